@@ -1,0 +1,37 @@
+"""Write every operator schema that PyTorch registers, one a line.
+
+    python pyshim/tools/dump_schemas.py testdata/aten
+
+writes testdata/aten/<torch major.minor>/schemas.txt. Names are sorted; the overloads
+of one name stand in the order of torch._C._jit_get_schemas_for_operator, which is
+the order the TorchScript resolver tries them in.
+"""
+
+import sys
+from pathlib import Path
+
+import torch
+import torchvision  # noqa: F401  registers torchvision::nms and its neighbours
+
+
+def release() -> str:
+    """The directory name of this PyTorch: 2.15 for 2.15.0+cu132."""
+    return ".".join(torch.__version__.split(".")[:2])
+
+
+def schemas() -> list[str]:
+    """All schemas as text, by name, overloads in resolution order."""
+    names = sorted({s.name for s in torch._C._jit_get_all_schemas()})
+    return [str(s) for n in names for s in torch._C._jit_get_schemas_for_operator(n)]
+
+
+def main() -> None:
+    root = Path(sys.argv[1] if len(sys.argv) > 1 else "testdata/aten")
+    out = root / release() / "schemas.txt"
+    out.parent.mkdir(parents=True, exist_ok=True)
+    out.write_text("".join(s + "\n" for s in schemas()))
+    print(out)
+
+
+if __name__ == "__main__":
+    main()
