@@ -1,0 +1,59 @@
+package program
+
+import (
+	"strconv"
+	"strings"
+)
+
+// Frame is one line of a traced node's Python stack.
+type Frame struct {
+	File     string
+	Line     int
+	Function string
+}
+
+// ParseStack reads the stack text of a traced node, innermost frame first: lines `file(line): function`.
+func ParseStack(text string) []Frame {
+	frames := make([]Frame, 0, strings.Count(text, "\n")+1)
+	for line := range strings.SplitSeq(text, "\n") {
+		if f, ok := parseFrame(line); ok {
+			frames = append(frames, f)
+		}
+	}
+	return frames
+}
+
+func parseFrame(line string) (Frame, bool) {
+	colon := strings.LastIndex(line, "): ")
+	if colon < 0 {
+		return Frame{}, false
+	}
+	open := strings.LastIndexByte(line[:colon], '(')
+	if open < 0 {
+		return Frame{}, false
+	}
+	n, err := strconv.Atoi(line[open+1 : colon])
+	if err != nil {
+		return Frame{}, false
+	}
+	return Frame{File: line[:open], Line: n, Function: line[colon+3:]}, true
+}
+
+// stackPos is the innermost frame outside torch itself, else the innermost.
+func stackPos(text string) Pos {
+	var first Pos
+	for line := range strings.SplitSeq(text, "\n") {
+		f, ok := parseFrame(line)
+		if !ok {
+			continue
+		}
+		p := Pos{File: f.File, Line: f.Line}
+		if first.File == "" {
+			first = p
+		}
+		if !strings.Contains(f.File, "/torch/") {
+			return p
+		}
+	}
+	return first
+}
