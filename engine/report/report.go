@@ -1,0 +1,201 @@
+// Package report says what a run takes: it turns an allocator's timeline into peaks, who held them, and what was assumed.
+//
+// A Report is a value: it names every size in bytes, holds no pointer into the rooms that made it, and its JSON (see Schema) is the contract
+// between the doors. Slices are in a documented order, so the same run prints the same bytes. It does not judge; that is verdict.
+package report
+
+import "github.com/memspec/memspec/engine/units"
+
+// Schema numbers the JSON form of a Report. It grows when a key changes its meaning, not when one is added.
+const Schema = 1
+
+// Metric is a number a budget can be put on, named as in memspec.yaml.
+type Metric string
+
+// The metrics.
+const (
+	Weights   Metric = "weights"   // parameters, buffers and constants on the device, as the allocator counts them
+	Delta     Metric = "delta"     // what the run adds: peak allocated less what was allocated before the first pass
+	Allocated Metric = "allocated" // torch.cuda.max_memory_allocated
+	Reserved  Metric = "reserved"  // torch.cuda.max_memory_reserved
+	Total     Metric = "total"     // context + reserved: what nvidia-smi shows for the process
+)
+
+// Metrics are all of them, in the order they are printed.
+func Metrics() []Metric { return []Metric{Weights, Delta, Allocated, Reserved, Total} }
+
+// Quality says what a number is worth (best first).
+type Quality string
+
+// The qualities.
+const (
+	Exact      Quality = "exact"      // no assumption
+	Estimated  Quality = "estimate"   // some library scratch is by rule: note scratch-estimate
+	Bound      Quality = "bound"      // data-dependent sizes at their most: never under
+	Incomplete Quality = "incomplete" // operators without a rule: sizes are missing
+)
+
+// Report is the account of one run on one device.
+type Report struct {
+	Schema int `json:"schema"`
+	Run
+	Weights  units.Bytes  `json:"weights"`
+	Baseline Sizes        `json:"baseline"` // before the first pass: weights and inputs
+	Passes   []Pass       `json:"passes"`   // in the order they ran
+	Peak     Peak         `json:"peak"`     // over the whole run
+	Upper    *Upper       `json:"upper,omitempty"`
+	Delta    units.Bytes  `json:"delta"`
+	At       *Moment      `json:"at,omitempty"`          // of the allocated peak; nil where nothing was allocated
+	Reserved *Moment      `json:"reserved_at,omitempty"` // of the reserved peak
+	Cached   units.Bytes  `json:"cached"`                // reserved but free at the reserved peak
+	OOM      *OutOfMemory `json:"oom,omitempty"`         // the run does not fit the device
+	Quality  Quality      `json:"quality"`
+	Coverage Coverage     `json:"coverage"`
+	Holders  []Holder     `json:"holders"` // of the allocated peak; by Flat, largest first, then by place
+	Notes    []Note       `json:"notes"`   // in the order they were written
+}
+
+// Run says what ran, and on what.
+type Run struct {
+	Artifact  string   `json:"artifact"`
+	Format    string   `json:"format"`
+	Producer  string   `json:"producer"`
+	Runtime   string   `json:"runtime"`
+	Mode      string   `json:"mode"`
+	Device    string   `json:"device"`
+	Torch     string   `json:"torch"`
+	AllocConf string   `json:"alloc_conf"`
+	Inputs    []string `json:"inputs"` // in the grammar of --input, dims bound
+}
+
+// Sizes are one moment's or one peak's bytes, in PyTorch's words.
+type Sizes struct {
+	Requested units.Bytes `json:"requested"`
+	Allocated units.Bytes `json:"allocated"`
+	Reserved  units.Bytes `json:"reserved"`
+}
+
+// Pass is one forward pass and its own peaks.
+type Pass struct {
+	Name string `json:"name"` // first, steady
+	Peak Sizes  `json:"peak"`
+}
+
+// Peak holds each metric's largest value over the run; they need not be reached at one moment.
+type Peak struct {
+	Requested units.Bytes  `json:"requested"`
+	Allocated units.Bytes  `json:"allocated"`
+	Active    units.Bytes  `json:"active"`
+	Reserved  units.Bytes  `json:"reserved"`
+	Total     *units.Bytes `json:"total"` // nil where the device's context cost is not known
+}
+
+// Upper is the peak with every estimated scratch at its most.
+type Upper struct {
+	Allocated units.Bytes `json:"allocated"`
+	Reserved  units.Bytes `json:"reserved"`
+}
+
+// Place is where something happened, as far as the artifact tells.
+type Place struct {
+	Op     string `json:"op"`
+	Module string `json:"module"`
+	File   string `json:"file"`
+	Line   int    `json:"line"`
+}
+
+// Moment is an event of the run.
+type Moment struct {
+	Place
+	Phase string `json:"phase"`
+	Pass  string `json:"pass"`
+	Event int    `json:"event"` // its number in the trace
+}
+
+// OutOfMemory is the first allocation that the device could not satisfy.
+type OutOfMemory struct {
+	Moment
+	Requested units.Bytes `json:"requested"`
+	Limit     units.Bytes `json:"limit"`
+}
+
+// Coverage says how much of the program the rules covered.
+type Coverage struct {
+	Nodes         int           `json:"nodes"`
+	TensorOutputs int           `json:"tensor_outputs"`
+	KnownDType    int           `json:"known_dtype"`
+	Sized         int           `json:"sized"`
+	Unsupported   []Unsupported `json:"unsupported"` // in the order they were met
+}
+
+// Unsupported is an operator without a rule.
+type Unsupported struct {
+	Op    string `json:"op"`
+	Count int    `json:"count"`
+	First Place  `json:"first"`
+}
+
+// Holder is what one place of the program holds at the allocated peak.
+type Holder struct {
+	Place
+	Category string      `json:"category"`
+	Flat     units.Bytes `json:"flat"`  // held by this row itself
+	Cum      units.Bytes `json:"cum"`   // with its children: everything made in its module and in the modules beneath it
+	Count    int         `json:"count"` // storages
+}
+
+// Note is something assumed.
+type Note struct {
+	ID    string `json:"id"`
+	Text  string `json:"text"`
+	First Place  `json:"first"`
+}
+
+// Value is the predicted size of a metric; false where it is not known (total, where the context is not).
+func (r *Report) Value(m Metric) (units.Bytes, bool) {
+	switch m {
+	case Weights:
+		return r.Weights, true
+	case Delta:
+		return r.Delta, true
+	case Allocated:
+		return r.Peak.Allocated, true
+	case Reserved:
+		return r.Peak.Reserved, true
+	case Total:
+		if r.Peak.Total != nil {
+			return *r.Peak.Total, true
+		}
+	}
+	return 0, false
+}
+
+// UpperValue is a metric with every estimated scratch at its most; false where nothing was estimated or the metric is not known.
+func (r *Report) UpperValue(m Metric) (units.Bytes, bool) {
+	if r.Upper == nil {
+		return 0, false
+	}
+	switch m {
+	case Allocated:
+		return r.Upper.Allocated, true
+	case Delta:
+		return r.Upper.Allocated - r.Baseline.Allocated, true
+	case Reserved:
+		return r.Upper.Reserved, true
+	case Total:
+		if r.Peak.Total != nil {
+			return *r.Peak.Total - r.Peak.Reserved + r.Upper.Reserved, true
+		}
+	}
+	return 0, false
+}
+
+// HasNote says whether a note of that ID was written.
+func (r *Report) HasNote(id string) bool {
+	for i := range r.Notes {
+		if r.Notes[i].ID == id {
+			return true
+		}
+	}
+	return false
+}
