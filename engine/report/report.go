@@ -39,20 +39,20 @@ const (
 type Report struct {
 	Schema int `json:"schema"`
 	Run
-	Weights  units.Bytes  `json:"weights"`
-	Baseline Sizes        `json:"baseline"` // before the first pass: weights and inputs
-	Passes   []Pass       `json:"passes"`   // in the order they ran
-	Peak     Peak         `json:"peak"`     // over the whole run
-	Upper    *Upper       `json:"upper,omitempty"`
-	Delta    units.Bytes  `json:"delta"`
-	At       *Moment      `json:"at,omitempty"`          // of the allocated peak; nil where nothing was allocated
-	Reserved *Moment      `json:"reserved_at,omitempty"` // of the reserved peak
-	Cached   units.Bytes  `json:"cached"`                // reserved but free at the reserved peak
-	OOM      *OutOfMemory `json:"oom,omitempty"`         // the run does not fit the device
-	Quality  Quality      `json:"quality"`
-	Coverage Coverage     `json:"coverage"`
-	Holders  []Holder     `json:"holders"` // of the allocated peak; by Flat, largest first, then by place
-	Notes    []Note       `json:"notes"`   // in the order they were written
+	Weights    units.Bytes  `json:"weights"`
+	Baseline   Sizes        `json:"baseline"` // before the first pass: weights and inputs
+	Passes     []Pass       `json:"passes"`   // in the order they ran
+	Peak       Peak         `json:"peak"`     // over the whole run
+	Upper      *Upper       `json:"upper,omitempty"`
+	Delta      units.Bytes  `json:"delta"`
+	PeakAt     *Moment      `json:"peak_at,omitempty"`     // of the allocated peak; nil where nothing was allocated
+	ReservedAt *Moment      `json:"reserved_at,omitempty"` // of the reserved peak
+	Cached     units.Bytes  `json:"cached"`                // reserved but free at the reserved peak
+	OOM        *OutOfMemory `json:"oom,omitempty"`         // the run does not fit the device
+	Quality    Quality      `json:"quality"`
+	Coverage   Coverage     `json:"coverage"`
+	Holders    []Holder     `json:"holders"` // of the allocated peak; by Flat, largest first, then by place
+	Notes      []Note       `json:"notes"`   // in the order they were written
 }
 
 // Run says what ran, and on what.
