@@ -1,0 +1,221 @@
+// Package platform is what a run happens on and with: the device, the releases of torch and cuDNN, flags, allocator settings and the
+// scratch profile. A rule that depends on a release asks here and nowhere else; the answers come from one table (releases.go).
+package platform
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/memspec/memspec/engine/device"
+	"github.com/memspec/memspec/engine/scratch"
+	"github.com/memspec/memspec/engine/units"
+)
+
+// Platform is one setting to run in. New fills in PyTorch's defaults; its zero value is not usable.
+type Platform struct {
+	Device          device.Device
+	Torch           Version
+	CuDNN           Version // its own field: another wheel of the same torch may carry another
+	TF32Matmul      bool    // torch.backends.cuda.matmul.allow_tf32
+	TF32CuDNN       bool    // torch.backends.cudnn.allow_tf32
+	Benchmark       bool    // torch.backends.cudnn.benchmark
+	Deterministic   bool    // torch.use_deterministic_algorithms or cudnn.deterministic
+	Autocast        string  // dtype of torch.autocast("cuda"), empty for none
+	AllocConf       string  // PYTORCH_CUDA_ALLOC_CONF
+	CublasWorkspace string  // CUBLAS_WORKSPACE_CONFIG, empty for the default
+	MemoryFraction  float64 // set_per_process_memory_fraction, 0 for none
+	Scratch         *scratch.Profile
+}
+
+// New is a platform with PyTorch's defaults: TF32 for convolutions, not for matmul, the cuDNN that the torch wheel pins.
+func New(d device.Device, torch Version) (Platform, error) {
+	if torch.Compare(Oldest()) < 0 {
+		return Platform{}, fmt.Errorf("got torch %s, want %s or newer", torch, Oldest())
+	}
+	return Platform{Device: d, Torch: torch, CuDNN: DefaultCuDNN(torch), TF32CuDNN: true}, nil
+}
+
+// DefaultCuDNN is the cuDNN that the default wheel of a torch release pins, zero where it is not known.
+func DefaultCuDNN(torch Version) Version {
+	r, _ := ReleaseOf(torch)
+	return r.CuDNN
+}
+
+// Release is the row of releases.go that p.Torch goes by.
+func (p *Platform) Release() Release {
+	r, _ := ReleaseOf(p.Torch)
+	return r
+}
+
+// TorchKnown says whether p.Torch is in the table; a newer release goes by the newest row.
+func (p *Platform) TorchKnown() bool {
+	_, known := ReleaseOf(p.Torch)
+	return known
+}
+
+// IsNone says whether the device is `none`.
+func (p *Platform) IsNone() bool { return p.Device.Kind == device.None }
+
+// Scratchless says that no library takes scratch: the tensors of the model only. True for the device `none`.
+func (p *Platform) Scratchless() bool { return p.IsNone() }
+
+// Limit is how much the process may reserve: the device's memory times the memory fraction; 0 is no limit.
+func (p *Platform) Limit() units.Bytes {
+	if p.MemoryFraction > 0 && p.MemoryFraction < 1 {
+		return units.Bytes(float64(p.Device.Memory) * p.MemoryFraction)
+	}
+	return p.Device.Memory
+}
+
+// Workspace is a block that a library keeps or takes. Bytes 0 is no block at all.
+type Workspace struct {
+	Bytes    units.Bytes
+	Lifetime Lifetime
+}
+
+// The default configurations of getChosenWorkspaceSize: ":4096:2:16:8" and ":4096:8".
+const (
+	defaultCublasWorkspace = 2*4096*units.KiB + 8*16*units.KiB
+	bigCublasWorkspace     = 8 * 4096 * units.KiB
+)
+
+// CublasWorkspaceBytes is the size of the cuBLAS workspace: CUBLAS_WORKSPACE_CONFIG, else the default of release and device.
+func (p *Platform) CublasWorkspaceBytes() units.Bytes { return p.Cublas().Bytes }
+
+// Cublas is the workspace of a gemm, batched gemm, gemv or dot.
+func (p *Platform) Cublas() Workspace {
+	r := p.Release()
+	w := Workspace{Lifetime: r.Cublas}
+	switch {
+	case p.Scratchless():
+		return Workspace{}
+	case p.CublasWorkspace != "":
+		w.Bytes, _ = ParseCublasWorkspace(p.CublasWorkspace) // checked by Check
+	case r.Big.has(p.Device.ComputeCapability):
+		w.Bytes = bigCublasWorkspace
+	default:
+		w.Bytes = defaultCublasWorkspace
+	}
+	return w
+}
+
+// CublasLt is the workspace of a cublasLt matmul. Where its Lifetime is Shared it has no block of its own and lies in the cuBLAS
+// block; LtTakesCublas tells whether a call creates that block in any case.
+func (p *Platform) CublasLt() Workspace {
+	if p.Scratchless() {
+		return Workspace{}
+	}
+	r := p.Release()
+	if r.Lt == Shared {
+		return Workspace{Bytes: p.Cublas().Bytes, Lifetime: Shared}
+	}
+	w := Workspace{Bytes: r.LtBytes, Lifetime: r.Lt}
+	if r.Lt == Kept && r.Torch.AtLeast(2, 11) {
+		w.Bytes = min(w.Bytes, p.Cublas().Bytes) // 2.11 clamps it to the cuBLAS size
+	}
+	return w
+}
+
+// LtTakesCublas says that a cublasLt call makes the kept cuBLAS block, before its own, if it is not there yet.
+func (p *Platform) LtTakesCublas() bool { return !p.Scratchless() && p.Release().LtTakesCublas }
+
+// LtMinRows is how many rows mat1 must have for addmm to take cublasLt.
+func (p *Platform) LtMinRows() int64 { return p.Release().LtMinRows }
+
+// ParseCublasWorkspace reads CUBLAS_WORKSPACE_CONFIG, ":SIZE_KiB:COUNT" repeated, as PyTorch does.
+func ParseCublasWorkspace(s string) (units.Bytes, error) {
+	bad := fmt.Errorf("got cuBLAS workspace %q, want :SIZE_KIB:COUNT, such as :4096:8", s)
+	parts := strings.Split(s, ":")
+	if len(parts) < 3 || len(parts)%2 == 0 || parts[0] != "" {
+		return 0, bad
+	}
+	var sum int64
+	for i := 1; i < len(parts); i += 2 {
+		size, err1 := strconv.ParseUint(parts[i], 10, 31)
+		count, err2 := strconv.ParseUint(parts[i+1], 10, 31)
+		if err1 != nil || err2 != nil {
+			return 0, bad
+		}
+		n := int64(size * count)
+		if n > math.MaxInt64/1024-sum {
+			return 0, bad
+		}
+		sum += n
+	}
+	return units.Bytes(sum) * units.KiB, nil
+}
+
+// SDPABackend is one way to compute scaled_dot_product_attention.
+type SDPABackend uint8
+
+// The backends, in PyTorch's words (sdp::SDPBackend).
+const (
+	SDPAMath SDPABackend = iota
+	SDPAFlash
+	SDPAEfficient
+	SDPACuDNN
+)
+
+func (b SDPABackend) String() string { return [...]string{"math", "flash", "efficient", "cudnn"}[b] }
+
+// SDPAOrder is the order of trying; the first whose checks pass is taken, and math always passes.
+func (p *Platform) SDPAOrder() []SDPABackend {
+	if p.IsNone() {
+		return []SDPABackend{SDPAMath}
+	}
+	if p.prefersCuDNNAttention() {
+		return []SDPABackend{SDPACuDNN, SDPAFlash, SDPAEfficient, SDPAMath}
+	}
+	return []SDPABackend{SDPAFlash, SDPAEfficient, SDPAMath}
+}
+
+// prefersCuDNNAttention is select_sdp_backend's test of device and runtime cuDNN.
+func (p *Platform) prefersCuDNNAttention() bool {
+	c := p.Device.ComputeCapability
+	if p.CuDNN.Compare(Version{Major: 9, Minor: 15}) <= 0 || c.Major != 9 && c.Major != 10 { // 91500 itself is not enough
+		return false
+	}
+	switch p.Release().SDPA {
+	case sdpaPreferMinor03:
+		return c.Minor == 0 || c.Minor == 3
+	case sdpaPreferMajor:
+		return true
+	}
+	return false
+}
+
+// MathSDPAUpcasts says that math attention computes half and bfloat16 in float32 copies (allow_fp16_bf16_reduction_math_sdp is off).
+func (p *Platform) MathSDPAUpcasts() bool { return p.Release().MathUpcast }
+
+// TF32Conv says that a float32 convolution may run on tensor cores.
+func (p *Platform) TF32Conv() bool {
+	return p.TF32CuDNN && p.Device.ComputeCapability.AtLeast(8, 0)
+}
+
+// ConvBeyondInt32 says that cuDNN takes convolutions of more than INT_MAX elements a sample.
+func (p *Platform) ConvBeyondInt32() bool {
+	return p.Release().BigConvCuDNN && p.CuDNN.AtLeast(9, 3)
+}
+
+// Conv3dHalf says that cuDNN takes 3-d convolutions in half and bfloat16: 2.9.0 never, 2.9.1 only from cuDNN 9.15 on, others always.
+func (p *Platform) Conv3dHalf() bool {
+	if p.Torch.Release() != (Version{Major: 2, Minor: 9}) {
+		return true
+	}
+	return p.Torch.Patch >= 1 && p.CuDNN.AtLeast(9, 15)
+}
+
+// Check says what is wrong with the settings, if anything is.
+func (p *Platform) Check() error {
+	if p.CublasWorkspace != "" {
+		if _, err := ParseCublasWorkspace(p.CublasWorkspace); err != nil {
+			return err
+		}
+	}
+	if p.MemoryFraction < 0 || p.MemoryFraction > 1 || math.IsNaN(p.MemoryFraction) {
+		return fmt.Errorf("got memory fraction %v, want 0 to 1", p.MemoryFraction)
+	}
+	return nil
+}
