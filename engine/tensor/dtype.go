@@ -143,3 +143,6 @@ func (d DType) ToComplex() DType {
 	}
 	return d
 }
+
+// Unsigned says whether d is an unsigned integer type.
+func (d DType) Unsigned() bool { return dtypeTable[d].kind == 'u' }

@@ -1,0 +1,3 @@
+package ops
+
+var padRules = []Rule{}

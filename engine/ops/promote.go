@@ -1,0 +1,140 @@
+package ops
+
+import (
+	"github.com/memspec/memspec/engine/tensor"
+)
+
+// Type promotion (c10/core/ScalarType.cpp promoteTypes, aten/src/ATen/native/TypeProperties.cpp result_type).
+
+// promote is the dtype two dtypes meet in.
+func promote(a, b tensor.DType) tensor.DType {
+	if a == b {
+		return a
+	}
+	if a == tensor.Undefined {
+		return b
+	}
+	if b == tensor.Undefined {
+		return a
+	}
+	if a == tensor.Bool {
+		return b
+	}
+	if b == tensor.Bool {
+		return a
+	}
+	if a.Complex() || b.Complex() {
+		return promoteComplex(a, b)
+	}
+	switch {
+	case a.Floating() && b.Floating():
+		return promoteFloat(a, b)
+	case a.Floating():
+		return a
+	case b.Floating():
+		return b
+	}
+	return promoteInt(a, b)
+}
+
+func promoteComplex(a, b tensor.DType) tensor.DType {
+	ra, rb := a.ToReal(), b.ToReal()
+	if !ra.Floating() {
+		return b
+	}
+	if !rb.Floating() {
+		return a
+	}
+	if ra == tensor.BFloat16 || rb == tensor.BFloat16 {
+		return promote(promoteFloat(ra, rb), tensor.Float32).ToComplex()
+	}
+	return promoteFloat(ra, rb).ToComplex()
+}
+
+func promoteFloat(a, b tensor.DType) tensor.DType {
+	if a == b {
+		return a
+	}
+	if a.ItemSize() == b.ItemSize() { // float16 with bfloat16
+		return tensor.Float32
+	}
+	if a.ItemSize() > b.ItemSize() {
+		return a
+	}
+	return b
+}
+
+func promoteInt(a, b tensor.DType) tensor.DType {
+	ua, ub := a.Unsigned(), b.Unsigned()
+	if ua == ub {
+		if a.ItemSize() >= b.ItemSize() {
+			return a
+		}
+		return b
+	}
+	if ub {
+		a, b = b, a
+	}
+	// a is unsigned, b signed
+	if b.ItemSize() > a.ItemSize() {
+		return b
+	}
+	switch a.ItemSize() {
+	case 1:
+		return tensor.Int16
+	case 2:
+		return tensor.Int32
+	}
+	return tensor.Int64
+}
+
+// resultType is at::result_type over tensors and Python numbers: dimensioned tensors decide, then 0-dim tensors, then numbers, each
+// group only where it is of a higher category (bool < int < float < complex).
+func resultType(values ...any) tensor.DType {
+	dim, zero, wrapped := tensor.Undefined, tensor.Undefined, tensor.Undefined
+	for _, v := range values {
+		switch v := v.(type) {
+		case *tensor.Tensor:
+			if v == nil {
+				continue
+			}
+			if len(v.Sizes) > 0 {
+				dim = promote(dim, v.DType)
+			} else {
+				zero = promote(zero, v.DType)
+			}
+		case bool, int64, float64, complex128:
+			d := ScalarDType(v)
+			wrapped = promote(wrapped, d)
+		}
+	}
+	return combine(dim, combine(zero, wrapped))
+}
+
+// combine is combine_categories: the lower group counts only where its category is higher.
+func combine(higher, lower tensor.DType) tensor.DType {
+	switch {
+	case higher == tensor.Undefined:
+		return lower
+	case lower == tensor.Undefined:
+		return higher
+	case higher.Complex():
+		return higher
+	case higher.Floating():
+		if lower.Complex() {
+			return promote(lower, higher)
+		}
+		return higher
+	case higher == tensor.Bool || lower.Floating() || lower.Complex():
+		return promote(higher, lower)
+	}
+	return higher
+}
+
+// floatType is the dtype of results that are floating for integral inputs (sin, mean of ints refuses, true division).
+func floatType(d tensor.DType) tensor.DType {
+	if d.Integral(true) {
+		return tensor.Float32
+	}
+	return d
+}

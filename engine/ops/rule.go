@@ -1,0 +1,45 @@
+package ops
+
+import (
+	"github.com/memspec/memspec/engine/tensor"
+	"github.com/memspec/memspec/engine/units"
+)
+
+// Rule is one operator overload: a row of the table. Its Schema's alias annotations decide whether a result is fresh, a view, or the
+// argument itself; the other fields say what the schema cannot.
+type Rule struct {
+	// Schema is PyTorch's own text, pasted from testdata/aten/<torch>/schemas.txt.
+	Schema string
+
+	// Exactly one of Out, Body and Host.
+
+	// Out gives the metadata of each tensor the operator returns, in the order of its returns; a list of tensors is flattened and comes
+	// last. A Meta with DType tensor.Undefined is an undefined tensor (None). For a result that is an argument written in place
+	// (Tensor(a!)) the Meta replaces the argument's own: return c.T("self").Meta where nothing changes.
+	Out func(*Call) ([]tensor.Meta, error)
+	// Body runs other operators: see Call.Do. What it returns is the operator's result: a tensor, a *Tuple of several results, a *List.
+	Body func(*Call) (any, error)
+	// Host computes on sizes, numbers, strings and containers; no storage is made. It may return tensors it was given.
+	Host func(*Call) (any, error)
+
+	// Copies says whether a may-alias operator (contiguous, reshape, to) copies in this call; then the result is fresh. When it does
+	// not copy and Out's Meta equals self's, the result is self.
+	Copies func(*Call) bool
+	// Value computes the elements of a small CPU result whose inputs are all known; nil where it cannot.
+	Value func(*Call) *tensor.Data
+	// Grad says what each input's gradient keeps alive: "self: mat2; mat2: self" (training).
+	Grad string
+	// Scratch is what no tensor shows, in the order it is asked for. It is not asked on the device none.
+	Scratch func(*Call) []Scratch
+	// Ref says where PyTorch tells so, when the schema does not.
+	Ref string
+}
+
+// Scratch is memory a library or kernel takes from the allocator beside the results.
+type Scratch struct {
+	Bytes, Upper units.Bytes // Upper where Bytes is an estimate, else 0
+	Keep         string      // "": freed when the operator returns; else it stays, once a key (a library handle and stream)
+	Before       bool        // asked for before the results exist
+	Source       string      // where the figure comes from
+	Note         string      // the id of a note this figure deserves ("scratch-estimate"), or ""
+}

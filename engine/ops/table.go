@@ -1,0 +1,115 @@
+package ops
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/memspec/memspec/engine/schema"
+)
+
+// Bound is a rule with its parsed schema.
+type Bound struct {
+	Rule   *Rule
+	Schema *schema.Schema
+}
+
+// row is a rule whose schema is parsed at its first look-up: parsing all would cost more than a whole check.
+type row struct {
+	rule  *Rule
+	once  sync.Once
+	bound *Bound
+	err   error
+}
+
+func (r *row) get() (*Bound, error) {
+	r.once.Do(func() {
+		s, err := schema.Parse(r.rule.Schema)
+		if err != nil {
+			r.err = err
+			return
+		}
+		r.bound = &Bound{Rule: r.rule, Schema: s}
+	})
+	return r.bound, r.err
+}
+
+// Table holds rules by name. Overloads of one name keep the order of their rows, which is the order Resolve tries them.
+type Table struct {
+	byKey  map[string]*row
+	byName map[string][]*row
+}
+
+// NewTable indexes the rows of groups; it refuses two rows of one key and a row with none or several of Out, Body and Host.
+func NewTable(groups ...[]Rule) (*Table, error) {
+	n := 0
+	for _, g := range groups {
+		n += len(g)
+	}
+	t := &Table{byKey: make(map[string]*row, n), byName: make(map[string][]*row, n)}
+	rows := make([]row, n)
+	var errs []error
+	i := 0
+	for _, g := range groups {
+		for j := range g {
+			r := &rows[i]
+			i++
+			r.rule = &g[j]
+			key := schema.KeyOf(r.rule.Schema)
+			if t.byKey[key] != nil {
+				errs = append(errs, fmt.Errorf("ops: got two rules for %s, want one", key))
+			}
+			if kinds := count(r.rule.Out != nil, r.rule.Body != nil, r.rule.Host != nil); kinds != 1 {
+				errs = append(errs, fmt.Errorf("ops: %s: got %d of Out, Body and Host, want one", key, kinds))
+			}
+			t.byKey[key] = r
+			name := schema.NameOf(r.rule.Schema)
+			t.byName[name] = append(t.byName[name], r)
+		}
+	}
+	return t, errors.Join(errs...)
+}
+
+func count(bs ...bool) (n int) {
+	for _, b := range bs {
+		if b {
+			n++
+		}
+	}
+	return n
+}
+
+// Lookup finds the overload of a key such as "aten::add.Tensor".
+func (t *Table) Lookup(key string) (*Bound, bool) {
+	r := t.byKey[key]
+	if r == nil {
+		return nil, false
+	}
+	b, err := r.get()
+	return b, err == nil
+}
+
+// Has says whether any overload of name has a rule.
+func (t *Table) Has(name string) bool { return len(t.byName[name]) > 0 }
+
+// Keys lists every key, sorted.
+func (t *Table) Keys() []string {
+	ks := make([]string, 0, len(t.byKey))
+	for k := range t.byKey {
+		ks = append(ks, k)
+	}
+	slices.Sort(ks)
+	return ks
+}
+
+// Check parses every schema and reports every fault of the table.
+func (t *Table) Check() error {
+	var errs []error
+	for _, k := range t.Keys() {
+		if _, err := t.byKey[k].get(); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}

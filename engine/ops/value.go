@@ -1,0 +1,83 @@
+package ops
+
+import (
+	"github.com/memspec/memspec/engine/schema"
+	"github.com/memspec/memspec/engine/tensor"
+)
+
+// The values a run computes with:
+//
+//	nil                        None
+//	bool int64 float64 complex128 string
+//	*tensor.Tensor             a tensor without data (Data set where the values are known)
+//	Device                     a torch.device
+//	*List *Tuple *Dict         containers; they hold their members (Machine.Hold, Machine.Drop)
+//	Unknown                    what an operator without a rule would have given
+//
+// and whatever exec adds (modules, functions), which rules pass through without looking.
+type (
+	// Device is a torch.device value: "cuda", "cuda:0", "cpu".
+	Device string
+
+	// Unknown stands for the result of an operator that has no rule, and for what is computed from it.
+	Unknown struct{ Op string }
+
+	// List is a TorchScript list. Elem tells an empty list's type (schema.Any where nothing is known).
+	List struct {
+		Items []any
+		Elem  schema.Kind
+		Refs  int32 // exec's count of holders
+	}
+
+	// Tuple is a tuple, or a named one.
+	Tuple struct {
+		Items []any
+		Names []string // of a named tuple's fields
+		Class string
+		Refs  int32
+	}
+
+	// Dict is a dict in insertion order.
+	Dict struct {
+		Keys, Values []any
+		Refs         int32
+	}
+)
+
+// NewList makes a list of items that no one holds yet; see Call.List.
+func NewList(elem schema.Kind, items ...any) *List { return &List{Items: items, Elem: elem} }
+
+// Find is the place of key in d, -1 where it has none. Keys are strings, ints, bools, floats or tensors (by identity).
+func (d *Dict) Find(key any) int {
+	for i, k := range d.Keys {
+		if k == key {
+			return i
+		}
+	}
+	return -1
+}
+
+// IsKnown says whether v is no Unknown.
+func IsKnown(v any) bool { _, u := v.(Unknown); return !u }
+
+// IsScalar says whether v is a Python number: what a Scalar argument takes.
+func IsScalar(v any) bool {
+	switch v.(type) {
+	case int64, float64, bool, complex128:
+		return true
+	}
+	return false
+}
+
+// ScalarDType is the dtype a Python number takes when it meets no tensor: int64, the default float, bool or complex64.
+func ScalarDType(v any) tensor.DType {
+	switch v.(type) {
+	case bool:
+		return tensor.Bool
+	case int64:
+		return tensor.Int64
+	case complex128:
+		return tensor.Complex64
+	}
+	return tensor.Float32
+}

@@ -1,0 +1,5 @@
+package schema
+
+import "math"
+
+var inf = math.Inf(1)
