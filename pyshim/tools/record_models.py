@@ -1,0 +1,246 @@
+"""Records what PyTorch itself allocates and frees when it runs whole models, without a GPU.
+
+    record_models.py [--catalog torchvision] [MODEL ...]      write testdata/artifacts and testdata/conformance
+    record_models.py --check [MODEL ...]                      record again, compare with what is there, write nothing
+
+Needs torch 2.15 and the packages of the catalog. Each run happens in a process of its own: the first pass of a fresh
+interpreter. Files that PyTorch writes into an archive name the source by absolute path, so packages are imported
+through a neutral prefix (a symbolic link); --prefix says where.
+"""
+
+import argparse
+import os
+import pathlib
+import sys
+import tempfile
+import traceback
+
+TOOLS = pathlib.Path(os.path.abspath(__file__)).parent
+ROOT = pathlib.Path(os.environ.get("MEMSPEC_RECORD_ROOT") or TOOLS.parent.parent)
+PREFIX = "/opt/python"  # what the committed archives name
+# One model a family, small and quick: what --check looks at when no model is named.
+SAMPLE = {"torchvision": ["alexnet", "mobilenet_v3_small", "resnet18", "squeezenet1_1", "vit_b_32"]}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--catalog", default="torchvision", help="module record_<CATALOG> with cases() and versions()")
+    parser.add_argument("--check", action="store_true")
+    parser.add_argument("--missing", action="store_true", help="only models that have no record yet")
+    parser.add_argument("--artifacts", default=str(ROOT / "testdata/artifacts"))
+    parser.add_argument("--conformance", default="", help="default: testdata/conformance/<torch>-fake-cuda")
+    parser.add_argument("--prefix", default="", help=f"default: {PREFIX} to write, a temporary folder to check")
+    parser.add_argument("--packages", action="append", default=[], help="one more folder of packages or catalogs")
+    parser.add_argument("models", nargs="*")
+    args = parser.parse_args()
+    if "MEMSPEC_RECORD_PREFIX" not in os.environ:
+        return _reenter(args)
+    return _record(args)
+
+
+def _reenter(args: argparse.Namespace) -> int:
+    """Runs this program again so that every Python file is imported through the neutral prefix."""
+    import sysconfig
+
+    made = None
+    prefix = args.prefix
+    if not prefix and args.check:
+        made = tempfile.TemporaryDirectory()
+        prefix = made.name
+    prefix = pathlib.Path(prefix or PREFIX)
+    links = {"site-packages": sysconfig.get_paths()["purelib"], "record": str(TOOLS), "testdata": str(ROOT / "testdata")}
+    links |= {f"more{n}/site-packages": os.path.abspath(p) for n, p in enumerate(args.packages)}
+    for name, target in links.items():
+        link = prefix / name
+        link.parent.mkdir(parents=True, exist_ok=True)
+        if link.is_symlink():
+            link.unlink()
+        link.symlink_to(target)
+    path = [str(prefix / name) for name in links if name != "testdata"]
+    env = {k: os.environ[k] for k in ("PATH", "HOME", "TMPDIR", "LD_LIBRARY_PATH") if k in os.environ}
+    env |= {"PYTHONPATH": os.pathsep.join(path), "PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1",
+            "MEMSPEC_RECORD_PREFIX": str(prefix), "MEMSPEC_RECORD_ROOT": str(ROOT), "OMP_NUM_THREADS": "1",
+            "KINETO_LOG_LEVEL": "99"}
+    command = [sys.executable, "-S", "-P", str(prefix / "record" / "record_models.py"), *sys.argv[1:]]
+    try:
+        return os.waitstatus_to_exitcode(os.spawnve(os.P_WAIT, sys.executable, command, env) << 8)
+    finally:
+        if made:
+            made.cleanup()
+
+
+def _record(args: argparse.Namespace) -> int:
+    import importlib
+    import platform
+
+    import torch
+
+    torch.set_num_threads(1)
+    catalog = importlib.import_module(f"record_{args.catalog}")
+    cases = {c.name: c for c in catalog.cases()}
+    names = args.models or (SAMPLE.get(args.catalog, list(cases)) if args.check else list(cases))
+    unknown = [n for n in names if n not in cases]
+    if unknown:
+        print(f"got {', '.join(unknown)}, want models of the catalog {args.catalog}", file=sys.stderr)
+        return 2
+    python = ".".join(platform.python_version_tuple()[:2])
+    versions = [f"torch {torch.__version__}", f"python {python}", *catalog.versions()]
+    short = ".".join(torch.__version__.split(".")[:2])
+    conformance = pathlib.Path(args.conformance or ROOT / f"testdata/conformance/{short}-fake-cuda")
+    failed = 0
+    for name in names:
+        target = conformance / f"{name}.txt"
+        if args.missing and target.exists():
+            continue
+        with tempfile.TemporaryDirectory() as scratch:
+            job = Job(cases[name], pathlib.Path(args.artifacts), pathlib.Path(scratch), versions)
+            text = job.check(target) if args.check else job.write(target)
+        print(f"{name}: {text or 'ok'}", flush=True)
+        failed += text.startswith(("differs", "failed"))
+    if failed:
+        print(f"{failed} of {len(names)} models failed", file=sys.stderr)
+    return 1 if failed else 0
+
+
+class Job:
+    """All recordings of one model."""
+
+    def __init__(self, case, artifacts: pathlib.Path, scratch: pathlib.Path, versions: list[str]) -> None:
+        self.case, self.artifacts, self.scratch, self.versions = case, artifacts, scratch, versions
+        self.prefix = os.environ["MEMSPEC_RECORD_PREFIX"]
+
+    def write(self, target: pathlib.Path) -> str:
+        import record_archive
+
+        lacks = []
+        for kind in self.case.kinds:
+            blob, why = self.export(kind)
+            path = self.artifacts / self.case.artifact(kind)
+            if why:
+                lacks.append(f"{kind}: {why}")
+                continue
+            strange = record_archive.foreign_paths(blob, self.prefix)
+            if strange:
+                return f"failed: the {kind} archive names {strange[0]}"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(blob)
+        text, note = self.streams(self.artifacts)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text)
+        return "; ".join([f"not made: {x}" for x in lacks] + note)
+
+    def check(self, target: pathlib.Path) -> str:
+        import record_archive
+        import record_stream
+
+        if not target.exists():
+            return f"differs: {target} is not there"
+        for kind in self.case.kinds:
+            path = self.artifacts / self.case.artifact(kind)
+            blob, why = self.export(kind)
+            if path.exists() != (not why):
+                return f"differs: {path.name}: {why or 'is not there'}"
+            if path.exists():
+                # Without the debug records: these name the prefix.
+                records = record_archive.differing(path.read_bytes(), blob, debug=False)
+                if records:
+                    return f"differs: {path.name}: record {records[0]} and {len(records) - 1} more"
+        text, _ = self.streams(self.artifacts)
+        where = record_stream.first_difference(target.read_text(), text)
+        return f"differs: {target.name}: {where}" if where else ""
+
+    def export(self, kind: str) -> tuple[bytes, str]:
+        import record_archive
+
+        path = self.scratch / "m.pt"  # the archive's root is named after it, once a record: keep it short
+        _, why = self.apart(lambda: record_archive.export(self.case, kind, str(path)))
+        if why:
+            return b"", why
+        blob = record_archive.strip(str(path))
+        path.unlink()
+        return blob, ""
+
+    def streams(self, artifacts: pathlib.Path) -> tuple[str, list[str]]:
+        """Runs the live module and the artifacts as they lie there, and writes the streams."""
+        import record_case
+        import record_stream
+
+        streams, notes = [], []
+        for kind in ("live", *self.case.kinds):
+            name = "live.eager" if kind == "live" else f"{kind}.torchscript"
+            stripped = artifacts / self.case.artifact(kind) if kind != "live" else None
+            if stripped and not stripped.exists():
+                continue
+            shown = f"artifacts/{self.case.artifact(kind)}" if stripped else ""
+            got, why = self.apart(lambda: self.one(name, stripped))
+            if why:
+                got = record_stream.Stream(name, failed=why)
+                notes.append(f"{name} failed: {why}")
+            got.artifact = shown
+            if not why:
+                got.witness, why = self.apart(lambda: self.second(stripped, got.ops))
+                if why:
+                    notes.append(f"{name} on CPU failed: {why}")
+                elif got.witness != (got.births(), got.peak()):
+                    notes.append(f"{name}: {got.births()} births, peak {got.peak()}; on CPU {got.witness}")
+            streams.append(got)
+        inputs = [record_case.describe(i) for i in self.case.inputs()]
+        return record_stream.write(self.case.name, self.versions, inputs, streams), notes
+
+    def one(self, name: str, stripped):
+        import record_archive
+        import record_case
+        import record_watch
+        from record_stream import Stream
+
+        if stripped is None:
+            return record_watch.eager(Stream(name), record_case.build(self.case), self.case.inputs())
+        full = self.scratch / stripped.name
+        remapped = record_archive.refill(str(stripped), str(full), "cuda")
+        stream = record_watch.torchscript(Stream(name), str(full), self.case.inputs())
+        stream.remapped = remapped
+        return stream
+
+    def second(self, stripped, ops: set[str]) -> tuple[int, int]:
+        import record_archive
+        import record_case
+        import record_witness
+        import torch
+
+        if stripped is None:
+            return record_witness.witness(record_case.build(self.case), self.case.inputs(), ops)
+        full = self.scratch / stripped.name
+        record_archive.refill(str(stripped), str(full))
+        return record_witness.witness(torch.jit.load(str(full), map_location="cpu"), self.case.inputs(), ops)
+
+    def apart(self, work):
+        """Runs the work in a forked process: its result, and why there is none."""
+        import pickle
+
+        out = self.scratch / "result"
+        sys.stdout.flush()
+        child = os.fork()
+        if child == 0:
+            os.environ["PYTHONWARNINGS"] = "ignore"
+            import warnings
+            warnings.simplefilter("ignore")
+            code = 1
+            try:
+                out.write_bytes(pickle.dumps((work(), "")))
+                code = 0
+            except BaseException as error:
+                if os.environ.get("MEMSPEC_RECORD_TRACEBACK"):
+                    traceback.print_exc()
+                lines = [x.strip() for x in str(error).splitlines() if x.strip()]
+                out.write_bytes(pickle.dumps((None, f"{type(error).__name__}: {' '.join(lines[-3:])}"[:300])))
+                code = 0
+            finally:
+                os._exit(code)
+        _, status = os.waitpid(child, 0)
+        if status:
+            return None, f"the process ended with status {os.waitstatus_to_exitcode(status)}"
+        return pickle.loads(out.read_bytes())
+
+
+if __name__ == "__main__":
+    sys.exit(main())
