@@ -1,0 +1,101 @@
+// Package spec reads memspec.yaml and turns it into cases.
+//
+// A Case is the same value whether it is written in YAML or in Go: one artifact, with bound inputs, on one platform, with its budgets.
+// Errors are typed, name file, line and column, and come all at once. Nothing is opened but the file itself.
+package spec
+
+import (
+	"slices"
+
+	"github.com/memspec/memspec/engine/platform"
+	"github.com/memspec/memspec/engine/tensor"
+	"github.com/memspec/memspec/engine/verdict"
+)
+
+// Pos is a place in memspec.yaml.
+type Pos = verdict.Pos
+
+// Version is the version of memspec.yaml that this package reads.
+const Version = 1
+
+// Runtime is how an artifact will be run, which decides when its tensors die.
+type Runtime string
+
+// The runtimes. ByArtifact is the zero value.
+const (
+	ByArtifact  Runtime = ""
+	Eager       Runtime = "eager"
+	TorchScript Runtime = "torchscript"
+	Export      Runtime = "export"
+)
+
+// Mode is what a run does.
+type Mode string
+
+// The modes.
+const (
+	Inference Mode = "inference"
+	Training  Mode = "training"
+)
+
+// Grad is the context an inference runs in.
+type Grad string
+
+// The contexts.
+const (
+	NoGrad        Grad = "no_grad"
+	InferenceMode Grad = "inference_mode"
+)
+
+// DefaultTolerance is how far a measured peak may be from the predicted one where nothing else is said.
+const DefaultTolerance = 0.01
+
+// Case is one run to be checked.
+type Case struct {
+	Name      string // resnet50[B=8]
+	Model     string // resnet50
+	Artifact  string // a path that can be opened; empty where Source alone is given
+	Source    string // how to build the live model: models/zoo.py:resnet50, the path relative to Dir
+	Dir       string // the directory of memspec.yaml
+	Platform  platform.Platform
+	Runtime   Runtime
+	Mode      Mode
+	Grad      Grad
+	DType     tensor.DType // what the model's floating parameters and inputs are cast to; tensor.Undefined: as they are
+	Inputs    []Input      // bound: every size is a number
+	Dims      []Dim        // in the order written, the model's first
+	Budgets   []verdict.Budget
+	Tolerance float64 // 0.01 is 1%
+	Assume    []Assumption
+	Allow     []string // IDs of notes that do not make the verdict inconclusive
+	Scratch   string   // path of a scratch profile that the file names, empty for none
+	Pos       Pos
+	Err       error // what makes the case impossible to run, as far as the spec alone tells
+}
+
+// Dim is a dimension's name and value.
+type Dim struct {
+	Name  string
+	Value int64
+}
+
+// Assumption is a tighter bound on a data-dependent size: Place is where the note says it arose.
+type Assumption struct {
+	Place string
+	Size  int64
+	Pos   Pos
+}
+
+// Symbols are the dims as a map.
+func (c *Case) Symbols() map[string]int64 { return symbols(c.Dims) }
+
+func symbols(dims []Dim) map[string]int64 {
+	m := make(map[string]int64, len(dims))
+	for _, d := range dims {
+		m[d.Name] = d.Value
+	}
+	return m
+}
+
+// Allows says whether notes of that ID do not count.
+func (c *Case) Allows(note string) bool { return slices.Contains(c.Allow, note) }

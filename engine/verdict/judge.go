@@ -1,0 +1,158 @@
+package verdict
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/memspec/memspec/engine/report"
+)
+
+// Judge judges a report against budgets. The findings are in the order of the budgets.
+//
+// Rules, in order: a run that does not fit its device fails. An incomplete account is inconclusive, whatever the sizes say. A budget on a
+// size that is not known is inconclusive. A bound that data-dependent sizes made is judged at both its ends, and inconclusive where they
+// disagree. What is left passes at or under the limit. A budget of level warn only ever warns.
+func Judge(r *report.Report, budgets []Budget, o Options) Verdict {
+	var v Verdict
+	for _, b := range budgets {
+		v.Findings = append(v.Findings, judgeOne(r, b, o))
+	}
+	v.Outcome = worst(v.Findings)
+	switch {
+	case len(budgets) == 0:
+		v.Why = append(v.Why, "no budget was given")
+	case r.OOM != nil:
+		v.Why = append(v.Why, fmt.Sprintf("the run does not fit the device: %s asked for with a limit of %s", r.OOM.Requested, r.OOM.Limit))
+	case incomplete(r, o):
+		v.Why = append(v.Why, missing(r))
+	}
+	return v
+}
+
+func judgeOne(r *report.Report, b Budget, o Options) Finding {
+	f := Finding{Budget: b}
+	f.Predicted, f.Known = r.Value(b.Metric)
+	if f.Known && f.Predicted > b.Limit {
+		f.Over = f.Predicted - b.Limit
+	}
+	f.Outcome = f.decide(r, o)
+	if b.Level == LevelWarn && f.Outcome != Pass {
+		f.Outcome = Warn
+	}
+	return f
+}
+
+// decide fills in what stands beside the outcome; the level is not its business.
+func (f *Finding) decide(r *report.Report, o Options) Outcome {
+	switch {
+	case r.OOM != nil:
+		f.Why = "the run stopped where the device's memory ended"
+		return Fail
+	case incomplete(r, o):
+		f.Why = missing(r)
+		return Inconclusive
+	case !f.Known:
+		f.Why = unknown(r, f.Metric)
+		return Inconclusive
+	}
+	at := Pass
+	if f.Over > 0 {
+		at = Fail
+	}
+	if up, ok := r.UpperValue(f.Metric); ok && at == Pass && up > f.Limit {
+		f.Upper = up
+		f.Why = fmt.Sprintf("estimated library scratch could take it to %s, over the budget", up)
+	}
+	if r.Quality != report.Bound || !dependsOnData(r, o) {
+		return at
+	}
+	if o.Lower == nil {
+		if at == Fail {
+			f.Why = "this is the most that data-dependent sizes allow; the least was not judged"
+			return Inconclusive
+		}
+		return at
+	}
+	low, ok := o.Lower.Value(f.Metric)
+	if !ok || o.Lower.OOM != nil || incomplete(o.Lower, o) {
+		f.Why = "the lower end of data-dependent sizes could not be judged"
+		return Inconclusive
+	}
+	f.Lower, f.HasLower = low, true
+	if (low > f.Limit) != (at == Fail) {
+		f.Why = fmt.Sprintf("data-dependent sizes decide: between %s and %s; assume: states a tighter bound", min(low, f.Predicted), max(low, f.Predicted))
+		return Inconclusive
+	}
+	return at
+}
+
+// boundNotes are the notes whose runs have two ends.
+var boundNotes = []string{"branch-both", "shape-bound"}
+
+// dependsOnData says whether a note that makes two ends was written and not allowed.
+func dependsOnData(r *report.Report, o Options) bool {
+	found := false
+	for _, n := range r.Notes {
+		if slices.Contains(boundNotes, n.ID) {
+			if !slices.Contains(o.Allow, n.ID) {
+				return true
+			}
+			found = true
+		}
+	}
+	return !found // a bound without a note is taken at its word
+}
+
+// IncompleteNote is the ID of the note that comes with an operator without a rule. Allowing it judges the sizes that are known.
+const IncompleteNote = "op-missing"
+
+func incomplete(r *report.Report, o Options) bool {
+	switch r.Quality {
+	case report.Exact, report.Estimated, report.Bound:
+		return false
+	}
+	return !slices.Contains(o.Allow, IncompleteNote)
+}
+
+// missing says why an account is incomplete, with the first three operators without a rule.
+func missing(r *report.Report) string {
+	const shown = 3
+	ops := make([]string, 0, shown)
+	for i, u := range r.Coverage.Unsupported {
+		if i == shown {
+			ops = append(ops, fmt.Sprintf("%d more", len(r.Coverage.Unsupported)-shown))
+			break
+		}
+		ops = append(ops, u.Op)
+	}
+	if len(ops) == 0 {
+		return "the account is incomplete"
+	}
+	return "no rule for " + strings.Join(ops, ", ")
+}
+
+func unknown(r *report.Report, m report.Metric) string {
+	if m == report.Total {
+		return fmt.Sprintf("what a CUDA context takes on %s is not known: give context: for it under devices:", r.Device)
+	}
+	return fmt.Sprintf("%s is not known", m)
+}
+
+// worst is the outcome of a case: Fail before Inconclusive before Warn before Pass.
+func worst(fs []Finding) Outcome {
+	if len(fs) == 0 {
+		return Inconclusive
+	}
+	out := Pass
+	for _, f := range fs {
+		if severity(f.Outcome) > severity(out) {
+			out = f.Outcome
+		}
+	}
+	return out
+}
+
+func severity(o Outcome) int {
+	return [...]int{Pass: 0, Warn: 1, Inconclusive: 2, Error: 3, Fail: 4}[o]
+}

@@ -1,0 +1,112 @@
+// Package verdict judges a report against budgets.
+//
+// It turns a report and the budgets of a case into one outcome with a finding per budget. Nothing passes by accident: the zero outcome is
+// Inconclusive, an account with missing sizes is inconclusive, and so is a case without a budget. It knows nothing of files or commands.
+package verdict
+
+import (
+	"fmt"
+
+	"github.com/memspec/memspec/engine/report"
+	"github.com/memspec/memspec/engine/units"
+)
+
+// Pos is a place in memspec.yaml. A budget written in Go has none.
+type Pos struct {
+	File      string
+	Line, Col int
+}
+
+// String is file:line:col, as far as known.
+func (p Pos) String() string {
+	switch {
+	case p.Line == 0:
+		return p.File
+	case p.Col == 0:
+		return fmt.Sprintf("%s:%d", p.File, p.Line)
+	}
+	return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Col)
+}
+
+// Level says what breaking a budget does.
+type Level uint8
+
+// The levels. LevelFail is the default.
+const (
+	LevelFail Level = iota
+	LevelWarn
+)
+
+func (l Level) String() string { return [...]string{"fail", "warn"}[l] }
+
+// Budget is a metric with its limit. Exactly at the limit passes.
+type Budget struct {
+	Metric report.Metric
+	Limit  units.Bytes
+	Level  Level
+	Text   string // the limit as written: "60%", "98MiB + 12MiB*B"
+	Path   string // where it is written: "models.resnet50.cases[1].budget.reserved"
+	Pos    Pos
+}
+
+// Outcome is what a case came to.
+type Outcome uint8
+
+// The outcomes. The zero value is Inconclusive.
+const (
+	Inconclusive Outcome = iota
+	Pass
+	Warn
+	Fail
+	Error
+)
+
+func (o Outcome) String() string {
+	return [...]string{"inconclusive", "pass", "warn", "fail", "error"}[o]
+}
+
+// MarshalText makes an outcome a word in JSON.
+func (o Outcome) MarshalText() ([]byte, error) { return []byte(o.String()), nil }
+
+// Finding is one budget judged.
+type Finding struct {
+	Budget
+	Outcome   Outcome
+	Predicted units.Bytes
+	Known     bool        // whether Predicted is known; a total is not where the context is not
+	Over      units.Bytes // by how much Predicted exceeds the limit, else 0
+	Lower     units.Bytes // Predicted at the lower end of data-dependent sizes; see HasLower
+	HasLower  bool
+	Upper     units.Bytes // where estimated scratch at its most breaks a budget that Predicted keeps: that size; else 0
+	Why       string      // in words, where the sizes alone do not say it
+}
+
+// Verdict is a case judged. Findings are in the order of the budgets.
+type Verdict struct {
+	Outcome  Outcome
+	Findings []Finding
+	Why      []string // what made the whole case inconclusive or fail, where no single budget did
+}
+
+// Options are what Judge may be told besides.
+type Options struct {
+	Lower *report.Report // the same run with data-dependent sizes at their lower end
+	Allow []string       // IDs of notes that do not count
+}
+
+// ExitCode is the exit code of many cases: 1 if any failed, else 2 if any is an error, else 3 if any is inconclusive, else 0.
+func ExitCode(outcomes []Outcome) int {
+	seen := [Error + 1]bool{}
+	for _, o := range outcomes {
+		seen[o] = true
+	}
+	switch {
+	case seen[Fail]:
+		return 1
+	case seen[Error]:
+		return 2
+	case seen[Inconclusive]:
+		return 3
+	}
+	return 0
+}
