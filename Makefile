@@ -1,0 +1,67 @@
+# make test   everything a fresh machine needs (Go modules, a Python environment), then every check and every test
+# make go     the part that needs nothing but Go
+# make fuzz   every fuzz target, an hour in all (FUZZTIME=30s for a short one)
+# make bench  the benchmarks
+# make truth  the tables of the README: predictions against recorded truth
+
+SHELL := /bin/sh
+GO ?= go
+PYTHON ?= python3
+STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+VENV := .venv
+# Packages whose code runs on more than one goroutine.
+RACE := ./engine ./engine/program ./assert ./cmd/memspec
+
+.PHONY: test go fmt vet staticcheck long-files unit race goldens python recordings check fuzz bench truth clean
+
+test: go race goldens python recordings
+
+go: fmt vet staticcheck long-files unit check
+
+fmt:
+	@out=$$(gofmt -l $$(git ls-files -co --exclude-standard '*.go')); if [ -n "$$out" ]; then echo "gofmt: not formatted:"; echo "$$out"; exit 1; fi
+
+vet:
+	$(GO) vet ./...
+
+staticcheck:
+	$(GO) run $(STATICCHECK) ./...
+
+long-files:
+	@.ci/check-long-files
+
+unit:
+	$(GO) test ./...
+
+race:
+	$(GO) test -race $(RACE)
+
+goldens:
+	@.ci/goldens ./...
+
+# The project's own budgets, by the command a newcomer runs.
+check:
+	$(GO) run ./cmd/memspec check
+
+python: $(VENV)/.stamp
+
+$(VENV)/.stamp: .ci/requirements.txt
+	[ -x $(VENV)/bin/python ] || $(PYTHON) -m venv $(VENV)
+	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r .ci/requirements.txt
+	touch $@
+
+# The recordings of real PyTorch that are committed are what the pinned PyTorch gives.
+recordings: $(VENV)/.stamp
+	$(VENV)/bin/python pyshim/tools/record_models.py --check
+
+fuzz:
+	@.ci/fuzz
+
+bench:
+	$(GO) test -run '^$$' -bench . -benchmem -cpu 1 ./engine/... ./cmd/memspec
+
+truth:
+	@$(GO) test ./engine -run '^TestTruth$$' -count=1 -v | sed -n 's/^ *truth: \{0,1\}//p'
+
+clean:
+	rm -rf $(VENV) bin

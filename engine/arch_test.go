@@ -1,0 +1,136 @@
+package engine_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+const modulePath = "github.com/memspec/memspec/"
+
+// mayImport is the one direction of the house: what each package may import of memspec, tests apart. A package that is missing here fails.
+// An entry ending in /... allows everything beneath it.
+var mayImport = map[string][]string{
+	"engine/units":                       {},
+	"engine/schema":                      {},
+	"engine/internal/ptzip":              {},
+	"engine/internal/pickle":             {},
+	"engine/internal/golden":             {},
+	"engine/tensor":                      {"engine/units"},
+	"engine/device":                      {"engine/units"},
+	"engine/scratch":                     {"engine/units"},
+	"engine/platform":                    {"engine/device", "engine/scratch", "engine/units"},
+	"engine/program":                     {"engine/tensor"},
+	"engine/trace":                       {"engine/tensor", "engine/units", "engine/internal/pickle"},
+	"engine/ops":                         {"engine/schema", "engine/tensor", "engine/platform", "engine/device", "engine/scratch", "engine/units"},
+	"engine/artifact/torchscript/syntax": {},
+	"engine/artifact/torchscript":        {"engine/program", "engine/tensor", "engine/internal/pickle", "engine/artifact/torchscript/syntax"},
+	"engine/artifact":                    {"engine/program", "engine/artifact/torchscript", "engine/internal/ptzip"},
+	"engine/exec":                        {"engine/program", "engine/ops", "engine/tensor", "engine/trace", "engine/platform", "engine/device", "engine/units"},
+	"engine/allocator":                   {"engine/trace", "engine/platform", "engine/device", "engine/units"},
+	"engine/report":                      {"engine/allocator", "engine/trace", "engine/platform", "engine/units", "engine/internal/pickle"},
+	"engine/verdict":                     {"engine/report", "engine/units"},
+	"engine/spec":                        {"engine/verdict", "engine/platform", "engine/device", "engine/tensor", "engine/units"},
+	"engine": {"engine/units", "engine/tensor", "engine/device", "engine/scratch", "engine/platform", "engine/program", "engine/trace", "engine/ops",
+		"engine/artifact", "engine/exec", "engine/allocator", "engine/report", "engine/verdict", "engine/spec"},
+	"assert": {"engine", "engine/spec", "engine/verdict", "engine/report", "engine/units"},
+	"cmd/memspec": {"engine", "engine/units", "engine/tensor", "engine/device", "engine/scratch", "engine/platform", "engine/program", "engine/trace",
+		"engine/ops", "engine/artifact", "engine/exec", "engine/allocator", "engine/report", "engine/verdict", "engine/spec"},
+	"examples/gotest": {"assert"},
+}
+
+func TestImportsGoOneWay(t *testing.T) {
+	root := ".."
+	seen := map[string]bool{}
+	require.NoError(t, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name := d.Name()
+		if d.IsDir() {
+			if path != root && (name == "testdata" || strings.HasPrefix(name, ".")) {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
+			return nil
+		}
+		rel, err := filepath.Rel(root, filepath.Dir(path))
+		if err != nil {
+			return err
+		}
+		pkg := filepath.ToSlash(rel)
+		allowed, known := mayImport[pkg]
+		if !known {
+			if !seen[pkg] {
+				t.Errorf("%s: not in the table of imports; add it with what it may import", pkg)
+			}
+			seen[pkg] = true
+			return nil
+		}
+		seen[pkg] = true
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		for _, imp := range file.Imports {
+			full, err := strconv.Unquote(imp.Path.Value)
+			if err != nil {
+				return err
+			}
+			inside, ok := strings.CutPrefix(full, modulePath)
+			if ok && !slices.Contains(allowed, inside) {
+				t.Errorf("%s/%s: got import of %s, want one of %v", pkg, name, inside, allowed)
+			}
+		}
+		return nil
+	}))
+	for pkg := range mayImport {
+		assert.True(t, seen[pkg], "%s: in the table of imports, but there is no such package", pkg)
+	}
+}
+
+// Nothing but the doors and tests may look at the environment: a prediction is a function of its case.
+func TestOnlyDoorsReadTheEnvironment(t *testing.T) {
+	require.NoError(t, filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		if strings.HasPrefix(filepath.ToSlash(path), "internal/golden/") { // runs in tests only
+			return nil
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+		if err != nil {
+			return err
+		}
+		for _, call := range envCalls(file) {
+			t.Errorf("engine/%s: got os.%s, want the environment read in cmd/memspec only", filepath.ToSlash(path), call)
+		}
+		return nil
+	}))
+}
+
+// envCalls names the functions of package os that file uses to look at the environment.
+func envCalls(file *ast.File) []string {
+	reads := []string{"Getenv", "LookupEnv", "Environ", "ExpandEnv", "Getwd", "UserHomeDir", "UserCacheDir", "UserConfigDir", "Hostname"}
+	var found []string
+	ast.Inspect(file, func(n ast.Node) bool {
+		if sel, ok := n.(*ast.SelectorExpr); ok {
+			if pkg, ok := sel.X.(*ast.Ident); ok && pkg.Name == "os" && slices.Contains(reads, sel.Sel.Name) {
+				found = append(found, sel.Sel.Name)
+			}
+		}
+		return true
+	})
+	return found
+}

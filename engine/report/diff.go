@@ -1,0 +1,155 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/memspec/memspec/engine/units"
+)
+
+// Difference is one report against another.
+type Difference struct {
+	Schema  int            `json:"schema"`
+	Old     Run            `json:"old"`
+	New     Run            `json:"new"`
+	Metrics []MetricChange `json:"metrics"` // in the order of Metrics
+	Holders []HolderChange `json:"holders"` // what changed, by size of change, largest first, then by place
+}
+
+// MetricChange is a metric in both reports; nil where one does not know it.
+type MetricChange struct {
+	Metric Metric       `json:"metric"`
+	Old    *units.Bytes `json:"old"`
+	New    *units.Bytes `json:"new"`
+}
+
+// HolderChange is what one module's storages of one category and operator hold at the peak of each report. Source lines are left out:
+// an edit above a line moves it without changing what it holds.
+type HolderChange struct {
+	Op       string      `json:"op"`
+	Module   string      `json:"module"`
+	Category string      `json:"category"`
+	Old      units.Bytes `json:"old"`
+	New      units.Bytes `json:"new"`
+	OldCount int         `json:"old_count"`
+	NewCount int         `json:"new_count"`
+}
+
+// Diff compares two reports by metric and by holder.
+func Diff(before, after *Report) *Difference {
+	d := &Difference{Schema: Schema, Old: before.Run, New: after.Run, Holders: []HolderChange{}}
+	for _, m := range Metrics() {
+		c := MetricChange{Metric: m}
+		if v, ok := before.Value(m); ok {
+			c.Old = &v
+		}
+		if v, ok := after.Value(m); ok {
+			c.New = &v
+		}
+		d.Metrics = append(d.Metrics, c)
+	}
+	index := map[HolderChange]int{}
+	at := func(h *Holder) *HolderChange {
+		key := HolderChange{Op: h.Op, Module: h.Module, Category: h.Category}
+		i, ok := index[key]
+		if !ok {
+			i = len(d.Holders)
+			index[key] = i
+			d.Holders = append(d.Holders, key)
+		}
+		return &d.Holders[i]
+	}
+	for i := range before.Holders {
+		c := at(&before.Holders[i])
+		c.Old += before.Holders[i].Flat
+		c.OldCount += before.Holders[i].Count
+	}
+	for i := range after.Holders {
+		c := at(&after.Holders[i])
+		c.New += after.Holders[i].Flat
+		c.NewCount += after.Holders[i].Count
+	}
+	d.Holders = slices.DeleteFunc(d.Holders, func(c HolderChange) bool { return c.Old == c.New && c.OldCount == c.NewCount })
+	slices.SortFunc(d.Holders, func(a, b HolderChange) int {
+		return cmp.Or(cmp.Compare(abs(b.New-b.Old), abs(a.New-a.Old)), cmp.Compare(a.Module, b.Module),
+			cmp.Compare(a.Category, b.Category), cmp.Compare(a.Op, b.Op))
+	})
+	return d
+}
+
+func abs(b units.Bytes) units.Bytes { return max(b, -b) }
+
+// Same says whether the two reports agree in every metric and every holder.
+func (d *Difference) Same() bool {
+	for _, m := range d.Metrics {
+		if (m.Old == nil) != (m.New == nil) || m.Old != nil && *m.Old != *m.New {
+			return false
+		}
+	}
+	return len(d.Holders) == 0
+}
+
+// WriteText writes the difference for people, with at most rows rows of holders; 0 means all.
+func (d *Difference) WriteText(w io.Writer, rows int) error {
+	p := &printer{w: w}
+	p.f("%s on %s → %s on %s\n", d.Old.Artifact, d.Old.Device, d.New.Artifact, d.New.Device)
+	t := &table{right: []bool{false, true, true, true, true}}
+	t.add("", "old", "new", "change", "")
+	for _, m := range d.Metrics {
+		if m.Old == nil || m.New == nil {
+			t.add(string(m.Metric), sizeOrUnknown(m.Old), sizeOrUnknown(m.New), "", "")
+			continue
+		}
+		t.add(string(m.Metric), m.Old.String(), m.New.String(), Signed(*m.New-*m.Old), signedPercent(*m.New-*m.Old, *m.Old))
+	}
+	p.table("  ", t)
+	if len(d.Holders) == 0 {
+		p.f("  the same holders at the peak\n")
+		return p.err
+	}
+	p.f("  held at the peak, what changed:\n")
+	t = &table{right: []bool{true, true, true, false, false, false}}
+	t.add("change", "old", "new", "module", "op", "what")
+	for i, h := range d.Holders {
+		if rows > 0 && i == rows {
+			break
+		}
+		t.add(Signed(h.New-h.Old), h.Old.String(), h.New.String(), h.Module, h.Op, fmt.Sprintf("%s ×%d → ×%d", plurals[h.Category], h.OldCount, h.NewCount))
+	}
+	p.table("    ", t)
+	if more := len(d.Holders) - rows; rows > 0 && more > 0 {
+		p.f("    … %d more (-v)\n", more)
+	}
+	return p.err
+}
+
+func sizeOrUnknown(b *units.Bytes) string {
+	if b == nil {
+		return "unknown"
+	}
+	return b.String()
+}
+
+// Signed is a difference of sizes with its sign: "+1.5 MiB", "-512 B", "0 B".
+func Signed(b units.Bytes) string {
+	switch {
+	case b > 0:
+		return "+" + b.String()
+	case b < 0:
+		return "-" + (-b).String()
+	}
+	return b.String()
+}
+
+func signedPercent(change, of units.Bytes) string {
+	if of == 0 {
+		return ""
+	}
+	s := Percent(change, of)
+	if change > 0 {
+		s = "+" + s
+	}
+	return s
+}

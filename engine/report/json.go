@@ -1,0 +1,55 @@
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+)
+
+// WriteJSON writes r as indented JSON; every size is an integer of bytes, empty lists are [].
+func WriteJSON(w io.Writer, r *Report) error {
+	c := *r
+	c.Normalize()
+	return EncodeJSON(w, &c)
+}
+
+// EncodeJSON writes any of the project's JSON values the way they are all written.
+func EncodeJSON(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(v)
+}
+
+// ReadJSON reads what WriteJSON wrote. Keys it does not know are left out.
+func ReadJSON(rd io.Reader) (*Report, error) {
+	d := json.NewDecoder(rd)
+	r := new(Report)
+	if err := d.Decode(r); err != nil {
+		return nil, fmt.Errorf("not an estimate: %w", err)
+	}
+	if r.Schema != Schema {
+		return nil, fmt.Errorf("got estimate schema %d, want %d", r.Schema, Schema)
+	}
+	r.Normalize()
+	return r, nil
+}
+
+// Normalize makes nil lists empty, so that JSON never says null where it means none.
+func (r *Report) Normalize() {
+	if r.Inputs == nil {
+		r.Inputs = []string{}
+	}
+	if r.Passes == nil {
+		r.Passes = []Pass{}
+	}
+	if r.Coverage.Unsupported == nil {
+		r.Coverage.Unsupported = []Unsupported{}
+	}
+	if r.Holders == nil {
+		r.Holders = []Holder{}
+	}
+	if r.Notes == nil {
+		r.Notes = []Note{}
+	}
+}

@@ -1,0 +1,285 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/memspec/memspec/engine/units"
+)
+
+// ShortRows is how many rows of holders a text shows unless asked for all.
+const ShortRows = 10
+
+// WriteText writes the report for people, with at most ShortRows rows of holders.
+func WriteText(w io.Writer, r *Report) error { return WriteTextRows(w, r, ShortRows) }
+
+// WriteTextRows is WriteText with at most rows rows of holders; 0 means all.
+func WriteTextRows(w io.Writer, r *Report, rows int) error {
+	p := &printer{w: w}
+	p.f("%s on %s: peak %s\n", r.Artifact, r.Device, strings.Join(peaks(r), ", "))
+	p.item("artifact", "%s%s", r.Format, orNothing(", ", r.Producer))
+	p.item("run", "%s, %s, torch %s%s", r.Runtime, r.Mode, r.Torch, orNothing(", alloc_conf ", r.AllocConf))
+	for i, in := range r.Inputs {
+		name := "inputs"
+		if i > 0 {
+			name = ""
+		}
+		p.item(name, "%s", in)
+	}
+	p.item("weights", "%s", Both(r.Weights))
+	p.item("delta", "%s", Both(r.Delta))
+	p.f("\n")
+	p.sizes(r)
+	p.f("\n")
+	p.item("quality", "%s", qualityText(r))
+	if r.OOM != nil {
+		p.item("does not", "fit: %s was asked for at %s, the device has %s", Both(r.OOM.Requested), r.OOM.Moment.String(), Both(r.OOM.Limit))
+	}
+	if p.err != nil {
+		return p.err
+	}
+	if err := WriteAccount(w, r, rows); err != nil {
+		return err
+	}
+	return WriteAssumed(w, r)
+}
+
+// Both is a size in binary units and in exact bytes: "2.31 GiB (2480930816 B)".
+func Both(b units.Bytes) string { return fmt.Sprintf("%s (%d B)", b, int64(b)) }
+
+func peaks(r *Report) []string {
+	out := []string{r.Peak.Allocated.String() + " allocated", r.Peak.Reserved.String() + " reserved"}
+	if r.Peak.Total != nil {
+		out = append(out, r.Peak.Total.String()+" total")
+	}
+	return out
+}
+
+func orNothing(prefix, s string) string {
+	if s == "" {
+		return ""
+	}
+	return prefix + s
+}
+
+func qualityText(r *Report) string {
+	switch r.Quality {
+	case Exact:
+		return "exact: nothing assumed"
+	case Estimated:
+		if r.Upper == nil {
+			return "estimate: some library scratch is by rule"
+		}
+		return fmt.Sprintf("estimate: some library scratch is by rule; at its most %s allocated, %s reserved", r.Upper.Allocated, r.Upper.Reserved)
+	case Bound:
+		return "bound: data-dependent sizes are at their most"
+	case Incomplete:
+		return fmt.Sprintf("incomplete: %d operators without a rule (%s)", len(r.Coverage.Unsupported), unsupportedNames(r.Coverage.Unsupported))
+	}
+	return string(r.Quality)
+}
+
+func unsupportedNames(us []Unsupported) string {
+	const most = 5
+	names := make([]string, 0, most+1)
+	for i, u := range us {
+		if i == most {
+			names = append(names, fmt.Sprintf("%d more", len(us)-most))
+			break
+		}
+		names = append(names, u.Op)
+	}
+	return strings.Join(names, ", ")
+}
+
+// String is "aten::conv2d  layer3.5.conv2  resnet.py:146 (forward, first pass)", without what is not known.
+func (m *Moment) String() string {
+	s := m.Place.String()
+	var when []string
+	if m.Phase != "" {
+		when = append(when, m.Phase)
+	}
+	if m.Pass != "" {
+		when = append(when, m.Pass+" pass")
+	}
+	if len(when) > 0 {
+		s += " (" + strings.Join(when, ", ") + ")"
+	}
+	return strings.TrimSpace(s)
+}
+
+// String is "aten::conv2d  layer3.5.conv2  resnet.py:146", without what is not known.
+func (p Place) String() string {
+	parts := make([]string, 0, 3)
+	for _, s := range []string{p.Op, p.Module, p.Source()} {
+		if s != "" {
+			parts = append(parts, s)
+		}
+	}
+	return strings.Join(parts, "  ")
+}
+
+// Source is "resnet.py:146": the file without its folder, which is another on every machine; "" where it is not known.
+func (p Place) Source() string {
+	if p.File == "" {
+		return ""
+	}
+	f := p.File
+	if i := strings.LastIndexAny(f, `/\`); i >= 0 {
+		f = f[i+1:]
+	}
+	if p.Line == 0 {
+		return f
+	}
+	return f + ":" + strconv.Itoa(p.Line)
+}
+
+// WriteAccount writes where the peak is, who holds it and what is cached but free: the middle of every failing check.
+// At most rows rows of holders are written; 0 means all.
+func WriteAccount(w io.Writer, r *Report, rows int) error {
+	p := &printer{w: w}
+	if r.PeakAt != nil {
+		p.item("peak at", "%s", r.PeakAt.String())
+	}
+	if folded := Fold(r.Holders); len(folded) > 0 {
+		p.f("  held at the peak:\n")
+		p.held(folded, rows)
+	}
+	if r.ReservedAt != nil && r.Peak.Reserved > 0 {
+		p.f("  cached but free: %s (%s of reserved)\n", r.Cached, Percent(r.Cached, r.Peak.Reserved))
+	}
+	return p.err
+}
+
+// WriteAssumed writes the notes, one a line, with the first place each was written for.
+func WriteAssumed(w io.Writer, r *Report) error {
+	p := &printer{w: w}
+	if len(r.Notes) > 0 {
+		p.f("  assumed:\n")
+	}
+	for _, n := range r.Notes {
+		p.f("    %s: %s%s\n", n.ID, n.Text, orNothing("; first at ", n.First.String()))
+	}
+	return p.err
+}
+
+// Percent is part of whole with one decimal: "11.3%".
+func Percent(part, whole units.Bytes) string {
+	if whole == 0 {
+		return "0.0%"
+	}
+	return strconv.FormatFloat(100*float64(part)/float64(whole), 'f', 1, 64) + "%"
+}
+
+// WriteRows writes gathered holders as pprof's top does: flat, its share, the running share, cum, its share, place, what.
+func WriteRows(w io.Writer, rows []Row, most int) error {
+	var total units.Bytes
+	for i := range rows {
+		total += rows[i].Flat
+	}
+	t := &table{right: []bool{true, true, true, true, true, true, false, false}}
+	t.add("flat", "flat%", "sum%", "cum", "cum%", "count", "where", "what")
+	var sum units.Bytes
+	for i := range rows {
+		if most > 0 && i == most {
+			break
+		}
+		r := &rows[i]
+		sum += r.Flat
+		t.add(r.Flat.String(), Percent(r.Flat, total), Percent(sum, total), r.Cum.String(), Percent(r.Cum, total),
+			strconv.Itoa(r.Count), r.Where, r.What)
+	}
+	p := &printer{w: w}
+	p.table("  ", t)
+	if more := len(rows) - most; most > 0 && more > 0 {
+		p.f("  … %d more (-v)\n", more)
+	}
+	return p.err
+}
+
+// A printer writes lines and keeps the first error.
+type printer struct {
+	w   io.Writer
+	err error
+}
+
+func (p *printer) f(format string, args ...any) {
+	if p.err == nil {
+		_, p.err = fmt.Fprintf(p.w, format, args...)
+	}
+}
+
+// item writes "  name       text".
+func (p *printer) item(name, format string, args ...any) {
+	p.f("  %-9s  %s\n", name, fmt.Sprintf(format, args...))
+}
+
+func (p *printer) sizes(r *Report) {
+	t := &table{right: []bool{false, true, true, true}}
+	row := func(name string, s Sizes) {
+		t.add(name, s.Requested.String(), s.Allocated.String(), s.Reserved.String())
+	}
+	t.add("", "requested", "allocated", "reserved")
+	row("baseline", r.Baseline)
+	for _, pass := range r.Passes {
+		row(pass.Name+" pass", pass.Peak)
+	}
+	row("peak", Sizes{r.Peak.Requested, r.Peak.Allocated, r.Peak.Reserved})
+	t.add("", fmt.Sprintf("%d B", int64(r.Peak.Requested)), fmt.Sprintf("%d B", int64(r.Peak.Allocated)), fmt.Sprintf("%d B", int64(r.Peak.Reserved)))
+	p.table("  ", t)
+}
+
+// held writes folded holders; there cum is what the rows down to this one hold together.
+func (p *printer) held(rows []Row, most int) {
+	t := &table{right: []bool{true, true, false, false}}
+	t.add("flat", "cum", "module", "what")
+	var sum units.Bytes
+	for i := range rows {
+		if most > 0 && i == most {
+			break
+		}
+		sum += rows[i].Flat
+		t.add(rows[i].Flat.String(), sum.String(), rows[i].Where, rows[i].What)
+	}
+	p.table("    ", t)
+	if more := len(rows) - most; most > 0 && more > 0 {
+		p.f("    … %d more (-v)\n", more)
+	}
+}
+
+// A table aligns cells by column.
+type table struct {
+	right []bool
+	cells [][]string
+}
+
+func (t *table) add(cells ...string) { t.cells = append(t.cells, cells) }
+
+func (p *printer) table(indent string, t *table) {
+	width := make([]int, len(t.right))
+	for _, row := range t.cells {
+		for i, c := range row {
+			width[i] = max(width[i], utf8.RuneCountInString(c))
+		}
+	}
+	var b strings.Builder
+	for _, row := range t.cells {
+		b.Reset()
+		b.WriteString(indent)
+		for i, c := range row {
+			pad := strings.Repeat(" ", width[i]-utf8.RuneCountInString(c))
+			if i > 0 {
+				b.WriteString("  ")
+			}
+			if t.right[i] {
+				b.WriteString(pad + c)
+			} else {
+				b.WriteString(c + pad)
+			}
+		}
+		p.f("%s\n", strings.TrimRight(b.String(), " "))
+	}
+}
