@@ -1,0 +1,198 @@
+package ptzip
+
+import (
+	"archive/zip"
+	"bytes"
+	"cmp"
+	"compress/flate"
+	"fmt"
+	"io"
+	"io/fs"
+	"slices"
+)
+
+// longestRun is how much is read in one go where small records stand side by side.
+const longestRun = 1 << 20
+
+// ReadFile returns a record, inflated.
+func (z *Reader) ReadFile(name string) ([]byte, error) {
+	i, err := z.find("read", name)
+	if err != nil {
+		return nil, err
+	}
+	data, err := z.read(i)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return data, nil
+}
+
+func (z *Reader) read(i int32) ([]byte, error) {
+	rec := &z.records[i]
+	switch {
+	case IsWeight(z.names[i]) && rec.size > MaxSmall:
+		return nil, &LimitError{What: "weight bytes", Got: rec.size, Limit: MaxSmall}
+	case rec.size > z.limits.RecordBytes:
+		return nil, &LimitError{What: "record bytes", Got: rec.size, Limit: z.limits.RecordBytes}
+	case rec.size > 1<<20 && rec.size/max(rec.packed, 1) > z.limits.Ratio:
+		return nil, &LimitError{What: "ratio", Got: rec.size / max(rec.packed, 1), Limit: z.limits.Ratio}
+	}
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	if z.total+rec.size > z.limits.TotalBytes {
+		return nil, &LimitError{What: "total bytes", Got: z.total + rec.size, Limit: z.limits.TotalBytes}
+	}
+	z.total += rec.size
+	packed, err := z.payload(i)
+	if err != nil {
+		return nil, err
+	}
+	switch rec.method {
+	case stored:
+		return slices.Clone(packed), nil
+	case deflated:
+		out := make([]byte, rec.size)
+		if err := z.infl.inflate(out, packed); err != nil {
+			return nil, malformed(rec.offset, "deflated data: %w", err)
+		}
+		return out, nil
+	}
+	return nil, malformed(rec.offset, "got compression method %d, want stored or deflated", rec.method)
+}
+
+// payload returns the packed bytes of a record, from the run at hand or a new one. z.mu is held.
+func (z *Reader) payload(i int32) ([]byte, error) {
+	rec := &z.records[i]
+	if rec.offset < z.run.from || rec.limit > z.run.from+int64(len(z.run.data)) {
+		if err := z.readRun(i); err != nil {
+			return nil, err
+		}
+	}
+	whole := z.run.data[rec.offset-z.run.from:]
+	whole = whole[:min(int64(len(whole)), rec.limit-rec.offset)]
+	start, err := rec.start(whole)
+	if err != nil {
+		return nil, err
+	}
+	if rec.packed > int64(len(whole)-start) {
+		return nil, malformed(rec.offset, "got %d bytes left, want %d", len(whole)-start, rec.packed)
+	}
+	return whole[start : start+int(rec.packed) : start+int(rec.packed)], nil
+}
+
+// readRun reads the record and those behind it, as far as they are no weights.
+func (z *Reader) readRun(i int32) error {
+	rec := &z.records[i]
+	from, to := rec.offset, z.spanEnd(rec)
+	at, _ := slices.BinarySearchFunc(z.order, from, func(j int32, offset int64) int { return cmp.Compare(z.records[j].offset, offset) })
+	for _, j := range z.order[at+1:] {
+		next := &z.records[j]
+		if next.offset != to || z.spanEnd(next)-from > longestRun || IsWeight(z.names[j]) {
+			break
+		}
+		to = z.spanEnd(next)
+	}
+	data, err := z.readAt(from, int(to-from))
+	if err != nil {
+		return err
+	}
+	z.run = run{from, data}
+	return nil
+}
+
+// spanEnd is where a record's bytes end at the latest: at the next record, or, if that is far away, after the longest header there can be.
+func (z *Reader) spanEnd(rec *record) int64 {
+	return min(rec.limit, rec.offset+localHeader+2*max16+rec.packed)
+}
+
+// start returns where the payload begins in the record's bytes: the local header's name and padding have lengths of their own.
+func (rec *record) start(head []byte) (int, error) {
+	if len(head) < localHeader {
+		return 0, malformed(rec.offset, "got %d bytes left, want a local header", len(head))
+	}
+	if sig := le.Uint32(head); sig != localSignature {
+		return 0, malformed(rec.offset, "got signature %#08x, want a local header", sig)
+	}
+	if (le.Uint16(head[6:])|rec.flags)&flagEncrypted != 0 {
+		return 0, malformed(rec.offset, "got an encrypted record")
+	}
+	return localHeader + int(le.Uint16(head[26:])) + int(le.Uint16(head[28:])), nil
+}
+
+// section returns the payload of a stored record without reading it.
+func (z *Reader) section(i int32) (*io.SectionReader, error) {
+	rec := &z.records[i]
+	if rec.method != stored {
+		return nil, malformed(rec.offset, "got compression method %d, want a stored record", rec.method)
+	}
+	return z.packedSection(i)
+}
+
+func (z *Reader) packedSection(i int32) (*io.SectionReader, error) {
+	rec := &z.records[i]
+	head, err := z.readAt(rec.offset, localHeader)
+	if err != nil {
+		return nil, err
+	}
+	start, err := rec.start(head)
+	if err != nil {
+		return nil, err
+	}
+	if rec.offset+int64(start)+rec.packed > rec.limit {
+		return nil, malformed(rec.offset, "got %d bytes left, want %d", rec.limit-rec.offset-int64(start), rec.packed)
+	}
+	return io.NewSectionReader(z.r, rec.offset+int64(start), rec.packed), nil
+}
+
+// CopyRaw copies a record as it is packed into another archive, under the root folder given there.
+func (z *Reader) CopyRaw(w *zip.Writer, root, name string) error {
+	i, err := z.find("copy", name)
+	if err != nil {
+		return err
+	}
+	rec := &z.records[i]
+	from, err := z.packedSection(i)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	if root != "" {
+		name = root + "/" + name
+	}
+	to, err := w.CreateRaw(&zip.FileHeader{Name: name, Method: rec.method, CRC32: rec.crc,
+		CompressedSize64: uint64(rec.packed), UncompressedSize64: uint64(rec.size)})
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(to, from)
+	return err
+}
+
+// inflater inflates records of known size, and keeps its tables between them.
+type inflater struct {
+	in bytes.Reader
+	r  io.ReadCloser
+}
+
+// inflate fills out exactly.
+func (f *inflater) inflate(out, packed []byte) error {
+	f.in.Reset(packed)
+	if f.r == nil {
+		f.r = flate.NewReader(&f.in)
+	} else if err := f.r.(flate.Resetter).Reset(&f.in, nil); err != nil {
+		return err
+	}
+	if n, err := io.ReadFull(f.r, out); err != nil {
+		return fmt.Errorf("got %d bytes, want %d: %w", n, len(out), err)
+	}
+	var one [1]byte
+	if n, err := f.r.Read(one[:]); n != 0 || err != io.EOF {
+		return fmt.Errorf("got more than %d bytes", len(out))
+	}
+	return nil
+}
+
+var _ interface {
+	fs.ReadFileFS
+	fs.ReadDirFS
+	fs.StatFS
+} = (*Reader)(nil)
