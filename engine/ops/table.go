@@ -9,11 +9,68 @@ import (
 	"github.com/memspec/memspec/engine/schema"
 )
 
-// Bound is a rule with its parsed schema.
+// Bound is a rule with its parsed schema and what its alias annotations say.
 type Bound struct {
-	Rule   *Rule
-	Schema *schema.Schema
+	Rule    *Rule
+	Schema  *schema.Schema
+	Results []Result
 }
+
+// Result is what the schema says of one return.
+type Result struct {
+	Mode Mode
+	Arg  int  // the argument a View looks at, or that is written InPlace
+	List bool // a list of tensors
+}
+
+// Mode is how a returned tensor comes by its storage.
+type Mode uint8
+
+// The modes.
+const (
+	Fresh Mode = iota
+	View
+	InPlace
+)
+
+// results derives the modes from the alias annotations.
+func results(s *schema.Schema) []Result {
+	out := make([]Result, len(s.Returns))
+	for i := range s.Returns {
+		t := s.Returns[i].Type
+		r := &out[i]
+		for t.Kind == schema.List || t.Kind == schema.Optional {
+			r.List = r.List || t.Kind == schema.List
+			if t.Alias != nil {
+				break
+			}
+			t = t.Elems[0]
+		}
+		if t.Alias == nil {
+			continue
+		}
+		for j := range s.Args {
+			if a := aliasOf(s.Args[j].Type); a != nil && shareSet(a.Set, t.Alias.Set) {
+				r.Arg = j
+				r.Mode = View
+				if t.Alias.Write {
+					r.Mode = InPlace
+				}
+				break
+			}
+		}
+	}
+	return out
+}
+
+func aliasOf(t *schema.Type) *schema.Alias {
+	for t.Alias == nil && (t.Kind == schema.List || t.Kind == schema.Optional) {
+		t = t.Elems[0]
+	}
+	return t.Alias
+}
+
+func shareSet(a, b string) bool { return a == b && a != "*" }
 
 // row is a rule whose schema is parsed at its first look-up: parsing all would cost more than a whole check.
 type row struct {
@@ -30,7 +87,7 @@ func (r *row) get() (*Bound, error) {
 			r.err = err
 			return
 		}
-		r.bound = &Bound{Rule: r.rule, Schema: s}
+		r.bound = &Bound{Rule: r.rule, Schema: s, Results: results(s)}
 	})
 	return r.bound, r.err
 }

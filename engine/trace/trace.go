@@ -18,7 +18,14 @@ type Trace struct {
 	Sites    []Site    // in the order of first use
 	Events   []Event
 	Notes    []Note
+	Upper    []Estimate // allocations whose size is an estimate, by storage
 	Coverage Coverage
+}
+
+// Estimate says how much an allocation of estimated size takes at the most.
+type Estimate struct {
+	Storage tensor.StorageID
+	Bytes   units.Bytes
 }
 
 // Event is one action on the allocator.

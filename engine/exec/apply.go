@@ -1,0 +1,323 @@
+package exec
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/memspec/memspec/engine/ops"
+	"github.com/memspec/memspec/engine/tensor"
+	"github.com/memspec/memspec/engine/trace"
+	"github.com/memspec/memspec/engine/units"
+)
+
+// apply runs one overload and returns its result, held once for the caller.
+func (m *machine) apply(b *ops.Bound, args []any) (any, error) {
+	if b.Rule.Host == nil && anyUnknown(args) {
+		return unknownResult(b), nil
+	}
+	mark := len(m.temps)
+	c := &ops.Call{Bound: b, Args: args, M: m}
+	v, err := m.applyRule(c)
+	if len(m.temps) > mark {
+		m.dropTemps(mark)
+	}
+	return v, err
+}
+
+func (m *machine) applyRule(c *ops.Call) (any, error) {
+	r := c.Rule
+	switch {
+	case r.Host != nil:
+		if hostUnknown(c.Args) {
+			return unknownResult(c.Bound), nil
+		}
+		v, err := r.Host(c)
+		if err != nil {
+			return nil, err
+		}
+		m.hold(v)
+		return v, nil
+	case r.Body != nil:
+		v, err := r.Body(c)
+		if err == nil {
+			err = c.Err()
+		}
+		if missing, ok := isMissing(err); ok {
+			m.unsupported(missing.Op)
+			return unknownResult(c.Bound), nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		m.hold(v)
+		return v, nil
+	}
+	return m.applyOut(c)
+}
+
+// dropTemps lets go of what the operator made on its way, the latest first, as C++ locals go.
+func (m *machine) dropTemps(mark int) {
+	for i := len(m.temps) - 1; i >= mark; i-- {
+		v := m.temps[i]
+		m.temps[i] = nil
+		m.temps = m.temps[:i]
+		m.drop(v)
+	}
+}
+
+// applyOut gives results their storages: fresh, view or in place, as the schema's alias annotations say.
+func (m *machine) applyOut(c *ops.Call) (any, error) {
+	metas, err := c.Rule.Out(c)
+	if err != nil {
+		return nil, err
+	}
+	var scratch []ops.Scratch
+	if c.Rule.Scratch != nil && !m.plat.Scratchless() {
+		scratch = c.Rule.Scratch(c)
+	}
+	var held []*tensor.Storage
+	for i := range scratch {
+		if scratch[i].Before {
+			held = m.takeScratch(&scratch[i], held)
+		}
+	}
+	v, err := m.results(c, metas)
+	if err != nil {
+		return nil, err
+	}
+	for i := range scratch {
+		if !scratch[i].Before {
+			held = m.takeScratch(&scratch[i], held)
+		}
+	}
+	for i := len(held) - 1; i >= 0; i-- {
+		m.release(held[i].ID)
+	}
+	return v, nil
+}
+
+// takeScratch allocates a library's scratch; what stays is taken once a key.
+func (m *machine) takeScratch(s *ops.Scratch, held []*tensor.Storage) []*tensor.Storage {
+	if s.Bytes <= 0 && s.Upper <= 0 {
+		return held
+	}
+	if s.Keep != "" {
+		if m.kept[s.Keep] {
+			return held
+		}
+		if m.kept == nil {
+			m.kept = map[string]bool{}
+		}
+		m.kept[s.Keep] = true
+	}
+	if s.Note != "" {
+		m.Note(s.Note, s.Source)
+	}
+	site := m.site
+	m.site = m.workspaceSite()
+	st := m.newStorage(s.Bytes, accelerator, tensor.Workspace)
+	m.site = site
+	if s.Upper > s.Bytes {
+		m.tr.Upper = append(m.tr.Upper, trace.Estimate{Storage: st.ID, Bytes: s.Upper})
+	}
+	if s.Keep == "" {
+		held = append(held, st)
+	}
+	return held
+}
+
+// results builds what the operator returns.
+func (m *machine) results(c *ops.Call, metas []tensor.Meta) (any, error) {
+	copies := c.Rule.Copies != nil && c.Rule.Copies(c)
+	if len(c.Results) == 1 && !c.Results[0].List {
+		if len(metas) != 1 {
+			return nil, fmt.Errorf("internal error: %s: got %d results, want 1", c.Schema.Key(), len(metas))
+		}
+		t, err := m.result(c, c.Results[0], &metas[0], copies)
+		if err != nil || t == nil {
+			return nil, err
+		}
+		return t, nil
+	}
+	out := make([]any, 0, len(c.Results))
+	next := 0
+	for _, r := range c.Results {
+		n := 1
+		if r.List {
+			n = len(metas) - next
+		}
+		items := make([]any, 0, n)
+		for range n {
+			if next >= len(metas) {
+				return nil, fmt.Errorf("internal error: %s: got %d results, want %d", c.Schema.Key(), len(metas), len(c.Results))
+			}
+			t, err := m.result(c, r, &metas[next], copies)
+			if err != nil {
+				return nil, err
+			}
+			next++
+			if t == nil {
+				items = append(items, nil)
+			} else {
+				items = append(items, t)
+			}
+		}
+		if r.List {
+			out = append(out, &ops.List{Items: items, Elem: tensorKind, Refs: 1})
+		} else {
+			out = append(out, items[0])
+		}
+	}
+	switch len(c.Results) {
+	case 0:
+		return nil, nil
+	case 1:
+		return out[0], nil
+	}
+	return &ops.Tuple{Items: out, Refs: 1}, nil
+}
+
+// result is one returned tensor, held once; nil for an undefined one.
+func (m *machine) result(c *ops.Call, r ops.Result, meta *tensor.Meta, copies bool) (*tensor.Tensor, error) {
+	if meta.DType == tensor.Undefined {
+		return nil, nil
+	}
+	var base *tensor.Tensor
+	if r.Mode != ops.Fresh && !(copies && r.Mode == ops.View) {
+		base, _ = c.Args[r.Arg].(*tensor.Tensor)
+	}
+	m.tr.Coverage.TensorOutputs++
+	if meta.DType.Valid() {
+		m.tr.Coverage.KnownDType++
+		m.tr.Coverage.Sized++
+	}
+	switch {
+	case base == nil:
+		t, err := m.newTensor(*meta, tensor.Activation)
+		if err != nil {
+			return nil, c.Errorf("%v", err)
+		}
+		t.Data = m.value(c, t)
+		return t, nil
+	case r.Mode == ops.InPlace:
+		if !sameMeta(&base.Meta, meta) {
+			if err := m.remeta(base, meta); err != nil {
+				return nil, c.Errorf("%v", err)
+			}
+		}
+		base.Data = m.value(c, base)
+		m.hold(base)
+		return base, nil
+	}
+	if sameMeta(&base.Meta, meta) && c.Rule.Copies != nil {
+		m.hold(base)
+		return base, nil
+	}
+	if err := meta.Check(); err != nil {
+		return nil, c.Errorf("%v", err)
+	}
+	t := &tensor.Tensor{Meta: *meta, Storage: base.Storage}
+	t.Data = m.value(c, t)
+	m.hold(t)
+	return t, nil
+}
+
+// remeta changes a tensor written in place: its view, or its size. A storage that must grow is made anew (resize_).
+func (m *machine) remeta(t *tensor.Tensor, meta *tensor.Meta) error {
+	if err := meta.Check(); err != nil {
+		return err
+	}
+	old := t.Storage
+	t.Meta = *meta
+	if need := meta.StorageBytes(); need > old.NBytes && old.ID >= 0 {
+		return m.grow(t, need)
+	}
+	return nil
+}
+
+// grow gives t's storage more bytes: a birth at the new size and then a death of the old one, shared by every alias.
+func (m *machine) grow(t *tensor.Tensor, need units.Bytes) error {
+	old := t.Storage
+	bigger := m.newStorage(need, old.Device, old.Category)
+	m.refs[bigger.ID] = m.refs[old.ID]
+	m.refs[old.ID] = 0
+	m.release(old.ID)
+	// aliases keep the pointer: the storage changes its number and size in place
+	id := bigger.ID
+	*old = *bigger
+	m.live[id] = old
+	return nil
+}
+
+// value is the elements of a small result whose inputs are known.
+func (m *machine) value(c *ops.Call, t *tensor.Tensor) *tensor.Data {
+	if c.Rule.Value == nil || t.Numel() > tensor.MaxData || !knownInputs(c.Args) {
+		return nil
+	}
+	return c.Rule.Value(c)
+}
+
+func knownInputs(args []any) bool {
+	for _, a := range args {
+		switch v := a.(type) {
+		case *tensor.Tensor:
+			if v.Data == nil && v.Numel() > 0 {
+				return false
+			}
+		case *ops.List:
+			if !knownInputs(v.Items) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func sameMeta(a, b *tensor.Meta) bool {
+	return a.DType == b.DType && a.StorageOffset == b.StorageOffset && a.Device == b.Device &&
+		slices.Equal(a.Sizes, b.Sizes) && slices.Equal(a.Strides, b.Strides)
+}
+
+// anyUnknown says whether an argument, or a member of a list, is the result of an operator without a rule.
+func anyUnknown(args []any) bool {
+	for _, v := range args {
+		switch v := v.(type) {
+		case ops.Unknown:
+			return true
+		case *ops.List:
+			if anyUnknown(v.Items) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// hostUnknown is anyUnknown for operators on numbers: containers may hold what is not known.
+func hostUnknown(args []any) bool {
+	if len(args) > 0 {
+		switch args[0].(type) {
+		case *ops.List, *ops.Dict, *ops.Tuple:
+			return false
+		}
+	}
+	for _, v := range args {
+		if _, ok := v.(ops.Unknown); ok {
+			return true
+		}
+	}
+	return false
+}
+
+// unknownResult has the shape of b's returns.
+func unknownResult(b *ops.Bound) any {
+	u := ops.Unknown{Op: b.Schema.Key()}
+	if len(b.Schema.Returns) < 2 {
+		return u
+	}
+	items := make([]any, len(b.Schema.Returns))
+	for i := range items {
+		items[i] = u
+	}
+	return &ops.Tuple{Items: items, Refs: 1}
+}

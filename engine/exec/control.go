@@ -1,0 +1,337 @@
+package exec
+
+import (
+	"fmt"
+
+	"github.com/memspec/memspec/engine/ops"
+	"github.com/memspec/memspec/engine/program"
+	"github.com/memspec/memspec/engine/tensor"
+)
+
+// evalCallMethod calls a method of an object; which one is known only now, so interfaces need nothing more.
+func (m *machine) evalCallMethod(f *frame, in *inst) (any, error) {
+	n := in.node
+	self := m.arg(f, &n.Args[0])
+	o, ok := self.(*Object)
+	if !ok {
+		if u, unknown := self.(ops.Unknown); unknown {
+			return u, nil
+		}
+		if _, opaque := self.(*program.Opaque); opaque {
+			m.siteOf(in)
+			m.unsupported("torch.classes method " + n.Text)
+			m.noSite()
+			return ops.Unknown{Op: n.Text}, nil
+		}
+		return nil, fmt.Errorf("got %s to call method %s of, want an object", ops.TypeName(self), n.Text)
+	}
+	fn := o.Class.Method(n.Text)
+	if fn == nil {
+		return nil, fmt.Errorf("got no method %s in %s", n.Text, o.Class.Name)
+	}
+	module := f.module
+	if o.Module {
+		module = o
+	}
+	return m.evalCall(f, in, fn, module, 1)
+}
+
+// evalCall runs fn. An argument used for the last time moves into the function, which then is the only one to hold it, as inlining makes
+// it; but a call of a module (nn.Module.__call__) keeps its arguments in eager execution until it returns.
+func (m *machine) evalCall(f *frame, in *inst, fn *program.Func, module *Object, selfs int) (any, error) {
+	if module == nil {
+		module = f.module
+	}
+	args, err := m.bindArgs(f, in, fn)
+	if err != nil {
+		return nil, err
+	}
+	holds := m.o.Liveness == PythonFrame && m.callHolds(f, in, fn, selfs)
+	if m.o.Liveness != KeepAll && !holds {
+		for j, move := range in.move {
+			if move {
+				m.clear(f, in.node.Args[j].Value.ID)
+			}
+		}
+	}
+	return m.call(fn, args, module)
+}
+
+// callHolds says whether an eager call keeps its arguments until it returns: calls of modules do, of functions and methods not.
+func (m *machine) callHolds(_ *frame, in *inst, fn *program.Func, selfs int) bool {
+	return selfs == 1 && fn.Class != nil && fn.Class.Kind == program.ModuleClass && in.node.Text == "forward"
+}
+
+// bindArgs fits a call's arguments to fn's parameters; each is held for the callee.
+func (m *machine) bindArgs(f *frame, in *inst, fn *program.Func) ([]any, error) {
+	n := in.node
+	out := make([]any, len(fn.Params))
+	given := make([]bool, len(fn.Params))
+	pos := 0
+	for i := range n.Args {
+		a := &n.Args[i]
+		at := pos
+		if a.Name == "" {
+			pos++
+		} else {
+			at = -1
+			for j := range fn.Params {
+				if fn.Params[j].Name == a.Name {
+					at = j
+				}
+			}
+		}
+		if at < 0 || at >= len(out) {
+			return nil, fmt.Errorf("%s: got %d arguments, want %d", fn.Name, len(n.Args), len(fn.Params))
+		}
+		v := m.arg(f, a)
+		if l, ok := v.(*ops.List); ok && len(l.Items) == 0 && l.Elem == 0 && fn.Params[at].Type != nil && fn.Params[at].Type.Kind == program.ListType {
+			l.Elem = elemKind(fn.Params[at].Type.Elems[0])
+		}
+		m.hold(v)
+		out[at], given[at] = v, true
+	}
+	for j := range out {
+		if !given[j] {
+			if !fn.Params[j].HasDef {
+				return nil, fmt.Errorf("%s: got no argument %s", fn.Name, fn.Params[j].Name)
+			}
+			out[j] = m.literal(fn.Params[j].Default)
+			m.hold(out[j])
+		}
+	}
+	return out, nil
+}
+
+// evalCreate makes an object, or a named tuple.
+func (m *machine) evalCreate(f *frame, in *inst) (any, error) {
+	n := in.node
+	c := n.Class
+	if c == nil {
+		m.siteOf(in)
+		m.unsupported("torch.classes " + n.Text)
+		m.noSite()
+		return ops.Unknown{Op: n.Text}, nil
+	}
+	if c.Kind == program.NamedTupleClass {
+		t := &ops.Tuple{Items: m.heldArgs(f, n.Args), Refs: 1}
+		for i := len(t.Items); i < len(c.Attrs); i++ {
+			t.Items = append(t.Items, m.literal(c.Attrs[i].Default))
+			m.hold(t.Items[i])
+		}
+		nameTuple(t, c)
+		return t, nil
+	}
+	o := &Object{Class: c, refs: 1, attrs: make([]any, len(c.Attrs)), filled: make([]bool, len(c.Attrs))}
+	if init := c.Method("__init__"); init != nil {
+		args := []any{o}
+		m.hold(o)
+		args = append(args, m.heldArgs(f, n.Args)...)
+		if len(args) != len(init.Params) {
+			return nil, fmt.Errorf("%s: got %d arguments, want %d", init.Name, len(args), len(init.Params))
+		}
+		v, err := m.call(init, args, f.module)
+		if err != nil {
+			return nil, err
+		}
+		m.drop(v)
+	}
+	return o, nil
+}
+
+// evalWith runs __enter__ or __exit__ of a with statement. torch's own context managers (no_grad, profiler ranges) do nothing here.
+func (m *machine) evalWith(f *frame, in *inst) (any, error) {
+	o, ok := m.arg(f, &in.node.Args[0]).(*Object)
+	if !ok {
+		return nil, nil
+	}
+	name, args := "__enter__", []any{o}
+	if in.node.Op == "prim::Exit" {
+		name, args = "__exit__", []any{o, nil, nil, nil}
+	}
+	fn := o.Class.Method(name)
+	if fn == nil {
+		return nil, nil
+	}
+	m.hold(o)
+	if len(args) > len(fn.Params) {
+		args = args[:len(fn.Params)]
+	}
+	return m.call(fn, args, f.module)
+}
+
+// runIf runs the branch its condition chooses.
+func (m *machine) runIf(f *frame, in *inst) error {
+	cond := m.arg(f, &in.node.Args[0])
+	taken, err := m.decide(f, in, cond)
+	if err != nil {
+		return m.fail(err)
+	}
+	m.releaseArgs(f, in)
+	b := in.blocks[1]
+	if taken {
+		b = in.blocks[0]
+	}
+	if err := m.runBlock(f, b); err != nil || f.done {
+		return err
+	}
+	vals := m.blockOuts(f, b)
+	for i, out := range in.node.Outs {
+		m.put(f, out.ID, vals[i])
+		if f.locals != nil {
+			m.afterOut(f, in, i, vals[i])
+		}
+	}
+	return nil
+}
+
+// decide turns a condition into a bool; one that depends on tensor data goes the way this run was told to, first the else way.
+func (m *machine) decide(f *frame, in *inst, cond any) (bool, error) {
+	switch c := cond.(type) {
+	case bool:
+		return c, nil
+	case int64:
+		return c != 0, nil
+	case *tensor.Tensor:
+		if b, ok := ops.Item(c, tensor.Bool).(bool); ok {
+			return b, nil
+		}
+	case ops.Unknown:
+	default:
+		return false, fmt.Errorf("got a condition of type %s, want a bool", ops.TypeName(cond))
+	}
+	if len(m.tr.Coverage.Unsupported) == 0 {
+		m.siteOf(in)
+		m.Note("branch-both", "a branch depends on tensor data: both ways were run, the heavier is kept")
+		m.noSite()
+	}
+	key := branchKey{f.code.fn, in.num}
+	way, told := m.chosen[key]
+	if _, seen := m.took[key]; !seen {
+		m.took[key] = way
+		if !told {
+			m.undecided = append(m.undecided, key)
+		}
+	}
+	return way, nil
+}
+
+// blockOuts are a block's results, owned; what the block alone held moves.
+func (m *machine) blockOuts(f *frame, b *block) []any {
+	vals := make([]any, len(b.src.Outs))
+	for i := range b.src.Outs {
+		vals[i] = m.arg(f, &b.src.Outs[i])
+		m.hold(vals[i])
+	}
+	for i := range b.src.Outs {
+		if v := b.src.Outs[i].Value; v != nil && f.code.local(v, b) {
+			m.clear(f, v.ID)
+		}
+	}
+	return vals
+}
+
+// runLoop runs a for or while loop.
+func (m *machine) runLoop(f *frame, in *inst) error {
+	n := in.node
+	trips, err := m.trips(m.arg(f, &n.Args[0]))
+	if err != nil {
+		return m.fail(err)
+	}
+	cond := m.arg(f, &n.Args[1])
+	carried := make([]any, len(n.Args)-2)
+	for i := range carried {
+		carried[i] = m.arg(f, &n.Args[i+2])
+		m.hold(carried[i])
+	}
+	m.releaseArgs(f, in)
+	b := in.blocks[0]
+	for i := int64(0); i < trips; i++ {
+		goOn, err := m.decide(f, in, cond)
+		if err != nil {
+			return m.fail(err)
+		}
+		if !goOn {
+			break
+		}
+		if err := m.step(); err != nil {
+			return m.fail(err)
+		}
+		m.put(f, b.src.Params[0].ID, i)
+		for j, p := range b.src.Params[1:] {
+			m.put(f, p.ID, carried[j])
+		}
+		if err := m.runBlock(f, b); err != nil || f.done {
+			return err
+		}
+		outs := m.blockOuts(f, b)
+		cond, carried = outs[0], outs[1:]
+		for _, p := range b.src.Params {
+			m.clear(f, p.ID)
+		}
+		if _, unknown := cond.(ops.Unknown); unknown && i >= maxUnknownTrips {
+			break // a loop on tensor data has no upper end that can be known
+		}
+	}
+	for i, out := range n.Outs {
+		m.put(f, out.ID, carried[i])
+		if f.locals != nil {
+			m.afterOut(f, in, i, carried[i])
+		}
+	}
+	return nil
+}
+
+// maxUnknownTrips is how often a loop runs whose end depends on tensor data.
+const maxUnknownTrips = 1
+
+// trips is a loop's bound; None is no bound.
+func (m *machine) trips(v any) (int64, error) {
+	switch v := v.(type) {
+	case nil:
+		return 1 << 62, nil
+	case int64:
+		return v, nil
+	case ops.Unknown:
+		return 1, nil
+	}
+	return 0, fmt.Errorf("got a trip count of type %s, want an int", ops.TypeName(v))
+}
+
+// runReturn leaves the function from any depth.
+func (m *machine) runReturn(f *frame, in *inst) error {
+	if len(in.node.Args) > 0 {
+		v := m.arg(f, &in.node.Args[0])
+		m.hold(v)
+		f.result = v
+	}
+	f.done = true
+	m.releaseArgs(f, in)
+	return nil
+}
+
+// runRaise is an error of the model.
+func (m *machine) runRaise(f *frame, in *inst) error {
+	msg := "the model raised"
+	if in.node.Text != "" {
+		msg += " " + in.node.Text
+	}
+	if len(in.node.Args) > 0 {
+		if s, ok := m.arg(f, &in.node.Args[0]).(string); ok && s != "" {
+			msg += ": " + oneLine(s)
+		}
+	}
+	e := m.fail(fmt.Errorf("%s", msg)).(*EvalError)
+	e.Raise = true
+	return e
+}
+
+// oneLine cuts a message to its first line and a sane length.
+func oneLine(s string) string {
+	for i := range len(s) {
+		if s[i] == '\n' || i >= 200 {
+			return s[:i] + "…"
+		}
+	}
+	return s
+}

@@ -1,0 +1,75 @@
+package exec
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/memspec/memspec/engine/program"
+)
+
+// EvalError is an error of the model: an operator that refuses its arguments, a raise that was reached, a limit. Its Error is one line;
+// Backtrace tells how it came there.
+type EvalError struct {
+	Msg   string
+	Op    string // where it happened, as far as is known
+	Pos   program.Pos
+	Stack []StackEntry // innermost first
+	Raise bool         // the model itself raised
+	cause error
+}
+
+// StackEntry is one active function.
+type StackEntry struct {
+	Func   string
+	Module string
+	Record string // of the archive
+	Line   int
+	Pos    program.Pos
+}
+
+func (e *EvalError) Error() string {
+	where := ""
+	switch {
+	case e.Pos.File != "":
+		where = fmt.Sprintf("%s:%d: ", e.Pos.File, e.Pos.Line)
+	case len(e.Stack) > 0:
+		where = fmt.Sprintf("%s:%d: ", e.Stack[0].Record, e.Stack[0].Line)
+	}
+	return where + e.Msg
+}
+
+func (e *EvalError) Unwrap() error { return e.cause }
+
+// maxBacktrace is how many entries Backtrace prints.
+const maxBacktrace = 30
+
+// Backtrace prints the stack, outermost first, one entry a line.
+func (e *EvalError) Backtrace() string {
+	var b strings.Builder
+	for i := len(e.Stack) - 1; i >= 0; i-- {
+		if len(e.Stack)-1-i >= maxBacktrace {
+			fmt.Fprintf(&b, "  … %d more\n", i+1)
+			break
+		}
+		s := e.Stack[i]
+		fmt.Fprintf(&b, "  %s:%d in %s", s.Record, s.Line, s.Func)
+		if s.Module != "" {
+			fmt.Fprintf(&b, " (module %s)", s.Module)
+		}
+		if s.Pos.File != "" {
+			fmt.Fprintf(&b, ", %s:%d", s.Pos.File, s.Pos.Line)
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// LimitError is a run that outgrew a bound: steps, depth.
+type LimitError struct {
+	What  string
+	Limit int
+}
+
+func (e *LimitError) Error() string {
+	return fmt.Sprintf("got more than %d %s, want fewer", e.Limit, e.What)
+}

@@ -1,0 +1,158 @@
+// Package exec runs a program abstractly: shapes, strides, dtypes, storages, aliases and lifetimes as PyTorch would have them, without any
+// tensor data. It turns a *program.Program into a *trace.Trace: every allocation and free in order, with the place it came from.
+//
+// The account of a run: parameters and buffers go to the device, then the inputs; that is the baseline (pass 0). Then the forward pass,
+// twice (passes 1 and 2): what libraries keep, they take in the first. A pass's result is held to its end and dropped before the next.
+//
+// Not modelled: gradients, the graph executor's fusions in later passes, streams, threads.
+package exec
+
+import (
+	"context"
+	"errors"
+
+	"github.com/memspec/memspec/engine/ops"
+	"github.com/memspec/memspec/engine/platform"
+	"github.com/memspec/memspec/engine/program"
+	"github.com/memspec/memspec/engine/tensor"
+	"github.com/memspec/memspec/engine/trace"
+	"github.com/memspec/memspec/engine/units"
+)
+
+// Liveness decides when a value dies.
+type Liveness uint8
+
+// The policies.
+const (
+	LastUse     Liveness = iota // TorchScript's interpreter: after the last use
+	PythonFrame                 // eager: names, frames and module calls hold what they hold in Python
+	KeepAll                     // nothing dies before its frame ends (debugging)
+)
+
+// Input is one argument of forward. Value is a tensor description (tensor.Meta) or a host value: nil, bool, int64, float64, string,
+// []Input (a list), Tuple, Dict.
+type Input struct {
+	Name  string // "" for positional
+	Value any
+}
+
+// Tuple and Dict are the composite inputs besides lists.
+type (
+	Tuple []Input
+	Dict  []Input // in order; Name is the key
+)
+
+// Options say how to run.
+type Options struct {
+	Inputs   []Input
+	Liveness Liveness
+	Platform *platform.Platform
+	DType    tensor.DType // what the model's floating parameters and buffers were converted to; tensor.Undefined: as stored
+	Passes   int          // forward passes; 0 is 2
+	Lower    bool         // data-dependent sizes at their lower bound instead of the upper
+	Assume   map[string]int64
+	MaxSteps int // nodes executed; 0 is DefaultMaxSteps
+	MaxDepth int // nested calls; 0 is DefaultMaxDepth
+}
+
+// The default bounds: the biggest torchvision model executes about 10,000 nodes a pass and nests 20 calls.
+const (
+	DefaultMaxSteps = 20_000_000
+	DefaultMaxDepth = 500
+)
+
+// accelerator is the device of everything that the trace counts.
+const accelerator = "cuda"
+
+// Run executes p and returns its trace, also when an operator had no rule (Coverage.Unsupported) or the model failed (*EvalError); other
+// errors are limits and cancellation.
+func Run(ctx context.Context, p *program.Program, t *ops.Table, o Options) (*trace.Trace, error) {
+	if p.Entry == nil {
+		return nil, errors.New("got a program without a forward method, want one")
+	}
+	if o.Passes == 0 {
+		o.Passes = 2
+	}
+	if o.MaxSteps == 0 {
+		o.MaxSteps = DefaultMaxSteps
+	}
+	if o.MaxDepth == 0 {
+		o.MaxDepth = DefaultMaxDepth
+	}
+	return runBranches(ctx, p, t, o)
+}
+
+// maxUndecided is how many places that branch on tensor data are tried both ways.
+const maxUndecided = 8
+
+// runBranches runs p; where it branches on tensor data it runs again with the other way, one place after the other, and keeps the heavier.
+func runBranches(ctx context.Context, p *program.Program, t *ops.Table, o Options) (*trace.Trace, error) {
+	chosen := map[branchKey]bool{}
+	best := newMachine(ctx, p, t, o)
+	best.chosen = chosen
+	err := best.run()
+	for tried := 0; tried < len(best.undecided) && tried < maxUndecided; tried++ {
+		key := best.undecided[tried]
+		other := make(map[branchKey]bool, len(chosen)+1)
+		for k, v := range chosen {
+			other[k] = v
+		}
+		other[key] = !best.took[key]
+		m := newMachine(ctx, p, t, o)
+		m.chosen = other
+		errOther := m.run()
+		var eval *EvalError
+		switch {
+		case errOther != nil && !errors.As(errOther, &eval):
+			return m.tr, errOther
+		case err != nil && errOther == nil, errOther == nil && m.heavier(best, o.Lower):
+			best, err, chosen = m, nil, other
+		default:
+			chosen[key] = best.took[key]
+		}
+	}
+	return best.tr, err
+}
+
+// heavier says whether m's run took more than n's (less, for the lower end).
+func (m *machine) heavier(n *machine, lower bool) bool {
+	if lower {
+		return m.peak < n.peak
+	}
+	return m.peak > n.peak
+}
+
+// run is the whole account.
+func (m *machine) run() (err error) {
+	m.load()
+	args, err := m.inputs()
+	if err != nil {
+		return err
+	}
+	for _, v := range args {
+		m.hold(v) // the caller keeps the arguments
+	}
+	for pass := 1; pass <= m.o.Passes; pass++ {
+		m.pass = pass
+		m.phase = trace.Forward
+		result, err := m.callEntry(args)
+		if err != nil {
+			return err
+		}
+		m.noSite()
+		m.site = m.resultSite
+		if pass < m.o.Passes {
+			m.pass = pass + 1 // dropped before the next pass, not in this one
+			m.drop(result)
+		}
+	}
+	return nil
+}
+
+// Weights is what the states of a program take, each rounded to nothing.
+func Weights(p *program.Program) (n units.Bytes) {
+	for _, s := range p.States {
+		n += s.Meta.NBytes()
+	}
+	return n
+}

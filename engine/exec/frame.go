@@ -1,0 +1,261 @@
+package exec
+
+import (
+	"github.com/memspec/memspec/engine/ops"
+	"github.com/memspec/memspec/engine/program"
+)
+
+// frame is one active function.
+type frame struct {
+	code   *code
+	regs   []any
+	set    []bool // registers that hold something: nil is a value too
+	parent *frame
+	module *Object // the innermost module whose method this is, or is called from
+	locals *locals // eager: what the user's names hold
+	result any
+	done   bool // a return was reached
+	line   *inst
+}
+
+// put stores an owned value in a register.
+func (m *machine) put(f *frame, id int, v any) {
+	if f.set[id] {
+		m.drop(f.regs[id])
+	}
+	f.regs[id], f.set[id] = v, true
+}
+
+// clear lets go of a register.
+func (m *machine) clear(f *frame, id int) {
+	if f.set[id] {
+		v := f.regs[id]
+		f.regs[id], f.set[id] = nil, false
+		m.drop(v)
+	}
+}
+
+// arg is an argument's value; a literal container is made anew each time.
+func (m *machine) arg(f *frame, a *program.Arg) any {
+	if a.Value != nil {
+		return f.regs[a.Value.ID]
+	}
+	return m.literal(a.Const)
+}
+
+func (m *machine) codeOf(fn *program.Func) (*code, error) {
+	g, err := fn.Graph()
+	if err != nil {
+		return nil, err
+	}
+	c := m.codes[g]
+	if c == nil {
+		c = compile(fn, g)
+		if m.o.Liveness == PythonFrame {
+			c.names = namesOf(m.prog, c)
+		}
+		m.codes[g] = c
+	}
+	return c, nil
+}
+
+// callEntry runs forward on the root. The caller keeps the arguments.
+func (m *machine) callEntry(args []any) (any, error) {
+	var all []any
+	root := (*Object)(nil)
+	if m.prog.Root != nil {
+		root = m.object(m.prog.Root)
+		all = append(all, root)
+	}
+	for _, v := range args {
+		m.hold(v)
+	}
+	all = append(all, args...)
+	return m.call(m.prog.Entry, all, root)
+}
+
+// call runs fn on owned arguments (one a parameter) and returns its owned result.
+func (m *machine) call(fn *program.Func, args []any, module *Object) (any, error) {
+	c, err := m.codeOf(fn)
+	if err != nil {
+		return nil, err
+	}
+	if m.depth++; m.depth > m.o.MaxDepth {
+		return nil, m.fail(&LimitError{What: "nested calls", Limit: m.o.MaxDepth})
+	}
+	n := c.graph.NumValues
+	f := &frame{code: c, regs: make([]any, n), set: make([]bool, n), parent: m.frame, module: module}
+	m.frame = f
+	for i, p := range c.graph.Params {
+		f.regs[p.ID], f.set[p.ID] = args[i], true
+	}
+	if c.names != nil {
+		m.enterNames(f, args)
+	}
+	err = m.runBlock(f, c.body)
+	if err == nil && f.locals != nil {
+		m.leaveNames(f)
+	}
+	if err == nil {
+		for id := range f.set {
+			m.clear(f, id)
+		}
+	}
+	m.frame = f.parent
+	m.depth--
+	return f.result, err
+}
+
+// runBlock runs a block's instructions; it ends early where the function returned.
+func (m *machine) runBlock(f *frame, b *block) error {
+	for _, id := range b.dead {
+		m.clear(f, id)
+	}
+	for i := range b.insts {
+		in := &b.insts[i]
+		f.line = in
+		if err := m.step(); err != nil {
+			return m.fail(err)
+		}
+		if f.locals != nil {
+			m.beforeInst(f, in)
+		}
+		if err := m.exec(f, in); err != nil {
+			return err
+		}
+		if m.o.Liveness != KeepAll {
+			for _, id := range in.drop {
+				m.clear(f, id)
+			}
+		}
+		if f.done {
+			return nil
+		}
+	}
+	return nil
+}
+
+// release lets go of arguments used for the last time, left to right.
+func (m *machine) releaseArgs(f *frame, in *inst) {
+	if m.o.Liveness == KeepAll {
+		return
+	}
+	for j, move := range in.move {
+		if move {
+			m.clear(f, in.node.Args[j].Value.ID)
+		}
+	}
+}
+
+// fail makes err an error of the model with its stack.
+func (m *machine) fail(err error) error {
+	if e, ok := err.(*EvalError); ok {
+		return e
+	}
+	e := &EvalError{Msg: err.Error(), cause: err}
+	for f := m.frame; f != nil; f = f.parent {
+		s := StackEntry{Func: f.code.fn.Name, Record: f.code.fn.Record}
+		if f.module != nil {
+			s.Module = f.module.FQN
+		}
+		if f.line != nil {
+			s.Line = int(f.line.node.Line)
+			s.Pos = f.line.node.Src.Pos()
+			if f == m.frame {
+				e.Op, e.Pos = f.line.node.Op, s.Pos
+			}
+		}
+		e.Stack = append(e.Stack, s)
+	}
+	return e
+}
+
+// object is the instance of an archived object.
+func (m *machine) object(lit *program.Object) *Object {
+	if o := m.objects[lit]; o != nil {
+		return o
+	}
+	o := &Object{Class: lit.Class, FQN: lit.FQN, lit: lit, Module: lit.Class.Kind == program.ModuleClass, refs: 1}
+	n := max(len(lit.Attrs), len(lit.Class.Attrs))
+	o.attrs, o.filled = make([]any, n), make([]bool, n)
+	m.objects[lit] = o
+	return o
+}
+
+// getAttr reads an attribute.
+func (m *machine) getAttr(o *Object, name string) (any, bool) {
+	i, ok := o.Class.AttrIndex(name)
+	if !ok || i >= len(o.attrs) {
+		return nil, false
+	}
+	if !o.filled[i] {
+		if o.lit == nil || i >= len(o.lit.Attrs) {
+			return nil, false
+		}
+		v := m.literal(o.lit.Attrs[i])
+		m.hold(v)
+		o.attrs[i], o.filled[i] = v, true
+	}
+	return o.attrs[i], true
+}
+
+// setAttr writes an attribute; v is borrowed.
+func (m *machine) setAttr(o *Object, name string, v any) bool {
+	i, ok := o.Class.AttrIndex(name)
+	if !ok || i >= len(o.attrs) {
+		return false
+	}
+	m.hold(v)
+	old, had := o.attrs[i], o.filled[i]
+	o.attrs[i], o.filled[i] = v, true
+	if had {
+		m.drop(old)
+	}
+	return true
+}
+
+// literal turns an archived value into a run's.
+func (m *machine) literal(v any) any {
+	switch v := v.(type) {
+	case *program.State:
+		return m.state(v)
+	case *program.Object:
+		return m.object(v)
+	case program.Device:
+		return ops.Device(v)
+	case *program.ListLit:
+		l := &ops.List{Items: m.literals(v.Items), Elem: elemKind(v.Elem)}
+		return l
+	case *program.TupleLit:
+		t := &ops.Tuple{Items: m.literals(v.Items)}
+		if v.Class != nil {
+			nameTuple(t, v.Class)
+		}
+		return t
+	case *program.DictLit:
+		return &ops.Dict{Keys: m.literals(v.Keys), Values: m.literals(v.Values)}
+	case program.EnumLit:
+		return Enum{Class: v.Class, Name: v.Name}
+	case *program.Opaque:
+		return v
+	}
+	return v
+}
+
+func (m *machine) literals(vs []any) []any {
+	out := make([]any, len(vs))
+	for i, v := range vs {
+		out[i] = m.literal(v)
+		m.hold(out[i])
+	}
+	return out
+}
+
+// nameTuple makes t a named tuple of class c.
+func nameTuple(t *ops.Tuple, c *program.Class) {
+	t.Class = c.Name
+	t.Names = make([]string, len(c.Attrs))
+	for i, a := range c.Attrs {
+		t.Names[i] = a.Name
+	}
+}

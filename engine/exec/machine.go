@@ -1,0 +1,296 @@
+package exec
+
+import (
+	"context"
+	"errors"
+
+	"github.com/memspec/memspec/engine/ops"
+	"github.com/memspec/memspec/engine/platform"
+	"github.com/memspec/memspec/engine/program"
+	"github.com/memspec/memspec/engine/tensor"
+	"github.com/memspec/memspec/engine/trace"
+	"github.com/memspec/memspec/engine/units"
+)
+
+// machine is one run. It is not safe for concurrent use, and shares nothing that it changes with other runs of its program.
+type machine struct {
+	ctx   context.Context
+	prog  *program.Program
+	table *ops.Table
+	plat  *platform.Platform
+	o     Options
+
+	tr    *trace.Trace
+	refs  []int32           // holders by storage
+	birth []trace.SiteID    // where each storage was made
+	live  []*tensor.Storage // by id
+	bytes units.Bytes       // of live storages on the accelerator
+	peak  units.Bytes
+
+	codes   map[*program.Graph]*code
+	objects map[*program.Object]*Object
+	states  map[*program.State]*tensor.Tensor
+
+	frame *frame // the innermost call
+	depth int
+	steps int
+	pass  int
+	phase trace.Phase
+	site  trace.SiteID // of the operator under way
+
+	resultSite trace.SiteID
+
+	temps   []any // held by operators under way, see ops.Call.Do
+	kept    map[string]bool
+	noted   map[string]bool
+	missing map[string]int
+	grad    bool
+
+	chosen    map[branchKey]bool // ways to go where a branch depends on tensor data
+	took      map[branchKey]bool
+	undecided []branchKey
+}
+
+// branchKey is a branch of the program.
+type branchKey struct {
+	fn  *program.Func
+	num int32
+}
+
+func newMachine(ctx context.Context, p *program.Program, t *ops.Table, o Options) *machine {
+	m := &machine{
+		ctx: ctx, prog: p, table: t, plat: o.Platform, o: o,
+		tr:      &trace.Trace{Origin: "exec"},
+		codes:   map[*program.Graph]*code{},
+		objects: map[*program.Object]*Object{},
+		states:  map[*program.State]*tensor.Tensor{},
+		took:    map[branchKey]bool{},
+		site:    trace.NoSite, resultSite: trace.NoSite,
+	}
+	if p != nil {
+		n := 2*len(p.States) + 512
+		m.refs = make([]int32, 0, n)
+		m.birth = make([]trace.SiteID, 0, n)
+		m.live = make([]*tensor.Storage, 0, n)
+		m.tr.Events = make([]trace.Event, 0, 4*n)
+	}
+	return m
+}
+
+// newStorage makes a storage with no holder. Only the accelerator's are events; a storage of no bytes never reaches the allocator.
+func (m *machine) newStorage(bytes units.Bytes, device string, cat tensor.Category) *tensor.Storage {
+	s := &tensor.Storage{ID: tensor.StorageID(len(m.refs)), NBytes: bytes, Device: device, Category: cat}
+	m.refs = append(m.refs, 0)
+	m.birth = append(m.birth, m.site)
+	m.live = append(m.live, s)
+	if device == accelerator && bytes > 0 {
+		m.tr.Events = append(m.tr.Events, trace.Event{Action: trace.Alloc, Storage: s.ID, Bytes: bytes, Pass: m.pass, Site: m.site})
+		m.bytes += bytes
+		m.peak = max(m.peak, m.bytes)
+	}
+	return s
+}
+
+// release ends a storage's life.
+func (m *machine) release(id tensor.StorageID) {
+	s := m.live[id]
+	if s == nil {
+		return
+	}
+	m.live[id] = nil
+	if s.Device == accelerator && s.NBytes > 0 {
+		m.tr.Events = append(m.tr.Events, trace.Event{Action: trace.FreeRequested, Storage: id, Bytes: s.NBytes, Pass: m.pass, Site: m.birth[id]})
+		m.bytes -= s.NBytes
+	}
+}
+
+// hold counts one more holder of v.
+func (m *machine) hold(v any) {
+	switch v := v.(type) {
+	case *tensor.Tensor:
+		if v.Storage.ID >= 0 {
+			m.refs[v.Storage.ID]++
+		}
+	case *ops.List:
+		v.Refs++
+	case *ops.Tuple:
+		v.Refs++
+	case *ops.Dict:
+		v.Refs++
+	case *Object:
+		v.refs++
+	}
+}
+
+// drop counts one holder less; what no one holds dies, and lets go of its members.
+func (m *machine) drop(v any) {
+	switch v := v.(type) {
+	case *tensor.Tensor:
+		id := v.Storage.ID
+		if id < 0 {
+			return
+		}
+		m.refs[id]--
+		if m.refs[id] == 0 {
+			m.release(id)
+		}
+	case *ops.List:
+		if v.Refs--; v.Refs == 0 {
+			m.dropItems(v.Items)
+		}
+	case *ops.Tuple:
+		if v.Refs--; v.Refs == 0 {
+			m.dropItems(v.Items)
+		}
+	case *ops.Dict:
+		if v.Refs--; v.Refs == 0 {
+			for i := range v.Values {
+				m.drop(v.Keys[i])
+				m.drop(v.Values[i])
+			}
+		}
+	case *Object:
+		if v.refs--; v.refs == 0 && !v.Module {
+			for i, filled := range v.filled {
+				if filled {
+					m.drop(v.attrs[i])
+				}
+			}
+		}
+	}
+}
+
+// dropItems lets go of a container's members: CPython clears lists and tuples from the end, C++ destroys vectors from the front.
+func (m *machine) dropItems(items []any) {
+	if m.o.Liveness == PythonFrame {
+		for i := len(items) - 1; i >= 0; i-- {
+			m.drop(items[i])
+		}
+		return
+	}
+	for _, v := range items {
+		m.drop(v)
+	}
+}
+
+// newTensor makes a tensor on a fresh storage, held once.
+func (m *machine) newTensor(meta tensor.Meta, cat tensor.Category) (*tensor.Tensor, error) {
+	if err := meta.Check(); err != nil {
+		return nil, err
+	}
+	meta.StorageOffset = 0
+	s := m.newStorage(meta.StorageBytes(), meta.Device, cat)
+	m.refs[s.ID] = 1
+	return &tensor.Tensor{Meta: meta, Storage: s}, nil
+}
+
+// noSite forgets the operator under way.
+func (m *machine) noSite() { m.site = trace.NoSite }
+
+// Do, Free, Hold, Drop, Keep, Note, Bound, Platform, GradMode and Table are ops.Machine.
+
+// Do runs a part of the operator under way, which holds its result.
+func (m *machine) Do(b *ops.Bound, args []any) (any, error) {
+	v, err := m.apply(b, args)
+	if err != nil {
+		return nil, err
+	}
+	m.temps = append(m.temps, v)
+	return v, nil
+}
+
+// Free lets go of a result of Do early.
+func (m *machine) Free(v any) {
+	for i := len(m.temps) - 1; i >= 0; i-- {
+		if m.temps[i] == v {
+			m.temps = append(m.temps[:i], m.temps[i+1:]...)
+			m.drop(v)
+			return
+		}
+	}
+}
+
+// Hold counts a container's member.
+func (m *machine) Hold(v any) { m.hold(v) }
+
+// Drop counts a member less.
+func (m *machine) Drop(v any) { m.drop(v) }
+
+// Keep holds v until the operator under way returns.
+func (m *machine) Keep(v any) {
+	m.hold(v)
+	m.temps = append(m.temps, v)
+}
+
+// Note records an assumption once.
+func (m *machine) Note(id, text string) {
+	if m.noted == nil {
+		m.noted = map[string]bool{}
+	}
+	if m.noted[id] {
+		return
+	}
+	m.noted[id] = true
+	m.tr.Notes = append(m.tr.Notes, trace.Note{ID: id, Text: text, Site: m.site})
+}
+
+// Bound chooses an end of a data-dependent count.
+func (m *machine) Bound(lower, upper int64) int64 {
+	if m.site >= 0 {
+		s := m.tr.Sites[m.site]
+		if n, ok := m.o.Assume[placeOf(s)]; ok {
+			return min(max(n, lower), upper)
+		}
+		m.Note("shape-bound", "the result's size depends on tensor data: taken at its most (give assume: {"+placeOf(s)+": SIZE} to state a tighter one)")
+	} else {
+		m.Note("shape-bound", "the result's size depends on tensor data: taken at its most")
+	}
+	if m.o.Lower {
+		return lower
+	}
+	return upper
+}
+
+// Platform is what the run happens on.
+func (m *machine) Platform() *platform.Platform { return m.plat }
+
+// GradMode is false: inference runs under no_grad.
+func (m *machine) GradMode() bool { return m.grad }
+
+// Table is the rules.
+func (m *machine) Table() *ops.Table { return m.table }
+
+// unsupported collects an operator without a rule.
+func (m *machine) unsupported(op string) {
+	if m.missing == nil {
+		m.missing = map[string]int{}
+	}
+	i, ok := m.missing[op]
+	if !ok {
+		i = len(m.tr.Coverage.Unsupported)
+		m.missing[op] = i
+		m.tr.Coverage.Unsupported = append(m.tr.Coverage.Unsupported, trace.Unsupported{Op: op, First: m.tr.Site(m.site)})
+	}
+	m.tr.Coverage.Unsupported[i].Count++
+}
+
+// step counts one node.
+func (m *machine) step() error {
+	m.steps++
+	if m.steps > m.o.MaxSteps {
+		return &LimitError{What: "steps", Limit: m.o.MaxSteps}
+	}
+	if m.steps&0xfff == 0 {
+		if err := m.ctx.Err(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// isMissing finds an operator without a rule in err's chain.
+func isMissing(err error) (*ops.MissingError, bool) {
+	var missing *ops.MissingError
+	ok := errors.As(err, &missing)
+	return missing, ok
+}
