@@ -19,19 +19,20 @@ func ParseExpr(s string) (Expr, error) {
 	if len(s) > maxExprBytes {
 		return Expr{}, &ExprError{Text: s[:40], Msg: fmt.Sprintf("got an expression of %d bytes, want at most %d", len(s), maxExprBytes)}
 	}
-	p := exprParser{text: s}
+	text := strings.Trim(s, " \t\n")
+	p := exprParser{text: text}
 	root, err := p.sum(0)
-	if err != nil {
-		return Expr{}, err
+	if err == nil && p.pos < len(text) {
+		err = p.fail(p.pos, "got %s, want an operator or the end", p.got())
 	}
-	p.space()
-	if p.pos < len(s) {
-		return Expr{}, p.fail(p.pos, "got %s, want an operator or the end", p.got())
+	if e, ok := err.(*ExprError); ok {
+		e.Offset += strings.Index(s, text) // of s, not of what was trimmed
+		return Expr{}, e
 	}
 	if root.op == opNum && !root.bytes {
 		return Const(root.n), nil
 	}
-	return Expr{root: root, text: strings.TrimSpace(s)}, nil
+	return Expr{root: root, text: text}, nil
 }
 
 // HasUnit says whether a size with a unit is in the expression.

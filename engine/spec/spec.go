@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"github.com/memspec/memspec/engine/platform"
-	"github.com/memspec/memspec/engine/tensor"
 	"github.com/memspec/memspec/engine/verdict"
 )
 
@@ -61,9 +60,9 @@ type Case struct {
 	Runtime   Runtime
 	Mode      Mode
 	Grad      Grad
-	DType     tensor.DType // what the model's floating parameters and inputs are cast to; tensor.Undefined: as they are
-	Inputs    []Input      // bound: every size is a number
-	Dims      []Dim        // in the order written, the model's first
+	DType     string  // what the model's floating parameters and inputs are cast to, as PyTorch names it; empty: as they are
+	Inputs    []Input // bound: every size is a number
+	Dims      []Dim   // in the order written, the model's first
 	Budgets   []verdict.Budget
 	Tolerance float64 // 0.01 is 1%
 	Assume    []Assumption

@@ -1,0 +1,122 @@
+package spec
+
+import (
+	"math/big"
+	"slices"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/memspec/memspec/engine/report"
+	"github.com/memspec/memspec/engine/units"
+	"github.com/memspec/memspec/engine/verdict"
+)
+
+// budgetDecl is a budget as written. Its limit is a percentage or an expression.
+type budgetDecl struct {
+	metric  report.Metric
+	percent *big.Rat
+	limit   Expr
+	text    string
+	path    string
+	node    *yaml.Node
+}
+
+func metricNames() []string {
+	var out []string
+	for _, m := range report.Metrics() {
+		out = append(out, string(m))
+	}
+	return out
+}
+
+func (r *reader) budgets(e entry, path string) []budgetDecl {
+	var out []budgetDecl
+	for _, m := range r.mapping(e.val, "a mapping of "+strings.Join(metricNames(), ", ")) {
+		if !slices.Contains(metricNames(), m.name) {
+			r.errorf(m.key, "got a budget on %q, want one on %s%s", shorten(m.name), strings.Join(metricNames(), ", "), didYouMean(m.name, metricNames()))
+			continue
+		}
+		b := budgetDecl{metric: report.Metric(m.name), path: path + ".budget." + m.name, node: m.val}
+		if r.limit(m.val, &b) {
+			out = append(out, b)
+		}
+	}
+	return out
+}
+
+const wantLimit = "a size such as 2GiB, a percentage such as 60% or an expression such as 98MiB + 12MiB*B"
+
+func (r *reader) limit(n *yaml.Node, b *budgetDecl) bool {
+	s, ok := r.text(n, wantLimit)
+	if !ok {
+		return false
+	}
+	b.text = strings.TrimSpace(s)
+	if m := percentage.FindStringSubmatch(b.text); m != nil {
+		b.percent, _ = new(big.Rat).SetString(m[1])
+		if b.percent.Cmp(big.NewRat(100, 1)) > 0 {
+			r.errorf(n, "got %s, want at most 100%%", b.text)
+			return false
+		}
+		return true
+	}
+	e, err := ParseExpr(s)
+	if err != nil {
+		if b.text == "" {
+			r.errorf(n, "got an empty text, want %s", wantLimit)
+			return false
+		}
+		r.errorIn(n, exprOffset(err), err)
+		return false
+	}
+	b.limit = e
+	return true
+}
+
+// overBudgets lays budgets over lower ones, metric by metric; the order is the metrics'.
+func overBudgets(lower, upper []budgetDecl) []budgetDecl {
+	var out []budgetDecl
+	for _, m := range report.Metrics() {
+		is := func(b budgetDecl) bool { return b.metric == m }
+		if i := slices.IndexFunc(upper, is); i >= 0 {
+			out = append(out, upper[i])
+		} else if i := slices.IndexFunc(lower, is); i >= 0 {
+			out = append(out, lower[i])
+		}
+	}
+	return out
+}
+
+// bindBudgets gives a case's budgets their sizes.
+func (r *reader) bindBudgets(c *Case, decls []budgetDecl, level verdict.Level) {
+	dims := c.Symbols()
+	for _, b := range decls {
+		v := verdict.Budget{Metric: b.metric, Level: level, Text: b.text, Path: b.path, Pos: r.at(b.node)}
+		if b.percent != nil {
+			if c.Platform.Device.Memory == 0 {
+				r.errorf(b.node, "got %s of the memory of the device %q, which has no limit: want a size", b.text, c.Platform.Device.Name)
+				continue
+			}
+			v.Limit = percentOf(c.Platform.Device.Memory, b.percent)
+		} else {
+			n, err := b.limit.Eval(dims)
+			if err != nil {
+				r.errorIn(b.node, exprOffset(err), err)
+				continue
+			}
+			if n < 0 {
+				r.errorf(b.node, "got %s = %d for %s, want 0 or more", b.text, n, c.Name)
+				continue
+			}
+			v.Limit = units.Bytes(n)
+		}
+		c.Budgets = append(c.Budgets, v)
+	}
+}
+
+// percentOf is a share of a size, part of a byte dropped.
+func percentOf(size units.Bytes, percent *big.Rat) units.Bytes {
+	share := new(big.Rat).Mul(percent, big.NewRat(int64(size), 100))
+	return units.Bytes(new(big.Int).Quo(share.Num(), share.Denom()).Int64())
+}

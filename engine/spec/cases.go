@@ -1,0 +1,241 @@
+package spec
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/memspec/memspec/engine/platform"
+	"github.com/memspec/memspec/engine/verdict"
+)
+
+// dimDecl is a dim as written: one value, or several that make a case each.
+type dimDecl struct {
+	name   string
+	values []int64
+	list   bool
+}
+
+// assumeDecl is an assumption as written.
+type assumeDecl struct {
+	place string
+	size  Expr
+	node  *yaml.Node
+}
+
+// modelDecl is what the cases of a model share.
+type modelDecl struct {
+	name     string
+	pos      Pos
+	settings settings // the model's own over the defaults; its dims are the model's
+}
+
+var reservedNames = []string{"min", "max", "KiB", "MiB", "GiB", "TiB"}
+
+func (r *reader) dims(e entry) []dimDecl {
+	var out []dimDecl
+	for _, dim := range r.mapping(e.val, "a mapping of names to numbers") {
+		if !isName(dim.name) || slices.Contains(reservedNames, dim.name) {
+			r.errorf(dim.key, "got %q, want the name of a dim: letters, digits and _, and none of %s", shorten(dim.name), strings.Join(reservedNames, ", "))
+			continue
+		}
+		decl := dimDecl{name: dim.name}
+		if dim.val.Kind == yaml.SequenceNode {
+			decl.list = true
+			for _, n := range r.list(dim.val, "numbers") {
+				if v, ok := r.whole(n, 0); ok {
+					decl.values = append(decl.values, v)
+				}
+			}
+			if len(dim.val.Content) == 0 {
+				r.errorf(dim.val, "got an empty list for the dim %s, want numbers", dim.name)
+			}
+		} else if v, ok := r.whole(dim.val, 0); ok {
+			decl.values = []int64{v}
+		}
+		out = append(out, decl)
+	}
+	return out
+}
+
+func (r *reader) assume(e entry) *[]assumeDecl {
+	out := []assumeDecl{}
+	for _, a := range r.mapping(e.val, "a mapping of places to sizes") {
+		s, ok := r.text(a.val, "a number or an expression over the dims")
+		if !ok {
+			continue
+		}
+		x, err := ParseExpr(s)
+		if err != nil {
+			r.errorIn(a.val, exprOffset(err), err)
+			continue
+		}
+		out = append(out, assumeDecl{a.name, x, a.val})
+	}
+	return &out
+}
+
+// cases makes a case for each combination of dims. s is the case's settings over the model's over the defaults; its dims are the case's own.
+func (d *document) cases(m modelDecl, s settings, path string) []Case {
+	dims, named := mergeDims(m.settings.dims, s.dims)
+	total := 1
+	for _, dim := range dims {
+		if len(dim.values) == 0 {
+			return nil // said above
+		}
+		if total *= len(dim.values); total > maxCases-d.count {
+			d.errorAt(m.pos, "got more than %d cases, want fewer", maxCases)
+			return nil
+		}
+	}
+	d.count += total
+	if s.device == nil && !s.deviceSaid {
+		d.errorAt(m.pos, "got no device for %s, want device: in the case, its model or defaults: (all: memspec devices)", m.name)
+	}
+	if len(s.budgets) == 0 && !s.budgetSaid {
+		d.errorAt(m.pos, "got no budget for %s, want budget: with one of %s", m.name, strings.Join(metricNames(), ", "))
+	}
+	var out []Case
+	for i := range total {
+		c := Case{Model: m.name, Dir: d.dir, Pos: m.pos, Dims: pick(dims, i, total)}
+		c.Name = caseName(m.name, s.name, c.Dims, dims, named)
+		if first, twice := d.names[c.Name]; twice {
+			d.errorAt(m.pos, "got a second case of the name %q, first at line %d: name: gives another", shorten(c.Name), first.Line)
+			continue
+		}
+		d.names[c.Name] = m.pos
+		d.build(&c, m, s)
+		out = append(out, c)
+	}
+	return out
+}
+
+// mergeDims lays a case's dims over the model's. named marks those that stand in the case's name: the case's own, and lists of the model's.
+func mergeDims(model, own []dimDecl) (dims []dimDecl, named []bool) {
+	for _, m := range model {
+		taken := false
+		for _, o := range own {
+			taken = taken || o.name == m.name
+		}
+		if !taken {
+			dims, named = append(dims, m), append(named, m.list)
+		}
+	}
+	for _, o := range own {
+		dims, named = append(dims, o), append(named, true)
+	}
+	return dims, named
+}
+
+// pick is the i-th of total combinations: the last dim changes fastest.
+func pick(dims []dimDecl, i, total int) []Dim {
+	out := make([]Dim, len(dims))
+	for k, dim := range dims {
+		total /= len(dim.values)
+		out[k] = Dim{dim.name, dim.values[i/total%len(dim.values)]}
+	}
+	return out
+}
+
+// caseName is resnet50[B=8]. A given name stands for all of it, and of several cases each adds what tells them apart.
+func caseName(model string, given *string, dims []Dim, decls []dimDecl, named []bool) string {
+	name := model
+	if given != nil {
+		name = *given
+	}
+	var parts []string
+	for i, dim := range dims {
+		if named[i] && (given == nil || len(decls[i].values) > 1) {
+			parts = append(parts, dim.Name+"="+strconv.FormatInt(dim.Value, 10))
+		}
+	}
+	if len(parts) == 0 {
+		return name
+	}
+	return fmt.Sprintf("%s[%s]", name, strings.Join(parts, ","))
+}
+
+// build fills a case in.
+func (d *document) build(c *Case, m modelDecl, s settings) {
+	torch := platform.Newest()
+	assign(&torch, s.torch)
+	if s.device != nil {
+		p, err := platform.New(*s.device, torch)
+		if err != nil {
+			d.errorAt(m.pos, "%s", err)
+		}
+		c.Platform = p
+	}
+	p := &c.Platform
+	assign(&p.CuDNN, s.cudnn)
+	assign(&p.AllocConf, s.allocConf)
+	assign(&p.CublasWorkspace, s.cublas)
+	assign(&p.MemoryFraction, s.memoryFraction)
+	assign(&p.Autocast, s.autocast)
+	assign(&p.TF32CuDNN, s.tf32)
+	assign(&p.TF32Matmul, s.tf32)
+	assign(&p.Benchmark, s.benchmark)
+	assign(&p.Deterministic, s.deterministic)
+
+	c.Mode, c.Grad, c.Tolerance = Inference, NoGrad, DefaultTolerance
+	assign(&c.Mode, s.mode)
+	assign(&c.Grad, s.grad)
+	assign(&c.Tolerance, s.tolerance)
+	assign(&c.Runtime, s.runtime)
+	assign(&c.DType, s.dtype)
+	assign(&c.Allow, s.allow)
+	assign(&c.Source, m.settings.source)
+	c.Artifact = d.path(m.settings.artifact)
+	c.Scratch = d.path(s.scratch)
+	if c.Mode == Training {
+		c.Err = &UnsupportedError{Pos: s.modePos, What: "mode training"}
+	}
+	level := verdict.LevelFail
+	assign(&level, s.level)
+	if s.inputs != nil {
+		d.bindInputs(c, *s.inputs)
+	}
+	if s.assume != nil {
+		d.bindAssume(c, *s.assume)
+	}
+	if s.device != nil {
+		d.bindBudgets(c, s.budgets, level)
+	}
+}
+
+// assign is *dst = *src where src says something.
+func assign[T any](dst *T, src *T) {
+	if src != nil {
+		*dst = *src
+	}
+}
+
+func (d *document) bindAssume(c *Case, decls []assumeDecl) {
+	dims := c.Symbols()
+	for _, a := range decls {
+		n, err := a.size.Eval(dims)
+		switch {
+		case err != nil:
+			d.errorIn(a.node, exprOffset(err), err)
+		case n < 0:
+			d.errorf(a.node, "got %d, want 0 or more", n)
+		default:
+			c.Assume = append(c.Assume, Assumption{Place: a.place, Size: n, Pos: d.at(a.node)})
+		}
+	}
+}
+
+// path is relative to the directory of memspec.yaml, unless it is absolute.
+func (d *document) path(p *string) string {
+	switch {
+	case p == nil:
+		return ""
+	case filepath.IsAbs(*p):
+		return *p
+	}
+	return filepath.Join(d.dir, filepath.FromSlash(*p))
+}

@@ -1,0 +1,346 @@
+package spec
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"gopkg.in/yaml.v3"
+)
+
+// Limits on a memspec.yaml, far above what anybody writes and far below what would hurt.
+const (
+	maxFileBytes  = 1 << 20
+	maxNodeVisits = 200_000 // every look at a node through every alias counts: an alias bomb ends here
+	maxNodeDepth  = 64
+	maxCases      = 10_000
+	maxErrors     = 1_000
+)
+
+// reader walks the nodes of one file and gathers what is wrong with it.
+type reader struct {
+	file   string
+	lines  []int // runes of each line
+	errs   Errors
+	visits int
+	full   bool // the budget of visits is spent; said once
+}
+
+func newReader(file string, data []byte) *reader {
+	r := &reader{file: file}
+	for line := range bytes.Lines(data) {
+		r.lines = append(r.lines, utf8.RuneCount(bytes.TrimRight(line, "\r\n")))
+	}
+	return r
+}
+
+// pos is a place inside the file: a line and column that lie beyond it are moved to its edge.
+func (r *reader) pos(line, col int) Pos {
+	line = max(1, min(line, len(r.lines)))
+	width := 0
+	if line <= len(r.lines) {
+		width = r.lines[line-1]
+	}
+	return Pos{File: r.file, Line: line, Col: max(1, min(col, width+1))}
+}
+
+func (r *reader) at(n *yaml.Node) Pos { return r.pos(n.Line, n.Column) }
+
+func (r *reader) errorf(n *yaml.Node, format string, args ...any) {
+	r.errorAt(r.at(n), format, args...)
+}
+
+func (r *reader) errorAt(p Pos, format string, args ...any) {
+	if len(r.errs) < maxErrors {
+		r.errs = append(r.errs, &Error{Pos: p, Msg: fmt.Sprintf(format, args...)})
+	}
+}
+
+// errorIn reports something at a byte offset of a scalar's text. The column is right where the text stands on one line as it is.
+func (r *reader) errorIn(n *yaml.Node, offset int, err error) {
+	p := r.at(n)
+	if n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) == 0 && offset <= len(n.Value) {
+		col := n.Column + utf8.RuneCountInString(n.Value[:offset])
+		if n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) != 0 {
+			col++
+		}
+		p = r.pos(n.Line, col)
+	}
+	r.errorAt(p, "%s", err)
+}
+
+// root reads the file's one document, or nil with the error reported.
+func (r *reader) root(data []byte) (root *yaml.Node) {
+	if len(data) > maxFileBytes {
+		r.errorAt(r.pos(1, 1), "got a file of %d bytes, want at most %d", len(data), maxFileBytes)
+		return nil
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			r.errorAt(r.pos(1, 1), "internal error: the YAML reader failed: %v", p)
+			root = nil
+		}
+	}()
+	dec := yaml.NewDecoder(bytes.NewReader(data))
+	var doc, second yaml.Node
+	err := dec.Decode(&doc)
+	switch {
+	case errors.Is(err, io.EOF) || err == nil && (len(doc.Content) == 0 || isNull(doc.Content[0])):
+		r.errorAt(r.pos(1, 1), "got an empty file, want version: %d and models:", Version)
+		return nil
+	case err != nil:
+		r.syntaxError(data, err)
+		return nil
+	}
+	if err := dec.Decode(&second); err == nil {
+		r.errorf(&second, "got a second document, want one")
+	} else if !errors.Is(err, io.EOF) {
+		r.syntaxError(data, err)
+	}
+	return doc.Content[0]
+}
+
+var (
+	yamlMessage   = regexp.MustCompile(`(?s)^yaml: (?:line (\d+): )?(.*)$`)
+	unknownAnchor = regexp.MustCompile(`^unknown anchor '(.*)' referenced$`)
+)
+
+// syntaxError turns the library's message, which names a line at best, into ours.
+func (r *reader) syntaxError(data []byte, err error) {
+	line, col, msg := 1, 1, err.Error()
+	if m := yamlMessage.FindStringSubmatch(msg); m != nil {
+		msg = m[2]
+		if m[1] != "" {
+			line, _ = strconv.Atoi(m[1])
+		}
+	}
+	if m := unknownAnchor.FindStringSubmatch(msg); m != nil {
+		if i := bytes.Index(data, []byte("*"+m[1])); i >= 0 {
+			line = 1 + bytes.Count(data[:i], []byte("\n"))
+			col = i - bytes.LastIndexByte(data[:i], '\n')
+		}
+		msg = fmt.Sprintf("got the alias *%s, want one of an anchor above it", m[1])
+	}
+	r.errorAt(r.pos(line, col), "not YAML: %s", strings.ToValidUTF8(msg, "?"))
+}
+
+func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.Tag == "!!null" }
+
+// deref follows aliases and counts the visit. It returns nil once the budget is spent or an alias leads to itself.
+func (r *reader) deref(n *yaml.Node) *yaml.Node {
+	for hops := 0; n != nil && n.Kind == yaml.AliasNode; hops++ {
+		if hops > 8 {
+			return nil
+		}
+		n = n.Alias
+	}
+	r.visits++
+	if r.visits > maxNodeVisits {
+		if !r.full && n != nil {
+			r.full = true
+			r.errorf(n, "got more than %d values through aliases, want fewer", maxNodeVisits)
+		}
+		return nil
+	}
+	return n
+}
+
+// kindName is a node's kind in the words of YAML.
+func kindName(n *yaml.Node) string {
+	switch n.Kind {
+	case yaml.MappingNode:
+		return "a mapping"
+	case yaml.SequenceNode:
+		return "a list"
+	case yaml.ScalarNode:
+		switch {
+		case n.Tag == "!!null":
+			return "nothing"
+		case n.Value == "":
+			return `""`
+		}
+		return strconv.Quote(shorten(n.Value))
+	}
+	return "an alias"
+}
+
+func shorten(s string) string {
+	const most = 60
+	if utf8.RuneCountInString(s) <= most {
+		return s
+	}
+	return string([]rune(s)[:most]) + "…"
+}
+
+// entry is a key of a mapping with its value, aliases followed.
+type entry struct {
+	name string
+	key  *yaml.Node
+	val  *yaml.Node
+}
+
+// mapping lists a mapping's entries in the order written; merged ones (<<) come where they stand and give way to own ones. what is
+// the word for the error.
+func (r *reader) mapping(n *yaml.Node, what string) []entry {
+	return r.mappingAt(n, what, 0)
+}
+
+func (r *reader) mappingAt(n *yaml.Node, what string, depth int) []entry {
+	n = r.deref(n)
+	if n == nil {
+		return nil
+	}
+	if n.Kind != yaml.MappingNode {
+		r.errorf(n, "got %s, want %s", kindName(n), what)
+		return nil
+	}
+	if depth > maxNodeDepth {
+		r.errorf(n, "got merge keys nested deeper than %d", maxNodeDepth)
+		return nil
+	}
+	var out []entry
+	own := map[string]*yaml.Node{}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		k := r.deref(n.Content[i])
+		if k == nil {
+			return out
+		}
+		if k.Kind != yaml.ScalarNode {
+			r.errorf(n.Content[i], "got %s as a key, want a name", kindName(k))
+			continue
+		}
+		if isMerge(k) {
+			continue
+		}
+		if first, twice := own[k.Value]; twice {
+			r.errorf(n.Content[i], "got the key %q twice, first at line %d", shorten(k.Value), r.at(first).Line)
+			continue
+		}
+		own[k.Value] = n.Content[i]
+	}
+	seen := map[string]bool{}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		k := r.deref(n.Content[i])
+		if k == nil {
+			return out
+		}
+		if k.Kind != yaml.ScalarNode {
+			continue
+		}
+		if !isMerge(k) {
+			if own[k.Value] != n.Content[i] {
+				continue // said above
+			}
+			if v := r.deref(n.Content[i+1]); v != nil {
+				out = append(out, entry{k.Value, n.Content[i], v})
+			}
+			continue
+		}
+		for _, e := range r.merged(n.Content[i+1], what, depth) {
+			if own[e.name] == nil && !seen[e.name] {
+				seen[e.name] = true
+				out = append(out, e)
+			}
+		}
+	}
+	return out
+}
+
+func isMerge(k *yaml.Node) bool { return k.Value == "<<" && (k.Tag == "!!merge" || k.Tag == "") }
+
+// merged lists what a merge key brings: one mapping, or several, the earlier first.
+func (r *reader) merged(n *yaml.Node, what string, depth int) []entry {
+	v := r.deref(n)
+	if v == nil || v.Kind != yaml.SequenceNode {
+		return r.mappingAt(n, what, depth+1)
+	}
+	var out []entry
+	for _, m := range v.Content {
+		out = append(out, r.mappingAt(m, what, depth+1)...)
+	}
+	return out
+}
+
+// list returns a list's items, aliases followed.
+func (r *reader) list(n *yaml.Node, what string) []*yaml.Node {
+	if n.Kind != yaml.SequenceNode {
+		r.errorf(n, "got %s, want %s", kindName(n), what)
+		return nil
+	}
+	out := make([]*yaml.Node, 0, len(n.Content))
+	for _, c := range n.Content {
+		if v := r.deref(c); v != nil {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// text is a scalar's text as written, whatever YAML takes it for: a torch of 2.10 stays 2.10.
+func (r *reader) text(n *yaml.Node, what string) (string, bool) {
+	if n.Kind != yaml.ScalarNode || isNull(n) {
+		r.errorf(n, "got %s, want %s", kindName(n), what)
+		return "", false
+	}
+	return n.Value, true
+}
+
+func (r *reader) boolean(n *yaml.Node) (val, ok bool) {
+	if n.Kind == yaml.ScalarNode && n.Tag == "!!bool" {
+		switch strings.ToLower(n.Value) {
+		case "true":
+			return true, true
+		case "false":
+			return false, true
+		}
+	}
+	r.errorf(n, "got %s, want true or false", kindName(n))
+	return false, false
+}
+
+// whole reads a decimal whole number of at least least.
+func (r *reader) whole(n *yaml.Node, least int64) (int64, bool) {
+	v, err := strconv.ParseInt(n.Value, 10, 64)
+	switch {
+	case n.Kind != yaml.ScalarNode || err != nil && !errors.Is(err, strconv.ErrRange):
+		r.errorf(n, "got %s, want a whole number", kindName(n))
+	case err != nil:
+		r.errorf(n, "got %s, want a number that fits int64", shorten(n.Value))
+	case v < least:
+		r.errorf(n, "got %d, want %d or more", v, least)
+	default:
+		return v, true
+	}
+	return 0, false
+}
+
+// oneOf reads a word of a fixed set.
+func (r *reader) oneOf(n *yaml.Node, words ...string) (string, bool) {
+	want := strings.Join(words, " or ")
+	if len(words) > 2 {
+		want = strings.Join(words[:len(words)-1], ", ") + " or " + words[len(words)-1]
+	}
+	s, ok := r.text(n, want)
+	if !ok {
+		return "", false
+	}
+	for _, w := range words {
+		if s == w {
+			return s, true
+		}
+	}
+	r.errorf(n, "got %q, want %s%s", shorten(s), want, didYouMean(s, words))
+	return "", false
+}
+
+func didYouMean(word string, candidates []string) string {
+	if n := nearest(word, candidates); n != "" {
+		return fmt.Sprintf(": did you mean %q?", n)
+	}
+	return ""
+}

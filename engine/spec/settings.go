@@ -1,0 +1,346 @@
+package spec
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/memspec/memspec/engine/device"
+	"github.com/memspec/memspec/engine/platform"
+	"github.com/memspec/memspec/engine/tensor"
+	"github.com/memspec/memspec/engine/verdict"
+)
+
+// settings are what one layer of the file says: the defaults, a model or a case. nil is not said.
+type settings struct {
+	device         *device.Device
+	runtime        *Runtime
+	mode           *Mode
+	modePos        Pos
+	torch, cudnn   *platform.Version
+	allocConf      *string
+	cublas         *string
+	tolerance      *float64
+	level          *verdict.Level
+	grad           *Grad
+	dtype          *string
+	autocast       *string
+	tf32           *bool
+	benchmark      *bool
+	deterministic  *bool
+	memoryFraction *float64
+	scratch        *string
+	allow          *[]string
+	assume         *[]assumeDecl
+	inputs         *[]inputDecl
+	budgets        []budgetDecl
+	dims           []dimDecl
+
+	deviceSaid, budgetSaid bool // the key was written, even if what it holds is wrong
+
+	name, artifact, source *string // of a case; of a model
+	cases                  *yaml.Node
+}
+
+// place says in which layers a key may stand.
+type place uint8
+
+const (
+	inDefaults place = 1 << iota
+	inModel
+	inCase
+	everywhere = inDefaults | inModel | inCase
+)
+
+// keyRule is one key: where it may stand and what reads it.
+type keyRule struct {
+	name string
+	in   place
+	read func(r *reader, s *settings, e entry, path string)
+}
+
+// keyRules is every key of the three layers, in the order the errors list them.
+func keyRules() []keyRule {
+	return []keyRule{
+		{"artifact", inModel, func(r *reader, s *settings, e entry, _ string) { s.artifact = r.words(e, "a path") }},
+		{"source", inModel, func(r *reader, s *settings, e entry, _ string) { s.source = r.source(e) }},
+		{"name", inCase, func(r *reader, s *settings, e entry, _ string) { s.name = r.words(e, "a name") }},
+		{"inputs", inModel | inCase, func(r *reader, s *settings, e entry, _ string) { s.inputs = r.inputs(e) }},
+		{"dims", inModel | inCase, func(r *reader, s *settings, e entry, _ string) { s.dims = r.dims(e) }},
+		{"budget", everywhere, func(r *reader, s *settings, e entry, path string) { s.budgets, s.budgetSaid = r.budgets(e, path), true }},
+		{"level", everywhere, func(r *reader, s *settings, e entry, _ string) { s.level = r.level(e) }},
+		{"device", everywhere, nil}, // read once own devices are known
+		{"runtime", everywhere, func(r *reader, s *settings, e entry, _ string) {
+			s.runtime = word[Runtime](r, e, string(Eager), string(TorchScript), string(Export))
+		}},
+		{"mode", everywhere, func(r *reader, s *settings, e entry, _ string) {
+			s.mode, s.modePos = word[Mode](r, e, string(Inference), string(Training)), r.at(e.val)
+		}},
+		{"torch", everywhere, func(r *reader, s *settings, e entry, _ string) { s.torch = r.torch(e) }},
+		{"cudnn", everywhere, func(r *reader, s *settings, e entry, _ string) { s.cudnn = r.version(e) }},
+		{"alloc_conf", everywhere, func(r *reader, s *settings, e entry, _ string) { s.allocConf = r.setting(e) }},
+		{"cublas_workspace", everywhere, func(r *reader, s *settings, e entry, _ string) { s.cublas = r.cublas(e) }},
+		{"memory_fraction", everywhere, func(r *reader, s *settings, e entry, _ string) { s.memoryFraction = r.fraction(e) }},
+		{"tolerance", everywhere, func(r *reader, s *settings, e entry, _ string) { s.tolerance = r.tolerance(e) }},
+		{"grad", everywhere, func(r *reader, s *settings, e entry, _ string) {
+			s.grad = word[Grad](r, e, string(NoGrad), string(InferenceMode))
+		}},
+		{"dtype", everywhere, func(r *reader, s *settings, e entry, _ string) { s.dtype = r.dtype(e, true) }},
+		{"autocast", everywhere, func(r *reader, s *settings, e entry, _ string) { s.autocast = r.dtype(e, false) }},
+		{"flags", everywhere, func(r *reader, s *settings, e entry, _ string) { r.flags(s, e) }},
+		{"scratch", everywhere, func(r *reader, s *settings, e entry, _ string) { s.scratch = r.words(e, "a path") }},
+		{"assume", everywhere, func(r *reader, s *settings, e entry, _ string) { s.assume = r.assume(e) }},
+		{"allow", everywhere, func(r *reader, s *settings, e entry, _ string) { s.allow = r.allow(e) }},
+		{"cases", inModel, func(_ *reader, s *settings, e entry, _ string) { s.cases = e.val }},
+	}
+}
+
+// keyNames are the keys that may stand in a place.
+func keyNames(in place) []string {
+	var out []string
+	for _, k := range keyRules() {
+		if k.in&in != 0 {
+			out = append(out, k.name)
+		}
+	}
+	return out
+}
+
+// placeNames are the places in words.
+var placeNames = map[place]string{inDefaults: "defaults", inModel: "a model", inCase: "a case"}
+
+// layer reads one layer. path is where it stands: "models.resnet50.cases[1]".
+func (d *document) layer(n *yaml.Node, in place, path string) settings {
+	var s settings
+	for _, e := range d.mapping(n, placeNames[in]+" as a mapping") {
+		k, known := d.rules[e.name]
+		switch {
+		case !known:
+			d.errorf(e.key, "got the key %q, want one of %s%s", shorten(e.name), placeNames[in], didYouMean(e.name, keyNames(in)))
+		case k.in&in == 0:
+			d.errorf(e.key, "got the key %q in %s, want it in %s", e.name, placeNames[in], placesOf(k.in))
+		case e.name == "device":
+			s.device, s.deviceSaid = d.device(e), true
+		default:
+			k.read(d.reader, &s, e, path)
+		}
+	}
+	return s
+}
+
+func placesOf(in place) string {
+	var out []string
+	for _, p := range []place{inDefaults, inModel, inCase} {
+		if in&p != 0 {
+			out = append(out, placeNames[p])
+		}
+	}
+	return strings.Join(out, " or ")
+}
+
+// over lays s over lower: what s does not say is lower's. What belongs to one layer alone is not passed on.
+func (s settings) over(lower settings) settings {
+	out := lower
+	out.name, out.artifact, out.source, out.cases, out.dims = s.name, s.artifact, s.source, s.cases, s.dims
+	out.deviceSaid, out.budgetSaid = s.deviceSaid || lower.deviceSaid, s.budgetSaid || lower.budgetSaid
+	set(&out.device, s.device)
+	set(&out.runtime, s.runtime)
+	if s.mode != nil {
+		out.mode, out.modePos = s.mode, s.modePos
+	}
+	set(&out.torch, s.torch)
+	set(&out.cudnn, s.cudnn)
+	set(&out.allocConf, s.allocConf)
+	set(&out.cublas, s.cublas)
+	set(&out.tolerance, s.tolerance)
+	set(&out.level, s.level)
+	set(&out.grad, s.grad)
+	set(&out.dtype, s.dtype)
+	set(&out.autocast, s.autocast)
+	set(&out.tf32, s.tf32)
+	set(&out.benchmark, s.benchmark)
+	set(&out.deterministic, s.deterministic)
+	set(&out.memoryFraction, s.memoryFraction)
+	set(&out.scratch, s.scratch)
+	set(&out.allow, s.allow)
+	set(&out.assume, s.assume)
+	set(&out.inputs, s.inputs)
+	out.budgets = overBudgets(lower.budgets, s.budgets)
+	return out
+}
+
+// set is *dst = src where src says something.
+func set[T any](dst **T, src *T) {
+	if src != nil {
+		*dst = src
+	}
+}
+
+func word[T ~string](r *reader, e entry, words ...string) *T {
+	s, ok := r.oneOf(e.val, words...)
+	if !ok {
+		return nil
+	}
+	t := T(s)
+	return &t
+}
+
+// words reads a text that must not be empty.
+func (r *reader) words(e entry, what string) *string {
+	s, ok := r.text(e.val, what)
+	if ok && strings.TrimSpace(s) == "" {
+		r.errorf(e.val, "got an empty text, want %s", what)
+		return nil
+	}
+	if !ok {
+		return nil
+	}
+	return &s
+}
+
+// setting reads a text that may be empty.
+func (r *reader) setting(e entry) *string {
+	s, ok := r.text(e.val, "a text")
+	if !ok {
+		return nil
+	}
+	return &s
+}
+
+func (r *reader) source(e entry) *string {
+	s := r.words(e, "FILE.py:NAME")
+	if s == nil {
+		return nil
+	}
+	file, name, ok := strings.Cut(*s, ".py:")
+	if !ok || file == "" || !isPath(name) {
+		r.errorf(e.val, "got %q, want FILE.py:NAME", shorten(*s))
+		return nil
+	}
+	return s
+}
+
+func (r *reader) level(e entry) *verdict.Level {
+	w := word[string](r, e, verdict.LevelFail.String(), verdict.LevelWarn.String())
+	if w == nil {
+		return nil
+	}
+	l := verdict.LevelFail
+	if *w == verdict.LevelWarn.String() {
+		l = verdict.LevelWarn
+	}
+	return &l
+}
+
+func (r *reader) version(e entry) *platform.Version {
+	s, ok := r.text(e.val, "a version such as 2.10")
+	if !ok {
+		return nil
+	}
+	v, err := platform.ParseVersion(s)
+	if err != nil {
+		r.errorf(e.val, "got %q, want a version such as 2.10 or 2.10.1", shorten(s))
+		return nil
+	}
+	return &v
+}
+
+func (r *reader) torch(e entry) *platform.Version {
+	v := r.version(e)
+	if v != nil && v.Compare(platform.Oldest()) < 0 {
+		r.errorf(e.val, "got torch %s, want %s or newer", v, platform.Oldest())
+		return nil
+	}
+	return v
+}
+
+func (r *reader) cublas(e entry) *string {
+	s := r.setting(e)
+	if s == nil || *s == "" {
+		return s
+	}
+	if _, err := platform.ParseCublasWorkspace(*s); err != nil {
+		r.errorf(e.val, "%s", err)
+		return nil
+	}
+	return s
+}
+
+func (r *reader) fraction(e entry) *float64 {
+	f, err := strconv.ParseFloat(e.val.Value, 64)
+	if e.val.Kind != yaml.ScalarNode || err != nil || !(f > 0 && f <= 1) {
+		r.errorf(e.val, "got %s, want a number above 0 and at most 1", kindName(e.val))
+		return nil
+	}
+	return &f
+}
+
+var percentage = regexp.MustCompile(`^([0-9]{1,6}(?:\.[0-9]{1,6})?)\s*%$`)
+
+func (r *reader) tolerance(e entry) *float64 {
+	if e.val.Kind == yaml.ScalarNode {
+		if m := percentage.FindStringSubmatch(strings.TrimSpace(e.val.Value)); m != nil {
+			f, err := strconv.ParseFloat(m[1], 64)
+			if err == nil && f <= 100 {
+				f /= 100
+				return &f
+			}
+		}
+	}
+	r.errorf(e.val, "got %s, want a percentage such as 1%%", kindName(e.val))
+	return nil
+}
+
+// dtype reads a floating dtype; autocast takes half precision only.
+func (r *reader) dtype(e entry, any bool) *string {
+	want := "float16 or bfloat16"
+	if any {
+		want = "float16, bfloat16, float32 or float64"
+	}
+	s, ok := r.text(e.val, want)
+	if !ok {
+		return nil
+	}
+	d, err := tensor.ParseDType(s)
+	half := d == tensor.Float16 || d == tensor.BFloat16
+	if err != nil || !half && (!any || d != tensor.Float32 && d != tensor.Float64) {
+		r.errorf(e.val, "got %q, want %s%s", shorten(s), want, didYouMean(s, strings.FieldsFunc(want, func(c rune) bool { return c == ',' || c == ' ' })))
+		return nil
+	}
+	name := d.String()
+	return &name
+}
+
+var flagNames = []string{"tf32", "benchmark", "deterministic"}
+
+func (r *reader) flags(s *settings, e entry) {
+	for _, f := range r.mapping(e.val, "a mapping of "+strings.Join(flagNames, ", ")) {
+		dst := map[string]**bool{"tf32": &s.tf32, "benchmark": &s.benchmark, "deterministic": &s.deterministic}[f.name]
+		if dst == nil {
+			r.errorf(f.key, "got the flag %q, want one of %s%s", shorten(f.name), strings.Join(flagNames, ", "), didYouMean(f.name, flagNames))
+			continue
+		}
+		if v, ok := r.boolean(f.val); ok {
+			*dst = &v
+		}
+	}
+}
+
+var noteID = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)+$`)
+
+func (r *reader) allow(e entry) *[]string {
+	ids := []string{}
+	for _, n := range r.list(e.val, "a list of note IDs such as [shape-bound]") {
+		s, ok := r.text(n, "a note's ID")
+		if ok && !noteID.MatchString(s) {
+			r.errorf(n, "got %q, want a note's ID such as shape-bound", shorten(s))
+			ok = false
+		}
+		if ok {
+			ids = append(ids, s)
+		}
+	}
+	return &ids
+}
