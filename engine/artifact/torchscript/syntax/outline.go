@@ -1,0 +1,203 @@
+package syntax
+
+import "strings"
+
+// This file reads a file's classes and signatures and passes over bodies, annotations and values.
+
+// lazyBody is where a body lies.
+type lazyBody struct {
+	Span         // whole lines
+	line   int   // of the first
+	indent int32 // of the def
+}
+
+// Outline reads f: function bodies are left to Body, and annotations, defaults and the values of a class's assignments
+// become Raw, left to Expr. It accepts more than Parse does: what it passes over may still be wrong.
+func (p *Parser) Outline(f *File) (err error) {
+	p.Use(f)
+	defer p.rescue(&err)
+	if len(f.Source) > maxSource {
+		p.failf(0, "got a file of %d bytes, want at most %d", len(f.Source), maxSource)
+	}
+	p.begin(0, Pos(len(f.Source)), 1, 0)
+	p.next()
+	m := p.stmtList.mark()
+	for p.tok != eof {
+		switch p.tok {
+		case kwClass:
+			p.stmtList.push(p.outlineClass())
+		case kwDef:
+			p.stmtList.push(p.outlineDef())
+		default:
+			p.stmtList.push(p.fileStmt())
+		}
+	}
+	f.Body = p.stmtList.take(m)
+	return nil
+}
+
+func (p *Parser) outlineClass() Stmt {
+	d := &ClassDef{Span: Span{Start: p.start}}
+	p.next()
+	d.Name = p.ident()
+	if p.tok == lparen {
+		p.next()
+		d.Base = p.ident()
+		p.want(rparen)
+	}
+	p.want(colon)
+	p.want(newline)
+	p.want(indent)
+	m := p.stmtList.mark()
+	for p.tok != dedent && p.tok != eof {
+		switch p.tok {
+		case kwDef:
+			p.stmtList.push(p.outlineDef())
+		case name:
+			p.stmtList.push(p.outlineAssign())
+		default:
+			p.stmtList.push(p.stmt())
+		}
+	}
+	d.Body = p.stmtList.take(m)
+	p.want(dedent)
+	d.End = p.prevEnd
+	return d
+}
+
+// outlineAssign reads name : Raw, name : Raw = Raw, name = Raw and name["x"] = Raw.
+func (p *Parser) outlineAssign() Stmt {
+	s := p.assigns.new(Assign{Span: Span{Start: p.start}, Line: p.line})
+	m := p.exprList.mark()
+	p.exprList.push(p.postfix())
+	s.Targets = p.exprList.take(m)
+	p.target(s.Targets[0])
+	if p.tok == colon {
+		s.Tight = p.start == p.prevEnd
+		p.next()
+		s.Type = p.raw("=")
+	}
+	if p.tok == assign {
+		p.next()
+		s.Value = p.raw("")
+	}
+	if s.Type == nil && s.Value == nil {
+		p.failf(p.start, `got %s, want ":" or "="`, p.got())
+	}
+	s.End = p.prevEnd
+	p.want(newline)
+	return s
+}
+
+func (p *Parser) outlineDef() Stmt {
+	d := p.funcs.new(FuncDef{Span: Span{Start: p.start}, Line: p.line})
+	p.next()
+	d.Name = p.ident()
+	p.want(lparen)
+	m := p.parList.mark()
+	for p.tok != rparen {
+		q := Param{Name: p.ident()}
+		if p.tok == colon {
+			p.next()
+			q.Type = p.raw("=,)")
+		}
+		if p.tok == assign {
+			p.next()
+			q.Default = p.raw(",)")
+		}
+		p.parList.push(q)
+		if p.tok != comma {
+			break
+		}
+		p.next()
+	}
+	d.Params = p.parList.take(m)
+	p.want(rparen)
+	if p.tok == arrow {
+		p.next()
+		d.Result = p.raw(":")
+	}
+	p.want(colon)
+	if p.tok != newline {
+		p.failf(p.start, "got %s, want newline", p.got())
+	}
+	d.lazy = lazyBody{Span: Span{Start: p.end}, line: p.line, indent: p.indents[len(p.indents)-1]}
+	p.skipBlock(int(d.lazy.indent))
+	d.lazy.End = Pos(p.off)
+	if d.lazy.Start == d.lazy.End {
+		p.failf(d.lazy.Start, "got the end of the block, want indent")
+	}
+	d.End = d.lazy.End
+	p.next()
+	return d
+}
+
+// skipBlock moves past every line that is blank or indented by more than outer. The current token is the newline before them.
+func (p *Parser) skipBlock(outer int) {
+	src, i := p.src, p.off
+	for i < len(src) {
+		k := i
+		for k < len(src) && class[src[k]] == isSpace {
+			k++
+		}
+		blank := k == len(src) || src[k] == '\n'
+		if k-i <= outer && !blank {
+			break
+		}
+		n := strings.IndexByte(src[k:], '\n')
+		if n < 0 {
+			i = len(src)
+			break
+		}
+		i = k + n + 1
+		p.line++
+	}
+	p.off, p.end = i, Pos(i)
+}
+
+// raw passes over text up to one of the bytes of stop outside brackets and strings, or to the end of the line.
+func (p *Parser) raw(stop string) Expr {
+	src, i := p.src, int(p.start)
+	if p.tok == lparen || p.tok == lbrack || p.tok == lbrace {
+		p.nesting-- // it is read again
+	}
+	if p.tok == newline {
+		p.failf(p.start, "got newline, want expression")
+	}
+	depth := 0
+	end := i
+loop:
+	for ; i < len(src); i++ {
+		switch c := src[i]; c {
+		case ' ':
+			continue
+		case '(', '[', '{':
+			depth++
+		case ')', ']', '}':
+			if depth == 0 {
+				break loop
+			}
+			depth--
+		case '"', '\'':
+			i = p.str(i) - 1
+		case '\n':
+			if depth == 0 {
+				break loop
+			}
+			p.line++
+			continue
+		case ',', '=', ':':
+			if depth == 0 && strings.IndexByte(stop, c) >= 0 {
+				break loop
+			}
+		}
+		end = i + 1
+	}
+	if end == int(p.start) {
+		p.failf(p.start, "got %s, want expression", p.got())
+	}
+	x := p.raws.new(Raw{Span: Span{p.start, Pos(end)}, Text: src[p.start:end]})
+	p.tok, p.off, p.end = name, i, Pos(end)
+	p.next()
+	return x
+}

@@ -1,0 +1,429 @@
+package syntax
+
+// This file reads files, classes, functions and statements.
+
+// maxDepth bounds nesting of any kind, so that no input exhausts the stack here or in those who walk the tree.
+const maxDepth = 200
+
+// Parser reads one file. It is not safe for concurrent use.
+type Parser struct {
+	file *File
+	src  string // the file's source, up to the end of what is being read
+	arena
+
+	off     int // of the next byte
+	line    int // of it
+	tok     token
+	start   Pos // of the token
+	end     Pos
+	prevEnd Pos
+	escaped bool // the string holds escapes
+	bol     bool // at the beginning of a line
+	nesting int  // open brackets
+	indents []int32
+	dedents int   // still to be reported
+	floor   int32 // the indentation the end of the text has
+	depth   int
+}
+
+// Parse reads a whole file.
+func Parse(fileName, src string) (*File, error) {
+	p := NewParser(fileName, src)
+	return p.file, p.all()
+}
+
+// NewParser prepares to read a file; nothing is read yet.
+func NewParser(fileName, src string) *Parser {
+	p := &Parser{}
+	p.Use(&File{Name: fileName, Source: src})
+	return p
+}
+
+// Use makes p read another file. Trees it made before must not be used any more, unless p is Reset never.
+func (p *Parser) Use(f *File) { p.file = f }
+
+// Reset takes back every tree p made: their memory is used again.
+func (p *Parser) Reset() { p.arena.reset() }
+
+// begin sets the scanner on [from, to) of the file, whose first line has the given number, inside a block of the given indentation.
+func (p *Parser) begin(from, to Pos, line int, base int32) {
+	p.src = p.file.Source[:to]
+	p.off, p.line = int(from), line
+	p.tok, p.start, p.end, p.prevEnd = eof, from, from, from
+	p.bol, p.nesting, p.dedents, p.depth = true, 0, 0, 0
+	p.indents = append(p.indents[:0], base)
+	p.floor = base
+	p.arena.exprList.stack = p.arena.exprList.stack[:0]
+	p.arena.argList.stack = p.arena.argList.stack[:0]
+	p.arena.stmtList.stack = p.arena.stmtList.stack[:0]
+	p.arena.parList.stack = p.arena.parList.stack[:0]
+}
+
+func (p *Parser) all() (err error) {
+	defer p.rescue(&err)
+	if len(p.file.Source) > maxSource {
+		p.failf(0, "got a file of %d bytes, want at most %d", len(p.file.Source), maxSource)
+	}
+	p.begin(0, Pos(len(p.file.Source)), 1, 0)
+	p.next()
+	m := p.stmtList.mark()
+	for p.tok != eof {
+		p.stmtList.push(p.fileStmt())
+	}
+	p.file.Body = p.stmtList.take(m)
+	return nil
+}
+
+// maxSource is the largest file: positions are 32 bits.
+const maxSource = 1 << 30
+
+// Body reads the body of a function that Outline found, or returns it if that was done before.
+func (p *Parser) Body(d *FuncDef) (body []Stmt, err error) {
+	if d.Body != nil || d.lazy.line == 0 {
+		return d.Body, nil
+	}
+	defer p.rescue(&err)
+	p.begin(d.lazy.Start, d.lazy.End, d.lazy.line, d.lazy.indent)
+	p.next()
+	p.want(indent)
+	body = p.stmts()
+	if p.tok != dedent {
+		p.failf(p.start, "got %s, want the end of the function", p.got())
+	}
+	return body, nil
+}
+
+// Expr reads an annotation or value that Outline left as text; other expressions are returned as they are.
+func (p *Parser) Expr(x Expr) (y Expr, err error) {
+	raw, ok := x.(*Raw)
+	if !ok {
+		return x, nil
+	}
+	defer p.rescue(&err)
+	p.begin(raw.Start, raw.End, 1, 0)
+	p.bol = false
+	p.next()
+	y = p.expr()
+	if p.tok != newline {
+		p.failf(p.start, "got %s, want the end of the expression", p.got())
+	}
+	return y, nil
+}
+
+func (p *Parser) failf(at Pos, format string, args ...any) {
+	panic(p.file.Errorf(at, format, args...))
+}
+
+// want consumes a token of kind t.
+func (p *Parser) want(t token) {
+	if p.tok != t {
+		p.failf(p.start, "got %s, want %s", p.got(), wantName(t))
+	}
+	p.next()
+}
+
+func wantName(t token) string {
+	if t >= lparen {
+		return `"` + tokenNames[t] + `"`
+	}
+	return tokenNames[t]
+}
+
+// ident consumes a name.
+func (p *Parser) ident() string {
+	if p.tok != name {
+		p.failf(p.start, "got %s, want name", p.got())
+	}
+	s := p.src[p.start:p.end]
+	p.next()
+	return s
+}
+
+// fileStmt = import | assignment | class | def.
+func (p *Parser) fileStmt() Stmt {
+	switch p.tok {
+	case kwImport:
+		return p.importStmt()
+	case kwClass:
+		return p.classDef()
+	case kwDef:
+		return p.funcDef()
+	case name:
+		return p.stmt()
+	}
+	p.failf(p.start, "got %s, want class, def or import", p.got())
+	return nil
+}
+
+// import = "import" name { "." name } newline.
+func (p *Parser) importStmt() Stmt {
+	s := &Import{Span: Span{Start: p.start}}
+	p.next()
+	from := p.start
+	p.ident()
+	for p.tok == dot {
+		p.next()
+		p.ident()
+	}
+	s.Path, s.End = p.src[from:p.prevEnd], p.prevEnd
+	p.want(newline)
+	return s
+}
+
+// class = "class" name [ "(" name ")" ] ":" newline indent { statement | def } dedent.
+func (p *Parser) classDef() Stmt {
+	d := &ClassDef{Span: Span{Start: p.start}}
+	p.next()
+	d.Name = p.ident()
+	if p.tok == lparen {
+		p.next()
+		d.Base = p.ident()
+		p.want(rparen)
+	}
+	p.want(colon)
+	d.Body = p.block()
+	d.End = p.prevEnd
+	return d
+}
+
+// def = "def" name "(" [ param { "," param } [ "," ] ] ")" [ "->" expression ] ":" block.
+func (p *Parser) funcDef() Stmt {
+	d := p.funcs.new(FuncDef{Span: Span{Start: p.start}, Line: p.line})
+	p.next()
+	d.Name = p.ident()
+	p.want(lparen)
+	m := p.parList.mark()
+	for p.tok != rparen {
+		q := Param{Name: p.ident()}
+		if p.tok == colon {
+			p.next()
+			q.Type = p.expr()
+		}
+		if p.tok == assign {
+			p.next()
+			q.Default = p.expr()
+		}
+		p.parList.push(q)
+		if p.tok != comma {
+			break
+		}
+		p.next()
+	}
+	d.Params = p.parList.take(m)
+	p.want(rparen)
+	if p.tok == arrow {
+		p.next()
+		d.Result = p.expr()
+	}
+	p.want(colon)
+	d.Body = p.block()
+	d.End = p.prevEnd
+	return d
+}
+
+// block = newline indent statement { statement } dedent.
+func (p *Parser) block() []Stmt {
+	p.want(newline)
+	p.want(indent)
+	p.depth++
+	body := p.stmts()
+	p.depth--
+	p.want(dedent)
+	return body
+}
+
+func (p *Parser) stmts() []Stmt {
+	m := p.stmtList.mark()
+	for p.tok != dedent && p.tok != eof {
+		p.stmtList.push(p.stmt())
+	}
+	return p.stmtList.take(m)
+}
+
+func (p *Parser) stmt() Stmt {
+	at, line := p.start, p.line
+	switch p.tok {
+	case name, number, str, lparen, lbrack, lbrace, minus, plus, tilde, kwNot:
+		return p.simpleStmt(at, line)
+	case kwIf:
+		return p.ifStmt()
+	case kwFor:
+		p.next()
+		s := &For{Span: Span{Start: at}, Line: line, Target: p.targets(kwIn)}
+		p.want(kwIn)
+		s.Iter = p.exprOrTuple()
+		p.want(colon)
+		s.Body = p.block()
+		s.End = p.prevEnd
+		return s
+	case kwWhile:
+		p.next()
+		s := &While{Span: Span{Start: at}, Line: line, Cond: p.expr()}
+		p.want(colon)
+		s.Body = p.block()
+		s.End = p.prevEnd
+		return s
+	case kwWith:
+		p.next()
+		s := &With{Span: Span{Start: at}, Line: line, X: p.expr()}
+		if p.tok == kwAs {
+			p.next()
+			s.As = p.expr()
+		}
+		p.want(colon)
+		s.Body = p.block()
+		s.End = p.prevEnd
+		return s
+	case kwReturn:
+		p.next()
+		s := p.returns.new(Return{Span: Span{Start: at}, Line: line})
+		if p.tok != newline {
+			s.Value = p.exprOrTuple()
+		}
+		s.End = p.prevEnd
+		p.want(newline)
+		return s
+	case kwRaise:
+		p.next()
+		s := &Raise{Span: Span{Start: at}, Line: line, X: p.expr()}
+		s.End = p.prevEnd
+		p.want(newline)
+		return s
+	case kwAssert:
+		p.next()
+		s := &Assert{Span: Span{Start: at}, Line: line, X: p.expr()}
+		if p.tok == comma {
+			p.next()
+			s.Msg = p.expr()
+		}
+		s.End = p.prevEnd
+		p.want(newline)
+		return s
+	case kwDel:
+		p.next()
+		s := &Delete{Span: Span{Start: at}, Line: line, X: p.expr()}
+		s.End = p.prevEnd
+		p.want(newline)
+		return s
+	case kwPass, kwBreak, kwContinue:
+		s := p.simples.new(Simple{Span: Span{at, p.end}, Line: line, Word: tokenNames[p.tok]})
+		p.next()
+		p.want(newline)
+		return s
+	case kwDef:
+		return p.funcDef()
+	}
+	p.failf(p.start, "got %s, want statement", p.got())
+	return nil
+}
+
+// if = "if" expression ":" block [ elif | "else" ":" block ].
+func (p *Parser) ifStmt() Stmt {
+	p.enter()
+	s := p.ifs.new(If{Span: Span{Start: p.start}, Line: p.line})
+	p.next()
+	s.Cond = p.expr()
+	p.want(colon)
+	s.Then = p.block()
+	switch p.tok {
+	case kwElif:
+		m := p.stmtList.mark()
+		p.stmtList.push(p.ifStmt())
+		s.Else = p.stmtList.take(m)
+	case kwElse:
+		p.next()
+		p.want(colon)
+		s.Else = p.block()
+	}
+	s.End = p.prevEnd
+	p.depth--
+	return s
+}
+
+// simpleStmt = targets "=" values | target ":" type [ "=" value ] | expression.
+func (p *Parser) simpleStmt(at Pos, line int) Stmt {
+	m := p.exprList.mark()
+	x := p.expr()
+	switch p.tok {
+	case newline:
+		p.next()
+		return p.effects.new(ExprStmt{Span: Span{at, x.Bounds().End}, Line: line, X: x})
+	case assign, comma:
+	case colon:
+		return p.annotated(x, line)
+	default:
+		p.failf(p.start, "got %s, want newline", p.got())
+	}
+	p.exprList.push(x)
+	unpack := false
+	for p.tok == comma {
+		p.next()
+		if unpack = p.tok == assign; unpack {
+			break
+		}
+		p.exprList.push(p.expr())
+	}
+	s := p.assigns.new(Assign{Span: Span{Start: at}, Line: line, Targets: p.exprList.take(m), Unpack: unpack})
+	p.want(assign)
+	s.Value = p.exprOrTuple()
+	s.End = p.prevEnd
+	p.want(newline)
+	for _, t := range s.Targets {
+		p.target(t)
+	}
+	return s
+}
+
+func (p *Parser) annotated(x Expr, line int) Stmt {
+	p.target(x)
+	tight := p.start == p.prevEnd
+	p.next()
+	m := p.exprList.mark()
+	p.exprList.push(x)
+	s := p.assigns.new(Assign{Span: Span{Start: x.Bounds().Start}, Line: line, Targets: p.exprList.take(m), Tight: tight})
+	s.Type = p.expr()
+	if p.tok == assign {
+		p.next()
+		s.Value = p.exprOrTuple()
+	}
+	s.End = p.prevEnd
+	p.want(newline)
+	return s
+}
+
+// target refuses what cannot stand left of "=".
+func (p *Parser) target(x Expr) {
+	switch x := x.(type) {
+	case *Name:
+		if x.Text != "None" && x.Text != "True" && x.Text != "False" {
+			return
+		}
+	case *Attr, *Subscript:
+		return
+	}
+	p.failf(x.Bounds().Start, "got %q, want name, attribute or subscript", p.file.Text(x.Bounds()))
+}
+
+// targets reads what a for statement assigns to.
+func (p *Parser) targets(end token) Expr {
+	at := p.start
+	m := p.exprList.mark()
+	trailing := false
+	for {
+		x := p.postfix()
+		p.target(x)
+		p.exprList.push(x)
+		if p.tok != comma {
+			break
+		}
+		p.next()
+		if trailing = p.tok == end; trailing {
+			break
+		}
+	}
+	list := p.exprList.take(m)
+	if len(list) == 1 && !trailing {
+		return list[0]
+	}
+	return p.tuples.new(Tuple{Span: Span{at, p.prevEnd}, Elems: list, Trailing: trailing})
+}

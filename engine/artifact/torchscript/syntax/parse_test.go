@@ -1,0 +1,211 @@
+package syntax
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/txtar"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// Bad files fail on the line that says so, with the words that stand there; see testdata/errors.
+func TestErrors(t *testing.T) {
+	a, err := txtar.ParseFile(filepath.Join("..", "..", "..", "..", "testdata", "errors", "torchscript_syntax.txtar"))
+	require.NoError(t, err)
+	require.NotEmpty(t, a.Files)
+	for _, f := range a.Files {
+		t.Run(f.Name, func(t *testing.T) {
+			src, line, want := expectation(t, string(f.Data))
+			_, err := Parse(f.Name, src)
+			if want == nil {
+				require.NoError(t, err)
+				return
+			}
+			var e *Error
+			require.True(t, errors.As(err, &e), "want an error on line %d, got %v", line, err)
+			assert.Equal(t, line, e.Line, "%v", err)
+			assert.Regexp(t, want, e.Error())
+			assert.True(t, strings.HasPrefix(e.Error(), f.Name+":"+strconv.Itoa(e.Line)+":"+strconv.Itoa(e.Col)+": "), e.Error())
+		})
+	}
+}
+
+func expectation(t *testing.T, data string) (src string, line int, want *regexp.Regexp) {
+	lines := strings.Split(data, "\n")
+	for i, l := range lines {
+		before, after, ok := strings.Cut(l, " ### ")
+		if !ok {
+			continue
+		}
+		require.Nil(t, want, "one expectation a file")
+		lines[i], line, want = before, i+1, regexp.MustCompile(strings.Trim(after, "`"))
+	}
+	return strings.TrimRight(strings.Join(lines, "\n"), "\n") + "\n", line, want
+}
+
+func TestExpressions(t *testing.T) {
+	for _, c := range []struct{ in, want, why string }{
+		{"a", "a", ""},
+		{"1e-05", "1e-05", "numbers stay as written"},
+		{"0x1F", "0x1F", ""},
+		{"(1.+2.j)", "(1.+2.j)", "PyTorch writes complex constants without spaces"},
+		{"-inf", "-inf", ""},
+		{"-a ** -b", "-a ** -b", "the power binds tighter than the sign before it"},
+		{"a - b - c", "a - b - c", ""},
+		{"not a in b", "not a in b", "not binds looser than in"},
+		{"a not in b", "a not in b", ""},
+		{"a is not None", "a is not None", ""},
+		{"a if b else c if d else e", "a if b else c if d else e", ""},
+		{`"a" 'b' "\x63"`, `"abc"`, "literals side by side are one"},
+		{`"\303\251\n\"\'\\"`, `"\303\251\n\"\'\\"`, "what is not printable is octal, as PyTorch writes it"},
+		{`"\u00e9"`, `"\303\251"`, "a string is its bytes"},
+		{`"\q"`, `"\\q"`, "Python keeps the backslash of an escape it does not know"},
+		{"(x,)", "(x,)", ""},
+		{"()", "()", ""},
+		{"(a, b, )", "(a, b, )", ""},
+		{"[]", "[]", ""},
+		{"{}", "{}", ""},
+		{"{a: b, c: d}", "{a: b, c: d}", ""},
+		{"x[1:2, ::3, :]", "x[1:2, ::3, :]", ""},
+		{"(self).forward(x, )", "(self).forward(x, )", "the printer's comma tells calls of methods from operators"},
+		{"f(x, dim=1)", "f(x, dim=1)", ""},
+		{"f(\n  x,\n  y)", "f(x, y)", "newlines inside brackets do not count"},
+		{"fork(f).wait()", "fork(f).wait()", ""},
+	} {
+		t.Run(c.in, func(t *testing.T) {
+			f, err := Parse("f.py", "x = "+c.in+"\n")
+			require.NoError(t, err)
+			x := f.Body[0].(*Assign).Value
+			assert.Equal(t, c.want, PrintExpr(x), c.why)
+			assert.Equal(t, c.in, f.Text(x.Bounds()), "the span covers the text")
+		})
+	}
+}
+
+func TestBinding(t *testing.T) {
+	for in, want := range map[string]string{
+		"a + b * c":          "(a + (b * c))",
+		"a - b - c":          "((a - b) - c)",
+		"a ** b ** c":        "(a ** (b ** c))",
+		"-a ** b":            "(-(a ** b))",
+		"not a == b":         "(not(a == b))",
+		"a or b and not c":   "(a or (b and (not c)))",
+		"a | b ^ c & d":      "(a | (b ^ (c & d)))",
+		"a << b + c":         "(a << (b + c))",
+		"a < b == c":         "((a < b) == c)",
+		"-a.b(c)[d]":         "(-a.b(c)[d])",
+		"a if b or c else d": "(a if (b or c) else d)",
+	} {
+		f, err := Parse("f.py", "x = "+in+"\n")
+		require.NoError(t, err)
+		got := strings.ReplaceAll(grouped(f.Body[0].(*Assign).Value), "(not (", "(not(")
+		assert.Equal(t, want, got, in)
+	}
+}
+
+// grouped writes an expression with all its brackets.
+func grouped(x Expr) string {
+	switch x := x.(type) {
+	case *Binary:
+		return "(" + grouped(x.X) + " " + x.Op + " " + grouped(x.Y) + ")"
+	case *Unary:
+		op := x.Op
+		if op == "not" {
+			op += " "
+		}
+		return "(" + op + grouped(x.X) + ")"
+	case *Cond:
+		return "(" + grouped(x.Then) + " if " + grouped(x.Test) + " else " + grouped(x.Else) + ")"
+	}
+	return PrintExpr(x)
+}
+
+// What PyTorch prints for every construct of the language comes back.
+func TestLanguage(t *testing.T) {
+	data, err := os.ReadFile(filepath.Join("testdata", "language.txtar"))
+	require.NoError(t, err)
+	a := txtar.Parse(data)
+	require.NotEmpty(t, a.Files)
+	for _, f := range a.Files {
+		file, err := Parse(f.Name, string(f.Data))
+		require.NoError(t, err)
+		if got := Print(file); got != string(f.Data) {
+			t.Errorf("%s: %s", f.Name, firstDifference(got, string(f.Data)))
+		}
+	}
+}
+
+// Nesting of every kind ends in an error, not in an exhausted stack.
+func TestDepth(t *testing.T) {
+	n := 100000
+	for name, src := range map[string]string{
+		"parentheses": "x = " + strings.Repeat("(", n) + "1",
+		"lists":       "x = " + strings.Repeat("[", n) + "1",
+		"signs":       "x = " + strings.Repeat("-", n) + "1",
+		"not":         "x = " + strings.Repeat("not ", n) + "1",
+		"attributes":  "x = a" + strings.Repeat(".a", n),
+		"calls":       "x = a" + strings.Repeat("()", n),
+		"operators":   "x = a" + strings.Repeat(" + a", n),
+		"powers":      "x = a" + strings.Repeat(" ** a", n),
+		"ternaries":   "x = a" + strings.Repeat(" if b else a", n),
+		"blocks":      deepBlocks(2000),
+		"elif":        "def f():\n  if a:\n    pass\n" + strings.Repeat("  elif a:\n    pass\n", n),
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := Parse("f.py", src+"\n")
+			assert.ErrorContains(t, err, "got more than")
+		})
+	}
+}
+
+func deepBlocks(n int) string {
+	var b strings.Builder
+	b.WriteString("def f():\n")
+	for i := range n {
+		b.WriteString(strings.Repeat(" ", i+1) + "if a:\n")
+	}
+	return b.String() + strings.Repeat(" ", n+1) + "pass"
+}
+
+// FuzzParse: no input makes the parser panic, hang or place an error outside the file; what it reads prints and reads back the same;
+// and reading in two steps gives what reading at once gives.
+func FuzzParse(f *testing.F) {
+	if a, err := txtar.ParseFile(filepath.Join("testdata", "language.txtar")); err == nil {
+		for _, file := range a.Files {
+			f.Add(string(file.Data))
+		}
+	}
+	f.Add("x = \"\\400\"\n")
+	f.Add("def f():\n  x = (a if b else c) + 1\n  return x,\n")
+	f.Add("class A(B):\n  x : Final[int] = 3\n  __annotations__[\"0\"] = C\n  def f(self, a: int=[1, 2]) -> int:\n    pass\n")
+	f.Fuzz(func(t *testing.T, src string) {
+		file, err := Parse("f.py", src)
+		if err != nil {
+			var e *Error
+			require.ErrorAs(t, err, &e)
+			require.NotContains(t, e.Msg, "internal error")
+			require.LessOrEqual(t, e.Line, strings.Count(src, "\n")+1)
+			return
+		}
+		text := Print(file)
+		again, err := Parse("f.py", text)
+		require.NoError(t, err, text)
+		require.Equal(t, text, Print(again))
+
+		p := NewParser("f.py", src)
+		if p.Outline(p.file) != nil {
+			return // one-line oddities that indentation alone does not show
+		}
+		for _, d := range functions(p.file.Body) {
+			if d.Body, err = p.Body(d); err != nil {
+				return
+			}
+		}
+	})
+}
