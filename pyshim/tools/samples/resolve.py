@@ -71,10 +71,20 @@ def _compile(op: str, source: str) -> str:
         graph = torch.jit.CompilationUnit(source).f.graph
     except RuntimeError as e:
         raise Unresolved(str(e)) from None
-    node = graph.findNode(op)
+    node = graph.findNode(op) or _normalised(graph)
     if node is None:
         raise Unresolved(f"{op} is not in the graph")
-    return torch._C.parse_schema(node.schema()).overload_name
+    name = torch._C.parse_schema(node.schema()).overload_name
+    namespace, base = op.split("::")
+    if (name or "default") not in getattr(getattr(torch.ops, namespace), base).overloads():
+        raise Unresolved(f"{op} has no overload {name!r} that takes tensors")
+    return name
+
+
+def _normalised(graph):
+    """The compiler renames some operators: greater to gt, swapaxes to transpose."""
+    nodes = [n for n in graph.nodes() if n.kind().startswith("aten::")]
+    return nodes[-1] if nodes else None
 
 
 def overload(call: Call) -> str:

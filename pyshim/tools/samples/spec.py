@@ -141,6 +141,13 @@ def call(name: str, *args: Any, **kwargs: Any) -> Call:
     return Call(name if "::" in name else "aten::" + name, list(args), kwargs)
 
 
+def exact(name: str, overload: str, *args: Any, **kwargs: Any) -> Call:
+    """A call of an overload that the TorchScript compiler does not find from these arguments."""
+    made = call(name, *args, **kwargs)
+    made.overload = overload
+    return made
+
+
 def bad(name: str, *args: Any, **kwargs: Any) -> Call:
     """A call that PyTorch refuses."""
     made = call(name, *args, **kwargs)
