@@ -1,0 +1,468 @@
+package ops
+
+import (
+	"errors"
+	"math"
+	"math/bits"
+
+	"github.com/memspec/memspec/engine/schema"
+)
+
+// Python's arithmetic on ints, floats and bools, as TorchScript has it.
+
+func isInt(v any) (int64, bool) {
+	switch n := v.(type) {
+	case int64:
+		return n, true
+	case bool:
+		if n {
+			return 1, true
+		}
+		return 0, true
+	}
+	return 0, false
+}
+
+func toFloat(v any) float64 {
+	switch n := v.(type) {
+	case float64:
+		return n
+	case int64:
+		return float64(n)
+	case bool:
+		if n {
+			return 1
+		}
+	}
+	return 0
+}
+
+var errZeroDivision = errors.New("integer division by zero")
+
+// both applies fi to two ints, else ff to two floats; a schema that returns a float gets one.
+func both(c *Call, fi func(a, b int64) (int64, error), ff func(a, b float64) float64) (any, error) {
+	a, ok1 := isInt(c.Args[0])
+	b, ok2 := isInt(c.Args[1])
+	if ok1 && ok2 && fi != nil && c.Schema.Returns[0].Type.Kind != schema.Float {
+		n, err := fi(a, b)
+		if err != nil {
+			return nil, c.Errorf("%v", err)
+		}
+		return n, nil
+	}
+	return ff(toFloat(c.Args[0]), toFloat(c.Args[1])), nil
+}
+
+// errIntOverflow is an int beyond 64 bits. TorchScript wraps there; a size that wrapped is no size.
+var errIntOverflow = errors.New("got an int beyond 64 bits")
+
+func addNum(a, b int64) (int64, error) {
+	s := a + b
+	if (s > a) != (b > 0) && b != 0 {
+		return 0, errIntOverflow
+	}
+	return s, nil
+}
+
+func mulNum(a, b int64) (int64, error) {
+	hi, lo := bits.Mul64(absU(a), absU(b))
+	if hi != 0 || lo > math.MaxInt64 {
+		return 0, errIntOverflow
+	}
+	return a * b, nil
+}
+
+func absU(a int64) uint64 {
+	if a < 0 {
+		return uint64(-a)
+	}
+	return uint64(a)
+}
+
+func subNum(c *Call) (any, error) {
+	return both(c, func(a, b int64) (int64, error) {
+		if b == math.MinInt64 {
+			return 0, errIntOverflow
+		}
+		return addNum(a, -b)
+	}, func(a, b float64) float64 { return a - b })
+}
+
+func addHost(c *Call) (any, error) {
+	switch a := c.Args[0].(type) {
+	case string:
+		return a + c.Str("b"), nil
+	case *List:
+		b, _ := c.Args[1].(*List)
+		items := append(append(make([]any, 0, len(a.Items)+len(b.Items)), a.Items...), b.Items...)
+		l := c.List(a.Elem, items...)
+		if len(a.Items) == 0 {
+			l.Elem = b.Elem
+		}
+		return l, nil
+	}
+	return both(c, addNum, func(a, b float64) float64 { return a + b })
+}
+
+func mulHost(c *Call) (any, error) {
+	a, b := c.Args[0], c.Args[1]
+	if l, ok := b.(*List); ok {
+		a, b = l, a
+	}
+	if l, ok := a.(*List); ok {
+		n, _ := isInt(b)
+		return c.repeatList(l, n)
+	}
+	return both(c, mulNum, func(a, b float64) float64 { return a * b })
+}
+
+// maxItems bounds what one host operator may build.
+const maxItems = 1 << 24
+
+func (c *Call) repeatList(l *List, n int64) (any, error) {
+	if n > 0 && int64(len(l.Items)) > maxItems/n {
+		return nil, c.Errorf("got a list of more than %d items", maxItems)
+	}
+	var items []any
+	for range max(n, 0) {
+		items = append(items, l.Items...)
+	}
+	return c.List(l.Elem, items...), nil
+}
+
+func divNum(c *Call) (any, error) {
+	if toFloat(c.Args[1]) == 0 {
+		if _, ok := isInt(c.Args[1]); ok {
+			return nil, c.Errorf("division by zero")
+		}
+	}
+	return toFloat(c.Args[0]) / toFloat(c.Args[1]), nil
+}
+
+func floordivNum(c *Call) (any, error) {
+	return both(c, func(a, b int64) (int64, error) {
+		if b == 0 {
+			return 0, errZeroDivision
+		}
+		return divFloor(a, b), nil
+	}, func(a, b float64) float64 { return math.Floor(a / b) })
+}
+
+func truncdivNum(c *Call) (any, error) {
+	return both(c, func(a, b int64) (int64, error) {
+		if b == 0 {
+			return 0, errZeroDivision
+		}
+		return a / b, nil
+	}, func(a, b float64) float64 { return math.Trunc(a / b) })
+}
+
+func floatMod(a, b float64) float64 {
+	r := math.Mod(a, b)
+	if r != 0 && (r < 0) != (b < 0) {
+		r += b
+	}
+	return r
+}
+
+func remainderNum(c *Call) (any, error) {
+	return both(c, func(a, b int64) (int64, error) {
+		if b == 0 {
+			return 0, errZeroDivision
+		}
+		return a - divFloor(a, b)*b, nil
+	}, floatMod)
+}
+
+func fmodNum(c *Call) (any, error) {
+	return math.Mod(toFloat(c.Args[0]), toFloat(c.Args[1])), nil
+}
+
+func powNum(c *Call) (any, error) {
+	return both(c, func(a, b int64) (int64, error) {
+		if b < 0 {
+			return 0, nil
+		}
+		n := int64(1)
+		for range min(b, 64) {
+			var err error
+			if n, err = mulNum(n, a); err != nil {
+				return 0, err
+			}
+		}
+		if b > 64 && a != 0 && a != 1 && a != -1 {
+			return 0, errIntOverflow
+		}
+		if b > 64 && a == -1 && b%2 != 0 {
+			return -1, nil
+		}
+		return n, nil
+	}, math.Pow)
+}
+
+func divmodNum(c *Call) (any, error) {
+	a, ok1 := isInt(c.Args[0])
+	b, ok2 := isInt(c.Args[1])
+	if ok1 && ok2 {
+		if b == 0 {
+			return nil, c.Errorf("%v", errZeroDivision)
+		}
+		q := divFloor(a, b)
+		return c.Tuple(q, a-q*b), nil
+	}
+	x, y := toFloat(c.Args[0]), toFloat(c.Args[1])
+	r := floatMod(x, y)
+	return c.Tuple((x-r)/y, r), nil
+}
+
+func gcdNum(c *Call) (any, error) {
+	a, _ := isInt(c.Args[0])
+	b, _ := isInt(c.Args[1])
+	for b != 0 {
+		a, b = b, a%b
+	}
+	if a < 0 {
+		a = -a
+	}
+	return a, nil
+}
+
+func bitwiseNum(c *Call, f func(a, b int64) int64) (any, error) {
+	a, _ := isInt(c.Args[0])
+	b, _ := isInt(c.Args[1])
+	n := f(a, b)
+	if _, isBool := c.Args[0].(bool); isBool {
+		return n != 0, nil
+	}
+	return n, nil
+}
+
+func andNum(c *Call) (any, error) { return bitwiseNum(c, func(a, b int64) int64 { return a & b }) }
+func orNum(c *Call) (any, error)  { return bitwiseNum(c, func(a, b int64) int64 { return a | b }) }
+func xorNum(c *Call) (any, error) { return bitwiseNum(c, func(a, b int64) int64 { return a ^ b }) }
+func lshiftNum(c *Call) (any, error) {
+	return bitwiseNum(c, func(a, b int64) int64 { return a << uint64(b&63) })
+}
+func rshiftNum(c *Call) (any, error) {
+	return bitwiseNum(c, func(a, b int64) int64 { return a >> uint64(b&63) })
+}
+
+func negNum(c *Call) (any, error) {
+	if n, ok := isInt(c.Args[0]); ok {
+		return -n, nil
+	}
+	return -toFloat(c.Args[0]), nil
+}
+
+func absNum(c *Call) (any, error) {
+	if n, ok := isInt(c.Args[0]); ok {
+		return max(n, -n), nil
+	}
+	return math.Abs(toFloat(c.Args[0])), nil
+}
+
+// rounded is f of a number as the schema's return type.
+func rounded(c *Call, f func(float64) float64) (any, error) {
+	v := c.Args[0]
+	n, ok := isInt(v)
+	if c.Schema.Returns[0].Type.Kind == schema.Int || c.Schema.Returns[0].Type.Kind == schema.Number && ok {
+		if ok {
+			return n, nil
+		}
+		x := f(toFloat(v))
+		if math.IsNaN(x) || math.Abs(x) >= 1<<63 {
+			return nil, c.Errorf("got %v, want a number that fits an int", x)
+		}
+		return int64(x), nil
+	}
+	return f(toFloat(v)), nil
+}
+
+func ceilNum(c *Call) (any, error)  { return rounded(c, math.Ceil) }
+func floorNum(c *Call) (any, error) { return rounded(c, math.Floor) }
+func roundNum(c *Call) (any, error) { return rounded(c, math.RoundToEven) }
+
+func isnanNum(c *Call) (any, error) { return math.IsNaN(toFloat(c.Args[0])), nil }
+func isinfNum(c *Call) (any, error) { return math.IsInf(toFloat(c.Args[0]), 0), nil }
+func isfiniteNum(c *Call) (any, error) {
+	x := toFloat(c.Args[0])
+	return !math.IsNaN(x) && !math.IsInf(x, 0), nil
+}
+
+func factorialNum(c *Call) (any, error) {
+	n, _ := isInt(c.Args[0])
+	if n < 0 || n > 20 {
+		return nil, c.Errorf("got %d, want an int of 0 to 20", n)
+	}
+	f := int64(1)
+	for i := int64(2); i <= n; i++ {
+		f *= i
+	}
+	return f, nil
+}
+
+func math1(f func(float64) float64) func(*Call) (any, error) {
+	return func(c *Call) (any, error) { return f(toFloat(c.Args[0])), nil }
+}
+
+func math2(f func(a, b float64) float64) func(*Call) (any, error) {
+	return func(c *Call) (any, error) { return f(toFloat(c.Args[0]), toFloat(c.Args[1])), nil }
+}
+
+func logNum(c *Call) (any, error) {
+	if len(c.Args) == 2 {
+		return math.Log(toFloat(c.Args[0])) / math.Log(toFloat(c.Args[1])), nil
+	}
+	return math.Log(toFloat(c.Args[0])), nil
+}
+
+func lgamma(x float64) float64 { v, _ := math.Lgamma(x); return v }
+
+func degrees(x float64) float64 { return x * 180 / math.Pi }
+func radians(x float64) float64 { return x * math.Pi / 180 }
+
+func modfNum(c *Call) (any, error) {
+	i, f := math.Modf(toFloat(c.Args[0]))
+	return c.Tuple(f, i), nil
+}
+
+func frexpNum(c *Call) (any, error) {
+	f, e := math.Frexp(toFloat(c.Args[0]))
+	return c.Tuple(f, int64(e)), nil
+}
+
+// compareValues orders two host values: ok is false where they cannot be ordered (then only equality means something).
+func compareValues(a, b any) (order int, equal, ok bool) {
+	if x, isStr := a.(string); isStr {
+		y, _ := b.(string)
+		switch {
+		case x < y:
+			return -1, false, true
+		case x > y:
+			return 1, false, true
+		}
+		return 0, true, true
+	}
+	if x, isA := isInt(a); isA {
+		if y, isB := isInt(b); isB {
+			switch {
+			case x < y:
+				return -1, false, true
+			case x > y:
+				return 1, false, true
+			}
+			return 0, true, true
+		}
+	}
+	if IsScalar(a) && IsScalar(b) {
+		x, y := toFloat(a), toFloat(b)
+		switch {
+		case x < y:
+			return -1, false, true
+		case x > y:
+			return 1, false, true
+		case x == y:
+			return 0, true, true
+		}
+		return 2, false, true // a NaN: no order holds
+	}
+	if x, isList := a.(*List); isList {
+		y, _ := b.(*List)
+		if y == nil || len(x.Items) != len(y.Items) {
+			return 0, false, false
+		}
+		for i := range x.Items {
+			if _, eq, _ := compareValues(x.Items[i], y.Items[i]); !eq {
+				return 0, false, false
+			}
+		}
+		return 0, true, false
+	}
+	return 0, a == b, false
+}
+
+// compareHost is a comparison of numbers, strings, devices and lists.
+func compareHost(op string) func(*Call) (any, error) {
+	return func(c *Call) (any, error) {
+		order, equal, ok := compareValues(c.Args[0], c.Args[1])
+		if d, isDev := c.Args[0].(Device); isDev {
+			e, _ := c.Args[1].(Device)
+			order, equal, ok = 0, d == e || d.Kind() == e.Kind() && (d.Kind() != "cpu" && indexOf(d) == indexOf(e) || d.Kind() == "cpu"), true
+		}
+		switch op {
+		case "eq":
+			return equal, nil
+		case "ne":
+			return !equal, nil
+		}
+		if !ok {
+			return nil, c.Errorf("got %s and %s, want numbers or strings", TypeName(c.Args[0]), TypeName(c.Args[1]))
+		}
+		switch op {
+		case "lt":
+			return order == -1, nil
+		case "le":
+			return order == -1 || equal, nil
+		case "gt":
+			return order == 1, nil
+		}
+		return order == 1 || equal, nil
+	}
+}
+
+// indexOf is a device's index; one without counts as 0.
+func indexOf(d Device) string {
+	if k := d.Kind(); len(k) < len(d) {
+		return string(d[len(k)+1:])
+	}
+	return "0"
+}
+
+// extremeNum is max (sign 1) or min (-1) of two numbers, of a list, or of two lists by order of their items.
+func extremeNum(sign int) func(*Call) (any, error) {
+	return func(c *Call) (any, error) {
+		if l, ok := c.Args[0].(*List); ok && len(c.Args) == 1 {
+			if len(l.Items) == 0 {
+				return nil, c.Errorf("got an empty list, want items")
+			}
+			best := l.Items[0]
+			for _, v := range l.Items[1:] {
+				if o, _, _ := compareValues(v, best); o == sign {
+					best = v
+				}
+			}
+			return best, nil
+		}
+		a, b := c.Args[0], c.Args[1]
+		if l, ok := a.(*List); ok {
+			r, _ := b.(*List)
+			if o := compareLists(l, r); o == -sign {
+				return r, nil
+			}
+			return l, nil
+		}
+		best := a
+		if o, _, _ := compareValues(b, a); o == sign {
+			best = b
+		}
+		if c.Schema.Returns[0].Type.Kind == schema.Float {
+			return toFloat(best), nil
+		}
+		return best, nil
+	}
+}
+
+func compareLists(a, b *List) int {
+	for i := 0; i < len(a.Items) && i < len(b.Items); i++ {
+		if o, eq, _ := compareValues(a.Items[i], b.Items[i]); !eq {
+			return o
+		}
+	}
+	switch {
+	case len(a.Items) < len(b.Items):
+		return -1
+	case len(a.Items) > len(b.Items):
+		return 1
+	}
+	return 0
+}
