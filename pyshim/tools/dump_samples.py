@@ -21,7 +21,7 @@ import torchvision  # noqa: F401
 sys.path.insert(0, str(Path(__file__).parent))
 
 from dump_schemas import release  # noqa: E402
-from samples import choose, domains, written  # noqa: E402
+from samples import choose, domains, host, host_calls, written  # noqa: E402
 from samples.harvest import harvest  # noqa: E402
 from samples.record import Refused, record  # noqa: E402
 from samples.resolve import Unresolved, overload  # noqa: E402
@@ -95,7 +95,9 @@ def main() -> None:
             dump.write_op(op, hand.get(op, []), found.get(op, []))
     out = root / release() / "samples"
     out.mkdir(parents=True, exist_ok=True)
-    for name in domains.NAMES:
+    if not only or "host" in only:
+        dump.lines["host"] = list(dict.fromkeys(dumped(host.record(c)) for c in host_calls.CALLS))
+    for name in [*domains.NAMES, "host"]:
         if name in dump.lines:
             (out / f"{name}.jsonl").write_text("\n".join(dump.lines[name]) + "\n")
     report(dump, hand, found)
