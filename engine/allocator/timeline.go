@@ -1,0 +1,296 @@
+package allocator
+
+import (
+	"fmt"
+
+	"github.com/memspec/memspec/engine/tensor"
+	"github.com/memspec/memspec/engine/trace"
+	"github.com/memspec/memspec/engine/units"
+)
+
+// Timeline is a trace replayed: when each figure was highest, and what every storage took. It keeps no copy of the figures at every event; At
+// and Each replay again.
+type Timeline struct {
+	Trace    *trace.Trace
+	Peaks    Peaks     // over everything
+	Passes   []Span    // one a pass, in order; Passes[0] is often the loading, pass 0
+	Phases   []Span    // one a phase of a pass, in order
+	Storages []Storage // by StorageID
+	End      Stats     // after the last event replayed
+	OOM      *OOM      // the allocation at which the replay ended, or nil
+
+	first Allocator // as it was before the first event
+}
+
+// Peaks are the largest values of some figures. They need not be reached at one moment.
+type Peaks struct{ Requested, Allocated, Active, Reserved Peak }
+
+// Peak is the largest value of a figure and the first event after which it held; Before is before any.
+type Peak struct {
+	Bytes units.Bytes
+	Event int
+}
+
+// Before is the event of what held before the first one.
+const Before = -1
+
+// Span is a stretch of events.
+type Span struct {
+	Pass        int
+	Phase       trace.Phase // of Phases
+	First, Last int         // events, both included
+	Start, End  Stats       // before the first and after the last
+	Peaks       Peaks       // counting what was there at the start, as PyTorch does after reset_peak_memory_stats
+}
+
+// Storage is what one storage took.
+type Storage struct {
+	Alloc, Free int         // events; Before where it was there at the start, Never where it stays or never was
+	Addr        Addr        // 0 for none
+	Requested   units.Bytes // asked for
+	Size        units.Bytes // of its block
+	Stream      int
+}
+
+// Never is the event of what did not happen.
+const Never = int(^uint(0) >> 1)
+
+// Live says whether the storage is held after an event.
+func (s *Storage) Live(event int) bool { return s.Alloc <= event && event < s.Free }
+
+// OOM is an allocation that did not fit. Running out of memory is a result, not an error.
+type OOM struct {
+	Event int
+	*OOMError
+}
+
+// Replay takes every event of a trace through an allocator, which it may no longer be used after. Recorded segments are passed over: segments
+// are the allocator's. The error says that the trace contradicts itself.
+func Replay(tr *trace.Trace, a Allocator) (*Timeline, error) {
+	tl := &Timeline{Trace: tr, first: a.Fresh()}
+	r := newReplayer(tr, a)
+	start := a.Stats()
+	tl.Peaks.begin(start)
+	phase := trace.Load
+	for i := range tr.Events {
+		e := &tr.Events[i]
+		if e.Action == trace.Alloc && e.Site >= 0 && int(e.Site) < len(tr.Sites) {
+			phase = tr.Sites[e.Site].Phase
+		}
+		enter(&tl.Passes, i, e.Pass, 0, start)
+		enter(&tl.Phases, i, e.Pass, phase, start)
+		oom, err := r.step(i)
+		if err != nil {
+			return nil, err
+		}
+		st := a.Stats()
+		if e.Action == trace.Alloc && oom == nil { // only then can a peak be passed
+			tl.Peaks.raise(st, i)
+			tl.Passes[len(tl.Passes)-1].Peaks.raise(st, i)
+			tl.Phases[len(tl.Phases)-1].Peaks.raise(st, i)
+		}
+		start = st
+		tl.Passes[len(tl.Passes)-1].End = st
+		tl.Phases[len(tl.Phases)-1].End = st
+		if oom != nil {
+			tl.OOM = &OOM{i, oom}
+			break
+		}
+	}
+	tl.End = start
+	tl.Storages = r.storages
+	return tl, nil
+}
+
+// enter opens a span at an event where its key changes.
+func enter(spans *[]Span, event, pass int, phase trace.Phase, st Stats) {
+	if n := len(*spans); n > 0 && (*spans)[n-1].Pass == pass && (*spans)[n-1].Phase == phase {
+		(*spans)[n-1].Last = event
+		return
+	}
+	s := Span{Pass: pass, Phase: phase, First: event, Last: event, Start: st}
+	s.Peaks.begin(st)
+	for _, p := range []*Peak{&s.Peaks.Requested, &s.Peaks.Allocated, &s.Peaks.Active, &s.Peaks.Reserved} {
+		p.Event = event - 1
+	}
+	*spans = append(*spans, s)
+}
+
+func (p *Peaks) begin(st Stats) {
+	*p = Peaks{Peak{st.Requested, Before}, Peak{st.Allocated, Before}, Peak{st.Active, Before}, Peak{st.Reserved, Before}}
+}
+
+func (p *Peaks) raise(st Stats, event int) {
+	p.Requested.raise(st.Requested, event)
+	p.Allocated.raise(st.Allocated, event)
+	p.Active.raise(st.Active, event)
+	p.Reserved.raise(st.Reserved, event)
+}
+
+func (p *Peak) raise(b units.Bytes, event int) {
+	if b > p.Bytes {
+		p.Bytes, p.Event = b, event
+	}
+}
+
+// replayer applies events to an allocator.
+type replayer struct {
+	tr       *trace.Trace
+	a        Allocator
+	storages []Storage
+	twoStep  bool // the trace tells when frees were completed
+}
+
+func newReplayer(tr *trace.Trace, a Allocator) *replayer {
+	r := &replayer{tr: tr, a: a, storages: make([]Storage, tr.Storages())}
+	for i := range r.storages {
+		r.storages[i] = Storage{Alloc: Never, Free: Never}
+	}
+	for i := range tr.Heap {
+		for _, b := range tr.Heap[i].Blocks {
+			if b.Storage >= 0 {
+				r.storages[b.Storage] = Storage{Before, Never, Addr(b.Addr), b.Requested, b.Size, tr.Heap[i].Stream}
+			}
+		}
+	}
+	for i := range tr.Events {
+		if tr.Events[i].Action == trace.FreeCompleted {
+			r.twoStep = true
+			break
+		}
+	}
+	return r
+}
+
+func (r *replayer) step(i int) (*OOMError, error) {
+	e := &r.tr.Events[i]
+	switch e.Action {
+	case trace.Alloc:
+		s, err := r.storage(i, e.Storage)
+		if err != nil {
+			return nil, err
+		}
+		if s.Alloc != Never {
+			return nil, fmt.Errorf("event %d: storage %d: got it allocated twice", i, e.Storage)
+		}
+		before := r.a.Stats().Allocated
+		addr, err := r.a.Malloc(e.Bytes, e.Stream)
+		if oom, ok := err.(*OOMError); ok {
+			return oom, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("event %d: %w", i, err)
+		}
+		*s = Storage{Alloc: i, Free: Never, Addr: addr, Requested: e.Bytes, Size: r.a.Stats().Allocated - before, Stream: e.Stream}
+	case trace.FreeRequested:
+		s, err := r.storage(i, e.Storage)
+		if err != nil {
+			return nil, err
+		}
+		if s.Alloc == Never || s.Free != Never {
+			return nil, fmt.Errorf("event %d: storage %d: got a free, want it allocated", i, e.Storage)
+		}
+		s.Free = i
+		if r.twoStep {
+			r.a.FreeRequested(s.Addr)
+		} else {
+			r.a.Free(s.Addr)
+		}
+	case trace.FreeCompleted:
+		s, err := r.storage(i, e.Storage)
+		if err != nil {
+			return nil, err
+		}
+		r.a.FreeCompleted(s.Addr)
+	case trace.EmptyCache:
+		r.a.EmptyCache()
+	}
+	return nil, nil
+}
+
+func (r *replayer) storage(i int, id tensor.StorageID) (*Storage, error) {
+	if id < 0 || int(id) >= len(r.storages) {
+		return nil, fmt.Errorf("event %d: got storage %d, want one from 0 to %d", i, id, len(r.storages)-1)
+	}
+	return &r.storages[id], nil
+}
+
+// Each replays again and calls f after every event, until it returns false.
+func (tl *Timeline) Each(f func(event int, s Stats) bool) error {
+	return tl.again(func(event int, a Allocator) bool { return f(event, a.Stats()) })
+}
+
+// At replays again up to an event, included, and returns what the allocator held then. Blocks name their storages.
+func (tl *Timeline) At(event int) (Snapshot, Stats, error) {
+	a := tl.first.Fresh()
+	if event > Before {
+		err := tl.again(func(i int, b Allocator) bool {
+			a = b
+			return i < event
+		})
+		if err != nil {
+			return Snapshot{}, Stats{}, err
+		}
+	}
+	s := a.Snapshot()
+	owner := make(map[Addr]tensor.StorageID, len(tl.Storages))
+	for id := range tl.Storages {
+		if st := &tl.Storages[id]; st.Addr != 0 && st.Live(event) {
+			owner[st.Addr] = tensor.StorageID(id)
+		}
+	}
+	for i := range s.Segments {
+		for j := range s.Segments[i].Blocks {
+			b := &s.Segments[i].Blocks[j]
+			if id, ok := owner[Addr(b.Addr)]; ok && b.State == trace.ActiveAllocated {
+				b.Storage = id
+			}
+		}
+	}
+	return s, a.Stats(), nil
+}
+
+func (tl *Timeline) again(f func(event int, a Allocator) bool) error {
+	r := newReplayer(tl.Trace, tl.first.Fresh())
+	for i := range tl.Trace.Events {
+		oom, err := r.step(i)
+		if err != nil {
+			return err
+		}
+		if !f(i, r.a) || oom != nil {
+			break
+		}
+	}
+	return nil
+}
+
+// Pass returns the span of a pass.
+func (tl *Timeline) Pass(pass int) (Span, bool) {
+	for _, s := range tl.Passes {
+		if s.Pass == pass {
+			return s, true
+		}
+	}
+	return Span{}, false
+}
+
+// Baseline is what was held before the first pass: the loaded model and the inputs.
+func (tl *Timeline) Baseline() Stats {
+	for _, s := range tl.Passes {
+		if s.Pass > 0 {
+			return s.Start
+		}
+	}
+	return tl.End
+}
+
+// Held lists the storages held after an event, by number.
+func (tl *Timeline) Held(event int) []tensor.StorageID {
+	var out []tensor.StorageID
+	for id := range tl.Storages {
+		if tl.Storages[id].Live(event) {
+			out = append(out, tensor.StorageID(id))
+		}
+	}
+	return out
+}
