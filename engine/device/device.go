@@ -80,14 +80,17 @@ func (d Device) MemoryNominal() bool { return d.MemoryFrom == Nominal && d.Kind 
 // UnknownError is a name that is in no row.
 type UnknownError struct {
 	Name   string
-	Nearby string // the most similar name, or empty
+	Nearby []string // the names it may have meant, best first
 }
 
 func (e *UnknownError) Error() string {
-	if e.Nearby != "" {
-		return fmt.Sprintf("got device %q, want a known device: did you mean %q? (all: memspec devices)", e.Name, e.Nearby)
+	switch len(e.Nearby) {
+	case 0:
+		return fmt.Sprintf("got device %q, want a known device (all: memspec devices)", e.Name)
+	case 1:
+		return fmt.Sprintf("got device %q, want a known device: did you mean %q? (all: memspec devices)", e.Name, e.Nearby[0])
 	}
-	return fmt.Sprintf("got device %q, want a known device (all: memspec devices)", e.Name)
+	return fmt.Sprintf("got device %q, want one of %s (all: memspec devices)", e.Name, strings.Join(e.Nearby, ", "))
 }
 
 // Lookup finds a row by its name or one of its aliases. Case, spaces and underscores do not matter, nor a leading "NVIDIA".

@@ -1,0 +1,124 @@
+package device_test
+
+import (
+	"errors"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/memspec/memspec/engine/device"
+	"github.com/memspec/memspec/engine/units"
+)
+
+// TestTable holds what every row promises.
+func TestTable(t *testing.T) {
+	rows := device.All()
+	assert.GreaterOrEqual(t, len(rows), 45, "GPUs people rent or own")
+	name := regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
+	seen := map[string]string{}
+	for _, d := range rows {
+		t.Run(d.Name, func(t *testing.T) {
+			for _, n := range append([]string{d.Name}, d.Aliases...) {
+				assert.Regexp(t, name, n, "lower case, joined by -")
+				assert.Empty(t, seen[n], "%s is already a name", n)
+				seen[n] = d.Name
+				got, err := device.Lookup(n)
+				require.NoError(t, err)
+				assert.Equal(t, d, got)
+			}
+			assert.GreaterOrEqual(t, len(d.Source), 20, "every row says where its figures are from")
+			assert.Equal(t, d.MemoryFrom == device.Nominal && d.Kind == device.CUDA, strings.HasPrefix(d.Source, "nominal"), "the source of a nominal figure says so")
+			assert.Equal(t, d.MemoryNominal(), strings.HasPrefix(d.Source, "nominal"))
+			if d.Kind == device.None {
+				return
+			}
+			assert.Greater(t, d.Memory, units.GiB)
+			assert.Less(t, d.Memory, 300*units.GiB)
+			assert.Positive(t, d.SMs)
+			assert.True(t, d.ComputeCapability.AtLeast(3, 5) && !d.ComputeCapability.AtLeast(13, 0), "%s", d.ComputeCapability)
+			assert.Equal(t, d.ContextKnown, strings.Contains(d.Source, "context:"), "a context's cost has its source")
+			assert.Equal(t, d.ContextKnown, d.Context > 0)
+		})
+	}
+}
+
+func TestNoneHasNoLimitAndNoContext(t *testing.T) {
+	d, err := device.Lookup("none")
+	require.NoError(t, err)
+	assert.Equal(t, device.None, d.Kind)
+	assert.Zero(t, d.Memory)
+	assert.True(t, d.ContextKnown, "its total is its reserved")
+	assert.Zero(t, d.Context)
+	assert.False(t, d.MemoryNominal())
+}
+
+func TestLookup(t *testing.T) {
+	for _, c := range []struct{ in, want, why string }{
+		{"rtx-4090", "rtx-4090", ""},
+		{"NVIDIA GeForce RTX 4090", "rtx-4090", "as the driver spells it"},
+		{"Tesla T4", "t4", ""},
+		{"NVIDIA A100-SXM4-80GB", "a100-sxm-80gb", ""},
+		{"NVIDIA A100 80GB PCIe", "a100-pcie-80gb", ""},
+		{"NVIDIA H100 80GB HBM3", "h100-sxm-80gb", "the SXM card does not say SXM"},
+		{"NVIDIA RTX 6000 Ada Generation", "rtx-6000-ada", ""},
+		{" h200_sxm ", "h200-sxm", "spaces and underscores do not matter"},
+	} {
+		t.Run(c.in, func(t *testing.T) {
+			d, err := device.Lookup(c.in)
+			require.NoError(t, err, c.why)
+			assert.Equal(t, c.want, d.Name, c.why)
+		})
+	}
+}
+
+func TestLookupOfAnUnknownName(t *testing.T) {
+	for _, c := range []struct{ in, want string }{
+		{"rtx-4900", `got device "rtx-4900", want a known device: did you mean "rtx-4090"? (all: memspec devices)`},
+		{"a10gg", `got device "a10gg", want a known device: did you mean "a10g"? (all: memspec devices)`},
+		{"a100", `got device "a100", want one of a100-pcie-40gb, a100-sxm-40gb, a100-pcie-80gb, a100-sxm-80gb (all: memspec devices)`},
+		{"toaster-9000", `got device "toaster-9000", want a known device (all: memspec devices)`},
+		{"", `got device "", want a known device (all: memspec devices)`},
+	} {
+		_, err := device.Lookup(c.in)
+		require.EqualError(t, err, c.want)
+		unknown, ok := errors.AsType[*device.UnknownError](err)
+		require.True(t, ok)
+		assert.Equal(t, c.in, unknown.Name)
+	}
+}
+
+func TestCapability(t *testing.T) {
+	c := device.Capability{Major: 8, Minor: 6}
+	assert.Equal(t, "8.6", c.String())
+	assert.Equal(t, 86, c.SM())
+	assert.Equal(t, 120, device.Capability{Major: 12}.SM())
+	assert.True(t, c.AtLeast(8, 6))
+	assert.True(t, c.AtLeast(7, 5))
+	assert.False(t, c.AtLeast(8, 9))
+	assert.True(t, device.Capability{Major: 10}.AtLeast(9, 9), "10.0 is newer than 9.9")
+}
+
+func TestRowsAreCopies(t *testing.T) {
+	a, err := device.Lookup("t4")
+	require.NoError(t, err)
+	a.Aliases[0] = "changed"
+	b, err := device.Lookup("t4")
+	require.NoError(t, err)
+	assert.Equal(t, "tesla-t4", b.Aliases[0])
+}
+
+func FuzzLookup(f *testing.F) {
+	for _, n := range device.Names() {
+		f.Add(n)
+	}
+	f.Add("NVIDIA ")
+	f.Fuzz(func(t *testing.T, name string) {
+		d, err := device.Lookup(name)
+		if err == nil && d.Name == "" {
+			t.Fatalf("%q: a row without a name", name)
+		}
+	})
+}
