@@ -51,7 +51,12 @@ func (m *machine) codeOf(fn *program.Func) (*code, error) {
 	c := m.codes[g]
 	if c == nil {
 		c = compile(fn, g)
-		if m.o.Liveness == PythonFrame {
+		switch {
+		case m.o.Liveness != PythonFrame:
+		case m.prog.Kind == program.Traced:
+			m.Note("locals-unknown", "a traced archive carries no names: what eager execution holds is read from its stacks")
+			followStacks(c)
+		default:
 			c.names = namesOf(m.prog, c)
 		}
 		m.codes[g] = c

@@ -116,11 +116,12 @@ func appearance(text string, st *pyStmt) []string {
 	if len(st.targets) == 0 || st.header {
 		return names
 	}
-	eq := topAssign(text)
-	if eq < 0 {
-		return names
+	last, rest := 0, text
+	for eq := topAssign(rest); eq >= 0; eq = topAssign(rest) {
+		last += eq + 1
+		rest = rest[eq+1:]
 	}
-	return append(identifiers(text[eq:]), identifiers(text[:eq])...)
+	return append(identifiers(text[last:]), identifiers(text[:last])...)
 }
 
 type pyLine struct{ start, end, indent int }

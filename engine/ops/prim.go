@@ -119,5 +119,5 @@ var primRules = []Rule{
 	{Schema: "aten::retains_grad(Tensor self) -> bool", Host: falseHost},
 	{Schema: "prim::NumToTensor.Scalar(Scalar a) -> Tensor", Out: numToTensor, Value: numToTensorValue},
 	{Schema: "prim::NumToTensor.bool(bool a) -> Tensor", Out: numToTensor, Value: numToTensorValue},
-	{Schema: "prim::data(Tensor(a) a) -> Tensor(a)", Out: dataOf},
+	{Schema: "prim::data(Tensor(a) a) -> Tensor(a)", Out: primData},
 }

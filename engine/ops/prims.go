@@ -269,7 +269,7 @@ func numToTensorValue(c *Call) *tensor.Data {
 	return &tensor.Data{Floats: []float64{toFloat(c.Args[0])}}
 }
 
-func dataOf(c *Call) ([]tensor.Meta, error) {
+func primData(c *Call) ([]tensor.Meta, error) {
 	t := c.T("a")
 	return one(view(t, t.Sizes, t.Strides, t.StorageOffset))
 }
