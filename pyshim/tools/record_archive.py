@@ -7,6 +7,7 @@ that is larger than KEEP is there, but empty; its true size stands in one more r
 import io
 import json
 import os
+import re
 import warnings
 import zipfile
 
@@ -108,12 +109,10 @@ def differing(old: bytes, new: bytes, debug: bool) -> list[str]:
 
 def foreign_paths(blob: bytes, prefix: str) -> list[str]:
     """Lists absolute paths of Python files in the debug records that do not lie below the neutral prefix."""
-    import re
-
     found = set()
     with zipfile.ZipFile(io.BytesIO(blob)) as archive:
         for name in archive.namelist():
-            for path in re.findall(rb"/[\w./@+-]+/[\w.-]+\.pyc?\b", archive.read(name)):
+            for path in re.findall(rb"(?<![:/\w.-])/[\w./@+-]+/[\w.-]+\.pyc?\b", archive.read(name)):
                 text = path.decode()
                 if name.endswith(".debug_pkl") and not text.startswith(prefix + os.sep):
                     found.add(text)

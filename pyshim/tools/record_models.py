@@ -1,9 +1,11 @@
 """Records what PyTorch itself allocates and frees when it runs whole models, without a GPU.
 
-    record_models.py [--catalog torchvision] [MODEL ...]      write testdata/artifacts and testdata/conformance
-    record_models.py --check [MODEL ...]                      record again, compare with what is there, write nothing
+    record_models.py [--catalog torchvision|small] [MODEL ...]    write testdata/artifacts and testdata/conformance
+    record_models.py --check [MODEL ...]                          record again, compare with what is there, write nothing
 
-Needs torch 2.15 and the packages of the catalog. Each run happens in a process of its own: the first pass of a fresh
+Without names, all models whose records are kept in the repository; with --check, a quick choice of them.
+
+Needs torch 2.15 and torchvision. Each run happens in a process of its own: the first pass of a fresh
 interpreter. Files that PyTorch writes into an archive name the source by absolute path, so packages are imported
 through a neutral prefix (a symbolic link); --prefix says where.
 """
@@ -18,15 +20,16 @@ import traceback
 TOOLS = pathlib.Path(os.path.abspath(__file__)).parent
 ROOT = pathlib.Path(os.environ.get("MEMSPEC_RECORD_ROOT") or TOOLS.parent.parent)
 PREFIX = "/opt/python"  # what the committed archives name
-# One model a family, small and quick: what --check looks at when no model is named.
-SAMPLE = {"torchvision": ["alexnet", "mobilenet_v3_small", "resnet18", "squeezenet1_1", "vit_b_32"]}
+# What --check looks at when no model is named: small and quick, one a kind of thing.
+SAMPLE = ["alexnet", "mobilenet_v3_small", "vit_b_32", "alias", "list_growth", "loop_nested", "size_arithmetic"]
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--catalog", default="torchvision", help="module record_<CATALOG> with cases() and versions()")
+    parser.add_argument("--catalog", default="torchvision,small",
+                        help="modules record_<CATALOG> with cases() and versions()")
     parser.add_argument("--check", action="store_true")
-    parser.add_argument("--missing", action="store_true", help="only models that have no record yet")
+    parser.add_argument("--missing", action="store_true", help="only models that have no streams yet")
     parser.add_argument("--artifacts", default=str(ROOT / "testdata/artifacts"))
     parser.add_argument("--conformance", default="", help="default: testdata/conformance/<torch>-fake-cuda")
     parser.add_argument("--prefix", default="", help=f"default: {PREFIX} to write, a temporary folder to check")
@@ -75,16 +78,28 @@ def _record(args: argparse.Namespace) -> int:
 
     import torch
 
+    import record_watch
+    import record_witness  # noqa: F401 (imported before processes are forked)
+
     torch.set_num_threads(1)
-    catalog = importlib.import_module(f"record_{args.catalog}")
-    cases = {c.name: c for c in catalog.cases()}
-    names = args.models or (SAMPLE.get(args.catalog, list(cases)) if args.check else list(cases))
+    record_watch.warm()
+    cases = {}
+    versions = {}
+    kept = []
+    for catalog in args.catalog.split(","):
+        module = importlib.import_module(f"record_{catalog}")
+        for case in module.cases():
+            cases[case.name] = case
+            versions[case.name] = module.versions()
+            if case.name not in getattr(module, "LEFT_OUT", ()):
+                kept.append(case.name)
+    names = args.models or (SAMPLE if args.check else kept)
     unknown = [n for n in names if n not in cases]
     if unknown:
         print(f"got {', '.join(unknown)}, want models of the catalog {args.catalog}", file=sys.stderr)
         return 2
     python = ".".join(platform.python_version_tuple()[:2])
-    versions = [f"torch {torch.__version__}", f"python {python}", *catalog.versions()]
+    here = [f"torch {torch.__version__}", f"python {python}"]
     short = ".".join(torch.__version__.split(".")[:2])
     conformance = pathlib.Path(args.conformance or ROOT / f"testdata/conformance/{short}-fake-cuda")
     failed = 0
@@ -93,7 +108,7 @@ def _record(args: argparse.Namespace) -> int:
         if args.missing and target.exists():
             continue
         with tempfile.TemporaryDirectory() as scratch:
-            job = Job(cases[name], pathlib.Path(args.artifacts), pathlib.Path(scratch), versions)
+            job = Job(cases[name], pathlib.Path(args.artifacts), pathlib.Path(scratch), here + versions[name])
             text = job.check(target) if args.check else job.write(target)
         print(f"{name}: {text or 'ok'}", flush=True)
         failed += text.startswith(("differs", "failed"))
@@ -178,13 +193,12 @@ class Job:
                 notes.append(f"{name} failed: {why}")
             got.artifact = shown
             if not why:
-                got.witness, why = self.apart(lambda: self.second(stripped, got.ops))
-                if why:
-                    notes.append(f"{name} on CPU failed: {why}")
-                elif got.witness != (got.births(), got.peak()):
-                    notes.append(f"{name}: {got.births()} births, peak {got.peak()}; on CPU {got.witness}")
+                told, why = self.apart(lambda: self.second(stripped, got.ops))
+                got.witness = f"failed {why}" if why else got.against(told)
+                if got.witness != "same events":
+                    notes.append(f"{name}: births {got.births()} peak {got.peak()}; on CPU {got.witness}")
             streams.append(got)
-        inputs = [record_case.describe(i) for i in self.case.inputs()]
+        inputs, why = self.apart(lambda: [record_case.describe(i) for i in self.case.inputs()])
         return record_stream.write(self.case.name, self.versions, inputs, streams), notes
 
     def one(self, name: str, stripped):
@@ -201,7 +215,7 @@ class Job:
         stream.remapped = remapped
         return stream
 
-    def second(self, stripped, ops: set[str]) -> tuple[int, int]:
+    def second(self, stripped, ops: set[str]) -> list[tuple[int, int]]:
         import record_archive
         import record_case
         import record_witness

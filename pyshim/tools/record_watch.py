@@ -126,6 +126,7 @@ def watch(stream: Stream, call: Callable[..., Any], inputs: tuple, known: list[t
     held = sorted(index for _, index, _ in watcher.live.values() if index >= 0)
     gc.collect()
     stream.kept = sorted(index for _, index, _ in watcher.live.values() if index >= 0)
+    watcher.live.clear()  # what dies from here on is no longer the run's
     if held != stream.kept:
         raise RuntimeError(f"storages {sorted(set(held) - set(stream.kept))} were held by a reference cycle")
     return stream
@@ -156,6 +157,12 @@ def _fake_mode():
     torch._C._jit_set_texpr_fuser_enabled(False)  # else it asks for a driver at the second pass
     with FakeTensorMode(allow_non_fake_inputs=True):
         yield
+
+
+def warm() -> None:
+    """Makes one fake tensor, so that what this imports is there before processes are forked."""
+    with _fake_mode():
+        torch.empty(1, device="cuda") + 1
 
 
 def eager(stream: Stream, module: torch.nn.Module, inputs: tuple) -> Stream:

@@ -1,6 +1,6 @@
 """The second witness: PyTorch's profiler on CPU tensors, which knows nothing of dispatch modes and weak references.
 
-Its memory events, less what an operator takes and gives back before it ends, must tell the same births and peak.
+Its memory events, less what an operator takes and gives back before it ends, must tell the same births and deaths.
 """
 
 from typing import Any, Callable
@@ -13,8 +13,11 @@ _PLUMBING = ("aten::empty", "aten::resize_", "aten::as_strided", "aten::new_empt
              "aten::fill_")
 
 
-def witness(call: Callable[..., Any], inputs: tuple, ops: set[str]) -> tuple[int, int]:
-    """Runs one pass on CPU tensors and returns births and peak. The ops are those that the other witness saw whole."""
+def witness(call: Callable[..., Any], inputs: tuple, ops: set[str]) -> list[tuple[int, int]]:
+    """Runs one pass on CPU tensors and returns births (number and size) and deaths (number and 0) in order.
+
+    The ops are those that the other witness saw whole.
+    """
     with torch.no_grad(), profile(activities=[ProfilerActivity.CPU], profile_memory=True) as prof:
         result = call(*inputs)
     del result
@@ -29,19 +32,19 @@ def witness(call: Callable[..., Any], inputs: tuple, ops: set[str]) -> tuple[int
                 events.append((node.start_time_ns, fields.ptr, fields.alloc_size, node))
     events.sort(key=lambda e: e[0])
     scratch = _scratch(events, ops)
-    births = live = most = 0
-    sizes: dict[int, int] = {}
+    told: list[tuple[int, int]] = []
+    born: dict[int, int] = {}
+    count = 0
     for n, (_, pointer, size, _) in enumerate(events):
         if n in scratch:
             continue
         if size > 0:
-            births += 1
-            sizes[pointer] = size
-            live += size
-            most = max(most, live)
-        else:
-            live -= sizes.pop(pointer, 0)  # what existed before is none of the pass's
-    return births, most
+            told.append((count, size))
+            born[pointer] = count
+            count += 1
+        elif pointer in born:  # what existed before is none of the pass's
+            told.append((born.pop(pointer), 0))
+    return told
 
 
 def _scratch(events: list[tuple[int, int, int, Any]], ops: set[str]) -> set[int]:
