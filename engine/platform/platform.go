@@ -207,6 +207,24 @@ func (p *Platform) Conv3dHalf() bool {
 	return p.Torch.Patch >= 1 && p.CuDNN.AtLeast(9, 15)
 }
 
+// Answerer is whom a scratch profile must have asked for this platform's convolutions.
+func (p *Platform) Answerer() scratch.Answerer {
+	return scratch.Answerer{Library: "cudnn", Version: fmt.Sprintf("%d.%d.%d", p.CuDNN.Major, p.CuDNN.Minor, p.CuDNN.Patch), Class: DeviceClass(p.Device)}
+}
+
+// DeviceClass names the devices that cuDNN's heuristics treat alike: those of one SM version, save 7.5, which has two families by their
+// multiprocessors (8 to 56, as T4; 68 and more, as RTX 2080 Ti).
+func DeviceClass(d device.Device) string {
+	sm := fmt.Sprintf("sm%d", d.ComputeCapability.SM())
+	if sm != "sm75" {
+		return sm
+	}
+	if d.SMs >= 60 {
+		return sm + "-large"
+	}
+	return sm + "-small"
+}
+
 // Check says what is wrong with the settings, if anything is.
 func (p *Platform) Check() error {
 	if p.CublasWorkspace != "" {

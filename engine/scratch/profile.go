@@ -1,27 +1,42 @@
 // Package scratch holds scratch profiles: what a library itself answers when it is asked how much workspace a call needs.
 //
-// A profile is a small JSON file kept beside memspec.yaml. Its entries are grouped by what answered (library, version) and for which
-// class of device; within a group a call is keyed by everything that the library's choice depends on.
+// A profile is a small JSON file kept beside memspec.yaml. Its entries are grouped by who answered (library and version) and for which
+// class of device; within a group a call is keyed by everything that the library's choice depends on. Reading checks the schema and that no
+// two entries contradict each other; writing sorts, so that profiles merge and compare as text. This package asks no library.
 package scratch
 
-import "github.com/memspec/memspec/engine/units"
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
 
-// Schema is the version of the file format this package reads.
+	"github.com/memspec/memspec/engine/units"
+)
+
+// Schema is the version of the file format that this package reads and writes.
 const Schema = 1
+
+// maxBytes bounds a profile's size.
+const maxBytes = 64 << 20
 
 // Answerer is who answered, and for what: "cudnn" "9.10.2" "sm89".
 type Answerer struct {
 	Library string `json:"library"`
 	Version string `json:"version"`
-	Class   string `json:"class"`
+	Class   string `json:"class"` // of devices that get one answer: platform.DeviceClass
 }
 
-// Call is one library call: all that the choice of an engine depends on.
+// Call is one library call: all that its choice of an engine depends on (facts: cuDNN's heuristics take nothing else of the device than
+// its class, and nothing of the driver).
 type Call struct {
 	Op            string  `json:"op"`        // "conv"
-	Direction     string  `json:"direction"` // "forward", "dgrad", "wgrad"
+	Direction     string  `json:"direction"` // "forward", "dgrad" (also transposed convolutions), "wgrad"
 	DType         string  `json:"dtype"`     // PyTorch's name
-	Input         []int64 `json:"input"`
+	Input         []int64 `json:"input"`     // sizes of x, or of what takes its place in dgrad
 	InputStrides  []int64 `json:"input_strides"`
 	Weight        []int64 `json:"weight"`
 	WeightStrides []int64 `json:"weight_strides"`
@@ -29,15 +44,15 @@ type Call struct {
 	Stride        []int64 `json:"stride"`
 	Dilation      []int64 `json:"dilation"`
 	Groups        int64   `json:"groups"`
-	Deterministic bool    `json:"deterministic"`
-	AllowTF32     bool    `json:"allow_tf32"`
-	Benchmark     bool    `json:"benchmark"`
+	Deterministic bool    `json:"deterministic,omitempty"`
+	AllowTF32     bool    `json:"allow_tf32,omitempty"`
+	Benchmark     bool    `json:"benchmark,omitempty"`
 }
 
-// Answer is what the library said.
+// Answer is what the library said of its first choice.
 type Answer struct {
 	Bytes  units.Bytes `json:"bytes"`
-	Engine int         `json:"engine"`
+	Engine int         `json:"engine"` // cuDNN's engine id
 }
 
 // Entry is a call with its answer.
@@ -46,14 +61,101 @@ type Entry struct {
 	Answer
 }
 
-// Group is the entries of one answerer.
+// Group is the entries of one answerer, sorted by Call.Key.
 type Group struct {
 	Answerer
 	Entries []Entry `json:"entries"`
 }
 
-// Profile is a file's content, or several files merged.
+// Profile is one file, or several merged. A nil Profile has no entries.
 type Profile struct {
-	SchemaVersion int     `json:"schema"`
-	Groups        []Group `json:"groups"`
+	answers map[Answerer]map[string]Entry
+}
+
+// Key is the call as a line of text: equal keys get equal answers.
+func (c *Call) Key() string {
+	b := make([]byte, 0, 128)
+	b = append(b, c.Op...)
+	b = append(append(b, ' '), c.Direction...)
+	b = append(append(b, ' '), c.DType...)
+	for _, dims := range [][]int64{c.Input, c.InputStrides, c.Weight, c.WeightStrides, c.Padding, c.Stride, c.Dilation, {c.Groups}} {
+		b = append(b, ' ')
+		for i, d := range dims {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = strconv.AppendInt(b, d, 10)
+		}
+	}
+	for _, flag := range []struct {
+		on   bool
+		name string
+	}{{c.Deterministic, " deterministic"}, {c.AllowTF32, " tf32"}, {c.Benchmark, " benchmark"}} {
+		if flag.on {
+			b = append(b, flag.name...)
+		}
+	}
+	return string(b)
+}
+
+// Lookup is the answer to a call, false where nobody was asked.
+func (p *Profile) Lookup(by Answerer, c *Call) (Answer, bool) {
+	if p == nil || p.answers[by] == nil {
+		return Answer{}, false
+	}
+	e, ok := p.answers[by][c.Key()]
+	return e.Answer, ok
+}
+
+// Add puts an entry in. One that is there already must agree.
+func (p *Profile) Add(by Answerer, e Entry) error {
+	if err := e.check(by); err != nil {
+		return err
+	}
+	if p.answers == nil {
+		p.answers = map[Answerer]map[string]Entry{}
+	}
+	group := p.answers[by]
+	if group == nil {
+		group = map[string]Entry{}
+		p.answers[by] = group
+	}
+	key := e.Key()
+	if old, ok := group[key]; ok && old.Answer != e.Answer {
+		return fmt.Errorf("got two answers of %s %s for %s to %s: %d B of engine %d and %d B of engine %d",
+			by.Library, by.Version, by.Class, key, int64(old.Bytes), old.Engine, int64(e.Bytes), e.Engine)
+	}
+	group[key] = e
+	return nil
+}
+
+// Merge puts all entries of other into p. It names every contradiction; p then holds what it held first.
+func (p *Profile) Merge(other *Profile) error {
+	var errs []error
+	for _, g := range other.Groups() {
+		for _, e := range g.Entries {
+			if err := p.Add(g.Answerer, e); err != nil {
+				errs = append(errs, err)
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Groups are all entries, sorted by library, version, class and key.
+func (p *Profile) Groups() []Group {
+	if p == nil {
+		return nil
+	}
+	by := slices.SortedFunc(maps.Keys(p.answers), func(a, b Answerer) int {
+		return cmp.Or(strings.Compare(a.Library, b.Library), strings.Compare(a.Version, b.Version), strings.Compare(a.Class, b.Class))
+	})
+	out := make([]Group, len(by))
+	for i, a := range by {
+		out[i].Answerer = a
+		for _, key := range slices.Sorted(maps.Keys(p.answers[a])) {
+			out[i].Entries = append(out[i].Entries, p.answers[a][key])
+		}
+	}
+	return out
 }

@@ -23,15 +23,12 @@ func edits(a, b string) int {
 	if len(a) > 64 || len(b) > 64 {
 		return max(len(a), len(b))
 	}
-	rows := make([][]int, len(a)+1)
-	for i := range rows {
-		rows[i] = make([]int, len(b)+1)
-		rows[i][0] = i
-	}
-	for j := range rows[0] {
+	var rows [65][65]int
+	for j := range len(b) + 1 {
 		rows[0][j] = j
 	}
 	for i := 1; i <= len(a); i++ {
+		rows[i][0] = i
 		for j := 1; j <= len(b); j++ {
 			d := rows[i-1][j-1]
 			if a[i-1] != b[j-1] {

@@ -64,7 +64,7 @@ func (f *Finding) decide(r *report.Report, o Options) Outcome {
 		f.Upper = up
 		f.Why = fmt.Sprintf("estimated library scratch could take it to %s, over the budget", up)
 	}
-	if r.Quality != report.Bound || !dependsOnData(r, o) {
+	if !dependsOnData(r, o) {
 		return at
 	}
 	if o.Lower == nil {
@@ -90,18 +90,18 @@ func (f *Finding) decide(r *report.Report, o Options) Outcome {
 // boundNotes are the notes whose runs have two ends.
 var boundNotes = []string{"branch-both", "shape-bound"}
 
-// dependsOnData says whether a note that makes two ends was written and not allowed.
+// dependsOnData says whether the account has two ends: a note that makes them was written and not allowed, or it is a bound without one.
 func dependsOnData(r *report.Report, o Options) bool {
-	found := false
+	noted := false
 	for _, n := range r.Notes {
 		if slices.Contains(boundNotes, n.ID) {
 			if !slices.Contains(o.Allow, n.ID) {
 				return true
 			}
-			found = true
+			noted = true
 		}
 	}
-	return !found // a bound without a note is taken at its word
+	return r.Quality == report.Bound && !noted
 }
 
 // IncompleteNote is the ID of the note that comes with an operator without a rule. Allowing it judges the sizes that are known.

@@ -1,0 +1,127 @@
+package scratch
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"slices"
+)
+
+// file is the JSON form.
+type file struct {
+	Schema int     `json:"schema"`
+	Groups []Group `json:"groups"`
+}
+
+// Load reads a profile from a file.
+func Load(path string) (*Profile, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	p, err := Parse(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return p, nil
+}
+
+// Parse reads a profile. Unknown keys, another schema and contradicting entries are errors.
+func Parse(data []byte) (*Profile, error) {
+	if len(data) > maxBytes {
+		return nil, fmt.Errorf("got a scratch profile of %d bytes, want at most %d", len(data), maxBytes)
+	}
+	var head struct {
+		Schema *int `json:"schema"`
+	}
+	if err := json.Unmarshal(data, &head); err != nil {
+		return nil, fmt.Errorf("not a scratch profile: %w", err)
+	}
+	if head.Schema == nil {
+		return nil, fmt.Errorf("got a scratch profile without a schema, want %d", Schema)
+	}
+	if *head.Schema != Schema {
+		return nil, fmt.Errorf("got a scratch profile of schema %d, want %d: make it again with this version", *head.Schema, Schema)
+	}
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	var f file
+	if err := dec.Decode(&f); err != nil {
+		return nil, fmt.Errorf("not a scratch profile: %w", err)
+	}
+	p := &Profile{}
+	var errs []error
+	for i, g := range f.Groups {
+		for j, e := range g.Entries {
+			if err := p.Add(g.Answerer, e); err != nil {
+				errs = append(errs, fmt.Errorf("groups[%d].entries[%d]: %w", i, j, err))
+			}
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// WriteTo writes the profile, one entry a line, sorted.
+func (p *Profile) WriteTo(w io.Writer) (int64, error) {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "{\"schema\": %d, \"groups\": [", Schema)
+	for i, g := range p.Groups() {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		fmt.Fprintf(&b, "\n{\"library\": %q, \"version\": %q, \"class\": %q, \"entries\": [", g.Library, g.Version, g.Class)
+		for j, e := range g.Entries {
+			line, err := json.Marshal(e)
+			if err != nil {
+				return 0, err
+			}
+			if j > 0 {
+				b.WriteByte(',')
+			}
+			b.WriteString("\n" + string(line))
+		}
+		b.WriteString("\n]}")
+	}
+	b.WriteString("\n]}\n")
+	return b.WriteTo(w)
+}
+
+var (
+	libraryName = regexp.MustCompile(`^[a-z][a-z0-9]*$`)
+	versionText = regexp.MustCompile(`^[0-9]+(\.[0-9]+){1,3}$`)
+	classText   = regexp.MustCompile(`^sm[0-9]+(-[a-z]+)?$`)
+)
+
+// check says what cannot be about an entry.
+func (e *Entry) check(by Answerer) error {
+	rank := len(e.Input)
+	switch {
+	case !libraryName.MatchString(by.Library) || !versionText.MatchString(by.Version) || !classText.MatchString(by.Class):
+		return fmt.Errorf("got answerer %q %q %q, want one such as cudnn 9.10.2 sm89", by.Library, by.Version, by.Class)
+	case e.Bytes < 0:
+		return fmt.Errorf("got %d B, want 0 or more", int64(e.Bytes))
+	case e.Op != "conv":
+		return fmt.Errorf("got op %q, want conv", e.Op)
+	case !slices.Contains([]string{"forward", "dgrad", "wgrad"}, e.Direction):
+		return fmt.Errorf("got direction %q, want forward, dgrad or wgrad", e.Direction)
+	case e.DType == "":
+		return errors.New("got no dtype, want PyTorch's name of one")
+	case rank < 3 || rank > 5:
+		return fmt.Errorf("got an input of %d sizes, want 3 to 5", rank)
+	case len(e.InputStrides) != rank || len(e.Weight) != rank || len(e.WeightStrides) != rank:
+		return fmt.Errorf("got input_strides, weight and weight_strides of %d, %d and %d numbers, want %d each",
+			len(e.InputStrides), len(e.Weight), len(e.WeightStrides), rank)
+	case len(e.Padding) != rank-2 || len(e.Stride) != rank-2 || len(e.Dilation) != rank-2:
+		return fmt.Errorf("got padding, stride and dilation of %d, %d and %d numbers, want %d each", len(e.Padding), len(e.Stride), len(e.Dilation), rank-2)
+	case e.Groups < 1:
+		return fmt.Errorf("got groups %d, want 1 or more", e.Groups)
+	}
+	return nil
+}

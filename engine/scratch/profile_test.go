@@ -1,0 +1,172 @@
+package scratch_test
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/memspec/memspec/engine/scratch"
+	"github.com/memspec/memspec/engine/units"
+)
+
+var sm89 = scratch.Answerer{Library: "cudnn", Version: "9.10.2", Class: "sm89"}
+
+// conv1 is resnet50's first convolution at batch 1.
+func conv1() scratch.Call {
+	return scratch.Call{Op: "conv", Direction: "forward", DType: "float32", Input: []int64{1, 3, 224, 224}, InputStrides: []int64{150528, 50176, 224, 1},
+		Weight: []int64{64, 3, 7, 7}, WeightStrides: []int64{147, 49, 7, 1}, Padding: []int64{3, 3}, Stride: []int64{2, 2}, Dilation: []int64{1, 1}, Groups: 1, AllowTF32: true}
+}
+
+func TestLookup(t *testing.T) {
+	p := &scratch.Profile{}
+	want := scratch.Answer{Bytes: 639760, Engine: 38}
+	require.NoError(t, p.Add(sm89, scratch.Entry{Call: conv1(), Answer: want}))
+
+	call := conv1()
+	got, ok := p.Lookup(sm89, &call)
+	require.True(t, ok)
+	assert.Equal(t, want, got)
+
+	for why, change := range map[string]func(*scratch.Answerer, *scratch.Call){
+		"another version":  func(a *scratch.Answerer, _ *scratch.Call) { a.Version = "9.26.0" },
+		"another class":    func(a *scratch.Answerer, _ *scratch.Call) { a.Class = "sm86" },
+		"another library":  func(a *scratch.Answerer, _ *scratch.Call) { a.Library = "cublas" },
+		"direction":        func(_ *scratch.Answerer, c *scratch.Call) { c.Direction = "dgrad" },
+		"dtype":            func(_ *scratch.Answerer, c *scratch.Call) { c.DType = "float16" },
+		"batch":            func(_ *scratch.Answerer, c *scratch.Call) { c.Input[0] = 2 },
+		"input layout":     func(_ *scratch.Answerer, c *scratch.Call) { c.InputStrides = []int64{150528, 1, 672, 3} },
+		"weight layout":    func(_ *scratch.Answerer, c *scratch.Call) { c.WeightStrides = []int64{147, 1, 21, 3} },
+		"padding":          func(_ *scratch.Answerer, c *scratch.Call) { c.Padding[1] = 2 },
+		"stride":           func(_ *scratch.Answerer, c *scratch.Call) { c.Stride[0] = 1 },
+		"dilation":         func(_ *scratch.Answerer, c *scratch.Call) { c.Dilation[0] = 2 },
+		"groups":           func(_ *scratch.Answerer, c *scratch.Call) { c.Groups = 3 },
+		"deterministic":    func(_ *scratch.Answerer, c *scratch.Call) { c.Deterministic = true },
+		"tf32 not allowed": func(_ *scratch.Answerer, c *scratch.Call) { c.AllowTF32 = false },
+		"benchmark":        func(_ *scratch.Answerer, c *scratch.Call) { c.Benchmark = true },
+	} {
+		by, c := sm89, conv1()
+		change(&by, &c)
+		_, ok := p.Lookup(by, &c)
+		assert.False(t, ok, "%s is part of the key", why)
+	}
+	_, ok = (*scratch.Profile)(nil).Lookup(sm89, &call)
+	assert.False(t, ok, "no profile has no entries")
+}
+
+func TestWrittenReadsBackAndIsSorted(t *testing.T) {
+	var first string
+	for _, order := range [][]int64{{8, 1, 32}, {32, 8, 1}} {
+		p := &scratch.Profile{}
+		for _, batch := range order {
+			for _, class := range []string{"sm89", "sm80", "sm75-large"} {
+				c := conv1()
+				c.Input[0] = batch
+				by := sm89
+				by.Class = class
+				require.NoError(t, p.Add(by, scratch.Entry{Call: c, Answer: scratch.Answer{Bytes: units.Bytes(batch) * 512, Engine: 38}}))
+			}
+		}
+		var b bytes.Buffer
+		_, err := p.WriteTo(&b)
+		require.NoError(t, err)
+		back, err := scratch.Parse(b.Bytes())
+		require.NoError(t, err)
+		assert.Empty(t, cmp.Diff(p.Groups(), back.Groups()))
+		if first == "" {
+			first = b.String()
+		}
+		assert.Equal(t, first, b.String(), "the order of adding does not show")
+	}
+}
+
+func TestMerge(t *testing.T) {
+	a, b := &scratch.Profile{}, &scratch.Profile{}
+	other := conv1()
+	other.Input[0] = 8
+	require.NoError(t, a.Add(sm89, scratch.Entry{Call: conv1(), Answer: scratch.Answer{Bytes: 1, Engine: 38}}))
+	require.NoError(t, b.Add(sm89, scratch.Entry{Call: conv1(), Answer: scratch.Answer{Bytes: 1, Engine: 38}}))
+	require.NoError(t, b.Add(sm89, scratch.Entry{Call: other, Answer: scratch.Answer{Bytes: 2, Engine: 55}}))
+	require.NoError(t, a.Merge(b), "agreeing entries merge")
+	assert.Len(t, a.Groups()[0].Entries, 2)
+
+	c := &scratch.Profile{}
+	require.NoError(t, c.Add(sm89, scratch.Entry{Call: conv1(), Answer: scratch.Answer{Bytes: 9, Engine: 0}}))
+	err := a.Merge(c)
+	require.EqualError(t, err, "got two answers of cudnn 9.10.2 for sm89 to conv forward float32 1,3,224,224 150528,50176,224,1 64,3,7,7 147,49,7,1 3,3 2,2 1,1 1 tf32: "+
+		"1 B of engine 38 and 9 B of engine 0")
+	call := conv1()
+	got, _ := a.Lookup(sm89, &call)
+	assert.Equal(t, units.Bytes(1), got.Bytes, "what was there stays")
+}
+
+func TestParseRefuses(t *testing.T) {
+	entry := `{"op":"conv","direction":"forward","dtype":"float32","input":[1,3,8,8],"input_strides":[192,64,8,1],"weight":[4,3,3,3],"weight_strides":[27,9,3,1],` +
+		`"padding":[1,1],"stride":[1,1],"dilation":[1,1],"groups":1,"bytes":16,"engine":38}`
+	file := func(entries ...string) string {
+		return `{"schema":1,"groups":[{"library":"cudnn","version":"9.10.2","class":"sm89","entries":[` + strings.Join(entries, ",") + `]}]}`
+	}
+	_, err := scratch.Parse([]byte(file(entry, entry)))
+	require.NoError(t, err, "one entry twice is one entry")
+	for _, c := range []struct{ name, in, want string }{
+		{"empty", ``, "not a scratch profile: unexpected end of JSON input"},
+		{"no schema", `{}`, "got a scratch profile without a schema, want 1"},
+		{"another schema", `{"schema": 2, "anything": 1}`, "got a scratch profile of schema 2, want 1: make it again with this version"},
+		{"unknown key", `{"schema": 1, "group": []}`, `not a scratch profile: json: unknown field "group"`},
+		{"two documents", file(entry) + "{}", "not a scratch profile: invalid character '{' after top-level value"},
+		{"contradiction", file(entry, strings.Replace(entry, `"bytes":16`, `"bytes":17`, 1)),
+			"groups[0].entries[1]: got two answers of cudnn 9.10.2 for sm89 to conv forward float32 1,3,8,8 192,64,8,1 4,3,3,3 27,9,3,1 1,1 1,1 1,1 1: 16 B of engine 38 and 17 B of engine 38"},
+		{"negative", file(strings.Replace(entry, `"bytes":16`, `"bytes":-1`, 1)), "groups[0].entries[0]: got -1 B, want 0 or more"},
+		{"direction", file(strings.Replace(entry, "forward", "sideways", 1)), `groups[0].entries[0]: got direction "sideways", want forward, dgrad or wgrad`},
+		{"operator", file(strings.Replace(entry, `"conv"`, `"sdpa"`, 1)), `groups[0].entries[0]: got op "sdpa", want conv`},
+		{"dtype", file(strings.Replace(entry, `"float32"`, `""`, 1)), "groups[0].entries[0]: got no dtype, want PyTorch's name of one"},
+		{"rank", file(strings.Replace(entry, `"input":[1,3,8,8]`, `"input":[8,8]`, 1)), "groups[0].entries[0]: got an input of 2 sizes, want 3 to 5"},
+		{"strides", file(strings.Replace(entry, `[192,64,8,1]`, `[192]`, 1)), "groups[0].entries[0]: got input_strides, weight and weight_strides of 1, 4 and 4 numbers, want 4 each"},
+		{"padding", file(strings.Replace(entry, `"padding":[1,1]`, `"padding":[1]`, 1)), "groups[0].entries[0]: got padding, stride and dilation of 1, 2 and 2 numbers, want 2 each"},
+		{"groups", file(strings.Replace(entry, `"groups":1`, `"groups":0`, 1)), "groups[0].entries[0]: got groups 0, want 1 or more"},
+		{"class", strings.Replace(file(entry), "sm89", "RTX 4090", 1), `groups[0].entries[0]: got answerer "cudnn" "9.10.2" "RTX 4090", want one such as cudnn 9.10.2 sm89`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p, err := scratch.Parse([]byte(c.in))
+			require.EqualError(t, err, c.want)
+			assert.Nil(t, p)
+		})
+	}
+}
+
+func TestLoadNamesTheFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "memspec.scratch.json")
+	_, err := scratch.Load(path)
+	require.ErrorIs(t, err, os.ErrNotExist)
+	require.NoError(t, os.WriteFile(path, []byte(`{"schema": 7}`), 0o600))
+	_, err = scratch.Load(path)
+	require.EqualError(t, err, path+": got a scratch profile of schema 7, want 1: make it again with this version")
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add([]byte(`{"schema":1,"groups":[]}`))
+	f.Add([]byte(`{"schema":1,"groups":[{"library":"cudnn","version":"9.10.2","class":"sm89","entries":[{"op":"conv","direction":"forward","dtype":"float32",` +
+		`"input":[1,3,8],"input_strides":[24,8,1],"weight":[4,3,3],"weight_strides":[9,3,1],"padding":[1],"stride":[1],"dilation":[1],"groups":1,"bytes":16,"engine":38}]}]}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		p, err := scratch.Parse(data)
+		if err != nil {
+			return
+		}
+		var b bytes.Buffer
+		if _, err := p.WriteTo(&b); err != nil {
+			t.Fatal(err)
+		}
+		back, err := scratch.Parse(b.Bytes())
+		if err != nil {
+			t.Fatalf("written profile does not read back: %v\n%s", err, b.String())
+		}
+		if d := cmp.Diff(p.Groups(), back.Groups()); d != "" {
+			t.Fatal(d)
+		}
+	})
+}
