@@ -75,10 +75,13 @@ func Gather(hs []Holder, by By) []Row {
 func where(h *Holder, by By) string {
 	switch by {
 	case ByOp:
+		if stateCategory(h.Category) { // no operator made it, and its name says no more than its module
+			return "(" + h.Category + ")"
+		}
 		return h.Op
 	case ByLine:
 		if h.File == "" {
-			return ""
+			return "(" + h.Category + ")"
 		}
 		return h.File + ":" + strconv.Itoa(h.Line)
 	case ByCategory:

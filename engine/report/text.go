@@ -36,7 +36,7 @@ func WriteTextRows(w io.Writer, r *Report, rows int) error {
 	p.f("\n")
 	p.item("quality", "%s", qualityText(r))
 	if r.OOM != nil {
-		p.item("does not", "fit: %s was asked for at %s, the device has %s", Both(r.OOM.Requested), r.OOM.Moment.String(), Both(r.OOM.Limit))
+		p.item("no room", "%s was asked for at %s, the process may take %s", Both(r.OOM.Requested), r.OOM.Moment.String(), Both(r.OOM.Limit))
 	}
 	if p.err != nil {
 		return p.err
@@ -48,7 +48,7 @@ func WriteTextRows(w io.Writer, r *Report, rows int) error {
 }
 
 // Both is a size in binary units and in exact bytes: "2.31 GiB (2480930816 B)".
-func Both(b units.Bytes) string { return fmt.Sprintf("%s (%d B)", b, int64(b)) }
+func Both(b units.Bytes) string { return fmt.Sprintf("%s (%s)", b, b.Exact()) }
 
 func peaks(r *Report) []string {
 	out := []string{r.Peak.Allocated.String() + " allocated", r.Peak.Reserved.String() + " reserved"}
@@ -71,18 +71,19 @@ func qualityText(r *Report) string {
 		return "exact: nothing assumed"
 	case Estimated:
 		if r.Upper == nil {
-			return "estimate: some library scratch is by rule"
+			return "estimate: see what was assumed"
 		}
 		return fmt.Sprintf("estimate: some library scratch is by rule; at its most %s allocated, %s reserved", r.Upper.Allocated, r.Upper.Reserved)
 	case Bound:
 		return "bound: data-dependent sizes are at their most"
 	case Incomplete:
-		return fmt.Sprintf("incomplete: %d operators without a rule (%s)", len(r.Coverage.Unsupported), unsupportedNames(r.Coverage.Unsupported))
+		return fmt.Sprintf("incomplete: %d operators without a rule (%s)", len(r.Coverage.Unsupported), UnsupportedNames(r.Coverage.Unsupported))
 	}
 	return string(r.Quality)
 }
 
-func unsupportedNames(us []Unsupported) string {
+// UnsupportedNames lists the first few operators without a rule: "aten::foo, aten::bar, 3 more".
+func UnsupportedNames(us []Unsupported) string {
 	const most = 5
 	names := make([]string, 0, most+1)
 	for i, u := range us {
@@ -228,7 +229,7 @@ func (p *printer) sizes(r *Report) {
 		row(pass.Name+" pass", pass.Peak)
 	}
 	row("peak", Sizes{r.Peak.Requested, r.Peak.Allocated, r.Peak.Reserved})
-	t.add("", fmt.Sprintf("%d B", int64(r.Peak.Requested)), fmt.Sprintf("%d B", int64(r.Peak.Allocated)), fmt.Sprintf("%d B", int64(r.Peak.Reserved)))
+	t.add("", r.Peak.Requested.Exact(), r.Peak.Allocated.Exact(), r.Peak.Reserved.Exact())
 	p.table("  ", t)
 }
 

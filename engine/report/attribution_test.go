@@ -1,0 +1,86 @@
+package report
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/memspec/memspec/engine/units"
+)
+
+func holder(module, category string, flat units.Bytes, count int) Holder {
+	return Holder{Place: Place{Op: "aten::conv2d", Module: module, File: "/x/resnet.py", Line: 7}, Category: category, Flat: flat, Count: count}
+}
+
+func TestSortHoldersFillsCum(t *testing.T) {
+	hs := []Holder{
+		holder("", "input", 1, 1),
+		holder("layer1", "activation", 2, 1),
+		holder("layer1.0.conv1", "activation", 4, 1),
+		holder("layer10", "activation", 8, 1),
+	}
+	sortHolders(hs)
+	cum := map[string]units.Bytes{}
+	for _, h := range hs {
+		cum[h.Module] = h.Cum
+	}
+	assert.Equal(t, map[string]units.Bytes{"": 15, "layer1": 6, "layer1.0.conv1": 4, "layer10": 8}, cum, "layer10 is not beneath layer1")
+	assert.Equal(t, "layer10", hs[0].Module, "largest first")
+}
+
+func TestFold(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		hs   []Holder
+		want []Row
+		why  string
+	}{
+		{
+			"state is one row a kind",
+			[]Holder{holder("conv1", "parameter", 4, 1), holder("fc", "parameter", 8, 2), holder("bn1", "buffer", 1, 3), holder("", "input", 2, 1)},
+			[]Row{{"", "parameters ×3", 12, 12, 3}, {"", "inputs ×1", 2, 2, 1}, {"", "buffers ×3", 1, 1, 3}},
+			"161 modules with a weight each say nothing",
+		},
+		{
+			"modules by their first part",
+			[]Holder{holder("layer1.0.conv1", "activation", 4, 1), holder("layer1.1.conv2", "activation", 8, 1), holder("fc", "activation", 1, 1)},
+			[]Row{{"layer1.*", "activations ×2", 12, 12, 2}, {"fc", "activations ×1", 1, 1, 1}},
+			"",
+		},
+		{
+			"beneath what all share",
+			[]Holder{holder("model.encoder.0.a", "activation", 4, 1), holder("model.encoder.1.a", "activation", 8, 1), holder("model.encoder.1.b", "workspace", 16, 1)},
+			[]Row{{"model.encoder.1.*", "workspaces ×1", 16, 16, 1}, {"model.encoder.1.*", "activations ×1", 8, 8, 1}, {"model.encoder.0.*", "activations ×1", 4, 4, 1}},
+			"one row `model.*` would say nothing",
+		},
+		{
+			"a single module keeps its name",
+			[]Holder{holder("layer3.5.conv2", "activation", 4, 2)},
+			[]Row{{"layer3.5.conv2", "activations ×2", 4, 4, 2}},
+			"",
+		},
+		{
+			"the root holds some",
+			[]Holder{holder("", "activation", 4, 1), holder("layer3.5.conv2", "activation", 8, 1)},
+			[]Row{{"layer3.5.conv2", "activations ×1", 8, 8, 1}, {"", "activations ×1", 4, 4, 1}},
+			"",
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) { assert.Equal(t, tt.want, Fold(tt.hs), tt.why) })
+	}
+}
+
+func TestGather(t *testing.T) {
+	hs := []Holder{holder("a.b", "activation", 4, 1), holder("a.b", "workspace", 2, 1), holder("a.c", "activation", 1, 1), holder("", "parameter", 8, 5)}
+	assert.Equal(t, []Row{
+		{"", "parameters ×5", 8, 15, 5},
+		{"a.b", "activations ×1, workspaces ×1", 6, 6, 2},
+		{"a.c", "activations ×1", 1, 1, 1},
+		{"a", "", 0, 7, 0},
+	}, Gather(hs, ByModule), "a holds nothing itself; its row says what lies beneath it")
+	assert.Equal(t, []Row{{"(parameter)", "parameters ×5", 8, 8, 5}, {"aten::conv2d", "activations ×2, workspaces ×1", 7, 7, 3}}, Gather(hs, ByOp),
+		"no operator made a parameter")
+	assert.Equal(t, []Row{{"/x/resnet.py:7", "activations ×2, workspaces ×1, parameters ×5", 15, 15, 8}}, Gather(hs, ByLine))
+	assert.Equal(t, []Row{{"parameter", "parameters ×5", 8, 8, 5}, {"activation", "activations ×2", 5, 5, 2}, {"workspace", "workspaces ×1", 2, 2, 1}},
+		Gather(hs, ByCategory))
+}

@@ -1,0 +1,187 @@
+package report
+
+import (
+	"fmt"
+
+	"github.com/memspec/memspec/engine/allocator"
+	"github.com/memspec/memspec/engine/platform"
+	"github.com/memspec/memspec/engine/tensor"
+	"github.com/memspec/memspec/engine/trace"
+	"github.com/memspec/memspec/engine/units"
+)
+
+// Source is what a report is built from.
+type Source struct {
+	Run      Run
+	Platform *platform.Platform
+	Timeline *allocator.Timeline
+	Upper    *allocator.Timeline // the same run with estimated scratch at its most; nil where none is estimated
+}
+
+// The IDs of the notes that decide what a number is worth.
+const (
+	noteShapeBound = "shape-bound"
+	noteBranchBoth = "branch-both"
+	noteScratch    = "scratch-estimate"
+	noteLocals     = "locals-unknown"
+)
+
+// Build makes the account of a replayed run.
+func Build(s Source) *Report {
+	tl := s.Timeline
+	tr := tl.Trace
+	base := tl.Baseline()
+	r := &Report{
+		Schema:   Schema,
+		Run:      s.Run,
+		Weights:  weights(tl),
+		Baseline: Sizes{base.Requested, base.Allocated, base.Reserved},
+		Peak:     Peak{Requested: tl.Peaks.Requested.Bytes, Allocated: tl.Peaks.Allocated.Bytes, Active: tl.Peaks.Active.Bytes, Reserved: tl.Peaks.Reserved.Bytes},
+		Delta:    tl.Peaks.Allocated.Bytes - base.Allocated,
+		PeakAt:   moment(tr, tl.Peaks.Allocated.Event),
+		Holders:  holders(tl, tl.Peaks.Allocated.Event),
+		Coverage: coverage(&tr.Coverage),
+	}
+	if d := s.Platform.Device; d.ContextKnown {
+		total := r.Peak.Reserved.Add(d.Context)
+		r.Peak.Total = &total
+	}
+	for _, p := range tl.Passes {
+		if p.Pass > 0 {
+			r.Passes = append(r.Passes, Pass{passName(p.Pass), Sizes{p.Peaks.Requested.Bytes, p.Peaks.Allocated.Bytes, p.Peaks.Reserved.Bytes}})
+		}
+	}
+	if s.Upper != nil {
+		r.Upper = &Upper{Allocated: s.Upper.Peaks.Allocated.Bytes, Reserved: s.Upper.Peaks.Reserved.Bytes}
+	}
+	r.ReservedAt = moment(tr, tl.Peaks.Reserved.Event)
+	r.Cached = cachedAt(tl, tl.Peaks.Reserved.Event)
+	if tl.OOM != nil {
+		r.OOM = &OutOfMemory{Requested: tl.OOM.Requested, Limit: tl.OOM.Limit}
+		if m := moment(tr, tl.OOM.Event); m != nil {
+			r.OOM.Moment = *m
+		}
+	}
+	r.Notes = notes(tr)
+	r.Quality = quality(r)
+	r.Normalize()
+	return r
+}
+
+// weights is what the blocks of parameters, buffers and constants take.
+func weights(tl *allocator.Timeline) (sum units.Bytes) {
+	for i := range tl.Trace.Events {
+		e := &tl.Trace.Events[i]
+		if e.Pass > 0 {
+			break
+		}
+		if e.Action == trace.Alloc && e.Site >= 0 && isWeight(tl.Trace.Sites[e.Site].Category) {
+			sum += tl.Storages[e.Storage].Size
+		}
+	}
+	return sum
+}
+
+func isWeight(c tensor.Category) bool {
+	return c == tensor.Parameter || c == tensor.Buffer || c == tensor.Constant
+}
+
+// passName is what PyTorch users call a pass: the first takes what libraries keep, the second is as all that follow.
+func passName(pass int) string {
+	switch pass {
+	case 0:
+		return ""
+	case 1:
+		return "first"
+	case 2:
+		return "steady"
+	}
+	return fmt.Sprintf("pass %d", pass)
+}
+
+// moment is where an event of the trace is; nil for what was there before it.
+func moment(tr *trace.Trace, event int) *Moment {
+	if event < 0 || event >= len(tr.Events) {
+		return nil
+	}
+	e := &tr.Events[event]
+	s := tr.Site(e.Site)
+	return &Moment{Place: placeOf(s), Phase: s.Phase.String(), Pass: passName(e.Pass), Event: event}
+}
+
+func placeOf(s trace.Site) Place {
+	return Place{Op: s.Op, Module: s.Module, File: s.File, Line: s.Line}
+}
+
+// holders are the storages held after an event, gathered by where they were made.
+func holders(tl *allocator.Timeline, event int) []Holder {
+	tr := tl.Trace
+	index := map[trace.Site]int{}
+	var out []Holder
+	for id := range tl.Storages {
+		st := &tl.Storages[id]
+		if !st.Live(event) {
+			continue
+		}
+		var site trace.Site
+		if st.Alloc >= 0 {
+			site = tr.Site(tr.Events[st.Alloc].Site)
+		}
+		site.Phase = 0 // a place holds what it holds, whenever that was made
+		i, ok := index[site]
+		if !ok {
+			i = len(out)
+			index[site] = i
+			out = append(out, Holder{Place: placeOf(site), Category: site.Category.String()})
+		}
+		out[i].Flat += st.Size
+		out[i].Count++
+	}
+	sortHolders(out)
+	return out
+}
+
+// cachedAt is what was reserved and free after an event.
+func cachedAt(tl *allocator.Timeline, event int) units.Bytes {
+	if event < 0 {
+		return 0
+	}
+	var at allocator.Stats
+	if err := tl.Each(func(i int, s allocator.Stats) bool { at = s; return i < event }); err != nil {
+		return 0 // it was replayed before without one
+	}
+	return at.Inactive()
+}
+
+func coverage(c *trace.Coverage) Coverage {
+	out := Coverage{Nodes: c.Nodes, TensorOutputs: c.TensorOutputs, KnownDType: c.KnownDType, Sized: c.Sized}
+	for _, u := range c.Unsupported {
+		out.Unsupported = append(out.Unsupported, Unsupported{Op: u.Op, Count: u.Count, First: placeOf(u.First)})
+	}
+	return out
+}
+
+// notes are the trace's, and one for every operator without a rule.
+func notes(tr *trace.Trace) []Note {
+	var out []Note
+	for _, n := range tr.Notes {
+		out = append(out, Note{ID: n.ID, Text: n.Text, First: placeOf(tr.Site(n.Site))})
+	}
+	for _, u := range tr.Coverage.Unsupported {
+		out = append(out, Note{ID: "op-missing", Text: fmt.Sprintf("no rule for %s, met %d times: what it makes is missing from the account", u.Op, u.Count),
+			First: placeOf(u.First)})
+	}
+	return out
+}
+
+func quality(r *Report) Quality {
+	switch {
+	case len(r.Coverage.Unsupported) > 0:
+		return Incomplete
+	case r.HasNote(noteShapeBound) || r.HasNote(noteBranchBoth):
+		return Bound
+	case r.Upper != nil || r.HasNote(noteScratch) || r.HasNote(noteLocals):
+		return Estimated
+	}
+	return Exact
+}
