@@ -221,8 +221,10 @@ func fit(v any, t *schema.Type, convert bool) (any, bool) {
 		return v, true
 	}
 	switch t.Kind {
-	case schema.Any, schema.Var, schema.Class:
+	case schema.Any, schema.Var:
 		return v, true
+	case schema.Class:
+		return v, t.Name != "AnyEnumType" || isForeign(v)
 	case schema.Optional:
 		if v == nil {
 			return nil, true
@@ -277,6 +279,15 @@ func fit(v any, t *schema.Type, convert bool) (any, bool) {
 		return fitDict(v, t)
 	}
 	return v, true
+}
+
+// isForeign says whether v is a value only exec knows: an object, an enum member.
+func isForeign(v any) bool {
+	switch v.(type) {
+	case nil, bool, int64, float64, complex128, string, *tensor.Tensor, Device, *List, *Tuple, *Dict:
+		return false
+	}
+	return true
 }
 
 func fitDict(v any, t *schema.Type) (any, bool) {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/memspec/memspec/engine/schema"
@@ -70,7 +71,10 @@ func aliasOf(t *schema.Type) *schema.Alias {
 	return t.Alias
 }
 
-func shareSet(a, b string) bool { return a == b && a != "*" }
+// shareSet says whether the sets of an argument and a return meet: "b|a" is in both.
+func shareSet(arg, ret string) bool {
+	return arg != "*" && slices.Contains(strings.Split(ret, "|"), arg)
+}
 
 // row is a rule whose schema is parsed at its first look-up: parsing all would cost more than a whole check.
 type row struct {
