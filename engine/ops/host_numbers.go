@@ -3,7 +3,6 @@ package ops
 import (
 	"errors"
 	"math"
-	"math/bits"
 
 	"github.com/memspec/memspec/engine/schema"
 )
@@ -53,24 +52,9 @@ func both(c *Call, fi func(a, b int64) (int64, error), ff func(a, b float64) flo
 	return ff(toFloat(c.Args[0]), toFloat(c.Args[1])), nil
 }
 
-// errIntOverflow is an int beyond 64 bits. TorchScript wraps there; a size that wrapped is no size.
-var errIntOverflow = errors.New("got an int beyond 64 bits")
-
-func addNum(a, b int64) (int64, error) {
-	s := a + b
-	if (s > a) != (b > 0) && b != 0 {
-		return 0, errIntOverflow
-	}
-	return s, nil
-}
-
-func mulNum(a, b int64) (int64, error) {
-	hi, lo := bits.Mul64(absU(a), absU(b))
-	if hi != 0 || lo > math.MaxInt64 {
-		return 0, errIntOverflow
-	}
-	return a * b, nil
-}
+// addNum and mulNum wrap at 64 bits, as TorchScript's ints do.
+func addNum(a, b int64) (int64, error) { return a + b, nil }
+func mulNum(a, b int64) (int64, error) { return a * b, nil }
 
 func absU(a int64) uint64 {
 	if a < 0 {
@@ -81,10 +65,7 @@ func absU(a int64) uint64 {
 
 func subNum(c *Call) (any, error) {
 	return both(c, func(a, b int64) (int64, error) {
-		if b == math.MinInt64 {
-			return 0, errIntOverflow
-		}
-		return addNum(a, -b)
+		return a - b, nil
 	}, func(a, b float64) float64 { return a - b })
 }
 
@@ -130,14 +111,7 @@ func (c *Call) repeatList(l *List, n int64) (any, error) {
 	return c.List(l.Elem, items...), nil
 }
 
-func divNum(c *Call) (any, error) {
-	if toFloat(c.Args[1]) == 0 {
-		if _, ok := isInt(c.Args[1]); ok {
-			return nil, c.Errorf("division by zero")
-		}
-	}
-	return toFloat(c.Args[0]) / toFloat(c.Args[1]), nil
-}
+func divNum(c *Call) (any, error) { return toFloat(c.Args[0]) / toFloat(c.Args[1]), nil }
 
 func floordivNum(c *Call) (any, error) {
 	return both(c, func(a, b int64) (int64, error) {
@@ -158,11 +132,7 @@ func truncdivNum(c *Call) (any, error) {
 }
 
 func floatMod(a, b float64) float64 {
-	r := math.Mod(a, b)
-	if r != 0 && (r < 0) != (b < 0) {
-		r += b
-	}
-	return r
+	return math.Mod(math.Mod(a, b)+b, b)
 }
 
 func remainderNum(c *Call) (any, error) {
@@ -184,17 +154,11 @@ func powNum(c *Call) (any, error) {
 			return 0, nil
 		}
 		n := int64(1)
-		for range min(b, 64) {
-			var err error
-			if n, err = mulNum(n, a); err != nil {
-				return 0, err
+		for ; b > 0; b >>= 1 {
+			if b&1 != 0 {
+				n *= a
 			}
-		}
-		if b > 64 && a != 0 && a != 1 && a != -1 {
-			return 0, errIntOverflow
-		}
-		if b > 64 && a == -1 && b%2 != 0 {
-			return -1, nil
+			a *= a
 		}
 		return n, nil
 	}, math.Pow)
@@ -211,6 +175,9 @@ func divmodNum(c *Call) (any, error) {
 		return c.Tuple(q, a-q*b), nil
 	}
 	x, y := toFloat(c.Args[0]), toFloat(c.Args[1])
+	if y == 0 {
+		return nil, c.Errorf("float divmod by zero")
+	}
 	r := floatMod(x, y)
 	return c.Tuple((x-r)/y, r), nil
 }
@@ -387,7 +354,7 @@ func compareHost(op string) func(*Call) (any, error) {
 		order, equal, ok := compareValues(c.Args[0], c.Args[1])
 		if d, isDev := c.Args[0].(Device); isDev {
 			e, _ := c.Args[1].(Device)
-			order, equal, ok = 0, d == e || d.Kind() == e.Kind() && (d.Kind() != "cpu" && indexOf(d) == indexOf(e) || d.Kind() == "cpu"), true
+			order, equal, ok = 0, d == e, true
 		}
 		switch op {
 		case "eq":
@@ -410,12 +377,12 @@ func compareHost(op string) func(*Call) (any, error) {
 	}
 }
 
-// indexOf is a device's index; one without counts as 0.
+// indexOf is a device's index, "" for one without.
 func indexOf(d Device) string {
 	if k := d.Kind(); len(k) < len(d) {
 		return string(d[len(k)+1:])
 	}
-	return "0"
+	return ""
 }
 
 // extremeNum is max (sign 1) or min (-1) of two numbers, of a list, or of two lists by order of their items.

@@ -2,16 +2,22 @@ package ops
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/memspec/memspec/engine/schema"
 	"github.com/memspec/memspec/engine/tensor"
 )
 
-func trueHost(*Call) (any, error)    { return true, nil }
-func falseHost(*Call) (any, error)   { return false, nil }
-func noneHost(*Call) (any, error)    { return nil, nil }
-func zeroHost(*Call) (any, error)    { return int64(0), nil }
-func sameHost(c *Call) (any, error)  { return c.Args[0], nil }
+func trueHost(*Call) (any, error)  { return true, nil }
+func falseHost(*Call) (any, error) { return false, nil }
+func noneHost(*Call) (any, error)  { return nil, nil }
+func zeroHost(*Call) (any, error)  { return int64(0), nil }
+func sameHost(c *Call) (any, error) {
+	if c.Args[0] == nil && c.Schema.Name == "aten::_unwrap_optional" {
+		return nil, c.Errorf("got None, want a value")
+	}
+	return c.Args[0], nil
+}
 func gradMode(c *Call) (any, error)  { return c.M.GradMode(), nil }
 func dimHost(c *Call) (any, error)   { return int64(len(c.T("self").Sizes)), nil }
 func numelHost(c *Call) (any, error) { return c.T("self").Numel(), nil }
@@ -48,7 +54,7 @@ func toInt(c *Call) (any, error) {
 		return v, err
 	}
 	if s, ok := v.(string); ok {
-		n, err := strconv.ParseInt(s, 10, 64)
+		n, err := strconv.ParseInt(strings.TrimSpace(s), 10, 64)
 		if err != nil {
 			return nil, c.Errorf("got %q, want an int", s)
 		}
@@ -137,6 +143,9 @@ func deviceIndex(c *Call) (any, error) {
 
 func makeDevice(c *Call) (any, error) {
 	s, _ := c.Args[0].(string)
+	if kind := Device(s).Kind(); kind == "" || strings.Trim(kind, "abcdefghijklmnopqrstuvwxyz") != "" {
+		return nil, c.Errorf("got device %q, want cpu, cuda, cuda:0 or the like", s)
+	}
 	if len(c.Args) > 1 {
 		return Device(s + ":" + strconv.FormatInt(c.Int("index"), 10)), nil
 	}

@@ -86,9 +86,6 @@ func strZfill(c *Call) (any, error) {
 	if n <= 0 {
 		return s, nil
 	}
-	if s != "" && (s[0] == '-' || s[0] == '+') {
-		return s[:1] + strings.Repeat("0", n) + s[1:], nil
-	}
 	return strings.Repeat("0", n) + s, nil
 }
 
@@ -296,7 +293,7 @@ func pyString(v any) string {
 	case *Dict:
 		parts := make([]string, len(v.Keys))
 		for i := range parts {
-			parts[i] = pyQuoted(v.Keys[i]) + ": " + pyQuoted(v.Values[i])
+			parts[i] = pyString(v.Keys[i]) + ": " + pyString(v.Values[i])
 		}
 		return "{" + strings.Join(parts, ", ") + "}"
 	case *tensor.Tensor:
@@ -308,24 +305,22 @@ func pyString(v any) string {
 func pyItems(items []any) string {
 	parts := make([]string, len(items))
 	for i, v := range items {
-		parts[i] = pyQuoted(v)
+		parts[i] = pyString(v)
 	}
 	return strings.Join(parts, ", ")
 }
 
-func pyQuoted(v any) string {
-	if s, ok := v.(string); ok {
-		return "'" + s + "'"
-	}
-	return pyString(v)
-}
-
 // pyFloat prints a float as C++ streams do, with a point where none would show.
 func pyFloat(f float64) string {
-	if math.IsInf(f, 0) || math.IsNaN(f) {
-		return strings.ToLower(strconv.FormatFloat(f, 'g', -1, 64))
+	switch {
+	case math.IsNaN(f):
+		return "nan"
+	case math.IsInf(f, 1):
+		return "inf"
+	case math.IsInf(f, -1):
+		return "-inf"
 	}
-	s := strconv.FormatFloat(f, 'g', 6, 64)
+	s := strconv.FormatFloat(f, 'g', 17, 64) // as many digits as C++'s max_digits10
 	if !strings.ContainsAny(s, ".e") {
 		s += "."
 	}
