@@ -21,7 +21,7 @@ import torchvision  # noqa: F401
 sys.path.insert(0, str(Path(__file__).parent))
 
 from dump_schemas import release  # noqa: E402
-from samples import choose, domains, host, host_calls, written  # noqa: E402
+from samples import choose, cpu_calls, domains, host, host_calls, written  # noqa: E402
 from samples.harvest import harvest  # noqa: E402
 from samples.record import Refused, record  # noqa: E402
 from samples.resolve import Unresolved, overload  # noqa: E402
@@ -41,6 +41,18 @@ def by_hand() -> dict[str, list]:
 
 def dumped(line: dict) -> str:
     return json.dumps(line, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
+def on_cpu() -> dict[str, list[str]]:
+    """The lines that come from the TorchScript interpreter on CPU, by file."""
+    most = [host.record(c) | {"most": True} for c in cpu_calls.MOST]
+    less = [host.record(c) for c in cpu_calls.LESS]
+    cpu = {"backend": "cpu"}
+    return {
+        "host": [dumped(host.record(c)) for c in host_calls.CALLS],
+        "data": [dumped(line | cpu) for line in most + less + [host.record(c) for c in cpu_calls.DRIVER]],
+        "quant": [dumped(host.record(c) | cpu) for c in cpu_calls.QUANT],
+    }
 
 
 class Dump:
@@ -95,9 +107,10 @@ def main() -> None:
             dump.write_op(op, hand.get(op, []), found.get(op, []))
     out = root / release() / "samples"
     out.mkdir(parents=True, exist_ok=True)
-    if not only or "host" in only:
-        dump.lines["host"] = list(dict.fromkeys(dumped(host.record(c)) for c in host_calls.CALLS))
-    for name in [*domains.NAMES, "host"]:
+    for name, lines in on_cpu().items():
+        if not only or name in only:
+            dump.lines[name] = [*dump.lines.get(name, []), *dict.fromkeys(lines)]
+    for name in [*domains.NAMES, "host", "data"]:
         if name in dump.lines:
             (out / f"{name}.jsonl").write_text("\n".join(dump.lines[name]) + "\n")
     report(dump, hand, found)

@@ -58,21 +58,35 @@ def expression(v: Any, params: list[str]) -> str:
     return f"a{len(params) - 1}"
 
 
-def encoded(v: Any) -> Any:
-    """As in encode, with dicts, tuples and CPU tensors."""
-    if isinstance(v, As):
-        return encoded(v.value)
-    if isinstance(v, dict):
-        return {"dict": [[encoded(k), encoded(x)] for k, x in v.items()]}
-    if isinstance(v, tuple):
-        return {"tuple": [encoded(x) for x in v]}
-    if isinstance(v, list):
-        return [encoded(x) for x in v]
-    if isinstance(v, torch.device):
-        return {"device": str(v)}
-    if isinstance(v, torch.Tensor):
-        return encode.tensor(v, 0) | {"v": [encoded(x) for x in v.flatten().tolist()]}
-    return encode.value(v, lambda _: 0)
+class Encoder:
+    """As in encode, with dicts, tuples and tensors that have values. Numbers storages in order of appearance."""
+
+    def __init__(self) -> None:
+        self.storages: list[torch.UntypedStorage] = []
+
+    def sid(self, x: torch.Tensor) -> int:
+        storage = x.untyped_storage()
+        for i, known in enumerate(self.storages):
+            if known._cdata == storage._cdata:
+                return i
+        self.storages.append(storage)
+        return len(self.storages) - 1
+
+    def __call__(self, v: Any) -> Any:
+        if isinstance(v, As):
+            return self(v.value)
+        if isinstance(v, dict):
+            return {"dict": [[self(k), self(x)] for k, x in v.items()]}
+        if isinstance(v, tuple):
+            return {"tuple": [self(x) for x in v]}
+        if isinstance(v, list):
+            return [self(x) for x in v]
+        if isinstance(v, torch.device):
+            return {"device": str(v)}
+        if isinstance(v, torch.Tensor):
+            plain = v.dequantize() if v.is_quantized else v
+            return encode.tensor(v, self.sid(v)) | {"v": [self(x) for x in plain.flatten().tolist()]}
+        return encode.value(v, self.sid)
 
 
 def copied(v: Any) -> Any:
@@ -99,6 +113,7 @@ def record(call: HostCall) -> dict:
     line: dict[str, Any] = {"op": call.op}
     if schema.overload_name:
         line["overload"] = schema.overload_name
+    encoded = Encoder()
     line["args"] = [encoded(a) for a in call.args]
     line["kwargs"] = {k: encoded(v) for k, v in call.kwargs.items()}
     values = [copied(v.value if isinstance(v, As) else v) for v in given if v is not None and not isinstance(v, torch.dtype)]

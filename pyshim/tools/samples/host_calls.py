@@ -131,7 +131,7 @@ def devices() -> list[HostCall]:
     out += [host("promote_types", a, b) for a, b in [(5, 15), (4, 5), (11, 0), (0, 1)]]
     out += [host("can_cast", 6, 4), host("can_cast", 4, 5), host("result_type", 1, 2.5)]
     out += [host("is_grad_enabled"), host("is_autocast_enabled")]
-    out += [host("prim::RaiseException", "no"), host("prim::IfThenElse", True, 1, 2)]
+    out += [host("warn", "careful"), host("warn", "careful", 2), host("prim::RaiseException", "no"), host("prim::IfThenElse", True, 1, 2)]
     out += [host("_unwrap_optional", As(3, "Optional[int]")), host("_unwrap_optional", As(None, "Optional[int]"))]
     out += [host("prim::unchecked_unwrap_optional", As(3, "Optional[int]")), host("prim::unchecked_cast", 3)]
     return out
@@ -147,8 +147,8 @@ def tensors() -> list[HostCall]:
     out += [host("IntImplicit", torch.tensor(3)), host("FloatImplicit", torch.tensor(2.5)), host("item", torch.tensor(2.5)), host("Int", torch.tensor(2.5)), host("Int", torch.zeros(2))]
     for v in (x, y, torch.tensor(1)):
         out += [host(n, v) for n in ("size", "stride", "dim", "numel", "storage_offset", "is_contiguous", "element_size", "is_floating_point", "len")]
-        out += [host("prim::" + n, v) for n in ("dtype", "itemsize", "nbytes", "requires_grad", "is_quantized", "is_sparse", "layout")]
-    out += [host(n, x, d) for n in ("size", "stride") for d in (0, -1, 3)] + [host("is_complex", x), host("is_leaf", x)]
+        out += [host("prim::" + n, v) for n in ("dtype", "itemsize", "nbytes", "requires_grad", "is_quantized", "is_sparse", "layout", "device", "is_cuda", "is_cpu")]
+    out += [host(n, x, d) for n in ("size", "stride") for d in (0, -1, 3)] + [host("is_complex", x), host("is_leaf", x), host("is_conj", x), host("is_nonzero", torch.tensor(2))]
     out += [host("len", [x, x]), host("__getitem__", {"a": 1}, "a")]
     return out
 

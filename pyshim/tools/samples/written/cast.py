@@ -76,6 +76,7 @@ CALLS = [
     call("lift_fresh_copy", t(2, 3)),
     call("cpu", t(2, 3)),
     call("cuda", cpu(2, 3)),
+    call("_cast_Long", t(2, 3)),
     call("_cast_Float", f16(2, 3)),
     call("_cast_Half", t(2, 3)),
     call("_autocast_to_reduced_precision", t(2, 3), True, False, H, torch.bfloat16),

@@ -115,6 +115,12 @@ CALLS = [
     call("linalg_solve_triangular", t(4, 4), t(4, 2), upper=True),
     call("matrix_power", t(4, 4), 3),
     call("linalg_matrix_norm", t(2, 3, 4)),
+    call("slogdet", t(4, 4)),
+    call("logdet", t(4, 4)),
+    call("linalg_matrix_exp", t(4, 4)),
+    call("matrix_exp", t(4, 4)),
+    call("nuclear_norm", t(3, 4)),
+    call("nuclear_norm", t(2, 3, 4), [1, 2], True),
     call("linalg_slogdet", t(4, 4)),
     call("_int_mm", t(32, 16, dtype=torch.int8), t(16, 32, dtype=torch.int8)),
 ]

@@ -120,6 +120,8 @@ CALLS = [
     bad("unfold", t(2, 3), 1, 4, 1),
     call("detach", t(2, 3)),
     call("detach_", t(2, 3)),
+    call("requires_grad_", t(2, 3), False),
+    call("alias", t(2, 3)),
     call("alias", tr(t(2, 3))),
     call("view_as_real", c64(2, 3)),
     call("view_as_complex", t(2, 3, 2)),
