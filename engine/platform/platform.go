@@ -174,7 +174,9 @@ func (p *Platform) SDPAOrder() []SDPABackend {
 // prefersCuDNNAttention is select_sdp_backend's test of device and runtime cuDNN.
 func (p *Platform) prefersCuDNNAttention() bool {
 	c := p.Device.ComputeCapability
-	if p.CuDNN.Compare(Version{Major: 9, Minor: 15}) <= 0 || c.Major != 9 && c.Major != 10 { // 91500 itself is not enough
+	runtime := p.CuDNN
+	runtime.Build = 0                                                                        // cudnnGetVersion has three parts
+	if runtime.Compare(Version{Major: 9, Minor: 15}) <= 0 || c.Major != 9 && c.Major != 10 { // > 91500
 		return false
 	}
 	switch p.Release().SDPA {
@@ -184,6 +186,15 @@ func (p *Platform) prefersCuDNNAttention() bool {
 		return true
 	}
 	return false
+}
+
+// CuDNNAttentionRefusesDecode says that cuDNN's attention refuses a query of length 1: torch 2.14 and later on compute capability 10.x and
+// 11.x, with cuDNN 9.19 to 9.25.0 other than 9.24.1.
+func (p *Platform) CuDNNAttentionRefusesDecode() bool {
+	v, c := p.CuDNN, p.Device.ComputeCapability
+	v.Build = 0
+	return p.Torch.AtLeast(2, 14) && (c.Major == 10 || c.Major == 11) &&
+		v.AtLeast(9, 19) && v.Compare(Version{Major: 9, Minor: 25}) <= 0 && v != Version{Major: 9, Minor: 24, Patch: 1}
 }
 
 // MathSDPAUpcasts says that math attention computes half and bfloat16 in float32 copies (allow_fp16_bf16_reduction_math_sdp is off).

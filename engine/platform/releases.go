@@ -47,11 +47,12 @@ const (
 	sdpaPreferMajor                    // first on majors 9 and 10, if cuDNN > 9.15.0
 )
 
-// Release is what one torch release does; a field says when a behaviour began or ended. Everything here is of the default Linux wheel.
+// Release is what one torch release does. Everything here is of the default Linux x86-64 wheel; its CUDA and cuDNN are the pins in the
+// wheel's metadata.
 type Release struct {
 	Torch Version // major.minor
 	CUDA  string
-	CuDNN Version // the wheel's pin; zero where it was not looked up
+	CuDNN Version
 
 	Big            bigWorkspace
 	Cublas         Lifetime
@@ -63,30 +64,30 @@ type Release struct {
 
 	SDPA            cudnnSDPA
 	MathUpcast      bool // math attention computes half and bfloat16 in float32 copies
-	SafeSoftmax     bool // math attention goes through _safe_softmax
+	SafeSoftmax     bool // math attention goes through _safe_softmax; absent in 2.4, present in 2.11, first release not settled
 	FlashRNGOnGPU   bool // flash attention returns its random state as two 512-byte blocks on the device
-	FusedRMSNorm    bool
-	BigConvCuDNN    bool // cuDNN takes convolutions of more than INT_MAX elements a sample, from cuDNN 9.3 on
+	FusedRMSNorm    bool // _fused_rms_norm runs on CUDA
+	BigConvCuDNN    bool // cuDNN >= 9.3 takes convolutions of more than INT_MAX elements a sample; absent in 2.4, present in 2.10, first release not settled
 	LargeSegmentKey bool // large_segment_size_mb is a setting
 
 	Source string
 }
 
-// Releases is the table, oldest first. facts: the wheel of exactly that release was read, unless Source says otherwise.
+// releases is the table, oldest first. "wheel" means that the machine code, headers and strings of exactly that release were read.
 var releases = []Release{
-	{Torch: Version{Major: 2, Minor: 0}, CUDA: "11.7", Cublas: Kept, Lt: PerCall, LtBytes: units.MiB, LtTakesCublas: true, LtMinRows: 1,
-		Source: "as 2.4; not opened"},
+	{Torch: Version{Major: 2, Minor: 0}, CUDA: "11.7", CuDNN: Version{8, 5, 0, 96}, Cublas: Kept, Lt: PerCall, LtBytes: units.MiB, LtTakesCublas: true, LtMinRows: 1,
+		Source: "behaviour as 2.4, not opened; pins from the wheel"},
 	{Torch: Version{Major: 2, Minor: 1}, CUDA: "12.1", CuDNN: Version{8, 9, 2, 26}, Cublas: Kept, Lt: PerCall, LtBytes: units.MiB, LtTakesCublas: true, LtMinRows: 1,
-		Source: "as 2.4; not opened"},
+		Source: "behaviour as 2.4, not opened; pins from the wheel"},
 	{Torch: Version{Major: 2, Minor: 2}, CUDA: "12.1", CuDNN: Version{8, 9, 2, 26}, Cublas: Kept, Lt: PerCall, LtBytes: units.MiB, LtTakesCublas: true, LtMinRows: 1,
-		Source: "as 2.4; not opened"},
+		Source: "behaviour as 2.4, not opened; pins from the wheel"},
 	{Torch: Version{Major: 2, Minor: 3}, CUDA: "12.1", CuDNN: Version{8, 9, 2, 26}, Cublas: Kept, Lt: PerCall, LtBytes: units.MiB, LtTakesCublas: true, LtMinRows: 1,
-		Source: "as 2.4; not opened"},
+		Source: "behaviour as 2.4, not opened; pins from the wheel"},
 	{Torch: Version{Major: 2, Minor: 4}, CUDA: "12.1", CuDNN: Version{9, 1, 0, 70}, Cublas: Kept, Lt: PerCall, LtBytes: units.MiB, LtTakesCublas: true, LtMinRows: 1,
 		Source: "source tree 2.4.0"},
 	{Torch: Version{Major: 2, Minor: 5}, CUDA: "12.4", CuDNN: Version{9, 1, 0, 70}, Cublas: Kept, Lt: PerCall, LtBytes: units.MiB, LtTakesCublas: true, LtMinRows: 1,
 		MathUpcast: true, SafeSoftmax: true,
-		Source: "as 2.6; not opened. 2.5.0 alone preferred cuDNN attention on 9.0 (PR 138522)"},
+		Source: "behaviour as 2.6, not opened (the upcast is reported, not read); pins from the wheel. 2.5.0 alone preferred cuDNN attention on 9.0 (PR 138522): not modelled"},
 	{Torch: Version{Major: 2, Minor: 6}, CUDA: "12.4", CuDNN: Version{9, 1, 0, 70}, Cublas: Kept, Lt: PerCall, LtBytes: units.MiB, LtTakesCublas: true, LtMinRows: 1,
 		MathUpcast: true, SafeSoftmax: true, BigConvCuDNN: true,
 		Source: "wheel 2.6.0"},
@@ -98,7 +99,7 @@ var releases = []Release{
 		Source: "wheel 2.8.0"},
 	{Torch: Version{Major: 2, Minor: 9}, CUDA: "12.8", CuDNN: Version{9, 10, 2, 21}, Cublas: Kept, Lt: Kept, LtBytes: units.MiB, LtTakesCublas: true, LtMinRows: 1,
 		MathUpcast: true, SafeSoftmax: true, FlashRNGOnGPU: true, FusedRMSNorm: true, BigConvCuDNN: true,
-		Source: "wheel 2.9.1; PR 156495"},
+		Source: "wheel 2.9.1; PR 156495. Whether addmm asks for two rows as 2.10 does is not settled"},
 	{Torch: Version{Major: 2, Minor: 10}, CUDA: "12.8", CuDNN: Version{9, 10, 2, 21}, Cublas: Kept, Lt: Kept, LtBytes: units.MiB, LtTakesCublas: true, LtMinRows: 2, LtSqueezesBias: true,
 		SDPA: sdpaPreferMinor03, MathUpcast: true, SafeSoftmax: true, FlashRNGOnGPU: true, FusedRMSNorm: true, BigConvCuDNN: true,
 		Source: "wheel 2.10.0; the row condition from a measured alexnet (one row leaves no room for an Lt block)"},
