@@ -1,0 +1,187 @@
+package verdict_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/memspec/memspec/engine/report"
+	"github.com/memspec/memspec/engine/units"
+	"github.com/memspec/memspec/engine/verdict"
+)
+
+// account is a report with 100 B allocated and 200 B reserved, 60 B of it weights and inputs.
+func account(change func(*report.Report)) *report.Report {
+	r := &report.Report{Schema: report.Schema, Quality: report.Exact, Weights: 50, Delta: 40,
+		Baseline: report.Sizes{Allocated: 60}, Peak: report.Peak{Allocated: 100, Reserved: 200}}
+	r.Device = "a10g"
+	if change != nil {
+		change(r)
+	}
+	return r
+}
+
+func one(m report.Metric, limit units.Bytes) []verdict.Budget {
+	return []verdict.Budget{{Metric: m, Limit: limit}}
+}
+
+func notes(ids ...string) []report.Note {
+	var out []report.Note
+	for _, id := range ids {
+		out = append(out, report.Note{ID: id})
+	}
+	return out
+}
+
+func TestJudge(t *testing.T) {
+	bound := func(peak units.Bytes, ids ...string) *report.Report {
+		return account(func(r *report.Report) { r.Quality, r.Peak.Reserved, r.Notes = report.Bound, peak, notes(ids...) })
+	}
+	incomplete := account(func(r *report.Report) {
+		r.Quality = report.Incomplete
+		r.Coverage.Unsupported = []report.Unsupported{{Op: "aten::a"}, {Op: "aten::b"}, {Op: "aten::c"}, {Op: "aten::d"}}
+	})
+	for _, c := range []struct {
+		name    string
+		report  *report.Report
+		budgets []verdict.Budget
+		options verdict.Options
+		want    verdict.Outcome
+		over    units.Bytes
+		why     string
+	}{
+		{name: "under the limit", report: account(nil), budgets: one(report.Reserved, 201), want: verdict.Pass},
+		{name: "exactly at the limit", report: account(nil), budgets: one(report.Reserved, 200), want: verdict.Pass},
+		{name: "a byte over the limit", report: account(nil), budgets: one(report.Reserved, 199), want: verdict.Fail, over: 1},
+		{name: "allocated", report: account(nil), budgets: one(report.Allocated, 99), want: verdict.Fail, over: 1},
+		{name: "delta", report: account(nil), budgets: one(report.Delta, 40), want: verdict.Pass},
+		{name: "weights", report: account(nil), budgets: one(report.Weights, 49), want: verdict.Fail, over: 1},
+		{name: "zero is a limit", report: account(nil), budgets: one(report.Reserved, 0), want: verdict.Fail, over: 200},
+		{name: "a warning never fails", report: account(nil), budgets: []verdict.Budget{{Metric: report.Reserved, Limit: 1, Level: verdict.LevelWarn}},
+			want: verdict.Warn, over: 199},
+		{name: "a warning that holds is a pass", report: account(nil), budgets: []verdict.Budget{{Metric: report.Reserved, Limit: 200, Level: verdict.LevelWarn}},
+			want: verdict.Pass},
+		{name: "a metric that does not exist", report: account(nil), budgets: one("speed", 1), want: verdict.Inconclusive, why: "speed is not known"},
+
+		{name: "total without context", report: account(nil), budgets: one(report.Total, 1000), want: verdict.Inconclusive,
+			why: "what a CUDA context takes on a10g is not known: give context: for it under devices:"},
+		{name: "total with context", report: account(func(r *report.Report) { total := units.Bytes(300); r.Peak.Total = &total }), budgets: one(report.Total, 300),
+			want: verdict.Pass},
+
+		{name: "incomplete, though under", report: incomplete, budgets: one(report.Reserved, 1000), want: verdict.Inconclusive,
+			why: "no rule for aten::a, aten::b, aten::c, 1 more"},
+		{name: "incomplete, though over", report: incomplete, budgets: one(report.Reserved, 1), want: verdict.Inconclusive, over: 199,
+			why: "no rule for aten::a, aten::b, aten::c, 1 more"},
+		{name: "incomplete and allowed", report: incomplete, budgets: one(report.Reserved, 1000), options: verdict.Options{Allow: []string{"op-missing"}}, want: verdict.Pass},
+		{name: "a quality nobody knows", report: account(func(r *report.Report) { r.Quality = "" }), budgets: one(report.Reserved, 1000), want: verdict.Inconclusive,
+			why: "the account is incomplete"},
+
+		{name: "estimate under", report: account(func(r *report.Report) { r.Quality = report.Estimated }), budgets: one(report.Reserved, 200), want: verdict.Pass},
+		{name: "estimate over", report: account(func(r *report.Report) { r.Quality = report.Estimated }), budgets: one(report.Reserved, 150), want: verdict.Fail, over: 50},
+		{name: "estimate under, its upper over", report: account(func(r *report.Report) {
+			r.Quality, r.Upper = report.Estimated, &report.Upper{Allocated: 150, Reserved: 260}
+		}), budgets: one(report.Reserved, 250), want: verdict.Pass, why: "estimated library scratch could take it to 260 B, over the budget"},
+
+		{name: "bound under: the upper end passes", report: bound(200, "shape-bound"), budgets: one(report.Reserved, 200), want: verdict.Pass},
+		{name: "bound over, no lower end", report: bound(300, "shape-bound"), budgets: one(report.Reserved, 200), want: verdict.Inconclusive, over: 100,
+			why: "this is the most that data-dependent sizes allow; the least was not judged"},
+		{name: "bound over, lower under", report: bound(300, "shape-bound"), budgets: one(report.Reserved, 200), options: verdict.Options{Lower: bound(200)},
+			want: verdict.Inconclusive, over: 100, why: "data-dependent sizes decide: between 200 B and 300 B; assume: states a tighter bound"},
+		{name: "bound over, lower over", report: bound(300, "branch-both"), budgets: one(report.Reserved, 200), options: verdict.Options{Lower: bound(201)},
+			want: verdict.Fail, over: 100},
+		{name: "bound under, lower under", report: bound(200, "branch-both"), budgets: one(report.Reserved, 200), options: verdict.Options{Lower: bound(100)}, want: verdict.Pass},
+		{name: "bound under, lower over", report: bound(200, "shape-bound"), budgets: one(report.Reserved, 200), options: verdict.Options{Lower: bound(240)},
+			want: verdict.Inconclusive, why: "data-dependent sizes decide: between 200 B and 240 B; assume: states a tighter bound"},
+		{name: "bound over, its note allowed", report: bound(300, "shape-bound"), budgets: one(report.Reserved, 200),
+			options: verdict.Options{Lower: bound(200), Allow: []string{"shape-bound"}}, want: verdict.Fail, over: 100},
+		{name: "bound over, one of two notes allowed", report: bound(300, "shape-bound", "branch-both"), budgets: one(report.Reserved, 200),
+			options: verdict.Options{Lower: bound(200), Allow: []string{"shape-bound"}}, want: verdict.Inconclusive, over: 100,
+			why: "data-dependent sizes decide: between 200 B and 300 B; assume: states a tighter bound"},
+		{name: "bound, lower end incomplete", report: bound(200, "shape-bound"), budgets: one(report.Reserved, 200), options: verdict.Options{Lower: incomplete},
+			want: verdict.Inconclusive, why: "the lower end of data-dependent sizes could not be judged"},
+		{name: "a bound without a note", report: bound(300), budgets: one(report.Reserved, 200), want: verdict.Inconclusive, over: 100,
+			why: "this is the most that data-dependent sizes allow; the least was not judged"},
+		{name: "an estimate with a bound note", report: account(func(r *report.Report) {
+			r.Quality, r.Notes = report.Estimated, notes("scratch-estimate", "shape-bound")
+		}),
+			budgets: one(report.Reserved, 150), options: verdict.Options{Lower: bound(100)}, want: verdict.Inconclusive, over: 50,
+			why: "data-dependent sizes decide: between 100 B and 200 B; assume: states a tighter bound"},
+
+		{name: "out of memory under the limit", report: account(func(r *report.Report) { r.OOM = &report.OutOfMemory{Requested: 10, Limit: 20} }),
+			budgets: one(report.Reserved, 1000), want: verdict.Fail, why: "the run stopped where the device's memory ended"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			v := verdict.Judge(c.report, c.budgets, c.options)
+			assert.Equal(t, c.want, v.Outcome)
+			require.Len(t, v.Findings, 1)
+			f := v.Findings[0]
+			assert.Equal(t, c.want, f.Outcome)
+			assert.Equal(t, c.over, f.Over)
+			assert.Equal(t, c.why, f.Why)
+		})
+	}
+}
+
+func TestNothingPassesByAccident(t *testing.T) {
+	assert.Equal(t, verdict.Inconclusive, verdict.Verdict{}.Outcome)
+	assert.Equal(t, verdict.Inconclusive, verdict.Finding{}.Outcome)
+	v := verdict.Judge(account(nil), nil, verdict.Options{})
+	assert.Equal(t, verdict.Inconclusive, v.Outcome)
+	assert.Equal(t, []string{"no budget was given"}, v.Why)
+	v = verdict.Judge(&report.Report{}, one(report.Reserved, 1), verdict.Options{})
+	assert.Equal(t, verdict.Inconclusive, v.Outcome, "an empty report says nothing")
+}
+
+func TestWorstFindingDecides(t *testing.T) {
+	budgets := []verdict.Budget{
+		{Metric: report.Allocated, Limit: 100},
+		{Metric: report.Delta, Limit: 1, Level: verdict.LevelWarn},
+		{Metric: report.Total, Limit: 1},
+		{Metric: report.Reserved, Limit: 1},
+	}
+	for i, want := range []verdict.Outcome{verdict.Pass, verdict.Warn, verdict.Inconclusive, verdict.Fail} {
+		v := verdict.Judge(account(nil), budgets[:i+1], verdict.Options{})
+		assert.Equal(t, want, v.Outcome, "the first %d budgets", i+1)
+		for k, f := range v.Findings {
+			assert.Equal(t, budgets[k], f.Budget, "findings are in the order of the budgets")
+		}
+	}
+	warned := verdict.Judge(account(func(r *report.Report) { r.Quality = report.Incomplete }), budgets[1:2], verdict.Options{})
+	assert.Equal(t, verdict.Warn, warned.Outcome, "a budget of level warn only ever warns")
+	assert.Equal(t, []string{"the account is incomplete"}, warned.Why)
+}
+
+func TestOutOfMemorySaysSo(t *testing.T) {
+	v := verdict.Judge(account(func(r *report.Report) { r.OOM = &report.OutOfMemory{Requested: 10 * units.MiB, Limit: 20 * units.MiB} }), one(report.Reserved, 1000), verdict.Options{})
+	assert.Equal(t, []string{"the run does not fit the device: 10.0 MiB asked for with a limit of 20.0 MiB"}, v.Why)
+}
+
+func TestExitCode(t *testing.T) {
+	p, w, f, i, e := verdict.Pass, verdict.Warn, verdict.Fail, verdict.Inconclusive, verdict.Error
+	for _, c := range []struct {
+		outcomes []verdict.Outcome
+		want     int
+		why      string
+	}{
+		{nil, 0, "no case was chosen: the caller says so"},
+		{[]verdict.Outcome{p, p}, 0, ""},
+		{[]verdict.Outcome{p, w}, 0, "warn never counts"},
+		{[]verdict.Outcome{p, i, w}, 3, ""},
+		{[]verdict.Outcome{i, e}, 2, "an error comes before inconclusive"},
+		{[]verdict.Outcome{e, f, i}, 1, "a failure comes first"},
+	} {
+		assert.Equal(t, c.want, verdict.ExitCode(c.outcomes), "%v: %s", c.outcomes, c.why)
+	}
+}
+
+func TestWords(t *testing.T) {
+	data, err := json.Marshal([]verdict.Outcome{verdict.Inconclusive, verdict.Pass, verdict.Warn, verdict.Fail, verdict.Error})
+	require.NoError(t, err)
+	assert.JSONEq(t, `["inconclusive", "pass", "warn", "fail", "error"]`, string(data))
+	assert.Equal(t, "memspec.yaml:14:3", verdict.Pos{File: "memspec.yaml", Line: 14, Col: 3}.String())
+	assert.Equal(t, "memspec.yaml:14", verdict.Pos{File: "memspec.yaml", Line: 14}.String())
+	assert.Equal(t, "", verdict.Pos{}.String())
+	assert.Equal(t, "warn", verdict.LevelWarn.String())
+}
