@@ -36,13 +36,14 @@ func Parse(r io.Reader) (*Trace, error) {
 }
 
 type parser struct {
-	t     *Trace
-	sites map[Site]SiteID
-	birth map[tensor.StorageID]Event
-	pass  int
-	phase Phase
-	words []string // of the line
-	keys  map[string]string
+	t      *Trace
+	sites  map[Site]SiteID
+	birth  map[tensor.StorageID]Event
+	pass   int
+	phase  Phase
+	words  []string // of the line
+	keys   map[string]string
+	assign bool // the second word is = itself
 }
 
 // line reads one line.
@@ -50,7 +51,7 @@ func (p *parser) line(text string) error {
 	if err := p.split(text); err != nil || len(p.words) == 0 {
 		return err
 	}
-	if len(p.words) >= 3 && p.words[1] == "=" {
+	if p.assign {
 		return p.alloc()
 	}
 	var err error
@@ -105,7 +106,7 @@ func (p *parser) done() error {
 
 // split cuts a line into words and key=value pairs.
 func (p *parser) split(text string) error {
-	p.words, p.keys = p.words[:0], nil
+	p.words, p.keys, p.assign = p.words[:0], nil, false
 	for {
 		text = strings.TrimLeft(text, " \t")
 		if text == "" || text[0] == '#' {
@@ -131,6 +132,7 @@ func (p *parser) split(text string) error {
 			if word == "-" {
 				word = ""
 			}
+			p.assign = p.assign || word == "=" && len(p.words) == 1
 		}
 		if key == "" {
 			p.words = append(p.words, word)

@@ -262,7 +262,14 @@ func (f *fields) int(key string) int64 {
 	return 0
 }
 
-func (f *fields) addr(key string) uint64 { return uint64(f.int(key)) }
+// addr reads an address: far enough from the end of 64 bits that sizes can be added to it.
+func (f *fields) addr(key string) uint64 {
+	a := uint64(f.int(key))
+	if f.err == nil && a > 1<<63 {
+		f.err = fmt.Errorf("%s: got %#x, want an address", key, a)
+	}
+	return a
+}
 
 func (f *fields) bytes(key string) units.Bytes {
 	n := f.int(key)

@@ -249,7 +249,8 @@ func (p *printer) event(e *Event) {
 	switch e.Action {
 	case Alloc:
 		p.letters(e.Storage)
-		p.words("=", "alloc", e.Bytes.Compact())
+		p.raw(" = alloc ")
+		p.raw(e.Bytes.Compact())
 		if e.Storage >= 0 {
 			p.birth[e.Storage] = birth{*e, true}
 		}

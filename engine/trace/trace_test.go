@@ -1,0 +1,301 @@
+package trace
+
+import (
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/memspec/memspec/engine/tensor"
+	"github.com/memspec/memspec/engine/units"
+)
+
+// example uses every part of the text form.
+const example = `origin exec
+heap 0x7f0000000000 2MiB small stream=3
+block 512 active_allocated a requested=400
+block 2096640 inactive
+heap 0x7f1000000000 20MiB expandable private=1.2
+block 20MiB active_awaiting_free b requested=19MiB
+b = alloc 9408 parameter conv1.weight layer1
+pass 1 forward
+c = alloc 4MiB activation aten::relu layer1.0 "my model.py:7"
+d = alloc 3 workspace "" - x.py:1
+`
+
+func TestText(t *testing.T) {
+	text := `origin "fake cuda"
+heap 0x7f0000000000 2MiB small stream=3
+block 512 active_allocated a requested=400
+block 2096640 inactive
+heap 0x7f1000000000 20MiB expandable private=1.2
+block 20MiB active_awaiting_free b requested=19MiB
+c = alloc 9408 parameter conv1.weight layer1
+pass 1 load
+d = alloc 0
+pass 1 forward
+e = alloc 4MiB activation aten::relu layer1.0 "my model.py:7" stream=3 addr=0x7f00
+f = alloc 3 workspace - - x.py:1
+mark "the middle"
+mark end activation end layer1
+free c
+free e at temporary aten::add - y.py:-1 stream=0
+free_completed e bytes=5 addr=0x0
+free d at activation
+free f nosite
+segment_alloc bytes=2MiB addr=0x7f2000000000
+oom at activation aten::mm bytes=1GiB
+empty_cache
+snapshot storage=a
+mark "=" temporary "="
+pass 2 backward
+zz = alloc 1 gradient aten::mul
+note shape-bound "nonzero counts \"every\" element" activation aten::nonzero phase=forward
+note branch-both both
+coverage 12 4 4 3
+unsupported my::op 2 activation my::op layer1 model.py:9 phase=backward
+`
+	tr, err := Parse(strings.NewReader(text))
+	require.NoError(t, err)
+	assert.Equal(t, text, tr.String())
+	assert.Equal(t, "fake cuda", tr.Origin)
+	assert.Equal(t, Event{Action: FreeRequested, Storage: 2, Bytes: 9408, Pass: 1, Site: 0}, tr.Events[6], "a free is at its storage's birth unless it says otherwise")
+	assert.Equal(t, Site{Op: "conv1.weight", Module: "layer1", Category: tensor.Parameter, Phase: Load}, tr.Site(0))
+	assert.Equal(t, Site{Op: "aten::relu", Module: "layer1.0", File: "my model.py", Line: 7, Phase: Forward}, tr.Site(tr.Events[2].Site))
+	assert.Equal(t, Site{}, tr.Site(99))
+	assert.Equal(t, []tensor.StorageID{0, 1}, tr.Before())
+	assert.Equal(t, 702, tr.Storages())
+
+	again, err := Parse(strings.NewReader("# a comment\n\n\t" + strings.ReplaceAll(text, "\n", "   # so it is\n")))
+	require.NoError(t, err)
+	assert.Empty(t, cmp.Diff(tr, again))
+}
+
+// TestTextOfAnything: random traces printed and parsed are themselves, but for the numbering of sites, which is by first use.
+func TestTextOfAnything(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	pick := func(words ...string) string { return words[r.IntN(len(words))] }
+	for range 300 {
+		tr := &Trace{Origin: pick("", "exec", "a b", "-")}
+		for range r.IntN(6) {
+			tr.Sites = append(tr.Sites, Site{Op: pick("", "aten::mm", "a b", "-", "at", "x=y", "#", "é\xff"), Module: pick("", "layer", "\""), File: pick("", "f.py", "c:\\a b.py"),
+				Line: r.IntN(3), Phase: Phase(r.IntN(4)), Category: tensor.Category(r.IntN(9))})
+		}
+		site := func() SiteID { return SiteID(r.IntN(len(tr.Sites)+1)) - 1 }
+		for range r.IntN(20) {
+			e := Event{Action: Action(r.IntN(len(actionNames))), Storage: tensor.StorageID(r.IntN(30)), Bytes: units.Bytes(r.IntN(3) * 700), Addr: uint64(r.IntN(2)), Stream: r.IntN(3) - 1,
+				Pass: r.IntN(3), Site: site()}
+			if e.Action > FreeCompleted && r.IntN(2) == 0 {
+				e.Storage = NoStorage
+			}
+			tr.Events = append(tr.Events, e)
+		}
+		for range r.IntN(3) {
+			tr.Notes = append(tr.Notes, Note{ID: pick("x", "shape-bound"), Text: pick("", "some text"), Site: site()})
+		}
+		if r.IntN(2) == 0 {
+			tr.Coverage = Coverage{Nodes: r.IntN(5), Sized: 1, Unsupported: []Unsupported{{Op: "my::op", Count: 3, First: Site{Op: "my::op", Phase: Backward}}}}
+		}
+		text := tr.String()
+		got, err := Parse(strings.NewReader(text))
+		require.NoError(t, err, text)
+		require.Equal(t, text, got.String())
+		require.Empty(t, cmp.Diff(resolved(tr), resolved(got), cmpopts.EquateEmpty()), text)
+	}
+}
+
+// resolved replaces site numbers by the sites.
+func resolved(t *Trace) any {
+	type event struct {
+		Event
+		At Site
+	}
+	type note struct {
+		ID, Text string
+		Known    bool
+		At       Site
+	}
+	var events []event
+	for _, e := range t.Events {
+		at := t.Site(e.Site)
+		if e.Site != NoSite {
+			e.Site = 0
+		}
+		events = append(events, event{e, at})
+	}
+	var notes []note
+	for _, n := range t.Notes {
+		notes = append(notes, note{n.ID, n.Text, n.Site != NoSite, t.Site(n.Site)})
+	}
+	return []any{t.Origin, t.Heap, events, notes, t.Coverage}
+}
+
+func TestParseErrors(t *testing.T) {
+	for _, tt := range []struct{ text, want string }{
+		{"hello", `line 1: got "hello", want a storage with =, free, mark, pass or another action`},
+		{"alloc 5", `line 1: got "alloc", want a storage with =`},
+		{"\na = free 5", `line 2: got "free", want alloc`},
+		{"a = alloc", `line 1: size "": got no number`},
+		{"A = alloc 5", `got "A", want the letters of a storage`},
+		{"zzzzzz = alloc 5", `got "zzzzzz", want the letters of a storage`},
+		{"a = alloc 5GB", `got the unit "GB", want GiB`},
+		{"a = alloc -5", `got the size "-5", want one that is not negative`},
+		{"a = alloc 5 weights", `got the category "weights", want one such as activation or parameter`},
+		{"a = alloc 5 activation op mod file", `got the place "file", want file:line`},
+		{"a = alloc 5 activation op mod file:x", `got the place "file:x", want file:line`},
+		{"a = alloc 5 activation op mod file:1 more", `got "more", want the end of the line`},
+		{"a = alloc 5 stream=x", `got the stream "x", want a number`},
+		{"a = alloc 5 addr=12", `got "12", want an address such as 0x7f00`},
+		{"a = alloc 5 size=12", `got size=12, which does not belong here`},
+		{"a = alloc 5 stream=1 stream=2", `got stream= twice`},
+		{`a = alloc 5 "activation`, `want a quoted word that ends`},
+		{"free", `got "", want the letters of a storage`},
+		{"free a again", `got "again", want at or nosite`},
+		{"pass one", `got "one", want a number`},
+		{"pass 1 sideways", `got the phase "sideways", want load, forward, backward or step`},
+		{"heap 7f00 2MiB", `got "7f00", want an address such as 0x7f00`},
+		{"heap 0x7f00 2MiB tiny", `got "tiny", want small or expandable`},
+		{"block 512 inactive", `got a block, want a heap line before it`},
+		{"heap 0x7f00 512\nblock 512 free", `line 2: got the state "free", want inactive`},
+		{"coverage 1 2", `got "", want a number`},
+		{"mark x nosite", `got the mark "x" without a site`},
+		{"snapshot storage=5", `got the storage "5", want its letters`},
+		{strings.Repeat("x", maxLine+1), `line 1: bufio.Scanner: token too long`},
+	} {
+		_, err := Parse(strings.NewReader(tt.text))
+		require.ErrorContains(t, err, tt.want)
+	}
+}
+
+func TestStorageNames(t *testing.T) {
+	for id, want := range map[tensor.StorageID]string{0: "a", 25: "z", 26: "aa", 701: "zz", 702: "aaa", NoStorage: "-"} {
+		assert.Equal(t, want, storageName(id))
+		got, ok := parseStorageName(want)
+		assert.True(t, ok)
+		assert.Equal(t, id, got)
+	}
+}
+
+func TestValidate(t *testing.T) {
+	for _, tt := range []struct{ name, text, want string }{
+		{"good", "a = alloc 5 activation op\nfree a\nfree_completed a", ""},
+		{"freed and not completed", "a = alloc 5\nfree a", ""},
+		{"heap", "heap 0x200 1KiB\nblock 512 active_awaiting_free a\nblock 512 inactive\nfree_completed a", ""},
+		{"allocated twice", "a = alloc 5\na = alloc 5", "event 1: alloc: got storage a allocated, want it unborn"},
+		{"born again", "a = alloc 5\nfree a\nfree_completed a\na = alloc 5", "event 3: alloc: got storage a freed, want it unborn"},
+		{"free without alloc", "free a", "event 0: free_requested: got storage a unborn, want it allocated"},
+		{"freed twice", "a = alloc 5\nfree a\nfree a", "event 2: free_requested: got storage a awaiting, want it allocated"},
+		{"completed without request", "a = alloc 5\nfree_completed a", "event 1: free_completed: got storage a allocated, want it awaiting"},
+		{"heap with a hole", "heap 0x200 1KiB\nblock 512 inactive", "heap: segment 0x200: got blocks up to 0x400, want 0x600"},
+		{"heap with one storage twice", "heap 0x200 1KiB\nblock 512 active_allocated a\nblock 512 active_allocated a", "heap: block 0x400: got storage a in two blocks"},
+		{"storage in a free block", "heap 0x200 512\nblock 512 inactive a", "heap: block 0x200: got storage a in an inactive block"},
+		{"pass", "pass -1\na = alloc 5", "event 0: got pass -1"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			tr, err := Parse(strings.NewReader(tt.text))
+			require.NoError(t, err)
+			if err = tr.Validate(); tt.want == "" {
+				require.NoError(t, err)
+			} else {
+				require.ErrorContains(t, err, tt.want)
+			}
+		})
+	}
+	bad := &Trace{Events: []Event{{Storage: 0, Bytes: -1, Site: 7}, {Action: 99, Storage: -5, Site: NoSite}, {Action: FreeRequested, Storage: -2, Site: NoSite}},
+		Notes: []Note{{Site: 3}}, Heap: []Segment{{Addr: 1, Size: 512, Blocks: []Block{{Addr: 1, Size: 512, Storage: -7}}}}}
+	require.EqualError(t, bad.Validate(), `heap: block 0x1: got storage -7
+event 0: got -1 bytes
+event 0: got site 7 of 0
+event 1: got action 99
+event 2: free_requested: got storage -2
+note 0: got site 3 of 0
+note 0: got no id`)
+	many := &Trace{}
+	for range 30 {
+		many.Events = append(many.Events, Event{Bytes: -1, Storage: NoStorage, Action: Mark, Site: NoSite})
+	}
+	require.ErrorContains(t, many.Validate(), "and 10 more")
+}
+
+func TestAlign(t *testing.T) {
+	base := "a = alloc 512 activation x\nb = alloc 700 activation y\nmark here\nfree a\nc = alloc 0\nfree b\n"
+	for _, tt := range []struct{ name, got, want string }{
+		{"the same", base, ""},
+		{"other names and places", "d = alloc 512 stream=3\na = alloc 700 addr=0x5\npass 7\nfree d\nfree_completed d\nfree a", ""},
+		{"another size", "a = alloc 512\nb = alloc 701", "after 1 events: the sizes differ: got b = alloc 701, want b = alloc 700 activation y"},
+		{"another order of frees", strings.Replace(base, "free a", "free b", 1), "after 2 events: the sizes differ: got free b at activation y bytes=700, want free a at activation x bytes=512"},
+		{"a free too early", "a = alloc 512\nfree a", "after 1 events: the actions differ: got free a bytes=512, want b = alloc 700 activation y"},
+		{"shorter", "a = alloc 512\nb = alloc 700\nfree a", "after 3 events: an event is missing: got (end), want free b at activation y bytes=700"},
+		{"longer", base + "e = alloc 1 temporary z", "after 4 events: one event too many: got e = alloc 1 temporary z, want (end)"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			a, err := Parse(strings.NewReader(base))
+			require.NoError(t, err)
+			b, err := Parse(strings.NewReader(tt.got))
+			require.NoError(t, err)
+			d := Align(a, b, Memory)
+			if tt.want == "" {
+				require.Nil(t, d)
+				return
+			}
+			require.NotNil(t, d)
+			assert.EqualError(t, d, tt.want)
+			assert.Equal(t, tt.name == "longer", d.Unexpected)
+			assert.Len(t, d.ABefore, min(d.Compared, contextEvents))
+		})
+	}
+	same := "a = alloc 5\nb = alloc 5\nfree a\nfree b"
+	a, _ := Parse(strings.NewReader(same))
+	b, _ := Parse(strings.NewReader(strings.Replace(strings.Replace(same, "free a", "free x", 1), "free b", "free a", 1)))
+	require.ErrorContains(t, Align(a, b, func(*Trace, *Event) bool { return true }), "the sizes differ")
+	c, _ := Parse(strings.NewReader("a = alloc 5\nb = alloc 5\nfree b\nfree a"))
+	require.ErrorContains(t, Align(a, c, Memory), "after 2 events: the storages differ", "equal sizes do not hide a swapped lifetime")
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add(example)
+	f.Add("a = alloc 5\nfree a\nmark end\nnote x y activation")
+	f.Add("heap 0x200 1KiB small stream=-1\nblock 1KiB active_allocated a requested=4\nfree a nosite bytes=3")
+	f.Fuzz(func(t *testing.T, text string) {
+		tr, err := Parse(strings.NewReader(text))
+		if err != nil {
+			return
+		}
+		_ = tr.Validate()
+		once := tr.String()
+		again, err := Parse(strings.NewReader(once))
+		require.NoError(t, err, once)
+		require.Equal(t, once, again.String())
+	})
+}
+
+func BenchmarkText(b *testing.B) {
+	paths, _ := filepath.Glob("../../../shared/corpus/snapshots/JasperSolt*.pickle")
+	if len(paths) == 0 {
+		b.Skip("no corpus")
+	}
+	data, err := os.ReadFile(paths[0])
+	require.NoError(b, err)
+	recs, err := ReadSnapshot(data)
+	require.NoError(b, err)
+	text := recs[0].Trace.String()
+	b.Run("print", func(b *testing.B) {
+		b.SetBytes(int64(len(text)))
+		for b.Loop() {
+			_ = recs[0].Trace.String()
+		}
+	})
+	b.Run("parse", func(b *testing.B) {
+		b.SetBytes(int64(len(text)))
+		for b.Loop() {
+			_, err := Parse(strings.NewReader(text))
+			require.NoError(b, err)
+		}
+	})
+}
