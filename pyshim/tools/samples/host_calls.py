@@ -149,7 +149,8 @@ def tensors() -> list[HostCall]:
         out += [host(n, v) for n in ("size", "stride", "dim", "numel", "storage_offset", "is_contiguous", "element_size", "is_floating_point", "len")]
         out += [host("prim::" + n, v) for n in ("dtype", "itemsize", "nbytes", "requires_grad", "is_quantized", "is_sparse", "layout", "device", "is_cuda", "is_cpu")]
     out += [host(n, x, d) for n in ("size", "stride") for d in (0, -1, 3)] + [host("is_complex", x), host("is_leaf", x), host("is_conj", x), host("is_nonzero", torch.tensor(2))]
-    out += [host("len", [x, x]), host("__getitem__", {"a": 1}, "a")]
+    out += [host(n, v) for n in ("sym_size", "sym_numel", "sym_storage_offset", "sym_is_contiguous") for v in (x, y)]
+    out += [host("sym_size", x, 1), host("sym_stride", x, 0), host("_local_scalar_dense", torch.tensor(3)), host("len", [x, x])]
     return out
 
 
