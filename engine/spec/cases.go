@@ -80,7 +80,7 @@ func (r *reader) assume(e entry) *[]assumeDecl {
 }
 
 // cases makes a case for each combination of dims. s is the case's settings over the model's over the defaults; its dims are the case's own.
-func (d *document) cases(m modelDecl, s settings, path string) []Case {
+func (d *document) cases(m modelDecl, s settings) []Case {
 	dims, named := mergeDims(m.settings.dims, s.dims)
 	total := 1
 	for _, dim := range dims {
@@ -220,7 +220,7 @@ func (d *document) bindAssume(c *Case, decls []assumeDecl) {
 		n, err := a.size.Eval(dims)
 		switch {
 		case err != nil:
-			d.errorIn(a.node, exprOffset(err), err)
+			d.errorIn(a.node, a.size.offset+exprOffset(err), err)
 		case n < 0:
 			d.errorf(a.node, "got %d, want 0 or more", n)
 		default:

@@ -124,7 +124,7 @@ func (d *document) model(e entry, defaults settings) []Case {
 		d.errorf(e.key, "got the model %s without artifact: or source:, want one", e.name)
 	}
 	if own.cases == nil {
-		return d.cases(m, settings{}.over(base), path)
+		return d.cases(m, settings{}.over(base))
 	}
 	var out []Case
 	items := d.list(own.cases, "a list of cases")
@@ -135,7 +135,10 @@ func (d *document) model(e entry, defaults settings) []Case {
 		casePath := fmt.Sprintf("%s.cases[%d]", path, i)
 		c := m
 		c.pos = d.at(n)
-		out = append(out, d.cases(c, d.layer(n, inCase, casePath).over(base), casePath)...)
+		own := d.layer(n, inCase, casePath)
+		if n.Kind == yaml.MappingNode {
+			out = append(out, d.cases(c, own.over(base))...)
+		}
 	}
 	return out
 }

@@ -10,9 +10,10 @@ import (
 // Expr is a whole number: a literal, a dim, or an expression over them with + - * / // % ( ) min max and sizes such as 12MiB.
 // The zero value is 0. Every intermediate result must fit an int64.
 type Expr struct {
-	root *exprNode // nil: the constant n
-	n    int64
-	text string
+	root   *exprNode // nil: the constant n
+	n      int64
+	text   string
+	offset int // of text in what it was read from
 }
 
 // Const is a plain number.

@@ -25,14 +25,15 @@ func ParseExpr(s string) (Expr, error) {
 	if err == nil && p.pos < len(text) {
 		err = p.fail(p.pos, "got %s, want an operator or the end", p.got())
 	}
+	offset := strings.Index(s, text)
 	if e, ok := err.(*ExprError); ok {
-		e.Offset += strings.Index(s, text) // of s, not of what was trimmed
+		e.Offset += offset // of s, not of what was trimmed
 		return Expr{}, e
 	}
 	if root.op == opNum && !root.bytes {
 		return Const(root.n), nil
 	}
-	return Expr{root: root, text: text}, nil
+	return Expr{root: root, text: text, offset: offset}, nil
 }
 
 // HasUnit says whether a size with a unit is in the expression.

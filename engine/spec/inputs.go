@@ -364,6 +364,7 @@ scan:
 	if e.HasUnit() {
 		return Expr{}, p.fail(p.pos, "got %s, want a number of elements", strings.TrimSpace(p.text[p.pos:end]))
 	}
+	e.offset += p.pos
 	p.pos = end
 	return e, nil
 }

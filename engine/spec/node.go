@@ -28,7 +28,8 @@ type reader struct {
 	lines  []int // runes of each line
 	errs   Errors
 	visits int
-	full   bool // the budget of visits is spent; said once
+	full   bool         // the budget of visits is spent; said once
+	placed []placedExpr // of the input that is being read
 }
 
 func newReader(file string, data []byte) *reader {
@@ -125,6 +126,9 @@ func (r *reader) syntaxError(data []byte, err error) {
 			col = i - bytes.LastIndexByte(data[:i], '\n')
 		}
 		msg = fmt.Sprintf("got the alias *%s, want one of an anchor above it", m[1])
+	}
+	if lines := bytes.Split(data, []byte("\n")); line <= len(lines) && bytes.HasPrefix(lines[line-1], []byte("\t")) {
+		msg += ": YAML indents with spaces, not tabs"
 	}
 	r.errorAt(r.pos(line, col), "not YAML: %s", strings.ToValidUTF8(msg, "?"))
 }

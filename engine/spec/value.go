@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -62,6 +63,28 @@ func (in Input) String() string {
 	return in.Name + "=" + in.Value.String()
 }
 
+// exprs calls fn for every expression in a value, in the order written.
+func exprs(v Value, fn func(Expr)) {
+	switch v := v.(type) {
+	case Tensor:
+		for _, e := range v.Shape {
+			fn(e)
+		}
+	case List:
+		for _, it := range v {
+			exprs(it, fn)
+		}
+	case Tuple:
+		for _, it := range v {
+			exprs(it, fn)
+		}
+	case Dict:
+		for _, it := range v {
+			exprs(it.Value, fn)
+		}
+	}
+}
+
 // Sizes are the tensor's sizes once bound.
 func (t Tensor) Sizes() ([]int64, error) {
 	out := make([]int64, len(t.Shape))
@@ -99,11 +122,8 @@ func (t Tensor) bind(dims map[string]int64) (Value, error) {
 		out.Shape[i], sizes[i] = Const(n), n
 	}
 	n, err := tensor.Product(sizes)
-	if err == nil && n > math.MaxInt64/max(1, t.DType.ItemSize()) {
-		err = tensor.ErrOverflow
-	}
-	if err != nil {
-		return nil, &SizeError{Tensor: out.String(), Err: err}
+	if err != nil || n > math.MaxInt64/max(1, t.DType.ItemSize()) {
+		return nil, &SizeError{Tensor: out.String()}
 	}
 	return out, nil
 }
@@ -128,14 +148,12 @@ func (t Tensor) String() string {
 	return b.String()
 }
 
-// SizeError is a tensor whose sizes cannot be.
-type SizeError struct {
-	Tensor string
-	Err    error
-}
+// SizeError is a tensor whose bytes do not fit int64.
+type SizeError struct{ Tensor string }
 
-func (e *SizeError) Error() string { return e.Tensor + ": " + e.Err.Error() }
-func (e *SizeError) Unwrap() error { return e.Err }
+func (e *SizeError) Error() string {
+	return fmt.Sprintf("got %s, want a tensor whose bytes fit int64", e.Tensor)
+}
 
 // FormatName is a memory format as memspec.yaml spells it; empty for contiguous.
 func FormatName(f tensor.MemoryFormat) string {

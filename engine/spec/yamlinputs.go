@@ -14,6 +14,13 @@ import (
 // inputDecl is an input as written, its sizes not yet bound.
 type inputDecl struct {
 	Input
+	node  *yaml.Node
+	exprs []placedExpr
+}
+
+// placedExpr is an expression with the scalar that it is written in.
+type placedExpr struct {
+	Expr
 	node *yaml.Node
 }
 
@@ -22,9 +29,7 @@ func (r *reader) inputs(e entry) *[]inputDecl {
 	out := []inputDecl{}
 	if e.val.Kind == yaml.SequenceNode {
 		for _, n := range r.list(e.val, "a list") {
-			if v, ok := r.value(n, 0); ok {
-				out = append(out, inputDecl{Input{Value: v, Pos: r.at(n)}, n})
-			}
+			out = r.input(out, "", n)
 		}
 		return &out
 	}
@@ -33,11 +38,18 @@ func (r *reader) inputs(e entry) *[]inputDecl {
 			r.errorf(in.key, "got %q, want the name of an argument", shorten(in.name))
 			continue
 		}
-		if v, ok := r.value(in.val, 0); ok {
-			out = append(out, inputDecl{Input{Name: in.name, Value: v, Pos: r.at(in.val)}, in.val})
-		}
+		out = r.input(out, in.name, in.val)
 	}
 	return &out
+}
+
+func (r *reader) input(out []inputDecl, name string, n *yaml.Node) []inputDecl {
+	r.placed = nil
+	v, ok := r.value(n, 0)
+	if !ok {
+		return out
+	}
+	return append(out, inputDecl{Input{Name: name, Value: v, Pos: r.at(n)}, n, r.placed})
 }
 
 // value reads one value. A text is in the grammar of ParseValue; a list is a list; a mapping with dtype or shape is a tensor, any other
@@ -93,6 +105,7 @@ func (r *reader) scalar(n *yaml.Node) (Value, bool) {
 		r.errorIn(n, at, err)
 		return nil, false
 	}
+	exprs(v, func(e Expr) { r.placed = append(r.placed, placedExpr{e, n}) })
 	return v, true
 }
 
@@ -168,6 +181,7 @@ func (r *reader) shape(n *yaml.Node) []Expr {
 			r.errorf(c, "got %s, want a number of elements", shorten(s))
 		default:
 			out = append(out, e)
+			r.placed = append(r.placed, placedExpr{e, c})
 		}
 	}
 	return out
@@ -177,43 +191,24 @@ func (r *reader) shape(n *yaml.Node) []Expr {
 func (r *reader) bindInputs(c *Case, decls []inputDecl) {
 	dims := c.Symbols()
 	for _, d := range decls {
+		before := len(r.errs)
+		for _, e := range d.exprs {
+			n, err := e.Eval(dims)
+			if err == nil && n < 0 {
+				err = e.errorf("got size %d, want 0 or more", n)
+			}
+			if err != nil {
+				r.errorIn(e.node, e.offset+exprOffset(err), err)
+			}
+		}
+		if len(r.errs) > before {
+			continue
+		}
 		in, err := d.Bind(dims)
 		if err != nil {
-			r.inputError(d.node, err)
+			r.errorf(d.node, "%s", err)
 			continue
 		}
 		c.Inputs = append(c.Inputs, in)
 	}
-}
-
-// inputError places an error of Bind: the expression it is about is searched in the node's text.
-func (r *reader) inputError(n *yaml.Node, err error) {
-	text := ""
-	switch e := err.(type) {
-	case *ExprError:
-		text = e.Text
-	case *UnboundError:
-		text = e.Text
-	}
-	if m := r.findScalar(n, text, 0); text != "" && m != nil {
-		r.errorIn(m, strings.Index(m.Value, text)+exprOffset(err), err)
-		return
-	}
-	r.errorf(n, "%s", err)
-}
-
-// findScalar is the first scalar under n whose text holds s.
-func (r *reader) findScalar(n *yaml.Node, s string, depth int) *yaml.Node {
-	if n = r.deref(n); n == nil || depth > maxInputDepth {
-		return nil
-	}
-	if n.Kind == yaml.ScalarNode && strings.Contains(n.Value, s) {
-		return n
-	}
-	for _, c := range n.Content {
-		if m := r.findScalar(c, s, depth+1); m != nil {
-			return m
-		}
-	}
-	return nil
 }

@@ -1,0 +1,53 @@
+package spec
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/memspec/memspec/engine/report"
+)
+
+// TestSchemaKnowsEveryKey keeps the two lists of keys one.
+func TestSchemaKnowsEveryKey(t *testing.T) {
+	type object struct {
+		Properties map[string]json.RawMessage `json:"properties"`
+	}
+	var s struct {
+		object
+		Defs struct{ Model, Case, Budget, Tensor object } `json:"$defs"`
+	}
+	require.NoError(t, json.Unmarshal(Schema, &s))
+	keys := func(m map[string]json.RawMessage) []string { return slices.Sorted(maps.Keys(m)) }
+	sorted := func(names []string) []string { return slices.Sorted(slices.Values(names)) }
+
+	var defaults object
+	require.NoError(t, json.Unmarshal(s.Properties["defaults"], &defaults))
+	assert.Equal(t, sorted(topKeys), keys(s.Properties))
+	assert.Equal(t, sorted(keyNames(inDefaults)), keys(defaults.Properties))
+	assert.Equal(t, sorted(keyNames(inModel)), keys(s.Defs.Model.Properties))
+	assert.Equal(t, sorted(keyNames(inCase)), keys(s.Defs.Case.Properties))
+	assert.Equal(t, sorted(metricNames()), keys(s.Defs.Budget.Properties))
+	assert.Equal(t, sorted(tensorKeys), keys(s.Defs.Tensor.Properties))
+	assert.Len(t, report.Metrics(), 5)
+}
+
+func TestNearest(t *testing.T) {
+	for _, c := range []struct{ word, want, why string }{
+		{"reservd", "reserved", ""},
+		{"rseerved", "reserved", "two letters swapped are one edit"},
+		{"reserved", "reserved", ""},
+		{"speed", "", "unlike all"},
+		{"", "", ""},
+		{"dim", "dims", ""},
+	} {
+		assert.Equal(t, c.want, nearest(c.word, []string{"reserved", "allocated", "dims"}), "%q: %s", c.word, c.why)
+	}
+	assert.Equal(t, "b", nearest("bb", []string{"b", "c"}))
+	long := string(make([]byte, 100))
+	assert.Equal(t, "", nearest(long, []string{"a"}))
+}

@@ -1,0 +1,165 @@
+package spec_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/txtar"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"gopkg.in/yaml.v3"
+
+	"github.com/memspec/memspec/engine/spec"
+)
+
+func compiled(t *testing.T) *jsonschema.Schema {
+	t.Helper()
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(spec.Schema))
+	require.NoError(t, err)
+	c := jsonschema.NewCompiler()
+	c.DefaultDraft(jsonschema.Draft2020)
+	require.NoError(t, c.AddResource("memspec.schema.json", doc))
+	s, err := c.Compile("memspec.schema.json")
+	require.NoError(t, err)
+	return s
+}
+
+// schemaSays validates YAML as an editor does: read as data, then as JSON.
+func schemaSays(t *testing.T, s *jsonschema.Schema, data string) error {
+	t.Helper()
+	var v any
+	if err := yaml.Unmarshal([]byte(data), &v); err != nil {
+		return err
+	}
+	text, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	require.NoError(t, err)
+	return s.Validate(doc)
+}
+
+// TestSchemaAgreesWithTheReader on documents with at most one thing wrong. Where only the reader knows, unknowable says why.
+func TestSchemaAgreesWithTheReader(t *testing.T) {
+	s := compiled(t)
+	const model = "artifact: a.pt, device: t4, budget: {reserved: 1GiB}"
+	inModel := func(s string) string { return "version: 1\nmodels: {m: {" + model + ", " + s + "}}\n" }
+	inCase := func(s string) string { return "version: 1\nmodels: {m: {" + model + ", cases: [{" + s + "}]}}\n" }
+	inDefaults := func(s string) string { return "version: 1\ndefaults: {" + s + "}\nmodels: {m: {" + model + "}}\n" }
+	device := func(s string) string { return "version: 1\ndevices: {d: {" + s + "}}\nmodels: {m: {" + model + "}}\n" }
+	budget := func(s string) string {
+		return "version: 1\nmodels: {m: {artifact: a.pt, device: t4, dims: {B: 2}, budget: {reserved: " + s + "}}}\n"
+	}
+	for _, c := range []struct {
+		doc        string
+		good       bool
+		unknowable string
+	}{
+		{doc: inModel(""), good: true},
+		{doc: "version: 1\ndefaults:\nmodels: {m: {" + model + "}}\n", good: true},
+		{doc: "models: {m: {" + model + "}}\n"},
+		{doc: "version: 1\n"},
+		{doc: "version: 2\nmodels: {m: {" + model + "}}\n"},
+		{doc: "version: 1\nmodels: {}\n"},
+		{doc: "version: 1\nmodels: []\n"},
+		{doc: "version: 1\nmodels: {m: {" + model + "}}\nextra: 1\n"},
+		{doc: "version: 1\nmodels: {m: {device: t4, budget: {reserved: 1GiB}}}\n"},
+		{doc: "version: 1\nmodels: {m: {source: 'a.py:b.c', device: t4, budget: {reserved: 1GiB}}}\n", good: true},
+		{doc: "version: 1\nmodels: {m: {source: a.py, device: t4, budget: {reserved: 1GiB}}}\n"},
+		{doc: "version: 1\nmodels: {m: {artifact: '', device: t4, budget: {reserved: 1GiB}}}\n"},
+		{doc: "version: 1\nmodels: {'': {" + model + "}}\n"},
+		{doc: "version: 1\nmodels: {m: {artifact: a.pt, budget: {reserved: 1GiB}}}\n", unknowable: "the device may be in any of three places"},
+		{doc: "version: 1\nmodels: {m: {artifact: a.pt, device: t4}}\n", unknowable: "the budget may be in any of three places"},
+		{doc: "version: 1\nmodels: {m: {artifact: a.pt, device: toaster, budget: {reserved: 1GiB}}}\n", unknowable: "devices have many names, and users add theirs"},
+		{doc: inModel("artifact: b.pt"), good: false},
+
+		{doc: inModel("name: x")}, {doc: inCase("name: x"), good: true}, {doc: inCase("name: ' '")}, {doc: inCase("name: 3"), good: true},
+		{doc: inCase("source: 'a.py:b'")}, {doc: inDefaults("artifact: b.pt")}, {doc: inDefaults("dims: {B: 1}")}, {doc: inModel("cases: []")}, {doc: inModel("cases: {}")},
+		{doc: inCase("nmae: x")},
+
+		{doc: inModel("runtime: eager"), good: true}, {doc: inModel("runtime: eagre")},
+		{doc: inModel("mode: training"), good: true}, {doc: inModel("mode: train")},
+		{doc: inModel("torch: 2.10"), good: true}, {doc: inModel("torch: '2.9.1'"), good: true}, {doc: inModel("torch: latest")},
+		{doc: inModel("torch: 1.13"), unknowable: "a number, not a text that can be ordered"},
+		{doc: inModel("torch: 2"), unknowable: "JSON has no 2.0 that is not 2"},
+		{doc: inModel("cudnn: 9.10.2.21"), good: true}, {doc: inModel("cudnn: nine")}, {doc: inModel("cudnn: [9]")},
+		{doc: inModel("alloc_conf: 'max_split_size_mb:64'"), good: true}, {doc: inModel("alloc_conf: ''"), good: true}, {doc: inModel("alloc_conf: {}")},
+		{doc: inModel("cublas_workspace: ':4096:8'"), good: true}, {doc: inModel("cublas_workspace: '4096:8'")}, {doc: inModel("cublas_workspace: ''"), good: true},
+		{doc: inModel("memory_fraction: 0.5"), good: true}, {doc: inModel("memory_fraction: 0")}, {doc: inModel("memory_fraction: 1.5")}, {doc: inModel("memory_fraction: half")},
+		{doc: inModel("tolerance: 2.5%"), good: true}, {doc: inModel("tolerance: 0.01")}, {doc: inModel("tolerance: one")},
+		{doc: inModel("tolerance: 200%"), unknowable: "a text"},
+		{doc: inModel("level: warn"), good: true}, {doc: inModel("level: error")},
+		{doc: inModel("grad: no_grad"), good: true}, {doc: inModel("grad: off")},
+		{doc: inModel("dtype: half"), good: true}, {doc: inModel("dtype: int8")}, {doc: inModel("autocast: bfloat16"), good: true}, {doc: inModel("autocast: float32")},
+		{doc: inModel("flags: {tf32: true}"), good: true}, {doc: inModel("flags: {tf32: 1}")}, {doc: inModel("flags: {tf23: true}")}, {doc: inModel("flags: true")},
+		{doc: inModel("scratch: a.json"), good: true}, {doc: inModel("scratch: ''")},
+		{doc: inModel("allow: [shape-bound]"), good: true}, {doc: inModel("allow: [Shape]")}, {doc: inModel("allow: shape-bound")},
+		{doc: inModel("assume: {'a.py:3': 300}"), good: true}, {doc: inModel("assume: {'a.py:3': -1}")}, {doc: inModel("assume: [3]")},
+
+		{doc: inModel("dims: {B: 1, H: [1, 2]}"), good: true}, {doc: inModel("dims: {B: -1}")}, {doc: inModel("dims: {B: []}")}, {doc: inModel("dims: {B: 1.5}")},
+		{doc: inModel("dims: {min: 1}")}, {doc: inModel("dims: {'a b': 1}")}, {doc: inModel("dims: {B: [[1]]}")}, {doc: inModel("dims: {B: 99999999999999999999}")},
+
+		{doc: budget("1GiB"), good: true}, {doc: budget("1073741824"), good: true}, {doc: budget("60%"), good: true}, {doc: budget("98MiB + 12MiB*B"), good: true},
+		{doc: budget("'max(1MiB, B//2)'"), good: true}, {doc: budget("-1")}, {doc: budget("1.5")}, {doc: budget("[1GiB]")}, {doc: budget("null")}, {doc: budget("''")}, {doc: budget("1GiB;")},
+		{doc: budget("110MB"), unknowable: "an expression"}, {doc: budget("98MiB +"), unknowable: "an expression"}, {doc: budget("C"), unknowable: "dims without a value"},
+		{doc: budget("99999999999GiB"), unknowable: "overflow"}, {doc: budget("120%"), unknowable: "a text"},
+		{doc: strings.Replace(budget("1"), "reserved", "speed", 1)},
+
+		{doc: inModel("inputs: {x: 'float32[1]'}"), good: true}, {doc: inModel("inputs: ['float32[1]', 3, null, true, 1.5, [1], {k: 1}]"), good: true},
+		{doc: inModel("inputs: {x: {dtype: float32, shape: [1, H*2], memory_format: contiguous}}, dims: {H: 2}"), good: true},
+		{doc: inModel("inputs: {x: {dtype: float32}}")}, {doc: inModel("inputs: {x: {shape: [1]}}")}, {doc: inModel("inputs: {x: {dtype: float32, shape: 3}}")},
+		{doc: inModel("inputs: {x: {dtype: float32, shape: [1], stride: [1]}}")}, {doc: inModel("inputs: {x: {dtype: float32, shape: [-1]}}")},
+		{doc: inModel("inputs: {x: {dtype: float32, shape: [1], memory_format: nchw}}")}, {doc: inModel("inputs: {'a b': 1}")}, {doc: inModel("inputs: 3")},
+		{doc: inModel("inputs: {x: ''}")},
+		{doc: inModel("inputs: {x: 'float23[1]'}"), unknowable: "the grammar of inputs"}, {doc: inModel("inputs: {x: hello}"), unknowable: "the grammar of inputs"},
+		{doc: inModel("inputs: {x: {dtype: float23, shape: [1]}}"), unknowable: "PyTorch's dtypes have many names"},
+		{doc: inModel("inputs: {x: {dtype: float32, shape: [1], memory_format: channels_last}}"), unknowable: "the number of sizes"},
+
+		{doc: device("memory: 8GiB, compute_capability: 8.7, sms: 16, context: 300MiB"), good: true}, {doc: device("memory: 8GiB, compute_capability: '8.7', sms: 16, clock: 1")},
+		{doc: device("memory: [8GiB], compute_capability: 8.7, sms: 16")}, {doc: device("memory: 8GiB, compute_capability: 8.7, sms: 0")},
+		{doc: device("memory: 8GiB"), unknowable: "a built-in row may have the rest"},
+		{doc: device("memory: 8GiB, compute_capability: 8, sms: 16"), unknowable: "JSON has no 8.0 that is not 8"},
+		{doc: "version: 1\ndevices: {none: {memory: 1GiB}}\nmodels: {m: {" + model + "}}\n"},
+		{doc: "version: 1\ndevices: {D: {memory: 1GiB, compute_capability: 8.7, sms: 1}}\nmodels: {m: {" + model + "}}\n"},
+		{doc: inModel("cases: [{name: a}, {name: a}]"), unknowable: "names given twice"},
+	} {
+		_, readErr := spec.Parse("memspec.yaml", []byte(c.doc))
+		schemaErr := schemaSays(t, s, c.doc)
+		assert.Equal(t, c.good, readErr == nil, "reader on\n%s%v", c.doc, readErr)
+		assert.Equal(t, c.good || c.unknowable != "", schemaErr == nil, "schema on\n%s%v", c.doc, schemaErr)
+	}
+}
+
+// TestSchemaOnArchives holds the schema to every file that the reader is tested on.
+func TestSchemaOnArchives(t *testing.T) {
+	// These files are good to a schema. The reason is why it cannot know better.
+	blind := map[string]string{
+		"spec_documents": "an editor sees one document at a time",
+		"spec_unbound":   "dims without a value",
+	}
+	s := compiled(t)
+	for pattern, good := range map[string]bool{"../../testdata/spec/*.txtar": true, "../../testdata/errors/spec_*.txtar": false} {
+		paths, err := filepath.Glob(pattern)
+		require.NoError(t, err)
+		require.NotEmpty(t, paths, pattern)
+		for _, path := range paths {
+			name := strings.TrimSuffix(filepath.Base(path), ".txtar")
+			data, err := os.ReadFile(path)
+			require.NoError(t, err)
+			var doc string
+			for _, f := range txtar.Parse(data).Files {
+				if f.Name == "memspec.yaml" {
+					doc = string(f.Data)
+				}
+			}
+			err = schemaSays(t, s, doc)
+			assert.Equal(t, good || blind[name] != "", err == nil, "%s: %v", name, err)
+		}
+	}
+}
