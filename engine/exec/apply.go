@@ -16,6 +16,17 @@ func (m *machine) apply(b *ops.Bound, args []any) (any, error) {
 		return unknownResult(b), nil
 	}
 	mark := len(m.temps)
+	if m.plat.Autocast != "" && !m.casting {
+		cast, done, err := m.autocastArgs(b, args)
+		if err != nil {
+			return nil, err
+		}
+		args = cast
+		if done {
+			m.casting = true
+			defer func() { m.casting = false }()
+		}
+	}
 	c := &ops.Call{Bound: b, Args: args, M: m}
 	v, err := m.applyRule(c)
 	if len(m.temps) > mark {
@@ -61,7 +72,7 @@ func (m *machine) dropTemps(mark int) {
 		v := m.temps[i]
 		m.temps[i] = nil
 		m.temps = m.temps[:i]
-		m.drop(v)
+		m.dropNative(v)
 	}
 }
 

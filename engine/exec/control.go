@@ -46,7 +46,7 @@ func (m *machine) evalCall(f *frame, in *inst, fn *program.Func, module *Object,
 	if err != nil {
 		return nil, err
 	}
-	holds := m.o.Liveness == PythonFrame && m.callHolds(f, in, fn, selfs)
+	holds := m.o.Liveness == PythonFrame && m.callHolds(in, fn, selfs)
 	if m.o.Liveness != KeepAll && !holds {
 		for j, move := range in.move {
 			if move {
@@ -57,9 +57,13 @@ func (m *machine) evalCall(f *frame, in *inst, fn *program.Func, module *Object,
 	return m.call(fn, args, module)
 }
 
-// callHolds says whether an eager call keeps its arguments until it returns: calls of modules do, of functions and methods not.
-func (m *machine) callHolds(_ *frame, in *inst, fn *program.Func, selfs int) bool {
-	return selfs == 1 && fn.Class != nil && fn.Class.Kind == program.ModuleClass && in.node.Text == "forward"
+// callHolds says whether an eager call keeps its arguments until it returns: calls of modules do, of functions and methods not. Tracing
+// numbers the calls of one module: forward, forward1, forward2.
+func (m *machine) callHolds(in *inst, fn *program.Func, selfs int) bool {
+	if selfs != 1 || fn.Class == nil || fn.Class.Kind != program.ModuleClass {
+		return false
+	}
+	return in.node.Text == "forward" || m.prog.Kind == program.Traced
 }
 
 // bindArgs fits a call's arguments to fn's parameters; each is held for the callee.

@@ -139,8 +139,8 @@ func (m *machine) run() (err error) {
 		if err != nil {
 			return err
 		}
+		m.leaveAutocast()
 		m.noSite()
-		m.site = m.resultSite
 		if pass < m.o.Passes {
 			m.pass = pass + 1 // dropped before the next pass, not in this one
 			m.drop(result)

@@ -43,7 +43,8 @@ func (m *machine) arg(f *frame, a *program.Arg) any {
 	return m.literal(a.Const)
 }
 
-func (m *machine) codeOf(fn *program.Func) (*code, error) {
+// codeOf makes fn ready to run; self is the module it runs in.
+func (m *machine) codeOf(fn *program.Func, self *Object) (*code, error) {
 	g, err := fn.Graph()
 	if err != nil {
 		return nil, err
@@ -55,7 +56,7 @@ func (m *machine) codeOf(fn *program.Func) (*code, error) {
 		case m.o.Liveness != PythonFrame:
 		case m.prog.Kind == program.Traced:
 			m.Note("locals-unknown", "a traced archive carries no names: what eager execution holds is read from its stacks")
-			followStacks(c)
+			m.followStacks(c, self)
 		default:
 			c.names = namesOf(m.prog, c)
 		}
@@ -81,7 +82,7 @@ func (m *machine) callEntry(args []any) (any, error) {
 
 // call runs fn on owned arguments (one a parameter) and returns its owned result.
 func (m *machine) call(fn *program.Func, args []any, module *Object) (any, error) {
-	c, err := m.codeOf(fn)
+	c, err := m.codeOf(fn, module)
 	if err != nil {
 		return nil, err
 	}
@@ -194,10 +195,15 @@ func (m *machine) getAttr(o *Object, name string) (any, bool) {
 		return nil, false
 	}
 	if !o.filled[i] {
-		if o.lit == nil || i >= len(o.lit.Attrs) {
+		var v any
+		switch a := &o.Class.Attrs[i]; {
+		case o.lit != nil && i < len(o.lit.Attrs) && (o.lit.Attrs[i] != nil || !a.HasDef):
+			v = m.literal(o.lit.Attrs[i])
+		case a.HasDef: // a constant of the class
+			v = m.literal(a.Default)
+		default:
 			return nil, false
 		}
-		v := m.literal(o.lit.Attrs[i])
 		m.hold(v)
 		o.attrs[i], o.filled[i] = v, true
 	}

@@ -38,13 +38,18 @@ type machine struct {
 	phase trace.Phase
 	site  trace.SiteID // of the operator under way
 
-	resultSite trace.SiteID
-
 	temps   []any // held by operators under way, see ops.Call.Do
 	kept    map[string]bool
 	noted   map[string]bool
 	missing map[string]int
 	grad    bool
+
+	stacks *stacks // of a traced program
+
+	native    bool // letting go of what C++ holds
+	casting   bool // inside an operator whose arguments autocast changed
+	casts     map[*tensor.Tensor]*tensor.Tensor
+	castOrder []*tensor.Tensor
 
 	chosen    map[branchKey]bool // ways to go where a branch depends on tensor data
 	took      map[branchKey]bool
@@ -65,7 +70,7 @@ func newMachine(ctx context.Context, p *program.Program, t *ops.Table, o Options
 		objects: map[*program.Object]*Object{},
 		states:  map[*program.State]*tensor.Tensor{},
 		took:    map[branchKey]bool{},
-		site:    trace.NoSite, resultSite: trace.NoSite,
+		site:    trace.NoSite,
 	}
 	if p != nil {
 		n := 2*len(p.States) + 512
@@ -162,7 +167,7 @@ func (m *machine) drop(v any) {
 
 // dropItems lets go of a container's members: CPython clears lists and tuples from the end, C++ destroys vectors from the front.
 func (m *machine) dropItems(items []any) {
-	if m.o.Liveness == PythonFrame {
+	if m.o.Liveness == PythonFrame && !m.native {
 		for i := len(items) - 1; i >= 0; i-- {
 			m.drop(items[i])
 		}
@@ -204,10 +209,18 @@ func (m *machine) Free(v any) {
 	for i := len(m.temps) - 1; i >= 0; i-- {
 		if m.temps[i] == v {
 			m.temps = append(m.temps[:i], m.temps[i+1:]...)
-			m.drop(v)
+			m.dropNative(v)
 			return
 		}
 	}
+}
+
+// dropNative lets go of a value that C++ held: containers go from the front.
+func (m *machine) dropNative(v any) {
+	was := m.native
+	m.native = true
+	m.drop(v)
+	m.native = was
 }
 
 // Hold counts a container's member.

@@ -36,9 +36,9 @@ type (
 )
 
 // followStacks replaces the last uses of a traced function by what its stacks tell.
-func followStacks(c *code) {
+func (m *machine) followStacks(c *code, self *Object) {
 	b := c.body
-	at := place(b)
+	at := m.place(b, c.graph, self)
 	defs := map[int]int{} // value: its instruction
 	uses := map[int][]int{}
 	for i := range b.insts {
@@ -139,14 +139,22 @@ func common(a, b *tracedInst) int {
 }
 
 // place rebuilds frames and statements.
-func place(b *block) []tracedInst {
+func (m *machine) place(b *block, g *program.Graph, self *Object) []tracedInst {
 	at := make([]tracedInst, len(b.insts))
+	if m.stacks == nil {
+		m.stacks = &stacks{m: m, known: map[*program.Func][][]tracedFrame{}}
+	}
+	objects := map[int]*Object{}
+	if len(g.Params) > 0 {
+		objects[g.Params[0].ID] = self
+	}
 	var prev []tracedFrame
 	var cur tracedInst
 	made := map[int]int{}
 	for i := range b.insts {
 		in := &b.insts[i]
-		frames := framesOf(in.node.Src)
+		m.submodule(in.node, objects)
+		frames := m.stacks.framesOf(in.node, objects)
 		if len(frames) == 0 {
 			frames = prev // no stack: where the one before stands
 		}
@@ -197,20 +205,108 @@ func takes(n *program.Node, made map[int]int, from, to int) bool {
 	return false
 }
 
-// framesOf are the frames inside the innermost module call, outermost first: what follows the last line of module.py.
-func framesOf(src program.SourceRange) []tracedFrame {
-	if src.Text == nil || src.Text.File != "" {
+// groupsOf cuts a stack at the calls of modules (runs of lines of module.py): each group is one module's forward and the functions it
+// calls, the innermost module first, in a group the outermost frame first.
+func groupsOf(text string) [][]tracedFrame {
+	var groups [][]tracedFrame
+	var cur []tracedFrame
+	for _, f := range program.ParseStack(text) {
+		if strings.HasSuffix(f.File, "torch/nn/modules/module.py") {
+			if len(cur) > 0 {
+				slices.Reverse(cur)
+				groups, cur = append(groups, cur), nil
+			}
+			continue
+		}
+		cur = append(cur, tracedFrame{file: f.File, fn: f.Function, line: f.Line})
+	}
+	return groups // what is left called the root: the tracer and the user's script
+}
+
+// stacks finds the frames of instructions. A call of a submodule has no record of its own: the first operator inside it tells where it
+// was called.
+type stacks struct {
+	m     *machine
+	known map[*program.Func][][]tracedFrame
+	depth int
+}
+
+// framesOf are the frames of a node inside self's forward, outermost first; nil where nothing tells.
+func (s *stacks) framesOf(n *program.Node, objects map[int]*Object) []tracedFrame {
+	if n.Op == "prim::CallMethod" {
+		if o := objects[n.Args[0].Value.ID]; o != nil {
+			if g := s.groups(o.Class.Method(n.Text), o); len(g) > 1 {
+				return g[1]
+			}
+		}
 		return nil
 	}
-	var out []tracedFrame
-	for _, f := range program.ParseStack(src.Text.Text) {
-		if strings.HasSuffix(f.File, "torch/nn/modules/module.py") {
-			break
-		}
-		out = append(out, tracedFrame{file: f.File, fn: f.Function, line: f.Line})
+	if n.Src.Text == nil || n.Src.Text.File != "" {
+		return nil
 	}
-	slices.Reverse(out)
-	return out
+	if g := groupsOf(n.Src.Text.Text); len(g) > 0 {
+		return g[0]
+	}
+	return nil
+}
+
+// groups is the stack of the first operator in fn, in groups; the first is fn's own.
+func (s *stacks) groups(fn *program.Func, self *Object) [][]tracedFrame {
+	if fn == nil || s.depth > maxNesting {
+		return nil
+	}
+	if g, ok := s.known[fn]; ok {
+		return g
+	}
+	s.depth++
+	defer func() { s.depth-- }()
+	s.known[fn] = nil
+	graph, err := fn.Graph()
+	if err != nil {
+		return nil
+	}
+	objects := map[int]*Object{}
+	if len(graph.Params) > 0 {
+		objects[graph.Params[0].ID] = self
+	}
+	for _, n := range graph.Body.Nodes {
+		s.m.submodule(n, objects)
+		if n.Op == "prim::CallMethod" {
+			if o := objects[n.Args[0].Value.ID]; o != nil {
+				if g := s.groups(o.Class.Method(n.Text), o); len(g) > 1 {
+					s.known[fn] = g[1:]
+					return g[1:]
+				}
+			}
+			continue
+		}
+		if n.Src.Text != nil && n.Src.Text.File == "" && !strings.HasPrefix(n.Op, "prim::") {
+			if g := groupsOf(n.Src.Text.Text); len(g) > 0 {
+				s.known[fn] = g
+				return g
+			}
+		}
+	}
+	return nil
+}
+
+// maxNesting is how deep modules are followed.
+const maxNesting = 200
+
+// submodule notes which object a GetAttr of a module reads.
+func (m *machine) submodule(n *program.Node, objects map[int]*Object) {
+	if n.Op != "prim::GetAttr" || n.Args[0].Value == nil {
+		return
+	}
+	o := objects[n.Args[0].Value.ID]
+	if o == nil {
+		return
+	}
+	if v, ok := m.getAttr(o, n.Text); ok {
+		if sub, ok := v.(*Object); ok {
+			objects[n.Outs[0].ID] = sub
+		}
+	}
 }
 
 // grownLists finds lists that grow from operator to operator (cat([a, b]), then cat([a, b, c])): their members stay to the end of the frame.
