@@ -213,3 +213,6 @@ func forward(key string, more ...any) func(*Call) (any, error) {
 		return c.DoAny(key, slices.Concat(c.Args, more)...), nil
 	}
 }
+
+// write runs an operator that writes one of its arguments: nothing new is held.
+func (c *Call) write(key string, args ...any) { c.Free(c.Do(key, args...)) }

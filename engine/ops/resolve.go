@@ -310,6 +310,9 @@ func fitList(v any, t *schema.Type, convert bool) (any, bool) {
 		if len(l.Items) == 0 && l.Elem != schema.Any && elem.Kind != schema.Var && elem.Kind != schema.Any && elem.Kind != schema.Optional && l.Elem != elem.Kind && !convert {
 			return nil, false
 		}
+		if elem.Kind == schema.Optional && !convert && l.Elem == elem.Elems[0].Kind {
+			return nil, false // lists are invariant: Tensor[] is no Tensor?[]
+		}
 		for _, m := range l.Items {
 			if _, ok := fit(m, elem, convert); !ok {
 				return nil, false

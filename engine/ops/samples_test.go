@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -132,6 +133,7 @@ func (r *run) check(t *testing.T, s *sample) {
 	if diff := cmp.Diff(outs, describeResult(bound, result, gotNames)); diff != "" {
 		t.Errorf("results (-want +got):\n%s", diff)
 	}
+	compareValues(t, s.Outs, result)
 	for name, want := range s.After {
 		i := bound.Schema.ArgIndex(name)
 		require.GreaterOrEqual(t, i, 0, name)
@@ -142,6 +144,39 @@ func (r *run) check(t *testing.T, s *sample) {
 	if diff := cmp.Diff(wantEvents(s.Events, wantNames), gotEvents(events, gotNames)); diff != "" && !s.Cycle {
 		t.Errorf("events (-want +got):\n%s", diff)
 	}
+}
+
+// compareValues compares recorded elements with those the engine knows.
+func compareValues(t *testing.T, outs []any, result any) {
+	t.Helper()
+	got, ok := result.(*tensor.Tensor)
+	if !ok || len(outs) != 1 || got.Data == nil {
+		return
+	}
+	want, _ := outs[0].(map[string]any)
+	values, ok := want["v"].([]any)
+	if !ok {
+		return
+	}
+	var w, g []string
+	for i, v := range values {
+		switch v := v.(type) {
+		case json.Number:
+			f, err := v.Float64()
+			require.NoError(t, err)
+			w = append(w, describeFloat(f))
+		case bool:
+			w = append(w, map[bool]string{true: "1", false: "0"}[v])
+		default:
+			return
+		}
+		if got.DType.Integral(true) {
+			g = append(g, strconv.FormatInt(got.Data.Ints[i], 10))
+		} else {
+			g = append(g, describeFloat(got.Data.Floats[i]))
+		}
+	}
+	require.Equal(t, w, g, "the values")
 }
 
 // value turns a recorded argument into an engine value.
@@ -155,8 +190,12 @@ func (r *run) value(t *testing.T, v any) any {
 			x := r.value(t, item)
 			l.Items = append(l.Items, x)
 			switch x.(type) {
+			case nil:
+				l.Elem = schema.Optional
 			case *tensor.Tensor:
-				l.Elem = schema.Tensor
+				if l.Elem == schema.Any {
+					l.Elem = schema.Tensor
+				}
 			case int64:
 				l.Elem = schema.Int
 			case float64:
@@ -180,6 +219,16 @@ func (r *run) value(t *testing.T, v any) any {
 			return int64(f)
 		case v["layout"] != nil:
 			return int64(0)
+		case v["tuple"] != nil:
+			l := r.value(t, v["tuple"]).(*ops.List)
+			return &ops.Tuple{Items: l.Items}
+		case v["dict"] != nil:
+			d := &ops.Dict{}
+			for _, pair := range v["dict"].([]any) {
+				l := r.value(t, pair).(*ops.List)
+				d.Keys, d.Values = append(d.Keys, l.Items[0]), append(d.Values, l.Items[1])
+			}
+			return d
 		case v["complex"] != nil:
 			parts := v["complex"].([]any)
 			return complex(toFloat(r.value(t, parts[0])), toFloat(r.value(t, parts[1])))
@@ -228,6 +277,20 @@ func (r *run) tensor(t *testing.T, v map[string]any) *tensor.Tensor {
 	}
 	x := r.bench.Tensor(m, s)
 	r.given[sid] = x.Storage
+	if values, ok := v["v"].([]any); ok && len(values) <= tensor.MaxData && !x.DType.Complex() {
+		x.Data = &tensor.Data{}
+		for _, n := range values {
+			n = r.value(t, n)
+			if b, isBool := n.(bool); isBool {
+				n = map[bool]int64{true: 1}[b]
+			}
+			if x.DType.Integral(true) {
+				x.Data.Ints = append(x.Data.Ints, int64(toFloat(n)))
+			} else {
+				x.Data.Floats = append(x.Data.Floats, toFloat(n))
+			}
+		}
+	}
 	return x
 }
 
@@ -346,7 +409,11 @@ func describeWant(v any, name func(int) string) any {
 	case map[string]any:
 		switch {
 		case v["float"] != nil:
-			return fmt.Sprint(floats[v["float"].(string)])
+			return describeFloat(floats[v["float"].(string)])
+		case v["tuple"] != nil:
+			return describeWant(v["tuple"], name)
+		case v["dict"] != nil:
+			return describeWant(v["dict"], name)
 		case v["device"] != nil:
 			return fmt.Sprint(v["device"])
 		case v["dtype"] != nil:
@@ -368,7 +435,7 @@ func describeWant(v any, name func(int) string) any {
 		return out
 	case json.Number:
 		if f, err := v.Float64(); err == nil && strings.ContainsAny(v.String(), ".eE") {
-			return fmt.Sprint(f)
+			return describeFloat(f)
 		}
 		return v.String()
 	}
@@ -388,10 +455,19 @@ func describeGot(v any, name func(tensor.StorageID) string) any {
 	case *ops.Tuple:
 		return describeAll(v.Items, name)
 	case *ops.Dict:
-		return fmt.Sprint(v.Keys, v.Values)
+		out := []any{}
+		for i := range v.Keys {
+			out = append(out, describeAll([]any{v.Keys[i], v.Values[i]}, name))
+		}
+		return out
+	case float64:
+		return describeFloat(v)
 	}
 	return fmt.Sprint(v)
 }
+
+// describeFloat prints 15 digits: libm and Go part in the last place.
+func describeFloat(f float64) string { return strconv.FormatFloat(f, 'g', 15, 64) }
 
 func describeAll(items []any, name func(tensor.StorageID) string) any {
 	out := []any{}

@@ -1,0 +1,343 @@
+package ops
+
+import (
+	"math"
+	"slices"
+
+	"github.com/memspec/memspec/engine/tensor"
+)
+
+// Factories (aten/src/ATen/native/TensorFactories.cpp).
+
+// created is a contiguous tensor of these sizes with the call's dtype and device; without a device it lies on the host.
+func (c *Call) created(d tensor.DType, sizes ...int64) ([]tensor.Meta, error) {
+	for _, n := range sizes {
+		if n < 0 {
+			return nil, c.Errorf("got sizes %v, want none below 0", sizes)
+		}
+	}
+	return one(newMeta(c.DTypeOr("dtype", d), c.DeviceOr("device", "cpu"), sizes))
+}
+
+// empty is empty, zeros, ones, rand and the like.
+func empty(c *Call) ([]tensor.Meta, error) {
+	m, err := c.created(tensor.Float32, c.Ints("size")...)
+	if f := c.format(tensor.Contiguous); err == nil && f != tensor.Contiguous {
+		m[0].Strides = tensor.FormatStrides(m[0].Sizes, f)
+		err = c.checkFormat(f, len(m[0].Sizes))
+	}
+	return m, err
+}
+
+func emptyStrided(c *Call) ([]tensor.Meta, error) {
+	m, err := empty(c)
+	if err != nil {
+		return nil, err
+	}
+	m[0].Strides = c.Ints("stride")
+	if len(m[0].Strides) != len(m[0].Sizes) {
+		return nil, c.Errorf("got %d sizes and %d strides", len(m[0].Sizes), len(m[0].Strides))
+	}
+	return m, nil
+}
+
+// emptyPermuted lays dimensions out in the order of physical_layout.
+func emptyPermuted(c *Call) ([]tensor.Meta, error) {
+	m, err := empty(c)
+	if err != nil {
+		return nil, err
+	}
+	order, err := c.dims("physical_layout", len(m[0].Sizes))
+	if err != nil {
+		return nil, err
+	}
+	next := int64(1)
+	for _, d := range slices.Backward(order) {
+		m[0].Strides[d] = next
+		next *= max(m[0].Sizes[d], 1)
+	}
+	return m, nil
+}
+
+// full takes its dtype from the number.
+func full(c *Call) ([]tensor.Meta, error) {
+	return c.created(ScalarDType(c.Arg("fill_value")), c.Ints("size")...)
+}
+
+// like is empty_like and its kin.
+func like(c *Call) ([]tensor.Meta, error) {
+	self := c.self()
+	f := c.format(tensor.Preserve)
+	if err := c.checkFormat(f, len(self.Sizes)); err != nil {
+		return nil, err
+	}
+	m := emptyLike(self, c.DTypeOr("dtype", self.DType), f)
+	m.Device = c.DeviceOr("device", self.Device)
+	return one(m)
+}
+
+// anew is new_empty and its kin.
+func anew(c *Call) ([]tensor.Meta, error) {
+	self := c.self()
+	return one(newMeta(c.DTypeOr("dtype", self.DType), c.DeviceOr("device", self.Device), c.Ints("size")))
+}
+
+func anewStrided(c *Call) ([]tensor.Meta, error) {
+	m, err := anew(c)
+	if err != nil {
+		return nil, err
+	}
+	m[0].Strides = c.Ints("stride")
+	if len(m[0].Strides) != len(m[0].Sizes) {
+		return nil, c.Errorf("got %d sizes and %d strides", len(m[0].Sizes), len(m[0].Strides))
+	}
+	return m, nil
+}
+
+// fillWith is the Value of a factory that writes one number.
+func fillWith(v any) func(*Call) *tensor.Data {
+	return func(c *Call) *tensor.Data {
+		m, ok := c.resultMeta()
+		if !ok {
+			return nil
+		}
+		return filled(v, m)
+	}
+}
+
+func fillArg(name string) func(*Call) *tensor.Data {
+	return func(c *Call) *tensor.Data { return fillWith(c.Arg(name))(c) }
+}
+
+// span is start, step and length of an arange or range.
+func (c *Call) span() (start, step float64, n int64, err error) {
+	start, step = c.Float("start"), 1
+	end := c.Float("end")
+	if c.Has("step") {
+		step = c.Float("step")
+	}
+	if step == 0 || (end-start)*step < 0 {
+		return 0, 0, 0, c.Errorf("got start %v, end %v, step %v, want a step toward the end", start, end, step)
+	}
+	f := math.Ceil((end - start) / step)
+	if f > 1<<62 || math.IsNaN(f) {
+		return 0, 0, 0, c.Errorf("got start %v, end %v, step %v", start, end, step)
+	}
+	return start, step, int64(f), nil
+}
+
+// arange holds integers where every number given is one.
+func arange(c *Call) ([]tensor.Meta, error) {
+	_, _, n, err := c.span()
+	if err != nil {
+		return nil, err
+	}
+	d := tensor.Int64
+	for _, name := range [...]string{"start", "end", "step"} {
+		if _, isFloat := c.Arg(name).(float64); isFloat {
+			d = tensor.Float32
+		}
+	}
+	return c.created(d, n)
+}
+
+func arangeValue(c *Call) *tensor.Data {
+	m, ok := c.resultMeta()
+	start, step, n, err := c.span()
+	if !ok || err != nil {
+		return nil
+	}
+	out := newElems(int(n))
+	for i := range out.floats {
+		out.floats[i] = start + float64(i)*step
+		out.ints[i] = int64(out.floats[i])
+	}
+	return out.data(m.DType)
+}
+
+// rangeOf is range: its end belongs to it.
+func rangeOf(c *Call) ([]tensor.Meta, error) {
+	start, step, _, err := c.span()
+	if err != nil {
+		return nil, err
+	}
+	return c.created(tensor.Float32, int64(math.Floor((c.Float("end")-start)/step))+1)
+}
+
+// linspace is linspace and logspace.
+func linspace(c *Call) ([]tensor.Meta, error) {
+	d := tensor.Float32
+	for _, name := range [...]string{"start", "end"} {
+		if _, isComplex := c.Arg(name).(complex128); isComplex {
+			d = tensor.Complex64
+		}
+		if t := c.T(name); t != nil && len(t.Sizes) > 0 {
+			return nil, c.Errorf("got %s of sizes %v, want a 0-dim tensor", name, t.Sizes)
+		}
+	}
+	return c.created(d, c.Int("steps"))
+}
+
+func eye(c *Call) ([]tensor.Meta, error) {
+	return c.created(tensor.Float32, c.Int("n"), c.IntOr("m", c.Int("n")))
+}
+
+// scalarTensor has no dimension.
+func scalarTensor(c *Call) ([]tensor.Meta, error) {
+	d := tensor.Float32
+	if _, isComplex := c.Arg("s").(complex128); isComplex {
+		d = tensor.Complex64
+	}
+	return c.created(d)
+}
+
+// flattenData are the sizes of nested lists and their numbers in order.
+func flattenData(v any) (sizes []int64, items []any, ok bool) {
+	l, isList := v.(*List)
+	if !isList {
+		if t, isTensor := v.(*tensor.Tensor); isTensor && t.Numel() == 1 {
+			v = Item(t, tensor.Undefined)
+			if _, unknown := v.(Unknown); unknown {
+				return nil, []any{t}, true
+			}
+		}
+		return nil, []any{v}, true
+	}
+	sizes = []int64{int64(len(l.Items))}
+	for i, m := range l.Items {
+		s, inner, ok := flattenData(m)
+		if !ok {
+			return nil, nil, false
+		}
+		if i == 0 {
+			sizes = append(sizes, s...)
+		} else if !slices.Equal(sizes[1:], s) {
+			return nil, nil, false
+		}
+		items = append(items, inner...)
+	}
+	return sizes, items, true
+}
+
+// numbers is the first argument of tensor and as_tensor as sizes, dtype and elements.
+func (c *Call) numbers() (sizes []int64, d tensor.DType, items []any, err error) {
+	sizes, items, ok := flattenData(c.Args[0])
+	if !ok {
+		return nil, 0, nil, c.Errorf("got lists of different lengths, want them equal")
+	}
+	d = tensor.Float32
+	if len(items) > 0 {
+		if t, isTensor := items[0].(*tensor.Tensor); isTensor {
+			d = t.DType
+		} else {
+			d = ScalarDType(items[0])
+		}
+	}
+	for _, v := range items {
+		if e := ScalarDType(v); IsScalar(v) && (e == tensor.Float32 || e == tensor.Complex64) {
+			d = promote(d, e)
+		}
+	}
+	return sizes, d, items, nil
+}
+
+// tensorOf is torch.tensor.
+func tensorOf(c *Call) ([]tensor.Meta, error) {
+	sizes, d, _, err := c.numbers()
+	if err != nil {
+		return nil, err
+	}
+	return c.created(d, sizes...)
+}
+
+func tensorValue(c *Call) *tensor.Data {
+	m, ok := c.resultMeta()
+	_, _, items, err := c.numbers()
+	if !ok || err != nil || m.DType.Complex() {
+		return nil
+	}
+	out := newElems(len(items))
+	for i, v := range items {
+		if !IsScalar(v) {
+			return nil
+		}
+		out.ints[i], out.floats[i] = number(v)
+	}
+	if m.DType == tensor.Bool {
+		for i, f := range out.floats {
+			if f != 0 {
+				out.ints[i] = 1
+			}
+		}
+	}
+	return out.data(m.DType)
+}
+
+// windowed is a window function: periodic ones are one longer and lose their last element.
+func windowed(c *Call) (any, error) {
+	n := c.Int("window_length")
+	on := Kw{"dtype": int64(c.DTypeOr("dtype", tensor.Float32)), "device": Device(c.DeviceOr("device", "cpu"))}
+	periodic := c.Schema.ArgIndex("periodic") < 0 || c.Bool("periodic")
+	switch {
+	case n < 0:
+		return nil, c.Errorf("got length %d, want at least 0", n)
+	case n == 0:
+		return c.Do("aten::empty.memory_format", intList(0), on), nil
+	case n == 1:
+		return c.Do("aten::ones", intList(1), on), nil
+	case !periodic:
+		return c.Do("aten::arange", n, on), nil
+	}
+	return c.Do("aten::narrow", c.Do("aten::arange", n+1, on), int64(0), int64(0), n), nil
+}
+
+// window is one made in its own length.
+func window(c *Call) ([]tensor.Meta, error) { return c.created(tensor.Float32, c.Int("window_length")) }
+
+// complexOf joins two real tensors.
+func complexOf(c *Call) ([]tensor.Meta, error) {
+	ts := c.operands()
+	if ts[0].DType != ts[1].DType || !ts[0].DType.Floating() {
+		return nil, c.Errorf("got %s and %s, want one floating dtype", ts[0].DType, ts[1].DType)
+	}
+	return c.elementwise(ts[0].DType.ToComplex(), ts)
+}
+
+// trianglePlaces is tril_indices and triu_indices: rows and columns below (above) a diagonal.
+func trianglePlaces(lower bool) func(*Call) ([]tensor.Meta, error) {
+	return func(c *Call) ([]tensor.Meta, error) {
+		row, col, off := c.Int("row"), c.Int("col"), c.Int("offset")
+		if row < 0 || col < 0 {
+			return nil, c.Errorf("got %d rows and %d columns", row, col)
+		}
+		n := int64(0)
+		for i := range row {
+			below := min(max(i+off+1, 0), col) // columns up to the diagonal
+			if lower {
+				n += below
+			} else {
+				n += col - min(max(i+off, 0), col)
+			}
+		}
+		return c.created(tensor.Int64, 2, n)
+	}
+}
+
+// vander is powers of a vector, the highest first.
+func vander(c *Call) (any, error) {
+	x := c.self()
+	if len(x.Sizes) != 1 {
+		return nil, c.Errorf("got sizes %v, want a vector", x.Sizes)
+	}
+	n := c.IntOr("N", x.Sizes[0])
+	d := promote(x.DType, tensor.Int64)
+	out := c.Do("aten::empty.memory_format", intList(x.Sizes[0], n), Kw{"dtype": int64(d), "device": Device(x.Device)})
+	if n > 1 {
+		powers := c.Do("aten::cumprod", c.Do("aten::slice.Tensor", out, int64(1), int64(1)), int64(1))
+		c.Free(powers)
+	}
+	if !c.Bool("increasing") {
+		return c.Do("aten::flip", out, intList(1)), nil
+	}
+	return out, nil
+}

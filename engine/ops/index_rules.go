@@ -1,0 +1,463 @@
+package ops
+
+import (
+	"slices"
+
+	"github.com/memspec/memspec/engine/tensor"
+	"github.com/memspec/memspec/engine/units"
+)
+
+// Indexing (aten/src/ATen/native/TensorAdvancedIndexing.cpp, IndexingUtils.h).
+
+const (
+	indexSource   = "aten/src/ATen/native/cuda/IndexKernel.cpp"
+	nonzeroSource = "aten/src/ATen/native/cuda/Nonzero.cu nonzero_cuda_out_impl"
+)
+
+// masked counts how many elements a mask chooses.
+func (c *Call) masked(mask *tensor.Tensor) int64 {
+	if mask.Data != nil {
+		n := int64(0)
+		for i := range int(mask.Numel()) {
+			if v, f := element(mask, i); v != 0 || f != 0 {
+				n++
+			}
+		}
+		return n
+	}
+	return c.M.Bound(0, mask.Numel())
+}
+
+// indexed are the index tensors by dimension of self, with masks turned into one index a dimension; nil where a dimension is whole.
+type indexed struct {
+	at   []*tensor.Tensor
+	self *tensor.Tensor
+}
+
+// indices expands the masks of an index (at::native::expandTensors) and pads with nil.
+func (c *Call) indices(self *tensor.Tensor) (*indexed, error) {
+	out := &indexed{self: self}
+	for _, t := range c.Tensors("indices") {
+		if t == nil {
+			out.at = append(out.at, nil)
+			continue
+		}
+		switch t.DType {
+		case tensor.Bool, tensor.Uint8:
+			n := c.masked(t)
+			for k := range t.Sizes {
+				d := len(out.at)
+				if d >= len(self.Sizes) || t.Sizes[k] != self.Sizes[d] {
+					return nil, c.Errorf("got a mask of sizes %v for sizes %v", t.Sizes, self.Sizes)
+				}
+				m := tensor.Meta{DType: tensor.Int64, Sizes: []int64{n}, Strides: []int64{1}, Device: t.Device}
+				out.at = append(out.at, &tensor.Tensor{Meta: m})
+			}
+			if len(t.Sizes) == 0 {
+				return nil, c.Errorf("got a 0-dim mask, want one with dimensions")
+			}
+		case tensor.Int64, tensor.Int32:
+			out.at = append(out.at, t)
+		default:
+			return nil, c.Errorf("got an index of %s, want long, int, byte or bool", t.DType)
+		}
+	}
+	if len(out.at) > len(self.Sizes) {
+		return nil, c.Errorf("got %d indices for %d dimensions", len(out.at), len(self.Sizes))
+	}
+	for len(out.at) < len(self.Sizes) {
+		out.at = append(out.at, nil)
+	}
+	return out, nil
+}
+
+// isAdjacent says whether the indexed dimensions lie side by side.
+func (x *indexed) isAdjacent() bool {
+	first := slices.IndexFunc(x.at, func(t *tensor.Tensor) bool { return t != nil })
+	last := first
+	for i, t := range x.at {
+		if t != nil {
+			last = i
+		}
+	}
+	return first < 0 || !slices.Contains(x.at[first:last+1], nil)
+}
+
+// toFront moves the indexed dimensions to the front (transposeToFront).
+func (x *indexed) toFront() {
+	var perm []int
+	var at []*tensor.Tensor
+	for i, t := range x.at {
+		if t != nil {
+			perm, at = append(perm, i), append(at, t)
+		}
+	}
+	for i, t := range x.at {
+		if t == nil {
+			perm, at = append(perm, i), append(at, nil)
+		}
+	}
+	x.self = &tensor.Tensor{Meta: permuted(x.self, perm)}
+	x.at = at
+}
+
+// index is advanced indexing: the indexed dimensions give way to the indices' common shape; strides are TensorIterator's over self,
+// standing still in those dimensions (AdvancedIndex; the indices' own strides are left out, as torch/_meta_registrations.py does).
+func index(c *Call) ([]tensor.Meta, error) {
+	self := c.self()
+	x, err := c.indices(self)
+	if err != nil {
+		return nil, err
+	}
+	var shapes [][]int64
+	for _, t := range x.at {
+		if t != nil {
+			shapes = append(shapes, t.Sizes)
+		}
+	}
+	if len(shapes) == 0 {
+		return nil, c.Errorf("got no index, want one or more")
+	}
+	chosen, err := c.broadcast(shapes...)
+	if err != nil {
+		return nil, err
+	}
+	if !x.isAdjacent() {
+		x.toFront()
+	}
+	before := slices.IndexFunc(x.at, func(t *tensor.Tensor) bool { return t != nil })
+	after := before
+	for after < len(x.at) && x.at[after] != nil {
+		if x.self.Sizes[after] == 0 && count64(chosen) != 0 {
+			return nil, c.Errorf("got an index into dimension %d of size 0", after)
+		}
+		after++
+	}
+	head, tail := x.self.Sizes[:before], x.self.Sizes[after:]
+	shape := slices.Concat(head, chosen, tail)
+	still := make([]int64, len(chosen))
+	seen := &tensor.Tensor{Meta: tensor.Meta{DType: self.DType, Sizes: shape, Strides: slices.Concat(x.self.Strides[:before], still, x.self.Strides[after:])}}
+	return one(tensor.Meta{DType: self.DType, Sizes: shape, Strides: reorderedStrides(shape, []*tensor.Tensor{seen}), Device: self.Device})
+}
+
+// indexScratch are the places that masks choose, and indices brought from the host.
+func indexScratch(c *Call) []Scratch {
+	self := c.self()
+	if self.Device == "cpu" {
+		return nil
+	}
+	var out []Scratch
+	for _, t := range c.Tensors("indices") {
+		switch {
+		case t == nil:
+		case t.DType == tensor.Bool || t.DType == tensor.Uint8:
+			out = append(out, Scratch{Bytes: units.Bytes(8 * int64(len(t.Sizes)) * c.masked(t)), Before: true, Source: nonzeroSource})
+		case t.Device == "cpu":
+			out = append(out, Scratch{Bytes: t.NBytes(), Before: true, Source: indexSource})
+		}
+	}
+	return out
+}
+
+// indexPutScratch adds what sorting takes where values accumulate (index_put_with_sort_kernel): linear, sorted and original places.
+func indexPutScratch(c *Call) []Scratch {
+	self := c.self()
+	if v := c.T("values"); v != nil && v.Numel() == 1 && !c.Bool("accumulate") && len(c.Tensors("indices")) == 1 {
+		if t := c.Tensors("indices")[0]; t != nil && t.DType == tensor.Bool {
+			return nil // canDispatchToMaskedFill
+		}
+	}
+	out := indexScratch(c)
+	if c.Bool("accumulate") && self.Device != "cpu" {
+		if m, err := index(c); err == nil {
+			n := units.Bytes(8 * m[0].Numel())
+			for range 3 {
+				out = append(out, Scratch{Bytes: n, Source: "aten/src/ATen/native/cuda/Indexing.cu index_put_with_sort_kernel", Note: "scratch-estimate"})
+			}
+		}
+	}
+	return out
+}
+
+// cloned is a fresh contiguous tensor like self.
+func cloned(c *Call) ([]tensor.Meta, error) { return one(fresh(c.self(), c.self().Sizes...)) }
+
+// indexValue is one index along dimension 0 of a host tensor.
+func indexValue(c *Call) *tensor.Data {
+	self := c.self()
+	m, ok := c.resultMeta()
+	ts := c.Tensors("indices")
+	if !ok || len(ts) != 1 || ts[0] == nil || ts[0].Data == nil || ts[0].DType == tensor.Bool || ts[0].DType == tensor.Uint8 || len(self.Sizes) == 0 {
+		return nil
+	}
+	return rowsOf(self, ts[0].Data.Ints, m.DType)
+}
+
+// rowsOf are self's rows at these places.
+func rowsOf(self *tensor.Tensor, at []int64, d tensor.DType) *tensor.Data {
+	width := int(count64(self.Sizes[1:]))
+	out := newElems(len(at) * width)
+	for k, i := range at {
+		if i < 0 {
+			i += self.Sizes[0]
+		}
+		if i < 0 || i >= self.Sizes[0] {
+			return nil
+		}
+		for j := range width {
+			out.ints[k*width+j], out.floats[k*width+j] = element(self, int(i)*width+j)
+		}
+	}
+	return out.data(d)
+}
+
+func indexSelect(c *Call) ([]tensor.Meta, error) {
+	self, at := c.self(), c.T("index")
+	dim, err := c.wrapDim(c.Int("dim"), len(self.Sizes))
+	if err != nil {
+		return nil, err
+	}
+	if len(at.Sizes) > 1 {
+		return nil, c.Errorf("got an index of sizes %v, want a vector", at.Sizes)
+	}
+	sizes := slices.Clone(self.Sizes)
+	if len(sizes) > 0 {
+		sizes[dim] = at.Numel()
+	}
+	return one(fresh(self, sizes...))
+}
+
+func indexSelectValue(c *Call) *tensor.Data {
+	self, at := c.self(), c.T("index")
+	if _, ok := c.resultMeta(); !ok || c.Int("dim") != 0 || len(self.Sizes) == 0 || at.Data == nil {
+		return nil
+	}
+	return rowsOf(self, at.Data.Ints, self.DType)
+}
+
+func gather(c *Call) ([]tensor.Meta, error) {
+	self, at := c.self(), c.T("index")
+	if max(len(self.Sizes), 1) != max(len(at.Sizes), 1) && at.Numel() != 0 {
+		return nil, c.Errorf("got an index of %d dimensions for %d, want as many", len(at.Sizes), len(self.Sizes))
+	}
+	if at.DType != tensor.Int64 && at.DType != tensor.Int32 && at.Numel() > 0 {
+		return nil, c.Errorf("got an index of %s, want int64", at.DType)
+	}
+	dim, err := c.wrapDim(c.Int("dim"), len(self.Sizes))
+	if err != nil {
+		return nil, err
+	}
+	for i := range at.Sizes {
+		if i != dim && len(self.Sizes) == len(at.Sizes) && at.Sizes[i] > self.Sizes[i] {
+			return nil, c.Errorf("got an index of sizes %v for sizes %v", at.Sizes, self.Sizes)
+		}
+	}
+	return one(fresh(self, at.Sizes...))
+}
+
+func take(c *Call) ([]tensor.Meta, error) {
+	at := c.T("index")
+	m := emptyLike(at, c.self().DType, tensor.Preserve)
+	m.Device = c.self().Device
+	return one(newMeta(m.DType, m.Device, m.Sizes))
+}
+
+// takeAlongDim broadcasts all but dim, wraps negative indices, and gathers.
+func takeAlongDim(c *Call) (any, error) {
+	self, at := c.self(), c.T("indices")
+	if !c.Has("dim") {
+		flat := c.Do("aten::reshape", at, intList(-1))
+		return c.Do("aten::gather", c.Do("aten::reshape", self, intList(-1)), int64(0), flat), nil
+	}
+	if len(self.Sizes) != len(at.Sizes) {
+		return nil, c.Errorf("got indices of %d dimensions for %d, want as many", len(at.Sizes), len(self.Sizes))
+	}
+	dim, err := c.wrapDim(c.Int("dim"), len(self.Sizes))
+	if err != nil {
+		return nil, err
+	}
+	a, b := slices.Clone(self.Sizes), slices.Clone(at.Sizes)
+	b[dim] = a[dim]
+	wide, err := c.broadcast(a, b)
+	if err != nil {
+		return nil, err
+	}
+	x := c.Do("aten::expand", self, intList(wide...))
+	a[dim] = at.Sizes[dim]
+	if b, err = c.broadcast(a, at.Sizes); err != nil {
+		return nil, err
+	}
+	y := c.Do("aten::expand", at, intList(b...))
+	return c.Do("aten::gather", x, int64(dim), c.Do("aten::remainder.Scalar", y, self.Sizes[dim])), nil
+}
+
+// nonzero has one row an element that is not zero, laid out by columns.
+func nonzero(c *Call) ([]tensor.Meta, error) { return one(c.places(c.masked(c.self()))) }
+
+func nonzeroStatic(c *Call) ([]tensor.Meta, error) { return one(c.places(c.Int("size"))) }
+
+func (c *Call) places(n int64) tensor.Meta {
+	rank := int64(len(c.self().Sizes))
+	m := freshAs(c.self(), tensor.Int64, n, rank)
+	if rank > 0 {
+		m.Strides = []int64{1, n}
+	}
+	return m
+}
+
+// nonzeroScratch is the count, and cub's temporary storage: about one word a tile.
+func nonzeroScratch(c *Call) []Scratch {
+	n := c.self().Numel()
+	if c.self().Device == "cpu" || n == 0 {
+		return nil
+	}
+	return []Scratch{
+		{Bytes: 4, Before: true, Source: nonzeroSource},
+		{Bytes: units.Bytes(1024 + n/64), Upper: units.Bytes(4096 + n/8), Source: nonzeroSource, Note: "scratch-estimate"},
+	}
+}
+
+// nonzeroColumns is nonzero, one vector a dimension.
+func nonzeroColumns(c *Call) (any, error) {
+	x := c.self()
+	if len(x.Sizes) == 0 {
+		x = c.Do("aten::unsqueeze", x, int64(0))
+	}
+	return c.DoAny("aten::unbind.int", c.Do("aten::nonzero", x), int64(1)), nil
+}
+
+func argwhere(c *Call) (any, error) { return c.Do("aten::nonzero", c.self()), nil }
+
+func maskedSelect(c *Call) ([]tensor.Meta, error) {
+	self, mask := c.self(), c.T("mask")
+	if mask.DType != tensor.Bool {
+		return nil, c.Errorf("got a mask of %s, want bool", mask.DType)
+	}
+	shape, err := c.broadcast(self.Sizes, mask.Sizes)
+	if err != nil {
+		return nil, err
+	}
+	wide := &tensor.Tensor{Meta: newMeta(tensor.Bool, mask.Device, shape)}
+	if slices.Equal(shape, mask.Sizes) {
+		wide.Data = mask.Data
+	}
+	return one(fresh(self, c.masked(wide)))
+}
+
+// maskedSelectScratch are the places the mask chooses: the operator is index with one mask.
+func maskedSelectScratch(c *Call) []Scratch {
+	m, err := maskedSelect(c)
+	if err != nil || c.self().Device == "cpu" {
+		return nil
+	}
+	rank := int64(max(len(c.self().Sizes), len(c.T("mask").Sizes), 1))
+	return []Scratch{{Bytes: units.Bytes(8 * rank * m[0].Sizes[0]), Before: true, Source: nonzeroSource}}
+}
+
+// maskedScatter is a contiguous copy in the common shape.
+func maskedScatter(c *Call) ([]tensor.Meta, error) {
+	self, mask := c.self(), c.T("mask")
+	if mask.DType != tensor.Bool || self.DType != c.T("source").DType {
+		return nil, c.Errorf("got a mask of %s and a source of %s, want bool and %s", mask.DType, c.T("source").DType, self.DType)
+	}
+	shape, err := c.broadcast(self.Sizes, mask.Sizes)
+	if err != nil {
+		return nil, err
+	}
+	return one(fresh(self, shape...))
+}
+
+// maskedScatterScratch is the running count of the mask.
+func maskedScatterScratch(c *Call) []Scratch {
+	if c.self().Device == "cpu" {
+		return nil
+	}
+	return []Scratch{{Bytes: units.Bytes(8 * c.self().Numel()), Source: "aten/src/ATen/native/cuda/IndexKernel.cpp masked_scatter__cuda"}}
+}
+
+// writtenAt is self, written at places.
+func writtenAt(c *Call) ([]tensor.Meta, error) {
+	self := c.self()
+	if src := c.T("src"); src != nil && src.DType != self.DType {
+		return nil, c.Errorf("got a source of %s for %s, want one dtype", src.DType, self.DType)
+	}
+	if v := c.T("value"); v != nil && len(v.Sizes) > 0 {
+		return nil, c.Errorf("got a value of sizes %v, want a 0-dim tensor", v.Sizes)
+	}
+	if c.Schema.ArgIndex("dim") >= 0 {
+		if _, err := c.wrapDim(c.Int("dim"), len(self.Sizes)); err != nil {
+			return nil, err
+		}
+	}
+	return one(self.Meta)
+}
+
+// copyWrittenAt is a contiguous copy of self, written at places.
+func copyWrittenAt(c *Call) ([]tensor.Meta, error) {
+	if _, err := writtenAt(c); err != nil {
+		return nil, err
+	}
+	return cloned(c)
+}
+
+// likeWrittenAt is a copy with self's strides, written at places.
+func likeWrittenAt(c *Call) ([]tensor.Meta, error) {
+	if _, err := writtenAt(c); err != nil {
+		return nil, err
+	}
+	return one(emptyLike(c.self(), c.self().DType, tensor.Preserve))
+}
+
+// diag is a matrix of a vector or the vector of a matrix's diagonal.
+func diag(c *Call) (any, error) {
+	switch len(c.self().Sizes) {
+	case 1:
+		return c.Do("aten::diag_embed", c.self(), c.Int("diagonal")), nil
+	case 2:
+		return c.Do("aten::diagonal_copy", c.self(), c.Int("diagonal")), nil
+	}
+	return nil, c.Errorf("got %d dimensions, want 1 or 2", len(c.self().Sizes))
+}
+
+// diagEmbed lays the last dimension on the diagonal of two new ones.
+func diagEmbed(c *Call) ([]tensor.Meta, error) {
+	self := c.self()
+	n := len(self.Sizes) + 1
+	a, err := c.wrapDim(c.Int("dim1"), n)
+	if err != nil {
+		return nil, err
+	}
+	b, err := c.wrapDim(c.Int("dim2"), n)
+	if err != nil {
+		return nil, err
+	}
+	if a == b || len(self.Sizes) == 0 {
+		return nil, c.Errorf("got dimensions %d and %d for sizes %v", a, b, self.Sizes)
+	}
+	off := c.Int("offset")
+	side := self.Sizes[n-2] + max(off, -off)
+	sizes := slices.Clone(self.Sizes[:n-2])
+	sizes = slices.Insert(sizes, min(a, b), side)
+	return one(fresh(self, slices.Insert(sizes, max(a, b), side)...))
+}
+
+func diagFlat(c *Call) (any, error) {
+	return c.Do("aten::diag_embed", c.Do("aten::reshape", c.self(), intList(-1)), c.Int("offset")), nil
+}
+
+// triangle is tril and triu.
+func triangle(c *Call) ([]tensor.Meta, error) {
+	if len(c.self().Sizes) < 2 {
+		return nil, c.Errorf("got %d dimensions, want at least 2", len(c.self().Sizes))
+	}
+	return cloned(c)
+}
+
+// traceOf sums the diagonal.
+func traceOf(c *Call) ([]tensor.Meta, error) {
+	d := c.self().DType
+	if d.Integral(true) {
+		d = tensor.Int64
+	}
+	return one(freshAs(c.self(), d))
+}

@@ -1,0 +1,138 @@
+package ops
+
+import (
+	"slices"
+
+	"github.com/memspec/memspec/engine/tensor"
+)
+
+// Random numbers and dropout (aten/src/ATen/native/Distributions.cpp, Dropout.cpp).
+
+func randint(c *Call) ([]tensor.Meta, error) { return c.created(tensor.Int64, c.Ints("size")...) }
+
+func randperm(c *Call) ([]tensor.Meta, error) { return c.created(tensor.Int64, c.Int("n")) }
+
+// normal has the broadcast sizes of mean and std.
+func normal(c *Call) ([]tensor.Meta, error) {
+	ts := c.operands()
+	shapes := make([][]int64, len(ts))
+	for i, t := range ts {
+		shapes[i] = t.Sizes
+	}
+	shape, err := c.broadcast(shapes...)
+	if err != nil {
+		return nil, err
+	}
+	return one(fresh(ts[0], shape...))
+}
+
+// multinomial draws num_samples a row.
+func multinomial(c *Call) ([]tensor.Meta, error) {
+	self, n := c.self(), c.Int("num_samples")
+	rank := len(self.Sizes)
+	switch {
+	case rank < 1 || rank > 2 || !self.DType.Floating():
+		return nil, c.Errorf("got %s of sizes %v, want floats in 1 or 2 dimensions", self.DType, self.Sizes)
+	case n < 1 || !c.Bool("replacement") && n > self.Sizes[rank-1]:
+		return nil, c.Errorf("got %d samples of %d", n, self.Sizes[rank-1])
+	}
+	return one(freshAs(self, tensor.Int64, append(slices.Clone(self.Sizes[:rank-1]), n)...))
+}
+
+// multinomialScratch is the exponential noise that the weights are divided by, where nothing is drawn twice.
+func multinomialScratch(c *Call) []Scratch {
+	if c.self().Device == "cpu" || c.Bool("replacement") && c.Int("num_samples") > 1 {
+		return nil
+	}
+	return []Scratch{{Bytes: c.self().NBytes(), Before: true, Source: "aten/src/ATen/native/Distributions.cpp multinomial_out"}}
+}
+
+// isFused says whether dropout runs as one kernel (is_fused_kernel_acceptable).
+func isFused(t *tensor.Tensor, p float64) bool {
+	return t.Device != "cpu" && p > 0 && p < 1 && t.Numel() > 0
+}
+
+// dropoutKind is one of the eight dropouts.
+type dropoutKind struct{ feature, alpha, inPlace bool }
+
+// run is _dropout_impl: noise of the input's sizes (or one a channel), then a product. Without training the input itself.
+func (k dropoutKind) run(c *Call) (any, error) {
+	x, p := c.self(), c.Float("p")
+	if p < 0 || p > 1 {
+		return nil, c.Errorf("got p %v, want 0 to 1", p)
+	}
+	if p == 0 || !c.Bool("train") || x.Numel() == 0 {
+		return x, nil
+	}
+	if !k.feature && !k.alpha && !k.inPlace && isFused(x, p) {
+		out := c.DoList("aten::native_dropout", x, p, true)
+		if c.Err() != nil {
+			return nil, nil
+		}
+		return out[0], nil
+	}
+	mul := "aten::mul.Tensor"
+	if k.inPlace {
+		mul = "aten::mul_.Tensor"
+	}
+	on := Kw{"dtype": int64(x.DType), "device": Device(x.Device)}
+	if p == 1 {
+		return c.Do(mul, x, c.Do("aten::zeros", intList(), on)), nil
+	}
+	var noise *tensor.Tensor
+	if k.feature {
+		if len(x.Sizes) < 2 {
+			return nil, c.Errorf("got %d dimensions, want at least 2", len(x.Sizes))
+		}
+		sizes := slices.Repeat([]int64{1}, len(x.Sizes))
+		copy(sizes, x.Sizes[:2])
+		noise = c.Do("aten::new_empty", x, intList(sizes...))
+	} else {
+		noise = c.Do("aten::empty_like", x)
+	}
+	c.write("aten::bernoulli_.float", noise, 1-p)
+	if !k.alpha {
+		c.write("aten::div_.Scalar", noise, 1-p)
+		out := c.Do(mul, x, noise)
+		c.Free(noise)
+		return out, nil
+	}
+	shift := c.Do("aten::add.Scalar", noise, int64(-1))
+	out := c.Do(mul, x, noise)
+	c.write("aten::add_.Tensor", out, shift)
+	c.Free(noise, shift)
+	return out, nil
+}
+
+// nativeDropout is the result and its mask. Without training PyTorch's CUDA kernel copies the input; on fake tensors it is the input.
+func nativeDropout(c *Call) (any, error) {
+	x := c.self()
+	var out *tensor.Tensor
+	switch {
+	case !c.Has("train") || c.Bool("train"):
+		out = c.Do("aten::empty_like", x)
+	case c.Platform().IsNone():
+		out = x
+	default:
+		out = c.Do("aten::clone", x)
+	}
+	mask := c.Do("aten::empty_like", x, Kw{"dtype": int64(tensor.Bool)})
+	if c.Err() != nil {
+		return nil, nil
+	}
+	return c.Tuple(out, mask), nil
+}
+
+// fusedDropout keeps its mask as bytes.
+func fusedDropout(c *Call) ([]tensor.Meta, error) {
+	x := c.self()
+	return []tensor.Meta{emptyLike(x, x.DType, tensor.Preserve), emptyLike(x, tensor.Uint8, tensor.Preserve)}, nil
+}
+
+// rrelu draws noise of the input's sizes.
+func rrelu(key string) func(*Call) (any, error) {
+	return func(c *Call) (any, error) {
+		noise := c.Do("aten::empty_like", c.self())
+		return c.Do(key, slices.Insert(slices.Clone(c.Args), 1, any(noise))...), nil
+	}
+}

@@ -1,0 +1,173 @@
+package ops
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/memspec/memspec/engine/schema"
+	"github.com/memspec/memspec/engine/tensor"
+)
+
+// Resizing images (aten/src/ATen/native/UpSample.h, cuda/UpSample*.cu).
+
+// resizedTo are the sizes after resizing: output_size, or each size times its scale, rounded down.
+func (c *Call) resizedTo(spatial int) ([]int64, error) {
+	self := c.self()
+	if len(self.Sizes) != spatial+2 {
+		return nil, c.Errorf("got %d dimensions, want %d", len(self.Sizes), spatial+2)
+	}
+	to := c.Ints("output_size")
+	scales := c.floats("scale_factors")
+	if c.Schema.Overload == "vec" && (len(to) > 0) == (len(scales) > 0) {
+		return nil, c.Errorf("got output_size %v and scale_factors %v, want one of them", to, scales)
+	}
+	for i, f := range scales {
+		if i < spatial {
+			to = append(to, int64(float64(self.Sizes[2+i])*f))
+		}
+	}
+	if len(to) != spatial {
+		return nil, c.Errorf("got output_size %v, want %d", to, spatial)
+	}
+	for i, n := range to {
+		if n < 1 || self.Sizes[2+i] < 1 {
+			return nil, c.Errorf("got sizes %v to %v, want none below 1", self.Sizes, to)
+		}
+	}
+	return append(slices.Clone(self.Sizes[:2]), to...), nil
+}
+
+// floats is a float[] argument.
+func (c *Call) floats(name string) []float64 {
+	l, _ := c.Arg(name).(*List)
+	if l == nil {
+		return nil
+	}
+	out := make([]float64, len(l.Items))
+	for i, v := range l.Items {
+		_, out[i] = number(v)
+	}
+	return out
+}
+
+// upsample keeps the layout the input suggests.
+func upsample(spatial int) func(*Call) ([]tensor.Meta, error) {
+	return func(c *Call) ([]tensor.Meta, error) {
+		sizes, err := c.resizedTo(spatial)
+		if err != nil {
+			return nil, err
+		}
+		return one(freshFormat(c.self(), c.self().SuggestFormat(), sizes...))
+	}
+}
+
+// minChannelsLast is the channels from which the linear kernels work on channels last (upsample_bilinear2d_out_cuda_template).
+const minChannelsLast = 16
+
+// upsampleLinear is upsample; on the device none tensors of few channels come out contiguous, as PyTorch's own decomposition gives them.
+func upsampleLinear(spatial int) func(*Call) ([]tensor.Meta, error) {
+	return func(c *Call) ([]tensor.Meta, error) {
+		self := c.self()
+		if c.Platform().IsNone() && self.Device != "cpu" && len(self.Sizes) > 1 && self.Sizes[1] < minChannelsLast {
+			sizes, err := c.resizedTo(spatial)
+			if err != nil {
+				return nil, err
+			}
+			return one(fresh(self, sizes...))
+		}
+		return upsample(spatial)(c)
+	}
+}
+
+// upsampleScratch are the contiguous copies of input and output that a kernel without a channels-last form makes.
+func upsampleScratch(spatial int) func(*Call) []Scratch {
+	return func(c *Call) []Scratch {
+		self := c.self()
+		sizes, err := c.resizedTo(spatial)
+		if err != nil || self.Device == "cpu" || self.IsContiguous() || spatial == 2 && self.SuggestFormat() == tensor.ChannelsLast && self.Sizes[1] >= minChannelsLast {
+			return nil
+		}
+		m := fresh(self, sizes...)
+		s := Scratch{Bytes: self.NBytes(), Source: "aten/src/ATen/native/cuda/UpSampleBilinear2d.cu upsample_bilinear2d_out_cuda_template"}
+		out := s
+		out.Bytes = m.NBytes()
+		if self.SuggestFormat() == tensor.Contiguous {
+			return []Scratch{s}
+		}
+		return []Scratch{s, out}
+	}
+}
+
+// interpolate is torch.nn.functional.interpolate as old archives call it: by mode and rank.
+func interpolate(c *Call) (any, error) {
+	input := c.self()
+	spatial := len(input.Sizes) - 2
+	if spatial < 1 || spatial > 3 {
+		return nil, c.Errorf("got %d dimensions, want 3 to 5", len(input.Sizes))
+	}
+	wide := func(name string, conv func(any) any) *List {
+		v := c.Arg(name)
+		if v == nil {
+			return nil
+		}
+		l, isList := v.(*List)
+		out := NewList(schema.Int)
+		for i := range spatial {
+			item := v
+			if isList {
+				item = l.Items[min(i, len(l.Items)-1)]
+			}
+			out.Items = append(out.Items, conv(item))
+		}
+		return out
+	}
+	size := wide("size", func(v any) any { return v })
+	scale := wide("scale_factor", func(v any) any { _, f := number(v); return f })
+	if (size == nil) == (scale == nil) {
+		return nil, c.Errorf("got size and scale_factor both or neither, want one of them")
+	}
+	if c.Bool("recompute_scale_factor") && scale != nil {
+		size = NewList(schema.Int)
+		for i, v := range scale.Items {
+			size.Items = append(size.Items, int64(math.Floor(float64(input.Sizes[2+i])*v.(float64))))
+		}
+		scale = nil
+	}
+	var sizeArg, scaleArg any
+	if size != nil {
+		sizeArg = size
+	} else {
+		scaleArg = scale
+	}
+	mode := "nearest"
+	switch {
+	case c.Has("mode"):
+		mode = c.Str("mode")
+	case strings.HasSuffix(c.Schema.Name, "bilinear"):
+		mode = "bilinear"
+	}
+	aligned := c.Bool("align_corners") || strings.HasSuffix(c.Schema.Name, "bilinear")
+	suffix := [...]string{"1d", "2d", "3d"}[spatial-1]
+	switch mode {
+	case "nearest":
+		return c.Do("aten::upsample_nearest"+suffix+".vec", input, sizeArg, scaleArg), nil
+	case "nearest-exact":
+		return c.Do("aten::_upsample_nearest_exact"+suffix+".vec", input, sizeArg, scaleArg), nil
+	case "area":
+		if size == nil {
+			size = NewList(schema.Int)
+			for i, v := range scale.Items {
+				size.Items = append(size.Items, int64(math.Floor(float64(input.Sizes[2+i])*v.(float64))))
+			}
+		}
+		return c.Do("aten::adaptive_avg_pool"+suffix, input, size), nil
+	case "linear", "bilinear", "trilinear", "bicubic":
+		op := "aten::upsample_" + mode + suffix
+		if c.Bool("antialias") {
+			op = "aten::_upsample_" + mode + suffix + "_aa"
+		}
+		return c.Do(op+".vec", input, sizeArg, aligned, scaleArg), nil
+	}
+	return nil, c.Errorf("got mode %q", mode)
+}
