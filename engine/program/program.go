@@ -68,6 +68,10 @@ type Object struct {
 	Class *Class
 	FQN   string // for modules: the first path from the root
 	Attrs []any  // Literals in the order of Class.Attrs
+	// State is what the archive holds of an object whose class has __setstate__: that method's argument. Attrs then holds the class's
+	// constants only, until the method has run.
+	State    any
+	HasState bool
 }
 
 // Literal values, as they stand in Attrs, Constants and Args: nil (None), bool, int64, float64, complex128, string, Device, *State (a tensor),

@@ -1,0 +1,133 @@
+package artifact
+
+import (
+	"archive/zip"
+	"compress/flate"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/memspec/memspec/engine/artifact/torchscript"
+	"github.com/memspec/memspec/engine/internal/ptzip"
+)
+
+// Strip copies an archive without its weights: records of weights of more than ptzip.MaxSmall bytes become empty ones of the same
+// name, and the record torchscript.StrippedRecord tells their true sizes. Everything else keeps its content. Smaller records stay,
+// because a program may compute shapes with them, so that a check of the copy says what a check of the archive says, to the byte.
+// A copy of a copy is the same file. The copy appears at out whole or not at all.
+func Strip(in, out string) error {
+	z, f, err := openArchive(in)
+	if err != nil {
+		return fmt.Errorf("%s: %w", in, plain(err))
+	}
+	defer f.Close()
+	if !torchscript.Sniff(z) {
+		return fmt.Errorf("%s: %w", in, &Unrecognized{whatArchive(z)})
+	}
+	if err := replace(out, func(w io.Writer) error { return strip(z, w) }); err != nil {
+		return fmt.Errorf("%s: %w", out, plain(err))
+	}
+	return nil
+}
+
+// replace writes a file beside out and then puts it in out's place.
+func replace(out string, write func(io.Writer) error) (err error) {
+	tmp, err := os.CreateTemp(filepath.Dir(out), "."+filepath.Base(out)+".*")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			tmp.Close()
+			os.Remove(tmp.Name())
+		}
+	}()
+	if err := write(tmp); err != nil {
+		return err
+	}
+	if err := tmp.Chmod(0o644); err != nil {
+		return err
+	}
+	if err := tmp.Sync(); err != nil {
+		return err
+	}
+	if err := tmp.Close(); err != nil {
+		return err
+	}
+	return os.Rename(tmp.Name(), out)
+}
+
+// strip writes the records in their order, without times, deflated, and the sizes last.
+func strip(z *ptzip.Reader, out io.Writer) error {
+	w := zip.NewWriter(out)
+	w.RegisterCompressor(zip.Deflate, func(w io.Writer) (io.WriteCloser, error) { return flate.NewWriter(w, flate.BestCompression) })
+	prefix := ""
+	if z.Root() != "" {
+		prefix = z.Root() + "/"
+	}
+	sizes := torchscript.Stripped{Schema: torchscript.StrippedSchema, Records: map[string]int64{}}
+	for _, name := range z.Names() {
+		size, _ := z.Size(name)
+		if name == torchscript.StrippedRecord {
+			if err := earlier(z, &sizes); err != nil {
+				return err
+			}
+			continue
+		}
+		if ptzip.IsWeight(name) && size > ptzip.MaxSmall {
+			sizes.Records[name] = size
+			if err := record(w, prefix+name, nil); err != nil {
+				return err
+			}
+			continue
+		}
+		data, err := z.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		if err := record(w, prefix+name, data); err != nil {
+			return err
+		}
+	}
+	data, err := json.Marshal(sizes) // keys sorted
+	if err != nil {
+		return err
+	}
+	if err := record(w, prefix+torchscript.StrippedRecord, data); err != nil {
+		return err
+	}
+	return w.Close()
+}
+
+// earlier takes over the sizes of an archive that is stripped already.
+func earlier(z *ptzip.Reader, sizes *torchscript.Stripped) error {
+	data, err := z.ReadFile(torchscript.StrippedRecord)
+	if err != nil {
+		return err
+	}
+	var s torchscript.Stripped
+	if err := json.Unmarshal(data, &s); err != nil {
+		return fmt.Errorf("%s: %w", torchscript.StrippedRecord, err)
+	}
+	for name, size := range s.Records {
+		if _, ok := sizes.Records[name]; !ok {
+			sizes.Records[name] = size
+		}
+	}
+	return nil
+}
+
+func record(w *zip.Writer, name string, data []byte) error {
+	h := &zip.FileHeader{Name: name, Method: zip.Deflate}
+	if len(data) == 0 {
+		h.Method = zip.Store
+	}
+	to, err := w.CreateHeader(h)
+	if err != nil {
+		return err
+	}
+	_, err = to.Write(data)
+	return err
+}

@@ -1,0 +1,287 @@
+package torchscript
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"sort"
+	"strconv"
+	"strings"
+
+	"github.com/memspec/memspec/engine/artifact/torchscript/syntax"
+	"github.com/memspec/memspec/engine/program"
+)
+
+// This file turns *.debug_pkl into source ranges: which part of the user's own text an operation of the printed code comes from
+// (torch/csrc/jit/serialization/source_range_serialization.cpp). Two formats are known:
+//
+//	("FORMAT_WITH_STRING_TABLE", strings, records)
+//	records
+//
+// A record is (offset, range) or (offset, range, tag) or (offset, tag, range), a range is (source, start, end), and a source is
+// (text, file, first line). With a string table text is a list of indices, whose strings make the text one after another, and file
+// is an index. A record holds from its offset to the next one's.
+
+// debugTable is a file's records by offset.
+type debugTable struct {
+	read    bool
+	records []debugRecord
+	last    int // found last: nodes come in order
+}
+
+type debugRecord struct {
+	offset, start, end int32
+	text               *program.SourceText // nil where the archive does not tell
+}
+
+// at is the range at an offset.
+func (t *debugTable) at(pos syntax.Pos) program.SourceRange {
+	rs, p := t.records, int32(pos)
+	if len(rs) == 0 || p < rs[0].offset {
+		return program.SourceRange{}
+	}
+	i := t.last
+	for steps := 0; ; steps++ {
+		switch {
+		case rs[i].offset > p || steps == 8:
+			i = sort.Search(len(rs), func(k int) bool { return rs[k].offset > p }) - 1
+		case i+1 < len(rs) && rs[i+1].offset <= p:
+			i++
+			continue
+		}
+		break
+	}
+	t.last = i
+	r := &rs[i]
+	if r.text == nil {
+		return program.SourceRange{}
+	}
+	return program.SourceRange{Text: r.text, Start: r.start, End: r.end}
+}
+
+// readDebug reads a file's records, once. An archive without them is fine.
+func (d *decoder) readDebug(f *sourceFile) error {
+	if f.debug.read {
+		return nil
+	}
+	f.debug.read = true
+	name := f.Name + ".debug_pkl"
+	data, err := d.readFile(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if err := d.debugRecords(&f.debug, data); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
+}
+
+func (d *decoder) debugRecords(t *debugTable, data string) error {
+	m := &d.ranges
+	root, err := m.run(data)
+	if err != nil {
+		return err
+	}
+	top, err := m.items(root)
+	if err != nil {
+		return err
+	}
+	s := debugSources{d: d, m: m, known: map[int32]*program.SourceText{}}
+	if len(top) == 3 && top[0].kind == rangeText && m.text(top[0]) == "FORMAT_WITH_STRING_TABLE" {
+		if s.table, err = m.items(top[1]); err != nil {
+			return err
+		}
+		if top, err = m.items(top[2]); err != nil {
+			return err
+		}
+	}
+	t.records = make([]debugRecord, 0, len(top))
+	for _, r := range top {
+		rec, err := s.record(r)
+		if err != nil {
+			return err
+		}
+		if n := len(t.records); n > 0 && t.records[n-1].offset > rec.offset {
+			return fmt.Errorf("got offset %d after %d, want them in order", rec.offset, t.records[n-1].offset)
+		}
+		t.records = append(t.records, rec)
+	}
+	return nil
+}
+
+// debugSources makes the sources of one file's records.
+type debugSources struct {
+	d     *decoder
+	m     *rangeMachine
+	table []rangeValue
+	known map[int32]*program.SourceText // by the tuple's place
+	build []byte
+}
+
+func (s *debugSources) record(v rangeValue) (r debugRecord, err error) {
+	parts, err := s.m.items(v)
+	if err != nil || len(parts) < 2 || parts[0].kind != rangeInt {
+		return r, errors.New("got a record without an offset and a range")
+	}
+	where := parts[1]
+	if where.kind != rangeTuple && len(parts) > 2 {
+		where = parts[2]
+	}
+	span, err := s.m.items(where)
+	if err != nil || len(span) != 3 || span[1].kind != rangeInt || span[2].kind != rangeInt {
+		return r, errors.New("got a range without source, start and end")
+	}
+	r.offset, r.start, r.end = parts[0].a, span[1].a, span[2].a
+	text, ok := s.known[span[0].a]
+	if !ok {
+		if text, err = s.source(span[0]); err != nil {
+			return r, err
+		}
+		s.known[span[0].a] = text
+	}
+	r.text = text
+	return r, nil
+}
+
+// source makes a source, nil for an empty one.
+func (s *debugSources) source(v rangeValue) (*program.SourceText, error) {
+	parts, err := s.m.items(v)
+	if err != nil || len(parts) != 3 || parts[2].kind != rangeInt {
+		return nil, errors.New("got a source without text, file and line")
+	}
+	file, err := s.str(parts[1])
+	if err != nil {
+		return nil, err
+	}
+	line := int(parts[2].a)
+	if parts[0].kind == rangeText {
+		return s.intern(s.m.text(parts[0]), file, line), nil
+	}
+	ids, err := s.m.items(parts[0])
+	if err != nil || len(ids) == 0 {
+		return nil, err
+	}
+	s.build = s.build[:0]
+	for i, id := range ids {
+		piece, err := s.str(id)
+		if err != nil {
+			return nil, err
+		}
+		if i == 0 && isFrame(piece, file, line) {
+			return s.stack(ids)
+		}
+		s.build = append(s.build, piece...)
+		if len(s.build) > maxText {
+			return nil, fmt.Errorf("got a text of more than %d bytes, want less", maxText)
+		}
+	}
+	return s.intern(string(s.build), file, line), nil
+}
+
+// maxText is the longest text of a source: pieces may repeat, so that few bytes could ask for many.
+const maxText = 1 << 20
+
+// str is a string, or the entry of the table with that number, or None.
+func (s *debugSources) str(v rangeValue) (string, error) {
+	if v.kind == rangeInt {
+		if v.a < 0 || int(v.a) >= len(s.table) {
+			return "", fmt.Errorf("got string %d of a table of %d", v.a, len(s.table))
+		}
+		v = s.table[v.a]
+	}
+	switch v.kind {
+	case rangeText:
+		return s.m.text(v), nil
+	case rangeNone:
+		return "", nil
+	}
+	return "", errors.New("got a source whose text or file is no string")
+}
+
+// isFrame says whether a text begins as a stack does: with the file and line that stand beside it.
+func isFrame(text, file string, line int) bool {
+	rest, ok := strings.CutPrefix(text, file)
+	return ok && strings.HasPrefix(rest, "("+strconv.Itoa(line)+"): ")
+}
+
+// stack is the source of a traced operation: its Python stack.
+func (s *debugSources) stack(ids []rangeValue) (*program.SourceText, error) {
+	s.build = s.build[:0]
+	for _, id := range ids {
+		line, err := s.str(id)
+		if err != nil {
+			return nil, err
+		}
+		if s.build = append(s.build, line...); len(s.build) > maxText {
+			return nil, fmt.Errorf("got a stack of more than %d bytes, want less", maxText)
+		}
+	}
+	return &program.SourceText{Text: string(s.build)}, nil
+}
+
+// intern makes one SourceText of equal ones: a class that was copied under many names brings its text as often. The text of a traced
+// archive without a string table is a stack as well.
+func (s *debugSources) intern(text, file string, line int) *program.SourceText {
+	if text == "" {
+		return nil
+	}
+	if isFrame(text, file, line) {
+		file, line = "", 0
+	}
+	key := sourceKey{text, file, line}
+	t := s.d.texts[key]
+	if t == nil {
+		t = &program.SourceText{File: file, FirstLine: line, Text: text}
+		s.d.texts[key] = t
+	}
+	return t
+}
+
+type sourceKey struct {
+	text, file string
+	line       int
+}
+
+// findKind tells traced archives by the stacks in the records of forward, and frozen ones by their weights.
+func (d *decoder) findKind() error {
+	p := d.prog
+	if e := p.Entry; e != nil {
+		for i := range d.files {
+			f := &d.files[i]
+			if f.Name != e.Record {
+				continue
+			}
+			if err := d.readDebug(f); err != nil {
+				return err
+			}
+			for _, r := range f.debug.records {
+				if r.text != nil && r.text.File == "" {
+					p.Kind = program.Traced
+				}
+				if r.text != nil {
+					break
+				}
+			}
+		}
+	}
+	if frozen(p) {
+		p.Kind = program.Frozen
+	}
+	return nil
+}
+
+// frozen says whether torch.jit.freeze made the archive: no module below the root, and weights among the constants only.
+func frozen(p *program.Program) bool {
+	if len(p.Modules) > 1 || len(p.States) == 0 {
+		return false
+	}
+	for _, s := range p.States {
+		if !strings.HasPrefix(s.Name, "CONSTANTS.") {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,161 @@
+// Package torchscript turns a TorchScript archive, what torch.jit.save writes, into a program.
+//
+// It reads the records data.pkl and constants.pkl (the objects and the tensors' descriptions), code/**.py (classes and functions),
+// *.debug_pkl (where each operation stands in the user's own source) and version. Tensor bytes are not read, but for constants and
+// buffers of at most 64 elements, because traced programs compute shapes with them. Function bodies are read and lowered when they
+// are first asked for; what a body refers to is resolved then, across files.
+//
+// Values of an If or Loop are exactly those PyTorch's own graph has, because when a value dies depends on it.
+//
+// Not modelled: the container of PyTorch 1.0 and 1.1 (model.json, refused), upgraders (an archive of an old version runs operators of
+// today's meaning), bytecode.pkl (mobile archives hold the same code as source), and what has never been written by PyTorch's
+// printer: comprehensions, break and continue, augmented assignment.
+package torchscript
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"unsafe"
+
+	"github.com/memspec/memspec/engine/artifact/torchscript/syntax"
+	"github.com/memspec/memspec/engine/program"
+)
+
+// ErrLegacy is an archive of PyTorch 1.0 or 1.1: model.json and no data.pkl.
+var ErrLegacy = errors.New("got a TorchScript archive of PyTorch 1.1 or older (model.json, no data.pkl), want one saved by 1.2 or newer")
+
+// Sniff says whether an archive is TorchScript: it holds code beside data.pkl, or is the container of PyTorch 1.0.
+func Sniff(f fs.FS) bool {
+	if exists(f, "model.json") {
+		return true
+	}
+	if !exists(f, "data.pkl") {
+		return false
+	}
+	return exists(f, "constants.pkl") || exists(f, "code")
+}
+
+func exists(f fs.FS, name string) bool {
+	_, err := fs.Stat(f, name)
+	return err == nil
+}
+
+// Decode reads an archive, presented as its top folder. True sizes of records that were stripped come from .memspec/stripped.json.
+func Decode(f fs.FS) (*program.Program, error) {
+	if !exists(f, "data.pkl") && exists(f, "model.json") {
+		return nil, ErrLegacy
+	}
+	d := &decoder{
+		fs:    f,
+		prog:  &program.Program{Format: "torchscript"},
+		types: map[string]*program.Type{},
+		funcs: map[string]*program.Func{},
+		texts: map[sourceKey]*program.SourceText{},
+		ops:   map[string]string{},
+	}
+	d.low.d = d
+	for _, step := range []func() error{d.list, d.readVersion, d.readSource, d.readObjects, d.finish} {
+		if err := step(); err != nil {
+			return nil, err
+		}
+	}
+	return d.prog, nil
+}
+
+// decoder is one archive being read. After Decode it stays behind to lower bodies.
+type decoder struct {
+	fs         fs.FS
+	names      []string // of all records, in the archive's order
+	prog       *program.Program
+	files      []sourceFile
+	types      map[string]*program.Type // by text
+	classTypes []*program.Type          // parts of them
+	classes    map[string]*program.Class
+	funcs      map[string]*program.Func // free functions
+	consts     []any                    // constants.pkl
+	root       any                      // data.pkl
+	late       []lateConstant
+
+	outline syntax.Parser // one file at a time
+	small   syntax.Parser // annotations and values, forgotten at once
+
+	mu     sync.Mutex // guards what follows: lowering
+	low    lowerer
+	texts  map[sourceKey]*program.SourceText
+	ranges rangeMachine
+	ops    map[string]string // operators' names, as printed to ours
+}
+
+// list learns the records' names. The zip reader offers them; other file systems are walked.
+func (d *decoder) list() error {
+	if l, ok := d.fs.(interface{ Names() []string }); ok {
+		d.names = l.Names()
+		return nil
+	}
+	return fs.WalkDir(d.fs, ".", func(name string, e fs.DirEntry, err error) error {
+		if err == nil && !e.IsDir() {
+			d.names = append(d.names, name)
+		}
+		return err
+	})
+}
+
+// readFile returns a record as text. The bytes are nobody else's.
+func (d *decoder) readFile(name string) (string, error) {
+	data, err := fs.ReadFile(d.fs, name)
+	if err != nil {
+		return "", err
+	}
+	return unsafe.String(unsafe.SliceData(data), len(data)), nil
+}
+
+// Container versions: kMinSupportedFileFormatVersion and kMaxSupportedFileFormatVersion of caffe2/serialize/versions.h in 2.15.
+const minVersion, maxVersion = 1, 10
+
+// readVersion reads the container's version: the record version or, in archives for mobile and those of some releases, .data/version.
+func (d *decoder) readVersion() error {
+	for _, name := range []string{"version", ".data/version"} {
+		text, err := d.readFile(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		v, err := strconv.Atoi(strings.TrimSpace(text))
+		if err != nil {
+			return fmt.Errorf("%s: got %q, want a number", name, text)
+		}
+		if v < minVersion || v > maxVersion {
+			return fmt.Errorf("%s: got version %d, want %d to %d", name, v, minVersion, maxVersion)
+		}
+		d.prog.Producer = "TorchScript version " + strconv.Itoa(v)
+		return nil
+	}
+	return errors.New("got no record version and no .data/version, want one")
+}
+
+// finish gathers classes and modules, names the tensors and finds the entry.
+func (d *decoder) finish() error {
+	root, ok := d.root.(*program.Object)
+	if !ok {
+		return fmt.Errorf("data.pkl: got %s, want an object", literalName(d.root))
+	}
+	p := d.prog
+	p.Root = root
+	p.Entry = root.Class.Method("forward")
+	for _, c := range d.classes {
+		p.Classes = append(p.Classes, c)
+	}
+	slices.SortFunc(p.Classes, func(a, b *program.Class) int { return strings.Compare(a.Name, b.Name) })
+	d.nameTree(root)
+	if err := d.readValues(); err != nil {
+		return err
+	}
+	return d.findKind()
+}

@@ -1,0 +1,451 @@
+package torchscript
+
+import (
+	"strings"
+
+	"github.com/memspec/memspec/engine/artifact/torchscript/syntax"
+	"github.com/memspec/memspec/engine/program"
+)
+
+// This file turns statements into nodes and blocks. Expressions are in expr.go, names and their scopes in scope.go.
+
+// lowerer lowers one function at a time.
+type lowerer struct {
+	d      *decoder
+	file   *sourceFile
+	fn     *program.Func
+	parser syntax.Parser // bodies, forgotten when they are lowered
+	scope
+	nodes   list[*program.Node]
+	args    list[program.Arg]
+	args2   list[program.Arg]
+	outList list[*program.Value]
+	stmt    int32 // number of the next printed statement
+	line    int32
+	in      program.NodeFlags // InReturn or nothing
+	inner   int               // forked functions around
+
+	nodeSlab  slab[program.Node]
+	valueSlab slab[program.Value]
+	blockSlab slab[program.Block]
+	argSlab   slab[program.Arg]
+	outSlab   slab[*program.Value]
+	nodeList  slab[*program.Node]
+	blockList slab[*program.Block]
+	typeList  slab[*program.Type]
+}
+
+// list gathers items of nested lists on one stack.
+type list[T any] struct{ stack []T }
+
+func (l *list[T]) push(v T)  { l.stack = append(l.stack, v) }
+func (l *list[T]) mark() int { return len(l.stack) }
+
+// take copies what was pushed since mark to a slice of its own.
+func (l *list[T]) take(mark int, s *slab[T]) []T {
+	out := s.cut(len(l.stack) - mark)
+	copy(out, l.stack[mark:])
+	l.stack = l.stack[:mark]
+	return out
+}
+
+// failure is the panic that leaves a lowering: it is caught in body.lower.
+type failure struct{ err error }
+
+func (l *lowerer) failf(at syntax.Pos, format string, args ...any) {
+	panic(failure{l.file.Errorf(at, format, args...)})
+}
+
+func (l *lowerer) check(err error) {
+	if err != nil {
+		panic(failure{err})
+	}
+}
+
+// lower reads and lowers a function's body.
+func (b *body) lower(fn *program.Func) (g *program.Graph, err error) {
+	l := &b.d.low
+	b.d.mu.Lock()
+	defer b.d.mu.Unlock()
+	defer func() {
+		l.reset()
+		switch r := recover().(type) {
+		case nil:
+		case failure:
+			g, err = nil, r.err
+		default:
+			panic(r)
+		}
+	}()
+	l.file, l.fn = b.file, fn
+	l.check(b.d.readDebug(b.file))
+	l.parser.Use(&b.file.File)
+	stmts, err := l.parser.Body(&b.def)
+	l.check(err)
+	g = &program.Graph{Params: l.outSlab.cut(len(fn.Params))}
+	for i, p := range fn.Params {
+		v := l.value(p.Name, p.Type)
+		g.Params[i] = v
+		l.define(p.Name, binding{arg: program.Arg{Value: v}})
+	}
+	g.Body = l.function(stmts, b.def.End)
+	g.NumValues = l.ids
+	g.Source = l.sourceOf(g.Body)
+	return g, nil
+}
+
+func (l *lowerer) reset() {
+	l.parser.Reset()
+	l.scope.reset()
+	l.nodes.stack, l.outList.stack = l.nodes.stack[:0], l.outList.stack[:0]
+	l.args.stack, l.args2.stack = l.args.stack[:0], l.args2.stack[:0]
+	l.stmt, l.line, l.in, l.inner = 0, 0, 0, 0
+}
+
+// function lowers a whole body: it ends in a Return.
+func (l *lowerer) function(stmts []syntax.Stmt, end syntax.Pos) *program.Block {
+	m := l.nodes.mark()
+	l.stmts(stmts)
+	if n := l.nodes.mark(); n == m || l.nodes.stack[n-1].Op != "prim::Return" {
+		l.node("prim::Return", end, 0, program.Arg{})
+	}
+	return l.blockSlab.new(program.Block{Nodes: l.nodes.take(m, &l.nodeList)})
+}
+
+// stmts lowers statements in order and says whether one leaves the block for good. PyTorch prints assignments after a raise: what
+// follows it is lowered like the rest.
+func (l *lowerer) stmts(stmts []syntax.Stmt) (left bool) {
+	for _, s := range stmts {
+		if l.statement(s) {
+			left = true
+		}
+	}
+	return left
+}
+
+func (l *lowerer) statement(s syntax.Stmt) (left bool) {
+	switch s := s.(type) {
+	case *syntax.Assign:
+		l.begin(s.Line)
+		l.assign(s)
+	case *syntax.ExprStmt:
+		l.begin(s.Line)
+		return l.effect(s.X)
+	case *syntax.If:
+		l.begin(s.Line)
+		return l.ifStmt(s)
+	case *syntax.For:
+		l.begin(s.Line)
+		l.forStmt(s)
+	case *syntax.While:
+		l.begin(s.Line)
+		l.whileStmt(s)
+	case *syntax.With:
+		l.begin(s.Line)
+		return l.withStmt(s)
+	case *syntax.Return:
+		l.begin(s.Line)
+		l.in = program.InReturn
+		var v program.Arg
+		if s.Value != nil {
+			v = l.nested(s.Value)
+		}
+		l.node("prim::Return", s.Start, 0, v)
+		l.in = 0
+		return true
+	case *syntax.Raise:
+		l.begin(s.Line)
+		return l.raise(s)
+	case *syntax.Assert:
+		l.begin(s.Line)
+		l.assert(s)
+	case *syntax.Delete:
+		l.begin(s.Line)
+		sub, ok := s.X.(*syntax.Subscript)
+		if !ok {
+			l.failf(s.Start, "got del of %q, want del x[i]", l.file.Text(s.X.Bounds()))
+		}
+		x, i := l.nested(sub.X), l.nested(sub.Index)
+		l.node("aten::Delete", s.Start, 0, x, i)
+	case *syntax.FuncDef:
+		l.forkDef(s)
+	case *syntax.Simple:
+		if s.Word != "pass" {
+			l.failf(s.Start, "got %s, which serialised TorchScript has not", s.Word)
+		}
+	default:
+		l.failf(s.Bounds().Start, "got a class or import in a function, want statement")
+	}
+	return false
+}
+
+func (l *lowerer) begin(line int) {
+	l.stmt++
+	l.line = int32(line)
+}
+
+// effect lowers an expression statement. It has no results: what PyTorch prints as one has none.
+func (l *lowerer) effect(x syntax.Expr) (left bool) {
+	c, ok := x.(*syntax.Call)
+	if !ok {
+		l.nested(x)
+		return false
+	}
+	n, _, _ := l.call(c, 0)
+	return n != nil && n.Op == "prim::RaiseException"
+}
+
+// assign lowers the forms of assignment:
+//
+//	x = e            x is the value of e
+//	a, b = f(x)      an operator with two results
+//	a, b = x, y      side by side
+//	a, b, = x        x taken apart
+//	self.a = x, x[i] = y
+func (l *lowerer) assign(s *syntax.Assign) {
+	if s.Value == nil {
+		l.failf(s.Start, "got a declaration in a function, want a value")
+	}
+	if s.Unpack {
+		v := l.nested(s.Value)
+		outs := l.outSlab.cut(len(s.Targets))
+		l.names(s, outs)
+		l.nodeOuts("prim::TupleUnpack", s.Start, outs, 0, v)
+		return
+	}
+	if len(s.Targets) == 1 {
+		l.assignOne(s)
+		return
+	}
+	if t, ok := s.Value.(*syntax.Tuple); ok {
+		if len(t.Elems) != len(s.Targets) {
+			l.failf(s.Start, "got %d names for %d values", len(s.Targets), len(t.Elems))
+		}
+		m := l.bound.mark()
+		for i, x := range t.Elems {
+			l.bound.push(l.named(x, l.target(s.Targets[i])))
+		}
+		// all values exist before any name is bound
+		for i, target := range s.Targets {
+			l.define(l.target(target), l.bound.stack[m+i])
+		}
+		l.bound.stack = l.bound.stack[:m]
+		return
+	}
+	c, ok := s.Value.(*syntax.Call)
+	if !ok {
+		l.failf(s.Start, "got %q for %d names, want a call", l.file.Text(s.Value.Bounds()), len(s.Targets))
+	}
+	n, _, _ := l.call(c, 0)
+	if n == nil {
+		l.failf(s.Start, "got %q for %d names, want an operator", l.file.Text(s.Value.Bounds()), len(s.Targets))
+	}
+	n.Outs = l.outSlab.cut(len(s.Targets))
+	l.names(s, n.Outs)
+}
+
+// target is the name of a target that must be one.
+func (l *lowerer) target(x syntax.Expr) string {
+	n, ok := x.(*syntax.Name)
+	if !ok {
+		l.failf(x.Bounds().Start, "got %q among several targets, want names", l.file.Text(x.Bounds()))
+	}
+	return n.Text
+}
+
+// names makes a value for each target.
+func (l *lowerer) names(s *syntax.Assign, outs []*program.Value) {
+	for i, t := range s.Targets {
+		name := l.target(t)
+		outs[i] = l.value(name, nil)
+		l.define(name, binding{arg: program.Arg{Value: outs[i]}})
+	}
+}
+
+func (l *lowerer) assignOne(s *syntax.Assign) {
+	switch t := s.Targets[0].(type) {
+	case *syntax.Name:
+		b := l.named(s.Value, t.Text)
+		if s.Type != nil {
+			typ, err := l.d.typeOf(&l.file.File, s.Type)
+			l.check(err)
+			switch v := b.arg.Value; {
+			case v == nil:
+				b.arg.Const = annotated(b.arg.Const, typ)
+			case v.Type == nil:
+				v.Type = typ
+			}
+		}
+		l.define(t.Text, b)
+	case *syntax.Attr:
+		obj := l.nested(t.X)
+		v := l.nested(s.Value)
+		l.node("prim::SetAttr", s.Start, 0, obj, v).Text = t.Name
+	case *syntax.Subscript:
+		obj, i := l.nested(t.X), l.nested(t.Index)
+		v := l.nested(s.Value)
+		l.node("aten::_set_item", s.Start, 0, obj, i, v)
+	}
+}
+
+// raise lowers raise Name(message): PyTorch prints ops.prim.RaiseException instead, older source may hold this.
+func (l *lowerer) raise(s *syntax.Raise) bool {
+	if c, ok := s.X.(*syntax.Call); ok {
+		var msg program.Arg
+		if len(c.Args) > 0 {
+			msg = l.nested(c.Args[0].Value)
+		}
+		l.node("prim::RaiseException", s.Start, 0, msg).Text = l.file.Text(c.Fn.Bounds())
+		return true
+	}
+	l.node("prim::RaiseException", s.Start, 0, program.Arg{}).Text = l.file.Text(s.X.Bounds())
+	return true
+}
+
+// assert lowers to an If whose else branch raises.
+func (l *lowerer) assert(s *syntax.Assert) {
+	cond := l.nested(s.X)
+	m := l.nodes.mark()
+	var msg program.Arg
+	if s.Msg != nil {
+		msg = l.nested(s.Msg)
+	}
+	l.node("prim::RaiseException", s.Start, 0, msg).Text = "AssertionError"
+	fails := l.blockSlab.new(program.Block{Nodes: l.nodes.take(m, &l.nodeList)})
+	n := l.node("prim::If", s.Start, 0, cond)
+	n.Blocks = l.blocks(l.blockSlab.new(program.Block{}), fails)
+}
+
+// withStmt lowers to Enter, the body and Exit in the same block: PyTorch's graph has it so.
+func (l *lowerer) withStmt(s *syntax.With) (left bool) {
+	x := l.nested(s.X)
+	enter := l.node("prim::Enter", s.Start, 0, x)
+	if s.As != nil {
+		name := l.target(s.As)
+		v := l.value(name, nil)
+		enter.Outs = l.outs(v)
+		l.define(name, binding{arg: program.Arg{Value: v}})
+	}
+	left = l.stmts(s.Body)
+	if !left {
+		l.node("prim::Exit", s.Start, 0, x)
+	}
+	return left
+}
+
+// forkDef lowers the function PyTorch prints for a fork. It has no parameters but uses names around it: these become its parameters.
+func (l *lowerer) forkDef(s *syntax.FuncDef) {
+	if len(s.Params) != 0 {
+		l.failf(s.Start, "got parameters of a function in a function, want none")
+	}
+	if l.inner++; l.inner > maxDepth {
+		l.failf(s.Start, "got more than %d functions in each other, want less", maxDepth)
+	}
+	fn := &program.Func{Name: l.fn.Name + "." + s.Name, Method: s.Name, Record: l.file.Name, Line: s.Line}
+	outer := l.enterFunction()
+	stmt := l.stmt
+	g := &program.Graph{Body: l.function(s.Body, s.End)}
+	ids, captured := l.leaveFunction(outer)
+	args := l.argSlab.cut(len(captured))
+	for i, c := range captured {
+		g.Params = append(g.Params, c.param)
+		fn.Params = append(fn.Params, program.Param{Name: c.param.Name, Type: c.param.Type})
+		args[i] = c.from
+	}
+	g.NumValues = ids
+	g.Source = l.sourceOf(g.Body)
+	l.stmt = stmt
+	l.inner--
+	program.NewFunc(fn, func(*program.Func) (*program.Graph, error) { return g, nil })
+	l.define(s.Name, binding{fn: fn, captured: args, forked: true})
+}
+
+// value makes a value.
+func (l *lowerer) value(name string, t *program.Type) *program.Value {
+	l.ids++
+	return l.valueSlab.new(program.Value{ID: l.ids - 1, Name: name, Type: t})
+}
+
+func (l *lowerer) outs(v *program.Value) []*program.Value {
+	o := l.outSlab.cut(1)
+	o[0] = v
+	return o
+}
+
+func (l *lowerer) blocks(bs ...*program.Block) []*program.Block {
+	o := l.blockList.cut(len(bs))
+	copy(o, bs)
+	return o
+}
+
+// node adds an operation without results.
+func (l *lowerer) node(op string, at syntax.Pos, flags program.NodeFlags, args ...program.Arg) *program.Node {
+	a := l.argSlab.cut(len(args))
+	copy(a, args)
+	return l.nodeArgs(op, at, flags, a)
+}
+
+func (l *lowerer) nodeOuts(op string, at syntax.Pos, outs []*program.Value, flags program.NodeFlags, args ...program.Arg) {
+	l.node(op, at, flags, args...).Outs = outs
+}
+
+func (l *lowerer) nodeArgs(op string, at syntax.Pos, flags program.NodeFlags, args []program.Arg) *program.Node {
+	n := l.nodeSlab.new(program.Node{Op: op, Args: args, Src: l.file.debug.at(at), Line: l.line, Stmt: l.stmt - 1, Flags: flags | l.in})
+	l.nodes.push(n)
+	return n
+}
+
+// sourceOf is the user's own function: the text most of the first node's kind come from. For traced code, where texts are stacks, there is
+// none.
+func (l *lowerer) sourceOf(b *program.Block) *program.SourceText {
+	for _, n := range b.Nodes {
+		if t := n.Src.Text; t != nil {
+			if t.File == "" {
+				return nil
+			}
+			return t
+		}
+		for _, sub := range n.Blocks {
+			if t := l.sourceOf(sub); t != nil {
+				return t
+			}
+		}
+	}
+	return nil
+}
+
+// local says whether a path begins with a name of this function, so that it is no path.
+func (l *lowerer) local(x syntax.Expr) bool {
+	for {
+		switch y := x.(type) {
+		case *syntax.Attr:
+			x = y.X
+		case *syntax.Name:
+			_, ok := l.lookup(y.Text)
+			return ok
+		default:
+			return true
+		}
+	}
+}
+
+// opName is the operator a printed path calls: torch.add is aten::add, ops.prim.device is prim::device.
+func (l *lowerer) opName(path string) (string, bool) {
+	if op, ok := l.d.ops[path]; ok {
+		return op, op != ""
+	}
+	op := ""
+	switch head, rest, _ := strings.Cut(path, "."); head {
+	case "torch", "aten":
+		rest = strings.TrimPrefix(rest, "autograd.") // torch.autograd.grad and backward are printed so
+		if rest != "" && !strings.Contains(rest, ".") {
+			op = "aten::" + rest
+		}
+	case "ops":
+		if ns, name, ok := strings.Cut(rest, "."); ok && !strings.Contains(name, ".") {
+			op = ns + "::" + name
+		}
+	}
+	l.d.ops[path] = op
+	return op, op != ""
+}
