@@ -212,6 +212,9 @@ func (c *Call) Do(key string, args ...any) *tensor.Tensor {
 	if t, ok := v.(*tensor.Tensor); ok {
 		return t
 	}
+	if u, unknown := v.(Unknown); unknown && c.err == nil {
+		c.err = &MissingError{Op: u.Op}
+	}
 	if v != nil && c.err == nil {
 		if l, ok := v.(*Tuple); ok && len(l.Items) > 0 {
 			if t, ok := l.Items[0].(*tensor.Tensor); ok {

@@ -2,53 +2,78 @@ package ops
 
 import "github.com/memspec/memspec/engine/tensor"
 
+// softmaxRules are softmax and its kin (aten/src/ATen/native/SoftMax.cpp).
 var softmaxRules = []Rule{
-	{Schema: "aten::softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", Body: softmax("aten::_softmax")},
-	{Schema: "aten::log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", Body: softmax("aten::_log_softmax")},
-	{Schema: "aten::special_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", Body: softmax("aten::_softmax")},
-	{Schema: "aten::special_log_softmax(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", Body: softmax("aten::_log_softmax")},
-	{Schema: "aten::_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", Out: softmaxOut, Grad: "self: result"},
-	{Schema: "aten::_log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", Out: softmaxOut, Grad: "self: result"},
-	{Schema: "aten::_safe_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", Out: safeSoftmax},
+	{Schema: "aten::softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", Body: softmaxOf("aten::_softmax"), Grad: "self: result"},
+	{Schema: "aten::special_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", Body: softmaxOf("aten::_softmax")},
+	{Schema: "aten::log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", Body: softmaxOf("aten::_log_softmax"), Grad: "self: result"},
+	{Schema: "aten::special_log_softmax(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", Body: softmaxOf("aten::_log_softmax")},
+	{Schema: "aten::_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", Out: softmaxOut, Scratch: denseCopy, Grad: "self: result"},
+	{Schema: "aten::_log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", Out: softmaxOut, Scratch: denseCopy, Grad: "self: result"},
+	{Schema: "aten::_safe_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", Out: safeSoftmax, Scratch: safeSoftmaxScratch, Grad: "self: result"},
+	{Schema: "aten::_masked_softmax(Tensor self, Tensor mask, int? dim=None, int? mask_type=None) -> Tensor", Out: maskedSoftmax, Grad: "self: result"},
 }
 
-// softmax converts the input first where a dtype is given, but for float16 to float32, which the kernel does
-// (aten/src/ATen/native/SoftMax.cpp).
-func softmax(key string) func(*Call) (any, error) {
+// softmaxOf converts first, but for half to float on an accelerator, which the kernel does.
+func softmaxOf(key string) func(*Call) (any, error) {
 	return func(c *Call) (any, error) {
-		self := c.T("self")
-		if self.DType == tensor.Float16 && c.DTypeOr("dtype", tensor.Undefined) == tensor.Float32 && self.Device != "cpu" {
-			return c.Do(key, self, c.Int("dim"), true), c.Err()
+		x, dim := c.T("self"), c.Int("dim")
+		d := c.DTypeOr("dtype", x.DType)
+		if onCUDA(x) && x.DType == tensor.Float16 && d == tensor.Float32 {
+			return c.Do(key, x, dim, true), nil
 		}
-		x := self
-		if c.Has("dtype") {
-			x = c.Do("aten::to.dtype", self, c.Int("dtype"))
+		if d != x.DType {
+			x = c.Do("aten::_to_copy", x, Kw{"dtype": int64(d)})
 		}
-		return c.Do(key, x, c.Int("dim"), false), c.Err()
+		return c.Do(key, x, dim, false), nil
 	}
 }
 
 func softmaxOut(c *Call) ([]tensor.Meta, error) {
-	self := c.T("self")
-	if _, err := c.wrapDim(c.Int("dim"), len(self.Sizes)); err != nil {
+	x := c.T("self")
+	if _, err := c.wrapDim(c.Int("dim"), len(x.Sizes)); err != nil {
 		return nil, err
 	}
-	d := self.DType
+	d := x.DType
 	if c.Bool("half_to_float") {
 		d = tensor.Float32
 	}
-	if d.Integral(true) {
-		return nil, c.Errorf("got %s, want a floating type", d)
-	}
-	return one(freshAs(self, d, self.Sizes...))
+	return one(freshAs(x, d, x.Sizes...))
 }
 
-// safeSoftmax gives 0 where a whole row is masked; the dispatcher sees one operator. What its CUDA implementation makes inside (the bool
-// mask of the scores and its rows, aten/src/ATen/native/transformers/attention.cpp) is scratch.
+// denseCopy is a contiguous copy of self, made after the result exists.
+func denseCopy(c *Call) []Scratch {
+	x := c.self()
+	if !onCUDA(x) || x.IsContiguous() {
+		return nil
+	}
+	return []Scratch{{Bytes: x.NBytes(), Source: "native/cuda/SoftMax.cu host_softmax input.contiguous()"}}
+}
+
 func safeSoftmax(c *Call) ([]tensor.Meta, error) {
-	self := c.T("self")
-	if _, err := c.wrapDim(c.Int("dim"), len(self.Sizes)); err != nil {
+	x := c.T("self")
+	if _, err := c.wrapDim(c.Int("dim"), len(x.Sizes)); err != nil {
 		return nil, err
 	}
-	return one(freshAs(self, c.DTypeOr("dtype", self.DType), self.Sizes...))
+	return one(freshAs(x, c.DTypeOr("dtype", x.DType), x.Sizes...))
+}
+
+// safeSoftmaxScratch are the tests for rows that are -inf throughout: a bool an element, and one a row (transformers/attention.cpp).
+func safeSoftmaxScratch(c *Call) []Scratch {
+	x := c.T("self")
+	if !onCUDA(x) || len(x.Sizes) == 0 {
+		return nil
+	}
+	dim, err := c.wrapDim(c.Int("dim"), len(x.Sizes))
+	if err != nil {
+		return nil
+	}
+	mask := freshAs(x, tensor.Bool, x.Sizes...)
+	rows := freshAs(x, tensor.Bool, reduced(x.Sizes, []int{dim}, true)...)
+	const source = "native/transformers/attention.cpp _safe_softmax"
+	return []Scratch{{Bytes: mask.NBytes(), Source: source}, {Bytes: rows.NBytes(), Source: source}}
+}
+
+func maskedSoftmax(c *Call) ([]tensor.Meta, error) {
+	return one(fresh(c.T("self"), c.T("self").Sizes...))
 }

@@ -1,0 +1,141 @@
+package ops
+
+import (
+	"math"
+
+	"github.com/memspec/memspec/engine/tensor"
+)
+
+// batchNormCuDNN says whether batch norm goes to cuDNN (Normalization.cpp _select_batch_norm_backend).
+func (c *Call) batchNormCuDNN() bool {
+	x, w := c.T("input"), c.T("weight")
+	mean, variance := c.T("running_mean") != nil, c.T("running_var") != nil
+	training := c.Bool("training")
+	limit := int64(65535)
+	if training {
+		limit = 880801
+	}
+	return onCUDA(x) && x.DType != tensor.BFloat16 && w != nil && c.T("bias") != nil && (x.DType != tensor.Float16 || w.DType == tensor.Float32) &&
+		(mean && variance || !mean && !variance && training) && len(x.Sizes) >= 3 && x.Sizes[0] <= limit && x.Numel() <= math.MaxInt32
+}
+
+func batchNormIndex(c *Call) (any, error) {
+	x := c.T("input")
+	if len(x.Sizes) < 2 {
+		return nil, c.Errorf("got input %v, want at least 2 dimensions", x.Sizes)
+	}
+	empty := func(d tensor.DType, n int64) *tensor.Tensor {
+		return c.Do("aten::empty.memory_format", intList(n), Kw{"dtype": int64(d), "device": Device(x.Device)})
+	}
+	switch {
+	case x.Numel() == 0:
+		reserve, mean, invstd := empty(tensor.Uint8, 0), empty(accType(x.DType), x.Sizes[1]), empty(accType(x.DType), x.Sizes[1])
+		out := c.Do("aten::clone", x)
+		if w := c.T("weight"); w != nil {
+			out = c.Do("aten::mul.Tensor", out, c.Do("aten::select.int", w, int64(0), int64(0)))
+		}
+		if b := c.T("bias"); b != nil {
+			out = c.Do("aten::add.Tensor", out, c.Do("aten::select.int", b, int64(0), int64(0)))
+		}
+		return c.Tuple(out, mean, invstd, reserve, int64(0)), nil
+	case c.batchNormCuDNN():
+		args := []any{c.Do("aten::contiguous", x, Kw{"memory_format": int64(x.SuggestFormat())})}
+		for _, name := range []string{"weight", "bias", "running_mean", "running_var"} {
+			if t := c.T(name); t != nil {
+				args = append(args, c.Do("aten::contiguous", t))
+			} else {
+				args = append(args, nil)
+			}
+		}
+		ts := c.parts("aten::cudnn_batch_norm", append(args, c.Arg("training"), c.Arg("momentum"), c.Arg("eps"))...)
+		return c.Tuple(opt(ts[0]), opt(ts[1]), opt(ts[2]), opt(ts[3]), int64(1)), nil
+	}
+	reserve := empty(tensor.Uint8, 0)
+	ts := c.parts("aten::native_batch_norm", x, c.Arg("weight"), c.Arg("bias"), c.Arg("running_mean"), c.Arg("running_var"), c.Arg("training"), c.Arg("momentum"), c.Arg("eps"))
+	return c.Tuple(opt(ts[0]), opt(ts[1]), opt(ts[2]), reserve, int64(0)), nil
+}
+
+func batchNorm(c *Call) (any, error) {
+	return c.get(0, "aten::_batch_norm_impl_index", c.Args...), nil
+}
+
+// checkChannels refuses per-channel arguments of another length.
+func (c *Call) checkChannels(n int64, names ...string) error {
+	for _, name := range names {
+		if t := c.T(name); t != nil && t.Numel() != n {
+			return c.Errorf("got %s of %d elements, want %d", name, t.Numel(), n)
+		}
+	}
+	return nil
+}
+
+// cudnnBatchNorm keeps statistics only in training; its reserve is empty but for channels last in training, whose size cuDNN decides.
+func cudnnBatchNorm(c *Call) ([]tensor.Meta, error) {
+	x := c.T("input")
+	if err := c.checkChannels(x.Sizes[1], "weight", "bias", "running_mean", "running_var"); err != nil {
+		return nil, err
+	}
+	n := int64(0)
+	if c.Bool("training") {
+		n = x.Sizes[1]
+	}
+	d := c.T("weight").DType
+	return []tensor.Meta{freshFormat(x, x.SuggestFormat(), x.Sizes...), freshAs(x, d, n), freshAs(x, d, n), freshAs(x, tensor.Uint8, 0)}, nil
+}
+
+func nativeBatchNorm(c *Call) ([]tensor.Meta, error) {
+	x := c.T("input")
+	if len(x.Sizes) < 2 {
+		return nil, c.Errorf("got input %v, want at least 2 dimensions", x.Sizes)
+	}
+	if err := c.checkChannels(x.Sizes[1], "weight", "bias", "running_mean", "running_var"); err != nil {
+		return nil, err
+	}
+	n := x.Sizes[1]
+	if x.Device == "cpu" && !c.Bool("training") {
+		n = 0
+	}
+	d := accType(x.DType)
+	return []tensor.Meta{emptyLike(x, x.DType, x.SuggestFormat()), freshAs(x, d, n), freshAs(x, d, n)}, nil
+}
+
+func functionalBatchNorm(c *Call) ([]tensor.Meta, error) {
+	ms, err := nativeBatchNorm(c)
+	if err != nil {
+		return nil, err
+	}
+	return append(ms, fresh(c.T("running_mean"), c.T("running_mean").Sizes...), fresh(c.T("running_var"), c.T("running_var").Sizes...)), nil
+}
+
+// instanceNorm is a batch norm over batch × channels.
+func instanceNorm(c *Call) (any, error) {
+	x := c.T("input")
+	if len(x.Sizes) < 2 {
+		return nil, c.Errorf("got input %v, want at least 2 dimensions", x.Sizes)
+	}
+	b, ch := x.Sizes[0], x.Sizes[1]
+	repeat := func(name string) *tensor.Tensor {
+		if t := c.T(name); t != nil {
+			return c.Do("aten::repeat", t, intList(b))
+		}
+		return nil
+	}
+	w, bias, mean, variance := repeat("weight"), repeat("bias"), repeat("running_mean"), repeat("running_var")
+	shape := append([]int64{1, b * ch}, x.Sizes[2:]...)
+	flat := c.Do("aten::view", c.Do("aten::contiguous", x), intList(shape...))
+	out := c.Do("aten::batch_norm", flat, opt(w), opt(bias), opt(mean), opt(variance), c.Arg("use_input_stats"), c.Arg("momentum"), c.Arg("eps"), c.Arg("cudnn_enabled"))
+	if c.Bool("use_input_stats") || c.T("running_mean") == nil {
+		for _, s := range []struct {
+			name string
+			t    *tensor.Tensor
+		}{{"running_mean", mean}, {"running_var", variance}} {
+			if s.t == nil {
+				continue
+			}
+			m := c.Do("aten::mean.dim", c.Do("aten::view", s.t, intList(b, ch)), intList(0), false)
+			c.Do("aten::copy_", c.T(s.name), m)
+			c.Free(m)
+		}
+	}
+	return c.Do("aten::view", out, intList(x.Sizes...)), nil
+}

@@ -1,0 +1,172 @@
+package ops
+
+import (
+	"slices"
+
+	"github.com/memspec/memspec/engine/tensor"
+)
+
+// What a reduction's result is made of: its dtype from the input's, its sizes from dim and keepdim. Results are contiguous
+// (aten/src/ATen/native/ReduceOpsUtils.h).
+
+type reduceType func(c *Call, d tensor.DType) (tensor.DType, error)
+
+func sameType(_ *Call, d tensor.DType) (tensor.DType, error) { return d, nil }
+func boolType(_ *Call, d tensor.DType) (tensor.DType, error) {
+	if d == tensor.Uint8 {
+		return d, nil // all and any of uint8 stay uint8
+	}
+	return tensor.Bool, nil
+}
+func indexType(*Call, tensor.DType) (tensor.DType, error)       { return tensor.Int64, nil }
+func realType(_ *Call, d tensor.DType) (tensor.DType, error)    { return d.ToReal(), nil }
+func floatResult(_ *Call, d tensor.DType) (tensor.DType, error) { return floatType(d), nil }
+
+// sumType adds integers up in int64; a dtype argument decides where it is given.
+func sumType(c *Call, d tensor.DType) (tensor.DType, error) {
+	if c.Has("dtype") {
+		return c.DTypeOr("dtype", d), nil
+	}
+	if d.Integral(true) {
+		return tensor.Int64, nil
+	}
+	return d, nil
+}
+
+func meanType(c *Call, d tensor.DType) (tensor.DType, error) {
+	d = c.DTypeOr("dtype", d)
+	if !d.Floating() && !d.Complex() {
+		return d, c.Errorf("got %s, want a floating or complex dtype", d)
+	}
+	return d, nil
+}
+
+func normType(c *Call, d tensor.DType) (tensor.DType, error) {
+	d = c.DTypeOr("dtype", d)
+	if !d.Floating() && !d.Complex() {
+		return d, c.Errorf("got %s, want a floating or complex dtype", d)
+	}
+	return d.ToReal(), nil
+}
+
+// reduceDims are the dimensions a reduction runs over: all where it names none.
+func (c *Call) reduceDims(self *tensor.Tensor) ([]int, error) {
+	if c.Schema.ArgIndex("dim") < 0 || !c.Has("dim") {
+		return c.dims("", len(self.Sizes))
+	}
+	if len(self.Sizes) == 0 {
+		for _, d := range c.Ints("dim") {
+			if _, err := c.wrapDim(d, 0); err != nil {
+				return nil, err
+			}
+		}
+		return nil, nil
+	}
+	if d, ok := c.Arg("dim").(int64); ok {
+		w, err := c.wrapDim(d, len(self.Sizes))
+		return []int{w}, err
+	}
+	return c.dims("dim", len(self.Sizes))
+}
+
+func (c *Call) reduceSizes() ([]int64, error) {
+	self := c.T("self")
+	dims, err := c.reduceDims(self)
+	if err != nil {
+		return nil, err
+	}
+	return reduced(self.Sizes, dims, c.Bool("keepdim")), nil
+}
+
+func reduceTo(types ...reduceType) func(*Call) ([]tensor.Meta, error) {
+	return func(c *Call) ([]tensor.Meta, error) {
+		self := c.T("self")
+		sizes, err := c.reduceSizes()
+		if err != nil {
+			return nil, err
+		}
+		out := make([]tensor.Meta, len(types))
+		for i, f := range types {
+			d, err := f(c, self.DType)
+			if err != nil {
+				return nil, err
+			}
+			out[i] = freshAs(self, d, slices.Clone(sizes)...)
+		}
+		return out, nil
+	}
+}
+
+func reducePair(a, b reduceType) func(*Call) ([]tensor.Meta, error) { return reduceTo(a, b) }
+
+// extremeOther is max and min of two tensors.
+func extremeOther(key string) func(*Call) (any, error) {
+	return func(c *Call) (any, error) { return c.Do(key, c.T("self"), c.T("other")), c.Err() }
+}
+
+// extremeValue is max (sign 1) and min (-1) of a small known tensor.
+func extremeValue(sign int) func(*Call) *tensor.Data {
+	return func(c *Call) *tensor.Data {
+		d := c.T("self").Data
+		if d == nil {
+			return nil
+		}
+		switch {
+		case len(d.Ints) > 0 && sign > 0:
+			return &tensor.Data{Ints: []int64{slices.Max(d.Ints)}}
+		case len(d.Ints) > 0:
+			return &tensor.Data{Ints: []int64{slices.Min(d.Ints)}}
+		case len(d.Floats) > 0 && sign > 0:
+			return &tensor.Data{Floats: []float64{slices.Max(d.Floats)}}
+		case len(d.Floats) > 0:
+			return &tensor.Data{Floats: []float64{slices.Min(d.Floats)}}
+		}
+		return nil
+	}
+}
+
+func scan(f reduceType) func(*Call) ([]tensor.Meta, error) {
+	return func(c *Call) ([]tensor.Meta, error) {
+		self := c.T("self")
+		if _, err := c.wrapDim(c.Int("dim"), len(self.Sizes)); err != nil {
+			return nil, err
+		}
+		d, err := f(c, self.DType)
+		if err != nil {
+			return nil, err
+		}
+		return one(freshAs(self, d, self.Sizes...))
+	}
+}
+
+func scanInPlace(c *Call) ([]tensor.Meta, error) {
+	self := c.T("self")
+	_, err := c.wrapDim(c.Int("dim"), len(self.Sizes))
+	return []tensor.Meta{self.Meta}, err
+}
+
+func scanPair(c *Call) ([]tensor.Meta, error) {
+	m, err := scan(sameType)(c)
+	if err != nil {
+		return nil, err
+	}
+	return withIndices(m[0]), nil
+}
+
+func distance(c *Call) ([]tensor.Meta, error) {
+	self, other := c.T("self"), c.T("other")
+	if _, err := c.broadcast(self.Sizes, other.Sizes); err != nil {
+		return nil, err
+	}
+	return one(freshAs(self, promote(self.DType, other.DType).ToReal()))
+}
+
+// nanMean is nansum divided by the count of what is no NaN (aten/src/ATen/native/ReduceOps.cpp).
+func nanMean(c *Call) (any, error) {
+	self := c.T("self")
+	nan := c.Do("aten::isnan", self)
+	isNum := c.Do("aten::logical_not", nan)
+	factor := c.Do("aten::sum.dim_IntList", isNum, c.Arg("dim"), c.Bool("keepdim"))
+	sum := c.Do("aten::nansum", self, c.Arg("dim"), c.Bool("keepdim"), Kw{"dtype": c.Arg("dtype")})
+	return c.Do("aten::div.Tensor", sum, factor), c.Err()
+}
