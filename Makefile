@@ -12,11 +12,11 @@ VENV := .venv
 # Packages whose code runs on more than one goroutine.
 RACE := ./engine ./engine/program ./assert ./cmd/memspec
 
-.PHONY: test go fmt vet staticcheck long-files unit race goldens python recordings check fuzz bench truth clean
+.PHONY: test go fmt vet staticcheck long-files unit race goldens python recordings check examples fuzz bench truth clean
 
 test: go race goldens python recordings
 
-go: fmt vet staticcheck long-files unit check
+go: fmt vet staticcheck long-files unit check examples
 
 fmt:
 	@out=$$(gofmt -l $$(git ls-files -co --exclude-standard '*.go')); if [ -n "$$out" ]; then echo "gofmt: not formatted:"; echo "$$out"; exit 1; fi
@@ -43,6 +43,9 @@ goldens:
 check:
 	$(GO) run ./cmd/memspec check
 
+examples:
+	@examples/cli/run.sh >/dev/null
+
 python: $(VENV)/.stamp
 
 $(VENV)/.stamp: .ci/requirements.txt
@@ -61,7 +64,7 @@ bench:
 	$(GO) test -run '^$$' -bench . -benchmem -cpu 1 ./engine/... ./cmd/memspec
 
 truth:
-	@$(GO) test ./engine -run '^TestTruth$$' -count=1 -v | sed -n 's/^ *truth: \{0,1\}//p'
+	@$(GO) test ./engine -run '^TestTruthTables$$' -count=1 -v | grep -v -e '^=== ' -e '^--- ' -e '^PASS$$' -e '^ok '
 
 clean:
 	rm -rf $(VENV) bin

@@ -15,6 +15,7 @@ type Source struct {
 	Run      Run
 	Platform *platform.Platform
 	Timeline *allocator.Timeline
+	Passes   int                 // forward passes that were run
 	Upper    *allocator.Timeline // the same run with estimated scratch at its most; nil where none is estimated
 }
 
@@ -46,16 +47,12 @@ func Build(s Source) *Report {
 		total := r.Peak.Reserved.Add(d.Context)
 		r.Peak.Total = &total
 	}
-	for _, p := range tl.Passes {
-		if p.Pass > 0 {
-			r.Passes = append(r.Passes, Pass{passName(p.Pass), Sizes{p.Peaks.Requested.Bytes, p.Peaks.Allocated.Bytes, p.Peaks.Reserved.Bytes}})
-		}
-	}
+	r.Passes = passes(tl, s.Passes, r.Baseline)
 	if s.Upper != nil {
 		r.Upper = &Upper{Allocated: s.Upper.Peaks.Allocated.Bytes, Reserved: s.Upper.Peaks.Reserved.Bytes}
 	}
 	r.ReservedAt = moment(tr, tl.Peaks.Reserved.Event)
-	r.Cached = cachedAt(tl, tl.Peaks.Reserved.Event)
+	r.Cached = cached(tl)
 	if tl.OOM != nil {
 		r.OOM = &OutOfMemory{Requested: tl.OOM.Requested, Limit: tl.OOM.Limit}
 		if m := moment(tr, tl.OOM.Event); m != nil {
@@ -66,6 +63,25 @@ func Build(s Source) *Report {
 	r.Quality = quality(r)
 	r.Normalize()
 	return r
+}
+
+// passes are the peaks of each forward pass. One without an event holds what was held before it; none follows where memory ran out.
+func passes(tl *allocator.Timeline, n int, held Sizes) []Pass {
+	var out []Pass
+	for pass := 1; pass <= n; pass++ {
+		span, ok := tl.Pass(pass)
+		if !ok {
+			if tl.OOM != nil {
+				break
+			}
+			out = append(out, Pass{passName(pass), held})
+			continue
+		}
+		p := span.Peaks
+		out = append(out, Pass{passName(pass), Sizes{p.Requested.Bytes, p.Allocated.Bytes, p.Reserved.Bytes}})
+		held = Sizes{span.End.Requested, span.End.Allocated, span.End.Reserved}
+	}
+	return out
 }
 
 // weights is what the blocks of parameters, buffers and constants take.
@@ -141,16 +157,23 @@ func holders(tl *allocator.Timeline, event int) []Holder {
 	return out
 }
 
-// cachedAt is what was reserved and free after an event.
-func cachedAt(tl *allocator.Timeline, event int) units.Bytes {
-	if event < 0 {
+// cached is what is reserved and free while the reserved peak lasts, when that is least: what the cache holds in vain even then.
+func cached(tl *allocator.Timeline) units.Bytes {
+	peak := tl.Peaks.Reserved
+	if peak.Event < 0 {
 		return 0
 	}
-	var at allocator.Stats
-	if err := tl.Each(func(i int, s allocator.Stats) bool { at = s; return i < event }); err != nil {
-		return 0 // it was replayed before without one
+	least := peak.Bytes
+	err := tl.Each(func(i int, s allocator.Stats) bool {
+		if i >= peak.Event && s.Reserved == peak.Bytes {
+			least = min(least, s.Inactive())
+		}
+		return true
+	})
+	if err != nil {
+		panic("internal error: " + err.Error()) // it was replayed before without one
 	}
-	return at.Inactive()
+	return least
 }
 
 func coverage(c *trace.Coverage) Coverage {

@@ -47,7 +47,7 @@ type Report struct {
 	Delta      units.Bytes  `json:"delta"`
 	PeakAt     *Moment      `json:"peak_at,omitempty"`     // of the allocated peak; nil where nothing was allocated
 	ReservedAt *Moment      `json:"reserved_at,omitempty"` // of the reserved peak
-	Cached     units.Bytes  `json:"cached"`                // reserved but free at the reserved peak
+	Cached     units.Bytes  `json:"cached"`                // reserved but free while the reserved peak lasts, when that is least
 	OOM        *OutOfMemory `json:"oom,omitempty"`         // the run does not fit the device
 	Quality    Quality      `json:"quality"`
 	Coverage   Coverage     `json:"coverage"`

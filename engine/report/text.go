@@ -77,7 +77,7 @@ func qualityText(r *Report) string {
 	case Bound:
 		return "bound: data-dependent sizes are at their most"
 	case Incomplete:
-		return fmt.Sprintf("incomplete: %d operators without a rule (%s)", len(r.Coverage.Unsupported), UnsupportedNames(r.Coverage.Unsupported))
+		return fmt.Sprintf("incomplete: no rule for %s", UnsupportedNames(r.Coverage.Unsupported))
 	}
 	return string(r.Quality)
 }

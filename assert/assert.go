@@ -1,0 +1,126 @@
+package assert
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/memspec/memspec/engine"
+	"github.com/memspec/memspec/engine/device"
+	"github.com/memspec/memspec/engine/platform"
+	"github.com/memspec/memspec/engine/report"
+	"github.com/memspec/memspec/engine/spec"
+	"github.com/memspec/memspec/engine/units"
+	"github.com/memspec/memspec/engine/verdict"
+)
+
+// TB is what a test must offer: testing.T does, and testify's TestingT. Helper, Name, Logf and Context are used where t has them.
+type TB interface {
+	Errorf(format string, args ...any)
+}
+
+// Case predicts one case and fails t unless every budget holds.
+func Case(t TB, c spec.Case) verdict.Verdict {
+	helper(t)
+	return tell(t, engine.Judge(contextOf(t), c))
+}
+
+// PeakAtMost fails t if one run of the artifact allocates more than limit at once.
+//
+// It judges what the model itself allocates on any GPU, as torch.cuda.max_memory_allocated counts it: the device none, which takes no
+// library scratch. For reserved memory, or a device's own, write a Case. The inputs are those written beside the artifact when it was
+// exported (ARTIFACT.inputs.json); inputs given here, in the grammar of memspec --input (x=float32[8,3,224,224]), take their place.
+func PeakAtMost(t TB, artifact string, limit units.Bytes, inputs ...string) verdict.Verdict {
+	helper(t)
+	c, err := peakCase(artifact, limit, inputs)
+	if err != nil {
+		return tell(t, &engine.Result{Case: c, Err: err, Verdict: verdict.Verdict{Outcome: verdict.Error}})
+	}
+	return tell(t, engine.Judge(contextOf(t), c))
+}
+
+func peakCase(artifact string, limit units.Bytes, inputs []string) (spec.Case, error) {
+	c := spec.Case{Name: artifact, Artifact: artifact, Budgets: []verdict.Budget{{Metric: report.Allocated, Limit: limit, Text: limit.Compact()}}}
+	d, err := device.Lookup("none")
+	if err != nil {
+		return c, err
+	}
+	if c.Platform, err = platform.New(d, platform.Newest()); err != nil {
+		return c, err
+	}
+	if len(inputs) == 0 {
+		if c.Inputs, err = engine.SidecarInputs(artifact); err != nil {
+			return c, err
+		}
+	}
+	for _, text := range inputs {
+		in, err := spec.ParseInput(text)
+		if err == nil {
+			in, err = in.Bind(nil)
+		}
+		if err != nil {
+			return c, fmt.Errorf("input %s: %w", text, err)
+		}
+		c.Inputs = append(c.Inputs, in)
+	}
+	return c, nil
+}
+
+// File reads a memspec.yaml and runs each of its cases as a subtest of its name.
+func File[T interface {
+	TB
+	Run(string, func(T)) bool
+}](t T, path string) {
+	helper(t)
+	cases, err := spec.Load(path)
+	if err != nil {
+		t.Errorf("memspec: %v", err)
+		return
+	}
+	var models engine.Models
+	for _, c := range cases {
+		t.Run(c.Name, func(t T) {
+			helper(t)
+			tell(t, models.Judge(contextOf(t), c))
+		})
+	}
+}
+
+// tell reports a result to t and returns its verdict.
+func tell(t TB, r *engine.Result) verdict.Verdict {
+	helper(t)
+	switch r.Verdict.Outcome {
+	case verdict.Pass:
+		if line := r.Caution(); line != "" {
+			logf(t, "%s", line)
+		}
+	case verdict.Warn:
+		logf(t, "%s", message(t, r))
+	default:
+		t.Errorf("%s", message(t, r))
+	}
+	return r.Verdict
+}
+
+func helper(t TB) {
+	if h, ok := t.(interface{ Helper() }); ok {
+		h.Helper()
+	}
+}
+
+func logf(t TB, format string, args ...any) {
+	helper(t)
+	if l, ok := t.(interface{ Logf(string, ...any) }); ok {
+		l.Logf(format, args...)
+	}
+}
+
+// contextOf ends a prediction with its test.
+func contextOf(t TB) context.Context {
+	if c, ok := t.(interface{ Context() context.Context }); ok {
+		return c.Context()
+	}
+	return context.Background()
+}
+
+func valid(tolerance float64) bool { return tolerance >= 0 && !math.IsInf(tolerance, 0) }

@@ -1,0 +1,208 @@
+package assert_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/txtar"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	memory "github.com/memspec/memspec/assert"
+	"github.com/memspec/memspec/engine/spec"
+	"github.com/memspec/memspec/engine/units"
+	"github.com/memspec/memspec/engine/verdict"
+)
+
+// recorder is the least that testify's TestingT asks for.
+type recorder struct{ errors []string }
+
+func (r *recorder) Errorf(format string, args ...any) {
+	r.errors = append(r.errors, fmt.Sprintf(format, args...))
+}
+
+// named is a recorder with the name and the log of a test.
+type named struct {
+	recorder
+	name string
+	logs []string
+}
+
+func (n *named) Name() string { return n.name }
+func (n *named) Helper()      {}
+func (n *named) Logf(format string, args ...any) {
+	n.logs = append(n.logs, fmt.Sprintf(format, args...))
+}
+
+func (n *named) Run(name string, f func(*named)) bool {
+	sub := &named{name: n.name + "/" + name}
+	f(sub)
+	n.errors = append(n.errors, sub.errors...)
+	n.logs = append(n.logs, sub.logs...)
+	return len(sub.errors) == 0
+}
+
+const small = "../testdata/artifacts/small/module_list.script.pt"
+
+// cases reads a memspec.yaml of one model of the small archive.
+func cases(t *testing.T, text string) []spec.Case {
+	t.Helper()
+	out, err := spec.Parse("testdata/memspec.yaml", []byte(text))
+	require.NoError(t, err)
+	return out
+}
+
+func oneCase(t *testing.T, artifact, input, rest string) spec.Case {
+	t.Helper()
+	cs := cases(t, "version: 1\ndefaults: {device: t4, torch: 2.15, runtime: eager}\nmodels:\n  m:\n    artifact: "+artifact+
+		"\n    inputs: [\""+input+"\"]\n    "+strings.ReplaceAll(strings.TrimSpace(rest), "\n", "\n    ")+"\n")
+	require.Len(t, cs, 1)
+	return cs[0]
+}
+
+// What a failing test prints, text by text in testdata/messages.txtar; MEMSPEC_UPDATE=1 rewrites it.
+func TestMessages(t *testing.T) {
+	messages := []struct {
+		name, why string
+		run       func(t *testing.T, n *named) verdict.Verdict
+		want      verdict.Outcome
+	}{
+		{"fail", "one budget is broken: the whole account, and how to see it again", func(t *testing.T, n *named) verdict.Verdict {
+			return memory.Case(n, oneCase(t, "../"+small, smallInput, "budget: {allocated: 64KiB}"))
+		}, verdict.Fail},
+		{"fail-two", "every broken budget has its line, those that hold have none", func(t *testing.T, n *named) verdict.Verdict {
+			return memory.Case(n, oneCase(t, "../"+small, smallInput, "budget: {weights: 1KiB, allocated: 64KiB, reserved: 1GiB, delta: 1KiB + 1KiB}"))
+		}, verdict.Fail},
+		{"warn", "level warn is told and does not fail", func(t *testing.T, n *named) verdict.Verdict {
+			return memory.Case(n, oneCase(t, "../"+small, smallInput, "budget: {reserved: 1MiB}\nlevel: warn"))
+		}, verdict.Warn},
+		{"inconclusive-operator", "an operator without a rule never passes", func(t *testing.T, n *named) verdict.Verdict {
+			return memory.Case(n, oneCase(t, "../../testdata/artifacts/bad/custom.pt", "float32[4,4]", "budget: {allocated: 1GiB}"))
+		}, verdict.Inconclusive},
+		{"inconclusive-context", "a total without a known context cost cannot be judged", func(t *testing.T, n *named) verdict.Verdict {
+			return memory.Case(n, oneCase(t, "../"+small, smallInput, "device: a10g\nbudget: {total: 1GiB}"))
+		}, verdict.Inconclusive},
+		{"inconclusive-data", "data-dependent sizes: the budget lies between the two ends", func(t *testing.T, n *named) verdict.Verdict {
+			return memory.Case(n, oneCase(t, "../../testdata/artifacts/bad/nonzero.pt", "float32[1024,1024]", "budget: {allocated: 8MiB}"))
+		}, verdict.Inconclusive},
+		{"fail-both-ends", "data-dependent sizes: over the budget whatever they are", func(t *testing.T, n *named) verdict.Verdict {
+			return memory.Case(n, oneCase(t, "../../testdata/artifacts/bad/nonzero.pt", "float32[1024,1024]", "budget: {allocated: 1MiB}"))
+		}, verdict.Fail},
+		{"error-artifact", "an artifact that is not there", func(t *testing.T, n *named) verdict.Verdict {
+			return memory.Case(n, oneCase(t, "absent.pt", smallInput, "budget: {allocated: 64KiB}"))
+		}, verdict.Error},
+		{"error-model", "the model raises: its own stack", func(t *testing.T, n *named) verdict.Verdict {
+			return memory.Case(n, oneCase(t, "../../testdata/artifacts/bad/raises.pt", "float32[4,4]", "budget: {allocated: 64KiB}"))
+		}, verdict.Error},
+		{"out-of-memory", "a run that does not fit the device fails whatever the budget", func(t *testing.T, n *named) verdict.Verdict {
+			c := oneCase(t, "../"+small, smallInput, "budget: {allocated: 64KiB}")
+			c.Platform.Device.Memory, c.Platform.Device.ContextKnown = units.MiB, false
+			return memory.Case(n, c)
+		}, verdict.Fail},
+		{"peak-at-most", "no spec behind it: the budget is the limit given, the command has the inputs", func(_ *testing.T, n *named) verdict.Verdict {
+			return memory.PeakAtMost(n, small, 32*units.KiB, smallInput)
+		}, verdict.Fail},
+		{"peak-at-most-input", "an input that is none", func(_ *testing.T, n *named) verdict.Verdict {
+			return memory.PeakAtMost(n, small, 64*units.KiB, "float32[2,")
+		}, verdict.Error},
+		{"peak-at-most-no-input", "no sidecar and no input", func(_ *testing.T, n *named) verdict.Verdict {
+			return memory.PeakAtMost(n, small, 64*units.KiB)
+		}, verdict.Error},
+		{"regression", "the difference of the two accounts", func(t *testing.T, n *named) verdict.Verdict {
+			return memory.NoRegression(n, oneCase(t, "../"+small, biggerInput, "budget: {allocated: 1GiB}"), "testdata/small.json", 0.01)
+		}, verdict.Fail},
+		{"regression-absent", "no committed report yet: how to make one", func(t *testing.T, n *named) verdict.Verdict {
+			return memory.NoRegression(n, oneCase(t, "../"+small, smallInput, "budget: {allocated: 1GiB}"), "testdata/absent.json", 0.01)
+		}, verdict.Error},
+		{"regression-tolerance", "a tolerance that is none", func(t *testing.T, n *named) verdict.Verdict {
+			return memory.NoRegression(n, oneCase(t, "../"+small, smallInput, "budget: {allocated: 1GiB}"), "testdata/small.json", -1)
+		}, verdict.Error},
+	}
+	got := &txtar.Archive{Comment: []byte("What assert prints, by case of TestMessages; MEMSPEC_UPDATE=1 rewrites it.\n")}
+	for _, m := range messages {
+		require.NotEmpty(t, m.why, m.name)
+		n := &named{name: "TestMemory/" + m.name + "[B=1]"}
+		v := m.run(t, n)
+		assert.Equal(t, m.want, v.Outcome, "%s: %s", m.name, m.why)
+		texts := n.errors
+		if m.want == verdict.Warn {
+			texts = n.logs
+			assert.Empty(t, n.errors, m.why)
+		}
+		require.Len(t, texts, 1, "%s is told once", m.name)
+		text := "# " + m.why + "\n" + strings.ReplaceAll(texts[0], "\u00a0", " ") + "\n" // go-cmp mixes the two spaces so that nobody parses it
+		got.Files = append(got.Files, txtar.File{Name: m.name, Data: []byte(text)})
+	}
+	path := filepath.Join("testdata", "messages.txtar")
+	if os.Getenv("MEMSPEC_UPDATE") == "1" {
+		require.NoError(t, os.WriteFile(path, txtar.Format(got), 0o644))
+		return
+	}
+	want, err := os.ReadFile(path)
+	require.NoError(t, err)
+	if diff := cmp.Diff(string(want), string(txtar.Format(got))); diff != "" {
+		t.Errorf("messages (-want +got):\n%s", diff)
+	}
+}
+
+const (
+	smallInput  = "float32[2,32]"
+	biggerInput = "float32[64,32]"
+)
+
+func TestPassIsSilent(t *testing.T) {
+	n := &named{name: t.Name()}
+	v := memory.Case(n, oneCase(t, "../"+small, smallInput, "budget: {allocated: 1GiB, reserved: 2MiB}"))
+	assert.Equal(t, verdict.Pass, v.Outcome, "2 MiB is exactly what is reserved")
+	assert.Empty(t, n.errors)
+	assert.Empty(t, n.logs)
+	v = memory.NoRegression(n, oneCase(t, "../"+small, smallInput, "budget: {allocated: 1}"), "testdata/small.json", 0)
+	assert.Equal(t, verdict.Pass, v.Outcome, "the case's own budget is not judged")
+	assert.Empty(t, n.errors)
+}
+
+// Errorf is all that is needed; the test goes on after a failure.
+func TestBareTB(t *testing.T) {
+	r := &recorder{}
+	var _ assert.TestingT = r
+	v := memory.PeakAtMost(r, small, 1, smallInput)
+	assert.Equal(t, verdict.Fail, v.Outcome)
+	require.Len(t, r.errors, 1)
+	assert.NotContains(t, r.errors[0], "go test", "a test without a name has no command")
+}
+
+func TestPeakAtMostReadsTheSidecar(t *testing.T) {
+	data, err := os.ReadFile(small)
+	require.NoError(t, err)
+	artifact := filepath.Join(t.TempDir(), "m.pt")
+	require.NoError(t, os.WriteFile(artifact, data, 0o644))
+	require.NoError(t, os.WriteFile(artifact+".inputs.json", []byte(`{"inputs": ["`+smallInput+`"]}`), 0o644))
+	assert.Equal(t, verdict.Pass, memory.PeakAtMost(t, artifact, units.GiB).Outcome)
+
+	require.NoError(t, os.WriteFile(artifact+".inputs.json", []byte(`{"inputs": ["float32["]}`), 0o644))
+	r := &recorder{}
+	assert.Equal(t, verdict.Error, memory.PeakAtMost(r, artifact, units.GiB).Outcome)
+	require.Len(t, r.errors, 1)
+	assert.Contains(t, r.errors[0], "m.pt.inputs.json: inputs[0] float32[")
+}
+
+func TestFile(t *testing.T) {
+	n := &named{name: "TestMemory"}
+	memory.File(n, "testdata/memspec.yaml")
+	require.Len(t, n.errors, 1, "one case of three is over")
+	assert.Contains(t, n.errors[0], "FAIL m[B=64] on t4: peak allocated")
+	assert.Contains(t, n.errors[0], `reproduce  go test -run '^TestMemory$/^m\[B=64\]$'`)
+	require.Len(t, n.logs, 1, "one warns")
+	assert.Contains(t, n.logs[0], "WARN m[B=128]")
+
+	n = &named{name: "TestMemory"}
+	memory.File(n, "testdata/absent.yaml")
+	require.Len(t, n.errors, 1)
+	assert.Contains(t, n.errors[0], "absent.yaml: no such file or directory")
+
+	memory.File(t, "testdata/good.yaml")
+}

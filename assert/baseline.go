@@ -1,0 +1,100 @@
+package assert
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"strings"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/memspec/memspec/engine"
+	"github.com/memspec/memspec/engine/report"
+	"github.com/memspec/memspec/engine/spec"
+	"github.com/memspec/memspec/engine/units"
+	"github.com/memspec/memspec/engine/verdict"
+)
+
+// NoRegression fails t if the case takes more than a committed report says, in any metric that both know, by more than tolerance (0.01 is
+// 1 %). The case's own budgets are not judged. A failure shows the difference of the two accounts.
+//
+// The report is what memspec estimate --format json writes; write it again to accept a change.
+func NoRegression(t TB, c spec.Case, committed string, tolerance float64) verdict.Verdict {
+	helper(t)
+	if !valid(tolerance) {
+		t.Errorf("memspec: got tolerance %v, want 0 or more (0.01 is 1%%)", tolerance)
+		return verdict.Verdict{Outcome: verdict.Error}
+	}
+	before, err := readReport(committed)
+	if err != nil {
+		t.Errorf("memspec: %v; `memspec estimate --format json` writes one", err)
+		return verdict.Verdict{Outcome: verdict.Error}
+	}
+	c.Budgets = budgets(before, committed, tolerance)
+	r := engine.Judge(contextOf(t), c)
+	if r.Report == nil || r.Verdict.Outcome == verdict.Pass {
+		return tell(t, r)
+	}
+	t.Errorf("%s\n  against %s (-committed +now):\n%s", message(t, r), committed, accountDiff(before, r.Report))
+	return r.Verdict
+}
+
+func readReport(path string) (*report.Report, error) {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s: %w", path, fs.ErrNotExist)
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	r, err := report.ReadJSON(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return r, nil
+}
+
+// budgets are the committed values with the tolerance added.
+func budgets(before *report.Report, path string, tolerance float64) []verdict.Budget {
+	var out []verdict.Budget
+	for _, m := range report.Metrics() {
+		v, ok := before.Value(m)
+		if !ok {
+			continue
+		}
+		limit := units.Bytes(math.Min(float64(v)*(1+tolerance), float64(units.Max)))
+		out = append(out, verdict.Budget{Metric: m, Limit: max(limit, v), Path: string(m) + " of " + path, Text: fmt.Sprintf("%s + %g%%", v, 100*tolerance)})
+	}
+	return out
+}
+
+// account is what two reports are compared by: sizes, and who holds the peak by module, operator and kind.
+type account struct {
+	Sizes   []string
+	Holders []string
+}
+
+func accountDiff(before, after *report.Report) string {
+	whole := cmp.Comparer(func(a, b string) bool { return a == b }) // a line that differs is shown as it was and as it is
+	return indentDiff(cmp.Diff(accountOf(before), accountOf(after), whole))
+}
+
+func accountOf(r *report.Report) account {
+	var a account
+	for _, m := range report.Metrics() {
+		if v, ok := r.Value(m); ok {
+			a.Sizes = append(a.Sizes, fmt.Sprintf("%s %s", m, report.Both(v)))
+		}
+	}
+	for _, row := range report.Fold(r.Holders) {
+		a.Holders = append(a.Holders, strings.TrimSpace(fmt.Sprintf("%s %s %s", row.Flat, row.Where, row.What)))
+	}
+	return a
+}
+
+func indentDiff(s string) string {
+	return "    " + strings.ReplaceAll(strings.TrimRight(s, "\n"), "\n", "\n    ")
+}

@@ -1,0 +1,26 @@
+// Package assert puts GPU memory budgets into go test.
+//
+//	func TestMemory(t *testing.T) { assert.File(t, "memspec.yaml") }
+//
+// The rules, in order:
+//
+//  1. Nothing is executed: no GPU, no Python, no network. A case is predicted from its artifact (package engine).
+//  2. A verdict is judged as memspec check does: a broken budget fails; exactly at the limit passes.
+//  3. What could not be said fails too. An operator without a rule, an unknown context cost, an artifact that cannot be read: nothing
+//     passes by accident. A case may allow notes (allow: in memspec.yaml), and then they do not count.
+//  4. A budget of level warn never fails: it is logged.
+//  5. A failure is told by one Errorf with the whole account: metric, predicted, budget, by how much, the line of the spec, where the peak
+//     is, who holds it, what was assumed, and the commands that give it again. The test goes on.
+//  6. The verdict is returned, so that plain if works beside assertions.
+//  7. Misuse (an unreadable spec, a tolerance that is no number) is an Errorf as well; nothing here panics or ends a test.
+//
+// Any t with Errorf will do: testing.T, testing.B, testify's TestingT, a fake. Helper, Name, Logf and Context are used where t has them.
+// Beside testify, name one of the two imports:
+//
+//	import (
+//		memory "github.com/memspec/memspec/assert"
+//		"github.com/stretchr/testify/assert"
+//	)
+//
+// The text of a failure is for people and may change; scripts read memspec check --format json.
+package assert

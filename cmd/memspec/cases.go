@@ -1,0 +1,126 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/memspec/memspec/engine/spec"
+)
+
+// defaultSpec is what check and explain read where no file is named.
+const defaultSpec = "memspec.yaml"
+
+func specPath(args []string) string {
+	if len(args) == 0 {
+		return defaultSpec
+	}
+	return args[0]
+}
+
+// loadCases reads a memspec.yaml and keeps the cases that patterns name; no pattern keeps all.
+func loadCases(path string, patterns []string) ([]spec.Case, error) {
+	cases, err := spec.Load(path)
+	if err != nil {
+		return nil, err
+	}
+	if len(patterns) == 0 {
+		return cases, nil
+	}
+	keep := make([]bool, len(cases))
+	for _, p := range patterns {
+		if !selectCases(cases, p, keep) {
+			return nil, noCase(path, p, cases)
+		}
+	}
+	var out []spec.Case
+	for i := range cases {
+		if keep[i] {
+			out = append(out, cases[i])
+		}
+	}
+	return out, nil
+}
+
+// selectCases marks the case of exactly that name, else all whose names match with * and ? as the only special characters.
+func selectCases(cases []spec.Case, pattern string, keep []bool) bool {
+	found := false
+	for i := range cases {
+		if cases[i].Name == pattern {
+			keep[i], found = true, true
+		}
+	}
+	if found {
+		return true
+	}
+	for i := range cases {
+		if match(pattern, cases[i].Name) {
+			keep[i], found = true, true
+		}
+	}
+	return found
+}
+
+// match is path.Match without brackets and escapes: case names hold brackets.
+func match(pattern, name string) bool {
+	p, n := []rune(pattern), []rune(name)
+	star, resume := -1, 0
+	i, j := 0, 0
+	for j < len(n) {
+		switch {
+		case i < len(p) && p[i] == '*':
+			star, resume = i, j
+			i++
+		case i < len(p) && (p[i] == '?' || p[i] == n[j]):
+			i++
+			j++
+		case star >= 0:
+			resume++
+			i, j = star+1, resume
+		default:
+			return false
+		}
+	}
+	for i < len(p) && p[i] == '*' {
+		i++
+	}
+	return i == len(p)
+}
+
+func noCase(path, pattern string, cases []spec.Case) error {
+	names := make([]string, len(cases))
+	for i := range cases {
+		names[i] = cases[i].Name
+	}
+	if near := nearest(pattern, names); near != "" {
+		return fmt.Errorf("%s: got no case %q, did you mean %q?", path, pattern, near)
+	}
+	const most = 5
+	if len(names) > most {
+		names = append(names[:most], fmt.Sprintf("%d more", len(cases)-most))
+	}
+	return fmt.Errorf("%s: got no case %q, want one of %s", path, pattern, strings.Join(names, ", "))
+}
+
+// caseFlag adds --case, completed from the file on the command line.
+func caseFlag(cmd *cobra.Command) *[]string {
+	patterns := cmd.Flags().StringArray("case", nil, "only the case of this `NAME`: its exact name, else with * and ?; repeats")
+	_ = cmd.RegisterFlagCompletionFunc("case", func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		cases, err := spec.Load(specPath(args))
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		names := make([]string, len(cases))
+		for i := range cases {
+			names[i] = cases[i].Name
+		}
+		return names, cobra.ShellCompDirectiveNoFileComp
+	})
+	return patterns
+}
+
+// completeSpecs offers YAML files.
+func completeSpecs(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return []string{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt
+}

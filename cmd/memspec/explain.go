@@ -1,0 +1,94 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/memspec/memspec/engine"
+	"github.com/memspec/memspec/engine/report"
+	"github.com/memspec/memspec/engine/spec"
+	"github.com/memspec/memspec/engine/verdict"
+)
+
+func newExplain() *cobra.Command {
+	var verbose bool
+	cmd := &cobra.Command{
+		Use:   "explain ARTIFACT | --case NAME [memspec.yaml]",
+		Short: "Show who holds the peak",
+		Long: `Show who holds the allocated peak of an artifact, or of a case of a memspec.yaml: by module, operator, source line or category.
+flat is what a row holds itself; cum, for modules, what it holds with the modules beneath it; sum% adds up the rows so far.`,
+		Example: `  memspec explain --case 'resnet50[B=32]' memspec.yaml
+  memspec explain model.pt --input 'float32[8,3,224,224]' --device a10g --by op`,
+		Args: wantArgs(0, 1, "one ARTIFACT, or --case and at most one memspec.yaml"),
+	}
+	f := newRunFlags(cmd)
+	patterns := caseFlag(cmd)
+	by := choiceFlag(cmd, "by", "what a row is", "module", "op", "module", "line", "category")
+	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "every row, not only the largest")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		cases, err := explainCases(cmd, f, *patterns, args)
+		if err != nil {
+			return err
+		}
+		code := exitOK
+		var models engine.Models
+		for i, c := range cases {
+			if i > 0 {
+				fmt.Fprintln(cmd.OutOrStdout())
+			}
+			r := models.Judge(cmd.Context(), c)
+			if r.Err != nil {
+				return r.Err
+			}
+			if err := writeExplained(cmd.OutOrStdout(), r, report.By(by.value), rowsShown(verbose)); err != nil {
+				return err
+			}
+			code = max(code, estimateExit(r.Report))
+		}
+		return exitWith(code)
+	}
+	return cmd
+}
+
+func explainCases(cmd *cobra.Command, f *runFlags, patterns, args []string) ([]spec.Case, error) {
+	if len(patterns) > 0 {
+		if name := f.given(cmd); name != "" {
+			return nil, fmt.Errorf("got --%s beside --case, want one of them: a case says how it runs", name)
+		}
+		return loadCases(specPath(args), patterns)
+	}
+	if len(args) == 0 {
+		return nil, errors.New("explain: got neither an ARTIFACT nor --case, want one, see `memspec explain --help`")
+	}
+	c, err := f.oneCase(args[0])
+	return []spec.Case{c}, err
+}
+
+func writeExplained(w io.Writer, r *engine.Result, by report.By, rows int) error {
+	rep := r.Report
+	head := fmt.Sprintf("%s on %s: peak %s allocated, %s reserved", r.Case.Name, rep.Device, rep.Peak.Allocated, rep.Peak.Reserved)
+	if len(r.Verdict.Findings) > 0 {
+		head += " (" + r.Verdict.Outcome.String() + ")"
+	}
+	fmt.Fprintln(w, head)
+	for i := range r.Verdict.Findings {
+		if f := &r.Verdict.Findings[i]; f.Outcome != verdict.Pass {
+			fmt.Fprintf(w, "  %-9s  %s\n", f.Outcome, engine.FindingText(f))
+		}
+	}
+	if rep.PeakAt != nil {
+		fmt.Fprintf(w, "  peak at    %s\n", rep.PeakAt.String())
+	}
+	if rep.ReservedAt != nil {
+		fmt.Fprintf(w, "  reserved   grew last at %s; %s of it (%s) stays cached but free\n", rep.ReservedAt.String(), rep.Cached,
+			report.Percent(rep.Cached, rep.Peak.Reserved))
+	}
+	fmt.Fprintf(w, "  held at the allocated peak, by %s:\n", by)
+	if err := report.WriteRows(w, report.Gather(rep.Holders, by), rows); err != nil {
+		return err
+	}
+	return report.WriteAssumed(w, rep)
+}

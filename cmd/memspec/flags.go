@@ -1,0 +1,156 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/memspec/memspec/engine"
+	"github.com/memspec/memspec/engine/device"
+	"github.com/memspec/memspec/engine/platform"
+	"github.com/memspec/memspec/engine/spec"
+)
+
+// runFlags say what to run and on what: estimate, explain, dump and init share them.
+type runFlags struct {
+	inputs, dims             []string
+	device, torch, allocConf string
+	runtime, mode            *choice
+}
+
+func newRunFlags(cmd *cobra.Command) *runFlags {
+	f := &runFlags{}
+	fs := cmd.Flags()
+	fs.StringArrayVar(&f.inputs, "input", nil, "an `INPUT`, such as 'x=float32[B,3,224,224]'; repeats, without a name the inputs are taken in order")
+	fs.StringArrayVar(&f.dims, "dim", nil, "a dimension's value, `NAME=SIZE`, such as B=8; repeats")
+	fs.StringVar(&f.device, "device", "", "the GPU's `NAME`, see memspec devices")
+	fs.StringVar(&f.torch, "torch", platform.Newest().String(), "the PyTorch `RELEASE` whose rules apply")
+	fs.StringVar(&f.allocConf, "alloc-conf", "", "`PYTORCH_CUDA_ALLOC_CONF` of the run")
+	f.runtime = choiceFlag(cmd, "runtime", "how it is run, which decides when tensors die (default: by artifact)", "", "eager", "torchscript", "export")
+	f.mode = choiceFlag(cmd, "mode", "what the run does", "inference", "inference", "training")
+	_ = cmd.RegisterFlagCompletionFunc("device", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return device.Names(), cobra.ShellCompDirectiveNoFileComp
+	})
+	for _, name := range []string{"input", "dim", "torch", "alloc-conf"} {
+		_ = cmd.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions)
+	}
+	return f
+}
+
+// given says whether any of the flags was used: a case of memspec.yaml has them all.
+func (f *runFlags) given(cmd *cobra.Command) string {
+	for _, name := range []string{"input", "dim", "device", "torch", "alloc-conf", "runtime", "mode"} {
+		if cmd.Flags().Changed(name) {
+			return name
+		}
+	}
+	return ""
+}
+
+// oneCase is the case that the flags describe, with one value a dimension.
+func (f *runFlags) oneCase(artifact string) (spec.Case, error) {
+	dims, err := parseDims(f.dims)
+	if err != nil {
+		return spec.Case{}, err
+	}
+	var bound []spec.Dim
+	for _, d := range dims {
+		if len(d.values) != 1 {
+			return spec.Case{}, fmt.Errorf("--dim %s: got %d values, want one", d.name, len(d.values))
+		}
+		bound = append(bound, spec.Dim{Name: d.name, Value: d.values[0]})
+	}
+	return f.build(artifact, bound)
+}
+
+func (f *runFlags) build(artifact string, dims []spec.Dim) (spec.Case, error) {
+	c := spec.Case{Name: artifact, Artifact: artifact, Runtime: spec.Runtime(f.runtime.value), Mode: spec.Mode(f.mode.value), Dims: dims}
+	var err error
+	if c.Platform, err = f.platform(); err != nil {
+		return c, err
+	}
+	inputs, err := f.parseInputs(artifact)
+	if err != nil {
+		return c, err
+	}
+	symbols := c.Symbols()
+	for _, in := range inputs {
+		bound, err := in.Bind(symbols)
+		if err != nil {
+			return c, fmt.Errorf("--input %s: %w", in.String(), err)
+		}
+		c.Inputs = append(c.Inputs, bound)
+	}
+	return c, nil
+}
+
+func (f *runFlags) platform() (platform.Platform, error) {
+	if f.device == "" {
+		return platform.Platform{}, errors.New("got no --device, want one such as a10g (all: memspec devices)")
+	}
+	d, err := device.Lookup(f.device)
+	if err != nil {
+		return platform.Platform{}, fmt.Errorf("--device: %w", err)
+	}
+	v, err := platform.ParseVersion(f.torch)
+	if err != nil {
+		return platform.Platform{}, fmt.Errorf("--torch: %w", err)
+	}
+	p, err := platform.New(d, v)
+	if err != nil {
+		return p, fmt.Errorf("--torch: %w", err)
+	}
+	p.AllocConf = f.allocConf
+	return p, p.Check()
+}
+
+// parseInputs reads --input; where there is none, the inputs that were written beside the artifact when it was exported.
+func (f *runFlags) parseInputs(artifact string) ([]spec.Input, error) {
+	if len(f.inputs) == 0 {
+		return engine.SidecarInputs(artifact)
+	}
+	out := make([]spec.Input, len(f.inputs))
+	for i, s := range f.inputs {
+		in, err := spec.ParseInput(s)
+		if err != nil {
+			return nil, fmt.Errorf("--input %s: %w", s, err)
+		}
+		out[i] = in
+	}
+	return out, nil
+}
+
+// dimValues is one --dim: B=1,8.
+type dimValues struct {
+	name   string
+	values []int64
+}
+
+func parseDims(texts []string) ([]dimValues, error) {
+	var out []dimValues
+	seen := map[string]bool{}
+	for _, t := range texts {
+		name, list, ok := strings.Cut(t, "=")
+		name = strings.TrimSpace(name)
+		if !ok || name == "" || list == "" {
+			return nil, fmt.Errorf("--dim: got %q, want NAME=VALUE such as B=8", t)
+		}
+		if seen[name] {
+			return nil, fmt.Errorf("--dim: got %s twice, want it once", name)
+		}
+		seen[name] = true
+		d := dimValues{name: name}
+		for part := range strings.SplitSeq(list, ",") {
+			n, err := strconv.ParseInt(strings.TrimSpace(part), 10, 64)
+			if err != nil || n < 0 {
+				return nil, fmt.Errorf("--dim %s: got %q, want a whole number of 0 or more", name, part)
+			}
+			d.values = append(d.values, n)
+		}
+		out = append(out, d)
+	}
+	return out, nil
+}

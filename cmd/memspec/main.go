@@ -1,0 +1,174 @@
+// Command memspec checks GPU memory budgets without a GPU, without PyTorch and without executing anything.
+//
+// Results go to stdout, one line an error to stderr. It ends with 0 when all pass, 1 when a budget is broken, 2 on wrong usage and on input
+// that cannot be read, and 3 when it could not say.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/memspec/memspec/engine/spec"
+)
+
+// The exit codes.
+const (
+	exitOK     = 0 // all pass
+	exitBroken = 1 // a budget is broken
+	exitUsage  = 2 // wrong usage, unreadable spec or artifact
+	exitUnsure = 3 // could not say
+)
+
+func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
+
+// run is the whole command: tests call it with their own streams.
+func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	root := newRoot()
+	root.SetArgs(args)
+	root.SetIn(stdin)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return exitOK
+	}
+	var end *exit
+	if !errors.As(err, &end) {
+		end = &exit{code: exitUsage, err: err}
+	}
+	for _, line := range errorLines(end.err) {
+		fmt.Fprintf(stderr, "memspec: %s\n", line)
+	}
+	return end.code
+}
+
+// errorLines is one line an error; a memspec.yaml tells all that is wrong with it.
+func errorLines(err error) []string {
+	if err == nil {
+		return nil
+	}
+	var many spec.Errors
+	if errors.As(err, &many) {
+		return strings.Split(many.Error(), "\n")
+	}
+	return []string{oneLine(plainPathError(err).Error())}
+}
+
+// An exit ends the command with a code; err is told on stderr, nil where stdout has said it all.
+type exit struct {
+	code int
+	err  error
+}
+
+func (e *exit) Error() string {
+	if e.err == nil {
+		return fmt.Sprintf("exit %d", e.code)
+	}
+	return e.err.Error()
+}
+
+func (e *exit) Unwrap() error { return e.err }
+
+// exitWith is nil for exitOK, so that a command can return it whatever the code.
+func exitWith(code int) error {
+	if code == exitOK {
+		return nil
+	}
+	return &exit{code: code}
+}
+
+// oneLine keeps an error on one line, whatever made it.
+func oneLine(s string) string {
+	s = strings.TrimSpace(s)
+	if !strings.ContainsAny(s, "\n\r") {
+		return s
+	}
+	lines := strings.FieldsFunc(s, func(r rune) bool { return r == '\n' || r == '\r' })
+	for i := range lines {
+		lines[i] = strings.TrimSpace(lines[i])
+	}
+	return strings.Join(lines, "; ")
+}
+
+func newRoot() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "memspec",
+		Short: "GPU memory budgets, checked without a GPU",
+		Long: `memspec predicts the peak GPU memory of a model from its artifact alone (no GPU, no PyTorch, nothing executed)
+and fails where a budget in memspec.yaml is broken.
+
+Exit codes: 0 all pass; 1 a budget is broken; 2 wrong usage, unreadable spec or artifact; 3 could not say.`,
+		Example: `  memspec check
+  memspec estimate model.pt --input 'x=float32[B,3,224,224]' --dim B=8 --device a10g
+  memspec explain --case 'resnet50[B=32]' memspec.yaml`,
+		Version:       version(),
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				cmd.SetOut(cmd.ErrOrStderr())
+				_ = cmd.Help()
+				return &exit{code: exitUsage}
+			}
+			return unknownCommand(cmd, args[0])
+		},
+	}
+	root.Flags().Bool("version", false, "print the version") // cobra's own would take -v, which is --verbose everywhere else
+	root.SetVersionTemplate("memspec {{.Version}}\n")
+	root.SetFlagErrorFunc(flagError)
+	root.AddCommand(newCheck(), newEstimate(), newExplain(), newReplay(), newDiff(), newOps(), newDump(), newStrip(), newDevices(), newInit(),
+		newSchema())
+	return root
+}
+
+func unknownCommand(root *cobra.Command, name string) error {
+	root.SuggestionsMinimumDistance = 2
+	if s := root.SuggestionsFor(name); len(s) > 0 {
+		return fmt.Errorf("unknown command %q, did you mean %s?", name, strings.Join(s, " or "))
+	}
+	return fmt.Errorf("unknown command %q, `memspec --help` lists them", name)
+}
+
+// flagError adds what to do to cobra's own text.
+func flagError(cmd *cobra.Command, err error) error {
+	return fmt.Errorf("%w, see `%s --help`", err, cmd.CommandPath())
+}
+
+// version is the module's version as the Go command stamped it, with the revision where it was built from a checkout.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	v := info.Main.Version
+	if v == "" {
+		v = "(devel)"
+	}
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" && !strings.Contains(v, s.Value[:min(12, len(s.Value))]) {
+			v += " " + s.Value[:min(12, len(s.Value))]
+		}
+	}
+	return v
+}
+
+// wantArgs is cobra's argument check with a text that says what is wanted.
+func wantArgs(least, most int, what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) < least || len(args) > most {
+			return fmt.Errorf("%s: got %d arguments, want %s, see `%s --help`", cmd.Name(), len(args), what, cmd.CommandPath())
+		}
+		return nil
+	}
+}

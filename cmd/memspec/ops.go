@@ -1,0 +1,118 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/memspec/memspec/engine"
+	"github.com/memspec/memspec/engine/ops"
+	"github.com/memspec/memspec/engine/report"
+)
+
+type opsJSON struct {
+	Schema int      `json:"schema"`
+	Ops    []opJSON `json:"ops"`
+}
+
+type opJSON struct {
+	Op     string `json:"op"`
+	Schema string `json:"schema"`
+}
+
+type missingJSON struct {
+	Schema   int         `json:"schema"`
+	Artifact string      `json:"artifact"`
+	Missing  []missingOp `json:"missing"`
+}
+
+type missingOp struct {
+	Op    string       `json:"op"`
+	Count int          `json:"count"`
+	First missingPlace `json:"first"`
+}
+
+type missingPlace struct {
+	Module string `json:"module"`
+	File   string `json:"file"`
+	Line   int    `json:"line"`
+}
+
+func newOps() *cobra.Command {
+	var missing string
+	cmd := &cobra.Command{
+		Use:   "ops [--missing ARTIFACT]",
+		Short: "List the operators that have a rule, or those an artifact would still need",
+		Long: `List the operators that have a rule. With --missing, the operators that an artifact's code names and that have no rule under
+any overload; this needs no inputs and looks at all that forward can reach.
+
+Exit codes of --missing: 0 none is missing, 3 some are, 2 the artifact cannot be read.`,
+		Example: `  memspec ops
+  memspec ops --missing model.pt --format json`,
+		Args:              wantArgs(0, 0, "none; an artifact goes behind --missing"),
+		ValidArgsFunction: cobra.NoFileCompletions,
+	}
+	cmd.Flags().StringVar(&missing, "missing", "", "the operators of this `ARTIFACT` that have no rule")
+	format := formatFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if cmd.Flags().Changed("missing") {
+			return runMissing(cmd, missing, format.value)
+		}
+		return listOps(cmd.OutOrStdout(), format.value)
+	}
+	return cmd
+}
+
+func listOps(w io.Writer, format string) error {
+	table := ops.Builtin()
+	out := opsJSON{Schema: 1, Ops: []opJSON{}}
+	for _, key := range table.Keys() {
+		b, ok := table.Lookup(key)
+		if !ok {
+			return fmt.Errorf("internal error: %s has no schema", key)
+		}
+		out.Ops = append(out.Ops, opJSON{Op: key, Schema: b.Rule.Schema})
+	}
+	if format == "json" {
+		return report.EncodeJSON(w, out)
+	}
+	for _, o := range out.Ops {
+		if _, err := fmt.Fprintln(w, o.Schema); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func runMissing(cmd *cobra.Command, path, format string) error {
+	m, err := engine.Open(path)
+	if err != nil {
+		return err
+	}
+	found, err := m.Missing()
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	code := exitOK
+	if len(found) > 0 {
+		code = exitUnsure
+	}
+	if format == "json" {
+		out := missingJSON{Schema: 1, Artifact: path, Missing: []missingOp{}}
+		for _, u := range found {
+			out.Missing = append(out.Missing, missingOp{u.Op, u.Count, missingPlace{u.First.Module, u.First.File, u.First.Line}})
+		}
+		if err := report.EncodeJSON(cmd.OutOrStdout(), out); err != nil {
+			return err
+		}
+		return exitWith(code)
+	}
+	if len(found) == 0 {
+		fmt.Fprintf(cmd.OutOrStdout(), "%s: every operator has a rule\n", path)
+	}
+	for _, u := range found {
+		fmt.Fprintf(cmd.OutOrStdout(), "%s ×%d, first at %s\n", u.Op, u.Count, report.Place{Module: u.First.Module, File: u.First.File, Line: u.First.Line})
+	}
+	return exitWith(code)
+}

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/memspec/memspec/engine/report"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"memspec": main})
+}
+
+// The scripts are the specification of the command: flags, output, exit codes. $ARTIFACTS is testdata/artifacts of the repository.
+func TestScript(t *testing.T) {
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		UpdateScripts:       os.Getenv("MEMSPEC_UPDATE") == "1",
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("ARTIFACTS", filepath.Join(root, "testdata", "artifacts"))
+			e.Setenv("SNAPSHOTS", filepath.Join(root, "testdata", "snapshots"))
+			e.Setenv("CORPUS", filepath.Join(root, "..", "shared", "corpus"))
+			return nil
+		},
+		Condition: func(cond string) (bool, error) {
+			if cond == "corpus" {
+				_, err := os.Stat(filepath.Join(root, "..", "shared", "corpus"))
+				return err == nil, nil
+			}
+			return false, fmt.Errorf("got condition %q, want corpus", cond)
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits":    cmdExits,
+			"schema":   cmdSchema,
+			"truncate": cmdTruncate,
+		},
+	})
+}
+
+// cmdExits runs a command and wants an exact exit code: exits 3 memspec estimate …
+func cmdExits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits CODE COMMAND ARG…")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	err = ts.Exec(args[1], args[2:]...)
+	got := 0
+	if coded, ok := err.(interface{ ExitCode() int }); ok {
+		got = coded.ExitCode()
+	} else {
+		ts.Check(err)
+	}
+	if got != want {
+		ts.Fatalf("got exit code %d, want %d", got, want)
+	}
+}
+
+// cmdSchema checks a JSON file (or stdout) against one of the schemas: schema estimate stdout
+func cmdSchema(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) != 2 {
+		ts.Fatalf("usage: schema NAME FILE")
+	}
+	text, ok := report.JSONSchema(args[0])
+	if !ok {
+		ts.Fatalf("got schema %q, want one of %v", args[0], report.SchemaNames())
+	}
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	ts.Check(err)
+	c := jsonschema.NewCompiler()
+	ts.Check(c.AddResource("schema.json", doc))
+	s, err := c.Compile("schema.json")
+	ts.Check(err)
+	var value any
+	d := json.NewDecoder(bytes.NewReader([]byte(ts.ReadFile(args[1]))))
+	d.UseNumber()
+	ts.Check(d.Decode(&value))
+	err = s.Validate(value)
+	if neg && err == nil {
+		ts.Fatalf("got a value that fits schema %s, want one that does not", args[0])
+	}
+	if !neg && err != nil {
+		ts.Fatalf("%v", err)
+	}
+}
+
+// cmdTruncate keeps the first bytes of a file: truncate FILE BYTES
+func cmdTruncate(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: truncate FILE BYTES")
+	}
+	n, err := strconv.ParseInt(args[1], 10, 64)
+	ts.Check(err)
+	ts.Check(os.Truncate(ts.MkAbs(args[0]), n))
+}

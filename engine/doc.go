@@ -1,0 +1,62 @@
+// Package engine predicts what a model takes on a GPU, from its artifact alone: Estimate gives the account, Check judges it.
+//
+// # The house
+//
+//	bytes ──▶ artifact ──▶ program ──▶ exec ──▶ trace ──▶ allocator ──▶ report ──▶ verdict
+//	          decode       typed       abstract  alloc/   CUDA caching  peaks,      budgets:
+//	          formats      graph       run with  free     allocator,    who held    pass, fail,
+//	                                   ops rules events   simulated     what        inconclusive
+//	                            ▲                 ▲            ▲
+//	                           ops              PyTorch      device
+//	                       (rule table)         snapshot     (rows)
+//
+// Each arrow is one Go value that can be printed, checked and stored: *program.Program, *trace.Trace, *allocator.Timeline, *report.Report,
+// verdict.Verdict. A room imports only rooms to its left; arch_test.go holds the table of imports and fails on any other edge. The measured
+// world enters at trace: a recorded snapshot of PyTorch becomes the same value that exec makes.
+//
+//	units      sizes in bytes: read, printed, added
+//	tensor     dtypes, sizes and strides, storages
+//	schema     PyTorch's operator signatures
+//	device     the GPUs, each row with its source
+//	scratch    what libraries answer about their workspace
+//	platform   what a run happens on and with; what changed in which torch release
+//	artifact   archives to programs, and strip
+//	program    the typed graph
+//	ops        one rule an operator: results, aliases, composites, scratch
+//	exec       the abstract run: shapes, aliases, lifetimes
+//	trace      allocations and frees in order, with their places
+//	allocator  the caching allocator, simulated
+//	report     peaks, who holds them, what was assumed
+//	verdict    budgets judged
+//	spec       memspec.yaml to cases
+//
+// Where to add what: an operator is a row in ops (its doc.go has the six questions); a format is a folder under artifact and a row in its
+// table; a device is a row in device; an allocator setting is a row in allocator; a form of report is a writer and a row in
+// report.Formats; a metric is a constant in report and its line in Value; a note is an ID in the room that writes it and a line below.
+//
+// # Promises
+//
+// This package's functions, package assert and memspec.yaml are kept. The rooms beneath are public so that operators, devices and formats
+// can be added from outside, but they are v0 and may change.
+//
+// Nothing is executed, no tensor bytes are read (small constants excepted), nothing reads the environment, and the same case gives the same
+// bytes on every machine. An operator without a rule is never guessed: the account is then incomplete and no budget passes.
+//
+// # What is not modelled
+//
+// Training. Several streams of one run. Fused kernels that TorchScript's profiling executor may make from the second pass on. What libraries
+// allocate outside PyTorch's allocator, but for the context's cost where a device's row or memspec.yaml states it. Library scratch is by rule
+// where nothing more exact is known, and the report says so.
+//
+// # Notes
+//
+// What a run had to assume is a note with a stable ID; allow: in memspec.yaml names those that do not count.
+//
+//	branch-both       a branch depends on tensor data: both ways were run and the heavier is kept
+//	device-remapped   the archive's code names a device; it was read as the case's
+//	index-assumed     a position depends on tensor data; it does not matter to memory
+//	locals-unknown    eager lifetimes of a traced archive: it does not tell Python's names
+//	op-missing        an operator without a rule; the account is incomplete
+//	scratch-estimate  some library scratch is by rule
+//	shape-bound       a size depends on tensor data and is taken at its most
+package engine

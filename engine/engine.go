@@ -1,0 +1,221 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/memspec/memspec/engine/allocator"
+	"github.com/memspec/memspec/engine/artifact"
+	"github.com/memspec/memspec/engine/exec"
+	"github.com/memspec/memspec/engine/ops"
+	"github.com/memspec/memspec/engine/platform"
+	"github.com/memspec/memspec/engine/program"
+	"github.com/memspec/memspec/engine/report"
+	"github.com/memspec/memspec/engine/spec"
+	"github.com/memspec/memspec/engine/trace"
+	"github.com/memspec/memspec/engine/units"
+	"github.com/memspec/memspec/engine/verdict"
+)
+
+// passes are the forward passes of a run: the first takes what libraries keep, the second is as all that follow.
+const passes = 2
+
+// Estimate predicts what one case takes. A run that does not fit its device is a result (Report.OOM), as is an incomplete one.
+func Estimate(ctx context.Context, c spec.Case) (*report.Report, error) {
+	m, err := Open(c.Artifact)
+	if err != nil {
+		return nil, err
+	}
+	return m.Estimate(ctx, c)
+}
+
+// Check predicts what one case takes and judges its budgets. The error says why there is nothing to judge.
+func Check(ctx context.Context, c spec.Case) (verdict.Verdict, error) {
+	r := Judge(ctx, c)
+	return r.Verdict, r.Err
+}
+
+// A Result is one case with everything that was found out about it.
+type Result struct {
+	Case    spec.Case
+	Report  *report.Report // nil where Err is not
+	Verdict verdict.Verdict
+	Err     error // why nothing could be judged; the outcome is then Error
+}
+
+// Judge is Check with the report beside the verdict.
+func Judge(ctx context.Context, c spec.Case) *Result {
+	if err := runnable(&c); err != nil {
+		return failed(c, err)
+	}
+	m, err := Open(c.Artifact)
+	if err != nil {
+		return failed(c, err)
+	}
+	return m.Judge(ctx, c)
+}
+
+func failed(c spec.Case, err error) *Result {
+	return &Result{Case: c, Err: err, Verdict: verdict.Verdict{Outcome: verdict.Error}}
+}
+
+// A Model is an opened artifact; it may be used by several goroutines.
+type Model struct {
+	Path    string
+	Program *program.Program
+}
+
+// Open reads an artifact.
+func Open(path string) (*Model, error) {
+	if path == "" {
+		return nil, errors.New("got no artifact, want one: source: alone tells how to build the live model, which memspec itself cannot run")
+	}
+	p, err := artifact.Open(path)
+	var pe *fs.PathError
+	if errors.As(err, &pe) && err.Error() == pe.Error() {
+		return nil, fmt.Errorf("%s: %w", path, pe.Err) // "PATH: no such file", without the system call
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &Model{Path: path, Program: p}, nil
+}
+
+// Judge estimates and judges one case of the model.
+func (m *Model) Judge(ctx context.Context, c spec.Case) *Result {
+	rep, err := m.Estimate(ctx, c)
+	if err != nil {
+		return failed(c, err)
+	}
+	o := verdict.Options{Allow: c.Allow}
+	if rep.HasNote("shape-bound") || rep.HasNote("branch-both") {
+		if o.Lower, err = m.estimate(ctx, c, true); err != nil {
+			return failed(c, fmt.Errorf("at the lower end of data-dependent sizes: %w", err))
+		}
+	}
+	return &Result{Case: c, Report: rep, Verdict: verdict.Judge(rep, c.Budgets, o)}
+}
+
+// Estimate predicts what one case of the model takes.
+func (m *Model) Estimate(ctx context.Context, c spec.Case) (*report.Report, error) {
+	return m.estimate(ctx, c, false)
+}
+
+func (m *Model) estimate(ctx context.Context, c spec.Case, lower bool) (*report.Report, error) {
+	tr, err := m.trace(ctx, c, lower)
+	if err != nil {
+		return nil, err
+	}
+	tl, err := Replay(c, tr)
+	if err != nil {
+		return nil, err
+	}
+	src := report.Source{Run: m.describe(c), Platform: &c.Platform, Timeline: tl, Passes: passes}
+	if upper := tr.AtUpper(); upper != tr {
+		if src.Upper, err = Replay(c, upper); err != nil {
+			return nil, err
+		}
+	}
+	return report.Build(src), nil
+}
+
+// Trace runs one case of the model and returns what it allocates and frees.
+func (m *Model) Trace(ctx context.Context, c spec.Case) (*trace.Trace, error) {
+	return m.trace(ctx, c, false)
+}
+
+func (m *Model) trace(ctx context.Context, c spec.Case, lower bool) (*trace.Trace, error) {
+	if err := runnable(&c); err != nil {
+		return nil, err
+	}
+	dtype, err := castTo(c.DType)
+	if err != nil {
+		return nil, err
+	}
+	inputs, err := execInputs(c.Inputs, dtype)
+	if err != nil {
+		return nil, err
+	}
+	o := exec.Options{Inputs: inputs, Liveness: liveness(m.runtime(c)), Platform: &c.Platform, DType: dtype, Passes: passes, Lower: lower,
+		Assume: assumptions(c.Assume)}
+	tr, err := exec.Run(ctx, m.Program, ops.Builtin(), o)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", m.Path, err)
+	}
+	return tr, nil
+}
+
+// Replay takes a trace through the allocator of the case's device.
+func Replay(c spec.Case, tr *trace.Trace) (*allocator.Timeline, error) {
+	settings, err := allocator.ParseSettings(c.Platform.AllocConf, c.Platform.Torch)
+	if err != nil {
+		return nil, fmt.Errorf("alloc_conf: %w", err)
+	}
+	a, err := allocator.New(allocator.Config{Limit: limit(&c.Platform), Total: c.Platform.Device.Memory, Settings: settings})
+	if err != nil {
+		return nil, err
+	}
+	return allocator.Replay(tr, a)
+}
+
+// limit is what all segments together may take: the device's memory less what the context takes, where that is known, and no more than the
+// fraction of it that the process allows itself. 0 is no limit.
+func limit(p *platform.Platform) units.Bytes {
+	most := p.Limit()
+	if d := p.Device; d.ContextKnown && d.Memory > d.Context {
+		most = min(most, d.Memory-d.Context)
+	}
+	return most
+}
+
+// runnable refuses what a case asks for and the engine cannot do.
+func runnable(c *spec.Case) error {
+	switch {
+	case c.Err != nil:
+		return c.Err
+	case c.Mode == spec.Training:
+		return errors.New("got mode training, want inference: training is not predicted yet")
+	case c.Runtime == spec.Export:
+		return errors.New("got runtime export, want eager or torchscript: exported programs are not read yet")
+	}
+	return nil
+}
+
+// runtime is how the case runs: as it says, else as its artifact is usually run.
+func (m *Model) runtime(c spec.Case) spec.Runtime {
+	if c.Runtime == spec.ByArtifact {
+		return spec.TorchScript
+	}
+	return c.Runtime
+}
+
+func liveness(r spec.Runtime) exec.Liveness {
+	if r == spec.Eager {
+		return exec.PythonFrame
+	}
+	return exec.LastUse
+}
+
+func (m *Model) describe(c spec.Case) report.Run {
+	inputs := make([]string, len(c.Inputs))
+	for i, in := range c.Inputs {
+		inputs[i] = in.String()
+	}
+	mode := c.Mode
+	if mode == "" {
+		mode = spec.Inference
+	}
+	return report.Run{Artifact: m.Path, Format: m.Program.Format, Producer: m.Program.Producer, Runtime: string(m.runtime(c)), Mode: string(mode),
+		Device: c.Platform.Device.Name, Torch: c.Platform.Torch.String(), AllocConf: c.Platform.AllocConf, Inputs: inputs}
+}
+
+// backtrace is the model's own stack where err has one.
+func backtrace(err error) string {
+	var e *exec.EvalError
+	if errors.As(err, &e) {
+		return e.Backtrace()
+	}
+	return ""
+}

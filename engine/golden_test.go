@@ -1,0 +1,55 @@
+package engine_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/memspec/memspec/engine"
+	"github.com/memspec/memspec/engine/internal/golden"
+	"github.com/memspec/memspec/engine/program"
+	"github.com/memspec/memspec/engine/report"
+	"github.com/memspec/memspec/engine/spec"
+)
+
+// One archive through every room. case.yaml is a model of a memspec.yaml, its paths relative to testdata.
+func TestGolden(t *testing.T) {
+	golden.Run(t, "../testdata/traces/*.txtar", func(a *golden.Archive) {
+		t := a.T()
+		c := goldenCase(t, a.Input("case.yaml"))
+		m, err := engine.Open(c.Artifact)
+		require.NoError(t, err)
+		require.NoError(t, program.Check(m.Program))
+		var b bytes.Buffer
+		require.NoError(t, program.Write(&b, m.Program))
+		a.Want("program", b.Bytes())
+
+		tr, err := m.Trace(context.Background(), c)
+		require.NoError(t, err)
+		require.NoError(t, tr.Validate())
+		a.Want("trace", []byte(tr.String()))
+
+		r := m.Judge(context.Background(), c)
+		require.NoError(t, r.Err)
+		for _, f := range report.Formats() {
+			b.Reset()
+			require.NoError(t, f.Write(&b, r.Report))
+			a.Want("report."+f.Name, b.Bytes())
+		}
+		a.Want("verdict", []byte(r.Message(engine.MessageOptions{Rows: report.ShortRows})))
+		a.Want("cost", fmt.Appendf(nil, "nodes %d  events %d  sites %d\n", tr.Coverage.Nodes, len(tr.Events), len(tr.Sites)))
+	})
+}
+
+func goldenCase(t *testing.T, model []byte) spec.Case {
+	t.Helper()
+	text := "version: 1\nmodels:\n  golden:\n    " + strings.ReplaceAll(strings.TrimRight(string(model), "\n"), "\n", "\n    ") + "\n"
+	cases, err := spec.Parse("../testdata/case.yaml", []byte(text))
+	require.NoError(t, err)
+	require.Len(t, cases, 1, "an archive is one case")
+	return cases[0]
+}

@@ -1,0 +1,211 @@
+package engine
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/memspec/memspec/engine/report"
+	"github.com/memspec/memspec/engine/units"
+	"github.com/memspec/memspec/engine/verdict"
+)
+
+// MessageOptions say how much a message tells.
+type MessageOptions struct {
+	Rows      int      // of holders; 0 means all
+	Reproduce []string // commands that give the account again, the first named so
+}
+
+// Line is the result in one line: the outcome, the case, and its first finding that is not a pass, or all that passed.
+func (r *Result) Line() string {
+	head := strings.ToUpper(r.Verdict.Outcome.String()) + " " + r.name()
+	if r.Err != nil {
+		return head + ": " + r.Err.Error()
+	}
+	if r.Report.OOM != nil {
+		return fmt.Sprintf("%s: does not fit: %s asked for at %s, limit %s", head, r.Report.OOM.Requested, r.Report.OOM.Moment.String(), r.Report.OOM.Limit)
+	}
+	if f := r.worst(); f != nil {
+		return head + ": " + FindingText(f)
+	}
+	if len(r.Verdict.Findings) == 0 {
+		return head + ": " + strings.Join(r.Verdict.Why, "; ")
+	}
+	parts := make([]string, len(r.Verdict.Findings))
+	for i, f := range r.Verdict.Findings {
+		parts[i] = fmt.Sprintf("%s %s of %s", f.Metric, f.Predicted, f.Limit)
+	}
+	if c := r.Caution(); c != "" {
+		parts = append(parts, c)
+	}
+	return head + ": " + strings.Join(parts, ", ")
+}
+
+// Caution says where a budget holds but estimated scratch at its most would break it; "" where it would not.
+func (r *Result) Caution() string {
+	for _, f := range r.Verdict.Findings {
+		if f.Outcome == verdict.Pass && f.Upper > 0 {
+			return fmt.Sprintf("caution: %s: %s", f.Metric, f.Why)
+		}
+	}
+	return ""
+}
+
+func (r *Result) name() string {
+	if d := r.Case.Platform.Device.Name; d != "" {
+		return r.Case.Name + " on " + d
+	}
+	return r.Case.Name
+}
+
+// worst is the first finding that has the verdict's outcome, nil where that is a pass.
+func (r *Result) worst() *verdict.Finding {
+	if r.Verdict.Outcome == verdict.Pass {
+		return nil
+	}
+	for i := range r.Verdict.Findings {
+		if r.Verdict.Findings[i].Outcome == r.Verdict.Outcome {
+			return &r.Verdict.Findings[i]
+		}
+	}
+	return nil
+}
+
+// FindingText is "peak reserved 2.31 GiB, budget 2.00 GiB: over by 0.31 GiB (+15.5%)".
+func FindingText(f *verdict.Finding) string {
+	if !f.Known {
+		return fmt.Sprintf("%s unknown, budget %s: %s", metricText(f.Metric), f.Limit, f.Why)
+	}
+	s := fmt.Sprintf("%s %s, budget %s", metricText(f.Metric), f.Predicted, f.Limit)
+	switch {
+	case f.Over > 0 && f.Limit > 0:
+		s += fmt.Sprintf(": over by %s (+%s)", inUnitOf(f.Over, f.Limit), report.Percent(f.Over, f.Limit))
+	case f.Over > 0:
+		s += fmt.Sprintf(": over by %s", f.Over)
+	}
+	if f.Why != "" {
+		s += ": " + f.Why
+	}
+	return s
+}
+
+// metricText names a metric in a sentence: what is a peak is called one.
+func metricText(m report.Metric) string {
+	switch m {
+	case report.Allocated, report.Reserved, report.Total:
+		return "peak " + string(m)
+	}
+	return string(m)
+}
+
+// inUnitOf prints small in the unit of like, so that a difference can be read beside it.
+func inUnitOf(small, like units.Bytes) string {
+	if like >= units.GiB && small >= units.GiB/100 {
+		return fmt.Sprintf("%.2f GiB", float64(small)/float64(units.GiB))
+	}
+	return small.String()
+}
+
+// Message is the account of a result that is not a pass: which case and metric, by how much, the line of the spec, where the peak is, who
+// holds it, what was assumed, and the command that gives it again.
+func (r *Result) Message(o MessageOptions) string {
+	var b strings.Builder
+	b.WriteString(r.Line() + "\n")
+	if r.Err != nil {
+		item(&b, "case", placeOf(r.Case.Pos))
+		if trace := backtrace(r.Err); trace != "" {
+			b.WriteString("  model stack, outermost first:\n" + indent(trace))
+		}
+		writeReproduce(&b, o.Reproduce)
+		return b.String()
+	}
+	for i := range r.Verdict.Findings {
+		r.writeBudget(&b, &r.Verdict.Findings[i])
+	}
+	for _, w := range r.Verdict.Why {
+		if !strings.Contains(r.Line(), w) {
+			item(&b, "why", w)
+		}
+	}
+	rep := r.Report
+	item(&b, "predicted", r.predicted())
+	_ = report.WriteAccount(&b, rep, o.Rows) // a strings.Builder does not fail
+	writeUnsupported(&b, rep, o.Rows)
+	_ = report.WriteAssumed(&b, rep)
+	writeReproduce(&b, o.Reproduce)
+	return b.String()
+}
+
+// writeBudget writes where a budget stands; one that is not the line's own says its finding too.
+func (r *Result) writeBudget(b *strings.Builder, f *verdict.Finding) {
+	if f.Outcome == verdict.Pass {
+		return
+	}
+	text := fmt.Sprintf("%s = %s (%s)", f.Path, f.Text, f.Limit.Exact())
+	if f.Path == "" {
+		text = fmt.Sprintf("%s at most %s (%s)", f.Metric, f.Limit, f.Limit.Exact())
+	}
+	if at := placeOf(f.Pos); at != "" {
+		text = at + "  " + text
+	}
+	item(b, "budget", text)
+	if f != r.worst() {
+		item(b, "", f.Outcome.String()+": "+FindingText(f))
+	}
+}
+
+// predicted is the exact bytes of both peaks, and of every other metric whose budget does not hold.
+func (r *Result) predicted() string {
+	rep := r.Report
+	s := fmt.Sprintf("%s reserved, %s allocated, %s of it weights", rep.Peak.Reserved.Exact(), rep.Peak.Allocated.Exact(), rep.Weights)
+	for _, m := range []report.Metric{report.Weights, report.Delta, report.Total} {
+		for _, f := range r.Verdict.Findings {
+			if f.Metric == m && f.Known && f.Outcome != verdict.Pass {
+				s += fmt.Sprintf(", %s %s", f.Predicted.Exact(), m)
+				break
+			}
+		}
+	}
+	return s
+}
+
+// placeOf is file:line; a column says nothing about a budget.
+func placeOf(p verdict.Pos) string {
+	p.Col = 0
+	return p.String()
+}
+
+func writeUnsupported(b *strings.Builder, rep *report.Report, rows int) {
+	if len(rep.Coverage.Unsupported) == 0 {
+		return
+	}
+	b.WriteString("  operators without a rule:\n")
+	for i, u := range rep.Coverage.Unsupported {
+		if rows > 0 && i == rows {
+			fmt.Fprintf(b, "    … %d more (-v)\n", len(rep.Coverage.Unsupported)-rows)
+			break
+		}
+		fmt.Fprintf(b, "    %s ×%d, first at %s\n", u.Op, u.Count, strings.TrimSpace(u.First.String()))
+	}
+}
+
+func writeReproduce(b *strings.Builder, commands []string) {
+	for i, c := range commands {
+		name := "reproduce"
+		if i > 0 {
+			name = ""
+		}
+		item(b, name, c)
+	}
+}
+
+func item(w io.Writer, name, text string) {
+	if text != "" {
+		fmt.Fprintf(w, "  %-9s  %s\n", name, text)
+	}
+}
+
+func indent(s string) string {
+	lines := strings.Split(strings.TrimRight(s, "\n"), "\n")
+	return "  " + strings.Join(lines, "\n  ") + "\n"
+}

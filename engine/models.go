@@ -1,0 +1,69 @@
+package engine
+
+import (
+	"context"
+	"runtime"
+	"sync"
+
+	"github.com/memspec/memspec/engine/spec"
+)
+
+// Models are opened artifacts, each read once however many cases run it. The zero value is ready; several goroutines may use it.
+type Models struct {
+	mu     sync.Mutex
+	byPath map[string]func() (*Model, error)
+}
+
+// Open reads an artifact, or returns what reading it gave before.
+func (ms *Models) Open(path string) (*Model, error) {
+	ms.mu.Lock()
+	if ms.byPath == nil {
+		ms.byPath = map[string]func() (*Model, error){}
+	}
+	open, ok := ms.byPath[path]
+	if !ok {
+		open = sync.OnceValues(func() (*Model, error) { return Open(path) })
+		ms.byPath[path] = open
+	}
+	ms.mu.Unlock()
+	return open()
+}
+
+// Judge is the package's Judge with the artifact read once.
+func (ms *Models) Judge(ctx context.Context, c spec.Case) *Result {
+	if err := runnable(&c); err != nil {
+		return failed(c, err)
+	}
+	m, err := ms.Open(c.Artifact)
+	if err != nil {
+		return failed(c, err)
+	}
+	return m.Judge(ctx, c)
+}
+
+// JudgeAll judges cases on all processors and hands each result to each, in the order of the cases and on the caller's goroutine.
+// done, if not nil, is called once a case as it ends, from any goroutine.
+func (ms *Models) JudgeAll(ctx context.Context, cases []spec.Case, done func(), each func(*Result)) {
+	results := make([]chan *Result, len(cases))
+	for i := range results {
+		results[i] = make(chan *Result, 1)
+	}
+	next := make(chan int, len(cases))
+	for i := range cases {
+		next <- i
+	}
+	close(next)
+	for range min(runtime.GOMAXPROCS(0), len(cases)) {
+		go func() {
+			for i := range next {
+				results[i] <- ms.Judge(ctx, cases[i])
+				if done != nil {
+					done()
+				}
+			}
+		}()
+	}
+	for _, r := range results {
+		each(<-r)
+	}
+}

@@ -1,0 +1,141 @@
+package engine_test
+
+import (
+	"bytes"
+	"context"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/memspec/memspec/engine"
+	"github.com/memspec/memspec/engine/allocator"
+	"github.com/memspec/memspec/engine/device"
+	"github.com/memspec/memspec/engine/platform"
+	"github.com/memspec/memspec/engine/program"
+	"github.com/memspec/memspec/engine/report"
+	"github.com/memspec/memspec/engine/spec"
+	"github.com/memspec/memspec/engine/trace"
+)
+
+// run is an archive with the inputs it was recorded with, on a device that takes scratch.
+type run struct {
+	name string
+	m    *engine.Model
+	c    spec.Case
+}
+
+// everyRun is every recorded archive, once as TorchScript and once eager.
+func everyRun(t *testing.T) []run {
+	t.Helper()
+	d, err := device.Lookup("t4")
+	require.NoError(t, err)
+	p, err := platform.New(d, platform.Newest())
+	require.NoError(t, err)
+	var out []run
+	for _, r := range recordings(t) {
+		for _, kind := range []string{"script", "trace"} {
+			s := r.stream(kind + ".torchscript")
+			if s == nil || s.artifact == "" {
+				continue
+			}
+			m, err := engine.Open(filepath.Join("..", "testdata", s.artifact))
+			require.NoError(t, err)
+			for _, runtime := range []spec.Runtime{spec.TorchScript, spec.Eager} {
+				c := spec.Case{Name: r.model, Artifact: m.Path, Platform: p, Runtime: runtime, Inputs: parseInputs(t, r.inputs)}
+				out = append(out, run{r.model + "/" + kind + "." + string(runtime), m, c})
+			}
+		}
+	}
+	return out
+}
+
+func parseInputs(t *testing.T, texts []string) []spec.Input {
+	t.Helper()
+	out := make([]spec.Input, len(texts))
+	for i, s := range texts {
+		in, err := spec.ParseInput(s)
+		require.NoError(t, err)
+		out[i], err = in.Bind(nil)
+		require.NoError(t, err)
+	}
+	return out
+}
+
+// What holds for every run whatever the model: each room's own check, the order of the figures at every event, no peak under the ideal
+// allocator's, a trace that reads back, and the same bytes the second time.
+func TestInvariants(t *testing.T) {
+	for _, r := range everyRun(t) {
+		t.Run(r.name, func(t *testing.T) {
+			ctx := context.Background()
+			require.NoError(t, program.Check(r.m.Program))
+			tr, err := r.m.Trace(ctx, r.c)
+			require.NoError(t, err)
+			require.NoError(t, tr.Validate())
+
+			back, err := trace.Parse(strings.NewReader(tr.String()))
+			require.NoError(t, err)
+			assert.Equal(t, tr.String(), back.String(), "a trace printed and parsed is itself")
+
+			tl, err := engine.Replay(r.c, tr)
+			require.NoError(t, err)
+			require.Nil(t, tl.OOM)
+			require.NoError(t, tl.Each(func(i int, s allocator.Stats) bool {
+				ok := s.Requested <= s.Active && s.Allocated <= s.Active && s.Active <= s.Reserved
+				assert.True(t, ok, "event %d: %+v", i, s)
+				return ok
+			}))
+			for _, p := range []allocator.Peak{tl.Peaks.Allocated, tl.Peaks.Reserved} {
+				snap, st, err := tl.At(p.Event)
+				require.NoError(t, err)
+				assert.NoError(t, allocator.Verify(snap, st))
+			}
+			ideal, err := allocator.Replay(tr, allocator.NewIdeal(0))
+			require.NoError(t, err)
+			assert.GreaterOrEqual(t, tl.Peaks.Allocated.Bytes, ideal.Peaks.Allocated.Bytes)
+			assert.GreaterOrEqual(t, tl.Peaks.Reserved.Bytes, ideal.Peaks.Reserved.Bytes)
+
+			assert.Equal(t, jsonOf(t, r), jsonOf(t, r), "two runs print the same bytes")
+		})
+	}
+}
+
+func jsonOf(t *testing.T, r run) string {
+	t.Helper()
+	rep, err := r.m.Estimate(context.Background(), r.c)
+	require.NoError(t, err)
+	var b bytes.Buffer
+	require.NoError(t, report.WriteJSON(&b, rep))
+	return b.String()
+}
+
+// Every storage of a convolutional model grows with the batch by the same bytes a sample: size(3) - size(2) = size(2) - size(1). Library
+// scratch is left out: a library chooses another plan when it likes.
+func TestStoragesAreAffineInTheBatch(t *testing.T) {
+	d, err := device.Lookup("none")
+	require.NoError(t, err)
+	p, err := platform.New(d, platform.Newest())
+	require.NoError(t, err)
+	for _, name := range []string{"alexnet.script", "resnet50.script", "mobilenet_v3_small.script", "vgg16.trace"} {
+		t.Run(name, func(t *testing.T) {
+			m, err := engine.Open("../testdata/artifacts/torchvision/" + name + ".pt")
+			require.NoError(t, err)
+			var events [3][]trace.Event
+			for i, input := range []string{"float32[1,3,224,224]", "float32[2,3,224,224]", "float32[3,3,224,224]"} {
+				tr, err := m.Trace(context.Background(), spec.Case{Platform: p, Runtime: spec.Eager, Inputs: parseInputs(t, []string{input})})
+				require.NoError(t, err)
+				events[i] = tr.Events
+			}
+			require.Equal(t, len(events[0]), len(events[1]))
+			require.Equal(t, len(events[0]), len(events[2]))
+			for i := range events[0] {
+				a, b, c := events[0][i], events[1][i], events[2][i]
+				if !assert.Equal(t, b.Bytes-a.Bytes, c.Bytes-b.Bytes, "event %d: got %d, %d, %d bytes", i, a.Bytes, b.Bytes, c.Bytes) {
+					return
+				}
+			}
+		})
+	}
+}
