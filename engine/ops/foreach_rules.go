@@ -22,8 +22,11 @@ func eachLike(float bool) func(*Call) ([]tensor.Meta, error) {
 				case *tensor.Tensor:
 					values = append(values, v)
 				case *List:
-					if j == first || i >= len(v.Items) || a.Name == "weight" {
+					if j == first || a.Name == "weight" {
 						continue
+					}
+					if len(v.Items) != len(ts) {
+						return nil, c.Errorf("got %d and %d tensors, want as many", len(ts), len(v.Items))
 					}
 					if o, ok := v.Items[i].(*tensor.Tensor); ok {
 						operands = append(operands, o)

@@ -299,9 +299,7 @@ func nonzeroStatic(c *Call) ([]tensor.Meta, error) { return one(c.places(c.Int("
 func (c *Call) places(n int64) tensor.Meta {
 	rank := int64(len(c.self().Sizes))
 	m := freshAs(c.self(), tensor.Int64, n, rank)
-	if rank > 0 {
-		m.Strides = []int64{1, n}
-	}
+	m.Strides = []int64{1, n}
 	return m
 }
 
