@@ -1,4 +1,4 @@
-"""Makes TorchScript archives, takes their weight bytes out and puts zeros back in.
+"""Takes the weight bytes out of TorchScript archives and puts zeros back in.
 
 A stripped archive has the same records in the same order. A record of weights (under data/, constants/ or tensors/)
 that is larger than KEEP is there, but empty; its true size stands in one more record, .memspec/stripped.json.
@@ -8,29 +8,12 @@ import io
 import json
 import os
 import re
-import warnings
 import zipfile
-
-import torch
-
-from record_case import Case, build
 
 KEEP = 4096
 MARK = ".memspec/stripped.json"
 _WEIGHTS = ("data/", "constants/", "tensors/")
 _EPOCH = (1980, 1, 1, 0, 0, 0)
-
-
-def export(case: Case, kind: str, path: str) -> None:
-    """Scripts or traces the module and saves it, weights and all. The archive's root is named after the path."""
-    module = build(case)
-    with warnings.catch_warnings(), torch.no_grad():
-        warnings.simplefilter("ignore")
-        if kind == "script":
-            made = torch.jit.script(module)
-        else:
-            made = torch.jit.trace(module, case.inputs(), check_trace=False)
-        torch.jit.save(made, path)
 
 
 def _entry(name: str, deflate: bool = True) -> zipfile.ZipInfo:

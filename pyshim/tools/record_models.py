@@ -166,9 +166,10 @@ class Job:
 
     def export(self, kind: str) -> tuple[bytes, str]:
         import record_archive
+        import record_export
 
         path = self.scratch / "m.pt"  # the archive's root is named after it, once a record: keep it short
-        _, why = self.apart(lambda: record_archive.export(self.case, kind, str(path)))
+        _, why = self.apart(lambda: record_export.export(self.case, kind, str(path)))
         if why:
             return b"", why
         blob = record_archive.strip(str(path))
