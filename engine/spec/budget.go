@@ -22,9 +22,15 @@ type budgetDecl struct {
 	node    *yaml.Node
 }
 
+// metrics are the metrics' names, and metricList is how an error lists them.
+var (
+	metrics    = report.Metrics()
+	metricList = strings.Join(metricNames(), ", ")
+)
+
 func metricNames() []string {
 	var out []string
-	for _, m := range report.Metrics() {
+	for _, m := range metrics {
 		out = append(out, string(m))
 	}
 	return out
@@ -32,9 +38,9 @@ func metricNames() []string {
 
 func (r *reader) budgets(e entry, path string) []budgetDecl {
 	var out []budgetDecl
-	for _, m := range r.mapping(e.val, "a mapping of "+strings.Join(metricNames(), ", ")) {
-		if !slices.Contains(metricNames(), m.name) {
-			r.errorf(m.key, "got a budget on %q, want one on %s%s", shorten(m.name), strings.Join(metricNames(), ", "), didYouMean(m.name, metricNames()))
+	for _, m := range r.mapping(e.val, "a mapping of "+metricList) {
+		if !slices.Contains(metrics, report.Metric(m.name)) {
+			r.errorf(m.key, "got a budget on %q, want one on %s%s", shorten(m.name), metricList, didYouMean(m.name, metricNames()))
 			continue
 		}
 		b := budgetDecl{metric: report.Metric(m.name), path: path + ".budget." + m.name, node: m.val}
@@ -76,8 +82,11 @@ func (r *reader) limit(n *yaml.Node, b *budgetDecl) bool {
 
 // overBudgets lays budgets over lower ones, metric by metric; the order is the metrics'.
 func overBudgets(lower, upper []budgetDecl) []budgetDecl {
-	var out []budgetDecl
-	for _, m := range report.Metrics() {
+	if len(lower)+len(upper) == 0 {
+		return nil
+	}
+	out := make([]budgetDecl, 0, len(metrics))
+	for _, m := range metrics {
 		is := func(b budgetDecl) bool { return b.metric == m }
 		if i := slices.IndexFunc(upper, is); i >= 0 {
 			out = append(out, upper[i])

@@ -97,7 +97,7 @@ func (d *document) cases(m modelDecl, s settings) []Case {
 		d.errorAt(m.pos, "got no device for %s, want device: in the case, its model or defaults: (all: memspec devices)", m.name)
 	}
 	if len(s.budgets) == 0 && !s.budgetSaid {
-		d.errorAt(m.pos, "got no budget for %s, want budget: with one of %s", m.name, strings.Join(metricNames(), ", "))
+		d.errorAt(m.pos, "got no budget for %s, want budget: with one of %s", m.name, metricList)
 	}
 	var out []Case
 	for i := range total {

@@ -143,7 +143,7 @@ func (p *exprParser) unary(depth int) (*exprNode, error) {
 		}
 		return &exprNode{op: opNeg, offset: at, args: []*exprNode{x}, bytes: x.bytes}, nil
 	}
-	return p.atom(depth + 1)
+	return p.atom(depth)
 }
 
 func (p *exprParser) atom(depth int) (*exprNode, error) {

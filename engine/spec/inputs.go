@@ -202,6 +202,7 @@ func scalar(w string) (Value, bool) {
 
 // values reads up to the closing bracket. comma tells whether one stood before it.
 func (p *inputParser) values(closing byte, depth int) (vs []Value, comma bool, err error) {
+	vs = []Value{}
 	for {
 		if p.accept(closing) {
 			return vs, comma, nil
@@ -364,7 +365,9 @@ scan:
 	if e.HasUnit() {
 		return Expr{}, p.fail(p.pos, "got %s, want a number of elements", strings.TrimSpace(p.text[p.pos:end]))
 	}
-	e.offset += p.pos
+	if e.root != nil {
+		e.offset += p.pos
+	}
 	p.pos = end
 	return e, nil
 }

@@ -147,7 +147,7 @@ func (r *reader) deref(n *yaml.Node) *yaml.Node {
 	if r.visits > maxNodeVisits {
 		if !r.full && n != nil {
 			r.full = true
-			r.errorf(n, "got more than %d values through aliases, want fewer", maxNodeVisits)
+			r.errorf(n, "got more than %d values, aliases counted, want fewer", maxNodeVisits)
 		}
 		return nil
 	}
@@ -207,52 +207,109 @@ func (r *reader) mappingAt(n *yaml.Node, what string, depth int) []entry {
 		r.errorf(n, "got merge keys nested deeper than %d", maxNodeDepth)
 		return nil
 	}
-	var out []entry
-	own := map[string]*yaml.Node{}
+	own, merges, ok := r.ownEntries(n)
+	if !ok || len(merges) == 0 {
+		return own
+	}
+	return r.withMerged(n, own, what, depth)
+}
+
+// ownEntries lists a mapping's entries without merged ones, and its merge keys; false where the budget of visits is spent.
+func (r *reader) ownEntries(n *yaml.Node) (own []entry, merges []*yaml.Node, ok bool) {
+	own = make([]entry, 0, len(n.Content)/2)
+	seen := newEntries(&own, len(n.Content)/2)
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		k := r.deref(n.Content[i])
 		if k == nil {
-			return out
+			return own, merges, false
 		}
 		if k.Kind != yaml.ScalarNode {
 			r.errorf(n.Content[i], "got %s as a key, want a name", kindName(k))
 			continue
 		}
 		if isMerge(k) {
+			merges = append(merges, n.Content[i+1])
 			continue
 		}
-		if first, twice := own[k.Value]; twice {
-			r.errorf(n.Content[i], "got the key %q twice, first at line %d", shorten(k.Value), r.at(first).Line)
+		if first := seen.find(k.Value); first != nil {
+			r.errorf(n.Content[i], "got the key %q twice, first at line %d", shorten(k.Value), r.at(first.key).Line)
 			continue
 		}
-		own[k.Value] = n.Content[i]
+		if v := r.deref(n.Content[i+1]); v != nil {
+			seen.add(entry{k.Value, n.Content[i], v})
+		}
 	}
-	seen := map[string]bool{}
+	return own, merges, true
+}
+
+// entries is a list of entries that is searched: through an index where it is long, so that a hostile file costs no square.
+type entries struct {
+	list  *[]entry
+	index map[string]int
+}
+
+func newEntries(list *[]entry, length int) *entries {
+	const short = 16
+	e := &entries{list: list}
+	if length > short {
+		e.index = make(map[string]int, length)
+		for i := range *list {
+			e.index[(*list)[i].name] = i
+		}
+	}
+	return e
+}
+
+func (e *entries) add(x entry) {
+	if e.index != nil {
+		e.index[x.name] = len(*e.list)
+	}
+	*e.list = append(*e.list, x)
+}
+
+func (e *entries) find(name string) *entry {
+	if e.index != nil {
+		if i, ok := e.index[name]; ok {
+			return &(*e.list)[i]
+		}
+		return nil
+	}
+	for i := range *e.list {
+		if (*e.list)[i].name == name {
+			return &(*e.list)[i]
+		}
+	}
+	return nil
+}
+
+// withMerged puts merged entries where their merge keys stand. Own ones win, then earlier ones.
+func (r *reader) withMerged(n *yaml.Node, own []entry, what string, depth int) []entry {
+	const many = 1 << 10 // what merges bring is not known yet
+	var out []entry
+	mine, all := newEntries(&own, len(own)), newEntries(&out, many)
 	for i := 0; i+1 < len(n.Content); i += 2 {
-		k := r.deref(n.Content[i])
-		if k == nil {
-			return out
-		}
-		if k.Kind != yaml.ScalarNode {
-			continue
-		}
+		k := n.Content[i]
 		if !isMerge(k) {
-			if own[k.Value] != n.Content[i] {
-				continue // said above
-			}
-			if v := r.deref(n.Content[i+1]); v != nil {
-				out = append(out, entry{k.Value, n.Content[i], v})
+			if e := mine.find(r.keyText(k)); e != nil && e.key == k {
+				all.add(*e)
 			}
 			continue
 		}
 		for _, e := range r.merged(n.Content[i+1], what, depth) {
-			if own[e.name] == nil && !seen[e.name] {
-				seen[e.name] = true
-				out = append(out, e)
+			if mine.find(e.name) == nil && all.find(e.name) == nil {
+				all.add(e)
 			}
 		}
 	}
 	return out
+}
+
+// keyText is a key's text through aliases.
+func (r *reader) keyText(k *yaml.Node) string {
+	if k = r.deref(k); k != nil {
+		return k.Value
+	}
+	return ""
 }
 
 func isMerge(k *yaml.Node) bool { return k.Value == "<<" && (k.Tag == "!!merge" || k.Tag == "") }

@@ -293,10 +293,10 @@ func (r *reader) tolerance(e entry) *float64 {
 	return nil
 }
 
-// dtype reads a floating dtype; autocast takes half precision only.
-func (r *reader) dtype(e entry, any bool) *string {
+// dtype reads a floating dtype; full also takes the wider ones, which autocast does not.
+func (r *reader) dtype(e entry, full bool) *string {
 	want := "float16 or bfloat16"
-	if any {
+	if full {
 		want = "float16, bfloat16, float32 or float64"
 	}
 	s, ok := r.text(e.val, want)
@@ -305,7 +305,7 @@ func (r *reader) dtype(e entry, any bool) *string {
 	}
 	d, err := tensor.ParseDType(s)
 	half := d == tensor.Float16 || d == tensor.BFloat16
-	if err != nil || !half && (!any || d != tensor.Float32 && d != tensor.Float64) {
+	if err != nil || !half && (!full || d != tensor.Float32 && d != tensor.Float64) {
 		r.errorf(e.val, "got %q, want %s%s", shorten(s), want, didYouMean(s, strings.FieldsFunc(want, func(c rune) bool { return c == ',' || c == ' ' })))
 		return nil
 	}
