@@ -9,8 +9,8 @@ import (
 
 // Padding and rearranging pixels (aten/src/ATen/native/PadNd.cpp, PixelShuffle.cpp, ChanelShuffle.cpp, GridSampler.cpp).
 
-// padded are self's sizes with pad, which counts from the last dimension.
-func (c *Call) padded(name string) ([]int64, error) {
+// padSizes are self's sizes with pad, which counts from the last dimension.
+func (c *Call) padSizes(name string) ([]int64, error) {
 	self, pad := c.self(), c.Ints(name)
 	if len(pad)%2 != 0 || len(pad)/2 > len(self.Sizes) {
 		return nil, c.Errorf("got %d pads for %d dimensions", len(pad), len(self.Sizes))
@@ -29,7 +29,7 @@ func (c *Call) padded(name string) ([]int64, error) {
 // constantPad keeps the layout; where nothing is added it is a copy of the part that stays.
 func constantPad(c *Call) ([]tensor.Meta, error) {
 	self := c.self()
-	sizes, err := c.padded("pad")
+	sizes, err := c.padSizes("pad")
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +48,7 @@ func mirrorPad(c *Call) ([]tensor.Meta, error) {
 	if n := len(self.Sizes); n != spatial+1 && n != spatial+2 {
 		return nil, c.Errorf("got %d dimensions, want %d or %d", n, spatial+1, spatial+2)
 	}
-	sizes, err := c.padded("padding")
+	sizes, err := c.padSizes("padding")
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +112,7 @@ func pad(c *Call) (any, error) {
 // padCircular copies parts of self into a new tensor.
 func padCircular(c *Call) (any, error) {
 	self, pads := c.self(), c.Ints("pad")
-	sizes, err := c.padded("pad")
+	sizes, err := c.padSizes("pad")
 	if err != nil {
 		return nil, err
 	}

@@ -193,7 +193,7 @@ func logSigmoidGradient(c *Call) ([]tensor.Meta, error) {
 	return c.elementwise(c.self().DType, []*tensor.Tensor{c.T("grad_output"), c.T("self")})
 }
 
-// dense is a strided tensor itself, cast where a dtype is given.
-func dense(c *Call) (any, error) {
+// toDense is a strided tensor itself, cast where a dtype is given.
+func toDense(c *Call) (any, error) {
 	return c.Do("aten::to.dtype", c.self(), int64(c.DTypeOr("dtype", c.self().DType))), nil
 }

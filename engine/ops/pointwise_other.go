@@ -2,7 +2,7 @@ package ops
 
 // otherRules are operators that old or rare programs use.
 var otherRules = []Rule{
-	{Schema: "aten::to_dense(Tensor self, ScalarType? dtype=None, *, bool? masked_grad=None) -> Tensor", Body: dense},
+	{Schema: "aten::to_dense(Tensor self, ScalarType? dtype=None, *, bool? masked_grad=None) -> Tensor", Body: toDense},
 	{Schema: "aten::lift_fresh_copy(Tensor self) -> Tensor", Out: clone, Value: same},
 	{Schema: "aten::_lazy_clone(Tensor self) -> Tensor", Out: clone, Value: same},
 	{Schema: "aten::_reshape_copy(Tensor self, SymInt[] size) -> Tensor", Out: copied(viewed(sizeArg))},
