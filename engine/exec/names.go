@@ -56,10 +56,37 @@ func namesOf(p *program.Program, c *code) *names {
 	for i := range n.bind {
 		n.bind[i] = -1
 	}
+	n.place(c, c.body, make([]int32, c.graph.NumValues))
 	consumers := map[int]consumer{}
 	n.scan(c, c.body, consumers)
 	n.bindBlock(c, c.body, consumers)
 	return n
+}
+
+// place finds the statement of each instruction, backwards: a node without a place of its own (a list, a tuple) stands where its result is
+// used. used holds a value's first use, 0 where there is none, else the statement plus 2.
+func (n *names) place(c *code, b *block, used []int32) {
+	for i := len(b.insts) - 1; i >= 0; i-- {
+		in := &b.insts[i]
+		stmt := int32(-1)
+		if n.src != nil && in.node.Src.Text == c.graph.Source && in.node.Op != "prim::GetAttr" {
+			stmt = int32(n.src.at(int(in.node.Src.Start)))
+		}
+		if stmt < 0 && len(in.node.Outs) > 0 && in.node.Op != "prim::GetAttr" {
+			if u := used[in.node.Outs[0].ID]; u > 0 {
+				stmt = u - 2
+			}
+		}
+		n.stmt[in.num] = stmt
+		for j := range in.node.Args {
+			if v := in.node.Args[j].Value; v != nil {
+				used[v.ID] = stmt + 2
+			}
+		}
+		for _, sub := range in.blocks {
+			n.place(c, sub, used)
+		}
+	}
 }
 
 // consumer is what is known of a value's uses: the statement they are in, or that there are several.
@@ -82,10 +109,6 @@ func (n *names) scan(c *code, b *block, uses map[int]consumer) {
 	}
 	for i := range b.insts {
 		in := &b.insts[i]
-		n.stmt[in.num] = -1
-		if n.src != nil && in.node.Src.Text == c.graph.Source && in.node.Op != "prim::GetAttr" {
-			n.stmt[in.num] = int32(n.src.at(int(in.node.Src.Start)))
-		}
 		for j := range in.node.Args {
 			use(in.node.Args[j].Value, n.stmt[in.num])
 		}
