@@ -1,0 +1,379 @@
+package allocator
+
+import (
+	"errors"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/memspec/memspec/engine/tensor"
+	"github.com/memspec/memspec/engine/trace"
+	"github.com/memspec/memspec/engine/units"
+)
+
+// TestAllocators is the suite every allocator must pass, whatever it simulates.
+func TestAllocators(t *testing.T) {
+	expandable := DefaultSettings()
+	expandable.Expandable = true
+	for name, fresh := range map[string]func(limit units.Bytes) Allocator{
+		"caching":    func(limit units.Bytes) Allocator { return mustNew(t, Config{Limit: limit}) },
+		"expandable": func(limit units.Bytes) Allocator { return mustNew(t, Config{Limit: limit, Settings: expandable}) },
+		"ideal":      func(limit units.Bytes) Allocator { return NewIdeal(limit) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Run("empty", func(t *testing.T) {
+				a := fresh(0)
+				assert.Equal(t, Stats{}, a.Stats())
+				assert.Empty(t, a.Snapshot().Segments)
+				a.EmptyCache()
+				a.Free(12345)
+				a.FreeCompleted(12345)
+				assert.Equal(t, Stats{}, a.Stats(), "what was never allocated is not freed")
+			})
+			t.Run("nothing", func(t *testing.T) {
+				a := fresh(0)
+				addr, err := a.Malloc(0, 0)
+				require.NoError(t, err)
+				assert.Equal(t, Addr(0), addr)
+				a.Free(addr)
+				assert.Equal(t, Stats{}, a.Stats())
+			})
+			t.Run("blocks do not overlap", func(t *testing.T) { distinct(t, fresh(0)) })
+			t.Run("freeing", func(t *testing.T) { freeing(t, fresh(0)) })
+			t.Run("out of memory", func(t *testing.T) { outOfMemory(t, fresh(100<<20)) })
+			t.Run("fresh", func(t *testing.T) {
+				a := fresh(100 << 20)
+				first, err := a.Malloc(5000, 0)
+				require.NoError(t, err)
+				b := a.Fresh()
+				assert.Equal(t, Stats{}, b.Stats())
+				again, err := b.Malloc(5000, 0)
+				require.NoError(t, err)
+				assert.Equal(t, first, again)
+				_, err = b.Malloc(200<<20, 0)
+				require.Error(t, err, "with the same limit")
+			})
+		})
+	}
+}
+
+func mustNew(t testing.TB, c Config) Allocator {
+	a, err := New(c)
+	require.NoError(t, err)
+	return a
+}
+
+// distinct allocates and frees at random and checks the invariants at every step.
+func distinct(t *testing.T, a Allocator) {
+	r := rand.New(rand.NewPCG(1, 2))
+	type held struct {
+		addr Addr
+		size units.Bytes
+	}
+	var live []held
+	var requested units.Bytes
+	for range 300 {
+		if r.IntN(5) < 3 {
+			size := sizeOf(uint16(r.Uint32()))
+			addr, err := a.Malloc(size, r.IntN(2))
+			require.NoError(t, err)
+			if size <= 0 {
+				continue
+			}
+			for _, h := range live {
+				require.False(t, addr < h.addr+Addr(h.size) && h.addr < addr+Addr(size), "%d bytes at %#x and %d at %#x", size, addr, h.size, h.addr)
+			}
+			live = append(live, held{addr, size})
+			requested += size
+		} else if len(live) > 0 {
+			i := r.IntN(len(live))
+			a.Free(live[i].addr)
+			requested -= live[i].size
+			live = append(live[:i], live[i+1:]...)
+		}
+		st := a.Stats()
+		require.NoError(t, Verify(a.Snapshot(), st))
+		require.Equal(t, requested, st.Requested)
+		require.Equal(t, len(live), st.Blocks)
+		require.Equal(t, st.Allocated, st.Active)
+		require.GreaterOrEqual(t, st.Inactive(), units.Bytes(0))
+		require.GreaterOrEqual(t, st.Rounding(), units.Bytes(0))
+	}
+}
+
+func freeing(t *testing.T, a Allocator) {
+	x, err := a.Malloc(1000, 0)
+	require.NoError(t, err)
+	held := a.Stats()
+	a.FreeRequested(x)
+	a.FreeRequested(x)
+	st := a.Stats()
+	assert.Equal(t, units.Bytes(0), st.Allocated)
+	assert.Equal(t, held.Active, st.Active, "another stream may still use it")
+	assert.Equal(t, 0, st.Blocks)
+	assert.Equal(t, 1, st.ActiveBlocks)
+	require.NoError(t, Verify(a.Snapshot(), st))
+	a.FreeCompleted(x)
+	a.FreeCompleted(x)
+	a.Free(x)
+	st = a.Stats()
+	assert.Equal(t, Stats{Reserved: st.Reserved, Segments: st.Segments, DeviceAllocs: st.DeviceAllocs, DeviceFrees: st.DeviceFrees}, st)
+	a.EmptyCache()
+	assert.Equal(t, units.Bytes(0), a.Stats().Reserved)
+	assert.Empty(t, a.Snapshot().Segments)
+}
+
+func outOfMemory(t *testing.T, a Allocator) {
+	x, err := a.Malloc(60<<20, 0)
+	require.NoError(t, err)
+	_, err = a.Malloc(60<<20, 0)
+	var oom *OOMError
+	require.True(t, errors.As(err, &oom))
+	assert.Equal(t, units.Bytes(60<<20), oom.Requested)
+	assert.Equal(t, units.Bytes(60<<20), oom.Stats.Allocated)
+	assert.Contains(t, err.Error(), "out of memory: tried to allocate 60.0 MiB, got 60.0 MiB reserved (60.0 MiB allocated), want at most 100.0 MiB")
+	assert.Equal(t, 1, a.Stats().OOMs)
+	a.Free(x)
+	_, err = a.Malloc(90<<20, 0)
+	require.NoError(t, err, "what is cached makes room")
+	assert.LessOrEqual(t, a.Stats().Reserved, units.Bytes(100<<20))
+}
+
+func TestHugeRequest(t *testing.T) {
+	a := mustNew(t, Config{})
+	_, err := a.Malloc(1<<60, 0)
+	require.ErrorContains(t, err, "out of memory", "even without a limit")
+}
+
+// TestHeap: an allocator that begins in the middle goes on as the one that got there.
+func TestHeap(t *testing.T) {
+	for which, c := range configs() {
+		r := rand.New(rand.NewPCG(uint64(which), 9))
+		if c.Settings.Expandable {
+			c.Limit, c.Settings.MemoryFraction = 0, 1 // out of memory, pages at the beginning are unmapped, and a heap does not tell where the range began
+		}
+		a, err := newCaching(c)
+		require.NoError(t, err)
+		var live []Addr
+		for range 200 {
+			if addr, err := a.Malloc(sizeOf(uint16(r.Uint32())), r.IntN(2)); err == nil && addr != 0 {
+				live = append(live, addr)
+			}
+			if len(live) > 30 {
+				i := r.IntN(len(live))
+				a.Free(live[i])
+				live = append(live[:i], live[i+1:]...)
+			}
+		}
+		c.Heap = a.Snapshot().Segments
+		b, err := newCaching(c)
+		require.NoError(t, err)
+		require.Equal(t, a.Snapshot(), b.Snapshot())
+		require.NoError(t, Verify(b.Snapshot(), b.Stats()))
+		b.nextAddr = a.nextAddr // the other one's segments may lie anywhere
+		for range 100 {
+			size, stream := sizeOf(uint16(r.Uint32())), r.IntN(2)
+			if c.Settings.GCThreshold > 0 {
+				break // a heap does not tell the age of its blocks
+			}
+			x, errX := a.Malloc(size, stream)
+			y, errY := b.Malloc(size, stream)
+			require.Equal(t, errX == nil, errY == nil, "settings %d", which)
+			require.Equal(t, x, y, "settings %d", which)
+			if x != 0 && r.IntN(3) > 0 {
+				a.Free(x)
+				b.Free(y)
+			}
+		}
+	}
+	for _, tt := range []struct{ heap, want string }{
+		{"heap 0x200 1KiB\nblock 512 inactive", "heap: segment 0x200: got blocks up to 0x400, want 0x600"},
+		{"heap 0x200 512\nblock 0 inactive", "heap: segment 0x200: block at 0x200: got 0 bytes"},
+	} {
+		tr, err := trace.Parse(strings.NewReader(tt.heap))
+		require.NoError(t, err)
+		_, err = New(Config{Heap: tr.Heap})
+		require.ErrorContains(t, err, tt.want)
+	}
+}
+
+// TestPrivatePools: blocks of a captured graph's pool are kept and freed, and nothing else is put there.
+func TestPrivatePools(t *testing.T) {
+	tr, err := trace.Parse(strings.NewReader("heap 0x200000 2MiB small private=1.2\nblock 1MiB active_allocated requested=1MiB\nblock 1MiB inactive\n" +
+		"heap 0x800000 20MiB private=1.2\nblock 20MiB inactive\nheap 0xa00000000 2MiB small private=9.9\nblock 2MiB inactive\n"))
+	require.NoError(t, err)
+	a := mustNew(t, Config{Heap: tr.Heap})
+	x, err := a.Malloc(512, 0)
+	require.NoError(t, err)
+	assert.Equal(t, 4, a.Stats().Segments, "a segment of its own")
+	assert.NotEqual(t, Addr(0x300000), x)
+	a.Free(0x200000)
+	require.NoError(t, Verify(a.Snapshot(), a.Stats()))
+	assert.Equal(t, units.Bytes(512), a.Stats().Allocated)
+	a.EmptyCache()
+	assert.Equal(t, 4, a.Stats().Segments, "the graph may be replayed: its pool stays")
+}
+
+func TestVerify(t *testing.T) {
+	parse := func(heap string) Snapshot {
+		tr, err := trace.Parse(strings.NewReader(heap))
+		require.NoError(t, err)
+		return Snapshot{tr.Heap}
+	}
+	good := parse("heap 0x200000 2MiB small\nblock 512 active_allocated requested=5\nblock 512 active_awaiting_free requested=6\nblock 2047KiB inactive\n")
+	stats := Stats{Requested: 11, Allocated: 512, Active: 1024, Reserved: 2 << 20, InactiveSplit: 2047 << 10, Blocks: 1, ActiveBlocks: 2, Segments: 1}
+	require.NoError(t, Verify(good, stats))
+	wrong := stats
+	wrong.Allocated, wrong.Segments = 1024, 2
+	require.EqualError(t, Verify(good, wrong), "allocated: got 1024, want 512, the sum over the blocks\nsegments: got 2, want 1, the sum over the blocks")
+	for _, tt := range []struct{ heap, want string }{
+		{"heap 0x200000 2MiB\nblock 1MiB inactive\nblock 1MiB inactive\n", "block 0x300000: got two free neighbours, want them merged"},
+		{"heap 0x200000 2MiB\nblock 1MiB active_allocated\n", "segment 0x200000: got blocks up to 0x300000, want 0x400000"},
+		{"heap 0x200000 2MiB\nblock 2MiB active_allocated requested=3MiB\n", "block 0x200000: got 3145728 bytes requested of 2097152"},
+		{"heap 0x200000 2MiB\nblock 2MiB inactive requested=3\n", "block 0x200000: got 3 bytes requested of a free one"},
+		{"heap 0x200000 2MiB\nblock 2MiB inactive\nheap 0x300000 2MiB\nblock 2MiB inactive\n", "segment 0x300000: got one that ends at 0x400000 before it, want no overlap"},
+		{"heap 0x0 2MiB\nblock 2MiB inactive\n", "segment 0x0: got 2097152 bytes at that place"},
+	} {
+		require.ErrorContains(t, Verify(parse(tt.heap), Stats{}), tt.want)
+	}
+	require.ErrorContains(t, Verify(Snapshot{}, Stats{Requested: 5, Active: 4}), "want requested and allocated within active within reserved")
+}
+
+// TestIdealIsTheFloor: no figure of the caching allocator is under the ideal one's, on the same events.
+func TestIdealIsTheFloor(t *testing.T) {
+	tr := randomTrace(500, 60)
+	ideal, err := Replay(tr, NewIdeal(0))
+	require.NoError(t, err)
+	for which, c := range configs() {
+		c.Limit, c.Settings.MemoryFraction, c.Settings.GCThreshold = 0, 1, 0
+		tl, err := Replay(tr, mustNew(t, c))
+		require.NoError(t, err)
+		require.Equal(t, ideal.Peaks.Requested, tl.Peaks.Requested, "settings %d", which)
+		for _, pair := range [][2]Peak{{ideal.Peaks.Allocated, tl.Peaks.Allocated}, {ideal.Peaks.Active, tl.Peaks.Active}, {ideal.Peaks.Reserved, tl.Peaks.Reserved}} {
+			require.LessOrEqual(t, pair[0].Bytes, pair[1].Bytes, "settings %d", which)
+		}
+	}
+}
+
+const timelineTrace = `p = alloc 3MiB parameter weight
+q = alloc 600 buffer running
+pass 1 forward
+x = alloc 4MiB activation aten::relu
+y = alloc 2MiB workspace aten::conv
+free y
+free x
+pass 1 backward
+z = alloc 1KiB gradient aten::mul
+pass 2 forward
+w = alloc 5MiB activation aten::relu
+`
+
+func timeline(t *testing.T, text string, c Config) *Timeline {
+	tr, err := trace.Parse(strings.NewReader(text))
+	require.NoError(t, err)
+	tl, err := Replay(tr, mustNew(t, c))
+	require.NoError(t, err)
+	return tl
+}
+
+func TestTimeline(t *testing.T) {
+	tl := timeline(t, timelineTrace, Config{})
+	const kib = units.KiB
+	assert.Equal(t, Peaks{Requested: Peak{9<<20 + 600, 3}, Allocated: Peak{9<<20 + kib, 3}, Active: Peak{9<<20 + kib, 3}, Reserved: Peak{22 << 20, 1}}, tl.Peaks)
+	require.Len(t, tl.Passes, 3)
+	require.Len(t, tl.Phases, 4)
+	first, ok := tl.Pass(1)
+	require.True(t, ok)
+	assert.Equal(t, [2]int{2, 6}, [2]int{first.First, first.Last})
+	assert.Equal(t, 3<<20+kib, first.Start.Allocated)
+	assert.Equal(t, 3<<20+2*kib, first.End.Allocated)
+	assert.Equal(t, Peak{9<<20 + kib, 3}, first.Peaks.Allocated)
+	assert.Equal(t, Peak{22 << 20, 1}, first.Peaks.Reserved, "what was there at the start counts")
+	second, _ := tl.Pass(2)
+	assert.Equal(t, 8<<20+2*kib, second.Peaks.Allocated.Bytes)
+	_, ok = tl.Pass(3)
+	assert.False(t, ok)
+	assert.Equal(t, trace.Backward, tl.Phases[2].Phase)
+	assert.Equal(t, 3<<20+2*kib, tl.Phases[2].Peaks.Allocated.Bytes)
+	assert.Equal(t, 3<<20+kib, tl.Baseline().Allocated)
+	assert.Equal(t, 8<<20+2*kib, tl.End.Allocated)
+	assert.Nil(t, tl.OOM)
+
+	const p, q, w, x, y = 15, 16, 22, 23, 24
+	assert.Equal(t, []tensor.StorageID{p, q, x, y}, tl.Held(tl.Peaks.Allocated.Event))
+	assert.Equal(t, Storage{Alloc: 2, Free: 5, Addr: tl.Storages[x].Addr, Requested: 4 << 20, Size: 4 << 20}, tl.Storages[x])
+	assert.Equal(t, Storage{Alloc: 1, Free: Never, Addr: tl.Storages[q].Addr, Requested: 600, Size: 1024}, tl.Storages[q])
+	assert.False(t, tl.Storages[0].Live(5), "a storage of another name was never there")
+
+	s, st, err := tl.At(3)
+	require.NoError(t, err)
+	require.NoError(t, Verify(s, st))
+	assert.Equal(t, tl.Peaks.Allocated.Bytes, st.Allocated)
+	held := map[tensor.StorageID]units.Bytes{}
+	for _, seg := range s.Segments {
+		for _, b := range seg.Blocks {
+			if b.Storage != trace.NoStorage {
+				held[b.Storage] = b.Size
+			}
+		}
+	}
+	assert.Equal(t, map[tensor.StorageID]units.Bytes{p: 3 << 20, q: 1 << 10, x: 4 << 20, y: 2 << 20}, held)
+	s, st, err = tl.At(Before)
+	require.NoError(t, err)
+	assert.Empty(t, s.Segments)
+	assert.Equal(t, Stats{}, st)
+
+	var allocated []units.Bytes
+	require.NoError(t, tl.Each(func(event int, s Stats) bool {
+		require.Equal(t, len(allocated), event)
+		allocated = append(allocated, s.Allocated)
+		return event < 3
+	}))
+	assert.Equal(t, []units.Bytes{3 << 20, 3<<20 + kib, 7<<20 + kib, 9<<20 + kib}, allocated)
+	_ = w
+}
+
+func TestTimelineOutOfMemory(t *testing.T) {
+	tl := timeline(t, timelineTrace, Config{Limit: 10 << 20})
+	require.NotNil(t, tl.OOM)
+	assert.Equal(t, 0, tl.OOM.Event)
+	assert.Equal(t, units.Bytes(20<<20), tl.OOM.Segment)
+	tl = timeline(t, timelineTrace, Config{Limit: 21 << 20})
+	require.NotNil(t, tl.OOM)
+	assert.Equal(t, 1, tl.OOM.Event)
+	assert.Equal(t, units.Bytes(3<<20), tl.Peaks.Allocated.Bytes)
+	assert.Equal(t, tl.End, tl.Baseline(), "the first pass was never reached")
+	_, st, err := tl.At(1)
+	require.NoError(t, err)
+	assert.Equal(t, units.Bytes(3<<20), st.Allocated)
+}
+
+// TestTimelineOfTwoStreams: in a trace that tells when frees were completed, memory returns only then.
+func TestTimelineOfTwoStreams(t *testing.T) {
+	tl := timeline(t, "a = alloc 3MiB\nfree a\nb = alloc 3MiB\nfree_completed a\nc = alloc 3MiB\nempty_cache", Config{})
+	assert.Equal(t, units.Bytes(6<<20), tl.Peaks.Active.Bytes)
+	assert.Equal(t, Peak{6 << 20, 4}, tl.Peaks.Allocated)
+	assert.Equal(t, tl.Storages[0].Addr, tl.Storages[2].Addr)
+	tl = timeline(t, "a = alloc 3MiB\nfree a\nb = alloc 3MiB", Config{})
+	assert.Equal(t, tl.Storages[0].Addr, tl.Storages[1].Addr, "with one stream at once")
+}
+
+func TestReplayErrors(t *testing.T) {
+	for _, tt := range []struct{ text, want string }{
+		{"a = alloc 5\na = alloc 5", "event 1: storage 0: got it allocated twice"},
+		{"free a", "event 0: storage 0: got a free, want it allocated"},
+		{"a = alloc 5\nfree a\nfree a", "event 2: storage 0: got a free, want it allocated"},
+	} {
+		tr, err := trace.Parse(strings.NewReader(tt.text))
+		require.NoError(t, err)
+		_, err = Replay(tr, mustNew(t, Config{}))
+		require.EqualError(t, err, tt.want)
+	}
+	for _, a := range []trace.Action{trace.Alloc, trace.FreeRequested, trace.FreeCompleted} {
+		_, err := Replay(&trace.Trace{Events: []trace.Event{{Action: a, Storage: trace.NoStorage}}}, mustNew(t, Config{}))
+		require.ErrorContains(t, err, "event 0: got storage -1, want one from 0 to -1")
+	}
+}
