@@ -167,9 +167,12 @@ func (m *machine) results(c *ops.Call, metas []tensor.Meta) (any, error) {
 				return nil, err
 			}
 			next++
-			if t == nil {
+			switch {
+			case t == nil && len(metas[next-1].Sizes) == 1: // a number, see ops.Rule.Out
+				items = append(items, metas[next-1].Sizes[0])
+			case t == nil:
 				items = append(items, nil)
-			} else {
+			default:
 				items = append(items, t)
 			}
 		}

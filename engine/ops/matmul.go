@@ -26,7 +26,7 @@ var matmulRules = []Rule{
 		Out: addmv, Grad: "mat: vec; vec: mat", Scratch: gemmScratch},
 	{Schema: "aten::addmv_(Tensor(a!) self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)", Out: selfMeta, Scratch: gemmScratch},
 	{Schema: "aten::addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", Out: addr, Grad: "vec1: vec2; vec2: vec1"},
-	{Schema: "aten::addr_(Tensor(a!) self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)", Out: selfMeta},
+	{Schema: "aten::addr_(Tensor(a!) self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)", Out: addrInPlace},
 	{Schema: "aten::dot(Tensor self, Tensor tensor) -> Tensor", Out: dot, Grad: "self: tensor; tensor: self", Scratch: gemmScratch},
 	{Schema: "aten::vdot(Tensor self, Tensor other) -> Tensor", Out: dot, Grad: "self: other; other: self", Scratch: gemmScratch},
 	{Schema: "aten::_int_mm(Tensor self, Tensor mat2) -> Tensor", Out: intMM, Scratch: ltScratch},

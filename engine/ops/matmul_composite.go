@@ -24,6 +24,9 @@ func inner(c *Call) (any, error) {
 
 func vecdot(c *Call) (any, error) {
 	x, y, dim := c.T("x"), c.T("y"), c.Int("dim")
+	if len(x.Sizes) == 1 && len(y.Sizes) == 1 && x.Sizes[0] == y.Sizes[0] {
+		return c.Do("aten::vdot", x, y), nil
+	}
 	if x.DType.Complex() {
 		x = c.Do("aten::conj", x)
 		// a product of a conjugated view materialises it
@@ -218,9 +221,10 @@ func (c *Call) chain(ts []*tensor.Tensor, split [][]int, i, j int) *tensor.Tenso
 		return ts[i]
 	}
 	k := split[i][j]
-	left, right := c.chain(ts, split, i, k), c.chain(ts, split, k+1, j)
+	right := c.chain(ts, split, k+1, j) // C++ evaluates the last argument first
+	left := c.chain(ts, split, i, k)
 	out := c.Do("aten::mm", left, right)
-	c.Free(right, left)
+	c.Free(left, right)
 	return out
 }
 

@@ -190,3 +190,16 @@ func trilinear(c *Call) ([]tensor.Meta, error) {
 	}
 	return one(fresh(c.T("i1"), reduced(full, sum, false)...))
 }
+
+// addrInPlace gives self the product's shape.
+func addrInPlace(c *Call) ([]tensor.Meta, error) {
+	self := c.T("self")
+	ms, err := addr(c)
+	if err != nil {
+		return nil, err
+	}
+	if slices.Equal(ms[0].Sizes, self.Sizes) {
+		return one(self.Meta)
+	}
+	return one(freshAs(self, self.DType, ms[0].Sizes...))
+}

@@ -21,7 +21,7 @@ func (c *Call) batchNormCuDNN() bool {
 
 func batchNormIndex(c *Call) (any, error) {
 	x := c.T("input")
-	if len(x.Sizes) < 2 {
+	if len(x.Sizes) < 2 && x.Numel() > 0 {
 		return nil, c.Errorf("got input %v, want at least 2 dimensions", x.Sizes)
 	}
 	empty := func(d tensor.DType, n int64) *tensor.Tensor {
@@ -29,7 +29,8 @@ func batchNormIndex(c *Call) (any, error) {
 	}
 	switch {
 	case x.Numel() == 0:
-		reserve, mean, invstd := empty(tensor.Uint8, 0), empty(accType(x.DType), x.Sizes[1]), empty(accType(x.DType), x.Sizes[1])
+		n := x.Sizes[min(1, len(x.Sizes)-1)]
+		reserve, mean, invstd := empty(tensor.Uint8, 0), empty(accType(x.DType), n), empty(accType(x.DType), n)
 		out := c.Do("aten::clone", x)
 		if w := c.T("weight"); w != nil {
 			out = c.Do("aten::mul.Tensor", out, c.Do("aten::select.int", w, int64(0), int64(0)))

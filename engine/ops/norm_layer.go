@@ -62,19 +62,7 @@ func groupNorm(c *Call) (any, error) {
 		return nil, c.Errorf("got input %v in %d groups, want channels that divide", x.Sizes, groups)
 	}
 	n, ch := x.Sizes[0], x.Sizes[1]
-	dense := c.Do("aten::contiguous", x, Kw{"memory_format": int64(x.SuggestFormat())})
-	if c.fake() && !x.IsFormat(x.SuggestFormat()) {
-		dense = x
-	}
-	args := []any{dense}
-	for _, name := range []string{"weight", "bias"} {
-		if t := c.T(name); t != nil {
-			args = append(args, c.Do("aten::contiguous", t))
-		} else {
-			args = append(args, nil)
-		}
-	}
-	return c.get(0, "aten::native_group_norm", append(args, n, ch, product(x.Sizes[2:]), groups, c.Arg("eps"))...), nil
+	return c.get(0, "aten::native_group_norm", x, c.Arg("weight"), c.Arg("bias"), n, ch, product(x.Sizes[2:]), groups, c.Arg("eps")), nil
 }
 
 func nativeGroupNorm(c *Call) ([]tensor.Meta, error) {
@@ -95,12 +83,19 @@ func nativeGroupNorm(c *Call) ([]tensor.Meta, error) {
 // groupNormScratch are the scale and shift of each channel, where there are weights (native/cuda/group_norm_kernel.cu).
 func groupNormScratch(c *Call) []Scratch {
 	x := c.T("input")
-	if !onCUDA(x) || c.Int("HxW") == 1 || c.T("weight") == nil && c.T("bias") == nil {
+	if !onCUDA(x) {
 		return nil
+	}
+	var out []Scratch
+	if !x.IsFormat(x.SuggestFormat()) {
+		out = append(out, Scratch{Bytes: x.NBytes(), Before: true, Source: "native/group_norm.cpp group_norm"})
+	}
+	if c.Int("HxW") == 1 || c.T("weight") == nil && c.T("bias") == nil {
+		return out
 	}
 	m := freshAs(x, accType(x.DType), c.Int("N"), c.Int("C"))
 	s := Scratch{Bytes: m.NBytes(), Source: "native/cuda/group_norm_kernel.cu GroupNormKernelImplInternal"}
-	return []Scratch{s, s}
+	return append(out, s, s)
 }
 
 // rmsNorm takes the fused kernel where it can (native/layer_norm.cpp rms_norm_symint).

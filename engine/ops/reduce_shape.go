@@ -164,9 +164,9 @@ func distance(c *Call) ([]tensor.Meta, error) {
 // nanMean is nansum divided by the count of what is no NaN (aten/src/ATen/native/ReduceOps.cpp).
 func nanMean(c *Call) (any, error) {
 	self := c.T("self")
-	nan := c.Do("aten::isnan", self)
-	isNum := c.Do("aten::logical_not", nan)
+	isNum := c.Do("aten::logical_not_", c.Do("aten::isnan", self))
 	factor := c.Do("aten::sum.dim_IntList", isNum, c.Arg("dim"), c.Bool("keepdim"))
+	c.Free(isNum, isNum) // isnan's result and logical_not_'s are one
 	sum := c.Do("aten::nansum", self, c.Arg("dim"), c.Bool("keepdim"), Kw{"dtype": c.Arg("dtype")})
 	return c.Do("aten::div.Tensor", sum, factor), c.Err()
 }
