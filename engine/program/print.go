@@ -8,218 +8,271 @@ import (
 	"strings"
 )
 
-// Write prints p as text: what it is, its state, and every function, in the order of the archive. It lowers every body; one that cannot be
-// lowered is the error.
+// This file writes programs as text, for people and for golden files.
+//
+//	state 0 parameter conv1.weight float32[64, 3, 7, 7] storage 0 of 37632 data/0
+//	func __torch__.net.Net.forward(self, x: Tensor) -> Tensor  # code/__torch__/net.py:6
+//	  conv%2 = prim::GetAttr(self%0).conv  # 0 net.py:12
+//	  y%3 = prim::CallMethod(conv%2, x%1).forward  # 1 net.py:12
+//	  prim::Return(y%3)  # 2 return net.py:13
+//
+// A value is its printed name, a percent sign and its number. After the number sign: the printed statement, the flags, and the place in
+// the user's own source.
+
+// Write writes the whole program, every function lowered.
 func Write(w io.Writer, p *Program) error {
-	b := bufio.NewWriter(w)
-	pr := printer{w: b}
-	pr.f("program %s, %s", p.Format, p.Kind)
-	if p.Producer != "" {
-		pr.f(", %s", p.Producer)
-	}
-	pr.f("\n")
-	for _, n := range p.Notes {
-		pr.f("note %s\n", n)
-	}
-	for _, s := range p.States {
-		pr.f("state %s %s %s storage %d %d B\n", s.Class, s.Name, metaText(s), s.Storage, s.NBytes)
-	}
-	for _, m := range p.Modules {
-		pr.f("module %s %s\n", strconv.Quote(m.FQN), m.Object.Class.Name)
+	b := &printer{Writer: bufio.NewWriter(w)}
+	b.program(p)
+	for _, c := range p.Classes {
+		b.class(c)
 	}
 	for _, c := range p.Classes {
-		pr.class(c)
+		for _, f := range c.Methods {
+			if err := b.function(f); err != nil {
+				return err
+			}
+		}
 	}
-	for _, f := range functions(p) {
-		if err := pr.function(f); err != nil {
+	for _, f := range p.Funcs {
+		if err := b.function(f); err != nil {
 			return err
 		}
 	}
 	return b.Flush()
 }
 
-// functions are the entry first, then every method by class, then free functions as they are called.
-func functions(p *Program) []*Func {
-	seen := map[*Func]bool{}
-	var out []*Func
-	add := func(f *Func) {
-		if f != nil && !seen[f] {
-			seen[f] = true
-			out = append(out, f)
-		}
+// WriteFunc writes one function.
+func WriteFunc(w io.Writer, f *Func) error {
+	b := &printer{Writer: bufio.NewWriter(w)}
+	if err := b.function(f); err != nil {
+		return err
 	}
-	add(p.Entry)
-	for _, c := range p.Classes {
-		for _, m := range c.Methods {
-			add(m)
-		}
-	}
-	for i := 0; i < len(out); i++ {
-		if g, err := out[i].Graph(); err == nil {
-			eachNode(g.Body, func(n *Node) { add(n.Callee) })
-		}
-	}
-	return out
-}
-
-func eachNode(b *Block, f func(*Node)) {
-	for _, n := range b.Nodes {
-		f(n)
-		for _, inner := range n.Blocks {
-			eachNode(inner, f)
-		}
-	}
+	return b.Flush()
 }
 
 type printer struct {
-	w     *bufio.Writer
-	depth int
+	*bufio.Writer
+	forked []*Func // to be written after the function that holds them
 }
 
-func (p *printer) f(format string, args ...any) { fmt.Fprintf(p.w, format, args...) }
+func (b *printer) printf(format string, args ...any) { fmt.Fprintf(b, format, args...) }
 
-func (p *printer) line(format string, args ...any) {
-	p.w.WriteString(strings.Repeat("  ", p.depth))
-	p.f(format+"\n", args...)
+func (b *printer) program(p *Program) {
+	b.printf("program %s %s, %s\n", p.Format, p.Kind, p.Producer)
+	if p.Entry != nil {
+		b.printf("entry %s\n", p.Entry.Name)
+	}
+	for _, n := range p.Notes {
+		b.printf("note %s\n", n)
+	}
+	for i, s := range p.States {
+		b.printf("state %d %s %s %s%s", i, s.Class, s.Name, s.Meta.DType, dims(s.Meta.Sizes))
+		if !s.Meta.IsContiguous() {
+			b.printf(" strides %s", dims(s.Meta.Strides))
+		}
+		if s.Meta.StorageOffset != 0 {
+			b.printf(" offset %d", s.Meta.StorageOffset)
+		}
+		b.printf(" %s storage %d of %d %s", s.Meta.Device, s.Storage, s.NBytes, s.Record)
+		if s.Meta.RequiresGrad {
+			b.printf(" requires_grad")
+		}
+		if s.Packed {
+			b.printf(" packed")
+		}
+		switch {
+		case s.Data == nil:
+		case s.Data.Floats != nil:
+			b.printf(" = %v", s.Data.Floats)
+		default:
+			b.printf(" = %v", s.Data.Ints)
+		}
+		b.printf("\n")
+	}
+	for _, m := range p.Modules {
+		b.printf("module %s %s\n", strconv.Quote(m.FQN), m.Object.Class.Name)
+		for i, v := range m.Object.Attrs {
+			if o, ok := v.(*Object); ok && o.Class.Kind == ModuleClass || m.Object.Class.Attrs[i].HasDef {
+				continue // listed itself, or the class's
+			}
+			b.printf("  %s = %s\n", m.Object.Class.Attrs[i].Name, literal(v))
+		}
+		if m.Object.HasState {
+			b.printf("  __setstate__(%s)\n", literal(m.Object.State))
+		}
+	}
 }
 
-func metaText(s *State) string {
-	m := &s.Meta
-	dims := make([]string, len(m.Sizes))
-	for i, d := range m.Sizes {
-		dims[i] = strconv.FormatInt(d, 10)
-	}
-	t := m.DType.String() + "[" + strings.Join(dims, ",") + "]"
-	if !m.IsContiguous() {
-		t += fmt.Sprintf(" strides %v", m.Strides)
-	}
-	if m.StorageOffset != 0 {
-		t += fmt.Sprintf(" offset %d", m.StorageOffset)
-	}
-	return t
+func dims(d []int64) string {
+	return strings.ReplaceAll(fmt.Sprint(d), " ", ", ")
 }
 
 var classKinds = [...]string{"class", "module class", "named tuple", "enum", "interface"}
 
-func (p *printer) class(c *Class) {
-	p.f("%s %s\n", classKinds[c.Kind], c.Name)
+func (b *printer) class(c *Class) {
+	b.printf("%s %s\n", classKinds[c.Kind], c.Name)
+	if len(c.Parameters) > 0 {
+		b.printf("  parameters %s\n", strings.Join(c.Parameters, ", "))
+	}
+	if len(c.Buffers) > 0 {
+		b.printf("  buffers %s\n", strings.Join(c.Buffers, ", "))
+	}
 	for _, a := range c.Attrs {
-		p.f("  %s: %s", a.Name, a.Type)
-		if a.HasDef {
-			p.f(" = %s", literal(a.Default))
+		b.printf("  %s", a.Name)
+		if a.Type != nil {
+			b.printf(": %s", a.Type)
 		}
-		p.f("\n")
+		if a.HasDef {
+			b.printf(" = %s", literal(a.Default))
+		}
+		b.printf("\n")
 	}
 }
 
-func (p *printer) function(f *Func) error {
+func (b *printer) function(f *Func) error {
 	g, err := f.Graph()
 	if err != nil {
 		return err
 	}
-	params := make([]string, len(g.Params))
-	for i, v := range g.Params {
-		params[i] = declared(v)
-		if i < len(f.Params) && f.Params[i].HasDef {
-			params[i] += " = " + literal(f.Params[i].Default)
+	b.printf("func %s(", f.Name)
+	for i, p := range f.Params {
+		if i > 0 {
+			b.printf(", ")
+		}
+		b.printf("%s", valueName(g.Params[i]))
+		if p.Type != nil {
+			b.printf(": %s", p.Type)
+		}
+		if p.HasDef {
+			b.printf(" = %s", literal(p.Default))
 		}
 	}
-	p.f("func %s(%s) -> %s\n", f.Name, strings.Join(params, ", "), f.Result)
-	p.depth = 1
-	p.block(g.Body)
-	p.depth = 0
+	b.printf(")")
+	if f.Result != nil {
+		b.printf(" -> %s", f.Result)
+	}
+	b.printf("  # %s:%d\n", f.Record, f.Line)
+	held := len(b.forked)
+	b.block(g.Body, "  ")
+	forked := b.forked[held:]
+	b.forked = b.forked[:held]
+	for _, f := range forked {
+		if err := b.function(f); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
-func (p *printer) block(b *Block) {
-	for _, n := range b.Nodes {
-		p.node(n)
+func (b *printer) block(bl *Block, indent string) {
+	for _, n := range bl.Nodes {
+		b.node(n, indent)
 	}
 }
 
-func (p *printer) node(n *Node) {
-	var b strings.Builder
+func (b *printer) node(n *Node, indent string) {
+	b.WriteString(indent)
 	for i, v := range n.Outs {
 		if i > 0 {
 			b.WriteString(", ")
 		}
-		b.WriteString(declared(v))
+		b.WriteString(valueName(v))
+		if v.Type != nil {
+			b.WriteString(": " + v.Type.String())
+		}
 	}
 	if len(n.Outs) > 0 {
 		b.WriteString(" = ")
 	}
 	b.WriteString(n.Op)
-	if what := nodeText(n); what != "" {
-		b.WriteString("[" + what + "]")
-	}
-	b.WriteString("(" + argsText(n.Args) + ")")
-	if pos := n.Src.Pos(); pos.File != "" {
-		fmt.Fprintf(&b, "  # %s:%d", pos.File, pos.Line)
-	}
-	p.line("%s", b.String())
-	for i, inner := range n.Blocks {
-		params := make([]string, len(inner.Params))
-		for j, v := range inner.Params {
-			params[j] = declared(v)
-		}
-		p.line("block %d(%s):", i, strings.Join(params, ", "))
-		p.depth++
-		p.block(inner)
-		p.line("-> (%s)", argsText(inner.Outs))
-		p.depth--
-	}
-}
-
-// nodeText is what a node says besides its arguments.
-func nodeText(n *Node) string {
-	var parts []string
-	if n.Text != "" {
-		parts = append(parts, n.Text)
-	}
+	b.args(n.Args)
 	if n.Callee != nil {
-		parts = append(parts, n.Callee.Name)
+		b.WriteString(" " + n.Callee.Name)
+		if n.Op == "prim::fork" {
+			b.forked = append(b.forked, n.Callee)
+		}
 	}
-	if n.Class != nil {
-		parts = append(parts, n.Class.Name)
+	if n.Text != "" {
+		b.WriteString("." + n.Text)
 	}
 	for _, t := range n.Types {
-		parts = append(parts, t.String())
+		b.WriteString(" as " + t.String())
 	}
-	return strings.Join(parts, " ")
+	b.printf("  # %d", n.Stmt)
+	if n.Flags&InReturn != 0 {
+		b.WriteString(" return")
+	}
+	if n.Flags&Nested != 0 {
+		b.WriteString(" nested")
+	}
+	if p := n.Src.Pos(); p.File != "" {
+		b.printf(" %s:%d", p.File[strings.LastIndexByte(p.File, '/')+1:], p.Line)
+	}
+	b.WriteString("\n")
+	for _, bl := range n.Blocks {
+		b.WriteString(indent + "  block")
+		for i, v := range bl.Params {
+			b.WriteString([2]string{", ", " "}[b2i(i == 0)] + valueName(v))
+		}
+		b.WriteString("\n")
+		b.block(bl, indent+"    ")
+		if len(bl.Outs) > 0 {
+			b.WriteString(indent + "    ")
+			b.args(bl.Outs)
+			b.WriteString("\n")
+		}
+	}
 }
 
-func argsText(args []Arg) string {
-	parts := make([]string, len(args))
+func b2i(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func (b *printer) args(args []Arg) {
+	b.WriteString("(")
 	for i, a := range args {
-		if a.Value != nil {
-			parts[i] = a.Value.String()
-		} else {
-			parts[i] = literal(a.Const)
+		if i > 0 {
+			b.WriteString(", ")
 		}
 		if a.Name != "" {
-			parts[i] = a.Name + "=" + parts[i]
+			b.WriteString(a.Name + "=")
+		}
+		if a.Value != nil {
+			b.WriteString(valueName(a.Value))
+		} else {
+			b.WriteString(literal(a.Const))
 		}
 	}
-	return strings.Join(parts, ", ")
+	b.WriteString(")")
 }
 
-// String is %name.id, or %id for a value the archive does not name.
-func (v *Value) String() string {
-	if v.Name == "" {
-		return "%" + strconv.Itoa(v.ID)
+func valueName(v *Value) string {
+	if v == nil {
+		return "%nil"
 	}
-	return "%" + v.Name + "." + strconv.Itoa(v.ID)
+	return v.Name + "%" + strconv.Itoa(v.ID)
 }
 
-func declared(v *Value) string {
-	if v.Type == nil {
-		return v.String()
+// literal writes a literal as Python would, and what Python has no literal for by its name.
+func literal(v any) string { return literalDepth(v, 0) }
+
+// maxLiteralDepth is how deep literals are written: an object may hold itself.
+const maxLiteralDepth = 8
+
+func literalDepth(v any, depth int) string {
+	if depth > maxLiteralDepth {
+		return "…"
 	}
-	return v.String() + ": " + v.Type.String()
-}
-
-// literal prints a literal value the way Python would, as far as Python has one.
-func literal(v any) string {
+	list := func(open string, items []any, end string) string {
+		parts := make([]string, len(items))
+		for i, x := range items {
+			parts[i] = literalDepth(x, depth+1)
+		}
+		return open + strings.Join(parts, ", ") + end
+	}
 	switch v := v.(type) {
 	case nil:
 		return "None"
@@ -228,45 +281,49 @@ func literal(v any) string {
 			return "True"
 		}
 		return "False"
-	case string:
-		return strconv.Quote(v)
+	case int64:
+		return strconv.FormatInt(v, 10)
 	case float64:
 		s := strconv.FormatFloat(v, 'g', -1, 64)
-		if !strings.ContainsAny(s, ".eIN") {
-			s += ".0"
+		if strings.Trim(s, "-0123456789") == "" {
+			s += "."
 		}
 		return s
+	case complex128:
+		return literalDepth(real(v), depth) + "+" + literalDepth(imag(v), depth) + "j"
+	case string:
+		return strconv.Quote(v)
 	case Device:
-		return "device(" + strconv.Quote(string(v)) + ")"
+		return "device(" + string(v) + ")"
 	case *State:
-		return "state(" + v.Name + ")"
+		return "state " + v.Name
 	case *Object:
-		return "object(" + strings.TrimSpace(v.FQN+" "+v.Class.Name) + ")"
-	case *ListLit:
-		return "[" + literals(v.Items) + "]"
-	case *TupleLit:
-		if v.Class != nil {
-			return v.Class.Name + "(" + literals(v.Items) + ")"
+		if v.Class.Kind == ModuleClass {
+			return "module " + strconv.Quote(v.FQN)
 		}
-		return "(" + literals(v.Items) + ")"
-	case *DictLit:
-		parts := make([]string, len(v.Keys))
-		for i := range v.Keys {
-			parts[i] = literal(v.Keys[i]) + ": " + literal(v.Values[i])
-		}
-		return "{" + strings.Join(parts, ", ") + "}"
+		return "object of " + v.Class.Name + list("(", v.Attrs, ")")
+	case *Opaque:
+		return v.Class + "(" + literalDepth(v.State, depth+1) + ")"
 	case EnumLit:
 		return v.Class.Name + "." + v.Name
-	case *Opaque:
-		return "opaque(" + v.Class + ")"
+	case *ListLit:
+		s := list("[", v.Items, "]")
+		if v.Elem != nil && len(v.Items) == 0 {
+			s += ": List[" + v.Elem.String() + "]"
+		}
+		return s
+	case *TupleLit:
+		s := list("(", v.Items, ")")
+		if v.Class != nil {
+			s = v.Class.Name + s
+		}
+		return s
+	case *DictLit:
+		parts := make([]string, len(v.Keys))
+		for i, k := range v.Keys {
+			parts[i] = literalDepth(k, depth+1) + ": " + literalDepth(v.Values[i], depth+1)
+		}
+		return "{" + strings.Join(parts, ", ") + "}"
 	}
 	return fmt.Sprint(v)
-}
-
-func literals(vs []any) string {
-	parts := make([]string, len(vs))
-	for i, v := range vs {
-		parts[i] = literal(v)
-	}
-	return strings.Join(parts, ", ")
 }

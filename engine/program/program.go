@@ -12,7 +12,8 @@
 //	prim::SetAttr             Args[0].Text = Args[1]
 //	prim::CallMethod          Args[0].Text(Args[1:]...), looked up in the class of the object at run time (so interfaces work)
 //	prim::CallFunction        Callee(Args...)
-//	prim::CreateObject        Class(Args...): makes the object and runs __init__ where it has one; a NamedTuple or Enum class makes that value
+//	prim::CreateObject        Class(Args...): a NamedTuple class makes that value. Of other classes it makes an empty object, has no Args, and
+//	                          does not run __init__: the archive calls that itself. Class is nil for classes of torch.classes, named by Text
 //	prim::TupleConstruct, prim::ListConstruct, prim::DictConstruct (keys and values alternate), prim::TupleUnpack, prim::ListUnpack
 //	prim::If                  Args[0] decides; Blocks[0] then, Blocks[1] else; Outs are the blocks' Outs
 //	prim::Loop                Args: trip count, first condition, carried values…; Blocks[0].Params: iteration, carried…;
@@ -23,6 +24,14 @@
 //	prim::Uninitialized       a value that is never looked at
 //	prim::unchecked_cast      its argument, seen as Type
 //	prim::isinstance          Args[0], Types
+//	prim::fork                Callee(Args...), run at once; its result is a future that aten::wait gives back
+//	prim::EnumValue, prim::EnumName   of Args[0]
+//	prim::tolist              Args[0] as nested lists of type Types[0]
+//	aten::IntImplicit, aten::FloatImplicit, aten::ComplexImplicit, aten::ScalarImplicit
+//	                          Args[0] where a number is wanted: a tensor is read, a number stays
+//
+// An expression statement's node has no Outs, whatever its operator returns. An argument that is a list literal is a new list each time
+// it is read.
 package program
 
 import (
@@ -39,6 +48,7 @@ type Program struct {
 	Entry    *Func  // the root's forward; nil where it has none
 	Root     *Object
 	Classes  []*Class  // sorted by name
+	Funcs    []*Func   // free functions, sorted by name; those that another function holds (see prim::fork) are not among them
 	Modules  []*Module // in the order of the root's children, depth first
 	States   []*State  // parameters, buffers and constants in the order the archive loads them
 	Notes    []string

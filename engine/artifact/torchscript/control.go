@@ -1,6 +1,8 @@
 package torchscript
 
 import (
+	"slices"
+
 	"github.com/memspec/memspec/engine/artifact/torchscript/syntax"
 	"github.com/memspec/memspec/engine/program"
 )
@@ -25,7 +27,7 @@ func (l *lowerer) branch(stmts []syntax.Stmt) (b branch) {
 }
 
 // ifStmt makes a result of every name that both sides bind, and of every name known before that one side binds anew; where one side
-// leaves, of every name the other binds. Names that one side alone knows stay its own.
+// returns, of every name the other binds. Names that one side alone knows stay its own.
 func (l *lowerer) ifStmt(s *syntax.If) (left bool) {
 	number := l.stmt - 1
 	cond := l.nested(s.Cond)
@@ -141,11 +143,19 @@ type loop struct {
 	body       []syntax.Stmt
 	item       func(iteration program.Arg)
 	next       func() program.Arg
+	test       string // the name that is the condition: true in the body, false behind it
 }
 
 func (l *lowerer) loop(p loop) {
 	number := l.stmt - 1
 	names := l.carriedNames(p.body, nil)
+	if p.test != "" && l.known(p.test) {
+		n := l.number(p.test)
+		l.place[n] = 0
+		if i := slices.Index(names, n); i >= 0 {
+			names = slices.Delete(names, i, i+1)
+		}
+	}
 	args := l.argSlab.cut(2 + len(names))
 	args[0], args[1] = p.trip, p.cond
 	params := l.outSlab.cut(1 + len(names))
@@ -162,6 +172,9 @@ func (l *lowerer) loop(p loop) {
 	nodes, block, changes := l.nodes.mark(), l.openBlock(), l.changes.mark()
 	for i, n := range names {
 		l.defineNumber(n, binding{arg: program.Arg{Value: params[1+i]}})
+	}
+	if p.test != "" {
+		l.define(p.test, binding{arg: program.Arg{Const: true}})
 	}
 	p.item(program.Arg{Value: iteration})
 	l.stmts(p.body)
@@ -186,12 +199,21 @@ func (l *lowerer) loop(p loop) {
 		n.Outs[i] = v
 		l.defineNumber(name, binding{arg: program.Arg{Value: v}})
 	}
+	if p.test != "" {
+		l.define(p.test, binding{arg: program.Arg{Const: false}})
+	}
 }
 
 // whileStmt: the condition is evaluated before the loop and at the end of each round.
 func (l *lowerer) whileStmt(s *syntax.While) {
-	l.loop(loop{at: s.Start, line: s.Line, cond: l.nested(s.Cond), body: s.Body, item: func(program.Arg) {},
-		next: func() program.Arg { return l.nested(s.Cond) }})
+	p := loop{at: s.Start, line: s.Line, cond: l.nested(s.Cond), body: s.Body, item: func(program.Arg) {},
+		next: func() program.Arg { return l.nested(s.Cond) }}
+	if n, ok := s.Cond.(*syntax.Name); ok {
+		if _, constant := namedConstant(n.Text); !constant {
+			p.test = n.Text
+		}
+	}
+	l.loop(p)
 }
 
 // forStmt: over range(n), which is what PyTorch prints, or over a list or tuple, by index.

@@ -153,6 +153,10 @@ func (d *decoder) finish() error {
 		p.Classes = append(p.Classes, c)
 	}
 	slices.SortFunc(p.Classes, func(a, b *program.Class) int { return strings.Compare(a.Name, b.Name) })
+	for _, f := range d.funcs {
+		p.Funcs = append(p.Funcs, f)
+	}
+	slices.SortFunc(p.Funcs, func(a, b *program.Func) int { return strings.Compare(a.Name, b.Name) })
 	d.nameTree(root)
 	if err := d.readValues(); err != nil {
 		return err

@@ -1,11 +1,13 @@
 package torchscript
 
 import (
+	"bytes"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/memspec/memspec/engine/internal/ptzip"
@@ -26,6 +28,7 @@ func archives(tb testing.TB) []string {
 	return paths
 }
 
+// open opens an archive as a decoder sees it.
 func open(tb testing.TB, path string) fs.FS {
 	tb.Helper()
 	f, err := os.Open(path)
@@ -38,22 +41,79 @@ func open(tb testing.TB, path string) fs.FS {
 	return z
 }
 
-func functions(p *program.Program, d *decoder) []*program.Func { return nil }
+// refused are the corpus files that are no archive this package reads, each with the reason.
+var refused = map[string]string{
+	"LaurentMazare__tch-rs__foo-2be389b1.pt":    "PyTorch 1.1 or older",
+	"LaurentMazare__tch-rs__foo-ac2e027a.pt":    "PyTorch 1.1 or older",
+	"LaurentMazare__tch-rs__foo2-4a867980.pt":   "PyTorch 1.1 or older",
+	"LaurentMazare__tch-rs__foo3-f9563d0b.pt":   "PyTorch 1.1 or older",
+	"openmm__openmm-torch__central-b190c8f4.pt": "PyTorch 1.1 or older",
+}
 
+// Every archive of the corpus decodes, every function of it lowers, and the program is what package program promises; or it is refused
+// for the reason that stands here.
 func TestCorpus(t *testing.T) {
+	n, functions, nodes := 0, 0, 0
 	for _, path := range archives(t) {
 		name := filepath.Base(path)
-		p, err := Decode(open(t, path))
-		if err != nil {
-			t.Logf("%s: %v", name, err)
+		f := open(t, path)
+		if !Sniff(f) {
+			assert.Equal(t, ".zip", filepath.Ext(name), "%s is not recognised", name)
 			continue
 		}
-		for _, c := range p.Classes {
-			for _, m := range c.Methods {
-				if _, err := m.Graph(); err != nil {
-					t.Logf("%s: %v", name, err)
-				}
+		p, err := Decode(f)
+		if why, ok := refused[name]; ok {
+			assert.ErrorContains(t, err, why, name)
+			continue
+		}
+		if !assert.NoError(t, err, name) {
+			continue
+		}
+		assert.NoError(t, program.Check(p), name)
+		n++
+		for _, fn := range allFunctions(p) {
+			g, err := fn.Graph()
+			if assert.NoError(t, err, name) {
+				functions++
+				nodes += countNodes(g.Body)
 			}
 		}
 	}
+	t.Logf("%d archives, %d functions, %d nodes", n, functions, nodes)
+}
+
+func allFunctions(p *program.Program) (fs []*program.Func) {
+	for _, c := range p.Classes {
+		fs = append(fs, c.Methods...)
+	}
+	return append(fs, p.Funcs...)
+}
+
+func countNodes(b *program.Block) int {
+	n := len(b.Nodes)
+	for _, node := range b.Nodes {
+		for _, inner := range node.Blocks {
+			n += countNodes(inner)
+		}
+	}
+	return n
+}
+
+// The same archive gives the same text, whichever order functions are lowered in.
+func TestDeterminism(t *testing.T) {
+	path := filepath.Join("testdata", "language.pt")
+	var texts [2]bytes.Buffer
+	for i := range texts {
+		p, err := Decode(open(t, path))
+		require.NoError(t, err)
+		if i == 1 {
+			fs := allFunctions(p)
+			for k := len(fs) - 1; k >= 0; k-- {
+				_, err := fs[k].Graph()
+				require.NoError(t, err)
+			}
+		}
+		require.NoError(t, program.Write(&texts[i], p))
+	}
+	assert.Equal(t, texts[0].String(), texts[1].String())
 }

@@ -107,13 +107,13 @@ func (l *lowerer) function(stmts []syntax.Stmt, end syntax.Pos) *program.Block {
 	m := l.nodes.mark()
 	l.stmts(stmts)
 	if n := l.nodes.mark(); n == m || l.nodes.stack[n-1].Op != "prim::Return" {
+		l.begin(int(l.line))
 		l.node("prim::Return", end, 0, program.Arg{})
 	}
 	return l.blockSlab.new(program.Block{Nodes: l.nodes.take(m, &l.nodeList)})
 }
 
-// stmts lowers statements in order and says whether one leaves the block for good. PyTorch prints assignments after a raise: what
-// follows it is lowered like the rest.
+// stmts lowers statements in order and says whether one returns. Raising does not count: PyTorch prints assignments after it.
 func (l *lowerer) stmts(stmts []syntax.Stmt) (left bool) {
 	for _, s := range stmts {
 		if l.statement(s) {
@@ -130,7 +130,7 @@ func (l *lowerer) statement(s syntax.Stmt) (left bool) {
 		l.assign(s)
 	case *syntax.ExprStmt:
 		l.begin(s.Line)
-		return l.effect(s.X)
+		l.effect(s.X)
 	case *syntax.If:
 		l.begin(s.Line)
 		return l.ifStmt(s)
@@ -155,7 +155,7 @@ func (l *lowerer) statement(s syntax.Stmt) (left bool) {
 		return true
 	case *syntax.Raise:
 		l.begin(s.Line)
-		return l.raise(s)
+		l.raise(s)
 	case *syntax.Assert:
 		l.begin(s.Line)
 		l.assert(s)
@@ -185,14 +185,12 @@ func (l *lowerer) begin(line int) {
 }
 
 // effect lowers an expression statement. It has no results: what PyTorch prints as one has none.
-func (l *lowerer) effect(x syntax.Expr) (left bool) {
-	c, ok := x.(*syntax.Call)
-	if !ok {
-		l.nested(x)
-		return false
+func (l *lowerer) effect(x syntax.Expr) {
+	if c, ok := x.(*syntax.Call); ok {
+		l.call(c, 0)
+		return
 	}
-	n, _, _ := l.call(c, 0)
-	return n != nil && n.Op == "prim::RaiseException"
+	l.nested(x)
 }
 
 // assign lowers the forms of assignment:
@@ -200,20 +198,13 @@ func (l *lowerer) effect(x syntax.Expr) (left bool) {
 //	x = e            x is the value of e
 //	a, b = f(x)      an operator with two results
 //	a, b = x, y      side by side
-//	a, b, = x        x taken apart
+//	a, b, = x        x, a tuple or list, taken apart
 //	self.a = x, x[i] = y
 func (l *lowerer) assign(s *syntax.Assign) {
 	if s.Value == nil {
 		l.failf(s.Start, "got a declaration in a function, want a value")
 	}
-	if s.Unpack {
-		v := l.nested(s.Value)
-		outs := l.outSlab.cut(len(s.Targets))
-		l.names(s, outs)
-		l.nodeOuts("prim::TupleUnpack", s.Start, outs, 0, v)
-		return
-	}
-	if len(s.Targets) == 1 {
+	if len(s.Targets) == 1 && !s.Unpack {
 		l.assignOne(s)
 		return
 	}
@@ -230,6 +221,13 @@ func (l *lowerer) assign(s *syntax.Assign) {
 			l.define(l.target(target), l.bound.stack[m+i])
 		}
 		l.bound.stack = l.bound.stack[:m]
+		return
+	}
+	if s.Unpack {
+		v := l.nested(s.Value)
+		outs := l.outSlab.cut(len(s.Targets))
+		l.names(s, outs)
+		l.nodeOuts("prim::TupleUnpack", s.Start, outs, 0, v)
 		return
 	}
 	c, ok := s.Value.(*syntax.Call)
@@ -289,17 +287,16 @@ func (l *lowerer) assignOne(s *syntax.Assign) {
 }
 
 // raise lowers raise Name(message): PyTorch prints ops.prim.RaiseException instead, older source may hold this.
-func (l *lowerer) raise(s *syntax.Raise) bool {
+func (l *lowerer) raise(s *syntax.Raise) {
 	if c, ok := s.X.(*syntax.Call); ok {
 		var msg program.Arg
 		if len(c.Args) > 0 {
 			msg = l.nested(c.Args[0].Value)
 		}
 		l.node("prim::RaiseException", s.Start, 0, msg).Text = l.file.Text(c.Fn.Bounds())
-		return true
+		return
 	}
 	l.node("prim::RaiseException", s.Start, 0, program.Arg{}).Text = l.file.Text(s.X.Bounds())
-	return true
 }
 
 // assert lowers to an If whose else branch raises.

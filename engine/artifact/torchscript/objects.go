@@ -48,11 +48,6 @@ func (d *decoder) readObjects() error {
 	if err != nil {
 		return err
 	}
-	for i, v := range d.consts {
-		if s, ok := v.(*program.State); ok {
-			s.Name = fmt.Sprintf("CONSTANTS.c%d", i)
-		}
-	}
 	return nil
 }
 

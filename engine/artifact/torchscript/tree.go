@@ -10,7 +10,7 @@ import (
 
 // This file walks the object tree and gives modules and tensors their names.
 
-// nameTree lists the modules depth first and names every tensor by the first path that leads to it.
+// nameTree lists the modules depth first and names every tensor by the first path that leads to it, constants first.
 func (d *decoder) nameTree(root *program.Object) {
 	w := walker{
 		tensor: func(s *program.State, name string) {
@@ -19,9 +19,15 @@ func (d *decoder) nameTree(root *program.Object) {
 			}
 		},
 	}
+	for i, v := range d.consts {
+		w.walk(v, "CONSTANTS.c"+strconv.Itoa(i))
+	}
 	w.module = func(m *program.Module) { d.prog.Modules = append(d.prog.Modules, m) }
 	w.walk(root, "")
 	for _, s := range d.prog.States {
+		if s.Name == "" { // scales of a quantised tensor: nothing else holds them
+			s.Name = s.Record
+		}
 		if s.Class == tensor.Activation { // not said so far: an attribute of a module
 			s.Class = tensor.Constant
 		}
