@@ -145,7 +145,7 @@ func (p *parser) schema() *Schema {
 	case p.peek() == '(':
 		p.returns(s)
 	default:
-		s.Returns = []Arg{{Type: p.typ()}}
+		s.Returns = []Arg{p.arg(false)}
 	}
 	p.space()
 	if p.err == nil && p.i != len(p.s) {
