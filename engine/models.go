@@ -49,14 +49,21 @@ func (ms *Models) JudgeAll(ctx context.Context, cases []spec.Case, done func(), 
 		results[i] = make(chan *Result, 1)
 	}
 	next := make(chan int, len(cases))
+	left := map[string]int{} // cases of an artifact yet to run: after the last it is dropped
 	for i := range cases {
 		next <- i
+		left[cases[i].Artifact]++
 	}
 	close(next)
 	for range min(runtime.GOMAXPROCS(0), len(cases)) {
 		go func() {
 			for i := range next {
 				results[i] <- ms.Judge(ctx, cases[i])
+				ms.mu.Lock()
+				if left[cases[i].Artifact]--; left[cases[i].Artifact] == 0 {
+					delete(ms.byPath, cases[i].Artifact)
+				}
+				ms.mu.Unlock()
 				if done != nil {
 					done()
 				}

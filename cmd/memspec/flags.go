@@ -76,15 +76,34 @@ func (f *runFlags) build(artifact string, dims []spec.Dim) (spec.Case, error) {
 	if err != nil {
 		return c, err
 	}
-	symbols := c.Symbols()
-	for _, in := range inputs {
-		bound, err := in.Bind(symbols)
-		if err != nil {
-			return c, fmt.Errorf("--input %s: %w", in.String(), err)
+	c.Inputs, err = bindInputs(inputs, c.Symbols())
+	if err != nil {
+		return c, err
+	}
+	for _, d := range dims {
+		rest := c.Symbols()
+		delete(rest, d.Name)
+		if _, err := bindInputs(inputs, rest); err == nil {
+			return c, fmt.Errorf("--dim %s: got a dim that no input has", d.Name)
 		}
-		c.Inputs = append(c.Inputs, bound)
 	}
 	return c, nil
+}
+
+func bindInputs(inputs []spec.Input, dims map[string]int64) ([]spec.Input, error) {
+	out := make([]spec.Input, len(inputs))
+	for i, in := range inputs {
+		var err error
+		out[i], err = in.Bind(dims)
+		var unbound *spec.UnboundError
+		if errors.As(err, &unbound) {
+			return nil, fmt.Errorf("--input %s: got dim %q without a value, want --dim %s=SIZE", in.String(), unbound.Dim, unbound.Dim)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("--input %s: %w", in.String(), err)
+		}
+	}
+	return out, nil
 }
 
 func (f *runFlags) platform() (platform.Platform, error) {

@@ -27,7 +27,14 @@ const (
 	exitUnsure = 3 // could not say
 )
 
-func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
+func main() {
+	if os.Getenv("GOGC") == "" {
+		// One prediction takes a few MiB and is over before a collection would pay; a long check stays below the limit.
+		debug.SetGCPercent(400)
+		debug.SetMemoryLimit(256 << 20)
+	}
+	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
 
 // run is the whole command: tests call it with their own streams.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {

@@ -49,7 +49,8 @@ func Build(s Source) *Report {
 	}
 	r.Passes = passes(tl, s.Passes, r.Baseline)
 	if s.Upper != nil {
-		r.Upper = &Upper{Allocated: s.Upper.Peaks.Allocated.Bytes, Reserved: s.Upper.Peaks.Reserved.Bytes}
+		// other sizes split and fit other blocks, so that more scratch may end in less memory; the most is not below the prediction
+		r.Upper = &Upper{Allocated: max(s.Upper.Peaks.Allocated.Bytes, r.Peak.Allocated), Reserved: max(s.Upper.Peaks.Reserved.Bytes, r.Peak.Reserved)}
 	}
 	r.ReservedAt = moment(tr, tl.Peaks.Reserved.Event)
 	r.Cached = cached(tl)
@@ -132,8 +133,8 @@ func placeOf(s trace.Site) Place {
 // holders are the storages held after an event, gathered by where they were made.
 func holders(tl *allocator.Timeline, event int) []Holder {
 	tr := tl.Trace
-	index := map[trace.Site]int{}
-	var out []Holder
+	index := make(map[trace.Site]int, len(tr.Sites))
+	out := make([]Holder, 0, len(tr.Sites))
 	for id := range tl.Storages {
 		st := &tl.Storages[id]
 		if !st.Live(event) {
