@@ -40,6 +40,20 @@ func (e *EvalError) Error() string {
 
 func (e *EvalError) Unwrap() error { return e.cause }
 
+// inlined adds the calls that a node was inlined from.
+func (e *EvalError) inlined(n *program.Node, at *inlinedAt, innermost bool) {
+	if innermost {
+		e.Op, e.Pos = n.Op, n.Src.Pos()
+	}
+	for ; at != nil; n, at = at.call, at.parent {
+		s := StackEntry{Func: at.fn.Name, Record: at.fn.Record, Line: int(n.Line), Pos: n.Src.Pos()}
+		if at.module != nil {
+			s.Module = at.module.FQN
+		}
+		e.Stack = append(e.Stack, s)
+	}
+}
+
 // maxBacktrace is how many entries Backtrace prints.
 const maxBacktrace = 30
 

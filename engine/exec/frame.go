@@ -37,7 +37,7 @@ func (m *machine) clear(f *frame, id int) {
 
 // arg is an argument's value; a literal container is made anew each time.
 func (m *machine) arg(f *frame, a *program.Arg) any {
-	if a.Value != nil {
+	if a.Value != nil { // f is nil only for constants
 		return f.regs[a.Value.ID]
 	}
 	return m.literal(a.Const)
@@ -76,6 +76,15 @@ func (m *machine) callEntry(args []any) (any, error) {
 	for _, v := range args {
 		m.hold(v)
 	}
+	if m.o.Liveness == LastUse {
+		whole, err := m.wholeProgram()
+		if err != nil {
+			return nil, err
+		}
+		if whole != nil {
+			return m.callCode(whole, args, root)
+		}
+	}
 	all = append(all, args...)
 	return m.call(m.prog.Entry, all, root)
 }
@@ -89,6 +98,35 @@ func (m *machine) call(fn *program.Func, args []any, module *Object) (any, error
 	if m.depth++; m.depth > m.o.MaxDepth {
 		return nil, m.fail(&LimitError{What: "nested calls", Limit: m.o.MaxDepth})
 	}
+	return m.enter(c, args, module)
+}
+
+// wholeProgram is the program inlined and simplified, nil where it cannot be inlined. What simplifying computes ahead belongs to the first
+// pass.
+func (m *machine) wholeProgram() (*code, error) {
+	if m.whole != nil || m.flat {
+		return m.whole, nil
+	}
+	m.flat = true
+	g, err := m.inlined()
+	if g == nil || err != nil {
+		return nil, err
+	}
+	if err := m.simplify(g); err != nil {
+		return nil, err
+	}
+	m.whole = compile(m.prog.Entry, g)
+	return m.whole, nil
+}
+
+// callCode runs the inlined program.
+func (m *machine) callCode(c *code, args []any, module *Object) (any, error) {
+	m.depth++
+	return m.enter(c, args, module)
+}
+
+// enter runs a frame of c.
+func (m *machine) enter(c *code, args []any, module *Object) (any, error) {
 	n := c.graph.NumValues
 	f := &frame{code: c, regs: make([]any, n), set: make([]bool, n), parent: m.frame, module: module}
 	m.frame = f
@@ -98,7 +136,7 @@ func (m *machine) call(fn *program.Func, args []any, module *Object) (any, error
 	if c.names != nil {
 		m.enterNames(f, args)
 	}
-	err = m.runBlock(f, c.body)
+	err := m.runBlock(f, c.body)
 	if err == nil && f.locals != nil {
 		m.leaveNames(f)
 	}
@@ -160,6 +198,12 @@ func (m *machine) fail(err error) error {
 	}
 	e := &EvalError{Msg: err.Error(), cause: err}
 	for f := m.frame; f != nil; f = f.parent {
+		if f.line != nil {
+			if at, ok := f.line.node.Cache.(*inlinedAt); ok {
+				e.inlined(f.line.node, at, f == m.frame)
+				continue
+			}
+		}
 		s := StackEntry{Func: f.code.fn.Name, Record: f.code.fn.Record}
 		if f.module != nil {
 			s.Module = f.module.FQN

@@ -44,7 +44,10 @@ type machine struct {
 	missing map[string]int
 	grad    bool
 
-	stacks *stacks // of a traced program
+	stacks  *stacks // of a traced program
+	effects map[string]ops.Effects
+	flat    bool  // inlining was tried
+	whole   *code // the inlined program, where the runtime inlines
 
 	native    bool // letting go of what C++ holds
 	casting   bool // inside an operator whose arguments autocast changed

@@ -18,8 +18,14 @@ func (m *machine) setSite(op, module string, pos program.Pos, cat tensor.Categor
 func (m *machine) siteOf(in *inst) {
 	var self *Object
 	module := ""
-	if f := m.frame; f != nil && f.module != nil {
-		self, module = f.module, f.module.FQN
+	record := ""
+	if at, ok := in.node.Cache.(*inlinedAt); ok {
+		self, record = at.module, at.fn.Record
+	} else if f := m.frame; f != nil {
+		self, record = f.module, f.code.fn.Record
+	}
+	if self != nil {
+		module = self.FQN
 	}
 	if in.site >= 0 && in.obj == self {
 		m.site = trace.SiteID(in.site)
@@ -29,7 +35,7 @@ func (m *machine) siteOf(in *inst) {
 		in.posSet = true
 		in.pos = in.node.Src.Pos()
 		if in.pos.File == "" {
-			in.pos = program.Pos{File: m.frame.code.fn.Record, Line: int(in.node.Line)}
+			in.pos = program.Pos{File: record, Line: int(in.node.Line)}
 		}
 	}
 	m.setSite(in.node.Op, module, in.pos, tensor.Activation)

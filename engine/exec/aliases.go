@@ -1,0 +1,199 @@
+package exec
+
+import (
+	"github.com/memspec/memspec/engine/ops"
+	"github.com/memspec/memspec/engine/program"
+)
+
+// aliases is what a pass has to know of a graph before it may merge or drop a computation: which values may share memory, which memory is
+// written anywhere, which escapes (is reachable from the graph's inputs, attributes, containers or results). It follows the alias
+// annotations of schemas, as torch/csrc/jit/ir/alias_analysis.cpp does, coarsely: one class for everything that escapes.
+type aliases struct {
+	m       *machine
+	parent  []int
+	written []bool // by class
+	effects map[string]ops.Effects
+}
+
+// wild is the class of everything that escapes.
+const wild = 0
+
+func (m *machine) aliasesOf(g *program.Graph) *aliases {
+	a := &aliases{m: m, parent: make([]int, g.NumValues+1), written: make([]bool, g.NumValues+1), effects: m.effects}
+	for i := range a.parent {
+		a.parent[i] = i
+	}
+	for _, p := range g.Params {
+		a.join(a.of(p), wild)
+	}
+	a.block(g.Body)
+	return a
+}
+
+func (a *aliases) of(v *program.Value) int { return v.ID + 1 }
+
+func (a *aliases) find(i int) int {
+	for a.parent[i] != i {
+		a.parent[i] = a.parent[a.parent[i]]
+		i = a.parent[i]
+	}
+	return i
+}
+
+func (a *aliases) join(i, j int) {
+	i, j = a.find(i), a.find(j)
+	if i == j {
+		return
+	}
+	if j == a.find(wild) {
+		i, j = j, i
+	}
+	a.parent[j] = i
+	a.written[i] = a.written[i] || a.written[j]
+}
+
+func (a *aliases) write(v *program.Value) { a.written[a.find(a.of(v))] = true }
+
+// effectsOf is an operator's schemas, looked up once.
+func (m *machine) effectsOf(op string) ops.Effects {
+	e, ok := m.effects[op]
+	if !ok {
+		e = m.table.Effects(op)
+		m.effects[op] = e
+	}
+	return e
+}
+
+func (a *aliases) block(b *program.Block) {
+	for _, n := range b.Nodes {
+		a.node(n)
+		for _, sub := range n.Blocks {
+			a.block(sub)
+		}
+		a.control(n)
+	}
+}
+
+// control joins what flows through the blocks of an If or Loop.
+func (a *aliases) control(n *program.Node) {
+	for i, sub := range n.Blocks {
+		outs := sub.Outs
+		if n.Op == "prim::Loop" {
+			outs = outs[1:]
+			for j, p := range sub.Params[1:] {
+				if v := n.Args[j+2].Value; v != nil {
+					a.join(a.of(p), a.of(v))
+				}
+				if v := outs[j].Value; v != nil {
+					a.join(a.of(p), a.of(v))
+				}
+			}
+			for j, o := range n.Outs {
+				if v := n.Args[j+2].Value; v != nil {
+					a.join(a.of(o), a.of(v))
+				}
+			}
+		}
+		_ = i
+		for j, o := range n.Outs {
+			if j < len(outs) && outs[j].Value != nil {
+				a.join(a.of(o), a.of(outs[j].Value))
+			}
+		}
+	}
+}
+
+func (a *aliases) node(n *program.Node) {
+	escape := func() {
+		for i := range n.Args {
+			if v := n.Args[i].Value; v != nil {
+				a.join(a.of(v), wild)
+			}
+		}
+		for _, o := range n.Outs {
+			a.join(a.of(o), wild)
+		}
+	}
+	switch n.Op {
+	case "prim::If", "prim::Loop":
+		return
+	case "prim::GetAttr", "aten::__getitem__", "prim::TupleUnpack", "prim::ListUnpack", "prim::TupleIndex":
+		for _, o := range n.Outs {
+			a.join(a.of(o), wild)
+		}
+		return
+	case "prim::TupleConstruct", "prim::ListConstruct", "prim::DictConstruct", "prim::NamedTupleConstruct", "prim::Return":
+		for i := range n.Args {
+			if v := n.Args[i].Value; v != nil {
+				a.join(a.of(v), wild) // contained
+			}
+		}
+		return
+	case "prim::unchecked_cast", "prim::unchecked_unwrap_optional", "aten::_unwrap_optional":
+		if v := n.Args[0].Value; v != nil {
+			a.join(a.of(n.Outs[0]), a.of(v))
+		}
+		return
+	case "prim::CallMethod", "prim::CallFunction", "prim::fork", "prim::SetAttr", "prim::CreateObject", "prim::Enter", "prim::Exit", "aten::wait":
+		escape()
+		if n.Op != "prim::SetAttr" {
+			a.written[a.find(wild)] = true
+		}
+		return
+	}
+	e := a.m.effectsOf(n.Op)
+	for i := range n.Args {
+		v := n.Args[i].Value
+		if v == nil {
+			continue
+		}
+		bit := uint32(1) << min(i, 31)
+		if e.Writes&bit != 0 || n.Args[i].Name == "out" {
+			a.write(v)
+			if i > 0 || !e.Tensors { // a container takes members in
+				a.containers(n)
+			}
+		}
+		if e.Views&bit != 0 {
+			for _, o := range n.Outs {
+				a.join(a.of(o), a.of(v))
+			}
+		}
+	}
+	if !e.Known {
+		escape()
+	}
+}
+
+// containers marks what a container operator (append, _set_item) takes in.
+func (a *aliases) containers(n *program.Node) {
+	for i := 1; i < len(n.Args); i++ {
+		if v := n.Args[i].Value; v != nil {
+			a.join(a.of(v), wild)
+		}
+	}
+}
+
+// hasWriters says whether anything a node reads or makes may be written.
+func (a *aliases) hasWriters(n *program.Node) bool {
+	for i := range n.Args {
+		if v := n.Args[i].Value; v != nil && a.written[a.find(a.of(v))] {
+			return true
+		}
+	}
+	for _, o := range n.Outs {
+		if a.written[a.find(a.of(o))] {
+			return true
+		}
+	}
+	return false
+}
+
+// mayMerge says whether one value may stand for another (safeToChangeAliasingRelationship): neither is written, and not both escape.
+func (a *aliases) mayMerge(v, w *program.Value) bool {
+	i, j := a.find(a.of(v)), a.find(a.of(w))
+	if a.written[i] || a.written[j] {
+		return false
+	}
+	return i != a.find(wild) || j != a.find(wild)
+}

@@ -1,0 +1,57 @@
+package ops
+
+import "github.com/memspec/memspec/engine/schema"
+
+// Effects is what the schemas of a name's overloads say together, as a pass over a graph needs it that knows no types.
+type Effects struct {
+	Known     bool
+	Views     uint32 // bit i: a result may alias argument i
+	Writes    uint32 // bit i: argument i may be written
+	Tensors   bool   // every result of every overload is a tensor
+	NeverNil  bool   // no result is optional
+	Immutable bool   // every result of every overload is a number, string, bool or None
+}
+
+// Effects joins the overloads of name, those with an out argument left out.
+func (t *Table) Effects(name string) Effects {
+	rows := t.byName[name]
+	e := Effects{Known: len(rows) > 0, Tensors: true, NeverNil: true, Immutable: true}
+	for _, r := range rows {
+		b, err := r.get()
+		if err != nil || hasOut(b.Schema) {
+			continue
+		}
+		for i := range b.Schema.Args {
+			if a := aliasOf(b.Schema.Args[i].Type); a != nil && a.Write {
+				e.Writes |= 1 << min(i, 31)
+			}
+		}
+		for _, res := range b.Results {
+			if res.Mode != Fresh {
+				e.Views |= 1 << min(res.Arg, 31)
+			}
+		}
+		for i := range b.Schema.Returns {
+			switch b.Schema.Returns[i].Type.Kind {
+			case schema.Tensor:
+				e.Immutable = false
+			case schema.Int, schema.Float, schema.Bool, schema.Str, schema.Number, schema.Complex, schema.Device, schema.None, schema.ScalarType, schema.Layout:
+				e.Tensors = false
+			case schema.Optional, schema.Any, schema.Var:
+				e.NeverNil, e.Tensors, e.Immutable = false, false, false
+			default:
+				e.Tensors, e.Immutable = false, false
+			}
+		}
+	}
+	return e
+}
+
+func hasOut(s *schema.Schema) bool {
+	for i := range s.Args {
+		if a := s.Args[i].Type.Alias; s.Args[i].KwOnly && a != nil && a.Write {
+			return true
+		}
+	}
+	return false
+}
