@@ -2,9 +2,7 @@ package ptzip
 
 import (
 	"archive/zip"
-	"bytes"
 	"cmp"
-	"compress/flate"
 	"fmt"
 	"io"
 	"io/fs"
@@ -165,30 +163,6 @@ func (z *Reader) CopyRaw(w *zip.Writer, root, name string) error {
 	}
 	_, err = io.Copy(to, from)
 	return err
-}
-
-// inflater inflates records of known size, and keeps its tables between them.
-type inflater struct {
-	in bytes.Reader
-	r  io.ReadCloser
-}
-
-// inflate fills out exactly.
-func (f *inflater) inflate(out, packed []byte) error {
-	f.in.Reset(packed)
-	if f.r == nil {
-		f.r = flate.NewReader(&f.in)
-	} else if err := f.r.(flate.Resetter).Reset(&f.in, nil); err != nil {
-		return err
-	}
-	if n, err := io.ReadFull(f.r, out); err != nil {
-		return fmt.Errorf("got %d bytes, want %d: %w", n, len(out), err)
-	}
-	var one [1]byte
-	if n, err := f.r.Read(one[:]); n != 0 || err != io.EOF {
-		return fmt.Errorf("got more than %d bytes", len(out))
-	}
-	return nil
 }
 
 var _ interface {
