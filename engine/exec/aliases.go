@@ -12,22 +12,52 @@ type aliases struct {
 	m       *machine
 	parent  []int
 	written []bool // by class
-	effects map[string]ops.Effects
+	shared  []bool // containers that more than plain operators look into
 }
 
 // wild is the class of everything that escapes.
 const wild = 0
 
 func (m *machine) aliasesOf(g *program.Graph) *aliases {
-	a := &aliases{m: m, parent: make([]int, g.NumValues+1), written: make([]bool, g.NumValues+1), effects: m.effects}
+	a := &aliases{m: m, parent: make([]int, g.NumValues+1), written: make([]bool, g.NumValues+1)}
 	for i := range a.parent {
 		a.parent[i] = i
 	}
 	for _, p := range g.Params {
 		a.join(a.of(p), wild)
 	}
+	a.shared = make([]bool, g.NumValues)
+	a.containersOf(g.Body)
 	a.block(g.Body)
 	return a
+}
+
+// containersOf finds the values that something else than a plain operator uses: an operator that neither returns a part of its argument
+// nor writes it. What a list for such operators alone holds (the members of a cat) does not escape by it.
+func (a *aliases) containersOf(b *program.Block) {
+	mark := func(arg *program.Arg) {
+		if arg.Value != nil {
+			a.shared[arg.Value.ID] = true
+		}
+	}
+	for _, n := range b.Nodes {
+		e := ops.Effects{}
+		if len(n.Blocks) == 0 {
+			e = a.m.effectsOf(n)
+		}
+		for i := range n.Args {
+			bit := uint32(1) << min(i, 31)
+			if !e.Known || n.Op == "aten::__getitem__" || (e.Views|e.Writes)&bit != 0 {
+				mark(&n.Args[i])
+			}
+		}
+		for _, sub := range n.Blocks {
+			a.containersOf(sub)
+		}
+	}
+	for i := range b.Outs {
+		mark(&b.Outs[i])
+	}
 }
 
 func (a *aliases) of(v *program.Value) int { return v.ID + 1 }
@@ -54,12 +84,19 @@ func (a *aliases) join(i, j int) {
 
 func (a *aliases) write(v *program.Value) { a.written[a.find(a.of(v))] = true }
 
-// effectsOf is an operator's schemas, looked up once.
-func (m *machine) effectsOf(op string) ops.Effects {
-	e, ok := m.effects[op]
+// call is an operator with the number of its arguments.
+type call struct {
+	op string
+	n  int
+}
+
+// effectsOf is what the schemas of a node's operator say, looked up once.
+func (m *machine) effectsOf(n *program.Node) ops.Effects {
+	c := call{n.Op, len(n.Args)}
+	e, ok := m.effects[c]
 	if !ok {
-		e = m.table.Effects(op)
-		m.effects[op] = e
+		e = m.table.Effects(c.op, c.n)
+		m.effects[c] = e
 	}
 	return e
 }
@@ -76,7 +113,7 @@ func (a *aliases) block(b *program.Block) {
 
 // control joins what flows through the blocks of an If or Loop.
 func (a *aliases) control(n *program.Node) {
-	for i, sub := range n.Blocks {
+	for _, sub := range n.Blocks {
 		outs := sub.Outs
 		if n.Op == "prim::Loop" {
 			outs = outs[1:]
@@ -94,7 +131,6 @@ func (a *aliases) control(n *program.Node) {
 				}
 			}
 		}
-		_ = i
 		for j, o := range n.Outs {
 			if j < len(outs) && outs[j].Value != nil {
 				a.join(a.of(o), a.of(outs[j].Value))
@@ -123,6 +159,9 @@ func (a *aliases) node(n *program.Node) {
 		}
 		return
 	case "prim::TupleConstruct", "prim::ListConstruct", "prim::DictConstruct", "prim::NamedTupleConstruct", "prim::Return":
+		if len(n.Outs) == 1 && !a.shared[n.Outs[0].ID] {
+			return
+		}
 		for i := range n.Args {
 			if v := n.Args[i].Value; v != nil {
 				a.join(a.of(v), wild) // contained
@@ -141,7 +180,7 @@ func (a *aliases) node(n *program.Node) {
 		}
 		return
 	}
-	e := a.m.effectsOf(n.Op)
+	e := a.m.effectsOf(n)
 	for i := range n.Args {
 		v := n.Args[i].Value
 		if v == nil {

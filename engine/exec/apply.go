@@ -335,3 +335,32 @@ func unknownResult(b *ops.Bound) any {
 	}
 	return &ops.Tuple{Items: items, Refs: 1}
 }
+
+// applyInto runs an operator with its result written into out, which is resized where it does not fit: a kernel writes there and
+// allocates nothing; what is made of other operators copies.
+func (m *machine) applyInto(b *ops.Bound, args []any, out *tensor.Tensor) (any, error) {
+	if b.Rule.Out == nil || len(b.Results) != 1 || b.Results[0].List || anyUnknown(args) {
+		v, err := m.apply(b, args)
+		if err != nil {
+			return nil, err
+		}
+		m.drop(v)
+		m.hold(out)
+		return out, nil
+	}
+	c := &ops.Call{Bound: b, Args: args, M: m}
+	metas, err := b.Rule.Out(c)
+	if err != nil {
+		return nil, err
+	}
+	if !slices.Equal(metas[0].Sizes, out.Sizes) {
+		meta := metas[0]
+		meta.DType = out.DType
+		if err := m.remeta(out, &meta); err != nil {
+			return nil, c.Errorf("%v", err)
+		}
+	}
+	out.Data = nil
+	m.hold(out)
+	return out, nil
+}

@@ -127,7 +127,7 @@ func (m *machine) evalCreate(f *frame, in *inst) (any, error) {
 		return t, nil
 	}
 	o := &Object{Class: c, refs: 1, attrs: make([]any, len(c.Attrs)), filled: make([]bool, len(c.Attrs))}
-	if init := c.Method("__init__"); init != nil {
+	if init := c.Method("__init__"); init != nil && len(n.Args) > 0 { // without arguments it is __new__: __init__ is called on its own
 		args := []any{o}
 		m.hold(o)
 		args = append(args, m.heldArgs(f, n.Args)...)

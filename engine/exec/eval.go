@@ -196,6 +196,11 @@ func (m *machine) evalOp(f *frame, in *inst) (any, error) {
 	if v, done, err := m.special(n, args); done {
 		return v, err
 	}
+	var out *tensor.Tensor
+	if o, ok := kw["out"].(*tensor.Tensor); ok {
+		out = o
+		delete(kw, "out") // the overload that returns, and its result goes there
+	}
 	bound, full, err := m.resolve(in, args, kw)
 	if missing, ok := isMissing(err); ok {
 		m.unsupported(missing.Op)
@@ -207,6 +212,9 @@ func (m *machine) evalOp(f *frame, in *inst) (any, error) {
 	}
 	if err != nil {
 		return nil, err
+	}
+	if out != nil {
+		return m.applyInto(bound, full, out)
 	}
 	return m.apply(bound, full)
 }

@@ -135,7 +135,7 @@ func (s *graph) foldable(n *program.Node, a *aliases, full bool) bool {
 	case "prim::TupleUnpack", "prim::ListUnpack", "prim::NamedTupleConstruct", "prim::unchecked_cast":
 		return false
 	}
-	e := s.m.effectsOf(n.Op)
+	e := s.m.effectsOf(n)
 	if !e.Known {
 		return false
 	}

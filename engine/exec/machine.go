@@ -45,7 +45,7 @@ type machine struct {
 	grad    bool
 
 	stacks  *stacks // of a traced program
-	effects map[string]ops.Effects
+	effects map[call]ops.Effects
 	flat    bool  // inlining was tried
 	whole   *code // the inlined program, where the runtime inlines
 

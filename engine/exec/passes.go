@@ -1,12 +1,10 @@
 package exec
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/program"
-	"github.com/memspec/memspec/engine/tensor"
 )
 
 // graph is an inlined graph under simplification.
@@ -20,7 +18,7 @@ type graph struct {
 // simplify runs the executor's passes on g, in its order.
 func (m *machine) simplify(g *program.Graph) error {
 	if m.effects == nil {
-		m.effects = map[string]ops.Effects{}
+		m.effects = map[call]ops.Effects{}
 	}
 	s := &graph{m: m, g: g, alias: map[int]program.Arg{}}
 	s.peephole()
@@ -33,6 +31,7 @@ func (m *machine) simplify(g *program.Graph) error {
 	s.sweep()
 	s.merge()
 	s.peephole()
+	s.joinCats()
 	s.sweep()
 	s.untuple()
 	s.sweep()
@@ -111,9 +110,9 @@ func (s *graph) peepholeBlock(b *program.Block, a *aliases, def map[int]*program
 func (s *graph) peepholeNode(n *program.Node, a *aliases, def map[int]*program.Node) {
 	switch n.Op {
 	case "aten::add", "aten::sub":
-		s.dropIdentity(n, a, 0)
+		s.dropIdentity(n, a, 0, def)
 	case "aten::mul":
-		s.dropIdentity(n, a, 1)
+		s.dropIdentity(n, a, 1, def)
 	case "aten::__is__", "aten::__isnot__":
 		if len(n.Args) != 2 {
 			return
@@ -134,7 +133,7 @@ func (s *graph) peepholeNode(n *program.Node, a *aliases, def map[int]*program.N
 }
 
 // dropIdentity replaces x + 0 and x * 1, where the number is an int (another would promote), by x.
-func (s *graph) dropIdentity(n *program.Node, a *aliases, identity int64) {
+func (s *graph) dropIdentity(n *program.Node, a *aliases, identity int64, def map[int]*program.Node) {
 	if len(n.Args) < 2 || len(n.Outs) != 1 || n.Args[0].Value == nil || n.Args[1].Value != nil {
 		return
 	}
@@ -144,7 +143,7 @@ func (s *graph) dropIdentity(n *program.Node, a *aliases, identity int64) {
 		}
 	}
 	k, ok := scalarConst(n.Args[1].Const)
-	if !ok || k != identity || !s.tensorValue(n) {
+	if !ok || k != identity || !s.tensorValue(n.Args[0].Value, def) {
 		return
 	}
 	if a.mayMerge(n.Args[0].Value, n.Outs[0]) {
@@ -165,25 +164,31 @@ func scalarConst(v any) (int64, bool) {
 	return 0, false
 }
 
-// tensorValue says whether a node computes a tensor: its first argument's source knows.
-func (s *graph) tensorValue(n *program.Node) bool {
-	def := s.definers(s.g.Body, map[int]*program.Node{})
-	v := n.Args[0].Value
+// tensorValue says whether an argument is a tensor, as far as its source tells.
+func (s *graph) tensorValue(v *program.Value, def map[int]*program.Node) bool {
 	if v.Type != nil && v.Type.Kind != program.AnyType {
 		return v.Type.Kind == program.TensorType
 	}
 	d := def[v.ID]
-	if d == nil {
+	if d == nil || len(d.Args) == 0 {
 		return false
 	}
 	switch d.Op {
-	case "prim::GetAttr", "prim::If", "prim::Loop", "aten::__getitem__", "prim::TupleUnpack", "prim::ListUnpack", "prim::TupleIndex":
+	case "aten::__getitem__", "prim::ListUnpack":
+		if d.Args[0].Value == nil || def[d.Args[0].Value.ID] == nil {
+			return false
+		}
+		e := s.m.effectsOf(def[d.Args[0].Value.ID])
+		return e.Known && e.Lists
+	case "prim::GetAttr", "prim::If", "prim::Loop", "prim::TupleUnpack", "prim::TupleIndex":
 		return false // may be a number
-	case "aten::add", "aten::sub", "aten::mul":
-		return len(d.Args) > 0 && d.Args[0].Value != nil && s.tensorValue(d)
 	}
-	e := s.m.effectsOf(d.Op)
-	return e.Known && e.Tensors
+	e := s.m.effectsOf(d)
+	if e.Known && e.Tensors {
+		return true
+	}
+	// an operator on tensors and on numbers or lists (slice, add): it gives what it was given
+	return e.Known && d.Args[0].Value != nil && !e.Immutable && s.tensorValue(d.Args[0].Value, def)
 }
 
 type certainty uint8
@@ -223,7 +228,7 @@ func (s *graph) noneness(a *program.Arg, def map[int]*program.Node) certainty {
 	case "prim::If", "prim::Loop", "prim::TupleUnpack", "prim::ListUnpack", "aten::__getitem__", "prim::TupleIndex", "prim::Uninitialized":
 		return unsure
 	}
-	if e := s.m.effectsOf(d.Op); e.Known && e.NeverNil {
+	if e := s.m.effectsOf(d); e.Known && e.NeverNil {
 		return never
 	}
 	return unsure
@@ -342,7 +347,7 @@ func (s *graph) sideEffects(n *program.Node) bool {
 			return true
 		}
 	}
-	e := s.m.effectsOf(n.Op)
+	e := s.m.effectsOf(n)
 	return e.Writes != 0 || !e.Known && !strings.HasPrefix(n.Op, "prim::")
 }
 
@@ -408,83 +413,4 @@ func nondeterministic(n *program.Node) bool {
 		return true
 	}
 	return false
-}
-
-// merge gives computations that occur twice one result (passes/common_subexpression_elimination.cpp).
-func (s *graph) merge() {
-	s.mergeBlock(s.g.Body, s.m.aliasesOf(s.g), nil)
-	s.rewrite(s.g.Body)
-}
-
-// scope is what has been computed in a block and those around it.
-type scope struct {
-	seen   map[string]*program.Node
-	parent *scope
-}
-
-func (c *scope) find(key string) *program.Node {
-	for ; c != nil; c = c.parent {
-		if n := c.seen[key]; n != nil {
-			return n
-		}
-	}
-	return nil
-}
-
-func (s *graph) mergeBlock(b *program.Block, a *aliases, parent *scope) {
-	c := &scope{seen: map[string]*program.Node{}, parent: parent}
-	for _, n := range b.Nodes {
-		for i := range n.Args {
-			s.resolve(&n.Args[i])
-		}
-		if len(n.Blocks) > 0 {
-			for _, sub := range n.Blocks {
-				s.mergeBlock(sub, a, c)
-			}
-			continue
-		}
-		if s.sideEffects(n) || nondeterministic(n) || len(n.Outs) == 0 || a.hasWriters(n) {
-			continue
-		}
-		key := keyOf(n)
-		o := c.find(key)
-		if o == nil {
-			c.seen[key] = n
-			continue
-		}
-		same := len(o.Outs) == len(n.Outs)
-		for i := range n.Outs {
-			same = same && (s.m.effectsOf(n.Op).Immutable || a.mayMerge(o.Outs[i], n.Outs[i]))
-		}
-		if !same {
-			continue
-		}
-		for i := range n.Outs {
-			s.replace(n.Outs[i], program.Arg{Value: o.Outs[i]})
-		}
-	}
-}
-
-// keyOf names a computation: operator, attribute, arguments.
-func keyOf(n *program.Node) string {
-	var b strings.Builder
-	b.WriteString(n.Op)
-	b.WriteByte(' ')
-	b.WriteString(n.Text)
-	for i := range n.Args {
-		a := &n.Args[i]
-		b.WriteByte(',')
-		b.WriteString(a.Name)
-		if a.Value != nil {
-			fmt.Fprintf(&b, "%%%d", a.Value.ID)
-			continue
-		}
-		switch v := a.Const.(type) {
-		case *program.State, *Object, *tensor.Tensor, *ops.List, *program.ListLit, *program.TupleLit, *program.DictLit:
-			fmt.Fprintf(&b, "%p", v)
-		default:
-			fmt.Fprintf(&b, "%T:%v", v, v)
-		}
-	}
-	return b.String()
 }

@@ -7,18 +7,19 @@ type Effects struct {
 	Known     bool
 	Views     uint32 // bit i: a result may alias argument i
 	Writes    uint32 // bit i: argument i may be written
+	Lists     bool   // every result of every overload is a list of tensors
 	Tensors   bool   // every result of every overload is a tensor
 	NeverNil  bool   // no result is optional
 	Immutable bool   // every result of every overload is a number, string, bool or None
 }
 
-// Effects joins the overloads of name, those with an out argument left out.
-func (t *Table) Effects(name string) Effects {
+// Effects joins the overloads of name that take n arguments, those with an out argument left out.
+func (t *Table) Effects(name string, n int) Effects {
 	rows := t.byName[name]
-	e := Effects{Known: len(rows) > 0, Tensors: true, NeverNil: true, Immutable: true}
+	e := Effects{Known: len(rows) > 0, Lists: true, Tensors: true, NeverNil: true, Immutable: true}
 	for _, r := range rows {
 		b, err := r.get()
-		if err != nil || hasOut(b.Schema) {
+		if err != nil || hasOut(b.Schema) || !takes(b.Schema, n) {
 			continue
 		}
 		for i := range b.Schema.Args {
@@ -32,7 +33,9 @@ func (t *Table) Effects(name string) Effects {
 			}
 		}
 		for i := range b.Schema.Returns {
-			switch b.Schema.Returns[i].Type.Kind {
+			t := b.Schema.Returns[i].Type
+			e.Lists = e.Lists && t.Kind == schema.List && t.Elems[0].Kind == schema.Tensor
+			switch t.Kind {
 			case schema.Tensor:
 				e.Immutable = false
 			case schema.Int, schema.Float, schema.Bool, schema.Str, schema.Number, schema.Complex, schema.Device, schema.None, schema.ScalarType, schema.Layout:
@@ -45,6 +48,20 @@ func (t *Table) Effects(name string) Effects {
 		}
 	}
 	return e
+}
+
+// takes says whether n arguments can be passed.
+func takes(s *schema.Schema, n int) bool {
+	if s.VarArgs {
+		return true
+	}
+	need := 0
+	for i := range s.Args {
+		if !s.Args[i].HasDefault {
+			need++
+		}
+	}
+	return n >= need && n <= len(s.Args)
 }
 
 func hasOut(s *schema.Schema) bool {
