@@ -9,7 +9,7 @@ var otherRules = []Rule{
 	{Schema: "aten::_conj_copy(Tensor self) -> Tensor", Out: cloned},
 	{Schema: "aten::_neg_view_copy(Tensor self) -> Tensor", Out: cloned},
 	{Schema: "aten::_reshape_alias_copy(Tensor self, SymInt[] size, SymInt[] stride) -> Tensor", Out: copied(asStrided)},
-	{Schema: "aten::_stack(Tensor[] tensors, int dim=0) -> Tensor", Out: stack},
+	{Schema: "aten::_stack(Tensor[] tensors, int dim=0) -> Tensor", Out: copied(stack)},
 	{Schema: "aten::resize(Tensor self, SymInt[] size, *, MemoryFormat? memory_format=None) -> Tensor", Out: copied(resized(sizeInts))},
 	{Schema: "aten::resize_as(Tensor self, Tensor the_template, *, MemoryFormat? memory_format=None) -> Tensor", Out: copied(resized(templateSizes))},
 	{Schema: "aten::_shape_as_tensor(Tensor self) -> Tensor", Out: shapeTensor, Value: shapeValue},

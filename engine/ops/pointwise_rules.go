@@ -321,7 +321,7 @@ func isReal(c *Call) (any, error) {
 // isIn has the elements' sizes.
 func isIn(c *Call) ([]tensor.Meta, error) {
 	if t, ok := c.Args[0].(*tensor.Tensor); ok {
-		return one(freshAs(t, tensor.Bool, t.Sizes...))
+		return one(emptyLike(t, tensor.Bool, tensor.Preserve))
 	}
 	return one(freshAs(c.T("test_elements"), tensor.Bool))
 }

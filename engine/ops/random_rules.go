@@ -12,7 +12,7 @@ func randint(c *Call) ([]tensor.Meta, error) { return c.created(tensor.Int64, c.
 
 func randperm(c *Call) ([]tensor.Meta, error) { return c.created(tensor.Int64, c.Int("n")) }
 
-// normal has the broadcast sizes of mean and std.
+// normal has the broadcast sizes of mean and std, laid out as std where that has them.
 func normal(c *Call) ([]tensor.Meta, error) {
 	ts := c.operands()
 	shapes := make([][]int64, len(ts))
@@ -22,6 +22,9 @@ func normal(c *Call) ([]tensor.Meta, error) {
 	shape, err := c.broadcast(shapes...)
 	if err != nil {
 		return nil, err
+	}
+	if std := c.T("std"); std != nil && slices.Equal(std.Sizes, shape) {
+		return one(emptyLike(std, ts[0].DType, tensor.Preserve))
 	}
 	return one(fresh(ts[0], shape...))
 }
