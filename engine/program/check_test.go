@@ -2,7 +2,7 @@ package program
 
 import (
 	"bytes"
-	"errors"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -11,107 +11,170 @@ import (
 	"github.com/memspec/memspec/engine/tensor"
 )
 
-// small is `def forward(x): if c: y = relu(x) else: y = x; return y`, which each test breaks in one way.
-func small(edit func(p *Program, g *Graph)) *Program {
-	class := &Class{Name: "__torch__.M", Kind: ModuleClass, Attrs: []Attr{{Name: "training", Type: &Type{Kind: BoolType}}}}
-	value := func(id int, name string) *Value { return &Value{ID: id, Name: name, Type: &Type{Kind: TensorType}} }
-	self, x, relu, y := value(0, "self"), value(1, "x"), value(2, ""), value(3, "y")
-	branch := &Node{Op: "prim::If", Line: 3, Args: []Arg{{Const: true}}, Outs: []*Value{y}, Blocks: []*Block{
-		{Nodes: []*Node{{Op: "aten::relu", Line: 4, Args: []Arg{{Value: x}}, Outs: []*Value{relu}}}, Outs: []Arg{{Value: relu}}},
-		{Outs: []Arg{{Value: x}}},
-	}}
-	ret := &Node{Op: "prim::Return", Line: 6, Args: []Arg{{Value: y}}}
-	g := &Graph{Params: []*Value{self, x}, Body: &Block{Nodes: []*Node{branch, ret}}, NumValues: 4}
-	f := NewFunc(&Func{Name: "__torch__.M.forward", Method: "forward", Class: class, Params: []Param{{Name: "self"}, {Name: "x"}},
-		Result: &Type{Kind: TensorType}}, func(*Func) (*Graph, error) { return g, nil })
-	class.Methods = []*Func{f}
+// maker builds graphs by hand.
+type maker struct{ n int }
+
+func (m *maker) value(name string) *Value { m.n++; return &Value{ID: m.n - 1, Name: name} }
+
+func arg(v *Value) Arg          { return Arg{Value: v} }
+func lit(v any) Arg             { return Arg{Const: v} }
+func ret(a Arg) *Node           { return &Node{Op: "prim::Return", Args: []Arg{a}} }
+func outs(v ...*Value) []*Value { return v }
+
+// of makes a program of one function with one parameter x.
+func of(build func(m *maker, x *Value) []*Node) *Program {
+	m := &maker{}
+	x := m.value("x")
+	body := &Block{Nodes: build(m, x)}
+	f := NewFunc(&Func{Name: "f", Method: "f", Record: "f.py", Params: []Param{{Name: "x"}}}, func(*Func) (*Graph, error) {
+		return &Graph{Params: outs(x), Body: body, NumValues: m.n}, nil
+	})
+	class := &Class{Name: "M", Kind: ModuleClass}
 	class.Seal()
-	root := &Object{Class: class, Attrs: []any{false}}
-	p := &Program{Format: "torchscript", Producer: "version 3", Entry: f, Root: root, Classes: []*Class{class}, Modules: []*Module{{Object: root}},
-		States: []*State{{Name: "w", Meta: tensor.Meta{DType: tensor.Float32, Sizes: []int64{2, 3}, Strides: []int64{3, 1}}, NBytes: 24, Class: tensor.Parameter}}}
-	edit(p, g)
-	return p
+	return &Program{Format: "test", Root: &Object{Class: class}, Classes: []*Class{class}, Funcs: []*Func{f}}
 }
 
 func TestCheck(t *testing.T) {
-	require.NoError(t, Check(small(func(*Program, *Graph) {})))
-	for _, tt := range []struct {
-		want string
-		edit func(p *Program, g *Graph)
+	for _, c := range []struct {
+		name  string
+		build func(m *maker, x *Value) []*Node
+		want  string // "" for none
 	}{
-		{"value %y.3: defined twice", func(_ *Program, g *Graph) { g.Body.Nodes[1].Outs = g.Body.Nodes[0].Outs }},
-		{"line 6: prim::Return: got %2, which is not defined here", func(_ *Program, g *Graph) { g.Body.Nodes[1].Args[0].Value = &Value{ID: 2} }},
-		{"value %z.9: got number 9, want less than 4", func(_ *Program, g *Graph) { g.Body.Nodes[1].Outs = []*Value{{ID: 9, Name: "z"}} }},
-		{"line 3: prim::If: got 1 blocks, want 2", func(_ *Program, g *Graph) { g.Body.Nodes[0].Blocks = g.Body.Nodes[0].Blocks[:1] }},
-		{"line 3: prim::If: got 0 results of a block, want 1", func(_ *Program, g *Graph) { g.Body.Nodes[0].Blocks[1].Outs = nil }},
-		{"line 3: prim::Loop: got 1 arguments, want 3", func(_ *Program, g *Graph) { g.Body.Nodes[0].Op = "prim::Loop" }},
-		{"line 6: prim::CallFunction: got no function", func(_ *Program, g *Graph) { g.Body.Nodes[1].Op = "prim::CallFunction" }},
-		{"state w: got a storage of 20 B, want at least 24 B", func(p *Program, _ *Graph) { p.States[0].NBytes = 20 }},
-		{"state v: storage 0: got 32 B, want 24 B as elsewhere", func(p *Program, _ *Graph) {
-			v := *p.States[0]
-			v.Name, v.NBytes = "v", 32
-			p.States = append(p.States, &v)
-		}},
-		{"module \"\": got 0 attributes, want the 1 of __torch__.M", func(p *Program, _ *Graph) { p.Modules[0].Object = &Object{Class: p.Classes[0]} }},
-		{"module \"a\": got it before its parent", func(p *Program, _ *Graph) {
-			p.Modules = append(p.Modules, &Module{FQN: "a", Object: p.Root, Parent: &Module{}})
-		}},
-		{"classes: got them unsorted, want them by name", func(p *Program, _ *Graph) { p.Classes = append(p.Classes, &Class{Name: "A"}) }},
-		{"attribute b: not in its table, want it sealed", func(p *Program, _ *Graph) {
-			p.Classes[0].Attrs = append(p.Classes[0].Attrs, Attr{Name: "b"})
-		}},
+		{"sound", func(m *maker, x *Value) []*Node {
+			y, z, i, w := m.value("y"), m.value("z"), m.value("i"), m.value("w")
+			return []*Node{
+				{Op: "prim::If", Args: []Arg{lit(true)}, Outs: outs(y), Blocks: []*Block{{Outs: []Arg{arg(x)}}, {Outs: []Arg{lit(nil)}}}},
+				{Op: "prim::Loop", Args: []Arg{lit(int64(3)), lit(true), arg(y)}, Outs: outs(w), Blocks: []*Block{{Params: outs(i, z), Outs: []Arg{lit(true), arg(z)}}}},
+				ret(arg(w)),
+			}
+		}, ""},
+		{"use_before_definition", func(m *maker, x *Value) []*Node {
+			y := m.value("y")
+			return []*Node{{Op: "aten::relu", Args: []Arg{arg(y)}}, ret(arg(x))}
+		}, "f: line 0: aten::relu: got y%1 before it is defined"},
+		{"value_of_a_block", func(m *maker, x *Value) []*Node {
+			y := m.value("y")
+			return []*Node{
+				{Op: "prim::If", Args: []Arg{lit(true)}, Blocks: []*Block{{Nodes: []*Node{{Op: "aten::relu", Args: []Arg{arg(x)}, Outs: outs(y)}}}, {}}},
+				ret(arg(y)),
+			}
+		}, "prim::Return: got y%1 before it is defined"},
+		{"assigned_twice", func(m *maker, x *Value) []*Node {
+			return []*Node{{Op: "aten::relu", Args: []Arg{arg(x)}, Outs: outs(x)}, ret(arg(x))}
+		}, "got value x%0 assigned twice"},
+		{"number_out_of_range", func(_ *maker, x *Value) []*Node {
+			return []*Node{ret(arg(&Value{ID: 7}))}
+		}, "got value 7, want less than 1"},
+		{"value_and_literal", func(_ *maker, x *Value) []*Node {
+			return []*Node{ret(Arg{Value: x, Const: int64(1)})}
+		}, "argument 0 is both a value and a literal"},
+		{"foreign_literal", func(_ *maker, x *Value) []*Node { return []*Node{ret(lit(int32(1)))} }, "got a literal of Go type int32"},
+		{"if_results", func(m *maker, x *Value) []*Node {
+			return []*Node{{Op: "prim::If", Args: []Arg{lit(true)}, Outs: outs(m.value("y")), Blocks: []*Block{{Outs: []Arg{arg(x)}}, {}}}, ret(arg(x))}
+		}, "block 1: got 0 parameters and 0 results, want 0 and 1"},
+		{"if_blocks", func(_ *maker, x *Value) []*Node {
+			return []*Node{{Op: "prim::If", Args: []Arg{lit(true)}, Blocks: []*Block{{}}}, ret(arg(x))}
+		}, "prim::If: got 1 blocks, want 2"},
+		{"loop_parameters", func(m *maker, x *Value) []*Node {
+			return []*Node{{Op: "prim::Loop", Args: []Arg{lit(int64(1)), lit(true), arg(x)}, Blocks: []*Block{{Params: outs(m.value("i")), Outs: []Arg{lit(true)}}}}, ret(arg(x))}
+		}, "got 1 parameters, 1 results of the block and 0 of the loop, want 2, 2 and 1"},
+		{"operator_with_block", func(_ *maker, x *Value) []*Node {
+			return []*Node{{Op: "aten::relu", Args: []Arg{arg(x)}, Blocks: []*Block{{}}}, ret(arg(x))}
+		}, "aten::relu: got 1 blocks, want none"},
+		{"no_return", func(_ *maker, x *Value) []*Node { return []*Node{{Op: "aten::relu", Args: []Arg{arg(x)}}} }, "got a body that does not end in prim::Return"},
+		{"call_of_nothing", func(_ *maker, x *Value) []*Node {
+			return []*Node{{Op: "prim::CallFunction", Args: []Arg{arg(x)}}, ret(arg(x))}
+		}, "prim::CallFunction: got no function"},
+		{"attribute_without_name", func(_ *maker, x *Value) []*Node {
+			return []*Node{{Op: "prim::GetAttr", Args: []Arg{arg(x)}}, ret(arg(x))}
+		}, "prim::GetAttr: got no text"},
+		{"arity", func(_ *maker, x *Value) []*Node {
+			return []*Node{{Op: "prim::SetAttr", Text: "a", Args: []Arg{arg(x)}}, ret(arg(x))}
+		}, "prim::SetAttr: got 1 arguments, want 2"},
+		{"cast_without_type", func(m *maker, x *Value) []*Node {
+			return []*Node{{Op: "prim::unchecked_cast", Args: []Arg{arg(x)}, Outs: outs(m.value(""))}, ret(arg(x))}
+		}, "got 0 types, want 1"},
+		{"odd_dict", func(_ *maker, x *Value) []*Node {
+			return []*Node{{Op: "prim::DictConstruct", Args: []Arg{arg(x)}}, ret(arg(x))}
+		}, "got 1 arguments, want an even number"},
 	} {
-		t.Run(tt.want, func(t *testing.T) { assert.ErrorContains(t, Check(small(tt.edit)), tt.want) })
+		t.Run(c.name, func(t *testing.T) {
+			err := Check(of(c.build))
+			if c.want == "" {
+				assert.NoError(t, err)
+				return
+			}
+			assert.ErrorContains(t, err, c.want)
+		})
 	}
 }
 
-func TestCheckReportsEveryViolation(t *testing.T) {
-	err := Check(small(func(p *Program, g *Graph) {
-		p.States[0].NBytes = 0
-		g.Body.Nodes[0].Blocks[1].Outs = nil
-	}))
-	assert.ErrorContains(t, err, "state w")
-	assert.ErrorContains(t, err, "prim::If")
-}
-
-func TestCheckReportsABodyThatCannotBeLowered(t *testing.T) {
-	p := small(func(p *Program, _ *Graph) {
-		NewFunc(p.Entry, func(*Func) (*Graph, error) { return nil, errors.New("code/m.py:3:1: got newline") })
-	})
-	assert.ErrorContains(t, Check(p), "__torch__.M.forward: code/m.py:3:1: got newline")
-	assert.Error(t, Write(new(bytes.Buffer), p))
+// All violations come at once, those of classes, modules and tensors too.
+func TestCheckGathers(t *testing.T) {
+	p := of(func(m *maker, x *Value) []*Node { return []*Node{{Op: "prim::GetAttr"}} })
+	p.Format = ""
+	p.Classes = append(p.Classes, &Class{Name: "A", Attrs: []Attr{{Name: "a"}, {Name: "a"}}, Parameters: []string{"b"}})
+	p.Modules = []*Module{{FQN: "m", Object: p.Root}, {FQN: "m"}}
+	p.States = []*State{{Meta: tensor.Meta{DType: tensor.Float32, Sizes: []int64{2}, Strides: []int64{1}}, NBytes: 4}}
+	err := Check(p)
+	require.Error(t, err)
+	for _, want := range []string{
+		"program: got no format", "program: got classes out of order",
+		`module "m": got an object named ""`, `module "m": got a second of that name`, `module "m": got no object`,
+		`state "": got no name`, `state "": got a storage of 4 bytes, want at least 8`,
+		"A: got a second attribute a", "A: got parameter or buffer b, which is no attribute",
+		"f: line 0: prim::GetAttr: got 0 arguments, want 1", "f: got a body that does not end in prim::Return",
+	} {
+		assert.Contains(t, err.Error(), want)
+	}
 }
 
 func TestWrite(t *testing.T) {
+	p := of(func(m *maker, x *Value) []*Node {
+		y := m.value("")
+		text := &SourceText{File: "/home/u/net.py", FirstLine: 10, Text: "def f(x):\n    return -x\n"}
+		return []*Node{
+			{Op: "aten::add", Args: []Arg{arg(x), lit(1.0), {Name: "alpha", Const: int64(2)}}, Outs: outs(y), Flags: Nested | InReturn,
+				Src: SourceRange{Text: text, Start: 14, End: 23}},
+			ret(arg(y)),
+		}
+	})
+	p.States = []*State{{Name: "w", Class: tensor.Parameter, Record: "data/0", NBytes: 24,
+		Meta: tensor.Meta{DType: tensor.Float32, Sizes: []int64{2, 3}, Strides: []int64{1, 2}, Device: "cpu", RequiresGrad: true}}}
+	p.Modules = []*Module{{Object: p.Root}}
 	var b bytes.Buffer
-	require.NoError(t, Write(&b, small(func(*Program, *Graph) {})))
-	assert.Equal(t, `program torchscript, scripted, version 3
-state parameter w float32[2,3] storage 0 24 B
-module "" __torch__.M
-module class __torch__.M
-  training: bool
-func __torch__.M.forward(%self.0: Tensor, %x.1: Tensor) -> Tensor
-  %y.3: Tensor = prim::If(True)
-  block 0():
-    %2: Tensor = aten::relu(%x.1)
-    -> (%2)
-  block 1():
-    -> (%x.1)
-  prim::Return(%y.3)
-`, b.String())
+	require.NoError(t, Write(&b, p))
+	assert.Equal(t, strings.TrimLeft(`
+program test scripted, 
+state 0 parameter w float32[2, 3] strides [1, 2] cpu storage 0 of 24 data/0 requires_grad
+module "" M
+module class M
+func f(x%0)  # f.py:0
+  %1 = aten::add(x%0, 1., alpha=2)  # 0 return nested net.py:11
+  prim::Return(%1)  # 0
+`, "\n"), b.String())
 }
 
-func TestLiteral(t *testing.T) {
-	class := &Class{Name: "__torch__.Pair"}
-	for _, tt := range []struct {
-		v    any
-		want string
-	}{
-		{nil, "None"}, {true, "True"}, {false, "False"}, {int64(3), "3"}, {1.0, "1.0"}, {1e30, "1e+30"}, {"a\"b", `"a\"b"`}, {Device("cuda:0"), `device("cuda:0")`},
-		{&State{Name: "w"}, "state(w)"}, {&Object{Class: class, FQN: "a.b"}, "object(a.b __torch__.Pair)"}, {&ListLit{Items: []any{int64(1), nil}}, "[1, None]"},
-		{&TupleLit{Items: []any{int64(1)}}, "(1)"}, {&TupleLit{Items: []any{int64(1)}, Class: class}, "__torch__.Pair(1)"},
-		{&DictLit{Keys: []any{"k"}, Values: []any{int64(1)}}, `{"k": 1}`}, {EnumLit{Class: class, Name: "A"}, "__torch__.Pair.A"}, {&Opaque{Class: "c"}, "opaque(c)"},
+func TestLiterals(t *testing.T) {
+	class := &Class{Name: "P"}
+	for want, v := range map[string]any{
+		"None": nil, "True": true, "3": int64(3), "3.": 3.0, "1e-05": 1e-5, `"a\"b"`: `a"b`, "1.+-2.j": complex(1, -2),
+		"device(cpu)": Device("cpu"), "[1, [2]]": &ListLit{Items: []any{int64(1), &ListLit{Items: []any{int64(2)}}}},
+		"[]: List[int]": &ListLit{Elem: &Type{Kind: IntType}}, "P(1)": &TupleLit{Items: []any{int64(1)}, Class: class},
+		`{"a": None}`: &DictLit{Keys: []any{"a"}, Values: []any{nil}}, "P.X": EnumLit{Class: class, Name: "X"}, "state w": &State{Name: "w"},
+		"torch.C(())": &Opaque{Class: "torch.C", State: &TupleLit{}},
 	} {
-		assert.Equal(t, tt.want, literal(tt.v))
+		assert.Equal(t, want, literal(v))
 	}
+	loop := &ListLit{Items: []any{nil}}
+	loop.Items[0] = loop
+	assert.Contains(t, literal(loop), "…", "a list in itself ends")
+}
+
+func TestPositions(t *testing.T) {
+	traced := &SourceText{Text: "/lib/torch/nn/functional.py(10): relu\n/home/u/net.py(7): forward\n/lib/torch/nn/modules/module.py(3): _call_impl\n"}
+	assert.Equal(t, Pos{"/home/u/net.py", 7}, SourceRange{Text: traced}.Pos(), "the innermost frame outside torch")
+	inner := &SourceText{Text: "/lib/torch/nn/functional.py(10): relu\n/lib/torch/nn/modules/module.py(3): _call_impl\n"}
+	assert.Equal(t, Pos{"/lib/torch/nn/functional.py", 10}, SourceRange{Text: inner}.Pos(), "all of it torch's own")
+	assert.Equal(t, Pos{}, SourceRange{}.Pos())
 }

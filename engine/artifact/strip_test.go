@@ -1,0 +1,199 @@
+package artifact
+
+import (
+	"archive/zip"
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/memspec/memspec/engine/artifact/torchscript"
+	"github.com/memspec/memspec/engine/program"
+)
+
+// model writes an archive with one weight of more than ptzip.MaxSmall bytes and one of fewer: the linear layer of
+// torch.jit.script(nn.Linear(40, 40)), its data.pkl written out.
+func model(t *testing.T, path string) {
+	t.Helper()
+	tensor := func(key string, dims string, numel string) string {
+		return "ctorch._utils\n_rebuild_tensor_v2\n((X\x07\x00\x00\x00storagectorch\nFloatStorage\nX\x01\x00\x00\x00" + key +
+			"X\x03\x00\x00\x00cpu" + numel + "tQK\x00" + dims + "\x89ccollections\nOrderedDict\n)RtR"
+	}
+	pickle := "\x80\x02c__torch__\nM\n)\x81}(" +
+		"X\x06\x00\x00\x00weight" + tensor("0", "K\x28K\x28\x86K\x28K\x01\x86", "M\x40\x06") +
+		"X\x04\x00\x00\x00bias" + tensor("1", "K\x28\x85K\x01\x85", "K\x28") + "ub."
+	f, err := os.Create(path)
+	require.NoError(t, err)
+	w := zip.NewWriter(f)
+	for _, r := range []struct{ name, data string }{
+		{"net/data.pkl", pickle},
+		{"net/data/0", string(make([]byte, 6400))},
+		{"net/data/1", string(make([]byte, 160))},
+		{"net/code/__torch__.py", "class M(Module):\n  __parameters__ = [\"weight\", \"bias\", ]\n  __buffers__ = []\n  weight : Tensor\n  bias : Tensor\n" +
+			"  def forward(self: __torch__.M,\n    x: Tensor) -> Tensor:\n    weight = self.weight\n    bias = self.bias\n    return torch.linear(x, weight, bias)\n"},
+		{"net/constants.pkl", "\x80\x02)."},
+		{"net/version", "3\n"},
+	} {
+		to, err := w.CreateHeader(&zip.FileHeader{Name: r.name, Method: zip.Store})
+		require.NoError(t, err)
+		_, err = to.Write([]byte(r.data))
+		require.NoError(t, err)
+	}
+	require.NoError(t, w.Close())
+	require.NoError(t, f.Close())
+}
+
+func text(t *testing.T, path string) string {
+	t.Helper()
+	p, err := Open(path)
+	require.NoError(t, err)
+	require.NoError(t, program.Check(p))
+	var b bytes.Buffer
+	require.NoError(t, program.Write(&b, p))
+	return b.String()
+}
+
+func TestStrip(t *testing.T) {
+	dir := t.TempDir()
+	in, out, again := filepath.Join(dir, "in.pt"), filepath.Join(dir, "out.pt"), filepath.Join(dir, "again.pt")
+	model(t, in)
+	require.NoError(t, Strip(in, out))
+	require.NoError(t, Strip(out, again))
+
+	z, err := zip.OpenReader(out)
+	require.NoError(t, err)
+	defer z.Close()
+	var names []string
+	for _, r := range z.File {
+		names = append(names, r.Name)
+		assert.True(t, r.Modified.IsZero() || r.ModifiedDate == 0, "%s has a time", r.Name)
+	}
+	assert.Equal(t, []string{"net/data.pkl", "net/data/0", "net/data/1", "net/code/__torch__.py", "net/constants.pkl", "net/version",
+		"net/.memspec/stripped.json"}, names)
+	sizes, err := z.Open("net/.memspec/stripped.json")
+	require.NoError(t, err)
+	var b bytes.Buffer
+	_, err = b.ReadFrom(sizes)
+	require.NoError(t, err)
+	assert.Equal(t, `{"schema":1,"records":{"data/0":6400}}`, b.String())
+	assert.Zero(t, z.File[1].UncompressedSize64, "the weight is gone")
+	assert.EqualValues(t, 160, z.File[2].UncompressedSize64, "a small record stays")
+
+	first, err := os.ReadFile(out)
+	require.NoError(t, err)
+	second, err := os.ReadFile(again)
+	require.NoError(t, err)
+	assert.Equal(t, first, second, "a copy of a copy is the same file")
+	assert.Equal(t, text(t, in), text(t, out), "the program is the same")
+	left, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	assert.Len(t, left, 3, "nothing else is left behind")
+}
+
+// A weight that is missing without a word of its size is an error, not a guess.
+func TestShortRecord(t *testing.T) {
+	dir := t.TempDir()
+	in, out := filepath.Join(dir, "in.pt"), filepath.Join(dir, "out.pt")
+	model(t, in)
+	from, err := zip.OpenReader(in)
+	require.NoError(t, err)
+	defer from.Close()
+	f, err := os.Create(out)
+	require.NoError(t, err)
+	w := zip.NewWriter(f)
+	for _, r := range from.File {
+		if r.Name == "net/data/0" {
+			_, err := w.Create(r.Name)
+			require.NoError(t, err)
+			continue
+		}
+		require.NoError(t, w.Copy(r))
+	}
+	require.NoError(t, w.Close())
+	require.NoError(t, f.Close())
+	_, err = Open(out)
+	assert.ErrorContains(t, err, "data/0: got 0 bytes, want 6400")
+}
+
+func TestStripNowhere(t *testing.T) {
+	dir := t.TempDir()
+	in := filepath.Join(dir, "in.pt")
+	model(t, in)
+	out := filepath.Join(dir, "missing", "out.pt")
+	assert.EqualError(t, Strip(in, out), out+": no such file or directory")
+	assert.ErrorIs(t, Strip(filepath.Join(dir, "no.pt"), out), os.ErrNotExist)
+}
+
+// In place: the archive that is read is replaced when its copy is whole.
+func TestStripInPlace(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "m.pt")
+	model(t, path)
+	want := text(t, path)
+	require.NoError(t, Strip(path, path))
+	assert.Equal(t, want, text(t, path))
+}
+
+// Archives of the corpus say the same with and without their weights. Every twelfth: all of them take half a minute.
+func TestStripCorpus(t *testing.T) {
+	paths, err := filepath.Glob(filepath.Join(corpus, "torchscript", "*"))
+	require.NoError(t, err)
+	if len(paths) == 0 {
+		t.Skipf("no corpus at %s", corpus)
+	}
+	dir := t.TempDir()
+	n, before, after := 0, int64(0), int64(0)
+	for i := 0; i < len(paths); i += 12 {
+		path := paths[i]
+		z, f, err := openArchive(path)
+		require.NoError(t, err)
+		whole := torchscript.Sniff(z)
+		f.Close()
+		if !whole || filepath.Ext(path) == ".zip" {
+			continue
+		}
+		if _, err := Open(path); err != nil {
+			continue // refused: see the decoder's own test
+		}
+		out, again := filepath.Join(dir, "out.pt"), filepath.Join(dir, "again.pt")
+		require.NoError(t, Strip(path, out), path)
+		require.NoError(t, Strip(out, again), path)
+		first, err := os.ReadFile(out)
+		require.NoError(t, err)
+		second, err := os.ReadFile(again)
+		require.NoError(t, err)
+		assert.True(t, bytes.Equal(first, second), path)
+		assert.Equal(t, text(t, path), text(t, out), path)
+		info, err := os.Stat(path)
+		require.NoError(t, err)
+		n, before, after = n+1, before+info.Size(), after+int64(len(first))
+	}
+	t.Logf("%d archives, %d bytes stripped to %d", n, before, after)
+}
+
+// The committed artifacts decode and hold what package program promises. Those in the folder bad are bad on purpose.
+func TestArtifacts(t *testing.T) {
+	paths, err := filepath.Glob(filepath.Join("..", "..", "testdata", "artifacts", "*", "*.pt"))
+	require.NoError(t, err)
+	if len(paths) == 0 {
+		t.Skip("no artifacts")
+	}
+	for _, path := range paths {
+		if filepath.Base(filepath.Dir(path)) == "bad" {
+			_, err := Open(path)
+			if err == nil {
+				continue // wrong in a function only
+			}
+			assert.NotContains(t, err.Error(), "internal error")
+			continue
+		}
+		p, err := Open(path)
+		if assert.NoError(t, err) {
+			assert.NoError(t, program.Check(p), path)
+			assert.NotNil(t, p.Entry, path)
+		}
+	}
+	t.Logf("%d artifacts", len(paths))
+}
