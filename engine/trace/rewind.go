@@ -11,8 +11,8 @@ import (
 // A snapshot tells what the allocator held at its end. Rewind walks the events backwards from there to what it held before the first.
 //
 // One thing the events do not tell: the size of the block of an allocation that was there before and is freed in the trace. The block is the
-// request rounded, or more, where what remained of the free block was too small to be split off. Such a remainder shows in two ways, and is given
-// back to its block: it is a gap too small to exist as a free block, or another allocation begins behind a gap that no free block can begin before.
+// request rounded, or more, where what remained of the free block was too small to be split off. Such a remainder shows as a gap too small to exist
+// as a free block, up to the next block or to the place where another allocation began meanwhile, and is given back to its block.
 
 // Geometry is what Rewind must know of the allocator.
 type Geometry struct {
@@ -268,7 +268,7 @@ func (w *rewinder) heap() []Segment {
 				i = j
 				continue
 			}
-			if k := i + 1; k < j && p.guessed && (j-k > 1 || !s.Small && !s.Expandable && s.pieces[k].Size <= w.g.Unsplit) {
+			if k := i + 1; k < j && p.guessed && !s.Small && !s.Expandable && s.pieces[k].Size <= w.g.Unsplit {
 				p.Size += s.pieces[k].Size
 				i = k
 			}
