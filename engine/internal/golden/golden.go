@@ -112,7 +112,7 @@ func (a *Archive) Want(name string, got []byte) {
 		a.t.Fatalf("%s: section %s is written twice", a.path, name)
 	}
 	a.used[name] = true
-	a.wrote = append(a.wrote, txtar.File{Name: name, Data: got})
+	a.wrote = append(a.wrote, txtar.File{Name: name, Data: slices.Clone(got)})
 	if Updating() {
 		return
 	}
