@@ -50,6 +50,14 @@ func (r *recording) stream(name string) *stream {
 // conformanceFolder holds the recordings that the device none is held against.
 const conformanceFolder = "../testdata/conformance/2.15-fake-cuda"
 
+// testdataRoot is the folder that recordings name their artifacts from.
+func testdataRoot() string {
+	if d := os.Getenv("MEMSPEC_CONFORMANCE"); d != "" {
+		return filepath.Dir(d)
+	}
+	return filepath.Join("..", "testdata")
+}
+
 func recordings(t testing.TB) []*recording {
 	t.Helper()
 	dir := conformanceFolder

@@ -129,7 +129,7 @@ func compare(r *recording, s *stream, file, kind, runtime string) account {
 
 // runNone runs an archive on the device none.
 func runNone(file string, inputs []string, runtime string) (*trace.Trace, error) {
-	m, err := engine.Open(filepath.Join("..", "testdata", file))
+	m, err := engine.Open(filepath.Join(testdataRoot(), file))
 	if err != nil {
 		return nil, err
 	}
@@ -141,7 +141,7 @@ func runNone(file string, inputs []string, runtime string) (*trace.Trace, error)
 	if err != nil {
 		return nil, err
 	}
-	c := spec.Case{Runtime: runtime}
+	c := spec.Case{Runtime: spec.Runtime(runtime)}
 	if c.Platform, err = platform.New(d, v); err != nil {
 		return nil, err
 	}
