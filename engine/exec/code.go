@@ -107,7 +107,7 @@ func (l *layout) backward(b *block) {
 			}
 		}
 		l.stack, l.around = append(l.stack, in), append(l.around, b.id)
-		for j := len(in.blocks) - 1; j >= 0; j-- {
+		for j := range in.blocks { // forward, as the interpreter scans them: it decides the order of drops
 			l.backward(in.blocks[j])
 			for _, p := range in.blocks[j].src.Params {
 				if !l.seen[p.ID] {

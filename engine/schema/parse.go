@@ -314,14 +314,7 @@ func (p *parser) value() any {
 		}
 		return list
 	case b == '"' || b == '\'':
-		j := p.i + 1
-		k := strings.IndexByte(p.s[j:], b)
-		if k < 0 {
-			p.fail("a closing quote")
-			return nil
-		}
-		p.i = j + k + 1
-		return p.s[j : j+k]
+		return p.text(b)
 	}
 	j := p.i
 	for p.i < len(p.s) && (identByte(p.s[p.i]) || strings.IndexByte("+-.", p.s[p.i]) >= 0) {
@@ -329,6 +322,32 @@ func (p *parser) value() any {
 	}
 	return p.word(p.s[j:p.i])
 }
+
+// text reads a quoted string with its escapes.
+func (p *parser) text(quote byte) any {
+	var out []byte
+	for j := p.i + 1; j < len(p.s); j++ {
+		switch c := p.s[j]; {
+		case c == quote:
+			p.i = j + 1
+			return string(out)
+		case c == '\\' && j+1 < len(p.s):
+			j++
+			if e, ok := escapes[p.s[j]]; ok {
+				out = append(out, e)
+			} else {
+				out = append(out, p.s[j])
+			}
+		default:
+			out = append(out, c)
+		}
+	}
+	p.i = len(p.s)
+	p.fail("a closing quote")
+	return nil
+}
+
+var escapes = map[byte]byte{'n': '\n', 't': '\t', 'f': '\f', 'v': '\v', 'r': '\r'}
 
 func (p *parser) word(w string) any {
 	switch w {

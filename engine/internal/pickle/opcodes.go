@@ -120,7 +120,14 @@ func rows() [256]opcode {
 			m.global(want[string](m, m.pop(), "a module"), name)
 		}},
 		'R': {"REDUCE", func(m *machine) {
-			args := want[Tuple](m, m.pop(), "a tuple of arguments")
+			v := m.pop()
+			args, ok := v.(Tuple)
+			if !ok {
+				if v == nil {
+					m.fail("got None, want a tuple of arguments")
+				}
+				args = Tuple{v} // TorchScript's pickler writes an enumeration's value bare
+			}
 			m.call(m.o.Reduce, m.pop(), args)
 		}},
 		0x81: {"NEWOBJ", func(m *machine) {
