@@ -101,11 +101,15 @@ func (x *indexed) toFront() {
 	x.at = at
 }
 
-// index is advanced indexing: the indexed dimensions give way to the indices' common shape; strides are TensorIterator's over self,
-// standing still in those dimensions (AdvancedIndex; the indices' own strides are left out, as torch/_meta_registrations.py does).
-func index(c *Call) ([]tensor.Meta, error) {
-	self := c.self()
-	x, err := c.indices(self)
+// places are the parts of an advanced index: the dimensions before and after the indexed ones, and the indices' common shape.
+type indexPlaces struct {
+	head, chosen, tail []int64
+	strides            []int64 // of self in that order, standing still along chosen
+}
+
+// indexPlaces finds them (at::native::AdvancedIndex).
+func (c *Call) indexPlaces() (*indexPlaces, error) {
+	x, err := c.indices(c.self())
 	if err != nil {
 		return nil, err
 	}
@@ -133,17 +137,28 @@ func index(c *Call) ([]tensor.Meta, error) {
 		}
 		after++
 	}
-	head, tail := x.self.Sizes[:before], x.self.Sizes[after:]
-	shape := slices.Concat(head, chosen, tail)
-	still := make([]int64, len(chosen))
-	seen := &tensor.Tensor{Meta: tensor.Meta{DType: self.DType, Sizes: shape, Strides: slices.Concat(x.self.Strides[:before], still, x.self.Strides[after:])}}
-	return one(tensor.Meta{DType: self.DType, Sizes: shape, Strides: reorderedStrides(shape, []*tensor.Tensor{seen}), Device: self.Device})
+	return &indexPlaces{
+		head: x.self.Sizes[:before], chosen: chosen, tail: x.self.Sizes[after:],
+		strides: slices.Concat(x.self.Strides[:before], make([]int64, len(chosen)), x.self.Strides[after:]),
+	}, nil
+}
+
+// index is advanced indexing: the indexed dimensions give way to the indices' common shape; strides are TensorIterator's over self,
+// standing still in those dimensions (the indices' own strides are left out, as torch/_meta_registrations.py does).
+func index(c *Call) ([]tensor.Meta, error) {
+	self := c.self()
+	p, err := c.indexPlaces()
+	if err != nil {
+		return nil, err
+	}
+	shape := slices.Concat(p.head, p.chosen, p.tail)
+	still := &tensor.Tensor{Meta: tensor.Meta{DType: self.DType, Sizes: shape, Strides: p.strides}}
+	return one(tensor.Meta{DType: self.DType, Sizes: shape, Strides: reorderedStrides(shape, []*tensor.Tensor{still}), Device: self.Device})
 }
 
 // indexScratch are the places that masks choose, and indices brought from the host.
 func indexScratch(c *Call) []Scratch {
-	self := c.self()
-	if self.Device == "cpu" {
+	if c.self().Device == "cpu" {
 		return nil
 	}
 	var out []Scratch
@@ -151,7 +166,7 @@ func indexScratch(c *Call) []Scratch {
 		switch {
 		case t == nil:
 		case t.DType == tensor.Bool || t.DType == tensor.Uint8:
-			out = append(out, Scratch{Bytes: units.Bytes(8 * int64(len(t.Sizes)) * c.masked(t)), Before: true, Source: nonzeroSource})
+			out = append(out, maskScratch(t, c.masked(t))...)
 		case t.Device == "cpu":
 			out = append(out, Scratch{Bytes: t.NBytes(), Before: true, Source: indexSource})
 		}
@@ -159,24 +174,31 @@ func indexScratch(c *Call) []Scratch {
 	return out
 }
 
-// indexPutScratch adds what sorting takes where values accumulate (index_put_with_sort_kernel): linear, sorted and original places.
+// maskScratch is nonzero of a mask inside an operator: its count, its result, which stays to the operator's end, and cub's storage.
+func maskScratch(mask *tensor.Tensor, n int64) []Scratch {
+	s := cubScratch(mask.Numel())
+	s[1].Before = true
+	return append(s, Scratch{Bytes: units.Bytes(8 * int64(max(len(mask.Sizes), 1)) * n), Before: true, Source: nonzeroSource})
+}
+
+// indexPutScratch adds what sorting takes where values accumulate: linear, sorted and original places, a range, and the sort's own storage.
 func indexPutScratch(c *Call) []Scratch {
-	self := c.self()
-	if v := c.T("values"); v != nil && v.Numel() == 1 && !c.Bool("accumulate") && len(c.Tensors("indices")) == 1 {
-		if t := c.Tensors("indices")[0]; t != nil && t.DType == tensor.Bool {
-			return nil // canDispatchToMaskedFill
-		}
+	ts := c.Tensors("indices")
+	if v := c.T("values"); v != nil && v.Numel() == 1 && !c.Bool("accumulate") && len(ts) == 1 && ts[0] != nil && ts[0].DType == tensor.Bool {
+		return nil // canDispatchToMaskedFill
 	}
 	out := indexScratch(c)
-	if c.Bool("accumulate") && self.Device != "cpu" {
-		if m, err := index(c); err == nil {
-			n := units.Bytes(8 * m[0].Numel())
-			for range 3 {
-				out = append(out, Scratch{Bytes: n, Source: "aten/src/ATen/native/cuda/Indexing.cu index_put_with_sort_kernel", Note: "scratch-estimate"})
-			}
-		}
+	if p, err := c.indexPlaces(); err == nil && c.Bool("accumulate") && c.self().Device != "cpu" {
+		out = append(out, sortedPlaces(count64(p.head)*count64(p.chosen), "aten/src/ATen/native/cuda/Indexing.cu index_put_with_sort_kernel")...)
 	}
 	return out
+}
+
+// sortedPlaces is the scratch of a kernel that sorts n places first: four int64 vectors and the radix sort's double buffers.
+func sortedPlaces(n int64, source string) []Scratch {
+	v := Scratch{Bytes: units.Bytes(8 * n), Source: source, Note: "scratch-estimate"}
+	out := slices.Repeat([]Scratch{v}, 4)
+	return append(out, Scratch{Bytes: units.Bytes(16 * n), Upper: units.Bytes(16*n + 1<<20), Source: source, Note: "scratch-estimate"})
 }
 
 // cloned is a fresh contiguous tensor like self.
@@ -303,12 +325,16 @@ func (c *Call) places(n int64) tensor.Meta {
 	return m
 }
 
-// nonzeroScratch is the count, and cub's temporary storage: about one word a tile.
+// nonzeroScratch is the count, and cub's temporary storage.
 func nonzeroScratch(c *Call) []Scratch {
-	n := c.self().Numel()
-	if c.self().Device == "cpu" || n == 0 {
-		return nil
+	if n := c.self().Numel(); c.self().Device != "cpu" && n > 0 {
+		return cubScratch(n)
 	}
+	return nil
+}
+
+// cubScratch is a count on the device and the storage of cub's select: about one word a tile of its kernel.
+func cubScratch(n int64) []Scratch {
 	return []Scratch{
 		{Bytes: 4, Before: true, Source: nonzeroSource},
 		{Bytes: units.Bytes(1024 + n/64), Upper: units.Bytes(4096 + n/8), Source: nonzeroSource, Note: "scratch-estimate"},
@@ -348,8 +374,8 @@ func maskedSelectScratch(c *Call) []Scratch {
 	if err != nil || c.self().Device == "cpu" {
 		return nil
 	}
-	rank := int64(max(len(c.self().Sizes), len(c.T("mask").Sizes), 1))
-	return []Scratch{{Bytes: units.Bytes(8 * rank * m[0].Sizes[0]), Before: true, Source: nonzeroSource}}
+	shape, _ := c.broadcast(c.self().Sizes, c.T("mask").Sizes)
+	return maskScratch(&tensor.Tensor{Meta: newMeta(tensor.Bool, c.self().Device, shape)}, m[0].Sizes[0])
 }
 
 // maskedScatter is a contiguous copy in the common shape.

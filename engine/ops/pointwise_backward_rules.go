@@ -34,6 +34,18 @@ func denseRows(c *Call) ([]tensor.Meta, error) {
 	return one(fresh(g, c.Int("num_weights"), g.Sizes[len(g.Sizes)-1]))
 }
 
+// sortedEmbedding is how many indices a kernel without a sort takes (embedding_backward_cuda_kernel).
+const sortedEmbedding = 3072
+
+// denseRowsScratch is what sorting the indices takes.
+func denseRowsScratch(c *Call) []Scratch {
+	at := c.T("indices")
+	if at.Device == "cpu" || at.Numel() <= sortedEmbedding && !c.Bool("scale_grad_by_freq") {
+		return nil
+	}
+	return sortedPlaces(at.Numel(), "aten/src/ATen/native/cuda/Embedding.cu embedding_dense_backward_cuda")
+}
+
 // gridGradients are those of input and grid, where asked for.
 func gridGradients(c *Call) ([]tensor.Meta, error) {
 	mask, _ := c.Arg("output_mask").(*List)

@@ -107,19 +107,27 @@ func (k dropoutKind) run(c *Call) (any, error) {
 	return out, nil
 }
 
-// nativeDropout is the result and its mask. Without training PyTorch's CUDA kernel copies the input; on fake tensors it is the input.
+// nativeDropout is the result and its mask. The CUDA kernel makes the mask first and copies the input where it does not train; on fake
+// tensors the result comes first, and is the input.
 func nativeDropout(c *Call) (any, error) {
 	x := c.self()
-	var out *tensor.Tensor
-	switch {
-	case !c.Has("train") || c.Bool("train"):
-		out = c.Do("aten::empty_like", x)
-	case c.Platform().IsNone():
+	train := !c.Has("train") || c.Bool("train")
+	masked := func() *tensor.Tensor { return c.Do("aten::empty_like", x, Kw{"dtype": int64(tensor.Bool)}) }
+	var out, mask *tensor.Tensor
+	switch none := c.Platform().IsNone(); {
+	case none && !train:
 		out = x
+		mask = masked()
+	case none:
+		out = c.Do("aten::empty_like", x)
+		mask = masked()
+	case train:
+		mask = masked()
+		out = c.Do("aten::empty_like", x)
 	default:
 		out = c.Do("aten::clone", x)
+		mask = masked()
 	}
-	mask := c.Do("aten::empty_like", x, Kw{"dtype": int64(tensor.Bool)})
 	if c.Err() != nil {
 		return nil, nil
 	}

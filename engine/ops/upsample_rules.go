@@ -80,22 +80,30 @@ func upsampleLinear(spatial int) func(*Call) ([]tensor.Meta, error) {
 	}
 }
 
-// upsampleScratch are the contiguous copies of input and output that a kernel without a channels-last form makes.
-func upsampleScratch(spatial int) func(*Call) []Scratch {
+// The channels from which kernels work on channels last; never takes every layout but contiguous through copies.
+const (
+	minChannelsNearest = 4 // upsample_nearest2d_out_cuda_template
+	never              = math.MaxInt64
+)
+
+// upsampleScratch are the contiguous copies of input and output that a kernel makes of other layouts, channels last from minChannels on apart.
+func upsampleScratch(spatial int, minChannels int64) func(*Call) []Scratch {
 	return func(c *Call) []Scratch {
 		self := c.self()
 		sizes, err := c.resizedTo(spatial)
-		if err != nil || self.Device == "cpu" || self.IsContiguous() || spatial == 2 && self.SuggestFormat() == tensor.ChannelsLast && self.Sizes[1] >= minChannelsLast {
+		if err != nil || self.Device == "cpu" || self.IsContiguous() {
+			return nil
+		}
+		s := Scratch{Bytes: self.NBytes(), Source: "aten/src/ATen/native/cuda/UpSampleNearest2d.cu, UpSampleBilinear2d.cu"}
+		f := self.SuggestFormat()
+		switch {
+		case f == tensor.Contiguous:
+			return []Scratch{s}
+		case f == tensor.ChannelsLast && self.Sizes[1] >= minChannels:
 			return nil
 		}
 		m := fresh(self, sizes...)
-		s := Scratch{Bytes: self.NBytes(), Source: "aten/src/ATen/native/cuda/UpSampleBilinear2d.cu upsample_bilinear2d_out_cuda_template"}
-		out := s
-		out.Bytes = m.NBytes()
-		if self.SuggestFormat() == tensor.Contiguous {
-			return []Scratch{s}
-		}
-		return []Scratch{s, out}
+		return []Scratch{s, {Bytes: m.NBytes(), Source: s.Source}}
 	}
 }
 
