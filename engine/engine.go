@@ -68,7 +68,8 @@ type Model struct {
 }
 
 // Open reads an artifact.
-func Open(path string) (*Model, error) {
+func Open(path string) (m *Model, err error) {
+	defer caught(path, &err)
 	if path == "" {
 		return nil, errors.New("got no artifact, want one: source: alone tells how to build the live model, which memspec itself cannot run")
 	}
@@ -81,6 +82,13 @@ func Open(path string) (*Model, error) {
 		return nil, err
 	}
 	return &Model{Path: path, Program: p}, nil
+}
+
+// caught makes a bug on one artifact an error of that artifact: the other cases still run.
+func caught(path string, err *error) {
+	if bug := recover(); bug != nil {
+		*err = fmt.Errorf("%s: internal error: %v", path, bug)
+	}
 }
 
 // Judge estimates and judges one case of the model.
@@ -103,7 +111,8 @@ func (m *Model) Estimate(ctx context.Context, c spec.Case) (*report.Report, erro
 	return m.estimate(ctx, c, false)
 }
 
-func (m *Model) estimate(ctx context.Context, c spec.Case, lower bool) (*report.Report, error) {
+func (m *Model) estimate(ctx context.Context, c spec.Case, lower bool) (r *report.Report, err error) {
+	defer caught(m.Path, &err)
 	tr, err := m.trace(ctx, c, lower)
 	if err != nil {
 		return nil, err
@@ -126,7 +135,8 @@ func (m *Model) Trace(ctx context.Context, c spec.Case) (*trace.Trace, error) {
 	return m.trace(ctx, c, false)
 }
 
-func (m *Model) trace(ctx context.Context, c spec.Case, lower bool) (*trace.Trace, error) {
+func (m *Model) trace(ctx context.Context, c spec.Case, lower bool) (tr *trace.Trace, err error) {
+	defer caught(m.Path, &err)
 	if err := runnable(&c); err != nil {
 		return nil, err
 	}
@@ -140,7 +150,7 @@ func (m *Model) trace(ctx context.Context, c spec.Case, lower bool) (*trace.Trac
 	}
 	o := exec.Options{Inputs: inputs, Liveness: liveness(m.runtime(c)), Platform: &c.Platform, DType: dtype, Passes: passes, Lower: lower,
 		Assume: assumptions(c.Assume)}
-	tr, err := exec.Run(ctx, m.Program, ops.Builtin(), o)
+	tr, err = exec.Run(ctx, m.Program, ops.Builtin(), o)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", m.Path, err)
 	}
