@@ -89,11 +89,14 @@ func (d *decoder) debugRecords(t *debugTable, data string) error {
 	if err != nil {
 		return err
 	}
-	s := debugSources{d: d, m: m, known: map[int32]*program.SourceText{}}
+	s := &d.sources
+	s.d, s.m, s.table = d, m, nil
+	s.known = append(s.known[:0], make([]*program.SourceText, len(m.arena)+1)...)
 	if len(top) == 3 && top[0].kind == rangeText && m.text(top[0]) == "FORMAT_WITH_STRING_TABLE" {
 		if s.table, err = m.items(top[1]); err != nil {
 			return err
 		}
+		s.frames = append(s.frames[:0], make([]*program.Frame, len(s.table))...)
 		if top, err = m.items(top[2]); err != nil {
 			return err
 		}
@@ -114,12 +117,16 @@ func (d *decoder) debugRecords(t *debugTable, data string) error {
 
 // debugSources makes the sources of one file's records.
 type debugSources struct {
-	d     *decoder
-	m     *rangeMachine
-	table []rangeValue
-	known map[int32]*program.SourceText // by the tuple's place
-	build []byte
+	d      *decoder
+	m      *rangeMachine
+	table  []rangeValue
+	frames []*program.Frame      // by place in the table
+	known  []*program.SourceText // by the tuple's place
+	build  []byte
 }
+
+// noSource stands for a source that was looked at and is empty.
+var noSource = &program.SourceText{}
 
 func (s *debugSources) record(v rangeValue) (r debugRecord, err error) {
 	parts, err := s.m.items(v)
@@ -135,14 +142,22 @@ func (s *debugSources) record(v rangeValue) (r debugRecord, err error) {
 		return r, errors.New("got a range without source, start and end")
 	}
 	r.offset, r.start, r.end = parts[0].a, span[1].a, span[2].a
-	text, ok := s.known[span[0].a]
-	if !ok {
+	if span[0].kind != rangeTuple {
+		return r, errors.New("got a range without source, start and end")
+	}
+	text := s.known[span[0].a]
+	if text == nil {
 		if text, err = s.source(span[0]); err != nil {
 			return r, err
 		}
+		if text == nil {
+			text = noSource
+		}
 		s.known[span[0].a] = text
 	}
-	r.text = text
+	if text != noSource {
+		r.text = text
+	}
 	return r, nil
 }
 
@@ -210,6 +225,7 @@ func isFrame(text, file string, line int) bool {
 // stack is the source of a traced operation: its Python stack.
 func (s *debugSources) stack(ids []rangeValue) (*program.SourceText, error) {
 	s.build = s.build[:0]
+	frames := s.d.frameList.cut(len(ids))[:0]
 	for _, id := range ids {
 		line, err := s.str(id)
 		if err != nil {
@@ -218,8 +234,30 @@ func (s *debugSources) stack(ids []rangeValue) (*program.SourceText, error) {
 		if s.build = append(s.build, line...); len(s.build) > maxText {
 			return nil, fmt.Errorf("got a stack of more than %d bytes, want less", maxText)
 		}
+		if id.kind != rangeInt {
+			return nil, errors.New("got a stack of strings, want entries of the table")
+		}
+		if s.frames[id.a] == nil {
+			s.frames[id.a] = s.d.frame(line)
+		}
+		if f := s.frames[id.a]; f != nil {
+			frames = append(frames, f)
+		}
 	}
-	return &program.SourceText{Text: string(s.build)}, nil
+	return &program.SourceText{Text: string(s.build), Stack: frames}, nil
+}
+
+// frame is the frame a line tells, nil for a line that tells none. The same few lines make all stacks of an archive.
+func (d *decoder) frame(line string) *program.Frame {
+	if f, ok := d.frames[line]; ok {
+		return f
+	}
+	var p *program.Frame
+	if f, ok := program.ParseFrame(strings.TrimSuffix(line, "\n")); ok {
+		p = &f
+	}
+	d.frames[line] = p
+	return p
 }
 
 // intern makes one SourceText of equal ones: a class that was copied under many names brings its text as often. The text of a traced
@@ -228,13 +266,21 @@ func (s *debugSources) intern(text, file string, line int) *program.SourceText {
 	if text == "" {
 		return nil
 	}
-	if isFrame(text, file, line) {
+	traced := isFrame(text, file, line)
+	if traced {
 		file, line = "", 0
 	}
 	key := sourceKey{text, file, line}
 	t := s.d.texts[key]
 	if t == nil {
 		t = &program.SourceText{File: file, FirstLine: line, Text: text}
+		if traced {
+			for l := range strings.SplitSeq(text, "\n") {
+				if f := s.d.frame(l); f != nil {
+					t.Stack = append(t.Stack, f)
+				}
+			}
+		}
 		s.d.texts[key] = t
 	}
 	return t
@@ -245,24 +291,29 @@ type sourceKey struct {
 	line       int
 }
 
-// findKind tells traced archives by the stacks in the records of forward, and frozen ones by their weights.
+// findKind tells traced archives by the stacks in their records, and frozen ones by their weights. A root that only calls its child has
+// no record that tells: then the other files are asked, in order.
 func (d *decoder) findKind() error {
 	p := d.prog
 	if e := p.Entry; e != nil {
-		for i := range d.files {
-			f := &d.files[i]
-			if f.Name != e.Record {
-				continue
-			}
-			if err := d.readDebug(f); err != nil {
-				return err
-			}
-			for _, r := range f.debug.records {
-				if r.text != nil && r.text.File == "" {
-					p.Kind = program.Traced
+		told := false
+		for _, root := range [2]bool{true, false} {
+			for i := range d.files {
+				f := &d.files[i]
+				if told || (f.Name == e.Record) != root {
+					continue
 				}
-				if r.text != nil {
-					break
+				if err := d.readDebug(f); err != nil {
+					return err
+				}
+				for _, r := range f.debug.records {
+					if r.text != nil {
+						told = true
+						if r.text.File == "" {
+							p.Kind = program.Traced
+						}
+						break
+					}
 				}
 			}
 		}
