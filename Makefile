@@ -34,7 +34,7 @@ unit:
 	$(GO) test ./...
 
 race:
-	$(GO) test -race $(RACE)
+	$(GO) test -race -short $(RACE)
 
 goldens:
 	@.ci/goldens ./...
