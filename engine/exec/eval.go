@@ -256,17 +256,15 @@ func (m *machine) remap(d ops.Device) ops.Device {
 
 // resolve finds the overload; an instruction keeps what it resolved to for arguments of the same kinds.
 func (m *machine) resolve(in *inst, args []any, kw ops.Kw) (*ops.Bound, []any, error) {
-	if in.bound != nil && len(kw) == 0 && len(in.kinds) == len(args) && len(args) == len(in.bound.Schema.Args) && sameKinds(in.kinds, args) {
+	if in.bound != nil && len(kw) == 0 && len(args) > 0 && len(in.kinds) == len(args) && len(args) == len(in.bound.Schema.Args) && sameKinds(in.kinds, args) {
 		return in.bound, args, nil
 	}
 	bound, full, err := m.table.Resolve(in.node.Op, args, kw)
 	if err != nil {
 		return nil, nil, err
 	}
-	in.bound = nil
+	in.bound, in.kinds = bound, in.kinds[:0]
 	if len(kw) == 0 && len(args) == len(bound.Schema.Args) && unchanged(args, full) {
-		in.bound = bound
-		in.kinds = in.kinds[:0]
 		for _, v := range args {
 			in.kinds = append(in.kinds, kindOf(v))
 		}

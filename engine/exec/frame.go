@@ -3,6 +3,7 @@ package exec
 import (
 	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/program"
+	"github.com/memspec/memspec/engine/schema"
 )
 
 // frame is one active function.
@@ -179,16 +180,37 @@ func (m *machine) runBlock(f *frame, b *block) error {
 	return nil
 }
 
-// release lets go of arguments used for the last time, left to right.
+// releaseArgs lets go of arguments used for the last time, left to right. The interpreter's boxed calls take optional tensors and lists
+// off the stack by value (ATen/core/boxing/impl/make_boxed_from_unboxed_functor.h ivalue_to_arg), so these go first, with the call's
+// temporaries; plain tensors are only referred to and go when the stack is cut.
 func (m *machine) releaseArgs(f *frame, in *inst) {
 	if m.o.Liveness == KeepAll {
 		return
+	}
+	if m.o.Liveness == LastUse && in.bound != nil {
+		for j, move := range in.move {
+			if move && byValue(in.bound, &in.node.Args[j], j) {
+				m.clear(f, in.node.Args[j].Value.ID)
+			}
+		}
 	}
 	for j, move := range in.move {
 		if move {
 			m.clear(f, in.node.Args[j].Value.ID)
 		}
 	}
+}
+
+// byValue says whether a parameter is passed by value.
+func byValue(b *ops.Bound, a *program.Arg, i int) bool {
+	if a.Name != "" {
+		i = b.Schema.ArgIndex(a.Name)
+	}
+	if i < 0 || i >= len(b.Schema.Args) {
+		return false
+	}
+	k := b.Schema.Args[i].Type.Kind
+	return k == schema.Optional || k == schema.List
 }
 
 // fail makes err an error of the model with its stack.

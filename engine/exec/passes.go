@@ -25,6 +25,7 @@ func (m *machine) simplify(g *program.Graph) error {
 	if err := s.fold(false); err != nil {
 		return err
 	}
+	s.decompose(s.g.Body)
 	if err := s.fold(true); err != nil {
 		return err
 	}
