@@ -274,6 +274,7 @@ type SourceText struct {
 	File      string
 	FirstLine int
 	Text      string
+	Stack     []*Frame // of a traced operation: Text, read; equal frames are one pointer in the whole program
 }
 
 // SourceRange is a part of a SourceText; Text is nil where the archive does not tell.
@@ -294,6 +295,9 @@ func (r SourceRange) Pos() Pos {
 	t := r.Text
 	if t == nil {
 		return Pos{}
+	}
+	if t.Stack != nil {
+		return framesPos(t.Stack)
 	}
 	if t.File == "" {
 		return stackPos(t.Text)

@@ -23,6 +23,19 @@ func ParseStack(text string) []Frame {
 	return frames
 }
 
+// ParseFrame reads one line of a stack.
+func ParseFrame(line string) (Frame, bool) { return parseFrame(line) }
+
+// framesPos is what stackPos is, of a stack that was read.
+func framesPos(stack []*Frame) Pos {
+	for _, f := range stack {
+		if !strings.Contains(f.File, "/torch/") {
+			return Pos{File: f.File, Line: f.Line}
+		}
+	}
+	return Pos{File: stack[0].File, Line: stack[0].Line}
+}
+
 func parseFrame(line string) (Frame, bool) {
 	colon := strings.LastIndex(line, "): ")
 	if colon < 0 {

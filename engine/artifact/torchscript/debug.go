@@ -324,9 +324,11 @@ func (d *decoder) findKind() error {
 	return nil
 }
 
-// frozen says whether torch.jit.freeze made the archive: no module below the root, and weights among the constants only.
+// frozen says whether torch.jit.freeze made the archive: it leaves one module with its weights among the constants, and drops the
+// attributes nobody reads, with them training, which every other module declares.
 func frozen(p *program.Program) bool {
-	if len(p.Modules) > 1 || len(p.States) == 0 {
+	_, training := p.Root.Class.AttrIndex("training")
+	if training || len(p.Modules) > 1 || len(p.States) == 0 {
 		return false
 	}
 	for _, s := range p.States {

@@ -51,12 +51,13 @@ func Decode(f fs.FS) (*program.Program, error) {
 		return nil, ErrLegacy
 	}
 	d := &decoder{
-		fs:    f,
-		prog:  &program.Program{Format: "torchscript"},
-		types: map[string]*program.Type{},
-		funcs: map[string]*program.Func{},
-		texts: map[sourceKey]*program.SourceText{},
-		ops:   map[string]string{},
+		fs:     f,
+		prog:   &program.Program{Format: "torchscript"},
+		types:  map[string]*program.Type{},
+		funcs:  map[string]*program.Func{},
+		texts:  map[sourceKey]*program.SourceText{},
+		ops:    map[string]string{},
+		frames: map[string]*program.Frame{},
 	}
 	d.low.d = d
 	for _, step := range []func() error{d.list, d.readVersion, d.readSource, d.readObjects, d.finish} {
@@ -84,11 +85,14 @@ type decoder struct {
 	outline syntax.Parser // one file at a time
 	small   syntax.Parser // annotations and values, forgotten at once
 
-	mu     sync.Mutex // guards what follows: lowering
-	low    lowerer
-	texts  map[sourceKey]*program.SourceText
-	ranges rangeMachine
-	ops    map[string]string // operators' names, as printed to ours
+	mu        sync.Mutex // guards what follows: lowering
+	low       lowerer
+	texts     map[sourceKey]*program.SourceText
+	ranges    rangeMachine
+	frames    map[string]*program.Frame // by line
+	sources   debugSources
+	frameList slab[*program.Frame]
+	ops       map[string]string // operators' names, as printed to ours
 }
 
 // list learns the records' names. The zip reader offers them; other file systems are walked.

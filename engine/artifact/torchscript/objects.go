@@ -18,7 +18,7 @@ import (
 // torch/csrc/jit/serialization/import.cpp).
 func (d *decoder) readObjects() error {
 	u := &unpickler{d: d, lists: map[*pickle.List]*program.ListLit{}, dicts: map[*pickle.Dict]*program.DictLit{},
-		tuples: map[*any]*program.TupleLit{}, records: map[string]int{}}
+		tuples: map[*any]*program.TupleLit{}, records: make(map[string]int, len(d.names)-len(d.files))}
 	if err := u.readStripped(); err != nil {
 		return err
 	}
@@ -64,6 +64,7 @@ type unpickler struct {
 	depth     int
 	states    slab[program.State]
 	objects   slab[program.Object]
+	storages  slab[storage]
 	values    slab[any]
 	ints      slab[int64]
 }

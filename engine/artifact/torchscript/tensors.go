@@ -74,7 +74,7 @@ func (u *unpickler) storage(id any) (any, error) {
 	if numel > math.MaxInt64/16 {
 		return nil, fmt.Errorf("got a storage of %d elements, want less", numel)
 	}
-	s := &storage{record: u.folder + key, dtype: dtype, device: deviceKind(device), nbytes: numel * item}
+	s := u.storages.new(storage{record: u.folder + key, dtype: dtype, device: deviceKind(device), nbytes: numel * item})
 	n, known := u.records[s.record]
 	if !known {
 		n = len(u.records)

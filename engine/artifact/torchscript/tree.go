@@ -50,7 +50,7 @@ func (w *walker) walk(v any, name string) {
 		return
 	case *program.Object, *program.ListLit, *program.TupleLit, *program.DictLit, *program.Opaque:
 		if w.seen == nil {
-			w.seen = map[any]bool{}
+			w.seen = make(map[any]bool, 64)
 		}
 		if w.seen[v] || w.depth > maxDepth {
 			return

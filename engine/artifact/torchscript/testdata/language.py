@@ -1,4 +1,4 @@
-"""Makes language.pt, a module that uses every construct of TorchScript, as torch 2.15 saves it, and language.graph, the graphs torch
+"""Makes frozen.pt, a frozen module; language.pt, a module that uses every construct of TorchScript; and language.graph, the graphs torch
 makes of it when it loads the archive again: each node's kind, number of results, attribute, and line in this file.
 
     python language.py
@@ -218,3 +218,15 @@ with open(os.path.join(here, "language.graph"), "w") as f:
     for fn in sorted(cu.get_functions(), key=lambda f: f.qualified_name):
         f.write(f"func {fn.qualified_name}\n")
         block(fn.graph, 1, f)
+
+
+class Frozen(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.l = nn.Linear(2, 2)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.l(x)
+
+
+torch.jit.freeze(torch.jit.script(Frozen().eval())).save(os.path.join(here, "frozen.pt"))
