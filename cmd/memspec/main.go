@@ -134,8 +134,8 @@ Exit codes: 0 all pass; 1 a budget is broken; 2 wrong usage, unreadable spec or 
 	root.Flags().Bool("version", false, "print the version") // cobra's own would take -v, which is --verbose everywhere else
 	root.SetVersionTemplate("memspec {{.Version}}\n")
 	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(newCheck(), newEstimate(), newExplain(), newReplay(), newDiff(), newOps(), newDump(), newStrip(), newDevices(), newInit(), newCases(),
-		newSchema())
+	root.AddCommand(newCheck(), newEstimate(), newExplain(), newReplay(), newDiff(), newOps(), newDump(), newStrip(), newDevices(), newInit(),
+		newCases(), newSchema())
 	return root
 }
 
