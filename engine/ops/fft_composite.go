@@ -1,0 +1,234 @@
+package ops
+
+import (
+	"slices"
+
+	"github.com/memspec/memspec/engine/tensor"
+)
+
+// fftInput is promote_tensor_fft: integers become floats, and reals complex where that is asked for.
+func (c *Call) fftInput(x *tensor.Tensor, complexOnly bool) *tensor.Tensor {
+	d := floatType(x.DType)
+	if complexOnly {
+		d = d.ToComplex()
+	}
+	if d == x.DType {
+		return x
+	}
+	return c.Do("aten::_to_copy", x, Kw{"dtype": int64(d)})
+}
+
+// resizeFFT cuts or pads dims to sizes; -1 leaves one as it is.
+func (c *Call) resizeFFT(x *tensor.Tensor, dims []int, sizes []int64) *tensor.Tensor {
+	if !c.ok() {
+		return x
+	}
+	n := len(x.Sizes)
+	pad := make([]int64, 2*n)
+	pads := false
+	given := x.Sizes
+	for i, d := range dims {
+		switch {
+		case sizes[i] < 0:
+		case sizes[i] < given[d]:
+			x = c.Do("aten::slice.Tensor", x, int64(d), int64(0), sizes[i])
+		case sizes[i] > given[d]:
+			pad[2*(n-1-d)+1] = sizes[i] - given[d]
+			pads = true
+		}
+	}
+	if pads {
+		x = c.Do("aten::constant_pad_nd", x, intList(pad...))
+	}
+	return x
+}
+
+// oneDim are the dimension and length of a 1-d transform.
+func (c *Call) oneDim() (dims []int, err error) {
+	d, err := c.wrapDim(c.Int("dim"), len(c.self().Sizes))
+	return []int{d}, err
+}
+
+func (c *Call) fftNorm() int64 { return 0 }
+
+func (c *Call) r2c(x *tensor.Tensor, dims []int, onesided bool) *tensor.Tensor {
+	return c.Do("aten::_fft_r2c", x, dimList(dims), c.fftNorm(), onesided)
+}
+
+func (c *Call) c2c(x *tensor.Tensor, dims []int, forward bool) *tensor.Tensor {
+	return c.Do("aten::_fft_c2c", x, dimList(dims), c.fftNorm(), forward)
+}
+
+func (c *Call) c2r(x *tensor.Tensor, dims []int, last int64) *tensor.Tensor {
+	return c.Do("aten::_fft_c2r", x, dimList(dims), c.fftNorm(), last)
+}
+
+func fftOne(forward bool) func(*Call) (any, error) {
+	return func(c *Call) (any, error) {
+		dims, err := c.oneDim()
+		if err != nil {
+			return nil, err
+		}
+		real := !c.self().DType.Complex()
+		x := c.resizeFFT(c.fftInput(c.self(), false), dims, []int64{c.IntOr("n", -1)})
+		if real { // the inverse is a conjugated view
+			return c.r2c(x, dims, false), nil
+		}
+		return c.c2c(x, dims, forward), nil
+	}
+}
+
+// rfft also does ihfft, whose result is a conjugated view.
+func rfft(bool) func(*Call) (any, error) {
+	return func(c *Call) (any, error) {
+		dims, err := c.oneDim()
+		if err != nil {
+			return nil, err
+		}
+		return c.r2c(c.resizeFFT(c.fftInput(c.self(), false), dims, []int64{c.IntOr("n", -1)}), dims, true), nil
+	}
+}
+
+// irfft also does hfft, which conjugates first: that copies.
+func irfft(conj bool) func(*Call) (any, error) {
+	return func(c *Call) (any, error) {
+		dims, err := c.oneDim()
+		if err != nil {
+			return nil, err
+		}
+		n := c.IntOr("n", -1)
+		x := c.fftInput(c.self(), true)
+		if n >= 0 {
+			x = c.resizeFFT(x, dims, []int64{n/2 + 1})
+		} else {
+			n = 2 * (c.self().Sizes[dims[0]] - 1)
+		}
+		if conj {
+			x = c.Do("aten::clone", x)
+		}
+		return c.c2r(x, dims, n), nil
+	}
+}
+
+// manyDims are the dimensions of an n-d transform and their lengths: s names the last ones where dim is not given.
+func (c *Call) manyDims() ([]int, []int64, error) {
+	n := len(c.self().Sizes)
+	s := c.Ints("s")
+	var dims []int
+	switch {
+	case c.Has("dim"):
+		d, err := c.dimsOf(c.Ints("dim"), n)
+		if err != nil {
+			return nil, nil, err
+		}
+		dims = d
+	default:
+		from := 0
+		if c.Has("s") {
+			from = n - len(s)
+		}
+		for i := max(from, 0); i < n; i++ {
+			dims = append(dims, i)
+		}
+	}
+	if !c.Has("s") {
+		s = slices.Repeat([]int64{-1}, len(dims))
+	}
+	if len(s) != len(dims) || len(dims) == 0 {
+		return nil, nil, c.Errorf("got s %v and %d dims, want as many of both", s, len(dims))
+	}
+	return dims, s, nil
+}
+
+func fftMany(forward bool) func(*Call) (any, error) {
+	return func(c *Call) (any, error) {
+		dims, s, err := c.manyDims()
+		if err != nil {
+			return nil, err
+		}
+		return c.c2c(c.resizeFFT(c.fftInput(c.self(), true), dims, s), dims, forward), nil
+	}
+}
+
+func rfftMany(c *Call) (any, error) {
+	dims, s, err := c.manyDims()
+	if err != nil {
+		return nil, err
+	}
+	return c.r2c(c.resizeFFT(c.fftInput(c.self(), false), dims, s), dims, true), nil
+}
+
+// lastSize is the length of the real dimension, and s with that of its complex half.
+func (c *Call) lastSize(dims []int, s []int64) (int64, []int64) {
+	k := len(s) - 1
+	last := s[k]
+	s = slices.Clone(s)
+	if last < 0 {
+		last = 2 * (c.self().Sizes[dims[k]] - 1)
+	}
+	s[k] = last/2 + 1
+	return last, s
+}
+
+func irfftMany(c *Call) (any, error) {
+	dims, s, err := c.manyDims()
+	if err != nil {
+		return nil, err
+	}
+	last, s := c.lastSize(dims, s)
+	return c.c2r(c.resizeFFT(c.fftInput(c.self(), true), dims, s), dims, last), nil
+}
+
+func hfftMany(c *Call) (any, error) {
+	dims, s, err := c.manyDims()
+	if err != nil {
+		return nil, err
+	}
+	last, s := c.lastSize(dims, s)
+	x := c.resizeFFT(c.fftInput(c.self(), true), dims, s)
+	k := len(dims) - 1
+	if k > 0 {
+		x = c.c2c(x, dims[:k], true)
+	}
+	return c.c2r(c.Do("aten::clone", x), dims[k:], last), nil
+}
+
+func ihfftMany(c *Call) (any, error) {
+	dims, s, err := c.manyDims()
+	if err != nil {
+		return nil, err
+	}
+	x := c.resizeFFT(c.fftInput(c.self(), false), dims, s)
+	k := len(dims) - 1
+	half := c.r2c(x, dims[k:], true)
+	if k == 0 {
+		return half, nil
+	}
+	conj := c.Do("aten::clone", half)
+	c.Free(half)
+	return c.c2c(conj, dims[:k], false), nil
+}
+
+func fftShift(sign int64) func(*Call) (any, error) {
+	return func(c *Call) (any, error) {
+		x := c.self()
+		dims := c.Ints("dim")
+		if !c.Has("dim") {
+			for i := range x.Sizes {
+				dims = append(dims, int64(i))
+			}
+		}
+		shifts := make([]int64, len(dims))
+		for i, d := range dims {
+			w, err := c.wrapDim(d, len(x.Sizes))
+			if err != nil {
+				return nil, err
+			}
+			shifts[i] = x.Sizes[w] / 2
+			if sign < 0 {
+				shifts[i] = (x.Sizes[w] + 1) / 2
+			}
+		}
+		return c.Do("aten::roll", x, intList(shifts...), intList(dims...)), nil
+	}
+}

@@ -1,0 +1,147 @@
+package ops
+
+import (
+	"slices"
+
+	"github.com/memspec/memspec/engine/tensor"
+)
+
+// stftCenter pads the signal at both ends first (native/SpectralOps.cpp stft).
+func stftCenter(c *Call) (any, error) {
+	x := c.self()
+	if c.Bool("center") {
+		n := len(x.Sizes)
+		if n != 1 && n != 2 {
+			return nil, c.Errorf("got %v, want 1 or 2 dimensions", x.Sizes)
+		}
+		wide := append(slices.Repeat([]int64{1}, 3-n), x.Sizes...)
+		p := c.Int("n_fft") / 2
+		padded := c.Do("aten::pad", c.Do("aten::view", x, intList(wide...)), intList(p, p), c.Arg("pad_mode"))
+		x = c.Do("aten::view", padded, intList(append(slices.Clone(x.Sizes[:n-1]), x.Sizes[n-1]+2*p)...))
+	}
+	return c.Do("aten::stft", x, c.Arg("n_fft"), c.Arg("hop_length"), c.Arg("win_length"), c.Arg("window"), c.Arg("normalized"), c.Arg("onesided"), c.Arg("return_complex")), nil
+}
+
+// paddedWindow puts a short window into the middle of n_fft zeros.
+func (c *Call) paddedWindow(n, length int64) *tensor.Tensor {
+	w := c.T("window")
+	if length >= n {
+		return w
+	}
+	d, device := c.self().DType.ToReal(), c.self().Device
+	if w != nil {
+		d, device = w.DType, w.Device
+	}
+	zeros := c.Do("aten::zeros", intList(n), Kw{"dtype": int64(d), "device": Device(device)})
+	part := c.Do("aten::narrow", zeros, int64(0), (n-length)/2, length)
+	if w != nil {
+		c.Do("aten::copy_", part, w)
+	} else {
+		c.Do("aten::fill_.Scalar", part, int64(1))
+	}
+	c.Free(part, part)
+	return zeros
+}
+
+func stft(c *Call) (any, error) {
+	x := c.self()
+	n := c.Int("n_fft")
+	hop, length := c.IntOr("hop_length", n/4), c.IntOr("win_length", n)
+	flat := len(x.Sizes) == 1
+	if flat {
+		x = c.Do("aten::unsqueeze", x, int64(0))
+	}
+	if !c.ok() {
+		return nil, nil
+	}
+	if len(x.Sizes) != 2 || n <= 0 || hop <= 0 || x.Sizes[1] < n || length <= 0 || length > n {
+		return nil, c.Errorf("got %v, n_fft %d, hop %d and window of %d, want a signal of at least n_fft", c.self().Sizes, n, hop, length)
+	}
+	window := c.paddedWindow(n, length)
+	frames := 1 + (x.Sizes[1]-n)/hop
+	seen := c.Do("aten::as_strided", x, intList(x.Sizes[0], frames, n), intList(x.Strides[0], hop*x.Strides[1], x.Strides[1]))
+	in := seen
+	if window != nil {
+		in = c.Do("aten::mul.Tensor", seen, window)
+	}
+	isComplex := in.DType.Complex()
+	onesided := !isComplex
+	if v, ok := c.Arg("onesided").(bool); ok {
+		onesided = v
+	}
+	var out *tensor.Tensor
+	if isComplex {
+		out = c.c2c(in, []int{2}, true)
+	} else {
+		out = c.r2c(in, []int{2}, onesided)
+	}
+	out = c.Do("aten::transpose_", out, int64(1), int64(2))
+	if flat {
+		out = c.Do("aten::squeeze_.dim", out, int64(0))
+	}
+	if !c.Bool("return_complex") {
+		out = c.Do("aten::view_as_real", out)
+	}
+	if window != c.T("window") {
+		c.Free(window)
+	}
+	return out, nil
+}
+
+// istft transforms back and adds the frames up where they overlap.
+func istft(c *Call) (any, error) {
+	x := c.self()
+	n := c.Int("n_fft")
+	hop, length := c.IntOr("hop_length", n/4), c.IntOr("win_length", n)
+	if !x.DType.Complex() {
+		return nil, c.Errorf("got %s, want a complex dtype", x.DType)
+	}
+	flat := len(x.Sizes) == 2
+	if flat {
+		x = c.Do("aten::unsqueeze", x, int64(0))
+	}
+	if !c.ok() || len(x.Sizes) != 3 || hop <= 0 {
+		return nil, c.Errorf("got %v and hop %d, want [batch, frequencies, frames]", c.self().Sizes, hop)
+	}
+	batch, frames := x.Sizes[0], x.Sizes[2]
+	window := c.paddedWindow(n, length)
+	if window == nil {
+		window = c.Do("aten::ones", intList(n), Kw{"dtype": int64(x.DType.ToReal()), "device": Device(x.Device)})
+	}
+	turned := c.Do("aten::transpose.int", x, int64(1), int64(2))
+	var y *tensor.Tensor
+	if x.Sizes[1] == n && c.Has("onesided") && !c.Bool("onesided") || c.Bool("return_complex") {
+		y = c.c2c(turned, []int{2}, false)
+		if !c.Bool("return_complex") {
+			y = c.Do("aten::real", y)
+		}
+	} else {
+		y = c.c2r(turned, []int{2}, n)
+	}
+	scaled := c.Do("aten::mul.Tensor", y, c.Do("aten::view", window, intList(1, 1, n)))
+	total := n + hop*(frames-1)
+	added := c.empty(y, y.DType, batch, total)
+	squares := c.Do("aten::pow.Tensor_Scalar", window, int64(2))
+	envelope := c.empty(window, window.DType, 1, total)
+	c.Free(squares)
+	start, end := int64(0), total
+	if c.Bool("center") {
+		start, end = n/2, total-n/2
+	}
+	if c.Has("length") {
+		end = start + c.Int("length")
+	}
+	end = max(end, start)
+	cut := func(t *tensor.Tensor) *tensor.Tensor {
+		return c.Do("aten::slice.Tensor", t, int64(1), start, min(end, total))
+	}
+	out := c.Do("aten::div.Tensor", cut(added), cut(envelope))
+	if end > total {
+		out = c.Do("aten::constant_pad_nd", out, intList(0, end-total))
+	}
+	c.Free(scaled)
+	if flat {
+		return c.Do("aten::squeeze.dim", out, int64(0)), nil
+	}
+	return out, nil
+}
