@@ -35,6 +35,7 @@ type sample struct {
 	After    map[string]any
 	Events   [][]any
 	Error    bool
+	Known    bool `json:"-"` // the engine must know the values: values.jsonl
 	Cycle    bool // what Python's collector freed has no place in the order
 }
 
@@ -57,6 +58,7 @@ func TestSamples(t *testing.T) {
 			var s sample
 			require.NoError(t, dec.Decode(&s), "%s:%d", file, line)
 			number[s.Op]++
+			s.Known = filepath.Base(file) == "values.jsonl"
 			t.Run(fmt.Sprintf("%s/%d", s.Op, number[s.Op]), func(t *testing.T) {
 				key := s.Op
 				if s.Overload != "" {
@@ -143,7 +145,7 @@ func (r *run) check(t *testing.T, s *sample) {
 	if diff := cmp.Diff(outs, describeResult(bound, result, gotNames)); diff != "" {
 		t.Errorf("results (-want +got):\n%s", diff)
 	}
-	compareValues(t, s.Outs, result)
+	compareValues(t, s, result)
 	for name, want := range s.After {
 		i := bound.Schema.ArgIndex(name)
 		require.GreaterOrEqual(t, i, 0, name)
@@ -157,13 +159,17 @@ func (r *run) check(t *testing.T, s *sample) {
 }
 
 // compareValues compares recorded elements with those the engine knows.
-func compareValues(t *testing.T, outs []any, result any) {
+func compareValues(t *testing.T, s *sample, result any) {
 	t.Helper()
 	got, ok := result.(*tensor.Tensor)
-	if !ok || len(outs) != 1 || got.Data == nil {
+	if !ok || len(s.Outs) != 1 {
 		return
 	}
-	want, _ := outs[0].(map[string]any)
+	if got.Data == nil {
+		require.False(t, s.Known, "the values are not known")
+		return
+	}
+	want, _ := s.Outs[0].(map[string]any)
 	values, ok := want["v"].([]any)
 	if !ok {
 		return

@@ -36,6 +36,7 @@ var activationRules = []Rule{
 	{Schema: "aten::deg2rad_(Tensor(a!) self) -> Tensor(a!)", Out: inPlaceFloat},
 	{Schema: "aten::rad2deg(Tensor self) -> Tensor", Out: pointwiseFloat},
 	{Schema: "aten::rad2deg_(Tensor(a!) self) -> Tensor(a!)", Out: inPlaceFloat},
+	{Schema: "prim::abs(Tensor x) -> Tensor", Out: realPart},
 	{Schema: "aten::round(Tensor self) -> Tensor", Out: numeric, Value: each(math.RoundToEven)},
 	{Schema: "aten::round.decimals(Tensor self, *, int decimals) -> Tensor", Out: numeric},
 	{Schema: "aten::round_(Tensor(a!) self) -> Tensor(a!)", Out: inPlace, Value: each(math.RoundToEven)},
