@@ -13,6 +13,7 @@ import (
 	"github.com/memspec/memspec/engine/platform"
 	"github.com/memspec/memspec/engine/program"
 	"github.com/memspec/memspec/engine/report"
+	"github.com/memspec/memspec/engine/scratch"
 	"github.com/memspec/memspec/engine/spec"
 	"github.com/memspec/memspec/engine/trace"
 	"github.com/memspec/memspec/engine/units"
@@ -58,7 +59,7 @@ func Judge(ctx context.Context, c spec.Case) *Result {
 }
 
 func failed(c spec.Case, err error) *Result {
-	return &Result{Case: c, Err: err, Verdict: verdict.Verdict{Outcome: verdict.Error}}
+	return &Result{Case: c, Err: plain(err), Verdict: verdict.Verdict{Outcome: verdict.Error}}
 }
 
 // A Model is an opened artifact; it may be used by several goroutines.
@@ -74,14 +75,19 @@ func Open(path string) (m *Model, err error) {
 		return nil, errors.New("got no artifact, want one: source: alone tells how to build the live model, which memspec itself cannot run")
 	}
 	p, err := artifact.Open(path)
-	var pe *fs.PathError
-	if errors.As(err, &pe) && err.Error() == pe.Error() {
-		return nil, fmt.Errorf("%s: %w", path, pe.Err) // "PATH: no such file", without the system call
-	}
 	if err != nil {
-		return nil, err
+		return nil, plain(err)
 	}
 	return &Model{Path: path, Program: p}, nil
+}
+
+// plain says "PATH: no such file or directory", without the system call that found out.
+func plain(err error) error {
+	var pe *fs.PathError
+	if errors.As(err, &pe) && err.Error() == pe.Error() {
+		return fmt.Errorf("%s: %w", pe.Path, pe.Err)
+	}
+	return err
 }
 
 // caught makes a bug on one artifact an error of that artifact: the other cases still run.
@@ -139,6 +145,11 @@ func (m *Model) trace(ctx context.Context, c spec.Case, lower bool) (tr *trace.T
 	defer caught(m.Path, &err)
 	if err := runnable(&c); err != nil {
 		return nil, err
+	}
+	if c.Platform.Scratch == nil && c.Scratch != "" {
+		if c.Platform.Scratch, err = scratch.Load(c.Scratch); err != nil {
+			return nil, plain(err)
+		}
 	}
 	dtype, err := castTo(c.DType)
 	if err != nil {

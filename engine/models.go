@@ -5,13 +5,15 @@ import (
 	"runtime"
 	"sync"
 
+	"github.com/memspec/memspec/engine/scratch"
 	"github.com/memspec/memspec/engine/spec"
 )
 
 // Models are opened artifacts, each read once however many cases run it. The zero value is ready; several goroutines may use it.
 type Models struct {
-	mu     sync.Mutex
-	byPath map[string]func() (*Model, error)
+	mu       sync.Mutex
+	byPath   map[string]func() (*Model, error)
+	profiles map[string]func() (*scratch.Profile, error)
 }
 
 // Open reads an artifact, or returns what reading it gave before.
@@ -38,7 +40,27 @@ func (ms *Models) Judge(ctx context.Context, c spec.Case) *Result {
 	if err != nil {
 		return failed(c, err)
 	}
+	if c.Platform.Scratch == nil && c.Scratch != "" {
+		if c.Platform.Scratch, err = ms.profile(c.Scratch); err != nil {
+			return failed(c, err)
+		}
+	}
 	return m.Judge(ctx, c)
+}
+
+// profile reads a scratch profile once.
+func (ms *Models) profile(path string) (*scratch.Profile, error) {
+	ms.mu.Lock()
+	if ms.profiles == nil {
+		ms.profiles = map[string]func() (*scratch.Profile, error){}
+	}
+	load, ok := ms.profiles[path]
+	if !ok {
+		load = sync.OnceValues(func() (*scratch.Profile, error) { return scratch.Load(path) })
+		ms.profiles[path] = load
+	}
+	ms.mu.Unlock()
+	return load()
 }
 
 // JudgeAll judges cases on all processors and hands each result to each, in the order of the cases and on the caller's goroutine.

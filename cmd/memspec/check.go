@@ -9,6 +9,7 @@ import (
 
 	"github.com/memspec/memspec/engine"
 	"github.com/memspec/memspec/engine/report"
+	"github.com/memspec/memspec/engine/scratch"
 	"github.com/memspec/memspec/engine/spec"
 	"github.com/memspec/memspec/engine/units"
 	"github.com/memspec/memspec/engine/verdict"
@@ -29,11 +30,15 @@ Exit codes: 2 if the file cannot be read; else 1 if any case fails; else 2 if an
 		ValidArgsFunction: completeSpecs,
 	}
 	patterns := caseFlag(cmd)
+	profile := scratchFlag(cmd)
 	format := formatFlag(cmd)
 	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "the whole account of every case, every holder")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		cases, err := loadCases(specPath(args), *patterns)
 		if err != nil {
+			return err
+		}
+		if err := useProfile(cases, *profile); err != nil {
 			return err
 		}
 		var out checkWriter = &checkText{w: cmd.OutOrStdout(), verbose: verbose}
@@ -47,6 +52,21 @@ Exit codes: 2 if the file cannot be read; else 1 if any case fails; else 2 if an
 		return exitWith(code)
 	}
 	return cmd
+}
+
+// useProfile gives every case the scratch profile of --scratch in place of its own.
+func useProfile(cases []spec.Case, path string) error {
+	if path == "" {
+		return nil
+	}
+	p, err := scratch.Load(path)
+	if err != nil {
+		return err
+	}
+	for i := range cases {
+		cases[i].Platform.Scratch = p
+	}
+	return nil
 }
 
 // A checkWriter writes results as they come, in order, and then the whole.

@@ -58,7 +58,11 @@ func explainCases(cmd *cobra.Command, f *runFlags, patterns, args []string) ([]s
 		if name := f.given(cmd); name != "" {
 			return nil, fmt.Errorf("got --%s beside --case, want one of them: a case says how it runs", name)
 		}
-		return loadCases(specPath(args), patterns)
+		cases, err := loadCases(specPath(args), patterns)
+		if err != nil {
+			return nil, err
+		}
+		return cases, useProfile(cases, *f.scratch)
 	}
 	if len(args) == 0 {
 		return nil, errors.New("explain: got neither an ARTIFACT nor --case, want one, see `memspec explain --help`")
