@@ -3,7 +3,10 @@ package engine_test
 import (
 	"context"
 	"fmt"
+	"math"
+	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -21,6 +24,7 @@ import (
 type account struct {
 	model, kind, runtime string
 	artifact             string
+	inputs               []string // as arguments of the command line
 	exact                bool
 	events, agree        int // recorded; of these, before the two part
 	peak, want           int64
@@ -62,6 +66,9 @@ func compareAll(t testing.TB) []account {
 
 func compare(r *recording, s *stream, file, kind, runtime string) account {
 	a := account{model: r.model, kind: kind, runtime: runtime, artifact: file, events: len(s.events), want: s.peak}
+	for _, in := range r.inputs {
+		a.inputs = append(a.inputs, "--input '"+in+"'")
+	}
 	tr, err := runNone(file, r.inputs, runtime)
 	if err != nil {
 		a.err = err
@@ -158,14 +165,107 @@ func runNone(file string, inputs []string, runtime string) (*trace.Trace, error)
 	return m.Trace(context.Background(), c)
 }
 
+// exception is a stream that is known to part from its recording: how many events agree before it does, and why.
+type exception struct {
+	agree int
+	cause string
+}
+
+// exceptionsFile lists them; MEMSPEC_UPDATE=1 rewrites the counts and adds new ones without a cause, which the test refuses.
+const exceptionsFile = "../testdata/conformance/exceptions.txt"
+
+func readExceptions(t testing.TB) map[string]exception {
+	t.Helper()
+	data, err := os.ReadFile(exceptionsFile)
+	if os.IsNotExist(err) {
+		return map[string]exception{}
+	}
+	require.NoError(t, err)
+	out := map[string]exception{}
+	for _, line := range strings.Split(string(data), "\n") {
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		name, rest, _ := strings.Cut(line, " ")
+		count, cause, _ := strings.Cut(rest, " ")
+		n, err := strconv.Atoi(count)
+		require.NoError(t, err, line)
+		out[name] = exception{n, cause}
+	}
+	return out
+}
+
+func writeExceptions(t testing.TB, all []account, old map[string]exception) {
+	t.Helper()
+	var b strings.Builder
+	b.WriteString("# Streams that part from their recording: case, events that agree before they part, cause. See README.md.\n")
+	for _, a := range all {
+		if !a.exact {
+			fmt.Fprintf(&b, "%s %d %s\n", a.name(), a.agree, old[a.name()].cause)
+		}
+	}
+	require.NoError(t, os.WriteFile(exceptionsFile, []byte(b.String()), 0o644))
+}
+
+// TestConformance compares every predicted stream with its recording, event for event. A stream may part only where exceptions.txt says why,
+// and not earlier than it says.
 func TestConformance(t *testing.T) {
-	for _, a := range compareAll(t) {
+	all := compareAll(t)
+	known := readExceptions(t)
+	if os.Getenv("MEMSPEC_UPDATE") != "" {
+		writeExceptions(t, all, known)
+		known = readExceptions(t)
+	}
+	for _, a := range all {
 		t.Run(a.name(), func(t *testing.T) {
 			require.NoError(t, a.err)
-			if !a.exact {
-				t.Errorf("%d of %d events agree, peak %d, want %d (%+.2f %%)\n%s\nreproduce: go run ./cmd/memspec dump testdata/%s --stage trace --runtime %s --device none",
-					a.agree, a.events, a.peak, a.want, a.peakError(), a.parted, a.artifact, a.runtime)
+			e, listed := known[a.name()]
+			delete(known, a.name())
+			reproduce := fmt.Sprintf("\n%s\nreproduce: go run ./cmd/memspec dump testdata/%s %s --stage trace --runtime %s --device none", a.parted, a.artifact,
+				strings.Join(a.inputs, " "), a.runtime)
+			switch {
+			case a.exact && listed:
+				t.Errorf("the stream is exact now: take it out of %s", exceptionsFile)
+			case a.exact:
+			case !listed:
+				t.Errorf("%d of %d events agree, peak %d, want %d (%+.2f %%)%s", a.agree, a.events, a.peak, a.want, a.peakError(), reproduce)
+			case e.cause == "":
+				t.Errorf("got no cause in %s, want one%s", exceptionsFile, reproduce)
+			case a.agree < e.agree:
+				t.Errorf("%d events agree, before it were %d%s", a.agree, e.agree, reproduce)
 			}
 		})
 	}
+	for name := range known {
+		t.Errorf("%s lists %s, which no recording has", exceptionsFile, name)
+	}
+}
+
+// TestConformanceShare holds how much of torchvision is exact, as the README says.
+func TestConformanceShare(t *testing.T) {
+	type share struct{ cases, exact int }
+	got := map[string]*share{}
+	worst := 0.0
+	for _, a := range compareAll(t) {
+		if !strings.Contains(a.artifact, "/torchvision/") {
+			continue
+		}
+		k := a.kind + "." + a.runtime
+		if got[k] == nil {
+			got[k] = &share{}
+		}
+		got[k].cases++
+		if a.exact {
+			got[k].exact++
+		}
+		if k == "trace.eager" {
+			worst = max(worst, math.Abs(a.peakError()))
+		}
+	}
+	for k, least := range map[string]float64{"script.torchscript": 0.95, "trace.torchscript": 0.95, "script.eager": 0.95, "trace.eager": 0.80} {
+		require.NotNil(t, got[k], k)
+		require.GreaterOrEqual(t, got[k].cases, 40, k)
+		require.GreaterOrEqual(t, float64(got[k].exact), least*float64(got[k].cases), "%s: %d of %d exact", k, got[k].exact, got[k].cases)
+	}
+	require.LessOrEqual(t, worst, 1.0, "worst error of a peak of traced archives run eagerly, in percent")
 }

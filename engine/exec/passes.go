@@ -175,13 +175,13 @@ func (s *graph) tensorValue(v *program.Value, def map[int]*program.Node) bool {
 		return false
 	}
 	switch d.Op {
-	case "aten::__getitem__", "prim::ListUnpack":
+	case "aten::__getitem__", "prim::ListUnpack", "prim::TupleUnpack":
 		if d.Args[0].Value == nil || def[d.Args[0].Value.ID] == nil {
 			return false
 		}
 		e := s.m.effectsOf(def[d.Args[0].Value.ID])
 		return e.Known && e.Lists
-	case "prim::GetAttr", "prim::If", "prim::Loop", "prim::TupleUnpack", "prim::TupleIndex":
+	case "prim::GetAttr", "prim::If", "prim::Loop", "prim::TupleIndex":
 		return false // may be a number
 	}
 	e := s.m.effectsOf(d)
