@@ -12,9 +12,9 @@ VENV := .venv
 # Packages whose code runs on more than one goroutine.
 RACE := ./engine ./engine/program ./assert ./cmd/memspec
 
-.PHONY: test go fmt vet staticcheck long-files unit race goldens python recordings check examples fuzz bench truth clean
+.PHONY: test go fmt vet staticcheck long-files unit race goldens python recordings shim check examples fuzz bench truth clean
 
-test: go race goldens python recordings
+test: go race goldens python recordings shim
 
 go: fmt vet staticcheck long-files unit check examples
 
@@ -56,6 +56,9 @@ $(VENV)/.stamp: .ci/requirements.txt
 # The recordings of real PyTorch that are committed are what the pinned PyTorch gives.
 recordings: $(VENV)/.stamp
 	$(VENV)/bin/python pyshim/tools/record_models.py --check
+
+shim: $(VENV)/.stamp
+	$(VENV)/bin/python -m pytest -q pyshim/tests
 
 fuzz:
 	@.ci/fuzz
