@@ -239,7 +239,7 @@ func dictPopitem(c *Call) (any, error) {
 	if len(d.Keys) == 0 {
 		return nil, c.Errorf("got an empty dict, want items")
 	}
-	key := d.Keys[len(d.Keys)-1]
+	key := d.Keys[0] // the first, unlike Python
 	v, err := c.take(d, key)
 	if err != nil {
 		return nil, err
