@@ -129,7 +129,9 @@ func (m *machine) callCode(c *code, args []any, module *Object) (any, error) {
 // enter runs a frame of c.
 func (m *machine) enter(c *code, args []any, module *Object) (any, error) {
 	n := c.graph.NumValues
-	f := &frame{code: c, regs: make([]any, n), set: make([]bool, n), parent: m.frame, module: module}
+	base := len(m.regs)
+	m.regs, m.set = extend(m.regs, n), extend(m.set, n)
+	f := &frame{code: c, regs: m.regs[base : base+n : base+n], set: m.set[base : base+n : base+n], parent: m.frame, module: module}
 	m.frame = f
 	for i, p := range c.graph.Params {
 		f.regs[p.ID], f.set[p.ID] = args[i], true
@@ -148,7 +150,19 @@ func (m *machine) enter(c *code, args []any, module *Object) (any, error) {
 	}
 	m.frame = f.parent
 	m.depth--
+	m.regs, m.set = m.regs[:base], m.set[:base]
 	return f.result, err
+}
+
+// extend makes s longer by n zeros. Frames take their registers from one stack: it may move, frames below keep what they have.
+func extend[T any](s []T, n int) []T {
+	if cap(s)-len(s) < n {
+		s = append(make([]T, 0, max(2*cap(s), len(s)+n, 256)), s...)
+	}
+	from := len(s)
+	s = s[:from+n]
+	clear(s[from:])
+	return s
 }
 
 // runBlock runs a block's instructions; it ends early where the function returned.

@@ -32,6 +32,8 @@ type machine struct {
 	states  map[*program.State]*tensor.Tensor
 
 	frame *frame // the innermost call
+	regs  []any  // the registers of active frames, a stack
+	set   []bool
 	depth int
 	steps int
 	pass  int
@@ -76,11 +78,12 @@ func newMachine(ctx context.Context, p *program.Program, t *ops.Table, o Options
 		site:    trace.NoSite,
 	}
 	if p != nil {
-		n := 2*len(p.States) + 512
+		n := len(p.States) + 256
 		m.refs = make([]int32, 0, n)
 		m.birth = make([]trace.SiteID, 0, n)
 		m.live = make([]*tensor.Storage, 0, n)
-		m.tr.Events = make([]trace.Event, 0, 4*n)
+		m.tr.Events = make([]trace.Event, 0, 2*n)
+		m.tr.Sites = make([]trace.Site, 0, n)
 	}
 	return m
 }
