@@ -107,9 +107,9 @@ func earlier(z *ptzip.Reader, sizes *torchscript.Stripped) error {
 	if err != nil {
 		return err
 	}
-	var s torchscript.Stripped
-	if err := json.Unmarshal(data, &s); err != nil {
-		return fmt.Errorf("%s: %w", torchscript.StrippedRecord, err)
+	s, err := torchscript.ReadStripped(data)
+	if err != nil {
+		return err
 	}
 	for name, size := range s.Records {
 		if _, ok := sizes.Records[name]; !ok {

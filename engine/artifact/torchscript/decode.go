@@ -60,6 +60,9 @@ func Decode(f fs.FS) (*program.Program, error) {
 		frames: map[string]*program.Frame{},
 	}
 	d.low.d = d
+	for kind := range d.plain {
+		d.plain[kind].Kind = program.TypeKind(kind)
+	}
 	for _, step := range []func() error{d.list, d.readVersion, d.readSource, d.readObjects, d.finish} {
 		if err := step(); err != nil {
 			return nil, err
@@ -74,8 +77,9 @@ type decoder struct {
 	names      []string // of all records, in the archive's order
 	prog       *program.Program
 	files      []sourceFile
-	types      map[string]*program.Type // by text
-	classTypes []*program.Type          // parts of them
+	types      map[string]*program.Type        // by text
+	plain      [program.ClassType]program.Type // types without parts, by kind
+	classTypes []*program.Type                 // parts of them
 	classes    map[string]*program.Class
 	funcs      map[string]*program.Func // free functions
 	consts     []any                    // constants.pkl

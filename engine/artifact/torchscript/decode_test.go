@@ -136,3 +136,32 @@ func TestDeterminism(t *testing.T) {
 	}
 	assert.Equal(t, texts[0].String(), texts[1].String())
 }
+
+// What data.pkl holds, as literals: lists and tuples, a device, a complex number, a member of an enumeration, one tensor in two places.
+func TestObjects(t *testing.T) {
+	p, err := Decode(open(t, filepath.Join("testdata", "language.pt")))
+	require.NoError(t, err)
+	attr := func(o *program.Object, name string) any {
+		i, ok := o.Class.AttrIndex(name)
+		require.True(t, ok, name)
+		return o.Attrs[i]
+	}
+	r := p.Root
+	assert.Equal(t, []any{int64(1), int64(2), int64(3)}, attr(r, "pl").(*program.ListLit).Items)
+	assert.Equal(t, []any{int64(1), "x", 2.5, nil}, attr(r, "tt").(*program.TupleLit).Items)
+	assert.Equal(t, program.Device("cpu"), attr(r, "dev"))
+	assert.Equal(t, complex(1, 2), attr(r, "cplx"))
+	assert.Equal(t, int64(7), attr(r, "k"), "a constant of the class")
+	e, ok := attr(r, "e").(program.EnumLit)
+	require.True(t, ok)
+	assert.Equal(t, "B", e.Name)
+	assert.Equal(t, int64(-2), e.Value)
+	assert.Same(t, attr(r, "shared"), attr(attr(r, "lin").(*program.Object), "weight"), "one tensor, two names")
+	buf := attr(r, "buf").(*program.State)
+	assert.Equal(t, []int64{0, 1, 2, 3, 4}, buf.Data.Ints)
+	w := attr(r, "w16").(*program.State)
+	assert.Equal(t, "bfloat16", w.Meta.DType.String())
+	assert.Equal(t, []int64{1, 3}, w.Meta.Strides, "transposed")
+	assert.True(t, w.Meta.RequiresGrad)
+	assert.Nil(t, w.Data, "parameters carry no values")
+}

@@ -10,6 +10,9 @@ import (
 // typeOf is the type an annotation names. Equal texts give the same *Type: a big model repeats few annotations thousands of times.
 func (d *decoder) typeOf(f *syntax.File, x syntax.Expr) (*program.Type, error) {
 	text := f.Text(x.Bounds())
+	if kind, ok := plainType(text); ok {
+		return &d.plain[kind], nil
+	}
 	if t := d.types[text]; t != nil {
 		return t, nil
 	}
@@ -95,7 +98,7 @@ func (d *decoder) makeType(f *syntax.File, x syntax.Expr) (*program.Type, error)
 	switch x := x.(type) {
 	case *syntax.Name:
 		if kind, ok := plainType(x.Text); ok {
-			return &program.Type{Kind: kind}, nil
+			return &d.plain[kind], nil
 		}
 		return d.classType(x.Text), nil
 	case *syntax.Attr:

@@ -67,6 +67,9 @@ func (p *Parser) outlineClass() Stmt {
 
 // outlineAssign reads name : Raw, name : Raw = Raw, name = Raw and name["x"] = Raw.
 func (p *Parser) outlineAssign() Stmt {
+	if s := p.outlineDeclaration(); s != nil {
+		return s
+	}
 	s := p.assigns.new(Assign{Span: Span{Start: p.start}, Line: p.line})
 	m := p.exprList.mark()
 	p.exprList.push(p.postfix())
@@ -88,6 +91,40 @@ func (p *Parser) outlineAssign() Stmt {
 	p.want(newline)
 	return s
 }
+
+// outlineDeclaration reads name : Raw, which is most of an archive's classes, if that is all there is on the line.
+func (p *Parser) outlineDeclaration() Stmt {
+	src, from := p.src, int(p.end)
+	n := strings.IndexByte(src[from:], '\n')
+	if n < 5 || src[from:from+3] != " : " || class[src[from+3]] != isLetter {
+		return nil
+	}
+	for i := from + 3; i < from+n; i++ {
+		if plain[src[i]] == 0 {
+			return nil
+		}
+	}
+	end := Pos(from + n)
+	x := p.names.new(Name{Span: Span{p.start, p.end}, Text: src[p.start:p.end]})
+	m := p.exprList.mark()
+	p.exprList.push(x)
+	s := p.assigns.new(Assign{Span: Span{p.start, end}, Line: p.line, Targets: p.exprList.take(m)})
+	s.Type = p.raws.new(Raw{Span: Span{Pos(from + 3), end}, Text: src[from+3 : end]})
+	p.tok, p.bol, p.off, p.end = newline, true, int(end)+1, end+1
+	p.line++
+	p.next()
+	return s
+}
+
+// plain are the bytes of an annotation without brackets: what an outline can pass over without looking.
+var plain = func() (t [256]uint8) {
+	for c := range t {
+		if class[c]&(isLetter|isDigit) != 0 || c == '.' {
+			t[c] = 1
+		}
+	}
+	return t
+}()
 
 func (p *Parser) outlineDef() Stmt {
 	d := p.funcs.new(FuncDef{Span: Span{Start: p.start}, Line: p.line})

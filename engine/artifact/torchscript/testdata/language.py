@@ -3,8 +3,7 @@ makes of it when it loads the archive again: each node's kind, number of results
 
     python language.py
 
-The printed source stands in syntax/testdata/language.txtar. An attribute that is a member of an enumeration is missing: torch writes
-it, but in a form of its own (REDUCE of something that is no tuple).
+The printed source stands in syntax/testdata/language.txtar.
 """
 import enum
 import os
@@ -99,6 +98,7 @@ class M(nn.Module):
         self.lt=[torch.ones(2),torch.zeros(2)]
         self.opt: Optional[Tensor]=None
         self.shared=self.lin.weight
+        self.e=Num.B
         self.pair=Pair(torch.ones(1),4)
         self.w16=nn.Parameter(torch.ones(2,3,dtype=torch.bfloat16).t())
     def early(self, x: Tensor, n: int) -> Tensor:
@@ -185,7 +185,7 @@ class M(nn.Module):
         it: I2 = Ctx(1)
         z = it.run(z)
         b = self.buf + self.shared.sum() + self.w16.sum() + self.lt[0].sum()
-        return x1, w, r, m2, h1, s, v, u, q, x0, ti, tf, tb, ll, st2, aa, zz, cm, gen, flag, n2, em, sorted_l, en, zp, acc.d, b, self.early(z, n), mx, mn, ab, y2, self.dd, self.tt
+        return x1, w, r, m2, h1, s, v, u, q, x0, ti, tf, tb, ll, st2, aa, zz, cm, gen, flag, n2, em, sorted_l, en, zp, acc.d, b, self.early(z, n), mx, mn, ab, y2, self.e, self.dd, self.tt
 @torch.jit.script
 def f0(n: int) -> float:
     return n / 2
