@@ -1,0 +1,123 @@
+package report_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/memspec/memspec/engine/allocator"
+	"github.com/memspec/memspec/engine/device"
+	"github.com/memspec/memspec/engine/platform"
+	"github.com/memspec/memspec/engine/report"
+	"github.com/memspec/memspec/engine/trace"
+	"github.com/memspec/memspec/engine/units"
+)
+
+// twoPasses: 3 MiB of weights, an input, and per pass an activation; the first pass also takes a workspace that stays.
+const twoPasses = `origin exec
+a = alloc 2MiB parameter conv.weight conv
+b = alloc 1MiB buffer bn.running_mean bn
+c = alloc 1MiB input "input x"
+pass 1 forward
+d = alloc 4MiB activation aten::conv2d conv m.py:7
+e = alloc 8MiB workspace aten::linear fc m.py:8
+free d
+pass 2 forward
+f = alloc 4MiB activation aten::conv2d conv m.py:7
+free f
+`
+
+func build(t *testing.T, text string, limit units.Bytes, context units.Bytes) *report.Report {
+	t.Helper()
+	tr, err := trace.Parse(strings.NewReader(text))
+	require.NoError(t, err)
+	a, err := allocator.New(allocator.Config{Limit: limit})
+	require.NoError(t, err)
+	tl, err := allocator.Replay(tr, a)
+	require.NoError(t, err)
+	p := platform.Platform{Device: device.Device{Name: "x", Context: context, ContextKnown: context > 0}}
+	return report.Build(report.Source{Platform: &p, Timeline: tl, Passes: 2})
+}
+
+func TestBuild(t *testing.T) {
+	r := build(t, twoPasses, 0, 100*units.MiB)
+	const mib = units.MiB
+	assert.Equal(t, 3*mib, r.Weights, "inputs are no weights")
+	assert.Equal(t, report.Sizes{Requested: 4 * mib, Allocated: 4 * mib, Reserved: 22 * mib}, r.Baseline, "a segment of 2 MiB and one of 20 MiB")
+	require.Len(t, r.Passes, 2)
+	assert.Equal(t, report.Pass{Name: "first", Peak: report.Sizes{Requested: 16 * mib, Allocated: 16 * mib, Reserved: 22 * mib}}, r.Passes[0])
+	assert.Equal(t, report.Pass{Name: "steady", Peak: report.Sizes{Requested: 16 * mib, Allocated: 16 * mib, Reserved: 22 * mib}}, r.Passes[1])
+	assert.Equal(t, 12*mib, r.Delta)
+	assert.Equal(t, 122*mib, *r.Peak.Total)
+	assert.Equal(t, &report.Moment{Place: report.Place{Op: "aten::linear", Module: "fc", File: "m.py", Line: 8}, Phase: "forward", Pass: "first", Event: 4}, r.PeakAt)
+	assert.Equal(t, 6*mib, r.Cached)
+	assert.Equal(t, report.Exact, r.Quality)
+	assert.Nil(t, r.Upper)
+	require.Len(t, r.Holders, 5)
+	assert.Equal(t, report.Holder{Place: report.Place{Op: "aten::linear", Module: "fc", File: "m.py", Line: 8}, Category: "workspace", Flat: 8 * mib, Cum: 8 * mib, Count: 1}, r.Holders[0])
+	var held units.Bytes
+	for _, h := range r.Holders {
+		held += h.Flat
+	}
+	assert.Equal(t, r.Peak.Allocated, held, "the holders are all of the peak")
+
+	for m, want := range map[report.Metric]units.Bytes{report.Weights: 3 * mib, report.Delta: 12 * mib, report.Allocated: 16 * mib, report.Reserved: 22 * mib, report.Total: 122 * mib} {
+		got, ok := r.Value(m)
+		assert.True(t, ok)
+		assert.Equal(t, want, got, m)
+	}
+}
+
+func TestBuildWithoutContextHasNoTotal(t *testing.T) {
+	r := build(t, twoPasses, 0, 0)
+	assert.Nil(t, r.Peak.Total)
+	_, ok := r.Value(report.Total)
+	assert.False(t, ok)
+}
+
+// A run that does not fit ends where memory ended; what follows is not in the account.
+func TestBuildOutOfMemory(t *testing.T) {
+	r := build(t, strings.Replace(twoPasses, "alloc 8MiB", "alloc 16MiB", 1), 22*units.MiB, 0)
+	require.NotNil(t, r.OOM)
+	assert.Equal(t, 16*units.MiB, r.OOM.Requested)
+	assert.Equal(t, 22*units.MiB, r.OOM.Limit)
+	assert.Equal(t, "aten::linear  fc  m.py:8 (forward, first pass)", r.OOM.Moment.String())
+	assert.Len(t, r.Passes, 1)
+	assert.Equal(t, 8*units.MiB, r.Peak.Allocated)
+}
+
+// A pass without an event holds what was held before it; a trace without any still has its passes.
+func TestBuildPassesWithoutEvents(t *testing.T) {
+	r := build(t, "origin exec\na = alloc 1MiB parameter w m\npass 1 forward\nb = alloc 512 activation aten::relu\n", 0, 0)
+	require.Len(t, r.Passes, 2)
+	assert.Equal(t, units.MiB+512, r.Passes[1].Peak.Allocated)
+	r = build(t, "origin exec\n", 0, 0)
+	require.Len(t, r.Passes, 2)
+	assert.Zero(t, r.Peak.Allocated)
+	assert.Nil(t, r.PeakAt)
+	assert.Empty(t, r.Holders)
+}
+
+func TestQuality(t *testing.T) {
+	for _, tt := range []struct {
+		rest string
+		want report.Quality
+	}{
+		{"", report.Exact},
+		{"note device-remapped \"x\"\n", report.Exact},
+		{"note scratch-estimate \"x\"\n", report.Estimated},
+		{"note locals-unknown \"x\"\n", report.Estimated},
+		{"note scratch-estimate \"x\"\nnote shape-bound \"x\"\n", report.Bound},
+		{"note branch-both \"x\"\n", report.Bound},
+		{"note branch-both \"x\"\ncoverage 3 2 1 1\nunsupported aten::foo 2 activation aten::foo\n", report.Incomplete},
+	} {
+		r := build(t, twoPasses+tt.rest, 0, 0)
+		assert.Equal(t, tt.want, r.Quality, "%q", tt.rest)
+		if tt.want == report.Incomplete {
+			assert.True(t, r.HasNote("op-missing"))
+			assert.Equal(t, "aten::foo", r.Coverage.Unsupported[0].Op)
+		}
+	}
+}
