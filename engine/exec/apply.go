@@ -85,6 +85,11 @@ func (m *machine) applyOut(c *ops.Call) (any, error) {
 	var scratch []ops.Scratch
 	if c.Rule.Scratch != nil && !m.plat.Scratchless() {
 		scratch = c.Rule.Scratch(c)
+		if m.o.Scratch != nil {
+			for i := range scratch {
+				m.o.Scratch(&scratch[i])
+			}
+		}
 	}
 	var held []*tensor.Storage
 	for i := range scratch {
@@ -121,6 +126,15 @@ func (m *machine) takeScratch(s *ops.Scratch, held []*tensor.Storage) []*tensor.
 		}
 		m.kept[s.Keep] = true
 	}
+	if s.Trial != "" {
+		if m.kept[s.Trial] {
+			return held
+		}
+		if m.kept == nil {
+			m.kept = map[string]bool{}
+		}
+		m.kept[s.Trial] = true
+	}
 	if s.Note != "" {
 		m.Note(s.Note, s.Source)
 	}
@@ -131,7 +145,14 @@ func (m *machine) takeScratch(s *ops.Scratch, held []*tensor.Storage) []*tensor.
 	if s.Upper > s.Bytes {
 		m.tr.Upper = append(m.tr.Upper, trace.Estimate{Storage: st.ID, Bytes: s.Upper})
 	}
-	if s.Keep == "" {
+	if s.Asked != nil && s.Asked.By.Library != "" {
+		m.tr.Sources = append(m.tr.Sources, trace.Source{Storage: st.ID, Text: s.Source})
+	}
+	switch {
+	case s.Trial != "":
+		m.release(st.ID)
+		m.tr.Events = append(m.tr.Events, trace.Event{Action: trace.EmptyCache, Storage: trace.NoStorage, Pass: m.pass, Site: m.site})
+	case s.Keep == "":
 		held = append(held, st)
 	}
 	return held
@@ -212,6 +233,7 @@ func (m *machine) result(c *ops.Call, r ops.Result, meta *tensor.Meta, copies bo
 			return nil, c.Errorf("%v", err)
 		}
 		t.Data = m.value(c, t)
+		m.knows(t)
 		return t, nil
 	case r.Mode == ops.InPlace:
 		if !sameMeta(&base.Meta, meta) {
@@ -219,7 +241,10 @@ func (m *machine) result(c *ops.Call, r ops.Result, meta *tensor.Meta, copies bo
 				return nil, c.Errorf("%v", err)
 			}
 		}
-		base.Data = m.value(c, base)
+		data := m.value(c, base) // from the values before the write
+		m.forget(base)
+		base.Data = data
+		m.knows(base)
 		m.hold(base)
 		return base, nil
 	}
@@ -232,8 +257,28 @@ func (m *machine) result(c *ops.Call, r ops.Result, meta *tensor.Meta, copies bo
 	}
 	t := &tensor.Tensor{Meta: *meta, Storage: base.Storage}
 	t.Data = m.value(c, t)
+	m.knows(t)
 	m.hold(t)
 	return t, nil
+}
+
+// knows remembers a tensor whose values are known, and forget makes those of a storage unknown that is written: an alias would keep what was
+// there before.
+func (m *machine) knows(t *tensor.Tensor) {
+	if t.Data == nil {
+		return
+	}
+	if m.known == nil {
+		m.known = map[*tensor.Storage][]*tensor.Tensor{}
+	}
+	m.known[t.Storage] = append(m.known[t.Storage], t)
+}
+
+func (m *machine) forget(t *tensor.Tensor) {
+	for _, alias := range m.known[t.Storage] {
+		alias.Data = nil
+	}
+	delete(m.known, t.Storage)
 }
 
 // remeta changes a tensor written in place: its view, or its size. A storage that must grow is made anew (resize_).
@@ -360,6 +405,7 @@ func (m *machine) applyInto(b *ops.Bound, args []any, out *tensor.Tensor) (any, 
 			return nil, c.Errorf("%v", err)
 		}
 	}
+	m.forget(out)
 	out.Data = nil
 	m.hold(out)
 	return out, nil

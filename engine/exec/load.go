@@ -75,6 +75,7 @@ func (m *machine) state(s *program.State) *tensor.Tensor {
 	m.refs[st.ID] = 1 // the module's
 	t := &tensor.Tensor{Meta: meta, Storage: st, Data: s.Data}
 	m.states[s] = t
+	m.knows(t)
 	return t
 }
 

@@ -40,6 +40,8 @@ type machine struct {
 	phase trace.Phase
 	site  trace.SiteID // of the operator under way
 
+	known map[*tensor.Storage][]*tensor.Tensor // tensors whose values are known
+
 	temps   []any // held by operators under way, see ops.Call.Do
 	kept    map[string]bool
 	noted   map[string]bool

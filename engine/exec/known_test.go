@@ -1,0 +1,44 @@
+package exec
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/memspec/memspec/engine/device"
+	"github.com/memspec/memspec/engine/ops"
+	"github.com/memspec/memspec/engine/platform"
+	"github.com/memspec/memspec/engine/tensor"
+)
+
+func bench(t *testing.T) *Bench {
+	t.Helper()
+	d, err := device.Lookup("none")
+	require.NoError(t, err)
+	p, err := platform.New(d, platform.Newest())
+	require.NoError(t, err)
+	return NewBench(ops.Builtin(), &p)
+}
+
+// TestKnownValues holds that values of small host tensors are computed, and forgotten where an alias is written.
+func TestKnownValues(t *testing.T) {
+	b := bench(t)
+	run := func(name string, args ...any) any {
+		t.Helper()
+		v, _, err := b.Run(name, args, nil)
+		require.NoError(t, err)
+		return v
+	}
+	n := run("prim::NumToTensor", int64(7)).(*tensor.Tensor)
+	require.Equal(t, "cpu", n.Device)
+	m := run("aten::mul", n, int64(3)).(*tensor.Tensor)
+	require.Equal(t, int64(21), run("aten::Int", m), "size arithmetic is exact")
+	list := &ops.List{Items: []any{n, m}}
+	v := run("aten::stack", list).(*tensor.Tensor)
+	first := run("aten::select", v, int64(0), int64(0)).(*tensor.Tensor)
+	require.Equal(t, int64(7), run("aten::Int", first))
+	run("aten::add_", first, int64(1))
+	require.Equal(t, int64(8), run("aten::Int", first), "what was written is known")
+	again := run("aten::select", v, int64(0), int64(0)).(*tensor.Tensor)
+	require.Nil(t, again.Data, "its aliases are not known any more: they hold what was written")
+}
