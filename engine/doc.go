@@ -52,11 +52,13 @@
 //
 // What a run had to assume is a note with a stable ID; allow: in memspec.yaml names those that do not count.
 //
-//	branch-both       a branch depends on tensor data: both ways were run and the heavier is kept
-//	device-remapped   the archive's code names a device; it was read as the case's
-//	index-assumed     a position depends on tensor data; it does not matter to memory
-//	locals-unknown    eager lifetimes of a traced archive: it does not tell Python's names
-//	op-missing        an operator without a rule; the account is incomplete
-//	scratch-estimate  some library scratch is by rule
-//	shape-bound       a size depends on tensor data and is taken at its most
+//	branch-both        a branch depends on tensor data: both ways were run and the heavier is kept
+//	device-remapped    the archive's code names a device; it was read as the case's
+//	index-assumed      a position depends on tensor data; it does not matter to memory
+//	locals-unknown     eager lifetimes of a traced archive: it does not tell Python's names
+//	op-missing         an operator without a rule; the account is incomplete
+//	scratch-benchmark  cudnn.benchmark runs the fastest plan, which only a device can tell
+//	scratch-estimate   some library scratch is by rule
+//	scratch-stand-in   another version of a library answered for one that cannot be asked
+//	shape-bound        a size depends on tensor data and is taken at its most
 package engine

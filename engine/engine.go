@@ -119,7 +119,8 @@ func (m *Model) Estimate(ctx context.Context, c spec.Case) (*report.Report, erro
 
 func (m *Model) estimate(ctx context.Context, c spec.Case, lower bool) (r *report.Report, err error) {
 	defer caught(m.Path, &err)
-	tr, err := m.trace(ctx, c, lower)
+	log := &scratchLog{}
+	tr, err := m.trace(ctx, c, traceOptions{lower: lower, scratch: log})
 	if err != nil {
 		return nil, err
 	}
@@ -127,7 +128,7 @@ func (m *Model) estimate(ctx context.Context, c spec.Case, lower bool) (r *repor
 	if err != nil {
 		return nil, err
 	}
-	src := report.Source{Run: m.describe(c), Platform: &c.Platform, Timeline: tl, Passes: passes}
+	src := report.Source{Run: m.describe(c), Platform: &c.Platform, Timeline: tl, Passes: passes, Scratch: log.report(c.Platform.Answerer())}
 	if upper := tr.AtUpper(); upper != tr {
 		if src.Upper, err = Replay(c, upper); err != nil {
 			return nil, err
@@ -138,10 +139,16 @@ func (m *Model) estimate(ctx context.Context, c spec.Case, lower bool) (r *repor
 
 // Trace runs one case of the model and returns what it allocates and frees.
 func (m *Model) Trace(ctx context.Context, c spec.Case) (*trace.Trace, error) {
-	return m.trace(ctx, c, false)
+	return m.trace(ctx, c, traceOptions{})
 }
 
-func (m *Model) trace(ctx context.Context, c spec.Case, lower bool) (tr *trace.Trace, err error) {
+// traceOptions say how to run and what to listen to.
+type traceOptions struct {
+	lower   bool // data-dependent sizes at their lower end
+	scratch *scratchLog
+}
+
+func (m *Model) trace(ctx context.Context, c spec.Case, t traceOptions) (tr *trace.Trace, err error) {
 	defer caught(m.Path, &err)
 	if err := runnable(&c); err != nil {
 		return nil, err
@@ -159,8 +166,11 @@ func (m *Model) trace(ctx context.Context, c spec.Case, lower bool) (tr *trace.T
 	if err != nil {
 		return nil, err
 	}
-	o := exec.Options{Inputs: inputs, Liveness: liveness(m.runtime(c)), Platform: &c.Platform, DType: dtype, Passes: passes, Lower: lower,
+	o := exec.Options{Inputs: inputs, Liveness: liveness(m.runtime(c)), Platform: &c.Platform, DType: dtype, Passes: passes, Lower: t.lower,
 		Assume: assumptions(c.Assume)}
+	if t.scratch != nil {
+		o.Scratch = t.scratch.add
+	}
 	tr, err = exec.Run(ctx, m.Program, ops.Builtin(), o)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", m.Path, err)

@@ -51,8 +51,9 @@ type Options struct {
 	Passes   int          // forward passes; 0 is 2
 	Lower    bool         // data-dependent sizes at their lower bound instead of the upper
 	Assume   map[string]int64
-	MaxSteps int // nodes executed; 0 is DefaultMaxSteps
-	MaxDepth int // nested calls; 0 is DefaultMaxDepth
+	Scratch  func(*ops.Scratch) // told of every workspace that a library call takes, or would take of 0 bytes; may be nil
+	MaxSteps int                // nodes executed; 0 is DefaultMaxSteps
+	MaxDepth int                // nested calls; 0 is DefaultMaxDepth
 }
 
 // The default bounds: the biggest torchvision model executes about 10,000 nodes a pass and nests 20 calls.

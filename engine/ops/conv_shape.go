@@ -12,6 +12,7 @@ type convCall struct {
 	stride, padding, dilation, outPad []int64
 	transposed                        bool
 	groups                            int64
+	off                               bool // cuDNN is switched off
 }
 
 // conv reads the arguments of any of the convolution operators.

@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"github.com/memspec/memspec/engine/scratch"
 	"github.com/memspec/memspec/engine/tensor"
 	"github.com/memspec/memspec/engine/units"
 )
@@ -39,7 +40,16 @@ type Rule struct {
 type Scratch struct {
 	Bytes, Upper units.Bytes // Upper where Bytes is an estimate, else 0
 	Keep         string      // "": freed when the operator returns; else it stays, once a key (a library handle and stream)
+	Trial        string      // not "": taken once a key, freed at once, and the cache emptied (cuDNN's benchmark)
 	Before       bool        // asked for before the results exist
 	Source       string      // where the figure comes from
 	Note         string      // the id of a note this figure deserves ("scratch-estimate"), or ""
+	Asked        *Asked      // the library call behind it; nil where PyTorch's own code decides
+}
+
+// Asked is a library call that decides on its own how much it takes, and who answered for it.
+type Asked struct {
+	Call   *scratch.Call
+	By     scratch.Answerer // of the zero value where nobody did: the figure is by rule
+	Engine int              // the library's choice, where somebody answered
 }

@@ -3,6 +3,7 @@ package ops
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/memspec/memspec/engine/platform"
 	"github.com/memspec/memspec/engine/scratch"
@@ -69,6 +70,9 @@ func (v *convCall) cudnnDepthwise() bool {
 
 // cudnn is ConvParams::use_cudnn.
 func (v *convCall) cudnn(p *platform.Platform) bool {
+	if v.off {
+		return false
+	}
 	switch v.x.DType {
 	case tensor.Float32, tensor.Float64, tensor.Float16:
 	case tensor.BFloat16:
@@ -101,16 +105,51 @@ func convolutionScratch(c *Call) []Scratch {
 	if err != nil {
 		return nil
 	}
-	p := c.Platform()
+	v.off = c.Schema.ArgIndex("cudnn_enabled") >= 0 && !c.Bool("cudnn_enabled")
+	var before []Scratch
+	if len(v.x.Sizes) == 3 {
+		before = v.copies(tensor.Contiguous, "native/Convolution.cpp _convolution")
+		v, out = v.viewed2d(), []int64{out[0], out[1], 1, out[2]}
+	}
+	p := c.convPlatform()
 	switch v.backend(p) {
 	case convDepthwise:
-		return v.copies(tensor.Contiguous, "native/cuda/DepthwiseConv2d.cu")
+		return append(before, v.copies(tensor.Contiguous, "native/cuda/DepthwiseConv2d.cu")...)
 	case convCuDNN:
-		return append(v.copies(v.format(), "native/cudnn/ConvShared.cpp"), v.workspace(p, product(out)*v.x.DType.ItemSize())...)
+		fused := strings.HasSuffix(c.Schema.Name, "_relu")
+		return append(append(before, v.copies(v.format(), "native/cudnn/ConvShared.cpp")...), v.workspace(p, out, fused)...)
 	case convColumns:
-		return v.columns(out)
+		return append(before, v.columns(out)...)
 	}
-	return nil
+	return before
+}
+
+// convPlatform is the platform with the flags that the call itself gives: traced code has those of the day it was traced.
+func (c *Call) convPlatform() *platform.Platform {
+	p := *c.Platform()
+	for _, f := range []struct {
+		name string
+		to   *bool
+	}{{"benchmark", &p.Benchmark}, {"deterministic", &p.Deterministic}, {"allow_tf32", &p.TF32CuDNN}} {
+		if c.Schema.ArgIndex(f.name) >= 0 {
+			*f.to = c.Bool(f.name)
+		}
+	}
+	return &p
+}
+
+// viewed2d is a one-dimensional convolution as PyTorch runs it: of height 1, on contiguous operands (view1d_as_2d, view4d).
+func (v *convCall) viewed2d() *convCall {
+	flat := func(t *tensor.Tensor) *tensor.Tensor {
+		u := *t
+		u.Sizes = []int64{t.Sizes[0], t.Sizes[1], 1, t.Sizes[2]}
+		u.Strides = tensor.FormatStrides(u.Sizes, tensor.Contiguous)
+		return &u
+	}
+	return &convCall{
+		x: flat(v.x), w: flat(v.w), transposed: v.transposed, groups: v.groups, off: v.off,
+		stride: []int64{1, v.stride[0]}, padding: []int64{0, v.padding[0]}, dilation: []int64{1, v.dilation[0]}, outPad: []int64{0, v.outPad[0]},
+	}
 }
 
 // copies are the operands in the layout of the kernel: the input's before the result exists, the weight's after.
@@ -125,20 +164,65 @@ func (v *convCall) copies(f tensor.MemoryFormat, source string) []Scratch {
 	return out
 }
 
-// workspace is what cuDNN asks for: its own answer where the scratch profile has it, else a rule by the class of call.
-func (v *convCall) workspace(p *platform.Platform, outBytes int64) []Scratch {
-	sm := p.Device.ComputeCapability.SM()
-	by := scratch.Answerer{
-		Library: "cudnn", Version: fmt.Sprintf("%d.%d.%d", p.CuDNN.Major, p.CuDNN.Minor, p.CuDNN.Patch), Class: fmt.Sprintf("sm%d", sm),
+// The notes of a figure that the library itself did not give.
+const (
+	noteScratch = "scratch-estimate"
+	noteStandIn = "scratch-stand-in"
+	noteTrial   = "scratch-benchmark"
+)
+
+// workspace is what cuDNN asks for: its own answer where the scratch profile has it, else a rule by the class of call. A fused call (with bias
+// and activation) is another question than a profile answers.
+func (v *convCall) workspace(p *platform.Platform, out []int64, fused bool) []Scratch {
+	in, w, o := int64(v.x.NBytes()), int64(v.w.NBytes()), product(out)*v.x.DType.ItemSize()
+	s := Scratch{
+		Bytes: units.Bytes(v.byRule(p, in, w, o)), Upper: units.Bytes((in+w+o)*5/4 + 16), Note: noteScratch,
+		Source: "a cuDNN convolution's workspace is by rule, no scratch profile has it; to settle it: python -m memshim scratch",
 	}
-	if a, ok := p.Scratch.Lookup(by, v.key(p)); ok {
-		return []Scratch{{Bytes: a.Bytes, Source: "scratch profile, " + by.Library + " " + by.Version + " " + by.Class}}
+	if fused {
+		s.Source = "the workspace of a fused cuDNN convolution is by rule: it is not asked for"
+		return []Scratch{s}
 	}
-	in, w, out := int64(v.x.NBytes()), int64(v.w.NBytes()), outBytes
-	return []Scratch{{
-		Bytes: units.Bytes(v.byRule(p, in, w, out)), Upper: units.Bytes((in+w+out)*5/4 + 16),
-		Source: "the workspace of a cuDNN convolution is by rule: no scratch profile has it", Note: "scratch-estimate",
-	}}
+	by, key := p.Answerer(), v.key(p, out)
+	s.Asked = &Asked{Call: key}
+	a, ok := p.Scratch.Lookup(by, key)
+	if ok {
+		s = Scratch{Bytes: a.Bytes, Source: fmt.Sprintf("%s, engine %d", answererText(by), a.Engine), Asked: &Asked{key, by, a.Engine}}
+	} else if !p.AnswersDeviceless() {
+		var other scratch.Answerer
+		if a, other, ok = p.Scratch.StandIn(by, key); ok {
+			s = Scratch{
+				Bytes: a.Bytes, Upper: max(s.Upper, a.Bytes), Note: noteStandIn, Asked: &Asked{key, other, a.Engine},
+				Source: fmt.Sprintf("%s stands in for %s, which answers nobody without a device", answererText(other), by.Version),
+			}
+		}
+	}
+	if p.Benchmark {
+		return v.benchmark(s, a, ok)
+	}
+	return []Scratch{s}
+}
+
+func answererText(by scratch.Answerer) string {
+	return "cuDNN " + by.Version + " for " + by.Class
+}
+
+// benchmark is a call with torch.backends.cudnn.benchmark: all plans are timed once, with the largest workspace of them; then the cache is
+// emptied and the fastest is run, which only a device can tell (Conv_v8.cpp generate_and_filter_plans, get_plans_from_find).
+func (v *convCall) benchmark(s Scratch, a scratch.Answer, known bool) []Scratch {
+	trial := s
+	trial.Trial = "cudnn " + s.Asked.Call.Key()
+	if known {
+		trial.Bytes = max(a.Most, a.Bytes)
+	} else {
+		trial.Bytes = s.Upper
+	}
+	trial.Upper = max(trial.Upper, trial.Bytes)
+	run := Scratch{
+		Bytes: s.Bytes, Upper: trial.Upper, Note: noteTrial, Asked: s.Asked,
+		Source: "with cudnn.benchmark the fastest plan runs, which only a device can tell; taken for it: " + s.Source,
+	}
+	return []Scratch{trial, run}
 }
 
 // byRule is the commonest workspace of cuDNN's first configuration by class of call, over 78 convolutions of five torchvision models
@@ -172,22 +256,16 @@ func (v *convCall) byRule(p *platform.Platform, in, w, out int64) int64 {
 	return in + w + 16
 }
 
-// key is the call as cuDNN sees it: one dimension is two with a height of 1.
-func (v *convCall) key(p *platform.Platform) *scratch.Call {
-	direction := "forward"
-	if v.transposed {
-		direction = "dgrad"
-	}
+// key is the call as cuDNN sees it. A transposed convolution is the gradient of one whose input its result takes the place of.
+func (v *convCall) key(p *platform.Platform, out []int64) *scratch.Call {
 	f := v.format()
 	k := &scratch.Call{
-		Op: "conv", Direction: direction, DType: v.x.DType.String(), Groups: v.groups, Deterministic: p.Deterministic,
+		Op: "conv", Direction: "forward", DType: v.x.DType.String(), Groups: v.groups, Deterministic: p.Deterministic,
 		AllowTF32: p.TF32CuDNN, Benchmark: p.Benchmark,
 		Input: v.x.Sizes, Weight: v.w.Sizes, Padding: v.padding, Stride: v.stride, Dilation: v.dilation,
 	}
-	if len(v.x.Sizes) == 3 {
-		k.Input = []int64{v.x.Sizes[0], v.x.Sizes[1], 1, v.x.Sizes[2]}
-		k.Weight = []int64{v.w.Sizes[0], v.w.Sizes[1], 1, v.w.Sizes[2]}
-		k.Padding, k.Stride, k.Dilation = []int64{0, v.padding[0]}, []int64{1, v.stride[0]}, []int64{1, v.dilation[0]}
+	if v.transposed {
+		k.Direction, k.Input = "dgrad", out
 	}
 	k.InputStrides, k.WeightStrides = tensor.FormatStrides(k.Input, f), tensor.FormatStrides(k.Weight, f)
 	return k

@@ -223,6 +223,9 @@ func (p *Platform) Answerer() scratch.Answerer {
 	return scratch.Answerer{Library: "cudnn", Version: fmt.Sprintf("%d.%d.%d", p.CuDNN.Major, p.CuDNN.Minor, p.CuDNN.Patch), Class: DeviceClass(p.Device)}
 }
 
+// AnswersDeviceless says that the platform's cuDNN can be asked about a device that is only described: 9.8 and later can.
+func (p *Platform) AnswersDeviceless() bool { return p.CuDNN.AtLeast(9, 8) }
+
 // DeviceClass names the devices that cuDNN's heuristics treat alike: those of one SM version, save 7.5, which has two families by their
 // multiprocessors (8 to 56, as T4; 68 and more, as RTX 2080 Ti).
 func DeviceClass(d device.Device) string {

@@ -17,6 +17,7 @@ type Source struct {
 	Timeline *allocator.Timeline
 	Passes   int                 // forward passes that were run
 	Upper    *allocator.Timeline // the same run with estimated scratch at its most; nil where none is estimated
+	Scratch  []Scratch
 }
 
 // The IDs of the notes that decide what a number is worth.
@@ -40,6 +41,7 @@ func Build(s Source) *Report {
 		Peak:     Peak{Requested: tl.Peaks.Requested.Bytes, Allocated: tl.Peaks.Allocated.Bytes, Active: tl.Peaks.Active.Bytes, Reserved: tl.Peaks.Reserved.Bytes},
 		Delta:    tl.Peaks.Allocated.Bytes - base.Allocated,
 		PeakAt:   moment(tr, tl.Peaks.Allocated.Event),
+		Scratch:  s.Scratch,
 		Holders:  holders(tl, tl.Peaks.Allocated.Event),
 		Coverage: coverage(&tr.Coverage),
 	}
@@ -134,6 +136,10 @@ func placeOf(s trace.Site) Place {
 func holders(tl *allocator.Timeline, event int) []Holder {
 	tr := tl.Trace
 	index := make(map[trace.Site]int, len(tr.Sites))
+	source := make(map[tensor.StorageID]string, len(tr.Sources))
+	for _, s := range tr.Sources {
+		source[s.Storage] = s.Text
+	}
 	out := make([]Holder, 0, len(tr.Sites))
 	for id := range tl.Storages {
 		st := &tl.Storages[id]
@@ -153,6 +159,9 @@ func holders(tl *allocator.Timeline, event int) []Holder {
 		}
 		out[i].Flat += st.Size
 		out[i].Count++
+		if out[i].Source == "" {
+			out[i].Source = source[tensor.StorageID(id)]
+		}
 	}
 	sortHolders(out)
 	return out

@@ -50,6 +50,7 @@ type Report struct {
 	Cached     units.Bytes  `json:"cached"`                // reserved but free while the reserved peak lasts, when that is least
 	OOM        *OutOfMemory `json:"oom,omitempty"`         // the run does not fit the device
 	Quality    Quality      `json:"quality"`
+	Scratch    []Scratch    `json:"scratch,omitempty"` // who answered for the workspace of library calls
 	Coverage   Coverage     `json:"coverage"`
 	Holders    []Holder     `json:"holders"` // of the allocated peak; by Flat, largest first, then by place
 	Notes      []Note       `json:"notes"`   // in the order they were written
@@ -135,13 +136,31 @@ type Unsupported struct {
 	First Place  `json:"first"`
 }
 
+// Scratch is who answered for the workspace of some library calls.
+type Scratch struct {
+	Basis   string `json:"basis"`             // profile: the library itself; stand-in: another version of it; rule: nobody
+	Library string `json:"library,omitempty"` // with Version and Class, of who answered
+	Version string `json:"version,omitempty"`
+	Class   string `json:"class,omitempty"` // of devices
+	Calls   int    `json:"calls"`           // different ones
+	Engines []int  `json:"engines,omitempty"`
+}
+
+// The bases.
+const (
+	ByProfile = "profile"
+	ByStandIn = "stand-in"
+	ByRule    = "rule"
+)
+
 // Holder is what one place of the program holds at the allocated peak.
 type Holder struct {
 	Place
 	Category string      `json:"category"`
-	Flat     units.Bytes `json:"flat"`  // held by this row itself
-	Cum      units.Bytes `json:"cum"`   // with its children: everything made in its module and in the modules beneath it
-	Count    int         `json:"count"` // storages
+	Flat     units.Bytes `json:"flat"`             // held by this row itself
+	Cum      units.Bytes `json:"cum"`              // with its children: everything made in its module and in the modules beneath it
+	Count    int         `json:"count"`            // storages
+	Source   string      `json:"source,omitempty"` // who answered for a workspace's size: "cuDNN 9.10.2 for sm89, engine 38"
 }
 
 // Note is something assumed.

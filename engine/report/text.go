@@ -35,6 +35,13 @@ func WriteTextRows(w io.Writer, r *Report, rows int) error {
 	p.sizes(r)
 	p.f("\n")
 	p.item("quality", "%s", qualityText(r))
+	for i := range r.Scratch {
+		name := "scratch"
+		if i > 0 {
+			name = ""
+		}
+		p.item(name, "%s", scratchText(&r.Scratch[i]))
+	}
 	if r.OOM != nil {
 		p.item("no room", "%s was asked for at %s, the process may take %s", Both(r.OOM.Requested), r.OOM.Moment.String(), Both(r.OOM.Limit))
 	}
@@ -80,6 +87,38 @@ func qualityText(r *Report) string {
 		return fmt.Sprintf("incomplete: no rule for %s", UnsupportedNames(r.Coverage.Unsupported))
 	}
 	return string(r.Quality)
+}
+
+// scratchText is "53 convolutions as cuDNN 9.10.2 answered for sm89 (engines 1, 38, 55)".
+func scratchText(s *Scratch) string {
+	calls := "1 convolution"
+	if s.Calls != 1 {
+		calls = fmt.Sprintf("%d convolutions", s.Calls)
+	}
+	if s.Basis == ByRule {
+		return calls + " by rule"
+	}
+	engines := make([]string, len(s.Engines))
+	for i, e := range s.Engines {
+		engines[i] = strconv.Itoa(e)
+	}
+	word := "engine"
+	if len(engines) != 1 {
+		word = "engines"
+	}
+	text := fmt.Sprintf("%s as %s %s answered for %s (%s %s)", calls, libraryName(s.Library), s.Version, s.Class, word, strings.Join(engines, ", "))
+	if s.Basis == ByStandIn {
+		text += ", standing in"
+	}
+	return text
+}
+
+// libraryName is a library as its maker writes it.
+func libraryName(name string) string {
+	if name == "cudnn" {
+		return "cuDNN"
+	}
+	return name
 }
 
 // UnsupportedNames lists the first few operators without a rule: "aten::foo, aten::bar, 3 more".
@@ -144,6 +183,11 @@ func WriteAccount(w io.Writer, r *Report, rows int) error {
 	p := &printer{w: w}
 	if r.PeakAt != nil {
 		p.item("peak at", "%s", r.PeakAt.String())
+	}
+	for i := range r.Holders {
+		if h := &r.Holders[i]; h.Source != "" {
+			p.item("workspace", "%s: %s", Both(h.Flat), h.Source)
+		}
 	}
 	if folded := Fold(r.Holders); len(folded) > 0 {
 		p.f("  held at the peak:\n")

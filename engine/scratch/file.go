@@ -107,6 +107,8 @@ func (e *Entry) check(by Answerer) error {
 		return fmt.Errorf("got answerer %q %q %q, want one such as cudnn 9.10.2 sm89", by.Library, by.Version, by.Class)
 	case e.Bytes < 0:
 		return fmt.Errorf("got %d B, want 0 or more", int64(e.Bytes))
+	case e.Most != 0 && e.Most < e.Bytes:
+		return fmt.Errorf("got %d B at the most, want at least the %d B of the first choice", int64(e.Most), int64(e.Bytes))
 	case e.Op != "conv":
 		return fmt.Errorf("got op %q, want conv", e.Op)
 	case !slices.Contains([]string{"forward", "dgrad", "wgrad"}, e.Direction):

@@ -36,7 +36,7 @@ type Call struct {
 	Op            string  `json:"op"`        // "conv"
 	Direction     string  `json:"direction"` // "forward", "dgrad" (also transposed convolutions), "wgrad"
 	DType         string  `json:"dtype"`     // PyTorch's name
-	Input         []int64 `json:"input"`     // sizes of x, or of what takes its place in dgrad
+	Input         []int64 `json:"input"`     // sizes of cuDNN's x: forward's input, dgrad's result, wgrad's input; y follows from x and w
 	InputStrides  []int64 `json:"input_strides"`
 	Weight        []int64 `json:"weight"`
 	WeightStrides []int64 `json:"weight_strides"`
@@ -52,7 +52,8 @@ type Call struct {
 // Answer is what the library said of its first choice.
 type Answer struct {
 	Bytes  units.Bytes `json:"bytes"`
-	Engine int         `json:"engine"` // cuDNN's engine id
+	Engine int         `json:"engine"`         // cuDNN's engine id
+	Most   units.Bytes `json:"most,omitempty"` // with Benchmark: the largest workspace of all its choices, taken once while they are timed
 }
 
 // Entry is a call with its answer.
@@ -106,6 +107,49 @@ func (p *Profile) Lookup(by Answerer, c *Call) (Answer, bool) {
 	e, ok := p.answers[by][c.Key()]
 	return e.Answer, ok
 }
+
+// StandIn is the answer of another version of the same library for the same class, of the nearest one that was asked, and who gave it.
+func (p *Profile) StandIn(by Answerer, c *Call) (Answer, Answerer, bool) {
+	if p == nil {
+		return Answer{}, Answerer{}, false
+	}
+	key := c.Key()
+	var best Answerer
+	for other, entries := range p.answers {
+		if other.Library != by.Library || other.Class != by.Class || other.Version == by.Version {
+			continue
+		}
+		if _, ok := entries[key]; !ok {
+			continue
+		}
+		if best == (Answerer{}) || nearer(by.Version, other.Version, best.Version) {
+			best = other
+		}
+	}
+	e, ok := p.answers[best][key]
+	return e.Answer, best, ok
+}
+
+// nearer says whether version a is nearer to v than b is: the first part that differs decides, then the older one.
+func nearer(v, a, b string) bool {
+	x, y, z := versionParts(v), versionParts(a), versionParts(b)
+	for i := range x {
+		da, db := abs(y[i]-x[i]), abs(z[i]-x[i])
+		if da != db {
+			return da < db
+		}
+	}
+	return slices.Compare(y[:], z[:]) < 0
+}
+
+func versionParts(s string) (parts [4]int) {
+	for i, p := range strings.SplitN(s, ".", len(parts)) {
+		parts[i], _ = strconv.Atoi(p)
+	}
+	return parts
+}
+
+func abs(n int) int { return max(n, -n) }
 
 // Add puts an entry in. One that is there already must agree.
 func (p *Profile) Add(by Answerer, e Entry) error {

@@ -13,13 +13,29 @@ import (
 	"github.com/memspec/memspec/engine/units"
 )
 
-// Load reads a memspec.yaml. Paths in it are relative to its directory.
+// ScratchFile is the name of the scratch profile that is found beside a memspec.yaml by itself.
+const ScratchFile = "memspec.scratch.json"
+
+// Load reads a memspec.yaml. Paths in it are relative to its directory. A case that names no scratch profile has the one that lies there.
 func Load(path string) ([]Case, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
-	return Parse(path, data)
+	cases, err := Parse(path, data)
+	if err != nil {
+		return nil, err
+	}
+	beside := filepath.Join(filepath.Dir(path), ScratchFile)
+	if _, err := os.Stat(beside); err != nil {
+		return cases, nil
+	}
+	for i := range cases {
+		if cases[i].Scratch == "" {
+			cases[i].Scratch = beside
+		}
+	}
+	return cases, nil
 }
 
 // Parse reads a memspec.yaml that is already in memory. name stands in the errors, and its directory is the one that paths start from.

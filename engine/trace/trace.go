@@ -19,6 +19,7 @@ type Trace struct {
 	Events   []Event
 	Notes    []Note
 	Upper    []Estimate // allocations whose size is an estimate, by storage
+	Sources  []Source   // allocations whose size somebody answered for, by storage
 	Coverage Coverage
 }
 
@@ -26,6 +27,12 @@ type Trace struct {
 type Estimate struct {
 	Storage tensor.StorageID
 	Bytes   units.Bytes
+}
+
+// Source says who answered for the size of an allocation.
+type Source struct {
+	Storage tensor.StorageID
+	Text    string
 }
 
 // Event is one action on the allocator.
