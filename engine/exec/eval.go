@@ -207,7 +207,10 @@ func (m *machine) evalOp(f *frame, in *inst) (any, error) {
 		return ops.Unknown{Op: n.Op}, nil
 	}
 	var none *ops.NoOverloadError
-	if errors.As(err, &none) && anyUnknown(args) {
+	if errors.As(err, &none) { // an overload without a rule: PyTorch may have one for these arguments
+		if !anyUnknown(args) {
+			m.unsupported(n.Op)
+		}
 		return ops.Unknown{Op: n.Op}, nil
 	}
 	if err != nil {

@@ -56,9 +56,9 @@ type Options struct {
 	MaxDepth int                // nested calls; 0 is DefaultMaxDepth
 }
 
-// The default bounds: the biggest torchvision model executes about 10,000 nodes a pass and nests 20 calls.
+// The default bounds: the biggest torchvision model executes about 10,000 nodes a pass and nests 20 calls; the bound ends an endless one in about a second.
 const (
-	DefaultMaxSteps = 20_000_000
+	DefaultMaxSteps = 4_000_000
 	DefaultMaxDepth = 500
 )
 

@@ -265,7 +265,27 @@ func (m *machine) object(lit *program.Object) *Object {
 	n := max(len(lit.Attrs), len(lit.Class.Attrs))
 	o.attrs, o.filled = make([]any, n), make([]bool, n)
 	m.objects[lit] = o
+	if lit.HasState {
+		m.setState(o, lit.State)
+	}
 	return o
+}
+
+// setState gives an archived object its state as loading does, by its own __setstate__.
+func (m *machine) setState(o *Object, state any) {
+	fn := o.Class.Method("__setstate__")
+	if fn == nil || len(fn.Params) != 2 {
+		return
+	}
+	v := m.literal(state)
+	m.hold(o)
+	m.hold(v)
+	r, err := m.call(fn, []any{o, v}, nil)
+	if err != nil {
+		m.unsupported(fn.Name)
+		return
+	}
+	m.drop(r)
 }
 
 // getAttr reads an attribute.

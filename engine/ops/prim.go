@@ -2,6 +2,9 @@ package ops
 
 // Questions about tensors, conversions to numbers, and what the interpreter itself provides.
 var primRules = []Rule{
+	{Schema: "aten::__is__(t1 self, t2 obj) -> bool", Host: isHost(true)},
+	{Schema: "aten::__isnot__(t1 self, t2 obj) -> bool", Host: isHost(false)},
+	{Schema: "aten::wait(Future(t) self) -> t", Host: sameHost},
 	{Schema: "aten::Int.Tensor(Tensor a) -> int", Host: toInt},
 	{Schema: "aten::Int.bool(bool a) -> int", Host: toInt},
 	{Schema: "aten::Int.float(float a) -> int", Host: toInt},

@@ -25,6 +25,11 @@ func offsetHost(c *Call) (any, error) {
 	return c.T("self").StorageOffset, nil
 }
 
+// isHost is Python's `is` (want) and `is not`; exec decides it for objects.
+func isHost(want bool) func(*Call) (any, error) {
+	return func(c *Call) (any, error) { return (c.Args[0] == c.Args[1]) == want, nil }
+}
+
 // unknownBool is a question about tensor data.
 func unknownBool(c *Call) (any, error) { return Unknown{Op: c.Schema.Key()}, nil }
 
