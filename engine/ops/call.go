@@ -37,7 +37,6 @@ type Call struct {
 	M    Machine
 
 	err  error
-	last *tensor.Tensor
 }
 
 // Errorf is an error of this operator: `aten::mm: got …, want …`.
