@@ -36,7 +36,7 @@ type Call struct {
 	Args []any // one a schema argument, defaults filled in
 	M    Machine
 
-	err  error
+	err error
 }
 
 // Errorf is an error of this operator: `aten::mm: got …, want …`.

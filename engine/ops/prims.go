@@ -125,7 +125,6 @@ func rangeLength(c *Call) (any, error) {
 
 func deviceOf(c *Call) (any, error) { return Device(c.T("a").Device), nil }
 func dtypeOf(c *Call) (any, error)  { return int64(c.T("a").DType), nil }
-func layoutOf(*Call) (any, error)   { return int64(0), nil } // c10::Layout::Strided
 
 func isDevice(kind string) func(*Call) (any, error) {
 	return func(c *Call) (any, error) { return Device(c.T("a").Device).Kind() == kind, nil }
