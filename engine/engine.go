@@ -184,6 +184,9 @@ func Replay(c spec.Case, tr *trace.Trace) (*allocator.Timeline, error) {
 	if err != nil {
 		return nil, fmt.Errorf("alloc_conf: %w", err)
 	}
+	if f := c.Platform.MemoryFraction; f > 0 && f < 1 {
+		settings.MemoryFraction = f // set_per_process_memory_fraction: garbage collection goes by it too
+	}
 	a, err := allocator.New(allocator.Config{Limit: limit(&c.Platform), Total: c.Platform.Device.Memory, Settings: settings})
 	if err != nil {
 		return nil, err
