@@ -15,15 +15,14 @@ import (
 // ScratchFile is the name of the scratch profile that lies beside a memspec.yaml.
 const ScratchFile = spec.ScratchFile
 
-// A LibraryCall is a library call of a run, and whether the run's scratch profile has its answer.
+// A LibraryCall is a library call of a run that decides on its own workspace.
 type LibraryCall struct {
-	By     scratch.Answerer // who has to answer
-	Call   scratch.Call
-	Answer *scratch.Answer // nil where the profile has none; a stand-in's is one
+	By    scratch.Answerer // who has to answer: the library of the case's release, for the class of its device
+	Call  scratch.Call
+	Known bool // the run's scratch profile has an answer, be it a stand-in's
 }
 
-// LibraryCalls runs a case and lists the library calls that decide on their own workspace, each once, in the order they are first made. Who
-// has to answer is the library of the case's release for the class of its device.
+// LibraryCalls runs a case and lists its library calls, each once, in the order they are first made.
 func (m *Model) LibraryCalls(ctx context.Context, c spec.Case) ([]LibraryCall, error) {
 	log := &scratchLog{}
 	if _, err := m.trace(ctx, c, traceOptions{scratch: log}); err != nil {
@@ -32,10 +31,7 @@ func (m *Model) LibraryCalls(ctx context.Context, c spec.Case) ([]LibraryCall, e
 	by := c.Platform.Answerer()
 	out := make([]LibraryCall, len(log.asked))
 	for i, a := range log.asked {
-		out[i] = LibraryCall{By: by, Call: *a.Call}
-		if a.By.Library != "" {
-			out[i].Answer = &scratch.Answer{Engine: a.Engine}
-		}
+		out[i] = LibraryCall{By: by, Call: *a.Call, Known: a.By.Library != ""}
 	}
 	return out, nil
 }

@@ -35,13 +35,6 @@ func WriteTextRows(w io.Writer, r *Report, rows int) error {
 	p.sizes(r)
 	p.f("\n")
 	p.item("quality", "%s", qualityText(r))
-	for i := range r.Scratch {
-		name := "scratch"
-		if i > 0 {
-			name = ""
-		}
-		p.item(name, "%s", scratchText(&r.Scratch[i]))
-	}
 	if r.OOM != nil {
 		p.item("no room", "%s was asked for at %s, the process may take %s", Both(r.OOM.Requested), r.OOM.Moment.String(), Both(r.OOM.Limit))
 	}
@@ -184,11 +177,6 @@ func WriteAccount(w io.Writer, r *Report, rows int) error {
 	if r.PeakAt != nil {
 		p.item("peak at", "%s", r.PeakAt.String())
 	}
-	for i := range r.Holders {
-		if h := &r.Holders[i]; h.Source != "" {
-			p.item("workspace", "%s: %s", Both(h.Flat), h.Source)
-		}
-	}
 	if folded := Fold(r.Holders); len(folded) > 0 {
 		p.f("  held at the peak:\n")
 		p.held(folded, rows)
@@ -199,9 +187,19 @@ func WriteAccount(w io.Writer, r *Report, rows int) error {
 	return p.err
 }
 
-// WriteAssumed writes the notes, one a line, with the first place each was written for.
+// WriteAssumed writes who answered for the libraries' scratch, and the notes, one a line, with the first place each was written for.
 func WriteAssumed(w io.Writer, r *Report) error {
 	p := &printer{w: w}
+	name := "scratch"
+	for i := range r.Scratch {
+		p.item(name, "%s", scratchText(&r.Scratch[i]))
+		name = ""
+	}
+	for i := range r.Holders {
+		if h := &r.Holders[i]; h.Source != "" {
+			p.item(name, "%s held at the peak: %s", Both(h.Flat), h.Source)
+		}
+	}
 	if len(r.Notes) > 0 {
 		p.f("  assumed:\n")
 	}

@@ -1,0 +1,266 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/memspec/memspec/engine"
+	"github.com/memspec/memspec/engine/device"
+	"github.com/memspec/memspec/engine/platform"
+	"github.com/memspec/memspec/engine/report"
+	"github.com/memspec/memspec/engine/scratch"
+	"github.com/memspec/memspec/engine/spec"
+)
+
+// scratchJSON is the library calls of a memspec.yaml, by who has to answer for them.
+type scratchJSON struct {
+	Schema int             `json:"schema"`
+	Spec   string          `json:"spec"`
+	Groups []*scratchGroup `json:"groups"` // sorted by library, version and class
+	Errors []scratchError  `json:"errors"` // cases that cannot be run, in the order of the file
+}
+
+type scratchGroup struct {
+	scratch.Answerer
+	Torch   []string       `json:"torch"`   // releases of the cases, in the order of the file
+	Devices []string       `json:"devices"` // likewise
+	Wheel   string         `json:"wheel"`   // the package that brings the library
+	Calls   []scratch.Call `json:"calls"`   // sorted by key
+	seen    map[string]bool
+}
+
+type scratchError struct {
+	Case  string `json:"case"`
+	Error string `json:"error"`
+}
+
+func newScratch() *cobra.Command {
+	f := &scratchFlags{}
+	cmd := &cobra.Command{
+		Use:   "scratch [memspec.yaml]",
+		Short: "List the library calls whose workspace only the library itself can tell",
+		Long: `List the library calls of all cases of a memspec.yaml whose workspace only the library itself can tell: cuDNN's convolutions.
+With --missing, those that no scratch profile has; ` + "`python -m memshim scratch`" + ` asks the library for them, without a GPU.
+A profile that is not there yet has no entries.
+
+Exit codes of --missing: 0 none is missing, 3 some are, 2 a case cannot be run.`,
+		Example: `  memspec scratch --missing
+  memspec scratch --torch 2.10 --device rtx-4090 --format json`,
+		Args:              wantArgs(0, 1, "at most one memspec.yaml"),
+		ValidArgsFunction: completeSpecs,
+	}
+	fs := cmd.Flags()
+	fs.BoolVar(&f.missing, "missing", false, "only those without an answer")
+	fs.StringVar(&f.torch, "torch", "", "of this PyTorch `RELEASE`, whatever the cases say")
+	fs.StringArrayVar(&f.devices, "device", nil, "on the GPU of this `NAME`, whatever the cases say; repeats")
+	f.profile = scratchFlag(cmd)
+	f.patterns = caseFlag(cmd)
+	f.format = formatFlag(cmd)
+	_ = cmd.RegisterFlagCompletionFunc("device", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return device.Names(), cobra.ShellCompDirectiveNoFileComp
+	})
+	_ = cmd.RegisterFlagCompletionFunc("torch", cobra.NoFileCompletions)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return f.run(cmd, specPath(args)) }
+	return cmd
+}
+
+type scratchFlags struct {
+	missing  bool
+	torch    string
+	devices  []string
+	profile  *string
+	patterns *[]string
+	format   *choice
+}
+
+func (f *scratchFlags) run(cmd *cobra.Command, path string) error {
+	cases, err := loadCases(path, *f.patterns)
+	if err != nil {
+		return err
+	}
+	if cases, err = f.elsewhere(cases); err != nil {
+		return err
+	}
+	out, err := f.gather(cmd.Context(), path, cases)
+	if err != nil {
+		return err
+	}
+	if f.format.value == "json" {
+		err = report.EncodeJSON(cmd.OutOrStdout(), out)
+	} else {
+		err = out.writeText(cmd.OutOrStdout(), f.missing)
+	}
+	if err != nil {
+		return err
+	}
+	for _, e := range out.Errors {
+		fmt.Fprintf(cmd.ErrOrStderr(), "memspec: %s: %s\n", e.Case, oneLine(e.Error))
+	}
+	switch {
+	case len(out.Errors) > 0:
+		return exitWith(exitUsage)
+	case f.missing && len(out.Groups) > 0:
+		return exitWith(exitUnsure)
+	}
+	return nil
+}
+
+// elsewhere are the cases on the devices and with the release of the flags.
+func (f *scratchFlags) elsewhere(cases []spec.Case) ([]spec.Case, error) {
+	torch, err := platform.ParseVersion(cmp.Or(f.torch, platform.Newest().String()))
+	if err != nil {
+		return nil, fmt.Errorf("--torch: %w", err)
+	}
+	devices := []*device.Device{nil}
+	if len(f.devices) > 0 {
+		devices = nil
+	}
+	for _, name := range f.devices {
+		d, err := deviceOf(name, cases)
+		if err != nil {
+			return nil, fmt.Errorf("--device: %w", err)
+		}
+		devices = append(devices, d)
+	}
+	var out []spec.Case
+	for _, c := range cases {
+		if f.torch != "" {
+			c.Platform.Torch, c.Platform.CuDNN = torch, platform.DefaultCuDNN(torch)
+		}
+		for _, d := range devices {
+			if d != nil {
+				c.Platform.Device = *d
+			}
+			out = append(out, c)
+		}
+	}
+	return out, nil
+}
+
+// deviceOf finds a device that the file itself describes, else a row of the table.
+func deviceOf(name string, cases []spec.Case) (*device.Device, error) {
+	for i := range cases {
+		if d := &cases[i].Platform.Device; d.Name == name {
+			return d, nil
+		}
+	}
+	d, err := device.Lookup(name)
+	return &d, err
+}
+
+// gather runs the cases; one that cannot be run is told and leaves the others.
+func (f *scratchFlags) gather(ctx context.Context, path string, cases []spec.Case) (*scratchJSON, error) {
+	out := &scratchJSON{Schema: 1, Spec: path, Groups: []*scratchGroup{}, Errors: []scratchError{}}
+	var models engine.Models
+	profiles := map[string]*scratch.Profile{}
+	for i := range cases {
+		c := &cases[i]
+		from := cmp.Or(*f.profile, c.Scratch)
+		if _, ok := profiles[from]; !ok {
+			p, err := loadProfile(from)
+			if err != nil {
+				return nil, err
+			}
+			profiles[from] = p
+		}
+		c.Platform.Scratch, c.Scratch = profiles[from], ""
+		m, err := models.Open(c.Artifact)
+		var calls []engine.LibraryCall
+		if err == nil {
+			calls, err = m.LibraryCalls(ctx, *c)
+		}
+		if ctx.Err() != nil {
+			return nil, errors.New("interrupted")
+		}
+		if err != nil {
+			out.Errors = append(out.Errors, scratchError{c.Name, err.Error()})
+			continue
+		}
+		out.add(c, calls, f.missing)
+	}
+	for _, g := range out.Groups {
+		slices.SortFunc(g.Calls, func(a, b scratch.Call) int { return strings.Compare(a.Key(), b.Key()) })
+	}
+	slices.SortFunc(out.Groups, func(a, b *scratchGroup) int {
+		return cmp.Or(strings.Compare(a.Library, b.Library), strings.Compare(a.Version, b.Version), strings.Compare(a.Class, b.Class))
+	})
+	return out, nil
+}
+
+// loadProfile reads a profile; one that is yet to be made is empty.
+func loadProfile(path string) (*scratch.Profile, error) {
+	if path == "" {
+		return &scratch.Profile{}, nil
+	}
+	p, err := scratch.Load(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return &scratch.Profile{}, nil
+	}
+	return p, err
+}
+
+func (s *scratchJSON) add(c *spec.Case, calls []engine.LibraryCall, missing bool) {
+	for i := range calls {
+		call := &calls[i]
+		if missing && call.Known {
+			continue
+		}
+		at := slices.IndexFunc(s.Groups, func(g *scratchGroup) bool { return g.Answerer == call.By })
+		if at < 0 {
+			at = len(s.Groups)
+			s.Groups = append(s.Groups, &scratchGroup{Answerer: call.By, Wheel: wheel(&c.Platform), seen: map[string]bool{}})
+		}
+		g := s.Groups[at]
+		if torch := c.Platform.Torch.String(); !slices.Contains(g.Torch, torch) {
+			g.Torch = append(g.Torch, torch)
+		}
+		if name := c.Platform.Device.Name; !slices.Contains(g.Devices, name) {
+			g.Devices = append(g.Devices, name)
+		}
+		if key := call.Call.Key(); !g.seen[key] {
+			g.seen[key] = true
+			g.Calls = append(g.Calls, call.Call)
+		}
+	}
+}
+
+// wheel is the package of a platform's cuDNN, as pip names it.
+func wheel(p *platform.Platform) string {
+	cuda, _, _ := strings.Cut(p.Release().CUDA, ".")
+	version := p.CuDNN.String()
+	if p.CuDNN.Build == 0 {
+		version = p.Answerer().Version + ".*"
+	}
+	return fmt.Sprintf("nvidia-cudnn-cu%s==%s", cuda, version)
+}
+
+func (s *scratchJSON) writeText(w io.Writer, missing bool) error {
+	var b strings.Builder
+	for _, g := range s.Groups {
+		word := "calls"
+		if len(g.Calls) == 1 {
+			word = "call"
+		}
+		fmt.Fprintf(&b, "%s %s for %s (torch %s; %s): %d %s\n", g.Library, g.Version, g.Class, strings.Join(g.Torch, ", "), strings.Join(g.Devices, ", "),
+			len(g.Calls), word)
+		for i := range g.Calls {
+			fmt.Fprintf(&b, "  %s\n", g.Calls[i].Key())
+		}
+	}
+	switch {
+	case missing && len(s.Groups) > 0:
+		fmt.Fprintf(&b, "to ask for them: python -m memshim scratch %s\n", s.Spec)
+	case missing && len(s.Errors) == 0:
+		fmt.Fprintf(&b, "%s: no library call is without an answer\n", s.Spec)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}

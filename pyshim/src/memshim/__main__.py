@@ -1,0 +1,44 @@
+"""python -m memshim COMMAND …
+
+The exit codes are memspec's: 0 all pass, 1 a budget is broken, 2 wrong usage or unreadable input, 3 could not say.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+# command: module whose main(arguments) runs it and returns the exit code, and what it does. A module is imported when it is asked for.
+COMMANDS = {
+    "check": ("memshim.check", "check a memspec.yaml, and where there is a GPU run its cases and compare"),
+    "export": ("memshim.export", "write an artifact that memspec reads, with its inputs beside it"),
+    "measure": ("memshim.measure", "run cases for real and record what they take"),
+    "trace": ("memshim.trace", "run a script and show who held the most memory, by source line"),
+    "track": ("memshim.track", "run a script and show what changed between some of its lines"),
+    "profile": ("memshim.profiler", "run training steps of a model and show what they are made of, by layer"),
+    "scratch": ("memshim.scratch", "ask cuDNN itself how much workspace the convolutions of a memspec.yaml take, without a GPU"),
+}
+
+USAGE = 2
+
+
+def usage() -> str:
+    width = max(map(len, COMMANDS))
+    rows = "\n".join(f"  {name:{width}}  {what}" for name, (_, what) in COMMANDS.items())
+    return f"usage: python -m memshim COMMAND …\n\n{rows}\n\npython -m memshim COMMAND --help tells more."
+
+
+def main(arguments: list[str] | None = None) -> int:
+    arguments = sys.argv[1:] if arguments is None else arguments
+    if not arguments or arguments[0] in ("-h", "--help"):
+        print(usage(), file=sys.stdout if arguments else sys.stderr)
+        return 0 if arguments else USAGE
+    name, rest = arguments[0], arguments[1:]
+    if name not in COMMANDS:
+        print(f"memshim: got command {name!r}, want one of {', '.join(COMMANDS)}", file=sys.stderr)
+        return USAGE
+    return importlib.import_module(COMMANDS[name][0]).main(rest)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

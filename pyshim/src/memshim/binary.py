@@ -1,0 +1,81 @@
+"""Find the memspec binary and call it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+VARIABLE = "MEMSPEC"
+
+
+class BinaryError(Exception):
+    """memspec is not there, or what it says cannot be read. The text is for the user."""
+
+
+def find() -> str:
+    """The variable MEMSPEC, then beside this package (in the wheel), then the checkout above this file (built once), then PATH."""
+    named = os.environ.get(VARIABLE)
+    if named:
+        if not shutil.which(named):
+            raise BinaryError(f"got {VARIABLE}={named}, which is no program that can be run")
+        return named
+    here = Path(__file__).resolve()
+    beside = here.parent / "bin" / "memspec"
+    if beside.is_file():
+        return str(beside)
+    root = checkout(here)
+    if root and shutil.which("go"):
+        return build(root)
+    on_path = shutil.which("memspec")
+    if on_path:
+        return on_path
+    raise BinaryError(f"got no memspec: set {VARIABLE}, or put it on PATH (go install github.com/memspec/memspec/cmd/memspec@latest)")
+
+
+def checkout(file: Path) -> Path | None:
+    """The checkout of memspec that a file lies in."""
+    for folder in file.parents:
+        if (folder / "cmd" / "memspec" / "main.go").is_file() and (folder / "go.mod").is_file():
+            return folder
+    return None
+
+
+def newest(root: Path) -> float:
+    """When the checkout's Go code last changed."""
+    files = [root / "go.mod", *(root / "cmd").rglob("*.go"), *(root / "engine").rglob("*")]
+    return max(f.stat().st_mtime for f in files if f.is_file() and "testdata" not in f.parts)
+
+
+def build(root: Path) -> str:
+    """The checkout's own binary, built where it is not there or older than the code."""
+    out = root / ".cache" / "memshim" / "memspec"
+    if out.is_file() and out.stat().st_mtime >= newest(root):
+        return str(out)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=out.parent) as tmp:
+        made = os.path.join(tmp, "memspec")
+        p = subprocess.run(["go", "build", "-o", made, "./cmd/memspec"], cwd=root, capture_output=True, text=True)
+        if p.returncode:
+            raise BinaryError(f"go build ./cmd/memspec failed in {root}:\n{p.stderr.strip()}")
+        os.replace(made, out)
+    return str(out)
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess:
+    """Run memspec; its stderr goes to ours."""
+    return subprocess.run([find(), *arguments], stdout=subprocess.PIPE, text=True)
+
+
+def ask(*arguments: str) -> tuple[dict | None, int]:
+    """What memspec answers as JSON, and its exit code; None where it wrote nothing (it has said why on stderr)."""
+    p = run(*arguments, "--format", "json")
+    if not p.stdout.strip():
+        return None, p.returncode
+    try:
+        return json.loads(p.stdout), p.returncode
+    except ValueError as e:
+        raise BinaryError(f"memspec {' '.join(arguments)}: got output that is not JSON: {e}") from e

@@ -1,0 +1,142 @@
+"""Check a memspec.yaml: the memspec binary predicts and judges; where there is a GPU each case is run for real and the two are compared.
+
+    python -m memshim check [memspec.yaml] [--case NAME] [--measure] [--require-gpu]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from typing import NamedTuple
+
+from memshim import binary, cases, gpu, measure, progress, record, report
+
+EXIT = {"fail": 1, "error": 2, "inconclusive": 3}  # the worst of many, in this order
+
+
+class Options(NamedTuple):
+    """auto: where this machine's GPU is the case's. always: also elsewhere, on CPU tensors where there is no GPU. never."""
+
+    when: str = "auto"
+    require_gpu: bool = False
+    output: str | None = None  # the folder for records
+    timeout: float = measure.TIMEOUT
+
+
+class Measured(NamedTuple):
+    """What running a case came to. outcome is pass, warn, fail, error, inconclusive, or skipped; text is for the user."""
+
+    outcome: str
+    text: str
+    record: dict | None = None
+    comparison: report.Comparison | None = None
+
+    def as_json(self) -> dict:
+        c = self.comparison
+        return {"outcome": self.outcome, "text": self.text, "where": self.record["where"] if self.record else "",
+                "rows": [r._asdict() | {"difference": r.difference} for r in c.rows] if c else [],
+                "findings": [f._asdict() for f in c.findings] if c else []}
+
+
+def skipped(why: str, o: Options, name: str) -> Measured:
+    """A clean skip, unless a GPU's word was required."""
+    return Measured("inconclusive" if o.require_gpu else "skipped", f"{'INCONCLUSIVE' if o.require_gpu else 'NOT MEASURED'} {name}: {why}")
+
+
+def verify(case: dict, checked: dict, device: dict | None, o: Options) -> Measured:
+    """Run one case and compare. case is of memspec cases, checked of memspec check, device this machine's GPU or None."""
+    name = case["name"]
+    if device is None and (o.when == "auto" or o.require_gpu):
+        return skipped("no GPU here", o, name)
+    other = report.why_other_device(case, device) if device else ""
+    if other and (o.when == "auto" or o.require_gpu):
+        return skipped(f"this GPU is {other}", o, name)
+    try:
+        got = measure.measure(case, "cuda" if o.require_gpu else "auto", o.timeout)
+    except measure.NoGPU as e:
+        return skipped(str(e), o, name)
+    except measure.ModelError as e:
+        return Measured("error", f"ERROR {name} measured: {e}")
+    except measure.MeasureError as e:
+        return skipped(str(e), o, name)
+    if o.output:
+        record.write(got, o.output)
+    if got["where"] != "cuda":
+        return Measured("skipped", report.cpu_line(got), got)
+    why = report.why_not(case, got) or ("" if checked["report"] else f"there is no prediction: {checked['error']}")
+    if why:
+        return skipped(why, o, name)._replace(record=got)
+    c = report.compare(case, checked["report"], got)
+    return Measured(c.outcome, report.table(c), got, c)
+
+
+def exit_code(outcomes: list[str]) -> int:
+    return next((code for outcome, code in EXIT.items() if outcome in outcomes), 0)
+
+
+def main(arguments: list[str]) -> int:
+    p = argparse.ArgumentParser(prog="python -m memshim check", description="Check the budgets of a memspec.yaml; where this machine has the "
+                                "GPU of a case, run it for real and compare.", epilog="Exit codes: 0 all pass, 1 a budget is broken or prediction and "
+                                "measurement disagree, 2 wrong usage or unreadable input, 3 could not say.")
+    p.add_argument("spec", nargs="?", default="memspec.yaml")
+    p.add_argument("--case", action="append", default=[], metavar="NAME", help="only this case: its exact name, else with * and ?; repeats")
+    p.add_argument("--scratch", metavar="FILE", help="a scratch profile, for memspec check")
+    when = p.add_mutually_exclusive_group()
+    when.add_argument("--measure", dest="when", action="store_const", const="always", default="auto",
+                      help="run every case, on CPU tensors where there is no GPU (recorded, never compared)")
+    when.add_argument("--no-measure", dest="when", action="store_const", const="never", help="run none")
+    p.add_argument("--require-gpu", action="store_true", help="exit 3 where a case was not measured on its GPU")
+    p.add_argument("-o", "--output", metavar="FOLDER", help="keep the records there")
+    p.add_argument("--timeout", type=float, default=measure.TIMEOUT, metavar="SECONDS", help=f"for running one case ({measure.TIMEOUT:g})")
+    p.add_argument("--format", choices=("text", "json"), default="text")
+    a = p.parse_args(arguments)
+    if a.require_gpu and a.when == "never":
+        p.error("got --require-gpu beside --no-measure, want one of them")
+    try:
+        return _check(a)
+    except (cases.SpecError, binary.BinaryError) as e:
+        print(e, file=sys.stderr)
+        return EXIT["error"]
+
+
+def _check(a: argparse.Namespace) -> int:
+    extra = ["--scratch", a.scratch] if a.scratch else []
+    checked = cases.check(a.spec, a.case, extra)
+    if a.format == "text":
+        text, said, _ = cases.call("check", *cases.selected(a.spec, a.case), *extra)
+        print(text, end="")
+        if said:
+            print(said, file=sys.stderr)
+    outcomes = [c["outcome"] for c in checked["cases"]]
+    results = _measure(a, checked)
+    outcomes += [r.outcome for r in results]
+    code = exit_code(outcomes)
+    if a.format == "json":
+        for c, r in zip(checked["cases"], results or [None] * len(checked["cases"])):
+            c["measured"] = r.as_json() if r else None
+            for f in c["findings"]:
+                f["measured"] = report.value(r.record, f["metric"]) if r and r.comparison else f["measured"]
+        print(json.dumps({"schema": checked["schema"], "exit": code, "cases": checked["cases"]}, indent=2, ensure_ascii=False))
+    elif results:
+        count = {o: sum(r.outcome == o for r in results) for o in ("pass", "warn", "fail", "error", "inconclusive", "skipped")}
+        print(f"{len(results)} measured: " + ", ".join(f"{n} {o}" for o, n in count.items() if n))
+    return code
+
+
+def _measure(a: argparse.Namespace, checked: dict) -> list[Measured]:
+    o = Options(a.when, a.require_gpu, a.output, a.timeout)
+    if o.when == "never":
+        return []
+    device = gpu.first()
+    if device is None and o.when == "auto" and not o.require_gpu:
+        print("not measured: no GPU here (--measure runs the cases on CPU tensors, --require-gpu makes this exit 3)", file=sys.stderr)
+        return []
+    all_cases = cases.load(a.spec, a.case)
+    results = []
+    with progress.Progress(len(all_cases)) as bar:
+        for case, c in zip(all_cases, checked["cases"]):
+            bar.start(case["name"])
+            results.append(verify(case, c, device, o))
+            bar.say(results[-1].text, sys.stderr if a.format == "json" else sys.stdout)
+    return results

@@ -1,0 +1,308 @@
+"""Runs a case for real and records what it took, each case in a process of its own.
+
+    python -m memshim measure [memspec.yaml] [--case NAME] [-o FOLDER]
+
+The process: build, move to the device, baseline, first pass, steady pass. On a GPU the peaks are the caching allocator's; without one the same is
+done on CPU tensors, whose shapes, sizes and lifetimes are recorded and labelled so.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import gc
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import traceback
+from pathlib import Path
+from typing import Any
+
+from memshim import binary, cases, gpu, inputs, progress, record
+from memshim.build import BuildError, Built, build
+
+FAILED, USAGE, UNSURE = 1, 2, 3  # the model's own error; the case cannot be built as it says; no GPU
+TIMEOUT = 1800.0  # seconds for one case
+
+
+class MeasureError(Exception):
+    """The case could not be measured. The text is for the user."""
+
+
+class NoGPU(MeasureError):
+    """A GPU was required, and there is none."""
+
+
+class ModelError(MeasureError):
+    """The model was there and failed when it was built or run."""
+
+
+def measure(case: dict, where: str = "auto", timeout: float = TIMEOUT, stacks: str = "all") -> dict:
+    """The record of one case (as memspec cases tells it), measured in a fresh process. where: auto, cuda or cpu."""
+    with tempfile.TemporaryDirectory(prefix="memshim-") as folder:
+        out = os.path.join(folder, "record.json")
+        command = [sys.executable, "-m", "memshim", "measure", "--request", "-", "--output", out, "--where", where, "--stacks", stacks]
+        try:
+            p = subprocess.run(command, input=json.dumps(case), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=timeout,
+                               env=environment(case))
+        except subprocess.TimeoutExpired:
+            raise ModelError(f"not done after {timeout:g} s") from None
+        if p.returncode == 0:
+            return record.read(out)
+        said = [line for line in p.stderr.strip().splitlines() if line]
+        text = next((line.removeprefix("memshim: ") for line in said if line.startswith("memshim: ")), said[-1] if said else "")
+        if p.returncode < 0:
+            text = f"the process ended by signal {-p.returncode}" + (f": {text}" if text else "")
+        kind = {UNSURE: NoGPU, USAGE: MeasureError}.get(p.returncode, ModelError)
+        raise kind(text or f"the process ended with {p.returncode}")
+
+
+def environment(case: dict) -> dict[str, str]:
+    """Of the process that measures. PyTorch reads the allocator's settings once, when it starts."""
+    env = dict(os.environ)
+    for name in ("PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF", "CUBLAS_WORKSPACE_CONFIG", "PYTORCH_NO_CUDA_MEMORY_CACHING"):
+        env.pop(name, None)  # the case says all of it
+    if case["alloc_conf"]:
+        env["PYTORCH_CUDA_ALLOC_CONF"] = case["alloc_conf"]
+    if case["cublas_workspace"]:
+        env["CUBLAS_WORKSPACE_CONFIG"] = case["cublas_workspace"]
+    elif case["flags"]["deterministic"]:
+        env["CUBLAS_WORKSPACE_CONFIG"] = ":4096:8"  # else cuBLAS refuses to be deterministic
+    env["PYTHONPATH"] = os.pathsep.join(p for p in (str(Path(__file__).parents[1]), env.get("PYTHONPATH", "")) if p)
+    return env
+
+
+def run(case: dict, where: str = "auto", stacks: str = "all") -> dict:
+    """Measure in this process, which should be fresh."""
+    used_before = gpu.used() if where != "cpu" else None
+    import torch
+
+    cuda = torch.cuda.is_available() and where != "cpu"
+    if where == "cuda" and not cuda:
+        raise NoGPU("a GPU is required, and PyTorch finds none here")
+    if case["error"]:
+        raise BuildError(case["error"])
+    _set_flags(case, cuda)
+    args, kwargs = inputs.make(case["inputs"], dtype=case["dtype"])
+    account = (_CUDAAccount if cuda else _CPUAccount)(stacks)
+    with account:
+        model = build(case, account.device, args, kwargs)
+        args, kwargs = _move(args, case, account.device), _move(kwargs, case, account.device)
+        account.baseline(model, args, kwargs)
+        oom = None
+        for name in record.PHASES[1:]:
+            try:
+                with _context(case, account.device):
+                    account.run_pass(name, model.model, args, kwargs)
+            except torch.OutOfMemoryError as e:
+                oom = {"phase": name, "text": str(e).splitlines()[0]}
+                break
+    return _record(case, model, account, oom, used_before)
+
+
+def _record(case: dict, model: Built, account: Any, oom: dict | None, used_before: dict[str, int] | None) -> dict:
+    import torch
+
+    out = {"schema": record.SCHEMA, "case": case["name"], "runtime": model.runtime, "where": account.where, "built": model.how,
+           "device": account.describe(), "torch": torch.__version__, "cuda": torch.version.cuda or "", "cudnn": gpu.cudnn_version(),
+           **{k: case[k] for k in record.FROM_CASE}, "weights": sum(t.untyped_storage().nbytes() for t in model.state),
+           "phases": account.phases, "context": account.context(used_before), "oom": oom}
+    record.put_events(out, account.history.events, account.history.stacks)
+    return out
+
+
+def _set_flags(case: dict, cuda: bool) -> None:
+    import torch
+
+    torch.manual_seed(0)
+    flags = case["flags"]
+    torch.backends.cuda.matmul.allow_tf32 = flags["tf32_matmul"]
+    torch.backends.cudnn.allow_tf32 = flags["tf32_cudnn"]
+    torch.backends.cudnn.benchmark = flags["benchmark"]
+    torch.backends.cudnn.deterministic = flags["deterministic"]
+    torch.use_deterministic_algorithms(flags["deterministic"], warn_only=True)
+    if cuda and 0 < case["memory_fraction"] < 1:
+        torch.cuda.set_per_process_memory_fraction(case["memory_fraction"])
+
+
+def _move(value: Any, case: dict, device: str) -> Any:
+    """Tensors to the device, in order, but for those that the case keeps on the host."""
+    import torch
+    from torch.utils._pytree import tree_map
+
+    kept = set()
+    for text in case["inputs"]:
+        name, spec = inputs.parse(text)
+        if isinstance(spec, inputs.TensorSpec) and spec.device == "cpu":
+            kept.add(name)
+    move = lambda t: t.to(device) if isinstance(t, torch.Tensor) else t
+    if isinstance(value, dict):
+        return {k: v if k in kept else tree_map(move, v) for k, v in value.items()}
+    specs = [inputs.parse(t)[1] for t in case["inputs"][: len(value)]]
+    return [v if isinstance(s, inputs.TensorSpec) and s.device == "cpu" else tree_map(move, v) for v, s in zip(value, specs)]
+
+
+@contextlib.contextmanager
+def _context(case: dict, device: str):
+    import torch
+
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(torch.inference_mode() if case["grad"] == "inference_mode" else torch.no_grad())
+        if case["autocast"]:
+            stack.enter_context(torch.autocast(torch.device(device).type, dtype=getattr(torch, case["autocast"])))
+        gc.collect()
+        gc.disable()  # reference cycles are held to the pass's end, whenever the collector would have come
+        try:
+            yield
+        finally:
+            gc.enable()
+
+
+class _CUDAAccount:
+    """The caching allocator of one GPU."""
+
+    where, device = "cuda", "cuda:0"
+
+    def __init__(self, stacks: str):
+        import torch
+
+        from memshim.history import CUDAHistory
+
+        self._cuda, self.phases = torch.cuda, []
+        torch.cuda.init()
+        self.history = CUDAHistory(self.device, stacks)
+
+    def __enter__(self) -> _CUDAAccount:
+        self.history.__enter__()
+        return self
+
+    def __exit__(self, *error) -> None:
+        self.history.__exit__(*error)
+
+    def _read(self, name: str, kind: str) -> None:
+        self._cuda.synchronize()
+        stats = self._cuda.memory_stats()
+        keys = dict(zip(record.METRICS, ("requested_bytes", "allocated_bytes", "reserved_bytes", "active_bytes", "inactive_split_bytes")))
+        self.phases.append(record.phase(name, self.history.mark(), {m: stats.get(f"{k}.all.{kind}", 0) for m, k in keys.items()}))
+
+    def baseline(self, model: Built, args: list, kwargs: dict) -> None:
+        gc.collect()
+        self._read("baseline", "current")
+
+    def run_pass(self, name: str, model: Any, args: list, kwargs: dict) -> None:
+        self._cuda.reset_peak_memory_stats()
+        result = model(*args, **kwargs)
+        self._read(name, "peak")
+        del result
+
+    def describe(self) -> dict:
+        p = self._cuda.get_device_properties(0)
+        return {"name": p.name, "total": p.total_memory, "compute_capability": f"{p.major}.{p.minor}", "driver": gpu.driver_version()}
+
+    def context(self, used_before: dict[str, int] | None) -> int | None:
+        """What the process took of the device outside the allocator; None where it cannot be told."""
+        uuid = f"GPU-{getattr(self._cuda.get_device_properties(0), 'uuid', '')}"
+        if not used_before or uuid not in used_before:
+            return None
+        free, total = self._cuda.mem_get_info(0)
+        return max(0, total - free - used_before[uuid] - self._cuda.memory_reserved(0))
+
+
+class _CPUAccount:
+    """Storages of CPU tensors: bytes asked for, and nothing that an allocator would add."""
+
+    where, device = "cpu", "cpu"
+
+    def __init__(self, stacks: str):
+        from memshim.history import CPUHistory
+
+        self.phases: list[dict] = []
+        self.history = CPUHistory(stacks=stacks, before=[])
+        self._bytes = 0
+
+    def __enter__(self) -> _CPUAccount:
+        return self
+
+    def __exit__(self, *error) -> None:
+        if self.phases:
+            self.history.__exit__(*error)
+
+    def baseline(self, model: Built, args: list, kwargs: dict) -> None:
+        import torch
+        from torch.utils._pytree import tree_leaves
+
+        given = [t for t in tree_leaves((args, kwargs)) if isinstance(t, torch.Tensor)]
+        self.history.load([(t, "parameter" if isinstance(t, torch.nn.Parameter) else "buffer") for t in model.state] + [(t, "input") for t in given])
+        self._bytes = sum(e.size for e in self.history.events)
+        self.history.__enter__()
+        self.phases.append(record.phase("baseline", self.history.mark(), {"requested": self._bytes}))
+
+    def run_pass(self, name: str, model: Any, args: list, kwargs: dict) -> None:
+        from memshim.history import deltas
+
+        start, live = self.history.mark(), self._bytes
+        result = model(*args, **kwargs)
+        end, most = self.history.mark(), self._bytes
+        for _, change in deltas(self.history.events[start:end], self.where):
+            live += change
+            most = max(most, live)
+        self.phases.append(record.phase(name, end, {"requested": most}))
+        del result
+        self._bytes += sum(change for _, change in deltas(self.history.events[start:], self.where))
+
+    def describe(self) -> dict:
+        return {"name": "cpu", "total": None, "compute_capability": "", "driver": ""}
+
+    def context(self, used_before: dict[str, int] | None) -> None:
+        return None
+
+
+def main(arguments: list[str]) -> int:
+    p = argparse.ArgumentParser(prog="python -m memshim measure", description="Run cases of a memspec.yaml for real and record what they take.")
+    p.add_argument("spec", nargs="?", default="memspec.yaml")
+    p.add_argument("--case", action="append", default=[], metavar="NAME", help="only this case: its exact name, else with * and ?; repeats")
+    p.add_argument("--where", choices=("auto", "cuda", "cpu"), default="auto", help="auto: on the GPU where there is one, else on CPU tensors")
+    p.add_argument("-o", "--output", default="measured", metavar="FOLDER", help="where records go (measured); with --request, the file")
+    p.add_argument("--stacks", choices=("all", "python"), default="all", help="of each event on a GPU: with C++ frames, or without")
+    p.add_argument("--timeout", type=float, default=TIMEOUT, metavar="SECONDS", help=f"for one case ({TIMEOUT:g})")
+    p.add_argument("--request", metavar="FILE", help="measure one case in this process, as memspec cases --format json tells it; - is standard input")
+    a = p.parse_args(arguments)
+    if a.request:
+        return _answer(a)
+    try:
+        found = cases.load(a.spec, a.case)
+    except (cases.SpecError, binary.BinaryError) as e:
+        print(e, file=sys.stderr)
+        return USAGE
+    code = 0
+    with progress.Progress(len(found)) as bar:
+        for case in found:
+            bar.start(case["name"])
+            try:
+                path = record.write(measure(case, a.where, a.timeout, a.stacks), a.output)
+                bar.say(str(path), sys.stdout)
+            except MeasureError as e:
+                bar.say(f"memshim: {case['name']}: {e}", sys.stderr)
+                code = max(code, UNSURE if isinstance(e, NoGPU) else USAGE)
+    return code
+
+
+def _answer(a: argparse.Namespace) -> int:
+    text = sys.stdin.read() if a.request == "-" else Path(a.request).read_text(encoding="utf-8")
+    try:
+        with contextlib.redirect_stdout(sys.stderr):  # whatever the model prints
+            answer = record.dump(run(json.loads(text), a.where, a.stacks))
+    except NoGPU as e:
+        print(f"memshim: {e}", file=sys.stderr)
+        return UNSURE
+    except (BuildError, inputs.InputError) as e:
+        print(f"memshim: {e}", file=sys.stderr)
+        return USAGE
+    except Exception as e:  # the model's own
+        traceback.print_exc()
+        print(f"memshim: {type(e).__name__}: {str(e).strip() or 'no text'}".splitlines()[0], file=sys.stderr)
+        return FAILED
+    Path(a.output).write_text(answer, encoding="utf-8")
+    return 0

@@ -1,0 +1,135 @@
+"""The process that asks cuDNN, and the handle on it.
+
+    python -m memshim.query FOLDER CUBLASLT CLASS     (an empty CUBLASLT preloads nothing, an empty CLASS tells the version only)
+
+One JSON document a line: it says hello with its version, then answers each call that it reads. cuDNN may crash or hang in it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from pathlib import Path
+
+START = 120.0  # seconds to load the library
+ANSWER = 60.0  # seconds for one call; 4 ms are usual
+
+
+class Lost(Exception):
+    """The process ended or had to be ended. The text says how."""
+
+
+class Refusal(Exception):
+    """cuDNN has no plan for the call, and says so."""
+
+
+class Process:
+    """A child that has the library loaded for one device class."""
+
+    def __init__(self, folder: str, cublaslt: str = "", device_class: str = "", command: list[str] | None = None):
+        self._stderr = tempfile.TemporaryFile()
+        command = command or [sys.executable, "-m", "memshim.query"]
+        env = os.environ | {"PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")])}
+        self._child = subprocess.Popen(
+            [*command, folder, cublaslt, device_class], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._stderr, env=env
+        )
+        self._lines: queue.Queue[bytes | None] = queue.Queue()
+        threading.Thread(target=self._read, daemon=True).start()
+        hello = self._receive(START)
+        if "error" in hello:
+            self.close()
+            raise Lost(hello["error"])
+        self.version = tuple(hello["version"])
+        self.cuda = hello["cuda"]
+
+    def _read(self) -> None:
+        for line in self._child.stdout:
+            self._lines.put(line)
+        self._lines.put(None)
+
+    def _receive(self, seconds: float) -> dict:
+        try:
+            line = self._lines.get(timeout=seconds)
+        except queue.Empty:
+            self.close()
+            raise Lost(f"no answer for {seconds:g} s") from None
+        if line is None:
+            raise Lost(self._ending())
+        try:
+            return json.loads(line)
+        except ValueError:
+            self.close()
+            raise Lost(f"got {line[:80]!r} from it, want JSON") from None
+
+    def _ending(self) -> str:
+        """How the child ended: its signal, and the last thing it said."""
+        code = self._child.wait()
+        how = f"ended with exit code {code}"
+        if code < 0:
+            try:
+                how = f"crashed ({signal.Signals(-code).name})"
+            except ValueError:
+                how = f"crashed (signal {-code})"
+        self._stderr.seek(0)
+        said = self._stderr.read().decode(errors="replace").strip().splitlines()
+        self.close()
+        return f"{how}: {said[-1]}" if said else how
+
+    def ask(self, call: dict, seconds: float = ANSWER) -> dict:
+        """The answer to a call. Lost, after which the process is of no more use, or Refusal."""
+        try:
+            self._child.stdin.write(json.dumps(call).encode() + b"\n")
+            self._child.stdin.flush()
+        except OSError:
+            raise Lost(self._ending()) from None
+        answer = self._receive(seconds)
+        if "refused" in answer:
+            raise Refusal(answer["refused"])
+        return answer
+
+    def close(self) -> None:
+        self._child.kill()
+        self._child.wait()
+        self._child.stdin.close()
+        self._stderr.close()
+
+
+def serve(folder: str, cublaslt: str, device_class: str) -> None:
+    """The child's own work."""
+    from memshim import cudnn, deviceclass
+
+    out = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # what the library prints is no answer
+
+    def say(what: dict) -> None:
+        print(json.dumps(what), file=out, flush=True)
+
+    try:
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    except (ImportError, ValueError):
+        pass
+    try:
+        library = cudnn.Library(folder, cublaslt or None)
+        device = library.device(deviceclass.properties(device_class)) if device_class else None
+    except (OSError, LookupError) as e:
+        return say({"error": str(e)})
+    except cudnn.Refused as e:
+        return say({"error": f"cuDNN refuses device class {device_class}: {e}"})
+    say({"version": library.version, "cuda": library.cuda})
+    for line in sys.stdin:
+        try:
+            say(library.answer(json.loads(line), device))
+        except cudnn.Refused as e:
+            say({"refused": str(e)})
+
+
+if __name__ == "__main__":
+    serve(*sys.argv[1:4])

@@ -1,0 +1,88 @@
+"""A measurement record: what one case took when it was really run. Its form is schemas/measurement.schema.json; Go reads it too."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+from memshim.frames import Stacks, shorten
+from memshim.history import Event
+
+SCHEMA = 1
+SCHEMA_FILE = Path(__file__).parent / "schemas" / "measurement.schema.json"
+METRICS = ("requested", "allocated", "reserved", "active", "inactive_split")
+PHASES = ("baseline", "first", "steady")
+
+# What a record says as the case said it.
+FROM_CASE = ("mode", "alloc_conf", "cublas_workspace", "memory_fraction", "flags", "grad", "autocast", "dtype", "inputs", "artifact", "source")
+
+
+class RecordError(Exception):
+    """A file that is no record. The text is for the user."""
+
+
+def phase(name: str, end: int, peaks: dict[str, int | None]) -> dict:
+    """end is how many events there were when it was over."""
+    return {"name": name, **{m: peaks.get(m) for m in METRICS}, "events": end}
+
+
+def put_events(record: dict, events: list[Event], stacks: Stacks) -> None:
+    record["events"] = [_event(e) for e in events]
+    record["stacks"] = [list(s) for s in stacks.stacks]
+    record["frames"] = [f._replace(file=shorten(f.file))._asdict() for f in stacks.frames]
+
+
+def _event(e: Event) -> dict[str, Any]:
+    out: dict[str, Any] = {"action": e.action, "key": e.key, "size": e.size}
+    for name, value, absent in (("stream", e.stream, 0), ("op", e.operator, ""), ("stack", e.stack, -1)):
+        if value != absent:
+            out[name] = value
+    return out
+
+
+def file_name(record: dict) -> str:
+    """<case>.<runtime>.<gpu>.json. For people; readers go by the fields."""
+    gpu = re.sub(r"[^a-z0-9]+", "-", record["device"]["name"].lower()).strip("-") or "cpu"
+    case = re.sub(r"[^\w\[\]=,+-]", "_", record["case"])
+    return f"{case}.{record['runtime']}.{gpu}.json"
+
+
+def dump(record: dict) -> str:
+    """One line an event, a stack, a frame: small, and a change can be read in review."""
+    lines = []
+    for key, value in record.items():
+        if isinstance(value, list) and value and key in ("phases", "events", "stacks", "frames"):
+            items = ",\n    ".join(json.dumps(v, separators=(",", ":"), ensure_ascii=False) for v in value)
+            lines.append(f'  "{key}": [\n    {items}\n  ]')
+        else:
+            lines.append(f'  "{key}": {json.dumps(value, ensure_ascii=False)}')
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+def write(record: dict, folder: str | os.PathLike) -> Path:
+    """The file appears whole or not at all."""
+    path = Path(folder) / file_name(record)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f".{path.name}.{os.getpid()}")
+    part.write_text(dump(record), encoding="utf-8")
+    os.replace(part, path)
+    return path
+
+
+def read(path: str | os.PathLike) -> dict:
+    try:
+        record = json.loads(Path(path).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as e:
+        raise RecordError(f"{path}: {e}") from e
+    if not isinstance(record, dict) or record.get("schema") != SCHEMA:
+        raise RecordError(f"{path}: got no measurement record of schema {SCHEMA}")
+    return record
+
+
+def peak(record: dict, metric: str) -> int | None:
+    """The most over the whole run; None where it was not measured."""
+    values = [p[metric] for p in record["phases"]]
+    return max(values) if values and None not in values else None

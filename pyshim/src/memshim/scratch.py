@@ -1,0 +1,287 @@
+"""python -m memshim scratch: ask cuDNN itself how much workspace the convolutions of a memspec.yaml take.
+
+memspec says which library calls the cases make; the cuDNN that belongs to their torch answers them for described devices, in processes
+that may crash or hang without harm; the answers go to a scratch profile beside memspec.yaml. No GPU, no driver, no torch.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import queue
+import sys
+import threading
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Callable
+
+from memshim import binary, query, torchwheel
+from memshim.scratchfile import Answerer, Profile, ProfileError, key, load
+
+FILE = "memspec.scratch.json"
+DEFAULT_SPEC = "memspec.yaml"
+PATIENCE = 5  # children lost one after the other, without an answer between them, before a device class is given up
+
+OK, DIFFERS, USAGE, UNSURE = 0, 1, 2, 3
+
+
+def parser() -> argparse.ArgumentParser:
+    p = argparse.ArgumentParser(
+        prog="python -m memshim scratch",
+        description="Ask cuDNN itself, without a GPU, how much workspace the convolutions of a memspec.yaml take, and write a scratch "
+        "profile to keep beside it. Exit codes: 0 all is known, 1 --check found a difference, 2 wrong usage or no library, 3 some calls "
+        "have no answer.",
+    )
+    p.add_argument("spec", nargs="?", default=DEFAULT_SPEC, metavar="memspec.yaml")
+    p.add_argument("-o", "--output", metavar="FILE", help=f"the profile to write or add to (default: {FILE} beside memspec.yaml)")
+    p.add_argument("--torch", metavar="RELEASE", help="of this release, whatever the cases say")
+    p.add_argument("--device", action="append", default=[], metavar="NAME", help="for this device, whatever the cases say; repeats")
+    p.add_argument("--cudnn", action="append", default=[], metavar="DIR", help="a folder with libcudnn.so.9 or its wheel; repeats")
+    p.add_argument("--jobs", type=int, default=min(os.cpu_count() or 1, 4), metavar="N", help="processes that ask (default: %(default)s)")
+    p.add_argument("--fresh", action="store_true", help="ask everything again: no cache, no entries of the file")
+    p.add_argument("--prune", action="store_true", help="drop what the cases do not need")
+    p.add_argument("--check", action="store_true", help="write nothing; ask everything again and compare with the file")
+    p.add_argument("--cache", metavar="DIR", help="where answers are kept (default: ~/.cache/memspec)")
+    return p
+
+
+@dataclass
+class Group:
+    """What the cases need of one answerer, and what became of it."""
+
+    wanted: dict  # as memspec says it
+    calls: list[dict]
+    by: Answerer  # who answers; another version than wanted where one stands in
+    found: torchwheel.Found
+    failures: list[tuple[dict, str]] = field(default_factory=list)
+
+
+class Progress:
+    """A line on a terminal, nothing elsewhere."""
+
+    def __init__(self, by: Answerer, total: int):
+        self._name, self._total, self._done, self._shown = " ".join(by), total, 0, 0.0
+        self._on, self._lock = sys.stderr.isatty(), threading.Lock()
+
+    def step(self) -> None:
+        with self._lock:
+            self._done += 1
+            now = time.monotonic()
+            if self._on and now - self._shown > 0.1:
+                self._shown = now
+                print(f"\r{self._name}: {self._done} of {self._total} calls\x1b[K", end="", file=sys.stderr, flush=True)
+
+    def clear(self) -> None:
+        if self._on:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+
+Start = Callable[[], query.Process]
+
+
+def ask(start: Start, calls: list[dict], jobs: int, answered: Callable[[dict, dict | None, str], None]) -> None:
+    """Ask all calls with so many processes. A process that is lost costs the call it was lost on, and is started again; after PATIENCE
+    losses in a row the rest is given up. answered gets each call with its answer, or with None and why."""
+    work: queue.Queue[dict] = queue.Queue()
+    for c in calls:
+        work.put(c)
+    lock, losses = threading.Lock(), [0]  # in a row, of all processes
+
+    def report(call: dict, answer: dict | None, why: str) -> None:
+        with lock:
+            answered(call, answer, why)
+
+    def worker() -> None:
+        process = None
+        while True:
+            try:
+                call = work.get_nowait()
+            except queue.Empty:
+                break
+            if losses[0] >= PATIENCE:
+                report(call, None, f"not asked: {PATIENCE} processes were lost in a row")
+                continue
+            try:
+                process = process or start()
+                answer = process.ask(call)
+                losses[0] = 0
+                report(call, answer, "")
+            except query.Refusal as e:
+                losses[0] = 0
+                report(call, None, str(e))
+            except query.Lost as e:
+                process = None
+                losses[0] += 1
+                report(call, None, str(e))
+        if process:
+            process.close()
+
+    threads = [threading.Thread(target=worker, daemon=True) for _ in range(max(1, min(jobs, len(calls))))]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+
+
+def needed(a: argparse.Namespace, output: Path) -> tuple[list[dict], int]:
+    """The calls of the cases by answerer, without those that the file has unless all are wanted; and memspec's exit code."""
+    arguments = ["scratch", a.spec]
+    if not (a.fresh or a.check or a.prune):
+        arguments += ["--missing", "--scratch", str(output)]
+    if a.torch:
+        arguments += ["--torch", a.torch]
+    for d in a.device:
+        arguments += ["--device", d]
+    said, code = binary.ask(*arguments)
+    return (said["groups"] if said else []), code
+
+
+def cache_folder(given: str | None) -> Path:
+    if given:
+        return Path(given)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "memspec"
+
+
+def cache_file(cache: Path, by: Answerer) -> Path:
+    return cache / "scratch" / ("-".join(by) + ".json")
+
+
+def cached(cache: Path, by: Answerer) -> Profile:
+    """What was asked before; a cache that cannot be read is none."""
+    try:
+        return load(cache_file(cache, by))
+    except ProfileError:
+        return Profile()
+
+
+def answer(group: Group, profile: Profile, a: argparse.Namespace, cache: Path) -> int:
+    """Put the answers to a group's calls into the profile; how many were asked for now."""
+    known = Profile() if a.fresh or a.check else cached(cache, group.by)
+    open_calls = []
+    for c in group.calls:
+        if profile.get(group.by, c):
+            continue
+        if hit := known.get(group.by, c):
+            profile.add(group.by, c, hit)
+        else:
+            open_calls.append(c)
+    progress, fresh = Progress(group.by, len(open_calls)), Profile()
+
+    def answered(call: dict, got: dict | None, why: str) -> None:
+        progress.step()
+        if got is None:
+            group.failures.append((call, why))
+            return
+        fresh.add(group.by, call, got)
+
+    ask(lambda: query.Process(group.found.folder, group.found.cublaslt, group.by[2]), open_calls, a.jobs, answered)
+    progress.clear()
+    profile.merge(fresh)
+    if len(fresh):
+        try:
+            known = cached(cache, group.by)
+            for e in known.entries(group.by):
+                if not fresh.get(group.by, e):
+                    fresh.add(group.by, e, e)
+            fresh.write(cache_file(cache, group.by))
+        except OSError as e:
+            print(f"memshim: the cache cannot be written: {e}", file=sys.stderr)
+    return len(open_calls)
+
+
+def differences(old: Profile, groups: list[Group], new: Profile) -> list[str]:
+    """How the file differs from what the library answers now, one line a call."""
+    out = []
+    for g in groups:
+        for c in g.calls:
+            was, now = old.get(g.by, c), new.get(g.by, c)
+            if was != now and now:
+                told = f"{was['bytes']} B of engine {was['engine']}" if was else "nothing"
+                out.append(f"{' '.join(g.by)}: {key(c)}: got {told} in the file, want {now['bytes']} B of engine {now['engine']}")
+    return out
+
+
+def locate(wanted: list[dict], a: argparse.Namespace, cache: Path) -> tuple[list[Group], list[str]]:
+    """The library for each group; what cannot be found is told and leaves the others."""
+    groups, errors = [], []
+    for w in wanted:
+        try:
+            found = torchwheel.find(w, a.cudnn, cache)
+        except (torchwheel.NotFound, ValueError) as e:
+            errors.append(str(e))
+            continue
+        by = (w["library"], found.text, w["class"])
+        if found.text != w["version"]:
+            print(f"memshim: cuDNN {w['version']} answers nobody without a device, {found.text} stands in for it", file=sys.stderr)
+        groups.append(Group(w, w["calls"], by, found))
+    return groups, list(dict.fromkeys(errors))
+
+
+def report_failures(groups: list[Group], shown: int = 10) -> int:
+    """Name every lost or refused call; how many."""
+    lost = [(g, c, why) for g in groups for c, why in sorted(g.failures, key=lambda f: key(f[0]))]
+    for g, c, why in lost[:shown]:
+        print(f"memshim: no answer of {' '.join(g.by)} to {key(c)}: {why}", file=sys.stderr)
+    if len(lost) > shown:
+        print(f"memshim: … {len(lost) - shown} more without an answer", file=sys.stderr)
+    return len(lost)
+
+
+def main(arguments: list[str]) -> int:
+    a = parser().parse_args(arguments)
+    try:
+        return run(a)
+    except (binary.BinaryError, torchwheel.NotFound, ProfileError) as e:
+        print(f"memshim: {e}", file=sys.stderr)
+        return USAGE
+    except KeyboardInterrupt:
+        print("memshim: interrupted; what was answered before is not written", file=sys.stderr)
+        return USAGE
+
+
+def run(a: argparse.Namespace) -> int:
+    start = time.monotonic()
+    output = Path(a.output) if a.output else Path(a.spec).parent / FILE
+    old = load(output) if output.exists() else Profile()
+    cache = cache_folder(a.cache)
+    wanted, code = needed(a, output)
+    if code == USAGE and not wanted:
+        return USAGE
+    groups, errors = locate(wanted, a, cache)
+    for e in errors:
+        print(f"memshim: {e}", file=sys.stderr)
+    profile = Profile()
+    if not (a.fresh or a.check or a.prune):
+        profile.merge(old)
+    elif a.prune and not a.fresh and not a.check:
+        for g in groups:
+            for c in g.calls:
+                if e := old.get(g.by, c):
+                    profile.add(g.by, c, e)
+    asked = sum(answer(g, profile, a, cache) for g in groups)
+    failed = report_failures(groups)
+    if a.check:
+        lines = differences(old, groups, profile)
+        for line in lines:
+            print(line)
+        if lines:
+            return DIFFERS
+        print(f"{output}: {asked} calls answered again, all as in the file")
+    else:
+        if a.fresh and not a.prune:
+            keep(old, profile)
+        if len(profile):
+            profile.write(output)
+        print(f"{output}: {len(profile)} entries, {asked} calls asked in {time.monotonic() - start:.1f} s")
+    if errors or code == USAGE:
+        return USAGE
+    return UNSURE if failed else OK
+
+
+def keep(old: Profile, profile: Profile) -> None:
+    """Keep the entries of the old file that were not asked again."""
+    for by in old.answerers():
+        for e in old.entries(by):
+            if not profile.get(by, e):
+                profile.add(by, e, e)

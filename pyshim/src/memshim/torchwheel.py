@@ -1,0 +1,168 @@
+"""Find the cuDNN that belongs to a release of torch: that of the installed torch, or one in a folder. Nothing is imported or downloaded."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import re
+import sys
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Callable, Iterable, Iterator
+
+from memshim import cudnn, query
+
+SONAME = "libcudnn.so.9"
+SYSTEM = ("/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/local/cuda/lib64", "/usr/lib64")
+
+
+class NotFound(Exception):
+    """No library that will do. The text says what was found instead and how to get the right one."""
+
+
+@dataclass(frozen=True)
+class Found:
+    folder: str  # of libcudnn.so.9
+    cublaslt: str  # a file, "" where the loader has to find it
+    version: tuple[int, int, int]
+
+    @property
+    def text(self) -> str:
+        return dotted(self.version)
+
+
+def dotted(version: Iterable[int]) -> str:
+    return ".".join(map(str, version))
+
+
+def parse(text: str) -> tuple[int, int, int]:
+    """9.10.2 or 9.10.2.21; the build number does not count: the library does not tell its own."""
+    m = re.fullmatch(r"(\d+)\.(\d+)(?:\.(\d+))?(?:\.\d+)?", text)
+    if not m:
+        raise ValueError(f"got cuDNN version {text!r}, want one such as 9.10.2")
+    return int(m[1]), int(m[2]), int(m[3] or 0)
+
+
+def installed_torch() -> str:
+    """The version of the torch that this Python has, "" for none."""
+    try:
+        return importlib.metadata.version("torch")
+    except importlib.metadata.PackageNotFoundError:
+        return ""
+
+
+def folders(given: Iterable[str], cache: Path) -> Iterator[tuple[Path, list[Path]]]:
+    """Where a libcudnn may lie, with the places to look for its libcublasLt, best first."""
+    for name in given:
+        base = Path(name)
+        if base.suffix == ".whl":
+            base = base.parent
+        if not base.is_dir():
+            raise NotFound(f"--cudnn {name}: got no such folder")
+        libraries = sorted(p.parent for p in base.rglob(SONAME))
+        wheels = sorted(base.glob("nvidia_cudnn_cu*.whl"))
+        if not libraries and not wheels:
+            raise NotFound(f"--cudnn {name}: got a folder without {SONAME} and without a wheel nvidia_cudnn_cu*.whl")
+        for folder in libraries:
+            yield folder, [base, *siblings(folder)]
+        for wheel in wheels:
+            unpacked = unpack(wheel, cache)
+            yield unpacked, [unpacked, *(unpack(w, cache) for w in sorted(base.glob("nvidia_cublas*.whl"))), *site()]
+    for path in site():
+        if (path / "cudnn" / "lib" / SONAME).is_file():
+            yield path / "cudnn" / "lib", [path]
+    for name in SYSTEM:
+        if os.path.isfile(os.path.join(name, SONAME)):
+            yield Path(name), [Path(name)]
+
+
+def site() -> list[Path]:
+    """The nvidia folders of this Python's packages."""
+    found = [Path(p) / "nvidia" for p in sys.path if p]
+    return [p for p in dict.fromkeys(found) if p.is_dir()]
+
+
+def siblings(folder: Path) -> list[Path]:
+    """.../nvidia of .../nvidia/cudnn/lib, where it is one."""
+    return [folder.parents[1]] if len(folder.parents) > 1 and folder.parents[1].name == "nvidia" else []
+
+
+def unpack(wheel: Path, cache: Path) -> Path:
+    """The libraries of a wheel, unpacked once."""
+    out = cache / "wheels" / wheel.name.removesuffix(".whl")
+    if not out.is_dir():
+        part = out.with_name(f"{out.name}.{os.getpid()}.part")
+        part.mkdir(parents=True, exist_ok=True)
+        try:
+            with zipfile.ZipFile(wheel) as z:
+                for member in z.infolist():
+                    name = os.path.basename(member.filename)
+                    if name.startswith(("libcudnn", "libcublasLt")):
+                        with z.open(member) as src, open(part / name, "wb") as dst:
+                            while chunk := src.read(1 << 20):
+                                dst.write(chunk)
+        except (OSError, zipfile.BadZipFile) as e:
+            raise NotFound(f"{wheel}: {e}") from e
+        part.rename(out)
+    return out
+
+
+def cublaslt(cuda: int, places: Iterable[Path]) -> str:
+    """The libcublasLt of a CUDA generation, "" where the loader has to find it."""
+    for place in dict.fromkeys([*places, *site()]):
+        for hit in sorted(place.rglob(f"libcublasLt.so.{cuda}")):
+            return str(hit)
+    return ""
+
+
+Probe = Callable[[str], tuple[tuple[int, int, int], int]]
+
+
+def probe(folder: str) -> tuple[tuple[int, int, int], int]:
+    """The version of the library in a folder and its CUDA generation, asked in a process of its own."""
+    p = query.Process(folder)
+    p.close()
+    return p.version, p.cuda
+
+
+def find(wanted: dict, given: Iterable[str], cache: Path, probe: Probe = probe) -> Found:
+    """The library for one answerer of `memspec scratch`: of exactly its version; where that release answers nobody without a device, the
+    nearest newer one stands in."""
+    version = parse(wanted["version"])
+    seen: dict[tuple[int, int, int], Found] = {}
+    broken: list[str] = []
+    for folder, places in folders(given, cache):
+        try:
+            got, cuda = probe(str(folder))
+        except query.Lost as e:
+            broken.append(f"{folder}: {e}")
+            continue
+        if got not in seen:
+            seen[got] = Found(str(folder), cublaslt(cuda, places), got)
+    if version in seen and version >= cudnn.OLDEST:
+        return seen[version]
+    able = sorted(v for v in seen if v >= cudnn.OLDEST)
+    if version < cudnn.OLDEST and able:
+        return seen[able[0]]
+    raise NotFound(missing(wanted, version, sorted(seen), broken))
+
+
+def missing(wanted: dict, version: tuple[int, int, int], seen: list[tuple[int, int, int]], broken: list[str]) -> str:
+    """What is wanted, what there is instead, and the commands that fetch it."""
+    releases = ", ".join(wanted.get("torch", []))
+    text = f"got no cuDNN {dotted(version)}" + (f" (torch {releases})" if releases else "")
+    if version < cudnn.OLDEST:
+        text += f", which answers nobody without a device; got none of {dotted(cudnn.OLDEST)} or newer to stand in either"
+    if seen:
+        text += f", only {', '.join(map(dotted, seen))}"
+    if torch := installed_torch():
+        text += f"; the torch installed here is {torch}"
+    wheel = wanted.get("wheel", "")
+    if version < cudnn.OLDEST:
+        wheel = "nvidia-cudnn-cu12==9.8.0.87"
+    if wheel:
+        generation = re.search(r"cu(\d+)", wheel)[1]
+        blas = f"nvidia-cublas-cu{generation}" if int(generation) < 13 else "nvidia-cublas"
+        text += f". Its wheel is {wheel}: python -m pip download --no-deps -d DIR {wheel} {blas}, then --cudnn DIR"
+    return text + "".join(f"\n  {b}" for b in broken)
