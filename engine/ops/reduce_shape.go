@@ -170,3 +170,18 @@ func nanMean(c *Call) (any, error) {
 	sum := c.Do("aten::nansum", self, c.Arg("dim"), c.Bool("keepdim"), Kw{"dtype": c.Arg("dtype")})
 	return c.Do("aten::div.Tensor", sum, factor), c.Err()
 }
+
+// extremeIndex is argmax and argmin, which refuse a dimension without elements (aten/src/ATen/native/ReduceOps.cpp check_argmax_argmin).
+func extremeIndex(c *Call) ([]tensor.Meta, error) {
+	self := c.T("self")
+	dims, err := c.reduceDims(self)
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range dims {
+		if d < len(self.Sizes) && self.Sizes[d] == 0 && (c.Has("dim") || self.Numel() == 0) {
+			return nil, c.Errorf("got size 0 in dim %d, want elements", d)
+		}
+	}
+	return reduceTo(indexType)(c)
+}
