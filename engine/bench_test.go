@@ -1,3 +1,5 @@
+//go:build unix
+
 package engine_test
 
 import (
@@ -10,34 +12,93 @@ import (
 	"github.com/memspec/memspec/engine"
 	"github.com/memspec/memspec/engine/device"
 	"github.com/memspec/memspec/engine/platform"
+	"github.com/memspec/memspec/engine/report"
 	"github.com/memspec/memspec/engine/spec"
 )
 
-// resnet50 from the file to its report, everything read anew each time.
-func BenchmarkResnet50(b *testing.B) {
+func resnet50(b *testing.B, kind string, rt spec.Runtime) spec.Case {
 	d, err := device.Lookup("a10g")
 	require.NoError(b, err)
 	p, err := platform.New(d, platform.Newest())
 	require.NoError(b, err)
 	in, err := spec.ParseInput("float32[1,3,224,224]")
 	require.NoError(b, err)
-	c := spec.Case{Artifact: "../testdata/artifacts/torchvision/resnet50.script.pt", Platform: p, Runtime: spec.Eager, Inputs: []spec.Input{in}}
+	return spec.Case{Artifact: "../testdata/artifacts/torchvision/resnet50." + kind + ".pt", Platform: p, Runtime: rt, Inputs: []spec.Input{in}}
+}
+
+// each runs f on one core and reports its processor time.
+func each(b *testing.B, f func(b *testing.B)) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	b.ReportAllocs()
+	m := newCPUMeter()
 	for b.Loop() {
-		r, err := engine.Estimate(context.Background(), c)
-		require.NoError(b, err)
-		require.NotZero(b, r.Peak.Allocated)
+		f(b)
+		m.iteration()
 	}
+	m.report(b)
+}
+
+// resnet50 from the file to its report, everything read anew each time.
+func BenchmarkResnet50(b *testing.B) {
+	for _, kind := range []string{"script", "trace"} {
+		for _, rt := range []spec.Runtime{spec.Eager, spec.TorchScript} {
+			c := resnet50(b, kind, rt)
+			b.Run(kind+"/"+string(rt), func(b *testing.B) {
+				each(b, func(b *testing.B) {
+					r, err := engine.Estimate(context.Background(), c)
+					require.NoError(b, err)
+					require.NotZero(b, r.Peak.Allocated)
+				})
+			})
+		}
+	}
+}
+
+// The steps of BenchmarkResnet50/script/eager, each alone: reading the archive (functions are read when they are first called, and count to
+// exec), running it, replaying the trace, and the account.
+func BenchmarkSteps(b *testing.B) {
+	ctx := context.Background()
+	c := resnet50(b, "script", spec.Eager)
+	open := func(b *testing.B) *engine.Model {
+		m, err := engine.Open(c.Artifact)
+		require.NoError(b, err)
+		return m
+	}
+	m := open(b)
+	tr, err := m.Trace(ctx, c)
+	require.NoError(b, err)
+	tl, err := engine.Replay(c, tr)
+	require.NoError(b, err)
+	b.Run("open", func(b *testing.B) { each(b, func(b *testing.B) { open(b) }) })
+	b.Run("open and exec", func(b *testing.B) {
+		each(b, func(b *testing.B) {
+			_, err := open(b).Trace(ctx, c)
+			require.NoError(b, err)
+		})
+	})
+	b.Run("exec again", func(b *testing.B) {
+		each(b, func(b *testing.B) {
+			_, err := m.Trace(ctx, c)
+			require.NoError(b, err)
+		})
+	})
+	b.Run("replay", func(b *testing.B) {
+		each(b, func(b *testing.B) {
+			_, err := engine.Replay(c, tr)
+			require.NoError(b, err)
+		})
+	})
+	b.Run("report", func(b *testing.B) {
+		each(b, func(*testing.B) { report.Build(report.Source{Platform: &c.Platform, Timeline: tl, Passes: 2}) })
+	})
 }
 
 // The project's own memspec.yaml, from the file to every verdict, on one core.
 func BenchmarkCheck(b *testing.B) {
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	b.ReportAllocs()
-	for b.Loop() {
+	each(b, func(b *testing.B) {
 		cases, err := spec.Load("../memspec.yaml")
 		require.NoError(b, err)
 		var models engine.Models
 		models.JudgeAll(context.Background(), cases, nil, func(r *engine.Result) { require.NoError(b, r.Err) })
-	}
+	})
 }
