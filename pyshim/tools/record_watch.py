@@ -25,8 +25,6 @@ class Watch(TorchDispatchMode):
     It holds no tensor itself: only weak references to storages, and only while they live.
     """
 
-    composites: list[str] = []  # those of COMPOSITES that are running
-
     def __init__(self, device: str, known: list[torch.Tensor], stream: Stream, lines: bool) -> None:
         super().__init__()
         self.device, self.stream, self.lines = device, stream, lines
@@ -52,12 +50,7 @@ class Watch(TorchDispatchMode):
             if t.device.type == self.device and storage.nbytes() and storage._cdata not in self.known and storage._cdata not in self.live:
                 self.unseen.append(f"{func} was given {t.dtype} {tuple(t.shape)}, which no operator returned")
         del given
-        if self.composites and func is torch.ops.aten.add.Tensor:
-            func = torch.ops.aten.add_.Tensor
-            func(*args, **kwargs)
-            out = args[0]  # that very tensor, as the operator's caller has it
-        else:
-            out = func(*args, **kwargs)
+        out = func(*args, **kwargs)
         self.note(func, out)
         return out
 
@@ -97,27 +90,6 @@ class Watch(TorchDispatchMode):
         _, index, _ = self.live.pop(key)
         if index >= 0:
             self.stream.events.append(Event(index))
-
-
-# Composite operators that add in place, save where they see a tensor subclass or a dispatch mode (isTensorSubclassLike):
-# there they take add, which on a GPU they never do. While one of them runs on fake tensors, add is add_ again.
-COMPOSITES = ("linear", "_scaled_dot_product_attention_math")
-
-
-def _as_on_a_device() -> torch.library.Library:
-    library = torch.library.Library("aten", "IMPL")
-    for name in COMPOSITES:
-        operator = getattr(torch.ops.aten, name).default
-
-        def kernel(*args, _operator=operator, **kwargs):
-            Watch.composites.append(str(_operator))
-            try:
-                return _operator.decompose(*args, **kwargs)
-            finally:
-                Watch.composites.pop()
-
-        library.impl(name, kernel, "AutogradCUDA")
-    return library
 
 
 def _line() -> str:
@@ -183,12 +155,8 @@ class _Fakes:
 @contextlib.contextmanager
 def _fake_mode():
     torch._C._jit_set_texpr_fuser_enabled(False)  # else it asks for a driver at the second pass
-    library = _as_on_a_device()
-    try:
-        with FakeTensorMode(allow_non_fake_inputs=True):
-            yield
-    finally:
-        library._destroy()
+    with FakeTensorMode(allow_non_fake_inputs=True):
+        yield
 
 
 def warm() -> None:

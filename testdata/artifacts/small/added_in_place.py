@@ -1,4 +1,4 @@
-"""A linear layer on a transposed input, and attention with a mask: the bias and the mask are added in place."""
+"""A linear layer on a transposed input, and attention with a mask: fake tensors add bias and mask out of place, devices in place."""
 
 import torch
 import torch.nn.functional as F
