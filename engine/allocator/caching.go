@@ -45,7 +45,7 @@ type caching struct {
 const maxBytes = units.Bytes(math.MaxInt64)
 
 func newCaching(c Config) (*caching, error) {
-	a := &caching{config: c, set: c.Settings, nextAddr: firstAddr, active: newAddrTable(10)}
+	a := &caching{config: c, set: c.Settings, nextAddr: firstAddr, active: addrTable{shift: 64 - firstTableBits}}
 	a.maxSplit, a.maxRounding = maxBytes, a.set.MaxNonSplitRounding
 	if a.set.MaxSplitSize > 0 {
 		a.maxSplit = a.set.MaxSplitSize

@@ -109,6 +109,9 @@ func (a *caching) dropUnmapped(p *pool, id blockID) {
 
 func (a *caching) byAddr(id blockID, addr uint64) int { return cmp.Compare(a.blocks[id].addr, addr) }
 
+// firstBlocks is what a small model needs.
+const firstBlocks = 512
+
 // newBlock returns an unlinked free block.
 func (a *caching) newBlock(b block) blockID {
 	if n := len(a.spare); n > 0 {
@@ -116,6 +119,9 @@ func (a *caching) newBlock(b block) blockID {
 		a.spare = a.spare[:n-1]
 		a.blocks[id] = b
 		return id
+	}
+	if a.blocks == nil {
+		a.blocks = make([]block, 0, firstBlocks)
 	}
 	a.blocks = append(a.blocks, b)
 	return blockID(len(a.blocks) - 1)
@@ -178,7 +184,7 @@ func (a *caching) absorb(p *pool, into, from blockID) {
 	a.spare = append(a.spare, from)
 }
 
-// addrTable finds handed-out blocks by address: open addressing with linear probing, the empty address being 0.
+// addrTable finds handed-out blocks by address: open addressing with linear probing, the empty address being 0. It is made at the first put.
 type addrTable struct {
 	slots []addrSlot
 	used  int
@@ -190,6 +196,9 @@ type addrSlot struct {
 	id   blockID
 }
 
+// firstTableBits is the logarithm of the slots it begins with.
+const firstTableBits = 9
+
 func newAddrTable(bits uint) addrTable {
 	return addrTable{slots: make([]addrSlot, 1<<bits), shift: 64 - bits}
 }
@@ -200,8 +209,11 @@ func (t *addrTable) home(addr uint64) int {
 
 func (t *addrTable) put(addr uint64, id blockID) {
 	if t.used*2 >= len(t.slots) {
-		old := t.slots
-		*t = newAddrTable(64 - t.shift + 1)
+		old, bits := t.slots, 64-t.shift
+		if old != nil {
+			bits++
+		}
+		*t = newAddrTable(bits)
 		for _, s := range old {
 			if s.addr != 0 {
 				t.put(s.addr, s.id)
@@ -217,6 +229,9 @@ func (t *addrTable) put(addr uint64, id blockID) {
 }
 
 func (t *addrTable) get(addr uint64) blockID {
+	if t.used == 0 {
+		return none
+	}
 	for i := t.home(addr); t.slots[i].addr != 0; i = (i + 1) & (len(t.slots) - 1) {
 		if t.slots[i].addr == addr {
 			return t.slots[i].id
@@ -226,6 +241,9 @@ func (t *addrTable) get(addr uint64) blockID {
 }
 
 func (t *addrTable) remove(addr uint64) {
+	if t.used == 0 {
+		return
+	}
 	mask := len(t.slots) - 1
 	i := t.home(addr)
 	for t.slots[i].addr != addr {

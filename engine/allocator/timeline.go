@@ -12,12 +12,13 @@ import (
 // and Each replay again.
 type Timeline struct {
 	Trace    *trace.Trace
-	Peaks    Peaks     // over everything
-	Passes   []Span    // one a pass, in order; Passes[0] is often the loading, pass 0
-	Phases   []Span    // one a phase of a pass, in order
-	Storages []Storage // by StorageID
-	End      Stats     // after the last event replayed
-	OOM      *OOM      // the allocation at which the replay ended, or nil
+	Peaks    Peaks       // over everything
+	Passes   []Span      // one a pass, in order; Passes[0] is often the loading, pass 0
+	Phases   []Span      // one a phase of a pass, in order
+	Storages []Storage   // by StorageID
+	End      Stats       // after the last event replayed
+	Idle     units.Bytes // reserved and free while the reserved peak lasts, when that is least
+	OOM      *OOM        // the allocation at which the replay ended, or nil
 
 	first Allocator // as it was before the first event
 }
@@ -67,7 +68,7 @@ type OOM struct {
 // Replay takes every event of a trace through an allocator, which it may no longer be used after. Recorded segments are passed over: segments
 // are the allocator's. The error says that the trace contradicts itself.
 func Replay(tr *trace.Trace, a Allocator) (*Timeline, error) {
-	tl := &Timeline{Trace: tr, first: a.Fresh()}
+	tl := &Timeline{Trace: tr, first: a.Fresh(), Idle: maxBytes}
 	r := newReplayer(tr, a)
 	start := a.Stats()
 	tl.Peaks.begin(start)
@@ -85,9 +86,15 @@ func Replay(tr *trace.Trace, a Allocator) (*Timeline, error) {
 		}
 		st := a.Stats()
 		if e.Action == trace.Alloc && oom == nil { // only then can a peak be passed
+			if st.Reserved > tl.Peaks.Reserved.Bytes {
+				tl.Idle = maxBytes
+			}
 			tl.Peaks.raise(st, i)
 			tl.Passes[len(tl.Passes)-1].Peaks.raise(st, i)
 			tl.Phases[len(tl.Phases)-1].Peaks.raise(st, i)
+		}
+		if st.Reserved == tl.Peaks.Reserved.Bytes {
+			tl.Idle = min(tl.Idle, st.Inactive())
 		}
 		start = st
 		tl.Passes[len(tl.Passes)-1].End = st

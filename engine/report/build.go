@@ -135,12 +135,18 @@ func placeOf(s trace.Site) Place {
 // holders are the storages held after an event, gathered by where they were made.
 func holders(tl *allocator.Timeline, event int) []Holder {
 	tr := tl.Trace
-	index := make(map[trace.Site]int, len(tr.Sites))
+	live := 0
+	for id := range tl.Storages {
+		if tl.Storages[id].Live(event) {
+			live++
+		}
+	}
 	source := make(map[tensor.StorageID]string, len(tr.Sources))
 	for _, s := range tr.Sources {
 		source[s.Storage] = s.Text
 	}
-	out := make([]Holder, 0, len(tr.Sites))
+	index := make(map[trace.Site]int32, live)
+	out := make([]Holder, 0, live)
 	for id := range tl.Storages {
 		st := &tl.Storages[id]
 		if !st.Live(event) {
@@ -151,12 +157,13 @@ func holders(tl *allocator.Timeline, event int) []Holder {
 			site = tr.Site(tr.Events[st.Alloc].Site)
 		}
 		site.Phase = 0 // a place holds what it holds, whenever that was made
-		i, ok := index[site]
+		at, ok := index[site]
 		if !ok {
-			i = len(out)
-			index[site] = i
+			at = int32(len(out))
+			index[site] = at
 			out = append(out, Holder{Place: placeOf(site), Category: site.Category.String()})
 		}
+		i := int(at)
 		out[i].Flat += st.Size
 		out[i].Count++
 		if out[i].Source == "" {
@@ -173,17 +180,7 @@ func cached(tl *allocator.Timeline) units.Bytes {
 	if peak.Event < 0 {
 		return 0
 	}
-	least := peak.Bytes
-	err := tl.Each(func(i int, s allocator.Stats) bool {
-		if i >= peak.Event && s.Reserved == peak.Bytes {
-			least = min(least, s.Inactive())
-		}
-		return true
-	})
-	if err != nil {
-		panic("internal error: " + err.Error()) // it was replayed before without one
-	}
-	return least
+	return min(peak.Bytes, tl.Idle)
 }
 
 func coverage(c *trace.Coverage) Coverage {
