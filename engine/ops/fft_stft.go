@@ -9,17 +9,18 @@ import (
 // stftCenter pads the signal at both ends first (native/SpectralOps.cpp stft).
 func stftCenter(c *Call) (any, error) {
 	x := c.self()
-	if c.Bool("center") {
-		n := len(x.Sizes)
-		if n != 1 && n != 2 {
-			return nil, c.Errorf("got %v, want 1 or 2 dimensions", x.Sizes)
-		}
-		wide := append(slices.Repeat([]int64{1}, 3-n), x.Sizes...)
-		p := c.Int("n_fft") / 2
-		padded := c.Do("aten::pad", c.Do("aten::view", x, intList(wide...)), intList(p, p), c.Arg("pad_mode"))
-		x = c.Do("aten::view", padded, intList(append(slices.Clone(x.Sizes[:n-1]), x.Sizes[n-1]+2*p)...))
+	if !c.Bool("center") {
+		return c.stft(x, nil)
 	}
-	return c.Do("aten::stft", x, c.Arg("n_fft"), c.Arg("hop_length"), c.Arg("win_length"), c.Arg("window"), c.Arg("normalized"), c.Arg("onesided"), c.Arg("return_complex")), nil
+	n := len(x.Sizes)
+	if n != 1 && n != 2 {
+		return nil, c.Errorf("got %v, want 1 or 2 dimensions", x.Sizes)
+	}
+	wide := append(slices.Repeat([]int64{1}, 3-n), x.Sizes...)
+	p := c.Int("n_fft") / 2
+	padded := c.Do("aten::pad", c.Do("aten::view", x, intList(wide...)), intList(p, p), c.Arg("pad_mode"))
+	view := c.Do("aten::view", padded, intList(append(slices.Clone(x.Sizes[:n-1]), x.Sizes[n-1]+2*p)...))
+	return c.stft(view, []*tensor.Tensor{view, padded})
 }
 
 // paddedWindow puts a short window into the middle of n_fft zeros.
@@ -43,13 +44,16 @@ func (c *Call) paddedWindow(n, length int64) *tensor.Tensor {
 	return zeros
 }
 
-func stft(c *Call) (any, error) {
-	x := c.self()
+func stft(c *Call) (any, error) { return c.stft(c.self(), nil) }
+
+// stft lets go of what made x once it is multiplied by the window.
+func (c *Call) stft(x *tensor.Tensor, made []*tensor.Tensor) (any, error) {
 	n := c.Int("n_fft")
 	hop, length := c.IntOr("hop_length", n/4), c.IntOr("win_length", n)
 	flat := len(x.Sizes) == 1
 	if flat {
 		x = c.Do("aten::unsqueeze", x, int64(0))
+		made = append([]*tensor.Tensor{x}, made...)
 	}
 	if !c.ok() {
 		return nil, nil
@@ -63,6 +67,8 @@ func stft(c *Call) (any, error) {
 	in := seen
 	if window != nil {
 		in = c.Do("aten::mul.Tensor", seen, window)
+		c.Free(seen)
+		c.Free(made...)
 	}
 	isComplex := in.DType.Complex()
 	onesided := !isComplex

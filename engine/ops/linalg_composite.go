@@ -57,6 +57,12 @@ func logdet(c *Call) (any, error) {
 	if !c.ok() {
 		return nil, nil
 	}
+	if c.self().DType.Complex() {
+		logs := c.Do("aten::log", ts[0])
+		out := c.Do("aten::add.Tensor", ts[1], logs)
+		c.Free(logs, ts[0], ts[1])
+		return out, nil
+	}
 	neg := c.Do("aten::eq.Scalar", ts[0], int64(-1))
 	nan := c.Do("aten::scalar_tensor", 0.0, Kw{"dtype": int64(ts[1].DType), "device": Device(ts[1].Device)})
 	out := c.Do("aten::where.self", neg, nan, ts[1])
@@ -150,9 +156,6 @@ func matrixRank(c *Call) (any, error) {
 		return nil, err
 	}
 	result := c.empty(a, tensor.Int64, batch...)
-	if a.Numel() == 0 {
-		return c.Do("aten::fill_.Scalar", result, int64(0)), nil
-	}
 	atol, rtol := c.T("atol"), c.T("rtol")
 	var made []*tensor.Tensor
 	if tol := c.T("tol"); tol != nil {
@@ -179,6 +182,10 @@ func matrixRank(c *Call) (any, error) {
 	}
 	atol = fill(atol, first)
 	rtol = fill(rtol, second)
+	if a.Numel() == 0 {
+		c.Free(made...)
+		return c.Do("aten::fill_.Scalar", result, int64(0)), nil
+	}
 	var s *tensor.Tensor
 	if c.Bool("hermitian") {
 		e := c.Do("aten::linalg_eigvalsh", a)
@@ -187,16 +194,21 @@ func matrixRank(c *Call) (any, error) {
 	} else {
 		s = c.Do("aten::linalg_svdvals", a)
 	}
-	largest := c.Do("aten::slice.Tensor", s, int64(-1), int64(0), int64(1))
+	var largest *tensor.Tensor
 	if c.Bool("hermitian") {
 		largest = c.Do("aten::amax", s, intList(-1), true)
+	} else {
+		largest = c.Do("aten::slice.Tensor", s, int64(-1), int64(0), int64(1))
 	}
-	prod := c.Do("aten::mul.Tensor", c.Do("aten::unsqueeze", rtol, int64(-1)), largest)
-	limit := c.Do("aten::maximum", c.Do("aten::unsqueeze", atol, int64(-1)), prod)
-	c.Free(prod)
+	wideR := c.Do("aten::unsqueeze", rtol, int64(-1))
+	prod := c.Do("aten::mul.Tensor", wideR, largest)
+	wideA := c.Do("aten::unsqueeze", atol, int64(-1))
+	limit := c.Do("aten::maximum", wideA, prod)
+	c.Free(prod, wideA, wideR)
 	above := c.Do("aten::gt.Tensor", s, limit)
 	out := c.Do("aten::sum.dim_IntList", above, intList(-1), false)
 	c.Free(result, above, limit, largest, s)
+	c.Free(made...)
 	return out, nil
 }
 

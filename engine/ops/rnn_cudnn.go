@@ -47,6 +47,12 @@ func (c *Call) rnnDirections() int64 {
 	return 1
 }
 
+// cudnnRNNWithWeights returns the flat weights too, where they were given.
+func cudnnRNNWithWeights(c *Call) (any, error) {
+	ts := c.parts("memspec::cudnn_rnn", c.Args...)
+	return c.Tuple(opt(ts[0]), opt(ts[1]), opt(ts[2]), opt(ts[3]), c.Arg("weight_buf")), nil
+}
+
 func cudnnRNN(c *Call) ([]tensor.Meta, error) {
 	x, hx, cx := c.T("input"), c.T("hx"), c.T("cx")
 	dirs, size := c.rnnDirections(), c.Int("hidden_size")
@@ -67,7 +73,7 @@ func cudnnRNN(c *Call) ([]tensor.Meta, error) {
 	if rnnMode(c.Int("mode")) == lstmMode && cx != nil {
 		cell = fresh(cx, cx.Sizes...)
 	}
-	return []tensor.Meta{out, fresh(hx, hx.Sizes...), cell, freshAs(x, tensor.Uint8, 0), none()}, nil
+	return []tensor.Meta{out, fresh(hx, hx.Sizes...), cell, freshAs(x, tensor.Uint8, 0)}, nil
 }
 
 // cudnnRNNScratch is a contiguous input, the weights in one buffer where they do not lie in one storage already, and the workspace.

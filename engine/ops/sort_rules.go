@@ -2,6 +2,7 @@ package ops
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/memspec/memspec/engine/tensor"
 	"github.com/memspec/memspec/engine/units"
@@ -206,10 +207,11 @@ func unique(c *Call) ([]tensor.Meta, error) {
 		}
 		return freshAs(x, tensor.Int64, sizes...)
 	}
-	wantInverse := c.Bool("return_inverse")
-	out := []tensor.Meta{fresh(x, values...), optional(wantInverse, inverse)}
+	// along a dimension, consecutive ones come with both on the host, asked for or not
+	both := c.Has("dim") && strings.Contains(c.Schema.Name, "consecutive") && x.Device == "cpu"
+	out := []tensor.Meta{fresh(x, values...), optional(both || c.Bool("return_inverse"), inverse)}
 	if len(c.Schema.Returns) == 3 {
-		out = append(out, optional(c.Bool("return_counts"), []int64{n}))
+		out = append(out, optional(both || c.Bool("return_counts"), []int64{n}))
 	}
 	return out, nil
 }
