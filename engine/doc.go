@@ -55,7 +55,7 @@
 //	branch-both        a branch depends on tensor data: both ways were run and the heavier is kept
 //	device-remapped    the archive's code names a device; it was read as the case's
 //	index-assumed      a position depends on tensor data; it does not matter to memory
-//	locals-unknown     eager lifetimes of a traced archive: it does not tell Python's names
+//	locals-unknown     eager lifetimes of a traced or frozen archive: it does not tell Python's names
 //	op-missing         an operator without a rule; the account is incomplete
 //	scratch-benchmark  cudnn.benchmark runs the fastest plan, which only a device can tell
 //	scratch-estimate   some library scratch is by rule
