@@ -1,0 +1,210 @@
+package cudameasure
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/txtar"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/memspec/memspec/engine/units"
+)
+
+var (
+	standInA = Device{Index: 0, Name: "Stand-in A", UUID: "GPU-00102030-4050-6070-8090-a0b0c0d0e0f0", ComputeCapability: "7.5", Total: 14918 * units.MiB}
+	standInB = Device{Index: 1, Name: "Stand-in B", UUID: "GPU-01112131-4151-6171-8191-a1b1c1d1e1f1", ComputeCapability: "8.9", Total: 22478 * units.MiB}
+)
+
+// script writes a program of the shell.
+func script(t *testing.T, body string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "program")
+	require.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\n"+body+"\n"), 0o755))
+	return path
+}
+
+// says is a program that prints a text and ends with a status.
+func says(t *testing.T, text string, status int) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "text")
+	require.NoError(t, os.WriteFile(file, []byte(text), 0o644))
+	return script(t, fmt.Sprintf("cat '%s'\nexit %d", file, status))
+}
+
+func TestDevicesByNvidiaSMI(t *testing.T) {
+	archive, err := txtar.ParseFile("testdata/nvidia-smi.txtar")
+	require.NoError(t, err)
+	wants := map[string]struct {
+		devices []Device
+		kind    error
+		text    string
+	}{
+		"one":                     {devices: []Device{standInA}},
+		"two":                     {devices: []Device{standInA, standInB}},
+		"no-driver":               {kind: ErrNoDriver, text: "no NVIDIA driver (nvidia-smi: NVIDIA-SMI has failed because it couldn't communicate"},
+		"no-library":              {kind: ErrNoDriver, text: "no NVIDIA driver (nvidia-smi: NVIDIA-SMI couldn't find libnvidia-ml.so"},
+		"no-device":               {kind: ErrNoDevice, text: "no CUDA device (nvidia-smi: No devices were found)"},
+		"no-device-said-politely": {kind: ErrNoDevice, text: "no CUDA device (nvidia-smi: No devices were found)"},
+		"old-driver":              {kind: ErrOldDriver, text: `the NVIDIA driver is too old (nvidia-smi: Field "compute_cap" is not a valid field to query.)`},
+		"mismatch":                {kind: ErrOldDriver, text: "the NVIDIA driver is too old (nvidia-smi: Failed to initialize NVML: Driver/library version mismatch)"},
+		"lost":                    {kind: ErrDriver, text: "the NVIDIA driver fails (nvidia-smi: Unable to determine the device handle"},
+		"not-available":           {kind: ErrDriver, text: `the NVIDIA driver fails (nvidia-smi: got "0, Stand-in A, GPU-`},
+		"empty":                   {kind: ErrNoDevice, text: "no CUDA device (nvidia-smi)"},
+	}
+	require.Len(t, archive.Files, len(wants))
+	for _, f := range archive.Files {
+		var name string
+		var status int
+		_, err := fmt.Sscanf(f.Name, "%s %d", &name, &status)
+		require.NoError(t, err)
+		t.Run(name, func(t *testing.T) {
+			want, known := wants[name]
+			require.True(t, known)
+			tools := Tools{SMI: says(t, string(f.Data), status)}
+			got, err := tools.Devices(context.Background())
+			assertDevices(t, want.devices, got)
+			assertKind(t, want.kind, want.text, err)
+		})
+	}
+}
+
+func assertDevices(t *testing.T, want, got []Device) {
+	t.Helper()
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("devices (-want +got):\n%s", d)
+	}
+}
+
+func assertKind(t *testing.T, kind error, text string, err error) {
+	t.Helper()
+	if kind == nil {
+		require.NoError(t, err)
+		return
+	}
+	var typed *DeviceError
+	require.ErrorAs(t, err, &typed)
+	require.ErrorIs(t, err, kind)
+	assert.Contains(t, err.Error(), text)
+	assert.NotContains(t, err.Error(), "\n")
+}
+
+func TestNoNvidiaSMIIsNoDriver(t *testing.T) {
+	tools := Tools{}
+	_, err := tools.Devices(context.Background())
+	assertKind(t, ErrNoDriver, "no NVIDIA driver (nvidia-smi: got no nvidia-smi on PATH)", err)
+	tools.Probe = filepath.Join(t.TempDir(), "cudaprobe")
+	_, err = tools.Devices(context.Background())
+	assertKind(t, ErrDriver, "no such file or directory", err)
+}
+
+// A child that hangs is ended with everything it started.
+func TestDevicesThatHang(t *testing.T) {
+	for _, tools := range []Tools{{SMI: script(t, "sleep 60 & wait")}, {Probe: script(t, "sleep 60 & wait")}} {
+		tools.Answer = 100 * time.Millisecond
+		start := time.Now()
+		_, err := tools.Devices(context.Background())
+		assertKind(t, ErrHangs, "no answer in time", err)
+		assert.Contains(t, err.Error(), "program: ended after its time limit of 100ms")
+		assert.Less(t, time.Since(start), 10*time.Second)
+	}
+}
+
+func TestDevicesAreCanceled(t *testing.T) {
+	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
+	defer cancel()
+	tools := Tools{SMI: script(t, "sleep 60")}
+	_, err := tools.Devices(ctx)
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	assert.NotErrorIs(t, err, ErrHangs, "the caller's own limit is no answer about the device")
+}
+
+// The probe's ways of ending, by text alone: these need no C compiler.
+func TestDevicesByProbeText(t *testing.T) {
+	for _, c := range []struct {
+		name, text string
+		status     int
+		kind       error
+		want       string
+	}{
+		{"no driver", "cudaprobe: error while loading shared libraries: libcuda.so.1: cannot open shared object file: No such file or directory", 127,
+			ErrNoDriver, "no NVIDIA driver (cudaprobe: cudaprobe: error while loading"},
+		{"a driver without a function", "cudaprobe: symbol lookup error: cudaprobe: undefined symbol: cuDeviceGetUuid", 127, ErrOldDriver, "undefined symbol"},
+		{"another program", "hello", 0, ErrDriver, "got an answer that is not cudaprobe's: hello"},
+		{"another schema", `{"schema":2}`, 0, ErrDriver, "not cudaprobe's"},
+		{"no devices", `{"schema":1,"cuda":12040,"devices":[]}`, 0, ErrNoDevice, "no CUDA device (cudaprobe)"},
+		{"an old driver", `{"schema":1,"cuda":10020,"devices":[]}`, 0, ErrOldDriver, "got a driver of CUDA 10.2, want 11 or newer"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			tools := Tools{Probe: says(t, c.text, c.status), SMI: says(t, "0, X, GPU-0, 7.5, 1, 0", 0)}
+			_, err := tools.Devices(context.Background())
+			assertKind(t, c.kind, c.want, err)
+		})
+	}
+}
+
+// The probe itself, built with cgo, on the stand-in driver. It gives what nvidia-smi gives.
+func TestDevicesByProbe(t *testing.T) {
+	probe, driver := buildProbe(t)
+	for _, c := range []struct {
+		mode    string
+		devices []Device
+		kind    error
+		want    string
+	}{
+		{"", []Device{standInA}, nil, ""},
+		{"two", []Device{standInA, standInB}, nil, ""},
+		{"none", nil, ErrNoDevice, "no CUDA device (cudaprobe: Error in initialization"},
+		{"mismatch", nil, ErrOldDriver, "SystemDriverMismatch"},
+		{"old", nil, ErrOldDriver, "got a driver of CUDA 10.2, want 11 or newer"},
+		{"broken", nil, ErrDriver, "the NVIDIA driver fails (cudaprobe: cudaprobe: device 0: cuDeviceTotalMem: Unknown)"},
+		{"hang", nil, ErrHangs, "ended after its time limit of 2s"},
+	} {
+		t.Run("mode "+c.mode, func(t *testing.T) {
+			t.Setenv("LD_LIBRARY_PATH", driver)
+			t.Setenv("FAKECUDA", c.mode)
+			tools := Tools{Probe: probe, Answer: 2 * time.Second}
+			got, err := tools.Devices(context.Background())
+			assertDevices(t, c.devices, got)
+			assertKind(t, c.kind, c.want, err)
+		})
+	}
+	t.Run("no driver at all", func(t *testing.T) {
+		if out, err := exec.Command("ldconfig", "-p").Output(); err == nil && strings.Contains(string(out), "libcuda.so.1") {
+			t.Skip("this machine has a driver")
+		}
+		t.Setenv("LD_LIBRARY_PATH", "")
+		tools := Tools{Probe: probe}
+		_, err := tools.Devices(context.Background())
+		assertKind(t, ErrNoDriver, "libcuda.so.1: cannot open shared object file", err)
+	})
+}
+
+// noHeaders is how build.sh ends where there is nothing to build with.
+const noHeaders = 3
+
+// buildProbe builds cudaprobe and the stand-in driver, or skips.
+func buildProbe(t *testing.T) (probe, driver string) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("-short: cudaprobe takes cgo")
+	}
+	dir := t.TempDir()
+	fake, err := filepath.Abs("testdata/fakecuda.c")
+	require.NoError(t, err)
+	probe, driver = filepath.Join(dir, "cudaprobe"), filepath.Join(dir, "driver")
+	cmd := exec.Command("cudaprobe/build.sh", probe, fake, driver)
+	out, err := cmd.CombinedOutput()
+	if cmd.ProcessState != nil && cmd.ProcessState.ExitCode() == noHeaders {
+		t.Skipf("%s", strings.TrimSpace(string(out)))
+	}
+	require.NoError(t, err, "%s", out)
+	return probe, driver
+}
