@@ -120,7 +120,7 @@ def _check(a: argparse.Namespace) -> int:
         print(json.dumps({"schema": checked["schema"], "exit": code, "cases": checked["cases"]}, indent=2, ensure_ascii=False))
     elif results:
         count = {o: sum(r.outcome == o for r in results) for o in ("pass", "warn", "fail", "error", "inconclusive", "skipped")}
-        print(f"{len(results)} measured: " + ", ".join(f"{n} {o}" for o, n in count.items() if n))
+        print(f"run for real, {len(results)} cases: " + ", ".join(f"{n} {o}" for o, n in count.items() if n))
     return code
 
 

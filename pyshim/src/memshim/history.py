@@ -108,6 +108,10 @@ class CUDAHistory:
         self.mark()
         self._cuda.memory._record_memory_history(None)
 
+    def drop(self) -> None:
+        """End without reading what was recorded."""
+        self._cuda.memory._record_memory_history(None)
+
     def mark(self) -> int:
         """How many events there are so far. Reads the allocator's history."""
         self.events = read_entries(self._cuda.memory._snapshot()["device_traces"][self.device], self.stacks)

@@ -280,3 +280,50 @@ class _CPUMeter:
 
     def close(self) -> None:
         self._history.__exit__(None, None, None)
+
+
+def main(arguments: list[str]) -> int:
+    import argparse
+
+    from memshim import inputs
+    from memshim.build import BuildError, load_source
+
+    p = argparse.ArgumentParser(prog="python -m memshim profile", description="Run training steps of a model (its loss is the sum of its results) "
+                                "and show what they are made of, by layer.")
+    p.add_argument("source", help="FILE.py:NAME of the model, or of a function that makes it")
+    p.add_argument("--input", action="append", required=True, metavar="INPUT", help="such as 'x=float32[B,3,224,224]'; repeats")
+    p.add_argument("--dim", action="append", default=[], metavar="NAME=SIZE", help="a dimension's value; repeats")
+    p.add_argument("--steps", type=int, default=3, help="(3)")
+    p.add_argument("--optimizer", default="AdamW", help="a class of torch.optim, with its defaults (AdamW); empty for none")
+    p.add_argument("--device", help="cuda:N or cpu; else the GPU where there is one, else CPU tensors")
+    p.add_argument("--csv", metavar="FILE", help="write the figures there as well")
+    a = p.parse_args(arguments)
+    try:
+        model, (args, kwargs) = load_source(a.source), inputs.make(a.input, inputs.parse_dims(a.dim))
+    except (BuildError, inputs.InputError) as e:
+        print(f"memshim: {e}", file=sys.stderr)
+        return 2
+    import torch
+    from torch.utils._pytree import tree_map
+
+    from memshim.track import loss_of
+
+    if a.optimizer and not isinstance(getattr(torch.optim, a.optimizer, None), type):
+        print(f"memshim: got optimizer {a.optimizer!r}, want a class of torch.optim", file=sys.stderr)
+        return 2
+    device = a.device or ("cuda" if torch.cuda.is_available() else "cpu")
+    model = model.train().to(device)
+    args, kwargs = tree_map(lambda t: t.to(device) if isinstance(t, torch.Tensor) else t, (args, kwargs))
+    optimizer = getattr(torch.optim, a.optimizer)(model.parameters()) if a.optimizer else None
+    with Profiler(model, print_period=1, csv=a.csv or False, optimizer=optimizer) as profiler:
+        for _ in range(a.steps):
+            loss = loss_of(model(*args, **kwargs))
+            if loss is not None:
+                loss.backward()
+            del loss
+            if optimizer:
+                optimizer.step()
+                optimizer.zero_grad()
+            profiler.record_stats()
+        profiler.epoch_end()
+    return 0

@@ -37,6 +37,13 @@ class trace:  # lower case: it is used as a function, `with memshim.trace() as t
         self._history = None
         self.where, self.peak = "", Peak(0, 0, None, [])
 
+    @classmethod
+    def of(cls, history, **kw) -> trace:
+        """What a history that has ended holds."""
+        t = cls(**kw)
+        t.where, t.peak = history.where, at_peak(history, t._every)
+        return t
+
     def __enter__(self) -> trace:
         self._history = open_history(self._device).__enter__()
         self.where = self._history.where
@@ -55,7 +62,7 @@ class trace:  # lower case: it is used as a function, `with memshim.trace() as t
 
     def lines(self) -> tuple[list[Line], Line | None]:
         """The lines that the filters keep, and one that sums those they leave out."""
-        keep = [x for x in self.peak.lines if self._keeps(str(x.frame or "unknown"))]
+        keep = [x for x in self.peak.lines if self._keeps(_place(x.frame))]
         kept = set(map(id, keep))
         rest = [x for x in self.peak.lines if id(x) not in kept]
         return keep, Line(None, sum(x.mem for x in rest), sum(x.count for x in rest), 0) if rest else None
@@ -66,7 +73,7 @@ class trace:  # lower case: it is used as a function, `with memshim.trace() as t
     def rows(self) -> list[dict]:
         """As in the table: mem, cumulative, median, count, location, largest first; "untraced" is what was there before."""
         lines, rest = self.lines()
-        named = [(x.mem, x.median, x.count, str(x.frame or "unknown"), x.frame) for x in lines]
+        named = [(x.mem, x.median, x.count, _place(x.frame), x.frame) for x in lines]
         if self.peak.untraced:
             named.append((self.peak.untraced, 0, 0, "untraced", None))
             named.sort(key=lambda r: -r[0])
@@ -97,6 +104,11 @@ class trace:  # lower case: it is used as a function, `with memshim.trace() as t
         if len(rows) > len(shown):
             out.append(f"… {len(rows) - len(shown)} more, {sizes.show(sum(r['mem'] for r in rows[len(shown):]))}")
         return "\n".join(out)
+
+
+def _place(frame) -> str:
+    """Backward runs in threads that have no Python of their own."""
+    return str(frame) if frame else "no Python line (backward, C++)"
 
 
 def _patterns(given: str | Iterable[str]) -> list[re.Pattern]:

@@ -221,7 +221,7 @@ def _intermediates(model, inputs, named, device, backward: bool) -> int:
     with torch.set_grad_enabled(backward), open_history(device, stacks="") as h:
         out = model(*inputs, **named)
         if backward:
-            loss = _loss(out)
+            loss = loss_of(out)
             if loss is not None:
                 loss.backward()
             del loss
@@ -238,7 +238,7 @@ def _intermediates(model, inputs, named, device, backward: bool) -> int:
     return most
 
 
-def _loss(out):
+def loss_of(out):
     """The sum of everything in a result that has a gradient."""
     import torch
     from torch.utils._pytree import tree_leaves

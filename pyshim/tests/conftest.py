@@ -1,0 +1,111 @@
+"""What the tests share: the binary, a small model with a memspec.yaml, and pytester with the plugin."""
+
+import importlib.metadata
+import os
+from pathlib import Path
+
+import pytest
+
+from memshim import binary
+
+pytest_plugins = ["pytester"]
+
+ROOT = Path(__file__).parents[2]
+
+ZOO = '''
+import torch
+
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv, self.bn, self.fc = torch.nn.Conv2d(3, 8, 3), torch.nn.BatchNorm2d(8), torch.nn.Linear(8 * 14 * 14, 10)
+
+    def forward(self, x):
+        x = torch.relu(self.bn(self.conv(x)))
+        return self.fc(x.flatten(1))
+
+
+def net():
+    print("a model may print")
+    return Net()
+
+
+class Broken(torch.nn.Module):
+    def forward(self, x):
+        raise ValueError("this model never works")
+
+
+broken = Broken()
+number = 7
+'''
+
+SPEC = '''
+version: 1
+defaults: {device: none, runtime: eager}
+models:
+  net:
+    source: zoo.py:net
+    artifact: net.pt
+    inputs: {x: "float32[B,3,16,16]"}
+    cases:
+      - dims: {B: [1, 8]}
+        budget: {allocated: 1MiB, reserved: 2MiB}
+      - dims: {B: 2}
+        name: small
+        budget: {allocated: 64KiB}
+      - dims: {B: 4}
+        name: warned
+        budget: {allocated: 64KiB}
+        level: warn
+'''
+
+
+@pytest.fixture(scope="session", autouse=True)
+def memspec():
+    """The binary, found or built once."""
+    try:
+        found = binary.find()
+    except binary.BinaryError as e:
+        pytest.skip(str(e))
+    os.environ["MEMSPEC"] = os.path.abspath(found)
+    return found
+
+
+@pytest.fixture(scope="session")
+def archive(tmp_path_factory):
+    """Net, scripted and stripped."""
+    pytest.importorskip("torch")
+    from memshim.build import load_source
+    from memshim.export import export
+
+    folder = tmp_path_factory.mktemp("zoo")
+    (folder / "zoo.py").write_text(ZOO)
+    return export(load_source("zoo.py:net", str(folder)), folder / "net.pt", strip=True)
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch, archive):
+    """A folder with zoo.py, its archive and a memspec.yaml, and the working directory."""
+    (tmp_path / "zoo.py").write_text(ZOO)
+    (tmp_path / "memspec.yaml").write_text(SPEC)
+    (tmp_path / "net.pt").write_bytes(archive.read_bytes())
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def run_pytest(pytester, archive):
+    """Runs pytest in a folder of its own, with the plugin however it is installed, and gives the result."""
+    pytester.makefile(".yaml", memspec=SPEC)
+    (pytester.path / "net.pt").write_bytes(archive.read_bytes())
+    pytester.makepyfile(zoo=ZOO)
+    installed = any(e.name == "memshim" for e in importlib.metadata.entry_points(group="pytest11"))
+    plugin = () if installed else ("-p", "memshim.plugin")
+
+    def run(*arguments, fork=False):
+        return (pytester.runpytest_subprocess if fork else pytester.runpytest_inprocess)(*plugin, *arguments)
+
+    run.path = pytester.path
+    run.makepyfile, run.makeconftest, run.makeini = pytester.makepyfile, pytester.makeconftest, pytester.makeini
+    return run

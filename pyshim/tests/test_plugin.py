@@ -1,0 +1,94 @@
+"""The cases of a memspec.yaml as tests."""
+
+import xml.etree.ElementTree as ET
+
+
+def test_a_case_is_a_test(run_pytest):
+    r = run_pytest("-v")
+    r.assert_outcomes(passed=3, failed=1)
+    r.stdout.fnmatch_lines([
+        "*memspec.yaml::net[[]B=1] PASSED*", "*memspec.yaml::net[[]B=8] PASSED*", "*memspec.yaml::small FAILED*", "*memspec.yaml::warned PASSED*",
+        "FAIL small on none: peak allocated * KiB, budget 64.0 KiB: over by * KiB (+*%)",
+        "  budget     memspec.yaml:13  models.net.cases[[]1].budget.allocated = 64KiB (65536 B)",
+        "  held at the peak:",
+        "  reproduce  pytest memspec.yaml::small",
+        "             memspec explain --case small memspec.yaml",
+        "*= memspec =*",
+        "WARN warned on none: peak allocated *  (memspec.yaml::warned)",
+        "4 budgets: 2 pass, 1 warn, 1 fail, 4 not measured: no GPU here",
+    ])
+
+
+def test_the_message_is_the_binarys(run_pytest):
+    from memshim import cases
+
+    want = cases.message("memspec.yaml", "small")
+    got = run_pytest("-q", "memspec.yaml::small").stdout.str()
+    for line in want.splitlines():
+        assert line.strip().removeprefix("reproduce").strip() in got, "the same account as memspec check and go test"
+
+
+def test_k_and_node_ids_select(run_pytest):
+    run_pytest("-k", "small or warned").assert_outcomes(passed=1, failed=1, deselected=2)
+    run_pytest("memspec.yaml::net[B=8]").assert_outcomes(passed=1)
+    run_pytest("-k", "net[B:1]").assert_outcomes(passed=1, deselected=3)
+
+
+def test_xdist(run_pytest):
+    r = run_pytest("-n", "2", "-q", fork=True)
+    r.assert_outcomes(passed=3, failed=1)
+    r.stdout.fnmatch_lines(["4 budgets: 2 pass, 1 warn, 1 fail, 4 not measured: no GPU here"])
+    assert r.stdout.str().count("budgets: ") == 1, "the controller sums up, not each worker"
+
+
+def test_junit_properties(run_pytest):
+    run_pytest("--junit-xml=out.xml", "-k", "net[B:8]")
+    found = {p.get("name"): p.get("value") for p in ET.parse(run_pytest.path / "out.xml").iter("property")}
+    assert found["memspec.budget.allocated"] == str(1 << 20) and found["memspec.outcome"] == "pass"
+    assert 64000 < int(found["memspec.predicted.allocated"]) <= 1 << 20
+    assert found["memspec.not_measured"].endswith("no GPU here")
+
+
+def test_an_unreadable_spec_is_an_error_of_the_file_alone(run_pytest):
+    folder = run_pytest.path / "bad"
+    folder.mkdir()
+    (folder / "memspec.yaml").write_text("version: 1\nmodel: {}\n")
+    r = run_pytest()
+    r.assert_outcomes(errors=1)
+    r.stdout.fnmatch_lines(['*memspec.yaml:2:1: got the key "model"*did you mean "models"?*'])
+    run_pytest("--continue-on-collection-errors").assert_outcomes(passed=3, failed=1, errors=1)
+
+
+def test_an_absent_artifact_fails_its_case_alone(run_pytest):
+    (run_pytest.path / "net.pt").unlink()
+    r = run_pytest("-k", "small")
+    r.assert_outcomes(failed=1, deselected=3)
+    r.stdout.fnmatch_lines(["ERROR small on none: net.pt: no such file or directory"])
+
+
+def test_a_required_gpu_that_is_absent_fails(run_pytest, monkeypatch):
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    r = run_pytest("--memspec-require-gpu", "-k", "net[B:1]")
+    r.assert_outcomes(failed=1, deselected=3)
+    r.stdout.fnmatch_lines(["INCONCLUSIVE net[[]B=1]: no GPU here"])
+
+
+def test_measuring_without_a_gpu_is_recorded_and_not_compared(run_pytest, monkeypatch):
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    r = run_pytest("--memspec-measure", "--memspec-output=records", "-v", "-k", "net[B:1]")
+    r.assert_outcomes(passed=1, deselected=3)
+    r.stdout.fnmatch_lines(["RECORDED net[[]B=1] on CPU tensors (no GPU): *never compared*"])
+    assert [p.name for p in (run_pytest.path / "records").iterdir()] == ["net[B=1].eager.cpu.json"]
+
+
+def test_other_files_are_collected_where_the_ini_says(run_pytest):
+    (run_pytest.path / "memspec.yaml").rename(run_pytest.path / "budgets.memspec.yaml")
+    run_pytest().assert_outcomes()
+    run_pytest.makeini("[pytest]\nmemspec_files = *.memspec.yaml\n")
+    run_pytest("-k", "warned").assert_outcomes(passed=1, deselected=3)
+
+
+def test_contrary_options_are_refused(run_pytest):
+    r = run_pytest("--memspec-no-measure", "--memspec-require-gpu")
+    assert r.ret == 4
+    r.stderr.fnmatch_lines(["*got --memspec-no-measure beside*"])
