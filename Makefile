@@ -2,6 +2,7 @@
 # make go     the part that needs nothing but Go
 # make fuzz   every fuzz target, an hour in all (FUZZTIME=30s for a short one)
 # make bench  the benchmarks
+# make scratch  asks cuDNN for the workspaces that memspec.yaml's cases need, without a GPU
 # make truth  the tables of the README: predictions against recorded truth
 
 SHELL := /bin/sh
@@ -66,8 +67,13 @@ fuzz:
 bench:
 	$(GO) test -run '^$$' -bench . -benchmem -cpu 1 ./engine/... ./cmd/memspec
 
+# What cuDNN answers for the project's own cases: asked for where it is missing. The library is that of the torch in $(VENV), and those in
+# the folders of CUDNN, as in `make scratch CUDNN="--cudnn DIR"`.
+scratch: $(VENV)/.stamp
+	PYTHONPATH=pyshim/src $(VENV)/bin/python -m memshim scratch --prune $(CUDNN)
+
 truth:
-	@$(GO) test ./engine -run '^TestTruthTables$$' -count=1 -v | grep -v -e '^=== ' -e '^--- ' -e '^PASS$$' -e '^ok '
+	@$(GO) test ./engine -run '^Test(Truth|Scratch)Tables$$' -count=1 -v | grep -v -e '^=== ' -e '^--- ' -e '^PASS$$' -e '^ok '
 
 clean:
 	rm -rf $(VENV) bin

@@ -18,7 +18,6 @@ import threading
 from pathlib import Path
 
 START = 120.0  # seconds to load the library
-ANSWER = 60.0  # seconds for one call; 4 ms are usual
 
 
 class Lost(Exception):
@@ -81,7 +80,7 @@ class Process:
         self.close()
         return f"{how}: {said[-1]}" if said else how
 
-    def ask(self, call: dict, seconds: float = ANSWER) -> dict:
+    def ask(self, call: dict, seconds: float = 60.0) -> dict:
         """The answer to a call. Lost, after which the process is of no more use, or Refusal."""
         try:
             self._child.stdin.write(json.dumps(call).encode() + b"\n")

@@ -16,12 +16,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Callable
 
-from memshim import binary, query, torchwheel
+from memshim import binary, cudnn, query, torchwheel
 from memshim.scratchfile import Answerer, Profile, ProfileError, key, load
 
 FILE = "memspec.scratch.json"
 DEFAULT_SPEC = "memspec.yaml"
 PATIENCE = 5  # children lost one after the other, without an answer between them, before a device class is given up
+ANSWER = 60.0  # seconds for one call; 4 ms are usual
+GIVEN_UP = f"not asked: {PATIENCE} processes were lost one after the other"
 
 OK, DIFFERS, USAGE, UNSURE = 0, 1, 2, 3
 
@@ -100,11 +102,11 @@ def ask(start: Start, calls: list[dict], jobs: int, answered: Callable[[dict, di
             except queue.Empty:
                 break
             if losses[0] >= PATIENCE:
-                report(call, None, f"not asked: {PATIENCE} processes were lost in a row")
+                report(call, None, GIVEN_UP)
                 continue
             try:
                 process = process or start()
-                answer = process.ask(call)
+                answer = process.ask(call, ANSWER)
                 losses[0] = 0
                 report(call, answer, "")
             except query.Refusal as e:
@@ -218,14 +220,18 @@ def locate(wanted: list[dict], a: argparse.Namespace, cache: Path) -> tuple[list
     return groups, list(dict.fromkeys(errors))
 
 
-def report_failures(groups: list[Group], shown: int = 10) -> int:
-    """Name every lost or refused call; how many."""
-    lost = [(g, c, why) for g in groups for c, why in sorted(g.failures, key=lambda f: key(f[0]))]
-    for g, c, why in lost[:shown]:
-        print(f"memshim: no answer of {' '.join(g.by)} to {key(c)}: {why}", file=sys.stderr)
-    if len(lost) > shown:
-        print(f"memshim: … {len(lost) - shown} more without an answer", file=sys.stderr)
-    return len(lost)
+def report_failures(groups: list[Group]) -> int:
+    """Name every call that was refused or lost with its process, and count those that were not asked after that; how many in all."""
+    count = 0
+    for g in groups:
+        count += len(g.failures)
+        given_up = [c for c, why in g.failures if why == GIVEN_UP]
+        for c, why in sorted(g.failures, key=lambda f: key(f[0])):
+            if why != GIVEN_UP:
+                print(f"memshim: no answer of {' '.join(g.by)} to {key(c)}: {why}", file=sys.stderr)
+        if given_up:
+            print(f"memshim: {len(given_up)} more calls to {' '.join(g.by)} were {GIVEN_UP}", file=sys.stderr)
+    return count
 
 
 def main(arguments: list[str]) -> int:
@@ -252,13 +258,8 @@ def run(a: argparse.Namespace) -> int:
     for e in errors:
         print(f"memshim: {e}", file=sys.stderr)
     profile = Profile()
-    if not (a.fresh or a.check or a.prune):
-        profile.merge(old)
-    elif a.prune and not a.fresh and not a.check:
-        for g in groups:
-            for c in g.calls:
-                if e := old.get(g.by, c):
-                    profile.add(g.by, c, e)
+    if not (a.fresh or a.check):
+        keep(old, profile, wanted if a.prune else None)
     asked = sum(answer(g, profile, a, cache) for g in groups)
     failed = report_failures(groups)
     if a.check:
@@ -267,21 +268,25 @@ def run(a: argparse.Namespace) -> int:
             print(line)
         if lines:
             return DIFFERS
-        print(f"{output}: {asked} calls answered again, all as in the file")
+        if not errors:
+            print(f"{output}: {asked} calls answered again, all as in the file")
     else:
-        if a.fresh and not a.prune:
-            keep(old, profile)
+        if a.fresh:
+            keep(old, profile, wanted if a.prune else None)
         if len(profile):
             profile.write(output)
-        print(f"{output}: {len(profile)} entries, {asked} calls asked in {time.monotonic() - start:.1f} s")
+            print(f"{output}: {len(profile)} entries, {asked} calls asked in {time.monotonic() - start:.1f} s")
     if errors or code == USAGE:
         return USAGE
     return UNSURE if failed else OK
 
 
-def keep(old: Profile, profile: Profile) -> None:
-    """Keep the entries of the old file that were not asked again."""
+def keep(old: Profile, profile: Profile, wanted: list[dict] | None) -> None:
+    """Keep the entries of the old file that are not there already: all, or only those that are wanted of who answered or whom it stands
+    in for."""
     for by in old.answerers():
+        wants = [w for w in wanted or [] if (w["library"], w["class"]) == (by[0], by[2])]
+        keys = {key(c) for w in wants if by[1] == w["version"] or torchwheel.parse(w["version"]) < cudnn.OLDEST for c in w["calls"]}
         for e in old.entries(by):
-            if not profile.get(by, e):
+            if not profile.get(by, e) and (wanted is None or key(e) in keys):
                 profile.add(by, e, e)

@@ -14,6 +14,7 @@ from typing import Callable, Iterable, Iterator
 from memshim import cudnn, query
 
 SONAME = "libcudnn.so.9"
+OLDEST_WHEEL = "nvidia-cudnn-cu12==9.8.0.87"  # of cudnn.OLDEST
 SYSTEM = ("/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/local/cuda/lib64", "/usr/lib64")
 
 
@@ -158,11 +159,11 @@ def missing(wanted: dict, version: tuple[int, int, int], seen: list[tuple[int, i
         text += f", only {', '.join(map(dotted, seen))}"
     if torch := installed_torch():
         text += f"; the torch installed here is {torch}"
-    wheel = wanted.get("wheel", "")
+    wheel, which = wanted.get("wheel", ""), "Its wheel"
     if version < cudnn.OLDEST:
-        wheel = "nvidia-cudnn-cu12==9.8.0.87"
+        wheel, which = OLDEST_WHEEL, "A wheel that can stand in"
     if wheel:
         generation = re.search(r"cu(\d+)", wheel)[1]
         blas = f"nvidia-cublas-cu{generation}" if int(generation) < 13 else "nvidia-cublas"
-        text += f". Its wheel is {wheel}: python -m pip download --no-deps -d DIR {wheel} {blas}, then --cudnn DIR"
+        text += f". {which} is {wheel}: python -m pip download --no-deps -d DIR {wheel} {blas}, then --cudnn DIR"
     return text + "".join(f"\n  {b}" for b in broken)

@@ -1,0 +1,185 @@
+"""What cuDNN answers is what is committed: asked again where a library is installed, held against recordings where it is not.
+
+The library is that of the torch of this Python, and those in the folders of MEMSPEC_CUDNN (as --cudnn, separated by colons).
+"""
+
+import csv
+import functools
+import json
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from memshim import cudnn, query, scratchfile, torchwheel
+
+ROOT = Path(__file__).parents[2]
+GOLDEN = ROOT / "testdata" / "scratch"
+FACTS = ROOT.parent / "shared" / "facts"
+
+sys.path.insert(0, str(ROOT / "pyshim" / "tools"))
+import ask_kinds  # noqa: E402
+import count_rows  # noqa: E402
+
+VERSIONS = ("9.10.2", "9.26.0")
+
+
+@functools.lru_cache
+def library(version: str) -> tuple[str, str] | None:
+    """Folder of the library and its libcublasLt; None where it is not installed."""
+    given = [d for d in os.environ.get("MEMSPEC_CUDNN", "").split(":") if d]
+    try:
+        found = torchwheel.find({"version": version}, given, Path.home() / ".cache" / "memspec")
+    except torchwheel.NotFound:
+        return None
+    return found.folder, found.cublaslt
+
+
+def installed(version: str) -> tuple[str, str]:
+    found = library(version)
+    if not found:
+        pytest.skip(f"cuDNN {version} is not installed; MEMSPEC_CUDNN names folders that have it")
+    return found
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("file", ["kinds.scratch.json", "peaks.scratch.json"])
+def test_committed_profiles_are_what_the_library_says(file, version):
+    profile = scratchfile.load(GOLDEN / file)
+    groups = [by for by in profile.answerers() if by[1] == version]
+    if not groups:
+        pytest.skip(f"{file} has no entries of {version}")
+    folder, cublaslt = installed(version)
+    for by in groups:
+        process = query.Process(folder, cublaslt, by[2])
+        for e in profile.entries(by):
+            want = {n: e[n] for n in ("bytes", "engine", "most") if n in e}
+            got = {n: v for n, v in process.ask(e).items() if n != "most" or v}
+            assert got == want, f"{' '.join(by)}: {scratchfile.key(e)}"
+        process.close()
+
+
+def table(version: str) -> Path:
+    path = FACTS / f"cudnn-scratch-{version}.csv"
+    if not path.exists():
+        pytest.skip(f"{path.name} is not beside this checkout")
+    return path
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_every_row_of_the_tables(version):
+    """1800 calls a version: the library's answer is the row's, byte for byte."""
+    folder, cublaslt = installed(version)
+    got = [(call, size, engine) for _, call, size, engine in count_rows.ask(table(version), folder, cublaslt)]
+    want = [(scratchfile.key(c), int(r["workspace"]), int(r["engine"])) for r, c in count_rows.rows(table(version)) if r["path"] == "cudnn"]
+    assert len(want) == 1800
+    assert got == want
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_the_tables_are_as_counted(version):
+    """The golden of the answers to the tables' rows: it needs no library."""
+    want = json.loads((GOLDEN / "rows.json").read_text())[version]
+    rows = [
+        (count_rows.group(r), scratchfile.key(c), int(r["workspace"]), int(r["engine"]))
+        for r, c in count_rows.rows(table(version))
+        if r["path"] == "cudnn"
+    ]
+    assert count_rows.digest(rows) == want
+    assert len(want) == 24 and sum(g["calls"] for g in want.values()) == 1800
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_committed_peaks_agree_with_the_tables(version):
+    """The float32 contiguous rows of the five models, class by class, against the committed profile: it needs no library."""
+    profile = scratchfile.load(GOLDEN / "peaks.scratch.json")
+    compared = 0
+    for r, call in count_rows.rows(table(version)):
+        hit = profile.get(("cudnn", version, "sm" + r["sm"]), call)
+        if hit and r["path"] == "cudnn":
+            assert (hit["bytes"], hit["engine"]) == (int(r["workspace"]), int(r["engine"])), scratchfile.key(call)
+            compared += 1
+    if not compared:
+        pytest.skip(f"peaks.scratch.json has no entries of {version}")
+    assert compared == 4 * 69
+
+
+# The workspaces of run_conv_plan in a recording on a GPU (JasperSolt/EoR_NN snapshot.pickle, February 2025; the GPU is not named).
+RECORDED = (82880, 51328, 205056, 204928, 84032, 50168)
+
+
+@pytest.mark.parametrize("device_class", ["sm70", "sm75-small", "sm75-large", "sm86", "sm89"])
+def test_recorded_workspaces_byte_for_byte(device_class):
+    profile = scratchfile.load(GOLDEN / "kinds.scratch.json")
+    by = ("cudnn", "9.10.2", device_class)
+    assert tuple(profile.get(by, c)["bytes"] for c in ask_kinds.recorded()) == RECORDED
+
+
+def test_the_recording_tells_devices_apart():
+    """On sm 80 another engine takes the first: five of six."""
+    profile = scratchfile.load(GOLDEN / "kinds.scratch.json")
+    got = [profile.get(("cudnn", "9.10.2", "sm80"), c)["bytes"] for c in ask_kinds.recorded()]
+    assert [g == w for g, w in zip(got, RECORDED)] == [False, True, True, True, True, True]
+
+
+def test_every_kind_has_an_answer():
+    profile = scratchfile.load(GOLDEN / "kinds.scratch.json")
+    for version in VERSIONS:
+        for device_class in ask_kinds.CLASSES:
+            for c in ask_kinds.kinds():
+                refused = device_class == "sm75-small" and c["dtype"] == "bfloat16"  # no such kernels before sm 80
+                assert (profile.get(("cudnn", version, device_class), c) is None) == refused, scratchfile.key(c)
+
+
+def test_flags_change_the_choice():
+    profile = scratchfile.load(GOLDEN / "kinds.scratch.json")
+    by = ("cudnn", "9.10.2", "sm89")
+    x, w = [8, 64, 56, 56], [64, 64, 3, 3]
+
+    def ask(direction, **other):
+        return profile.get(by, ask_kinds.call(direction, x, w, **other))
+
+    assert ask("forward")["engine"] == 55
+    assert ask("forward", allow_tf32=False) == ask("forward", allow_tf32=False) | {"engine": 12, "bytes": 100 * 64 * 64 + 4 * 64}, "Winograd"
+    timed = ask("forward", benchmark=True)
+    assert timed["bytes"] == ask("forward")["bytes"] < timed["most"]
+    half = ask("forward", dtype="float16"), ask("forward", dtype="float16", last=True)
+    assert half[0]["bytes"] > 0 and half[1]["bytes"] == 0, "channels last needs no transposition"
+
+
+def test_bfloat16_before_sm80_is_refused():
+    folder, cublaslt = installed("9.26.0")
+    process = query.Process(folder, cublaslt, "sm75-small")
+    with pytest.raises(query.Refusal, match=r"asking for configurations \(there are none\): cudnnStatus_t 3000"):
+        process.ask(ask_kinds.call("forward", [1, 8, 8, 8], [8, 8, 3, 3], "bfloat16"))
+    assert process.ask(ask_kinds.call("forward", [1, 8, 8, 8], [8, 8, 3, 3], "float16"))["bytes"] >= 0, "the process goes on"
+    process.close()
+
+
+def test_a_class_that_crashes_the_library_is_lost_and_named():
+    folder, cublaslt = installed("9.10.2")
+    process = query.Process(folder, cublaslt, "sm100")
+    with pytest.raises(query.Lost, match=r"^crashed \(SIGSEGV\)"):
+        process.ask(ask_kinds.call("forward", [1, 64, 56, 56], [64, 64, 3, 3]))
+
+
+def test_strides_are_as_pytorch_fixes_them():
+    assert cudnn.strides([2, 3, 4, 5], False) == [60, 20, 5, 1]
+    assert cudnn.strides([2, 3, 4, 5], True) == [60, 1, 15, 3]
+    assert cudnn.strides([8, 64, 1, 1], False) == [64, 1, 1, 1]
+    assert cudnn.strides([8, 64, 1, 1], True) == [64, 1, 64, 64]
+    assert cudnn.strides([2, 3, 4, 5, 6], True) == [360, 1, 90, 18, 3]
+
+
+@pytest.mark.parametrize(
+    "x, w, stride, padding, dilation, want",
+    [
+        ([1, 3, 224, 224], [64, 3, 7, 7], 2, 3, 1, [1, 64, 112, 112]),
+        ([8, 32, 65, 64], [64, 32, 4, 4], 2, 1, 1, [8, 64, 32, 32]),
+        ([1, 4, 9], [2, 4, 3], 1, 0, 2, [1, 2, 5]),
+    ],
+)
+def test_output(x, w, stride, padding, dilation, want):
+    n = len(x) - 2
+    assert cudnn.output(ask_kinds.call("forward", x, w, stride=[stride] * n, padding=[padding] * n, dilation=[dilation] * n)) == want

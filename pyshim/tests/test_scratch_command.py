@@ -1,0 +1,241 @@
+"""The command around the library: what is asked, kept, merged and told, with a library process that does as it is told."""
+
+import json
+import sys
+import textwrap
+
+import pytest
+
+from memshim import binary, query, scratch, scratchfile, torchwheel
+
+# A stand-in for the library process: a call's first weight size says what becomes of it.
+FAKE = textwrap.dedent(
+    """
+    import json, os, signal, sys, time
+    print(json.dumps({"version": [9, 10, 2], "cuda": 12}), flush=True)
+    for line in sys.stdin:
+        call = json.loads(line)
+        k = call["weight"][0]
+        if k == 11:
+            os.kill(os.getpid(), signal.SIGSEGV)
+        if k == 12:
+            print("Invalid handle. Cannot load symbol cublasLtCreate", file=sys.stderr, flush=True)
+            os.abort()
+        if k == 13:
+            time.sleep(60)
+        if k == 14:
+            print("no JSON", flush=True)
+        elif k == 15:
+            print(json.dumps({"refused": "no plan"}), flush=True)
+        elif k == 16:
+            sys.exit(3)
+        else:
+            print(json.dumps({"bytes": 100 * k, "engine": k}), flush=True)
+    """
+)
+
+
+def call(k, **other):
+    return {
+        "op": "conv", "direction": "forward", "dtype": "float32", "input": [1, 3, 8, 8], "input_strides": [192, 64, 8, 1],
+        "weight": [k, 3, 3, 3], "weight_strides": [27, 9, 3, 1], "padding": [1, 1], "stride": [1, 1], "dilation": [1, 1], "groups": 1,
+        "allow_tf32": True,
+    } | other  # fmt: skip
+
+
+def group(*calls, version="9.10.2", device_class="sm89"):
+    wheel = f"nvidia-cudnn-cu12=={version}.21"
+    return {"library": "cudnn", "version": version, "class": device_class, "torch": ["2.10"], "devices": ["rtx-4090"], "wheel": wheel, "calls": list(calls)}
+
+
+@pytest.fixture
+def world(tmp_path, monkeypatch):
+    """memspec wants the calls of `world.groups`; a library of 9.10.2 is there; nothing is read or written outside tmp_path."""
+
+    class World:
+        groups: list = []
+        code = 0
+        asked: list = []
+        file = tmp_path / "memspec.scratch.json"
+
+        def run(self, *arguments):
+            return scratch.main([str(tmp_path / "memspec.yaml"), "--cache", str(tmp_path / "cache"), "--jobs", "1", *arguments])
+
+        def bytes(self):
+            return {e["weight"][0]: e["bytes"] for g in json.loads(self.file.read_text())["groups"] for e in g["entries"]}
+
+    w = World()
+    fake = tmp_path / "fake.py"
+    fake.write_text(FAKE)
+    real = query.Process
+
+    def start(folder, cublaslt, device_class):
+        return real(folder, cublaslt, device_class, command=[sys.executable, str(fake)])
+
+    def ask(*arguments):
+        w.asked.append(arguments)
+        return {"schema": 1, "groups": w.groups, "errors": []}, w.code
+
+    monkeypatch.setattr(query, "Process", start)
+    monkeypatch.setattr(binary, "ask", ask)
+    monkeypatch.setattr(torchwheel, "find", lambda wanted, given, cache: torchwheel.Found("folder", "", (9, 10, 2)))
+    return w
+
+
+def test_answers_are_written_sorted_one_a_line(world, capsys):
+    world.groups = [group(call(9), call(8)), group(call(8, direction="dgrad"), device_class="sm80")]
+    assert world.run() == 0
+    assert "3 entries, 3 calls asked" in capsys.readouterr().out
+    text = world.file.read_text()
+    assert text == scratchfile.load(world.file).text()
+    lines = text.splitlines()
+    assert [json.loads(line.rstrip(","))["weight"][0] for line in lines if line.startswith('{"op"')] == [8, 8, 9]
+    assert lines[1] == '{"library": "cudnn", "version": "9.10.2", "class": "sm80", "entries": ['
+    assert world.asked == [("scratch", str(world.file.parent / "memspec.yaml"), "--missing", "--scratch", str(world.file))]
+
+
+def test_a_lost_child_costs_one_entry_and_is_named(world, capsys):
+    world.groups = [group(*[call(k) for k in (1, 11, 2, 12, 3, 14, 4, 15, 5, 16, 6)])]
+    assert world.run() == 3
+    assert world.bytes() == {k: 100 * k for k in range(1, 7)}
+    err = capsys.readouterr().err.splitlines()
+    lost = {int(line.split()[13].split(",")[0]): line.split(" tf32: ")[1] for line in err}
+    assert lost == {
+        11: "crashed (SIGSEGV)",
+        12: "crashed (SIGABRT): Invalid handle. Cannot load symbol cublasLtCreate",
+        14: "got b'no JSON\\n' from it, want JSON",
+        15: "no plan",
+        16: "ended with exit code 3",
+    }
+    assert err[0].startswith("memshim: no answer of cudnn 9.10.2 sm89 to conv forward float32 1,3,8,8 192,64,8,1 11,3,3,3 27,9,3,1 ")
+
+
+def test_a_child_that_hangs_is_ended(world, capsys, monkeypatch):
+    monkeypatch.setattr(scratch, "ANSWER", 0.5)
+    world.groups = [group(call(1), call(13), call(2))]
+    assert world.run() == 3
+    assert world.bytes() == {1: 100, 2: 200}
+    assert "13,3,3,3 27,9,3,1 1,1 1,1 1,1 1 tf32: no answer for 0.5 s" in capsys.readouterr().err
+
+
+def test_a_class_that_always_crashes_is_given_up(world, capsys):
+    world.groups = [group(*[call(11, groups=g) for g in range(1, 9)]), group(call(1), device_class="sm80")]
+    assert world.run() == 3
+    err = capsys.readouterr().err.splitlines()
+    assert len(err) == scratch.PATIENCE + 1
+    assert err[-1] == "memshim: 3 more calls to cudnn 9.10.2 sm89 were not asked: 5 processes were lost one after the other"
+    assert world.bytes() == {1: 100}, "the other class has its answers"
+
+
+def test_several_processes_give_the_same_file(world):
+    world.groups = [group(*[call(k) for k in range(100, 160)])]
+    assert world.run("--jobs", "4") == 0
+    assert world.bytes() == {k: 100 * k for k in range(100, 160)}
+
+
+def test_what_is_there_is_kept_and_the_cache_is_used(world, capsys):
+    world.groups = [group(call(1))]
+    assert world.run() == 0
+    world.groups = [group(call(2))]
+    assert world.run() == 0
+    assert world.bytes() == {1: 100, 2: 200}, "memspec names only what is missing; the rest stays"
+    world.file.unlink()
+    world.groups = [group(call(1), call(2))]
+    capsys.readouterr()
+    assert world.run() == 0
+    assert "2 entries, 0 calls asked" in capsys.readouterr().out
+    (world.file.parent / "cache" / "scratch" / "cudnn-9.10.2-sm89.json").write_text("{")
+    world.file.unlink()
+    assert world.run() == 0
+    assert "2 entries, 2 calls asked" in capsys.readouterr().out, "a cache that cannot be read is none"
+
+
+def test_prune_drops_what_is_not_needed(world):
+    world.groups = [group(call(1), call(2)), group(call(3), device_class="sm80")]
+    assert world.run() == 0
+    world.groups = [group(call(2))]
+    assert world.run("--prune") == 0
+    assert world.bytes() == {2: 200}
+    assert world.asked[-1] == ("scratch", str(world.file.parent / "memspec.yaml")), "all calls are asked for, not those missing"
+
+
+def test_prune_keeps_what_cannot_be_asked(world, monkeypatch, capsys):
+    world.groups = [group(call(1), call(2))]
+    assert world.run() == 0
+
+    def nothing(wanted, given, cache):
+        raise torchwheel.NotFound("got no cuDNN 9.10.2")
+
+    monkeypatch.setattr(torchwheel, "find", nothing)
+    world.groups = [group(call(2))]
+    assert world.run("--prune") == 2
+    assert world.bytes() == {2: 200}
+
+
+def test_check_compares_and_writes_nothing(world, capsys):
+    world.groups = [group(call(1), call(2))]
+    assert world.run() == 0
+    before = world.file.read_text()
+    assert world.run("--check") == 0
+    assert "2 calls answered again, all as in the file" in capsys.readouterr().out
+    world.file.write_text(before.replace('"bytes":200', '"bytes":201'))
+    world.groups = [group(call(1), call(2), call(3))]
+    assert world.run("--check") == 1
+    out = capsys.readouterr().out.splitlines()
+    assert [line.split(" tf32: ")[1] for line in out] == [
+        "got 201 B of engine 2 in the file, want 200 B of engine 2",
+        "got nothing in the file, want 300 B of engine 3",
+    ]
+    assert '"bytes":201' in world.file.read_text()
+
+
+def test_fresh_asks_again_and_says_what_it_replaces(world):
+    world.groups = [group(call(1), call(2))]
+    assert world.run() == 0
+    world.file.write_text(world.file.read_text().replace('"bytes":200', '"bytes":201'))
+    world.groups = [group(call(2))]
+    assert world.run("--fresh") == 0
+    assert world.bytes() == {1: 100, 2: 200}
+
+
+def test_a_release_that_cannot_be_asked_has_a_stand_in(world, capsys):
+    world.groups = [group(call(1), version="9.1.0")]
+    assert world.run() == 0
+    assert json.loads(world.file.read_text())["groups"][0]["version"] == "9.10.2"
+    assert "memshim: cuDNN 9.1.0 answers nobody without a device, 9.10.2 stands in for it" in capsys.readouterr().err
+
+
+def test_flags_go_to_memspec(world):
+    world.run("--torch", "2.15", "--device", "t4", "--device", "a10g", "-o", "other.json")
+    assert world.asked[-1][2:] == ("--missing", "--scratch", "other.json", "--torch", "2.15", "--device", "t4", "--device", "a10g")
+
+
+def test_memspec_that_cannot_read_the_file_ends_it(world, monkeypatch, capsys):
+    monkeypatch.setattr(binary, "ask", lambda *a: (None, 2))
+    assert world.run() == 2
+    assert not world.file.exists()
+
+
+@pytest.mark.parametrize(
+    "text, want",
+    [
+        ("", "not a scratch profile: Expecting value: line 1 column 1 (char 0)"),
+        ("[]", "got a scratch profile of schema None, want 1: make it again with this version"),
+        ('{"schema": 2}', "got a scratch profile of schema 2, want 1: make it again with this version"),
+        ('{"schema": 1}', "not a scratch profile: KeyError 'groups'"),
+        ('{"schema": 1, "groups": [3]}', "not a scratch profile: TypeError 'int' object is not subscriptable"),
+    ],
+)
+def test_a_file_that_is_no_profile_is_told_and_left(world, capsys, text, want):
+    world.file.write_text(text)
+    assert world.run() == 2
+    assert capsys.readouterr().err == f"memshim: {world.file}: {want}\n"
+    assert world.file.read_text() == text
+
+
+def test_contradicting_entries_are_told(world, capsys):
+    entry = call(1) | {"bytes": 1, "engine": 1}
+    text = json.dumps({"schema": 1, "groups": [{"library": "cudnn", "version": "9.10.2", "class": "sm89", "entries": [entry, entry | {"bytes": 2}]}]})
+    world.file.write_text(text)
+    assert world.run() == 2
+    assert "got two answers of cudnn 9.10.2 sm89 for conv forward float32" in capsys.readouterr().err
