@@ -1,0 +1,49 @@
+"""Builds the memspec binary into the wheel: `pip install ./pyshim` in a checkout of memspec, with Go at hand."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+from setuptools import setup
+from setuptools.command.build_py import build_py
+
+try:
+    from setuptools.command.bdist_wheel import bdist_wheel
+except ImportError:  # setuptools before 70.1
+    from wheel.bdist_wheel import bdist_wheel
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+class BuildWithBinary(build_py):
+    """Puts bin/memspec beside the package's modules. An editable install needs none: the checkout's own is found and kept current."""
+
+    def run(self) -> None:
+        super().run()
+        if self.editable_mode:
+            return
+        if not (ROOT / "cmd" / "memspec" / "main.go").is_file():
+            raise SystemExit(f"memshim: got no cmd/memspec in {ROOT}, want to be built in a checkout of memspec")
+        if not shutil.which("go"):
+            raise SystemExit("memshim: got no go on PATH, want Go to build the memspec binary (https://go.dev/dl)")
+        out = Path(self.build_lib).resolve() / "memshim" / "bin" / "memspec"
+        out.parent.mkdir(parents=True, exist_ok=True)
+        p = subprocess.run(["go", "build", "-trimpath", "-ldflags=-s -w", "-o", str(out), "./cmd/memspec"], cwd=ROOT,
+                           env=os.environ | {"CGO_ENABLED": "0"}, stderr=subprocess.PIPE, text=True)
+        if p.returncode:
+            raise SystemExit(f"memshim: go build ./cmd/memspec failed in {ROOT}:\n{p.stderr.strip()}")
+
+
+class PlatformWheel(bdist_wheel):
+    """Any Python 3, but this platform: the binary is a program, not an extension."""
+
+    def finalize_options(self) -> None:
+        super().finalize_options()
+        self.root_is_pure = False
+
+    def get_tag(self) -> tuple:
+        return "py3", "none", super().get_tag()[2]
+
+
+setup(cmdclass={"build_py": BuildWithBinary, "bdist_wheel": PlatformWheel})
