@@ -27,8 +27,8 @@ func (m *machine) apply(b *ops.Bound, args []any) (any, error) {
 			defer func() { m.casting = false }()
 		}
 	}
-	c := &ops.Call{Bound: b, Args: args, M: m}
-	v, err := m.applyRule(c)
+	v, err := m.applyRule(m.newCall(b, args))
+	m.endCall()
 	if len(m.temps) > mark {
 		m.dropTemps(mark)
 	}
@@ -175,10 +175,11 @@ func (m *machine) results(c *ops.Call, metas []tensor.Meta) (any, error) {
 	next := 0
 	for _, r := range c.Results {
 		n := 1
+		var items []any
 		if r.List {
-			n = len(metas) - next
+			n = max(len(metas)-next, 0)
+			items = make([]any, 0, n)
 		}
-		items := make([]any, 0, n)
 		for range n {
 			if next >= len(metas) {
 				return nil, fmt.Errorf("internal error: %s: got %d results, want %d", c.Schema.Key(), len(metas), len(c.Results))
@@ -188,19 +189,21 @@ func (m *machine) results(c *ops.Call, metas []tensor.Meta) (any, error) {
 				return nil, err
 			}
 			next++
+			var v any
 			switch {
-			case t == nil && len(metas[next-1].Sizes) == 1: // a number, see ops.Rule.Out
-				items = append(items, metas[next-1].Sizes[0])
-			case t == nil:
-				items = append(items, nil)
-			default:
-				items = append(items, t)
+			case t != nil:
+				v = t
+			case len(metas[next-1].Sizes) == 1: // a number, see ops.Rule.Out
+				v = metas[next-1].Sizes[0]
+			}
+			if r.List {
+				items = append(items, v)
+			} else {
+				out = append(out, v)
 			}
 		}
 		if r.List {
 			out = append(out, &ops.List{Items: items, Elem: tensorKind, Refs: 1})
-		} else {
-			out = append(out, items[0])
 		}
 	}
 	switch len(c.Results) {
@@ -255,7 +258,8 @@ func (m *machine) result(c *ops.Call, r ops.Result, meta *tensor.Meta, copies bo
 	if err := meta.Check(); err != nil {
 		return nil, c.Errorf("%v", err)
 	}
-	t := &tensor.Tensor{Meta: *meta, Storage: base.Storage}
+	t := m.tensors.new()
+	*t = tensor.Tensor{Meta: *meta, Storage: base.Storage}
 	t.Data = m.value(c, t)
 	m.knows(t)
 	m.hold(t)

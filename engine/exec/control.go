@@ -42,6 +42,7 @@ func (m *machine) evalCall(f *frame, in *inst, fn *program.Func, module *Object,
 	if module == nil {
 		module = f.module
 	}
+	base := len(m.argStack)
 	args, err := m.bindArgs(f, in, fn)
 	if err != nil {
 		return nil, err
@@ -54,7 +55,9 @@ func (m *machine) evalCall(f *frame, in *inst, fn *program.Func, module *Object,
 			}
 		}
 	}
-	return m.call(fn, args, module)
+	v, err := m.call(fn, args, module)
+	m.popArgs(base)
+	return v, err
 }
 
 // callHolds says whether an eager call keeps its arguments until it returns: calls of modules do, of functions and methods not. Tracing
@@ -66,11 +69,15 @@ func (m *machine) callHolds(in *inst, fn *program.Func, selfs int) bool {
 	return in.node.Text == "forward" || m.prog.Kind == program.Traced
 }
 
-// bindArgs fits a call's arguments to fn's parameters; each is held for the callee.
+// bindArgs fits a call's arguments to fn's parameters; each is held for the callee. They are on the stack of arguments.
 func (m *machine) bindArgs(f *frame, in *inst, fn *program.Func) ([]any, error) {
 	n := in.node
-	out := make([]any, len(fn.Params))
-	given := make([]bool, len(fn.Params))
+	out := m.pushArgs(len(fn.Params))
+	var few [16]bool
+	given := few[:]
+	if len(out) > len(few) {
+		given = make([]bool, len(out))
+	}
 	pos := 0
 	for i := range n.Args {
 		a := &n.Args[i]

@@ -189,10 +189,18 @@ func (m *machine) itemsOf(v any, n int) []any {
 
 // evalOp resolves and runs an operator.
 func (m *machine) evalOp(f *frame, in *inst) (any, error) {
-	n := in.node
 	m.siteOf(in)
 	defer m.noSite()
+	base := len(m.argStack)
 	args, kw := m.opArgs(f, in)
+	v, err := m.evalArgs(in, args, kw)
+	m.popArgs(base)
+	return v, err
+}
+
+// evalArgs is evalOp with its arguments at hand.
+func (m *machine) evalArgs(in *inst, args []any, kw ops.Kw) (any, error) {
+	n := in.node
 	if v, done, err := m.special(n, args); done {
 		return v, err
 	}
@@ -206,8 +214,7 @@ func (m *machine) evalOp(f *frame, in *inst) (any, error) {
 		m.unsupported(missing.Op)
 		return ops.Unknown{Op: n.Op}, nil
 	}
-	var none *ops.NoOverloadError
-	if errors.As(err, &none) { // an overload without a rule: PyTorch may have one for these arguments
+	if noOverload(err) { // an overload without a rule: PyTorch may have one for these arguments
 		if !anyUnknown(args) {
 			m.unsupported(n.Op)
 		}
@@ -222,10 +229,19 @@ func (m *machine) evalOp(f *frame, in *inst) (any, error) {
 	return m.apply(bound, full)
 }
 
-// opArgs splits the arguments into positional and keyword ones; a device baked into the archive becomes the run's.
+func noOverload(err error) bool {
+	if err == nil {
+		return false
+	}
+	var none *ops.NoOverloadError
+	return errors.As(err, &none)
+}
+
+// opArgs splits the arguments into positional and keyword ones; a device baked into the archive becomes the run's. They are on the stack of
+// arguments: who is done with them pops it.
 func (m *machine) opArgs(f *frame, in *inst) ([]any, ops.Kw) {
 	n := in.node
-	args := make([]any, 0, len(n.Args))
+	args := m.pushArgs(len(n.Args))[:0]
 	var kw ops.Kw
 	for i := range n.Args {
 		a := &n.Args[i]

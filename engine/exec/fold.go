@@ -169,6 +169,7 @@ func (s *graph) compute(n *program.Node, full bool) bool {
 			return false
 		}
 		m.siteOf(in)
+		base := len(m.argStack)
 		args, kw := m.opArgs(nil, in)
 		r, done, err := m.special(n, args)
 		if !done {
@@ -183,6 +184,7 @@ func (s *graph) compute(n *program.Node, full bool) bool {
 			}
 		}
 		m.noSite()
+		m.popArgs(base)
 		if err != nil || !ops.IsKnown(r) {
 			return false
 		}

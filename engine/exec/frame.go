@@ -133,7 +133,8 @@ func (m *machine) enter(c *code, args []any, module *Object) (any, error) {
 	n := c.graph.NumValues
 	base := len(m.regs)
 	m.regs, m.set = extend(m.regs, n), extend(m.set, n)
-	f := &frame{code: c, regs: m.regs[base : base+n : base+n], set: m.set[base : base+n : base+n], parent: m.frame, module: module}
+	f := m.newFrame()
+	*f = frame{code: c, regs: m.regs[base : base+n : base+n], set: m.set[base : base+n : base+n], parent: m.frame, module: module}
 	m.frame = f
 	for i, p := range c.graph.Params {
 		f.regs[p.ID], f.set[p.ID] = args[i], true
@@ -153,7 +154,11 @@ func (m *machine) enter(c *code, args []any, module *Object) (any, error) {
 	m.frame = f.parent
 	m.depth--
 	m.regs, m.set = m.regs[:base], m.set[:base]
-	return f.result, err
+	result := f.result
+	if err == nil {
+		m.freeFrame(f)
+	}
+	return result, err
 }
 
 // extend makes s longer by n zeros. Frames take their registers from one stack: it may move, frames below keep what they have.
@@ -263,9 +268,10 @@ func (m *machine) object(lit *program.Object) *Object {
 	if o := m.objects[lit]; o != nil {
 		return o
 	}
-	o := &Object{Class: lit.Class, FQN: lit.FQN, lit: lit, Module: lit.Class.Kind == program.ModuleClass, refs: 1}
+	o := m.instances.new()
+	*o = Object{Class: lit.Class, FQN: lit.FQN, lit: lit, Module: lit.Class.Kind == program.ModuleClass, refs: 1}
 	n := max(len(lit.Attrs), len(lit.Class.Attrs))
-	o.attrs, o.filled = make([]any, n), make([]bool, n)
+	o.attrs, o.filled = m.values.cut(n), m.flags.cut(n)
 	m.objects[lit] = o
 	if lit.HasState {
 		m.setState(o, lit.State)
@@ -337,7 +343,8 @@ func (m *machine) literal(v any) any {
 	case program.Device:
 		return ops.Device(v)
 	case *program.ListLit:
-		l := &ops.List{Items: m.literals(v.Items), Elem: elemKind(v.Elem)}
+		l := m.lists.new()
+		*l = ops.List{Items: m.literals(v.Items), Elem: elemKind(v.Elem)}
 		return l
 	case *program.TupleLit:
 		t := &ops.Tuple{Items: m.literals(v.Items)}
@@ -356,7 +363,7 @@ func (m *machine) literal(v any) any {
 }
 
 func (m *machine) literals(vs []any) []any {
-	out := make([]any, len(vs))
+	out := m.values.cut(len(vs))
 	for i, v := range vs {
 		out[i] = m.literal(v)
 		m.hold(out[i])

@@ -73,7 +73,8 @@ func (m *machine) state(s *program.State) *tensor.Tensor {
 	st := m.newStorage(meta.StorageBytes(), meta.Device, s.Class)
 	m.site, m.phase, m.pass = site, phase, pass
 	m.refs[st.ID] = 1 // the module's
-	t := &tensor.Tensor{Meta: meta, Storage: st, Data: s.Data}
+	t := m.tensors.new()
+	*t = tensor.Tensor{Meta: meta, Storage: st, Data: s.Data}
 	m.states[s] = t
 	m.knows(t)
 	return t

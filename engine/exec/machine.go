@@ -53,6 +53,18 @@ type machine struct {
 	flat    bool  // inlining was tried
 	whole   *code // the inlined program, where the runtime inlines
 
+	storages    slab[tensor.Storage]
+	tensors     slab[tensor.Tensor]
+	instances   slab[Object]
+	values      slab[any]
+	flags       slab[bool]
+	lists       slab[ops.List]
+	calls       []*ops.Call // of operators under way, see newCall
+	inCalls     int
+	argStack    []any
+	frames      []*frame // to be used again
+	spareLocals []*locals
+
 	native    bool // letting go of what C++ holds
 	casting   bool // inside an operator whose arguments autocast changed
 	casts     map[*tensor.Tensor]*tensor.Tensor
@@ -75,24 +87,27 @@ func newMachine(ctx context.Context, p *program.Program, t *ops.Table, o Options
 		tr:      &trace.Trace{Origin: "exec"},
 		codes:   map[*program.Graph]*code{},
 		objects: map[*program.Object]*Object{},
-		states:  map[*program.State]*tensor.Tensor{},
 		took:    map[branchKey]bool{},
 		site:    trace.NoSite,
 	}
-	if p != nil {
+	if p == nil {
+		m.states = map[*program.State]*tensor.Tensor{}
+	} else {
+		m.states = make(map[*program.State]*tensor.Tensor, len(p.States))
 		n := len(p.States) + 256
 		m.refs = make([]int32, 0, n)
 		m.birth = make([]trace.SiteID, 0, n)
 		m.live = make([]*tensor.Storage, 0, n)
 		m.tr.Events = make([]trace.Event, 0, 2*n)
-		m.tr.Sites = make([]trace.Site, 0, n)
+		m.tr.Sites = make([]trace.Site, 0, 2*n)
 	}
 	return m
 }
 
 // newStorage makes a storage with no holder. Only the accelerator's are events; a storage of no bytes never reaches the allocator.
 func (m *machine) newStorage(bytes units.Bytes, device string, cat tensor.Category) *tensor.Storage {
-	s := &tensor.Storage{ID: tensor.StorageID(len(m.refs)), NBytes: bytes, Device: device, Category: cat}
+	s := m.storages.new()
+	*s = tensor.Storage{ID: tensor.StorageID(len(m.refs)), NBytes: bytes, Device: device, Category: cat}
 	m.refs = append(m.refs, 0)
 	m.birth = append(m.birth, m.site)
 	m.live = append(m.live, s)
@@ -194,7 +209,9 @@ func (m *machine) newTensor(meta tensor.Meta, cat tensor.Category) (*tensor.Tens
 	meta.StorageOffset = 0
 	s := m.newStorage(meta.StorageBytes(), meta.Device, cat)
 	m.refs[s.ID] = 1
-	return &tensor.Tensor{Meta: meta, Storage: s}, nil
+	t := m.tensors.new()
+	*t = tensor.Tensor{Meta: meta, Storage: s}
+	return t, nil
 }
 
 // noSite forgets the operator under way.
@@ -311,6 +328,9 @@ func (m *machine) step() error {
 
 // isMissing finds an operator without a rule in err's chain.
 func isMissing(err error) (*ops.MissingError, bool) {
+	if err == nil {
+		return nil, false
+	}
 	var missing *ops.MissingError
 	ok := errors.As(err, &missing)
 	return missing, ok
