@@ -1,0 +1,184 @@
+package ops
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/memspec/memspec/engine/device"
+	"github.com/memspec/memspec/engine/platform"
+	"github.com/memspec/memspec/engine/scratch"
+	"github.com/memspec/memspec/engine/tensor"
+	"github.com/memspec/memspec/engine/units"
+)
+
+func convPlatform(t *testing.T, dev, torch string) *platform.Platform {
+	t.Helper()
+	d, err := device.Lookup(dev)
+	require.NoError(t, err)
+	v, err := platform.ParseVersion(torch)
+	require.NoError(t, err)
+	p, err := platform.New(d, v)
+	require.NoError(t, err)
+	return &p
+}
+
+func dense(dtype tensor.DType, f tensor.MemoryFormat, sizes ...int64) *tensor.Tensor {
+	return &tensor.Tensor{Meta: tensor.Meta{DType: dtype, Sizes: sizes, Strides: tensor.FormatStrides(sizes, f), Device: "cuda"}}
+}
+
+func ones(n int) []int64 {
+	out := make([]int64, n)
+	for i := range out {
+		out[i] = 1
+	}
+	return out
+}
+
+// aConv is a convolution with padding 1 and all else 1.
+func aConv(x, w *tensor.Tensor) *convCall {
+	n := len(x.Sizes) - 2
+	return &convCall{x: x, w: w, stride: ones(n), padding: ones(n), dilation: ones(n), outPad: make([]int64, n), groups: x.Sizes[1] / w.Sizes[1]}
+}
+
+func TestConvKey(t *testing.T) {
+	const f32, f16 = tensor.Float32, tensor.Float16
+	last, plain := tensor.ChannelsLast, tensor.Contiguous
+	for _, c := range []struct {
+		name string
+		v    *convCall
+		out  []int64
+		want string
+	}{
+		{"forward", aConv(dense(f32, plain, 2, 3, 8, 9), dense(f32, plain, 4, 3, 3, 3)), []int64{2, 4, 8, 9},
+			"conv forward float32 2,3,8,9 216,72,9,1 4,3,3,3 27,9,3,1 1,1 1,1 1,1 1 tf32"},
+		{"a channels_last input takes the weight with it", aConv(dense(f16, last, 2, 3, 8, 9), dense(f16, plain, 4, 3, 3, 3)), []int64{2, 4, 8, 9},
+			"conv forward float16 2,3,8,9 216,1,27,3 4,3,3,3 27,1,9,3 1,1 1,1 1,1 1 tf32"},
+		{"double stays contiguous", aConv(dense(tensor.Float64, last, 2, 3, 8, 9), dense(tensor.Float64, plain, 4, 3, 3, 3)), []int64{2, 4, 8, 9},
+			"conv forward float64 2,3,8,9 216,72,9,1 4,3,3,3 27,9,3,1 1,1 1,1 1,1 1 tf32"},
+		{"transposed: the gradient of a convolution of its result", func() *convCall {
+			v := aConv(dense(f32, plain, 1, 6, 4, 4), dense(f32, plain, 6, 3, 3, 3))
+			v.transposed, v.groups, v.stride, v.outPad = true, 1, []int64{2, 2}, []int64{1, 1}
+			return v
+		}(), []int64{1, 3, 8, 8}, "conv dgrad float32 1,3,8,8 192,64,8,1 6,3,3,3 27,9,3,1 1,1 2,2 1,1 1 tf32"},
+		{"one dimension is two of height 1", aConv(dense(f32, plain, 2, 3, 8), dense(f32, plain, 4, 3, 3)).viewed2d(), []int64{2, 4, 1, 8},
+			"conv forward float32 2,3,1,8 24,8,8,1 4,3,1,3 9,3,3,1 0,1 1,1 1,1 1 tf32"},
+		{"three dimensions", aConv(dense(f32, plain, 2, 4, 5, 6, 7), dense(f32, plain, 8, 2, 3, 3, 3)), []int64{2, 8, 5, 6, 7},
+			"conv forward float32 2,4,5,6,7 840,210,42,7,1 8,2,3,3,3 54,27,9,3,1 1,1,1 1,1,1 1,1,1 2 tf32"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			assert.Equal(t, c.want, c.v.key(convPlatform(t, "rtx-4090", "2.10"), c.out).Key())
+		})
+	}
+	v := aConv(dense(f32, plain, 2, 3, 8, 8), dense(f32, plain, 4, 3, 3, 3))
+	p := convPlatform(t, "rtx-4090", "2.10")
+	p.TF32CuDNN, p.Deterministic, p.Benchmark = false, true, true
+	assert.Equal(t, "conv forward float32 2,3,8,8 192,64,8,1 4,3,3,3 27,9,3,1 1,1 1,1 1,1 1 deterministic benchmark", v.key(p, []int64{2, 4, 8, 8}).Key())
+}
+
+// TestConvBackend is which convolutions reach cuDNN at all (native/Convolution.cpp _select_conv_backend, use_cudnn_depthwise).
+func TestConvBackend(t *testing.T) {
+	const f32, f16, bf16 = tensor.Float32, tensor.Float16, tensor.BFloat16
+	last, plain := tensor.ChannelsLast, tensor.Contiguous
+	conv := func(d tensor.DType, f tensor.MemoryFormat, x, w []int64) *convCall {
+		return aConv(dense(d, f, x...), dense(d, plain, w...))
+	}
+	big := conv(f32, plain, []int64{2, 1, 50000, 50000}, []int64{1, 1, 3, 3})
+	off := conv(f32, plain, []int64{1, 3, 8, 8}, []int64{4, 3, 3, 3})
+	off.off = true
+	for _, c := range []struct {
+		why        string
+		v          *convCall
+		dev, torch string
+		want       convBackend
+	}{
+		{"ordinary", conv(f32, plain, []int64{1, 3, 8, 8}, []int64{4, 3, 3, 3}), "t4", "2.10", convCuDNN},
+		{"an empty batch", conv(f32, plain, []int64{0, 3, 8, 8}, []int64{4, 3, 3, 3}), "t4", "2.10", convEmpty},
+		{"cudnn.enabled = False when it was traced", off, "t4", "2.10", convColumns},
+		{"native depthwise", conv(f32, plain, []int64{1, 64, 8, 8}, []int64{64, 1, 3, 3}), "rtx-4090", "2.10", convDepthwise},
+		{"native depthwise with more outputs", conv(bf16, plain, []int64{1, 64, 8, 8}, []int64{128, 1, 3, 3}), "rtx-4090", "2.10", convDepthwise},
+		{"depthwise channels_last", conv(f32, last, []int64{1, 64, 8, 8}, []int64{64, 1, 3, 3}), "rtx-4090", "2.10", convCuDNN},
+		{"depthwise in half, a workload of cuDNN's", conv(f16, plain, []int64{1, 64, 14, 14}, []int64{64, 1, 3, 3}), "rtx-4090", "2.10", convCuDNN},
+		{"depthwise in half, too few channels", conv(f16, plain, []int64{1, 16, 14, 14}, []int64{16, 1, 3, 3}), "rtx-4090", "2.10", convDepthwise},
+		{"grouped is not depthwise", conv(f32, plain, []int64{1, 64, 8, 8}, []int64{64, 2, 3, 3}), "rtx-4090", "2.10", convCuDNN},
+		{"depthwise of one dimension, seen as two", conv(f32, plain, []int64{1, 64, 8}, []int64{64, 1, 3}).viewed2d(), "rtx-4090", "2.10", convDepthwise},
+		{"bfloat16 before 8.0", conv(bf16, plain, []int64{1, 3, 8, 8}, []int64{4, 3, 3, 3}), "t4", "2.10", convColumns},
+		{"more than INT_MAX elements a sample, cuDNN before 9.3", big, "a100-sxm-80gb", "2.6", convColumns},
+		{"more than INT_MAX elements a sample", big, "a100-sxm-80gb", "2.10", convCuDNN},
+		{"3-d half in 2.9.0", conv(f16, plain, []int64{1, 3, 8, 8, 8}, []int64{4, 3, 3, 3, 3}), "a100-sxm-80gb", "2.9", convColumns},
+		{"3-d half later", conv(f16, plain, []int64{1, 3, 8, 8, 8}, []int64{4, 3, 3, 3, 3}), "a100-sxm-80gb", "2.10", convCuDNN},
+	} {
+		t.Run(c.why, func(t *testing.T) {
+			assert.Equal(t, c.want, c.v.backend(convPlatform(t, c.dev, c.torch)))
+		})
+	}
+}
+
+func TestConvWorkspace(t *testing.T) {
+	v := aConv(dense(tensor.Float32, tensor.Contiguous, 2, 3, 8, 8), dense(tensor.Float32, tensor.Contiguous, 4, 3, 3, 3))
+	out := []int64{2, 4, 8, 8}
+	const in, w, o = 2 * 3 * 64 * 4, 4 * 3 * 9 * 4, 2 * 4 * 64 * 4
+	profile := func(p *platform.Platform, a scratch.Answer) *scratch.Profile {
+		s := &scratch.Profile{}
+		require.NoError(t, s.Add(p.Answerer(), scratch.Entry{Call: *v.key(p, out), Answer: a}))
+		return s
+	}
+
+	p := convPlatform(t, "rtx-4090", "2.10")
+	got := v.workspace(p, out, false)
+	require.Len(t, got, 1)
+	assert.Equal(t, units.Bytes(in+w+16), got[0].Bytes, "by rule")
+	assert.Equal(t, units.Bytes((in+w+o)*5/4+16), got[0].Upper)
+	assert.Equal(t, "scratch-estimate", got[0].Note)
+	assert.Equal(t, scratch.Answerer{}, got[0].Asked.By)
+
+	p.Scratch = profile(p, scratch.Answer{Bytes: 777, Engine: 55})
+	got = v.workspace(p, out, false)
+	require.Len(t, got, 1)
+	assert.Equal(t, Scratch{Bytes: 777, Source: "cuDNN 9.10.2 for sm89, engine 55", Asked: &Asked{v.key(p, out), p.Answerer(), 55}}, got[0], "exact: no upper, no note")
+
+	got = v.workspace(p, out, true)
+	require.Len(t, got, 1)
+	assert.Equal(t, "scratch-estimate", got[0].Note, "a fused convolution is another question")
+	assert.Nil(t, got[0].Asked)
+
+	t4 := convPlatform(t, "t4", "2.10")
+	t4.Scratch = profile(t4, scratch.Answer{Bytes: 3, Engine: 1})
+	assert.Equal(t, "sm75-small", t4.Answerer().Class)
+	assert.Equal(t, units.Bytes(3), v.workspace(t4, out, false)[0].Bytes, "the class is more than the SM version")
+
+	old := convPlatform(t, "rtx-4090", "2.6")
+	old.Scratch = p.Scratch
+	got = v.workspace(old, out, false)
+	require.Len(t, got, 1)
+	assert.Equal(t, units.Bytes(777), got[0].Bytes)
+	assert.Equal(t, "scratch-stand-in", got[0].Note)
+	assert.Equal(t, units.Bytes((in+w+o)*5/4+16), got[0].Upper)
+	newer := convPlatform(t, "rtx-4090", "2.15")
+	newer.Scratch = p.Scratch
+	assert.Equal(t, "scratch-estimate", v.workspace(newer, out, false)[0].Note, "a release that can be asked has no stand-in")
+}
+
+// With benchmark the plans are timed first, with the largest workspace of them; which is run after that only a device can tell.
+func TestConvBenchmark(t *testing.T) {
+	v := aConv(dense(tensor.Float32, tensor.Contiguous, 2, 3, 8, 8), dense(tensor.Float32, tensor.Contiguous, 4, 3, 3, 3))
+	out := []int64{2, 4, 8, 8}
+	p := convPlatform(t, "rtx-4090", "2.10")
+	p.Benchmark = true
+	got := v.workspace(p, out, false)
+	require.Len(t, got, 2)
+	assert.Equal(t, got[0].Upper, got[0].Bytes, "by rule")
+	assert.NotEmpty(t, got[0].Trial)
+
+	p.Scratch = &scratch.Profile{}
+	require.NoError(t, p.Scratch.Add(p.Answerer(), scratch.Entry{Call: *v.key(p, out), Answer: scratch.Answer{Bytes: 100, Engine: 38, Most: 9000}}))
+	got = v.workspace(p, out, false)
+	require.Len(t, got, 2)
+	assert.Equal(t, [2]units.Bytes{9000, 100}, [2]units.Bytes{got[0].Bytes, got[1].Bytes})
+	assert.Equal(t, "cudnn "+v.key(p, out).Key(), got[0].Trial)
+	assert.Empty(t, got[1].Trial)
+	assert.Equal(t, units.Bytes(9000), got[1].Upper, "any of the timed plans may win")
+	assert.Equal(t, "scratch-benchmark", got[1].Note)
+	assert.Empty(t, got[0].Note, "the largest is known")
+}
