@@ -1,0 +1,270 @@
+package cudameasure
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/memspec/memspec/engine/report"
+	"github.com/memspec/memspec/engine/spec"
+	"github.com/memspec/memspec/engine/units"
+)
+
+// Row is one number, predicted and measured.
+type Row struct {
+	Phase     string        `json:"phase"` // baseline, first, steady, or peak: over the whole run
+	Metric    report.Metric `json:"metric"`
+	Predicted units.Bytes   `json:"predicted"`
+	Measured  units.Bytes   `json:"measured"`
+}
+
+// Difference is what was measured less what was predicted. Above 0 the prediction was too low, the worse kind: a budget can be broken unseen.
+func (r *Row) Difference() units.Bytes { return r.Measured - r.Predicted }
+
+// Under says that the prediction was too low.
+func (r *Row) Under() bool { return r.Measured > r.Predicted }
+
+// requestedMetric is in the table beside the metrics that a budget can be put on.
+const requestedMetric report.Metric = "requested"
+
+// Finding is something that does not hold: a budget that the measured number breaks, or the agreement of the two.
+type Finding struct {
+	Metric  report.Metric `json:"metric"`
+	Text    string        `json:"text"`
+	Warn    bool          `json:"warn"`    // a budget of level warn
+	Under   bool          `json:"under"`   // a disagreement of the worse kind
+	Unknown bool          `json:"unknown"` // nothing is broken, but a budget could not be judged
+}
+
+// Comparison is a prediction held against a measurement.
+type Comparison struct {
+	Rows     []Row     `json:"rows"`     // by metric, each by phase
+	Findings []Finding `json:"findings"` // budgets in their order, then disagreements
+}
+
+// Compare holds a prediction against a measurement made on a GPU. They disagree where the peak allocated or the peak reserved is further than
+// tolerance (0.01 is 1%) of the predicted one from it; exactly at it they agree.
+func Compare(predicted *report.Report, m *Measurement, tolerance float64) (*Comparison, error) {
+	if m.Where != OnCUDA {
+		return nil, fmt.Errorf("got a record on CPU tensors, want one of an allocator: the two are not to be compared")
+	}
+	c := &Comparison{Rows: []Row{}, Findings: []Finding{}}
+	c.rows(predicted, m)
+	if m.OOM != nil { // the peaks are those of a run that stopped
+		return c, nil
+	}
+	for _, metric := range []report.Metric{report.Allocated, report.Reserved} {
+		want, _ := predicted.Value(metric)
+		got, ok := m.Value(metric)
+		if !ok {
+			return nil, fmt.Errorf("got no %s in a record on CUDA", metric)
+		}
+		if math.Abs(float64(got-want)) > tolerance*float64(want) {
+			c.Findings = append(c.Findings, Finding{Metric: metric, Under: got > want, Text: disagreement(metric, want, got, tolerance)})
+		}
+	}
+	return c, nil
+}
+
+func disagreement(metric report.Metric, want, got units.Bytes, tolerance float64) string {
+	kind, by := "over-estimated", want-got
+	if got > want {
+		kind, by = "UNDER-ESTIMATED", got-want
+	}
+	return fmt.Sprintf("peak %s measured %s (%s), predicted %s (%s): %s by %s (%s), tolerance %s", metric, got, got.Exact(), want, want.Exact(),
+		kind, by, signedPercent(got-want, want), tolerancePercent(tolerance))
+}
+
+func (c *Comparison) rows(r *report.Report, m *Measurement) {
+	type column struct {
+		metric   report.Metric
+		of       func(report.Sizes) units.Bytes
+		measured func(*Phase) *units.Bytes
+	}
+	for _, col := range []column{
+		{requestedMetric, func(s report.Sizes) units.Bytes { return s.Requested }, requested},
+		{report.Allocated, func(s report.Sizes) units.Bytes { return s.Allocated }, allocated},
+		{report.Reserved, func(s report.Sizes) units.Bytes { return s.Reserved }, reserved},
+	} {
+		add := func(phase string, s report.Sizes) {
+			if p := m.phase(phase); p != nil {
+				c.Rows = append(c.Rows, Row{Phase: phase, Metric: col.metric, Predicted: col.of(s), Measured: *col.measured(p)})
+			}
+		}
+		add("baseline", r.Baseline)
+		for _, p := range r.Passes {
+			add(p.Name, p.Peak)
+		}
+		peak := report.Sizes{Requested: r.Peak.Requested, Allocated: r.Peak.Allocated, Reserved: r.Peak.Reserved}
+		if got, ok := m.peakOf(col.measured); ok && m.OOM == nil {
+			c.Rows = append(c.Rows, Row{Phase: "peak", Metric: col.metric, Predicted: col.of(peak), Measured: got})
+		}
+	}
+}
+
+// Verify is Compare with the case's own tolerance, and its budgets judged by the measured numbers.
+func Verify(c *spec.Case, predicted *report.Report, m *Measurement) (*Comparison, error) {
+	out, err := Compare(predicted, m, c.Tolerance)
+	if err != nil {
+		return nil, err
+	}
+	disagreements := out.Findings
+	out.Findings = []Finding{}
+	if m.OOM != nil {
+		out.Findings = append(out.Findings, Finding{Metric: report.Reserved, Under: predicted.OOM == nil,
+			Text: fmt.Sprintf("measured out of memory in the %s pass: %s", m.OOM.Phase, m.OOM.Text)})
+	}
+	for i := range c.Budgets {
+		b := &c.Budgets[i]
+		got, known := m.Value(b.Metric)
+		warn := b.Level.String() == "warn"
+		switch {
+		case !known:
+			out.Findings = append(out.Findings, Finding{Metric: b.Metric, Warn: warn, Unknown: true, Text: fmt.Sprintf("%s was not measured, budget %s", b.Metric, b.Limit)})
+		case got > b.Limit:
+			pos := b.Pos
+			pos.Col = 0
+			text := fmt.Sprintf("measured %s %s (%s), budget %s (%s): over by %s", b.Metric, got, got.Exact(), b.Limit, b.Limit.Exact(), got-b.Limit)
+			if b.Limit > 0 {
+				text += " (" + signedPercent(got-b.Limit, b.Limit) + ")"
+			}
+			if at := pos.String(); at != "" {
+				text += ", " + at
+			}
+			out.Findings = append(out.Findings, Finding{Metric: b.Metric, Warn: warn, Text: text})
+		}
+	}
+	out.Findings = append(out.Findings, disagreements...)
+	return out, nil
+}
+
+// Broken says that a budget is broken (one of level warn apart) or that the two disagree.
+func (c *Comparison) Broken() bool {
+	return c.has(func(f *Finding) bool { return !f.Warn && !f.Unknown })
+}
+
+// Unsure says that a budget could not be judged by the measurement.
+func (c *Comparison) Unsure() bool {
+	return c.has(func(f *Finding) bool { return !f.Warn && f.Unknown })
+}
+
+// Warns says that a budget of level warn does not hold.
+func (c *Comparison) Warns() bool { return c.has(func(f *Finding) bool { return f.Warn }) }
+
+func (c *Comparison) has(is func(*Finding) bool) bool {
+	for i := range c.Findings {
+		if is(&c.Findings[i]) {
+			return true
+		}
+	}
+	return false
+}
+
+// WriteText writes the table, two spaces in.
+func (c *Comparison) WriteText(w io.Writer) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(t, "  \tpredicted\tmeasured\tdifference\t%\t")
+	for i := range c.Rows {
+		r := &c.Rows[i]
+		mark := ""
+		if r.Under() {
+			mark = "  UNDER-ESTIMATED"
+		}
+		fmt.Fprintf(t, "  %s %s\t%s\t%s\t%s\t%s\t%s\n", r.Phase, r.Metric, r.Predicted.Exact(), r.Measured.Exact(), signed(r.Difference()),
+			signedPercent(r.Difference(), r.Predicted), mark)
+	}
+	return t.Flush()
+}
+
+func signed(b units.Bytes) string {
+	if b > 0 {
+		return "+" + b.Exact()
+	}
+	return b.Exact()
+}
+
+// signedPercent is a part of a whole: +1.5%, -0.2%, 0%; n/a of nothing. What is not zero is not printed as 0%.
+func signedPercent(part, whole units.Bytes) string {
+	switch {
+	case part == 0:
+		return "0%"
+	case whole == 0:
+		return "n/a"
+	}
+	p := 100 * float64(part) / float64(whole)
+	if text := fmt.Sprintf("%+.1f%%", p); !strings.HasSuffix(text, "0.0%") || math.Abs(p) >= 1 {
+		return text
+	}
+	return fmt.Sprintf("%+.2g%%", p)
+}
+
+func tolerancePercent(t float64) string { return fmt.Sprintf("%.4g%%", 100*t) }
+
+// WhyNot says why a record cannot be held against a case's prediction; empty where it can.
+func WhyNot(c *spec.Case, m *Measurement) string {
+	if m.Where != OnCUDA {
+		return "recorded on CPU tensors: there is no allocator's number to compare with"
+	}
+	var parts []string
+	add := func(what, got, want string) {
+		if got != want {
+			parts = append(parts, fmt.Sprintf("%s %q, the case says %q", what, got, want))
+		}
+	}
+	if !sameDevice(c, &m.Device) {
+		parts = append(parts, fmt.Sprintf("%s, the case is for %s", m.Device.Name, c.Platform.Device.Name))
+	}
+	if !sameRelease(c.Platform.Torch.String(), m.Torch) {
+		add("torch", m.Torch, c.Platform.Torch.String())
+	}
+	if c.Runtime != spec.ByArtifact {
+		add("runtime", m.Runtime, string(c.Runtime))
+	}
+	p := &c.Platform
+	add("mode", m.Mode, string(c.Mode))
+	add("grad", m.Grad, string(c.Grad))
+	add("dtype", m.DType, c.DType)
+	add("autocast", m.Autocast, p.Autocast)
+	add("alloc_conf", m.AllocConf, p.AllocConf)
+	add("cublas_workspace", m.CublasWorkspace, p.CublasWorkspace)
+	add("memory_fraction", fmt.Sprint(m.MemoryFraction), fmt.Sprint(p.MemoryFraction))
+	add("flags", flagText(m.Flags), flagText(flagsOf(c)))
+	add("inputs", strings.Join(m.Inputs, "; "), strings.Join(inputsOf(c), "; "))
+	if len(parts) == 0 {
+		return ""
+	}
+	return "measured with " + strings.Join(parts, "; ")
+}
+
+func flagText(f Flags) string {
+	var on []string
+	for _, flag := range []struct {
+		name string
+		on   bool
+	}{{"tf32_matmul", f.TF32Matmul}, {"tf32_cudnn", f.TF32CuDNN}, {"benchmark", f.Benchmark}, {"deterministic", f.Deterministic}} {
+		if flag.on {
+			on = append(on, flag.name)
+		}
+	}
+	return strings.Join(on, " ")
+}
+
+// memorySlack is how far two drivers may tell the same card's memory apart: engine/device/table.go saw up to 2%, each way.
+const memorySlack = 0.04
+
+// sameDevice says whether a GPU is the case's: its compute capability, and its memory as nearly as drivers agree.
+func sameDevice(c *spec.Case, d *RecordedDevice) bool {
+	want := &c.Platform.Device
+	if d.Total == nil || want.ComputeCapability.String() != d.ComputeCapability {
+		return false
+	}
+	return want.Memory == 0 || math.Abs(float64(want.Memory-*d.Total)) <= memorySlack*float64(want.Memory)
+}
+
+// sameRelease says whether a torch version (2.15.0+cu130) is of the release that the case names (2.15, or 2.15.1).
+func sameRelease(release, torch string) bool {
+	number, _, _ := strings.Cut(torch, "+")
+	return number == release || strings.HasPrefix(number, release+".")
+}

@@ -1,0 +1,269 @@
+package cudameasure
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/memspec/memspec/engine/spec"
+	"github.com/memspec/memspec/engine/units"
+)
+
+// The ways a run can fail, beside those of Devices. Errors of Run wrap one of them, or are the context's.
+var (
+	ErrNoPython = errors.New("no Python with memshim")
+	ErrCase     = errors.New("the case cannot be built")
+	ErrModel    = errors.New("the model fails")
+)
+
+// RunError is a case that was not measured. Kind is ErrNoPython, ErrNoDevice, ErrCase, ErrModel or ErrHangs.
+type RunError struct {
+	Case string
+	Kind error
+	Said string
+}
+
+func (e *RunError) Error() string {
+	if e.Said == "" {
+		return fmt.Sprintf("%s: %v", e.Case, e.Kind)
+	}
+	return fmt.Sprintf("%s: %v: %s", e.Case, e.Kind, e.Said)
+}
+
+func (e *RunError) Unwrap() error { return e.Kind }
+
+// Sampled is the memory in use on a device, by all processes, while a case ran.
+type Sampled struct {
+	UUID         string
+	Before, Most units.Bytes
+	Samples      int
+}
+
+// Rise is how much more the device had in use than before.
+func (s *Sampled) Rise() units.Bytes { return s.Most - s.Before }
+
+// Run measures a case on this machine's GPU: python -m memshim measure in a fresh process, device memory sampled beside it.
+func Run(ctx context.Context, c spec.Case) (*Measurement, error) {
+	t := FromEnvironment()
+	return t.Run(ctx, c)
+}
+
+// Run measures a case on a GPU; without one it is ErrNoDevice.
+func (t *Tools) Run(ctx context.Context, c spec.Case) (*Measurement, error) {
+	return t.run(ctx, &c, OnCUDA)
+}
+
+// RunOnCPU records a case on CPU tensors: its sizes and lifetimes, to be compared with no allocator's numbers.
+func (t *Tools) RunOnCPU(ctx context.Context, c spec.Case) (*Measurement, error) {
+	return t.run(ctx, &c, OnCPU)
+}
+
+func (t *Tools) run(ctx context.Context, c *spec.Case, where string) (*Measurement, error) {
+	if t.Python == "" {
+		return nil, &RunError{Case: c.Name, Kind: ErrNoPython, Said: "got no python3 on PATH"}
+	}
+	request, err := Request(c)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("", "cudameasure-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	file := filepath.Join(dir, "record.json")
+	j := job{path: t.Python, args: []string{"-m", "memshim", "measure", "--request", "-", "--output", file, "--where", where},
+		env: environment(c, os.Environ()), stdin: request, limit: t.Limit}
+	if j.limit == 0 {
+		j.limit = DefaultLimit
+	}
+	stop := func() map[string]*Sampled { return nil }
+	if where == OnCUDA {
+		stop = t.sample(ctx)
+	}
+	out, err := j.run(ctx)
+	seen := stop()
+	if err != nil {
+		return nil, runFailed(c.Name, err, out)
+	}
+	if out.status != 0 {
+		return nil, &RunError{Case: c.Name, Kind: runError(out), Said: shimSaid(out)}
+	}
+	m, err := Read(file)
+	if err != nil {
+		return nil, fmt.Errorf("%s: memshim's record: %w", c.Name, err)
+	}
+	m.File = ""
+	if m.Case != c.Name || m.Where != where {
+		return nil, fmt.Errorf("got a record of %q on %s, want %q on %s", m.Case, m.Where, c.Name, where)
+	}
+	m.Sampled = mostRisen(seen)
+	return m, nil
+}
+
+// memshim's statuses.
+const (
+	shimModel  = 1
+	shimUsage  = 2
+	shimUnsure = 3
+)
+
+func runError(out output) error {
+	switch {
+	case strings.Contains(out.stderr, "No module named memshim"), strings.Contains(out.stderr, "No module named 'torch'"):
+		return ErrNoPython
+	case out.status == shimUnsure:
+		return ErrNoDevice
+	case out.status == shimUsage:
+		return ErrCase
+	}
+	return ErrModel
+}
+
+func runFailed(name string, err error, out output) error {
+	switch {
+	case errors.Is(err, errTimeout):
+		return &RunError{Case: name, Kind: ErrHangs, Said: err.Error()}
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return err
+	case out.status < 0 && out.stderr == "" && out.stdout == "" && errors.Is(err, os.ErrNotExist):
+		return &RunError{Case: name, Kind: ErrNoPython, Said: err.Error()}
+	}
+	return &RunError{Case: name, Kind: ErrModel, Said: strings.TrimSpace(err.Error() + " " + shimSaid(out))}
+}
+
+// shimSaid is memshim's own line where it has one, else the last: Python's tracebacks end with the error.
+func shimSaid(out output) string {
+	lines := strings.Split(strings.TrimSpace(out.stderr), "\n")
+	for _, line := range lines {
+		if said, ok := strings.CutPrefix(line, "memshim: "); ok {
+			return said
+		}
+	}
+	return strings.TrimSpace(lines[len(lines)-1])
+}
+
+// sampleEvery is how often the device is asked; nvidia-smi takes tens of milliseconds to answer.
+const sampleEvery = 100 * time.Millisecond
+
+// sample watches every device until the returned function is called, which tells what was seen by UUID; nil where nvidia-smi does not answer.
+func (t *Tools) sample(ctx context.Context) func() map[string]*Sampled {
+	before, err := t.inUse(ctx)
+	if err != nil {
+		return func() map[string]*Sampled { return nil }
+	}
+	seen := make(map[string]*Sampled, len(before))
+	for uuid, b := range before {
+		seen[uuid] = &Sampled{UUID: uuid, Before: b, Most: b, Samples: 1}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for tick := time.NewTicker(sampleEvery); ; {
+			select {
+			case <-ctx.Done():
+				tick.Stop()
+				return
+			case <-tick.C:
+			}
+			now, err := t.inUse(ctx)
+			if err != nil {
+				continue // one question without an answer loses one sample
+			}
+			for uuid, b := range now {
+				if s := seen[uuid]; s != nil {
+					s.Most = max(s.Most, b)
+					s.Samples++
+				}
+			}
+		}
+	}()
+	return func() map[string]*Sampled {
+		cancel()
+		<-done
+		return seen
+	}
+}
+
+// mostRisen is the device that the case ran on: the one whose memory rose the most, nil where none did.
+func mostRisen(seen map[string]*Sampled) *Sampled {
+	var most *Sampled
+	for _, s := range seen {
+		if s.Rise() > 0 && (most == nil || s.Rise() > most.Rise() || s.Rise() == most.Rise() && s.UUID < most.UUID) {
+			most = s
+		}
+	}
+	return most
+}
+
+// environment is that of the process that measures: PyTorch reads the allocator's settings when it starts, and the case says all of them.
+func environment(c *spec.Case, given []string) []string {
+	said := []string{"PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF", "CUBLAS_WORKSPACE_CONFIG", "PYTORCH_NO_CUDA_MEMORY_CACHING"}
+	var env []string
+	for _, e := range given {
+		name, _, _ := strings.Cut(e, "=")
+		if !slices.Contains(said, name) {
+			env = append(env, e)
+		}
+	}
+	if c.Platform.AllocConf != "" {
+		env = append(env, "PYTORCH_CUDA_ALLOC_CONF="+c.Platform.AllocConf)
+	}
+	switch {
+	case c.Platform.CublasWorkspace != "":
+		env = append(env, "CUBLAS_WORKSPACE_CONFIG="+c.Platform.CublasWorkspace)
+	case c.Platform.Deterministic:
+		env = append(env, "CUBLAS_WORKSPACE_CONFIG=:4096:8") // else cuBLAS refuses to be deterministic
+	}
+	return env
+}
+
+// Request is a case as memshim takes it: of what `memspec cases --format json` says, the part that a run needs.
+func Request(c *spec.Case) ([]byte, error) {
+	p := &c.Platform
+	r := struct {
+		Name            string   `json:"name"`
+		Dir             string   `json:"dir"`
+		Artifact        string   `json:"artifact"`
+		Source          string   `json:"source"`
+		Runtime         string   `json:"runtime"`
+		Mode            string   `json:"mode"`
+		Grad            string   `json:"grad"`
+		DType           string   `json:"dtype"`
+		Autocast        string   `json:"autocast"`
+		Flags           Flags    `json:"flags"`
+		AllocConf       string   `json:"alloc_conf"`
+		CublasWorkspace string   `json:"cublas_workspace"`
+		MemoryFraction  float64  `json:"memory_fraction"`
+		Inputs          []string `json:"inputs"`
+		Error           string   `json:"error"`
+	}{
+		Name: c.Name, Dir: c.Dir, Artifact: c.Artifact, Source: c.Source, Runtime: string(c.Runtime), Mode: string(c.Mode), Grad: string(c.Grad),
+		DType: c.DType, Autocast: p.Autocast, Flags: flagsOf(c), AllocConf: p.AllocConf, CublasWorkspace: p.CublasWorkspace,
+		MemoryFraction: p.MemoryFraction, Inputs: inputsOf(c),
+	}
+	if c.Err != nil {
+		r.Error = c.Err.Error()
+	}
+	return json.Marshal(r)
+}
+
+func flagsOf(c *spec.Case) Flags {
+	p := &c.Platform
+	return Flags{TF32Matmul: p.TF32Matmul, TF32CuDNN: p.TF32CuDNN, Benchmark: p.Benchmark, Deterministic: p.Deterministic}
+}
+
+func inputsOf(c *spec.Case) []string {
+	out := make([]string, len(c.Inputs))
+	for i, in := range c.Inputs {
+		out[i] = in.String()
+	}
+	return out
+}

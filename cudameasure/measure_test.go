@@ -1,0 +1,162 @@
+package cudameasure
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/memspec/memspec/engine/report"
+	"github.com/memspec/memspec/engine/spec"
+	"github.com/memspec/memspec/engine/units"
+)
+
+// shim is a stand-in for Python: $out is where the record goes, and the request is on standard input.
+func shim(t *testing.T, body string) string {
+	return script(t, `out=; prev=; for a in "$@"; do [ "$prev" != --output ] || out=$a; prev=$a; done`+"\n"+body)
+}
+
+func fixture(t *testing.T, name string) string {
+	t.Helper()
+	path, err := filepath.Abs(filepath.Join("testdata/records", name))
+	require.NoError(t, err)
+	return path
+}
+
+func TestRunReadsTheRecord(t *testing.T) {
+	dir := t.TempDir()
+	tools := Tools{Python: shim(t, fmt.Sprintf(`echo "$@" >'%[1]s/args'; cat >'%[1]s/request'; env >'%[1]s/env'; cp '%[2]s' "$out"`, dir, fixture(t, "small.json")))}
+	t.Setenv("PYTORCH_CUDA_ALLOC_CONF", "the machine's own")
+	t.Setenv("CUBLAS_WORKSPACE_CONFIG", "the machine's own")
+	c := smallCase(t)
+	c.Platform.AllocConf, c.Platform.Deterministic = "expandable_segments:True", true
+	m, err := tools.Run(context.Background(), *c)
+	require.NoError(t, err)
+	assert.Equal(t, record(t, "small").Phases, m.Phases)
+	assert.Nil(t, m.Sampled, "no nvidia-smi, no samples")
+
+	read := func(name string) string {
+		b, err := os.ReadFile(filepath.Join(dir, name))
+		require.NoError(t, err)
+		return string(b)
+	}
+	assert.Regexp(t, `^-m memshim measure --request - --output \S+ --where cuda\n$`, read("args"))
+	assert.Contains(t, read("env"), "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True\n")
+	assert.Contains(t, read("env"), "CUBLAS_WORKSPACE_CONFIG=:4096:8\n")
+	assert.NotContains(t, read("env"), "the machine's own")
+	var request map[string]any
+	require.NoError(t, json.Unmarshal([]byte(read("request")), &request))
+	assert.Equal(t, "small[B=2]", request["name"])
+	assert.Equal(t, []any{"x=float32[2,1024,512]"}, request["inputs"])
+}
+
+func TestRunFails(t *testing.T) {
+	wrong := strings.Replace(fixture(t, "small.json"), "small.json", "cpu.json", 1)
+	for _, c := range []struct {
+		name, body string
+		kind       error
+		want       string
+	}{
+		{"no GPU", `echo "memshim: a GPU is required, and PyTorch finds none here" >&2; exit 3`, ErrNoDevice,
+			"small[B=2]: no CUDA device: a GPU is required, and PyTorch finds none here"},
+		{"a case that cannot be built", `echo "memshim: zoo.py: no such file" >&2; exit 2`, ErrCase, "small[B=2]: the case cannot be built: zoo.py: no such file"},
+		{"the model's error", `echo Traceback >&2; echo "memshim: ValueError: no" >&2; exit 1`, ErrModel, "small[B=2]: the model fails: ValueError: no"},
+		{"a signal", `kill -SEGV $$`, ErrModel, "small[B=2]: the model fails: program: signal: segmentation fault"},
+		{"no memshim", `echo "/usr/bin/python3: No module named memshim" >&2; exit 1`, ErrNoPython, "small[B=2]: no Python with memshim: /usr/bin/python3: No module named memshim"},
+		{"one that hangs", `sleep 60`, ErrHangs, "small[B=2]: no answer in time: program: ended after its time limit of 300ms"},
+		{"no record", `exit 0`, nil, "memshim's record: open "},
+		{"no record but something", `echo '{}' >"$out"`, nil, "got no measurement record of schema 1"},
+		{"another place's record", `cp '` + wrong + `' "$out"`, nil, `got a record of "small[B=2]" on cpu, want "small[B=2]" on cuda`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			tools := Tools{Python: shim(t, c.body), Limit: 300 * time.Millisecond}
+			if c.kind != ErrHangs {
+				tools.Limit = time.Minute
+			}
+			_, err := tools.Run(context.Background(), *smallCase(t))
+			require.Error(t, err)
+			assert.Contains(t, err.Error(), c.want)
+			var typed *RunError
+			if c.kind != nil {
+				require.ErrorAs(t, err, &typed)
+				assert.ErrorIs(t, err, c.kind)
+			}
+		})
+	}
+	tools := Tools{}
+	_, err := tools.Run(context.Background(), *smallCase(t))
+	assert.ErrorIs(t, err, ErrNoPython)
+	tools.Python = filepath.Join(t.TempDir(), "python")
+	_, err = tools.Run(context.Background(), *smallCase(t))
+	assert.ErrorIs(t, err, ErrNoPython)
+}
+
+// Memory of the device is sampled while the case runs: here it rises when the run begins and falls when it ends.
+func TestDeviceMemoryIsSampled(t *testing.T) {
+	dir := t.TempDir()
+	smi := script(t, fmt.Sprintf(`if [ -f '%s/running' ]; then echo "GPU-a, 500"; echo "GPU-b, 110"; else echo "GPU-a, 180"; echo "GPU-b, 100"; fi`, dir))
+	tools := Tools{SMI: smi, Python: shim(t, fmt.Sprintf(`: >'%[1]s/running'; sleep 1; rm '%[1]s/running'; cp '%[2]s' "$out"`, dir, fixture(t, "small.json")))}
+	m, err := tools.Run(context.Background(), *smallCase(t))
+	require.NoError(t, err)
+	require.NotNil(t, m.Sampled)
+	assert.Equal(t, "GPU-a", m.Sampled.UUID, "the device that rose the most")
+	assert.Equal(t, []units.Bytes{180 * MiB, 500 * MiB, 320 * MiB}, []units.Bytes{m.Sampled.Before, m.Sampled.Most, m.Sampled.Rise()})
+	assert.Greater(t, m.Sampled.Samples, 1)
+	m.Context = nil
+	cost, ok := m.ContextCost()
+	assert.True(t, ok)
+	assert.Equal(t, 300*MiB, cost, "what rose, less the allocator's 20 MiB")
+}
+
+// The shim itself, on CPU tensors.
+func TestRunOnCPU(t *testing.T) {
+	python, err := filepath.Abs("../.venv/bin/python")
+	require.NoError(t, err)
+	if _, err := os.Stat(python); err != nil {
+		t.Skip("no .venv: make python")
+	}
+	if testing.Short() {
+		t.Skip("-short: PyTorch takes seconds to import")
+	}
+	src, err := filepath.Abs("../pyshim/src")
+	require.NoError(t, err)
+	t.Setenv("PYTHONPATH", src)
+	c := smallCase(t)
+	c.Dir, c.Source, c.Artifact = t.TempDir(), "model.py:Model", ""
+	require.NoError(t, os.WriteFile(filepath.Join(c.Dir, "model.py"), []byte(`import torch
+
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.zeros(512))
+
+    def forward(self, x):
+        print("whatever the model prints")
+        return torch.relu(x * self.weight)
+`), 0o644))
+	in, err := spec.ParseInput("x=float32[2,1024,512]")
+	require.NoError(t, err)
+	c.Inputs = []spec.Input{in}
+	tools := Tools{Python: python, Limit: 5 * time.Minute}
+	m, err := tools.RunOnCPU(context.Background(), *c)
+	require.NoError(t, err)
+	assert.Equal(t, OnCPU, m.Where)
+	const x, w = 4 * MiB, 2 * units.KiB
+	assert.Equal(t, w, m.Weights)
+	require.Len(t, m.Phases, 3)
+	assert.Equal(t, []units.Bytes{x + w, 3*x + w, 3*x + w}, []units.Bytes{m.Phases[0].Requested, m.Phases[1].Requested, m.Phases[2].Requested},
+		"x and the weight; then their product and its relu")
+	_, ok := m.Value(report.Allocated)
+	assert.False(t, ok)
+	tr, err := m.Trace()
+	require.NoError(t, err)
+	require.NoError(t, tr.Validate())
+}
