@@ -58,8 +58,8 @@ func (m *machine) state(s *program.State) *tensor.Tensor {
 	if m.o.DType != tensor.Undefined && meta.DType.Floating() && s.Class != tensor.Constant {
 		meta.DType = m.o.DType
 	}
-	if meta.DType.Quantized() || s.Class == tensor.Constant && len(meta.Sizes) == 0 {
-		meta.Device = "cpu" // quantized kernels are the CPU's; a 0-dim constant is a number
+	if s.Packed || meta.DType.Quantized() || s.Class == tensor.Constant && len(meta.Sizes) == 0 {
+		meta.Device = "cpu" // quantized kernels and their packed parameters are the CPU's; a 0-dim constant is a number
 	}
 	if !meta.IsDense() {
 		meta.Strides = tensor.ContiguousStrides(meta.Sizes)

@@ -295,8 +295,12 @@ func (d *decoder) readValues() error {
 	for _, s := range d.prog.States {
 		n := s.Meta.Numel()
 		switch {
-		case s.NBytes > maxDataRecord, n > tensor.MaxData, s.Packed, s.Meta.Device != "cpu":
+		case s.NBytes > maxDataRecord, n > tensor.MaxData, s.Meta.Device != "cpu":
 			continue
+		case s.Packed: // a convolution's strides and padding are packed into a tensor
+			if !s.Meta.DType.Integral(false) || len(s.Meta.Sizes) != 1 {
+				continue
+			}
 		case s.Class == tensor.Constant:
 		case s.Class != tensor.Buffer, n > 1 && !s.Meta.DType.Integral(true), strings.HasSuffix(s.Name, numBatches):
 			continue
