@@ -17,7 +17,7 @@ func (m *machine) evalCallMethod(f *frame, in *inst) (any, error) {
 		if u, unknown := self.(ops.Unknown); unknown {
 			return u, nil
 		}
-		if _, opaque := self.(*program.Opaque); opaque {
+		if _, opaque := self.(*ops.Packed); opaque {
 			m.siteOf(in)
 			m.unsupported("torch.classes method " + n.Text)
 			m.noSite()

@@ -357,7 +357,7 @@ func (m *machine) literal(v any) any {
 	case program.EnumLit:
 		return Enum{Class: v.Class, Name: v.Name}
 	case *program.Opaque:
-		return v
+		return &ops.Packed{Class: v.Class, State: m.literal(v.State)}
 	}
 	return v
 }
