@@ -176,7 +176,7 @@ const (
 func (v *convCall) workspace(p *platform.Platform, out []int64, fused bool) []Scratch {
 	in, w, o := int64(v.x.NBytes()), int64(v.w.NBytes()), product(out)*v.x.DType.ItemSize()
 	s := Scratch{
-		Bytes: units.Bytes(v.byRule(p, in, w, o)), Upper: units.Bytes((in+w+o)*5/4 + 16), Note: noteScratch,
+		Bytes: units.Bytes(v.byRule(p, in, w, o)), Upper: units.Bytes(max((in+w+o)*5/4+16, v.winograd(p))), Note: noteScratch,
 		Source: "a cuDNN convolution's workspace is by rule, no scratch profile has it; to settle it: python -m memshim scratch",
 	}
 	if fused {
@@ -225,6 +225,20 @@ func (v *convCall) benchmark(s Scratch, a scratch.Answer, known bool) []Scratch 
 	return []Scratch{trial, run}
 }
 
+// winograd is what the transformed filters of the Winograd kernel take (engine 12), which the heuristics prefer for 3×3 in float32 on plain
+// cores: with cuDNN 9.10.2 and 9.26.0 for most such convolutions of 46 torchvision models on sm 75 to 89, with 9.10.2 on sm 70 too.
+func (v *convCall) winograd(p *platform.Platform) int64 {
+	c := p.Device.ComputeCapability
+	square := len(v.w.Sizes) == 4 && v.w.Sizes[2] == 3 && v.w.Sizes[3] == 3 && product(v.stride)*product(v.dilation) == 1
+	switch {
+	case !square || v.transposed || v.groups != 1 || v.x.DType != tensor.Float32 || p.TF32Conv() || v.format() != tensor.Contiguous:
+		return 0
+	case c.AtLeast(9, 0) || !c.AtLeast(7, 0) || !c.AtLeast(7, 5) && p.CuDNN.AtLeast(9, 19):
+		return 0
+	}
+	return 100*v.w.Sizes[0]*v.w.Sizes[1] + 4*v.w.Sizes[0]
+}
+
 // byRule is the commonest workspace of cuDNN's first configuration by class of call, over 78 convolutions of five torchvision models
 // on sm 80, 86, 89 and 90 with cuDNN 9.10.2 and 9.26.0.
 func (v *convCall) byRule(p *platform.Platform, in, w, out int64) int64 {
@@ -245,7 +259,7 @@ func (v *convCall) byRule(p *platform.Platform, in, w, out int64) int64 {
 	case half:
 		return in + w + out + 16
 	case v.x.DType != tensor.Float32 || !p.TF32Conv():
-		return 0 // kernels on plain cores: none, or an index table of some KiB
+		return v.winograd(p) // else kernels on plain cores: none, or an index table of some KiB
 	case last && hopper:
 		return 0
 	case hopper && point && p.CuDNN.AtLeast(9, 20):

@@ -160,6 +160,37 @@ func TestConvWorkspace(t *testing.T) {
 	assert.Equal(t, "scratch-estimate", v.workspace(newer, out, false)[0].Note, "a release that can be asked has no stand-in")
 }
 
+// Float32 on plain cores takes Winograd's transformed filters for 3×3, else next to nothing.
+func TestConvWinogradByRule(t *testing.T) {
+	three := aConv(dense(tensor.Float32, tensor.Contiguous, 1, 64, 56, 56), dense(tensor.Float32, tensor.Contiguous, 128, 64, 3, 3))
+	out := []int64{1, 128, 56, 56}
+	const want = 100*128*64 + 4*128
+	strided := *three
+	strided.stride = []int64{2, 2}
+	for _, c := range []struct {
+		why        string
+		v          *convCall
+		dev, torch string
+		tf32       bool
+		want       units.Bytes
+	}{
+		{"7.5 has no TF32", three, "t4", "2.10", true, want},
+		{"TF32 is not allowed", three, "rtx-4090", "2.10", false, want},
+		{"tensor cores", three, "rtx-4090", "2.10", true, (64*56*56+128*64*9)*4 + 16},
+		{"strided", &strided, "t4", "2.10", true, 0},
+		{"no such kernel on 9.0", three, "h100-sxm-80gb", "2.10", false, 0},
+		{"nor on 6.1", three, "gtx-1080-ti", "2.10", true, 0},
+		{"7.0", three, "v100-16gb", "2.10", true, want},
+		{"7.0 no more with CUDA 13", three, "v100-16gb", "2.15", true, 0},
+	} {
+		p := convPlatform(t, c.dev, c.torch)
+		p.TF32CuDNN = c.tf32
+		got := c.v.workspace(p, out, false)
+		assert.Equal(t, c.want, got[0].Bytes, c.why)
+		assert.LessOrEqual(t, got[0].Bytes, got[0].Upper, c.why)
+	}
+}
+
 // With benchmark the plans are timed first, with the largest workspace of them; which is run after that only a device can tell.
 func TestConvBenchmark(t *testing.T) {
 	v := aConv(dense(tensor.Float32, tensor.Contiguous, 2, 3, 8, 8), dense(tensor.Float32, tensor.Contiguous, 4, 3, 3, 3))
