@@ -35,7 +35,7 @@ type Finding struct {
 	Text    string        `json:"text"`
 	Warn    bool          `json:"warn"`    // a budget of level warn
 	Under   bool          `json:"under"`   // a disagreement of the worse kind
-	Unknown bool          `json:"unknown"` // nothing is broken, but a budget could not be judged
+	Unknown bool          `json:"unknown"` // nothing is broken, but something could not be judged
 }
 
 // Comparison is a prediction held against a measurement.
@@ -45,7 +45,7 @@ type Comparison struct {
 }
 
 // Compare holds a prediction against a measurement made on a GPU. They disagree where the peak allocated or the peak reserved is further than
-// tolerance (0.01 is 1%) of the predicted one from it; exactly at it they agree.
+// tolerance (0.01 is 1%) of the predicted one from it; exactly at it they agree. An incomplete prediction is not held to that.
 func Compare(predicted *report.Report, m *Measurement, tolerance float64) (*Comparison, error) {
 	if m.Where != OnCUDA {
 		return nil, fmt.Errorf("got a record on CPU tensors, want one of an allocator: the two are not to be compared")
@@ -62,7 +62,12 @@ func Compare(predicted *report.Report, m *Measurement, tolerance float64) (*Comp
 			return nil, fmt.Errorf("got no %s in a record on CUDA", metric)
 		}
 		if math.Abs(float64(got-want)) > tolerance*float64(want) {
-			c.Findings = append(c.Findings, Finding{Metric: metric, Under: got > want, Text: disagreement(metric, want, got, tolerance)})
+			f := Finding{Metric: metric, Under: got > want, Text: disagreement(metric, want, got, tolerance)}
+			if predicted.Quality == report.Incomplete {
+				f.Unknown = true
+				f.Text += "; the prediction is incomplete"
+			}
+			c.Findings = append(c.Findings, f)
 		}
 	}
 	return c, nil
@@ -145,7 +150,7 @@ func (c *Comparison) Broken() bool {
 	return c.has(func(f *Finding) bool { return !f.Warn && !f.Unknown })
 }
 
-// Unsure says that a budget could not be judged by the measurement.
+// Unsure says that something could not be judged: a budget that was not measured, an incomplete prediction.
 func (c *Comparison) Unsure() bool {
 	return c.has(func(f *Finding) bool { return !f.Warn && f.Unknown })
 }

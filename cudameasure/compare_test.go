@@ -72,7 +72,14 @@ func TestCompare(t *testing.T) {
 			}
 		})
 	}
-	_, err := Compare(predictedSmall(), record(t, "cpu"), 1)
+	incomplete := predictedSmall()
+	incomplete.Quality, incomplete.Peak.Allocated = report.Incomplete, MiB
+	got, err := Compare(incomplete, record(t, "small"), 0.01)
+	require.NoError(t, err)
+	require.Len(t, got.Findings, 1)
+	assert.Contains(t, got.Findings[0].Text, "; the prediction is incomplete")
+	assert.Equal(t, []bool{false, true}, []bool{got.Broken(), got.Unsure()}, "not analysed and wrong never look alike")
+	_, err = Compare(predictedSmall(), record(t, "cpu"), 1)
 	assert.ErrorContains(t, err, "got a record on CPU tensors")
 }
 

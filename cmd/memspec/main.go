@@ -135,7 +135,7 @@ Exit codes: 0 all pass; 1 a budget is broken; 2 wrong usage, unreadable spec or 
 	root.SetVersionTemplate("memspec {{.Version}}\n")
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(newCheck(), newEstimate(), newExplain(), newReplay(), newDiff(), newOps(), newDump(), newStrip(), newDevices(), newInit(),
-		newCases(), newScratch(), newSchema())
+		newCases(), newScratch(), newVerify(), newSchema())
 	return root
 }
 
