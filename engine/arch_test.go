@@ -43,7 +43,7 @@ var mayImport = map[string][]string{
 	"engine": {"engine/units", "engine/tensor", "engine/device", "engine/scratch", "engine/platform", "engine/program", "engine/trace", "engine/ops",
 		"engine/artifact", "engine/exec", "engine/allocator", "engine/report", "engine/verdict", "engine/spec"},
 	"assert":                {"engine", "engine/device", "engine/platform", "engine/spec", "engine/verdict", "engine/report", "engine/units"},
-	"cudameasure":           {"engine/spec", "engine/trace", "engine/report", "engine/units"},
+	"cudameasure":           {"engine/spec", "engine/tensor", "engine/trace", "engine/report", "engine/units"},
 	"cudameasure/cudaprobe": {},
 	"cmd/memspec": {"cudameasure", "engine", "engine/units", "engine/tensor", "engine/device", "engine/scratch", "engine/platform", "engine/program", "engine/trace",
 		"engine/ops", "engine/artifact", "engine/exec", "engine/allocator", "engine/report", "engine/verdict", "engine/spec"},
