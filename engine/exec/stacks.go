@@ -12,12 +12,6 @@ import (
 // last user is done; one used by a later statement had a name and goes at the end of the statement of its last use; what sits in a list
 // that grows stays to the end of the frame. Names that are never bound anew live longer than that: the note locals-unknown says so.
 
-// tracedFrame is one line of a stack inside a module's forward, outermost first.
-type tracedFrame struct {
-	file, fn string
-	line     int
-}
-
 // tracedInst is where an instruction stands: the frames from the module's forward inward, and the statement in each.
 type tracedInst struct {
 	frames []*activation
@@ -142,13 +136,13 @@ func common(a, b *tracedInst) int {
 func (m *machine) place(b *block, g *program.Graph, self *Object) []tracedInst {
 	at := make([]tracedInst, len(b.insts))
 	if m.stacks == nil {
-		m.stacks = &stacks{m: m, known: map[*program.Func][][]tracedFrame{}}
+		m.stacks = &stacks{m: m, known: map[*program.Func][][]*program.Frame{}, grouped: map[*program.SourceText][][]*program.Frame{}}
 	}
 	objects := map[int]*Object{}
 	if len(g.Params) > 0 {
 		objects[g.Params[0].ID] = self
 	}
-	var prev []tracedFrame
+	var prev []*program.Frame
 	var cur tracedInst
 	made := map[int]int{}
 	for i := range b.insts {
@@ -163,11 +157,11 @@ func (m *machine) place(b *block, g *program.Graph, self *Object) []tracedInst {
 		}
 		shared := 0
 		for shared < len(frames) && shared < len(prev) && shared < len(cur.frames) {
-			if frames[shared].file != prev[shared].file || frames[shared].fn != prev[shared].fn {
+			if frames[shared].File != prev[shared].File || frames[shared].Function != prev[shared].Function {
 				break
 			}
 			shared++
-			if frames[shared-1].line != prev[shared-1].line {
+			if frames[shared-1].Line != prev[shared-1].Line {
 				break
 			}
 		}
@@ -175,12 +169,12 @@ func (m *machine) place(b *block, g *program.Graph, self *Object) []tracedInst {
 		for d := range frames {
 			if d >= shared {
 				next.frames = append(next.frames, &activation{})
-				next.stmts = append(next.stmts, &statement{line: frames[d].line, first: i})
-			} else if s := next.stmts[d]; s.line != frames[d].line {
-				if frames[d].line < s.line && takes(in.node, made, s.first, i) {
-					s.line = frames[d].line
+				next.stmts = append(next.stmts, &statement{line: frames[d].Line, first: i})
+			} else if s := next.stmts[d]; s.line != frames[d].Line {
+				if frames[d].Line < s.line && takes(in.node, made, s.first, i) {
+					s.line = frames[d].Line
 				} else {
-					next.stmts[d] = &statement{line: frames[d].line, first: i}
+					next.stmts[d] = &statement{line: frames[d].Line, first: i}
 				}
 			}
 			next.frames[d].last, next.stmts[d].last = i, i
@@ -207,32 +201,41 @@ func takes(n *program.Node, made map[int]int, from, to int) bool {
 
 // groupsOf cuts a stack at the calls of modules (runs of lines of module.py): each group is one module's forward and the functions it
 // calls, the innermost module first, in a group the outermost frame first.
-func groupsOf(text string) [][]tracedFrame {
-	var groups [][]tracedFrame
-	var cur []tracedFrame
-	for _, f := range program.ParseStack(text) {
+func (s *stacks) groupsOf(t *program.SourceText) [][]*program.Frame {
+	if groups, ok := s.grouped[t]; ok {
+		return groups
+	}
+	var groups [][]*program.Frame
+	from := len(s.frames)
+	for _, f := range t.Stack {
 		if strings.HasSuffix(f.File, "torch/nn/modules/module.py") {
-			if len(cur) > 0 {
-				slices.Reverse(cur)
-				groups, cur = append(groups, cur), nil
+			if to := len(s.frames); to > from {
+				group := s.frames[from:to:to]
+				slices.Reverse(group)
+				groups, from = append(groups, group), to
 			}
 			continue
 		}
-		cur = append(cur, tracedFrame{file: f.File, fn: f.Function, line: f.Line})
+		s.frames = append(s.frames, f)
 	}
-	return groups // what is left called the root: the tracer and the user's script
+	s.frames = s.frames[:from] // what is left called the root: the tracer and the user's script
+	s.grouped[t] = groups
+	return groups
 }
 
 // stacks finds the frames of instructions. A call of a submodule has no record of its own: the first operator inside it tells where it
 // was called.
 type stacks struct {
 	m     *machine
-	known map[*program.Func][][]tracedFrame
+	known map[*program.Func][][]*program.Frame
 	depth int
+
+	grouped map[*program.SourceText][][]*program.Frame
+	frames  []*program.Frame // of all groups, in one piece
 }
 
 // framesOf are the frames of a node inside self's forward, outermost first; nil where nothing tells.
-func (s *stacks) framesOf(n *program.Node, objects map[int]*Object) []tracedFrame {
+func (s *stacks) framesOf(n *program.Node, objects map[int]*Object) []*program.Frame {
 	if n.Op == "prim::CallMethod" {
 		if o := objects[n.Args[0].Value.ID]; o != nil {
 			if g := s.groups(o.Class.Method(n.Text), o); len(g) > 1 {
@@ -244,14 +247,14 @@ func (s *stacks) framesOf(n *program.Node, objects map[int]*Object) []tracedFram
 	if n.Src.Text == nil || n.Src.Text.File != "" {
 		return nil
 	}
-	if g := groupsOf(n.Src.Text.Text); len(g) > 0 {
+	if g := s.groupsOf(n.Src.Text); len(g) > 0 {
 		return g[0]
 	}
 	return nil
 }
 
 // groups is the stack of the first operator in fn, in groups; the first is fn's own.
-func (s *stacks) groups(fn *program.Func, self *Object) [][]tracedFrame {
+func (s *stacks) groups(fn *program.Func, self *Object) [][]*program.Frame {
 	if fn == nil || s.depth > maxNesting {
 		return nil
 	}
@@ -281,7 +284,7 @@ func (s *stacks) groups(fn *program.Func, self *Object) [][]tracedFrame {
 			continue
 		}
 		if n.Src.Text != nil && n.Src.Text.File == "" && !strings.HasPrefix(n.Op, "prim::") {
-			if g := groupsOf(n.Src.Text.Text); len(g) > 0 {
+			if g := s.groupsOf(n.Src.Text); len(g) > 0 {
 				s.known[fn] = g
 				return g
 			}

@@ -36,7 +36,15 @@ type Call struct {
 	Args []any // one a schema argument, defaults filled in
 	M    Machine
 
-	err error
+	err  error
+	conv *convCall      // read once, see Call.conved
+	meta [1]tensor.Meta // room for a result, see Call.one
+}
+
+// one is a rule's only result, for rules that run most: it is good until the call ends.
+func (c *Call) one(m tensor.Meta) ([]tensor.Meta, error) {
+	c.meta[0] = m
+	return c.meta[:], nil
 }
 
 // Errorf is an error of this operator: `aten::mm: got …, want …`.

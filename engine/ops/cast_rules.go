@@ -37,7 +37,7 @@ func contiguous(c *Call) ([]tensor.Meta, error) {
 		return nil, c.Errorf("got memory_format preserve, want one that names a layout")
 	}
 	if self.IsFormat(f) {
-		return one(self.Meta)
+		return c.one(self.Meta)
 	}
 	return c.like(self, self.DType, f)
 }

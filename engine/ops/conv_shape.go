@@ -15,8 +15,20 @@ type convCall struct {
 	off                               bool // cuDNN is switched off
 }
 
-// conv reads the arguments of any of the convolution operators.
-func (c *Call) conv() (*convCall, error) {
+// conved is conv, read once a call.
+func (c *Call) conved() (*convCall, error) {
+	if c.conv != nil {
+		return c.conv, nil
+	}
+	v, err := c.readConv()
+	if err == nil {
+		c.conv = v
+	}
+	return v, err
+}
+
+// readConv reads the arguments of any of the convolution operators.
+func (c *Call) readConv() (*convCall, error) {
 	x, w := c.Args[0].(*tensor.Tensor), c.T("weight")
 	n := len(w.Sizes) - 2
 	if n < 1 || len(x.Sizes) != n+2 {
@@ -64,7 +76,8 @@ func (v *convCall) check(c *Call) error {
 
 // outSizes is conv_output_size, or conv_input_size for a transposed one (native/ConvUtils.h).
 func (v *convCall) outSizes(c *Call) ([]int64, error) {
-	out := []int64{v.x.Sizes[0], v.w.Sizes[0]}
+	out := make([]int64, 0, len(v.stride)+2)
+	out = append(out, v.x.Sizes[0], v.w.Sizes[0])
 	if v.transposed {
 		out[1] = v.w.Sizes[1] * v.groups
 	}
@@ -104,7 +117,7 @@ func (v *convCall) format() tensor.MemoryFormat {
 }
 
 func convolution(c *Call) ([]tensor.Meta, error) {
-	v, err := c.conv()
+	v, err := c.conved()
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +125,7 @@ func convolution(c *Call) ([]tensor.Meta, error) {
 	if err != nil {
 		return nil, err
 	}
-	return one(freshFormat(v.x, v.format(), sizes...))
+	return c.one(freshFormat(v.x, v.format(), sizes...))
 }
 
 // unbatched gives an input without a batch one of 1, and takes it off the result (Convolution.cpp batchify).

@@ -40,10 +40,11 @@ func batchNormIndex(c *Call) (any, error) {
 		}
 		return c.Tuple(out, mean, invstd, reserve, int64(0)), nil
 	case c.batchNormCuDNN():
-		args := []any{c.Do("aten::contiguous", x, Kw{"memory_format": int64(x.SuggestFormat())})}
+		args := make([]any, 0, 8)
+		args = append(args, c.Do("aten::contiguous", x, int64(x.SuggestFormat())))
 		for _, name := range []string{"weight", "bias", "running_mean", "running_var"} {
 			if t := c.T(name); t != nil {
-				args = append(args, c.Do("aten::contiguous", t))
+				args = append(args, c.Do("aten::contiguous", t, int64(tensor.Contiguous)))
 			} else {
 				args = append(args, nil)
 			}
@@ -80,8 +81,12 @@ func cudnnBatchNorm(c *Call) ([]tensor.Meta, error) {
 	if c.Bool("training") {
 		n = x.Sizes[1]
 	}
-	d := c.T("weight").DType
-	return []tensor.Meta{freshFormat(x, x.SuggestFormat(), x.Sizes...), freshAs(x, d, n), freshAs(x, d, n), freshAs(x, tensor.Uint8, 0)}, nil
+	saved := freshAs(x, c.T("weight").DType, n) // the mean; of the same sizes: the inverse deviation, and the reserve where there is none
+	reserve := saved
+	if reserve.DType = tensor.Uint8; n > 0 {
+		reserve = freshAs(x, tensor.Uint8, 0)
+	}
+	return []tensor.Meta{freshFormat(x, x.SuggestFormat(), x.Sizes...), saved, saved, reserve}, nil
 }
 
 func nativeBatchNorm(c *Call) ([]tensor.Meta, error) {

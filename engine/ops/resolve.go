@@ -99,7 +99,7 @@ func TypeName(v any) string {
 }
 
 // Fill puts args into the schema's order and fills in defaults; a Kw as the last argument names the rest. It converts nothing and
-// checks no types: it is for rules that call rules.
+// checks no types: it is for rules that call rules. Where nothing is to be filled in, args are what it returns.
 func (b *Bound) Fill(args []any) ([]any, error) {
 	var kw Kw
 	if n := len(args); n > 0 {
@@ -108,6 +108,9 @@ func (b *Bound) Fill(args []any) ([]any, error) {
 		}
 	}
 	s := b.Schema
+	if len(args) == len(s.Args) && kw == nil && !s.VarArgs {
+		return args, nil
+	}
 	full := make([]any, len(s.Args))
 	if len(args) > len(full) && !s.VarArgs {
 		return nil, fmt.Errorf("%s: got %d arguments, want at most %d", s.Key(), len(args), len(full))

@@ -97,7 +97,7 @@ func (v *convCall) cudnn(p *platform.Platform) bool {
 }
 
 func convolutionScratch(c *Call) []Scratch {
-	v, err := c.conv()
+	v, err := c.conved()
 	if err != nil || !onCUDA(v.x) {
 		return nil
 	}
@@ -300,7 +300,7 @@ func (v *convCall) columns(out []int64) []Scratch {
 }
 
 func columnScratch(c *Call) []Scratch {
-	v, err := c.conv()
+	v, err := c.conved()
 	if err != nil || !onCUDA(v.x) {
 		return nil
 	}

@@ -274,7 +274,7 @@ type SourceText struct {
 	File      string
 	FirstLine int
 	Text      string
-	Stack     []*Frame // of a traced operation: Text, read; equal frames are one pointer in the whole program
+	Stack     []*Frame // of a traced operation, innermost first, instead of Text; equal frames are one pointer in the whole program
 }
 
 // SourceRange is a part of a SourceText; Text is nil where the archive does not tell.

@@ -224,14 +224,14 @@ func isFrame(text, file string, line int) bool {
 
 // stack is the source of a traced operation: its Python stack.
 func (s *debugSources) stack(ids []rangeValue) (*program.SourceText, error) {
-	s.build = s.build[:0]
+	length := 0
 	frames := s.d.frameList.cut(len(ids))[:0]
 	for _, id := range ids {
 		line, err := s.str(id)
 		if err != nil {
 			return nil, err
 		}
-		if s.build = append(s.build, line...); len(s.build) > maxText {
+		if length += len(line); length > maxText {
 			return nil, fmt.Errorf("got a stack of more than %d bytes, want less", maxText)
 		}
 		if id.kind != rangeInt {
@@ -244,7 +244,7 @@ func (s *debugSources) stack(ids []rangeValue) (*program.SourceText, error) {
 			frames = append(frames, f)
 		}
 	}
-	return &program.SourceText{Text: string(s.build), Stack: frames}, nil
+	return &program.SourceText{Stack: frames}, nil
 }
 
 // frame is the frame a line tells, nil for a line that tells none. The same few lines make all stacks of an archive.
