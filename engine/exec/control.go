@@ -183,8 +183,14 @@ func (m *machine) runIf(f *frame, in *inst) error {
 	if taken {
 		b = in.blocks[0]
 	}
+	if f.locals != nil {
+		m.enterBranch(f, in, taken)
+	}
 	if err := m.runBlock(f, b); err != nil || f.done {
 		return err
+	}
+	if f.locals != nil {
+		m.leaveBranch(f, in)
 	}
 	vals := m.blockOuts(f, b)
 	for i, out := range in.node.Outs {
@@ -272,8 +278,14 @@ func (m *machine) runLoop(f *frame, in *inst) error {
 		for j, p := range b.src.Params[1:] {
 			m.put(f, p.ID, carried[j])
 		}
+		if f.locals != nil {
+			m.enterRound(f, in)
+		}
 		if err := m.runBlock(f, b); err != nil || f.done {
 			return err
+		}
+		if f.locals != nil {
+			m.leaveRound(f, in)
 		}
 		outs := m.blockOuts(f, b)
 		cond, carried = outs[0], outs[1:]
@@ -283,6 +295,9 @@ func (m *machine) runLoop(f *frame, in *inst) error {
 		if _, unknown := cond.(ops.Unknown); unknown && i >= maxUnknownTrips {
 			break // a loop on tensor data has no upper end that can be known
 		}
+	}
+	if f.locals != nil {
+		m.leaveLoop(f, in)
 	}
 	for i, out := range n.Outs {
 		m.put(f, out.ID, carried[i])

@@ -258,6 +258,9 @@ func (m *machine) opArgs(f *frame, in *inst) ([]any, ops.Kw) {
 		}
 		kw[a.Name] = v
 	}
+	if f != nil && f.hostNumber(in) && kw != nil {
+		kw["device"] = ops.Device("cpu")
+	}
 	return args, kw
 }
 

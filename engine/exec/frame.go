@@ -61,7 +61,8 @@ func (m *machine) codeOf(fn *program.Func, self *Object) (*code, error) {
 		case m.prog.Kind == program.Frozen:
 			m.Note("locals-unknown", "a frozen archive is one function without the user's frames and names: values are taken to die after their last use")
 		default:
-			c.names = namesOf(m.prog, c)
+			c.names = m.namesOf(c)
+			eagerUses(c)
 		}
 		m.codes[g] = c
 	}

@@ -49,6 +49,7 @@ type machine struct {
 	grad    bool
 
 	stacks  *stacks // of a traced program
+	texts   map[*program.SourceText]*pySource
 	effects map[call]ops.Effects
 	flat    bool  // inlining was tried
 	whole   *code // the inlined program, where the runtime inlines

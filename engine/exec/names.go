@@ -4,176 +4,297 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/program"
 )
 
 // In eager execution a local name holds its tensor until it is bound anew, deleted, or its frame ends. A scripted archive carries the
-// source text of every function beside the code, and the printed names of the code say which of the user's names a value had. With both
-// the names' holds can be followed; registers hold a value besides, to its last use.
+// source text of every function beside the code, and the printed names of the code say which of the user's names a value had. This file
+// reads from both, before a function runs, where each node stands in the text and which names its results get; locals.go and cursor.go
+// follow the names while it runs.
 
 // names is what is known of a function's names before it runs.
 type names struct {
-	src    *pySource // nil where the archive carries no text: then printed names alone are followed
-	locals []string  // parameters first, then by first appearance
-	params int
-	stmt   []int32 // by instruction: its statement in src, -1 where unknown
-	bind   []int32 // by value: the local it is bound to, -1 where it had no name
+	text   *program.SourceText // the user's function
+	src    *pySource           // nil where the archive carries no text: then printed names alone are followed
+	locals []string            // parameters first, then as the compiler numbers them
+	index  map[string]int32
+	stmt   []int32         // by instruction: its statement in src, -1 where unknown
+	header []int32         // by instruction: the compound statement that an If or Loop is, -1 where it is none (a condition in an expression)
+	bind   [][]int32       // by value: the locals it is bound to
+	fill   []bool          // by instruction: makes the tensor of `x[i] = number`
+	placed []bool          // by statement: it left nodes in the archive
+	uses   []consumer      // by value
+	defs   []*inst         // by value
+	nodes  []*inst         // by instruction
+	groups map[int32][]int // instructions by printed statement
 }
 
-// locals is what the names of one frame hold.
-type locals struct {
-	held    []any
-	set     []bool
-	pending []binding // of the statement under way: names are bound when its right side is complete
-	last    int       // statement under way, -1 before the first
+// consumer is what is known of a value's uses.
+type consumer struct {
+	used  bool
+	stmt  int32 // the statement they are in
+	mixed bool  // or there are several
+	first *inst
 }
 
-type binding struct {
-	local int32
-	value any
-	id    int // the SSA value, -1
-}
+// atEnd stands for the place of a return, outFlow for that of a block's end, where consumers are concerned.
+const (
+	nowhere = -1
+	outFlow = -2
+)
 
-// namesOf reads the names of c's function; nil for a traced program, whose names mean nothing.
-func namesOf(p *program.Program, c *code) *names {
-	if p.Kind == program.Traced {
-		return nil
+// namesOf reads the names of c's function.
+func (m *machine) namesOf(c *code) *names {
+	n := &names{
+		stmt: make([]int32, c.count), header: make([]int32, c.count), fill: make([]bool, c.count), nodes: make([]*inst, c.count),
+		bind: make([][]int32, c.graph.NumValues), uses: make([]consumer, c.graph.NumValues), defs: make([]*inst, c.graph.NumValues),
+		index: map[string]int32{},
 	}
-	n := &names{stmt: make([]int32, c.count), bind: make([]int32, c.graph.NumValues)}
 	for _, prm := range c.graph.Params {
-		n.locals = append(n.locals, prm.Name)
+		n.local(prm.Name)
 	}
-	n.params = len(n.locals)
-	if src := c.graph.Source; src != nil {
-		n.src = readPython(src.Text)
+	if n.text = sourceOf(c); n.text != nil {
+		n.src = m.python(n.text)
 		for _, name := range n.src.order {
-			if !slices.Contains(n.locals, name) {
-				n.locals = append(n.locals, name)
-			}
+			n.local(name)
 		}
+		n.placed = make([]bool, len(n.src.stmts))
 	}
-	for i := range n.bind {
-		n.bind[i] = -1
+	n.gather(c.body)
+	if n.src == nil {
+		n.strip(c.body)
+		return n
 	}
-	n.place(c, c.body, make([]int32, c.graph.NumValues))
-	consumers := map[int]consumer{}
-	n.scan(c, c.body, consumers)
-	n.bindBlock(c, c.body, consumers)
+	n.place()
+	n.consume(c.body)
+	for _, in := range n.nodes {
+		n.bindNode(in)
+	}
+	n.defs, n.uses, n.groups, n.nodes = nil, nil, nil, nil
 	return n
 }
 
-// place finds the statement of each instruction, backwards: a node without a place of its own (a list, a tuple) stands where its result is
-// used. used holds a value's first use, 0 where there is none, else the statement plus 2.
-func (n *names) place(c *code, b *block, used []int32) {
-	for i := len(b.insts) - 1; i >= 0; i-- {
+// python is a text read; functions of many classes share theirs.
+func (m *machine) python(t *program.SourceText) *pySource {
+	s := m.texts[t]
+	if s == nil {
+		s = readPython(t.Text)
+		if m.texts == nil {
+			m.texts = map[*program.SourceText]*pySource{}
+		}
+		m.texts[t] = s
+	}
+	return s
+}
+
+// local is the number of a name.
+func (n *names) local(name string) int32 {
+	i, ok := n.index[name]
+	if !ok {
+		i = int32(len(n.locals))
+		n.index[name] = i
+		n.locals = append(n.locals, name)
+	}
+	return i
+}
+
+// sourceOf is the text of c's own function: the one that most of its nodes come from. Others are of functions that scripting puts in the
+// place of an attribute or of an operator on a number (torch/csrc/jit/frontend/builtin_functions.cpp; x.shape is such a one).
+func sourceOf(c *code) *program.SourceText {
+	type count struct {
+		text *program.SourceText
+		n    int
+	}
+	var counts []count
+	var add func(b *program.Block)
+	add = func(b *program.Block) {
+		for _, n := range b.Nodes {
+			if t := n.Src.Text; t != nil && t.File != "" {
+				i := slices.IndexFunc(counts, func(c count) bool { return c.text == t })
+				if i < 0 {
+					i = len(counts)
+					counts = append(counts, count{text: t})
+				}
+				counts[i].n++
+			}
+			for _, sub := range n.Blocks {
+				add(sub)
+			}
+		}
+	}
+	add(c.graph.Body)
+	best := count{}
+	for _, c := range counts {
+		if c.n > best.n {
+			best = c
+		}
+	}
+	return best.text
+}
+
+// gather lists nodes, and what defines each value.
+func (n *names) gather(b *block) {
+	for i := range b.insts {
 		in := &b.insts[i]
-		stmt := int32(-1)
-		if n.src != nil && in.node.Src.Text == c.graph.Source && in.node.Op != "prim::GetAttr" {
-			stmt = int32(n.src.at(int(in.node.Src.Start)))
-		}
-		if stmt < 0 && len(in.node.Outs) > 0 && in.node.Op != "prim::GetAttr" {
-			if u := used[in.node.Outs[0].ID]; u > 0 {
-				stmt = u - 2
-			}
-		}
-		n.stmt[in.num] = stmt
-		for j := range in.node.Args {
-			if v := in.node.Args[j].Value; v != nil {
-				used[v.ID] = stmt + 2
-			}
+		n.nodes[in.num] = in
+		for _, v := range in.node.Outs {
+			n.defs[v.ID] = in
 		}
 		for _, sub := range in.blocks {
-			n.place(c, sub, used)
+			n.gather(sub)
 		}
 	}
 }
 
-// consumer is what is known of a value's uses: the statement they are in, or that there are several.
-type consumer struct {
-	stmt  int32
-	mixed bool
-}
-
-func (n *names) scan(c *code, b *block, uses map[int]consumer) {
-	use := func(v *program.Value, stmt int32) {
+// consume notes where values are used.
+func (n *names) consume(b *block) {
+	use := func(v *program.Value, stmt int32, in *inst) {
 		if v == nil {
 			return
 		}
-		if u, ok := uses[v.ID]; ok {
-			u.mixed = u.mixed || u.stmt != stmt
-			uses[v.ID] = u
-			return
+		u := &n.uses[v.ID]
+		switch {
+		case !u.used:
+			*u = consumer{used: true, stmt: stmt, first: in}
+		case u.stmt != stmt:
+			u.mixed = true
 		}
-		uses[v.ID] = consumer{stmt: stmt}
 	}
 	for i := range b.insts {
 		in := &b.insts[i]
 		for j := range in.node.Args {
-			use(in.node.Args[j].Value, n.stmt[in.num])
+			use(in.node.Args[j].Value, n.stmt[in.num], in)
 		}
 		for _, sub := range in.blocks {
-			n.scan(c, sub, uses)
+			n.consume(sub)
 		}
 	}
 	for i := range b.src.Outs {
-		use(b.src.Outs[i].Value, -2)
+		use(b.src.Outs[i].Value, outFlow, nil)
 	}
 }
 
-// bindBlock finds the name of each value.
-func (n *names) bindBlock(c *code, b *block, uses map[int]consumer) {
-	for i := range b.insts {
-		in := &b.insts[i]
-		for _, sub := range in.blocks {
-			n.bindBlock(c, sub, uses)
+// bindNode finds the names of a node's results.
+func (n *names) bindNode(in *inst) {
+	switch in.node.Op {
+	case "prim::GetAttr", "prim::unchecked_cast", "prim::Uninitialized": // a name of the attribute's; the same value seen as another type
+		return
+	case "prim::If", "prim::Loop":
+		if n.header[in.num] >= 0 {
+			return // its results were bound inside
 		}
-		if in.node.Op == "prim::GetAttr" {
+	}
+	stmt := n.stmt[in.num]
+	if stmt < 0 {
+		for _, v := range in.node.Outs {
+			if printed(v.Name) {
+				n.bindTo(v, n.anyLocal(v.Name))
+			}
+		}
+		return
+	}
+	st := &n.src.stmts[stmt]
+	n.fill[in.num] = in.node.Op == "aten::tensor" && n.feedsCopy(in, stmt)
+	if len(in.node.Outs) > 1 && n.unpack(in, st) {
+		return
+	}
+	for _, v := range in.node.Outs {
+		n.bindValue(in, v, stmt)
+	}
+}
+
+// unpack binds the results of `a, _, b = f(x)` by place: a name that is underscores alone is not printed.
+func (n *names) unpack(in *inst, st *pyStmt) bool {
+	outs := in.node.Outs
+	for _, group := range st.targets {
+		fits := len(group.names) == len(outs) && !group.deep
+		for i := 0; fits && i < len(outs); i++ {
+			fits = printedAs(outs[i].Name, group.names[i]) || !printed(outs[i].Name)
+		}
+		if !fits {
 			continue
 		}
-		for _, v := range in.node.Outs {
-			n.bind[v.ID] = n.nameOf(in, v, uses)
+		for i, v := range outs {
+			if group.names[i] != "" {
+				n.bindTo(v, n.index[group.names[i]])
+			}
 		}
+		return true
 	}
+	return false
 }
 
-// nameOf is the local that a value is bound to, -1 for none.
-func (n *names) nameOf(in *inst, v *program.Value, uses map[int]consumer) int32 {
-	stmt := n.stmt[in.num]
-	if n.src == nil {
-		return n.stripped(v.Name)
-	}
-	var targets [][]string
-	if stmt >= 0 {
-		targets = n.src.stmts[stmt].targets
-	}
-	if v.Name != "" && v.Name[0] != '_' || strings.TrimLeft(v.Name, "_0123456789") != "" {
+// bindValue finds the names of one result: the statement's target that it was printed as; where it has no printed name, it is the whole right
+// side of an assignment if something outside of the statement uses it, or nothing at all.
+func (n *names) bindValue(in *inst, v *program.Value, stmt int32) {
+	st := &n.src.stmts[stmt]
+	if printed(v.Name) {
 		best := ""
-		for _, group := range targets {
-			for _, p := range group {
+		for _, group := range st.targets {
+			for _, p := range group.names {
 				if printedAs(v.Name, p) && len(p) > len(best) {
 					best = p
 				}
 			}
 		}
 		if best == "" {
-			for _, p := range n.locals {
-				if printedAs(v.Name, p) && len(p) > len(best) {
-					best = p
-				}
+			if st.kind != pySimple || len(st.targets) == 0 {
+				n.bindTo(v, n.anyLocal(v.Name))
 			}
+			return
 		}
-		if best != "" {
-			return int32(slices.Index(n.locals, best))
+		n.bindTo(v, n.index[best])
+		if len(st.targets) > 1 {
+			n.chain(v, st, best)
+		}
+		return
+	}
+	u := &n.uses[v.ID]
+	if st.kind != pySimple || len(in.node.Outs) != 1 || len(st.targets) == 0 {
+		return
+	}
+	if u.used && !u.mixed && u.stmt == stmt || !u.used && (in.node.Op == "aten::append" || !n.whole(in, st)) {
+		return
+	}
+	n.chain(v, st, "")
+}
+
+// chain binds v to the single names of `a = b = value`, but for the one that is done.
+func (n *names) chain(v *program.Value, st *pyStmt, done string) {
+	for _, group := range st.targets {
+		if name := group.single(); name != "" && name != done {
+			n.bindTo(v, n.index[name])
 		}
 	}
-	// a value without a printed name that is the whole right side of an assignment: something outside the statement uses it
-	if len(targets) == 1 && len(targets[0]) == 1 && targets[0][0] != "" {
-		if u, used := uses[v.ID]; used && (u.mixed || u.stmt != stmt) && len(in.node.Outs) == 1 {
-			return int32(slices.Index(n.locals, targets[0][0]))
-		}
+}
+
+// whole says whether in begins where a statement's right side does.
+func (n *names) whole(in *inst, st *pyStmt) bool {
+	if in.node.Src.Text != n.text {
+		return false
 	}
-	return -1
+	i := st.right
+	for i < st.end && strings.IndexByte(" \t\n\\(", n.src.text[i]) >= 0 {
+		i++
+	}
+	return int(in.node.Src.Start) == i
+}
+
+func (n *names) bindTo(v *program.Value, local int32) {
+	if local >= 0 && !slices.Contains(n.bind[v.ID], local) {
+		n.bind[v.ID] = append(n.bind[v.ID], local)
+	}
+}
+
+// feedsCopy says whether in makes the tensor of `x[i] = number`: scripting copies a tensor of the number into the slice.
+func (n *names) feedsCopy(in *inst, stmt int32) bool {
+	u := &n.uses[in.node.Outs[0].ID]
+	return u.used && !u.mixed && u.stmt == stmt && u.first != nil && u.first.node.Op == "aten::copy_"
+}
+
+// printed says whether a printed name came from a name of the user's; the printer's own are an underscore and a number.
+func printed(name string) bool {
+	return strings.TrimLeft(name, "_0123456789") != ""
 }
 
 // printedAs says whether the printer may have written local p as name: itself, or with its counter behind.
@@ -191,199 +312,41 @@ func printedAs(name, p string) bool {
 	return strings.Trim(digits, "0123456789") == ""
 }
 
-// stripped is the rule without text: the counter is cut off down to a name that was seen before.
-func (n *names) stripped(name string) int32 {
-	if name == "" || name[0] == '_' {
-		return -1
-	}
+// anyLocal is the longest local that name may stand for, -1 for none.
+func (n *names) anyLocal(name string) int32 {
 	for end := len(name); end > 0; end-- {
-		if i := slices.Index(n.locals, name[:end]); i >= 0 {
-			return int32(i)
+		if i, ok := n.index[name[:end]]; ok && printedAs(name, name[:end]) {
+			return i
 		}
 		if c := name[end-1]; c < '0' || c > '9' {
 			break
 		}
 	}
-	n.locals = append(n.locals, name)
-	return int32(len(n.locals) - 1)
+	return nowhere
 }
 
-// enterNames binds a frame's parameters.
-func (m *machine) enterNames(f *frame, args []any) {
-	n := f.code.names
-	l := &locals{held: make([]any, len(n.locals)), set: make([]bool, len(n.locals)), last: -1}
-	f.locals = l
-	for i, v := range args {
-		m.hold(v)
-		l.held[i], l.set[i] = v, true
-	}
-}
-
-// leaveNames ends a frame: the parameters go in order, then the locals by first appearance.
-func (m *machine) leaveNames(f *frame) {
-	m.flush(f)
-	l := f.locals
-	f.locals = nil
-	for i := range l.held {
-		if l.set[i] {
-			l.set[i] = false
-			m.drop(l.held[i])
+// strip is the rule without text: the counter is cut off down to a name that was seen before.
+func (n *names) strip(b *block) {
+	for i := range b.insts {
+		in := &b.insts[i]
+		for _, sub := range in.blocks {
+			n.strip(sub)
 		}
-	}
-}
-
-// bindLocal binds a name: the new value is held before the old one goes.
-func (m *machine) bindLocal(l *locals, local int32, v any) {
-	m.hold(v)
-	old, had := l.held[local], l.set[local]
-	l.held[local], l.set[local] = v, true
-	if had {
-		m.drop(old)
-	}
-}
-
-// flush binds the names of the statement under way.
-func (m *machine) flush(f *frame) {
-	l := f.locals
-	for _, p := range l.pending {
-		m.bindLocal(l, p.local, p.value)
-		m.drop(p.value)
-	}
-	l.pending = l.pending[:0]
-}
-
-// beforeInst ends the statement before, where in begins another, and runs what the archive left out between the two.
-func (m *machine) beforeInst(f *frame, in *inst) {
-	n, l := f.code.names, f.locals
-	if n.src == nil {
-		if len(l.pending) > 0 {
-			m.flush(f)
-		}
-		return
-	}
-	j := int(n.stmt[in.num])
-	if j < 0 {
-		return
-	}
-	if j == l.last && !l.reads(in) {
-		return
-	}
-	m.flush(f)
-	for _, k := range n.src.between(l.last, j) {
-		m.silent(f, &n.src.stmts[k])
-	}
-	l.last = j
-}
-
-// reads says whether in uses a value that the statement under way is about to bind: then the statement runs again (an unrolled loop).
-func (l *locals) reads(in *inst) bool {
-	if len(l.pending) == 0 {
-		return false
-	}
-	for i := range in.node.Args {
-		v := in.node.Args[i].Value
-		if v == nil {
+		if in.node.Op == "prim::GetAttr" {
 			continue
 		}
-		for _, p := range l.pending {
-			if p.id == v.ID {
-				return true
+		for _, v := range in.node.Outs {
+			if !printed(v.Name) {
+				continue
 			}
+			at := n.anyLocal(v.Name)
+			if at < 0 {
+				at = n.local(v.Name)
+			}
+			n.bindTo(v, at)
 		}
 	}
-	return false
-}
-
-// silent runs a statement that only moves names.
-func (m *machine) silent(f *frame, st *pyStmt) {
-	l := f.locals
-	for _, name := range st.del {
-		if i := slices.Index(f.code.names.locals, name); i >= 0 && l.set[i] {
-			l.set[i] = false
-			m.drop(l.held[i])
-		}
-	}
-	if len(st.names) == 0 {
-		return
-	}
-	values := make([]any, 0, len(st.names))
-	for _, name := range st.names {
-		i := slices.Index(f.code.names.locals, name)
-		if i < 0 || !l.set[i] {
-			return
-		}
-		values = append(values, l.held[i])
-	}
-	var v any
-	if st.list {
-		if len(st.targets[0]) > 1 { // a, b = b, a
-			m.swap(f, st, values)
-			return
-		}
-		for _, item := range values {
-			m.hold(item)
-		}
-		v = &ops.List{Items: values}
-	} else {
-		v = values[0]
-	}
-	m.hold(v)
-	for _, group := range st.targets {
-		if len(group) == 1 && group[0] != "" {
-			m.bindLocal(l, int32(slices.Index(f.code.names.locals, group[0])), v)
-		}
-	}
-	m.drop(v)
-}
-
-// swap binds several names to several names' values at once.
-func (m *machine) swap(f *frame, st *pyStmt, values []any) {
-	if len(st.targets[0]) != len(values) {
-		return
-	}
-	for _, v := range values {
-		m.hold(v)
-	}
-	for i, name := range st.targets[0] {
-		if name != "" {
-			m.bindLocal(f.locals, int32(slices.Index(f.code.names.locals, name)), values[i])
-		}
-	}
-	for _, v := range values {
-		m.drop(v)
-	}
-}
-
-// afterInst puts the names of in's results on the list to be bound.
-func (m *machine) afterInst(f *frame, in *inst, _ any) {
-	for _, out := range in.node.Outs {
-		m.name(f, out.ID)
-	}
-}
-
-// afterOut names a result of an If or Loop.
-func (m *machine) afterOut(f *frame, in *inst, i int, _ any) { m.name(f, in.node.Outs[i].ID) }
-
-func (m *machine) name(f *frame, id int) {
-	n, l := f.code.names, f.locals
-	local := n.bind[id]
-	if local < 0 || !f.set[id] {
-		return
-	}
-	v := f.regs[id]
-	m.hold(v)
-	if n.src == nil {
-		l.grow(len(n.locals))
-		m.bindLocal(l, local, v)
-		m.drop(v)
-		return
-	}
-	l.pending = append(l.pending, binding{local: local, value: v, id: id})
-}
-
-// grow makes room for names that were found while the frame ran.
-func (l *locals) grow(n int) {
-	for len(l.held) < n {
-		l.held, l.set = append(l.held, nil), append(l.set, false)
+	for i := range n.stmt {
+		n.stmt[i], n.header[i] = nowhere, nowhere
 	}
 }

@@ -81,7 +81,7 @@ func (m *machine) newLocals(n int) *locals {
 	} else {
 		l = &locals{}
 	}
-	l.held, l.set, l.last = extend(l.held[:0], n), extend(l.set[:0], n), -1
+	l.held, l.set, l.at, l.left = extend(l.held[:0], n), extend(l.set[:0], n), pyPos{stmt: -1}, false
 	return l
 }
 

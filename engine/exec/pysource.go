@@ -1,72 +1,186 @@
 package exec
 
-import (
-	"slices"
-	"strings"
+import "strings"
+
+// A light reading of a user's Python function, as the debug records carry it: its statements, how they nest, and what they assign. It
+// looks at words and brackets only; pyvalue.go evaluates the few right sides that leave nothing in an archive.
+
+// pyKind tells statements apart by what they do to the flow of control.
+type pyKind uint8
+
+const (
+	pySimple pyKind = iota
+	pyIf
+	pyFor
+	pyWhile
+	pyWith
+	pyOther // try, match, a function or class inside the function
+	pyLeave // return, raise
+	pyBreak // break, continue
 )
 
-// A light reading of a user's Python function, as the debug records carry it: logical lines, their nesting, and what they assign. It
-// looks at names and brackets only and runs nothing.
-
-// pyStmt is one statement.
+// pyStmt is one statement; of a compound one the text is its header.
 type pyStmt struct {
+	kind       pyKind
 	start, end int
-	parent     int // the compound statement around it, -1 at the function's top
-	loop       bool
-	header     bool // of a compound statement
-	targets    [][]string
-	names      []string // the right side, where it is a plain name or a list of plain names
-	list       bool     // the right side is a list or tuple of names
-	del        []string
+	parent     int         // the compound statement around it, -1 at the function's top
+	suite      int         // which of the parent's suites: 0 is its body, 1 and on are else, except, finally
+	after      int         // the first statement behind it and its suites
+	targets    []pyTargets // for each `=`
+	right      int         // where the right side begins
 	augmented  bool
+	del        []string
+}
+
+// pyTargets are the names that one `=` binds; "" stands for an attribute or a subscript.
+type pyTargets struct {
+	names []string
+	tuple bool // `a, b =` or `a, =`, which takes the value apart
+	deep  bool // `a, (b, c) =`: names do not stand for members by place
 }
 
 // pySource is a function's statements in order.
 type pySource struct {
-	stmts    []pyStmt
-	assigned []string // names the text assigns, in order of first appearance as targets
-	order    []string // every name, in order of first appearance
+	text       string
+	stmts      []pyStmt
+	order      []string // names it assigns, as the compiler numbers them
+	decorators []string
 }
 
 // readPython reads a function's text.
 func readPython(text string) *pySource {
-	s := &pySource{}
-	type open struct{ indent, stmt int }
-	var stack []open
-	seenDef := false
+	s := &pySource{text: text}
+	r := &pyReader{src: s}
 	for _, l := range logicalLines(text) {
-		for len(stack) > 0 && stack[len(stack)-1].indent >= l.indent {
-			stack = stack[:len(stack)-1]
-		}
-		parent := -1
-		if len(stack) > 0 {
-			parent = stack[len(stack)-1].stmt
-		}
-		body := text[l.start:l.end]
-		if !seenDef {
-			// decorators, then the def itself: its suite is the function's top
-			if w := firstWord(body); w == "def" || w == "async" {
-				seenDef = true
-			}
-			continue
-		}
-		if head, rest, ok := splitCompound(body); ok {
-			s.stmts = append(s.stmts, headerStmt(head, l.start, l.start+len(head), parent))
-			stack = append(stack, open{l.indent, len(s.stmts) - 1})
-			if rest != "" {
-				at := l.start + strings.Index(body, rest)
-				s.simple(text, at, l.end, len(s.stmts)-1)
-			}
-			continue
-		}
-		s.simple(text, l.start, l.end, parent)
+		r.line(l)
 	}
-	s.collect(text)
+	r.close(-1)
+	s.number()
 	return s
 }
 
+// pyReader builds the tree of statements from lines.
+type pyReader struct {
+	src  *pySource
+	open []pySuite // compound statements around the line
+	def  bool      // the def itself was seen
+}
+
+type pySuite struct{ indent, stmt, suite int }
+
+// close ends the compound statements that are indented by at least indent.
+func (r *pyReader) close(indent int) {
+	for n := len(r.open); n > 0 && r.open[n-1].indent >= indent; n = len(r.open) {
+		r.src.stmts[r.open[n-1].stmt].after = len(r.src.stmts)
+		r.open = r.open[:n-1]
+	}
+}
+
+// around is where a statement on the current line belongs.
+func (r *pyReader) around() (parent, suite int) {
+	if n := len(r.open); n > 0 {
+		return r.open[n-1].stmt, r.open[n-1].suite
+	}
+	return -1, 0
+}
+
+func (r *pyReader) line(l pyLine) {
+	text := r.src.text
+	body := text[l.start:l.end]
+	word := firstWord(body)
+	if !r.def { // decorators, then the def: its suite is the function's top
+		if body[0] == '@' {
+			r.src.decorators = append(r.src.decorators, strings.TrimSpace(body[1:]))
+		}
+		if word == "def" || word == "async" {
+			r.def = true
+			if i := headerEnd(body); i >= 0 && i < len(body) {
+				r.simple(l.start+i, l.end)
+			}
+		}
+		return
+	}
+	clause := false // of a compound statement that is open at this indentation
+	switch word {
+	case "else", "elif", "except", "finally", "case":
+		r.close(l.indent + 1)
+		if n := len(r.open); n > 0 && r.open[n-1].indent == l.indent {
+			r.open[n-1].suite++
+			clause = true
+		}
+	}
+	if !clause {
+		r.close(l.indent)
+	}
+	colon := -1
+	if compound(word) {
+		colon = headerEnd(body)
+	}
+	if colon < 0 {
+		r.simple(l.start, l.end)
+		return
+	}
+	if !clause || word == "elif" {
+		r.header(body[:colon], l, word)
+	}
+	if colon < len(body) {
+		r.simple(l.start+colon, l.end)
+	}
+}
+
+func compound(word string) bool {
+	switch word {
+	case "if", "elif", "else", "for", "while", "with", "try", "except", "finally", "def", "class", "async", "match", "case":
+		return true
+	}
+	return false
+}
+
+// headerEnd is the place behind the colon of a compound statement and the blanks after it, -1 where s is none.
+func headerEnd(s string) int {
+	i := topLevel(s, ':')
+	if i < 0 {
+		return -1
+	}
+	for i++; i < len(s) && (s[i] == ' ' || s[i] == '\t'); i++ {
+	}
+	if i < len(s) && s[i] == '#' {
+		return len(s)
+	}
+	return i
+}
+
+// header opens a compound statement.
+func (r *pyReader) header(head string, l pyLine, word string) {
+	st := pyStmt{start: l.start, end: l.start + len(strings.TrimRight(head, " \t"))}
+	st.parent, st.suite = r.around()
+	switch word {
+	case "if", "elif":
+		st.kind = pyIf
+	case "while":
+		st.kind = pyWhile
+	case "for":
+		st.kind = pyFor
+		if i := topLevelWord(head, "in"); i > 0 {
+			st.targets = []pyTargets{targetNames(head[len("for"):i])}
+			st.right = l.start + i + len("in")
+		}
+	case "with":
+		st.kind = pyWith
+		if i := topLevelWord(head, "as"); i > 0 {
+			st.targets = []pyTargets{targetNames(strings.TrimRight(head[i+len("as"):], ": \t"))}
+			st.right = l.start + len("with")
+		}
+	default:
+		st.kind = pyOther
+	}
+	r.src.stmts = append(r.src.stmts, st)
+	r.open = append(r.open, pySuite{l.indent, len(r.src.stmts) - 1, 0})
+}
+
 // simple adds the simple statements of a line, apart at semicolons.
-func (s *pySource) simple(text string, start, end, parent int) {
+func (r *pyReader) simple(start, end int) {
+	text := r.src.text
 	for start < end {
 		stop := topLevel(text[start:end], ';')
 		if stop < 0 {
@@ -74,54 +188,88 @@ func (s *pySource) simple(text string, start, end, parent int) {
 		} else {
 			stop += start
 		}
-		s.stmts = append(s.stmts, simpleStmt(text[start:stop], start, stop, parent))
-		start = stop + 1
-		for start < end && text[start] == ' ' {
-			start++
+		st := simpleStmt(text[start:stop], start, stop)
+		st.parent, st.suite = r.around()
+		st.after = len(r.src.stmts) + 1
+		r.src.stmts = append(r.src.stmts, st)
+		for start = stop + 1; start < end && text[start] == ' '; start++ {
 		}
 	}
 }
 
-// collect lists the names.
-func (s *pySource) collect(text string) {
+// simpleStmt reads an assignment, an augmented one, a del, or a jump.
+func simpleStmt(s string, start, end int) pyStmt {
+	st := pyStmt{start: start, end: end}
+	switch firstWord(s) {
+	case "del":
+		st.del = targetNames(s[len("del"):]).names
+		return st
+	case "return", "raise":
+		st.kind = pyLeave
+		return st
+	case "break", "continue":
+		st.kind = pyBreak
+		return st
+	case "assert", "pass", "import", "from", "global", "nonlocal":
+		return st
+	}
+	rest, base := s, 0
+	for {
+		eq := topAssign(rest)
+		if eq < 0 {
+			break
+		}
+		left := rest[:eq]
+		if n := len(left); n > 0 && strings.IndexByte("+-*/%@&|^", left[n-1]) >= 0 || strings.HasSuffix(left, "<<") || strings.HasSuffix(left, ">>") {
+			st.augmented = true
+			left = strings.TrimRight(left, "+-*/%@&|^<>")
+		} else if c := topLevel(left, ':'); c >= 0 {
+			left = left[:c] // an annotation
+		}
+		st.targets = append(st.targets, targetNames(left))
+		base += eq + 1
+		rest = rest[eq+1:]
+	}
+	st.right = start + base
+	return st
+}
+
+// number orders the names as the compiler numbers locals, which is how a frame lets go of them: by first appearance, a right side before its
+// targets.
+func (s *pySource) number() {
+	assigned := map[string]bool{}
 	for i := range s.stmts {
-		st := &s.stmts[i]
-		for _, group := range st.targets {
-			for _, n := range group {
-				if n != "" && !slices.Contains(s.assigned, n) {
-					s.assigned = append(s.assigned, n)
+		for _, group := range s.stmts[i].targets {
+			for _, n := range group.names {
+				if n != "" {
+					assigned[n] = true
 				}
 			}
 		}
 	}
-	// compiled code numbers locals by first appearance, read or written
-	for i := range s.stmts {
-		st := &s.stmts[i]
-		for _, n := range appearance(text[st.start:st.end], st) {
-			if slices.Contains(s.assigned, n) && !slices.Contains(s.order, n) {
+	seen := map[string]bool{}
+	add := func(names []string) {
+		for _, n := range names {
+			if assigned[n] && !seen[n] {
+				seen[n] = true
 				s.order = append(s.order, n)
 			}
 		}
 	}
-	for _, n := range s.assigned {
-		if !slices.Contains(s.order, n) {
-			s.order = append(s.order, n)
+	for i := range s.stmts {
+		st := &s.stmts[i]
+		if st.right > st.start {
+			add(identifiers(s.text[st.right:st.end]))
+			if st.kind == pySimple {
+				add(identifiers(s.text[st.start:st.right]))
+			}
+			for _, group := range st.targets {
+				add(group.names)
+			}
+			continue
 		}
+		add(identifiers(s.text[st.start:st.end]))
 	}
-}
-
-// appearance is the order in which compiling a statement meets names: the right side before the targets.
-func appearance(text string, st *pyStmt) []string {
-	names := identifiers(text)
-	if len(st.targets) == 0 || st.header {
-		return names
-	}
-	last, rest := 0, text
-	for eq := topAssign(rest); eq >= 0; eq = topAssign(rest) {
-		last += eq + 1
-		rest = rest[eq+1:]
-	}
-	return append(identifiers(text[last:]), identifiers(text[:last])...)
 }
 
 type pyLine struct{ start, end, indent int }
@@ -131,7 +279,6 @@ func logicalLines(text string) []pyLine {
 	var out []pyLine
 	i := 0
 	for i < len(text) {
-		start := i
 		indent := 0
 		for i < len(text) && (text[i] == ' ' || text[i] == '\t') {
 			if text[i] == '\t' {
@@ -144,7 +291,7 @@ func logicalLines(text string) []pyLine {
 		if i >= len(text) {
 			break
 		}
-		if text[i] == '\n' || text[i] == '\r' {
+		if text[i] == '\n' || text[i] == '\r' || text[i] == '\f' {
 			i++
 			continue
 		}
@@ -152,294 +299,44 @@ func logicalLines(text string) []pyLine {
 			i = skipComment(text, i)
 			continue
 		}
-		start = i
-		end := i
-		depth := 0
-		for i < len(text) {
-			c := text[i]
-			switch {
-			case c == '\'' || c == '"':
-				i = skipString(text, i)
-				end = i
-				continue
-			case c == '#':
-				i = skipComment(text, i)
-				continue
-			case c == '(' || c == '[' || c == '{':
-				depth++
-			case c == ')' || c == ']' || c == '}':
-				depth--
-			case c == '\\' && i+1 < len(text) && text[i+1] == '\n':
-				i += 2
-				continue
-			case c == '\n' && depth <= 0:
-				i++
-				goto done
-			}
-			if c != ' ' && c != '\n' && c != '\t' && c != '\r' {
-				end = i + 1
-			}
-			i++
+		l := pyLine{start: i, end: i, indent: indent}
+		l.end, i = logicalLine(text, i)
+		if l.end > l.start {
+			out = append(out, l)
 		}
-	done:
-		out = append(out, pyLine{start, end, indent})
 	}
 	return out
 }
 
-func skipComment(text string, i int) int {
-	for i < len(text) && text[i] != '\n' {
-		i++
-	}
-	return i
-}
-
-// skipString is the place after the string that starts at i.
-func skipString(text string, i int) int {
-	q := text[i]
-	if strings.HasPrefix(text[i:], strings.Repeat(string(q), 3)) {
-		end := strings.Index(text[i+3:], strings.Repeat(string(q), 3))
-		if end < 0 {
-			return len(text)
-		}
-		return i + 3 + end + 3
-	}
-	for i++; i < len(text) && text[i] != q && text[i] != '\n'; i++ {
-		if text[i] == '\\' {
-			i++
-		}
-	}
-	return min(i+1, len(text))
-}
-
-// topLevel is the place of the first c outside of brackets and strings, -1 where there is none.
-func topLevel(text string, c byte) int {
+// logicalLine is the end of the line that starts at i, comments left out, and the place behind its newline.
+func logicalLine(text string, i int) (end, next int) {
+	end = i
 	depth := 0
-	for i := 0; i < len(text); {
-		switch b := text[i]; {
-		case b == '\'' || b == '"':
+	for i < len(text) {
+		switch c := text[i]; {
+		case c == '\'' || c == '"':
 			i = skipString(text, i)
+			end = i
 			continue
-		case b == '#':
+		case c == '#':
 			i = skipComment(text, i)
 			continue
-		case b == c && depth == 0:
-			return i
-		case b == '(' || b == '[' || b == '{':
+		case c == '(' || c == '[' || c == '{':
 			depth++
-		case b == ')' || b == ']' || b == '}':
+		case c == ')' || c == ']' || c == '}':
 			depth--
+		case c == '\\' && i+1 < len(text) && text[i+1] == '\n':
+			i += 2
+			continue
+		case c == '\n' && depth <= 0:
+			return end, i + 1
+		}
+		if c := text[i]; c != ' ' && c != '\n' && c != '\t' && c != '\r' {
+			end = i + 1
 		}
 		i++
 	}
-	return -1
-}
-
-func identByte(b byte) bool {
-	return b == '_' || b >= '0' && b <= '9' || b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z'
-}
-
-func firstWord(s string) string {
-	i := 0
-	for i < len(s) && identByte(s[i]) {
-		i++
-	}
-	return s[:i]
-}
-
-// splitCompound cuts a compound statement into its header and what follows the colon on the same line.
-func splitCompound(s string) (head, rest string, ok bool) {
-	switch firstWord(s) {
-	case "if", "elif", "else", "for", "while", "with", "try", "except", "finally", "def", "class", "async":
-	default:
-		return "", "", false
-	}
-	i := topLevel(s, ':')
-	if i < 0 {
-		return "", "", false
-	}
-	return s[:i+1], strings.TrimSpace(s[i+1:]), true
-}
-
-func headerStmt(head string, start, end, parent int) pyStmt {
-	st := pyStmt{start: start, end: end, parent: parent, header: true}
-	switch firstWord(head) {
-	case "for":
-		st.loop = true
-		if i := strings.Index(head, " in "); i > 0 {
-			st.targets = [][]string{targetNames(head[3:i])}
-		}
-	case "while":
-		st.loop = true
-	case "with":
-		if i := strings.LastIndex(head, " as "); i > 0 {
-			st.targets = [][]string{targetNames(strings.TrimSuffix(head[i+4:], ":"))}
-		}
-	}
-	return st
-}
-
-// simpleStmt reads an assignment, an augmented one, or a del.
-func simpleStmt(s string, start, end, parent int) pyStmt {
-	st := pyStmt{start: start, end: end, parent: parent}
-	if firstWord(s) == "del" {
-		st.del = targetNames(s[3:])
-		return st
-	}
-	rest, base := s, 0
-	for {
-		eq := topAssign(rest)
-		if eq < 0 {
-			break
-		}
-		left := rest[:eq]
-		if n := len(left); n > 0 && strings.IndexByte("+-*/%@&|^", left[n-1]) >= 0 {
-			st.augmented = true
-			left = strings.TrimRight(left, "+-*/%@&|^<>")
-		} else if c := topLevel(left, ':'); c >= 0 {
-			left = left[:c]
-		}
-		st.targets = append(st.targets, targetNames(left))
-		base += eq + 1
-		rest = rest[eq+1:]
-	}
-	if len(st.targets) > 0 && !st.augmented {
-		st.names, st.list = plainNames(rest)
-	}
-	return st
-}
-
-// topAssign is the place of the first top-level `=` that is an assignment's.
-func topAssign(s string) int {
-	from := 0
-	for {
-		i := topLevel(s[from:], '=')
-		if i < 0 {
-			return -1
-		}
-		i += from
-		if i+1 < len(s) && s[i+1] == '=' {
-			from = i + 2
-			continue
-		}
-		if i > 0 && strings.IndexByte("!<>:=", s[i-1]) >= 0 {
-			from = i + 1
-			continue
-		}
-		return i
-	}
-}
-
-// targetNames are the plain names among comma-separated targets; "" stands for an attribute or a subscript.
-func targetNames(s string) []string {
-	s = strings.TrimSpace(s)
-	for len(s) > 1 && (s[0] == '(' && s[len(s)-1] == ')' || s[0] == '[' && s[len(s)-1] == ']') {
-		s = strings.TrimSpace(s[1 : len(s)-1])
-	}
-	var out []string
-	for _, part := range splitTop(s) {
-		part = strings.TrimPrefix(strings.TrimSpace(part), "*")
-		switch {
-		case part == "":
-		case strings.HasPrefix(part, "("):
-			out = append(out, targetNames(part)...)
-		case isName(part):
-			out = append(out, part)
-		default:
-			out = append(out, "")
-		}
-	}
-	return out
-}
-
-// splitTop splits at top-level commas.
-func splitTop(s string) []string {
-	var out []string
-	for {
-		i := topLevel(s, ',')
-		if i < 0 {
-			return append(out, s)
-		}
-		out = append(out, s[:i])
-		s = s[i+1:]
-	}
-}
-
-func isName(s string) bool {
-	return s != "" && firstWord(s) == s && (s[0] < '0' || s[0] > '9')
-}
-
-// plainNames reads a right side that is a name, or a list or tuple of names.
-func plainNames(s string) (names []string, list bool) {
-	s = strings.TrimSpace(s)
-	if c := strings.IndexByte(s, '#'); c >= 0 {
-		s = strings.TrimSpace(s[:c])
-	}
-	if isName(s) {
-		if s == "None" || s == "True" || s == "False" {
-			return nil, false
-		}
-		return []string{s}, false
-	}
-	if len(s) > 1 && (s[0] == '[' && s[len(s)-1] == ']' || s[0] == '(' && s[len(s)-1] == ')') {
-		s = s[1 : len(s)-1]
-		list = true
-	}
-	parts := splitTop(s)
-	if len(parts) > 1 {
-		list = true
-	}
-	if !list {
-		return nil, false
-	}
-	for _, p := range parts {
-		p = strings.TrimSpace(p)
-		if p == "" {
-			continue
-		}
-		if !isName(p) {
-			return nil, false
-		}
-		names = append(names, p)
-	}
-	return names, len(names) > 0
-}
-
-// identifiers lists the names in s in order, attributes and keyword names left out.
-func identifiers(s string) []string {
-	var out []string
-	for i := 0; i < len(s); {
-		switch c := s[i]; {
-		case c == '\'' || c == '"':
-			i = skipString(s, i)
-		case c == '#':
-			i = skipComment(s, i)
-		case identByte(c):
-			j := i
-			for j < len(s) && identByte(s[j]) {
-				j++
-			}
-			k := j
-			for k < len(s) && s[k] == ' ' {
-				k++
-			}
-			keyword := k+1 < len(s) && s[k] == '=' && s[k+1] != '=' && k == j
-			if (i == 0 || s[i-1] != '.') && (c < '0' || c > '9') && !keyword {
-				out = append(out, s[i:j])
-			} else if keyword && topLevel(s[:i], ',') < 0 && !insideCall(s[:i]) {
-				out = append(out, s[i:j])
-			}
-			i = j
-		default:
-			i++
-		}
-	}
-	return out
-}
-
-// insideCall says whether an open bracket precedes.
-func insideCall(s string) bool {
-	return strings.Count(s, "(")+strings.Count(s, "[") > strings.Count(s, ")")+strings.Count(s, "]")
+	return end, i
 }
 
 // at is the innermost statement that holds offset off, -1 where none does.
@@ -459,62 +356,67 @@ func (s *pySource) at(off int) int {
 	return lo - 1
 }
 
-// encloses says whether compound statement c (-1: the function) is around statement i.
-func (s *pySource) encloses(c, i int) bool {
-	if c < 0 {
-		return true
-	}
-	for i >= 0 {
-		if i == c {
-			return true
-		}
+// within says whether statement i lies in compound statement c (-1: the function).
+func (s *pySource) within(i, c int) bool {
+	return c < 0 || i > c && i < s.stmts[c].after
+}
+
+// child is the statement of suite of c that i is or lies in, -1 where i is not in that suite.
+func (s *pySource) child(c, suite, i int) int {
+	for i >= 0 && s.stmts[i].parent != c {
 		i = s.stmts[i].parent
 	}
-	return false
+	if i < 0 || s.stmts[i].suite != suite {
+		return -1
+	}
+	return i
 }
 
-// loopAround is the innermost loop that encloses both statements, -1 where there is none.
-func (s *pySource) loopAround(i, j int) int {
-	for p := s.stmts[i].parent; p >= 0; p = s.stmts[p].parent {
-		if s.stmts[p].loop && s.encloses(p, j) {
-			return p
-		}
+// first is the first statement of a suite of c, and the place behind its last.
+func (s *pySource) first(c, suite int) (from, to int) {
+	from, to = 0, len(s.stmts)
+	if c >= 0 {
+		from, to = c+1, s.stmts[c].after
 	}
-	return -1
+	for from < to && s.stmts[from].suite != suite {
+		from = s.stmts[from].after
+	}
+	end := from
+	for end < to && s.stmts[end].suite == suite {
+		end = s.stmts[end].after
+	}
+	return from, end
 }
 
-// between lists the statements that run after i and before j without leaving a trace in the archive: aliases, lists of names and dels whose
-// blocks are around i or j. Where j comes before i, the loop around both went round.
-func (s *pySource) between(i, j int) []int {
-	var out []int
-	add := func(from, to int) {
-		for k := from; k < to; k++ {
-			st := &s.stmts[k]
-			if st.names == nil && st.del == nil {
-				continue
-			}
-			if s.encloses(st.parent, max(i, 0)) && i >= 0 || s.encloses(st.parent, j) {
-				out = append(out, k)
-			}
+// targetNames reads targets, or what a del names.
+func targetNames(s string) pyTargets {
+	t := pyTargets{}
+	for s = strings.TrimSpace(s); len(s) > 1 && (s[0] == '(' || s[0] == '[') && closing(s, 0) == len(s)-1; s = strings.TrimSpace(s) {
+		s, t.tuple = s[1:len(s)-1], t.tuple || s[0] == '['
+	}
+	parts := splitTop(s)
+	t.tuple = t.tuple || len(parts) > 1
+	for _, part := range parts {
+		part = strings.TrimSpace(part)
+		switch {
+		case part == "":
+		case isName(part):
+			t.names = append(t.names, part)
+		case part[0] == '*' && isName(part[1:]):
+			t.names, t.deep = append(t.names, part[1:]), true
+		case (part[0] == '(' || part[0] == '[') && closing(part, 0) == len(part)-1:
+			t.names, t.deep = append(t.names, targetNames(part).names...), true
+		default:
+			t.names = append(t.names, "")
 		}
 	}
-	if i < 0 {
-		add(0, j)
-		return out
+	return t
+}
+
+// single is the one name that a plain `name =` binds, "" where it is something else.
+func (t *pyTargets) single() string {
+	if t.tuple || len(t.names) != 1 {
+		return ""
 	}
-	if j > i {
-		add(i+1, j)
-		return out
-	}
-	loop := s.loopAround(i, j)
-	if loop < 0 {
-		return nil
-	}
-	end := loop + 1
-	for end < len(s.stmts) && s.encloses(loop, end) {
-		end++
-	}
-	add(i+1, end)
-	add(loop+1, j)
-	return out
+	return t.names[0]
 }
