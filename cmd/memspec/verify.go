@@ -27,7 +27,7 @@ type verified struct {
 type compared struct {
 	*cudameasure.Comparison
 	record *cudameasure.Measurement
-	parts  *trace.Divergence // where the event streams first part; nil where they do not, or aligned is false
+	parts  *trace.Divergence // where the event streams first part; nil where they do not, or align is false
 	align  bool              // the record has events
 }
 
