@@ -1,0 +1,153 @@
+package ops
+
+import (
+	"slices"
+
+	"github.com/memspec/memspec/engine/tensor"
+	"github.com/memspec/memspec/engine/units"
+)
+
+// wanted keeps the gradients that output_mask asks for; the others are undefined.
+func (c *Call) wanted(ms ...tensor.Meta) []tensor.Meta {
+	mask, ok := c.Arg("output_mask").(*List)
+	if !ok {
+		return ms
+	}
+	for i := range ms {
+		if i < len(mask.Items) && mask.Items[i] != true {
+			ms[i] = none()
+		}
+	}
+	return ms
+}
+
+// gradLikeInput is a gradient in the layout of the input.
+func gradLikeInput(c *Call) ([]tensor.Meta, error) {
+	x := c.T("self")
+	return one(freshFormat(x, x.SuggestFormat(), x.Sizes...))
+}
+
+// gradDense is a contiguous gradient of the input's shape.
+func gradDense(c *Call) ([]tensor.Meta, error) {
+	x := c.T("self")
+	return one(fresh(x, x.Sizes...))
+}
+
+func convolutionBackward(c *Call) ([]tensor.Meta, error) {
+	g, x, w := c.T("grad_output"), c.T("input"), c.T("weight")
+	if len(w.Sizes) < 3 || len(x.Sizes) != len(w.Sizes) || len(g.Sizes) != len(w.Sizes) {
+		return nil, c.Errorf("got gradient %v, input %v and weight %v, want as many dimensions", g.Sizes, x.Sizes, w.Sizes)
+	}
+	f := (&convCall{x: x, w: w}).format()
+	channels := w.Sizes[0]
+	if c.Bool("transposed") {
+		channels = w.Sizes[1] * max(c.Int("groups"), 1)
+	}
+	return c.wanted(freshFormat(x, f, x.Sizes...), freshFormat(w, f, w.Sizes...), fresh(g, channels)), nil
+}
+
+// convolutionBackwardScratch is a workspace for each gradient, as a forward convolution takes it; by rule.
+func convolutionBackwardScratch(c *Call) []Scratch {
+	g, x, w := c.T("grad_output"), c.T("input"), c.T("weight")
+	if !onCUDA(x) {
+		return nil
+	}
+	v := &convCall{x: x, w: w, groups: max(c.Int("groups"), 1), transposed: c.Bool("transposed")}
+	n := len(w.Sizes) - 2
+	v.stride, v.dilation, v.outPad = slices.Repeat([]int64{1}, n), slices.Repeat([]int64{1}, n), make([]int64, n)
+	f := v.format()
+	var out []Scratch
+	if !g.IsFormat(f) {
+		out = append(out, Scratch{Bytes: g.NBytes(), Before: true, Source: "native/Convolution.cpp convolution_backward grad_output.contiguous"})
+	}
+	p := c.convPlatform()
+	if v.isDepthwise() && f == tensor.Contiguous && x.DType != tensor.Float16 || !v.cudnn(p) {
+		return out
+	}
+	in, wb, o := int64(x.NBytes()), int64(w.NBytes()), int64(g.NBytes())
+	s := Scratch{
+		Bytes: units.Bytes(v.byRule(p, in, wb, o)), Upper: units.Bytes((in+wb+o)*5/4 + 16), Note: noteScratch,
+		Source: "the workspace of a convolution's gradients is by rule: it is not asked for",
+	}
+	return append(out, s)
+}
+
+// normBackward is a gradient of the input and those of weight and bias.
+func normBackward(c *Call) ([]tensor.Meta, error) {
+	x := c.T("input")
+	w := c.T("weight")
+	out := []tensor.Meta{freshFormat(x, x.SuggestFormat(), x.Sizes...)}
+	if c.Schema.ArgIndex("normalized_shape") >= 0 {
+		out[0] = fresh(x, x.Sizes...)
+	}
+	for range len(c.Schema.Returns) - 1 {
+		switch {
+		case w != nil:
+			out = append(out, fresh(w, w.Sizes...))
+		case c.Schema.ArgIndex("normalized_shape") < 0 && len(x.Sizes) > 1:
+			out = append(out, fresh(x, x.Sizes[1]))
+		default:
+			out = append(out, none())
+		}
+	}
+	return c.wanted(out...), nil
+}
+
+func softmaxBackward(c *Call) ([]tensor.Meta, error) {
+	g := c.T("grad_output")
+	return one(freshAs(g, c.DTypeOr("input_dtype", g.DType), g.Sizes...))
+}
+
+// pointBackward has the shape of input and target.
+func pointBackward(c *Call) ([]tensor.Meta, error) {
+	ts := []*tensor.Tensor{c.T("self"), c.T("target")}
+	return c.elementwise(ts[0].DType, ts)
+}
+
+// attentionBackward is the gradients of query, key and value, and of a mask where the operator gives one.
+func attentionBackward(n int) func(*Call) ([]tensor.Meta, error) {
+	return func(c *Call) ([]tensor.Meta, error) {
+		var out []tensor.Meta
+		for _, t := range []*tensor.Tensor{c.T("query"), c.T("key"), c.T("value")} {
+			if len(t.Sizes) != 4 {
+				return nil, c.Errorf("got sizes %v, want 4 dimensions", t.Sizes)
+			}
+			out = append(out, turned(fresh(t, t.Sizes[0], t.Sizes[2], t.Sizes[1], t.Sizes[3])))
+		}
+		if n == 4 {
+			bias := none()
+			if t := c.T("attn_bias"); t != nil {
+				bias = fresh(t, t.Sizes...)
+			}
+			out = append(out, bias)
+			if mask, ok := c.Arg("grad_input_mask").(*List); ok {
+				for i := range out {
+					if i < len(mask.Items) && mask.Items[i] != true {
+						out[i] = none()
+					}
+				}
+			}
+		}
+		return out, nil
+	}
+}
+
+// flashBackwardScratch is the softmax's sums and the query gradient's accumulator (flash_attn/flash_api.cpp mha_bwd).
+func flashBackwardScratch(c *Call) []Scratch {
+	q := c.T("query")
+	if !onCUDA(q) || len(q.Sizes) != 4 {
+		return nil
+	}
+	b, h, rows, d := q.Sizes[0], q.Sizes[1], divCeil(q.Sizes[2], 128)*128, divCeil(q.Sizes[3], 32)*32
+	const source = "native/transformers/cuda/flash_attn/flash_api.cpp mha_bwd"
+	return []Scratch{{Bytes: units.Bytes(4 * b * h * rows), Source: source}, {Bytes: units.Bytes(4 * b * h * rows * d), Source: source}}
+}
+
+// efficientBackwardScratch is delta, one float a row.
+func efficientBackwardScratch(c *Call) []Scratch {
+	q := c.T("query")
+	if !onCUDA(q) || len(q.Sizes) != 4 {
+		return nil
+	}
+	return []Scratch{{Bytes: units.Bytes(4 * q.Sizes[0] * q.Sizes[1] * q.Sizes[2]), Source: "native/transformers/cuda/attention_backward.cu delta"}}
+}
