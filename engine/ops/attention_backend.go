@@ -97,5 +97,5 @@ func (c *Call) cudnnTakes(q, k, v *tensor.Tensor) bool {
 	if k.Sizes[2] == 1 || q.Sizes[2] == 1 && c.Float("dropout_p") > 0 {
 		return false
 	}
-	return p.Release().Torch.AtLeast(2, 13) == false || q.Sizes[0] <= 65535 && q.Sizes[1] <= 65535
+	return !p.Release().Torch.AtLeast(2, 13) || q.Sizes[0] <= 65535 && q.Sizes[1] <= 65535
 }

@@ -84,15 +84,6 @@ func opt(t *tensor.Tensor) any {
 	return t
 }
 
-// floatList is a float[] for Do.
-func floatList(fs ...float64) *List {
-	items := make([]any, len(fs))
-	for i, f := range fs {
-		items[i] = f
-	}
-	return NewList(schema.Float, items...)
-}
-
 // dimList is an int[] of places for Do.
 func dimList(ds []int) *List {
 	items := make([]any, len(ds))
