@@ -1,0 +1,73 @@
+"""Artifacts: read back by memspec."""
+
+import json
+
+import pytest
+
+import memshim
+from memshim import cases
+from memshim.build import load_source
+from memshim.export import ExportError, main
+
+torch = pytest.importorskip("torch")
+
+
+def estimate(path, *inputs):
+    return cases.ask("estimate", str(path), "--device", "none", "--runtime", "torchscript", *(w for i in inputs for w in ("--input", i)))
+
+
+@pytest.mark.parametrize("kind", ["script", "trace"])
+def test_memspec_reads_it_stripped_or_not(project, kind):
+    model = load_source("zoo.py:net").train()
+    x = torch.zeros(2, 3, 16, 16)
+    whole = memshim.export(model, "whole.pt", x, kind=kind)
+    small = memshim.export(model, project / "new" / "small.pt", kind=kind, strip=True, x=x)
+    assert model.training, "as it was"
+    assert json.loads((project / "whole.pt.inputs.json").read_text()) == {"inputs": ["float32[2,3,16,16]"]}
+    assert json.loads((project / "new" / "small.pt.inputs.json").read_text()) == {"inputs": ["x=float32[2,3,16,16]"]}
+    assert small.stat().st_size < whole.stat().st_size - 40_000
+    a, b = estimate(whole), estimate(small)
+    assert a["peak"] == b["peak"] and a["weights"] == b["weights"] > 60_000
+    assert sorted(p.name for p in (project / "new").iterdir()) == ["small.pt", "small.pt.inputs.json"], "nothing half-written is left"
+
+
+def test_the_inputs_beside_it_are_used(project):
+    memshim.export(load_source("zoo.py:net"), "n.pt", torch.zeros(2, 3, 16, 16))
+    assert estimate("n.pt")["inputs"] == estimate("n.pt", "float32[2,3,16,16]")["inputs"]
+
+
+def test_an_exported_program(project):
+    path = memshim.export(load_source("zoo.py:net"), "n.pt2", torch.zeros(2, 3, 16, 16), kind="export")
+    assert torch.export.load(path).module()(torch.ones(2, 3, 16, 16)).shape == (2, 10)
+
+
+@pytest.mark.parametrize("kw, error", [({"kind": "onnx"}, "want one of script, trace, export"), ({"kind": "trace"}, "got no inputs")])
+def test_what_cannot_be_written(project, kw, error):
+    with pytest.raises(ExportError, match=error):
+        memshim.export(load_source("zoo.py:net"), "n.pt", **kw)
+
+
+def test_a_model_that_cannot_be_scripted_leaves_nothing(tmp_path):
+    class Odd(torch.nn.Module):
+        def forward(self, x):
+            return eval("x")
+
+    with pytest.raises(Exception):
+        memshim.export(Odd(), tmp_path / "odd.pt")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_command(project, capsys):
+    assert main(["zoo.py:net", "--input", "x=float32[B,3,16,16]", "--dim", "B=2", "-o", "a.pt", "--kind", "trace", "--strip"]) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == "a.pt"
+    (project / "net.pt").unlink()
+    assert main(["memspec.yaml", "--strip"]) == 0, "every artifact of a memspec.yaml that has a source"
+    assert cases.check("memspec.yaml", ["net[B=8]"])["cases"][0]["outcome"] == "pass"
+    for arguments, error in [
+        (["zoo.py:net", "-o", "a.pt", "--input", "x=float32[B]"], "the dim 'B' without a value"),
+        (["zoo.py:absent", "-o", "a.pt"], "got no absent"),
+        (["memspec.yaml", "--case", "nothing"], 'got no case "nothing"'),
+        (["memspec.yaml", "-o", "a.pt"], "beside a memspec.yaml"),
+    ]:
+        assert main(arguments) == 2
+        assert error in capsys.readouterr().err

@@ -1,0 +1,241 @@
+"""trace, track, modelsize and Profiler, on CPU tensors."""
+
+import csv
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import memshim
+from memshim import profiler as profiling
+from memshim import trace as _  # noqa: F401: the name is the function
+from memshim.frames import Frame, Stacks
+
+torch = pytest.importorskip("torch")
+
+HERE = Path(__file__).name
+KIB = 1024
+
+
+def net():
+    torch.manual_seed(0)
+    return torch.nn.Sequential(torch.nn.Linear(64, 128), torch.nn.ReLU(), torch.nn.Linear(128, 8))
+
+
+def line_of(text: str) -> int:
+    return next(i for i, line in enumerate(Path(__file__).read_text().splitlines(), 1) if line.rstrip().endswith(text))
+
+
+def test_trace_names_the_lines_that_held_the_peak(capsys):
+    with memshim.trace() as t:
+        kept = [torch.zeros(KIB, dtype=torch.uint8) for _ in range(3)]  # held
+        gone = torch.zeros(100 * KIB, dtype=torch.uint8)  # at the peak
+        del gone
+        late = torch.zeros(50 * KIB, dtype=torch.uint8)  # after it
+    mine = {r["line"]: r for r in t.rows() if r["file"] == __file__}
+    assert set(mine) == {line_of("# held"), line_of("# at the peak")}
+    assert [mine[line_of("# held")][k] for k in ("mem", "count", "median")] == [3 * KIB, 3, KIB]
+    assert mine[line_of("# at the peak")]["mem"] == 100 * KIB
+    assert t.rows()[-1]["cumulative"] == t.peak.total == t.peak.untraced + 103 * KIB
+    out = capsys.readouterr().out.splitlines()
+    assert out[0].endswith(f"(test_trace_names_the_lines_that_held_the_peak)") and "CPU tensors, no GPU: not the allocator's numbers" in out[0]
+    assert out[1].split() == ["Mem", "Cumulative", "Mem", "Median", "Count", "Location"]
+    assert len(kept) + len(late) > 0
+
+
+def test_trace_counts_what_was_there_before_and_lets_it_go():
+    before = torch.zeros(500 * KIB, dtype=torch.uint8)
+    with memshim.trace(file=None) as t:
+        del before
+        after = torch.zeros(10 * KIB, dtype=torch.uint8)
+    assert t.peak.untraced >= 500 * KIB and t.peak.at is None, "the peak was at the start"
+    assert len(after)
+
+
+def test_trace_counts_a_storage_once_and_follows_resizing():
+    with memshim.trace(file=None) as t:
+        x = torch.zeros(64 * KIB, dtype=torch.uint8)
+        views = [x[1:], x.view(64, -1), x.add_(1)]
+        x.resize_(100 * KIB)
+        y = torch.zeros(10 * KIB, dtype=torch.uint8)
+    assert t.peak.total - t.peak.untraced == 164 * KIB, "the new bytes are there before the old ones go"
+    assert len(y) and len(views)
+
+
+def test_trace_filters(tmp_path, capsys):
+    with memshim.trace(exclude="# never", top=1, json=str(tmp_path / "t.json")) as t:
+        a = torch.zeros(3 * KIB, dtype=torch.uint8)
+        c = torch.zeros(2 * KIB, dtype=torch.uint8)
+    assert "more, " in capsys.readouterr().out, "the rest is summed"
+    answer = json.loads((tmp_path / "t.json").read_text())
+    assert answer["where"] == "cpu" and answer["rows"] == t.rows() and answer["peak"] == t.peak.total
+    with memshim.trace(include="no such line", file=None) as t:
+        b = torch.zeros(3 * KIB, dtype=torch.uint8)
+    assert [r["location"] for r in t.rows()][-1] == "filtered out"
+    assert len(a) + len(b) + len(c)
+
+
+def test_trace_every_frame():
+    m, x = net(), torch.zeros(2, 64)
+    with memshim.trace(file=None, every_frame=True) as t:
+        y = m(x)
+    assert any(r["file"].endswith("torch/nn/modules/linear.py") for r in t.rows())
+    with memshim.trace(file=None) as t:
+        y = m(x)
+    assert not any("site-packages/torch/" in r["file"] for r in t.rows())
+    assert len(y)
+
+
+@pytest.mark.parametrize("device, error", [("mps", "want cuda, cuda:N or cpu"), ("cuda", "PyTorch finds no GPU here")])
+def test_a_device_that_is_not_there(device, error, monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises((ValueError, RuntimeError), match=error):
+        with memshim.trace(device):
+            pass
+
+
+def test_the_commands(tmp_path):
+    """One process for trace, one for track: the script's own arguments, output and exit code stay its own."""
+    script = tmp_path / "script.py"
+    (tmp_path / "beside.py").write_text("import torch\ndef make(n): return torch.zeros(n, dtype=torch.uint8)\n")
+    script.write_text("import sys\nfrom beside import make\nx = make(int(sys.argv[1]))\ny = 1\nprint('mine', __name__)\nsys.exit(5)\n")
+    p = subprocess.run([sys.executable, "-m", "memshim", "trace", "--device", "cpu", str(script), "2048"], capture_output=True, text=True)
+    assert (p.returncode, p.stdout) == (5, "mine __main__\n")
+    assert "2.0 KiB" in p.stderr and "beside.py:2 (make)" in p.stderr
+    p = subprocess.run([sys.executable, "-m", "memshim", "track", "--device", "cpu", "--at", "3", "--at", "5", str(script), "4096"], capture_output=True, text=True)
+    assert p.returncode == 5
+    assert "+ | 1 * Size:(4096,) | Memory: 4.0 KiB | Tensor | torch.uint8" in p.stdout
+    assert f"script.py:5 (<module>): " in p.stdout
+    p = subprocess.run([sys.executable, "-m", "memshim", "track", "--at", "77", str(script)], capture_output=True, text=True)
+    assert p.returncode == 2 and "script.py:77: got a line where no statement starts" in p.stderr
+
+
+def test_track_tells_what_came_and_went(tmp_path):
+    log = tmp_path / "log"
+    memshim.track(str(log))
+    weights = [torch.nn.Parameter(torch.empty(512, 512, 3, 3)) for _ in range(7)]
+    first = memshim.track(str(log)).change
+    view = weights[0][1:]
+    nothing = memshim.track(str(log)).change
+    del weights, view
+    with memshim.track(str(log)) as t:
+        grad = torch.nn.Parameter(torch.zeros(3))
+        grad.sum().backward()
+    assert first.lines == ["+ | 7 * Size:(512, 512, 3, 3) | Memory: 63.0 MiB | Parameter | torch.float32"]
+    assert nothing.lines == [], "a view takes nothing"
+    assert t.change.lines == ["+ | 1 * Size:(3,) | Memory: 12 B | Gradient | torch.float32", "+ | 1 * Size:(3,) | Memory: 12 B | Parameter | torch.float32"]
+    text = log.read_text()
+    assert "- | 7 * Size:(512, 512, 3, 3) | Memory: 63.0 MiB | Parameter | torch.float32" in text
+    assert text.count(f"{HERE}:") == 5 and "| CPU tensors" in text and "  no change" in text
+
+
+def test_trackers_are_apart(capsys):
+    a, out = memshim.Tracker(file=io.StringIO()), io.StringIO()
+    a.track()
+    with memshim.Tracker(file=out) as b:
+        x = torch.zeros(5)
+    assert [len(c.added) for c in b.changes][1:] == [1]
+    assert sum(a.track().added.values()) == 1 and len(x)
+    assert capsys.readouterr().out == ""
+
+
+def test_modelsize(capsys):
+    m, x = net(), torch.zeros(16, 64)
+    kept = m[0].weight.grad = torch.ones_like(m[0].weight)
+    size = memshim.modelsize(m, x)
+    row = 4 * 16
+    assert size.parameters == 4 * (64 * 128 + 128 + 128 * 8 + 8)
+    assert size.buffers == 0
+    assert size.without_backward == 2 * row * 128, "the ReLU's result is made while the first layer's lives"
+    assert size.with_backward > size.without_backward + row * 8
+    assert size.with_backward < size.parameters, "gradients of parameters are not intermediates"
+    assert m[0].weight.grad is kept and m.training
+    assert "CPU tensors" in capsys.readouterr().out
+
+
+def test_modelsize_leaves_buffers_as_they_were():
+    m = torch.nn.BatchNorm1d(4)
+    memshim.modelsize(m, torch.randn(3, 4), file=None)
+    assert m.num_batches_tracked == 0 and m.running_mean.abs().sum() == 0 and m.weight.grad is None
+
+
+def test_profiler(tmp_path):
+    m, out, file = net(), io.StringIO(), tmp_path / "p.csv"
+    optimizer = torch.optim.Adam(m.parameters())
+    with memshim.Profiler(m, print_period=2, csv=file, file=out) as p:
+        for epoch in range(2):
+            for _ in range(3):
+                optimizer.zero_grad()
+                m(torch.zeros(16, 64)).sum().backward()
+                optimizer.step()
+                s = p.record_stats()
+            layers = p.epoch_end()
+    weights = 4 * (64 * 128 + 128 + 128 * 8 + 8)
+    assert (s.weights, s.gradients) == (weights, weights)
+    assert s.optimizer_state == 2 * weights + 4 * 4, "two moments, and a step for each of four parameters"
+    assert s.feature_maps == 4 * 16 * (128 + 128), "the first is gone when the last is made"
+    assert s.peak_allocated >= s.weights + s.gradients + s.optimizer_state + s.feature_maps
+    assert s.intermediates == s.peak_allocated - s.weights - s.gradients - s.optimizer_state - s.feature_maps
+    assert s.peak_cached is None and s.current_cached is None
+    assert [(x.name, x.type, x.weights, x.feature_maps) for x in layers] == [
+        ("0", "Linear", 4 * (64 * 128 + 128), 8192), ("1", "ReLU", 0, 8192), ("2", "Linear", 4 * (128 * 8 + 8), 512)]
+    text = out.getvalue()
+    assert text.count("\niteration ") + text.startswith("iteration ") == 3 + 2, "every second iteration, and each epoch's largest"
+    assert "epoch 1, 3 iterations (CPU tensors" in text and "0 Linear" in text
+    rows = list(csv.DictReader(file.open()))
+    assert len(rows) == 2 * (3 + 3)
+    assert {r["where"] for r in rows} == {"cpu"}
+    assert [int(r["weights"]) for r in rows if r["layer"] == "0"] == [4 * (64 * 128 + 128)] * 2
+
+
+def test_profiler_sees_gradients_that_are_gone_at_the_end_and_ends_clean(capsys):
+    m = net()
+    p = memshim.Profiler(m, print_period=0)
+    m(torch.zeros(2, 64)).sum().backward()
+    m.zero_grad(set_to_none=True)
+    assert p.record_stats().gradients == 4 * (64 * 128 + 128 + 128 * 8 + 8)
+    m.eval()
+    with torch.no_grad():
+        m(torch.zeros(2, 64))
+    assert p.record_stats().gradients == 0
+    p.close()
+    assert not any(x._forward_hooks for x in m.modules())
+    assert capsys.readouterr().out == ""
+
+
+def test_profiler_gives_a_shared_weight_to_one_layer_and_in_place_results_to_their_maker():
+    m = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.ReLU(inplace=True), torch.nn.Linear(8, 8))
+    m[2].weight = m[0].weight
+    with memshim.Profiler(m, print_period=0) as p:
+        m(torch.zeros(1, 8)).sum().backward()
+        p.record_stats()
+        layers = {x.name: x for x in p._measure_layers()} or p.epoch_end()
+    assert (layers["0"].weights, layers["2"].weights) == (4 * 72, 4 * 8)
+
+
+def test_the_profile_command(tmp_path, capsys):
+    (tmp_path / "zoo.py").write_text("import torch\nmodel = torch.nn.Linear(4, 2)\n")
+    out = tmp_path / "p.csv"
+    assert profiling.main([f"{tmp_path}/zoo.py:model", "--input", "float32[B,4]", "--dim", "B=3", "--steps", "2", "--device", "cpu", "--csv", str(out)]) == 0
+    assert "epoch 0, 2 iterations" in capsys.readouterr().out and out.read_text().startswith("epoch,iteration,layer")
+    assert profiling.main([f"{tmp_path}/zoo.py:model", "--input", "float32[4]", "--optimizer", "Nothing"]) == 2
+    assert profiling.main([f"{tmp_path}/zoo.py:absent", "--input", "float32[4]"]) == 2
+
+
+def test_the_line_of_a_stack():
+    s = Stacks()
+    n = s.add([("/v/site-packages/torch/nn/modules/conv.py", 5, "f"), ("/v/site-packages/vision/net.py", 6, "g"), ("/home/u/x.py", 7, "h")])
+    assert s.line(n) == Frame("/v/site-packages/vision/net.py", 6, "g"), "the innermost outside PyTorch"
+    assert s.line(n, every=True).line == 5
+    assert s.line(s.add([("/v/site-packages/torch/a.py", 1, "f")])).line == 1, "PyTorch's own where there is no other"
+    assert s.line(s.add([("libtorch.so", 0, "at::empty")])) is None
+    assert s.line(-1) is None and s.add([]) == -1
+    assert str(Frame("/v/site-packages/vision/net.py", 6, "g")) == "vision/net.py:6 (g)"
+
+
+def test_importing_memshim_does_not_import_torch():
+    code = "import sys, memshim, memshim.plugin, memshim.check; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
