@@ -60,6 +60,7 @@ recordings: $(VENV)/.stamp
 
 shim: $(VENV)/.stamp
 	$(VENV)/bin/python -m pytest -q pyshim/tests
+	MEMSPEC_PYTHON_TESTS=1 $(GO) test ./cudameasure
 
 fuzz:
 	@.ci/fuzz

@@ -122,6 +122,9 @@ func TestRunOnCPU(t *testing.T) {
 	if _, err := os.Stat(python); err != nil {
 		t.Skip("no .venv: make python")
 	}
+	if os.Getenv("MEMSPEC_PYTHON_TESTS") == "" { // the default run needs no Python and stays short
+		t.Skip("runs PyTorch: MEMSPEC_PYTHON_TESTS=1 go test ./cudameasure")
+	}
 	if testing.Short() {
 		t.Skip("-short: PyTorch takes seconds to import")
 	}

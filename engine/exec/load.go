@@ -93,7 +93,7 @@ func moduleOf(name string) string {
 // inputs moves the arguments of forward to the device, in order, and fits them to its parameters.
 func (m *machine) inputs() ([]any, error) {
 	params := m.prog.Entry.Params
-	if len(params) > 0 && params[0].Name == "self" {
+	if len(params) > 0 && m.prog.Root != nil { // self, whatever it is called
 		params = params[1:]
 	}
 	args := make([]any, len(params))
