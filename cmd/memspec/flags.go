@@ -144,7 +144,7 @@ func (f *runFlags) parseInputs(artifact string) ([]spec.Input, error) {
 	for i, s := range f.inputs {
 		in, err := spec.ParseInput(s)
 		if err != nil {
-			return nil, fmt.Errorf("--input %s: %w", s, err)
+			return nil, fmt.Errorf("--input %s: %w", shorten(s), err)
 		}
 		out[i] = in
 	}
@@ -181,4 +181,13 @@ func parseDims(texts []string) ([]dimValues, error) {
 		out = append(out, d)
 	}
 	return out, nil
+}
+
+// shorten keeps what a message repeats to one line.
+func shorten(s string) string {
+	const most = 200
+	if r := []rune(s); len(r) > most {
+		return string(r[:most]) + "…"
+	}
+	return s
 }

@@ -169,6 +169,9 @@ func whatArchive(f fs.FS) string {
 	if name := inner(f); name != "" {
 		return "a zip archive around " + name + ": unpack it first"
 	}
+	if _, zipped := f.(*ptzip.Reader); !zipped {
+		return "a folder without data.pkl"
+	}
 	return "a zip archive without data.pkl"
 }
 

@@ -24,6 +24,12 @@ func corpusFile(t *testing.T, name string) string {
 	return path
 }
 
+func TestUnrecognizedFolder(t *testing.T) {
+	dir := t.TempDir()
+	_, err := Open(dir)
+	assert.EqualError(t, err, dir+": got a folder without data.pkl, want a TorchScript archive (torch.jit.save)")
+}
+
 // Each kind of file that holds no program gets its own line.
 func TestUnrecognized(t *testing.T) {
 	dir := t.TempDir()

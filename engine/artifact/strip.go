@@ -26,10 +26,26 @@ func Strip(in, out string) error {
 	if !torchscript.Sniff(z) {
 		return fmt.Errorf("%s: %w", in, &Unrecognized{whatArchive(z)})
 	}
+	out, err = target(out)
+	if err != nil {
+		return err
+	}
 	if err := replace(out, func(w io.Writer) error { return strip(z, w) }); err != nil {
 		return fmt.Errorf("%s: %w", out, plain(err))
 	}
 	return nil
+}
+
+// target is the file that out leads to: what a link points to, and no device or folder, which a rename would replace.
+func target(out string) (string, error) {
+	to, err := filepath.EvalSymlinks(out)
+	if err != nil {
+		return out, nil // nothing there yet
+	}
+	if have, err := os.Stat(to); err == nil && !have.Mode().IsRegular() {
+		return "", fmt.Errorf("%s: got something that is no plain file, want a file to write", out)
+	}
+	return to, nil
 }
 
 // replace writes a file beside out and then puts it in out's place.

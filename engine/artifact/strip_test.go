@@ -127,6 +127,23 @@ func TestStripNowhere(t *testing.T) {
 	assert.ErrorIs(t, Strip(filepath.Join(dir, "no.pt"), out), os.ErrNotExist)
 }
 
+// A link keeps leading where it led, and what is no plain file is not replaced.
+func TestStripTarget(t *testing.T) {
+	dir := t.TempDir()
+	in, out, link := filepath.Join(dir, "in.pt"), filepath.Join(dir, "out.pt"), filepath.Join(dir, "link.pt")
+	model(t, in)
+	require.NoError(t, os.WriteFile(out, nil, 0o644))
+	require.NoError(t, os.Symlink(out, link))
+	require.NoError(t, Strip(in, link))
+	to, err := os.Readlink(link)
+	require.NoError(t, err)
+	assert.Equal(t, out, to)
+	assert.Equal(t, text(t, in), text(t, out))
+	assert.EqualError(t, Strip(in, dir), dir+": got something that is no plain file, want a file to write")
+	assert.EqualError(t, Strip(in, os.DevNull), os.DevNull+": got something that is no plain file, want a file to write")
+	assert.DirExists(t, dir)
+}
+
 // In place: the archive that is read is replaced when its copy is whole.
 func TestStripInPlace(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "m.pt")
