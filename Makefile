@@ -10,12 +10,13 @@ GO ?= go
 PYTHON ?= python3
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 VENV := .venv
+COMPAT := .venv-compat
 # Packages whose code runs on more than one goroutine.
 RACE := ./engine ./engine/program ./assert ./cmd/memspec
 
-.PHONY: test go fmt vet staticcheck long-files unit race goldens python recordings shim check examples fuzz bench truth clean
+.PHONY: test go fmt vet staticcheck long-files unit race goldens python recordings test-python test-compat examples-python check examples fuzz bench truth clean
 
-test: go race goldens python recordings shim
+test: go race goldens python recordings test-python examples-python
 
 go: fmt vet staticcheck long-files unit check examples
 
@@ -46,6 +47,7 @@ check:
 
 examples:
 	@examples/cli/run.sh >/dev/null
+	@examples/ci/run.sh >/dev/null
 
 python: $(VENV)/.stamp
 
@@ -58,9 +60,22 @@ $(VENV)/.stamp: .ci/requirements.txt
 recordings: $(VENV)/.stamp
 	$(VENV)/bin/python pyshim/tools/record_models.py --check
 
-shim: $(VENV)/.stamp
-	$(VENV)/bin/python -m pytest -q pyshim/tests
+# The shim's own tests. They need torch and no GPU.
+test-python: $(VENV)/.stamp
+	$(VENV)/bin/python -m pytest -q -n 2 pyshim/tests
 	MEMSPEC_PYTHON_TESTS=1 $(GO) test ./cudameasure
+
+# The same with the oldest PyTorch that is promised, in an environment of its own (5 GB).
+test-compat: $(COMPAT)/.stamp
+	$(COMPAT)/bin/python -m pytest -q -n 2 pyshim/tests
+
+$(COMPAT)/.stamp: .ci/requirements-compat.txt
+	[ -x $(COMPAT)/bin/python ] || $(PYTHON) -m venv $(COMPAT)
+	$(COMPAT)/bin/python -m pip install --quiet --disable-pip-version-check -r .ci/requirements-compat.txt
+	touch $@
+
+examples-python: $(VENV)/.stamp
+	cd examples/pytest && PYTHONPATH=../../pyshim/src ../../$(VENV)/bin/python -m pytest -q -p memshim.plugin -p no:cacheprovider
 
 fuzz:
 	@.ci/fuzz
@@ -77,4 +92,4 @@ truth:
 	@$(GO) test ./engine -run '^Test(Truth|Scratch)Tables$$' -count=1 -v | grep -v -e '^=== ' -e '^--- ' -e '^PASS$$' -e '^ok '
 
 clean:
-	rm -rf $(VENV) bin
+	rm -rf $(VENV) $(COMPAT) bin

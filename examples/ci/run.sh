@@ -1,0 +1,43 @@
+#!/bin/sh
+# Proves the hook: a commit within the budget goes through, one over it does not. It needs Go and git.
+set -eu
+cd "$(dirname "$0")"
+here=$PWD
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+(cd ../.. && go build -o "$work/bin/memspec" ./cmd/memspec)
+PATH=$work/bin:$PATH
+export GIT_CONFIG_NOSYSTEM=1 GIT_CONFIG_GLOBAL=/dev/null
+git init -q "$work/repo"
+cd "$work/repo"
+git config user.name example
+git config user.email example@example.invalid
+cp "$here/pre-commit" .git/hooks/pre-commit
+chmod +x .git/hooks/pre-commit
+cp "$here/../../testdata/artifacts/torchvision/mobilenet_v3_small.script.pt" model.pt
+cat >memspec.yaml <<'YAML'
+version: 1
+defaults: {device: t4, runtime: eager}
+models:
+  mobilenet:
+    artifact: model.pt
+    inputs: {x: "float32[8,3,224,224]"}
+    budget: {allocated: 64MiB}
+YAML
+git add .
+git commit -qm 'within the budget'
+
+sed -i.bak 's/64MiB/16MiB/' memspec.yaml
+git add memspec.yaml
+if git commit -qm 'over the budget' >refused.txt 2>&1; then
+	echo "the hook let a broken budget through" >&2
+	exit 1
+fi
+cat refused.txt
+grep -q '^FAIL mobilenet on t4: peak allocated' refused.txt
+
+# The pre-merge workflow runs the same command on what is committed.
+git checkout -q HEAD -- memspec.yaml
+sed -n 's/^ *- run: \(memspec .*\)/\1/p' "$here/pre-merge.yml" >commands.sh
+test -s commands.sh
+sh -eu commands.sh
