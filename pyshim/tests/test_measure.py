@@ -115,12 +115,17 @@ def test_inputs_that_stay_on_the_host_and_nested_ones(case, project):
     assert got["phases"][0]["requested"] == 16 + 24
 
 
-def test_the_environment_is_the_cases_alone(case, monkeypatch):
+def test_the_environment_is_the_cases_alone(case, project, monkeypatch):
     monkeypatch.setenv("PYTORCH_ALLOC_CONF", "expandable_segments:True")
     monkeypatch.setenv("CUBLAS_WORKSPACE_CONFIG", ":0:0")
-    env = measure.environment(case | {"alloc_conf": "max_split_size_mb:64"})
-    assert env["PYTORCH_CUDA_ALLOC_CONF"] == "max_split_size_mb:64"
-    assert "PYTORCH_ALLOC_CONF" not in env and "CUBLAS_WORKSPACE_CONFIG" not in env
+    (project / "zoo.py").write_text("""
+import os, torch
+class N(torch.nn.Module):
+    def forward(self, x): raise ValueError([os.environ.get(k) for k in ("PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF", "CUBLAS_WORKSPACE_CONFIG")])
+n = N()
+""")
+    with pytest.raises(measure.ModelError, match="'max_split_size_mb:64', None, None"):
+        measure.measure(case | {"source": "zoo.py:n", "alloc_conf": "max_split_size_mb:64"}, "cpu")
 
 
 @pytest.mark.parametrize("case_name, gpu, want", [

@@ -44,9 +44,10 @@ def measure(case: dict, where: str = "auto", timeout: float = TIMEOUT, stacks: s
     with tempfile.TemporaryDirectory(prefix="memshim-") as folder:
         out = os.path.join(folder, "record.json")
         command = [sys.executable, "-m", "memshim", "measure", "--request", "-", "--output", out, "--where", where, "--stacks", stacks]
+        path = os.pathsep.join(p for p in (str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")) if p)
         try:
             p = subprocess.run(command, input=json.dumps(case), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=timeout,
-                               env=environment(case))
+                               env=os.environ | {"PYTHONPATH": path})
         except subprocess.TimeoutExpired:
             raise ModelError(f"not done after {timeout:g} s") from None
         if p.returncode == 0:
@@ -59,19 +60,20 @@ def measure(case: dict, where: str = "auto", timeout: float = TIMEOUT, stacks: s
         raise kind(text or f"the process ended with {p.returncode}")
 
 
-def environment(case: dict) -> dict[str, str]:
-    """Of the process that measures. PyTorch reads the allocator's settings once, when it starts."""
-    env = dict(os.environ)
-    for name in ("PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF", "CUBLAS_WORKSPACE_CONFIG", "PYTORCH_NO_CUDA_MEMORY_CACHING"):
-        env.pop(name, None)  # the case says all of it
-    if case["alloc_conf"]:
-        env["PYTORCH_CUDA_ALLOC_CONF"] = case["alloc_conf"]
-    if case["cublas_workspace"]:
-        env["CUBLAS_WORKSPACE_CONFIG"] = case["cublas_workspace"]
-    elif case["flags"]["deterministic"]:
-        env["CUBLAS_WORKSPACE_CONFIG"] = ":4096:8"  # else cuBLAS refuses to be deterministic
-    env["PYTHONPATH"] = os.pathsep.join(p for p in (str(Path(__file__).parents[1]), env.get("PYTHONPATH", "")) if p)
-    return env
+def settings(case: dict) -> dict[str, str | None]:
+    """The environment variables that the case decides, None for those that must not be set. PyTorch reads them once, when it starts."""
+    workspace = case["cublas_workspace"]
+    if not workspace and case["flags"]["deterministic"]:
+        workspace = ":4096:8"  # else cuBLAS refuses to be deterministic
+    return {"PYTORCH_CUDA_ALLOC_CONF": case["alloc_conf"] or None, "PYTORCH_ALLOC_CONF": None, "CUBLAS_WORKSPACE_CONFIG": workspace or None,
+            "PYTORCH_NO_CUDA_MEMORY_CACHING": None}
+
+
+def _apply(case: dict) -> None:
+    for name, value in settings(case).items():
+        os.environ.pop(name, None)
+        if value is not None:
+            os.environ[name] = value
 
 
 def run(case: dict, where: str = "auto", stacks: str = "all") -> dict:
@@ -293,7 +295,9 @@ def _answer(a: argparse.Namespace) -> int:
     text = sys.stdin.read() if a.request == "-" else Path(a.request).read_text(encoding="utf-8")
     try:
         with contextlib.redirect_stdout(sys.stderr):  # whatever the model prints
-            answer = record.dump(run(json.loads(text), a.where, a.stacks))
+            case = json.loads(text)
+            _apply(case)
+            answer = record.dump(run(case, a.where, a.stacks))
     except NoGPU as e:
         print(f"memshim: {e}", file=sys.stderr)
         return UNSURE
