@@ -62,12 +62,12 @@ recordings: $(VENV)/.stamp
 
 # The shim's own tests. They need torch and no GPU.
 test-python: $(VENV)/.stamp
-	$(VENV)/bin/python -m pytest -q -n 2 pyshim/tests
+	PYTHONPATH=$(CURDIR)/pyshim/src $(VENV)/bin/python -m pytest -q -n 2 pyshim/tests
 	MEMSPEC_PYTHON_TESTS=1 $(GO) test ./cudameasure
 
 # The same with the oldest PyTorch that is promised, in an environment of its own (5 GB).
 test-compat: $(COMPAT)/.stamp
-	$(COMPAT)/bin/python -m pytest -q -n 2 pyshim/tests
+	PYTHONPATH=$(CURDIR)/pyshim/src $(COMPAT)/bin/python -m pytest -q -n 2 pyshim/tests
 
 $(COMPAT)/.stamp: .ci/requirements-compat.txt
 	[ -x $(COMPAT)/bin/python ] || $(PYTHON) -m venv $(COMPAT)
