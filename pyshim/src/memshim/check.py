@@ -22,6 +22,7 @@ class Options(NamedTuple):
     require_gpu: bool = False
     output: str | None = None  # the folder for records
     timeout: float = measure.TIMEOUT
+    extra: tuple[str, ...] = ()  # arguments of memspec check that memspec verify has too
 
 
 class Measured(NamedTuple):
@@ -34,9 +35,8 @@ class Measured(NamedTuple):
 
     def as_json(self) -> dict:
         c = self.comparison
-        return {"outcome": self.outcome, "text": self.text, "where": self.record["where"] if self.record else "",
-                "rows": [r._asdict() | {"difference": r.difference} for r in c.rows] if c else [],
-                "findings": [f._asdict() for f in c.findings] if c else []}
+        return {"outcome": self.outcome, "text": self.text, "where": self.record["where"] if self.record else "", "rows": c.rows if c else [],
+                "findings": c.findings if c else [], "events": c.events if c else None}
 
 
 def skipped(why: str, o: Options, name: str) -> Measured:
@@ -44,8 +44,8 @@ def skipped(why: str, o: Options, name: str) -> Measured:
     return Measured("inconclusive" if o.require_gpu else "skipped", f"{'INCONCLUSIVE' if o.require_gpu else 'NOT MEASURED'} {name}: {why}")
 
 
-def verify(case: dict, checked: dict, device: dict | None, o: Options) -> Measured:
-    """Run one case and compare. case is of memspec cases, checked of memspec check, device this machine's GPU or None."""
+def verify(spec: str, case: dict, device: dict | None, o: Options) -> Measured:
+    """Run one case of a memspec.yaml and compare. case is of memspec cases, device this machine's GPU or None."""
     name = case["name"]
     if device is None and (o.when == "auto" or o.require_gpu):
         return skipped("no GPU here", o, name)
@@ -64,11 +64,10 @@ def verify(case: dict, checked: dict, device: dict | None, o: Options) -> Measur
         record.write(got, o.output)
     if got["where"] != "cuda":
         return Measured("skipped", report.cpu_line(got), got)
-    why = report.why_not(case, got) or ("" if checked["report"] else f"there is no prediction: {checked['error']}")
-    if why:
-        return skipped(why, o, name)._replace(record=got)
-    c = report.compare(case, checked["report"], got)
-    return Measured(c.outcome, report.table(c), got, c)
+    c = report.compare(spec, got, list(o.extra))
+    if c.why_not:
+        return skipped(c.why_not, o, name)._replace(record=got)
+    return Measured(c.outcome, c.text, got, c)
 
 
 def exit_code(outcomes: list[str]) -> int:
@@ -109,14 +108,14 @@ def _check(a: argparse.Namespace) -> int:
         if said:
             print(said, file=sys.stderr)
     outcomes = [c["outcome"] for c in checked["cases"]]
-    results = _measure(a, checked)
+    results = _measure(a, extra)
     outcomes += [r.outcome for r in results]
     code = exit_code(outcomes)
     if a.format == "json":
         for c, r in zip(checked["cases"], results or [None] * len(checked["cases"])):
             c["measured"] = r.as_json() if r else None
             for f in c["findings"]:
-                f["measured"] = report.value(r.record, f["metric"]) if r and r.comparison else f["measured"]
+                f["measured"] = r.comparison.peak(f["metric"]) if r and r.comparison else f["measured"]
         print(json.dumps({"schema": checked["schema"], "exit": code, "cases": checked["cases"]}, indent=2, ensure_ascii=False))
     elif results:
         count = {o: sum(r.outcome == o for r in results) for o in ("pass", "warn", "fail", "error", "inconclusive", "skipped")}
@@ -124,8 +123,8 @@ def _check(a: argparse.Namespace) -> int:
     return code
 
 
-def _measure(a: argparse.Namespace, checked: dict) -> list[Measured]:
-    o = Options(a.when, a.require_gpu, a.output, a.timeout)
+def _measure(a: argparse.Namespace, extra: list[str]) -> list[Measured]:
+    o = Options(a.when, a.require_gpu, a.output, a.timeout, tuple(extra))
     if o.when == "never":
         return []
     device = gpu.first()
@@ -135,8 +134,8 @@ def _measure(a: argparse.Namespace, checked: dict) -> list[Measured]:
     all_cases = cases.load(a.spec, a.case)
     results = []
     with progress.Progress(len(all_cases)) as bar:
-        for case, c in zip(all_cases, checked["cases"]):
+        for case in all_cases:
             bar.start(case["name"])
-            results.append(verify(case, c, device, o))
+            results.append(verify(a.spec, case, device, o))
             bar.say(results[-1].text, sys.stderr if a.format == "json" else sys.stdout)
     return results

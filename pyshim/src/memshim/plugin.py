@@ -109,7 +109,7 @@ class CaseItem(pytest.Item):
         messages = []
         if checked["outcome"] != "pass":
             messages.append(self.reproducible(cases.message(near(self.path), self.name)))
-        measured = self.measure(checked)
+        measured = self.measure()
         bad = checked["outcome"] not in ("pass", "warn")
         if measured:
             self.note("measured", measured.outcome)
@@ -118,7 +118,7 @@ class CaseItem(pytest.Item):
             elif measured.outcome != "pass":
                 messages.append(measured.text)
             for r in measured.comparison.rows if measured.comparison else ():
-                self.note(f"measured.{r.what.replace(' ', '_')}", r.measured)
+                self.note(f"measured.{r['phase']}.{r['metric']}", r["measured"])
             bad = bad or measured.outcome not in ("pass", "warn", "skipped")
         worst = [checked["outcome"], measured.outcome if measured else "pass"]
         self.note("outcome", next((o for o in ("fail", "error", "inconclusive", "warn") if o in worst), "pass"))
@@ -127,11 +127,11 @@ class CaseItem(pytest.Item):
         if messages:
             self.note("warning", messages[0].splitlines()[0])
 
-    def measure(self, checked: dict) -> check.Measured | None:
+    def measure(self) -> check.Measured | None:
         o = options(self.config)
         if o.when == "never":
             return None
-        return check.verify(self.case, checked, device(self.config), o)
+        return check.verify(near(self.path), self.case, device(self.config), o)
 
     def reproducible(self, text: str) -> str:
         """The commands that give the account again, this test's first."""
