@@ -2,6 +2,7 @@ package ops
 
 import (
 	"math"
+	"math/big"
 	"slices"
 
 	"github.com/memspec/memspec/engine/tensor"
@@ -310,17 +311,30 @@ func trianglePlaces(lower bool) func(*Call) ([]tensor.Meta, error) {
 		if row < 0 || col < 0 {
 			return nil, c.Errorf("got %d rows and %d columns", row, col)
 		}
-		n := int64(0)
-		for i := range row {
-			below := min(max(i+off+1, 0), col) // columns up to the diagonal
-			if lower {
-				n += below
-			} else {
-				n += col - min(max(i+off, 0), col)
-			}
+		off = min(max(off, -row-1), col)
+		n := clampedSum(row, off+1, col) // columns up to the diagonal, of all rows
+		if !lower {
+			all := new(big.Int).Mul(big.NewInt(row), big.NewInt(col))
+			n = all.Sub(all, clampedSum(row, off, col))
 		}
-		return c.created(tensor.Int64, 2, n)
+		if !n.IsInt64() {
+			return nil, c.Errorf("size overflows int64")
+		}
+		return c.created(tensor.Int64, 2, n.Int64())
 	}
+}
+
+// clampedSum is the sum of i+off, kept within 0 and most, over the rows i.
+func clampedSum(rows, off, most int64) *big.Int {
+	off = min(max(off, -rows), most)
+	first, end := max(0, -off), min(rows, most-off) // where it lies between
+	sum := new(big.Int)
+	if first < end {
+		sum.Mul(big.NewInt((first+off)+(end-1+off)), big.NewInt(end-first))
+		sum.Rsh(sum, 1)
+	}
+	full := big.NewInt(max(rows-end, 0))
+	return sum.Add(sum, full.Mul(full, big.NewInt(most)))
 }
 
 // vander is powers of a vector, the highest first.

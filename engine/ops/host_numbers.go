@@ -72,9 +72,16 @@ func subNum(c *Call) (any, error) {
 func addHost(c *Call) (any, error) {
 	switch a := c.Args[0].(type) {
 	case string:
-		return a + c.Str("b"), nil
+		b := c.Str("b")
+		if len(a)+len(b) > maxString {
+			return nil, c.Errorf("got a string of more than %d bytes", maxString)
+		}
+		return a + b, nil
 	case *List:
 		b, _ := c.Args[1].(*List)
+		if len(a.Items)+len(b.Items) > maxItems {
+			return nil, c.Errorf("got a list of more than %d items", maxItems)
+		}
 		items := append(append(make([]any, 0, len(a.Items)+len(b.Items)), a.Items...), b.Items...)
 		l := c.List(a.Elem, items...)
 		if len(a.Items) == 0 {
@@ -98,7 +105,7 @@ func mulHost(c *Call) (any, error) {
 }
 
 // maxItems bounds what one host operator may build.
-const maxItems = 1 << 24
+const maxItems = 1 << 22
 
 func (c *Call) repeatList(l *List, n int64) (any, error) {
 	if n > 0 && int64(len(l.Items)) > maxItems/n {

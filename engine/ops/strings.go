@@ -1,14 +1,11 @@
 package ops
 
 import (
-	"fmt"
-	"math"
 	"strconv"
 	"strings"
 	"unicode"
 
 	"github.com/memspec/memspec/engine/schema"
-	"github.com/memspec/memspec/engine/tensor"
 )
 
 // maxString bounds what one string operator may build.
@@ -261,70 +258,15 @@ func strPartition(fromEnd bool) func(*Call) (any, error) {
 
 func strJoin(c *Call) (any, error) {
 	var parts []string
+	size := 0
 	for _, v := range c.list(1).Items {
 		s, _ := v.(string)
+		if size += len(s) + len(c.Str("self")); size > maxString {
+			return nil, c.Errorf("got a string of more than %d bytes", maxString)
+		}
 		parts = append(parts, s)
 	}
 	return strings.Join(parts, c.Str("self")), nil
-}
-
-// pyString prints a value as TorchScript's str does.
-func pyString(v any) string {
-	switch v := v.(type) {
-	case nil:
-		return "None"
-	case bool:
-		if v {
-			return "True"
-		}
-		return "False"
-	case int64:
-		return strconv.FormatInt(v, 10)
-	case float64:
-		return pyFloat(v)
-	case string:
-		return v
-	case Device:
-		return string(v)
-	case *List:
-		return "[" + pyItems(v.Items) + "]"
-	case *Tuple:
-		return "(" + pyItems(v.Items) + ")"
-	case *Dict:
-		parts := make([]string, len(v.Keys))
-		for i := range parts {
-			parts[i] = pyString(v.Keys[i]) + ": " + pyString(v.Values[i])
-		}
-		return "{" + strings.Join(parts, ", ") + "}"
-	case *tensor.Tensor:
-		return fmt.Sprintf("tensor(%v)", v.Sizes)
-	}
-	return TypeName(v)
-}
-
-func pyItems(items []any) string {
-	parts := make([]string, len(items))
-	for i, v := range items {
-		parts[i] = pyString(v)
-	}
-	return strings.Join(parts, ", ")
-}
-
-// pyFloat prints a float as C++ streams do, with a point where none would show.
-func pyFloat(f float64) string {
-	switch {
-	case math.IsNaN(f):
-		return "nan"
-	case math.IsInf(f, 1):
-		return "inf"
-	case math.IsInf(f, -1):
-		return "-inf"
-	}
-	s := strconv.FormatFloat(f, 'g', 17, 64) // as many digits as C++'s max_digits10
-	if !strings.ContainsAny(s, ".e") {
-		s += "."
-	}
-	return s
 }
 
 func strOf(c *Call) (any, error) { return pyString(c.Args[0]), nil }

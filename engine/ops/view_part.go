@@ -115,6 +115,16 @@ func (c *Call) splitDim() (int, error) {
 	return c.wrapDim(c.Int("dim"), len(c.self().Sizes))
 }
 
+// maxParts bounds how many views one operator may give.
+const maxParts = 1 << 20
+
+func (c *Call) checkParts(n int64) error {
+	if n > maxParts {
+		return c.Errorf("got %d parts, want at most %d", n, maxParts)
+	}
+	return nil
+}
+
 func splitEvery(c *Call, size int64) ([]tensor.Meta, error) {
 	self := c.self()
 	dim, err := c.splitDim()
@@ -124,6 +134,11 @@ func splitEvery(c *Call, size int64) ([]tensor.Meta, error) {
 	n := self.Sizes[dim]
 	if size < 0 || size == 0 && n != 0 {
 		return nil, c.Errorf("got split size %d for size %d", size, n)
+	}
+	if n > 0 {
+		if err := c.checkParts((n-1)/size + 1); err != nil {
+			return nil, err
+		}
 	}
 	var lengths []int64
 	for at := int64(0); at < n; at += size {
@@ -169,6 +184,9 @@ func chunk(c *Call) ([]tensor.Meta, error) {
 		return nil, c.Errorf("got %d chunks, want at least 1", chunks)
 	}
 	if self.Sizes[dim] == 0 {
+		if err := c.checkParts(chunks); err != nil {
+			return nil, err
+		}
 		return pieces(self, dim, make([]int64, chunks)), nil
 	}
 	return splitEvery(c, divCeil(self.Sizes[dim], chunks))
@@ -178,6 +196,9 @@ func chunk(c *Call) ([]tensor.Meta, error) {
 func (c *Call) sections(dim int, n int64) ([]tensor.Meta, error) {
 	if n < 1 {
 		return nil, c.Errorf("got %d sections, want at least 1", n)
+	}
+	if err := c.checkParts(n); err != nil {
+		return nil, err
 	}
 	size := c.self().Sizes[dim]
 	lengths := make([]int64, n)
@@ -248,6 +269,9 @@ func splitAlong(dim int) func(*Call) ([]tensor.Meta, error) {
 func unbind(c *Call) ([]tensor.Meta, error) {
 	dim, err := c.splitDim()
 	if err != nil {
+		return nil, err
+	}
+	if err := c.checkParts(c.self().Sizes[dim]); err != nil {
 		return nil, err
 	}
 	out := make([]tensor.Meta, c.self().Sizes[dim])
