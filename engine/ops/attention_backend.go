@@ -6,9 +6,8 @@ import (
 )
 
 // attentionBackend is select_sdp_backend: the first backend in the release's order whose checks pass (native/transformers/cuda/sdp_utils.cpp).
-func (c *Call) attentionBackend() platform.SDPABackend {
-	q, k, v := c.T("query"), c.T("key"), c.T("value")
-	if !onCUDA(q) {
+func (c *Call) attentionBackend(q, k, v *tensor.Tensor) platform.SDPABackend {
+	if !onCUDA(q) || !c.ok() {
 		return platform.SDPAMath
 	}
 	for _, b := range c.Platform().SDPAOrder() {

@@ -17,7 +17,7 @@ func scaledDotProductAttention(c *Call) (any, error) {
 	if q.DType != k.DType || q.DType != v.DType {
 		return nil, c.Errorf("got query of %s, key of %s and value of %s, want one dtype", q.DType, k.DType, v.DType)
 	}
-	flat := len(q.Sizes) == 3 && len(k.Sizes) == 3 && len(v.Sizes) == 3 && c.fake()
+	flat := len(q.Sizes) == 3 && len(k.Sizes) == 3 && len(v.Sizes) == 3 && c.Platform().Release().Torch.AtLeast(2, 15) // seen in 2.15
 	if flat {
 		q, k, v = c.Do("aten::unsqueeze", q, int64(0)), c.Do("aten::unsqueeze", k, int64(0)), c.Do("aten::unsqueeze", v, int64(0))
 	}
@@ -25,7 +25,7 @@ func scaledDotProductAttention(c *Call) (any, error) {
 	if mask != nil && c.Bool("is_causal") {
 		return nil, c.Errorf("got attn_mask and is_causal, want one of them")
 	}
-	backend := c.attentionBackend()
+	backend := c.attentionBackend(q, k, v)
 	converted := c.additive(mask, q.DType)
 	var out *tensor.Tensor
 	kw := Kw{"scale": c.Arg("scale")}
