@@ -101,9 +101,14 @@ func printConformance(all []account) {
 		worst                              float64
 	}
 	rows := map[string]*row{}
-	order := []string{"script.torchscript", "trace.torchscript", "script.eager", "trace.eager"}
+	var order []string
+	for _, folder := range []string{"torchvision", "small", "timm", "hf"} {
+		for _, k := range []string{"script.torchscript", "trace.torchscript", "script.eager", "trace.eager"} {
+			order = append(order, folder+" "+k)
+		}
+	}
 	for _, a := range all {
-		k := a.kind + "." + a.runtime
+		k := filepath.Base(filepath.Dir(a.artifact)) + " " + a.kind + "." + a.runtime
 		if rows[k] == nil {
 			rows[k] = &row{}
 		}
@@ -119,7 +124,7 @@ func printConformance(all []account) {
 		}
 		r.worst = max(r.worst, math.Abs(a.peakError()))
 	}
-	fmt.Println("\n| archive, runtime | cases | streams exact | events | peaks equal | worst peak error |\n|---|---:|---:|---:|---:|---:|")
+	fmt.Println("\n| archives, kind and runtime | cases | streams exact | events | peaks equal | worst peak error |\n|---|---:|---:|---:|---:|---:|")
 	for _, k := range order {
 		if r := rows[k]; r != nil {
 			fmt.Printf("| %s | %d | %d | %d | %d | %.2f %% |\n", k, r.cases, r.exact, r.events, r.peaks, r.worst)
