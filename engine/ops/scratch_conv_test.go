@@ -199,7 +199,8 @@ func TestConvBenchmark(t *testing.T) {
 	p.Benchmark = true
 	got := v.workspace(p, out, false)
 	require.Len(t, got, 2)
-	assert.Equal(t, got[0].Upper, got[0].Bytes, "by rule")
+	const sum = (2*3*64 + 4*3*9 + 2*4*64) * 4
+	assert.Equal(t, [2]units.Bytes{sum*3/2 + 16, sum*4 + 16}, [2]units.Bytes{got[0].Bytes, got[0].Upper}, "by rule")
 	assert.NotEmpty(t, got[0].Trial)
 
 	p.Scratch = &scratch.Profile{}
