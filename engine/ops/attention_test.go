@@ -90,7 +90,7 @@ func TestAttentionBackend(t *testing.T) {
 		{"double", "a10g", "2.15", tensor.Float64, 32, false, false, "math", "only math has double"},
 		{"grouped queries in half", "a10g", "2.15", h, 64, false, true, flash, ""},
 		{"grouped queries in float", "a10g", "2.15", f, 32, false, true, "math", "efficient wants as many heads of each"},
-		{"half on Hopper", "h100-sxm-80gb", "2.15", h, 64, false, false, "+2048 +8 +8 -1 -2", "cuDNN is preferred from 2.10 on where it is newer than 9.15"},
+		{"half on Hopper", "h100-sxm-80gb", "2.15", h, 64, false, false, "+2048 +8 +8 +256 -3 -1 -2", "cuDNN is preferred from 2.10 on where it is newer than 9.15"},
 		{"half on Hopper, 2.10", "h100-sxm-80gb", "2.10", h, 64, false, false, flash, "2.10 comes with cuDNN 9.10"},
 		{"none", "none", "2.15", h, 64, false, false, "math", "fake tensors take the math path"},
 	}
