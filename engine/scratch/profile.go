@@ -130,9 +130,13 @@ func (p *Profile) StandIn(by Answerer, c *Call) (Answer, Answerer, bool) {
 	return e.Answer, best, ok
 }
 
-// nearer says whether version a is nearer to v than b is: the first part that differs decides, then the older one.
+// nearer says whether version a is nearer to v than b is. Of two on one side of it that is the one between; else the first part whose
+// distances differ decides, then the older one.
 func nearer(v, a, b string) bool {
 	x, y, z := versionParts(v), versionParts(a), versionParts(b)
+	if side := slices.Compare(y[:], x[:]); side == slices.Compare(z[:], x[:]) {
+		return slices.Compare(y[:], z[:]) == -side
+	}
 	for i := range x {
 		da, db := abs(y[i]-x[i]), abs(z[i]-x[i])
 		if da != db {

@@ -105,6 +105,35 @@ func TestMerge(t *testing.T) {
 	assert.Equal(t, units.Bytes(1), got.Bytes, "what was there stays")
 }
 
+func TestStandInIsTheNearestVersionOfTheClass(t *testing.T) {
+	p := &scratch.Profile{}
+	for i, by := range []scratch.Answerer{
+		{Library: "cudnn", Version: "9.26.0", Class: "sm89"}, {Library: "cudnn", Version: "9.8.0", Class: "sm89"}, {Library: "cudnn", Version: "9.10.2", Class: "sm89"},
+		{Library: "cudnn", Version: "9.2.0", Class: "sm86"}, {Library: "other", Version: "9.1.1", Class: "sm89"},
+	} {
+		require.NoError(t, p.Add(by, scratch.Entry{Call: conv1(), Answer: scratch.Answer{Bytes: units.Bytes(i)}}))
+	}
+	call := conv1()
+	for _, c := range []struct{ version, want, why string }{
+		{"9.1.0", "9.8.0", "9.10 is newer than 9.8: numbers, not text"},
+		{"8.9.2", "9.8.0", "of another major release the oldest"},
+		{"9.9.0", "9.8.0", "of two as near, the older"},
+		{"9.20.0", "9.26.0", ""},
+		{"9.26.0", "9.10.2", "itself is no stand-in"},
+	} {
+		_, got, ok := p.StandIn(scratch.Answerer{Library: "cudnn", Version: c.version, Class: "sm89"}, &call)
+		require.True(t, ok)
+		assert.Equal(t, scratch.Answerer{Library: "cudnn", Version: c.want, Class: "sm89"}, got, "%s: %s", c.version, c.why)
+	}
+	_, _, ok := p.StandIn(scratch.Answerer{Library: "cudnn", Version: "9.1.0", Class: "sm80"}, &call)
+	assert.False(t, ok, "another class is another plan")
+	call.Groups = 3
+	_, _, ok = p.StandIn(sm89, &call)
+	assert.False(t, ok, "nobody was asked")
+	_, _, ok = (*scratch.Profile)(nil).StandIn(sm89, &call)
+	assert.False(t, ok)
+}
+
 func TestParseRefuses(t *testing.T) {
 	entry := `{"op":"conv","direction":"forward","dtype":"float32","input":[1,3,8,8],"input_strides":[192,64,8,1],"weight":[4,3,3,3],"weight_strides":[27,9,3,1],` +
 		`"padding":[1,1],"stride":[1,1],"dilation":[1,1],"groups":1,"bytes":16,"engine":38}`
@@ -122,6 +151,8 @@ func TestParseRefuses(t *testing.T) {
 		{"contradiction", file(entry, strings.Replace(entry, `"bytes":16`, `"bytes":17`, 1)),
 			"groups[0].entries[1]: got two answers of cudnn 9.10.2 for sm89 to conv forward float32 1,3,8,8 192,64,8,1 4,3,3,3 27,9,3,1 1,1 1,1 1,1 1: 16 B of engine 38 and 17 B of engine 38"},
 		{"negative", file(strings.Replace(entry, `"bytes":16`, `"bytes":-1`, 1)), "groups[0].entries[0]: got -1 B, want 0 or more"},
+		{"most", file(strings.Replace(entry, `"engine":38`, `"engine":38,"most":15`, 1)),
+			"groups[0].entries[0]: got 15 B at the most, want at least the 16 B of the first choice"},
 		{"direction", file(strings.Replace(entry, "forward", "sideways", 1)), `groups[0].entries[0]: got direction "sideways", want forward, dgrad or wgrad`},
 		{"operator", file(strings.Replace(entry, `"conv"`, `"sdpa"`, 1)), `groups[0].entries[0]: got op "sdpa", want conv`},
 		{"dtype", file(strings.Replace(entry, `"float32"`, `""`, 1)), "groups[0].entries[0]: got no dtype, want PyTorch's name of one"},
