@@ -6,11 +6,13 @@ from pathlib import Path
 
 import pytest
 
+import memshim
 from memshim import binary
 
 pytest_plugins = ["pytester"]
 
-ROOT = Path(__file__).parents[2]
+# Processes that tests start use the same memshim.
+os.environ["PYTHONPATH"] = os.pathsep.join(p for p in (str(Path(memshim.__file__).parents[1]), os.environ.get("PYTHONPATH", "")) if p)
 
 ZOO = '''
 import torch
@@ -62,7 +64,7 @@ models:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def memspec():
+def found_binary():
     """The binary, found or built once."""
     try:
         found = binary.find()
