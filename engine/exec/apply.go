@@ -13,7 +13,14 @@ import (
 // apply runs one overload and returns its result, held once for the caller.
 func (m *machine) apply(b *ops.Bound, args []any) (any, error) {
 	if b.Rule.Host == nil && anyUnknown(args) {
-		return unknownResult(b), nil
+		known, ok := ops.StandIns(b, args)
+		if !ok || len(m.tr.Coverage.Unsupported) > 0 {
+			if len(m.tr.Coverage.Unsupported) == 0 && ops.MakesTensor(b, args) {
+				m.unsupported(b.Schema.Key() + " of a value that depends on tensor data")
+			}
+			return unknownResult(b), nil
+		}
+		args = known
 	}
 	mark := len(m.temps)
 	if m.plat.Autocast != "" && !m.casting {

@@ -319,6 +319,9 @@ func (m *machine) trips(v any) (int64, error) {
 	case int64:
 		return v, nil
 	case ops.Unknown:
+		if len(m.tr.Coverage.Unsupported) == 0 {
+			m.unsupported("prim::Loop of a length that depends on tensor data")
+		}
 		return 1, nil
 	}
 	return 0, fmt.Errorf("got a trip count of type %s, want an int", ops.TypeName(v))
