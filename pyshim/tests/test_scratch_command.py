@@ -127,6 +127,21 @@ def test_a_class_that_always_crashes_is_given_up(world, capsys):
     assert world.bytes() == {1: 100}, "the other class has its answers"
 
 
+def test_a_class_that_cannot_be_asked_is_told_once(world, capsys, monkeypatch):
+    real = query.Process
+
+    def start(folder, cublaslt, device_class):
+        if device_class == "sm12":
+            raise query.Unable("got device class 'sm12', want one of sm60")
+        return real(folder, cublaslt, device_class)
+
+    monkeypatch.setattr(query, "Process", start)
+    world.groups = [group(call(1), call(2), device_class="sm12"), group(call(3))]
+    assert world.run() == 3
+    assert capsys.readouterr().err == "memshim: no answer of cudnn 9.10.2 sm12 to 2 calls: got device class 'sm12', want one of sm60\n"
+    assert world.bytes() == {3: 300}
+
+
 def test_several_processes_give_the_same_file(world):
     world.groups = [group(*[call(k) for k in range(100, 160)])]
     assert world.run("--jobs", "4") == 0

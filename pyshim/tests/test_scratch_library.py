@@ -131,20 +131,28 @@ def test_versions_that_are_none(text):
 
 def test_a_library_that_cannot_be_loaded_is_lost(tmp_path):
     (tmp_path / "libcudnn.so.9").write_bytes(b"no library")
-    with pytest.raises(query.Lost, match="libcudnn.so.9"):
+    with pytest.raises(query.Unable, match="libcudnn.so.9"):
         query.Process(str(tmp_path))
 
 
 def test_a_class_that_is_not_known(tmp_path):
-    with pytest.raises(LookupError, match="^got device class 'sm12', want one of sm70, "):
+    with pytest.raises(LookupError, match="^got device class 'sm12', want one of sm60, "):
         deviceclass.properties("sm12")
+
+
+def test_a_class_that_the_library_does_not_run_on():
+    deviceclass.check("sm70", 12)
+    deviceclass.check("sm75-small", 13)
+    deviceclass.check("", 13)
+    with pytest.raises(LookupError, match="^got device class sm70, want sm75 or newer: libraries for CUDA 13 do not run on it$"):
+        deviceclass.check("sm70", 13)
 
 
 def test_classes_are_described_by_their_capability():
     for name in deviceclass.NAMES:
         p = deviceclass.properties(name)
         assert p["deviceVer"] == 10 * int(name.removeprefix("sm").split("-")[0])
-        assert p["maxSharedMemoryPerBlock"] < p["maxSharedMemoryPerBlockOptin"]
+        assert p["maxSharedMemoryPerBlock"] <= p["maxSharedMemoryPerBlockOptin"]
         json.dumps(p)
     assert deviceclass.properties("sm75-small")["multiProcessorCount"] < 60 < deviceclass.properties("sm75-large")["multiProcessorCount"]
 

@@ -79,7 +79,11 @@ def main() -> int:
     version, cuda = torchwheel.probe(str(folder))
     profile = scratchfile.load(OUT) if OUT.exists() else scratchfile.Profile()
     for device_class in dict.fromkeys([*RECORDED_CLASSES, *CLASSES]):
-        process = query.Process(str(folder), torchwheel.cublaslt(cuda, places), device_class)
+        try:
+            process = query.Process(str(folder), torchwheel.cublaslt(cuda, places), device_class)
+        except query.Unable as e:
+            print(e, file=sys.stderr)
+            continue
         calls = kinds() if device_class in CLASSES else []
         calls += recorded() if device_class in RECORDED_CLASSES else []
         for c in calls:

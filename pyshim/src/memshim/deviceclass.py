@@ -31,6 +31,8 @@ _COMMON = {
 # class: name, multiprocessors, opt-in shared memory a block, reserved shared memory a block, blocks and threads a multiprocessor,
 # memory in bytes, clocks in kHz, L2 in bytes.
 _CLASSES = {
+    "sm60": ("Tesla P100-PCIE-16GB", 56, 48 * KIB, 0, 32, 2048, 17071734784, 1328500, 715000, 4194304),
+    "sm61": ("NVIDIA GeForce GTX 1080 Ti", 28, 48 * KIB, 0, 32, 2048, 11720130560, 1582000, 5505000, 2883584),
     "sm70": ("Tesla V100-SXM2-16GB", 80, 96 * KIB, 0, 32, 2048, 16965120819, 1530000, 877000, 6291456),
     "sm75-small": ("Tesla T4", 40, 64 * KIB, 0, 16, 1024, 15676630630, 1590000, 5001000, 4194304),
     "sm75-large": ("NVIDIA GeForce RTX 2080 Ti", 68, 64 * KIB, 0, 16, 1024, 11489037516, 1545000, 7000000, 5767168),
@@ -41,11 +43,25 @@ _CLASSES = {
     "sm90": ("NVIDIA H100 80GB HBM3", 132, 227 * KIB, KIB, 32, 2048, 85040352460, 1980000, 2619000, 52428800),
     "sm100": ("NVIDIA B200", 148, 227 * KIB, KIB, 32, 2048, 191555541401, 1965000, 3996000, 132120576),
     "sm103": ("NVIDIA B300", 148, 227 * KIB, KIB, 32, 2048, 288 * 10**9, 1965000, 3996000, 132120576),
+    "sm110": ("NVIDIA Thor", 20, 227 * KIB, KIB, 24, 1536, 128 * 10**9, 1575000, 4266000, 33554432),
     "sm120": ("NVIDIA GeForce RTX 5090", 170, 99 * KIB, KIB, 24, 1536, 33715493273, 2407000, 14001000, 100663296),
     "sm121": ("NVIDIA GB10", 48, 99 * KIB, KIB, 24, 1536, 128 * 10**9, 2418000, 8533000, 25165824),
 }
 
 NAMES = tuple(_CLASSES)
+
+# The oldest SM version that a generation of CUDA builds for. cuDNN answers for older ones too, but none of its kernels runs there.
+_OLDEST = {13: 75}
+
+
+def check(name: str, cuda: int) -> None:
+    """LookupError where libraries of that CUDA generation do not run on the class."""
+    if name in _CLASSES and sm_version(name) < _OLDEST.get(cuda, 0):
+        raise LookupError(f"got device class {name}, want sm{_OLDEST[cuda]} or newer: libraries for CUDA {cuda} do not run on it")
+
+
+def sm_version(name: str) -> int:
+    return int(re.match(r"sm(\d+)", name)[1])
 
 
 def properties(name: str) -> dict:
@@ -53,10 +69,9 @@ def properties(name: str) -> dict:
     if name not in _CLASSES:
         raise LookupError(f"got device class {name!r}, want one of {', '.join(NAMES)}")
     device, sms, optin, reserved, blocks, threads, memory, clock, memory_clock, l2 = _CLASSES[name]
-    sm = int(re.match(r"sm(\d+)", name)[1])
     return _COMMON | {
         "deviceName": device,
-        "deviceVer": sm * 10,
+        "deviceVer": sm_version(name) * 10,
         "multiProcessorCount": sms,
         "maxSharedMemoryPerBlockOptin": optin,
         "reservedSharedMemoryPerBlock": reserved,

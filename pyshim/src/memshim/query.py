@@ -24,6 +24,10 @@ class Lost(Exception):
     """The process ended or had to be ended. The text says how."""
 
 
+class Unable(Exception):
+    """The library cannot be asked about the device class at all."""
+
+
 class Refusal(Exception):
     """cuDNN has no plan for the call, and says so."""
 
@@ -43,7 +47,7 @@ class Process:
         hello = self._receive(START)
         if "error" in hello:
             self.close()
-            raise Lost(hello["error"])
+            raise Unable(hello["error"])
         self.version = tuple(hello["version"])
         self.cuda = hello["cuda"]
 
@@ -117,6 +121,7 @@ def serve(folder: str, cublaslt: str, device_class: str) -> None:
         pass
     try:
         library = cudnn.Library(folder, cublaslt or None)
+        deviceclass.check(device_class, library.cuda)
         device = library.device(deviceclass.properties(device_class)) if device_class else None
     except (OSError, LookupError) as e:
         return say({"error": str(e)})

@@ -88,7 +88,7 @@ def ask(start: Start, calls: list[dict], jobs: int, answered: Callable[[dict, di
     work: queue.Queue[dict] = queue.Queue()
     for c in calls:
         work.put(c)
-    lock, losses = threading.Lock(), [0]  # in a row, of all processes
+    lock, losses, unable = threading.Lock(), [0], [""]  # losses in a row, of all processes
 
     def report(call: dict, answer: dict | None, why: str) -> None:
         with lock:
@@ -101,14 +101,17 @@ def ask(start: Start, calls: list[dict], jobs: int, answered: Callable[[dict, di
                 call = work.get_nowait()
             except queue.Empty:
                 break
-            if losses[0] >= PATIENCE:
-                report(call, None, GIVEN_UP)
+            if losses[0] >= PATIENCE or unable[0]:
+                report(call, None, unable[0] or GIVEN_UP)
                 continue
             try:
                 process = process or start()
                 answer = process.ask(call, ANSWER)
                 losses[0] = 0
                 report(call, answer, "")
+            except query.Unable as e:
+                unable[0] = str(e)
+                report(call, None, unable[0])
             except query.Refusal as e:
                 losses[0] = 0
                 report(call, None, str(e))
@@ -221,16 +224,21 @@ def locate(wanted: list[dict], a: argparse.Namespace, cache: Path) -> tuple[list
 
 
 def report_failures(groups: list[Group]) -> int:
-    """Name every call that was refused or lost with its process, and count those that were not asked after that; how many in all."""
+    """Name every call that was refused or lost with its process, and count those that share a reason; how many in all."""
     count = 0
     for g in groups:
         count += len(g.failures)
+        by = " ".join(g.by)
+        reasons = {why for _, why in g.failures}
+        if len(g.failures) > 1 and len(reasons) == 1:
+            print(f"memshim: no answer of {by} to {len(g.failures)} calls: {reasons.pop()}", file=sys.stderr)
+            continue
         given_up = [c for c, why in g.failures if why == GIVEN_UP]
         for c, why in sorted(g.failures, key=lambda f: key(f[0])):
             if why != GIVEN_UP:
-                print(f"memshim: no answer of {' '.join(g.by)} to {key(c)}: {why}", file=sys.stderr)
+                print(f"memshim: no answer of {by} to {key(c)}: {why}", file=sys.stderr)
         if given_up:
-            print(f"memshim: {len(given_up)} more calls to {' '.join(g.by)} were {GIVEN_UP}", file=sys.stderr)
+            print(f"memshim: {len(given_up)} more calls to {by} were {GIVEN_UP}", file=sys.stderr)
     return count
 
 

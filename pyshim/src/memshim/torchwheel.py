@@ -136,7 +136,7 @@ def find(wanted: dict, given: Iterable[str], cache: Path, probe: Probe = probe) 
     for folder, places in folders(given, cache):
         try:
             got, cuda = probe(str(folder))
-        except query.Lost as e:
+        except (query.Lost, query.Unable) as e:
             broken.append(f"{folder}: {e}")
             continue
         if got not in seen:
