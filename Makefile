@@ -14,7 +14,7 @@ COMPAT := .venv-compat
 # Packages whose code runs on more than one goroutine.
 RACE := ./engine ./engine/program ./assert ./cmd/memspec
 
-.PHONY: test go fmt vet staticcheck long-files unit race goldens python recordings test-python test-compat examples-python check examples fuzz bench truth clean
+.PHONY: test go fmt vet staticcheck long-files unit race goldens python recordings test-python test-compat examples-python check scratch examples fuzz bench truth clean
 
 test: go race goldens python recordings test-python examples-python
 
