@@ -11,7 +11,6 @@ import pytest
 
 import memshim
 from memshim import profiler as profiling
-from memshim import trace as _  # noqa: F401: the name is the function
 from memshim.frames import Frame, Stacks
 
 torch = pytest.importorskip("torch")
@@ -41,7 +40,7 @@ def test_trace_names_the_lines_that_held_the_peak(capsys):
     assert mine[line_of("# at the peak")]["mem"] == 100 * KIB
     assert t.rows()[-1]["cumulative"] == t.peak.total == t.peak.untraced + 103 * KIB
     out = capsys.readouterr().out.splitlines()
-    assert out[0].endswith(f"(test_trace_names_the_lines_that_held_the_peak)") and "CPU tensors, no GPU: not the allocator's numbers" in out[0]
+    assert out[0].endswith("(test_trace_names_the_lines_that_held_the_peak)") and "CPU tensors, no GPU: not the allocator's numbers" in out[0]
     assert out[1].split() == ["Mem", "Cumulative", "Mem", "Median", "Count", "Location"]
     assert len(kept) + len(late) > 0
 
@@ -108,7 +107,7 @@ def test_the_commands(tmp_path):
     p = subprocess.run([sys.executable, "-m", "memshim", "track", "--device", "cpu", "--at", "3", "--at", "5", str(script), "4096"], capture_output=True, text=True)
     assert p.returncode == 5
     assert "+ | 1 * Size:(4096,) | Memory: 4.0 KiB | Tensor | torch.uint8" in p.stdout
-    assert f"script.py:5 (<module>): " in p.stdout
+    assert "script.py:5 (<module>): " in p.stdout
     p = subprocess.run([sys.executable, "-m", "memshim", "track", "--at", "77", str(script)], capture_output=True, text=True)
     assert p.returncode == 2 and "script.py:77: got a line where no statement starts" in p.stderr
 

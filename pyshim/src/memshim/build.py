@@ -127,10 +127,16 @@ def _export(case: dict, device: str, args: list, kwargs: dict):
     import torch
 
     if _runnable(case, "export"):
-        return torch.export.load(case["artifact"]).module(), "artifact"
-    if not case["source"]:
+        program, how = torch.export.load(case["artifact"]), "artifact"
+    elif case["source"]:
+        program, how = torch.export.export(_source(case), tuple(args), kwargs), "source, exported"
+    else:
         raise _refuse(case, "runtime export is measured on the exported program")
-    return torch.export.export(_source(case), tuple(args), kwargs).module(), "source, exported"
+    if device != "cpu":  # the graph names devices
+        from torch.export.passes import move_to_device_pass
+
+        program = move_to_device_pass(program, device)
+    return program.module(), how
 
 
 def in_order(model) -> list:

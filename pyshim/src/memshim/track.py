@@ -18,7 +18,7 @@ from collections import Counter
 from typing import Any, NamedTuple, TextIO
 
 from memshim import sizes
-from memshim.frames import Frame, shorten
+from memshim.frames import Frame
 
 
 class Kind(NamedTuple):
