@@ -2,7 +2,7 @@
 # make go     the part that needs nothing but Go
 # make fuzz   every fuzz target, an hour in all (FUZZTIME=30s for a short one)
 # make bench  the benchmarks
-# make scratch  asks cuDNN for the workspaces that memspec.yaml's cases need, without a GPU
+# make scratch  asks cuDNN for the workspaces that memspec.yaml's cases need, without a GPU; scratch-current says whether that is needed
 # make truth  the tables of the README: predictions against recorded truth
 
 SHELL := /bin/sh
@@ -14,9 +14,9 @@ COMPAT := .venv-compat
 # Packages whose code runs on more than one goroutine.
 RACE := ./engine ./engine/program ./assert ./cmd/memspec
 
-.PHONY: test go fmt vet staticcheck long-files unit race goldens python recordings test-python test-compat examples-python check scratch examples fuzz bench truth clean
+.PHONY: test go fmt vet staticcheck long-files unit race goldens python recordings test-python test-compat examples-python check scratch scratch-current examples fuzz bench truth clean
 
-test: go race goldens python recordings test-python examples-python
+test: go race goldens python recordings scratch-current test-python examples-python
 
 go: fmt vet staticcheck long-files unit check examples
 
@@ -87,6 +87,10 @@ bench:
 # the folders of CUDNN, as in `make scratch CUDNN="--cudnn DIR"`.
 scratch: $(VENV)/.stamp
 	PYTHONPATH=pyshim/src $(VENV)/bin/python -m memshim scratch --prune $(CUDNN)
+
+# The committed profile has an answer to every call of the cases and no other, and each answer of the library in $(VENV) is what it says today.
+scratch-current: $(VENV)/.stamp
+	PYTHONPATH=pyshim/src $(VENV)/bin/python -m memshim scratch --check --prune --installed $(CUDNN)
 
 truth:
 	@$(GO) test ./engine -run '^Test(Truth|Scratch)Tables$$' -count=1 -v | grep -v -e '^=== ' -e '^--- ' -e '^PASS$$' -e '^ok '

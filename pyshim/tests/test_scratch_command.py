@@ -204,6 +204,60 @@ def test_check_compares_and_writes_nothing(world, capsys):
     assert '"bytes":201' in world.file.read_text()
 
 
+def test_check_with_prune_tells_what_no_case_needs(world, capsys):
+    world.groups = [group(call(1), call(2)), group(call(3), device_class="sm80")]
+    assert world.run() == 0
+    world.groups = [group(call(1))]
+    assert world.run("--check") == 0
+    capsys.readouterr()
+    assert world.run("--check", "--prune") == 1
+    out = capsys.readouterr().out.splitlines()
+    assert [(line[:18], line.split(" tf32: ")[1]) for line in out] == [
+        ("cudnn 9.10.2 sm80:", "got 300 B of engine 3 in the file, want nothing: no case makes this call"),
+        ("cudnn 9.10.2 sm89:", "got 200 B of engine 2 in the file, want nothing: no case makes this call"),
+    ]
+
+
+def test_installed_leaves_out_libraries_that_are_not_here(world, monkeypatch, capsys):
+    other = group(call(2), call(3), version="9.26.0")
+    world.groups = [group(call(1)), other]
+    monkeypatch.setattr(torchwheel, "find", lambda wanted, given, cache: torchwheel.Found("folder", "", torchwheel.parse(wanted["version"])))
+    assert world.run() == 0
+
+    def find(wanted, given, cache):
+        if wanted["version"] == "9.26.0":
+            raise torchwheel.NotFound("got no cuDNN 9.26.0")
+        return torchwheel.Found("folder", "", (9, 10, 2))
+
+    monkeypatch.setattr(torchwheel, "find", find)
+    capsys.readouterr()
+    assert world.run("--check") == 2, "what is not installed cannot be checked"
+    assert "got no cuDNN 9.26.0" in capsys.readouterr().err
+    assert world.run("--check", "--installed") == 0
+    said = capsys.readouterr()
+    assert "1 calls answered again, all as in the file" in said.out
+    assert said.err == "memshim: cudnn 9.26.0 for sm89 is not here: 2 calls are not asked\n"
+    other["calls"].append(call(4))
+    assert world.run("--check", "--installed") == 1, "what is not asked has to be there"
+    assert capsys.readouterr().out.endswith(" tf32: got nothing in the file, want an answer\n")
+
+
+def test_answers_before_an_interruption_are_kept(world, monkeypatch, capsys):
+    real = scratch.ask
+
+    def interrupted(start, calls, jobs, answered):
+        real(start, calls[:2], jobs, answered)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(scratch, "ask", interrupted)
+    world.groups = [group(call(1), call(2), call(3))]
+    assert world.run() == 2
+    assert "interrupted" in capsys.readouterr().err
+    monkeypatch.setattr(scratch, "ask", real)
+    assert world.run() == 0
+    assert "3 entries, 1 calls asked" in capsys.readouterr().out
+
+
 def test_fresh_asks_again_and_says_what_it_replaces(world):
     world.groups = [group(call(1), call(2))]
     assert world.run() == 0

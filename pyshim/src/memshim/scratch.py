@@ -7,6 +7,7 @@ that may crash or hang without harm; the answers go to a scratch profile beside 
 from __future__ import annotations
 
 import argparse
+import functools
 import os
 import queue
 import sys
@@ -43,7 +44,10 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--jobs", type=int, default=min(os.cpu_count() or 1, 4), metavar="N", help="processes that ask (default: %(default)s)")
     p.add_argument("--fresh", action="store_true", help="ask everything again: no cache, no entries of the file")
     p.add_argument("--prune", action="store_true", help="drop what the cases do not need")
-    p.add_argument("--check", action="store_true", help="write nothing; ask everything again and compare with the file")
+    p.add_argument("--check", action="store_true", help="write nothing; ask everything again and compare with the file; with --prune, tell "
+                   "what no case needs")
+    p.add_argument("--installed", action="store_true", help="ask only the libraries that are here; with --check, the entries of the others "
+                   "have to be there and are not asked again")
     p.add_argument("--cache", metavar="DIR", help="where answers are kept (default: ~/.cache/memspec)")
     return p
 
@@ -180,19 +184,51 @@ def answer(group: Group, profile: Profile, a: argparse.Namespace, cache: Path) -
             return
         fresh.add(group.by, call, got)
 
-    ask(lambda: query.Process(group.found.folder, group.found.cublaslt, group.by[2]), open_calls, a.jobs, answered)
-    progress.clear()
+    start = functools.partial(query.Process, group.found.folder, group.found.cublaslt, group.by[2])
+    try:
+        ask(start, open_calls, a.jobs, answered)
+    finally:  # what was answered before an interruption need not be asked again
+        progress.clear()
+        remember(fresh, group.by, cache)
     profile.merge(fresh)
-    if len(fresh):
-        try:
-            known = cached(cache, group.by)
-            for e in known.entries(group.by):
-                if not fresh.get(group.by, e):
-                    fresh.add(group.by, e, e)
-            fresh.write(cache_file(cache, group.by))
-        except OSError as e:
-            print(f"memshim: the cache cannot be written: {e}", file=sys.stderr)
     return len(open_calls)
+
+
+def remember(fresh: Profile, by: Answerer, cache: Path) -> None:
+    """Put new answers into the cache; they replace those that are there."""
+    if not len(fresh):
+        return
+    merged = Profile()
+    merged.merge(fresh)
+    for e in cached(cache, by).entries(by):
+        if not merged.get(by, e):
+            merged.add(by, e, e)
+    try:
+        merged.write(cache_file(cache, by))
+    except OSError as e:
+        print(f"memshim: the cache cannot be written: {e}", file=sys.stderr)
+
+
+def unneeded(old: Profile, wanted: list[dict]) -> list[str]:
+    """The entries of the file that no case needs, one line each."""
+    kept = Profile()
+    keep(old, kept, wanted)
+    return [
+        f"{' '.join(by)}: {key(e)}: got {e['bytes']} B of engine {e['engine']} in the file, want nothing: no case makes this call"
+        for by in old.answerers()
+        for e in old.entries(by)
+        if not kept.get(by, e)
+    ]
+
+
+def unanswered(old: Profile, absent: list[dict]) -> list[str]:
+    """The calls to libraries that are not here that the file has no answer to, one line each."""
+    out = []
+    for w in absent:
+        by = (w["library"], w["version"], w["class"])
+        others = [o for o in old.answerers() if (o[0], o[2]) == (by[0], by[2])] if torchwheel.parse(w["version"]) < cudnn.OLDEST else [by]
+        out += [f"{' '.join(by)}: {key(c)}: got nothing in the file, want an answer" for c in w["calls"] if not any(old.get(o, c) for o in others)]
+    return out
 
 
 def differences(old: Profile, groups: list[Group], new: Profile) -> list[str]:
@@ -207,20 +243,21 @@ def differences(old: Profile, groups: list[Group], new: Profile) -> list[str]:
     return out
 
 
-def locate(wanted: list[dict], a: argparse.Namespace, cache: Path) -> tuple[list[Group], list[str]]:
-    """The library for each group; what cannot be found is told and leaves the others."""
-    groups, errors = [], []
+def locate(wanted: list[dict], a: argparse.Namespace, cache: Path) -> tuple[list[Group], list[dict], list[str]]:
+    """The library for each group, the groups without one, and why; what cannot be found is told and leaves the others."""
+    groups, absent, errors = [], [], []
     for w in wanted:
         try:
             found = torchwheel.find(w, a.cudnn, cache)
         except (torchwheel.NotFound, ValueError) as e:
+            absent.append(w)
             errors.append(str(e))
             continue
         by = (w["library"], found.text, w["class"])
         if found.text != w["version"]:
             print(f"memshim: cuDNN {w['version']} answers nobody without a device, {found.text} stands in for it", file=sys.stderr)
         groups.append(Group(w, w["calls"], by, found))
-    return groups, list(dict.fromkeys(errors))
+    return groups, absent, list(dict.fromkeys(errors))
 
 
 def report_failures(groups: list[Group]) -> int:
@@ -250,7 +287,7 @@ def main(arguments: list[str]) -> int:
         print(f"memshim: {e}", file=sys.stderr)
         return USAGE
     except KeyboardInterrupt:
-        print("memshim: interrupted; what was answered before is not written", file=sys.stderr)
+        print("memshim: interrupted; the answers so far are kept and will not be asked for again", file=sys.stderr)
         return USAGE
 
 
@@ -262,7 +299,11 @@ def run(a: argparse.Namespace) -> int:
     wanted, code = needed(a, output)
     if code == USAGE and not wanted:
         return USAGE
-    groups, errors = locate(wanted, a, cache)
+    groups, absent, errors = locate(wanted, a, cache)
+    if a.installed:
+        errors = []
+        for w in absent:
+            print(f"memshim: {w['library']} {w['version']} for {w['class']} is not here: {len(w['calls'])} calls are not asked", file=sys.stderr)
     for e in errors:
         print(f"memshim: {e}", file=sys.stderr)
     profile = Profile()
@@ -271,7 +312,7 @@ def run(a: argparse.Namespace) -> int:
     asked = sum(answer(g, profile, a, cache) for g in groups)
     failed = report_failures(groups)
     if a.check:
-        lines = differences(old, groups, profile)
+        lines = differences(old, groups, profile) + unanswered(old, absent) + (unneeded(old, wanted) if a.prune else [])
         for line in lines:
             print(line)
         if lines:
