@@ -77,20 +77,12 @@ func TestMeasuredPeaks(t *testing.T) {
 	}
 }
 
-// TestTruthTables prints the two tables of the README: go test ./engine -run TestTruthTables -v
+// TestTruthTables prints the tables of the README: go test ./engine -run TestTruthTables -v
 func TestTruthTables(t *testing.T) {
 	if !testing.Verbose() {
 		t.Skip("prints tables: make truth")
 	}
-	fmt.Println("\n| model | baseline | allocated | reserved |\n|---|---:|---:|---:|")
-	for _, want := range measuredPeaks {
-		r := measuredCase(t, want.model)
-		first := r.Passes[0].Peak
-		cell := func(got units.Bytes, want float64) string {
-			return fmt.Sprintf("%.2f, measured %.2f (%+.2f %%)", mib(got), want, percent(mib(got), want))
-		}
-		fmt.Printf("| %s | %s | %s | %s |\n", want.model, cell(r.Baseline.Allocated, want.baseline), cell(first.Allocated, want.allocated), cell(first.Reserved, want.reserved))
-	}
+	printMeasuredPeaks(t)
 	printConformance(compareAll(t))
 }
 
