@@ -167,8 +167,8 @@ func (c *Comparison) has(is func(*Finding) bool) bool {
 	return false
 }
 
-// WriteText writes the table, two spaces in.
-func (c *Comparison) WriteText(w io.Writer) error {
+// WriteTable writes predicted and measured, two spaces in.
+func (c *Comparison) WriteTable(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(t, "  \tpredicted\tmeasured\tdifference\t%\t")
 	for i := range c.Rows {
@@ -266,6 +266,16 @@ func sameDevice(c *spec.Case, d *RecordedDevice) bool {
 		return false
 	}
 	return want.Memory == 0 || math.Abs(float64(want.Memory-*d.Total)) <= memorySlack*float64(want.Memory)
+}
+
+// DeviceOf is the first of the GPUs that is the case's.
+func DeviceOf(c *spec.Case, devices []Device) (Device, bool) {
+	for _, d := range devices {
+		if sameDevice(c, &RecordedDevice{Name: d.Name, Total: &d.Total, ComputeCapability: d.ComputeCapability}) {
+			return d, true
+		}
+	}
+	return Device{}, false
 }
 
 // sameRelease says whether a torch version (2.15.0+cu130) is of the release that the case names (2.15, or 2.15.1).

@@ -98,7 +98,7 @@ func TestTable(t *testing.T) {
 	c, err := Compare(r, record(t, "small"), 1)
 	require.NoError(t, err)
 	var b strings.Builder
-	require.NoError(t, c.WriteText(&b))
+	require.NoError(t, c.WriteTable(&b))
 	assert.Equal(t, strings.TrimPrefix(`
                          predicted    measured  difference       %
     baseline requested   4194204 B   4194204 B         0 B      0%

@@ -29,11 +29,14 @@ type RunError struct {
 	Said string
 }
 
-func (e *RunError) Error() string {
+func (e *RunError) Error() string { return e.Case + ": " + e.Why() }
+
+// Why is the error without the case's name.
+func (e *RunError) Why() string {
 	if e.Said == "" {
-		return fmt.Sprintf("%s: %v", e.Case, e.Kind)
+		return e.Kind.Error()
 	}
-	return fmt.Sprintf("%s: %v: %s", e.Case, e.Kind, e.Said)
+	return fmt.Sprintf("%v: %s", e.Kind, e.Said)
 }
 
 func (e *RunError) Unwrap() error { return e.Kind }
@@ -79,7 +82,7 @@ func (t *Tools) run(ctx context.Context, c *spec.Case, where string) (*Measureme
 	defer os.RemoveAll(dir)
 	file := filepath.Join(dir, "record.json")
 	j := job{path: t.Python, args: []string{"-m", "memshim", "measure", "--request", "-", "--output", file, "--where", where},
-		env: environment(c, os.Environ()), stdin: request, limit: t.Limit}
+		env: t.environment(c, os.Environ()), stdin: request, limit: t.Limit}
 	if j.limit == 0 {
 		j.limit = DefaultLimit
 	}
@@ -104,6 +107,9 @@ func (t *Tools) run(ctx context.Context, c *spec.Case, where string) (*Measureme
 		return nil, fmt.Errorf("got a record of %q on %s, want %q on %s", m.Case, m.Where, c.Name, where)
 	}
 	m.Sampled = mostRisen(seen)
+	if t.Device != "" {
+		m.Sampled = seen[t.Device]
+	}
 	return m, nil
 }
 
@@ -204,14 +210,20 @@ func mostRisen(seen map[string]*Sampled) *Sampled {
 }
 
 // environment is that of the process that measures: PyTorch reads the allocator's settings when it starts, and the case says all of them.
-func environment(c *spec.Case, given []string) []string {
+func (t *Tools) environment(c *spec.Case, given []string) []string {
 	said := []string{"PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF", "CUBLAS_WORKSPACE_CONFIG", "PYTORCH_NO_CUDA_MEMORY_CACHING"}
+	if t.Device != "" {
+		said = append(said, "CUDA_VISIBLE_DEVICES")
+	}
 	var env []string
 	for _, e := range given {
 		name, _, _ := strings.Cut(e, "=")
 		if !slices.Contains(said, name) {
 			env = append(env, e)
 		}
+	}
+	if t.Device != "" {
+		env = append(env, "CUDA_VISIBLE_DEVICES="+t.Device)
 	}
 	if c.Platform.AllocConf != "" {
 		env = append(env, "PYTORCH_CUDA_ALLOC_CONF="+c.Platform.AllocConf)

@@ -42,10 +42,11 @@ var mayImport = map[string][]string{
 	"engine/spec":                        {"engine/verdict", "engine/report", "engine/platform", "engine/device", "engine/tensor", "engine/units"},
 	"engine": {"engine/units", "engine/tensor", "engine/device", "engine/scratch", "engine/platform", "engine/program", "engine/trace", "engine/ops",
 		"engine/artifact", "engine/exec", "engine/allocator", "engine/report", "engine/verdict", "engine/spec"},
-	"assert":                {"engine", "engine/device", "engine/platform", "engine/spec", "engine/verdict", "engine/report", "engine/units"},
+	"assert":                {"cudameasure/verify", "engine", "engine/device", "engine/platform", "engine/spec", "engine/verdict", "engine/report", "engine/units"},
 	"cudameasure":           {"engine/spec", "engine/tensor", "engine/trace", "engine/report", "engine/units"},
 	"cudameasure/cudaprobe": {},
-	"cmd/memspec": {"cudameasure", "engine", "engine/units", "engine/tensor", "engine/device", "engine/scratch", "engine/platform", "engine/program", "engine/trace",
+	"cudameasure/verify":    {"cudameasure", "engine", "engine/trace", "engine/units", "engine/verdict"},
+	"cmd/memspec": {"cudameasure", "cudameasure/verify", "engine", "engine/units", "engine/tensor", "engine/device", "engine/scratch", "engine/platform", "engine/program", "engine/trace",
 		"engine/ops", "engine/artifact", "engine/exec", "engine/allocator", "engine/report", "engine/verdict", "engine/spec"},
 }
 

@@ -1,67 +1,64 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
+	"io"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/memspec/memspec/cudameasure"
+	"github.com/memspec/memspec/cudameasure/verify"
 	"github.com/memspec/memspec/engine"
 	"github.com/memspec/memspec/engine/report"
 	"github.com/memspec/memspec/engine/spec"
-	"github.com/memspec/memspec/engine/trace"
-	"github.com/memspec/memspec/engine/units"
 	"github.com/memspec/memspec/engine/verdict"
 )
 
-// A verified is one case with the records that were held against its prediction, and those that could not be.
-type verified struct {
-	*engine.Result
-	outcome  verdict.Outcome // of the prediction and of every comparison, the worst
-	compared []compared
-	skipped  []skipped
-}
-
-type compared struct {
-	*cudameasure.Comparison
-	record *cudameasure.Measurement
-	parts  *trace.Divergence // where the event streams first part; nil where they do not, or align is false
-	align  bool              // the record has events
-}
-
-type skipped struct {
-	File string `json:"file"`
-	Why  string `json:"why"`
+type verifyOptions struct {
+	dir           string
+	require, json bool
+	timeout       time.Duration
 }
 
 func newVerify() *cobra.Command {
-	var dir string
-	var require bool
+	var o verifyOptions
 	cmd := &cobra.Command{
-		Use:   "verify [memspec.yaml] --measured DIR",
-		Short: "Hold predictions against recorded measurements",
-		Long: `Predict every case of a memspec.yaml and hold it against the measurement records in a folder (python -m memshim measure writes them).
-A record is a case's by what it says of itself: name, device, torch, runtime, inputs and flags. Records made on CPU tensors are compared with nothing.
+		Use:   "verify [memspec.yaml] [--measured DIR]",
+		Short: "Hold predictions against measurements: recorded ones, or runs on this machine's GPU",
+		Long: `Predict every case of a memspec.yaml and hold it against what it took when it was run: against the records in a folder
+(python -m memshim measure writes them), or without --measured by running the cases whose GPU this machine has, each in a fresh process
+(python -m memshim; MEMSPEC_PYTHON names the Python). A record is a case's by what it says of itself: name, device, torch, runtime, inputs and
+flags. Records made on CPU tensors are compared with nothing.
 
 Exit codes: 2 if the file or a record cannot be read; else 1 if a budget is broken by the predicted or the measured number, or the two are
-further apart than the case's tolerance; else 2 if a case cannot be predicted; else 3 if something could not be judged, a case without a record
-under --require is, or no case has a record at all; else 0.`,
+further apart than the case's tolerance; else 2 if a case cannot be predicted or its model fails; else 3 if something could not be judged, a
+case without a measurement under --require is, or no case has a record in the folder given; else 0.`,
 		Example: `  memspec verify --measured measured
-  memspec verify models/memspec.yaml --measured measured --case 'resnet50[*]' --require`,
+  memspec verify models/memspec.yaml --measured measured --case 'resnet50[*]' --require
+  memspec verify --require                     # on a machine with the GPU`,
 		Args:              wantArgs(0, 1, "at most one memspec.yaml"),
 		ValidArgsFunction: completeSpecs,
 	}
-	cmd.Flags().StringVar(&dir, "measured", "", "the `FOLDER` of measurement records")
+	fs := cmd.Flags()
+	fs.StringVar(&o.dir, "measured", "", "the `FOLDER` of measurement records; without it the cases are run here")
 	_ = cmd.MarkFlagDirname("measured")
-	cmd.Flags().BoolVar(&require, "require", false, "a case without a record is inconclusive: exit 3")
+	fs.BoolVar(&o.require, "require", false, "a case without a measurement is inconclusive: exit 3")
+	fs.DurationVar(&o.timeout, "timeout", cudameasure.DefaultLimit, "for running one case here")
+	complete(cmd, "timeout")
 	patterns := caseFlag(cmd)
 	profile := scratchFlag(cmd)
 	format := formatFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if dir == "" {
-			return errors.New("got no --measured, want the folder of records that python -m memshim measure wrote")
+		o.json = format.value == "json"
+		if o.timeout <= 0 {
+			return fmt.Errorf("--timeout: got %s, want more than 0", o.timeout)
+		}
+		if fs.Changed("measured") && o.dir == "" {
+			return errors.New("--measured: got no folder, want that of the records that python -m memshim measure wrote")
 		}
 		cases, err := loadCases(specPath(args), *patterns)
 		if err != nil {
@@ -70,30 +67,51 @@ under --require is, or no case has a record at all; else 0.`,
 		if err := useProfile(cases, *profile); err != nil {
 			return err
 		}
-		records, err := cudameasure.ReadFolder(dir)
-		if err != nil {
-			return plainPathError(err)
-		}
-		all, err := verifyAll(cmd, cases, records)
+		hold, err := o.holder()
 		if err != nil {
 			return err
 		}
-		return endVerify(cmd, all, verifyOptions{dir: dir, require: require, json: format.value == "json"})
+		all, err := verifyAll(cmd, cases, hold)
+		if err != nil {
+			return err
+		}
+		return o.end(cmd, all)
 	}
 	return cmd
 }
 
-func verifyAll(cmd *cobra.Command, cases []spec.Case, records []*cudameasure.Measurement) ([]*verified, error) {
-	var all []*verified
+// A holder holds one prediction against what was measured.
+type holder func(context.Context, *engine.Result) (*verify.Account, error)
+
+func (o *verifyOptions) holder() (holder, error) {
+	if o.dir == "" {
+		tools := cudameasure.FromEnvironment()
+		tools.Limit = o.timeout
+		here := &verify.Machine{Tools: &tools, Required: o.require}
+		return here.Run, nil
+	}
+	records, err := cudameasure.ReadFolder(o.dir)
+	if err != nil {
+		return nil, plainPathError(err)
+	}
+	return func(ctx context.Context, r *engine.Result) (*verify.Account, error) {
+		return verify.Records(ctx, r, records, o.require)
+	}, nil
+}
+
+func verifyAll(cmd *cobra.Command, cases []spec.Case, hold holder) ([]*verify.Account, error) {
+	var all []*verify.Account
 	var first error
 	bar := newProgress(cmd.ErrOrStderr(), len(cases))
 	var models engine.Models
-	models.JudgeAll(cmd.Context(), cases, bar.step, func(r *engine.Result) {
-		v, err := verifyOne(cmd, r, records)
-		if err != nil && first == nil {
-			first = err
+	models.JudgeAll(cmd.Context(), cases, nil, func(r *engine.Result) {
+		if first != nil || cmd.Context().Err() != nil {
+			return
 		}
-		all = append(all, v)
+		var a *verify.Account
+		a, first = hold(cmd.Context(), r)
+		all = append(all, a)
+		bar.step()
 	})
 	bar.clear()
 	if cmd.Context().Err() != nil {
@@ -102,172 +120,78 @@ func verifyAll(cmd *cobra.Command, cases []spec.Case, records []*cudameasure.Mea
 	return all, first
 }
 
-func verifyOne(cmd *cobra.Command, r *engine.Result, records []*cudameasure.Measurement) (*verified, error) {
-	v := &verified{Result: r, outcome: r.Verdict.Outcome}
-	for _, m := range records {
-		if m.Case != r.Case.Name {
-			continue
-		}
-		why := cudameasure.WhyNot(&r.Case, m)
-		if why == "" && r.Err != nil {
-			why = "there is no prediction"
-		}
-		if why != "" {
-			v.skipped = append(v.skipped, skipped{File: m.File, Why: why})
-			continue
-		}
-		c, err := compareOne(cmd, r, m)
-		if err != nil {
-			return v, fmt.Errorf("%s: %w", m.File, err)
-		}
-		v.compared = append(v.compared, c)
-		switch {
-		case c.Broken():
-			v.outcome = worse(v.outcome, verdict.Fail)
-		case c.Unsure():
-			v.outcome = worse(v.outcome, verdict.Inconclusive)
-		case c.Warns():
-			v.outcome = worse(v.outcome, verdict.Warn)
-		}
-	}
-	return v, nil
-}
-
-func compareOne(cmd *cobra.Command, r *engine.Result, m *cudameasure.Measurement) (compared, error) {
-	out := compared{record: m}
-	var err error
-	if out.Comparison, err = cudameasure.Verify(&r.Case, r.Report, m); err != nil || len(m.Events) == 0 {
-		return out, err
-	}
-	got, err := m.Trace()
-	if err != nil {
-		return out, err
-	}
-	model, err := engine.Open(r.Case.Artifact)
-	if err != nil {
-		return out, err
-	}
-	want, err := model.Trace(cmd.Context(), r.Case)
-	if err != nil {
-		return out, err
-	}
-	out.align, out.parts = true, trace.Align(want, got, trace.Memory)
-	return out, nil
-}
-
-// worse is the outcome of two that decides: a failure before an error before what is inconclusive.
-func worse(a, b verdict.Outcome) verdict.Outcome {
-	order := []verdict.Outcome{verdict.Fail, verdict.Error, verdict.Inconclusive, verdict.Warn}
-	for _, o := range order {
-		if a == o || b == o {
-			return o
-		}
-	}
-	return verdict.Pass
-}
-
-type verifyOptions struct {
-	dir           string
-	require, json bool
-}
-
-func endVerify(cmd *cobra.Command, all []*verified, o verifyOptions) error {
+// end writes the accounts and gives the exit code.
+func (o *verifyOptions) end(cmd *cobra.Command, all []*verify.Account) error {
 	measured := 0
 	outcomes := make([]verdict.Outcome, len(all))
-	for i, v := range all {
-		if len(v.compared) > 0 {
+	for i, a := range all {
+		if len(a.Compared) > 0 {
 			measured++
-		} else if o.require {
-			v.outcome = worse(v.outcome, verdict.Inconclusive)
 		}
-		outcomes[i] = v.outcome
+		outcomes[i] = a.Outcome
 	}
 	code := verdict.ExitCode(outcomes)
-	if code == exitOK && measured == 0 {
+	if code == exitOK && measured == 0 && o.dir != "" {
 		code = exitUnsure
 	}
 	var err error
 	if o.json {
-		err = report.EncodeJSON(cmd.OutOrStdout(), verifyAsJSON(all, code))
+		out := verifyJSON{Schema: 1, Exit: code, Cases: []verify.JSON{}}
+		for _, a := range all {
+			out.Cases = append(out.Cases, a.AsJSON())
+		}
+		err = report.EncodeJSON(cmd.OutOrStdout(), out)
 	} else {
-		err = writeVerify(cmd.OutOrStdout(), all, o.require)
+		err = writeVerify(cmd.OutOrStdout(), all)
 	}
 	if err != nil {
 		return err
 	}
-	if code == exitUnsure && measured == 0 {
+	if code == exitUnsure && measured == 0 && o.dir != "" {
 		return &exit{code: code, err: fmt.Errorf("%s: got no record that any case can be held against", o.dir)}
 	}
 	return exitWith(code)
 }
 
 type verifyJSON struct {
-	Schema int              `json:"schema"`
-	Exit   int              `json:"exit"`
-	Cases  []verifyCaseJSON `json:"cases"`
+	Schema int           `json:"schema"`
+	Exit   int           `json:"exit"`
+	Cases  []verify.JSON `json:"cases"`
 }
 
-type verifyCaseJSON struct {
-	Name      string          `json:"name"`
-	Spec      string          `json:"spec"`
-	Outcome   verdict.Outcome `json:"outcome"`
-	Predicted verdict.Outcome `json:"predicted"` // what check says
-	Error     string          `json:"error"`
-	Measured  []comparedJSON  `json:"measured"`
-	Skipped   []skipped       `json:"skipped"`
-}
-
-type comparedJSON struct {
-	File     string                `json:"file"`
-	Device   string                `json:"device"`
-	Torch    string                `json:"torch"`
-	Rows     []rowJSON             `json:"rows"`
-	Findings []cudameasure.Finding `json:"findings"`
-	Events   *eventsJSON           `json:"events"` // null: the record has none
-}
-
-type rowJSON struct {
-	cudameasure.Row
-	Difference units.Bytes `json:"difference"` // measured less predicted: above 0 is an under-estimate
-	Under      bool        `json:"under"`
-}
-
-type eventsJSON struct {
-	Agree     bool   `json:"agree"`
-	Compared  int    `json:"compared"` // that agree; 0 where all do
-	Why       string `json:"why"`
-	Predicted string `json:"predicted"`
-	Measured  string `json:"measured"`
-}
-
-func verifyAsJSON(all []*verified, code int) verifyJSON {
-	out := verifyJSON{Schema: 1, Exit: code, Cases: []verifyCaseJSON{}}
-	for _, v := range all {
-		j := verifyCaseJSON{Name: v.Case.Name, Spec: lineOf(v.Case.Pos), Outcome: v.outcome, Predicted: v.Verdict.Outcome, Measured: []comparedJSON{}, Skipped: v.skipped}
-		if v.Err != nil {
-			j.Error = v.Err.Error()
+// writeVerify writes every account, then how many there were.
+func writeVerify(w io.Writer, all []*verify.Account) error {
+	count := [verdict.Error + 1]int{}
+	missing := 0
+	for _, a := range all {
+		count[a.Outcome]++
+		if len(a.Compared) == 0 {
+			missing++
 		}
-		if j.Skipped == nil {
-			j.Skipped = []skipped{}
+		var reproduce []string
+		if a.Verdict.Outcome != verdict.Pass && a.Err == nil {
+			reproduce = append(reproduce, engine.ExplainCommand(a.Case))
 		}
-		for _, c := range v.compared {
-			j.Measured = append(j.Measured, c.asJSON())
-		}
-		out.Cases = append(out.Cases, j)
-	}
-	return out
-}
-
-func (c *compared) asJSON() comparedJSON {
-	j := comparedJSON{File: filepath.ToSlash(c.record.File), Device: c.record.Device.Name, Torch: c.record.Torch, Rows: []rowJSON{}, Findings: c.Findings}
-	for _, r := range c.Rows {
-		j.Rows = append(j.Rows, rowJSON{Row: r, Difference: r.Difference(), Under: r.Under()})
-	}
-	if c.align {
-		j.Events = &eventsJSON{Agree: c.parts == nil}
-		if d := c.parts; d != nil {
-			j.Events.Compared, j.Events.Why, j.Events.Predicted, j.Events.Measured = d.Compared, d.Why, d.AText, d.BText
+		if err := a.WriteText(w, reproduce...); err != nil {
+			return err
 		}
 	}
-	return j
+	var parts []string
+	for _, o := range []verdict.Outcome{verdict.Pass, verdict.Warn, verdict.Fail, verdict.Error, verdict.Inconclusive} {
+		if count[o] > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", count[o], o))
+		}
+	}
+	if missing > 0 {
+		parts = append(parts, fmt.Sprintf("%d of them not measured", missing))
+	}
+	_, err := fmt.Fprintf(w, "%s: %s\n", plural(len(all), "case"), strings.Join(parts, ", "))
+	return err
+}
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
 }

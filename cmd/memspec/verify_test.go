@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/memspec/memspec/cudameasure"
+	"github.com/memspec/memspec/cudameasure/verify"
 	"github.com/memspec/memspec/engine"
 	"github.com/memspec/memspec/engine/report"
 	"github.com/memspec/memspec/engine/units"
@@ -96,7 +97,7 @@ func TestVerify(t *testing.T) {
 			want: []string{"  broken     measured reserved 2.00 GiB (2147483648 B), budget 1.00 GiB (1073741824 B): over by 1.00 GiB (+100.0%), "}},
 		{name: "the predicted number breaks the budget", spec: tight, code: 1, want: []string{"FAIL m[B=2]", "  predicted  FAIL m[B=2] on edge: peak reserved "}},
 		{name: "a measurement is required and missing", args: []string{"--require"}, code: 3,
-			want: []string{"INCONCLUSIVE other", "  no measurement: one is required", "2 cases: 1 pass, 1 inconclusive, 1 of them not measured"}},
+			want: []string{"INCONCLUSIVE other", "  not measured; a measurement is required\n", "2 cases: 1 pass, 1 inconclusive, 1 of them not measured"}},
 		{name: "required and there", args: []string{"--require", "--case", "m*"}, code: 0, want: []string{"1 case: 1 pass\n"}},
 		{name: "on CPU tensors", change: func(m *cudameasure.Measurement) {
 			m.Where = "cpu"
@@ -108,7 +109,7 @@ func TestVerify(t *testing.T) {
 			want: []string{"measured with not measured, the case is for edge"}},
 		{name: "unreadable", change: func(m *cudameasure.Measurement) { m.Schema = 7 }, code: 2, want: []string{"record.json: got no measurement record of schema 1"}},
 		{name: "no such folder", args: []string{"--measured", "absent"}, code: 2, want: []string{"memspec: absent: no such file or directory\n"}},
-		{name: "no folder given", args: []string{"--measured", ""}, code: 2, want: []string{"memspec: got no --measured, want the folder of records"}},
+		{name: "no folder given", args: []string{"--measured", ""}, code: 2, want: []string{"memspec: --measured: got no folder, want that of the records"}},
 		{name: "events", change: func(m *cudameasure.Measurement) {
 			m.Events = []cudameasure.Event{{Action: "alloc", Key: 512, Size: 1}}
 		}, code: 0, want: []string{"  events     the streams part after 0: the sizes differ: measured "}},
@@ -144,7 +145,7 @@ func TestVerify(t *testing.T) {
 			Cases []struct {
 				Outcome, Predicted string
 				Measured           []struct {
-					Rows     []rowJSON
+					Rows     []verify.RowJSON
 					Findings []cudameasure.Finding
 				}
 			}

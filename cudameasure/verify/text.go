@@ -1,0 +1,176 @@
+package verify
+
+import (
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"github.com/memspec/memspec/cudameasure"
+	"github.com/memspec/memspec/engine/units"
+	"github.com/memspec/memspec/engine/verdict"
+)
+
+// WriteText writes what check says of the case, then its comparisons, then the commands that give them again.
+func (a *Account) WriteText(w io.Writer, reproduce ...string) error {
+	fmt.Fprintf(w, "%s %s\n", strings.ToUpper(a.Outcome.String()), a.Case.Name)
+	fmt.Fprintf(w, "  predicted  %s\n", oneLine(a.Line()))
+	if a.Failed != nil {
+		fmt.Fprintf(w, "  error      %s\n", oneLine(a.Failed.Error()))
+	}
+	for _, s := range a.Skipped {
+		if s.File != "" {
+			fmt.Fprintf(w, "  left out   %s: %s\n", s.File, s.Why)
+		}
+	}
+	if why := a.NotMeasured(); why != "" && a.Failed == nil {
+		fmt.Fprintf(w, "  %s\n", why)
+	}
+	for i := range a.Compared {
+		if err := a.Compared[i].writeText(w); err != nil {
+			return err
+		}
+	}
+	name := "reproduce"
+	for _, command := range reproduce {
+		fmt.Fprintf(w, "  %-9s  %s\n", name, command)
+		name = ""
+	}
+	return nil
+}
+
+// NotMeasured says that there is no measurement, and why; empty where there is one.
+func (a *Account) NotMeasured() string {
+	if len(a.Compared) > 0 {
+		return ""
+	}
+	text := "not measured"
+	for _, s := range a.Skipped {
+		if s.File == "" {
+			text += ": " + oneLine(s.Why)
+		}
+	}
+	if a.Required {
+		text += "; a measurement is required"
+	}
+	return text
+}
+
+func (c *Compared) writeText(w io.Writer) error {
+	m := c.Measured
+	from := m.File
+	if from == "" {
+		from = "this machine"
+	}
+	fmt.Fprintf(w, "  measured   %s, torch %s (%s)\n", m.Device.Name, m.Torch, from)
+	for _, f := range c.Findings {
+		word := "broken"
+		switch {
+		case f.Unknown:
+			word = "unsure"
+		case f.Warn:
+			word = "warning"
+		}
+		fmt.Fprintf(w, "  %-9s  %s\n", word, f.Text)
+	}
+	if err := c.WriteTable(w); err != nil {
+		return err
+	}
+	if cost, known := m.ContextCost(); known {
+		fmt.Fprintf(w, "  context    %s (%s) outside the allocator\n", cost, cost.Exact())
+	}
+	if s := m.Sampled; s != nil {
+		fmt.Fprintf(w, "  device     at most %s more in use than before, in %d samples\n", s.Rise(), s.Samples)
+	}
+	_, err := fmt.Fprintf(w, "  events     %s\n", c.eventsText())
+	return err
+}
+
+func (c *Compared) eventsText() string {
+	switch {
+	case !c.Aligned:
+		return "not recorded"
+	case c.Parts == nil:
+		return "both streams are the same"
+	}
+	return fmt.Sprintf("the streams part after %d: %s: measured %s, predicted %s", c.Parts.Compared, c.Parts.Why,
+		strings.TrimSpace(c.Parts.BText), strings.TrimSpace(c.Parts.AText))
+}
+
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// JSON is the account as memspec verify --format json writes it.
+type JSON struct {
+	Name      string          `json:"name"`
+	Spec      string          `json:"spec"`
+	Outcome   verdict.Outcome `json:"outcome"`
+	Predicted verdict.Outcome `json:"predicted"` // what check says
+	Error     string          `json:"error"`     // of the prediction, else of the run
+	Measured  []ComparedJSON  `json:"measured"`
+	Skipped   []Skipped       `json:"skipped"`
+}
+
+// ComparedJSON is one comparison.
+type ComparedJSON struct {
+	File     string                `json:"file"` // empty: run on this machine
+	Device   string                `json:"device"`
+	Torch    string                `json:"torch"`
+	Context  *units.Bytes          `json:"context"` // null: not known
+	Rows     []RowJSON             `json:"rows"`
+	Findings []cudameasure.Finding `json:"findings"`
+	Events   *EventsJSON           `json:"events"` // null: the record has none
+}
+
+// RowJSON is a number predicted and measured.
+type RowJSON struct {
+	cudameasure.Row
+	Difference units.Bytes `json:"difference"` // measured less predicted: above 0 is an under-estimate
+	Under      bool        `json:"under"`
+}
+
+// EventsJSON says where the streams of events first part.
+type EventsJSON struct {
+	Agree     bool   `json:"agree"`
+	Compared  int    `json:"compared"` // that agree; 0 where all do
+	Why       string `json:"why"`
+	Predicted string `json:"predicted"`
+	Measured  string `json:"measured"`
+}
+
+// AsJSON is the account for programs.
+func (a *Account) AsJSON() JSON {
+	pos := a.Case.Pos
+	pos.Col = 0
+	j := JSON{Name: a.Case.Name, Spec: pos.String(), Outcome: a.Outcome, Predicted: a.Verdict.Outcome, Measured: []ComparedJSON{}, Skipped: a.Skipped}
+	switch {
+	case a.Err != nil:
+		j.Error = a.Err.Error()
+	case a.Failed != nil:
+		j.Error = a.Failed.Error()
+	}
+	if j.Skipped == nil {
+		j.Skipped = []Skipped{}
+	}
+	for i := range a.Compared {
+		j.Measured = append(j.Measured, a.Compared[i].asJSON())
+	}
+	return j
+}
+
+func (c *Compared) asJSON() ComparedJSON {
+	m := c.Measured
+	j := ComparedJSON{File: filepath.ToSlash(m.File), Device: m.Device.Name, Torch: m.Torch, Rows: []RowJSON{}, Findings: c.Findings}
+	if cost, known := m.ContextCost(); known {
+		j.Context = &cost
+	}
+	for _, r := range c.Rows {
+		j.Rows = append(j.Rows, RowJSON{Row: r, Difference: r.Difference(), Under: r.Under()})
+	}
+	if c.Aligned {
+		j.Events = &EventsJSON{Agree: c.Parts == nil}
+		if d := c.Parts; d != nil {
+			j.Events.Compared, j.Events.Why, j.Events.Predicted, j.Events.Measured = d.Compared, d.Why, d.AText, d.BText
+		}
+	}
+	return j
+}
