@@ -19,10 +19,23 @@ type TB interface {
 	Errorf(format string, args ...any)
 }
 
-// Case predicts one case and fails t unless every budget holds.
-func Case(t TB, c spec.Case) verdict.Verdict {
-	helper(t)
-	return tell(t, engine.Judge(contextOf(t), c))
+// Measure says whether a case is also run for real, on this machine's GPU, and compared.
+type Measure uint8
+
+// The ways. Predict is what is done where nothing is said.
+const (
+	Predict       Measure = iota // nothing is run
+	WherePossible                // where this machine has the case's GPU, and Python with memshim; elsewhere it is logged why not
+	Required                     // a case that was not measured fails
+)
+
+// Case predicts one case and fails t unless every budget holds. With a measure it is also run for real: t fails unless every budget holds for
+// the measured numbers too, and the two agree within the case's tolerance.
+func Case(t TB, c spec.Case, measure ...Measure) verdict.Verdict {
+	if h, ok := t.(helper); ok {
+		h.Helper()
+	}
+	return finish(t, engine.Judge(contextOf(t), c), machineOf(measure))
 }
 
 // PeakAtMost fails t if one run of the artifact allocates more than limit at once.
@@ -31,7 +44,9 @@ func Case(t TB, c spec.Case) verdict.Verdict {
 // library scratch. For reserved memory, or a device's own, write a Case. The inputs are those written beside the artifact when it was
 // exported (ARTIFACT.inputs.json); inputs given here, in the grammar of memspec --input (x=float32[8,3,224,224]), take their place.
 func PeakAtMost(t TB, artifact string, limit units.Bytes, inputs ...string) verdict.Verdict {
-	helper(t)
+	if h, ok := t.(helper); ok {
+		h.Helper()
+	}
 	c, err := peakCase(artifact, limit, inputs)
 	if err != nil {
 		return tell(t, &engine.Result{Case: c, Err: err, Verdict: verdict.Verdict{Outcome: verdict.Error}})
@@ -66,29 +81,36 @@ func peakCase(artifact string, limit units.Bytes, inputs []string) (spec.Case, e
 	return c, nil
 }
 
-// File reads a memspec.yaml and runs each of its cases as a subtest of its name.
+// File reads a memspec.yaml and runs each of its cases, as Case does, as a subtest of its name.
 func File[T interface {
 	TB
 	Run(string, func(T)) bool
-}](t T, path string) {
-	helper(t)
+}](t T, path string, measure ...Measure) {
+	if h, ok := any(t).(helper); ok {
+		h.Helper()
+	}
 	cases, err := spec.Load(path)
 	if err != nil {
 		t.Errorf("memspec: %v", err)
 		return
 	}
 	var models engine.Models
+	machine := machineOf(measure)
 	for _, c := range cases {
 		t.Run(c.Name, func(t T) {
-			helper(t)
-			tell(t, models.Judge(contextOf(t), c))
+			if h, ok := any(t).(helper); ok {
+				h.Helper()
+			}
+			finish(t, models.Judge(contextOf(t), c), machine)
 		})
 	}
 }
 
 // tell reports a result to t and returns its verdict.
 func tell(t TB, r *engine.Result) verdict.Verdict {
-	helper(t)
+	if h, ok := t.(helper); ok {
+		h.Helper()
+	}
 	switch r.Verdict.Outcome {
 	case verdict.Pass:
 		if line := r.Caution(); line != "" {
@@ -102,14 +124,13 @@ func tell(t TB, r *engine.Result) verdict.Verdict {
 	return r.Verdict
 }
 
-func helper(t TB) {
-	if h, ok := t.(interface{ Helper() }); ok {
-		h.Helper()
-	}
-}
+// helper is a t that leaves functions out of the line it names: those that call Helper themselves.
+type helper interface{ Helper() }
 
 func logf(t TB, format string, args ...any) {
-	helper(t)
+	if h, ok := t.(helper); ok {
+		h.Helper()
+	}
 	if l, ok := t.(interface{ Logf(string, ...any) }); ok {
 		l.Logf(format, args...)
 	}

@@ -64,13 +64,16 @@ func oneCase(t *testing.T, artifact, input, rest string) spec.Case {
 	return cs[0]
 }
 
+// A messageCase is something that a test is told, and why it is.
+type messageCase struct {
+	name, why string
+	run       func(t *testing.T, n *named) verdict.Verdict
+	want      verdict.Outcome
+}
+
 // What a failing test prints, text by text in testdata/messages.txtar; MEMSPEC_UPDATE=1 rewrites it.
 func TestMessages(t *testing.T) {
-	messages := []struct {
-		name, why string
-		run       func(t *testing.T, n *named) verdict.Verdict
-		want      verdict.Outcome
-	}{
+	messages := []messageCase{
 		{"fail", "one budget is broken: the whole account, and how to see it again", func(t *testing.T, n *named) verdict.Verdict {
 			return memory.Case(n, oneCase(t, "../"+small, smallInput, "budget: {allocated: 64KiB}"))
 		}, verdict.Fail},
@@ -122,6 +125,7 @@ func TestMessages(t *testing.T) {
 			return memory.NoRegression(n, oneCase(t, "../"+small, smallInput, "budget: {allocated: 1GiB}"), "testdata/small.json", -1)
 		}, verdict.Error},
 	}
+	messages = append(messages, measuredMessages()...)
 	got := &txtar.Archive{Comment: []byte("What assert prints, by case of TestMessages; MEMSPEC_UPDATE=1 rewrites it.\n")}
 	for _, m := range messages {
 		require.NotEmpty(t, m.why, m.name)

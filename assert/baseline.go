@@ -22,7 +22,9 @@ import (
 //
 // The report is what memspec estimate --format json writes; write it again to accept a change.
 func NoRegression(t TB, c spec.Case, committed string, tolerance float64) verdict.Verdict {
-	helper(t)
+	if h, ok := t.(helper); ok {
+		h.Helper()
+	}
 	if !valid(tolerance) {
 		t.Errorf("memspec: got tolerance %v, want 0 or more (0.01 is 1%%)", tolerance)
 		return verdict.Verdict{Outcome: verdict.Error}

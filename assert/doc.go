@@ -4,10 +4,13 @@
 //
 // The rules, in order:
 //
-//  1. Nothing is executed: no GPU, no Python, no network. A case is predicted from its artifact (package engine).
-//  2. A verdict is judged as memspec check does: a broken budget fails; exactly at the limit passes.
+//  1. Nothing is executed: no GPU, no Python, no network. A case is predicted from its artifact (package engine). Only with WherePossible or
+//     Required is it also run, by Python in a process of its own (package cudameasure), and held against its prediction.
+//  2. A verdict is judged as memspec check does: a broken budget fails; exactly at the limit passes. With a measure the measured numbers are
+//     judged too, and the two must agree within the case's tolerance.
 //  3. What could not be said fails too. An operator without a rule, an unknown context cost, an artifact that cannot be read: nothing
-//     passes by accident. A case may allow notes (allow: in memspec.yaml), and then they do not count.
+//     passes by accident, nor does a case that was not measured where that is Required; WherePossible logs why it was not. A case may allow
+//     notes (allow: in memspec.yaml), and then they do not count.
 //  4. A budget of level warn never fails: it is logged.
 //  5. A failure is told by one Errorf with the whole account: metric, predicted, budget, by how much, the line of the spec, where the peak
 //     is, who holds it, what was assumed, and the commands that give it again. The test goes on.

@@ -17,7 +17,7 @@ import (
 
 // The ways a run can fail, beside those of Devices. Errors of Run wrap one of them, or are the context's.
 var (
-	ErrNoPython = errors.New("no Python with memshim")
+	ErrNoPython = errors.New("no Python with torch and memshim (MEMSPEC_PYTHON names one)")
 	ErrCase     = errors.New("the case cannot be built")
 	ErrModel    = errors.New("the model fails")
 )

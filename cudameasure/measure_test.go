@@ -69,7 +69,7 @@ func TestRunFails(t *testing.T) {
 		{"a case that cannot be built", `echo "memshim: zoo.py: no such file" >&2; exit 2`, ErrCase, "small[B=2]: the case cannot be built: zoo.py: no such file"},
 		{"the model's error", `echo Traceback >&2; echo "memshim: ValueError: no" >&2; exit 1`, ErrModel, "small[B=2]: the model fails: ValueError: no"},
 		{"a signal", `kill -SEGV $$`, ErrModel, "small[B=2]: the model fails: program: signal: segmentation fault"},
-		{"no memshim", `echo "/usr/bin/python3: No module named memshim" >&2; exit 1`, ErrNoPython, "small[B=2]: no Python with memshim: /usr/bin/python3: No module named memshim"},
+		{"no memshim", `echo "/usr/bin/python3: No module named memshim" >&2; exit 1`, ErrNoPython, "small[B=2]: no Python with torch and memshim (MEMSPEC_PYTHON names one): /usr/bin/python3: No module named memshim"},
 		{"one that hangs", `sleep 60`, ErrHangs, "small[B=2]: no answer in time: program: ended after its time limit of 300ms"},
 		{"no record", `exit 0`, nil, "memshim's record: open "},
 		{"no record but something", `echo '{}' >"$out"`, nil, "got no measurement record of schema 1"},

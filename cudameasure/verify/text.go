@@ -1,12 +1,15 @@
 package verify
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
 	"strings"
 
 	"github.com/memspec/memspec/cudameasure"
+	"github.com/memspec/memspec/engine"
+	"github.com/memspec/memspec/engine/spec"
 	"github.com/memspec/memspec/engine/units"
 	"github.com/memspec/memspec/engine/verdict"
 )
@@ -16,7 +19,7 @@ func (a *Account) WriteText(w io.Writer, reproduce ...string) error {
 	fmt.Fprintf(w, "%s %s\n", strings.ToUpper(a.Outcome.String()), a.Case.Name)
 	fmt.Fprintf(w, "  predicted  %s\n", oneLine(a.Line()))
 	if a.Failed != nil {
-		fmt.Fprintf(w, "  error      %s\n", oneLine(a.Failed.Error()))
+		fmt.Fprintf(w, "  error      %s\n", oneLine(a.failure()))
 	}
 	for _, s := range a.Skipped {
 		if s.File != "" {
@@ -33,8 +36,10 @@ func (a *Account) WriteText(w io.Writer, reproduce ...string) error {
 	}
 	name := "reproduce"
 	for _, command := range reproduce {
-		fmt.Fprintf(w, "  %-9s  %s\n", name, command)
-		name = ""
+		if command != "" {
+			fmt.Fprintf(w, "  %-9s  %s\n", name, command)
+			name = ""
+		}
 	}
 	return nil
 }
@@ -97,6 +102,28 @@ func (c *Compared) eventsText() string {
 		strings.TrimSpace(c.Parts.BText), strings.TrimSpace(c.Parts.AText))
 }
 
+// failure is why the run failed, without the case's name.
+func (a *Account) failure() string {
+	var run *cudameasure.RunError
+	if errors.As(a.Failed, &run) {
+		return run.Why()
+	}
+	return a.Failed.Error()
+}
+
+// Command is the command that compares the case again, with the records of a folder or, for an empty one, run on this machine. A case that was
+// written in Go has none.
+func Command(c spec.Case, dir string) string {
+	if c.Pos.File == "" {
+		return ""
+	}
+	words := "memspec verify --case " + engine.ShellQuote(c.Name) + " " + engine.ShellQuote(c.Pos.File)
+	if dir != "" {
+		words += " --measured " + engine.ShellQuote(dir)
+	}
+	return words
+}
+
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 // JSON is the account as memspec verify --format json writes it.
@@ -146,7 +173,7 @@ func (a *Account) AsJSON() JSON {
 	case a.Err != nil:
 		j.Error = a.Err.Error()
 	case a.Failed != nil:
-		j.Error = a.Failed.Error()
+		j.Error = a.failure()
 	}
 	if j.Skipped == nil {
 		j.Skipped = []Skipped{}

@@ -1,0 +1,62 @@
+package assert
+
+import (
+	"strings"
+
+	"github.com/memspec/memspec/cudameasure/verify"
+	"github.com/memspec/memspec/engine"
+	"github.com/memspec/memspec/engine/verdict"
+)
+
+// machineOf is what runs cases; nil for none.
+func machineOf(measure []Measure) *verify.Machine {
+	if len(measure) == 0 || measure[len(measure)-1] == Predict {
+		return nil
+	}
+	return &verify.Machine{Required: measure[len(measure)-1] == Required}
+}
+
+// finish reports a prediction to t, and with a machine what the run says of it: in one text, whatever is wrong.
+func finish(t TB, r *engine.Result, machine *verify.Machine) verdict.Verdict {
+	if h, ok := t.(helper); ok {
+		h.Helper()
+	}
+	if machine == nil {
+		return tell(t, r)
+	}
+	a, err := machine.Run(contextOf(t), r)
+	if err != nil {
+		t.Errorf("memspec: %s: the run was ended: %v", r.Case.Name, err)
+		return verdict.Verdict{Outcome: verdict.Error}
+	}
+	v := r.Verdict
+	v.Outcome = a.Outcome
+	text := measuredMessage(t, a)
+	switch a.Outcome {
+	case verdict.Pass, verdict.Warn:
+		if line := r.Caution(); line != "" {
+			logf(t, "%s", line)
+		}
+		logf(t, "%s", text)
+	default:
+		t.Errorf("%s", text)
+	}
+	return v
+}
+
+// measuredMessage is the account of the prediction where it does not pass, then that of the comparison.
+func measuredMessage(t TB, a *verify.Account) string {
+	var b strings.Builder
+	if a.Verdict.Outcome != verdict.Pass {
+		b.WriteString(message(t, a.Result) + "\n")
+	}
+	if why := a.NotMeasured(); why != "" && a.Verdict.Outcome == a.Outcome && a.Failed == nil {
+		return b.String() + why
+	}
+	var reproduce []string
+	if a.Outcome != verdict.Pass {
+		reproduce = []string{testCommandOf(t), verify.Command(a.Case, "")}
+	}
+	_ = a.WriteText(&b, reproduce...) // a strings.Builder does not fail
+	return strings.TrimRight(b.String(), "\n")
+}
