@@ -45,7 +45,7 @@ var mayImport = map[string][]string{
 	"assert":                {"cudameasure/verify", "engine", "engine/device", "engine/platform", "engine/spec", "engine/verdict", "engine/report", "engine/units"},
 	"cudameasure":           {"engine/spec", "engine/tensor", "engine/trace", "engine/report", "engine/units"},
 	"cudameasure/cudaprobe": {},
-	"cudameasure/verify":    {"cudameasure", "engine", "engine/trace", "engine/units", "engine/verdict"},
+	"cudameasure/verify":    {"cudameasure", "engine", "engine/spec", "engine/trace", "engine/units", "engine/verdict"},
 	"cmd/memspec": {"cudameasure", "cudameasure/verify", "engine", "engine/units", "engine/tensor", "engine/device", "engine/scratch", "engine/platform", "engine/program", "engine/trace",
 		"engine/ops", "engine/artifact", "engine/exec", "engine/allocator", "engine/report", "engine/verdict", "engine/spec"},
 }

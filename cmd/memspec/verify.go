@@ -142,7 +142,7 @@ func (o *verifyOptions) end(cmd *cobra.Command, all []*verify.Account) error {
 		}
 		err = report.EncodeJSON(cmd.OutOrStdout(), out)
 	} else {
-		err = writeVerify(cmd.OutOrStdout(), all)
+		err = o.write(cmd.OutOrStdout(), all)
 	}
 	if err != nil {
 		return err
@@ -159,8 +159,8 @@ type verifyJSON struct {
 	Cases  []verify.JSON `json:"cases"`
 }
 
-// writeVerify writes every account, then how many there were.
-func writeVerify(w io.Writer, all []*verify.Account) error {
+// write writes every account, then how many there were.
+func (o *verifyOptions) write(w io.Writer, all []*verify.Account) error {
 	count := [verdict.Error + 1]int{}
 	missing := 0
 	for _, a := range all {
@@ -169,6 +169,9 @@ func writeVerify(w io.Writer, all []*verify.Account) error {
 			missing++
 		}
 		var reproduce []string
+		if a.Outcome != verdict.Pass {
+			reproduce = append(reproduce, verify.Command(a.Case, o.dir))
+		}
 		if a.Verdict.Outcome != verdict.Pass && a.Err == nil {
 			reproduce = append(reproduce, engine.ExplainCommand(a.Case))
 		}
