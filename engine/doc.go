@@ -56,6 +56,8 @@
 //	device-remapped    the archive's code names a device; it was read as the case's
 //	index-assumed      a position depends on tensor data; it does not matter to memory
 //	locals-unknown     eager lifetimes of a traced or frozen archive: it does not tell Python's names
+//	loop-bound         how often a loop runs depends on tensor data; what its rounds hold does not grow
+//	loop-open          how often a loop runs depends on tensor data, and each round may hold more: the account is incomplete
 //	op-missing         an operator without a rule; the account is incomplete
 //	scratch-benchmark  cudnn.benchmark runs the fastest plan, which only a device can tell
 //	scratch-estimate   some library scratch is by rule

@@ -104,8 +104,9 @@ func (m *Model) Judge(ctx context.Context, c spec.Case) *Result {
 		return failed(c, err)
 	}
 	o := verdict.Options{Allow: c.Allow}
-	if rep.HasNote("shape-bound") || rep.HasNote("branch-both") {
-		if o.Lower, err = m.estimate(ctx, c, true); err != nil {
+	if rep.Quality == report.Bound {
+		var refuses *exec.EvalError // the model has no run at that end
+		if o.Lower, err = m.estimate(ctx, c, true); err != nil && !errors.As(err, &refuses) {
 			return failed(c, fmt.Errorf("at the lower end of data-dependent sizes: %w", err))
 		}
 	}

@@ -5,7 +5,6 @@ import (
 
 	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/program"
-	"github.com/memspec/memspec/engine/tensor"
 )
 
 // evalCallMethod calls a method of an object; which one is known only now, so interfaces need nothing more.
@@ -202,37 +201,6 @@ func (m *machine) runIf(f *frame, in *inst) error {
 	return nil
 }
 
-// decide turns a condition into a bool; one that depends on tensor data goes the way this run was told to, first the else way.
-func (m *machine) decide(f *frame, in *inst, cond any) (bool, error) {
-	switch c := cond.(type) {
-	case bool:
-		return c, nil
-	case int64:
-		return c != 0, nil
-	case *tensor.Tensor:
-		if b, ok := ops.Item(c, tensor.Bool).(bool); ok {
-			return b, nil
-		}
-	case ops.Unknown:
-	default:
-		return false, fmt.Errorf("got a condition of type %s, want a bool", ops.TypeName(cond))
-	}
-	if len(m.tr.Coverage.Unsupported) == 0 {
-		m.siteOf(in)
-		m.Note("branch-both", "a branch depends on tensor data: both ways were run, the heavier is kept")
-		m.noSite()
-	}
-	key := branchKey{f.code.fn, in.num}
-	way, told := m.chosen[key]
-	if _, seen := m.took[key]; !seen {
-		m.took[key] = way
-		if !told {
-			m.undecided = append(m.undecided, key)
-		}
-	}
-	return way, nil
-}
-
 // blockOuts are a block's results, owned; what the block alone held moves.
 func (m *machine) blockOuts(f *frame, b *block) []any {
 	vals := make([]any, len(b.src.Outs))
@@ -246,85 +214,6 @@ func (m *machine) blockOuts(f *frame, b *block) []any {
 		}
 	}
 	return vals
-}
-
-// runLoop runs a for or while loop.
-func (m *machine) runLoop(f *frame, in *inst) error {
-	n := in.node
-	trips, err := m.trips(m.arg(f, &n.Args[0]))
-	if err != nil {
-		return m.fail(err)
-	}
-	cond := m.arg(f, &n.Args[1])
-	carried := make([]any, len(n.Args)-2)
-	for i := range carried {
-		carried[i] = m.arg(f, &n.Args[i+2])
-		m.hold(carried[i])
-	}
-	m.releaseArgs(f, in)
-	b := in.blocks[0]
-	for i := int64(0); i < trips; i++ {
-		goOn, err := m.decide(f, in, cond)
-		if err != nil {
-			return m.fail(err)
-		}
-		if !goOn {
-			break
-		}
-		if err := m.step(); err != nil {
-			return m.fail(err)
-		}
-		m.put(f, b.src.Params[0].ID, i)
-		for j, p := range b.src.Params[1:] {
-			m.put(f, p.ID, carried[j])
-		}
-		if f.locals != nil {
-			m.enterRound(f, in)
-		}
-		if err := m.runBlock(f, b); err != nil || f.done {
-			return err
-		}
-		if f.locals != nil {
-			m.leaveRound(f, in)
-		}
-		outs := m.blockOuts(f, b)
-		cond, carried = outs[0], outs[1:]
-		for _, p := range b.src.Params {
-			m.clear(f, p.ID)
-		}
-		if _, unknown := cond.(ops.Unknown); unknown && i >= maxUnknownTrips {
-			break // a loop on tensor data has no upper end that can be known
-		}
-	}
-	if f.locals != nil {
-		m.leaveLoop(f, in)
-	}
-	for i, out := range n.Outs {
-		m.put(f, out.ID, carried[i])
-		if f.locals != nil {
-			m.afterOut(f, in, i, carried[i])
-		}
-	}
-	return nil
-}
-
-// maxUnknownTrips is how often a loop runs whose end depends on tensor data.
-const maxUnknownTrips = 1
-
-// trips is a loop's bound; None is no bound.
-func (m *machine) trips(v any) (int64, error) {
-	switch v := v.(type) {
-	case nil:
-		return 1 << 62, nil
-	case int64:
-		return v, nil
-	case ops.Unknown:
-		if len(m.tr.Coverage.Unsupported) == 0 {
-			m.unsupported("prim::Loop of a length that depends on tensor data")
-		}
-		return 1, nil
-	}
-	return 0, fmt.Errorf("got a trip count of type %s, want an int", ops.TypeName(v))
 }
 
 // runReturn leaves the function from any depth.

@@ -3,6 +3,7 @@ package exec
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/program"
@@ -362,6 +363,9 @@ func (m *machine) evalSetAttr(f *frame, in *inst) (any, error) {
 	}
 	if !m.setAttr(o, n.Text, m.arg(f, &n.Args[1])) {
 		return nil, fmt.Errorf("got no attribute %s in %s", n.Text, o.Class.Name)
+	}
+	if !slices.Contains(m.written, o) {
+		m.written = append(m.written, o)
 	}
 	return nil, nil
 }

@@ -60,6 +60,7 @@ type Options struct {
 const (
 	DefaultMaxSteps = 4_000_000
 	DefaultMaxDepth = 500
+	maxStorages     = 500_000 // made in a run: a step with a tensor costs more than one without
 )
 
 // accelerator is the device of everything that the trace counts.
@@ -81,46 +82,6 @@ func Run(ctx context.Context, p *program.Program, t *ops.Table, o Options) (*tra
 		o.MaxDepth = DefaultMaxDepth
 	}
 	return runBranches(ctx, p, t, o)
-}
-
-// maxUndecided is how many places that branch on tensor data are tried both ways.
-const maxUndecided = 8
-
-// runBranches runs p; where it branches on tensor data it runs again with the other way, one place after the other, and keeps the heavier.
-func runBranches(ctx context.Context, p *program.Program, t *ops.Table, o Options) (*trace.Trace, error) {
-	chosen := map[branchKey]bool{}
-	best := newMachine(ctx, p, t, o)
-	best.chosen = chosen
-	err := best.run()
-	for tried := 0; tried < len(best.undecided) && tried < maxUndecided; tried++ {
-		key := best.undecided[tried]
-		other := make(map[branchKey]bool, len(chosen)+1)
-		for k, v := range chosen {
-			other[k] = v
-		}
-		other[key] = !best.took[key]
-		m := newMachine(ctx, p, t, o)
-		m.chosen = other
-		errOther := m.run()
-		var eval *EvalError
-		switch {
-		case errOther != nil && !errors.As(errOther, &eval):
-			return m.tr, errOther
-		case err != nil && errOther == nil, errOther == nil && m.heavier(best, o.Lower):
-			best, err, chosen = m, nil, other
-		default:
-			chosen[key] = best.took[key]
-		}
-	}
-	return best.tr, err
-}
-
-// heavier says whether m's run took more than n's (less, for the lower end).
-func (m *machine) heavier(n *machine, lower bool) bool {
-	if lower {
-		return m.peak < n.peak
-	}
-	return m.peak > n.peak
 }
 
 // run is the whole account.

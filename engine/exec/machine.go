@@ -71,9 +71,14 @@ type machine struct {
 	casts     map[*tensor.Tensor]*tensor.Tensor
 	castOrder []*tensor.Tensor
 
-	chosen    map[branchKey]bool // ways to go where a branch depends on tensor data
-	took      map[branchKey]bool
-	undecided []branchKey
+	chosen          map[branchKey]bool // ways to go where a branch depends on tensor data
+	took            map[branchKey]bool
+	undecided       []branchKey
+	decisions       int             // branches on tensor data, each time one is met
+	grew            bool            // a loop's most is not known
+	unsettledRounds int             // of loops that may not end, see maxUnsettled
+	asked           map[string]bool // places that assume: may speak of
+	written         []*Object       // whose attributes the model sets
 }
 
 // branchKey is a branch of the program.
@@ -275,15 +280,14 @@ func (m *machine) Note(id, text string) {
 
 // Bound chooses an end of a data-dependent count.
 func (m *machine) Bound(lower, upper int64) int64 {
-	if m.site >= 0 {
-		s := m.tr.Sites[m.site]
-		if n, ok := m.o.Assume[placeOf(s)]; ok {
-			return min(max(n, lower), upper)
-		}
-		m.Note("shape-bound", "the result's size depends on tensor data: taken at its most (give assume: {"+placeOf(s)+": SIZE} to state a tighter one)")
-	} else {
-		m.Note("shape-bound", "the result's size depends on tensor data: taken at its most")
+	if n, ok := m.assumed(); ok {
+		return min(max(n, lower), upper)
 	}
+	text := "the result's size depends on tensor data: taken at its most"
+	if m.site >= 0 {
+		text += " (give assume: {" + placeOf(m.tr.Sites[m.site]) + ": SIZE} to state a tighter one)"
+	}
+	m.Note("shape-bound", text)
 	if m.o.Lower {
 		return lower
 	}
@@ -318,6 +322,9 @@ func (m *machine) step() error {
 	m.steps++
 	if m.steps > m.o.MaxSteps {
 		return &LimitError{What: "steps", Limit: m.o.MaxSteps}
+	}
+	if len(m.refs) > maxStorages {
+		return &LimitError{What: "allocations", Limit: maxStorages}
 	}
 	if m.steps&0xfff == 0 {
 		if err := m.ctx.Err(); err != nil {

@@ -24,6 +24,7 @@ type Source struct {
 const (
 	noteShapeBound = "shape-bound"
 	noteBranchBoth = "branch-both"
+	noteLoopBound  = "loop-bound"
 	noteScratch    = "scratch-estimate"
 	noteLocals     = "locals-unknown"
 )
@@ -208,7 +209,7 @@ func quality(r *Report) Quality {
 	switch {
 	case len(r.Coverage.Unsupported) > 0:
 		return Incomplete
-	case r.HasNote(noteShapeBound) || r.HasNote(noteBranchBoth):
+	case r.HasNote(noteShapeBound) || r.HasNote(noteBranchBoth) || r.HasNote(noteLoopBound):
 		return Bound
 	case r.Upper != nil || r.HasNote(noteScratch) || r.HasNote(noteLocals):
 		return Estimated

@@ -88,7 +88,7 @@ func (f *Finding) decide(r *report.Report, o Options) Outcome {
 }
 
 // boundNotes are the notes whose runs have two ends.
-var boundNotes = []string{"branch-both", "shape-bound"}
+var boundNotes = []string{"branch-both", "loop-bound", "shape-bound"}
 
 // dependsOnData says whether the account has two ends: a note that makes them was written and not allowed, or it is a bound without one.
 func dependsOnData(r *report.Report, o Options) bool {

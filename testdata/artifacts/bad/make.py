@@ -1,6 +1,6 @@
 """Writes the archives beside it: what memspec must refuse, bound, or say it cannot tell. Needs torch (2.15.0).
 
-    python make.py
+    python make.py [NAME.pt ...]
 
 endless.pt     a loop without an end
 recursion.pt   a function that calls itself (written by hand into the archive: the compiler refuses it)
@@ -8,6 +8,8 @@ raises.pt      raises for inputs of fewer than three dimensions
 overflow.pt    asks for a tensor whose size overflows int64
 nonzero.pt     a size that depends on tensor data
 branch.pt      a branch that depends on tensor data
+loops.pt       loops and branches whose end depends on tensor data, one by number
+flood.pt       a loop without an end that allocates
 custom.pt      an operator of a library that memspec does not know, beside one it knows
 foreign.pt     data.pkl names os.system
 deep.pt        data.pkl nests a thousand tuples
@@ -21,8 +23,10 @@ import io
 import linecache
 import os
 import pickle
+import sys
 import zipfile
 from pathlib import Path
+from typing import List
 
 # Archives name their source file. So that they name the same one wherever they are made, this file runs itself under that name.
 NAME = "/opt/python/testdata/artifacts/bad/make.py"
@@ -78,6 +82,96 @@ class Branch(torch.nn.Module):
         return y
 
 
+class Loops(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.seen = 0
+
+    def forward(self, x: torch.Tensor, kind: int):
+        out: List[torch.Tensor] = []
+        n = 0
+        if kind == 0:
+            while bool(x.sum() > 0):  # the same each round
+                x = x - 1
+        elif kind == 1:
+            while bool(x.sum() > 0):  # the same but for a count
+                x = x - 1
+                n += 1
+        elif kind == 2:
+            while bool(x.sum() > 0):  # holds more each round
+                x = x - 1
+                out.append(x)
+        elif kind == 3:
+            while n < 20 and bool(x.sum() > 0):  # holds more, and ends
+                x = x - 1
+                out.append(x)
+                n += 1
+        elif kind == 4:
+            while True:
+                x = x - 1
+                if bool(x.sum() < 0):  # the same each round, by a break
+                    break
+        elif kind == 5:
+            while True:
+                x = torch.cat([x, x])
+                if bool(x.sum() < 0):  # holds more each round, by a break
+                    break
+        elif kind == 6:
+            for _ in range(int(x.sum())):  # the same each round
+                x = x - 1
+        elif kind == 7:
+            for _ in range(int(x.sum())):  # holds more each round
+                out.append(x - 1)
+        elif kind == 8:
+            for i in range(10):  # ends
+                out.append(x + 1)
+                if bool(x.sum() > i):
+                    break
+        elif kind == 9:
+            keep = torch.zeros_like(x)
+            for c in torch.unique(x):  # as often as there are elements, at most
+                keep = keep + (x == c)
+            x = keep
+        elif kind == 10:
+            while bool(x.sum() > 0):
+                self.seen = self.seen + 1  # holds more each round, by an attribute
+                x = x - torch.zeros([self.seen, 512], device=x.device).sum()
+        elif kind == 11:
+            if bool(x.sum() > 0):
+                if bool(x.sum() > 1):  # a branch in a branch
+                    x = torch.cat([x] * 10)
+        elif kind == 12:
+            for i in range(2):
+                if bool(x.sum() > 0):
+                    x = torch.cat([x, x])
+            if bool(x.sum() > 1):
+                x = torch.cat([x, x[:1]])
+            if bool(x.sum() > 2):
+                x = torch.cat([x, x[:1]])
+            if bool(x.sum() > 3):
+                x = torch.cat([x, x[:1]])
+            if bool(x.sum() > 4):
+                x = torch.cat([x, x[:1]])
+            if bool(x.sum() > 5):
+                x = torch.cat([x, x[:1]])
+            if bool(x.sum() > 6):
+                x = torch.cat([x, x[:1]])
+            if bool(x.sum() > 7):
+                x = torch.cat([x, x[:1]])
+            if bool(x.sum() > 8):
+                x = torch.cat([x, x[:1]])
+        return torch.cat(out) if len(out) > 0 else x
+
+
+class Flood(torch.nn.Module):
+    def forward(self, x: torch.Tensor):
+        n = 0
+        while n >= 0:
+            n = n * 1
+            x = x + 1
+        return x
+
+
 LIBRARY = torch.library.Library("memspec_test", "DEF")
 LIBRARY.define("twice(Tensor x) -> Tensor")
 
@@ -115,12 +209,14 @@ class Foreign:
 
 
 def write(name, data):
+    if len(sys.argv) > 1 and name not in sys.argv[1:]:
+        return
     (HERE / name).write_bytes(data)
 
 
 def main():
     for name, module in [("endless", Endless()), ("raises", Raises()), ("overflow", Overflow()), ("nonzero", Nonzero()), ("branch", Branch()),
-                         ("custom", Custom())]:
+                         ("loops", Loops()), ("flood", Flood()), ("custom", Custom())]:
         write(name + ".pt", rewrite(saved(module), lambda _, data: data))
     plain = saved(Recursion())
     code = next(n.split("/", 1)[1] for n in zipfile.ZipFile(io.BytesIO(plain)).namelist() if n.endswith(".py"))
