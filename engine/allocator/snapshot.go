@@ -103,6 +103,13 @@ func ReplayRecording(rec *trace.Recording) (*DeviceReplay, error) {
 		return nil, err
 	}
 	conflicts := rec.Rewind(trace.Geometry{Round: set.round, Unsplit: smallSize, MaxSplit: set.MaxSplitSize, Page: set.LargeSegment})
+	return playAll(rec, conflicts)
+}
+
+// ReplayFromStart replays a recording that began with what its trace's Heap says: with nothing, where that is empty.
+func ReplayFromStart(rec *trace.Recording) (*DeviceReplay, error) { return playAll(rec, 0) }
+
+func playAll(rec *trace.Recording, conflicts int) (*DeviceReplay, error) {
 	p, err := newPlayback(rec, conflicts)
 	if err != nil {
 		return nil, err
