@@ -59,6 +59,7 @@ $(VENV)/.stamp: .ci/requirements.txt
 # The recordings of real PyTorch that are committed are what the pinned PyTorch gives.
 recordings: $(VENV)/.stamp
 	$(VENV)/bin/python pyshim/tools/record_models.py --check
+	$(VENV)/bin/python pyshim/tools/record_settings.py --check
 
 # The shim's own tests. They need torch and no GPU.
 test-python: $(VENV)/.stamp

@@ -14,10 +14,11 @@ import (
 
 // A recording of real PyTorch, as testdata/conformance/README.md tells.
 type recording struct {
-	model   string
-	inputs  []string
-	sites   []string
-	streams []*stream
+	model    string
+	settings map[string]string // dtype, autocast, cached, memory_format
+	inputs   []string
+	sites    []string
+	streams  []*stream
 }
 
 type stream struct {
@@ -102,6 +103,12 @@ func parseRecording(text string) (*recording, error) {
 		switch word {
 		case "model":
 			r.model = rest
+		case "setting":
+			key, value, _ := strings.Cut(rest, " ")
+			if r.settings == nil {
+				r.settings = map[string]string{}
+			}
+			r.settings[key] = value
 		case "input":
 			r.inputs = append(r.inputs, rest)
 		case "site":

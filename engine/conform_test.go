@@ -69,10 +69,16 @@ func compare(r *recording, s *stream, file, kind, runtime string) account {
 	for _, in := range r.inputs {
 		a.inputs = append(a.inputs, "--input '"+in+"'")
 	}
-	tr, err := runNone(file, r.inputs, runtime)
+	tr, err := runNone(r, file, runtime)
+	a.follow(tr, err, r, s)
+	return a
+}
+
+// follow goes through a trace and a recording side by side up to where they part.
+func (a *account) follow(tr *trace.Trace, err error, r *recording, s *stream) {
 	if err != nil {
 		a.err = err
-		return a
+		return
 	}
 	if u := tr.Coverage.Unsupported; len(u) > 0 {
 		names := make([]string, len(u))
@@ -80,7 +86,7 @@ func compare(r *recording, s *stream, file, kind, runtime string) account {
 			names[i] = u[i].Op
 		}
 		a.err = fmt.Errorf("no rule for %s", strings.Join(names, ", "))
-		return a
+		return
 	}
 	number := map[tensor.StorageID]int{}
 	var live int64
@@ -131,11 +137,10 @@ func compare(r *recording, s *stream, file, kind, runtime string) account {
 		a.parted = fmt.Sprintf("event %d: got the end, want %+v", i, s.events[i])
 	}
 	a.exact = a.parted == ""
-	return a
 }
 
-// runNone runs an archive on the device none.
-func runNone(file string, inputs []string, runtime string) (*trace.Trace, error) {
+// runNone runs an archive on the device none, under the settings of a recording.
+func runNone(r *recording, file, runtime string) (*trace.Trace, error) {
 	m, err := engine.Open(filepath.Join(testdataRoot(), file))
 	if err != nil {
 		return nil, err
@@ -152,7 +157,8 @@ func runNone(file string, inputs []string, runtime string) (*trace.Trace, error)
 	if c.Platform, err = platform.New(d, v); err != nil {
 		return nil, err
 	}
-	for _, s := range inputs {
+	r.apply(&c, m)
+	for _, s := range r.inputs {
 		in, err := spec.ParseInput(s)
 		if err == nil {
 			in, err = in.Bind(nil)
@@ -160,7 +166,7 @@ func runNone(file string, inputs []string, runtime string) (*trace.Trace, error)
 		if err != nil {
 			return nil, err
 		}
-		c.Inputs = append(c.Inputs, in)
+		c.Inputs = append(c.Inputs, r.format(in))
 	}
 	return m.Trace(context.Background(), c)
 }

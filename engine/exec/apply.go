@@ -24,14 +24,13 @@ func (m *machine) apply(b *ops.Bound, args []any) (any, error) {
 	}
 	mark := len(m.temps)
 	if m.plat.Autocast != "" && !m.casting {
-		cast, done, err := m.autocastArgs(b, args)
+		to, cast, done, err := m.autocastArgs(b, args)
 		if err != nil {
 			return nil, err
 		}
-		args = cast
+		b = to
 		if done {
-			m.casting = true
-			defer func() { m.casting = false }()
+			return m.applyCast(b, cast, args, mark)
 		}
 	}
 	v, err := m.applyRule(m.newCall(b, args))
@@ -39,6 +38,19 @@ func (m *machine) apply(b *ops.Bound, args []any) (any, error) {
 	if len(m.temps) > mark {
 		m.dropTemps(mark)
 	}
+	return v, err
+}
+
+// applyCast runs an overload on arguments that autocast changed.
+func (m *machine) applyCast(b *ops.Bound, cast, args []any, mark int) (any, error) {
+	m.casting = true
+	v, err := m.applyRule(m.newCall(b, cast))
+	m.endCall()
+	m.casting = false
+	if err == nil {
+		v, err = m.castBack(b, args, v)
+	}
+	m.dropTemps(mark)
 	return v, err
 }
 

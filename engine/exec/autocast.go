@@ -2,8 +2,11 @@ package exec
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/memspec/memspec/engine/ops"
+	"github.com/memspec/memspec/engine/schema"
 	"github.com/memspec/memspec/engine/tensor"
 )
 
@@ -13,10 +16,14 @@ import (
 type castPolicy uint8
 
 const (
-	castLower  castPolicy = iota + 1 // to the autocast dtype
-	castFloat                        // to float32
-	castDType                        // computes in float32: the dtype argument is set
-	castWidest                       // to the widest of the arguments' types
+	castLower   castPolicy = iota + 1 // to the autocast dtype
+	castFloat                         // to float32
+	castDType                         // computes in float32: the dtype argument is set
+	castWidest                        // to the widest of the arguments' types
+	castNorm                          // computes in float32 by another overload
+	castRNN                           // to float16, the weights in one new buffer
+	castRefused                       // PyTorch refuses it
+	castVision                        // to float32, and floating results back to the dtype of the first argument
 )
 
 var castPolicies = func() map[string]castPolicy {
@@ -27,17 +34,23 @@ var castPolicies = func() map[string]castPolicy {
 			"_thnn_fused_gru_cell", "lstm_cell", "gru_cell", "rnn_tanh_cell", "rnn_relu_cell", "_scaled_dot_product_flash_attention",
 			"scaled_dot_product_attention"},
 		castFloat: {"acos", "asin", "cosh", "erfinv", "exp", "expm1", "log", "log10", "log2", "log1p", "reciprocal", "rsqrt", "sinh", "tan",
-			"pow", "softplus", "layer_norm", "native_layer_norm", "group_norm", "frobenius_norm", "nuclear_norm", "cosine_similarity",
+			"pow", "softplus", "layer_norm", "native_layer_norm", "rms_norm", "group_norm", "frobenius_norm", "nuclear_norm", "cosine_similarity",
 			"poisson_nll_loss", "cosine_embedding_loss", "nll_loss", "nll_loss2d", "hinge_embedding_loss", "kl_div", "l1_loss", "smooth_l1_loss",
 			"huber_loss", "mse_loss", "margin_ranking_loss", "multilabel_margin_loss", "soft_margin_loss", "triplet_margin_loss",
 			"multi_margin_loss", "binary_cross_entropy_with_logits", "dist", "pdist", "cdist", "renorm", "logsumexp",
 			"upsample_nearest1d", "_upsample_nearest_exact1d", "upsample_nearest2d", "_upsample_nearest_exact2d", "upsample_nearest3d",
 			"_upsample_nearest_exact3d", "upsample_linear1d", "upsample_bilinear2d", "_upsample_bilinear2d_aa", "upsample_trilinear3d",
 			"upsample_bicubic2d", "_upsample_bicubic2d_aa"},
-		castDType:  {"prod", "softmax", "log_softmax", "cumprod", "cumsum", "linalg_vector_norm", "linalg_matrix_norm", "sum"},
-		castWidest: {"addcdiv", "addcmul", "atan2", "bilinear", "cross", "dot", "vdot", "grid_sampler", "index_put", "tensordot", "scatter_add"},
+		castDType:   {"prod", "softmax", "log_softmax", "cumprod", "cumsum", "linalg_vector_norm", "linalg_matrix_norm", "sum"},
+		castNorm:    {"norm"},
+		castRNN:     {"_cudnn_rnn"},
+		castRefused: {"binary_cross_entropy"},
+		castWidest:  {"addcdiv", "addcmul", "atan2", "bilinear", "cross", "dot", "vdot", "grid_sampler", "index_put", "tensordot", "scatter_add"},
 	}
 	m := map[string]castPolicy{}
+	for _, n := range []string{"deform_conv2d", "nms", "ps_roi_align", "ps_roi_pool", "roi_align", "roi_pool"} { // torchvision/csrc/ops/autocast
+		m["torchvision::"+n] = castVision
+	}
 	for p, names := range lists {
 		for _, n := range names {
 			m["aten::"+n] = p
@@ -46,32 +59,101 @@ var castPolicies = func() map[string]castPolicy {
 	return m
 }()
 
-// autocastArgs casts an operator's arguments; done says that it did, so that nothing inside is cast again.
-func (m *machine) autocastArgs(b *ops.Bound, args []any) (out []any, done bool, err error) {
-	p := castPolicies[b.Schema.Name]
+// castPolicyOf is the policy of one overload. Those without a kernel of their own for autocast are cast, where they are made of others, inside.
+func castPolicyOf(name, overload string) castPolicy {
+	p := castPolicies[name]
+	if p == 0 || strings.HasSuffix(overload, "out") || withoutCast[overload] {
+		return 0
+	}
+	return p
+}
+
+var withoutCast = map[string]bool{"vec": true, "padding": true, "quantized": true, "hacked_twin": true, "sublist": true, "dtype": true,
+	"ScalarOpt_dtype": true, "ScalarOpt_dim_dtype": true, "names_ScalarOpt_dim_dtype": true}
+
+// autocastArgs casts an operator's arguments, or chooses another overload; done says that it did, so that nothing inside is cast again.
+func (m *machine) autocastArgs(b *ops.Bound, args []any) (to *ops.Bound, out []any, done bool, err error) {
+	p := castPolicyOf(b.Schema.Name, b.Schema.Overload)
 	if p == 0 {
-		return args, false, nil
+		return b, args, false, nil
 	}
 	lower, err := tensor.ParseDType(m.plat.Autocast)
 	if err != nil {
-		return nil, false, err
+		return nil, nil, false, err
 	}
-	to := tensor.Float32
 	switch p {
-	case castLower:
-		to = lower
 	case castDType:
-		return m.autocastDType(b, args), true, nil
+		return b, m.autocastDType(b, args), true, nil
+	case castNorm:
+		to, out = m.autocastNorm(b, args)
+		return to, out, true, nil
+	case castRefused:
+		return nil, nil, false, fmt.Errorf("%s is refused under autocast: PyTorch calls it unsafe", b.Schema.Name)
+	case castRNN:
+		out, err = m.autocastRNN(b, args)
+		return b, out, true, err
 	case castWidest:
-		to = widest(args, lower)
+		out, err = m.castAll(args, widest(args, lower), lower)
+	case castFloat, castVision:
+		out, err = m.castAll(args, tensor.Float32, lower)
+	default:
+		out, err = m.castAll(args, lower, lower)
 	}
+	return b, out, true, err
+}
+
+// castAll casts every argument. The casts are arguments of one C++ call, which compilers may evaluate in any order; GCC, which builds PyTorch
+// for Linux, begins with the last.
+func (m *machine) castAll(args []any, to, lower tensor.DType) (out []any, err error) {
 	out = make([]any, len(args))
-	for i, v := range args {
-		if out[i], err = m.castArg(v, to, lower); err != nil {
-			return nil, false, err
+	for i := len(args) - 1; i >= 0; i-- {
+		if out[i], err = m.castArg(args[i], to, lower); err != nil {
+			return nil, err
 		}
 	}
-	return out, true, nil
+	return out, nil
+}
+
+// autocastNorm is the overload with a dtype, for those that have none.
+func (m *machine) autocastNorm(b *ops.Bound, args []any) (*ops.Bound, []any) {
+	overload := map[string]string{"Scalar": "ScalarOpt_dtype", "ScalarOpt_dim": "ScalarOpt_dim_dtype"}[b.Schema.Overload]
+	t, ok := args[0].(*tensor.Tensor)
+	if !ok || overload == "" || !eligible(t) {
+		return b, args
+	}
+	to, ok := m.table.Lookup("aten::norm." + overload)
+	if !ok {
+		return b, args
+	}
+	return to, append(slices.Clone(args), int64(tensor.Float32))
+}
+
+// autocastRNN copies the weights into one buffer of float16 and casts input and states to float16, whatever autocast's own dtype is
+// (aten/src/ATen/cudnn/AutocastRNN.cpp).
+func (m *machine) autocastRNN(b *ops.Bound, args []any) (out []any, err error) {
+	out = slices.Clone(args)
+	weights, _ := args[b.Schema.ArgIndex("weight")].(*ops.List)
+	buffer := b.Schema.ArgIndex("weight_buf")
+	if weights != nil && len(weights.Items) > 0 && args[buffer] == nil {
+		n := int64(0)
+		for _, v := range weights.Items {
+			if t, ok := v.(*tensor.Tensor); ok && eligible(t) && t.DType != tensor.Float16 {
+				n += t.Numel()
+			}
+		}
+		if n > 0 {
+			if out[buffer], err = m.temporary("aten::empty.memory_format", ops.NewList(schema.Int, n), int64(tensor.Float16), nil, accelerator, nil, nil); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for _, name := range []string{"cx", "hx", "input"} {
+		i := b.Schema.ArgIndex(name)
+		if out[i], err = m.castArg(args[i], tensor.Float16, tensor.Float16); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
 }
 
 // autocastDType sets the dtype argument where it is None and the first tensor is one that autocast looks at.
@@ -111,21 +193,12 @@ func (m *machine) castArg(v any, to, lower tensor.DType) (any, error) {
 		if c := m.casts[t]; cached && c != nil {
 			return c, nil
 		}
-		b, ok := m.table.Lookup("aten::to.dtype")
-		if !ok {
-			return nil, &ops.MissingError{Op: "aten::to.dtype"}
+		if !cached {
+			return m.temporary("aten::to.dtype", t, int64(to), false, false, nil)
 		}
-		r, err := m.apply(b, []any{t, int64(to), false, false, nil})
+		c, err := m.made("aten::to.dtype", t, int64(to), false, false, nil)
 		if err != nil {
 			return nil, err
-		}
-		c, ok := r.(*tensor.Tensor)
-		if !ok {
-			return nil, fmt.Errorf("internal error: got %s from a cast", ops.TypeName(r))
-		}
-		if !cached {
-			m.temps = append(m.temps, c)
-			return c, nil
 		}
 		if m.casts == nil {
 			m.casts = map[*tensor.Tensor]*tensor.Tensor{}
@@ -145,6 +218,65 @@ func (m *machine) castArg(v any, to, lower tensor.DType) (any, error) {
 		return out, nil
 	}
 	return v, nil
+}
+
+// castBack gives the floating results of a torchvision operator the dtype that its first argument had.
+func (m *machine) castBack(b *ops.Bound, args []any, v any) (any, error) {
+	first, ok := args[0].(*tensor.Tensor)
+	if !ok || castPolicies[b.Schema.Name] != castVision || !eligible(first) || first.DType == tensor.Float32 {
+		return v, nil
+	}
+	back := func(t *tensor.Tensor) (*tensor.Tensor, error) {
+		c, err := m.made("aten::to.dtype", t, int64(first.DType), false, false, nil)
+		if err == nil {
+			m.drop(t)
+		}
+		return c, err
+	}
+	switch r := v.(type) {
+	case *tensor.Tensor:
+		if eligible(r) {
+			return back(r)
+		}
+	case *ops.Tuple:
+		for i, item := range r.Items {
+			if t, ok := item.(*tensor.Tensor); ok && eligible(t) {
+				c, err := back(t)
+				if err != nil {
+					return nil, err
+				}
+				r.Items[i] = c
+			}
+		}
+	}
+	return v, nil
+}
+
+// temporary is a tensor that an operator makes, held to the end of the one that is about to run.
+func (m *machine) temporary(op string, args ...any) (any, error) {
+	t, err := m.made(op, args...)
+	if err != nil {
+		return nil, err
+	}
+	m.temps = append(m.temps, t)
+	return t, nil
+}
+
+// made is the tensor that an operator makes.
+func (m *machine) made(op string, args ...any) (*tensor.Tensor, error) {
+	b, ok := m.table.Lookup(op)
+	if !ok {
+		return nil, &ops.MissingError{Op: op}
+	}
+	r, err := m.apply(b, args)
+	if err != nil {
+		return nil, err
+	}
+	t, ok := r.(*tensor.Tensor)
+	if !ok {
+		return nil, fmt.Errorf("internal error: got %s from %s", ops.TypeName(r), op)
+	}
+	return t, nil
 }
 
 // leaveAutocast lets go of the cached casts, as the outermost autocast context does.

@@ -37,11 +37,11 @@ def main() -> int:
     parser.add_argument("models", nargs="*")
     args = parser.parse_args()
     if "MEMSPEC_RECORD_PREFIX" not in os.environ:
-        return _reenter(args)
+        return reenter(args)
     return _record(args)
 
 
-def _reenter(args: argparse.Namespace) -> int:
+def reenter(args: argparse.Namespace, program: str = "record_models.py") -> int:
     """Runs this program again so that every Python file is imported through the neutral prefix."""
     import sysconfig
 
@@ -64,7 +64,7 @@ def _reenter(args: argparse.Namespace) -> int:
     env |= {"PYTHONPATH": os.pathsep.join(path), "PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1",
             "MEMSPEC_RECORD_PREFIX": str(prefix), "MEMSPEC_RECORD_ROOT": str(ROOT), "OMP_NUM_THREADS": "1",
             "KINETO_LOG_LEVEL": "99"}
-    command = [sys.executable, "-S", "-P", str(prefix / "record" / "record_models.py"), *sys.argv[1:]]
+    command = [sys.executable, "-S", "-P", str(prefix / "record" / program), *sys.argv[1:]]
     try:
         return os.waitstatus_to_exitcode(os.spawnve(os.P_WAIT, sys.executable, command, env) << 8)
     finally:

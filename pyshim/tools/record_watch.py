@@ -165,8 +165,19 @@ def warm() -> None:
         torch.empty(1, device="cuda") + 1
 
 
-def eager(stream: Stream, module: torch.nn.Module, inputs: tuple) -> Stream:
-    """Runs the live module on fake CUDA tensors."""
+def eager(stream: Stream, module: torch.nn.Module, inputs: tuple, context: Callable[[], Any] = contextlib.nullcontext,
+          requires_grad: bool = False) -> Stream:
+    """Runs the live module on fake CUDA tensors, the call within a context of its own. What the context lets go at its end, in an order of
+    its own, is told in the order of birth."""
+
+    def call(*args):
+        with context():
+            result = module(*args)
+            length.append(len(stream.events))
+        stream.events[length[0]:] = sorted(stream.events[length[0]:], key=lambda e: e.index)
+        return result
+
+    length: list[int] = []
     with _fake_mode(), torch.no_grad():
         fakes = _Fakes("cuda")
         shared: dict[int, torch.Tensor] = {}
@@ -174,18 +185,20 @@ def eager(stream: Stream, module: torch.nn.Module, inputs: tuple) -> Stream:
             for name, p in part._parameters.items():
                 if p is not None:
                     if id(p) not in shared:
-                        shared[id(p)] = torch.nn.Parameter(fakes(p), requires_grad=False)
+                        shared[id(p)] = torch.nn.Parameter(fakes(p), requires_grad=requires_grad)
                     part._parameters[name] = shared[id(p)]
             for name, b in part._buffers.items():
                 if b is not None:
                     part._buffers[name] = fakes(b)
         given = tree_map(fakes, inputs)
-        return watch(stream, module, given, fakes.made, "cuda")
+        return watch(stream, call, given, fakes.made, "cuda")
 
 
-def torchscript(stream: Stream, archive: str, inputs: tuple) -> Stream:
-    """Runs an archive in PyTorch's own interpreter on fake CUDA tensors."""
+def torchscript(stream: Stream, archive: str, inputs: tuple, dtype: torch.dtype | None = None) -> Stream:
+    """Runs an archive in PyTorch's own interpreter on fake CUDA tensors, converted to a dtype first where one is given."""
     module = torch.jit.load(archive, map_location="cpu")
+    if dtype:
+        module = module.to(dtype)
     with _fake_mode(), torch.no_grad():
         fakes = _Fakes("cuda")
         for part in module.modules():

@@ -1,0 +1,63 @@
+package engine_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/memspec/memspec/engine"
+	"github.com/memspec/memspec/engine/spec"
+	"github.com/memspec/memspec/engine/tensor"
+)
+
+// settingsFolder holds recordings of models under settings of a case: pyshim/tools/record_settings.py.
+const settingsFolder = "../testdata/conformance/2.15-settings"
+
+// apply gives a case the settings of a recording.
+func (r *recording) apply(c *spec.Case, m *engine.Model) {
+	c.DType = r.settings["dtype"]
+	c.Platform.Autocast = r.settings["autocast"]
+	if r.settings["cached"] == "true" {
+		for _, s := range m.Program.States {
+			s.Meta.RequiresGrad = s.Class == tensor.Parameter
+		}
+	}
+}
+
+// format gives an input the memory format of a recording.
+func (r *recording) format(in spec.Input) spec.Input {
+	if t, ok := in.Value.(spec.Tensor); ok && r.settings["memory_format"] == "channels_last" {
+		t.Format = tensor.ChannelsLast
+		in.Value = t
+	}
+	return in
+}
+
+// TestSettings holds predictions under dtype, autocast, memory format and other shapes against real PyTorch, event for event.
+func TestSettings(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join(settingsFolder, "*.txt"))
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	slices.Sort(files)
+	for _, f := range files {
+		data, err := os.ReadFile(f)
+		require.NoError(t, err)
+		r, err := parseRecording(string(data))
+		require.NoError(t, err, f)
+		for _, s := range r.streams {
+			kind, runtime, _ := strings.Cut(s.name, ".")
+			t.Run(strings.TrimSuffix(filepath.Base(f), ".txt")+"/"+runtime, func(t *testing.T) {
+				require.Empty(t, s.failed)
+				a := compare(r, s, s.artifact, kind, runtime)
+				require.NoError(t, a.err)
+				require.True(t, a.exact, "%d of %d events agree, peak %d, want %d (%+.2f %%)\n%s\nreproduce: go test ./engine -run '%s'", a.agree, a.events,
+					a.peak, a.want, a.peakError(), a.parted, fmt.Sprintf("TestSettings/%s", filepath.Base(f)))
+			})
+		}
+	}
+}
