@@ -103,3 +103,28 @@ func (r *eventReader) site(e *Event) trace.SiteID {
 }
 
 func isPython(file string) bool { return len(file) > 3 && file[len(file)-3:] == ".py" }
+
+// Replayable is Trace without the events that a replay cannot follow, and how many those are: frees of what was there before the recording
+// began, and everything but allocations, frees and segments.
+func (m *Measurement) Replayable() (*trace.Trace, int, error) {
+	t, err := m.Trace()
+	if err != nil {
+		return nil, 0, err
+	}
+	kept := t.Events[:0]
+	for _, e := range t.Events {
+		switch e.Action {
+		case trace.FreeRequested, trace.FreeCompleted:
+			if e.Storage == trace.NoStorage {
+				continue
+			}
+		case trace.Alloc, trace.SegmentAlloc, trace.SegmentFree, trace.SegmentMap, trace.SegmentUnmap:
+		default:
+			continue
+		}
+		kept = append(kept, e)
+	}
+	skipped := len(t.Events) - len(kept)
+	t.Events = kept
+	return t, skipped, nil
+}

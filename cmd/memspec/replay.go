@@ -1,11 +1,14 @@
 package main
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"text/tabwriter"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -16,19 +19,21 @@ import (
 type replayJSON struct {
 	Schema  int                      `json:"schema"`
 	Devices []allocator.DeviceReplay `json:"devices"`
+	Record  *recordReplay            `json:"record,omitempty"` // of a measurement record
 }
 
 func newReplay() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "replay SNAPSHOT.pickle",
-		Short: "Replay a recorded PyTorch memory snapshot through the simulated allocator",
-		Long: `Take the events of a snapshot (torch.cuda.memory._dump_snapshot) through the simulated allocator and tell whether every allocation
-gets the address the device gave it, and whether the peaks are the recorded ones.
+		Use:   "replay SNAPSHOT.pickle | RECORD.json",
+		Short: "Replay a recorded run through the simulated allocator",
+		Long: `Take the events of a PyTorch memory snapshot (torch.cuda.memory._dump_snapshot) or of a measurement record (python -m memshim measure)
+through the simulated allocator and tell whether every allocation gets the address the device gave it, and whether the peaks are the recorded
+ones. Of a record made on CPU tensors only what was requested is compared; the rest is simulated, and labelled so.
 
-Exit codes: 0 all agree, 1 they part, 3 nothing to replay, 2 the snapshot cannot be read.`,
+Exit codes: 0 all agree, 1 they part, 3 nothing to replay, 2 the file cannot be read.`,
 		Example: `  memspec replay snapshot.pickle
-  memspec replay snapshot.pickle --format json`,
-		Args: wantArgs(1, 1, "one SNAPSHOT.pickle"),
+  memspec replay 'measured/resnet50[B=8].eager.tesla-t4.json' --format json`,
+		Args: wantArgs(1, 1, "one SNAPSHOT.pickle or RECORD.json"),
 	}
 	format := formatFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -36,7 +41,13 @@ Exit codes: 0 all agree, 1 they part, 3 nothing to replay, 2 the snapshot cannot
 		if err != nil {
 			return plainPathError(err)
 		}
+		if bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) {
+			return endRecordReplay(cmd, args[0], data, format.value == "json")
+		}
 		devices, err := allocator.ReplaySnapshot(data)
+		if other := notSnapshot(data); err != nil && other != "" {
+			return fmt.Errorf("%s: got %s, want a memory snapshot (torch.cuda.memory._dump_snapshot) or a measurement record", args[0], other)
+		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", args[0], err)
 		}
@@ -62,6 +73,21 @@ Exit codes: 0 all agree, 1 they part, 3 nothing to replay, 2 the snapshot cannot
 		return nil
 	}
 	return cmd
+}
+
+// notSnapshot says what data is, where it is plainly no pickle.
+func notSnapshot(data []byte) string {
+	switch {
+	case len(data) == 0:
+		return "an empty file"
+	case bytes.HasPrefix(data, []byte("PK\x03\x04")):
+		return "a zip archive such as a model's"
+	case data[0] == 0x80: // every pickle of protocol 2 or newer
+		return ""
+	case utf8.Valid(data):
+		return "text"
+	}
+	return ""
 }
 
 func writeReplay(w io.Writer, path string, devices []allocator.DeviceReplay) error {

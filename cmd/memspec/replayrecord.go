@@ -1,0 +1,218 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/memspec/memspec/cudameasure"
+	"github.com/memspec/memspec/engine"
+	"github.com/memspec/memspec/engine/allocator"
+	"github.com/memspec/memspec/engine/device"
+	"github.com/memspec/memspec/engine/platform"
+	"github.com/memspec/memspec/engine/report"
+	"github.com/memspec/memspec/engine/spec"
+	"github.com/memspec/memspec/engine/trace"
+	"github.com/memspec/memspec/engine/units"
+)
+
+// recordReplay is a measurement record taken through the simulated allocator.
+type recordReplay struct {
+	Case   string        `json:"case"`
+	Where  string        `json:"where"`
+	Device string        `json:"device"`
+	Torch  string        `json:"torch"`
+	Phases []phaseReplay `json:"phases"`
+
+	address *allocator.DeviceReplay // nil on CPU tensors, which have no addresses
+	events  int
+	skipped int
+}
+
+// phaseReplay is a phase as the simulation gives it, and as it was recorded. On CPU tensors only what was requested was.
+type phaseReplay struct {
+	Name      string              `json:"name"`
+	Simulated allocator.PeakSizes `json:"simulated"`
+	Recorded  recordedSizes       `json:"recorded"`
+}
+
+type recordedSizes struct {
+	Requested units.Bytes  `json:"requested"`
+	Allocated *units.Bytes `json:"allocated"`
+	Active    *units.Bytes `json:"active"`
+	Reserved  *units.Bytes `json:"reserved"`
+}
+
+// sizes are a phase's, in the order of the table.
+func (p *phaseReplay) sizes() []sizePair {
+	s, r := &p.Simulated, &p.Recorded
+	return []sizePair{{"requested", s.Requested, &r.Requested}, {"allocated", s.Allocated, r.Allocated}, {"active", s.Active, r.Active},
+		{"reserved", s.Reserved, r.Reserved}}
+}
+
+type sizePair struct {
+	metric    string
+	simulated units.Bytes
+	recorded  *units.Bytes
+}
+
+func (r *recordReplay) agrees() bool {
+	for i := range r.Phases {
+		for _, s := range r.Phases[i].sizes() {
+			if s.recorded != nil && *s.recorded != s.simulated {
+				return false
+			}
+		}
+	}
+	return r.address == nil || r.address.Agrees()
+}
+
+// replayRecord takes the events of a record through the allocator that its torch and settings had, on a device of unlimited memory.
+func replayRecord(m *cudameasure.Measurement) (*recordReplay, error) {
+	tr, skipped, err := m.Replayable()
+	if err != nil {
+		return nil, err
+	}
+	out := &recordReplay{Case: m.Case, Where: m.Where, Device: m.Device.Name, Torch: m.Torch, events: len(m.Events), skipped: skipped}
+	c, err := allocatorOf(m)
+	if err != nil {
+		return nil, err
+	}
+	tl, err := engine.Replay(c, tr)
+	if err != nil {
+		return nil, err
+	}
+	peaks, err := phasePeaks(tl)
+	if err != nil {
+		return nil, err
+	}
+	for i := range m.Phases {
+		p := &m.Phases[i]
+		out.Phases = append(out.Phases, phaseReplay{Name: p.Name, Simulated: peaks[i],
+			Recorded: recordedSizes{Requested: p.Requested, Allocated: p.Allocated, Active: p.Active, Reserved: p.Reserved}})
+	}
+	if m.Where == cudameasure.OnCUDA {
+		out.address, err = allocator.ReplayFromStart(&trace.Recording{Trace: tr, Skipped: skipped, Settings: trace.Conf{Text: m.AllocConf}})
+	}
+	return out, err
+}
+
+// allocatorOf is a case that stands for the record's allocator alone.
+func allocatorOf(m *cudameasure.Measurement) (spec.Case, error) {
+	v, err := platform.ParseVersion(m.Torch)
+	if err != nil {
+		return spec.Case{}, fmt.Errorf("torch: %w", err)
+	}
+	d, err := device.Lookup("none")
+	if err != nil {
+		return spec.Case{}, err
+	}
+	p, err := platform.New(d, v)
+	if err != nil {
+		return spec.Case{}, fmt.Errorf("torch: %w", err)
+	}
+	p.AllocConf = m.AllocConf
+	return spec.Case{Name: m.Case, Platform: p}, nil
+}
+
+// phasePeaks are what is held when the baseline is over, then each pass's peaks. A pass begins when what the one before returned is let go.
+func phasePeaks(tl *allocator.Timeline) ([3]allocator.PeakSizes, error) {
+	var out [3]allocator.PeakSizes
+	var began [3]bool
+	var last allocator.PeakSizes
+	pass := 0
+	held := func(s allocator.Stats) allocator.PeakSizes {
+		return allocator.PeakSizes{Requested: s.Requested, Allocated: s.Allocated, Active: s.Active, Reserved: s.Reserved}
+	}
+	err := tl.Each(func(event int, s allocator.Stats) bool {
+		e := &tl.Trace.Events[event]
+		for pass < e.Pass { // one without an event holds what was held before
+			pass++
+			out[pass] = last
+		}
+		began[pass] = began[pass] || e.Action == trace.Alloc
+		now := held(s)
+		last = now
+		if pass == 0 || !began[pass] {
+			out[pass] = now
+			return true
+		}
+		p := &out[pass]
+		p.Requested, p.Allocated = max(p.Requested, now.Requested), max(p.Allocated, now.Allocated)
+		p.Active, p.Reserved = max(p.Active, now.Active), max(p.Reserved, now.Reserved)
+		return true
+	})
+	for pass < len(out)-1 {
+		pass++
+		out[pass] = last
+	}
+	return out, err
+}
+
+func endRecordReplay(cmd *cobra.Command, path string, data []byte, asJSON bool) error {
+	m, err := cudameasure.Parse(data)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	if len(m.Events) == 0 {
+		return &exit{code: exitUnsure, err: errors.New(path + ": nothing to replay: the record has no events")}
+	}
+	r, err := replayRecord(m)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	if asJSON {
+		out := replayJSON{Schema: 1, Devices: []allocator.DeviceReplay{}, Record: r}
+		if r.address != nil {
+			out.Devices = append(out.Devices, *r.address)
+		}
+		err = report.EncodeJSON(cmd.OutOrStdout(), out)
+	} else {
+		err = r.write(cmd.OutOrStdout(), path)
+	}
+	if err != nil {
+		return err
+	}
+	if !r.agrees() {
+		return exitWith(exitBroken)
+	}
+	return nil
+}
+
+func (r *recordReplay) write(w io.Writer, path string) error {
+	verdict := "simulation and recording agree"
+	if !r.agrees() {
+		verdict = "simulation and recording part"
+	}
+	fmt.Fprintf(w, "%s, %s on %s, torch %s: %s\n", path, r.Case, r.Device, r.Torch, verdict)
+	fmt.Fprintf(w, "  %d events", r.events)
+	if a := r.address; a != nil {
+		fmt.Fprintf(w, ", %d of %d allocations at their recorded address", a.AddressMatch, a.Allocs)
+	}
+	if r.skipped > 0 {
+		fmt.Fprintf(w, ", %d passed over: no memory of this recording", r.skipped)
+	}
+	fmt.Fprintln(w)
+	if a := r.address; a != nil && a.FirstMismatch != nil {
+		m := a.FirstMismatch
+		fmt.Fprintf(w, "  first elsewhere: event %d, %s (%s): recorded at %s, simulated at %s\n", m.Event, m.Bytes, m.Bytes.Exact(), m.Recorded, m.Simulated)
+	}
+	if r.Where == cudameasure.OnCPU {
+		fmt.Fprintln(w, "  recorded on CPU tensors: what a CUDA allocator would make of the same storages is simulated and was not measured")
+	}
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(t, "  \tsimulated\trecorded\t")
+	for i := range r.Phases {
+		for _, s := range r.Phases[i].sizes() {
+			recorded := "-"
+			if s.recorded != nil {
+				recorded = s.recorded.Exact()
+			}
+			fmt.Fprintf(t, "  %s %s\t%s\t%s\t\n", r.Phases[i].Name, s.metric, s.simulated.Exact(), recorded)
+		}
+	}
+	return t.Flush()
+}
