@@ -93,7 +93,7 @@ func noCase(path, pattern string, cases []spec.Case) error {
 	for i := range cases {
 		names[i] = cases[i].Name
 	}
-	if near := nearest(pattern, names); near != "" {
+	if near := spec.Nearest(pattern, names); near != "" {
 		return fmt.Errorf("%s: got no case %q, did you mean %q?", path, pattern, near)
 	}
 	const most = 5

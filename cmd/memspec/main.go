@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -136,7 +137,38 @@ Exit codes: 0 all pass; 1 a budget is broken; 2 wrong usage, unreadable spec or 
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(newCheck(), newEstimate(), newExplain(), newReplay(), newDiff(), newOps(), newDump(), newStrip(), newDevices(), newInit(),
 		newCases(), newScratch(), newVerify(), newSchema())
+	strictBuiltins(root)
 	return root
+}
+
+// strictBuiltins makes cobra's own help and completion refuse what they do not know: they print the help instead and end well.
+func strictBuiltins(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		switch c.Name() {
+		case "help":
+			c.Args = func(_ *cobra.Command, args []string) error {
+				if at, rest, err := root.Find(args); err != nil || len(rest) > 0 && at.HasSubCommands() {
+					return unknownCommand(root, args[0])
+				}
+				return nil
+			}
+		case "completion":
+			c.Args = cobra.ArbitraryArgs
+			c.RunE = func(cmd *cobra.Command, args []string) error {
+				var shells []string
+				for _, s := range cmd.Commands() {
+					shells = append(shells, s.Name())
+				}
+				got := "nothing"
+				if len(args) > 0 {
+					got = strconv.Quote(args[0])
+				}
+				return fmt.Errorf("completion: got %s, want one of %s", shorten(got), strings.Join(shells, ", "))
+			}
+		}
+	}
 }
 
 func unknownCommand(root *cobra.Command, name string) error {

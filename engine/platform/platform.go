@@ -31,10 +31,18 @@ type Platform struct {
 
 // New is a platform with PyTorch's defaults: TF32 for convolutions, not for matmul, the cuDNN that the torch wheel pins.
 func New(d device.Device, torch Version) (Platform, error) {
-	if torch.Compare(Oldest()) < 0 {
-		return Platform{}, fmt.Errorf("got torch %s, want %s or newer", torch, Oldest())
+	if err := CheckTorch(torch); err != nil {
+		return Platform{}, err
 	}
 	return Platform{Device: d, Torch: torch, CuDNN: DefaultCuDNN(torch), TF32CuDNN: true}, nil
+}
+
+// CheckTorch refuses a release whose rules are not known: an older or newer one may allocate otherwise.
+func CheckTorch(torch Version) error {
+	if torch.Release().Compare(Oldest()) < 0 || torch.Release().Compare(Newest()) > 0 {
+		return fmt.Errorf("got torch %s, want %s to %s, the releases whose rules are known", torch, Oldest(), Newest())
+	}
+	return nil
 }
 
 // DefaultCuDNN is the cuDNN that the default wheel of a torch release pins, zero where it is not known.
@@ -47,12 +55,6 @@ func DefaultCuDNN(torch Version) Version {
 func (p *Platform) Release() Release {
 	r, _ := ReleaseOf(p.Torch)
 	return r
-}
-
-// TorchKnown says whether p.Torch is in the table; a newer release goes by the newest row.
-func (p *Platform) TorchKnown() bool {
-	_, known := ReleaseOf(p.Torch)
-	return known
 }
 
 // IsNone says whether the device is `none`.

@@ -82,7 +82,11 @@ func TestReleaseOf(t *testing.T) {
 	d, err := device.Lookup("t4")
 	require.NoError(t, err)
 	_, err = platform.New(d, version(t, "1.13.1"))
-	require.EqualError(t, err, "got torch 1.13.1, want 2.0 or newer")
+	require.EqualError(t, err, "got torch 1.13.1, want 2.0 to 2.15, the releases whose rules are known")
+	_, err = platform.New(device.Device{}, version(t, "2.16"))
+	require.EqualError(t, err, "got torch 2.16, want 2.0 to 2.15, the releases whose rules are known", "a later release may allocate otherwise")
+	_, err = platform.New(device.Device{}, version(t, "2.15.3"))
+	require.NoError(t, err, "a patch of a release goes by its row")
 }
 
 // TestDefaults are PyTorch's: torch.backends.cudnn.allow_tf32 is True, torch.backends.cuda.matmul.allow_tf32 False.
@@ -93,8 +97,6 @@ func TestDefaults(t *testing.T) {
 	assert.False(t, p.Benchmark)
 	assert.False(t, p.Deterministic)
 	assert.Equal(t, "9.10.2.21", p.CuDNN.String())
-	assert.True(t, p.TorchKnown())
-	assert.False(t, on(t, "a10g", "2.77").TorchKnown())
 	require.NoError(t, p.Check())
 }
 

@@ -122,6 +122,10 @@ func (d *document) models(models entry, defaults settings) []Case {
 			d.errorf(e.key, "got an empty name of a model")
 			continue
 		}
+		if strings.ContainsFunc(e.name, unprintable) {
+			d.errorf(e.key, "got %q, want a name on one line, of printable letters", shorten(e.name))
+			continue
+		}
 		out = append(out, d.model(e, defaults)...)
 	}
 	return out
@@ -269,7 +273,7 @@ func (d *document) device(e entry) *device.Device {
 	for i := range d.own {
 		own = append(own, d.own[i].Name)
 	}
-	if n := nearest(s, own); n != "" {
+	if n := Nearest(s, own); n != "" {
 		d.errorf(e.val, "got device %q, want a known device: did you mean %q?", shorten(s), n)
 	} else {
 		d.errorf(e.val, "%s", err)

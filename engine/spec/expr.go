@@ -49,7 +49,7 @@ type UnboundError struct {
 }
 
 func (e *UnboundError) Error() string {
-	if n := nearest(e.Dim, e.Have); n != "" {
+	if n := Nearest(e.Dim, e.Have); n != "" {
 		return fmt.Sprintf("got dim %q without a value: did you mean %q?", e.Dim, n)
 	}
 	if len(e.Have) == 0 {

@@ -397,7 +397,7 @@ var dtypeNames = []string{"float32", "float16", "bfloat16", "float64", "int64", 
 	"complex128", "half", "float", "double", "long", "int", "short"}
 
 func dtypeError(got string) string {
-	if n := nearest(strings.ToLower(got), dtypeNames); n != "" {
+	if n := Nearest(strings.ToLower(got), dtypeNames); n != "" {
 		return fmt.Sprintf("got dtype %q, want one of PyTorch's: did you mean %q?", got, n)
 	}
 	return fmt.Sprintf("got dtype %q, want one of PyTorch's, such as float32, float16, bfloat16, int64, bool", got)

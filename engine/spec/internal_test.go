@@ -19,7 +19,14 @@ func TestSchemaKnowsEveryKey(t *testing.T) {
 	}
 	var s struct {
 		object
-		Defs struct{ Model, Case, Budget, Tensor object } `json:"$defs"`
+		Defs struct {
+			Model, Case, Budget, Tensor object
+			Settings                    struct {
+				Properties struct {
+					Allow struct{ Items struct{ Enum []string } }
+				}
+			}
+		} `json:"$defs"`
 	}
 	require.NoError(t, json.Unmarshal(Schema, &s))
 	keys := func(m map[string]json.RawMessage) []string { return slices.Sorted(maps.Keys(m)) }
@@ -33,21 +40,6 @@ func TestSchemaKnowsEveryKey(t *testing.T) {
 	assert.Equal(t, sorted(keyNames(inCase)), keys(s.Defs.Case.Properties))
 	assert.Equal(t, sorted(metricNames()), keys(s.Defs.Budget.Properties))
 	assert.Equal(t, sorted(tensorKeys), keys(s.Defs.Tensor.Properties))
+	assert.Equal(t, report.NoteIDs, s.Defs.Settings.Properties.Allow.Items.Enum)
 	assert.Len(t, report.Metrics(), 5)
-}
-
-func TestNearest(t *testing.T) {
-	for _, c := range []struct{ word, want, why string }{
-		{"reservd", "reserved", ""},
-		{"rseerved", "reserved", "two letters swapped are one edit"},
-		{"reserved", "reserved", ""},
-		{"speed", "", "unlike all"},
-		{"", "", ""},
-		{"dim", "dims", ""},
-	} {
-		assert.Equal(t, c.want, nearest(c.word, []string{"reserved", "allocated", "dims"}), "%q: %s", c.word, c.why)
-	}
-	assert.Equal(t, "b", nearest("bb", []string{"b", "c"}))
-	long := string(make([]byte, 100))
-	assert.Equal(t, "", nearest(long, []string{"a"}))
 }

@@ -3,43 +3,11 @@ package spec
 import (
 	"maps"
 	"slices"
+
+	"github.com/memspec/memspec/engine/internal/nearest"
 )
 
 func sortedKeys(m map[string]int64) []string { return slices.Sorted(maps.Keys(m)) }
 
-// nearest is the candidate most like a word, if one is like it: at most a third of its letters differ. The first of equals wins.
-func nearest(word string, candidates []string) string {
-	best, bestDist := "", max(len(word)/3, 1)+1
-	for _, c := range candidates {
-		if d := edits(word, c); d < bestDist && d < max(len(word), len(c)) {
-			best, bestDist = c, d
-		}
-	}
-	return best
-}
-
-// edits is how many letters to add, drop, change or swap with their neighbour (optimal string alignment, in bytes).
-func edits(a, b string) int {
-	if len(a) > 64 || len(b) > 64 {
-		return max(len(a), len(b))
-	}
-	var rows [65][65]int
-	for j := range len(b) + 1 {
-		rows[0][j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		rows[i][0] = i
-		for j := 1; j <= len(b); j++ {
-			d := rows[i-1][j-1]
-			if a[i-1] != b[j-1] {
-				d++
-			}
-			d = min(d, rows[i-1][j]+1, rows[i][j-1]+1)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				d = min(d, rows[i-2][j-2]+1)
-			}
-			rows[i][j] = d
-		}
-	}
-	return rows[len(a)][len(b)]
-}
+// Nearest is the candidate most like a word, "" if none is like it: what a message proposes.
+func Nearest(word string, candidates []string) string { return nearest.Word(word, candidates) }

@@ -400,7 +400,7 @@ func (r *reader) oneOf(n *yaml.Node, words ...string) (string, bool) {
 }
 
 func didYouMean(word string, candidates []string) string {
-	if n := nearest(word, candidates); n != "" {
+	if n := Nearest(word, candidates); n != "" {
 		return fmt.Sprintf(": did you mean %q?", n)
 	}
 	return ""

@@ -2,13 +2,16 @@ package spec
 
 import (
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"gopkg.in/yaml.v3"
 
 	"github.com/memspec/memspec/engine/device"
 	"github.com/memspec/memspec/engine/platform"
+	"github.com/memspec/memspec/engine/report"
 	"github.com/memspec/memspec/engine/tensor"
 	"github.com/memspec/memspec/engine/verdict"
 )
@@ -194,11 +197,17 @@ func (r *reader) words(e entry, what string) *string {
 		r.errorf(e.val, "got an empty text, want %s", what)
 		return nil
 	}
+	if ok && strings.ContainsFunc(s, unprintable) {
+		r.errorf(e.val, "got %q, want %s on one line, of printable letters", shorten(s), what) // and it stays the name
+	}
 	if !ok {
 		return nil
 	}
 	return &s
 }
+
+// unprintable says whether a letter would break or hide part of a line that is printed.
+func unprintable(c rune) bool { return !unicode.IsPrint(c) }
 
 // setting reads a text that may be empty.
 func (r *reader) setting(e entry) *string {
@@ -249,8 +258,11 @@ func (r *reader) version(e entry) *platform.Version {
 
 func (r *reader) torch(e entry) *platform.Version {
 	v := r.version(e)
-	if v != nil && v.Compare(platform.Oldest()) < 0 {
-		r.errorf(e.val, "got torch %s, want %s or newer", v, platform.Oldest())
+	if v == nil {
+		return nil
+	}
+	if err := platform.CheckTorch(*v); err != nil {
+		r.errorf(e.val, "%v", err)
 		return nil
 	}
 	return v
@@ -328,15 +340,17 @@ func (r *reader) flags(s *settings, e entry) {
 	}
 }
 
-var noteID = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)+$`)
-
 func (r *reader) allow(e entry) *[]string {
 	ids := []string{}
 	for _, n := range r.list(e.val, "a list of note IDs such as [shape-bound]") {
 		s, ok := r.text(n, "a note's ID")
-		if ok && !noteID.MatchString(s) {
-			r.errorf(n, "got %q, want a note's ID such as shape-bound", shorten(s))
+		if ok && !slices.Contains(report.NoteIDs, s) {
 			ok = false
+			if near := didYouMean(s, report.NoteIDs); near != "" {
+				r.errorf(n, "got %q, want a note's ID%s", shorten(s), near)
+			} else {
+				r.errorf(n, "got %q, want a note's ID: %s", shorten(s), strings.Join(report.NoteIDs, ", "))
+			}
 		}
 		if ok {
 			ids = append(ids, s)

@@ -40,7 +40,7 @@ func (l Limits) defaults() Limits {
 	for _, d := range []struct {
 		field *int64
 		value int64
-	}{{&l.Records, 1 << 20}, {&l.NameBytes, 4096}, {&l.RecordBytes, 256 << 20}, {&l.TotalBytes, 1 << 30}, {&l.Ratio, 200}} {
+	}{{&l.Records, 1 << 20}, {&l.NameBytes, 1024}, {&l.RecordBytes, 256 << 20}, {&l.TotalBytes, 1 << 30}, {&l.Ratio, 200}} {
 		if *d.field <= 0 {
 			*d.field = d.value
 		}

@@ -257,6 +257,16 @@ func TestLimits(t *testing.T) {
 	}
 }
 
+// TestLongNames: no message repeats a name of 64 KiB.
+func TestLongNames(t *testing.T) {
+	for _, n := range []int{1025, 65535} {
+		_, err := OpenBytes(archive(t, entry{"n/" + strings.Repeat("a", n-2), "", stored}))
+		require.EqualError(t, err, fmt.Sprintf("name bytes: got %d, want at most 1024", n))
+	}
+	_, err := OpenBytes(archive(t, entry{"n/" + strings.Repeat("a", 1022), "", stored}))
+	require.NoError(t, err)
+}
+
 // TestZip64 reads an archive whose sizes and offsets stand in zip64 fields only.
 func TestZip64(t *testing.T) {
 	u16 := func(v uint16) []byte { return binary.LittleEndian.AppendUint16(nil, v) }
