@@ -23,6 +23,7 @@ import (
 // account is one prediction held against one recording.
 type account struct {
 	model, kind, runtime string
+	group                string // of the table: the artifact's folder, or "settings"
 	artifact             string
 	inputs               []string // as arguments of the command line
 	exact                bool
@@ -65,7 +66,7 @@ func compareAll(t testing.TB) []account {
 }
 
 func compare(r *recording, s *stream, file, kind, runtime string) account {
-	a := account{model: r.model, kind: kind, runtime: runtime, artifact: file, events: len(s.events), want: s.peak}
+	a := account{model: r.model, kind: kind, runtime: runtime, group: filepath.Base(filepath.Dir(file)), artifact: file, events: len(s.events), want: s.peak}
 	for _, in := range r.inputs {
 		a.inputs = append(a.inputs, "--input '"+in+"'")
 	}

@@ -1,7 +1,6 @@
 package engine_test
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -38,8 +37,9 @@ func (r *recording) format(in spec.Input) spec.Input {
 	return in
 }
 
-// TestSettings holds predictions under dtype, autocast, memory format and other shapes against real PyTorch, event for event.
-func TestSettings(t *testing.T) {
+// settingsAccounts compares every recording made under settings.
+func settingsAccounts(t testing.TB) (out []account) {
+	t.Helper()
 	files, err := filepath.Glob(filepath.Join(settingsFolder, "*.txt"))
 	require.NoError(t, err)
 	require.NotEmpty(t, files)
@@ -50,14 +50,26 @@ func TestSettings(t *testing.T) {
 		r, err := parseRecording(string(data))
 		require.NoError(t, err, f)
 		for _, s := range r.streams {
+			require.Empty(t, s.failed, f)
 			kind, runtime, _ := strings.Cut(s.name, ".")
-			t.Run(strings.TrimSuffix(filepath.Base(f), ".txt")+"/"+runtime, func(t *testing.T) {
-				require.Empty(t, s.failed)
-				a := compare(r, s, s.artifact, kind, runtime)
-				require.NoError(t, a.err)
-				require.True(t, a.exact, "%d of %d events agree, peak %d, want %d (%+.2f %%)\n%s\nreproduce: go test ./engine -run '%s'", a.agree, a.events,
-					a.peak, a.want, a.peakError(), a.parted, fmt.Sprintf("TestSettings/%s", filepath.Base(f)))
-			})
+			if kind == "live" {
+				kind = "script"
+			}
+			a := compare(r, s, s.artifact, kind, runtime)
+			a.model, a.group = strings.TrimSuffix(filepath.Base(f), ".txt"), "settings"
+			out = append(out, a)
 		}
+	}
+	return out
+}
+
+// TestSettings holds predictions under dtype, autocast, memory format and other shapes against real PyTorch, event for event.
+func TestSettings(t *testing.T) {
+	for _, a := range settingsAccounts(t) {
+		t.Run(a.name(), func(t *testing.T) {
+			require.NoError(t, a.err)
+			require.True(t, a.exact, "%d of %d events agree, peak %d, want %d (%+.2f %%)\n%s\nreproduce: go test ./engine -run '%s'", a.agree, a.events,
+				a.peak, a.want, a.peakError(), a.parted, "TestSettings/"+a.name())
+		})
 	}
 }
