@@ -2,6 +2,7 @@ package exec
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/program"
@@ -80,17 +81,7 @@ func (m *machine) bindArgs(f *frame, in *inst, fn *program.Func) ([]any, error) 
 	pos := 0
 	for i := range n.Args {
 		a := &n.Args[i]
-		at := pos
-		if a.Name == "" {
-			pos++
-		} else {
-			at = -1
-			for j := range fn.Params {
-				if fn.Params[j].Name == a.Name {
-					at = j
-				}
-			}
-		}
+		at := paramOf(fn, a, &pos)
 		if at < 0 || at >= len(out) {
 			return nil, fmt.Errorf("%s: got %d arguments, want %d", fn.Name, len(n.Args), len(fn.Params))
 		}
@@ -111,6 +102,15 @@ func (m *machine) bindArgs(f *frame, in *inst, fn *program.Func) ([]any, error) 
 		}
 	}
 	return out, nil
+}
+
+// paramOf is which of fn's parameters an argument of a call is for, -1 where it has none of that name; next counts those without a name.
+func paramOf(fn *program.Func, a *program.Arg, next *int) int {
+	if a.Name == "" {
+		*next++
+		return *next - 1
+	}
+	return slices.IndexFunc(fn.Params, func(p program.Param) bool { return p.Name == a.Name })
 }
 
 // evalCreate makes an object, or a named tuple.

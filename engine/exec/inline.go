@@ -249,18 +249,9 @@ func staticArgs(fn *program.Func, args []program.Arg) ([]program.Arg, bool) {
 	out := make([]program.Arg, len(fn.Params))
 	given := make([]bool, len(fn.Params))
 	pos := 0
-	for _, a := range args {
-		at := pos
-		if a.Name == "" {
-			pos++
-		} else {
-			at = -1
-			for j := range fn.Params {
-				if fn.Params[j].Name == a.Name {
-					at = j
-				}
-			}
-		}
+	for i := range args {
+		a := &args[i]
+		at := paramOf(fn, a, &pos)
 		if at < 0 || at >= len(out) {
 			return nil, false
 		}

@@ -150,19 +150,7 @@ func (c *Call) Ints(name string) []int64 {
 }
 
 // Float is a float or Scalar argument as a float.
-func (c *Call) Float(name string) float64 {
-	switch n := c.Arg(name).(type) {
-	case float64:
-		return n
-	case int64:
-		return float64(n)
-	case bool:
-		if n {
-			return 1
-		}
-	}
-	return 0
-}
+func (c *Call) Float(name string) float64 { return toFloat(c.Arg(name)) }
 
 // Bool is a bool argument, false where absent.
 func (c *Call) Bool(name string) bool {

@@ -48,10 +48,6 @@ func fastStrides(shape []int64, operands []*tensor.Tensor) ([]int64, bool) {
 // reorderedStrides is TensorIteratorBase::reorder_dimensions and the allocation that follows it.
 func reorderedStrides(shape []int64, operands []*tensor.Tensor) []int64 {
 	n := len(shape)
-	perm := make([]int, n)
-	for i := range perm {
-		perm[i] = n - 1 - i
-	}
 	byteStrides := make([][]int64, len(operands))
 	for i, t := range operands {
 		st := make([]int64, n)
@@ -81,34 +77,11 @@ func reorderedStrides(shape []int64, operands []*tensor.Tensor) []int64 {
 		}
 		return 0
 	}
-	for i := 1; i < n; i++ {
-		d1 := i
-		for d0 := i - 1; d0 >= 0; d0-- {
-			r := compare(perm[d0], perm[d1])
-			if r > 0 {
-				perm[d0], perm[d1] = perm[d1], perm[d0]
-				d1 = d0
-			} else if r < 0 {
-				break
-			}
-		}
-	}
-	st := make([]int64, n)
-	next := int64(1)
-	for _, d := range perm {
-		st[d] = next
-		next *= max(shape[d], 1)
-	}
-	return st
+	return orderedStrides(shape, compare)
 }
 
 // inferDenseStrides is at::infer_dense_strides: dense strides in the order of a tensor's strides.
 func inferDenseStrides(sizes, strides []int64) []int64 {
-	n := len(sizes)
-	perm := make([]int, n)
-	for i := range perm {
-		perm[i] = n - 1 - i
-	}
 	compare := func(a, b int) int {
 		sa, sb := strides[a], strides[b]
 		switch {
@@ -122,6 +95,17 @@ func inferDenseStrides(sizes, strides []int64) []int64 {
 			return 1
 		}
 		return 0
+	}
+	return orderedStrides(sizes, compare)
+}
+
+// orderedStrides are dense strides of dims in the order that compare gives: 1 where a is outside of b, -1 inside, 0 where it does not say.
+// The sort is PyTorch's (an insertion sort that leaves undecided pairs), which starts from the last dim.
+func orderedStrides(sizes []int64, compare func(a, b int) int) []int64 {
+	n := len(sizes)
+	perm := make([]int, n)
+	for i := range perm {
+		perm[i] = n - 1 - i
 	}
 	for i := 1; i < n; i++ {
 		d1 := i
