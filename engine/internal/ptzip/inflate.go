@@ -117,11 +117,10 @@ func makeFixed() [288]uint8 {
 func (t *codeTable) build(lens []uint8, symbols []code) error {
 	var count [maxCodeLen + 1]int
 	longest := uint(0)
-	for _, l := range lens {
-		count[l]++
-		longest = max(longest, uint(l))
+	for at := nextLength(lens, 0); at < len(lens); at = nextLength(lens, at+1) {
+		count[lens[at]]++
+		longest = max(longest, uint(lens[at]))
 	}
-	count[0] = 0
 	t.sub = t.sub[:0]
 	t.bits = max(min(longest, primaryBits), 1)
 	t.rest = 0
@@ -145,10 +144,8 @@ func (t *codeTable) build(lens []uint8, symbols []code) error {
 		t.rest = longest - primaryBits
 		clear(first) // subtables are made as their prefixes are met
 	}
-	for s, n := range lens {
-		if n == 0 {
-			continue
-		}
+	for s := nextLength(lens, 0); s < len(lens); s = nextLength(lens, s+1) {
+		n := lens[s]
 		c := next[n]
 		next[n]++
 		e := code(n)
@@ -175,6 +172,19 @@ func (t *codeTable) build(lens []uint8, symbols []code) error {
 		}
 	}
 	return nil
+}
+
+// nextLength is the next symbol with a code, len(lens) where there is none. A text uses few of them, and those that it does not stand side by
+// side.
+func nextLength(lens []uint8, at int) int {
+	for at < len(lens) && lens[at] == 0 {
+		if at+8 <= len(lens) && le.Uint64(lens[at:]) == 0 {
+			at += 8
+			continue
+		}
+		at++
+	}
+	return at
 }
 
 // inflater inflates records of known size, and keeps its tables between them.
@@ -401,7 +411,7 @@ func (f *inflater) block(out []byte, at int) (int, error) {
 		if n > held {
 			return at, errShort
 		}
-		hold >>= n
+		hold >>= n & 63
 		held -= n
 		if e&kindMask == kindValue {
 			if e == 0 {
@@ -419,8 +429,8 @@ func (f *inflater) block(out []byte, at int) (int, error) {
 			return at, nil
 		}
 		n = uint(e >> extraShift & extraMask)
-		length := int(e>>valueShift) + int(hold&(1<<n-1))
-		hold >>= n
+		length := int(e>>valueShift) + int(hold&(1<<(n&63)-1))
+		hold >>= n & 63
 		d := dists[hold&distMask&(1<<primaryBits-1)]
 		if d&kindMask == kindSub {
 			d = f.dist.sub[uint64(d>>valueShift)+hold>>primaryBits&(1<<f.dist.rest-1)]
@@ -430,8 +440,8 @@ func (f *inflater) block(out []byte, at int) (int, error) {
 		}
 		hold >>= d & lengthMask
 		m := uint(d >> extraShift & extraMask)
-		dist := int(d>>valueShift) + int(hold&(1<<m-1))
-		hold >>= m
+		dist := int(d>>valueShift) + int(hold&(1<<(m&63)-1))
+		hold >>= m & 63
 		if n += uint(d&lengthMask) + m; n > held {
 			return at, errShort
 		}
@@ -441,8 +451,19 @@ func (f *inflater) block(out []byte, at int) (int, error) {
 			return at, errDist
 		case length > len(out)-at:
 			return at, tooLong(out)
+		case dist >= 8 && len(out)-at >= length+8:
+			// Words, up to seven bytes too many: what is behind is written later.
+			to, from := out[at:at+length+8], out[at-dist:]
+			for i := 0; i < length; i += 8 {
+				le.PutUint64(to[i:], le.Uint64(from[i:]))
+			}
 		case dist >= length:
 			copy(out[at:at+length], out[at-dist:])
+		case dist == 1:
+			v := out[at-1]
+			for i := range out[at : at+length] {
+				out[at+i] = v
+			}
 		default: // the copy reads what it writes
 			to, from := out[at:at+length], out[at-dist:]
 			for i := range to {
