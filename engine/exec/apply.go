@@ -58,6 +58,9 @@ func (m *machine) applyRule(c *ops.Call) (any, error) {
 	r := c.Rule
 	switch {
 	case r.Host != nil:
+		if c.WritesContainer {
+			m.touchAll(c.Args)
+		}
 		if hostUnknown(c.Args) {
 			return unknownResult(c.Bound), nil
 		}
@@ -161,6 +164,9 @@ func (m *machine) takeScratch(s *ops.Scratch, held []*tensor.Storage) []*tensor.
 	m.site = m.workspaceSite()
 	st := m.newStorage(s.Bytes, accelerator, tensor.Workspace)
 	m.site = site
+	if s.Keep != "" || s.Trial != "" {
+		m.once = append(m.once, st.ID)
+	}
 	if s.Upper > s.Bytes {
 		m.tr.Upper = append(m.tr.Upper, trace.Estimate{Storage: st.ID, Bytes: s.Upper})
 	}
@@ -264,6 +270,7 @@ func (m *machine) result(c *ops.Call, r ops.Result, meta *tensor.Meta, copies bo
 			}
 		}
 		data := m.value(c, base) // from the values before the write
+		m.changed = m.changed || m.isOld(base.Storage) && (data != nil || base.Data != nil)
 		m.forget(base)
 		base.Data = data
 		m.knows(base)
@@ -298,7 +305,12 @@ func (m *machine) knows(t *tensor.Tensor) {
 }
 
 func (m *machine) forget(t *tensor.Tensor) {
-	for _, alias := range m.known[t.Storage] {
+	known := m.known[t.Storage]
+	if len(known) == 0 {
+		return
+	}
+	m.changed = m.changed || m.isOld(t.Storage)
+	for _, alias := range known {
 		alias.Data = nil
 	}
 	delete(m.known, t.Storage)
@@ -310,6 +322,7 @@ func (m *machine) remeta(t *tensor.Tensor, meta *tensor.Meta) error {
 		return err
 	}
 	old := t.Storage
+	m.changed = m.changed || m.isOld(old)
 	t.Meta = *meta
 	if need := meta.StorageBytes(); need > old.NBytes && old.ID >= 0 {
 		return m.grow(t, need)
@@ -428,6 +441,7 @@ func (m *machine) applyInto(b *ops.Bound, args []any, out *tensor.Tensor) (any, 
 			return nil, c.Errorf("%v", err)
 		}
 	}
+	m.changed = m.changed || m.isOld(out.Storage) && out.Data != nil
 	m.forget(out)
 	out.Data = nil
 	m.hold(out)

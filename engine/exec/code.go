@@ -34,8 +34,7 @@ type inst struct {
 
 	bound *ops.Bound // what the operator resolved to last
 	kinds []kind     // for arguments of these kinds
-	site  int32      // index of the last site made here, -1 none
-	obj   *Object    // of that site
+	site  int32      // of an inlined node: its place, see codeSites
 	num   int32      // place in the function's order of nodes
 }
 
@@ -81,7 +80,7 @@ func (l *layout) block(b *program.Block) *block {
 	moves := make([]bool, args)
 	for i, n := range b.Nodes {
 		in := &out.insts[i]
-		in.node, in.site, in.num = n, -1, l.nodes
+		in.node, in.num = n, l.nodes
 		l.nodes++
 		in.move, moves = moves[:len(n.Args):len(n.Args)], moves[len(n.Args):]
 		for _, v := range n.Outs {

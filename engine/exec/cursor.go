@@ -373,10 +373,12 @@ func (m *machine) silentCall(f *frame, text string) {
 		if v, ok := m.pyValue(f, strings.TrimSuffix(call, ")")); ok {
 			m.hold(v)
 			l.Items = append(l.Items, v)
+			m.touch(l)
 		}
 	case text[len(name):] == ".clear()":
 		items := l.Items
 		l.Items = nil
+		m.touch(l)
 		m.dropItems(items)
 	}
 }

@@ -117,6 +117,7 @@ func (m *machine) eval(f *frame, in *inst) (any, error) {
 		v := m.arg(f, &n.Args[0])
 		if l, ok := v.(*ops.List); ok && len(l.Items) == 0 && l.Elem == schema.Any && len(n.Types) > 0 && n.Types[0].Kind == program.ListType {
 			l.Elem = elemKind(n.Types[0].Elems[0])
+			m.touch(l)
 		}
 		m.hold(v)
 		return v, nil

@@ -51,9 +51,11 @@ type Options struct {
 	Passes   int          // forward passes; 0 is 2
 	Lower    bool         // data-dependent sizes at their lower bound instead of the upper
 	Assume   map[string]int64
-	Scratch  func(*ops.Scratch) // told of every workspace that a library call takes, or would take of 0 bytes; may be nil
+	Scratch  func(*ops.Scratch) // told of every workspace that a library call takes, or would take of 0 bytes, in some pass; may be nil
 	MaxSteps int                // nodes executed; 0 is DefaultMaxSteps
 	MaxDepth int                // nested calls; 0 is DefaultMaxDepth
+
+	everyPass bool // run also those that repeat the one before
 }
 
 // The default bounds: the biggest torchvision model executes about 10,000 nodes a pass and nests 20 calls; the bound ends an endless one in about a second.
@@ -94,21 +96,32 @@ func (m *machine) run() (err error) {
 	for _, v := range args {
 		m.hold(v) // the caller keeps the arguments
 	}
-	for pass := 1; pass <= m.o.Passes; pass++ {
+	m.args = args
+	m.phase = trace.Forward
+	for pass := 1; ; pass++ {
 		m.pass = pass
-		m.phase = trace.Forward
+		if m.o.Liveness == LastUse { // what that computes ahead is there before the pass
+			if _, err := m.wholeProgram(); err != nil {
+				return err
+			}
+		}
+		start := m.startPass()
 		result, err := m.callEntry(args)
 		if err != nil {
 			return err
 		}
 		m.leaveAutocast()
 		m.noSite()
-		if pass < m.o.Passes {
-			m.pass = pass + 1 // dropped before the next pass, not in this one
-			m.drop(result)
+		if pass >= m.o.Passes {
+			return nil
+		}
+		end := m.mark()
+		m.pass = pass + 1 // dropped before the next pass, not in this one
+		m.drop(result)
+		if pass+1 == m.o.Passes && m.repeat(start, end) {
+			return nil
 		}
 	}
-	return nil
 }
 
 // Weights is what the states of a program take, each rounded to nothing.

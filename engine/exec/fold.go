@@ -155,7 +155,7 @@ func (s *graph) foldable(n *program.Node, a *aliases, full bool) bool {
 // compute runs a node and puts its result in its place; what fails or is not known stays a node.
 func (s *graph) compute(n *program.Node, full bool) bool {
 	m := s.m
-	in := &inst{node: n, site: -1}
+	in := &inst{node: n}
 	var v any
 	switch n.Op {
 	case "prim::ListConstruct":

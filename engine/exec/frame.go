@@ -17,6 +17,7 @@ type frame struct {
 	result any
 	done   bool // a return was reached
 	line   *inst
+	sites  []int32 // by instruction, see codeSites
 }
 
 // put stores an owned value in a register.
@@ -135,7 +136,8 @@ func (m *machine) enter(c *code, args []any, module *Object) (any, error) {
 	base := len(m.regs)
 	m.regs, m.set = extend(m.regs, n), extend(m.set, n)
 	f := m.newFrame()
-	*f = frame{code: c, regs: m.regs[base : base+n : base+n], set: m.set[base : base+n : base+n], parent: m.frame, module: module}
+	*f = frame{code: c, regs: m.regs[base : base+n : base+n], set: m.set[base : base+n : base+n], parent: m.frame, module: module,
+		sites: m.sitesOf(c, module)}
 	m.frame = f
 	for i, p := range c.graph.Params {
 		f.regs[p.ID], f.set[p.ID] = args[i], true
@@ -286,6 +288,7 @@ func (m *machine) setState(o *Object, state any) {
 	if fn == nil || len(fn.Params) != 2 {
 		return
 	}
+	m.changed = true
 	v := m.literal(state)
 	m.hold(o)
 	m.hold(v)

@@ -65,6 +65,7 @@ func (m *machine) state(s *program.State) *tensor.Tensor {
 		meta.Strides = tensor.ContiguousStrides(meta.Sizes)
 	}
 	meta.StorageOffset = 0
+	m.changed = true
 	site, phase := m.site, m.phase
 	m.phase = trace.Load
 	pass := m.pass

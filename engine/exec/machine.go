@@ -40,6 +40,9 @@ type machine struct {
 	phase trace.Phase
 	site  trace.SiteID // of the operator under way
 
+	noModule     Object // holds the places of functions that no module calls
+	scratchSites map[trace.SiteID]trace.SiteID
+
 	known map[*tensor.Storage][]*tensor.Tensor // tensors whose values are known
 
 	temps   []any // held by operators under way, see ops.Call.Do
@@ -59,6 +62,7 @@ type machine struct {
 	instances   slab[Object]
 	values      slab[any]
 	flags       slab[bool]
+	siteLists   slab[int32]
 	lists       slab[ops.List]
 	calls       []*ops.Call // of operators under way, see newCall
 	inCalls     int
@@ -79,6 +83,12 @@ type machine struct {
 	unsettledRounds int             // of loops that may not end, see maxUnsettled
 	asked           map[string]bool // places that assume: may speak of
 	written         []*Object       // whose attributes the model sets
+
+	args    []any              // of every pass
+	old     tensor.StorageID   // storages below were there before the pass under way
+	changed bool               // the pass under way changed something that was there before
+	touched []any              // containers that it wrote
+	once    []tensor.StorageID // storages that it made and no later one does
 }
 
 // branchKey is a branch of the program.

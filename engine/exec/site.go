@@ -17,19 +17,21 @@ func (m *machine) setSite(op, module string, pos program.Pos, cat tensor.Categor
 // siteOf makes in's place the current one; an instruction run again for the same module keeps its place.
 func (m *machine) siteOf(in *inst) {
 	var self *Object
-	module := ""
 	record := ""
+	site := &in.site
 	if at, ok := in.node.Cache.(*inlinedAt); ok {
 		self, record = at.module, at.fn.Record
 	} else if f := m.frame; f != nil {
 		self, record = f.module, f.code.fn.Record
+		site = &f.sites[in.num]
 	}
+	if *site > 0 {
+		m.site = trace.SiteID(*site - 1)
+		return
+	}
+	module := ""
 	if self != nil {
 		module = self.FQN
-	}
-	if in.site >= 0 && in.obj == self {
-		m.site = trace.SiteID(in.site)
-		return
 	}
 	if !in.posSet {
 		in.posSet = true
@@ -39,15 +41,44 @@ func (m *machine) siteOf(in *inst) {
 		}
 	}
 	m.setSite(in.node.Op, module, in.pos, tensor.Activation)
-	in.site, in.obj = int32(m.site), self
+	*site = int32(m.site) + 1
+}
+
+// codeSites are the places that a function's instructions have had for a module, each one more than its number; 0 is none yet.
+type codeSites struct {
+	code  *code
+	sites []int32
+}
+
+// sitesOf are the places of c's instructions for a module; those of no module's functions hang on an object of none.
+func (m *machine) sitesOf(c *code, module *Object) []int32 {
+	if module == nil {
+		module = &m.noModule
+	}
+	for i := range module.sites {
+		if module.sites[i].code == c {
+			return module.sites[i].sites
+		}
+	}
+	s := codeSites{c, m.siteLists.cut(c.count)}
+	module.sites = append(module.sites, s)
+	return s.sites
 }
 
 // workspaceSite is the current place as the origin of library scratch.
 func (m *machine) workspaceSite() trace.SiteID {
+	if id, ok := m.scratchSites[m.site]; ok {
+		return id
+	}
 	s := m.tr.Site(m.site)
 	s.Category = tensor.Workspace
 	m.tr.Sites = append(m.tr.Sites, s)
-	return trace.SiteID(len(m.tr.Sites) - 1)
+	id := trace.SiteID(len(m.tr.Sites) - 1)
+	if m.scratchSites == nil {
+		m.scratchSites = map[trace.SiteID]trace.SiteID{}
+	}
+	m.scratchSites[m.site] = id
+	return id
 }
 
 // placeOf names a place for assume: the user's file and line.

@@ -17,6 +17,7 @@ type Object struct {
 	attrs  []any
 	filled []bool
 	refs   int32
+	sites  []codeSites
 }
 
 // Enum is a member of an enumeration.

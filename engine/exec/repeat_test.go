@@ -1,0 +1,206 @@
+package exec
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/memspec/memspec/engine/artifact"
+	"github.com/memspec/memspec/engine/device"
+	"github.com/memspec/memspec/engine/ops"
+	"github.com/memspec/memspec/engine/platform"
+	"github.com/memspec/memspec/engine/program"
+	"github.com/memspec/memspec/engine/spec"
+	"github.com/memspec/memspec/engine/tensor"
+	"github.com/memspec/memspec/engine/trace"
+)
+
+// archiveInputs are the inputs that the archives' recordings name, by artifact.
+func archiveInputs(t *testing.T) map[string][]Input {
+	t.Helper()
+	files, err := filepath.Glob("../../testdata/conformance/2.15-fake-cuda/*.txt")
+	require.NoError(t, err)
+	out := map[string][]Input{}
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		require.NoError(t, err)
+		var inputs []Input
+		for line := range strings.SplitSeq(string(data), "\n") {
+			word, rest, _ := strings.Cut(line, " ")
+			switch word {
+			case "input":
+				in, err := spec.ParseInput(rest)
+				require.NoError(t, err)
+				in, err = in.Bind(nil)
+				require.NoError(t, err)
+				inputs = append(inputs, Input{Name: in.Name, Value: inputOf(t, in.Value)})
+			case "artifact":
+				out[rest] = inputs
+			}
+		}
+	}
+	require.Greater(t, len(out), 150)
+	return out
+}
+
+func inputOf(t *testing.T, v spec.Value) any {
+	t.Helper()
+	items := func(vs []spec.Value) (out []Input) {
+		for _, v := range vs {
+			out = append(out, Input{Value: inputOf(t, v)})
+		}
+		return out
+	}
+	switch v := v.(type) {
+	case spec.Tensor:
+		sizes, err := v.Sizes()
+		require.NoError(t, err)
+		strides, err := v.Strides()
+		require.NoError(t, err)
+		return tensor.Meta{DType: v.DType, Sizes: sizes, Strides: strides, Device: "cuda"}
+	case spec.List:
+		return items(v)
+	case spec.Tuple:
+		return Tuple(items(v))
+	case spec.Dict:
+		var d Dict
+		for _, it := range v {
+			d = append(d, Input{Name: it.Key, Value: inputOf(t, it.Value)})
+		}
+		return d
+	case spec.Int:
+		return int64(v)
+	case spec.Float:
+		return float64(v)
+	case spec.Bool:
+		return bool(v)
+	case spec.Str:
+		return string(v)
+	}
+	return nil
+}
+
+// TestRepeat holds passes that are made from the one before against passes that are run: the same trace to the last site. The other
+// platforms are where more is kept between passes: casts, trials of cudnn.benchmark.
+func TestRepeat(t *testing.T) {
+	d, err := device.Lookup("a10g")
+	require.NoError(t, err)
+	plain, err := platform.New(d, platform.Newest())
+	require.NoError(t, err)
+	casting := plain
+	casting.Autocast = "float16"
+	casting.Benchmark = true
+	repeated, runs := 0, 0
+	for file, inputs := range archiveInputs(t) {
+		if testing.Short() && !strings.Contains(file, "/small/") {
+			continue
+		}
+		p, err := artifact.Open(filepath.Join("../../testdata", file))
+		require.NoError(t, err)
+		for i, l := range []Liveness{LastUse, PythonFrame} {
+			o := Options{Inputs: inputs, DType: tensor.Undefined, Liveness: l, Platform: &plain}
+			if (len(file)+i)%2 == 1 {
+				o.Platform = &casting
+			}
+			fast, errFast := runOnce(p, o)
+			o.everyPass = true
+			slow, errSlow := runOnce(p, o)
+			require.Equal(t, errSlow, errFast, file)
+			if errFast != nil {
+				t.Log(file, errFast)
+			}
+			require.Equal(t, slow.tr, fast.tr, file)
+			require.Equal(t, slow.peak, fast.peak, file)
+			require.Equal(t, slow.steps, fast.steps, file)
+			runs++
+			if len(fast.refs) < len(slow.refs) {
+				repeated++
+			}
+		}
+	}
+	t.Logf("%d of %d second passes repeated the first", repeated, runs)
+	require.Greater(t, repeated, runs*9/10)
+}
+
+func runOnce(p *program.Program, o Options) (*machine, error) {
+	o.Passes, o.MaxSteps, o.MaxDepth = 2, DefaultMaxSteps, DefaultMaxDepth
+	m := newMachine(context.Background(), p, ops.Builtin(), o)
+	return m, m.run()
+}
+
+// TestRepeatRefuses holds that a pass which finds what the one before changed is run: the traces are those of passes that are run, and differ
+// from pass to pass.
+func TestRepeatRefuses(t *testing.T) {
+	const tensorK = "ctorch._utils\n_rebuild_tensor_v2\n((X\x07\x00\x00\x00storagectorch\nLongStorage\nX\x01\x00\x00\x000X\x03\x00\x00\x00cpuK\x01tQ" +
+		"K\x00))\x89ccollections\nOrderedDict\n)RtR"
+	d, err := device.Lookup("none")
+	require.NoError(t, err)
+	none, err := platform.New(d, platform.Newest())
+	require.NoError(t, err)
+	for _, c := range []struct{ reason, attrs, declared, param, body string }{
+		{"an attribute is set", "X\x01\x00\x00\x00nK\x01", "n : int", "x: Tensor", `
+    n = self.n
+    self.n = torch.add(n, 1)
+    return torch.repeat(x, [n, 1])`},
+		{"an attribute's list grows", "X\x01\x00\x00\x00l](K\x01e", "l : List[int]", "x: Tensor", `
+    l = self.l
+    _0 = torch.append(l, 2)
+    return torch.repeat(x, [torch.len(l), 1])`},
+		{"an attribute's dict changes", "X\x01\x00\x00\x00d}X\x01\x00\x00\x00aK\x01s", "d : Dict[str, int]", "x: Tensor", `
+    d = self.d
+    n = d["a"]
+    torch._set_item(d, "a", torch.add(n, 1))
+    return torch.repeat(x, [n, 1])`},
+		{"an argument's list grows", "", "", "x: List[Tensor]", `
+    _0 = torch.append(x, x[0])
+    return torch.cat(x)`},
+		{"an argument is resized", "", "", "x: Tensor", `
+    n = torch.size(x, 0)
+    y = torch.resize_(x, [torch.add(n, 64), 32])
+    return torch.add(y, 1)`},
+		{"an argument gets another shape", "", "", "x: Tensor", `
+    y = torch.unsqueeze_(x, 0)
+    return torch.repeat(y, [torch.dim(y), 1, 1, 1])`},
+		{"a tensor whose value is known is written", "X\x01\x00\x00\x00k" + tensorK, "k : Tensor", "x: Tensor", `
+    k = self.k
+    n = int(k)
+    _0 = torch.add_(k, 1)
+    return torch.repeat(x, [n, 1])`},
+	} {
+		t.Run(c.reason, func(t *testing.T) {
+			file := func(s string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(s)} }
+			src := "class M(Module):\n  __parameters__ = []\n  __buffers__ = []\n"
+			if c.declared != "" {
+				src += "  " + c.declared + "\n"
+			}
+			src += "  def forward(self: __torch__.M, " + c.param + ") -> Tensor:" + c.body + "\n"
+			p, err := artifact.Decode(fstest.MapFS{"version": file("3\n"), "constants.pkl": file("\x80\x02)."), "code/__torch__.py": file(src),
+				"data.pkl": file("\x80\x02c__torch__\nM\n)\x81}(" + c.attrs + "ub."), "data/0": file("\x01\x00\x00\x00\x00\x00\x00\x00")})
+			require.NoError(t, err)
+			var x any = tensor.Meta{DType: tensor.Float32, Sizes: []int64{64, 32}, Strides: []int64{32, 1}, Device: "cuda"}
+			if strings.Contains(c.param, "List") {
+				x = []Input{{Value: x}}
+			}
+			o := Options{Inputs: []Input{{Value: x}}, DType: tensor.Undefined, Liveness: LastUse, Platform: &none}
+			m, err := runOnce(p, o)
+			require.NoError(t, err)
+			o.everyPass = true
+			slow, err := runOnce(p, o)
+			require.NoError(t, err)
+			require.Equal(t, slow.tr, m.tr)
+			require.Empty(t, m.tr.Coverage.Unsupported)
+			sizes := map[int][]int64{}
+			for _, e := range m.tr.Events {
+				if e.Action == trace.Alloc {
+					sizes[e.Pass] = append(sizes[e.Pass], int64(e.Bytes))
+				}
+			}
+			require.NotEqual(t, sizes[1], sizes[2], "passes that are the same prove nothing")
+		})
+	}
+}
