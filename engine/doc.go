@@ -63,4 +63,5 @@
 //	scratch-estimate   some library scratch is by rule
 //	scratch-stand-in   another version of a library answered for one that cannot be asked
 //	shape-bound        a size depends on tensor data and is taken at its most
+//	value-assumed      a number depends on tensor data and is only computed with; it does not matter to memory
 package engine

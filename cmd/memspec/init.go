@@ -95,7 +95,7 @@ func predictAll(cmd *cobra.Command, cases []spec.Case) ([]*engine.Result, error)
 		case r.Report.OOM != nil:
 			err = fmt.Errorf("%s does not fit %s: no budget to give", dimsText(r.Case.Dims), r.Report.Device)
 		case r.Report.Quality == report.Incomplete:
-			err = &exit{code: exitUnsure, err: errors.New("no budget to give: no rule for " + report.UnsupportedNames(r.Report.Coverage.Unsupported))}
+			err = &exit{code: exitUnsure, err: errors.New("no budget to give: " + report.Lacking(r.Report.Coverage.Unsupported))}
 		}
 		results = append(results, r)
 	})

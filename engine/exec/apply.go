@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/memspec/memspec/engine/ops"
+	"github.com/memspec/memspec/engine/schema"
 	"github.com/memspec/memspec/engine/tensor"
 	"github.com/memspec/memspec/engine/trace"
 	"github.com/memspec/memspec/engine/units"
@@ -13,7 +14,7 @@ import (
 // apply runs one overload and returns its result, held once for the caller.
 func (m *machine) apply(b *ops.Bound, args []any) (any, error) {
 	if b.Rule.Host == nil && anyUnknown(args) {
-		known, ok := ops.StandIns(b, args)
+		known, note, ok := ops.StandIns(b, args)
 		if !ok || len(m.tr.Coverage.Unsupported) > 0 {
 			if len(m.tr.Coverage.Unsupported) == 0 && ops.MakesTensor(b, args) {
 				m.unsupported(b.Schema.Key() + " of a value that depends on tensor data")
@@ -21,6 +22,12 @@ func (m *machine) apply(b *ops.Bound, args []any) (any, error) {
 			return unknownResult(b), nil
 		}
 		args = known
+		if note != "" {
+			m.standInNote(note)
+			was := m.standing
+			m.standing = true
+			defer func() { m.standing = was }()
+		}
 	}
 	mark := len(m.temps)
 	if m.plat.Autocast != "" && !m.casting {
@@ -54,6 +61,15 @@ func (m *machine) applyCast(b *ops.Bound, cast, args []any, mark int) (any, erro
 	return v, err
 }
 
+// standInNote tells of a number that was read off tensor data.
+func (m *machine) standInNote(id string) {
+	if id == "index-assumed" {
+		m.Note("index-assumed", "a position depends on tensor data; it does not matter to memory")
+	} else {
+		m.Note("value-assumed", "a number depends on tensor data and is only computed with; it does not matter to memory")
+	}
+}
+
 func (m *machine) applyRule(c *ops.Call) (any, error) {
 	r := c.Rule
 	switch {
@@ -67,6 +83,11 @@ func (m *machine) applyRule(c *ops.Call) (any, error) {
 		v, err := r.Host(c)
 		if err != nil {
 			return nil, err
+		}
+		if u, unknown := v.(ops.Unknown); unknown && u.Kind == schema.Int && ops.ReadsTensor(c) {
+			if n, ok := m.assumed(); ok {
+				return n, nil
+			}
 		}
 		m.hold(v)
 		return v, nil
@@ -346,7 +367,7 @@ func (m *machine) grow(t *tensor.Tensor, need units.Bytes) error {
 
 // value is the elements of a small result whose inputs are known.
 func (m *machine) value(c *ops.Call, t *tensor.Tensor) *tensor.Data {
-	if c.Rule.Value == nil || t.Numel() > tensor.MaxData || !knownInputs(c.Args) {
+	if c.Rule.Value == nil || m.standing || t.Numel() > tensor.MaxData || !knownInputs(c.Args) {
 		return nil
 	}
 	return c.Rule.Value(c)
@@ -406,13 +427,15 @@ func hostUnknown(args []any) bool {
 
 // unknownResult has the shape of b's returns.
 func unknownResult(b *ops.Bound) any {
-	u := ops.Unknown{Op: b.Schema.Key()}
-	if len(b.Schema.Returns) < 2 {
-		return u
+	if len(b.Schema.Returns) == 0 {
+		return ops.Unknown{Op: b.Schema.Key()}
 	}
 	items := make([]any, len(b.Schema.Returns))
 	for i := range items {
-		items[i] = u
+		items[i] = ops.Unknown{Op: b.Schema.Key(), Kind: ops.KindOf(b.Schema.Returns[i].Type)}
+	}
+	if len(items) == 1 {
+		return items[0]
 	}
 	return &ops.Tuple{Items: items, Refs: 1}
 }

@@ -83,8 +83,11 @@ func runBranches(ctx context.Context, p *program.Program, t *ops.Table, o Option
 		}
 	}
 	tr := s.best.tr
-	if s.err != nil {
+	if s.err != nil && (!s.best.noted["shape-bound"] || o.Lower) {
 		return tr, s.err
+	}
+	if s.err != nil { // with the sizes that data really has, the model may go on
+		s.best.unsupported("sizes at their most, which the model refuses: " + s.err.Error())
 	}
 	if len(s.queue) > 0 && len(s.missing) == 0 {
 		s.best.unsupported(fmt.Sprintf("prim::If on tensor data in more than %d combinations", s.runs))

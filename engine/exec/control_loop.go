@@ -6,6 +6,7 @@ import (
 
 	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/program"
+	"github.com/memspec/memspec/engine/schema"
 	"github.com/memspec/memspec/engine/tensor"
 )
 
@@ -141,7 +142,7 @@ func (m *machine) newLoop(in *inst, bound any) (*loop, error) {
 // index is the number of the round, as far as it may be known.
 func (l *loop) index() any {
 	if l.blind {
-		return ops.Unknown{Op: "prim::Loop"}
+		return ops.Unknown{Op: "prim::Loop", Kind: schema.Int}
 	}
 	return l.round
 }
@@ -223,7 +224,7 @@ func (m *machine) settles(l *loop, carried []any) bool {
 	}
 	for i, v := range carried {
 		if isNumber(v) && last != nil && v != last[i] {
-			carried[i] = ops.Unknown{Op: "prim::Loop"}
+			carried[i] = ops.Unknown{Op: "prim::Loop", Kind: ops.NumberKind(v)}
 		}
 	}
 	return true

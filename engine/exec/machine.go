@@ -71,6 +71,7 @@ type machine struct {
 	spareLocals []*locals
 
 	native    bool // letting go of what C++ holds
+	standing  bool // inside an operator some of whose numbers stand in for others
 	casting   bool // inside an operator whose arguments autocast changed
 	casts     map[*tensor.Tensor]*tensor.Tensor
 	castOrder []*tensor.Tensor

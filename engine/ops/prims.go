@@ -31,7 +31,7 @@ func isHost(want bool) func(*Call) (any, error) {
 }
 
 // unknownBool is a question about tensor data.
-func unknownBool(c *Call) (any, error) { return Unknown{Op: c.Schema.Key()}, nil }
+func unknownBool(c *Call) (any, error) { return Unknown{Op: c.Schema.Key(), Kind: schema.Bool}, nil }
 
 // itemHost is the value of a one-element tensor.
 func itemHost(c *Call) (any, error) {

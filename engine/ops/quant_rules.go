@@ -61,7 +61,9 @@ func intRepr(c *Call) ([]tensor.Meta, error) {
 }
 
 // unknownNumber is a scale or zero point: data, not metadata.
-func unknownNumber(c *Call) (any, error) { return Unknown{Op: c.Schema.Name}, nil }
+func unknownNumber(c *Call) (any, error) {
+	return Unknown{Op: c.Schema.Name, Kind: KindOf(c.Schema.Returns[0].Type)}, nil
+}
 
 // channelScales are the parameters of the channels; which dimension they belong to is not known here, mostly the first.
 func channelScales(d tensor.DType) func(*Call) ([]tensor.Meta, error) {

@@ -220,8 +220,8 @@ func (b *Bound) match(pos []any, kw Kw, convert bool) ([]any, bool) {
 
 // fit says whether v may be passed as t, and what is passed.
 func fit(v any, t *schema.Type, convert bool) (any, bool) {
-	if _, unknown := v.(Unknown); unknown {
-		return v, true
+	if u, unknown := v.(Unknown); unknown {
+		return fitUnknown(u, t, convert)
 	}
 	switch t.Kind {
 	case schema.Any, schema.Var:
@@ -357,11 +357,11 @@ func fromTensor(v any, convert bool, d tensor.DType) (any, bool) {
 
 // Item is the one element of t as a Python number of dtype d (Undefined: of t's own), Unknown where the value is not known.
 func Item(t *tensor.Tensor, d tensor.DType) any {
-	if t.Data == nil {
-		return Unknown{Op: "aten::item"}
-	}
 	if d == tensor.Undefined {
 		d = t.DType
+	}
+	if t.Data == nil {
+		return Unknown{Op: "aten::item", Kind: kindOfDType(d)}
 	}
 	var f float64
 	var n int64

@@ -56,6 +56,13 @@ func slice(c *Call) ([]tensor.Meta, error) {
 	}
 	n := self.Sizes[dim]
 	start, end := clampIndex(c.IntOr("start", 0), n), clampIndex(c.IntOr("end", math.MaxInt64), n)
+	if !IsKnown(c.Arg("end")) {
+		end = n
+	}
+	if !IsKnown(c.Arg("start")) || !IsKnown(c.Arg("end")) {
+		most := (max(end-start, 0) + step - 1) / step
+		end = start + c.M.Bound(0, most)*step
+	}
 	return one(part(self, dim, start, max(start, end), step))
 }
 
@@ -80,9 +87,15 @@ func narrow(c *Call) ([]tensor.Meta, error) {
 	if t := c.T("start"); t != nil {
 		v, ok := Item(t, tensor.Int64).(int64)
 		if !ok { // where it starts does not matter to memory
-			c.M.Note("index-assumed", "a start that depends on tensor data: taken as 0")
+			c.M.Note("index-assumed", "a position depends on tensor data; it does not matter to memory")
 		}
 		start = v
+	}
+	if !IsKnown(c.Arg("start")) {
+		c.M.Note("index-assumed", "a position depends on tensor data; it does not matter to memory")
+	}
+	if !IsKnown(c.Arg("length")) {
+		length = c.M.Bound(0, max(n-start, 0))
 	}
 	if start < -n || start > n {
 		return nil, c.Errorf("got start %d for size %d", start, n)

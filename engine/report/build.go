@@ -199,7 +199,8 @@ func notes(tr *trace.Trace) []Note {
 		out = append(out, Note{ID: n.ID, Text: n.Text, First: placeOf(tr.Site(n.Site))})
 	}
 	for _, u := range tr.Coverage.Unsupported {
-		out = append(out, Note{ID: "op-missing", Text: fmt.Sprintf("no rule for %s, met %d times: what it makes is missing from the account", u.Op, u.Count),
+		lacks := Lacking([]Unsupported{{Op: u.Op}})
+		out = append(out, Note{ID: "op-missing", Text: fmt.Sprintf("%s, met %d times: what it makes is missing from the account", lacks, u.Count),
 			First: placeOf(u.First)})
 	}
 	return out

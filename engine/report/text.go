@@ -68,6 +68,9 @@ func orNothing(prefix, s string) string {
 func qualityText(r *Report) string {
 	switch r.Quality {
 	case Exact:
+		if len(r.Notes) > 0 {
+			return "exact: what was assumed does not matter to memory"
+		}
 		return "exact: nothing assumed"
 	case Estimated:
 		if r.Upper == nil {
@@ -77,7 +80,7 @@ func qualityText(r *Report) string {
 	case Bound:
 		return "bound: data-dependent sizes are at their most"
 	case Incomplete:
-		return fmt.Sprintf("incomplete: no rule for %s", UnsupportedNames(r.Coverage.Unsupported))
+		return "incomplete: " + Lacking(r.Coverage.Unsupported)
 	}
 	return string(r.Quality)
 }
@@ -114,19 +117,29 @@ func libraryName(name string) string {
 	return name
 }
 
-// UnsupportedNames lists the first few operators without a rule: "aten::foo, aten::bar, 3 more".
-func UnsupportedNames(us []Unsupported) string {
+// Lacking says why an account is incomplete, with the first few reasons: "no rule for aten::foo, aten::bar", or what it is in the model that cannot
+// be told: "aten::zeros of a value that depends on tensor data".
+func Lacking(us []Unsupported) string {
 	const most = 5
-	names := make([]string, 0, most+1)
-	for i, u := range us {
-		if i == most {
-			names = append(names, fmt.Sprintf("%d more", len(us)-most))
-			break
+	var names, others []string
+	for _, u := range us[:min(len(us), most)] {
+		if u.plain() {
+			names = append(names, u.Op)
+		} else {
+			others = append(others, u.Op)
 		}
-		names = append(names, u.Op)
 	}
-	return strings.Join(names, ", ")
+	if len(names) > 0 {
+		others = append([]string{"no rule for " + strings.Join(names, ", ")}, others...)
+	}
+	if len(us) > most {
+		others = append(others, fmt.Sprintf("%d more", len(us)-most))
+	}
+	return strings.Join(others, "; ")
 }
+
+// plain says whether u is an operator and no more: one without a rule.
+func (u *Unsupported) plain() bool { return !strings.Contains(u.Op, " ") }
 
 // String is "aten::conv2d  layer3.5.conv2  resnet.py:146 (forward, first pass)", without what is not known.
 func (m *Moment) String() string {

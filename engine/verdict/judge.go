@@ -3,7 +3,6 @@ package verdict
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/memspec/memspec/engine/report"
 )
@@ -115,21 +114,12 @@ func incomplete(r *report.Report, o Options) bool {
 	return !slices.Contains(o.Allow, IncompleteNote)
 }
 
-// missing says why an account is incomplete, with the first three operators without a rule.
+// missing says why an account is incomplete.
 func missing(r *report.Report) string {
-	const shown = 3
-	ops := make([]string, 0, shown)
-	for i, u := range r.Coverage.Unsupported {
-		if i == shown {
-			ops = append(ops, fmt.Sprintf("%d more", len(r.Coverage.Unsupported)-shown))
-			break
-		}
-		ops = append(ops, u.Op)
-	}
-	if len(ops) == 0 {
+	if len(r.Coverage.Unsupported) == 0 {
 		return "the account is incomplete"
 	}
-	return "no rule for " + strings.Join(ops, ", ")
+	return report.Lacking(r.Coverage.Unsupported)
 }
 
 func unknown(r *report.Report, m report.Metric) string {

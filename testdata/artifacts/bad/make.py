@@ -9,6 +9,7 @@ overflow.pt    asks for a tensor whose size overflows int64
 nonzero.pt     a size that depends on tensor data
 branch.pt      a branch that depends on tensor data
 loops.pt       loops and branches whose end depends on tensor data, one by number
+numbers.pt     numbers that are read off tensors, one use by number
 flood.pt       a loop without an end that allocates
 custom.pt      an operator of a library that memspec does not know, beside one it knows
 foreign.pt     data.pkl names os.system
@@ -163,6 +164,32 @@ class Loops(torch.nn.Module):
         return torch.cat(out) if len(out) > 0 else x
 
 
+class Numbers(torch.nn.Module):
+    def forward(self, x: torch.Tensor, kind: int):
+        v = float(x.sum())
+        n = int(x.argmax())
+        if kind == 0:
+            return x * v
+        elif kind == 1:
+            return x.long() * n
+        elif kind == 2:
+            return torch.full([256, 512], v, dtype=torch.float16, device=x.device)
+        elif kind == 3:
+            return torch.where(x > 0, x, v)
+        elif kind == 4:
+            return x[n] + 1
+        elif kind == 5:
+            return x[:n] + 1
+        elif kind == 6:
+            return torch.zeros([n, 512], device=x.device)
+        elif kind == 7:
+            return x[:n] + x[1:]
+        elif kind == 8:
+            m = int(torch.tensor(n) + 1)  # a number that went through a tensor is as little known
+            return torch.zeros([m, 512], device=x.device)
+        return torch.dropout(x, v, True)
+
+
 class Flood(torch.nn.Module):
     def forward(self, x: torch.Tensor):
         n = 0
@@ -216,7 +243,7 @@ def write(name, data):
 
 def main():
     for name, module in [("endless", Endless()), ("raises", Raises()), ("overflow", Overflow()), ("nonzero", Nonzero()), ("branch", Branch()),
-                         ("loops", Loops()), ("flood", Flood()), ("custom", Custom())]:
+                         ("loops", Loops()), ("numbers", Numbers()), ("flood", Flood()), ("custom", Custom())]:
         write(name + ".pt", rewrite(saved(module), lambda _, data: data))
     plain = saved(Recursion())
     code = next(n.split("/", 1)[1] for n in zipfile.ZipFile(io.BytesIO(plain)).namelist() if n.endswith(".py"))
