@@ -3,7 +3,6 @@ package ptzip
 import (
 	"errors"
 	"fmt"
-	"math/bits"
 )
 
 // Inflating (RFC 1951) of whole records whose size is known. An archive holds hundreds of records of a few hundred bytes, and most of the time of
@@ -31,7 +30,7 @@ const (
 // The order in which the lengths of the code length codes are written.
 var codeLenOrder = [numCodeLens]uint8{16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15}
 
-// A code, in a table, is what it stands for: value, number of extra bits, kind, and its length. 0 is none.
+// A code, in a table, is what it stands for: value, number of extra bits, kind, and its length.
 type code uint32
 
 const (
@@ -45,14 +44,16 @@ const (
 	extraMask   = 15
 	valueShift  = 16
 	primaryBits = 9 // of the first table; longer codes go on in a second
+	primaryMask = 1<<primaryBits - 1
+
+	noCode = kindEnd // bits that are no code: an end of length 0
 )
 
 // codeTable decodes one prefix code.
 type codeTable struct {
 	first [1 << primaryBits]code
 	sub   []code
-	bits  uint // of first in use
-	rest  uint // of each subtable
+	rest  uint // bits of each subtable
 }
 
 // symbols say what the symbols of the three codes stand for, length and kind aside.
@@ -60,7 +61,6 @@ var (
 	litLenSymbols  = makeLitLen()
 	distSymbols    = makeDist()
 	codeLenSymbols = makeValues(numCodeLens)
-	fixedLitLen    = makeFixed()
 )
 
 func makeValues(n int) []code {
@@ -71,6 +71,7 @@ func makeValues(n int) []code {
 	return out
 }
 
+// makeLitLen leaves out the last two of the 288: they never occur.
 func makeLitLen() []code {
 	out := makeValues(maxLitLen)
 	out[256] = kindEnd
@@ -95,96 +96,111 @@ func makeDist() []code {
 	return out
 }
 
-// makeFixed is the code of blocks with fixed codes. Its last two symbols never occur.
-func makeFixed() [288]uint8 {
-	var lens [288]uint8
-	for i := range lens {
-		switch {
-		case i < 144:
-			lens[i] = 8
-		case i < 256:
-			lens[i] = 9
-		case i < 280:
-			lens[i] = 7
-		default:
-			lens[i] = 8
-		}
-	}
-	return lens
+// lengths are the symbols that have a code, in order, with its length: a text uses few of those there are.
+type lengths struct {
+	used  [maxLitLen + 2]symbol
+	n     int
+	count [maxCodeLen + 1]uint16 // by length
 }
 
-// build makes the table of a canonical code from its lengths. A code of one symbol may be incomplete, and one of none is empty.
-func (t *codeTable) build(lens []uint8, symbols []code) error {
-	var count [maxCodeLen + 1]int
-	longest := uint(0)
-	for at := nextLength(lens, 0); at < len(lens); at = nextLength(lens, at+1) {
-		count[lens[at]]++
-		longest = max(longest, uint(lens[at]))
+type symbol struct {
+	symbol uint16
+	length uint8
+}
+
+func (l *lengths) reset() {
+	l.n = 0
+	l.count = [maxCodeLen + 1]uint16{}
+}
+
+func (l *lengths) add(s int, length uint8) {
+	if l.n < len(l.used) {
+		l.used[l.n] = symbol{uint16(s), length}
+		l.n++
+		l.count[length&maxCodeLen]++
 	}
-	t.sub = t.sub[:0]
-	t.bits = max(min(longest, primaryBits), 1)
-	t.rest = 0
-	first := t.first[:1<<t.bits]
-	var next [maxCodeLen + 1]int
-	word := 0
-	for l := 1; l <= int(longest); l++ {
-		word <<= 1
-		next[l] = word
-		word += count[l]
+}
+
+// build makes the table of a canonical code. A code of one symbol may be incomplete, and one of none is empty. The table is made for codes of one
+// bit, then doubled for those of two, and so on: what stands in it already, shorter codes, is then where it belongs.
+func (t *codeTable) build(l *lengths, symbols []code) error {
+	longest := maxCodeLen
+	for longest > 0 && l.count[longest] == 0 {
+		longest--
 	}
-	if longest > 0 && word != 1<<longest {
-		if word != 1 || longest != 1 {
+	// Symbols by length, those of one length in order.
+	var next [maxCodeLen + 2]uint16
+	left := 1 // codes of the length at hand that are still free
+	for n := 1; n <= longest; n++ {
+		next[n+1] = next[n] + l.count[n]
+		if left = left<<1 - int(l.count[n]); left < 0 {
 			return errTree
 		}
-		clear(first) // one code of one bit
-	} else if longest == 0 {
-		clear(first)
 	}
+	t.sub, t.rest = t.sub[:0], 0
+	size := 1
+	t.first[0] = noCode
+	if left != 0 {
+		if longest > 1 || longest == 1 && l.count[1] != 1 {
+			return errTree
+		}
+		size = 2
+		t.first[1] = noCode
+	}
+	var sorted [maxLitLen + 2]symbol
+	for _, u := range l.used[:l.n] {
+		at := &next[u.length&maxCodeLen]
+		if int(*at) < len(sorted) {
+			sorted[*at] = u
+		}
+		*at++
+	}
+	word := uint(0) // the code, its first bit lowest
 	if longest > primaryBits {
-		t.rest = longest - primaryBits
-		clear(first) // subtables are made as their prefixes are met
+		t.rest = uint(longest - primaryBits)
 	}
-	for s := nextLength(lens, 0); s < len(lens); s = nextLength(lens, s+1) {
-		n := lens[s]
-		c := next[n]
-		next[n]++
-		e := code(n)
-		if s < len(symbols) {
-			e |= symbols[s]
-		} else {
-			e = 0
+	for _, u := range sorted[:l.n] {
+		e := code(noCode)
+		if int(u.symbol) < len(symbols) {
+			e = symbols[u.symbol] | code(u.length)
 		}
-		r := uint(bits.Reverse16(uint16(c))) >> (16 - uint(n))
-		if uint(n) <= t.bits {
-			for i := r; i < uint(len(first)); i += 1 << n {
-				first[i] = e
+		n := uint(u.length & maxCodeLen)
+		if n <= primaryBits {
+			for ; size < 1<<n; size *= 2 {
+				copy(t.first[size:2*size], t.first[:size])
 			}
-			continue
+			t.first[word&primaryMask] = e
+		} else {
+			t.long(word, n, &size, e)
 		}
-		at := &first[r&(1<<primaryBits-1)]
-		if *at == 0 {
-			*at = code(len(t.sub))<<valueShift | kindSub | primaryBits
-			t.sub = append(t.sub, make([]code, 1<<t.rest)...)
+		// The next code: one more, counted from the first bit.
+		bit := uint(1) << (n - 1)
+		for bit > 0 && word&bit != 0 {
+			word ^= bit
+			bit >>= 1
 		}
-		sub := t.sub[*at>>valueShift:][:1<<t.rest]
-		for i := r >> primaryBits; i < uint(len(sub)); i += 1 << (uint(n) - primaryBits) {
-			sub[i] = e
-		}
+		word |= bit
+	}
+	for ; size < len(t.first); size *= 2 {
+		copy(t.first[size:2*size], t.first[:size])
 	}
 	return nil
 }
 
-// nextLength is the next symbol with a code, len(lens) where there is none. A text uses few of them, and those that it does not stand side by
-// side.
-func nextLength(lens []uint8, at int) int {
-	for at < len(lens) && lens[at] == 0 {
-		if at+8 <= len(lens) && le.Uint64(lens[at:]) == 0 {
-			at += 8
-			continue
-		}
-		at++
+// long puts a code of n bits, more than the first table tells apart, into the subtable of its first bits.
+func (t *codeTable) long(word, n uint, size *int, e code) {
+	for ; *size < len(t.first); *size *= 2 {
+		copy(t.first[*size:2**size], t.first[:*size])
 	}
-	return at
+	at := &t.first[word&primaryMask]
+	if *at&kindMask != kindSub {
+		*at = code(len(t.sub))<<valueShift | kindSub | primaryBits
+		t.sub = append(t.sub, make([]code, 1<<t.rest)...)
+	}
+	sub := t.sub[*at>>valueShift:][:1<<t.rest]
+	for i := word >> primaryBits; i < uint(len(sub)); i += 1 << (n - primaryBits) {
+		sub[i] = e
+	}
 }
 
 // inflater inflates records of known size, and keeps its tables between them.
@@ -196,7 +212,8 @@ type inflater struct {
 	litLen codeTable
 	dist   codeTable
 	codes  codeTable
-	lens   [maxLitLen + maxDist]uint8
+
+	litLenLengths, distLengths, codeLenLengths lengths
 }
 
 // inflate fills out exactly.
@@ -291,15 +308,27 @@ func (f *inflater) stored(out []byte, at int) (int, error) {
 	return at + int(n), nil
 }
 
+// fixed makes the codes of a block with fixed ones (3.2.6).
 func (f *inflater) fixed() error {
-	if err := f.litLen.build(fixedLitLen[:], litLenSymbols); err != nil {
+	f.litLenLengths.reset()
+	for i := range 288 {
+		n := uint8(8)
+		switch {
+		case i >= 144 && i < 256:
+			n = 9
+		case i >= 256 && i < 280:
+			n = 7
+		}
+		f.litLenLengths.add(i, n)
+	}
+	f.distLengths.reset()
+	for i := range 32 {
+		f.distLengths.add(i, 5)
+	}
+	if err := f.litLen.build(&f.litLenLengths, litLenSymbols); err != nil {
 		return err
 	}
-	var five [32]uint8
-	for i := range five {
-		five[i] = 5
-	}
-	return f.dist.build(five[:], distSymbols)
+	return f.dist.build(&f.distLengths, distSymbols)
 }
 
 // dynamic reads the codes of a block (3.2.7).
@@ -317,42 +346,49 @@ func (f *inflater) dynamic() error {
 	if f.held > 64 {
 		return errShort
 	}
-	if err := f.codes.build(codeLens[:], codeLenSymbols); err != nil {
+	f.codeLenLengths.reset()
+	for i, n := range codeLens {
+		if n > 0 {
+			f.codeLenLengths.add(i, n)
+		}
+	}
+	if err := f.codes.build(&f.codeLenLengths, codeLenSymbols); err != nil {
 		return err
 	}
-	lens := f.lens[:numLit+numDist]
-	if err := f.codeLengths(lens); err != nil {
+	if err := f.codeLengths(numLit, numLit+numDist); err != nil {
 		return err
 	}
-	if err := f.litLen.build(lens[:numLit], litLenSymbols); err != nil {
+	if err := f.litLen.build(&f.litLenLengths, litLenSymbols); err != nil {
 		return err
 	}
-	return f.dist.build(lens[numLit:], distSymbols)
+	return f.dist.build(&f.distLengths, distSymbols)
 }
 
 // codeLengths reads the lengths of both codes, which are packed themselves. A length takes at most 7 bits and 7 for a repetition.
-func (f *inflater) codeLengths(lens []uint8) error {
-	mask := uint64(1)<<f.codes.bits - 1
+func (f *inflater) codeLengths(numLit, num int) error {
+	f.litLenLengths.reset()
+	f.distLengths.reset()
 	hold, held := f.hold, f.held
-	for i := 0; i < len(lens); {
+	last := uint8(0)
+	for i := 0; i < num; {
 		if held < 14 {
 			f.hold, f.held = hold, held
 			f.refill()
 			hold, held = f.hold, f.held
 		}
-		e := f.codes.first[hold&mask]
+		e := f.codes.first[hold&primaryMask]
 		n := uint(e & lengthMask)
-		hold >>= n
+		hold >>= n & 63
 		v, repeat := uint8(e>>valueShift), 1
 		switch {
-		case e == 0:
+		case e == noCode:
 			return errCode
 		case v < 16:
 		case v == 16:
 			if i == 0 {
 				return errLengths
 			}
-			v, repeat = lens[i-1], 3+int(hold&3)
+			v, repeat = last, 3+int(hold&3)
 			hold >>= 2
 			n += 2
 		case v == 17:
@@ -368,11 +404,20 @@ func (f *inflater) codeLengths(lens []uint8) error {
 			return errShort
 		}
 		held -= n
-		if repeat > len(lens)-i {
+		if repeat > num-i {
 			return errLengths
 		}
+		last = v
+		if v == 0 {
+			i += repeat
+			continue
+		}
 		for range repeat {
-			lens[i] = v
+			if i < numLit {
+				f.litLenLengths.add(i, v)
+			} else {
+				f.distLengths.add(i-numLit, v)
+			}
 			i++
 		}
 	}
@@ -383,27 +428,40 @@ func (f *inflater) codeLengths(lens []uint8) error {
 // matchBits is the most a match takes: 15 and 5 for its length, 15 and 13 for its distance.
 const matchBits = 48
 
-// block decodes literals and matches up to the end of the block. What it works on are locals, which the compiler keeps in registers.
+// block decodes literals and matches up to the end of the block. What it works on are locals, which the compiler keeps in registers. While eight
+// bytes of input are left, enough bits are held for everything without asking.
 func (f *inflater) block(out []byte, at int) (int, error) {
 	in, pos, hold, held := f.in, f.pos, f.hold, f.held
-	litLen, litMask := &f.litLen.first, uint64(1)<<f.litLen.bits-1
-	dists, distMask := &f.dist.first, uint64(1)<<f.dist.bits-1
+	litLen, dists := &f.litLen.first, &f.dist.first
 	for {
-		if held < matchBits {
-			if len(in)-pos >= 8 {
-				hold |= le.Uint64(in[pos:]) << held
-				n := (63 - held) >> 3
-				pos += int(n)
-				held += n * 8
-			} else {
-				for held < 56 && pos < len(in) {
-					hold |= uint64(in[pos]) << held
-					pos++
-					held += 8
-				}
+		fast := len(in)-pos >= 8
+		if fast {
+			hold |= le.Uint64(in[pos:]) << (held & 63)
+			pos += int((63 - held) >> 3)
+			held |= 56
+		} else {
+			for held < 56 && pos < len(in) {
+				hold |= uint64(in[pos]) << (held & 63)
+				pos++
+				held += 8
 			}
 		}
-		e := litLen[hold&litMask&(1<<primaryBits-1)]
+		e := litLen[hold&primaryMask]
+		for fast && e&kindMask == kindValue { // as many literals as bits are held for, and for another code
+			if at >= len(out) {
+				return at, tooLong(out)
+			}
+			out[at] = byte(e >> valueShift)
+			at++
+			hold >>= e & lengthMask
+			if held -= uint(e & lengthMask); held < maxCodeLen {
+				break
+			}
+			e = litLen[hold&primaryMask]
+		}
+		if fast && held < matchBits {
+			continue
+		}
 		if e&kindMask == kindSub {
 			e = f.litLen.sub[uint64(e>>valueShift)+hold>>primaryBits&(1<<f.litLen.rest-1)]
 		}
@@ -411,65 +469,75 @@ func (f *inflater) block(out []byte, at int) (int, error) {
 		if n > held {
 			return at, errShort
 		}
-		hold >>= n & 63
+		hold >>= n
 		held -= n
-		if e&kindMask == kindValue {
-			if e == 0 {
-				return at, errCode
-			}
+		switch e & kindMask {
+		case kindValue:
 			if at >= len(out) {
 				return at, tooLong(out)
 			}
 			out[at] = byte(e >> valueShift)
 			at++
 			continue
-		}
-		if e&kindMask == kindEnd {
+		case kindEnd:
+			if e == noCode {
+				return at, errCode
+			}
 			f.pos, f.hold, f.held = pos, hold, held
 			return at, nil
 		}
 		n = uint(e >> extraShift & extraMask)
-		length := int(e>>valueShift) + int(hold&(1<<(n&63)-1))
-		hold >>= n & 63
-		d := dists[hold&distMask&(1<<primaryBits-1)]
+		length := int(e>>valueShift) + int(hold&(1<<n-1))
+		hold >>= n
+		d := dists[hold&primaryMask]
 		if d&kindMask == kindSub {
 			d = f.dist.sub[uint64(d>>valueShift)+hold>>primaryBits&(1<<f.dist.rest-1)]
 		}
-		if d == 0 {
+		if d == noCode {
 			return at, errCode
 		}
 		hold >>= d & lengthMask
 		m := uint(d >> extraShift & extraMask)
-		dist := int(d>>valueShift) + int(hold&(1<<(m&63)-1))
-		hold >>= m & 63
+		dist := int(d>>valueShift) + int(hold&(1<<m-1))
+		hold >>= m
 		if n += uint(d&lengthMask) + m; n > held {
 			return at, errShort
 		}
 		held -= n
-		switch {
-		case dist > at:
+		if dist > at {
 			return at, errDist
-		case length > len(out)-at:
-			return at, tooLong(out)
-		case dist >= 8 && len(out)-at >= length+8:
-			// Words, up to seven bytes too many: what is behind is written later.
-			to, from := out[at:at+length+8], out[at-dist:]
-			for i := 0; i < length; i += 8 {
-				le.PutUint64(to[i:], le.Uint64(from[i:]))
-			}
-		case dist >= length:
-			copy(out[at:at+length], out[at-dist:])
-		case dist == 1:
-			v := out[at-1]
-			for i := range out[at : at+length] {
-				out[at+i] = v
-			}
-		default: // the copy reads what it writes
-			to, from := out[at:at+length], out[at-dist:]
-			for i := range to {
-				to[i] = from[i]
-			}
 		}
+		if length > len(out)-at {
+			return at, tooLong(out)
+		}
+		match(out, at, dist, length)
 		at += length
+	}
+}
+
+// wide is how many bytes match copies at once: so many more may be written behind a match, where they are written again later.
+const wide = 16
+
+// match copies length bytes from dist bytes before.
+func match(out []byte, at, dist, length int) {
+	switch {
+	case dist >= wide && len(out)-at >= length+wide:
+		to, from := out[at:at+length+wide], out[at-dist:]
+		for i := 0; i < length; i += wide {
+			*(*[wide]byte)(to[i:]) = *(*[wide]byte)(from[i:])
+		}
+	case dist >= length:
+		copy(out[at:at+length], out[at-dist:])
+	case dist == 1:
+		v := out[at-1]
+		to := out[at : at+length]
+		for i := range to {
+			to[i] = v
+		}
+	default: // the copy reads what it writes
+		to, from := out[at:at+length], out[at-dist:]
+		for i := range to {
+			to[i] = from[i]
+		}
 	}
 }
