@@ -1,0 +1,220 @@
+package exec
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// variable is a local of a call, base is "" where its name is not known.
+type variable struct {
+	base  string
+	value int // what it holds, -1 for nothing
+	count int // of values it held
+	first int // instruction that first gave it a value
+}
+
+// tracedScope is what the locals of a call hold while its statements are gone through.
+type tracedScope struct {
+	t      *tracedCode
+	p      *tracedProgram
+	a      *activation
+	vars   map[int]*variable // by value
+	named  map[string]*variable
+	deaths []death
+}
+
+// turn is one statement: what it gives to locals, and what it is the last to use.
+type turn struct {
+	s     *pyStep
+	given []int
+	ended []int
+}
+
+// follow goes through the statements of a call and finds which local takes each result. That of a known name is known. Another one takes the
+// local of a value that the statement is the last to use, for `x = f(x)` is far more common than a name left lying; what is not taken stays.
+func (t *tracedCode) follow(p *tracedProgram, a *activation, deaths []death) []death {
+	c := &tracedScope{t: t, p: p, a: a, vars: map[int]*variable{}, named: map[string]*variable{}, deaths: deaths}
+	for _, n := range t.turns(a) {
+		c.turn(n)
+	}
+	for _, id := range a.locals {
+		if v := c.vars[id]; v != nil && v.value == id {
+			c.deaths = append(c.deaths, t.frameEndAt(id, a, v.first))
+		}
+	}
+	return c.deaths
+}
+
+// turns lists the statements of a call that give a local a value or are the last to use one.
+func (t *tracedCode) turns(a *activation) []*turn {
+	var turns []*turn
+	at := map[*pyStep]*turn{}
+	find := func(i int) *turn {
+		s := t.at[i].step(a.depth)
+		n := at[s]
+		if n == nil {
+			n = &turn{s: s}
+			at[s] = n
+			turns = append(turns, n)
+		}
+		return n
+	}
+	for _, id := range a.locals {
+		n := find(t.def[id])
+		n.given = append(n.given, id)
+		n = find(t.last(id))
+		n.ended = append(n.ended, id)
+	}
+	for _, id := range a.passing {
+		n := find(t.def[id])
+		n.given = append(n.given, id)
+	}
+	for _, n := range turns {
+		slices.Sort(n.given)
+	}
+	slices.SortFunc(turns, func(x, y *turn) int { return cmp.Compare(x.s.last, y.s.last) })
+	return turns
+}
+
+// turn goes through a statement. The last one of a call binds nothing that is told: `return f(x)`.
+func (c *tracedScope) turn(n *turn) {
+	t := c.t
+	over := n.s.last >= c.a.last || t.nodes[n.s.last].Op == "prim::Return"
+	ended := c.ended(n)
+	var open []int
+	for _, id := range n.given { // known names first
+		name := t.names[id]
+		if name.call != c.a || name.none {
+			if c.opens(id) {
+				open = append(open, id)
+			} else {
+				c.vars[id] = &variable{value: id, count: 1, first: t.def[id]}
+			}
+			continue
+		}
+		v := c.named[name.base]
+		if v == nil {
+			v = &variable{base: name.base, value: -1, first: t.def[id]}
+			c.named[name.base] = v
+			if !over {
+				if w := c.anonymous(ended); w != nil {
+					w.base, v = name.base, w
+					c.named[name.base] = v
+				}
+			}
+		}
+		c.give(v, id, n.s)
+	}
+	ended = slices.DeleteFunc(ended, func(id int) bool { return c.vars[id].value != id })
+	for i, id := range open {
+		if !over && i < len(ended) {
+			c.give(c.vars[ended[i]], id, n.s)
+		} else {
+			c.give(&variable{value: -1, first: t.def[id]}, id, n.s)
+		}
+	}
+}
+
+// operand is where a statement's first user takes a value.
+func (c *tracedScope) operand(id int, s *pyStep) int {
+	for _, u := range c.t.uses[id] {
+		if u < s.first {
+			continue
+		}
+		for j := range c.t.nodes[u].Args {
+			if v := c.t.nodes[u].Args[j].Value; v != nil && v.ID == id {
+				return u<<8 + j
+			}
+		}
+	}
+	return 0
+}
+
+// products are operators whose result is something else than their operands.
+var products = map[string]bool{"aten::matmul": true, "aten::bmm": true, "aten::einsum": true, "aten::scaled_dot_product_attention": true}
+
+// ended are the values that a statement is the last to use and that its results may take the place of, the likeliest first. A product is something
+// new, and so is what joins values, unless one of them has a name that is known to be bound again.
+func (c *tracedScope) ended(n *turn) []int {
+	t := c.t
+	var out []int
+	for _, id := range n.ended {
+		if v := c.vars[id]; v != nil && v.value == id && t.at[t.def[id]].step(c.a.depth) != n.s {
+			out = append(out, id)
+		}
+	}
+	slices.SortStableFunc(out, func(x, y int) int {
+		return cmp.Or(c.running(y)-c.running(x), c.operand(x, n.s)-c.operand(y, n.s), x-y)
+	})
+	for i := n.s.first; i <= n.s.last; i++ {
+		node := t.nodes[i]
+		list := node.Op == "prim::ListConstruct"
+		if !products[node.Op] && !list {
+			continue
+		}
+		var taken []int
+		for j := range node.Args {
+			if v := node.Args[j].Value; v != nil && slices.Contains(out, v.ID) {
+				taken = append(taken, v.ID)
+			}
+		}
+		if len(taken) > 1 {
+			out = slices.DeleteFunc(out, func(id int) bool {
+				return slices.Contains(taken, id) && (!list || c.vars[id].base == "" || c.running(id) < 2)
+			})
+		}
+	}
+	return out
+}
+
+// anonymous is the local of the first of values whose local has no known name, nil for none.
+func (c *tracedScope) anonymous(ids []int) *variable {
+	for _, id := range ids {
+		if v := c.vars[id]; v.base == "" {
+			return v
+		}
+	}
+	return nil
+}
+
+// give binds v to a result of statement s: what it held goes when that ends, unless something else holds it.
+func (c *tracedScope) give(v *variable, id int, s *pyStep) {
+	t := c.t
+	if old := v.value; old >= 0 && !slices.Contains(c.a.passing, old) {
+		switch last := t.last(old); {
+		case last > s.last:
+			c.deaths = append(c.deaths, t.frameEndAt(old, c.a, t.def[id]))
+		case s.last >= c.a.last:
+			c.deaths = append(c.deaths, t.frameEndAt(old, c.a, v.first))
+		default:
+			c.deaths = append(c.deaths, death{inst: s.last, value: old, depth: c.a.depth, key: old})
+		}
+	}
+	v.value = id
+	v.count++
+	c.vars[id] = v
+}
+
+// running says how often values of a local come and go.
+func (c *tracedScope) running(id int) int {
+	v := c.vars[id]
+	switch n := c.t.names[id]; {
+	case v.base == "" && v.count > 1:
+		return 2
+	case v.base == "":
+		return 1
+	case n.call == c.a && len(c.t.bound[n]) > 1 || c.p.often[v.base] > 0:
+		return 2
+	}
+	return 0
+}
+
+// opens says whether a result may bind any name.
+func (c *tracedScope) opens(id int) bool {
+	if n := c.t.names[id]; n.none && n.call == c.a {
+		return false
+	}
+	op := c.t.nodes[c.t.def[id]].Op
+	return !strings.HasSuffix(op, "_") || strings.HasSuffix(op, "__") // an operator that writes its argument gives it back
+}
