@@ -15,9 +15,9 @@ type Effects struct {
 
 // Effects joins the overloads of name that take n arguments, those with an out argument left out.
 func (t *Table) Effects(name string, n int) Effects {
-	rows := t.byName[name]
-	e := Effects{Known: len(rows) > 0, Lists: true, Tensors: true, NeverNil: true, Immutable: true}
-	for _, r := range rows {
+	first := t.first(name)
+	e := Effects{Known: first != nil, Lists: true, Tensors: true, NeverNil: true, Immutable: true}
+	for r := first; r != nil; r = r.next {
 		b, err := r.get()
 		if err != nil || hasOut(b.Schema) || !takes(b.Schema, n) {
 			continue

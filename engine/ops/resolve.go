@@ -12,12 +12,12 @@ import (
 // one round with exact types, one with conversions (a tensor for a number, an int for a float), each in the order of the rows. It returns
 // the arguments in the schema's order with defaults filled in.
 func (t *Table) Resolve(name string, pos []any, kw Kw) (*Bound, []any, error) {
-	rows := t.byName[name]
-	if len(rows) == 0 {
+	first := t.first(name)
+	if first == nil {
 		return nil, nil, &MissingError{Op: name}
 	}
 	for _, convert := range [2]bool{false, true} {
-		for _, r := range rows {
+		for r := first; r != nil; r = r.next {
 			b, err := r.get()
 			if err != nil {
 				return nil, nil, err
@@ -27,7 +27,7 @@ func (t *Table) Resolve(name string, pos []any, kw Kw) (*Bound, []any, error) {
 			}
 		}
 	}
-	return nil, nil, &NoOverloadError{Op: name, Got: describe(pos, kw), Tried: tried(rows)}
+	return nil, nil, &NoOverloadError{Op: name, Got: describe(pos, kw), Tried: tried(first)}
 }
 
 // NoOverloadError is a call that fits no overload with a rule.
@@ -41,10 +41,9 @@ func (e *NoOverloadError) Error() string {
 	return fmt.Sprintf("%s: got arguments (%s), want those of %s", e.Op, e.Got, strings.Join(e.Tried, " or "))
 }
 
-func tried(rows []*row) []string {
-	out := make([]string, len(rows))
-	for i, r := range rows {
-		out[i] = r.rule.Schema
+func tried(first *row) (out []string) {
+	for r := first; r != nil; r = r.next {
+		out = append(out, r.rule.Schema)
 	}
 	return out
 }

@@ -3,9 +3,11 @@ package ops
 import (
 	"errors"
 	"fmt"
+	"hash/maphash"
+	"math/bits"
 	"slices"
 	"strings"
-	"sync"
+	"sync/atomic"
 
 	"github.com/memspec/memspec/engine/schema"
 )
@@ -87,28 +89,34 @@ func shareSet(arg, ret string) bool {
 // row is a rule whose schema is parsed at its first look-up: parsing all would cost more than a whole check.
 type row struct {
 	rule  *Rule
-	once  sync.Once
-	bound *Bound
-	err   error
+	next  *row // overload of the same name
+	bound atomic.Pointer[Bound]
 }
 
 func (r *row) get() (*Bound, error) {
-	r.once.Do(func() {
-		s, err := schema.Parse(r.rule.Schema)
-		if err != nil {
-			r.err = err
-			return
-		}
-		r.bound = &Bound{Rule: r.rule, Schema: s, Results: results(s), WritesContainer: writesContainer(s)}
-	})
-	return r.bound, r.err
+	if b := r.bound.Load(); b != nil {
+		return b, nil
+	}
+	s, err := schema.Parse(r.rule.Schema)
+	if err != nil {
+		return nil, err
+	}
+	r.bound.CompareAndSwap(nil, &Bound{Rule: r.rule, Schema: s, Results: results(s), WritesContainer: writesContainer(s)})
+	return r.bound.Load(), nil
 }
 
 // Table holds rules by name. Overloads of one name keep the order of their rows, which is the order Resolve tries them.
+//
+// It is a hash table of its own kind, because making it is a part of every command's start: a slot is the number of a name's first row and one
+// more, 0 where it is free, and who finds another's name there goes on to the next slot.
 type Table struct {
-	byKey  map[string]*row
-	byName map[string][]*row
+	rows  []row
+	slots []uint16
+	seed  maphash.Seed
 }
+
+// maxRows is as many as a slot can number.
+const maxRows = 1<<16 - 1
 
 // NewTable indexes the rows of groups; it refuses two rows of one key and a row with none or several of Out, Body and Host.
 func NewTable(groups ...[]Rule) (*Table, error) {
@@ -116,28 +124,62 @@ func NewTable(groups ...[]Rule) (*Table, error) {
 	for _, g := range groups {
 		n += len(g)
 	}
-	t := &Table{byKey: make(map[string]*row, n), byName: make(map[string][]*row, n)}
-	rows := make([]row, n)
+	if n > maxRows {
+		return nil, fmt.Errorf("ops: got %d rules, want at most %d", n, maxRows)
+	}
+	t := &Table{rows: make([]row, n), slots: make([]uint16, 1<<bits.Len(uint(2*n))), seed: maphash.MakeSeed()}
 	var errs []error
 	i := 0
 	for _, g := range groups {
 		for j := range g {
-			r := &rows[i]
+			r := &t.rows[i]
 			i++
 			r.rule = &g[j]
-			key := schema.KeyOf(r.rule.Schema)
-			if t.byKey[key] != nil {
-				errs = append(errs, fmt.Errorf("ops: got two rules for %s, want one", key))
-			}
 			if kinds := count(r.rule.Out != nil, r.rule.Body != nil, r.rule.Host != nil); kinds != 1 {
-				errs = append(errs, fmt.Errorf("ops: %s: got %d of Out, Body and Host, want one", key, kinds))
+				errs = append(errs, fmt.Errorf("ops: %s: got %d of Out, Body and Host, want one", schema.KeyOf(r.rule.Schema), kinds))
 			}
-			t.byKey[key] = r
-			name := schema.NameOf(r.rule.Schema)
-			t.byName[name] = append(t.byName[name], r)
+			slot := t.slot(schema.NameOf(r.rule.Schema))
+			if *slot == 0 {
+				*slot = uint16(i)
+				continue
+			}
+			key := schema.KeyOf(r.rule.Schema)
+			last := &t.rows[*slot-1]
+			for ; ; last = last.next {
+				if schema.KeyOf(last.rule.Schema) == key {
+					errs = append(errs, fmt.Errorf("ops: got two rules for %s, want one", key))
+				}
+				if last.next == nil {
+					break
+				}
+			}
+			last.next = r
 		}
 	}
 	return t, errors.Join(errs...)
+}
+
+// slot is where the number of a name's first row stands, or would stand. Half of the slots are free, so that there is one.
+func (t *Table) slot(name string) *uint16 {
+	for h := maphash.String(t.seed, name); ; h++ {
+		s := &t.slots[h&uint64(len(t.slots)-1)]
+		if *s == 0 || t.rows[*s-1].named(name) {
+			return s
+		}
+	}
+}
+
+func (r *row) named(name string) bool {
+	rest, ok := strings.CutPrefix(r.rule.Schema, name)
+	return ok && rest != "" && (rest[0] == '(' || rest[0] == '.')
+}
+
+// first is the first overload of a name, nil where it has none.
+func (t *Table) first(name string) *row {
+	if s := *t.slot(name); s > 0 {
+		return &t.rows[s-1]
+	}
+	return nil
 }
 
 func count(bs ...bool) (n int) {
@@ -151,22 +193,24 @@ func count(bs ...bool) (n int) {
 
 // Lookup finds the overload of a key such as "aten::add.Tensor".
 func (t *Table) Lookup(key string) (*Bound, bool) {
-	r := t.byKey[key]
-	if r == nil {
-		return nil, false
+	name, _, _ := strings.Cut(key, ".")
+	for r := t.first(name); r != nil; r = r.next {
+		if rest, ok := strings.CutPrefix(r.rule.Schema, key); ok && strings.HasPrefix(rest, "(") {
+			b, err := r.get()
+			return b, err == nil
+		}
 	}
-	b, err := r.get()
-	return b, err == nil
+	return nil, false
 }
 
 // Has says whether any overload of name has a rule.
-func (t *Table) Has(name string) bool { return len(t.byName[name]) > 0 }
+func (t *Table) Has(name string) bool { return t.first(name) != nil }
 
 // Keys lists every key, sorted.
 func (t *Table) Keys() []string {
-	ks := make([]string, 0, len(t.byKey))
-	for k := range t.byKey {
-		ks = append(ks, k)
+	ks := make([]string, len(t.rows))
+	for i := range t.rows {
+		ks[i] = schema.KeyOf(t.rows[i].rule.Schema)
 	}
 	slices.Sort(ks)
 	return ks
@@ -175,8 +219,8 @@ func (t *Table) Keys() []string {
 // Check parses every schema and reports every fault of the table.
 func (t *Table) Check() error {
 	var errs []error
-	for _, k := range t.Keys() {
-		if _, err := t.byKey[k].get(); err != nil {
+	for i := range t.rows {
+		if _, err := t.rows[i].get(); err != nil {
 			errs = append(errs, err)
 		}
 	}
