@@ -66,6 +66,13 @@ func (d *decoder) readDebug(f *sourceFile) error {
 	}
 	f.debug.read = true
 	name := f.Name + ".debug_pkl"
+	if z, ok := d.fs.(interface{ Twin(name string) string }); ok {
+		// Classes that were copied under other names often have the same records.
+		if records, ok := d.records[z.Twin(name)]; ok {
+			f.debug.records = records
+			return nil
+		}
+	}
 	data, err := d.readFile(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -76,6 +83,7 @@ func (d *decoder) readDebug(f *sourceFile) error {
 	if err := d.debugRecords(&f.debug, data); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
+	d.records[name] = f.debug.records
 	return nil
 }
 

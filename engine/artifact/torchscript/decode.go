@@ -58,6 +58,8 @@ func Decode(f fs.FS) (*program.Program, error) {
 		texts:  map[sourceKey]*program.SourceText{},
 		ops:    map[string]string{},
 		frames: map[string]*program.Frame{},
+
+		records: map[string][]debugRecord{},
 	}
 	d.low.d = d
 	for kind := range d.plain {
@@ -95,6 +97,7 @@ type decoder struct {
 	ranges    rangeMachine
 	frames    map[string]*program.Frame // by line
 	sources   debugSources
+	records   map[string][]debugRecord // by record
 	frameList slab[*program.Frame]
 	ops       map[string]string // operators' names, as printed to ours
 }

@@ -91,6 +91,7 @@ type Reader struct {
 	run   run
 	infl  inflater
 	total int64
+	twins map[twinKey]twin
 }
 
 // record is one entry of the central directory.

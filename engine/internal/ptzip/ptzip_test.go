@@ -63,6 +63,28 @@ func TestOpen(t *testing.T) {
 	require.NoError(t, fstest.TestFS(z, z.Names()...))
 }
 
+// A record's twin is the first asked for that holds the same, whatever the checksums say: PyTorch can be told to write none.
+func TestTwin(t *testing.T) {
+	data := archive(t, entry{"net/a", long, deflated}, entry{"net/b", long, deflated}, entry{"net/c", "one", stored}, entry{"net/d", "two", stored},
+		entry{"net/e", "two", stored}, entry{"net/f", "two", deflated})
+	z, err := OpenBytes(data)
+	require.NoError(t, err)
+	for i := range z.records {
+		z.records[i].crc = 0
+	}
+	for _, tt := range []struct{ why, name, twin string }{
+		{"the first", "b", "b"},
+		{"the same bytes", "a", "b"},
+		{"another content of the same length", "c", "c"},
+		{"another content of the same length", "d", "d"},
+		{"the first of its key differs: no twin is looked for further", "e", "e"},
+		{"packed another way", "f", "f"},
+		{"no such record", "g", "g"},
+	} {
+		assert.Equal(t, tt.twin, z.Twin(tt.name), "%s: %s", tt.name, tt.why)
+	}
+}
+
 func TestRoot(t *testing.T) {
 	for _, tt := range []struct{ why, root, names string }{
 		{"one top folder", "a", "a/x a/y"},

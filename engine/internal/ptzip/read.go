@@ -2,6 +2,7 @@ package ptzip
 
 import (
 	"archive/zip"
+	"bytes"
 	"cmp"
 	"fmt"
 	"io"
@@ -56,6 +57,46 @@ func (z *Reader) read(i int32) ([]byte, error) {
 		return out, nil
 	}
 	return nil, malformed(rec.offset, "got compression method %d, want stored or deflated", rec.method)
+}
+
+// Twin returns a record that was asked for before and whose packed bytes are the same, so that its content is; else the record itself.
+func (z *Reader) Twin(name string) string {
+	i, ok := z.index[name]
+	if !ok {
+		return name
+	}
+	rec := &z.records[i]
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	if rec.packed > longestRun {
+		return name
+	}
+	data, err := z.payload(i)
+	if err != nil {
+		return name // reading it tells
+	}
+	key := twinKey{rec.method, rec.crc, rec.packed, rec.size}
+	if other, ok := z.twins[key]; ok && bytes.Equal(other.packed, data) {
+		return z.names[other.record]
+	} else if !ok {
+		if z.twins == nil {
+			z.twins = map[twinKey]twin{}
+		}
+		z.twins[key] = twin{i, data}
+	}
+	return name
+}
+
+// twin is the first record of its key; its bytes lie in a run.
+type twin struct {
+	record int32
+	packed []byte
+}
+
+type twinKey struct {
+	method       uint16
+	crc          uint32
+	packed, size int64
 }
 
 // payload returns the packed bytes of a record, from the run at hand or a new one. z.mu is held.
