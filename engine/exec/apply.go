@@ -77,7 +77,13 @@ func (m *machine) applyRule(c *ops.Call) (any, error) {
 		if c.WritesContainer {
 			m.touchAll(c.Args)
 		}
-		if hostUnknown(c.Args) {
+		if u, missing, undecided := ops.Undecided(c); undecided {
+			if missing && len(m.tr.Coverage.Unsupported) == 0 {
+				m.unsupported(c.Schema.Key() + " of a value that depends on tensor data")
+			}
+			if len(c.Schema.Returns) == 1 {
+				return u, nil
+			}
 			return unknownResult(c.Bound), nil
 		}
 		v, err := r.Host(c)
@@ -404,22 +410,6 @@ func anyUnknown(args []any) bool {
 			if anyUnknown(v.Items) {
 				return true
 			}
-		}
-	}
-	return false
-}
-
-// hostUnknown is anyUnknown for operators on numbers: containers may hold what is not known.
-func hostUnknown(args []any) bool {
-	if len(args) > 0 {
-		switch args[0].(type) {
-		case *ops.List, *ops.Dict, *ops.Tuple:
-			return false
-		}
-	}
-	for _, v := range args {
-		if _, ok := v.(ops.Unknown); ok {
-			return true
 		}
 	}
 	return false
