@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -99,6 +100,9 @@ func (t *Tools) run(ctx context.Context, c *spec.Case, where string) (*Measureme
 		return nil, &RunError{Case: c.Name, Kind: runError(out), Said: shimSaid(out)}
 	}
 	m, err := Read(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, &RunError{Case: c.Name, Kind: ErrModel, Said: "the process ended without a record, as after os._exit(0)"}
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: memshim's record: %w", c.Name, err)
 	}
@@ -118,11 +122,12 @@ const (
 	shimModel  = 1
 	shimUsage  = 2
 	shimUnsure = 3
+	shimTorch  = 4 // there is no PyTorch
 )
 
 func runError(out output) error {
 	switch {
-	case strings.Contains(out.stderr, "No module named memshim"), strings.Contains(out.stderr, "No module named 'torch'"):
+	case out.status == shimTorch, strings.Contains(out.stderr, "No module named memshim"):
 		return ErrNoPython
 	case out.status == shimUnsure:
 		return ErrNoDevice

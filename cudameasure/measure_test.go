@@ -71,7 +71,9 @@ func TestRunFails(t *testing.T) {
 		{"a signal", `kill -SEGV $$`, ErrModel, "small[B=2]: the model fails: program: signal: segmentation fault"},
 		{"no memshim", `echo "/usr/bin/python3: No module named memshim" >&2; exit 1`, ErrNoPython, "small[B=2]: no Python with torch and memshim (MEMSPEC_PYTHON names one): /usr/bin/python3: No module named memshim"},
 		{"one that hangs", `sleep 60`, ErrHangs, "small[B=2]: no answer in time: program: ended after its time limit of 300ms"},
-		{"no record", `exit 0`, nil, "memshim's record: open "},
+		{"no torch", `echo "memshim: got no torch, want PyTorch installed" >&2; exit 4`, ErrNoPython,
+			"small[B=2]: no Python with torch and memshim (MEMSPEC_PYTHON names one): got no torch, want PyTorch installed"},
+		{"no record", `exit 0`, ErrModel, "small[B=2]: the model fails: the process ended without a record, as after os._exit(0)"},
 		{"no record but something", `echo '{}' >"$out"`, nil, "got no measurement record of schema 1"},
 		{"another place's record", `cp '` + wrong + `' "$out"`, nil, `got a record of "small[B=2]" on cpu, want "small[B=2]" on cuda`},
 	} {
@@ -96,6 +98,21 @@ func TestRunFails(t *testing.T) {
 	tools.Python = filepath.Join(t.TempDir(), "python")
 	_, err = tools.Run(context.Background(), *smallCase(t))
 	assert.ErrorIs(t, err, ErrNoPython)
+}
+
+// On a machine with several GPUs the case's own is the one that PyTorch sees, and whose memory is told.
+func TestRunOnOneOfSeveralGPUs(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("CUDA_VISIBLE_DEVICES", "the machine's own")
+	smi := script(t, fmt.Sprintf(`if [ -f '%s/running' ]; then echo "GPU-a, 900"; echo "GPU-b, 410"; else echo "GPU-a, 180"; echo "GPU-b, 100"; fi`, dir))
+	tools := Tools{SMI: smi, Device: "GPU-b", Python: shim(t, fmt.Sprintf(`: >'%[1]s/running'; sleep 1; env >'%[1]s/env'; cp '%[2]s' "$out"`, dir, fixture(t, "small.json")))}
+	m, err := tools.Run(context.Background(), *smallCase(t))
+	require.NoError(t, err)
+	env, err := os.ReadFile(filepath.Join(dir, "env"))
+	require.NoError(t, err)
+	assert.Contains(t, string(env), "CUDA_VISIBLE_DEVICES=GPU-b\n")
+	assert.Equal(t, "GPU-b", m.Sampled.UUID, "though another rose more")
+	assert.Equal(t, 310*MiB, m.Sampled.Rise())
 }
 
 // Memory of the device is sampled while the case runs: here it rises when the run begins and falls when it ends.

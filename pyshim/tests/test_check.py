@@ -6,6 +6,7 @@ import pytest
 
 from memshim import cases, check, gpu, measure, record
 from memshim.check import Options, verify
+from memshim.gpu import Seen
 
 T4 = {"name": "Tesla T4", "total": 15_633_219_584, "compute_capability": "7.5", "torch": "2.15.0+cu132"}
 MIB = 1 << 20
@@ -55,7 +56,7 @@ def measured(monkeypatch):
 
 def test_agreement_passes(case, answer, measured):
     measured(answer())
-    got = verify("memspec.yaml", case, T4, Options())
+    got = verify("memspec.yaml", case, Seen(T4), Options())
     assert got.outcome == "pass" and not got.comparison.findings
     assert {(r["phase"], r["metric"], r["difference"]) for r in got.comparison.rows} >= {("first", "allocated", 0), ("peak", "reserved", 0)}
 
@@ -64,7 +65,7 @@ def test_agreement_passes(case, answer, measured):
 def test_disagreement_fails_and_an_under_estimate_is_marked(case, answer, measured, sign, under):
     (r,) = (p for p in answer()["phases"] if p["name"] == "first")
     measured(answer({"allocated": sign * r["allocated"] // 2}))
-    got = verify("memspec.yaml", case, T4, Options())
+    got = verify("memspec.yaml", case, Seen(T4), Options())
     assert got.outcome == "fail"
     assert [f["under"] for f in got.comparison.findings if "predicted" in f["text"] and f["metric"] == "allocated"] == [under]
     assert ("UNDER" in got.text) is under and "Tesla T4, torch 2.15.0+cu132 (net[B=1].eager.tesla-t4.json)" in got.text
@@ -76,7 +77,7 @@ def test_a_measured_budget(case, answer, measured, project):
     case = cases.load("memspec.yaml", ["net[B=1]"])[0]
     (r,) = (p for p in answer()["phases"] if p["name"] == "first")
     measured(answer({"reserved": 1, "allocated": 1}))
-    got = verify("memspec.yaml", case, T4, Options())
+    got = verify("memspec.yaml", case, Seen(T4), Options())
     assert got.outcome == "fail", "the budget is 2 MiB reserved, and that is what is predicted"
     assert [f["metric"] for f in got.comparison.findings] == ["reserved"] and r["reserved"] == 2 * MIB
 
@@ -84,20 +85,21 @@ def test_a_measured_budget(case, answer, measured, project):
 def test_out_of_memory_fails(case, answer, measured):
     one = answer(oom={"phase": "first", "text": "Tried to allocate 9 GiB"})
     measured(one | {"phases": one["phases"][:1]})
-    got = verify("memspec.yaml", case, T4, Options())
+    got = verify("memspec.yaml", case, Seen(T4), Options())
     assert got.outcome == "fail" and "Tried to allocate 9 GiB" in got.text
 
 
 @pytest.mark.parametrize("device, options, change, outcome, why", [
-    (None, Options(), {}, "skipped", "no GPU here"),
-    (None, Options(require_gpu=True), {}, "inconclusive", "no GPU here"),
-    (T4 | {"name": "NVIDIA H200", "compute_capability": "9.0"}, Options(), {}, "skipped", "this GPU is NVIDIA H200, the case is for t4"),
-    (T4 | {"total": 8 << 30}, Options(require_gpu=True), {}, "inconclusive", "the case is for t4"),
-    (T4, Options(), {"torch": "2.11.0"}, "skipped", 'torch "2.11.0", the case says "2.15"'),
-    (T4, Options(), {"alloc_conf": "x:1"}, "skipped", 'alloc_conf "x:1"'),
-    (T4, Options(), measure.MeasureError("give source:"), "skipped", "give source:"),
-    (T4, Options(require_gpu=True), measure.MeasureError("give source:"), "inconclusive", "give source:"),
-    (T4, Options(), measure.ModelError("ValueError: no"), "error", "ValueError: no"),
+    (Seen(None, "no GPU here"), Options(), {}, "skipped", "no GPU here"),
+    (Seen(None, "no torch here"), Options(require_gpu=True), {}, "inconclusive", "no torch here"),
+    (Seen(T4 | {"name": "NVIDIA H200", "compute_capability": "9.0"}), Options(), {}, "skipped", "this GPU is NVIDIA H200, the case is for t4"),
+    (Seen(T4 | {"total": 8 << 30}), Options(require_gpu=True), {}, "inconclusive", "the case is for t4"),
+    (Seen(T4), Options(), {"torch": "2.11.0"}, "skipped", 'torch "2.11.0", the case says "2.15"'),
+    (Seen(T4), Options(), {"alloc_conf": "x:1"}, "skipped", 'alloc_conf "x:1"'),
+    (Seen(T4), Options(), measure.MeasureError("give source:"), "skipped", "give source:"),
+    (Seen(T4), Options(require_gpu=True), measure.MeasureError("give source:"), "inconclusive", "give source:"),
+    (Seen(T4), Options(), measure.ModelError("ValueError: no"), "error", "ValueError: no"),
+    (Seen(None, "no torch here"), Options("always"), measure.NoTorch("got no torch"), "error", "got no torch"),
 ])
 def test_what_is_not_compared_says_why(case, answer, measured, device, options, change, outcome, why):
     measured(change if isinstance(change, Exception) else answer(**change))
@@ -108,7 +110,7 @@ def test_what_is_not_compared_says_why(case, answer, measured, device, options, 
 def test_a_case_without_a_prediction_is_not_compared(case, answer, measured, project):
     measured(answer())
     (project / "net.pt").unlink()
-    got = verify("memspec.yaml", case, T4, Options())
+    got = verify("memspec.yaml", case, Seen(T4), Options())
     assert got.outcome == "skipped" and "there is no prediction" in got.text
 
 
@@ -131,7 +133,9 @@ def test_the_command_without_a_gpu(project, capsys, monkeypatch):
 
 
 def test_the_command_records_on_cpu_tensors(project, capsys, monkeypatch):
+    pytest.importorskip("torch")
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    monkeypatch.setattr(measure, "measure", lambda case, where, timeout: json.loads(record.dump(measure.run(case, "cpu"))))
     assert check.main(["--case", "net[B=1]", "--measure", "-o", "records"]) == 0
     assert "RECORDED net[B=1] on CPU tensors (no GPU)" in capsys.readouterr().out
     assert (project / "records" / "net[B=1].eager.cpu.json").is_file()
@@ -140,9 +144,9 @@ def test_the_command_records_on_cpu_tensors(project, capsys, monkeypatch):
 def test_the_command_with_a_gpu(case, answer, measured, capsys, monkeypatch):
     (first,) = (p for p in answer()["phases"] if p["name"] == "first")
     measured(answer({"reserved": 2 * MIB}))
-    monkeypatch.setattr(gpu, "first", lambda: T4)
+    monkeypatch.setattr(gpu, "look", lambda: Seen(T4))
     assert check.main(["--case", "net[B=1]"]) == 1
-    assert "run for real, 1 cases: 1 fail" in capsys.readouterr().out
+    assert "run for real, 1 case: 1 fail" in capsys.readouterr().out
     assert check.main(["--case", "net[B=1]", "--format", "json"]) == 1
     got = json.loads(capsys.readouterr().out)
     assert got["exit"] == 1 and got["cases"][0]["measured"]["outcome"] == "fail"
@@ -150,6 +154,22 @@ def test_the_command_with_a_gpu(case, answer, measured, capsys, monkeypatch):
     assert {(r["phase"], r["metric"]): r["difference"] for r in got["cases"][0]["measured"]["rows"]}["first", "reserved"] == 2 * MIB
     assert check.main(["--case", "net[B=1]", "--no-measure"]) == 0
     assert "run for real" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("program, error", [
+    (None, "memshim: got MEMSPEC=/absent/memspec, which is no program that can be run\n"),
+    ("echo not JSON", "memshim: {0}: got an answer that is not memspec's: not JSON\n"),
+    ("exit 0", "memspec check memspec.yaml said nothing\n"),
+    ("echo 'memspec: unknown command' >&2; exit 2", "memspec: unknown command\n"),
+])
+def test_a_memspec_that_is_none(project, capsys, monkeypatch, program, error):
+    fake = project / "fake"
+    fake.write_text(f"#!/bin/sh\n{program}\n")
+    fake.chmod(0o755)
+    monkeypatch.setenv("MEMSPEC", str(fake) if program else "/absent/memspec")
+    for command in (check.main, measure.main):
+        assert command([]) == 2
+        assert capsys.readouterr().err == error.format(fake).replace("check", "cases" if command is measure.main else "check")
 
 
 def test_progress_is_shown_on_a_terminal_alone(monkeypatch):

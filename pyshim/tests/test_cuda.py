@@ -112,7 +112,7 @@ class StandIn:
 
         c = torch.cuda
         for owner, name, fn in [
-            (c, "is_available", lambda: True), (c, "init", lambda: None), (c, "current_device", lambda: 0), (c, "synchronize", lambda *_: None),
+            (c, "is_available", lambda: True), (c, "device_count", lambda: 1), (c, "init", lambda: None), (c, "current_device", lambda: 0), (c, "synchronize", lambda *_: None),
             (c, "memory_allocated", lambda *_: 4096), (c, "max_memory_allocated", lambda *_: 8192), (c, "memory_reserved", lambda *_: 2 * MIB),
             (c, "max_memory_reserved", lambda *_: 4 * MIB), (c, "reset_peak_memory_stats", reset), (c, "memory_stats", lambda *_: stats),
             (c, "get_device_properties", lambda *_: properties), (c, "mem_get_info", lambda *_: (7 << 30, 8 << 30)), (c, "empty_cache", lambda: None),
@@ -202,7 +202,47 @@ def test_nvidia_smi(tmp_path, monkeypatch, answer, used, driver):
 
 def test_a_hidden_gpu_is_none(monkeypatch):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
-    assert gpu.first() is None
+    assert gpu.look() == gpu.Seen(None, "no GPU here")
+
+
+@pytest.mark.parametrize("body, want", [
+    ("""echo '{"name": "Stand-in", "total": 1}'""", gpu.Seen({"name": "Stand-in", "total": 1})),
+    ("echo a warning; echo '{}'", gpu.Seen({})),
+    ("exit 0", gpu.Seen(None, "no GPU here")),
+    ("""echo "ModuleNotFoundError: No module named 'torch'" >&2; exit 1""", gpu.Seen(None, "no torch here")),
+    ("echo Traceback >&2; echo 'ImportError: libcudart.so' >&2; exit 1", gpu.Seen(None, "PyTorch fails when asked for the GPU: ImportError: libcudart.so")),
+    ("kill -9 $$", gpu.Seen(None, "PyTorch fails when asked for the GPU: it ended with -9")),
+    ("exec sleep 60", gpu.Seen(None, "PyTorch gives no answer about the GPU in 0.2 s")),
+])
+def test_pytorch_is_asked_for_the_gpu(tmp_path, monkeypatch, body, want):
+    fake = tmp_path / "python"
+    fake.write_text(f"#!/bin/sh\n{body}\n")
+    fake.chmod(0o755)
+    monkeypatch.setattr(gpu, "hinted", lambda: True)
+    monkeypatch.setattr(gpu, "PATIENCE", 0.2 if "sleep" in body else 60)
+    monkeypatch.setattr("sys.executable", str(fake))
+    assert gpu.look() == want
+
+
+@pytest.mark.parametrize("name, count, error", [
+    ("mps", 1, "got device 'mps', want cuda, cuda:N or cpu"),
+    ("nonsense", 1, "got device 'nonsense', want cuda, cuda:N or cpu"),
+    ("cuda", 0, "got device 'cuda', but PyTorch finds no GPU here"),
+    ("cuda:1", 1, "got device 'cuda:1', but PyTorch finds 1 GPU here"),
+])
+def test_devices_that_are_not_there(monkeypatch, capsys, tmp_path, name, count, error):
+    from memshim.__main__ import main
+
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: count)
+    with pytest.raises(ValueError) as e:
+        gpu.device_of(name)
+    assert str(e.value) == error
+    script = tmp_path / "script.py"
+    script.write_text("import torch\nm = torch.nn.Linear(1, 1)\n")
+    for command in (["trace", "--device", name, str(script)], ["track", "--device", name, "--at", "1", str(script)],
+                    ["profile", "--device", name, f"{script}:m", "--input", "float32[1,1]"]):
+        assert main(command) == 2
+        assert error in capsys.readouterr().err.splitlines()[-1]
 
 
 def test_events_keep_what_is_known():

@@ -1,6 +1,15 @@
-"""Cases run for real, in processes of their own, on CPU tensors."""
+"""Cases run for real, on CPU tensors.
+
+One test starts the fresh process that a measurement is (PyTorch takes seconds to import); what is said between the two processes is tested on
+either side: the process's side here in this one, ours with a stand-in for Python.
+"""
 
 import json
+import os
+import subprocess
+import sys
+import threading
+import time
 
 import pytest
 
@@ -21,8 +30,33 @@ def case(project):
     return cases.load("memspec.yaml", ["small"])[0]
 
 
-def test_a_record(case, project):
-    got = measure.measure(case, "cpu")
+def test_a_fresh_process(case, project, monkeypatch):
+    """All of a record, and that the case alone decides the environment that PyTorch reads when it starts."""
+    monkeypatch.setenv("PYTORCH_ALLOC_CONF", "expandable_segments:True")
+    monkeypatch.setenv("CUBLAS_WORKSPACE_CONFIG", ":0:0")
+    with (project / "zoo.py").open("a") as f:
+        f.write("""
+import json, os, sys
+names = ("PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF", "CUBLAS_WORKSPACE_CONFIG")
+json.dump([os.getpid(), {k: os.environ.get(k) for k in names}], open("seen.json", "w"))
+sys.stdout.buffer.write(b"\\xff bytes that are no text\\n")
+""")
+    got = measure.measure(case | {"alloc_conf": "max_split_size_mb:64"}, "cpu")
+    pid, environment = json.loads((project / "seen.json").read_text())
+    assert pid != os.getpid()
+    assert environment == {"PYTORCH_CUDA_ALLOC_CONF": "max_split_size_mb:64", "PYTORCH_ALLOC_CONF": None, "CUBLAS_WORKSPACE_CONFIG": None}
+    assert got["alloc_conf"] == "max_split_size_mb:64"
+    the_record_is_right(got)
+    path = record.write(got, project / "out")
+    assert path.name == "small.eager.cpu.json"
+    assert record.read(path) == got
+
+
+def test_a_record(case):
+    the_record_is_right(json.loads(record.dump(measure.run(case, "cpu"))))
+
+
+def the_record_is_right(got):
     jsonschema.validate(got, SCHEMA)
     assert (got["case"], got["runtime"], got["where"], got["built"]) == ("small", "eager", "cpu", "source")
     assert got["weights"] == WEIGHTS
@@ -38,10 +72,6 @@ def test_a_record(case, project):
     frames = [got["frames"][i] for i in got["stacks"][events[base["events"]]["stack"]]]
     assert {"file": "zoo.py", "line": 11, "function": "forward"} in frames, "the user's own line, from the project's folder"
     assert not any("memshim" in f["file"] for f in got["frames"])
-
-    path = record.write(got, project / "out")
-    assert path.name == "small.eager.cpu.json"
-    assert record.read(path) == got
 
 
 def test_the_schema_keeps_cpu_and_cuda_apart(case):
@@ -67,25 +97,146 @@ def test_what_cannot_be_measured_says_why(case, change, kind, error):
     assert error in str(e.value)
 
 
-@pytest.mark.parametrize("change, where, kind, error", [
-    ({"source": "zoo.py:absent"}, "cpu", measure.MeasureError, "zoo.py: got no absent"),
-    ({"source": "zoo.py:broken"}, "cpu", measure.ModelError, "ValueError: this model never works"),
-    ({"source": "zoo.py:dies"}, "cpu", measure.ModelError, "the process ended by signal 9"),
-    ({}, "cuda", measure.NoGPU, "a GPU is required"),
+# How a model fails in its process: what is said last, and the status.
+ENDS = """
+import os, sys, threading, time
+def raises(): raise KeyError("no such")
+def exits(): sys.exit(0)
+class Says(torch.nn.Module):
+    def forward(self, x): sys.exit("bye")
+class Interrupts(torch.nn.Module):
+    def forward(self, x): raise KeyboardInterrupt
+class Deep(torch.nn.Module):
+    def forward(self, x): return self.forward(x)
+"""
+
+
+@pytest.mark.parametrize("change, where, status, said", [
+    ({"source": "zoo.py:absent"}, "cpu", measure.USAGE, "zoo.py: got no absent"),
+    ({"inputs": ["x=float32[2,"]}, "cpu", measure.USAGE, "input 'float32[2,'"),
+    ({}, "cuda", measure.UNSURE, "a GPU is required, and PyTorch finds none here"),
+    ({"source": "zoo.py:broken"}, "cpu", measure.FAILED, "ValueError: this model never works (zoo.py:22)"),
+    ({"source": "zoo.py:raises"}, "cpu", measure.FAILED, "KeyError: 'no such' (zoo.py:29)"),
+    ({"source": "zoo.py:exits"}, "cpu", measure.FAILED, "SystemExit: 0 (zoo.py:30)"),
+    ({"source": "zoo.py:Says"}, "cpu", measure.FAILED, "SystemExit: bye (zoo.py:32)"),
+    ({"source": "zoo.py:Interrupts"}, "cpu", measure.FAILED, "KeyboardInterrupt: no text (zoo.py:34)"),
+    ({"source": "zoo.py:Deep"}, "cpu", measure.FAILED, "RecursionError: maximum recursion depth exceeded"),
+    ({"inputs": ["y=float32[2,3,16,16]"]}, "cpu", measure.FAILED, "TypeError: Net.forward() got an unexpected keyword argument 'y'"),
+    ({"source": "gone.py:x"}, "cpu", measure.USAGE, "gone.py: no such file"),
+    ({"source": "bad.py:x"}, "cpu", measure.FAILED, "SyntaxError: "),
+    ({"source": "needs.py:x"}, "cpu", measure.FAILED, "ModuleNotFoundError: No module named 'not_to_be_found' (needs.py:1)"),
 ])
-def test_what_the_process_could_not_do_is_typed(case, monkeypatch, project, change, where, kind, error):
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+def test_how_the_process_ends(case, project, monkeypatch, capsys, change, where, status, said):
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     with (project / "zoo.py").open("a") as f:
-        f.write("\ndef dies():\n    import os\n    os.kill(os.getpid(), 9)\n")
+        f.write(ENDS)
+    (project / "bad.py").write_text("def f(:\n")
+    (project / "needs.py").write_text("import not_to_be_found\n")
+    (project / "request.json").write_text(json.dumps(case | change))
+    environment = dict(os.environ)
+    try:
+        assert measure.main(["--request", "request.json", "--output", "record.json", "--where", where]) == status
+    finally:
+        os.environ.clear()
+        os.environ.update(environment)
+    out = capsys.readouterr()
+    assert out.out == ""
+    last = out.err.splitlines()[-1]
+    assert last.startswith("memshim: ") and said in last
+    assert not (project / "record.json").exists()
+
+
+def test_no_torch(case, project, monkeypatch, capsys):
+    def missing(*a):
+        raise ModuleNotFoundError("No module named 'torch'", name="torch")
+
+    monkeypatch.setattr(measure, "run", missing)
+    (project / "request.json").write_text(json.dumps(case))
+    monkeypatch.setattr(measure, "_apply", lambda case: None)
+    assert measure.main(["--request", "request.json", "--output", "record.json"]) == measure.NO_TORCH
+    assert capsys.readouterr().err == f"memshim: {measure.TORCH_MISSING}\n"
+
+
+@pytest.fixture
+def python(tmp_path, monkeypatch):
+    """Makes a script of the shell the Python that measurements are started with. $out is where the record goes."""
+
+    def write(body):
+        path = tmp_path / "python"
+        path.write_text('#!/bin/sh\nout=; prev=; for a in "$@"; do [ "$prev" != --output ] || out=$a; prev=$a; done\n' + body + "\n")
+        path.chmod(0o755)
+        monkeypatch.setattr(sys, "executable", str(path))
+
+    return write
+
+
+@pytest.mark.parametrize("body, kind, error", [
+    ("echo 'memshim: zoo.py: got no absent' >&2; exit 2", measure.MeasureError, "zoo.py: got no absent"),
+    ("echo 'memshim: a GPU is required' >&2; exit 3", measure.NoGPU, "a GPU is required"),
+    ("echo Traceback >&2; echo 'memshim: ValueError: no' >&2; exit 1", measure.ModelError, "ValueError: no"),
+    ("echo 'memshim: got no torch' >&2; exit 4", measure.NoTorch, "got no torch"),
+    ("kill -9 $$", measure.ModelError, "the process ended by signal 9"),
+    ("printf '\\377\\376' >&2; exit 9", measure.ModelError, "\ufffd\ufffd"),
+    ("exit 9", measure.ModelError, "the process ended with 9"),
+    ("exit 0", measure.ModelError, "the process ended without a record, as after os._exit(0)"),
+])
+def test_what_the_process_could_not_do_is_typed(python, body, kind, error):
+    python(body)
     with pytest.raises(measure.MeasureError) as e:
-        measure.measure(case | change, where)
-    assert type(e.value) is kind and error in str(e.value)
+        measure.measure({"name": "x"}, "cpu")
+    assert (type(e.value), str(e.value)) == (kind, error)
 
 
-def test_a_model_that_hangs_is_ended(case, project):
-    (project / "zoo.py").write_text("import time\ntime.sleep(600)\n")
-    with pytest.raises(measure.ModelError, match="not done after 1 s"):
-        measure.measure(case, "cpu", timeout=1)
+def alive(pid: int) -> bool:
+    try:
+        with open(f"/proc/{pid}/stat") as f:
+            return f.read().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def wait_for(path) -> int:
+    for _ in range(500):
+        if path.exists() and path.read_text().strip():
+            return int(path.read_text())
+        time.sleep(0.01)
+    raise AssertionError(f"{path} never came")
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="reads /proc")
+def test_a_model_that_hangs_is_ended_with_all_that_it_started(python, tmp_path):
+    python(f"sleep 600 & echo $! >'{tmp_path}/pid'; wait")
+    with pytest.raises(measure.ModelError, match=r"^not done after 0\.3 s$"):
+        measure.measure({"name": "x"}, "cpu", timeout=0.3)
+    assert not alive(wait_for(tmp_path / "pid"))
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="reads /proc")
+def test_an_interrupt_ends_the_process_too(python, tmp_path, monkeypatch, capsys):
+    """Ctrl-C, which reaches us alone: the process has a session of its own."""
+    from memshim.__main__ import main
+
+    python(f"sleep 600 & echo $! >'{tmp_path}/pid'; wait")
+
+    def interrupted(*a, **kw):
+        wait_for(tmp_path / "pid")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(subprocess.Popen, "communicate", interrupted)
+    monkeypatch.setattr(cases, "load", lambda *a: [{"name": "small"}])
+    assert main(["measure", "--case", "small", "--where", "cpu"]) == 2
+    assert capsys.readouterr().err.splitlines()[-1] == "memshim: interrupted"
+    assert not alive(wait_for(tmp_path / "pid"))
+
+
+def test_threads_that_a_model_leaves_do_not_keep_the_process(case, project, monkeypatch):
+    """os._exit is caught here: it would end this process."""
+    ended, stop = [], threading.Event()
+    monkeypatch.setattr(os, "_exit", ended.append)
+    monkeypatch.setattr(measure, "_answered", lambda a: threading.Thread(target=stop.wait).start() or 0)
+    measure.main(["--request", "-", "--output", "record.json"])
+    stop.set()
+    assert ended == [0]
 
 
 @pytest.mark.parametrize("runtime, how", [("torchscript", "source, scripted"), ("export", "source, exported")])
@@ -115,32 +266,45 @@ def test_inputs_that_stay_on_the_host_and_nested_ones(case, project):
     assert got["phases"][0]["requested"] == 16 + 24
 
 
-def test_the_environment_is_the_cases_alone(case, project, monkeypatch):
-    monkeypatch.setenv("PYTORCH_ALLOC_CONF", "expandable_segments:True")
-    monkeypatch.setenv("CUBLAS_WORKSPACE_CONFIG", ":0:0")
-    (project / "zoo.py").write_text("""
-import os, torch
-class N(torch.nn.Module):
-    def forward(self, x): raise ValueError([os.environ.get(k) for k in ("PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF", "CUBLAS_WORKSPACE_CONFIG")])
-n = N()
-""")
-    with pytest.raises(measure.ModelError, match="'max_split_size_mb:64', None, None"):
-        measure.measure(case | {"source": "zoo.py:n", "alloc_conf": "max_split_size_mb:64"}, "cpu")
-
-
 @pytest.mark.parametrize("case_name, gpu, want", [
     ("resnet50[B=8]", "NVIDIA A100-SXM4-80GB", "resnet50[B=8].eager.nvidia-a100-sxm4-80gb.json"),
-    ("too big/../x", "Tesla T4", "too_big____x.eager.tesla-t4.json"),
+    ("too big/../x", "Tesla T4", "too big%2F..%2Fx.eager.tesla-t4.json"),
+    ("too big%2F..%2Fx", "Tesla T4", "too big%252F..%252Fx.eager.tesla-t4.json"),
+    (".x", "Tesla T4", "%2Ex.eager.tesla-t4.json"),
+    ("n" * 300, "", "n" * 140 + "~230b07749.eager.cpu.json"),
 ])
 def test_file_names(case_name, gpu, want):
     assert record.file_name({"case": case_name, "runtime": "eager", "device": {"name": gpu}}) == want
 
 
-def test_the_command(project, capfd, monkeypatch):
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
-    assert measure.main(["--case", "small", "-o", "records"]) == 0
-    assert capfd.readouterr().out == "records/small.eager.cpu.json\n", "what the model prints is not in it"
+@pytest.fixture
+def here(monkeypatch):
+    """Measures in this process."""
+    monkeypatch.setattr(measure, "measure", lambda case, where, timeout=0, stacks="all": json.loads(record.dump(measure.run(case, where, stacks))))
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+
+
+def test_the_command(project, capsys, here):
+    assert measure.main(["--case", "net*", "--where", "cpu", "-o", "records"]) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert [x for x in said if x.startswith("records")] == ["records/net[B=1].eager.cpu.json", "records/net[B=8].eager.cpu.json"]
     assert measure.main(["--case", "nothing"]) == 2
-    assert 'got no case "nothing"' in capfd.readouterr().err
+    assert 'got no case "nothing"' in capsys.readouterr().err
     assert measure.main(["--case", "small", "--where", "cuda"]) == 3
-    assert "memshim: small: a GPU is required" in capfd.readouterr().err
+    assert "memshim: small: a GPU is required" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("errors, code", [([measure.NoGPU], 3), ([measure.NoGPU, measure.ModelError], 2), ([measure.MeasureError, measure.NoGPU], 2), ([None], 0)])
+def test_the_exit_code_of_many(project, monkeypatch, capsys, case, errors, code):
+    told = iter(errors)
+
+    def one(*a):
+        e = next(told)
+        if e:
+            raise e("why")
+        return {"case": "x", "runtime": "eager", "device": {"name": "cpu"}}
+
+    monkeypatch.setattr(cases, "load", lambda *a: [case] * len(errors))
+    monkeypatch.setattr(measure, "measure", one)
+    assert measure.main([]) == code
+    assert capsys.readouterr().err.count("memshim: small: why\n") == sum(e is not None for e in errors)

@@ -1,6 +1,11 @@
 """The cases of a memspec.yaml as tests."""
 
+import json
 import xml.etree.ElementTree as ET
+
+import pytest
+
+from memshim import measure, record
 
 
 def test_a_case_is_a_test(run_pytest):
@@ -49,14 +54,21 @@ def test_junit_properties(run_pytest):
     assert found["memspec.not_measured"].endswith("no GPU here")
 
 
-def test_an_unreadable_spec_is_an_error_of_the_file_alone(run_pytest):
+def test_an_unreadable_spec_fails_alone(run_pytest):
     folder = run_pytest.path / "bad"
     folder.mkdir()
     (folder / "memspec.yaml").write_text("version: 1\nmodel: {}\n")
     r = run_pytest()
-    r.assert_outcomes(errors=1)
-    r.stdout.fnmatch_lines(['*memspec.yaml:2:1: got the key "model"*did you mean "models"?*'])
-    run_pytest("--continue-on-collection-errors").assert_outcomes(passed=3, failed=1, errors=1)
+    r.assert_outcomes(passed=3, failed=2)
+    r.stdout.fnmatch_lines(['*memspec.yaml:2:1: got the key "model"*did you mean "models"?*', "*5 budgets: 2 pass, 1 warn, 1 fail, 1 error, *"])
+
+
+def test_a_memspec_that_is_not_there_fails_alone(run_pytest, monkeypatch):
+    monkeypatch.setenv("MEMSPEC", "/absent/memspec")
+    run_pytest.makepyfile("def test_other(): pass")
+    r = run_pytest()
+    r.assert_outcomes(passed=1, failed=1)
+    r.stdout.fnmatch_lines(["got MEMSPEC=/absent/memspec, which is no program that can be run"])
 
 
 def test_an_absent_artifact_fails_its_case_alone(run_pytest):
@@ -74,7 +86,9 @@ def test_a_required_gpu_that_is_absent_fails(run_pytest, monkeypatch):
 
 
 def test_measuring_without_a_gpu_is_recorded_and_not_compared(run_pytest, monkeypatch):
+    pytest.importorskip("torch")
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    monkeypatch.setattr(measure, "measure", lambda case, where, timeout: json.loads(record.dump(measure.run(case, "cpu"))))
     r = run_pytest("--memspec-measure", "--memspec-output=records", "-v", "-k", "net[B:1]")
     r.assert_outcomes(passed=1, deselected=3)
     r.stdout.fnmatch_lines(["RECORDED net[[]B=1] on CPU tensors (no GPU): *never compared*"])

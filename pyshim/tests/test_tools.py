@@ -1,5 +1,6 @@
 """trace, track, modelsize and Profiler, on CPU tensors."""
 
+import builtins
 import csv
 import io
 import json
@@ -11,6 +12,7 @@ import pytest
 
 import memshim
 from memshim import profiler as profiling
+from memshim.__main__ import main
 from memshim.frames import Frame, Stacks
 
 torch = pytest.importorskip("torch")
@@ -88,28 +90,66 @@ def test_trace_every_frame():
     assert len(y)
 
 
-@pytest.mark.parametrize("device, error", [("mps", "want cuda, cuda:N or cpu"), ("cuda", "PyTorch finds no GPU here")])
-def test_a_device_that_is_not_there(device, error, monkeypatch):
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    with pytest.raises((ValueError, RuntimeError), match=error):
-        with memshim.trace(device):
-            pass
-
-
-def test_the_commands(tmp_path):
-    """One process for trace, one for track: the script's own arguments, output and exit code stay its own."""
-    script = tmp_path / "script.py"
+@pytest.fixture
+def script(tmp_path, monkeypatch):
+    """A script that uses a module beside it, its arguments and an exit code of its own. What commands change of the process is put back."""
+    monkeypatch.setattr(sys, "argv", sys.argv)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])
+    monkeypatch.delitem(sys.modules, "beside", raising=False)
     (tmp_path / "beside.py").write_text("import torch\ndef make(n): return torch.zeros(n, dtype=torch.uint8)\n")
-    script.write_text("import sys\nfrom beside import make\nx = make(int(sys.argv[1]))\ny = 1\nprint('mine', __name__)\nsys.exit(5)\n")
+    path = tmp_path / "script.py"
+    path.write_text("import sys\nfrom beside import make\nx = make(int(sys.argv[1]))\ny = 1\nprint('mine', __name__)\nsys.exit(5)\n")
+    yield path
+    sys.modules.pop("beside", None)
+
+
+def test_the_trace_command(script, capsys):
+    """In a process of its own, so that what is seen is what a shell sees."""
     p = subprocess.run([sys.executable, "-m", "memshim", "trace", "--device", "cpu", str(script), "2048"], capture_output=True, text=True)
     assert (p.returncode, p.stdout) == (5, "mine __main__\n")
     assert "2.0 KiB" in p.stderr and "beside.py:2 (make)" in p.stderr
-    p = subprocess.run([sys.executable, "-m", "memshim", "track", "--device", "cpu", "--at", "3", "--at", "5", str(script), "4096"], capture_output=True, text=True)
-    assert p.returncode == 5
-    assert "+ | 1 * Size:(4096,) | Memory: 4.0 KiB | Tensor | torch.uint8" in p.stdout
-    assert "script.py:5 (<module>): " in p.stdout
-    p = subprocess.run([sys.executable, "-m", "memshim", "track", "--at", "77", str(script)], capture_output=True, text=True)
-    assert p.returncode == 2 and "script.py:77: got a line where no statement starts" in p.stderr
+    assert main(["trace", str(script) + ".absent"]) == 2
+    assert capsys.readouterr().err == f"memshim trace: {script}.absent: no such file\n"
+    assert main(["trace", "--include", "(", str(script)]) == 2
+    assert len(capsys.readouterr().err.splitlines()) == 1
+
+
+def test_the_track_command(script, capsys):
+    with pytest.raises(SystemExit) as e:
+        main(["track", "--device", "cpu", "--at", "3", "--at", "5", str(script), "4096"])
+    out = capsys.readouterr().out
+    assert e.value.code == 5 and "mine __main__\n" in out
+    assert "+ | 1 * Size:(4096,) | Memory: 4.0 KiB | Tensor | torch.uint8" in out and "script.py:5 (<module>): " in out
+    assert main(["track", "--at", "77", str(script)]) == 2
+    assert "script.py:77: got a line where no statement starts" in capsys.readouterr().err
+    assert main(["track", "--at", "1", str(script) + ".absent"]) == 2
+    assert capsys.readouterr().err == f"memshim track: {script}.absent: no such file or directory\n"
+
+
+def test_a_scripts_own_error_is_its_own(script, capsys):
+    script.write_text("raise ValueError('mine')\n")
+    for command in (["trace", "--device", "cpu", str(script)], ["track", "--device", "cpu", "--at", "1", str(script)]):
+        with pytest.raises(ValueError, match="mine"):
+            main(command)
+
+
+def test_without_torch_every_command_says_so_on_one_line(script, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    from memshim.measure import TORCH_MISSING
+
+    real = builtins.__import__
+
+    def without(name, *a, **kw):
+        if name == "torch" or name.startswith("torch."):
+            raise ModuleNotFoundError("No module named 'torch'", name="torch")
+        return real(name, *a, **kw)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    for command in (["trace", str(script)], ["track", "--at", "1", str(script)], ["profile", f"{script}:x", "--input", "float32[1]"],
+                    ["export", f"{script}:x", "-o", "x.pt"]):
+        assert main(command) == 2
+        assert capsys.readouterr().err == f"memshim: {TORCH_MISSING}\n"
 
 
 def test_track_tells_what_came_and_went(tmp_path):
@@ -222,6 +262,10 @@ def test_the_profile_command(tmp_path, capsys):
     assert "epoch 0, 2 iterations" in capsys.readouterr().out and out.read_text().startswith("epoch,iteration,layer")
     assert profiling.main([f"{tmp_path}/zoo.py:model", "--input", "float32[4]", "--optimizer", "Nothing"]) == 2
     assert profiling.main([f"{tmp_path}/zoo.py:absent", "--input", "float32[4]"]) == 2
+    capsys.readouterr()
+    assert main(["profile", f"{tmp_path}/zoo.py:model", "--input", "float32[3,5]", "--device", "cpu"]) == 2
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert last.startswith("memshim: RuntimeError: ") and "mat1 and mat2 shapes cannot be multiplied" in last
 
 
 def test_the_line_of_a_stack():

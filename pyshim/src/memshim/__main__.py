@@ -6,7 +6,9 @@ The exit codes are memspec's: 0 all pass, 1 a budget is broken, 2 wrong usage or
 from __future__ import annotations
 
 import importlib
+import os
 import sys
+import traceback
 
 # command: module whose main(arguments) runs it and returns the exit code, and what it does. A module is imported when it is asked for.
 COMMANDS = {
@@ -19,6 +21,7 @@ COMMANDS = {
     "scratch": ("memshim.scratch", "ask cuDNN itself how much workspace the convolutions of a memspec.yaml take, without a GPU"),
 }
 
+RUNS_SCRIPTS = ("trace", "track")  # whose errors are theirs, as python SCRIPT tells them
 USAGE = 2
 
 
@@ -37,7 +40,23 @@ def main(arguments: list[str] | None = None) -> int:
     if name not in COMMANDS:
         print(f"memshim: got command {name!r}, want one of {', '.join(COMMANDS)}", file=sys.stderr)
         return USAGE
-    return importlib.import_module(COMMANDS[name][0]).main(rest)
+    try:
+        return importlib.import_module(COMMANDS[name][0]).main(rest)
+    except BrokenPipeError:  # whoever read our output has gone
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except Exception as e:
+        from memshim.measure import TORCH_MISSING, describe
+
+        if isinstance(e, ModuleNotFoundError) and e.name == "torch":
+            print(f"memshim: {TORCH_MISSING}", file=sys.stderr)
+        elif name in RUNS_SCRIPTS:
+            raise
+        else:  # of a user's model, most likely: where it is from, and on the last line what it is
+            traceback.print_exception(e)
+            print(f"memshim: {describe(e)}", file=sys.stderr)
+    except KeyboardInterrupt:
+        print("memshim: interrupted", file=sys.stderr)
+    return USAGE
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ class SpecError(Exception):
 
 def call(*arguments: str) -> tuple[str, str, int]:
     """memspec's output, what it says on stderr, and its exit code."""
-    p = subprocess.run([binary.find(), *arguments], capture_output=True, text=True)
+    p = subprocess.run([binary.find(), *arguments], capture_output=True, text=True, encoding="utf-8", errors="replace")
     return p.stdout, p.stderr.strip(), p.returncode
 
 
@@ -22,7 +22,10 @@ def ask(*arguments: str) -> dict:
     out, said, _ = call(*arguments, "--format", "json")
     if not out.strip():
         raise SpecError(said or f"memspec {' '.join(arguments)} said nothing")
-    return json.loads(out)
+    try:
+        return json.loads(out)
+    except ValueError:
+        raise binary.BinaryError(f"{binary.find()}: got an answer that is not memspec's: {out.strip().splitlines()[0][:100]}") from None
 
 
 def selected(spec: str, names: list[str]) -> list[str]:

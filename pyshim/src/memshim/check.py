@@ -44,11 +44,11 @@ def skipped(why: str, o: Options, name: str) -> Measured:
     return Measured("inconclusive" if o.require_gpu else "skipped", f"{'INCONCLUSIVE' if o.require_gpu else 'NOT MEASURED'} {name}: {why}")
 
 
-def verify(spec: str, case: dict, device: dict | None, o: Options) -> Measured:
-    """Run one case of a memspec.yaml and compare. case is of memspec cases, device this machine's GPU or None."""
-    name = case["name"]
+def verify(spec: str, case: dict, seen: gpu.Seen, o: Options) -> Measured:
+    """Run one case of a memspec.yaml and compare. case is of memspec cases, seen what this machine has."""
+    name, device = case["name"], seen.device
     if device is None and (o.when == "auto" or o.require_gpu):
-        return skipped("no GPU here", o, name)
+        return skipped(seen.why, o, name)
     other = report.why_other_device(case, device) if device else ""
     if other and (o.when == "auto" or o.require_gpu):
         return skipped(f"this GPU is {other}", o, name)
@@ -56,7 +56,7 @@ def verify(spec: str, case: dict, device: dict | None, o: Options) -> Measured:
         got = measure.measure(case, "cuda" if o.require_gpu else "auto", o.timeout)
     except measure.NoGPU as e:
         return skipped(str(e), o, name)
-    except measure.ModelError as e:
+    except (measure.ModelError, measure.NoTorch) as e:
         return Measured("error", f"ERROR {name} measured: {e}")
     except measure.MeasureError as e:
         return skipped(str(e), o, name)
@@ -94,9 +94,11 @@ def main(arguments: list[str]) -> int:
         p.error("got --require-gpu beside --no-measure, want one of them")
     try:
         return _check(a)
-    except (cases.SpecError, binary.BinaryError) as e:
+    except cases.SpecError as e:
         print(e, file=sys.stderr)
-        return EXIT["error"]
+    except binary.BinaryError as e:
+        print(f"memshim: {e}", file=sys.stderr)
+    return EXIT["error"]
 
 
 def _check(a: argparse.Namespace) -> int:
@@ -119,7 +121,7 @@ def _check(a: argparse.Namespace) -> int:
         print(json.dumps({"schema": checked["schema"], "exit": code, "cases": checked["cases"]}, indent=2, ensure_ascii=False))
     elif results:
         count = {o: sum(r.outcome == o for r in results) for o in ("pass", "warn", "fail", "error", "inconclusive", "skipped")}
-        print(f"run for real, {len(results)} cases: " + ", ".join(f"{n} {o}" for o, n in count.items() if n))
+        print(f"run for real, {len(results)} case{'s'[:len(results) != 1]}: " + ", ".join(f"{n} {o}" for o, n in count.items() if n))
     return code
 
 
@@ -127,15 +129,15 @@ def _measure(a: argparse.Namespace, extra: list[str]) -> list[Measured]:
     o = Options(a.when, a.require_gpu, a.output, a.timeout, tuple(extra))
     if o.when == "never":
         return []
-    device = gpu.first()
-    if device is None and o.when == "auto" and not o.require_gpu:
-        print("not measured: no GPU here (--measure runs the cases on CPU tensors, --require-gpu makes this exit 3)", file=sys.stderr)
+    seen = gpu.look()
+    if seen.device is None and o.when == "auto" and not o.require_gpu:
+        print(f"not measured: {seen.why} (--measure runs the cases on CPU tensors, --require-gpu makes this exit 3)", file=sys.stderr)
         return []
     all_cases = cases.load(a.spec, a.case)
     results = []
     with progress.Progress(len(all_cases)) as bar:
         for case in all_cases:
             bar.start(case["name"])
-            results.append(verify(a.spec, case, device, o))
+            results.append(verify(a.spec, case, seen, o))
             bar.say(results[-1].text, sys.stderr if a.format == "json" else sys.stdout)
     return results

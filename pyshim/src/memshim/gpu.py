@@ -7,8 +7,10 @@ import os
 import shutil
 import subprocess
 import sys
+from typing import Any, NamedTuple
 
 MIB = 1 << 20
+PATIENCE = 300  # seconds; a driver that loads its modules first takes some
 _ASK = """import json, torch
 if torch.cuda.is_available():
     p = torch.cuda.get_device_properties(0)
@@ -23,15 +25,31 @@ def hinted() -> bool:
         shutil.which("nvidia-smi") is not None)
 
 
-def first() -> dict | None:
-    """The GPU that PyTorch would take: name, total, compute_capability, torch; None where it finds none."""
+class Seen(NamedTuple):
+    """The GPU that PyTorch would take (name, total, compute_capability, torch), or None and why."""
+
+    device: dict | None
+    why: str = ""
+
+
+NONE = "no GPU here"
+
+
+def look() -> Seen:
     if not hinted():
-        return None
+        return Seen(None, NONE)
     try:
-        p = subprocess.run([sys.executable, "-c", _ASK], capture_output=True, text=True, timeout=300)
-        return json.loads(p.stdout) if p.returncode == 0 and p.stdout.strip() else None
-    except (subprocess.TimeoutExpired, ValueError):
-        return None
+        p = subprocess.run([sys.executable, "-c", _ASK], capture_output=True, text=True, errors="replace", timeout=PATIENCE)
+    except subprocess.TimeoutExpired:
+        return Seen(None, f"PyTorch gives no answer about the GPU in {PATIENCE} s")
+    if p.returncode:
+        if "No module named 'torch'" in p.stderr:
+            return Seen(None, "no torch here")
+        return Seen(None, f"PyTorch fails when asked for the GPU: {p.stderr.strip().rpartition(chr(10))[2] or f'it ended with {p.returncode}'}")
+    try:
+        return Seen(json.loads(p.stdout.strip().rpartition("\n")[2]))
+    except ValueError:
+        return Seen(None, NONE)
 
 
 def query(fields: str) -> list[list[str]]:
@@ -56,6 +74,22 @@ def used() -> dict[str, int] | None:
 def driver_version() -> str:
     rows = query("driver_version")
     return rows[0][0] if rows else ""
+
+
+def device_of(name: Any = None):
+    """The device named, else the current GPU where there is one, else the CPU. ValueError: it is another kind, or not there."""
+    import torch
+
+    try:
+        wanted = torch.device(name if name is not None else "cuda" if torch.cuda.is_available() else "cpu")
+    except RuntimeError:
+        wanted = None
+    if wanted is None or wanted.type not in ("cpu", "cuda"):
+        raise ValueError(f"got device {str(name)!r}, want cuda, cuda:N or cpu")
+    found = torch.cuda.device_count() if wanted.type == "cuda" else 0
+    if wanted.type == "cuda" and (wanted.index or 0) >= found:
+        raise ValueError(f"got device {str(name)!r}, but PyTorch finds {found or 'no'} GPU here")
+    return wanted
 
 
 def cudnn_version() -> str:

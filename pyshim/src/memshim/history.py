@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 from typing import Any, NamedTuple
 
+from memshim import gpu
 from memshim.frames import Frame, Stacks
 
 MAX_EVENTS = 10_000_000  # of the allocator's ring buffer, which grows as it fills
@@ -128,13 +129,7 @@ class CUDAHistory:
 
 def open_history(device: Any = None, stacks: str = "python") -> CPUHistory | CUDAHistory:
     """Of the device named, else of the current GPU where there is one, else of CPU tensors."""
-    import torch
-
-    kind = torch.device(device).type if device is not None else "cuda" if torch.cuda.is_available() else "cpu"
-    if kind not in ("cpu", "cuda"):
-        raise ValueError(f"got device {device!r}, want cuda, cuda:N or cpu")
-    if kind == "cuda" and not torch.cuda.is_available():
-        raise RuntimeError(f"got device {device!r}, but PyTorch finds no GPU here")
+    kind = gpu.device_of(device).type
     return (CUDAHistory if kind == "cuda" else CPUHistory)(device, stacks)
 
 

@@ -13,17 +13,22 @@ import contextlib
 import gc
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import traceback
 from pathlib import Path
 from typing import Any
 
 from memshim import binary, cases, gpu, inputs, progress, record
 from memshim.build import BuildError, Built, build
+from memshim.frames import inside, shorten
 
-FAILED, USAGE, UNSURE = 1, 2, 3  # the model's own error; the case cannot be built as it says; no GPU
+# How a process that measures one case ends: the model's own error; the case cannot be built as it says; no GPU; no torch.
+FAILED, USAGE, UNSURE, NO_TORCH = 1, 2, 3, 4
+TORCH_MISSING = "got no torch, want PyTorch installed for this Python: python -m pip install torch"
 TIMEOUT = 1800.0  # seconds for one case
 
 
@@ -35,6 +40,10 @@ class NoGPU(MeasureError):
     """A GPU was required, and there is none."""
 
 
+class NoTorch(MeasureError):
+    """There is no PyTorch to run anything with."""
+
+
 class ModelError(MeasureError):
     """The model was there and failed when it was built or run."""
 
@@ -44,20 +53,41 @@ def measure(case: dict, where: str = "auto", timeout: float = TIMEOUT, stacks: s
     with tempfile.TemporaryDirectory(prefix="memshim-") as folder:
         out = os.path.join(folder, "record.json")
         command = [sys.executable, "-m", "memshim", "measure", "--request", "-", "--output", out, "--where", where, "--stacks", stacks]
-        path = os.pathsep.join(p for p in (str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")) if p)
-        try:
-            p = subprocess.run(command, input=json.dumps(case), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=timeout,
-                               env=os.environ | {"PYTHONPATH": path})
-        except subprocess.TimeoutExpired:
-            raise ModelError(f"not done after {timeout:g} s") from None
-        if p.returncode == 0:
+        status, said = _run(command, json.dumps(case), timeout)
+        if status == 0 and os.path.exists(out):
             return record.read(out)
-        said = [line for line in p.stderr.strip().splitlines() if line]
-        text = next((line.removeprefix("memshim: ") for line in said if line.startswith("memshim: ")), said[-1] if said else "")
-        if p.returncode < 0:
-            text = f"the process ended by signal {-p.returncode}" + (f": {text}" if text else "")
-        kind = {UNSURE: NoGPU, USAGE: MeasureError}.get(p.returncode, ModelError)
-        raise kind(text or f"the process ended with {p.returncode}")
+    lines = [line for line in said.strip().splitlines() if line]
+    text = next((line.removeprefix("memshim: ") for line in lines if line.startswith("memshim: ")), lines[-1] if lines else "")
+    if status < 0:
+        raise ModelError(f"the process ended by signal {-status}" + (f": {text}" if text else ""))
+    if status == 0:
+        raise ModelError("the process ended without a record, as after os._exit(0)")
+    kind = {UNSURE: NoGPU, USAGE: MeasureError, NO_TORCH: NoTorch}.get(status, ModelError)
+    raise kind(text or f"the process ended with {status}")
+
+
+def _run(command: list[str], request: str, timeout: float) -> tuple[int, str]:
+    """The status and the stderr of a process with a session of its own: nothing that it starts outlives its time, or an interrupt."""
+    path = os.pathsep.join(p for p in (str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")) if p)
+    p = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, encoding="utf-8",
+                         errors="replace", env=os.environ | {"PYTHONPATH": path, "PYTHONIOENCODING": "utf-8:backslashreplace"},
+                         start_new_session=True)
+    try:
+        said = p.communicate(request, timeout=timeout)[1]
+        return p.returncode, said
+    except subprocess.TimeoutExpired:
+        raise ModelError(f"not done after {timeout:g} s") from None
+    finally:
+        if p.poll() is None:
+            _kill(p)
+
+
+def _kill(p: subprocess.Popen) -> None:
+    try:
+        os.killpg(p.pid, signal.SIGKILL) if hasattr(os, "killpg") else p.kill()
+    except ProcessLookupError:
+        pass
+    p.wait()
 
 
 def settings(case: dict) -> dict[str, str | None]:
@@ -275,9 +305,11 @@ def main(arguments: list[str]) -> int:
         return _answer(a)
     try:
         found = cases.load(a.spec, a.case)
-    except (cases.SpecError, binary.BinaryError) as e:
+    except cases.SpecError as e:
         print(e, file=sys.stderr)
         return USAGE
+    except binary.BinaryError as e:
+        return _say(USAGE, str(e))
     code = 0
     with progress.Progress(len(found)) as bar:
         for case in found:
@@ -287,26 +319,49 @@ def main(arguments: list[str]) -> int:
                 bar.say(str(path), sys.stdout)
             except MeasureError as e:
                 bar.say(f"memshim: {case['name']}: {e}", sys.stderr)
-                code = max(code, UNSURE if isinstance(e, NoGPU) else USAGE)
+                code = USAGE if code == USAGE or not isinstance(e, NoGPU) else UNSURE
     return code
 
 
 def _answer(a: argparse.Namespace) -> int:
-    text = sys.stdin.read() if a.request == "-" else Path(a.request).read_text(encoding="utf-8")
     try:
-        with contextlib.redirect_stdout(sys.stderr):  # whatever the model prints
-            case = json.loads(text)
-            _apply(case)
-            answer = record.dump(run(case, a.where, a.stacks))
+        code = _answered(a)
     except NoGPU as e:
-        print(f"memshim: {e}", file=sys.stderr)
-        return UNSURE
+        code = _say(UNSURE, str(e))
+    except ModuleNotFoundError as e:
+        code = _say(NO_TORCH, TORCH_MISSING) if e.name == "torch" else _model_failed(e)
     except (BuildError, inputs.InputError) as e:
-        print(f"memshim: {e}", file=sys.stderr)
-        return USAGE
-    except Exception as e:  # the model's own
-        traceback.print_exc()
-        print(f"memshim: {type(e).__name__}: {str(e).strip() or 'no text'}".splitlines()[0], file=sys.stderr)
-        return FAILED
+        code = _say(USAGE, str(e))
+    except BaseException as e:  # the model's own: sys.exit and KeyboardInterrupt are no way to end a measurement either
+        code = _model_failed(e)
+    if any(t is not threading.current_thread() and not t.daemon for t in threading.enumerate()):
+        sys.stderr.flush()
+        os._exit(code)  # threads that the model left running would keep the process
+    return code
+
+
+def _answered(a: argparse.Namespace) -> int:
+    text = sys.stdin.read() if a.request == "-" else Path(a.request).read_text(encoding="utf-8")
+    with contextlib.redirect_stdout(sys.stderr):  # whatever the model prints
+        case = json.loads(text)
+        _apply(case)
+        answer = record.dump(run(case, a.where, a.stacks))
     Path(a.output).write_text(answer, encoding="utf-8")
     return 0
+
+
+def _model_failed(e: BaseException) -> int:
+    traceback.print_exception(e)
+    return _say(FAILED, describe(e))
+
+
+def _say(code: int, text: str) -> int:
+    print(f"memshim: {' '.join(text.split())}", file=sys.stderr)
+    return code
+
+
+def describe(e: BaseException) -> str:
+    """An error on one line, with the innermost place outside PyTorch and memshim."""
+    text = next((line for line in str(e).splitlines() if line.strip()), "no text")
+    at = next((f"{shorten(f.filename)}:{f.lineno}" for f in reversed(traceback.extract_tb(e.__traceback__)) if not inside(f.filename)), "")
+    return f"{type(e).__name__}: {text.strip()}" + (f" ({at})" if at else "")

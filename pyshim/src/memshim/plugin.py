@@ -20,9 +20,9 @@ import pytest
 
 from memshim import binary, cases, check, gpu, marks
 
-DEVICE = pytest.StashKey[Any]()
+SEEN = pytest.StashKey[Any]()
 BUDGETS = pytest.StashKey[list]()
-UNKNOWN = object()
+MISWRITTEN = pytest.StashKey[str]()
 
 
 class CaseFailed(Exception):
@@ -40,7 +40,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "memory_budget(allocated=, reserved=, delta=, device=): at most so much GPU memory while the test runs")
-    config.stash[DEVICE] = UNKNOWN
+    config.stash[SEEN] = None
     config.pluginmanager.register(Summary(), "memspec-summary")
     o = config.option
     if o.memspec_no_measure and (o.memspec_measure or o.memspec_require_gpu):
@@ -53,11 +53,11 @@ def options(config: pytest.Config) -> check.Options:
     return check.Options(when, o.memspec_require_gpu, o.memspec_output)
 
 
-def device(config: pytest.Config) -> dict | None:
+def seen(config: pytest.Config) -> gpu.Seen:
     """This machine's GPU, asked once a process."""
-    if config.stash[DEVICE] is UNKNOWN:
-        config.stash[DEVICE] = gpu.first()
-    return config.stash[DEVICE]
+    if config.stash[SEEN] is None:
+        config.stash[SEEN] = gpu.look()
+    return config.stash[SEEN]
 
 
 def pytest_collect_file(file_path, parent: pytest.Collector) -> pytest.Collector | None:
@@ -79,9 +79,28 @@ class SpecFile(pytest.File):
         try:
             found = cases.load(near(self.path))
         except (cases.SpecError, binary.BinaryError) as e:
-            raise self.CollectError(str(e)) from None
+            yield Unreadable.from_parent(self, name="(unreadable)", why=str(e))
+            return
         for case in found:
             yield CaseItem.from_parent(self, name=case["name"], case=case)
+
+
+class Unreadable(pytest.Item):
+    """A memspec.yaml whose cases are not known: one test that fails, so that the others still run."""
+
+    def __init__(self, *, why: str, **kw):
+        super().__init__(**kw)
+        self.why = why
+
+    def reportinfo(self):
+        return self.path, None, self.name
+
+    def runtest(self) -> None:
+        self.user_properties.append(("memspec.outcome", "error"))
+        raise CaseFailed(self.why)
+
+    def repr_failure(self, excinfo, style=None):
+        return str(excinfo.value)
 
 
 class CaseItem(pytest.Item):
@@ -131,7 +150,7 @@ class CaseItem(pytest.Item):
         o = options(self.config)
         if o.when == "never":
             return None
-        return check.verify(near(self.path), self.case, device(self.config), o)
+        return check.verify(near(self.path), self.case, seen(self.config), o)
 
     def reproducible(self, text: str) -> str:
         """The commands that give the account again, this test's first."""
@@ -145,18 +164,20 @@ class CaseItem(pytest.Item):
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """A mark that cannot be is told at collection, not in the middle of the run."""
+    """Marks are read before anything runs; one that cannot be fails its test."""
     item.stash[BUDGETS] = []
     for name, read in marks.MARKS.items():
         for mark in item.iter_markers(name):
             try:
                 item.stash[BUDGETS].append(read(*mark.args, **mark.kwargs))
             except (ValueError, TypeError) as e:
-                raise pytest.UsageError(f"{item.nodeid}: {e}") from None
+                item.stash[MISWRITTEN] = str(e)
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item):
+    if MISWRITTEN in item.stash:
+        pytest.fail(item.stash[MISWRITTEN], pytrace=False)
     with contextlib.ExitStack() as stack:
         for budget in item.stash.get(BUDGETS, []):
             stack.enter_context(_held_to(item, budget))
@@ -263,4 +284,4 @@ class Summary:
         for key, what in (("not_judged", "not judged"), ("not_measured", "not measured")):
             whys = Counter(p[key].rpartition(": ")[2] for _, p in self.results if key in p)
             parts += [f"{n} {what}: {why}" for why, n in sorted(whys.items())]
-        write(f"{len(self.results)} budgets: " + ", ".join(parts))
+        write(f"{len(self.results)} budget{'s'[:len(self.results) != 1]}: " + ", ".join(parts))

@@ -18,7 +18,7 @@ import sys
 import weakref
 from typing import Any, NamedTuple, TextIO
 
-from memshim import sizes
+from memshim import gpu, sizes
 
 CSV_FILE = "memshim-profile.csv"
 
@@ -311,7 +311,11 @@ def main(arguments: list[str]) -> int:
     if a.optimizer and not isinstance(getattr(torch.optim, a.optimizer, None), type):
         print(f"memshim: got optimizer {a.optimizer!r}, want a class of torch.optim", file=sys.stderr)
         return 2
-    device = a.device or ("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        device = gpu.device_of(a.device)
+    except ValueError as e:
+        print(f"memshim: {e}", file=sys.stderr)
+        return 2
     model = model.train().to(device)
     args, kwargs = tree_map(lambda t: t.to(device) if isinstance(t, torch.Tensor) else t, (args, kwargs))
     optimizer = getattr(torch.optim, a.optimizer)(model.parameters()) if a.optimizer else None

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from memshim.frames import Stacks, shorten
 from memshim.history import Event
@@ -14,6 +16,7 @@ from memshim.history import Event
 SCHEMA = 1
 SCHEMA_FILE = Path(__file__).parent / "schemas" / "measurement.schema.json"
 METRICS = ("requested", "allocated", "reserved", "active", "inactive_split")
+MAX_NAME = 150  # of a case in a file's name: file systems take 255 bytes in all
 PHASES = ("baseline", "first", "steady")
 
 # What a record says as the case said it.
@@ -44,9 +47,13 @@ def _event(e: Event) -> dict[str, Any]:
 
 
 def file_name(record: dict) -> str:
-    """<case>.<runtime>.<gpu>.json. For people; readers go by the fields."""
+    """<case>.<runtime>.<gpu>.json, another for every case. For people; readers go by the fields."""
     gpu = re.sub(r"[^a-z0-9]+", "-", record["device"]["name"].lower()).strip("-") or "cpu"
-    case = re.sub(r"[^\w\[\]=,+-]", "_", record["case"])
+    case = quote(record["case"], safe="[]=,+ ")
+    if case.startswith("."):
+        case = "%2E" + case[1:]  # no hidden file
+    if len(case) > MAX_NAME:
+        case = f"{case[:MAX_NAME - 10]}~{hashlib.sha256(case.encode()).hexdigest()[:9]}"
     return f"{case}.{record['runtime']}.{gpu}.json"
 
 

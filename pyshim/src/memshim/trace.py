@@ -127,6 +127,9 @@ def main(arguments: list[str]) -> int:
     p.add_argument("script")
     p.add_argument("arguments", nargs=argparse.REMAINDER)
     a = p.parse_args(arguments)
+    if not a.module and not os.path.isfile(a.script):
+        print(f"memshim trace: {a.script}: no such file", file=sys.stderr)
+        return 2
     try:
         t = trace(a.device, top=a.top, include=a.include, exclude=a.exclude, every_frame=a.every_frame, file=sys.stderr, json=a.json)
         t.__enter__()

@@ -17,7 +17,7 @@ import types
 from collections import Counter
 from typing import Any, NamedTuple, TextIO
 
-from memshim import sizes
+from memshim import gpu, sizes
 from memshim.frames import Frame
 
 
@@ -122,7 +122,7 @@ def count(device: Any = None) -> Census:
 
     from memshim.watch import alive, storage_of
 
-    wanted = torch.device(device if device is not None else "cuda" if torch.cuda.is_available() else "cpu")
+    wanted = gpu.device_of(device)
     behind: dict[int, Any] = {}
     found = alive(wanted.type)
     gradients = {id(t.grad) for t in found if t.is_leaf and t.grad is not None}
@@ -258,7 +258,11 @@ def main(arguments: list[str]) -> int:
     try:
         with open(a.script, "rb") as f:
             code = _tracked(f.read(), a.script, set(a.at))
-    except (OSError, SyntaxError, ValueError) as e:
+        gpu.device_of(a.device)
+    except OSError as e:
+        print(f"memshim track: {a.script}: {e.strerror.lower()}", file=sys.stderr)
+        return 2
+    except (SyntaxError, ValueError) as e:
         print(f"memshim track: {e}", file=sys.stderr)
         return 2
     tracker = Tracker(a.output, a.device)
