@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -83,6 +84,8 @@ func notSnapshot(data []byte) string {
 		return "a zip archive such as a model's"
 	case data[0] == 0x80: // every pickle of protocol 2 or newer
 		return ""
+	case json.Valid(data):
+		return "JSON"
 	case utf8.Valid(data):
 		return "text"
 	}
