@@ -93,7 +93,7 @@ func (c *Call) cudnnTakes(q, k, v *tensor.Tensor) bool {
 			return false
 		}
 	}
-	if k.Sizes[2] == 1 || q.Sizes[2] == 1 && c.Float("dropout_p") > 0 {
+	if k.Sizes[2] == 1 || q.Sizes[2] == 1 && (c.Float("dropout_p") > 0 || p.CuDNNAttentionRefusesDecode()) {
 		return false
 	}
 	return !p.Release().Torch.AtLeast(2, 13) || q.Sizes[0] <= 65535 && q.Sizes[1] <= 65535

@@ -146,21 +146,6 @@ func cudnnAttention(c *Call) ([]tensor.Meta, error) {
 	return []tensor.Meta{out, lse, none(), none(), numberResult(q.Sizes[2]), numberResult(k.Sizes[2]), seed, seed, none()}, nil
 }
 
-// cudnnAttentionScratch is by rule. cuDNN's attention kernels are compiled at run time, so that without a driver it answers nobody; asked with
-// a driver library that has no device, 9.26.0 took 256 B on 9.0 and nothing on 10.0 for the forward pass of four shapes of five, and up to
-// 532,608 B for the fifth.
-func cudnnAttentionScratch(c *Call) []Scratch {
-	q, _, _, err := c.fourDimensional()
-	if err != nil {
-		return nil
-	}
-	s := Scratch{Upper: max(q.NBytes(), units.MiB), Source: "the workspace of cuDNN's attention is by rule: cuDNN tells it to nobody without a driver", Note: "scratch-estimate"}
-	if c.Platform().Device.ComputeCapability.Major == 9 {
-		s.Bytes = 256
-	}
-	return []Scratch{s}
-}
-
 func hostAttention(c *Call) ([]tensor.Meta, error) {
 	q, _, _, err := c.fourDimensional()
 	if err != nil {

@@ -76,7 +76,9 @@ func cudnnRNN(c *Call) ([]tensor.Meta, error) {
 	return []tensor.Meta{out, fresh(hx, hx.Sizes...), cell, freshAs(x, tensor.Uint8, 0)}, nil
 }
 
-// cudnnRNNScratch is a contiguous input, the weights in one buffer where they do not lie in one storage already, and the workspace.
+// cudnnRNNScratch is a contiguous input, the weights in one buffer where they do not lie in one storage already, and the workspace. cuDNN tells its
+// size only to a handle of a device (cudnnGetRNNTempSpaceSizes; without a device there is no handle), and no recording has one: it is taken
+// as none and at the most as the gates of all layers, time steps and directions. Training's reserve is not asked for either.
 func cudnnRNNScratch(c *Call) []Scratch {
 	x := c.T("input")
 	if !onCUDA(x) {
