@@ -2,6 +2,7 @@ package cudameasure
 
 import (
 	"context"
+	"debug/elf"
 	"fmt"
 	"os"
 	"os/exec"
@@ -176,6 +177,30 @@ func TestDevicesByProbe(t *testing.T) {
 			assertKind(t, c.kind, c.want, err)
 		})
 	}
+	t.Run("a driver that lacks what the probe does not ask", func(t *testing.T) {
+		t.Setenv("LD_LIBRARY_PATH", oldDriver(t))
+		tools := Tools{Probe: probe}
+		got, err := tools.Devices(context.Background())
+		assertDevices(t, []Device{standInA}, got)
+		assertKind(t, nil, "", err)
+	})
+	t.Run("a driver that lacks what it asks", func(t *testing.T) {
+		t.Setenv("LD_LIBRARY_PATH", oldDriver(t, "-DNO_UUID"))
+		tools := Tools{Probe: probe}
+		_, err := tools.Devices(context.Background())
+		assertKind(t, ErrOldDriver, "undefined symbol: cuDeviceGetUuid", err)
+	})
+	t.Run("it loads the driver alone", func(t *testing.T) {
+		f, err := elf.Open(probe)
+		require.NoError(t, err)
+		defer f.Close()
+		libraries, err := f.ImportedLibraries()
+		require.NoError(t, err)
+		assert.Contains(t, libraries, "libcuda.so.1")
+		for _, l := range libraries {
+			assert.NotContains(t, l, "cudart", "a binary built once runs with every newer driver")
+		}
+	})
 	t.Run("no driver at all", func(t *testing.T) {
 		if out, err := exec.Command("ldconfig", "-p").Output(); err == nil && strings.Contains(string(out), "libcuda.so.1") {
 			t.Skip("this machine has a driver")
@@ -187,10 +212,21 @@ func TestDevicesByProbe(t *testing.T) {
 	})
 }
 
+// oldDriver is a stand-in driver of the functions in fakecuda.c and no others.
+func oldDriver(t *testing.T, flags ...string) string {
+	t.Helper()
+	dir := t.TempDir()
+	args := append(flags, "-shared", "-fPIC", "-Wl,-soname,libcuda.so.1", "-o", filepath.Join(dir, "libcuda.so.1"), "testdata/fakecuda.c")
+	out, err := exec.Command("cc", args...).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	return dir
+}
+
 // noHeaders is how build.sh ends where there is nothing to build with.
 const noHeaders = 3
 
-// buildProbe builds cudaprobe and the stand-in driver, or skips.
+// buildProbe builds cudaprobe and the stand-in driver, or skips where there is nothing to build with; MEMSPEC_PROBE_TESTS=1 (make probe)
+// makes that a failure.
 func buildProbe(t *testing.T) (probe, driver string) {
 	t.Helper()
 	if testing.Short() {
@@ -202,7 +238,7 @@ func buildProbe(t *testing.T) (probe, driver string) {
 	probe, driver = filepath.Join(dir, "cudaprobe"), filepath.Join(dir, "driver")
 	cmd := exec.Command("cudaprobe/build.sh", probe, fake, driver)
 	out, err := cmd.CombinedOutput()
-	if cmd.ProcessState != nil && cmd.ProcessState.ExitCode() == noHeaders {
+	if cmd.ProcessState != nil && cmd.ProcessState.ExitCode() == noHeaders && os.Getenv("MEMSPEC_PROBE_TESTS") == "" {
 		t.Skipf("%s", strings.TrimSpace(string(out)))
 	}
 	require.NoError(t, err, "%s", out)

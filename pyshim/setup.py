@@ -1,11 +1,13 @@
 """Builds the memspec binary into the wheel: `pip install ./pyshim` in a checkout of memspec, with Go at hand."""
 
+import atexit
 import os
 import shutil
 import subprocess
+import tempfile
 from pathlib import Path
 
-from setuptools import setup
+from setuptools import Distribution, setup
 from setuptools.command.build_py import build_py
 
 try:
@@ -38,12 +40,19 @@ class BuildWithBinary(build_py):
 class PlatformWheel(bdist_wheel):
     """Any Python 3, but this platform: the binary is a program, not an extension."""
 
-    def finalize_options(self) -> None:
-        super().finalize_options()
-        self.root_is_pure = False
-
     def get_tag(self) -> tuple:
         return "py3", "none", super().get_tag()[2]
 
 
-setup(cmdclass={"build_py": BuildWithBinary, "bdist_wheel": PlatformWheel})
+class BinaryDistribution(Distribution):
+    """Goes where packages with programs go."""
+
+    def has_ext_modules(self) -> bool:
+        return True
+
+
+# Nothing is left in the checkout: a folder of metadata there would be found as an installed plugin.
+made = tempfile.mkdtemp(prefix="memshim-build-")
+atexit.register(shutil.rmtree, made, ignore_errors=True)
+setup(cmdclass={"build_py": BuildWithBinary, "bdist_wheel": PlatformWheel}, distclass=BinaryDistribution,
+      options={"build": {"build_base": made}, "egg_info": {"egg_base": made}})

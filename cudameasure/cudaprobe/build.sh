@@ -12,6 +12,7 @@ root=$(cd "$here/../.." && pwd)
 cache="$root/.cache/cuda-11.8"
 
 if [ "${1:-}" = --fetch ]; then
+	[ ! -f "$cache/nvidia/cuda_runtime/include/cuda.h" ] || exit 0
 	mkdir -p "$cache"
 	"${PYTHON:-python3}" -m pip install --quiet --disable-pip-version-check --no-deps --target "$cache" nvidia-cuda-runtime-cu11==11.8.89
 	exit 0

@@ -40,11 +40,13 @@ int cuDeviceGetName(char *name, int size, int device) {
 	return 0;
 }
 
+#ifndef NO_UUID
 int cuDeviceGetUuid(unsigned char *uuid, int device) {
 	for (int i = 0; i < 16; i++)
 		uuid[i] = (unsigned char)(16 * i + device);
 	return 0;
 }
+#endif
 
 int cuDeviceTotalMem_v2(size_t *bytes, int device) {
 	if (is("broken"))

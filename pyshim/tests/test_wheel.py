@@ -1,0 +1,84 @@
+"""The wheel: it carries the binary, and what is installed from it works without torch, Go or a checkout."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+PYSHIM = Path(__file__).parents[1]
+
+if not shutil.which("go") or not (PYSHIM / "setup.py").is_file():
+    pytest.skip("building the wheel takes Go and a checkout", allow_module_level=True)
+pytest.importorskip("setuptools")
+pytest.importorskip("pip")
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    before = sorted(p.name for p in (PYSHIM / "src").iterdir())
+    folder = tmp_path_factory.mktemp("wheel")
+    subprocess.run([sys.executable, "-m", "pip", "wheel", "-q", "--disable-pip-version-check", "--no-deps", "--no-build-isolation", "-w", str(folder), str(PYSHIM)],
+                   check=True)
+    assert sorted(p.name for p in (PYSHIM / "src").iterdir()) == before and not (PYSHIM / "build").exists(), "the checkout is as it was"
+    (made,) = folder.iterdir()
+    return made
+
+
+@pytest.fixture(scope="module")
+def python(wheel, tmp_path_factory):
+    """A Python with the wheel in it, without torch, and with nothing on PATH."""
+    site = tmp_path_factory.mktemp("site")
+    subprocess.run([sys.executable, "-m", "pip", "install", "-q", "--disable-pip-version-check", "--no-deps", "--no-index", "--target", str(site), str(wheel)], check=True)
+    (site / "torch.py").write_text("raise ModuleNotFoundError(\"No module named 'torch'\", name='torch')\n")
+    environment = {k: v for k, v in os.environ.items() if k not in ("MEMSPEC", "PYTHONPATH")} | {"PYTHONPATH": str(site), "PATH": "/nothing"}
+
+    def run(*arguments, cwd):
+        return subprocess.run([sys.executable, *arguments], cwd=cwd, env=environment, capture_output=True, text=True)
+
+    return run
+
+
+@pytest.fixture
+def project(tmp_path):
+    """The example, with its artifact beside it."""
+    examples = PYSHIM.parent / "examples" / "pytest"
+    text = (examples / "memspec.yaml").read_text().replace("../../testdata/artifacts/torchvision/", "")
+    (tmp_path / "memspec.yaml").write_text(text)
+    shutil.copy(examples / "models.py", tmp_path)
+    shutil.copy(PYSHIM.parent / "testdata" / "artifacts" / "torchvision" / "mobilenet_v3_small.script.pt", tmp_path)
+    return tmp_path
+
+
+def test_what_is_in_it(wheel):
+    assert wheel.name.startswith("memshim-") and "-py3-none-" in wheel.name and not wheel.name.endswith("-any.whl"), "any Python 3, this platform"
+    with zipfile.ZipFile(wheel) as z:
+        names = z.namelist()
+        entry_points = z.read(next(n for n in names if n.endswith("entry_points.txt"))).decode()
+        metadata = z.read(next(n for n in names if n.endswith("METADATA"))).decode()
+        binary = z.getinfo("memshim/bin/memspec")
+    assert {"memshim/__main__.py", "memshim/plugin.py", "memshim/schemas/measurement.schema.json"} <= set(names)
+    assert not [n for n in names if "test" in n or n.startswith(("tools", "src"))]
+    assert binary.external_attr >> 16 & 0o111 == 0o111, "it can be run"
+    assert "[pytest11]\nmemshim = memshim.plugin\n" in entry_points
+    assert "Requires-Python: >=3.10\n" in metadata and "Requires-Dist: torch" not in metadata
+
+
+def test_check_runs(python, project):
+    p = python("-m", "memshim", "check", cwd=project)
+    assert p.returncode == 0, p.stderr
+    assert p.stdout.splitlines()[-1] == "3 cases: 2 pass, 1 warn"
+    p = python("-m", "memshim", "check", "--case", "mobilenet[B=1]", "--format", "json", cwd=project)
+    assert json.loads(p.stdout)["cases"][0]["outcome"] == "pass"
+    p = python("-m", "memshim", "measure", "--case", "mobilenet[B=1]", "--where", "cpu", cwd=project)
+    assert (p.returncode, p.stderr) == (2, "memshim: mobilenet[B=1]: got no torch, want PyTorch installed for this Python: python -m pip install torch\n")
+
+
+def test_the_plugin_is_there(python, project):
+    p = python("-m", "pytest", "-q", "-p", "no:cacheprovider", cwd=project)
+    assert p.returncode == 0, p.stdout + p.stderr
+    assert "3 budgets: 2 pass, 1 warn, 3 not measured: no GPU here" in p.stdout
