@@ -1,0 +1,187 @@
+package ptzip
+
+// The tables that decode prefix codes (RFC 1951, 3.2).
+
+// The limits of RFC 1951, 3.2.7.
+const (
+	maxLitLen   = 286
+	maxDist     = 30
+	maxCodeLen  = 15
+	numCodeLens = 19
+)
+
+// The order in which the lengths of the code length codes are written.
+var codeLenOrder = [numCodeLens]uint8{16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15}
+
+// A code, in a table, is what it stands for: value, number of extra bits, kind, and its length.
+type code uint32
+
+const (
+	kindValue   = 0 << 4 // a literal, or a code length
+	kindBase    = 1 << 4 // a length or distance: a base and extra bits
+	kindEnd     = 2 << 4
+	kindSub     = 3 << 4 // go on in the subtable at value
+	kindMask    = 3 << 4
+	lengthMask  = 15
+	extraShift  = 6
+	extraMask   = 15
+	valueShift  = 16
+	primaryBits = 9 // of the first table; longer codes go on in a second
+	primaryMask = 1<<primaryBits - 1
+
+	noCode = kindEnd // bits that are no code: an end of length 0
+)
+
+// codeTable decodes one prefix code.
+type codeTable struct {
+	first [1 << primaryBits]code
+	sub   []code
+	rest  uint // bits of each subtable
+}
+
+// symbols say what the symbols of the three codes stand for, length and kind aside.
+var (
+	litLenSymbols  = makeLitLen()
+	distSymbols    = makeDist()
+	codeLenSymbols = makeValues(numCodeLens)
+)
+
+func makeValues(n int) []code {
+	out := make([]code, n)
+	for i := range out {
+		out[i] = code(i)<<valueShift | kindValue
+	}
+	return out
+}
+
+// makeLitLen leaves out the last two of the 288: they never occur.
+func makeLitLen() []code {
+	out := makeValues(maxLitLen)
+	out[256] = kindEnd
+	base := 3
+	for i := 257; i < 285; i++ {
+		extra := max(0, (i-261)/4)
+		out[i] = code(base)<<valueShift | code(extra)<<extraShift | kindBase
+		base += 1 << extra
+	}
+	out[285] = 258<<valueShift | kindBase
+	return out
+}
+
+func makeDist() []code {
+	out := make([]code, maxDist)
+	base := 1
+	for i := range out {
+		extra := max(0, i/2-1)
+		out[i] = code(base)<<valueShift | code(extra)<<extraShift | kindBase
+		base += 1 << extra
+	}
+	return out
+}
+
+// lengths are the symbols that have a code, in order, with its length: a text uses few of those there are.
+type lengths struct {
+	used  [maxLitLen + 2]symbol
+	n     int
+	count [maxCodeLen + 1]uint16 // by length
+}
+
+type symbol struct {
+	symbol uint16
+	length uint8
+}
+
+func (l *lengths) reset() {
+	l.n = 0
+	l.count = [maxCodeLen + 1]uint16{}
+}
+
+func (l *lengths) add(s int, length uint8) {
+	if l.n < len(l.used) {
+		l.used[l.n] = symbol{uint16(s), length}
+		l.n++
+		l.count[length&maxCodeLen]++
+	}
+}
+
+// build makes the table of a canonical code. A code of one symbol may be incomplete, and one of none is empty. The table is made for codes of one
+// bit, then doubled for those of two, and so on: what stands in it already, shorter codes, is then where it belongs.
+func (t *codeTable) build(l *lengths, symbols []code) error {
+	longest := maxCodeLen
+	for longest > 0 && l.count[longest] == 0 {
+		longest--
+	}
+	// Symbols by length, those of one length in order.
+	var next [maxCodeLen + 2]uint16
+	left := 1 // codes of the length at hand that are still free
+	for n := 1; n <= longest; n++ {
+		next[n+1] = next[n] + l.count[n]
+		if left = left<<1 - int(l.count[n]); left < 0 {
+			return errTree
+		}
+	}
+	t.sub, t.rest = t.sub[:0], 0
+	size := 1
+	t.first[0] = noCode
+	if left != 0 {
+		if longest > 1 || longest == 1 && l.count[1] != 1 {
+			return errTree
+		}
+		size = 2
+		t.first[1] = noCode
+	}
+	var sorted [maxLitLen + 2]symbol
+	for _, u := range l.used[:l.n] {
+		at := &next[u.length&maxCodeLen]
+		if int(*at) < len(sorted) {
+			sorted[*at] = u
+		}
+		*at++
+	}
+	word := uint(0) // the code, its first bit lowest
+	if longest > primaryBits {
+		t.rest = uint(longest - primaryBits)
+	}
+	for _, u := range sorted[:l.n] {
+		e := code(noCode)
+		if int(u.symbol) < len(symbols) {
+			e = symbols[u.symbol] | code(u.length)
+		}
+		n := uint(u.length & maxCodeLen)
+		if n <= primaryBits {
+			for ; size < 1<<n; size *= 2 {
+				copy(t.first[size:2*size], t.first[:size])
+			}
+			t.first[word&primaryMask] = e
+		} else {
+			t.long(word, n, &size, e)
+		}
+		// The next code: one more, counted from the first bit.
+		bit := uint(1) << (n - 1)
+		for bit > 0 && word&bit != 0 {
+			word ^= bit
+			bit >>= 1
+		}
+		word |= bit
+	}
+	for ; size < len(t.first); size *= 2 {
+		copy(t.first[size:2*size], t.first[:size])
+	}
+	return nil
+}
+
+// long puts a code of n bits, more than the first table tells apart, into the subtable of its first bits.
+func (t *codeTable) long(word, n uint, size *int, e code) {
+	for ; *size < len(t.first); *size *= 2 {
+		copy(t.first[*size:2**size], t.first[:*size])
+	}
+	at := &t.first[word&primaryMask]
+	if *at&kindMask != kindSub {
+		*at = code(len(t.sub))<<valueShift | kindSub | primaryBits
+		t.sub = append(t.sub, make([]code, 1<<t.rest)...)
+	}
+	sub := t.sub[*at>>valueShift:][:1<<t.rest]
+	for i := word >> primaryBits; i < uint(len(sub)); i += 1 << (n - primaryBits) {
+		sub[i] = e
+	}
+}
