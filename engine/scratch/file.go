@@ -9,6 +9,7 @@ import (
 	"os"
 	"regexp"
 	"slices"
+	"sync"
 )
 
 // file is the JSON form.
@@ -93,17 +94,15 @@ func (p *Profile) WriteTo(w io.Writer) (int64, error) {
 	return b.WriteTo(w)
 }
 
-var (
-	libraryName = regexp.MustCompile(`^[a-z][a-z0-9]*$`)
-	versionText = regexp.MustCompile(`^[0-9]+(\.[0-9]+){1,3}$`)
-	classText   = regexp.MustCompile(`^sm[0-9]+(-[a-z]+)?$`)
-)
+var answerer = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[a-z][a-z0-9]* [0-9]+(\.[0-9]+){1,3} sm[0-9]+(-[a-z]+)?$`)
+})
 
 // check says what cannot be about an entry.
 func (e *Entry) check(by Answerer) error {
 	rank := len(e.Input)
 	switch {
-	case !libraryName.MatchString(by.Library) || !versionText.MatchString(by.Version) || !classText.MatchString(by.Class):
+	case !answerer().MatchString(by.Library + " " + by.Version + " " + by.Class):
 		return fmt.Errorf("got answerer %q %q %q, want one such as cudnn 9.10.2 sm89", by.Library, by.Version, by.Class)
 	case e.Bytes < 0:
 		return fmt.Errorf("got %d B, want 0 or more", int64(e.Bytes))

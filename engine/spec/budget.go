@@ -59,7 +59,7 @@ func (r *reader) limit(n *yaml.Node, b *budgetDecl) bool {
 		return false
 	}
 	b.text = strings.TrimSpace(s)
-	if m := percentage.FindStringSubmatch(b.text); m != nil {
+	if m := percentage().FindStringSubmatch(b.text); m != nil {
 		b.percent, _ = new(big.Rat).SetString(m[1])
 		if b.percent.Cmp(big.NewRat(100, 1)) > 0 {
 			r.errorf(n, "got %s, want at most 100%%", b.text)

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"gopkg.in/yaml.v3"
@@ -107,20 +108,20 @@ func (r *reader) root(data []byte) (root *yaml.Node) {
 }
 
 var (
-	yamlMessage   = regexp.MustCompile(`(?s)^yaml: (?:line (\d+): )?(.*)$`)
-	unknownAnchor = regexp.MustCompile(`^unknown anchor '(.*)' referenced$`)
+	yamlMessage   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?s)^yaml: (?:line (\d+): )?(.*)$`) })
+	unknownAnchor = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^unknown anchor '(.*)' referenced$`) })
 )
 
 // syntaxError turns the library's message, which names a line at best, into ours.
 func (r *reader) syntaxError(data []byte, err error) {
 	line, col, msg := 1, 1, err.Error()
-	if m := yamlMessage.FindStringSubmatch(msg); m != nil {
+	if m := yamlMessage().FindStringSubmatch(msg); m != nil {
 		msg = m[2]
 		if m[1] != "" {
 			line, _ = strconv.Atoi(m[1])
 		}
 	}
-	if m := unknownAnchor.FindStringSubmatch(msg); m != nil {
+	if m := unknownAnchor().FindStringSubmatch(msg); m != nil {
 		if i := bytes.Index(data, []byte("*"+m[1])); i >= 0 {
 			line = 1 + bytes.Count(data[:i], []byte("\n"))
 			col = i - bytes.LastIndexByte(data[:i], '\n')

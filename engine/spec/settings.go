@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode"
 
 	"gopkg.in/yaml.v3"
@@ -289,11 +290,11 @@ func (r *reader) fraction(e entry) *float64 {
 	return &f
 }
 
-var percentage = regexp.MustCompile(`^([0-9]{1,6}(?:\.[0-9]{1,6})?)\s*%$`)
+var percentage = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([0-9]{1,6}(?:\.[0-9]{1,6})?)\s*%$`) })
 
 func (r *reader) tolerance(e entry) *float64 {
 	if e.val.Kind == yaml.ScalarNode {
-		if m := percentage.FindStringSubmatch(strings.TrimSpace(e.val.Value)); m != nil {
+		if m := percentage().FindStringSubmatch(strings.TrimSpace(e.val.Value)); m != nil {
 			f, err := strconv.ParseFloat(m[1], 64)
 			if err == nil && f <= 100 {
 				f /= 100
