@@ -130,8 +130,8 @@ func (m *Model) estimate(ctx context.Context, c spec.Case, lower bool) (r *repor
 		return nil, err
 	}
 	src := report.Source{Run: m.describe(c), Platform: &c.Platform, Timeline: tl, Passes: passes, Scratch: log.report(c.Platform.Answerer())}
-	if upper := tr.AtUpper(); upper != tr {
-		if src.Upper, err = Replay(c, upper); err != nil {
+	if len(tr.Upper) > 0 {
+		if src.Upper, err = upper(c, tr); err != nil {
 			return nil, err
 		}
 	}
@@ -181,6 +181,23 @@ func (m *Model) trace(ctx context.Context, c spec.Case, t traceOptions) (tr *tra
 
 // Replay takes a trace through the allocator of the case's device.
 func Replay(c spec.Case, tr *trace.Trace) (*allocator.Timeline, error) {
+	a, err := newAllocator(c)
+	if err != nil {
+		return nil, err
+	}
+	return allocator.Replay(tr, a)
+}
+
+// upper is what a trace takes with every allocation of estimated size at its most.
+func upper(c spec.Case, tr *trace.Trace) (*allocator.Peaks, error) {
+	a, err := newAllocator(c)
+	if err != nil {
+		return nil, err
+	}
+	return allocator.ReplayUpper(tr, a)
+}
+
+func newAllocator(c spec.Case) (allocator.Allocator, error) {
 	settings, err := allocator.ParseSettings(c.Platform.AllocConf, c.Platform.Torch)
 	if err != nil {
 		return nil, fmt.Errorf("alloc_conf: %w", err)
@@ -188,11 +205,7 @@ func Replay(c spec.Case, tr *trace.Trace) (*allocator.Timeline, error) {
 	if f := c.Platform.MemoryFraction; f > 0 && f < 1 {
 		settings.MemoryFraction = f // set_per_process_memory_fraction: garbage collection goes by it too
 	}
-	a, err := allocator.New(allocator.Config{Limit: limit(&c.Platform), Total: c.Platform.Device.Memory, Settings: settings})
-	if err != nil {
-		return nil, err
-	}
-	return allocator.Replay(tr, a)
+	return allocator.New(allocator.Config{Limit: limit(&c.Platform), Total: c.Platform.Device.Memory, Settings: settings})
 }
 
 // limit is what all segments together may take: the device's memory less what the context takes, where that is known, and no more than the

@@ -377,3 +377,28 @@ func TestReplayErrors(t *testing.T) {
 		require.ErrorContains(t, err, "event 0: got storage -1, want one from 0 to -1")
 	}
 }
+
+// Allocations of estimated size are taken at their most, all others as they are.
+func TestReplayUpper(t *testing.T) {
+	tr := &trace.Trace{
+		Events: []trace.Event{
+			{Action: trace.Alloc, Storage: 0, Bytes: 512}, {Action: trace.Alloc, Storage: 1, Bytes: 512},
+			{Action: trace.FreeRequested, Storage: 1, Bytes: 512}, {Action: trace.Alloc, Storage: 2, Bytes: 1024},
+		},
+		Upper: []trace.Estimate{{Storage: 1, Bytes: 3 << 20}},
+	}
+	for _, u := range []struct {
+		upper []trace.Estimate
+		want  Peaks
+	}{
+		{nil, Peaks{Peak{1536, 3}, Peak{1536, 3}, Peak{1536, 3}, Peak{2 << 20, 0}}},
+		{tr.Upper, Peaks{Peak{3<<20 + 512, 1}, Peak{3<<20 + 512, 1}, Peak{3<<20 + 512, 1}, Peak{22 << 20, 1}}},
+	} {
+		tr.Upper = u.upper
+		a, err := New(Config{Settings: DefaultSettings()})
+		require.NoError(t, err)
+		p, err := ReplayUpper(tr, a)
+		require.NoError(t, err)
+		require.Equal(t, u.want, *p)
+	}
+}

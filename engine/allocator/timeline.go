@@ -71,15 +71,15 @@ func Replay(tr *trace.Trace, a Allocator) (*Timeline, error) {
 	tl := &Timeline{Trace: tr, first: a.Fresh(), Idle: maxBytes}
 	r := newReplayer(tr, a)
 	start := a.Stats()
-	tl.Peaks.begin(start)
+	tl.Peaks.begin(&start)
 	phase := trace.Load
 	for i := range tr.Events {
 		e := &tr.Events[i]
 		if e.Action == trace.Alloc && e.Site >= 0 && int(e.Site) < len(tr.Sites) {
 			phase = tr.Sites[e.Site].Phase
 		}
-		enter(&tl.Passes, i, e.Pass, 0, start)
-		enter(&tl.Phases, i, e.Pass, phase, start)
+		enter(&tl.Passes, i, e.Pass, 0, &start)
+		enter(&tl.Phases, i, e.Pass, phase, &start)
 		oom, err := r.step(i)
 		if err != nil {
 			return nil, err
@@ -89,33 +89,66 @@ func Replay(tr *trace.Trace, a Allocator) (*Timeline, error) {
 			if st.Reserved > tl.Peaks.Reserved.Bytes {
 				tl.Idle = maxBytes
 			}
-			tl.Peaks.raise(st, i)
-			tl.Passes[len(tl.Passes)-1].Peaks.raise(st, i)
-			tl.Phases[len(tl.Phases)-1].Peaks.raise(st, i)
+			r.storages[e.Storage].Size = st.Allocated - start.Allocated
+			tl.Peaks.raise(&st, i)
+			tl.Passes[len(tl.Passes)-1].Peaks.raise(&st, i)
+			tl.Phases[len(tl.Phases)-1].Peaks.raise(&st, i)
 		}
 		if st.Reserved == tl.Peaks.Reserved.Bytes {
 			tl.Idle = min(tl.Idle, st.Inactive())
 		}
 		start = st
-		tl.Passes[len(tl.Passes)-1].End = st
-		tl.Phases[len(tl.Phases)-1].End = st
 		if oom != nil {
 			tl.OOM = &OOM{i, oom}
 			break
 		}
 	}
 	tl.End = start
+	for _, spans := range [][]Span{tl.Passes, tl.Phases} {
+		if n := len(spans); n > 0 {
+			spans[n-1].End = start
+		}
+	}
 	tl.Storages = r.storages
 	return tl, nil
 }
 
-// enter opens a span at an event where its key changes.
-func enter(spans *[]Span, event, pass int, phase trace.Phase, st Stats) {
-	if n := len(*spans); n > 0 && (*spans)[n-1].Pass == pass && (*spans)[n-1].Phase == phase {
-		(*spans)[n-1].Last = event
-		return
+// ReplayUpper takes every event of a trace through an allocator, every allocation of estimated size at its most, and returns the peaks.
+func ReplayUpper(tr *trace.Trace, a Allocator) (*Peaks, error) {
+	r := newReplayer(tr, a)
+	r.most = make([]units.Bytes, len(r.storages))
+	for _, u := range tr.Upper {
+		if u.Storage >= 0 && int(u.Storage) < len(r.most) {
+			r.most[u.Storage] = u.Bytes
+		}
 	}
-	s := Span{Pass: pass, Phase: phase, First: event, Last: event, Start: st}
+	p := &Peaks{}
+	st := a.Stats()
+	p.begin(&st)
+	for i := range tr.Events {
+		oom, err := r.step(i)
+		if err != nil || oom != nil {
+			return p, err
+		}
+		if tr.Events[i].Action == trace.Alloc {
+			st = a.Stats()
+			p.raise(&st, i)
+		}
+	}
+	return p, nil
+}
+
+// enter opens a span at an event where its key changes, and closes the one before.
+func enter(spans *[]Span, event, pass int, phase trace.Phase, st *Stats) {
+	if n := len(*spans); n > 0 {
+		s := &(*spans)[n-1]
+		if s.Pass == pass && s.Phase == phase {
+			s.Last = event
+			return
+		}
+		s.End = *st
+	}
+	s := Span{Pass: pass, Phase: phase, First: event, Last: event, Start: *st}
 	s.Peaks.begin(st)
 	for _, p := range []*Peak{&s.Peaks.Requested, &s.Peaks.Allocated, &s.Peaks.Active, &s.Peaks.Reserved} {
 		p.Event = event - 1
@@ -123,11 +156,11 @@ func enter(spans *[]Span, event, pass int, phase trace.Phase, st Stats) {
 	*spans = append(*spans, s)
 }
 
-func (p *Peaks) begin(st Stats) {
+func (p *Peaks) begin(st *Stats) {
 	*p = Peaks{Peak{st.Requested, Before}, Peak{st.Allocated, Before}, Peak{st.Active, Before}, Peak{st.Reserved, Before}}
 }
 
-func (p *Peaks) raise(st Stats, event int) {
+func (p *Peaks) raise(st *Stats, event int) {
 	p.Requested.raise(st.Requested, event)
 	p.Allocated.raise(st.Allocated, event)
 	p.Active.raise(st.Active, event)
@@ -145,7 +178,8 @@ type replayer struct {
 	tr       *trace.Trace
 	a        Allocator
 	storages []Storage
-	twoStep  bool // the trace tells when frees were completed
+	twoStep  bool          // the trace tells when frees were completed
+	most     []units.Bytes // by storage, where its size is an estimate that is taken at its most; else 0
 }
 
 func newReplayer(tr *trace.Trace, a Allocator) *replayer {
@@ -180,15 +214,18 @@ func (r *replayer) step(i int) (*OOMError, error) {
 		if s.Alloc != Never {
 			return nil, fmt.Errorf("event %d: storage %d: got it allocated twice", i, e.Storage)
 		}
-		before := r.a.Stats().Allocated
-		addr, err := r.a.Malloc(e.Bytes, e.Stream)
+		bytes := e.Bytes
+		if r.most != nil && r.most[e.Storage] > 0 {
+			bytes = r.most[e.Storage]
+		}
+		addr, err := r.a.Malloc(bytes, e.Stream)
 		if oom, ok := err.(*OOMError); ok {
 			return oom, nil
 		}
 		if err != nil {
 			return nil, fmt.Errorf("event %d: %w", i, err)
 		}
-		*s = Storage{Alloc: i, Free: Never, Addr: addr, Requested: e.Bytes, Size: r.a.Stats().Allocated - before, Stream: e.Stream}
+		*s = Storage{Alloc: i, Free: Never, Addr: addr, Requested: bytes, Stream: e.Stream}
 	case trace.FreeRequested:
 		s, err := r.storage(i, e.Storage)
 		if err != nil {

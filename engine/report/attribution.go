@@ -34,21 +34,39 @@ type Row struct {
 // sortHolders orders holders as Report.Holders promises and fills in Cum.
 func sortHolders(hs []Holder) {
 	under := map[string]units.Bytes{} // of a module and everything beneath it
+	sum := units.Bytes(0) // of a module's holders: they mostly stand side by side
 	for i := range hs {
+		sum += hs[i].Flat
+		if i+1 < len(hs) && hs[i+1].Module == hs[i].Module {
+			continue
+		}
 		for m := hs[i].Module; ; m = parentModule(m) {
-			under[m] += hs[i].Flat
+			under[m] += sum
 			if m == "" {
 				break
 			}
 		}
+		sum = 0
 	}
 	for i := range hs {
+		if i > 0 && hs[i-1].Module == hs[i].Module {
+			hs[i].Cum = hs[i-1].Cum
+			continue
+		}
 		hs[i].Cum = under[hs[i].Module]
 	}
-	slices.SortFunc(hs, func(a, b Holder) int {
-		return cmp.Or(cmp.Compare(b.Flat, a.Flat), cmp.Compare(a.Module, b.Module), cmp.Compare(a.Category, b.Category),
-			cmp.Compare(a.Op, b.Op), cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line))
-	})
+	slices.SortFunc(hs, compareHolders)
+}
+
+// compareHolders compares no further than it must: many holders are of one size, few of one module too.
+func compareHolders(a, b Holder) int {
+	if c := cmp.Compare(b.Flat, a.Flat); c != 0 {
+		return c
+	}
+	if c := strings.Compare(a.Module, b.Module); c != 0 {
+		return c
+	}
+	return cmp.Or(strings.Compare(a.Category, b.Category), strings.Compare(a.Op, b.Op), strings.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line))
 }
 
 func parentModule(m string) string {

@@ -15,8 +15,8 @@ type Source struct {
 	Run      Run
 	Platform *platform.Platform
 	Timeline *allocator.Timeline
-	Passes   int                 // forward passes that were run
-	Upper    *allocator.Timeline // the same run with estimated scratch at its most; nil where none is estimated
+	Passes   int              // forward passes that were run
+	Upper    *allocator.Peaks // of the same run with estimated scratch at its most; nil where none is estimated
 	Scratch  []Scratch
 }
 
@@ -53,7 +53,7 @@ func Build(s Source) *Report {
 	r.Passes = passes(tl, s.Passes, r.Baseline)
 	if s.Upper != nil {
 		// other sizes split and fit other blocks, so that more scratch may end in less memory; the most is not below the prediction
-		r.Upper = &Upper{Allocated: max(s.Upper.Peaks.Allocated.Bytes, r.Peak.Allocated), Reserved: max(s.Upper.Peaks.Reserved.Bytes, r.Peak.Reserved)}
+		r.Upper = &Upper{Allocated: max(s.Upper.Allocated.Bytes, r.Peak.Allocated), Reserved: max(s.Upper.Reserved.Bytes, r.Peak.Reserved)}
 	}
 	r.ReservedAt = moment(tr, tl.Peaks.Reserved.Event)
 	r.Cached = cached(tl)
