@@ -19,7 +19,9 @@ func newExplain() *cobra.Command {
 		Use:   "explain ARTIFACT | --case NAME [memspec.yaml]",
 		Short: "Show who holds the peak",
 		Long: `Show who holds the allocated peak of an artifact, or of a case of a memspec.yaml: by module, operator, source line or category.
-flat is what a row holds itself; cum, for modules, what it holds with the modules beneath it; sum% adds up the rows so far.`,
+flat is what a row holds itself; cum, for modules, what it holds with the modules beneath it; sum% adds up the rows so far. By line it is the
+table that python -m memshim trace prints of a real run: what each line holds, the sum so far, the median block and how many there are, with
+what was there before the first pass as "untraced".`,
 		Example: `  memspec explain --case 'resnet50[B=32]' memspec.yaml
   memspec explain model.pt --input 'float32[8,3,224,224]' --device a10g --by op`,
 		Args: wantArgs(0, 1, "one ARTIFACT, or --case and at most one memspec.yaml"),
@@ -43,7 +45,13 @@ flat is what a row holds itself; cum, for modules, what it holds with the module
 			if r.Err != nil {
 				return r.Err
 			}
-			if err := writeExplained(cmd.OutOrStdout(), r, report.By(by.value), rowsShown(verbose)); err != nil {
+			e := explained{Result: r, by: report.By(by.value), rows: rowsShown(verbose)}
+			if e.by == report.ByLine {
+				if e.lines, err = heldByLine(cmd.Context(), &models, r); err != nil {
+					return err
+				}
+			}
+			if err := e.write(cmd.OutOrStdout()); err != nil {
 				return err
 			}
 			code = max(code, estimateExit(r.Report))
@@ -71,7 +79,15 @@ func explainCases(cmd *cobra.Command, f *runFlags, patterns, args []string) ([]s
 	return []spec.Case{c}, err
 }
 
-func writeExplained(w io.Writer, r *engine.Result, by report.By, rows int) error {
+// explained is a result with what its holders are gathered by.
+type explained struct {
+	*engine.Result
+	by    report.By
+	rows  int         // at most; 0 means all
+	lines []*heldLine // by line
+}
+
+func (r *explained) write(w io.Writer) error {
 	rep := r.Report
 	head := fmt.Sprintf("%s on %s: peak %s allocated, %s reserved", r.Case.Name, rep.Device, rep.Peak.Allocated, rep.Peak.Reserved)
 	if len(r.Verdict.Findings) > 0 {
@@ -90,8 +106,14 @@ func writeExplained(w io.Writer, r *engine.Result, by report.By, rows int) error
 		fmt.Fprintf(w, "  reserved   grew last at %s; %s of it (%s) stays cached but free\n", rep.ReservedAt.String(), rep.Cached,
 			report.Percent(rep.Cached, rep.Peak.Reserved))
 	}
-	fmt.Fprintf(w, "  held at the allocated peak, by %s:\n", by)
-	if err := report.WriteRows(w, report.Gather(rep.Holders, by), rows); err != nil {
+	fmt.Fprintf(w, "  held at the allocated peak, by %s:\n", r.by)
+	var err error
+	if r.by == report.ByLine {
+		err = writeLines(w, r.lines, r.rows)
+	} else {
+		err = report.WriteRows(w, report.Gather(rep.Holders, r.by), r.rows)
+	}
+	if err != nil {
 		return err
 	}
 	return report.WriteAssumed(w, rep)

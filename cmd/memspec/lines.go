@@ -1,0 +1,144 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/memspec/memspec/engine"
+	"github.com/memspec/memspec/engine/allocator"
+	"github.com/memspec/memspec/engine/tensor"
+	"github.com/memspec/memspec/engine/units"
+)
+
+// A heldLine is a source line that holds memory at the peak: a row of the table that python -m memshim trace prints of a real run.
+type heldLine struct {
+	location string
+	ops      []string // that took it, in the order of their first storage
+	blocks   []units.Bytes
+	mem      units.Bytes
+}
+
+// untraced is the row of what was there before the first pass.
+const untraced = "untraced"
+
+// heldByLine replays a case and gathers what is held at the allocated peak by source line, the largest first.
+func heldByLine(ctx context.Context, models *engine.Models, r *engine.Result) ([]*heldLine, error) {
+	m, err := models.Open(r.Case.Artifact)
+	if err != nil {
+		return nil, err
+	}
+	tr, err := m.Trace(ctx, r.Case)
+	if err != nil {
+		return nil, err
+	}
+	tl, err := engine.Replay(r.Case, tr)
+	if err != nil {
+		return nil, err
+	}
+	var out []*heldLine
+	at := map[string]*heldLine{}
+	for _, id := range tl.Held(tl.Peaks.Allocated.Event) {
+		where, op := lineOfStorage(tl, id)
+		l := at[where]
+		if l == nil {
+			l = &heldLine{location: where}
+			at[where] = l
+			out = append(out, l)
+		}
+		if op != "" && !slices.Contains(l.ops, op) {
+			l.ops = append(l.ops, op)
+		}
+		size := tl.Storages[id].Size
+		l.blocks = append(l.blocks, size)
+		l.mem += size
+	}
+	slices.SortFunc(out, func(a, b *heldLine) int {
+		return cmp.Or(cmp.Compare(b.mem, a.mem), cmp.Compare(a.location, b.location))
+	})
+	return out, nil
+}
+
+func lineOfStorage(tl *allocator.Timeline, id tensor.StorageID) (where, op string) {
+	alloc := tl.Storages[id].Alloc
+	if alloc < 0 || tl.Trace.Events[alloc].Pass == 0 {
+		return untraced, ""
+	}
+	site := tl.Trace.Site(tl.Trace.Events[alloc].Site)
+	if site.File == "" {
+		return "no line known", site.Op
+	}
+	return fromPackages(site.File) + ":" + strconv.Itoa(site.Line), site.Op
+}
+
+// fromPackages is a file below the installed packages from there: what lies above is another on every machine.
+func fromPackages(file string) string {
+	if _, below, ok := strings.Cut(strings.ReplaceAll(file, `\`, "/"), "/site-packages/"); ok {
+		return below
+	}
+	return file
+}
+
+func (l *heldLine) median() units.Bytes {
+	b := slices.Sorted(slices.Values(l.blocks))
+	n := len(b)
+	if n%2 == 1 {
+		return b[n/2]
+	}
+	return (b[n/2-1] + b[n/2]) / 2
+}
+
+// String is the line with the operators that took its memory: the functions of a prediction.
+func (l *heldLine) String() string {
+	const most = 3
+	ops := l.ops
+	if len(ops) > most {
+		ops = append(slices.Clone(ops[:most]), fmt.Sprintf("%d more", len(l.ops)-most))
+	}
+	if len(ops) == 0 {
+		return l.location
+	}
+	return l.location + " (" + strings.Join(ops, ", ") + ")"
+}
+
+// writeLines writes the table, at most so many rows of it; 0 means all.
+func writeLines(w io.Writer, lines []*heldLine, most int) error {
+	rows := [][5]string{{"Mem", "Cumulative Mem", "Median", "Count", "Location"}}
+	var sum units.Bytes
+	shown := lines
+	if most > 0 && len(lines) > most {
+		shown = lines[:most]
+	}
+	for _, l := range shown {
+		sum += l.mem
+		median, count := l.median().String(), strconv.Itoa(len(l.blocks))
+		if l.location == untraced {
+			median, count = "", ""
+		}
+		rows = append(rows, [5]string{l.mem.String(), sum.String(), median, count, l.String()})
+	}
+	var width [4]int
+	for _, r := range rows {
+		for i := range width {
+			width[i] = max(width[i], len(r[i]))
+		}
+	}
+	for _, r := range rows {
+		if _, err := fmt.Fprintf(w, "  %*s  %*s  %*s  %*s  %s\n", width[0], r[0], width[1], r[1], width[2], r[2], width[3], r[3], r[4]); err != nil {
+			return err
+		}
+	}
+	if more := len(lines) - len(shown); more > 0 {
+		var rest units.Bytes
+		for _, l := range lines[len(shown):] {
+			rest += l.mem
+		}
+		_, err := fmt.Fprintf(w, "  … %d more, %s (-v)\n", more, rest)
+		return err
+	}
+	return nil
+}
