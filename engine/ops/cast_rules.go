@@ -168,6 +168,36 @@ func copyInto(c *Call) ([]tensor.Meta, error) {
 	return one(self.Meta)
 }
 
+// copyOver is a tensor like self with the elements of src.
+func copyOver(c *Call) ([]tensor.Meta, error) {
+	if _, err := copyInto(c); err != nil {
+		return nil, err
+	}
+	return clone(c)
+}
+
+// checkFill refuses to fill with more than one number.
+func (c *Call) checkFill() error {
+	if v := c.T("value"); v != nil && len(v.Sizes) > 0 {
+		return c.Errorf("got a value of sizes %v, want a 0-dim tensor", v.Sizes)
+	}
+	return nil
+}
+
+func fillInto(c *Call) ([]tensor.Meta, error) {
+	if err := c.checkFill(); err != nil {
+		return nil, err
+	}
+	return copyInto(c)
+}
+
+func filledLike(c *Call) ([]tensor.Meta, error) {
+	if err := c.checkFill(); err != nil {
+		return nil, err
+	}
+	return clone(c)
+}
+
 // copyScratch is the contiguous copy on the device that a copy between host and device makes of a strided side
 // (aten/src/ATen/native/cuda/Copy.cu copy_kernel_cuda).
 func copyScratch(c *Call) []Scratch {

@@ -76,6 +76,14 @@ func (c *Call) wide(name string, n int, other int64) ([]int64, error) {
 	return nil, c.Errorf("got %s %v, want 1 or %d members", name, v, n)
 }
 
+// notEmpty refuses sizes of 0 from dimension from on: only batches may be empty.
+func (c *Call) notEmpty(sizes []int64, from int) error {
+	if slices.Contains(sizes[from:], 0) {
+		return c.Errorf("got input %v, want none of its sizes 0 but the batch's", sizes)
+	}
+	return nil
+}
+
 // opt is an optional tensor as an argument of Do: a nil *Tensor must not become a non-nil any.
 func opt(t *tensor.Tensor) any {
 	if t == nil {

@@ -34,7 +34,7 @@ func (c *Call) readConv() (*convCall, error) {
 	if n < 1 || len(x.Sizes) != n+2 {
 		return nil, c.Errorf("got input %v and weight %v, want as many dimensions, at least 3", x.Sizes, w.Sizes)
 	}
-	v := &convCall{x: x, w: w, groups: max(c.IntOr("groups", 1), 1), transposed: c.Bool("transposed") || c.Schema.ArgIndex("output_padding") >= 0 && c.Schema.ArgIndex("transposed") < 0}
+	v := &convCall{x: x, w: w, groups: c.IntOr("groups", 1), transposed: c.Bool("transposed") || c.Schema.ArgIndex("output_padding") >= 0 && c.Schema.ArgIndex("transposed") < 0}
 	for _, p := range []struct {
 		to    *[]int64
 		name  string
@@ -50,6 +50,9 @@ func (c *Call) readConv() (*convCall, error) {
 		if v.stride[i] <= 0 || v.dilation[i] <= 0 || v.padding[i] < 0 {
 			return nil, c.Errorf("got stride %v, dilation %v and padding %v, want positive ones and padding of at least 0", v.stride, v.dilation, v.padding)
 		}
+		if v.transposed && (v.outPad[i] < 0 || v.outPad[i] >= max(v.stride[i], v.dilation[i])) || v.outPad[i] < 0 {
+			return nil, c.Errorf("got output_padding %v, want at least 0 and less than stride %v or dilation %v", v.outPad, v.stride, v.dilation)
+		}
 	}
 	if x.DType != w.DType {
 		return nil, c.Errorf("got input of %s and weight of %s, want one dtype", x.DType, w.DType)
@@ -61,6 +64,27 @@ func (c *Call) readConv() (*convCall, error) {
 }
 
 func (v *convCall) check(c *Call) error {
+	if v.groups < 1 {
+		return c.Errorf("got %d groups, want at least 1", v.groups)
+	}
+	for _, n := range v.w.Sizes[2:] {
+		if n < 1 {
+			return c.Errorf("got weight %v, want a kernel of at least 1 in each dimension", v.w.Sizes)
+		}
+	}
+	out := v.w.Sizes[0]
+	if v.transposed {
+		out = v.w.Sizes[1] * v.groups
+	}
+	if out < 1 {
+		return c.Errorf("got weight %v, want at least one channel of results", v.w.Sizes)
+	}
+	if b := c.T("bias"); b != nil && (len(b.Sizes) != 1 || b.Sizes[0] != out) {
+		return c.Errorf("got bias %v and weight %v, want a vector of %d", b.Sizes, v.w.Sizes, out)
+	}
+	if v.x.Numel() == 0 && v.x.Sizes[0] > 0 && v.x.Sizes[1] > 0 {
+		return c.Errorf("got input %v, want none of its sizes 0 but the batch's", v.x.Sizes)
+	}
 	channels := v.w.Sizes[1] * v.groups
 	if v.transposed {
 		channels = v.w.Sizes[0]
@@ -220,6 +244,9 @@ func convTBC(c *Call) ([]tensor.Meta, error) {
 	if len(x.Sizes) != 3 || len(w.Sizes) != 3 || x.Sizes[2] != w.Sizes[1] {
 		return nil, c.Errorf("got %v and %v, want [time, batch, in] and [kernel, in, out]", x.Sizes, w.Sizes)
 	}
+	if b := c.T("bias"); b != nil && (len(b.Sizes) != 1 || b.Sizes[0] != w.Sizes[2]) {
+		return nil, c.Errorf("got bias %v and weight %v, want a vector of %d", b.Sizes, w.Sizes, w.Sizes[2])
+	}
 	return one(fresh(x, x.Sizes[0]-w.Sizes[0]+1+2*c.Int("pad"), x.Sizes[1], w.Sizes[2]))
 }
 
@@ -233,6 +260,9 @@ func (c *Call) windows(sizes []int64) (int64, error) {
 	}
 	n := int64(1)
 	for i := range 2 {
+		if kernel[i] < 1 || stride[i] < 1 || dilation[i] < 1 || padding[i] < 0 {
+			return 0, c.Errorf("got kernel %v, stride %v, dilation %v and padding %v, want positive ones and padding of at least 0", kernel, stride, dilation, padding)
+		}
 		d := divFloor(sizes[i]+2*padding[i]-dilation[i]*(kernel[i]-1)-1, stride[i]) + 1
 		if d < 1 {
 			return 0, c.Errorf("got sizes %v, too small for kernel %v", sizes, kernel)
@@ -248,6 +278,9 @@ func im2col(c *Call) ([]tensor.Meta, error) {
 	if n != 3 && n != 4 {
 		return nil, c.Errorf("got input %v, want 3 or 4 dimensions", x.Sizes)
 	}
+	if err := c.notEmpty(x.Sizes, n-3); err != nil {
+		return nil, err
+	}
 	places, err := c.windows(x.Sizes[n-2:])
 	if err != nil {
 		return nil, err
@@ -258,7 +291,7 @@ func im2col(c *Call) ([]tensor.Meta, error) {
 func col2im(c *Call) ([]tensor.Meta, error) {
 	x, kernel, size := c.T("self"), c.Ints("kernel_size"), c.Ints("output_size")
 	n := len(x.Sizes)
-	if n != 2 && n != 3 || len(size) != 2 || len(kernel) != 2 || x.Sizes[n-2]%product(kernel) != 0 {
+	if n != 2 && n != 3 || len(size) != 2 || len(kernel) != 2 || product(kernel) < 1 || x.Sizes[n-2] < 1 || x.Sizes[n-2]%product(kernel) != 0 {
 		return nil, c.Errorf("got input %v, output %v and kernel %v, want [batch, channels × kernel, places]", x.Sizes, size, kernel)
 	}
 	places, err := c.windows(size)

@@ -54,6 +54,12 @@ func embeddingBag(c *Call) ([]tensor.Meta, error) {
 
 // embeddingBagForward makes indices and offsets contiguous first.
 func embeddingBagForward(c *Call) (any, error) {
+	if m := c.Int("mode"); m < 0 || m > 2 {
+		return nil, c.Errorf("got mode %d, want 0 (sum), 1 (mean) or 2 (max)", m)
+	}
+	if w := c.T("per_sample_weights"); w != nil && !slices.Equal(w.Sizes, c.T("indices").Sizes) {
+		return nil, c.Errorf("got per_sample_weights %v, want the indices' %v", w.Sizes, c.T("indices").Sizes)
+	}
 	args := slices.Clone(c.Args)
 	for _, i := range []int{2, 1} { // C++ evaluates arguments from the right
 		args[i] = c.Do("aten::contiguous", args[i])

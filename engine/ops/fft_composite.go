@@ -45,6 +45,9 @@ func (c *Call) resizeFFT(x *tensor.Tensor, dims []int, sizes []int64) *tensor.Te
 
 // oneDim are the dimension and length of a 1-d transform.
 func (c *Call) oneDim() (dims []int, err error) {
+	if len(c.self().Sizes) == 0 {
+		return nil, c.Errorf("got a 0-dim tensor, want at least one dimension")
+	}
 	d, err := c.wrapDim(c.Int("dim"), len(c.self().Sizes))
 	return []int{d}, err
 }
@@ -223,6 +226,9 @@ func fftShift(sign int64) func(*Call) (any, error) {
 			w, err := c.wrapDim(d, len(x.Sizes))
 			if err != nil {
 				return nil, err
+			}
+			if len(x.Sizes) == 0 {
+				return nil, c.Errorf("got a 0-dim tensor, want at least one dimension")
 			}
 			shifts[i] = x.Sizes[w] / 2
 			if sign < 0 {

@@ -413,6 +413,9 @@ func writtenAt(c *Call) ([]tensor.Meta, error) {
 			return nil, err
 		}
 	}
+	if err := c.checkWritten(); err != nil {
+		return nil, err
+	}
 	return one(self.Meta)
 }
 
@@ -477,8 +480,19 @@ func triangle(c *Call) ([]tensor.Meta, error) {
 	return cloned(c)
 }
 
+// triangleInPlace is tril_ and triu_.
+func triangleInPlace(c *Call) ([]tensor.Meta, error) {
+	if _, err := triangle(c); err != nil {
+		return nil, err
+	}
+	return selfMeta(c)
+}
+
 // traceOf sums the diagonal.
 func traceOf(c *Call) ([]tensor.Meta, error) {
+	if len(c.self().Sizes) != 2 {
+		return nil, c.Errorf("got %d dimensions, want 2", len(c.self().Sizes))
+	}
 	d := c.self().DType
 	if d.Integral(true) {
 		d = tensor.Int64

@@ -102,7 +102,7 @@ func matrixNorm(c *Call) (any, error) {
 			return c.Do("aten::sum.dim_IntList", s, intList(-1), keep)
 		}), nil
 	case !named && math.Abs(ord) == 2:
-		return c.singular(x, a, b, keep, func(s *tensor.Tensor) *tensor.Tensor { return c.Do(extreme, s, intList(-1), keep) }), nil
+		return c.singular(x, a, b, keep, func(s *tensor.Tensor) *tensor.Tensor { return c.extremeOf(extreme, s, len(s.Sizes)-1, keep) }), nil
 	case !named && (math.Abs(ord) == 1 || math.IsInf(ord, 0)):
 		if math.IsInf(ord, 0) {
 			a, b = b, a
@@ -111,9 +111,17 @@ func matrixNorm(c *Call) (any, error) {
 			b--
 		}
 		sums := c.Do("aten::linalg_vector_norm", x, int64(1), intList(int64(a)), keep, kw)
-		return c.Do(extreme, sums, intList(int64(b)), keep), nil
+		return c.extremeOf(extreme, sums, b, keep), nil
 	}
 	return nil, c.Errorf("got order %v, want fro, nuc, inf, -inf, 1, -1, 2 or -2", c.Arg("ord"))
+}
+
+// extremeOf is amax or amin along a dimension; the largest of nothing is 0 here.
+func (c *Call) extremeOf(key string, x *tensor.Tensor, dim int, keep bool) *tensor.Tensor {
+	if key == "aten::amax" && dim < len(x.Sizes) && x.Sizes[dim] == 0 {
+		return c.Do("aten::new_zeros", x, intList(reduced(x.Sizes, []int{dim}, keep)...))
+	}
+	return c.Do(key, x, intList(int64(dim)), keep)
 }
 
 func nuclearNorm(c *Call) (any, error) {

@@ -14,6 +14,9 @@ const (
 
 // pointLoss is a loss an element, or their mean or sum.
 func pointLoss(c *Call) ([]tensor.Meta, error) {
+	if err := c.checkReduction(); err != nil {
+		return nil, err
+	}
 	if c.Int("reduction") == reduceNone {
 		return pointwise(c)
 	}
@@ -33,6 +36,14 @@ func (c *Call) reduceLoss(t *tensor.Tensor) *tensor.Tensor {
 		return c.Do("aten::mean", t)
 	}
 	return c.Do("aten::sum", t)
+}
+
+// checkReduction refuses a reduction that is none of none, mean and sum.
+func (c *Call) checkReduction() error {
+	if r := c.Int("reduction"); r < reduceNone || r > 2 {
+		return c.Errorf("got reduction %d, want 0 (none), 1 (mean) or 2 (sum)", r)
+	}
+	return nil
 }
 
 func l1Loss(c *Call) (any, error) {
@@ -62,14 +73,29 @@ func nllForward(c *Call) ([]tensor.Meta, error) {
 	if n == 0 || n > 2 && n != 4 {
 		return nil, c.Errorf("got input %v, want 1, 2 or 4 dimensions", x.Sizes)
 	}
-	if n == 2 && (len(y.Sizes) != 1 || y.Sizes[0] != x.Sizes[0]) || n == 4 && (len(y.Sizes) != 3 || y.Sizes[0] != x.Sizes[0]) {
+	if n == 2 && (len(y.Sizes) != 1 || y.Sizes[0] != x.Sizes[0]) || n == 4 && (len(y.Sizes) != 3 || y.Sizes[0] != x.Sizes[0] || !slices.Equal(y.Sizes[1:], x.Sizes[2:])) {
 		return nil, c.Errorf("got input %v and target %v, want as many of both", x.Sizes, y.Sizes)
+	}
+	if err := c.checkClassWeight(x); err != nil {
+		return nil, err
 	}
 	var sizes []int64
 	if c.Int("reduction") == reduceNone && n > 1 {
 		sizes = slices.Clone(y.Sizes)
 	}
 	return []tensor.Meta{fresh(x, sizes...), fresh(x)}, nil
+}
+
+// checkClassWeight refuses weights that are not one a class.
+func (c *Call) checkClassWeight(x *tensor.Tensor) error {
+	if err := c.checkReduction(); err != nil {
+		return err
+	}
+	classes := x.Sizes[min(len(x.Sizes)-1, 1)]
+	if w := c.T("weight"); w != nil && (len(w.Sizes) != 1 || w.Sizes[0] != classes) {
+		return c.Errorf("got weight %v, want a vector of %d", w.Sizes, classes)
+	}
+	return nil
 }
 
 func nllLossND(c *Call) (any, error) {

@@ -153,6 +153,11 @@ func multiDot(c *Call) (any, error) {
 	if n < 2 {
 		return nil, c.Errorf("got %d tensors, want at least 2", n)
 	}
+	for i, t := range ts {
+		if k := len(t.Sizes); k != 2 && (k != 1 || i > 0 && i < n-1) {
+			return nil, c.Errorf("got a tensor of %d dimensions, want matrices, but for a vector at either end", k)
+		}
+	}
 	ts = slices.Clone(ts)
 	var shape []int64
 	if first := ts[0]; len(first.Sizes) == 1 {

@@ -76,8 +76,21 @@ func addmm(c *Call) ([]tensor.Meta, error) {
 }
 
 func addmmInPlace(c *Call) ([]tensor.Meta, error) {
-	if err := c.product2(c.T("mat1"), c.T("mat2")); err != nil {
+	return c.inPlaceOf(addmm)
+}
+
+func baddbmmInPlace(c *Call) ([]tensor.Meta, error) { return c.inPlaceOf(baddbmm) }
+func addbmmInPlace(c *Call) ([]tensor.Meta, error)  { return c.inPlaceOf(addbmm) }
+func addmvInPlace(c *Call) ([]tensor.Meta, error)   { return c.inPlaceOf(addmv) }
+
+// inPlaceOf is self where it already has the shape of the result: an addend that is written does not expand.
+func (c *Call) inPlaceOf(out func(*Call) ([]tensor.Meta, error)) ([]tensor.Meta, error) {
+	metas, err := out(c)
+	if err != nil {
 		return nil, err
+	}
+	if self := c.T("self"); !slices.Equal(metas[0].Sizes, self.Sizes) {
+		return nil, c.Errorf("got self of sizes %v, want %v", self.Sizes, metas[0].Sizes)
 	}
 	return selfMeta(c)
 }
@@ -121,6 +134,9 @@ func addmv(c *Call) ([]tensor.Meta, error) {
 	a, v := c.T("mat"), c.T("vec")
 	if len(a.Sizes) != 2 || len(v.Sizes) != 1 || a.Sizes[1] != v.Sizes[0] {
 		return nil, c.Errorf("got %v and %v, want [n, m] and [m]", a.Sizes, v.Sizes)
+	}
+	if err := c.fits(c.T("self"), []int64{a.Sizes[0]}); err != nil {
+		return nil, err
 	}
 	return one(fresh(a, a.Sizes[0]))
 }

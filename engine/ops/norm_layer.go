@@ -70,6 +70,9 @@ func nativeGroupNorm(c *Call) ([]tensor.Meta, error) {
 	if g <= 0 || c.Int("C")%g != 0 || x.Numel() != n*c.Int("C")*c.Int("HxW") {
 		return nil, c.Errorf("got input %v for N %d, C %d, HxW %d in %d groups", x.Sizes, n, c.Int("C"), c.Int("HxW"), g)
 	}
+	if c.Int("HxW") == 0 && n > 0 && c.Int("C") > 0 {
+		return nil, c.Errorf("got input %v, want more than one value a group", x.Sizes)
+	}
 	if err := c.checkChannels(c.Int("C"), "weight", "bias"); err != nil {
 		return nil, err
 	}
@@ -104,6 +107,9 @@ func rmsNorm(c *Call) (any, error) {
 	shape := c.Ints("normalized_shape")
 	if _, err := c.rows(x, shape); err != nil {
 		return nil, err
+	}
+	if w != nil && !slices.Equal(w.Sizes, shape) {
+		return nil, c.Errorf("got weight %v, want %v", w.Sizes, shape)
 	}
 	last := x.SuggestFormat() != tensor.Contiguous
 	if !last && !x.DType.Complex() && (w == nil || w.DType == x.DType) && onCUDA(x) && c.Platform().Release().FusedRMSNorm {

@@ -52,6 +52,12 @@ func mirrorPad(c *Call) ([]tensor.Meta, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := c.notEmpty(self.Sizes, len(self.Sizes)-spatial-1); err != nil {
+		return nil, err
+	}
+	if slices.Contains(sizes[len(sizes)-spatial:], 0) {
+		return nil, c.Errorf("got pads %v for sizes %v, want sizes of at least 1", c.Ints("padding"), self.Sizes)
+	}
 	return one(fresh(self, sizes...))
 }
 
@@ -166,6 +172,9 @@ func gridSample(c *Call) ([]tensor.Meta, error) {
 	if n != len(grid.Sizes) || n < 4 || input.Sizes[0] != grid.Sizes[0] || grid.Sizes[n-1] != int64(n-2) {
 		return nil, c.Errorf("got input %v and grid %v", input.Sizes, grid.Sizes)
 	}
+	if err := c.notEmpty(input.Sizes, 2); err != nil {
+		return nil, err
+	}
 	return one(fresh(input, append(slices.Clone(input.Sizes[:2]), grid.Sizes[1:n-1]...)...))
 }
 
@@ -181,6 +190,9 @@ func affineGrid(c *Call) ([]tensor.Meta, error) {
 	theta, size := c.T("theta"), c.Ints("size")
 	if len(size) != 4 && len(size) != 5 {
 		return nil, c.Errorf("got sizes %v, want 4 or 5", size)
+	}
+	if k := int64(len(size) - 2); !slices.Equal(theta.Sizes, []int64{size[0], k, k + 1}) {
+		return nil, c.Errorf("got theta %v for sizes %v, want [%d %d %d]", theta.Sizes, size, size[0], k, k+1)
 	}
 	sizes := append([]int64{size[0]}, size[2:]...)
 	return one(fresh(theta, append(sizes, int64(len(size)-2))...))

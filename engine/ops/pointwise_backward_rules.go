@@ -87,6 +87,9 @@ func chosenGradient(c *Call) (any, error) {
 // segmentReduce is one row a segment.
 func segmentReduce(c *Call) ([]tensor.Meta, error) {
 	data := c.T("data")
+	if len(data.Sizes) == 0 {
+		return nil, c.Errorf("got a 0-dim tensor, want at least one dimension")
+	}
 	axis, err := c.wrapDim(c.Int("axis"), len(data.Sizes))
 	if err != nil {
 		return nil, err

@@ -2,6 +2,7 @@ package ops
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/memspec/memspec/engine/tensor"
 )
@@ -19,6 +20,12 @@ func (c *Call) pooledSizes(sizes []int64, n int) ([]int64, error) {
 		}
 		p[i] = w
 	}
+	if err := c.notEmpty(sizes, len(sizes)-n-1); err != nil {
+		return nil, err
+	}
+	if c.Has("divisor_override") && c.Int("divisor_override") == 0 {
+		return nil, c.Errorf("got divisor_override 0, want another")
+	}
 	kernel, stride, padding, dilation := p[0], p[1], p[2], p[3]
 	if len(c.Ints("stride")) == 0 {
 		stride = kernel
@@ -27,7 +34,7 @@ func (c *Call) pooledSizes(sizes []int64, n int) ([]int64, error) {
 	out := slices.Clone(sizes[:lead])
 	for i := range n {
 		in := sizes[lead+i]
-		if kernel[i] <= 0 || stride[i] <= 0 || padding[i] < 0 || 2*padding[i] > dilation[i]*(kernel[i]-1)+1 {
+		if kernel[i] <= 0 || stride[i] <= 0 || dilation[i] <= 0 || padding[i] < 0 || 2*padding[i] > dilation[i]*(kernel[i]-1)+1 {
 			return nil, c.Errorf("got kernel %v, stride %v and padding %v, want positive ones and padding of at most half the kernel", kernel, stride, padding)
 		}
 		span := in + 2*padding[i] - dilation[i]*(kernel[i]-1) - 1
@@ -139,12 +146,9 @@ func avgPool1d(c *Call) (any, error) {
 // adaptiveAvg is an average over all where that is asked for, as native/AdaptiveAveragePooling.cpp does it.
 func (c *Call) adaptiveAvg(n int) (any, error) {
 	x := c.T("self")
-	size, err := c.wide("output_size", n, 1)
+	size, err := c.adaptiveSize(n)
 	if err != nil {
 		return nil, err
-	}
-	if len(x.Sizes) != n+1 && len(x.Sizes) != n+2 {
-		return nil, c.Errorf("got input %v, want %d or %d dimensions", x.Sizes, n+1, n+2)
 	}
 	if !slices.Equal(size, slices.Repeat([]int64{1}, n)) || x.DType.Quantized() {
 		return c.Do([]string{"aten::_adaptive_avg_pool2d", "aten::_adaptive_avg_pool3d"}[n-2], x, intList(size...)), nil
@@ -157,6 +161,32 @@ func (c *Call) adaptiveAvg(n int) (any, error) {
 		return c.Do("aten::as_strided_", out, intList(out.Sizes...), intList(strides...)), nil
 	}
 	return out, nil
+}
+
+// adaptiveSize is the output size of an adaptive pool over n dimensions.
+func (c *Call) adaptiveSize(n int) ([]int64, error) {
+	x, size := c.T("self"), c.Ints("output_size")
+	if len(x.Sizes) != n+1 && len(x.Sizes) != n+2 {
+		return nil, c.Errorf("got input %v, want %d or %d dimensions", x.Sizes, n+1, n+2)
+	}
+	if len(size) != n || slices.ContainsFunc(size, func(n int64) bool { return n < 0 }) {
+		return nil, c.Errorf("got output_size %v, want %d of at least 0", size, n)
+	}
+	from := len(x.Sizes) - n
+	if strings.Contains(c.Schema.Name, "max") {
+		from--
+	}
+	if err := c.notEmpty(x.Sizes, from); err != nil {
+		return nil, err
+	}
+	if k := c.Ints("kernel_size"); c.Schema.ArgIndex("kernel_size") >= 0 {
+		for i := range n { // fractional
+			if len(k) != n || k[i] < 1 || size[i]+k[i]-1 > x.Sizes[len(x.Sizes)-n+i] {
+				return nil, c.Errorf("got kernel %v and output_size %v, want them to fit input %v", k, size, x.Sizes)
+			}
+		}
+	}
+	return size, nil
 }
 
 func adaptiveAvg2d(c *Call) (any, error) { return c.adaptiveAvg(2) }
@@ -184,12 +214,9 @@ func adaptiveMax1d(c *Call) (any, error) {
 func adaptivePool(n int, indices bool) func(*Call) ([]tensor.Meta, error) {
 	return func(c *Call) ([]tensor.Meta, error) {
 		x := c.T("self")
-		size, err := c.wide("output_size", n, 1)
+		size, err := c.adaptiveSize(n)
 		if err != nil {
 			return nil, err
-		}
-		if len(x.Sizes) != n+1 && len(x.Sizes) != n+2 {
-			return nil, c.Errorf("got input %v, want %d or %d dimensions", x.Sizes, n+1, n+2)
 		}
 		lead := len(x.Sizes) - n
 		f := poolFormat(x, n)

@@ -97,6 +97,23 @@ func reduceTo(types ...reduceType) func(*Call) ([]tensor.Meta, error) {
 	}
 }
 
+// extremes is reduceTo for what has no value for no elements.
+func extremes(types ...reduceType) func(*Call) ([]tensor.Meta, error) {
+	return func(c *Call) ([]tensor.Meta, error) {
+		self := c.T("self")
+		dims, err := c.reduceDims(self)
+		if err != nil {
+			return nil, err
+		}
+		for _, d := range dims {
+			if self.Sizes[d] == 0 {
+				return nil, c.Errorf("got sizes %v, want none of 0 in dimension %d", self.Sizes, d)
+			}
+		}
+		return reduceTo(types...)(c)
+	}
+}
+
 func reducePair(a, b reduceType) func(*Call) ([]tensor.Meta, error) { return reduceTo(a, b) }
 
 // extremeOther is max and min of two tensors.

@@ -253,6 +253,9 @@ func lstmCell(c *Call) (any, error) {
 		return nil, c.Errorf("got %d hidden states, want 2", len(hx))
 	}
 	p := cellParams{ih: c.T("w_ih"), hh: c.T("w_hh"), biasIH: c.T("b_ih"), biasHH: c.T("b_hh")}
+	if err := c.checkCell(&p, hx...); err != nil {
+		return nil, err
+	}
 	s := c.step(lstmMode, c.T("input"), hidden{hx[0], hx[1]}, &p)
 	return c.Tuple(opt(s.h), opt(s.c)), nil
 }
@@ -260,8 +263,25 @@ func lstmCell(c *Call) (any, error) {
 func oneCell(mode rnnMode) func(*Call) (any, error) {
 	return func(c *Call) (any, error) {
 		p := cellParams{ih: c.T("w_ih"), hh: c.T("w_hh"), biasIH: c.T("b_ih"), biasHH: c.T("b_hh")}
+		if err := c.checkCell(&p, c.T("hx")); err != nil {
+			return nil, err
+		}
 		return opt(c.step(mode, c.T("input"), hidden{h: c.T("hx")}, &p).h), nil
 	}
+}
+
+// checkCell refuses states that do not fit the input or the weights (native/RNN.cpp check_rnn_cell_forward_hidden).
+func (c *Call) checkCell(p *cellParams, hx ...*tensor.Tensor) error {
+	x := c.T("input")
+	if len(p.ih.Sizes) != 2 || len(p.hh.Sizes) != 2 || len(x.Sizes) == 2 && x.Sizes[1] != p.ih.Sizes[1] {
+		return c.Errorf("got input %v, weights %v and %v, want inputs of one size", x.Sizes, p.ih.Sizes, p.hh.Sizes)
+	}
+	for _, h := range hx {
+		if len(x.Sizes) == 2 && (len(h.Sizes) != 2 || h.Sizes[0] != x.Sizes[0] || h.Sizes[1] != p.hh.Sizes[1]) {
+			return c.Errorf("got a state %v for input %v, want [%d %d]", h.Sizes, x.Sizes, x.Sizes[0], p.hh.Sizes[1])
+		}
+	}
+	return nil
 }
 
 func fusedLSTMCell(c *Call) ([]tensor.Meta, error) {

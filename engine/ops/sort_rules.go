@@ -145,6 +145,9 @@ func histc(c *Call) ([]tensor.Meta, error) {
 	if n <= 0 {
 		return nil, c.Errorf("got %d bins, want at least 1", n)
 	}
+	if c.Float("min") > c.Float("max") {
+		return nil, c.Errorf("got a range from %v to %v, want max no less than min", c.Arg("min"), c.Arg("max"))
+	}
 	return one(fresh(x, n))
 }
 

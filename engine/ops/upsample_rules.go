@@ -23,9 +23,17 @@ func (c *Call) resizedTo(spatial int) ([]int64, error) {
 		return nil, c.Errorf("got output_size %v and scale_factors %v, want one of them", to, scales)
 	}
 	for i, f := range scales {
-		if i < spatial {
-			to = append(to, int64(float64(self.Sizes[2+i])*f))
+		if i >= spatial {
+			return nil, c.Errorf("got scale_factors %v, want %d", scales, spatial)
 		}
+		n := float64(self.Sizes[2+i]) * f
+		if !(n < 1<<62) {
+			return nil, c.Errorf("got scale_factors %v for sizes %v, want sizes that fit int64", scales, self.Sizes)
+		}
+		to = append(to, int64(n))
+	}
+	if err := c.notEmpty(self.Sizes, 1); err != nil {
+		return nil, err
 	}
 	if len(to) != spatial {
 		return nil, c.Errorf("got output_size %v, want %d", to, spatial)

@@ -369,6 +369,9 @@ func asStrided(c *Call) ([]tensor.Meta, error) {
 		return nil, c.Errorf("got %d sizes and %d strides", len(sizes), len(strides))
 	}
 	m := view(self, sizes, strides, c.IntOr("storage_offset", self.StorageOffset))
+	if m.StorageOffset < 0 {
+		return nil, c.Errorf("got storage_offset %d, want at least 0", m.StorageOffset)
+	}
 	if err := m.Check(); err != nil || m.StorageBytes() > self.Storage.NBytes {
 		return nil, c.Errorf("got sizes %v and strides %v, want them to stay within %d bytes", sizes, strides, self.Storage.NBytes)
 	}

@@ -301,6 +301,9 @@ func squeeze(c *Call) ([]tensor.Meta, error) {
 			if err != nil {
 				return nil, err
 			}
+			if n > 0 && drop[at] {
+				return nil, c.Errorf("got dimension %d twice", at)
+			}
 			if n > 0 {
 				drop[at] = true
 			}
