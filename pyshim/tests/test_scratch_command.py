@@ -99,7 +99,7 @@ def test_a_lost_child_costs_one_entry_and_is_named(world, capsys):
     assert world.run() == 3
     assert world.bytes() == {k: 100 * k for k in range(1, 7)}
     err = capsys.readouterr().err.splitlines()
-    lost = {int(line.split()[13].split(",")[0]): line.split(" tf32: ")[1] for line in err}
+    lost = {int(line.split()[13].split(",")[0]): line.split(" tf32: ")[1] for line in err if " tf32: " in line}
     assert lost == {
         11: "crashed (SIGSEGV)",
         12: "crashed (SIGABRT): Invalid handle. Cannot load symbol cublasLtCreate",
@@ -108,6 +108,32 @@ def test_a_lost_child_costs_one_entry_and_is_named(world, capsys):
         16: "ended with exit code 3",
     }
     assert err[0].startswith("memshim: no answer of cudnn 9.10.2 sm89 to conv forward float32 1,3,8,8 192,64,8,1 11,3,3,3 27,9,3,1 ")
+
+
+def test_calls_lost_alike_are_each_named_and_refused_alike_are_counted(world, capsys):
+    world.groups = [group(call(11), call(11, groups=3), call(15), call(15, groups=3), call(12))]
+    assert world.run() == 3
+    err = capsys.readouterr().err.splitlines()
+    assert [line.split(" tf32: ")[-1] for line in err] == [
+        "crashed (SIGSEGV)",
+        "crashed (SIGSEGV)",
+        "crashed (SIGABRT): Invalid handle. Cannot load symbol cublasLtCreate",
+        "memshim: cudnn 9.10.2 sm89 needs the libcublasLt of its CUDA generation: put the wheel of cuBLAS beside it, see --cudnn",
+        "memshim: no answer of cudnn 9.10.2 sm89 to 2 calls: no plan",
+    ]
+
+
+def test_a_profile_that_cannot_be_written_is_told(world, tmp_path, capsys):
+    world.groups = [group(call(1))]
+    assert world.run("-o", str(tmp_path / "absent" / "p.json")) == 2
+    assert capsys.readouterr().err == f"memshim: {tmp_path}/absent/p.json: cannot be written: no such file or directory\n"
+    assert not (tmp_path / "absent").exists()
+
+
+def test_nothing_to_ask_is_said(world, capsys):
+    assert world.run() == 0
+    assert capsys.readouterr().out.endswith("memspec.yaml: no library call to ask for\n")
+    assert not world.file.exists()
 
 
 def test_a_child_that_hangs_is_ended(world, capsys, monkeypatch):
@@ -271,7 +297,8 @@ def test_a_release_that_cannot_be_asked_has_a_stand_in(world, capsys):
     world.groups = [group(call(1), version="9.1.0")]
     assert world.run() == 0
     assert json.loads(world.file.read_text())["groups"][0]["version"] == "9.10.2"
-    assert "memshim: cuDNN 9.1.0 answers nobody without a device, 9.10.2 stands in for it" in capsys.readouterr().err
+    want = "memshim: cuDNN 9.1.0 answers nobody without a device, 9.10.2 stands in for it; nearer is nvidia-cudnn-cu12==9.8.0.87, see --cudnn"
+    assert want in capsys.readouterr().err
 
 
 def test_flags_go_to_memspec(world):

@@ -7,6 +7,7 @@ that may crash or hang without harm; the answers go to a scratch profile beside 
 from __future__ import annotations
 
 import argparse
+import collections
 import functools
 import os
 import queue
@@ -24,7 +25,6 @@ FILE = "memspec.scratch.json"
 DEFAULT_SPEC = "memspec.yaml"
 PATIENCE = 5  # children lost one after the other, without an answer between them, before a device class is given up
 ANSWER = 60.0  # seconds for one call; 4 ms are usual
-GIVEN_UP = f"not asked: {PATIENCE} processes were lost one after the other"
 
 OK, DIFFERS, USAGE, UNSURE = 0, 1, 2, 3
 
@@ -52,6 +52,10 @@ def parser() -> argparse.ArgumentParser:
     return p
 
 
+class GivenUp(Exception):
+    """The call was not asked: too many processes were lost before it."""
+
+
 @dataclass
 class Group:
     """What the cases need of one answerer, and what became of it."""
@@ -60,7 +64,7 @@ class Group:
     calls: list[dict]
     by: Answerer  # who answers; another version than wanted where one stands in
     found: torchwheel.Found
-    failures: list[tuple[dict, str]] = field(default_factory=list)
+    failures: list[tuple[dict, Exception]] = field(default_factory=list)
 
 
 class Progress:
@@ -86,17 +90,17 @@ class Progress:
 Start = Callable[[], query.Process]
 
 
-def ask(start: Start, calls: list[dict], jobs: int, answered: Callable[[dict, dict | None, str], None]) -> None:
+def ask(start: Start, calls: list[dict], jobs: int, answered: Callable[[dict, dict | Exception], None]) -> None:
     """Ask all calls with so many processes. A process that is lost costs the call it was lost on, and is started again; after PATIENCE
-    losses in a row the rest is given up. answered gets each call with its answer, or with None and why."""
+    losses in a row the rest is given up. answered gets each call with its answer, or with why there is none."""
     work: queue.Queue[dict] = queue.Queue()
     for c in calls:
         work.put(c)
-    lock, losses, unable = threading.Lock(), [0], [""]  # losses in a row, of all processes
+    lock, losses, unable = threading.Lock(), [0], []  # losses in a row, of all processes
 
-    def report(call: dict, answer: dict | None, why: str) -> None:
+    def report(call: dict, answer: dict | Exception) -> None:
         with lock:
-            answered(call, answer, why)
+            answered(call, answer)
 
     def worker() -> None:
         process = None
@@ -105,24 +109,24 @@ def ask(start: Start, calls: list[dict], jobs: int, answered: Callable[[dict, di
                 call = work.get_nowait()
             except queue.Empty:
                 break
-            if losses[0] >= PATIENCE or unable[0]:
-                report(call, None, unable[0] or GIVEN_UP)
+            if unable or losses[0] >= PATIENCE:
+                report(call, unable[0] if unable else GivenUp())
                 continue
             try:
                 process = process or start()
                 answer = process.ask(call, ANSWER)
                 losses[0] = 0
-                report(call, answer, "")
+                report(call, answer)
             except query.Unable as e:
-                unable[0] = str(e)
-                report(call, None, unable[0])
+                unable.append(e)
+                report(call, e)
             except query.Refusal as e:
                 losses[0] = 0
-                report(call, None, str(e))
+                report(call, e)
             except query.Lost as e:
                 process = None
                 losses[0] += 1
-                report(call, None, str(e))
+                report(call, e)
         if process:
             process.close()
 
@@ -177,12 +181,12 @@ def answer(group: Group, profile: Profile, a: argparse.Namespace, cache: Path) -
             open_calls.append(c)
     progress, fresh = Progress(group.by, len(open_calls)), Profile()
 
-    def answered(call: dict, got: dict | None, why: str) -> None:
+    def answered(call: dict, got: dict | Exception) -> None:
         progress.step()
-        if got is None:
-            group.failures.append((call, why))
-            return
-        fresh.add(group.by, call, got)
+        if isinstance(got, Exception):
+            group.failures.append((call, got))
+        else:
+            fresh.add(group.by, call, got)
 
     start = functools.partial(query.Process, group.found.folder, group.found.cublaslt, group.by[2])
     try:
@@ -204,9 +208,10 @@ def remember(fresh: Profile, by: Answerer, cache: Path) -> None:
         if not merged.get(by, e):
             merged.add(by, e, e)
     try:
+        cache_file(cache, by).parent.mkdir(parents=True, exist_ok=True)
         merged.write(cache_file(cache, by))
-    except OSError as e:
-        print(f"memshim: the cache cannot be written: {e}", file=sys.stderr)
+    except (OSError, ProfileError) as e:
+        print(f"memshim: the cache is not kept: {e}", file=sys.stderr)
 
 
 def unneeded(old: Profile, wanted: list[dict]) -> list[str]:
@@ -255,27 +260,29 @@ def locate(wanted: list[dict], a: argparse.Namespace, cache: Path) -> tuple[list
             continue
         by = (w["library"], found.text, w["class"])
         if found.text != w["version"]:
-            print(f"memshim: cuDNN {w['version']} answers nobody without a device, {found.text} stands in for it", file=sys.stderr)
+            nearest = "" if found.version[:2] == cudnn.OLDEST[:2] else f"; nearer is {torchwheel.OLDEST_WHEEL}, see --cudnn"
+            print(f"memshim: cuDNN {w['version']} answers nobody without a device, {found.text} stands in for it{nearest}", file=sys.stderr)
         groups.append(Group(w, w["calls"], by, found))
     return groups, absent, list(dict.fromkeys(errors))
 
 
 def report_failures(groups: list[Group]) -> int:
-    """Name every call that was refused or lost with its process, and count those that share a reason; how many in all."""
+    """Name every call that was lost with its process, and every refused one but for many that share a reason; how many in all."""
     count = 0
     for g in groups:
-        count += len(g.failures)
         by = " ".join(g.by)
-        reasons = {why for _, why in g.failures}
-        if len(g.failures) > 1 and len(reasons) == 1:
-            print(f"memshim: no answer of {by} to {len(g.failures)} calls: {reasons.pop()}", file=sys.stderr)
-            continue
-        given_up = [c for c, why in g.failures if why == GIVEN_UP]
-        for c, why in sorted(g.failures, key=lambda f: key(f[0])):
-            if why != GIVEN_UP:
-                print(f"memshim: no answer of {by} to {key(c)}: {why}", file=sys.stderr)
-        if given_up:
-            print(f"memshim: {len(given_up)} more calls to {by} were {GIVEN_UP}", file=sys.stderr)
+        count += len(g.failures)
+        shared = collections.Counter(str(e) for _, e in g.failures if not isinstance(e, (query.Lost, GivenUp)))
+        for c, e in sorted(g.failures, key=lambda f: key(f[0])):
+            if not isinstance(e, GivenUp) and shared[str(e)] <= 1:
+                print(f"memshim: no answer of {by} to {key(c)}: {e}", file=sys.stderr)
+        if any("cublasLt" in str(e) for _, e in g.failures):
+            print(f"memshim: {by} needs the libcublasLt of its CUDA generation: put the wheel of cuBLAS beside it, see --cudnn", file=sys.stderr)
+        for why, n in shared.items():
+            if n > 1:
+                print(f"memshim: no answer of {by} to {n} calls: {why}", file=sys.stderr)
+        if n := sum(isinstance(e, GivenUp) for _, e in g.failures):
+            print(f"memshim: {n} more calls to {by} were not asked: {PATIENCE} processes were lost one after the other", file=sys.stderr)
     return count
 
 
@@ -322,7 +329,10 @@ def run(a: argparse.Namespace) -> int:
     else:
         if a.fresh:
             keep(old, profile, wanted if a.prune else None)
-        if len(profile):
+        if not len(profile):
+            if not failed and not errors and code == OK:
+                print(f"{a.spec}: no library call to ask for")
+        else:
             profile.write(output)
             print(f"{output}: {len(profile)} entries, {asked} calls asked in {time.monotonic() - start:.1f} s")
     if errors or code == USAGE:

@@ -72,12 +72,14 @@ class Profile:
         return f'{{"schema": {SCHEMA}, "groups": [' + ",".join("\n" + g for g in groups) + "\n]}\n"
 
     def write(self, path: Path) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        f, part = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        with os.fdopen(f, "w", encoding="utf-8") as out:
-            out.write(self.text())
-        os.chmod(part, 0o644)
-        os.replace(part, path)
+        try:
+            f, part = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+            with os.fdopen(f, "w", encoding="utf-8") as out:
+                out.write(self.text())
+            os.chmod(part, 0o644)
+            os.replace(part, path)
+        except OSError as e:
+            raise ProfileError(f"{path}: cannot be written: {e.strerror.lower()}") from e
 
 
 def load(path: Path) -> Profile:
