@@ -119,10 +119,17 @@ func (t *tracedCode) findCalls(frames [][]*program.Frame) {
 	}
 }
 
+// lineIn is a line of a call.
+type lineIn struct {
+	call *activation
+	line int
+}
+
 // findSteps parts each call's instructions into statements, by line and by name: one that gives a local its value is complete with that.
 func (t *tracedCode) findSteps(frames [][]*program.Frame) {
 	var prev place
 	var room slab[*pyStep]
+	t.opened = map[lineIn]bool{}
 	for i, f := range frames {
 		if f == nil {
 			continue
@@ -135,6 +142,7 @@ func (t *tracedCode) findSteps(frames [][]*program.Frame) {
 			}
 			if p.steps[d] == nil {
 				p.steps[d] = &pyStep{line: f[d].Line, depth: d, first: i}
+				t.opened[lineIn{p.calls[d], f[d].Line}] = true
 			}
 			p.steps[d].last = i
 		}
@@ -163,13 +171,57 @@ func (t *tracedCode) goesOn(i int, s *pyStep, line int) *pyStep {
 			return nil
 		}
 	}
-	if line < s.line {
-		t.join(i, s, line)
+	switch {
+	case line < s.line:
+		if !t.opened[lineIn{t.at[i].calls[s.depth], line}] { // else a loop has begun again
+			t.join(i, s, line)
+		}
+	case t.nextRound(i, s):
+		return nil
+	case line > s.line && t.unnamed(i, s, s.first) >= 0:
+		// A method's call stands on the line of the method (Python/compile.c update_start_location_to_match_attr).
+		s.line = line
+	case line == s.line:
+		if def := t.unnamed(i, s, 0); def >= 0 && def < s.first {
+			t.merge(i, s, def, line)
+		}
 	}
 	if line != s.line {
 		return nil
 	}
 	return s
+}
+
+// unnamed is the node that gives i, and nothing else, a value without a name; -1 for none at or after from.
+func (t *tracedCode) unnamed(i int, s *pyStep, from int) int {
+	n := t.nodes[i]
+	if n.Op == "prim::ListConstruct" || n.Op == "prim::TupleConstruct" {
+		return -1
+	}
+	for j := range n.Args {
+		v := n.Args[j].Value
+		if v == nil || len(t.uses[v.ID]) != 1 || t.def[v.ID] < from {
+			continue
+		}
+		if name := t.names[v.ID]; name.none && name.call.depth == s.depth && t.at[i].calls[s.depth] == name.call {
+			return t.def[v.ID]
+		}
+	}
+	return -1
+}
+
+// nextRound says whether node i calls the next module of a list that s called one of: a loop.
+func (t *tracedCode) nextRound(i int, s *pyStep) bool {
+	n := t.nodes[i]
+	if n.Op != "prim::CallMethod" || t.member[i] == nil || len(t.at[i].calls) != s.depth+1 {
+		return false
+	}
+	for k := s.first; k <= s.last && k < i; k++ {
+		if t.member[k] == t.member[i] && len(t.at[k].calls) == s.depth+1 {
+			return true
+		}
+	}
+	return false
 }
 
 // join makes one statement of the steps whose results instruction i takes, where it stands on an earlier line: a call over several lines
@@ -182,6 +234,14 @@ func (t *tracedCode) join(i int, s *pyStep, line int) {
 			first, last = min(first, t.def[v.ID]), max(last, t.def[v.ID])
 		}
 	}
+	t.merge(i, s, first, line)
+	if last >= s.first {
+		s.line = line
+	}
+}
+
+// merge makes the steps before s part of it, back to node first, as far as they are on no earlier line.
+func (t *tracedCode) merge(i int, s *pyStep, first, line int) {
 	for k := s.first - 1; first < s.first && k >= 0; k-- {
 		if len(t.at[k].calls) == 0 { // a module's call that does nothing
 			continue
@@ -198,9 +258,6 @@ func (t *tracedCode) join(i int, s *pyStep, line int) {
 			s.first = e.first
 			k = e.first
 		}
-	}
-	if last >= s.first {
-		s.line = line
 	}
 }
 

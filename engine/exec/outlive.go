@@ -23,6 +23,9 @@ type tracedCode struct {
 	def    []int   // by value: its node, -1 for parameters
 	uses   [][]int // by value
 	names  []localName
+	made   []string            // by value: the operator that made it, be it in a module
+	member []*Object           // by node: the list that the module it calls is in
+	opened map[lineIn]bool     // where statements began
 	given  []origin            // what the function gives back
 	bound  map[localName][]int // values by name, in order
 	host   []bool              // by value: a number
@@ -190,7 +193,7 @@ func (t *tracedCode) end(id int) (death, *activation) {
 	case made == t.at[last].step(depth):
 		return t.temporary(id, depth), nil
 	case name.none && name.call == home && made != t.at[t.uses[id][0]].step(depth):
-		return t.member(id, home), nil
+		return t.listed(id, home), nil
 	}
 	return death{}, home
 }
@@ -247,8 +250,8 @@ func (t *tracedCode) frameEndAt(id int, a *activation, first int) death {
 	return death{inst: last, value: id, depth: a.depth, frame: true, key: first}
 }
 
-// member is the end of a value that a list or tuple holds, which is taken to live as long as the call: its last member goes first.
-func (t *tracedCode) member(id int, a *activation) death {
+// listed is the end of a value that a list or tuple holds, which is taken to live as long as the call: its last member goes first.
+func (t *tracedCode) listed(id int, a *activation) death {
 	d := t.frameEnd(id, a)
 	if first := t.nodes[t.uses[id][0]]; first.Op == "prim::ListConstruct" || first.Op == "prim::TupleConstruct" {
 		for j := range first.Args {

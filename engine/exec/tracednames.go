@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/memspec/memspec/engine/program"
@@ -22,6 +23,7 @@ type localName struct {
 type origin struct {
 	known bool
 	base  string // "" for none
+	op    string // that made it
 }
 
 // tracedProgram is what is known of all functions of a traced program.
@@ -30,7 +32,8 @@ type tracedProgram struct {
 	codes   map[*program.Graph]*tracedCode
 	order   []*tracedCode
 	targets map[lineOf]string
-	often   map[string]int // by name: calls that bind it more than once, less those that bind it once
+	made    map[string]bool // names that hold an operator's or a module's result somewhere
+	again   map[string]bool // names that some call binds more than once
 }
 
 // lineOf is an operator on a line of the user's code: what it gave a name once, it gives that name each time.
@@ -45,7 +48,7 @@ func (m *machine) tracedProgram() *tracedProgram {
 	if s.program != nil {
 		return s.program
 	}
-	p := &tracedProgram{m: m, codes: map[*program.Graph]*tracedCode{}, targets: map[lineOf]string{}, often: map[string]int{}}
+	p := &tracedProgram{m: m, codes: map[*program.Graph]*tracedCode{}, targets: map[lineOf]string{}, again: map[string]bool{}, made: map[string]bool{}}
 	s.program = p
 	if root := m.prog.Root; root != nil && m.prog.Entry != nil {
 		if g, err := m.prog.Entry.Graph(); err == nil {
@@ -78,7 +81,7 @@ func (p *tracedProgram) read(fn *program.Func, g *program.Graph, self *Object) *
 	}
 	n := g.NumValues
 	t := &tracedCode{nodes: g.Body.Nodes, at: make([]place, len(g.Body.Nodes)), def: make([]int, n), uses: make([][]int, n),
-		host: make([]bool, n), names: make([]localName, n), root: fn == p.m.prog.Entry}
+		host: make([]bool, n), member: make([]*Object, len(g.Body.Nodes)), made: make([]string, n), names: make([]localName, n), root: fn == p.m.prog.Entry}
 	p.codes[g] = t
 	for i := range t.def {
 		t.def[i] = -1
@@ -101,6 +104,9 @@ func (p *tracedProgram) read(fn *program.Func, g *program.Graph, self *Object) *
 			continue
 		}
 		if o := objects[n.Args[0].Value.ID]; o != nil {
+			if get := t.nodes[t.def[n.Args[0].Value.ID]]; get.Op == "prim::GetAttr" && get.Text != "" && get.Text[0] >= '0' && get.Text[0] <= '9' {
+				t.member[i] = objects[get.Args[0].Value.ID]
+			}
 			if f := o.Class.Method(n.Text); f != nil {
 				if sub, err := f.Graph(); err == nil {
 					callees[i] = p.read(f, sub, o)
@@ -151,12 +157,19 @@ func (t *tracedCode) findNames(callees []*tracedCode) {
 			continue
 		}
 		o := t.origin(id, callees)
+		t.made[id] = o.op
+		if v := t.nodes[def].Args; o.op == "aten::to" && len(v) > 0 && v[0].Value != nil {
+			t.made[id] = t.made[v[0].Value.ID] // the same value, where it is of that type
+		}
 		first := t.uses[id][0]
 		switch op := t.nodes[first].Op; {
 		case !o.known || op == "prim::CallMethod" || op == "prim::Return" || t.returned(first) || t.at[first].inner() == nil:
 		default:
 			t.names[id] = localName{call: t.at[first].inner(), base: o.base, none: o.base == ""}
 		}
+	}
+	for id := range t.def {
+		t.returnsArgument(id)
 	}
 	for i, n := range t.nodes {
 		if n.Op != "prim::Return" || len(n.Args) != 1 || n.Args[0].Value == nil {
@@ -175,6 +188,33 @@ func (t *tracedCode) findNames(callees []*tracedCode) {
 			t.given = []origin{t.origin(id, callees)}
 		}
 	}
+}
+
+// sameTensor are operators that give back the very tensor that they were given where there is nothing to do.
+var sameTensor = map[string]bool{"aten::to": true, "aten::contiguous": true, "aten::dropout": true, "aten::type_as": true}
+
+// returnsArgument moves the name of a value that is used on the line that made it to the operator's argument, where the operator may give that back.
+func (t *tracedCode) returnsArgument(id int) {
+	name := t.names[id]
+	if name.call == nil || name.none {
+		return
+	}
+	n := t.nodes[t.def[id]]
+	if !sameTensor[n.Op] || n.Args[0].Value == nil || t.leavesLine(id) {
+		return
+	}
+	t.names[id] = localName{call: name.call, none: true}
+	if arg := n.Args[0].Value.ID; t.def[arg] >= 0 && t.names[arg].call == nil {
+		t.names[arg] = name
+	}
+}
+
+// argumentOf is the value that an operator may have given back as id.
+func (t *tracedCode) argumentOf(id int) int {
+	for t.def[id] >= 0 && sameTensor[t.nodes[t.def[id]].Op] && t.nodes[t.def[id]].Args[0].Value != nil {
+		id = t.nodes[t.def[id]].Args[0].Value.ID
+	}
+	return id
 }
 
 // returned says whether node i makes the tuple that the function returns.
@@ -202,9 +242,9 @@ func (t *tracedCode) origin(id int, callees []*tracedCode) origin {
 		return origin{}
 	}
 	if t.base[id] == "" && n.Flags&program.InReturn != 0 {
-		return origin{} // written without its name
+		return origin{op: n.Op} // written without its name
 	}
-	return origin{known: true, base: t.base[id]}
+	return origin{known: true, base: t.base[id], op: n.Op}
 }
 
 // findTargets notes the names that the operators of t are known to give.
@@ -248,15 +288,23 @@ func (p *tracedProgram) bind(t *tracedCode) {
 				order = append(order, *n)
 			}
 			t.bound[*n] = append(t.bound[*n], id)
+			p.made[n.base] = p.made[n.base] || def >= 0
 		}
 	}
 	for _, n := range order {
 		if len(t.bound[n]) > 1 {
-			p.often[n.base]++
-		} else {
-			p.often[n.base]--
+			p.again[n.base] = true
 		}
 	}
+}
+
+// bindsParam says whether a function is likely to bind its parameter again. What the model is given has a telling name, unless that is a single
+// letter or some result has it too; what goes from module to module does not.
+func (p *tracedProgram) bindsParam(t *tracedCode, name string) bool {
+	if !slices.ContainsFunc(p.m.prog.Entry.Params, func(q program.Param) bool { return q.Name == name }) {
+		return true
+	}
+	return p.made[name] || t.root && len(name) == 1
 }
 
 // leavesLine says whether a value is first used on another line than it was made on.

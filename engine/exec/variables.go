@@ -9,9 +9,10 @@ import (
 // variable is a local of a call, base is "" where its name is not known.
 type variable struct {
 	base  string
-	value int // what it holds, -1 for nothing
-	count int // of values it held
-	first int // instruction that first gave it a value
+	value int  // what it holds, -1 for nothing
+	count int  // of values it held
+	first int  // instruction that first gave it a value
+	param bool // it was one of the call's, going by the names of the program
 }
 
 // tracedScope is what the locals of a call hold while its statements are gone through.
@@ -95,9 +96,9 @@ func (c *tracedScope) turn(n *turn) {
 		}
 		v := c.named[name.base]
 		if v == nil {
-			v = &variable{base: name.base, value: -1, first: t.def[id]}
+			v = &variable{base: name.base, value: -1, first: t.def[id], param: t.made[id] != embedding && c.takesParam(n.s)}
 			c.named[name.base] = v
-			if !over {
+			if !over && t.made[id] != embedding {
 				if w := c.anonymous(ended); w != nil {
 					w.base, v = name.base, w
 					c.named[name.base] = v
@@ -108,10 +109,10 @@ func (c *tracedScope) turn(n *turn) {
 	}
 	ended = slices.DeleteFunc(ended, func(id int) bool { return c.vars[id].value != id })
 	for i, id := range open {
-		if !over && i < len(ended) {
+		if !over && i < len(ended) && t.made[id] != embedding {
 			c.give(c.vars[ended[i]], id, n.s)
 		} else {
-			c.give(&variable{value: -1, first: t.def[id]}, id, n.s)
+			c.give(&variable{value: -1, first: t.def[id], param: t.made[id] != embedding && c.takesParam(n.s)}, id, n.s)
 		}
 	}
 }
@@ -131,6 +132,19 @@ func (c *tracedScope) operand(id int, s *pyStep) int {
 	return 0
 }
 
+// reads says whether a statement uses more of a value than its sizes.
+func (c *tracedScope) reads(id int, s *pyStep) bool {
+	for _, u := range c.t.uses[id] {
+		if u >= s.first && u <= s.last && c.t.nodes[u].Op != "aten::size" {
+			return true
+		}
+	}
+	return false
+}
+
+// embedding is the operator whose result is not what its indices were.
+const embedding = "aten::embedding"
+
 // products are operators whose result is something else than their operands.
 var products = map[string]bool{"aten::matmul": true, "aten::bmm": true, "aten::einsum": true, "aten::scaled_dot_product_attention": true}
 
@@ -140,24 +154,34 @@ func (c *tracedScope) ended(n *turn) []int {
 	t := c.t
 	var out []int
 	for _, id := range n.ended {
-		if v := c.vars[id]; v != nil && v.value == id && t.at[t.def[id]].step(c.a.depth) != n.s {
+		if v := c.vars[id]; v != nil && v.value == id && t.at[t.def[id]].step(c.a.depth) != n.s && c.reads(id, n.s) {
 			out = append(out, id)
 		}
 	}
 	slices.SortStableFunc(out, func(x, y int) int {
 		return cmp.Or(c.running(y)-c.running(x), c.operand(x, n.s)-c.operand(y, n.s), x-y)
 	})
+	if c.entersLoop(n.s) {
+		out = slices.DeleteFunc(out, func(id int) bool {
+			v := c.vars[id]
+			return v.count == 1 && !v.param && t.nodes[t.def[id]].Op == "prim::CallMethod"
+		})
+	}
 	for i := n.s.first; i <= n.s.last; i++ {
 		node := t.nodes[i]
 		list := node.Op == "prim::ListConstruct"
-		if !products[node.Op] && !list {
+		sum := node.Op == "aten::add"
+		if !products[node.Op] && !list && !sum {
 			continue
 		}
 		var taken []int
 		for j := range node.Args {
-			if v := node.Args[j].Value; v != nil && slices.Contains(out, v.ID) {
-				taken = append(taken, v.ID)
+			if v := node.Args[j].Value; v != nil && slices.Contains(out, t.argumentOf(v.ID)) {
+				taken = append(taken, t.argumentOf(v.ID))
 			}
+		}
+		if sum && !c.newSum(taken) {
+			continue
 		}
 		if len(taken) > 1 {
 			out = slices.DeleteFunc(out, func(id int) bool {
@@ -166,6 +190,51 @@ func (c *tracedScope) ended(n *turn) []int {
 		}
 	}
 	return out
+}
+
+// newSum says whether the sum of values is something new: of what embeddings gave, or of locals none of which is bound again anywhere.
+func (c *tracedScope) newSum(ids []int) bool {
+	embeddings := !slices.ContainsFunc(ids, func(id int) bool { return c.t.made[id] != embedding })
+	return embeddings || !slices.ContainsFunc(ids, func(id int) bool { return c.vars[id].base == "" || c.running(id) > 0 })
+}
+
+// entersLoop says whether a statement is the first round of a loop over a list of modules: `y = made(x); for f in fs: y = f(y)` is told from
+// `made = make(x); y = made; for …` by whether the local was bound before.
+func (c *tracedScope) entersLoop(s *pyStep) bool {
+	t := c.t
+	for i := s.first; i <= s.last; i++ {
+		list := t.member[i]
+		if list == nil || len(t.at[i].calls) != c.a.depth+1 {
+			continue
+		}
+		before, after := false, false
+		for k, m := range t.member {
+			if m == list && t.at[k].in(c.a) && len(t.at[k].calls) == c.a.depth+1 {
+				before = before || k < s.first
+				after = after || k > s.last
+			}
+		}
+		return !before && after
+	}
+	return false
+}
+
+// takesParam says whether a statement is the last to use a parameter that is likely to be bound again.
+func (c *tracedScope) takesParam(s *pyStep) bool {
+	t := c.t
+	for i := s.first; i <= s.last; i++ {
+		for j := range t.nodes[i].Args {
+			v := t.nodes[i].Args[j].Value
+			if v == nil || t.def[v.ID] >= 0 {
+				continue
+			}
+			us := t.uses[v.ID]
+			if c.p.bindsParam(t, t.base[v.ID]) && us[len(us)-1] <= s.last {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // anonymous is the local of the first of values whose local has no known name, nil for none.
@@ -192,20 +261,20 @@ func (c *tracedScope) give(v *variable, id int, s *pyStep) {
 		}
 	}
 	v.value = id
-	v.count++
+	if t.made[id] != "aten::dropout" || v.count == 0 { // which gives its argument
+		v.count++
+	}
 	c.vars[id] = v
 }
 
-// running says how often values of a local come and go.
+// running says how likely a local is to be bound again.
 func (c *tracedScope) running(id int) int {
 	v := c.vars[id]
 	switch n := c.t.names[id]; {
-	case v.base == "" && v.count > 1:
+	case v.base == "" && v.count > 1, n.call == c.a && len(c.t.bound[n]) > 1, c.p.again[v.base]:
 		return 2
 	case v.base == "":
 		return 1
-	case n.call == c.a && len(c.t.bound[n]) > 1 || c.p.often[v.base] > 0:
-		return 2
 	}
 	return 0
 }
