@@ -40,9 +40,10 @@ type inst struct {
 
 // compile lays out g; last uses follow PyTorch's interpreter (torch/csrc/jit/runtime/interpreter/preprocess_graph.cpp FindLastUses): a
 // value used for the last time inside an If or Loop, and defined outside of it, dies right after it.
-func compile(fn *program.Func, g *program.Graph) *code {
+func (m *machine) compile(fn *program.Func, g *program.Graph) *code {
 	c := &code{fn: fn, graph: g}
-	l := &layout{owner: make([]int, g.NumValues), seen: make([]bool, g.NumValues)}
+	l := &m.layout
+	*l = layout{m: m, owner: m.ids.cut(g.NumValues), seen: extend(l.seen[:0], g.NumValues), stack: l.stack[:0], around: l.around[:0]}
 	c.body = l.block(g.Body)
 	c.count, c.owner = int(l.nodes), l.owner
 	for _, p := range g.Params {
@@ -59,6 +60,7 @@ func compile(fn *program.Func, g *program.Graph) *code {
 
 // layout numbers blocks and nodes, notes which block defines each value, and then finds last uses, walking backwards.
 type layout struct {
+	m      *machine
 	owner  []int // the block that defines a value
 	seen   []bool
 	blocks int
@@ -68,7 +70,7 @@ type layout struct {
 }
 
 func (l *layout) block(b *program.Block) *block {
-	out := &block{src: b, id: l.blocks, insts: make([]inst, len(b.Nodes))}
+	out := &block{src: b, id: l.blocks, insts: l.m.insts.cut(len(b.Nodes))}
 	l.blocks++
 	for _, p := range b.Params {
 		l.owner[p.ID] = out.id
@@ -77,7 +79,7 @@ func (l *layout) block(b *program.Block) *block {
 	for _, n := range b.Nodes {
 		args += len(n.Args)
 	}
-	moves := make([]bool, args)
+	moves := l.m.flags.cut(args)
 	for i, n := range b.Nodes {
 		in := &out.insts[i]
 		in.node, in.num = n, l.nodes
@@ -102,7 +104,7 @@ func (l *layout) backward(b *block) {
 		for _, v := range in.node.Outs {
 			if !l.seen[v.ID] {
 				l.seen[v.ID] = true
-				in.drop = append(in.drop, v.ID)
+				l.drop(in, v.ID)
 			}
 		}
 		l.stack, l.around = append(l.stack, in), append(l.around, b.id)
@@ -134,10 +136,18 @@ func (l *layout) use(v *program.Value, in *inst, arg, id int) {
 	}
 	for i := len(l.stack) - 1; i >= 0; i-- {
 		if l.around[i] == l.owner[v.ID] {
-			l.stack[i].drop = append(l.stack[i].drop, v.ID)
+			l.drop(l.stack[i], v.ID)
 			return
 		}
 	}
+}
+
+// drop adds a value that dies with in.
+func (l *layout) drop(in *inst, id int) {
+	if in.drop == nil {
+		in.drop = l.m.ids.cut(1)[:0]
+	}
+	in.drop = append(in.drop, id)
 }
 
 // local says whether v is defined in b itself.

@@ -226,7 +226,7 @@ func (m *machine) silentIf(f *frame, k int) bool {
 func (m *machine) silentSimple(f *frame, st *pyStmt) {
 	n, l := f.code.names, f.locals
 	for _, name := range st.del {
-		if i, ok := n.index[name]; ok {
+		if i, ok := n.find(name); ok {
 			m.unbind(l, i)
 		}
 	}
@@ -253,7 +253,7 @@ func (m *machine) assign(f *frame, group pyTargets, v any) {
 	n, l := f.code.names, f.locals
 	if !group.tuple {
 		if name := group.single(); name != "" {
-			m.bindLocal(l, n.index[name], v)
+			m.bindLocal(l, n.numberOf(name), v)
 		}
 		return
 	}
@@ -263,7 +263,7 @@ func (m *machine) assign(f *frame, group pyTargets, v any) {
 	items := append([]any(nil), m.itemsOf(v, len(group.names))...)
 	for i, name := range group.names {
 		if name != "" {
-			m.bindLocal(l, n.index[name], items[i])
+			m.bindLocal(l, n.numberOf(name), items[i])
 		}
 	}
 }
@@ -359,7 +359,7 @@ func (m *machine) leaveLoop(f *frame, in *inst) {
 // silentCall runs `name.append(value)` and `name.clear()` of a list that nothing in the archive reads later.
 func (m *machine) silentCall(f *frame, text string) {
 	name := firstWord(text)
-	i, ok := f.code.names.index[name]
+	i, ok := f.code.names.find(name)
 	if !ok || !f.locals.set[i] {
 		return
 	}

@@ -53,7 +53,7 @@ func (m *machine) codeOf(fn *program.Func, self *Object) (*code, error) {
 	}
 	c := m.codes[g]
 	if c == nil {
-		c = compile(fn, g)
+		c = m.compile(fn, g)
 		switch {
 		case m.o.Liveness != PythonFrame:
 		case m.prog.Kind == program.Traced:
@@ -120,7 +120,7 @@ func (m *machine) wholeProgram() (*code, error) {
 	if err := m.simplify(g); err != nil {
 		return nil, err
 	}
-	m.whole = compile(m.prog.Entry, g)
+	m.whole = m.compile(m.prog.Entry, g)
 	return m.whole, nil
 }
 

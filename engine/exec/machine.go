@@ -62,7 +62,14 @@ type machine struct {
 	instances   slab[Object]
 	values      slab[any]
 	flags       slab[bool]
-	siteLists   slab[int32]
+	numbers     slab[int32]
+	bindings    slab[[]int32]
+	names       slab[string]
+	nameWork    nameWork
+	layout      layout
+	insts       slab[inst]
+	places      slab[codeSites]
+	ids         slab[int]
 	lists       slab[ops.List]
 	calls       []*ops.Call // of operators under way, see newCall
 	inCalls     int

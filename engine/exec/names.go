@@ -14,19 +14,25 @@ import (
 
 // names is what is known of a function's names before it runs.
 type names struct {
-	text   *program.SourceText // the user's function
-	src    *pySource           // nil where the archive carries no text: then printed names alone are followed
-	locals []string            // parameters first, then as the compiler numbers them
-	index  map[string]int32
-	stmt   []int32         // by instruction: its statement in src, -1 where unknown
-	header []int32         // by instruction: the compound statement that an If or Loop is, -1 where it is none (a condition in an expression)
-	bind   [][]int32       // by value: the locals it is bound to
-	fill   []bool          // by instruction: makes the tensor of `x[i] = number`
-	placed []bool          // by statement: it left nodes in the archive
-	uses   []consumer      // by value
-	defs   []*inst         // by value
-	nodes  []*inst         // by instruction
-	groups map[int32][]int // instructions by printed statement
+	text      *program.SourceText // the user's function
+	src       *pySource           // nil where the archive carries no text: then printed names alone are followed
+	locals    []string            // parameters first, then as the compiler numbers them
+	index     map[string]int32    // where there are many
+	stmt      []int32             // by instruction: its statement in src, -1 where unknown
+	header    []int32             // by instruction: the compound statement that an If or Loop is, -1 where it is none (a condition in an expression)
+	bind      [][]int32           // by value: the locals it is bound to
+	fill      []bool              // by instruction: makes the tensor of `x[i] = number`
+	placed    []bool              // by statement: it left nodes in the archive
+	*nameWork                     // while names are read
+}
+
+// nameWork is what reading one function's names needs; the next function uses it again.
+type nameWork struct {
+	uses  []consumer // by value
+	defs  []*inst    // by value
+	nodes []*inst    // by instruction
+	first []int32    // by printed statement: its first instruction and one more, 0 for none
+	mate  []int32    // by instruction: the next one of its printed statement and one more, 0 for none
 }
 
 // consumer is what is known of a value's uses.
@@ -45,24 +51,32 @@ const (
 
 // namesOf reads the names of c's function.
 func (m *machine) namesOf(c *code) *names {
+	w := &m.nameWork
+	w.uses, w.defs = extend(w.uses[:0], c.graph.NumValues), extend(w.defs[:0], c.graph.NumValues)
+	w.nodes, w.mate, w.first = extend(w.nodes[:0], c.count), extend(w.mate[:0], c.count), w.first[:0]
 	n := &names{
-		stmt: make([]int32, c.count), header: make([]int32, c.count), fill: make([]bool, c.count), nodes: make([]*inst, c.count),
-		bind: make([][]int32, c.graph.NumValues), uses: make([]consumer, c.graph.NumValues), defs: make([]*inst, c.graph.NumValues),
-		index: map[string]int32{},
+		stmt: m.numbers.cut(c.count), header: m.numbers.cut(c.count), fill: m.flags.cut(c.count), bind: m.bindings.cut(c.graph.NumValues), nameWork: w,
 	}
+	n.text = sourceOf(c)
+	locals := len(c.graph.Params)
+	if n.text != nil {
+		n.src = m.python(n.text)
+		locals += len(n.src.order)
+	}
+	n.locals = m.names.cut(locals)[:0]
 	for _, prm := range c.graph.Params {
 		n.local(prm.Name)
 	}
-	if n.text = sourceOf(c); n.text != nil {
-		n.src = m.python(n.text)
+	if n.text != nil {
 		for _, name := range n.src.order {
 			n.local(name)
 		}
-		n.placed = make([]bool, len(n.src.stmts))
+		n.placed = m.flags.cut(len(n.src.stmts))
 	}
 	n.gather(c.body)
 	if n.src == nil {
 		n.strip(c.body)
+		n.nameWork = nil
 		return n
 	}
 	n.place()
@@ -70,7 +84,7 @@ func (m *machine) namesOf(c *code) *names {
 	for _, in := range n.nodes {
 		n.bindNode(in)
 	}
-	n.defs, n.uses, n.groups, n.nodes = nil, nil, nil, nil
+	n.nameWork = nil
 	return n
 }
 
@@ -89,12 +103,43 @@ func (m *machine) python(t *program.SourceText) *pySource {
 
 // local is the number of a name.
 func (n *names) local(name string) int32 {
-	i, ok := n.index[name]
+	i, ok := n.find(name)
 	if !ok {
 		i = int32(len(n.locals))
-		n.index[name] = i
 		n.locals = append(n.locals, name)
+		if n.index != nil {
+			n.index[name] = i
+		}
 	}
+	return i
+}
+
+// manyLocals is from how many on a map finds names faster.
+const manyLocals = 16
+
+// find is the number of a name that has one.
+func (n *names) find(name string) (i int32, ok bool) {
+	if len(n.locals) < manyLocals {
+		for i, l := range n.locals {
+			if l == name {
+				return int32(i), true
+			}
+		}
+		return 0, false
+	}
+	if n.index == nil {
+		n.index = make(map[string]int32, 2*len(n.locals))
+		for i, l := range n.locals {
+			n.index[l] = int32(i)
+		}
+	}
+	i, ok = n.index[name]
+	return i, ok
+}
+
+// numberOf is the number of a name that a statement assigns.
+func (n *names) numberOf(name string) int32 {
+	i, _ := n.find(name)
 	return i
 }
 
@@ -216,7 +261,7 @@ func (n *names) unpack(in *inst, st *pyStmt) bool {
 		}
 		for i, v := range outs {
 			if group.names[i] != "" {
-				n.bindTo(v, n.index[group.names[i]])
+				n.bindTo(v, n.numberOf(group.names[i]))
 			}
 		}
 		return true
@@ -243,7 +288,7 @@ func (n *names) bindValue(in *inst, v *program.Value, stmt int32) {
 			}
 			return
 		}
-		n.bindTo(v, n.index[best])
+		n.bindTo(v, n.numberOf(best))
 		if len(st.targets) > 1 {
 			n.chain(v, st, best)
 		}
@@ -263,7 +308,7 @@ func (n *names) bindValue(in *inst, v *program.Value, stmt int32) {
 func (n *names) chain(v *program.Value, st *pyStmt, done string) {
 	for _, group := range st.targets {
 		if name := group.single(); name != "" && name != done {
-			n.bindTo(v, n.index[name])
+			n.bindTo(v, n.numberOf(name))
 		}
 	}
 }
@@ -315,7 +360,7 @@ func printedAs(name, p string) bool {
 // anyLocal is the longest local that name may stand for, -1 for none.
 func (n *names) anyLocal(name string) int32 {
 	for end := len(name); end > 0; end-- {
-		if i, ok := n.index[name[:end]]; ok && printedAs(name, name[:end]) {
+		if i, ok := n.find(name[:end]); ok && printedAs(name, name[:end]) {
 			return i
 		}
 		if c := name[end-1]; c < '0' || c > '9' {

@@ -11,10 +11,9 @@ import (
 
 // place fills stmt, header and placed.
 func (n *names) place() {
-	n.groups = map[int32][]int{}
+	n.findMates()
 	for i, in := range n.nodes {
 		n.stmt[i], n.header[i] = nowhere, nowhere
-		n.groups[in.node.Stmt] = append(n.groups[in.node.Stmt], i)
 		if in.node.Src.Text != n.text || in.node.Op == "prim::GetAttr" {
 			continue
 		}
@@ -50,6 +49,17 @@ func (n *names) place() {
 	}
 }
 
+// findMates strings the nodes of each printed statement together, in order.
+func (n *names) findMates() {
+	for i := len(n.nodes) - 1; i >= 0; i-- {
+		s := int(n.nodes[i].node.Stmt)
+		if s >= len(n.first) {
+			n.first = extend(n.first, s+1-len(n.first))
+		}
+		n.mate[i], n.first[s] = n.first[s], int32(i+1)
+	}
+}
+
 // open says whether a node has yet to be placed. Reading an attribute is not: the printer puts it where it likes.
 func (n *names) open(i int) bool {
 	return n.stmt[i] == nowhere && n.nodes[i].node.Op != "prim::GetAttr" && n.nodes[i].node.Op != "prim::Return"
@@ -68,7 +78,7 @@ func (n *names) placeMates() {
 			continue
 		}
 		before, behind := nowhere, nowhere
-		for _, k := range n.groups[in.node.Stmt] {
+		for k := int(n.first[in.node.Stmt]) - 1; k >= 0; k = int(n.mate[k]) - 1 {
 			if n.stmt[k] == nowhere || len(n.nodes[k].blocks) > 0 {
 				continue
 			}

@@ -316,7 +316,7 @@ func (e *pyEval) name() any {
 		return false
 	}
 	n, l := e.f.code.names, e.f.locals
-	if i, ok := n.index[name]; ok {
+	if i, ok := n.find(name); ok {
 		if !l.set[i] {
 			return e.fail()
 		}

@@ -60,7 +60,10 @@ func (m *machine) sitesOf(c *code, module *Object) []int32 {
 			return module.sites[i].sites
 		}
 	}
-	s := codeSites{c, m.siteLists.cut(c.count)}
+	s := codeSites{c, m.numbers.cut(c.count)}
+	if module.sites == nil {
+		module.sites = m.places.cut(2)[:0]
+	}
 	module.sites = append(module.sites, s)
 	return s.sites
 }

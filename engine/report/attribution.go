@@ -34,7 +34,7 @@ type Row struct {
 // sortHolders orders holders as Report.Holders promises and fills in Cum.
 func sortHolders(hs []Holder) {
 	under := map[string]units.Bytes{} // of a module and everything beneath it
-	sum := units.Bytes(0) // of a module's holders: they mostly stand side by side
+	sum := units.Bytes(0)             // of a module's holders: they mostly stand side by side
 	for i := range hs {
 		sum += hs[i].Flat
 		if i+1 < len(hs) && hs[i+1].Module == hs[i].Module {
