@@ -248,7 +248,7 @@ func flagText(f Flags) string {
 	for _, flag := range []struct {
 		name string
 		on   bool
-	}{{"tf32_matmul", f.TF32Matmul}, {"tf32_cudnn", f.TF32CuDNN}, {"benchmark", f.Benchmark}, {"deterministic", f.Deterministic}} {
+	}{{"tf32_matmul", f.TF32Matmul}, {"tf32_cudnn", f.TF32CuDNN}, {"benchmark", f.Benchmark}, {"deterministic", f.Deterministic}, {"cudnn_v7", f.CuDNNv7}} {
 		if flag.on {
 			on = append(on, flag.name)
 		}

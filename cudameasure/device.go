@@ -205,7 +205,7 @@ const (
 func smiError(out output) error {
 	text := out.stdout + out.stderr
 	switch {
-	case strings.Contains(text, "No devices were found"), out.status == smiNoObject:
+	case strings.Contains(text, "No devices were found"), strings.Contains(text, "No supported GPUs were found"), out.status == smiNoObject:
 		return ErrNoDevice
 	case strings.Contains(text, "is not a valid field to query"), strings.Contains(text, "Driver/library version mismatch"), out.status == smiNoSymbol:
 		return ErrOldDriver

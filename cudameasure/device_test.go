@@ -54,6 +54,8 @@ func TestDevicesByNvidiaSMI(t *testing.T) {
 		"no-library":              {kind: ErrNoDriver, text: "no NVIDIA driver (nvidia-smi: NVIDIA-SMI couldn't find libnvidia-ml.so"},
 		"no-device":               {kind: ErrNoDevice, text: "no CUDA device (nvidia-smi: No devices were found)"},
 		"no-device-said-politely": {kind: ErrNoDevice, text: "no CUDA device (nvidia-smi: No devices were found)"},
+		"no-supported":            {kind: ErrNoDevice, text: "no CUDA device (nvidia-smi: Failed to initialize NVML: No supported GPUs were found)"},
+		"not-told":                {kind: ErrDriver, text: `the NVIDIA driver fails (nvidia-smi: got "0, Stand-in A, GPU-`},
 		"old-driver":              {kind: ErrOldDriver, text: `the NVIDIA driver is too old (nvidia-smi: Field "compute_cap" is not a valid field to query.)`},
 		"mismatch":                {kind: ErrOldDriver, text: "the NVIDIA driver is too old (nvidia-smi: Failed to initialize NVML: Driver/library version mismatch)"},
 		"lost":                    {kind: ErrDriver, text: "the NVIDIA driver fails (nvidia-smi: Unable to determine the device handle"},

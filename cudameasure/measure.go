@@ -239,6 +239,9 @@ func (t *Tools) environment(c *spec.Case, given []string) []string {
 	case c.Platform.Deterministic:
 		env = append(env, "CUBLAS_WORKSPACE_CONFIG=:4096:8") // else cuBLAS refuses to be deterministic
 	}
+	if c.Platform.CuDNNv7 {
+		env = append(env, "TORCH_CUDNN_V8_API_DISABLED=1")
+	}
 	return env
 }
 
@@ -274,7 +277,7 @@ func Request(c *spec.Case) ([]byte, error) {
 
 func flagsOf(c *spec.Case) Flags {
 	p := &c.Platform
-	return Flags{TF32Matmul: p.TF32Matmul, TF32CuDNN: p.TF32CuDNN, Benchmark: p.Benchmark, Deterministic: p.Deterministic}
+	return Flags{TF32Matmul: p.TF32Matmul, TF32CuDNN: p.TF32CuDNN, Benchmark: p.Benchmark, Deterministic: p.Deterministic, CuDNNv7: p.CuDNNv7}
 }
 
 func inputsOf(c *spec.Case) []string {

@@ -73,6 +73,7 @@ type Flags struct {
 	TF32CuDNN     bool `json:"tf32_cudnn"`
 	Benchmark     bool `json:"benchmark"`
 	Deterministic bool `json:"deterministic"`
+	CuDNNv7       bool `json:"cudnn_v7,omitempty"` // TORCH_CUDNN_V8_API_DISABLED=1
 }
 
 // Phase is what was held before the first pass (baseline), or the peaks of a pass. On CPU tensors there is only Requested.
