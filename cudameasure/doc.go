@@ -1,12 +1,26 @@
 // Package cudameasure runs cases for real and holds what they took against what was predicted.
 //
-// Devices says which GPUs there are, Run measures one case with PyTorch in a fresh process and returns a Measurement, Read reads one that was
-// recorded elsewhere, and Verify compares it with a report and its budgets. Everything that touches a driver is a child process with a time
-// limit: cudaprobe (a program of its own, see cudaprobe/main.go) where it is built, else nvidia-smi; and Python with the package memshim. So
-// this package needs no cgo, links no driver and can be imported where there is no GPU.
+//	Devices   which GPUs this machine has
+//	Run       measures one case: PyTorch in a fresh process, its memory sampled beside it
+//	Read      reads a Measurement that was recorded elsewhere; Trace and Replayable are its events as the engine has them
+//	Verify    compares a measurement with a prediction and its budgets; package verify makes the whole account of it
 //
-// What is measured: the peaks of PyTorch's caching allocator, by phase, and beside them what the whole device has in use, sampled. What is
-// not: memory between two samples, memory of other processes (their changes during a run are indistinguishable from the run's own, so the
-// context's cost is to be trusted only on an otherwise idle device), and host memory. A record made on CPU tensors says what the model's
-// tensors are, never what an allocator would take: it is compared with nothing.
+// # Who is asked
+//
+// Everything that touches a driver is a child process with a time limit, so this package needs no cgo, links no driver and can be imported where
+// there is no GPU. Devices asks cudaprobe where it is built (cudaprobe/build.sh; found by MEMSPEC_CUDAPROBE, beside this program, on PATH), else
+// nvidia-smi; both give the same values. Run asks Python with torch and memshim (MEMSPEC_PYTHON, else python3 on PATH). What can be wrong is
+// typed: ErrNoDriver, ErrNoDevice, ErrOldDriver, ErrDriver, ErrHangs; ErrNoPython, ErrCase, ErrModel.
+//
+// # What is measured
+//
+// The peaks of PyTorch's caching allocator, by phase (baseline, first pass, steady pass), with its events; and beside them what the whole
+// device has in use, sampled every tenth of a second. The context's cost is the process's memory outside the allocator: as the process itself
+// saw it, else by the samples. A record made on CPU tensors says what the model's tensors are, never what an allocator would take: it is
+// compared with nothing.
+//
+// # What is not
+//
+// Memory between two samples; memory of other processes, whose changes during a run cannot be told from the run's own, so that the context's
+// cost is to be trusted only on an otherwise idle device; host memory; a training step.
 package cudameasure
