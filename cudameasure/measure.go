@@ -216,7 +216,8 @@ func mostRisen(seen map[string]*Sampled) *Sampled {
 
 // environment is that of the process that measures: PyTorch reads the allocator's settings when it starts, and the case says all of them.
 func (t *Tools) environment(c *spec.Case, given []string) []string {
-	said := []string{"PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF", "CUBLAS_WORKSPACE_CONFIG", "PYTORCH_NO_CUDA_MEMORY_CACHING"}
+	said := []string{"PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF", "CUBLAS_WORKSPACE_CONFIG", "PYTORCH_NO_CUDA_MEMORY_CACHING", "TORCH_CUDNN_V8_API_DISABLED",
+		"TORCH_CUDNN_USE_HEURISTIC_MODE_B"}
 	if t.Device != "" {
 		said = append(said, "CUDA_VISIBLE_DEVICES")
 	}

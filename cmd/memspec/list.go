@@ -53,6 +53,7 @@ type caseFlagsJSON struct {
 	TF32CuDNN     bool `json:"tf32_cudnn"`
 	Benchmark     bool `json:"benchmark"`
 	Deterministic bool `json:"deterministic"`
+	CuDNNv7       bool `json:"cudnn_v7,omitempty"`
 }
 
 type budgetJSON struct {
@@ -103,7 +104,7 @@ func caseSpecAsJSON(c *spec.Case) caseSpecJSON {
 		Name: c.Name, Model: c.Model, Spec: lineOf(c.Pos), Dir: c.Dir, Artifact: c.Artifact, Source: c.Source,
 		Device:  caseDeviceJSON{Name: p.Device.Name, ComputeCapability: p.Device.ComputeCapability.String()},
 		Runtime: c.Runtime, Mode: c.Mode, Grad: c.Grad, DType: c.DType, Autocast: p.Autocast,
-		Flags: caseFlagsJSON{TF32Matmul: p.TF32Matmul, TF32CuDNN: p.TF32CuDNN, Benchmark: p.Benchmark, Deterministic: p.Deterministic},
+		Flags: caseFlagsJSON{TF32Matmul: p.TF32Matmul, TF32CuDNN: p.TF32CuDNN, Benchmark: p.Benchmark, Deterministic: p.Deterministic, CuDNNv7: p.CuDNNv7},
 		Torch: p.Torch.String(), CuDNN: p.CuDNN.String(), AllocConf: p.AllocConf, CublasWorkspace: p.CublasWorkspace,
 		MemoryFraction: p.MemoryFraction, Tolerance: c.Tolerance, Inputs: []string{}, Budgets: []budgetJSON{},
 	}

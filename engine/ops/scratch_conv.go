@@ -171,39 +171,57 @@ const (
 	noteTrial   = "scratch-benchmark"
 )
 
-// workspace is what cuDNN asks for: its own answer where the scratch profile has it, else a rule by the class of call. A fused call (with bias
-// and activation) is another question than a profile answers.
+// workspace is what cuDNN asks for: its own answer where the scratch profile has it, else a rule by the class of call. A profile answers for the v8
+// interface, for operands that lie as the allocator's blocks do, and not for a fused call (with bias and activation), which is another question.
 func (v *convCall) workspace(p *platform.Platform, out []int64, fused bool) []Scratch {
 	in, w, o := int64(v.x.NBytes()), int64(v.w.NBytes()), product(out)*v.x.DType.ItemSize()
 	s := Scratch{
 		Bytes: units.Bytes(v.byRule(p, in, w, o)), Upper: units.Bytes(max((in+w+o)*5/4+16, v.winograd(p))), Note: noteScratch,
 		Source: "a cuDNN convolution's workspace is by rule, no scratch profile has it; to settle it: python -m memshim scratch",
 	}
-	if fused {
-		s.Source = "the workspace of a fused cuDNN convolution is by rule: it is not asked for"
-		return []Scratch{s}
-	}
 	by, key := p.Answerer(), v.key(p, out)
-	s.Asked = &Asked{Call: key}
-	a, ok := p.Scratch.Lookup(by, key)
-	if ok {
-		s = Scratch{Bytes: a.Bytes, Source: fmt.Sprintf("%s, engine %d", answererText(by), a.Engine), Asked: &Asked{key, by, a.Engine}}
-	} else if !p.AnswersDeviceless() {
-		var other scratch.Answerer
-		if a, other, ok = p.Scratch.StandIn(by, key); ok {
-			s = Scratch{
-				Bytes: a.Bytes, Upper: max(s.Upper, a.Bytes), Note: noteStandIn, Asked: &Asked{key, other, a.Engine},
-				Source: fmt.Sprintf("%s stands in for %s, which answers nobody without a device", answererText(other), by.Version),
+	var a scratch.Answer
+	ok := false
+	switch {
+	case p.CuDNNv7:
+		s.Source = "a cuDNN convolution's workspace is by rule: the v7 interface tells its choice only to a device"
+	case fused:
+		s.Source = "the workspace of a fused cuDNN convolution is by rule: it is not asked for"
+	case v.misaligned():
+		s.Source = "the workspace of a cuDNN convolution on a view that is aligned to less than 16 bytes is by rule: it is not asked for"
+	default:
+		s.Asked = &Asked{Call: key}
+		if a, ok = p.Scratch.Lookup(by, key); ok {
+			s = Scratch{Bytes: a.Bytes, Source: fmt.Sprintf("%s, engine %d", answererText(by), a.Engine), Asked: &Asked{key, by, a.Engine}}
+		} else if !p.AnswersDeviceless() {
+			var other scratch.Answerer
+			if a, other, ok = p.Scratch.StandIn(by, key); ok {
+				s = Scratch{
+					Bytes: a.Bytes, Upper: max(s.Upper, a.Bytes), Note: noteStandIn, Asked: &Asked{key, other, a.Engine},
+					Source: fmt.Sprintf("%s stands in for %s, which answers nobody without a device", answererText(other), by.Version),
+				}
 			}
 		}
 	}
-	if p.Benchmark {
-		if ok {
-			return v.benchmark(s, max(a.Most, a.Bytes), s.Upper)
-		}
-		return v.benchmark(s, units.Bytes((in+w+o)*3/2+16), units.Bytes((in+w+o)*4+16))
+	if !p.Benchmark {
+		return []Scratch{s}
 	}
-	return []Scratch{s}
+	if ok {
+		return benchmark(s, key, max(a.Most, a.Bytes), s.Upper)
+	}
+	return benchmark(s, key, units.Bytes((in+w+o)*3/2+16), units.Bytes((in+w+o)*4+16))
+}
+
+// misaligned says that an operand which is not copied starts at less than 16 bytes' alignment: other plans then come first. From 16 to 256
+// bytes alignment changes nothing.
+func (v *convCall) misaligned() bool {
+	f := v.format()
+	for _, t := range []*tensor.Tensor{v.x, v.w} {
+		if t.IsFormat(f) && t.StorageOffset*t.DType.ItemSize()%16 != 0 {
+			return true
+		}
+	}
+	return false
 }
 
 func answererText(by scratch.Answerer) string {
@@ -214,9 +232,9 @@ func answererText(by scratch.Answerer) string {
 // emptied and the fastest is run, which only a device can tell (Conv_v8.cpp generate_and_filter_plans, get_plans_from_find). Nobody having
 // answered, the largest is by rule: over 72 convolutions of torchvision models it is 1.5 times input, weight and output (the median of most
 // classes of call), and up to 4 times in nine of ten.
-func (v *convCall) benchmark(s Scratch, most, upper units.Bytes) []Scratch {
+func benchmark(s Scratch, key *scratch.Call, most, upper units.Bytes) []Scratch {
 	trial := s
-	trial.Trial = "cudnn " + s.Asked.Call.Key()
+	trial.Trial = "cudnn " + key.Key()
 	trial.Bytes, trial.Upper = most, max(upper, most)
 	run := Scratch{
 		Bytes: s.Bytes, Upper: trial.Upper, Note: noteTrial, Asked: s.Asked,

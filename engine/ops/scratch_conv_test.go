@@ -160,6 +160,40 @@ func TestConvWorkspace(t *testing.T) {
 	assert.Equal(t, "scratch-estimate", v.workspace(newer, out, false)[0].Note, "a release that can be asked has no stand-in")
 }
 
+// What a profile cannot answer is by rule even where it has the call, and says why.
+func TestConvNotAsked(t *testing.T) {
+	v := aConv(dense(tensor.Float32, tensor.Contiguous, 2, 3, 8, 8), dense(tensor.Float32, tensor.Contiguous, 4, 3, 3, 3))
+	out := []int64{2, 4, 8, 8}
+	p := convPlatform(t, "rtx-4090", "2.10")
+	p.Scratch = &scratch.Profile{}
+	require.NoError(t, p.Scratch.Add(p.Answerer(), scratch.Entry{Call: *v.key(p, out), Answer: scratch.Answer{Bytes: 777, Engine: 55}}))
+	require.Equal(t, units.Bytes(777), v.workspace(p, out, false)[0].Bytes)
+
+	v7 := *p
+	v7.CuDNNv7 = true
+	got := v.workspace(&v7, out, false)[0]
+	assert.Equal(t, "scratch-estimate", got.Note)
+	assert.Contains(t, got.Source, "the v7 interface")
+	v7.Benchmark = true
+	require.Len(t, v.workspace(&v7, out, false), 2, "the v7 interface times its plans too")
+	assert.NotEmpty(t, v.workspace(&v7, out, false)[0].Trial)
+
+	for offset, asked := range map[int64]bool{0: true, 1: false, 2: false, 3: false, 4: true, 8: true} {
+		x := *v.x
+		x.StorageOffset = offset
+		view := *v
+		view.x = &x
+		got := view.workspace(p, out, false)[0]
+		assert.Equal(t, asked, got.Asked != nil, "float32 from element %d on", offset)
+		assert.Equal(t, asked, got.Note == "", "float32 from element %d on", offset)
+	}
+	x := *v.x
+	x.StorageOffset, x.Strides = 1, []int64{400, 100, 10, 1}
+	view := *v
+	view.x = &x
+	assert.NotNil(t, view.workspace(p, out, false)[0].Asked, "a view that is copied is aligned again")
+}
+
 // Float32 on plain cores takes Winograd's transformed filters for 3×3, else next to nothing.
 func TestConvWinogradByRule(t *testing.T) {
 	three := aConv(dense(tensor.Float32, tensor.Contiguous, 1, 64, 56, 56), dense(tensor.Float32, tensor.Contiguous, 128, 64, 3, 3))

@@ -23,6 +23,7 @@ type Platform struct {
 	Benchmark       bool    // torch.backends.cudnn.benchmark
 	Deterministic   bool    // torch.use_deterministic_algorithms or cudnn.deterministic
 	Autocast        string  // dtype of torch.autocast("cuda"), empty for none
+	CuDNNv7         bool    // TORCH_CUDNN_V8_API_DISABLED=1: the older interface; every release since 2.0 has the newer as its default
 	AllocConf       string  // PYTORCH_CUDA_ALLOC_CONF
 	CublasWorkspace string  // CUBLAS_WORKSPACE_CONFIG, empty for the default
 	MemoryFraction  float64 // set_per_process_memory_fraction, 0 for none
@@ -95,6 +96,8 @@ func (p *Platform) Cublas() Workspace {
 		return Workspace{}
 	case p.CublasWorkspace != "":
 		w.Bytes, _ = ParseCublasWorkspace(p.CublasWorkspace) // checked by Check
+	case p.Deterministic: // cuBLAS refuses to be deterministic without a setting; measured runs take :4096:8
+		w.Bytes = bigCublasWorkspace
 	case r.Big.has(p.Device.ComputeCapability):
 		w.Bytes = bigCublasWorkspace
 	default:
@@ -209,7 +212,7 @@ func (p *Platform) TF32Conv() bool {
 
 // ConvBeyondInt32 says that cuDNN takes convolutions of more than INT_MAX elements a sample.
 func (p *Platform) ConvBeyondInt32() bool {
-	return p.Release().BigConvCuDNN && p.CuDNN.AtLeast(9, 3)
+	return p.Release().BigConvCuDNN && p.CuDNN.AtLeast(9, 3) && !p.CuDNNv7
 }
 
 // Conv3dHalf says that cuDNN takes 3-d convolutions in half and bfloat16: 2.9.0 never, 2.9.1 only from cuDNN 9.15 on, others always.

@@ -141,6 +141,21 @@ func TestWorkspaces(t *testing.T) {
 	assert.Equal(t, big, thor.CublasWorkspaceBytes())
 }
 
+func TestCublasWorkspaceDeterministic(t *testing.T) {
+	p := on(t, "a10g", "2.15")
+	p.Deterministic = true
+	assert.Equal(t, 32*units.MiB, p.CublasWorkspaceBytes(), "cuBLAS refuses without a setting, and measured runs take :4096:8")
+	p.CublasWorkspace = ":16:8"
+	assert.Equal(t, 128*units.KiB, p.CublasWorkspaceBytes(), "a setting decides")
+}
+
+func TestCuDNNv7(t *testing.T) {
+	p := on(t, "a10g", "2.15")
+	assert.True(t, p.ConvBeyondInt32())
+	p.CuDNNv7 = true
+	assert.False(t, p.ConvBeyondInt32(), "only the v8 interface takes more than INT_MAX elements a sample")
+}
+
 func TestCublasWorkspaceConfig(t *testing.T) {
 	for _, c := range []struct {
 		config string

@@ -180,6 +180,7 @@ func (d *document) build(c *Case, m modelDecl, s settings) {
 	assign(&p.TF32Matmul, s.tf32)
 	assign(&p.Benchmark, s.benchmark)
 	assign(&p.Deterministic, s.deterministic)
+	assign(&p.CuDNNv7, s.cudnnV7)
 
 	c.Mode, c.Grad, c.Tolerance = Inference, NoGrad, DefaultTolerance
 	assign(&c.Mode, s.mode)

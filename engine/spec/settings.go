@@ -34,6 +34,7 @@ type settings struct {
 	tf32           *bool
 	benchmark      *bool
 	deterministic  *bool
+	cudnnV7        *bool
 	memoryFraction *float64
 	scratch        *string
 	allow          *[]string
@@ -166,6 +167,7 @@ func (s settings) over(lower settings) settings {
 	set(&out.tf32, s.tf32)
 	set(&out.benchmark, s.benchmark)
 	set(&out.deterministic, s.deterministic)
+	set(&out.cudnnV7, s.cudnnV7)
 	set(&out.memoryFraction, s.memoryFraction)
 	set(&out.scratch, s.scratch)
 	set(&out.allow, s.allow)
@@ -326,11 +328,11 @@ func (r *reader) dtype(e entry, full bool) *string {
 	return &name
 }
 
-var flagNames = []string{"tf32", "benchmark", "deterministic"}
+var flagNames = []string{"tf32", "benchmark", "deterministic", "cudnn_v7"}
 
 func (r *reader) flags(s *settings, e entry) {
 	for _, f := range r.mapping(e.val, "a mapping of "+strings.Join(flagNames, ", ")) {
-		dst := map[string]**bool{"tf32": &s.tf32, "benchmark": &s.benchmark, "deterministic": &s.deterministic}[f.name]
+		dst := map[string]**bool{"tf32": &s.tf32, "benchmark": &s.benchmark, "deterministic": &s.deterministic, "cudnn_v7": &s.cudnnV7}[f.name]
 		if dst == nil {
 			r.errorf(f.key, "got the flag %q, want one of %s%s", shorten(f.name), strings.Join(flagNames, ", "), didYouMean(f.name, flagNames))
 			continue

@@ -187,12 +187,17 @@ def test_what_the_process_could_not_do_is_typed(python, body, kind, error):
     assert (type(e.value), str(e.value)) == (kind, error)
 
 
-def alive(pid: int) -> bool:
-    try:
-        with open(f"/proc/{pid}/stat") as f:
-            return f.read().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
+def ends(pid: int) -> bool:
+    """A process that was told to end is gone, or waits for its parent, after a moment."""
+    for _ in range(1000):
+        try:
+            with open(f"/proc/{pid}/stat") as f:
+                if f.read().rpartition(")")[2].split()[0] == "Z":
+                    return True
+        except OSError:
+            return True
+        time.sleep(0.01)
+    return False
 
 
 def wait_for(path) -> int:
@@ -208,7 +213,7 @@ def test_a_model_that_hangs_is_ended_with_all_that_it_started(python, tmp_path):
     python(f"sleep 600 & echo $! >'{tmp_path}/pid'; wait")
     with pytest.raises(measure.ModelError, match=r"^not done after 0\.3 s$"):
         measure.measure({"name": "x"}, "cpu", timeout=0.3)
-    assert not alive(wait_for(tmp_path / "pid"))
+    assert ends(wait_for(tmp_path / "pid"))
 
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="reads /proc")
@@ -226,7 +231,7 @@ def test_an_interrupt_ends_the_process_too(python, tmp_path, monkeypatch, capsys
     monkeypatch.setattr(cases, "load", lambda *a: [{"name": "small"}])
     assert main(["measure", "--case", "small", "--where", "cpu"]) == 2
     assert capsys.readouterr().err.splitlines()[-1] == "memshim: interrupted"
-    assert not alive(wait_for(tmp_path / "pid"))
+    assert ends(wait_for(tmp_path / "pid"))
 
 
 def test_threads_that_a_model_leaves_do_not_keep_the_process(case, project, monkeypatch):
@@ -308,3 +313,12 @@ def test_the_exit_code_of_many(project, monkeypatch, capsys, case, errors, code)
     monkeypatch.setattr(measure, "measure", one)
     assert measure.main([]) == code
     assert capsys.readouterr().err.count("memshim: small: why\n") == sum(e is not None for e in errors)
+
+
+def test_the_case_decides_the_environment():
+    case = {"cublas_workspace": "", "alloc_conf": "", "flags": {"deterministic": False}}
+    assert measure.settings(case)["TORCH_CUDNN_V8_API_DISABLED"] is None, "not inherited"
+    assert measure.settings(case)["CUBLAS_WORKSPACE_CONFIG"] is None
+    case["flags"] = {"deterministic": True, "cudnn_v7": True}
+    assert measure.settings(case)["TORCH_CUDNN_V8_API_DISABLED"] == "1"
+    assert measure.settings(case)["CUBLAS_WORKSPACE_CONFIG"] == ":4096:8"

@@ -96,7 +96,8 @@ def settings(case: dict) -> dict[str, str | None]:
     if not workspace and case["flags"]["deterministic"]:
         workspace = ":4096:8"  # else cuBLAS refuses to be deterministic
     return {"PYTORCH_CUDA_ALLOC_CONF": case["alloc_conf"] or None, "PYTORCH_ALLOC_CONF": None, "CUBLAS_WORKSPACE_CONFIG": workspace or None,
-            "PYTORCH_NO_CUDA_MEMORY_CACHING": None}
+            "PYTORCH_NO_CUDA_MEMORY_CACHING": None, "TORCH_CUDNN_USE_HEURISTIC_MODE_B": None,
+            "TORCH_CUDNN_V8_API_DISABLED": "1" if case["flags"].get("cudnn_v7") else None}
 
 
 def _apply(case: dict) -> None:
