@@ -3,6 +3,7 @@ package exec
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/program"
@@ -54,7 +55,9 @@ func (m *machine) state(s *program.State) *tensor.Tensor {
 		return t
 	}
 	meta := s.Meta.Clone()
-	meta.Device = accelerator
+	if !m.staysPut(s) {
+		meta.Device = accelerator
+	}
 	if m.o.DType != tensor.Undefined && meta.DType.Floating() && s.Class != tensor.Constant {
 		meta.DType = m.o.DType
 	}
@@ -79,6 +82,12 @@ func (m *machine) state(s *program.State) *tensor.Tensor {
 	m.states[s] = t
 	m.knows(t)
 	return t
+}
+
+// staysPut says whether a tensor is where it was saved: nn.Module.to moves parameters and buffers, and no other attribute
+// (torch/nn/modules/module.py _apply); loading an archive moves all. What the code itself has as a constant is wherever the code is.
+func (m *machine) staysPut(s *program.State) bool {
+	return m.o.Liveness == PythonFrame && s.Meta.Device == "cpu" && s.Class == tensor.Constant && !s.Packed && !strings.HasPrefix(s.Name, "CONSTANTS.")
 }
 
 // moduleOf is the module of a state's name.
