@@ -192,19 +192,21 @@ func (m *machine) runIf(f *frame, in *inst) error {
 	if f.locals != nil {
 		m.leaveBranch(f, in)
 	}
-	vals := m.blockOuts(f, b)
+	base := len(m.argStack)
+	vals := m.pushArgs(len(b.src.Outs))
+	m.blockOuts(f, b, vals)
 	for i, out := range in.node.Outs {
 		m.put(f, out.ID, vals[i])
 		if f.locals != nil {
 			m.afterOut(f, in, i, vals[i])
 		}
 	}
+	m.popArgs(base)
 	return nil
 }
 
-// blockOuts are a block's results, owned; what the block alone held moves.
-func (m *machine) blockOuts(f *frame, b *block) []any {
-	vals := make([]any, len(b.src.Outs))
+// blockOuts puts a block's results, owned, into vals; what the block alone held moves.
+func (m *machine) blockOuts(f *frame, b *block, vals []any) {
 	for i := range b.src.Outs {
 		vals[i] = m.arg(f, &b.src.Outs[i])
 		m.hold(vals[i])
@@ -214,7 +216,6 @@ func (m *machine) blockOuts(f *frame, b *block) []any {
 			m.clear(f, v.ID)
 		}
 	}
-	return vals
 }
 
 // runReturn leaves the function from any depth.

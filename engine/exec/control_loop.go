@@ -85,7 +85,8 @@ func (m *machine) runLoop(f *frame, in *inst) error {
 		if f.locals != nil {
 			m.leaveRound(f, in)
 		}
-		outs := m.blockOuts(f, b)
+		outs := make([]any, len(b.src.Outs))
+		m.blockOuts(f, b, outs)
 		cond, carried = outs[0], outs[1:]
 		for _, p := range b.src.Params {
 			m.clear(f, p.ID)

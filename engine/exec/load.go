@@ -54,7 +54,7 @@ func (m *machine) state(s *program.State) *tensor.Tensor {
 	if t := m.states[s]; t != nil {
 		return t
 	}
-	meta := s.Meta.Clone()
+	meta := s.Meta // sizes and strides are never written: a rule that changes some makes its own
 	if !m.staysPut(s) {
 		meta.Device = accelerator
 	}

@@ -35,6 +35,7 @@
 package program
 
 import (
+	"strings"
 	"sync"
 
 	"github.com/memspec/memspec/engine/tensor"
@@ -302,11 +303,5 @@ func (r SourceRange) Pos() Pos {
 	if t.File == "" {
 		return stackPos(t.Text)
 	}
-	line := t.FirstLine
-	for i := 0; i < int(r.Start) && i < len(t.Text); i++ {
-		if t.Text[i] == '\n' {
-			line++
-		}
-	}
-	return Pos{File: t.File, Line: line}
+	return Pos{File: t.File, Line: t.FirstLine + strings.Count(t.Text[:max(0, min(int(r.Start), len(t.Text)))], "\n")}
 }

@@ -200,6 +200,9 @@ func (m *Meta) IsDense() bool {
 	if len(m.Sizes) == 1 {
 		return m.Sizes[0] < 2 || m.Strides[0] == 1
 	}
+	if !slices.Contains(m.Sizes, 0) && m.IsContiguous() {
+		return true
+	}
 	perm := make([]int, len(m.Sizes))
 	for i := range perm {
 		perm[i] = i
