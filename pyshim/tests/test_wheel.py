@@ -14,7 +14,7 @@ PYSHIM = Path(__file__).parents[1]
 
 if not shutil.which("go") or not (PYSHIM / "setup.py").is_file():
     pytest.skip("building the wheel takes Go and a checkout", allow_module_level=True)
-pytest.importorskip("setuptools")
+pytest.importorskip("setuptools", minversion="77")
 pytest.importorskip("pip")
 
 
