@@ -118,11 +118,11 @@ func newMachine(ctx context.Context, p *program.Program, t *ops.Table, o Options
 		m.states = map[*program.State]*tensor.Tensor{}
 	} else {
 		m.states = make(map[*program.State]*tensor.Tensor, len(p.States))
-		n := len(p.States) + 256
-		m.refs = make([]int32, 0, n)
-		m.birth = make([]trace.SiteID, 0, n)
-		m.live = make([]*tensor.Storage, 0, n)
-		m.tr.Events = make([]trace.Event, 0, 2*n)
+		n := len(p.States) + 32 // a classifier makes about as many more in a pass
+		m.refs = make([]int32, 0, 2*n)
+		m.birth = make([]trace.SiteID, 0, 2*n)
+		m.live = make([]*tensor.Storage, 0, 2*n)
+		m.tr.Events = make([]trace.Event, 0, 3*n)
 		m.tr.Sites = make([]trace.Site, 0, 2*n)
 	}
 	return m

@@ -102,6 +102,9 @@ func (m *machine) reset(data []byte) {
 	m.pos, m.start, m.base, m.steps = 0, 0, 0, 0
 	m.budget = m.o.MaxBytes
 	m.stack, m.marks, m.memo = m.stack[:0], m.marks[:0], m.memo[:0]
+	if m.memo == nil {
+		m.memo = make([]any, 0, min(len(data)/16, 1<<16)) // about as many as TorchScript's pickler writes
+	}
 }
 
 // run executes to STOP. The opcodes that fill archives and snapshots are written out here, for speed; all others are rows of the table.

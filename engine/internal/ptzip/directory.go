@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"strings"
+	"unsafe"
 )
 
 // The fixed parts of the records of APPNOTE.TXT 6.3, in bytes, and their signatures.
@@ -137,7 +138,7 @@ func (z *Reader) readEnd64(end, count, length, offset int64) (int64, int64, int6
 // readDirectory turns the central directory into records.
 func (z *Reader) readDirectory(dir []byte, count int64) error {
 	z.records = make([]record, 0, count)
-	text := string(dir) // names are parts of it
+	text := unsafe.String(unsafe.SliceData(dir), len(dir)) // names are parts of it; nobody else has the bytes
 	pos := 0
 	for range count {
 		at := z.end + int64(pos)

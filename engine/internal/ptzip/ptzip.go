@@ -88,7 +88,8 @@ type Reader struct {
 	order   []int32 // records by offset
 
 	mu    sync.Mutex // guards what follows
-	run   run
+	runs  [4]run     // the latest
+	run   int        // the last one
 	infl  inflater
 	total int64
 	twins map[twinKey]twin

@@ -99,15 +99,31 @@ type twinKey struct {
 	packed, size int64
 }
 
-// payload returns the packed bytes of a record, from the run at hand or a new one. z.mu is held.
-func (z *Reader) payload(i int32) ([]byte, error) {
+// runOf is the run at hand that holds a record, or a new one. z.mu is held.
+func (z *Reader) runOf(i int32) (*run, error) {
 	rec := &z.records[i]
-	if rec.offset < z.run.from || rec.limit > z.run.from+int64(len(z.run.data)) {
-		if err := z.readRun(i); err != nil {
-			return nil, err
+	for k := range z.runs {
+		if r := &z.runs[(z.run+k)%len(z.runs)]; rec.offset >= r.from && rec.limit <= r.from+int64(len(r.data)) {
+			return r, nil
 		}
 	}
-	whole := z.run.data[rec.offset-z.run.from:]
+	r, err := z.readRun(i)
+	if err != nil {
+		return nil, err
+	}
+	z.run = (z.run + len(z.runs) - 1) % len(z.runs)
+	z.runs[z.run] = r
+	return &z.runs[z.run], nil
+}
+
+// payload returns the packed bytes of a record. z.mu is held.
+func (z *Reader) payload(i int32) ([]byte, error) {
+	rec := &z.records[i]
+	r, err := z.runOf(i)
+	if err != nil {
+		return nil, err
+	}
+	whole := r.data[rec.offset-r.from:]
 	whole = whole[:min(int64(len(whole)), rec.limit-rec.offset)]
 	start, err := rec.start(whole)
 	if err != nil {
@@ -120,7 +136,7 @@ func (z *Reader) payload(i int32) ([]byte, error) {
 }
 
 // readRun reads the record and those behind it, as far as they are no weights.
-func (z *Reader) readRun(i int32) error {
+func (z *Reader) readRun(i int32) (run, error) {
 	rec := &z.records[i]
 	from, to := rec.offset, z.spanEnd(rec)
 	at, _ := slices.BinarySearchFunc(z.order, from, func(j int32, offset int64) int { return cmp.Compare(z.records[j].offset, offset) })
@@ -132,11 +148,7 @@ func (z *Reader) readRun(i int32) error {
 		to = z.spanEnd(next)
 	}
 	data, err := z.readAt(from, int(to-from))
-	if err != nil {
-		return err
-	}
-	z.run = run{from, data}
-	return nil
+	return run{from, data}, err
 }
 
 // spanEnd is where a record's bytes end at the latest: at the next record, or, if that is far away, after the longest header there can be.
