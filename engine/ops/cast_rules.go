@@ -71,10 +71,7 @@ func to(c *Call) ([]tensor.Meta, error) {
 	if !toCopies(c) {
 		return one(self.Meta)
 	}
-	t := c.target()
-	m := emptyLike(self, t.dtype, t.format)
-	m.Device = t.device
-	return one(m)
+	return toCopy(c)
 }
 
 func toCopies(c *Call) bool {
@@ -85,6 +82,9 @@ func toCopies(c *Call) bool {
 // toCopy is _to_copy: always fresh.
 func toCopy(c *Call) ([]tensor.Meta, error) {
 	self, t := c.self(), c.target()
+	if err := c.checkFormat(t.format, len(self.Sizes)); err != nil {
+		return nil, err
+	}
 	m := emptyLike(self, t.dtype, t.format)
 	m.Device = t.device
 	return one(m)

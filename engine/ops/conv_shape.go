@@ -40,6 +40,9 @@ func (c *Call) readConv() (*convCall, error) {
 		name  string
 		other int64
 	}{{&v.stride, "stride", 1}, {&v.padding, "padding", 0}, {&v.dilation, "dilation", 1}, {&v.outPad, "output_padding", 0}} {
+		if c.Schema.ArgIndex(p.name) >= 0 && len(c.Ints(p.name)) == 0 {
+			return nil, c.Errorf("got no %s, want 1 or %d members", p.name, n)
+		}
 		wide, err := c.wide(p.name, n, p.other)
 		if err != nil {
 			return nil, err

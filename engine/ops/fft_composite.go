@@ -29,6 +29,12 @@ func (c *Call) resizeFFT(x *tensor.Tensor, dims []int, sizes []int64) *tensor.Te
 	given := x.Sizes
 	for i, d := range dims {
 		switch {
+		case sizes[i] == 0 || sizes[i] < -1 || sizes[i] < 0 && given[d] == 0:
+			c.err = c.Errorf("got a length of %d in dimension %d of sizes %v, want at least 1", sizes[i], d, given)
+			return x
+		case slices.Contains(dims[:i], d):
+			c.err = c.Errorf("got dimension %d twice", d)
+			return x
 		case sizes[i] < 0:
 		case sizes[i] < given[d]:
 			x = c.Do("aten::slice.Tensor", x, int64(d), int64(0), sizes[i])
@@ -47,6 +53,9 @@ func (c *Call) resizeFFT(x *tensor.Tensor, dims []int, sizes []int64) *tensor.Te
 func (c *Call) oneDim() (dims []int, err error) {
 	if len(c.self().Sizes) == 0 {
 		return nil, c.Errorf("got a 0-dim tensor, want at least one dimension")
+	}
+	if c.Has("n") && c.Int("n") < 1 {
+		return nil, c.Errorf("got a length of %d, want at least 1", c.Int("n"))
 	}
 	d, err := c.wrapDim(c.Int("dim"), len(c.self().Sizes))
 	return []int{d}, err

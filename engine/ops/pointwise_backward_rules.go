@@ -129,6 +129,9 @@ func padSequence(c *Call) (any, error) {
 		if len(t.Sizes) == 0 {
 			return nil, c.Errorf("got a 0-dim sequence, want at least one dimension")
 		}
+		if !slices.Equal(t.Sizes[1:], ts[0].Sizes[1:]) {
+			return nil, c.Errorf("got sequences of sizes %v and %v, want them to differ in length only", ts[0].Sizes, t.Sizes)
+		}
 		longest = max(longest, t.Sizes[0])
 	}
 	sizes := append([]int64{longest, int64(len(ts))}, ts[0].Sizes[1:]...)

@@ -203,6 +203,9 @@ func diff(c *Call) (any, error) {
 	if len(self.Sizes) == 0 {
 		return nil, c.Errorf("got a 0-dim tensor, want at least one dimension")
 	}
+	if n < 0 {
+		return nil, c.Errorf("got n %d, want at least 0", n)
+	}
 	if n == 0 {
 		z := c.Do("aten::zeros_like", self)
 		return c.Do("aten::copy_", z, self), nil
@@ -386,6 +389,9 @@ func prelu(c *Call) (any, error) {
 	self, weight := c.T("self"), c.T("weight")
 	if n := weight.Numel(); n != 1 && (len(self.Sizes) < 2 || self.Sizes[1] != n) {
 		return nil, c.Errorf("got %d weights for sizes %v, want one or one a channel", n, self.Sizes)
+	}
+	if k := len(weight.Sizes); k > 1 && k != len(self.Sizes) {
+		return nil, c.Errorf("got weights %v, want a number or a vector", weight.Sizes)
 	}
 	if len(self.Sizes) != len(weight.Sizes) {
 		shape := make([]any, len(self.Sizes))

@@ -276,6 +276,14 @@ func (c *Call) checkCell(p *cellParams, hx ...*tensor.Tensor) error {
 	if len(p.ih.Sizes) != 2 || len(p.hh.Sizes) != 2 || len(x.Sizes) == 2 && x.Sizes[1] != p.ih.Sizes[1] {
 		return c.Errorf("got input %v, weights %v and %v, want inputs of one size", x.Sizes, p.ih.Sizes, p.hh.Sizes)
 	}
+	if p.ih.Sizes[0] != p.hh.Sizes[0] || p.hh.Sizes[1] == 0 || p.hh.Sizes[0]%p.hh.Sizes[1] != 0 {
+		return c.Errorf("got weights %v and %v, want one first size, a multiple of the state's", p.ih.Sizes, p.hh.Sizes)
+	}
+	for _, b := range []*tensor.Tensor{p.biasIH, p.biasHH} {
+		if b != nil && (len(b.Sizes) != 1 || b.Sizes[0] != p.hh.Sizes[0]) {
+			return c.Errorf("got a bias %v, want a vector of %d", b.Sizes, p.hh.Sizes[0])
+		}
+	}
 	for _, h := range hx {
 		if len(x.Sizes) == 2 && (len(h.Sizes) != 2 || h.Sizes[0] != x.Sizes[0] || h.Sizes[1] != p.hh.Sizes[1]) {
 			return c.Errorf("got a state %v for input %v, want [%d %d]", h.Sizes, x.Sizes, x.Sizes[0], p.hh.Sizes[1])
