@@ -5,7 +5,6 @@ The library is that of the torch of this Python, and those in the folders of MEM
 
 import csv
 import functools
-import json
 import os
 import sys
 from pathlib import Path
@@ -20,7 +19,7 @@ FACTS = ROOT.parent / "shared" / "facts"
 
 sys.path.insert(0, str(ROOT / "pyshim" / "tools"))
 import ask_kinds  # noqa: E402
-import count_rows  # noqa: E402
+import ask_rows  # noqa: E402
 
 VERSIONS = ("9.10.2", "9.26.0")
 
@@ -60,48 +59,46 @@ def test_committed_profiles_are_what_the_library_says(file, version):
         process.close()
 
 
-def table(version: str) -> Path:
+@pytest.mark.parametrize("version", VERSIONS)
+def test_rows_are_what_the_library_says(version):
+    """1800 calls a version."""
+    folder, cublaslt = installed(version)
+    known = ask_rows.load()
+    assert ask_rows.ask(known["convolutions"], folder, cublaslt) == known["answers"][version]
+
+
+def row(r: dict) -> str:
+    return " ".join(r[column] for column in ("x", "w", "stride", "pad", "dilation", "groups"))
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_rows_are_those_of_the_tables(version):
+    """The committed answers hold every row of the tables that they were first found with. The tables lie beside this checkout, not in it."""
     path = FACTS / f"cudnn-scratch-{version}.csv"
     if not path.exists():
         pytest.skip(f"{path.name} is not beside this checkout")
-    return path
+    known = ask_rows.load()
+    at = {line: i for i, line in enumerate(known["convolutions"])}
+    count = 0
+    with open(path, newline="") as f:
+        for r in csv.DictReader(f):
+            got = known["answers"][version][f"sm{r['sm']} {r['dtype']} {r['layout']}"][at[row(r)]]
+            assert got == ("-" if r["path"] == "native" else f"{r['workspace']}/{r['engine']}"), r
+            count += 1
+    assert count == 1872 == len(ask_rows.GROUPS) * len(at)
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_every_row_of_the_tables(version):
-    """1800 calls a version: the library's answer is the row's, byte for byte."""
-    folder, cublaslt = installed(version)
-    got = [(call, size, engine) for _, call, size, engine in count_rows.ask(table(version), folder, cublaslt)]
-    want = [(scratchfile.key(c), int(r["workspace"]), int(r["engine"])) for r, c in count_rows.rows(table(version)) if r["path"] == "cudnn"]
-    assert len(want) == 1800
-    assert got == want
-
-
-@pytest.mark.parametrize("version", VERSIONS)
-def test_the_tables_are_as_counted(version):
-    """The golden of the answers to the tables' rows: it needs no library."""
-    want = json.loads((GOLDEN / "rows.json").read_text())[version]
-    rows = [
-        (count_rows.group(r), scratchfile.key(c), int(r["workspace"]), int(r["engine"]))
-        for r, c in count_rows.rows(table(version))
-        if r["path"] == "cudnn"
-    ]
-    assert count_rows.digest(rows) == want
-    assert len(want) == 24 and sum(g["calls"] for g in want.values()) == 1800
-
-
-@pytest.mark.parametrize("version", VERSIONS)
-def test_committed_peaks_agree_with_the_tables(version):
+def test_committed_peaks_agree_with_the_rows(version):
     """The float32 contiguous rows of the five models, class by class, against the committed profile: it needs no library."""
-    profile = scratchfile.load(GOLDEN / "peaks.scratch.json")
+    profile, known = scratchfile.load(GOLDEN / "peaks.scratch.json"), ask_rows.load()
     compared = 0
-    for r, call in count_rows.rows(table(version)):
-        hit = profile.get(("cudnn", version, "sm" + r["sm"]), call)
-        if hit and r["path"] == "cudnn":
-            assert (hit["bytes"], hit["engine"]) == (int(r["workspace"]), int(r["engine"])), scratchfile.key(call)
-            compared += 1
-    if not compared:
-        pytest.skip(f"peaks.scratch.json has no entries of {version}")
+    for device_class in ask_rows.CLASSES:
+        for line, want in zip(known["convolutions"], known["answers"][version][f"{device_class} float32 contiguous"]):
+            hit = profile.get(("cudnn", version, device_class), ask_rows.call(line, "float32", "contiguous"))
+            if hit:
+                assert f"{hit['bytes']}/{hit['engine']}" == want, line
+                compared += 1
     assert compared == 4 * 69
 
 

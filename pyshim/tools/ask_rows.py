@@ -1,0 +1,95 @@
+"""Write testdata/scratch/rows.json: cuDNN's answers to the convolutions of five models (alexnet, mobilenet_v3_small, resnet50, resnet101 and
+vgg16, one image of 224×224) in each dtype and layout, on four classes of devices.
+
+    PYTHONPATH=pyshim/src python pyshim/tools/ask_rows.py [--cudnn DIR]      once a version of cuDNN
+
+A convolution is a line "x w stride padding dilation groups", an answer "bytes/engine", "-" where PyTorch's own kernels run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from memshim import cudnn, query, torchwheel
+
+OUT = Path(__file__).parents[2] / "testdata" / "scratch" / "rows.json"
+CLASSES = ("sm80", "sm86", "sm89", "sm90")
+DTYPES = ("float32", "float16", "bfloat16")
+LAYOUTS = ("contiguous", "channels_last")
+GROUPS = [(c, d, layout) for c in CLASSES for d in DTYPES for layout in LAYOUTS]
+
+
+def call(line: str, dtype: str, layout: str) -> dict:
+    """A convolution's line as a call."""
+    x, w, stride, padding, dilation, groups = line.split()
+    sizes, weight = ([int(n) for n in text.split("x")] for text in (x, w))
+    last = layout == "channels_last"
+    return {
+        "op": "conv",
+        "direction": "forward",
+        "dtype": dtype,
+        "input": sizes,
+        "input_strides": cudnn.strides(sizes, last),
+        "weight": weight,
+        "weight_strides": cudnn.strides(weight, last),
+        "padding": [int(padding)] * 2,
+        "stride": [int(stride)] * 2,
+        "dilation": [int(dilation)] * 2,
+        "groups": int(groups),
+        "allow_tf32": True,
+    }
+
+
+def native(c: dict, layout: str) -> bool:
+    """Depthwise convolutions that are contiguous have kernels of PyTorch's own, and in half precision cuDNN's for these sizes."""
+    return layout == "contiguous" and c["groups"] == c["input"][1] > 1 and c["dtype"] != "float16"
+
+
+def load() -> dict:
+    return json.loads(OUT.read_text())
+
+
+def ask(lines: list[str], folder: str, cublaslt: str) -> dict[str, list[str]]:
+    """The library's own answers by class, dtype and layout."""
+    out = {}
+    processes = {c: query.Process(folder, cublaslt, c) for c in CLASSES}
+    for device_class, dtype, layout in GROUPS:
+        answers = []
+        for line in lines:
+            c = call(line, dtype, layout)
+            if native(c, layout):
+                answers.append("-")
+                continue
+            a = processes[device_class].ask(c)
+            answers.append(f"{a['bytes']}/{a['engine']}")
+        out[f"{device_class} {dtype} {layout}"] = answers
+    for p in processes.values():
+        p.close()
+    return out
+
+
+def text(known: dict) -> str:
+    def lists(d: dict) -> str:
+        return ",\n".join(f"  {json.dumps(k)}: {json.dumps(v, separators=(',', ':'))}" for k, v in d.items())
+
+    lines = ",\n".join("  " + json.dumps(line) for line in known["convolutions"])
+    versions = ",\n".join(f" {json.dumps(v)}: {{\n{lists(a)}\n }}" for v, a in sorted(known["answers"].items()))
+    return f'{{"convolutions": [\n{lines}\n],\n"answers": {{\n{versions}\n}}}}\n'
+
+
+def main() -> int:
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("--cudnn", action="append", default=[])
+    folder, places = next(torchwheel.folders(p.parse_args().cudnn, Path.home() / ".cache" / "memspec"))
+    version, cuda = torchwheel.probe(str(folder))
+    known = load()
+    known["answers"][torchwheel.dotted(version)] = ask(known["convolutions"], str(folder), torchwheel.cublaslt(cuda, places))
+    OUT.write_text(text(known))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
