@@ -29,8 +29,6 @@ type inst struct {
 	blocks []*block
 	move   []bool // the argument's last use: its value dies when the node is done
 	drop   []int  // values whose last use was inside the node's blocks, and results no one uses
-	pos    program.Pos
-	posSet bool
 
 	bound *ops.Bound // what the operator resolved to last
 	kinds []kind     // for arguments of these kinds

@@ -25,7 +25,7 @@ func (s *slab[T]) cut(n int) []T {
 		if n >= slabSize {
 			return make([]T, n)
 		}
-		s.free = make([]T, 4*slabSize)
+		s.free = make([]T, 2*slabSize)
 	}
 	p := s.free[:n:n]
 	s.free = s.free[n:]

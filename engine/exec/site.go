@@ -33,14 +33,11 @@ func (m *machine) siteOf(in *inst) {
 	if self != nil {
 		module = self.FQN
 	}
-	if !in.posSet {
-		in.posSet = true
-		in.pos = in.node.Src.Pos()
-		if in.pos.File == "" {
-			in.pos = program.Pos{File: record, Line: int(in.node.Line)}
-		}
+	pos := in.node.Src.Pos()
+	if pos.File == "" {
+		pos = program.Pos{File: record, Line: int(in.node.Line)}
 	}
-	m.setSite(in.node.Op, module, in.pos, tensor.Activation)
+	m.setSite(in.node.Op, module, pos, tensor.Activation)
 	*site = int32(m.site) + 1
 }
 

@@ -101,11 +101,8 @@ type twinKey struct {
 
 // runOf is the run at hand that holds a record, or a new one. z.mu is held.
 func (z *Reader) runOf(i int32) (*run, error) {
-	rec := &z.records[i]
-	for k := range z.runs {
-		if r := &z.runs[(z.run+k)%len(z.runs)]; rec.offset >= r.from && rec.limit <= r.from+int64(len(r.data)) {
-			return r, nil
-		}
+	if r := z.heldIn(&z.records[i]); r != nil {
+		return r, nil
 	}
 	r, err := z.readRun(i)
 	if err != nil {
@@ -114,6 +111,16 @@ func (z *Reader) runOf(i int32) (*run, error) {
 	z.run = (z.run + len(z.runs) - 1) % len(z.runs)
 	z.runs[z.run] = r
 	return &z.runs[z.run], nil
+}
+
+// heldIn is the run at hand that holds a record.
+func (z *Reader) heldIn(rec *record) *run {
+	for k := range z.runs {
+		if r := &z.runs[(z.run+k)%len(z.runs)]; rec.offset >= r.from && rec.limit <= r.from+int64(len(r.data)) {
+			return r
+		}
+	}
+	return nil
 }
 
 // payload returns the packed bytes of a record. z.mu is held.
@@ -135,14 +142,14 @@ func (z *Reader) payload(i int32) ([]byte, error) {
 	return whole[start : start+int(rec.packed) : start+int(rec.packed)], nil
 }
 
-// readRun reads the record and those behind it, as far as they are no weights.
+// readRun reads the record and those behind it, as far as they are no weights and not at hand.
 func (z *Reader) readRun(i int32) (run, error) {
 	rec := &z.records[i]
 	from, to := rec.offset, z.spanEnd(rec)
 	at, _ := slices.BinarySearchFunc(z.order, from, func(j int32, offset int64) int { return cmp.Compare(z.records[j].offset, offset) })
 	for _, j := range z.order[at+1:] {
 		next := &z.records[j]
-		if next.offset != to || z.spanEnd(next)-from > longestRun || IsWeight(z.names[j]) {
+		if next.offset != to || z.spanEnd(next)-from > longestRun || IsWeight(z.names[j]) || z.heldIn(next) != nil {
 			break
 		}
 		to = z.spanEnd(next)
