@@ -206,6 +206,9 @@ func (m *machine) evalArgs(in *inst, args []any, kw ops.Kw) (any, error) {
 	if v, done, err := m.special(n, args); done {
 		return v, err
 	}
+	if v := m.prog.Version; v > 0 && v < newest {
+		args, kw = m.upgrade(n.Op, args, kw)
+	}
 	var out *tensor.Tensor
 	if o, ok := kw["out"].(*tensor.Tensor); ok {
 		out = o

@@ -45,6 +45,7 @@ import (
 type Program struct {
 	Format   string // "torchscript"
 	Producer string // what the artifact tells of its maker: torch version where known, container version
+	Version  int    // of the container; 0 where the format has none
 	Kind     Kind   // how it was made, where the archive tells: decides what its names mean
 	Entry    *Func  // the root's forward; nil where it has none
 	Root     *Object

@@ -7,8 +7,7 @@
 //
 // Values of an If or Loop are exactly those PyTorch's own graph has, because when a value dies depends on it.
 //
-// Not modelled: the container of PyTorch 1.0 and 1.1 (model.json, refused), upgraders (an archive of an old version runs operators of
-// today's meaning), bytecode.pkl (mobile archives hold the same code as source), and what has never been written by PyTorch's
+// Not modelled: the container of PyTorch 1.0 and 1.1 (model.json, refused), bytecode.pkl (mobile archives hold the same code as source), and what has never been written by PyTorch's
 // printer: comprehensions, break and continue, augmented assignment.
 package torchscript
 
@@ -145,7 +144,7 @@ func (d *decoder) readVersion() error {
 		if v < minVersion || v > maxVersion {
 			return fmt.Errorf("%s: got version %d, want %d to %d", name, v, minVersion, maxVersion)
 		}
-		d.prog.Producer = "TorchScript version " + strconv.Itoa(v)
+		d.prog.Producer, d.prog.Version = "TorchScript version "+strconv.Itoa(v), v
 		return nil
 	}
 	return errors.New("got no record version and no .data/version, want one")
