@@ -326,34 +326,19 @@ func (f *inflater) block(out []byte, at int) (int, error) {
 		if length > len(out)-at {
 			return at, tooLong(out)
 		}
-		match(out, at, dist, length)
+		if dist >= length {
+			copy(out[at:at+length], out[at-dist:at])
+		} else {
+			overlap(out, at, dist, length)
+		}
 		at += length
 	}
 }
 
-// wide is how many bytes match copies at once: so many more may be written behind a match, where they are written again later.
-const wide = 16
-
-// match copies length bytes from dist bytes before.
-func match(out []byte, at, dist, length int) {
-	switch {
-	case dist >= wide && len(out)-at >= length+wide:
-		to, from := out[at:at+length+wide], out[at-dist:]
-		for i := 0; i < length; i += wide {
-			*(*[wide]byte)(to[i:]) = *(*[wide]byte)(from[i:])
-		}
-	case dist >= length:
-		copy(out[at:at+length], out[at-dist:])
-	case dist == 1:
-		v := out[at-1]
-		to := out[at : at+length]
-		for i := range to {
-			to[i] = v
-		}
-	default: // the copy reads what it writes
-		to, from := out[at:at+length], out[at-dist:]
-		for i := range to {
-			to[i] = from[i]
-		}
+// overlap copies length bytes from dist bytes before, fewer than that: what has been copied is copied again, twice as much each time.
+func overlap(out []byte, at, dist, length int) {
+	for end := at + length; at < end; {
+		at += copy(out[at:end], out[at-dist:at])
+		dist *= 2
 	}
 }
