@@ -148,23 +148,51 @@ type Attr struct {
 	HasDef  bool
 }
 
-// Seal builds the look-up tables; the decoder calls it once, when Attrs and Methods are complete.
+// many is from how many on a map finds names faster.
+const many = 24
+
+// Seal builds the look-up tables of a class with many attributes or methods; the decoder calls it once, when both are complete.
 func (c *Class) Seal() {
-	c.attrIndex = make(map[string]int, len(c.Attrs))
-	for i, a := range c.Attrs {
-		c.attrIndex[a.Name] = i
+	if len(c.Attrs) >= many {
+		c.attrIndex = make(map[string]int, len(c.Attrs))
+		for i, a := range c.Attrs {
+			c.attrIndex[a.Name] = i
+		}
 	}
-	c.methods = make(map[string]*Func, len(c.Methods))
-	for _, m := range c.Methods {
-		c.methods[m.Method] = m
+	if len(c.Methods) >= many {
+		c.methods = make(map[string]*Func, len(c.Methods))
+		for _, m := range c.Methods {
+			c.methods[m.Method] = m
+		}
 	}
 }
 
-// AttrIndex is the place of an attribute in Object.Attrs.
-func (c *Class) AttrIndex(name string) (int, bool) { i, ok := c.attrIndex[name]; return i, ok }
+// AttrIndex is the place of an attribute in Object.Attrs; of two of one name the later counts.
+func (c *Class) AttrIndex(name string) (int, bool) {
+	if c.attrIndex != nil {
+		i, ok := c.attrIndex[name]
+		return i, ok
+	}
+	for i := len(c.Attrs) - 1; i >= 0; i-- {
+		if c.Attrs[i].Name == name {
+			return i, true
+		}
+	}
+	return 0, false
+}
 
 // Method finds a method, nil where there is none.
-func (c *Class) Method(name string) *Func { return c.methods[name] }
+func (c *Class) Method(name string) *Func {
+	if c.methods != nil {
+		return c.methods[name]
+	}
+	for i := len(c.Methods) - 1; i >= 0; i-- {
+		if c.Methods[i].Method == name {
+			return c.Methods[i]
+		}
+	}
+	return nil
+}
 
 // State is a tensor the archive holds.
 type State struct {

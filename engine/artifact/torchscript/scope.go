@@ -14,7 +14,7 @@ type binding struct {
 
 // scope is the names of a function. Every name has a number; what it stands for now lies at that number.
 type scope struct {
-	numbers map[string]int32
+	numbers map[string]int32 // where there are many
 	texts   []string // by number
 	now     []binding
 	set     []bool
@@ -56,16 +56,40 @@ func (s *scope) reset() {
 	s.blocksN, s.ids, s.outer, s.capture = 0, 0, nil, nil
 }
 
+// manyNames is from how many on a map finds names faster.
+const manyNames = 16
+
+// find is the number of a name that has one.
+func (s *scope) find(name string) (int32, bool) {
+	if len(s.texts) < manyNames {
+		for i, t := range s.texts {
+			if t == name {
+				return int32(i), true
+			}
+		}
+		return 0, false
+	}
+	n, ok := s.numbers[name]
+	return n, ok
+}
+
 // number is the number of a name.
 func (s *scope) number(name string) int32 {
-	if n, ok := s.numbers[name]; ok {
+	if n, ok := s.find(name); ok {
 		return n
 	}
-	if s.numbers == nil {
-		s.numbers = map[string]int32{}
-	}
 	n := int32(len(s.texts))
-	s.numbers[name] = n
+	if n+1 >= manyNames {
+		if s.numbers == nil {
+			s.numbers = map[string]int32{}
+		}
+		if n+1 == manyNames {
+			for i, t := range s.texts {
+				s.numbers[t] = int32(i)
+			}
+		}
+		s.numbers[name] = n
+	}
 	s.texts = append(s.texts, name)
 	s.now = append(s.now, binding{})
 	s.set = append(s.set, false)
@@ -85,7 +109,7 @@ func (s *scope) defineNumber(n int32, b binding) {
 
 // lookup is what a name stands for.
 func (s *scope) lookup(name string) (binding, bool) {
-	if n, ok := s.numbers[name]; ok && s.set[n] {
+	if n, ok := s.find(name); ok && s.set[n] {
 		return s.now[n], true
 	}
 	if s.outer == nil {
