@@ -61,7 +61,7 @@ func convolutionBackwardScratch(c *Call) []Scratch {
 		out = append(out, Scratch{Bytes: g.NBytes(), Before: true, Source: "native/Convolution.cpp convolution_backward grad_output.contiguous"})
 	}
 	p := c.convPlatform()
-	if v.isDepthwise() && f == tensor.Contiguous && x.DType != tensor.Float16 || !v.cudnn(p) {
+	if v.isDepthwise() && f == tensor.Contiguous && x.DType != tensor.Float16 || !v.cudnn(p, g.Sizes) {
 		return out
 	}
 	in, wb, o := int64(x.NBytes()), int64(w.NBytes()), int64(g.NBytes())

@@ -24,16 +24,22 @@ const (
 	convColumns // im2col or vol2col of one sample
 )
 
-func (v *convCall) backend(p *platform.Platform) convBackend {
+// backend is the kernel that a convolution with a result of these sizes goes to.
+func (v *convCall) backend(p *platform.Platform, out []int64) convBackend {
 	switch {
 	case v.x.Numel() == 0:
 		return convEmpty
-	case v.isDepthwise():
-		if v.format() != tensor.Contiguous && v.cudnn(p) || v.cudnnDepthwise() && v.cudnn(p) {
+	case v.isDepthwise() && (v.x.Numel() > math.MaxInt32 || v.w.Numel() > math.MaxInt32): // PyTorch's own kernels count in 32 bits
+		if !v.off && p.DepthwiseBeyondInt32(v.format() != tensor.Contiguous) {
 			return convCuDNN
 		}
 		return convDepthwise
-	case v.cudnn(p):
+	case v.isDepthwise():
+		if (v.format() != tensor.Contiguous || v.cudnnDepthwise()) && v.cudnn(p, out) {
+			return convCuDNN
+		}
+		return convDepthwise
+	case v.cudnn(p, out):
 		return convCuDNN
 	}
 	return convColumns
@@ -69,14 +75,14 @@ func (v *convCall) cudnnDepthwise() bool {
 }
 
 // cudnn is ConvParams::use_cudnn.
-func (v *convCall) cudnn(p *platform.Platform) bool {
+func (v *convCall) cudnn(p *platform.Platform, out []int64) bool {
 	if v.off {
 		return false
 	}
 	switch v.x.DType {
 	case tensor.Float32, tensor.Float64, tensor.Float16:
 	case tensor.BFloat16:
-		if !p.Device.ComputeCapability.AtLeast(8, 0) {
+		if !p.Device.ComputeCapability.AtLeast(8, 0) || p.CuDNNv7 {
 			return false
 		}
 	default:
@@ -90,7 +96,7 @@ func (v *convCall) cudnn(p *platform.Platform) bool {
 			return false
 		}
 	}
-	if v.x.Numel()/max(v.x.Sizes[0], 1) > math.MaxInt32 && !p.ConvBeyondInt32() {
+	if max(v.x.Numel(), product(out))/max(v.x.Sizes[0], 1) > math.MaxInt32 && !p.ConvBeyondInt32() {
 		return false
 	}
 	return true
@@ -112,7 +118,7 @@ func convolutionScratch(c *Call) []Scratch {
 		v, out = v.viewed2d(), []int64{out[0], out[1], 1, out[2]}
 	}
 	p := c.convPlatform()
-	switch v.backend(p) {
+	switch v.backend(p, out) {
 	case convDepthwise:
 		return append(before, v.copies(tensor.Contiguous, "native/cuda/DepthwiseConv2d.cu")...)
 	case convCuDNN:

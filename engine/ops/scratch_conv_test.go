@@ -85,6 +85,10 @@ func TestConvBackend(t *testing.T) {
 		return aConv(dense(d, f, x...), dense(d, plain, w...))
 	}
 	big := conv(f32, plain, []int64{2, 1, 50000, 50000}, []int64{1, 1, 3, 3})
+	wide := conv(f32, plain, []int64{1, 1, 50000, 5000}, []int64{16, 1, 3, 3})
+	deep := func(f tensor.MemoryFormat) *convCall {
+		return conv(f32, f, []int64{64, 64, 1024, 1024}, []int64{64, 1, 3, 3})
+	}
 	off := conv(f32, plain, []int64{1, 3, 8, 8}, []int64{4, 3, 3, 3})
 	off.off = true
 	for _, c := range []struct {
@@ -106,11 +110,17 @@ func TestConvBackend(t *testing.T) {
 		{"bfloat16 before 8.0", conv(bf16, plain, []int64{1, 3, 8, 8}, []int64{4, 3, 3, 3}), "t4", "2.10", convColumns},
 		{"more than INT_MAX elements a sample, cuDNN before 9.3", big, "a100-sxm-80gb", "2.6", convColumns},
 		{"more than INT_MAX elements a sample", big, "a100-sxm-80gb", "2.10", convCuDNN},
+		{"a result of more than INT_MAX elements a sample, cuDNN before 9.3", wide, "a100-sxm-80gb", "2.4", convColumns},
+		{"a result of more than INT_MAX elements a sample", wide, "a100-sxm-80gb", "2.10", convCuDNN},
+		{"depthwise beyond 32 bits", deep(plain), "a100-sxm-80gb", "2.15", convCuDNN},
+		{"depthwise beyond 32 bits, before that was so", deep(plain), "a100-sxm-80gb", "2.6", convDepthwise},
+		{"depthwise beyond 32 bits, channels_last", deep(last), "a100-sxm-80gb", "2.15", convCuDNN},
+		{"depthwise beyond 32 bits, channels_last, a cuDNN that breaks on it", deep(last), "a100-sxm-80gb", "2.10", convDepthwise},
 		{"3-d half in 2.9.0", conv(f16, plain, []int64{1, 3, 8, 8, 8}, []int64{4, 3, 3, 3, 3}), "a100-sxm-80gb", "2.9", convColumns},
 		{"3-d half later", conv(f16, plain, []int64{1, 3, 8, 8, 8}, []int64{4, 3, 3, 3, 3}), "a100-sxm-80gb", "2.10", convCuDNN},
 	} {
 		t.Run(c.why, func(t *testing.T) {
-			assert.Equal(t, c.want, c.v.backend(convPlatform(t, c.dev, c.torch)))
+			assert.Equal(t, c.want, c.v.backend(convPlatform(t, c.dev, c.torch), rowOut(c.v)))
 		})
 	}
 }

@@ -75,7 +75,7 @@ func TestRowsByRule(t *testing.T) {
 			s := total[kind]
 			for i, line := range rows.Convolutions {
 				v := rowConv(t, line, dtypes[dtype], formats[layout])
-				native := v.backend(p) == convDepthwise
+				native := v.backend(p, rowOut(v)) == convDepthwise
 				if native { // in half precision the table has cuDNN's answer to workloads, too, that PyTorch does not give it
 					require.True(t, answers[i] == "-" || dtype == "float16" && layout == "contiguous" && v.isDepthwise(), "%s: %s", group, line)
 					continue

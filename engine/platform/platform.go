@@ -215,6 +215,18 @@ func (p *Platform) ConvBeyondInt32() bool {
 	return p.Release().BigConvCuDNN && p.CuDNN.AtLeast(9, 3) && !p.CuDNNv7
 }
 
+// DepthwiseBeyondInt32 says that cuDNN takes depthwise convolutions whose input or weight has more than INT_MAX elements (ConvParams::
+// use_cudnn_depthwise of 2.9 and later; when it began is not settled). Channels last it is kept from cuDNN 9.10.1 and newer, from 2.10 on only
+// up to 9.14.
+func (p *Platform) DepthwiseBeyondInt32(channelsLast bool) bool {
+	v := p.CuDNN
+	v.Build = 0
+	if channelsLast && v.Compare(Version{Major: 9, Minor: 10}) > 0 && (!p.Torch.AtLeast(2, 10) || !v.AtLeast(9, 15)) {
+		return false
+	}
+	return p.Torch.AtLeast(2, 9) && v.AtLeast(9, 3) && !p.CuDNNv7
+}
+
 // Conv3dHalf says that cuDNN takes 3-d convolutions in half and bfloat16: 2.9.0 never, 2.9.1 only from cuDNN 9.15 on, others always.
 func (p *Platform) Conv3dHalf() bool {
 	if p.Torch.Release() != (Version{Major: 2, Minor: 9}) {
