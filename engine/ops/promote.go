@@ -98,9 +98,12 @@ func resultType(values ...any) tensor.DType {
 			if v == nil {
 				continue
 			}
-			if len(v.Sizes) > 0 {
+			switch {
+			case len(v.Sizes) > 0:
 				dim = promote(dim, v.DType)
-			} else {
+			case v.Storage != nil && v.Storage.Category == tensor.Constant && v.DType == tensor.Float64:
+				wrapped = promote(wrapped, ScalarDType(0.0)) // a constant of the code's is a number: traced `x * 1.5`
+			default:
 				zero = promote(zero, v.DType)
 			}
 		case bool, int64, float64, complex128:

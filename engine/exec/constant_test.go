@@ -1,0 +1,30 @@
+package exec
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/memspec/memspec/engine/tensor"
+)
+
+// TestNumbersInTracedCode holds that a number that the tracer wrote as a 0-dim tensor is promoted as a number: `index * 1.5` is float32. Any other
+// tensor of float64 without dimensions makes it float64.
+func TestNumbersInTracedCode(t *testing.T) {
+	for _, c := range []struct {
+		of   tensor.Category
+		want tensor.DType
+	}{
+		{tensor.Constant, tensor.Float32},
+		{tensor.Buffer, tensor.Float64},
+	} {
+		b := bench(t)
+		index, err := b.m.newTensor(tensor.Meta{DType: tensor.Int64, Device: "cuda", Sizes: []int64{5}, Strides: []int64{1}}, tensor.Activation)
+		require.NoError(t, err)
+		number, err := b.m.newTensor(tensor.Meta{DType: tensor.Float64, Device: "cpu"}, c.of)
+		require.NoError(t, err)
+		v, _, err := b.Run("aten::mul", []any{index, number}, nil)
+		require.NoError(t, err)
+		require.Equal(t, c.want, v.(*tensor.Tensor).DType, "%v", c.of)
+	}
+}
