@@ -6,6 +6,7 @@ The library is that of the torch of this Python, and those in the folders of MEM
 import csv
 import functools
 import os
+import pickle
 import sys
 from pathlib import Path
 
@@ -104,6 +105,23 @@ def test_committed_peaks_agree_with_the_rows(version):
 
 # The workspaces of run_conv_plan in a recording on a GPU (JasperSolt/EoR_NN snapshot.pickle, February 2025; the GPU is not named).
 RECORDED = (82880, 51328, 205056, 204928, 84032, 50168)
+
+
+def test_the_workspaces_are_those_of_the_recording():
+    """In the order of the recording, each once. It belongs to others and lies beside this checkout, not in it."""
+    path = FACTS.parent / "corpus" / "snapshots" / "JasperSolt__EoR_NN__snapshot.pickle"
+    if not path.exists():
+        pytest.skip(f"{path.name} is not beside this checkout")
+
+    class Plain(pickle.Unpickler):
+        def find_class(self, module, name):
+            raise pickle.UnpicklingError(f"got {module}.{name}, want plain data")
+
+    with open(path, "rb") as f:
+        events = Plain(f).load()["device_traces"][0]
+    allocated = [e["size"] for e in events if e["action"] == "alloc" and any("run_conv_plan" in x["name"] for x in e.get("frames") or [])]
+    assert len(allocated) > len(RECORDED)
+    assert tuple(dict.fromkeys(allocated)) == RECORDED
 
 
 @pytest.mark.parametrize("device_class", ["sm70", "sm75-small", "sm75-large", "sm86", "sm89"])

@@ -335,3 +335,9 @@ def test_contradicting_entries_are_told(world, capsys):
     world.file.write_text(text)
     assert world.run() == 2
     assert "got two answers of cudnn 9.10.2 sm89 for conv forward float32" in capsys.readouterr().err
+
+
+def test_no_memspec_yaml_is_told_how_to_make_one(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert scratch.main([]) == 2
+    assert capsys.readouterr().err == "memshim: got no memspec.yaml here, want the cases to ask for; memspec init writes one for an artifact\n"

@@ -300,6 +300,9 @@ def main(arguments: list[str]) -> int:
 
 def run(a: argparse.Namespace) -> int:
     start = time.monotonic()
+    if a.spec == DEFAULT_SPEC and not Path(a.spec).exists():
+        print(f"memshim: got no {DEFAULT_SPEC} here, want the cases to ask for; memspec init writes one for an artifact", file=sys.stderr)
+        return USAGE
     output = Path(a.output) if a.output else Path(a.spec).parent / FILE
     old = load(output) if output.exists() else Profile()
     cache = cache_folder(a.cache)
