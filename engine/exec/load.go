@@ -209,7 +209,7 @@ func (m *machine) inputList(items []Input) (*ops.List, error) {
 	return l, nil
 }
 
-// fitsType says whether an input's value can be passed as t.
+// fitsType says whether an input's value can be passed as t. A list, tuple or dict without the types of its members, as in isinstance(v, list), is any.
 func fitsType(v any, t *program.Type) bool {
 	if t == nil {
 		return true
@@ -241,14 +241,17 @@ func fitsType(v any, t *program.Type) bool {
 			return false
 		}
 		for _, item := range l.Items {
-			if !fitsType(item, t.Elems[0]) {
+			if len(t.Elems) > 0 && !fitsType(item, t.Elems[0]) {
 				return false
 			}
 		}
 		return true
 	case program.TupleType:
 		tu, ok := v.(*ops.Tuple)
-		if !ok || len(tu.Items) != len(t.Elems) {
+		if !ok || len(t.Elems) == 0 {
+			return ok
+		}
+		if len(tu.Items) != len(t.Elems) {
 			return false
 		}
 		for i, item := range tu.Items {
@@ -263,7 +266,7 @@ func fitsType(v any, t *program.Type) bool {
 			return false
 		}
 		for _, item := range d.Values {
-			if !fitsType(item, t.Elems[1]) {
+			if len(t.Elems) > 1 && !fitsType(item, t.Elems[1]) {
 				return false
 			}
 		}
