@@ -96,18 +96,18 @@ func open(path string) (*program.Program, error) {
 
 // openArchive opens a zip archive, or says what the file is instead. The caller closes the file.
 func openArchive(path string) (*ptzip.Reader, *os.File, error) {
+	info, err := os.Stat(path)
+	if err == nil && !info.Mode().IsRegular() { // opening a pipe would wait for its other end
+		err = &Unrecognized{"something that is no plain file"}
+	}
+	if err != nil {
+		return nil, nil, err
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, nil, err
 	}
-	info, err := f.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = &Unrecognized{"something that is no plain file"}
-	}
-	var z *ptzip.Reader
-	if err == nil {
-		z, err = ptzip.Open(f, info.Size())
-	}
+	z, err := ptzip.Open(f, info.Size())
 	if errors.Is(err, ptzip.ErrNotZip) {
 		err = &Unrecognized{whatFile(f, info.Size())}
 	}
@@ -166,11 +166,11 @@ func whatArchive(f fs.FS) string {
 	case has("data.pkl"):
 		return "a checkpoint of torch.save, which holds weights and no program"
 	}
-	if name := inner(f); name != "" {
-		return "a zip archive around " + name + ": unpack it first"
-	}
 	if _, zipped := f.(*ptzip.Reader); !zipped {
 		return "a folder without data.pkl"
+	}
+	if name := inner(f); name != "" {
+		return "a zip archive around " + name + ": unpack it first"
 	}
 	return "a zip archive without data.pkl"
 }

@@ -26,6 +26,7 @@ func corpusFile(t *testing.T, name string) string {
 
 func TestUnrecognizedFolder(t *testing.T) {
 	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "a.pt"), nil, 0o600)) // no reason to unpack it
 	_, err := Open(dir)
 	assert.EqualError(t, err, dir+": got a folder without data.pkl, want a TorchScript archive (torch.jit.save)")
 }

@@ -2,6 +2,7 @@ package spec
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,7 +19,7 @@ const ScratchFile = "memspec.scratch.json"
 
 // Load reads a memspec.yaml. Paths in it are relative to its directory. A case that names no scratch profile has the one that lies there.
 func Load(path string) ([]Case, error) {
-	data, err := os.ReadFile(path)
+	data, err := read(path)
 	if err != nil {
 		return nil, err
 	}
@@ -36,6 +37,16 @@ func Load(path string) ([]Case, error) {
 		}
 	}
 	return cases, nil
+}
+
+// read is a file's content, of a device without an end as much as tells that it is too much.
+func read(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, maxFileBytes+1))
 }
 
 // Parse reads a memspec.yaml that is already in memory. name stands in the errors, and its directory is the one that paths start from.
