@@ -41,7 +41,7 @@ func (a *aliases) containersOf(b *program.Block) {
 		}
 	}
 	for _, n := range b.Nodes {
-		e := ops.Effects{}
+		e := &ops.Effects{}
 		if len(n.Blocks) == 0 {
 			e = a.m.effectsOf(n)
 		}
@@ -91,14 +91,17 @@ type call struct {
 }
 
 // effectsOf is what the schemas of a node's operator say, looked up once.
-func (m *machine) effectsOf(n *program.Node) ops.Effects {
-	c := call{n.Op, len(n.Args)}
-	e, ok := m.effects[c]
-	if !ok {
-		e = m.table.Effects(c.op, c.n)
-		m.effects[c] = e
+func (m *machine) effectsOf(n *program.Node) *ops.Effects {
+	if n.Num == 0 {
+		c := call{n.Op, len(n.Args)}
+		n.Num = m.effects[c]
+		if n.Num == 0 {
+			m.effectList = append(m.effectList, m.table.Effects(c.op, c.n))
+			n.Num = int32(len(m.effectList))
+			m.effects[c] = n.Num
+		}
 	}
-	return e
+	return &m.effectList[n.Num-1]
 }
 
 func (a *aliases) block(b *program.Block) {

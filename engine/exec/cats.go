@@ -5,7 +5,10 @@ import "github.com/memspec/memspec/engine/program"
 // joinCats puts the members of an inner concatenation along the same dimension into the outer one that alone uses it
 // (passes/concat_opt.cpp CombineConcats).
 func (s *graph) joinCats() {
-	def := s.definers(s.g.Body, map[int]*program.Node{})
+	if !has(s.g.Body, "aten::cat") {
+		return
+	}
+	def := s.definers()
 	uses := map[int][]int{}
 	var count func(*program.Block)
 	count = func(b *program.Block) {
@@ -64,7 +67,7 @@ func (s *graph) joinCats() {
 				}
 				members = append(members, a)
 			}
-			l.Args = members
+			l.Args, l.Num = members, 0
 		}
 	}
 	walk(s.g.Body)

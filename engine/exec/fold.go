@@ -21,7 +21,7 @@ func (s *graph) fold(full bool) error {
 		return err
 	}
 	s.g.Body.Nodes = body
-	s.rewrite(s.g.Body)
+	s.rewrite()
 	return nil
 }
 

@@ -12,7 +12,7 @@ import (
 // merge gives computations that occur twice one result (passes/common_subexpression_elimination.cpp).
 func (s *graph) merge() {
 	s.mergeBlock(s.g.Body, s.m.aliasesOf(s.g), nil)
-	s.rewrite(s.g.Body)
+	s.rewrite()
 }
 
 // scope is what has been computed in a block and those around it.

@@ -3,7 +3,6 @@ package exec
 import (
 	"strings"
 
-	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/program"
 )
 
@@ -11,16 +10,20 @@ import (
 type graph struct {
 	m     *machine
 	g     *program.Graph
-	alias map[int]program.Arg // values replaced: by another value or a constant
-	made  []folded            // constants computed ahead, in order
+	alias []int32       // by value: what it is replaced by, in by, and one more; 0 for nothing
+	by    []program.Arg // another value or a constant
+	done  int           // replacements that every argument knows
+	made  []folded      // constants computed ahead, in order
+	defs  []*program.Node
+	used  []bool
 }
 
 // simplify runs the executor's passes on g, in its order.
 func (m *machine) simplify(g *program.Graph) error {
 	if m.effects == nil {
-		m.effects = map[call]ops.Effects{}
+		m.effects = map[call]int32{}
 	}
-	s := &graph{m: m, g: g, alias: map[int]program.Arg{}}
+	s := &graph{m: m, g: g, alias: make([]int32, g.NumValues)}
 	s.peephole()
 	if err := s.fold(false); err != nil {
 		return err
@@ -43,25 +46,30 @@ func (m *machine) simplify(g *program.Graph) error {
 // resolve follows replacements.
 func (s *graph) resolve(a *program.Arg) {
 	for a.Value != nil {
-		r, ok := s.alias[a.Value.ID]
-		if !ok {
+		id := a.Value.ID
+		if id >= len(s.alias) || s.alias[id] == 0 {
 			return
 		}
+		r := &s.by[s.alias[id]-1]
 		a.Value, a.Const = r.Value, r.Const
 	}
 }
 
 // rewrite applies the replacements to every argument.
-func (s *graph) rewrite(b *program.Block) {
-	if len(s.alias) == 0 {
-		return
+func (s *graph) rewrite() {
+	if s.done < len(s.by) {
+		s.done = len(s.by)
+		s.rewriteBlock(s.g.Body)
 	}
+}
+
+func (s *graph) rewriteBlock(b *program.Block) {
 	for _, n := range b.Nodes {
 		for i := range n.Args {
 			s.resolve(&n.Args[i])
 		}
 		for _, sub := range n.Blocks {
-			s.rewrite(sub)
+			s.rewriteBlock(sub)
 		}
 	}
 	for i := range b.Outs {
@@ -71,32 +79,56 @@ func (s *graph) rewrite(b *program.Block) {
 
 func (s *graph) replace(v *program.Value, by program.Arg) {
 	by.Name = ""
-	s.alias[v.ID] = by
+	s.by = append(s.by, by)
+	if v.ID >= len(s.alias) {
+		s.alias = extend(s.alias, v.ID+1-len(s.alias))
+	}
+	s.alias[v.ID] = int32(len(s.by))
 }
 
-// definers maps values to their nodes.
-func (s *graph) definers(b *program.Block, def map[int]*program.Node) map[int]*program.Node {
+// definers are the values' nodes, by value; good until the next call.
+func (s *graph) definers() []*program.Node {
+	s.defs = extend(s.defs[:0], s.g.NumValues)
+	defineAll(s.g.Body, s.defs)
+	return s.defs
+}
+
+func defineAll(b *program.Block, def []*program.Node) {
 	for _, n := range b.Nodes {
 		for _, o := range n.Outs {
 			def[o.ID] = n
 		}
 		for _, sub := range n.Blocks {
-			s.definers(sub, def)
+			defineAll(sub, def)
 		}
 	}
-	return def
+}
+
+// has says whether a node of a block is an operator.
+func has(b *program.Block, op string) bool {
+	for _, n := range b.Nodes {
+		if n.Op == op {
+			return true
+		}
+		for _, sub := range n.Blocks {
+			if has(sub, op) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // peephole takes out operations that do nothing: x + 0, x * 1, comparisons with None that types decide, lists taken apart again
 // (passes/peephole.cpp, peephole_alias_sensitive.cpp, peephole_list_idioms.cpp).
 func (s *graph) peephole() {
 	a := s.m.aliasesOf(s.g)
-	def := s.definers(s.g.Body, map[int]*program.Node{})
+	def := s.definers()
 	s.peepholeBlock(s.g.Body, a, def)
-	s.rewrite(s.g.Body)
+	s.rewrite()
 }
 
-func (s *graph) peepholeBlock(b *program.Block, a *aliases, def map[int]*program.Node) {
+func (s *graph) peepholeBlock(b *program.Block, a *aliases, def []*program.Node) {
 	for _, n := range b.Nodes {
 		for i := range n.Args {
 			s.resolve(&n.Args[i])
@@ -108,7 +140,7 @@ func (s *graph) peepholeBlock(b *program.Block, a *aliases, def map[int]*program
 	}
 }
 
-func (s *graph) peepholeNode(n *program.Node, a *aliases, def map[int]*program.Node) {
+func (s *graph) peepholeNode(n *program.Node, a *aliases, def []*program.Node) {
 	switch n.Op {
 	case "aten::add", "aten::sub":
 		s.dropIdentity(n, a, 0, def)
@@ -134,7 +166,7 @@ func (s *graph) peepholeNode(n *program.Node, a *aliases, def map[int]*program.N
 }
 
 // dropIdentity replaces x + 0 and x * 1, where the number is an int (another would promote), by x.
-func (s *graph) dropIdentity(n *program.Node, a *aliases, identity int64, def map[int]*program.Node) {
+func (s *graph) dropIdentity(n *program.Node, a *aliases, identity int64, def []*program.Node) {
 	if len(n.Args) < 2 || len(n.Outs) != 1 || n.Args[0].Value == nil || n.Args[1].Value != nil {
 		return
 	}
@@ -166,7 +198,7 @@ func scalarConst(v any) (int64, bool) {
 }
 
 // tensorValue says whether an argument is a tensor, as far as its source tells.
-func (s *graph) tensorValue(v *program.Value, def map[int]*program.Node) bool {
+func (s *graph) tensorValue(v *program.Value, def []*program.Node) bool {
 	if v.Type != nil && v.Type.Kind != program.AnyType {
 		return v.Type.Kind == program.TensorType
 	}
@@ -201,7 +233,7 @@ const (
 )
 
 // noneness says whether an argument is None, as far as types tell.
-func (s *graph) noneness(a *program.Arg, def map[int]*program.Node) certainty {
+func (s *graph) noneness(a *program.Arg, def []*program.Node) certainty {
 	if a.Value == nil {
 		if a.Const == nil {
 			return always
@@ -255,7 +287,7 @@ func (s *graph) attrNone(n *program.Node) certainty {
 }
 
 // listIdiom takes a constant list apart without making it.
-func (s *graph) listIdiom(n *program.Node, a *aliases, def map[int]*program.Node) {
+func (s *graph) listIdiom(n *program.Node, a *aliases, def []*program.Node) {
 	v := n.Args[0].Value
 	if v == nil || def[v.ID] == nil || def[v.ID].Op != "prim::ListConstruct" || a.written[a.find(a.of(v))] {
 		return
@@ -286,7 +318,10 @@ func (s *graph) listIdiom(n *program.Node, a *aliases, def map[int]*program.Node
 
 // untuple gives the users of a tuple that is made and taken apart its members (passes/lower_tuples.cpp LowerSimpleTuples).
 func (s *graph) untuple() {
-	def := s.definers(s.g.Body, map[int]*program.Node{})
+	if !has(s.g.Body, "prim::TupleConstruct") && !has(s.g.Body, "prim::NamedTupleConstruct") {
+		return
+	}
+	def := s.definers()
 	var walk func(*program.Block)
 	walk = func(b *program.Block) {
 		for _, n := range b.Nodes {
@@ -323,7 +358,7 @@ func (s *graph) untuple() {
 		}
 	}
 	walk(s.g.Body)
-	s.rewrite(s.g.Body)
+	s.rewrite()
 }
 
 // sideEffects keeps a node whose results no one uses.
@@ -354,11 +389,11 @@ func (s *graph) sideEffects(n *program.Node) bool {
 
 // sweep removes nodes whose results no one uses (passes/dead_code_elimination.cpp).
 func (s *graph) sweep() {
-	used := map[int]bool{}
-	s.sweepBlock(s.g.Body, used)
+	s.used = extend(s.used[:0], s.g.NumValues)
+	s.sweepBlock(s.g.Body, s.used)
 }
 
-func (s *graph) sweepBlock(b *program.Block, used map[int]bool) {
+func (s *graph) sweepBlock(b *program.Block, used []bool) {
 	for i := range b.Outs {
 		if v := b.Outs[i].Value; v != nil {
 			used[v.ID] = true

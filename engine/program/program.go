@@ -285,6 +285,7 @@ type Node struct {
 	Line   int32 // in the function's Record
 	Stmt   int32 // number of the printed statement this node belongs to, from 0 in its function
 	Flags  NodeFlags
+	Num    int32 // exec's, of a node that it made
 
 	Cache any // exec's: what it resolved here last; nil from the decoder
 }

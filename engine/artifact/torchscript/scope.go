@@ -15,7 +15,7 @@ type binding struct {
 // scope is the names of a function. Every name has a number; what it stands for now lies at that number.
 type scope struct {
 	numbers map[string]int32 // where there are many
-	texts   []string // by number
+	texts   []string         // by number
 	now     []binding
 	set     []bool
 	log     []undo // of the blocks that are open
