@@ -135,7 +135,9 @@ func (m *Model) estimate(ctx context.Context, c spec.Case, lower bool) (r *repor
 			return nil, err
 		}
 	}
-	return report.Build(src), nil
+	r = report.Build(src)
+	nameSpec(r, c.Pos.File)
+	return r, nil
 }
 
 // Trace runs one case of the model and returns what it allocates and frees.

@@ -36,6 +36,19 @@ func (m *Model) LibraryCalls(ctx context.Context, c spec.Case) ([]LibraryCall, e
 	return out, nil
 }
 
+// nameSpec puts the case's file into the command that would settle a figure by rule, where it is not the file that the command takes unasked.
+func nameSpec(r *report.Report, file string) {
+	if file == "" || file == "memspec.yaml" {
+		return
+	}
+	for i := range r.Notes {
+		n := &r.Notes[i]
+		if text, ok := strings.CutSuffix(n.Text, ops.SettleCommand); ok {
+			n.Text = text + ops.SettleCommand + " " + ShellQuote(file)
+		}
+	}
+}
+
 // scratchLog gathers what a run asks of libraries.
 type scratchLog struct {
 	asked []*ops.Asked // each call once, in order

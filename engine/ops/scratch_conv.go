@@ -170,6 +170,9 @@ func (v *convCall) copies(f tensor.MemoryFormat, source string) []Scratch {
 	return out
 }
 
+// SettleCommand asks the library for what is by rule, for the cases of a memspec.yaml.
+const SettleCommand = "python -m memshim scratch"
+
 // The notes of a figure that the library itself did not give.
 const (
 	noteScratch = "scratch-estimate"
@@ -183,7 +186,7 @@ func (v *convCall) workspace(p *platform.Platform, out []int64, fused bool) []Sc
 	in, w, o := int64(v.x.NBytes()), int64(v.w.NBytes()), product(out)*v.x.DType.ItemSize()
 	s := Scratch{
 		Bytes: units.Bytes(v.byRule(p, in, w, o)), Upper: units.Bytes(max((in+w+o)*5/4+16, v.winograd(p))), Note: noteScratch,
-		Source: "a cuDNN convolution's workspace is by rule, no scratch profile has it; to settle it: python -m memshim scratch",
+		Source: "a cuDNN convolution's workspace is by rule, no scratch profile has it; to settle it: " + SettleCommand,
 	}
 	by, key := p.Answerer(), v.key(p, out)
 	var a scratch.Answer
