@@ -28,6 +28,12 @@ type inliner struct {
 	nodes int
 	depth int
 	cost  map[*program.Func]bool // whether a function can be inlined
+
+	copies slab[program.Node]
+	values slab[program.Value]
+	args   slab[program.Arg]
+	outs   slab[*program.Value]
+	envs   []program.Arg // of the functions under way, a stack
 }
 
 // inlined builds the graph of the whole program, and says whether it could.
@@ -68,7 +74,8 @@ func (m *machine) inlined() (*program.Graph, error) {
 }
 
 func (in *inliner) value(v *program.Value) *program.Value {
-	n := &program.Value{ID: in.next, Name: v.Name, Type: v.Type}
+	n := in.values.new()
+	n.ID, n.Name, n.Type = in.next, v.Name, v.Type
 	in.next++
 	return n
 }
@@ -109,7 +116,10 @@ func (in *inliner) fn(fn *program.Func, args []program.Arg, at *inlinedAt, out *
 	if err != nil {
 		return program.Arg{}, err
 	}
-	env := make([]program.Arg, g.NumValues)
+	base := len(in.envs)
+	in.envs = extend(in.envs, g.NumValues)
+	env := in.envs[base : base+g.NumValues : base+g.NumValues]
+	defer func() { in.envs = in.envs[:base] }()
 	for i, p := range g.Params {
 		env[p.ID] = program.Arg{Value: args[i].Value, Const: args[i].Const}
 	}
@@ -133,8 +143,8 @@ func mapped(a *program.Arg, env []program.Arg) program.Arg {
 	return r
 }
 
-func mappedArgs(args []program.Arg, env []program.Arg) []program.Arg {
-	out := make([]program.Arg, len(args))
+func (in *inliner) mapped(args []program.Arg, env []program.Arg) []program.Arg {
+	out := in.args.cut(len(args))
 	for i := range args {
 		out[i] = mapped(&args[i], env)
 	}
@@ -154,7 +164,8 @@ func (in *inliner) block(nodes []*program.Node, env []program.Arg, at *inlinedAt
 		if in.nodes++; in.nodes > maxInlined {
 			return &LimitError{What: "nodes after inlining", Limit: maxInlined}
 		}
-		c := &program.Node{Op: n.Op, Args: mappedArgs(n.Args, env), Text: n.Text, Callee: n.Callee, Class: n.Class, Types: n.Types,
+		c := in.copies.new()
+		*c = program.Node{Op: n.Op, Args: in.mapped(n.Args, env), Text: n.Text, Callee: n.Callee, Class: n.Class, Types: n.Types,
 			Src: n.Src, Line: n.Line, Stmt: n.Stmt, Flags: n.Flags, Cache: at}
 		for _, b := range n.Blocks {
 			nb := &program.Block{}
@@ -166,13 +177,13 @@ func (in *inliner) block(nodes []*program.Node, env []program.Arg, at *inlinedAt
 			if err := in.block(b.Nodes, env, at, nb); err != nil {
 				return err
 			}
-			nb.Outs = mappedArgs(b.Outs, env)
+			nb.Outs = in.mapped(b.Outs, env)
 			c.Blocks = append(c.Blocks, nb)
 		}
-		for _, o := range n.Outs {
-			v := in.value(o)
-			env[o.ID] = program.Arg{Value: v}
-			c.Outs = append(c.Outs, v)
+		c.Outs = in.outs.cut(len(n.Outs))
+		for i, o := range n.Outs {
+			c.Outs[i] = in.value(o)
+			env[o.ID] = program.Arg{Value: c.Outs[i]}
 		}
 		out.Nodes = append(out.Nodes, c)
 	}
@@ -224,7 +235,7 @@ func (in *inliner) call(n *program.Node, env []program.Arg, at *inlinedAt, out *
 	if ok, err := in.can(fn); !ok {
 		return false, err
 	}
-	args, ok := staticArgs(fn, mappedArgs(n.Args, env))
+	args, ok := staticArgs(fn, in.mapped(n.Args, env))
 	if !ok {
 		return false, nil
 	}
