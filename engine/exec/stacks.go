@@ -59,7 +59,7 @@ func (m *machine) stacksOf() *stacks {
 // framesOf are the frames of a node inside self's forward, outermost first; nil where nothing tells.
 func (s *stacks) framesOf(n *program.Node, objects map[int]*Object) []*program.Frame {
 	if n.Op == "prim::CallMethod" {
-		if o := objects[n.Args[0].Value.ID]; o != nil {
+		if o := objects[firstArg(n)]; o != nil {
 			if g := s.groups(o.Class.Method(n.Text), o); len(g) > 1 {
 				return g[1]
 			}
@@ -97,7 +97,7 @@ func (s *stacks) groups(fn *program.Func, self *Object) [][]*program.Frame {
 	for _, n := range graph.Body.Nodes {
 		s.m.submodule(n, objects)
 		if n.Op == "prim::CallMethod" {
-			if o := objects[n.Args[0].Value.ID]; o != nil {
+			if o := objects[firstArg(n)]; o != nil {
 				if g := s.groups(o.Class.Method(n.Text), o); len(g) > 1 {
 					s.known[fn] = g[1:]
 					return g[1:]

@@ -103,9 +103,10 @@ func (p *tracedProgram) read(fn *program.Func, g *program.Graph, self *Object) *
 		if n.Op != "prim::CallMethod" {
 			continue
 		}
-		if o := objects[n.Args[0].Value.ID]; o != nil {
-			if get := t.nodes[t.def[n.Args[0].Value.ID]]; get.Op == "prim::GetAttr" && get.Text != "" && get.Text[0] >= '0' && get.Text[0] <= '9' {
-				t.member[i] = objects[get.Args[0].Value.ID]
+		callee := firstArg(n)
+		if o := objects[callee]; o != nil {
+			if def := t.def[callee]; def >= 0 && t.nodes[def].Op == "prim::GetAttr" && numbered(t.nodes[def].Text) {
+				t.member[i] = objects[firstArg(t.nodes[def])]
 			}
 			if f := o.Class.Method(n.Text); f != nil {
 				if sub, err := f.Graph(); err == nil {
@@ -148,6 +149,17 @@ func (t *tracedCode) number(n *program.Node) bool {
 	}
 	return some
 }
+
+// firstArg is the value that a node takes first, -1 where that is none: a constant, which no printer writes there.
+func firstArg(n *program.Node) int {
+	if len(n.Args) == 0 || n.Args[0].Value == nil {
+		return -1
+	}
+	return n.Args[0].Value.ID
+}
+
+// numbered says whether an attribute is a member of a Sequential or ModuleList.
+func numbered(name string) bool { return name != "" && name[0] >= '0' && name[0] <= '9' }
 
 // findNames finds the names of values in the calls that use them first, and what the function's results are called by its callers.
 func (t *tracedCode) findNames(callees []*tracedCode) {
@@ -200,19 +212,20 @@ func (t *tracedCode) returnsArgument(id int) {
 		return
 	}
 	n := t.nodes[t.def[id]]
-	if !sameTensor[n.Op] || n.Args[0].Value == nil || t.leavesLine(id) {
+	arg := firstArg(n)
+	if !sameTensor[n.Op] || arg < 0 || t.leavesLine(id) {
 		return
 	}
 	t.names[id] = localName{call: name.call, none: true}
-	if arg := n.Args[0].Value.ID; t.def[arg] >= 0 && t.names[arg].call == nil {
+	if t.def[arg] >= 0 && t.names[arg].call == nil {
 		t.names[arg] = name
 	}
 }
 
 // argumentOf is the value that an operator may have given back as id.
 func (t *tracedCode) argumentOf(id int) int {
-	for t.def[id] >= 0 && sameTensor[t.nodes[t.def[id]].Op] && t.nodes[t.def[id]].Args[0].Value != nil {
-		id = t.nodes[t.def[id]].Args[0].Value.ID
+	for t.def[id] >= 0 && sameTensor[t.nodes[t.def[id]].Op] && firstArg(t.nodes[t.def[id]]) >= 0 {
+		id = firstArg(t.nodes[t.def[id]])
 	}
 	return id
 }
@@ -227,8 +240,8 @@ func (t *tracedCode) returned(i int) bool {
 func (t *tracedCode) origin(id int, callees []*tracedCode) origin {
 	n := t.nodes[t.def[id]]
 	place, call := 0, t.def[id]
-	if n.Op == "prim::TupleUnpack" && n.Args[0].Value != nil && t.def[n.Args[0].Value.ID] >= 0 {
-		call = t.def[n.Args[0].Value.ID]
+	if arg := firstArg(n); n.Op == "prim::TupleUnpack" && arg >= 0 && t.def[arg] >= 0 {
+		call = t.def[arg]
 		for i, v := range n.Outs {
 			if v.ID == id {
 				place = i
