@@ -173,7 +173,7 @@ func (t *tracedCode) goesOn(i int, s *pyStep, line int) *pyStep {
 	}
 	switch {
 	case line < s.line:
-		if !t.opened[lineIn{t.at[i].calls[s.depth], line}] { // else a loop has begun again
+		if !t.opened[lineIn{t.at[i].calls[s.depth], line}] || t.unnamed(i, s, s.first) >= 0 { // else a loop has begun again
 			t.join(i, s, line)
 		}
 	case t.nextRound(i, s):
