@@ -12,6 +12,7 @@ loops.pt       loops and branches whose end depends on tensor data, one by numbe
 numbers.pt     numbers that are read off tensors, one use by number
 flood.pt       a loop without an end that allocates
 custom.pt      an operator of a library that memspec does not know, beside one it knows
+none.pt        calls None as if it were a module (traced, changed by hand)
 foreign.pt     data.pkl names os.system
 deep.pt        data.pkl nests a thousand tuples
 bomb.pt        a code record that inflates to 256 MiB
@@ -249,6 +250,9 @@ def main():
     code = next(n.split("/", 1)[1] for n in zipfile.ZipFile(io.BytesIO(plain)).namelist() if n.endswith(".py"))
     write("recursion.pt", rewrite(plain, only(code, lambda d: d.replace(b"torch.add(x, 1)", b"(self).forward(x, )"))))
     write("syntax.pt", rewrite(plain, only(code, lambda d: d.replace(b"return", b"return )"))))
+    buffer = io.BytesIO()
+    torch.jit.save(torch.jit.trace(torch.nn.Sequential(torch.nn.ReLU()), torch.ones(4, 4)), buffer)
+    write("none.pt", rewrite(buffer.getvalue(), lambda name, d: d.replace(b"(_0).forward(", b"(None).forward(")))
     write("nocode.pt", rewrite(plain, lambda name, data: None if name == code else data))
     write("noroot.pt", rewrite(plain, lambda name, data: None if name == "data.pkl" else data))
     write("foreign.pt", rewrite(plain, only("data.pkl", lambda _: pickle.dumps(Foreign(), protocol=2))))
