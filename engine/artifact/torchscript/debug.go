@@ -235,6 +235,11 @@ func (s *debugSources) stack(ids []rangeValue) (*program.SourceText, error) {
 	length := 0
 	frames := s.d.frameList.cut(len(ids))[:0]
 	for _, id := range ids {
+		if id.kind == rangeInt && uint(id.a) < uint(len(s.frames)) && s.frames[id.a] != nil { // known
+			length += int(s.table[id.a].b)
+			frames = append(frames, s.frames[id.a])
+			continue
+		}
 		line, err := s.str(id)
 		if err != nil {
 			return nil, err
@@ -251,6 +256,9 @@ func (s *debugSources) stack(ids []rangeValue) (*program.SourceText, error) {
 		if f := s.frames[id.a]; f != nil {
 			frames = append(frames, f)
 		}
+	}
+	if length > maxText {
+		return nil, fmt.Errorf("got a stack of more than %d bytes, want less", maxText)
 	}
 	return &program.SourceText{Stack: frames}, nil
 }

@@ -57,6 +57,24 @@ func (m *rangeMachine) run(data string) (rangeValue, error) {
 	for i := 0; i < len(data); {
 		op := data[i]
 		i++
+		if i+1 < len(data) { // nearly all of it is small integers, by themselves or from the memo
+			switch op {
+			case 'K':
+				m.push(rangeValue{rangeInt, int32(data[i]), 0})
+				i++
+				continue
+			case 'M':
+				m.push(rangeValue{rangeInt, int32(data[i]) | int32(data[i+1])<<8, 0})
+				i += 2
+				continue
+			case 'h':
+				if int(data[i]) < len(m.memo) {
+					m.push(m.memo[data[i]])
+					i++
+					continue
+				}
+			}
+		}
 		n := 0 // bytes of the argument
 		switch op {
 		case 'K', 'q', 'h', 0x80:

@@ -1,5 +1,7 @@
 package ptzip
 
+import "math/bits"
+
 // The tables that decode prefix codes (RFC 1951, 3.2).
 
 // The limits of RFC 1951, 3.2.7.
@@ -17,24 +19,30 @@ var codeLenOrder = [numCodeLens]uint8{16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 1
 type code uint32
 
 const (
-	kindValue   = 0 << 4 // a literal, or a code length
-	kindBase    = 1 << 4 // a length or distance: a base and extra bits
-	kindEnd     = 2 << 4
-	kindSub     = 3 << 4 // go on in the subtable at value
-	kindMask    = 3 << 4
-	lengthMask  = 15
-	extraShift  = 6
-	extraMask   = 15
-	valueShift  = 16
-	primaryBits = 9 // of the first table; longer codes go on in a second
-	primaryMask = 1<<primaryBits - 1
+	kindValue  = 0 << 4 // a literal, or a code length
+	kindBase   = 1 << 4 // a length or distance: a base and extra bits
+	kindEnd    = 2 << 4
+	kindSub    = 3 << 4 // go on in the subtable at value
+	kindMask   = 3 << 4
+	lengthMask = 15
+	extraShift = 6
+	extraMask  = 15
+	valueShift = 16
+
+	// Bits of the first tables; longer codes go on in a second.
+	litLenBits  = 9
+	distBits    = 7
+	codeLenBits = 7 // the most there are
+	litLenMask  = 1<<litLenBits - 1
+	distMask    = 1<<distBits - 1
+	codeLenMask = 1<<codeLenBits - 1
 
 	noCode = kindEnd // bits that are no code: an end of length 0
 )
 
 // codeTable decodes one prefix code.
 type codeTable struct {
-	first [1 << primaryBits]code
+	first [1 << litLenBits]code
 	sub   []code
 	rest  uint // bits of each subtable
 }
@@ -106,7 +114,7 @@ func (l *lengths) add(s int, length uint8) {
 
 // build makes the table of a canonical code. A code of one symbol may be incomplete, and one of none is empty. The table is made for codes of one
 // bit, then doubled for those of two, and so on: what stands in it already, shorter codes, is then where it belongs.
-func (t *codeTable) build(l *lengths, symbols []code) error {
+func (t *codeTable) build(l *lengths, symbols []code, width uint) error {
 	longest := maxCodeLen
 	for longest > 0 && l.count[longest] == 0 {
 		longest--
@@ -138,9 +146,9 @@ func (t *codeTable) build(l *lengths, symbols []code) error {
 		}
 		*at++
 	}
-	word := uint(0) // the code, its first bit lowest
-	if longest > primaryBits {
-		t.rest = uint(longest - primaryBits)
+	code16, last := uint16(0), uint(0) // the next code, and the length of the one before
+	if longest > int(width) {
+		t.rest = uint(longest) - width
 	}
 	for _, u := range sorted[:l.n] {
 		e := code(noCode)
@@ -148,40 +156,39 @@ func (t *codeTable) build(l *lengths, symbols []code) error {
 			e = symbols[u.symbol] | code(u.length)
 		}
 		n := uint(u.length & maxCodeLen)
-		if n <= primaryBits {
-			for ; size < 1<<n; size *= 2 {
-				copy(t.first[size:2*size], t.first[:size])
-			}
-			t.first[word&primaryMask] = e
+		code16 <<= (n - last) & 15
+		word := uint(bits.Reverse16(code16) >> ((16 - n) & 15)) // its first bit lowest
+		code16++
+		last = n
+		if n <= width {
+			size = t.double(size, 1<<(n&15))
+			t.first[word&litLenMask] = e
 		} else {
-			t.long(word, n, &size, e)
+			size = t.double(size, 1<<width)
+			t.long(word, n, width, e)
 		}
-		// The next code: one more, counted from the first bit.
-		bit := uint(1) << (n - 1)
-		for bit > 0 && word&bit != 0 {
-			word ^= bit
-			bit >>= 1
-		}
-		word |= bit
 	}
-	for ; size < len(t.first); size *= 2 {
-		copy(t.first[size:2*size], t.first[:size])
-	}
+	t.double(size, 1<<width)
 	return nil
 }
 
-// long puts a code of n bits, more than the first table tells apart, into the subtable of its first bits.
-func (t *codeTable) long(word, n uint, size *int, e code) {
-	for ; *size < len(t.first); *size *= 2 {
-		copy(t.first[*size:2**size], t.first[:*size])
+// double repeats what stands in the table until it is full.
+func (t *codeTable) double(size, full int) int {
+	for ; size < full; size *= 2 {
+		copy(t.first[size:2*size], t.first[:size])
 	}
-	at := &t.first[word&primaryMask]
+	return size
+}
+
+// long puts a code of n bits, more than the first table tells apart, into the subtable of its first bits.
+func (t *codeTable) long(word, n, bits uint, e code) {
+	at := &t.first[word&(1<<bits-1)]
 	if *at&kindMask != kindSub {
-		*at = code(len(t.sub))<<valueShift | kindSub | primaryBits
+		*at = code(len(t.sub))<<valueShift | kindSub | code(bits)
 		t.sub = append(t.sub, make([]code, 1<<t.rest)...)
 	}
 	sub := t.sub[*at>>valueShift:][:1<<t.rest]
-	for i := word >> primaryBits; i < uint(len(sub)); i += 1 << (n - primaryBits) {
+	for i := word >> bits; i < uint(len(sub)); i += 1 << (n - bits) {
 		sub[i] = e
 	}
 }

@@ -141,10 +141,10 @@ func (f *inflater) fixed() error {
 	for i := range 32 {
 		f.distLengths.add(i, 5)
 	}
-	if err := f.litLen.build(&f.litLenLengths, litLenSymbols); err != nil {
+	if err := f.litLen.build(&f.litLenLengths, litLenSymbols, litLenBits); err != nil {
 		return err
 	}
-	return f.dist.build(&f.distLengths, distSymbols)
+	return f.dist.build(&f.distLengths, distSymbols, distBits)
 }
 
 // dynamic reads the codes of a block (3.2.7).
@@ -168,16 +168,16 @@ func (f *inflater) dynamic() error {
 			f.codeLenLengths.add(i, n)
 		}
 	}
-	if err := f.codes.build(&f.codeLenLengths, codeLenSymbols); err != nil {
+	if err := f.codes.build(&f.codeLenLengths, codeLenSymbols, codeLenBits); err != nil {
 		return err
 	}
 	if err := f.codeLengths(numLit, numLit+numDist); err != nil {
 		return err
 	}
-	if err := f.litLen.build(&f.litLenLengths, litLenSymbols); err != nil {
+	if err := f.litLen.build(&f.litLenLengths, litLenSymbols, litLenBits); err != nil {
 		return err
 	}
-	return f.dist.build(&f.distLengths, distSymbols)
+	return f.dist.build(&f.distLengths, distSymbols, distBits)
 }
 
 // codeLengths reads the lengths of both codes, which are packed themselves. A length takes at most 7 bits and 7 for a repetition.
@@ -192,7 +192,7 @@ func (f *inflater) codeLengths(numLit, num int) error {
 			f.refill()
 			hold, held = f.hold, f.held
 		}
-		e := f.codes.first[hold&primaryMask]
+		e := f.codes.first[hold&codeLenMask]
 		n := uint(e & lengthMask)
 		hold >>= n & 63
 		v, repeat := uint8(e>>valueShift), 1
@@ -262,7 +262,7 @@ func (f *inflater) block(out []byte, at int) (int, error) {
 				held += 8
 			}
 		}
-		e := litLen[hold&primaryMask]
+		e := litLen[hold&litLenMask]
 		for fast && e&kindMask == kindValue { // as many literals as bits are held for, and for another code
 			if at >= len(out) {
 				return at, tooLong(out)
@@ -273,13 +273,13 @@ func (f *inflater) block(out []byte, at int) (int, error) {
 			if held -= uint(e & lengthMask); held < maxCodeLen {
 				break
 			}
-			e = litLen[hold&primaryMask]
+			e = litLen[hold&litLenMask]
 		}
 		if fast && held < matchBits {
 			continue
 		}
 		if e&kindMask == kindSub {
-			e = f.litLen.sub[uint64(e>>valueShift)+hold>>primaryBits&(1<<f.litLen.rest-1)]
+			e = f.litLen.sub[uint64(e>>valueShift)+hold>>litLenBits&(1<<f.litLen.rest-1)]
 		}
 		n := uint(e & lengthMask)
 		if n > held {
@@ -305,9 +305,9 @@ func (f *inflater) block(out []byte, at int) (int, error) {
 		n = uint(e >> extraShift & extraMask)
 		length := int(e>>valueShift) + int(hold&(1<<n-1))
 		hold >>= n
-		d := dists[hold&primaryMask]
+		d := dists[hold&distMask]
 		if d&kindMask == kindSub {
-			d = f.dist.sub[uint64(d>>valueShift)+hold>>primaryBits&(1<<f.dist.rest-1)]
+			d = f.dist.sub[uint64(d>>valueShift)+hold>>distBits&(1<<f.dist.rest-1)]
 		}
 		if d == noCode {
 			return at, errCode
