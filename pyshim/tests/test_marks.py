@@ -1,5 +1,7 @@
 """memory_budget on tests. A stand-in for the GPU's allocator says what was measured."""
 
+import xml.etree.ElementTree as ET
+
 import pytest
 
 from memshim.marks import Budget, Limit, Peaks, memory_budget
@@ -60,6 +62,18 @@ def test_the_account_of_a_broken_budget(gpu):
         "  reproduce  pytest test_the_account_of_a_broken_budget.py::test_it",
         "1 budget: 1 fail",
     ])
+
+
+def test_its_numbers_are_in_junit_xml(gpu):
+    gpu.makepyfile("""
+        import pytest
+        @pytest.mark.memory_budget(allocated="1KiB")
+        def test_it(takes): takes(1000, 2000, 300)
+    """)
+    gpu("--junit-xml=out.xml")
+    found = {p.get("name"): p.get("value") for p in ET.parse(gpu.path / "out.xml").iter("property")}
+    assert found == {"memspec.measured.allocated": "1000", "memspec.measured.reserved": "2000", "memspec.measured.delta": "300",
+                     "memspec.budget.allocated": "1024", "memspec.outcome": "pass"}
 
 
 def test_a_test_that_fails_on_its_own_is_told_as_that(gpu):

@@ -282,6 +282,20 @@ def test_file_names(case_name, gpu, want):
     assert record.file_name({"case": case_name, "runtime": "eager", "device": {"name": gpu}}) == want
 
 
+@pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="reads /proc")
+def test_a_measurement_ends_with_whoever_asked_for_it(tmp_path):
+    """Also where that one is killed. A stand-in hangs in the place of PyTorch."""
+    (tmp_path / "torch.py").write_text(f"import os, time\nopen({str(tmp_path / 'pid')!r}, 'w').write(str(os.getpid()))\ntime.sleep(600)\n")
+    case = {"name": "x", "alloc_conf": "", "cublas_workspace": "", "flags": {"deterministic": False}}
+    code = f"from memshim import measure\nmeasure.measure({case!r}, 'cpu')"
+    asking = subprocess.Popen([sys.executable, "-c", code], env=os.environ | {"PYTHONPATH": f"{tmp_path}{os.pathsep}{os.environ['PYTHONPATH']}"},
+                              stderr=subprocess.DEVNULL)
+    request = wait_for(tmp_path / "pid")
+    asking.kill()
+    asking.wait()
+    assert ends(request)
+
+
 @pytest.fixture
 def here(monkeypatch):
     """Measures in this process."""
@@ -297,6 +311,18 @@ def test_the_command(project, capsys, here):
     assert 'got no case "nothing"' in capsys.readouterr().err
     assert measure.main(["--case", "small", "--where", "cuda"]) == 3
     assert "memshim: small: a GPU is required" in capsys.readouterr().err
+
+
+def test_a_folder_that_cannot_be_is_told_before_anything_is_run(project, capsys, monkeypatch):
+    from memshim.__main__ import main
+
+    monkeypatch.setattr(measure, "measure", None)
+    for command in (["measure", "-o", "zoo.py"], ["check", "--measure", "--case", "net*", "-o", "zoo.py"]):
+        assert main(command) == 2
+        assert capsys.readouterr().err.splitlines()[-1].startswith("memshim: FileExistsError: ")
+    with pytest.raises(SystemExit) as e:
+        main(["measure", "--timeout", "-1"])
+    assert e.value.code == 2 and "argument --timeout: invalid seconds value: '-1'" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("errors, code", [([measure.NoGPU], 3), ([measure.NoGPU, measure.ModelError], 2), ([measure.MeasureError, measure.NoGPU], 2), ([None], 0)])

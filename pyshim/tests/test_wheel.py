@@ -18,10 +18,17 @@ pytest.importorskip("setuptools", minversion="77")
 pytest.importorskip("pip")
 
 
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory):
+def test_the_wheel(tmp_path):
+    """One test, so that the wheel is built once however many processes run the tests."""
+    wheel = build(tmp_path / "wheel")
+    what_is_in_it(wheel)
+    python, project = install(wheel, tmp_path / "site"), make_project(tmp_path / "project")
+    check_runs(python, project)
+    the_plugin_is_there(python, project)
+
+
+def build(folder):
     before = sorted(p.name for p in (PYSHIM / "src").iterdir())
-    folder = tmp_path_factory.mktemp("wheel")
     subprocess.run([sys.executable, "-m", "pip", "wheel", "-q", "--disable-pip-version-check", "--no-deps", "--no-build-isolation", "-w", str(folder), str(PYSHIM)],
                    check=True)
     assert sorted(p.name for p in (PYSHIM / "src").iterdir()) == before and not (PYSHIM / "build").exists(), "the checkout is as it was"
@@ -29,10 +36,8 @@ def wheel(tmp_path_factory):
     return made
 
 
-@pytest.fixture(scope="module")
-def python(wheel, tmp_path_factory):
+def install(wheel, site):
     """A Python with the wheel in it, without torch, and with nothing on PATH."""
-    site = tmp_path_factory.mktemp("site")
     subprocess.run([sys.executable, "-m", "pip", "install", "-q", "--disable-pip-version-check", "--no-deps", "--no-index", "--target", str(site), str(wheel)], check=True)
     (site / "torch.py").write_text("raise ModuleNotFoundError(\"No module named 'torch'\", name='torch')\n")
     environment = {k: v for k, v in os.environ.items() if k not in ("MEMSPEC", "PYTHONPATH")} | {"PYTHONPATH": str(site), "PATH": "/nothing"}
@@ -43,18 +48,18 @@ def python(wheel, tmp_path_factory):
     return run
 
 
-@pytest.fixture
-def project(tmp_path):
+def make_project(folder):
     """The example, with its artifact beside it."""
     examples = PYSHIM.parent / "examples" / "pytest"
     text = (examples / "memspec.yaml").read_text().replace("../../testdata/artifacts/torchvision/", "")
-    (tmp_path / "memspec.yaml").write_text(text)
-    shutil.copy(examples / "models.py", tmp_path)
-    shutil.copy(PYSHIM.parent / "testdata" / "artifacts" / "torchvision" / "mobilenet_v3_small.script.pt", tmp_path)
-    return tmp_path
+    folder.mkdir()
+    (folder / "memspec.yaml").write_text(text)
+    shutil.copy(examples / "models.py", folder)
+    shutil.copy(PYSHIM.parent / "testdata" / "artifacts" / "torchvision" / "mobilenet_v3_small.script.pt", folder)
+    return folder
 
 
-def test_what_is_in_it(wheel):
+def what_is_in_it(wheel):
     assert wheel.name.startswith("memshim-") and "-py3-none-" in wheel.name and not wheel.name.endswith("-any.whl"), "any Python 3, this platform"
     with zipfile.ZipFile(wheel) as z:
         names = z.namelist()
@@ -68,7 +73,7 @@ def test_what_is_in_it(wheel):
     assert "Requires-Python: >=3.10\n" in metadata and "Requires-Dist: torch" not in metadata
 
 
-def test_check_runs(python, project):
+def check_runs(python, project):
     p = python("-m", "memshim", "check", cwd=project)
     assert p.returncode == 0, p.stderr
     assert p.stdout.splitlines()[-1] == "3 cases: 2 pass, 1 warn"
@@ -78,7 +83,7 @@ def test_check_runs(python, project):
     assert (p.returncode, p.stderr) == (2, "memshim: mobilenet[B=1]: got no torch, want PyTorch installed for this Python: python -m pip install torch\n")
 
 
-def test_the_plugin_is_there(python, project):
+def the_plugin_is_there(python, project):
     p = python("-m", "pytest", "-q", "-p", "no:cacheprovider", cwd=project)
     assert p.returncode == 0, p.stdout + p.stderr
     assert "3 budgets: 2 pass, 1 warn, 3 not measured: no GPU here" in p.stdout

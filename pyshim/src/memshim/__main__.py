@@ -52,7 +52,8 @@ def main(arguments: list[str] | None = None) -> int:
         elif name in RUNS_SCRIPTS:
             raise
         else:  # of a user's model, most likely: where it is from, and on the last line what it is
-            traceback.print_exception(e)
+            if not isinstance(e, OSError):
+                traceback.print_exception(e)
             print(f"memshim: {describe(e)}", file=sys.stderr)
     except KeyboardInterrupt:
         print("memshim: interrupted", file=sys.stderr)

@@ -10,6 +10,7 @@ import tempfile
 from pathlib import Path
 
 VARIABLE = "MEMSPEC"
+FLAGS = ("-trimpath", "-ldflags=-s -w")  # as setup.py builds it, so that one build serves the other
 
 
 class BinaryError(Exception):
@@ -58,7 +59,8 @@ def build(root: Path) -> str:
     out.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=out.parent) as tmp:
         made = os.path.join(tmp, "memspec")
-        p = subprocess.run(["go", "build", "-o", made, "./cmd/memspec"], cwd=root, capture_output=True, text=True)
+        p = subprocess.run(["go", "build", *FLAGS, "-o", made, "./cmd/memspec"], cwd=root, capture_output=True, text=True,
+                           env=os.environ | {"CGO_ENABLED": "0"})
         if p.returncode:
             raise BinaryError(f"go build ./cmd/memspec failed in {root}:\n{p.stderr.strip()}")
         os.replace(made, out)

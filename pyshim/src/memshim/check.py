@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from pathlib import Path
 from typing import NamedTuple
 
 from memshim import binary, cases, gpu, measure, progress, record, report
@@ -87,7 +88,7 @@ def main(arguments: list[str]) -> int:
     when.add_argument("--no-measure", dest="when", action="store_const", const="never", help="run none")
     p.add_argument("--require-gpu", action="store_true", help="exit 3 where a case was not measured on its GPU")
     p.add_argument("-o", "--output", metavar="FOLDER", help="keep the records there")
-    p.add_argument("--timeout", type=float, default=measure.TIMEOUT, metavar="SECONDS", help=f"for running one case ({measure.TIMEOUT:g})")
+    p.add_argument("--timeout", type=measure.seconds, default=measure.TIMEOUT, metavar="SECONDS", help=f"for running one case ({measure.TIMEOUT:g})")
     p.add_argument("--format", choices=("text", "json"), default="text")
     a = p.parse_args(arguments)
     if a.require_gpu and a.when == "never":
@@ -134,6 +135,8 @@ def _measure(a: argparse.Namespace, extra: list[str]) -> list[Measured]:
         print(f"not measured: {seen.why} (--measure runs the cases on CPU tensors, --require-gpu makes this exit 3)", file=sys.stderr)
         return []
     all_cases = cases.load(a.spec, a.case)
+    if a.output:
+        Path(a.output).mkdir(parents=True, exist_ok=True)  # before anything is run for it
     results = []
     with progress.Progress(len(all_cases)) as bar:
         for case in all_cases:

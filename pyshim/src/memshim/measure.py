@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 import traceback
 from pathlib import Path
 from typing import Any
@@ -292,6 +293,14 @@ class _CPUAccount:
         return None
 
 
+def seconds(text: str) -> float:
+    """A time limit."""
+    n = float(text)
+    if not n > 0:
+        raise ValueError(text)
+    return n
+
+
 def main(arguments: list[str]) -> int:
     p = argparse.ArgumentParser(prog="python -m memshim measure", description="Run cases of a memspec.yaml for real and record what they take.")
     p.add_argument("spec", nargs="?", default="memspec.yaml")
@@ -299,7 +308,7 @@ def main(arguments: list[str]) -> int:
     p.add_argument("--where", choices=("auto", "cuda", "cpu"), default="auto", help="auto: on the GPU where there is one, else on CPU tensors")
     p.add_argument("-o", "--output", default="measured", metavar="FOLDER", help="where records go (measured); with --request, the file")
     p.add_argument("--stacks", choices=("all", "python"), default="all", help="of each event on a GPU: with C++ frames, or without")
-    p.add_argument("--timeout", type=float, default=TIMEOUT, metavar="SECONDS", help=f"for one case ({TIMEOUT:g})")
+    p.add_argument("--timeout", type=seconds, default=TIMEOUT, metavar="SECONDS", help=f"for one case ({TIMEOUT:g})")
     p.add_argument("--request", metavar="FILE", help="measure one case in this process, as memspec cases --format json tells it; - is standard input")
     a = p.parse_args(arguments)
     if a.request:
@@ -312,6 +321,7 @@ def main(arguments: list[str]) -> int:
     except binary.BinaryError as e:
         return _say(USAGE, str(e))
     code = 0
+    Path(a.output).mkdir(parents=True, exist_ok=True)  # before anything is run for it
     with progress.Progress(len(found)) as bar:
         for case in found:
             bar.start(case["name"])
@@ -324,7 +334,22 @@ def main(arguments: list[str]) -> int:
     return code
 
 
+def _end_with_parent() -> None:
+    """A measurement ends with whoever asked for it, also where that one is killed: a model that hangs would hold the GPU for ever."""
+    parent = os.getppid()
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(1)
+        if hasattr(os, "killpg") and os.getpgrp() == os.getpid():
+            os.killpg(os.getpid(), signal.SIGKILL)
+        os._exit(FAILED)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
 def _answer(a: argparse.Namespace) -> int:
+    _end_with_parent()
     try:
         code = _answered(a)
     except NoGPU as e:
