@@ -144,13 +144,21 @@ def test_a_child_that_hangs_is_ended(world, capsys, monkeypatch):
     assert "13,3,3,3 27,9,3,1 1,1 1,1 1,1 1 tf32: no answer for 0.5 s" in capsys.readouterr().err
 
 
-def test_a_class_that_always_crashes_is_given_up(world, capsys):
+def test_a_class_that_always_crashes_is_given_up(world, capsys, monkeypatch):
+    monkeypatch.setattr(scratch, "WASTE", 0.0)
     world.groups = [group(*[call(11, groups=g) for g in range(1, 9)]), group(call(1), device_class="sm80")]
     assert world.run() == 3
     err = capsys.readouterr().err.splitlines()
     assert len(err) == scratch.PATIENCE + 1
-    assert err[-1] == "memshim: 3 more calls to cudnn 9.10.2 sm89 were not asked: 5 processes were lost one after the other"
+    assert err[-1] == "memshim: 3 more calls to cudnn 9.10.2 sm89 were not asked: too many processes were lost one after the other"
     assert world.bytes() == {1: 100}, "the other class has its answers"
+
+
+def test_quick_crashes_in_a_row_cost_no_other_call(world, capsys):
+    world.groups = [group(*[call(11, groups=g) for g in range(1, 9)], call(1))]
+    assert world.run() == 3
+    assert len(capsys.readouterr().err.splitlines()) == 8
+    assert world.bytes() == {1: 100}
 
 
 def test_a_class_that_cannot_be_asked_is_told_once(world, capsys, monkeypatch):

@@ -23,7 +23,8 @@ from memshim.scratchfile import Answerer, Profile, ProfileError, key, load
 
 FILE = "memspec.scratch.json"
 DEFAULT_SPEC = "memspec.yaml"
-PATIENCE = 5  # children lost one after the other, without an answer between them, before a device class is given up
+# A device class is given up after so many children lost one after the other, without an answer between them, and so many seconds lost with them.
+PATIENCE, WASTE = 5, 20.0
 ANSWER = 60.0  # seconds for one call; 4 ms are usual
 
 OK, DIFFERS, USAGE, UNSURE = 0, 1, 2, 3
@@ -92,11 +93,11 @@ Start = Callable[[], query.Process]
 
 def ask(start: Start, calls: list[dict], jobs: int, answered: Callable[[dict, dict | Exception], None]) -> None:
     """Ask all calls with so many processes. A process that is lost costs the call it was lost on, and is started again; after PATIENCE
-    losses in a row the rest is given up. answered gets each call with its answer, or with why there is none."""
+    losses in a row that took WASTE seconds the rest is given up. answered gets each call with its answer, or with why there is none."""
     work: queue.Queue[dict] = queue.Queue()
     for c in calls:
         work.put(c)
-    lock, losses, unable = threading.Lock(), [0], []  # losses in a row, of all processes
+    lock, lost, unable = threading.Lock(), [], []  # lost: the seconds that each loss in a row took, of all processes
 
     def report(call: dict, answer: dict | Exception) -> None:
         with lock:
@@ -109,23 +110,24 @@ def ask(start: Start, calls: list[dict], jobs: int, answered: Callable[[dict, di
                 call = work.get_nowait()
             except queue.Empty:
                 break
-            if unable or losses[0] >= PATIENCE:
+            if unable or len(lost) >= PATIENCE and sum(lost) >= WASTE:
                 report(call, unable[0] if unable else GivenUp())
                 continue
+            begin = time.monotonic()
             try:
                 process = process or start()
                 answer = process.ask(call, ANSWER)
-                losses[0] = 0
+                lost.clear()
                 report(call, answer)
             except query.Unable as e:
                 unable.append(e)
                 report(call, e)
             except query.Refusal as e:
-                losses[0] = 0
+                lost.clear()
                 report(call, e)
             except query.Lost as e:
                 process = None
-                losses[0] += 1
+                lost.append(time.monotonic() - begin)
                 report(call, e)
         if process:
             process.close()
@@ -282,7 +284,7 @@ def report_failures(groups: list[Group]) -> int:
             if n > 1:
                 print(f"memshim: no answer of {by} to {n} calls: {why}", file=sys.stderr)
         if n := sum(isinstance(e, GivenUp) for _, e in g.failures):
-            print(f"memshim: {n} more calls to {by} were not asked: {PATIENCE} processes were lost one after the other", file=sys.stderr)
+            print(f"memshim: {n} more calls to {by} were not asked: too many processes were lost one after the other", file=sys.stderr)
     return count
 
 
