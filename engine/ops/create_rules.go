@@ -31,7 +31,11 @@ func empty(c *Call) ([]tensor.Meta, error) {
 }
 
 func emptyStrided(c *Call) ([]tensor.Meta, error) {
-	m, err := empty(c)
+	return c.strided(empty(c))
+}
+
+// strided gives a new tensor the strides that the call names.
+func (c *Call) strided(m []tensor.Meta, err error) ([]tensor.Meta, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -84,15 +88,7 @@ func anew(c *Call) ([]tensor.Meta, error) {
 }
 
 func anewStrided(c *Call) ([]tensor.Meta, error) {
-	m, err := anew(c)
-	if err != nil {
-		return nil, err
-	}
-	m[0].Strides = c.Ints("stride")
-	if len(m[0].Strides) != len(m[0].Sizes) {
-		return nil, c.Errorf("got %d sizes and %d strides", len(m[0].Sizes), len(m[0].Strides))
-	}
-	return m, nil
+	return c.strided(anew(c))
 }
 
 // fillWith is the Value of a factory that writes one number.

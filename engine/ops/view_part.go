@@ -11,10 +11,7 @@ import (
 
 func selectInt(c *Call) ([]tensor.Meta, error) {
 	self := c.self()
-	if len(self.Sizes) == 0 {
-		return nil, c.Errorf("got a 0-dim tensor, want at least one dimension")
-	}
-	dim, err := c.wrapDim(c.Int("dim"), len(self.Sizes))
+	dim, err := c.partDim()
 	if err != nil {
 		return nil, err
 	}
@@ -43,10 +40,7 @@ func part(self *tensor.Tensor, dim int, start, end, step int64) tensor.Meta {
 
 func slice(c *Call) ([]tensor.Meta, error) {
 	self := c.self()
-	if len(self.Sizes) == 0 {
-		return nil, c.Errorf("got a 0-dim tensor, want at least one dimension")
-	}
-	dim, err := c.wrapDim(c.Int("dim"), len(self.Sizes))
+	dim, err := c.partDim()
 	if err != nil {
 		return nil, err
 	}
@@ -76,10 +70,7 @@ func clampIndex(i, n int64) int64 {
 
 func narrow(c *Call) ([]tensor.Meta, error) {
 	self := c.self()
-	if len(self.Sizes) == 0 {
-		return nil, c.Errorf("got a 0-dim tensor, want at least one dimension")
-	}
-	dim, err := c.wrapDim(c.Int("dim"), len(self.Sizes))
+	dim, err := c.partDim()
 	if err != nil {
 		return nil, err
 	}
@@ -120,8 +111,8 @@ func pieces(self *tensor.Tensor, dim int, lengths []int64) []tensor.Meta {
 	return out
 }
 
-// splitDim is the dimension to split; 0-dim tensors have none.
-func (c *Call) splitDim() (int, error) {
+// partDim is the dimension that is cut; 0-dim tensors have none.
+func (c *Call) partDim() (int, error) {
 	if len(c.self().Sizes) == 0 {
 		return 0, c.Errorf("got a 0-dim tensor, want at least one dimension")
 	}
@@ -140,7 +131,7 @@ func (c *Call) checkParts(n int64) error {
 
 func splitEvery(c *Call, size int64) ([]tensor.Meta, error) {
 	self := c.self()
-	dim, err := c.splitDim()
+	dim, err := c.partDim()
 	if err != nil {
 		return nil, err
 	}
@@ -168,7 +159,7 @@ func split(c *Call) ([]tensor.Meta, error) { return splitEvery(c, c.Int("split_s
 // splitSizes takes the lengths of its second argument.
 func splitSizes(c *Call) ([]tensor.Meta, error) {
 	self := c.self()
-	dim, err := c.splitDim()
+	dim, err := c.partDim()
 	if err != nil {
 		return nil, err
 	}
@@ -188,7 +179,7 @@ func splitSizes(c *Call) ([]tensor.Meta, error) {
 
 func chunk(c *Call) ([]tensor.Meta, error) {
 	self := c.self()
-	dim, err := c.splitDim()
+	dim, err := c.partDim()
 	if err != nil {
 		return nil, err
 	}
@@ -238,7 +229,7 @@ func (c *Call) cuts(dim int, at []int64) ([]tensor.Meta, error) {
 }
 
 func tensorSplit(c *Call) ([]tensor.Meta, error) {
-	dim, err := c.splitDim()
+	dim, err := c.partDim()
 	if err != nil {
 		return nil, err
 	}
@@ -280,7 +271,7 @@ func splitAlong(dim int) func(*Call) ([]tensor.Meta, error) {
 }
 
 func unbind(c *Call) ([]tensor.Meta, error) {
-	dim, err := c.splitDim()
+	dim, err := c.partDim()
 	if err != nil {
 		return nil, err
 	}
