@@ -70,6 +70,7 @@ probe: $(VENV)/.stamp
 
 # The shim's own tests, the wheel's with them, and cudameasure's run of the shim. They need torch and no GPU.
 test-python: $(VENV)/.stamp
+	PYTHONPATH=$(CURDIR)/pyshim/src $(VENV)/bin/python -c 'from memshim import binary; binary.find()' # built once, before several tests ask for it
 	PYTHONPATH=$(CURDIR)/pyshim/src $(VENV)/bin/python -m pytest -q -n 2 pyshim/tests
 	MEMSPEC_PYTHON_TESTS=1 $(GO) test ./cudameasure
 
