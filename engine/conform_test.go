@@ -6,8 +6,12 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -43,25 +47,51 @@ func (a account) peakError() float64 {
 	return 100 * float64(a.peak-a.want) / float64(a.want)
 }
 
-// compareAll holds every archive against its recordings: torchscript for both kinds, and eager for both against the live module's run.
+// compareAll holds every archive against its recordings: torchscript for both kinds, and eager for both against the live module's run. It does so
+// once for all tests.
 func compareAll(t testing.TB) []account {
 	t.Helper()
-	var out []account
-	for _, r := range recordings(t) {
-		live := r.stream("live.eager")
-		for _, kind := range []string{"script", "trace"} {
-			s := r.stream(kind + ".torchscript")
-			if s == nil || s.artifact == "" {
-				continue
-			}
-			if s.failed == "" {
-				out = append(out, compare(r, s, s.artifact, kind, "torchscript"))
-			}
-			if live != nil && live.failed == "" {
-				out = append(out, compare(r, live, s.artifact, kind, "eager"))
+	compared.Do(func() {
+		var jobs []func() account
+		for _, r := range recordings(t) {
+			live := r.stream("live.eager")
+			for _, kind := range []string{"script", "trace"} {
+				s := r.stream(kind + ".torchscript")
+				if s == nil || s.artifact == "" {
+					continue
+				}
+				if s.failed == "" {
+					jobs = append(jobs, func() account { return compare(r, s, s.artifact, kind, "torchscript") })
+				}
+				if live != nil && live.failed == "" {
+					jobs = append(jobs, func() account { return compare(r, live, s.artifact, kind, "eager") })
+				}
 			}
 		}
+		compared.accounts = inParallel(jobs)
+	})
+	require.NotEmpty(t, compared.accounts)
+	return slices.Clone(compared.accounts)
+}
+
+var compared struct {
+	sync.Once
+	accounts []account
+}
+
+// inParallel runs jobs on all processors and returns their results in order.
+func inParallel(jobs []func() account) []account {
+	out := make([]account, len(jobs))
+	var next atomic.Int64
+	var wait sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		wait.Go(func() {
+			for i := next.Add(1) - 1; i < int64(len(jobs)); i = next.Add(1) - 1 {
+				out[i] = jobs[i]()
+			}
+		})
 	}
+	wait.Wait()
 	return out
 }
 

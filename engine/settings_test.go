@@ -38,8 +38,9 @@ func (r *recording) format(in spec.Input) spec.Input {
 }
 
 // settingsAccounts compares every recording made under settings.
-func settingsAccounts(t testing.TB) (out []account) {
+func settingsAccounts(t testing.TB) []account {
 	t.Helper()
+	var jobs []func() account
 	files, err := filepath.Glob(filepath.Join(settingsFolder, "*.txt"))
 	require.NoError(t, err)
 	require.NotEmpty(t, files)
@@ -55,12 +56,14 @@ func settingsAccounts(t testing.TB) (out []account) {
 			if kind == "live" {
 				kind = "script"
 			}
-			a := compare(r, s, s.artifact, kind, runtime)
-			a.model, a.group = strings.TrimSuffix(filepath.Base(f), ".txt"), "settings"
-			out = append(out, a)
+			jobs = append(jobs, func() account {
+				a := compare(r, s, s.artifact, kind, runtime)
+				a.model, a.group = strings.TrimSuffix(filepath.Base(f), ".txt"), "settings"
+				return a
+			})
 		}
 	}
-	return out
+	return inParallel(jobs)
 }
 
 // TestSettings holds predictions under dtype, autocast, memory format and other shapes against real PyTorch, event for event.

@@ -103,8 +103,11 @@ func TestRepeat(t *testing.T) {
 		p, err := artifact.Open(filepath.Join("../../testdata", file))
 		require.NoError(t, err)
 		for i, l := range []Liveness{LastUse, PythonFrame} {
+			if strings.Contains(file, "/torchvision/") && i != len(file)%2 {
+				continue // one of the two is enough of the big ones
+			}
 			o := Options{Inputs: inputs, DType: tensor.Undefined, Liveness: l, Platform: &plain}
-			if (len(file)+i)%2 == 1 {
+			if (len(file)/2+i)%2 == 1 {
 				o.Platform = &casting
 			}
 			fast, errFast := runOnce(p, o)
