@@ -118,7 +118,7 @@ func (t *tracedCode) release(insts []inst, p *tracedProgram) {
 			}
 			if g, ok := lists[v.ID]; ok && (home != nil || d.inst < g.call.last) {
 				d, home = t.frameEnd(v.ID, g.call), nil
-				d.key, d.sub = g.first, -t.def[v.ID]
+				d.key, d.sub = g.first, -v.ID
 				if g.named {
 					d.sub = 1
 				}
@@ -224,7 +224,7 @@ func (t *tracedCode) rebound(id int) (death, bool) {
 		end := t.at[t.def[w]].step(name.call.depth).last
 		if last := t.last(id); last > end {
 			d := t.frameEnd(id, name.call)
-			d.key = t.def[w]
+			d.key = w
 			return d, true
 		}
 		return death{inst: end, value: id, depth: name.call.depth, key: id}, true
@@ -234,14 +234,14 @@ func (t *tracedCode) rebound(id int) (death, bool) {
 
 // frameEnd is the end of call a: names go by number, which is their first appearance.
 func (t *tracedCode) frameEnd(id int, a *activation) death {
-	first := max(t.def[id], 0)
+	first := id
 	if name := t.names[id]; name.call == a && !name.none {
-		first = t.def[t.bound[name][0]]
+		first = t.bound[name][0]
 	}
 	return t.frameEndAt(id, a, first)
 }
 
-// frameEndAt is the end of call a, for a local that first appears at node first.
+// frameEndAt is the end of call a, for a local that value first appeared with.
 func (t *tracedCode) frameEndAt(id int, a *activation, first int) death {
 	last := a.last
 	if a.depth == 0 {
@@ -256,10 +256,10 @@ func (t *tracedCode) listed(id int, a *activation) death {
 	if first := t.nodes[t.uses[id][0]]; first.Op == "prim::ListConstruct" || first.Op == "prim::TupleConstruct" {
 		for j := range first.Args {
 			if v := first.Args[j].Value; v != nil && t.def[v.ID] >= 0 {
-				d.key = min(d.key, t.def[v.ID])
+				d.key = min(d.key, v.ID)
 			}
 		}
 	}
-	d.sub = -t.def[id]
+	d.sub = -id
 	return d
 }

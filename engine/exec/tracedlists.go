@@ -45,10 +45,10 @@ func (t *tracedCode) grownLists() map[int]grown {
 			if o.calls && l.grew < 2 {
 				continue
 			}
-			g := grown{call: t.at[i].calls[d], first: len(t.nodes)}
+			g := grown{call: t.at[i].calls[d], first: len(t.def)}
 			for _, id := range l.ids {
 				if t.def[id] >= 0 {
-					g.first = min(g.first, t.def[id])
+					g.first = min(g.first, id)
 				}
 			}
 			for k, id := range l.ids {

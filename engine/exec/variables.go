@@ -11,7 +11,7 @@ type variable struct {
 	base  string
 	value int  // what it holds, -1 for nothing
 	count int  // of values it held
-	first int  // instruction that first gave it a value
+	first int  // the first value that it held
 	param bool // it was one of the call's, going by the names of the program
 }
 
@@ -90,13 +90,13 @@ func (c *tracedScope) turn(n *turn) {
 			if c.opens(id) {
 				open = append(open, id)
 			} else {
-				c.vars[id] = &variable{value: id, count: 1, first: t.def[id]}
+				c.vars[id] = &variable{value: id, count: 1, first: id}
 			}
 			continue
 		}
 		v := c.named[name.base]
 		if v == nil {
-			v = &variable{base: name.base, value: -1, first: t.def[id], param: t.made[id] != embedding && c.takesParam(n.s)}
+			v = &variable{base: name.base, value: -1, first: id, param: t.made[id] != embedding && c.takesParam(n.s)}
 			c.named[name.base] = v
 			if !over && t.made[id] != embedding {
 				if w := c.anonymous(ended); w != nil {
@@ -112,7 +112,7 @@ func (c *tracedScope) turn(n *turn) {
 		if !over && i < len(ended) && t.made[id] != embedding {
 			c.give(c.vars[ended[i]], id, n.s)
 		} else {
-			c.give(&variable{value: -1, first: t.def[id], param: t.made[id] != embedding && c.takesParam(n.s)}, id, n.s)
+			c.give(&variable{value: -1, first: id, param: t.made[id] != embedding && c.takesParam(n.s)}, id, n.s)
 		}
 	}
 }
@@ -179,6 +179,9 @@ func (c *tracedScope) ended(n *turn) []int {
 			if v := node.Args[j].Value; v != nil && slices.Contains(out, t.argumentOf(v.ID)) {
 				taken = append(taken, t.argumentOf(v.ID))
 			}
+		}
+		if products[node.Op] {
+			taken = slices.Clone(out) // through whatever the statement does to them first
 		}
 		if sum && !c.newSum(taken) {
 			continue
@@ -253,7 +256,7 @@ func (c *tracedScope) give(v *variable, id int, s *pyStep) {
 	if old := v.value; old >= 0 && !slices.Contains(c.a.passing, old) {
 		switch last := t.last(old); {
 		case last > s.last:
-			c.deaths = append(c.deaths, t.frameEndAt(old, c.a, t.def[id]))
+			c.deaths = append(c.deaths, t.frameEndAt(old, c.a, id))
 		case s.last >= c.a.last:
 			c.deaths = append(c.deaths, t.frameEndAt(old, c.a, v.first))
 		default:
