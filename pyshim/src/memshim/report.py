@@ -39,7 +39,8 @@ def compare(spec: str, measured: dict, extra: list[str] = ()) -> Comparison:
         arguments = ["verify", *cases.selected(spec, [measured["case"]]), "--measured", folder, *extra]
         answer = cases.ask(*arguments)["cases"][0]
         text, _, _ = cases.call(*arguments)
-        text = "\n".join(text.replace(folder + "/", "").rstrip("\n").split("\n")[:-1])  # less the line that counts
+        text = text.replace(f" --measured {folder}", "").replace(folder + "/", "")
+        text = "\n".join(text.rstrip("\n").split("\n")[:-1])  # less the line that counts
     if not answer["measured"]:
         return Comparison(text, [], [], None, "; ".join(s["why"] for s in answer["skipped"]) or answer["error"])
     got = answer["measured"][0]
