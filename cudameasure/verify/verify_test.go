@@ -1,0 +1,130 @@
+package verify_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/memspec/memspec/cudameasure"
+	"github.com/memspec/memspec/cudameasure/verify"
+	"github.com/memspec/memspec/engine"
+	"github.com/memspec/memspec/engine/spec"
+	"github.com/memspec/memspec/engine/verdict"
+)
+
+// What a whole account looks like is in the scripts of memspec verify and in the messages of package assert.
+
+// predicted is a case for a T4, predicted.
+func predicted(t *testing.T) *engine.Result {
+	t.Helper()
+	cases, err := spec.Parse("memspec.yaml", []byte(`version: 1
+defaults: {device: t4, torch: 2.15, runtime: eager}
+models:
+  m: {artifact: ../../testdata/artifacts/small/module_list.script.pt, inputs: ["float32[2,32]"], budget: {allocated: 1GiB}}
+`))
+	require.NoError(t, err)
+	cases[0].Artifact = "../../testdata/artifacts/small/module_list.script.pt"
+	r := engine.Judge(context.Background(), cases[0])
+	require.NoError(t, r.Err)
+	return r
+}
+
+// machine has two GPUs, the second a T4, and a Python that runs body; $d is a folder.
+func machine(t *testing.T, body string) (*verify.Machine, string) {
+	t.Helper()
+	d := t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(d, name)
+		require.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\nd='"+d+"'\n"+text+"\n"), 0o755))
+		return path
+	}
+	smi := write("nvidia-smi", `case $1 in *memory.used*) echo GPU-a, 1; echo GPU-b, 1 ;;
+*) echo asked >>"$d/asked"; echo "0, NVIDIA L4, GPU-a, 8.9, 23034, 556"; echo "1, Tesla T4, GPU-b, 7.5, 15360, 442" ;; esac`)
+	return &verify.Machine{Tools: &cudameasure.Tools{SMI: smi, Python: write("python", body)}, Required: true}, d
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	require.NoError(t, err)
+	return string(b)
+}
+
+// unset takes a variable out of the environment for the test.
+func unset(t *testing.T, name string) {
+	t.Helper()
+	t.Setenv(name, "") // puts it back afterwards
+	require.NoError(t, os.Unsetenv(name))
+}
+
+func TestTheCasesOwnGPUIsTaken(t *testing.T) {
+	unset(t, "CUDA_VISIBLE_DEVICES")
+	m, d := machine(t, `echo "$CUDA_VISIBLE_DEVICES" >"$d/visible"; echo "memshim: ValueError: no" >&2; exit 1`)
+	a, err := m.Run(context.Background(), predicted(t))
+	require.NoError(t, err)
+	assert.Equal(t, "GPU-b\n", read(t, d+"/visible"))
+	assert.Equal(t, verdict.Error, a.Outcome, "the model's own error")
+	assert.Equal(t, "the model fails: ValueError: no", a.AsJSON().Error)
+
+	t.Setenv("CUDA_VISIBLE_DEVICES", "1")
+	_, err = m.Run(context.Background(), predicted(t))
+	require.NoError(t, err)
+	assert.Equal(t, "1\n", read(t, d+"/visible"), "what the user chose stays")
+	assert.Equal(t, "asked\n", read(t, d+"/asked"), "the devices are asked for once")
+}
+
+// Subtests may be parallel; what a device has in use must be one run's own.
+func TestOneCaseIsRunAtATime(t *testing.T) {
+	m, d := machine(t, `[ ! -e "$d/running" ] || echo overlap >>"$d/overlaps"; : >"$d/running"; sleep 0.1; rm "$d/running"; exit 3`)
+	r := predicted(t)
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			a, err := m.Run(context.Background(), r)
+			assert.NoError(t, err)
+			assert.Equal(t, verdict.Inconclusive, a.Outcome, "no GPU after all, and one is required")
+			assert.Contains(t, a.NotMeasured(), "not measured: no CUDA device")
+		})
+	}
+	all.Wait()
+	assert.NoFileExists(t, d+"/overlaps")
+}
+
+func TestARunIsCanceled(t *testing.T) {
+	m, d := machine(t, `: >"$d/running"; sleep 60`)
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() {
+		for range 1000 {
+			if _, err := os.Stat(d + "/running"); err == nil {
+				break
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		cancel()
+	}()
+	start := time.Now()
+	_, err := m.Run(ctx, predicted(t))
+	assert.ErrorIs(t, err, context.Canceled)
+	assert.Less(t, time.Since(start), 30*time.Second)
+}
+
+func TestACaseWithoutAPredictionIsNotCompared(t *testing.T) {
+	r := predicted(t)
+	record, err := cudameasure.Read("../testdata/records/small.json")
+	require.NoError(t, err)
+	record.Case, r.Err = r.Case.Name, os.ErrNotExist
+	a, err := verify.Records(context.Background(), r, []*cudameasure.Measurement{record}, false)
+	require.NoError(t, err)
+	require.Len(t, a.Skipped, 1)
+	assert.True(t, strings.HasPrefix(a.Skipped[0].Why, "measured with"), a.Skipped[0].Why)
+	var b strings.Builder
+	require.NoError(t, a.WriteText(&b))
+	assert.Contains(t, b.String(), "  not measured\n")
+}
