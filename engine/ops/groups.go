@@ -3,7 +3,7 @@ package ops
 // groups lists the domains. Tensor overloads come before the overloads on numbers and lists, as PyTorch registers them.
 func groups() [][]Rule {
 	return [][]Rule{
-		pointwiseRules, specialRules, unaryRules, activationRules, otherRules, gradientRules, compareRules, castRules, viewRules, viewCopyRules, joinRules, indexRules, createRules, randomRules,
+		pointwiseRules, specialRules, unaryRules, activationRules, otherRules, differenceRules, gradientRules, compareRules, castRules, viewRules, viewCopyRules, joinRules, indexRules, createRules, randomRules,
 		reduceRules, matmulRules, convRules, poolRules, normRules, softmaxRules, attentionRules, embeddingRules, lossRules,
 		rnnRules, sortRules, quantRules, visionRules, linalgRules, fftRules, padRules, upsampleRules, foreachRules, compositeRules, backwardRules,
 		primRules, hostRules, containerRules, stringRules,

@@ -157,4 +157,7 @@ CALLS = [
     call("round", t(2, 3), decimals=2),
     call("trunc", t(2, 3)),
     call("positive", t(2, 3)),
+    call("gradient", t(5, 6), dim=[0, 1]),
+    call("gradient", t(5, 6), spacing=2.0, dim=[0, 1]),
+    call("gradient", t(5, 6), edge_order=2),
 ]
