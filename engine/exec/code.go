@@ -68,7 +68,8 @@ type layout struct {
 }
 
 func (l *layout) block(b *program.Block) *block {
-	out := &block{src: b, id: l.blocks, insts: l.m.insts.cut(len(b.Nodes))}
+	out := l.m.blocks.new()
+	*out = block{src: b, id: l.blocks, insts: l.m.insts.cut(len(b.Nodes))}
 	l.blocks++
 	for _, p := range b.Params {
 		l.owner[p.ID] = out.id
@@ -86,8 +87,9 @@ func (l *layout) block(b *program.Block) *block {
 		for _, v := range n.Outs {
 			l.owner[v.ID] = out.id
 		}
-		for _, sub := range n.Blocks {
-			in.blocks = append(in.blocks, l.block(sub))
+		in.blocks = l.m.blockLists.cut(len(n.Blocks))
+		for i, sub := range n.Blocks {
+			in.blocks[i] = l.block(sub)
 		}
 	}
 	return out

@@ -25,7 +25,7 @@ const (
 type inliner struct {
 	m     *machine
 	next  int // value numbers
-	nodes int
+	count int // nodes
 	depth int
 	cost  map[*program.Func]bool // whether a function can be inlined
 
@@ -33,6 +33,9 @@ type inliner struct {
 	values slab[program.Value]
 	args   slab[program.Arg]
 	outs   slab[*program.Value]
+	blocks slab[program.Block]
+	lists  slab[*program.Block]
+	nodes  slab[*program.Node]
 	envs   []program.Arg // of the functions under way, a stack
 }
 
@@ -161,24 +164,25 @@ func (in *inliner) block(nodes []*program.Node, env []program.Arg, at *inlinedAt
 		if done || in.attr(n, env) {
 			continue
 		}
-		if in.nodes++; in.nodes > maxInlined {
+		if in.count++; in.count > maxInlined {
 			return &LimitError{What: "nodes after inlining", Limit: maxInlined}
 		}
 		c := in.copies.new()
 		*c = program.Node{Op: n.Op, Args: in.mapped(n.Args, env), Text: n.Text, Callee: n.Callee, Class: n.Class, Types: n.Types,
 			Src: n.Src, Line: n.Line, Stmt: n.Stmt, Flags: n.Flags, Cache: at}
-		for _, b := range n.Blocks {
-			nb := &program.Block{}
-			for _, p := range b.Params {
-				v := in.value(p)
-				env[p.ID] = program.Arg{Value: v}
-				nb.Params = append(nb.Params, v)
+		c.Blocks = in.lists.cut(len(n.Blocks))
+		for i, b := range n.Blocks {
+			nb := in.blocks.new()
+			nb.Params, nb.Nodes = in.outs.cut(len(b.Params)), in.nodes.cut(len(b.Nodes))[:0]
+			for i, p := range b.Params {
+				nb.Params[i] = in.value(p)
+				env[p.ID] = program.Arg{Value: nb.Params[i]}
 			}
 			if err := in.block(b.Nodes, env, at, nb); err != nil {
 				return err
 			}
 			nb.Outs = in.mapped(b.Outs, env)
-			c.Blocks = append(c.Blocks, nb)
+			c.Blocks[i] = nb
 		}
 		c.Outs = in.outs.cut(len(n.Outs))
 		for i, o := range n.Outs {

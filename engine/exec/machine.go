@@ -69,6 +69,8 @@ type machine struct {
 	nameWork    nameWork
 	layout      layout
 	insts       slab[inst]
+	blocks      slab[block]
+	blockLists  slab[*block]
 	places      slab[codeSites]
 	ids         slab[int]
 	lists       slab[ops.List]

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"strconv"
@@ -16,8 +17,17 @@ const ShortRows = 10
 // WriteText writes the report for people, with at most ShortRows rows of holders.
 func WriteText(w io.Writer, r *Report) error { return WriteTextRows(w, r, ShortRows) }
 
-// WriteTextRows is WriteText with at most rows rows of holders; 0 means all.
+// WriteTextRows is WriteText with at most rows rows of holders; 0 means all. It writes once.
 func WriteTextRows(w io.Writer, r *Report, rows int) error {
+	var b bytes.Buffer
+	if err := writeText(&b, r, rows); err != nil {
+		return err
+	}
+	_, err := b.WriteTo(w)
+	return err
+}
+
+func writeText(w io.Writer, r *Report, rows int) error {
 	p := &printer{w: w}
 	p.f("%s on %s: peak %s\n", r.Artifact, r.Device, strings.Join(peaks(r), ", "))
 	p.item("artifact", "%s%s", r.Format, orNothing(", ", r.Producer))
