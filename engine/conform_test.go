@@ -299,10 +299,10 @@ func TestConformanceShare(t *testing.T) {
 			worst = max(worst, math.Abs(a.peakError()))
 		}
 	}
-	for k, least := range map[string]float64{"script.torchscript": 0.95, "trace.torchscript": 0.95, "script.eager": 0.95, "trace.eager": 0.80} {
+	for k, least := range map[string]float64{"script.torchscript": 0.95, "trace.torchscript": 0.95, "script.eager": 0.95, "trace.eager": 0.93} {
 		require.NotNil(t, got[k], k)
 		require.GreaterOrEqual(t, got[k].cases, 40, k)
 		require.GreaterOrEqual(t, float64(got[k].exact), least*float64(got[k].cases), "%s: %d of %d exact", k, got[k].exact, got[k].cases)
 	}
-	require.LessOrEqual(t, worst, 1.0, "worst error of a peak of traced archives run eagerly, in percent")
+	require.Zero(t, worst, "worst error of a peak of traced archives run eagerly, in percent")
 }

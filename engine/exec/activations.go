@@ -1,6 +1,10 @@
 package exec
 
-import "github.com/memspec/memspec/engine/program"
+import (
+	"slices"
+
+	"github.com/memspec/memspec/engine/program"
+)
 
 // activation is one call of a Python function within a module's forward.
 type activation struct {
@@ -81,10 +85,15 @@ func (t *tracedCode) fillFrames(frames [][]*program.Frame) {
 		switch {
 		case frames[i] != nil:
 			next = frames[i]
-		case t.nodes[i].Op != "prim::GetAttr" && (t.nodes[i].Op != "prim::CallMethod" || len(t.uses[t.nodes[i].Outs[0].ID]) > 0):
+		case t.nodes[i].Op != "prim::GetAttr" && (t.nodes[i].Op != "prim::CallMethod" || t.used(t.nodes[i])):
 			frames[i] = next
 		}
 	}
+}
+
+// used says whether anything takes a result of n.
+func (t *tracedCode) used(n *program.Node) bool {
+	return slices.ContainsFunc(n.Outs, func(v *program.Value) bool { return len(t.uses[v.ID]) > 0 })
 }
 
 // findCalls rebuilds the calls: two neighbours share one where module, file and function agree and all callers' lines do.

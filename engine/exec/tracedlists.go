@@ -21,7 +21,7 @@ func (t *tracedCode) grownLists() map[int]grown {
 	for i, n := range t.nodes {
 		args := n.Args
 		switch {
-		case n.Op == "prim::CallMethod":
+		case n.Op == "prim::CallMethod" && len(args) > 0:
 			args = args[1:]
 		case n.Op != "prim::ListConstruct" || len(args) < 2:
 			continue
