@@ -89,7 +89,7 @@ func viewed(shape shaper) func(*Call) ([]tensor.Meta, error) {
 		if err != nil {
 			return nil, err
 		}
-		st, ok := viewStrides(self.Sizes, self.Strides, sizes)
+		st, ok := c.viewStrides(self, sizes)
 		if !ok {
 			return nil, c.Errorf("got shape %v for sizes %v with strides %v, want one that needs no copy", sizes, self.Sizes, self.Strides)
 		}
@@ -105,7 +105,7 @@ func reshaped(shape shaper) func(*Call) ([]tensor.Meta, error) {
 		if err != nil {
 			return nil, err
 		}
-		if st, ok := viewStrides(self.Sizes, self.Strides, sizes); ok {
+		if st, ok := c.viewStrides(self, sizes); ok {
 			return one(view(self, sizes, st, self.StorageOffset))
 		}
 		return one(fresh(self, sizes...))
