@@ -20,7 +20,7 @@ type file struct {
 
 // Load reads a profile from a file.
 func Load(path string) (*Profile, error) {
-	data, err := os.ReadFile(path)
+	data, err := read(path)
 	if err != nil {
 		return nil, err
 	}
@@ -29,6 +29,26 @@ func Load(path string) (*Profile, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return p, nil
+}
+
+// read is the bytes of a plain file, of one too many at the most; a pipe or a device is not opened.
+func read(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if info.IsDir() {
+		return nil, fmt.Errorf("%s: is a directory", path)
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s: got no plain file, want a scratch profile", path)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, maxBytes+1))
 }
 
 // Parse reads a profile. Unknown keys, another schema and contradicting entries are errors.

@@ -174,6 +174,12 @@ func TestLoadNamesTheFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "memspec.scratch.json")
 	_, err := scratch.Load(path)
 	require.ErrorIs(t, err, os.ErrNotExist)
+	_, err = scratch.Load(filepath.Dir(path))
+	require.EqualError(t, err, filepath.Dir(path)+": is a directory")
+	if _, none := os.Stat(os.DevNull); none == nil {
+		_, err = scratch.Load(os.DevNull)
+		require.EqualError(t, err, os.DevNull+": got no plain file, want a scratch profile", "a pipe or a device may have no end")
+	}
 	require.NoError(t, os.WriteFile(path, []byte(`{"schema": 7}`), 0o600))
 	_, err = scratch.Load(path)
 	require.EqualError(t, err, path+": got a scratch profile of schema 7, want 1: make it again with this version")

@@ -337,6 +337,12 @@ def test_a_file_that_is_no_profile_is_told_and_left(world, capsys, text, want):
     assert world.file.read_text() == text
 
 
+def test_what_is_no_plain_file_is_not_opened(world, capsys):
+    world.file.mkdir()
+    assert world.run() == 2
+    assert capsys.readouterr().err == f"memshim: {world.file}: got no plain file, want a scratch profile\n"
+
+
 def test_contradicting_entries_are_told(world, capsys):
     entry = call(1) | {"bytes": 1, "engine": 1}
     text = json.dumps({"schema": 1, "groups": [{"library": "cudnn", "version": "9.10.2", "class": "sm89", "entries": [entry, entry | {"bytes": 2}]}]})

@@ -85,9 +85,11 @@ class Profile:
 def load(path: Path) -> Profile:
     """The profile in a file; memspec's own reader checks every field of it, this one what it uses."""
     try:
+        if path.exists() and not path.is_file():
+            raise ProfileError(f"{path}: got no plain file, want a scratch profile")
         data = json.loads(path.read_text(encoding="utf-8"))
     except OSError as e:
-        raise ProfileError(f"{path}: {e.strerror}") from e
+        raise ProfileError(f"{path}: {e.strerror.lower()}") from e
     except ValueError as e:
         raise ProfileError(f"{path}: not a scratch profile: {e}") from e
     schema = data.get("schema") if isinstance(data, dict) else None
