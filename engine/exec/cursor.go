@@ -274,6 +274,9 @@ func (s *pySource) comprehends(i int) bool {
 		return false
 	}
 	text := s.text[s.stmts[i].start:s.stmts[i].end]
+	if !strings.Contains(text, "for") {
+		return false
+	}
 	for _, w := range identifiers(text) {
 		if w == "for" {
 			return s.stmts[i].kind != pyFor

@@ -78,7 +78,7 @@ func (e *pyEval) take(s string) bool {
 // word reads a word.
 func (e *pyEval) word(w string) bool {
 	e.blank()
-	if firstWord(e.text[e.pos:]) == w {
+	if rest := e.text[e.pos:]; strings.HasPrefix(rest, w) && (len(rest) == len(w) || !identByte(rest[len(w)])) {
 		e.pos += len(w)
 		return true
 	}
