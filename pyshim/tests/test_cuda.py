@@ -25,6 +25,7 @@ ENTRIES = [
     {"action": "alloc", "addr": 3000, "size": 100, "stream": 0, "frames": [FRAME | {"line": 8}], "time_us": 3},
     {"action": "free_requested", "addr": 1000, "size": 700, "stream": 0, "frames": [], "time_us": 4},
     {"action": "free_completed", "addr": 1000, "size": 700, "stream": 0, "frames": [], "time_us": 5},
+    {"action": "one of a later release", "addr": 3000, "size": 100, "stream": 0, "time_us": 5},
     {"action": "annotate", "addr": 3000, "size": 100, "stream": 0, "time_us": 5},
     {"action": "alloc", "addr": 1000, "size": 513, "stream": 7, "frames": [FRAME], "time_us": 6},
     {"action": "oom", "device_free": 55, "size": 9 * MIB, "stream": 0, "frames": [], "time_us": 7},
@@ -162,6 +163,54 @@ def test_a_region_of_a_test(monkeypatch):
     assert "model.py:7 (forward)" in r.holders()
     r.drop()
     assert gpu.recording is None
+
+
+class Peaks:
+    """The allocator's peaks, as a test says they rise; and a reset that forgets them, as PyTorch's does."""
+
+    def __init__(self, monkeypatch):
+        self.allocated = self.reserved = 0
+        c = torch.cuda
+        monkeypatch.setattr(c, "max_memory_allocated", lambda *_: self.allocated)
+        monkeypatch.setattr(c, "max_memory_reserved", lambda *_: self.reserved)
+        monkeypatch.setattr(c, "memory_allocated", lambda *_: 0)
+        monkeypatch.setattr(c, "reset_peak_memory_stats", self.reset)
+
+    def reset(self, *_):
+        self.allocated = self.reserved = 0
+
+
+@pytest.mark.parametrize("inner", ["budget", "trace", "profiler"])
+def test_what_resets_the_peaks_inside_a_budget_hides_nothing(monkeypatch, inner):
+    """An outer budget sees what was before, in and after an inner one: else a test would pass because of what it looked at."""
+    from memshim import trace
+    from memshim.marks import CUDARegion
+    from memshim.profiler import _CUDAMeter
+
+    StandIn(monkeypatch)
+    peaks = Peaks(monkeypatch)
+    for when in ("before", "in", "after"):
+        outer = CUDARegion()
+        outer.start()
+        peaks.allocated, peaks.reserved = (700, 900) if when == "before" else (1, 2)
+        if inner == "budget":
+            region = CUDARegion()
+            region.start()
+            peaks.allocated, peaks.reserved = (700, 900) if when == "in" else (3, 4)
+            assert region.stop()[1:3] == (peaks.allocated, peaks.reserved), "the inner one sees its own alone"
+            region.drop()
+        elif inner == "profiler":
+            meter = _CUDAMeter("cuda:0")
+            peaks.allocated, peaks.reserved = (700, 900) if when == "in" else (3, 4)
+            meter.next()
+        else:
+            with trace(file=None):
+                peaks.allocated, peaks.reserved = (700, 900) if when == "in" else (3, 4)
+        if when == "after":
+            peaks.allocated, peaks.reserved = 700, 900
+        assert outer.stop()[1:3] == (700, 900), when
+        assert outer.holders().splitlines()[0].startswith("peak "), "without events there is still a total"
+        outer.drop()
 
 
 def test_trace_and_track_of_a_gpu(monkeypatch, capsys):

@@ -95,28 +95,43 @@ class CUDAHistory:
         self.stacks, self.events, self._kind = Stacks(), [], stacks
         self.before = 0
         self._highest = None
+        self._kept, self._lost = (0, 0), False
 
     def __enter__(self) -> CUDAHistory:
         self._cuda.synchronize(self.device)
+        keep_peaks()
         self.before = self._cuda.memory_allocated(self.device)
         self._cuda.reset_peak_memory_stats(self.device)
         self._cuda.memory._record_memory_history("all", context="all" if self._kind else None, stacks=self._kind or "python",
                                                  max_entries=MAX_EVENTS, clear_history=True)
+        _open.append(self)
         return self
 
     def __exit__(self, *error) -> None:
         self._cuda.synchronize(self.device)
-        self._highest = self._cuda.max_memory_allocated(self.device)
+        self._highest = self.peaks()[0]
         self.mark()
-        self._cuda.memory._record_memory_history(None)
+        self.drop()
 
     def drop(self) -> None:
         """End without reading what was recorded."""
+        if self in _open:
+            _open.remove(self)
         self._cuda.memory._record_memory_history(None)
+
+    def keep(self) -> None:
+        """The peaks so far, before somebody begins to count anew; and the events are theirs from then on."""
+        self._kept, self._lost = self.peaks(), True
+
+    def peaks(self) -> tuple[int, int]:
+        """The most that was allocated and reserved since the beginning."""
+        d = self.device
+        return max(self._kept[0], self._cuda.max_memory_allocated(d)), max(self._kept[1], self._cuda.max_memory_reserved(d))
 
     def mark(self) -> int:
         """How many events there are so far. Reads the allocator's history."""
-        self.events = read_entries(self._cuda.memory._snapshot()["device_traces"][self.device], self.stacks)
+        entries = [] if self._lost else self._cuda.memory._snapshot()["device_traces"][self.device]
+        self.events = read_entries(entries, self.stacks)
         return len(self.events)
 
     def key_of(self, tensor) -> int | None:
@@ -127,14 +142,23 @@ class CUDAHistory:
         return self._highest
 
 
+_open: list[CUDAHistory] = []  # those that are recording, the first to begin first
+
+
+def keep_peaks() -> None:
+    """Before the allocator's peaks are reset: whoever counts already does not lose what was."""
+    for h in _open:
+        h.keep()
+
+
 def open_history(device: Any = None, stacks: str = "python") -> CPUHistory | CUDAHistory:
     """Of the device named, else of the current GPU where there is one, else of CPU tensors."""
     kind = gpu.device_of(device).type
     return (CUDAHistory if kind == "cuda" else CPUHistory)(device, stacks)
 
 
-# What reading the history itself leaves in it, and what changes no memory.
-_NO_EVENTS = ("snapshot", "annotate")
+# Those that a record keeps: not what reading the history leaves in it (snapshot), nor what changes no memory (annotate).
+ACTIONS = ("alloc", "free_requested", "free_completed", "segment_alloc", "segment_free", "segment_map", "segment_unmap", "oom")
 
 
 def read_entries(entries: list[dict], stacks: Stacks) -> list[Event]:
@@ -142,7 +166,7 @@ def read_entries(entries: list[dict], stacks: Stacks) -> list[Event]:
     return [
         Event(e["action"], e.get("addr", e.get("device_free", 0)), e["size"], e.get("stream", 0), "",
               stacks.add([(f["filename"], f["line"], f["name"]) for f in e.get("frames", ())]))
-        for e in entries if e["action"] not in _NO_EVENTS]
+        for e in entries if e["action"] in ACTIONS]
 
 
 def block(size: int, where: str) -> int:

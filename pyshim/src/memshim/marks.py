@@ -84,7 +84,7 @@ class CUDARegion:
         from memshim.history import CUDAHistory
 
         gc.collect()
-        torch.cuda.empty_cache()
+        torch.cuda.empty_cache()  # what a budget around this one saw reserved is kept
         self._history = CUDAHistory(None if self._device is None else f"cuda:{self._device}")
         self._history.__enter__()
 
@@ -93,8 +93,8 @@ class CUDARegion:
 
         d = self._history.device
         torch.cuda.synchronize(d)
-        allocated = torch.cuda.max_memory_allocated(d)
-        return Peaks(torch.cuda.get_device_name(d), allocated, torch.cuda.max_memory_reserved(d), allocated - self._history.before)
+        allocated, reserved = self._history.peaks()
+        return Peaks(torch.cuda.get_device_name(d), allocated, reserved, allocated - self._history.before)
 
     def holders(self) -> str:
         """Who held the peak; ends the region."""

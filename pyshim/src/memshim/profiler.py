@@ -248,6 +248,9 @@ class _CUDAMeter:
         return c.max_memory_allocated(d), c.memory_allocated(d), c.max_memory_reserved(d), c.memory_reserved(d)
 
     def next(self) -> None:
+        from memshim.history import keep_peaks
+
+        keep_peaks()
         self._cuda.reset_peak_memory_stats(self._device)
 
     def close(self) -> None:
