@@ -161,6 +161,7 @@ func (c *tracedScope) ended(n *turn) []int {
 	slices.SortStableFunc(out, func(x, y int) int {
 		return cmp.Or(c.running(y)-c.running(x), c.operand(x, n.s)-c.operand(y, n.s), x-y)
 	})
+	out = slices.DeleteFunc(out, func(id int) bool { return c.running(id) < 2 && c.branches(id, n.s) })
 	if c.entersLoop(n.s) {
 		out = slices.DeleteFunc(out, func(id int) bool {
 			v := c.vars[id]
@@ -199,6 +200,23 @@ func (c *tracedScope) ended(n *turn) []int {
 func (c *tracedScope) newSum(ids []int) bool {
 	embeddings := !slices.ContainsFunc(ids, func(id int) bool { return c.t.made[id] != embedding })
 	return embeddings || !slices.ContainsFunc(ids, func(id int) bool { return c.vars[id].base == "" || c.running(id) > 0 })
+}
+
+// branches says whether an earlier statement made of a value something that outlives s: several things are made of it, and it is none of them.
+func (c *tracedScope) branches(id int, s *pyStep) bool {
+	t := c.t
+	for _, u := range t.uses[id] {
+		if u >= s.first || t.nodes[u].Op == "aten::size" {
+			continue
+		}
+		e := t.at[u].step(c.a.depth)
+		for w, v := range c.vars {
+			if w != id && v != c.vars[id] && v.value >= 0 && t.at[t.def[w]].step(c.a.depth) == e && t.last(v.value) > s.last {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // entersLoop says whether a statement is the first round of a loop over a list of modules: `y = made(x); for f in fs: y = f(y)` is told from
