@@ -137,6 +137,33 @@ def test_a_record_of_a_gpu(project, monkeypatch):
     assert gpu.recording is None and gpu.resets >= 3, "the history is ended, and each pass has peaks of its own"
 
 
+def test_one_measurement_at_a_time(monkeypatch, tmp_path):
+    """Across processes: here another one holds the GPU for a moment."""
+    import subprocess
+    import sys
+    import time
+
+    pytest.importorskip("fcntl")
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr(gpu, "hinted", lambda: True)
+    other = subprocess.Popen([sys.executable, "-c", """
+import time
+from memshim import gpu, measure
+gpu.hinted = lambda: True
+with measure.alone("auto"):
+    print("held", flush=True)
+    time.sleep(1)
+"""], stdout=subprocess.PIPE, text=True)
+    assert other.stdout.readline() == "held\n"
+    start = time.monotonic()
+    with measure.alone("cpu"):
+        assert time.monotonic() - start < 0.5, "CPU tensors wait for nobody"
+    with measure.alone("cuda"):
+        assert time.monotonic() - start > 0.5
+    other.wait()
+
+
 def test_running_out_of_memory_is_a_result(project, monkeypatch):
     StandIn(monkeypatch)
     (project / "zoo.py").write_text("""

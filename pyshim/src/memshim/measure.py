@@ -20,6 +20,7 @@ import tempfile
 import threading
 import time
 import traceback
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -366,9 +367,27 @@ def _answer(a: argparse.Namespace) -> int:
     return code
 
 
+@contextlib.contextmanager
+def alone(where: str) -> Iterator[None]:
+    """One measurement at a time on this machine's GPUs, whoever asks (pytest-xdist's processes, go test's packages): what others allocate meanwhile
+    cannot be told from the context's cost, and may leave no room."""
+    if where == "cpu" or not gpu.hinted():
+        yield
+        return
+    try:
+        import fcntl
+    except ImportError:  # not a Unix
+        yield
+        return
+    path = os.path.join(tempfile.gettempdir(), f"memshim-gpu-{os.getuid()}.lock")
+    with open(path, "w") as f:
+        fcntl.flock(f, fcntl.LOCK_EX)  # let go of when the process ends, however it does
+        yield
+
+
 def _answered(a: argparse.Namespace) -> int:
     text = sys.stdin.read() if a.request == "-" else Path(a.request).read_text(encoding="utf-8")
-    with contextlib.redirect_stdout(sys.stderr):  # whatever the model prints
+    with contextlib.redirect_stdout(sys.stderr), alone(a.where):  # whatever the model prints
         case = json.loads(text)
         _apply(case)
         answer = record.dump(run(case, a.where, a.stacks))
