@@ -134,6 +134,21 @@ def test_the_command_without_a_gpu(project, capsys, monkeypatch):
     assert "absent.yaml: no such file or directory" in capsys.readouterr().err
 
 
+def test_json_keeps_memspecs_schema(case, answer, measured, capsys, monkeypatch):
+    """With or without what was measured."""
+    jsonschema = pytest.importorskip("jsonschema")
+    schema = json.loads(cases.call("schema", "check")[0])
+    runs = [Seen(None, "no GPU here"), Seen(T4)]
+    for seen in runs:
+        measured(answer({"reserved": MIB}))
+        monkeypatch.setattr(gpu, "look", lambda: seen)
+        check.main(["--format", "json"])
+        said = json.loads(capsys.readouterr().out)
+        jsonschema.validate(said, schema)
+        assert [c["measured"] is None for c in said["cases"]] == [seen.device is None] * 4
+    assert said["cases"][0]["measured"]["outcome"] == "fail" and said["cases"][0]["measured"]["where"] == "cuda"
+
+
 def test_the_command_records_on_cpu_tensors(project, capsys, monkeypatch):
     pytest.importorskip("torch")
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")

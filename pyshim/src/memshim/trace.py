@@ -127,6 +127,8 @@ def main(arguments: list[str]) -> int:
     p.add_argument("script")
     p.add_argument("arguments", nargs=argparse.REMAINDER)
     a = p.parse_args(arguments)
+    if a.top < 0:
+        p.error(f"argument --top: got {a.top}, want 0 or more")
     if not a.module and not os.path.isfile(a.script):
         print(f"memshim trace: {a.script}: no such file", file=sys.stderr)
         return 2
