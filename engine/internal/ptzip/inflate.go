@@ -263,20 +263,24 @@ func (f *inflater) block(out []byte, at int) (int, error) {
 			}
 		}
 		e := litLen[hold&litLenMask]
-		for fast && e&kindMask == kindValue { // as many literals as bits are held for, and for another code
-			if at >= len(out) {
-				return at, tooLong(out)
+		if fast {
+			for e&kindMask == kindValue { // as many literals as bits are held for, and for another code
+				if uint(at) >= uint(len(out)) {
+					return at, tooLong(out)
+				}
+				n := uint(e & lengthMask)
+				hold >>= n
+				held -= n
+				out[at] = byte(e >> valueShift)
+				at++
+				if held < maxCodeLen {
+					break
+				}
+				e = litLen[hold&litLenMask]
 			}
-			out[at] = byte(e >> valueShift)
-			at++
-			hold >>= e & lengthMask
-			if held -= uint(e & lengthMask); held < maxCodeLen {
-				break
+			if held < matchBits {
+				continue
 			}
-			e = litLen[hold&litLenMask]
-		}
-		if fast && held < matchBits {
-			continue
 		}
 		if e&kindMask == kindSub {
 			e = f.litLen.sub[uint64(e>>valueShift)+hold>>litLenBits&(1<<f.litLen.rest-1)]
