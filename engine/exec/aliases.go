@@ -41,7 +41,7 @@ func (a *aliases) containersOf(b *program.Block) {
 		}
 	}
 	for _, n := range b.Nodes {
-		e := &ops.Effects{}
+		e := &operator{}
 		if len(n.Blocks) == 0 {
 			e = a.m.effectsOf(n)
 		}
@@ -90,18 +90,26 @@ type call struct {
 	n  int
 }
 
+// operator is what the passes know of one by its name and the number of its arguments.
+type operator struct {
+	ops.Effects
+	stays  bool // also where no one uses its results
+	random certainty
+}
+
 // effectsOf is what the schemas of a node's operator say, looked up once.
-func (m *machine) effectsOf(n *program.Node) *ops.Effects {
+func (m *machine) effectsOf(n *program.Node) *operator {
 	if n.Num == 0 {
 		c := call{n.Op, len(n.Args)}
 		n.Num = m.effects[c]
 		if n.Num == 0 {
-			m.effectList = append(m.effectList, m.table.Effects(c.op, c.n))
-			n.Num = int32(len(m.effectList))
+			e := m.table.Effects(c.op, c.n)
+			m.operators = append(m.operators, operator{Effects: e, stays: stays(c.op, &e), random: randomness(c.op)})
+			n.Num = int32(len(m.operators))
 			m.effects[c] = n.Num
 		}
 	}
-	return &m.effectList[n.Num-1]
+	return &m.operators[n.Num-1]
 }
 
 func (a *aliases) block(b *program.Block) {

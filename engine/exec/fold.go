@@ -124,7 +124,7 @@ func plainEqual(a, b any) bool {
 
 // foldable says whether a node with constant arguments may run ahead.
 func (s *graph) foldable(n *program.Node, a *aliases, full bool) bool {
-	if len(n.Outs) != 1 || s.sideEffects(n) || nondeterministic(n) {
+	if len(n.Outs) != 1 || s.sideEffects(n) || s.nondeterministic(n) {
 		return false
 	}
 	switch n.Op {

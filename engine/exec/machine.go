@@ -51,12 +51,12 @@ type machine struct {
 	missing map[string]int
 	grad    bool
 
-	stacks     *stacks // of a traced program
-	texts      map[*program.SourceText]*pySource
-	effects    map[call]int32 // places in effectList, and one more
-	effectList []ops.Effects
-	flat       bool  // inlining was tried
-	whole      *code // the inlined program, where the runtime inlines
+	stacks    *stacks // of a traced program
+	texts     map[*program.SourceText]*pySource
+	effects   map[call]int32 // places in operators, and one more
+	operators []operator
+	flat      bool  // inlining was tried
+	whole     *code // the inlined program, where the runtime inlines
 
 	storages    slab[tensor.Storage]
 	tensors     slab[tensor.Tensor]

@@ -42,7 +42,7 @@ func (s *graph) mergeBlock(b *program.Block, a *aliases, parent *scope) {
 			}
 			continue
 		}
-		if s.sideEffects(n) || nondeterministic(n) || len(n.Outs) == 0 || a.hasWriters(n) {
+		if s.sideEffects(n) || s.nondeterministic(n) || len(n.Outs) == 0 || a.hasWriters(n) {
 			continue
 		}
 		key := keyOf(n)

@@ -3,6 +3,7 @@ package exec
 import (
 	"strings"
 
+	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/program"
 )
 
@@ -363,12 +364,10 @@ func (s *graph) untuple() {
 
 // sideEffects keeps a node whose results no one uses.
 func (s *graph) sideEffects(n *program.Node) bool {
-	switch n.Op {
-	case "prim::Return", "prim::RaiseException", "prim::SetAttr", "prim::CallMethod", "prim::CallFunction", "prim::fork", "aten::wait", "prim::Print",
-		"aten::warn", "prim::Enter", "prim::Exit", "prim::AddStatValue", "aten::manual_seed", "aten::set_grad_enabled", "prim::CreateObject",
-		"aten::_assert_scalar", "aten::_assert_async", "aten::_assert_tensor_metadata":
+	if s.m.effectsOf(n).stays {
 		return true
-	case "prim::If", "prim::Loop":
+	}
+	if n.Op == "prim::If" || n.Op == "prim::Loop" {
 		for _, b := range n.Blocks {
 			for _, sub := range b.Nodes {
 				if s.sideEffects(sub) {
@@ -383,8 +382,18 @@ func (s *graph) sideEffects(n *program.Node) bool {
 			return true
 		}
 	}
-	e := s.m.effectsOf(n)
-	return e.Writes != 0 || !e.Known && !strings.HasPrefix(n.Op, "prim::")
+	return false
+}
+
+// stays says of an operator that each of its nodes is kept.
+func stays(op string, e *ops.Effects) bool {
+	switch op {
+	case "prim::Return", "prim::RaiseException", "prim::SetAttr", "prim::CallMethod", "prim::CallFunction", "prim::fork", "aten::wait", "prim::Print",
+		"aten::warn", "prim::Enter", "prim::Exit", "prim::AddStatValue", "aten::manual_seed", "aten::set_grad_enabled", "prim::CreateObject",
+		"aten::_assert_scalar", "aten::_assert_async", "aten::_assert_tensor_metadata":
+		return true
+	}
+	return e.Writes != 0 || !e.Known && !strings.HasPrefix(op, "prim::")
 }
 
 // sweep removes nodes whose results no one uses (passes/dead_code_elimination.cpp).
@@ -434,19 +443,30 @@ func (s *graph) sweepBlock(b *program.Block, used []bool) {
 }
 
 // nondeterministic operators are never merged or computed ahead.
-func nondeterministic(n *program.Node) bool {
-	name := strings.TrimPrefix(n.Op, "aten::")
+func (s *graph) nondeterministic(n *program.Node) bool {
+	switch s.m.effectsOf(n).random {
+	case never:
+		return false
+	case always:
+		return true
+	}
+	for i := range n.Args {
+		if train, ok := n.Args[i].Const.(bool); ok && n.Args[i].Value == nil && !train {
+			return false
+		}
+	}
+	return true
+}
+
+// randomness says whether an operator is nondeterministic; unsure means unless it is told that nothing is trained.
+func randomness(op string) certainty {
+	name := strings.TrimPrefix(op, "aten::")
 	switch {
 	case strings.HasPrefix(name, "rand"), strings.HasPrefix(name, "bernoulli"), strings.HasPrefix(name, "normal"), name == "multinomial", name == "poisson",
 		name == "rrelu", name == "_standard_gamma", name == "_sample_dirichlet", name == "binomial", name == "native_dropout", name == "_fused_dropout":
-		return true
+		return always
 	case strings.Contains(name, "dropout"):
-		for i := range n.Args {
-			if train, ok := n.Args[i].Const.(bool); ok && n.Args[i].Value == nil && !train {
-				return false
-			}
-		}
-		return true
+		return unsure
 	}
-	return false
+	return never
 }
