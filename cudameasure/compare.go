@@ -107,6 +107,13 @@ func (c *Comparison) rows(r *report.Report, m *Measurement) {
 			c.Rows = append(c.Rows, Row{Phase: "peak", Metric: col.metric, Predicted: col.of(peak), Measured: got})
 		}
 	}
+	for _, metric := range []report.Metric{report.Delta, report.Total} { // of the whole run; a total is not known without the context's cost
+		want, predicted := r.Value(metric)
+		got, measured := m.Value(metric)
+		if predicted && measured && m.OOM == nil {
+			c.Rows = append(c.Rows, Row{Phase: "peak", Metric: metric, Predicted: want, Measured: got})
+		}
+	}
 }
 
 // Verify is Compare with the case's own tolerance, and its budgets judged by the measured numbers.

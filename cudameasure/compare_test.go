@@ -22,7 +22,7 @@ func predictedSmall() *report.Report {
 	pass := func(name string, n units.Bytes) report.Pass {
 		return report.Pass{Name: name, Peak: report.Sizes{Requested: n - 100, Allocated: n, Reserved: 20 * MiB}}
 	}
-	return &report.Report{Weights: 3 * MiB, Baseline: report.Sizes{Requested: 4*MiB - 100, Allocated: 4 * MiB, Reserved: 20 * MiB},
+	return &report.Report{Weights: 3 * MiB, Delta: 4 * MiB, Baseline: report.Sizes{Requested: 4*MiB - 100, Allocated: 4 * MiB, Reserved: 20 * MiB},
 		Passes: []report.Pass{pass("first", 8*MiB), pass("steady", 7*MiB)},
 		Peak:   report.Peak{Requested: 8*MiB - 100, Allocated: 8 * MiB, Reserved: 20 * MiB}, Quality: report.Exact}
 }
@@ -93,7 +93,7 @@ func texts(c *Comparison) []string {
 
 func TestTable(t *testing.T) {
 	r := predictedSmall()
-	r.Passes[0].Peak.Allocated, r.Peak.Allocated = 7*MiB, 7*MiB
+	r.Passes[0].Peak.Allocated, r.Peak.Allocated, r.Delta = 7*MiB, 7*MiB, 3*MiB
 	r.Passes[1].Peak.Reserved = 22 * MiB
 	c, err := Compare(r, record(t, "small"), 1)
 	require.NoError(t, err)
@@ -113,6 +113,7 @@ func TestTable(t *testing.T) {
         first reserved  20971520 B  20971520 B         0 B      0%
        steady reserved  23068672 B  20971520 B  -2097152 B   -9.1%
          peak reserved  20971520 B  20971520 B         0 B      0%
+            peak delta   3145728 B   4194304 B  +1048576 B  +33.3%  UNDER-ESTIMATED
 `, "\n"), b.String())
 }
 
