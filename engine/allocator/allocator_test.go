@@ -385,7 +385,7 @@ func TestReplayUpper(t *testing.T) {
 			{Action: trace.Alloc, Storage: 0, Bytes: 512}, {Action: trace.Alloc, Storage: 1, Bytes: 512},
 			{Action: trace.FreeRequested, Storage: 1, Bytes: 512}, {Action: trace.Alloc, Storage: 2, Bytes: 1024},
 		},
-		Upper: []trace.Estimate{{Storage: 1, Bytes: 3 << 20}},
+		Upper: []trace.Estimate{{Storage: 1, Bytes: 3 << 20}, {Storage: 9, Bytes: 1 << 30}}, // the last of no bytes: it has no event
 	}
 	for _, u := range []struct {
 		upper []trace.Estimate

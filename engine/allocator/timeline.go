@@ -113,26 +113,58 @@ func Replay(tr *trace.Trace, a Allocator) (*Timeline, error) {
 	return tl, nil
 }
 
-// ReplayUpper takes every event of a trace through an allocator, every allocation of estimated size at its most, and returns the peaks.
+// ReplayUpper takes every event of a trace that Replay took through an allocator, every allocation of estimated size at its most, and returns
+// the peaks, up to where memory runs out.
 func ReplayUpper(tr *trace.Trace, a Allocator) (*Peaks, error) {
-	r := newReplayer(tr, a)
-	r.most = make([]units.Bytes, len(r.storages))
+	storages := make([]struct {
+		addr Addr
+		most units.Bytes // 0 where the size is no estimate
+	}, tr.Storages())
 	for _, u := range tr.Upper {
-		if u.Storage >= 0 && int(u.Storage) < len(r.most) {
-			r.most[u.Storage] = u.Bytes
+		if int(u.Storage) < len(storages) { // one that is taken for nothing has no event
+			storages[u.Storage].most = u.Bytes
 		}
 	}
+	for i := range tr.Heap {
+		for _, b := range tr.Heap[i].Blocks {
+			if b.Storage >= 0 {
+				storages[b.Storage].addr = Addr(b.Addr)
+			}
+		}
+	}
+	twoStep := hasCompleted(tr)
 	p := &Peaks{}
 	st := a.Stats()
 	p.begin(&st)
 	for i := range tr.Events {
-		oom, err := r.step(i)
-		if err != nil || oom != nil {
-			return p, err
-		}
-		if tr.Events[i].Action == trace.Alloc {
+		e := &tr.Events[i]
+		switch e.Action {
+		case trace.Alloc:
+			s := &storages[e.Storage]
+			bytes := e.Bytes
+			if s.most > 0 {
+				bytes = s.most
+			}
+			addr, err := a.Malloc(bytes, e.Stream)
+			if _, oom := err.(*OOMError); oom {
+				return p, nil
+			}
+			if err != nil {
+				return nil, fmt.Errorf("event %d: %w", i, err)
+			}
+			s.addr = addr
 			st = a.Stats()
 			p.raise(&st, i)
+		case trace.FreeRequested:
+			if twoStep {
+				a.FreeRequested(storages[e.Storage].addr)
+			} else {
+				a.Free(storages[e.Storage].addr)
+			}
+		case trace.FreeCompleted:
+			a.FreeCompleted(storages[e.Storage].addr)
+		case trace.EmptyCache:
+			a.EmptyCache()
 		}
 	}
 	return p, nil
@@ -178,12 +210,11 @@ type replayer struct {
 	tr       *trace.Trace
 	a        Allocator
 	storages []Storage
-	twoStep  bool          // the trace tells when frees were completed
-	most     []units.Bytes // by storage, where its size is an estimate that is taken at its most; else 0
+	twoStep  bool // the trace tells when frees were completed
 }
 
 func newReplayer(tr *trace.Trace, a Allocator) *replayer {
-	r := &replayer{tr: tr, a: a, storages: make([]Storage, tr.Storages())}
+	r := &replayer{tr: tr, a: a, storages: make([]Storage, tr.Storages()), twoStep: hasCompleted(tr)}
 	for i := range r.storages {
 		r.storages[i] = Storage{Alloc: Never, Free: Never}
 	}
@@ -194,13 +225,17 @@ func newReplayer(tr *trace.Trace, a Allocator) *replayer {
 			}
 		}
 	}
+	return r
+}
+
+// hasCompleted says whether a trace tells when frees were completed.
+func hasCompleted(tr *trace.Trace) bool {
 	for i := range tr.Events {
 		if tr.Events[i].Action == trace.FreeCompleted {
-			r.twoStep = true
-			break
+			return true
 		}
 	}
-	return r
+	return false
 }
 
 func (r *replayer) step(i int) (*OOMError, error) {
@@ -214,18 +249,14 @@ func (r *replayer) step(i int) (*OOMError, error) {
 		if s.Alloc != Never {
 			return nil, fmt.Errorf("event %d: storage %d: got it allocated twice", i, e.Storage)
 		}
-		bytes := e.Bytes
-		if r.most != nil && r.most[e.Storage] > 0 {
-			bytes = r.most[e.Storage]
-		}
-		addr, err := r.a.Malloc(bytes, e.Stream)
+		addr, err := r.a.Malloc(e.Bytes, e.Stream)
 		if oom, ok := err.(*OOMError); ok {
 			return oom, nil
 		}
 		if err != nil {
 			return nil, fmt.Errorf("event %d: %w", i, err)
 		}
-		*s = Storage{Alloc: i, Free: Never, Addr: addr, Requested: bytes, Stream: e.Stream}
+		*s = Storage{Alloc: i, Free: Never, Addr: addr, Requested: e.Bytes, Stream: e.Stream}
 	case trace.FreeRequested:
 		s, err := r.storage(i, e.Storage)
 		if err != nil {
