@@ -71,7 +71,7 @@ case without a measurement under --require is, or no case has a record in the fo
 		if err != nil {
 			return err
 		}
-		all, err := verifyAll(cmd, cases, hold)
+		all, err := o.verifyAll(cmd, cases, hold)
 		if err != nil {
 			return err
 		}
@@ -99,21 +99,26 @@ func (o *verifyOptions) holder() (holder, error) {
 	}, nil
 }
 
-func verifyAll(cmd *cobra.Command, cases []spec.Case, hold holder) ([]*verify.Account, error) {
+func (o *verifyOptions) verifyAll(cmd *cobra.Command, cases []spec.Case, hold holder) ([]*verify.Account, error) {
 	var all []*verify.Account
 	var first error
-	bar := newProgress(cmd.ErrOrStderr(), len(cases))
+	stderr := cmd.ErrOrStderr()
+	live := terminal(stderr) && o.dir == "" // a run takes a while
 	var models engine.Models
 	models.JudgeAll(cmd.Context(), cases, nil, func(r *engine.Result) {
 		if first != nil || cmd.Context().Err() != nil {
 			return
 		}
+		if live {
+			fmt.Fprintf(stderr, "\r\033[K%d of %d: %s", len(all)+1, len(cases), r.Case.Name)
+		}
 		var a *verify.Account
 		a, first = hold(cmd.Context(), r)
 		all = append(all, a)
-		bar.step()
 	})
-	bar.clear()
+	if live {
+		fmt.Fprint(stderr, "\r\033[K")
+	}
 	if cmd.Context().Err() != nil {
 		return nil, fmt.Errorf("interrupted")
 	}
