@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/schema"
@@ -26,7 +27,7 @@ const (
 	castVision                        // to float32, and floating results back to the dtype of the first argument
 )
 
-var castPolicies = func() map[string]castPolicy {
+var castPolicies = sync.OnceValue(func() map[string]castPolicy {
 	lists := map[castPolicy][]string{
 		castLower: {"_convolution", "conv1d", "conv2d", "conv3d", "conv_tbc", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d",
 			"convolution", "cudnn_convolution", "cudnn_convolution_transpose", "prelu", "addmm", "addmv", "addr", "matmul", "einsum", "mm", "mv",
@@ -57,11 +58,11 @@ var castPolicies = func() map[string]castPolicy {
 		}
 	}
 	return m
-}()
+})
 
 // castPolicyOf is the policy of one overload. Those without a kernel of their own for autocast are cast, where they are made of others, inside.
 func castPolicyOf(name, overload string) castPolicy {
-	p := castPolicies[name]
+	p := castPolicies()[name]
 	if p == 0 || strings.HasSuffix(overload, "out") || withoutCast[overload] {
 		return 0
 	}
@@ -223,7 +224,7 @@ func (m *machine) castArg(v any, to, lower tensor.DType) (any, error) {
 // castBack gives the floating results of a torchvision operator the dtype that its first argument had.
 func (m *machine) castBack(b *ops.Bound, args []any, v any) (any, error) {
 	first, ok := args[0].(*tensor.Tensor)
-	if !ok || castPolicies[b.Schema.Name] != castVision || !eligible(first) || first.DType == tensor.Float32 {
+	if !ok || castPolicies()[b.Schema.Name] != castVision || !eligible(first) || first.DType == tensor.Float32 {
 		return v, nil
 	}
 	back := func(t *tensor.Tensor) (*tensor.Tensor, error) {
