@@ -161,7 +161,7 @@ func whatArchive(f fs.FS) string {
 	switch {
 	case has("data/aotinductor"):
 		return "an AOTInductor package: compiled code, which holds no program that can be read"
-	case has("models") && has("archive_format"), has("serialized_exported_program.json"):
+	case isExported(f), has("serialized_exported_program.json"):
 		return "a torch.export program: torch.export programs are not read yet"
 	case has("data.pkl"):
 		return "a checkpoint of torch.save, which holds weights and no program"
@@ -173,6 +173,16 @@ func whatArchive(f fs.FS) string {
 		return "a zip archive around " + name + ": unpack it first"
 	}
 	return "a zip archive without data.pkl"
+}
+
+// isExported says whether f is a package of torch.export programs (torch/export/pt2_archive).
+func isExported(f fs.FS) bool {
+	for _, name := range []string{"models", "archive_format"} {
+		if _, err := fs.Stat(f, name); err != nil {
+			return false
+		}
+	}
+	return true
 }
 
 // inner is an archive in the archive.

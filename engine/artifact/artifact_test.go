@@ -54,6 +54,9 @@ func TestUnrecognized(t *testing.T) {
 			require.Error(t, err)
 			assert.True(t, errors.Is(err, ErrUnrecognized))
 			assert.Equal(t, c.path+": "+c.want+", want a TorchScript archive (torch.jit.save)", err.Error())
+			if filepath.Base(c.path) == "exported.pt2" {
+				return // not read yet, but copied: TestStripExported
+			}
 			assert.ErrorIs(t, Strip(c.path, filepath.Join(dir, "out.pt")), ErrUnrecognized)
 			assert.NoFileExists(t, filepath.Join(dir, "out.pt"))
 		})

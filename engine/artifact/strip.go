@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -16,14 +17,15 @@ import (
 // Strip copies an archive without its weights: records of weights of more than ptzip.MaxSmall bytes become empty ones of the same
 // name, and the record torchscript.StrippedRecord tells their true sizes. Everything else keeps its content. Smaller records stay,
 // because a program may compute shapes with them, so that a check of the copy says what a check of the archive says, to the byte.
-// A copy of a copy is the same file. The copy appears at out whole or not at all.
+// A copy of a copy is the same file. The copy appears at out whole or not at all. torch.export programs are copied alike, though they are not
+// read yet: their weights, constants and sample inputs are below data/ too, and what describes them, the .json files, is no weight.
 func Strip(in, out string) error {
 	z, f, err := openArchive(in)
 	if err != nil {
 		return fmt.Errorf("%s: %w", in, plain(err))
 	}
 	defer f.Close()
-	if !torchscript.Sniff(z) {
+	if !torchscript.Sniff(z) && !exported(z) {
 		return fmt.Errorf("%s: %w", in, &Unrecognized{whatArchive(z)})
 	}
 	out, err = target(out)
@@ -34,6 +36,12 @@ func Strip(in, out string) error {
 		return fmt.Errorf("%s: %w", out, plain(err))
 	}
 	return nil
+}
+
+// exported says whether z is a program of torch.export in a layout whose weights are records of their own.
+func exported(z *ptzip.Reader) bool {
+	_, err := fs.Stat(z, "data/weights")
+	return isExported(z) && err == nil
 }
 
 // target is the file that out leads to: what a link points to, and no device or folder, which a rename would replace.

@@ -3,6 +3,7 @@ package artifact
 import (
 	"archive/zip"
 	"bytes"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
@@ -91,6 +92,47 @@ func TestStrip(t *testing.T) {
 	left, err := os.ReadDir(dir)
 	require.NoError(t, err)
 	assert.Len(t, left, 3, "nothing else is left behind")
+}
+
+// A torch.export program loses its weights, not what describes them; a package without weights of their own records is refused.
+func TestStripExported(t *testing.T) {
+	for _, c := range []struct {
+		name, why string
+		records   []string
+		want      string
+	}{
+		{"current", "weights and sample inputs of more than 4 KiB go", []string{"data/weights/weight_0", "data/weights/model_weights_config.json",
+			"data/constants/model_constants_config.json", "models/model.json", "data/sample_inputs/model.pt", "archive_format"},
+			`{"schema":1,"records":{"data/sample_inputs/model.pt":6400,"data/weights/weight_0":6400}}`},
+		{"no weights", "compiled packages have none", []string{"models/model.json", "archive_format"}, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := t.TempDir()
+			in, out := filepath.Join(dir, "in.pt2"), filepath.Join(dir, "out.pt2")
+			var b bytes.Buffer
+			w := zip.NewWriter(&b)
+			for _, name := range c.records {
+				require.NoError(t, record(w, "m/"+name, make([]byte, 6400)))
+			}
+			require.NoError(t, w.Close())
+			require.NoError(t, os.WriteFile(in, b.Bytes(), 0o600))
+			err := Strip(in, out)
+			if c.want == "" {
+				require.Error(t, err, c.why)
+				return
+			}
+			require.NoError(t, err)
+			z, err := zip.OpenReader(out)
+			require.NoError(t, err)
+			defer z.Close()
+			sizes, err := fs.ReadFile(z, "m/.memspec/stripped.json")
+			require.NoError(t, err)
+			require.Equal(t, c.want, string(sizes), c.why)
+			config, err := fs.ReadFile(z, "m/data/weights/model_weights_config.json")
+			require.NoError(t, err)
+			require.Len(t, config, 6400, "what describes the weights stays")
+		})
+	}
 }
 
 // A weight that is missing without a word of its size is an error, not a guess.

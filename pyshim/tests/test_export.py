@@ -1,6 +1,7 @@
 """Artifacts: read back by memspec."""
 
 import json
+import zipfile
 
 import pytest
 
@@ -39,6 +40,17 @@ def test_the_inputs_beside_it_are_used(project):
 def test_an_exported_program(project):
     path = memshim.export(load_source("zoo.py:net"), "n.pt2", torch.zeros(2, 3, 16, 16), kind="export")
     assert torch.export.load(path).module()(torch.ones(2, 3, 16, 16)).shape == (2, 10)
+
+
+def test_an_exported_program_stripped(project):
+    args = load_source("zoo.py:net"), "n.pt2", torch.zeros(2, 3, 16, 16)
+    whole, sizes = memshim.export(*args, kind="export").stat().st_size, []
+    with zipfile.ZipFile(memshim.export(*args, kind="export", strip=True)) as archive:
+        sizes = {i.filename.split("/", 1)[1]: i.file_size for i in archive.infolist()}
+        stripped = json.loads(archive.read(next(n for n in archive.namelist() if n.endswith(".memspec/stripped.json"))))
+    assert sum(sizes.values()) < whole and stripped["records"]
+    assert all(sizes[name] == 0 for name in stripped["records"])
+    assert sizes["models/model.json"] and sizes["data/weights/model_weights_config.json"], "the program and what describes its weights stay"
 
 
 @pytest.mark.parametrize("kw, error", [({"kind": "onnx"}, "want one of script, trace, export"), ({"kind": "trace"}, "got no inputs")])
