@@ -4,7 +4,11 @@ package ops
 // (tools/autograd/derivatives.yaml).
 var backwardRules = []Rule{
 	{Schema: "aten::convolution_backward(Tensor grad_output, Tensor input, Tensor weight, SymInt[]? bias_sizes, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
-		Out: convolutionBackward, Scratch: convolutionBackwardScratch},
+		Body: convolutionBackward},
+	{Schema: "memspec::convolution_gradients(Tensor grad_output, Tensor input, Tensor weight, SymInt[]? bias_sizes, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
+		Out: convolutionGradients, Scratch: convolutionGradientsScratch},
+	{Schema: "memspec::cudnn_convolution_weight_gradient(Tensor input, Tensor grad_output, SymInt[] weight_size, SymInt[] padding, SymInt[] stride, SymInt[] dilation, SymInt groups, bool benchmark, bool deterministic, bool allow_tf32) -> Tensor",
+		Out: cudnnWeightGradient, Scratch: cudnnWeightGradientScratch, Ref: "native/cudnn/ConvShared.cpp cudnn_convolution_backward_weight"},
 	{Schema: "aten::max_pool2d_with_indices_backward(Tensor grad_output, Tensor self, int[2] kernel_size, int[2] stride, int[2] padding, int[2] dilation, bool ceil_mode, Tensor indices) -> Tensor",
 		Out: gradLikeInput},
 	{Schema: "aten::max_pool3d_with_indices_backward(Tensor grad_output, Tensor self, int[3] kernel_size, int[3] stride, int[3] padding, int[3] dilation, bool ceil_mode, Tensor indices) -> Tensor",

@@ -1,8 +1,6 @@
 package ops
 
 import (
-	"slices"
-
 	"github.com/memspec/memspec/engine/tensor"
 	"github.com/memspec/memspec/engine/units"
 )
@@ -31,45 +29,6 @@ func gradLikeInput(c *Call) ([]tensor.Meta, error) {
 func gradDense(c *Call) ([]tensor.Meta, error) {
 	x := c.T("self")
 	return one(fresh(x, x.Sizes...))
-}
-
-func convolutionBackward(c *Call) ([]tensor.Meta, error) {
-	g, x, w := c.T("grad_output"), c.T("input"), c.T("weight")
-	if len(w.Sizes) < 3 || len(x.Sizes) != len(w.Sizes) || len(g.Sizes) != len(w.Sizes) {
-		return nil, c.Errorf("got gradient %v, input %v and weight %v, want as many dimensions", g.Sizes, x.Sizes, w.Sizes)
-	}
-	f := (&convCall{x: x, w: w}).format()
-	channels := w.Sizes[0]
-	if c.Bool("transposed") {
-		channels = w.Sizes[1] * max(c.Int("groups"), 1)
-	}
-	return c.wanted(freshFormat(x, f, x.Sizes...), freshFormat(w, f, w.Sizes...), fresh(g, channels)), nil
-}
-
-// convolutionBackwardScratch is a workspace for each gradient, as a forward convolution takes it; by rule.
-func convolutionBackwardScratch(c *Call) []Scratch {
-	g, x, w := c.T("grad_output"), c.T("input"), c.T("weight")
-	if !onCUDA(x) {
-		return nil
-	}
-	v := &convCall{x: x, w: w, groups: max(c.Int("groups"), 1), transposed: c.Bool("transposed")}
-	n := len(w.Sizes) - 2
-	v.stride, v.dilation, v.outPad = slices.Repeat([]int64{1}, n), slices.Repeat([]int64{1}, n), make([]int64, n)
-	f := v.format()
-	var out []Scratch
-	if !g.IsFormat(f) {
-		out = append(out, Scratch{Bytes: g.NBytes(), Before: true, Source: "native/Convolution.cpp convolution_backward grad_output.contiguous"})
-	}
-	p := c.convPlatform()
-	if v.isDepthwise() && f == tensor.Contiguous && x.DType != tensor.Float16 || !v.cudnn(p, g.Sizes) {
-		return out
-	}
-	in, wb, o := int64(x.NBytes()), int64(w.NBytes()), int64(g.NBytes())
-	s := Scratch{
-		Bytes: units.Bytes(v.byRule(p, in, wb, o)), Upper: units.Bytes((in+wb+o)*5/4 + 16), Note: noteScratch,
-		Source: "the workspace of a convolution's gradients is by rule: it is not asked for",
-	}
-	return append(out, s)
 }
 
 // normBackward is a gradient of the input and those of weight and bias.

@@ -9,6 +9,7 @@ import (
 // convCall is a convolution with its parameters widened to the spatial dimensions.
 type convCall struct {
 	x, w                              *tensor.Tensor
+	grad                              *tensor.Tensor // of a weight's gradient: the result's gradient, and w is what is made
 	stride, padding, dilation, outPad []int64
 	transposed                        bool
 	groups                            int64
@@ -29,7 +30,7 @@ func (c *Call) conved() (*convCall, error) {
 
 // readConv reads the arguments of any of the convolution operators.
 func (c *Call) readConv() (*convCall, error) {
-	x, w := c.Args[0].(*tensor.Tensor), c.T("weight")
+	x, w := c.Args[max(c.Schema.ArgIndex("input"), 0)].(*tensor.Tensor), c.T("weight")
 	n := len(w.Sizes) - 2
 	if n < 1 || len(x.Sizes) != n+2 {
 		return nil, c.Errorf("got input %v and weight %v, want as many dimensions, at least 3", x.Sizes, w.Sizes)
@@ -135,12 +136,20 @@ func (v *convCall) format() tensor.MemoryFormat {
 	if v.x.DType == tensor.Float64 {
 		return tensor.Contiguous
 	}
-	for _, t := range []*tensor.Tensor{v.x, v.w} {
+	for _, t := range v.operands() {
 		if f := t.SuggestFormat(); f != tensor.Contiguous {
 			return f
 		}
 	}
 	return tensor.Contiguous
+}
+
+// operands are what a convolution, or a gradient of one, is made of.
+func (v *convCall) operands() [2]*tensor.Tensor {
+	if v.grad != nil {
+		return [2]*tensor.Tensor{v.x, v.grad}
+	}
+	return [2]*tensor.Tensor{v.x, v.w}
 }
 
 func convolution(c *Call) ([]tensor.Meta, error) {

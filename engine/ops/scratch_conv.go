@@ -3,6 +3,7 @@ package ops
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/memspec/memspec/engine/platform"
@@ -118,12 +119,24 @@ func convolutionScratch(c *Call) []Scratch {
 		v, out = v.viewed2d(), []int64{out[0], out[1], 1, out[2]}
 	}
 	p := c.convPlatform()
-	switch v.backend(p, out) {
+	b := v.backend(p, out)
+	named := strings.HasPrefix(c.Schema.Name, "aten::cudnn_")
+	if named && b == convDepthwise {
+		b = convCuDNN
+	}
+	switch b {
 	case convDepthwise:
 		return append(before, v.copies(tensor.Contiguous, "native/cuda/DepthwiseConv2d.cu")...)
 	case convCuDNN:
 		fused := strings.HasSuffix(c.Schema.Name, "_relu")
-		return append(append(before, v.copies(v.format(), "native/cudnn/ConvShared.cpp")...), v.workspace(p, out, fused)...)
+		copies := v.copies(v.format(), "native/cudnn/ConvShared.cpp")
+		if named && v.transposed { // both after the result, the weight's first: aten::convolution copies the input before it calls this
+			slices.Reverse(copies)
+			for i := range copies {
+				copies[i].Before = false
+			}
+		}
+		return append(append(before, copies...), v.workspace(p, out, fused)...)
 	case convColumns:
 		return append(before, v.columns(out)...)
 	}
@@ -185,7 +198,7 @@ const (
 func (v *convCall) workspace(p *platform.Platform, out []int64, fused bool) []Scratch {
 	in, w, o := int64(v.x.NBytes()), int64(v.w.NBytes()), product(out)*v.x.DType.ItemSize()
 	s := Scratch{
-		Bytes: units.Bytes(v.byRule(p, in, w, o)), Upper: units.Bytes(max((in+w+o)*5/4+16, v.winograd(p))), Note: noteScratch,
+		Bytes: units.Bytes(v.byRule(p, in, w, o)), Upper: units.Bytes(v.upperByRule(p, in, w, o)), Note: noteScratch,
 		Source: "a cuDNN convolution's workspace is by rule, no scratch profile has it; to settle it: " + SettleCommand,
 	}
 	by, key := p.Answerer(), v.key(p, out)
@@ -225,7 +238,7 @@ func (v *convCall) workspace(p *platform.Platform, out []int64, fused bool) []Sc
 // bytes alignment changes nothing.
 func (v *convCall) misaligned() bool {
 	f := v.format()
-	for _, t := range []*tensor.Tensor{v.x, v.w} {
+	for _, t := range v.operands() {
 		if t.IsFormat(f) && t.StorageOffset*t.DType.ItemSize()%16 != 0 {
 			return true
 		}
@@ -252,51 +265,6 @@ func benchmark(s Scratch, key *scratch.Call, most, upper units.Bytes) []Scratch 
 	return []Scratch{trial, run}
 }
 
-// winograd is what the transformed filters of the Winograd kernel take (engine 12), which the heuristics prefer for 3×3 in float32 on plain
-// cores: with cuDNN 9.10.2 and 9.26.0 for most such convolutions of 46 torchvision models on sm 75 to 89, with 9.10.2 on sm 70 too.
-func (v *convCall) winograd(p *platform.Platform) int64 {
-	c := p.Device.ComputeCapability
-	square := len(v.w.Sizes) == 4 && v.w.Sizes[2] == 3 && v.w.Sizes[3] == 3 && product(v.stride)*product(v.dilation) == 1
-	switch {
-	case !square || v.transposed || v.groups != 1 || v.x.DType != tensor.Float32 || p.TF32Conv() || v.format() != tensor.Contiguous:
-		return 0
-	case c.AtLeast(9, 0) || !c.AtLeast(7, 0) || !c.AtLeast(7, 5) && p.CuDNN.AtLeast(9, 19):
-		return 0
-	}
-	return 100*v.w.Sizes[0]*v.w.Sizes[1] + 4*v.w.Sizes[0]
-}
-
-// byRule is the commonest workspace of cuDNN's first configuration by class of call, over 78 convolutions of five torchvision models
-// on sm 80, 86, 89 and 90 with cuDNN 9.10.2 and 9.26.0.
-func (v *convCall) byRule(p *platform.Platform, in, w, out int64) int64 {
-	last := v.format() != tensor.Contiguous
-	point := product(v.w.Sizes[2:]) == 1
-	half := v.x.DType.ItemSize() == 2
-	hopper := p.Device.ComputeCapability.AtLeast(9, 0)
-	switch {
-	case v.groups > 1 && v.isDepthwise():
-		if half && last {
-			return w
-		}
-		return 0
-	case half && last:
-		return 0
-	case half && point:
-		return in + out + 16
-	case half:
-		return in + w + out + 16
-	case v.x.DType != tensor.Float32 || !p.TF32Conv():
-		return v.winograd(p) // else kernels on plain cores: none, or an index table of some KiB
-	case last && hopper:
-		return 0
-	case hopper && point && p.CuDNN.AtLeast(9, 20):
-		return in + out + 16
-	case hopper && point:
-		return 0
-	}
-	return in + w + 16
-}
-
 // key is the call as cuDNN sees it. A transposed convolution is the gradient of one whose input its result takes the place of.
 func (v *convCall) key(p *platform.Platform, out []int64) *scratch.Call {
 	f := v.format()
@@ -305,17 +273,25 @@ func (v *convCall) key(p *platform.Platform, out []int64) *scratch.Call {
 		AllowTF32: p.TF32CuDNN, Benchmark: p.Benchmark,
 		Input: v.x.Sizes, Weight: v.w.Sizes, Padding: v.padding, Stride: v.stride, Dilation: v.dilation,
 	}
-	if v.transposed {
+	switch {
+	case v.grad != nil:
+		k.Direction = "wgrad"
+	case v.transposed:
 		k.Direction, k.Input = "dgrad", out
 	}
 	k.InputStrides, k.WeightStrides = tensor.FormatStrides(k.Input, f), tensor.FormatStrides(k.Weight, f)
 	return k
 }
 
-// columns is the buffer of a convolution as a product of matrices: one sample's patches, for each group.
+// columns is what a convolution as a product of matrices takes: contiguous operands and their patches.
 func (v *convCall) columns(out []int64) []Scratch {
+	return append(v.copies(tensor.Contiguous, "native/cuda/ConvolutionMM2d.cu"), v.buffer(out)...)
+}
+
+// buffer is one sample's patches, for each group.
+func (v *convCall) buffer(out []int64) []Scratch {
 	if product(v.w.Sizes[2:]) == 1 && product(v.stride) == 1 && !v.transposed {
-		return v.copies(tensor.Contiguous, "native/cuda/ConvolutionMM2d.cu")
+		return nil
 	}
 	places := product(out[2:])
 	channels := v.x.Sizes[1] / v.groups
@@ -323,7 +299,7 @@ func (v *convCall) columns(out []int64) []Scratch {
 		places, channels = product(v.x.Sizes[2:]), v.w.Sizes[1]
 	}
 	bytes := channels * product(v.w.Sizes[2:]) * places * v.x.DType.ItemSize()
-	return append(v.copies(tensor.Contiguous, "native/cuda/ConvolutionMM2d.cu"), Scratch{Bytes: units.Bytes(bytes), Source: "native/cuda/ConvolutionMM2d.cu"})
+	return []Scratch{{Bytes: units.Bytes(bytes), Source: "native/cuda/ConvolutionMM2d.cu"}}
 }
 
 func columnScratch(c *Call) []Scratch {

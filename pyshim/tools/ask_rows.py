@@ -1,9 +1,10 @@
 """Write testdata/scratch/rows.json: cuDNN's answers to the convolutions of five models (alexnet, mobilenet_v3_small, resnet50, resnet101 and
-vgg16, one image of 224×224) in each dtype and layout, on four classes of devices.
+vgg16, one image of 224×224) in each direction, dtype and layout, on four classes of devices.
 
     PYTHONPATH=pyshim/src python pyshim/tools/ask_rows.py [--cudnn DIR]      once a version of cuDNN
 
-A convolution is a line "x w stride padding dilation groups", an answer "bytes/engine", "-" where PyTorch's own kernels run.
+A convolution is a line "x w stride padding dilation groups", an answer "bytes/engine", "-" where PyTorch's own kernels run. The answers of a
+version are those to forward convolutions, of "9.26.0 dgrad" and "9.26.0 wgrad" those to their gradients.
 """
 
 from __future__ import annotations
@@ -19,17 +20,18 @@ OUT = Path(__file__).parents[2] / "testdata" / "scratch" / "rows.json"
 CLASSES = ("sm80", "sm86", "sm89", "sm90")
 DTYPES = ("float32", "float16", "bfloat16")
 LAYOUTS = ("contiguous", "channels_last")
+DIRECTIONS = ("forward", "dgrad", "wgrad")
 GROUPS = [(c, d, layout) for c in CLASSES for d in DTYPES for layout in LAYOUTS]
 
 
-def call(line: str, dtype: str, layout: str) -> dict:
+def call(line: str, dtype: str, layout: str, direction: str = "forward") -> dict:
     """A convolution's line as a call."""
     x, w, stride, padding, dilation, groups = line.split()
     sizes, weight = ([int(n) for n in text.split("x")] for text in (x, w))
     last = layout == "channels_last"
     return {
         "op": "conv",
-        "direction": "forward",
+        "direction": direction,
         "dtype": dtype,
         "input": sizes,
         "input_strides": cudnn.strides(sizes, last),
@@ -52,14 +54,14 @@ def load() -> dict:
     return json.loads(OUT.read_text())
 
 
-def ask(lines: list[str], folder: str, cublaslt: str) -> dict[str, list[str]]:
+def ask(lines: list[str], folder: str, cublaslt: str, direction: str = "forward") -> dict[str, list[str]]:
     """The library's own answers by class, dtype and layout."""
     out = {}
     processes = {c: query.Process(folder, cublaslt, c) for c in CLASSES}
     for device_class, dtype, layout in GROUPS:
         answers = []
         for line in lines:
-            c = call(line, dtype, layout)
+            c = call(line, dtype, layout, direction)
             if native(c, layout):
                 answers.append("-")
                 continue
@@ -86,7 +88,9 @@ def main() -> int:
     folder, places = next(torchwheel.folders(p.parse_args().cudnn, Path.home() / ".cache" / "memspec"))
     version, cuda = torchwheel.probe(str(folder))
     known = load()
-    known["answers"][torchwheel.dotted(version)] = ask(known["convolutions"], str(folder), torchwheel.cublaslt(cuda, places))
+    for direction in DIRECTIONS:
+        name = torchwheel.dotted(version) + (f" {direction}" if direction != "forward" else "")
+        known["answers"][name] = ask(known["convolutions"], str(folder), torchwheel.cublaslt(cuda, places), direction)
     OUT.write_text(text(known))
     return 0
 
