@@ -7,6 +7,7 @@ import (
 	"sort"
 	"strconv"
 	"strings"
+	"unsafe"
 
 	"github.com/memspec/memspec/engine/artifact/torchscript/syntax"
 	"github.com/memspec/memspec/engine/program"
@@ -73,7 +74,7 @@ func (d *decoder) readDebug(f *sourceFile) error {
 			return nil
 		}
 	}
-	data, err := d.readFile(name)
+	data, err := d.readDebugFile(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -85,6 +86,22 @@ func (d *decoder) readDebug(f *sourceFile) error {
 	}
 	d.records[name] = f.debug.records
 	return nil
+}
+
+// readDebugFile returns a debug record, good until the next one is read. What is kept of it is copied.
+func (d *decoder) readDebugFile(name string) (string, error) {
+	z, ok := d.fs.(interface {
+		ReadInto(buf []byte, name string) ([]byte, error)
+	})
+	if !ok {
+		return d.readFile(name)
+	}
+	data, err := z.ReadInto(d.debugBuf, name)
+	if err != nil {
+		return "", err
+	}
+	d.debugBuf = data
+	return unsafe.String(unsafe.SliceData(data), len(data)), nil
 }
 
 func (d *decoder) debugRecords(t *debugTable, data string) error {
@@ -201,7 +218,7 @@ func (s *debugSources) source(v rangeValue) (*program.SourceText, error) {
 			return nil, fmt.Errorf("got a text of more than %d bytes, want less", maxText)
 		}
 	}
-	return s.intern(string(s.build), file, line), nil
+	return s.intern(unsafe.String(unsafe.SliceData(s.build), len(s.build)), file, line), nil
 }
 
 // maxText is the longest text of a source: pieces may repeat, so that few bytes could ask for many.
@@ -268,6 +285,7 @@ func (d *decoder) frame(line string) *program.Frame {
 	if f, ok := d.frames[line]; ok {
 		return f
 	}
+	line = strings.Clone(line)
 	var p *program.Frame
 	if f, ok := program.ParseFrame(strings.TrimSuffix(line, "\n")); ok {
 		p = &f
@@ -277,7 +295,7 @@ func (d *decoder) frame(line string) *program.Frame {
 }
 
 // intern makes one SourceText of equal ones: a class that was copied under many names brings its text as often. The text of a traced
-// archive without a string table is a stack as well.
+// archive without a string table is a stack as well. Text and file are copied where they are kept.
 func (s *debugSources) intern(text, file string, line int) *program.SourceText {
 	if text == "" {
 		return nil
@@ -289,6 +307,8 @@ func (s *debugSources) intern(text, file string, line int) *program.SourceText {
 	key := sourceKey{text, file, line}
 	t := s.d.texts[key]
 	if t == nil {
+		text, file = strings.Clone(text), strings.Clone(file)
+		key = sourceKey{text, file, line}
 		t = &program.SourceText{File: file, FirstLine: line, Text: text}
 		if traced {
 			for l := range strings.SplitSeq(text, "\n") {

@@ -97,6 +97,7 @@ type decoder struct {
 	frames    map[string]*program.Frame // by line
 	sources   debugSources
 	records   map[string][]debugRecord // by record
+	debugBuf  []byte
 	frameList slab[*program.Frame]
 	ops       map[string]string // operators' names, as printed to ours
 }

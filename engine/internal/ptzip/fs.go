@@ -32,7 +32,7 @@ func (z *Reader) Open(name string) (fs.File, error) {
 		}
 		return &bigFile{SectionReader: s, info: info, weight: IsWeight(name)}, nil
 	}
-	data, err := z.read(i)
+	data, err := z.read(i, nil)
 	if err != nil {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: err}
 	}

@@ -85,6 +85,22 @@ func TestTwin(t *testing.T) {
 	}
 }
 
+// ReadInto uses the room it is given where that is enough, whatever lies in it.
+func TestReadInto(t *testing.T) {
+	z, err := OpenBytes(archive(t, entry{"net/a", long, deflated}, entry{"net/b", "b", stored}, entry{"net/c", long + long, deflated}))
+	require.NoError(t, err)
+	buf := bytes.Repeat([]byte{'x'}, len(long))
+	for _, tt := range []struct {
+		name, want string
+		same       bool
+	}{{"a", long, true}, {"b", "b", true}, {"c", long + long, false}} {
+		got, err := z.ReadInto(buf, tt.name)
+		require.NoError(t, err)
+		assert.Equal(t, tt.want, string(got))
+		assert.Equal(t, tt.same, &got[0] == &buf[0], tt.name)
+	}
+}
+
 func TestRoot(t *testing.T) {
 	for _, tt := range []struct{ why, root, names string }{
 		{"one top folder", "a", "a/x a/y"},

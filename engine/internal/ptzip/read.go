@@ -14,19 +14,22 @@ import (
 const longestRun = 1 << 20
 
 // ReadFile returns a record, inflated.
-func (z *Reader) ReadFile(name string) ([]byte, error) {
+func (z *Reader) ReadFile(name string) ([]byte, error) { return z.ReadInto(nil, name) }
+
+// ReadInto is ReadFile into the room of a buffer, where that is enough.
+func (z *Reader) ReadInto(buf []byte, name string) ([]byte, error) {
 	i, err := z.find("read", name)
 	if err != nil {
 		return nil, err
 	}
-	data, err := z.read(i)
+	data, err := z.read(i, buf)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	return data, nil
 }
 
-func (z *Reader) read(i int32) ([]byte, error) {
+func (z *Reader) read(i int32, buf []byte) ([]byte, error) {
 	rec := &z.records[i]
 	switch {
 	case IsWeight(z.names[i]) && rec.size > MaxSmall:
@@ -48,9 +51,12 @@ func (z *Reader) read(i int32) ([]byte, error) {
 	}
 	switch rec.method {
 	case stored:
-		return slices.Clone(packed), nil
+		return append(buf[:0], packed...), nil
 	case deflated:
-		out := make([]byte, rec.size)
+		if int64(cap(buf)) < rec.size {
+			buf = make([]byte, rec.size)
+		}
+		out := buf[:rec.size]
 		if err := z.infl.inflate(out, packed); err != nil {
 			return nil, malformed(rec.offset, "deflated data: %w", err)
 		}
