@@ -6,6 +6,6 @@ func groups() [][]Rule {
 		pointwiseRules, specialRules, unaryRules, activationRules, otherRules, differenceRules, gradientRules, compareRules, castRules, viewRules, viewCopyRules, joinRules, indexRules, createRules, randomRules,
 		reduceRules, matmulRules, convRules, poolRules, normRules, softmaxRules, attentionRules, embeddingRules, lossRules,
 		rnnRules, sortRules, quantRules, visionRules, linalgRules, fftRules, padRules, upsampleRules, foreachRules, compositeRules, backwardRules,
-		primRules, hostRules, containerRules, stringRules,
+		primRules, complexRules, hostRules, containerRules, stringRules,
 	}
 }

@@ -3,6 +3,7 @@ package ops
 import (
 	"errors"
 	"math"
+	"math/cmplx"
 
 	"github.com/memspec/memspec/engine/schema"
 )
@@ -64,6 +65,9 @@ func absU(a int64) uint64 {
 }
 
 func subNum(c *Call) (any, error) {
+	if z, ok := complex2(c, subComplex); ok {
+		return z, nil
+	}
 	return both(c, func(a, b int64) (int64, error) {
 		return a - b, nil
 	}, func(a, b float64) float64 { return a - b })
@@ -89,6 +93,9 @@ func addHost(c *Call) (any, error) {
 		}
 		return l, nil
 	}
+	if z, ok := complex2(c, addComplex); ok {
+		return z, nil
+	}
 	return both(c, addNum, func(a, b float64) float64 { return a + b })
 }
 
@@ -100,6 +107,9 @@ func mulHost(c *Call) (any, error) {
 	if l, ok := a.(*List); ok {
 		n, _ := isInt(b)
 		return c.repeatList(l, n)
+	}
+	if z, ok := complex2(c, mulComplex); ok {
+		return z, nil
 	}
 	return both(c, mulNum, func(a, b float64) float64 { return a * b })
 }
@@ -118,7 +128,12 @@ func (c *Call) repeatList(l *List, n int64) (any, error) {
 	return c.List(l.Elem, items...), nil
 }
 
-func divNum(c *Call) (any, error) { return toFloat(c.Args[0]) / toFloat(c.Args[1]), nil }
+func divNum(c *Call) (any, error) {
+	if z, ok := complex2(c, divComplex); ok {
+		return z, nil
+	}
+	return toFloat(c.Args[0]) / toFloat(c.Args[1]), nil
+}
 
 func floordivNum(c *Call) (any, error) {
 	return both(c, func(a, b int64) (int64, error) {
@@ -156,6 +171,9 @@ func fmodNum(c *Call) (any, error) {
 }
 
 func powNum(c *Call) (any, error) {
+	if z, ok := complex2(c, cmplx.Pow); ok {
+		return z, nil
+	}
 	return both(c, func(a, b int64) (int64, error) {
 		if b < 0 {
 			return 0, nil
@@ -232,7 +250,7 @@ func absNum(c *Call) (any, error) {
 	if n, ok := isInt(c.Args[0]); ok {
 		return max(n, -n), nil
 	}
-	return math.Abs(toFloat(c.Args[0])), nil
+	return cmplx.Abs(toComplex(c.Args[0])), nil
 }
 
 // rounded is f of a number as the schema's return type.
@@ -256,11 +274,18 @@ func ceilNum(c *Call) (any, error)  { return rounded(c, math.Ceil) }
 func floorNum(c *Call) (any, error) { return rounded(c, math.Floor) }
 func roundNum(c *Call) (any, error) { return rounded(c, math.RoundToEven) }
 
-func isnanNum(c *Call) (any, error) { return math.IsNaN(toFloat(c.Args[0])), nil }
-func isinfNum(c *Call) (any, error) { return math.IsInf(toFloat(c.Args[0]), 0), nil }
+// either says whether f holds for one of the two parts of a number.
+func either(v any, f func(float64) bool) bool {
+	z := toComplex(v)
+	return f(real(z)) || f(imag(z))
+}
+
+func isInfinite(x float64) bool { return math.IsInf(x, 0) }
+
+func isnanNum(c *Call) (any, error) { return either(c.Args[0], math.IsNaN), nil }
+func isinfNum(c *Call) (any, error) { return either(c.Args[0], isInfinite), nil }
 func isfiniteNum(c *Call) (any, error) {
-	x := toFloat(c.Args[0])
-	return !math.IsNaN(x) && !math.IsInf(x, 0), nil
+	return !either(c.Args[0], math.IsNaN) && !either(c.Args[0], isInfinite), nil
 }
 
 func factorialNum(c *Call) (any, error) {
@@ -284,6 +309,9 @@ func math2(f func(a, b float64) float64) func(*Call) (any, error) {
 }
 
 func logNum(c *Call) (any, error) {
+	if z, ok := complex2(c, logComplex); ok {
+		return z, nil
+	}
 	if len(c.Args) == 2 {
 		return math.Log(toFloat(c.Args[0])) / math.Log(toFloat(c.Args[1])), nil
 	}
@@ -327,6 +355,9 @@ func compareValues(a, b any) (order int, equal, ok bool) {
 			}
 			return 0, true, true
 		}
+	}
+	if isComplex(a) || isComplex(b) {
+		return 0, toComplex(a) == toComplex(b), false
 	}
 	if IsScalar(a) && IsScalar(b) {
 		x, y := toFloat(a), toFloat(b)

@@ -249,6 +249,8 @@ func describeWant(v any, name func(int) string) any {
 		switch {
 		case v["float"] != nil:
 			return describeFloat(floats[v["float"].(string)])
+		case v["complex"] != nil:
+			return describeWant(v["complex"], name)
 		case v["tuple"] != nil:
 			return describeWant(v["tuple"], name)
 		case v["dict"] != nil:
@@ -301,6 +303,8 @@ func describeGot(v any, name func(tensor.StorageID) string) any {
 		return out
 	case float64:
 		return describeFloat(v)
+	case complex128:
+		return []any{describeFloat(real(v)), describeFloat(imag(v))}
 	}
 	return fmt.Sprint(v)
 }

@@ -42,7 +42,7 @@ def value(v: Any, sid: Callable[[torch.Tensor], int]) -> Any:
     if isinstance(v, float):
         return v if math.isfinite(v) else {"float": str(v)}
     if isinstance(v, complex):
-        return {"complex": [v.real, v.imag]}
+        return {"complex": [value(v.real, sid), value(v.imag, sid)]}
     if isinstance(v, torch.dtype):
         return {"dtype": name_of(v)}
     if isinstance(v, torch.device):

@@ -46,6 +46,21 @@ def unary() -> list[HostCall]:
     return out
 
 
+def complexes() -> list[HostCall]:
+    """Operators on complex numbers, and those that make them."""
+    z, w = 1.5 + 2j, -0.5 - 0.25j
+    ones = ("acos", "acosh", "asin", "asinh", "atan", "atanh", "cos", "cosh", "exp", "log", "log10", "sin", "sinh", "sqrt", "tan", "tanh", "neg", "angle", "prim::abs")
+    out = [host(n, v) for n in ones for v in (z, w)]
+    out += [host(n, a, b) for n in ("add", "sub", "mul") for a, b in [(z, w), (2, z), (z, 2), (2.5, z), (z, 2.5)]]
+    out += [host("div", z, w), *(host("pow", a, b) for a, b in [(z, w), (2.5, z), (z, 2.5)])]
+    out += [host("log", a, b) for a, b in [(z, w), (2, z), (z, 2), (2.5, z), (z, 2.5)]]
+    out += [host(n, a, b) for n in ("eq", "ne") for a, b in [(z, z), (z, w), (1.5, z), (z, 1.5), (2 + 0j, 2.0)]]
+    out += [host(n, v) for n in ("isnan", "isinf", "isfinite") for v in (z, complex(1, math.inf), complex(math.nan, 0))]
+    out += [host("angle", v) for v in (2, -2, 0, 2.5, -2.5)] + [host("sum", [z, w])]
+    out += [host("polar", a, b) for a, b in [(2, 1), (2.5, 0.5), (2, 0.5), (2.5, 1)]]
+    return out
+
+
 def comparisons() -> list[HostCall]:
     pairs = [(1, 2), (2, 2), (3, 2), (1.5, 2.5), (2.0, 2.0), (2, 2.0), (2.5, 2), (3, 2.5), ("a", "b"), ("b", "a"), ("a", "a"), ("", "a"), ("Z", "a")]
     out = [host(n, a, b) for n in ORDERED for a, b in pairs]
@@ -154,4 +169,4 @@ def tensors() -> list[HostCall]:
     return out
 
 
-CALLS = [*arithmetic(), *unary(), *comparisons(), *lists(), *dicts(), *strings(), *devices(), *tensors()]
+CALLS = [*arithmetic(), *unary(), *complexes(), *comparisons(), *lists(), *dicts(), *strings(), *devices(), *tensors()]
