@@ -32,6 +32,7 @@ type account struct {
 	inputs               []string // as arguments of the command line
 	exact                bool
 	events, agree        int // recorded; of these, before the two part
+	lines, linesAgree    int // births whose line in the user's code was recorded; of these, predicted alike
 	peak, want           int64
 	parted               string // where they part, "" where they do not
 	err                  error
@@ -161,6 +162,9 @@ func (a *account) follow(tr *trace.Trace, err error, r *recording, s *stream) {
 			a.parted = fmt.Sprintf("event %d: got %s (%s %s %s:%d), want %s%s", i, got, site.Op, site.Module, site.File, site.Line, want, where)
 			continue
 		}
+		if i < len(s.events) && s.events[i].bytes > 0 {
+			a.line(r.sites[s.events[i].site], tr.Site(e.Site))
+		}
 		i++
 	}
 	a.agree = i
@@ -168,6 +172,20 @@ func (a *account) follow(tr *trace.Trace, err error, r *recording, s *stream) {
 		a.parted = fmt.Sprintf("event %d: got the end, want %+v", i, s.events[i])
 	}
 	a.exact = a.parted == ""
+}
+
+// line compares the user's line of a birth, recorded as "operator file:line".
+func (a *account) line(recorded string, got trace.Site) {
+	_, line, ok := strings.Cut(recorded, " ")
+	if !ok {
+		return
+	}
+	a.lines++
+	if strings.HasSuffix(fmt.Sprintf("%s:%d", got.File, got.Line), line) {
+		a.linesAgree++
+	} else if os.Getenv("MEMSPEC_LINES") != "" {
+		fmt.Printf("%s: %s %s: got %s:%d, want %s\n", a.name(), got.Op, got.Module, got.File, got.Line, line)
+	}
 }
 
 // runNone runs an archive on the device none, under the settings of a recording.

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/memspec/memspec/engine"
@@ -135,4 +136,22 @@ func printConformance(all []account) {
 			fmt.Printf("%s: %s\n", a.name(), a.parted)
 		}
 	}
+}
+
+// TestUserLines holds the lines that eager predictions name for allocations against those that Python was at, outside PyTorch's own files.
+func TestUserLines(t *testing.T) {
+	differ := map[string]int{
+		"several_lines/script.eager": 1, // of a method chain over several lines an archive names the first
+		"number_first/script.eager":  5, // 1 - x and the like: scripting makes them of functions in a file <string>
+		"swin_v2_t/script.eager":     12,
+	}
+	lines := 0
+	for _, a := range compareAll(t) {
+		if a.runtime != "eager" || !a.exact {
+			continue
+		}
+		lines += a.lines
+		assert.Equal(t, a.lines-differ[a.name()], a.linesAgree, "%s: MEMSPEC_LINES=1 go test ./engine -run TestUserLines tells which", a.name())
+	}
+	require.Greater(t, lines, 10_000)
 }

@@ -17,6 +17,7 @@ type frame struct {
 	result any
 	done   bool // a return was reached
 	line   *inst
+	from   *inst   // in PyTorch's own code: the user's instruction that called it
 	sites  []int32 // by instruction, see codeSites
 }
 
@@ -136,8 +137,9 @@ func (m *machine) enter(c *code, args []any, module *Object) (any, error) {
 	base := len(m.regs)
 	m.regs, m.set = extend(m.regs, n), extend(m.set, n)
 	f := m.newFrame()
+	from := m.callerOf(c)
 	*f = frame{code: c, regs: m.regs[base : base+n : base+n], set: m.set[base : base+n : base+n], parent: m.frame, module: module,
-		sites: m.sitesOf(c, module)}
+		from: from, sites: m.sitesOf(c, from, module)}
 	m.frame = f
 	for i, p := range c.graph.Params {
 		f.regs[p.ID], f.set[p.ID] = args[i], true

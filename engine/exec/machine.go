@@ -53,7 +53,8 @@ type machine struct {
 
 	stacks    *stacks // of a traced program
 	texts     map[*program.SourceText]*pySource
-	effects   map[call]int32 // places in operators, and one more
+	effects   map[call]int32         // places in operators, and one more
+	inherited map[*program.Func]bool // by function of the user's classes: whether it is one of PyTorch's
 	operators []operator
 	flat      bool  // inlining was tried
 	whole     *code // the inlined program, where the runtime inlines

@@ -2,6 +2,7 @@ package exec
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/memspec/memspec/engine/program"
 	"github.com/memspec/memspec/engine/tensor"
@@ -33,7 +34,7 @@ func (m *machine) siteOf(in *inst) {
 	if self != nil {
 		module = self.FQN
 	}
-	pos := in.node.Src.Pos()
+	pos := m.userLine(in)
 	if pos.File == "" {
 		pos = program.Pos{File: record, Line: int(in.node.Line)}
 	}
@@ -41,23 +42,92 @@ func (m *machine) siteOf(in *inst) {
 	*site = int32(m.site) + 1
 }
 
-// codeSites are the places that a function's instructions have had for a module, each one more than its number; 0 is none yet.
+// userLine is where the user's own code stands at an instruction: inside PyTorch's modules and functions it is the line that called them.
+// The range of a traced operation is a stack, of which Pos takes that line.
+func (m *machine) userLine(in *inst) program.Pos {
+	src := in.node.Src
+	if at, ok := in.node.Cache.(*inlinedAt); ok {
+		for ; m.scripted() && at.parent != nil && m.isPyTorch(at.fn); at = at.parent {
+			if !m.isPyTorch(at.parent.fn) {
+				src = at.call.Src
+			}
+		}
+	} else if f := m.frame; f != nil && f.from != nil {
+		src = f.from.node.Src
+	}
+	if pos := src.Pos(); pos.File != "" {
+		return pos
+	}
+	return in.node.Src.Pos()
+}
+
+func (m *machine) scripted() bool { return m.prog.Kind == program.Scripted }
+
+// isPyTorch says whether a function is one of PyTorch's own modules or functions: by the class's name, and by the file, for a class of the
+// user's may have inherited it.
+func (m *machine) isPyTorch(fn *program.Func) bool {
+	if strings.HasPrefix(fn.Record, "code/__torch__/torch/") {
+		return true
+	}
+	own, known := m.inherited[fn]
+	if !known {
+		if g, err := fn.Graph(); err == nil {
+			own = isPyTorchFile(firstFile(g.Body))
+		}
+		if m.inherited == nil {
+			m.inherited = map[*program.Func]bool{}
+		}
+		m.inherited[fn] = own
+	}
+	return own
+}
+
+// isPyTorchFile knows PyTorch's files as installed or checked out.
+func isPyTorchFile(file string) bool {
+	return strings.Contains(file, "-packages/torch/") || strings.Contains(file, "/torch/nn/modules/") || strings.HasSuffix(file, "/torch/nn/functional.py")
+}
+
+// firstFile is the file that the first node with a source names. <string> is what scripting adds for Python's own, such as 1 - x.
+func firstFile(b *program.Block) string {
+	for _, n := range b.Nodes {
+		if t := n.Src.Text; t != nil && t.File != "" && t.File != "<string>" {
+			return t.File
+		}
+	}
+	return ""
+}
+
+// callerOf is the instruction of the user's that a frame about to run c was called from, through PyTorch's own code; nil where c is the
+// user's.
+func (m *machine) callerOf(c *code) *inst {
+	switch f := m.frame; {
+	case !c.pytorch || f == nil:
+		return nil
+	case f.code.pytorch:
+		return f.from
+	default:
+		return f.line
+	}
+}
+
+// codeSites are the places that a function's instructions have had for a module and a caller, each one more than its number; 0 is none yet.
 type codeSites struct {
 	code  *code
+	from  *inst
 	sites []int32
 }
 
 // sitesOf are the places of c's instructions for a module; those of no module's functions hang on an object of none.
-func (m *machine) sitesOf(c *code, module *Object) []int32 {
+func (m *machine) sitesOf(c *code, from *inst, module *Object) []int32 {
 	if module == nil {
 		module = &m.noModule
 	}
 	for i := range module.sites {
-		if module.sites[i].code == c {
+		if module.sites[i].code == c && module.sites[i].from == from {
 			return module.sites[i].sites
 		}
 	}
-	s := codeSites{c, m.numbers.cut(c.count)}
+	s := codeSites{c, from, m.numbers.cut(c.count)}
 	if module.sites == nil {
 		module.sites = m.places.cut(2)[:0]
 	}
