@@ -5,7 +5,7 @@ func groups() [][]Rule {
 	return [][]Rule{
 		pointwiseRules, specialRules, unaryRules, activationRules, otherRules, differenceRules, gradientRules, compareRules, castRules, viewRules, viewCopyRules, joinRules, indexRules, createRules, randomRules,
 		reduceRules, matmulRules, convRules, poolRules, normRules, softmaxRules, attentionRules, embeddingRules, lossRules,
-		rnnRules, sortRules, quantRules, visionRules, linalgRules, fftRules, padRules, upsampleRules, foreachRules, compositeRules, backwardRules,
+		rnnRules, sortRules, quantRules, visionRules, outRules, linalgRules, fftRules, padRules, upsampleRules, foreachRules, compositeRules, backwardRules,
 		primRules, complexRules, hostRules, containerRules, stringRules,
 	}
 }

@@ -115,6 +115,9 @@ func (r *run) tensor(t *testing.T, v map[string]any) *tensor.Tensor {
 		s = r.bench.Tensor(bytes, nil).Storage
 	}
 	x := r.bench.Tensor(m, s)
+	if r.given[sid] == nil && x.Storage.NBytes == 0 {
+		r.empty[sid] = true
+	}
 	r.given[sid] = x.Storage
 	if values, ok := v["v"].([]any); ok && len(values) <= tensor.MaxData && !x.DType.Complex() {
 		x.Data = &tensor.Data{}
@@ -183,7 +186,7 @@ func (r *run) wantNames(events [][]any) func(sid int) string {
 	}
 }
 
-func wantEvents(events [][]any, name func(int) string) []string {
+func (r *run) wantEvents(events [][]any, name func(int) string) []string {
 	out := []string{}
 	for _, e := range events {
 		switch e[0] {
@@ -192,7 +195,10 @@ func wantEvents(events [][]any, name func(int) string) []string {
 		case "f":
 			out = append(out, "free "+name(intOf(e[1])))
 		case "r": // in place: the storage at its new size, and the old one goes
-			out = append(out, fmt.Sprintf("alloc %v %s", e[1], name(intOf(e[2]))), fmt.Sprintf("free s%d", intOf(e[2])))
+			out = append(out, fmt.Sprintf("alloc %v %s", e[1], name(intOf(e[2]))))
+			if !r.empty[intOf(e[2])] {
+				out = append(out, fmt.Sprintf("free s%d", intOf(e[2])))
+			}
 		}
 	}
 	return out
