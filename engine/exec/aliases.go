@@ -13,20 +13,26 @@ type aliases struct {
 	parent  []int
 	written []bool // by class
 	shared  []bool // containers that more than plain operators look into
+	results []bool // values that the graph returns
+	escapes []bool // by class: reachable from a result, which makes no aliases inside the graph
 }
 
 // wild is the class of everything that escapes.
 const wild = 0
 
 func (m *machine) aliasesOf(g *program.Graph) *aliases {
-	a := &aliases{m: m, parent: make([]int, g.NumValues+1), written: make([]bool, g.NumValues+1)}
+	a := &aliases{m: m, parent: make([]int, g.NumValues+1)}
+	flags := make([]bool, 4*g.NumValues+2)
+	a.written, flags = flags[:g.NumValues+1], flags[g.NumValues+1:]
+	a.escapes, flags = flags[:g.NumValues+1], flags[g.NumValues+1:]
+	a.shared, a.results = flags[:g.NumValues], flags[g.NumValues:]
+	a.escapes[wild] = true
 	for i := range a.parent {
 		a.parent[i] = i
 	}
 	for _, p := range g.Params {
 		a.join(a.of(p), wild)
 	}
-	a.shared = make([]bool, g.NumValues)
 	a.containersOf(g.Body)
 	a.block(g.Body)
 	return a
@@ -41,6 +47,14 @@ func (a *aliases) containersOf(b *program.Block) {
 		}
 	}
 	for _, n := range b.Nodes {
+		if n.Op == "prim::Return" {
+			for i := range n.Args {
+				if v := n.Args[i].Value; v != nil {
+					a.results[v.ID] = true
+				}
+			}
+			continue
+		}
 		e := &operator{}
 		if len(n.Blocks) == 0 {
 			e = a.m.effectsOf(n)
@@ -80,6 +94,16 @@ func (a *aliases) join(i, j int) {
 	}
 	a.parent[j] = i
 	a.written[i] = a.written[i] || a.written[j]
+	a.escapes[i] = a.escapes[i] || a.escapes[j]
+}
+
+// leave marks what a node's arguments hold as reachable from a result.
+func (a *aliases) leave(n *program.Node) {
+	for i := range n.Args {
+		if v := n.Args[i].Value; v != nil {
+			a.escapes[a.find(a.of(v))] = true
+		}
+	}
 }
 
 func (a *aliases) write(v *program.Value) { a.written[a.find(a.of(v))] = true }
@@ -169,8 +193,14 @@ func (a *aliases) node(n *program.Node) {
 			a.join(a.of(o), wild)
 		}
 		return
-	case "prim::TupleConstruct", "prim::ListConstruct", "prim::DictConstruct", "prim::NamedTupleConstruct", "prim::Return":
+	case "prim::Return":
+		a.leave(n)
+		return
+	case "prim::TupleConstruct", "prim::ListConstruct", "prim::DictConstruct", "prim::NamedTupleConstruct":
 		if len(n.Outs) == 1 && !a.shared[n.Outs[0].ID] {
+			if a.results[n.Outs[0].ID] {
+				a.leave(n)
+			}
 			return
 		}
 		for i := range n.Args {
@@ -245,5 +275,5 @@ func (a *aliases) mayMerge(v, w *program.Value) bool {
 	if a.written[i] || a.written[j] {
 		return false
 	}
-	return i != a.find(wild) || j != a.find(wild)
+	return !a.escapes[i] || !a.escapes[j]
 }
