@@ -55,6 +55,8 @@ var primRules = []Rule{
 	{Schema: "aten::warn(str message, int stacklevel=2) -> ()", Host: noneHost},
 	{Schema: "prim::AddStatValue(str key, int val) -> ()", Host: noneHost},
 	{Schema: "prim::TimePoint() -> int", Host: zeroHost},
+	{Schema: "profiler::_record_function_enter_new(str name, str? args=None) -> __torch__.torch.classes.profiler._RecordFunction", Host: recordFunction},
+	{Schema: "profiler::_record_function_exit._RecordFunction(__torch__.torch.classes.profiler._RecordFunction record) -> ()", Host: noneHost},
 	{Schema: "prim::unchecked_cast(t x) -> t", Host: sameHost},
 	{Schema: "aten::_unwrap_optional(t(a)? optional) -> t(a)", Host: sameHost},
 	{Schema: "prim::unchecked_unwrap_optional(t(a)? optional) -> t(a)", Host: sameHost},
