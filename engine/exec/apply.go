@@ -264,7 +264,7 @@ func (m *machine) results(c *ops.Call, metas []tensor.Meta) (any, error) {
 	case 1:
 		return out[0], nil
 	}
-	return &ops.Tuple{Items: out, Refs: 1}, nil
+	return &ops.Tuple{Items: out, Refs: 1, Struct: c.Schema.Returns[0].Name != ""}, nil
 }
 
 // result is one returned tensor, held once; nil for an undefined one.

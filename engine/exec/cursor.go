@@ -42,7 +42,7 @@ func (m *machine) beforeInst(f *frame, in *inst) {
 // again says whether in begins the statement under way once more, in a loop that scripting unrolled: it takes what the statement is about to
 // bind, or makes a call that was made.
 func (l *locals) again(n *names, in *inst) bool {
-	if j := int(n.stmt[in.num]); n.src.stmts[j].kind != pySimple || n.src.comprehends(j) {
+	if j := int(n.stmt[in.num]); in.initializes() || n.src.stmts[j].kind != pySimple || n.src.comprehends(j) {
 		return false
 	}
 	for i := range in.node.Args {

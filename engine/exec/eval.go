@@ -42,7 +42,7 @@ func (m *machine) finish(f *frame, in *inst, v any) {
 	case 1:
 		m.put(f, outs[0].ID, v)
 		if f.locals != nil {
-			m.afterInst(f, in, v)
+			m.afterInst(f, in)
 		}
 	default: // an unpacking
 		items := m.itemsOf(v, len(outs))
@@ -50,9 +50,12 @@ func (m *machine) finish(f *frame, in *inst, v any) {
 			m.hold(items[i])
 			m.put(f, out.ID, items[i])
 		}
+		if f.locals != nil {
+			m.nameTogether(f, in, v)
+		}
 		m.drop(v)
 		if f.locals != nil {
-			m.afterInst(f, in, v)
+			m.afterInst(f, in)
 		}
 	}
 }
@@ -64,7 +67,7 @@ func (m *machine) releaseCallArgs(f *frame, in *inst) { m.releaseArgs(f, in) }
 func (m *machine) eval(f *frame, in *inst) (any, error) {
 	n := in.node
 	switch n.Op {
-	case "prim::GetAttr":
+	case "prim::GetAttr", "prim::EnumValue", "prim::EnumName":
 		return m.evalGetAttr(f, in)
 	case "prim::SetAttr":
 		return m.evalSetAttr(f, in)
@@ -345,7 +348,7 @@ func (m *machine) evalGetAttr(f *frame, in *inst) (any, error) {
 			}
 		}
 	case Enum:
-		if n.Text == "name" {
+		if n.Op == "prim::EnumName" || n.Text == "name" {
 			return o.Name, nil
 		}
 		return o.Value, nil

@@ -361,7 +361,7 @@ func (m *machine) literal(v any) any {
 	case *program.DictLit:
 		return &ops.Dict{Keys: m.literals(v.Keys), Values: m.literals(v.Values)}
 	case program.EnumLit:
-		return Enum{Class: v.Class, Name: v.Name}
+		return Enum{Class: v.Class, Name: v.Name, Value: m.literal(v.Value)}
 	case *program.Opaque:
 		return &ops.Packed{Class: v.Class, State: m.literal(v.State)}
 	}

@@ -73,8 +73,16 @@ func (m *machine) flush(f *frame) {
 	l.pending = l.pending[:0]
 }
 
+// nameTogether puts the name that holds all results of in, the tuple v, on the list to be bound.
+func (m *machine) nameTogether(f *frame, in *inst, v any) {
+	if local, ok := f.code.names.together[int(in.num)]; ok {
+		m.hold(v)
+		f.locals.pending = append(f.locals.pending, binding{local: local, id: -1, value: v})
+	}
+}
+
 // afterInst puts the names of in's results on the list to be bound.
-func (m *machine) afterInst(f *frame, in *inst, _ any) {
+func (m *machine) afterInst(f *frame, in *inst) {
 	for _, out := range in.node.Outs {
 		m.name(f, out.ID)
 	}

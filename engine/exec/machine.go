@@ -195,7 +195,11 @@ func (m *machine) drop(v any) {
 			m.dropItems(v.Items)
 		}
 	case *ops.Tuple:
-		if v.Refs--; v.Refs == 0 {
+		if v.Refs--; v.Refs == 0 && v.Struct {
+			for _, item := range v.Items {
+				m.drop(item)
+			}
+		} else if v.Refs == 0 {
 			m.dropItems(v.Items)
 		}
 	case *ops.Dict:
@@ -216,7 +220,8 @@ func (m *machine) drop(v any) {
 	}
 }
 
-// dropItems lets go of a container's members: CPython clears lists and tuples from the end, C++ destroys vectors from the front.
+// dropItems lets go of a container's members: CPython clears lists and tuples from the end, structs (torch.return_types) and C++ vectors from
+// the front.
 func (m *machine) dropItems(items []any) {
 	if m.o.Liveness == PythonFrame && !m.native {
 		for i := len(items) - 1; i >= 0; i-- {

@@ -23,6 +23,7 @@ type names struct {
 	bind      [][]int32           // by value: the locals it is bound to
 	fill      []bool              // by instruction: makes the tensor of `x[i] = number`
 	placed    []bool              // by statement: it left nodes in the archive
+	together  map[int]int32       // by instruction: the local that holds all its results as one tuple, `t = torch.topk(x, 4)`
 	*nameWork                     // while names are read
 }
 
@@ -229,6 +230,9 @@ func (n *names) bindNode(in *inst) {
 			return // its results were bound inside
 		}
 	}
+	if in.initializes() {
+		return // the name is the object's
+	}
 	stmt := n.stmt[in.num]
 	if stmt < 0 {
 		for _, v := range in.node.Outs {
@@ -240,12 +244,17 @@ func (n *names) bindNode(in *inst) {
 	}
 	st := &n.src.stmts[stmt]
 	n.fill[in.num] = in.node.Op == "aten::tensor" && n.feedsCopy(in, stmt)
-	if len(in.node.Outs) > 1 && n.unpack(in, st) {
+	if len(in.node.Outs) > 1 && (n.unpack(in, st) || n.keepTogether(in, st)) {
 		return
 	}
 	for _, v := range in.node.Outs {
 		n.bindValue(in, v, stmt)
 	}
+}
+
+// initializes says whether in is the second half of `Class(x)`, which scripting writes as __new__ and __init__.
+func (in *inst) initializes() bool {
+	return in.node.Op == "prim::CallMethod" && in.node.Text == "__init__"
 }
 
 // unpack binds the results of `a, _, b = f(x)` by place: a name that is underscores alone is not printed.
@@ -267,6 +276,69 @@ func (n *names) unpack(in *inst, st *pyStmt) bool {
 		return true
 	}
 	return false
+}
+
+// keepTogether binds the results of `t = f(x)` to the one name that holds their tuple, and that of `a = f(x)[0]` or `a = f(x).values` alone.
+// Where a member is printed as the name itself, bindValue binds it.
+func (n *names) keepTogether(in *inst, st *pyStmt) bool {
+	if st.kind != pySimple || len(st.targets) != 1 || !n.whole(in, st) || int(in.node.Src.End) > st.end {
+		return false
+	}
+	name := st.targets[0].single()
+	if name == "" {
+		return false
+	}
+	var member *program.Value // the only one that is used
+	several := false
+	for _, v := range in.node.Outs {
+		if printed(v.Name) {
+			return false
+		}
+		if n.uses[v.ID].used {
+			several = member != nil
+			member = v
+		}
+	}
+	part, ok := afterCall(n.src.text[in.node.Src.End:st.end])
+	switch {
+	case !ok:
+		return false
+	case part != "" && (several || member == nil):
+		return false
+	case part != "":
+		n.bindTo(member, n.numberOf(name))
+		return true
+	}
+	if n.together == nil {
+		n.together = map[int]int32{}
+	}
+	n.together[int(in.num)] = n.numberOf(name)
+	return true
+}
+
+// afterCall is what takes a part of a call's result, `[0]` or `.name`, or "". The text s begins behind the function's name; ok says that it
+// is a call and nothing else.
+func afterCall(s string) (part string, ok bool) {
+	if !strings.HasPrefix(s, "(") {
+		return "", false
+	}
+	end := scanTop(s, func(i int) bool { return i > 0 && s[i] != ' ' && s[i] != '\n' })
+	if end < 0 {
+		return "", true
+	}
+	part = strings.TrimSpace(s[end:])
+	inner := strings.TrimPrefix(part, ".")
+	if strings.HasPrefix(part, "[") && strings.HasSuffix(part, "]") {
+		inner = part[1 : len(part)-1]
+	} else if inner == part {
+		return "", false
+	}
+	for i := range len(inner) {
+		if !identByte(inner[i]) {
+			return "", false
+		}
+	}
+	return part, inner != ""
 }
 
 // bindValue finds the names of one result: the statement's target that it was printed as; where it has no printed name, it is the whole right
@@ -334,7 +406,7 @@ func (n *names) bindTo(v *program.Value, local int32) {
 // feedsCopy says whether in makes the tensor of `x[i] = number`: scripting copies a tensor of the number into the slice.
 func (n *names) feedsCopy(in *inst, stmt int32) bool {
 	u := &n.uses[in.node.Outs[0].ID]
-	return u.used && !u.mixed && u.stmt == stmt && u.first != nil && u.first.node.Op == "aten::copy_"
+	return u.used && !u.mixed && u.stmt == stmt && u.first != nil && (u.first.node.Op == "aten::copy_" || u.first.node.Op == "aten::index_put_")
 }
 
 // printed says whether a printed name came from a name of the user's; the printer's own are an underscore and a number.

@@ -41,7 +41,11 @@ func (m *machine) special(n *program.Node, args []any) (v any, done bool, err er
 				return a, true, nil
 			}
 		}
-		return same(args[0], args[1]) == (n.Op == "aten::__is__"), true, nil
+		is := same(args[0], args[1])
+		if is && m.o.Liveness != PythonFrame && (isEnumLit(&n.Args[0]) || isEnumLit(&n.Args[1])) {
+			is = false
+		}
+		return is == (n.Op == "aten::__is__"), true, nil
 	case "aten::eq", "aten::ne":
 		a, ok1 := first(args).(Enum)
 		b, ok2 := last(args).(Enum)
@@ -88,8 +92,18 @@ func same(a, b any) bool {
 		return a == nil && b == nil
 	}
 	switch x := a.(type) {
-	case *tensor.Tensor, *Object, *ops.List, *ops.Dict, *ops.Tuple, bool, Enum:
+	case *tensor.Tensor, *Object, *ops.List, *ops.Dict, *ops.Tuple, bool:
 		return x == b
+	case Enum:
+		y, ok := b.(Enum)
+		return ok && x.Class == y.Class && x.Name == y.Name
 	}
 	return false
+}
+
+// isEnumLit says whether an argument is an enumeration's member written in the code: TorchScript makes an object of its own for each, which is
+// no other's.
+func isEnumLit(a *program.Arg) bool {
+	_, ok := a.Const.(program.EnumLit)
+	return ok
 }

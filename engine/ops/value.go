@@ -35,10 +35,11 @@ type (
 
 	// Tuple is a tuple, or a named one.
 	Tuple struct {
-		Items []any
-		Names []string // of a named tuple's fields
-		Class string
-		Refs  int32
+		Items  []any
+		Names  []string // of a named tuple's fields
+		Class  string
+		Refs   int32
+		Struct bool // what an operator with named results gives (torch.return_types)
 	}
 
 	// Dict is a dict in insertion order.
