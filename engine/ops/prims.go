@@ -199,6 +199,8 @@ func isContiguousHost(c *Call) (any, error) {
 	return c.T("self").IsFormat(tensor.MemoryFormat(c.IntOr("memory_format", 0))), nil
 }
 
+func isDenseHost(c *Call) (any, error) { return c.T("self").IsDense(), nil }
+
 func isFloatingHost(c *Call) (any, error) { return c.T("self").DType.Floating(), nil }
 func isComplexHost(c *Call) (any, error)  { return c.T("self").DType.Complex(), nil }
 

@@ -165,6 +165,7 @@ def tensors() -> list[HostCall]:
         out += [host("prim::" + n, v) for n in ("dtype", "itemsize", "nbytes", "requires_grad", "is_quantized", "is_sparse", "layout", "device", "is_cuda", "is_cpu")]
     out += [host(n, x, d) for n in ("size", "stride") for d in (0, -1, 3)] + [host("is_complex", x), host("is_leaf", x), host("is_conj", x), host("is_nonzero", torch.tensor(2))]
     out += [host(n, v) for n in ("sym_size", "sym_numel", "sym_storage_offset", "sym_is_contiguous") for v in (x, y)]
+    out += [host(n, v) for n in ("is_non_overlapping_and_dense", "sparse_dim", "dense_dim") for v in (x, y, torch.zeros(3, 1, 2).expand(3, 4, 2), torch.zeros(4, 4)[:, 1:3])]
     out += [host("sym_size", x, 1), host("sym_stride", x, 0), host("_local_scalar_dense", torch.tensor(3)), host("len", [x, x])]
     return out
 

@@ -44,6 +44,7 @@ CALLS = [
     exact("float_power_", "Scalar", t(2, dtype=torch.float64), 2), exact("float_power_", "Tensor", t(2, dtype=torch.float64), t(2)),
     exact("isin", "Tensor_Scalar", tr(X), 2.0), exact("isin", "Scalar_Tensor", 2.0, X),
     exact("copy_", "float", X, 1.0), exact("copy_", "int", X, 1), exact("fill", "Tensor", tr(X), t()),
+    call("_is_all_true", boo(2, 3)), call("_is_any_true", boo(2, 3)),
     *[call(f"_cast_{n}", X) for n in ("Byte", "Char", "Double", "Int", "Short")],
     call("_conj", c64(2, 3)), call("_conj_copy", tr(c64(2, 3))), call("_conj_physical", c64(2, 3)), call("_neg_view", X), call("_neg_view_copy", X),
     call("data", X), call("lift", X), call("_lazy_clone", tr(X)), call("detach_copy", tr(X)), call("_reshape_copy", X, [6]), call("_reshape_alias_copy", X, [6], [1]),
