@@ -89,7 +89,7 @@ type explained struct {
 
 func (r *explained) write(w io.Writer) error {
 	rep := r.Report
-	head := fmt.Sprintf("%s on %s: peak %s allocated, %s reserved", r.Case.Name, rep.Device, rep.Peak.Allocated, rep.Peak.Reserved)
+	head := fmt.Sprintf("%s on %s: %s", r.Case.Name, rep.Device, report.Headline(rep))
 	if len(r.Verdict.Findings) > 0 {
 		head += " (" + r.Verdict.Outcome.String() + ")"
 	}

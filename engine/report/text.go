@@ -29,7 +29,7 @@ func WriteTextRows(w io.Writer, r *Report, rows int) error {
 
 func writeText(w io.Writer, r *Report, rows int) error {
 	p := &printer{w: w}
-	p.f("%s on %s: peak %s\n", r.Artifact, r.Device, strings.Join(peaks(r), ", "))
+	p.f("%s on %s: %s\n", r.Artifact, r.Device, Headline(r))
 	p.item("artifact", "%s%s", r.Format, orNothing(", ", r.Producer))
 	p.item("run", "%s, %s, torch %s%s", r.Runtime, r.Mode, r.Torch, orNothing(", alloc_conf ", r.AllocConf))
 	for i, in := range r.Inputs {
@@ -60,12 +60,17 @@ func writeText(w io.Writer, r *Report, rows int) error {
 // Both is a size in binary units and in exact bytes: "2.31 GiB (2480930816 B)".
 func Both(b units.Bytes) string { return fmt.Sprintf("%s (%s)", b, b.Exact()) }
 
-func peaks(r *Report) []string {
+// Headline is a report in few words: its peak, or that the run does not fit, which a peak up to there must not hide.
+func Headline(r *Report) string {
 	out := []string{r.Peak.Allocated.String() + " allocated", r.Peak.Reserved.String() + " reserved"}
 	if r.Peak.Total != nil {
 		out = append(out, r.Peak.Total.String()+" total")
 	}
-	return out
+	peak := "peak " + strings.Join(out, ", ")
+	if r.OOM == nil {
+		return peak
+	}
+	return fmt.Sprintf("does not fit: %s asked for at %s, limit %s; until then %s", r.OOM.Requested, r.OOM.Moment.String(), r.OOM.Limit, peak)
 }
 
 func orNothing(prefix, s string) string {
