@@ -26,12 +26,12 @@ Records of at most 4 KiB are kept: traced code computes shapes with them.`,
 		if out == "" {
 			return errors.New("strip: got no -o OUT, want the file to write")
 		}
-		if err := artifact.Strip(args[0], out); err != nil {
-			return err
-		}
 		before, err := os.Stat(args[0])
 		if err != nil {
 			return plainPathError(err)
+		}
+		if err := artifact.Strip(args[0], out); err != nil {
+			return err
 		}
 		after, err := os.Stat(out)
 		if err != nil {
