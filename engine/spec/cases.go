@@ -16,6 +16,7 @@ import (
 // dimDecl is a dim as written: one value, or several that make a case each.
 type dimDecl struct {
 	name   string
+	key    *yaml.Node
 	values []int64
 	list   bool
 }
@@ -43,7 +44,7 @@ func (r *reader) dims(e entry) []dimDecl {
 			r.errorf(dim.key, "got %q, want the name of a dim: letters, digits and _, and none of %s", shorten(dim.name), strings.Join(reservedNames, ", "))
 			continue
 		}
-		decl := dimDecl{name: dim.name}
+		decl := dimDecl{name: dim.name, key: dim.key}
 		if dim.val.Kind == yaml.SequenceNode {
 			decl.list = true
 			for _, n := range r.list(dim.val, "numbers") {
@@ -99,6 +100,7 @@ func (d *document) cases(m modelDecl, s settings) []Case {
 	if len(s.budgets) == 0 && !s.budgetSaid {
 		d.errorAt(m.pos, "got no budget for %s, want budget: with one of %s", m.name, metricList)
 	}
+	d.unusedDims(s)
 	var out []Case
 	for i := range total {
 		c := Case{Model: m.name, Dir: d.dir, Pos: m.pos, Dims: pick(dims, i, total)}
@@ -112,6 +114,33 @@ func (d *document) cases(m modelDecl, s settings) []Case {
 		out = append(out, c)
 	}
 	return out
+}
+
+// unusedDims refuses dims of a case that nothing of it names: misspelt, they would leave the model's in force unnoticed. Without inputs: they
+// come with the artifact.
+func (d *document) unusedDims(s settings) {
+	if s.inputs == nil {
+		return
+	}
+	var used []string
+	for _, in := range *s.inputs {
+		for _, e := range in.exprs {
+			used = append(used, e.Names()...)
+		}
+	}
+	for _, b := range s.budgets {
+		used = append(used, b.limit.Names()...)
+	}
+	if s.assume != nil {
+		for _, a := range *s.assume {
+			used = append(used, a.size.Names()...)
+		}
+	}
+	for _, dim := range s.dims {
+		if !slices.Contains(used, dim.name) {
+			d.errorf(dim.key, "got the dim %s, which no input, budget or assume of the case names%s", dim.name, didYouMean(dim.name, used))
+		}
+	}
 }
 
 // mergeDims lays a case's dims over the model's. named marks those that stand in the case's name: the case's own, and lists of the model's.
