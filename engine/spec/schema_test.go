@@ -142,6 +142,7 @@ func TestSchemaOnArchives(t *testing.T) {
 	blind := map[string]string{
 		"spec_documents": "an editor sees one document at a time",
 		"spec_unbound":   "dims without a value",
+		"spec_unused":    "dims that nothing names",
 	}
 	s := compiled(t)
 	for pattern, good := range map[string]bool{"../../testdata/spec/*.txtar": true, "../../testdata/errors/spec_*.txtar": false} {
