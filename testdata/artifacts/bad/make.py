@@ -1,6 +1,6 @@
 """Writes the archives beside it: what memspec must refuse, bound, or say it cannot tell. Needs torch (2.15.0).
 
-    python make.py [NAME.pt ...]
+    python make.py [NAME.pt ...]    # as /opt/python/testdata/artifacts/bad/make.py, with torch below /opt/python too: archives name their files
 
 endless.pt     a loop without an end
 recursion.pt   a function that calls itself (written by hand into the archive: the compiler refuses it)
@@ -37,6 +37,7 @@ if __file__ != NAME:
     linecache.cache[NAME] = (len(text), None, text.splitlines(True), NAME)
     exec(compile(text, NAME, "exec"), {"__name__": "__main__", "__file__": NAME, "HERE": Path(__file__).parent})
     raise SystemExit
+HERE = globals().get("HERE") or Path(__file__).parent
 
 import torch  # noqa: E402
 
