@@ -255,9 +255,12 @@ func (r *confReader) count() (uint64, error) {
 	return number(v)
 }
 
-// number reads as stoull does: digits up to the first other character; a minus wraps around.
+// number reads as stoull does: a sign, and digits up to the first other character; a minus wraps around.
 func number(v string) (uint64, error) {
-	digits := strings.TrimPrefix(v, "-")
+	digits := v
+	if v != "" && (v[0] == '-' || v[0] == '+') {
+		digits = v[1:]
+	}
 	if i := strings.IndexFunc(digits, func(c rune) bool { return c < '0' || c > '9' }); i >= 0 {
 		digits = digits[:i]
 	}
@@ -276,12 +279,16 @@ func (r *confReader) float() (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	f, err := strconv.ParseFloat(v, 64)
-	if err != nil {
-		return 0, fmt.Errorf("got %q, want a number", v)
+	for n := min(len(v), longestNumber); n > 0; n-- { // as stod does: the longest beginning that is a number
+		if f, err := strconv.ParseFloat(v[:n], 64); err == nil {
+			return f, nil
+		}
 	}
-	return f, nil
+	return 0, fmt.Errorf("got %q, want a number", v)
 }
+
+// longestNumber is how many characters of a number are looked at.
+const longestNumber = 64
 
 // mebibytes reads a size that must not be under the large segment size.
 func (r *confReader) mebibytes(to *units.Bytes, least units.Bytes) error {
