@@ -55,7 +55,7 @@ func (m *machine) applyCast(b *ops.Bound, cast, args []any, mark int) (any, erro
 	m.endCall()
 	m.casting = false
 	if err == nil {
-		v, err = m.castBack(b, args, v)
+		v, err = m.castBack(b, args, v, mark)
 	}
 	m.dropTemps(mark)
 	return v, err

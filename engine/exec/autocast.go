@@ -24,7 +24,7 @@ const (
 	castNorm                          // computes in float32 by another overload
 	castRNN                           // to float16, the weights in one new buffer
 	castRefused                       // PyTorch refuses it
-	castVision                        // to float32, and floating results back to the dtype of the first argument
+	castVision                        // to float32, and the results back to the dtype of the first argument
 )
 
 var castPolicies = sync.OnceValue(func() map[string]castPolicy {
@@ -94,9 +94,14 @@ func (m *machine) autocastArgs(b *ops.Bound, args []any) (to *ops.Bound, out []a
 		out, err = m.autocastRNN(b, args)
 		return b, out, true, err
 	case castWidest:
-		out, err = m.castAll(args, widest(args, lower), lower)
-	case castFloat, castVision:
+		var wide tensor.DType
+		if wide, err = widest(b, args, lower); err == nil {
+			out, err = m.castAll(args, wide, lower)
+		}
+	case castFloat:
 		out, err = m.castAll(args, tensor.Float32, lower)
+	case castVision:
+		out, err = m.castInOrder(args, lower)
 	default:
 		out, err = m.castAll(args, lower, lower)
 	}
@@ -173,14 +178,31 @@ func eligible(t *tensor.Tensor) bool {
 	return t.Device == accelerator && t.DType.Floating() && t.DType != tensor.Float64
 }
 
-func widest(args []any, lower tensor.DType) tensor.DType {
+// widest is the type that castWidest goes to; a floating type that is neither of the two is refused, as autocast_mode.h's prioritize does.
+func widest(b *ops.Bound, args []any, lower tensor.DType) (tensor.DType, error) {
 	w := lower
 	for _, v := range args {
-		if t, ok := v.(*tensor.Tensor); ok && eligible(t) && t.DType == tensor.Float32 {
+		t, ok := v.(*tensor.Tensor)
+		switch {
+		case !ok || !eligible(t) || t.DType == lower:
+		case t.DType == tensor.Float32:
 			w = tensor.Float32
+		default:
+			return w, fmt.Errorf("%s: got %s under autocast to %s, want float32 or %[3]s", b.Schema.Name, t.DType, lower)
 		}
 	}
-	return w
+	return w, nil
+}
+
+// castInOrder casts the arguments of torchvision's operators to float32: these wrappers begin with the first.
+func (m *machine) castInOrder(args []any, lower tensor.DType) (out []any, err error) {
+	out = make([]any, len(args))
+	for i, v := range args {
+		if out[i], err = m.castArg(v, tensor.Float32, lower); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
 }
 
 // castArg casts one argument. Parameters that require a gradient are cast once and kept to the end of the pass; all else for the call.
@@ -221,36 +243,42 @@ func (m *machine) castArg(v any, to, lower tensor.DType) (any, error) {
 	return v, nil
 }
 
-// castBack gives the floating results of a torchvision operator the dtype that its first argument had.
-func (m *machine) castBack(b *ops.Bound, args []any, v any) (any, error) {
-	first, ok := args[0].(*tensor.Tensor)
-	if !ok || castPolicies()[b.Schema.Name] != castVision || !eligible(first) || first.DType == tensor.Float32 {
+// castBack gives all results of a torchvision operator the dtype that its first argument had, places of maxima too, and lets go of the casts
+// before and of the results after, both from the first on. nms gives positions and leaves them.
+func (m *machine) castBack(b *ops.Bound, args []any, v any, mark int) (any, error) {
+	if castPolicies()[b.Schema.Name] != castVision {
 		return v, nil
 	}
-	back := func(t *tensor.Tensor) (*tensor.Tensor, error) {
+	slices.Reverse(m.temps[mark:])
+	m.dropTemps(mark)
+	first, ok := args[0].(*tensor.Tensor)
+	if !ok || !eligible(first) || first.DType == tensor.Float32 || b.Schema.Name == "torchvision::nms" {
+		return v, nil
+	}
+	results := []any{v}
+	if tuple, ok := v.(*ops.Tuple); ok {
+		results = tuple.Items
+	}
+	var wide []*tensor.Tensor
+	for i, item := range results {
+		t, ok := item.(*tensor.Tensor)
+		if !ok {
+			continue
+		}
 		c, err := m.made("aten::to.dtype", t, int64(first.DType), false, false, nil)
-		if err == nil {
-			m.drop(t)
+		if err != nil {
+			return nil, err
 		}
-		return c, err
+		results[i] = c
+		wide = append(wide, t)
 	}
-	switch r := v.(type) {
-	case *tensor.Tensor:
-		if eligible(r) {
-			return back(r)
-		}
-	case *ops.Tuple:
-		for i, item := range r.Items {
-			if t, ok := item.(*tensor.Tensor); ok && eligible(t) {
-				c, err := back(t)
-				if err != nil {
-					return nil, err
-				}
-				r.Items[i] = c
-			}
-		}
+	for _, t := range wide {
+		m.drop(t)
 	}
-	return v, nil
+	if _, ok := v.(*ops.Tuple); ok {
+		return v, nil
+	}
+	return results[0], nil
 }
 
 // temporary is a tensor that an operator makes, held to the end of the one that is about to run.

@@ -2,6 +2,7 @@ package exec
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -42,8 +43,8 @@ func TestAutocastLists(t *testing.T) {
 	}
 }
 
-func autocastMachine(t *testing.T, dtype string) *machine {
-	d, err := device.Lookup("a10g")
+func autocastMachine(t *testing.T, on, dtype string) *machine {
+	d, err := device.Lookup(on)
 	require.NoError(t, err)
 	p, err := platform.New(d, platform.Newest())
 	require.NoError(t, err)
@@ -61,36 +62,51 @@ func (m *machine) emptyOf(t *testing.T, dtype tensor.DType, sizes ...int64) *ten
 	return x
 }
 
-// What each kind of operator makes of its arguments: births from the call on, in bytes.
+// Every kind of operator, as PyTorch 2.15 was recorded on fake CUDA tensors: births in bytes, and deaths by number.
 func TestAutocastCasts(t *testing.T) {
+	half, float := tensor.Float16, tensor.Float32
+	square := []int64{8, 8}
 	for _, c := range []struct {
-		name, op, why string
-		in            tensor.DType
-		args          func(x *tensor.Tensor) []any
-		want          []int64
+		op, why string
+		in      []tensor.DType
+		sizes   [][]int64
+		args    []any // behind the tensors
+		want    string
 	}{
-		{"lower", "aten::mm", "both arguments to bfloat16, the last first", tensor.Float32,
-			func(x *tensor.Tensor) []any { return []any{x, x} }, []int64{128, 128, 128}},
-		{"float", "aten::rsqrt", "half goes to float32", tensor.Float16, func(x *tensor.Tensor) []any { return []any{x} }, []int64{256, 256}},
-		{"norm", "aten::norm.Scalar", "the overload with a dtype: no copy, a result of float32", tensor.Float16,
-			func(x *tensor.Tensor) []any { return []any{x, int64(2)} }, []int64{4}},
-		{"out", "aten::mm.out", "no kernel for autocast", tensor.Float32, func(x *tensor.Tensor) []any { return []any{x, x, x} }, nil},
+		{"aten::mm", "to bfloat16, the last argument first", []tensor.DType{float, float}, [][]int64{square, square}, nil, "+128 +128 +128 -1 -0"},
+		{"aten::rsqrt", "half goes to float32", []tensor.DType{half}, [][]int64{square}, nil, "+256 +256 -0"},
+		{"aten::norm.Scalar", "by the overload with a dtype: no copy, float32", []tensor.DType{half}, [][]int64{square}, []any{int64(2)}, "+4"},
+		{"aten::sum", "by its dtype: no copy, float32", []tensor.DType{half}, [][]int64{square}, []any{nil}, "+4"},
+		{"aten::rsqrt.out", "no kernel for autocast", []tensor.DType{half, half}, [][]int64{square, square}, nil, ""},
+		{"torchvision::roi_align", "to float32, the first argument first, and the result back", []tensor.DType{half, half},
+			[][]int64{{1, 4, 8, 8}, {3, 5}}, []any{1.0, int64(2), int64(2), int64(2), false}, "+1024 +60 +192 -0 -1 +96 -2"},
+		{"torchvision::roi_pool", "two results: both are cast before either goes", []tensor.DType{half, half},
+			[][]int64{{1, 4, 8, 8}, {3, 5}}, []any{1.0, int64(2), int64(2)}, "+1024 +60 +192 +192 -0 -1 +96 +96 -2 -3"},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			m := autocastMachine(t, "bfloat16")
+		t.Run(c.op, func(t *testing.T) {
+			m := autocastMachine(t, "none", "bfloat16")
 			b, ok := m.table.Lookup(c.op)
-			if !ok {
-				t.Skipf("no rule for %s", c.op)
+			require.True(t, ok)
+			var args []any
+			for i, d := range c.in {
+				args = append(args, m.emptyOf(t, d, c.sizes[i]...))
 			}
-			x := m.emptyOf(t, c.in, 8, 8)
 			before := len(m.tr.Events)
-			_, err := m.apply(b, c.args(x))
+			_, err := m.apply(b, append(args, c.args...))
 			require.NoError(t, err)
-			require.Equal(t, c.want, births(m.tr.Events[before:], 0), c.why)
+			require.Equal(t, c.want, eventText(m.tr.Events[before:]), c.why)
 		})
 	}
+	t.Run("neither type", func(t *testing.T) {
+		m := autocastMachine(t, "none", "bfloat16")
+		b, ok := m.table.Lookup("aten::addcmul")
+		require.True(t, ok)
+		x, y := m.emptyOf(t, half, 8), m.emptyOf(t, float, 8)
+		_, err := m.apply(b, []any{x, y, y, int64(1)})
+		require.ErrorContains(t, err, "got float16 under autocast to bfloat16")
+	})
 	t.Run("refused", func(t *testing.T) {
-		m := autocastMachine(t, "float16")
+		m := autocastMachine(t, "none", "float16")
 		b, ok := m.table.Lookup("aten::binary_cross_entropy")
 		require.True(t, ok)
 		x := m.emptyOf(t, tensor.Float32, 4)
@@ -99,19 +115,24 @@ func TestAutocastCasts(t *testing.T) {
 	})
 }
 
-// births are the sizes of the allocations, those of cuBLAS's kept workspace aside.
-func births(events []trace.Event, least int64) (out []int64) {
+// eventText writes births and deaths, numbered from the first birth on.
+func eventText(events []trace.Event) string {
+	number := map[tensor.StorageID]int{}
+	var out []string
 	for _, e := range events {
-		if e.Action == trace.Alloc && int64(e.Bytes) > least && e.Bytes < 1<<20 {
-			out = append(out, int64(e.Bytes))
+		if e.Action == trace.Alloc {
+			number[e.Storage] = len(number)
+			out = append(out, fmt.Sprintf("+%d", e.Bytes))
+		} else {
+			out = append(out, fmt.Sprintf("-%d", number[e.Storage]))
 		}
 	}
-	return out
+	return strings.Join(out, " ")
 }
 
 // An LSTM's weights go into one buffer of float16 whatever autocast's dtype is, its states and input are cast, and results are float16.
 func TestAutocastRNN(t *testing.T) {
-	m := autocastMachine(t, "bfloat16")
+	m := autocastMachine(t, "a10g", "bfloat16")
 	const steps, batch, in, hidden = 5, 2, 8, 16
 	weights := ops.NewList(schema.Tensor,
 		m.emptyOf(t, tensor.Float32, 4*hidden, in), m.emptyOf(t, tensor.Float32, 4*hidden, hidden),
@@ -125,5 +146,11 @@ func TestAutocastRNN(t *testing.T) {
 	require.NoError(t, err)
 	flat := int64(2 * (4*hidden*in + 4*hidden*hidden + 2*4*hidden))
 	state := int64(2 * batch * hidden)
-	require.Equal(t, []int64{flat, state, state, 2 * steps * batch * in, 2 * steps * batch * hidden, state, state}, births(m.tr.Events[before:], 0))
+	var births []int64
+	for _, e := range m.tr.Events[before:] {
+		if e.Action == trace.Alloc {
+			births = append(births, int64(e.Bytes))
+		}
+	}
+	require.Equal(t, []int64{flat, state, state, 2 * steps * batch * in, 2 * steps * batch * hidden, state, state}, births)
 }
