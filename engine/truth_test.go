@@ -129,6 +129,14 @@ func printConformance(all []account) {
 			}
 		}
 	}
+	lines, alike := 0, 0
+	for _, a := range all {
+		if a.runtime == "eager" && a.exact {
+			lines += a.lines
+			alike += a.linesAgree
+		}
+	}
+	fmt.Printf("\nallocations whose line of the user's code was recorded, in exact eager streams: %d; predicted at that line: %d\n\n", lines, alike)
 	for _, a := range all {
 		if a.err != nil {
 			fmt.Printf("%s: %v\n", a.name(), a.err)
