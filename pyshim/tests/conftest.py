@@ -78,8 +78,8 @@ def found_binary():
 def archive(tmp_path_factory):
     """Net, scripted and stripped."""
     pytest.importorskip("torch")
-    from memshim.build import load_source
-    from memshim.export import export
+    from memshim.run.build import load_source
+    from memshim.run.export import export
 
     folder = tmp_path_factory.mktemp("zoo")
     (folder / "zoo.py").write_text(ZOO)

@@ -4,9 +4,11 @@ import json
 
 import pytest
 
-from memshim import cases, check, gpu, measure, record
-from memshim.check import Options, verify
-from memshim.gpu import Seen
+from memshim import binary, cases
+from memshim.judge import check
+from memshim.run import gpu, measure, record
+from memshim.judge.check import Options, verify
+from memshim.run.gpu import Seen
 
 T4 = {"name": "Tesla T4", "total": 15_633_219_584, "compute_capability": "7.5", "torch": "2.15.0+cu132"}
 MIB = 1 << 20
@@ -137,7 +139,7 @@ def test_the_command_without_a_gpu(project, capsys, monkeypatch):
 def test_json_keeps_memspecs_schema(case, answer, measured, capsys, monkeypatch):
     """With or without what was measured."""
     jsonschema = pytest.importorskip("jsonschema")
-    schema = json.loads(cases.call("schema", "check")[0])
+    schema = json.loads(binary.call("schema", "check")[0])
     runs = [Seen(None, "no GPU here"), Seen(T4)]
     for seen in runs:
         measured(answer({"reserved": MIB}))

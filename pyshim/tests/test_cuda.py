@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from memshim import cases, gpu, measure, record
-from memshim.frames import Stacks
-from memshim.history import Event, at_peak, deltas, read_entries
+from memshim import cases
+from memshim.run import gpu, measure, record
+from memshim.run.frames import Stacks
+from memshim.run.history import Event, at_peak, deltas, read_entries
 
 torch = pytest.importorskip("torch")
 jsonschema = pytest.importorskip("jsonschema")
@@ -149,7 +150,7 @@ def test_one_measurement_at_a_time(monkeypatch, tmp_path):
     monkeypatch.setattr(gpu, "hinted", lambda: True)
     other = subprocess.Popen([sys.executable, "-c", """
 import time
-from memshim import gpu, measure
+from memshim.run import gpu, measure
 gpu.hinted = lambda: True
 with measure.alone("auto"):
     print("held", flush=True)
@@ -179,7 +180,7 @@ n = N()
 
 
 def test_a_region_of_a_test(monkeypatch):
-    from memshim.marks import CUDARegion, Peaks
+    from memshim.judge.marks import CUDARegion, Peaks
 
     gpu = StandIn(monkeypatch)
     r = CUDARegion()
@@ -211,8 +212,8 @@ class Peaks:
 def test_what_resets_the_peaks_inside_a_budget_hides_nothing(monkeypatch, inner):
     """An outer budget sees what was before, in and after an inner one: else a test would pass because of what it looked at."""
     from memshim import trace
-    from memshim.marks import CUDARegion
-    from memshim.profiler import _CUDAMeter
+    from memshim.judge.marks import CUDARegion
+    from memshim.look.profile import _CUDAMeter
 
     StandIn(monkeypatch)
     peaks = Peaks(monkeypatch)
@@ -253,7 +254,7 @@ def test_trace_and_track_of_a_gpu(monkeypatch, capsys):
 
 
 def test_the_profilers_meter(monkeypatch):
-    from memshim.profiler import _CUDAMeter
+    from memshim.look.profile import _CUDAMeter
 
     gpu = StandIn(monkeypatch)
     m = _CUDAMeter("cuda:0")

@@ -7,8 +7,8 @@ import pytest
 
 import memshim
 from memshim import cases
-from memshim.build import load_source
-from memshim.export import ExportError, main
+from memshim.run.build import load_source
+from memshim.run.export import ExportError, main
 
 torch = pytest.importorskip("torch")
 

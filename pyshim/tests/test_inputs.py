@@ -1,7 +1,8 @@
 import pytest
 
-from memshim import inputs, sizes
-from memshim.inputs import InputError, TensorSpec
+from memshim import sizes
+from memshim.run import inputs
+from memshim.run.inputs import InputError, TensorSpec
 
 
 @pytest.mark.parametrize("text, name, value", [

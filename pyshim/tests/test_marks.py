@@ -4,12 +4,12 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from memshim.marks import Budget, Limit, Peaks, memory_budget
+from memshim.judge.marks import Budget, Limit, Peaks, memory_budget
 
 # A region whose peaks the test itself sets: what the CUDA allocator would answer.
 STAND_IN = """
 import pytest
-from memshim.marks import Peaks
+from memshim.judge.marks import Peaks
 
 peaks = []
 

@@ -13,8 +13,9 @@ import time
 
 import pytest
 
-from memshim import cases, measure, record
-from memshim.build import BuildError
+from memshim import cases
+from memshim.run import measure, record
+from memshim.run.build import BuildError
 
 jsonschema = pytest.importorskip("jsonschema")
 pytest.importorskip("torch")

@@ -5,7 +5,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from memshim import measure, record
+from memshim.run import measure, record
 
 
 def test_a_case_is_a_test(run_pytest):

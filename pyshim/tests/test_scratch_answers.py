@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from memshim import cudnn, query, scratchfile, torchwheel
+from memshim.scratch import cudnn, profiles, query, torchwheel
 
 ROOT = Path(__file__).parents[2]
 GOLDEN = ROOT / "testdata" / "scratch"
@@ -46,7 +46,7 @@ def installed(version: str) -> tuple[str, str]:
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("file", ["kinds.scratch.json", "peaks.scratch.json"])
 def test_committed_profiles_are_what_the_library_says(file, version):
-    profile = scratchfile.load(GOLDEN / file)
+    profile = profiles.load(GOLDEN / file)
     groups = [by for by in profile.answerers() if by[1] == version]
     if not groups:
         pytest.skip(f"{file} has no entries of {version}")
@@ -56,7 +56,7 @@ def test_committed_profiles_are_what_the_library_says(file, version):
         for e in profile.entries(by):
             want = {n: e[n] for n in ("bytes", "engine", "most") if n in e}
             got = {n: v for n, v in process.ask(e).items() if n != "most" or v}
-            assert got == want, f"{' '.join(by)}: {scratchfile.key(e)}"
+            assert got == want, f"{' '.join(by)}: {profiles.key(e)}"
         process.close()
 
 
@@ -95,7 +95,7 @@ def test_rows_are_those_of_the_tables(version):
 @pytest.mark.parametrize("version", VERSIONS)
 def test_committed_peaks_agree_with_the_rows(version):
     """The float32 contiguous rows of the five models, class by class, against the committed profile: it needs no library."""
-    profile, known = scratchfile.load(GOLDEN / "peaks.scratch.json"), ask_rows.load()
+    profile, known = profiles.load(GOLDEN / "peaks.scratch.json"), ask_rows.load()
     compared = 0
     for device_class in ask_rows.CLASSES:
         for line, want in zip(known["convolutions"], known["answers"][version][f"{device_class} float32 contiguous"]):
@@ -129,29 +129,29 @@ def test_the_workspaces_are_those_of_the_recording():
 
 @pytest.mark.parametrize("device_class", ["sm70", "sm75-small", "sm75-large", "sm86", "sm89"])
 def test_recorded_workspaces_byte_for_byte(device_class):
-    profile = scratchfile.load(GOLDEN / "kinds.scratch.json")
+    profile = profiles.load(GOLDEN / "kinds.scratch.json")
     by = ("cudnn", "9.10.2", device_class)
     assert tuple(profile.get(by, c)["bytes"] for c in ask_kinds.recorded()) == RECORDED
 
 
 def test_the_recording_tells_devices_apart():
     """On sm 80 another engine takes the first: five of six."""
-    profile = scratchfile.load(GOLDEN / "kinds.scratch.json")
+    profile = profiles.load(GOLDEN / "kinds.scratch.json")
     got = [profile.get(("cudnn", "9.10.2", "sm80"), c)["bytes"] for c in ask_kinds.recorded()]
     assert [g == w for g, w in zip(got, RECORDED)] == [False, True, True, True, True, True]
 
 
 def test_every_kind_has_an_answer():
-    profile = scratchfile.load(GOLDEN / "kinds.scratch.json")
+    profile = profiles.load(GOLDEN / "kinds.scratch.json")
     for version in VERSIONS:
         for device_class in ask_kinds.CLASSES:
             for c in ask_kinds.kinds():
                 refused = device_class == "sm75-small" and c["dtype"] == "bfloat16"  # no such kernels before sm 80
-                assert (profile.get(("cudnn", version, device_class), c) is None) == refused, scratchfile.key(c)
+                assert (profile.get(("cudnn", version, device_class), c) is None) == refused, profiles.key(c)
 
 
 def test_flags_change_the_choice():
-    profile = scratchfile.load(GOLDEN / "kinds.scratch.json")
+    profile = profiles.load(GOLDEN / "kinds.scratch.json")
     by = ("cudnn", "9.10.2", "sm89")
     x, w = [8, 64, 56, 56], [64, 64, 3, 3]
 

@@ -6,7 +6,8 @@ import textwrap
 
 import pytest
 
-from memshim import binary, query, scratch, scratchfile, torchwheel
+from memshim import binary
+from memshim.scratch import command as scratch, profiles, query, torchwheel
 
 # A stand-in for the library process: a call's first weight size says what becomes of it.
 FAKE = textwrap.dedent(
@@ -74,7 +75,7 @@ def world(tmp_path, monkeypatch):
 
     def ask(*arguments):
         w.asked.append(arguments)
-        return {"schema": 1, "groups": w.groups, "errors": []}, w.code
+        return binary.Answer({"schema": 1, "groups": w.groups, "errors": []}, "", w.code)
 
     monkeypatch.setattr(query, "Process", start)
     monkeypatch.setattr(binary, "ask", ask)
@@ -87,7 +88,7 @@ def test_answers_are_written_sorted_one_a_line(world, capsys):
     assert world.run() == 0
     assert "3 entries, 3 calls asked" in capsys.readouterr().out
     text = world.file.read_text()
-    assert text == scratchfile.load(world.file).text()
+    assert text == profiles.load(world.file).text()
     lines = text.splitlines()
     assert [json.loads(line.rstrip(","))["weight"][0] for line in lines if line.startswith('{"op"')] == [8, 8, 9]
     assert lines[1] == '{"library": "cudnn", "version": "9.10.2", "class": "sm80", "entries": ['
@@ -315,7 +316,7 @@ def test_flags_go_to_memspec(world):
 
 
 def test_memspec_that_cannot_read_the_file_ends_it(world, monkeypatch, capsys):
-    monkeypatch.setattr(binary, "ask", lambda *a: (None, 2))
+    monkeypatch.setattr(binary, "ask", lambda *a: binary.Answer(None, "", 2))
     assert world.run() == 2
     assert not world.file.exists()
 

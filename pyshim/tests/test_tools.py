@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 import memshim
-from memshim import profiler as profiling
+from memshim.look import profile as profiling
 from memshim.__main__ import main
-from memshim.frames import Frame, Stacks
+from memshim.run.frames import Frame, Stacks
 
 torch = pytest.importorskip("torch")
 
@@ -49,9 +49,9 @@ def test_trace_names_the_lines_that_held_the_peak(capsys):
 
 def test_the_table_is_that_of_memspec_explain(archive):
     """Of a prediction by memspec, of a run by us: the same columns, and the same row for what was there before."""
-    from memshim import cases
+    from memshim import binary
 
-    explained = cases.call("explain", str(archive), "--input", "float32[2,3,16,16]", "--device", "none", "--by", "line")[0].splitlines()
+    explained = binary.call("explain", str(archive), "--input", "float32[2,3,16,16]", "--device", "none", "--by", "line")[0].splitlines()
     before = torch.zeros(1_000_000)
     with memshim.trace(file=None) as t:
         x = torch.zeros(1000)
@@ -150,7 +150,7 @@ def test_a_scripts_own_error_is_its_own(script, capsys):
 
 def test_without_torch_every_command_says_so_on_one_line(script, capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
-    from memshim.measure import TORCH_MISSING
+    from memshim.run.measure import TORCH_MISSING
 
     real = builtins.__import__
 

@@ -18,7 +18,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from memshim import deviceclass, torchwheel
+from memshim.scratch import deviceclass, torchwheel
 
 OUT = Path(__file__).parents[2] / "testdata" / "scratch" / "attention.json"
 CLASSES = ("sm90", "sm100")  # where PyTorch prefers cuDNN's attention

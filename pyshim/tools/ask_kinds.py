@@ -8,7 +8,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from memshim import cudnn, query, scratchfile, torchwheel
+from memshim.scratch import cudnn, profiles, query, torchwheel
 
 OUT = Path(__file__).parents[2] / "testdata" / "scratch" / "kinds.scratch.json"
 CLASSES = ("sm75-small", "sm80", "sm89")
@@ -77,7 +77,7 @@ def main() -> int:
     cache = Path.home() / ".cache" / "memspec"
     folder, places = next(torchwheel.folders(given, cache))
     version, cuda = torchwheel.probe(str(folder))
-    profile = scratchfile.load(OUT) if OUT.exists() else scratchfile.Profile()
+    profile = profiles.load(OUT) if OUT.exists() else profiles.Profile()
     for device_class in dict.fromkeys([*RECORDED_CLASSES, *CLASSES]):
         try:
             process = query.Process(str(folder), torchwheel.cublaslt(cuda, places), device_class)
@@ -90,7 +90,7 @@ def main() -> int:
             try:
                 profile.add(("cudnn", torchwheel.dotted(version), device_class), c, process.ask(c))
             except query.Refusal as e:
-                print(f"{device_class}: {scratchfile.key(c)}: {e}", file=sys.stderr)
+                print(f"{device_class}: {profiles.key(c)}: {e}", file=sys.stderr)
         process.close()
     profile.write(OUT)
     return 0

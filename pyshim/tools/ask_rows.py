@@ -14,7 +14,7 @@ import json
 import sys
 from pathlib import Path
 
-from memshim import cudnn, query, torchwheel
+from memshim.scratch import cudnn, query, torchwheel
 
 OUT = Path(__file__).parents[2] / "testdata" / "scratch" / "rows.json"
 CLASSES = ("sm80", "sm86", "sm89", "sm90")

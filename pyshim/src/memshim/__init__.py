@@ -1,8 +1,17 @@
-"""The Python side of memspec. It estimates nothing: the memspec binary does, and this package speaks its JSON."""
+"""The Python side of memspec. It estimates nothing: the memspec binary does, and this package speaks its JSON.
 
-from memshim.export import export
-from memshim.profiler import Profiler
-from memshim.trace import trace
-from memshim.track import Tracker, modelsize, track
+run    a case or a region of code is run, and what it takes is recorded
+look   who took it: by line, between two lines, by layer
+judge  budgets: memspec.yaml's cases, marks on tests
+scratch  what cuDNN answers about its workspace
+"""
+
+from memshim.look.profile import Profiler
+from memshim.look.trace import trace
+from memshim.look.track import Tracker, modelsize, track
+from memshim.moved import keep_old_paths
+from memshim.run.export import export
+
+keep_old_paths()
 
 __all__ = ["Profiler", "Tracker", "export", "modelsize", "trace", "track"]

@@ -12,13 +12,13 @@ import traceback
 
 # command: module whose main(arguments) runs it and returns the exit code, and what it does. A module is imported when it is asked for.
 COMMANDS = {
-    "check": ("memshim.check", "check a memspec.yaml, and where there is a GPU run its cases and compare"),
-    "export": ("memshim.export", "write an artifact that memspec reads, with its inputs beside it"),
-    "measure": ("memshim.measure", "run cases for real and record what they take"),
-    "trace": ("memshim.trace", "run a script and show who held the most memory, by source line"),
-    "track": ("memshim.track", "run a script and show what changed between some of its lines"),
-    "profile": ("memshim.profiler", "run training steps of a model and show what they are made of, by layer"),
-    "scratch": ("memshim.scratch", "ask cuDNN itself how much workspace the convolutions of a memspec.yaml take, without a GPU"),
+    "check": ("memshim.judge.check", "check a memspec.yaml, and where there is a GPU run its cases and compare"),
+    "export": ("memshim.run.export", "write an artifact that memspec reads, with its inputs beside it"),
+    "measure": ("memshim.run.measure", "run cases for real and record what they take"),
+    "trace": ("memshim.look.trace", "run a script and show who held the most memory, by source line"),
+    "track": ("memshim.look.track", "run a script and show what changed between some of its lines"),
+    "profile": ("memshim.look.profile", "run training steps of a model and show what they are made of, by layer"),
+    "scratch": ("memshim.scratch.command", "ask cuDNN itself how much workspace the convolutions of a memspec.yaml take, without a GPU"),
 }
 
 RUNS_SCRIPTS = ("trace", "track")  # whose errors are theirs, as python SCRIPT tells them
@@ -45,7 +45,7 @@ def main(arguments: list[str] | None = None) -> int:
     except BrokenPipeError:  # whoever read our output has gone
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except Exception as e:
-        from memshim.measure import TORCH_MISSING, describe
+        from memshim.run.measure import TORCH_MISSING, describe
 
         if isinstance(e, ModuleNotFoundError) and e.name == "torch":
             print(f"memshim: {TORCH_MISSING}", file=sys.stderr)

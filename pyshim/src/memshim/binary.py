@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import tempfile
 from pathlib import Path
+from typing import NamedTuple
 
 VARIABLE = "MEMSPEC"
 FLAGS = ("-trimpath", "-ldflags=-s -w")  # as setup.py builds it, so that one build serves the other
@@ -67,17 +68,34 @@ def build(root: Path) -> str:
     return str(out)
 
 
-def run(*arguments: str) -> subprocess.CompletedProcess:
-    """Run memspec; its stderr goes to ours."""
-    return subprocess.run([find(), *arguments], stdout=subprocess.PIPE, text=True)
+class Said(NamedTuple):
+    """What memspec wrote, and how it ended."""
+
+    out: str
+    err: str
+    code: int
 
 
-def ask(*arguments: str) -> tuple[dict | None, int]:
-    """What memspec answers as JSON, and its exit code; None where it wrote nothing (it has said why on stderr)."""
-    p = run(*arguments, "--format", "json")
-    if not p.stdout.strip():
-        return None, p.returncode
+class Answer(NamedTuple):
+    """What memspec answered as JSON; None where it wrote nothing, and err says why."""
+
+    json: dict | None
+    err: str
+    code: int
+
+
+def call(*arguments: str) -> Said:
+    """Run memspec."""
+    p = subprocess.run([find(), *arguments], capture_output=True, text=True, encoding="utf-8", errors="replace")
+    return Said(p.stdout, p.stderr.strip(), p.returncode)
+
+
+def ask(*arguments: str) -> Answer:
+    """Run memspec and read its JSON."""
+    said = call(*arguments, "--format", "json")
+    if not said.out.strip():
+        return Answer(None, said.err or f"memspec {' '.join(arguments)} said nothing", said.code)
     try:
-        return json.loads(p.stdout), p.returncode
-    except ValueError as e:
-        raise BinaryError(f"memspec {' '.join(arguments)}: got output that is not JSON: {e}") from e
+        return Answer(json.loads(said.out), said.err, said.code)
+    except ValueError:
+        raise BinaryError(f"{find()}: got an answer that is not memspec's: {said.out.strip().splitlines()[0][:100]}") from None

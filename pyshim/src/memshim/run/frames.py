@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 
-OWN = os.path.dirname(os.path.abspath(__file__)) + os.sep
+OWN = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep  # the package
 
 
 class Frame(NamedTuple):

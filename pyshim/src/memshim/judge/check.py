@@ -11,7 +11,9 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
-from memshim import binary, cases, gpu, measure, progress, record, report
+from memshim import binary, cases, progress
+from memshim.judge import report
+from memshim.run import gpu, measure, record
 
 EXIT = {"fail": 1, "error": 2, "inconclusive": 3}  # the worst of many, in this order
 
@@ -106,7 +108,7 @@ def _check(a: argparse.Namespace) -> int:
     extra = ["--scratch", a.scratch] if a.scratch else []
     checked = cases.check(a.spec, a.case, extra)
     if a.format == "text":
-        text, said, _ = cases.call("check", *cases.selected(a.spec, a.case), *extra)
+        text, said, _ = binary.call("check", *cases.selected(a.spec, a.case), *extra)
         print(text, end="")
         if said:
             print(said, file=sys.stderr)

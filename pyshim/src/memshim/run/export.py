@@ -16,8 +16,9 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-from memshim import binary, cases, inputs
-from memshim.build import BuildError, load_source
+from memshim import binary, cases
+from memshim.run import inputs
+from memshim.run.build import BuildError, load_source
 
 KINDS = ("script", "trace", "export")
 SIDECAR = ".inputs.json"

@@ -5,7 +5,8 @@ from __future__ import annotations
 import tempfile
 from typing import NamedTuple
 
-from memshim import cases, record, sizes
+from memshim import binary, cases, sizes
+from memshim.run import record
 
 PHASES = {"baseline": "baseline", "first": "first pass", "steady": "steady pass"}
 
@@ -38,7 +39,7 @@ def compare(spec: str, measured: dict, extra: list[str] = ()) -> Comparison:
         record.write(measured, folder)
         arguments = ["verify", *cases.selected(spec, [measured["case"]]), "--measured", folder, *extra]
         answer = cases.ask(*arguments)["cases"][0]
-        text, _, _ = cases.call(*arguments)
+        text, _, _ = binary.call(*arguments)
         text = text.replace(f" --measured {folder}", "").replace(folder + "/", "")
         text = "\n".join(text.rstrip("\n").split("\n")[:-1])  # less the line that counts
     if not answer["measured"]:

@@ -17,8 +17,9 @@ import types
 from collections import Counter
 from typing import Any, NamedTuple, TextIO
 
-from memshim import gpu, sizes
-from memshim.frames import Frame
+from memshim import sizes
+from memshim.run import gpu
+from memshim.run.frames import Frame
 
 
 class Kind(NamedTuple):
@@ -120,7 +121,7 @@ def count(device: Any = None) -> Census:
     """The tensors of the GPU where there is one, else of the CPU."""
     import torch
 
-    from memshim.watch import alive, storage_of
+    from memshim.run.watch import alive, storage_of
 
     wanted = gpu.device_of(device)
     behind: dict[int, Any] = {}
@@ -216,7 +217,7 @@ def _nbytes(tensors) -> int:
 def _intermediates(model, inputs, named, device, backward: bool) -> int:
     import torch
 
-    from memshim.history import deltas, open_history
+    from memshim.run.history import deltas, open_history
 
     with torch.set_grad_enabled(backward), open_history(device, stacks="") as h:
         out = model(*inputs, **named)

@@ -18,7 +18,8 @@ import sys
 import weakref
 from typing import Any, NamedTuple, TextIO
 
-from memshim import gpu, sizes
+from memshim import sizes
+from memshim.run import gpu
 
 CSV_FILE = "memshim-profile.csv"
 
@@ -248,7 +249,7 @@ class _CUDAMeter:
         return c.max_memory_allocated(d), c.memory_allocated(d), c.max_memory_reserved(d), c.memory_reserved(d)
 
     def next(self) -> None:
-        from memshim.history import keep_peaks
+        from memshim.run.history import keep_peaks
 
         keep_peaks()
         self._cuda.reset_peak_memory_stats(self._device)
@@ -261,13 +262,13 @@ class _CPUMeter:
     """The same of CPU tensors' storages."""
 
     def __init__(self) -> None:
-        from memshim.history import CPUHistory
+        from memshim.run.history import CPUHistory
 
         self._history = CPUHistory(stacks="").__enter__()
         self.current = self.most = self._history.before
 
     def _advance(self) -> None:
-        from memshim.history import deltas
+        from memshim.run.history import deltas
 
         for _, change in deltas(self._history.events, "cpu"):
             self.current += change
@@ -288,8 +289,8 @@ class _CPUMeter:
 def main(arguments: list[str]) -> int:
     import argparse
 
-    from memshim import inputs
-    from memshim.build import BuildError, load_source
+    from memshim.run import inputs
+    from memshim.run.build import BuildError, load_source
 
     p = argparse.ArgumentParser(prog="python -m memshim profile", description="Run training steps of a model (its loss is the sum of its results) "
                                 "and show what they are made of, by layer.")
@@ -309,7 +310,7 @@ def main(arguments: list[str]) -> int:
     import torch
     from torch.utils._pytree import tree_map
 
-    from memshim.track import loss_of
+    from memshim.look.track import loss_of
 
     if a.optimizer and not isinstance(getattr(torch.optim, a.optimizer, None), type):
         print(f"memshim: got optimizer {a.optimizer!r}, want a class of torch.optim", file=sys.stderr)

@@ -18,7 +18,9 @@ from typing import Any
 
 import pytest
 
-from memshim import binary, cases, check, gpu, marks
+from memshim import binary, cases
+from memshim.judge import check, marks
+from memshim.run import gpu
 
 SEEN = pytest.StashKey[Any]()
 BUDGETS = pytest.StashKey[list]()
@@ -247,7 +249,7 @@ class Shim:
 
     def trace(self, *args, **kw):
         """memshim.trace."""
-        from memshim.trace import trace
+        from memshim.look.trace import trace
 
         return trace(*args, **kw)
 

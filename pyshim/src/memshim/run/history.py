@@ -5,8 +5,8 @@ from __future__ import annotations
 import gc
 from typing import Any, NamedTuple
 
-from memshim import gpu
-from memshim.frames import Frame, Stacks
+from memshim.run import gpu
+from memshim.run.frames import Frame, Stacks
 
 MAX_EVENTS = 10_000_000  # of the allocator's ring buffer, which grows as it fills
 MIN_BLOCK = 512  # kMinBlockSize
@@ -46,7 +46,7 @@ class CPUHistory:
 
     def __init__(self, device: Any = None, stacks: str = "python", before: list | None = None):
         """before are the tensors that are there; None for all that Python can reach."""
-        from memshim.watch import Watch, alive
+        from memshim.run.watch import Watch, alive
 
         self.stacks, self.events = Stacks(), []
         gc.collect()

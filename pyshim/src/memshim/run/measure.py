@@ -24,9 +24,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from memshim import binary, cases, gpu, inputs, progress, record
-from memshim.build import BuildError, Built, build
-from memshim.frames import inside, shorten
+from memshim import binary, cases, progress
+from memshim.run import gpu, inputs, record
+from memshim.run.build import BuildError, Built, build
+from memshim.run.frames import inside, shorten
 
 # How a process that measures one case ends: the model's own error; the case cannot be built as it says; no GPU; no torch.
 FAILED, USAGE, UNSURE, NO_TORCH = 1, 2, 3, 4
@@ -70,7 +71,7 @@ def measure(case: dict, where: str = "auto", timeout: float = TIMEOUT, stacks: s
 
 def _run(command: list[str], request: str, timeout: float) -> tuple[int, str]:
     """The status and the stderr of a process with a session of its own: nothing that it starts outlives its time, or an interrupt."""
-    path = os.pathsep.join(p for p in (str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")) if p)
+    path = os.pathsep.join(p for p in (str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")) if p)
     p = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, encoding="utf-8",
                          errors="replace", env=os.environ | {"PYTHONPATH": path, "PYTHONIOENCODING": "utf-8:backslashreplace"},
                          start_new_session=True)
@@ -203,7 +204,7 @@ class _CUDAAccount:
     def __init__(self, stacks: str):
         import torch
 
-        from memshim.history import CUDAHistory
+        from memshim.run.history import CUDAHistory
 
         self._cuda, self.phases = torch.cuda, []
         torch.cuda.init()
@@ -251,7 +252,7 @@ class _CPUAccount:
     where, device = "cpu", "cpu"
 
     def __init__(self, stacks: str):
-        from memshim.history import CPUHistory
+        from memshim.run.history import CPUHistory
 
         self.phases: list[dict] = []
         self.history = CPUHistory(stacks=stacks, before=[])
@@ -275,7 +276,7 @@ class _CPUAccount:
         self.phases.append(record.phase("baseline", self.history.mark(), {"requested": self._bytes}))
 
     def run_pass(self, name: str, model: Any, args: list, kwargs: dict) -> None:
-        from memshim.history import deltas
+        from memshim.run.history import deltas
 
         start, live = self.history.mark(), self._bytes
         result = model(*args, **kwargs)

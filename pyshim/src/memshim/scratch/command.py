@@ -18,8 +18,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Callable
 
-from memshim import binary, cudnn, query, torchwheel
-from memshim.scratchfile import Answerer, Profile, ProfileError, key, load
+from memshim import binary
+from memshim.progress import Progress
+from memshim.scratch import cudnn, query, torchwheel
+from memshim.scratch.profiles import Answerer, Profile, ProfileError, key, load
 
 FILE = "memspec.scratch.json"
 DEFAULT_SPEC = "memspec.yaml"
@@ -66,26 +68,6 @@ class Group:
     by: Answerer  # who answers; another version than wanted where one stands in
     found: torchwheel.Found
     failures: list[tuple[dict, Exception]] = field(default_factory=list)
-
-
-class Progress:
-    """A line on a terminal, nothing elsewhere."""
-
-    def __init__(self, by: Answerer, total: int):
-        self._name, self._total, self._done, self._shown = " ".join(by), total, 0, 0.0
-        self._on, self._lock = sys.stderr.isatty(), threading.Lock()
-
-    def step(self) -> None:
-        with self._lock:
-            self._done += 1
-            now = time.monotonic()
-            if self._on and now - self._shown > 0.1:
-                self._shown = now
-                print(f"\r{self._name}: {self._done} of {self._total} calls\x1b[K", end="", file=sys.stderr, flush=True)
-
-    def clear(self) -> None:
-        if self._on:
-            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
 
 Start = Callable[[], query.Process]
@@ -148,8 +130,10 @@ def needed(a: argparse.Namespace, output: Path) -> tuple[list[dict], int]:
         arguments += ["--torch", a.torch]
     for d in a.device:
         arguments += ["--device", d]
-    said, code = binary.ask(*arguments)
-    return (said["groups"] if said else []), code
+    answer = binary.ask(*arguments)
+    if answer.err:
+        print(answer.err, file=sys.stderr)
+    return (answer.json["groups"] if answer.json else []), answer.code
 
 
 def cache_folder(given: str | None) -> Path:
@@ -181,10 +165,10 @@ def answer(group: Group, profile: Profile, a: argparse.Namespace, cache: Path) -
             profile.add(group.by, c, hit)
         else:
             open_calls.append(c)
-    progress, fresh = Progress(group.by, len(open_calls)), Profile()
+    bar, fresh = Progress(len(open_calls)), Profile()
 
     def answered(call: dict, got: dict | Exception) -> None:
-        progress.step()
+        bar.start(f"{' '.join(group.by)} calls")
         if isinstance(got, Exception):
             group.failures.append((call, got))
         else:
@@ -192,9 +176,9 @@ def answer(group: Group, profile: Profile, a: argparse.Namespace, cache: Path) -
 
     start = functools.partial(query.Process, group.found.folder, group.found.cublaslt, group.by[2])
     try:
-        ask(start, open_calls, a.jobs, answered)
+        with bar:
+            ask(start, open_calls, a.jobs, answered)
     finally:  # what was answered before an interruption need not be asked again
-        progress.clear()
         remember(fresh, group.by, cache)
     profile.merge(fresh)
     return len(open_calls)

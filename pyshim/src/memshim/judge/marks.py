@@ -81,7 +81,7 @@ class CUDARegion:
 
         import torch
 
-        from memshim.history import CUDAHistory
+        from memshim.run.history import CUDAHistory
 
         gc.collect()
         torch.cuda.empty_cache()  # what a budget around this one saw reserved is kept
@@ -98,7 +98,7 @@ class CUDARegion:
 
     def holders(self) -> str:
         """Who held the peak; ends the region."""
-        from memshim.trace import trace
+        from memshim.look.trace import trace
 
         self._history.__exit__(None, None, None)
         return trace.of(self._history, top=8).table()

@@ -18,7 +18,7 @@ from collections.abc import Iterable
 from typing import Any, TextIO
 
 from memshim import sizes
-from memshim.history import Line, Peak, at_peak, open_history
+from memshim.run.history import Line, Peak, at_peak, open_history
 
 SCHEMA = 1
 

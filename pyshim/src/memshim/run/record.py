@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from memshim.frames import Stacks, shorten
-from memshim.history import Event
+from memshim.run.frames import Stacks, shorten
+from memshim.run.history import Event
 
 SCHEMA = 1
-SCHEMA_FILE = Path(__file__).parent / "schemas" / "measurement.schema.json"
+SCHEMA_FILE = Path(__file__).parents[1] / "schemas" / "measurement.schema.json"
 METRICS = ("requested", "allocated", "reserved", "active", "inactive_split")
 MAX_NAME = 150  # of a case in a file's name: file systems take 255 bytes in all
 PHASES = ("baseline", "first", "steady")

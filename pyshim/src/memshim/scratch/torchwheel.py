@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Callable, Iterable, Iterator
 
-from memshim import cudnn, query
+from memshim.scratch import cudnn, query
 
 SONAME = "libcudnn.so.9"
 OLDEST_WHEEL = "nvidia-cudnn-cu12==9.8.0.87"  # of cudnn.OLDEST

@@ -1,0 +1,1 @@
+"""Budgets: the cases of a memspec.yaml and marks on tests."""

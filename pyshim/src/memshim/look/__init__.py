@@ -1,0 +1,1 @@
+"""Who takes the memory: by source line, between two lines, by layer."""

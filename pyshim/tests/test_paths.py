@@ -1,0 +1,27 @@
+"""Paths of modules that programs may have kept from before there were folders."""
+
+import importlib
+import subprocess
+import sys
+
+import pytest
+
+from memshim.moved import MOVED
+
+
+@pytest.mark.parametrize("old, new", MOVED.items())
+def test_an_old_path_gives_the_module_that_stands_there_now(old, new):
+    module = importlib.import_module(f"memshim.{old}")
+    assert module is importlib.import_module(new)
+    assert (module.__name__, module.__spec__.name) == (new, new), "it can be reloaded, and says where it is"
+
+
+def test_names_that_are_functions_stay_functions():
+    """Importing a module sets its name in the package: here that name is also what users call."""
+    code = "import memshim, memshim.trace, memshim.track, memshim.export; memshim.trace(file=None); memshim.Tracker(); memshim.export.__call__"
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+def test_there_is_no_other():
+    with pytest.raises(ModuleNotFoundError, match="memshim.absent"):
+        importlib.import_module("memshim.absent")
