@@ -3,6 +3,7 @@ package exec
 import (
 	"strings"
 
+	"github.com/memspec/memspec/engine/internal/pysource"
 	"github.com/memspec/memspec/engine/ops"
 )
 
@@ -42,7 +43,7 @@ func (m *machine) beforeInst(f *frame, in *inst) {
 // again says whether in begins the statement under way once more, in a loop that scripting unrolled: it takes what the statement is about to
 // bind, or makes a call that was made.
 func (l *locals) again(n *names, in *inst) bool {
-	if j := int(n.stmt[in.num]); in.initializes() || n.src.stmts[j].kind != pySimple || n.src.comprehends(j) {
+	if j := int(n.stmt[in.num]); in.initializes() || n.src.Stmts[j].Kind != pysource.Simple || n.src.Comprehends(j) {
 		return false
 	}
 	for i := range in.node.Args {
@@ -82,7 +83,7 @@ func (l *locals) noteCall(n *names, in *inst) bool {
 // walk brings the cursor to statement j.
 func (m *machine) walk(f *frame, j int) {
 	l, s := f.locals, f.code.names.src
-	for range 4 * (len(s.stmts) + 1) {
+	for range 4 * (len(s.Stmts) + 1) {
 		i := l.at.stmt
 		if l.at.suite >= 0 && l.at.suite != behind {
 			if m.descend(f, j) {
@@ -90,19 +91,19 @@ func (m *machine) walk(f *frame, j int) {
 			}
 			continue
 		}
-		if l.at.suite == inStmt && i != j && s.within(j, i) && i >= 0 {
-			l.at = pyPos{i, s.stmts[s.childOf(i, j)].suite} // in by a header that is not a node
+		if l.at.suite == inStmt && i != j && s.Within(j, i) && i >= 0 {
+			l.at = pyPos{i, s.Stmts[s.ChildOf(i, j)].Suite} // in by a header that is not a node
 			continue
 		}
 		p, suite := -1, 0
 		if i >= 0 {
-			p, suite = s.stmts[i].parent, s.stmts[i].suite
+			p, suite = s.Stmts[i].Parent, s.Stmts[i].Suite
 		}
-		from := len(s.stmts)
+		from := len(s.Stmts)
 		if i >= 0 {
-			from = s.stmts[i].after
+			from = s.Stmts[i].After
 		}
-		if a := s.child(p, suite, j); a >= from {
+		if a := s.Child(p, suite, j); a >= from {
 			m.runSilent(f, from, a)
 			l.at = pyPos{a, inStmt}
 			if a == j {
@@ -124,8 +125,8 @@ func (m *machine) descend(f *frame, j int) (done bool) {
 	if i == j {
 		return true // a loop's header: it gives its names their values
 	}
-	from, to := s.first(i, suite)
-	if a := s.child(i, suite, j); a >= 0 {
+	from, to := s.Suite(i, suite)
+	if a := s.Child(i, suite, j); a >= 0 {
 		m.runSilent(f, from, a)
 		l.at = pyPos{a, inStmt}
 		return a == j
@@ -144,19 +145,19 @@ func (m *machine) ascend(f *frame, from, j int) (done bool) {
 	l, s := f.locals, f.code.names.src
 	p, suite := -1, 0
 	if l.at.stmt >= 0 {
-		p, suite = s.stmts[l.at.stmt].parent, s.stmts[l.at.stmt].suite
+		p, suite = s.Stmts[l.at.stmt].Parent, s.Stmts[l.at.stmt].Suite
 	}
 	if p < 0 {
 		l.at = pyPos{j, inStmt} // back to where no loop leads
 		return true
 	}
-	_, to := s.first(p, suite)
+	_, to := s.Suite(p, suite)
 	m.runSilent(f, from, to)
 	switch {
 	case p == j:
 		l.at = pyPos{p, inStmt}
 		return true
-	case (s.stmts[p].kind == pyFor || s.stmts[p].kind == pyWhile) && s.child(p, 0, j) >= 0:
+	case (s.Stmts[p].Kind == pysource.For || s.Stmts[p].Kind == pysource.While) && s.Child(p, 0, j) >= 0:
 		l.at = pyPos{p, 0}
 	default:
 		l.at = pyPos{p, behind}
@@ -167,10 +168,10 @@ func (m *machine) ascend(f *frame, from, j int) (done bool) {
 // runSilent runs statements [from, to) of one suite that left no nodes. It says whether control gets to the end.
 func (m *machine) runSilent(f *frame, from, to int) bool {
 	s, l := f.code.names.src, f.locals
-	if i := l.at.stmt; i >= 0 && l.at.suite == inStmt && s.stmts[i].kind >= pyLeave {
+	if i := l.at.stmt; i >= 0 && l.at.suite == inStmt && s.Stmts[i].Kind >= pysource.Leave {
 		l.left = true
 	}
-	for k := from; k < to && !l.left; k = s.stmts[k].after {
+	for k := from; k < to && !l.left; k = s.Stmts[k].After {
 		l.left = !m.silent(f, k)
 	}
 	return !l.left
@@ -179,16 +180,16 @@ func (m *machine) runSilent(f *frame, from, to int) bool {
 // silent runs one statement that left no nodes.
 func (m *machine) silent(f *frame, k int) bool {
 	n := f.code.names
-	st := &n.src.stmts[k]
-	switch st.kind {
-	case pyLeave, pyBreak:
+	st := &n.src.Stmts[k]
+	switch st.Kind {
+	case pysource.Leave, pysource.Jump:
 		return false
-	case pyWith:
-		from, to := n.src.first(k, 0)
+	case pysource.With:
+		from, to := n.src.Suite(k, 0)
 		return m.runSilent(f, from, to)
-	case pyIf:
+	case pysource.If:
 		return m.silentIf(f, k)
-	case pySimple:
+	case pysource.Simple:
 		if !n.placed[k] {
 			m.silentSimple(f, st)
 		}
@@ -199,12 +200,12 @@ func (m *machine) silent(f *frame, k int) bool {
 // silentIf runs an if that was decided when the archive was made and whose chosen side left no nodes.
 func (m *machine) silentIf(f *frame, k int) bool {
 	n := f.code.names
-	st := &n.src.stmts[k]
+	st := &n.src.Stmts[k]
 	if n.placed[k] {
 		return true
 	}
-	head := n.src.text[st.start:st.end]
-	head = head[len(firstWord(head)) : len(head)-1]
+	head := n.src.Text[st.Start:st.End]
+	head = head[len(pysource.FirstWord(head)) : len(head)-1]
 	cond, ok := m.pyValue(f, head)
 	if !ok {
 		return true
@@ -218,79 +219,54 @@ func (m *machine) silentIf(f *frame, k int) bool {
 	if taken {
 		suite = 0
 	}
-	from, to := n.src.first(k, suite)
+	from, to := n.src.Suite(k, suite)
 	return m.runSilent(f, from, to)
 }
 
 // silentSimple runs an assignment of what can be evaluated, a del, or a list's append or clear.
-func (m *machine) silentSimple(f *frame, st *pyStmt) {
+func (m *machine) silentSimple(f *frame, st *pysource.Stmt) {
 	n, l := f.code.names, f.locals
-	for _, name := range st.del {
+	for _, name := range st.Del {
 		if i, ok := n.find(name); ok {
 			m.unbind(l, i)
 		}
 	}
-	if st.del != nil || st.augmented {
+	if st.Del != nil || st.Augmented {
 		return
 	}
-	if len(st.targets) == 0 {
-		m.silentCall(f, n.src.text[st.start:st.end])
+	if len(st.Targets) == 0 {
+		m.silentCall(f, n.src.Text[st.Start:st.End])
 		return
 	}
-	v, ok := m.pyValue(f, n.src.text[st.right:st.end])
+	v, ok := m.pyValue(f, n.src.Text[st.Right:st.End])
 	if !ok {
 		return
 	}
 	m.hold(v)
-	for _, group := range st.targets {
+	for _, group := range st.Targets {
 		m.assign(f, group, v)
 	}
 	m.drop(v)
 }
 
 // assign binds one group of targets.
-func (m *machine) assign(f *frame, group pyTargets, v any) {
+func (m *machine) assign(f *frame, group pysource.Targets, v any) {
 	n, l := f.code.names, f.locals
-	if !group.tuple {
-		if name := group.single(); name != "" {
+	if !group.Tuple {
+		if name := group.Single(); name != "" {
 			m.bindLocal(l, n.numberOf(name), v)
 		}
 		return
 	}
-	if lenOf(v) != len(group.names) || group.deep {
+	if lenOf(v) != len(group.Names) || group.Deep {
 		return
 	}
-	items := append([]any(nil), m.itemsOf(v, len(group.names))...)
-	for i, name := range group.names {
+	items := append([]any(nil), m.itemsOf(v, len(group.Names))...)
+	for i, name := range group.Names {
 		if name != "" {
 			m.bindLocal(l, n.numberOf(name), items[i])
 		}
 	}
-}
-
-// comprehends says whether statement i holds a comprehension: its calls are made many times.
-func (s *pySource) comprehends(i int) bool {
-	if i < 0 {
-		return false
-	}
-	text := s.text[s.stmts[i].start:s.stmts[i].end]
-	if !strings.Contains(text, "for") {
-		return false
-	}
-	for _, w := range identifiers(text) {
-		if w == "for" {
-			return s.stmts[i].kind != pyFor
-		}
-	}
-	return false
-}
-
-// childOf is the statement directly in compound statement c that j is or lies in.
-func (s *pySource) childOf(c, j int) int {
-	for s.stmts[j].parent != c {
-		j = s.stmts[j].parent
-	}
-	return j
 }
 
 // enterBranch stands the cursor at the start of the side of an if that is taken.
@@ -316,24 +292,24 @@ func (m *machine) leaveBranch(f *frame, in *inst) {
 // leave brings the cursor behind compound statement h, where it is in it.
 func (m *machine) leave(f *frame, h int) {
 	l, s := f.locals, f.code.names.src
-	for l.at.stmt > h && s.within(l.at.stmt, h) {
+	for l.at.stmt > h && s.Within(l.at.stmt, h) {
 		i := l.at.stmt
 		if l.at.suite >= 0 && l.at.suite != behind {
-			from, to := s.first(i, l.at.suite)
+			from, to := s.Suite(i, l.at.suite)
 			m.runSilent(f, from, to)
 			l.at.suite = behind
 			continue
 		}
-		p := s.stmts[i].parent
-		_, to := s.first(p, s.stmts[i].suite)
-		m.runSilent(f, s.stmts[i].after, to)
+		p := s.Stmts[i].Parent
+		_, to := s.Suite(p, s.Stmts[i].Suite)
+		m.runSilent(f, s.Stmts[i].After, to)
 		l.at = pyPos{p, behind}
 	}
 	if l.at.stmt != h {
 		return
 	}
 	if l.at.suite >= 0 && l.at.suite != behind {
-		from, to := s.first(h, l.at.suite)
+		from, to := s.Suite(h, l.at.suite)
 		m.runSilent(f, from, to)
 	}
 	l.at.suite = behind
@@ -361,7 +337,7 @@ func (m *machine) leaveLoop(f *frame, in *inst) {
 
 // silentCall runs `name.append(value)` and `name.clear()` of a list that nothing in the archive reads later.
 func (m *machine) silentCall(f *frame, text string) {
-	name := firstWord(text)
+	name := pysource.FirstWord(text)
 	i, ok := f.code.names.find(name)
 	if !ok || !f.locals.set[i] {
 		return

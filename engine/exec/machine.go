@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/memspec/memspec/engine/internal/pysource"
 	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/platform"
 	"github.com/memspec/memspec/engine/program"
@@ -52,7 +53,7 @@ type machine struct {
 	grad    bool
 
 	stacks    *stacks // of a traced program
-	texts     map[*program.SourceText]*pySource
+	texts     map[*program.SourceText]*pysource.Source
 	effects   map[call]int32         // places in operators, and one more
 	inherited map[*program.Func]bool // by function of the user's classes: whether it is one of PyTorch's
 	operators []operator

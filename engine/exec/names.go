@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/memspec/memspec/engine/internal/pysource"
 	"github.com/memspec/memspec/engine/program"
 )
 
@@ -15,7 +16,7 @@ import (
 // names is what is known of a function's names before it runs.
 type names struct {
 	text      *program.SourceText // the user's function
-	src       *pySource           // nil where the archive carries no text: then printed names alone are followed
+	src       *pysource.Source    // nil where the archive carries no text: then printed names alone are followed
 	locals    []string            // parameters first, then as the compiler numbers them
 	index     map[string]int32    // where there are many
 	stmt      []int32             // by instruction: its statement in src, -1 where unknown
@@ -62,17 +63,17 @@ func (m *machine) namesOf(c *code) *names {
 	locals := len(c.graph.Params)
 	if n.text != nil {
 		n.src = m.python(n.text)
-		locals += len(n.src.order)
+		locals += len(n.src.Locals)
 	}
 	n.locals = m.names.cut(locals)[:0]
 	for _, prm := range c.graph.Params {
 		n.local(prm.Name)
 	}
 	if n.text != nil {
-		for _, name := range n.src.order {
+		for _, name := range n.src.Locals {
 			n.local(name)
 		}
-		n.placed = m.flags.cut(len(n.src.stmts))
+		n.placed = m.flags.cut(len(n.src.Stmts))
 	}
 	n.gather(c.body)
 	if n.src == nil {
@@ -90,12 +91,12 @@ func (m *machine) namesOf(c *code) *names {
 }
 
 // python is a text read; functions of many classes share theirs.
-func (m *machine) python(t *program.SourceText) *pySource {
+func (m *machine) python(t *program.SourceText) *pysource.Source {
 	s := m.texts[t]
 	if s == nil {
-		s = readPython(t.Text)
+		s = pysource.Read(t.Text)
 		if m.texts == nil {
-			m.texts = map[*program.SourceText]*pySource{}
+			m.texts = map[*program.SourceText]*pysource.Source{}
 		}
 		m.texts[t] = s
 	}
@@ -242,7 +243,7 @@ func (n *names) bindNode(in *inst) {
 		}
 		return
 	}
-	st := &n.src.stmts[stmt]
+	st := &n.src.Stmts[stmt]
 	n.fill[in.num] = in.node.Op == "aten::tensor" && n.feedsCopy(in, stmt)
 	if len(in.node.Outs) > 1 && (n.unpack(in, st) || n.keepTogether(in, st)) {
 		return
@@ -258,19 +259,19 @@ func (in *inst) initializes() bool {
 }
 
 // unpack binds the results of `a, _, b = f(x)` by place: a name that is underscores alone is not printed.
-func (n *names) unpack(in *inst, st *pyStmt) bool {
+func (n *names) unpack(in *inst, st *pysource.Stmt) bool {
 	outs := in.node.Outs
-	for _, group := range st.targets {
-		fits := len(group.names) == len(outs) && !group.deep
+	for _, group := range st.Targets {
+		fits := len(group.Names) == len(outs) && !group.Deep
 		for i := 0; fits && i < len(outs); i++ {
-			fits = printedAs(outs[i].Name, group.names[i]) || !printed(outs[i].Name)
+			fits = printedAs(outs[i].Name, group.Names[i]) || !printed(outs[i].Name)
 		}
 		if !fits {
 			continue
 		}
 		for i, v := range outs {
-			if group.names[i] != "" {
-				n.bindTo(v, n.numberOf(group.names[i]))
+			if group.Names[i] != "" {
+				n.bindTo(v, n.numberOf(group.Names[i]))
 			}
 		}
 		return true
@@ -280,11 +281,11 @@ func (n *names) unpack(in *inst, st *pyStmt) bool {
 
 // keepTogether binds the results of `t = f(x)` to the one name that holds their tuple, and that of `a = f(x)[0]` or `a = f(x).values` alone.
 // Where a member is printed as the name itself, bindValue binds it.
-func (n *names) keepTogether(in *inst, st *pyStmt) bool {
-	if st.kind != pySimple || len(st.targets) != 1 || !n.whole(in, st) || int(in.node.Src.End) > st.end {
+func (n *names) keepTogether(in *inst, st *pysource.Stmt) bool {
+	if st.Kind != pysource.Simple || len(st.Targets) != 1 || !n.whole(in, st) || int(in.node.Src.End) > st.End {
 		return false
 	}
-	name := st.targets[0].single()
+	name := st.Targets[0].Single()
 	if name == "" {
 		return false
 	}
@@ -299,7 +300,7 @@ func (n *names) keepTogether(in *inst, st *pyStmt) bool {
 			member = v
 		}
 	}
-	part, ok := afterCall(n.src.text[in.node.Src.End:st.end])
+	part, ok := afterCall(n.src.Text[in.node.Src.End:st.End])
 	switch {
 	case !ok:
 		return false
@@ -322,7 +323,7 @@ func afterCall(s string) (part string, ok bool) {
 	if !strings.HasPrefix(s, "(") {
 		return "", false
 	}
-	end := scanTop(s, func(i int) bool { return i > 0 && s[i] != ' ' && s[i] != '\n' })
+	end := pysource.ScanTop(s, func(i int) bool { return i > 0 && s[i] != ' ' && s[i] != '\n' })
 	if end < 0 {
 		return "", true
 	}
@@ -334,7 +335,7 @@ func afterCall(s string) (part string, ok bool) {
 		return "", false
 	}
 	for i := range len(inner) {
-		if !identByte(inner[i]) {
+		if !pysource.InName(inner[i]) {
 			return "", false
 		}
 	}
@@ -344,30 +345,30 @@ func afterCall(s string) (part string, ok bool) {
 // bindValue finds the names of one result: the statement's target that it was printed as; where it has no printed name, it is the whole right
 // side of an assignment if something outside of the statement uses it, or nothing at all.
 func (n *names) bindValue(in *inst, v *program.Value, stmt int32) {
-	st := &n.src.stmts[stmt]
+	st := &n.src.Stmts[stmt]
 	if printed(v.Name) {
 		best := ""
-		for _, group := range st.targets {
-			for _, p := range group.names {
+		for _, group := range st.Targets {
+			for _, p := range group.Names {
 				if printedAs(v.Name, p) && len(p) > len(best) {
 					best = p
 				}
 			}
 		}
 		if best == "" {
-			if st.kind != pySimple || len(st.targets) == 0 {
+			if st.Kind != pysource.Simple || len(st.Targets) == 0 {
 				n.bindTo(v, n.anyLocal(v.Name))
 			}
 			return
 		}
 		n.bindTo(v, n.numberOf(best))
-		if len(st.targets) > 1 {
+		if len(st.Targets) > 1 {
 			n.chain(v, st, best)
 		}
 		return
 	}
 	u := &n.uses[v.ID]
-	if st.kind != pySimple || len(in.node.Outs) != 1 || len(st.targets) == 0 {
+	if st.Kind != pysource.Simple || len(in.node.Outs) != 1 || len(st.Targets) == 0 {
 		return
 	}
 	if u.used && !u.mixed && u.stmt == stmt || !u.used && (in.node.Op == "aten::append" || !n.whole(in, st)) {
@@ -377,21 +378,21 @@ func (n *names) bindValue(in *inst, v *program.Value, stmt int32) {
 }
 
 // chain binds v to the single names of `a = b = value`, but for the one that is done.
-func (n *names) chain(v *program.Value, st *pyStmt, done string) {
-	for _, group := range st.targets {
-		if name := group.single(); name != "" && name != done {
+func (n *names) chain(v *program.Value, st *pysource.Stmt, done string) {
+	for _, group := range st.Targets {
+		if name := group.Single(); name != "" && name != done {
 			n.bindTo(v, n.numberOf(name))
 		}
 	}
 }
 
 // whole says whether in begins where a statement's right side does.
-func (n *names) whole(in *inst, st *pyStmt) bool {
+func (n *names) whole(in *inst, st *pysource.Stmt) bool {
 	if in.node.Src.Text != n.text {
 		return false
 	}
-	i := st.right
-	for i < st.end && strings.IndexByte(" \t\n\\(", n.src.text[i]) >= 0 {
+	i := st.Right
+	for i < st.End && strings.IndexByte(" \t\n\\(", n.src.Text[i]) >= 0 {
 		i++
 	}
 	return int(in.node.Src.Start) == i

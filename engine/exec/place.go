@@ -3,6 +3,7 @@ package exec
 import (
 	"strings"
 
+	"github.com/memspec/memspec/engine/internal/pysource"
 	"github.com/memspec/memspec/engine/program"
 )
 
@@ -17,19 +18,19 @@ func (n *names) place() {
 		if in.node.Src.Text != n.text || in.node.Op == "prim::GetAttr" {
 			continue
 		}
-		at := n.src.at(int(in.node.Src.Start))
+		at := n.src.At(int(in.node.Src.Start))
 		n.stmt[i] = int32(at)
 		if at < 0 {
 			continue
 		}
-		if st := &n.src.stmts[at]; st.start == int(in.node.Src.Start) {
+		if st := &n.src.Stmts[at]; st.Start == int(in.node.Src.Start) {
 			switch in.node.Op {
 			case "prim::If":
-				if st.kind == pyIf {
+				if st.Kind == pysource.If {
 					n.header[i] = int32(at)
 				}
 			case "prim::Loop":
-				if st.kind == pyFor || st.kind == pyWhile {
+				if st.Kind == pysource.For || st.Kind == pysource.While {
 					n.header[i] = int32(at)
 				}
 			}
@@ -120,7 +121,7 @@ func (n *names) placeByName() {
 			}
 			continue
 		}
-		next := len(n.src.stmts)
+		next := len(n.src.Stmts)
 		for k := i + 1; k < len(n.nodes); k++ {
 			if at := int(n.stmt[k]); at >= last {
 				next = at + 1
@@ -128,7 +129,7 @@ func (n *names) placeByName() {
 			}
 		}
 		for at := last; at < next; at++ {
-			if n.binds(in, &n.src.stmts[at]) {
+			if n.binds(in, &n.src.Stmts[at]) {
 				n.stmt[i], last = int32(at), at
 				break
 			}
@@ -137,15 +138,15 @@ func (n *names) placeByName() {
 }
 
 // binds says whether a statement binds all the names that in's results were printed with, or writes the attribute that in writes.
-func (n *names) binds(in *inst, st *pyStmt) bool {
+func (n *names) binds(in *inst, st *pysource.Stmt) bool {
 	if in.node.Op == "prim::SetAttr" {
-		if len(st.targets) == 0 {
+		if len(st.Targets) == 0 {
 			return false
 		}
-		left := n.src.text[st.start:st.right]
+		left := n.src.Text[st.Start:st.Right]
 		i := strings.Index(left, "."+in.node.Text)
 		end := i + 1 + len(in.node.Text)
-		return i >= 0 && (end == len(left) || !identByte(left[end]))
+		return i >= 0 && (end == len(left) || !pysource.InName(left[end]))
 	}
 	if n.emptyList(in) {
 		return n.bindsList(in, st)
@@ -156,8 +157,8 @@ func (n *names) binds(in *inst, st *pyStmt) bool {
 			continue
 		}
 		has := false
-		for _, group := range st.targets {
-			for _, p := range group.names {
+		for _, group := range st.Targets {
+			for _, p := range group.Names {
 				has = has || printedAs(v.Name, p)
 			}
 		}
@@ -175,13 +176,13 @@ func (n *names) emptyList(in *inst) bool {
 }
 
 // bindsList says whether a statement is the `name = []` of an empty list whose first use reads `name.append`.
-func (n *names) bindsList(in *inst, st *pyStmt) bool {
+func (n *names) bindsList(in *inst, st *pysource.Stmt) bool {
 	name := n.usedAs(in)
 	if name == "" {
 		return false
 	}
-	for _, group := range st.targets {
-		if group.single() == name {
+	for _, group := range st.Targets {
+		if group.Single() == name {
 			return true
 		}
 	}
@@ -196,7 +197,7 @@ func (n *names) usedAs(in *inst) string {
 		if len(u.Args) == 0 || u.Args[0].Value != v || u.Src.Text != n.text {
 			continue
 		}
-		return firstWord(n.src.text[u.Src.Start:])
+		return pysource.FirstWord(n.src.Text[u.Src.Start:])
 	}
 	return ""
 }

@@ -3,6 +3,8 @@ package syntax
 import (
 	"strings"
 	"unicode/utf8"
+
+	"github.com/memspec/memspec/engine/internal/pysource"
 )
 
 // This file reads expressions, from the loosest binding operator to the tightest.
@@ -435,7 +437,7 @@ func (p *Parser) hex(text string, i, n int) uint32 {
 		d := byte(0xff)
 		if k < len(text) {
 			switch c := text[k] | 0x20; {
-			case class[text[k]] == isDigit:
+			case pysource.Class[text[k]] == pysource.Digit:
 				d = text[k] - '0'
 			case c >= 'a' && c <= 'f':
 				d = c - 'a' + 10

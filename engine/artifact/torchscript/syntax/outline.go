@@ -1,6 +1,10 @@
 package syntax
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/memspec/memspec/engine/internal/pysource"
+)
 
 // This file reads a file's classes and signatures and passes over bodies, annotations and values.
 
@@ -96,7 +100,7 @@ func (p *Parser) outlineAssign() Stmt {
 func (p *Parser) outlineDeclaration() Stmt {
 	src, from := p.src, int(p.end)
 	n := strings.IndexByte(src[from:], '\n')
-	if n < 5 || src[from:from+3] != " : " || class[src[from+3]] != isLetter {
+	if n < 5 || src[from:from+3] != " : " || pysource.Class[src[from+3]] != pysource.Letter {
 		return nil
 	}
 	for i := from + 3; i < from+n; i++ {
@@ -119,7 +123,7 @@ func (p *Parser) outlineDeclaration() Stmt {
 // plain are the bytes of an annotation without brackets: what an outline can pass over without looking.
 var plain = func() (t [256]uint8) {
 	for c := range t {
-		if class[c]&(isLetter|isDigit) != 0 || c == '.' {
+		if pysource.Class[c]&(pysource.Letter|pysource.Digit) != 0 || c == '.' {
 			t[c] = 1
 		}
 	}
@@ -174,7 +178,7 @@ func (p *Parser) skipBlock(outer int) {
 	src, i := p.src, p.off
 	for i < len(src) {
 		k := i
-		for k < len(src) && class[src[k]] == isSpace {
+		for k < len(src) && pysource.Class[src[k]] == pysource.Space {
 			k++
 		}
 		blank := k == len(src) || src[k] == '\n'

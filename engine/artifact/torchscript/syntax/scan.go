@@ -2,7 +2,8 @@ package syntax
 
 import (
 	"strings"
-	"unicode/utf8"
+
+	"github.com/memspec/memspec/engine/internal/pysource"
 )
 
 // This file turns bytes into tokens, with Python's newline, indent and dedent.
@@ -123,27 +124,6 @@ func keyword(s string) token {
 	return name
 }
 
-// Character classes. Bytes above 0x7f count as letters: Python allows them in names.
-const (
-	isLetter = 1 << iota
-	isDigit
-	isSpace
-)
-
-var class = func() (t [256]uint8) {
-	for c := 0; c < 256; c++ {
-		switch {
-		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c == '_', c >= utf8.RuneSelf:
-			t[c] = isLetter
-		case c >= '0' && c <= '9':
-			t[c] = isDigit
-		case c == ' ', c == '\t', c == '\r', c == '\f':
-			t[c] = isSpace
-		}
-	}
-	return t
-}()
-
 // next reads one token into p.tok, p.start, p.end.
 func (p *Parser) next() {
 	p.prevEnd = p.end
@@ -161,7 +141,7 @@ func (p *Parser) next() {
 		}
 	}
 	for {
-		for i < len(src) && class[src[i]] == isSpace {
+		for i < len(src) && pysource.Class[src[i]] == pysource.Space {
 			i++
 		}
 		if i >= len(src) {
@@ -184,14 +164,14 @@ func (p *Parser) next() {
 	p.start = Pos(i)
 	c := src[i]
 	switch {
-	case class[c] == isLetter:
-		for i++; i < len(src) && class[src[i]]&(isLetter|isDigit) != 0; i++ {
+	case pysource.Class[c] == pysource.Letter:
+		for i++; i < len(src) && pysource.Class[src[i]]&(pysource.Letter|pysource.Digit) != 0; i++ {
 		}
 		p.tok = name
 		if n := i - int(p.start); n >= 2 && n <= 8 && c >= 'a' {
 			p.tok = keyword(src[p.start:i])
 		}
-	case class[c] == isDigit, c == '.' && i+1 < len(src) && class[src[i+1]] == isDigit:
+	case pysource.Class[c] == pysource.Digit, c == '.' && i+1 < len(src) && pysource.Class[src[i+1]] == pysource.Digit:
 		i = p.number(i)
 	case c == '\n':
 		i++
@@ -212,7 +192,7 @@ func (p *Parser) lineStart(i int) int {
 	p.tok = eof // neither indent nor dedent
 	for {
 		bol := i
-		for i < len(src) && class[src[i]] == isSpace {
+		for i < len(src) && pysource.Class[src[i]] == pysource.Space {
 			i++
 		}
 		if i < len(src) && src[i] == '\n' {
@@ -271,16 +251,16 @@ func (p *Parser) number(i int) int {
 	p.tok = number
 	if src[i] == '0' && i+1 < len(src) && strings.IndexByte("xXoObB", src[i+1]) >= 0 {
 		i += 2
-		for i < len(src) && class[src[i]]&(isLetter|isDigit) != 0 {
+		for i < len(src) && pysource.Class[src[i]]&(pysource.Letter|pysource.Digit) != 0 {
 			i++
 		}
 		return i
 	}
-	for i < len(src) && class[src[i]] == isDigit {
+	for i < len(src) && pysource.Class[src[i]] == pysource.Digit {
 		i++
 	}
 	if i < len(src) && src[i] == '.' {
-		for i++; i < len(src) && class[src[i]] == isDigit; i++ {
+		for i++; i < len(src) && pysource.Class[src[i]] == pysource.Digit; i++ {
 		}
 	}
 	if i < len(src) && src[i]|0x20 == 'e' {
@@ -288,16 +268,16 @@ func (p *Parser) number(i int) int {
 		if k < len(src) && (src[k] == '+' || src[k] == '-') {
 			k++
 		}
-		if k >= len(src) || class[src[k]] != isDigit {
+		if k >= len(src) || pysource.Class[src[k]] != pysource.Digit {
 			p.failf(Pos(i), "got an exponent without digits, want a number")
 		}
-		for i = k; i < len(src) && class[src[i]] == isDigit; i++ {
+		for i = k; i < len(src) && pysource.Class[src[i]] == pysource.Digit; i++ {
 		}
 	}
 	if i < len(src) && src[i]|0x20 == 'j' {
 		i++
 	}
-	if i < len(src) && class[src[i]] == isLetter {
+	if i < len(src) && pysource.Class[src[i]] == pysource.Letter {
 		p.failf(Pos(i), "got %q inside a number, want an operator or space", src[i:i+1])
 	}
 	return i

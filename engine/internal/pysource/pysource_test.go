@@ -1,4 +1,4 @@
-package exec
+package pysource
 
 import (
 	"fmt"
@@ -9,34 +9,34 @@ import (
 )
 
 // show prints a source's statements, one a line: kind, place in the tree, targets, right side.
-func show(s *pySource) string {
+func show(s *Source) string {
 	kinds := [...]string{"", " if", " for", " while", " with", " other", " leave", " break"}
 	var b strings.Builder
-	for i := range s.stmts {
-		st := &s.stmts[i]
-		fmt.Fprintf(&b, "%d in %d.%d after %d%s", i, st.parent, st.suite, st.after, kinds[st.kind])
-		for _, g := range st.targets {
-			fmt.Fprintf(&b, " %s", strings.Join(g.names, ","))
-			if g.tuple {
+	for i := range s.Stmts {
+		st := &s.Stmts[i]
+		fmt.Fprintf(&b, "%d in %d.%d after %d%s", i, st.Parent, st.Suite, st.After, kinds[st.Kind])
+		for _, g := range st.Targets {
+			fmt.Fprintf(&b, " %s", strings.Join(g.Names, ","))
+			if g.Tuple {
 				b.WriteByte('*')
 			}
-			if g.deep {
+			if g.Deep {
 				b.WriteByte('/')
 			}
 			b.WriteByte('=')
 		}
-		if len(st.targets) > 0 {
-			fmt.Fprintf(&b, " %s", strings.Join(strings.Fields(s.text[st.right:st.end]), " "))
+		if len(st.Targets) > 0 {
+			fmt.Fprintf(&b, " %s", strings.Join(strings.Fields(s.Text[st.Right:st.End]), " "))
 		}
-		if st.del != nil {
-			fmt.Fprintf(&b, " del %v", st.del)
+		if st.Del != nil {
+			fmt.Fprintf(&b, " del %v", st.Del)
 		}
 		b.WriteByte('\n')
 	}
 	return b.String()
 }
 
-func TestReadPython(t *testing.T) {
+func TestRead(t *testing.T) {
 	tests := []struct{ why, text, want, order string }{
 		{
 			why:   "an alias, a chain and a tuple of targets",
@@ -95,29 +95,50 @@ func TestReadPython(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.why, func(t *testing.T) {
-			s := readPython(tt.text)
+			s := Read(tt.text)
 			require.Equal(t, tt.want, show(s))
-			require.Equal(t, tt.order, strings.Join(s.order, " "))
+			require.Equal(t, tt.order, strings.Join(s.Locals, " "))
 		})
 	}
 }
 
-func TestPrintedAs(t *testing.T) {
-	tests := []struct {
-		name, local string
-		want        bool
-		why         string
+func TestAt(t *testing.T) {
+	text := "def f(x):\n    if x:\n        y = g(\n            x)\n    return y\n"
+	s := Read(text)
+	for _, tt := range []struct {
+		find string
+		want int
+		why  string
 	}{
-		{"x", "x", true, "the first of its name has no counter"},
-		{"x19", "x", true, "the printer counts up in a file"},
-		{"x1", "x1", true, "the user's own name may end in a digit"},
-		{"x01", "x", false, "counters have no leading zero"},
-		{"x0", "x", true, "but may be zero"},
-		{"xs", "x", false, "another name"},
-		{"x1y", "x", false, "another name"},
-		{"x", "", false, "an attribute is no name"},
+		{"def", -1, "the def itself is no statement"},
+		{"if x", 0, "a compound statement is its header"},
+		{"y = g", 1, "and what stands in its suite is a statement of its own"},
+		{"x)\n", 1, "brackets hold a statement together over lines"},
+		{"\n    return", -1, "what lies between statements belongs to none"},
+		{"return", 2, "the last one"},
+	} {
+		off := strings.LastIndex(text, tt.find)
+		require.Equal(t, tt.want, s.At(off), tt.why)
 	}
-	for _, tt := range tests {
-		require.Equal(t, tt.want, printedAs(tt.name, tt.local), tt.why)
+	require.True(t, s.Within(1, 0))
+	require.False(t, s.Within(2, 0), "behind its suite")
+	require.Equal(t, 1, s.Child(0, 0, 1))
+	require.Equal(t, -1, s.Child(0, 1, 1), "there is no else")
+	require.Equal(t, 0, s.ChildOf(-1, 1))
+}
+
+func TestComprehends(t *testing.T) {
+	s := Read("def f(x):\n    for a in x:\n        y = [g(b) for b in a]\n    z = 'for'\n")
+	require.False(t, s.Comprehends(0), "a loop's header is none")
+	require.True(t, s.Comprehends(1))
+	require.False(t, s.Comprehends(2), "a word in a string")
+	require.False(t, s.Comprehends(-1))
+}
+
+// A text may nest brackets as deep as it likes: what is too deep binds nothing.
+func TestReadDeep(t *testing.T) {
+	for n, want := range map[int]string{maxNesting: "a", maxNesting + 1: ""} {
+		s := Read("def f(x):\n    " + strings.Repeat("(", n) + "a" + strings.Repeat(")", n) + " = x\n")
+		require.Equal(t, want, s.Stmts[0].Targets[0].Names[0], n)
 	}
 }
