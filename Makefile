@@ -4,6 +4,7 @@
 # make bench  the benchmarks
 # make scratch  asks cuDNN for the workspaces that memspec.yaml's cases need, without a GPU; scratch-current says whether that is needed
 # make probe  cudaprobe on a stand-in driver; make test-compat: the shim with the oldest PyTorch that is promised, 5 GB more
+# make mutants  small bugs put into the code one at a time: which of them no test of their own package sees (N=300 SEED=1 PKG=./engine/...)
 # make truth  the tables of the README: predictions against recorded truth
 
 SHELL := /bin/sh
@@ -15,7 +16,7 @@ COMPAT := .venv-compat
 # Packages whose code runs on more than one goroutine.
 RACE := ./engine ./engine/program ./assert ./cmd/memspec ./cudameasure/...
 
-.PHONY: test go fmt vet staticcheck long-files unit race goldens python probe recordings test-python test-compat examples-python check scratch scratch-current examples fuzz bench truth clean
+.PHONY: test go fmt vet staticcheck long-files unit race goldens python probe recordings test-python test-compat examples-python check scratch scratch-current examples fuzz bench mutants truth clean
 
 test: go race goldens python probe recordings scratch-current test-python examples-python
 
@@ -92,6 +93,13 @@ fuzz:
 
 bench:
 	$(GO) test -run '^$$' -bench . -benchmem -cpu 1 ./engine/... ./cmd/memspec
+
+# 300 take an hour of processor time. Nothing in the tree changes.
+N ?= 300
+SEED ?= 1
+PKG ?= ./engine/...,./cudameasure/...
+mutants:
+	$(GO) run ./internal/mutants -n $(N) -seed $(SEED) -pkg $(PKG) -min 95
 
 # What cuDNN answers for the project's own cases: asked for where it is missing. The library is that of the torch in $(VENV), and those in
 # the folders of CUDNN, as in `make scratch CUDNN="--cudnn DIR"`.

@@ -48,6 +48,7 @@ var mayImport = map[string][]string{
 	"cudameasure":           {"engine/spec", "engine/tensor", "engine/trace", "engine/report", "engine/units"},
 	"cudameasure/cudaprobe": {},
 	"cudameasure/verify":    {"cudameasure", "engine", "engine/spec", "engine/trace", "engine/units", "engine/verdict"},
+	"internal/mutants":      {},
 	"cmd/memspec": {"cudameasure", "cudameasure/verify", "engine", "engine/units", "engine/tensor", "engine/device", "engine/scratch", "engine/platform", "engine/program", "engine/trace",
 		"engine/ops", "engine/artifact", "engine/exec", "engine/allocator", "engine/report", "engine/verdict", "engine/spec"},
 }

@@ -1,0 +1,159 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// module writes a module with a package whose tests see some bugs, and one without tests.
+func module(t *testing.T) string {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"go.mod":      "module example\n\ngo 1.26\n",
+		"p/p.go":      "package p\n\nfunc Twice(n int) int { return n * 2 }\n\nfunc Unseen(n int) int { return n * 3 }\n\nfunc Ends(n int) int {\n\tfor n > 0 {\n\t\tn--\n\t}\n\treturn n\n}\n",
+		"p/p_test.go": "package p\n\nimport \"testing\"\n\nfunc TestTwice(t *testing.T) {\n\tUnseen(1)\n\tif Twice(2) != 4 || Ends(3) != 0 {\n\t\tt.Error()\n\t}\n}\n",
+		"q/q.go":      "package q\n\nvar Limit = 7.5\n",
+	} {
+		path := filepath.Join(dir, name)
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
+	}
+	return dir
+}
+
+func TestRun(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds tests")
+	}
+	root := module(t)
+	sources, err := load(root, []string{"./..."})
+	require.NoError(t, err)
+	require.Len(t, sources, 2)
+	r, err := newRunner(root)
+	require.NoError(t, err)
+	defer r.close()
+	r.least = time.Second
+	var all []*mutation
+	for _, s := range sources {
+		all = append(all, s.mutations()...)
+	}
+	want := map[string]status{
+		"p/p.go Twice: n * 2 => n / 2":   killed,
+		"p/p.go Unseen: n * 3 => n / 3":  survived,
+		"p/p.go Ends: n-- => (removed)":  hung,
+		"q/q.go Limit: 7.5 => (7.5 + 1)": survived, // there are no tests
+	}
+	found := 0
+	for _, m := range all {
+		if s, ok := want[m.id()]; ok {
+			got, err := r.run(t.Context(), m)
+			require.NoError(t, err)
+			assert.Equal(t, s, got.status, m.id())
+			if s == killed {
+				assert.Equal(t, "TestTwice", got.by)
+			}
+			found++
+		}
+	}
+	assert.Len(t, want, found)
+	tree, err := os.ReadFile(filepath.Join(root, "p/p.go"))
+	require.NoError(t, err)
+	assert.Contains(t, string(tree), "n * 2", "the tree stays as it is")
+
+	unbuilt := *all[0]
+	unbuilt.text = "nonsense("
+	got, err := r.run(t.Context(), &unbuilt)
+	require.NoError(t, err)
+	assert.Equal(t, broken, got.status)
+
+	require.NoError(t, os.WriteFile(filepath.Join(root, "p/p_test.go"), []byte("package p\n\nimport \"testing\"\n\nfunc TestFails(t *testing.T) { t.Error() }\n"), 0o644))
+	r.time = map[string]time.Duration{}
+	_, err = r.run(t.Context(), all[0])
+	require.ErrorContains(t, err, "p: its tests fail without a mutant")
+}
+
+func TestFirstFailure(t *testing.T) {
+	assert.Equal(t, "TestA/b_c", firstFailure("--- FAIL: TestA (0.00s)\n    --- FAIL: TestA/b_c (0.00s)\nFAIL\n"))
+	assert.Equal(t, "panic", firstFailure("panic: oh\n"))
+}
+
+func TestReport(t *testing.T) {
+	ms := parsed(t, "package p\nfunc f(n int) int { return n * 3 }\n").mutations()
+	results := []outcome{
+		{mutation: ms[1], status: survived}, {mutation: ms[0], status: killed}, {mutation: ms[0], status: killed}, {mutation: ms[0], status: hung},
+		{mutation: ms[0], status: broken}, {mutation: ms[0], status: survived, listed: true},
+	}
+	var b bytes.Buffer
+	total := write(&b, results)
+	assert.Equal(t, tally{killed: 2, hung: 1, survived: 1, equivalent: 1, broken: 1}, total)
+	assert.InDelta(t, 75, total.share(), 1e-9)
+	assert.Equal(t, `  killed  timed out  survived  equivalent  did not compile    died    package
+       2          1         1           1                1  75.0 %          p
+       2          1         1           1                1  75.0 %        all
+
+survived p/p.go:2 (arithmetic)
+	-func f(n int) int { return n * 3 }
+	+func f(n int) int { return n / 3 }
+	p/p.go f: n * 3 => n / 3
+`, b.String())
+	assert.InDelta(t, 100, (&tally{}).share(), 1e-9)
+}
+
+func list(t *testing.T, text string) (*equivalents, error) {
+	path := filepath.Join(t.TempDir(), "list")
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
+	e, err := readEquivalents(path)
+	if err != nil {
+		text = strings.ReplaceAll(err.Error(), path, "list")
+		return e, &textError{text}
+	}
+	return e, nil
+}
+
+type textError struct{ text string }
+
+func (e *textError) Error() string { return e.text }
+
+func TestEquivalents(t *testing.T) {
+	s := parsed(t, "package p\nfunc f(n int) int { return n * 3 }\n")
+	all := s.mutations()
+	e, err := list(t, "# comment\n\np/p.go f: n * 3 => n / 3  -- a reason\nother/o.go g: a => b  -- of a package that is not looked at\n")
+	require.NoError(t, err)
+	assert.Equal(t, 3, e.line["p/p.go f: n * 3 => n / 3"])
+	require.NoError(t, e.stale([]*source{s}, all))
+	require.NoError(t, e.refuted([]outcome{{mutation: all[1], status: survived, listed: true}}))
+	err = e.refuted([]outcome{{mutation: all[1], status: killed, by: "TestF", listed: true}})
+	require.ErrorContains(t, err, ":3: got a mutant that is killed (TestF): p/p.go f: n * 3 => n / 3")
+
+	e, err = list(t, "p/p.go f: n * 4 => n / 4  -- a reason\n")
+	require.NoError(t, err)
+	require.ErrorContains(t, e.stale([]*source{s}, all), ":1: got p/p.go f: n * 4 => n / 4, want a mutant that there is")
+
+	_, err = list(t, "p/p.go f: a => b\np/p.go f: a => b  --  \np/p.go f: a => b  -- x\np/p.go f: a => b  -- y\n")
+	require.EqualError(t, err, `list:1: got no reason, want one after "--"
+list:2: got no reason, want one after "--"
+list:4: got a mutant a second time, first in line 3`)
+}
+
+func TestTheListIsWellFormed(t *testing.T) {
+	_, err := readEquivalents("equivalent.txt")
+	require.NoError(t, err)
+}
+
+func TestFlags(t *testing.T) {
+	o, err := parse([]string{"-n", "5", "-pkg", "./a,./b", "-match", "x+"}, os.Stderr)
+	require.NoError(t, err)
+	assert.Equal(t, 5, o.n)
+	assert.Equal(t, []string{"./a", "./b"}, o.packages)
+	assert.Equal(t, regexp.MustCompile("x+").String(), o.match.String())
+	_, err = parse([]string{"more"}, &bytes.Buffer{})
+	require.ErrorContains(t, err, `got ["more"], want flags only`)
+}
