@@ -20,6 +20,7 @@
 //	device     the GPUs, each row with its source
 //	scratch    what libraries answer about their workspace
 //	platform   what a run happens on and with; what changed in which torch release
+//	note       what a run may have to assume: IDs and texts
 //	artifact   archives to programs, and strip
 //	program    the typed graph
 //	ops        one rule an operator: results, aliases, composites, scratch
@@ -32,7 +33,7 @@
 //
 // Where to add what: an operator is a row in ops (its doc.go has the six questions); a format is a folder under artifact and a row in its
 // table; a device is a row in device; an allocator setting is a row in allocator; a form of report is a writer and a row in
-// report.Formats; a metric is a constant in report and its line in Value; a note is an ID in the room that writes it and a line below.
+// report.Formats; a metric is a constant in report and its line in Value; a note is a row in note, a line below and a witness in notes_test.go.
 //
 // # Promises
 //
@@ -50,7 +51,7 @@
 //
 // # Notes
 //
-// What a run had to assume is a note with a stable ID; allow: in memspec.yaml names those that do not count.
+// What a run had to assume is a note with a stable ID, written once at a place; allow: in memspec.yaml names those that do not count.
 //
 //	branch-both        a branch depends on tensor data: both ways were run and the heavier is kept
 //	device-remapped    the archive's code names a device; it was read as the case's

@@ -120,38 +120,35 @@ func (m *Model) Estimate(ctx context.Context, c spec.Case) (*report.Report, erro
 
 func (m *Model) estimate(ctx context.Context, c spec.Case, lower bool) (r *report.Report, err error) {
 	defer caught(m.Path, &err)
-	log := &scratchLog{}
-	tr, err := m.trace(ctx, c, traceOptions{lower: lower, scratch: log})
+	run, err := m.run(ctx, c, lower)
 	if err != nil {
 		return nil, err
 	}
+	tr := run.Trace
 	tl, err := Replay(c, tr)
 	if err != nil {
 		return nil, err
 	}
-	src := report.Source{Run: m.describe(c), Platform: &c.Platform, Timeline: tl, Passes: passes, Scratch: log.report(c.Platform.Answerer())}
+	src := report.Source{Run: m.describe(c), Platform: &c.Platform, Timeline: tl, Passes: passes, Scratch: answered(run.Calls, c.Platform.Answerer()), Ask: askCommand(c.Pos.File)}
 	if len(tr.Upper) > 0 {
 		if src.Upper, err = upper(c, tr); err != nil {
 			return nil, err
 		}
 	}
-	r = report.Build(src)
-	nameSpec(r, c.Pos.File)
-	return r, nil
+	return report.Build(src), nil
 }
 
 // Trace runs one case of the model and returns what it allocates and frees.
 func (m *Model) Trace(ctx context.Context, c spec.Case) (*trace.Trace, error) {
-	return m.trace(ctx, c, traceOptions{})
+	r, err := m.run(ctx, c, false)
+	if err != nil {
+		return nil, err
+	}
+	return r.Trace, nil
 }
 
-// traceOptions say how to run and what to listen to.
-type traceOptions struct {
-	lower   bool // data-dependent sizes at their lower end
-	scratch *scratchLog
-}
-
-func (m *Model) trace(ctx context.Context, c spec.Case, t traceOptions) (tr *trace.Trace, err error) {
+// run runs one case; lower takes data-dependent sizes at their lower end.
+func (m *Model) run(ctx context.Context, c spec.Case, lower bool) (r *exec.Result, err error) {
 	defer caught(m.Path, &err)
 	if err := runnable(&c); err != nil {
 		return nil, err
@@ -169,16 +166,13 @@ func (m *Model) trace(ctx context.Context, c spec.Case, t traceOptions) (tr *tra
 	if err != nil {
 		return nil, err
 	}
-	o := exec.Options{Inputs: inputs, Liveness: liveness(m.runtime(c)), Platform: &c.Platform, DType: dtype, Passes: passes, Lower: t.lower,
+	o := exec.Options{Inputs: inputs, Liveness: liveness(m.runtime(c)), Platform: &c.Platform, DType: dtype, Passes: passes, Lower: lower,
 		Assume: assumptions(c.Assume)}
-	if t.scratch != nil {
-		o.Scratch = t.scratch.add
-	}
-	tr, err = exec.Run(ctx, m.Program, ops.Builtin(), o)
+	r, err = exec.Run(ctx, m.Program, ops.Builtin(), o)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", m.Path, err)
 	}
-	return tr, nil
+	return r, nil
 }
 
 // Replay takes a trace through the allocator of the case's device.

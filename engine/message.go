@@ -185,7 +185,7 @@ func writeUnsupported(b *strings.Builder, rep *report.Report, rows int) {
 			fmt.Fprintf(b, "    … %d more (-v)\n", len(rep.Coverage.Unsupported)-rows)
 			break
 		}
-		fmt.Fprintf(b, "    %s ×%d, first at %s\n", u.Op, u.Count, strings.TrimSpace(u.First.String()))
+		fmt.Fprintf(b, "    %s ×%d, first at %s\n", u.Text(), u.Count, strings.TrimSpace(u.First.String()))
 	}
 }
 

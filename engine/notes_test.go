@@ -1,132 +1,95 @@
 package engine_test
 
 import (
-	"go/ast"
-	"go/parser"
-	"go/token"
-	"io/fs"
+	"context"
 	"os"
-	"path/filepath"
 	"regexp"
-	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/memspec/memspec/engine"
+	"github.com/memspec/memspec/engine/note"
+	"github.com/memspec/memspec/engine/platform"
 	"github.com/memspec/memspec/engine/report"
+	"github.com/memspec/memspec/engine/spec"
 )
 
-// The list of notes in doc.go and the IDs that the code writes are the same.
+// doc.go lists the notes as the table has them.
 func TestNotesAreListed(t *testing.T) {
 	doc, err := os.ReadFile("doc.go")
 	require.NoError(t, err)
 	_, list, ok := strings.Cut(string(doc), "// # Notes\n")
 	require.True(t, ok)
-	var listed []string
-	for _, m := range regexp.MustCompile(`(?m)^//\t([a-z-]+)  `).FindAllStringSubmatch(list, -1) {
-		listed = append(listed, m[1])
+	var got, want [][2]string
+	for _, m := range regexp.MustCompile(`(?m)^//\t([a-z-]+)  +(.*)$`).FindAllStringSubmatch(list, -1) {
+		got = append(got, [2]string{m[1], m[2]})
 	}
-	require.True(t, slices.IsSorted(listed), "the list is sorted")
-	require.Equal(t, listed, report.NoteIDs, "allow: takes them")
-
-	files := map[string]*ast.File{}
-	constants := map[string]string{} // by folder and name
-	require.NoError(t, filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
-			return err
-		}
-		file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
-		if err != nil {
-			return err
-		}
-		files[path] = file
-		for name, value := range stringConstants(file) {
-			constants[filepath.Dir(path)+" "+name] = value
-		}
-		return nil
-	}))
-	found := map[string]string{}
-	for path, file := range files {
-		for _, id := range noteIDs(file, func(name string) string { return constants[filepath.Dir(path)+" "+name] }) {
-			found[id] = path
-		}
+	for _, k := range note.Kinds() {
+		want = append(want, [2]string{string(k.ID), k.Meaning})
 	}
-	for id, path := range found {
-		assert.Contains(t, listed, id, "written in %s, not listed in doc.go", path)
-	}
-	for _, id := range listed {
-		assert.Contains(t, found, id, "listed in doc.go, but nothing writes it")
-	}
+	assert.Equal(t, want, got)
 }
 
-// stringConstants are the constants of a file that are string literals.
-func stringConstants(file *ast.File) map[string]string {
-	out := map[string]string{}
-	for _, d := range file.Decls {
-		g, ok := d.(*ast.GenDecl)
-		if !ok || g.Tok != token.CONST {
-			continue
-		}
-		for _, s := range g.Specs {
-			v := s.(*ast.ValueSpec)
-			for i, name := range v.Names {
-				if i < len(v.Values) {
-					if lit, ok := v.Values[i].(*ast.BasicLit); ok && lit.Kind == token.STRING {
-						out[name.Name], _ = strconv.Unquote(lit.Value)
-					}
-				}
-			}
-		}
+// Every note is written by some run: a row here is its witness.
+func TestNotesHaveAWitness(t *testing.T) {
+	small := "../testdata/artifacts/small/"
+	unwitnessed := map[note.ID]bool{}
+	for _, k := range note.Kinds() {
+		unwitnessed[k.ID] = true
 	}
-	return out
+	for _, tt := range []struct {
+		id       note.ID
+		artifact string
+		inputs   []string
+		edit     func(*spec.Case)
+	}{
+		{note.BranchBoth, bad + "branch.pt", []string{"float32[8,8]"}, nil},
+		{note.DeviceRemapped, small + "constants.trace.pt", []string{"float32[64,32]"}, nil},
+		{note.IndexAssumed, bad + "numbers.pt", []string{"float32[8,8]", "4"}, nil},
+		{note.LocalsUnknown, small + "views.trace.pt", []string{"float32[64,32]"}, func(c *spec.Case) { c.Runtime = spec.Eager }},
+		{note.LoopBound, bad + "loops.pt", []string{"float32[8,8]", "0"}, nil},
+		{note.LoopOpen, bad + "loops.pt", []string{"float32[8,8]", "2"}, nil},
+		{note.OpMissing, bad + "custom.pt", []string{"float32[4,4]"}, nil},
+		{note.ScratchBenchmark, small + "conv_block.script.pt", []string{"float32[2,3,32,32]"}, func(c *spec.Case) { c.Platform.Benchmark = true }},
+		{note.ScratchEstimate, small + "conv_block.script.pt", []string{"float32[2,3,32,32]"}, nil},
+		{note.ScratchStandIn, "../testdata/artifacts/torchvision/resnet50.script.pt", []string{"float32[1,3,224,224]"}, func(c *spec.Case) {
+			c.Scratch = "../memspec.scratch.json"
+			c.Platform.Torch = platform.Version{Major: 2, Minor: 6}
+			c.Platform.CuDNN = platform.DefaultCuDNN(c.Platform.Torch)
+		}},
+		{note.ShapeBound, bad + "nonzero.pt", []string{"float32[64,64]"}, nil},
+		{note.ValueAssumed, bad + "numbers.pt", []string{"float32[8,8]", "0"}, nil},
+	} {
+		t.Run(string(tt.id), func(t *testing.T) {
+			c := caseOn(t, "a10g", tt.artifact, tt.inputs...)
+			if tt.edit != nil {
+				tt.edit(&c)
+			}
+			r, err := engine.Estimate(context.Background(), c)
+			require.NoError(t, err)
+			assert.True(t, r.HasNote(tt.id), "got %v", r.Notes)
+			for _, n := range r.Notes {
+				assert.NotEmpty(t, n.Text)
+			}
+			delete(unwitnessed, tt.id)
+		})
+	}
+	assert.Empty(t, unwitnessed, "no run here writes them")
 }
 
-// noteIDs are the literals and constants that a file gives as a note's ID: Note("id", …), Note{ID: "id"} and Scratch{Note: "id"}.
-func noteIDs(file *ast.File, constant func(string) string) []string {
-	var ids []string
-	add := func(e ast.Expr) {
-		if name, ok := e.(*ast.Ident); ok && constant(name.Name) != "" {
-			ids = append(ids, constant(name.Name))
-		}
-		if lit, ok := e.(*ast.BasicLit); ok && lit.Kind == token.STRING {
-			if id, err := strconv.Unquote(lit.Value); err == nil && id != "" {
-				ids = append(ids, id)
-			}
+// A note is written once at each of its places, so that whoever reads the account learns all that assume: may speak of.
+func TestNotesOfEveryPlace(t *testing.T) {
+	r, err := engine.Estimate(context.Background(), caseOn(t, "none", bad+"loops.pt", "float32[8,8]", "12"))
+	require.NoError(t, err)
+	places := map[report.Place]bool{}
+	for _, n := range r.Notes {
+		if n.ID == note.BranchBoth {
+			assert.False(t, places[n.First], "%s twice at %s", n.ID, n.First)
+			places[n.First] = true
 		}
 	}
-	ast.Inspect(file, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.CallExpr:
-			sel, ok := n.Fun.(*ast.SelectorExpr)
-			if ok && (sel.Sel.Name == "Note" || sel.Sel.Name == "note") && len(n.Args) == 2 {
-				add(n.Args[0])
-			}
-		case *ast.CompositeLit:
-			for _, e := range n.Elts {
-				kv, ok := e.(*ast.KeyValueExpr)
-				if !ok {
-					continue
-				}
-				key, _ := kv.Key.(*ast.Ident)
-				if key != nil && (key.Name == "Note" || key.Name == "ID" && typeName(n.Type) == "Note") {
-					add(kv.Value)
-				}
-			}
-		}
-		return true
-	})
-	return ids
-}
-
-func typeName(e ast.Expr) string {
-	switch e := e.(type) {
-	case *ast.Ident:
-		return e.Name
-	case *ast.SelectorExpr:
-		return e.Sel.Name
-	}
-	return ""
+	assert.Len(t, places, 9, "the nine ifs of the model")
 }

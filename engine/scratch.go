@@ -24,56 +24,32 @@ type LibraryCall struct {
 
 // LibraryCalls runs a case and lists its library calls, each once, in the order they are first made.
 func (m *Model) LibraryCalls(ctx context.Context, c spec.Case) ([]LibraryCall, error) {
-	log := &scratchLog{}
-	if _, err := m.trace(ctx, c, traceOptions{scratch: log}); err != nil {
+	r, err := m.run(ctx, c, false)
+	if err != nil {
 		return nil, err
 	}
 	by := c.Platform.Answerer()
-	out := make([]LibraryCall, len(log.asked))
-	for i, a := range log.asked {
+	out := make([]LibraryCall, len(r.Calls))
+	for i, a := range r.Calls {
 		out[i] = LibraryCall{By: by, Call: *a.Call, Known: a.By.Library != ""}
 	}
 	return out, nil
 }
 
-// nameSpec puts the case's file into the command that would settle a figure by rule, where it is not the file that the command takes unasked.
-func nameSpec(r *report.Report, file string) {
+// askCommand asks the libraries for what is by rule in the cases of a memspec.yaml, which is named where it is not the file that the command takes
+// unasked.
+func askCommand(file string) string {
+	command := "python -m memshim scratch"
 	if file == "" || file == "memspec.yaml" {
-		return
+		return command
 	}
-	for i := range r.Notes {
-		n := &r.Notes[i]
-		if text, ok := strings.CutSuffix(n.Text, ops.SettleCommand); ok {
-			n.Text = text + ops.SettleCommand + " " + ShellQuote(file)
-		}
-	}
+	return command + " " + ShellQuote(file)
 }
 
-// scratchLog gathers what a run asks of libraries.
-type scratchLog struct {
-	asked []*ops.Asked // each call once, in order
-	seen  map[string]bool
-}
-
-func (l *scratchLog) add(s *ops.Scratch) {
-	if s.Asked == nil {
-		return
-	}
-	key := s.Asked.Call.Key()
-	if l.seen[key] {
-		return
-	}
-	if l.seen == nil {
-		l.seen = map[string]bool{}
-	}
-	l.seen[key] = true
-	l.asked = append(l.asked, s.Asked)
-}
-
-// report sums up who answered: the library itself first, what is by rule last.
-func (l *scratchLog) report(by scratch.Answerer) []report.Scratch {
+// answered sums up who answered library calls: the library itself first, what is by rule last.
+func answered(calls []*ops.Asked, by scratch.Answerer) []report.Scratch {
 	var out []report.Scratch
-	for _, a := range l.asked {
+	for _, a := range calls {
 		s := report.Scratch{Basis: report.ByRule}
 		switch {
 		case a.By == by:

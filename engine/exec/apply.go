@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/memspec/memspec/engine/note"
 	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/schema"
 	"github.com/memspec/memspec/engine/tensor"
@@ -14,16 +15,16 @@ import (
 // apply runs one overload and returns its result, held once for the caller.
 func (m *machine) apply(b *ops.Bound, args []any) (any, error) {
 	if b.Rule.Host == nil && anyUnknown(args) {
-		known, note, ok := ops.StandIns(b, args)
+		known, why, ok := ops.StandIns(b, args)
 		if !ok || len(m.tr.Coverage.Unsupported) > 0 {
 			if len(m.tr.Coverage.Unsupported) == 0 && ops.MakesTensor(b, args) {
-				m.unsupported(b.Schema.Key() + " of a value that depends on tensor data")
+				m.unsupported(b.Schema.Key(), trace.ReadsData)
 			}
-			return unknownResult(b), nil
+			return m.unknownResult(b), nil
 		}
 		args = known
-		if note != "" {
-			m.standInNote(note)
+		if why != "" {
+			m.Note(note.Note{ID: why})
 			was := m.standing
 			m.standing = true
 			defer func() { m.standing = was }()
@@ -61,15 +62,6 @@ func (m *machine) applyCast(b *ops.Bound, cast, args []any, mark int) (any, erro
 	return v, err
 }
 
-// standInNote tells of a number that was read off tensor data.
-func (m *machine) standInNote(id string) {
-	if id == "index-assumed" {
-		m.Note("index-assumed", "a position depends on tensor data; it does not matter to memory")
-	} else {
-		m.Note("value-assumed", "a number depends on tensor data and is only computed with; it does not matter to memory")
-	}
-}
-
 func (m *machine) applyRule(c *ops.Call) (any, error) {
 	r := c.Rule
 	switch {
@@ -79,12 +71,12 @@ func (m *machine) applyRule(c *ops.Call) (any, error) {
 		}
 		if u, missing, undecided := ops.Undecided(c); undecided {
 			if missing && len(m.tr.Coverage.Unsupported) == 0 {
-				m.unsupported(c.Schema.Key() + " of a value that depends on tensor data")
+				m.unsupported(c.Schema.Key(), trace.ReadsData)
 			}
 			if len(c.Schema.Returns) == 1 {
 				return u, nil
 			}
-			return unknownResult(c.Bound), nil
+			return m.unknownResult(c.Bound), nil
 		}
 		v, err := r.Host(c)
 		if err != nil {
@@ -103,8 +95,8 @@ func (m *machine) applyRule(c *ops.Call) (any, error) {
 			err = c.Err()
 		}
 		if missing, ok := isMissing(err); ok {
-			m.unsupported(missing.Op)
-			return unknownResult(c.Bound), nil
+			m.missed(missing)
+			return m.unknownResult(c.Bound), nil
 		}
 		if err != nil {
 			return nil, err
@@ -134,11 +126,7 @@ func (m *machine) applyOut(c *ops.Call) (any, error) {
 	var scratch []ops.Scratch
 	if c.Rule.Scratch != nil && !m.plat.Scratchless() {
 		scratch = c.Rule.Scratch(c)
-		if m.o.Scratch != nil {
-			for i := range scratch {
-				m.o.Scratch(&scratch[i])
-			}
-		}
+		m.library.add(scratch)
 	}
 	var held []*tensor.Storage
 	for i := range scratch {
@@ -185,7 +173,7 @@ func (m *machine) takeScratch(s *ops.Scratch, held []*tensor.Storage) []*tensor.
 		m.kept[s.Trial] = true
 	}
 	if s.Note != "" {
-		m.Note(s.Note, s.Source)
+		m.Note(note.Note{ID: s.Note, Subject: s.Source, Askable: s.Asked != nil && s.Asked.By.Library == ""})
 	}
 	site := m.site
 	m.site = m.workspaceSite()
@@ -279,7 +267,9 @@ func (m *machine) result(c *ops.Call, r ops.Result, meta *tensor.Meta, copies bo
 	m.tr.Coverage.TensorOutputs++
 	if meta.DType.Valid() {
 		m.tr.Coverage.KnownDType++
-		m.tr.Coverage.Sized++
+		if !m.byData {
+			m.tr.Coverage.Sized++
+		}
 	}
 	switch {
 	case base == nil:
@@ -415,8 +405,13 @@ func anyUnknown(args []any) bool {
 	return false
 }
 
-// unknownResult has the shape of b's returns.
-func unknownResult(b *ops.Bound) any {
+// unknownResult has the shape of b's returns. The tensors among them count as neither known nor sized.
+func (m *machine) unknownResult(b *ops.Bound) any {
+	for i := range b.Schema.Returns {
+		if b.Schema.Returns[i].Type.Kind == schema.Tensor {
+			m.tr.Coverage.TensorOutputs++
+		}
+	}
 	if len(b.Schema.Returns) == 0 {
 		return ops.Unknown{Op: b.Schema.Key()}
 	}

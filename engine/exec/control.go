@@ -6,6 +6,7 @@ import (
 
 	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/program"
+	"github.com/memspec/memspec/engine/trace"
 )
 
 // evalCallMethod calls a method of an object; which one is known only now, so interfaces need nothing more.
@@ -19,7 +20,7 @@ func (m *machine) evalCallMethod(f *frame, in *inst) (any, error) {
 		}
 		if _, opaque := self.(*ops.Packed); opaque {
 			m.siteOf(in)
-			m.unsupported("torch.classes method " + n.Text)
+			m.lacks(lack{n.Text, trace.CustomClass, "method"})
 			m.noSite()
 			return ops.Unknown{Op: n.Text}, nil
 		}
@@ -120,7 +121,7 @@ func (m *machine) evalCreate(f *frame, in *inst) (any, error) {
 	c := n.Class
 	if c == nil {
 		m.siteOf(in)
-		m.unsupported("torch.classes " + n.Text)
+		m.unsupported(n.Text, trace.CustomClass)
 		m.noSite()
 		return ops.Unknown{Op: n.Text}, nil
 	}

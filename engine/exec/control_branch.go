@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 
+	"github.com/memspec/memspec/engine/note"
 	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/program"
 	"github.com/memspec/memspec/engine/tensor"
@@ -33,7 +35,7 @@ func (m *machine) decide(f *frame, in *inst, cond any) (bool, error) {
 	}
 	if len(m.tr.Coverage.Unsupported) == 0 {
 		m.siteOf(in)
-		m.Note("branch-both", "a branch depends on tensor data: both ways were run, the heavier is kept")
+		m.Note(note.Note{ID: note.BranchBoth})
 		m.noSite()
 	}
 	m.decisions++
@@ -58,24 +60,20 @@ type search struct {
 	steps   int
 	asked   map[string]bool
 	missing []trace.Unsupported // in any run: a way that cannot be told may be the heaviest
-	open    []openLoop
-}
-
-// openLoop is a note on a loop whose most is not known.
-type openLoop struct {
-	text string
-	site trace.Site
+	calls   libraryCalls        // of all runs
+	open    []trace.Site        // of loops whose most is not known, in any run
 }
 
 // runBranches runs p, and again with other ways where it branches on tensor data.
-func runBranches(ctx context.Context, p *program.Program, t *ops.Table, o Options) (*trace.Trace, error) {
+func runBranches(ctx context.Context, p *program.Program, t *ops.Table, o Options) (*Result, error) {
 	s := &search{queue: []map[branchKey]bool{nil}, asked: map[string]bool{}}
 	for len(s.queue) > 0 && s.runs < maxRuns && s.steps < o.MaxSteps {
 		m := newMachine(ctx, p, t, o)
 		m.chosen, s.queue = s.queue[0], s.queue[1:]
 		err := m.run()
+		s.calls.merge(&m.library)
 		if ends(err) {
-			return m.tr, err
+			return &Result{m.tr, s.calls.list}, err
 		}
 		s.add(m, err)
 		if len(s.missing) > 0 {
@@ -83,29 +81,32 @@ func runBranches(ctx context.Context, p *program.Program, t *ops.Table, o Option
 		}
 	}
 	tr := s.best.tr
-	if s.err != nil && (!s.best.noted["shape-bound"] || o.Lower) {
-		return tr, s.err
+	out := &Result{tr, s.calls.list}
+	if s.err != nil && (!s.best.atMost || o.Lower) {
+		return out, s.err
 	}
 	if s.err != nil { // with the sizes that data really has, the model may go on
-		s.best.unsupported("sizes at their most, which the model refuses: " + s.err.Error())
+		s.best.lacks(lack{reason: trace.RefusedAtMost, detail: s.err.Error()})
 	}
 	if len(s.queue) > 0 && len(s.missing) == 0 {
-		s.best.unsupported(fmt.Sprintf("prim::If on tensor data in more than %d combinations", s.runs))
+		s.best.lacks(lack{"prim::If", trace.ManyBranches, strconv.Itoa(s.runs)})
 	}
 	for _, u := range s.missing {
-		if !slices.ContainsFunc(tr.Coverage.Unsupported, func(v trace.Unsupported) bool { return v.Op == u.Op }) {
+		if !slices.ContainsFunc(tr.Coverage.Unsupported, func(v trace.Unsupported) bool {
+			return v.Op == u.Op && v.Reason == u.Reason && v.Detail == u.Detail
+		}) {
 			tr.Coverage.Unsupported = append(tr.Coverage.Unsupported, u)
 		}
 	}
-	for _, l := range s.open {
-		tr.Sites = append(tr.Sites, l.site)
+	for _, site := range s.open {
+		tr.Sites = append(tr.Sites, site)
 		s.best.site = trace.SiteID(len(tr.Sites) - 1)
-		s.best.Note("loop-open", l.text)
+		s.best.Note(note.Note{ID: note.LoopOpen})
 	}
 	if len(tr.Coverage.Unsupported) == 0 && !o.Lower {
-		return tr, unasked(o.Assume, s.asked)
+		return out, unasked(o.Assume, s.asked)
 	}
-	return tr, nil
+	return out, nil
 }
 
 // ends says whether an error is no error of the model on one of its ways: a limit, or the caller's end.
@@ -124,8 +125,8 @@ func (s *search) add(m *machine, err error) {
 	if err == nil || m.grew {
 		s.missing = append(s.missing, m.tr.Coverage.Unsupported...)
 		for _, n := range m.tr.Notes {
-			if n.ID == "loop-open" {
-				s.open = append(s.open, openLoop{n.Text, m.tr.Site(n.Site)})
+			if n.ID == note.LoopOpen {
+				s.open = append(s.open, m.tr.Site(n.Site))
 			}
 		}
 	}

@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"fmt"
 
+	"github.com/memspec/memspec/engine/note"
 	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/program"
 	"github.com/memspec/memspec/engine/schema"
 	"github.com/memspec/memspec/engine/tensor"
+	"github.com/memspec/memspec/engine/trace"
 )
 
 // Loops whose end depends on tensor data. One is run until the state at the head of a round is that of the round before: every further
@@ -111,7 +113,7 @@ func (m *machine) newLoop(in *inst, bound any) (*loop, error) {
 	case nil:
 	case int64:
 		l.trips = v
-		if v <= fewRounds || !m.noted["shape-bound"] || !positionOnly(in.blocks[0].src) {
+		if v <= fewRounds || !m.atMost || !positionOnly(in.blocks[0].src) {
 			break
 		}
 		m.siteOf(in)
@@ -179,7 +181,7 @@ func (m *machine) goesOn(f *frame, l *loop, cond any, carried []any) (bool, erro
 	state := m.describe(carried, l.most)
 	if bytes.Equal(state, l.before) {
 		m.siteOf(l.in)
-		m.Note("loop-bound", "how often the loop runs depends on tensor data: what its rounds hold does not grow")
+		m.Note(note.Note{ID: note.LoopBound})
 		m.noSite()
 		return false, nil
 	}
@@ -234,8 +236,8 @@ func (m *machine) settles(l *loop, carried []any) bool {
 // grows ends a loop whose most is not known.
 func (m *machine) grows(l *loop) {
 	m.siteOf(l.in)
-	m.Note("loop-open", "how often the loop runs depends on tensor data, and each round may hold more: give assume: {"+placeOf(m.tr.Sites[m.site])+": ROUNDS}")
-	m.unsupported("prim::Loop of a length that depends on tensor data")
+	m.Note(note.Note{ID: note.LoopOpen})
+	m.unsupported("prim::Loop", trace.OpenLoop)
 	m.grew = true
 	m.noSite()
 }

@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/memspec/memspec/engine/note"
 	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/program"
 	"github.com/memspec/memspec/engine/schema"
 	"github.com/memspec/memspec/engine/tensor"
+	"github.com/memspec/memspec/engine/trace"
 )
 
 // exec runs one instruction.
@@ -195,6 +197,7 @@ func (m *machine) itemsOf(v any, n int) []any {
 // evalOp resolves and runs an operator.
 func (m *machine) evalOp(f *frame, in *inst) (any, error) {
 	m.siteOf(in)
+	m.byData = false
 	defer m.noSite()
 	base := len(m.argStack)
 	args, kw := m.opArgs(f, in)
@@ -219,13 +222,15 @@ func (m *machine) evalArgs(in *inst, args []any, kw ops.Kw) (any, error) {
 	}
 	bound, full, err := m.resolve(in, args, kw)
 	if missing, ok := isMissing(err); ok {
-		m.unsupported(missing.Op)
+		m.missed(missing)
+		m.unknownOuts(n)
 		return ops.Unknown{Op: n.Op}, nil
 	}
 	if noOverload(err) { // an overload without a rule: PyTorch may have one for these arguments
 		if !anyUnknown(args) {
-			m.unsupported(n.Op)
+			m.unsupported(n.Op, trace.NoRule)
 		}
+		m.unknownOuts(n)
 		return ops.Unknown{Op: n.Op}, nil
 	}
 	if err != nil {
@@ -235,6 +240,15 @@ func (m *machine) evalArgs(in *inst, args []any, kw ops.Kw) (any, error) {
 		return m.applyInto(bound, full, out)
 	}
 	return m.apply(bound, full)
+}
+
+// unknownOuts counts the results of an operator without a rule: those that the program does not say are something else than tensors.
+func (m *machine) unknownOuts(n *program.Node) {
+	for _, v := range n.Outs {
+		if v.Type == nil || v.Type.Kind == program.TensorType {
+			m.tr.Coverage.TensorOutputs++
+		}
+	}
 }
 
 func noOverload(err error) bool {
@@ -280,7 +294,7 @@ func (m *machine) remap(d ops.Device) ops.Device {
 		}
 		return d
 	}
-	m.Note("device-remapped", "the archive names the device "+string(d)+" in its code: read as the case's device")
+	m.Note(note.Note{ID: note.DeviceRemapped, Subject: string(d)})
 	return accelerator
 }
 

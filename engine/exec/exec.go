@@ -51,9 +51,8 @@ type Options struct {
 	Passes   int          // forward passes; 0 is 2
 	Lower    bool         // data-dependent sizes at their lower bound instead of the upper
 	Assume   map[string]int64
-	Scratch  func(*ops.Scratch) // told of every workspace that a library call takes, or would take of 0 bytes, in some pass; may be nil
-	MaxSteps int                // nodes executed; 0 is DefaultMaxSteps
-	MaxDepth int                // nested calls; 0 is DefaultMaxDepth
+	MaxSteps int // nodes executed; 0 is DefaultMaxSteps
+	MaxDepth int // nested calls; 0 is DefaultMaxDepth
 
 	everyPass bool // run also those that repeat the one before
 }
@@ -68,9 +67,15 @@ const (
 // accelerator is the device of everything that the trace counts.
 const accelerator = "cuda"
 
+// Result is what a run makes.
+type Result struct {
+	Trace *trace.Trace
+	Calls []*ops.Asked // what was asked of libraries on any of its ways, each call once, in the order they are first made
+}
+
 // Run executes p and returns its trace, also when an operator had no rule (Coverage.Unsupported) or the model failed (*EvalError); other
 // errors are limits and cancellation.
-func Run(ctx context.Context, p *program.Program, t *ops.Table, o Options) (*trace.Trace, error) {
+func Run(ctx context.Context, p *program.Program, t *ops.Table, o Options) (*Result, error) {
 	if p.Entry == nil {
 		return nil, errors.New("got a program without a forward method, want one")
 	}

@@ -1,9 +1,11 @@
 package exec
 
 import (
+	"github.com/memspec/memspec/engine/note"
 	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/program"
 	"github.com/memspec/memspec/engine/schema"
+	"github.com/memspec/memspec/engine/trace"
 )
 
 // frame is one active function.
@@ -58,10 +60,10 @@ func (m *machine) codeOf(fn *program.Func, self *Object) (*code, error) {
 		switch {
 		case m.o.Liveness != PythonFrame:
 		case m.prog.Kind == program.Traced:
-			m.Note("locals-unknown", "a traced archive carries no names: what eager execution holds is read from its stacks")
+			m.Note(note.Note{ID: note.LocalsUnknown, Subject: "a traced archive carries no names: what eager execution holds is read from its stacks"})
 			m.followStacks(c, self)
 		case m.prog.Kind == program.Frozen:
-			m.Note("locals-unknown", "a frozen archive is one function without the user's frames and names: values are taken to die after their last use")
+			m.Note(note.Note{ID: note.LocalsUnknown, Subject: "a frozen archive is one function without the user's frames and names: values are taken to die after their last use"})
 		default:
 			c.names = m.namesOf(c)
 			eagerUses(c)
@@ -296,7 +298,7 @@ func (m *machine) setState(o *Object, state any) {
 	m.hold(v)
 	r, err := m.call(fn, []any{o, v}, nil)
 	if err != nil {
-		m.unsupported(fn.Name)
+		m.lacks(lack{fn.Name, trace.FailedState, err.Error()})
 		return
 	}
 	m.drop(r)

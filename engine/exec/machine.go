@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/memspec/memspec/engine/internal/pysource"
+	"github.com/memspec/memspec/engine/note"
 	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/platform"
 	"github.com/memspec/memspec/engine/program"
@@ -48,8 +49,11 @@ type machine struct {
 
 	temps   []any // held by operators under way, see ops.Call.Do
 	kept    map[string]bool
-	noted   map[string]bool
-	missing map[string]int
+	noted   map[noted]bool
+	atMost  bool // a size was taken at its most
+	byData  bool // the operator under way makes a size that tensor data decides
+	missing map[lack]int
+	library libraryCalls
 	grad    bool
 
 	stacks    *stacks // of a traced program
@@ -294,16 +298,23 @@ func (m *machine) Keep(v any) {
 	m.temps = append(m.temps, v)
 }
 
-// Note records an assumption once.
-func (m *machine) Note(id, text string) {
-	if m.noted == nil {
-		m.noted = map[string]bool{}
-	}
-	if m.noted[id] {
+// noted is a note at a place.
+type noted struct {
+	note.Note
+	place trace.Site
+}
+
+// Note records an assumption, once at a place.
+func (m *machine) Note(n note.Note) {
+	key := noted{n, m.tr.Site(m.site)}
+	if m.noted[key] {
 		return
 	}
-	m.noted[id] = true
-	m.tr.Notes = append(m.tr.Notes, trace.Note{ID: id, Text: text, Site: m.site})
+	if m.noted == nil {
+		m.noted = map[noted]bool{}
+	}
+	m.noted[key] = true
+	m.tr.Notes = append(m.tr.Notes, trace.Note{Note: n, Site: m.site})
 }
 
 // Bound chooses an end of a data-dependent count.
@@ -311,11 +322,8 @@ func (m *machine) Bound(lower, upper int64) int64 {
 	if n, ok := m.assumed(); ok {
 		return min(max(n, lower), upper)
 	}
-	text := "the result's size depends on tensor data: taken at its most"
-	if m.site >= 0 {
-		text += " (give assume: {" + placeOf(m.tr.Sites[m.site]) + ": SIZE} to state a tighter one)"
-	}
-	m.Note("shape-bound", text)
+	m.atMost, m.byData = true, true
+	m.Note(note.Note{ID: note.ShapeBound})
 	if m.o.Lower {
 		return lower
 	}
@@ -331,18 +339,38 @@ func (m *machine) GradMode() bool { return m.grad }
 // Table is the rules.
 func (m *machine) Table() *ops.Table { return m.table }
 
-// unsupported collects an operator without a rule.
-func (m *machine) unsupported(op string) {
+// lack is what is missing from the account.
+type lack struct {
+	op     string
+	reason trace.Reason
+	detail string
+}
+
+// unsupported collects an operator whose results are missing, and why.
+func (m *machine) unsupported(op string, why trace.Reason) { m.lacks(lack{op, why, ""}) }
+
+func (m *machine) lacks(l lack) {
 	if m.missing == nil {
-		m.missing = map[string]int{}
+		m.missing = map[lack]int{}
 	}
-	i, ok := m.missing[op]
+	i, ok := m.missing[l]
 	if !ok {
 		i = len(m.tr.Coverage.Unsupported)
-		m.missing[op] = i
-		m.tr.Coverage.Unsupported = append(m.tr.Coverage.Unsupported, trace.Unsupported{Op: op, First: m.tr.Site(m.site)})
+		m.missing[l] = i
+		u := trace.Unsupported{Op: l.op, Reason: l.reason, Detail: l.detail, First: m.tr.Site(m.site)}
+		m.tr.Coverage.Unsupported = append(m.tr.Coverage.Unsupported, u)
 	}
 	m.tr.Coverage.Unsupported[i].Count++
+}
+
+// missed collects an operator without a rule, unless the run knows already why its result is missing.
+func (m *machine) missed(e *ops.MissingError) {
+	switch {
+	case !e.Told:
+		m.unsupported(e.Op, trace.NoRule)
+	case len(m.tr.Coverage.Unsupported) == 0:
+		m.unsupported(e.Op, trace.ReadsData)
+	}
 }
 
 // step counts one node.

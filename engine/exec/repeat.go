@@ -61,7 +61,7 @@ func (m *machine) repeat(from, to passMark) bool {
 	made := tensor.StorageID(len(m.refs)) - m.old
 	switch {
 	case m.o.everyPass, m.changed, from.decisions != to.decisions, from.unsettled != to.unsettled, len(m.tr.Coverage.Unsupported) > 0,
-		m.noted["shape-bound"], // loops go by that note
+		m.atMost, // loops go by that
 		2*to.steps-from.steps > m.o.MaxSteps, len(m.refs)+int(made) > maxStorages:
 		return false
 	}

@@ -3,6 +3,7 @@ package ops
 import (
 	"fmt"
 
+	"github.com/memspec/memspec/engine/note"
 	"github.com/memspec/memspec/engine/platform"
 	"github.com/memspec/memspec/engine/schema"
 	"github.com/memspec/memspec/engine/tensor"
@@ -20,9 +21,9 @@ type Machine interface {
 	Drop(v any)
 	// Keep holds v until the current operator has returned (for a member taken out of its container).
 	Keep(v any)
-	// Note records an assumption, once an id and place.
-	Note(id, text string)
-	// Bound chooses the upper or the lower end of a data-dependent count, and notes "shape-bound".
+	// Note records an assumption, once at a place.
+	Note(n note.Note)
+	// Bound chooses the upper or the lower end of a data-dependent count, and notes note.ShapeBound.
 	Bound(lower, upper int64) int64
 	Platform() *platform.Platform
 	// GradMode says whether gradients are recorded.
@@ -208,7 +209,7 @@ func (c *Call) Do(key string, args ...any) *tensor.Tensor {
 		return t
 	}
 	if u, unknown := v.(Unknown); unknown && c.err == nil {
-		c.err = &MissingError{Op: u.Op}
+		c.err = &MissingError{Op: u.Op, Told: true}
 	}
 	if v != nil && c.err == nil {
 		if l, ok := v.(*Tuple); ok && len(l.Items) > 0 {
@@ -294,7 +295,10 @@ func (c *Call) Tuple(items ...any) *Tuple {
 // Platform is what the run happens on.
 func (c *Call) Platform() *platform.Platform { return c.M.Platform() }
 
-// MissingError is an operator that has no rule.
-type MissingError struct{ Op string }
+// MissingError is an operator that has no rule, or whose result is not known for another reason, which the run was told.
+type MissingError struct {
+	Op   string
+	Told bool
+}
 
 func (e *MissingError) Error() string { return "no rule for operator " + e.Op }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/memspec/memspec/engine/device"
 	"github.com/memspec/memspec/engine/exec"
+	"github.com/memspec/memspec/engine/note"
 	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/platform"
 	"github.com/memspec/memspec/engine/schema"
@@ -121,7 +122,7 @@ func TestConvolutionBackward(t *testing.T) {
 			p := on(t, c.dev, c.torch, true)
 			got, notes := c.a.events(t, p)
 			assert.Equal(t, c.want, got, "go test ./engine/ops -run %q", t.Name())
-			assert.False(t, slices.ContainsFunc(notes, func(n trace.Note) bool { return strings.HasPrefix(n.ID, "scratch") }), "%v", notes)
+			assert.False(t, slices.ContainsFunc(notes, func(n trace.Note) bool { return strings.HasPrefix(string(n.ID), "scratch") }), "%v", notes)
 		})
 	}
 }
@@ -133,5 +134,5 @@ func TestConvolutionBackwardByRule(t *testing.T) {
 	got, notes := a.events(t, on(t, "rtx-4090", "2.15", false))
 	assert.Equal(t, []int64{x, w, 2*x + w + 16, -(2*x + w + 16)}, got)
 	require.Len(t, notes, 1)
-	assert.Equal(t, "scratch-estimate", notes[0].ID)
+	assert.Equal(t, note.ScratchEstimate, notes[0].ID)
 }

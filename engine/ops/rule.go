@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"github.com/memspec/memspec/engine/note"
 	"github.com/memspec/memspec/engine/scratch"
 	"github.com/memspec/memspec/engine/tensor"
 	"github.com/memspec/memspec/engine/units"
@@ -43,7 +44,7 @@ type Scratch struct {
 	Trial        string      // not "": taken once a key, freed at once, and the cache emptied (cuDNN's benchmark)
 	Before       bool        // asked for before the results exist
 	Source       string      // where the figure comes from
-	Note         string      // the id of a note this figure deserves ("scratch-estimate"), or ""
+	Note         note.ID     // of the note this figure deserves, or ""
 	Asked        *Asked      // the library call behind it; nil where PyTorch's own code decides
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/memspec/memspec/engine/note"
 	"github.com/memspec/memspec/engine/platform"
 	"github.com/memspec/memspec/engine/scratch"
 	"github.com/memspec/memspec/engine/tensor"
@@ -183,14 +184,11 @@ func (v *convCall) copies(f tensor.MemoryFormat, source string) []Scratch {
 	return out
 }
 
-// SettleCommand asks the library for what is by rule, for the cases of a memspec.yaml.
-const SettleCommand = "python -m memshim scratch"
-
 // The notes of a figure that the library itself did not give.
 const (
-	noteScratch = "scratch-estimate"
-	noteStandIn = "scratch-stand-in"
-	noteTrial   = "scratch-benchmark"
+	noteScratch = note.ScratchEstimate
+	noteStandIn = note.ScratchStandIn
+	noteTrial   = note.ScratchBenchmark
 )
 
 // workspace is what cuDNN asks for: its own answer where the scratch profile has it, else a rule by the class of call. A profile answers for the v8
@@ -199,7 +197,7 @@ func (v *convCall) workspace(p *platform.Platform, out []int64, fused bool) []Sc
 	in, w, o := int64(v.x.NBytes()), int64(v.w.NBytes()), product(out)*v.x.DType.ItemSize()
 	s := Scratch{
 		Bytes: units.Bytes(v.byRule(p, in, w, o)), Upper: units.Bytes(v.upperByRule(p, in, w, o)), Note: noteScratch,
-		Source: "a cuDNN convolution's workspace is by rule, no scratch profile has it; to settle it: " + SettleCommand,
+		Source: "a cuDNN convolution's workspace is by rule, no scratch profile has it",
 	}
 	by, key := p.Answerer(), v.key(p, out)
 	var a scratch.Answer

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/memspec/memspec/engine/device"
+	"github.com/memspec/memspec/engine/note"
 	"github.com/memspec/memspec/engine/platform"
 	"github.com/memspec/memspec/engine/scratch"
 	"github.com/memspec/memspec/engine/tensor"
@@ -140,7 +141,7 @@ func TestConvWorkspace(t *testing.T) {
 	require.Len(t, got, 1)
 	assert.Equal(t, units.Bytes(in+w+16), got[0].Bytes, "by rule")
 	assert.Equal(t, units.Bytes((in+w+o)*5/4+16), got[0].Upper)
-	assert.Equal(t, "scratch-estimate", got[0].Note)
+	assert.Equal(t, note.ScratchEstimate, got[0].Note)
 	assert.Equal(t, scratch.Answerer{}, got[0].Asked.By)
 
 	p.Scratch = profile(p, scratch.Answer{Bytes: 777, Engine: 55})
@@ -150,7 +151,7 @@ func TestConvWorkspace(t *testing.T) {
 
 	got = v.workspace(p, out, true)
 	require.Len(t, got, 1)
-	assert.Equal(t, "scratch-estimate", got[0].Note, "a fused convolution is another question")
+	assert.Equal(t, note.ScratchEstimate, got[0].Note, "a fused convolution is another question")
 	assert.Nil(t, got[0].Asked)
 
 	t4 := convPlatform(t, "t4", "2.10")
@@ -163,11 +164,11 @@ func TestConvWorkspace(t *testing.T) {
 	got = v.workspace(old, out, false)
 	require.Len(t, got, 1)
 	assert.Equal(t, units.Bytes(777), got[0].Bytes)
-	assert.Equal(t, "scratch-stand-in", got[0].Note)
+	assert.Equal(t, note.ScratchStandIn, got[0].Note)
 	assert.Equal(t, units.Bytes((in+w+o)*5/4+16), got[0].Upper)
 	newer := convPlatform(t, "rtx-4090", "2.15")
 	newer.Scratch = p.Scratch
-	assert.Equal(t, "scratch-estimate", v.workspace(newer, out, false)[0].Note, "a release that can be asked has no stand-in")
+	assert.Equal(t, note.ScratchEstimate, v.workspace(newer, out, false)[0].Note, "a release that can be asked has no stand-in")
 }
 
 // What a profile cannot answer is by rule even where it has the call, and says why.
@@ -182,7 +183,7 @@ func TestConvNotAsked(t *testing.T) {
 	v7 := *p
 	v7.CuDNNv7 = true
 	got := v.workspace(&v7, out, false)[0]
-	assert.Equal(t, "scratch-estimate", got.Note)
+	assert.Equal(t, note.ScratchEstimate, got.Note)
 	assert.Contains(t, got.Source, "the v7 interface")
 	v7.Benchmark = true
 	require.Len(t, v.workspace(&v7, out, false), 2, "the v7 interface times its plans too")
@@ -255,6 +256,6 @@ func TestConvBenchmark(t *testing.T) {
 	assert.Equal(t, "cudnn "+v.key(p, out).Key(), got[0].Trial)
 	assert.Empty(t, got[1].Trial)
 	assert.Equal(t, units.Bytes(9000), got[1].Upper, "any of the timed plans may win")
-	assert.Equal(t, "scratch-benchmark", got[1].Note)
+	assert.Equal(t, note.ScratchBenchmark, got[1].Note)
 	assert.Empty(t, got[0].Note, "the largest is known")
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/memspec/memspec/engine/note"
 	"github.com/memspec/memspec/engine/schema"
 	"github.com/memspec/memspec/engine/tensor"
 )
@@ -41,8 +42,8 @@ var places = map[string]map[string]int64{
 var bounded = []string{"aten::slice", "aten::narrow"}
 
 // StandIns are an operator's arguments with a number in place of each that is Unknown because it was read off a tensor and that decides neither
-// a size nor a dtype; note is why, "value-assumed" or "index-assumed", "" where nothing stands in. It is false where a number may decide.
-func StandIns(b *Bound, args []any) (out []any, note string, ok bool) {
+// a size nor a dtype; why is the note that says so, "" where nothing stands in. It is false where a number may decide.
+func StandIns(b *Bound, args []any) (out []any, why note.ID, ok bool) {
 	if slices.Contains(bounded, b.Schema.Name) {
 		if !onlyUnknown(args, schema.Int) {
 			return nil, "", false
@@ -73,27 +74,27 @@ func StandIns(b *Bound, args []any) (out []any, note string, ok bool) {
 					items[j] = u.sample(at)
 				}
 			}
-			out[i], note = &List{Items: items, Elem: l.Elem}, noteOf(a.Name)
+			out[i], why = &List{Items: items, Elem: l.Elem}, noteOf(a.Name)
 		case isPlace && u.Kind != schema.Any:
-			out[i], note = u.sample(at), noteOf(a.Name)
+			out[i], why = u.sample(at), noteOf(a.Name)
 		case !computedWith(a) || u.Kind == schema.Any && !allFloating(args):
 			return nil, "", false
 		default:
 			out[i] = u.sample(1)
-			if note == "" {
-				note = "value-assumed"
+			if why == "" {
+				why = note.ValueAssumed
 			}
 		}
 	}
-	return out, note, true
+	return out, why, true
 }
 
 // noteOf tells positions in a tensor from other numbers.
-func noteOf(arg string) string {
+func noteOf(arg string) note.ID {
 	if slices.Contains([]string{"index", "start", "shifts"}, arg) {
-		return "index-assumed"
+		return note.IndexAssumed
 	}
-	return "value-assumed"
+	return note.ValueAssumed
 }
 
 // computedWith says whether an argument is a real number that an operator only computes with.

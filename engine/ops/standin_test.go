@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/memspec/memspec/engine/note"
 	"github.com/memspec/memspec/engine/schema"
 	"github.com/memspec/memspec/engine/tensor"
 )
@@ -17,12 +18,12 @@ func TestStandIns(t *testing.T) {
 	x, n, u := of(tensor.Float32), of(tensor.Int64), Unknown{Op: "aten::item"}
 	i, f := Unknown{Op: "aten::Int", Kind: schema.Int}, Unknown{Op: "aten::Float", Kind: schema.Float}
 	list := func(items ...any) *List { return &List{Items: items, Elem: schema.Int} }
-	const index, value = "index-assumed", "value-assumed"
+	const index, value = note.IndexAssumed, note.ValueAssumed
 	for _, c := range []struct {
 		key  string
 		args []any
 		want []any
-		note string
+		note note.ID
 		why  string
 	}{
 		{"aten::mul.Scalar", []any{x, u}, []any{x, 1.0}, value, "a factor"},
@@ -45,10 +46,10 @@ func TestStandIns(t *testing.T) {
 	} {
 		b, ok := Builtin().Lookup(c.key)
 		require.True(t, ok, c.key)
-		got, note, done := StandIns(b, c.args)
+		got, why, done := StandIns(b, c.args)
 		assert.Equal(t, c.want != nil, done, c.why)
 		assert.Equal(t, c.want, got, c.why)
-		assert.Equal(t, c.note, note, c.why)
+		assert.Equal(t, c.note, why, c.why)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/memspec/memspec/engine/note"
 	"github.com/memspec/memspec/engine/tensor"
 )
 
@@ -78,12 +79,12 @@ func narrow(c *Call) ([]tensor.Meta, error) {
 	if t := c.T("start"); t != nil {
 		v, ok := Item(t, tensor.Int64).(int64)
 		if !ok { // where it starts does not matter to memory
-			c.M.Note("index-assumed", "a position depends on tensor data; it does not matter to memory")
+			c.M.Note(note.Note{ID: note.IndexAssumed})
 		}
 		start = v
 	}
 	if !IsKnown(c.Arg("start")) {
-		c.M.Note("index-assumed", "a position depends on tensor data; it does not matter to memory")
+		c.M.Note(note.Note{ID: note.IndexAssumed})
 	}
 	if !IsKnown(c.Arg("length")) {
 		length = c.M.Bound(0, max(n-start, 0))

@@ -2,8 +2,10 @@ package report
 
 import (
 	"fmt"
+	"strconv"
 
 	"github.com/memspec/memspec/engine/allocator"
+	"github.com/memspec/memspec/engine/note"
 	"github.com/memspec/memspec/engine/platform"
 	"github.com/memspec/memspec/engine/tensor"
 	"github.com/memspec/memspec/engine/trace"
@@ -18,16 +20,8 @@ type Source struct {
 	Passes   int              // forward passes that were run
 	Upper    *allocator.Peaks // of the same run with estimated scratch at its most; nil where none is estimated
 	Scratch  []Scratch
+	Ask      string // the command that asks libraries for what is by rule
 }
-
-// The IDs of the notes that decide what a number is worth.
-const (
-	noteShapeBound = "shape-bound"
-	noteBranchBoth = "branch-both"
-	noteLoopBound  = "loop-bound"
-	noteScratch    = "scratch-estimate"
-	noteLocals     = "locals-unknown"
-)
 
 // Build makes the account of a replayed run.
 func Build(s Source) *Report {
@@ -63,7 +57,7 @@ func Build(s Source) *Report {
 			r.OOM.Moment = *m
 		}
 	}
-	r.Notes = notes(tr)
+	r.Notes = notes(tr, s.Ask)
 	r.Quality = quality(r)
 	r.Normalize()
 	return r
@@ -187,21 +181,33 @@ func cached(tl *allocator.Timeline) units.Bytes {
 func coverage(c *trace.Coverage) Coverage {
 	out := Coverage{Nodes: c.Nodes, TensorOutputs: c.TensorOutputs, KnownDType: c.KnownDType, Sized: c.Sized}
 	for _, u := range c.Unsupported {
-		out.Unsupported = append(out.Unsupported, Unsupported{Op: u.Op, Count: u.Count, First: placeOf(u.First)})
+		out.Unsupported = append(out.Unsupported, Unsupported{Op: u.Op, Reason: u.Reason, Detail: u.Detail, Count: u.Count, First: placeOf(u.First)})
 	}
 	return out
 }
 
-// notes are the trace's, and one for every operator without a rule.
-func notes(tr *trace.Trace) []Note {
+// notes are the trace's, each once at a place, and one for everything that is missing. ask is the command that settles what a library could
+// be asked for.
+func notes(tr *trace.Trace, ask string) []Note {
 	var out []Note
+	seen := map[Note]bool{}
 	for _, n := range tr.Notes {
-		out = append(out, Note{ID: n.ID, Text: n.Text, First: placeOf(tr.Site(n.Site))})
+		m := Note{ID: n.ID, Text: n.Text(), First: placeOf(tr.Site(n.Site))}
+		if n.Askable && ask != "" {
+			m.Text += "; to settle it: " + ask
+		}
+		if k, _ := note.Of(n.ID); k.Assume.What != "" && m.First.File != "" {
+			m.Assume = m.First.File + ":" + strconv.Itoa(m.First.Line)
+		}
+		if !seen[m] {
+			seen[m] = true
+			out = append(out, m)
+		}
 	}
 	for _, u := range tr.Coverage.Unsupported {
-		lacks := Lacking([]Unsupported{{Op: u.Op}})
-		out = append(out, Note{ID: "op-missing", Text: fmt.Sprintf("%s, met %d times: what it makes is missing from the account", lacks, u.Count),
-			First: placeOf(u.First)})
+		lacks := Lacking([]Unsupported{{Op: u.Op, Reason: u.Reason, Detail: u.Detail}})
+		n := note.Note{ID: note.OpMissing, Subject: fmt.Sprintf("%s, met %d times: what it makes is missing from the account", lacks, u.Count)}
+		out = append(out, Note{ID: n.ID, Text: n.Text(), First: placeOf(u.First)})
 	}
 	return out
 }
@@ -210,9 +216,9 @@ func quality(r *Report) Quality {
 	switch {
 	case len(r.Coverage.Unsupported) > 0:
 		return Incomplete
-	case r.HasNote(noteShapeBound) || r.HasNote(noteBranchBoth) || r.HasNote(noteLoopBound):
+	case r.HasNote(note.ShapeBound) || r.HasNote(note.BranchBoth) || r.HasNote(note.LoopBound):
 		return Bound
-	case r.Upper != nil || r.HasNote(noteScratch) || r.HasNote(noteLocals):
+	case r.Upper != nil || r.HasNote(note.ScratchEstimate) || r.HasNote(note.LocalsUnknown):
 		return Estimated
 	}
 	return Exact

@@ -111,7 +111,7 @@ func TestQuality(t *testing.T) {
 		{"note locals-unknown \"x\"\n", report.Estimated},
 		{"note scratch-estimate \"x\"\nnote shape-bound \"x\"\n", report.Bound},
 		{"note branch-both \"x\"\n", report.Bound},
-		{"note branch-both \"x\"\ncoverage 3 2 1 1\nunsupported aten::foo 2 activation aten::foo\n", report.Incomplete},
+		{"note branch-both \"x\"\ncoverage 3 2 1 1\nunsupported no-rule aten::foo 2 activation aten::foo\n", report.Incomplete},
 	} {
 		r := build(t, twoPasses+tt.rest, 0, 0)
 		assert.Equal(t, tt.want, r.Quality, "%q", tt.rest)

@@ -4,7 +4,11 @@
 // between the doors. Slices are in a documented order, so the same run prints the same bytes. It does not judge; that is verdict.
 package report
 
-import "github.com/memspec/memspec/engine/units"
+import (
+	"github.com/memspec/memspec/engine/note"
+	"github.com/memspec/memspec/engine/trace"
+	"github.com/memspec/memspec/engine/units"
+)
 
 // Schema numbers the JSON form of a Report. It grows when a key changes its meaning, not when one is added.
 const Schema = 1
@@ -53,7 +57,7 @@ type Report struct {
 	Scratch    []Scratch    `json:"scratch,omitempty"` // who answered for the workspace of library calls
 	Coverage   Coverage     `json:"coverage"`
 	Holders    []Holder     `json:"holders"` // of the allocated peak; by Flat, largest first, then by place
-	Notes      []Note       `json:"notes"`   // in the order they were written
+	Notes      []Note       `json:"notes"`   // in the order they were written, each once at a place
 }
 
 // Run says what ran, and on what.
@@ -120,20 +124,22 @@ type OutOfMemory struct {
 	Limit     units.Bytes `json:"limit"`
 }
 
-// Coverage says how much of the program the rules covered.
+// Coverage says how much of the program the rules covered. Each count holds the next.
 type Coverage struct {
-	Nodes         int           `json:"nodes"`
-	TensorOutputs int           `json:"tensor_outputs"`
-	KnownDType    int           `json:"known_dtype"`
-	Sized         int           `json:"sized"`
-	Unsupported   []Unsupported `json:"unsupported"` // in the order they were met
+	Nodes         int           `json:"nodes"`          // executed
+	TensorOutputs int           `json:"tensor_outputs"` // tensors that operators returned, also those without a rule
+	KnownDType    int           `json:"known_dtype"`    // of these, with a known dtype
+	Sized         int           `json:"sized"`          // of these, of a size that tensor data does not decide
+	Unsupported   []Unsupported `json:"unsupported"`    // in the order they were met
 }
 
-// Unsupported is an operator without a rule.
+// Unsupported is something that is missing from the account, and why.
 type Unsupported struct {
-	Op    string `json:"op"`
-	Count int    `json:"count"`
-	First Place  `json:"first"`
+	Op     string       `json:"op"` // the operator; "" where it is none
+	Reason trace.Reason `json:"reason"`
+	Detail string       `json:"detail,omitempty"`
+	Count  int          `json:"count"`
+	First  Place        `json:"first"`
 }
 
 // Scratch is who answered for the workspace of some library calls.
@@ -163,11 +169,12 @@ type Holder struct {
 	Source   string      `json:"source,omitempty"` // who answered for a workspace's size: "cuDNN 9.10.2 for sm89, engine 38"
 }
 
-// Note is something assumed.
+// Note is something assumed, once at a place.
 type Note struct {
-	ID    string `json:"id"`
-	Text  string `json:"text"`
-	First Place  `json:"first"`
+	ID     note.ID `json:"id"`
+	Text   string  `json:"text"`
+	Assume string  `json:"assume,omitempty"` // what names its place under assume: in memspec.yaml, where something can be stated there
+	First  Place   `json:"first"`
 }
 
 // Value is the predicted size of a metric; false where it is not known (total, where the context is not).
@@ -210,7 +217,7 @@ func (r *Report) UpperValue(m Metric) (units.Bytes, bool) {
 }
 
 // HasNote says whether a note of that ID was written.
-func (r *Report) HasNote(id string) bool {
+func (r *Report) HasNote(id note.ID) bool {
 	for i := range r.Notes {
 		if r.Notes[i].ID == id {
 			return true

@@ -4,10 +4,13 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/memspec/memspec/engine/note"
+	"github.com/memspec/memspec/engine/trace"
 	"github.com/memspec/memspec/engine/units"
 )
 
@@ -138,10 +141,10 @@ func Lacking(us []Unsupported) string {
 	const most = 5
 	var names, others []string
 	for _, u := range us[:min(len(us), most)] {
-		if u.plain() {
+		if u.Reason == trace.NoRule {
 			names = append(names, u.Op)
 		} else {
-			others = append(others, u.Op)
+			others = append(others, u.Text())
 		}
 	}
 	if len(names) > 0 {
@@ -153,8 +156,26 @@ func Lacking(us []Unsupported) string {
 	return strings.Join(others, "; ")
 }
 
-// plain says whether u is an operator and no more: one without a rule.
-func (u *Unsupported) plain() bool { return !strings.Contains(u.Op, " ") }
+// Text says what is missing: an operator without a rule by its name, anything else with the reason.
+func (u *Unsupported) Text() string {
+	switch u.Reason {
+	case trace.NoRule:
+		return u.Op
+	case trace.ReadsData:
+		return u.Op + " of a value that depends on tensor data"
+	case trace.OpenLoop:
+		return u.Op + " of a length that depends on tensor data"
+	case trace.ManyBranches:
+		return u.Op + " on tensor data in more than " + u.Detail + " combinations"
+	case trace.RefusedAtMost:
+		return "sizes at their most, which the model refuses: " + u.Detail
+	case trace.CustomClass:
+		return "torch.classes " + strings.TrimPrefix(u.Detail+" "+u.Op, " ")
+	case trace.FailedState:
+		return u.Op + ", which fails: " + u.Detail
+	}
+	return strings.TrimSpace(u.Op + " " + u.Detail)
+}
 
 // String is "aten::conv2d  layer3.5.conv2  resnet.py:146 (forward, first pass)", without what is not known.
 func (m *Moment) String() string {
@@ -215,7 +236,8 @@ func WriteAccount(w io.Writer, r *Report, rows int) error {
 	return p.err
 }
 
-// WriteAssumed writes who answered for the libraries' scratch, and the notes, one a line, with the first place each was written for.
+// WriteAssumed writes who answered for the libraries' scratch, and the notes: those of one text in a line, with the first place and how many
+// there are.
 func WriteAssumed(w io.Writer, r *Report) error {
 	p := &printer{w: w}
 	name := "scratch"
@@ -231,10 +253,55 @@ func WriteAssumed(w io.Writer, r *Report) error {
 	if len(r.Notes) > 0 {
 		p.f("  assumed:\n")
 	}
-	for _, n := range r.Notes {
-		p.f("    %s: %s%s\n", n.ID, n.Text, orNothing("; first at ", n.First.String()))
+	for _, g := range gatherNotes(r.Notes) {
+		p.f("    %s\n", g.String())
 	}
 	return p.err
+}
+
+// noteGroup is the notes of one ID and text.
+type noteGroup struct {
+	Note
+	places int
+	assume []string // each once, in order
+}
+
+// gatherNotes puts notes that differ in their place alone together, in the order of their first.
+func gatherNotes(notes []Note) []*noteGroup {
+	type key struct {
+		id   note.ID
+		text string
+	}
+	var out []*noteGroup
+	at := map[key]*noteGroup{}
+	for _, n := range notes {
+		k := key{n.ID, n.Text}
+		g := at[k]
+		if g == nil {
+			g = &noteGroup{Note: n}
+			at[k] = g
+			out = append(out, g)
+		}
+		g.places++
+		if n.Assume != "" && !slices.Contains(g.assume, n.Assume) {
+			g.assume = append(g.assume, n.Assume)
+		}
+	}
+	return out
+}
+
+// String is "scratch-estimate: a convolution's workspace is by rule; at 53 places, first at aten::conv2d  conv1  resnet.py:268".
+func (g *noteGroup) String() string {
+	k, _ := note.Of(g.ID)
+	s := string(g.ID) + ": " + g.Text + k.AssumeHint(g.assume...)
+	switch first := g.First.String(); {
+	case first == "":
+		return s
+	case g.places > 1:
+		return fmt.Sprintf("%s; at %d places, first at %s", s, g.places, first)
+	default:
+		return s + "; first at " + first
+	}
 }
 
 // Percent is part of whole with one decimal: "11.3%".

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/memspec/memspec/engine/note"
 	"github.com/memspec/memspec/engine/report"
 )
 
@@ -40,6 +41,6 @@ func TestSchemaKnowsEveryKey(t *testing.T) {
 	assert.Equal(t, sorted(keyNames(inCase)), keys(s.Defs.Case.Properties))
 	assert.Equal(t, sorted(metricNames()), keys(s.Defs.Budget.Properties))
 	assert.Equal(t, sorted(tensorKeys), keys(s.Defs.Tensor.Properties))
-	assert.Equal(t, report.NoteIDs, s.Defs.Settings.Properties.Allow.Items.Enum)
+	assert.Equal(t, note.IDs(), s.Defs.Settings.Properties.Allow.Items.Enum)
 	assert.Len(t, report.Metrics(), 5)
 }

@@ -11,8 +11,8 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/memspec/memspec/engine/device"
+	"github.com/memspec/memspec/engine/note"
 	"github.com/memspec/memspec/engine/platform"
-	"github.com/memspec/memspec/engine/report"
 	"github.com/memspec/memspec/engine/tensor"
 	"github.com/memspec/memspec/engine/verdict"
 )
@@ -347,12 +347,12 @@ func (r *reader) allow(e entry) *[]string {
 	ids := []string{}
 	for _, n := range r.list(e.val, "a list of note IDs such as [shape-bound]") {
 		s, ok := r.text(n, "a note's ID")
-		if ok && !slices.Contains(report.NoteIDs, s) {
+		if ok && !slices.Contains(note.IDs(), s) {
 			ok = false
-			if near := didYouMean(s, report.NoteIDs); near != "" {
+			if near := didYouMean(s, note.IDs()); near != "" {
 				r.errorf(n, "got %q, want a note's ID%s", shorten(s), near)
 			} else {
-				r.errorf(n, "got %q, want a note's ID: %s", shorten(s), strings.Join(report.NoteIDs, ", "))
+				r.errorf(n, "got %q, want a note's ID: %s", shorten(s), strings.Join(note.IDs(), ", "))
 			}
 		}
 		if ok {

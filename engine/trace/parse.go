@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/memspec/memspec/engine/note"
 	"github.com/memspec/memspec/engine/tensor"
 	"github.com/memspec/memspec/engine/units"
 )
@@ -429,7 +430,11 @@ func (p *parser) add(e Event, sited bool) error {
 }
 
 func (p *parser) note() error {
-	n := Note{ID: p.next(), Text: p.next(), Site: NoSite}
+	n := Note{Note: note.Note{ID: note.ID(p.next()), Subject: p.name()}, Site: NoSite}
+	if len(p.words) > 0 && p.words[0] == askable {
+		p.next()
+		n.Askable = true
+	}
 	if len(p.words) > 0 {
 		s, err := p.noteSite()
 		if err != nil {
@@ -451,7 +456,12 @@ func (p *parser) noteSite() (Site, error) {
 }
 
 func (p *parser) unsupported() error {
-	u := Unsupported{Op: p.next()}
+	word := p.next()
+	reason, ok := ParseReason(word)
+	if !ok {
+		return fmt.Errorf("got the reason %q, want one of %s", word, strings.Join(reasonNames[:], ", "))
+	}
+	u := Unsupported{Reason: reason, Op: p.name()}
 	var err error
 	if u.Count, err = p.int(); err != nil {
 		return err
@@ -459,6 +469,7 @@ func (p *parser) unsupported() error {
 	if u.First, err = p.noteSite(); err != nil {
 		return err
 	}
+	u.Detail, _ = p.key("detail")
 	p.t.Coverage.Unsupported = append(p.t.Coverage.Unsupported, u)
 	return nil
 }

@@ -21,9 +21,10 @@ import (
 //	c = alloc 4MiB  activation aten::relu layer1.0 "my model.py:7"
 //	free b
 //	mark end
-//	note shape-bound "nonzero counts every element" activation aten::nonzero
+//	note shape-bound - activation aten::nonzero
+//	note scratch-estimate "by rule, for want of an answer" askable activation aten::conv2d
 //	coverage 12 4 4 3
-//	unsupported my::op 2 activation my::op layer1 model.py:9
+//	unsupported no-rule my::op 2 activation my::op layer1 model.py:9
 //
 // A site is a category, an operator, a module and file:line; "-" stands for an empty one, what is empty at the end is left out, and a word with
 // spaces is quoted. Sites are numbered again in the order of first use when a text is parsed.
@@ -43,7 +44,10 @@ func (t *Trace) WriteTo(w io.Writer) (int64, error) {
 		p.event(&t.Events[i])
 	}
 	for _, n := range t.Notes {
-		p.words("note", n.ID, n.Text)
+		p.words("note", string(n.ID), n.Subject)
+		if n.Askable {
+			p.words(askable)
+		}
 		p.noteSite(n.Site)
 		p.end()
 	}
@@ -54,9 +58,13 @@ func (t *Trace) WriteTo(w io.Writer) (int64, error) {
 		}
 		p.end()
 		for _, u := range c.Unsupported {
-			p.words("unsupported", u.Op)
+			p.words("unsupported", u.Reason.String(), u.Op)
 			p.num(int64(u.Count))
 			p.site(u.First)
+			if u.Detail != "" {
+				p.key("detail")
+				p.word(u.Detail)
+			}
 			if u.First.Phase != Load {
 				p.key("phase")
 				p.raw(u.First.Phase.String())
@@ -74,6 +82,9 @@ func (t *Trace) String() string {
 	_, _ = t.WriteTo(&b)
 	return b.String()
 }
+
+// askable is the word of Note.Askable.
+const askable = "askable"
 
 // birth is what a storage's later lines need not repeat.
 type birth struct {

@@ -7,6 +7,10 @@
 package trace
 
 import (
+	"fmt"
+	"strings"
+
+	"github.com/memspec/memspec/engine/note"
 	"github.com/memspec/memspec/engine/tensor"
 	"github.com/memspec/memspec/engine/units"
 )
@@ -134,11 +138,10 @@ func ParsePhase(s string) (Phase, bool) {
 	return 0, false
 }
 
-// Note is something assumed.
+// Note is something assumed, once at a site.
 type Note struct {
-	ID   string // kebab-case, stable: `scratch-estimate`, `shape-bound`
-	Text string
-	Site SiteID // of the first case, or NoSite
+	note.Note
+	Site SiteID // or NoSite
 }
 
 // Segment is one piece of device memory that the allocator holds.
@@ -180,20 +183,68 @@ func (s BlockState) String() string {
 	return "unknown"
 }
 
-// Coverage says how much of a program exec understood.
+// Coverage says how much of a program exec understood. Each count holds the next.
 type Coverage struct {
-	Nodes         int // executed
-	TensorOutputs int // tensors they returned
-	KnownDType    int // of these, with a known dtype
-	Sized         int // of these, with known bytes
-	Unsupported   []Unsupported
+	Nodes         int           // executed
+	TensorOutputs int           // tensors that operators returned, also operators without a rule, as far as is known how many
+	KnownDType    int           // of these, with a known dtype
+	Sized         int           // of these, of a size that follows from the operator's arguments: not where tensor data decides
+	Unsupported   []Unsupported // in the order met
 }
 
-// Unsupported is an operator without a rule, in the order met.
+// Unsupported is something that is missing from an account, and why.
 type Unsupported struct {
-	Op    string
-	Count int
-	First Site
+	Op     string // the operator, "" where it is none
+	Reason Reason
+	Detail string // what the reason needs beside it
+	Count  int
+	First  Site
+}
+
+// Reason says why something is missing.
+type Reason uint8
+
+// The reasons.
+const (
+	NoRule        Reason = iota // the operator has no rule
+	ReadsData                   // the operator makes a tensor, or changes a container, of a number that depends on tensor data
+	OpenLoop                    // how often a loop runs depends on tensor data, and each round may hold more
+	ManyBranches                // branches on tensor data go more ways than are tried; Detail is how many were
+	RefusedAtMost               // the model refuses sizes at their most; Detail is its error
+	CustomClass                 // the operator is a method of a class written in C++
+	FailedState                 // the operator is the __setstate__ of an archived object; Detail is its error
+)
+
+var reasonNames = [...]string{"no-rule", "reads-data", "open-loop", "many-branches", "refused-at-most", "custom-class", "failed-state"}
+
+func (r Reason) String() string {
+	if int(r) < len(reasonNames) {
+		return reasonNames[r]
+	}
+	return "unknown"
+}
+
+// MarshalText makes a reason a word in JSON.
+func (r Reason) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
+
+// UnmarshalText reads such a word.
+func (r *Reason) UnmarshalText(text []byte) error {
+	got, ok := ParseReason(string(text))
+	if !ok {
+		return fmt.Errorf("got the reason %q, want one of %s", text, strings.Join(reasonNames[:], ", "))
+	}
+	*r = got
+	return nil
+}
+
+// ParseReason reads what String prints.
+func ParseReason(s string) (Reason, bool) {
+	for i, n := range reasonNames {
+		if n == s {
+			return Reason(i), true
+		}
+	}
+	return 0, false
 }
 
 // Site returns the site of that number, or the empty one.

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/memspec/memspec/engine/note"
 	"github.com/memspec/memspec/engine/tensor"
 	"github.com/memspec/memspec/engine/units"
 )
@@ -59,7 +60,7 @@ zz = alloc 1 gradient aten::mul
 note shape-bound "nonzero counts \"every\" element" activation aten::nonzero phase=forward
 note branch-both both
 coverage 12 4 4 3
-unsupported my::op 2 activation my::op layer1 model.py:9 phase=backward
+unsupported no-rule my::op 2 activation my::op layer1 model.py:9 phase=backward
 `
 	tr, err := Parse(strings.NewReader(text))
 	require.NoError(t, err)
@@ -97,10 +98,10 @@ func TestTextOfAnything(t *testing.T) {
 			tr.Events = append(tr.Events, e)
 		}
 		for range r.IntN(3) {
-			tr.Notes = append(tr.Notes, Note{ID: pick("x", "shape-bound"), Text: pick("", "some text"), Site: site()})
+			tr.Notes = append(tr.Notes, Note{note.Note{ID: note.ID(pick("x", "shape-bound")), Subject: pick("", "some text", "askable"), Askable: r.IntN(2) == 0}, site()})
 		}
 		if r.IntN(2) == 0 {
-			tr.Coverage = Coverage{Nodes: r.IntN(5), Sized: 1, Unsupported: []Unsupported{{Op: "my::op", Count: 3, First: Site{Op: "my::op", Phase: Backward}}}}
+			tr.Coverage = Coverage{Nodes: r.IntN(5), Sized: 1, Unsupported: []Unsupported{{Op: pick("", "my::op"), Reason: Reason(r.IntN(len(reasonNames))), Detail: pick("", "a b"), Count: 3, First: Site{Op: "my::op", Phase: Backward}}}}
 		}
 		text := tr.String()
 		got, err := Parse(strings.NewReader(text))
@@ -116,10 +117,10 @@ func resolved(t *Trace) any {
 		Event
 		At Site
 	}
-	type note struct {
-		ID, Text string
-		Known    bool
-		At       Site
+	type noteAt struct {
+		note.Note
+		Known bool
+		At    Site
 	}
 	var events []event
 	for _, e := range t.Events {
@@ -129,9 +130,9 @@ func resolved(t *Trace) any {
 		}
 		events = append(events, event{e, at})
 	}
-	var notes []note
+	var notes []noteAt
 	for _, n := range t.Notes {
-		notes = append(notes, note{n.ID, n.Text, n.Site != NoSite, t.Site(n.Site)})
+		notes = append(notes, noteAt{n.Note, n.Site != NoSite, t.Site(n.Site)})
 	}
 	return []any{t.Origin, t.Heap, events, notes, t.Coverage}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/memspec/memspec/engine/note"
 	"github.com/memspec/memspec/engine/report"
 )
 
@@ -87,14 +88,14 @@ func (f *Finding) decide(r *report.Report, o Options) Outcome {
 }
 
 // boundNotes are the notes whose runs have two ends.
-var boundNotes = []string{"branch-both", "loop-bound", "shape-bound"}
+var boundNotes = []note.ID{note.BranchBoth, note.LoopBound, note.ShapeBound}
 
 // dependsOnData says whether the account has two ends: a note that makes them was written and not allowed, or it is a bound without one.
 func dependsOnData(r *report.Report, o Options) bool {
 	noted := false
 	for _, n := range r.Notes {
 		if slices.Contains(boundNotes, n.ID) {
-			if !slices.Contains(o.Allow, n.ID) {
+			if !slices.Contains(o.Allow, string(n.ID)) {
 				return true
 			}
 			noted = true
@@ -103,15 +104,12 @@ func dependsOnData(r *report.Report, o Options) bool {
 	return r.Quality == report.Bound && !noted
 }
 
-// IncompleteNote is the ID of the note that comes with an operator without a rule. Allowing it judges the sizes that are known.
-const IncompleteNote = "op-missing"
-
 func incomplete(r *report.Report, o Options) bool {
 	switch r.Quality {
 	case report.Exact, report.Estimated, report.Bound:
 		return false
 	}
-	return !slices.Contains(o.Allow, IncompleteNote)
+	return !slices.Contains(o.Allow, string(note.OpMissing)) // allowing it judges the sizes that are known
 }
 
 // missing says why an account is incomplete.

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/memspec/memspec/engine/note"
 	"github.com/memspec/memspec/engine/report"
 	"github.com/memspec/memspec/engine/units"
 	"github.com/memspec/memspec/engine/verdict"
@@ -27,7 +28,7 @@ func one(m report.Metric, limit units.Bytes) []verdict.Budget {
 	return []verdict.Budget{{Metric: m, Limit: limit}}
 }
 
-func notes(ids ...string) []report.Note {
+func notes(ids ...note.ID) []report.Note {
 	var out []report.Note
 	for _, id := range ids {
 		out = append(out, report.Note{ID: id})
@@ -36,7 +37,7 @@ func notes(ids ...string) []report.Note {
 }
 
 func TestJudge(t *testing.T) {
-	bound := func(peak units.Bytes, ids ...string) *report.Report {
+	bound := func(peak units.Bytes, ids ...note.ID) *report.Report {
 		return account(func(r *report.Report) { r.Quality, r.Peak.Reserved, r.Notes = report.Bound, peak, notes(ids...) })
 	}
 	incomplete := account(func(r *report.Report) {

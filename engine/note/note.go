@@ -1,0 +1,120 @@
+// Package note names what a run had to assume.
+//
+// An ID is stable: reports carry it, and allow: in memspec.yaml lists those that do not count. Kinds has a row for each, with the text of its
+// notes; a note itself holds facts, its subject and, in a trace, its place.
+package note
+
+import "strings"
+
+// ID is a note's stable name.
+type ID string
+
+// The IDs. Code outside this package names a note by these constants.
+const (
+	BranchBoth       ID = "branch-both"
+	DeviceRemapped   ID = "device-remapped"
+	IndexAssumed     ID = "index-assumed"
+	LocalsUnknown    ID = "locals-unknown"
+	LoopBound        ID = "loop-bound"
+	LoopOpen         ID = "loop-open"
+	OpMissing        ID = "op-missing"
+	ScratchBenchmark ID = "scratch-benchmark"
+	ScratchEstimate  ID = "scratch-estimate"
+	ScratchStandIn   ID = "scratch-stand-in"
+	ShapeBound       ID = "shape-bound"
+	ValueAssumed     ID = "value-assumed"
+)
+
+// Note is one assumption, less its place.
+type Note struct {
+	ID      ID
+	Subject string // see Kind.Subject
+	Askable bool   // of a workspace's size: the library itself could be asked for it
+}
+
+// Kind is what the notes of an ID have in common.
+type Kind struct {
+	ID      ID
+	Meaning string // in a line, as the list in engine/doc.go has it
+	Text    string // of a note; {subject} stands for its subject
+	Subject string // what the subject is; "" where there is none
+	Assume  Assume // what assume: in memspec.yaml can state at the note's place
+}
+
+// Assume is what a line of assume: states.
+type Assume struct {
+	What string // "SIZE", "ROUNDS"; "" for nothing
+	Hint string // what follows a note's text; {assume} stands for the mapping to write
+}
+
+// Kinds are all notes, sorted by ID.
+func Kinds() []Kind { return kinds[:] }
+
+var kinds = [...]Kind{
+	{ID: BranchBoth, Meaning: "a branch depends on tensor data: both ways were run and the heavier is kept",
+		Text: "a branch depends on tensor data: both ways were run, the heavier is kept"},
+	{ID: DeviceRemapped, Meaning: "the archive's code names a device; it was read as the case's",
+		Text: "the archive names the device {subject} in its code: read as the case's device", Subject: "the device that the code names"},
+	{ID: IndexAssumed, Meaning: "a position depends on tensor data; it does not matter to memory",
+		Text: "a position depends on tensor data; it does not matter to memory"},
+	{ID: LocalsUnknown, Meaning: "eager lifetimes of a traced or frozen archive: it does not tell Python's names",
+		Text: "{subject}", Subject: "what the archive tells instead"},
+	{ID: LoopBound, Meaning: "how often a loop runs depends on tensor data; what its rounds hold does not grow",
+		Text: "how often the loop runs depends on tensor data: what its rounds hold does not grow"},
+	{ID: LoopOpen, Meaning: "how often a loop runs depends on tensor data, and each round may hold more: the account is incomplete",
+		Text:   "how often the loop runs depends on tensor data, and each round may hold more",
+		Assume: Assume{"ROUNDS", ": give assume: {assume}"}},
+	{ID: OpMissing, Meaning: "an operator without a rule; the account is incomplete",
+		Text: "{subject}", Subject: "what is missing from the account, and how often it was met"},
+	{ID: ScratchBenchmark, Meaning: "cudnn.benchmark runs the fastest plan, which only a device can tell",
+		Text: "{subject}", Subject: "where the figure comes from"},
+	{ID: ScratchEstimate, Meaning: "some library scratch is by rule",
+		Text: "{subject}", Subject: "where the figure comes from"},
+	{ID: ScratchStandIn, Meaning: "another version of a library answered for one that cannot be asked",
+		Text: "{subject}", Subject: "who answered for whom"},
+	{ID: ShapeBound, Meaning: "a size depends on tensor data and is taken at its most",
+		Text:   "the result's size depends on tensor data: taken at its most",
+		Assume: Assume{"SIZE", " (give assume: {assume} to state a tighter one)"}},
+	{ID: ValueAssumed, Meaning: "a number depends on tensor data and is only computed with; it does not matter to memory",
+		Text: "a number depends on tensor data and is only computed with; it does not matter to memory"},
+}
+
+// IDs are the IDs of all notes, sorted.
+func IDs() []string {
+	ids := make([]string, len(kinds))
+	for i := range kinds {
+		ids[i] = string(kinds[i].ID)
+	}
+	return ids
+}
+
+// Of is the row of an ID; false for one that is in none.
+func Of(id ID) (Kind, bool) {
+	for i := range kinds {
+		if kinds[i].ID == id {
+			return kinds[i], true
+		}
+	}
+	return Kind{}, false
+}
+
+// Text says what was assumed, in one line without the place.
+func (n Note) Text() string {
+	k, ok := Of(n.ID)
+	if !ok {
+		return n.Subject
+	}
+	return strings.ReplaceAll(k.Text, "{subject}", n.Subject)
+}
+
+// AssumeHint says what to write under assume: for notes at places, each file:line; "" where nothing can be stated.
+func (k Kind) AssumeHint(places ...string) string {
+	if k.Assume.What == "" || len(places) == 0 {
+		return ""
+	}
+	parts := make([]string, len(places))
+	for i, p := range places {
+		parts[i] = p + ": " + k.Assume.What
+	}
+	return strings.ReplaceAll(k.Assume.Hint, "{assume}", "{"+strings.Join(parts, ", ")+"}")
+}
