@@ -1,5 +1,7 @@
 package exec
 
+import "github.com/memspec/memspec/engine/program"
+
 // eagerUses moves the last uses that compile put behind an If, as PyTorch's interpreter has them, into its branches: Python lets go of what the
 // branch it takes does not need. What a name holds is held by the name; this is about values without one. It also has `1 / x`, which is
 // `x.reciprocal() * 1` in a Python function (torch/_tensor.py __rdiv__), hold x until that returns.
@@ -17,7 +19,7 @@ func eagerBlock(b *block) {
 			}
 			in.drop = keep
 		}
-		if in.node.Op == "aten::reciprocal" && fromBuiltins(in.node) && i+1 < len(b.insts) && len(in.move) > 0 && in.move[0] {
+		if in.node.Op == "aten::reciprocal" && in.node.Flags&program.Builtin != 0 && i+1 < len(b.insts) && len(in.move) > 0 && in.move[0] {
 			in.move[0] = false
 			b.insts[i+1].drop = append(b.insts[i+1].drop, in.node.Args[0].Value.ID)
 		}

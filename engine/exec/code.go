@@ -14,7 +14,7 @@ type code struct {
 	owner []int  // by value: the block that defines it
 	names *names // eager only; nil where the archive tells nothing
 
-	pytorch bool // of a scripted archive: one of PyTorch's own modules or functions
+	pytorch bool // one of PyTorch's own modules or functions
 }
 
 // block mirrors program.Block.
@@ -41,7 +41,7 @@ type inst struct {
 // compile lays out g; last uses follow PyTorch's interpreter (torch/csrc/jit/runtime/interpreter/preprocess_graph.cpp FindLastUses): a
 // value used for the last time inside an If or Loop, and defined outside of it, dies right after it.
 func (m *machine) compile(fn *program.Func, g *program.Graph) *code {
-	c := &code{fn: fn, graph: g, pytorch: m.scripted() && m.isPyTorch(fn)}
+	c := &code{fn: fn, graph: g, pytorch: fn.Library()}
 	l := &m.layout
 	*l = layout{m: m, owner: m.ids.cut(g.NumValues), seen: extend(l.seen[:0], g.NumValues), stack: l.stack[:0], around: l.around[:0]}
 	c.body = l.block(g.Body)

@@ -64,10 +64,7 @@ func (m *machine) evalCall(f *frame, in *inst, fn *program.Func, module *Object,
 // callHolds says whether an eager call keeps its arguments until it returns: calls of modules do, of functions and methods not. Tracing
 // numbers the calls of one module: forward, forward1, forward2.
 func (m *machine) callHolds(in *inst, fn *program.Func, selfs int) bool {
-	if selfs != 1 || fn.Class == nil || fn.Class.Kind != program.ModuleClass {
-		return false
-	}
-	return in.node.Text == "forward" || m.prog.Kind == program.Traced
+	return selfs == 1 && fn.Module
 }
 
 // bindArgs fits a call's arguments to fn's parameters; each is held for the callee. They are on the stack of arguments.

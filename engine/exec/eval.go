@@ -212,8 +212,8 @@ func (m *machine) evalArgs(in *inst, args []any, kw ops.Kw) (any, error) {
 	if v, done, err := m.special(n, args); done {
 		return v, err
 	}
-	if v := m.prog.Version; v > 0 && v < newest {
-		args, kw = m.upgrade(n.Op, args, kw)
+	if n.Means != program.NoUpgrade {
+		args, kw = upgrade(n.Means, args, kw)
 	}
 	var out *tensor.Tensor
 	if o, ok := kw["out"].(*tensor.Tensor); ok {
@@ -288,7 +288,7 @@ func (m *machine) opArgs(f *frame, in *inst) ([]any, ops.Kw) {
 
 // remap turns a device that tracing baked into the code into the run's.
 func (m *machine) remap(d ops.Device) ops.Device {
-	if k := d.Kind(); k == accelerator || k == "meta" || m.prog.Kind == program.Scripted {
+	if k := d.Kind(); k == accelerator || k == "meta" || m.prog.Tells == program.TellsSource {
 		if k == accelerator {
 			return accelerator
 		}

@@ -59,10 +59,10 @@ func (m *machine) codeOf(fn *program.Func, self *Object) (*code, error) {
 		c = m.compile(fn, g)
 		switch {
 		case m.o.Liveness != PythonFrame:
-		case m.prog.Kind == program.Traced:
+		case m.prog.Tells == program.TellsStacks:
 			m.Note(note.Note{ID: note.LocalsUnknown, Subject: "a traced archive carries no names: what eager execution holds is read from its stacks"})
 			m.followStacks(c, self)
-		case m.prog.Kind == program.Frozen:
+		case m.prog.Tells == program.TellsNothing:
 			m.Note(note.Note{ID: note.LocalsUnknown, Subject: "a frozen archive is one function without the user's frames and names: values are taken to die after their last use"})
 		default:
 			c.names = m.namesOf(c)

@@ -3,7 +3,6 @@ package exec
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/program"
@@ -87,7 +86,7 @@ func (m *machine) state(s *program.State) *tensor.Tensor {
 // staysPut says whether a tensor is where it was saved: nn.Module.to moves parameters and buffers, and no other attribute
 // (torch/nn/modules/module.py _apply); loading an archive moves all. What the code itself has as a constant is wherever the code is.
 func (m *machine) staysPut(s *program.State) bool {
-	return m.o.Liveness == PythonFrame && s.Meta.Device == "cpu" && s.Class == tensor.Constant && !s.Packed && !strings.HasPrefix(s.Name, "CONSTANTS.")
+	return m.o.Liveness == PythonFrame && s.Meta.Device == "cpu" && s.Class == tensor.Constant && !s.Packed && !s.OfCode
 }
 
 // moduleOf is the module of a state's name.

@@ -58,8 +58,7 @@ type machine struct {
 
 	stacks    *stacks // of a traced program
 	texts     map[*program.SourceText]*pysource.Source
-	effects   map[call]int32         // places in operators, and one more
-	inherited map[*program.Func]bool // by function of the user's classes: whether it is one of PyTorch's
+	effects   map[call]int32 // places in operators, and one more
 	operators []operator
 	flat      bool  // inlining was tried
 	whole     *code // the inlined program, where the runtime inlines

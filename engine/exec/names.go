@@ -59,7 +59,7 @@ func (m *machine) namesOf(c *code) *names {
 	n := &names{
 		stmt: m.numbers.cut(c.count), header: m.numbers.cut(c.count), fill: m.flags.cut(c.count), bind: m.bindings.cut(c.graph.NumValues), nameWork: w,
 	}
-	n.text = sourceOf(c)
+	n.text = c.graph.Source
 	locals := len(c.graph.Params)
 	if n.text != nil {
 		n.src = m.python(n.text)
@@ -143,40 +143,6 @@ func (n *names) find(name string) (i int32, ok bool) {
 func (n *names) numberOf(name string) int32 {
 	i, _ := n.find(name)
 	return i
-}
-
-// sourceOf is the text of c's own function: the one that most of its nodes come from. Others are of functions that scripting puts in the
-// place of an attribute or of an operator on a number (torch/csrc/jit/frontend/builtin_functions.cpp; x.shape is such a one).
-func sourceOf(c *code) *program.SourceText {
-	type count struct {
-		text *program.SourceText
-		n    int
-	}
-	var counts []count
-	var add func(b *program.Block)
-	add = func(b *program.Block) {
-		for _, n := range b.Nodes {
-			if t := n.Src.Text; t != nil && t.File != "" {
-				i := slices.IndexFunc(counts, func(c count) bool { return c.text == t })
-				if i < 0 {
-					i = len(counts)
-					counts = append(counts, count{text: t})
-				}
-				counts[i].n++
-			}
-			for _, sub := range n.Blocks {
-				add(sub)
-			}
-		}
-	}
-	add(c.graph.Body)
-	best := count{}
-	for _, c := range counts {
-		if c.n > best.n {
-			best = c
-		}
-	}
-	return best.text
 }
 
 // gather lists nodes, and what defines each value.

@@ -2,7 +2,6 @@ package exec
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/memspec/memspec/engine/program"
 	"github.com/memspec/memspec/engine/tensor"
@@ -47,8 +46,8 @@ func (m *machine) siteOf(in *inst) {
 func (m *machine) userLine(in *inst) program.Pos {
 	src := in.node.Src
 	if at, ok := in.node.Cache.(*inlinedAt); ok {
-		for ; m.scripted() && at.parent != nil && m.isPyTorch(at.fn); at = at.parent {
-			if !m.isPyTorch(at.parent.fn) {
+		for ; at.parent != nil && at.fn.Library(); at = at.parent {
+			if !at.parent.fn.Library() {
 				src = at.call.Src
 			}
 		}
@@ -59,42 +58,6 @@ func (m *machine) userLine(in *inst) program.Pos {
 		return pos
 	}
 	return in.node.Src.Pos()
-}
-
-func (m *machine) scripted() bool { return m.prog.Kind == program.Scripted }
-
-// isPyTorch says whether a function is one of PyTorch's own modules or functions: by the class's name, and by the file, for a class of the
-// user's may have inherited it.
-func (m *machine) isPyTorch(fn *program.Func) bool {
-	if strings.HasPrefix(fn.Record, "code/__torch__/torch/") {
-		return true
-	}
-	own, known := m.inherited[fn]
-	if !known {
-		if g, err := fn.Graph(); err == nil {
-			own = isPyTorchFile(firstFile(g.Body))
-		}
-		if m.inherited == nil {
-			m.inherited = map[*program.Func]bool{}
-		}
-		m.inherited[fn] = own
-	}
-	return own
-}
-
-// isPyTorchFile knows PyTorch's files as installed or checked out.
-func isPyTorchFile(file string) bool {
-	return strings.Contains(file, "-packages/torch/") || strings.Contains(file, "/torch/nn/modules/") || strings.HasSuffix(file, "/torch/nn/functional.py")
-}
-
-// firstFile is the file that the first node with a source names. <string> is what scripting adds for Python's own, such as 1 - x.
-func firstFile(b *program.Block) string {
-	for _, n := range b.Nodes {
-		if t := n.Src.Text; t != nil && t.File != "" && t.File != "<string>" {
-			return t.File
-		}
-	}
-	return ""
 }
 
 // callerOf is the instruction of the user's that a frame about to run c was called from, through PyTorch's own code; nil where c is the

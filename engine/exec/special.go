@@ -53,7 +53,7 @@ func (m *machine) special(n *program.Node, args []any) (v any, done bool, err er
 			return (a.Class == b.Class && a.Name == b.Name) == (n.Op == "aten::eq"), true, nil
 		}
 	case "aten::neg":
-		if m.o.Liveness == PythonFrame && fromBuiltins(n) && len(args) == 1 {
+		if m.o.Liveness == PythonFrame && n.Flags&program.Builtin != 0 && len(args) == 1 {
 			m.hold(args[0])
 			return args[0], true, nil // `1 - x` is scripted as -x + 1; eager takes one operator, which allocates as the addition does
 		}
@@ -67,10 +67,6 @@ func (m *machine) special(n *program.Node, args []any) (v any, done bool, err er
 	}
 	return nil, false, nil
 }
-
-// fromBuiltins says whether a node is of a function that scripting puts in the place of an operator on a number and a tensor
-// (torch/csrc/jit/frontend/builtin_functions.cpp).
-func fromBuiltins(n *program.Node) bool { return n.Src.Text != nil && n.Src.Text.File == "<string>" }
 
 func first(args []any) any {
 	if len(args) == 0 {

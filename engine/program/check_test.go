@@ -31,7 +31,7 @@ func of(build func(m *maker, x *Value) []*Node) *Program {
 	})
 	class := &Class{Name: "M", Kind: ModuleClass}
 	class.Seal()
-	return &Program{Format: "test", Root: &Object{Class: class}, Classes: []*Class{class}, Funcs: []*Func{f}}
+	return &Program{Format: "test", Producer: "hand-made", Root: &Object{Class: class}, Classes: []*Class{class}, Funcs: []*Func{f}}
 }
 
 func TestCheck(t *testing.T) {
@@ -145,7 +145,7 @@ func TestWrite(t *testing.T) {
 	var b bytes.Buffer
 	require.NoError(t, Write(&b, p))
 	assert.Equal(t, strings.TrimLeft(`
-program test scripted, 
+program test, hand-made, tells nothing
 state 0 parameter w float32[2, 3] strides [1, 2] cpu storage 0 of 24 data/0 requires_grad
 module "" M
 module class M
@@ -172,9 +172,10 @@ func TestLiterals(t *testing.T) {
 }
 
 func TestPositions(t *testing.T) {
-	traced := &SourceText{Text: "/lib/torch/nn/functional.py(10): relu\n/home/u/net.py(7): forward\n/lib/torch/nn/modules/module.py(3): _call_impl\n"}
+	relu, module := &Frame{"/lib/torch/nn/functional.py", 10, "relu"}, &Frame{"/lib/torch/nn/modules/module.py", 3, "_call_impl"}
+	traced := &SourceText{Stack: []*Frame{relu, {"/home/u/net.py", 7, "forward"}, module}}
 	assert.Equal(t, Pos{"/home/u/net.py", 7}, SourceRange{Text: traced}.Pos(), "the innermost frame outside torch")
-	inner := &SourceText{Text: "/lib/torch/nn/functional.py(10): relu\n/lib/torch/nn/modules/module.py(3): _call_impl\n"}
+	inner := &SourceText{Stack: []*Frame{relu, module}}
 	assert.Equal(t, Pos{"/lib/torch/nn/functional.py", 10}, SourceRange{Text: inner}.Pos(), "all of it torch's own")
 	assert.Equal(t, Pos{}, SourceRange{}.Pos())
 }

@@ -58,7 +58,7 @@ type printer struct {
 func (b *printer) printf(format string, args ...any) { fmt.Fprintf(b, format, args...) }
 
 func (b *printer) program(p *Program) {
-	b.printf("program %s %s, %s\n", p.Format, p.Kind, p.Producer)
+	b.printf("program %s, %s, tells %s\n", p.Format, p.Producer, p.Tells)
 	if p.Entry != nil {
 		b.printf("entry %s\n", p.Entry.Name)
 	}
@@ -194,6 +194,9 @@ func (b *printer) node(n *Node, indent string) {
 	}
 	if n.Text != "" {
 		b.WriteString("." + n.Text)
+	}
+	if n.Means != NoUpgrade {
+		b.WriteString(" upgrader " + n.Means.String())
 	}
 	for _, t := range n.Types {
 		b.WriteString(" as " + t.String())

@@ -45,8 +45,7 @@ import (
 type Program struct {
 	Format   string // "torchscript"
 	Producer string // what the artifact tells of its maker: torch version where known, container version
-	Version  int    // of the container; 0 where the format has none
-	Kind     Kind   // how it was made, where the archive tells: decides what its names mean
+	Tells    Tells  // of the Python that it was made from
 	Entry    *Func  // the root's forward; nil where it has none
 	Root     *Object
 	Classes  []*Class  // sorted by name
@@ -56,17 +55,18 @@ type Program struct {
 	Notes    []string
 }
 
-// Kind says how a TorchScript archive came to be.
-type Kind uint8
+// Tells is what a program tells of the Python that it was made from: by that a runtime that runs Python decides when values die.
+type Tells uint8
 
-// The kinds.
+// What a program may tell.
 const (
-	Scripted Kind = iota
-	Traced        // debug records are stacks and hold no source text
-	Frozen        // everything inlined into one forward, weights are constants
+	TellsNothing Tells = iota // one function without the user's frames and names (a frozen archive)
+	TellsSource               // functions as the user wrote them, with their source text (a scripted archive)
+	TellsStacks               // the Python stack of each operation (a traced archive)
+	TellsModules              // the calls of modules that each operation is in, and its frames (an exported program)
 )
 
-func (k Kind) String() string { return [...]string{"scripted", "traced", "frozen"}[k] }
+func (t Tells) String() string { return [...]string{"nothing", "source", "stacks", "modules"}[t] }
 
 // Module is one nn.Module of the tree.
 type Module struct {
@@ -204,6 +204,13 @@ type State struct {
 	Data    *tensor.Data    // values of a small CPU constant, where the record was small enough to be read
 	Record  string          // "data/0"
 	Packed  bool            // part of a packed-parameters object
+	OfCode  bool            // the code itself names it: it is where the code runs, wherever the model's tensors are
+}
+
+// Library says whether f is one of PyTorch's own functions, see Graph.
+func (f *Func) Library() bool {
+	g, err := f.Graph()
+	return err == nil && g.Library
 }
 
 // Func is a function or method.
@@ -211,6 +218,7 @@ type Func struct {
 	Name   string // qualified: "__torch__.torchvision.models.resnet.ResNet.forward"
 	Method string // the last part
 	Class  *Class // nil for a free function
+	Module bool   // calling it is calling the module (nn.Module.__call__), which holds its arguments in Python
 	Record string // "code/__torch__/torchvision/models/resnet.py"
 	Line   int    // of its def in Record
 	Params []Param
@@ -235,7 +243,8 @@ type Graph struct {
 	Params    []*Value // one a Param, self first for methods
 	Body      *Block
 	NumValues int         // Value.ID lies in [0, NumValues)
-	Source    *SourceText // the user's own function, nil where the archive does not tell
+	Source    *SourceText // the function as the user wrote it, nil where the archive does not tell
+	Library   bool        // one of PyTorch's own functions: a place in it is the user's line that called it
 }
 
 // NewFunc gives f the closure that lowers its body at first use, and returns f.
@@ -285,6 +294,7 @@ type Node struct {
 	Line   int32 // in the function's Record
 	Stmt   int32 // number of the printed statement this node belongs to, from 0 in its function
 	Flags  NodeFlags
+	Means  Upgrade
 	Num    int32 // exec's, of a node that it made
 
 	Cache any // exec's: what it resolved here last; nil from the decoder
@@ -297,7 +307,24 @@ type NodeFlags uint8
 const (
 	InReturn NodeFlags = 1 << iota // printed inside a return statement
 	Nested                         // an inner expression of its statement: its result has no printed name
+	Builtin                        // of a function that scripting puts in the place of an operator on a number and a tensor (1 - x)
 )
+
+// Upgrade says that an operator means what it did in an older release, by the name of PyTorch's upgrader (torch/csrc/jit/operator_upgraders).
+type Upgrade uint8
+
+// The upgraders. NoUpgrade is an operator that means what it does today.
+const (
+	NoUpgrade    Upgrade = iota
+	Div0To3              // integers are divided as C does
+	Full0To4             // an int or a bool fills a tensor of the default dtype
+	Linspace0To7         // 100 steps where none are given
+	Logspace0To8         // likewise
+)
+
+var upgradeNames = [...]string{"", "div_0_3", "full_0_4", "linspace_0_7", "logspace_0_8"}
+
+func (u Upgrade) String() string { return upgradeNames[u] }
 
 // SourceText is a text that debug records point into: the whole source of a user's function (scripted), or a Python stack,
 // innermost frame first (traced).
@@ -331,7 +358,7 @@ func (r SourceRange) Pos() Pos {
 		return framesPos(t.Stack)
 	}
 	if t.File == "" {
-		return stackPos(t.Text)
+		return Pos{}
 	}
 	return Pos{File: t.File, Line: t.FirstLine + strings.Count(t.Text[:max(0, min(int(r.Start), len(t.Text)))], "\n")}
 }

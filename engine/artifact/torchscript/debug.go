@@ -287,7 +287,7 @@ func (d *decoder) frame(line string) *program.Frame {
 	}
 	line = strings.Clone(line)
 	var p *program.Frame
-	if f, ok := program.ParseFrame(strings.TrimSuffix(line, "\n")); ok {
+	if f, ok := parseFrame(strings.TrimSuffix(line, "\n")); ok {
 		p = &f
 	}
 	d.frames[line] = p
@@ -327,10 +327,11 @@ type sourceKey struct {
 	line       int
 }
 
-// findKind tells traced archives by the stacks in their records, and frozen ones by their weights. A root that only calls its child has
+// findTells knows traced archives by the stacks in their records, and frozen ones by their weights. A root that only calls its child has
 // no record that tells: then the other files are asked, in order.
-func (d *decoder) findKind() error {
+func (d *decoder) findTells() error {
 	p := d.prog
+	p.Tells = program.TellsSource
 	if e := p.Entry; e != nil {
 		told := false
 		for _, root := range [2]bool{true, false} {
@@ -346,7 +347,7 @@ func (d *decoder) findKind() error {
 					if r.text != nil {
 						told = true
 						if r.text.File == "" {
-							p.Kind = program.Traced
+							p.Tells = program.TellsStacks
 						}
 						break
 					}
@@ -355,7 +356,14 @@ func (d *decoder) findKind() error {
 		}
 	}
 	if frozen(p) {
-		p.Kind = program.Frozen
+		p.Tells = program.TellsNothing
+	}
+	if p.Tells == program.TellsStacks { // which numbers the calls of one module: forward, forward1, forward2
+		for _, c := range p.Classes {
+			for _, m := range c.Methods {
+				m.Module = c.Kind == program.ModuleClass
+			}
+		}
 	}
 	return nil
 }
@@ -368,7 +376,7 @@ func frozen(p *program.Program) bool {
 		return false
 	}
 	for _, s := range p.States {
-		if !strings.HasPrefix(s.Name, "CONSTANTS.") {
+		if !s.OfCode {
 			return false
 		}
 	}

@@ -77,6 +77,7 @@ type decoder struct {
 	fs         fs.FS
 	names      []string // of all records, in the archive's order
 	prog       *program.Program
+	version    int // of the container
 	files      []sourceFile
 	types      map[string]*program.Type        // by text
 	plain      [program.ClassType]program.Type // types without parts, by kind
@@ -145,7 +146,7 @@ func (d *decoder) readVersion() error {
 		if v < minVersion || v > maxVersion {
 			return fmt.Errorf("%s: got version %d, want %d to %d", name, v, minVersion, maxVersion)
 		}
-		d.prog.Producer, d.prog.Version = "TorchScript version "+strconv.Itoa(v), v
+		d.prog.Producer, d.version = "TorchScript version "+strconv.Itoa(v), v
 		return nil
 	}
 	return errors.New("got no record version and no .data/version, want one")
@@ -172,5 +173,5 @@ func (d *decoder) finish() error {
 	if err := d.readValues(); err != nil {
 		return err
 	}
-	return d.findKind()
+	return d.findTells()
 }

@@ -99,22 +99,22 @@ func countNodes(b *program.Block) int {
 	return n
 }
 
-// How an archive was made, where it tells.
-func TestKind(t *testing.T) {
+// What an archive tells of Python, by how it was made.
+func TestTells(t *testing.T) {
 	for _, c := range []struct {
 		path string
-		want program.Kind
+		want program.Tells
 		why  string
 	}{
-		{filepath.Join("testdata", "language.pt"), program.Scripted, ""},
-		{filepath.Join("testdata", "frozen.pt"), program.Frozen, "torch.jit.freeze of a script"},
-		{filepath.Join(root, "testdata", "artifacts", "torchvision", "resnet50.script.pt"), program.Scripted, ""},
-		{filepath.Join(root, "testdata", "artifacts", "torchvision", "resnet50.trace.pt"), program.Traced, "its records are stacks"},
-		{filepath.Join(root, "testdata", "artifacts", "small", "views.trace.pt"), program.Traced, "constants only, but nobody froze it"},
+		{filepath.Join("testdata", "language.pt"), program.TellsSource, ""},
+		{filepath.Join("testdata", "frozen.pt"), program.TellsNothing, "torch.jit.freeze of a script"},
+		{filepath.Join(root, "testdata", "artifacts", "torchvision", "resnet50.script.pt"), program.TellsSource, ""},
+		{filepath.Join(root, "testdata", "artifacts", "torchvision", "resnet50.trace.pt"), program.TellsStacks, "its records are stacks"},
+		{filepath.Join(root, "testdata", "artifacts", "small", "views.trace.pt"), program.TellsStacks, "constants only, but nobody froze it"},
 	} {
 		p, err := Decode(open(t, c.path))
 		require.NoError(t, err)
-		assert.Equal(t, c.want, p.Kind, "%s: %s", c.path, c.why)
+		assert.Equal(t, c.want, p.Tells, "%s: %s", c.path, c.why)
 	}
 }
 

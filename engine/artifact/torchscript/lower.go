@@ -90,7 +90,7 @@ func (b *body) lower(fn *program.Func) (g *program.Graph, err error) {
 	}
 	g.Body = l.function(stmts, b.def.End)
 	g.NumValues = l.ids
-	g.Source = l.sourceOf(g.Body)
+	l.origin(g)
 	return g, nil
 }
 
@@ -350,7 +350,7 @@ func (l *lowerer) forkDef(s *syntax.FuncDef) {
 		args[i] = c.from
 	}
 	g.NumValues = ids
-	g.Source = l.sourceOf(g.Body)
+	l.origin(g)
 	l.stmt = stmt
 	l.inner--
 	program.NewFunc(fn, func(*program.Func) (*program.Graph, error) { return g, nil })
@@ -387,28 +387,20 @@ func (l *lowerer) nodeOuts(op string, at syntax.Pos, outs []*program.Value, flag
 }
 
 func (l *lowerer) nodeArgs(op string, at syntax.Pos, flags program.NodeFlags, args []program.Arg) *program.Node {
-	n := l.nodeSlab.new(program.Node{Op: op, Args: args, Src: l.file.debug.at(at), Line: l.line, Stmt: l.stmt - 1, Flags: flags | l.in})
+	src := l.file.debug.at(at)
+	if src.Text != nil && src.Text.File == builtinFile {
+		flags |= program.Builtin
+	}
+	n := l.nodeSlab.new(program.Node{Op: op, Args: args, Src: src, Line: l.line, Stmt: l.stmt - 1, Flags: flags | l.in, Means: upgrade(op, l.d.version)})
 	l.nodes.push(n)
 	return n
 }
 
-// sourceOf is the user's own function: the text most of the first node's kind come from. For traced code, where texts are stacks, there is
-// none.
-func (l *lowerer) sourceOf(b *program.Block) *program.SourceText {
-	for _, n := range b.Nodes {
-		if t := n.Src.Text; t != nil {
-			if t.File == "" {
-				return nil
-			}
-			return t
-		}
-		for _, sub := range n.Blocks {
-			if t := l.sourceOf(sub); t != nil {
-				return t
-			}
-		}
+// origin says where a lowered function comes from.
+func (l *lowerer) origin(g *program.Graph) {
+	if l.d.prog.Tells == program.TellsSource {
+		g.Source, g.Library = sourceOf(g.Body), isLibrary(l.file.Name, g.Body)
 	}
-	return nil
 }
 
 // local says whether a path begins with a name of this function, so that it is no path.

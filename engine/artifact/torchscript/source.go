@@ -269,6 +269,7 @@ func (s *sources) classList(f *sourceFile, c *program.Class, name string, value 
 func (s *sources) function(f *sourceFile, def *syntax.FuncDef, c *program.Class) (*program.Func, error) {
 	fn := s.funcs.new(program.Func{Method: def.Name, Class: c, Record: f.Name, Line: def.Line})
 	if c != nil {
+		fn.Module = c.Kind == program.ModuleClass && def.Name == "forward"
 		fn.Name = c.Name + "." + def.Name
 	} else {
 		fn.Name = f.module + "." + def.Name

@@ -12,16 +12,19 @@ import (
 
 // nameTree lists the modules depth first and names every tensor by the first path that leads to it, constants first.
 func (d *decoder) nameTree(root *program.Object) {
+	ofCode := false
 	w := walker{
 		tensor: func(s *program.State, name string) {
 			if s.Name == "" {
-				s.Name = name
+				s.Name, s.OfCode = name, ofCode
 			}
 		},
 	}
+	ofCode = true
 	for i, v := range d.consts {
 		w.walk(v, "CONSTANTS.c"+strconv.Itoa(i))
 	}
+	ofCode = false
 	w.module = func(m *program.Module) { d.prog.Modules = append(d.prog.Modules, m) }
 	w.walk(root, "")
 	for _, s := range d.prog.States {
