@@ -25,12 +25,6 @@ func gradLikeInput(c *Call) ([]tensor.Meta, error) {
 	return one(freshFormat(x, x.SuggestFormat(), x.Sizes...))
 }
 
-// gradDense is a contiguous gradient of the input's shape.
-func gradDense(c *Call) ([]tensor.Meta, error) {
-	x := c.T("self")
-	return one(fresh(x, x.Sizes...))
-}
-
 // normBackward is a gradient of the input and those of weight and bias.
 func normBackward(c *Call) ([]tensor.Meta, error) {
 	x := c.T("input")

@@ -38,7 +38,7 @@ type Call struct {
 	M    Machine
 
 	err  error
-	conv *convCall      // read once, see Call.conved
+	memo any            // what the rule's functions share of one call
 	meta [1]tensor.Meta // room for a result, see Call.one
 }
 

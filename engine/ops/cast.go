@@ -42,4 +42,7 @@ var castRules = []Rule{
 	{Schema: "aten::zero_(Tensor(a!) self) -> Tensor(a!)", Out: selfMeta, Value: zeroValue},
 	{Schema: "aten::zero(Tensor self) -> Tensor", Out: clone, Value: zeroValue},
 	{Schema: "aten::data(Tensor self) -> Tensor", Body: dataOf},
+	{Schema: "aten::to_dense(Tensor self, ScalarType? dtype=None, *, bool? masked_grad=None) -> Tensor", Body: toDense},
+	{Schema: "aten::lift_fresh_copy(Tensor self) -> Tensor", Out: clone, Value: same},
+	{Schema: "aten::_lazy_clone(Tensor self) -> Tensor", Out: clone, Value: same},
 }

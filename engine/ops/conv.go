@@ -63,4 +63,10 @@ var convRules = []Rule{
 	{Schema: "aten::conv_tbc(Tensor self, Tensor weight, Tensor bias, int pad=0) -> Tensor", Out: convTBC},
 	{Schema: "aten::im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor", Out: im2col},
 	{Schema: "aten::col2im(Tensor self, SymInt[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor", Out: col2im},
+	{Schema: "aten::convolution_backward(Tensor grad_output, Tensor input, Tensor weight, SymInt[]? bias_sizes, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
+		Body: convolutionBackward},
+	{Schema: "memspec::convolution_gradients(Tensor grad_output, Tensor input, Tensor weight, SymInt[]? bias_sizes, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
+		Out: convolutionGradients, Scratch: convolutionGradientsScratch},
+	{Schema: "memspec::cudnn_convolution_weight_gradient(Tensor input, Tensor grad_output, SymInt[] weight_size, SymInt[] padding, SymInt[] stride, SymInt[] dilation, SymInt groups, bool benchmark, bool deterministic, bool allow_tf32) -> Tensor",
+		Out: cudnnWeightGradient, Scratch: cudnnWeightGradientScratch, Ref: "native/cudnn/ConvShared.cpp cudnn_convolution_backward_weight"},
 }

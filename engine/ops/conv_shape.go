@@ -18,12 +18,12 @@ type convCall struct {
 
 // conved is conv, read once a call.
 func (c *Call) conved() (*convCall, error) {
-	if c.conv != nil {
-		return c.conv, nil
+	if v, ok := c.memo.(*convCall); ok {
+		return v, nil
 	}
 	v, err := c.readConv()
 	if err == nil {
-		c.conv = v
+		c.memo = v
 	}
 	return v, err
 }

@@ -62,4 +62,9 @@ var createRules = []Rule{
 	{Schema: "aten::tril_indices(int row, int col, int offset=0, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", Out: trianglePlaces(true)},
 	{Schema: "aten::triu_indices(int row, int col, int offset=0, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", Out: trianglePlaces(false)},
 	{Schema: "aten::vander(Tensor x, int? N=None, bool increasing=False) -> Tensor", Body: vander},
+	{Schema: "aten::_shape_as_tensor(Tensor self) -> Tensor", Out: shapeTensor, Value: shapeValue},
+	{Schema: "aten::_dim_arange(Tensor like, int dim) -> Tensor", Body: dimRange},
+	{Schema: "aten::_no_grad_fill_(Tensor(a!) tensor, float val) -> Tensor(a!)", Body: noGrad("aten::fill_.Scalar")},
+	{Schema: "aten::_no_grad_zero_(Tensor(a!) tensor) -> Tensor(a!)", Body: noGrad("aten::zero_")},
+	{Schema: "aten::_list_to_tensor(int[] self) -> Tensor", Body: fromInts},
 }

@@ -30,10 +30,10 @@ func (c *Call) resizeFFT(x *tensor.Tensor, dims []int, sizes []int64) *tensor.Te
 	for i, d := range dims {
 		switch {
 		case sizes[i] == 0 || sizes[i] < -1 || sizes[i] < 0 && given[d] == 0:
-			c.err = c.Errorf("got a length of %d in dimension %d of sizes %v, want at least 1", sizes[i], d, given)
+			c.fail(c.Errorf("got a length of %d in dimension %d of sizes %v, want at least 1", sizes[i], d, given))
 			return x
 		case slices.Contains(dims[:i], d):
-			c.err = c.Errorf("got dimension %d twice", d)
+			c.fail(c.Errorf("got dimension %d twice", d))
 			return x
 		case sizes[i] < 0:
 		case sizes[i] < given[d]:

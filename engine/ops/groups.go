@@ -3,9 +3,9 @@ package ops
 // groups lists the domains. Tensor overloads come before the overloads on numbers and lists, as PyTorch registers them.
 func groups() [][]Rule {
 	return [][]Rule{
-		pointwiseRules, specialRules, unaryRules, activationRules, otherRules, differenceRules, gradientRules, compareRules, castRules, viewRules, viewCopyRules, joinRules, indexRules, createRules, randomRules,
+		pointwiseRules, specialRules, unaryRules, activationRules, differenceRules, gradientRules, compareRules, castRules, viewRules, viewCopyRules, joinRules, indexRules, createRules, randomRules,
 		reduceRules, matmulRules, convRules, poolRules, normRules, softmaxRules, attentionRules, embeddingRules, lossRules,
-		rnnRules, sortRules, quantRules, visionRules, outRules, linalgRules, fftRules, padRules, upsampleRules, foreachRules, compositeRules, backwardRules,
+		rnnRules, sortRules, quantRules, visionRules, outRules, outReduceRules, outIndexRules, outJoinRules, linalgRules, fftRules, padRules, upsampleRules, foreachRules, compositeRules,
 		primRules, complexRules, hostRules, containerRules, stringRules,
 	}
 }

@@ -62,4 +62,11 @@ var indexRules = []Rule{
 	{Schema: "aten::diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor", Out: likeWrittenAt},
 	{Schema: "aten::as_strided_scatter(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor", Out: likeWrittenAt},
 	{Schema: "aten::trace(Tensor self) -> Tensor", Out: traceOf},
+	{Schema: "aten::_unsafe_masked_index(Tensor self, Tensor mask, Tensor?[] indices, Scalar fill) -> Tensor", Out: maskedIndex},
+	{Schema: "aten::_unsafe_masked_index_put_accumulate(Tensor self, Tensor mask, Tensor?[] indices, Tensor values) -> Tensor", Out: likeWrittenAt},
+	{Schema: "aten::_index_put_impl(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False, bool unsafe=False) -> Tensor", Out: likeWrittenAt},
+	{Schema: "aten::masked_scatter_backward(Tensor grad_output, Tensor mask, SymInt[] sizes) -> Tensor", Out: inSizes("sizes")},
+	{Schema: "aten::index_select_backward(Tensor grad, SymInt[] self_sizes, int dim, Tensor index) -> Tensor", Body: indexSelectGradient},
+	{Schema: "aten::gather_backward(Tensor grad, Tensor self, int dim, Tensor index, bool sparse_grad) -> Tensor", Body: gatherGradient},
+	{Schema: "aten::value_selecting_reduction_backward(Tensor grad, int dim, Tensor indices, SymInt[] sizes, bool keepdim) -> Tensor", Body: chosenGradient},
 }

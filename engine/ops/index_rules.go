@@ -132,7 +132,7 @@ func (c *Call) indexPlaces() (*indexPlaces, error) {
 	before := slices.IndexFunc(x.at, func(t *tensor.Tensor) bool { return t != nil })
 	after := before
 	for after < len(x.at) && x.at[after] != nil {
-		if x.self.Sizes[after] == 0 && count64(chosen) != 0 {
+		if x.self.Sizes[after] == 0 && product(chosen) != 0 {
 			return nil, c.Errorf("got an index into dimension %d of size 0", after)
 		}
 		after++
@@ -189,7 +189,7 @@ func indexPutScratch(c *Call) []Scratch {
 	}
 	out := indexScratch(c)
 	if p, err := c.indexPlaces(); err == nil && c.Bool("accumulate") && c.self().Device != "cpu" {
-		out = append(out, sortedPlaces(count64(p.head)*count64(p.chosen), "aten/src/ATen/native/cuda/Indexing.cu index_put_with_sort_kernel")...)
+		out = append(out, sortedPlaces(product(p.head)*product(p.chosen), "aten/src/ATen/native/cuda/Indexing.cu index_put_with_sort_kernel")...)
 	}
 	return out
 }
@@ -217,7 +217,7 @@ func indexValue(c *Call) *tensor.Data {
 
 // rowsOf are self's rows at these places.
 func rowsOf(self *tensor.Tensor, at []int64, d tensor.DType) *tensor.Data {
-	width := int(count64(self.Sizes[1:]))
+	width := int(product(self.Sizes[1:]))
 	out := newElems(len(at) * width)
 	for k, i := range at {
 		if i < 0 {

@@ -33,4 +33,8 @@ var joinRules = []Rule{
 	{Schema: "aten::block_diag(Tensor[] tensors) -> Tensor", Out: blockDiag},
 	{Schema: "aten::cartesian_prod(Tensor[] tensors) -> Tensor", Body: cartesianProd},
 	{Schema: "aten::combinations(Tensor self, int r=2, bool with_replacement=False) -> Tensor", Body: combinations},
+	{Schema: "aten::_stack(Tensor[] tensors, int dim=0) -> Tensor", Out: copied(stack)},
+	{Schema: "aten::pad_sequence(Tensor[] sequences, bool batch_first=False, float padding_value=0., str padding_side=\"right\") -> Tensor", Body: padSequence},
+	{Schema: "aten::flatten_dense_tensors(Tensor[] tensors) -> Tensor", Body: flattenDense},
+	{Schema: "aten::unflatten_dense_tensors(Tensor flat, Tensor[] tensors) -> Tensor[]", Body: unflattenDense},
 }

@@ -139,7 +139,7 @@ func joined(c *Call) *tensor.Data {
 		dim += len(m.Sizes)
 	}
 	out := newElems(int(m.Numel()))
-	inner := int(count64(m.Sizes[dim+1:]))
+	inner := int(product(m.Sizes[dim+1:]))
 	row := int(m.Sizes[dim]) * inner
 	at := 0
 	for _, t := range c.Tensors("tensors") {

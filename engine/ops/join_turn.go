@@ -41,7 +41,7 @@ func flip(c *Call) ([]tensor.Meta, error) {
 			return nil, err
 		}
 	}
-	return clone(c)
+	return one(emptyLike(c.self(), c.self().DType, tensor.Preserve))
 }
 
 // flipAlong is fliplr and flipud.

@@ -46,8 +46,6 @@ func columnMajorSelf(c *Call) ([]tensor.Meta, error) {
 	return one(columnMajor(x, x.DType, x.Sizes...))
 }
 
-func sameFresh(c *Call) ([]tensor.Meta, error) { return one(fresh(c.self(), c.self().Sizes...)) }
-
 func polarPair(c *Call) ([]tensor.Meta, error) {
 	x := c.self()
 	batch, _, cols, err := c.matrix(x)

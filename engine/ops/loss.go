@@ -51,4 +51,13 @@ var lossRules = []Rule{
 	{Schema: "aten::_pdist_forward(Tensor self, float p=2.) -> Tensor", Out: pdistForward, Grad: "self: self, result"},
 	{Schema: "aten::renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor", Out: renormed, Grad: "self: self"},
 	{Schema: "aten::renorm_(Tensor(a!) self, Scalar p, int dim, Scalar maxnorm) -> Tensor(a!)", Out: selfMeta},
+	{Schema: "aten::nll_loss_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index, Tensor total_weight) -> Tensor",
+		Out: likeSelf("self")},
+	{Schema: "aten::nll_loss2d_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index, Tensor total_weight) -> Tensor",
+		Out: likeSelf("self")},
+	{Schema: "aten::mse_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction) -> Tensor", Out: pointBackward},
+	{Schema: "aten::smooth_l1_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction, float beta) -> Tensor", Out: pointBackward},
+	{Schema: "aten::huber_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction, float delta) -> Tensor", Out: pointBackward},
+	{Schema: "aten::soft_margin_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction) -> Tensor", Out: pointBackward},
+	{Schema: "aten::binary_cross_entropy_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight=None, int reduction=1) -> Tensor", Out: pointBackward},
 }

@@ -94,32 +94,6 @@ var outRules = []Rule{
 	{Schema: "aten::lerp.Tensor_out(Tensor self, Tensor end, Tensor weight, *, Tensor(a!) out) -> Tensor(a!)", Out: into("aten::lerp.Tensor"), Scratch: intoScratch("aten::lerp.Tensor")},
 	{Schema: "aten::addcmul.out(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1, Tensor(a!) out) -> Tensor(a!)", Out: into("aten::addcmul"), Scratch: intoScratch("aten::addcmul")},
 	{Schema: "aten::addcdiv.out(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1, Tensor(a!) out) -> Tensor(a!)", Out: into("aten::addcdiv"), Scratch: intoScratch("aten::addcdiv")},
-	{Schema: "aten::sum.IntList_out(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)", Out: into("aten::sum.dim_IntList"), Scratch: intoScratch("aten::sum.dim_IntList")},
-	{Schema: "aten::mean.out(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)", Out: into("aten::mean.dim"), Scratch: intoScratch("aten::mean.dim")},
-	{Schema: "aten::amax.out(Tensor self, int[1] dim=[], bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)", Out: into("aten::amax"), Scratch: intoScratch("aten::amax")},
-	{Schema: "aten::amin.out(Tensor self, int[1] dim=[], bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)", Out: into("aten::amin"), Scratch: intoScratch("aten::amin")},
-	{Schema: "aten::any.out(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)", Out: into("aten::any.dim"), Scratch: intoScratch("aten::any.dim")},
-	{Schema: "aten::all.out(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)", Out: into("aten::all.dim"), Scratch: intoScratch("aten::all.dim")},
-	{Schema: "aten::prod.int_out(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)", Out: into("aten::prod.dim_int"), Scratch: intoScratch("aten::prod.dim_int")},
-	{Schema: "aten::argmax.out(Tensor self, int? dim=None, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)", Out: into("aten::argmax"), Scratch: intoScratch("aten::argmax")},
-	{Schema: "aten::argmin.out(Tensor self, int? dim=None, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)", Out: into("aten::argmin"), Scratch: intoScratch("aten::argmin")},
-	{Schema: "aten::max.dim_max(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) max, Tensor(b!) max_values) -> (Tensor(a!) values, Tensor(b!) indices)", Out: into("aten::max.dim"), Scratch: intoScratch("aten::max.dim")},
-	{Schema: "aten::min.dim_min(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) min, Tensor(b!) min_indices) -> (Tensor(a!) values, Tensor(b!) indices)", Out: into("aten::min.dim"), Scratch: intoScratch("aten::min.dim")},
-	{Schema: "aten::cumsum.out(Tensor self, int dim, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)", Out: into("aten::cumsum"), Scratch: intoScratch("aten::cumsum")},
-	{Schema: "aten::cumprod.out(Tensor self, int dim, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)", Out: into("aten::cumprod"), Scratch: intoScratch("aten::cumprod")},
-	{Schema: "aten::logsumexp.out(Tensor self, int[1] dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)", Out: into("aten::logsumexp"), Scratch: intoScratch("aten::logsumexp")},
-	{Schema: "aten::sort.values_stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False, Tensor(a!) values, Tensor(b!) indices) -> (Tensor(a!) values, Tensor(b!) indices)", Out: into("aten::sort.stable"), Scratch: intoScratch("aten::sort.stable")},
-	{Schema: "aten::sort.values(Tensor self, int dim=-1, bool descending=False, *, Tensor(a!) values, Tensor(b!) indices) -> (Tensor(a!) values, Tensor(b!) indices)", Out: into("aten::sort"), Scratch: intoScratch("aten::sort")},
-	{Schema: "aten::topk.values(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True, *, Tensor(a!) values, Tensor(b!) indices) -> (Tensor(a!) values, Tensor(b!) indices)", Out: into("aten::topk"), Scratch: intoScratch("aten::topk")},
-	{Schema: "aten::kthvalue.values(Tensor self, SymInt k, int dim=-1, bool keepdim=False, *, Tensor(a!) values, Tensor(b!) indices) -> (Tensor(a!) values, Tensor(b!) indices)", Out: into("aten::kthvalue"), Scratch: intoScratch("aten::kthvalue")},
-	{Schema: "aten::median.dim_values(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) values, Tensor(b!) indices) -> (Tensor(a!) values, Tensor(b!) indices)", Out: into("aten::median.dim"), Scratch: intoScratch("aten::median.dim")},
-	{Schema: "aten::nanmedian.dim_values(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) values, Tensor(b!) indices) -> (Tensor(a!) values, Tensor(b!) indices)", Out: into("aten::nanmedian.dim"), Scratch: intoScratch("aten::nanmedian.dim")},
-	{Schema: "aten::mode.values(Tensor self, int dim=-1, bool keepdim=False, *, Tensor(a!) values, Tensor(b!) indices) -> (Tensor(a!) values, Tensor(b!) indices)", Out: into("aten::mode"), Scratch: intoScratch("aten::mode")},
-	{Schema: "aten::cat.out(Tensor[] tensors, int dim=0, *, Tensor(a!) out) -> Tensor(a!)", Out: into("aten::cat"), Scratch: intoScratch("aten::cat")},
-	{Schema: "aten::index_select.out(Tensor self, int dim, Tensor index, *, Tensor(a!) out) -> Tensor(a!)", Out: into("aten::index_select"), Scratch: intoScratch("aten::index_select")},
-	{Schema: "aten::gather.out(Tensor self, int dim, Tensor index, *, bool sparse_grad=False, Tensor(a!) out) -> Tensor(a!)", Out: into("aten::gather"), Scratch: intoScratch("aten::gather")},
-	{Schema: "aten::tril.out(Tensor self, SymInt diagonal=0, *, Tensor(a!) out) -> Tensor(a!)", Out: into("aten::tril"), Scratch: intoScratch("aten::tril")},
-	{Schema: "aten::triu.out(Tensor self, SymInt diagonal=0, *, Tensor(a!) out) -> Tensor(a!)", Out: into("aten::triu"), Scratch: intoScratch("aten::triu")},
 	{Schema: "aten::nan_to_num.out(Tensor self, float? nan=None, float? posinf=None, float? neginf=None, *, Tensor(a!) out) -> Tensor(a!)", Out: into("aten::nan_to_num"), Scratch: intoScratch("aten::nan_to_num")},
 	{Schema: "aten::frac.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)", Out: into("aten::frac"), Scratch: intoScratch("aten::frac")},
 }
@@ -179,4 +153,42 @@ func intoScratch(key string) func(*Call) []Scratch {
 		}
 		return plain.Rule.Scratch(plain)
 	}
+}
+
+// outReduceRules
+var outReduceRules = []Rule{
+	{Schema: "aten::sum.IntList_out(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)", Out: into("aten::sum.dim_IntList"), Scratch: intoScratch("aten::sum.dim_IntList")},
+	{Schema: "aten::mean.out(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)", Out: into("aten::mean.dim"), Scratch: intoScratch("aten::mean.dim")},
+	{Schema: "aten::amax.out(Tensor self, int[1] dim=[], bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)", Out: into("aten::amax"), Scratch: intoScratch("aten::amax")},
+	{Schema: "aten::amin.out(Tensor self, int[1] dim=[], bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)", Out: into("aten::amin"), Scratch: intoScratch("aten::amin")},
+	{Schema: "aten::any.out(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)", Out: into("aten::any.dim"), Scratch: intoScratch("aten::any.dim")},
+	{Schema: "aten::all.out(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)", Out: into("aten::all.dim"), Scratch: intoScratch("aten::all.dim")},
+	{Schema: "aten::prod.int_out(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)", Out: into("aten::prod.dim_int"), Scratch: intoScratch("aten::prod.dim_int")},
+	{Schema: "aten::argmax.out(Tensor self, int? dim=None, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)", Out: into("aten::argmax"), Scratch: intoScratch("aten::argmax")},
+	{Schema: "aten::argmin.out(Tensor self, int? dim=None, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)", Out: into("aten::argmin"), Scratch: intoScratch("aten::argmin")},
+	{Schema: "aten::max.dim_max(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) max, Tensor(b!) max_values) -> (Tensor(a!) values, Tensor(b!) indices)", Out: into("aten::max.dim"), Scratch: intoScratch("aten::max.dim")},
+	{Schema: "aten::min.dim_min(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) min, Tensor(b!) min_indices) -> (Tensor(a!) values, Tensor(b!) indices)", Out: into("aten::min.dim"), Scratch: intoScratch("aten::min.dim")},
+	{Schema: "aten::cumsum.out(Tensor self, int dim, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)", Out: into("aten::cumsum"), Scratch: intoScratch("aten::cumsum")},
+	{Schema: "aten::cumprod.out(Tensor self, int dim, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)", Out: into("aten::cumprod"), Scratch: intoScratch("aten::cumprod")},
+	{Schema: "aten::logsumexp.out(Tensor self, int[1] dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)", Out: into("aten::logsumexp"), Scratch: intoScratch("aten::logsumexp")},
+	{Schema: "aten::sort.values_stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False, Tensor(a!) values, Tensor(b!) indices) -> (Tensor(a!) values, Tensor(b!) indices)", Out: into("aten::sort.stable"), Scratch: intoScratch("aten::sort.stable")},
+	{Schema: "aten::sort.values(Tensor self, int dim=-1, bool descending=False, *, Tensor(a!) values, Tensor(b!) indices) -> (Tensor(a!) values, Tensor(b!) indices)", Out: into("aten::sort"), Scratch: intoScratch("aten::sort")},
+	{Schema: "aten::topk.values(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True, *, Tensor(a!) values, Tensor(b!) indices) -> (Tensor(a!) values, Tensor(b!) indices)", Out: into("aten::topk"), Scratch: intoScratch("aten::topk")},
+	{Schema: "aten::kthvalue.values(Tensor self, SymInt k, int dim=-1, bool keepdim=False, *, Tensor(a!) values, Tensor(b!) indices) -> (Tensor(a!) values, Tensor(b!) indices)", Out: into("aten::kthvalue"), Scratch: intoScratch("aten::kthvalue")},
+	{Schema: "aten::median.dim_values(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) values, Tensor(b!) indices) -> (Tensor(a!) values, Tensor(b!) indices)", Out: into("aten::median.dim"), Scratch: intoScratch("aten::median.dim")},
+	{Schema: "aten::nanmedian.dim_values(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) values, Tensor(b!) indices) -> (Tensor(a!) values, Tensor(b!) indices)", Out: into("aten::nanmedian.dim"), Scratch: intoScratch("aten::nanmedian.dim")},
+	{Schema: "aten::mode.values(Tensor self, int dim=-1, bool keepdim=False, *, Tensor(a!) values, Tensor(b!) indices) -> (Tensor(a!) values, Tensor(b!) indices)", Out: into("aten::mode"), Scratch: intoScratch("aten::mode")},
+}
+
+// outIndexRules
+var outIndexRules = []Rule{
+	{Schema: "aten::index_select.out(Tensor self, int dim, Tensor index, *, Tensor(a!) out) -> Tensor(a!)", Out: into("aten::index_select"), Scratch: intoScratch("aten::index_select")},
+	{Schema: "aten::gather.out(Tensor self, int dim, Tensor index, *, bool sparse_grad=False, Tensor(a!) out) -> Tensor(a!)", Out: into("aten::gather"), Scratch: intoScratch("aten::gather")},
+	{Schema: "aten::tril.out(Tensor self, SymInt diagonal=0, *, Tensor(a!) out) -> Tensor(a!)", Out: into("aten::tril"), Scratch: intoScratch("aten::tril")},
+	{Schema: "aten::triu.out(Tensor self, SymInt diagonal=0, *, Tensor(a!) out) -> Tensor(a!)", Out: into("aten::triu"), Scratch: intoScratch("aten::triu")},
+}
+
+// outJoinRules
+var outJoinRules = []Rule{
+	{Schema: "aten::cat.out(Tensor[] tensors, int dim=0, *, Tensor(a!) out) -> Tensor(a!)", Out: into("aten::cat"), Scratch: intoScratch("aten::cat")},
 }

@@ -20,4 +20,12 @@ var padRules = []Rule{
 	{Schema: "aten::grid_sampler_2d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor", Out: gridSample},
 	{Schema: "aten::grid_sampler_3d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor", Out: gridSample},
 	{Schema: "aten::affine_grid_generator(Tensor theta, SymInt[] size, bool align_corners) -> Tensor", Out: affineGrid, Scratch: affineGridScratch},
+	{Schema: "aten::reflection_pad1d_backward(Tensor grad_output, Tensor self, SymInt[2] padding) -> Tensor", Out: likeSelf("self")},
+	{Schema: "aten::reflection_pad2d_backward(Tensor grad_output, Tensor self, SymInt[4] padding) -> Tensor", Out: likeSelf("self")},
+	{Schema: "aten::reflection_pad3d_backward(Tensor grad_output, Tensor self, SymInt[6] padding) -> Tensor", Out: likeSelf("self")},
+	{Schema: "aten::replication_pad1d_backward(Tensor grad_output, Tensor self, SymInt[2] padding) -> Tensor", Out: likeSelf("self")},
+	{Schema: "aten::replication_pad2d_backward(Tensor grad_output, Tensor self, SymInt[4] padding) -> Tensor", Out: likeSelf("self")},
+	{Schema: "aten::replication_pad3d_backward(Tensor grad_output, Tensor self, SymInt[6] padding) -> Tensor", Out: likeSelf("self")},
+	{Schema: "aten::grid_sampler_2d_backward(Tensor grad_output, Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners, bool[2] output_mask) -> (Tensor, Tensor)", Out: gridGradients},
+	{Schema: "aten::grid_sampler_3d_backward(Tensor grad_output, Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners, bool[2] output_mask) -> (Tensor, Tensor)", Out: gridGradients},
 }

@@ -141,4 +141,8 @@ var pointwiseRules = []Rule{
 	{Schema: "aten::clamp_min_.Tensor(Tensor(a!) self, Tensor min) -> Tensor(a!)", Out: clampInPlace, Value: clampValue},
 	{Schema: "aten::clamp_max_(Tensor(a!) self, Scalar max) -> Tensor(a!)", Out: clampInPlace, Value: clampValue},
 	{Schema: "aten::clamp_max_.Tensor(Tensor(a!) self, Tensor max) -> Tensor(a!)", Out: clampInPlace, Value: clampValue},
+	{Schema: "aten::_add_relu.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", Out: binary},
+	{Schema: "aten::_add_relu.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", Out: binary},
+	{Schema: "aten::_add_relu_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)", Out: inPlace},
+	{Schema: "aten::_add_relu_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)", Out: inPlace},
 }

@@ -356,7 +356,7 @@ func chunkCat(c *Call) ([]tensor.Meta, error) {
 	n := c.Int("num_chunks")
 	width := int64(0)
 	for _, t := range ts {
-		width += divCeil(t.Sizes[dim], n) * count64(t.Sizes[dim+1:])
+		width += divCeil(t.Sizes[dim], n) * product(t.Sizes[dim+1:])
 	}
 	return one(fresh(ts[0], append(slices.Clone(ts[0].Sizes[:dim]), n, width)...))
 }

@@ -52,4 +52,5 @@ var specialRules = []Rule{
 	{Schema: "aten::special_ndtr(Tensor self) -> Tensor", Body: ndtr},
 	{Schema: "aten::isclose(Tensor self, Tensor other, float rtol=1.0000000000000001e-05, float atol=1e-08, bool equal_nan=False) -> Tensor", Body: isClose},
 	{Schema: "aten::_chunk_cat(Tensor[] tensors, int dim, int num_chunks) -> Tensor", Out: chunkCat},
+	{Schema: "aten::special_round(Tensor self, *, int decimals=0) -> Tensor", Out: numeric},
 }

@@ -28,7 +28,7 @@ var quantRules = []Rule{
 	{Schema: "aten::fake_quantize_per_tensor_affine(Tensor self, float scale, int zero_point, int quant_min, int quant_max) -> Tensor",
 		Body: firstOf("aten::fake_quantize_per_tensor_affine_cachemask")},
 	{Schema: "aten::fake_quantize_per_tensor_affine.tensor_qparams(Tensor self, Tensor scale, Tensor zero_point, int quant_min, int quant_max) -> Tensor",
-		Out: sameFresh},
+		Out: cloned},
 	{Schema: "aten::fake_quantize_per_tensor_affine_cachemask(Tensor self, float scale, int zero_point, int quant_min, int quant_max) -> (Tensor output, Tensor mask)",
 		Out: withMask},
 	{Schema: "aten::int_repr(Tensor self) -> Tensor",

@@ -65,4 +65,6 @@ var reduceRules = []Rule{
 	{Schema: "aten::norm.ScalarOpt_dtype(Tensor self, Scalar? p, *, ScalarType dtype) -> Tensor", Out: reduceTo(normType), Scratch: reduceScratch(accValue)},
 	{Schema: "aten::linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", Out: reduceTo(normType), Scratch: reduceScratch(accValue)},
 	{Schema: "aten::dist(Tensor self, Tensor other, Scalar p=2) -> Tensor", Out: distance, Scratch: distScratch},
+	{Schema: "aten::segment_reduce(Tensor data, str reduce, *, Tensor? lengths=None, Tensor? indices=None, Tensor? offsets=None, int axis=0, bool unsafe=False, Scalar? initial=None) -> Tensor", Out: segmentReduce},
+	{Schema: "aten::hash_tensor(Tensor self, int[1] dim=[], *, bool keepdim=False, int mode=0) -> Tensor", Out: hashTensor},
 }

@@ -12,6 +12,8 @@ var softmaxRules = []Rule{
 	{Schema: "aten::_log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", Out: softmaxOut, Scratch: denseCopy, Grad: "self: result"},
 	{Schema: "aten::_safe_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", Out: safeSoftmax, Scratch: safeSoftmaxScratch, Grad: "self: result"},
 	{Schema: "aten::_masked_softmax(Tensor self, Tensor mask, int? dim=None, int? mask_type=None) -> Tensor", Out: maskedSoftmax, Grad: "self: result"},
+	{Schema: "aten::_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor", Out: softmaxBackward},
+	{Schema: "aten::_log_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor", Out: softmaxBackward},
 }
 
 // softmaxOf converts first, but for half to float on an accelerator, which the kernel does.

@@ -118,4 +118,7 @@ var unaryRules = []Rule{
 	{Schema: "aten::special_multigammaln(Tensor self, int p) -> Tensor", Out: pointwiseFloat},
 	{Schema: "aten::polygamma_(Tensor(a!) self, int n) -> Tensor(a!)", Out: inPlaceFloat},
 	{Schema: "aten::mvlgamma_(Tensor(a!) self, int p) -> Tensor(a!)", Out: inPlaceFloat},
+	{Schema: "aten::_conj_physical(Tensor self) -> Tensor", Out: pointwise},
+	{Schema: "aten::conj_physical(Tensor self) -> Tensor", Body: conjPhysical},
+	{Schema: "aten::conj_physical_(Tensor(a!) self) -> Tensor(a!)", Out: selfMeta},
 }

@@ -41,7 +41,7 @@ func element(t *tensor.Tensor, i int) (int64, float64) {
 
 // expandElems are v's elements as shape shows them.
 func expandElems(v any, shape []int64) elems {
-	n := int(count64(shape))
+	n := int(product(shape))
 	out := newElems(n)
 	t, ok := v.(*tensor.Tensor)
 	if !ok {
@@ -66,17 +66,9 @@ func expandElems(v any, shape []int64) elems {
 	return out
 }
 
-func count64(shape []int64) int64 {
-	n := int64(1)
-	for _, d := range shape {
-		n *= d
-	}
-	return n
-}
-
 // walk visits the elements of shape in row-major order with their places under strides and offset.
 func walk(shape, strides []int64, offset int64, visit func(k int, at int64)) {
-	n := count64(shape)
+	n := product(shape)
 	index := make([]int64, len(shape))
 	at := offset
 	for k := range n {

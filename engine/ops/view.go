@@ -88,4 +88,9 @@ var viewRules = []Rule{
 	{Schema: "aten::unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]", Body: forward("aten::chunk")},
 	{Schema: "aten::resize_(Tensor(a!) self, SymInt[] size, *, MemoryFormat? memory_format=None) -> Tensor(a!)", Out: resized(sizeInts)},
 	{Schema: "aten::resize_as_(Tensor(a!) self, Tensor the_template, *, MemoryFormat? memory_format=None) -> Tensor(a!)", Out: resized(templateSizes)},
+	{Schema: "aten::select_backward(Tensor grad_output, SymInt[] input_sizes, int dim, SymInt index) -> Tensor", Out: inSizes("input_sizes")},
+	{Schema: "aten::slice_backward(Tensor grad_output, SymInt[] input_sizes, int dim, SymInt start, SymInt end, SymInt step) -> Tensor", Out: inSizes("input_sizes")},
+	{Schema: "aten::diagonal_backward(Tensor grad_output, SymInt[] input_sizes, int offset, int dim1, int dim2) -> Tensor", Out: inSizes("input_sizes")},
+	{Schema: "aten::unfold_backward(Tensor grad_in, SymInt[] input_sizes, int dim, int size, int step) -> Tensor", Out: inSizes("input_sizes")},
+	{Schema: "aten::linalg_diagonal(Tensor(a) A, *, int offset=0, int dim1=-2, int dim2=-1) -> Tensor(a)", Out: diagonal},
 }

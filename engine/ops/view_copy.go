@@ -25,7 +25,10 @@ var viewCopyRules = []Rule{
 	{Schema: "aten::unbind_copy.int(Tensor self, int dim=0) -> Tensor[]", Out: copied(unbind)},
 	{Schema: "aten::split_copy.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]", Out: copied(split)},
 	{Schema: "aten::narrow_copy(Tensor self, int dim, SymInt start, SymInt length) -> Tensor", Out: copied(narrow)},
-	{Schema: "aten::_conj_physical(Tensor self) -> Tensor", Out: pointwise},
-	{Schema: "aten::conj_physical(Tensor self) -> Tensor", Body: conjPhysical},
-	{Schema: "aten::conj_physical_(Tensor(a!) self) -> Tensor(a!)", Out: selfMeta},
+	{Schema: "aten::_reshape_copy(Tensor self, SymInt[] size) -> Tensor", Out: copied(viewed(sizeArg))},
+	{Schema: "aten::_conj_copy(Tensor self) -> Tensor", Out: cloned},
+	{Schema: "aten::_neg_view_copy(Tensor self) -> Tensor", Out: cloned},
+	{Schema: "aten::_reshape_alias_copy(Tensor self, SymInt[] size, SymInt[] stride) -> Tensor", Out: copied(asStrided)},
+	{Schema: "aten::resize(Tensor self, SymInt[] size, *, MemoryFormat? memory_format=None) -> Tensor", Out: copied(resized(sizeInts))},
+	{Schema: "aten::resize_as(Tensor self, Tensor the_template, *, MemoryFormat? memory_format=None) -> Tensor", Out: copied(resized(templateSizes))},
 }

@@ -60,7 +60,7 @@ func flattened(c *Call) ([]int64, error) {
 		return []int64{1}, nil
 	}
 	shape := slices.Clone(self.Sizes[:from])
-	shape = append(shape, count64(self.Sizes[from:to+1]))
+	shape = append(shape, product(self.Sizes[from:to+1]))
 	return append(shape, self.Sizes[to+1:]...), nil
 }
 
