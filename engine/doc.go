@@ -23,7 +23,7 @@
 //	note       what a run may have to assume: IDs and texts
 //	artifact   archives to programs, and strip
 //	program    the typed graph
-//	ops        one rule an operator: results, aliases, composites, scratch
+//	ops        the language of operator rules; the rules by family beneath it, joined in ops/builtin: results, aliases, composites, scratch
 //	exec       the abstract run: shapes, aliases, lifetimes
 //	trace      allocations and frees in order, with their places
 //	allocator  the caching allocator, simulated
@@ -31,7 +31,7 @@
 //	verdict    budgets judged
 //	spec       memspec.yaml to cases
 //
-// Where to add what: an operator is a row in ops (its doc.go has the six questions); a format is a folder under artifact and a row in its
+// Where to add what: an operator is a row in its family under ops (ops/doc.go has the families and the six questions); a format is a folder under artifact and a row in its
 // table; a device is a row in device; an allocator setting is a row in allocator; a form of report is a writer and a row in
 // report.Formats; a metric is a constant in report and its line in Value; a note is a row in note, a line below and a witness in notes_test.go.
 //

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/memspec/memspec/engine/ops"
+	"github.com/memspec/memspec/engine/ops/builtin"
 	"github.com/memspec/memspec/engine/program"
 	"github.com/memspec/memspec/engine/report"
 )
@@ -11,7 +12,7 @@ import (
 // Missing lists the operators of the model that have no rule under any overload, in the order they are met, with how often the code names
 // them. It needs no inputs: it walks everything that forward can reach, also what a run would not.
 func (m *Model) Missing() ([]report.Unsupported, error) {
-	w := &walker{program: m.Program, table: ops.Builtin(), seen: map[*program.Func]bool{}, index: map[string]int{}}
+	w := &walker{program: m.Program, table: builtin.Table(), seen: map[*program.Func]bool{}, index: map[string]int{}}
 	w.byMethod = map[string][]*program.Func{}
 	for _, c := range m.Program.Classes {
 		for _, f := range c.Methods {

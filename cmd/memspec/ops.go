@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/memspec/memspec/engine"
-	"github.com/memspec/memspec/engine/ops"
+	"github.com/memspec/memspec/engine/ops/builtin"
 	"github.com/memspec/memspec/engine/report"
 )
 
@@ -65,7 +65,7 @@ Exit codes of --missing: 0 none is missing, 3 some are, 2 the artifact cannot be
 }
 
 func listOps(w io.Writer, format string) error {
-	table := ops.Builtin()
+	table := builtin.Table()
 	out := opsJSON{Schema: 1, Ops: []opJSON{}}
 	for _, key := range table.Keys() {
 		b, ok := table.Lookup(key)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/memspec/memspec/engine/device"
 	"github.com/memspec/memspec/engine/ops"
+	"github.com/memspec/memspec/engine/ops/builtin"
 	"github.com/memspec/memspec/engine/platform"
 	"github.com/memspec/memspec/engine/program"
 	"github.com/memspec/memspec/engine/schema"
@@ -49,7 +50,7 @@ func autocastMachine(t *testing.T, on, dtype string) *machine {
 	p, err := platform.New(d, platform.Newest())
 	require.NoError(t, err)
 	p.Autocast = dtype
-	return newMachine(context.Background(), &program.Program{}, ops.Builtin(), Options{Platform: &p, MaxSteps: 1000, MaxDepth: 10})
+	return newMachine(context.Background(), &program.Program{}, builtin.Table(), Options{Platform: &p, MaxSteps: 1000, MaxDepth: 10})
 }
 
 func (m *machine) emptyOf(t *testing.T, dtype tensor.DType, sizes ...int64) *tensor.Tensor {

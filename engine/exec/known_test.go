@@ -7,6 +7,7 @@ import (
 
 	"github.com/memspec/memspec/engine/device"
 	"github.com/memspec/memspec/engine/ops"
+	"github.com/memspec/memspec/engine/ops/builtin"
 	"github.com/memspec/memspec/engine/platform"
 	"github.com/memspec/memspec/engine/tensor"
 )
@@ -17,7 +18,7 @@ func bench(t *testing.T) *Bench {
 	require.NoError(t, err)
 	p, err := platform.New(d, platform.Newest())
 	require.NoError(t, err)
-	return NewBench(ops.Builtin(), &p)
+	return NewBench(builtin.Table(), &p)
 }
 
 // TestKnownValues holds that values of small host tensors are computed, and forgotten where an alias is written.

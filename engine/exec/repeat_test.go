@@ -12,7 +12,7 @@ import (
 
 	"github.com/memspec/memspec/engine/artifact"
 	"github.com/memspec/memspec/engine/device"
-	"github.com/memspec/memspec/engine/ops"
+	"github.com/memspec/memspec/engine/ops/builtin"
 	"github.com/memspec/memspec/engine/platform"
 	"github.com/memspec/memspec/engine/program"
 	"github.com/memspec/memspec/engine/spec"
@@ -132,7 +132,7 @@ func TestRepeat(t *testing.T) {
 
 func runOnce(p *program.Program, o Options) (*machine, error) {
 	o.Passes, o.MaxSteps, o.MaxDepth = 2, DefaultMaxSteps, DefaultMaxDepth
-	m := newMachine(context.Background(), p, ops.Builtin(), o)
+	m := newMachine(context.Background(), p, builtin.Table(), o)
 	return m, m.run()
 }
 

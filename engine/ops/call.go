@@ -2,6 +2,7 @@ package ops
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/memspec/memspec/engine/note"
 	"github.com/memspec/memspec/engine/platform"
@@ -37,20 +38,21 @@ type Call struct {
 	Args []any // one a schema argument, defaults filled in
 	M    Machine
 
+	Memo any // what the functions of a rule share of one call
+
 	err  error
-	memo any            // what the rule's functions share of one call
-	meta [1]tensor.Meta // room for a result, see Call.one
+	meta [1]tensor.Meta // room for a result, see Call.One
 }
 
-// one is a rule's only result, for rules that run most: it is good until the call ends.
-func (c *Call) one(m tensor.Meta) ([]tensor.Meta, error) {
+// One is a rule's only result, for rules that run most: it is good until the call ends.
+func (c *Call) One(m tensor.Meta) ([]tensor.Meta, error) {
 	c.meta[0] = m
 	return c.meta[:], nil
 }
 
 // Errorf is an error of this operator: `aten::mm: got …, want …`.
 func (c *Call) Errorf(format string, args ...any) error {
-	return fmt.Errorf("%s: %s", c.Schema.Name, fmt.Sprintf(format, args...))
+	return fmt.Errorf("%s: %w", c.Schema.Name, fmt.Errorf(format, args...))
 }
 
 // Arg is the argument of that name, nil where the schema has none.
@@ -64,6 +66,12 @@ func (c *Call) Arg(name string) any {
 // T is a tensor argument; an absent optional one is nil.
 func (c *Call) T(name string) *tensor.Tensor {
 	t, _ := c.Arg(name).(*tensor.Tensor)
+	return t
+}
+
+// Self is the first tensor argument.
+func (c *Call) Self() *tensor.Tensor {
+	t, _ := c.Args[0].(*tensor.Tensor)
 	return t
 }
 
@@ -85,7 +93,7 @@ func (c *Call) Tensors(name string) []*tensor.Tensor {
 
 // Int is an int argument; bools count as ints, an absent optional one is 0 (see Has).
 func (c *Call) Int(name string) int64 {
-	n, _ := asInt(c.Arg(name))
+	n, _ := AsInt(c.Arg(name))
 	return n
 }
 
@@ -94,13 +102,13 @@ func (c *Call) Has(name string) bool { return c.Arg(name) != nil }
 
 // IntOr is Int, or other where the argument is None.
 func (c *Call) IntOr(name string, other int64) int64 {
-	if n, ok := asInt(c.Arg(name)); ok {
+	if n, ok := AsInt(c.Arg(name)); ok {
 		return n
 	}
 	return other
 }
 
-func asInt(v any) (int64, bool) {
+func AsInt(v any) (int64, bool) {
 	switch n := v.(type) {
 	case int64:
 		return n, true
@@ -125,13 +133,13 @@ func (c *Call) Ints(name string) []int64 {
 	case *List:
 		out := make([]int64, len(l.Items))
 		for j, v := range l.Items {
-			out[j], _ = asInt(v)
+			out[j], _ = AsInt(v)
 		}
 		return out
 	case *Tuple:
 		out := make([]int64, len(l.Items))
 		for j, v := range l.Items {
-			out[j], _ = asInt(v)
+			out[j], _ = AsInt(v)
 		}
 		return out
 	case int64:
@@ -151,7 +159,7 @@ func (c *Call) Ints(name string) []int64 {
 }
 
 // Float is a float or Scalar argument as a float.
-func (c *Call) Float(name string) float64 { return toFloat(c.Arg(name)) }
+func (c *Call) Float(name string) float64 { return AsFloat(c.Arg(name)) }
 
 // Bool is a bool argument, false where absent.
 func (c *Call) Bool(name string) bool {
@@ -199,101 +207,75 @@ func (d Device) Kind() string {
 	return string(d)
 }
 
-// Do runs another operator as a part of this one: key with overload ("aten::add.Tensor"), arguments in the schema's order; arguments
-// left out take their defaults; keyword arguments come last as one Kw. Its result lives until this operator returns: then what Do made
-// and was not returned dies, the latest first, as C++ locals do. Errors stick: after one, Do gives an empty tensor and exec reports the
-// first error when the Body returns.
-func (c *Call) Do(key string, args ...any) *tensor.Tensor {
-	v := c.DoAny(key, args...)
-	if t, ok := v.(*tensor.Tensor); ok {
-		return t
-	}
-	if u, unknown := v.(Unknown); unknown && c.err == nil {
-		c.err = &MissingError{Op: u.Op, Told: true}
-	}
-	if v != nil && c.err == nil {
-		if l, ok := v.(*Tuple); ok && len(l.Items) > 0 {
-			if t, ok := l.Items[0].(*tensor.Tensor); ok {
-				return t
-			}
-		}
-	}
-	return &tensor.Tensor{Storage: &tensor.Storage{ID: -1}}
-}
-
-// Kw names the keyword arguments of a Do.
-type Kw map[string]any
-
-// DoAny is Do for results that are no single tensor: a *Tuple of several, a *List.
-func (c *Call) DoAny(key string, args ...any) any {
-	if c.err != nil {
-		return nil
-	}
-	b, ok := c.M.Table().Lookup(key)
-	if !ok {
-		c.err = &MissingError{Op: key}
-		return nil
-	}
-	full, err := b.Fill(args)
-	if err != nil {
-		c.err = err
-		return nil
-	}
-	v, err := c.M.Do(b, full)
-	if err != nil {
-		c.err = err
-	}
-	return v
-}
-
-// DoList is DoAny for an operator that returns a list of tensors or several tensors.
-func (c *Call) DoList(key string, args ...any) []*tensor.Tensor {
-	var items []any
-	switch l := c.DoAny(key, args...).(type) {
-	case *List:
-		items = l.Items
-	case *Tuple:
-		items = l.Items
-	case *tensor.Tensor:
-		return []*tensor.Tensor{l}
-	}
-	ts := make([]*tensor.Tensor, len(items))
-	for i, v := range items {
-		ts[i], _ = v.(*tensor.Tensor)
-	}
-	return ts
-}
-
-// Free lets go of results of Do before this operator returns.
-func (c *Call) Free(ts ...*tensor.Tensor) {
-	for _, t := range ts {
-		if t != nil && c.err == nil {
-			c.M.Free(t)
-		}
-	}
-}
-
-// Err is the first error of a Do.
-func (c *Call) Err() error { return c.err }
-
-// List makes a list whose members are held by it.
-func (c *Call) List(elem schema.Kind, items ...any) *List {
-	for _, v := range items {
-		c.M.Hold(v)
-	}
-	return &List{Items: items, Elem: elem}
-}
-
-// Tuple makes a tuple whose members are held by it.
-func (c *Call) Tuple(items ...any) *Tuple {
-	for _, v := range items {
-		c.M.Hold(v)
-	}
-	return &Tuple{Items: items}
-}
-
 // Platform is what the run happens on.
 func (c *Call) Platform() *platform.Platform { return c.M.Platform() }
+
+// OnFakeTensors says that operators go as PyTorch dispatches them on fake tensors: where it asks isTensorSubclassLike, the answer is yes.
+func (c *Call) OnFakeTensors() bool { return c.Platform().IsNone() }
+
+// The same as the functions of those names, with the operator's name before an error.
+
+// WrapDim wraps one dimension.
+func (c *Call) WrapDim(d int64, n int) (int, error) {
+	at, err := WrapDim(d, n)
+	return at, c.wrap(err)
+}
+
+// Broadcast is the common shape of several.
+func (c *Call) Broadcast(shapes ...[]int64) ([]int64, error) {
+	shape, err := Broadcast(shapes...)
+	return shape, c.wrap(err)
+}
+
+// InferShape fills the one -1 of a view's shape.
+func (c *Call) InferShape(shape []int64, numel int64) ([]int64, error) {
+	full, err := InferShape(shape, numel)
+	return full, c.wrap(err)
+}
+
+func (c *Call) wrap(err error) error {
+	if err == nil {
+		return nil
+	}
+	return c.Errorf("%w", err)
+}
+
+// WrapDims wraps several dimensions.
+func (c *Call) WrapDims(given []int64, n int) ([]int, error) {
+	out := make([]int, len(given))
+	for i, d := range given {
+		w, err := c.WrapDim(d, n)
+		if err != nil {
+			return nil, err
+		}
+		out[i] = w
+	}
+	return out, nil
+}
+
+// Dims wraps an int[] argument of dimensions; none given means all of them, sorted.
+func (c *Call) Dims(name string, n int) ([]int, error) {
+	given := c.Ints(name)
+	if len(given) == 0 {
+		all := make([]int, n)
+		for i := range all {
+			all[i] = i
+		}
+		return all, nil
+	}
+	out := make([]int, len(given))
+	for i, d := range given {
+		w, err := c.WrapDim(d, n)
+		if err != nil {
+			return nil, err
+		}
+		if slices.Contains(out[:i], w) {
+			return nil, c.Errorf("got dim %d twice, want each once", d)
+		}
+		out[i] = w
+	}
+	return out, nil
+}
 
 // MissingError is an operator that has no rule, or whose result is not known for another reason, which the run was told.
 type MissingError struct {

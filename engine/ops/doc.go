@@ -1,9 +1,25 @@
-// Package ops holds the rules of PyTorch's operators: for each overload, the metadata of its results, what they alias, which other
-// operators it is made of, and the scratch it takes. Nothing here computes on tensor data.
+// Package ops is the language of operator rules: what a rule is (Rule), what it may ask of the call it answers (Call) and of the run
+// (Machine), the table that rules are looked up in (Table), and the shapes, strides and dtypes that PyTorch gives results. The operators stand in
+// families, one package each; builtin joins them. Nothing here computes on tensor data.
+//
+//	pointwise  arithmetic, comparisons, functions of one tensor, activations, masks, _foreach_
+//	create     tensors from sizes, numbers and random numbers (dropout); casts and copies
+//	view       views and their copying forms; cat, stack, repeat, flip
+//	index      reading and writing by position or mask; diagonals, triangles
+//	reduce     sums, extremes, scans, sorting, counting, statistics
+//	linalg     products of matrices, einsum, decompositions, solvers
+//	fft        Fourier transforms
+//	nn         layers: convolution, pooling, normalisation, embedding, loss, recurrent layers, padding, resizing, torchvision's
+//	attention  scaled dot product attention and the fast paths of transformers
+//	quant      quantised tensors
+//	prim       no tensor in the result: questions about tensors, numbers, strings, containers
+//
+// A family has its rows in rules.go or rules_<topic>.go and the functions that they name in files by topic. It imports ops and no other family, but
+// for quant, which has layers' sizes from nn.
 //
 // # Adding an operator
 //
-// One row in the file of its domain, answering six questions in this order:
+// One row in the file of its topic, answering six questions in this order:
 //
 //  1. Schema? Paste it from testdata/aten/<torch>/schemas.txt. Fresh, view and in-place follow from (a) and (a!): do not restate them.
 //  2. No tensor in the result? Then Host, and stop.
@@ -12,20 +28,8 @@
 //  5. May it alias or copy? Copies.
 //  6. What does its gradient keep, and does it take scratch? Grad, Scratch.
 //
-// table_test.go runs every recorded sample of testdata/aten against the rules: result metadata, aliases and the order of births and deaths.
+// The family's TestSamples runs every recorded call of testdata/aten against its rows: result metadata, aliases and the order of births and
+// deaths.
 //
 // An operator without a row is never guessed: exec collects it and the result is incomplete.
 package ops
-
-import "sync"
-
-// Builtin is the table of every rule of this package.
-func Builtin() *Table { return builtin() }
-
-var builtin = sync.OnceValue(func() *Table {
-	t, err := NewTable(groups()...)
-	if err != nil {
-		panic("internal error: " + err.Error())
-	}
-	return t
-})

@@ -1,6 +1,8 @@
 package ops
 
-import "github.com/memspec/memspec/engine/schema"
+import (
+	"github.com/memspec/memspec/engine/schema"
+)
 
 // Effects is what the schemas of a name's overloads say together, as a pass over a graph needs it that knows no types.
 type Effects struct {

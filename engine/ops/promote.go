@@ -6,8 +6,8 @@ import (
 
 // Type promotion (c10/core/ScalarType.cpp promoteTypes, aten/src/ATen/native/TypeProperties.cpp result_type).
 
-// promote is the dtype two dtypes meet in.
-func promote(a, b tensor.DType) tensor.DType {
+// PromoteTypes is the dtype two dtypes meet in.
+func PromoteTypes(a, b tensor.DType) tensor.DType {
 	if a == b {
 		return a
 	}
@@ -46,7 +46,7 @@ func promoteComplex(a, b tensor.DType) tensor.DType {
 		return a
 	}
 	if ra == tensor.BFloat16 || rb == tensor.BFloat16 {
-		return promote(promoteFloat(ra, rb), tensor.Float32).ToComplex()
+		return PromoteTypes(promoteFloat(ra, rb), tensor.Float32).ToComplex()
 	}
 	return promoteFloat(ra, rb).ToComplex()
 }
@@ -88,9 +88,9 @@ func promoteInt(a, b tensor.DType) tensor.DType {
 	return tensor.Int64
 }
 
-// resultType is at::result_type over tensors and Python numbers: dimensioned tensors decide, then 0-dim tensors, then numbers, each
+// ResultType is at::result_type over tensors and Python numbers: dimensioned tensors decide, then 0-dim tensors, then numbers, each
 // group only where it is of a higher category (bool < int < float < complex).
-func resultType(values ...any) tensor.DType {
+func ResultType(values ...any) tensor.DType {
 	dim, zero, wrapped := tensor.Undefined, tensor.Undefined, tensor.Undefined
 	for _, v := range values {
 		switch v := v.(type) {
@@ -100,15 +100,15 @@ func resultType(values ...any) tensor.DType {
 			}
 			switch {
 			case len(v.Sizes) > 0:
-				dim = promote(dim, v.DType)
+				dim = PromoteTypes(dim, v.DType)
 			case v.Storage != nil && v.Storage.Category == tensor.Constant && v.DType == tensor.Float64:
-				wrapped = promote(wrapped, ScalarDType(0.0)) // a constant of the code's is a number: traced `x * 1.5`
+				wrapped = PromoteTypes(wrapped, ScalarDType(0.0)) // a constant of the code's is a number: traced `x * 1.5`
 			default:
-				zero = promote(zero, v.DType)
+				zero = PromoteTypes(zero, v.DType)
 			}
 		case bool, int64, float64, complex128:
 			d := ScalarDType(v)
-			wrapped = promote(wrapped, d)
+			wrapped = PromoteTypes(wrapped, d)
 		}
 	}
 	return combine(dim, combine(zero, wrapped))
@@ -125,19 +125,45 @@ func combine(higher, lower tensor.DType) tensor.DType {
 		return higher
 	case higher.Floating():
 		if lower.Complex() {
-			return promote(lower, higher)
+			return PromoteTypes(lower, higher)
 		}
 		return higher
 	case higher == tensor.Bool || lower.Floating() || lower.Complex():
-		return promote(higher, lower)
+		return PromoteTypes(higher, lower)
 	}
 	return higher
 }
 
-// floatType is the dtype of results that are floating for integral inputs (sin, mean of ints refuses, true division).
-func floatType(d tensor.DType) tensor.DType {
+// FloatType is the dtype of results that are floating for integral inputs (sin, mean of ints refuses, true division).
+func FloatType(d tensor.DType) tensor.DType {
 	if d.Integral(true) {
 		return tensor.Float32
 	}
 	return d
+}
+
+// AccumulateType is the dtype kernels add up in: float for half and bfloat16 (ATen/AccumulateType.h).
+func AccumulateType(d tensor.DType) tensor.DType {
+	switch {
+	case d == tensor.Float16 || d == tensor.BFloat16:
+		return tensor.Float32
+	case d == tensor.ComplexHalf:
+		return tensor.Complex64
+	case d.Integral(true):
+		return tensor.Int64
+	}
+	return d
+}
+
+// CanCast is c10::canCast: a result may be written to a dtype of the same or a higher category.
+func CanCast(from, to tensor.DType) bool {
+	switch {
+	case from.Complex() && !to.Complex():
+		return false
+	case from.Floating() && to.Integral(true):
+		return false
+	case from != tensor.Bool && to == tensor.Bool:
+		return false
+	}
+	return true
 }

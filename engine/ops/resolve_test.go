@@ -1,4 +1,4 @@
-package ops
+package ops_test
 
 import (
 	"errors"
@@ -6,23 +6,25 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/memspec/memspec/engine/ops"
+	"github.com/memspec/memspec/engine/ops/builtin"
 	"github.com/memspec/memspec/engine/schema"
 	"github.com/memspec/memspec/engine/tensor"
 )
 
 func onDevice(d tensor.DType, sizes ...int64) *tensor.Tensor {
-	return &tensor.Tensor{Meta: newMeta(d, "cuda", sizes), Storage: &tensor.Storage{}}
+	return &tensor.Tensor{Meta: ops.NewMeta(d, "cuda", sizes), Storage: &tensor.Storage{}}
 }
 
 func TestResolve(t *testing.T) {
 	x := onDevice(tensor.Float32, 2, 3)
 	zero := onDevice(tensor.Int64)
 	zero.Data = &tensor.Data{Ints: []int64{5}}
-	ints := NewList(schema.Int, int64(1), int64(2))
+	ints := ops.NewList(schema.Int, int64(1), int64(2))
 	tests := []struct {
 		name string
 		pos  []any
-		kw   Kw
+		kw   ops.Kw
 		want string
 		why  string
 	}{
@@ -32,34 +34,34 @@ func TestResolve(t *testing.T) {
 		{"aten::add", []any{1.5, int64(2)}, nil, "aten::add.float_int", "mixed numbers keep their types"},
 		{"aten::add", []any{"a", "b"}, nil, "aten::add.str", "strings"},
 		{"aten::add", []any{ints, ints}, nil, "aten::add.t", "lists"},
-		{"aten::add", []any{x, x}, Kw{"alpha": int64(2)}, "aten::add.Tensor", "a keyword-only argument"},
+		{"aten::add", []any{x, x}, ops.Kw{"alpha": int64(2)}, "aten::add.Tensor", "a keyword-only argument"},
 		{"aten::size", []any{x}, nil, "aten::size", "all sizes"},
 		{"aten::size", []any{x, int64(1)}, nil, "aten::size.int", "one size"},
 		{"aten::slice", []any{x, int64(0)}, nil, "aten::slice.Tensor", "a tensor"},
 		{"aten::slice", []any{ints, int64(0)}, nil, "aten::slice.t", "a list"},
 		{"aten::sum", []any{x, ints}, nil, "aten::sum.dim_IntList", "dimensions"},
-		{"aten::view", []any{x, NewList(schema.Int, zero)}, nil, "aten::view", "a known 0-dim tensor passes for an int in the second round"},
+		{"aten::view", []any{x, ops.NewList(schema.Int, zero)}, nil, "aten::view", "a known 0-dim tensor passes for an int in the second round"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.want+" "+tt.why, func(t *testing.T) {
-			b, args, err := Builtin().Resolve(tt.name, tt.pos, tt.kw)
+			b, args, err := builtin.Table().Resolve(tt.name, tt.pos, tt.kw)
 			require.NoError(t, err)
 			require.Equal(t, tt.want, b.Schema.Key())
 			require.Len(t, args, len(b.Schema.Args), "defaults are filled in")
 		})
 	}
-	_, _, err := Builtin().Resolve("aten::no_such_thing", nil, nil)
-	var missing *MissingError
+	_, _, err := builtin.Table().Resolve("aten::no_such_thing", nil, nil)
+	var missing *ops.MissingError
 	require.True(t, errors.As(err, &missing))
-	_, _, err = Builtin().Resolve("aten::relu", []any{"text"}, nil)
-	var none *NoOverloadError
+	_, _, err = builtin.Table().Resolve("aten::relu", []any{"text"}, nil)
+	var none *ops.NoOverloadError
 	require.True(t, errors.As(err, &none))
 	require.Equal(t, "str", none.Got)
 }
 
 // FuzzResolve holds that no arguments make overload resolution panic, and that what it returns fits its schema.
 func FuzzResolve(f *testing.F) {
-	keys := Builtin().Keys()
+	keys := builtin.Table().Keys()
 	f.Add(uint16(0), []byte{0, 1})
 	f.Add(uint16(77), []byte{5, 3, 2})
 	f.Add(uint16(400), []byte{8, 8, 8, 1, 0})
@@ -72,7 +74,7 @@ func FuzzResolve(f *testing.F) {
 		for i, k := range kinds {
 			args[i] = valueOfKind(k)
 		}
-		b, full, err := Builtin().Resolve(name, args, nil)
+		b, full, err := builtin.Table().Resolve(name, args, nil)
 		if err != nil {
 			return
 		}
@@ -95,21 +97,21 @@ func valueOfKind(k byte) any {
 	case 4:
 		return "text"
 	case 5:
-		return NewList(schema.Int, int64(1), int64(2))
+		return ops.NewList(schema.Int, int64(1), int64(2))
 	case 6:
-		return NewList(schema.Tensor, onDevice(tensor.Int64, 4))
+		return ops.NewList(schema.Tensor, onDevice(tensor.Int64, 4))
 	case 7:
 		return nil
 	case 8:
-		return Device("cuda")
+		return ops.Device("cuda")
 	case 9:
-		return &Tuple{Items: []any{int64(1), nil}}
+		return &ops.Tuple{Items: []any{int64(1), nil}}
 	case 10:
-		return &Dict{Keys: []any{"a"}, Values: []any{int64(1)}}
+		return &ops.Dict{Keys: []any{"a"}, Values: []any{int64(1)}}
 	case 11:
-		return Unknown{Op: "x"}
+		return ops.Unknown{Op: "x"}
 	case 12:
-		return NewList(schema.Any)
+		return ops.NewList(schema.Any)
 	}
 	return complex(1, 2)
 }

@@ -1,4 +1,4 @@
-package ops
+package ops_test
 
 import (
 	"testing"
@@ -7,6 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/memspec/memspec/engine/note"
+	"github.com/memspec/memspec/engine/ops"
+	"github.com/memspec/memspec/engine/ops/builtin"
 	"github.com/memspec/memspec/engine/schema"
 	"github.com/memspec/memspec/engine/tensor"
 )
@@ -15,9 +17,9 @@ func TestStandIns(t *testing.T) {
 	of := func(d tensor.DType) *tensor.Tensor {
 		return &tensor.Tensor{Meta: tensor.Meta{DType: d, Sizes: []int64{2}, Strides: []int64{1}}}
 	}
-	x, n, u := of(tensor.Float32), of(tensor.Int64), Unknown{Op: "aten::item"}
-	i, f := Unknown{Op: "aten::Int", Kind: schema.Int}, Unknown{Op: "aten::Float", Kind: schema.Float}
-	list := func(items ...any) *List { return &List{Items: items, Elem: schema.Int} }
+	x, n, u := of(tensor.Float32), of(tensor.Int64), ops.Unknown{Op: "aten::item"}
+	i, f := ops.Unknown{Op: "aten::Int", Kind: schema.Int}, ops.Unknown{Op: "aten::Float", Kind: schema.Float}
+	list := func(items ...any) *ops.List { return &ops.List{Items: items, Elem: schema.Int} }
 	const index, value = note.IndexAssumed, note.ValueAssumed
 	for _, c := range []struct {
 		key  string
@@ -44,9 +46,9 @@ func TestStandIns(t *testing.T) {
 		{"aten::cdist", []any{x, x, f, nil}, nil, "", "the order of a norm chooses what is computed"},
 		{"aten::dropout", []any{x, f, true}, nil, "", "dropping all, or nothing, goes another way"},
 	} {
-		b, ok := Builtin().Lookup(c.key)
+		b, ok := builtin.Table().Lookup(c.key)
 		require.True(t, ok, c.key)
-		got, why, done := StandIns(b, c.args)
+		got, why, done := ops.StandIns(b, c.args)
 		assert.Equal(t, c.want != nil, done, c.why)
 		assert.Equal(t, c.want, got, c.why)
 		assert.Equal(t, c.note, why, c.why)
@@ -56,7 +58,7 @@ func TestStandIns(t *testing.T) {
 // Numbers that are not known choose the overload that their kind would.
 func TestResolveUnknown(t *testing.T) {
 	x := &tensor.Tensor{Meta: tensor.Meta{DType: tensor.Float32, Sizes: []int64{2}, Strides: []int64{1}}}
-	i, f, b := Unknown{Kind: schema.Int}, Unknown{Kind: schema.Float}, Unknown{Kind: schema.Bool}
+	i, f, b := ops.Unknown{Kind: schema.Int}, ops.Unknown{Kind: schema.Float}, ops.Unknown{Kind: schema.Bool}
 	for _, c := range []struct {
 		op   string
 		args []any
@@ -69,11 +71,11 @@ func TestResolveUnknown(t *testing.T) {
 		{"aten::pow", []any{x, i}, "aten::pow.Tensor_Scalar", "an exponent"},
 		{"aten::__not__", []any{b}, "aten::__not__", "a bool"},
 		{"aten::tensor", []any{f, nil, nil, false}, "aten::tensor.float", "by kind"},
-		{"aten::mul", []any{x, Unknown{}}, "aten::mul.Tensor", "of no known kind: the first that fits"},
+		{"aten::mul", []any{x, ops.Unknown{}}, "aten::mul.Tensor", "of no known kind: the first that fits"},
 	} {
-		got, _, err := Builtin().Resolve(c.op, c.args, nil)
+		got, _, err := builtin.Table().Resolve(c.op, c.args, nil)
 		if c.op == "aten::tensor" {
-			got, _, err = Builtin().Resolve(c.op, c.args[:1], nil)
+			got, _, err = builtin.Table().Resolve(c.op, c.args[:1], nil)
 		}
 		require.NoError(t, err, c.why)
 		assert.Equal(t, c.want, got.Schema.Key(), c.why)

@@ -23,7 +23,7 @@ func elementwiseStrides(shape []int64, operands []*tensor.Tensor) []int64 {
 			return st
 		}
 	}
-	return reorderedStrides(shape, operands)
+	return ReorderedStrides(shape, operands)
 }
 
 func fastStrides(shape []int64, operands []*tensor.Tensor) ([]int64, bool) {
@@ -45,8 +45,8 @@ func fastStrides(shape []int64, operands []*tensor.Tensor) ([]int64, bool) {
 	return nil, false
 }
 
-// reorderedStrides is TensorIteratorBase::reorder_dimensions and the allocation that follows it.
-func reorderedStrides(shape []int64, operands []*tensor.Tensor) []int64 {
+// ReorderedStrides is TensorIteratorBase::reorder_dimensions and the allocation that follows it.
+func ReorderedStrides(shape []int64, operands []*tensor.Tensor) []int64 {
 	n := len(shape)
 	byteStrides := make([][]int64, len(operands))
 	for i, t := range operands {
@@ -80,8 +80,8 @@ func reorderedStrides(shape []int64, operands []*tensor.Tensor) []int64 {
 	return orderedStrides(shape, compare)
 }
 
-// inferDenseStrides is at::infer_dense_strides: dense strides in the order of a tensor's strides.
-func inferDenseStrides(sizes, strides []int64) []int64 {
+// InferDenseStrides is at::infer_dense_strides: dense strides in the order of a tensor's strides.
+func InferDenseStrides(sizes, strides []int64) []int64 {
 	compare := func(a, b int) int {
 		sa, sb := strides[a], strides[b]
 		switch {
@@ -128,9 +128,9 @@ func orderedStrides(sizes []int64, compare func(a, b int) int) []int64 {
 	return st
 }
 
-// viewStrides are the strides that show old in shape without a copy; false where there are none
+// ViewStrides are the strides that show old in shape without a copy; false where there are none
 // (aten/src/ATen/TensorUtils.cpp computeStride).
-func viewStrides(sizes, strides, shape []int64) ([]int64, bool) {
+func ViewStrides(sizes, strides, shape []int64) ([]int64, bool) {
 	numel := int64(1)
 	for _, d := range sizes {
 		numel *= d

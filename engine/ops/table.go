@@ -216,6 +216,14 @@ func (t *Table) Keys() []string {
 	return ks
 }
 
+// Overloads lists the keys of a name's overloads in the order in which Resolve tries them.
+func (t *Table) Overloads(name string) (keys []string) {
+	for r := t.first(name); r != nil; r = r.next {
+		keys = append(keys, schema.KeyOf(r.rule.Schema))
+	}
+	return keys
+}
+
 // Check parses every schema and reports every fault of the table.
 func (t *Table) Check() error {
 	var errs []error

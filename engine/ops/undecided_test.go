@@ -1,4 +1,4 @@
-package ops
+package ops_test
 
 import (
 	"testing"
@@ -6,14 +6,16 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/memspec/memspec/engine/ops"
+	"github.com/memspec/memspec/engine/ops/builtin"
 	"github.com/memspec/memspec/engine/schema"
 	"github.com/memspec/memspec/engine/tensor"
 )
 
 func TestUndecided(t *testing.T) {
-	n, x := Unknown{Kind: schema.Int}, &tensor.Tensor{}
-	ints := func(items ...any) *List { return &List{Items: items, Elem: schema.Int} }
-	tensors := &List{Items: []any{x, x}, Elem: schema.Tensor}
+	n, x := ops.Unknown{Kind: schema.Int}, &tensor.Tensor{}
+	ints := func(items ...any) *ops.List { return &ops.List{Items: items, Elem: schema.Int} }
+	tensors := &ops.List{Items: []any{x, x}, Elem: schema.Tensor}
 	for _, c := range []struct {
 		key       string
 		args      []any
@@ -38,12 +40,12 @@ func TestUndecided(t *testing.T) {
 		{"aten::remove.int", []any{ints(int64(4)), n}, true, true, schema.Any, "some member goes"},
 		{"aten::sort.int", []any{ints(n, int64(4)), false}, true, true, schema.Any, "an order that is not known"},
 		{"aten::eq.int_list", []any{ints(n), ints(int64(4))}, true, false, schema.Bool, "they may be equal"},
-		{"aten::__getitem__.Dict_int", []any{&Dict{Keys: []any{n}, Values: []any{x}}, int64(4)}, true, true, schema.Any, "a key may be that"},
-		{"aten::keys.int", []any{&Dict{Keys: []any{n}, Values: []any{x}}}, false, false, schema.Any, "all of them"},
+		{"aten::__getitem__.Dict_int", []any{&ops.Dict{Keys: []any{n}, Values: []any{x}}, int64(4)}, true, true, schema.Any, "a key may be that"},
+		{"aten::keys.int", []any{&ops.Dict{Keys: []any{n}, Values: []any{x}}}, false, false, schema.Any, "all of them"},
 	} {
-		b, ok := Builtin().Lookup(c.key)
+		b, ok := builtin.Table().Lookup(c.key)
 		require.True(t, ok, c.key)
-		u, missing, undecided := Undecided(&Call{Bound: b, Args: c.args})
+		u, missing, undecided := ops.Undecided(&ops.Call{Bound: b, Args: c.args})
 		assert.Equal(t, c.undecided, undecided, "%s: %s", c.key, c.why)
 		assert.Equal(t, c.missing, missing, "%s: %s", c.key, c.why)
 		assert.Equal(t, c.kind, u.Kind, "%s: %s", c.key, c.why)

@@ -86,3 +86,24 @@ func ScalarDType(v any) tensor.DType {
 	}
 	return tensor.Float32
 }
+
+// AsFloat is a number as a float, 0 for anything else.
+func AsFloat(v any) float64 {
+	switch n := v.(type) {
+	case float64:
+		return n
+	case int64:
+		return float64(n)
+	case bool:
+		if n {
+			return 1
+		}
+	}
+	return 0
+}
+
+// Packed is an object of a custom class (__torch__.torch.classes): packed parameters of quantized operators, and others that rules pass on.
+type Packed struct {
+	Class string
+	State any // what the archive held, in values of a run
+}

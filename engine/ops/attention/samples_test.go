@@ -1,0 +1,13 @@
+package attention_test
+
+import (
+	"testing"
+
+	"github.com/memspec/memspec/engine/internal/aten"
+	"github.com/memspec/memspec/engine/ops/attention"
+	"github.com/memspec/memspec/engine/ops/builtin"
+)
+
+func TestSamples(t *testing.T) { aten.Samples(t, builtin.Table(), attention.Rules) }
+
+func TestRefused(t *testing.T) { aten.Refused(t, builtin.Table(), attention.Rules) }

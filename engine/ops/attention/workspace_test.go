@@ -1,0 +1,79 @@
+package attention
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/memspec/memspec/engine/device"
+	"github.com/memspec/memspec/engine/internal/aten"
+	"github.com/memspec/memspec/engine/note"
+	"github.com/memspec/memspec/engine/platform"
+	"github.com/memspec/memspec/engine/tensor"
+	"github.com/memspec/memspec/engine/units"
+)
+
+// attentionAnswer is what cuDNN told about one attention (pyshim/tools/ask_attention.py).
+type attentionAnswer struct {
+	Version, Class        string
+	B, H, HK, Q, K, D, DV int64
+	SMs                   int // 0: any
+	Bytes                 units.Bytes
+}
+
+// TestAttentionWorkspaces holds the rule against every answer: to the byte, but for single queries on 10.0, which stay below the upper figure.
+func TestAttentionWorkspaces(t *testing.T) {
+	data, err := os.ReadFile(filepath.Join("..", "..", "..", "testdata", "scratch", "attention.json"))
+	require.NoError(t, err)
+	var answers []attentionAnswer
+	require.NoError(t, json.Unmarshal(data, &answers))
+	require.GreaterOrEqual(t, len(answers), 546)
+	releases := map[string]string{"9.19.0": "2.11", "9.20.0": "2.12", "9.24.0": "2.14", "9.26.0": "2.15"}
+	devices := map[string]string{"sm90": "h100-sxm-80gb", "sm100": "b200"}
+	seen := map[string]bool{}
+	for _, a := range answers {
+		seen[a.Version+" "+a.Class] = true
+		p := aten.On(t, devices[a.Class], releases[a.Version])
+		if a.SMs > 0 {
+			p.Device.SMs = a.SMs
+		}
+		require.True(t, strings.HasPrefix(p.CuDNN.String(), a.Version), "%s is not torch %s's", a.Version, releases[a.Version])
+		heads := func(h, n, d int64) *tensor.Tensor {
+			return aten.Tensor(tensor.BFloat16, tensor.Contiguous, a.B, h, n, d)
+		}
+		got := attentionWorkspace(p, heads(a.H, a.Q, a.D), heads(a.HK, a.K, a.D), heads(a.HK, a.K, a.DV), false)
+		if a.Class == "sm100" && a.Q == 1 {
+			assert.Equal(t, note.ScratchEstimate, got.Note)
+			assert.LessOrEqual(t, a.Bytes, got.Upper, "%+v", a)
+			continue
+		}
+		assert.Equal(t, a.Bytes, got.Bytes, "%+v", a)
+		assert.Empty(t, got.Note)
+	}
+	assert.Len(t, seen, 8, "four releases for two classes")
+}
+
+// What nobody asked about is an estimate and says so.
+func TestAttentionNotAsked(t *testing.T) {
+	d, err := device.Lookup("h100-sxm-80gb")
+	require.NoError(t, err)
+	p, err := platform.New(d, platform.Version{Major: 2, Minor: 15})
+	require.NoError(t, err)
+	assert.True(t, attentionAsked(&p))
+	p.CuDNN = platform.Version{Major: 9, Minor: 30}
+	assert.False(t, attentionAsked(&p), "a newer cuDNN")
+	p.CuDNN = platform.Version{Major: 9, Minor: 10, Patch: 2}
+	assert.False(t, attentionAsked(&p), "an older one, with attention chosen by hand")
+	q := aten.Tensor(tensor.Float16, tensor.Contiguous, 1, 8, 16, 64)
+	assert.Equal(t, note.ScratchEstimate, attentionWorkspace(&p, q, q, q, false).Note)
+	p.CuDNN = platform.Version{Major: 9, Minor: 26}
+	assert.Empty(t, attentionWorkspace(&p, q, q, q, false).Note)
+	assert.Equal(t, note.ScratchEstimate, attentionWorkspace(&p, q, q, q, true).Note, "dropout")
+	p.CuDNN, p.Device.ComputeCapability = platform.Version{Major: 9, Minor: 26}, device.Capability{Major: 8, Minor: 0}
+	assert.False(t, attentionAsked(&p), "another class")
+}

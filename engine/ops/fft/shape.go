@@ -1,0 +1,159 @@
+package fft
+
+import (
+	"slices"
+
+	"github.com/memspec/memspec/engine/note"
+	"github.com/memspec/memspec/engine/ops"
+	"github.com/memspec/memspec/engine/tensor"
+	"github.com/memspec/memspec/engine/units"
+)
+
+// cufftMaxDims is how many dimensions one cuFFT plan transforms.
+const cufftMaxDims = 3
+
+// fftStrides is the layout that _exec_fft gives: batch dimensions outside in the order of the input's strides, then the transformed ones
+// as listed, densely.
+func fftStrides(strides, sizes []int64, dims []int) []int64 {
+	if slices.Contains(sizes, 0) {
+		return tensor.ContiguousStrides(sizes)
+	}
+	var order []int
+	for i := range sizes {
+		if !slices.Contains(dims, i) {
+			order = append(order, i)
+		}
+	}
+	byStride(order, strides)
+	order = append(order, dims...)
+	out := make([]int64, len(sizes))
+	next := int64(1)
+	for i := len(order) - 1; i >= 0; i-- {
+		out[order[i]] = next
+		next *= max(sizes[order[i]], 1)
+	}
+	return out
+}
+
+// byStride sorts dimensions by falling stride.
+func byStride(dims []int, strides []int64) {
+	slices.SortStableFunc(dims, func(a, b int) int {
+		switch {
+		case strides[a] > strides[b]:
+			return -1
+		case strides[a] < strides[b]:
+			return 1
+		}
+		return 0
+	})
+}
+
+// complexStrides are those of complex transforms over dims, at most three at a time (_fft_c2c_cufft).
+func complexStrides(strides, sizes []int64, dims []int) []int64 {
+	dims = slices.Clone(dims)
+	for len(dims) > 0 {
+		byStride(dims, strides)
+		n := max(len(dims)-cufftMaxDims, 0)
+		strides = fftStrides(strides, sizes, dims[n:])
+		dims = dims[:n]
+	}
+	return strides
+}
+
+// oneCufftPlan is use_optimized_cufft_path.
+func oneCufftPlan(dims []int) bool {
+	return len(dims) <= cufftMaxDims && !(len(dims) >= 2 && dims[0] == 0 && dims[1] == 1)
+}
+
+func fftDims(c *ops.Call) ([]int, error) {
+	dims, err := c.WrapDims(c.Ints("dim"), len(c.Self().Sizes))
+	if err == nil && len(dims) == 0 {
+		err = c.Errorf("got no dims, want at least 1")
+	}
+	return dims, err
+}
+
+func fftC2C(c *ops.Call) ([]tensor.Meta, error) {
+	x := c.Self()
+	if !x.DType.Complex() {
+		return nil, c.Errorf("got %s, want a complex dtype", x.DType)
+	}
+	dims, err := fftDims(c)
+	if err != nil {
+		return nil, err
+	}
+	m := ops.FreshLike(x, x.Sizes...)
+	m.Strides = complexStrides(x.Strides, x.Sizes, dims)
+	return ops.One(m)
+}
+
+func fftR2C(c *ops.Call) ([]tensor.Meta, error) {
+	x := c.Self()
+	if !x.DType.Floating() {
+		return nil, c.Errorf("got %s, want a floating dtype", x.DType)
+	}
+	dims, err := fftDims(c)
+	if err != nil {
+		return nil, err
+	}
+	last := dims[len(dims)-1]
+	sizes := slices.Clone(x.Sizes)
+	if c.Bool("onesided") {
+		sizes[last] = sizes[last]/2 + 1
+	}
+	m := ops.FreshAs(x, x.DType.ToComplex(), sizes...)
+	if oneCufftPlan(dims) {
+		m.Strides = fftStrides(x.Strides, sizes, dims)
+		return ops.One(m)
+	}
+	m.Strides = fftStrides(x.Strides, sizes, []int{last})
+	m.Strides = complexStrides(m.Strides, sizes, dims[:len(dims)-1])
+	return ops.One(m)
+}
+
+func fftC2R(c *ops.Call) ([]tensor.Meta, error) {
+	x := c.Self()
+	if !x.DType.Complex() {
+		return nil, c.Errorf("got %s, want a complex dtype", x.DType)
+	}
+	dims, err := fftDims(c)
+	if err != nil {
+		return nil, err
+	}
+	last := dims[len(dims)-1]
+	sizes := slices.Clone(x.Sizes)
+	sizes[last] = c.Int("last_dim_size")
+	m := ops.FreshAs(x, x.DType.ToReal(), sizes...)
+	switch {
+	case oneCufftPlan(dims):
+		m.Strides = fftStrides(tensor.ContiguousStrides(x.Sizes), sizes, dims)
+	case len(dims) > 1:
+		m.Strides = fftStrides(complexStrides(x.Strides, x.Sizes, dims[:len(dims)-1]), sizes, []int{last})
+	default:
+		m.Strides = fftStrides(tensor.ContiguousStrides(x.Sizes), sizes, dims)
+	}
+	return ops.One(m)
+}
+
+// fftScratch is the copy of the input that a complex-to-real transform overwrites. cuFFT's own work area is not known.
+func fftScratch(c *ops.Call) []ops.Scratch {
+	x := c.Self()
+	if !ops.OnCUDA(x) || x.Numel() == 0 {
+		return nil
+	}
+	var out []ops.Scratch
+	if c.Schema.Name == "aten::_fft_c2r" {
+		out = append(out, ops.Scratch{Bytes: x.NBytes(), Source: "native/cuda/SpectralOps.cpp _fft_c2r_cufft"})
+	}
+	return append(out, ops.Scratch{Upper: units.Bytes(2) * x.NBytes(), Source: "cuFFT's work area is not known: taken as none", Note: note.ScratchEstimate})
+}
+
+func fftFreq(half bool) func(*ops.Call) ([]tensor.Meta, error) {
+	return func(c *ops.Call) ([]tensor.Meta, error) {
+		n := c.Int("n")
+		if half {
+			n = n/2 + 1
+		}
+		return ops.One(ops.NewMeta(c.DTypeOr("dtype", tensor.Float32), c.DeviceOr("device", "cpu"), []int64{n}))
+	}
+}

@@ -1,0 +1,13 @@
+package index_test
+
+import (
+	"testing"
+
+	"github.com/memspec/memspec/engine/internal/aten"
+	"github.com/memspec/memspec/engine/ops/builtin"
+	"github.com/memspec/memspec/engine/ops/index"
+)
+
+func TestSamples(t *testing.T) { aten.Samples(t, builtin.Table(), index.Rules) }
+
+func TestRefused(t *testing.T) { aten.Refused(t, builtin.Table(), index.Rules) }

@@ -1,0 +1,53 @@
+package linalg
+
+import (
+	"github.com/memspec/memspec/engine/ops"
+)
+
+// matmulRules are products of matrices and vectors (aten/src/ATen/native/LinearAlgebra.cpp, Linear.cpp).
+var matmulRules = []ops.Rule{
+	{Schema: "aten::mm(Tensor self, Tensor mat2) -> Tensor", Out: mm, Grad: "self: mat2; mat2: self", Scratch: gemmScratch},
+	{Schema: "aten::mm.dtype(Tensor self, Tensor mat2, ScalarType out_dtype) -> Tensor", Out: mm, Scratch: gemmScratch},
+	{Schema: "aten::bmm(Tensor self, Tensor mat2) -> Tensor", Out: bmm, Grad: "self: mat2; mat2: self", Scratch: gemmScratch},
+	{Schema: "aten::bmm.dtype(Tensor self, Tensor mat2, ScalarType out_dtype) -> Tensor", Out: bmm, Scratch: gemmScratch},
+	{Schema: "aten::addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+		Out: addmm, Grad: "mat1: mat2; mat2: mat1", Scratch: addmmScratch},
+	{Schema: "aten::addmm.dtype(Tensor self, Tensor mat1, Tensor mat2, ScalarType out_dtype, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+		Out: addmm, Scratch: gemmScratch},
+	{Schema: "aten::addmm_(Tensor(a!) self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)", Out: addmmInPlace, Scratch: gemmScratch},
+	{Schema: "aten::_addmm_activation(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1, bool use_gelu=False) -> Tensor",
+		Out: addmm, Scratch: ltScratch},
+	{Schema: "aten::baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+		Out: baddbmm, Grad: "batch1: batch2; batch2: batch1", Scratch: gemmScratch},
+	{Schema: "aten::baddbmm.dtype(Tensor self, Tensor batch1, Tensor batch2, ScalarType out_dtype, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+		Out: baddbmm, Scratch: gemmScratch},
+	{Schema: "aten::baddbmm_(Tensor(a!) self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)", Out: baddbmmInPlace, Scratch: gemmScratch},
+	{Schema: "aten::addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+		Out: addbmm, Grad: "batch1: batch2; batch2: batch1", Scratch: gemmScratch},
+	{Schema: "aten::addbmm_(Tensor(a!) self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)", Out: addbmmInPlace, Scratch: gemmScratch},
+	{Schema: "aten::mv(Tensor self, Tensor vec) -> Tensor", Out: mv, Grad: "self: vec; vec: self", Scratch: gemmScratch},
+	{Schema: "aten::addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+		Out: addmv, Grad: "mat: vec; vec: mat", Scratch: gemmScratch},
+	{Schema: "aten::addmv_(Tensor(a!) self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)", Out: addmvInPlace, Scratch: gemmScratch},
+	{Schema: "aten::addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", Out: addr, Grad: "vec1: vec2; vec2: vec1"},
+	{Schema: "aten::addr_(Tensor(a!) self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)", Out: addrInPlace},
+	{Schema: "aten::dot(Tensor self, Tensor tensor) -> Tensor", Out: dot, Grad: "self: tensor; tensor: self", Scratch: gemmScratch},
+	{Schema: "aten::vdot(Tensor self, Tensor other) -> Tensor", Out: dot, Grad: "self: other; other: self", Scratch: gemmScratch},
+	{Schema: "aten::_int_mm(Tensor self, Tensor mat2) -> Tensor", Out: intMM, Scratch: ltScratch},
+	{Schema: "aten::_scaled_mm(Tensor self, Tensor mat2, Tensor scale_a, Tensor scale_b, Tensor? bias=None, Tensor? scale_result=None, ScalarType? out_dtype=None, bool use_fast_accum=False) -> Tensor",
+		Out: scaledMM, Scratch: ltScratch},
+	{Schema: "aten::matmul(Tensor self, Tensor other) -> Tensor", Body: matmul},
+	{Schema: "aten::linalg_matmul(Tensor self, Tensor other) -> Tensor", Body: ops.Delegate("aten::matmul")},
+	{Schema: "aten::linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", Body: linear},
+	{Schema: "aten::outer(Tensor self, Tensor vec2) -> Tensor", Body: outer},
+	{Schema: "aten::ger(Tensor self, Tensor vec2) -> Tensor", Body: outer},
+	{Schema: "aten::inner(Tensor self, Tensor other) -> Tensor", Body: inner},
+	{Schema: "aten::tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor", Body: tensordot},
+	{Schema: "aten::einsum(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor", Body: einsum},
+	{Schema: "aten::kron(Tensor self, Tensor other) -> Tensor", Body: kron},
+	{Schema: "aten::chain_matmul(Tensor[] matrices) -> Tensor", Body: chainMatmul},
+	{Schema: "aten::linalg_multi_dot(Tensor[] tensors) -> Tensor", Body: multiDot},
+	{Schema: "aten::linalg_vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor", Body: vecdot},
+	{Schema: "aten::bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor", Body: bilinear},
+	{Schema: "aten::_trilinear(Tensor i1, Tensor i2, Tensor i3, int[] expand1, int[] expand2, int[] expand3, int[] sumdim, int unroll_dim=1) -> Tensor", Out: trilinear},
+}

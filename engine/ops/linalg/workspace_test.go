@@ -1,0 +1,41 @@
+package linalg_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/memspec/memspec/engine/internal/aten"
+	"github.com/memspec/memspec/engine/ops/builtin"
+	"github.com/memspec/memspec/engine/tensor"
+)
+
+// What matrix products take beside their result, by device and release.
+func TestCublas(t *testing.T) {
+	f := tensor.Float32
+	x, w, b := aten.Dense(f, 64, 32), aten.Dense(f, 32, 16), aten.Dense(f, 16)
+	turned := aten.Dense(f, 64, 64) // every second row and column: no leading dimension fits
+	turned.Sizes, turned.Strides = []int64{64, 32}, []int64{64, 2}
+	tests := []struct {
+		name, device, torch, op string
+		args                    []any
+		want                    string
+		why                     string
+	}{
+		{"gemm", "a10g", "2.15", "aten::mm", []any{x, w}, "+4096 +8519680 -1", "2.15 takes the workspace in each call"},
+		{"gemm, kept", "a10g", "2.10", "aten::mm", []any{x, w}, "+4096 +8519680", "a handle keeps it before"},
+		{"gemm on Hopper", "h100-sxm-80gb", "2.15", "aten::mm", []any{x, w}, "+4096 +33554432 -1", "32 MiB there"},
+		{"bias in the epilogue", "a10g", "2.15", "aten::addmm", []any{b, x, w}, "+4096 +1048576 -1", "cublasLt, 1 MiB a call and no cuBLAS block"},
+		{"bias in the epilogue, 2.10", "a10g", "2.10", "aten::addmm", []any{b, x, w}, "+4096 +8519680 +1048576", "both blocks are kept"},
+		{"a bias of the result's shape", "a10g", "2.15", "aten::addmm", []any{aten.Dense(f, 64, 16), x, w}, "+4096 +8519680 -1", "the epilogue wants one dimension"},
+		{"one output feature", "a10g", "2.15", "aten::addmm", []any{aten.Dense(f, 1), x, aten.Dense(f, 32, 1)}, "+256 +8519680 -1", "cublasLt wants more than one column"},
+		{"no leading dimension", "a10g", "2.15", "aten::mm", []any{turned, w}, "+4096 +8192 +8519680 -2 -1", "the operand is copied"},
+		{"none", "none", "2.15", "aten::mm", []any{x, w}, "+4096", ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got, _ := aten.Call{Op: tt.op, Args: tt.args}.Run(t, builtin.Table(), aten.On(t, tt.device, tt.torch))
+			assert.Equal(t, tt.want, got, tt.why)
+		})
+	}
+}

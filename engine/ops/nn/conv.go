@@ -1,0 +1,318 @@
+package nn
+
+import (
+	"slices"
+
+	"github.com/memspec/memspec/engine/ops"
+	"github.com/memspec/memspec/engine/tensor"
+)
+
+// Conv is a convolution with its parameters widened to the spatial dimensions.
+type Conv struct {
+	X, Weight                                *tensor.Tensor
+	Grad                                     *tensor.Tensor // of a weight's gradient: the result's gradient, and w is what is made
+	Stride, Padding, Dilation, OutputPadding []int64
+	Transposed                               bool
+	Groups                                   int64
+	CuDNNOff                                 bool // cuDNN is switched off
+}
+
+// conved is conv, read once a call.
+func conved(c *ops.Call) (*Conv, error) {
+	if v, ok := c.Memo.(*Conv); ok {
+		return v, nil
+	}
+	v, err := readConv(c)
+	if err == nil {
+		c.Memo = v
+	}
+	return v, err
+}
+
+// readConv reads the arguments of any of the convolution operators.
+func readConv(c *ops.Call) (*Conv, error) {
+	x, w := c.Args[max(c.Schema.ArgIndex("input"), 0)].(*tensor.Tensor), c.T("weight")
+	n := len(w.Sizes) - 2
+	if n < 1 || len(x.Sizes) != n+2 {
+		return nil, c.Errorf("got input %v and weight %v, want as many dimensions, at least 3", x.Sizes, w.Sizes)
+	}
+	v := &Conv{X: x, Weight: w, Groups: c.IntOr("groups", 1), Transposed: c.Bool("transposed") || c.Schema.ArgIndex("output_padding") >= 0 && c.Schema.ArgIndex("transposed") < 0}
+	for _, p := range []struct {
+		to    *[]int64
+		name  string
+		other int64
+	}{{&v.Stride, "stride", 1}, {&v.Padding, "padding", 0}, {&v.Dilation, "dilation", 1}, {&v.OutputPadding, "output_padding", 0}} {
+		if c.Schema.ArgIndex(p.name) >= 0 && len(c.Ints(p.name)) == 0 {
+			return nil, c.Errorf("got no %s, want 1 or %d members", p.name, n)
+		}
+		wide, err := wide(c, p.name, n, p.other)
+		if err != nil {
+			return nil, err
+		}
+		*p.to = wide
+	}
+	for i := range n {
+		if v.Stride[i] <= 0 || v.Dilation[i] <= 0 || v.Padding[i] < 0 {
+			return nil, c.Errorf("got stride %v, dilation %v and padding %v, want positive ones and padding of at least 0", v.Stride, v.Dilation, v.Padding)
+		}
+		if v.Transposed && (v.OutputPadding[i] < 0 || v.OutputPadding[i] >= max(v.Stride[i], v.Dilation[i])) || v.OutputPadding[i] < 0 {
+			return nil, c.Errorf("got output_padding %v, want at least 0 and less than stride %v or dilation %v", v.OutputPadding, v.Stride, v.Dilation)
+		}
+	}
+	if x.DType != w.DType {
+		return nil, c.Errorf("got input of %s and weight of %s, want one dtype", x.DType, w.DType)
+	}
+	if x.Device != w.Device {
+		return nil, c.Errorf("got input on %s and weight on %s, want one device", x.Device, w.Device)
+	}
+	return v, v.Check(c)
+}
+
+func (v *Conv) Check(c *ops.Call) error {
+	if v.Groups < 1 {
+		return c.Errorf("got %d groups, want at least 1", v.Groups)
+	}
+	for _, n := range v.Weight.Sizes[2:] {
+		if n < 1 {
+			return c.Errorf("got weight %v, want a kernel of at least 1 in each dimension", v.Weight.Sizes)
+		}
+	}
+	out := v.Weight.Sizes[0]
+	if v.Transposed {
+		out = v.Weight.Sizes[1] * v.Groups
+	}
+	if out < 1 {
+		return c.Errorf("got weight %v, want at least one channel of results", v.Weight.Sizes)
+	}
+	if b := c.T("bias"); b != nil && (len(b.Sizes) != 1 || b.Sizes[0] != out) {
+		return c.Errorf("got bias %v and weight %v, want a vector of %d", b.Sizes, v.Weight.Sizes, out)
+	}
+	if v.X.Numel() == 0 && v.X.Sizes[0] > 0 && v.X.Sizes[1] > 0 {
+		return c.Errorf("got input %v, want none of its sizes 0 but the batch's", v.X.Sizes)
+	}
+	channels := v.Weight.Sizes[1] * v.Groups
+	if v.Transposed {
+		channels = v.Weight.Sizes[0]
+	}
+	if v.X.Sizes[1] != channels {
+		return c.Errorf("got input of %d channels and weight %v in %d groups, want %d channels", v.X.Sizes[1], v.Weight.Sizes, v.Groups, channels)
+	}
+	if v.Weight.Sizes[0]%v.Groups != 0 {
+		return c.Errorf("got weight %v in %d groups, want a multiple of groups", v.Weight.Sizes, v.Groups)
+	}
+	return nil
+}
+
+// OutSizes is conv_output_size, or conv_input_size for a transposed one (native/ConvUtils.h).
+func (v *Conv) OutSizes(c *ops.Call) ([]int64, error) {
+	out := make([]int64, 0, len(v.Stride)+2)
+	out = append(out, v.X.Sizes[0], v.Weight.Sizes[0])
+	if v.Transposed {
+		out[1] = v.Weight.Sizes[1] * v.Groups
+	}
+	if v.X.Sizes[1] == 0 {
+		out[1] = 0
+	}
+	for i := range v.Stride {
+		in, kernel := v.X.Sizes[i+2], v.Dilation[i]*(v.Weight.Sizes[i+2]-1)+1
+		var d int64
+		if v.Transposed {
+			d = (in-1)*v.Stride[i] - 2*v.Padding[i] + kernel + v.OutputPadding[i]
+		} else {
+			if in+2*v.Padding[i] < kernel {
+				return nil, c.Errorf("got input %v with padding %v, want at least the kernel's %d in dimension %d", v.X.Sizes, v.Padding, kernel, i+2)
+			}
+			d = (in+2*v.Padding[i]-kernel)/v.Stride[i] + 1
+		}
+		if d < 0 {
+			return nil, c.Errorf("got input %v, too small for kernel %v", v.X.Sizes, v.Weight.Sizes[2:])
+		}
+		out = append(out, d)
+	}
+	return out, nil
+}
+
+// format is cudnn_conv_suggest_memory_format: channels last where input or weight suggest it, but for double.
+func (v *Conv) format() tensor.MemoryFormat {
+	if v.X.DType == tensor.Float64 {
+		return tensor.Contiguous
+	}
+	for _, t := range v.operands() {
+		if f := t.SuggestFormat(); f != tensor.Contiguous {
+			return f
+		}
+	}
+	return tensor.Contiguous
+}
+
+// operands are what a convolution, or a gradient of one, is made of.
+func (v *Conv) operands() [2]*tensor.Tensor {
+	if v.Grad != nil {
+		return [2]*tensor.Tensor{v.X, v.Grad}
+	}
+	return [2]*tensor.Tensor{v.X, v.Weight}
+}
+
+func convolution(c *ops.Call) ([]tensor.Meta, error) {
+	v, err := conved(c)
+	if err != nil {
+		return nil, err
+	}
+	sizes, err := v.OutSizes(c)
+	if err != nil {
+		return nil, err
+	}
+	return c.One(ops.FreshFormat(v.X, v.format(), sizes...))
+}
+
+// unbatched gives an input without a batch one of 1, and takes it off the result (Convolution.cpp batchify).
+func unbatched(c *ops.Call, x *tensor.Tensor, n int, run func(x *tensor.Tensor) *tensor.Tensor) (any, error) {
+	switch len(x.Sizes) {
+	case n + 2:
+		return run(x), nil
+	case n + 1:
+		return c.Do("aten::squeeze.dim", run(c.Do("aten::unsqueeze", x, int64(0))), int64(0)), nil
+	}
+	return nil, c.Errorf("got input %v, want %d or %d dimensions", x.Sizes, n+1, n+2)
+}
+
+func convND(n int) func(*ops.Call) (any, error) {
+	return func(c *ops.Call) (any, error) {
+		return unbatched(c, c.T("input"), n, func(x *tensor.Tensor) *tensor.Tensor {
+			return c.Do("aten::convolution", x, c.T("weight"), c.Arg("bias"), c.Arg("stride"), c.Arg("padding"), c.Arg("dilation"), false, ops.IntList(make([]int64, n)...), c.Arg("groups"))
+		})
+	}
+}
+
+func convTransposeND(n int) func(*ops.Call) (any, error) {
+	return func(c *ops.Call) (any, error) {
+		return unbatched(c, c.T("input"), n, func(x *tensor.Tensor) *tensor.Tensor {
+			return c.Do("aten::convolution", x, c.T("weight"), c.Arg("bias"), c.Arg("stride"), c.Arg("padding"), c.Arg("dilation"), true, c.Arg("output_padding"), c.Arg("groups"))
+		})
+	}
+}
+
+func convPadded(n int) func(*ops.Call) (any, error) {
+	return func(c *ops.Call) (any, error) {
+		return unbatched(c, c.T("input"), n, func(x *tensor.Tensor) *tensor.Tensor {
+			return c.Do("aten::_convolution_mode", x, c.T("weight"), c.Arg("bias"), c.Arg("stride"), c.Arg("padding"), c.Arg("dilation"), c.Arg("groups"))
+		})
+	}
+}
+
+// convMode is padding given by name: "same" with an odd total pads a copy of the input first (Convolution.cpp convolution_same).
+func convMode(c *ops.Call) (any, error) {
+	x, w := c.T("input"), c.T("weight")
+	n := len(w.Sizes) - 2
+	pad := make([]int64, n)
+	conv := func(x *tensor.Tensor) *tensor.Tensor {
+		return c.Do("aten::convolution", x, w, c.Arg("bias"), c.Arg("stride"), ops.IntList(pad...), c.Arg("dilation"), false, ops.IntList(make([]int64, n)...), c.Arg("groups"))
+	}
+	switch c.Str("padding") {
+	case "valid":
+		return conv(x), nil
+	case "same":
+	default:
+		return nil, c.Errorf("got padding %q, want valid or same", c.Str("padding"))
+	}
+	dilation, err := wide(c, "dilation", n, 1)
+	if err != nil {
+		return nil, err
+	}
+	stride, err := wide(c, "stride", n, 1)
+	if err != nil {
+		return nil, err
+	}
+	if slices.Max(stride) > 1 {
+		return nil, c.Errorf("got padding same with stride %v, want strides of 1", stride)
+	}
+	extra := make([]int64, 2*n)
+	odd := false
+	for i := range n {
+		total := dilation[i] * (w.Sizes[i+2] - 1)
+		pad[i] = total / 2
+		if total%2 == 1 { // the longer side is the right one
+			extra[2*(n-1-i)+1] = 1
+			odd = true
+		}
+	}
+	if odd {
+		for len(extra) > 2 && extra[len(extra)-1] == 0 && extra[len(extra)-2] == 0 {
+			extra = extra[:len(extra)-2]
+		}
+		x = c.Do("aten::constant_pad_nd", x, ops.IntList(extra...))
+	}
+	return conv(x), nil
+}
+
+func slowConv(forward string) func(*ops.Call) (any, error) {
+	return func(c *ops.Call) (any, error) {
+		return c.Do(forward, c.Args...), nil
+	}
+}
+
+// convTBC is a convolution over time × batch × channels.
+func convTBC(c *ops.Call) ([]tensor.Meta, error) {
+	x, w := c.T("self"), c.T("weight")
+	if len(x.Sizes) != 3 || len(w.Sizes) != 3 || x.Sizes[2] != w.Sizes[1] {
+		return nil, c.Errorf("got %v and %v, want [time, batch, in] and [kernel, in, out]", x.Sizes, w.Sizes)
+	}
+	if b := c.T("bias"); b != nil && (len(b.Sizes) != 1 || b.Sizes[0] != w.Sizes[2]) {
+		return nil, c.Errorf("got bias %v and weight %v, want a vector of %d", b.Sizes, w.Sizes, w.Sizes[2])
+	}
+	return ops.One(ops.FreshLike(x, x.Sizes[0]-w.Sizes[0]+1+2*c.Int("pad"), x.Sizes[1], w.Sizes[2]))
+}
+
+// windows is the number of places of a sliding window in each of two dimensions.
+func windows(c *ops.Call, sizes []int64) (int64, error) {
+	kernel, dilation, padding, stride := c.Ints("kernel_size"), c.Ints("dilation"), c.Ints("padding"), c.Ints("stride")
+	for _, p := range [][]int64{kernel, dilation, padding, stride} {
+		if len(p) != 2 {
+			return 0, c.Errorf("got %v, want 2 numbers", p)
+		}
+	}
+	n := int64(1)
+	for i := range 2 {
+		if kernel[i] < 1 || stride[i] < 1 || dilation[i] < 1 || padding[i] < 0 {
+			return 0, c.Errorf("got kernel %v, stride %v, dilation %v and padding %v, want positive ones and padding of at least 0", kernel, stride, dilation, padding)
+		}
+		d := ops.DivFloor(sizes[i]+2*padding[i]-dilation[i]*(kernel[i]-1)-1, stride[i]) + 1
+		if d < 1 {
+			return 0, c.Errorf("got sizes %v, too small for kernel %v", sizes, kernel)
+		}
+		n *= d
+	}
+	return n, nil
+}
+
+func im2col(c *ops.Call) ([]tensor.Meta, error) {
+	x, kernel := c.T("self"), c.Ints("kernel_size")
+	n := len(x.Sizes)
+	if n != 3 && n != 4 {
+		return nil, c.Errorf("got input %v, want 3 or 4 dimensions", x.Sizes)
+	}
+	if err := notEmpty(c, x.Sizes, n-3); err != nil {
+		return nil, err
+	}
+	places, err := windows(c, x.Sizes[n-2:])
+	if err != nil {
+		return nil, err
+	}
+	return ops.One(ops.FreshLike(x, append(slices.Clone(x.Sizes[:n-3]), x.Sizes[n-3]*ops.Numel(kernel), places)...))
+}
+
+func col2im(c *ops.Call) ([]tensor.Meta, error) {
+	x, kernel, size := c.T("self"), c.Ints("kernel_size"), c.Ints("output_size")
+	n := len(x.Sizes)
+	if n != 2 && n != 3 || len(size) != 2 || len(kernel) != 2 || ops.Numel(kernel) < 1 || x.Sizes[n-2] < 1 || x.Sizes[n-2]%ops.Numel(kernel) != 0 {
+		return nil, c.Errorf("got input %v, output %v and kernel %v, want [batch, channels × kernel, places]", x.Sizes, size, kernel)
+	}
+	places, err := windows(c, size)
+	if err != nil {
+		return nil, err
+	}
+	if places != x.Sizes[n-1] {
+		return nil, c.Errorf("got %d columns, want %d", x.Sizes[n-1], places)
+	}
+	return ops.One(ops.FreshLike(x, append(slices.Clone(x.Sizes[:n-2]), x.Sizes[n-2]/ops.Numel(kernel), size[0], size[1])...))
+}

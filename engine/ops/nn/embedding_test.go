@@ -1,0 +1,27 @@
+package nn_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/memspec/memspec/engine/internal/aten"
+	"github.com/memspec/memspec/engine/ops/builtin"
+	"github.com/memspec/memspec/engine/tensor"
+)
+
+// What kernels take beside results, on a real device.
+func TestOneHot(t *testing.T) {
+	on := aten.Dense
+	for _, c := range []struct {
+		op   string
+		args []any
+		want string
+		why  string
+	}{
+		{"aten::one_hot", []any{on(tensor.Int64, 4), int64(8)}, "+256", "on a device ones are scattered into zeros"},
+	} {
+		got, _ := aten.Call{Op: c.op, Args: c.args}.Run(t, builtin.Table(), aten.On(t, "a10g", "2.15"))
+		assert.Equal(t, c.want, got, "%s: %s", c.op, c.why)
+	}
+}

@@ -1,0 +1,32 @@
+package nn_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/memspec/memspec/engine/internal/aten"
+	"github.com/memspec/memspec/engine/ops"
+	"github.com/memspec/memspec/engine/ops/builtin"
+	"github.com/memspec/memspec/engine/tensor"
+)
+
+// On a device recurrent layers are one call of cuDNN; on fake tensors, as on the host, they go step by step.
+func TestRecurrentLayers(t *testing.T) {
+	f := tensor.Float32
+	tensors := func(ms ...any) *ops.List { return &ops.List{Items: ms} }
+	births := func(name string) (out []string) {
+		on := func(sizes ...int64) any { return aten.Dense(f, sizes...) }
+		events, _ := aten.Call{Op: "aten::lstm", Args: []any{on(5, 2, 4), tensors(on(1, 2, 6), on(1, 2, 6)), tensors(on(24, 4), on(24, 6), on(24), on(24)), true, int64(1), 0.0,
+			false, false, false}}.Run(t, builtin.Table(), aten.On(t, name, "2.15"))
+		for e := range strings.FieldsSeq(events) {
+			if size, birth := strings.CutPrefix(e, "+"); birth {
+				out = append(out, size)
+			}
+		}
+		return out
+	}
+	assert.Equal(t, []string{"240", "48", "48", "1152"}, births("a10g"), "output, last states, and the weights in one buffer: they do not lie in one storage")
+	assert.Len(t, births("none"), 28, "five steps of two products and three results, and three stacked results")
+}

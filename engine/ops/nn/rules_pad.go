@@ -1,0 +1,35 @@
+package nn
+
+import (
+	"github.com/memspec/memspec/engine/ops"
+)
+
+// padRules pad tensors and move pixels.
+var padRules = []ops.Rule{
+	{Schema: "aten::constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor", Out: constantPad},
+	{Schema: "aten::reflection_pad1d(Tensor self, SymInt[2] padding) -> Tensor", Out: reflectPad, Scratch: padScratch},
+	{Schema: "aten::reflection_pad2d(Tensor self, SymInt[4] padding) -> Tensor", Out: reflectPad, Scratch: padScratch},
+	{Schema: "aten::reflection_pad3d(Tensor self, SymInt[6] padding) -> Tensor", Out: reflectPad, Scratch: padScratch},
+	{Schema: "aten::replication_pad1d(Tensor self, SymInt[2] padding) -> Tensor", Out: mirrorPad, Scratch: padScratch},
+	{Schema: "aten::replication_pad2d(Tensor self, SymInt[4] padding) -> Tensor", Out: mirrorPad, Scratch: padScratch},
+	{Schema: "aten::replication_pad3d(Tensor self, SymInt[6] padding) -> Tensor", Out: mirrorPad, Scratch: padScratch},
+	{Schema: "aten::pad(Tensor self, SymInt[] pad, str mode=\"constant\", float? value=None) -> Tensor", Body: pad},
+	{Schema: "aten::_pad_enum(Tensor self, SymInt[] pad, int mode, float? value=None) -> Tensor", Body: pad},
+	{Schema: "aten::_pad_circular(Tensor self, SymInt[] pad) -> Tensor", Body: padCircular},
+	{Schema: "aten::pixel_shuffle(Tensor self, int upscale_factor) -> Tensor", Out: pixelShuffle},
+	{Schema: "aten::pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor", Out: pixelUnshuffle},
+	{Schema: "aten::channel_shuffle(Tensor self, SymInt groups) -> Tensor", Out: channelShuffle},
+	{Schema: "aten::native_channel_shuffle(Tensor self, SymInt groups) -> Tensor", Out: channelShuffle},
+	{Schema: "aten::grid_sampler(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor", Body: gridSampler},
+	{Schema: "aten::grid_sampler_2d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor", Out: gridSample},
+	{Schema: "aten::grid_sampler_3d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor", Out: gridSample},
+	{Schema: "aten::affine_grid_generator(Tensor theta, SymInt[] size, bool align_corners) -> Tensor", Out: affineGrid, Scratch: affineGridScratch},
+	{Schema: "aten::reflection_pad1d_backward(Tensor grad_output, Tensor self, SymInt[2] padding) -> Tensor", Out: ops.FreshLikeArg("self")},
+	{Schema: "aten::reflection_pad2d_backward(Tensor grad_output, Tensor self, SymInt[4] padding) -> Tensor", Out: ops.FreshLikeArg("self")},
+	{Schema: "aten::reflection_pad3d_backward(Tensor grad_output, Tensor self, SymInt[6] padding) -> Tensor", Out: ops.FreshLikeArg("self")},
+	{Schema: "aten::replication_pad1d_backward(Tensor grad_output, Tensor self, SymInt[2] padding) -> Tensor", Out: ops.FreshLikeArg("self")},
+	{Schema: "aten::replication_pad2d_backward(Tensor grad_output, Tensor self, SymInt[4] padding) -> Tensor", Out: ops.FreshLikeArg("self")},
+	{Schema: "aten::replication_pad3d_backward(Tensor grad_output, Tensor self, SymInt[6] padding) -> Tensor", Out: ops.FreshLikeArg("self")},
+	{Schema: "aten::grid_sampler_2d_backward(Tensor grad_output, Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners, bool[2] output_mask) -> (Tensor, Tensor)", Out: gridGradients},
+	{Schema: "aten::grid_sampler_3d_backward(Tensor grad_output, Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners, bool[2] output_mask) -> (Tensor, Tensor)", Out: gridGradients},
+}

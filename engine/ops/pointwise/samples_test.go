@@ -1,0 +1,13 @@
+package pointwise_test
+
+import (
+	"testing"
+
+	"github.com/memspec/memspec/engine/internal/aten"
+	"github.com/memspec/memspec/engine/ops/builtin"
+	"github.com/memspec/memspec/engine/ops/pointwise"
+)
+
+func TestSamples(t *testing.T) { aten.Samples(t, builtin.Table(), pointwise.Rules) }
+
+func TestRefused(t *testing.T) { aten.Refused(t, builtin.Table(), pointwise.Rules) }

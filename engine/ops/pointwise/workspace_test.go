@@ -1,0 +1,30 @@
+package pointwise_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/memspec/memspec/engine/internal/aten"
+	"github.com/memspec/memspec/engine/ops/builtin"
+	"github.com/memspec/memspec/engine/tensor"
+)
+
+// What kernels take beside results, on a real device.
+func TestWorkspace(t *testing.T) {
+	f := tensor.Float32
+	on := aten.Dense
+	for _, c := range []struct {
+		op   string
+		args []any
+		want string
+		why  string
+	}{
+		{"aten::where", []any{on(tensor.Bool, 4), on(tensor.Float16, 4), on(f, 4)}, "+16 +16 -0", "where casts the odd operand"},
+		{"aten::where", []any{on(tensor.Bool, 4), on(f, 4), on(f, 4)}, "+16", "nothing to cast"},
+		{"aten::add", []any{on(tensor.Float16, 4), on(f, 4)}, "+16", "TensorIterator casts inside the kernel"},
+	} {
+		got, _ := aten.Call{Op: c.op, Args: c.args}.Run(t, builtin.Table(), aten.On(t, "a10g", "2.15"))
+		assert.Equal(t, c.want, got, "%s: %s", c.op, c.why)
+	}
+}

@@ -1,0 +1,30 @@
+package prim
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/memspec/memspec/engine/ops"
+)
+
+func TestPyString(t *testing.T) {
+	own := &ops.List{Refs: 1}
+	own.Items = []any{own, own, int64(1)}
+	for _, c := range []struct {
+		v    any
+		want string
+	}{
+		{nil, "None"},
+		{true, "True"},
+		{&ops.Tuple{Items: []any{int64(1), "a", 2.0}}, "(1, a, 2.)"},
+		{&ops.Dict{Keys: []any{"k"}, Values: []any{&ops.List{Items: []any{false}}}}, "{k: [False]}"},
+		{&ops.List{}, "[]"},
+	} {
+		assert.Equal(t, c.want, pyString(c.v))
+	}
+	got := pyString(own)
+	assert.Contains(t, got, strings.Repeat("[", maxNesting)+"[...")
+	assert.Less(t, len(got), maxString+100*maxNesting, "a list that holds itself is bounded")
+}

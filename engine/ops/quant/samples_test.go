@@ -1,0 +1,11 @@
+package quant_test
+
+import (
+	"testing"
+
+	"github.com/memspec/memspec/engine/internal/aten"
+	"github.com/memspec/memspec/engine/ops/builtin"
+	"github.com/memspec/memspec/engine/ops/quant"
+)
+
+func TestSamples(t *testing.T) { aten.Samples(t, builtin.Table(), quant.Rules) }

@@ -1,0 +1,222 @@
+package reduce
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/memspec/memspec/engine/note"
+	"github.com/memspec/memspec/engine/ops"
+	"github.com/memspec/memspec/engine/tensor"
+	"github.com/memspec/memspec/engine/units"
+)
+
+func sorted(c *ops.Call) ([]tensor.Meta, error) {
+	x := c.T("self")
+	if _, err := c.WrapDim(c.Int("dim"), len(x.Sizes)); err != nil {
+		return nil, err
+	}
+	return ops.WithIndices(ops.EmptyLike(x, x.DType, tensor.Preserve)), nil
+}
+
+// sortScratch is what long sorts take (native/cuda/Sort.cpp sort_cuda_kernel, Sort.cu): up to 4096 elements nothing; else a copy where the
+// dimension is not innermost, and by the number of segments an arange, two buffers of 8 bytes an element or one.
+func sortScratch(c *ops.Call) []ops.Scratch {
+	x := c.T("self")
+	if !ops.OnCUDA(x) || len(x.Sizes) == 0 {
+		return nil
+	}
+	d, err := c.WrapDim(c.Int("dim"), len(x.Sizes))
+	n := x.Numel()
+	if err != nil || x.Sizes[d] <= 4096 || n == 0 {
+		return nil
+	}
+	const source = "native/cuda/Sort.cpp"
+	var out []ops.Scratch
+	if x.Strides[d] != 1 {
+		out = append(out, ops.Scratch{Bytes: x.NBytes(), Source: source})
+	}
+	segments := n / x.Sizes[d]
+	pairs := units.Bytes(n * (x.DType.ItemSize() + 8)) // CUB's second buffers for keys and values
+	switch {
+	case segments == 1 || x.Sizes[d] >= 1000000:
+		out = append(out, ops.Scratch{Bytes: units.Bytes(8 * x.Sizes[d]), Source: source}, ops.Scratch{Bytes: pairs / units.Bytes(segments), Source: source, Upper: pairs/units.Bytes(segments)*5/4 + 65536, Note: note.ScratchEstimate})
+	case segments < 128:
+		out = append(out, ops.Scratch{Bytes: units.Bytes(16 * n), Source: source}, ops.Scratch{Bytes: pairs, Upper: pairs*5/4 + 65536, Source: source, Note: note.ScratchEstimate})
+	default:
+		out = append(out, ops.Scratch{Bytes: units.Bytes(8 * n), Source: source}, ops.Scratch{Bytes: pairs, Upper: pairs*5/4 + 65536, Source: source, Note: note.ScratchEstimate})
+	}
+	return out
+}
+
+func argsort(key string) func(*ops.Call) (any, error) {
+	return func(c *ops.Call) (any, error) {
+		if c.Has("stable") {
+			return c.DoGet(1, key, c.T("self"), c.Arg("stable"), c.Arg("dim"), c.Arg("descending")), nil
+		}
+		return c.DoGet(1, key, c.Args...), nil
+	}
+}
+
+func msort(c *ops.Call) (any, error) {
+	return c.DoGet(0, "aten::sort", c.T("self"), int64(0), false), nil
+}
+
+func topk(c *ops.Call) ([]tensor.Meta, error) {
+	x, k := c.T("self"), c.Int("k")
+	d, err := c.WrapDim(c.Int("dim"), len(x.Sizes))
+	if err != nil {
+		return nil, err
+	}
+	sizes := slices.Clone(x.Sizes)
+	if len(sizes) == 0 {
+		if k < 0 || k > 1 {
+			return nil, c.Errorf("got k %d, want 0 or 1", k)
+		}
+		return ops.WithIndices(ops.FreshLike(x)), nil
+	}
+	if k < 0 || k > sizes[d] {
+		return nil, c.Errorf("got k %d, want one in [0, %d]", k, sizes[d])
+	}
+	sizes[d] = k
+	return ops.WithIndices(ops.FreshLike(x, sizes...)), nil
+}
+
+// topkScratch is a full sort for few long slices, else a contiguous input (native/cuda/TensorTopK.cpp).
+func topkScratch(c *ops.Call) []ops.Scratch {
+	x := c.T("self")
+	if !ops.OnCUDA(x) || len(x.Sizes) == 0 {
+		return nil
+	}
+	d, err := c.WrapDim(c.Int("dim"), len(x.Sizes))
+	if err != nil || x.Numel() == 0 {
+		return nil
+	}
+	if x.Numel()/x.Sizes[d] <= 10 && x.Sizes[d] >= 100000 {
+		idx := units.Bytes(8 * x.Numel())
+		const source = "native/cuda/TensorTopK.cpp sort"
+		return append([]ops.Scratch{{Bytes: x.NBytes(), Source: source}, {Bytes: idx, Source: source}}, sortScratch(c)...)
+	}
+	return contiguousScratch(c)
+}
+
+// contiguousScratch is a contiguous copy of self.
+func contiguousScratch(c *ops.Call) []ops.Scratch {
+	x := c.Self()
+	if !ops.OnCUDA(x) || x.IsContiguous() {
+		return nil
+	}
+	return []ops.Scratch{{Bytes: x.NBytes(), Source: "native/cuda self.contiguous()"}}
+}
+
+func kthValue(c *ops.Call) ([]tensor.Meta, error) {
+	x := c.T("self")
+	d, err := c.WrapDim(c.Int("dim"), len(x.Sizes))
+	if err != nil {
+		return nil, err
+	}
+	if len(x.Sizes) == 0 {
+		return ops.WithIndices(ops.FreshLike(x)), nil
+	}
+	if k := c.Int("k"); k < 1 || k > x.Sizes[d] {
+		return nil, c.Errorf("got k %d, want one in [1, %d]", k, x.Sizes[d])
+	}
+	return ops.WithIndices(ops.FreshLike(x, ops.ReducedSizes(x.Sizes, []int{d}, c.Bool("keepdim"))...)), nil
+}
+
+// search gives places in a sorted sequence, in the shape of the argument of that name.
+func search(name string) func(*ops.Call) ([]tensor.Meta, error) {
+	return func(c *ops.Call) ([]tensor.Meta, error) {
+		d := tensor.Int64
+		if c.Bool("out_int32") {
+			d = tensor.Int32
+		}
+		seq := c.T("sorted_sequence")
+		if seq == nil {
+			seq = c.T("boundaries")
+		}
+		if name == "" {
+			return ops.One(ops.FreshAs(seq, d))
+		}
+		x := c.T(name)
+		return ops.One(ops.FreshAs(x, d, x.Sizes...))
+	}
+}
+
+func histc(c *ops.Call) ([]tensor.Meta, error) {
+	x, n := c.T("self"), c.Int("bins")
+	if n <= 0 {
+		return nil, c.Errorf("got %d bins, want at least 1", n)
+	}
+	if c.Float("min") > c.Float("max") {
+		return nil, c.Errorf("got a range from %v to %v, want max no less than min", c.Arg("min"), c.Arg("max"))
+	}
+	return ops.One(ops.FreshLike(x, n))
+}
+
+func histogram(c *ops.Call) ([]tensor.Meta, error) {
+	x := c.T("self")
+	n := c.Int("bins")
+	if t := c.T("bins"); t != nil {
+		n = t.Numel() - 1
+	}
+	if n <= 0 {
+		return nil, c.Errorf("got %d bins, want at least 1", n)
+	}
+	return []tensor.Meta{ops.FreshLike(x, n), ops.FreshLike(x, n+1)}, nil
+}
+
+// bincount has as many bins as the largest element says; nothing bounds it but minlength where the elements are not known.
+func bincount(c *ops.Call) ([]tensor.Meta, error) {
+	x, w := c.T("self"), c.T("weights")
+	n := c.Int("minlength")
+	if x.Data != nil && len(x.Data.Ints) > 0 {
+		n = max(n, slices.Max(x.Data.Ints)+1)
+	} else {
+		n = c.M.Bound(n, max(n, x.Numel()))
+	}
+	d := tensor.Int64
+	if w != nil {
+		d = tensor.Float64
+		if w.DType == tensor.Float32 {
+			d = w.DType
+		}
+	}
+	return ops.One(ops.FreshAs(x, d, n))
+}
+
+// unique has at most as many results as elements, or as entries of dim.
+func unique(c *ops.Call) ([]tensor.Meta, error) {
+	x := c.T("self")
+	all := x.Numel()
+	values := []int64{0}
+	at := 0
+	inverse := slices.Clone(x.Sizes)
+	if c.Has("dim") {
+		d, err := c.WrapDim(c.Int("dim"), len(x.Sizes))
+		if err != nil {
+			return nil, err
+		}
+		at, values = d, slices.Clone(x.Sizes)
+		if len(x.Sizes) > 0 {
+			all = x.Sizes[d]
+		}
+		inverse = []int64{all}
+	}
+	n := c.M.Bound(min(all, 1), all)
+	if len(values) > 0 {
+		values[at] = n
+	}
+	optional := func(on bool, sizes []int64) tensor.Meta {
+		if !on {
+			sizes = []int64{0}
+		}
+		return ops.FreshAs(x, tensor.Int64, sizes...)
+	}
+	// along a dimension, consecutive ones come with both on the host, asked for or not
+	both := c.Has("dim") && strings.Contains(c.Schema.Name, "consecutive") && x.Device == "cpu"
+	out := []tensor.Meta{ops.FreshLike(x, values...), optional(both || c.Bool("return_inverse"), inverse)}
+	if len(c.Schema.Returns) == 3 {
+		out = append(out, optional(both || c.Bool("return_counts"), []int64{n}))
+	}
+	return out, nil
+}

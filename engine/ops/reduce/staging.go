@@ -1,0 +1,244 @@
+package reduce
+
+import (
+	"slices"
+
+	"github.com/memspec/memspec/engine/device"
+	"github.com/memspec/memspec/engine/ops"
+	"github.com/memspec/memspec/engine/tensor"
+	"github.com/memspec/memspec/engine/units"
+)
+
+// What a reduction takes where its work is split over several blocks of threads that meet in global memory
+// (aten/src/ATen/native/cuda/Reduce.cuh setReduceConfig, ReduceConfig::global_memory_size, semaphore_size).
+
+const reduceSource = "native/cuda/Reduce.cuh"
+
+// accumulator is what a reduction adds up in.
+type accumulator uint8
+
+const (
+	accValue   accumulator = iota // the accumulate type
+	accInput                      // the input's own type
+	accPair                       // a value and its place
+	accWelford                    // mean, squares, two counts
+	accBool
+	accTwo // smallest and largest
+)
+
+func (a accumulator) bytes(d tensor.DType) int64 {
+	n := ops.AccumulateType(d).ItemSize()
+	switch a {
+	case accInput:
+		return d.ItemSize()
+	case accPair:
+		return 16
+	case accWelford:
+		if n == 8 {
+			return 24
+		}
+		return 16
+	case accBool:
+		return 1
+	case accTwo:
+		return 2 * d.ItemSize()
+	}
+	return n
+}
+
+// reduceShape is a reduction as TensorIterator sees it: reduced dimensions first, each group in the order of strides, neighbours merged.
+type reduceShape struct {
+	inputs, outputs int64
+	sizes, strides  []int64 // strides in elements
+	reduced         int     // how many of them are reduced
+}
+
+func shapeReduction(x *tensor.Tensor, dims []int) *reduceShape {
+	r := &reduceShape{inputs: 1, outputs: 1}
+	add := func(ds []int) int {
+		slices.SortStableFunc(ds, func(a, b int) int { return int(min(max(x.Strides[a]-x.Strides[b], -1), 1)) })
+		from := len(r.sizes)
+		for _, d := range ds {
+			n := len(r.sizes)
+			if n > from && r.strides[n-1]*r.sizes[n-1] == x.Strides[d] {
+				r.sizes[n-1] *= x.Sizes[d]
+				continue
+			}
+			r.sizes, r.strides = append(r.sizes, x.Sizes[d]), append(r.strides, x.Strides[d])
+		}
+		return len(r.sizes) - from
+	}
+	var over, kept []int
+	for d, n := range x.Sizes {
+		switch {
+		case n == 1:
+		case slices.Contains(dims, d):
+			over = append(over, d)
+			r.inputs *= n
+		default:
+			kept = append(kept, d)
+			r.outputs *= n
+		}
+	}
+	r.reduced = add(over)
+	add(kept)
+	return r
+}
+
+// threadsPerSM is how many threads a multiprocessor holds (CUDA C++ programming guide, compute capabilities).
+func threadsPerSM(c device.Capability) int64 {
+	switch {
+	case c.Major == 7 && c.Minor == 5:
+		return 1024
+	case c.Major == 8 && c.Minor > 0, c.Major == 12:
+		return 1536
+	}
+	return 2048
+}
+
+func lastPow2(n int64) int64 {
+	p := int64(1)
+	for p*2 <= n {
+		p *= 2
+	}
+	return p
+}
+
+// staging is the bytes of the buffer and of the semaphores; 0 where one block a result suffices.
+func (r *reduceShape) staging(accBytes, itemSize, sms, smThreads int64) (buffer, semaphores int64) {
+	if r.inputs <= 1 || r.outputs == 0 || len(r.sizes) == 0 {
+		return 0, 0
+	}
+	fast := r.reduced == len(r.sizes) || r.strides[0] < r.strides[r.reduced]
+	dim0, dim1, moving := r.outputs, r.inputs, int64(0)
+	if fast {
+		dim0, dim1, moving = r.inputs, r.outputs, r.strides[0]
+	} else {
+		moving = r.strides[r.reduced]
+	}
+	vec := int64(1)
+	if moving == 1 {
+		if fast && dim0 > 128 && len(r.sizes) == 1 {
+			dim0 /= 4
+		} else if !fast {
+			vec = r.outputVector()
+			dim0 /= vec
+		}
+	}
+	most := int64(512) / vec
+	if itemSize == 16 {
+		most = 256 / vec
+	}
+	p0, p1 := min(lastPow2(dim0), most), min(lastPow2(dim1), most)
+	width := min(p0, 32)
+	height := min(p1, most/width)
+	width = min(p0, most/height)
+	stepIn, stepOut := int64(1), int64(1)
+	if fast {
+		stepIn = width
+	} else {
+		stepOut = width
+	}
+	split := ops.DivCeil(r.inputs, stepIn) >= min(height*16, 256)
+	if split {
+		stepIn *= height
+	} else {
+		stepOut *= height
+	}
+	perThread := ops.DivCeil(r.inputs, stepIn)
+	target := sms * (smThreads / (width * height))
+	grid := ops.DivCeil(r.outputs/vec, stepOut)
+	if !split || perThread < 256 || grid > target {
+		return 0, 0
+	}
+	ctas := max(min(ops.DivCeil(target, grid), ops.DivCeil(perThread, 16)), ops.DivCeil(perThread, 256))
+	if ctas <= 1 {
+		return 0, 0
+	}
+	buffer = accBytes * r.outputs * ctas
+	if !fast {
+		buffer *= width * vec
+	}
+	return buffer, 4 * grid
+}
+
+// outputVector is get_output_vec_size: four outputs at once, or as many as sizes and strides divide by.
+func (r *reduceShape) outputVector() int64 {
+	vec := int64(4)
+	divide := func(n int64) {
+		for n%vec != 0 {
+			vec /= 2
+		}
+	}
+	divide(r.sizes[r.reduced])
+	for i, s := range r.strides {
+		if i != r.reduced {
+			divide(s)
+		}
+	}
+	return vec
+}
+
+// reduceScratch is the staging of a reduction over the operator's dimensions.
+func reduceScratch(acc accumulator) func(*ops.Call) []ops.Scratch {
+	return func(c *ops.Call) []ops.Scratch {
+		x := c.T("self")
+		if !ops.OnCUDA(x) || c.Platform().Device.SMs == 0 {
+			return nil
+		}
+		dims, err := reduceDims(c, x)
+		if err != nil {
+			return nil
+		}
+		return reduceStaging(c, x, dims, acc)
+	}
+}
+
+func reduceStaging(c *ops.Call, x *tensor.Tensor, dims []int, acc accumulator) []ops.Scratch {
+	d := c.Platform().Device
+	buffer, semaphores := shapeReduction(x, dims).staging(acc.bytes(x.DType), x.DType.ItemSize(), int64(d.SMs), threadsPerSM(d.ComputeCapability))
+	if buffer == 0 {
+		return nil
+	}
+	return []ops.Scratch{{Bytes: units.Bytes(buffer), Source: reduceSource}, {Bytes: units.Bytes(semaphores), Source: reduceSource}}
+}
+
+// countScratch is the comparison with zero that is added up (native/TensorAdvancedIndexing.cpp count_nonzero_cuda).
+func countScratch(c *ops.Call) []ops.Scratch {
+	x := c.T("self")
+	if !ops.OnCUDA(x) {
+		return nil
+	}
+	m := ops.FreshAs(x, tensor.Bool, x.Sizes...)
+	return append([]ops.Scratch{{Bytes: m.NBytes(), Before: true, Source: "native/TensorAdvancedIndexing.cpp count_nonzero_cuda"}}, reduceScratch(accValue)(c)...)
+}
+
+// logSumExpScratch are the largest elements and the exponentials of what is left (native/ReduceOps.cpp logsumexp_out_impl).
+func logSumExpScratch(c *ops.Call) []ops.Scratch {
+	x := c.T("self")
+	if !ops.OnCUDA(x) || x.Numel() == 0 {
+		return nil
+	}
+	dims, err := reduceDims(c, x)
+	if err != nil {
+		return nil
+	}
+	const source = "native/ReduceOps.cpp logsumexp_out_impl"
+	d := ops.FloatType(x.DType)
+	largest, all := ops.FreshAs(x, d, ops.ReducedSizes(x.Sizes, dims, true)...), ops.FreshAs(x, d, x.Sizes...)
+	return append([]ops.Scratch{{Bytes: largest.NBytes(), Source: source}, {Bytes: all.NBytes(), Source: source}}, reduceStaging(c, x, dims, accValue)...)
+}
+
+// distScratch is the difference (native/ReduceOps.cpp dist).
+func distScratch(c *ops.Call) []ops.Scratch {
+	x := c.T("self")
+	if !ops.OnCUDA(x) {
+		return nil
+	}
+	shape, err := c.Broadcast(x.Sizes, c.T("other").Sizes)
+	if err != nil {
+		return nil
+	}
+	m := ops.FreshLike(x, shape...)
+	return []ops.Scratch{{Bytes: m.NBytes(), Before: true, Source: "native/ReduceOps.cpp dist"}}
+}

@@ -1,0 +1,93 @@
+package ops
+
+import (
+	"slices"
+
+	"github.com/memspec/memspec/engine/schema"
+	"github.com/memspec/memspec/engine/tensor"
+)
+
+// Results that serve rows of several families.
+
+// One wraps a single Meta.
+func One(m tensor.Meta) ([]tensor.Meta, error) { return []tensor.Meta{m}, nil }
+
+// SelfMeta is the first argument's metadata: an in-place operator that changes none of it.
+func SelfMeta(c *Call) ([]tensor.Meta, error) { return One(c.Args[0].(*tensor.Tensor).Meta) }
+
+// FreshSelf is a fresh contiguous tensor like self.
+func FreshSelf(c *Call) ([]tensor.Meta, error) { return One(FreshLike(c.Self(), c.Self().Sizes...)) }
+
+// FreshLikeArg is a contiguous tensor in the sizes of an argument.
+func FreshLikeArg(name string) func(*Call) ([]tensor.Meta, error) {
+	return func(c *Call) ([]tensor.Meta, error) { return One(FreshLike(c.T(name), c.T(name).Sizes...)) }
+}
+
+// InSizes is a contiguous tensor in the sizes an argument lists.
+func InSizes(name string) func(*Call) ([]tensor.Meta, error) {
+	return func(c *Call) ([]tensor.Meta, error) { return One(FreshLike(c.Self(), c.Ints(name)...)) }
+}
+
+// NoneHost gives None.
+func NoneHost(*Call) (any, error) { return nil, nil }
+
+// UnknownBool is a question about tensor data.
+func UnknownBool(c *Call) (any, error) { return Unknown{Op: c.Schema.Key(), Kind: schema.Bool}, nil }
+
+// plain is the call of the overload that gives new results.
+func (c *Call) plain(key string) (*Call, error) {
+	b, ok := c.M.Table().Lookup(key)
+	if !ok {
+		return nil, &MissingError{Op: key}
+	}
+	args := make([]any, len(b.Schema.Args))
+	for i := range args {
+		args[i] = c.Arg(b.Schema.Args[i].Name)
+	}
+	return &Call{Bound: b, Args: args, M: c.M}, nil
+}
+
+// Into is the results of the overload key, in the tensors given for them: one of other sizes is resized, and its storage grows where it must.
+func Into(key string) func(*Call) ([]tensor.Meta, error) {
+	return func(c *Call) ([]tensor.Meta, error) {
+		plain, err := c.plain(key)
+		if err != nil {
+			return nil, err
+		}
+		metas, err := plain.Rule.Out(plain)
+		if err != nil {
+			return nil, err
+		}
+		metas = slices.Clone(metas)
+		given := c.Args[len(c.Args)-len(metas):]
+		for i, m := range metas {
+			out, ok := given[i].(*tensor.Tensor)
+			if !ok {
+				return nil, c.Errorf("got %s, want a tensor for the result", TypeName(given[i]))
+			}
+			if !CanCast(m.DType, out.DType) {
+				return nil, c.Errorf("got a result of %s and a tensor of %s for it", m.DType, out.DType)
+			}
+			if out.Device != m.Device {
+				return nil, c.Errorf("got a result on %s and a tensor on %s for it", m.Device, out.Device)
+			}
+			if slices.Equal(out.Sizes, m.Sizes) {
+				metas[i] = out.Meta
+				continue
+			}
+			metas[i] = ViewOf(out, m.Sizes, m.Strides, out.StorageOffset)
+		}
+		return metas, nil
+	}
+}
+
+// IntoScratch is the scratch of the overload key.
+func IntoScratch(key string) func(*Call) []Scratch {
+	return func(c *Call) []Scratch {
+		plain, err := c.plain(key)
+		if err != nil || plain.Rule.Scratch == nil {
+			return nil
+		}
+		return plain.Rule.Scratch(plain)
+	}
+}
