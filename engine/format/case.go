@@ -93,11 +93,8 @@ type Summary struct {
 	JSON any                     // the whole result as the command's JSON has it
 }
 
-// Counts are cases by outcome.
+// counts are cases by outcome.
 type counts [verdict.Error + 1]int
-
-// order is how outcomes are counted up in words.
-var order = []verdict.Outcome{verdict.Pass, verdict.Warn, verdict.Fail, verdict.Error, verdict.Inconclusive}
 
 // severity puts the worst first: a failure before an error before what could not be said before a warning.
 func severity(o verdict.Outcome) int {
