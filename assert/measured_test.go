@@ -14,6 +14,7 @@ import (
 	memory "github.com/memspec/memspec/assert"
 	"github.com/memspec/memspec/cudameasure"
 	"github.com/memspec/memspec/engine"
+	"github.com/memspec/memspec/engine/recording"
 	"github.com/memspec/memspec/engine/report"
 	"github.com/memspec/memspec/engine/spec"
 	"github.com/memspec/memspec/engine/units"
@@ -65,13 +66,13 @@ func asPredicted(t *testing.T, c spec.Case) *cudameasure.Measurement {
 	r := engine.Judge(context.Background(), c)
 	require.NoError(t, r.Err)
 	p := c.Platform
-	m := &cudameasure.Measurement{Schema: cudameasure.Schema, Case: c.Name, Runtime: string(c.Runtime), Where: cudameasure.OnCUDA,
+	m := &cudameasure.Measurement{Recording: recording.Recording{Header: recording.Header{Case: c.Name, Runtime: string(c.Runtime), Where: recording.OnCUDA,
 		Built: "by hand for a test, not measured", Torch: "2.15.0", Mode: string(c.Mode), Grad: string(c.Grad),
-		Device: cudameasure.RecordedDevice{Name: "Tesla T4 (stand-in)", Total: &p.Device.Memory, ComputeCapability: "7.5"},
-		Flags:  cudameasure.Flags{TF32CuDNN: p.TF32CuDNN}, Inputs: []string{c.Inputs[0].String()}, Weights: r.Report.Weights}
+		Device: recording.Device{Name: "Tesla T4 (stand-in)", Total: &p.Device.Memory, ComputeCapability: "7.5"},
+		Flags:  recording.Flags{TF32CuDNN: p.TF32CuDNN}, Inputs: []string{c.Inputs[0].String()}, Weights: r.Report.Weights}}}
 	phase := func(name string, s report.Sizes) {
 		none := units.Bytes(0)
-		m.Phases = append(m.Phases, cudameasure.Phase{Name: name, Requested: s.Requested, Allocated: &s.Allocated, Reserved: &s.Reserved,
+		m.Passes = append(m.Passes, recording.Pass{Name: name, Requested: s.Requested, Allocated: &s.Allocated, Reserved: &s.Reserved,
 			Active: &s.Allocated, InactiveSplit: &none})
 	}
 	phase("baseline", r.Report.Baseline)
@@ -85,7 +86,7 @@ func asPredicted(t *testing.T, c spec.Case) *cudameasure.Measurement {
 
 func measuredMessages() []messageCase {
 	grow := func(by units.Bytes) func(*cudameasure.Measurement) {
-		return func(m *cudameasure.Measurement) { *m.Phases[1].Allocated += by }
+		return func(m *cudameasure.Measurement) { *m.Passes[1].Allocated += by }
 	}
 	return []messageCase{
 		{"measured-under-estimated", "the two disagree, and the prediction was the lower: the worse kind", func(t *testing.T, n *named) verdict.Verdict {
@@ -95,7 +96,7 @@ func measuredMessages() []messageCase {
 		}, verdict.Fail},
 		{"measured-breaks-the-budget", "within the tolerance, but over the limit", func(t *testing.T, n *named) verdict.Verdict {
 			c := oneCase(t, "../"+small, smallInput, "budget: {allocated: 9000000}")
-			c.Budgets[0].Limit = *asPredicted(t, c).Phases[1].Allocated
+			c.Budgets[0].Limit = *asPredicted(t, c).Passes[1].Allocated
 			withGPU(t, c, grow(1))
 			return memory.Case(n, c, memory.Required)
 		}, verdict.Fail},
@@ -152,7 +153,7 @@ func TestMeasuredPasses(t *testing.T) {
 		assert.Equal(t, []string{"not measured: no CUDA device (nvidia-smi: No devices were found)"}, n.logs)
 	})
 	t.Run("nothing is run unless asked", func(t *testing.T) {
-		withGPU(t, c, func(m *cudameasure.Measurement) { *m.Phases[1].Allocated *= 2 })
+		withGPU(t, c, func(m *cudameasure.Measurement) { *m.Passes[1].Allocated *= 2 })
 		assert.Equal(t, verdict.Pass, memory.Case(t, c).Outcome)
 		assert.Equal(t, verdict.Pass, memory.Case(t, c, memory.Predict).Outcome)
 	})

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/memspec/memspec/engine/recording"
 	"github.com/memspec/memspec/engine/report"
 	"github.com/memspec/memspec/engine/spec"
 	"github.com/memspec/memspec/engine/units"
@@ -47,8 +48,8 @@ type Comparison struct {
 // Compare holds a prediction against a measurement made on a GPU. They disagree where the peak allocated or the peak reserved is further than
 // tolerance (0.01 is 1%) of the predicted one from it; exactly at it they agree. An incomplete prediction is not held to that.
 func Compare(predicted *report.Report, m *Measurement, tolerance float64) (*Comparison, error) {
-	if m.Where != OnCUDA {
-		return nil, fmt.Errorf("got a record on CPU tensors, want one of an allocator: the two are not to be compared")
+	if m.Where != recording.OnCUDA {
+		return nil, fmt.Errorf("got a record %s, want one made on a GPU: the two are not to be compared", madeOn(m.Where))
 	}
 	c := &Comparison{Rows: []Row{}, Findings: []Finding{}}
 	c.rows(predicted, m)
@@ -73,6 +74,14 @@ func Compare(predicted *report.Report, m *Measurement, tolerance float64) (*Comp
 	return c, nil
 }
 
+// madeOn is where a recording was made, in words.
+func madeOn(w recording.Where) string {
+	if w == recording.OnPretend {
+		return "of a pretend GPU"
+	}
+	return "on CPU tensors"
+}
+
 func disagreement(metric report.Metric, want, got units.Bytes, tolerance float64) string {
 	kind, by := "over-estimated", want-got
 	if got > want {
@@ -86,7 +95,7 @@ func (c *Comparison) rows(r *report.Report, m *Measurement) {
 	type column struct {
 		metric   report.Metric
 		of       func(report.Sizes) units.Bytes
-		measured func(*Phase) *units.Bytes
+		measured func(*recording.Pass) *units.Bytes
 	}
 	for _, col := range []column{
 		{requestedMetric, func(s report.Sizes) units.Bytes { return s.Requested }, requested},
@@ -94,16 +103,16 @@ func (c *Comparison) rows(r *report.Report, m *Measurement) {
 		{report.Reserved, func(s report.Sizes) units.Bytes { return s.Reserved }, reserved},
 	} {
 		add := func(phase string, s report.Sizes) {
-			if p := m.phase(phase); p != nil {
+			if p := m.Pass(phase); p != nil {
 				c.Rows = append(c.Rows, Row{Phase: phase, Metric: col.metric, Predicted: col.of(s), Measured: *col.measured(p)})
 			}
 		}
-		add("baseline", r.Baseline)
+		add(recording.Baseline, r.Baseline)
 		for _, p := range r.Passes {
 			add(p.Name, p.Peak)
 		}
 		peak := report.Sizes{Requested: r.Peak.Requested, Allocated: r.Peak.Allocated, Reserved: r.Peak.Reserved}
-		if got, ok := m.peakOf(col.measured); ok && m.OOM == nil {
+		if got, ok := m.Peak(col.measured); ok && m.OOM == nil {
 			c.Rows = append(c.Rows, Row{Phase: "peak", Metric: col.metric, Predicted: col.of(peak), Measured: got})
 		}
 	}
@@ -126,7 +135,7 @@ func Verify(c *spec.Case, predicted *report.Report, m *Measurement) (*Comparison
 	out.Findings = []Finding{}
 	if m.OOM != nil {
 		out.Findings = append(out.Findings, Finding{Metric: report.Reserved, Under: predicted.OOM == nil,
-			Text: fmt.Sprintf("measured out of memory in the %s pass: %s", m.OOM.Phase, m.OOM.Text)})
+			Text: fmt.Sprintf("measured out of memory in the %s pass: %s", m.OOM.Pass, m.OOM.Text)})
 	}
 	for i := range c.Budgets {
 		b := &c.Budgets[i]
@@ -216,8 +225,11 @@ func tolerancePercent(t float64) string { return fmt.Sprintf("%.4g%%", 100*t) }
 
 // WhyNot says why a record cannot be held against a case's prediction; empty where it can.
 func WhyNot(c *spec.Case, m *Measurement) string {
-	if m.Where != OnCUDA {
+	switch m.Where {
+	case recording.OnCPU:
 		return "recorded on CPU tensors: there is no allocator's number to compare with"
+	case recording.OnPretend:
+		return "recorded on a pretend GPU: no GPU took these numbers"
 	}
 	var parts []string
 	add := func(what, got, want string) {
@@ -250,7 +262,7 @@ func WhyNot(c *spec.Case, m *Measurement) string {
 	return "measured with " + strings.Join(parts, "; ")
 }
 
-func flagText(f Flags) string {
+func flagText(f recording.Flags) string {
 	var on []string
 	for _, flag := range []struct {
 		name string
@@ -267,7 +279,7 @@ func flagText(f Flags) string {
 const memorySlack = 0.04
 
 // sameDevice says whether a GPU is the case's: its compute capability, and its memory as nearly as drivers agree.
-func sameDevice(c *spec.Case, d *RecordedDevice) bool {
+func sameDevice(c *spec.Case, d *recording.Device) bool {
 	want := &c.Platform.Device
 	if d.Total == nil || want.ComputeCapability.String() != d.ComputeCapability {
 		return false
@@ -278,7 +290,7 @@ func sameDevice(c *spec.Case, d *RecordedDevice) bool {
 // DeviceOf is the first of the GPUs that is the case's.
 func DeviceOf(c *spec.Case, devices []Device) (Device, bool) {
 	for _, d := range devices {
-		if sameDevice(c, &RecordedDevice{Name: d.Name, Total: &d.Total, ComputeCapability: d.ComputeCapability}) {
+		if sameDevice(c, &recording.Device{Name: d.Name, Total: &d.Total, ComputeCapability: d.ComputeCapability}) {
 			return d, true
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/memspec/memspec/engine/device"
 	"github.com/memspec/memspec/engine/platform"
+	"github.com/memspec/memspec/engine/recording"
 	"github.com/memspec/memspec/engine/report"
 	"github.com/memspec/memspec/engine/spec"
 	"github.com/memspec/memspec/engine/units"
@@ -176,7 +177,8 @@ func TestWhyNot(t *testing.T) {
 		{"a runtime by artifact", func(c *spec.Case, _ *Measurement) { c.Runtime = spec.ByArtifact }, ""},
 		{"other inputs and flags", func(_ *spec.Case, m *Measurement) { m.Inputs, m.Flags.Benchmark = []string{"x=float32[1]"}, true },
 			`measured with flags "tf32_cudnn benchmark", the case says "tf32_cudnn"; inputs "x=float32[1]", the case says "x=float32[2,1024,512]"`},
-		{"on CPU tensors", func(_ *spec.Case, m *Measurement) { m.Where = OnCPU }, "recorded on CPU tensors: there is no allocator's number to compare with"},
+		{"on CPU tensors", func(_ *spec.Case, m *Measurement) { m.Where = recording.OnCPU }, "recorded on CPU tensors: there is no allocator's number to compare with"},
+		{"on a pretend GPU", func(_ *spec.Case, m *Measurement) { m.Where = recording.OnPretend }, "recorded on a pretend GPU: no GPU took these numbers"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			cs, m := smallCase(t), record(t, "small")

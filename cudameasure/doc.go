@@ -2,7 +2,7 @@
 //
 //	Devices   which GPUs this machine has
 //	Run       measures one case: PyTorch in a fresh process, its memory sampled beside it
-//	Read      reads a Measurement that was recorded elsewhere; Trace and Replayable are its events as the engine has them
+//	Read      reads a Measurement that was recorded elsewhere; its events and their checks are package recording's
 //	Verify    compares a measurement with a prediction and its budgets; package verify makes the whole account of it
 //
 // # Who is asked

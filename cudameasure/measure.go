@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/memspec/memspec/engine/recording"
 	"github.com/memspec/memspec/engine/spec"
 	"github.com/memspec/memspec/engine/units"
 )
@@ -60,15 +61,15 @@ func Run(ctx context.Context, c spec.Case) (*Measurement, error) {
 
 // Run measures a case on a GPU; without one it is ErrNoDevice.
 func (t *Tools) Run(ctx context.Context, c spec.Case) (*Measurement, error) {
-	return t.run(ctx, &c, OnCUDA)
+	return t.run(ctx, &c, recording.OnCUDA)
 }
 
 // RunOnCPU records a case on CPU tensors: its sizes and lifetimes, to be compared with no allocator's numbers.
 func (t *Tools) RunOnCPU(ctx context.Context, c spec.Case) (*Measurement, error) {
-	return t.run(ctx, &c, OnCPU)
+	return t.run(ctx, &c, recording.OnCPU)
 }
 
-func (t *Tools) run(ctx context.Context, c *spec.Case, where string) (*Measurement, error) {
+func (t *Tools) run(ctx context.Context, c *spec.Case, where recording.Where) (*Measurement, error) {
 	if t.Python == "" {
 		return nil, &RunError{Case: c.Name, Kind: ErrNoPython, Said: "got no python3 on PATH"}
 	}
@@ -82,13 +83,13 @@ func (t *Tools) run(ctx context.Context, c *spec.Case, where string) (*Measureme
 	}
 	defer os.RemoveAll(dir)
 	file := filepath.Join(dir, "record.json")
-	j := job{path: t.Python, args: []string{"-m", "memshim", "measure", "--request", "-", "--output", file, "--where", where},
+	j := job{path: t.Python, args: []string{"-m", "memshim", "measure", "--request", "-", "--output", file, "--where", string(where)},
 		env: t.environment(c, os.Environ()), stdin: request, limit: t.Limit}
 	if j.limit == 0 {
 		j.limit = DefaultLimit
 	}
 	stop := func() map[string]*Sampled { return nil }
-	if where == OnCUDA {
+	if where == recording.OnCUDA {
 		stop = t.sample(ctx)
 	}
 	out, err := j.run(ctx)
@@ -250,21 +251,21 @@ func (t *Tools) environment(c *spec.Case, given []string) []string {
 func Request(c *spec.Case) ([]byte, error) {
 	p := &c.Platform
 	r := struct {
-		Name            string   `json:"name"`
-		Dir             string   `json:"dir"`
-		Artifact        string   `json:"artifact"`
-		Source          string   `json:"source"`
-		Runtime         string   `json:"runtime"`
-		Mode            string   `json:"mode"`
-		Grad            string   `json:"grad"`
-		DType           string   `json:"dtype"`
-		Autocast        string   `json:"autocast"`
-		Flags           Flags    `json:"flags"`
-		AllocConf       string   `json:"alloc_conf"`
-		CublasWorkspace string   `json:"cublas_workspace"`
-		MemoryFraction  float64  `json:"memory_fraction"`
-		Inputs          []string `json:"inputs"`
-		Error           string   `json:"error"`
+		Name            string          `json:"name"`
+		Dir             string          `json:"dir"`
+		Artifact        string          `json:"artifact"`
+		Source          string          `json:"source"`
+		Runtime         string          `json:"runtime"`
+		Mode            string          `json:"mode"`
+		Grad            string          `json:"grad"`
+		DType           string          `json:"dtype"`
+		Autocast        string          `json:"autocast"`
+		Flags           recording.Flags `json:"flags"`
+		AllocConf       string          `json:"alloc_conf"`
+		CublasWorkspace string          `json:"cublas_workspace"`
+		MemoryFraction  float64         `json:"memory_fraction"`
+		Inputs          []string        `json:"inputs"`
+		Error           string          `json:"error"`
 	}{
 		Name: c.Name, Dir: c.Dir, Artifact: c.Artifact, Source: c.Source, Runtime: string(c.Runtime), Mode: string(c.Mode), Grad: string(c.Grad),
 		DType: c.DType, Autocast: p.Autocast, Flags: flagsOf(c), AllocConf: p.AllocConf, CublasWorkspace: p.CublasWorkspace,
@@ -276,9 +277,9 @@ func Request(c *spec.Case) ([]byte, error) {
 	return json.Marshal(r)
 }
 
-func flagsOf(c *spec.Case) Flags {
+func flagsOf(c *spec.Case) recording.Flags {
 	p := &c.Platform
-	return Flags{TF32Matmul: p.TF32Matmul, TF32CuDNN: p.TF32CuDNN, Benchmark: p.Benchmark, Deterministic: p.Deterministic, CuDNNv7: p.CuDNNv7}
+	return recording.Flags{TF32Matmul: p.TF32Matmul, TF32CuDNN: p.TF32CuDNN, Benchmark: p.Benchmark, Deterministic: p.Deterministic, CuDNNv7: p.CuDNNv7}
 }
 
 func inputsOf(c *spec.Case) []string {

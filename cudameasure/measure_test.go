@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/memspec/memspec/engine/recording"
 	"github.com/memspec/memspec/engine/report"
 	"github.com/memspec/memspec/engine/spec"
 	"github.com/memspec/memspec/engine/units"
@@ -25,7 +26,7 @@ func shim(t *testing.T, body string) string {
 
 func fixture(t *testing.T, name string) string {
 	t.Helper()
-	path, err := filepath.Abs(filepath.Join("testdata/records", name))
+	path, err := filepath.Abs(filepath.Join(records, name))
 	require.NoError(t, err)
 	return path
 }
@@ -39,7 +40,7 @@ func TestRunReadsTheRecord(t *testing.T) {
 	c.Platform.AllocConf, c.Platform.Deterministic = "expandable_segments:True", true
 	m, err := tools.Run(context.Background(), *c)
 	require.NoError(t, err)
-	assert.Equal(t, record(t, "small").Phases, m.Phases)
+	assert.Equal(t, record(t, "small").Passes, m.Passes)
 	assert.Nil(t, m.Sampled, "no nvidia-smi, no samples")
 
 	read := func(name string) string {
@@ -168,11 +169,11 @@ class Model(torch.nn.Module):
 	tools := Tools{Python: python, Limit: 5 * time.Minute}
 	m, err := tools.RunOnCPU(context.Background(), *c)
 	require.NoError(t, err)
-	assert.Equal(t, OnCPU, m.Where)
+	assert.Equal(t, recording.OnCPU, m.Where)
 	const x, w = 4 * MiB, 2 * units.KiB
 	assert.Equal(t, w, m.Weights)
-	require.Len(t, m.Phases, 3)
-	assert.Equal(t, []units.Bytes{x + w, 3*x + w, 3*x + w}, []units.Bytes{m.Phases[0].Requested, m.Phases[1].Requested, m.Phases[2].Requested},
+	require.Len(t, m.Passes, 3)
+	assert.Equal(t, []units.Bytes{x + w, 3*x + w, 3*x + w}, []units.Bytes{m.Passes[0].Requested, m.Passes[1].Requested, m.Passes[2].Requested},
 		"x and the weight; then their product and its relu")
 	_, ok := m.Value(report.Allocated)
 	assert.False(t, ok)

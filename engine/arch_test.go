@@ -34,6 +34,7 @@ var mayImport = map[string][]string{
 	"engine/platform":          {"engine/device", "engine/scratch", "engine/units"},
 	"engine/program":           {"engine/tensor"},
 	"engine/trace":             {"engine/note", "engine/tensor", "engine/units", "engine/internal/pickle"},
+	"engine/recording":         {"engine/trace", "engine/tensor", "engine/units"},
 	"engine/internal/aten":     {"engine/device", "engine/exec", "engine/internal/golden", "engine/ops", "engine/platform", "engine/schema", "engine/tensor", "engine/trace"},
 	"engine/ops":               {"engine/note", "engine/schema", "engine/tensor", "engine/platform", "engine/scratch", "engine/units"},
 	"engine/ops/pointwise":     {"engine/ops", "engine/schema", "engine/tensor"},
@@ -61,12 +62,12 @@ var mayImport = map[string][]string{
 	"engine": {"engine/units", "engine/tensor", "engine/device", "engine/scratch", "engine/platform", "engine/program", "engine/trace", "engine/ops", "engine/ops/builtin",
 		"engine/artifact", "engine/exec", "engine/allocator", "engine/report", "engine/verdict", "engine/spec"},
 	"assert":                {"cudameasure/verify", "engine", "engine/device", "engine/platform", "engine/spec", "engine/verdict", "engine/report", "engine/units"},
-	"cudameasure":           {"engine/spec", "engine/tensor", "engine/trace", "engine/report", "engine/units"},
+	"cudameasure":           {"engine/recording", "engine/spec", "engine/report", "engine/units"},
 	"cudameasure/cudaprobe": {},
 	"cudameasure/verify":    {"cudameasure", "engine", "engine/spec", "engine/trace", "engine/units", "engine/verdict"},
 	"internal/mutants":      {},
 	"cmd/memspec": {"cudameasure", "cudameasure/verify", "engine", "engine/units", "engine/tensor", "engine/device", "engine/scratch", "engine/platform", "engine/program", "engine/trace",
-		"engine/ops", "engine/ops/builtin", "engine/artifact", "engine/exec", "engine/allocator", "engine/report", "engine/verdict", "engine/spec"},
+		"engine/ops", "engine/ops/builtin", "engine/artifact", "engine/exec", "engine/allocator", "engine/recording", "engine/report", "engine/verdict", "engine/spec"},
 }
 
 func TestImportsGoOneWay(t *testing.T) {

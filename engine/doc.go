@@ -12,7 +12,7 @@
 //
 // Each arrow is one Go value that can be printed, checked and stored: *program.Program, *trace.Trace, *allocator.Timeline, *report.Report,
 // verdict.Verdict. A room imports only rooms to its left; arch_test.go holds the table of imports and fails on any other edge. The measured
-// world enters at trace: a recorded snapshot of PyTorch becomes the same value that exec makes.
+// world enters at trace: a recorded snapshot of PyTorch, or the recording of a run, becomes the same value that exec makes.
 //
 //	units      sizes in bytes: read, printed, added
 //	tensor     dtypes, sizes and strides, storages
@@ -26,6 +26,7 @@
 //	ops        the language of operator rules; the rules by family beneath it, joined in ops/builtin: results, aliases, composites, scratch
 //	exec       the abstract run: shapes, aliases, lifetimes
 //	trace      allocations and frees in order, with their places
+//	recording  runs as PyTorch's allocator recorded them, to traces
 //	allocator  the caching allocator, simulated
 //	report     peaks, who holds them, what was assumed
 //	verdict    budgets judged

@@ -8,11 +8,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/memspec/memspec/cudameasure"
 	"github.com/memspec/memspec/engine"
 	"github.com/memspec/memspec/engine/allocator"
 	"github.com/memspec/memspec/engine/device"
 	"github.com/memspec/memspec/engine/platform"
+	"github.com/memspec/memspec/engine/recording"
 	"github.com/memspec/memspec/engine/report"
 	"github.com/memspec/memspec/engine/spec"
 	"github.com/memspec/memspec/engine/trace"
@@ -21,11 +21,11 @@ import (
 
 // recordReplay is a measurement record taken through the simulated allocator.
 type recordReplay struct {
-	Case   string        `json:"case"`
-	Where  string        `json:"where"`
-	Device string        `json:"device"`
-	Torch  string        `json:"torch"`
-	Phases []phaseReplay `json:"phases"`
+	Case   string          `json:"case"`
+	Where  recording.Where `json:"where"`
+	Device string          `json:"device"`
+	Torch  string          `json:"torch"`
+	Phases []phaseReplay   `json:"phases"`
 
 	address *allocator.DeviceReplay // nil on CPU tensors, which have no addresses
 	events  int
@@ -71,7 +71,7 @@ func (r *recordReplay) agrees() bool {
 }
 
 // replayRecord takes the events of a record through the allocator that its torch and settings had, on a device of unlimited memory.
-func replayRecord(m *cudameasure.Measurement) (*recordReplay, error) {
+func replayRecord(m *recording.Recording) (*recordReplay, error) {
 	tr, skipped, err := m.Replayable()
 	if err != nil {
 		return nil, err
@@ -85,23 +85,23 @@ func replayRecord(m *cudameasure.Measurement) (*recordReplay, error) {
 	if err != nil {
 		return nil, err
 	}
-	peaks, err := phasePeaks(tl)
+	peaks, err := passPeaks(tl, len(m.Passes))
 	if err != nil {
 		return nil, err
 	}
-	for i := range m.Phases {
-		p := &m.Phases[i]
+	for i := range m.Passes {
+		p := &m.Passes[i]
 		out.Phases = append(out.Phases, phaseReplay{Name: p.Name, Simulated: peaks[i],
 			Recorded: recordedSizes{Requested: p.Requested, Allocated: p.Allocated, Active: p.Active, Reserved: p.Reserved}})
 	}
-	if m.Where == cudameasure.OnCUDA {
+	if m.Where.Allocator() {
 		out.address, err = allocator.ReplayFromStart(&trace.Recording{Trace: tr, Skipped: skipped, Settings: trace.Conf{Text: m.AllocConf}})
 	}
 	return out, err
 }
 
 // allocatorOf is a case that stands for the record's allocator alone.
-func allocatorOf(m *cudameasure.Measurement) (spec.Case, error) {
+func allocatorOf(m *recording.Recording) (spec.Case, error) {
 	v, err := platform.ParseVersion(m.Torch)
 	if err != nil {
 		return spec.Case{}, fmt.Errorf("torch: %w", err)
@@ -118,10 +118,10 @@ func allocatorOf(m *cudameasure.Measurement) (spec.Case, error) {
 	return spec.Case{Name: m.Case, Platform: p}, nil
 }
 
-// phasePeaks are what is held when the baseline is over, then each pass's peaks. A pass begins when what the one before returned is let go.
-func phasePeaks(tl *allocator.Timeline) ([3]allocator.PeakSizes, error) {
-	var out [3]allocator.PeakSizes
-	var began [3]bool
+// passPeaks are what is held when the baseline is over, then each pass's peaks. A pass begins when what the one before returned is let go.
+func passPeaks(tl *allocator.Timeline, passes int) ([]allocator.PeakSizes, error) {
+	out := make([]allocator.PeakSizes, passes)
+	began := make([]bool, passes)
 	var last allocator.PeakSizes
 	pass := 0
 	held := func(s allocator.Stats) allocator.PeakSizes {
@@ -129,6 +129,9 @@ func phasePeaks(tl *allocator.Timeline) ([3]allocator.PeakSizes, error) {
 	}
 	err := tl.Each(func(event int, s allocator.Stats) bool {
 		e := &tl.Trace.Events[event]
+		if e.Pass >= passes { // the one that memory ran out in
+			return false
+		}
 		for pass < e.Pass { // one without an event holds what was held before
 			pass++
 			out[pass] = last
@@ -153,7 +156,7 @@ func phasePeaks(tl *allocator.Timeline) ([3]allocator.PeakSizes, error) {
 }
 
 func endRecordReplay(cmd *cobra.Command, path string, data []byte, asJSON bool) error {
-	m, err := cudameasure.Parse(data)
+	m, err := recording.Parse(data)
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
@@ -200,7 +203,7 @@ func (r *recordReplay) write(w io.Writer, path string) error {
 		m := a.FirstMismatch
 		fmt.Fprintf(w, "  first elsewhere: event %d, %s (%s): recorded at %s, simulated at %s\n", m.Event, m.Bytes, m.Bytes.Exact(), m.Recorded, m.Simulated)
 	}
-	if r.Where == cudameasure.OnCPU {
+	if r.Where == recording.OnCPU {
 		fmt.Fprintln(w, "  recorded on CPU tensors: what a CUDA allocator would make of the same storages is simulated and was not measured")
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)

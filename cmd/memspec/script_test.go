@@ -33,7 +33,7 @@ func TestScript(t *testing.T) {
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("ARTIFACTS", filepath.Join(root, "testdata", "artifacts"))
 			e.Setenv("SNAPSHOTS", filepath.Join(root, "testdata", "snapshots"))
-			e.Setenv("RECORDS", filepath.Join(root, "cudameasure", "testdata", "records"))
+			e.Setenv("RECORDS", filepath.Join(root, "engine", "recording", "testdata", "records"))
 			e.Setenv("CORPUS", filepath.Join(root, "..", "shared", "corpus"))
 			return nil
 		},

@@ -15,7 +15,9 @@ import (
 	"github.com/memspec/memspec/cudameasure"
 	"github.com/memspec/memspec/cudameasure/verify"
 	"github.com/memspec/memspec/engine"
+	"github.com/memspec/memspec/engine/recording"
 	"github.com/memspec/memspec/engine/report"
+	"github.com/memspec/memspec/engine/trace"
 	"github.com/memspec/memspec/engine/units"
 )
 
@@ -45,12 +47,12 @@ func asPredicted(t *testing.T, spec string) *cudameasure.Measurement {
 	r := engine.Judge(t.Context(), c)
 	require.NoError(t, r.Err)
 	p := c.Platform
-	m := &cudameasure.Measurement{Schema: 1, Case: c.Name, Runtime: "eager", Where: "cuda", Built: "by hand for a test, not measured",
-		Device: cudameasure.RecordedDevice{Name: "not measured", Total: &p.Device.Memory, ComputeCapability: "8.7"}, Torch: "2.15.0", Mode: "inference",
-		Flags: cudameasure.Flags{TF32CuDNN: p.TF32CuDNN}, Grad: "no_grad", Inputs: []string{c.Inputs[0].String()}, Weights: r.Report.Weights}
+	m := &cudameasure.Measurement{Recording: recording.Recording{Header: recording.Header{Case: c.Name, Runtime: "eager", Where: recording.OnCUDA, Built: "by hand for a test, not measured",
+		Device: recording.Device{Name: "not measured", Total: &p.Device.Memory, ComputeCapability: "8.7"}, Torch: "2.15.0", Mode: "inference",
+		Flags: recording.Flags{TF32CuDNN: p.TF32CuDNN}, Grad: "no_grad", Inputs: []string{c.Inputs[0].String()}, Weights: r.Report.Weights}}}
 	phase := func(name string, s report.Sizes) {
 		none := units.Bytes(0)
-		m.Phases = append(m.Phases, cudameasure.Phase{Name: name, Requested: s.Requested, Allocated: &s.Allocated, Reserved: &s.Reserved, Active: &s.Allocated, InactiveSplit: &none})
+		m.Passes = append(m.Passes, recording.Pass{Name: name, Requested: s.Requested, Allocated: &s.Allocated, Reserved: &s.Reserved, Active: &s.Allocated, InactiveSplit: &none})
 	}
 	phase("baseline", r.Report.Baseline)
 	for _, pass := range r.Report.Passes {
@@ -75,7 +77,7 @@ func TestVerify(t *testing.T) {
 	tight := filepath.Join(filepath.Dir(spec), "tight.yaml")
 	require.NoError(t, os.WriteFile(tight, bytes.Replace(text, []byte("reserved: 1GiB"), []byte("reserved: 1KiB"), 1), 0o644))
 	grow := func(m *cudameasure.Measurement, by units.Bytes) {
-		*m.Phases[1].Allocated += by
+		*m.Passes[1].Allocated += by
 	}
 	for _, c := range []struct {
 		name   string
@@ -90,10 +92,10 @@ func TestVerify(t *testing.T) {
 		{name: "under-estimated", change: func(m *cudameasure.Measurement) { grow(m, units.MiB) }, code: 1,
 			want: []string{"FAIL m[B=2]", "  broken     peak allocated measured ", ": UNDER-ESTIMATED by 1.0 MiB (+", "2 cases: 1 pass, 1 fail"}},
 		{name: "over-estimated", change: func(m *cudameasure.Measurement) {
-			*m.Phases[1].Reserved, *m.Phases[0].Reserved, *m.Phases[2].Reserved = 1, 1, 1
+			*m.Passes[1].Reserved, *m.Passes[0].Reserved, *m.Passes[2].Reserved = 1, 1, 1
 		}, code: 1,
 			want: []string{"FAIL m[B=2]", ": over-estimated by "}},
-		{name: "the measured number breaks the budget", change: func(m *cudameasure.Measurement) { *m.Phases[2].Reserved = 2 * units.GiB }, code: 1,
+		{name: "the measured number breaks the budget", change: func(m *cudameasure.Measurement) { *m.Passes[2].Reserved = 2 * units.GiB }, code: 1,
 			want: []string{"  broken     measured reserved 2.00 GiB (2147483648 B), budget 1.00 GiB (1073741824 B): over by 1.00 GiB (+100.0%), "}},
 		{name: "the predicted number breaks the budget", spec: tight, code: 1, want: []string{"FAIL m[B=2]", "  predicted  FAIL m[B=2] on edge: peak reserved "}},
 		{name: "a measurement is required and missing", args: []string{"--require"}, code: 3,
@@ -101,8 +103,8 @@ func TestVerify(t *testing.T) {
 		{name: "required and there", args: []string{"--require", "--case", "m*"}, code: 0, want: []string{"1 case: 1 pass\n"}},
 		{name: "on CPU tensors", change: func(m *cudameasure.Measurement) {
 			m.Where = "cpu"
-			for i := range m.Phases {
-				m.Phases[i] = cudameasure.Phase{Name: m.Phases[i].Name, Requested: 1}
+			for i := range m.Passes {
+				m.Passes[i] = recording.Pass{Name: m.Passes[i].Name, Requested: 1}
 			}
 		}, code: 3, want: []string{"  left out   ", "recorded on CPU tensors: there is no allocator's number to compare with", "got no record that any case can be held against"}},
 		{name: "of another device", change: func(m *cudameasure.Measurement) { m.Device.ComputeCapability = "9.0" }, code: 3,
@@ -111,7 +113,7 @@ func TestVerify(t *testing.T) {
 		{name: "no such folder", args: []string{"--measured", "absent"}, code: 2, want: []string{"memspec: absent: no such file or directory\n"}},
 		{name: "no folder given", args: []string{"--measured", ""}, code: 2, want: []string{"memspec: --measured: got no folder, want that of the records"}},
 		{name: "events", change: func(m *cudameasure.Measurement) {
-			m.Events = []cudameasure.Event{{Action: "alloc", Key: 512, Size: 1}}
+			m.Events = []recording.Event{{Action: trace.Alloc, Key: 512, Size: 1}}
 		}, code: 0, want: []string{"  events     the streams part after 0: the sizes differ: measured "}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -117,7 +117,7 @@ func TestARunIsCanceled(t *testing.T) {
 
 func TestACaseWithoutAPredictionIsNotCompared(t *testing.T) {
 	r := predicted(t)
-	record, err := cudameasure.Read("../testdata/records/small.json")
+	record, err := cudameasure.Read("../../engine/recording/testdata/records/small.json")
 	require.NoError(t, err)
 	record.Case, r.Err = r.Case.Name, os.ErrNotExist
 	a, err := verify.Records(context.Background(), r, []*cudameasure.Measurement{record}, false)

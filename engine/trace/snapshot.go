@@ -289,6 +289,25 @@ func items(v any) ([]any, bool) {
 	return nil, false
 }
 
+// UserFrame finds the line of a stack where one can act: the innermost frame of Python outside PyTorch's own files, else the innermost of Python.
+// file tells the files of the n frames, the innermost first. The second result is the innermost of Python; both are -1 where there is none.
+func UserFrame(n int, file func(i int) string) (user, inner int) {
+	inner = -1
+	for i := range n {
+		f := file(i)
+		if !strings.HasSuffix(f, ".py") {
+			continue
+		}
+		if inner < 0 {
+			inner = i
+		}
+		if !strings.Contains(f, "/torch/") && !strings.HasPrefix(f, "torch/") {
+			return i, inner
+		}
+	}
+	return inner, inner
+}
+
 // placeCache turns stacks into sites.
 type placeCache struct {
 	t      *Trace
@@ -300,30 +319,17 @@ type placeCache struct {
 // the innermost frame calls itself.
 func (c *placeCache) of(v any) SiteID {
 	frames, _ := items(v)
-	var user, inner *pickle.Dict
-	for _, f := range frames {
-		d, ok := f.(*pickle.Dict)
-		if !ok {
-			continue
+	at, first := UserFrame(len(frames), func(i int) string {
+		file := ""
+		if d, ok := frames[i].(*pickle.Dict); ok {
+			file, _ = d.Lookup("filename").(string)
 		}
-		file, _ := d.Lookup("filename").(string)
-		if !strings.HasSuffix(file, ".py") {
-			continue
-		}
-		if inner == nil {
-			inner = d
-		}
-		if !strings.Contains(file, "/torch/") {
-			user = d
-			break
-		}
-	}
-	if user == nil {
-		user = inner
-	}
-	if user == nil {
+		return file
+	})
+	if at < 0 {
 		return NoSite
 	}
+	user, inner := frames[at].(*pickle.Dict), frames[first].(*pickle.Dict)
 	if id, ok := c.frames[user]; ok && user == inner {
 		return id
 	}

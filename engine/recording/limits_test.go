@@ -1,0 +1,54 @@
+package recording
+
+import (
+	"bytes"
+	"compress/gzip"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestLimits(t *testing.T) {
+	most := limits{text: 1000, header: 100, line: 50, events: 2, sites: 2, stacks: 2, frames: 2, inStacks: 5}
+	rec := func(counts, rows string) string {
+		var b bytes.Buffer
+		z := gzip.NewWriter(&b)
+		_, err := z.Write([]byte(`{"rec":1,"record":{"schema":1},"actions":["alloc"],` + counts + "}\n" + rows))
+		require.NoError(t, err)
+		require.NoError(t, z.Close())
+		return b.String()
+	}
+	const event = `{"action":"oom","key":1,"size":1}`
+	for _, c := range []struct{ name, text, want string }{
+		{"as many as may be", `{"schema":1,"events":[` + event + "," + event + `],"stacks":[[0,0],[0,0,0]],"frames":[{},{}]}`, "got where"},
+		{"events", `{"events":[` + event + "," + event + "," + event + `]}`, "got more than 2 events"},
+		{"stacks", `{"stacks":[[],[],[]]}`, "got more than 2 stacks"},
+		{"frames", `{"frames":[{},{},{}]}`, "got more than 2 frames"},
+		{"frames of stacks", `{"stacks":[[0,0,0],[0,0,0]]}`, "stack 1: got more than 5 frames in all stacks"},
+		{"a stack's number", `{"events":[{"action":"oom","key":1,"size":1,"stack":2}]}`, "event 0: got stack 2, want 0 to 1"},
+		{"the header", `{"case":"` + strings.Repeat("x", 40) + `","built":"` + strings.Repeat("x", 60) + `"}`, "built: got more than 100 bytes"},
+		{"all of it", `{"case":"` + strings.Repeat("x", 1000), "got more than 1000 bytes of text"},
+
+		{"rec: as many as may be", rec(`"frames":2,"stacks":2,"sites":2,"events":2`, "[\"\",0,\"\"]\n[\"\",0,\"\"]\n[0,0]\n[0,0,0]\n[\"\",\"\",\"activation\",0]\n[\"\",\"\",\"activation\",0]\n[0,1,1]\n[0,1,1,2]\n"), "got where"},
+		{"rec: events", rec(`"events":3`, ""), "got 3 events, want 0 to 2"},
+		{"rec: sites", rec(`"sites":3`, ""), "got 3 sites, want 0 to 2"},
+		{"rec: stacks", rec(`"stacks":3`, ""), "got 3 stacks, want 0 to 2"},
+		{"rec: frames", rec(`"frames":3`, ""), "got 3 frames, want 0 to 2"},
+		{"rec: frames of stacks", rec(`"stacks":2`, "[0,0,0]\n[0,0,0]\n"), "stack 1: got more than 5 frames in all stacks"},
+		{"rec: a site's number", rec(`"events":1`, "[0,1,1,3]\n"), "event 0: got site 3 and stream 0"},
+		{"rec: a line", rec(`"events":1`, "["+strings.Repeat("0", 60)+"]\n"), "event 0: got a line of more than 50 bytes"},
+		{"rec: the header", rec(`"actions":["`+strings.Repeat("x", 100)+`"]`, ""), "got a line of more than 100 bytes"},
+		{"rec: all of it", rec(`"events":1`, strings.Repeat("\n", 1000)), "got no event"},
+	} {
+		_, err := decode(strings.NewReader(c.text), most)
+		require.ErrorContains(t, err, c.want, c.name)
+	}
+	most.line = 10_000
+	_, err := decode(strings.NewReader(rec(`"events":1`, strings.Repeat(" ", 2000))), most)
+	require.ErrorContains(t, err, "got more than 1000 bytes of text", "a bomb")
+
+	// The limits in force: a hundredfold of what a large model's training step has, a bound on memory all the same.
+	assert.Equal(t, limits{text: 268435456, header: 67108864, line: 1048576, events: 4194304, sites: 1048576, stacks: 1048576, frames: 1048576, inStacks: 16777216}, defaultLimits())
+}

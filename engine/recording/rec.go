@@ -1,0 +1,280 @@
+package recording
+
+import (
+	"bufio"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+
+	"github.com/memspec/memspec/engine/tensor"
+	"github.com/memspec/memspec/engine/trace"
+	"github.com/memspec/memspec/engine/units"
+)
+
+// RecVersion numbers the form of a .rec.
+const RecVersion = 1
+
+// recHead is the first line of a .rec. The lines that follow are as many as it says, in the order of its fields.
+type recHead struct {
+	Rec     int             `json:"rec"`     // RecVersion
+	Record  json.RawMessage `json:"record"`  // Header
+	Actions []string        `json:"actions"` // the words that events name by number
+	Frames  int             `json:"frames"`  // ["file", line, "function"]
+	Stacks  int             `json:"stacks"`  // [frame, …] of the frames above, counted from 0, innermost first
+	Sites   int             `json:"sites"`   // ["operator", "module", "category", stack] with the stack counted from 1, 0 for none
+	Events  int             `json:"events"`  // [action, key less the key before, size, site, stream] with the site counted from 1; zeros at the end left out
+}
+
+// Encode writes a recording as a .rec: compressed lines of JSON. The same recording gives the same bytes.
+func (r *Recording) Encode(w io.Writer) error {
+	header, err := json.Marshal(r.Header.listed())
+	if err != nil {
+		return err
+	}
+	head := recHead{Rec: RecVersion, Record: header, Frames: len(r.Frames), Stacks: len(r.Stacks), Sites: len(r.Sites), Events: len(r.Events)}
+	var number [trace.Mark + 1]int64
+	for a := trace.Alloc; a <= trace.Mark; a++ {
+		if recorded(a) {
+			number[a] = int64(len(head.Actions))
+			head.Actions = append(head.Actions, a.String())
+		}
+	}
+	z, err := gzip.NewWriterLevel(w, gzip.BestCompression)
+	if err != nil {
+		return err
+	}
+	b := bufio.NewWriter(z)
+	e := json.NewEncoder(b)
+	e.SetEscapeHTML(false)
+	err = e.Encode(head)
+	for i := 0; i < len(r.Frames) && err == nil; i++ {
+		f := &r.Frames[i]
+		err = e.Encode([]any{f.File, f.Line, f.Function})
+	}
+	for i := 0; i < len(r.Stacks) && err == nil; i++ {
+		err = e.Encode(orEmpty(r.Stacks[i]))
+	}
+	for i := 0; i < len(r.Sites) && err == nil; i++ {
+		s := &r.Sites[i]
+		err = e.Encode([]any{s.Op, s.Module, s.Category.String(), s.Stack})
+	}
+	if err != nil {
+		return err
+	}
+	var line []byte
+	var before uint64
+	for i := range r.Events {
+		e := &r.Events[i]
+		line = appendRow(line[:0], number[e.Action], int64(e.Key-before), int64(e.Size), int64(e.Site), int64(e.Stream))
+		before = e.Key
+		if _, err := b.Write(line); err != nil {
+			return err
+		}
+	}
+	return errors.Join(b.Flush(), z.Close())
+}
+
+// appendRow writes numbers as a line, without the zeros behind the third.
+func appendRow(line []byte, numbers ...int64) []byte {
+	n := len(numbers)
+	for n > 3 && numbers[n-1] == 0 {
+		n--
+	}
+	for i, v := range numbers[:n] {
+		line = append(line, "[,"[min(i, 1)])
+		line = strconv.AppendInt(line, v, 10)
+	}
+	return append(line, "]\n"...)
+}
+
+// A recReader reads a .rec line by line.
+type recReader struct {
+	lines   *bufio.Reader
+	most    limits
+	long    []byte // of a line that the buffer does not hold
+	r       *Recording
+	actions []trace.Action
+	key     uint64
+	inAll   int
+}
+
+func decodeRec(from io.Reader, most limits) (*Recording, error) {
+	z, err := gzip.NewReader(from)
+	if err != nil {
+		return nil, fmt.Errorf("got no recording: %w", err)
+	}
+	j := &recReader{lines: bufio.NewReaderSize(atMost(most.text, z), 64<<10), most: most, r: &Recording{}}
+	head, err := j.head()
+	if err != nil {
+		return nil, err
+	}
+	for _, part := range []struct {
+		what string
+		n    int
+		most int
+		read func(line []byte) error
+	}{
+		{"frame", head.Frames, most.frames, j.frame},
+		{"stack", head.Stacks, most.stacks, j.stack},
+		{"site", head.Sites, most.sites, j.site},
+		{"event", head.Events, most.events, j.event},
+	} {
+		if part.n < 0 || part.n > part.most {
+			return nil, fmt.Errorf("got %d %ss, want 0 to %d", part.n, part.what, part.most)
+		}
+		for i := range part.n {
+			line, err := j.line(most.line)
+			if err == nil {
+				err = part.read(line)
+			}
+			if err != nil {
+				return nil, fmt.Errorf("%s %d: %w", part.what, i, err)
+			}
+		}
+	}
+	switch _, err := j.line(most.line); {
+	case err == nil:
+		return nil, errors.New("got something after the last event")
+	case !errors.Is(err, errEnd):
+		return nil, err
+	}
+	return j.r, nil
+}
+
+// errEnd is where a line was wanted and there is none.
+var errEnd = errors.New("got the end of the file, want a line")
+
+// line is the next line without its end. A last line without an end is none: the file was cut.
+func (j *recReader) line(most int) ([]byte, error) {
+	j.long = j.long[:0]
+	for {
+		part, err := j.lines.ReadSlice('\n')
+		if len(j.long)+len(part) > most {
+			return nil, fmt.Errorf("got a line of more than %d bytes", most)
+		}
+		switch {
+		case err == nil && len(j.long) == 0:
+			return part[:len(part)-1], nil
+		case err == nil:
+			j.long = append(j.long, part[:len(part)-1]...)
+			return j.long, nil
+		case errors.Is(err, bufio.ErrBufferFull):
+			j.long = append(j.long, part...)
+		case errors.Is(err, io.EOF) && len(j.long)+len(part) == 0:
+			return nil, errEnd
+		case errors.Is(err, io.EOF):
+			return nil, errors.New("got a line without an end")
+		default:
+			return nil, err
+		}
+	}
+}
+
+func (j *recReader) head() (*recHead, error) {
+	line, err := j.line(j.most.header)
+	if err != nil {
+		return nil, fmt.Errorf("got no recording: %w", err)
+	}
+	h := &recHead{}
+	if err := json.Unmarshal(line, h); err != nil {
+		return nil, fmt.Errorf("got no recording: %w", err)
+	}
+	if h.Rec != RecVersion {
+		return nil, fmt.Errorf("got a recording of version %d, want %d", h.Rec, RecVersion)
+	}
+	for _, word := range h.Actions {
+		a, known := trace.ParseAction(word)
+		if !known || !recorded(a) {
+			return nil, fmt.Errorf("got action %q, want PyTorch's word for one", word)
+		}
+		j.actions = append(j.actions, a)
+	}
+	return h, decodeHeader(h.Record, &j.r.Header)
+}
+
+// fields reads a line of JSON values, as many as there are places for them.
+func fields(line []byte, into ...any) error {
+	var values []json.RawMessage
+	if err := json.Unmarshal(line, &values); err != nil {
+		return err
+	}
+	if len(values) != len(into) {
+		return fmt.Errorf("got %d values, want %d", len(values), len(into))
+	}
+	for i, v := range values {
+		if err := json.Unmarshal(v, into[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (j *recReader) frame(line []byte) error {
+	var f Frame
+	err := fields(line, &f.File, &f.Line, &f.Function)
+	j.r.Frames = append(j.r.Frames, f)
+	return err
+}
+
+func (j *recReader) stack(line []byte) error {
+	var s []int
+	if err := json.Unmarshal(line, &s); err != nil {
+		return err
+	}
+	if j.inAll += len(s); j.inAll > j.most.inStacks {
+		return fmt.Errorf("got more than %d frames in all stacks", j.most.inStacks)
+	}
+	j.r.Stacks = append(j.r.Stacks, s)
+	return nil
+}
+
+func (j *recReader) site(line []byte) error {
+	var s Site
+	var category string
+	if err := fields(line, &s.Op, &s.Module, &category, &s.Stack); err != nil {
+		return err
+	}
+	var known bool
+	if s.Category, known = tensor.ParseCategory(category); !known {
+		return fmt.Errorf("got category %q", category)
+	}
+	j.r.Sites = append(j.r.Sites, s)
+	return nil
+}
+
+var errEvent = errors.New("got no event, want [action, key, size, site, stream] in whole numbers")
+
+// event reads a line of three to five whole numbers: most of a .rec is such lines.
+func (j *recReader) event(line []byte) error {
+	var numbers [5]int64
+	n := 0
+	for len(line) > 1 && line[0] == "[,"[min(n, 1)] && n < len(numbers) {
+		end := 1
+		for end < len(line) && line[end] != ',' && line[end] != ']' {
+			end++
+		}
+		v, err := strconv.ParseInt(string(line[1:end]), 10, 64)
+		if err != nil {
+			return errEvent
+		}
+		numbers[n] = v
+		n++
+		line = line[end:]
+	}
+	if n < 3 || string(line) != "]" {
+		return errEvent
+	}
+	action, site, stream := numbers[0], numbers[3], numbers[4]
+	if action < 0 || action >= int64(len(j.actions)) {
+		return fmt.Errorf("got action %d of %d", action, len(j.actions))
+	}
+	if site < 0 || site > int64(j.most.sites) || stream < 0 {
+		return fmt.Errorf("got site %d and stream %d", site, stream)
+	}
+	j.key += uint64(numbers[1])
+	j.r.Events = append(j.r.Events, Event{Action: j.actions[action], Key: j.key, Size: units.Bytes(numbers[2]), Stream: uint64(stream), Site: int(site)})
+	return nil
+}

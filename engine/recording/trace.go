@@ -1,0 +1,168 @@
+package recording
+
+import (
+	"fmt"
+
+	"github.com/memspec/memspec/engine/tensor"
+	"github.com/memspec/memspec/engine/trace"
+)
+
+// Trace is the recording's events as the engine has them, so that they can be aligned with a prediction and replayed through the simulated
+// allocator. A storage that was there before the recording began and is freed in it has the number NoStorage.
+func (r *Recording) Trace() (*trace.Trace, error) {
+	t := &tracer{r: r, t: &trace.Trace{Origin: "measurement of " + r.Case}, live: map[uint64]tensor.StorageID{}, sites: map[siteKey]trace.SiteID{}}
+	t.t.Events = make([]trace.Event, 0, len(r.Events))
+	for i := range r.Events {
+		if err := t.event(i); err != nil {
+			return nil, fmt.Errorf("event %d: %w", i, err)
+		}
+	}
+	return t.t, nil
+}
+
+// siteKey tells sites apart: one place may be gone through in several phases.
+type siteKey struct {
+	site  int
+	phase trace.Phase
+}
+
+type tracer struct {
+	r         *Recording
+	t         *trace.Trace
+	live      map[uint64]tensor.StorageID // by key: addresses come again
+	requested []bool                      // by storage: its free was
+	sites     map[siteKey]trace.SiteID
+	pass      int
+	part      int // how many phases of the pass have begun
+}
+
+func (t *tracer) event(i int) error {
+	t.enter(i)
+	e := &t.r.Events[i]
+	action := e.Action
+	if t.r.Where == OnCPU && action == trace.FreeCompleted { // a storage's death: there are no streams
+		action = trace.FreeRequested
+	}
+	out := trace.Event{Action: action, Storage: trace.NoStorage, Bytes: e.Size, Stream: int(e.Stream), Pass: t.pass, Site: t.site(e.Site)}
+	if t.r.Where.Allocator() && action != trace.OOM {
+		out.Addr = e.Key
+	}
+	switch action {
+	case trace.Alloc:
+		if _, twice := t.live[e.Key]; twice {
+			return fmt.Errorf("got an alloc at %#x, which is not free", e.Key)
+		}
+		out.Storage = tensor.StorageID(len(t.requested))
+		t.live[e.Key] = out.Storage
+		t.requested = append(t.requested, false)
+	case trace.FreeRequested, trace.FreeCompleted:
+		s, known := t.live[e.Key]
+		if !known {
+			break
+		}
+		if t.requested[s] == (action == trace.FreeRequested) {
+			return fmt.Errorf("got %s of %#x, want one free_requested and then one free_completed", action, e.Key)
+		}
+		out.Storage, t.requested[s] = s, true
+		if action == trace.FreeCompleted || t.r.Where == OnCPU {
+			delete(t.live, e.Key)
+		}
+	}
+	t.t.Events = append(t.t.Events, out)
+	return nil
+}
+
+// enter follows passes and their phases up to an event. What comes after the last pass belongs to it, unless memory ran out in the next.
+func (t *tracer) enter(event int) {
+	passes := t.r.Passes
+	last := len(passes) - 1
+	if t.r.OOM != nil || len(passes) < 3 {
+		last = len(passes)
+	}
+	for t.pass < last && event >= passes[t.pass].Events {
+		t.pass++
+		t.part = 0
+	}
+	for phases := t.phases(); t.part < len(phases) && event >= phases[t.part].Events; {
+		t.part++
+	}
+}
+
+// phases are those of the pass under way.
+func (t *tracer) phases() []Phase {
+	if t.pass >= len(t.r.Passes) {
+		return nil
+	}
+	return t.r.Passes[t.pass].Phases
+}
+
+func (t *tracer) phase() trace.Phase {
+	switch {
+	case t.pass == 0:
+		return trace.Load
+	case t.part == 0:
+		return trace.Forward
+	}
+	p, _ := trace.ParsePhase(t.phases()[t.part-1].Name)
+	return p
+}
+
+// site is where an event comes from; its line is the user's, as far as the stack tells.
+func (t *tracer) site(n int) trace.SiteID {
+	key := siteKey{site: n, phase: t.phase()}
+	if id, ok := t.sites[key]; ok {
+		return id
+	}
+	s := trace.Site{Phase: key.phase}
+	if n > 0 {
+		from := &t.r.Sites[n-1]
+		s.Op, s.Module, s.Category = from.Op, from.Module, from.Category
+		if from.Stack > 0 {
+			t.line(&s, t.r.Stacks[from.Stack-1])
+		}
+	}
+	id := trace.SiteID(len(t.t.Sites))
+	t.t.Sites = append(t.t.Sites, s)
+	t.sites[key] = id
+	return id
+}
+
+func (t *tracer) line(s *trace.Site, stack []int) {
+	user, _ := trace.UserFrame(len(stack), func(i int) string { return t.r.Frames[stack[i]].File })
+	if user < 0 {
+		if len(stack) == 0 {
+			return
+		}
+		user = 0
+	}
+	f := &t.r.Frames[stack[user]]
+	s.File, s.Line = f.File, f.Line
+	if s.Op == "" {
+		s.Op = f.Function
+	}
+}
+
+// Replayable is Trace without the events that a replay cannot follow, and how many those are: frees of what was there before the recording
+// began, and everything but allocations, frees and segments.
+func (r *Recording) Replayable() (*trace.Trace, int, error) {
+	t, err := r.Trace()
+	if err != nil {
+		return nil, 0, err
+	}
+	kept := t.Events[:0]
+	for _, e := range t.Events {
+		switch e.Action {
+		case trace.FreeRequested, trace.FreeCompleted:
+			if e.Storage == trace.NoStorage {
+				continue
+			}
+		case trace.Alloc, trace.SegmentAlloc, trace.SegmentFree, trace.SegmentMap, trace.SegmentUnmap:
+		default:
+			continue
+		}
+		kept = append(kept, e)
+	}
+	skipped := len(t.Events) - len(kept)
+	t.Events = kept
+	return t, skipped, nil
+}
