@@ -35,12 +35,11 @@ func TestGolden(t *testing.T) {
 
 		r := m.Judge(context.Background(), c)
 		require.NoError(t, r.Err)
-		b.Reset()
-		require.NoError(t, report.WriteText(&b, r.Report))
-		a.Want("report.text", b.Bytes())
-		b.Reset()
-		require.NoError(t, report.WriteJSON(&b, r.Report))
-		a.Want("report.json", b.Bytes())
+		for _, f := range report.Formats() {
+			b.Reset()
+			require.NoError(t, f.Write(&b, r.Report))
+			a.Want("report."+f.Name, b.Bytes())
+		}
 		a.Want("verdict", []byte(r.Message(engine.MessageOptions{Rows: report.ShortRows})))
 		a.Want("cost", fmt.Appendf(nil, "nodes %d  events %d  sites %d\n", tr.Coverage.Nodes, len(tr.Events), len(tr.Sites)))
 	})

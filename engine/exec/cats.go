@@ -72,3 +72,27 @@ func (s *graph) joinCats() {
 	}
 	walk(s.g.Body)
 }
+
+// eachUse calls f with every value that n and its blocks use.
+func eachUse(n *program.Node, f func(*program.Value)) {
+	for j := range n.Args {
+		if v := n.Args[j].Value; v != nil {
+			f(v)
+		}
+	}
+	for _, b := range n.Blocks {
+		for _, sub := range b.Nodes {
+			eachUse(sub, f)
+		}
+		for j := range b.Outs {
+			if v := b.Outs[j].Value; v != nil {
+				f(v)
+			}
+		}
+	}
+}
+
+// collectUses notes that instruction i is n.
+func collectUses(n *program.Node, i int, uses map[int][]int) {
+	eachUse(n, func(v *program.Value) { uses[v.ID] = append(uses[v.ID], i) })
+}

@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"github.com/memspec/memspec/engine/exec/lifetime"
 	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/program"
 )
@@ -38,35 +39,26 @@ type inst struct {
 	num   int32      // place in the function's order of nodes
 }
 
-// compile lays out g; last uses follow PyTorch's interpreter (torch/csrc/jit/runtime/interpreter/preprocess_graph.cpp FindLastUses): a
-// value used for the last time inside an If or Loop, and defined outside of it, dies right after it.
+// compile lays out g; a value goes by the rule of PyTorch's interpreter.
 func (m *machine) compile(fn *program.Func, g *program.Graph) *code {
 	c := &code{fn: fn, graph: g, pytorch: fn.Library()}
 	l := &m.layout
-	*l = layout{m: m, owner: m.ids.cut(g.NumValues), seen: extend(l.seen[:0], g.NumValues), stack: l.stack[:0], around: l.around[:0]}
+	*l = layout{m: m, owner: m.ids.cut(g.NumValues), insts: l.insts[:0]}
 	c.body = l.block(g.Body)
-	c.count, c.owner = int(l.nodes), l.owner
+	c.count, c.owner = len(l.insts), l.owner
 	for _, p := range g.Params {
 		l.owner[p.ID] = 0
 	}
-	l.backward(c.body)
-	for _, p := range g.Params {
-		if !l.seen[p.ID] {
-			c.body.dead = append(c.body.dead, p.ID)
-		}
-	}
+	l.apply(c, lifetime.LastUse(g))
 	return c
 }
 
-// layout numbers blocks and nodes, notes which block defines each value, and then finds last uses, walking backwards.
+// layout numbers blocks and nodes, and notes which block defines each value.
 type layout struct {
 	m      *machine
-	owner  []int // the block that defines a value
-	seen   []bool
+	owner  []int   // the block that defines a value
+	insts  []*inst // in order
 	blocks int
-	nodes  int32
-	stack  []*inst // the nodes around the current block
-	around []int   // their blocks
 }
 
 func (l *layout) block(b *program.Block) *block {
@@ -83,8 +75,8 @@ func (l *layout) block(b *program.Block) *block {
 	moves := l.m.flags.cut(args)
 	for i, n := range b.Nodes {
 		in := &out.insts[i]
-		in.node, in.num = n, l.nodes
-		l.nodes++
+		in.node, in.num = n, int32(len(l.insts))
+		l.insts = append(l.insts, in)
 		in.move, moves = moves[:len(n.Args):len(n.Args)], moves[len(n.Args):]
 		for _, v := range n.Outs {
 			l.owner[v.ID] = out.id
@@ -97,59 +89,26 @@ func (l *layout) block(b *program.Block) *block {
 	return out
 }
 
-func (l *layout) backward(b *block) {
-	for i := len(b.src.Outs) - 1; i >= 0; i-- {
-		l.use(b.src.Outs[i].Value, nil, -1, b.id)
-	}
-	for i := len(b.insts) - 1; i >= 0; i-- {
-		in := &b.insts[i]
-		for _, v := range in.node.Outs {
-			if !l.seen[v.ID] {
-				l.seen[v.ID] = true
-				l.drop(in, v.ID)
+// apply puts the ends of live ranges into the instructions.
+func (l *layout) apply(c *code, ranges []lifetime.Range) {
+	for i := range ranges {
+		switch r := &ranges[i]; r.End {
+		case lifetime.AsArgument:
+			l.insts[r.To].move[r.Arg] = true
+		case lifetime.After:
+			in := l.insts[r.To]
+			if in.drop == nil {
+				in.drop = l.m.ids.cut(1)[:0]
 			}
-		}
-		l.stack, l.around = append(l.stack, in), append(l.around, b.id)
-		for j := range in.blocks { // forward, as the interpreter scans them: it decides the order of drops
-			l.backward(in.blocks[j])
-			for _, p := range in.blocks[j].src.Params {
-				if !l.seen[p.ID] {
-					in.blocks[j].dead = append(in.blocks[j].dead, p.ID)
-				}
+			in.drop = append(in.drop, r.Value.ID)
+		case lifetime.AtEntry:
+			b := c.body
+			if r.To >= 0 {
+				b = l.insts[r.To].blocks[r.Arg]
 			}
-		}
-		l.stack, l.around = l.stack[:len(l.stack)-1], l.around[:len(l.around)-1]
-		for j := len(in.node.Args) - 1; j >= 0; j-- {
-			l.use(in.node.Args[j].Value, in, j, b.id)
+			b.dead = append(b.dead, r.Value.ID)
 		}
 	}
-}
-
-func (l *layout) use(v *program.Value, in *inst, arg, id int) {
-	if v == nil || l.seen[v.ID] {
-		return
-	}
-	l.seen[v.ID] = true
-	if l.owner[v.ID] == id {
-		if in != nil {
-			in.move[arg] = true
-		}
-		return // a block's own outs move
-	}
-	for i := len(l.stack) - 1; i >= 0; i-- {
-		if l.around[i] == l.owner[v.ID] {
-			l.drop(l.stack[i], v.ID)
-			return
-		}
-	}
-}
-
-// drop adds a value that dies with in.
-func (l *layout) drop(in *inst, id int) {
-	if in.drop == nil {
-		in.drop = l.m.ids.cut(1)[:0]
-	}
-	in.drop = append(in.drop, id)
 }
 
 // local says whether v is defined in b itself.

@@ -44,15 +44,16 @@ type (
 
 // Options say how to run.
 type Options struct {
-	Inputs   []Input
-	Liveness Liveness
-	Platform *platform.Platform
-	DType    tensor.DType // what the model's floating parameters and buffers were converted to; tensor.Undefined: as stored
-	Passes   int          // forward passes; 0 is 2
-	Lower    bool         // data-dependent sizes at their lower bound instead of the upper
-	Assume   map[string]int64
-	MaxSteps int // nodes executed; 0 is DefaultMaxSteps
-	MaxDepth int // nested calls; 0 is DefaultMaxDepth
+	Inputs     []Input
+	Liveness   Liveness
+	Platform   *platform.Platform
+	DType      tensor.DType // what the model's floating parameters and buffers were converted to; tensor.Undefined: as stored
+	Passes     int          // forward passes; 0 is 2
+	HoldLocals bool         // eager, where an archive does not tell Python's names: every local that might still hold a value holds it to its call's end
+	Lower      bool         // data-dependent sizes at their lower bound instead of the upper
+	Assume     map[string]int64
+	MaxSteps   int // nodes executed; 0 is DefaultMaxSteps
+	MaxDepth   int // nested calls; 0 is DefaultMaxDepth
 
 	everyPass bool // run also those that repeat the one before
 }

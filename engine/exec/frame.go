@@ -61,7 +61,9 @@ func (m *machine) codeOf(fn *program.Func, self *Object) (*code, error) {
 		case m.o.Liveness != PythonFrame:
 		case m.prog.Tells == program.TellsStacks:
 			m.Note(note.Note{ID: note.LocalsUnknown, Subject: "a traced archive carries no names: what eager execution holds is read from its stacks"})
-			m.followStacks(c, self)
+			if err := m.followStacks(c, self); err != nil {
+				return nil, err
+			}
 		case m.prog.Tells == program.TellsNothing:
 			m.Note(note.Note{ID: note.LocalsUnknown, Subject: "a frozen archive is one function without the user's frames and names: values are taken to die after their last use"})
 		default:

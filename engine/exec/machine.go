@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/memspec/memspec/engine/exec/lifetime/stacks"
 	"github.com/memspec/memspec/engine/internal/pysource"
 	"github.com/memspec/memspec/engine/note"
 	"github.com/memspec/memspec/engine/ops"
@@ -56,7 +57,7 @@ type machine struct {
 	library libraryCalls
 	grad    bool
 
-	stacks    *stacks // of a traced program
+	stacks    *stacks.Program // of a traced program
 	texts     map[*program.SourceText]*pysource.Source
 	effects   map[call]int32 // places in operators, and one more
 	operators []operator

@@ -1,0 +1,194 @@
+package stacks
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/memspec/memspec/engine/exec/lifetime"
+)
+
+// local is a local of a call, name is "" where that is not known.
+type local struct {
+	name  string
+	value int // what it holds, -1 for nothing
+	first int // the first value that it held
+}
+
+// scope is what the locals of a call hold while its statements are gone through.
+type scope struct {
+	t     *function
+	call  *call
+	of    map[int]*local // by value
+	named map[string]*local
+	ends  []end
+}
+
+// binding is one statement: what it gives to locals, and what it is the last to use.
+type binding struct {
+	stmt  *statement
+	given []int
+	ended []int
+}
+
+// follow goes through the statements of a call and finds which local takes each result. That of a known name is known. Another one takes the
+// local of a value that the statement is the last to use; what is not taken stays.
+func (t *function) follow(c *call, ends []end) []end {
+	s := &scope{t: t, call: c, of: map[int]*local{}, named: map[string]*local{}, ends: ends}
+	for _, b := range t.bindings(c) {
+		s.bind(b)
+	}
+	for _, id := range c.locals {
+		if l := s.of[id]; l != nil && l.value == id {
+			s.ends = append(s.ends, t.frameEndAt(id, c, l.first))
+		}
+	}
+	return s.ends
+}
+
+// bindings lists the statements of a call that give a local a value or are the last to use one.
+func (t *function) bindings(c *call) []*binding {
+	var out []*binding
+	at := map[*statement]*binding{}
+	find := func(i int) *binding {
+		s := t.at[i].stmt(c.depth)
+		b := at[s]
+		if b == nil {
+			b = &binding{stmt: s}
+			at[s] = b
+			out = append(out, b)
+		}
+		return b
+	}
+	for _, id := range c.locals {
+		b := find(t.def[id])
+		b.given = append(b.given, id)
+		b = find(t.ends[id])
+		b.ended = append(b.ended, id)
+	}
+	for _, id := range c.passing {
+		b := find(t.def[id])
+		b.given = append(b.given, id)
+	}
+	for _, b := range out {
+		slices.Sort(b.given)
+	}
+	slices.SortFunc(out, func(x, y *binding) int { return cmp.Compare(x.stmt.last, y.stmt.last) })
+	return out
+}
+
+// bind goes through a statement. The last one of a call binds nothing that is told: `return f(x)`.
+func (s *scope) bind(b *binding) {
+	t := s.t
+	over := b.stmt.last >= s.call.last || t.nodes[b.stmt.last].Op == "prim::Return"
+	ended := s.ended(b)
+	var open []int
+	for _, id := range b.given { // known names first
+		name := t.names[id]
+		if name.call != s.call || name.none {
+			open = append(open, id)
+			continue
+		}
+		l := s.named[name.text]
+		if l == nil {
+			l = &local{name: name.text, value: -1, first: id}
+			if k := slices.IndexFunc(ended, func(id int) bool { return s.of[id].name == "" }); k >= 0 && !over {
+				l = s.of[ended[k]]
+				l.name = name.text
+			}
+			s.named[name.text] = l
+		}
+		s.give(l, id, b.stmt)
+	}
+	ended = slices.DeleteFunc(ended, func(id int) bool { return s.of[id].value != id })
+	for i, id := range open {
+		if !over && i < len(ended) {
+			s.give(s.of[ended[i]], id, b.stmt)
+		} else {
+			s.give(&local{value: -1, first: id}, id, b.stmt)
+		}
+	}
+}
+
+// ended are the values that a statement is the last to use and whose locals its results may take, in the order of use. What is made of a value
+// that earlier statements made other things of is something else again, and so is what joins several of them into a list, unless the name of
+// one is known to be bound again.
+func (s *scope) ended(b *binding) []int {
+	t := s.t
+	var out []int
+	for _, id := range b.ended {
+		if l := s.of[id]; l != nil && l.value == id && t.at[t.def[id]].stmt(s.call.depth) != b.stmt && !s.branches(id, b.stmt) {
+			out = append(out, id)
+		}
+	}
+	slices.SortStableFunc(out, func(x, y int) int { return cmp.Or(s.operand(x, b.stmt)-s.operand(y, b.stmt), x-y) })
+	for i := b.stmt.first; i <= b.stmt.last; i++ {
+		if t.nodes[i].Op != "prim::ListConstruct" {
+			continue
+		}
+		var joined []int
+		for j := range t.nodes[i].Args {
+			if v := t.nodes[i].Args[j].Value; v != nil && slices.Contains(out, v.ID) {
+				joined = append(joined, v.ID)
+			}
+		}
+		if len(joined) > 1 {
+			out = slices.DeleteFunc(out, func(id int) bool { return slices.Contains(joined, id) && !s.boundAgain(id) })
+		}
+	}
+	return out
+}
+
+// boundAgain says whether the name of a value is one that the call is known to bind more than once.
+func (s *scope) boundAgain(id int) bool {
+	n := s.t.names[id]
+	return n.call == s.call && !n.none && len(s.t.bound[n]) > 1
+}
+
+// operand is where a statement's first user takes a value.
+func (s *scope) operand(id int, stmt *statement) int {
+	for _, u := range s.t.uses[id] {
+		if u < stmt.first {
+			continue
+		}
+		for j := range s.t.nodes[u].Args {
+			if v := s.t.nodes[u].Args[j].Value; v != nil && v.ID == id {
+				return u<<8 + j
+			}
+		}
+	}
+	return 0
+}
+
+// branches says whether an earlier statement made of a value something that outlives stmt.
+func (s *scope) branches(id int, stmt *statement) bool {
+	t := s.t
+	for _, u := range t.uses[id] {
+		if u >= stmt.first {
+			continue
+		}
+		e := t.at[u].stmt(s.call.depth)
+		for w, l := range s.of {
+			if w != id && l != s.of[id] && l.value >= 0 && t.at[t.def[w]].stmt(s.call.depth) == e && t.ends[l.value] > stmt.last {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// give binds l to a result of statement s: what it held goes when that ends, unless something else holds it.
+func (s *scope) give(l *local, id int, stmt *statement) {
+	t := s.t
+	if old := l.value; old >= 0 && !slices.Contains(s.call.passing, old) {
+		switch last := t.ends[old]; {
+		case last > stmt.last:
+			s.ends = append(s.ends, t.frameEndAt(old, s.call, id))
+		case stmt.last >= s.call.last:
+			s.ends = append(s.ends, t.frameEndAt(old, s.call, l.first))
+		default:
+			s.ends = append(s.ends, end{node: stmt.last, value: old, depth: s.call.depth, key: old, why: lifetime.Rebound})
+		}
+	}
+	l.value = id
+	s.of[id] = l
+}
