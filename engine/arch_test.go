@@ -59,6 +59,7 @@ var mayImport = map[string][]string{
 	"engine/allocator":                   {"engine/trace", "engine/tensor", "engine/platform", "engine/device", "engine/units"},
 	"engine/report":                      {"engine/note", "engine/allocator", "engine/trace", "engine/tensor", "engine/platform", "engine/units", "engine/internal/pickle"},
 	"engine/verdict":                     {"engine/note", "engine/report", "engine/units"},
+	"engine/format":                      {"engine/verdict", "engine/report", "engine/allocator", "engine/trace", "engine/tensor", "engine/units", "engine/internal/pickle"},
 	"engine/spec":                        {"engine/internal/nearest", "engine/note", "engine/verdict", "engine/report", "engine/platform", "engine/device", "engine/tensor", "engine/units"},
 	"engine": {"engine/units", "engine/tensor", "engine/device", "engine/scratch", "engine/platform", "engine/program", "engine/trace", "engine/ops", "engine/ops/builtin",
 		"engine/artifact", "engine/exec", "engine/allocator", "engine/report", "engine/verdict", "engine/spec"},

@@ -30,11 +30,12 @@
 //	allocator  the caching allocator, simulated
 //	report     peaks, who holds them, what was assumed
 //	verdict    budgets judged
+//	format     reports, verdicts and timelines in the forms that other tools read
 //	spec       memspec.yaml to cases
 //
 // Where to add what: an operator is a row in its family under ops (ops/doc.go has the families and the six questions); a format is a folder under artifact and a row in its
-// table; a device is a row in device; an allocator setting is a row in allocator; a form of report is a writer and a row in
-// report.Formats; a metric is a constant in report and its line in Value; a note is a row in note, a line below and a witness in notes_test.go.
+// table; a device is a row in device; an allocator setting is a row in allocator; a format of reports is a writer and a row in
+// format.Formats; a metric is a constant in report and its line in Value; a note is a row in note, a line below and a witness in notes_test.go.
 //
 // # Promises
 //

@@ -1,0 +1,64 @@
+package format_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/memspec/memspec/engine/format"
+)
+
+func TestSourcePaths(t *testing.T) {
+	repo := tree("models/unet.py", "net.py", "work/tools/a.py")
+	in := repo
+	in.Dir = "models"
+	for _, tt := range []struct {
+		p      format.Paths
+		file   string
+		want   string
+		inTree bool
+		why    string
+	}{
+		{repo, "/home/me/repo/models/unet.py", "models/unet.py", true, "below the repository"},
+		{repo, "/home/me/repo/models/../net.py", "net.py", true, ""},
+		{repo, "/home/me/repo/gone.py", "gone.py", false, "it lies there no more"},
+		{repo, "/home/me/other/models/unet.py", "models/unet.py", true, "exported elsewhere: the file with its folder is the repository's"},
+		{repo, "/build/7/repo/net.py", "net.py", true, "a checkout of the same name"},
+		{repo, "/build/7/other/net.py", "/build/7/other/net.py", false, "a bare name is not enough"},
+		{repo, `C:\Users\me\repo\models\unet.py`, "models/unet.py", true, "another system's path"},
+		{repo, "/opt/python/lib/site-packages/models/unet.py", "models/unet.py", false, "an installed package is nobody's repository"},
+		{repo, "/usr/lib/python3/dist-packages/x/y.py", "x/y.py", false, ""},
+		{repo, "models/unet.py", "models/unet.py", true, "relative to the top"},
+		{in, "unet.py", "models/unet.py", true, "relative to the working directory"},
+		{in, "../../etc/passwd", "../../etc/passwd", false, "out of the repository"},
+		{repo, "<string>", "<string>", false, ""},
+		{repo, "", "", false, ""},
+		{format.Paths{}, "/home/me/repo/net.py", "/home/me/repo/net.py", false, "no repository"},
+	} {
+		got, inTree := tt.p.Source(tt.file)
+		assert.Equal(t, tt.want, got, "%s: %s", tt.file, tt.why)
+		assert.Equal(t, tt.inTree, inTree, "%s: %s", tt.file, tt.why)
+	}
+}
+
+func TestNamedPaths(t *testing.T) {
+	in := tree()
+	in.Dir = "models"
+	for _, tt := range []struct {
+		p          format.Paths
+		file, want string
+	}{
+		{tree(), "memspec.yaml", "memspec.yaml"},
+		{tree(), "./a/../memspec.yaml", "memspec.yaml"},
+		{in, "memspec.yaml", "models/memspec.yaml"},
+		{in, "../memspec.yaml", "memspec.yaml"},
+		{in, "../../memspec.yaml", "../../memspec.yaml"}, // outside: as it was given
+		{in, "/home/me/repo/a.yaml", "a.yaml"},
+		{in, "/elsewhere/a.yaml", "/elsewhere/a.yaml"},
+		{in, `sub\a.yaml`, "models/sub/a.yaml"},
+		{in, "", ""},
+		{format.Paths{}, "./a.yaml", "a.yaml"},
+	} {
+		assert.Equal(t, tt.want, tt.p.Named(tt.file), tt.file)
+	}
+}
