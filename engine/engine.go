@@ -20,9 +20,6 @@ import (
 	"github.com/memspec/memspec/engine/verdict"
 )
 
-// passes are the forward passes of a run: the first takes what libraries keep, the second is as all that follow.
-const passes = 2
-
 // Estimate predicts what one case takes. A run that does not fit its device is a result (Report.OOM), as is an incomplete one.
 func Estimate(ctx context.Context, c spec.Case) (*report.Report, error) {
 	m, err := Open(c.Artifact)
@@ -129,7 +126,7 @@ func (m *Model) estimate(ctx context.Context, c spec.Case, lower bool) (r *repor
 	if err != nil {
 		return nil, err
 	}
-	src := report.Source{Run: m.describe(c), Platform: &c.Platform, Timeline: tl, Passes: passes, Scratch: answered(run.Calls, c.Platform.Answerer()), Ask: askCommand(c.Pos.File)}
+	src := report.Source{Run: m.describe(c), Platform: &c.Platform, Timeline: tl, Scratch: answered(run.Calls, c.Platform.Answerer()), Ask: askCommand(c.Pos.File)}
 	if len(tr.Upper) > 0 {
 		if src.Upper, err = upper(c, tr); err != nil {
 			return nil, err
@@ -166,7 +163,7 @@ func (m *Model) run(ctx context.Context, c spec.Case, lower bool) (r *exec.Resul
 	if err != nil {
 		return nil, err
 	}
-	o := exec.Options{Inputs: inputs, Liveness: liveness(m.runtime(c)), Platform: &c.Platform, DType: dtype, Passes: passes, Lower: lower,
+	o := exec.Options{Inputs: inputs, Liveness: liveness(m.runtime(c)), Platform: &c.Platform, DType: dtype, Lower: lower,
 		Assume: assumptions(c.Assume)}
 	r, err = exec.Run(ctx, m.Program, builtin.Table(), o)
 	if err != nil {

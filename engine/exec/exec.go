@@ -2,7 +2,7 @@
 // tensor data. It turns a *program.Program into a *trace.Trace: every allocation and free in order, with the place it came from.
 //
 // The account of a run: parameters and buffers go to the device, then the inputs; that is the baseline (pass 0). Then the forward pass,
-// twice (passes 1 and 2): what libraries keep, they take in the first. A pass's result is held to its end and dropped before the next.
+// twice: what libraries keep, they take in the first. A pass's result is held to its end and dropped before the next.
 //
 // Not modelled: gradients, the graph executor's fusions in later passes, streams, threads.
 package exec
@@ -48,7 +48,7 @@ type Options struct {
 	Liveness   Liveness
 	Platform   *platform.Platform
 	DType      tensor.DType // what the model's floating parameters and buffers were converted to; tensor.Undefined: as stored
-	Passes     int          // forward passes; 0 is 2
+	Passes     []trace.Pass // forward passes; none is trace.FirstAndSteady
 	HoldLocals bool         // eager, where an archive does not tell Python's names: every local that might still hold a value holds it to its call's end
 	Lower      bool         // data-dependent sizes at their lower bound instead of the upper
 	Assume     map[string]int64
@@ -80,8 +80,8 @@ func Run(ctx context.Context, p *program.Program, t *ops.Table, o Options) (*Res
 	if p.Entry == nil {
 		return nil, errors.New("got a program without a forward method, want one")
 	}
-	if o.Passes == 0 {
-		o.Passes = 2
+	if len(o.Passes) == 0 {
+		o.Passes = trace.FirstAndSteady()
 	}
 	if o.MaxSteps == 0 {
 		o.MaxSteps = DefaultMaxSteps
@@ -118,13 +118,13 @@ func (m *machine) run() (err error) {
 		}
 		m.leaveAutocast()
 		m.noSite()
-		if pass >= m.o.Passes {
+		if pass >= len(m.o.Passes) {
 			return nil
 		}
 		end := m.mark()
 		m.pass = pass + 1 // dropped before the next pass, not in this one
 		m.drop(result)
-		if pass+1 == m.o.Passes && m.repeat(start, end) {
+		if pass+1 == len(m.o.Passes) && m.repeat(start, end) {
 			return nil
 		}
 	}

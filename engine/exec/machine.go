@@ -117,7 +117,7 @@ type branchKey struct {
 func newMachine(ctx context.Context, p *program.Program, t *ops.Table, o Options) *machine {
 	m := &machine{
 		ctx: ctx, prog: p, table: t, plat: o.Platform, o: o,
-		tr:      &trace.Trace{Origin: "exec"},
+		tr:      &trace.Trace{Origin: "exec", Passes: o.Passes},
 		codes:   map[*program.Graph]*code{},
 		objects: map[*program.Object]*Object{},
 		took:    map[branchKey]bool{},

@@ -131,7 +131,7 @@ func TestRepeat(t *testing.T) {
 }
 
 func runOnce(p *program.Program, o Options) (*machine, error) {
-	o.Passes, o.MaxSteps, o.MaxDepth = 2, DefaultMaxSteps, DefaultMaxDepth
+	o.Passes, o.MaxSteps, o.MaxDepth = trace.FirstAndSteady(), DefaultMaxSteps, DefaultMaxDepth
 	m := newMachine(context.Background(), p, builtin.Table(), o)
 	return m, m.run()
 }

@@ -90,7 +90,7 @@ func (in *caseInput) make(t testing.TB, tr *trace.Trace) *format.Case {
 	require.NoError(t, err)
 	run := report.Run{Artifact: in.Artifact, Format: "torchscript", Producer: "torch 2.15.0", Runtime: "eager", Mode: "inference", Device: in.Device,
 		Torch: p.Torch.String(), AllocConf: in.AllocConf, Inputs: []string{"x=float32[1,3]"}}
-	rep := report.Build(report.Source{Run: run, Platform: &p, Timeline: tl, Passes: 2})
+	rep := report.Build(report.Source{Run: run, Platform: &p, Timeline: tl})
 	var budgets []verdict.Budget
 	for _, b := range in.Budgets {
 		v := verdict.Budget{Metric: b.Metric, Limit: parseSize(t, b.Limit), Text: b.Limit, Path: "models.m.budget." + string(b.Metric), Pos: verdict.Pos{File: in.File, Line: b.Line, Col: 5}}

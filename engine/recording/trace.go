@@ -17,6 +17,13 @@ func (r *Recording) Trace() (*trace.Trace, error) {
 			return nil, fmt.Errorf("event %d: %w", i, err)
 		}
 	}
+	for i := 1; i < max(len(r.Passes), t.pass+1); i++ { // Baseline is no pass of a trace
+		name := passName(i)
+		if i < len(r.Passes) {
+			name = r.Passes[i].Name
+		}
+		t.t.Passes = append(t.t.Passes, trace.Pass{Name: name})
+	}
 	return t.t, nil
 }
 

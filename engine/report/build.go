@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/memspec/memspec/engine/allocator"
@@ -17,7 +18,6 @@ type Source struct {
 	Run      Run
 	Platform *platform.Platform
 	Timeline *allocator.Timeline
-	Passes   int              // forward passes that were run
 	Upper    *allocator.Peaks // of the same run with estimated scratch at its most; nil where none is estimated
 	Scratch  []Scratch
 	Ask      string // the command that asks libraries for what is by rule
@@ -44,7 +44,7 @@ func Build(s Source) *Report {
 		total := r.Peak.Reserved.Add(d.Context)
 		r.Peak.Total = &total
 	}
-	r.Passes = passes(tl, s.Passes, r.Baseline)
+	r.Passes = passes(tl, r.Baseline)
 	if s.Upper != nil {
 		// other sizes split and fit other blocks, so that more scratch may end in less memory; the most is not below the prediction
 		r.Upper = &Upper{Allocated: max(s.Upper.Allocated.Bytes, r.Peak.Allocated), Reserved: max(s.Upper.Reserved.Bytes, r.Peak.Reserved)}
@@ -63,21 +63,49 @@ func Build(s Source) *Report {
 	return r
 }
 
-// passes are the peaks of each forward pass. One without an event holds what was held before it; none follows where memory ran out.
-func passes(tl *allocator.Timeline, n int, held Sizes) []Pass {
+// passes are the peaks of each pass. One without an event holds what was held before it; none follows where memory ran out.
+func passes(tl *allocator.Timeline, held Sizes) []Pass {
 	var out []Pass
-	for pass := 1; pass <= n; pass++ {
+	for i := range tl.Trace.Passes {
+		pass := i + 1
+		name := tl.Trace.PassName(pass)
 		span, ok := tl.Pass(pass)
 		if !ok {
 			if tl.OOM != nil {
 				break
 			}
-			out = append(out, Pass{passName(pass), held})
+			out = append(out, Pass{Name: name, Peak: held})
 			continue
 		}
-		p := span.Peaks
-		out = append(out, Pass{passName(pass), Sizes{p.Requested.Bytes, p.Allocated.Bytes, p.Reserved.Bytes}})
+		out = append(out, Pass{Name: name, Peak: sizesOf(&span.Peaks), Phases: phases(tl, pass)})
 		held = Sizes{span.End.Requested, span.End.Allocated, span.End.Reserved}
+	}
+	return out
+}
+
+func sizesOf(p *allocator.Peaks) Sizes {
+	return Sizes{p.Requested.Bytes, p.Allocated.Bytes, p.Reserved.Bytes}
+}
+
+// phases are the peaks of a pass's parts in the order they began; none where the pass is all of one kind.
+func phases(tl *allocator.Timeline, pass int) []PhasePeak {
+	var out []PhasePeak
+	for i := range tl.Phases {
+		span := &tl.Phases[i]
+		if span.Pass != pass {
+			continue
+		}
+		name, peak := span.Phase.String(), sizesOf(&span.Peaks)
+		at := slices.IndexFunc(out, func(p PhasePeak) bool { return p.Name == name })
+		if at < 0 {
+			out = append(out, PhasePeak{name, peak})
+			continue
+		}
+		p := &out[at].Peak
+		*p = Sizes{max(p.Requested, peak.Requested), max(p.Allocated, peak.Allocated), max(p.Reserved, peak.Reserved)}
+	}
+	if len(out) < 2 {
+		return nil
 	}
 	return out
 }
@@ -100,19 +128,6 @@ func isWeight(c tensor.Category) bool {
 	return c == tensor.Parameter || c == tensor.Buffer || c == tensor.Constant
 }
 
-// passName is what PyTorch users call a pass: the first takes what libraries keep, the second is as all that follow.
-func passName(pass int) string {
-	switch pass {
-	case 0:
-		return ""
-	case 1:
-		return "first"
-	case 2:
-		return "steady"
-	}
-	return fmt.Sprintf("pass %d", pass)
-}
-
 // moment is where an event of the trace is; nil for what was there before it.
 func moment(tr *trace.Trace, event int) *Moment {
 	if event < 0 || event >= len(tr.Events) {
@@ -120,7 +135,7 @@ func moment(tr *trace.Trace, event int) *Moment {
 	}
 	e := &tr.Events[event]
 	s := tr.Site(e.Site)
-	return &Moment{Place: placeOf(s), Phase: s.Phase.String(), Pass: passName(e.Pass), Event: event}
+	return &Moment{Place: placeOf(s), Phase: s.Phase.String(), Pass: tr.PassName(e.Pass), Event: event}
 }
 
 func placeOf(s trace.Site) Place {

@@ -17,6 +17,7 @@ import (
 
 // twoPasses: 3 MiB of weights, an input, and per pass an activation; the first pass also takes a workspace that stays.
 const twoPasses = `origin exec
+passes first steady
 a = alloc 2MiB parameter conv.weight conv
 b = alloc 1MiB buffer bn.running_mean bn
 c = alloc 1MiB input "input x"
@@ -38,7 +39,7 @@ func build(t *testing.T, text string, limit units.Bytes, context units.Bytes) *r
 	tl, err := allocator.Replay(tr, a)
 	require.NoError(t, err)
 	p := platform.Platform{Device: device.Device{Name: "x", Context: context, ContextKnown: context > 0}}
-	return report.Build(report.Source{Platform: &p, Timeline: tl, Passes: 2})
+	return report.Build(report.Source{Platform: &p, Timeline: tl})
 }
 
 func TestBuild(t *testing.T) {
@@ -90,10 +91,10 @@ func TestBuildOutOfMemory(t *testing.T) {
 
 // A pass without an event holds what was held before it; a trace without any still has its passes.
 func TestBuildPassesWithoutEvents(t *testing.T) {
-	r := build(t, "origin exec\na = alloc 1MiB parameter w m\npass 1 forward\nb = alloc 512 activation aten::relu\n", 0, 0)
+	r := build(t, "origin exec\npasses first steady\na = alloc 1MiB parameter w m\npass 1 forward\nb = alloc 512 activation aten::relu\n", 0, 0)
 	require.Len(t, r.Passes, 2)
 	assert.Equal(t, units.MiB+512, r.Passes[1].Peak.Allocated)
-	r = build(t, "origin exec\n", 0, 0)
+	r = build(t, "origin exec\npasses first steady\n", 0, 0)
 	require.Len(t, r.Passes, 2)
 	assert.Zero(t, r.Peak.Allocated)
 	assert.Nil(t, r.PeakAt)
@@ -120,4 +121,33 @@ func TestQuality(t *testing.T) {
 			assert.Equal(t, "aten::foo", r.Coverage.Unsupported[0].Op)
 		}
 	}
+}
+
+// A pass of several phases says what each of them peaks at; one that is all forward says nothing.
+func TestBuildPhases(t *testing.T) {
+	r := build(t, `origin "a training loop"
+passes "iteration 1" "iteration 2"
+a = alloc 2MiB parameter w
+pass 1 forward
+b = alloc 4MiB activation aten::relu
+pass 1 backward
+c = alloc 2MiB gradient aten::mul
+free b
+pass 1 step
+d = alloc 1MiB optimizer_state exp_avg
+pass 1 forward
+e = alloc 8MiB activation aten::relu
+free e
+pass 2 forward
+f = alloc 512 activation aten::relu
+`, 0, 0)
+	require.Len(t, r.Passes, 2)
+	assert.Equal(t, "iteration 1", r.Passes[0].Name)
+	var got []string
+	for _, p := range r.Passes[0].Phases {
+		got = append(got, p.Name+" "+p.Peak.Allocated.String())
+	}
+	assert.Equal(t, []string{"forward 13.0 MiB", "backward 8.0 MiB", "step 5.0 MiB"}, got, "in the order they began; a phase that comes again counts once, with its most")
+	assert.Nil(t, r.Passes[1].Phases)
+	assert.Equal(t, "aten::relu (forward, iteration 1 pass)", r.PeakAt.String())
 }

@@ -80,9 +80,16 @@ type Sizes struct {
 	Reserved  units.Bytes `json:"reserved"`
 }
 
-// Pass is one forward pass and its own peaks.
+// Pass is one pass of a run and its own peaks.
 type Pass struct {
-	Name string `json:"name"` // first, steady
+	Name   string      `json:"name"` // first and steady of an inference
+	Peak   Sizes       `json:"peak"`
+	Phases []PhasePeak `json:"phases,omitempty"` // where it has several, in the order they began
+}
+
+// PhasePeak is the peaks of a part of a pass: forward, backward, step.
+type PhasePeak struct {
+	Name string `json:"name"`
 	Peak Sizes  `json:"peak"`
 }
 

@@ -364,6 +364,9 @@ func (p *printer) sizes(r *Report) {
 	row("baseline", r.Baseline)
 	for _, pass := range r.Passes {
 		row(pass.Name+" pass", pass.Peak)
+		for _, phase := range pass.Phases {
+			row("  "+phase.Name, phase.Peak)
+		}
 	}
 	row("peak", Sizes{r.Peak.Requested, r.Peak.Allocated, r.Peak.Reserved})
 	t.add("", r.Peak.Requested.Exact(), r.Peak.Allocated.Exact(), r.Peak.Reserved.Exact())

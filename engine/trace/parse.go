@@ -59,6 +59,10 @@ func (p *parser) line(text string) error {
 	switch verb := p.next(); verb {
 	case "origin":
 		p.t.Origin = p.name()
+	case "passes":
+		for len(p.words) > 0 {
+			p.t.Passes = append(p.t.Passes, Pass{p.name()})
+		}
 	case "heap":
 		err = p.heap()
 	case "block":

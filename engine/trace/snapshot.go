@@ -105,7 +105,7 @@ func (s *snapshotReader) device(n int) *Recording {
 		s.devices = append(s.devices, nil)
 	}
 	if s.devices[n] == nil {
-		s.devices[n] = &Recording{Device: n, Trace: &Trace{Origin: fmt.Sprintf("snapshot, device %d", n)}, Settings: s.conf}
+		s.devices[n] = &Recording{Device: n, Trace: &Trace{Origin: fmt.Sprintf("snapshot, device %d", n), Passes: []Pass{{"recorded"}}}, Settings: s.conf}
 	}
 	return s.devices[n]
 }

@@ -74,6 +74,7 @@ func TestReadSnapshot(t *testing.T) {
 	assert.Equal(t, "0.7", r.Final[0].Private)
 	assert.Equal(t, uint64(4096+512), r.Final[0].Blocks[1].Addr, "old dumps have no block address")
 	assert.Equal(t, `origin "snapshot, device 0"
+passes recorded
 pass 1 load
 free a bytes=400 addr=0x1000
 free_completed a bytes=400 addr=0x1000

@@ -12,6 +12,7 @@ import (
 // bytes, stream and address of a free), or at the last `pass` line (pass and phase), or nothing.
 //
 //	origin exec
+//	passes first steady
 //	heap 0x7f0000000000 2MiB small stream=3
 //	block 512 active_allocated requested=400 a
 //	block 2096640 inactive
@@ -34,6 +35,13 @@ func (t *Trace) WriteTo(w io.Writer) (int64, error) {
 	p := printer{t: t, buf: make([]byte, 0, 64*len(t.Events)+256), birth: make([]birth, t.Storages())}
 	if t.Origin != "" {
 		p.words("origin", t.Origin)
+		p.end()
+	}
+	if len(t.Passes) > 0 {
+		p.words("passes")
+		for _, pass := range t.Passes {
+			p.words(pass.Name)
+		}
 		p.end()
 	}
 	for i := range t.Heap {

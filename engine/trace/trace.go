@@ -8,6 +8,7 @@ package trace
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/memspec/memspec/engine/note"
@@ -19,12 +20,30 @@ import (
 type Trace struct {
 	Origin   string    // what made it: "exec", or the snapshot's device
 	Heap     []Segment // what was there when the recording began (a snapshot's), by address
+	Passes   []Pass    // in the order they ran
 	Sites    []Site    // in the order of first use
 	Events   []Event
 	Notes    []Note
 	Upper    []Estimate // allocations whose size is an estimate, by storage
 	Sources  []Source   // allocations whose size somebody answered for, by storage
 	Coverage Coverage
+}
+
+// Pass is a stretch of a run that repeats in kind: a forward pass, an iteration of a training loop.
+type Pass struct{ Name string }
+
+// FirstAndSteady are the passes of an inference: the first takes what libraries keep, the second is as all that follow.
+func FirstAndSteady() []Pass { return []Pass{{"first"}, {"steady"}} }
+
+// PassName names the pass of an event: "" before the first.
+func (t *Trace) PassName(pass int) string {
+	switch {
+	case pass <= 0:
+		return ""
+	case pass <= len(t.Passes) && t.Passes[pass-1].Name != "":
+		return t.Passes[pass-1].Name
+	}
+	return "pass " + strconv.Itoa(pass)
 }
 
 // Estimate says how much an allocation of estimated size takes at the most.
@@ -46,7 +65,7 @@ type Event struct {
 	Bytes   units.Bytes      // as requested; of segment actions the segment's
 	Addr    uint64           // as recorded; 0 where nothing was recorded
 	Stream  int
-	Pass    int // 0 before the first pass (parameters, buffers, inputs), then 1, 2, …
+	Pass    int // 0 before the first pass (parameters, buffers, inputs), else one more than an index of Trace.Passes
 	Site    SiteID
 }
 

@@ -19,6 +19,7 @@ import (
 
 // example uses every part of the text form.
 const example = `origin exec
+passes first steady
 heap 0x7f0000000000 2MiB small stream=3
 block 512 active_allocated a requested=400
 block 2096640 inactive
@@ -32,6 +33,7 @@ d = alloc 3 workspace "" - x.py:1
 
 func TestText(t *testing.T) {
 	text := `origin "fake cuda"
+passes first "iteration 2"
 heap 0x7f0000000000 2MiB small stream=3
 block 512 active_allocated a requested=400
 block 2096640 inactive
@@ -84,6 +86,9 @@ func TestTextOfAnything(t *testing.T) {
 	pick := func(words ...string) string { return words[r.IntN(len(words))] }
 	for range 300 {
 		tr := &Trace{Origin: pick("", "exec", "a b", "-")}
+		for range r.IntN(3) {
+			tr.Passes = append(tr.Passes, Pass{pick("", "first", "iteration 2")})
+		}
 		for range r.IntN(6) {
 			tr.Sites = append(tr.Sites, Site{Op: pick("", "aten::mm", "a b", "-", "at", "x=y", "#", "é\xff"), Module: pick("", "layer", "\""), File: pick("", "f.py", "c:\\a b.py"),
 				Line: r.IntN(3), Phase: Phase(r.IntN(4)), Category: tensor.Category(r.IntN(9))})
@@ -134,7 +139,7 @@ func resolved(t *Trace) any {
 	for _, n := range t.Notes {
 		notes = append(notes, noteAt{n.Note, n.Site != NoSite, t.Site(n.Site)})
 	}
-	return []any{t.Origin, t.Heap, events, notes, t.Coverage}
+	return []any{t.Origin, t.Passes, t.Heap, events, notes, t.Coverage}
 }
 
 func TestParseErrors(t *testing.T) {

@@ -77,7 +77,7 @@ func (v *validator) segment(s *Segment) {
 
 func (v *validator) event(i int, e *Event) {
 	v.check(e.Bytes >= 0, "event %d: got %d bytes", i, e.Bytes)
-	v.check(e.Pass >= 0, "event %d: got pass %d", i, e.Pass)
+	v.check(e.Pass >= 0 && e.Pass <= len(v.t.Passes), "event %d: got pass %d of %d", i, e.Pass, len(v.t.Passes))
 	v.check(e.Site >= NoSite && int(e.Site) < len(v.t.Sites), "event %d: got site %d of %d", i, e.Site, len(v.t.Sites))
 	v.check(int(e.Action) < len(actionNames), "event %d: got action %d", i, e.Action)
 	var from []storageState
