@@ -9,6 +9,7 @@ import (
 	"github.com/memspec/memspec/engine/allocator"
 	"github.com/memspec/memspec/engine/artifact"
 	"github.com/memspec/memspec/engine/exec"
+	"github.com/memspec/memspec/engine/exec/torchscript"
 	"github.com/memspec/memspec/engine/ops/builtin"
 	"github.com/memspec/memspec/engine/platform"
 	"github.com/memspec/memspec/engine/program"
@@ -165,7 +166,7 @@ func (m *Model) run(ctx context.Context, c spec.Case, lower bool) (r *exec.Resul
 	}
 	o := exec.Options{Inputs: inputs, Liveness: liveness(m.runtime(c)), Platform: &c.Platform, DType: dtype, Lower: lower,
 		Assume: assumptions(c.Assume)}
-	r, err = exec.Run(ctx, m.Program, builtin.Table(), o)
+	r, err = exec.Run(ctx, torchscript.New(m.Program), builtin.Table(), o)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", m.Path, err)
 	}

@@ -1,7 +1,6 @@
 package exec
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"slices"
@@ -14,7 +13,6 @@ import (
 	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/ops/builtin"
 	"github.com/memspec/memspec/engine/platform"
-	"github.com/memspec/memspec/engine/program"
 	"github.com/memspec/memspec/engine/schema"
 	"github.com/memspec/memspec/engine/tensor"
 	"github.com/memspec/memspec/engine/trace"
@@ -44,21 +42,21 @@ func TestAutocastLists(t *testing.T) {
 	}
 }
 
-func autocastMachine(t *testing.T, on, dtype string) *machine {
+func autocastMachine(t *testing.T, on, dtype string) *Dispatch {
 	d, err := device.Lookup(on)
 	require.NoError(t, err)
 	p, err := platform.New(d, platform.Newest())
 	require.NoError(t, err)
 	p.Autocast = dtype
-	return newMachine(context.Background(), &program.Program{}, builtin.Table(), Options{Platform: &p, MaxSteps: 1000, MaxDepth: 10})
+	return NewDispatch(builtin.Table(), Options{Platform: &p})
 }
 
-func (m *machine) emptyOf(t *testing.T, dtype tensor.DType, sizes ...int64) *tensor.Tensor {
+func (d *Dispatch) emptyOf(t *testing.T, dtype tensor.DType, sizes ...int64) *tensor.Tensor {
 	items := make([]any, len(sizes))
 	for i, n := range sizes {
 		items[i] = n
 	}
-	x, err := m.made("aten::empty.memory_format", ops.NewList(schema.Int, items...), int64(dtype), nil, accelerator, nil, nil)
+	x, err := d.made("aten::empty.memory_format", ops.NewList(schema.Int, items...), int64(dtype), nil, Accelerator, nil, nil)
 	require.NoError(t, err)
 	return x
 }
@@ -92,10 +90,10 @@ func TestAutocastCasts(t *testing.T) {
 			for i, d := range c.in {
 				args = append(args, m.emptyOf(t, d, c.sizes[i]...))
 			}
-			before := len(m.tr.Events)
-			_, err := m.apply(b, append(args, c.args...))
+			before := len(m.events)
+			_, err := m.Apply(b, append(args, c.args...))
 			require.NoError(t, err)
-			require.Equal(t, c.want, eventText(m.tr.Events[before:]), c.why)
+			require.Equal(t, c.want, eventText(m.events[before:]), c.why)
 		})
 	}
 	t.Run("neither type", func(t *testing.T) {
@@ -103,7 +101,7 @@ func TestAutocastCasts(t *testing.T) {
 		b, ok := m.table.Lookup("aten::addcmul")
 		require.True(t, ok)
 		x, y := m.emptyOf(t, half, 8), m.emptyOf(t, float, 8)
-		_, err := m.apply(b, []any{x, y, y, int64(1)})
+		_, err := m.Apply(b, []any{x, y, y, int64(1)})
 		require.ErrorContains(t, err, "got float16 under autocast to bfloat16")
 	})
 	t.Run("refused", func(t *testing.T) {
@@ -111,7 +109,7 @@ func TestAutocastCasts(t *testing.T) {
 		b, ok := m.table.Lookup("aten::binary_cross_entropy")
 		require.True(t, ok)
 		x := m.emptyOf(t, tensor.Float32, 4)
-		_, err := m.apply(b, []any{x, x, nil, int64(1)})
+		_, err := m.Apply(b, []any{x, x, nil, int64(1)})
 		require.ErrorContains(t, err, "unsafe")
 	})
 }
@@ -141,14 +139,14 @@ func TestAutocastRNN(t *testing.T) {
 	x, hx, cx := m.emptyOf(t, tensor.Float32, steps, batch, in), m.emptyOf(t, tensor.Float32, 1, batch, hidden), m.emptyOf(t, tensor.Float32, 1, batch, hidden)
 	b, ok := m.table.Lookup("aten::_cudnn_rnn")
 	require.True(t, ok)
-	before := len(m.tr.Events)
-	_, err := m.apply(b, []any{x, weights, int64(4), nil, hx, cx, int64(2), int64(hidden), int64(0), int64(1), false, 0.0, false, false,
+	before := len(m.events)
+	_, err := m.Apply(b, []any{x, weights, int64(4), nil, hx, cx, int64(2), int64(hidden), int64(0), int64(1), false, 0.0, false, false,
 		ops.NewList(schema.Int), nil})
 	require.NoError(t, err)
 	flat := int64(2 * (4*hidden*in + 4*hidden*hidden + 2*4*hidden))
 	state := int64(2 * batch * hidden)
 	var births []int64
-	for _, e := range m.tr.Events[before:] {
+	for _, e := range m.events[before:] {
 		if e.Action == trace.Alloc {
 			births = append(births, int64(e.Bytes))
 		}

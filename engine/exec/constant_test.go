@@ -19,9 +19,9 @@ func TestNumbersInTracedCode(t *testing.T) {
 		{tensor.Buffer, tensor.Float64},
 	} {
 		b := bench(t)
-		index, err := b.m.newTensor(tensor.Meta{DType: tensor.Int64, Device: "cuda", Sizes: []int64{5}, Strides: []int64{1}}, tensor.Activation)
+		index, err := b.d.NewTensor(tensor.Meta{DType: tensor.Int64, Device: "cuda", Sizes: []int64{5}, Strides: []int64{1}}, tensor.Activation)
 		require.NoError(t, err)
-		number, err := b.m.newTensor(tensor.Meta{DType: tensor.Float64, Device: "cpu"}, c.of)
+		number, err := b.d.NewTensor(tensor.Meta{DType: tensor.Float64, Device: "cpu"}, c.of)
 		require.NoError(t, err)
 		v, _, err := b.Run("aten::mul", []any{index, number}, nil)
 		require.NoError(t, err)

@@ -15,7 +15,7 @@ type EvalError struct {
 	Pos   program.Pos
 	Stack []StackEntry // innermost first
 	Raise bool         // the model itself raised
-	cause error
+	Cause error
 }
 
 // StackEntry is one active function.
@@ -38,21 +38,7 @@ func (e *EvalError) Error() string {
 	return where + e.Msg
 }
 
-func (e *EvalError) Unwrap() error { return e.cause }
-
-// inlined adds the calls that a node was inlined from.
-func (e *EvalError) inlined(n *program.Node, at *inlinedAt, innermost bool) {
-	if innermost {
-		e.Op, e.Pos = n.Op, n.Src.Pos()
-	}
-	for ; at != nil; n, at = at.call, at.parent {
-		s := StackEntry{Func: at.fn.Name, Record: at.fn.Record, Line: int(n.Line), Pos: n.Src.Pos()}
-		if at.module != nil {
-			s.Module = at.module.FQN
-		}
-		e.Stack = append(e.Stack, s)
-	}
-}
+func (e *EvalError) Unwrap() error { return e.Cause }
 
 // maxBacktrace is how many entries Backtrace prints.
 const maxBacktrace = 30

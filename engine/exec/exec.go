@@ -1,22 +1,39 @@
 // Package exec runs a program abstractly: shapes, strides, dtypes, storages, aliases and lifetimes as PyTorch would have them, without any
-// tensor data. It turns a *program.Program into a *trace.Trace: every allocation and free in order, with the place it came from.
+// tensor data. It turns a program into a *trace.Trace: every allocation and free in order, with the place it came from.
 //
 // The account of a run: parameters and buffers go to the device, then the inputs; that is the baseline (pass 0). Then the forward pass,
 // twice: what libraries keep, they take in the first. A pass's result is held to its end and dropped before the next.
+//
+// # Machine and drivers
+//
+// The Machine is what programs of every kind run on, and knows none of them:
+//
+//	Heap      storages, who holds them, births and deaths
+//	Dispatch  one operator: autocast, its rule, results and aliases, workspace, sizes that depend on tensor data
+//	Sites     the places of events
+//	Notes     what was assumed, what has no rule
+//	Machine   the run: load, inputs, passes, both ways of a branch, rounds of a loop
+//
+// A Driver walks programs of one kind and tells the machine, in order, what happens: which operator runs at which place on which values
+// (Sites.Enter, Dispatch.Apply), who holds a value and who lets it go (Heap.Hold, Heap.Drop), which tensors of the model it reads (State),
+// and where it branches on a value (Truth, Choose) or loops (Rounds). exec/torchscript is the driver of TorchScript archives: an
+// interpreter with frames and registers. A driver of exported graphs is a straight walk over nodes with a block for each higher-order
+// operator; it needs nothing more of the machine.
+//
+// A run starts anew for every way that the search tries through branches on tensor data, so a driver is made by a Start and keeps its state
+// to itself; programs are never changed and may be run by several goroutines.
 //
 // Not modelled: gradients, the graph executor's fusions in later passes, streams, threads.
 package exec
 
 import (
 	"context"
-	"errors"
 
 	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/platform"
 	"github.com/memspec/memspec/engine/program"
 	"github.com/memspec/memspec/engine/tensor"
 	"github.com/memspec/memspec/engine/trace"
-	"github.com/memspec/memspec/engine/units"
 )
 
 // Liveness decides when a value dies.
@@ -24,9 +41,8 @@ type Liveness uint8
 
 // The policies.
 const (
-	LastUse     Liveness = iota // TorchScript's interpreter: after the last use
+	LastUse     Liveness = iota // after its last use: TorchScript's interpreter, exported graphs
 	PythonFrame                 // eager: names, frames and module calls hold what they hold in Python
-	KeepAll                     // nothing dies before its frame ends (debugging)
 )
 
 // Input is one argument of forward. Value is a tensor description (tensor.Meta) or a host value: nil, bool, int64, float64, string,
@@ -65,8 +81,29 @@ const (
 	maxStorages     = 500_000 // made in a run: a step with a tensor costs more than one without
 )
 
-// accelerator is the device of everything that the trace counts.
-const accelerator = "cuda"
+// Accelerator is the device of everything that the trace counts.
+const Accelerator = "cuda"
+
+// Start makes the driver of a program on a fresh machine.
+type Start func(*Machine) (Driver, error)
+
+// Driver runs programs of one kind on a machine.
+type Driver interface {
+	// Params are the parameters of forward that the caller gives values for.
+	Params() []program.Param
+	// Literal is the value of a literal of the program, such as a parameter's default.
+	Literal(v any) any
+	// Load moves the model's tensors to the device (Machine.State) in the runtime's order.
+	Load()
+	// Prepare does what the runtime does once, before the first pass.
+	Prepare() error
+	// Forward runs a pass on args, which the caller holds, and returns its result, held once. An error of the model is an *EvalError.
+	Forward(args []any) (any, error)
+	// Kept shows the values outside of args that a pass may find as an earlier one left them.
+	Kept(show func(any))
+	// Describe writes what the driver holds in the middle of a pass.
+	Describe(s *State)
+}
 
 // Result is what a run makes.
 type Result struct {
@@ -74,12 +111,13 @@ type Result struct {
 	Calls []*ops.Asked // what was asked of libraries on any of its ways, each call once, in the order they are first made
 }
 
-// Run executes p and returns its trace, also when an operator had no rule (Coverage.Unsupported) or the model failed (*EvalError); other
-// errors are limits and cancellation.
-func Run(ctx context.Context, p *program.Program, t *ops.Table, o Options) (*Result, error) {
-	if p.Entry == nil {
-		return nil, errors.New("got a program without a forward method, want one")
-	}
+// Run executes a program and returns its trace, also when an operator had no rule (Coverage.Unsupported) or the model failed (*EvalError);
+// other errors are limits and cancellation.
+func Run(ctx context.Context, start Start, t *ops.Table, o Options) (*Result, error) {
+	return new(search).run(ctx, start, t, o.withDefaults())
+}
+
+func (o Options) withDefaults() Options {
 	if len(o.Passes) == 0 {
 		o.Passes = trace.FirstAndSteady()
 	}
@@ -89,51 +127,5 @@ func Run(ctx context.Context, p *program.Program, t *ops.Table, o Options) (*Res
 	if o.MaxDepth == 0 {
 		o.MaxDepth = DefaultMaxDepth
 	}
-	return runBranches(ctx, p, t, o)
-}
-
-// run is the whole account.
-func (m *machine) run() (err error) {
-	m.load()
-	args, err := m.inputs()
-	if err != nil {
-		return err
-	}
-	for _, v := range args {
-		m.hold(v) // the caller keeps the arguments
-	}
-	m.args = args
-	m.phase = trace.Forward
-	for pass := 1; ; pass++ {
-		m.pass = pass
-		if m.o.Liveness == LastUse { // what that computes ahead is there before the pass
-			if _, err := m.wholeProgram(); err != nil {
-				return err
-			}
-		}
-		start := m.startPass()
-		result, err := m.callEntry(args)
-		if err != nil {
-			return err
-		}
-		m.leaveAutocast()
-		m.noSite()
-		if pass >= len(m.o.Passes) {
-			return nil
-		}
-		end := m.mark()
-		m.pass = pass + 1 // dropped before the next pass, not in this one
-		m.drop(result)
-		if pass+1 == len(m.o.Passes) && m.repeat(start, end) {
-			return nil
-		}
-	}
-}
-
-// Weights is what the states of a program take, each rounded to nothing.
-func Weights(p *program.Program) (n units.Bytes) {
-	for _, s := range p.States {
-		n += s.Meta.NBytes()
-	}
-	return n
+	return o
 }

@@ -1,7 +1,6 @@
-package exec
+package exec_test
 
 import (
-	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,6 +11,8 @@ import (
 
 	"github.com/memspec/memspec/engine/artifact"
 	"github.com/memspec/memspec/engine/device"
+	"github.com/memspec/memspec/engine/exec"
+	"github.com/memspec/memspec/engine/exec/torchscript"
 	"github.com/memspec/memspec/engine/ops/builtin"
 	"github.com/memspec/memspec/engine/platform"
 	"github.com/memspec/memspec/engine/program"
@@ -21,15 +22,15 @@ import (
 )
 
 // archiveInputs are the inputs that the archives' recordings name, by artifact.
-func archiveInputs(t *testing.T) map[string][]Input {
+func archiveInputs(t *testing.T) map[string][]exec.Input {
 	t.Helper()
 	files, err := filepath.Glob("../../testdata/conformance/2.15-fake-cuda/*.txt")
 	require.NoError(t, err)
-	out := map[string][]Input{}
+	out := map[string][]exec.Input{}
 	for _, file := range files {
 		data, err := os.ReadFile(file)
 		require.NoError(t, err)
-		var inputs []Input
+		var inputs []exec.Input
 		for line := range strings.SplitSeq(string(data), "\n") {
 			word, rest, _ := strings.Cut(line, " ")
 			switch word {
@@ -38,7 +39,7 @@ func archiveInputs(t *testing.T) map[string][]Input {
 				require.NoError(t, err)
 				in, err = in.Bind(nil)
 				require.NoError(t, err)
-				inputs = append(inputs, Input{Name: in.Name, Value: inputOf(t, in.Value)})
+				inputs = append(inputs, exec.Input{Name: in.Name, Value: inputOf(t, in.Value)})
 			case "artifact":
 				out[rest] = inputs
 			}
@@ -50,9 +51,9 @@ func archiveInputs(t *testing.T) map[string][]Input {
 
 func inputOf(t *testing.T, v spec.Value) any {
 	t.Helper()
-	items := func(vs []spec.Value) (out []Input) {
+	items := func(vs []spec.Value) (out []exec.Input) {
 		for _, v := range vs {
-			out = append(out, Input{Value: inputOf(t, v)})
+			out = append(out, exec.Input{Value: inputOf(t, v)})
 		}
 		return out
 	}
@@ -66,11 +67,11 @@ func inputOf(t *testing.T, v spec.Value) any {
 	case spec.List:
 		return items(v)
 	case spec.Tuple:
-		return Tuple(items(v))
+		return exec.Tuple(items(v))
 	case spec.Dict:
-		var d Dict
+		var d exec.Dict
 		for _, it := range v {
-			d = append(d, Input{Name: it.Key, Value: inputOf(t, it.Value)})
+			d = append(d, exec.Input{Name: it.Key, Value: inputOf(t, it.Value)})
 		}
 		return d
 	case spec.Int:
@@ -102,26 +103,26 @@ func TestRepeat(t *testing.T) {
 		}
 		p, err := artifact.Open(filepath.Join("../../testdata", file))
 		require.NoError(t, err)
-		for i, l := range []Liveness{LastUse, PythonFrame} {
+		for i, l := range []exec.Liveness{exec.LastUse, exec.PythonFrame} {
 			if strings.Contains(file, "/torchvision/") && i != len(file)%2 {
 				continue // one of the two is enough of the big ones
 			}
-			o := Options{Inputs: inputs, DType: tensor.Undefined, Liveness: l, Platform: &plain}
+			o := exec.Options{Inputs: inputs, DType: tensor.Undefined, Liveness: l, Platform: &plain}
 			if (len(file)/2+i)%2 == 1 {
 				o.Platform = &casting
 			}
 			fast, errFast := runOnce(p, o)
-			o.everyPass = true
+			o.RunEveryPass()
 			slow, errSlow := runOnce(p, o)
 			require.Equal(t, errSlow, errFast, file)
 			if errFast != nil {
 				t.Log(file, errFast)
 			}
-			require.Equal(t, slow.tr, fast.tr, file)
-			require.Equal(t, slow.peak, fast.peak, file)
-			require.Equal(t, slow.steps, fast.steps, file)
+			require.Equal(t, slow.Trace(), fast.Trace(), file)
+			require.Equal(t, slow.Peak(), fast.Peak(), file)
+			require.Equal(t, slow.Steps(), fast.Steps(), file)
 			runs++
-			if len(fast.refs) < len(slow.refs) {
+			if fast.Made() < slow.Made() {
 				repeated++
 			}
 		}
@@ -130,10 +131,8 @@ func TestRepeat(t *testing.T) {
 	require.Greater(t, repeated, runs*9/10)
 }
 
-func runOnce(p *program.Program, o Options) (*machine, error) {
-	o.Passes, o.MaxSteps, o.MaxDepth = trace.FirstAndSteady(), DefaultMaxSteps, DefaultMaxDepth
-	m := newMachine(context.Background(), p, builtin.Table(), o)
-	return m, m.run()
+func runOnce(p *program.Program, o exec.Options) (*exec.Machine, error) {
+	return exec.RunOnce(torchscript.New(p), builtin.Table(), o)
 }
 
 // TestRepeatRefuses holds that a pass which finds what the one before changed is run: the traces are those of passes that are run, and differ
@@ -187,18 +186,18 @@ func TestRepeatRefuses(t *testing.T) {
 			require.NoError(t, err)
 			var x any = tensor.Meta{DType: tensor.Float32, Sizes: []int64{64, 32}, Strides: []int64{32, 1}, Device: "cuda"}
 			if strings.Contains(c.param, "List") {
-				x = []Input{{Value: x}}
+				x = []exec.Input{{Value: x}}
 			}
-			o := Options{Inputs: []Input{{Value: x}}, DType: tensor.Undefined, Liveness: LastUse, Platform: &none}
+			o := exec.Options{Inputs: []exec.Input{{Value: x}}, DType: tensor.Undefined, Liveness: exec.LastUse, Platform: &none}
 			m, err := runOnce(p, o)
 			require.NoError(t, err)
-			o.everyPass = true
+			o.RunEveryPass()
 			slow, err := runOnce(p, o)
 			require.NoError(t, err)
-			require.Equal(t, slow.tr, m.tr)
-			require.Empty(t, m.tr.Coverage.Unsupported)
+			require.Equal(t, slow.Trace(), m.Trace())
+			require.Empty(t, m.Trace().Coverage.Unsupported)
 			sizes := map[int][]int64{}
-			for _, e := range m.tr.Events {
+			for _, e := range m.Trace().Events {
 				if e.Action == trace.Alloc {
 					sizes[e.Pass] = append(sizes[e.Pass], int64(e.Bytes))
 				}

@@ -8,111 +8,60 @@ import (
 	"github.com/memspec/memspec/engine/trace"
 )
 
-// setSite makes a place the current one.
-func (m *machine) setSite(op, module string, pos program.Pos, cat tensor.Category) {
-	m.tr.Sites = append(m.tr.Sites, trace.Site{Op: op, Module: module, File: pos.File, Line: pos.Line, Phase: m.phase, Category: cat})
-	m.site = trace.SiteID(len(m.tr.Sites) - 1)
+// Sites are the places of a run: the pass and phase under way, and the operator. Every event gets the one that is current.
+type Sites struct {
+	pass  int
+	phase trace.Phase
+	now   trace.SiteID // of the operator under way, or trace.NoSite
+	list  []trace.Site
+
+	workspace map[trace.SiteID]trace.SiteID // by operator: its place as the origin of workspace
 }
 
-// siteOf makes in's place the current one; an instruction run again for the same module keeps its place.
-func (m *machine) siteOf(in *inst) {
-	var self *Object
-	record := ""
-	site := &in.site
-	if at, ok := in.node.Cache.(*inlinedAt); ok {
-		self, record = at.module, at.fn.Record
-	} else if f := m.frame; f != nil {
-		self, record = f.module, f.code.fn.Record
-		site = &f.sites[in.num]
-	}
-	if *site > 0 {
-		m.site = trace.SiteID(*site - 1)
-		return
-	}
-	module := ""
-	if self != nil {
-		module = self.FQN
-	}
-	pos := m.userLine(in)
-	if pos.File == "" {
-		pos = program.Pos{File: record, Line: int(in.node.Line)}
-	}
-	m.setSite(in.node.Op, module, pos, tensor.Activation)
-	*site = int32(m.site) + 1
+func newSites() *Sites { return &Sites{now: trace.NoSite} }
+
+// Enter makes the place of an operator current for the first time, and returns its number.
+func (s *Sites) Enter(op, module string, pos program.Pos) trace.SiteID {
+	return s.enter(op, module, pos, tensor.Activation)
 }
 
-// userLine is where the user's own code stands at an instruction: inside PyTorch's modules and functions it is the line that called them.
-// The range of a traced operation is a stack, of which Pos takes that line.
-func (m *machine) userLine(in *inst) program.Pos {
-	src := in.node.Src
-	if at, ok := in.node.Cache.(*inlinedAt); ok {
-		for ; at.parent != nil && at.fn.Library(); at = at.parent {
-			if !at.parent.fn.Library() {
-				src = at.call.Src
-			}
+func (s *Sites) enter(op, module string, pos program.Pos, cat tensor.Category) trace.SiteID {
+	s.now = trace.SiteID(len(s.list))
+	s.list = append(s.list, trace.Site{Op: op, Module: module, File: pos.File, Line: pos.Line, Phase: s.phase, Category: cat})
+	return s.now
+}
+
+// EnterAgain makes a place current that Enter gave before.
+func (s *Sites) EnterAgain(id trace.SiteID) { s.now = id }
+
+// Leave ends the operator under way.
+func (s *Sites) Leave() { s.now = trace.NoSite }
+
+// current is the place of the operator under way, the empty one where there is none.
+func (s *Sites) current() trace.Site {
+	if s.now < 0 {
+		return trace.Site{}
+	}
+	return s.list[s.now]
+}
+
+// enterWorkspace makes the current place the origin of workspace, and returns what was current.
+func (s *Sites) enterWorkspace() (was trace.SiteID) {
+	was = s.now
+	id, ok := s.workspace[was]
+	if !ok {
+		site := s.current()
+		site.Category = tensor.Workspace
+		id = trace.SiteID(len(s.list))
+		s.list = append(s.list, site)
+		if s.workspace == nil {
+			s.workspace = map[trace.SiteID]trace.SiteID{}
 		}
-	} else if f := m.frame; f != nil && f.from != nil {
-		src = f.from.node.Src
+		s.workspace[was] = id
 	}
-	if pos := src.Pos(); pos.File != "" {
-		return pos
-	}
-	return in.node.Src.Pos()
+	s.now = id
+	return was
 }
 
-// callerOf is the instruction of the user's that a frame about to run c was called from, through PyTorch's own code; nil where c is the
-// user's.
-func (m *machine) callerOf(c *code) *inst {
-	switch f := m.frame; {
-	case !c.pytorch || f == nil:
-		return nil
-	case f.code.pytorch:
-		return f.from
-	default:
-		return f.line
-	}
-}
-
-// codeSites are the places that a function's instructions have had for a module and a caller, each one more than its number; 0 is none yet.
-type codeSites struct {
-	code  *code
-	from  *inst
-	sites []int32
-}
-
-// sitesOf are the places of c's instructions for a module; those of no module's functions hang on an object of none.
-func (m *machine) sitesOf(c *code, from *inst, module *Object) []int32 {
-	if module == nil {
-		module = &m.noModule
-	}
-	for i := range module.sites {
-		if module.sites[i].code == c && module.sites[i].from == from {
-			return module.sites[i].sites
-		}
-	}
-	s := codeSites{c, from, m.numbers.cut(c.count)}
-	if module.sites == nil {
-		module.sites = m.places.cut(2)[:0]
-	}
-	module.sites = append(module.sites, s)
-	return s.sites
-}
-
-// workspaceSite is the current place as the origin of library scratch.
-func (m *machine) workspaceSite() trace.SiteID {
-	if id, ok := m.scratchSites[m.site]; ok {
-		return id
-	}
-	s := m.tr.Site(m.site)
-	s.Category = tensor.Workspace
-	m.tr.Sites = append(m.tr.Sites, s)
-	id := trace.SiteID(len(m.tr.Sites) - 1)
-	if m.scratchSites == nil {
-		m.scratchSites = map[trace.SiteID]trace.SiteID{}
-	}
-	m.scratchSites[m.site] = id
-	return id
-}
-
-// placeOf names a place for assume: the user's file and line.
-func placeOf(s trace.Site) string { return fmt.Sprintf("%s:%d", s.File, s.Line) }
+// lineOf names a place as assume: does, by the user's file and line.
+func lineOf(s trace.Site) string { return fmt.Sprintf("%s:%d", s.File, s.Line) }

@@ -1,0 +1,46 @@
+package exec
+
+import (
+	"github.com/memspec/memspec/engine/ops"
+	"github.com/memspec/memspec/engine/platform"
+	"github.com/memspec/memspec/engine/tensor"
+	"github.com/memspec/memspec/engine/trace"
+)
+
+// Bench runs operators one at a time: what recorded samples are compared with. Tensors among the arguments existed before.
+type Bench struct{ d *Dispatch }
+
+// NewBench prepares to run operators on p.
+func NewBench(t *ops.Table, p *platform.Platform) *Bench {
+	return &Bench{d: NewDispatch(t, Options{Platform: p})}
+}
+
+// Tensor makes an argument. A nil storage is a fresh one that holds just the tensor.
+func (b *Bench) Tensor(meta tensor.Meta, s *tensor.Storage) *tensor.Tensor {
+	if s == nil {
+		s = b.d.NewStorage(meta.StorageBytes(), meta.Device, tensor.Input)
+	}
+	b.d.holders[s.ID]++
+	return b.d.TensorOn(s, meta)
+}
+
+// Run resolves name and runs it; events are those since the arguments were made, the result being held. An *ops.NoOverloadError says that no
+// overload takes the arguments.
+func (b *Bench) Run(name string, args []any, kw ops.Kw) (result any, events []trace.Event, err error) {
+	for _, a := range args {
+		b.d.Hold(a)
+	}
+	from := len(b.d.events)
+	bound, full, err := b.d.table.Resolve(name, args, kw)
+	if err != nil {
+		return nil, nil, err
+	}
+	v, err := b.d.Apply(bound, full)
+	return v, b.d.events[from:], err
+}
+
+// Missing lists the operators without a rule that were met.
+func (b *Bench) Missing() []trace.Unsupported { return b.d.coverage.Unsupported }
+
+// Notes lists what was assumed.
+func (b *Bench) Notes() []trace.Note { return b.d.Notes.list }

@@ -1,0 +1,279 @@
+package torchscript
+
+import (
+	"github.com/memspec/memspec/engine/ops"
+	"github.com/memspec/memspec/engine/program"
+)
+
+// aliases is what a pass has to know of a graph before it may merge or drop a computation: which values may share memory, which memory is
+// written anywhere, which escapes (is reachable from the graph's inputs, attributes, containers or results). It follows the alias
+// annotations of schemas, as torch/csrc/jit/ir/alias_analysis.cpp does, coarsely: one class for everything that escapes.
+type aliases struct {
+	m       *interp
+	parent  []int
+	written []bool // by class
+	shared  []bool // containers that more than plain operators look into
+	results []bool // values that the graph returns
+	escapes []bool // by class: reachable from a result, which makes no aliases inside the graph
+}
+
+// wild is the class of everything that escapes.
+const wild = 0
+
+func (m *interp) aliasesOf(g *program.Graph) *aliases {
+	a := &aliases{m: m, parent: make([]int, g.NumValues+1)}
+	flags := make([]bool, 4*g.NumValues+2)
+	a.written, flags = flags[:g.NumValues+1], flags[g.NumValues+1:]
+	a.escapes, flags = flags[:g.NumValues+1], flags[g.NumValues+1:]
+	a.shared, a.results = flags[:g.NumValues], flags[g.NumValues:]
+	a.escapes[wild] = true
+	for i := range a.parent {
+		a.parent[i] = i
+	}
+	for _, p := range g.Params {
+		a.join(a.of(p), wild)
+	}
+	a.containersOf(g.Body)
+	a.block(g.Body)
+	return a
+}
+
+// containersOf finds the values that something else than a plain operator uses: an operator that neither returns a part of its argument
+// nor writes it. What a list for such operators alone holds (the members of a cat) does not escape by it.
+func (a *aliases) containersOf(b *program.Block) {
+	mark := func(arg *program.Arg) {
+		if arg.Value != nil {
+			a.shared[arg.Value.ID] = true
+		}
+	}
+	for _, n := range b.Nodes {
+		if n.Op == "prim::Return" {
+			for i := range n.Args {
+				if v := n.Args[i].Value; v != nil {
+					a.results[v.ID] = true
+				}
+			}
+			continue
+		}
+		e := &operator{}
+		if len(n.Blocks) == 0 {
+			e = a.m.effectsOf(n)
+		}
+		for i := range n.Args {
+			bit := uint32(1) << min(i, 31)
+			if !e.Known || n.Op == "aten::__getitem__" || (e.Views|e.Writes)&bit != 0 {
+				mark(&n.Args[i])
+			}
+		}
+		for _, sub := range n.Blocks {
+			a.containersOf(sub)
+		}
+	}
+	for i := range b.Outs {
+		mark(&b.Outs[i])
+	}
+}
+
+func (a *aliases) of(v *program.Value) int { return v.ID + 1 }
+
+func (a *aliases) find(i int) int {
+	for a.parent[i] != i {
+		a.parent[i] = a.parent[a.parent[i]]
+		i = a.parent[i]
+	}
+	return i
+}
+
+func (a *aliases) join(i, j int) {
+	i, j = a.find(i), a.find(j)
+	if i == j {
+		return
+	}
+	if j == a.find(wild) {
+		i, j = j, i
+	}
+	a.parent[j] = i
+	a.written[i] = a.written[i] || a.written[j]
+	a.escapes[i] = a.escapes[i] || a.escapes[j]
+}
+
+// leave marks what a node's arguments hold as reachable from a result.
+func (a *aliases) leave(n *program.Node) {
+	for i := range n.Args {
+		if v := n.Args[i].Value; v != nil {
+			a.escapes[a.find(a.of(v))] = true
+		}
+	}
+}
+
+func (a *aliases) write(v *program.Value) { a.written[a.find(a.of(v))] = true }
+
+// call is an operator with the number of its arguments.
+type call struct {
+	op string
+	n  int
+}
+
+// operator is what the passes know of one by its name and the number of its arguments.
+type operator struct {
+	ops.Effects
+	stays  bool // also where no one uses its results
+	random certainty
+}
+
+// effectsOf is what the schemas of a node's operator say, looked up once.
+func (m *interp) effectsOf(n *program.Node) *operator {
+	if n.Num == 0 {
+		c := call{n.Op, len(n.Args)}
+		n.Num = m.effects[c]
+		if n.Num == 0 {
+			e := m.Table().Effects(c.op, c.n)
+			m.operators = append(m.operators, operator{Effects: e, stays: stays(c.op, &e), random: randomness(c.op)})
+			n.Num = int32(len(m.operators))
+			m.effects[c] = n.Num
+		}
+	}
+	return &m.operators[n.Num-1]
+}
+
+func (a *aliases) block(b *program.Block) {
+	for _, n := range b.Nodes {
+		a.node(n)
+		for _, sub := range n.Blocks {
+			a.block(sub)
+		}
+		a.control(n)
+	}
+}
+
+// control joins what flows through the blocks of an If or Loop.
+func (a *aliases) control(n *program.Node) {
+	for _, sub := range n.Blocks {
+		outs := sub.Outs
+		if n.Op == "prim::Loop" {
+			outs = outs[1:]
+			for j, p := range sub.Params[1:] {
+				if v := n.Args[j+2].Value; v != nil {
+					a.join(a.of(p), a.of(v))
+				}
+				if v := outs[j].Value; v != nil {
+					a.join(a.of(p), a.of(v))
+				}
+			}
+			for j, o := range n.Outs {
+				if v := n.Args[j+2].Value; v != nil {
+					a.join(a.of(o), a.of(v))
+				}
+			}
+		}
+		for j, o := range n.Outs {
+			if j < len(outs) && outs[j].Value != nil {
+				a.join(a.of(o), a.of(outs[j].Value))
+			}
+		}
+	}
+}
+
+func (a *aliases) node(n *program.Node) {
+	escape := func() {
+		for i := range n.Args {
+			if v := n.Args[i].Value; v != nil {
+				a.join(a.of(v), wild)
+			}
+		}
+		for _, o := range n.Outs {
+			a.join(a.of(o), wild)
+		}
+	}
+	switch n.Op {
+	case "prim::If", "prim::Loop":
+		return
+	case "prim::GetAttr", "aten::__getitem__", "prim::TupleUnpack", "prim::ListUnpack", "prim::TupleIndex":
+		for _, o := range n.Outs {
+			a.join(a.of(o), wild)
+		}
+		return
+	case "prim::Return":
+		a.leave(n)
+		return
+	case "prim::TupleConstruct", "prim::ListConstruct", "prim::DictConstruct", "prim::NamedTupleConstruct":
+		if len(n.Outs) == 1 && !a.shared[n.Outs[0].ID] {
+			if a.results[n.Outs[0].ID] {
+				a.leave(n)
+			}
+			return
+		}
+		for i := range n.Args {
+			if v := n.Args[i].Value; v != nil {
+				a.join(a.of(v), wild) // contained
+			}
+		}
+		return
+	case "prim::unchecked_cast", "prim::unchecked_unwrap_optional", "aten::_unwrap_optional":
+		if v := n.Args[0].Value; v != nil {
+			a.join(a.of(n.Outs[0]), a.of(v))
+		}
+		return
+	case "prim::CallMethod", "prim::CallFunction", "prim::fork", "prim::SetAttr", "prim::CreateObject", "prim::Enter", "prim::Exit", "aten::wait":
+		escape()
+		if n.Op != "prim::SetAttr" {
+			a.written[a.find(wild)] = true
+		}
+		return
+	}
+	e := a.m.effectsOf(n)
+	for i := range n.Args {
+		v := n.Args[i].Value
+		if v == nil {
+			continue
+		}
+		bit := uint32(1) << min(i, 31)
+		if e.Writes&bit != 0 || n.Args[i].Name == "out" {
+			a.write(v)
+			if i > 0 || !e.Tensors { // a container takes members in
+				a.containers(n)
+			}
+		}
+		if e.Views&bit != 0 {
+			for _, o := range n.Outs {
+				a.join(a.of(o), a.of(v))
+			}
+		}
+	}
+	if !e.Known {
+		escape()
+	}
+}
+
+// containers marks what a container operator (append, _set_item) takes in.
+func (a *aliases) containers(n *program.Node) {
+	for i := 1; i < len(n.Args); i++ {
+		if v := n.Args[i].Value; v != nil {
+			a.join(a.of(v), wild)
+		}
+	}
+}
+
+// hasWriters says whether anything a node reads or makes may be written.
+func (a *aliases) hasWriters(n *program.Node) bool {
+	for i := range n.Args {
+		if v := n.Args[i].Value; v != nil && a.written[a.find(a.of(v))] {
+			return true
+		}
+	}
+	for _, o := range n.Outs {
+		if a.written[a.find(a.of(o))] {
+			return true
+		}
+	}
+	return false
+}
+
+// mayMerge says whether one value may stand for another (safeToChangeAliasingRelationship): neither is written, and not both escape.
+func (a *aliases) mayMerge(v, w *program.Value) bool {
+	i, j := a.find(a.of(v)), a.find(a.of(w))
+	if a.written[i] || a.written[j] {
+		return false
+	}
+	return !a.escapes[i] || !a.escapes[j]
+}

@@ -1,0 +1,115 @@
+package torchscript
+
+import (
+	"github.com/memspec/memspec/engine/exec/lifetime"
+	"github.com/memspec/memspec/engine/ops"
+	"github.com/memspec/memspec/engine/program"
+)
+
+// code is a function made ready to run: its nodes with the values that die after them, and what eager execution knows of the user's names.
+type code struct {
+	fn    *program.Func
+	graph *program.Graph
+	body  *block
+	count int    // of nodes
+	owner []int  // by value: the block that defines it
+	names *names // eager only; nil where the archive tells nothing
+
+	pytorch bool // one of PyTorch's own modules or functions
+}
+
+// block mirrors program.Block.
+type block struct {
+	id    int
+	src   *program.Block
+	insts []inst
+	dead  []int // params no one uses
+}
+
+// inst is one node.
+type inst struct {
+	node   *program.Node
+	blocks []*block
+	move   []bool // the argument's last use: its value dies when the node is done
+	drop   []int  // values whose last use was inside the node's blocks, and results no one uses
+
+	bound *ops.Bound // what the operator resolved to last
+	kinds []kind     // for arguments of these kinds
+	site  int32      // of an inlined node: its place, see codeSites
+	num   int32      // place in the function's order of nodes
+}
+
+// compile lays out g; a value goes by the rule of PyTorch's interpreter.
+func (m *interp) compile(fn *program.Func, g *program.Graph) *code {
+	c := &code{fn: fn, graph: g, pytorch: fn.Library()}
+	l := &m.layout
+	*l = layout{m: m, owner: m.ids.Cut(g.NumValues), insts: l.insts[:0]}
+	c.body = l.block(g.Body)
+	c.count, c.owner = len(l.insts), l.owner
+	for _, p := range g.Params {
+		l.owner[p.ID] = 0
+	}
+	l.apply(c, lifetime.LastUse(g))
+	return c
+}
+
+// layout numbers blocks and nodes, and notes which block defines each value.
+type layout struct {
+	m      *interp
+	owner  []int   // the block that defines a value
+	insts  []*inst // in order
+	blocks int
+}
+
+func (l *layout) block(b *program.Block) *block {
+	out := l.m.blocks.New()
+	*out = block{src: b, id: l.blocks, insts: l.m.insts.Cut(len(b.Nodes))}
+	l.blocks++
+	for _, p := range b.Params {
+		l.owner[p.ID] = out.id
+	}
+	args := 0
+	for _, n := range b.Nodes {
+		args += len(n.Args)
+	}
+	moves := l.m.flags.Cut(args)
+	for i, n := range b.Nodes {
+		in := &out.insts[i]
+		in.node, in.num = n, int32(len(l.insts))
+		l.insts = append(l.insts, in)
+		in.move, moves = moves[:len(n.Args):len(n.Args)], moves[len(n.Args):]
+		for _, v := range n.Outs {
+			l.owner[v.ID] = out.id
+		}
+		in.blocks = l.m.blockLists.Cut(len(n.Blocks))
+		for i, sub := range n.Blocks {
+			in.blocks[i] = l.block(sub)
+		}
+	}
+	return out
+}
+
+// apply puts the ends of live ranges into the instructions.
+func (l *layout) apply(c *code, ranges []lifetime.Range) {
+	for i := range ranges {
+		switch r := &ranges[i]; r.End {
+		case lifetime.AsArgument:
+			l.insts[r.To].move[r.Arg] = true
+		case lifetime.After:
+			in := l.insts[r.To]
+			if in.drop == nil {
+				in.drop = l.m.ids.Cut(1)[:0]
+			}
+			in.drop = append(in.drop, r.Value.ID)
+		case lifetime.AtEntry:
+			b := c.body
+			if r.To >= 0 {
+				b = l.insts[r.To].blocks[r.Arg]
+			}
+			b.dead = append(b.dead, r.Value.ID)
+		}
+	}
+}
+
+// local says whether v is defined in b itself.
+func (c *code) local(v *program.Value, b *block) bool { return c.owner[v.ID] == b.id }

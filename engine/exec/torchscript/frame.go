@@ -1,0 +1,381 @@
+package torchscript
+
+import (
+	"github.com/memspec/memspec/engine/exec"
+	"github.com/memspec/memspec/engine/internal/slab"
+	"github.com/memspec/memspec/engine/note"
+	"github.com/memspec/memspec/engine/ops"
+	"github.com/memspec/memspec/engine/program"
+	"github.com/memspec/memspec/engine/schema"
+	"github.com/memspec/memspec/engine/trace"
+)
+
+// frame is one active function.
+type frame struct {
+	code   *code
+	regs   []any
+	set    []bool // registers that hold something: nil is a value too
+	parent *frame
+	module *Object // the innermost module whose method this is, or is called from
+	locals *locals // eager: what the user's names hold
+	result any
+	done   bool // a return was reached
+	line   *inst
+	from   *inst   // in PyTorch's own code: the user's instruction that called it
+	sites  []int32 // by instruction, see codeSites
+}
+
+// put stores an owned value in a register.
+func (m *interp) put(f *frame, id int, v any) {
+	if f.set[id] {
+		m.Drop(f.regs[id])
+	}
+	f.regs[id], f.set[id] = v, true
+}
+
+// clear lets go of a register.
+func (m *interp) clear(f *frame, id int) {
+	if f.set[id] {
+		v := f.regs[id]
+		f.regs[id], f.set[id] = nil, false
+		m.Drop(v)
+	}
+}
+
+// arg is an argument's value; a literal container is made anew each time.
+func (m *interp) arg(f *frame, a *program.Arg) any {
+	if a.Value != nil { // f is nil only for constants
+		return f.regs[a.Value.ID]
+	}
+	return m.literal(a.Const)
+}
+
+// codeOf makes fn ready to run; self is the module it runs in.
+func (m *interp) codeOf(fn *program.Func, self *Object) (*code, error) {
+	g, err := fn.Graph()
+	if err != nil {
+		return nil, err
+	}
+	c := m.codes[g]
+	if c == nil {
+		c = m.compile(fn, g)
+		switch {
+		case !m.eager:
+		case m.prog.Tells == program.TellsStacks:
+			m.Note(note.Note{ID: note.LocalsUnknown, Subject: "a traced archive carries no names: what eager execution holds is read from its stacks"})
+			if err := m.followStacks(c, self); err != nil {
+				return nil, err
+			}
+		case m.prog.Tells == program.TellsNothing:
+			m.Note(note.Note{ID: note.LocalsUnknown, Subject: "a frozen archive is one function without the user's frames and names: values are taken to die after their last use"})
+		default:
+			c.names = m.namesOf(c)
+			eagerUses(c)
+		}
+		m.codes[g] = c
+	}
+	return c, nil
+}
+
+// call runs fn on owned arguments (one a parameter) and returns its owned result.
+func (m *interp) call(fn *program.Func, args []any, module *Object) (any, error) {
+	c, err := m.codeOf(fn, module)
+	if err != nil {
+		return nil, err
+	}
+	if m.depth++; m.depth > m.Options().MaxDepth {
+		return nil, m.fail(&exec.LimitError{What: "nested calls", Limit: m.Options().MaxDepth})
+	}
+	return m.enter(c, args, module)
+}
+
+// enter runs a frame of c.
+func (m *interp) enter(c *code, args []any, module *Object) (any, error) {
+	n := c.graph.NumValues
+	base := len(m.regs)
+	m.regs, m.set = slab.Extend(m.regs, n), slab.Extend(m.set, n)
+	f := m.newFrame()
+	from := m.callerOf(c)
+	*f = frame{code: c, regs: m.regs[base : base+n : base+n], set: m.set[base : base+n : base+n], parent: m.frame, module: module,
+		from: from, sites: m.sitesOf(c, from, module)}
+	m.frame = f
+	for i, p := range c.graph.Params {
+		f.regs[p.ID], f.set[p.ID] = args[i], true
+	}
+	if c.names != nil {
+		m.enterNames(f, args)
+	}
+	err := m.runBlock(f, c.body)
+	if err == nil && f.locals != nil {
+		m.leaveNames(f)
+	}
+	if err == nil {
+		for id := range f.set {
+			m.clear(f, id)
+		}
+	}
+	m.frame = f.parent
+	m.depth--
+	m.regs, m.set = m.regs[:base], m.set[:base]
+	result := f.result
+	if err == nil {
+		m.freeFrame(f)
+	}
+	return result, err
+}
+
+// extend makes s longer by n zeros. Frames take their registers from one stack: it may move, frames below keep what they have.
+func extend[T any](s []T, n int) []T {
+	if cap(s)-len(s) < n {
+		s = append(make([]T, 0, max(2*cap(s), len(s)+n, 256)), s...)
+	}
+	from := len(s)
+	s = s[:from+n]
+	clear(s[from:])
+	return s
+}
+
+// runBlock runs a block's instructions; it ends early where the function returned.
+func (m *interp) runBlock(f *frame, b *block) error {
+	for _, id := range b.dead {
+		m.clear(f, id)
+	}
+	for i := range b.insts {
+		in := &b.insts[i]
+		f.line = in
+		if err := m.Step(); err != nil {
+			return m.fail(err)
+		}
+		if f.locals != nil {
+			m.beforeInst(f, in)
+		}
+		if err := m.exec(f, in); err != nil {
+			return err
+		}
+		for _, id := range in.drop {
+			m.clear(f, id)
+		}
+		if f.done {
+			return nil
+		}
+	}
+	return nil
+}
+
+// releaseArgs lets go of arguments used for the last time, left to right. The interpreter's boxed calls take optional tensors and lists
+// off the stack by value (ATen/core/boxing/impl/make_boxed_from_unboxed_functor.h ivalue_to_arg), so these go first, with the call's
+// temporaries; plain tensors are only referred to and go when the stack is cut.
+func (m *interp) releaseArgs(f *frame, in *inst) {
+	if !m.eager && in.bound != nil {
+		for j, move := range in.move {
+			if move && byValue(in.bound, &in.node.Args[j], j) {
+				m.clear(f, in.node.Args[j].Value.ID)
+			}
+		}
+	}
+	for j, move := range in.move {
+		if move {
+			m.clear(f, in.node.Args[j].Value.ID)
+		}
+	}
+}
+
+// byValue says whether a parameter is passed by value.
+func byValue(b *ops.Bound, a *program.Arg, i int) bool {
+	if a.Name != "" {
+		i = b.Schema.ArgIndex(a.Name)
+	}
+	if i < 0 || i >= len(b.Schema.Args) {
+		return false
+	}
+	k := b.Schema.Args[i].Type.Kind
+	return k == schema.Optional || k == schema.List
+}
+
+// fail makes err an error of the model with its stack.
+func (m *interp) fail(err error) error {
+	if e, ok := err.(*exec.EvalError); ok {
+		return e
+	}
+	e := &exec.EvalError{Msg: err.Error(), Cause: err}
+	for f := m.frame; f != nil; f = f.parent {
+		if f.line != nil {
+			if at, ok := f.line.node.Cache.(*inlinedAt); ok {
+				inlinedStack(e, f.line.node, at, f == m.frame)
+				continue
+			}
+		}
+		s := exec.StackEntry{Func: f.code.fn.Name, Record: f.code.fn.Record}
+		if f.module != nil {
+			s.Module = f.module.FQN
+		}
+		if f.line != nil {
+			s.Line = int(f.line.node.Line)
+			s.Pos = f.line.node.Src.Pos()
+			if f == m.frame {
+				e.Op, e.Pos = f.line.node.Op, s.Pos
+			}
+		}
+		e.Stack = append(e.Stack, s)
+	}
+	return e
+}
+
+// object is the instance of an archived object.
+func (m *interp) object(lit *program.Object) *Object {
+	if o := m.objects[lit]; o != nil {
+		return o
+	}
+	o := m.instances.New()
+	*o = Object{Class: lit.Class, FQN: lit.FQN, lit: lit, Module: lit.Class.Kind == program.ModuleClass, refs: 1}
+	n := max(len(lit.Attrs), len(lit.Class.Attrs))
+	o.attrs, o.filled = m.values.Cut(n), m.flags.Cut(n)
+	m.objects[lit] = o
+	if lit.HasState {
+		m.setState(o, lit.State)
+	}
+	return o
+}
+
+// setState gives an archived object its state as loading does, by its own __setstate__.
+func (m *interp) setState(o *Object, state any) {
+	fn := o.Class.Method("__setstate__")
+	if fn == nil || len(fn.Params) != 2 {
+		return
+	}
+	m.Alter()
+	v := m.literal(state)
+	m.Hold(o)
+	m.Hold(v)
+	r, err := m.call(fn, []any{o, v}, nil)
+	if err != nil {
+		m.Lacks(exec.Lack{Op: fn.Name, Reason: trace.FailedState, Detail: err.Error()})
+		return
+	}
+	m.Drop(r)
+}
+
+// getAttr reads an attribute.
+func (m *interp) getAttr(o *Object, name string) (any, bool) {
+	i, ok := o.Class.AttrIndex(name)
+	if !ok || i >= len(o.attrs) {
+		return nil, false
+	}
+	if !o.filled[i] {
+		var v any
+		switch a := &o.Class.Attrs[i]; {
+		case o.lit != nil && i < len(o.lit.Attrs) && (o.lit.Attrs[i] != nil || !a.HasDef):
+			v = m.literal(o.lit.Attrs[i])
+		case a.HasDef: // a constant of the class
+			v = m.literal(a.Default)
+		default:
+			return nil, false
+		}
+		m.Hold(v)
+		o.attrs[i], o.filled[i] = v, true
+	}
+	return o.attrs[i], true
+}
+
+// setAttr writes an attribute; v is borrowed.
+func (m *interp) setAttr(o *Object, name string, v any) bool {
+	i, ok := o.Class.AttrIndex(name)
+	if !ok || i >= len(o.attrs) {
+		return false
+	}
+	m.Hold(v)
+	old, had := o.attrs[i], o.filled[i]
+	o.attrs[i], o.filled[i] = v, true
+	if had {
+		m.Drop(old)
+	}
+	return true
+}
+
+// literal turns an archived value into a run's.
+func (m *interp) literal(v any) any {
+	switch v := v.(type) {
+	case *program.State:
+		return m.State(v)
+	case *program.Object:
+		return m.object(v)
+	case program.Device:
+		return ops.Device(v)
+	case *program.ListLit:
+		l := m.lists.New()
+		*l = ops.List{Items: m.literals(v.Items), Elem: elemKind(v.Elem)}
+		return l
+	case *program.TupleLit:
+		t := &ops.Tuple{Items: m.literals(v.Items)}
+		if v.Class != nil {
+			nameTuple(t, v.Class)
+		}
+		return t
+	case *program.DictLit:
+		return &ops.Dict{Keys: m.literals(v.Keys), Values: m.literals(v.Values)}
+	case program.EnumLit:
+		return Enum{Class: v.Class, Name: v.Name, Value: m.literal(v.Value)}
+	case *program.Opaque:
+		return &ops.Packed{Class: v.Class, State: m.literal(v.State)}
+	}
+	return v
+}
+
+func (m *interp) literals(vs []any) []any {
+	out := m.values.Cut(len(vs))
+	for i, v := range vs {
+		out[i] = m.literal(v)
+		m.Hold(out[i])
+	}
+	return out
+}
+
+// nameTuple makes t a named tuple of class c.
+func nameTuple(t *ops.Tuple, c *program.Class) {
+	t.Class = c.Name
+	t.Names = make([]string, len(c.Attrs))
+	for i, a := range c.Attrs {
+		t.Names[i] = a.Name
+	}
+}
+
+// pushArgs makes room for n arguments on a stack; popArgs takes everything above base off it. The stack may move: what was handed out stays.
+func (m *interp) pushArgs(n int) []any {
+	base := len(m.argStack)
+	m.argStack = slab.Extend(m.argStack, n)
+	return m.argStack[base : base+n : base+n]
+}
+
+func (m *interp) popArgs(base int) {
+	clear(m.argStack[base:])
+	m.argStack = m.argStack[:base]
+}
+
+// newFrame makes a frame, or uses one again that ended well.
+func (m *interp) newFrame() *frame {
+	if n := len(m.frames); n > 0 {
+		f := m.frames[n-1]
+		m.frames = m.frames[:n-1]
+		return f
+	}
+	return &frame{}
+}
+
+func (m *interp) freeFrame(f *frame) {
+	*f = frame{}
+	m.frames = append(m.frames, f)
+}
+
+// inlinedStack adds the calls that a node was inlined from.
+func inlinedStack(e *exec.EvalError, n *program.Node, at *inlinedAt, innermost bool) {
+	if innermost {
+		e.Op, e.Pos = n.Op, n.Src.Pos()
+	}
+	for ; at != nil; n, at = at.call, at.parent {
+		s := exec.StackEntry{Func: at.fn.Name, Record: at.fn.Record, Line: int(n.Line), Pos: n.Src.Pos()}
+		if at.module != nil {
+			s.Module = at.module.FQN
+		}
+		e.Stack = append(e.Stack, s)
+	}
+}

@@ -1,0 +1,106 @@
+package torchscript
+
+import (
+	"github.com/memspec/memspec/engine/exec"
+	"github.com/memspec/memspec/engine/program"
+)
+
+// runLoop runs a for or while loop.
+func (m *interp) runLoop(f *frame, in *inst) error {
+	n := in.node
+	rounds, err := m.Rounds(loopPlace{m, f, in}, m.arg(f, &n.Args[0]))
+	if err != nil {
+		return m.fail(err)
+	}
+	cond := m.arg(f, &n.Args[1])
+	carried := make([]any, len(n.Args)-2)
+	for i := range carried {
+		carried[i] = m.arg(f, &n.Args[i+2])
+		m.Hold(carried[i])
+	}
+	m.releaseArgs(f, in)
+	b := in.blocks[0]
+	for {
+		goOn, err := rounds.Next(cond, carried)
+		if err != nil {
+			return m.fail(err)
+		}
+		if !goOn {
+			break
+		}
+		if err := m.Step(); err != nil {
+			return m.fail(err)
+		}
+		m.put(f, b.src.Params[0].ID, rounds.Index())
+		for j, p := range b.src.Params[1:] {
+			m.put(f, p.ID, carried[j])
+		}
+		if f.locals != nil {
+			m.enterRound(f, in)
+		}
+		if err := m.runBlock(f, b); err != nil {
+			rounds.Failed()
+			return err
+		} else if f.done {
+			return nil
+		}
+		if f.locals != nil {
+			m.leaveRound(f, in)
+		}
+		outs := make([]any, len(b.src.Outs))
+		m.blockOuts(f, b, outs)
+		cond, carried = outs[0], outs[1:]
+		for _, p := range b.src.Params {
+			m.clear(f, p.ID)
+		}
+		rounds.Done()
+	}
+	if f.locals != nil {
+		m.leaveLoop(f, in)
+	}
+	for i, out := range n.Outs {
+		m.put(f, out.ID, carried[i])
+		if f.locals != nil {
+			m.afterOut(f, in, i, carried[i])
+		}
+	}
+	return nil
+}
+
+// loopPlace is a loop as the machine asks about it.
+type loopPlace struct {
+	m  *interp
+	f  *frame
+	in *inst
+}
+
+func (l loopPlace) Enter() { l.m.siteOf(l.in) }
+
+func (l loopPlace) Branch() exec.Branch { return exec.Branch{Func: l.f.code.fn, Node: l.in.num} }
+
+func (l loopPlace) PositionOnly() bool {
+	b := l.in.blocks[0].src
+	return usedAsPosition(b, b.Params[0])
+}
+
+// usedAsPosition says whether all that a block does with a value is to select a position of a tensor by it.
+func usedAsPosition(b *program.Block, v *program.Value) bool {
+	for _, n := range b.Nodes {
+		for i := range n.Args {
+			if n.Args[i].Value == v && (n.Op != "aten::select" || i != 2) {
+				return false
+			}
+		}
+		for _, sub := range n.Blocks {
+			if !usedAsPosition(sub, v) {
+				return false
+			}
+		}
+	}
+	for i := range b.Outs {
+		if b.Outs[i].Value == v {
+			return false
+		}
+	}
+	return true
+}

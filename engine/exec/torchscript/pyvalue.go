@@ -1,0 +1,210 @@
+package torchscript
+
+import (
+	"strings"
+
+	"github.com/memspec/memspec/engine/internal/pysource"
+	"github.com/memspec/memspec/engine/ops"
+)
+
+// pyEval evaluates the expressions of a user's source that leave nothing in an archive. What it does not know makes the whole unknown.
+type pyEval struct {
+	m     *interp
+	f     *frame
+	bad   bool
+	fresh []any // containers it made: held by no one yet
+}
+
+// pyValue evaluates text; ok is false where that is not known. A container made for it is not held.
+func (m *interp) pyValue(f *frame, text string) (v any, ok bool) {
+	x, ok := pysource.ParseExpr(text)
+	if !ok {
+		return nil, false
+	}
+	e := &pyEval{m: m, f: f}
+	v = e.eval(x)
+	for i := len(e.fresh) - 1; i >= 0; i-- { // those that went nowhere
+		if c := e.fresh[i]; !held(c) && (e.bad || c != v) {
+			m.Hold(c)
+			m.Drop(c)
+		}
+	}
+	if e.bad {
+		return nil, false
+	}
+	return v, true
+}
+
+// held says whether anything holds a container.
+func held(c any) bool {
+	switch c := c.(type) {
+	case *ops.Tuple:
+		return c.Refs > 0
+	case *ops.List:
+		return c.Refs > 0
+	}
+	return false
+}
+
+func (e *pyEval) fail() any {
+	e.bad = true
+	return nil
+}
+
+func (e *pyEval) eval(x pysource.Expr) any {
+	if e.bad {
+		return nil
+	}
+	switch x := x.(type) {
+	case *pysource.Const:
+		return x.Value
+	case *pysource.Name:
+		return e.name(x.ID)
+	case *pysource.Attr:
+		return e.attr(e.eval(x.X), x.Name)
+	case *pysource.Index:
+		v := e.eval(x.X)
+		return e.item(v, e.eval(x.At))
+	case *pysource.Call:
+		return e.call(x)
+	case *pysource.Tuple:
+		return e.made(&ops.Tuple{}, e.all(x.Items))
+	case *pysource.List:
+		return e.made(&ops.List{}, e.all(x.Items))
+	case *pysource.Not:
+		return !e.truth(e.eval(x.X))
+	case *pysource.Bool:
+		v := e.eval(x.X)
+		if e.bad || e.truth(v) == x.Or {
+			return v
+		}
+		return e.eval(x.Y)
+	case *pysource.Compare:
+		v := e.eval(x.X)
+		return e.compare(x, v, e.eval(x.Y))
+	case *pysource.Cond:
+		if e.truth(e.eval(x.Test)) {
+			return e.eval(x.Then)
+		}
+		return e.eval(x.Else)
+	}
+	return e.fail()
+}
+
+func (e *pyEval) all(xs []pysource.Expr) []any {
+	var out []any
+	for _, x := range xs {
+		out = append(out, e.eval(x))
+	}
+	return out
+}
+
+// made fills a container; it holds its members.
+func (e *pyEval) made(c any, items []any) any {
+	if e.bad {
+		return nil
+	}
+	for _, v := range items {
+		e.m.Hold(v)
+	}
+	switch c := c.(type) {
+	case *ops.Tuple:
+		c.Items = items
+	case *ops.List:
+		c.Items = items
+	}
+	e.fresh = append(e.fresh, c)
+	return c
+}
+
+// compare is what == and != say of the values that conditions are made of.
+func (e *pyEval) compare(x *pysource.Compare, v, w any) any {
+	if x.Is {
+		return (v == nil) != x.Negated
+	}
+	switch v.(type) {
+	case nil, bool, int64, string:
+		return (v == w) != x.Negated
+	}
+	return e.fail()
+}
+
+// truth is a value's truth, for the values that conditions are made of.
+func (e *pyEval) truth(v any) bool {
+	switch v := v.(type) {
+	case nil:
+		return false
+	case bool:
+		return v
+	case int64:
+		return v != 0
+	case string:
+		return v != ""
+	case *ops.List:
+		return len(v.Items) > 0
+	case *ops.Tuple:
+		return len(v.Items) > 0
+	}
+	e.fail()
+	return false
+}
+
+func (e *pyEval) attr(v any, name string) any {
+	if o, ok := v.(*Object); ok {
+		if a, ok := e.m.getAttr(o, name); ok {
+			return a
+		}
+	}
+	return e.fail()
+}
+
+func (e *pyEval) item(v, i any) any {
+	if e.bad {
+		return nil
+	}
+	if d, ok := v.(*ops.Dict); ok {
+		if at := d.Find(i); at >= 0 {
+			return d.Values[at]
+		}
+		return e.fail()
+	}
+	k, ok := i.(int64)
+	n := lenOf(v)
+	if !ok || n < 0 {
+		return e.fail()
+	}
+	if k < 0 {
+		k += int64(n)
+	}
+	if k < 0 || k >= int64(n) {
+		return e.fail()
+	}
+	return e.m.itemsOf(v, n)[k]
+}
+
+// name is a local's value.
+func (e *pyEval) name(id string) any {
+	if i, ok := e.f.code.names.find(id); ok && e.f.locals.set[i] {
+		return e.f.locals.held[i]
+	}
+	return e.fail()
+}
+
+// call is what one of the functions says that ask whether a model is being scripted or traced: it is not.
+func (e *pyEval) call(c *pysource.Call) any {
+	root, _, _ := strings.Cut(c.Path, ".")
+	if _, local := e.f.code.names.find(root); local {
+		return e.fail()
+	}
+	switch c.Path[strings.LastIndexByte(c.Path, '.')+1:] {
+	case "is_scripting", "is_tracing", "is_exporting", "is_compiling", "is_dynamo_compiling", "has_torch_function", "has_torch_function_unary", "has_torch_function_variadic":
+		return false
+	case "annotate": // torch.jit.annotate(T, value)
+		if len(c.Args) == 2 {
+			if x, ok := pysource.ParseExpr(c.Args[1]); ok {
+				return e.eval(x)
+			}
+		}
+	}
+	return e.fail()
+}

@@ -1,0 +1,173 @@
+// Package torchscript runs TorchScript programs on exec's machine: an interpreter of functions with frames and registers, as the archive has
+// them (eager execution) or inlined and simplified by the executor's passes (TorchScript's own runtime).
+package torchscript
+
+import (
+	"errors"
+
+	"github.com/memspec/memspec/engine/exec"
+	"github.com/memspec/memspec/engine/exec/lifetime/stacks"
+	"github.com/memspec/memspec/engine/internal/pysource"
+	"github.com/memspec/memspec/engine/internal/slab"
+	"github.com/memspec/memspec/engine/ops"
+	"github.com/memspec/memspec/engine/program"
+)
+
+// New returns what starts runs of p.
+func New(p *program.Program) exec.Start {
+	return func(m *exec.Machine) (exec.Driver, error) {
+		if p.Entry == nil {
+			return nil, errors.New("got a program without a forward method, want one")
+		}
+		return &interp{
+			Machine: m, prog: p, eager: m.Options().Liveness == exec.PythonFrame,
+			codes: map[*program.Graph]*code{}, objects: map[*program.Object]*Object{},
+		}, nil
+	}
+}
+
+// interp runs the functions of one program in one run.
+type interp struct {
+	*exec.Machine
+	prog  *program.Program
+	eager bool
+
+	codes   map[*program.Graph]*code
+	objects map[*program.Object]*Object
+
+	frame    *frame // the innermost call
+	regs     []any  // the registers of active frames, a stack
+	set      []bool
+	argStack []any
+	depth    int
+	frames   []*frame // to be used again
+
+	noModule Object    // holds the places of functions that no module calls
+	written  []*Object // whose attributes the model sets
+
+	stacks    *stacks.Program // of a traced program
+	texts     map[*program.SourceText]*pysource.Source
+	effects   map[call]int32 // places in operators, and one more
+	operators []operator
+	whole     *code // the inlined program, where the runtime inlines
+
+	instances   slab.Of[Object]
+	values      slab.Of[any]
+	flags       slab.Of[bool]
+	numbers     slab.Of[int32]
+	bindings    slab.Of[[]int32]
+	names       slab.Of[string]
+	nameWork    nameWork
+	layout      layout
+	insts       slab.Of[inst]
+	blocks      slab.Of[block]
+	blockLists  slab.Of[*block]
+	places      slab.Of[codeSites]
+	ids         slab.Of[int]
+	lists       slab.Of[ops.List]
+	spareLocals []*locals
+}
+
+// Params are forward's, but for the module itself.
+func (m *interp) Params() []program.Param {
+	params := m.prog.Entry.Params
+	if len(params) > 0 && m.prog.Root != nil { // self, whatever it is called
+		params = params[1:]
+	}
+	return params
+}
+
+// Literal is the value of a literal of the archive.
+func (m *interp) Literal(v any) any { return m.literal(v) }
+
+// Load moves the model's tensors: eager as nn.Module.to does, an archive in the order of its data.pkl.
+func (m *interp) Load() {
+	if m.eager {
+		m.Machine.Load(m.prog.Root, m.prog.States)
+	} else {
+		m.Machine.Load(nil, m.prog.States)
+	}
+}
+
+// Prepare inlines and simplifies the program, where it is TorchScript's runtime that runs it and the program can be inlined.
+func (m *interp) Prepare() error {
+	if m.eager {
+		return nil
+	}
+	g, err := m.inlined()
+	if g == nil || err != nil {
+		return err
+	}
+	if err := m.simplify(g); err != nil {
+		return err
+	}
+	m.whole = m.compile(m.prog.Entry, g)
+	return nil
+}
+
+// Forward runs forward on the root.
+func (m *interp) Forward(args []any) (any, error) {
+	var all []any
+	root := (*Object)(nil)
+	if m.prog.Root != nil {
+		root = m.object(m.prog.Root)
+		all = append(all, root)
+	}
+	for _, v := range args {
+		m.Hold(v)
+	}
+	if m.whole != nil {
+		m.depth++
+		return m.enter(m.whole, args, root)
+	}
+	all = append(all, args...)
+	return m.call(m.prog.Entry, all, root)
+}
+
+// Kept shows what objects and the constants of the inlined program hold.
+func (m *interp) Kept(show func(any)) {
+	for _, o := range m.objects {
+		for _, v := range o.attrs {
+			show(v)
+		}
+	}
+	if m.whole != nil {
+		constants(m.whole.graph.Body, show)
+	}
+}
+
+// constants shows every constant of a block.
+func constants(b *program.Block, show func(any)) {
+	for _, n := range b.Nodes {
+		for i := range n.Args {
+			show(n.Args[i].Const)
+		}
+		for _, sub := range n.Blocks {
+			constants(sub, show)
+		}
+	}
+	for i := range b.Outs {
+		show(b.Outs[i].Const)
+	}
+}
+
+// Describe writes what registers, names and calls under way hold, and the objects that the model writes.
+func (m *interp) Describe(s *exec.State) {
+	for i, v := range m.regs {
+		s.Slot(m.set[i], v)
+	}
+	for f := m.frame; f != nil; f = f.parent {
+		if l := f.locals; l != nil {
+			for i, v := range l.held {
+				s.Slot(l.set[i], v)
+			}
+			for _, p := range l.pending {
+				s.Value(p.value)
+			}
+		}
+	}
+	s.Values(m.argStack)
+	for _, o := range m.written {
+		s.Value(o)
+	}
+}

@@ -1,0 +1,84 @@
+package exec
+
+import (
+	"github.com/memspec/memspec/engine/note"
+	"github.com/memspec/memspec/engine/ops"
+	"github.com/memspec/memspec/engine/schema"
+	"github.com/memspec/memspec/engine/trace"
+)
+
+// Numbers that are read off tensor data are unknown. Where one decides neither a size nor a dtype, a number of its kind stands in for it;
+// where it is a size, an end of its range is taken; else what follows is unknown too, and the account incomplete.
+
+// standIn gives an operator's arguments with known numbers for unknown ones; assumed says that some were replaced. Where a number may decide
+// something ok is false, and what an operator would have made of it is recorded as unsupported.
+func (d *Dispatch) standIn(b *ops.Bound, args []any) (known []any, assumed, ok bool) {
+	if d.Incomplete() {
+		return nil, false, false // numbers may be unknown for want of a rule
+	}
+	known, why, ok := ops.StandIns(b, args)
+	if !ok {
+		if ops.MakesTensor(b, args) {
+			d.Unsupported(b.Schema.Key(), trace.ReadsData)
+		}
+		return nil, false, false
+	}
+	if why != "" {
+		d.Note(note.Note{ID: why})
+	}
+	return known, why != "", true
+}
+
+// Bound chooses an end of the range of a size that depends on tensor data.
+func (d *Dispatch) Bound(lower, upper int64) int64 {
+	if n, ok := d.Assumed(); ok {
+		return min(max(n, lower), upper)
+	}
+	d.bounded, d.byData = true, true
+	d.Note(note.Note{ID: note.ShapeBound})
+	if d.lower {
+		return lower
+	}
+	return upper
+}
+
+// Bounded says whether some size was taken at an end of its range.
+func (d *Dispatch) Bounded() bool { return d.bounded }
+
+// Lower says whether the run takes data-dependent sizes at their lower end.
+func (d *Dispatch) Lower() bool { return d.lower }
+
+// AnyUnknown says whether an argument, or a member of a list, is not known.
+func AnyUnknown(args []any) bool {
+	for _, v := range args {
+		switch v := v.(type) {
+		case ops.Unknown:
+			return true
+		case *ops.List:
+			if AnyUnknown(v.Items) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// unknownResult has the form of b's returns. The tensors among them count as neither known nor sized.
+func (d *Dispatch) unknownResult(b *ops.Bound) any {
+	for i := range b.Schema.Returns {
+		if b.Schema.Returns[i].Type.Kind == schema.Tensor {
+			d.UnknownTensor()
+		}
+	}
+	if len(b.Schema.Returns) == 0 {
+		return ops.Unknown{Op: b.Schema.Key()}
+	}
+	items := make([]any, len(b.Schema.Returns))
+	for i := range items {
+		items[i] = ops.Unknown{Op: b.Schema.Key(), Kind: ops.KindOf(b.Schema.Returns[i].Type)}
+	}
+	if len(items) == 1 {
+		return items[0]
+	}
+	return &ops.Tuple{Items: items, Refs: 1}
+}

@@ -1,0 +1,86 @@
+package exec
+
+import (
+	"github.com/memspec/memspec/engine/note"
+	"github.com/memspec/memspec/engine/ops"
+	"github.com/memspec/memspec/engine/tensor"
+	"github.com/memspec/memspec/engine/trace"
+)
+
+// workspaces are what libraries and kernels take beside the results of one operator.
+type workspaces struct {
+	d     *Dispatch
+	asked []ops.Scratch
+	held  []*tensor.Storage // to the operator's end
+}
+
+// workspaceOf asks a rule what its kernel takes.
+func (d *Dispatch) workspaceOf(c *ops.Call) workspaces {
+	w := workspaces{d: d}
+	if c.Rule.Scratch == nil || d.platform.Scratchless() {
+		return w
+	}
+	w.asked = c.Rule.Scratch(c)
+	d.library.add(w.asked)
+	return w
+}
+
+// take allocates what is asked for before the results exist, or after.
+func (w *workspaces) take(before bool) {
+	for i := range w.asked {
+		if s := &w.asked[i]; s.Before == before {
+			w.takeOne(s)
+		}
+	}
+}
+
+func (w *workspaces) takeOne(s *ops.Scratch) {
+	d := w.d
+	switch {
+	case s.Bytes <= 0 && s.Upper <= 0:
+		return
+	case s.Keep != "" && !d.first(s.Keep), s.Trial != "" && !d.first(s.Trial):
+		return
+	}
+	if s.Note != "" {
+		d.Note(note.Note{ID: s.Note, Subject: s.Source, Askable: s.Asked != nil && s.Asked.By.Library == ""})
+	}
+	was := d.Sites.enterWorkspace()
+	st := d.NewStorage(s.Bytes, Accelerator, tensor.Workspace)
+	d.Sites.now = was
+	if s.Keep != "" || s.Trial != "" {
+		d.changes.once = append(d.changes.once, st.ID)
+	}
+	if s.Upper > s.Bytes {
+		d.upper = append(d.upper, trace.Estimate{Storage: st.ID, Bytes: s.Upper})
+	}
+	if s.Asked != nil && s.Asked.By.Library != "" {
+		d.sources = append(d.sources, trace.Source{Storage: st.ID, Text: s.Source})
+	}
+	switch {
+	case s.Trial != "":
+		d.release(st.ID)
+		d.emptyCache()
+	case s.Keep == "":
+		w.held = append(w.held, st)
+	}
+}
+
+// first says whether a key of workspace that is taken once comes up for the first time.
+func (d *Dispatch) first(key string) bool {
+	if d.once[key] {
+		return false
+	}
+	if d.once == nil {
+		d.once = map[string]bool{}
+	}
+	d.once[key] = true
+	return true
+}
+
+// free lets go of what lasts for the operator alone, the latest first, as C++ locals go.
+func (w *workspaces) free() {
+	for i := len(w.held) - 1; i >= 0; i-- {
+		w.d.release(w.held[i].ID)
+	}
+}
