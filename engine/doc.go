@@ -24,7 +24,7 @@
 //	artifact   archives to programs, and strip
 //	program    the typed graph
 //	ops        the language of operator rules; the rules by family beneath it, joined in ops/builtin: results, aliases, composites, scratch
-//	exec       the abstract run: shapes, aliases, lifetimes
+//	exec       the abstract run: shapes, aliases, lifetimes; the machine, and exec/torchscript, which drives it
 //	trace      allocations and frees in order, with their places
 //	recording  runs as PyTorch's allocator recorded them, to traces
 //	allocator  the caching allocator, simulated
