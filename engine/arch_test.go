@@ -28,7 +28,7 @@ var mayImport = map[string][]string{
 	"engine/internal/golden":   {},
 	"engine/internal/nearest":  {},
 	"engine/internal/pysource": {},
-	"engine/internal/slab":               {},
+	"engine/internal/slab":     {},
 	"engine/tensor":            {"engine/units"},
 	"engine/device":            {"engine/internal/nearest", "engine/units"},
 	"engine/scratch":           {"engine/units"},
