@@ -124,17 +124,6 @@ func (m *interp) enter(c *code, args []any, module *Object) (any, error) {
 	return result, err
 }
 
-// extend makes s longer by n zeros. Frames take their registers from one stack: it may move, frames below keep what they have.
-func extend[T any](s []T, n int) []T {
-	if cap(s)-len(s) < n {
-		s = append(make([]T, 0, max(2*cap(s), len(s)+n, 256)), s...)
-	}
-	from := len(s)
-	s = s[:from+n]
-	clear(s[from:])
-	return s
-}
-
 // runBlock runs a block's instructions; it ends early where the function returned.
 func (m *interp) runBlock(f *frame, b *block) error {
 	for _, id := range b.dead {
