@@ -14,8 +14,9 @@ import (
 )
 
 type devicesJSON struct {
-	Schema  int          `json:"schema"`
-	Devices []deviceJSON `json:"devices"`
+	Schema       int          `json:"schema"`
+	Devices      []deviceJSON `json:"devices"`
+	Capabilities []limitsJSON `json:"capabilities"`
 }
 
 type deviceJSON struct {
@@ -27,6 +28,23 @@ type deviceJSON struct {
 	SMs               int          `json:"sms"`
 	Context           *units.Bytes `json:"context"` // null: not known
 	Source            string       `json:"source"`
+	Driver            string       `json:"driver"`
+	L2                units.Bytes  `json:"l2"` // 0, like the three that follow: not known
+	ClockKHz          int          `json:"clock_khz"`
+	MemoryClockKHz    int          `json:"memory_clock_khz"`
+	MemoryBusBits     int          `json:"memory_bus_bits"`
+	FiguresSource     string       `json:"figures_source"`
+}
+
+type limitsJSON struct {
+	ComputeCapability string      `json:"compute_capability"`
+	ThreadsPerSM      int         `json:"threads_per_sm"`
+	BlocksPerSM       int         `json:"blocks_per_sm"`
+	RegistersPerSM    int         `json:"registers_per_sm"`
+	SharedPerSM       units.Bytes `json:"shared_per_sm"`
+	SharedPerBlock    units.Bytes `json:"shared_per_block"`
+	SharedOptIn       units.Bytes `json:"shared_optin"`
+	SharedReserved    units.Bytes `json:"shared_reserved"`
 }
 
 func newDevices() *cobra.Command {
@@ -51,10 +69,16 @@ a context cost is given only where a source exists. Own devices go under devices
 }
 
 func devicesAsJSON() devicesJSON {
-	out := devicesJSON{Schema: 1, Devices: []deviceJSON{}}
+	out := devicesJSON{Schema: 1, Devices: []deviceJSON{}, Capabilities: []limitsJSON{}}
+	for _, l := range device.AllLimits() {
+		out.Capabilities = append(out.Capabilities, limitsJSON{ComputeCapability: l.ComputeCapability.String(), ThreadsPerSM: l.ThreadsPerSM,
+			BlocksPerSM: l.BlocksPerSM, RegistersPerSM: l.RegistersPerSM, SharedPerSM: l.SharedPerSM, SharedPerBlock: l.SharedPerBlock,
+			SharedOptIn: l.SharedOptIn, SharedReserved: l.SharedReserved})
+	}
 	for _, d := range device.All() {
 		j := deviceJSON{Name: d.Name, Aliases: d.Aliases, MemoryFrom: d.MemoryFrom.String(), ComputeCapability: d.ComputeCapability.String(),
-			SMs: d.SMs, Source: d.Source}
+			SMs: d.SMs, Source: d.Source, Driver: d.Figures.Driver, L2: d.Figures.L2, ClockKHz: d.Figures.Clock, MemoryClockKHz: d.Figures.MemoryClock,
+			MemoryBusBits: d.Figures.MemoryBus, FiguresSource: d.Figures.Source}
 		if j.Aliases == nil {
 			j.Aliases = []string{}
 		}

@@ -72,6 +72,7 @@ type Device struct {
 	Context           units.Bytes // what a CUDA context takes outside the allocator; see ContextKnown
 	ContextKnown      bool
 	Source            string // where Memory and, if known, Context were read
+	Figures           Figures
 }
 
 // MemoryNominal says that Memory is the vendor's round figure.
@@ -124,6 +125,7 @@ func Names() []string {
 
 func (d Device) clone() Device {
 	d.Aliases = slices.Clone(d.Aliases)
+	d.Figures = figures[d.Name]
 	return d
 }
 

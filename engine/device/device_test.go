@@ -41,6 +41,17 @@ func TestTable(t *testing.T) {
 			assert.True(t, d.ComputeCapability.AtLeast(3, 5) && !d.ComputeCapability.AtLeast(13, 0), "%s", d.ComputeCapability)
 			assert.Equal(t, d.ContextKnown, strings.Contains(d.Source, "context:"), "a context's cost has its source")
 			assert.Equal(t, d.ContextKnown, d.Context > 0)
+			f := d.Figures
+			assert.NotEmpty(t, f.Driver)
+			switch named, err := device.Lookup(f.Driver); {
+			case f.Driver == "Orin", f.Driver == "NVIDIA GeForce RTX 4060 Ti", f.Driver == "NVIDIA GeForce RTX 5060 Ti":
+				assert.Error(t, err, "cards of several sizes have this name")
+			default:
+				require.NoError(t, err, "the driver's name finds the row")
+				assert.Equal(t, d.Name, named.Name)
+			}
+			known := f.L2 > 0
+			assert.Equal(t, []bool{known, known, known, known}, []bool{f.Clock > 0, f.MemoryClock > 0, f.MemoryBus > 0, f.Source != ""}, "all of them, with a source, or none")
 		})
 	}
 }
@@ -121,4 +132,18 @@ func FuzzLookup(f *testing.F) {
 			t.Fatalf("%q: a row without a name", name)
 		}
 	})
+}
+
+func TestLimits(t *testing.T) {
+	all := device.AllLimits()
+	seen := map[device.Capability]bool{}
+	for i, l := range all {
+		seen[l.ComputeCapability] = true
+		assert.True(t, i == 0 || all[i-1].ComputeCapability.SM() < l.ComputeCapability.SM(), "%s: ascending", l.ComputeCapability)
+		assert.Zero(t, l.ThreadsPerSM%512, l.ComputeCapability)
+		assert.True(t, l.SharedPerBlock <= l.SharedOptIn && l.SharedOptIn+l.SharedReserved <= l.SharedPerSM, l.ComputeCapability)
+	}
+	for _, d := range device.All() {
+		assert.True(t, seen[d.ComputeCapability] || !d.ComputeCapability.AtLeast(7, 0), "%s: the limits of %s are not known", d.Name, d.ComputeCapability)
+	}
 }
