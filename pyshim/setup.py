@@ -1,9 +1,13 @@
-"""Builds the memspec binary into the wheel: `pip install ./pyshim` in a checkout of memspec, with Go at hand."""
+"""Builds the memspec binary and the pretend GPU's library into the wheel: `pip install ./pyshim` in a checkout of memspec, with Go and, on Linux, a C
+compiler at hand."""
 
 import atexit
 import os
+import platform
+import runpy
 import shutil
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -31,6 +35,20 @@ class BuildWithBinary(build_py):
                            env=os.environ | {"CGO_ENABLED": "0"}, stderr=subprocess.PIPE, text=True)
         if p.returncode:
             raise SystemExit(f"memshim: go build ./cmd/memspec failed in {ROOT}:\n{p.stderr.strip()}")
+        self.build_pretend()
+
+    def build_pretend(self) -> None:
+        """The library that stands in for CUDA, where it can be used at all."""
+        if sys.platform != "linux" or platform.machine() != "x86_64":
+            return
+        build = runpy.run_path(str(ROOT / "pyshim" / "src" / "memshim" / "pretend" / "build.py"))
+        out = Path(self.build_lib).resolve() / "memshim" / "pretend" / "lib"
+        shutil.rmtree(out, ignore_errors=True)
+        out.mkdir(parents=True)
+        try:
+            build["compile_into"](out, ["-s"])
+        except build["BuildError"] as e:
+            raise SystemExit(f"memshim: {e}") from e
 
 
 class PlatformWheel(bdist_wheel):

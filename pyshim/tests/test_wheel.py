@@ -66,7 +66,7 @@ def what_is_in_it(wheel):
         entry_points = z.read(next(n for n in names if n.endswith("entry_points.txt"))).decode()
         metadata = z.read(next(n for n in names if n.endswith("METADATA"))).decode()
         binary = z.getinfo("memshim/bin/memspec")
-    assert {"memshim/__main__.py", "memshim/judge/plugin.py", "memshim/schemas/measurement.schema.json"} <= set(names)
+    assert {"memshim/__main__.py", "memshim/judge/plugin.py", "memshim/schemas/measurement.schema.json", "memshim/pretend/lib/libcuda.so.1"} <= set(names)
     assert not [n for n in names if "test" in n or n.startswith(("tools", "src"))]
     assert binary.external_attr >> 16 & 0o111 == 0o111, "it can be run"
     assert "[pytest11]\nmemshim = memshim.judge.plugin\n" in entry_points

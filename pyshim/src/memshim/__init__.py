@@ -2,10 +2,12 @@
 
 run    a case or a region of code is run, and what it takes is recorded
 look   who took it: by line, between two lines, by layer
+pretend  a GPU that is not there
 judge  budgets: memspec.yaml's cases, marks on tests
 scratch  what cuDNN answers about its workspace
 """
 
+from memshim import pretend
 from memshim.look.profile import Profiler
 from memshim.look.trace import trace
 from memshim.look.track import Tracker, modelsize, track
@@ -14,4 +16,4 @@ from memshim.run.export import export
 
 keep_old_paths()
 
-__all__ = ["Profiler", "Tracker", "export", "modelsize", "trace", "track"]
+__all__ = ["Profiler", "Tracker", "export", "modelsize", "pretend", "trace", "track"]

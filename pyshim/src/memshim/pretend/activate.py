@@ -1,0 +1,116 @@
+"""Pretend GPUs for a process: by its environment, or from within before torch is imported."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Union
+
+from memshim.pretend import build, device, support
+from memshim.pretend.device import Device
+
+Wanted = Union[str, Device, Mapping[str, Any]]
+
+DESCRIPTION = "MEMSPEC_PRETEND"  # read by native/device.c
+MOST = 16  # native/pretend.h
+
+
+class TooLate(RuntimeError):
+    """torch, or another user of CUDA, is loaded already: its references are bound to the real libraries."""
+
+
+def as_devices(wanted: Wanted | Sequence[Wanted], count: int = 1, memory: int | str | None = None) -> list[Device]:
+    """Names, rows and devices, one or several; `count` of each."""
+    several = wanted if isinstance(wanted, Sequence) and not isinstance(wanted, str) else [wanted]
+    found = [w if isinstance(w, Device) else device.find(w) if isinstance(w, str) else device.of_row(dict(w)) for w in several]
+    if memory is not None:
+        found = [d.with_memory(memory) for d in found]
+    if not 1 <= count * len(found) <= MOST:
+        raise ValueError(f"got {count * len(found)} devices, want 1 to {MOST}")
+    return [d for d in found for _ in range(count)]
+
+
+def description(devices: Sequence[Device], torch: support.Torch) -> str:
+    """The value of MEMSPEC_PRETEND."""
+    architectures = torch.architectures()
+    lines = []
+    for d in devices:
+        kernels = support.kernels_for(d.sm, architectures)
+        if kernels is None:
+            built = ", ".join(f"{a // 10}.{a % 10}" for a in architectures)
+            raise support.Unsupported(f"{d.name} of compute capability {d.sm // 10}.{d.sm % 10} with PyTorch {torch.version}, which has kernels for {built}")
+        lines.append(d.describe(kernels))
+    return "\n".join(lines)
+
+
+def caches(environ: Mapping[str, str]) -> dict[str, str]:
+    """Folders of their own for what is tuned by measuring: on a pretend GPU times are invented."""
+    base = Path(environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "memshim" / "pretend"
+    out = {}
+    for name, folder in (("TORCHINDUCTOR_CACHE_DIR", "inductor"), ("TRITON_CACHE_DIR", "triton")):
+        own = environ.get(name)
+        out[name] = own if own and own.endswith("-pretend") else f"{own}-pretend" if own else str(base / folder)
+    return out
+
+
+def variables(devices: Sequence[Device], environ: Mapping[str, str]) -> dict[str, str]:
+    support.check_machine()
+    torch = support.torch_here()
+    folder = build.library()
+    loaded = [str(folder / build.LIBRARY), str(folder / build.NVML)]
+    before = [p for p in environ.get("LD_PRELOAD", "").replace(":", " ").split() if p not in loaded]
+    return {
+        DESCRIPTION: description(devices, torch),
+        "LD_PRELOAD": ":".join(loaded + before),
+        "CUDA_VISIBLE_DEVICES": ",".join(map(str, range(len(devices)))),  # what was there speaks of the machine's own cards
+        "TRITON_LIBCUDA_PATH": str(folder),
+        **caches(environ),
+    }
+
+
+def environment(wanted: Wanted | Sequence[Wanted], *, count: int = 1, memory: int | str | None = None) -> dict[str, str]:
+    """The variables with which a fresh process finds these devices: subprocess.run(command, env=os.environ | environment("t4"))."""
+    return variables(as_devices(wanted, count, memory), os.environ)
+
+
+_active: list[Device] = []
+
+
+def active() -> list[Device]:
+    """The devices that memshim.pretend() gave this process."""
+    return list(_active)
+
+
+def loaded_already() -> str:
+    """The library of CUDA or PyTorch that this process has loaded, "" for none."""
+    with open("/proc/self/maps") as maps:
+        for line in maps:
+            name = os.path.basename(line.rstrip("\n").rpartition(" ")[2])
+            if name.startswith(("libcudart.so", "libcuda.so", "libtorch_cuda.so", "libcudnn.so", "libcublas.so")):
+                return name
+    return ""
+
+
+def pretend(wanted: Wanted | Sequence[Wanted], *, count: int = 1, memory: int | str | None = None) -> None:
+    """This process, and those that it starts, find these devices in the place of the machine's own. Before torch is imported.
+
+    wanted: a name of memspec's table ("t4"), a Device, a row of `devices:` ({"memory": "8GiB", ...}), or several of them.
+    memory: another size of memory, in bytes or as "40GiB". Errors: TooLate, Unsupported, BuildError, UnknownDevice.
+    """
+    devices = as_devices(wanted, count, memory)
+    if _active:
+        if devices == _active:
+            return
+        raise TooLate(f"got a second memshim.pretend, but this process has {', '.join(d.name for d in _active)} already: start a fresh process")
+    if "torch" in sys.modules:
+        raise TooLate("got torch imported already, want memshim.pretend before it: torch is bound to the machine's own CUDA by then")
+    found = variables(devices, os.environ)
+    if library := loaded_already():
+        raise TooLate(f"got {library} loaded already, want memshim.pretend before whatever loaded it")
+    os.environ.update(found)
+    for path in found["LD_PRELOAD"].split(":")[:2]:  # first in the global scope: before every library that torch loads
+        ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL)
+    _active.extend(devices)

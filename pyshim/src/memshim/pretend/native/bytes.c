@@ -1,0 +1,234 @@
+/* What lies in device memory. Kernels write nothing; what lies there was written by the host: copies, fills, and the Python side, which computes
+   small results on the CPU (values.py). For each byte it is kept whether somebody wrote it, and whether it is what a GPU would have there
+   ("known"): a kernel's result is not known, and neither is what a copy of it gives.
+
+   A read of bytes that are not known (the result of .item(), a size that nonzero asks for) is counted, and may be answered beforehand. */
+#include "pretend.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define PAGE 4096
+
+/* Copies of more bytes are not made: they would cost host memory. */
+static size_t copy_limit = (size_t)1 << 20;
+static bool tracking; /* somebody tells which bytes operators write; else nothing is known */
+
+/* ---- sets of bytes: disjoint spans in the order of addresses ---- */
+
+struct span {
+	char *from, *to;
+};
+struct span_set {
+	struct span *spans;
+	size_t count, room;
+};
+static struct span_set written, known;
+
+static size_t first_to_after(const struct span_set *s, const char *p) { /* the first span that ends after p */
+	size_t low = 0, high = s->count;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (s->spans[middle].to <= p) low = middle + 1;
+		else high = middle;
+	}
+	return low;
+}
+
+static bool make_room(struct span_set *s) {
+	if (s->count + 2 <= s->room) return true;
+	size_t room = s->room ? 2 * s->room : 1024;
+	struct span *more = realloc(s->spans, room * sizeof *more);
+	if (!more) return false;
+	s->spans = more;
+	s->room = room;
+	return true;
+}
+
+static void replace(struct span_set *s, size_t from, size_t to, const struct span *with, size_t n) {
+	memmove(s->spans + from + n, s->spans + to, (s->count - to) * sizeof *s->spans);
+	if (n) memcpy(s->spans + from, with, n * sizeof *with);
+	s->count = s->count - (to - from) + n;
+}
+
+static bool add(struct span_set *s, char *from, char *to) {
+	if (!make_room(s)) return false;
+	size_t i = first_to_after(s, from), j = i;
+	if (i && s->spans[i - 1].to == from) i--;
+	struct span all = { from, to };
+	while (j < s->count && s->spans[j].from <= to) j++;
+	if (i < j) {
+		if (s->spans[i].from < from) all.from = s->spans[i].from;
+		if (s->spans[j - 1].to > to) all.to = s->spans[j - 1].to;
+	}
+	replace(s, i, j, &all, 1);
+	return true;
+}
+
+static void cut(struct span_set *s, char *from, char *to) {
+	if (!make_room(s)) { /* forgetting too much is safe for what is known; what is written is only ever cut after it was zeroed */
+		s->count = 0;
+		return;
+	}
+	size_t i = first_to_after(s, from), j = i, n = 0;
+	struct span rest[2];
+	while (j < s->count && s->spans[j].from < to) j++;
+	if (i == j) return;
+	if (s->spans[i].from < from) rest[n++] = (struct span){ s->spans[i].from, from };
+	if (s->spans[j - 1].to > to) rest[n++] = (struct span){ to, s->spans[j - 1].to };
+	replace(s, i, j, rest, n);
+}
+
+static bool has(const struct span_set *s, const char *from, const char *to) {
+	size_t i = first_to_after(s, from);
+	return i < s->count && s->spans[i].from <= from && s->spans[i].to >= to;
+}
+
+/* ---- reads of what is not known ---- */
+
+enum { MOST_ANSWERS = 16 };
+struct reads {
+	unsigned long long count, bytes; /* of unknown bytes by this thread; the size of the last */
+};
+static __thread struct reads reads;
+static __thread struct {
+	uint64_t bits[MOST_ANSWERS];
+	int count, next;
+} answers;
+static __thread int operators; /* how many operators this thread is inside of */
+
+static bool answer(void *dst, size_t n) {
+	if (answers.next == answers.count || (n != 1 && n != 2 && n != 4 && n != 8)) return false;
+	memcpy(dst, &answers.bits[answers.next++], n); /* little-endian: the low bytes */
+	return true;
+}
+
+API struct reads *memspec_pretend_reads(void) { return &reads; }
+API int *memspec_pretend_operators(void) { return &operators; }
+API void memspec_pretend_answer(uint64_t bits) {
+	if (answers.count < MOST_ANSWERS) answers.bits[answers.count++] = bits;
+}
+API int memspec_pretend_answers_end(void) { /* how many were used */
+	int used = answers.next;
+	answers.count = answers.next = 0;
+	return used;
+}
+
+/* ---- what the Python side tells ---- */
+
+API void memspec_pretend_track(int on, size_t limit) {
+	lock_memory();
+	tracking = on;
+	if (limit) copy_limit = limit;
+	if (!on) known.count = 0;
+	unlock_memory();
+}
+
+API int memspec_pretend_known(const void *p, size_t n) {
+	lock_memory();
+	bool yes = !n || has(&known, p, (const char *)p + n);
+	unlock_memory();
+	return yes;
+}
+
+API void memspec_pretend_wrote(void *p, size_t n, int is_known) {
+	if (!n || !address_is_device(p)) return;
+	lock_memory();
+	bool kept = add(&written, p, (char *)p + n);
+	if (kept && is_known && tracking) add(&known, p, (char *)p + n);
+	else cut(&known, p, (char *)p + n);
+	unlock_memory();
+}
+
+void bytes_unknown(const void *p, size_t n) {
+	lock_memory();
+	cut(&known, (char *)(uintptr_t)p, (char *)(uintptr_t)p + n);
+	unlock_memory();
+}
+
+API void memspec_pretend_unknown(const void *p, size_t n) { bytes_unknown(p, n); }
+
+void bytes_after_launch(void) {
+	if (operators || !tracking) return; /* of an operator it is told what it writes */
+	lock_memory();
+	known.count = 0;
+	unlock_memory();
+}
+
+/* ---- copies and fills ---- */
+
+/* Zeros, without touching what is zero already: large results are read into pages that nobody touched. */
+static void zero(char *p, size_t n) {
+	static const char zeros[PAGE];
+	while (n) {
+		size_t part = n < PAGE ? n : PAGE;
+		if (memcmp(p, zeros, part)) memset(p, 0, part);
+		p += part;
+		n -= part;
+	}
+}
+
+void bytes_copy(void *dst, const void *src, size_t n) {
+	if (!n) return;
+	bool from_device = address_is_device(src), to_device = address_is_device(dst);
+	bool is_known = !from_device || memspec_pretend_known(src, n);
+	if (from_device && !to_device && !is_known) {
+		reads.count++;
+		reads.bytes = n;
+		if (answer(dst, n)) return;
+	}
+	if (n <= copy_limit) memmove(dst, src, n);
+	else if (to_device) is_known = false; /* what was there stays; it is not known */
+	else zero(dst, n);
+	if (!to_device) return;
+	if (n <= copy_limit) memspec_pretend_wrote(dst, n, is_known);
+	else bytes_unknown(dst, n);
+}
+
+/* Zeros again where somebody wrote; whole pages go back to the system. The lock is held. */
+static void clear(char *from, char *to) {
+	for (size_t i = first_to_after(&written, from); i < written.count && written.spans[i].from < to; i++) {
+		char *a = written.spans[i].from > from ? written.spans[i].from : from, *b = written.spans[i].to < to ? written.spans[i].to : to;
+		if (b - a >= 16 * PAGE) {
+			char *first = (char *)(((uintptr_t)a + PAGE - 1) / PAGE * PAGE), *last = (char *)((uintptr_t)b / PAGE * PAGE);
+			memset(a, 0, (size_t)(first - a));
+			madvise(first, (size_t)(last - first), MADV_DONTNEED);
+			memset(last, 0, (size_t)(b - last));
+		} else memset(a, 0, (size_t)(b - a));
+	}
+	cut(&written, from, to);
+	cut(&known, from, to);
+}
+
+void bytes_fresh(void *p, size_t n) {
+	if (!n || !address_is_device(p)) return;
+	lock_memory();
+	clear(p, (char *)p + n);
+	unlock_memory();
+}
+
+void bytes_set(void *dst, const void *pattern, size_t width, size_t count) {
+	static const char zeros[8];
+	size_t n = width * count;
+	if (!n) return;
+	if (!memcmp(pattern, zeros, width)) {
+		lock_memory();
+		clear(dst, (char *)dst + n);
+		if (tracking) add(&known, dst, (char *)dst + n); /* known, and nothing was written for it */
+		unlock_memory();
+	} else if (n <= copy_limit) {
+		for (size_t i = 0; i < count; i++) memcpy((char *)dst + i * width, pattern, width);
+		memspec_pretend_wrote(dst, n, true);
+	} else bytes_unknown(dst, n);
+}
+
+/* PyTorch tells of every block that its caching allocator hands out (n > 0) or takes back through this function of libc10.so:
+   void c10::reportMemoryUsageToProfiler(void *, int64_t, size_t, size_t, c10::Device). A block that is used again must not show what lay there
+   before: a kernel would have written over it. */
+API void _ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE(void *p, int64_t n, size_t allocated, size_t reserved, uint16_t device) {
+	static void (*real)(void *, int64_t, size_t, size_t, uint16_t);
+	if (!real) ASSIGN_FUNCTION(real, real_function("libc10.so", "_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE"));
+	if (n > 0) bytes_fresh(p, (size_t)n);
+	if (real) real(p, n, allocated, reserved, device);
+}

@@ -1,0 +1,107 @@
+/* NCCL: communicators without partners. A collective is over at once and moves nothing: what it would have received is not known. PyTorch's
+   allocator sees what it sees on real cards; what NCCL takes of the device for itself is not known, and noted. */
+#include "pretend.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct ncclComm {
+	int rank, ranks;
+};
+
+#ifndef PUBLIC_HEADERS
+typedef int ncclDataType_t, ncclRedOp_t, ncclScalarResidence_t;
+typedef struct ncclConfig ncclConfig_t;
+enum { ncclSuccess = 0, ncclSystemError = 2, ncclInvalidArgument = 4 };
+#endif
+
+static ncclResult_t make(ncclComm_t *out, int ranks, int rank) {
+	if (ranks < 1 || rank < 0 || rank >= ranks) return ncclInvalidArgument;
+	*out = calloc(1, sizeof **out);
+	if (!*out) return ncclSystemError;
+	**out = (struct ncclComm){ rank, ranks };
+	note_unsized("NCCL's own buffers");
+	return ncclSuccess;
+}
+
+API ncclResult_t ncclGetUniqueId(ncclUniqueId *id) {
+	memset(id, 0, sizeof *id);
+	return ncclSuccess;
+}
+API ncclResult_t ncclCommInitRank(ncclComm_t *out, int ranks, ncclUniqueId id UNUSED, int rank) { return make(out, ranks, rank); }
+API ncclResult_t ncclCommInitRankConfig(ncclComm_t *out, int ranks, ncclUniqueId id UNUSED, int rank, ncclConfig_t *config UNUSED) { return make(out, ranks, rank); }
+API ncclResult_t ncclCommInitRankScalable(ncclComm_t *out, int ranks, int rank, int n UNUSED, ncclUniqueId *ids UNUSED, ncclConfig_t *config UNUSED) { return make(out, ranks, rank); }
+API ncclResult_t ncclCommInitAll(ncclComm_t *out, int n, const int *devices UNUSED) {
+	ncclResult_t e = ncclSuccess;
+	for (int i = 0; i < n && !e; i++) e = make(&out[i], n, i);
+	return e;
+}
+/* Which ranks are of a colour is known to all of them together alone: one is enough for whoever asks for a group of its own. */
+API ncclResult_t ncclCommSplit(ncclComm_t c, int colour, int key UNUSED, ncclComm_t *out, ncclConfig_t *config UNUSED) {
+	*out = NULL;
+	if (colour < 0) return ncclSuccess; /* NCCL_SPLIT_NOCOLOR */
+	return make(out, c->ranks, c->rank);
+}
+API ncclResult_t ncclCommFinalize(ncclComm_t c UNUSED) { return ncclSuccess; }
+API ncclResult_t ncclCommDestroy(ncclComm_t c) {
+	free(c);
+	return ncclSuccess;
+}
+API ncclResult_t ncclCommAbort(ncclComm_t c) { return ncclCommDestroy(c); }
+API ncclResult_t ncclCommGetAsyncError(ncclComm_t c UNUSED, ncclResult_t *e) {
+	*e = ncclSuccess;
+	return ncclSuccess;
+}
+API ncclResult_t ncclCommCount(const ncclComm_t c, int *n) {
+	*n = c->ranks;
+	return ncclSuccess;
+}
+API ncclResult_t ncclCommUserRank(const ncclComm_t c, int *rank) {
+	*rank = c->rank;
+	return ncclSuccess;
+}
+API ncclResult_t ncclCommRegister(const ncclComm_t c UNUSED, void *p UNUSED, size_t n UNUSED, void **handle) {
+	static char token;
+	*handle = &token;
+	return ncclSuccess;
+}
+API ncclResult_t ncclCommDeregister(const ncclComm_t c UNUSED, void *handle UNUSED) { return ncclSuccess; }
+API ncclResult_t ncclRedOpCreatePreMulSum(ncclRedOp_t *op, void *scalar UNUSED, ncclDataType_t type UNUSED, ncclScalarResidence_t where UNUSED, ncclComm_t c UNUSED) {
+	*op = (ncclRedOp_t)5; /* ncclNumOps: the first that is not built in */
+	return ncclSuccess;
+}
+API ncclResult_t ncclRedOpDestroy(ncclRedOp_t op UNUSED, ncclComm_t c UNUSED) { return ncclSuccess; }
+API ncclResult_t ncclGroupStart(void) { return ncclSuccess; }
+API ncclResult_t ncclGroupEnd(void) { return ncclSuccess; }
+
+/* ---- collectives ---- */
+
+static size_t width(ncclDataType_t type) {
+	static const unsigned char widths[] = { 1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1 }; /* ncclInt8 .. ncclFloat8e5m2 */
+	return (size_t)type < sizeof widths ? widths[type] : 8;
+}
+static ncclResult_t receive(void *p, size_t n, ncclDataType_t type, cudaStream_t s) {
+	capture_node(s);
+	bytes_unknown(p, n * width(type));
+	return ncclSuccess;
+}
+
+API ncclResult_t ncclAllReduce(const void *from UNUSED, void *to, size_t n, ncclDataType_t type, ncclRedOp_t op UNUSED, ncclComm_t c UNUSED, cudaStream_t s) { return receive(to, n, type, s); }
+API ncclResult_t ncclReduce(const void *from UNUSED, void *to, size_t n, ncclDataType_t type, ncclRedOp_t op UNUSED, int root UNUSED, ncclComm_t c UNUSED, cudaStream_t s) {
+	return to ? receive(to, n, type, s) : ncclSuccess;
+}
+API ncclResult_t ncclBroadcast(const void *from, void *to, size_t n, ncclDataType_t type, int root, ncclComm_t c, cudaStream_t s) {
+	return from == to && c->rank == root ? ncclSuccess : receive(to, n, type, s);
+}
+API ncclResult_t ncclBcast(void *p, size_t n, ncclDataType_t type, int root, ncclComm_t c, cudaStream_t s) { return ncclBroadcast(p, p, n, type, root, c, s); }
+API ncclResult_t ncclReduceScatter(const void *from UNUSED, void *to, size_t n, ncclDataType_t type, ncclRedOp_t op UNUSED, ncclComm_t c UNUSED, cudaStream_t s) { return receive(to, n, type, s); }
+API ncclResult_t ncclAllGather(const void *from UNUSED, void *to, size_t n, ncclDataType_t type, ncclComm_t c, cudaStream_t s) { return receive(to, n * (size_t)c->ranks, type, s); }
+API ncclResult_t ncclAlltoAll(const void *from UNUSED, void *to, size_t n, ncclDataType_t type, ncclComm_t c, cudaStream_t s) { return receive(to, n * (size_t)c->ranks, type, s); }
+API ncclResult_t ncclGather(const void *from UNUSED, void *to, size_t n, ncclDataType_t type, int root, ncclComm_t c, cudaStream_t s) {
+	return c->rank == root ? receive(to, n * (size_t)c->ranks, type, s) : ncclSuccess;
+}
+API ncclResult_t ncclSend(const void *from UNUSED, size_t n UNUSED, ncclDataType_t type UNUSED, int to UNUSED, ncclComm_t c UNUSED, cudaStream_t s) {
+	capture_node(s);
+	return ncclSuccess;
+}
+API ncclResult_t ncclRecv(void *to, size_t n, ncclDataType_t type, int from UNUSED, ncclComm_t c UNUSED, cudaStream_t s) { return receive(to, n, type, s); }

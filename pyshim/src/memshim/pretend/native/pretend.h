@@ -1,0 +1,112 @@
+/* What the files of this library share. README.md is the map. */
+#pragma once
+#include "abi/types.h"
+
+#define API __attribute__((visibility("default")))
+#define UNUSED __attribute__((unused))
+
+/* ---- device.c: the cards, as MEMSPEC_PRETEND describes them ---- */
+
+enum { MOST_GPUS = 16 };
+
+struct gpu {
+	char name[128];                         /* as the driver spells it */
+	int major, minor;                       /* compute capability */
+	int kernels;                            /* newest architecture that PyTorch's wheel has kernels for and that runs here, such as 86 */
+	int sms, threads_per_sm, blocks_per_sm; /* multiprocessors, and what one of them holds */
+	int registers_per_sm;
+	size_t shared_per_block, shared_optin, shared_per_sm, shared_reserved; /* shared memory */
+	size_t memory, context, l2;
+	int clock_khz, memory_clock_khz, bus_bits;
+	/* what changes */
+	bool active;                     /* has a context */
+	size_t used;                     /* bytes of memory that are taken, the context's among them */
+	size_t pool_used, pool_high;     /* of them, those of cudaMallocAsync */
+	size_t reserved_high;
+};
+
+int gpu_count(void);                      /* those that CUDA_VISIBLE_DEVICES shows */
+struct gpu *gpu_at(int ordinal);          /* null where there is none */
+int gpu_physical_count(void);             /* all of them: NVML does not look at CUDA_VISIBLE_DEVICES */
+struct gpu *gpu_physical(int index);
+int gpu_index(const struct gpu *g);
+void gpu_activate(struct gpu *g);         /* a context from now on */
+int gpu_attribute(const struct gpu *g, int attribute); /* by the number of cudaDeviceAttr, which is that of CUdevice_attribute */
+int gpu_occupancy(const struct gpu *g, int threads, size_t shared);
+void gpu_uuid(const struct gpu *g, char out[16]);
+
+int current_device(void); /* of this thread */
+struct gpu *current_gpu(void); /* null where there is none */
+void set_current_device(int ordinal);
+int runtime_version(void); /* of the CUDA runtime in this process, such as 13020 */
+
+/* ---- memory.c: bytes taken, addresses, who owns an address ---- */
+
+enum owner { OWNER_NONE = -1, OWNER_HOST = -2 }; /* else a device's ordinal */
+
+void lock_memory(void); /* for what is counted and for the tables; not recursive */
+void unlock_memory(void);
+
+bool memory_take(struct gpu *g, size_t n); /* false: out of memory */
+void memory_give(struct gpu *g, size_t n);
+
+void *address_reserve(size_t n); /* a range of addresses without memory; null where there is none left */
+void address_free(void *p, size_t n);
+bool address_back(void *p, size_t n); /* bytes behind a reserved range, zero at first */
+void address_unback(void *p, size_t n);
+bool address_is_device(const void *p);
+
+struct range {
+	char *at;
+	size_t size;
+	int owner;
+};
+void range_add(void *p, size_t n, int owner);
+void range_remove(void *p, size_t n); /* all ranges inside */
+bool range_find(const void *p, struct range *out);
+
+cudaError_t device_malloc(void **p, size_t n, int ordinal);
+cudaError_t device_free(void *p);
+
+/* ---- bytes.c: what lies in device memory, and whether it is known ---- */
+
+void bytes_copy(void *dst, const void *src, size_t n);
+void bytes_set(void *dst, const void *pattern, size_t width, size_t count); /* count times the pattern of width bytes */
+void bytes_fresh(void *p, size_t n);      /* a block that is given out anew holds zeros that nobody wrote */
+void bytes_unknown(const void *p, size_t n);
+void bytes_after_launch(void);            /* a kernel ran outside every operator: what it wrote is not known */
+
+/* ---- notes.c: what was asked for and is not stood in for ---- */
+
+enum library { CUDA_RUNTIME, CUDA_DRIVER, CUBLAS, CUDNN, CUFFT, CUSOLVER, CUSPARSE, CUSPARSELT, NCCL, NVML, CUFILE, NVJPEG, NVSHMEM };
+
+void note_refused(enum library library, const char *call); /* told on stderr once a name */
+void note_absent(const char *call);                        /* asked for, and the program may go on without it: not told */
+void note_unsized(const char *what);                       /* stood in for, though its size is not known */
+const char *note_last_refused(void);                       /* of this thread, or null */
+void log_line(const char *format, ...) __attribute__((format(printf, 1, 2))); /* with MEMSPEC_PRETEND_LOG */
+void complain(const char *format, ...) __attribute__((format(printf, 1, 2))); /* always */
+
+/* The address of a function of a library that is loaded already; null where there is none. The result goes into a function pointer by memcpy:
+   ISO C knows no other way. */
+void *real_function(const char *soname, const char *name);
+#define ASSIGN_FUNCTION(pointer, address) memcpy(&(pointer), &(void *){ (address) }, sizeof(pointer))
+
+/* ---- streams.c ---- */
+
+cudaError_t fail(cudaError_t e); /* keeps e for cudaGetLastError */
+void capture_node(cudaStream_t s); /* counts a node where the stream is capturing */
+bool stream_capturing(cudaStream_t s);
+
+/* ---- driver.c ---- */
+
+void *driver_function(const char *name); /* of this library, in its newest form; null where there is none */
+
+#ifndef PUBLIC_HEADERS
+/* Functions of the runtime that the driver's are made of. */
+cudaError_t cudaRuntimeGetVersion(int *version);
+cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total);
+cudaError_t cudaMemcpyAsync(void *dst, const void *src, size_t n, copy_kind kind, cudaStream_t s);
+cudaError_t cudaMemsetAsync(void *p, int value, size_t n, cudaStream_t s);
+cudaError_t cudaStreamSynchronize(cudaStream_t s);
+#endif

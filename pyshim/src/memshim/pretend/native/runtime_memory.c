@@ -1,0 +1,168 @@
+/* The CUDA runtime's memory: allocations, pinned host memory, copies. */
+#include "pretend.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+API cudaError_t cudaMalloc(void **p, size_t n) { return fail(device_malloc(p, n, current_device())); }
+API cudaError_t cudaMallocManaged(void **p, size_t n, unsigned int flags UNUSED) { return cudaMalloc(p, n); }
+API cudaError_t cudaFree(void *p) { return fail(device_free(p)); }
+
+API cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total) {
+	struct gpu *g = current_gpu();
+	if (!g) return fail(cudaErrorNoDevice);
+	gpu_activate(g);
+	lock_memory();
+	*total = g->memory;
+	*free_bytes = g->memory - g->used;
+	unlock_memory();
+	return cudaSuccess;
+}
+
+/* ---- cudaMallocAsync: one pool a device, whose handle is the device's ordinal plus one ---- */
+
+static struct gpu *gpu_of_pool(cudaMemPool_t pool) { return gpu_at((int)(uintptr_t)pool - 1); }
+
+API cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t *pool, int ordinal) {
+	if (!gpu_at(ordinal)) return fail(cudaErrorInvalidDevice);
+	*pool = (cudaMemPool_t)(uintptr_t)(ordinal + 1);
+	return cudaSuccess;
+}
+API cudaError_t cudaDeviceGetMemPool(cudaMemPool_t *pool, int ordinal) { return cudaDeviceGetDefaultMemPool(pool, ordinal); }
+
+API cudaError_t cudaMallocFromPoolAsync(void **p, size_t n, cudaMemPool_t pool, cudaStream_t s) {
+	struct gpu *g = gpu_of_pool(pool);
+	if (!g) return fail(cudaErrorInvalidValue);
+	cudaError_t e = device_malloc(p, n, (int)(uintptr_t)pool - 1);
+	if (e) return fail(e);
+	note_unsized("cudaMallocAsync: what its pool reserves beyond what is used");
+	lock_memory();
+	g->pool_used += n;
+	if (g->pool_used > g->pool_high) g->pool_high = g->pool_used;
+	unlock_memory();
+	capture_node(s);
+	return cudaSuccess;
+}
+API cudaError_t cudaMallocAsync(void **p, size_t n, cudaStream_t s) {
+	return cudaMallocFromPoolAsync(p, n, (cudaMemPool_t)(uintptr_t)(current_device() + 1), s);
+}
+API cudaError_t cudaFreeAsync(void *p, cudaStream_t s) {
+	struct range r;
+	if (!range_find(p, &r) || r.owner < 0) return fail(cudaErrorInvalidValue);
+	cudaError_t e = device_free(p);
+	if (e) return fail(e);
+	struct gpu *g = gpu_at(r.owner);
+	lock_memory();
+	g->pool_used -= r.size < g->pool_used ? r.size : g->pool_used;
+	unlock_memory();
+	capture_node(s);
+	return cudaSuccess;
+}
+API cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool, pool_attribute a, void *value) {
+	const struct gpu *g = gpu_of_pool(pool);
+	if (!g) return fail(cudaErrorInvalidValue);
+	uint64_t n = 0;
+	if (a == cudaMemPoolAttrReservedMemCurrent || a == cudaMemPoolAttrUsedMemCurrent) n = g->pool_used;
+	if (a == cudaMemPoolAttrReservedMemHigh || a == cudaMemPoolAttrUsedMemHigh) n = g->pool_high;
+	memcpy(value, &n, (int)a < cudaMemPoolAttrReservedMemCurrent - 1 ? sizeof(int) : sizeof n); /* the first three are int */
+	return cudaSuccess;
+}
+API cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, pool_attribute a, void *value UNUSED) {
+	struct gpu *g = gpu_of_pool(pool);
+	if (!g) return fail(cudaErrorInvalidValue);
+	if (a == cudaMemPoolAttrReservedMemHigh || a == cudaMemPoolAttrUsedMemHigh) g->pool_high = g->pool_used;
+	return cudaSuccess;
+}
+API cudaError_t cudaMemPoolSetAccess(cudaMemPool_t pool UNUSED, const struct cudaMemAccessDesc *list UNUSED, size_t n UNUSED) { return cudaSuccess; }
+API cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool UNUSED, size_t keep UNUSED) { return cudaSuccess; }
+API cudaError_t cudaDeviceGetGraphMemAttribute(int ordinal UNUSED, graph_memory_attribute a UNUSED, void *value) {
+	memset(value, 0, sizeof(uint64_t));
+	return cudaSuccess;
+}
+API cudaError_t cudaDeviceSetGraphMemAttribute(int ordinal UNUSED, graph_memory_attribute a UNUSED, void *value UNUSED) { return cudaSuccess; }
+
+/* ---- pinned host memory is host memory ---- */
+
+API cudaError_t cudaHostAlloc(void **p, size_t n, unsigned int flags UNUSED) {
+	if (!gpu_count()) return fail(cudaErrorNoDevice);
+	*p = NULL;
+	if (!n) return cudaSuccess;
+	void *at = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (at == MAP_FAILED) return fail(cudaErrorMemoryAllocation);
+	range_add(at, n, OWNER_HOST);
+	*p = at;
+	return cudaSuccess;
+}
+API cudaError_t cudaMallocHost(void **p, size_t n) { return cudaHostAlloc(p, n, 0); }
+API cudaError_t cudaFreeHost(void *p) {
+	struct range r;
+	if (!p) return cudaSuccess;
+	if (!range_find(p, &r) || r.at != p || r.owner != OWNER_HOST) return fail(cudaErrorInvalidValue);
+	range_remove(p, r.size);
+	munmap(p, r.size);
+	return cudaSuccess;
+}
+API cudaError_t cudaHostRegister(void *p, size_t n, unsigned int flags UNUSED) {
+	enum { ALREADY_REGISTERED = 712 }; /* cudaErrorHostMemoryAlreadyRegistered */
+	struct range r;
+	if (!p || !n) return fail(cudaErrorInvalidValue);
+	if (range_find(p, &r)) return fail(ALREADY_REGISTERED);
+	range_add(p, n, OWNER_HOST);
+	return cudaSuccess;
+}
+API cudaError_t cudaHostUnregister(void *p) {
+	enum { NOT_REGISTERED = 713 }; /* cudaErrorHostMemoryNotRegistered */
+	struct range r;
+	if (!range_find(p, &r) || r.at != p || r.owner != OWNER_HOST) return fail(NOT_REGISTERED);
+	range_remove(p, r.size);
+	return cudaSuccess;
+}
+API cudaError_t cudaHostGetDevicePointer(void **device, void *host, unsigned int flags UNUSED) {
+	*device = host;
+	return cudaSuccess;
+}
+
+API cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *out, const void *p) {
+	/* CUDA 13 added eight words that are reserved; CUDA 12's callers have no room for them. */
+	memset(out, 0, runtime_version() < 13000 ? offsetof(struct cudaPointerAttributes, hostPointer) + sizeof out->hostPointer : sizeof *out);
+	struct range r;
+	bool found = range_find(p, &r);
+	out->type = !found ? cudaMemoryTypeUnregistered : r.owner < 0 ? cudaMemoryTypeHost : cudaMemoryTypeDevice;
+	out->device = !found ? -2 : r.owner < 0 ? 0 : r.owner; /* -2: cudaInvalidDeviceId */
+	if (found) out->devicePointer = (void *)(uintptr_t)p;
+	if (!found || r.owner < 0) out->hostPointer = (void *)(uintptr_t)p;
+	return cudaSuccess;
+}
+
+/* ---- copies and fills; while a stream captures nothing is copied ---- */
+
+static cudaError_t copy(void *dst, const void *src, size_t n, cudaStream_t s) {
+	if (stream_capturing(s)) {
+		capture_node(s);
+		if (address_is_device(dst)) bytes_unknown(dst, n);
+	} else bytes_copy(dst, src, n);
+	return cudaSuccess;
+}
+static cudaError_t set(void *p, int value, size_t n, cudaStream_t s) {
+	const unsigned char byte = (unsigned char)value;
+	if (stream_capturing(s)) {
+		capture_node(s);
+		bytes_unknown(p, n);
+	} else bytes_set(p, &byte, 1, n);
+	return cudaSuccess;
+}
+
+API cudaError_t cudaMemcpy(void *dst, const void *src, size_t n, copy_kind kind UNUSED) { return copy(dst, src, n, NULL); }
+API cudaError_t cudaMemcpyAsync(void *dst, const void *src, size_t n, copy_kind kind UNUSED, cudaStream_t s) { return copy(dst, src, n, s); }
+API cudaError_t cudaMemcpyPeerAsync(void *dst, int to UNUSED, const void *src, int from UNUSED, size_t n, cudaStream_t s) { return copy(dst, src, n, s); }
+API cudaError_t cudaMemcpy2DAsync(void *dst, size_t dst_pitch, const void *src, size_t src_pitch, size_t width, size_t height, copy_kind kind UNUSED,
+	cudaStream_t s) {
+	for (size_t i = 0; i < height; i++) copy((char *)dst + i * dst_pitch, (const char *)src + i * src_pitch, width, s);
+	return cudaSuccess;
+}
+API cudaError_t cudaMemset(void *p, int value, size_t n) { return set(p, value, n, NULL); }
+API cudaError_t cudaMemsetAsync(void *p, int value, size_t n, cudaStream_t s) { return set(p, value, n, s); }
+/* Symbols are read by kernels alone. */
+API cudaError_t cudaMemcpyToSymbol(const void *symbol UNUSED, const void *src UNUSED, size_t n UNUSED, size_t offset UNUSED, copy_kind kind UNUSED) {
+	return cudaSuccess;
+}

@@ -1,0 +1,50 @@
+"""Each scene is a program that runs in a process of its own on pretend devices and prints what it saw, as one JSON object: case → result.
+A case that raised has {"error": type, "text": message}."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from memshim import pretend
+from memshim.pretend import build, support
+
+SCENES = Path(__file__).parent / "scenes"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def possible(found_binary):
+    """A pretend GPU can be had here; else what it needs is named."""
+    try:
+        support.check_machine()
+        support.torch_here()
+        build.library()
+    except (support.Unsupported, build.BuildError) as e:
+        pytest.skip(str(e))
+
+
+class Seen(dict):
+    """What a scene printed, and how it ended."""
+
+    stderr = ""
+
+
+def play(scene, device="t4", *arguments, environ=(), **options):
+    """Run a scene (a file of scenes/, or Python source) on a device."""
+    command = [sys.executable, *(["-c", scene] if "\n" in scene else [str(SCENES / f"{scene}.py")]), *arguments]
+    env = os.environ | pretend.environment(device, **options) | dict(environ)
+    env["PYTHONPATH"] = os.pathsep.join([str(SCENES), env.get("PYTHONPATH", "")])
+    p = subprocess.run(command, env=env, capture_output=True, text=True, timeout=600)
+    again = f"reproduce: memshim.pretend.environment({device!r}, **{options}) and {' '.join(command[:2] if chr(10) not in scene else command[:1])}"
+    assert p.returncode == 0, f"{p.stderr[-3000:]}\n{again}"
+    seen = Seen(json.loads(p.stdout.strip().rpartition("\n")[2]))
+    seen.stderr = p.stderr
+    return seen
+
+
+@pytest.fixture(name="play", scope="session")
+def play_fixture():
+    return play

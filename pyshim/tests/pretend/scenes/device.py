@@ -1,0 +1,66 @@
+"""What a program asks of its devices, and how memory is bounded."""
+
+import cases
+import torch
+from cases import case
+
+MIB = 1 << 20
+
+
+@case
+def properties():
+    p = torch.cuda.get_device_properties(0)
+    names = ("name", "major", "minor", "total_memory", "multi_processor_count", "L2_cache_size", "max_threads_per_multi_processor",
+             "regs_per_multiprocessor", "shared_memory_per_block", "shared_memory_per_block_optin", "shared_memory_per_multiprocessor", "warp_size")
+    return {n: getattr(p, n) for n in names}
+
+
+@case
+def answers():
+    return {"available": torch.cuda.is_available(), "count": torch.cuda.device_count(), "capability": torch.cuda.get_device_capability(),
+            "bf16": torch.cuda.is_bf16_supported(including_emulation=False), "nvml": torch.cuda._device_count_nvml(), "name": torch.cuda.get_device_name()}
+
+
+@case
+def memory():
+    torch.cuda.init()
+    torch.empty(1, device="cuda")
+    free, total = torch.cuda.mem_get_info()
+    torch.cuda.empty_cache()
+    x = torch.empty(30 * MIB, dtype=torch.uint8, device="cuda")
+    return {"total": total, "free": free, "reserved": torch.cuda.memory_reserved(), "allocated": torch.cuda.memory_allocated(), "used": x.numel()}
+
+
+@case
+def out_of_memory():
+    total = torch.cuda.get_device_properties(0).total_memory
+    held = [torch.empty(256 * MIB, dtype=torch.uint8, device="cuda") for _ in range((total - 400 * MIB) // (256 * MIB))]
+    before = torch.cuda.memory_stats()["num_alloc_retries"]
+    del held[0]
+    try:
+        torch.empty(900 * MIB, dtype=torch.uint8, device="cuda")
+    except torch.OutOfMemoryError as e:
+        text = str(e)
+    stats = torch.cuda.memory_stats()
+    return {"text": text, "retries": stats["num_alloc_retries"] - before, "ooms": stats["num_ooms"], "held": len(held)}
+
+
+@case
+def reused_memory_is_zero():
+    """A block that is handed out again does not show what the host wrote into it before."""
+    a = torch.full((1000,), 7.0).cuda()
+    at, was = a.data_ptr(), a.tolist()[0]
+    del a
+    b = torch.empty(1000, device="cuda")
+    return {"same": b.data_ptr() == at, "was": was, "is": b.tolist()[:3]}
+
+
+@case
+def copies():
+    small, large = torch.arange(1000).cuda(), torch.ones(4 * MIB).cuda()
+    two = torch.arange(12).view(3, 4).cuda().t().contiguous()
+    return {"small": small.tolist()[-1], "large": large.cpu()[:2].tolist(), "sum": large.cpu().sum().item(), "moved": two.shape}
+
+
+if __name__ == "__main__":
+    cases.run()
