@@ -146,6 +146,13 @@ func (c *Case) account() string {
 // oneLine keeps a name on one line and as it looks: line ends, control characters, those that turn the direction of writing and those that are none
 // (U+FFFE and the like, which XML forbids) are replaced.
 func oneLine(s string) string {
+	odd := false
+	for i := range len(s) {
+		odd = odd || s[i] < ' ' || s[i] > '~'
+	}
+	if !odd {
+		return s
+	}
 	return strings.Map(func(r rune) rune {
 		if r != ' ' && (unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r >= '\u2028' && r <= '\u2029' || r&0xfffe == 0xfffe) {
 			return unicode.ReplacementChar

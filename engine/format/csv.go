@@ -11,7 +11,7 @@ import (
 )
 
 // csvRows writes a row a case and metric, sizes in bytes, for spreadsheets and notebooks; metrics without a budget too. A case without a report is one
-// row without a metric.
+// row without a metric; what does not fit has the sizes up to there.
 type csvRows struct {
 	w *csv.Writer
 	o Options
@@ -19,7 +19,7 @@ type csvRows struct {
 
 func newCSV(w io.Writer, o Options) Writer {
 	c := &csvRows{w: csv.NewWriter(w), o: o}
-	_ = c.w.Write([]string{"spec", "case", "outcome", "artifact", "device", "torch", "runtime", "mode", "quality", "moment", "metric", "metric_outcome", "limit", "before", "predicted",
+	_ = c.w.Write([]string{"spec", "case", "outcome", "artifact", "device", "torch", "runtime", "mode", "quality", "fits", "moment", "metric", "metric_outcome", "limit", "before", "predicted",
 		"upper", "measured", "over"}) // the error stays with the writer
 	return c
 }
@@ -34,11 +34,14 @@ func (c *csvRows) Case(k *Case) error {
 		outcome = k.Outcome.String()
 	}
 	head := []string{cell(spec), cell(k.Name), outcome}
-	r := k.Report
-	if r == nil {
-		r = &report.Report{}
+	r, fits := k.Report, "yes"
+	switch {
+	case r == nil:
+		r, fits = &report.Report{}, ""
+	case r.OOM != nil:
+		fits = "no"
 	}
-	head = append(head, cell(c.o.Paths.Named(r.Artifact)), cell(r.Device), cell(r.Torch), r.Runtime, r.Mode, string(r.Quality))
+	head = append(head, cell(c.o.Paths.Named(r.Artifact)), cell(r.Device), cell(r.Torch), r.Runtime, r.Mode, string(r.Quality), fits)
 	figures := everyMetric(k)
 	if len(figures) == 0 {
 		figures = []Figure{{}}

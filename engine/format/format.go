@@ -49,6 +49,7 @@ func Formats() []Format {
 		{Name: "sarif", Endings: []string{".sarif", ".sarif.json"}, Doc: "code scanning, SARIF 2.1.0", Needs: Verdicts, New: newSARIF},
 		{Name: "github", Doc: "the text, and annotations of a GitHub workflow", Needs: Verdicts, New: newGitHub},
 		{Name: "markdown", Endings: []string{".md"}, Doc: "a comment on a pull request", New: newMarkdown},
+		{Name: "html", Endings: []string{".html", ".htm"}, Doc: "one page: timeline, holders, segments", Uses: Timelines, New: newHTML},
 		{Name: "snapshot", Endings: []string{".pickle"}, Doc: "for PyTorch's memory_viz, and memspec replay", Needs: Timelines, One: true, New: newSnapshot},
 		{Name: "perfetto", Endings: []string{".perfetto.json", ".trace.json"}, Doc: "for Perfetto and chrome://tracing", Needs: Timelines, New: newPerfetto},
 		{Name: "pprof", Endings: []string{".pb.gz", ".pprof"}, Doc: "who holds the peak, for go tool pprof", Needs: Timelines, One: true, New: newPprof},

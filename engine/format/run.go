@@ -31,6 +31,7 @@ func points(tl *allocator.Timeline) ([]point, error) {
 type band struct {
 	Depth       int
 	Name        string
+	Module      bool
 	First, Last int // events, both included
 }
 
@@ -41,14 +42,16 @@ func bands(c *Case, events int) []band {
 	var out []band
 	var open []int // numbers of the bands that the last event lies in, by depth
 	var names []string
-	phase := ""
+	phase, modules := "", 0 // how many of the names after the phase are modules
 	for i := range events {
 		e := &tr.Events[i]
 		if p := phaseName(c, e); p != phase || i == 0 {
-			phase, names = p, []string{p}
+			phase, names, modules = p, []string{p}, 0
 		}
 		if e.Action == trace.Alloc || e.Action == trace.Mark || e.Action == trace.EmptyCache || e.Action == trace.OOM {
-			names = append([]string{phase}, callNames(tr.Site(e.Site))...)
+			site := tr.Site(e.Site)
+			names = append([]string{phase}, callNames(site)...)
+			modules = len(modulePaths(site.Module))
 		}
 		same := 0
 		for same < len(names) && same < len(open) && out[open[same]].Name == names[same] {
@@ -58,7 +61,7 @@ func bands(c *Case, events int) []band {
 		open = open[:same]
 		for depth := same; depth < len(names); depth++ {
 			open = append(open, len(out))
-			out = append(out, band{depth, names[depth], i, i})
+			out = append(out, band{depth, names[depth], depth > 0 && depth <= modules, i, i})
 		}
 	}
 	return out

@@ -45,7 +45,7 @@ func TestByFile(t *testing.T) {
 
 // A command offers what it can fill.
 func TestOffered(t *testing.T) {
-	assert.Equal(t, []string{"text", "json", "markdown", "csv"}, format.Names(format.Offered(0)))
+	assert.Equal(t, []string{"text", "json", "markdown", "html", "csv"}, format.Names(format.Offered(0)))
 	assert.Contains(t, format.Names(format.Offered(format.Verdicts)), "junit")
 	assert.NotContains(t, format.Names(format.Offered(format.Verdicts)), "snapshot")
 	assert.Equal(t, format.Names(format.Formats()), format.Names(format.Offered(format.Verdicts|format.Timelines)))

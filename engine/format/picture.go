@@ -1,0 +1,299 @@
+package format
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/memspec/memspec/engine/allocator"
+	"github.com/memspec/memspec/engine/report"
+	"github.com/memspec/memspec/engine/tensor"
+	"github.com/memspec/memspec/engine/trace"
+	"github.com/memspec/memspec/engine/units"
+)
+
+// shared is what the cases of a page have in common: hundreds of them are of a few models.
+type shared struct {
+	Names []string `json:"names"`
+	Sites [][4]int `json:"sites"` // operator, module, file:line, category: indices into Names. An operator that begins with a point goes on from its module
+
+	names map[string]int
+	sites map[[4]int]int
+}
+
+func newShared() *shared {
+	return &shared{Names: []string{}, Sites: [][4]int{}, names: map[string]int{}, sites: map[[4]int]int{}}
+}
+
+func (s *shared) name(text string) int {
+	text = oneLine(text)
+	i, ok := s.names[text]
+	if !ok {
+		i = len(s.Names)
+		s.names[text] = i
+		s.Names = append(s.Names, text)
+	}
+	return i
+}
+
+func (s *shared) site(op, module, file, category string) int {
+	if rest, ok := strings.CutPrefix(op, module+"."); ok && module != "" {
+		op = "." + rest
+	}
+	key := [4]int{s.name(op), s.name(module), s.name(file), s.name(category)}
+	i, ok := s.sites[key]
+	if !ok {
+		i = len(s.Sites)
+		s.sites[key] = i
+		s.Sites = append(s.Sites, key)
+	}
+	return i
+}
+
+// A picture is what the page's script draws of a case. It is written as JSON: lists instead of objects where there are many. A site is an index into
+// the page's shared ones, -1 where nothing is known.
+type picture struct {
+	Name      string          `json:"name"`
+	Change    []units.Bytes   `json:"change"`    // of allocated, by event
+	At        []int           `json:"at"`        // the site where the storage of an event was made
+	Reserved  [][2]int64      `json:"reserved"`  // event and bytes, where they change
+	Phases    [][3]int        `json:"phases"`    // name, first, last event
+	Modules   [][][3]int      `json:"modules"`   // the same by depth
+	Lines     []pictureLine   `json:"lines"`     // budgets, and what the device has
+	Peak      [2]int          `json:"peak"`      // events of the allocated and the reserved one, -1 for before the first
+	OOM       units.Bytes     `json:"oom"`       // asked for by the last event, and not to be had; 0 where everything fits
+	Holders   [][4]int64      `json:"holders"`   // of the allocated peak: site, bytes, requested, storages
+	Moments   []pictureMoment `json:"moments"`   // segments at each
+	Reasons   []string        `json:"reasons"`   // why a block is free
+	Requested units.Bytes     `json:"requested"` // by the allocation at the reserved peak
+}
+
+type pictureLine struct {
+	Name  string      `json:"name"`
+	Of    string      `json:"of"` // allocated, reserved
+	Bytes units.Bytes `json:"bytes"`
+}
+
+type pictureMoment struct {
+	Name     string           `json:"name"`
+	Event    int              `json:"event"`
+	Segments []pictureSegment `json:"segments"`
+}
+
+type pictureSegment struct {
+	Addr   string     `json:"addr"`
+	Size   int64      `json:"size"`
+	Pool   string     `json:"pool"`
+	Stream int        `json:"stream"`
+	Blocks [][4]int64 `json:"blocks"` // size, requested, site or -1, reason: an index into Reasons of a free one, -1 of one in use
+}
+
+// mostDepth is how many levels of modules a timeline shows.
+const mostDepth = 5
+
+func pictureOf(c *Case, paths Paths, all *shared) (*picture, error) {
+	d := &drawer{c: c, tl: c.Timeline, paths: paths, all: all}
+	d.sites = slices.Repeat([]int{-1}, len(d.tl.Trace.Sites))
+	d.p = &picture{Name: c.title(), Phases: [][3]int{}, Modules: [][][3]int{}, Lines: []pictureLine{}, Reasons: []string{}, Holders: [][4]int64{}}
+	if d.tl.OOM != nil {
+		d.p.OOM = d.tl.OOM.Requested
+	}
+	d.p.Peak = [2]int{d.tl.Peaks.Allocated.Event, d.tl.Peaks.Reserved.Event}
+	if err := d.events(); err != nil {
+		return nil, err
+	}
+	d.bands()
+	d.lines()
+	d.holders()
+	return d.p, d.moments()
+}
+
+type drawer struct {
+	c     *Case
+	tl    *allocator.Timeline
+	paths Paths
+	p     *picture
+	all   *shared
+	sites []int // by trace.SiteID; -1 where not asked for yet
+}
+
+// site is the number of a place.
+func (d *drawer) site(s trace.Site) int {
+	file, _ := d.paths.Source(s.File)
+	if file != "" && s.Line > 0 {
+		file += ":" + strconv.Itoa(s.Line)
+	}
+	return d.all.site(s.Op, s.Module, file, s.Category.String())
+}
+
+func (d *drawer) events() error {
+	pts, err := points(d.tl)
+	if err != nil {
+		return err
+	}
+	last, reserved := units.Bytes(0), units.Bytes(-1) // what was there at the start comes with the first event
+	d.p.Change, d.p.At, d.p.Reserved = make([]units.Bytes, len(pts)), make([]int, len(pts)), [][2]int64{}
+	for i, now := range pts {
+		d.p.Change[i] = now.Allocated - last
+		last = now.Allocated
+		if now.Reserved != reserved {
+			reserved = now.Reserved
+			d.p.Reserved = append(d.p.Reserved, [2]int64{int64(i), int64(reserved)})
+		}
+		d.p.At[i] = d.made(&d.tl.Trace.Events[i])
+	}
+	return nil
+}
+
+// made is where the storage of an event was made, else where the event is.
+func (d *drawer) made(e *trace.Event) int {
+	if e.Storage >= 0 && int(e.Storage) < len(d.tl.Storages) {
+		if at := d.tl.Storages[e.Storage].Alloc; at >= 0 && at < len(d.tl.Trace.Events) {
+			return d.known(d.tl.Trace.Events[at].Site)
+		}
+	}
+	return d.known(e.Site)
+}
+
+func (d *drawer) known(id trace.SiteID) int {
+	if id < 0 || int(id) >= len(d.sites) {
+		return -1
+	}
+	if d.sites[id] < 0 {
+		d.sites[id] = d.site(d.tl.Trace.Sites[id])
+	}
+	return d.sites[id]
+}
+
+// bands are the phases, and the modules below them by depth. Operators are told at the cursor.
+func (d *drawer) bands() {
+	for _, b := range bands(d.c, len(d.p.Change)) {
+		entry := [3]int{d.all.name(b.Name), b.First, b.Last}
+		switch {
+		case b.Depth == 0:
+			d.p.Phases = append(d.p.Phases, entry)
+		case b.Module && b.Depth <= mostDepth:
+			for len(d.p.Modules) < b.Depth {
+				d.p.Modules = append(d.p.Modules, [][3]int{})
+			}
+			d.p.Modules[b.Depth-1] = append(d.p.Modules[b.Depth-1], entry)
+		}
+	}
+}
+
+func (d *drawer) lines() {
+	for _, f := range d.c.Figures {
+		if f.Limit == nil || f.Moment != "" {
+			continue
+		}
+		switch f.Metric {
+		case report.Allocated, report.Reserved:
+			d.p.Lines = append(d.p.Lines, pictureLine{"budget " + string(f.Metric), string(f.Metric), *f.Limit})
+		}
+	}
+	if d.c.Limit > 0 {
+		d.p.Lines = append(d.p.Lines, pictureLine{"device", "reserved", d.c.Limit})
+	}
+}
+
+func (d *drawer) holders() {
+	at := map[int]int{}
+	for _, h := range heldAt(d.tl, d.tl.Peaks.Allocated.Event) {
+		s := d.site(h.Site)
+		i, ok := at[s]
+		if !ok {
+			i = len(d.p.Holders)
+			at[s] = i
+			d.p.Holders = append(d.p.Holders, [4]int64{int64(s)})
+		}
+		row := &d.p.Holders[i]
+		row[1] += int64(h.Size)
+		row[2] += int64(h.Requested)
+		row[3]++
+	}
+}
+
+// moments are the segments at the reserved peak, with why what is free did not serve the allocation that made it, and at the allocated one.
+func (d *drawer) moments() error {
+	d.p.Moments = []pictureMoment{}
+	if event := d.tl.Peaks.Reserved.Event; event >= 0 {
+		unused, err := d.tl.Unused(event)
+		if err != nil {
+			return err
+		}
+		d.p.Requested = d.tl.Trace.Events[event].Bytes
+		if err := d.moment("the reserved peak", event, unused); err != nil {
+			return err
+		}
+	}
+	if event := d.tl.Peaks.Allocated.Event; event >= 0 && event != d.tl.Peaks.Reserved.Event {
+		return d.moment("the allocated peak", event, nil)
+	}
+	return nil
+}
+
+func (d *drawer) moment(name string, event int, unused []allocator.FreeBlock) error {
+	snap, _, err := d.tl.At(event)
+	if err != nil {
+		return err
+	}
+	why := map[allocator.Addr]string{}
+	for _, f := range unused {
+		text := f.Reason.String()
+		if f.Reason == allocator.Usable {
+			text = "left over from what the device gave for this allocation"
+		}
+		why[f.Addr] = text
+	}
+	m := pictureMoment{Name: name, Event: event, Segments: []pictureSegment{}}
+	for i := range snap.Segments {
+		s := &snap.Segments[i]
+		seg := pictureSegment{Addr: "0x" + strconv.FormatUint(s.Addr, 16), Size: int64(s.Size), Pool: poolName(s), Stream: s.Stream, Blocks: [][4]int64{}}
+		for _, b := range s.Blocks {
+			row := [4]int64{int64(b.Size), int64(b.Requested), -1, -1}
+			if b.State == trace.Inactive {
+				row[3] = int64(d.reason(why[allocator.Addr(b.Addr)]))
+			} else if b.Storage >= 0 {
+				row[2] = int64(d.madeBy(b.Storage))
+			}
+			seg.Blocks = append(seg.Blocks, row)
+		}
+		m.Segments = append(m.Segments, seg)
+	}
+	d.p.Moments = append(d.p.Moments, m)
+	return nil
+}
+
+func (d *drawer) madeBy(id tensor.StorageID) int {
+	if at := d.tl.Storages[id].Alloc; at >= 0 {
+		return d.known(d.tl.Trace.Events[at].Site)
+	}
+	return -1
+}
+
+func (d *drawer) reason(text string) int {
+	if text == "" {
+		text = "cached"
+	}
+	for i, have := range d.p.Reasons {
+		if have == text {
+			return i
+		}
+	}
+	d.p.Reasons = append(d.p.Reasons, text)
+	return len(d.p.Reasons) - 1
+}
+
+func poolName(s *trace.Segment) string {
+	name := "large"
+	if s.Small {
+		name = "small"
+	}
+	if s.Expandable {
+		name += ", expandable"
+	}
+	if s.Private != "" {
+		name += ", private pool " + oneLine(s.Private)
+	}
+	return name
+}
