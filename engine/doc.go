@@ -18,8 +18,8 @@
 //	tensor     dtypes, sizes and strides, storages
 //	schema     PyTorch's operator signatures
 //	device     the GPUs, each row with its source
-//	scratch    what libraries answer about their workspace
 //	platform   what a run happens on and with; what changed in which torch release
+//	workspace  what libraries and kernels take beside results, as functions of shapes and platform; in profile: what libraries themselves answer
 //	note       what a run may have to assume: IDs and texts
 //	artifact   archives to programs, and strip
 //	program    the typed graph

@@ -14,11 +14,11 @@ import (
 	"github.com/memspec/memspec/engine/platform"
 	"github.com/memspec/memspec/engine/program"
 	"github.com/memspec/memspec/engine/report"
-	"github.com/memspec/memspec/engine/scratch"
 	"github.com/memspec/memspec/engine/spec"
 	"github.com/memspec/memspec/engine/trace"
 	"github.com/memspec/memspec/engine/units"
 	"github.com/memspec/memspec/engine/verdict"
+	"github.com/memspec/memspec/engine/workspace/profile"
 )
 
 // Estimate predicts what one case takes. A run that does not fit its device is a result (Report.OOM), as is an incomplete one.
@@ -152,7 +152,7 @@ func (m *Model) run(ctx context.Context, c spec.Case, lower bool) (r *exec.Resul
 		return nil, err
 	}
 	if c.Platform.Scratch == nil && c.Scratch != "" {
-		if c.Platform.Scratch, err = scratch.Load(c.Scratch); err != nil {
+		if c.Platform.Scratch, err = profile.Load(c.Scratch); err != nil {
 			return nil, plain(err)
 		}
 	}

@@ -5,15 +5,15 @@ import (
 	"runtime"
 	"sync"
 
-	"github.com/memspec/memspec/engine/scratch"
 	"github.com/memspec/memspec/engine/spec"
+	"github.com/memspec/memspec/engine/workspace/profile"
 )
 
 // Models are opened artifacts, each read once however many cases run it. The zero value is ready; several goroutines may use it.
 type Models struct {
 	mu       sync.Mutex
 	byPath   map[string]func() (*Model, error)
-	profiles map[string]func() (*scratch.Profile, error)
+	profiles map[string]func() (*profile.Profile, error)
 }
 
 // Open reads an artifact, or returns what reading it gave before.
@@ -49,14 +49,14 @@ func (ms *Models) Judge(ctx context.Context, c spec.Case) *Result {
 }
 
 // profile reads a scratch profile once.
-func (ms *Models) profile(path string) (*scratch.Profile, error) {
+func (ms *Models) profile(path string) (*profile.Profile, error) {
 	ms.mu.Lock()
 	if ms.profiles == nil {
-		ms.profiles = map[string]func() (*scratch.Profile, error){}
+		ms.profiles = map[string]func() (*profile.Profile, error){}
 	}
 	load, ok := ms.profiles[path]
 	if !ok {
-		load = sync.OnceValues(func() (*scratch.Profile, error) { return scratch.Load(path) })
+		load = sync.OnceValues(func() (*profile.Profile, error) { return profile.Load(path) })
 		ms.profiles[path] = load
 	}
 	ms.mu.Unlock()

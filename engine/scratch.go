@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/report"
-	"github.com/memspec/memspec/engine/scratch"
 	"github.com/memspec/memspec/engine/spec"
+	"github.com/memspec/memspec/engine/workspace"
+	"github.com/memspec/memspec/engine/workspace/profile"
 )
 
 // ScratchFile is the name of the scratch profile that lies beside a memspec.yaml.
@@ -17,8 +17,8 @@ const ScratchFile = spec.ScratchFile
 
 // A LibraryCall is a library call of a run that decides on its own workspace.
 type LibraryCall struct {
-	By    scratch.Answerer // who has to answer: the library of the case's release, for the class of its device
-	Call  scratch.Call
+	By    profile.Answerer // who has to answer: the library of the case's release, for the class of its device
+	Call  profile.Call
 	Known bool // the run's scratch profile has an answer, be it a stand-in's
 }
 
@@ -47,7 +47,7 @@ func askCommand(file string) string {
 }
 
 // answered sums up who answered library calls: the library itself first, what is by rule last.
-func answered(calls []*ops.Asked, by scratch.Answerer) []report.Scratch {
+func answered(calls []*workspace.Asked, by profile.Answerer) []report.Scratch {
 	var out []report.Scratch
 	for _, a := range calls {
 		s := report.Scratch{Basis: report.ByRule}

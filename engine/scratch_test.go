@@ -16,9 +16,9 @@ import (
 	"github.com/memspec/memspec/engine/device"
 	"github.com/memspec/memspec/engine/platform"
 	"github.com/memspec/memspec/engine/report"
-	"github.com/memspec/memspec/engine/scratch"
 	"github.com/memspec/memspec/engine/spec"
 	"github.com/memspec/memspec/engine/units"
+	"github.com/memspec/memspec/engine/workspace/profile"
 )
 
 var peaksProfile = filepath.Join("..", "testdata", "scratch", "peaks.scratch.json")
@@ -109,7 +109,7 @@ func TestProfilesAreWrittenAlike(t *testing.T) {
 	for _, path := range files {
 		want, err := os.ReadFile(path)
 		require.NoError(t, err)
-		p, err := scratch.Load(path)
+		p, err := profile.Load(path)
 		require.NoError(t, err)
 		var got bytes.Buffer
 		_, err = p.WriteTo(&got)
@@ -227,7 +227,7 @@ func TestLibraryCallsAreEachListedOnce(t *testing.T) {
 	seen := map[string]bool{}
 	for _, call := range calls {
 		assert.False(t, call.Known)
-		assert.Equal(t, scratch.Answerer{Library: "cudnn", Version: "9.10.2", Class: "sm89"}, call.By)
+		assert.Equal(t, profile.Answerer{Library: "cudnn", Version: "9.10.2", Class: "sm89"}, call.By)
 		seen[call.Call.Key()] = true
 	}
 	assert.Len(t, seen, 23)

@@ -9,10 +9,10 @@ import (
 
 	"github.com/memspec/memspec/engine"
 	"github.com/memspec/memspec/engine/report"
-	"github.com/memspec/memspec/engine/scratch"
 	"github.com/memspec/memspec/engine/spec"
 	"github.com/memspec/memspec/engine/units"
 	"github.com/memspec/memspec/engine/verdict"
+	"github.com/memspec/memspec/engine/workspace/profile"
 )
 
 func newCheck() *cobra.Command {
@@ -59,7 +59,7 @@ func useProfile(cases []spec.Case, path string) error {
 	if path == "" {
 		return nil
 	}
-	p, err := scratch.Load(path)
+	p, err := profile.Load(path)
 	if err != nil {
 		return err
 	}

@@ -16,8 +16,8 @@ import (
 	"github.com/memspec/memspec/engine/device"
 	"github.com/memspec/memspec/engine/platform"
 	"github.com/memspec/memspec/engine/report"
-	"github.com/memspec/memspec/engine/scratch"
 	"github.com/memspec/memspec/engine/spec"
+	"github.com/memspec/memspec/engine/workspace/profile"
 )
 
 // scratchJSON is the library calls of a memspec.yaml, by who has to answer for them.
@@ -29,11 +29,11 @@ type scratchJSON struct {
 }
 
 type scratchGroup struct {
-	scratch.Answerer
+	profile.Answerer
 	Torch   []string       `json:"torch"`   // releases of the cases, in the order of the file
 	Devices []string       `json:"devices"` // likewise
 	Wheel   string         `json:"wheel"`   // the package that brings the library
-	Calls   []scratch.Call `json:"calls"`   // sorted by key
+	Calls   []profile.Call `json:"calls"`   // sorted by key
 	seen    map[string]bool
 }
 
@@ -160,7 +160,7 @@ func deviceOf(name string, cases []spec.Case) (*device.Device, error) {
 func (f *scratchFlags) gather(ctx context.Context, path string, cases []spec.Case) (*scratchJSON, error) {
 	out := &scratchJSON{Schema: 1, Spec: path, Groups: []*scratchGroup{}, Errors: []scratchError{}}
 	var models engine.Models
-	profiles := map[string]*scratch.Profile{}
+	profiles := map[string]*profile.Profile{}
 	for i := range cases {
 		c := &cases[i]
 		from := cmp.Or(*f.profile, c.Scratch)
@@ -187,7 +187,7 @@ func (f *scratchFlags) gather(ctx context.Context, path string, cases []spec.Cas
 		out.add(c, calls, f.missing)
 	}
 	for _, g := range out.Groups {
-		slices.SortFunc(g.Calls, func(a, b scratch.Call) int { return strings.Compare(a.Key(), b.Key()) })
+		slices.SortFunc(g.Calls, func(a, b profile.Call) int { return strings.Compare(a.Key(), b.Key()) })
 	}
 	slices.SortFunc(out.Groups, func(a, b *scratchGroup) int {
 		return cmp.Or(strings.Compare(a.Library, b.Library), strings.Compare(a.Version, b.Version), strings.Compare(a.Class, b.Class))
@@ -196,13 +196,13 @@ func (f *scratchFlags) gather(ctx context.Context, path string, cases []spec.Cas
 }
 
 // loadProfile reads a profile; one that is yet to be made is empty.
-func loadProfile(path string) (*scratch.Profile, error) {
+func loadProfile(path string) (*profile.Profile, error) {
 	if path == "" {
-		return &scratch.Profile{}, nil
+		return &profile.Profile{}, nil
 	}
-	p, err := scratch.Load(path)
+	p, err := profile.Load(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return &scratch.Profile{}, nil
+		return &profile.Profile{}, nil
 	}
 	return p, err
 }

@@ -34,6 +34,7 @@ import (
 	"github.com/memspec/memspec/engine/program"
 	"github.com/memspec/memspec/engine/tensor"
 	"github.com/memspec/memspec/engine/trace"
+	"github.com/memspec/memspec/engine/workspace"
 )
 
 // Liveness decides when a value dies.
@@ -108,7 +109,7 @@ type Driver interface {
 // Result is what a run makes.
 type Result struct {
 	Trace *trace.Trace
-	Calls []*ops.Asked // what was asked of libraries on any of its ways, each call once, in the order they are first made
+	Calls []*workspace.Asked // what was asked of libraries on any of its ways, each call once, in the order they are first made
 }
 
 // Run executes a program and returns its trace, also when an operator had no rule (Coverage.Unsupported) or the model failed (*EvalError);

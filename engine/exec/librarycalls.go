@@ -1,23 +1,23 @@
 package exec
 
-import "github.com/memspec/memspec/engine/ops"
+import "github.com/memspec/memspec/engine/workspace"
 
 // libraryCalls are what a run asked of libraries, each call once.
 type libraryCalls struct {
-	list []*ops.Asked // in the order they are first made
+	list []*workspace.Asked // in the order they are first made
 	seen map[string]bool
 }
 
-// add takes over the calls behind an operator's workspaces.
-func (l *libraryCalls) add(workspaces []ops.Scratch) {
-	for i := range workspaces {
-		if a := workspaces[i].Asked; a != nil {
+// add takes over the calls behind an operator's requests.
+func (l *libraryCalls) add(requests []workspace.Request) {
+	for i := range requests {
+		if a := requests[i].Asked; a != nil {
 			l.one(a)
 		}
 	}
 }
 
-func (l *libraryCalls) one(a *ops.Asked) {
+func (l *libraryCalls) one(a *workspace.Asked) {
 	key := a.Call.Key()
 	if l.seen[key] {
 		return

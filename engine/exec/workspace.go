@@ -5,22 +5,23 @@ import (
 	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/tensor"
 	"github.com/memspec/memspec/engine/trace"
+	"github.com/memspec/memspec/engine/workspace"
 )
 
 // workspaces are what libraries and kernels take beside the results of one operator.
 type workspaces struct {
 	d     *Dispatch
-	asked []ops.Scratch
+	asked []workspace.Request
 	held  []*tensor.Storage // to the operator's end
 }
 
 // workspaceOf asks a rule what its kernel takes.
 func (d *Dispatch) workspaceOf(c *ops.Call) workspaces {
 	w := workspaces{d: d}
-	if c.Rule.Scratch == nil || d.platform.Scratchless() {
+	if c.Rule.Workspace == nil || d.platform.IsNone() {
 		return w
 	}
-	w.asked = c.Rule.Scratch(c)
+	w.asked = c.Rule.Workspace(c)
 	d.library.add(w.asked)
 	return w
 }
@@ -34,7 +35,7 @@ func (w *workspaces) take(before bool) {
 	}
 }
 
-func (w *workspaces) takeOne(s *ops.Scratch) {
+func (w *workspaces) takeOne(s *workspace.Request) {
 	d := w.d
 	switch {
 	case s.Bytes <= 0 && s.Upper <= 0:

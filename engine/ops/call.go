@@ -8,6 +8,7 @@ import (
 	"github.com/memspec/memspec/engine/platform"
 	"github.com/memspec/memspec/engine/schema"
 	"github.com/memspec/memspec/engine/tensor"
+	"github.com/memspec/memspec/engine/workspace"
 )
 
 // Machine is what a rule may ask of the run it is part of; exec implements it.
@@ -284,3 +285,6 @@ type MissingError struct {
 }
 
 func (e *MissingError) Error() string { return "no rule for operator " + e.Op }
+
+// OnCUDA says whether a tensor is there and on the accelerator.
+func OnCUDA(t *tensor.Tensor) bool { return t != nil && workspace.OnDevice(&t.Meta) }

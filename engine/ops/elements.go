@@ -39,7 +39,7 @@ func ElementAt(t *tensor.Tensor, i int) (int64, float64) {
 
 // ExpandElements are v's elements as shape shows them.
 func ExpandElements(v any, shape []int64) Elements {
-	n := int(Numel(shape))
+	n := int(tensor.Numel(shape))
 	out := NewElements(n)
 	t, ok := v.(*tensor.Tensor)
 	if !ok {
@@ -66,7 +66,7 @@ func ExpandElements(v any, shape []int64) Elements {
 
 // walk visits the elements of shape in row-major order with their places under strides and offset.
 func walk(shape, strides []int64, offset int64, visit func(k int, at int64)) {
-	n := Numel(shape)
+	n := tensor.Numel(shape)
 	index := make([]int64, len(shape))
 	at := offset
 	for k := range n {

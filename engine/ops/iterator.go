@@ -15,6 +15,16 @@ func (c *Call) Operands() []*tensor.Tensor {
 	return ts
 }
 
+// OperandMetas are the metadata of Operands.
+func (c *Call) OperandMetas() []*tensor.Meta {
+	ts := c.Operands()
+	ms := make([]*tensor.Meta, len(ts))
+	for i, t := range ts {
+		ms[i] = &t.Meta
+	}
+	return ms
+}
+
 // CommonDevice is the first device that is not the host; 0-dim tensors of the host go with any (TensorIteratorBase::compute_types).
 func (c *Call) CommonDevice(ts []*tensor.Tensor) (string, error) {
 	device := "cpu"

@@ -142,19 +142,6 @@ func FloatType(d tensor.DType) tensor.DType {
 	return d
 }
 
-// AccumulateType is the dtype kernels add up in: float for half and bfloat16 (ATen/AccumulateType.h).
-func AccumulateType(d tensor.DType) tensor.DType {
-	switch {
-	case d == tensor.Float16 || d == tensor.BFloat16:
-		return tensor.Float32
-	case d == tensor.ComplexHalf:
-		return tensor.Complex64
-	case d.Integral(true):
-		return tensor.Int64
-	}
-	return d
-}
-
 // CanCast is c10::canCast: a result may be written to a dtype of the same or a higher category.
 func CanCast(from, to tensor.DType) bool {
 	switch {

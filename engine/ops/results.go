@@ -5,6 +5,7 @@ import (
 
 	"github.com/memspec/memspec/engine/schema"
 	"github.com/memspec/memspec/engine/tensor"
+	"github.com/memspec/memspec/engine/workspace"
 )
 
 // Results that serve rows of several families.
@@ -81,13 +82,13 @@ func Into(key string) func(*Call) ([]tensor.Meta, error) {
 	}
 }
 
-// IntoScratch is the scratch of the overload key.
-func IntoScratch(key string) func(*Call) []Scratch {
-	return func(c *Call) []Scratch {
+// IntoWorkspace is the workspace of the overload key.
+func IntoWorkspace(key string) func(*Call) []workspace.Request {
+	return func(c *Call) []workspace.Request {
 		plain, err := c.plain(key)
-		if err != nil || plain.Rule.Scratch == nil {
+		if err != nil || plain.Rule.Workspace == nil {
 			return nil
 		}
-		return plain.Rule.Scratch(plain)
+		return plain.Rule.Workspace(plain)
 	}
 }

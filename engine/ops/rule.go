@@ -1,10 +1,8 @@
 package ops
 
 import (
-	"github.com/memspec/memspec/engine/note"
-	"github.com/memspec/memspec/engine/scratch"
 	"github.com/memspec/memspec/engine/tensor"
-	"github.com/memspec/memspec/engine/units"
+	"github.com/memspec/memspec/engine/workspace"
 )
 
 // Rule is one operator overload: a row of the table. Its Schema's alias annotations decide whether a result is fresh, a view, or the
@@ -31,26 +29,8 @@ type Rule struct {
 	Value func(*Call) *tensor.Data
 	// Grad says what each input's gradient keeps alive: "self: mat2; mat2: self" (training).
 	Grad string
-	// Scratch is what no tensor shows, in the order it is asked for. It is not asked on the device none.
-	Scratch func(*Call) []Scratch
+	// Workspace is what no tensor shows, in the order it is asked for. It is not asked on the device none.
+	Workspace func(*Call) []workspace.Request
 	// Ref says where PyTorch tells so, when the schema does not.
 	Ref string
-}
-
-// Scratch is memory a library or kernel takes from the allocator beside the results.
-type Scratch struct {
-	Bytes, Upper units.Bytes // Upper where Bytes is an estimate, else 0
-	Keep         string      // "": freed when the operator returns; else it stays, once a key (a library handle and stream)
-	Trial        string      // not "": taken once a key, freed at once, and the cache emptied (cuDNN's benchmark)
-	Before       bool        // asked for before the results exist
-	Source       string      // where the figure comes from
-	Note         note.ID     // of the note this figure deserves, or ""
-	Asked        *Asked      // the library call behind it; nil where PyTorch's own code decides
-}
-
-// Asked is a library call that decides on its own how much it takes, and who answered for it.
-type Asked struct {
-	Call   *scratch.Call
-	By     scratch.Answerer // of the zero value where nobody did: the figure is by rule
-	Engine int              // the library's choice, where somebody answered
 }

@@ -179,15 +179,6 @@ func InferShape(shape []int64, numel int64) ([]int64, error) {
 	return out, nil
 }
 
-// Numel is how many elements sizes hold.
-func Numel(sizes []int64) int64 {
-	n := int64(1)
-	for _, d := range sizes {
-		n *= d
-	}
-	return n
-}
-
 // WithIndices is a result and the int64 places it came from.
 func WithIndices(m tensor.Meta) []tensor.Meta {
 	i := m.Clone()

@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"github.com/memspec/memspec/engine/device"
-	"github.com/memspec/memspec/engine/scratch"
 	"github.com/memspec/memspec/engine/units"
+	"github.com/memspec/memspec/engine/workspace/profile"
 )
 
 // Platform is one setting to run in. New fills in PyTorch's defaults; its zero value is not usable.
@@ -27,7 +27,7 @@ type Platform struct {
 	AllocConf       string  // PYTORCH_CUDA_ALLOC_CONF
 	CublasWorkspace string  // CUBLAS_WORKSPACE_CONFIG, empty for the default
 	MemoryFraction  float64 // set_per_process_memory_fraction, 0 for none
-	Scratch         *scratch.Profile
+	Scratch         *profile.Profile
 }
 
 // New is a platform with PyTorch's defaults: TF32 for convolutions, not for matmul, the cuDNN that the torch wheel pins.
@@ -61,9 +61,6 @@ func (p *Platform) Release() Release {
 // IsNone says whether the device is `none`.
 func (p *Platform) IsNone() bool { return p.Device.Kind == device.None }
 
-// Scratchless says that no library takes scratch: the tensors of the model only. True for the device `none`.
-func (p *Platform) Scratchless() bool { return p.IsNone() }
-
 // Limit is how much the process may reserve: the device's memory times the memory fraction; 0 is no limit.
 func (p *Platform) Limit() units.Bytes {
 	if p.MemoryFraction > 0 && p.MemoryFraction < 1 {
@@ -92,7 +89,7 @@ func (p *Platform) Cublas() Workspace {
 	r := p.Release()
 	w := Workspace{Lifetime: r.Cublas}
 	switch {
-	case p.Scratchless():
+	case p.IsNone():
 		return Workspace{}
 	case p.CublasWorkspace != "":
 		w.Bytes, _ = ParseCublasWorkspace(p.CublasWorkspace) // checked by Check
@@ -109,7 +106,7 @@ func (p *Platform) Cublas() Workspace {
 // CublasLt is the workspace of a cublasLt matmul. Where its Lifetime is Shared it has no block of its own and lies in the cuBLAS
 // block; LtTakesCublas tells whether a call creates that block in any case.
 func (p *Platform) CublasLt() Workspace {
-	if p.Scratchless() {
+	if p.IsNone() {
 		return Workspace{}
 	}
 	r := p.Release()
@@ -124,7 +121,7 @@ func (p *Platform) CublasLt() Workspace {
 }
 
 // LtTakesCublas says that a cublasLt call makes the kept cuBLAS block, before its own, if it is not there yet.
-func (p *Platform) LtTakesCublas() bool { return !p.Scratchless() && p.Release().LtTakesCublas }
+func (p *Platform) LtTakesCublas() bool { return !p.IsNone() && p.Release().LtTakesCublas }
 
 // LtMinRows is how many rows mat1 must have for addmm to take cublasLt.
 func (p *Platform) LtMinRows() int64 { return p.Release().LtMinRows }
@@ -236,8 +233,8 @@ func (p *Platform) Conv3dHalf() bool {
 }
 
 // Answerer is whom a scratch profile must have asked for this platform's convolutions.
-func (p *Platform) Answerer() scratch.Answerer {
-	return scratch.Answerer{Library: "cudnn", Version: fmt.Sprintf("%d.%d.%d", p.CuDNN.Major, p.CuDNN.Minor, p.CuDNN.Patch), Class: DeviceClass(p.Device)}
+func (p *Platform) Answerer() profile.Answerer {
+	return profile.Answerer{Library: "cudnn", Version: fmt.Sprintf("%d.%d.%d", p.CuDNN.Major, p.CuDNN.Minor, p.CuDNN.Patch), Class: DeviceClass(p.Device)}
 }
 
 // AnswersDeviceless says that the platform's cuDNN can be asked about a device that is only described: 9.8 and later can.

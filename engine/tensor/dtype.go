@@ -146,3 +146,16 @@ func (d DType) ToComplex() DType {
 
 // Unsigned says whether d is an unsigned integer type.
 func (d DType) Unsigned() bool { return dtypeTable[d].kind == 'u' }
+
+// AccumulateType is the dtype that kernels on d add up in on a GPU: float32 for half and bfloat16 (ATen/AccumulateType.h).
+func (d DType) AccumulateType() DType {
+	switch {
+	case d == Float16 || d == BFloat16:
+		return Float32
+	case d == ComplexHalf:
+		return Complex64
+	case d.Integral(true):
+		return Int64
+	}
+	return d
+}

@@ -57,9 +57,12 @@ func Product(dims []int64) (int64, error) {
 }
 
 // Numel is the number of elements; a size that overflows was refused when the Meta was made (see Check).
-func (m *Meta) Numel() int64 {
+func (m *Meta) Numel() int64 { return Numel(m.Sizes) }
+
+// Numel is how many elements sizes hold, where they are known not to overflow.
+func Numel(sizes []int64) int64 {
 	n := int64(1)
-	for _, d := range m.Sizes {
+	for _, d := range sizes {
 		n *= d
 	}
 	return n

@@ -1,4 +1,4 @@
-"""Write testdata/scratch/attention.json: the workspace that cuDNN's attention takes, which engine/ops knows by rule.
+"""Write testdata/scratch/attention.json: the workspace that cuDNN's attention takes, which engine/workspace knows by rule.
 
     PYTHONPATH=pyshim/src python pyshim/tools/ask_attention.py [--cudnn DIR] [--every N]      once a version of cuDNN
 

@@ -3,7 +3,7 @@ package attention
 import (
 	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/tensor"
-	"github.com/memspec/memspec/engine/units"
+	"github.com/memspec/memspec/engine/workspace"
 )
 
 // attentionBackward is the gradients of query, key and value, and of a mask where the operator gives one.
@@ -34,22 +34,10 @@ func attentionBackward(n int) func(*ops.Call) ([]tensor.Meta, error) {
 	}
 }
 
-// flashBackwardScratch is the softmax's sums and the query gradient's accumulator (flash_attn/flash_api.cpp mha_bwd).
-func flashBackwardScratch(c *ops.Call) []ops.Scratch {
-	q := c.T("query")
-	if !ops.OnCUDA(q) || len(q.Sizes) != 4 {
-		return nil
-	}
-	b, h, rows, d := q.Sizes[0], q.Sizes[1], ops.DivCeil(q.Sizes[2], 128)*128, ops.DivCeil(q.Sizes[3], 32)*32
-	const source = "native/transformers/cuda/flash_attn/flash_api.cpp mha_bwd"
-	return []ops.Scratch{{Bytes: units.Bytes(4 * b * h * rows), Source: source}, {Bytes: units.Bytes(4 * b * h * rows * d), Source: source}}
+func flashBackwardWorkspace(c *ops.Call) []workspace.Request {
+	return workspace.FlashAttentionBackward(&c.T("query").Meta)
 }
 
-// efficientBackwardScratch is delta, one float a row.
-func efficientBackwardScratch(c *ops.Call) []ops.Scratch {
-	q := c.T("query")
-	if !ops.OnCUDA(q) || len(q.Sizes) != 4 {
-		return nil
-	}
-	return []ops.Scratch{{Bytes: units.Bytes(4 * q.Sizes[0] * q.Sizes[1] * q.Sizes[2]), Source: "native/transformers/cuda/attention_backward.cu delta"}}
+func efficientBackwardWorkspace(c *ops.Call) []workspace.Request {
+	return workspace.EfficientAttentionBackward(&c.T("query").Meta)
 }

@@ -139,7 +139,7 @@ func encoderLayer(c *ops.Call) (any, error) {
 	if !c.OK() {
 		return nil, nil
 	}
-	flat := c.Do("aten::reshape", x, ops.IntList(ops.Numel(src.Sizes[:len(src.Sizes)-1]), e))
+	flat := c.Do("aten::reshape", x, ops.IntList(tensor.Numel(src.Sizes[:len(src.Sizes)-1]), e))
 	hidden := c.Do("aten::_addmm_activation", c.T("ffn_bias_1"), flat, c.Do("aten::t", c.T("ffn_weight_1")), ops.Kw{"use_gelu": c.Bool("use_gelu")})
 	down := c.Do("aten::addmm", c.T("ffn_bias_2"), hidden, c.Do("aten::t", c.T("ffn_weight_2")))
 	c.Free(hidden)

@@ -6,6 +6,7 @@ import (
 	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/tensor"
 	"github.com/memspec/memspec/engine/units"
+	"github.com/memspec/memspec/engine/workspace"
 )
 
 // Copies and casts (aten/src/ATen/native/TensorConversions.cpp, Copy.cpp).
@@ -199,9 +200,9 @@ func filledLike(c *ops.Call) ([]tensor.Meta, error) {
 	return clone(c)
 }
 
-// copyScratch is the contiguous copy on the device that a copy between host and device makes of a strided side
+// copyWorkspace is the contiguous copy on the device that a copy between host and device makes of a strided side
 // (aten/src/ATen/native/cuda/Copy.cu copy_kernel_cuda).
-func copyScratch(c *ops.Call) []ops.Scratch {
+func copyWorkspace(c *ops.Call) []workspace.Request {
 	self := c.Self()
 	src, ok := c.Args[1].(*tensor.Tensor)
 	if !ok || src.Device == self.Device {
@@ -214,7 +215,7 @@ func copyScratch(c *ops.Call) []ops.Scratch {
 	if side.IsContiguous() || slices.Equal(self.Strides, src.Strides) && self.DType == src.DType && self.IsDense() {
 		return nil
 	}
-	return []ops.Scratch{{Bytes: units.Bytes(self.Numel() * side.DType.ItemSize()), Source: "aten/src/ATen/native/cuda/Copy.cu copy_kernel_cuda"}}
+	return []workspace.Request{{Bytes: units.Bytes(self.Numel() * side.DType.ItemSize()), Source: "aten/src/ATen/native/cuda/Copy.cu copy_kernel_cuda"}}
 }
 
 // copyValue is the elements copied; only where the whole of a contiguous tensor is written.

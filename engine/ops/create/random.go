@@ -5,6 +5,7 @@ import (
 
 	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/tensor"
+	"github.com/memspec/memspec/engine/workspace"
 )
 
 // Random numbers and dropout (aten/src/ATen/native/Distributions.cpp, Dropout.cpp).
@@ -43,12 +44,12 @@ func multinomial(c *ops.Call) ([]tensor.Meta, error) {
 	return ops.One(ops.FreshAs(self, tensor.Int64, append(slices.Clone(self.Sizes[:rank-1]), n)...))
 }
 
-// multinomialScratch is the exponential noise that the weights are divided by, where nothing is drawn twice.
-func multinomialScratch(c *ops.Call) []ops.Scratch {
-	if c.Self().Device == "cpu" || c.Bool("replacement") && c.Int("num_samples") > 1 {
+// multinomialWorkspace is the exponential noise that the weights are divided by, where nothing is drawn twice.
+func multinomialWorkspace(c *ops.Call) []workspace.Request {
+	if !ops.OnCUDA(c.Self()) || c.Bool("replacement") && c.Int("num_samples") > 1 {
 		return nil
 	}
-	return []ops.Scratch{{Bytes: c.Self().NBytes(), Before: true, Source: "aten/src/ATen/native/Distributions.cpp multinomial_out"}}
+	return workspace.Before(workspace.CopyOf(&c.Self().Meta, "aten/src/ATen/native/Distributions.cpp multinomial_out"))
 }
 
 // isFused says whether dropout runs as one kernel (is_fused_kernel_acceptable).

@@ -48,7 +48,7 @@ var randomRules = []ops.Rule{
 	{Schema: "aten::_standard_gamma(Tensor self, Generator? generator=None) -> Tensor", Out: clone},
 	{Schema: "aten::_sample_dirichlet(Tensor self, Generator? generator=None) -> Tensor", Out: clone},
 	{Schema: "aten::binomial(Tensor count, Tensor prob, Generator? generator=None) -> Tensor", Out: ops.Pointwise},
-	{Schema: "aten::multinomial(Tensor self, SymInt num_samples, bool replacement=False, *, Generator? generator=None) -> Tensor", Out: multinomial, Scratch: multinomialScratch},
+	{Schema: "aten::multinomial(Tensor self, SymInt num_samples, bool replacement=False, *, Generator? generator=None) -> Tensor", Out: multinomial, Workspace: multinomialWorkspace},
 	{Schema: "aten::dropout(Tensor input, float p, bool train) -> Tensor", Body: dropoutKind{}.run},
 	{Schema: "aten::dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)", Body: dropoutKind{inPlace: true}.run},
 	{Schema: "aten::alpha_dropout(Tensor input, float p, bool train) -> Tensor", Body: dropoutKind{alpha: true}.run},

@@ -3,10 +3,9 @@ package fft
 import (
 	"slices"
 
-	"github.com/memspec/memspec/engine/note"
 	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/tensor"
-	"github.com/memspec/memspec/engine/units"
+	"github.com/memspec/memspec/engine/workspace"
 )
 
 // cufftMaxDims is how many dimensions one cuFFT plan transforms.
@@ -135,17 +134,8 @@ func fftC2R(c *ops.Call) ([]tensor.Meta, error) {
 	return ops.One(m)
 }
 
-// fftScratch is the copy of the input that a complex-to-real transform overwrites. cuFFT's own work area is not known.
-func fftScratch(c *ops.Call) []ops.Scratch {
-	x := c.Self()
-	if !ops.OnCUDA(x) || x.Numel() == 0 {
-		return nil
-	}
-	var out []ops.Scratch
-	if c.Schema.Name == "aten::_fft_c2r" {
-		out = append(out, ops.Scratch{Bytes: x.NBytes(), Source: "native/cuda/SpectralOps.cpp _fft_c2r_cufft"})
-	}
-	return append(out, ops.Scratch{Upper: units.Bytes(2) * x.NBytes(), Source: "cuFFT's work area is not known: taken as none", Note: note.ScratchEstimate})
+func fftWorkspace(c *ops.Call) []workspace.Request {
+	return workspace.CuFFT(&c.Self().Meta, c.Schema.Name == "aten::_fft_c2r")
 }
 
 func fftFreq(half bool) func(*ops.Call) ([]tensor.Meta, error) {

@@ -3,17 +3,16 @@ package index
 import (
 	"slices"
 
-	"github.com/memspec/memspec/engine/note"
 	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/tensor"
 	"github.com/memspec/memspec/engine/units"
+	"github.com/memspec/memspec/engine/workspace"
 )
 
 // Indexing (aten/src/ATen/native/TensorAdvancedIndexing.cpp, IndexingUtils.h).
 
 const (
-	indexSource   = "aten/src/ATen/native/cuda/IndexKernel.cpp"
-	nonzeroSource = "aten/src/ATen/native/cuda/Nonzero.cu nonzero_cuda_out_impl"
+	indexSource = "aten/src/ATen/native/cuda/IndexKernel.cpp"
 )
 
 // masked counts how many elements a mask chooses.
@@ -134,7 +133,7 @@ func readPlaces(c *ops.Call) (*indexPlaces, error) {
 	before := slices.IndexFunc(x.at, func(t *tensor.Tensor) bool { return t != nil })
 	after := before
 	for after < len(x.at) && x.at[after] != nil {
-		if x.self.Sizes[after] == 0 && ops.Numel(chosen) != 0 {
+		if x.self.Sizes[after] == 0 && tensor.Numel(chosen) != 0 {
 			return nil, c.Errorf("got an index into dimension %d of size 0", after)
 		}
 		after++
@@ -158,40 +157,33 @@ func index(c *ops.Call) ([]tensor.Meta, error) {
 	return ops.One(tensor.Meta{DType: self.DType, Sizes: shape, Strides: ops.ReorderedStrides(shape, []*tensor.Tensor{still}), Device: self.Device})
 }
 
-// indexScratch are the places that masks choose, and indices brought from the host.
-func indexScratch(c *ops.Call) []ops.Scratch {
+// indexWorkspace are the places that masks choose, and indices brought from the host.
+func indexWorkspace(c *ops.Call) []workspace.Request {
 	if c.Self().Device == "cpu" {
 		return nil
 	}
-	var out []ops.Scratch
+	var out []workspace.Request
 	for _, t := range c.Tensors("indices") {
 		switch {
 		case t == nil:
 		case t.DType == tensor.Bool || t.DType == tensor.Uint8:
-			out = append(out, maskScratch(t, masked(c, t))...)
+			out = append(out, workspace.Mask(&t.Meta, masked(c, t))...)
 		case t.Device == "cpu":
-			out = append(out, ops.Scratch{Bytes: t.NBytes(), Before: true, Source: indexSource})
+			out = append(out, workspace.Request{Bytes: t.NBytes(), Before: true, Source: indexSource})
 		}
 	}
 	return out
 }
 
-// maskScratch is nonzero of a mask inside an operator: its count, its result, which stays to the operator's end, and cub's storage.
-func maskScratch(mask *tensor.Tensor, n int64) []ops.Scratch {
-	s := cubScratch(mask.Numel())
-	s[1].Before = true
-	return append(s, ops.Scratch{Bytes: units.Bytes(8 * int64(max(len(mask.Sizes), 1)) * n), Before: true, Source: nonzeroSource})
-}
-
-// indexPutScratch adds what sorting takes where values accumulate: linear, sorted and original places, a range, and the sort's own storage.
-func indexPutScratch(c *ops.Call) []ops.Scratch {
+// indexPutWorkspace adds what sorting takes where values accumulate: linear, sorted and original places, a range, and the sort's own storage.
+func indexPutWorkspace(c *ops.Call) []workspace.Request {
 	ts := c.Tensors("indices")
 	if v := c.T("values"); v != nil && v.Numel() == 1 && !c.Bool("accumulate") && len(ts) == 1 && ts[0] != nil && ts[0].DType == tensor.Bool {
 		return nil // canDispatchToMaskedFill
 	}
-	out := indexScratch(c)
+	out := indexWorkspace(c)
 	if p, err := readPlaces(c); err == nil && c.Bool("accumulate") && c.Self().Device != "cpu" {
-		out = append(out, ops.SortedPlaces(ops.Numel(p.head)*ops.Numel(p.chosen), "aten/src/ATen/native/cuda/Indexing.cu index_put_with_sort_kernel")...)
+		out = append(out, workspace.SortedIndices(tensor.Numel(p.head)*tensor.Numel(p.chosen), "aten/src/ATen/native/cuda/Indexing.cu index_put_with_sort_kernel")...)
 	}
 	return out
 }
@@ -209,7 +201,7 @@ func indexValue(c *ops.Call) *tensor.Data {
 
 // rowsOf are self's rows at these places.
 func rowsOf(self *tensor.Tensor, at []int64, d tensor.DType) *tensor.Data {
-	width := int(ops.Numel(self.Sizes[1:]))
+	width := int(tensor.Numel(self.Sizes[1:]))
 	out := ops.NewElements(len(at) * width)
 	for k, i := range at {
 		if i < 0 {
@@ -317,20 +309,12 @@ func places(c *ops.Call, n int64) tensor.Meta {
 	return m
 }
 
-// nonzeroScratch is the count, and cub's temporary storage.
-func nonzeroScratch(c *ops.Call) []ops.Scratch {
-	if n := c.Self().Numel(); c.Self().Device != "cpu" && n > 0 {
-		return cubScratch(n)
+// nonzeroWorkspace is the count, and cub's temporary storage.
+func nonzeroWorkspace(c *ops.Call) []workspace.Request {
+	if !ops.OnCUDA(c.Self()) {
+		return nil
 	}
-	return nil
-}
-
-// cubScratch is a count on the device and the storage of cub's select: about one word a tile of its kernel.
-func cubScratch(n int64) []ops.Scratch {
-	return []ops.Scratch{
-		{Bytes: 4, Before: true, Source: nonzeroSource},
-		{Bytes: units.Bytes(1024 + n/64), Upper: units.Bytes(4096 + n/8), Source: nonzeroSource, Note: note.ScratchEstimate},
-	}
+	return workspace.Nonzero(c.Self().Numel())
 }
 
 // nonzeroColumns is nonzero, one vector a dimension.
@@ -360,14 +344,15 @@ func maskedSelect(c *ops.Call) ([]tensor.Meta, error) {
 	return ops.One(ops.FreshLike(self, masked(c, wide)))
 }
 
-// maskedSelectScratch are the places the mask chooses: the operator is index with one mask.
-func maskedSelectScratch(c *ops.Call) []ops.Scratch {
+// maskedSelectWorkspace are the places the mask chooses: the operator is index with one mask.
+func maskedSelectWorkspace(c *ops.Call) []workspace.Request {
 	m, err := maskedSelect(c)
 	if err != nil || c.Self().Device == "cpu" {
 		return nil
 	}
 	shape, _ := c.Broadcast(c.Self().Sizes, c.T("mask").Sizes)
-	return maskScratch(&tensor.Tensor{Meta: ops.NewMeta(tensor.Bool, c.Self().Device, shape)}, m[0].Sizes[0])
+	mask := ops.NewMeta(tensor.Bool, c.Self().Device, shape)
+	return workspace.Mask(&mask, m[0].Sizes[0])
 }
 
 // maskedScatter is a contiguous copy in the common shape.
@@ -383,12 +368,12 @@ func maskedScatter(c *ops.Call) ([]tensor.Meta, error) {
 	return ops.One(ops.FreshLike(self, shape...))
 }
 
-// maskedScatterScratch is the running count of the mask.
-func maskedScatterScratch(c *ops.Call) []ops.Scratch {
+// maskedScatterWorkspace is the running count of the mask.
+func maskedScatterWorkspace(c *ops.Call) []workspace.Request {
 	if c.Self().Device == "cpu" {
 		return nil
 	}
-	return []ops.Scratch{{Bytes: units.Bytes(8 * c.Self().Numel()), Source: "aten/src/ATen/native/cuda/IndexKernel.cpp masked_scatter__cuda"}}
+	return []workspace.Request{{Bytes: units.Bytes(8 * c.Self().Numel()), Source: "aten/src/ATen/native/cuda/IndexKernel.cpp masked_scatter__cuda"}}
 }
 
 // writtenAt is self, written at places.

@@ -289,7 +289,7 @@ func tensorInv(c *ops.Call) (any, error) {
 	if ind <= 0 || ind > len(x.Sizes) {
 		return nil, c.Errorf("got ind %d for %v, want one inside", ind, x.Sizes)
 	}
-	rows, cols := ops.Numel(x.Sizes[:ind]), ops.Numel(x.Sizes[ind:])
+	rows, cols := tensor.Numel(x.Sizes[:ind]), tensor.Numel(x.Sizes[ind:])
 	shape := append(slices.Clone(x.Sizes[ind:]), x.Sizes[:ind]...)
 	inv := c.Do("aten::linalg_inv", c.Do("aten::reshape", x, ops.IntList(cols, rows)))
 	return c.Do("aten::reshape", inv, ops.IntList(shape...)), nil
@@ -315,7 +315,7 @@ func tensorSolve(c *ops.Call) (any, error) {
 		return nil, c.Errorf("got %v and %v, want a system that fits", c.Self().Sizes, b.Sizes)
 	}
 	shape := slices.Clone(a.Sizes[len(b.Sizes):])
-	cols := ops.Numel(shape)
+	cols := tensor.Numel(shape)
 	m := c.Do("aten::reshape", a, ops.IntList(cols, cols))
 	v := c.Do("aten::reshape", b, ops.IntList(cols))
 	return c.Do("aten::reshape", c.Do("aten::linalg_solve", m, v), ops.IntList(shape...)), nil

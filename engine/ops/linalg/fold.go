@@ -73,7 +73,7 @@ func folded(c *ops.Call, a, b *tensor.Tensor) *tensor.Tensor {
 	}
 	n := len(large.Sizes) - 1
 	shape := slices.Clone(large.Sizes[:n])
-	rows := c.Do("aten::reshape", large, ops.IntList(ops.Numel(shape), large.Sizes[n]))
+	rows := c.Do("aten::reshape", large, ops.IntList(tensor.Numel(shape), large.Sizes[n]))
 	if len(small.Sizes) == 1 {
 		return c.Do("aten::_unsafe_view", c.Do("aten::mv", rows, small), ops.IntList(shape...))
 	}
@@ -107,7 +107,7 @@ func batched(c *ops.Call, a, b *tensor.Tensor) *tensor.Tensor {
 		c.Fail(err)
 		return ops.NoResult()
 	}
-	count := ops.Numel(batch)
+	count := tensor.Numel(batch)
 	left := c.Do("aten::reshape", c.Do("aten::expand", a, ops.IntList(append(slices.Clone(batch), n, m1)...)), ops.IntList(count, n, m1))
 	if db == 1 {
 		right := c.Do("aten::reshape", c.Do("aten::expand", b, ops.IntList(append(slices.Clone(batch), m2)...)), ops.IntList(count, m2))
@@ -136,7 +136,7 @@ func linear(c *ops.Call) (any, error) {
 	case n == 1 && len(w.Sizes) == 2:
 		return c.Do("aten::addmm", bias, x, c.Do("aten::t", w)), nil
 	case x.IsContiguous() && len(w.Sizes) == 2 && len(bias.Sizes) == 1:
-		rows := c.Do("aten::reshape", x, ops.IntList(ops.Numel(x.Sizes[:n]), x.Sizes[n]))
+		rows := c.Do("aten::reshape", x, ops.IntList(tensor.Numel(x.Sizes[:n]), x.Sizes[n]))
 		out := c.Do("aten::addmm", bias, rows, c.Do("aten::t", w))
 		return c.Do("aten::_unsafe_view", out, ops.IntList(append(slices.Clone(x.Sizes[:n]), w.Sizes[0])...)), nil
 	}

@@ -2,24 +2,23 @@ package nn
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/memspec/memspec/engine/ops"
+	"github.com/memspec/memspec/engine/platform"
 	"github.com/memspec/memspec/engine/tensor"
+	"github.com/memspec/memspec/engine/workspace"
 )
 
-// Conv is a convolution with its parameters widened to the spatial dimensions.
-type Conv struct {
-	X, Weight                                *tensor.Tensor
-	Grad                                     *tensor.Tensor // of a weight's gradient: the result's gradient, and w is what is made
-	Stride, Padding, Dilation, OutputPadding []int64
-	Transposed                               bool
-	Groups                                   int64
-	CuDNNOff                                 bool // cuDNN is switched off
+// conv is a convolution with its operands.
+type conv struct {
+	x, w *tensor.Tensor
+	workspace.Convolution
 }
 
-// conved is conv, read once a call.
-func conved(c *ops.Call) (*Conv, error) {
-	if v, ok := c.Memo.(*Conv); ok {
+// convOf reads a call's convolution once.
+func convOf(c *ops.Call) (*conv, error) {
+	if v, ok := c.Memo.(*conv); ok {
 		return v, nil
 	}
 	v, err := readConv(c)
@@ -30,13 +29,17 @@ func conved(c *ops.Call) (*Conv, error) {
 }
 
 // readConv reads the arguments of any of the convolution operators.
-func readConv(c *ops.Call) (*Conv, error) {
+func readConv(c *ops.Call) (*conv, error) {
 	x, w := c.Args[max(c.Schema.ArgIndex("input"), 0)].(*tensor.Tensor), c.T("weight")
 	n := len(w.Sizes) - 2
 	if n < 1 || len(x.Sizes) != n+2 {
 		return nil, c.Errorf("got input %v and weight %v, want as many dimensions, at least 3", x.Sizes, w.Sizes)
 	}
-	v := &Conv{X: x, Weight: w, Groups: c.IntOr("groups", 1), Transposed: c.Bool("transposed") || c.Schema.ArgIndex("output_padding") >= 0 && c.Schema.ArgIndex("transposed") < 0}
+	v := &conv{x: x, w: w, Convolution: workspace.Convolution{
+		Input: &x.Meta, Weight: &w.Meta, Groups: c.IntOr("groups", 1),
+		Transposed: c.Bool("transposed") || c.Schema.ArgIndex("output_padding") >= 0 && c.Schema.ArgIndex("transposed") < 0,
+		CuDNNOff:   c.Schema.ArgIndex("cudnn_enabled") >= 0 && !c.Bool("cudnn_enabled"),
+	}}
 	for _, p := range []struct {
 		to    *[]int64
 		name  string
@@ -65,10 +68,11 @@ func readConv(c *ops.Call) (*Conv, error) {
 	if x.Device != w.Device {
 		return nil, c.Errorf("got input on %s and weight on %s, want one device", x.Device, w.Device)
 	}
-	return v, v.Check(c)
+	return v, CheckConv(c, &v.Convolution)
 }
 
-func (v *Conv) Check(c *ops.Call) error {
+// CheckConv refuses weights, groups and a bias that do not fit the input.
+func CheckConv(c *ops.Call, v *workspace.Convolution) error {
 	if v.Groups < 1 {
 		return c.Errorf("got %d groups, want at least 1", v.Groups)
 	}
@@ -87,15 +91,15 @@ func (v *Conv) Check(c *ops.Call) error {
 	if b := c.T("bias"); b != nil && (len(b.Sizes) != 1 || b.Sizes[0] != out) {
 		return c.Errorf("got bias %v and weight %v, want a vector of %d", b.Sizes, v.Weight.Sizes, out)
 	}
-	if v.X.Numel() == 0 && v.X.Sizes[0] > 0 && v.X.Sizes[1] > 0 {
-		return c.Errorf("got input %v, want none of its sizes 0 but the batch's", v.X.Sizes)
+	if v.Input.Numel() == 0 && v.Input.Sizes[0] > 0 && v.Input.Sizes[1] > 0 {
+		return c.Errorf("got input %v, want none of its sizes 0 but the batch's", v.Input.Sizes)
 	}
 	channels := v.Weight.Sizes[1] * v.Groups
 	if v.Transposed {
 		channels = v.Weight.Sizes[0]
 	}
-	if v.X.Sizes[1] != channels {
-		return c.Errorf("got input of %d channels and weight %v in %d groups, want %d channels", v.X.Sizes[1], v.Weight.Sizes, v.Groups, channels)
+	if v.Input.Sizes[1] != channels {
+		return c.Errorf("got input of %d channels and weight %v in %d groups, want %d channels", v.Input.Sizes[1], v.Weight.Sizes, v.Groups, channels)
 	}
 	if v.Weight.Sizes[0]%v.Groups != 0 {
 		return c.Errorf("got weight %v in %d groups, want a multiple of groups", v.Weight.Sizes, v.Groups)
@@ -103,66 +107,92 @@ func (v *Conv) Check(c *ops.Call) error {
 	return nil
 }
 
-// OutSizes is conv_output_size, or conv_input_size for a transposed one (native/ConvUtils.h).
-func (v *Conv) OutSizes(c *ops.Call) ([]int64, error) {
+// ConvSizes is conv_output_size, or conv_input_size for a transposed one (native/ConvUtils.h).
+func ConvSizes(c *ops.Call, v *workspace.Convolution) ([]int64, error) {
 	out := make([]int64, 0, len(v.Stride)+2)
-	out = append(out, v.X.Sizes[0], v.Weight.Sizes[0])
+	out = append(out, v.Input.Sizes[0], v.Weight.Sizes[0])
 	if v.Transposed {
 		out[1] = v.Weight.Sizes[1] * v.Groups
 	}
-	if v.X.Sizes[1] == 0 {
+	if v.Input.Sizes[1] == 0 {
 		out[1] = 0
 	}
 	for i := range v.Stride {
-		in, kernel := v.X.Sizes[i+2], v.Dilation[i]*(v.Weight.Sizes[i+2]-1)+1
+		in, kernel := v.Input.Sizes[i+2], v.Dilation[i]*(v.Weight.Sizes[i+2]-1)+1
 		var d int64
 		if v.Transposed {
 			d = (in-1)*v.Stride[i] - 2*v.Padding[i] + kernel + v.OutputPadding[i]
 		} else {
 			if in+2*v.Padding[i] < kernel {
-				return nil, c.Errorf("got input %v with padding %v, want at least the kernel's %d in dimension %d", v.X.Sizes, v.Padding, kernel, i+2)
+				return nil, c.Errorf("got input %v with padding %v, want at least the kernel's %d in dimension %d", v.Input.Sizes, v.Padding, kernel, i+2)
 			}
 			d = (in+2*v.Padding[i]-kernel)/v.Stride[i] + 1
 		}
 		if d < 0 {
-			return nil, c.Errorf("got input %v, too small for kernel %v", v.X.Sizes, v.Weight.Sizes[2:])
+			return nil, c.Errorf("got input %v, too small for kernel %v", v.Input.Sizes, v.Weight.Sizes[2:])
 		}
 		out = append(out, d)
 	}
 	return out, nil
 }
 
-// format is cudnn_conv_suggest_memory_format: channels last where input or weight suggest it, but for double.
-func (v *Conv) format() tensor.MemoryFormat {
-	if v.X.DType == tensor.Float64 {
-		return tensor.Contiguous
+func convolution(c *ops.Call) ([]tensor.Meta, error) {
+	v, err := convOf(c)
+	if err != nil {
+		return nil, err
 	}
-	for _, t := range v.operands() {
-		if f := t.SuggestFormat(); f != tensor.Contiguous {
-			return f
+	sizes, err := ConvSizes(c, &v.Convolution)
+	if err != nil {
+		return nil, err
+	}
+	return c.One(ops.FreshFormat(v.x, v.Format(), sizes...))
+}
+
+// convolutionWorkspace is what the kernel takes that the convolution goes to.
+func convolutionWorkspace(c *ops.Call) []workspace.Request {
+	v, err := convOf(c)
+	if err != nil {
+		return nil
+	}
+	out, err := ConvSizes(c, &v.Convolution)
+	if err != nil {
+		return nil
+	}
+	by := workspace.AnyConv
+	switch {
+	case strings.HasSuffix(c.Schema.Name, "_relu"):
+		by = workspace.FusedConv
+	case strings.HasPrefix(c.Schema.Name, "aten::cudnn_"):
+		by = workspace.CuDNNConv
+	}
+	return v.Requests(convPlatform(c), out, by)
+}
+
+// columnsWorkspace is of the operators that run a convolution as a product of matrices.
+func columnsWorkspace(c *ops.Call) []workspace.Request {
+	v, err := convOf(c)
+	if err != nil || !ops.OnCUDA(v.x) {
+		return nil
+	}
+	out, err := ConvSizes(c, &v.Convolution)
+	if err != nil {
+		return nil
+	}
+	return v.Columns(out)
+}
+
+// convPlatform is the platform with the flags that the call itself gives: traced code has those of the day it was traced.
+func convPlatform(c *ops.Call) *platform.Platform {
+	p := *c.Platform()
+	for _, f := range []struct {
+		name string
+		to   *bool
+	}{{"benchmark", &p.Benchmark}, {"deterministic", &p.Deterministic}, {"allow_tf32", &p.TF32CuDNN}} {
+		if c.Schema.ArgIndex(f.name) >= 0 {
+			*f.to = c.Bool(f.name)
 		}
 	}
-	return tensor.Contiguous
-}
-
-// operands are what a convolution, or a gradient of one, is made of.
-func (v *Conv) operands() [2]*tensor.Tensor {
-	if v.Grad != nil {
-		return [2]*tensor.Tensor{v.X, v.Grad}
-	}
-	return [2]*tensor.Tensor{v.X, v.Weight}
-}
-
-func convolution(c *ops.Call) ([]tensor.Meta, error) {
-	v, err := conved(c)
-	if err != nil {
-		return nil, err
-	}
-	sizes, err := v.OutSizes(c)
-	if err != nil {
-		return nil, err
-	}
-	return c.One(ops.FreshFormat(v.X, v.format(), sizes...))
+	return &p
 }
 
 // unbatched gives an input without a batch one of 1, and takes it off the result (Convolution.cpp batchify).
@@ -298,13 +328,13 @@ func im2col(c *ops.Call) ([]tensor.Meta, error) {
 	if err != nil {
 		return nil, err
 	}
-	return ops.One(ops.FreshLike(x, append(slices.Clone(x.Sizes[:n-3]), x.Sizes[n-3]*ops.Numel(kernel), places)...))
+	return ops.One(ops.FreshLike(x, append(slices.Clone(x.Sizes[:n-3]), x.Sizes[n-3]*tensor.Numel(kernel), places)...))
 }
 
 func col2im(c *ops.Call) ([]tensor.Meta, error) {
 	x, kernel, size := c.T("self"), c.Ints("kernel_size"), c.Ints("output_size")
 	n := len(x.Sizes)
-	if n != 2 && n != 3 || len(size) != 2 || len(kernel) != 2 || ops.Numel(kernel) < 1 || x.Sizes[n-2] < 1 || x.Sizes[n-2]%ops.Numel(kernel) != 0 {
+	if n != 2 && n != 3 || len(size) != 2 || len(kernel) != 2 || tensor.Numel(kernel) < 1 || x.Sizes[n-2] < 1 || x.Sizes[n-2]%tensor.Numel(kernel) != 0 {
 		return nil, c.Errorf("got input %v, output %v and kernel %v, want [batch, channels × kernel, places]", x.Sizes, size, kernel)
 	}
 	places, err := windows(c, size)
@@ -314,5 +344,5 @@ func col2im(c *ops.Call) ([]tensor.Meta, error) {
 	if places != x.Sizes[n-1] {
 		return nil, c.Errorf("got %d columns, want %d", x.Sizes[n-1], places)
 	}
-	return ops.One(ops.FreshLike(x, append(slices.Clone(x.Sizes[:n-2]), x.Sizes[n-2]/ops.Numel(kernel), size[0], size[1])...))
+	return ops.One(ops.FreshLike(x, append(slices.Clone(x.Sizes[:n-2]), x.Sizes[n-2]/tensor.Numel(kernel), size[0], size[1])...))
 }

@@ -1,11 +1,10 @@
 package nn
 
 import (
-	"slices"
-
 	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/schema"
 	"github.com/memspec/memspec/engine/tensor"
+	"github.com/memspec/memspec/engine/workspace"
 )
 
 // The gradients of convolutions (native/Convolution.cpp convolution_backward, native/cudnn/ConvShared.cpp, native/cuda/DepthwiseConv2d.cu).
@@ -24,18 +23,18 @@ func convolutionBackward(c *ops.Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &convGradients{c: c, v: v, g: g, mask: c.Arg("output_mask"), flat: len(w.Sizes) == 3}
+	b := &convGradients{c: c, conv: *v, g: g, mask: c.Arg("output_mask"), flat: len(w.Sizes) == 3}
 	bias := g
 	if b.flat {
-		v.X = b.contiguous(v.X, tensor.Contiguous)
+		b.x = b.contiguous(v.x, tensor.Contiguous)
 		b.widen()
 	}
-	switch v.backend(convPlatform(c), b.g.Sizes) {
-	case convEmpty:
+	switch b.Backend(convPlatform(c), b.g.Sizes) {
+	case workspace.ConvEmpty:
 		return c.DoAny("memspec::convolution_gradients", c.Args...), nil
-	case convCuDNN:
+	case workspace.ConvCuDNN:
 		b.throughCuDNN()
-	case convDepthwise:
+	case workspace.ConvDepthwise:
 		b.depthwise()
 	default:
 		b.grads[0], b.grads[1] = b.native(true, true)
@@ -51,10 +50,10 @@ func convolutionBackward(c *ops.Call) (any, error) {
 	return c.Tuple(ops.OrNone(b.grads[0]), ops.OrNone(b.grads[1]), ops.OrNone(b.grads[2])), nil
 }
 
-// convGradients is a convolution_backward under way: of one dimension it is run as of two, see viewed2d.
+// convGradients is a convolution_backward under way: of one dimension it is run as of two, of height 1.
 type convGradients struct {
-	c     *ops.Call
-	v     *Conv
+	c *ops.Call
+	conv
 	g     *tensor.Tensor // the result's gradient
 	mask  any
 	flat  bool
@@ -72,12 +71,12 @@ func (b *convGradients) contiguous(t *tensor.Tensor, f tensor.MemoryFormat) *ten
 
 // widen gives tensors and parameters of one dimension a height of 1.
 func (b *convGradients) widen() {
-	v := b.v
-	b.v = &Conv{
-		X: b.c.Do("aten::unsqueeze", v.X, int64(2)), Weight: b.c.Do("aten::unsqueeze", v.Weight, int64(2)), Transposed: v.Transposed, Groups: v.Groups, CuDNNOff: v.CuDNNOff,
-		Stride: []int64{1, v.Stride[0]}, Padding: []int64{0, v.Padding[0]}, Dilation: []int64{1, v.Dilation[0]}, OutputPadding: []int64{0, v.OutputPadding[0]},
-	}
-	b.g = b.c.Do("aten::unsqueeze", b.g, int64(2))
+	high := func(t *tensor.Tensor) *tensor.Tensor { return b.c.Do("aten::unsqueeze", t, int64(2)) }
+	v := *b.As2d()
+	b.x, b.w = high(b.x), high(b.w)
+	v.Input, v.Weight = &b.x.Meta, &b.w.Meta
+	b.Convolution = v
+	b.g = high(b.g)
 }
 
 func (b *convGradients) narrow() {
@@ -90,10 +89,10 @@ func (b *convGradients) narrow() {
 
 // throughCuDNN is cudnn_convolution_backward and cudnn_convolution_transpose_backward.
 func (b *convGradients) throughCuDNN() {
-	c, v, p := b.c, b.v, convPlatform(b.c)
-	x, w, g := v.X, v.Weight, b.g
+	c, v, p := b.c, &b.Convolution, convPlatform(b.c)
+	x, w, g := b.x, b.w, b.g
 	if b.wants(1) {
-		x = b.contiguous(x, v.format())
+		x = b.contiguous(x, v.Format())
 	}
 	if f := x.SuggestFormat(); v.Transposed || g.SuggestFormat() != f {
 		g = b.contiguous(g, f)
@@ -119,14 +118,14 @@ func (b *convGradients) throughCuDNN() {
 	if g != b.g {
 		c.Free(g)
 	}
-	if x != v.X {
+	if x != b.x {
 		c.Free(x)
 	}
 }
 
 // depthwise is PyTorch's own kernels: in two dimensions the weight's gradient comes first.
 func (b *convGradients) depthwise() {
-	if len(b.v.X.Sizes) == 5 {
+	if len(b.x.Sizes) == 5 {
 		b.grads[0], b.grads[1] = b.native(true, true)
 		return
 	}
@@ -145,15 +144,15 @@ func (b *convGradients) native(input, weight bool) (gx, gw *tensor.Tensor) {
 	if !input && !weight {
 		return nil, nil
 	}
-	v := b.v
-	ts := b.c.DoParts("memspec::convolution_gradients", b.g, v.X, v.Weight, nil, ops.IntList(v.Stride...), ops.IntList(v.Padding...), ops.IntList(v.Dilation...),
+	v := &b.Convolution
+	ts := b.c.DoParts("memspec::convolution_gradients", b.g, b.x, b.w, nil, ops.IntList(v.Stride...), ops.IntList(v.Padding...), ops.IntList(v.Dilation...),
 		v.Transposed, ops.IntList(v.OutputPadding...), v.Groups, ops.NewList(schema.Bool, input, weight, false))
 	return ts[0], ts[1]
 }
 
 func convolutionGradients(c *ops.Call) ([]tensor.Meta, error) {
 	g, x, w := c.T("grad_output"), c.T("input"), c.T("weight")
-	f := (&Conv{X: x, Weight: w}).format()
+	f := (&workspace.Convolution{Input: &x.Meta, Weight: &w.Meta}).Format()
 	channels := w.Sizes[0]
 	if c.Bool("transposed") {
 		channels = w.Sizes[1] * max(c.Int("groups"), 1)
@@ -161,56 +160,32 @@ func convolutionGradients(c *ops.Call) ([]tensor.Meta, error) {
 	return wanted(c, ops.FreshFormat(x, f, x.Sizes...), ops.FreshFormat(w, f, w.Sizes...), ops.FreshLike(g, channels)), nil
 }
 
-// convolutionGradientsScratch is what PyTorch's own kernels take: contiguous operands, and columns where the convolution is a product.
-func convolutionGradientsScratch(c *ops.Call) []ops.Scratch {
-	g, x, w := c.T("grad_output"), c.T("input"), c.T("weight")
+// convolutionGradientsWorkspace is what PyTorch's own kernels take.
+func convolutionGradientsWorkspace(c *ops.Call) []workspace.Request {
 	v, err := readConv(c)
-	if err != nil || x.Numel() == 0 {
+	if err != nil {
 		return nil
 	}
 	mask := c.Arg("output_mask").(*ops.List)
-	copied := func(t *tensor.Tensor, before bool, source string) (out []ops.Scratch) {
-		if !t.IsFormat(tensor.Contiguous) {
-			out = []ops.Scratch{{Bytes: t.NBytes(), Before: before, Source: source}}
-		}
-		return out
-	}
-	const own2d, own3d, slow = "native/cuda/DepthwiseConv2d.cu", "native/cuda/DepthwiseConv3d.cu", "native/cuda/ConvolutionMM2d.cu"
-	switch depthwise := v.backend(convPlatform(c), g.Sizes) == convDepthwise; {
-	case depthwise && len(x.Sizes) == 5:
-		return slices.Concat(copied(g, false, own3d), copied(x, false, own3d), copied(w, false, own3d))
-	case depthwise && mask.Items[1] == true:
-		return copied(x, true, own2d)
-	case depthwise:
-		return copied(w, true, own2d)
-	}
-	return slices.Concat(copied(x, true, slow), copied(w, true, slow), copied(g, false, slow), v.buffer(g.Sizes))
+	return v.NativeGradients(convPlatform(c), &c.T("grad_output").Meta, mask.Items[1] == true)
 }
 
 // cudnnWeightGradient is cudnn_convolution_backward_weight.
 func cudnnWeightGradient(c *ops.Call) ([]tensor.Meta, error) {
 	v := weightGradient(c)
-	return ops.One(ops.FreshFormat(v.X, v.format(), v.Weight.Sizes...))
+	return ops.One(ops.FreshFormat(c.T("input"), v.Format(), v.Weight.Sizes...))
 }
 
-// weightGradient is the call of a weight's gradient: of the weight only the sizes are known before.
-func weightGradient(c *ops.Call) *Conv {
+// weightGradient is the convolution whose weight's gradient is asked for: of the weight only the sizes are known before.
+func weightGradient(c *ops.Call) *workspace.Convolution {
 	x := c.T("input")
-	w := &tensor.Tensor{Meta: ops.FreshLike(x, c.Ints("weight_size")...)}
-	return &Conv{
-		X: x, Weight: w, Grad: c.T("grad_output"), Groups: c.Int("groups"),
+	w := ops.FreshLike(x, c.Ints("weight_size")...)
+	return &workspace.Convolution{
+		Input: &x.Meta, Weight: &w, Grad: &c.T("grad_output").Meta, Groups: c.Int("groups"),
 		Stride: c.Ints("stride"), Padding: c.Ints("padding"), Dilation: c.Ints("dilation"), OutputPadding: make([]int64, len(w.Sizes)-2),
 	}
 }
 
-func cudnnWeightGradientScratch(c *ops.Call) []ops.Scratch {
-	v := weightGradient(c)
-	f := v.format()
-	var out []ops.Scratch
-	for _, t := range []*tensor.Tensor{v.Grad, v.X} {
-		if !t.IsFormat(f) {
-			out = append(out, ops.Scratch{Bytes: t.NBytes(), Before: true, Source: "native/cudnn/ConvShared.cpp"})
-		}
-	}
-	return append(out, v.workspace(convPlatform(c), v.Grad.Sizes, false)...)
+func cudnnWeightGradientWorkspace(c *ops.Call) []workspace.Request {
+	return weightGradient(c).WeightGradient(convPlatform(c))
 }

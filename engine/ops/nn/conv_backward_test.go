@@ -16,18 +16,18 @@ import (
 	"github.com/memspec/memspec/engine/ops/builtin"
 	"github.com/memspec/memspec/engine/platform"
 	"github.com/memspec/memspec/engine/schema"
-	"github.com/memspec/memspec/engine/scratch"
 	"github.com/memspec/memspec/engine/tensor"
 	"github.com/memspec/memspec/engine/trace"
+	"github.com/memspec/memspec/engine/workspace/profile"
 )
 
-func on(t *testing.T, dev, torch string, profile bool) *platform.Platform {
+func on(t *testing.T, dev, torch string, answered bool) *platform.Platform {
 	t.Helper()
 	p := aten.On(t, dev, torch)
-	if profile {
+	if answered {
 		data, err := os.ReadFile("../../../testdata/scratch/kinds.scratch.json")
 		require.NoError(t, err)
-		p.Scratch, err = scratch.Parse(data)
+		p.Scratch, err = profile.Parse(data)
 		require.NoError(t, err)
 	}
 	return p

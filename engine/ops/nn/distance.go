@@ -5,6 +5,8 @@ import (
 
 	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/tensor"
+	"github.com/memspec/memspec/engine/units"
+	"github.com/memspec/memspec/engine/workspace"
 )
 
 func cosineSimilarity(c *ops.Call) (any, error) {
@@ -60,13 +62,13 @@ func cdist(c *ops.Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	empty := ops.Numel(batch)*r1*r2*w == 0
+	empty := tensor.Numel(batch)*r1*r2*w == 0
 	if c.Float("p") != 2 || empty || mode == 2 || mode == 0 && r1 <= 25 && r2 <= 25 {
 		return c.Do("aten::_cdist_forward", x1, x2, c.Arg("p"), c.Arg("compute_mode")), nil
 	}
 	flat := func(x *tensor.Tensor, r int64) *tensor.Tensor {
 		wide := c.Do("aten::expand", x, ops.IntList(append(slices.Clone(batch), r, w)...))
-		return c.Do("aten::view", c.Do("aten::contiguous", wide), ops.IntList(ops.Numel(batch), r, w))
+		return c.Do("aten::view", c.Do("aten::contiguous", wide), ops.IntList(tensor.Numel(batch), r, w))
 	}
 	f1, f2 := flat(x1, r1), flat(x2, r2)
 	return c.Do("aten::view", c.Do("aten::_euclidean_dist", f1, f2), ops.IntList(append(slices.Clone(batch), r1, r2)...)), nil
@@ -85,17 +87,18 @@ func cdistForward(c *ops.Call) ([]tensor.Meta, error) {
 	return ops.One(ops.FreshLike(x1, append(batch, x1.Sizes[n1-2], x2.Sizes[n2-2])...))
 }
 
-// euclideanScratch are the operands with their squares and ones appended.
-func euclideanScratch(c *ops.Call) []ops.Scratch {
-	var out []ops.Scratch
+// euclideanWorkspace are the operands with their squares and ones appended.
+func euclideanWorkspace(c *ops.Call) []workspace.Request {
+	var out []workspace.Request
 	for _, t := range c.Operands() {
 		if !ops.OnCUDA(t) {
 			return nil
 		}
-		m := ops.FreshLike(t, append(slices.Clone(t.Sizes[:len(t.Sizes)-1]), t.Sizes[len(t.Sizes)-1]+2)...)
-		out = append(out, ops.Scratch{Bytes: m.NBytes(), Before: true, Source: "native/Distance.cpp _euclidean_dist"})
+		n := len(t.Sizes) - 1
+		bytes := tensor.Numel(t.Sizes[:n]) * (t.Sizes[n] + 2) * t.DType.ItemSize()
+		out = append(out, workspace.Request{Bytes: units.Bytes(bytes), Before: true, Source: "native/Distance.cpp _euclidean_dist"})
 	}
-	return append(out, ops.CuBLAS(c.Platform())...)
+	return append(out, workspace.CuBLAS(c.Platform())...)
 }
 
 func pdist(c *ops.Call) (any, error) {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/tensor"
+	"github.com/memspec/memspec/engine/workspace"
 )
 
 // Embeddings (aten/src/ATen/native/Embedding.cpp, EmbeddingBag.cpp, Onehot.cpp).
@@ -23,16 +24,13 @@ func embedding(c *ops.Call) ([]tensor.Meta, error) {
 	return ops.One(ops.FreshLike(weight, append(slices.Clone(at.Sizes), weight.Sizes[1])...))
 }
 
-// embeddingScratch is the contiguous copy of strided indices.
-func embeddingScratch(c *ops.Call) []ops.Scratch {
+// embeddingWorkspace is the contiguous copy of indices that cannot be seen as one row.
+func embeddingWorkspace(c *ops.Call) []workspace.Request {
 	at := c.T("indices")
-	if at.Device == "cpu" {
+	if _, ok := ops.ViewStrides(at.Sizes, at.Strides, []int64{at.Numel()}); ok || !ops.OnCUDA(at) {
 		return nil
 	}
-	if _, ok := ops.ViewStrides(at.Sizes, at.Strides, []int64{at.Numel()}); ok {
-		return nil
-	}
-	return []ops.Scratch{{Bytes: at.NBytes(), Before: true, Source: "aten/src/ATen/native/Embedding.cpp embedding_symint"}}
+	return workspace.Before(workspace.CopyOf(&at.Meta, "aten/src/ATen/native/Embedding.cpp embedding_symint"))
 }
 
 // embeddingBag is the sums of bags, the bag of each index, the bags' sizes, and for max the indices chosen.
@@ -99,14 +97,6 @@ func denseRows(c *ops.Call) ([]tensor.Meta, error) {
 	return ops.One(ops.FreshLike(g, c.Int("num_weights"), g.Sizes[len(g.Sizes)-1]))
 }
 
-// sortedEmbedding is how many indices a kernel without a sort takes (embedding_backward_cuda_kernel).
-const sortedEmbedding = 3072
-
-// denseRowsScratch is what sorting the indices takes.
-func denseRowsScratch(c *ops.Call) []ops.Scratch {
-	at := c.T("indices")
-	if at.Device == "cpu" || at.Numel() <= sortedEmbedding && !c.Bool("scale_grad_by_freq") {
-		return nil
-	}
-	return ops.SortedPlaces(at.Numel(), "aten/src/ATen/native/cuda/Embedding.cu embedding_dense_backward_cuda")
+func denseRowsWorkspace(c *ops.Call) []workspace.Request {
+	return workspace.EmbeddingBackward(&c.T("indices").Meta, c.Bool("scale_grad_by_freq"))
 }

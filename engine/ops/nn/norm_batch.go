@@ -3,9 +3,9 @@ package nn
 import (
 	"math"
 
-	"github.com/memspec/memspec/engine/note"
 	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/tensor"
+	"github.com/memspec/memspec/engine/workspace"
 )
 
 // batchNormCuDNN says whether batch norm goes to cuDNN (Normalization.cpp _select_batch_norm_backend).
@@ -32,7 +32,7 @@ func batchNormIndex(c *ops.Call) (any, error) {
 	switch {
 	case x.Numel() == 0:
 		n := x.Sizes[min(1, len(x.Sizes)-1)]
-		reserve, mean, invstd := empty(tensor.Uint8, 0), empty(ops.AccumulateType(x.DType), n), empty(ops.AccumulateType(x.DType), n)
+		reserve, mean, invstd := empty(tensor.Uint8, 0), empty(x.DType.AccumulateType(), n), empty(x.DType.AccumulateType(), n)
 		out := c.Do("aten::clone", x)
 		if w := c.T("weight"); w != nil {
 			out = c.Do("aten::mul.Tensor", out, c.Do("aten::select.int", w, int64(0), int64(0)))
@@ -91,18 +91,8 @@ func cudnnBatchNorm(c *ops.Call) ([]tensor.Meta, error) {
 	return []tensor.Meta{ops.FreshFormat(x, x.SuggestFormat(), x.Sizes...), saved, saved, reserve}, nil
 }
 
-// cudnnBatchNormScratch is what native/cudnn/BatchNorm.cpp asks for beside the results: in inference nothing; in training a workspace and a reserve,
-// whose sizes cuDNN tells only to a handle of a device. Recordings of three models on GPUs (200 calls, float32, contiguous) have neither. Channels
-// last takes another kernel (CUDNN_BATCHNORM_SPATIAL_PERSISTENT), of which there is no recording.
-func cudnnBatchNormScratch(c *ops.Call) []ops.Scratch {
-	x := c.T("input")
-	if !c.Bool("training") || x.SuggestFormat() == tensor.Contiguous || !ops.OnCUDA(x) {
-		return nil
-	}
-	return []ops.Scratch{{
-		Upper: x.NBytes(), Note: note.ScratchEstimate,
-		Source: "workspace and reserve of cuDNN's batch norm in training, channels last, are not known: taken as none",
-	}}
+func cudnnBatchNormWorkspace(c *ops.Call) []workspace.Request {
+	return workspace.CuDNNBatchNorm(&c.T("input").Meta, c.Bool("training"))
 }
 
 func nativeBatchNorm(c *ops.Call) ([]tensor.Meta, error) {
@@ -117,7 +107,7 @@ func nativeBatchNorm(c *ops.Call) ([]tensor.Meta, error) {
 	if x.Device == "cpu" && !c.Bool("training") {
 		n = 0
 	}
-	d := ops.AccumulateType(x.DType)
+	d := x.DType.AccumulateType()
 	return []tensor.Meta{ops.EmptyLike(x, x.DType, x.SuggestFormat()), ops.FreshAs(x, d, n), ops.FreshAs(x, d, n)}, nil
 }
 

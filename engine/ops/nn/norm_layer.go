@@ -5,6 +5,7 @@ import (
 
 	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/tensor"
+	"github.com/memspec/memspec/engine/workspace"
 )
 
 // rows are the leading sizes of x that a norm over shape leaves, and the statistics' sizes: those and ones.
@@ -42,19 +43,13 @@ func nativeLayerNorm(c *ops.Call) ([]tensor.Meta, error) {
 			return nil, c.Errorf("got input of %s and %s of %s, want one dtype", x.DType, name, t.DType)
 		}
 	}
-	d := ops.AccumulateType(x.DType)
+	d := x.DType.AccumulateType()
 	return []tensor.Meta{ops.FreshLike(x, x.Sizes...), ops.FreshAs(x, d, stat...), ops.FreshAs(x, d, stat...)}, nil
 }
 
-// normScratch are contiguous copies of the operands, made before the results.
-func normScratch(c *ops.Call) []ops.Scratch {
-	var out []ops.Scratch
-	for _, t := range c.Operands() {
-		if ops.OnCUDA(t) && !t.IsContiguous() {
-			out = append(out, ops.Scratch{Bytes: t.NBytes(), Before: true, Source: "native/layer_norm.cpp expect_contiguous"})
-		}
-	}
-	return out
+// normWorkspace are contiguous copies of the operands, made before the results.
+func normWorkspace(c *ops.Call) []workspace.Request {
+	return workspace.Before(workspace.Contiguous("native/layer_norm.cpp expect_contiguous", c.OperandMetas()...)...)
 }
 
 func groupNorm(c *ops.Call) (any, error) {
@@ -63,7 +58,7 @@ func groupNorm(c *ops.Call) (any, error) {
 		return nil, c.Errorf("got input %v in %d groups, want channels that divide", x.Sizes, groups)
 	}
 	n, ch := x.Sizes[0], x.Sizes[1]
-	return c.DoGet(0, "aten::native_group_norm", x, c.Arg("weight"), c.Arg("bias"), n, ch, ops.Numel(x.Sizes[2:]), groups, c.Arg("eps")), nil
+	return c.DoGet(0, "aten::native_group_norm", x, c.Arg("weight"), c.Arg("bias"), n, ch, tensor.Numel(x.Sizes[2:]), groups, c.Arg("eps")), nil
 }
 
 func nativeGroupNorm(c *ops.Call) ([]tensor.Meta, error) {
@@ -84,22 +79,9 @@ func nativeGroupNorm(c *ops.Call) ([]tensor.Meta, error) {
 	return []tensor.Meta{ops.FreshFormat(x, x.SuggestFormat(), x.Sizes...), ops.FreshAs(x, d, n, g), ops.FreshAs(x, d, n, g)}, nil
 }
 
-// groupNormScratch are the scale and shift of each channel, where there are weights (native/cuda/group_norm_kernel.cu).
-func groupNormScratch(c *ops.Call) []ops.Scratch {
-	x := c.T("input")
-	if !ops.OnCUDA(x) {
-		return nil
-	}
-	var out []ops.Scratch
-	if !x.IsFormat(x.SuggestFormat()) {
-		out = append(out, ops.Scratch{Bytes: x.NBytes(), Before: true, Source: "native/group_norm.cpp group_norm"})
-	}
-	if c.Int("HxW") == 1 || c.T("weight") == nil && c.T("bias") == nil {
-		return out
-	}
-	m := ops.FreshAs(x, ops.AccumulateType(x.DType), c.Int("N"), c.Int("C"))
-	s := ops.Scratch{Bytes: m.NBytes(), Source: "native/cuda/group_norm_kernel.cu GroupNormKernelImplInternal"}
-	return append(out, s, s)
+func groupNormWorkspace(c *ops.Call) []workspace.Request {
+	x, affine := c.T("input"), c.T("weight") != nil || c.T("bias") != nil
+	return workspace.GroupNorm{Input: &x.Meta, N: c.Int("N"), Channels: c.Int("C"), PerChannel: c.Int("HxW"), Affine: affine}.Requests()
 }
 
 // rmsNorm takes the fused kernel where it can (native/layer_norm.cpp rms_norm_symint).
@@ -160,7 +142,7 @@ func fusedRMSNorm(c *ops.Call) ([]tensor.Meta, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []tensor.Meta{ops.FreshLike(x, x.Sizes...), ops.FreshAs(x, ops.AccumulateType(x.DType), stat...)}, nil
+	return []tensor.Meta{ops.FreshLike(x, x.Sizes...), ops.FreshAs(x, x.DType.AccumulateType(), stat...)}, nil
 }
 
 // weightNorm is fused for the first and the last dimension (WeightNorm.cpp).
@@ -176,7 +158,7 @@ func weightNorm(c *ops.Call) (any, error) {
 
 func weightNormInterface(c *ops.Call) ([]tensor.Meta, error) {
 	v, g := c.T("v"), c.T("g")
-	return []tensor.Meta{ops.FreshLike(v, v.Sizes...), ops.FreshAs(g, ops.AccumulateType(g.DType), g.Sizes...)}, nil
+	return []tensor.Meta{ops.FreshLike(v, v.Sizes...), ops.FreshAs(g, g.DType.AccumulateType(), g.Sizes...)}, nil
 }
 
 func normExceptDim(c *ops.Call) (any, error) {

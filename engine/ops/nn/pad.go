@@ -6,6 +6,7 @@ import (
 	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/tensor"
 	"github.com/memspec/memspec/engine/units"
+	"github.com/memspec/memspec/engine/workspace"
 )
 
 // Padding and rearranging pixels (aten/src/ATen/native/PadNd.cpp, PixelShuffle.cpp, ChanelShuffle.cpp, GridSampler.cpp).
@@ -73,12 +74,9 @@ func reflectPad(c *ops.Call) ([]tensor.Meta, error) {
 	return mirrorPad(c)
 }
 
-// padScratch is the contiguous copy of a strided input.
-func padScratch(c *ops.Call) []ops.Scratch {
-	if self := c.Self(); self.Device != "cpu" && !self.IsContiguous() {
-		return []ops.Scratch{{Bytes: self.NBytes(), Before: true, Source: "aten/src/ATen/native/cuda/ReflectionPad.cu, ReplicationPadding.cu"}}
-	}
-	return nil
+// padWorkspace is the contiguous copy of a strided input.
+func padWorkspace(c *ops.Call) []workspace.Request {
+	return workspace.Before(workspace.Contiguous("aten/src/ATen/native/cuda/ReflectionPad.cu, ReplicationPadding.cu", &c.Self().Meta)...)
 }
 
 var padModes = [...]string{"reflect", "replicate", "circular", "constant"} // at::padding_mode
@@ -199,14 +197,16 @@ func affineGrid(c *ops.Call) ([]tensor.Meta, error) {
 	return ops.One(ops.FreshLike(theta, append(sizes, int64(len(size)-2))...))
 }
 
-// affineGridScratch is the base grid, in homogeneous coordinates.
-func affineGridScratch(c *ops.Call) []ops.Scratch {
+// affineGridWorkspace is the base grid, in homogeneous coordinates.
+func affineGridWorkspace(c *ops.Call) []workspace.Request {
 	m, err := affineGrid(c)
 	if err != nil || m[0].Device == "cpu" {
 		return nil
 	}
 	k := m[0].Sizes[len(m[0].Sizes)-1]
-	return []ops.Scratch{{Bytes: m[0].NBytes() / units.Bytes(k) * units.Bytes(k+1), Before: true, Source: "aten/src/ATen/native/AffineGridGenerator.cpp make_base_grid"}}
+	return workspace.Before(workspace.Request{
+		Bytes: m[0].NBytes() / units.Bytes(k) * units.Bytes(k+1), Source: "aten/src/ATen/native/AffineGridGenerator.cpp make_base_grid",
+	})
 }
 
 // gridGradients are those of input and grid, where asked for.

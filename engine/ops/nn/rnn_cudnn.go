@@ -3,10 +3,9 @@ package nn
 import (
 	"slices"
 
-	"github.com/memspec/memspec/engine/note"
 	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/tensor"
-	"github.com/memspec/memspec/engine/units"
+	"github.com/memspec/memspec/engine/workspace"
 )
 
 // Recurrent layers through cuDNN (aten/src/ATen/native/cudnn/RNN.cpp) and packed sequences.
@@ -78,34 +77,16 @@ func cudnnRNN(c *ops.Call) ([]tensor.Meta, error) {
 	return []tensor.Meta{out, ops.FreshLike(hx, hx.Sizes...), cell, ops.FreshAs(x, tensor.Uint8, 0)}, nil
 }
 
-// cudnnRNNScratch is a contiguous input, the weights in one buffer where they do not lie in one storage already, and the workspace. cuDNN tells its
-// size only to a handle of a device (cudnnGetRNNTempSpaceSizes; without a device there is no handle), and no recording has one: it is taken
-// as none and at the most as the gates of all layers, time steps and directions. Training's reserve is not asked for either.
-func cudnnRNNScratch(c *ops.Call) []ops.Scratch {
-	x := c.T("input")
-	if !ops.OnCUDA(x) {
-		return nil
+func cudnnRNNWorkspace(c *ops.Call) []workspace.Request {
+	x, weights := c.T("input"), c.Tensors("weight")
+	l := workspace.RecurrentLayers{
+		Input: &x.Meta, BatchFirst: c.Bool("batch_first") && len(x.Sizes) == 3, Packed: c.T("weight_buf") != nil || oneStorage(weights),
+		Hidden: c.Int("hidden_size"), Directions: RNNDirections(c), Layers: c.Int("num_layers"),
 	}
-	var out []ops.Scratch
-	seen := &tensor.Tensor{Meta: x.Meta}
-	if c.Bool("batch_first") && len(x.Sizes) == 3 {
-		seen.Meta = ops.Transposed(x, 0, 1)
+	for _, w := range weights {
+		l.Weights = append(l.Weights, &w.Meta)
 	}
-	if !seen.IsContiguous() {
-		out = append(out, ops.Scratch{Bytes: x.NBytes(), Before: true, Source: "native/cudnn/RNN.cpp input.contiguous()"})
-	}
-	if c.T("weight_buf") == nil && !oneStorage(c.Tensors("weight")) {
-		bytes := units.Bytes(0)
-		for _, w := range c.Tensors("weight") {
-			bytes += w.NBytes()
-		}
-		out = append(out, ops.Scratch{Bytes: bytes, Source: "native/cudnn/RNN.cpp weight_buf: the weights are not one chunk of memory"})
-	}
-	rows := ops.Numel(x.Sizes[:len(x.Sizes)-1])
-	return append(out, ops.Scratch{
-		Upper:  units.Bytes(rows * 4 * c.Int("hidden_size") * RNNDirections(c) * max(c.Int("num_layers"), 1) * x.DType.ItemSize()),
-		Source: "the workspace of cuDNN's recurrent layers is not known: taken as none", Note: note.ScratchEstimate,
-	})
+	return l.CuDNN()
 }
 
 func oneStorage(ts []*tensor.Tensor) bool {

@@ -50,7 +50,7 @@ var lossRules = []ops.Rule{
 	{Schema: "aten::pairwise_distance(Tensor x1, Tensor x2, float p=2., float eps=9.9999999999999995e-07, bool keepdim=False) -> Tensor", Body: pairwiseDistance},
 	{Schema: "aten::cdist(Tensor x1, Tensor x2, float p=2., int? compute_mode=None) -> Tensor", Body: cdist},
 	{Schema: "aten::_cdist_forward(Tensor x1, Tensor x2, float p, int? compute_mode) -> Tensor", Out: cdistForward, Grad: "x1: x1, x2, result; x2: x1, x2, result"},
-	{Schema: "aten::_euclidean_dist(Tensor x1, Tensor x2) -> Tensor", Out: cdistForward, Scratch: euclideanScratch},
+	{Schema: "aten::_euclidean_dist(Tensor x1, Tensor x2) -> Tensor", Out: cdistForward, Workspace: euclideanWorkspace},
 	{Schema: "aten::pdist(Tensor self, float p=2.) -> Tensor", Body: pdist},
 	{Schema: "aten::_pdist_forward(Tensor self, float p=2.) -> Tensor", Out: pdistForward, Grad: "self: self, result"},
 	{Schema: "aten::renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor", Out: renormed, Grad: "self: self"},

@@ -3,6 +3,7 @@ package nn
 import (
 	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/tensor"
+	"github.com/memspec/memspec/engine/workspace"
 )
 
 // softmaxRules are softmax and its kin (aten/src/ATen/native/SoftMax.cpp).
@@ -11,9 +12,9 @@ var softmaxRules = []ops.Rule{
 	{Schema: "aten::special_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", Body: softmaxOf("aten::_softmax")},
 	{Schema: "aten::log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", Body: softmaxOf("aten::_log_softmax"), Grad: "self: result"},
 	{Schema: "aten::special_log_softmax(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", Body: softmaxOf("aten::_log_softmax")},
-	{Schema: "aten::_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", Out: softmaxOut, Scratch: denseCopy, Grad: "self: result"},
-	{Schema: "aten::_log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", Out: softmaxOut, Scratch: denseCopy, Grad: "self: result"},
-	{Schema: "aten::_safe_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", Out: safeSoftmax, Scratch: safeSoftmaxScratch, Grad: "self: result"},
+	{Schema: "aten::_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", Out: softmaxOut, Workspace: denseCopy, Grad: "self: result"},
+	{Schema: "aten::_log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", Out: softmaxOut, Workspace: denseCopy, Grad: "self: result"},
+	{Schema: "aten::_safe_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", Out: safeSoftmax, Workspace: safeSoftmaxWorkspace, Grad: "self: result"},
 	{Schema: "aten::_masked_softmax(Tensor self, Tensor mask, int? dim=None, int? mask_type=None) -> Tensor", Out: maskedSoftmax, Grad: "self: result"},
 	{Schema: "aten::_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor", Out: softmaxBackward},
 	{Schema: "aten::_log_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor", Out: softmaxBackward},
@@ -47,12 +48,8 @@ func softmaxOut(c *ops.Call) ([]tensor.Meta, error) {
 }
 
 // denseCopy is a contiguous copy of self, made after the result exists.
-func denseCopy(c *ops.Call) []ops.Scratch {
-	x := c.Self()
-	if !ops.OnCUDA(x) || x.IsContiguous() {
-		return nil
-	}
-	return []ops.Scratch{{Bytes: x.NBytes(), Source: "native/cuda/SoftMax.cu host_softmax input.contiguous()"}}
+func denseCopy(c *ops.Call) []workspace.Request {
+	return workspace.Contiguous("native/cuda/SoftMax.cu host_softmax input.contiguous()", &c.Self().Meta)
 }
 
 func safeSoftmax(c *ops.Call) ([]tensor.Meta, error) {
@@ -63,8 +60,8 @@ func safeSoftmax(c *ops.Call) ([]tensor.Meta, error) {
 	return ops.One(ops.FreshAs(x, c.DTypeOr("dtype", x.DType), x.Sizes...))
 }
 
-// safeSoftmaxScratch are the tests for rows that are -inf throughout: a bool an element, and one a row (transformers/attention.cpp).
-func safeSoftmaxScratch(c *ops.Call) []ops.Scratch {
+// safeSoftmaxWorkspace are the tests for rows that are -inf throughout: a bool an element, and one a row (transformers/attention.cpp).
+func safeSoftmaxWorkspace(c *ops.Call) []workspace.Request {
 	x := c.T("self")
 	if !ops.OnCUDA(x) || len(x.Sizes) == 0 {
 		return nil
@@ -76,7 +73,7 @@ func safeSoftmaxScratch(c *ops.Call) []ops.Scratch {
 	mask := ops.FreshAs(x, tensor.Bool, x.Sizes...)
 	rows := ops.FreshAs(x, tensor.Bool, ops.ReducedSizes(x.Sizes, []int{dim}, true)...)
 	const source = "native/transformers/attention.cpp _safe_softmax"
-	return []ops.Scratch{{Bytes: mask.NBytes(), Source: source}, {Bytes: rows.NBytes(), Source: source}}
+	return []workspace.Request{workspace.CopyOf(&mask, source), workspace.CopyOf(&rows, source)}
 }
 
 func maskedSoftmax(c *ops.Call) ([]tensor.Meta, error) {

@@ -8,6 +8,7 @@ import (
 	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/schema"
 	"github.com/memspec/memspec/engine/tensor"
+	"github.com/memspec/memspec/engine/workspace"
 )
 
 // Resizing images (aten/src/ATen/native/UpSample.h, cuda/UpSample*.cu).
@@ -95,24 +96,14 @@ const (
 	never              = math.MaxInt64
 )
 
-// upsampleScratch are the contiguous copies of input and output that a kernel makes of other layouts, channels last from minChannels on apart.
-func upsampleScratch(spatial int, minChannels int64) func(*ops.Call) []ops.Scratch {
-	return func(c *ops.Call) []ops.Scratch {
-		self := c.Self()
+// upsampleWorkspace are contiguous copies of other layouts.
+func upsampleWorkspace(spatial int, minChannels int64) func(*ops.Call) []workspace.Request {
+	return func(c *ops.Call) []workspace.Request {
 		sizes, err := resizedTo(c, spatial)
-		if err != nil || self.Device == "cpu" || self.IsContiguous() {
+		if err != nil {
 			return nil
 		}
-		s := ops.Scratch{Bytes: self.NBytes(), Source: "aten/src/ATen/native/cuda/UpSampleNearest2d.cu, UpSampleBilinear2d.cu"}
-		f := self.SuggestFormat()
-		switch {
-		case f == tensor.Contiguous:
-			return []ops.Scratch{s}
-		case f == tensor.ChannelsLast && self.Sizes[1] >= minChannels:
-			return nil
-		}
-		m := ops.FreshLike(self, sizes...)
-		return []ops.Scratch{s, {Bytes: m.NBytes(), Source: s.Source}}
+		return workspace.Upsample(&c.Self().Meta, sizes, minChannels)
 	}
 }
 

@@ -6,7 +6,7 @@ import (
 
 	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/tensor"
-	"github.com/memspec/memspec/engine/units"
+	"github.com/memspec/memspec/engine/workspace"
 )
 
 // nms keeps at most all boxes.
@@ -19,20 +19,8 @@ func nms(c *ops.Call) ([]tensor.Meta, error) {
 	return ops.One(ops.FreshAs(boxes, tensor.Int64, c.M.Bound(min(n, 1), n)))
 }
 
-// nmsScratch are the sorted boxes and a bit for each pair of them (torchvision/csrc/ops/cuda/nms_kernel.cu).
-func nmsScratch(c *ops.Call) []ops.Scratch {
-	boxes := c.T("dets")
-	if !ops.OnCUDA(boxes) || boxes.Numel() == 0 {
-		return nil
-	}
-	n := boxes.Sizes[0]
-	const source = "torchvision/csrc/ops/cuda/nms_kernel.cu"
-	return []ops.Scratch{
-		{Bytes: c.T("scores").NBytes(), Before: true, Source: source},
-		{Bytes: units.Bytes(8 * n), Before: true, Source: source},
-		{Bytes: boxes.NBytes(), Before: true, Source: source},
-		{Bytes: units.Bytes(8 * n * ops.DivCeil(n, 64)), Before: true, Source: source},
-	}
+func nmsWorkspace(c *ops.Call) []workspace.Request {
+	return workspace.NMS(&c.T("dets").Meta, &c.T("scores").Meta)
 }
 
 // regions are pooled regions; argmax says whether their places are kept, byPosition that channels are spread over the bins.
@@ -59,14 +47,8 @@ func regions(argmax, byPosition bool) func(*ops.Call) ([]tensor.Meta, error) {
 }
 
 // contiguousInputs are copies of operands that are not contiguous, made after the result.
-func contiguousInputs(c *ops.Call) []ops.Scratch {
-	var out []ops.Scratch
-	for _, t := range c.Operands() {
-		if ops.OnCUDA(t) && !t.IsContiguous() {
-			out = append(out, ops.Scratch{Bytes: t.NBytes(), Source: "torchvision/csrc/ops/cuda contiguous()"})
-		}
-	}
-	return out
+func contiguousInputs(c *ops.Call) []workspace.Request {
+	return workspace.Contiguous("torchvision/csrc/ops/cuda contiguous()", c.OperandMetas()...)
 }
 
 // deformed are the sizes of a deformable convolution's result.
@@ -98,26 +80,12 @@ func deformConv(c *ops.Call) ([]tensor.Meta, error) {
 	return ops.One(ops.FreshLike(c.T("input"), sizes...))
 }
 
-// deformScratch are the columns of up to 32 images at once and the result in their order (torchvision/csrc/ops/cuda/deform_conv2d_kernel.cu).
-func deformScratch(c *ops.Call) []ops.Scratch {
-	x, w := c.T("input"), c.T("weight")
+func deformWorkspace(c *ops.Call) []workspace.Request {
 	sizes, err := deformed(c)
-	if err != nil || !ops.OnCUDA(x) || x.Numel() == 0 {
+	if err != nil {
 		return nil
 	}
-	images := int64(1)
-	for k := min(x.Sizes[0], 32); k > 1; k-- { // get_greatest_divisor_below_bound
-		if x.Sizes[0]%k == 0 {
-			images = k
-			break
-		}
-	}
-	columns := x.Sizes[1] * w.Sizes[2] * w.Sizes[3] * images * sizes[2] * sizes[3]
-	const source = "torchvision/csrc/ops/cuda/deform_conv2d_kernel.cu"
-	return append([]ops.Scratch{
-		{Bytes: units.Bytes(ops.Numel(sizes) * x.DType.ItemSize()), Source: source},
-		{Bytes: units.Bytes(columns * x.DType.ItemSize()), Source: source},
-	}, ops.CuBLAS(c.Platform())...)
+	return workspace.DeformConv2d(c.Platform(), &c.T("input").Meta, &c.T("weight").Meta, sizes)
 }
 
 func boxIOU(c *ops.Call) ([]tensor.Meta, error) {

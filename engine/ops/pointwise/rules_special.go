@@ -42,7 +42,7 @@ var specialRules = []ops.Rule{
 	{Schema: "aten::special_shifted_chebyshev_polynomial_w(Tensor x, Tensor n) -> Tensor", Out: binaryFloat},
 	{Schema: "aten::special_shifted_chebyshev_polynomial_w.x_scalar(Scalar x, Tensor n) -> Tensor", Out: binaryFloat},
 	{Schema: "aten::special_shifted_chebyshev_polynomial_w.n_scalar(Tensor x, Scalar n) -> Tensor", Out: binaryFloat},
-	{Schema: "aten::where.self(Tensor condition, Tensor self, Tensor other) -> Tensor", Out: where, Scratch: whereScratch},
+	{Schema: "aten::where.self(Tensor condition, Tensor self, Tensor other) -> Tensor", Out: where, Workspace: whereWorkspace},
 	{Schema: "aten::where.ScalarOther(Tensor condition, Tensor self, Scalar other) -> Tensor", Body: whereScalar},
 	{Schema: "aten::where.ScalarSelf(Tensor condition, Scalar self, Tensor other) -> Tensor", Body: whereScalar},
 	{Schema: "aten::where.Scalar(Tensor condition, Scalar self, Scalar other) -> Tensor", Body: whereScalar},

@@ -3,6 +3,7 @@ package pointwise
 import (
 	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/tensor"
+	"github.com/memspec/memspec/engine/workspace"
 )
 
 // where takes what condition chooses of two.
@@ -13,18 +14,18 @@ func where(c *ops.Call) ([]tensor.Meta, error) {
 	return c.Elementwise(ops.ResultType(c.T("self"), c.T("other")), c.Operands())
 }
 
-// whereScratch are the copies of operands of another dtype, or on the host.
-func whereScratch(c *ops.Call) []ops.Scratch {
+// whereWorkspace are the copies of operands of another dtype, or on the host.
+func whereWorkspace(c *ops.Call) []workspace.Request {
 	d := ops.ResultType(c.T("self"), c.T("other"))
 	m, err := c.Rule.Out(c)
 	if err != nil || m[0].Device == "cpu" {
 		return nil
 	}
-	var out []ops.Scratch
+	var out []workspace.Request
 	for _, t := range []*tensor.Tensor{c.T("self"), c.T("other")} {
 		if t.DType != d || t.Device == "cpu" {
 			meta := ops.EmptyLike(t, d, tensor.Preserve)
-			out = append(out, ops.Scratch{Bytes: meta.StorageBytes(), Before: true, Source: "aten/src/ATen/native/TensorCompare.cpp where_self_out"})
+			out = append(out, workspace.Request{Bytes: meta.StorageBytes(), Before: true, Source: "aten/src/ATen/native/TensorCompare.cpp where_self_out"})
 		}
 	}
 	return out

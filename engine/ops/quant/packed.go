@@ -7,6 +7,7 @@ import (
 	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/ops/nn"
 	"github.com/memspec/memspec/engine/tensor"
+	"github.com/memspec/memspec/engine/workspace"
 )
 
 // packedParams are a weight with its convolution's parameters.
@@ -221,12 +222,12 @@ func quantConv(c *ops.Call) ([]tensor.Meta, error) {
 		w.Sizes = append(slices.Clone(w.Sizes[:2]), w.Sizes[3:]...)
 		w.Strides = tensor.ContiguousStrides(w.Sizes)
 	}
-	v := &nn.Conv{X: x, Weight: w, Stride: last(p.stride, 1), Padding: last(p.padding, 0), Dilation: last(p.dilation, 1), OutputPadding: last(p.outPad, 0),
+	v := &workspace.Convolution{Input: &x.Meta, Weight: &w.Meta, Stride: last(p.stride, 1), Padding: last(p.padding, 0), Dilation: last(p.dilation, 1), OutputPadding: last(p.outPad, 0),
 		Groups: max(p.groups, 1), Transposed: p.transposed}
-	if err := v.Check(c); err != nil {
+	if err := nn.CheckConv(c, v); err != nil {
 		return nil, err
 	}
-	sizes, err := v.OutSizes(c)
+	sizes, err := nn.ConvSizes(c, v)
 	if err != nil {
 		return nil, err
 	}

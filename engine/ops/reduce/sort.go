@@ -4,10 +4,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/memspec/memspec/engine/note"
 	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/tensor"
-	"github.com/memspec/memspec/engine/units"
+	"github.com/memspec/memspec/engine/workspace"
 )
 
 func sorted(c *ops.Call) ([]tensor.Meta, error) {
@@ -18,34 +17,16 @@ func sorted(c *ops.Call) ([]tensor.Meta, error) {
 	return ops.WithIndices(ops.EmptyLike(x, x.DType, tensor.Preserve)), nil
 }
 
-// sortScratch is what long sorts take (native/cuda/Sort.cpp sort_cuda_kernel, Sort.cu): up to 4096 elements nothing; else a copy where the
-// dimension is not innermost, and by the number of segments an arange, two buffers of 8 bytes an element or one.
-func sortScratch(c *ops.Call) []ops.Scratch {
+func sortWorkspace(c *ops.Call) []workspace.Request { return alongDim(c, workspace.Sort) }
+
+// alongDim is what a kernel takes that goes along the call's dim.
+func alongDim(c *ops.Call, of func(x *tensor.Meta, dim int) []workspace.Request) []workspace.Request {
 	x := c.T("self")
-	if !ops.OnCUDA(x) || len(x.Sizes) == 0 {
-		return nil
-	}
 	d, err := c.WrapDim(c.Int("dim"), len(x.Sizes))
-	n := x.Numel()
-	if err != nil || x.Sizes[d] <= 4096 || n == 0 {
+	if err != nil {
 		return nil
 	}
-	const source = "native/cuda/Sort.cpp"
-	var out []ops.Scratch
-	if x.Strides[d] != 1 {
-		out = append(out, ops.Scratch{Bytes: x.NBytes(), Source: source})
-	}
-	segments := n / x.Sizes[d]
-	pairs := units.Bytes(n * (x.DType.ItemSize() + 8)) // CUB's second buffers for keys and values
-	switch {
-	case segments == 1 || x.Sizes[d] >= 1000000:
-		out = append(out, ops.Scratch{Bytes: units.Bytes(8 * x.Sizes[d]), Source: source}, ops.Scratch{Bytes: pairs / units.Bytes(segments), Source: source, Upper: pairs/units.Bytes(segments)*5/4 + 65536, Note: note.ScratchEstimate})
-	case segments < 128:
-		out = append(out, ops.Scratch{Bytes: units.Bytes(16 * n), Source: source}, ops.Scratch{Bytes: pairs, Upper: pairs*5/4 + 65536, Source: source, Note: note.ScratchEstimate})
-	default:
-		out = append(out, ops.Scratch{Bytes: units.Bytes(8 * n), Source: source}, ops.Scratch{Bytes: pairs, Upper: pairs*5/4 + 65536, Source: source, Note: note.ScratchEstimate})
-	}
-	return out
+	return of(&x.Meta, d)
 }
 
 func argsort(key string) func(*ops.Call) (any, error) {
@@ -81,31 +62,11 @@ func topk(c *ops.Call) ([]tensor.Meta, error) {
 	return ops.WithIndices(ops.FreshLike(x, sizes...)), nil
 }
 
-// topkScratch is a full sort for few long slices, else a contiguous input (native/cuda/TensorTopK.cpp).
-func topkScratch(c *ops.Call) []ops.Scratch {
-	x := c.T("self")
-	if !ops.OnCUDA(x) || len(x.Sizes) == 0 {
-		return nil
-	}
-	d, err := c.WrapDim(c.Int("dim"), len(x.Sizes))
-	if err != nil || x.Numel() == 0 {
-		return nil
-	}
-	if x.Numel()/x.Sizes[d] <= 10 && x.Sizes[d] >= 100000 {
-		idx := units.Bytes(8 * x.Numel())
-		const source = "native/cuda/TensorTopK.cpp sort"
-		return append([]ops.Scratch{{Bytes: x.NBytes(), Source: source}, {Bytes: idx, Source: source}}, sortScratch(c)...)
-	}
-	return contiguousScratch(c)
-}
+func topkWorkspace(c *ops.Call) []workspace.Request { return alongDim(c, workspace.TopK) }
 
-// contiguousScratch is a contiguous copy of self.
-func contiguousScratch(c *ops.Call) []ops.Scratch {
-	x := c.Self()
-	if !ops.OnCUDA(x) || x.IsContiguous() {
-		return nil
-	}
-	return []ops.Scratch{{Bytes: x.NBytes(), Source: "native/cuda self.contiguous()"}}
+// contiguousWorkspace is a contiguous copy of self.
+func contiguousWorkspace(c *ops.Call) []workspace.Request {
+	return workspace.Contiguous("native/cuda self.contiguous()", &c.Self().Meta)
 }
 
 func kthValue(c *ops.Call) ([]tensor.Meta, error) {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/tensor"
+	"github.com/memspec/memspec/engine/workspace"
 )
 
 // Rolling, flipping and turning (aten/src/ATen/native/TensorTransformations.cpp).
@@ -23,12 +24,12 @@ func roll(c *ops.Call) ([]tensor.Meta, error) {
 	return ops.One(ops.FreshLike(c.Self(), c.Self().Sizes...))
 }
 
-// rollScratch is the contiguous copy of a strided tensor, and each shift's result before the last
+// rollWorkspace is the contiguous copy of a strided tensor, and each shift's result before the last
 // (aten/src/ATen/native/TensorTransformations.h roll_common).
-func rollScratch(c *ops.Call) []ops.Scratch {
+func rollWorkspace(c *ops.Call) []workspace.Request {
 	self := c.Self()
-	s := ops.Scratch{Bytes: self.NBytes(), Before: true, Source: "aten/src/ATen/native/TensorTransformations.h roll_common"}
-	out := slices.Repeat([]ops.Scratch{s}, max(len(c.Ints("dims"))-1, 0))
+	s := workspace.Request{Bytes: self.NBytes(), Before: true, Source: "aten/src/ATen/native/TensorTransformations.h roll_common"}
+	out := slices.Repeat([]workspace.Request{s}, max(len(c.Ints("dims"))-1, 0))
 	if !self.IsContiguous() {
 		out = append(out, s)
 	}

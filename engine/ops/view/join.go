@@ -140,7 +140,7 @@ func joined(c *ops.Call) *tensor.Data {
 		dim += len(m.Sizes)
 	}
 	out := ops.NewElements(int(m.Numel()))
-	inner := int(ops.Numel(m.Sizes[dim+1:]))
+	inner := int(tensor.Numel(m.Sizes[dim+1:]))
 	row := int(m.Sizes[dim]) * inner
 	at := 0
 	for _, t := range c.Tensors("tensors") {
@@ -395,7 +395,7 @@ func chunkCat(c *ops.Call) ([]tensor.Meta, error) {
 	n := c.Int("num_chunks")
 	width := int64(0)
 	for _, t := range ts {
-		width += ops.DivCeil(t.Sizes[dim], n) * ops.Numel(t.Sizes[dim+1:])
+		width += ops.DivCeil(t.Sizes[dim], n) * tensor.Numel(t.Sizes[dim+1:])
 	}
 	return ops.One(ops.FreshLike(ts[0], append(slices.Clone(ts[0].Sizes[:dim]), n, width)...))
 }

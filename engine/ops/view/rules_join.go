@@ -26,7 +26,7 @@ var joinRules = []ops.Rule{
 	{Schema: "aten::repeat_interleave.Tensor(Tensor repeats, *, SymInt? output_size=None) -> Tensor", Out: repeatInterleave},
 	{Schema: "aten::repeat_interleave.self_Tensor(Tensor self, Tensor repeats, int? dim=None, *, SymInt? output_size=None) -> Tensor", Body: repeatInterleaveBy},
 	{Schema: "aten::repeat_interleave.self_int(Tensor self, SymInt repeats, int? dim=None, *, SymInt? output_size=None) -> Tensor", Body: repeatInterleaveInt},
-	{Schema: "aten::roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor", Out: roll, Scratch: rollScratch},
+	{Schema: "aten::roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor", Out: roll, Workspace: rollWorkspace},
 	{Schema: "aten::flip(Tensor self, int[] dims) -> Tensor", Out: flip},
 	{Schema: "aten::fliplr(Tensor self) -> Tensor", Body: flipAlong(1)},
 	{Schema: "aten::flipud(Tensor self) -> Tensor", Body: flipAlong(0)},

@@ -38,7 +38,7 @@ func flattened(c *ops.Call) ([]int64, error) {
 		return []int64{1}, nil
 	}
 	shape := slices.Clone(self.Sizes[:from])
-	shape = append(shape, ops.Numel(self.Sizes[from:to+1]))
+	shape = append(shape, tensor.Numel(self.Sizes[from:to+1]))
 	return append(shape, self.Sizes[to+1:]...), nil
 }
 

@@ -1,4 +1,4 @@
-"""Scratch profiles: the file that memspec reads (engine/scratch). Sorted, one entry a line, so that it merges and compares as text."""
+"""Scratch profiles: the file that memspec reads (engine/workspace/profile). Sorted, one entry a line, so that it merges and compares as text."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class ProfileError(Exception):
 
 
 def key(call: dict) -> str:
-    """The call as a line of text, as engine/scratch writes it: equal keys get equal answers."""
+    """The call as a line of text, as engine/workspace/profile writes it: equal keys get equal answers."""
     dims = [",".join(map(str, call[n])) for n in _DIMS]
     flags = [word for name, word in _FLAGS if call.get(name)]
     return " ".join([call["op"], call["direction"], call["dtype"], *dims, str(call["groups"]), *flags])

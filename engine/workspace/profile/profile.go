@@ -1,9 +1,9 @@
-// Package scratch holds scratch profiles: what a library itself answers when it is asked how much workspace a call needs.
+// Package profile holds profiles (the doors say: scratch profiles): what a library itself answers when it is asked how much workspace a call needs.
 //
 // A profile is a small JSON file kept beside memspec.yaml. Its entries are grouped by who answered (library and version) and for which
 // class of device; within a group a call is keyed by everything that the library's choice depends on. Reading checks the schema and that no
 // two entries contradict each other; writing sorts, so that profiles merge and compare as text. This package asks no library.
-package scratch
+package profile
 
 import (
 	"cmp"

@@ -1,4 +1,4 @@
-package nn
+package workspace
 
 import (
 	"testing"
@@ -6,24 +6,12 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/memspec/memspec/engine/internal/aten"
 	"github.com/memspec/memspec/engine/note"
-	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/tensor"
 )
 
-// rules is the table of this family alone.
-func rules(t *testing.T) *ops.Table {
-	t.Helper()
-	table, err := ops.NewTable(Rules...)
-	require.NoError(t, err)
-	return table
-}
-
 // Batch norm through cuDNN takes nothing beside its results, as recorded; where there is no recording the figure is an estimate and says so.
-func TestBatchNormScratch(t *testing.T) {
-	bound, ok := rules(t).Lookup("aten::cudnn_batch_norm")
-	require.True(t, ok)
+func TestCuDNNBatchNorm(t *testing.T) {
 	for _, c := range []struct {
 		why      string
 		format   tensor.MemoryFormat
@@ -35,8 +23,8 @@ func TestBatchNormScratch(t *testing.T) {
 		{"training, as recorded", tensor.Contiguous, true, false},
 		{"training, channels last: another kernel", tensor.ChannelsLast, true, true},
 	} {
-		x, w := aten.Tensor(tensor.Float32, c.format, 8, 16, 32, 32), aten.Tensor(tensor.Float32, tensor.Contiguous, 16)
-		got := cudnnBatchNormScratch(&ops.Call{Bound: bound, Args: []any{x, w, w, w, w, c.training, 0.1, 1e-5}})
+		x := dense(tensor.Float32, c.format, 8, 16, 32, 32)
+		got := CuDNNBatchNorm(x, c.training)
 		if !c.estimate {
 			assert.Empty(t, got, c.why)
 			continue

@@ -1,4 +1,4 @@
-package scratch_test
+package profile_test
 
 import (
 	"bytes"
@@ -11,71 +11,71 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/memspec/memspec/engine/scratch"
 	"github.com/memspec/memspec/engine/units"
+	"github.com/memspec/memspec/engine/workspace/profile"
 )
 
-var sm89 = scratch.Answerer{Library: "cudnn", Version: "9.10.2", Class: "sm89"}
+var sm89 = profile.Answerer{Library: "cudnn", Version: "9.10.2", Class: "sm89"}
 
 // conv1 is resnet50's first convolution at batch 1.
-func conv1() scratch.Call {
-	return scratch.Call{Op: "conv", Direction: "forward", DType: "float32", Input: []int64{1, 3, 224, 224}, InputStrides: []int64{150528, 50176, 224, 1},
+func conv1() profile.Call {
+	return profile.Call{Op: "conv", Direction: "forward", DType: "float32", Input: []int64{1, 3, 224, 224}, InputStrides: []int64{150528, 50176, 224, 1},
 		Weight: []int64{64, 3, 7, 7}, WeightStrides: []int64{147, 49, 7, 1}, Padding: []int64{3, 3}, Stride: []int64{2, 2}, Dilation: []int64{1, 1}, Groups: 1, AllowTF32: true}
 }
 
 func TestLookup(t *testing.T) {
-	p := &scratch.Profile{}
-	want := scratch.Answer{Bytes: 639760, Engine: 38}
-	require.NoError(t, p.Add(sm89, scratch.Entry{Call: conv1(), Answer: want}))
+	p := &profile.Profile{}
+	want := profile.Answer{Bytes: 639760, Engine: 38}
+	require.NoError(t, p.Add(sm89, profile.Entry{Call: conv1(), Answer: want}))
 
 	call := conv1()
 	got, ok := p.Lookup(sm89, &call)
 	require.True(t, ok)
 	assert.Equal(t, want, got)
 
-	for why, change := range map[string]func(*scratch.Answerer, *scratch.Call){
-		"another version":  func(a *scratch.Answerer, _ *scratch.Call) { a.Version = "9.26.0" },
-		"another class":    func(a *scratch.Answerer, _ *scratch.Call) { a.Class = "sm86" },
-		"another library":  func(a *scratch.Answerer, _ *scratch.Call) { a.Library = "cublas" },
-		"direction":        func(_ *scratch.Answerer, c *scratch.Call) { c.Direction = "dgrad" },
-		"dtype":            func(_ *scratch.Answerer, c *scratch.Call) { c.DType = "float16" },
-		"batch":            func(_ *scratch.Answerer, c *scratch.Call) { c.Input[0] = 2 },
-		"input layout":     func(_ *scratch.Answerer, c *scratch.Call) { c.InputStrides = []int64{150528, 1, 672, 3} },
-		"weight layout":    func(_ *scratch.Answerer, c *scratch.Call) { c.WeightStrides = []int64{147, 1, 21, 3} },
-		"padding":          func(_ *scratch.Answerer, c *scratch.Call) { c.Padding[1] = 2 },
-		"stride":           func(_ *scratch.Answerer, c *scratch.Call) { c.Stride[0] = 1 },
-		"dilation":         func(_ *scratch.Answerer, c *scratch.Call) { c.Dilation[0] = 2 },
-		"groups":           func(_ *scratch.Answerer, c *scratch.Call) { c.Groups = 3 },
-		"deterministic":    func(_ *scratch.Answerer, c *scratch.Call) { c.Deterministic = true },
-		"tf32 not allowed": func(_ *scratch.Answerer, c *scratch.Call) { c.AllowTF32 = false },
-		"benchmark":        func(_ *scratch.Answerer, c *scratch.Call) { c.Benchmark = true },
+	for why, change := range map[string]func(*profile.Answerer, *profile.Call){
+		"another version":  func(a *profile.Answerer, _ *profile.Call) { a.Version = "9.26.0" },
+		"another class":    func(a *profile.Answerer, _ *profile.Call) { a.Class = "sm86" },
+		"another library":  func(a *profile.Answerer, _ *profile.Call) { a.Library = "cublas" },
+		"direction":        func(_ *profile.Answerer, c *profile.Call) { c.Direction = "dgrad" },
+		"dtype":            func(_ *profile.Answerer, c *profile.Call) { c.DType = "float16" },
+		"batch":            func(_ *profile.Answerer, c *profile.Call) { c.Input[0] = 2 },
+		"input layout":     func(_ *profile.Answerer, c *profile.Call) { c.InputStrides = []int64{150528, 1, 672, 3} },
+		"weight layout":    func(_ *profile.Answerer, c *profile.Call) { c.WeightStrides = []int64{147, 1, 21, 3} },
+		"padding":          func(_ *profile.Answerer, c *profile.Call) { c.Padding[1] = 2 },
+		"stride":           func(_ *profile.Answerer, c *profile.Call) { c.Stride[0] = 1 },
+		"dilation":         func(_ *profile.Answerer, c *profile.Call) { c.Dilation[0] = 2 },
+		"groups":           func(_ *profile.Answerer, c *profile.Call) { c.Groups = 3 },
+		"deterministic":    func(_ *profile.Answerer, c *profile.Call) { c.Deterministic = true },
+		"tf32 not allowed": func(_ *profile.Answerer, c *profile.Call) { c.AllowTF32 = false },
+		"benchmark":        func(_ *profile.Answerer, c *profile.Call) { c.Benchmark = true },
 	} {
 		by, c := sm89, conv1()
 		change(&by, &c)
 		_, ok := p.Lookup(by, &c)
 		assert.False(t, ok, "%s is part of the key", why)
 	}
-	_, ok = (*scratch.Profile)(nil).Lookup(sm89, &call)
+	_, ok = (*profile.Profile)(nil).Lookup(sm89, &call)
 	assert.False(t, ok, "no profile has no entries")
 }
 
 func TestWrittenReadsBackAndIsSorted(t *testing.T) {
 	var first string
 	for _, order := range [][]int64{{8, 1, 32}, {32, 8, 1}} {
-		p := &scratch.Profile{}
+		p := &profile.Profile{}
 		for _, batch := range order {
 			for _, class := range []string{"sm89", "sm80", "sm75-large"} {
 				c := conv1()
 				c.Input[0] = batch
 				by := sm89
 				by.Class = class
-				require.NoError(t, p.Add(by, scratch.Entry{Call: c, Answer: scratch.Answer{Bytes: units.Bytes(batch) * 512, Engine: 38}}))
+				require.NoError(t, p.Add(by, profile.Entry{Call: c, Answer: profile.Answer{Bytes: units.Bytes(batch) * 512, Engine: 38}}))
 			}
 		}
 		var b bytes.Buffer
 		_, err := p.WriteTo(&b)
 		require.NoError(t, err)
-		back, err := scratch.Parse(b.Bytes())
+		back, err := profile.Parse(b.Bytes())
 		require.NoError(t, err)
 		assert.Empty(t, cmp.Diff(p.Groups(), back.Groups()))
 		if first == "" {
@@ -86,17 +86,17 @@ func TestWrittenReadsBackAndIsSorted(t *testing.T) {
 }
 
 func TestMerge(t *testing.T) {
-	a, b := &scratch.Profile{}, &scratch.Profile{}
+	a, b := &profile.Profile{}, &profile.Profile{}
 	other := conv1()
 	other.Input[0] = 8
-	require.NoError(t, a.Add(sm89, scratch.Entry{Call: conv1(), Answer: scratch.Answer{Bytes: 1, Engine: 38}}))
-	require.NoError(t, b.Add(sm89, scratch.Entry{Call: conv1(), Answer: scratch.Answer{Bytes: 1, Engine: 38}}))
-	require.NoError(t, b.Add(sm89, scratch.Entry{Call: other, Answer: scratch.Answer{Bytes: 2, Engine: 55}}))
+	require.NoError(t, a.Add(sm89, profile.Entry{Call: conv1(), Answer: profile.Answer{Bytes: 1, Engine: 38}}))
+	require.NoError(t, b.Add(sm89, profile.Entry{Call: conv1(), Answer: profile.Answer{Bytes: 1, Engine: 38}}))
+	require.NoError(t, b.Add(sm89, profile.Entry{Call: other, Answer: profile.Answer{Bytes: 2, Engine: 55}}))
 	require.NoError(t, a.Merge(b), "agreeing entries merge")
 	assert.Len(t, a.Groups()[0].Entries, 2)
 
-	c := &scratch.Profile{}
-	require.NoError(t, c.Add(sm89, scratch.Entry{Call: conv1(), Answer: scratch.Answer{Bytes: 9, Engine: 0}}))
+	c := &profile.Profile{}
+	require.NoError(t, c.Add(sm89, profile.Entry{Call: conv1(), Answer: profile.Answer{Bytes: 9, Engine: 0}}))
 	err := a.Merge(c)
 	require.EqualError(t, err, "got two answers of cudnn 9.10.2 for sm89 to conv forward float32 1,3,224,224 150528,50176,224,1 64,3,7,7 147,49,7,1 3,3 2,2 1,1 1 tf32: "+
 		"1 B of engine 38 and 9 B of engine 0")
@@ -106,12 +106,12 @@ func TestMerge(t *testing.T) {
 }
 
 func TestStandInIsTheNearestVersionOfTheClass(t *testing.T) {
-	p := &scratch.Profile{}
-	for i, by := range []scratch.Answerer{
+	p := &profile.Profile{}
+	for i, by := range []profile.Answerer{
 		{Library: "cudnn", Version: "9.26.0", Class: "sm89"}, {Library: "cudnn", Version: "9.8.0", Class: "sm89"}, {Library: "cudnn", Version: "9.10.2", Class: "sm89"},
 		{Library: "cudnn", Version: "9.2.0", Class: "sm86"}, {Library: "other", Version: "9.1.1", Class: "sm89"},
 	} {
-		require.NoError(t, p.Add(by, scratch.Entry{Call: conv1(), Answer: scratch.Answer{Bytes: units.Bytes(i)}}))
+		require.NoError(t, p.Add(by, profile.Entry{Call: conv1(), Answer: profile.Answer{Bytes: units.Bytes(i)}}))
 	}
 	call := conv1()
 	for _, c := range []struct{ version, want, why string }{
@@ -121,16 +121,16 @@ func TestStandInIsTheNearestVersionOfTheClass(t *testing.T) {
 		{"9.20.0", "9.26.0", ""},
 		{"9.26.0", "9.10.2", "itself is no stand-in"},
 	} {
-		_, got, ok := p.StandIn(scratch.Answerer{Library: "cudnn", Version: c.version, Class: "sm89"}, &call)
+		_, got, ok := p.StandIn(profile.Answerer{Library: "cudnn", Version: c.version, Class: "sm89"}, &call)
 		require.True(t, ok)
-		assert.Equal(t, scratch.Answerer{Library: "cudnn", Version: c.want, Class: "sm89"}, got, "%s: %s", c.version, c.why)
+		assert.Equal(t, profile.Answerer{Library: "cudnn", Version: c.want, Class: "sm89"}, got, "%s: %s", c.version, c.why)
 	}
-	_, _, ok := p.StandIn(scratch.Answerer{Library: "cudnn", Version: "9.1.0", Class: "sm80"}, &call)
+	_, _, ok := p.StandIn(profile.Answerer{Library: "cudnn", Version: "9.1.0", Class: "sm80"}, &call)
 	assert.False(t, ok, "another class is another plan")
 	call.Groups = 3
 	_, _, ok = p.StandIn(sm89, &call)
 	assert.False(t, ok, "nobody was asked")
-	_, _, ok = (*scratch.Profile)(nil).StandIn(sm89, &call)
+	_, _, ok = (*profile.Profile)(nil).StandIn(sm89, &call)
 	assert.False(t, ok)
 }
 
@@ -140,7 +140,7 @@ func TestParseRefuses(t *testing.T) {
 	file := func(entries ...string) string {
 		return `{"schema":1,"groups":[{"library":"cudnn","version":"9.10.2","class":"sm89","entries":[` + strings.Join(entries, ",") + `]}]}`
 	}
-	_, err := scratch.Parse([]byte(file(entry, entry)))
+	_, err := profile.Parse([]byte(file(entry, entry)))
 	require.NoError(t, err, "one entry twice is one entry")
 	for _, c := range []struct{ name, in, want string }{
 		{"empty", ``, "not a scratch profile: unexpected end of JSON input"},
@@ -163,7 +163,7 @@ func TestParseRefuses(t *testing.T) {
 		{"class", strings.Replace(file(entry), "sm89", "RTX 4090", 1), `groups[0].entries[0]: got answerer "cudnn" "9.10.2" "RTX 4090", want one such as cudnn 9.10.2 sm89`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p, err := scratch.Parse([]byte(c.in))
+			p, err := profile.Parse([]byte(c.in))
 			require.EqualError(t, err, c.want)
 			assert.Nil(t, p)
 		})
@@ -172,16 +172,16 @@ func TestParseRefuses(t *testing.T) {
 
 func TestLoadNamesTheFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "memspec.scratch.json")
-	_, err := scratch.Load(path)
+	_, err := profile.Load(path)
 	require.ErrorIs(t, err, os.ErrNotExist)
-	_, err = scratch.Load(filepath.Dir(path))
+	_, err = profile.Load(filepath.Dir(path))
 	require.EqualError(t, err, filepath.Dir(path)+": is a directory")
 	if _, none := os.Stat(os.DevNull); none == nil {
-		_, err = scratch.Load(os.DevNull)
+		_, err = profile.Load(os.DevNull)
 		require.EqualError(t, err, os.DevNull+": got no plain file, want a scratch profile", "a pipe or a device may have no end")
 	}
 	require.NoError(t, os.WriteFile(path, []byte(`{"schema": 7}`), 0o600))
-	_, err = scratch.Load(path)
+	_, err = profile.Load(path)
 	require.EqualError(t, err, path+": got a scratch profile of schema 7, want 1: make it again with this version")
 }
 
@@ -190,7 +190,7 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte(`{"schema":1,"groups":[{"library":"cudnn","version":"9.10.2","class":"sm89","entries":[{"op":"conv","direction":"forward","dtype":"float32",` +
 		`"input":[1,3,8],"input_strides":[24,8,1],"weight":[4,3,3],"weight_strides":[9,3,1],"padding":[1],"stride":[1],"dilation":[1],"groups":1,"bytes":16,"engine":38}]}]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		p, err := scratch.Parse(data)
+		p, err := profile.Parse(data)
 		if err != nil {
 			return
 		}
@@ -198,7 +198,7 @@ func FuzzParse(f *testing.F) {
 		if _, err := p.WriteTo(&b); err != nil {
 			t.Fatal(err)
 		}
-		back, err := scratch.Parse(b.Bytes())
+		back, err := profile.Parse(b.Bytes())
 		if err != nil {
 			t.Fatalf("written profile does not read back: %v\n%s", err, b.String())
 		}

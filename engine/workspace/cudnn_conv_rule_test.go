@@ -1,4 +1,4 @@
-package nn
+package workspace
 
 import (
 	"encoding/json"
@@ -12,7 +12,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/memspec/memspec/engine/internal/aten"
 	"github.com/memspec/memspec/engine/tensor"
 	"github.com/memspec/memspec/engine/units"
 )
@@ -25,7 +24,7 @@ type answeredRows struct {
 
 func readRows(t *testing.T) answeredRows {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join("..", "..", "..", "testdata", "scratch", "rows.json"))
+	data, err := os.ReadFile(filepath.Join("..", "..", "testdata", "scratch", "rows.json"))
 	require.NoError(t, err)
 	var r answeredRows
 	require.NoError(t, json.Unmarshal(data, &r))
@@ -45,12 +44,12 @@ func rowSizes(t *testing.T, text string) []int64 {
 }
 
 // rowConv is the convolution of a line "x w stride padding dilation groups".
-func rowConv(t *testing.T, line string, d tensor.DType, f tensor.MemoryFormat) *Conv {
+func rowConv(t *testing.T, line string, d tensor.DType, f tensor.MemoryFormat) *Convolution {
 	t.Helper()
 	parts := strings.Fields(line)
 	twice := func(s string) []int64 { n := rowSizes(t, s)[0]; return []int64{n, n} }
-	return &Conv{
-		X: aten.Tensor(d, f, rowSizes(t, parts[0])...), Weight: aten.Tensor(d, f, rowSizes(t, parts[1])...),
+	return &Convolution{
+		Input: dense(d, f, rowSizes(t, parts[0])...), Weight: dense(d, f, rowSizes(t, parts[1])...),
 		Stride: twice(parts[2]), Padding: twice(parts[3]), Dilation: twice(parts[4]), OutputPadding: []int64{0, 0}, Groups: rowSizes(t, parts[5])[0],
 	}
 }
@@ -71,14 +70,14 @@ func TestRowsByRule(t *testing.T) {
 			class, kind, _ := strings.Cut(group, " ")
 			dtype, layout, _ := strings.Cut(kind, " ")
 			kind = strings.TrimSpace(direction + " " + kind)
-			p := aten.On(t, devices[class], releases[version])
+			p := on(t, devices[class], releases[version])
 			if total[kind] == nil {
 				total[kind] = &score{}
 			}
 			s := total[kind]
 			for i, line := range rows.Convolutions {
 				v := rowConv(t, line, dtypes[dtype], formats[layout])
-				native := v.backend(p, rowOut(v)) == convDepthwise
+				native := v.Backend(p, rowOut(v)) == ConvDepthwise
 				if native { // in half precision the table has cuDNN's answer to workloads, too, that PyTorch does not give it
 					require.True(t, answers[i] == "-" || dtype == "float16" && layout == "contiguous" && v.isDepthwise(), "%s: %s", group, line)
 					continue
@@ -88,7 +87,7 @@ func TestRowsByRule(t *testing.T) {
 				want, err := strconv.ParseInt(bytes, 10, 64)
 				require.NoError(t, err)
 				v, out := v.towards(direction, rowOut(v))
-				got := v.workspace(p, out, false)[0]
+				got := v.CuDNN(p, out, false)[0]
 				s.calls++
 				if d := int64(got.Bytes) - want; d*d*10000 <= want*want {
 					s.exact++
@@ -128,13 +127,13 @@ func TestRowsByRule(t *testing.T) {
 }
 
 // towards is the call for a gradient of a convolution whose result is of these sizes, and the sizes of what it makes or, for a weight's, is given.
-func (v *Conv) towards(direction string, out []int64) (*Conv, []int64) {
-	g := aten.Tensor(v.X.DType, v.format(), out...)
+func (v *Convolution) towards(direction string, out []int64) (*Convolution, []int64) {
+	g := dense(v.Input.DType, v.Format(), out...)
 	u := *v
 	switch direction {
 	case "dgrad":
-		u.X, u.Transposed = g, true
-		return &u, v.X.Sizes
+		u.Input, u.Transposed = g, true
+		return &u, v.Input.Sizes
 	case "wgrad":
 		u.Grad = g
 	}
@@ -142,10 +141,10 @@ func (v *Conv) towards(direction string, out []int64) (*Conv, []int64) {
 }
 
 // rowOut is the result's sizes.
-func rowOut(v *Conv) []int64 {
-	out := []int64{v.X.Sizes[0], v.Weight.Sizes[0]}
+func rowOut(v *Convolution) []int64 {
+	out := []int64{v.Input.Sizes[0], v.Weight.Sizes[0]}
 	for i := range v.Stride {
-		out = append(out, (v.X.Sizes[i+2]+2*v.Padding[i]-v.Dilation[i]*(v.Weight.Sizes[i+2]-1)-1)/v.Stride[i]+1)
+		out = append(out, (v.Input.Sizes[i+2]+2*v.Padding[i]-v.Dilation[i]*(v.Weight.Sizes[i+2]-1)-1)/v.Stride[i]+1)
 	}
 	return out
 }

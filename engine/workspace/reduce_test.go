@@ -1,4 +1,4 @@
-package reduce
+package workspace
 
 import (
 	"testing"
@@ -6,17 +6,16 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/memspec/memspec/engine/device"
-	"github.com/memspec/memspec/engine/internal/aten"
 	"github.com/memspec/memspec/engine/tensor"
 )
 
 // The buffers a reduction stages its parts in. The figures for columns were worked out by hand from setReduceConfig.
 func TestReduceStaging(t *testing.T) {
 	const mib = 1 << 20
-	contiguous := func(sizes ...int64) *tensor.Tensor { return aten.Tensor(tensor.Float32, tensor.Contiguous, sizes...) }
+	contiguous := func(sizes ...int64) *tensor.Meta { return dense(tensor.Float32, tensor.Contiguous, sizes...) }
 	tests := []struct {
 		name       string
-		x          *tensor.Tensor
+		x          *tensor.Meta
 		dims       []int
 		sms        int64
 		capability device.Capability
@@ -44,7 +43,7 @@ func TestReduceStaging(t *testing.T) {
 
 // Dimensions that lie behind each other are one, whatever their order in the tensor.
 func TestShapeReduction(t *testing.T) {
-	x := aten.Tensor(tensor.Float32, tensor.Contiguous, 2, 3, 4, 5)
+	x := dense(tensor.Float32, tensor.Contiguous, 2, 3, 4, 5)
 	r := shapeReduction(x, []int{2, 3})
 	assert.Equal(t, []int64{20, 6}, r.sizes)
 	assert.Equal(t, []int64{1, 20}, r.strides)

@@ -1,4 +1,4 @@
-package attention
+package workspace
 
 import (
 	"encoding/json"
@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/memspec/memspec/engine/device"
-	"github.com/memspec/memspec/engine/internal/aten"
 	"github.com/memspec/memspec/engine/note"
 	"github.com/memspec/memspec/engine/platform"
 	"github.com/memspec/memspec/engine/tensor"
@@ -28,7 +27,7 @@ type attentionAnswer struct {
 
 // TestAttentionWorkspaces holds the rule against every answer: to the byte, but for single queries on 10.0, which stay below the upper figure.
 func TestAttentionWorkspaces(t *testing.T) {
-	data, err := os.ReadFile(filepath.Join("..", "..", "..", "testdata", "scratch", "attention.json"))
+	data, err := os.ReadFile(filepath.Join("..", "..", "testdata", "scratch", "attention.json"))
 	require.NoError(t, err)
 	var answers []attentionAnswer
 	require.NoError(t, json.Unmarshal(data, &answers))
@@ -38,15 +37,15 @@ func TestAttentionWorkspaces(t *testing.T) {
 	seen := map[string]bool{}
 	for _, a := range answers {
 		seen[a.Version+" "+a.Class] = true
-		p := aten.On(t, devices[a.Class], releases[a.Version])
+		p := on(t, devices[a.Class], releases[a.Version])
 		if a.SMs > 0 {
 			p.Device.SMs = a.SMs
 		}
 		require.True(t, strings.HasPrefix(p.CuDNN.String(), a.Version), "%s is not torch %s's", a.Version, releases[a.Version])
-		heads := func(h, n, d int64) *tensor.Tensor {
-			return aten.Tensor(tensor.BFloat16, tensor.Contiguous, a.B, h, n, d)
+		heads := func(h, n, d int64) *tensor.Meta {
+			return dense(tensor.BFloat16, tensor.Contiguous, a.B, h, n, d)
 		}
-		got := attentionWorkspace(p, heads(a.H, a.Q, a.D), heads(a.HK, a.K, a.D), heads(a.HK, a.K, a.DV), false)
+		got := Attention{heads(a.H, a.Q, a.D), heads(a.HK, a.K, a.D), heads(a.HK, a.K, a.DV), false}.CuDNN(p)
 		if a.Class == "sm100" && a.Q == 1 {
 			assert.Equal(t, note.ScratchEstimate, got.Note)
 			assert.LessOrEqual(t, a.Bytes, got.Upper, "%+v", a)
@@ -69,11 +68,11 @@ func TestAttentionNotAsked(t *testing.T) {
 	assert.False(t, attentionAsked(&p), "a newer cuDNN")
 	p.CuDNN = platform.Version{Major: 9, Minor: 10, Patch: 2}
 	assert.False(t, attentionAsked(&p), "an older one, with attention chosen by hand")
-	q := aten.Tensor(tensor.Float16, tensor.Contiguous, 1, 8, 16, 64)
-	assert.Equal(t, note.ScratchEstimate, attentionWorkspace(&p, q, q, q, false).Note)
+	q := dense(tensor.Float16, tensor.Contiguous, 1, 8, 16, 64)
+	assert.Equal(t, note.ScratchEstimate, Attention{q, q, q, false}.CuDNN(&p).Note)
 	p.CuDNN = platform.Version{Major: 9, Minor: 26}
-	assert.Empty(t, attentionWorkspace(&p, q, q, q, false).Note)
-	assert.Equal(t, note.ScratchEstimate, attentionWorkspace(&p, q, q, q, true).Note, "dropout")
+	assert.Empty(t, Attention{q, q, q, false}.CuDNN(&p).Note)
+	assert.Equal(t, note.ScratchEstimate, Attention{q, q, q, true}.CuDNN(&p).Note, "dropout")
 	p.CuDNN, p.Device.ComputeCapability = platform.Version{Major: 9, Minor: 26}, device.Capability{Major: 8, Minor: 0}
 	assert.False(t, attentionAsked(&p), "another class")
 }

@@ -1,10 +1,10 @@
-package reduce
+package workspace
 
 import (
 	"slices"
 
 	"github.com/memspec/memspec/engine/device"
-	"github.com/memspec/memspec/engine/ops"
+	"github.com/memspec/memspec/engine/platform"
 	"github.com/memspec/memspec/engine/tensor"
 	"github.com/memspec/memspec/engine/units"
 )
@@ -14,36 +14,51 @@ import (
 
 const reduceSource = "native/cuda/Reduce.cuh"
 
-// accumulator is what a reduction adds up in.
-type accumulator uint8
+// Accumulator is what a reduction adds up in.
+type Accumulator uint8
 
+// The accumulators.
 const (
-	accValue   accumulator = iota // the accumulate type
-	accInput                      // the input's own type
-	accPair                       // a value and its place
-	accWelford                    // mean, squares, two counts
-	accBool
-	accTwo // smallest and largest
+	AccValue   Accumulator = iota // the accumulate type (ATen/AccumulateType.h)
+	AccInput                      // the input's own type
+	AccPair                       // a value and its place
+	AccWelford                    // mean, squares, two counts
+	AccBool
+	AccTwo // smallest and largest
 )
 
-func (a accumulator) bytes(d tensor.DType) int64 {
-	n := ops.AccumulateType(d).ItemSize()
+// bytes is the size of one accumulator over elements of dtype d.
+func (a Accumulator) bytes(d tensor.DType) int64 {
+	n := d.AccumulateType().ItemSize()
 	switch a {
-	case accInput:
+	case AccInput:
 		return d.ItemSize()
-	case accPair:
+	case AccPair:
 		return 16
-	case accWelford:
+	case AccWelford:
 		if n == 8 {
 			return 24
 		}
 		return 16
-	case accBool:
+	case AccBool:
 		return 1
-	case accTwo:
+	case AccTwo:
 		return 2 * d.ItemSize()
 	}
 	return n
+}
+
+// Reduction is what reducing dims of x takes: nothing where one block of threads a result suffices.
+func Reduction(p *platform.Platform, x *tensor.Meta, dims []int, acc Accumulator) []Request {
+	d := p.Device
+	if !OnDevice(x) || d.SMs == 0 {
+		return nil
+	}
+	buffer, semaphores := shapeReduction(x, dims).staging(acc.bytes(x.DType), x.DType.ItemSize(), int64(d.SMs), threadsPerSM(d.ComputeCapability))
+	if buffer == 0 {
+		return nil
+	}
+	return []Request{{Bytes: units.Bytes(buffer), Source: reduceSource}, {Bytes: units.Bytes(semaphores), Source: reduceSource}}
 }
 
 // reduceShape is a reduction as TensorIterator sees it: reduced dimensions first, each group in the order of strides, neighbours merged.
@@ -53,7 +68,7 @@ type reduceShape struct {
 	reduced         int     // how many of them are reduced
 }
 
-func shapeReduction(x *tensor.Tensor, dims []int) *reduceShape {
+func shapeReduction(x *tensor.Meta, dims []int) *reduceShape {
 	r := &reduceShape{inputs: 1, outputs: 1}
 	add := func(ds []int) int {
 		slices.SortStableFunc(ds, func(a, b int) int { return int(min(max(x.Strides[a]-x.Strides[b], -1), 1)) })
@@ -139,19 +154,19 @@ func (r *reduceShape) staging(accBytes, itemSize, sms, smThreads int64) (buffer,
 	} else {
 		stepOut = width
 	}
-	split := ops.DivCeil(r.inputs, stepIn) >= min(height*16, 256)
+	split := divCeil(r.inputs, stepIn) >= min(height*16, 256)
 	if split {
 		stepIn *= height
 	} else {
 		stepOut *= height
 	}
-	perThread := ops.DivCeil(r.inputs, stepIn)
+	perThread := divCeil(r.inputs, stepIn)
 	target := sms * (smThreads / (width * height))
-	grid := ops.DivCeil(r.outputs/vec, stepOut)
+	grid := divCeil(r.outputs/vec, stepOut)
 	if !split || perThread < 256 || grid > target {
 		return 0, 0
 	}
-	ctas := max(min(ops.DivCeil(target, grid), ops.DivCeil(perThread, 16)), ops.DivCeil(perThread, 256))
+	ctas := max(min(divCeil(target, grid), divCeil(perThread, 16)), divCeil(perThread, 256))
 	if ctas <= 1 {
 		return 0, 0
 	}
@@ -177,68 +192,4 @@ func (r *reduceShape) outputVector() int64 {
 		}
 	}
 	return vec
-}
-
-// reduceScratch is the staging of a reduction over the operator's dimensions.
-func reduceScratch(acc accumulator) func(*ops.Call) []ops.Scratch {
-	return func(c *ops.Call) []ops.Scratch {
-		x := c.T("self")
-		if !ops.OnCUDA(x) || c.Platform().Device.SMs == 0 {
-			return nil
-		}
-		dims, err := reduceDims(c, x)
-		if err != nil {
-			return nil
-		}
-		return reduceStaging(c, x, dims, acc)
-	}
-}
-
-func reduceStaging(c *ops.Call, x *tensor.Tensor, dims []int, acc accumulator) []ops.Scratch {
-	d := c.Platform().Device
-	buffer, semaphores := shapeReduction(x, dims).staging(acc.bytes(x.DType), x.DType.ItemSize(), int64(d.SMs), threadsPerSM(d.ComputeCapability))
-	if buffer == 0 {
-		return nil
-	}
-	return []ops.Scratch{{Bytes: units.Bytes(buffer), Source: reduceSource}, {Bytes: units.Bytes(semaphores), Source: reduceSource}}
-}
-
-// countScratch is the comparison with zero that is added up (native/TensorAdvancedIndexing.cpp count_nonzero_cuda).
-func countScratch(c *ops.Call) []ops.Scratch {
-	x := c.T("self")
-	if !ops.OnCUDA(x) {
-		return nil
-	}
-	m := ops.FreshAs(x, tensor.Bool, x.Sizes...)
-	return append([]ops.Scratch{{Bytes: m.NBytes(), Before: true, Source: "native/TensorAdvancedIndexing.cpp count_nonzero_cuda"}}, reduceScratch(accValue)(c)...)
-}
-
-// logSumExpScratch are the largest elements and the exponentials of what is left (native/ReduceOps.cpp logsumexp_out_impl).
-func logSumExpScratch(c *ops.Call) []ops.Scratch {
-	x := c.T("self")
-	if !ops.OnCUDA(x) || x.Numel() == 0 {
-		return nil
-	}
-	dims, err := reduceDims(c, x)
-	if err != nil {
-		return nil
-	}
-	const source = "native/ReduceOps.cpp logsumexp_out_impl"
-	d := ops.FloatType(x.DType)
-	largest, all := ops.FreshAs(x, d, ops.ReducedSizes(x.Sizes, dims, true)...), ops.FreshAs(x, d, x.Sizes...)
-	return append([]ops.Scratch{{Bytes: largest.NBytes(), Source: source}, {Bytes: all.NBytes(), Source: source}}, reduceStaging(c, x, dims, accValue)...)
-}
-
-// distScratch is the difference (native/ReduceOps.cpp dist).
-func distScratch(c *ops.Call) []ops.Scratch {
-	x := c.T("self")
-	if !ops.OnCUDA(x) {
-		return nil
-	}
-	shape, err := c.Broadcast(x.Sizes, c.T("other").Sizes)
-	if err != nil {
-		return nil
-	}
-	m := ops.FreshLike(x, shape...)
-	return []ops.Scratch{{Bytes: m.NBytes(), Before: true, Source: "native/ReduceOps.cpp dist"}}
 }

@@ -1,0 +1,105 @@
+package workspace
+
+import (
+	"github.com/memspec/memspec/engine/platform"
+	"github.com/memspec/memspec/engine/tensor"
+)
+
+// The workspaces of cuBLAS and cuBLASLt (aten/src/ATen/cuda/CublasHandlePool.cpp); which release takes what, platform knows.
+
+const (
+	cublasKey   = "cublas"
+	cublasLtKey = "cublasLt"
+)
+
+// CuBLAS is the workspace of a gemm, batched gemm, gemv or dot.
+func CuBLAS(p *platform.Platform) []Request {
+	w := p.Cublas()
+	if w.Bytes == 0 {
+		return nil
+	}
+	r := Request{Bytes: w.Bytes, Source: "ATen/cuda/CublasHandlePool.cpp getChosenWorkspaceSize"}
+	if w.Lifetime != platform.PerCall {
+		r.Keep = cublasKey
+	}
+	return []Request{r}
+}
+
+// CuBLASLt is the workspace of a cublasLt matmul.
+func CuBLASLt(p *platform.Platform) []Request {
+	var out []Request
+	if p.LtTakesCublas() {
+		out = CuBLAS(p)
+	}
+	w := p.CublasLt()
+	if w.Bytes == 0 {
+		return out
+	}
+	r := Request{Bytes: w.Bytes, Source: "ATen/cuda/CUDABlas.cpp _getWorkspaceSize"}
+	switch w.Lifetime {
+	case platform.Shared:
+		r.Keep = cublasKey
+	case platform.Kept:
+		r.Keep = cublasLtKey
+	}
+	return append(out, r)
+}
+
+// MatMul is a product of two matrices, of two batches of them, or of a matrix and a vector, with a bias added where there is one.
+type MatMul struct {
+	A, B *tensor.Meta
+	Bias *tensor.Meta // addmm's self
+	Beta float64      // what the bias is multiplied by
+}
+
+// Requests are the copies of operands that cuBLAS cannot read in place, and the library's workspace.
+func (m MatMul) Requests(p *platform.Platform) []Request {
+	var out []Request
+	switch rank := len(m.A.Sizes); {
+	case rank == 3 && len(m.B.Sizes) == 3:
+		out = append(batchCopy(m.A), batchCopy(m.B)...)
+	case rank == 2 && len(m.B.Sizes) == 2:
+		out = append(matrixCopy(m.A), matrixCopy(m.B)...)
+	}
+	if m.Bias != nil && m.takesLt(p) {
+		return append(out, CuBLASLt(p)...)
+	}
+	return append(out, CuBLAS(p)...)
+}
+
+// takesLt says whether addmm adds the bias in the epilogue of cublasLt (native/cuda/Blas.cpp isInputCompliesAddmmCudaLt).
+func (m MatMul) takesLt(p *platform.Platform) bool {
+	switch m.A.DType {
+	case tensor.Float64, tensor.Float32, tensor.Float16, tensor.BFloat16:
+	default:
+		return false
+	}
+	wide := 0
+	for _, d := range m.Bias.Sizes {
+		if d != 1 {
+			wide++
+		}
+	}
+	vector := len(m.Bias.Sizes) == 1 || p.Release().LtSqueezesBias && wide <= 1 && len(m.Bias.Sizes) == 2
+	return m.Beta == 1 && vector && m.Bias.IsContiguous() && m.Bias.Numel() == m.B.Sizes[1] &&
+		m.B.Sizes[0] > 1 && m.B.Sizes[1] > 1 && m.A.Sizes[0] >= p.LtMinRows()
+}
+
+// matrixCopy is the contiguous clone of a matrix that cuBLAS cannot read in place: one of its strides must be 1 and the other at least
+// the size along it (native/cuda/Blas.cpp prepare_matrix_for_cublas).
+func matrixCopy(m *tensor.Meta) []Request {
+	n := len(m.Sizes)
+	rows, cols, sr, sc := m.Sizes[n-2], m.Sizes[n-1], m.Strides[n-2], m.Strides[n-1]
+	if sr == 1 && sc >= max(1, rows) || sc == 1 && sr >= max(1, cols) || m.Numel() == 0 {
+		return nil
+	}
+	return []Request{CopyOf(m, "native/cuda/Blas.cpp prepare_matrix_for_cublas")}
+}
+
+// batchCopy is matrixCopy for each matrix of a batch; an expanded batch is copied too (prepare_batch_matrix_for_cublas).
+func batchCopy(m *tensor.Meta) []Request {
+	if m.Sizes[0] > 1 && m.Strides[0] == 0 && m.Numel() > 0 {
+		return []Request{CopyOf(m, "native/cuda/Blas.cpp prepare_batch_matrix_for_cublas")}
+	}
+	return matrixCopy(m)
+}

@@ -1,0 +1,61 @@
+// Package workspace says what libraries and kernels ask the allocator for beside an operator's results: functions of shapes, strides, dtypes and
+// the platform, which a rule, a test and a table can call alike.
+//
+// Sizes are what PyTorch's code or the library asks for, in bytes, before the allocator rounds them. Where neither tells, the request says so: it
+// has a note, and an upper figure. A profile (package profile) holds what a library itself answered.
+//
+// Operands are given as metadata. What is on the host, or nothing at all (nil), takes nothing.
+package workspace
+
+import (
+	"github.com/memspec/memspec/engine/note"
+	"github.com/memspec/memspec/engine/tensor"
+	"github.com/memspec/memspec/engine/units"
+	"github.com/memspec/memspec/engine/workspace/profile"
+)
+
+// Request is memory that a library or kernel takes from the allocator. Requests of one operator are made in their order and given back in the
+// opposite one.
+type Request struct {
+	Bytes, Upper units.Bytes // Upper where Bytes is an estimate, else 0
+	Keep         string      // "": freed when the operator returns; else it stays, once a key (a library handle and stream)
+	Trial        string      // not "": taken once a key, freed at once, and the cache emptied (cuDNN's benchmark)
+	Before       bool        // asked for before the results exist
+	Source       string      // where the figure comes from
+	Note         note.ID     // of the note this figure deserves, or ""
+	Asked        *Asked      // the library call behind it; nil where PyTorch's own code decides
+}
+
+// Asked is a library call that decides on its own how much it takes, and who answered for it.
+type Asked struct {
+	Call   *profile.Call
+	By     profile.Answerer // of the zero value where nobody did: the figure is by rule
+	Engine int              // the library's choice, where somebody answered
+}
+
+// OnDevice says whether an operand is there and on the accelerator.
+func OnDevice(m *tensor.Meta) bool { return m != nil && m.Device != "cpu" && m.Device != "meta" }
+
+// CopyOf is another tensor of m's size: a contiguous copy, a cast to a dtype as wide, a vector of the same length.
+func CopyOf(m *tensor.Meta, source string) Request { return Request{Bytes: m.NBytes(), Source: source} }
+
+// Before is requests made before the results exist.
+func Before(rs ...Request) []Request {
+	for i := range rs {
+		rs[i].Before = true
+	}
+	return rs
+}
+
+// Contiguous are copies of those operands that do not lie row by row, in their order.
+func Contiguous(source string, operands ...*tensor.Meta) (out []Request) {
+	for _, m := range operands {
+		if OnDevice(m) && !m.IsContiguous() {
+			out = append(out, CopyOf(m, source))
+		}
+	}
+	return out
+}
+
+// divCeil rounds up; both are positive.
+func divCeil(a, b int64) int64 { return (a + b - 1) / b }
