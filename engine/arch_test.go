@@ -66,7 +66,7 @@ var mayImport = map[string][]string{
 	"engine/verdict":                     {"engine/note", "engine/report", "engine/units"},
 	"engine/format":                      {"engine/verdict", "engine/report", "engine/allocator", "engine/trace", "engine/tensor", "engine/units", "engine/internal/pickle"},
 	"engine/spec":                        {"engine/internal/nearest", "engine/note", "engine/verdict", "engine/report", "engine/platform", "engine/device", "engine/tensor", "engine/units"},
-	"engine": {"engine/workspace", "engine/units", "engine/tensor", "engine/device", "engine/workspace/profile", "engine/platform", "engine/program", "engine/trace", "engine/ops", "engine/ops/builtin",
+	"engine": {"engine/workspace", "engine/note", "engine/units", "engine/tensor", "engine/device", "engine/workspace/profile", "engine/platform", "engine/program", "engine/trace", "engine/ops", "engine/ops/builtin",
 		"engine/artifact", "engine/exec", "engine/exec/torchscript", "engine/allocator", "engine/report", "engine/verdict", "engine/spec"},
 	"assert":                {"cudameasure/verify", "engine", "engine/device", "engine/platform", "engine/spec", "engine/verdict", "engine/report", "engine/units"},
 	"cudameasure":           {"engine/recording", "engine/spec", "engine/report", "engine/units"},

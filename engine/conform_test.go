@@ -81,8 +81,8 @@ var compared struct {
 }
 
 // inParallel runs jobs on all processors and returns their results in order.
-func inParallel(jobs []func() account) []account {
-	out := make([]account, len(jobs))
+func inParallel[T any](jobs []func() T) []T {
+	out := make([]T, len(jobs))
 	var next atomic.Int64
 	var wait sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
@@ -190,21 +190,29 @@ func (a *account) line(recorded string, got trace.Site) {
 
 // runNone runs an archive on the device none, under the settings of a recording.
 func runNone(r *recording, file, runtime string) (*trace.Trace, error) {
-	m, err := engine.Open(filepath.Join(testdataRoot(), file))
+	m, c, err := caseNone(r, file, runtime)
 	if err != nil {
 		return nil, err
+	}
+	return m.Trace(context.Background(), c)
+}
+
+// caseNone is that run's model and case.
+func caseNone(r *recording, file, runtime string) (m *engine.Model, c spec.Case, err error) {
+	if m, err = engine.Open(filepath.Join(testdataRoot(), file)); err != nil {
+		return nil, c, err
 	}
 	d, err := device.Lookup("none")
 	if err != nil {
-		return nil, err
+		return nil, c, err
 	}
 	v, err := platform.ParseVersion("2.15")
 	if err != nil {
-		return nil, err
+		return nil, c, err
 	}
-	c := spec.Case{Runtime: spec.Runtime(runtime)}
+	c.Runtime = spec.Runtime(runtime)
 	if c.Platform, err = platform.New(d, v); err != nil {
-		return nil, err
+		return nil, c, err
 	}
 	r.apply(&c, m)
 	for _, s := range r.inputs {
@@ -213,11 +221,11 @@ func runNone(r *recording, file, runtime string) (*trace.Trace, error) {
 			in, err = in.Bind(nil)
 		}
 		if err != nil {
-			return nil, err
+			return nil, c, err
 		}
 		c.Inputs = append(c.Inputs, r.format(in))
 	}
-	return m.Trace(context.Background(), c)
+	return m, c, nil
 }
 
 // exception is a stream that is known to part from its recording: how many events agree before it does, and why.

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 
 	"github.com/memspec/memspec/engine/allocator"
 	"github.com/memspec/memspec/engine/artifact"
 	"github.com/memspec/memspec/engine/exec"
 	"github.com/memspec/memspec/engine/exec/torchscript"
+	"github.com/memspec/memspec/engine/note"
 	"github.com/memspec/memspec/engine/ops/builtin"
 	"github.com/memspec/memspec/engine/platform"
 	"github.com/memspec/memspec/engine/program"
@@ -118,7 +120,11 @@ func (m *Model) Estimate(ctx context.Context, c spec.Case) (*report.Report, erro
 
 func (m *Model) estimate(ctx context.Context, c spec.Case, lower bool) (r *report.Report, err error) {
 	defer caught(m.Path, &err)
-	run, err := m.run(ctx, c, lower)
+	which := likeliest
+	if lower {
+		which = lowerEnd
+	}
+	run, err := m.run(ctx, c, which)
 	if err != nil {
 		return nil, err
 	}
@@ -128,25 +134,51 @@ func (m *Model) estimate(ctx context.Context, c spec.Case, lower bool) (r *repor
 		return nil, err
 	}
 	src := report.Source{Run: m.describe(c), Platform: &c.Platform, Timeline: tl, Scratch: answered(run.Calls, c.Platform.Answerer()), Ask: askCommand(c.Pos.File)}
-	if len(tr.Upper) > 0 {
-		if src.Upper, err = upper(c, tr); err != nil {
-			return nil, err
-		}
+	if src.Upper, err = m.upper(ctx, c, tr); err != nil {
+		return nil, err
 	}
 	return report.Build(src), nil
 }
 
+// upper is what a case takes at most where its trace has estimates: with every workspace of estimated size at its most, and every local of
+// Python's that the artifact does not tell of held to the end of its call. It is nil where nothing is estimated.
+func (m *Model) upper(ctx context.Context, c spec.Case, tr *trace.Trace) (*allocator.Peaks, error) {
+	if slices.ContainsFunc(tr.Notes, func(n trace.Note) bool { return n.ID == note.LocalsUnknown }) {
+		r, err := m.run(ctx, c, localsHeld)
+		if err != nil {
+			return nil, err
+		}
+		tr = r.Trace
+	} else if len(tr.Upper) == 0 {
+		return nil, nil
+	}
+	a, err := newAllocator(c)
+	if err != nil {
+		return nil, err
+	}
+	return allocator.ReplayUpper(tr, a)
+}
+
 // Trace runs one case of the model and returns what it allocates and frees.
 func (m *Model) Trace(ctx context.Context, c spec.Case) (*trace.Trace, error) {
-	r, err := m.run(ctx, c, false)
+	r, err := m.run(ctx, c, likeliest)
 	if err != nil {
 		return nil, err
 	}
 	return r.Trace, nil
 }
 
-// run runs one case; lower takes data-dependent sizes at their lower end.
-func (m *Model) run(ctx context.Context, c spec.Case, lower bool) (r *exec.Result, err error) {
+// account is which of the accounts of a case a run gives.
+type account uint8
+
+const (
+	likeliest  account = iota // the prediction
+	lowerEnd                  // data-dependent sizes at their lower end
+	localsHeld                // locals that the artifact does not tell of held to the end of their calls
+)
+
+// run runs one case.
+func (m *Model) run(ctx context.Context, c spec.Case, which account) (r *exec.Result, err error) {
 	defer caught(m.Path, &err)
 	if err := runnable(&c); err != nil {
 		return nil, err
@@ -164,8 +196,8 @@ func (m *Model) run(ctx context.Context, c spec.Case, lower bool) (r *exec.Resul
 	if err != nil {
 		return nil, err
 	}
-	o := exec.Options{Inputs: inputs, Liveness: liveness(m.runtime(c)), Platform: &c.Platform, DType: dtype, Lower: lower,
-		Assume: assumptions(c.Assume)}
+	o := exec.Options{Inputs: inputs, Liveness: liveness(m.runtime(c)), Platform: &c.Platform, DType: dtype, Lower: which == lowerEnd,
+		HoldLocals: which == localsHeld, Assume: assumptions(c.Assume)}
 	r, err = exec.Run(ctx, torchscript.New(m.Program), builtin.Table(), o)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", m.Path, err)
@@ -180,15 +212,6 @@ func Replay(c spec.Case, tr *trace.Trace) (*allocator.Timeline, error) {
 		return nil, err
 	}
 	return allocator.Replay(tr, a)
-}
-
-// upper is what a trace takes with every allocation of estimated size at its most.
-func upper(c spec.Case, tr *trace.Trace) (*allocator.Peaks, error) {
-	a, err := newAllocator(c)
-	if err != nil {
-		return nil, err
-	}
-	return allocator.ReplayUpper(tr, a)
 }
 
 func newAllocator(c spec.Case) (allocator.Allocator, error) {

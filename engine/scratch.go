@@ -24,7 +24,7 @@ type LibraryCall struct {
 
 // LibraryCalls runs a case and lists its library calls, each once, in the order they are first made.
 func (m *Model) LibraryCalls(ctx context.Context, c spec.Case) ([]LibraryCall, error) {
-	r, err := m.run(ctx, c, false)
+	r, err := m.run(ctx, c, likeliest)
 	if err != nil {
 		return nil, err
 	}

@@ -102,7 +102,7 @@ type Peak struct {
 	Total     *units.Bytes `json:"total"` // nil where the device's context cost is not known
 }
 
-// Upper is the peak with every estimated scratch at its most.
+// Upper is the peak with all that is estimated at its most: library scratch, and locals of Python that the archive does not tell of.
 type Upper struct {
 	Allocated units.Bytes `json:"allocated"`
 	Reserved  units.Bytes `json:"reserved"`
@@ -203,7 +203,7 @@ func (r *Report) Value(m Metric) (units.Bytes, bool) {
 	return 0, false
 }
 
-// UpperValue is a metric with every estimated scratch at its most; false where nothing was estimated or the metric is not known.
+// UpperValue is a metric with all that is estimated at its most; false where nothing was estimated or the metric is not known.
 func (r *Report) UpperValue(m Metric) (units.Bytes, bool) {
 	if r.Upper == nil {
 		return 0, false

@@ -94,7 +94,11 @@ func qualityText(r *Report) string {
 		if r.Upper == nil {
 			return "estimate: see what was assumed"
 		}
-		return fmt.Sprintf("estimate: some library scratch is by rule; at its most %s allocated, %s reserved", r.Upper.Allocated, r.Upper.Reserved)
+		why := "some library scratch is by rule"
+		if r.HasNote(note.LocalsUnknown) {
+			why = "the archive does not tell what Python's names hold"
+		}
+		return fmt.Sprintf("estimate: %s; at its most %s allocated, %s reserved", why, r.Upper.Allocated, r.Upper.Reserved)
 	case Bound:
 		return "bound: data-dependent sizes are at their most"
 	case Incomplete:

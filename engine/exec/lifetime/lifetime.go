@@ -37,6 +37,7 @@ const (
 	After                 // it goes after To, and all that To's blocks did
 	AtEntry               // no one uses it: it goes as its block is entered
 	BlockOut              // it leaves its block as a result
+	Escapes               // it is there when its function returns: a caller may hold it on
 	Open                  // a name holds it as the run goes: until that is bound anew or deleted, or its frame ends
 )
 
@@ -163,7 +164,7 @@ func (c *checker) held(r *Range, ends []int) {
 		if r.To >= 0 && r.Arg >= len(c.nodes[r.To].Blocks) {
 			c.errorf("value %d: got an end at block %d of node %d, which has %d", id, r.Arg, r.To, len(c.nodes[r.To].Blocks))
 		}
-	case After, BlockOut:
+	case After, BlockOut, Escapes:
 		if r.To >= 0 {
 			end = ends[r.To]
 		}

@@ -64,6 +64,8 @@ func (r *Range) end(nodes []*program.Node) string {
 		return "entry of " + op
 	case BlockOut:
 		return "result of a block of " + op
+	case Escapes:
+		return "there at the return"
 	case Open:
 		return "as its name"
 	}

@@ -16,6 +16,9 @@ type code struct {
 	names *names // eager only; nil where the archive tells nothing
 
 	pytorch bool // one of PyTorch's own modules or functions
+
+	escapes []int // values that a caller may hold on when the function returns
+	until   []int // by instruction: until which one the function may hold what a call left; nil where it holds nothing so
 }
 
 // block mirrors program.Block.

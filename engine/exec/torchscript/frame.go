@@ -2,6 +2,7 @@ package torchscript
 
 import (
 	"github.com/memspec/memspec/engine/exec"
+	"github.com/memspec/memspec/engine/exec/lifetime"
 	"github.com/memspec/memspec/engine/internal/slab"
 	"github.com/memspec/memspec/engine/note"
 	"github.com/memspec/memspec/engine/ops"
@@ -23,6 +24,8 @@ type frame struct {
 	line   *inst
 	from   *inst   // in PyTorch's own code: the user's instruction that called it
 	sites  []int32 // by instruction, see codeSites
+
+	leftovers []leftover // what calls left, where the account holds all that Python might hold
 }
 
 // put stores an owned value in a register.
@@ -62,12 +65,15 @@ func (m *interp) codeOf(fn *program.Func, self *Object) (*code, error) {
 		switch {
 		case !m.eager:
 		case m.prog.Tells == program.TellsStacks:
-			m.Note(note.Note{ID: note.LocalsUnknown, Subject: "a traced archive carries no names: what eager execution holds is read from its stacks"})
+			m.Note(note.Note{ID: note.LocalsUnknown, Subject: "a traced archive carries no names, and no operators whose results nothing uses: what eager execution holds is read from its stacks"})
 			if err := m.followStacks(c, self); err != nil {
 				return nil, err
 			}
 		case m.prog.Tells == program.TellsNothing:
 			m.Note(note.Note{ID: note.LocalsUnknown, Subject: "a frozen archive is one function without the user's frames and names: values are taken to die after their last use"})
+			if m.Options().HoldLocals {
+				c.replace(lifetime.ToEnd(g))
+			}
 		default:
 			c.names = m.namesOf(c)
 			eagerUses(c)
@@ -110,6 +116,7 @@ func (m *interp) enter(c *code, args []any, module *Object) (any, error) {
 		m.leaveNames(f)
 	}
 	if err == nil {
+		m.handOn(f)
 		for id := range f.set {
 			m.clear(f, id)
 		}
@@ -143,6 +150,9 @@ func (m *interp) runBlock(f *frame, b *block) error {
 		}
 		for _, id := range in.drop {
 			m.clear(f, id)
+		}
+		if len(f.leftovers) > 0 {
+			m.dropLeftovers(f, in.num)
 		}
 		if f.done {
 			return nil

@@ -157,6 +157,9 @@ func (m *interp) Describe(s *exec.State) {
 		s.Slot(m.set[i], v)
 	}
 	for f := m.frame; f != nil; f = f.parent {
+		for _, l := range f.leftovers {
+			s.Value(l.value)
+		}
 		if l := f.locals; l != nil {
 			for i, v := range l.held {
 				s.Slot(l.set[i], v)

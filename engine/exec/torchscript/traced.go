@@ -14,20 +14,21 @@ func (m *interp) followStacks(c *code, self *Object) error {
 	if m.stacks == nil {
 		m.stacks = stacks.New(m.prog)
 	}
-	var of *program.Object
+	var module *program.Object
 	if self != nil {
-		of = self.lit
+		module = self.lit
 	}
-	read := m.stacks.Ranges
 	if m.Options().HoldLocals {
-		read = m.stacks.Most
-	}
-	ranges, err := read(c.fn, of)
-	if err != nil {
+		held, err := m.stacks.Most(c.fn, module)
+		if held != nil {
+			c.replace(held.Ranges)
+			c.until = held.Until
+		}
 		return err
 	}
+	ranges, err := m.stacks.Ranges(c.fn, module)
 	c.replace(ranges)
-	return nil
+	return err
 }
 
 // replace puts ranges in the place of those that the last uses gave their values.
@@ -36,8 +37,10 @@ func (c *code) replace(ranges []lifetime.Range) {
 	for i := range ranges {
 		told[ranges[i].Value.ID] = true
 	}
+	insts := make(map[int]*inst, len(c.body.insts))
 	for i := range c.body.insts {
 		in := &c.body.insts[i]
+		insts[int(in.num)] = in
 		for j := range in.node.Args {
 			if v := in.node.Args[j].Value; v != nil && told[v.ID] {
 				in.move[j] = false
@@ -46,7 +49,52 @@ func (c *code) replace(ranges []lifetime.Range) {
 		in.drop = slices.DeleteFunc(in.drop, func(id int) bool { return told[id] })
 	}
 	for i := range ranges {
-		in := &c.body.insts[ranges[i].To]
-		in.drop = append(in.drop, ranges[i].Value.ID)
+		r := &ranges[i]
+		if r.End == lifetime.Escapes {
+			c.escapes = append(c.escapes, r.Value.ID)
+			continue
+		}
+		insts[r.To].drop = append(insts[r.To].drop, r.Value.ID)
 	}
+}
+
+// leftover is what a call left and its caller might hold: until a node of the caller's, or on to the caller's own caller.
+type leftover struct {
+	value any
+	until int
+}
+
+// handOn gives what f's call leaves to its caller, or lets go of it where that holds nothing so.
+func (m *interp) handOn(f *frame) {
+	caller := f.parent
+	holds := caller != nil && caller.code.until != nil
+	until := stacks.Stays
+	if holds {
+		until = caller.code.until[caller.line.num]
+	}
+	for _, l := range f.leftovers {
+		if holds {
+			caller.leftovers = append(caller.leftovers, leftover{l.value, until})
+		} else {
+			m.Drop(l.value)
+		}
+	}
+	f.leftovers = nil
+	for _, id := range f.code.escapes {
+		if holds && f.set[id] {
+			caller.leftovers = append(caller.leftovers, leftover{f.regs[id], until})
+			f.regs[id], f.set[id] = nil, false
+		}
+	}
+}
+
+// dropLeftovers lets go of what calls left and nothing can hold after instruction num.
+func (m *interp) dropLeftovers(f *frame, num int32) {
+	f.leftovers = slices.DeleteFunc(f.leftovers, func(l leftover) bool {
+		if l.until != int(num) {
+			return false
+		}
+		m.Drop(l.value)
+		return true
+	})
 }

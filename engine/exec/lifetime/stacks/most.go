@@ -1,68 +1,146 @@
 package stacks
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/memspec/memspec/engine/exec/lifetime"
 	"github.com/memspec/memspec/engine/program"
 )
 
-// most holds every value that a local might hold to the end of its call. What is surely a temporary goes with its user: what one execution of a
-// line makes and takes, and no name is told of. A line that calls a module or function again, or the next module of a list, may be a loop's and
-// is then another execution.
-func (t *function) most() []lifetime.Range {
-	run := t.lineRuns()
+// The other end of the reading: how long a function's values might be held, where a name could hold them that nothing tells of.
+//
+// A temporary goes with its user: what one execution of a line makes and takes, and no name is told of. Anything else may be a local, and is
+// held to the end of its call. What a call leaves, its caller may hold: in a tuple of which the rest is used, in a list that was passed in. The
+// statement that made the call binds the same names anew when it runs again, so it is held until then, or else to the end of the caller's own
+// call, and so on outward. Out of account are what is written to attributes that no line of a caller holds too, and containers that keep what
+// each round of a loop gave and are then thrown away.
+
+// Held is how long values might be held at most.
+type Held struct {
+	Ranges []lifetime.Range
+	// Until is, by node in the order of lifetime.Numbering, the node after which the function lets go of what a call there left; Stays where
+	// it may pass that on to its own caller.
+	Until []int
+}
+
+// Stays is Held.Until of what a function does not let go of.
+const Stays = -1
+
+// Most is how long the values of fn's nodes might be held, for the module self.
+func (p *Program) Most(fn *program.Func, self *program.Object) (*Held, error) {
+	t, err := p.function(fn, self)
+	if err != nil || t == nil {
+		return nil, err
+	}
+	runs := t.lineRuns()
 	var ends []end
 	for i, n := range t.nodes {
 		for _, v := range n.Outs {
 			if len(t.uses[v.ID]) > 0 {
-				ends = append(ends, t.longest(v.ID, i, run))
+				ends = append(ends, t.longest(v.ID, i, runs))
 			}
 		}
 	}
-	return t.inOrder(ends)
+	h := &Held{Ranges: t.inOrder(ends), Until: make([]int, t.last()+1)}
+	for i := range h.Until {
+		h.Until[i] = Stays
+	}
+	for i, n := range t.nodes {
+		if n.Op != "prim::CallMethod" {
+			continue
+		}
+		if k := t.boundAnew(i, len(t.frames[i])-1, runs); k >= 0 {
+			h.Until[t.num[i]] = t.num[k]
+		}
+	}
+	return h, nil
 }
 
 // longest is the latest end of a value that node def makes.
-func (t *function) longest(id, def int, run [][]int) end {
+func (t *function) longest(id, def int, runs [][]int) end {
 	last := t.uses[id][len(t.uses[id])-1]
 	if t.number[id] != notNumber {
 		return end{node: last, value: id, depth: operand, why: lifetime.Number}
 	}
 	depth := t.shared(id)
 	if depth < 0 {
-		return end{node: len(t.nodes) - 1, value: id, frame: true, key: id, why: lifetime.Unknown}
+		return end{node: len(t.nodes) - 1, value: id, frame: true, key: id, why: lifetime.Unknown, escapes: true}
 	}
-	home := t.at[def].calls[depth]
-	switch name := &t.names[id]; {
-	case bindsAnew(t.frames[def][depth]):
-		return end{node: last, value: id, depth: operand, why: lifetime.Rebound}
-	case name.known() && name.call == home, run[def][depth] != run[last][depth]:
-		return t.frameEndAt(id, home, id)
-	case len(t.at[last].calls) == depth+1:
-		return end{node: last, value: id, depth: operand, key: id, why: lifetime.Temporary}
+	home, name := t.at[def].calls[depth], &t.names[id]
+	if sequential(t.frames[def]) {
+		return end{node: last, value: id, depth: operand, key: id, why: lifetime.Rebound}
 	}
-	e := t.frameEndAt(id, t.at[last].calls[depth+1], id)
-	e.why = lifetime.Passed
-	return e
+	if (name.call != home || name.none) && runs[def][depth] == runs[last][depth] {
+		if len(t.at[last].calls) == depth+1 {
+			return end{node: last, value: id, depth: operand, key: id, why: lifetime.Temporary}
+		}
+		e := t.frameEndAt(id, t.at[last].calls[depth+1], id)
+		e.why = lifetime.Passed
+		return e
+	}
+	if k := t.boundAnew(def, depth-1, runs); k >= last {
+		return end{node: k, value: id, key: id, why: lifetime.Rebound}
+	}
+	return end{node: len(t.nodes) - 1, value: id, frame: true, key: id, why: lifetime.FrameEnd, escapes: true}
 }
 
-// bindsAnew says whether a function is Sequential's forward, which binds its one local to each module's result in turn.
-func bindsAnew(f *program.Frame) bool {
-	return f.Function == "forward" && strings.HasSuffix(f.File, "torch/nn/modules/container.py")
+// sequential says whether a node stands in Sequential's forward, whose one local takes each module's result in turn (torch/nn/modules/container.py).
+func sequential(frames []*program.Frame) bool {
+	return len(frames) == 1 && frames[0].Function == "forward" && strings.HasSuffix(frames[0].File, "torch/nn/modules/container.py")
+}
+
+// boundAnew is the last node of the next execution of the statement around node i, in the innermost of its calls from depth outward that runs
+// it again; -1 where none does.
+func (t *function) boundAnew(i, depth int, runs [][]int) int {
+	if sequential(t.frames[i]) { // its loop is one line, whatever stands in between
+		for k := i + 1; k < len(t.nodes); k++ {
+			if t.nodes[k].Op == "prim::CallMethod" {
+				return k
+			}
+		}
+		return -1
+	}
+	for d := min(depth, len(t.frames[i])-1); d >= 0; d-- {
+		line, now, next, last := t.frames[i][d].Line, runs[i][d], -1, -1
+		for k := i + 1; k < len(t.nodes); k++ {
+			if !t.at[k].in(t.at[i].calls[d]) || t.frames[k][d].Line != line || runs[k][d] == now {
+				continue
+			}
+			if next < 0 {
+				next = runs[k][d]
+			}
+			if runs[k][d] == next {
+				last = k
+			}
+		}
+		if last >= 0 {
+			return last
+		}
+	}
+	return -1
+}
+
+// lineRun is an execution of a line in a call.
+type lineRun struct {
+	number, line int
+	call, inner  *call             // inner is the call that the line is making
+	modules      []*program.Object // that it called, and the lists that these are members of
+	functions    []program.Frame   // that it called
+}
+
+// goesOn says whether node i, with the inner call and its function, is part of the execution. A line that calls a module or function again, or
+// the next module of a list, may be a loop's.
+func (r *lineRun) goesOn(t *function, i int, inner *call, fn program.Frame) bool {
+	if inner != nil {
+		return inner == r.inner || !slices.Contains(r.functions, fn)
+	}
+	called := func(o *program.Object) bool { return o != nil && slices.Contains(r.modules, o) }
+	return !called(t.callee[i]) && !called(t.list[i])
 }
 
 // lineRuns numbers, by node and depth of call, the executions of lines.
 func (t *function) lineRuns() [][]int {
-	type key struct{ file, function string }
-	type lineRun struct {
-		number  int
-		line    int
-		call    *call
-		inner   *call
-		objects map[*program.Object]bool
-		called  map[key]bool
-	}
 	out := make([][]int, len(t.nodes))
 	var open []*lineRun
 	count := 0
@@ -71,36 +149,20 @@ func (t *function) lineRuns() [][]int {
 		out[i] = make([]int, len(f))
 		for d := range f {
 			var inner *call
-			var fn key
+			fn := program.Frame{}
 			if d+1 < len(f) {
-				inner, fn = calls[d+1], key{f[d+1].File, f[d+1].Function}
+				inner, fn = calls[d+1], program.Frame{File: f[d+1].File, Function: f[d+1].Function}
 			}
-			var r *lineRun
-			if d < len(open) && open[d].call == calls[d] && open[d].line == f[d].Line {
-				r = open[d]
-				switch {
-				case inner != nil && inner != r.inner && r.called[fn]:
-					r = nil
-				case inner == nil && (t.callee[i] != nil && r.objects[t.callee[i]] || t.list[i] != nil && r.objects[t.list[i]]):
-					r = nil
-				}
-			}
-			if r == nil {
-				r = &lineRun{number: count, line: f[d].Line, call: calls[d], objects: map[*program.Object]bool{}, called: map[key]bool{}}
+			if d >= len(open) || open[d].call != calls[d] || open[d].line != f[d].Line || !open[d].goesOn(t, i, inner, fn) {
+				open = append(open[:min(d, len(open))], &lineRun{number: count, line: f[d].Line, call: calls[d]})
 				count++
-				if d < len(open) {
-					open = open[:d]
-				}
 			}
-			if d >= len(open) {
-				open = append(open, r)
-			}
-			open[d] = r
+			r := open[d]
 			r.inner = inner
 			if inner != nil {
-				r.called[fn] = true
+				r.functions = append(r.functions, fn)
 			} else {
-				r.objects[t.callee[i]], r.objects[t.list[i]] = true, true
+				r.modules = append(r.modules, t.callee[i], t.list[i])
 			}
 			out[i][d] = r.number
 		}

@@ -19,6 +19,7 @@ type end struct {
 	frame       bool // the call itself ends
 	key, sub    int
 	why         lifetime.Why
+	escapes     bool // beyond the function
 }
 
 // operand stands for the depth of what an operator lets go of: deeper than any call.
@@ -109,7 +110,10 @@ func (t *function) inOrder(ends []end) []lifetime.Range {
 	values := t.values()
 	out := make([]lifetime.Range, len(ends))
 	for i, e := range ends {
-		out[i] = lifetime.Range{Value: values[e.value], From: t.def[e.value], To: e.node, End: lifetime.After, Why: e.why}
+		out[i] = lifetime.Range{Value: values[e.value], From: t.num[t.def[e.value]], To: t.num[e.node], End: lifetime.After, Why: e.why}
+		if e.escapes {
+			out[i].End = lifetime.Escapes
+		}
 		if n := &t.names[e.value]; n.known() {
 			out[i].Local = n.text
 		}
@@ -211,4 +215,12 @@ func (t *function) frameEndAt(id int, c *call, first int) end {
 		last = len(t.nodes) - 1
 	}
 	return end{node: last, value: id, depth: c.depth, frame: true, key: first, why: lifetime.FrameEnd}
+}
+
+// last is the number of the function's last node.
+func (t *function) last() int {
+	if len(t.num) == 0 {
+		return -1
+	}
+	return t.num[len(t.num)-1]
 }

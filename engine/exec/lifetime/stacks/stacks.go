@@ -51,18 +51,10 @@ func (p *Program) Ranges(fn *program.Func, self *program.Object) ([]lifetime.Ran
 	return t.ranges(), nil
 }
 
-// Most are the same ranges at their longest.
-func (p *Program) Most(fn *program.Func, self *program.Object) ([]lifetime.Range, error) {
-	t, err := p.function(fn, self)
-	if err != nil || t == nil {
-		return nil, err
-	}
-	return t.most(), nil
-}
-
 // function is what is found out about a function of the program, nil where calls nest too deep.
 type function struct {
 	nodes   []*program.Node
+	num     []int // by node: its number in lifetime.Numbering
 	frames  [][]*program.Frame
 	at      []place
 	def     []int     // by value: its node, -1 for parameters
@@ -132,6 +124,13 @@ func newFunction(g *program.Graph) *function {
 		list: make([]*program.Object, len(g.Body.Nodes)), callee: make([]*program.Object, len(g.Body.Nodes))}
 	for i := range t.def {
 		t.def[i] = lifetime.Param
+	}
+	t.num = make([]int, len(t.nodes))
+	all, _ := lifetime.Numbering(g)
+	for k, i := 0, 0; i < len(t.nodes); k++ {
+		if all[k] == t.nodes[i] {
+			t.num[i], i = k, i+1
+		}
 	}
 	for i, n := range t.nodes {
 		for _, v := range n.Outs {
