@@ -35,6 +35,7 @@
 package program
 
 import (
+	"slices"
 	"strings"
 	"sync"
 
@@ -247,6 +248,15 @@ type Graph struct {
 	Library   bool        // one of PyTorch's own functions: a place in it is the user's line that called it
 }
 
+// ParamOf is which of f's parameters an argument of a call is for, -1 where it has none of that name; next counts those without a name.
+func (f *Func) ParamOf(a *Arg, next *int) int {
+	if a.Name == "" {
+		*next++
+		return *next - 1
+	}
+	return slices.IndexFunc(f.Params, func(p Param) bool { return p.Name == a.Name })
+}
+
 // NewFunc gives f the closure that lowers its body at first use, and returns f.
 func NewFunc(f *Func, lower func(*Func) (*Graph, error)) *Func {
 	f.lower = lower
@@ -295,9 +305,7 @@ type Node struct {
 	Stmt   int32 // number of the printed statement this node belongs to, from 0 in its function
 	Flags  NodeFlags
 	Means  Upgrade
-	Num    int32 // exec's, of a node that it made
-
-	Cache any // exec's: what it resolved here last; nil from the decoder
+	ID     int // in a graph that was rewritten: its number, for tables beside the graph
 }
 
 // NodeFlags are facts about a node's place in the printed source.

@@ -2,6 +2,7 @@ package torchscript
 
 import (
 	"github.com/memspec/memspec/engine/exec/lifetime"
+	"github.com/memspec/memspec/engine/exec/torchscript/passes"
 	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/program"
 )
@@ -32,6 +33,7 @@ type block struct {
 // inst is one node.
 type inst struct {
 	node   *program.Node
+	at     *passes.Call // of an inlined graph: the call that the node came from
 	blocks []*block
 	move   []bool // the argument's last use: its value dies when the node is done
 	drop   []int  // values whose last use was inside the node's blocks, and results no one uses
@@ -43,10 +45,10 @@ type inst struct {
 }
 
 // compile lays out g; a value goes by the rule of PyTorch's interpreter.
-func (m *interp) compile(fn *program.Func, g *program.Graph) *code {
+func (m *interp) compile(fn *program.Func, g *program.Graph, inlined *passes.Graph) *code {
 	c := &code{fn: fn, graph: g, pytorch: fn.Library()}
 	l := &m.layout
-	*l = layout{m: m, owner: m.ids.Cut(g.NumValues), insts: l.insts[:0]}
+	*l = layout{m: m, inlined: inlined, owner: m.ids.Cut(g.NumValues), insts: l.insts[:0]}
 	c.body = l.block(g.Body)
 	c.count, c.owner = len(l.insts), l.owner
 	for _, p := range g.Params {
@@ -58,10 +60,11 @@ func (m *interp) compile(fn *program.Func, g *program.Graph) *code {
 
 // layout numbers blocks and nodes, and notes which block defines each value.
 type layout struct {
-	m      *interp
-	owner  []int   // the block that defines a value
-	insts  []*inst // in order
-	blocks int
+	m       *interp
+	inlined *passes.Graph // nil where the function stands for itself
+	owner   []int         // the block that defines a value
+	insts   []*inst       // in order
+	blocks  int
 }
 
 func (l *layout) block(b *program.Block) *block {
@@ -79,6 +82,9 @@ func (l *layout) block(b *program.Block) *block {
 	for i, n := range b.Nodes {
 		in := &out.insts[i]
 		in.node, in.num = n, int32(len(l.insts))
+		if l.inlined != nil {
+			in.at = l.inlined.Call(n)
+		}
 		l.insts = append(l.insts, in)
 		in.move, moves = moves[:len(n.Args):len(n.Args)], moves[len(n.Args):]
 		for _, v := range n.Outs {

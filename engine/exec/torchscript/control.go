@@ -2,7 +2,6 @@ package torchscript
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/memspec/memspec/engine/exec"
 	"github.com/memspec/memspec/engine/ops"
@@ -80,7 +79,7 @@ func (m *interp) bindArgs(f *frame, in *inst, fn *program.Func) ([]any, error) {
 	pos := 0
 	for i := range n.Args {
 		a := &n.Args[i]
-		at := paramOf(fn, a, &pos)
+		at := fn.ParamOf(a, &pos)
 		if at < 0 || at >= len(out) {
 			return nil, fmt.Errorf("%s: got %d arguments, want %d", fn.Name, len(n.Args), len(fn.Params))
 		}
@@ -102,15 +101,6 @@ func (m *interp) bindArgs(f *frame, in *inst, fn *program.Func) ([]any, error) {
 		}
 	}
 	return out, nil
-}
-
-// paramOf is which of fn's parameters an argument of a call is for, -1 where it has none of that name; next counts those without a name.
-func paramOf(fn *program.Func, a *program.Arg, next *int) int {
-	if a.Name == "" {
-		*next++
-		return *next - 1
-	}
-	return slices.IndexFunc(fn.Params, func(p program.Param) bool { return p.Name == a.Name })
 }
 
 // evalCreate makes an object, or a named tuple.

@@ -61,7 +61,7 @@ func (m *interp) codeOf(fn *program.Func, self *Object) (*code, error) {
 	}
 	c := m.codes[g]
 	if c == nil {
-		c = m.compile(fn, g)
+		c = m.compile(fn, g, nil)
 		switch {
 		case !m.eager:
 		case m.prog.Tells == program.TellsStacks:
@@ -199,8 +199,8 @@ func (m *interp) fail(err error) error {
 	e := &exec.EvalError{Msg: err.Error(), Cause: err}
 	for f := m.frame; f != nil; f = f.parent {
 		if f.line != nil {
-			if at, ok := f.line.node.Cache.(*inlinedAt); ok {
-				inlinedStack(e, f.line.node, at, f == m.frame)
+			if f.line.at != nil {
+				inlinedStack(e, f.line, f == m.frame)
 				continue
 			}
 		}
@@ -365,15 +365,16 @@ func (m *interp) freeFrame(f *frame) {
 	m.frames = append(m.frames, f)
 }
 
-// inlinedStack adds the calls that a node was inlined from.
-func inlinedStack(e *exec.EvalError, n *program.Node, at *inlinedAt, innermost bool) {
+// inlinedStack adds the calls that an instruction was inlined from.
+func inlinedStack(e *exec.EvalError, in *inst, innermost bool) {
+	n := in.node
 	if innermost {
 		e.Op, e.Pos = n.Op, n.Src.Pos()
 	}
-	for ; at != nil; n, at = at.call, at.parent {
-		s := exec.StackEntry{Func: at.fn.Name, Record: at.fn.Record, Line: int(n.Line), Pos: n.Src.Pos()}
-		if at.module != nil {
-			s.Module = at.module.FQN
+	for at := in.at; at != nil; n, at = at.Node, at.Parent {
+		s := exec.StackEntry{Func: at.Func.Name, Record: at.Func.Record, Line: int(n.Line), Pos: n.Src.Pos()}
+		if module, ok := at.Module.(*Object); ok && module != nil {
+			s.Module = module.FQN
 		}
 		e.Stack = append(e.Stack, s)
 	}

@@ -10,8 +10,9 @@ func (m *interp) siteOf(in *inst) {
 	var self *Object
 	record := ""
 	site := &in.site
-	if at, ok := in.node.Cache.(*inlinedAt); ok {
-		self, record = at.module, at.fn.Record
+	if at := in.at; at != nil {
+		self, _ = at.Module.(*Object)
+		record = at.Func.Record
 	} else if f := m.frame; f != nil {
 		self, record = f.module, f.code.fn.Record
 		site = &f.sites[in.num]
@@ -35,10 +36,10 @@ func (m *interp) siteOf(in *inst) {
 // The range of a traced operation is a stack, of which Pos takes that line.
 func (m *interp) userLine(in *inst) program.Pos {
 	src := in.node.Src
-	if at, ok := in.node.Cache.(*inlinedAt); ok {
-		for ; at.parent != nil && at.fn.Library(); at = at.parent {
-			if !at.parent.fn.Library() {
-				src = at.call.Src
+	if at := in.at; at != nil {
+		for ; at.Parent != nil && at.Func.Library(); at = at.Parent {
+			if !at.Parent.Func.Library() {
+				src = at.Node.Src
 			}
 		}
 	} else if f := m.frame; f != nil && f.from != nil {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/memspec/memspec/engine/exec"
 	"github.com/memspec/memspec/engine/exec/lifetime/stacks"
+	"github.com/memspec/memspec/engine/exec/torchscript/passes"
 	"github.com/memspec/memspec/engine/internal/pysource"
 	"github.com/memspec/memspec/engine/internal/slab"
 	"github.com/memspec/memspec/engine/ops"
@@ -45,11 +46,9 @@ type interp struct {
 	noModule Object    // holds the places of functions that no module calls
 	written  []*Object // whose attributes the model sets
 
-	stacks    *stacks.Program // of a traced program
-	texts     map[*program.SourceText]*pysource.Source
-	effects   map[call]int32 // places in operators, and one more
-	operators []operator
-	whole     *code // the inlined program, where the runtime inlines
+	stacks *stacks.Program // of a traced program
+	texts  map[*program.SourceText]*pysource.Source
+	whole  *code // the inlined program, where the runtime inlines
 
 	instances   slab.Of[Object]
 	values      slab.Of[any]
@@ -94,14 +93,16 @@ func (m *interp) Prepare() error {
 	if m.eager {
 		return nil
 	}
-	g, err := m.inlined()
+	var root any
+	if m.prog.Root != nil {
+		root = m.object(m.prog.Root)
+	}
+	g, err := passes.Inline(m.prog.Entry, root, evaluator{m})
 	if g == nil || err != nil {
 		return err
 	}
-	if err := m.simplify(g); err != nil {
-		return err
-	}
-	m.whole = m.compile(m.prog.Entry, g)
+	g.Simplify()
+	m.whole = m.compile(m.prog.Entry, g.Graph, g)
 	return nil
 }
 

@@ -1,4 +1,4 @@
-package torchscript
+package passes
 
 import (
 	"fmt"
@@ -9,10 +9,10 @@ import (
 	"github.com/memspec/memspec/engine/tensor"
 )
 
-// merge gives computations that occur twice one result (passes/common_subexpression_elimination.cpp).
-func (s *graph) merge() {
-	s.mergeBlock(s.g.Body, s.m.aliasesOf(s.g), nil)
-	s.rewrite()
+// eliminateCommonSubexpressions gives computations that occur twice one result (passes/common_subexpression_elimination.cpp).
+func (g *Graph) eliminateCommonSubexpressions() {
+	g.mergeBlock(g.Body, g.aliases(), nil)
+	g.rewrite()
 }
 
 // scope is what has been computed in a block and those around it.
@@ -30,22 +30,22 @@ func (c *scope) find(key string) *program.Node {
 	return nil
 }
 
-func (s *graph) mergeBlock(b *program.Block, a *aliases, parent *scope) {
+func (g *Graph) mergeBlock(b *program.Block, a *aliases, parent *scope) {
 	c := &scope{seen: map[string]*program.Node{}, parent: parent}
 	for _, n := range b.Nodes {
 		for i := range n.Args {
-			s.resolve(&n.Args[i])
+			g.resolve(&n.Args[i])
 		}
 		if len(n.Blocks) > 0 {
 			for _, sub := range n.Blocks {
-				s.mergeBlock(sub, a, c)
+				g.mergeBlock(sub, a, c)
 			}
 			continue
 		}
-		if s.sideEffects(n) || s.nondeterministic(n) || len(n.Outs) == 0 || a.hasWriters(n) {
+		if g.sideEffects(n) || g.nondeterministic(n) || len(n.Outs) == 0 || a.hasWriters(n) {
 			continue
 		}
-		key := keyOf(n)
+		key := g.keyOf(n)
 		o := c.find(key)
 		if o == nil {
 			c.seen[key] = n
@@ -53,19 +53,19 @@ func (s *graph) mergeBlock(b *program.Block, a *aliases, parent *scope) {
 		}
 		same := len(o.Outs) == len(n.Outs)
 		for i := range n.Outs {
-			same = same && (s.m.effectsOf(n).Immutable || a.mayMerge(o.Outs[i], n.Outs[i]))
+			same = same && (g.effects(n).Immutable || a.mayMerge(o.Outs[i], n.Outs[i]))
 		}
 		if !same {
 			continue
 		}
 		for i := range n.Outs {
-			s.replace(n.Outs[i], program.Arg{Value: o.Outs[i]})
+			g.replace(n.Outs[i], program.Arg{Value: o.Outs[i]})
 		}
 	}
 }
 
 // keyOf names a computation: operator, attribute, arguments.
-func keyOf(n *program.Node) string {
+func (g *Graph) keyOf(n *program.Node) string {
 	var b strings.Builder
 	b.WriteString(n.Op)
 	b.WriteByte(' ')
@@ -79,10 +79,14 @@ func keyOf(n *program.Node) string {
 			continue
 		}
 		switch v := a.Const.(type) {
-		case *program.State, *Object, *tensor.Tensor, *ops.List, *program.ListLit, *program.TupleLit, *program.DictLit:
+		case *program.State, *tensor.Tensor, *ops.List, *program.ListLit, *program.TupleLit, *program.DictLit:
 			fmt.Fprintf(&b, "%p", v)
 		default:
-			fmt.Fprintf(&b, "%T:%v", v, v)
+			if g.eval.Class(v) != nil {
+				fmt.Fprintf(&b, "%p", v)
+			} else {
+				fmt.Fprintf(&b, "%T:%v", v, v)
+			}
 		}
 	}
 	return b.String()

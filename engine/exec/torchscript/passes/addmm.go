@@ -1,24 +1,25 @@
-package torchscript
+package passes
 
 import "github.com/memspec/memspec/engine/program"
 
-// decompose takes addmm with factors of 1 apart into mm and an addition that allocates (torch/csrc/jit/passes/decompose_ops.cpp).
+// decomposeAddmm takes addmm with factors of 1 apart into mm and an addition that allocates (torch/csrc/jit/passes/decompose_ops.cpp).
 // aten::linear is not touched.
-func (s *graph) decompose(b *program.Block) {
+func (g *Graph) decomposeAddmm(b *program.Block) {
 	out := make([]*program.Node, 0, len(b.Nodes))
 	for _, n := range b.Nodes {
 		for _, sub := range n.Blocks {
-			s.decompose(sub)
+			g.decomposeAddmm(sub)
 		}
 		if n.Op != "aten::addmm" || !plainAddmm(n) {
 			out = append(out, n)
 			continue
 		}
-		mm := &program.Node{Op: "aten::mm", Args: []program.Arg{n.Args[1], n.Args[2]}, Src: n.Src, Line: n.Line, Stmt: n.Stmt, Cache: n.Cache,
-			Outs: []*program.Value{{ID: s.g.NumValues}}}
-		s.g.NumValues++
-		add := &program.Node{Op: "aten::add", Args: []program.Arg{n.Args[0], {Value: mm.Outs[0]}}, Src: n.Src, Line: n.Line, Stmt: n.Stmt,
-			Cache: n.Cache, Outs: n.Outs}
+		product := &program.Value{ID: g.NumValues}
+		g.NumValues++
+		mm := g.newNode(n)
+		mm.Op, mm.Args, mm.Outs = "aten::mm", []program.Arg{n.Args[1], n.Args[2]}, []*program.Value{product}
+		add := g.newNode(n)
+		add.Op, add.Args, add.Outs = "aten::add", []program.Arg{n.Args[0], {Value: product}}, n.Outs
 		out = append(out, mm, add)
 	}
 	b.Nodes = out

@@ -1,4 +1,4 @@
-package torchscript
+package passes
 
 import (
 	"github.com/memspec/memspec/engine/exec"
@@ -6,59 +6,36 @@ import (
 	"github.com/memspec/memspec/engine/program"
 )
 
-// TorchScript's executor first inlines every call into one graph and then simplifies it, so that values live and die by the whole graph
-// and not by function (torch/csrc/jit/api/function_impl.cpp preoptimizeGraph, torch/csrc/jit/runtime/profiling_graph_executor_impl.cpp
-// runProfilingInsensitiveOptimizations). This file inlines; passes.go and fold.go simplify.
-
-// inlinedAt says which call a node came from; it stands in Node.Cache.
-type inlinedAt struct {
-	fn     *program.Func
-	module *Object
-	parent *inlinedAt
-	call   *program.Node // in the parent
+// Call says which call of a function a node was inlined from.
+type Call struct {
+	Func   *program.Func
+	Module any // the module whose method it is, or is called from: an object of the evaluator's
+	Parent *Call
+	Node   *program.Node // the call, in the parent
 }
 
-// maxInlined is how many nodes an inlined graph may have, maxInlineDepth how deep calls nest: beyond, a call stays a call.
+// maxNodes is how many nodes an inlined graph may have, maxDepth how deep calls nest: beyond, a call stays a call.
 const (
-	maxInlined     = 1 << 20
-	maxInlineDepth = 200
+	maxNodes = 1 << 20
+	maxDepth = 200
 )
 
-type inliner struct {
-	m     *interp
-	next  int // value numbers
-	count int // nodes
-	depth int
-	cost  map[*program.Func]bool // whether a function can be inlined
-
-	copies slab.Of[program.Node]
-	values slab.Of[program.Value]
-	args   slab.Of[program.Arg]
-	outs   slab.Of[*program.Value]
-	blocks slab.Of[program.Block]
-	lists  slab.Of[*program.Block]
-	nodes  slab.Of[*program.Node]
-	envs   []program.Arg // of the functions under way, a stack
-}
-
-// inlined builds the graph of the whole program, and says whether it could.
-func (m *interp) inlined() (*program.Graph, error) {
-	in := &inliner{m: m, cost: map[*program.Func]bool{}}
-	entry := m.prog.Entry
+// Inline copies entry, and every function that it calls, into one graph. root is the module that entry is a method of, nil where it is none. The
+// graph is nil where entry cannot be inlined.
+func Inline(entry *program.Func, root any, e Evaluator) (*Graph, error) {
+	in := &inliner{eval: e, possible: map[*program.Func]bool{}}
 	if ok, err := in.can(entry); !ok {
 		return nil, err
 	}
-	g := &program.Graph{Body: &program.Block{}}
-	args := make([]program.Arg, len(entry.Params))
 	src, err := entry.Graph()
 	if err != nil {
 		return nil, err
 	}
+	g := &program.Graph{Body: &program.Block{}}
+	args := make([]program.Arg, len(entry.Params))
 	from := 0
-	var self *Object
-	if m.prog.Root != nil && len(args) > 0 {
-		self = m.object(m.prog.Root)
-		args[0] = program.Arg{Const: self}
+	if root != nil && len(args) > 0 {
+		args[0] = program.Arg{Const: root}
 		from = 1
 	}
 	for i := from; i < len(args); i++ {
@@ -69,35 +46,63 @@ func (m *interp) inlined() (*program.Graph, error) {
 		g.Params = append(g.Params, v)
 		args[i] = program.Arg{Value: v}
 	}
-	result, err := in.fn(entry, args, &inlinedAt{fn: entry, module: self}, g.Body)
+	at := &Call{Func: entry, Module: root}
+	result, err := in.fn(entry, args, at, g.Body)
 	if err != nil {
 		return nil, err
 	}
-	g.Body.Nodes = append(g.Body.Nodes, &program.Node{Op: "prim::Return", Args: []program.Arg{result}, Cache: &inlinedAt{fn: entry, module: self}})
-	g.NumValues = in.next
-	return g, nil
+	last := in.node(at)
+	last.Op, last.Args = "prim::Return", []program.Arg{result}
+	g.Body.Nodes = append(g.Body.Nodes, last)
+	g.NumValues = in.numValues
+	return &Graph{Graph: g, calls: in.calls, eval: e}, nil
+}
+
+type inliner struct {
+	eval      Evaluator
+	numValues int
+	calls     []*Call // by node
+	depth     int
+	possible  map[*program.Func]bool // whether a function can be inlined
+
+	nodes    slab.Of[program.Node]
+	values   slab.Of[program.Value]
+	args     slab.Of[program.Arg]
+	outs     slab.Of[*program.Value]
+	blocks   slab.Of[program.Block]
+	lists    slab.Of[*program.Block]
+	contents slab.Of[*program.Node]
+	envs     []program.Arg // of the functions under way, a stack
+}
+
+// node makes a node that comes from a call.
+func (in *inliner) node(at *Call) *program.Node {
+	n := in.nodes.New()
+	n.ID = len(in.calls)
+	in.calls = append(in.calls, at)
+	return n
 }
 
 func (in *inliner) value(v *program.Value) *program.Value {
 	n := in.values.New()
-	n.ID, n.Name, n.Type = in.next, v.Name, v.Type
-	in.next++
+	n.ID, n.Name, n.Type = in.numValues, v.Name, v.Type
+	in.numValues++
 	return n
 }
 
 // can says whether fn's one return is its last statement: what PyTorch's own exit transform makes of every function.
 func (in *inliner) can(fn *program.Func) (bool, error) {
-	if ok, known := in.cost[fn]; known {
+	if ok, known := in.possible[fn]; known {
 		return ok, nil
 	}
-	in.cost[fn] = false // a recursive function stays a call
+	in.possible[fn] = false // a recursive function stays a call
 	g, err := fn.Graph()
 	if err != nil {
 		return false, err
 	}
 	n := len(g.Body.Nodes)
 	ok := n > 0 && g.Body.Nodes[n-1].Op == "prim::Return" && !returns(g.Body.Nodes[:n-1])
-	in.cost[fn] = ok
+	in.possible[fn] = ok
 	return ok, nil
 }
 
@@ -116,7 +121,7 @@ func returns(nodes []*program.Node) bool {
 }
 
 // fn copies fn's body behind out's nodes, its parameters standing for args, and returns what it returns.
-func (in *inliner) fn(fn *program.Func, args []program.Arg, at *inlinedAt, out *program.Block) (program.Arg, error) {
+func (in *inliner) fn(fn *program.Func, args []program.Arg, at *Call, out *program.Block) (program.Arg, error) {
 	g, err := fn.Graph()
 	if err != nil {
 		return program.Arg{}, err
@@ -157,7 +162,7 @@ func (in *inliner) mapped(args []program.Arg, env []program.Arg) []program.Arg {
 }
 
 // block copies nodes.
-func (in *inliner) block(nodes []*program.Node, env []program.Arg, at *inlinedAt, out *program.Block) error {
+func (in *inliner) block(nodes []*program.Node, env []program.Arg, at *Call, out *program.Block) error {
 	for _, n := range nodes {
 		done, err := in.call(n, env, at, out)
 		if err != nil {
@@ -166,16 +171,17 @@ func (in *inliner) block(nodes []*program.Node, env []program.Arg, at *inlinedAt
 		if done || in.attr(n, env) {
 			continue
 		}
-		if in.count++; in.count > maxInlined {
-			return &exec.LimitError{What: "nodes after inlining", Limit: maxInlined}
+		if len(in.calls) >= maxNodes {
+			return &exec.LimitError{What: "nodes after inlining", Limit: maxNodes}
 		}
-		c := in.copies.New()
-		*c = program.Node{Op: n.Op, Args: in.mapped(n.Args, env), Text: n.Text, Callee: n.Callee, Class: n.Class, Types: n.Types,
-			Src: n.Src, Line: n.Line, Stmt: n.Stmt, Flags: n.Flags, Cache: at}
+		c := in.node(at)
+		id := c.ID
+		*c = *n
+		c.ID, c.Args = id, in.mapped(n.Args, env)
 		c.Blocks = in.lists.Cut(len(n.Blocks))
 		for i, b := range n.Blocks {
 			nb := in.blocks.New()
-			nb.Params, nb.Nodes = in.outs.Cut(len(b.Params)), in.nodes.Cut(len(b.Nodes))[:0]
+			nb.Params, nb.Nodes = in.outs.Cut(len(b.Params)), in.contents.Cut(len(b.Nodes))[:0]
 			for i, p := range b.Params {
 				nb.Params[i] = in.value(p)
 				env[p.ID] = program.Arg{Value: nb.Params[i]}
@@ -196,46 +202,44 @@ func (in *inliner) block(nodes []*program.Node, env []program.Arg, at *inlinedAt
 	return nil
 }
 
-// attr follows a module's attribute that is an object: it is known, and takes nothing.
+// attr follows a module's attribute that is a module: it is known, and takes nothing.
 func (in *inliner) attr(n *program.Node, env []program.Arg) bool {
 	if n.Op != "prim::GetAttr" {
 		return false
 	}
 	a := mapped(&n.Args[0], env)
-	o, ok := a.Const.(*Object)
-	if !ok || a.Value != nil {
+	if a.Value != nil || in.eval.Class(a.Const) == nil {
 		return false
 	}
-	v, ok := in.m.getAttr(o, n.Text)
-	if !ok {
+	v, ok := in.eval.Attribute(a.Const, n.Text)
+	if !ok || !isModule(in.eval.Class(v)) {
 		return false
 	}
-	sub, ok := v.(*Object)
-	if !ok || !sub.Module {
-		return false
-	}
-	env[n.Outs[0].ID] = program.Arg{Const: sub}
+	env[n.Outs[0].ID] = program.Arg{Const: v}
 	return true
 }
 
+func isModule(c *program.Class) bool { return c != nil && c.Kind == program.ModuleClass }
+
 // call inlines a call whose callee is known.
-func (in *inliner) call(n *program.Node, env []program.Arg, at *inlinedAt, out *program.Block) (bool, error) {
-	fn, module := n.Callee, at.module
+func (in *inliner) call(n *program.Node, env []program.Arg, at *Call, out *program.Block) (bool, error) {
+	fn, module := n.Callee, at.Module
 	switch n.Op {
 	case "prim::CallFunction":
 	case "prim::CallMethod":
-		o, ok := mapped(&n.Args[0], env).Const.(*Object)
-		if !ok {
+		self := mapped(&n.Args[0], env).Const
+		class := in.eval.Class(self)
+		if class == nil {
 			return false, nil
 		}
-		fn = o.Class.Method(n.Text)
-		if o.Module {
-			module = o
+		fn = class.Method(n.Text)
+		if isModule(class) {
+			module = self
 		}
 	default:
 		return false, nil
 	}
-	if fn == nil || in.depth >= maxInlineDepth {
+	if fn == nil || in.depth >= maxDepth {
 		return false, nil
 	}
 	if ok, err := in.can(fn); !ok {
@@ -246,7 +250,7 @@ func (in *inliner) call(n *program.Node, env []program.Arg, at *inlinedAt, out *
 		return false, nil
 	}
 	in.depth++
-	result, err := in.fn(fn, args, &inlinedAt{fn: fn, module: module, parent: at, call: n}, out)
+	result, err := in.fn(fn, args, &Call{Func: fn, Module: module, Parent: at, Node: n}, out)
 	in.depth--
 	if err != nil {
 		return false, err
@@ -268,7 +272,7 @@ func staticArgs(fn *program.Func, args []program.Arg) ([]program.Arg, bool) {
 	pos := 0
 	for i := range args {
 		a := &args[i]
-		at := paramOf(fn, a, &pos)
+		at := fn.ParamOf(a, &pos)
 		if at < 0 || at >= len(out) {
 			return nil, false
 		}

@@ -1,7 +1,6 @@
-package torchscript
+package passes
 
 import (
-	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/program"
 )
 
@@ -9,7 +8,7 @@ import (
 // written anywhere, which escapes (is reachable from the graph's inputs, attributes, containers or results). It follows the alias
 // annotations of schemas, as torch/csrc/jit/ir/alias_analysis.cpp does, coarsely: one class for everything that escapes.
 type aliases struct {
-	m       *interp
+	g       *Graph
 	parent  []int
 	written []bool // by class
 	shared  []bool // containers that more than plain operators look into
@@ -20,8 +19,9 @@ type aliases struct {
 // wild is the class of everything that escapes.
 const wild = 0
 
-func (m *interp) aliasesOf(g *program.Graph) *aliases {
-	a := &aliases{m: m, parent: make([]int, g.NumValues+1)}
+// aliases looks through the whole graph as it stands.
+func (g *Graph) aliases() *aliases {
+	a := &aliases{g: g, parent: make([]int, g.NumValues+1)}
 	flags := make([]bool, 4*g.NumValues+2)
 	a.written, flags = flags[:g.NumValues+1], flags[g.NumValues+1:]
 	a.escapes, flags = flags[:g.NumValues+1], flags[g.NumValues+1:]
@@ -57,7 +57,7 @@ func (a *aliases) containersOf(b *program.Block) {
 		}
 		e := &operator{}
 		if len(n.Blocks) == 0 {
-			e = a.m.effectsOf(n)
+			e = a.g.effects(n)
 		}
 		for i := range n.Args {
 			bit := uint32(1) << min(i, 31)
@@ -107,34 +107,6 @@ func (a *aliases) leave(n *program.Node) {
 }
 
 func (a *aliases) write(v *program.Value) { a.written[a.find(a.of(v))] = true }
-
-// call is an operator with the number of its arguments.
-type call struct {
-	op string
-	n  int
-}
-
-// operator is what the passes know of one by its name and the number of its arguments.
-type operator struct {
-	ops.Effects
-	stays  bool // also where no one uses its results
-	random certainty
-}
-
-// effectsOf is what the schemas of a node's operator say, looked up once.
-func (m *interp) effectsOf(n *program.Node) *operator {
-	if n.Num == 0 {
-		c := call{n.Op, len(n.Args)}
-		n.Num = m.effects[c]
-		if n.Num == 0 {
-			e := m.Table().Effects(c.op, c.n)
-			m.operators = append(m.operators, operator{Effects: e, stays: stays(c.op, &e), random: randomness(c.op)})
-			n.Num = int32(len(m.operators))
-			m.effects[c] = n.Num
-		}
-	}
-	return &m.operators[n.Num-1]
-}
 
 func (a *aliases) block(b *program.Block) {
 	for _, n := range b.Nodes {
@@ -221,7 +193,7 @@ func (a *aliases) node(n *program.Node) {
 		}
 		return
 	}
-	e := a.m.effectsOf(n)
+	e := a.g.effects(n)
 	for i := range n.Args {
 		v := n.Args[i].Value
 		if v == nil {

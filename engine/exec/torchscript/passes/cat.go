@@ -1,14 +1,14 @@
-package torchscript
+package passes
 
 import "github.com/memspec/memspec/engine/program"
 
-// joinCats puts the members of an inner concatenation along the same dimension into the outer one that alone uses it
+// combineConcats puts the members of an inner concatenation along the same dimension into the outer one that alone uses it
 // (passes/concat_opt.cpp CombineConcats).
-func (s *graph) joinCats() {
-	if !has(s.g.Body, "aten::cat") {
+func (g *Graph) combineConcats() {
+	if !has(g.Body, "aten::cat") {
 		return
 	}
-	def := s.definers()
+	def := g.definers()
 	uses := map[int][]int{}
 	var count func(*program.Block)
 	count = func(b *program.Block) {
@@ -19,7 +19,7 @@ func (s *graph) joinCats() {
 			}
 		}
 	}
-	count(s.g.Body)
+	count(g.Body)
 	list := func(a *program.Arg) *program.Node {
 		if a.Value == nil || len(uses[a.Value.ID]) != 1 {
 			return nil
@@ -67,10 +67,11 @@ func (s *graph) joinCats() {
 				}
 				members = append(members, a)
 			}
-			l.Args, l.Num = members, 0
+			l.Args = members
+			g.operator[l.ID] = 0 // it may have another number of arguments
 		}
 	}
-	walk(s.g.Body)
+	walk(g.Body)
 }
 
 // eachUse calls f with every value that n and its blocks use.

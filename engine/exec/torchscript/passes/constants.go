@@ -1,0 +1,192 @@
+package passes
+
+import (
+	"github.com/memspec/memspec/engine/ops"
+	"github.com/memspec/memspec/engine/program"
+	"github.com/memspec/memspec/engine/tensor"
+)
+
+// extent is how much is computed ahead.
+type extent bool
+
+// PyTorch's executor first computes numbers, strings and bools (ConstantPropagationImmutableTypes), and later also tensors and lists that nothing
+// writes.
+const (
+	numbersOnly extent = false
+	everything  extent = true
+)
+
+// propagateConstants computes what depends on constants alone (passes/constant_propagation.cpp). It is computed once, before the first pass, and
+// stays with the graph. An If whose condition is known becomes its branch.
+func (g *Graph) propagateConstants(what extent) {
+	g.Body.Nodes = g.foldBlock(g.Body, g.aliases(), what)
+	g.rewrite()
+}
+
+func (g *Graph) foldBlock(b *program.Block, a *aliases, what extent) []*program.Node {
+	out := make([]*program.Node, 0, len(b.Nodes))
+	for _, n := range b.Nodes {
+		known := true
+		for i := range n.Args {
+			g.resolve(&n.Args[i])
+			known = known && n.Args[i].Value == nil
+		}
+		switch {
+		case n.Op == "prim::If":
+			nodes := g.foldIf(n, a, what)
+			out = append(out, nodes...)
+			continue
+		case n.Op == "prim::Loop":
+			if k, ok := n.Args[0].Const.(int64); n.Args[0].Value == nil && ok && k <= 0 {
+				for i, o := range n.Outs {
+					g.replace(o, n.Args[i+2])
+				}
+				continue
+			}
+			fallthrough
+		case len(n.Blocks) > 0:
+			for _, sub := range n.Blocks {
+				nodes := g.foldBlock(sub, a, what)
+				sub.Nodes = nodes
+				g.rewriteOuts(sub)
+			}
+		case known && g.foldable(n, a, what):
+			if g.compute(n, what) {
+				continue
+			}
+		}
+		out = append(out, n)
+	}
+	return out
+}
+
+func (g *Graph) rewriteOuts(b *program.Block) {
+	for i := range b.Outs {
+		g.resolve(&b.Outs[i])
+	}
+}
+
+// foldIf replaces an If with a known condition by its branch; of another it drops the outs that both branches agree on.
+func (g *Graph) foldIf(n *program.Node, a *aliases, what extent) []*program.Node {
+	if c, ok := n.Args[0].Const.(bool); n.Args[0].Value == nil && ok {
+		b := n.Blocks[1]
+		if c {
+			b = n.Blocks[0]
+		}
+		nodes := g.foldBlock(b, a, what)
+		g.rewriteOuts(b)
+		for i, o := range n.Outs {
+			g.replace(o, b.Outs[i])
+		}
+		return nodes
+	}
+	for _, sub := range n.Blocks {
+		nodes := g.foldBlock(sub, a, what)
+		sub.Nodes = nodes
+		g.rewriteOuts(sub)
+	}
+	kept := 0
+	for i, o := range n.Outs {
+		t, e := n.Blocks[0].Outs[i], n.Blocks[1].Outs[i]
+		if t.Value != nil && t.Value == e.Value || t.Value == nil && e.Value == nil && plainEqual(t.Const, e.Const) {
+			g.replace(o, t)
+			continue
+		}
+		n.Outs[kept], n.Blocks[0].Outs[kept], n.Blocks[1].Outs[kept] = o, t, e
+		kept++
+	}
+	n.Outs, n.Blocks[0].Outs, n.Blocks[1].Outs = n.Outs[:kept], n.Blocks[0].Outs[:kept], n.Blocks[1].Outs[:kept]
+	return []*program.Node{n}
+}
+
+// plainEqual compares constants that are no containers.
+func plainEqual(a, b any) bool {
+	switch a.(type) {
+	case nil, bool, int64, float64, string, *program.State:
+		return a == b
+	}
+	return false
+}
+
+// foldable says whether a node with constant arguments may run ahead.
+func (g *Graph) foldable(n *program.Node, a *aliases, what extent) bool {
+	if len(n.Outs) != 1 || g.sideEffects(n) || g.nondeterministic(n) {
+		return false
+	}
+	switch n.Op {
+	case "prim::Uninitialized", "prim::GetAttr", "prim::unchecked_unwrap_optional", "aten::dequantize", "prim::DictConstruct", "aten::dict", "prim::isinstance":
+		return false
+	case "prim::ListConstruct", "prim::TupleConstruct":
+		return what == everything && !a.hasWriters(n)
+	case "prim::TupleUnpack", "prim::ListUnpack", "prim::NamedTupleConstruct", "prim::unchecked_cast":
+		return false
+	}
+	e := g.effects(n)
+	if !e.Known {
+		return false
+	}
+	if what == numbersOnly {
+		for i := range n.Args {
+			switch n.Args[i].Const.(type) {
+			case nil, bool, int64, float64, string, program.Device:
+			default:
+				return false
+			}
+		}
+		return true
+	}
+	return !a.hasWriters(n)
+}
+
+// compute runs a node and puts its value in the place of its result; what is not known stays a node.
+func (g *Graph) compute(n *program.Node, what extent) bool {
+	v, ok := g.eval.Compute(n, g.Call(n), what == numbersOnly)
+	if !ok {
+		return false
+	}
+	switch v.(type) {
+	case nil, bool, int64, float64, string, ops.Device, *tensor.Tensor, *ops.List, *ops.Tuple:
+	default:
+		g.eval.Drop(v)
+		return false
+	}
+	g.computed = append(g.computed, v)
+	g.replace(n.Outs[0], program.Arg{Const: v})
+	return true
+}
+
+// dropUnused lets go of constants that no node uses any more, the last first, as dead code goes.
+func (g *Graph) dropUnused() {
+	used := map[any]bool{}
+	var walk func(b *program.Block)
+	mark := func(a *program.Arg) {
+		switch a.Const.(type) {
+		case *tensor.Tensor, *ops.List, *ops.Tuple:
+			if a.Value == nil {
+				used[a.Const] = true
+			}
+		}
+	}
+	walk = func(b *program.Block) {
+		for _, n := range b.Nodes {
+			for i := range n.Args {
+				mark(&n.Args[i])
+			}
+			for _, sub := range n.Blocks {
+				walk(sub)
+			}
+		}
+		for i := range b.Outs {
+			mark(&b.Outs[i])
+		}
+	}
+	walk(g.Body)
+	for i := len(g.computed) - 1; i >= 0; i-- {
+		switch v := g.computed[i].(type) {
+		case *tensor.Tensor, *ops.List, *ops.Tuple:
+			if !used[v] {
+				g.eval.Drop(v)
+			}
+		}
+	}
+}

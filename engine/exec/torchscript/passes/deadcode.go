@@ -1,0 +1,52 @@
+package passes
+
+import (
+	"github.com/memspec/memspec/engine/internal/slab"
+	"github.com/memspec/memspec/engine/program"
+)
+
+// eliminateDeadCode removes nodes whose results no one uses (passes/dead_code_elimination.cpp).
+func (g *Graph) eliminateDeadCode() {
+	g.used = slab.Extend(g.used[:0], g.NumValues)
+	g.eliminateIn(g.Body, g.used)
+}
+
+func (g *Graph) eliminateIn(b *program.Block, used []bool) {
+	for i := range b.Outs {
+		if v := b.Outs[i].Value; v != nil {
+			used[v.ID] = true
+		}
+	}
+	kept := len(b.Nodes)
+	nodes := b.Nodes
+	for i := len(nodes) - 1; i >= 0; i-- {
+		n := nodes[i]
+		live := g.sideEffects(n)
+		for _, o := range n.Outs {
+			live = live || used[o.ID]
+		}
+		if !live {
+			continue
+		}
+		for j := range n.Args {
+			if v := n.Args[j].Value; v != nil {
+				used[v.ID] = true
+			}
+		}
+		if n.Op == "prim::Loop" { // a value carried round is used by the next round
+			for _, sub := range n.Blocks {
+				for j := range sub.Outs {
+					if v := sub.Outs[j].Value; v != nil {
+						used[v.ID] = true
+					}
+				}
+			}
+		}
+		for j := len(n.Blocks) - 1; j >= 0; j-- {
+			g.eliminateIn(n.Blocks[j], used)
+		}
+		kept--
+		nodes[kept] = n
+	}
+	b.Nodes = nodes[kept:]
+}

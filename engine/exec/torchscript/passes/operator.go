@@ -1,0 +1,104 @@
+package passes
+
+import (
+	"strings"
+
+	"github.com/memspec/memspec/engine/internal/slab"
+	"github.com/memspec/memspec/engine/ops"
+	"github.com/memspec/memspec/engine/program"
+)
+
+// signature is an operator with the number of its arguments.
+type signature struct {
+	op string
+	n  int
+}
+
+// operator is what the passes know of one by its name and the number of its arguments.
+type operator struct {
+	ops.Effects
+	stays  bool // also where no one uses its results
+	random certainty
+}
+
+// effects is what is known of a node's operator, looked up once a node.
+func (g *Graph) effects(n *program.Node) *operator {
+	if n.ID >= len(g.operator) {
+		g.operator = slab.Extend(g.operator, n.ID+1-len(g.operator))
+	}
+	at := &g.operator[n.ID]
+	if *at == 0 {
+		c := signature{n.Op, len(n.Args)}
+		*at = g.numbers[c]
+		if *at == 0 {
+			e := g.eval.Effects(c.op, c.n)
+			g.operators = append(g.operators, operator{Effects: e, stays: stays(c.op, &e), random: randomness(c.op)})
+			*at = int32(len(g.operators))
+			g.numbers[c] = *at
+		}
+	}
+	return &g.operators[*at-1]
+}
+
+// sideEffects keeps a node whose results no one uses.
+func (g *Graph) sideEffects(n *program.Node) bool {
+	if g.effects(n).stays {
+		return true
+	}
+	if n.Op == "prim::If" || n.Op == "prim::Loop" {
+		for _, b := range n.Blocks {
+			for _, sub := range b.Nodes {
+				if g.sideEffects(sub) {
+					return true
+				}
+			}
+		}
+		return false
+	}
+	for i := range n.Args {
+		if n.Args[i].Name == "out" {
+			return true
+		}
+	}
+	return false
+}
+
+// stays says of an operator that each of its nodes is kept.
+func stays(op string, e *ops.Effects) bool {
+	switch op {
+	case "prim::Return", "prim::RaiseException", "prim::SetAttr", "prim::CallMethod", "prim::CallFunction", "prim::fork", "aten::wait", "prim::Print",
+		"aten::warn", "prim::Enter", "prim::Exit", "prim::AddStatValue", "aten::manual_seed", "aten::set_grad_enabled", "prim::CreateObject",
+		"aten::_assert_scalar", "aten::_assert_async", "aten::_assert_tensor_metadata":
+		return true
+	}
+	return e.Writes != 0 || !e.Known && !strings.HasPrefix(op, "prim::")
+}
+
+// nondeterministic operators are never merged or computed ahead.
+func (g *Graph) nondeterministic(n *program.Node) bool {
+	switch g.effects(n).random {
+	case never:
+		return false
+	case always:
+		return true
+	}
+	for i := range n.Args {
+		if train, ok := n.Args[i].Const.(bool); ok && n.Args[i].Value == nil && !train {
+			return false
+		}
+	}
+	return true
+}
+
+// randomness says whether an operator is nondeterministic; unsure means unless it is told that nothing is trained.
+func randomness(op string) certainty {
+	name := strings.TrimPrefix(op, "aten::")
+	switch {
+	case strings.HasPrefix(name, "rand"), strings.HasPrefix(name, "bernoulli"), strings.HasPrefix(name, "normal"), name == "multinomial", name == "poisson",
+		name == "rrelu", name == "_standard_gamma", name == "_sample_dirichlet", name == "binomial", name == "native_dropout", name == "_fused_dropout":
+		return always
+	case strings.Contains(name, "dropout"):
+		return unsure
+	}
+	return never
+}
