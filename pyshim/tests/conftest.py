@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 
 import memshim
+import pretended
 from memshim import binary
 
 pytest_plugins = ["pytester"]
+collect_ignore = [] if os.environ.get(pretended.MARK) else ["gpu"]  # test_gpu.py runs them
 
 # Processes that tests start use the same memshim.
 os.environ["PYTHONPATH"] = os.pathsep.join(p for p in (str(Path(memshim.__file__).parents[1]), os.environ.get("PYTHONPATH", "")) if p)

@@ -51,7 +51,7 @@ def reenter(args: argparse.Namespace, program: str = "record_models.py") -> int:
         made = tempfile.TemporaryDirectory()
         prefix = made.name
     prefix = pathlib.Path(prefix or PREFIX)
-    links = {"site-packages": sysconfig.get_paths()["purelib"], "record": str(TOOLS), "testdata": str(ROOT / "testdata")}
+    links = {"site-packages": sysconfig.get_paths()["purelib"], "record": str(TOOLS), "shim": str(TOOLS.parent / "src"), "testdata": str(ROOT / "testdata")}
     links |= {f"more{n}/site-packages": os.path.abspath(p) for n, p in enumerate(args.packages)}
     for name, target in links.items():
         link = prefix / name

@@ -11,27 +11,24 @@ from typing import Any, Callable
 
 import torch
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
-from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
+from torch.utils._python_dispatch import _disable_current_modes
 from torch.utils._pytree import tree_leaves, tree_map
 
+from memshim.run.watch import Watch
 from record_stream import Event, Stream
 
+_WATCH = sys.modules[Watch.__module__].__file__
 _HERE = __file__.rsplit("/", 1)[0] + "/"
 
 
-class Watch(TorchDispatchMode):
-    """Notes every storage that a dispatched operator returns first, and its death.
-
-    It holds no tensor itself: only weak references to storages, and only while they live.
-    """
+class StreamWatch(Watch):
+    """Notes every storage that a dispatched operator returns first, and its death, in a stream. Fake tensors' storages count as those they stand for."""
 
     def __init__(self, device: str, known: list[torch.Tensor], stream: Stream, lines: bool) -> None:
-        super().__init__()
-        self.device, self.stream, self.lines = device, stream, lines
+        super().__init__(device)
+        self.stream, self.lines = stream, lines
         self.known = {t.untyped_storage()._cdata for t in known}
-        self.live: dict[int, tuple[weakref.ref, int, int]] = {}  # by storage: its index (-1 while empty) and size
         self.host: dict[int, weakref.ref] = {}
-        self.born = 0
         self.unseen: list[str] = []
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
@@ -43,7 +40,7 @@ class Watch(TorchDispatchMode):
             if torch.device(kwargs.get("device") or "cpu").type == "cpu":
                 with _disable_current_modes():
                     out = func(*args, **kwargs)
-                self.note(func, out)
+                self.saw(func, out)
                 return out
         for t in given:
             storage = t.untyped_storage()
@@ -51,45 +48,26 @@ class Watch(TorchDispatchMode):
                 self.unseen.append(f"{func} was given {t.dtype} {tuple(t.shape)}, which no operator returned")
         del given
         out = func(*args, **kwargs)
-        self.note(func, out)
+        self.saw(func, out)
         return out
 
-    def note(self, func: Any, out: Any) -> None:
-        line = ""
-        for t in tree_leaves(out):
-            if not isinstance(t, torch.Tensor):
-                continue
-            storage = t.untyped_storage()
-            key, size = storage._cdata, storage.nbytes()
-            if key in self.known:
-                continue
-            if t.device.type != self.device:
-                if key not in self.host:
-                    self.stream.host += 1
-                    self.host[key] = weakref.ref(storage, lambda _, key=key: self.host.pop(key))
-                continue
-            ref, index, was = self.live.get(key, (None, -1, -1))
-            if was == size:
-                continue
-            if size:
-                # A storage that changes its size is a new allocation; the old one goes after it.
-                line = line or (_line() if self.lines else "")
-                self.stream.events.append(Event(self.born, size, str(func), line))
-                if index >= 0:
-                    self.stream.events.append(Event(index))
-                index = self.born
-                self.born += 1
-            elif was < 0:
-                self.stream.zero += 1
-            else:
-                self.stream.events.append(Event(index))
-                index = -1
-            self.live[key] = (ref or weakref.ref(storage, lambda _, key=key: self.dead(key)), index, size)
+    def behind(self, t: torch.Tensor) -> list[tuple[torch.UntypedStorage, str]]:
+        storage = t.untyped_storage()
+        key = storage._cdata
+        if key in self.known:
+            return []
+        if t.device.type != self.device and key not in self.host:
+            self.stream.host += 1
+            self.host[key] = weakref.ref(storage, lambda _: self.host.pop(key))
+        elif t.device.type == self.device and not storage.nbytes() and key not in self.live:
+            self.stream.zero += 1
+        return [(storage, t.device.type)]
 
-    def dead(self, key: int) -> None:
-        _, index, _ = self.live.pop(key)
-        if index >= 0:
-            self.stream.events.append(Event(index))
+    def birth(self, number: int, size: int, operator: str) -> None:
+        self.stream.events.append(Event(number, size, operator, _line() if self.lines else ""))
+
+    def death(self, number: int, size: int) -> None:
+        self.stream.events.append(Event(number))
 
 
 def _line() -> str:
@@ -97,7 +75,7 @@ def _line() -> str:
     frame = sys._getframe(1)
     while frame:
         file = frame.f_code.co_filename
-        if not file.startswith(_HERE) and "/site-packages/torch/" not in file and "<" not in file:
+        if not file.startswith((_HERE, _WATCH)) and "/site-packages/torch/" not in file and "<" not in file:
             for part in ("/site-packages/", "/testdata/artifacts/"):
                 if part in file:
                     return f"{file.split(part, 1)[1]}:{frame.f_lineno}"
@@ -108,7 +86,7 @@ def _line() -> str:
 
 def watch(stream: Stream, call: Callable[..., Any], inputs: tuple, known: list[torch.Tensor], device: str) -> Stream:
     """Runs one pass. What dies when the result is dropped is set apart from the pass."""
-    watcher = Watch(device, known + [t for t in tree_leaves(inputs) if isinstance(t, torch.Tensor)], stream,
+    watcher = StreamWatch(device, known + [t for t in tree_leaves(inputs) if isinstance(t, torch.Tensor)], stream,
                     lines=stream.name.endswith(".eager"))
     gc.collect()
     gc.disable()
@@ -123,10 +101,10 @@ def watch(stream: Stream, call: Callable[..., Any], inputs: tuple, known: list[t
         raise RuntimeError("; ".join(watcher.unseen[:3]))
     stream.end = [e.index for e in stream.events[length:]]
     del stream.events[length:]
-    held = sorted(index for _, index, _ in watcher.live.values() if index >= 0)
+    held = sorted(x.number for x in watcher.live.values() if x.number >= 0)
     gc.collect()
-    stream.kept = sorted(index for _, index, _ in watcher.live.values() if index >= 0)
-    watcher.live.clear()  # what dies from here on is no longer the run's
+    stream.kept = sorted(x.number for x in watcher.live.values() if x.number >= 0)
+    watcher.forget()  # what dies from here on is no longer the run's
     if held != stream.kept:
         raise RuntimeError(f"storages {sorted(set(held) - set(stream.kept))} were held by a reference cycle")
     return stream

@@ -8,12 +8,13 @@ scratch  what cuDNN answers about its workspace
 """
 
 from memshim import pretend
+from memshim.look.modelsize import modelsize
 from memshim.look.profile import Profiler
 from memshim.look.trace import trace
-from memshim.look.track import Tracker, modelsize, track
+from memshim.look.track import Tracker, clear_cache, track
 from memshim.moved import keep_old_paths
 from memshim.run.export import export
 
 keep_old_paths()
 
-__all__ = ["Profiler", "Tracker", "export", "modelsize", "pretend", "trace", "track"]
+__all__ = ["Profiler", "Tracker", "clear_cache", "export", "modelsize", "pretend", "trace", "track"]

@@ -63,11 +63,11 @@ def memory_budget(*args: Any, device: int | None = None, **limits: str | int) ->
 MARKS: dict[str, Callable[..., Budget]] = {"memory_budget": memory_budget}
 
 
-class CUDARegion:
+class CUDABudget:
     """The caching allocator's peaks of one GPU. Its cache is emptied first, so that reserved is the region's own."""
 
     def __init__(self, device: int | None = None):
-        self._device, self._history, self.why_not = device, None, ""
+        self._device, self._region, self.why_not = device, None, ""
         try:
             import torch
         except ImportError:
@@ -81,31 +81,31 @@ class CUDARegion:
 
         import torch
 
-        from memshim.run.history import CUDAHistory
+        from memshim.run.recorder import CUDARegion
 
+        torch.cuda.init()
         gc.collect()
         torch.cuda.empty_cache()  # what a budget around this one saw reserved is kept
-        self._history = CUDAHistory(None if self._device is None else f"cuda:{self._device}")
-        self._history.__enter__()
+        self._region = CUDARegion(self._device).open()
 
     def stop(self) -> Peaks:
         import torch
 
-        d = self._history.device
-        torch.cuda.synchronize(d)
-        allocated, reserved = self._history.peaks()
-        return Peaks(torch.cuda.get_device_name(d), allocated, reserved, allocated - self._history.before)
+        r = self._region
+        torch.cuda.synchronize(r.index)
+        peaks = r.peaks()
+        return Peaks(torch.cuda.get_device_name(r.index), peaks["allocated"], peaks["reserved"], peaks["allocated"] - r.allocated_before)
 
     def holders(self) -> str:
         """Who held the peak; ends the region."""
         from memshim.look.trace import trace
 
-        self._history.__exit__(None, None, None)
-        return trace.of(self._history, top=8).table()
+        self._region.close()
+        return trace.of(self._region, top=8).table()
 
     def drop(self) -> None:
-        if self._history:
-            self._history.drop()
+        if self._region:
+            self._region.close()
 
 
 def message(name: str, place: str, budget: Budget, peaks: Peaks, holders: str, reproduce: str) -> str:

@@ -226,7 +226,7 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_memspec_region(device: int | None) -> marks.Region:
-    return marks.CUDARegion(device)
+    return marks.CUDABudget(device)
 
 
 class Shim:

@@ -19,7 +19,7 @@ import weakref
 from typing import Any, NamedTuple, TextIO
 
 from memshim import sizes
-from memshim.run import gpu
+from memshim.run import where
 
 CSV_FILE = "memshim-profile.csv"
 
@@ -77,7 +77,7 @@ class Profiler:
         self._handles = [m.register_forward_hook(self._maps.hook(name)) for name, m in self._layers.items()]
         self._handles += [p.register_post_accumulate_grad_hook(self._accumulated) for p in model.parameters() if p.requires_grad]
         self._handles.append(register_optimizer_step_post_hook(self._stepped))
-        self._meter = _CUDAMeter(self.device) if self.where == "cuda" else _CPUMeter()
+        self._meter = _Meter(self.device)
         if self.csv:
             with open(self.csv, "w", newline="", encoding="utf-8") as f:
                 csv_module.writer(f).writerow(_COLUMNS)
@@ -235,55 +235,26 @@ class _FeatureMaps:
         self.by_layer, self.most = {}, self.current
 
 
-class _CUDAMeter:
-    """Peaks since the last iteration, from the caching allocator."""
+class _Meter:
+    """Peaks since the last iteration, from the caching allocator or of CPU tensors' storages."""
 
     def __init__(self, device):
-        import torch
+        from memshim.run.cpu import CPURegion
+        from memshim.run.recorder import CUDARegion
 
-        self._cuda, self._device = torch.cuda, device
-        self.next()
-
-    def read(self) -> tuple[int, int, int | None, int | None]:
-        c, d = self._cuda, self._device
-        return c.max_memory_allocated(d), c.memory_allocated(d), c.max_memory_reserved(d), c.memory_reserved(d)
-
-    def next(self) -> None:
-        from memshim.run.history import keep_peaks
-
-        keep_peaks()
-        self._cuda.reset_peak_memory_stats(self._device)
-
-    def close(self) -> None:
-        pass
-
-
-class _CPUMeter:
-    """The same of CPU tensors' storages."""
-
-    def __init__(self) -> None:
-        from memshim.run.history import CPUHistory
-
-        self._history = CPUHistory(stacks="").__enter__()
-        self.current = self.most = self._history.before
-
-    def _advance(self) -> None:
-        from memshim.run.history import deltas
-
-        for _, change in deltas(self._history.events, "cpu"):
-            self.current += change
-            self.most = max(self.most, self.current)
-        self._history.events.clear()
+        self._region = (CUDARegion(device.index, events=False) if device.type == "cuda" else CPURegion(stacks="")).open()
 
     def read(self) -> tuple[int, int, int | None, int | None]:
-        self._advance()
-        return self.most, self.current, None, None
+        most, now = self._region.peaks(), self._region.now()
+        if self._region.where == "cuda":
+            return most["allocated"], now["allocated"], most["reserved"], now["reserved"]
+        return most["requested"], now["requested"], None, None
 
     def next(self) -> None:
-        self.most = self.current
+        self._region.restart() if self._region.where == "cpu" else self._region.restart_peaks()
 
     def close(self) -> None:
-        self._history.__exit__(None, None, None)
+        self._region.close()
 
 
 def main(arguments: list[str]) -> int:
@@ -310,16 +281,17 @@ def main(arguments: list[str]) -> int:
     import torch
     from torch.utils._pytree import tree_map
 
-    from memshim.look.track import loss_of
+    from memshim.look.modelsize import loss_of
 
     if a.optimizer and not isinstance(getattr(torch.optim, a.optimizer, None), type):
         print(f"memshim: got optimizer {a.optimizer!r}, want a class of torch.optim", file=sys.stderr)
         return 2
     try:
-        device = gpu.device_of(a.device)
+        device = where.of(a.device)
     except ValueError as e:
         print(f"memshim: {e}", file=sys.stderr)
         return 2
+    device = "cpu" if device.kind == "cpu" else f"cuda:{device.index or 0}"
     model = model.train().to(device)
     args, kwargs = tree_map(lambda t: t.to(device) if isinstance(t, torch.Tensor) else t, (args, kwargs))
     optimizer = getattr(torch.optim, a.optimizer)(model.parameters()) if a.optimizer else None

@@ -3,24 +3,29 @@
     with memshim.trace():                        python -m memshim trace [--top N] script.py ARGUMENTS
         model(x)
 
+    @memshim.trace()                             t = memshim.trace(); t.start(); …; t.stop(); t.report()
+    def step(x): ...
+
 On a GPU from the caching allocator's own history, at full speed; without one from CPU tensors, and labelled so.
 """
 
 from __future__ import annotations
 
 import argparse
+import copy
+import functools
 import json
 import os
 import re
-import runpy
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, TextIO
 
 from memshim import sizes
-from memshim.run.history import Line, Peak, at_peak, open_history
+from memshim.run import history, script, where
+from memshim.run.history import Line, Peak, at_peak
 
-SCHEMA = 1
+SCHEMA = 2
 
 
 class trace:  # lower case: it is used as a function, `with memshim.trace() as t`
@@ -28,41 +33,75 @@ class trace:  # lower case: it is used as a function, `with memshim.trace() as t
 
     device: cuda:1, cpu; else the current GPU, else CPU tensors. include, exclude: regular expressions of file:line (function); lines that they
     leave out are summed in one row. every_frame: the innermost frame counts, even inside PyTorch. file: where the table goes, None for nowhere.
+    json: a path where the figures go; it is opened at the start. One object records once at a time; as a decorator it is another at each call.
     """
 
     def __init__(self, device: Any = None, *, top: int | None = 20, include: str | Iterable[str] = (), exclude: str | Iterable[str] = (),
-                 every_frame: bool = False, file: TextIO | None | str = "stdout", json: str | None = None):
+                 every_frame: bool = False, file: TextIO | None | str = "stdout", json: str | os.PathLike | None = None):
+        where.parse(device)
         self._device, self._top, self._every, self._file, self._json = device, top, every_frame, file, json
         self._include, self._exclude = _patterns(include), _patterns(exclude)
-        self._history = None
-        self.where, self.peak = "", Peak(0, 0, None, [])
+        self._region: history.Region | None = None
+        self.where, self.peak, self.compiled = "", _NOTHING, False
 
     @classmethod
-    def of(cls, history, **kw) -> trace:
-        """What a history that has ended holds."""
+    def of(cls, region: history.Region, **kw: Any) -> trace:
+        """What a region that has ended holds."""
         t = cls(**kw)
-        t.where, t.peak = history.where, at_peak(history, t._every)
+        t.where, t.peak = region.where, at_peak(region, t._every)
         return t
 
-    def __enter__(self) -> trace:
-        self._history = open_history(self._device).__enter__()
-        self.where = self._history.where
+    def start(self) -> trace:
+        """Begin to record."""
+        from memshim.run.forward import Lines
+
+        if self._region is not None:
+            raise RuntimeError("this trace is recording already: another memshim.trace() records beside it")
+        self._out = open(self._json, "w", encoding="utf-8") if self._json else None
+        self._lines = Lines().__enter__()
+        self._region = history.region(self._device).open()
+        self.where = self._region.where
         return self
 
-    def __exit__(self, *error) -> None:
-        self._history.__exit__(*error)
-        self.peak = at_peak(self._history, self._every)
-        self._history = None
-        if self._json:
-            with open(self._json, "w", encoding="utf-8") as f:
+    def stop(self) -> Peak:
+        """End, write the JSON where that is wanted, and give the peak; without a call of report nothing is printed."""
+        if self._region is None:
+            raise RuntimeError("this trace is not recording: start it first")
+        region, self._region = self._region, None
+        region.close()
+        self._lines.__exit__()
+        self.peak, self.compiled = at_peak(region, self._every), getattr(region, "compiled", False)
+        if self._out:
+            with self._out as f:
                 json.dump(self.as_json(), f, indent=2)
                 f.write("\n")
+        return self.peak
+
+    def report(self) -> None:
+        """Print the table."""
         if self._file is not None:
             print(self.table(), file=sys.stdout if self._file == "stdout" else self._file)
 
+    def __enter__(self) -> trace:
+        return self.start()
+
+    def __exit__(self, *error) -> None:
+        self.stop()
+        self.report()
+
+    def __call__(self, function: Callable) -> Callable:
+        """As a decorator: each call is recorded and told by itself."""
+
+        @functools.wraps(function)
+        def traced(*args: Any, **kw: Any) -> Any:
+            with copy.copy(self):
+                return function(*args, **kw)
+
+        return traced
+
     def lines(self) -> tuple[list[Line], Line | None]:
         """The lines that the filters keep, and one that sums those they leave out."""
-        keep = [x for x in self.peak.lines if self._keeps(_place(x.frame))]
+        keep = [x for x in self.peak.lines if self._keeps(_place(x))]
         kept = set(map(id, keep))
         rest = [x for x in self.peak.lines if id(x) not in kept]
         return keep, Line(None, sum(x.mem for x in rest), sum(x.count for x in rest), 0) if rest else None
@@ -71,28 +110,43 @@ class trace:  # lower case: it is used as a function, `with memshim.trace() as t
         return (not self._include or any(p.search(place) for p in self._include)) and not any(p.search(place) for p in self._exclude)
 
     def rows(self) -> list[dict]:
-        """As in the table: mem, cumulative, median, count, location, largest first; "untraced" is what was there before."""
+        """As in the table: mem, cumulative, median, count, location, largest first; "untraced" is what was there before. They add up to the peak."""
         lines, rest = self.lines()
-        named = [(x.mem, x.median, x.count, _place(x.frame), x.frame) for x in lines]
-        if self.peak.untraced:
-            named.append((self.peak.untraced, 0, 0, "untraced", None))
-            named.sort(key=lambda r: -r[0])
+        p = self.peak
+        named = [(x, _place(x)) for x in lines]
+        if p.before.mem:
+            named.append((p.before, "untraced"))
+        if p.rounding:
+            named.append((Line(None, p.rounding, 0, 0), "rounding: blocks larger than what was asked for"))
+        if p.unknown:
+            named.append((Line(None, p.unknown, 0, 0), f"not in the history{': ' * bool(p.lost)}{p.lost}"))
+        named.sort(key=lambda row: -row[0].mem)
         if rest:
-            named.append((rest.mem, 0, rest.count, "filtered out", None))
+            named.append((rest, "filtered out"))
         out, cumulative = [], 0
-        for mem, median, count, location, frame in named:
-            cumulative += mem
-            out.append({"mem": mem, "cumulative": cumulative, "median": median, "count": count, "location": location,
-                        "file": frame.file if frame else "", "line": frame.line if frame else 0, "function": frame.function if frame else ""})
+        for x, location in named:
+            cumulative += x.mem
+            out.append({"mem": x.mem, "cumulative": cumulative, "median": x.median, "count": x.count, "location": location,
+                        "file": x.frame.file if x.frame else "", "line": x.frame.line if x.frame else 0,
+                        "function": x.frame.function if x.frame else "", "backward": x.backward})
         return out
 
     def as_json(self) -> dict:
-        return {"schema": SCHEMA, "where": self.where, "peak": self.peak.total, "untraced": self.peak.untraced,
-                "at": str(self.peak.at or ""), "rows": self.rows()}
+        p = self.peak
+        oom = {"size": p.oom.size, "free": p.oom.free, "at": str(p.oom.at or "")} if p.oom else None
+        return {"schema": SCHEMA, "where": self.where, "peak": p.total, "untraced": p.before.mem, "total_allocated": p.churn,
+                "at": str(p.at or ""), "out_of_memory": oom, "incomplete": p.lost, "rows": self.rows()}
 
     def table(self) -> str:
-        what = "allocated on the GPU" if self.where == "cuda" else "CPU tensors, no GPU: not the allocator's numbers"
-        out = [f"peak {sizes.show(self.peak.total)} ({what})" + (f", reached at {self.peak.at}" if self.peak.at else "")]
+        p = self.peak
+        head = f"peak {sizes.show(p.total)} ({where.LABELS[self.where]})" + (f", reached at {p.at}" if p.at else "")
+        out = [f"{head}; {sizes.show(p.churn)} allocated in all"]
+        if p.oom:
+            out.append(f"out of memory: {sizes.show(p.oom.size)} asked for" + (f" at {p.oom.at}" if p.oom.at else "") + f", {sizes.show(p.oom.free)} free")
+        if p.lost:
+            out.append(f"incomplete: {p.lost}")
+        if self.compiled:
+            out.append("compiled code ran as if it were not compiled: CPU tensors can be watched so alone")
         rows = self.rows()
         shown = rows if not self._top else rows[: self._top]
         cells = [("Mem", "Cumulative Mem", "Median", "Count", "Location")]
@@ -106,9 +160,12 @@ class trace:  # lower case: it is used as a function, `with memshim.trace() as t
         return "\n".join(out)
 
 
-def _place(frame) -> str:
-    """Backward runs in threads that have no Python of their own."""
-    return str(frame) if frame else "no Python line (backward, C++)"
+_NOTHING = Peak(0, None, [], Line(None, 0, 0, 0))
+
+
+def _place(x: Line) -> str:
+    """Where PyTorch tells no line of the forward, its backward has none: its threads have no Python of their own."""
+    return f"{x.frame}{', backward' * x.backward}" if x.frame else "no Python line (backward, C++)"
 
 
 def _patterns(given: str | Iterable[str]) -> list[re.Pattern]:
@@ -134,22 +191,17 @@ def main(arguments: list[str]) -> int:
         return 2
     try:
         t = trace(a.device, top=a.top, include=a.include, exclude=a.exclude, every_frame=a.every_frame, file=sys.stderr, json=a.json)
-        t.__enter__()
-    except (ValueError, RuntimeError, re.error) as e:
+        if a.json:
+            open(a.json, "w").close()  # before anything is run for it
+    except (ValueError, OSError, re.error) as e:
         print(f"memshim trace: {e}", file=sys.stderr)
         return 2
-    sys.argv = [a.script, *a.arguments]
-    code = 0
+    started: list[trace] = []
     try:
-        if a.module:
-            runpy.run_module(a.script, run_name="__main__", alter_sys=True)
-        else:
-            sys.path.insert(0, os.path.dirname(os.path.abspath(a.script)))
-            runpy.run_path(a.script, run_name="__main__")
-    except SystemExit as e:
-        code = e.code if isinstance(e.code, int) else 0 if e.code is None else 1
-        if isinstance(e.code, str):
-            print(e.code, file=sys.stderr)
+        code = script.code_of(lambda: script.run(a.script, a.arguments, a.module), lambda: started.append(t.start()))
     finally:
-        t.__exit__(None, None, None)
+        if started:
+            t.__exit__(None, None, None)
+    if not started and code == 0:
+        print("memshim trace: torch was never imported, nothing is recorded", file=sys.stderr)
     return code

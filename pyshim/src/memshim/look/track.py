@@ -11,14 +11,16 @@ from __future__ import annotations
 
 import argparse
 import ast
+import gc
 import os
 import sys
 import types
+import weakref
 from collections import Counter
 from typing import Any, NamedTuple, TextIO
 
 from memshim import sizes
-from memshim.run import gpu
+from memshim.run import script, where
 from memshim.run.frames import Frame
 
 
@@ -31,11 +33,31 @@ class Kind(NamedTuple):
     dtype: str
 
 
+class Allocator(NamedTuple):
+    """What the caching allocator of the GPU says, in bytes."""
+
+    device: int
+    allocated: int
+    peak: int  # allocated, since the call before
+    reserved: int
+
+    @property
+    def cached(self) -> int:
+        """Reserved and not allocated: clear_cache gives back what of it lies in whole segments."""
+        return self.reserved - self.allocated
+
+    def __str__(self) -> str:
+        return (f"Total Allocated Memory: {sizes.show(self.allocated)}, at most {sizes.show(self.peak)} since the last call"
+                f" | Reserved: {sizes.show(self.reserved)}, cached {sizes.show(self.cached)} | cuda:{self.device}")
+
+
 class Census(NamedTuple):
+    """The tensors on one device, and of a GPU what its allocator says."""
+
     kinds: Counter
     tensors: int
     nbytes: int
-    allocated: int | None  # torch.cuda.memory_allocated; None on CPU
+    allocator: Allocator | None = None
 
 
 class Change(NamedTuple):
@@ -49,24 +71,30 @@ class Change(NamedTuple):
 
     def __str__(self) -> str:
         c = self.census
-        allocated = f" | Total Allocated Memory: {sizes.show(c.allocated)}" if c.allocated is not None else " | CPU tensors"
-        head = f"At {self.at}: Total Tensor Memory: {sizes.show(c.nbytes)} in {c.tensors} tensors{allocated}"
+        head = f"At {self.at}: Total Tensor Memory: {sizes.show(c.nbytes)} in {c.tensors} tensors | {c.allocator or 'CPU tensors'}"
         return "\n".join([head, *(self.lines or ["  no change"])])
 
 
 class Tracker:
     """Calls of track() on one tracker are compared with the call before. file: a path to append to, a stream, or standard output.
 
-    with Tracker() as t: … is a call at either end.
+    device: cuda:1, cpu; else the current GPU, else CPU tensors. with Tracker() as t: … is a call at either end.
     """
 
     def __init__(self, file: str | os.PathLike | TextIO | None = None, device: Any = None):
+        where.parse(device)
         self._file, self._device = file, device
         self._last: Counter | None = None
+        self._peaks = None
         self.changes: list[Change] = []
+        if isinstance(file, (str, os.PathLike)):
+            open(file, "a").close()  # a path that cannot be written fails here, not in the middle of a run
 
     def track(self, at: Frame | None = None) -> Change:
-        census = count(self._device)
+        wanted = where.of(self._device)
+        census = count(wanted)
+        if wanted.kind == "cuda":
+            census = census._replace(allocator=self._ask(wanted))
         before = self._last if self._last is not None else Counter()
         added, removed = census.kinds - before, before - census.kinds
         lines = [_line("+", k, n) for k, n in _sorted(added)] + [_line("-", k, n) for k, n in _sorted(removed)]
@@ -75,6 +103,16 @@ class Tracker:
         self.changes.append(change)
         self._write(str(change))
         return change
+
+    def _ask(self, wanted: where.Where) -> Allocator:
+        from memshim.run.recorder import CUDARegion
+
+        if self._peaks is None:
+            self._peaks = CUDARegion(wanted.index, events=False).open()
+            weakref.finalize(self, self._peaks.close)
+        now, peaks = self._peaks.now(), self._peaks.peaks()
+        self._peaks.restart_peaks()
+        return Allocator(self._peaks.index or 0, now["allocated"], peaks["allocated"], now["reserved"])
 
     def _write(self, text: str) -> None:
         if isinstance(self._file, (str, os.PathLike)):
@@ -113,40 +151,44 @@ _trackers: dict[tuple, Tracker] = {}  # one for each place that calls without a 
 def track(file: str | os.PathLike | TextIO | None = None, device: Any = None) -> _Tracked:
     """Tell what changed since the last call of the same file and device; as a context manager, since it was entered."""
     key = (os.path.abspath(file) if isinstance(file, (str, os.PathLike)) else id(file) if file else None, str(device))
-    tracker = _trackers.setdefault(key, Tracker(file, device))
-    return _Tracked(tracker, tracker.track())
+    if key not in _trackers:
+        _trackers[key] = Tracker(file, device)
+    return _Tracked(_trackers[key], _trackers[key].track())
 
 
-def count(device: Any = None) -> Census:
-    """The tensors of the GPU where there is one, else of the CPU."""
+def clear_cache() -> int:
+    """Collect garbage and give the GPUs' cached segments back; how many bytes went."""
     import torch
 
-    from memshim.run.watch import alive, storage_of
+    gc.collect()
+    if not torch.cuda.is_initialized():
+        return 0
+    devices = range(torch.cuda.device_count())
+    before = sum(map(torch.cuda.memory_reserved, devices))
+    torch.cuda.empty_cache()
+    return before - sum(map(torch.cuda.memory_reserved, devices))
 
-    wanted = gpu.device_of(device)
-    behind: dict[int, Any] = {}
-    found = alive(wanted.type)
+
+def count(wanted: where.Where) -> Census:
+    """The tensors on one device."""
+    import torch
+
+    from memshim.run.storages import aside, reachable, stored
+
+    behind: dict[int, tuple] = {}
+    found = reachable()
     gradients = {id(t.grad) for t in found if t.is_leaf and t.grad is not None}
-    for t in found:
-        storage = storage_of(t)
-        if storage is None or not storage.nbytes() or wanted.index is not None and t.device.index != wanted.index:
-            continue
-        known = behind.get(storage._cdata)
-        if known is None or _rank(t) > _rank(known):
-            behind[storage._cdata] = t
-    kinds = Counter(
-        Kind(tuple(t.shape), t.untyped_storage().nbytes(), "Gradient" if id(t) in gradients else
-             "Parameter" if isinstance(t, torch.nn.Parameter) else type(t).__name__, str(t.dtype))
-        for t in behind.values())
-    allocated = torch.cuda.memory_allocated(wanted) if wanted.type == "cuda" else None
-    return Census(kinds, len(behind), sum(k.nbytes * n for k, n in kinds.items()), allocated)
-
-
-def _rank(t) -> tuple:
-    """Which of several tensors on one storage stands for it: a parameter, no view, the largest."""
-    import torch
-
-    return isinstance(t, torch.nn.Parameter), not t._is_view(), t.numel()
+    with aside():
+        for t in found:
+            for part, storage in stored(t):
+                if storage.device.type != wanted.kind or not storage.nbytes() or wanted.index not in (None, storage.device.index):
+                    continue
+                rank = isinstance(t, torch.nn.Parameter), not part._is_view(), part.numel()
+                if storage._cdata not in behind or rank > behind[storage._cdata][0]:
+                    kind = "Gradient" if id(t) in gradients else "Parameter" if rank[0] else type(t).__name__
+                    behind[storage._cdata] = rank, Kind(tuple(part.shape), storage.nbytes(), kind, str(part.dtype))
+    kinds = Counter(kind for _, kind in behind.values())
+    return Census(kinds, len(behind), sum(k.nbytes * n for k, n in kinds.items()))
 
 
 def _sorted(kinds: Counter) -> list[tuple[Kind, int]]:
@@ -164,90 +206,6 @@ def _caller() -> Frame:
     return Frame(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
 
 
-class ModelSize(NamedTuple):
-    """In bytes. Intermediates are the most that was held at once besides parameters, buffers, inputs and parameters' gradients."""
-
-    where: str
-    parameters: int
-    buffers: int
-    without_backward: int
-    with_backward: int
-
-    def __str__(self) -> str:
-        what = "" if self.where == "cuda" else " (CPU tensors)"
-        return (f"parameters {sizes.show(self.parameters)}, buffers {sizes.show(self.buffers)}, intermediates {sizes.show(self.without_backward)} "
-                f"without backward, {sizes.show(self.with_backward)} with backward{what}")
-
-
-def modelsize(model, *inputs, file: TextIO | None | str = "stdout", **named) -> ModelSize:
-    """Run the model where it lies, without gradients and then forward and backward, and tell what it takes. Its gradients are as before after.
-
-    As track: on a GPU from the allocator's history, else from CPU tensors.
-    """
-    import torch
-
-    device = next((p.device for p in [*model.parameters(), *model.buffers()]), torch.device("cpu"))
-    grads = {p: p.grad for p in model.parameters()}
-    modes = {m: m.training for m in model.modules()}
-    state = {name: b.detach().clone() for name, b in model.named_buffers()}  # batch norm counts its passes
-    try:
-        for p in grads:
-            p.grad = None
-        without, with_backward = _intermediates(model, inputs, named, device, backward=False), 0
-        if any(p.requires_grad for p in grads):
-            with_backward = _intermediates(model, inputs, named, device, backward=True)
-    finally:
-        for p, g in grads.items():
-            p.grad = g
-        for m, training in modes.items():
-            m.training = training
-        with torch.no_grad():
-            for name, b in model.named_buffers():
-                b.copy_(state[name])
-    size = ModelSize(device.type, _nbytes(model.parameters()), _nbytes(model.buffers()), without, with_backward)
-    if file is not None:
-        print(f"{type(model).__name__}: {size}", file=sys.stdout if file == "stdout" else file)
-    return size
-
-
-def _nbytes(tensors) -> int:
-    return sum({t.untyped_storage()._cdata: t.untyped_storage().nbytes() for t in tensors}.values())
-
-
-def _intermediates(model, inputs, named, device, backward: bool) -> int:
-    import torch
-
-    from memshim.run.history import deltas, open_history
-
-    with torch.set_grad_enabled(backward), open_history(device, stacks="") as h:
-        out = model(*inputs, **named)
-        if backward:
-            loss = loss_of(out)
-            if loss is not None:
-                loss.backward()
-            del loss
-        grads = {h.key_of(p.grad) for p in model.parameters() if p.grad is not None}
-        del out
-    # A key is an address on CUDA and may have served before: only its last life is a gradient's.
-    last = {e.key: i for i, (e, change) in enumerate(deltas(h.events, h.where)) if change > 0 and e.key in grads}
-    total = most = 0
-    for i, (e, change) in enumerate(deltas(h.events, h.where)):
-        if e.key in last and i >= last[e.key]:
-            continue
-        total += change
-        most = max(most, total)
-    return most
-
-
-def loss_of(out):
-    """The sum of everything in a result that has a gradient."""
-    import torch
-    from torch.utils._pytree import tree_leaves
-
-    parts = [t.float().sum() for t in tree_leaves(out) if isinstance(t, torch.Tensor) and t.requires_grad]
-    return sum(parts[1:], parts[0]) if parts else None
-
-
 def main(arguments: list[str]) -> int:
     p = argparse.ArgumentParser(prog="python -m memshim track", description="Run a script and show what changed between some of its lines.")
     p.add_argument("--at", action="append", type=int, required=True, metavar="LINE", help="before this line of the script is run; repeats")
@@ -259,20 +217,18 @@ def main(arguments: list[str]) -> int:
     try:
         with open(a.script, "rb") as f:
             code = _tracked(f.read(), a.script, set(a.at))
-        gpu.device_of(a.device)
+        tracker = Tracker(a.output, a.device)
     except OSError as e:
-        print(f"memshim track: {a.script}: {e.strerror.lower()}", file=sys.stderr)
+        print(f"memshim track: {e.filename}: {e.strerror.lower()}", file=sys.stderr)
         return 2
     except (SyntaxError, ValueError) as e:
         print(f"memshim track: {e}", file=sys.stderr)
         return 2
-    tracker = Tracker(a.output, a.device)
     module = types.ModuleType("__main__")
     module.__dict__.update(__file__=a.script, __memshim_track__=tracker.track)
     sys.argv, sys.modules["__main__"] = [a.script, *a.arguments], module
     sys.path.insert(0, os.path.dirname(os.path.abspath(a.script)))
-    exec(code, module.__dict__)
-    return 0
+    return script.code_of(lambda: exec(code, module.__dict__), lambda: where.of(a.device) and None)
 
 
 def _tracked(source: bytes, file: str, lines: set[int]) -> types.CodeType:

@@ -7,7 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 MIB = 1 << 20
 PATIENCE = 300  # seconds; a driver that loads its modules first takes some
@@ -74,22 +74,6 @@ def used() -> dict[str, int] | None:
 def driver_version() -> str:
     rows = query("driver_version")
     return rows[0][0] if rows else ""
-
-
-def device_of(name: Any = None):
-    """The device named, else the current GPU where there is one, else the CPU. ValueError: it is another kind, or not there."""
-    import torch
-
-    try:
-        wanted = torch.device(name if name is not None else "cuda" if torch.cuda.is_available() else "cpu")
-    except RuntimeError:
-        wanted = None
-    if wanted is None or wanted.type not in ("cpu", "cuda"):
-        raise ValueError(f"got device {str(name)!r}, want cuda, cuda:N or cpu")
-    found = torch.cuda.device_count() if wanted.type == "cuda" else 0
-    if wanted.type == "cuda" and (wanted.index or 0) >= found:
-        raise ValueError(f"got device {str(name)!r}, but PyTorch finds {found or 'no'} GPU here")
-    return wanted
 
 
 def cudnn_version() -> str:

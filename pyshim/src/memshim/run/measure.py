@@ -26,8 +26,10 @@ from typing import Any
 
 from memshim import binary, cases, progress
 from memshim.run import gpu, inputs, record
+from memshim.run.account import Account
 from memshim.run.build import BuildError, Built, build
-from memshim.run.frames import inside, shorten
+from memshim.run.failure import describe, out_of_memory
+from memshim.run.where import Where
 
 # How a process that measures one case ends: the model's own error; the case cannot be built as it says; no GPU; no torch.
 FAILED, USAGE, UNSURE, NO_TORCH = 1, 2, 3, 4
@@ -122,8 +124,7 @@ def run(case: dict, where: str = "auto", stacks: str = "all") -> dict:
         raise BuildError(case["error"])
     _set_flags(case, cuda)
     args, kwargs = inputs.make(case["inputs"], dtype=case["dtype"])
-    account = (_CUDAAccount if cuda else _CPUAccount)(stacks)
-    with account:
+    with Account(Where("cuda", 0) if cuda else Where("cpu"), stacks) as account:
         model = build(case, account.device, args, kwargs)
         args, kwargs = _move(args, case, account.device), _move(kwargs, case, account.device)
         account.baseline(model, args, kwargs)
@@ -132,20 +133,23 @@ def run(case: dict, where: str = "auto", stacks: str = "all") -> dict:
             try:
                 with _context(case, account.device):
                     account.run_pass(name, model.model, args, kwargs)
-            except torch.OutOfMemoryError as e:
-                oom = {"phase": name, "text": str(e).splitlines()[0]}
+            except Exception as e:
+                text = out_of_memory(e) if cuda else ""
+                if not text:
+                    raise
+                oom = {"phase": name, "text": text}
                 break
     return _record(case, model, account, oom, used_before)
 
 
-def _record(case: dict, model: Built, account: Any, oom: dict | None, used_before: dict[str, int] | None) -> dict:
+def _record(case: dict, model: Built, account: Account, oom: dict | None, used_before: dict[str, int] | None) -> dict:
     import torch
 
     out = {"schema": record.SCHEMA, "case": case["name"], "runtime": model.runtime, "where": account.where, "built": model.how,
            "device": account.describe(), "torch": torch.__version__, "cuda": torch.version.cuda or "", "cudnn": gpu.cudnn_version(),
            **{k: case[k] for k in record.FROM_CASE}, "weights": sum(t.untyped_storage().nbytes() for t in model.state),
            "phases": account.phases, "context": account.context(used_before), "oom": oom}
-    record.put_events(out, account.history.events, account.history.stacks)
+    record.put_events(out, account.region.events, account.region.stacks)
     return out
 
 
@@ -194,105 +198,6 @@ def _context(case: dict, device: str):
             yield
         finally:
             gc.enable()
-
-
-class _CUDAAccount:
-    """The caching allocator of one GPU."""
-
-    where, device = "cuda", "cuda:0"
-
-    def __init__(self, stacks: str):
-        import torch
-
-        from memshim.run.history import CUDAHistory
-
-        self._cuda, self.phases = torch.cuda, []
-        torch.cuda.init()
-        self.history = CUDAHistory(self.device, stacks)
-
-    def __enter__(self) -> _CUDAAccount:
-        self.history.__enter__()
-        return self
-
-    def __exit__(self, *error) -> None:
-        self.history.__exit__(*error)
-
-    def _read(self, name: str, kind: str) -> None:
-        self._cuda.synchronize()
-        stats = self._cuda.memory_stats()
-        keys = dict(zip(record.METRICS, ("requested_bytes", "allocated_bytes", "reserved_bytes", "active_bytes", "inactive_split_bytes")))
-        self.phases.append(record.phase(name, self.history.mark(), {m: stats.get(f"{k}.all.{kind}", 0) for m, k in keys.items()}))
-
-    def baseline(self, model: Built, args: list, kwargs: dict) -> None:
-        gc.collect()
-        self._read("baseline", "current")
-
-    def run_pass(self, name: str, model: Any, args: list, kwargs: dict) -> None:
-        self._cuda.reset_peak_memory_stats()
-        result = model(*args, **kwargs)
-        self._read(name, "peak")
-        del result
-
-    def describe(self) -> dict:
-        p = self._cuda.get_device_properties(0)
-        return {"name": p.name, "total": p.total_memory, "compute_capability": f"{p.major}.{p.minor}", "driver": gpu.driver_version()}
-
-    def context(self, used_before: dict[str, int] | None) -> int | None:
-        """What the process took of the device outside the allocator; None where it cannot be told."""
-        uuid = f"GPU-{getattr(self._cuda.get_device_properties(0), 'uuid', '')}"
-        if not used_before or uuid not in used_before:
-            return None
-        free, total = self._cuda.mem_get_info(0)
-        return max(0, total - free - used_before[uuid] - self._cuda.memory_reserved(0))
-
-
-class _CPUAccount:
-    """Storages of CPU tensors: bytes asked for, and nothing that an allocator would add."""
-
-    where, device = "cpu", "cpu"
-
-    def __init__(self, stacks: str):
-        from memshim.run.history import CPUHistory
-
-        self.phases: list[dict] = []
-        self.history = CPUHistory(stacks=stacks, before=[])
-        self._bytes = 0
-
-    def __enter__(self) -> _CPUAccount:
-        return self
-
-    def __exit__(self, *error) -> None:
-        if self.phases:
-            self.history.__exit__(*error)
-
-    def baseline(self, model: Built, args: list, kwargs: dict) -> None:
-        import torch
-        from torch.utils._pytree import tree_leaves
-
-        given = [t for t in tree_leaves((args, kwargs)) if isinstance(t, torch.Tensor)]
-        self.history.load([(t, "parameter" if isinstance(t, torch.nn.Parameter) else "buffer") for t in model.state] + [(t, "input") for t in given])
-        self._bytes = sum(e.size for e in self.history.events)
-        self.history.__enter__()
-        self.phases.append(record.phase("baseline", self.history.mark(), {"requested": self._bytes}))
-
-    def run_pass(self, name: str, model: Any, args: list, kwargs: dict) -> None:
-        from memshim.run.history import deltas
-
-        start, live = self.history.mark(), self._bytes
-        result = model(*args, **kwargs)
-        end, most = self.history.mark(), self._bytes
-        for _, change in deltas(self.history.events[start:end], self.where):
-            live += change
-            most = max(most, live)
-        self.phases.append(record.phase(name, end, {"requested": most}))
-        del result
-        self._bytes += sum(change for _, change in deltas(self.history.events[start:], self.where))
-
-    def describe(self) -> dict:
-        return {"name": "cpu", "total": None, "compute_capability": "", "driver": ""}
-
-    def context(self, used_before: dict[str, int] | None) -> None:
-        return None
 
 
 def seconds(text: str) -> float:
@@ -404,10 +309,3 @@ def _model_failed(e: BaseException) -> int:
 def _say(code: int, text: str) -> int:
     print(f"memshim: {' '.join(text.split())}", file=sys.stderr)
     return code
-
-
-def describe(e: BaseException) -> str:
-    """An error on one line, with the innermost place outside PyTorch and memshim."""
-    text = next((line for line in str(e).splitlines() if line.strip()), "no text")
-    at = next((f"{shorten(f.filename)}:{f.lineno}" for f in reversed(traceback.extract_tb(e.__traceback__)) if not inside(f.filename)), "")
-    return f"{type(e).__name__}: {text.strip()}" + (f" ({at})" if at else "")

@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import quote
 
 from memshim.run.frames import Stacks, shorten
-from memshim.run.history import Event
+from memshim.run.events import ACTIONS, Event
 
 SCHEMA = 1
 SCHEMA_FILE = Path(__file__).parents[1] / "schemas" / "measurement.schema.json"
@@ -33,14 +33,18 @@ def phase(name: str, end: int, peaks: dict[str, int | None]) -> dict:
 
 
 def put_events(record: dict, events: list[Event], stacks: Stacks) -> None:
-    record["events"] = [_event(e) for e in events]
-    record["stacks"] = [list(s) for s in stacks.stacks]
-    record["frames"] = [f._replace(file=shorten(f.file))._asdict() for f in stacks.frames]
+    """The events with the stacks and frames that they have: stacks may be of more than this record."""
+    kept = [e for e in events if e.action in ACTIONS]
+    numbers: dict[int, int] = {}
+    record["events"] = [_event(e, numbers.setdefault(e.stack, len(numbers)) if e.stack >= 0 else -1) for e in kept]
+    frames: dict[int, int] = {}
+    record["stacks"] = [[frames.setdefault(f, len(frames)) for f in stacks.stacks[n]] for n in numbers]
+    record["frames"] = [stacks.frames[f]._replace(file=shorten(stacks.frames[f].file))._asdict() for f in frames]
 
 
-def _event(e: Event) -> dict[str, Any]:
+def _event(e: Event, stack: int) -> dict[str, Any]:
     out: dict[str, Any] = {"action": e.action, "key": e.key, "size": e.size}
-    for name, value, absent in (("stream", e.stream, 0), ("op", e.operator, ""), ("stack", e.stack, -1)):
+    for name, value, absent in (("stream", e.stream, 0), ("op", e.operator, ""), ("stack", stack, -1)):
         if value != absent:
             out[name] = value
     return out

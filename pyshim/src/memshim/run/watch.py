@@ -1,113 +1,165 @@
 """Storages born and collected, seen from PyTorch's dispatcher: what stands in for the allocator's history where there is no GPU.
 
 A storage is born when an operator first returns a tensor on it and dies when PyTorch collects it. Memory that a kernel takes and gives back
-inside itself is not seen. Importing this imports torch.
+inside itself is not seen. torch.compile does not compile under it: what is compiled runs as if it were not. Importing this imports torch.
 """
 
 from __future__ import annotations
 
-import gc
+import threading
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 import torch
+from torch.utils import _python_dispatch as modes
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from memshim.run.frames import Stacks
-
-_SKIPPED = ("/torch/utils/_python_dispatch.py", "/torch/_dynamo/eval_frame.py", "/torch/_compile.py")
+from memshim.run.storages import aside, storages
 
 
-def storage_of(t: torch.Tensor) -> torch.UntypedStorage | None:
-    """None for tensors that have none of their own: sparse, nested, fake wrappers."""
-    try:
-        return t.untyped_storage()
-    except (NotImplementedError, RuntimeError):
-        return None
-
-
-def alive(device: str) -> list[torch.Tensor]:
-    """Every tensor of a kind of device that Python can reach, gradients with it."""
-    found, seen = [], set()
-    pending = [o for o in gc.get_objects() if issubclass(type(o), torch.Tensor)]
-    while pending:
-        t = pending.pop()
-        if id(t) in seen:
-            continue
-        seen.add(id(t))
-        if t.device.type == device:
-            found.append(t)
-        if t.is_leaf and t.grad is not None:
-            pending.append(t.grad)
-    found.reverse()
-    return found
+class Live(NamedTuple):
+    ref: weakref.ref
+    number: int  # -1 while it is empty
+    size: int
 
 
 class Watch(TorchDispatchMode):
-    """Notes every storage of one kind of device that is born and collected while it is entered.
+    """Sees every storage that is born and collected on one kind of device while it is entered.
 
-    It holds no tensor: only weak references to storages. `note(action, storage, size, operator, stack)` is told each, storages numbered from 0;
-    those given as `before` are numbered first and are not told when born.
+    It holds no tensor: only weak references to storages. Subclasses say what becomes of a birth and a death; storages are numbered from 0.
     """
 
-    def __init__(self, note: Callable[[str, int, int, str, int], None], device: str = "cpu", before: Iterable[torch.Tensor] = (),
-                 stacks: Stacks | None = None):
+    def __init__(self, device: str):
         super().__init__()
-        self.note, self.device, self.stacks = note, device, stacks
-        self.born = 0
-        self.live: dict[int, tuple[weakref.ref, int, int]] = {}  # by address of the StorageImpl: number and size
-        self.before = 0
-        for t in before:
-            storage = storage_of(t)
-            if storage is not None and storage.nbytes() and storage._cdata not in self.live and t.device.type == device:
-                self.before += storage.nbytes()
-                self._add(storage, "", told=False)
+        self.device, self.born = device, 0
+        self.live: dict[int, Live] = {}  # by address of the StorageImpl
+        self._lock = threading.RLock()
 
-    def number_of(self, t: torch.Tensor) -> int | None:
-        """The number of the storage behind t, where it is watched."""
-        storage = storage_of(t)
-        return self.live[storage._cdata][1] if storage is not None and storage._cdata in self.live else None
+    def birth(self, number: int, size: int, operator: str) -> None:
+        raise NotImplementedError
 
-    def add(self, t: torch.Tensor, what: str) -> None:
-        """Count a tensor that no operator returned as born now."""
-        storage = storage_of(t)
-        if storage is not None and t.device.type == self.device:
-            self._see(storage, what, stack=False)
+    def death(self, number: int, size: int) -> None:
+        raise NotImplementedError
+
+    def behind(self, t: torch.Tensor) -> Iterable[tuple[torch.UntypedStorage, str]]:
+        """The storages behind a tensor, and the kind of device that each lies on."""
+        return [(s, s.device.type) for s in storages(t)]
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         out = func(*args, **(kwargs or {}))
-        for t in tree_leaves(out):
-            if isinstance(t, torch.Tensor) and t.device.type == self.device:
-                storage = storage_of(t)
-                if storage is not None:
-                    self._see(storage, str(func))
+        self.saw(func, out)
         return out
 
-    def _see(self, storage: torch.UntypedStorage, operator: str, stack: bool = True) -> None:
-        known = self.live.get(storage._cdata)
-        if known is None and storage.nbytes():
-            self._add(storage, operator, told=True, stack=stack)
-        elif known and known[2] != storage.nbytes():  # resized: the new bytes are there before the old ones go
-            if storage.nbytes():
-                self._add(storage, operator, told=True)
-            else:
-                del self.live[storage._cdata]
-            self.note("free", known[1], known[2], operator, -1)
+    def saw(self, func: object, out: object) -> None:
+        """Count what an operator returned."""
+        for t in tree_leaves(out):
+            if isinstance(t, torch.Tensor):
+                for storage, device in self.behind(t):
+                    if device == self.device:
+                        self.see(storage, str(func))
 
-    def _add(self, storage: torch.UntypedStorage, operator: str, told: bool, stack: bool = True) -> None:
-        key, number, size = storage._cdata, self.born, storage.nbytes()
-        self.born += 1
-        self.live[key] = (weakref.ref(storage, lambda _: self._dead(key, number)), number, size)
-        if told:
-            self.note("alloc", number, size, operator, self.stacks.here(_SKIPPED) if self.stacks and stack else -1)
+    def see(self, storage: torch.UntypedStorage, operator: str) -> None:
+        """Count a storage if it is new, or has another size than it had: then the new bytes are there before the old ones go."""
+        with self._lock:
+            key, size = storage._cdata, storage.nbytes()
+            known = self.live.get(key)
+            if known and known.size == size:
+                return
+            number = self.born if size else -1
+            self.born += size > 0
+            ref = known.ref if known else weakref.ref(storage, lambda _: self._dead(key))
+            self.live[key] = Live(ref, number, size)
+            if size:
+                self.birth(number, size, operator)
+            if known and known.number >= 0:
+                self.death(known.number, known.size)
 
-    def _dead(self, key: int, number: int) -> None:
-        if key in self.live and self.live[key][1] == number:
-            _, _, size = self.live.pop(key)
-            self.note("free", number, size, "", -1)
+    def _dead(self, key: int) -> None:
+        with self._lock:
+            gone = self.live.pop(key, None)
+            if gone and gone.number >= 0:
+                self.death(gone.number, gone.size)
 
     def forget(self) -> None:
         """What dies from here on is not told."""
-        self.live.clear()
+        with self._lock:
+            self.live.clear()
 
+    def numbers_of(self, t: torch.Tensor) -> list[int]:
+        """The numbers of the storages behind t, those that are watched."""
+        return [self.live[s._cdata].number for s, _ in self.behind(t) if s._cdata in self.live]
+
+    def __exit__(self, *error) -> None:
+        """Modes may be left in another order than they were entered."""
+        above: list = []
+        while modes._len_torch_dispatch_stack() and modes._get_current_dispatch_mode() is not self:
+            above.append(modes._pop_mode())
+        if above:  # what was so when we were entered is so when the next above us is left
+            for name, mine in vars(self).items():
+                theirs = vars(above[-1]).get(name) if name.startswith("old_") else None
+                if theirs and mine:
+                    mine[-1], theirs[-1] = theirs[-1], mine[-1]
+        if modes._len_torch_dispatch_stack():
+            super().__exit__(*error)
+        for m in reversed(above):
+            modes._push_mode(m)
+
+
+class _InThread(TorchDispatchMode):
+    """The same watch in another thread: modes are a thread's own."""
+
+    def __init__(self, watch: Watch):
+        super().__init__()
+        self._watch = watch
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        return self._watch.__torch_dispatch__(func, types, args, kwargs)
+
+
+class Threads:
+    """While it is entered, threads that start are watched as well. Those that run already are not."""
+
+    def __init__(self, watch: Watch):
+        self._watch = watch
+
+    def __enter__(self) -> Threads:
+        start, watch, self._on = threading.Thread.start, self._watch, True
+
+        def watched_start(thread: threading.Thread) -> None:
+            if self._on:
+                run = thread.run
+
+                def watched_run() -> None:
+                    del thread.run
+                    if self._on:
+                        modes._push_mode(_InThread(watch))  # not by its __enter__: that counts for the whole process
+                        try:
+                            return run()
+                        finally:
+                            modes._pop_mode()
+                    run()
+
+                thread.run = watched_run
+            start(thread)
+
+        self._start, self._mine = start, watched_start
+        threading.Thread.start = watched_start
+        return self
+
+    def __exit__(self, *error) -> None:
+        self._on = False
+        if threading.Thread.start is self._mine:  # else somebody stands before us, and goes on through us
+            threading.Thread.start = self._start
+
+
+def found(tensors: Iterable[torch.Tensor], device: str) -> Iterator[torch.UntypedStorage]:
+    """The storages of a kind of device behind tensors, those with bytes, once each."""
+    seen = set()
+    with aside():
+        for t in tensors:
+            for s in storages(t):
+                if s.device.type == device and s.nbytes() and s._cdata not in seen:
+                    seen.add(s._cdata)
+                    yield s

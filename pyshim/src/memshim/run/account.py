@@ -1,0 +1,81 @@
+"""The account of one run of a case: what it held before the first pass, and what each pass took at most."""
+
+from __future__ import annotations
+
+import gc
+from typing import Any
+
+from memshim.run import gpu, record
+from memshim.run.build import Built
+from memshim.run.where import Where
+
+
+class Account:
+    """From before the model is moved to the device to the end of the last pass. On a GPU the numbers are its caching allocator's; on CPU tensors
+    bytes of storages, and nothing that an allocator would add."""
+
+    def __init__(self, at: Where, stacks: str):
+        from memshim.run.cpu import CPURegion
+        from memshim.run.recorder import CUDARegion
+
+        self.where, self.device = at.kind, "cpu" if at.kind == "cpu" else f"cuda:{at.index or 0}"
+        self.phases: list[dict] = []
+        self.region = CUDARegion(at.index or 0, stacks) if at.kind == "cuda" else CPURegion(stacks, before=[])
+
+    def __enter__(self) -> Account:
+        if self.where == "cuda":
+            import torch
+
+            torch.cuda.init()
+            self.region.open()
+        return self
+
+    def __exit__(self, *error) -> None:
+        self.region.close()
+
+    def baseline(self, model: Built, args: list, kwargs: dict) -> None:
+        """The model and its inputs are on the device."""
+        import torch
+        from torch.utils._pytree import tree_leaves
+
+        gc.collect()
+        if self.where == "cpu":  # what was needed to build it is no part of it
+            self.region.open()
+            given = [t for t in tree_leaves((args, kwargs)) if isinstance(t, torch.Tensor)]
+            self.region.load([(t, "parameter" if isinstance(t, torch.nn.Parameter) else "buffer") for t in model.state] + [(t, "input") for t in given])
+        self._read("baseline", self.region.now)
+
+    def run_pass(self, name: str, model: Any, args: list, kwargs: dict) -> None:
+        """Its result is held until it is over."""
+        self.region.restart_peaks()
+        result = model(*args, **kwargs)
+        self._read(name, self.region.peaks)
+        del result
+
+    def _read(self, name: str, sizes) -> None:
+        if self.where == "cuda":
+            import torch
+
+            torch.cuda.synchronize(self.device)
+        end = self.region.mark()
+        self.phases.append(record.phase(name, end, sizes()))
+
+    def describe(self) -> dict:
+        if self.where == "cpu":
+            return {"name": "cpu", "total": None, "compute_capability": "", "driver": ""}
+        import torch
+
+        p = torch.cuda.get_device_properties(self.device)
+        return {"name": p.name, "total": p.total_memory, "compute_capability": f"{p.major}.{p.minor}", "driver": gpu.driver_version()}
+
+    def context(self, used_before: dict[str, int] | None) -> int | None:
+        """What the process took of the device outside the allocator; None where it cannot be told."""
+        if self.where == "cpu":
+            return None
+        import torch
+
+        uuid = f"GPU-{getattr(torch.cuda.get_device_properties(self.device), 'uuid', '')}"
+        if not used_before or uuid not in used_before:
+            return None
+        free, total = torch.cuda.mem_get_info(self.device)
+        return max(0, total - free - used_before[uuid] - torch.cuda.memory_reserved(self.device))

@@ -1,0 +1,67 @@
+"""What an allocator did, event by event."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from memshim.run import forward
+from memshim.run.blocks import MIN_BLOCK
+from memshim.run.frames import Stacks
+
+MAX_EVENTS = 10_000_000  # of the allocator's ring buffer, which grows as it fills
+
+# Those that a record keeps: not what reading the history leaves in it (snapshot), nor what changes no memory (annotate).
+ACTIONS = frozenset(("alloc", "free_requested", "free_completed", "segment_alloc", "segment_free", "segment_map", "segment_unmap", "oom"))
+ANNOTATE = "annotate"
+
+
+class Event(NamedTuple):
+    """On CUDA the actions and sizes of TraceEntry (sizes as asked for, key an address); on CPU alloc and free_completed of a storage's number.
+
+    forward is the stack of the forward operator whose backward this is, -1 where none is known. tag is what the thread that did it called its work.
+    """
+
+    action: str
+    key: int
+    size: int
+    stream: int = 0
+    operator: str = ""
+    stack: int = -1
+    forward: int = -1
+    tag: str = ""
+
+
+def read_entries(entries: list[dict], stacks: Stacks) -> list[Event]:
+    """The allocator's trace entries of one device (torch.cuda.memory._snapshot()["device_traces"][i])."""
+    known: dict[tuple[int, ...], int] = {}  # PyTorch gives one frame one dict in a snapshot
+    out = []
+    for e in entries:
+        action = e["action"]
+        if action not in ACTIONS and action != ANNOTATE:
+            continue
+        stack, frames = -1, e.get("frames")
+        if frames:
+            ids = tuple(map(id, frames))
+            stack = known.get(ids, -2)
+            if stack == -2:
+                stack = known[ids] = stacks.add([(f["filename"], f["line"], f["name"]) for f in frames])
+        told = e.get("forward_frames")
+        out.append(Event(action, e.get("addr", e.get("device_free", 0)), e["size"], e.get("stream", 0), "", stack,
+                         stacks.add(forward.frames(told)) if told else -1, e.get("user_metadata", "")))
+    return out
+
+
+def block(size: int, where: str) -> int:
+    """What an allocation counts for where its block is not known: on CUDA the request rounded up (roundup_power2_divisions apart)."""
+    return -(-size // MIN_BLOCK) * MIN_BLOCK if where == "cuda" else size
+
+
+def deltas(events: list[Event], where: str) -> Iterator[tuple[Event, int]]:
+    """For each event that changes what is allocated: the event, and by how much. A free of what the history never saw born is of before."""
+    free = "free_requested" if where == "cuda" else "free_completed"  # PyTorch counts a block as free when that is asked for
+    for e in events:
+        if e.action == "alloc":
+            yield e, block(e.size, where)
+        elif e.action == free:
+            yield e, -block(e.size, where)

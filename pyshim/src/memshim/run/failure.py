@@ -1,0 +1,64 @@
+"""What went wrong, in one line: an error told by its cause, and whether the cause is that the device has no memory left."""
+
+from __future__ import annotations
+
+import re
+import traceback
+
+from memshim.run.frames import inside, shorten
+
+_SCRIPT = "The following operation failed in the TorchScript interpreter."
+_SCRIPT_PLACE = re.compile(r'^\s*File "(?P<file>[^"]+)", line (?P<line>\d+), in ', re.M)
+_NAMED = re.compile(r"(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*(?:Error|Exception|Interrupt|Exit|Warning): ")
+
+# How libraries say it: the caching allocator; CUDA itself, by the runtime and by the driver; cuBLAS, cuDNN and the others, which take memory of
+# their own. Some reach Python as a plain RuntimeError.
+_OUT_OF_MEMORY = re.compile(r"CUDA out of memory|CUDA(?: driver)? error: out of memory|CUDA_ERROR_OUT_OF_MEMORY|cudaErrorMemoryAllocation|"
+                            r"CU[A-Z]+_STATUS_ALLOC_FAILED|CUFFT_ALLOC_FAILED|NCCL .*out of memory")
+
+
+def chain(e: BaseException) -> list[BaseException]:
+    """An error and those that it came from."""
+    out: list[BaseException] = []
+    pending: list[BaseException | None] = [e]
+    while pending:
+        at = pending.pop()
+        if at is not None and at not in out:
+            out.append(at)
+            pending += [at.__context__ if not at.__suppress_context__ else None, at.__cause__]
+    return out
+
+
+def out_of_memory(e: BaseException) -> str:
+    """What is said of the memory that was not there, in one line; empty where that was not the cause."""
+    for at in chain(e):
+        kind = type(at).__name__
+        if isinstance(at, RuntimeError):
+            text = next((line for line in str(at).splitlines() if _OUT_OF_MEMORY.search(line)), "")
+            if text or kind == "OutOfMemoryError":
+                return strip(text or first_line(at))
+    return ""
+
+
+def describe(e: BaseException) -> str:
+    """An error on one line, with the innermost place outside PyTorch and memshim. TorchScript's is told by what failed in it."""
+    text = str(e)
+    if text.startswith(_SCRIPT):
+        last = next((line.strip() for line in reversed(text.splitlines()) if _NAMED.match(line.strip())), "")
+        places = [f"{shorten(m['file'])}:{m['line']}" for m in _SCRIPT_PLACE.finditer(text) if not inside(m["file"])]
+        said, at = strip(last) or f"{type(e).__name__}: {_SCRIPT}", places[-1] if places else ""
+        if not _NAMED.match(said):
+            said = f"{type(e).__name__}: {said}"
+    else:
+        said = f"{type(e).__name__}: {first_line(e)}"
+        at = next((f"{shorten(f.filename)}:{f.lineno}" for f in reversed(traceback.extract_tb(e.__traceback__)) if not inside(f.filename)), "")
+    return said + (f" ({at})" if at else "")
+
+
+def first_line(e: BaseException) -> str:
+    return next((line.strip() for line in str(e).splitlines() if line.strip()), "no text")
+
+
+def strip(line: str) -> str:
+    """TorchScript puts its own kind of error before the one that was raised."""
+    return line.strip().removeprefix("RuntimeError: ")

@@ -1,0 +1,343 @@
+"""One recording of the CUDA allocator's history in a process, and any number of regions that read it, in any order and at once.
+
+The allocator has one history and one set of peaks a device. Whoever clears the one or resets the other takes it from all who look. So memshim's
+regions share: events are moved from the allocator's history into ours before it is cleared, and before peaks are reset every open region keeps
+what they were. While a region is open, the program's own calls of `reset_peak_memory_stats` and `_record_memory_history` pass through here, for
+the same reason; what it began to record goes on afterwards, with its own arguments.
+"""
+
+from __future__ import annotations
+
+import gc
+import threading
+from typing import Any
+
+from memshim.run.blocks import Blocks, Settings
+from memshim.run.events import MAX_EVENTS, Event, read_entries
+from memshim.run.frames import Stacks
+
+# A region's peaks: our names, and those of torch.cuda.memory_stats.
+METRICS = {m: f"{m}_bytes" for m in ("requested", "allocated", "reserved", "active", "inactive_split")}
+_CONTEXT = {"": None, "python": "alloc", "all": "all"}  # what the history keeps for each kind of stack
+
+
+class CUDARegion:
+    """What the caching allocator of one GPU does from open to close. Where CUDA has not started yet, it begins when that does.
+
+    stacks: "python"; "all" with C++ frames; "" for none. events: False for peaks alone, which costs nothing.
+    """
+
+    where = "cuda"
+
+    def __init__(self, index: int | None = None, stacks: str = "python", events: bool = True):
+        self.index, self.wants, self.keeps_events = index, stacks, events
+        self.begun, self.lost = False, ""  # lost: why the events do not tell all
+        self.events: list[Event] = []
+        self.before: dict[int, int] = {}  # blocks in use at the beginning: size by address
+        self.segments: list[dict] = []  # at the beginning
+        self.settings = Settings()
+        self.allocated_before = self.allocated_after = 0
+        self._most: dict[str, int] = {}
+        self._from, self._ended = 0, False  # the number of the first event that is ours
+
+    @property
+    def stacks(self) -> Stacks:
+        return recorder.stacks
+
+    def open(self) -> CUDARegion:
+        recorder.open(self)
+        return self
+
+    def close(self) -> None:
+        recorder.close(self)
+
+    def mark(self) -> int:
+        """How many events there are so far."""
+        recorder.read(self)
+        return len(self.events)
+
+    def peaks(self) -> dict[str, int]:
+        """The most since the beginning, by metric."""
+        if self.begun and not self._ended:
+            self.keep_peaks()
+        return {m: self._most.get(m, 0) for m in METRICS}
+
+    def restart_peaks(self) -> None:
+        """Count peaks anew from here."""
+        recorder.restart_peaks(self)
+
+    def restart(self) -> None:
+        """Begin anew: what is there now is of before."""
+        recorder.restart(self)
+
+    def now(self) -> dict[str, int]:
+        return stats(self.index, "current") if self.begun else dict.fromkeys(METRICS, 0)
+
+    def keep_peaks(self) -> None:
+        for m, n in stats(self.index, "peak").items():
+            self._most[m] = max(self._most.get(m, 0), n)
+
+    def keys_of(self, tensor) -> list[int]:
+        from memshim.run.storages import storages
+
+        return [s.data_ptr() for s in storages(tensor)]
+
+
+def stats(index: int, kind: str) -> dict[str, int]:
+    """The allocator's counters, all pools together. kind: current or peak."""
+    import torch
+
+    told = torch._C._cuda_memoryStats(index)
+    return {m: told[name]["all"][kind] for m, name in METRICS.items()}
+
+
+class Recorder:
+    """Opens, reads and closes regions."""
+
+    def __init__(self) -> None:
+        self.regions: list[CUDARegion] = []
+        self._events: dict[int, list[Event]] = {}  # by device, those that an open region may still read
+        self._first: dict[int, int] = {}  # by device, the number of the first of them
+        self.stacks = Stacks()
+        self._lock = threading.RLock()
+        self._guard = Guard(self)
+        self._theirs = False  # the program's own recording runs: its history is read, never cleared
+        self._settings = ("", None)  # how we record: kind of stacks, and the program's own arguments where it began while we did
+        self._seen: dict[int, tuple[int, tuple]] = {}  # of the program's history, how many were read and the last of them
+
+    def open(self, region: CUDARegion) -> None:
+        import torch
+
+        with self._lock:
+            if torch.cuda.is_initialized():
+                self._begin(region)
+            else:
+                torch.cuda._lazy_call(lambda: self._begin(region) if not region._ended else None)
+
+    def _begin(self, region: CUDARegion) -> None:
+        import torch
+
+        with self._lock:
+            if region.index is None:
+                region.index = torch._C._cuda_getDevice()
+            if not self.regions:
+                self.stacks, self._events, self._first, self._seen = Stacks(), {}, {}, {}
+                self._guard.install()
+            region.begun = True
+            backend = torch._C._cuda_getAllocatorBackend()
+            if region.keeps_events and backend != "native":
+                region.lost, region.keeps_events = f"the allocator {backend} keeps no history", False
+            torch.cuda.synchronize(region.index)
+            if region.keeps_events:
+                if any(r.keeps_events for r in self.regions):
+                    self._want(region.wants)
+                else:
+                    self._start(region.wants)
+            self.regions.append(region)
+            self._renew(region)
+
+    def restart(self, region: CUDARegion) -> None:
+        with self._lock:
+            if region.begun and not region._ended:
+                self._renew(region)
+
+    def _renew(self, region: CUDARegion) -> None:
+        """The region begins here."""
+        if region.keeps_events:
+            snapshot = self._drain()
+            events = self._events.setdefault(region.index, [])
+            region.events, region._from = [], self._first.setdefault(region.index, 0) + len(events)
+            region.settings = Settings.of(snapshot.get("allocator_settings") or {})
+            region.segments = [s for s in snapshot["segments"] if s["device"] == region.index]
+            region.before = {b["address"]: b["size"] for s in region.segments for b in s["blocks"] if b["state"] == "active_allocated"}
+            self._trim(region.index)
+        self._reset(region.index)
+        region._most = {}
+        region.allocated_before = stats(region.index, "current")["allocated"]
+
+    def _trim(self, index: int) -> None:
+        unread = min(r._from for r in self.regions if r.keeps_events and r.index == index) - self._first[index]
+        del self._events[index][:unread]
+        self._first[index] += unread
+
+    def _start(self, stacks: str) -> None:
+        import torch
+
+        self._theirs = torch._C._cuda_isHistoryEnabled()
+        self._settings = (stacks, None)
+        if not self._theirs:
+            self._record(clear=True)
+
+    def _want(self, stacks: str) -> None:
+        """Record no less than this as well."""
+        order = list(_CONTEXT)
+        if order.index(stacks) > order.index(self._settings[0]):
+            self._settings = (stacks, self._settings[1])
+            if not self._theirs:
+                self._record(clear=False)
+
+    def _record(self, clear: bool) -> None:
+        stacks = self._settings[0]
+        self._guard.record("all", _CONTEXT[stacks], stacks or "python", MAX_EVENTS, clear_history=clear)
+
+    def read(self, region: CUDARegion) -> None:
+        """Bring a region's events up to date."""
+        with self._lock:
+            if region.begun and region.keeps_events and not region._ended:
+                self._drain()
+                region.events = self._events[region.index][region._from - self._first[region.index]:]
+
+    def _drain(self) -> dict:
+        """Move what is new in the allocator's history into ours; the snapshot that it was read from."""
+        import torch
+
+        snapshot = _snapshot()
+        if not torch._C._cuda_isHistoryEnabled():
+            self._lose(None, "the program ended the recording of the allocator's history")
+            self._theirs, self._settings = False, (self._settings[0], None)
+        for device, entries in enumerate(snapshot["device_traces"]):
+            new = self._new(device, entries) if self._theirs else entries
+            if any(r.index == device for r in self.regions):
+                self._events.setdefault(device, []).extend(read_entries(new, self.stacks))
+        if not self._theirs:
+            self._record(clear=True)
+        return snapshot
+
+    def _new(self, device: int, entries: list[dict]) -> list[dict]:
+        """Of the program's own history, what was not read yet. Its ring may have gone on over what was."""
+        count, last = self._seen.get(device, (0, None))
+        if entries:
+            self._seen[device] = (len(entries), _identity(entries[-1]))
+        if count == 0:
+            return entries
+        if len(entries) >= count and _identity(entries[count - 1]) == last:
+            return entries[count:]
+        for i in range(len(entries) - 1, -1, -1):
+            if _identity(entries[i]) == last:
+                return entries[i + 1:]
+        self._lose(device, "the program's own recording keeps too few entries, or was ended")
+        return entries
+
+    def _lose(self, device: int | None, why: str) -> None:
+        for r in self.regions:
+            if device in (None, r.index):
+                r.lost = r.lost or why
+
+    def close(self, region: CUDARegion) -> None:
+        import torch
+
+        with self._lock:
+            if region._ended or region not in self.regions:
+                region._ended = True
+                return
+            torch.cuda.synchronize(region.index)
+            region.keep_peaks()
+            region.allocated_after = stats(region.index, "current")["allocated"]
+            self.read(region)
+            region._ended = True
+            self.regions.remove(region)
+            if region.keeps_events and not any(r.keeps_events for r in self.regions):
+                self._end()
+            if not self.regions:
+                self._guard.remove()
+
+    def _end(self) -> None:
+        """The program's own recording goes on, as it began it."""
+        if self._settings[1] is not None:
+            enabled, args, kw = self._settings[1]
+            self._guard.record(enabled, *args, **{**kw, "clear_history": False})
+        elif not self._theirs:
+            self._guard.record(None)
+
+    def restart_peaks(self, region: CUDARegion) -> None:
+        with self._lock:
+            if region.begun and not region._ended:
+                self._reset(region.index)
+                region._most = {}
+
+    def _reset(self, index: int) -> None:
+        """Reset the peaks; whoever counts already does not lose what was."""
+        for r in self.regions:
+            if r.index == index:
+                r.keep_peaks()
+        self._guard.reset_peaks(index)
+
+    def program_resets(self, index: int) -> None:
+        with self._lock:
+            self._reset(index)
+
+    def program_records(self, enabled: Any, args: tuple, kw: dict) -> None:
+        """The program begins or ends its own recording."""
+        with self._lock:
+            if not any(r.keeps_events for r in self.regions):
+                self._guard.record(enabled, *args, **kw)
+                return
+            self._drain()
+            if not enabled:
+                self._theirs, self._settings = False, (self._settings[0], None)
+                self._record(clear=True)
+            elif self._theirs and self._settings[1] is None:  # it ran before ours did
+                self._guard.record(enabled, *args, **kw)
+                self._seen = {} if kw.get("clear_history") else self._seen
+            else:
+                self._settings = ("all", (enabled, args, kw))
+                self._record(clear=True)
+                self._theirs, self._seen = True, {}  # from here on it is read, and not cleared
+
+
+def _snapshot() -> dict:
+    import torch
+
+    enabled = gc.isenabled()
+    gc.disable()  # it makes a dict an entry, and none of them is garbage
+    try:
+        return torch.cuda.memory._snapshot()
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def _identity(entry: dict) -> tuple:
+    return entry["action"], entry.get("addr", entry.get("device_free")), entry["size"], entry.get("time_us")
+
+
+class Guard:
+    """Stands before torch's own functions while a region is open."""
+
+    def __init__(self, owner: Recorder):
+        self._owner = owner
+        self._real: dict[str, Any] = {}
+
+    def install(self) -> None:
+        import torch
+
+        c, owner = torch._C, self._owner
+        self._real = {name: getattr(c, name) for name in _GUARDED if hasattr(c, name)}
+        self._record_history = torch.cuda.memory._record_memory_history
+        c._cuda_resetPeakMemoryStats = owner.program_resets
+        if "_accelerator_resetPeakStats" in self._real:
+            c._accelerator_resetPeakStats = owner.program_resets
+
+        def record(enabled: Any = "all", *args: Any, **kw: Any) -> None:
+            owner.program_records(enabled, args, kw)
+
+        record.__wrapped__ = self._record_history
+        torch.cuda.memory._record_memory_history = record
+
+    def remove(self) -> None:
+        import torch
+
+        for name, fn in self._real.items():
+            setattr(torch._C, name, fn)
+        torch.cuda.memory._record_memory_history = self._record_history
+
+    def record(self, *args: Any, **kw: Any) -> None:
+        self._record_history(*args, **kw)
+
+    def reset_peaks(self, index: int) -> None:
+        self._real["_cuda_resetPeakMemoryStats"](index)
+
+
+_GUARDED = ("_cuda_resetPeakMemoryStats", "_accelerator_resetPeakStats")
+
+recorder = Recorder()

@@ -1,0 +1,245 @@
+"""One recording for all who look at once."""
+
+import contextlib
+import random
+
+import pytest
+import torch
+
+import memshim
+import pretended
+from memshim.judge.marks import CUDABudget
+from memshim.run.blocks import Blocks, Settings
+from memshim.run.recorder import CUDARegion, recorder
+
+KIB, MIB = 1 << 10, 1 << 20
+memory = torch.cuda.memory
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left():
+    torch.cuda.empty_cache()
+    reset, record = torch._C._cuda_resetPeakMemoryStats, memory._record_memory_history
+    yield
+    assert not recorder.regions and not torch._C._cuda_isHistoryEnabled()
+    assert (torch._C._cuda_resetPeakMemoryStats, memory._record_memory_history) == (reset, record), "torch's own functions are put back"
+
+
+def take(n: int) -> torch.Tensor:
+    return torch.empty(n, dtype=torch.uint8, device="cuda")
+
+
+def work(at: dict) -> None:
+    """Some of it in each part; what at names is entered around the part."""
+    with at.get("first", contextlib.nullcontext()):
+        a = take(30 * MIB)
+        del a
+    with at.get("second", contextlib.nullcontext()):
+        b = [take(KIB * n) for n in (3, 500, 2000)]
+        with at.get("inner", contextlib.nullcontext()):
+            c = take(21 * MIB)
+            del c
+        d = take(5 * MIB)
+    del b, d
+
+
+def told(t) -> tuple:
+    return t.peak.total, t.rows(), t.peak.churn
+
+
+@pytest.mark.parametrize("names", [("first", "second"), ("second", "inner"), ("first", "second", "inner")])
+def test_what_is_read_inside_another_is_what_is_read_alone(names):
+    alone = {}
+    for name in names:
+        torch.cuda.empty_cache()
+        with_it = {name: memshim.trace(file=None)}
+        work(with_it)
+        alone[name] = told(with_it[name])
+    torch.cuda.empty_cache()
+    together = {name: memshim.trace(file=None) for name in names}
+    with memshim.trace(file=None) as outer:
+        work(together)
+    assert {name: told(t) for name, t in together.items()} == alone
+    torch.cuda.empty_cache()
+    with memshim.trace(file=None) as without:
+        work({})
+    assert told(outer) == told(without), "and the outer one is as without them"
+
+
+def test_regions_may_end_in_any_order():
+    a = CUDARegion().open()
+    x = take(3 * MIB)
+    b = CUDARegion().open()
+    del x
+    y = take(MIB)
+    a.close()
+    z = take(7 * MIB)
+    b.close()
+    assert [e.size for e in a.events if e.action == "alloc"] == [3 * MIB, MIB]
+    assert [e.size for e in b.events if e.action == "alloc"] == [MIB, 7 * MIB]
+    assert a.peaks()["allocated"] - a.allocated_before == 3 * MIB
+    assert b.peaks()["allocated"] == b.allocated_before - 3 * MIB + 8 * MIB and len(y) + len(z)
+
+
+@pytest.mark.parametrize("when", ["before", "in", "after"])
+@pytest.mark.parametrize("inner", ["budget", "trace", "profiler", "tracker", "the program's own reset"])
+def test_nothing_inside_a_budget_hides_a_peak_from_it(inner, when):
+    """Else a test would pass because of what it looked at."""
+    outer = CUDABudget()
+    outer.start()
+
+    def peak(here):
+        if when == here:
+            take(40 * MIB)
+
+    peak("before")
+    if inner == "budget":
+        region = CUDABudget()
+        region.start()
+        peak("in")
+        assert region.stop().delta == (40 * MIB if when == "in" else 0), "the inner one sees its own alone"
+        region.drop()
+    elif inner == "profiler":
+        with memshim.Profiler(torch.nn.Linear(1, 1).cuda(), print_period=0) as p:
+            p.record_stats()
+            peak("in")
+            p.record_stats()
+    elif inner == "trace":
+        with memshim.trace(file=None):
+            peak("in")
+    elif inner == "tracker":
+        t = memshim.Tracker(file=open("/dev/null", "w"))
+        t.track()
+        peak("in")
+        assert (t.track().census.allocator.peak >= 40 * MIB) == (when == "in")
+        del t
+    else:
+        peak("in")
+        torch.cuda.reset_peak_memory_stats()
+        torch.cuda.reset_max_memory_allocated()
+    peak("after")
+    got = outer.stop()
+    assert got.delta >= 40 * MIB and got.reserved >= 40 * MIB
+    outer.drop()
+
+
+def test_the_programs_own_recording_goes_on():
+    memory._record_memory_history(max_entries=1000, stacks="python")
+    a = take(MIB)
+    with memshim.trace(file=None) as t:
+        b = take(2 * MIB)
+    c = take(3 * MIB)
+    sizes = [e["size"] for e in memory._snapshot()["device_traces"][0] if e["action"] == "alloc"]
+    assert sizes == [MIB, 2 * MIB, 3 * MIB], "nothing of it is lost"
+    assert [r["mem"] for r in t.rows() if r["file"] == __file__] == [2 * MIB] and not t.peak.lost
+    memory._record_memory_history(None)
+    assert len(a) + len(b) + len(c)
+
+
+def test_the_programs_own_recording_may_begin_and_end_inside_ours():
+    with memshim.trace(file=None) as t:
+        a = take(MIB)
+        memory._record_memory_history(max_entries=5)
+        b = take(2 * MIB)
+        mine = [e["size"] for e in memory._snapshot()["device_traces"][0] if e["action"] == "alloc"]
+        memory._record_memory_history(None)
+        c = take(4 * MIB)
+        memory._record_memory_history("all", max_entries=2)
+        d = take(8 * MIB)
+    assert mine == [2 * MIB], "it is asked for what was since it began"
+    assert [r["mem"] for r in t.rows() if r["function"] == "take"] == [15 * MIB], "and ours is whole"
+    assert torch._C._cuda_isHistoryEnabled(), "it goes on"
+    for _ in range(5):
+        take(KIB)
+    assert len(memory._snapshot()["device_traces"][0]) <= 5, "as it was begun"
+    memory._record_memory_history(None)
+    assert len(a) + len(b) + len(c) + len(d)
+
+
+def test_a_recording_that_keeps_too_little_is_said():
+    memory._record_memory_history(max_entries=2)
+    with memshim.trace(file=None) as t:
+        kept = [take(MIB) for _ in range(9)]
+        with memshim.trace(file=None):
+            kept += [take(MIB) for _ in range(9)]
+    assert t.peak.lost == "the program's own recording keeps too few entries, or was ended"
+    assert "incomplete: the program's own" in t.table() and t.peak.unknown > 0
+    assert sum(r["mem"] for r in t.rows()) == t.peak.total == torch.cuda.memory_allocated(), "what is not known is a row"
+    memory._record_memory_history(None)
+
+
+@pytest.mark.parametrize("settings", ["", "max_split_size_mb:30", "roundup_power2_divisions:4", "expandable_segments:True", "roundup_power2_divisions:[256:1,512:2,>:8]"])
+def test_blocks_are_followed_to_the_byte(settings):
+    """Thousands of allocations and frees in two streams: the blocks in use and what they sum to are those of the allocator's own snapshot."""
+    torch.cuda.synchronize()
+    torch.cuda.empty_cache()
+    torch._C._accelerator_setAllocatorSettings(settings or "expandable_segments:False,max_split_size_mb:1000000000,roundup_power2_divisions:1")
+    try:
+        rng, held, other = random.Random(settings), [], torch.cuda.Stream()
+        region = CUDARegion(stacks="").open()
+        for i in range(3000):
+            with torch.cuda.stream(other) if rng.random() < 0.3 else contextlib.nullcontext():
+                held.append(take(int(2 ** rng.uniform(0, 26))))
+            if rng.random() < 0.2:
+                held[-1].record_stream(torch.cuda.Stream())
+            while len(held) > rng.randint(5, 60):
+                held.pop(rng.randrange(len(held)))
+            if rng.random() < 0.01:
+                torch.cuda.empty_cache()
+        torch.cuda.synchronize()
+        region.close()
+        blocks = Blocks(region.segments, region.settings)
+        total = most = region.allocated_before
+        for e in region.events:
+            if e.action == "alloc":
+                total += blocks.alloc(e.key, e.size)
+                most = max(most, total)
+            elif e.action == "free_requested":
+                total -= blocks.size_of(e.key)
+            elif e.action == "free_completed":
+                blocks.freed(e.key)
+            else:
+                blocks.segment_event(e.action, e.key, e.size)
+        assert blocks.astray == 0
+        assert total == torch.cuda.memory_allocated() and most == region.peaks()["allocated"]
+        there = {b["address"]: b["size"] for s in memory._snapshot()["segments"] for b in s["blocks"] if b["state"] != "inactive"}
+        assert blocks.used() == there
+        assert Settings.of(memory._snapshot()["allocator_settings"]) == region.settings
+    finally:
+        held.clear()
+        torch.cuda.synchronize()
+        torch.cuda.empty_cache()
+        torch._C._accelerator_setAllocatorSettings("expandable_segments:False,max_split_size_mb:1000000000,roundup_power2_divisions:1")
+
+
+BEFORE_CUDA = """
+import os, torch, memshim
+t = memshim.trace(file=None).start()
+tracker = memshim.Tracker(file=open(os.devnull, "w"))
+tracker.track()
+profiler = memshim.Profiler(torch.nn.Linear(2, 2), print_period=0)
+assert not torch.cuda.is_initialized()
+if os.fork() == 0:
+    torch.zeros(1, device="cuda")  # PyTorch refuses where the parent has looked at the devices
+    os._exit(0)
+assert os.wait()[1] == 0
+os.environ["PYTORCH_CUDA_ALLOC_CONF"] = "max_split_size_mb:200"
+x = torch.zeros(1 << 20, device="cuda")
+peak = t.stop()
+assert torch.cuda.memory._snapshot()["allocator_settings"]["max_split_size"] == 200 << 20
+assert [(x.mem, x.frame.line) for x in peak.lines] == [(4 << 20, 13)] and t.where == "cuda"
+assert tracker.track().census.allocator.peak == 4 << 20
+"""
+
+
+def test_looking_does_not_start_cuda():
+    """A region that is opened before begins when the program starts it."""
+    p = pretended.run(BEFORE_CUDA)
+    assert p.returncode == 0, p.stderr
+
+
+def test_an_allocator_without_a_history_is_said():
+    code = "import torch, memshim\nwith memshim.trace(file=None) as t: x = torch.zeros(1 << 20, device='cuda')\nprint(t.table())"
+    p = pretended.run(code, PYTORCH_CUDA_ALLOC_CONF="backend:cudaMallocAsync")
+    assert p.returncode == 0, p.stderr
+    assert "peak 4.0 MiB" in p.stdout and "incomplete: the allocator cudaMallocAsync keeps no history" in p.stdout

@@ -1,0 +1,23 @@
+"""What is in gpu/ runs on a pretend GPU: a process of its own for each file, since the device is there before torch is imported."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pretended
+import pytest
+
+FILES = sorted((Path(__file__).parent / "gpu").glob("test_*.py"))
+
+
+@pytest.mark.skipif(bool(pretended.os.environ.get(pretended.MARK)), reason="this is such a process")
+@pytest.mark.parametrize("file", FILES, ids=lambda f: f.stem)
+def test_on_a_pretend_gpu(file):
+    environment = pretended.environment()
+    if environment is None:
+        pytest.skip("no pretend GPU here")
+    for name in [n for n in environment if n.startswith("PYTEST_")]:
+        del environment[name]
+    p = subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(file)], env=environment, capture_output=True, text=True)
+    if p.returncode:
+        pytest.fail(f"{p.stdout}{p.stderr}\nreproduce: python pyshim/tests/pretended.py {file.relative_to(pretended.ROOT)}", pytrace=False)
