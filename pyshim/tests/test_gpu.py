@@ -13,9 +13,9 @@ FILES = sorted((Path(__file__).parent / "gpu").glob("test_*.py"))
 @pytest.mark.skipif(bool(pretended.os.environ.get(pretended.MARK)), reason="this is such a process")
 @pytest.mark.parametrize("file", FILES, ids=lambda f: f.stem)
 def test_on_a_pretend_gpu(file):
+    if why := pretended.missing():
+        pytest.skip(why)
     environment = pretended.environment()
-    if environment is None:
-        pytest.skip("no pretend GPU here")
     for name in [n for n in environment if n.startswith("PYTEST_")]:
         del environment[name]
     p = subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(file)], env=environment, capture_output=True, text=True)

@@ -140,7 +140,7 @@ with memshim.trace() as t:
     p = pretended.run(code, memory=300 << 20)
     assert p.returncode == 0, p.stderr
     lines = p.stdout.splitlines()
-    assert lines[0].startswith("peak 150.0 MiB (allocated on the GPU), reached at <string>:4 (<module>); 150.0 MiB allocated in all")
+    assert lines[0].startswith("peak 150.0 MiB (allocated on a pretend GPU), reached at <string>:4 (<module>); 150.0 MiB allocated in all")
     assert lines[1].startswith("out of memory: 200.0 MiB asked for at <string>:6 (<module>), ")
     assert lines[3].split()[:2] == ["150.0", "MiB"]
 

@@ -48,7 +48,7 @@ class trace:  # lower case: it is used as a function, `with memshim.trace() as t
     def of(cls, region: history.Region, **kw: Any) -> trace:
         """What a region that has ended holds."""
         t = cls(**kw)
-        t.where, t.peak = region.where, at_peak(region, t._every)
+        t.where, t.peak = where.told(region.where), at_peak(region, t._every)
         return t
 
     def start(self) -> trace:
@@ -60,7 +60,7 @@ class trace:  # lower case: it is used as a function, `with memshim.trace() as t
         self._out = open(self._json, "w", encoding="utf-8") if self._json else None
         self._lines = Lines().__enter__()
         self._region = history.region(self._device).open()
-        self.where = self._region.where
+        self.where = where.told(self._region.where)
         return self
 
     def stop(self) -> Peak:

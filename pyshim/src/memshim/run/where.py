@@ -2,24 +2,39 @@
 
 from __future__ import annotations
 
+import os
 import re
 from typing import Any, NamedTuple
 
+from memshim.pretend.activate import DESCRIPTION
+
 LABELS = {
     "cuda": "allocated on the GPU",
+    "pretend": "allocated on a pretend GPU",
     "cpu": "CPU tensors, no GPU: not the allocator's numbers",
 }
 
 
 class Where(NamedTuple):
-    """kind is cuda or cpu. index is None for the CPU, and for the GPU that is current when CUDA starts."""
+    """kind is cuda or cpu: what PyTorch takes it for. index is None for the CPU, and for the GPU that is current when CUDA starts."""
 
     kind: str
     index: int | None = None
 
     @property
-    def label(self) -> str:
-        return LABELS[self.kind]
+    def told(self) -> str:
+        """What its numbers are called, a key of LABELS."""
+        return told(self.kind)
+
+
+def told(kind: str) -> str:
+    """PyTorch's CUDA may be a pretend GPU's: its numbers are never called a GPU's."""
+    return "pretend" if kind == "cuda" and pretended() else kind
+
+
+def pretended() -> bool:
+    """Whether this process is on a pretend GPU (memshim.pretend)."""
+    return bool(os.environ.get(DESCRIPTION))
 
 
 _NAMED = re.compile(r"cpu|cuda(?::(\d+))?")
