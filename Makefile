@@ -14,6 +14,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 SARIF := github.com/owenrumney/go-sarif/v3@v3.3.1
 VENV := .venv
 COMPAT := .venv-compat
+HEADERS := .cache/cuda-headers
 # Packages whose code runs on more than one goroutine.
 RACE := ./engine ./engine/program ./assert ./cmd/memspec ./cudameasure/...
 
@@ -76,10 +77,17 @@ probe: $(VENV)/.stamp
 	MEMSPEC_PROBE_TESTS=1 $(GO) test ./cudameasure -run Probe
 
 # The shim's own tests, the wheel's with them, and cudameasure's run of the shim. They need torch and no GPU.
-test-python: $(VENV)/.stamp
+test-python: $(VENV)/.stamp $(HEADERS)/.stamp
 	PYTHONPATH=$(CURDIR)/pyshim/src $(VENV)/bin/python -c 'from memshim import binary; binary.find()' # built once, before several tests ask for it
 	PYTHONPATH=$(CURDIR)/pyshim/src $(VENV)/bin/python -m pytest -q -n 2 pyshim/tests
 	MEMSPEC_PYTHON_TESTS=1 $(GO) test ./cudameasure
+
+# CUDA's public headers, of both majors, that the pretend GPU's declarations are compared with; 50 MB.
+$(HEADERS)/.stamp: .ci/requirements-headers-12.txt .ci/requirements-headers-13.txt $(VENV)/.stamp
+	rm -rf $(HEADERS) && mkdir -p $(HEADERS)
+	for major in 12 13; do $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --target $(HEADERS)/$$major \
+		-r .ci/requirements-headers-$$major.txt || exit 1; done
+	touch $@
 
 # The same with the oldest PyTorch that is promised, in an environment of its own: another 5 GB, three minutes to fetch and one to test. Not a
 # part of make test, and so not of CI, for that reason; run it before a release and where memshim asks PyTorch for something new.

@@ -113,6 +113,13 @@ API CUresult cuCtxGetLimit(size_t *value, CUlimit limit UNUSED) {
 }
 API CUresult cuCtxSetLimit(CUlimit limit UNUSED, size_t value UNUSED) { return CUDA_SUCCESS; }
 
+/* The driver's log has no entries. */
+API CUresult cuLogsRegisterCallback(log_callback f UNUSED, void *data UNUSED, log_handle *out) {
+	if (out) *out = NULL;
+	return CUDA_SUCCESS;
+}
+API CUresult cuLogsUnregisterCallback(log_handle h UNUSED) { return CUDA_SUCCESS; }
+
 /* ---- streams ---- */
 
 API CUresult cuStreamSynchronize(CUstream s) { return (CUresult)cudaStreamSynchronize(s); }

@@ -3,6 +3,8 @@
    nobody gets a handle. */
 #include "pretend.h"
 
+#ifndef PUBLIC_HEADERS /* none looks at its parameters: their types are not written down */
+
 #define REFUSES(library, name, status) \
 	API int name(void) { \
 		note_refused(library, #name); \
@@ -53,7 +55,7 @@ COLLECTIVE(ncclGetLsaMultimemDevicePointer) COLLECTIVE(ncclGetPeerDevicePointer)
 JPEG(nvjpegCreateEx) JPEG(nvjpegCreateSimple)
 
 #define SHMEM(name) REFUSES(NVSHMEM, name, 1)
-SHMEM(nvshmem_init)
+SHMEM(nvshmem_init) SHMEM(nvshmemid_hostlib_init_attr) SHMEM(nvshmemx_cumodule_init)
 
 /* CUfileError_t is two ints, which come back in one register: CU_FILE_DRIVER_NOT_INITIALIZED and no error of the driver's. */
 #define FILES(name) \
@@ -62,3 +64,4 @@ SHMEM(nvshmem_init)
 		return 5001; \
 	}
 FILES(cuFileHandleRegister) FILES(cuFileBufRegister) FILES(cuFileDriverOpen)
+#endif

@@ -14,18 +14,20 @@ API void __cudaRegisterFatBinaryEnd(void **module UNUSED) {}
 API void __cudaUnregisterFatBinary(void **module UNUSED) {}
 API char __cudaInitModule(void **module UNUSED) { return 0; }
 API void __cudaRegisterFunction(void **module UNUSED, const char *host UNUSED, char *device UNUSED, const char *name UNUSED, int limit UNUSED,
-	void *thread UNUSED, void *block UNUSED, void *block_size UNUSED, void *grid UNUSED, int *warp UNUSED) {}
+	uint3 *thread UNUSED, uint3 *block UNUSED, dim3 *block_size UNUSED, dim3 *grid UNUSED, int *warp UNUSED) {}
 API void __cudaRegisterVar(void **module UNUSED, char *host UNUSED, char *device UNUSED, const char *name UNUSED, int is_extern UNUSED,
+	size_t size UNUSED, int is_constant UNUSED, int is_global UNUSED) {}
+API void __cudaRegisterManagedVar(void **module UNUSED, void **host UNUSED, char *device UNUSED, const char *name UNUSED, int is_extern UNUSED,
 	size_t size UNUSED, int is_constant UNUSED, int is_global UNUSED) {}
 
 /* kernel<<<grid, block, shared, stream>>> pushes, and its stub pops. */
 static __thread struct {
 	dim3 grid, block;
 	size_t shared;
-	void *stream;
+	struct CUstream_st *stream;
 } configuration;
 
-API unsigned int __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared, void *stream) {
+API unsigned int __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared, struct CUstream_st *stream) {
 	configuration.grid = grid;
 	configuration.block = block;
 	configuration.shared = shared;

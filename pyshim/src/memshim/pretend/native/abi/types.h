@@ -11,14 +11,16 @@
 enum device_attribute { ATTRIBUTE_NUMBERS(AS_DEVICE_ATTRIBUTE) };
 
 #ifdef PUBLIC_HEADERS
-#include <cublasLt.h>
-#include <cublas_v2.h>
 #include <cuda.h>
 #include <cuda_runtime_api.h>
-#include <cudnn.h>
 #include <cupti.h>
-#include <nccl.h>
 #include <nvml.h>
+#if __has_include(<cudnn.h>) /* of these one major is enough: what is used of them is the same in both */
+#include <cublasLt.h>
+#include <cublas_v2.h>
+#include <cudnn.h>
+#include <nccl.h>
+#endif
 typedef enum cudaStreamCaptureMode capture_mode;
 typedef enum cudaStreamCaptureStatus capture_status;
 typedef enum cudaMemcpyKind copy_kind;
@@ -32,6 +34,13 @@ typedef enum cudaDriverEntryPointQueryResult entry_result;
 typedef enum cudaJitOption jit_option;
 typedef enum cudaLibraryOption library_option;
 typedef CUstreamCaptureStatus driver_capture_status;
+#if CUDA_VERSION >= 12090
+typedef CUlogsCallback log_callback;
+typedef CUlogsCallbackHandle log_handle;
+#else
+typedef void (*log_callback)(void *data);
+typedef void *log_handle;
+#endif
 typedef nvmlProcessInfo_t process_info;
 typedef nvmlGpuFabricInfoV_t fabric_info;
 typedef nvmlIntNvLinkDeviceType_t link_device;
@@ -44,6 +53,7 @@ typedef nvmlGpuP2PStatus_t p2p_status;
 typedef int capture_mode, capture_status, copy_kind, runtime_attribute, function_attribute, function_cache, runtime_limit, pool_attribute;
 typedef int graph_memory_attribute, entry_result, jit_option, library_option, driver_capture_status, p2p_index, p2p_status, link_device;
 typedef void process_info, fabric_info, pci_info;
+typedef void *log_callback, *log_handle;
 
 #define AS_CONSTANT(name, value) name = (value),
 enum { RUNTIME_NUMBERS(AS_CONSTANT) DRIVER_NUMBERS(AS_CONSTANT) CUDNN_NUMBERS(AS_CONSTANT) CUBLAS_NUMBERS(AS_CONSTANT) CUPTI_NUMBERS(AS_CONSTANT) };
@@ -72,6 +82,10 @@ typedef struct CUlinkState_st *CUlinkState;
 typedef unsigned long long CUmemGenericAllocationHandle;
 typedef void (*cudaHostFn_t)(void *data);
 typedef void (*cudaStreamCallback_t)(cudaStream_t stream, cudaError_t status, void *data);
+
+typedef struct uint3 {
+	unsigned int x, y, z;
+} uint3;
 
 typedef struct dim3 {
 	unsigned int x, y, z;

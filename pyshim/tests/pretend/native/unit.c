@@ -1,0 +1,462 @@
+/* The library's own tests, linked with its sources; built with the address and undefined-behaviour sanitizers. Each test is a function; a failed
+   check says its line and ends the process. unit NAME runs one, with MEMSPEC_PRETEND set by whoever starts it. */
+#include "pretend.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define CHECK(x) \
+	do { \
+		if (!(x)) { \
+			fprintf(stderr, "unit.c:%d: got false: %s\n", __LINE__, #x); \
+			exit(1); \
+		} \
+	} while (0)
+#define SUCCEEDS(call) CHECK((int)(call) == 0)
+
+/* What the tests call; the runtime's own header declares them with other parameter types. */
+cudaError_t cudaGetDeviceCount(int *), cudaSetDevice(int), cudaGetDevice(int *), cudaMalloc(void **, size_t), cudaFree(void *), cudaGetLastError(void), cudaPeekAtLastError(void);
+cudaError_t cudaHostAlloc(void **, size_t, unsigned), cudaFreeHost(void *), cudaHostRegister(void *, size_t, unsigned), cudaHostUnregister(void *);
+cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *, const void *), cudaMemcpy(void *, const void *, size_t, int), cudaMemset(void *, int, size_t);
+cudaError_t cudaMemcpy2DAsync(void *, size_t, const void *, size_t, size_t, size_t, int, cudaStream_t);
+cudaError_t cudaStreamCreate(cudaStream_t *), cudaStreamDestroy(cudaStream_t), cudaStreamBeginCapture(cudaStream_t, int), cudaStreamEndCapture(cudaStream_t, cudaGraph_t *);
+cudaError_t cudaStreamIsCapturing(cudaStream_t, int *), cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned), cudaStreamQuery(cudaStream_t);
+cudaError_t cudaEventCreate(cudaEvent_t *), cudaEventRecord(cudaEvent_t, cudaStream_t), cudaEventDestroy(cudaEvent_t), cudaEventQuery(cudaEvent_t);
+cudaError_t cudaGraphGetNodes(cudaGraph_t, void *, size_t *), cudaGraphDestroy(cudaGraph_t), cudaGraphInstantiate(cudaGraphExec_t *, cudaGraph_t, unsigned long long);
+cudaError_t cudaGraphLaunch(cudaGraphExec_t, cudaStream_t), cudaGraphExecDestroy(cudaGraphExec_t);
+cudaError_t cudaUserObjectCreate(cudaUserObject_t *, void *, cudaHostFn_t, unsigned, unsigned), cudaGraphRetainUserObject(cudaGraph_t, cudaUserObject_t, unsigned, unsigned);
+cudaError_t cudaLaunchKernel(const void *, dim3, dim3, void **, size_t, cudaStream_t), cudaFuncSetAttribute(const void *, int, int);
+cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *, const void *), cudaIpcGetMemHandle(void), cudaLaunchHostFunc(cudaStream_t, cudaHostFn_t, void *);
+cudaError_t cudaMallocAsync(void **, size_t, cudaStream_t), cudaFreeAsync(void *, cudaStream_t), cudaMemPoolGetAttribute(cudaMemPool_t, int, void *);
+cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t *, int), cudaDeviceGetAttribute(int *, int, int);
+const char *cudaGetErrorString(cudaError_t);
+CUresult cuMemCreate(CUmemGenericAllocationHandle *, size_t, const CUmemAllocationProp *, unsigned long long), cuMemRelease(CUmemGenericAllocationHandle);
+CUresult cuMemAddressReserve(CUdeviceptr *, size_t, size_t, CUdeviceptr, unsigned long long), cuMemAddressFree(CUdeviceptr, size_t);
+CUresult cuMemMap(CUdeviceptr, size_t, size_t, CUmemGenericAllocationHandle, unsigned long long), cuMemUnmap(CUdeviceptr, size_t);
+CUresult cuCtxGetCurrent(CUcontext *), cuCtxPushCurrent_v2(CUcontext), cuCtxPopCurrent_v2(CUcontext *), cuDevicePrimaryCtxRetain(CUcontext *, CUdevice);
+CUresult cuDevicePrimaryCtxGetState(CUdevice, unsigned *, int *), cuPointerGetAttribute(void *, int, CUdeviceptr);
+nvmlReturn_t nvmlDeviceGetHandleByIndex_v2(unsigned, nvmlDevice_t *), nvmlDeviceGetMemoryInfo(nvmlDevice_t, nvmlMemory_t *), nvmlDeviceGetUUID(nvmlDevice_t, char *, unsigned);
+nvmlReturn_t nvmlDeviceGetHandleByUUID(const char *, nvmlDevice_t *), nvmlDeviceGetComputeRunningProcesses_v2(nvmlDevice_t, unsigned *, nvmlProcessInfo_v2_t *);
+struct reads {
+	unsigned long long count, bytes;
+};
+struct reads *memspec_pretend_reads(void);
+int *memspec_pretend_operators(void);
+void memspec_pretend_answer(uint64_t), memspec_pretend_track(int, size_t), memspec_pretend_wrote(void *, size_t, int), memspec_pretend_unknown(const void *, size_t);
+int memspec_pretend_answers_end(void), memspec_pretend_known(const void *, size_t);
+bool memspec_pretend_note(int, int *, const char **, unsigned long long *);
+void _ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE(void *, int64_t, size_t, size_t, uint16_t);
+
+static const size_t MIB = 1 << 20;
+
+static size_t free_now(void) {
+	size_t f, t;
+	SUCCEEDS(cudaMemGetInfo(&f, &t));
+	return f;
+}
+
+/* ---- devices ---- */
+
+static void devices(void) { /* two cards: t4 of 1 GiB with a context of 100 MiB, h100 of 2 GiB */
+	int n, d, v;
+	SUCCEEDS(cudaGetDeviceCount(&n));
+	CHECK(n == 2);
+	SUCCEEDS(cudaGetDevice(&d));
+	CHECK(d == 0);
+	CHECK(cudaSetDevice(2) == cudaErrorInvalidDevice && cudaPeekAtLastError() == cudaErrorInvalidDevice && cudaGetLastError() == cudaErrorInvalidDevice);
+	CHECK(cudaGetLastError() == cudaSuccess);
+	int active;
+	SUCCEEDS(cuDevicePrimaryCtxGetState(1, NULL, &active));
+	CHECK(!active);
+	SUCCEEDS(cudaSetDevice(1));
+	SUCCEEDS(cuDevicePrimaryCtxGetState(1, NULL, &active));
+	CHECK(active);
+	CHECK(free_now() == 2048 * MIB);
+	SUCCEEDS(cudaDeviceGetAttribute(&v, DEVICE_MULTIPROCESSOR_COUNT, 1));
+	CHECK(v == 132);
+	SUCCEEDS(cudaDeviceGetAttribute(&v, DEVICE_CLUSTER_LAUNCH, 0));
+	CHECK(v == 0);
+	SUCCEEDS(cudaSetDevice(0));
+	CHECK(free_now() == 924 * MIB); /* less its context */
+	CUcontext a, b, c;
+	SUCCEEDS(cuCtxGetCurrent(&a));
+	SUCCEEDS(cuDevicePrimaryCtxRetain(&b, 1));
+	CHECK(a != b);
+	SUCCEEDS(cuCtxPushCurrent_v2(b));
+	SUCCEEDS(cudaGetDevice(&d));
+	CHECK(d == 1);
+	SUCCEEDS(cuCtxPopCurrent_v2(&c));
+	CHECK(c == b);
+	SUCCEEDS(cudaGetDevice(&d));
+	CHECK(d == 0 && cuCtxPopCurrent_v2(&c) == CUDA_ERROR_INVALID_CONTEXT);
+	struct gpu *g = gpu_at(0);
+	CHECK(gpu_occupancy(g, 256, 0) == 4 && gpu_occupancy(g, 32, 0) == 16 && gpu_occupancy(g, 256, 40000) == 1 && gpu_occupancy(g, 1025, 0) == 0);
+	CHECK(gpu_occupancy(gpu_at(1), 1024, 100 * 1024) == 2); /* 1 KiB of it is reserved for each block */
+	struct cudaFuncAttributes f;
+	SUCCEEDS(cudaFuncGetAttributes(&f, devices));
+	CHECK(f.ptxVersion == 75 && f.binaryVersion == 75);
+	CHECK(cudaFuncSetAttribute(devices, cudaFuncAttributeMaxDynamicSharedMemorySize, 65536) == 0);
+	CHECK(cudaFuncSetAttribute(devices, cudaFuncAttributeMaxDynamicSharedMemorySize, 65537) == cudaErrorInvalidValue);
+	nvmlDevice_t first, same;
+	char uuid[64], other[64];
+	SUCCEEDS(nvmlDeviceGetHandleByIndex_v2(0, &first));
+	SUCCEEDS(nvmlDeviceGetUUID(first, uuid, sizeof uuid));
+	CHECK(strlen(uuid) == 40 && !strncmp(uuid, "GPU-", 4));
+	SUCCEEDS(nvmlDeviceGetHandleByUUID(uuid, &same));
+	CHECK(same == first && nvmlDeviceGetHandleByUUID("GPU-0", &same) != 0 && nvmlDeviceGetHandleByIndex_v2(2, &same) != 0);
+	SUCCEEDS(nvmlDeviceGetUUID(first, other, 8)); /* is cut */
+	CHECK(strlen(other) == 7);
+	nvmlProcessInfo_v2_t p;
+	unsigned count = 0;
+	CHECK(nvmlDeviceGetComputeRunningProcesses_v2(first, &count, &p) != 0 && count == 1);
+	SUCCEEDS(nvmlDeviceGetComputeRunningProcesses_v2(first, &count, &p));
+	CHECK(p.pid == (unsigned)getpid() && p.usedGpuMemory == 100 * MIB);
+}
+
+static void visible(void) { /* CUDA_VISIBLE_DEVICES=1,0,5,0 */
+	int n, v;
+	SUCCEEDS(cudaGetDeviceCount(&n));
+	CHECK(n == 2); /* what follows the first that is none does not count */
+	SUCCEEDS(cudaDeviceGetAttribute(&v, DEVICE_MULTIPROCESSOR_COUNT, 0));
+	CHECK(v == 132 && gpu_physical_count() == 2);
+}
+
+static void none(void) { /* no MEMSPEC_PRETEND, a wrong one, or nothing visible */
+	int n = -1;
+	void *p;
+	CHECK(cudaGetDeviceCount(&n) == cudaErrorNoDevice && n == 0);
+	CHECK(cudaSetDevice(0) == cudaErrorNoDevice && cudaMalloc(&p, 1) == cudaErrorNoDevice && !p);
+	CHECK(cudaLaunchKernel(none, (dim3){ 1, 1, 1 }, (dim3){ 1, 1, 1 }, NULL, 0, NULL) == cudaErrorNoDevice);
+}
+
+/* ---- memory ---- */
+
+static void memory(void) {
+	size_t before = free_now();
+	void *a, *b, *c, *d;
+	SUCCEEDS(cudaMalloc(&a, 20 * MIB));
+	SUCCEEDS(cudaMalloc(&b, 2 * MIB));
+	SUCCEEDS(cudaMalloc(&c, 1));
+	CHECK((char *)b == (char *)a + 20 * MIB && (char *)c == (char *)b + 2 * MIB && (uintptr_t)a % (2 * MIB) == 0);
+	CHECK(free_now() == before - 22 * MIB - 512);
+	memset(a, 1, 20 * MIB);
+	SUCCEEDS(cudaFree(b));
+	SUCCEEDS(cudaFree(a)); /* the holes become one */
+	SUCCEEDS(cudaMalloc(&d, 22 * MIB));
+	CHECK(d == a && ((char *)d)[5] == 0); /* and its pages are zeros again */
+	CHECK(cudaFree((char *)d + 512) == cudaErrorInvalidValue && cudaFree(&before) == cudaErrorInvalidValue);
+	SUCCEEDS(cudaFree(d));
+	CHECK(cudaFree(d) == cudaErrorInvalidValue);
+	SUCCEEDS(cudaFree(c));
+	SUCCEEDS(cudaFree(NULL));
+	CHECK(free_now() == before);
+	CHECK(cudaMalloc(&a, before + 512) == cudaErrorMemoryAllocation && !a && cudaGetLastError() == cudaErrorMemoryAllocation);
+	CHECK(cudaMalloc(&a, ~(size_t)0) == cudaErrorMemoryAllocation);
+	SUCCEEDS(cudaMalloc(&a, before)); /* to the last byte */
+	CHECK(free_now() == 0 && cudaMalloc(&b, 1) == cudaErrorMemoryAllocation);
+	SUCCEEDS(cudaFree(a));
+	SUCCEEDS(cudaMalloc(&a, 0));
+	CHECK(!a);
+
+	struct cudaPointerAttributes at;
+	SUCCEEDS(cudaMalloc(&a, 4 * MIB));
+	SUCCEEDS(cudaPointerGetAttributes(&at, (char *)a + MIB));
+	CHECK(at.type == cudaMemoryTypeDevice && at.device == 0 && at.devicePointer == (char *)a + MIB && !at.hostPointer);
+	SUCCEEDS(cudaPointerGetAttributes(&at, (char *)a + 4 * MIB));
+	CHECK(at.type == cudaMemoryTypeUnregistered);
+	SUCCEEDS(cudaHostAlloc(&b, 100, 0));
+	SUCCEEDS(cudaPointerGetAttributes(&at, (char *)b + 99));
+	CHECK(at.type == cudaMemoryTypeHost);
+	CHECK(cudaFreeHost(a) == cudaErrorInvalidValue);
+	SUCCEEDS(cudaFreeHost(b));
+	char own[64];
+	SUCCEEDS(cudaHostRegister(own, sizeof own, 0));
+	CHECK(cudaHostRegister(own, sizeof own, 0) == 712 && cudaHostUnregister(own + 1) == 713);
+	SUCCEEDS(cudaHostUnregister(own));
+	SUCCEEDS(cudaFree(a));
+
+	cudaMemPool_t pool;
+	uint64_t used, high;
+	SUCCEEDS(cudaDeviceGetDefaultMemPool(&pool, 0));
+	SUCCEEDS(cudaMallocAsync(&a, 4 * MIB, NULL));
+	SUCCEEDS(cudaFreeAsync(a, NULL));
+	SUCCEEDS(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &used));
+	SUCCEEDS(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemHigh, &high));
+	CHECK(used == 0 && high == 4 * MIB && cudaFreeAsync(a, NULL) == cudaErrorInvalidValue);
+}
+
+/* Many allocations and frees by lot, against the plainest account of them. */
+static void lot(void) {
+	enum { MOST = 64 };
+	struct { char *at; size_t size; } held[MOST] = { 0 };
+	size_t all = free_now(), taken = 0;
+	srand(7);
+	for (int step = 0; step < 20000; step++) {
+		int i = rand() % MOST;
+		if (held[i].at) {
+			SUCCEEDS(cudaFree(held[i].at));
+			taken -= held[i].size;
+			held[i].at = NULL;
+		} else {
+			size_t size = (size_t)(1 + rand() % 4000) * 4096;
+			void *p;
+			cudaError_t e = cudaMalloc(&p, size);
+			CHECK((e == cudaSuccess) == (taken + size <= all));
+			cudaGetLastError();
+			if (e) continue;
+			held[i].at = p;
+			held[i].size = size;
+			taken += size;
+			for (int j = 0; j < MOST; j++) CHECK(j == i || !held[j].at || held[j].at + held[j].size <= (char *)p || (char *)p + size <= held[j].at);
+		}
+		CHECK(free_now() == all - taken);
+	}
+	for (int i = 0; i < MOST; i++)
+		if (held[i].at) SUCCEEDS(cudaFree(held[i].at));
+	void *p;
+	SUCCEEDS(cudaMalloc(&p, all));
+	SUCCEEDS(cudaFree(p));
+}
+
+static void expandable(void) {
+	size_t before = free_now();
+	CUdeviceptr base;
+	CUmemGenericAllocationHandle h[3];
+	CUmemAllocationProp prop = { .location.id = 0 };
+	SUCCEEDS(cuMemAddressReserve(&base, 4096 * MIB, 0, 0, 0)); /* more than the card has */
+	for (int i = 0; i < 3; i++) {
+		SUCCEEDS(cuMemCreate(&h[i], 20 * MIB, &prop, 0));
+		SUCCEEDS(cuMemMap(base + (CUdeviceptr)i * 20 * MIB, 20 * MIB, 0, h[i], 0));
+	}
+	CHECK(free_now() == before - 60 * MIB);
+	memset((void *)(uintptr_t)base, 3, 60 * MIB);
+	SUCCEEDS(cuMemRelease(h[1]));
+	CHECK(free_now() == before - 60 * MIB); /* it is mapped still */
+	SUCCEEDS(cuMemUnmap(base + 20 * MIB, 20 * MIB));
+	CHECK(free_now() == before - 40 * MIB);
+	unsigned type;
+	SUCCEEDS(cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, base + 40 * MIB));
+	CHECK(type == CU_MEMORYTYPE_DEVICE && cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, base + 20 * MIB) == CUDA_ERROR_INVALID_VALUE);
+	SUCCEEDS(cuMemUnmap(base, 20 * MIB));
+	SUCCEEDS(cuMemUnmap(base + 40 * MIB, 20 * MIB));
+	CHECK(free_now() == before - 40 * MIB); /* unmapped, not released */
+	SUCCEEDS(cuMemRelease(h[0]));
+	SUCCEEDS(cuMemRelease(h[2]));
+	CHECK(free_now() == before);
+	CHECK(cuMemCreate(&h[0], before + 2 * MIB, &prop, 0) == CUDA_ERROR_OUT_OF_MEMORY);
+	SUCCEEDS(cuMemAddressFree(base, 4096 * MIB));
+}
+
+/* ---- bytes ---- */
+
+static void values(void) {
+	int32_t host[4] = { 1, 2, 3, 4 }, back[4];
+	int32_t *device, *other;
+	SUCCEEDS(cudaMalloc((void **)&device, 4 * MIB));
+	SUCCEEDS(cudaMalloc((void **)&other, 4 * MIB));
+	unsigned long long *reads = &memspec_pretend_reads()->count;
+	SUCCEEDS(cudaMemcpy(device, host, sizeof host, 1));
+	SUCCEEDS(cudaMemcpy(back, device, sizeof back, 2));
+	CHECK(!memcmp(host, back, sizeof host) && *reads == 1); /* nobody tells what kernels write: nothing is known */
+
+	memspec_pretend_track(1, 0);
+	SUCCEEDS(cudaMemcpy(device, host, sizeof host, 1));
+	SUCCEEDS(cudaMemcpy(back, device, sizeof back, 2));
+	CHECK(*reads == 1 && memspec_pretend_known(device, 16) && !memspec_pretend_known(device, 17));
+	SUCCEEDS(cudaMemcpy(other, device, 16, 3)); /* what a copy gives is as known as what it is of */
+	CHECK(memspec_pretend_known(other, 16) && other[3] == 4);
+	memspec_pretend_unknown(device + 1, 4);
+	CHECK(memspec_pretend_known(device, 4) && !memspec_pretend_known(device, 8) && memspec_pretend_known(device + 2, 8));
+	SUCCEEDS(cudaMemcpy(other, device, 16, 3));
+	CHECK(!memspec_pretend_known(other, 16));
+	SUCCEEDS(cudaMemcpy(back, device, 8, 2));
+	CHECK(*reads == 2 && memspec_pretend_reads()->bytes == 8);
+
+	memspec_pretend_answer(7);
+	memspec_pretend_answer(1);
+	SUCCEEDS(cudaMemcpy(back, device + 2, 4, 2)); /* known: not a question */
+	CHECK(back[0] == 3);
+	SUCCEEDS(cudaMemcpy(back, device + 1, 4, 2));
+	CHECK(back[0] == 7 && *reads == 3);
+	CHECK(memspec_pretend_answers_end() == 1);
+	SUCCEEDS(cudaMemcpy(back, device + 1, 4, 2));
+	CHECK(back[0] == 2); /* the other answer is gone */
+
+	_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE(device, 512, 0, 0, 0); /* the block is handed out anew */
+	CHECK(device[0] == 0 && device[3] == 0 && !memspec_pretend_known(device, 4));
+	SUCCEEDS(cudaMemset(device, 0, 4 * MIB)); /* zeros are known, at no cost */
+	CHECK(memspec_pretend_known(device, 4 * MIB));
+	SUCCEEDS(cudaMemset(device, 1, 4 * MIB)); /* too large to be written */
+	CHECK(!memspec_pretend_known(device, 4) && device[0] == 0);
+	SUCCEEDS(cudaMemset(device, 1, 64));
+	CHECK(device[15] == 0x01010101 && memspec_pretend_known(device, 64));
+
+	cudaLaunchKernel(values, (dim3){ 1, 1, 1 }, (dim3){ 1, 1, 1 }, NULL, 0, NULL); /* of no operator: it may have written anywhere */
+	CHECK(!memspec_pretend_known(device, 4) && device[15] == 0x01010101);
+	SUCCEEDS(cudaMemset(device, 1, 64));
+	++*memspec_pretend_operators();
+	cudaLaunchKernel(values, (dim3){ 1, 1, 1 }, (dim3){ 1, 1, 1 }, NULL, 0, NULL);
+	CHECK(memspec_pretend_known(device, 64));
+	--*memspec_pretend_operators();
+
+	size_t large = 2 * MIB;
+	char *many = malloc(large);
+	memset(many, 9, large);
+	SUCCEEDS(cudaMemcpy(other, many, large, 1)); /* not made: other's bytes stay, and are not known */
+	CHECK(other[3] == 4 && !memspec_pretend_known(other, 4));
+	SUCCEEDS(cudaMemcpy(many, other, large, 2));
+	CHECK(many[0] == 0 && many[large - 1] == 0);
+	free(many);
+	int32_t wide[8] = { 1, 2, 3, 4, 5, 6, 7, 8 };
+	SUCCEEDS(cudaMemcpy2DAsync(device, 16, wide, 8, 8, 4, 1, NULL));
+	CHECK(device[0] == 1 && device[1] == 2 && device[4] == 3 && device[13] == 8);
+	SUCCEEDS(cudaFree(device));
+	SUCCEEDS(cudaFree(other));
+	memspec_pretend_track(0, 0);
+}
+
+/* The sets of spans by lot, against a byte a byte. */
+static void spans(void) {
+	enum { SIZE = 4096 };
+	static bool model[SIZE];
+	char *p;
+	SUCCEEDS(cudaMalloc((void **)&p, SIZE));
+	memspec_pretend_track(1, 0);
+	srand(11);
+	for (int step = 0; step < 30000; step++) {
+		int from = rand() % SIZE, to = from + 1 + rand() % 64;
+		if (to > SIZE) to = SIZE;
+		bool add = rand() % 2;
+		if (add) memspec_pretend_wrote(p + from, (size_t)(to - from), 1);
+		else memspec_pretend_unknown(p + from, (size_t)(to - from));
+		for (int i = from; i < to; i++) model[i] = add;
+		from = rand() % SIZE;
+		to = from + 1 + rand() % 16;
+		if (to > SIZE) to = SIZE;
+		bool all = true;
+		for (int i = from; i < to; i++) all = all && model[i];
+		CHECK(all == (memspec_pretend_known(p + from, (size_t)(to - from)) != 0));
+	}
+	SUCCEEDS(cudaFree(p));
+	CHECK(!memspec_pretend_known(p, 1)); /* what is freed is not known */
+	memspec_pretend_track(0, 0);
+}
+
+/* ---- streams ---- */
+
+static int destroyed;
+static void destroy(void *data) { destroyed += *(int *)data; }
+static void called(void *data) { ++*(int *)data; }
+
+static void captures(void) {
+	cudaStream_t a, b;
+	cudaEvent_t e;
+	cudaGraph_t g;
+	cudaGraphExec_t x;
+	int status;
+	size_t nodes;
+	dim3 one = { 1, 1, 1 };
+	SUCCEEDS(cudaStreamCreate(&a));
+	SUCCEEDS(cudaStreamCreate(&b));
+	SUCCEEDS(cudaEventCreate(&e));
+	SUCCEEDS(cudaStreamBeginCapture(a, 0));
+	CHECK(cudaStreamBeginCapture(a, 0) == cudaErrorIllegalState);
+	SUCCEEDS(cudaLaunchKernel(captures, one, one, NULL, 0, a));
+	SUCCEEDS(cudaEventRecord(e, a));
+	SUCCEEDS(cudaStreamWaitEvent(b, e, 0)); /* b joins */
+	SUCCEEDS(cudaStreamIsCapturing(b, &status));
+	CHECK(status == cudaStreamCaptureStatusActive);
+	SUCCEEDS(cudaLaunchKernel(captures, one, one, NULL, 0, b));
+	int calls = 0;
+	SUCCEEDS(cudaLaunchHostFunc(b, called, &calls));
+	SUCCEEDS(cudaStreamEndCapture(a, &g));
+	SUCCEEDS(cudaGraphGetNodes(g, NULL, &nodes));
+	CHECK(nodes == 3 && calls == 0);
+	SUCCEEDS(cudaLaunchHostFunc(b, called, &calls));
+	CHECK(calls == 1);
+	SUCCEEDS(cudaStreamIsCapturing(b, &status)); /* and leaves with it */
+	CHECK(status == cudaStreamCaptureStatusNone);
+	SUCCEEDS(cudaStreamWaitEvent(b, e, 0)); /* an event of a capture that ended does not join anything */
+	SUCCEEDS(cudaStreamIsCapturing(b, &status));
+	CHECK(status == cudaStreamCaptureStatusNone);
+	cudaUserObject_t o;
+	int one_more = 1;
+	SUCCEEDS(cudaUserObjectCreate(&o, &one_more, destroy, 1, 0));
+	SUCCEEDS(cudaGraphRetainUserObject(g, o, 1, 1));
+	SUCCEEDS(cudaGraphInstantiate(&x, g, 0));
+	SUCCEEDS(cudaGraphLaunch(x, a));
+	CHECK(destroyed == 0);
+	SUCCEEDS(cudaGraphDestroy(g));
+	CHECK(destroyed == 1);
+	SUCCEEDS(cudaGraphExecDestroy(x));
+
+	SUCCEEDS(cudaStreamBeginCapture(a, 0));
+	SUCCEEDS(cudaEventRecord(e, a));
+	CHECK(cudaStreamSynchronize(a) == cudaErrorStreamCaptureUnsupported && cudaEventQuery(e) == cudaErrorStreamCaptureUnsupported);
+	SUCCEEDS(cudaStreamQuery(b));
+	SUCCEEDS(cudaStreamIsCapturing(a, &status));
+	CHECK(status == cudaStreamCaptureStatusInvalidated);
+	CHECK(cudaStreamEndCapture(a, &g) == cudaErrorStreamCaptureInvalidated && !g);
+	CHECK(cudaStreamEndCapture(a, &g) == cudaErrorIllegalState);
+	SUCCEEDS(cudaStreamBeginCapture(a, 0)); /* a stream that ends while it captures */
+	SUCCEEDS(cudaEventRecord(e, a));
+	SUCCEEDS(cudaStreamDestroy(a));
+	SUCCEEDS(cudaEventDestroy(e));
+	SUCCEEDS(cudaStreamDestroy(b));
+	CHECK(cudaLaunchKernel(captures, (dim3){ 0, 1, 1 }, one, NULL, 0, NULL) == cudaErrorInvalidConfiguration);
+	CHECK(cudaLaunchKernel(captures, one, (dim3){ 1024, 2, 1 }, NULL, 0, NULL) == cudaErrorInvalidConfiguration);
+	CHECK(cudaLaunchKernel(captures, one, one, NULL, 65537, NULL) == cudaErrorInvalidValue);
+}
+
+static void refusals(void) {
+	int kind;
+	const char *name;
+	unsigned long long count;
+	CHECK(!memspec_pretend_note(0, &kind, &name, &count) && !memspec_pretend_note(-1, &kind, &name, &count));
+	CHECK(cudaIpcGetMemHandle() == cudaErrorNotSupported && cudaIpcGetMemHandle() == cudaErrorNotSupported);
+	CHECK(memspec_pretend_note(0, &kind, &name, &count) && kind == 0 && !strcmp(name, "cudaIpcGetMemHandle") && count == 2);
+	CHECK(!strcmp(cudaGetErrorString(cudaErrorNotSupported), "cudaIpcGetMemHandle is not stood in for on memspec's pretend GPU"));
+	note_unsized("what is not known");
+	CHECK(memspec_pretend_note(1, &kind, &name, &count) && kind == 2 && count == 1 && !memspec_pretend_note(2, &kind, &name, &count));
+}
+
+/* ---- threads and forks ---- */
+
+static void *allocate(void *arg) {
+	for (int i = 0; i < 2000; i++) {
+		void *p;
+		SUCCEEDS(cudaMalloc(&p, MIB));
+		SUCCEEDS(cudaMemcpy(p, &i, sizeof i, 1));
+		SUCCEEDS(cudaFree(p));
+	}
+	return arg;
+}
+static void threads(void) {
+	size_t before = free_now();
+	pthread_t t[4];
+	for (int i = 0; i < 4; i++) SUCCEEDS(pthread_create(&t[i], NULL, allocate, NULL));
+	for (int i = 0; i < 20; i++) { /* a child can go on, whatever the others hold */
+		pid_t child = fork();
+		if (!child) {
+			allocate(NULL);
+			_exit(0);
+		}
+		int status;
+		CHECK(waitpid(child, &status, 0) == child && status == 0);
+	}
+	for (int i = 0; i < 4; i++) SUCCEEDS(pthread_join(t[i], NULL));
+	CHECK(free_now() == before);
+}
+
+int main(int argc, char **argv) {
+	struct { const char *name; void (*run)(void); } all[] = { { "devices", devices }, { "visible", visible }, { "none", none }, { "memory", memory }, { "lot", lot },
+		{ "expandable", expandable }, { "values", values }, { "spans", spans }, { "captures", captures }, { "refusals", refusals }, { "threads", threads } };
+	for (size_t i = 0; argc == 2 && i < sizeof all / sizeof *all; i++)
+		if (!strcmp(argv[1], all[i].name)) return all[i].run(), puts("ok"), 0;
+	fprintf(stderr, "unit: got %s, want the name of a test\n", argc == 2 ? argv[1] : "nothing");
+	return 2;
+}

@@ -1,0 +1,201 @@
+"""The C library by itself: without warnings, under sanitizers, against the public headers of both CUDA majors."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+import pytest
+
+from memshim.pretend import build
+
+HERE = Path(__file__).parent / "native"
+HEADERS = Path(__file__).parents[3] / ".cache" / "cuda-headers"
+T4 = ("name=Tesla T4;major=7;minor=5;kernels=75;sms=40;threads_per_sm=1024;blocks_per_sm=16;shared_optin=65536;shared_per_sm=65536;"
+      "shared_reserved=0;memory=1073741824;context=104857600")
+H100 = ("name=NVIDIA H100 80GB HBM3;major=9;minor=0;kernels=90;sms=132;threads_per_sm=2048;blocks_per_sm=32;shared_optin=232448;"
+        "shared_per_sm=233472;shared_reserved=1024;memory=2147483648")
+
+
+def run(*command, **options):
+    return subprocess.run([str(c) for c in command], capture_output=True, text=True, timeout=300, **options)
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_no_warnings(compiler):
+    if not shutil.which(compiler):
+        pytest.skip(f"no {compiler} here")
+    for unit in [f for f in build.sources() if f.suffix == ".c"]:
+        p = run(compiler, *build.FLAGS, *build.WARNINGS, "-fsyntax-only", unit)
+        assert p.returncode == 0 and not p.stderr, f"{unit.name}\n{p.stderr}"
+
+
+@pytest.fixture(scope="module")
+def unit(tmp_path_factory):
+    """The library's sources and its tests in one program, with sanitizers."""
+    out = tmp_path_factory.mktemp("native") / "unit"
+    units = [f for f in build.sources() if f.suffix == ".c"]
+    p = run(build.compiler(), "-std=gnu11", "-D_GNU_SOURCE", "-g", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-Wall", "-Wextra",
+            "-Werror", "-pthread", f"-I{build.SOURCES}", *units, HERE / "unit.c", "-o", out, "-ldl")
+    if p.returncode and "cannot find" in p.stderr:
+        pytest.skip(f"no sanitizers here: {p.stderr.strip().splitlines()[-1]}")
+    assert p.returncode == 0, p.stderr
+    return out
+
+
+@pytest.mark.parametrize("name", ["devices", "memory", "lot", "expandable", "values", "spans", "captures", "refusals", "threads"])
+def test_unit(unit, name):
+    p = run(unit, name, env={"MEMSPEC_PRETEND": f"{T4}\n{H100}"})
+    assert (p.returncode, p.stdout) == (0, "ok\n"), f"{p.stderr}\nreproduce: MEMSPEC_PRETEND='{T4}\n{H100}' {unit} {name}"
+
+
+@pytest.mark.parametrize("description, visible, name, said", [
+    (f"{T4}\n{H100}", "1,0,5,0", "visible", "CUDA_VISIBLE_DEVICES=1,0,5,0: got 5, but the pretend devices are 0 to 1"),
+    (T4, "", "none", ""),
+    (T4, "-1", "none", "CUDA_VISIBLE_DEVICES=-1: got -1, but the pretend devices are 0 to 0"),
+    (None, None, "none", ""),
+    ("rubbish", None, "none", "MEMSPEC_PRETEND: got rubbish, want key=value"),
+    ("name=x;sms=99999999999999999999999", None, "none", "MEMSPEC_PRETEND: got sms=99999999999999999999999, want a known key and a number"),
+    ("name=x;major=7;memory=9;context=10;sms=1;threads_per_sm=1", None, "none", "MEMSPEC_PRETEND: got a device without major, sms"),
+    ("\n".join([T4] * 17), None, "none", "MEMSPEC_PRETEND: got more than 16 devices"),
+])
+def test_descriptions(unit, description, visible, name, said):
+    env = {k: v for k, v in (("MEMSPEC_PRETEND", description), ("CUDA_VISIBLE_DEVICES", visible)) if v is not None}
+    p = run(unit, name, env=env)
+    assert (p.returncode, p.stdout) == (0, "ok\n"), p.stderr
+    assert p.stderr.startswith(f"memspec: {said}") if said else not p.stderr
+
+
+def test_functions_by_name():
+    """As PyTorch asks for the driver's: the newest form where there are several, the absence told by the result."""
+    source = """
+import ctypes, sys
+lib = ctypes.CDLL(sys.argv[1])
+def ask(name):
+    f, result = ctypes.c_void_p(), ctypes.c_int(-1)
+    assert lib.cudaGetDriverEntryPointByVersion(name.encode(), ctypes.byref(f), 12000, ctypes.c_ulonglong(0), ctypes.byref(result)) == 0
+    return f.value, result.value
+address = lambda name: ctypes.cast(getattr(lib, name), ctypes.c_void_p).value
+assert ask("cuMemCreate") == (address("cuMemCreate"), 0)
+assert ask("cuMemGetAddressRange") == (address("cuMemGetAddressRange_v2"), 0)
+assert ask("cuNoSuchCall") == (None, 1)
+"""
+    p = run(sys.executable, "-c", source, build.library() / build.LIBRARY)
+    assert p.returncode == 0, p.stderr
+
+
+# ---- the public headers ----
+
+def includes(major):
+    """Where the public headers of a major lie."""
+    found = {12: [HEADERS / "12" / "nvidia" / p / "include" for p in ("cuda_runtime", "cuda_cupti", "nvml_dev")],
+             13: [HEADERS / "13" / "nvidia" / "cu13" / "include"]}[major]
+    if not all(f.is_dir() for f in found):
+        pytest.skip("no CUDA headers here: make .cache/cuda-headers/.stamp")
+    if major == 13:
+        site = Path(sysconfig.get_paths()["purelib"]) / "nvidia"
+        found += [site / "cu13" / "include", site / "cudnn" / "include", site / "nccl" / "include"]
+        if not (site / "cu13" / "include" / "cuda.h").is_file():
+            pytest.skip("the torch here is not of CUDA 13")
+    return [f"-I{f}" for f in found]
+
+
+@pytest.fixture(scope="module")
+def crt(tmp_path_factory):
+    """crt/ by itself, for CUDA 12, whose runtime includes it; and the prototypes of what nvcc's host code calls, which are written for C++."""
+    folder = HEADERS / "13" / "nvidia" / "cu13" / "include" / "crt"
+    if not folder.is_dir():
+        pytest.skip("no CUDA headers here: make .cache/cuda-headers/.stamp")
+    out = tmp_path_factory.mktemp("crt")
+    (out / "crt").symlink_to(folder)
+    declared = {}
+    for name in ("host_runtime.h", "device_functions.h"):
+        pattern = r"^(?:extern\s+)?(?:\"C\"\s+)?((?:[\w*]+\s+)*?[\w*]+\s*\**)\s*CUDARTAPI\s+(__cuda\w+)\(([^;{]*?)\)\s*;"
+        for kind, function, parameters in re.findall(pattern, (folder / name).read_text(), re.MULTILINE):
+            kind = re.sub(r"__host__|__device__|extern|\"C\"", "", kind).strip()
+            declared[function] = f"{kind} {function}({re.sub(r'=[^,)]*', '', parameters)});"
+    wanted = {"__cudaGetKernel", "__cudaLaunchKernel", "__cudaPushCallConfiguration", "__cudaPopCallConfiguration", "__cudaRegisterFunction"}
+    assert wanted <= declared.keys()
+    declared = {f: d for f, d in declared.items() if "Reference" not in d}  # textures and surfaces: not defined here
+    of_12 = {f: d for f, d in declared.items() if f not in ("__cudaGetKernel", "__cudaLaunchKernel", "__cudaLaunchKernel_ptsz")}
+    for major, functions in (12, of_12), (13, declared):
+        (out / f"prototypes_{major}.h").write_text("#include <cuda_runtime_api.h>\n" + "\n".join(functions.values()) + "\n")
+    return out
+
+
+def check_prototypes(unit, major, crt, *more):
+    flags = ["-std=gnu11", "-D_GNU_SOURCE", "-DPUBLIC_HEADERS", "-fsyntax-only", "-Wall", "-Werror", f"-I{build.SOURCES}", *includes(major)]
+    if major == 12:
+        flags += [f"-I{crt}"]
+    if Path(unit).name == "runtime_launch.c":
+        flags += ["-include", crt / f"prototypes_{major}.h"]
+    return run(build.compiler(), *flags, *more, unit)
+
+
+@pytest.mark.parametrize("major", [12, 13])
+def test_every_function_has_its_public_prototype(major, crt):
+    """Compiled against the public headers, a function of another type is an error."""
+    units = [f for f in build.sources() if f.suffix == ".c"]
+    if major == 12:
+        units = [f for f in units if f.name not in ("cublas.c", "cudnn.c", "nccl.c")]  # what is used of these is the same in both
+    for unit in units:
+        p = check_prototypes(unit, major, crt)
+        assert p.returncode == 0, f"{unit.name}\n{p.stderr}"
+
+
+@pytest.mark.parametrize("wrong", ["cudaError_t cudaMalloc(void *p) { return p ? 0 : 1; }", "CUresult cuMemMap(CUdeviceptr p) { return p ? 0 : 1; }",
+                                   "void __cudaRegisterFatBinaryEnd(int module) { (void)module; }"])
+def test_a_wrong_type_is_seen(tmp_path, crt, wrong):
+    unit = tmp_path / "runtime_launch.c"
+    unit.write_text(f'#include "pretend.h"\n{wrong}\n')
+    p = check_prototypes(unit, 13, crt)
+    assert "conflicting types" in p.stderr
+
+
+@pytest.mark.parametrize("major", [12, 13])
+def test_layouts_and_numbers(major, tmp_path, crt):
+    """Sizes, offsets and numbers by our declarations are those of the public headers."""
+    printed = []
+    for name, flags in ("own", []), ("public", ["-DPUBLIC_HEADERS", *includes(major), *([f"-I{crt}"] if major == 12 else [])]):
+        p = run(build.compiler(), "-std=gnu11", f"-DMAJOR={major}", f"-I{build.SOURCES}", *flags, HERE / "abi.c", "-o", tmp_path / name)
+        assert p.returncode == 0, p.stderr
+        printed.append(run(tmp_path / name).stdout.splitlines())
+    assert len(printed[0]) > 150 and printed[0] == printed[1]
+
+
+# ---- building ----
+
+def test_no_compiler(monkeypatch, tmp_path):
+    monkeypatch.setattr(build, "PREBUILT", tmp_path)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("CC", raising=False)
+    with pytest.raises(build.BuildError, match=r"got no C compiler \(cc, gcc or clang\), want one to build the pretend GPU from .*native, once; memshim's wheel carries it built"):
+        build.library()
+    monkeypatch.setenv("CC", "no-such-cc -O2")
+    with pytest.raises(build.BuildError, match=r"got no C compiler \(no-such-cc\)"):
+        build.library()
+
+
+def test_a_build_that_fails_says_so(monkeypatch, tmp_path):
+    monkeypatch.setattr(build, "SOURCES", tmp_path)
+    monkeypatch.setattr(build, "PREBUILT", tmp_path)
+    monkeypatch.setattr(build, "cache", lambda: tmp_path / "cache")
+    (tmp_path / "broken.c").write_text("int main(void) { return x; }\n")
+    with pytest.raises(build.BuildError, match="the pretend GPU does not compile(.|\n)*broken.c:1"):
+        build.library()
+    assert not list((tmp_path / "cache").iterdir()), "nothing is left behind"
+
+
+def test_built_once(monkeypatch, tmp_path):
+    monkeypatch.setattr(build, "cache", lambda: tmp_path)
+    monkeypatch.setattr(build, "PREBUILT", tmp_path / "none")
+    first = build.library()
+    assert (first / build.NVML).is_file() and os.path.getsize(first / build.LIBRARY) < 200 << 10
+    monkeypatch.setattr(build, "compile_into", None)
+    assert build.library() == first, "the second time it is there"
+    load = "import ctypes, sys; first, second = [ctypes.CDLL(p) for p in sys.argv[1:]]; print(second.nvmlInit_v2())"
+    p = run(sys.executable, "-c", load, first / build.LIBRARY, first / build.NVML)
+    assert p.stdout == "0\n", f"NVML's functions are the other library's: {p.stderr}"
