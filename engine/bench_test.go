@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/memspec/memspec/engine"
+	"github.com/memspec/memspec/engine/allocator"
 	"github.com/memspec/memspec/engine/device"
 	"github.com/memspec/memspec/engine/platform"
 	"github.com/memspec/memspec/engine/report"
@@ -54,8 +55,8 @@ func BenchmarkResnet50(b *testing.B) {
 	}
 }
 
-// The steps of BenchmarkResnet50/script/eager, each alone: reading the archive (functions are read when they are first called, and count to
-// exec), running it, replaying the trace, and the account.
+// The steps of BenchmarkResnet50/script/eager: reading the archive (functions are read when they are first called, and count to the run), the
+// run of it, whole, and of that the replay and the account alone.
 func BenchmarkSteps(b *testing.B) {
 	ctx := context.Background()
 	c := resnet50(b, "script", spec.Eager)
@@ -65,31 +66,31 @@ func BenchmarkSteps(b *testing.B) {
 		return m
 	}
 	m := open(b)
-	tr, err := m.Trace(ctx, c)
-	require.NoError(b, err)
-	tl, err := engine.Replay(c, tr)
+	run, err := m.Run(ctx, c)
 	require.NoError(b, err)
 	b.Run("open", func(b *testing.B) { each(b, func(b *testing.B) { open(b) }) })
-	b.Run("open and exec", func(b *testing.B) {
+	b.Run("open and run", func(b *testing.B) {
 		each(b, func(b *testing.B) {
-			_, err := open(b).Trace(ctx, c)
+			_, err := open(b).Run(ctx, c)
 			require.NoError(b, err)
 		})
 	})
-	b.Run("exec again", func(b *testing.B) {
+	b.Run("run again", func(b *testing.B) {
 		each(b, func(b *testing.B) {
-			_, err := m.Trace(ctx, c)
+			_, err := m.Run(ctx, c)
 			require.NoError(b, err)
 		})
 	})
 	b.Run("replay", func(b *testing.B) {
 		each(b, func(b *testing.B) {
-			_, err := engine.Replay(c, tr)
+			a, err := allocator.On(&c.Platform, nil)
+			require.NoError(b, err)
+			_, err = allocator.Replay(run.Trace, a)
 			require.NoError(b, err)
 		})
 	})
 	b.Run("report", func(b *testing.B) {
-		each(b, func(*testing.B) { report.Build(report.Source{Platform: &c.Platform, Timeline: tl}) })
+		each(b, func(*testing.B) { report.Build(report.Source{Platform: &c.Platform, Timeline: run.Timeline}) })
 	})
 }
 

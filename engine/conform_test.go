@@ -194,7 +194,11 @@ func runNone(r *recording, file, runtime string) (*trace.Trace, error) {
 	if err != nil {
 		return nil, err
 	}
-	return m.Trace(context.Background(), c)
+	run, err := m.Run(context.Background(), c)
+	if err != nil {
+		return nil, err
+	}
+	return run.Trace, nil
 }
 
 // caseNone is that run's model and case.

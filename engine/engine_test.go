@@ -223,6 +223,21 @@ func TestSidecarInputs(t *testing.T) {
 // A bug on one artifact is an error of that artifact.
 func TestABugIsAnError(t *testing.T) {
 	m := &engine.Model{Path: "m.pt"}
-	_, err := m.Estimate(context.Background(), caseOn(t, "t4", "m.pt"))
+	_, err := m.Run(context.Background(), caseOn(t, "t4", "m.pt"))
 	assert.ErrorContains(t, err, "m.pt: internal error: ")
+}
+
+// A run makes each value once: what judges it, and what a door shows of it, are the same.
+func TestARunIsMadeOnce(t *testing.T) {
+	c := caseOn(t, "a10g", linears, "float32[2,32]")
+	c.Budgets = atMost(report.Allocated, units.GiB)
+	var models engine.Models
+	r := models.Judge(context.Background(), c)
+	require.NoError(t, r.Err)
+	assert.Same(t, r.Run.Report, r.Report)
+	assert.Same(t, r.Run.Trace, r.Run.Timeline.Trace)
+	assert.Equal(t, r.Report.Peak.Allocated, r.Run.Timeline.Peaks.Allocated.Bytes)
+	m, err := models.Open(linears)
+	require.NoError(t, err)
+	assert.Same(t, m, r.Run.Model)
 }

@@ -28,12 +28,13 @@ func TestGolden(t *testing.T) {
 		require.NoError(t, program.Write(&b, m.Program))
 		a.Want("program", b.Bytes())
 
-		tr, err := m.Trace(context.Background(), c)
+		run, err := m.Run(context.Background(), c)
 		require.NoError(t, err)
+		tr := run.Trace
 		require.NoError(t, tr.Validate())
 		a.Want("trace", []byte(tr.String()))
 
-		r := m.Judge(context.Background(), c)
+		r := run.Judge(context.Background())
 		require.NoError(t, r.Err)
 		b.Reset()
 		require.NoError(t, report.WriteText(&b, r.Report))

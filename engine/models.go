@@ -31,21 +31,30 @@ func (ms *Models) Open(path string) (*Model, error) {
 	return open()
 }
 
-// Judge is the package's Judge with the artifact read once.
-func (ms *Models) Judge(ctx context.Context, c spec.Case) *Result {
+// Run runs a case, its artifact and scratch profile read once.
+func (ms *Models) Run(ctx context.Context, c spec.Case) (*Run, error) {
 	if err := runnable(&c); err != nil {
-		return failed(c, err)
+		return nil, err
 	}
 	m, err := ms.Open(c.Artifact)
 	if err != nil {
-		return failed(c, err)
+		return nil, err
 	}
 	if c.Platform.Scratch == nil && c.Scratch != "" {
 		if c.Platform.Scratch, err = ms.profile(c.Scratch); err != nil {
-			return failed(c, err)
+			return nil, plain(err)
 		}
 	}
-	return m.Judge(ctx, c)
+	return m.Run(ctx, c)
+}
+
+// Judge runs a case and holds it against its budgets.
+func (ms *Models) Judge(ctx context.Context, c spec.Case) *Result {
+	r, err := ms.Run(ctx, c)
+	if err != nil {
+		return failed(c, err)
+	}
+	return r.Judge(ctx)
 }
 
 // profile reads a scratch profile once.

@@ -75,18 +75,17 @@ func TestInvariants(t *testing.T) {
 			if r.c.Runtime == spec.TorchScript { // once a model
 				require.NoError(t, program.Check(r.m.Program))
 			}
-			tr, err := r.m.Trace(ctx, r.c)
+			run, err := r.m.Run(ctx, r.c)
 			if err != nil {
 				t.Skipf("does not run, and TestConformance says so: %v", err)
 			}
+			tr, tl := run.Trace, run.Timeline
 			require.NoError(t, tr.Validate())
 
 			back, err := trace.Parse(strings.NewReader(tr.String()))
 			require.NoError(t, err)
 			assert.Equal(t, tr.String(), back.String(), "a trace printed and parsed is itself")
 
-			tl, err := engine.Replay(r.c, tr)
-			require.NoError(t, err)
 			require.Nil(t, tl.OOM)
 			require.NoError(t, tl.Each(func(i int, s allocator.Stats) bool {
 				ok := s.Requested <= s.Active && s.Allocated <= s.Active && s.Active <= s.Reserved
@@ -103,9 +102,9 @@ func TestInvariants(t *testing.T) {
 			assert.GreaterOrEqual(t, tl.Peaks.Allocated.Bytes, ideal.Peaks.Allocated.Bytes)
 			assert.GreaterOrEqual(t, tl.Peaks.Reserved.Bytes, ideal.Peaks.Reserved.Bytes)
 
-			again, err := r.m.Trace(ctx, r.c)
+			again, err := r.m.Run(ctx, r.c)
 			require.NoError(t, err)
-			assert.Equal(t, tr.String(), again.String(), "two runs print the same bytes")
+			assert.Equal(t, tr.String(), again.Trace.String(), "two runs print the same bytes")
 		})
 	}
 }
@@ -123,9 +122,9 @@ func TestStoragesAreAffineInTheBatch(t *testing.T) {
 			require.NoError(t, err)
 			var events [3][]trace.Event
 			for i, input := range []string{"float32[1,3,224,224]", "float32[2,3,224,224]", "float32[3,3,224,224]"} {
-				tr, err := m.Trace(context.Background(), spec.Case{Platform: p, Runtime: spec.Eager, Inputs: parseInputs(t, []string{input})})
+				run, err := m.Run(context.Background(), spec.Case{Platform: p, Runtime: spec.Eager, Inputs: parseInputs(t, []string{input})})
 				require.NoError(t, err)
-				events[i] = tr.Events
+				events[i] = run.Trace.Events
 			}
 			require.Equal(t, len(events[0]), len(events[1]))
 			require.Equal(t, len(events[0]), len(events[2]))

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"cmp"
-	"context"
 	"slices"
 	"strings"
 
@@ -17,23 +16,22 @@ const ScratchFile = spec.ScratchFile
 
 // A LibraryCall is a library call of a run that decides on its own workspace.
 type LibraryCall struct {
-	By    profile.Answerer // who has to answer: the library of the case's release, for the class of its device
-	Call  profile.Call
-	Known bool // the run's scratch profile has an answer, be it a stand-in's
+	By       profile.Answerer // who has to answer: the library of the case's release, for the class of its device
+	Call     profile.Call
+	Answered profile.Answerer // who did, in the run's scratch profile: By, or what stands in for it; the zero value where nobody did
+	Engine   int              // the library's choice, where somebody answered
 }
 
-// LibraryCalls runs a case and lists its library calls, each once, in the order they are first made.
-func (m *Model) LibraryCalls(ctx context.Context, c spec.Case) ([]LibraryCall, error) {
-	r, err := m.run(ctx, c, likeliest)
-	if err != nil {
-		return nil, err
+// Known says whether the run's scratch profile has an answer, be it a stand-in's.
+func (c *LibraryCall) Known() bool { return c.Answered.Library != "" }
+
+// libraryCalls are what was asked, by whom they are to be answered.
+func libraryCalls(asked []*workspace.Asked, by profile.Answerer) []LibraryCall {
+	out := make([]LibraryCall, len(asked))
+	for i, a := range asked {
+		out[i] = LibraryCall{By: by, Call: *a.Call, Answered: a.By, Engine: a.Engine}
 	}
-	by := c.Platform.Answerer()
-	out := make([]LibraryCall, len(r.Calls))
-	for i, a := range r.Calls {
-		out[i] = LibraryCall{By: by, Call: *a.Call, Known: a.By.Library != ""}
-	}
-	return out, nil
+	return out
 }
 
 // askCommand asks the libraries for what is by rule in the cases of a memspec.yaml, which is named where it is not the file that the command takes
@@ -47,18 +45,16 @@ func askCommand(file string) string {
 }
 
 // answered sums up who answered library calls: the library itself first, what is by rule last.
-func answered(calls []*workspace.Asked, by profile.Answerer) []report.Scratch {
+func answered(calls []LibraryCall) []report.Scratch {
 	var out []report.Scratch
-	for _, a := range calls {
-		s := report.Scratch{Basis: report.ByRule}
+	for i := range calls {
+		a := &calls[i]
+		s := report.Scratch{Basis: report.ByRule, Library: a.Answered.Library, Version: a.Answered.Version, Class: a.Answered.Class}
 		switch {
-		case a.By == by:
+		case a.Answered == a.By:
 			s.Basis = report.ByProfile
-		case a.By.Library != "":
+		case a.Known():
 			s.Basis = report.ByStandIn
-		}
-		if a.By.Library != "" {
-			s.Library, s.Version, s.Class = a.By.Library, a.By.Version, a.By.Class
 		}
 		i := slices.IndexFunc(out, func(o report.Scratch) bool {
 			return o.Basis == s.Basis && o.Library == s.Library && o.Version == s.Version && o.Class == s.Class
@@ -68,7 +64,7 @@ func answered(calls []*workspace.Asked, by profile.Answerer) []report.Scratch {
 			out = append(out, s)
 		}
 		out[i].Calls++
-		if a.By.Library != "" && !slices.Contains(out[i].Engines, a.Engine) {
+		if a.Known() && !slices.Contains(out[i].Engines, a.Engine) {
 			out[i].Engines = append(out[i].Engines, a.Engine)
 		}
 	}

@@ -43,9 +43,9 @@ func estimated(t testing.TB, model, dev, torch string, c spec.Case) *report.Repo
 	in, err := spec.ParseInput("float32[1,3,224,224]")
 	require.NoError(t, err)
 	c.Inputs = []spec.Input{in}
-	r, err := m.Estimate(context.Background(), c)
+	r, err := m.Run(context.Background(), c)
 	require.NoError(t, err)
-	return r
+	return r.Report
 }
 
 // TestMeasuredPeaksWithScratchProfile holds five predictions with cuDNN's own answers for compute capability 8.9 against a real GPU: the
@@ -221,12 +221,13 @@ func TestLibraryCallsAreEachListedOnce(t *testing.T) {
 	in, err := spec.ParseInput("float32[1,3,224,224]")
 	require.NoError(t, err)
 	c.Inputs = []spec.Input{in}
-	calls, err := m.LibraryCalls(context.Background(), c)
+	r, err := m.Run(context.Background(), c)
 	require.NoError(t, err)
+	calls := r.Calls
 	require.Len(t, calls, 23, "53 convolutions of 23 kinds, over two passes")
 	seen := map[string]bool{}
 	for _, call := range calls {
-		assert.False(t, call.Known)
+		assert.False(t, call.Known())
 		assert.Equal(t, profile.Answerer{Library: "cudnn", Version: "9.10.2", Class: "sm89"}, call.By)
 		seen[call.Call.Key()] = true
 	}
@@ -234,9 +235,9 @@ func TestLibraryCallsAreEachListedOnce(t *testing.T) {
 	assert.Equal(t, "conv forward float32 1,3,224,224 150528,50176,224,1 64,3,7,7 147,49,7,1 3,3 2,2 1,1 1 tf32", calls[0].Call.Key())
 
 	c.Scratch = peaksProfile
-	calls, err = m.LibraryCalls(context.Background(), c)
+	r, err = m.Run(context.Background(), c)
 	require.NoError(t, err)
-	for _, call := range calls {
-		assert.True(t, call.Known, call.Call.Key())
+	for _, call := range r.Calls {
+		assert.True(t, call.Known(), call.Call.Key())
 	}
 }

@@ -55,9 +55,9 @@ func measuredCase(t testing.TB, model string) *report.Report {
 	in, err := spec.ParseInput("float32[1,3,224,224]")
 	require.NoError(t, err)
 	c.Inputs = []spec.Input{in}
-	r, err := m.Estimate(context.Background(), c)
+	r, err := m.Run(context.Background(), c)
 	require.NoError(t, err)
-	return r
+	return r.Report
 }
 
 func mib(b units.Bytes) float64 { return math.Round(float64(b)/float64(units.MiB)*100) / 100 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/memspec/memspec/engine"
+	"github.com/memspec/memspec/engine/allocator"
 	"github.com/memspec/memspec/engine/note"
 	"github.com/memspec/memspec/engine/spec"
 	"github.com/memspec/memspec/engine/tensor"
@@ -68,15 +68,14 @@ func TestUpperHolds(t *testing.T) {
 func boundsOf(t *testing.T, r *recording, live *stream, artifact string) bounded {
 	m, c, err := caseNone(r, artifact, "eager")
 	require.NoError(t, err)
-	rep, err := m.Estimate(context.Background(), c)
+	run, err := m.Run(context.Background(), c)
 	require.NoError(t, err)
+	rep, tr := run.Report, run.Trace
 	if len(rep.Coverage.Unsupported) > 0 {
 		return bounded{}
 	}
 	require.True(t, rep.HasNote(note.LocalsUnknown), r.model)
 	require.NotNil(t, rep.Upper, r.model)
-	tr, err := m.Trace(context.Background(), c)
-	require.NoError(t, err)
 	b := bounded{model: r.model, point: rep.Peak.Allocated, upper: rep.Upper.Allocated, mostly: rep.Upper.Reserved}
 	b.truth, b.reserved = recordedPeaks(t, c, tr, live)
 	for _, e := range tr.Events {
@@ -109,7 +108,9 @@ func recordedPeaks(t *testing.T, c spec.Case, tr *trace.Trace, s *stream) (alloc
 			out.Events = append(out.Events, trace.Event{Action: trace.FreeRequested, Storage: first + id, Bytes: bytes[id], Pass: 1, Site: trace.NoSite})
 		}
 	}
-	tl, err := engine.Replay(c, out)
+	a, err := allocator.On(&c.Platform, nil)
+	require.NoError(t, err)
+	tl, err := allocator.Replay(out, a)
 	require.NoError(t, err)
 	return tl.Peaks.Allocated.Bytes, tl.Peaks.Reserved.Bytes
 }

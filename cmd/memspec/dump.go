@@ -46,23 +46,20 @@ A program needs no inputs; the other two need the flags of memspec estimate.`,
 		if err != nil {
 			return err
 		}
-		m, err := engine.Open(args[0])
-		if err != nil {
-			return err
-		}
-		tr, err := m.Trace(cmd.Context(), c)
+		var models engine.Models
+		r, err := models.Run(cmd.Context(), c)
 		if err != nil {
 			return err
 		}
 		if stage.value == "trace" {
-			err = writeTrace(w, tr, format.value)
+			err = writeTrace(w, r.Trace, format.value)
 		} else {
-			err = writeTimeline(w, c, tr, format.value)
+			err = writeTimeline(w, r.Timeline, format.value)
 		}
 		if err != nil {
 			return err
 		}
-		if len(tr.Coverage.Unsupported) > 0 {
+		if len(r.Trace.Coverage.Unsupported) > 0 {
 			return &exit{code: exitUnsure, err: errors.New("the account is incomplete, see memspec ops --missing " + engine.ShellQuote(args[0]))}
 		}
 		return nil

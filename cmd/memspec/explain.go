@@ -47,9 +47,7 @@ what was there before the first pass as "untraced".`,
 			}
 			e := explained{Result: r, by: report.By(by.value), rows: rowsShown(verbose)}
 			if e.by == report.ByLine {
-				if e.lines, err = heldByLine(cmd.Context(), &models, r); err != nil {
-					return err
-				}
+				e.lines = heldByLine(r.Run.Timeline)
 			}
 			if err := e.write(cmd.OutOrStdout()); err != nil {
 				return err

@@ -2,14 +2,12 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"io"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/memspec/memspec/engine"
 	"github.com/memspec/memspec/engine/allocator"
 	"github.com/memspec/memspec/engine/tensor"
 	"github.com/memspec/memspec/engine/units"
@@ -26,20 +24,8 @@ type heldLine struct {
 // untraced is the row of what was there before the first pass.
 const untraced = "untraced"
 
-// heldByLine replays a case and gathers what is held at the allocated peak by source line, the largest first.
-func heldByLine(ctx context.Context, models *engine.Models, r *engine.Result) ([]*heldLine, error) {
-	m, err := models.Open(r.Case.Artifact)
-	if err != nil {
-		return nil, err
-	}
-	tr, err := m.Trace(ctx, r.Case)
-	if err != nil {
-		return nil, err
-	}
-	tl, err := engine.Replay(r.Case, tr)
-	if err != nil {
-		return nil, err
-	}
+// heldByLine gathers what is held at the allocated peak by source line, the largest first.
+func heldByLine(tl *allocator.Timeline) []*heldLine {
 	var out []*heldLine
 	at := map[string]*heldLine{}
 	for _, id := range tl.Held(tl.Peaks.Allocated.Event) {
@@ -60,7 +46,7 @@ func heldByLine(ctx context.Context, models *engine.Models, r *engine.Result) ([
 	slices.SortFunc(out, func(a, b *heldLine) int {
 		return cmp.Or(cmp.Compare(b.mem, a.mem), cmp.Compare(a.location, b.location))
 	})
-	return out, nil
+	return out
 }
 
 func lineOfStorage(tl *allocator.Timeline, id tensor.StorageID) (where, op string) {

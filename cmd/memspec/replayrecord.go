@@ -8,13 +8,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/memspec/memspec/engine"
 	"github.com/memspec/memspec/engine/allocator"
 	"github.com/memspec/memspec/engine/device"
 	"github.com/memspec/memspec/engine/platform"
 	"github.com/memspec/memspec/engine/recording"
 	"github.com/memspec/memspec/engine/report"
-	"github.com/memspec/memspec/engine/spec"
 	"github.com/memspec/memspec/engine/trace"
 	"github.com/memspec/memspec/engine/units"
 )
@@ -77,11 +75,15 @@ func replayRecord(m *recording.Recording) (*recordReplay, error) {
 		return nil, err
 	}
 	out := &recordReplay{Case: m.Case, Where: m.Where, Device: m.Device.Name, Torch: m.Torch, events: len(m.Events), skipped: skipped}
-	c, err := allocatorOf(m)
+	p, err := platformOf(m)
 	if err != nil {
 		return nil, err
 	}
-	tl, err := engine.Replay(c, tr)
+	a, err := allocator.On(&p, tr.Heap)
+	if err != nil {
+		return nil, err
+	}
+	tl, err := allocator.Replay(tr, a)
 	if err != nil {
 		return nil, err
 	}
@@ -100,22 +102,22 @@ func replayRecord(m *recording.Recording) (*recordReplay, error) {
 	return out, err
 }
 
-// allocatorOf is a case that stands for the record's allocator alone.
-func allocatorOf(m *recording.Recording) (spec.Case, error) {
+// platformOf is what decides how the record's allocator goes about it: its torch and its settings, on a device without a limit.
+func platformOf(m *recording.Recording) (platform.Platform, error) {
 	v, err := platform.ParseVersion(m.Torch)
 	if err != nil {
-		return spec.Case{}, fmt.Errorf("torch: %w", err)
+		return platform.Platform{}, fmt.Errorf("torch: %w", err)
 	}
 	d, err := device.Lookup("none")
 	if err != nil {
-		return spec.Case{}, err
+		return platform.Platform{}, err
 	}
 	p, err := platform.New(d, v)
 	if err != nil {
-		return spec.Case{}, fmt.Errorf("torch: %w", err)
+		return p, fmt.Errorf("torch: %w", err)
 	}
 	p.AllocConf = m.AllocConf
-	return spec.Case{Name: m.Case, Platform: p}, nil
+	return p, nil
 }
 
 // passPeaks are what is held when the baseline is over, then each pass's peaks. A pass begins when what the one before returned is let go.

@@ -172,11 +172,7 @@ func (f *scratchFlags) gather(ctx context.Context, path string, cases []spec.Cas
 			profiles[from] = p
 		}
 		c.Platform.Scratch, c.Scratch = profiles[from], ""
-		m, err := models.Open(c.Artifact)
-		var calls []engine.LibraryCall
-		if err == nil {
-			calls, err = m.LibraryCalls(ctx, *c)
-		}
+		r, err := models.Run(ctx, *c)
 		if ctx.Err() != nil {
 			return nil, errors.New("interrupted")
 		}
@@ -184,7 +180,7 @@ func (f *scratchFlags) gather(ctx context.Context, path string, cases []spec.Cas
 			out.Errors = append(out.Errors, scratchError{c.Name, err.Error()})
 			continue
 		}
-		out.add(c, calls, f.missing)
+		out.add(c, r.Calls, f.missing)
 	}
 	for _, g := range out.Groups {
 		slices.SortFunc(g.Calls, func(a, b profile.Call) int { return strings.Compare(a.Key(), b.Key()) })
@@ -210,7 +206,7 @@ func loadProfile(path string) (*profile.Profile, error) {
 func (s *scratchJSON) add(c *spec.Case, calls []engine.LibraryCall, missing bool) {
 	for i := range calls {
 		call := &calls[i]
-		if missing && call.Known {
+		if missing && call.Known() {
 			continue
 		}
 		at := slices.IndexFunc(s.Groups, func(g *scratchGroup) bool { return g.Answerer == call.By })

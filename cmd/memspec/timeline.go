@@ -5,11 +5,8 @@ import (
 	"io"
 	"text/tabwriter"
 
-	"github.com/memspec/memspec/engine"
 	"github.com/memspec/memspec/engine/allocator"
 	"github.com/memspec/memspec/engine/report"
-	"github.com/memspec/memspec/engine/spec"
-	"github.com/memspec/memspec/engine/trace"
 	"github.com/memspec/memspec/engine/units"
 )
 
@@ -32,14 +29,11 @@ type pointJSON struct {
 	Reserved  units.Bytes `json:"reserved"`
 }
 
-// writeTimeline replays a trace on the case's device and writes what the allocator holds after every event.
-func writeTimeline(w io.Writer, c spec.Case, tr *trace.Trace, format string) error {
-	tl, err := engine.Replay(c, tr)
-	if err != nil {
-		return err
-	}
+// writeTimeline writes what the allocator holds after every event.
+func writeTimeline(w io.Writer, tl *allocator.Timeline, format string) error {
+	tr := tl.Trace
 	out := timelineJSON{Schema: 1, Points: []pointJSON{}}
-	err = tl.Each(func(i int, s allocator.Stats) bool {
+	err := tl.Each(func(i int, s allocator.Stats) bool {
 		e := &tr.Events[i]
 		site := tr.Site(e.Site)
 		out.Points = append(out.Points, pointJSON{Event: i, Action: e.Action.String(), Size: e.Bytes, Pass: e.Pass, Op: site.Op, Module: site.Module,

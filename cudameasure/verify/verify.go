@@ -171,15 +171,7 @@ func (a *Account) compare(ctx context.Context, m *cudameasure.Measurement) (Comp
 	if err != nil {
 		return out, err
 	}
-	model, err := engine.Open(a.Case.Artifact)
-	if err != nil {
-		return out, err
-	}
-	want, err := model.Trace(ctx, a.Case)
-	if err != nil {
-		return out, err
-	}
-	out.Aligned, out.Parts = true, trace.Align(want, got, trace.Memory)
+	out.Aligned, out.Parts = true, trace.Align(a.Result.Run.Trace, got, trace.Memory)
 	return out, nil
 }
 

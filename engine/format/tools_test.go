@@ -28,16 +28,11 @@ func ran(t testing.TB, yaml string) []*format.Case {
 	require.NoError(t, err)
 	var out []*format.Case
 	for _, c := range parsed {
-		m, err := engine.Open(c.Artifact)
-		require.NoError(t, err)
-		r := m.Judge(context.Background(), c)
+		r := engine.Judge(context.Background(), c)
 		require.NoError(t, r.Err)
 		k := format.Judged(c.Name, c.Pos, r.Report, r.Verdict)
 		k.Line = r.Line()
-		tr, err := m.Trace(context.Background(), c)
-		require.NoError(t, err)
-		k.Timeline, err = engine.Replay(c, tr)
-		require.NoError(t, err)
+		k.Timeline = r.Run.Timeline
 		out = append(out, k)
 	}
 	return out

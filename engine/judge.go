@@ -1,0 +1,41 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/memspec/memspec/engine/exec"
+	"github.com/memspec/memspec/engine/report"
+	"github.com/memspec/memspec/engine/spec"
+	"github.com/memspec/memspec/engine/verdict"
+)
+
+// A Result is one case with everything that was found out about it.
+type Result struct {
+	Case    spec.Case
+	Run     *Run           // nil where Err is not
+	Report  *report.Report // the run's
+	Verdict verdict.Verdict
+	Err     error // why nothing could be judged; the outcome is then Error
+}
+
+func failed(c spec.Case, err error) *Result {
+	return &Result{Case: c, Err: plain(err), Verdict: verdict.Verdict{Outcome: verdict.Error}}
+}
+
+// Judge holds the run against its case's budgets. Where tensor data decides sizes, the model is run again at their lower end.
+func (r *Run) Judge(ctx context.Context) *Result {
+	o := verdict.Options{Allow: r.Case.Allow}
+	if r.Report.Quality == report.Bound {
+		low, err := r.Model.run(ctx, r.Case, lowerEnd)
+		var refuses *exec.EvalError // the model has no run at that end
+		switch {
+		case err == nil:
+			o.Lower = low.Report
+		case !errors.As(err, &refuses):
+			return failed(r.Case, fmt.Errorf("at the lower end of data-dependent sizes: %w", err))
+		}
+	}
+	return &Result{Case: r.Case, Run: r, Report: r.Report, Verdict: verdict.Judge(r.Report, r.Case.Budgets, o)}
+}

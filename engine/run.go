@@ -1,0 +1,134 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/memspec/memspec/engine/allocator"
+	"github.com/memspec/memspec/engine/exec"
+	"github.com/memspec/memspec/engine/exec/torchscript"
+	"github.com/memspec/memspec/engine/note"
+	"github.com/memspec/memspec/engine/ops/builtin"
+	"github.com/memspec/memspec/engine/report"
+	"github.com/memspec/memspec/engine/spec"
+	"github.com/memspec/memspec/engine/trace"
+	"github.com/memspec/memspec/engine/workspace/profile"
+)
+
+// A Run is one case of a model, run and replayed. Whatever a door shows of it is one of these values, each made once.
+type Run struct {
+	Case     spec.Case // with the scratch profile that was used
+	Model    *Model
+	Trace    *trace.Trace        // what it allocates and frees
+	Timeline *allocator.Timeline // the trace through the allocator of the case's device
+	Upper    *allocator.Peaks    // of the same run with what is estimated at its most; nil where nothing is
+	Calls    []LibraryCall       // what it asks of libraries, each call once, in the order they are first made
+	Report   *report.Report      // the account of it
+}
+
+// account is one of several that a case may be given.
+type account uint8
+
+const (
+	likeliest  account = iota // the prediction
+	lowerEnd                  // data-dependent sizes at their lower end
+	localsHeld                // locals that the artifact does not tell of held to the end of their calls
+)
+
+// Run runs one case of the model.
+func (m *Model) Run(ctx context.Context, c spec.Case) (*Run, error) { return m.run(ctx, c, likeliest) }
+
+func (m *Model) run(ctx context.Context, c spec.Case, which account) (r *Run, err error) {
+	defer caught(m.Path, &err)
+	if err := runnable(&c); err != nil {
+		return nil, err
+	}
+	if c.Platform.Scratch == nil && c.Scratch != "" {
+		if c.Platform.Scratch, err = profile.Load(c.Scratch); err != nil {
+			return nil, plain(err)
+		}
+	}
+	made, err := m.execute(ctx, &c, which)
+	if err != nil {
+		return nil, err
+	}
+	r = &Run{Case: c, Model: m, Trace: made.Trace, Calls: libraryCalls(made.Calls, c.Platform.Answerer())}
+	a, err := allocator.On(&c.Platform, r.Trace.Heap)
+	if err != nil {
+		return nil, err
+	}
+	if r.Timeline, err = allocator.Replay(r.Trace, a); err != nil {
+		return nil, err
+	}
+	if r.Upper, err = r.upper(ctx, a.Fresh()); err != nil {
+		return nil, err
+	}
+	r.Report = report.Build(report.Source{Run: r.describe(), Platform: &c.Platform, Timeline: r.Timeline, Upper: r.Upper, Scratch: answered(r.Calls),
+		Ask: askCommand(c.Pos.File)})
+	return r, nil
+}
+
+// upper is what the run takes at most where its trace has estimates: with every workspace of estimated size at its most, and every local of
+// Python's that the artifact does not tell of held to the end of its call. It is nil where nothing is estimated.
+func (r *Run) upper(ctx context.Context, a allocator.Allocator) (*allocator.Peaks, error) {
+	tr := r.Trace
+	if slices.ContainsFunc(tr.Notes, func(n trace.Note) bool { return n.ID == note.LocalsUnknown }) {
+		held, err := r.Model.execute(ctx, &r.Case, localsHeld)
+		if err != nil {
+			return nil, err
+		}
+		tr = held.Trace
+	} else if len(tr.Upper) == 0 {
+		return nil, nil
+	}
+	return allocator.ReplayUpper(tr, a)
+}
+
+// execute runs the model's program abstractly.
+func (m *Model) execute(ctx context.Context, c *spec.Case, which account) (*exec.Result, error) {
+	dtype, err := castTo(c.DType)
+	if err != nil {
+		return nil, err
+	}
+	inputs, err := execInputs(c.Inputs, dtype)
+	if err != nil {
+		return nil, err
+	}
+	o := exec.Options{Inputs: inputs, Liveness: liveness(m.runtime(c)), Platform: &c.Platform, DType: dtype, Lower: which == lowerEnd,
+		HoldLocals: which == localsHeld, Assume: assumptions(c.Assume)}
+	r, err := exec.Run(ctx, torchscript.New(m.Program), builtin.Table(), o)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", m.Path, err)
+	}
+	return r, nil
+}
+
+// runtime is how the case runs: as it says, else as its artifact is usually run.
+func (m *Model) runtime(c *spec.Case) spec.Runtime {
+	if c.Runtime == spec.ByArtifact {
+		return spec.TorchScript
+	}
+	return c.Runtime
+}
+
+func liveness(r spec.Runtime) exec.Liveness {
+	if r == spec.Eager {
+		return exec.PythonFrame
+	}
+	return exec.LastUse
+}
+
+func (r *Run) describe() report.Run {
+	c := &r.Case
+	inputs := make([]string, len(c.Inputs))
+	for i, in := range c.Inputs {
+		inputs[i] = in.String()
+	}
+	mode := c.Mode
+	if mode == "" {
+		mode = spec.Inference
+	}
+	return report.Run{Artifact: r.Model.Path, Format: r.Model.Program.Format, Producer: r.Model.Program.Producer, Runtime: string(r.Model.runtime(c)),
+		Mode: string(mode), Device: c.Platform.Device.Name, Torch: c.Platform.Torch.String(), AllocConf: c.Platform.AllocConf, Inputs: inputs}
+}
