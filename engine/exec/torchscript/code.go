@@ -2,6 +2,7 @@ package torchscript
 
 import (
 	"github.com/memspec/memspec/engine/exec/lifetime"
+	"github.com/memspec/memspec/engine/exec/torchscript/locals"
 	"github.com/memspec/memspec/engine/exec/torchscript/passes"
 	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/program"
@@ -12,9 +13,9 @@ type code struct {
 	fn    *program.Func
 	graph *program.Graph
 	body  *block
-	count int    // of nodes
-	owner []int  // by value: the block that defines it
-	names *names // eager only; nil where the archive tells nothing
+	count int           // of nodes
+	owner []int         // by value: the block that defines it
+	names *locals.Names // eager only; nil where the archive tells nothing
 
 	pytorch bool // one of PyTorch's own modules or functions
 

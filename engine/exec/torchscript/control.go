@@ -177,22 +177,22 @@ func (m *interp) runIf(f *frame, in *inst) error {
 	if taken {
 		b = in.blocks[0]
 	}
-	if f.locals != nil {
-		m.enterBranch(f, in, taken)
+	if f.names != nil {
+		f.names.EnterBranch(int(in.num), taken)
 	}
 	if err := m.runBlock(f, b); err != nil || f.done {
 		return err
 	}
-	if f.locals != nil {
-		m.leaveBranch(f, in)
+	if f.names != nil {
+		f.names.LeaveBranch(int(in.num))
 	}
 	base := len(m.argStack)
 	vals := m.pushArgs(len(b.src.Outs))
 	m.blockOuts(f, b, vals)
 	for i, out := range in.node.Outs {
 		m.put(f, out.ID, vals[i])
-		if f.locals != nil {
-			m.afterOut(f, in, i, vals[i])
+		if f.names != nil {
+			f.names.Made(out.ID, vals[i])
 		}
 	}
 	m.popArgs(base)

@@ -44,21 +44,29 @@ func (m *interp) finish(f *frame, in *inst, v any) {
 		m.Drop(v)
 	case 1:
 		m.put(f, outs[0].ID, v)
-		if f.locals != nil {
-			m.afterInst(f, in)
-		}
+		m.named(f, in)
 	default: // an unpacking
 		items := m.itemsOf(v, len(outs))
 		for i, out := range outs {
 			m.Hold(items[i])
 			m.put(f, out.ID, items[i])
 		}
-		if f.locals != nil {
-			m.nameTogether(f, in, v)
+		if f.names != nil {
+			f.names.Together(int(in.num), v)
 		}
 		m.Drop(v)
-		if f.locals != nil {
-			m.afterInst(f, in)
+		m.named(f, in)
+	}
+}
+
+// named tells the user's names of an instruction's results.
+func (m *interp) named(f *frame, in *inst) {
+	if f.names == nil {
+		return
+	}
+	for _, out := range in.node.Outs {
+		if f.set[out.ID] {
+			f.names.Made(out.ID, f.regs[out.ID])
 		}
 	}
 }
@@ -280,7 +288,7 @@ func (m *interp) opArgs(f *frame, in *inst) ([]any, ops.Kw) {
 		}
 		kw[a.Name] = v
 	}
-	if f != nil && f.hostNumber(in) && kw != nil {
+	if kw != nil && f != nil && f.names != nil && f.names.HostNumber(int(in.num)) {
 		kw["device"] = ops.Device("cpu")
 	}
 	return args, kw

@@ -17,11 +17,7 @@ func (e evaluator) Class(v any) *program.Class {
 }
 
 func (e evaluator) Attribute(object any, name string) (any, bool) {
-	o, ok := object.(*Object)
-	if !ok {
-		return nil, false
-	}
-	return e.m.getAttr(o, name)
+	return e.m.Attribute(object, name)
 }
 
 func (e evaluator) Effects(op string, n int) ops.Effects { return e.m.Table().Effects(op, n) }

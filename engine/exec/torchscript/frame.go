@@ -3,6 +3,7 @@ package torchscript
 import (
 	"github.com/memspec/memspec/engine/exec"
 	"github.com/memspec/memspec/engine/exec/lifetime"
+	"github.com/memspec/memspec/engine/exec/torchscript/locals"
 	"github.com/memspec/memspec/engine/internal/slab"
 	"github.com/memspec/memspec/engine/note"
 	"github.com/memspec/memspec/engine/ops"
@@ -17,8 +18,8 @@ type frame struct {
 	regs   []any
 	set    []bool // registers that hold something: nil is a value too
 	parent *frame
-	module *Object // the innermost module whose method this is, or is called from
-	locals *locals // eager: what the user's names hold
+	module *Object       // the innermost module whose method this is, or is called from
+	names  *locals.Scope // eager: what the user's names hold
 	result any
 	done   bool // a return was reached
 	line   *inst
@@ -75,7 +76,7 @@ func (m *interp) codeOf(fn *program.Func, self *Object) (*code, error) {
 				c.replace(lifetime.ToEnd(g))
 			}
 		default:
-			c.names = m.namesOf(c)
+			c.names = m.reader.Read(c.graph, c.count)
 			eagerUses(c)
 		}
 		m.codes[g] = c
@@ -109,11 +110,12 @@ func (m *interp) enter(c *code, args []any, module *Object) (any, error) {
 		f.regs[p.ID], f.set[p.ID] = args[i], true
 	}
 	if c.names != nil {
-		m.enterNames(f, args)
+		f.names = m.reader.Enter(c.names, m, args)
 	}
 	err := m.runBlock(f, c.body)
-	if err == nil && f.locals != nil {
-		m.leaveNames(f)
+	if err == nil && f.names != nil {
+		m.reader.Leave(f.names)
+		f.names = nil
 	}
 	if err == nil {
 		m.handOn(f)
@@ -142,8 +144,8 @@ func (m *interp) runBlock(f *frame, b *block) error {
 		if err := m.Step(); err != nil {
 			return m.fail(err)
 		}
-		if f.locals != nil {
-			m.beforeInst(f, in)
+		if f.names != nil {
+			f.names.Before(int(in.num), in.node)
 		}
 		if err := m.exec(f, in); err != nil {
 			return err

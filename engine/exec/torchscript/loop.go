@@ -35,8 +35,8 @@ func (m *interp) runLoop(f *frame, in *inst) error {
 		for j, p := range b.src.Params[1:] {
 			m.put(f, p.ID, carried[j])
 		}
-		if f.locals != nil {
-			m.enterRound(f, in)
+		if f.names != nil {
+			f.names.EnterRound(int(in.num))
 		}
 		if err := m.runBlock(f, b); err != nil {
 			rounds.Failed()
@@ -44,8 +44,8 @@ func (m *interp) runLoop(f *frame, in *inst) error {
 		} else if f.done {
 			return nil
 		}
-		if f.locals != nil {
-			m.leaveRound(f, in)
+		if f.names != nil {
+			f.names.LeaveRound(int(in.num))
 		}
 		outs := make([]any, len(b.src.Outs))
 		m.blockOuts(f, b, outs)
@@ -55,13 +55,13 @@ func (m *interp) runLoop(f *frame, in *inst) error {
 		}
 		rounds.Done()
 	}
-	if f.locals != nil {
-		m.leaveLoop(f, in)
+	if f.names != nil {
+		f.names.LeaveLoop(int(in.num))
 	}
 	for i, out := range n.Outs {
 		m.put(f, out.ID, carried[i])
-		if f.locals != nil {
-			m.afterOut(f, in, i, carried[i])
+		if f.names != nil {
+			f.names.Made(out.ID, carried[i])
 		}
 	}
 	return nil

@@ -7,8 +7,8 @@ import (
 
 	"github.com/memspec/memspec/engine/exec"
 	"github.com/memspec/memspec/engine/exec/lifetime/stacks"
+	"github.com/memspec/memspec/engine/exec/torchscript/locals"
 	"github.com/memspec/memspec/engine/exec/torchscript/passes"
-	"github.com/memspec/memspec/engine/internal/pysource"
 	"github.com/memspec/memspec/engine/internal/slab"
 	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/program"
@@ -47,24 +47,20 @@ type interp struct {
 	written  []*Object // whose attributes the model sets
 
 	stacks *stacks.Program // of a traced program
-	texts  map[*program.SourceText]*pysource.Source
+	reader locals.Reader
 	whole  *code // the inlined program, where the runtime inlines
 
-	instances   slab.Of[Object]
-	values      slab.Of[any]
-	flags       slab.Of[bool]
-	numbers     slab.Of[int32]
-	bindings    slab.Of[[]int32]
-	names       slab.Of[string]
-	nameWork    nameWork
-	layout      layout
-	insts       slab.Of[inst]
-	blocks      slab.Of[block]
-	blockLists  slab.Of[*block]
-	places      slab.Of[codeSites]
-	ids         slab.Of[int]
-	lists       slab.Of[ops.List]
-	spareLocals []*locals
+	instances  slab.Of[Object]
+	values     slab.Of[any]
+	flags      slab.Of[bool]
+	numbers    slab.Of[int32]
+	layout     layout
+	insts      slab.Of[inst]
+	blocks     slab.Of[block]
+	blockLists slab.Of[*block]
+	places     slab.Of[codeSites]
+	ids        slab.Of[int]
+	lists      slab.Of[ops.List]
 }
 
 // Params are forward's, but for the module itself.
@@ -125,6 +121,15 @@ func (m *interp) Forward(args []any) (any, error) {
 	return m.call(m.prog.Entry, all, root)
 }
 
+// Attribute reads an attribute of an object.
+func (m *interp) Attribute(object any, name string) (any, bool) {
+	o, ok := object.(*Object)
+	if !ok {
+		return nil, false
+	}
+	return m.getAttr(o, name)
+}
+
 // Kept shows what objects and the constants of the inlined program hold.
 func (m *interp) Kept(show func(any)) {
 	for _, o := range m.objects {
@@ -161,13 +166,8 @@ func (m *interp) Describe(s *exec.State) {
 		for _, l := range f.leftovers {
 			s.Value(l.value)
 		}
-		if l := f.locals; l != nil {
-			for i, v := range l.held {
-				s.Slot(l.set[i], v)
-			}
-			for _, p := range l.pending {
-				s.Value(p.value)
-			}
+		if f.names != nil {
+			f.names.Show(s.Slot)
 		}
 	}
 	s.Values(m.argStack)

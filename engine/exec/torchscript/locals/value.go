@@ -1,4 +1,4 @@
-package torchscript
+package locals
 
 import (
 	"strings"
@@ -7,26 +7,25 @@ import (
 	"github.com/memspec/memspec/engine/ops"
 )
 
-// pyEval evaluates the expressions of a user's source that leave nothing in an archive. What it does not know makes the whole unknown.
-type pyEval struct {
-	m     *interp
-	f     *frame
+// evaluation evaluates the expressions of a user's source that leave nothing in an archive. What it does not know makes the whole unknown.
+type evaluation struct {
+	scope *Scope
 	bad   bool
 	fresh []any // containers it made: held by no one yet
 }
 
-// pyValue evaluates text; ok is false where that is not known. A container made for it is not held.
-func (m *interp) pyValue(f *frame, text string) (v any, ok bool) {
+// value evaluates text; ok is false where that is not known. A container made for it is not held.
+func (s *Scope) value(text string) (v any, ok bool) {
 	x, ok := pysource.ParseExpr(text)
 	if !ok {
 		return nil, false
 	}
-	e := &pyEval{m: m, f: f}
+	e := &evaluation{scope: s}
 	v = e.eval(x)
 	for i := len(e.fresh) - 1; i >= 0; i-- { // those that went nowhere
 		if c := e.fresh[i]; !held(c) && (e.bad || c != v) {
-			m.Hold(c)
-			m.Drop(c)
+			s.run.Hold(c)
+			s.run.Drop(c)
 		}
 	}
 	if e.bad {
@@ -46,12 +45,12 @@ func held(c any) bool {
 	return false
 }
 
-func (e *pyEval) fail() any {
+func (e *evaluation) fail() any {
 	e.bad = true
 	return nil
 }
 
-func (e *pyEval) eval(x pysource.Expr) any {
+func (e *evaluation) eval(x pysource.Expr) any {
 	if e.bad {
 		return nil
 	}
@@ -91,7 +90,7 @@ func (e *pyEval) eval(x pysource.Expr) any {
 	return e.fail()
 }
 
-func (e *pyEval) all(xs []pysource.Expr) []any {
+func (e *evaluation) all(xs []pysource.Expr) []any {
 	var out []any
 	for _, x := range xs {
 		out = append(out, e.eval(x))
@@ -100,12 +99,12 @@ func (e *pyEval) all(xs []pysource.Expr) []any {
 }
 
 // made fills a container; it holds its members.
-func (e *pyEval) made(c any, items []any) any {
+func (e *evaluation) made(c any, items []any) any {
 	if e.bad {
 		return nil
 	}
 	for _, v := range items {
-		e.m.Hold(v)
+		e.scope.run.Hold(v)
 	}
 	switch c := c.(type) {
 	case *ops.Tuple:
@@ -118,7 +117,7 @@ func (e *pyEval) made(c any, items []any) any {
 }
 
 // compare is what == and != say of the values that conditions are made of.
-func (e *pyEval) compare(x *pysource.Compare, v, w any) any {
+func (e *evaluation) compare(x *pysource.Compare, v, w any) any {
 	if x.Is {
 		return (v == nil) != x.Negated
 	}
@@ -130,7 +129,7 @@ func (e *pyEval) compare(x *pysource.Compare, v, w any) any {
 }
 
 // truth is a value's truth, for the values that conditions are made of.
-func (e *pyEval) truth(v any) bool {
+func (e *evaluation) truth(v any) bool {
 	switch v := v.(type) {
 	case nil:
 		return false
@@ -149,16 +148,17 @@ func (e *pyEval) truth(v any) bool {
 	return false
 }
 
-func (e *pyEval) attr(v any, name string) any {
-	if o, ok := v.(*Object); ok {
-		if a, ok := e.m.getAttr(o, name); ok {
-			return a
-		}
+func (e *evaluation) attr(v any, name string) any {
+	if e.bad {
+		return nil
+	}
+	if a, ok := e.scope.run.Attribute(v, name); ok {
+		return a
 	}
 	return e.fail()
 }
 
-func (e *pyEval) item(v, i any) any {
+func (e *evaluation) item(v, i any) any {
 	if e.bad {
 		return nil
 	}
@@ -179,21 +179,21 @@ func (e *pyEval) item(v, i any) any {
 	if k < 0 || k >= int64(n) {
 		return e.fail()
 	}
-	return e.m.itemsOf(v, n)[k]
+	return itemsOf(v)[k]
 }
 
 // name is a local's value.
-func (e *pyEval) name(id string) any {
-	if i, ok := e.f.code.names.find(id); ok && e.f.locals.set[i] {
-		return e.f.locals.held[i]
+func (e *evaluation) name(id string) any {
+	if i, ok := e.scope.find(id); ok && e.scope.set[i] {
+		return e.scope.held[i]
 	}
 	return e.fail()
 }
 
 // call is what one of the functions says that ask whether a model is being scripted or traced: it is not.
-func (e *pyEval) call(c *pysource.Call) any {
+func (e *evaluation) call(c *pysource.Call) any {
 	root, _, _ := strings.Cut(c.Path, ".")
-	if _, local := e.f.code.names.find(root); local {
+	if _, local := e.scope.find(root); local {
 		return e.fail()
 	}
 	switch c.Path[strings.LastIndexByte(c.Path, '.')+1:] {
@@ -207,4 +207,26 @@ func (e *pyEval) call(c *pysource.Call) any {
 		}
 	}
 	return e.fail()
+}
+
+// lenOf is how many members a tuple or list has, -1 for what is neither.
+func lenOf(v any) int {
+	switch v := v.(type) {
+	case *ops.Tuple:
+		return len(v.Items)
+	case *ops.List:
+		return len(v.Items)
+	}
+	return -1
+}
+
+// itemsOf are the members of a tuple or list.
+func itemsOf(v any) []any {
+	switch v := v.(type) {
+	case *ops.Tuple:
+		return v.Items
+	case *ops.List:
+		return v.Items
+	}
+	return nil
 }

@@ -1,4 +1,4 @@
-package torchscript
+package locals
 
 import (
 	"testing"
