@@ -191,7 +191,7 @@ func TestPeakAtMostReadsTheSidecar(t *testing.T) {
 	r := &recorder{}
 	assert.Equal(t, verdict.Error, memory.PeakAtMost(r, artifact, units.GiB).Outcome)
 	require.Len(t, r.errors, 1)
-	assert.Contains(t, r.errors[0], "m.pt.inputs.json: inputs[0] float32[")
+	assert.Contains(t, r.errors[0], "m.pt.inputs.json: inputs[0]")
 }
 
 func TestFile(t *testing.T) {

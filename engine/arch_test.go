@@ -22,6 +22,7 @@ const modulePath = "github.com/memspec/memspec/"
 var mayImport = map[string][]string{
 	"engine/units":             {},
 	"engine/schema":            {},
+	"engine/layout":            {},
 	"engine/note":              {},
 	"engine/internal/ptzip":    {},
 	"engine/internal/pickle":   {},
@@ -64,19 +65,19 @@ var mayImport = map[string][]string{
 	"engine/exec/torchscript/locals":     {"engine/internal/pysource", "engine/internal/slab", "engine/program", "engine/ops"},
 	"engine/exec/torchscript":            {"engine/exec", "engine/exec/torchscript/locals", "engine/exec/torchscript/passes", "engine/exec/lifetime", "engine/exec/lifetime/stacks", "engine/internal/slab", "engine/note", "engine/program", "engine/ops", "engine/schema", "engine/tensor", "engine/trace"},
 	"engine/allocator":                   {"engine/trace", "engine/tensor", "engine/platform", "engine/device", "engine/units"},
-	"engine/report":                      {"engine/note", "engine/allocator", "engine/trace", "engine/tensor", "engine/platform", "engine/units", "engine/internal/pickle"},
+	"engine/report":                      {"engine/layout", "engine/note", "engine/allocator", "engine/trace", "engine/tensor", "engine/platform", "engine/units", "engine/internal/pickle"},
 	"engine/verdict":                     {"engine/note", "engine/report", "engine/units"},
-	"engine/format":                      {"engine/verdict", "engine/report", "engine/allocator", "engine/trace", "engine/tensor", "engine/units", "engine/internal/pickle"},
+	"engine/format":                      {"engine/verdict", "engine/report", "engine/allocator", "engine/trace", "engine/tensor", "engine/layout", "engine/units", "engine/internal/pickle"},
 	"engine/spec":                        {"engine/internal/nearest", "engine/note", "engine/verdict", "engine/report", "engine/platform", "engine/device", "engine/tensor", "engine/units"},
 	"engine": {"engine/workspace", "engine/note", "engine/units", "engine/tensor", "engine/device", "engine/workspace/profile", "engine/platform", "engine/program", "engine/trace", "engine/ops", "engine/ops/builtin",
-		"engine/artifact", "engine/exec", "engine/exec/torchscript", "engine/allocator", "engine/report", "engine/verdict", "engine/spec"},
+		"engine/artifact", "engine/exec", "engine/exec/torchscript", "engine/allocator", "engine/report", "engine/verdict", "engine/spec", "engine/layout"},
 	"assert":                {"cudameasure/verify", "engine", "engine/device", "engine/platform", "engine/spec", "engine/verdict", "engine/report", "engine/units"},
 	"cudameasure":           {"engine/recording", "engine/spec", "engine/report", "engine/units"},
 	"cudameasure/cudaprobe": {},
 	"cudameasure/verify":    {"cudameasure", "engine", "engine/spec", "engine/trace", "engine/units", "engine/verdict"},
 	"internal/mutants":      {},
 	"cmd/memspec": {"cudameasure", "cudameasure/verify", "engine", "engine/units", "engine/tensor", "engine/device", "engine/workspace/profile", "engine/platform", "engine/program", "engine/trace",
-		"engine/ops", "engine/ops/builtin", "engine/artifact", "engine/exec", "engine/allocator", "engine/recording", "engine/report", "engine/verdict", "engine/spec"},
+		"engine/ops", "engine/ops/builtin", "engine/artifact", "engine/exec", "engine/allocator", "engine/recording", "engine/report", "engine/verdict", "engine/spec", "engine/layout", "engine/format"},
 }
 
 func TestImportsGoOneWay(t *testing.T) {

@@ -15,6 +15,7 @@
 // world enters at trace: a recorded snapshot of PyTorch, or the recording of a run, becomes the same value that exec makes.
 //
 //	units      sizes in bytes: read, printed, added
+//	layout     text for people in columns: wrapped lines, tables
 //	tensor     dtypes, sizes and strides, storages
 //	schema     PyTorch's operator signatures
 //	device     the GPUs, each row with its source

@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/memspec/memspec/engine/layout"
 	"github.com/memspec/memspec/engine/report"
 	"github.com/memspec/memspec/engine/verdict"
 )
@@ -12,6 +13,7 @@ import (
 // MessageOptions say how much a message tells.
 type MessageOptions struct {
 	Rows      int      // of holders; 0 means all
+	Columns   int      // to lay it out in; 0 means 80
 	Reproduce []string // commands that give the account again, the first named so
 }
 
@@ -77,34 +79,41 @@ func FindingText(f *verdict.Finding) string { return f.String() }
 // holds it, what was assumed, and the command that gives it again.
 func (r *Result) Message(o MessageOptions) string {
 	var b strings.Builder
-	b.WriteString(r.Line() + "\n")
+	w := io.Writer(&b)
+	if o.Columns > 0 {
+		w = layout.Wide(w, o.Columns)
+	}
+	p := layout.To(w) // a strings.Builder does not fail
+	p.Line("%s", r.Line())
 	if r.Err != nil {
-		item(&b, "case", placeOf(r.Case.Pos))
+		item(p, "case", placeOf(r.Case.Pos))
 		if trace := backtrace(r.Err); trace != "" {
-			b.WriteString("  model stack, outermost first:\n" + indent(trace))
+			p.Line("  model stack, outermost first:")
+			for line := range strings.Lines(trace) {
+				p.Line("  %s", strings.TrimSuffix(line, "\n"))
+			}
 		}
-		writeReproduce(&b, o.Reproduce)
+		writeReproduce(p, o.Reproduce)
 		return b.String()
 	}
 	for i := range r.Verdict.Findings {
-		r.writeBudget(&b, &r.Verdict.Findings[i])
+		r.writeBudget(p, &r.Verdict.Findings[i])
 	}
 	for _, w := range r.Verdict.Why {
 		if !strings.Contains(r.Line(), w) {
-			item(&b, "why", w)
+			p.Item("why", "%s", w)
 		}
 	}
-	rep := r.Report
-	item(&b, "predicted", r.predicted())
-	_ = report.WriteAccount(&b, rep, o.Rows) // a strings.Builder does not fail
-	writeUnsupported(&b, rep, o.Rows)
-	_ = report.WriteAssumed(&b, rep)
-	writeReproduce(&b, o.Reproduce)
+	p.Item("predicted", "%s", r.predicted())
+	_ = report.WriteAccount(w, r.Report, o.Rows)
+	writeUnsupported(p, r.Report, o.Rows)
+	_ = report.WriteAssumed(w, r.Report)
+	writeReproduce(p, o.Reproduce)
 	return b.String()
 }
 
 // writeBudget writes where a budget stands; one that is not the line's own says its finding too.
-func (r *Result) writeBudget(b *strings.Builder, f *verdict.Finding) {
+func (r *Result) writeBudget(p *layout.Printer, f *verdict.Finding) {
 	if f.Outcome == verdict.Pass {
 		return
 	}
@@ -115,9 +124,9 @@ func (r *Result) writeBudget(b *strings.Builder, f *verdict.Finding) {
 	if at := placeOf(f.Pos); at != "" {
 		text = at + "  " + text
 	}
-	item(b, "budget", text)
+	p.Item("budget", "%s", text)
 	if f != r.worst() {
-		item(b, "", f.Outcome.String()+": "+FindingText(f))
+		p.Item("", "%s: %s", f.Outcome, FindingText(f))
 	}
 }
 
@@ -142,37 +151,32 @@ func placeOf(p verdict.Pos) string {
 	return p.String()
 }
 
-func writeUnsupported(b *strings.Builder, rep *report.Report, rows int) {
+func writeUnsupported(p *layout.Printer, rep *report.Report, rows int) {
 	if len(rep.Coverage.Unsupported) == 0 {
 		return
 	}
-	b.WriteString("  operators without a rule:\n")
+	p.Line("  operators without a rule:")
 	for i, u := range rep.Coverage.Unsupported {
 		if rows > 0 && i == rows {
-			fmt.Fprintf(b, "    … %d more (-v)\n", len(rep.Coverage.Unsupported)-rows)
+			p.Line("    … %d more (-v)", len(rep.Coverage.Unsupported)-rows)
 			break
 		}
-		fmt.Fprintf(b, "    %s ×%d, first at %s\n", u.Text(), u.Count, strings.TrimSpace(u.First.String()))
+		p.Line("    %s ×%d, first at %s", u.Text(), u.Count, strings.TrimSpace(u.First.String()))
 	}
 }
 
-func writeReproduce(b *strings.Builder, commands []string) {
+func writeReproduce(p *layout.Printer, commands []string) {
 	for i, c := range commands {
 		name := "reproduce"
 		if i > 0 {
 			name = ""
 		}
-		item(b, name, c)
+		p.Command(name, c)
 	}
 }
 
-func item(w io.Writer, name, text string) {
+func item(p *layout.Printer, name, text string) {
 	if text != "" {
-		fmt.Fprintf(w, "  %-9s  %s\n", name, text)
+		p.Item(name, "%s", text)
 	}
-}
-
-func indent(s string) string {
-	lines := strings.Split(strings.TrimRight(s, "\n"), "\n")
-	return "  " + strings.Join(lines, "\n  ") + "\n"
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/memspec/memspec/engine"
+	"github.com/memspec/memspec/engine/layout"
 	"github.com/memspec/memspec/engine/report"
 	"github.com/memspec/memspec/engine/spec"
 	"github.com/memspec/memspec/engine/units"
@@ -110,10 +111,12 @@ func (c *checkText) result(r *engine.Result) error {
 	c.count[r.Verdict.Outcome]++
 	c.total++
 	if r.Verdict.Outcome == verdict.Pass && !c.verbose {
-		_, err := fmt.Fprintln(c.w, r.Line())
-		return err
+		p := layout.To(c.w)
+		p.Line("%s", r.Line())
+		return p.Err
 	}
-	_, err := io.WriteString(c.w, r.Message(engine.MessageOptions{Rows: rowsShown(c.verbose), Reproduce: []string{engine.ExplainCommand(r.Case)}}))
+	o := engine.MessageOptions{Rows: rowsShown(c.verbose), Columns: layout.Columns(c.w), Reproduce: []string{engine.ExplainCommand(r.Case)}}
+	_, err := io.WriteString(c.w, r.Message(o))
 	return err
 }
 

@@ -109,7 +109,7 @@ func (r *explained) write(w io.Writer) error {
 	if r.by == report.ByLine {
 		err = writeLines(w, r.lines, r.rows)
 	} else {
-		err = report.WriteRows(w, report.Gather(rep.Holders, r.by), r.rows)
+		err = report.WriteRows(w, r.by, report.Gather(rep.Holders, r.by), r.rows)
 	}
 	if err != nil {
 		return err

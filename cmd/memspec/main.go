@@ -41,7 +41,7 @@ func main() {
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	stdout, stderr = printable{stdout}, printable{stderr}
+	stdout, stderr = newPrintable(stdout), newPrintable(stderr)
 	root := newRoot()
 	root.SetArgs(args)
 	root.SetIn(stdin)

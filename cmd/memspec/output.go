@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -44,16 +43,6 @@ func complete(cmd *cobra.Command, flag string, values ...string) {
 	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// terminal says whether w is a terminal (a character device).
-func terminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	if !ok {
-		return false
-	}
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
-}
-
 // A progress tells a person at a terminal how far a long command is; elsewhere it is silent.
 type progress struct {
 	mu    sync.Mutex
@@ -67,7 +56,7 @@ type progress struct {
 func newProgress(w io.Writer, total int) *progress {
 	p := &progress{total: total, start: time.Now()}
 	if terminal(w) {
-		p.w = w
+		p.w = raw(w) // it moves the cursor
 	}
 	return p
 }

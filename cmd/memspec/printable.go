@@ -3,10 +3,33 @@ package main
 import (
 	"bytes"
 	"io"
+	"os"
+	"strconv"
+
+	"github.com/memspec/memspec/engine/layout"
 )
 
-// printable writes text without control characters: names come from archives, and an escape sequence among them would reach the terminal.
-type printable struct{ w io.Writer }
+// printable is one of the command's own streams. It writes text without control characters (names come from archives, and an escape sequence among
+// them would reach the terminal) and knows how wide the text should be: as COLUMNS says, else as the terminal is, else 80.
+type printable struct {
+	w       io.Writer
+	columns int
+}
+
+func newPrintable(w io.Writer) printable {
+	if n, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && n > 0 {
+		return printable{w, n}
+	}
+	if f, ok := w.(*os.File); ok {
+		if n, _ := terminalColumns(f); n > 0 {
+			return printable{w, n}
+		}
+	}
+	return printable{w, layout.DefaultColumns}
+}
+
+// Columns is the width that text is laid out to.
+func (p printable) Columns() int { return p.columns }
 
 func (p printable) Write(b []byte) (int, error) {
 	if !bytes.ContainsFunc(b, hidden) {
@@ -27,4 +50,22 @@ func (p printable) Write(b []byte) (int, error) {
 // hidden says whether a letter is a control character that does no more than end lines and columns.
 func hidden(c rune) bool {
 	return c < ' ' && c != '\n' && c != '\t' || c == 0x7f || c >= 0x80 && c < 0xa0
+}
+
+// raw is what a printable writes to.
+func raw(w io.Writer) io.Writer {
+	if p, ok := w.(printable); ok {
+		return p.w
+	}
+	return w
+}
+
+// terminal says whether w is a terminal.
+func terminal(w io.Writer) bool {
+	f, ok := raw(w).(*os.File)
+	if !ok {
+		return false
+	}
+	_, is := terminalColumns(f)
+	return is
 }

@@ -104,20 +104,21 @@ func (o *verifyOptions) verifyAll(cmd *cobra.Command, cases []spec.Case, hold ho
 	var first error
 	stderr := cmd.ErrOrStderr()
 	live := terminal(stderr) && o.dir == "" // a run takes a while
+	bar := raw(stderr)
 	var models engine.Models
 	models.JudgeAll(cmd.Context(), cases, nil, func(r *engine.Result) {
 		if first != nil || cmd.Context().Err() != nil {
 			return
 		}
 		if live {
-			fmt.Fprintf(stderr, "\r\033[K%d of %d: %s", len(all)+1, len(cases), r.Case.Name)
+			fmt.Fprintf(bar, "\r\033[K%d of %d: %s", len(all)+1, len(cases), r.Case.Name)
 		}
 		var a *verify.Account
 		a, first = hold(cmd.Context(), r)
 		all = append(all, a)
 	})
 	if live {
-		fmt.Fprint(stderr, "\r\033[K")
+		fmt.Fprint(bar, "\r\033[K")
 	}
 	if cmd.Context().Err() != nil {
 		return nil, fmt.Errorf("interrupted")

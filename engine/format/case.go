@@ -3,9 +3,9 @@ package format
 import (
 	"io"
 	"strings"
-	"unicode"
 
 	"github.com/memspec/memspec/engine/allocator"
+	"github.com/memspec/memspec/engine/layout"
 	"github.com/memspec/memspec/engine/report"
 	"github.com/memspec/memspec/engine/units"
 	"github.com/memspec/memspec/engine/verdict"
@@ -143,23 +143,8 @@ func (c *Case) account() string {
 	return b.String()
 }
 
-// oneLine keeps a name on one line and as it looks: line ends, control characters, those that turn the direction of writing and those that are none
-// (U+FFFE and the like, which XML forbids) are replaced.
-func oneLine(s string) string {
-	odd := false
-	for i := range len(s) {
-		odd = odd || s[i] < ' ' || s[i] > '~'
-	}
-	if !odd {
-		return s
-	}
-	return strings.Map(func(r rune) rune {
-		if r != ' ' && (unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r >= '\u2028' && r <= '\u2029' || r&0xfffe == 0xfffe) {
-			return unicode.ReplacementChar
-		}
-		return r
-	}, strings.ToValidUTF8(s, string(unicode.ReplacementChar)))
-}
+// oneLine is how every writer shows a name.
+func oneLine(s string) string { return layout.OneLine(s) }
 
 // plain is oneLine for a text of several lines.
 func plain(s string) string {

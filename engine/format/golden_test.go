@@ -10,7 +10,9 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/memspec/memspec/engine/format"
@@ -46,6 +48,12 @@ func TestGolden(t *testing.T) {
 				got = readableProfile(t, got)
 			}
 			a.Want(f.Name, got)
+		}
+		var plot bytes.Buffer
+		require.NoError(t, format.Plot(&plot, cases[0]))
+		a.Want("plot", plot.Bytes())
+		for line := range strings.Lines(plot.String()) {
+			assert.LessOrEqual(t, utf8.RuneCountInString(line)-1, 80, line)
 		}
 	})
 }

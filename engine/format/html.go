@@ -193,29 +193,8 @@ func (k *pageCase) describe(r *report.Report, paths Paths) {
 	if r.OOM != nil {
 		fact("does not fit", fmt.Sprintf("%s was asked for at %s, the process may take %s", r.OOM.Requested, r.OOM.Moment.String(), r.OOM.Limit))
 	}
-	k.notes(r.Notes)
-}
-
-// notes are what was assumed; one that was written for several places is told once.
-func (k *pageCase) notes(notes []report.Note) {
-	places := map[string]int{}
-	for _, n := range notes {
-		places[string(n.ID)+": "+n.Text]++
-	}
-	for _, n := range notes {
-		text := string(n.ID) + ": " + n.Text
-		count := places[text]
-		if count == 0 {
-			continue // told
-		}
-		places[text] = 0
-		if at := n.First.String(); at != "" {
-			text += "; first at " + at
-		}
-		if count > 1 {
-			text += fmt.Sprintf(", and at %s more", plural(count-1, "place", "places"))
-		}
-		k.Notes = append(k.Notes, oneLine(text))
+	for _, line := range report.Assumed(r.Notes) {
+		k.Notes = append(k.Notes, oneLine(line))
 	}
 }
 

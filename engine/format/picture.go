@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/memspec/memspec/engine/allocator"
-	"github.com/memspec/memspec/engine/report"
 	"github.com/memspec/memspec/engine/tensor"
 	"github.com/memspec/memspec/engine/trace"
 	"github.com/memspec/memspec/engine/units"
@@ -94,7 +93,7 @@ const mostDepth = 5
 func pictureOf(c *Case, paths Paths, all *shared) (*picture, error) {
 	d := &drawer{c: c, tl: c.Timeline, paths: paths, all: all}
 	d.sites = slices.Repeat([]int{-1}, len(d.tl.Trace.Sites))
-	d.p = &picture{Name: c.title(), Phases: [][3]int{}, Modules: [][][3]int{}, Lines: []pictureLine{}, Reasons: []string{}, Holders: [][4]int64{}}
+	d.p = &picture{Name: c.title(), Phases: [][3]int{}, Modules: [][][3]int{}, Lines: limits(c), Reasons: []string{}, Holders: [][4]int64{}}
 	if d.tl.OOM != nil {
 		d.p.OOM = d.tl.OOM.Requested
 	}
@@ -103,7 +102,6 @@ func pictureOf(c *Case, paths Paths, all *shared) (*picture, error) {
 		return nil, err
 	}
 	d.bands()
-	d.lines()
 	d.holders()
 	return d.p, d.moments()
 }
@@ -178,21 +176,6 @@ func (d *drawer) bands() {
 			}
 			d.p.Modules[b.Depth-1] = append(d.p.Modules[b.Depth-1], entry)
 		}
-	}
-}
-
-func (d *drawer) lines() {
-	for _, f := range d.c.Figures {
-		if f.Limit == nil || f.Moment != "" {
-			continue
-		}
-		switch f.Metric {
-		case report.Allocated, report.Reserved:
-			d.p.Lines = append(d.p.Lines, pictureLine{"budget " + string(f.Metric), string(f.Metric), *f.Limit})
-		}
-	}
-	if d.c.Limit > 0 {
-		d.p.Lines = append(d.p.Lines, pictureLine{"device", "reserved", d.c.Limit})
 	}
 }
 

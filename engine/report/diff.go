@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 
+	"github.com/memspec/memspec/engine/layout"
 	"github.com/memspec/memspec/engine/units"
 )
 
@@ -93,36 +94,36 @@ func (d *Difference) Same() bool {
 
 // WriteText writes the difference for people, with at most rows rows of holders; 0 means all.
 func (d *Difference) WriteText(w io.Writer, rows int) error {
-	p := &printer{w: w}
-	p.f("%s on %s → %s on %s\n", d.Old.Artifact, d.Old.Device, d.New.Artifact, d.New.Device)
-	t := &table{right: []bool{false, true, true, true, true}}
-	t.add("", "old", "new", "change", "")
+	p := layout.To(w)
+	p.Line("%s on %s → %s on %s", d.Old.Artifact, d.Old.Device, d.New.Artifact, d.New.Device)
+	t := layout.NewTable("lrrrr")
+	t.Add("", "old", "new", "change", "")
 	for _, m := range d.Metrics {
 		if m.Old == nil || m.New == nil {
-			t.add(string(m.Metric), sizeOrUnknown(m.Old), sizeOrUnknown(m.New), "", "")
+			t.Add(string(m.Metric), sizeOrUnknown(m.Old), sizeOrUnknown(m.New), "", "")
 			continue
 		}
-		t.add(string(m.Metric), m.Old.String(), m.New.String(), Signed(*m.New-*m.Old), signedPercent(*m.New-*m.Old, *m.Old))
+		t.Add(string(m.Metric), m.Old.String(), m.New.String(), Signed(*m.New-*m.Old), signedPercent(*m.New-*m.Old, *m.Old))
 	}
-	p.table("  ", t)
+	p.Table(2, t)
 	if len(d.Holders) == 0 {
-		p.f("  the same holders at the peak\n")
-		return p.err
+		p.Line("  the same holders at the peak")
+		return p.Err
 	}
-	p.f("  held at the peak, what changed:\n")
-	t = &table{right: []bool{true, true, true, false, false, false}}
-	t.add("change", "old", "new", "module", "op", "what")
+	p.Line("  held at the peak, what changed:")
+	t = layout.NewTable("rrrlll")
+	t.Add("change", "old", "new", "module", "op", "what")
 	for i, h := range d.Holders {
 		if rows > 0 && i == rows {
 			break
 		}
-		t.add(Signed(h.New-h.Old), h.Old.String(), h.New.String(), h.Module, h.Op, fmt.Sprintf("%s ×%d → ×%d", plurals[h.Category], h.OldCount, h.NewCount))
+		t.Add(Signed(h.New-h.Old), h.Old.String(), h.New.String(), h.Module, h.Op, fmt.Sprintf("%s ×%d → ×%d", plurals[h.Category], h.OldCount, h.NewCount))
 	}
-	p.table("    ", t)
+	p.Table(4, t)
 	if more := len(d.Holders) - rows; rows > 0 && more > 0 {
-		p.f("    … %d more (-v)\n", more)
+		p.Line("    … %d more (-v)", more)
 	}
-	return p.err
+	return p.Err
 }
 
 func sizeOrUnknown(b *units.Bytes) string {

@@ -27,7 +27,7 @@ func TestGolden(t *testing.T) {
 		assert.Equal(t, r, again, "what is written reads back")
 		for _, by := range report.Bys() {
 			var b bytes.Buffer
-			require.NoError(t, report.WriteRows(&b, report.Gather(r.Holders, by), report.ShortRows))
+			require.NoError(t, report.WriteRows(&b, by, report.Gather(r.Holders, by), report.ShortRows))
 			a.Want("by-"+string(by), b.Bytes())
 		}
 		if !a.Has("new.json") {

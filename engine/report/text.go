@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
+	"github.com/memspec/memspec/engine/layout"
 	"github.com/memspec/memspec/engine/note"
 	"github.com/memspec/memspec/engine/trace"
 	"github.com/memspec/memspec/engine/units"
@@ -23,7 +23,7 @@ func WriteText(w io.Writer, r *Report) error { return WriteTextRows(w, r, ShortR
 // WriteTextRows is WriteText with at most rows rows of holders; 0 means all. It writes once.
 func WriteTextRows(w io.Writer, r *Report, rows int) error {
 	var b bytes.Buffer
-	if err := writeText(&b, r, rows); err != nil {
+	if err := writeText(layout.Wide(&b, layout.Columns(w)), r, rows); err != nil {
 		return err
 	}
 	_, err := b.WriteTo(w)
@@ -31,28 +31,28 @@ func WriteTextRows(w io.Writer, r *Report, rows int) error {
 }
 
 func writeText(w io.Writer, r *Report, rows int) error {
-	p := &printer{w: w}
-	p.f("%s on %s: %s\n", r.Artifact, r.Device, Headline(r))
-	p.item("artifact", "%s%s", r.Format, orNothing(", ", r.Producer))
-	p.item("run", "%s, %s, torch %s%s", r.Runtime, r.Mode, r.Torch, orNothing(", alloc_conf ", r.AllocConf))
+	p := layout.To(w)
+	p.Line("%s on %s: %s", r.Artifact, r.Device, Headline(r))
+	p.Item("artifact", "%s%s", r.Format, orNothing(", ", r.Producer))
+	p.Item("run", "%s, %s, torch %s%s", r.Runtime, r.Mode, r.Torch, orNothing(", alloc_conf ", r.AllocConf))
 	for i, in := range r.Inputs {
 		name := "inputs"
 		if i > 0 {
 			name = ""
 		}
-		p.item(name, "%s", in)
+		p.Item(name, "%s", in)
 	}
-	p.item("weights", "%s", Both(r.Weights))
-	p.item("delta", "%s", Both(r.Delta))
-	p.f("\n")
-	p.sizes(r)
-	p.f("\n")
-	p.item("quality", "%s", qualityText(r))
+	p.Item("weights", "%s", Both(r.Weights))
+	p.Item("delta", "%s", Both(r.Delta))
+	p.Line("")
+	p.Table(2, sizes(r))
+	p.Line("")
+	p.Item("quality", "%s", qualityText(r))
 	if r.OOM != nil {
-		p.item("no room", "%s was asked for at %s, the process may take %s", Both(r.OOM.Requested), r.OOM.Moment.String(), Both(r.OOM.Limit))
+		p.Item("no room", "%s was asked for at %s, the process may take %s", Both(r.OOM.Requested), r.OOM.Moment.String(), Both(r.OOM.Limit))
 	}
-	if p.err != nil {
-		return p.err
+	if p.Err != nil {
+		return p.Err
 	}
 	if err := WriteAccount(w, r, rows); err != nil {
 		return err
@@ -208,13 +208,14 @@ func (p Place) String() string {
 	return strings.Join(parts, "  ")
 }
 
-// Source is "resnet.py:146": the file without its folder, which is another on every machine; "" where it is not known.
+// Source is "models/unet.py:146": the file with its line, and without its folder where it is an absolute path, which is another on every machine; ""
+// where it is not known.
 func (p Place) Source() string {
 	if p.File == "" {
 		return ""
 	}
 	f := p.File
-	if i := strings.LastIndexAny(f, `/\`); i >= 0 {
+	if i := strings.LastIndexAny(f, `/\`); i >= 0 && (strings.HasPrefix(f, "/") || strings.ContainsAny(f, `\:`)) {
 		f = f[i+1:]
 	}
 	if p.Line == 0 {
@@ -226,41 +227,50 @@ func (p Place) Source() string {
 // WriteAccount writes where the peak is, who holds it and what is cached but free: the middle of every failing check.
 // At most rows rows of holders are written; 0 means all.
 func WriteAccount(w io.Writer, r *Report, rows int) error {
-	p := &printer{w: w}
+	p := layout.To(w)
 	if r.PeakAt != nil {
-		p.item("peak at", "%s", r.PeakAt.String())
+		p.Item("peak at", "%s", r.PeakAt.String())
 	}
 	if folded := Fold(r.Holders); len(folded) > 0 {
-		p.f("  held at the peak:\n")
-		p.held(folded, rows)
+		p.Line("  held at the peak:")
+		held(p, folded, rows)
 	}
 	if r.ReservedAt != nil && r.Peak.Reserved > 0 {
-		p.f("  cached but free: %s (%s of reserved)\n", r.Cached, Percent(r.Cached, r.Peak.Reserved))
+		p.Line("  cached but free: %s (%s of reserved)", r.Cached, Percent(r.Cached, r.Peak.Reserved))
 	}
-	return p.err
+	return p.Err
 }
 
 // WriteAssumed writes who answered for the libraries' scratch, and the notes: those of one text in a line, with the first place and how many
 // there are.
 func WriteAssumed(w io.Writer, r *Report) error {
-	p := &printer{w: w}
+	p := layout.To(w)
 	name := "scratch"
 	for i := range r.Scratch {
-		p.item(name, "%s", scratchText(&r.Scratch[i]))
+		p.Item(name, "%s", scratchText(&r.Scratch[i]))
 		name = ""
 	}
 	for i := range r.Holders {
 		if h := &r.Holders[i]; h.Source != "" {
-			p.item(name, "%s held at the peak: %s", Both(h.Flat), h.Source)
+			p.Item(name, "%s held at the peak: %s", Both(h.Flat), h.Source)
 		}
 	}
 	if len(r.Notes) > 0 {
-		p.f("  assumed:\n")
+		p.Line("  assumed:")
 	}
-	for _, g := range gatherNotes(r.Notes) {
-		p.f("    %s\n", g.String())
+	for _, line := range Assumed(r.Notes) {
+		p.Line("    %s", line)
 	}
-	return p.err
+	return p.Err
+}
+
+// Assumed are notes in words: those of one text in a line, with the first place and how many there are.
+func Assumed(notes []Note) []string {
+	var lines []string
+	for _, g := range gatherNotes(notes) {
+		lines = append(lines, g.String())
+	}
+	return lines
 }
 
 // noteGroup is the notes of one ID and text.
@@ -316,55 +326,55 @@ func Percent(part, whole units.Bytes) string {
 	return strconv.FormatFloat(100*float64(part)/float64(whole), 'f', 1, 64) + "%"
 }
 
-// WriteRows writes gathered holders as pprof's top does: flat, its share, the running share, cum, its share, place, what.
-func WriteRows(w io.Writer, rows []Row, most int) error {
-	var total units.Bytes
+// WriteRows writes gathered holders as pprof's top does: flat, its share, the running share, place, what. Modules have what lies beneath them, too:
+// cum, and its share.
+func WriteRows(w io.Writer, by By, rows []Row, most int) error {
+	kinds, head := "rrr", []string{"flat", "flat%", "sum%"}
+	if by == ByModule {
+		kinds, head = kinds+"rr", append(head, "cum", "cum%")
+	}
+	kinds, head = kinds+"l", append(head, "where")
+	if by != ByCategory {
+		kinds, head = kinds+"l", append(head, "what")
+	} else {
+		kinds, head = kinds+"r", append(head, "storages")
+	}
+	t := layout.NewTable(kinds)
+	t.Add(head...)
+	var total, sum units.Bytes
 	for i := range rows {
 		total += rows[i].Flat
 	}
-	t := &table{right: []bool{true, true, true, true, true, true, false, false}}
-	t.add("flat", "flat%", "sum%", "cum", "cum%", "count", "where", "what")
-	var sum units.Bytes
 	for i := range rows {
 		if most > 0 && i == most {
 			break
 		}
 		r := &rows[i]
 		sum += r.Flat
-		t.add(r.Flat.String(), Percent(r.Flat, total), Percent(sum, total), r.Cum.String(), Percent(r.Cum, total),
-			strconv.Itoa(r.Count), r.Where, r.What)
+		cells := []string{r.Flat.String(), Percent(r.Flat, total), Percent(sum, total)}
+		if by == ByModule {
+			cells = append(cells, r.Cum.String(), Percent(r.Cum, total))
+		}
+		last := r.What
+		if by == ByCategory {
+			last = strconv.Itoa(r.Count)
+		}
+		t.Add(append(cells, r.Where, last)...)
 	}
-	p := &printer{w: w}
-	p.table("  ", t)
+	p := layout.To(w)
+	p.Table(2, t)
 	if more := len(rows) - most; most > 0 && more > 0 {
-		p.f("  … %d more (-v)\n", more)
+		p.Line("  … %d more (-v)", more)
 	}
-	return p.err
+	return p.Err
 }
 
-// A printer writes lines and keeps the first error.
-type printer struct {
-	w   io.Writer
-	err error
-}
-
-func (p *printer) f(format string, args ...any) {
-	if p.err == nil {
-		_, p.err = fmt.Fprintf(p.w, format, args...)
-	}
-}
-
-// item writes "  name       text".
-func (p *printer) item(name, format string, args ...any) {
-	p.f("  %-9s  %s\n", name, fmt.Sprintf(format, args...))
-}
-
-func (p *printer) sizes(r *Report) {
-	t := &table{right: []bool{false, true, true, true}}
+func sizes(r *Report) *layout.Table {
+	t := layout.NewTable("lrrr")
 	row := func(name string, s Sizes) {
-		t.add(name, s.Requested.String(), s.Allocated.String(), s.Reserved.String())
+		t.Add(name, s.Requested.String(), s.Allocated.String(), s.Reserved.String())
 	}
-	t.add("", "requested", "allocated", "reserved")
+	t.Add("", "requested", "allocated", "reserved")
 	row("baseline", r.Baseline)
 	for _, pass := range r.Passes {
 		row(pass.Name+" pass", pass.Peak)
@@ -373,58 +383,24 @@ func (p *printer) sizes(r *Report) {
 		}
 	}
 	row("peak", Sizes{r.Peak.Requested, r.Peak.Allocated, r.Peak.Reserved})
-	t.add("", r.Peak.Requested.Exact(), r.Peak.Allocated.Exact(), r.Peak.Reserved.Exact())
-	p.table("  ", t)
+	t.Add("", r.Peak.Requested.Exact(), r.Peak.Allocated.Exact(), r.Peak.Reserved.Exact())
+	return t
 }
 
 // held writes folded holders; there cum is what the rows down to this one hold together.
-func (p *printer) held(rows []Row, most int) {
-	t := &table{right: []bool{true, true, false, false}}
-	t.add("flat", "cum", "module", "what")
+func held(p *layout.Printer, rows []Row, most int) {
+	t := layout.NewTable("rrll")
+	t.Add("flat", "cum", "module", "what")
 	var sum units.Bytes
 	for i := range rows {
 		if most > 0 && i == most {
 			break
 		}
 		sum += rows[i].Flat
-		t.add(rows[i].Flat.String(), sum.String(), rows[i].Where, rows[i].What)
+		t.Add(rows[i].Flat.String(), sum.String(), rows[i].Where, rows[i].What)
 	}
-	p.table("    ", t)
+	p.Table(4, t)
 	if more := len(rows) - most; most > 0 && more > 0 {
-		p.f("    … %d more (-v)\n", more)
-	}
-}
-
-// A table aligns cells by column.
-type table struct {
-	right []bool
-	cells [][]string
-}
-
-func (t *table) add(cells ...string) { t.cells = append(t.cells, cells) }
-
-func (p *printer) table(indent string, t *table) {
-	width := make([]int, len(t.right))
-	for _, row := range t.cells {
-		for i, c := range row {
-			width[i] = max(width[i], utf8.RuneCountInString(c))
-		}
-	}
-	var b strings.Builder
-	for _, row := range t.cells {
-		b.Reset()
-		b.WriteString(indent)
-		for i, c := range row {
-			pad := strings.Repeat(" ", width[i]-utf8.RuneCountInString(c))
-			if i > 0 {
-				b.WriteString("  ")
-			}
-			if t.right[i] {
-				b.WriteString(pad + c)
-			} else {
-				b.WriteString(c + pad)
-			}
-		}
-		p.f("%s\n", strings.TrimRight(b.String(), " "))
+		p.Line("    … %d more (-v)", more)
 	}
 }

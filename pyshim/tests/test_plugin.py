@@ -13,8 +13,8 @@ def test_a_case_is_a_test(run_pytest):
     r.assert_outcomes(passed=3, failed=1)
     r.stdout.fnmatch_lines([
         "*memspec.yaml::net[[]B=1] PASSED*", "*memspec.yaml::net[[]B=8] PASSED*", "*memspec.yaml::small FAILED*", "*memspec.yaml::warned PASSED*",
-        "FAIL small on none: peak allocated * KiB, budget 64.0 KiB: over by * KiB (+*%)",
-        "  budget     memspec.yaml:13  models.net.cases[[]1].budget.allocated = 64KiB (65536 B)",
+        "FAIL small on none: peak allocated * KiB, budget 64.0 KiB: over by * KiB*",
+        "  budget     memspec.yaml:13  models.net.cases[[]1].budget.allocated = 64KiB", "             (65536 B)",
         "  held at the peak:",
         "  reproduce  pytest memspec.yaml::small",
         "             memspec explain --case small memspec.yaml",

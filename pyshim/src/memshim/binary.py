@@ -84,9 +84,10 @@ class Answer(NamedTuple):
     code: int
 
 
-def call(*arguments: str) -> Said:
-    """Run memspec."""
-    p = subprocess.run([find(), *arguments], capture_output=True, text=True, encoding="utf-8", errors="replace")
+def call(*arguments: str, columns: int | None = None) -> Said:
+    """Run memspec; its text is laid out to so many columns (None: as it would do by itself)."""
+    env = None if columns is None else os.environ | {"COLUMNS": str(columns)}
+    p = subprocess.run([find(), *arguments], capture_output=True, text=True, encoding="utf-8", errors="replace", env=env)
     return Said(p.stdout, p.stderr.strip(), p.returncode)
 
 

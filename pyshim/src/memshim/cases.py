@@ -36,3 +36,9 @@ def message(spec: str, name: str, extra: list[str] = ()) -> str:
     """What memspec check says of one case: the text of a failing go test. Its last line, which counts, is left out."""
     out, said, _ = binary.call("check", *selected(spec, [name]), *extra)
     return "\n".join(out.rstrip("\n").split("\n")[:-1]) or said
+
+
+def headline(spec: str, name: str) -> str:
+    """The message's first line, whatever its length."""
+    out, _, _ = binary.call("check", *selected(spec, [name]), columns=1_000_000)
+    return out.partition("\n")[0]

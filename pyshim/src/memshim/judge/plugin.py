@@ -146,7 +146,7 @@ class CaseItem(pytest.Item):
         if bad:
             raise CaseFailed("\n".join(messages))
         if messages:
-            self.note("warning", messages[0].splitlines()[0])
+            self.note("warning", messages[0].splitlines()[0] if checked["outcome"] == "pass" else cases.headline(near(self.path), self.name))
 
     def measure(self) -> check.Measured | None:
         o = options(self.config)

@@ -1,0 +1,194 @@
+// Package layout puts text for people into columns: lines wrapped at the width of where they go, names and tables aligned.
+//
+// How wide that is, the writer says: one with a method Columns() int is as wide as that, any other has 80. Lines break at blanks; a word that is
+// longer than a line stays whole on its own, for a path that is broken cannot be copied. In a table's cell, which is for reading, it is broken.
+// A text never brings line ends or control characters of its own into a line.
+//
+// Letters count as one column each: those of East Asian scripts that take two may end beyond the width.
+package layout
+
+import (
+	"fmt"
+	"io"
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// DefaultColumns is the width where nobody says another.
+const DefaultColumns = 80
+
+// least is the width below which wrapping would leave nothing to read.
+const least = 40
+
+// Columns is how wide w is.
+func Columns(w io.Writer) int {
+	if wide, ok := w.(interface{ Columns() int }); ok {
+		return max(wide.Columns(), least)
+	}
+	return DefaultColumns
+}
+
+// Wide is w with a width: what is written to it is laid out to so many columns.
+func Wide(w io.Writer, columns int) io.Writer { return wide{w, columns} }
+
+type wide struct {
+	io.Writer
+	columns int
+}
+
+func (w wide) Columns() int { return w.columns }
+
+// A Printer writes lines and keeps the first error.
+type Printer struct {
+	Err     error
+	w       io.Writer
+	columns int
+}
+
+// To returns the printer of a writer.
+func To(w io.Writer) *Printer { return &Printer{w: w, columns: Columns(w)} }
+
+// NameColumns is how wide the names of items are, with their indent: `  predicted  `.
+const NameColumns = 13
+
+// Line writes a line; what does not fit continues two columns further in than it began.
+func (p *Printer) Line(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	if p.Err == nil && text == "" {
+		_, p.Err = io.WriteString(p.w, "\n")
+		return
+	}
+	words := strings.TrimLeft(text, " ")
+	indent := len(text) - len(words)
+	p.Indented(indent, indent+2, words)
+}
+
+// Item writes "  name       text"; what does not fit continues below the text. A name of "" continues the item above.
+func (p *Printer) Item(name, format string, args ...any) {
+	head := fmt.Sprintf("  %-9s  ", name)
+	text := wrap(OneLine(fmt.Sprintf(format, args...)), p.columns-len(head), p.columns-NameColumns)
+	p.lines(head, strings.Repeat(" ", NameColumns), text)
+}
+
+// Indented writes a text with its first line that far in, and the others as far as rest says.
+func (p *Printer) Indented(first, rest int, text string) {
+	p.lines(strings.Repeat(" ", first), strings.Repeat(" ", rest), wrap(OneLine(text), p.columns-first, p.columns-rest))
+}
+
+func (p *Printer) lines(head, rest string, lines []string) {
+	var b strings.Builder
+	for i, line := range lines {
+		if i > 0 {
+			head = rest
+		}
+		b.WriteString(strings.TrimRight(head+line, " ") + "\n")
+	}
+	if p.Err == nil {
+		_, p.Err = io.WriteString(p.w, b.String())
+	}
+}
+
+// Command writes an item that is a shell's command. Where it does not fit, it is continued as the shell reads it: with a backslash, between words.
+func (p *Printer) Command(name, command string) {
+	var lines []string
+	line := ""
+	for _, word := range shellWords(OneLine(command)) {
+		if line != "" && NameColumns+columns(line)+1+columns(word)+2 > p.columns {
+			lines = append(lines, line+` \`)
+			line = "  " + word
+			continue
+		}
+		if line != "" {
+			line += " "
+		}
+		line += word
+	}
+	p.lines(fmt.Sprintf("  %-9s  ", name), strings.Repeat(" ", NameColumns), append(lines, line))
+}
+
+// shellWords are the words of a command, their quotes kept.
+func shellWords(command string) []string {
+	var words []string
+	quoted, escaped := false, false
+	begin := 0
+	for i := range len(command) {
+		switch c := command[i]; {
+		case escaped:
+			escaped = false
+		case c == '\\' && !quoted:
+			escaped = true
+		case c == '\'':
+			quoted = !quoted
+		case c == ' ' && !quoted:
+			if i > begin {
+				words = append(words, command[begin:i])
+			}
+			begin = i + 1
+		}
+	}
+	if begin < len(command) {
+		words = append(words, command[begin:])
+	}
+	return words
+}
+
+// sized is a number with its unit, which stay together.
+var sized = regexp.MustCompile(`(\d) ([KMGT]iB|B)\b`)
+
+const unbroken = "\u00a0"
+
+// wrap breaks a text at blanks into lines of at most so many columns, the first and the others. There is always a line. Two blanks in a row stay two.
+func wrap(text string, first, rest int) []string {
+	if columns(text) <= first {
+		return []string{text}
+	}
+	lines := breakLines(sized.ReplaceAllString(text, "$1"+unbroken+"$2"), first, rest)
+	for i := range lines {
+		lines[i] = strings.ReplaceAll(lines[i], unbroken, " ")
+	}
+	return lines
+}
+
+func breakLines(text string, first, rest int) []string {
+	var lines []string
+	line, room := "", first
+	for len(text) > 0 {
+		blanks := len(text) - len(strings.TrimLeft(text, " "))
+		end := strings.IndexByte(text[blanks:], ' ')
+		if end < 0 {
+			end = len(text) - blanks
+		}
+		word := text[blanks : blanks+end]
+		if line != "" && columns(line)+blanks+columns(word) > room {
+			lines = append(lines, strings.TrimRight(line, " "))
+			line, room = word, rest
+		} else {
+			line += text[:blanks] + word
+		}
+		text = text[blanks+end:]
+	}
+	return append(lines, line)
+}
+
+// columns is how many columns a text takes.
+func columns(s string) int { return utf8.RuneCountInString(s) }
+
+// OneLine keeps a text on one line and as it looks: line ends, control characters, those that turn the direction of writing and those that are none
+// (U+FFFE and the like) are replaced.
+func OneLine(s string) string {
+	plain := true
+	for i := range len(s) {
+		plain = plain && s[i] >= ' ' && s[i] <= '~'
+	}
+	if plain {
+		return s
+	}
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029' || r&0xfffe == 0xfffe {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, strings.ToValidUTF8(s, string(unicode.ReplacementChar)))
+}

@@ -1,0 +1,136 @@
+package layout
+
+import (
+	"errors"
+	"fmt"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// at lays out at so many columns, and none of the lines may be wider.
+func at(t *testing.T, columns int, fn func(*Printer)) string {
+	t.Helper()
+	var b strings.Builder
+	p := To(Wide(&b, columns))
+	fn(p)
+	require.NoError(t, p.Err)
+	for line := range strings.Lines(b.String()) {
+		assert.LessOrEqual(t, len([]rune(strings.TrimSuffix(line, "\n"))), columns, "%q", line)
+	}
+	return b.String()
+}
+
+func TestLines(t *testing.T) {
+	assert.Equal(t, `PASS alexnet[B=1] on a10g: weights
+  233.5 MiB of 236.0 MiB, delta 4.6 MiB
+  of 6.0 MiB
+  fits
+    peak at aten::conv2d  layer3.5.conv2
+      resnet.py:146
+
+`, at(t, 40, func(p *Printer) {
+		p.Line("%s: weights 233.5 MiB of 236.0 MiB, delta 4.6 MiB of 6.0 MiB", "PASS alexnet[B=1] on a10g")
+		p.Line("  fits")
+		p.Line("    peak at aten::conv2d  layer3.5.conv2  resnet.py:146")
+		p.Line("")
+	}))
+}
+
+func TestItems(t *testing.T) {
+	assert.Equal(t, `  budget     memspec.yaml:14
+             models.resnet50.cases[1] =
+             2GiB
+             and more
+  predicted  1 B
+`, at(t, 40, func(p *Printer) {
+		p.Item("budget", "memspec.yaml:14  models.resnet50.cases[1] = 2GiB")
+		p.Item("", "and more")
+		p.Item("predicted", "%d B", 1)
+	}))
+}
+
+// A word longer than a line stays whole.
+func TestLongWords(t *testing.T) {
+	var b strings.Builder
+	To(Wide(&b, 40)).Item("artifact", "in %s/model.pt now", strings.Repeat("/folder", 8))
+	assert.Equal(t, "  artifact   in\n             "+strings.Repeat("/folder", 8)+"/model.pt\n             now\n", b.String())
+}
+
+// A command that is continued is the same command to a shell.
+func TestCommands(t *testing.T) {
+	words := []string{"printf", "'%s|'", "'resnet50[B=32, S=224] on the moon'", "--case", "'it'\\''s  two'", "../testdata/artifacts/torchvision/memspec.yaml", "-v"}
+	got := at(t, 64, func(p *Printer) { p.Command("reproduce", strings.Join(words, " ")) })
+	assert.Equal(t, `  reproduce  printf '%s|' 'resnet50[B=32, S=224] on the moon' \
+               --case 'it'\''s  two' \
+               ../testdata/artifacts/torchvision/memspec.yaml \
+               -v
+`, got)
+	out, err := exec.Command("sh", "-c", strings.TrimPrefix(strings.TrimSpace(got), "reproduce  ")).Output()
+	require.NoError(t, err)
+	assert.Equal(t, "resnet50[B=32, S=224] on the moon|--case|it's  two|../testdata/artifacts/torchvision/memspec.yaml|-v|", string(out))
+}
+
+func TestTables(t *testing.T) {
+	table := NewTable("rrll")
+	table.Add("flat", "cum", "module", "what")
+	table.Add("441.0 MiB", "441.0 MiB", "features.2.block.0.with.a.long.name", "activations ×2")
+	table.Add("9.7 MiB", "450.7 MiB", "", "parameters ×142, buffers ×7 and more")
+	assert.Equal(t, `         flat        cum  module                               what
+    441.0 MiB  441.0 MiB  features.2.block.0.with.a.long.name  activations ×2
+      9.7 MiB  450.7 MiB                                       parameters ×142, buffers ×7 and more
+`, at(t, 100, func(p *Printer) { p.Table(4, table) }))
+	assert.Equal(t, `         flat        cum  module            what
+    441.0 MiB  441.0 MiB  features.2.       activations ×2
+                          block.0.with.a.
+                          long.name
+      9.7 MiB  450.7 MiB                    parameters ×142,
+                                            buffers ×7 and
+                                            more
+`, at(t, 60, func(p *Printer) { p.Table(4, table) }))
+}
+
+// Names bring neither line ends nor control characters.
+func TestNamesStayOnTheirLine(t *testing.T) {
+	got := at(t, 80, func(p *Printer) {
+		p.Line("a\nb\x1b[31m \u202ec")
+		table := NewTable("l")
+		table.Add("x\ny")
+		p.Table(0, table)
+		p.Command("reproduce", "a 'b\nc'")
+	})
+	assert.Equal(t, "a�b�[31m �c\nx�y\n  reproduce  a 'b�c'\n", got)
+}
+
+func TestWidthOfWriters(t *testing.T) {
+	var b strings.Builder
+	assert.Equal(t, 80, Columns(&b))
+	assert.Equal(t, 120, Columns(Wide(&b, 120)))
+	assert.Equal(t, 40, Columns(Wide(&b, 3)), "narrower is not laid out")
+}
+
+type full struct{}
+
+var errFull = errors.New("full")
+
+func (full) Write([]byte) (int, error) { return 0, errFull }
+
+func TestTheFirstErrorStays(t *testing.T) {
+	p := To(full{})
+	p.Line("a")
+	p.Item("a", "b")
+	p.Table(0, NewTable("l"))
+	assert.ErrorIs(t, p.Err, errFull)
+}
+
+func ExamplePrinter_Item() {
+	var b strings.Builder
+	p := To(&b)
+	p.Item("peak at", "aten::conv2d  layer3.5.conv2  resnet.py:146 (forward, first pass)")
+	fmt.Print(b.String())
+	// Output:
+	//   peak at    aten::conv2d  layer3.5.conv2  resnet.py:146 (forward, first pass)
+}
