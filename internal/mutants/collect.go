@@ -26,6 +26,7 @@ type collector struct {
 	s        *source
 	file     int
 	function string
+	decl     *ast.FuncDecl
 	stack    []ast.Node // the node and all around it, outermost first
 	seen     map[string]int
 	out      []*mutation
@@ -36,13 +37,13 @@ func (c *collector) collect() {
 		switch d := d.(type) {
 		case *ast.FuncDecl:
 			if d.Body != nil {
-				c.function = functionName(d)
+				c.function, c.decl = functionName(d), d
 				c.walk(d.Body)
 			}
 		case *ast.GenDecl:
 			for _, spec := range d.Specs {
 				if v, ok := spec.(*ast.ValueSpec); ok && !mentionsIota(d, v) {
-					c.function = v.Names[0].Name
+					c.function, c.decl = v.Names[0].Name, nil
 					for _, x := range v.Values {
 						c.walk(x)
 					}
@@ -167,7 +168,9 @@ func (c *collector) is(x ast.Expr, flags types.BasicInfo) bool {
 	return ok && b.Info()&flags != 0
 }
 
-func (c *collector) offset(p token.Pos) int { return c.s.fset.Position(p).Offset }
+func (c *collector) offset(p token.Pos) int { return c.s.offset(p) }
+
+func (s *source) offset(p token.Pos) int { return s.fset.Position(p).Offset }
 
 func (c *collector) text(n ast.Node) string {
 	return string(c.s.files[c.file].text[c.offset(n.Pos()):c.offset(n.End())])
@@ -180,7 +183,7 @@ func (c *collector) add(operator string, node ast.Node, start, end token.Pos, te
 	if string(file.text[a:b]) == text {
 		return
 	}
-	m := &mutation{pkg: c.s, file: c.file, path: file.rel, function: c.function, operator: operator, start: a, end: b, text: text,
+	m := &mutation{pkg: c.s, file: c.file, path: file.rel, function: c.function, decl: c.decl, operator: operator, start: a, end: b, text: text,
 		line: 1 + bytes.Count(file.text[:a], []byte("\n"))}
 	before, after := string(file.text[from:a]), string(file.text[b:to])
 	m.was, m.now = oneLine(before, string(file.text[a:b]), after), oneLine(before, text, after)
@@ -194,8 +197,11 @@ func (c *collector) add(operator string, node ast.Node, start, end token.Pos, te
 }
 
 // part offers another text for the node at hand, shown as a part of what it stands in.
-func (c *collector) part(operator string, node ast.Node, text string) {
-	whole := node
+func (c *collector) part(operator string, node ast.Expr, text string) {
+	var whole ast.Node = node
+	if r, ok := c.parent(1).(*ast.ReturnStmt); ok && c.beside(r, node) {
+		return
+	}
 	switch p := c.parent(1).(type) {
 	case *ast.BinaryExpr, *ast.IndexExpr, *ast.SliceExpr, *ast.CallExpr, *ast.KeyValueExpr, *ast.AssignStmt, *ast.ReturnStmt:
 		whole = p

@@ -27,7 +27,7 @@ type source struct {
 	fset  *token.FileSet
 	info  *types.Info
 	conf  types.Config
-	order *ast.File // declares mutantBackward
+	help  *ast.File // helpText
 	tests bool      // it has tests
 }
 
@@ -38,12 +38,18 @@ type sourceFile struct {
 	tree *ast.File
 }
 
-// orderFile is added to a package while its mutants are tested: what goes through a slice from its end. No tool gives every package an import
-// that its files do not have.
-const orderFile = "zz_mutant_order.go"
+// helpFile is added to a package while its mutants are tested: which mutant is on, and what goes through a slice from its end.
+const helpFile = "zz_mutant.go"
 
-func orderText(name string) string {
+// mutantVariable is the environment variable that says which mutant of a test binary is on.
+const mutantVariable = "GO_MUTANT"
+
+func helpText(name string) string {
 	return "package " + name + `
+
+import "os"
+
+var mutantOn = os.Getenv("` + mutantVariable + `")
 
 func mutantBackward[S ~[]E, E any](s S) func(func(int, E) bool) {
 	return func(yield func(int, E) bool) {
@@ -67,7 +73,7 @@ type listed struct {
 
 // load reads the packages that patterns name, in the order of their paths.
 func load(root string, patterns []string) ([]*source, error) {
-	cmd := exec.Command("go", append([]string{"list", "-export", "-deps", "-json=Dir,ImportPath,Name,Export,GoFiles,TestGoFiles,XTestGoFiles,DepOnly"}, patterns...)...)
+	cmd := exec.Command("go", append([]string{"list", "-export", "-deps", "-json=Dir,ImportPath,Name,Export,GoFiles,TestGoFiles,XTestGoFiles,DepOnly", "os"}, patterns...)...)
 	var stderr bytes.Buffer
 	cmd.Dir, cmd.Stderr = root, &stderr
 	out, err := cmd.Output()
@@ -84,7 +90,7 @@ func load(root string, patterns []string) ([]*source, error) {
 			return nil, fmt.Errorf("go list: %w", err)
 		}
 		exports[p.ImportPath] = p.Export
-		if !p.DepOnly && len(p.GoFiles) > 0 {
+		if !p.DepOnly && len(p.GoFiles) > 0 && p.ImportPath != "os" {
 			wanted = append(wanted, p)
 		}
 	}
@@ -126,7 +132,7 @@ func read(root string, p listed, exports map[string]string) (*source, error) {
 		}
 		s.files = append(s.files, f)
 	}
-	if s.order, err = parser.ParseFile(s.fset, orderFile, orderText(p.Name), parser.SkipObjectResolution); err != nil {
+	if s.help, err = parser.ParseFile(s.fset, helpFile, helpText(p.Name), parser.SkipObjectResolution); err != nil {
 		return nil, err
 	}
 	if _, err := s.conf.Check(s.path, s.fset, s.trees(-1, nil), s.info); err != nil {
@@ -137,7 +143,7 @@ func read(root string, p listed, exports map[string]string) (*source, error) {
 
 // trees are the package's files, one of them replaced; -1 replaces none.
 func (s *source) trees(file int, by *ast.File) []*ast.File {
-	out := []*ast.File{s.order}
+	out := []*ast.File{s.help}
 	for i := range s.files {
 		if i == file {
 			out = append(out, by)

@@ -95,7 +95,7 @@ func (o *options) run(ctx context.Context, stdout, stderr io.Writer) (bool, erro
 		}
 		return true, nil
 	}
-	results, err := o.test(ctx, sample, known, stderr)
+	results, err := o.test(ctx, sources, sample, known, stderr)
 	if err != nil {
 		return false, err
 	}
@@ -103,23 +103,31 @@ func (o *options) run(ctx context.Context, stdout, stderr io.Writer) (bool, erro
 	return total.share() >= o.least, known.refuted(results)
 }
 
-// test runs the sample, package by package, so that each is compiled beside itself.
-func (o *options) test(ctx context.Context, sample []*mutation, known *equivalents, stderr io.Writer) ([]outcome, error) {
+// test runs the sample, package by package.
+func (o *options) test(ctx context.Context, sources []*source, sample []*mutation, known *equivalents, stderr io.Writer) ([]outcome, error) {
 	r, err := newRunner(o.root)
 	if err != nil {
 		return nil, err
 	}
 	defer r.close()
 	var out []outcome
-	for i, m := range sample {
-		res, err := r.run(ctx, m)
+	byPackage := map[*source][]*mutation{}
+	for _, m := range sample {
+		byPackage[m.pkg] = append(byPackage[m.pkg], m)
+	}
+	for _, s := range sources {
+		if len(byPackage[s]) == 0 {
+			continue
+		}
+		err := r.run(ctx, s, byPackage[s], func(res outcome) {
+			res.listed = known.line[res.id()] > 0
+			out = append(out, res)
+			if o.verbose || res.status == survived && !res.listed {
+				fmt.Fprintf(stderr, "%d/%d %s %s  %s\n", len(out), len(sample), res.status, res.by, res.id())
+			}
+		})
 		if err != nil {
 			return nil, err
-		}
-		res.listed = known.line[m.id()] > 0
-		out = append(out, res)
-		if o.verbose || res.status == survived && !res.listed {
-			fmt.Fprintf(stderr, "%d/%d %s %s  %s\n", i+1, len(sample), res.status, res.by, m.id())
 		}
 	}
 	return out, nil

@@ -20,7 +20,7 @@ func parsed(t *testing.T, text string) *source {
 	tree, err := parser.ParseFile(s.fset, "p.go", text, parser.ParseComments|parser.SkipObjectResolution)
 	require.NoError(t, err)
 	s.files = []sourceFile{{path: "p.go", rel: "p/p.go", text: []byte(text), tree: tree}}
-	s.order, err = parser.ParseFile(s.fset, orderFile, orderText("p"), 0)
+	s.help, err = parser.ParseFile(s.fset, helpFile, strings.NewReplacer(`import "os"`, "", `os.Getenv("GO_MUTANT")`, `""`).Replace(helpText("p")), 0)
 	require.NoError(t, err)
 	_, err = s.conf.Check("p", s.fset, s.trees(-1, nil), s.info)
 	require.NoError(t, err)
@@ -117,6 +117,23 @@ func TestMutations(t *testing.T) {
 			"comparison: f: x == s => x != s",
 			"branch: f: continue => break",
 			"statement: f: return => (removed) (does not compile)",
+		}},
+		{"what stands beside an error or a false means nothing", `func f(err error) (int, string, error) {
+			if err != nil { return 0, "x", err }
+			return 0, "x", nil
+		}
+		func g(a int) (int, bool) { if a > 1 { return a, false }; return a, true }`, []string{
+			"comparison: f: err != nil => err == nil",
+			`return: f: return 0, "x", err => return 0, "x", nil`,
+			`return: f: return 0, "x", nil => return 0, "", nil`,
+			`constant: f: return 0, "x", nil => return 1, "x", nil`,
+			"comparison: g: a > 1 => a >= 1",
+			"comparison: g: a > 1 => a <= 1",
+			"constant: g: a > 1 => a > 2",
+			"constant: g: a > 1 => a > 0",
+			"constant: g: return a, false => return a, true",
+			"return: g: return a, true => return (a) + 1, true",
+			"constant: g: return a, true => return a, false",
 		}},
 		{"capacities, lengths of arrays and numbers that count are left alone", `const (
 			first = iota + 1

@@ -2,21 +2,24 @@ package main
 
 import (
 	"fmt"
+	"go/ast"
 	"strings"
 )
 
 // A mutation is one change of one file.
 type mutation struct {
 	pkg      *source
-	file     int    // of the package's files
-	path     string // of the file, from the root of the repository
-	function string // Type.Method, function or variable
+	file     int           // of the package's files
+	path     string        // of the file, from the root of the repository
+	function string        // Type.Method, function or variable
+	decl     *ast.FuncDecl // the function it is in, nil for a variable's value
 	operator string
 	line     int
 	start    int // bytes [start, end) of the file are replaced
 	end      int
 	text     string // by this
 	was, now string // the expression or statement before and after, on one line
+	number   int    // in a test binary that holds many
 	nth      int    // of those that read the same in the function, from 1
 }
 

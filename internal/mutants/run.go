@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -39,8 +40,8 @@ type runner struct {
 	root string
 	dir  string // a folder of its own for overlays, binaries and what tests leave behind
 	env  []string
-	time map[string]time.Duration // processor time of a package's tests as they stand
 
+	built int           // test binaries so far
 	least time.Duration // of processor time for the tests of a mutant
 }
 
@@ -49,7 +50,7 @@ func newRunner(root string) (*runner, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &runner{root: root, dir: dir, time: map[string]time.Duration{}, least: leastTime}
+	r := &runner{root: root, dir: dir, least: leastTime}
 	for _, e := range os.Environ() { // a test must not rewrite golden files to suit a mutant
 		if !strings.HasPrefix(e, "MEMSPEC_") && !strings.HasPrefix(e, "TMPDIR=") {
 			r.env = append(r.env, e)
@@ -70,78 +71,114 @@ const (
 	addresses   = 6 << 20
 )
 
-// baseline runs a package's tests without a mutant.
-func (r *runner) baseline(ctx context.Context, s *source) error {
-	if _, done := r.time[s.path]; done || !s.tests {
+// run tests mutants of one package, and tells what became of each as it goes.
+func (r *runner) run(ctx context.Context, s *source, ms []*mutation, tell func(outcome)) error {
+	if !s.tests {
+		for _, m := range ms {
+			tell(outcome{mutation: m, status: survived})
+		}
 		return nil
 	}
-	out := r.test(ctx, s, nil, time.Hour)
-	if out.err != nil {
-		return fmt.Errorf("%s: its tests fail without a mutant: %w\n%s", s.rel, out.err, out.text)
+	files, in := together(s, ms)
+	many, err := r.build(ctx, s, files)
+	if err != nil && ctx.Err() == nil { // what cannot stand together may stand alone
+		in = nil
+		many, err = r.build(ctx, s, nil)
 	}
-	r.time[s.path] = out.time
-	return nil
+	if err != nil {
+		return fmt.Errorf("%s: %w", s.rel, err)
+	}
+	without := r.test(ctx, s, many, "", time.Hour)
+	if without.err != nil {
+		return fmt.Errorf("%s: its tests fail without a mutant: %w\n%s", s.rel, without.err, without.text)
+	}
+	limit := r.least + timesAsLong*without.time
+	for _, m := range ms {
+		o := outcome{mutation: m}
+		if slices.Contains(in, m) {
+			o.judge(r.test(ctx, s, many, m.name(), limit))
+		} else if one, err := r.build(ctx, s, map[int][]byte{m.file: m.mutated()}); err != nil {
+			o.status = broken
+		} else {
+			o.judge(r.test(ctx, s, one, "", limit))
+			os.Remove(one)
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		tell(o)
+	}
+	return os.Remove(many)
 }
 
-// run tests one mutant.
-func (r *runner) run(ctx context.Context, m *mutation) (outcome, error) {
-	o := outcome{mutation: m, status: survived}
-	if !m.pkg.tests {
-		return o, nil
-	}
-	if err := r.baseline(ctx, m.pkg); err != nil {
-		return o, err
-	}
-	out := r.test(ctx, m.pkg, m, r.least+timesAsLong*r.time[m.pkg.path])
+func (o *outcome) judge(t tested) {
 	switch {
-	case ctx.Err() != nil:
-		return o, ctx.Err()
-	case out.unbuilt:
-		o.status = broken
-	case out.limit:
+	case t.limit:
 		o.status = hung
-	case out.err != nil:
-		o.status, o.by = killed, firstFailure(out.text)
+	case t.err != nil:
+		o.status, o.by = killed, firstFailure(t.text)
+	default:
+		o.status = survived
 	}
-	return o, nil
+}
+
+// build compiles a package's tests with some files other than they are, and returns the binary's path.
+func (r *runner) build(ctx context.Context, s *source, files map[int][]byte) (string, error) {
+	replace := map[string]string{}
+	put := func(path string, text []byte) error {
+		to := filepath.Join(r.dir, fmt.Sprintf("%d.go", len(replace)))
+		replace[path] = to
+		return os.WriteFile(to, text, 0o644)
+	}
+	err := put(filepath.Join(s.dir, helpFile), []byte(helpText(s.name)))
+	for file, text := range files {
+		err = errors.Join(err, put(s.files[file].path, text))
+	}
+	if err != nil {
+		return "", err
+	}
+	data, err := json.Marshal(map[string]any{"Replace": replace})
+	if err != nil {
+		return "", err
+	}
+	overlay := filepath.Join(r.dir, "overlay.json")
+	if err := os.WriteFile(overlay, data, 0o644); err != nil {
+		return "", err
+	}
+	r.built++
+	binary := filepath.Join(r.dir, fmt.Sprintf("%d.test", r.built))
+	cmd := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-ldflags=-w", "-overlay", overlay, "-o", binary, s.path)
+	cmd.Dir, cmd.Env = r.root, r.env
+	if text, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("go test -c: %w\n%s", err, text)
+	}
+	return binary, nil
 }
 
 // tested is how the tests of a package ended.
 type tested struct {
-	err     error
-	unbuilt bool
-	limit   bool
-	text    string
-	time    time.Duration
+	err   error
+	limit bool // of time or memory
+	text  string
+	time  time.Duration // processor time
 }
 
-// test builds a package's tests, with a mutant unless it is nil, and runs them within a limit of processor time.
-func (r *runner) test(ctx context.Context, s *source, m *mutation, limit time.Duration) tested {
-	binary := filepath.Join(r.dir, "test.bin")
-	defer os.Remove(binary)
-	overlay, err := r.overlay(s, m)
-	if err != nil {
-		return tested{err: err}
-	}
-	build := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-ldflags=-w", "-overlay", overlay, "-o", binary, s.path)
-	build.Dir, build.Env = r.root, r.env
-	if text, err := build.CombinedOutput(); err != nil {
-		return tested{err: err, unbuilt: true, text: string(text)}
-	}
+// test runs a test binary with one of its mutants on, "" for none, within a limit of processor time.
+func (r *runner) test(ctx context.Context, s *source, binary, mutant string, limit time.Duration) tested {
 	wall, cancel := context.WithTimeout(ctx, wallPerTime*limit)
 	defer cancel()
 	run := exec.CommandContext(wall, "/bin/sh", "-c", `ulimit -t "$1" && ulimit -v "$2" && shift 2 && exec "$@"`, "sh",
 		strconv.Itoa(int(math.Ceil(limit.Seconds()))), strconv.Itoa(addresses), binary, "-test.failfast", "-test.timeout=0")
-	run.Dir, run.Env, run.WaitDelay = s.dir, r.env, time.Second
+	run.Dir, run.Env, run.WaitDelay = s.dir, append(slices.Clone(r.env), mutantVariable+"="+mutant), time.Second
 	var text bytes.Buffer
 	run.Stdout, run.Stderr = &text, &text
-	err = run.Run()
-	out := tested{err: err, text: text.String()}
+	out := tested{err: run.Run()}
+	out.text = text.String()
 	if p := run.ProcessState; p != nil {
 		out.time = p.UserTime() + p.SystemTime()
 		out.limit = out.time >= limit*9/10 && p.ExitCode() < 0 // a signal ended it
 	}
-	out.limit = out.limit || errors.Is(wall.Err(), context.DeadlineExceeded) || err != nil && outOfMemory(out.text)
+	out.limit = out.limit || errors.Is(wall.Err(), context.DeadlineExceeded) || out.err != nil && outOfMemory(out.text)
 	return out
 }
 
@@ -164,24 +201,4 @@ func firstFailure(text string) string {
 		return "panic"
 	}
 	return all[len(all)-1][1]
-}
-
-// overlay writes what the compiler is to see instead of the tree.
-func (r *runner) overlay(s *source, m *mutation) (string, error) {
-	replace := map[string]string{filepath.Join(s.dir, orderFile): filepath.Join(r.dir, "order.go")}
-	if err := os.WriteFile(filepath.Join(r.dir, "order.go"), []byte(orderText(s.name)), 0o644); err != nil {
-		return "", err
-	}
-	if m != nil {
-		replace[s.files[m.file].path] = filepath.Join(r.dir, "mutant.go")
-		if err := os.WriteFile(filepath.Join(r.dir, "mutant.go"), m.mutated(), 0o644); err != nil {
-			return "", err
-		}
-	}
-	data, err := json.Marshal(map[string]any{"Replace": replace})
-	if err != nil {
-		return "", err
-	}
-	path := filepath.Join(r.dir, "overlay.json")
-	return path, os.WriteFile(path, data, 0o644)
 }

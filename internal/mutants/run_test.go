@@ -17,10 +17,44 @@ import (
 func module(t *testing.T) string {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
-		"go.mod":      "module example\n\ngo 1.26\n",
-		"p/p.go":      "package p\n\nfunc Twice(n int) int { return n * 2 }\n\nfunc Unseen(n int) int { return n * 3 }\n\nfunc Ends(n int) int {\n\tfor n > 0 {\n\t\tn--\n\t}\n\treturn n\n}\n",
-		"p/p_test.go": "package p\n\nimport \"testing\"\n\nfunc TestTwice(t *testing.T) {\n\tUnseen(1)\n\tif Twice(2) != 4 || Ends(3) != 0 {\n\t\tt.Error()\n\t}\n}\n",
-		"q/q.go":      "package q\n\nvar Limit = 7.5\n",
+		"go.mod": "module example\n\ngo 1.26\n",
+		"p/p.go": `package p
+
+var offset = 7
+
+func Twice(n int) int { return n * 2 }
+
+func Unseen(n int) int { return n * 3 }
+
+func Ends(n int) int {
+	for n > 0 {
+		n--
+	}
+	return n
+}
+
+type stack[T any] []T
+
+func (s *stack[T]) push(more ...T) { *s = append(*s, more...) }
+
+func first[T ~int](list []T) T { return list[0] }
+
+func unnamed(int) int { return 5 }
+`,
+		"p/p_test.go": `package p
+
+import "testing"
+
+func TestAll(t *testing.T) {
+	Unseen(unnamed(1))
+	var s stack[int]
+	s.push(1, 2)
+	if Twice(2) != 4 || Ends(3) != 0 || offset != 7 || len(s) != 2 || first([]int{3}) != 3 {
+		t.Error()
+	}
+}
+`,
+		"q/q.go": "package q\n\nvar Limit = 7.5\n",
 	} {
 		path := filepath.Join(dir, name)
 		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
@@ -46,38 +80,37 @@ func TestRun(t *testing.T) {
 		all = append(all, s.mutations()...)
 	}
 	want := map[string]status{
-		"p/p.go Twice: n * 2 => n / 2":   killed,
-		"p/p.go Unseen: n * 3 => n / 3":  survived,
-		"p/p.go Ends: n-- => (removed)":  hung,
-		"q/q.go Limit: 7.5 => (7.5 + 1)": survived, // there are no tests
+		"p/p.go Twice: n * 2 => n / 2":                 killed,
+		"p/p.go Unseen: n * 3 => n / 3":                survived,
+		"p/p.go Ends: n-- => (removed)":                hung,
+		"p/p.go offset: 7 => 8":                        killed, // a variable's value: compiled alone
+		"p/p.go stack.push: append(*s, more...) => *s": killed, // a method of a generic type, with more arguments than one
+		"p/p.go first: list[0] => list[1]":             killed,
+		"p/p.go unnamed: return 5 => return 6":         survived, // it does not name its parameter: compiled alone
+		"q/q.go Limit: 7.5 => (7.5 + 1)":               survived, // there are no tests
 	}
-	found := 0
-	for _, m := range all {
-		if s, ok := want[m.id()]; ok {
-			got, err := r.run(t.Context(), m)
-			require.NoError(t, err)
-			assert.Equal(t, s, got.status, m.id())
-			if s == killed {
-				assert.Equal(t, "TestTwice", got.by)
+	got, by := map[string]status{}, map[string]string{}
+	for _, s := range sources {
+		var ms []*mutation
+		for _, m := range all {
+			if _, ok := want[m.id()]; ok && m.pkg == s {
+				ms = append(ms, m)
 			}
-			found++
 		}
+		require.NoError(t, r.run(t.Context(), s, ms, func(o outcome) { got[o.id()], by[o.id()] = o.status, o.by }))
 	}
-	assert.Len(t, want, found)
+	assert.Equal(t, want, got)
+	assert.Equal(t, "TestAll", by["p/p.go Twice: n * 2 => n / 2"])
 	tree, err := os.ReadFile(filepath.Join(root, "p/p.go"))
 	require.NoError(t, err)
 	assert.Contains(t, string(tree), "n * 2", "the tree stays as it is")
 
 	unbuilt := *all[0]
 	unbuilt.text = "nonsense("
-	got, err := r.run(t.Context(), &unbuilt)
-	require.NoError(t, err)
-	assert.Equal(t, broken, got.status)
+	require.NoError(t, r.run(t.Context(), sources[0], []*mutation{&unbuilt}, func(o outcome) { assert.Equal(t, broken, o.status) }))
 
 	require.NoError(t, os.WriteFile(filepath.Join(root, "p/p_test.go"), []byte("package p\n\nimport \"testing\"\n\nfunc TestFails(t *testing.T) { t.Error() }\n"), 0o644))
-	r.time = map[string]time.Duration{}
-	_, err = r.run(t.Context(), all[0])
-	require.ErrorContains(t, err, "p: its tests fail without a mutant")
+	require.ErrorContains(t, r.run(t.Context(), sources[0], all[:1], nil), "p: its tests fail without a mutant")
 }
 
 func TestFirstFailure(t *testing.T) {

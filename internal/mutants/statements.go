@@ -94,6 +94,9 @@ func (c *collector) results(n *ast.ReturnStmt) {
 		return
 	}
 	for _, x := range n.Results {
+		if c.beside(n, x) {
+			continue
+		}
 		t := c.s.info.TypeOf(x)
 		if t == nil {
 			continue
@@ -110,6 +113,22 @@ func (c *collector) results(n *ast.ReturnStmt) {
 			c.add("return", n, x.Pos(), x.End(), "nil")
 		}
 	}
+}
+
+// beside says whether a result means nothing, because an error or a false that comes last says so.
+func (c *collector) beside(n *ast.ReturnStmt, x ast.Expr) bool {
+	last := n.Results[len(n.Results)-1]
+	if x == last {
+		return false
+	}
+	if id, ok := last.(*ast.Ident); ok && (id.Name == "nil" || id.Name == "true") {
+		return false
+	}
+	if id, ok := last.(*ast.Ident); ok && id.Name == "false" {
+		return true
+	}
+	t := c.s.info.TypeOf(last)
+	return t != nil && types.Implements(t, types.Universe.Lookup("error").Type().Underlying().(*types.Interface))
 }
 
 // ranges offers the members of a slice from its end, and one round less of a count.
