@@ -116,11 +116,11 @@ func TestRunOnOneOfSeveralGPUs(t *testing.T) {
 	assert.Equal(t, 310*MiB, m.Sampled.Rise())
 }
 
-// Memory of the device is sampled while the case runs: here it rises when the run begins and falls when it ends.
+// Memory of the device is sampled while the case runs: here it rises when the run begins and falls before it ends.
 func TestDeviceMemoryIsSampled(t *testing.T) {
 	dir := t.TempDir()
 	smi := script(t, fmt.Sprintf(`if [ -f '%s/running' ]; then echo "GPU-a, 500"; echo "GPU-b, 110"; else echo "GPU-a, 180"; echo "GPU-b, 100"; fi`, dir))
-	tools := Tools{SMI: smi, Python: shim(t, fmt.Sprintf(`: >'%[1]s/running'; sleep 1; rm '%[1]s/running'; cp '%[2]s' "$out"`, dir, fixture(t, "small.json")))}
+	tools := Tools{SMI: smi, Python: shim(t, fmt.Sprintf(`: >'%[1]s/running'; sleep 1; rm '%[1]s/running'; sleep 0.5; cp '%[2]s' "$out"`, dir, fixture(t, "small.json")))}
 	m, err := tools.Run(context.Background(), *smallCase(t))
 	require.NoError(t, err)
 	require.NotNil(t, m.Sampled)

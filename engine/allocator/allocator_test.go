@@ -336,6 +336,23 @@ func TestTimeline(t *testing.T) {
 	_ = w
 }
 
+// Idle is the least of what is cached while the reserved peak lasts, wherever in that time it is.
+func TestTimelineIdle(t *testing.T) {
+	for _, tt := range []struct {
+		text string
+		want units.Bytes
+		why  string
+	}{
+		{"a = alloc 3MiB", 17 << 20, "the rest of a segment of 20 MiB"},
+		{"a = alloc 3MiB\nb = alloc 4MiB\nfree b\nfree a", 13 << 20, "not the last, which is 20 MiB, nor the first"},
+		{"a = alloc 20MiB\nfree a\nb = alloc 3MiB\nc = alloc 20MiB", 17 << 20, "what was idle before the peak does not count: 0 when the first was full"},
+		{"a = alloc 30MiB\nb = alloc 3MiB\nfree b\nfree a\nempty_cache\nc = alloc 20MiB", 17 << 20, "nor what is idle after it: 0 at the end"},
+		{"", 0, "nothing is reserved"},
+	} {
+		assert.Equal(t, tt.want, timeline(t, tt.text, Config{}).Idle, "%q: %s", tt.text, tt.why)
+	}
+}
+
 func TestTimelineOutOfMemory(t *testing.T) {
 	tl := timeline(t, timelineTrace, Config{Limit: 10 << 20})
 	require.NotNil(t, tl.OOM)

@@ -57,10 +57,10 @@ func (a *caching) release(id blockID) {
 	a.spare = append(a.spare, id)
 }
 
-// releaseOversize is release_available_cached_blocks: with max_split_size_mb, oversize blocks are given back before everything else is.
+// releaseOversize is release_available_cached_blocks: with max_split_size_mb, oversize blocks are given back before everything else is. PyTorch looks
+// from the larger of request and max_split_size on; between the two there is no free block, or the request would have been served from it.
 func (a *caching) releaseOversize(p *pool, size units.Bytes, stream int32) bool {
 	l := &p.free[stream]
-	size = max(size, a.maxSplit)
 	if i := l.lower(size, 0); i < len(*l) {
 		id := (*l)[i].id
 		if a.expandable(id) {

@@ -68,9 +68,9 @@ type OOM struct {
 // Replay takes every event of a trace through an allocator, which it may no longer be used after. Recorded segments are passed over: segments
 // are the allocator's. The error says that the trace contradicts itself.
 func Replay(tr *trace.Trace, a Allocator) (*Timeline, error) {
-	tl := &Timeline{Trace: tr, first: a.Fresh(), Idle: maxBytes}
 	r := newReplayer(tr, a)
 	start := a.Stats()
+	tl := &Timeline{Trace: tr, first: a.Fresh(), Idle: start.Inactive()}
 	tl.Peaks.begin(&start)
 	phase := trace.Load
 	for i := range tr.Events {

@@ -71,6 +71,47 @@ func TestBuild(t *testing.T) {
 	}
 }
 
+// What counts as weights, by category: what model.to("cuda") allocates.
+func TestWeights(t *testing.T) {
+	r := build(t, `origin exec
+a = alloc 512 parameter w m
+b = alloc 1KiB buffer b m
+c = alloc 2KiB constant c m
+d = alloc 4KiB input x
+e = alloc 8KiB activation aten::cat m
+f = alloc 0 parameter empty m
+pass 1 forward
+g = alloc 16KiB constant aten::zeros m
+`, 0, 0)
+	assert.Equal(t, units.Bytes(512+1024+2048), r.Weights, "what a pass makes is no weight, whatever it is called")
+}
+
+// The most is never below the prediction, though more scratch may end in less memory: it fits other blocks.
+func TestUpper(t *testing.T) {
+	for _, tt := range []struct {
+		upper *allocator.Peaks
+		want  *report.Upper
+	}{
+		{nil, nil},
+		{&allocator.Peaks{Allocated: allocator.Peak{Bytes: 17 * units.MiB}, Reserved: allocator.Peak{Bytes: 23 * units.MiB}}, &report.Upper{Allocated: 17 * units.MiB, Reserved: 23 * units.MiB}},
+		{&allocator.Peaks{Allocated: allocator.Peak{Bytes: 15 * units.MiB}, Reserved: allocator.Peak{Bytes: 21 * units.MiB}}, &report.Upper{Allocated: 16 * units.MiB, Reserved: 22 * units.MiB}},
+	} {
+		tr, err := trace.Parse(strings.NewReader(twoPasses))
+		require.NoError(t, err)
+		a, err := allocator.New(allocator.Config{})
+		require.NoError(t, err)
+		tl, err := allocator.Replay(tr, a)
+		require.NoError(t, err)
+		r := report.Build(report.Source{Platform: &platform.Platform{}, Timeline: tl, Passes: 2, Upper: tt.upper})
+		assert.Equal(t, tt.want, r.Upper)
+		want := report.Exact
+		if tt.want != nil {
+			want = report.Estimated
+		}
+		assert.Equal(t, want, r.Quality)
+	}
+}
+
 func TestBuildWithoutContextHasNoTotal(t *testing.T) {
 	r := build(t, twoPasses, 0, 0)
 	assert.Nil(t, r.Peak.Total)

@@ -102,6 +102,14 @@ func TestJudge(t *testing.T) {
 			why: "data-dependent sizes decide: between 200 B and 300 B; assume: states a tighter bound"},
 		{name: "bound, lower end incomplete", report: bound(200, "shape-bound"), budgets: one(report.Reserved, 200), options: verdict.Options{Lower: incomplete},
 			want: verdict.Inconclusive, why: "the lower end of data-dependent sizes could not be judged"},
+		{name: "bound, lower end without memory", report: bound(200, "shape-bound"), budgets: one(report.Reserved, 200), options: verdict.Options{
+			Lower: account(func(r *report.Report) { r.OOM = &report.OutOfMemory{Requested: 10, Limit: 20} })},
+			want: verdict.Inconclusive, why: "the lower end of data-dependent sizes could not be judged"},
+		{name: "bound, lower end without the size", report: account(func(r *report.Report) {
+			total := units.Bytes(300)
+			r.Quality, r.Peak.Total, r.Notes = report.Bound, &total, notes("shape-bound")
+		}), budgets: one(report.Total, 300), options: verdict.Options{Lower: bound(100)},
+			want: verdict.Inconclusive, why: "the lower end of data-dependent sizes could not be judged"},
 		{name: "a bound without a note", report: bound(300), budgets: one(report.Reserved, 200), want: verdict.Inconclusive, over: 100,
 			why: "this is the most that data-dependent sizes allow; the least was not judged"},
 		{name: "an estimate with a bound note", report: account(func(r *report.Report) {

@@ -112,6 +112,28 @@ func TestDecodeErrors(t *testing.T) {
 	}
 }
 
+// A memo entry costs 16 bytes, and so does each that is left out before it: numbers alone fill no memory.
+func TestMemoCosts(t *testing.T) {
+	data := []byte(strings.Repeat("N", 50) + "r\x28\x00\x00\x00.") // entry 40
+	for _, tt := range []struct {
+		budget int
+		ok     bool
+	}{{len(data) + 16*41, true}, {len(data) + 16*41 - 1, false}} {
+		_, err := Decode(data, Options{MaxBytes: tt.budget})
+		if tt.ok {
+			require.NoError(t, err)
+		} else {
+			require.ErrorContains(t, err, "offset 50: opcode LONG_BINPUT: got values of more than 711 bytes")
+		}
+	}
+	_, err := Decode([]byte("N"+strings.Repeat("\x94", 10)+"."), Options{MaxBytes: 12 + 16*10})
+	require.NoError(t, err)
+	_, err = Decode([]byte("N"+strings.Repeat("\x94", 10)+"."), Options{MaxBytes: 12 + 16*10 - 1})
+	require.ErrorContains(t, err, "offset 10: opcode MEMOIZE: got values of more than 171 bytes")
+	_, err = Decode([]byte("Nq\x00q\x00q\x00."), Options{MaxBytes: 8 + 16})
+	require.NoError(t, err, "an entry written again costs nothing")
+}
+
 // TestClient decodes what the C++ pickler writes for a module: a class, its state, a tensor's storage, and a list with a type tag.
 func TestClient(t *testing.T) {
 	type class struct{ name string }

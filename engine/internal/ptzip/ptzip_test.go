@@ -220,6 +220,7 @@ func TestHostile(t *testing.T) {
 	end := len(good) - endRecord
 	dir := int(binary.LittleEndian.Uint32(good[end+16:]))
 	second := dir + centralHeader + len("n/a")
+	room := good[second+42] - byte(localHeader+len("n/a")) // for the first record's bytes, up to the second record
 	patch := func(at int, bytes ...byte) []byte {
 		out := append([]byte(nil), good...)
 		copy(out[at:], bytes)
@@ -246,6 +247,7 @@ func TestHostile(t *testing.T) {
 		{"two records at one place", patch(second+42, 0, 0, 0, 0), "got room to offset"},
 		{"record behind the directory", patch(second+42, 0xff, 0xff, 0xff, 0x7f), "want them before offset"},
 		{"packed size past the end", patch(second+20, 0xff, 0xff, 0xff, 0x0f), "got room to offset"},
+		{"a byte of the next record's header", patch(dir+20, room+1, 0, 0, 0, room+1), "got room to offset"},
 		{"stored but packed", patch(dir+24, 9), "got 4 bytes stored of 9"},
 		{"bad local header", patch(0, 'X'), "offset 0: got signature 0x04034b58, want a local header"},
 		{"local name past the end", patch(26, 0xff, 0xff), "bytes left, want 4"},

@@ -164,6 +164,55 @@ func TestDepth(t *testing.T) {
 	}
 }
 
+// Depth is of what lies within each other: however much lies side by side, none of it counts for what follows.
+func TestDepthIsGivenBack(t *testing.T) {
+	for _, line := range []string{
+		"if a:\n    b = c", "if a:\n    b = c\n  elif d:\n    b = c\n  else:\n    b = c", "for a in b:\n    c = d", "while a:\n    b = c", "with a as b:\n    c = d",
+		"a = (b)", "a = -b", "a = not b", "a = b.c.d[e](f)", "a = [b, c]", "a = {b: c}", "a = (b, c)", "a = b + c * d ** e", "a = b if c else d", "a = [b for c in d]", "return a",
+	} {
+		_, err := Parse("f.py", "def f():\n"+strings.Repeat("  "+line+"\n", 2*maxDepth))
+		if line == "a = [b for c in d]" {
+			require.Error(t, err, "TorchScript has no comprehensions left when it is printed")
+			continue
+		}
+		require.NoError(t, err, line)
+	}
+}
+
+// The bound is exact: how much of each kind may lie within each other.
+func TestDepthsAreExact(t *testing.T) {
+	nested := func(open, shut string) func(int) string {
+		return func(n int) string { return "x = " + strings.Repeat(open, n) + "1" + strings.Repeat(shut, n) }
+	}
+	for name, c := range map[string]struct {
+		src  func(n int) string
+		most int
+	}{
+		"parentheses": {nested("(", ")"), 199},
+		"lists":       {nested("[", "]"), 199},
+		"dicts":       {nested("{1: ", "}"), 199},
+		"arguments":   {nested("f(", ")"), 199},
+		"subscripts":  {nested("a[", "]"), 199},
+		"signs":       {nested("-", ""), 199},
+		"attributes":  {func(n int) string { return "x = a" + strings.Repeat(".a", n) }, 200},
+		"operators":   {nested("", " + a"), 200},
+		"powers":      {nested("", " ** a"), 199},
+		"ternaries":   {nested("", " if b else a"), 199},
+		"blocks":      {deepBlocks, 99},
+		"elif":        {func(n int) string { return "def f():\n  if a:\n    pass\n" + strings.Repeat("  elif a:\n    pass\n", n) }, 197},
+	} {
+		for n := 1; ; n++ {
+			_, err := Parse("f.py", c.src(n)+"\n")
+			if err == nil && n <= maxDepth {
+				continue
+			}
+			assert.ErrorContains(t, err, "got more than 200 ", name)
+			assert.Equal(t, c.most, n-1, name)
+			break
+		}
+	}
+}
+
 func deepBlocks(n int) string {
 	var b strings.Builder
 	b.WriteString("def f():\n")
