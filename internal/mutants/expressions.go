@@ -2,9 +2,11 @@ package main
 
 import (
 	"go/ast"
+	"go/constant"
 	"go/token"
 	"go/types"
 	"strconv"
+	"strings"
 )
 
 // What becomes of an operator. A comparison is moved by one and turned round; the others are exchanged.
@@ -100,14 +102,35 @@ func (c *collector) call(x *ast.CallExpr) {
 		c.add("arithmetic", x, x.Fun.Pos(), x.Fun.End(), map[string]string{"min": "max", "max": "min"}[name])
 		return
 	}
-	for i := 1; i < len(x.Args) && c.builtin(x) != "make"; i++ {
+	if c.builtin(x) == "make" || c.symmetric(x) {
+		return
+	}
+	for i := 1; i < len(x.Args); i++ {
 		a, b := x.Args[i-1], x.Args[i]
+		if c.isFormat(a) { // go vet sees that one
+			continue
+		}
 		if ta, tb := c.s.info.TypeOf(a), c.s.info.TypeOf(b); ta != nil && tb != nil && types.Identical(types.Default(ta), types.Default(tb)) {
 			if !x.Ellipsis.IsValid() || i < len(x.Args)-1 {
 				c.add("arguments", x, a.Pos(), b.End(), c.text(b)+", "+c.text(a))
 			}
 		}
 	}
+}
+
+// symmetric says whether a function of the standard library gives the same when its first two arguments are swapped.
+func (c *collector) symmetric(x *ast.CallExpr) bool {
+	switch c.text(x.Fun) {
+	case "bits.Mul64", "bits.Add64", "strings.EqualFold", "bytes.Equal", "slices.Equal", "math.Max", "math.Min":
+		return true
+	}
+	return false
+}
+
+// isFormat says whether an argument is a text with verbs in it.
+func (c *collector) isFormat(x ast.Expr) bool {
+	v := c.s.info.Types[x].Value
+	return v != nil && v.Kind() == constant.String && strings.Contains(constant.StringVal(v), "%")
 }
 
 // asked says whether the expression at hand is a question whose answer decides: a condition, a part of one, or a result.

@@ -101,6 +101,17 @@ func TestMutations(t *testing.T) {
 			"append: f: append(a, b...) => a",
 			"return: f: return a => return nil",
 		}},
+		{"arguments where the order does not matter, or go vet sees it", `type t struct{}
+		func (t) EqualFold(a, b string) bool { return true }
+		var strings t
+		func printf(a, b string) {}
+		func f(a, b string) bool { printf("%s", a); printf("s", b); return strings.EqualFold(a, b) }`, []string{
+			"constant: t.EqualFold: return true => return false",
+			`statement: f: printf("%s", a) => (removed)`,
+			`statement: f: printf("s", b) => (removed)`,
+			`arguments: f: printf("s", b) => printf(b, "s")`,
+			"condition: f: strings.EqualFold(a, b) => !strings.EqualFold(a, b)",
+		}},
 		{"loops", `func f(a []int, n int) (s int) {
 			for i := range n { s += i; if s > 3.0 { break } }
 			for _, x := range a { switch { case x == s: break; default: continue } }

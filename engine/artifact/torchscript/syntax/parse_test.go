@@ -199,7 +199,9 @@ func TestDepthsAreExact(t *testing.T) {
 		"powers":      {nested("", " ** a"), 199},
 		"ternaries":   {nested("", " if b else a"), 199},
 		"blocks":      {deepBlocks, 99},
-		"elif":        {func(n int) string { return "def f():\n  if a:\n    pass\n" + strings.Repeat("  elif a:\n    pass\n", n) }, 197},
+		"elif": {func(n int) string {
+			return "def f():\n  if a:\n    pass\n" + strings.Repeat("  elif a:\n    pass\n", n)
+		}, 197},
 	} {
 		for n := 1; ; n++ {
 			_, err := Parse("f.py", c.src(n)+"\n")
