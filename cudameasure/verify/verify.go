@@ -80,7 +80,7 @@ func (h *Machine) Run(ctx context.Context, r *engine.Result) (*Account, error) {
 	}
 	if err != nil {
 		a.Failed = err
-		a.Outcome = worse(a.Outcome, verdict.Error)
+		a.Outcome = verdict.Worst(a.Outcome, verdict.Error)
 	}
 	if why != "" {
 		a.Skipped = append(a.Skipped, Skipped{Why: why})
@@ -152,11 +152,11 @@ func (a *Account) add(ctx context.Context, m *cudameasure.Measurement) error {
 	a.Compared = append(a.Compared, c)
 	switch {
 	case c.Broken():
-		a.Outcome = worse(a.Outcome, verdict.Fail)
+		a.Outcome = verdict.Worst(a.Outcome, verdict.Fail)
 	case c.Unsure():
-		a.Outcome = worse(a.Outcome, verdict.Inconclusive)
+		a.Outcome = verdict.Worst(a.Outcome, verdict.Inconclusive)
 	case c.Warns():
-		a.Outcome = worse(a.Outcome, verdict.Warn)
+		a.Outcome = verdict.Worst(a.Outcome, verdict.Warn)
 	}
 	return nil
 }
@@ -178,16 +178,6 @@ func (a *Account) compare(ctx context.Context, m *cudameasure.Measurement) (Comp
 // end judges what is missing.
 func (a *Account) end() {
 	if a.Required && len(a.Compared) == 0 {
-		a.Outcome = worse(a.Outcome, verdict.Inconclusive)
+		a.Outcome = verdict.Worst(a.Outcome, verdict.Inconclusive)
 	}
-}
-
-// worse is the outcome of two that decides: a failure before an error before what is inconclusive.
-func worse(a, b verdict.Outcome) verdict.Outcome {
-	for _, o := range []verdict.Outcome{verdict.Fail, verdict.Error, verdict.Inconclusive, verdict.Warn} {
-		if a == o || b == o {
-			return o
-		}
-	}
-	return verdict.Pass
 }

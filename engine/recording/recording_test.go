@@ -169,6 +169,7 @@ func TestEventsAreATrace(t *testing.T) {
 		assert.Len(t, text, 5, "%s: %v", name, text)
 		assert.Equal(t, []int{0, 1, 2}, passes(tr))
 		assert.Equal(t, "measurement of small[B=2]", tr.Origin)
+		assert.Equal(t, trace.FirstAndSteady(), tr.Passes)
 	}
 	small, err := record(t, "small").Trace()
 	require.NoError(t, err)
@@ -241,6 +242,7 @@ func TestPassesOfEvents(t *testing.T) {
 	tr, err = r.Trace()
 	require.NoError(t, err)
 	assert.Equal(t, []int{0, 1, 2}, passes(tr), "the pass that memory ran out in")
+	assert.Equal(t, "steady", tr.PassName(2))
 
 	r = record(t, "small")
 	r.Passes[2].Phases = []recording.Phase{{Name: "forward", Events: 5}, {Name: "backward", Events: 6}, {Name: "step", Events: 7}}

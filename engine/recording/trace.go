@@ -18,11 +18,7 @@ func (r *Recording) Trace() (*trace.Trace, error) {
 		}
 	}
 	for i := 1; i < max(len(r.Passes), t.pass+1); i++ { // Baseline is no pass of a trace
-		name := passName(i)
-		if i < len(r.Passes) {
-			name = r.Passes[i].Name
-		}
-		t.t.Passes = append(t.t.Passes, trace.Pass{Name: name})
+		t.t.Passes = append(t.t.Passes, trace.Pass{Name: passName(i)})
 	}
 	return t.t, nil
 }
@@ -79,14 +75,17 @@ func (t *tracer) event(i int) error {
 	return nil
 }
 
-// enter follows passes and their phases up to an event. What comes after the last pass belongs to it, unless memory ran out in the next.
-func (t *tracer) enter(event int) {
-	passes := t.r.Passes
-	last := len(passes) - 1
-	if t.r.OOM != nil || len(passes) < 3 {
-		last = len(passes)
+// lastPass is the last pass that events may belong to: one after those that are told where memory ran out in it, or where a run on CPU tensors ended early.
+func (t *tracer) lastPass() int {
+	if n := len(t.r.Passes); n >= 3 && t.r.OOM == nil {
+		return n - 1
 	}
-	for t.pass < last && event >= passes[t.pass].Events {
+	return len(t.r.Passes)
+}
+
+// enter follows passes and their phases up to an event. What comes after the last pass belongs to it.
+func (t *tracer) enter(event int) {
+	for last := t.lastPass(); t.pass < last && event >= t.r.Passes[t.pass].Events; {
 		t.pass++
 		t.part = 0
 	}

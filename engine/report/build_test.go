@@ -102,7 +102,7 @@ func TestUpper(t *testing.T) {
 		require.NoError(t, err)
 		tl, err := allocator.Replay(tr, a)
 		require.NoError(t, err)
-		r := report.Build(report.Source{Platform: &platform.Platform{}, Timeline: tl, Passes: 2, Upper: tt.upper})
+		r := report.Build(report.Source{Platform: &platform.Platform{}, Timeline: tl, Upper: tt.upper})
 		assert.Equal(t, tt.want, r.Upper)
 		want := report.Exact
 		if tt.want != nil {

@@ -4,7 +4,10 @@
 // because traced programs compute shapes with them.
 package tensor
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // DType is PyTorch's c10::ScalarType with the same numbers (c10/core/ScalarType.h), which serialised TorchScript writes as plain ints.
 type DType uint8
@@ -81,9 +84,7 @@ var dtypeByName = func() map[string]DType {
 
 // ParseDType reads a dtype's name in either of PyTorch's spellings, with or without "torch.".
 func ParseDType(s string) (DType, error) {
-	if len(s) > 6 && s[:6] == "torch." {
-		s = s[6:]
-	}
+	s = strings.TrimPrefix(s, "torch.")
 	if d, ok := dtypeByName[s]; ok {
 		return d, nil
 	}
@@ -131,7 +132,8 @@ func (d DType) ToReal() DType {
 	return d
 }
 
-// ToComplex is the complex type whose parts are d.
+// ToComplex is the complex type whose parts are d. Of bfloat16 it is the next wider one, as in every release up to 2.14 or earlier; 2.15 has
+// bcomplex32, which hardly an operator takes yet.
 func (d DType) ToComplex() DType {
 	switch d {
 	case Float16:

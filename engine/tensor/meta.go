@@ -1,6 +1,7 @@
 package tensor
 
 import (
+	"cmp"
 	"errors"
 	"math/bits"
 	"slices"
@@ -45,7 +46,6 @@ func Product(dims []int64) (int64, error) {
 		hi, lo := bits.Mul64(uint64(n), uint64(d))
 		if hi != 0 || lo > 1<<62 {
 			over = true
-			n = 1
 			continue
 		}
 		n = int64(lo)
@@ -200,33 +200,18 @@ func (m *Meta) SuggestFormat() MemoryFormat {
 
 // IsDense says whether the tensor is non-overlapping and dense: a permutation of a contiguous one (c10 compute_non_overlapping_and_dense).
 func (m *Meta) IsDense() bool {
-	if len(m.Sizes) == 1 {
-		return m.Sizes[0] < 2 || m.Strides[0] == 1
-	}
-	if !slices.Contains(m.Sizes, 0) && m.IsContiguous() {
+	if m.IsContiguous() {
 		return true
 	}
-	perm := make([]int, len(m.Sizes))
-	for i := range perm {
-		perm[i] = i
+	perm := make([]int, 0, len(m.Sizes)) // a dimension of one element may have any stride
+	for i, d := range m.Sizes {
+		if d > 1 {
+			perm = append(perm, i)
+		}
 	}
-	slices.SortStableFunc(perm, func(a, b int) int {
-		if m.Sizes[a] < 2 {
-			if m.Sizes[b] < 2 {
-				return 0
-			}
-			return 1
-		}
-		if m.Sizes[b] < 2 {
-			return -1
-		}
-		return int(min(max(m.Strides[a]-m.Strides[b], -1), 1))
-	})
+	slices.SortFunc(perm, func(a, b int) int { return cmp.Compare(m.Strides[a], m.Strides[b]) })
 	want := int64(1)
 	for _, d := range perm {
-		if m.Sizes[d] < 2 {
-			return true
-		}
 		if m.Strides[d] != want {
 			return false
 		}
@@ -260,16 +245,16 @@ func (m *Meta) Check() error {
 	if len(m.Strides) != len(m.Sizes) {
 		return errors.New("got strides of another length than sizes")
 	}
-	span := uint64(0)
+	if n == 0 {
+		return nil
+	}
+	left := uint64(1 << 58) // elements from the first to the last
 	for i, d := range m.Sizes {
-		if d < 2 {
-			continue
-		}
 		hi, lo := bits.Mul64(uint64(d-1), uint64(m.Strides[i]))
-		if hi != 0 || lo > 1<<58 || span+lo > 1<<58 {
+		if hi != 0 || lo > left {
 			return ErrOverflow
 		}
-		span += lo
+		left -= lo
 	}
 	return nil
 }

@@ -110,7 +110,7 @@ func (b Bytes) String() string {
 			continue
 		}
 		text := strconv.FormatFloat(float64(n)/float64(u.size), 'f', u.decimals, 64)
-		if i > 0 && strings.HasPrefix(text, "1024") && n < uint64(unitTable[i-1].size) && u.size > 1 { // 1023.99 MiB is 1.00 GiB, not 1024.0 MiB
+		if i > 0 && strings.HasPrefix(text, "1024") { // 1023.99 MiB is 1.00 GiB, not 1024.0 MiB
 			up := unitTable[i-1]
 			return sign + strconv.FormatFloat(1, 'f', up.decimals, 64) + " " + up.name
 		}
@@ -170,9 +170,6 @@ func (b Bytes) Mul(n int64) Bytes {
 }
 
 func (b Bytes) mul(n int64) (Bytes, bool) {
-	if b == 0 || n == 0 {
-		return 0, true
-	}
 	hi, lo := bits.Mul64(abs(int64(b)), abs(n))
 	if hi != 0 || lo > uint64(Max) {
 		return 0, false

@@ -23,6 +23,10 @@ func TestParse(t *testing.T) {
 		{"0.1KiB", 102, "102.4 B"},
 		{"0.7 B", 1, "rounded, not cut"},
 		{"1.9999999999GiB", 2*GiB - 0, "rounded, with a carry into the whole"},
+		{"0.5B", 1, "half a byte is rounded up"},
+		{"0.4999B", 0, "less than half is not"},
+		{"1.499999999999999999B", 1, "nor where all 18 digits count"},
+		{"0.999999999999999999TiB", TiB, "the product takes more than 64 bits"},
 		{"0.000000000000000001TiB", 0, ""},
 		{"8388607TiB", 8388607 * TiB, "the largest whole number of TiB"},
 		{"9223372036854775807", Max, ""},
@@ -48,6 +52,11 @@ func TestParse(t *testing.T) {
 		{"6 bytes", `got the unit "bytes", want B, KiB, MiB, GiB or TiB`},
 		{"6PiB", `got the unit "PiB", want B, KiB, MiB, GiB or TiB`},
 		{"8388608TiB", `got more than 9223372036854775807 bytes`},
+		{"8388607.999999999999999999TiB", `got more than 9223372036854775807 bytes`},
+		{"1.1234567890123456789", `size "1.1234567890123456789": got no number`},
+		{"6MiBB", `got the unit "MiBB", want B, KiB, MiB, GiB or TiB`},
+		{"6Mx", `got the unit "Mx", want B, KiB, MiB, GiB or TiB`},
+		{"6Mibi", `got the unit "Mibi", want B, KiB, MiB, GiB or TiB`},
 		{"9223372036854775808", `got more than 9223372036854775807 bytes`},
 	} {
 		_, err := Parse(tt.in)
@@ -72,6 +81,11 @@ func TestPrint(t *testing.T) {
 		{2480930816, "2.31 GiB", "2480930816 B", "2366MiB"},
 		{2 * GiB, "2.00 GiB", "2147483648 B", "2GiB"},
 		{-1536 * KiB, "-1.5 MiB", "-1572864 B", "-1536KiB"},
+		{-1, "-1 B", "-1 B", "-1"},
+		{2, "2 B", "2 B", "2"},
+		{1048524, "1023.9 KiB", "1048524 B", "1048524"},
+		{1048525, "1.0 MiB", "1048525 B", "1048525"},
+		{-(MiB - 1), "-1.0 MiB", "-1048575 B", "-1048575"},
 		{5000 * TiB, "5000.00 TiB", "5497558138880000 B", "5000TiB"},
 		{1024 * TiB, "1024.00 TiB", "1125899906842624 B", "1024TiB"},
 		{math.MinInt64, "-8388608.00 TiB", "-9223372036854775808 B", "-8388608TiB"},
@@ -90,13 +104,30 @@ func TestArithmetic(t *testing.T) {
 	assert.Equal(t, Bytes(7), Bytes(7).RoundUp(0))
 	assert.Equal(t, Max, (Max - 1).RoundUp(GiB))
 
+	assert.Equal(t, Bytes(-512), Bytes(-512).RoundUp(512))
+	assert.Equal(t, Bytes(-512), Bytes(-513).RoundUp(512))
+	assert.Equal(t, Bytes(7), Bytes(7).RoundUp(1))
+	assert.Equal(t, Bytes(8), Bytes(7).RoundUp(2))
+	assert.Equal(t, Bytes(7), Bytes(7).RoundUp(-2))
+
 	assert.Equal(t, Bytes(3), Bytes(1).Add(2))
+	assert.Equal(t, Bytes(-1), Bytes(1).Add(-2))
+	assert.Equal(t, Max, Max.Add(0))
+	assert.Equal(t, Max, Max.Add(1))
+	assert.Equal(t, Max-1, Max.Add(-1))
+	assert.Equal(t, -Max, (-Max).Add(-1))
+	assert.Equal(t, 1-Max, (-Max).Add(1))
 	assert.Equal(t, Max, (Max - 1).Add(2))
 	assert.Equal(t, -Max, (-Max + 1).Add(-2))
 
 	assert.Equal(t, 6*GiB, GiB.Mul(6))
 	assert.Equal(t, -6*GiB, GiB.Mul(-6))
 	assert.Equal(t, Bytes(0), Max.Mul(0))
+	assert.Equal(t, Bytes(0), Bytes(-3).Mul(0))
+	assert.Equal(t, Bytes(0), Bytes(0).Mul(-3))
+	assert.Equal(t, Bytes(6), Bytes(-3).Mul(-2))
+	assert.Equal(t, Max, (-Max).Mul(-1))
+	assert.Equal(t, Max, (-TiB).Mul(-(1 << 23)))
 	assert.Equal(t, Max, TiB.Mul(1<<23))
 	assert.Equal(t, -Max, TiB.Mul(-(1 << 23)))
 	assert.Equal(t, Max, Bytes(math.MinInt64).Mul(math.MinInt64))

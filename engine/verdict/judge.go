@@ -127,20 +127,14 @@ func unknown(r *report.Report, m report.Metric) string {
 	return fmt.Sprintf("%s is not known", m)
 }
 
-// worst is the outcome of a case: Fail before Inconclusive before Warn before Pass.
+// worst is the outcome of a case.
 func worst(fs []Finding) Outcome {
 	if len(fs) == 0 {
 		return Inconclusive
 	}
-	out := Pass
-	for _, f := range fs {
-		if severity(f.Outcome) > severity(out) {
-			out = f.Outcome
-		}
+	outcomes := make([]Outcome, len(fs))
+	for i := range fs {
+		outcomes[i] = fs[i].Outcome
 	}
-	return out
-}
-
-func severity(o Outcome) int {
-	return [...]int{Pass: 0, Warn: 1, Inconclusive: 2, Error: 3, Fail: 4}[o]
+	return Worst(outcomes...)
 }

@@ -133,6 +133,65 @@ func TestJudge(t *testing.T) {
 	}
 }
 
+// What stands beside the outcome: where an estimate at its most, or the lower end of a bound, comes to.
+func TestEnds(t *testing.T) {
+	upper := func(reserved units.Bytes) *report.Report {
+		return account(func(r *report.Report) {
+			r.Quality, r.Upper = report.Estimated, &report.Upper{Allocated: 1000, Reserved: reserved}
+		})
+	}
+	lower := func(peak units.Bytes) verdict.Options {
+		return verdict.Options{Lower: account(func(r *report.Report) { r.Quality, r.Peak.Reserved = report.Bound, peak })}
+	}
+	bound := account(func(r *report.Report) { r.Quality, r.Notes = report.Bound, notes("shape-bound") })
+	for _, c := range []struct {
+		name    string
+		report  *report.Report
+		budget  verdict.Budget
+		options verdict.Options
+		want    verdict.Finding // but for the budget
+	}{
+		{"an upper end over the budget", upper(260), verdict.Budget{Metric: report.Reserved, Limit: 250}, verdict.Options{},
+			verdict.Finding{Outcome: verdict.Pass, Predicted: 200, Known: true, Upper: 260, Why: "estimated library scratch could take it to 260 B, over the budget"}},
+		{"an upper end at the budget", upper(250), verdict.Budget{Metric: report.Reserved, Limit: 250}, verdict.Options{}, verdict.Finding{Outcome: verdict.Pass, Predicted: 200, Known: true}},
+		{"broken anyway", upper(260), verdict.Budget{Metric: report.Reserved, Limit: 199}, verdict.Options{}, verdict.Finding{Outcome: verdict.Fail, Predicted: 200, Known: true, Over: 1}},
+		{"no upper end of that metric", upper(260), verdict.Budget{Metric: report.Weights, Limit: 50}, verdict.Options{}, verdict.Finding{Outcome: verdict.Pass, Predicted: 50, Known: true}},
+		{"a lower end that agrees", bound, verdict.Budget{Metric: report.Reserved, Limit: 200}, lower(100), verdict.Finding{Outcome: verdict.Pass, Predicted: 200, Known: true, Lower: 100, HasLower: true}},
+		{"a size that is not known is not over", account(nil), verdict.Budget{Metric: report.Total, Limit: -1}, verdict.Options{},
+			verdict.Finding{Outcome: verdict.Inconclusive, Why: "what a CUDA context takes on a10g is not known: give context: for it under devices:"}},
+	} {
+		c.want.Budget = c.budget
+		assert.Equal(t, c.want, verdict.Judge(c.report, []verdict.Budget{c.budget}, c.options).Findings[0], c.name)
+	}
+}
+
+func TestFindingText(t *testing.T) {
+	const mib, gib = units.MiB, units.GiB
+	finding := func(m report.Metric, predicted, limit units.Bytes, why string) *verdict.Finding {
+		return &verdict.Finding{Budget: verdict.Budget{Metric: m, Limit: limit}, Known: true, Predicted: predicted, Over: max(predicted-limit, 0), Why: why}
+	}
+	for _, c := range []struct {
+		finding *verdict.Finding
+		want    string
+	}{
+		{finding(report.Reserved, 200*mib, 300*mib, ""), "peak reserved 200.0 MiB, budget 300.0 MiB"},
+		{finding(report.Allocated, 300*mib, 200*mib, ""), "peak allocated 300.0 MiB, budget 200.0 MiB: over by 100.0 MiB (+50.0%)"},
+		{finding(report.Reserved, 3*gib, 2*gib, "and why"), "peak reserved 3.00 GiB, budget 2.00 GiB: over by 1.00 GiB (+50.0%): and why"},
+		{finding(report.Reserved, 2*gib+100*mib, 2*gib, ""), "peak reserved 2.10 GiB, budget 2.00 GiB: over by 0.10 GiB (+4.9%)"},
+		{finding(report.Reserved, gib+gib/100, gib, ""), "peak reserved 1.01 GiB, budget 1.00 GiB: over by 0.01 GiB (+1.0%)"},
+		{finding(report.Reserved, gib+gib/100-1, gib, ""), "peak reserved 1.01 GiB, budget 1.00 GiB: over by 10.2 MiB (+1.0%)"},
+		{finding(report.Reserved, gib+100*mib-1, gib-1, ""), "peak reserved 1.10 GiB, budget 1.00 GiB: over by 100.0 MiB (+9.8%)"},
+		{finding(report.Weights, 5, 4, ""), "weights 5 B, budget 4 B: over by 1 B (+25.0%)"},
+		{finding(report.Weights, 2, 1, ""), "weights 2 B, budget 1 B: over by 1 B (+100.0%)"},
+		{finding(report.Weights, 5, 0, ""), "weights 5 B, budget 0 B: over by 5 B"},
+		{finding(report.Weights, 1, 0, ""), "weights 1 B, budget 0 B: over by 1 B"},
+		{finding(report.Weights, 0, 0, ""), "weights 0 B, budget 0 B"},
+		{&verdict.Finding{Budget: verdict.Budget{Metric: report.Total, Limit: mib}, Why: "no context"}, "peak total unknown, budget 1.0 MiB: no context"},
+	} {
+		assert.Equal(t, c.want, c.finding.String())
+	}
+}
+
 func TestNothingPassesByAccident(t *testing.T) {
 	assert.Equal(t, verdict.Inconclusive, verdict.Verdict{}.Outcome)
 	assert.Equal(t, verdict.Inconclusive, verdict.Finding{}.Outcome)
@@ -192,5 +251,6 @@ func TestWords(t *testing.T) {
 	assert.Equal(t, "memspec.yaml:14:3", verdict.Pos{File: "memspec.yaml", Line: 14, Col: 3}.String())
 	assert.Equal(t, "memspec.yaml:14", verdict.Pos{File: "memspec.yaml", Line: 14}.String())
 	assert.Equal(t, "", verdict.Pos{}.String())
+	assert.Equal(t, "memspec.yaml", verdict.Pos{File: "memspec.yaml"}.String())
 	assert.Equal(t, "warn", verdict.LevelWarn.String())
 }

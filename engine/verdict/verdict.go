@@ -6,6 +6,7 @@ package verdict
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/memspec/memspec/engine/report"
 	"github.com/memspec/memspec/engine/units"
@@ -94,18 +95,24 @@ type Options struct {
 	Allow []string       // IDs of notes that do not count
 }
 
+// Worst is the outcome of several that decides: Fail before Error before Inconclusive before Warn before Pass.
+func Worst(outcomes ...Outcome) Outcome {
+	for _, o := range []Outcome{Fail, Error, Inconclusive, Warn} {
+		if slices.Contains(outcomes, o) {
+			return o
+		}
+	}
+	return Pass
+}
+
 // ExitCode is the exit code of many cases: 1 if any failed, else 2 if any is an error, else 3 if any is inconclusive, else 0.
 func ExitCode(outcomes []Outcome) int {
-	seen := [Error + 1]bool{}
-	for _, o := range outcomes {
-		seen[o] = true
-	}
-	switch {
-	case seen[Fail]:
+	switch Worst(outcomes...) {
+	case Fail:
 		return 1
-	case seen[Error]:
+	case Error:
 		return 2
-	case seen[Inconclusive]:
+	case Inconclusive:
 		return 3
 	}
 	return 0
