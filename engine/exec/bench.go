@@ -39,6 +39,9 @@ func (b *Bench) Run(name string, args []any, kw ops.Kw) (result any, events []tr
 	return v, b.d.events[from:], err
 }
 
+// Upper lists the storages whose size is an estimate, with the most that they may take.
+func (b *Bench) Upper() []trace.Estimate { return b.d.upper }
+
 // Missing lists the operators without a rule that were met.
 func (b *Bench) Missing() []trace.Unsupported { return b.d.coverage.Unsupported }
 

@@ -11,3 +11,5 @@ import (
 func TestSamples(t *testing.T) { aten.Samples(t, builtin.Table(), attention.Rules) }
 
 func TestRefused(t *testing.T) { aten.Refused(t, builtin.Table(), attention.Rules) }
+
+func TestDevices(t *testing.T) { aten.Devices(t, builtin.Table(), attention.Rules) }

@@ -11,3 +11,5 @@ import (
 func TestSamples(t *testing.T) { aten.Samples(t, builtin.Table(), linalg.Rules) }
 
 func TestRefused(t *testing.T) { aten.Refused(t, builtin.Table(), linalg.Rules) }
+
+func TestDevices(t *testing.T) { aten.Devices(t, builtin.Table(), linalg.Rules) }

@@ -1,0 +1,207 @@
+package aten
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/memspec/memspec/engine/internal/golden"
+	"github.com/memspec/memspec/engine/ops"
+	"github.com/memspec/memspec/engine/tensor"
+	"github.com/memspec/memspec/engine/trace"
+)
+
+// Devices runs the family's calls on each device of testdata/aten/<torch>/devices and compares births and deaths, workspaces among them. A workspace
+// that the engine takes by rule may be any size up to its upper figure. Calls in testdata/devices.txt must differ on some device, for the reason given
+// there.
+func Devices(t *testing.T, table *ops.Table, family [][]ops.Rule) {
+	files, err := filepath.Glob(filepath.Join(Dumps, "samples", "*.jsonl"))
+	require.NoError(t, err)
+	tables, err := filepath.Glob(filepath.Join(Dumps, "devices", "*.txt"))
+	require.NoError(t, err)
+	require.NotEmpty(t, tables)
+	differs := exceptions(t, "testdata/devices.txt")
+	var missing []string
+	for _, path := range tables {
+		device := strings.TrimSuffix(filepath.Base(path), ".txt")
+		t.Run(device, func(t *testing.T) {
+			listed := deviceTable(t, path)
+			p := On(t, device, "2.15")
+			visit := func(c *call) {
+				want, ok := listed[c.name]
+				if !ok {
+					want, ok = recordedEvents(c.Events), c.place != ""
+				}
+				if !ok || want == nil || c.Error || slices.Contains(want, "!") {
+					return
+				}
+				got := newRun(table, p).onDevice(t, &c.sample)
+				same := got.agrees(want)
+				if same || slices.Contains(missing, c.name) {
+					return
+				}
+				missing = append(missing, c.name)
+				if differs[c.name] == "" && !golden.Updating() {
+					t.Errorf("%s: %s\nwant %s\ngot  %s\ngo test ./engine/ops/%s -run '^TestDevices$/^%s$'", c.name, c.place, strings.Join(want, " "), got, familyName(t), device)
+				}
+			}
+			calls{family: keys(family), files: files}.each(t, visit)
+			calls{family: keys(family), files: []string{filepath.Join(Dumps, "devices", "calls.jsonl")}, plus: true}.each(t, visit)
+		})
+	}
+	CompareList(t, "testdata/devices.txt", missing)
+}
+
+func familyName(t *testing.T) string {
+	dir, err := os.Getwd()
+	require.NoError(t, err)
+	return filepath.Base(dir)
+}
+
+// deviceTable reads the events of a device by call: "+512" a birth, "-0" the death of the first that was born, "-x" of a storage that was there before.
+func deviceTable(t *testing.T, path string) map[string][]string {
+	t.Helper()
+	out := map[string][]string{}
+	for _, l := range lines(t, path) {
+		f := strings.Fields(l)
+		out[f[0]] = f[1:]
+	}
+	return out
+}
+
+// recordedEvents are a sample's events in the words of a device's table; nil where a storage changes its size, which a table tells otherwise.
+func recordedEvents(events [][]any) []string {
+	births, out := map[int]int{}, []string{}
+	for _, e := range events {
+		switch e[0] {
+		case "a":
+			births[intOf(e[2])] = len(births)
+			out = append(out, fmt.Sprintf("+%v", e[1]))
+		case "f":
+			if n, ok := births[intOf(e[1])]; ok {
+				out = append(out, "-"+strconv.Itoa(n))
+			} else {
+				out = append(out, "-x")
+			}
+		default:
+			return nil
+		}
+	}
+	return out
+}
+
+// deviceEvent is a birth or a death in the engine's account.
+type deviceEvent struct {
+	birth   bool
+	storage tensor.StorageID
+	bytes   int64
+	upper   int64 // of a birth whose size is an estimate, else 0
+	before  bool  // the death of a storage that was there before
+}
+
+// deviceEvents is what a call did, or why it did not run.
+type deviceEvents struct {
+	events []deviceEvent
+	err    string
+}
+
+// onDevice runs a call.
+func (r *run) onDevice(t *testing.T, s *sample) deviceEvents {
+	args, kw := make([]any, len(s.Args)), ops.Kw{}
+	for i, v := range s.Args {
+		args[i] = r.value(t, v)
+	}
+	for k, v := range s.Kwargs {
+		kw[k] = r.value(t, v)
+	}
+	_, happened, err := r.bench.Run(s.Op, args, kw)
+	var missing *ops.MissingError
+	switch {
+	case errors.As(err, &missing):
+		return deviceEvents{err: "no rule for " + missing.Op}
+	case err != nil:
+		return deviceEvents{err: err.Error()}
+	case len(r.bench.Missing()) > 0:
+		return deviceEvents{err: fmt.Sprintf("needs %v", r.bench.Missing()[0])}
+	}
+	upper := map[tensor.StorageID]int64{}
+	for _, e := range r.bench.Upper() {
+		upper[e.Storage] = int64(e.Bytes)
+	}
+	born := map[tensor.StorageID]bool{}
+	out := deviceEvents{}
+	for _, e := range happened {
+		if e.Action != trace.EmptyCache {
+			out.events = append(out.events, deviceEvent{e.Action == trace.Alloc, e.Storage, int64(e.Bytes), upper[e.Storage], e.Action != trace.Alloc && !born[e.Storage]})
+			born[e.Storage] = true
+		}
+	}
+	return out
+}
+
+// agrees says whether the account is that of a table, an estimate being any birth up to its upper figure, or none.
+func (d deviceEvents) agrees(want []string) bool {
+	return d.err == "" && agrees(d.events, want, map[tensor.StorageID]string{}, 0)
+}
+
+// agrees compares what is left of both; number is by which name the table calls a storage, "" where it has none; births counts its births so far.
+func agrees(got []deviceEvent, want []string, number map[tensor.StorageID]string, births int) bool {
+	if len(got) == 0 {
+		return len(want) == 0
+	}
+	e := got[0]
+	name, known := number[e.storage]
+	switch {
+	case !e.birth && known && name == "":
+		return agrees(got[1:], want, number, births)
+	case !e.birth:
+		if e.before {
+			name = "x"
+		}
+		return len(want) > 0 && want[0] == "-"+name && agrees(got[1:], want[1:], number, births)
+	}
+	if len(want) > 0 && want[0][0] == '+' {
+		n, err := strconv.ParseInt(want[0][1:], 10, 64)
+		if err == nil && (n == e.bytes || n <= e.upper) {
+			number[e.storage] = strconv.Itoa(births)
+			if agrees(got[1:], want[1:], number, births+1) {
+				return true
+			}
+		}
+	}
+	if e.upper == 0 {
+		return false
+	}
+	number[e.storage] = ""
+	return agrees(got[1:], want, number, births)
+}
+
+func (d deviceEvents) String() string {
+	if d.err != "" {
+		return d.err
+	}
+	births := map[tensor.StorageID]int{}
+	var out []string
+	for _, e := range d.events {
+		switch {
+		case e.birth && e.upper > 0:
+			births[e.storage] = len(births)
+			out = append(out, fmt.Sprintf("+%d(≤%d)", e.bytes, e.upper))
+		case e.birth:
+			births[e.storage] = len(births)
+			out = append(out, fmt.Sprintf("+%d", e.bytes))
+		case e.before:
+			out = append(out, "-x")
+		default:
+			out = append(out, fmt.Sprintf("-%d", births[e.storage]))
+		}
+	}
+	return strings.Join(out, " ")
+}
