@@ -70,14 +70,14 @@ var mayImport = map[string][]string{
 	"engine/format":                      {"engine/verdict", "engine/report", "engine/allocator", "engine/trace", "engine/tensor", "engine/layout", "engine/units", "engine/internal/pickle"},
 	"engine/spec":                        {"engine/internal/nearest", "engine/note", "engine/verdict", "engine/report", "engine/platform", "engine/device", "engine/tensor", "engine/units"},
 	"engine": {"engine/workspace", "engine/note", "engine/units", "engine/tensor", "engine/device", "engine/workspace/profile", "engine/platform", "engine/program", "engine/trace", "engine/ops", "engine/ops/builtin",
-		"engine/artifact", "engine/exec", "engine/exec/torchscript", "engine/allocator", "engine/report", "engine/verdict", "engine/spec", "engine/layout"},
+		"engine/artifact", "engine/exec", "engine/exec/lifetime", "engine/exec/torchscript", "engine/allocator", "engine/report", "engine/verdict", "engine/spec", "engine/layout"},
 	"assert":                {"cudameasure/verify", "engine", "engine/device", "engine/platform", "engine/spec", "engine/verdict", "engine/report", "engine/units"},
 	"cudameasure":           {"engine/recording", "engine/spec", "engine/report", "engine/units"},
 	"cudameasure/cudaprobe": {},
 	"cudameasure/verify":    {"cudameasure", "engine", "engine/spec", "engine/trace", "engine/units", "engine/verdict"},
 	"internal/mutants":      {},
 	"cmd/memspec": {"cudameasure", "cudameasure/verify", "engine", "engine/units", "engine/tensor", "engine/device", "engine/workspace/profile", "engine/platform", "engine/program", "engine/trace",
-		"engine/ops", "engine/ops/builtin", "engine/artifact", "engine/exec", "engine/allocator", "engine/recording", "engine/report", "engine/verdict", "engine/spec", "engine/layout", "engine/format"},
+		"engine/ops", "engine/ops/builtin", "engine/artifact", "engine/exec", "engine/exec/lifetime", "engine/allocator", "engine/recording", "engine/report", "engine/verdict", "engine/spec", "engine/layout", "engine/format"},
 }
 
 func TestImportsGoOneWay(t *testing.T) {

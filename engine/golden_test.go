@@ -10,7 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/memspec/memspec/engine"
+	"github.com/memspec/memspec/engine/exec/lifetime"
 	"github.com/memspec/memspec/engine/internal/golden"
+	"github.com/memspec/memspec/engine/note"
 	"github.com/memspec/memspec/engine/program"
 	"github.com/memspec/memspec/engine/report"
 	"github.com/memspec/memspec/engine/spec"
@@ -34,6 +36,11 @@ func TestGolden(t *testing.T) {
 		require.NoError(t, tr.Validate())
 		a.Want("trace", []byte(tr.String()))
 
+		a.Want("lifetimes", lifetimes(t, m, c, false))
+		if run.Report.HasNote(note.LocalsUnknown) {
+			a.Want("lifetimes.most", lifetimes(t, m, c, true))
+		}
+
 		r := run.Judge(context.Background())
 		require.NoError(t, r.Err)
 		b.Reset()
@@ -45,6 +52,19 @@ func TestGolden(t *testing.T) {
 		a.Want("verdict", []byte(r.Message(engine.MessageOptions{Rows: report.ShortRows})))
 		a.Want("cost", fmt.Appendf(nil, "nodes %d  events %d  sites %d\n", tr.Coverage.Nodes, len(tr.Events), len(tr.Sites)))
 	})
+}
+
+// lifetimes writes the live ranges of a case, checked.
+func lifetimes(t *testing.T, m *engine.Model, c spec.Case, most bool) []byte {
+	t.Helper()
+	funcs, err := m.Lifetimes(context.Background(), c, most)
+	require.NoError(t, err)
+	for i := range funcs {
+		require.NoError(t, lifetime.Check(&funcs[i]))
+	}
+	var b bytes.Buffer
+	require.NoError(t, lifetime.Write(&b, funcs))
+	return b.Bytes()
 }
 
 func goldenCase(t *testing.T, model []byte) spec.Case {

@@ -87,6 +87,10 @@ func (r *Run) upper(ctx context.Context, a allocator.Allocator) (*allocator.Peak
 
 // execute runs the model's program abstractly.
 func (m *Model) execute(ctx context.Context, c *spec.Case, which account) (*exec.Result, error) {
+	return m.executeOn(ctx, torchscript.New(m.Program), c, which)
+}
+
+func (m *Model) executeOn(ctx context.Context, start exec.Start, c *spec.Case, which account) (*exec.Result, error) {
 	dtype, err := castTo(c.DType)
 	if err != nil {
 		return nil, err
@@ -97,7 +101,7 @@ func (m *Model) execute(ctx context.Context, c *spec.Case, which account) (*exec
 	}
 	o := exec.Options{Inputs: inputs, Liveness: liveness(m.runtime(c)), Platform: &c.Platform, DType: dtype, Lower: which == lowerEnd,
 		HoldLocals: which == localsHeld, Assume: assumptions(c.Assume)}
-	r, err := exec.Run(ctx, torchscript.New(m.Program), builtin.Table(), o)
+	r, err := exec.Run(ctx, start, builtin.Table(), o)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", m.Path, err)
 	}

@@ -2,11 +2,13 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
 
 	"github.com/memspec/memspec/engine"
+	"github.com/memspec/memspec/engine/exec/lifetime"
 	"github.com/memspec/memspec/engine/program"
 	"github.com/memspec/memspec/engine/report"
 	"github.com/memspec/memspec/engine/tensor"
@@ -16,26 +18,31 @@ import (
 
 func newDump() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "dump ARTIFACT --stage program|trace|timeline",
+		Use:   "dump ARTIFACT --stage program|lifetimes|trace|timeline",
 		Short: "Print a stage of the prediction as text",
-		Long: `Print what a stage makes of an artifact: the typed program, the trace of allocations and frees, or the allocator's timeline.
-A program needs no inputs; the other two need the flags of memspec estimate.`,
+		Long: `Print what a stage makes of an artifact: the typed program, the live ranges of its values, the trace of allocations and frees, or the allocator's
+timeline. A program needs no inputs; the others need the flags of memspec estimate. --most prints live ranges at their longest, for the upper end of
+an eager run whose archive does not tell what Python's names hold.`,
 		Example: `  memspec dump model.pt --stage program
   memspec dump model.pt --stage trace --input 'float32[1,3,224,224]' --device none --format json`,
 		Args: wantArgs(1, 1, "one ARTIFACT"),
 	}
 	f := newRunFlags(cmd)
-	stage := choiceFlag(cmd, "stage", "what to print (required)", "", "program", "trace", "timeline")
+	stage := choiceFlag(cmd, "stage", "what to print (required)", "", "program", "lifetimes", "trace", "timeline")
+	most := cmd.Flags().Bool("most", false, "with --stage lifetimes: live ranges at their longest")
 	format := formatFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		w := cmd.OutOrStdout()
+		if format.value == "json" && (stage.value == "program" || stage.value == "lifetimes") {
+			return fmt.Errorf("dump: got --format json for the %s, want text: only the trace and the timeline have a JSON form", stage.value)
+		}
+		if *most && stage.value != "lifetimes" {
+			return errors.New("dump: got --most, want --stage lifetimes with it")
+		}
 		switch stage.value {
 		case "":
-			return errors.New("dump: got no --stage, want program, trace or timeline")
+			return errors.New("dump: got no --stage, want program, lifetimes, trace or timeline")
 		case "program":
-			if format.value == "json" {
-				return errors.New("dump: got --format json for the program, want text: only the trace and the timeline have a JSON form")
-			}
 			m, err := engine.Open(args[0])
 			if err != nil {
 				return err
@@ -47,6 +54,17 @@ A program needs no inputs; the other two need the flags of memspec estimate.`,
 			return err
 		}
 		var models engine.Models
+		if stage.value == "lifetimes" {
+			m, err := models.Open(args[0])
+			if err != nil {
+				return err
+			}
+			funcs, err := m.Lifetimes(cmd.Context(), c, *most)
+			if err != nil {
+				return err
+			}
+			return lifetime.Write(w, funcs)
+		}
 		r, err := models.Run(cmd.Context(), c)
 		if err != nil {
 			return err

@@ -35,8 +35,8 @@ type End uint8
 const (
 	AsArgument End = iota // To takes it for the last time, as argument Arg, and lets go of it when it is done
 	After                 // it goes after To, and all that To's blocks did
-	AtEntry               // no one uses it: it goes as its block is entered
-	BlockOut              // it leaves its block as a result
+	AtEntry               // nothing in a block of To uses it: it goes as that is entered
+	BlockOut              // it leaves its block as a result of To, around it
 	Escapes               // it is there when its function returns: a caller may hold it on
 	Open                  // a name holds it as the run goes: until that is bound anew or deleted, or its frame ends
 )
@@ -118,11 +118,11 @@ func Check(f *Func) error {
 		}
 	}
 	for i, n := range nodes {
-		eachArg(n, func(v *program.Value) {
-			if c.end[v.ID] != none && c.end[v.ID] < i {
+		for j := range n.Args {
+			if v := n.Args[j].Value; v != nil && c.end[v.ID] != none && c.end[v.ID] < i {
 				c.errorf("value %d: got its end with node %d, want it after its use by node %d", v.ID, c.end[v.ID], i)
 			}
-		})
+		}
 	}
 	return errors.Join(c.errs...)
 }
@@ -150,7 +150,7 @@ func (c *checker) held(r *Range, ends []int) {
 		return
 	case r.From != c.from[id]:
 		c.errorf("value %d: got a range from node %d, want %d", id, r.From, c.from[id])
-	case r.To < Param || r.To >= len(c.nodes) || r.To < r.From:
+	case r.To < Param || r.To >= len(c.nodes) || r.To < r.From && r.End != BlockOut:
 		c.errorf("value %d: got an end with node %d, want one of %d from %d on", id, r.To, len(c.nodes), r.From)
 		return
 	}
@@ -172,20 +172,4 @@ func (c *checker) held(r *Range, ends []int) {
 		end = len(c.nodes)
 	}
 	c.end[id] = max(c.end[id], end)
-}
-
-// eachArg calls f with every value that n itself takes, or that leaves one of its blocks.
-func eachArg(n *program.Node, f func(*program.Value)) {
-	for j := range n.Args {
-		if v := n.Args[j].Value; v != nil {
-			f(v)
-		}
-	}
-	for _, b := range n.Blocks {
-		for j := range b.Outs {
-			if v := b.Outs[j].Value; v != nil {
-				f(v)
-			}
-		}
-	}
 }

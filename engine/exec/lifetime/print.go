@@ -1,9 +1,9 @@
 package lifetime
 
 import (
-	"bufio"
 	"fmt"
 	"io"
+	"text/tabwriter"
 
 	"github.com/memspec/memspec/engine/program"
 )
@@ -11,14 +11,14 @@ import (
 // This file writes live ranges as text:
 //
 //	func __torch__.net.Net.forward  # code/__torch__/net.py:6
-//	  x%1    entry..3    argument 0 of aten::relu    last use
-//	  y%3    3..7        after aten::add             local bound anew: y
+//	  x%1  entry..3  argument 0 of aten::relu  last use
+//	  y%3  3..7      after aten::add           local bound anew: y
 //
 // A value is its printed name, a percent sign and its number; nodes are numbered as they are written, from 0, those of blocks with them.
 
 // Write writes the ranges of functions.
 func Write(w io.Writer, funcs []Func) error {
-	b := bufio.NewWriter(w)
+	b := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
 	for i := range funcs {
 		f := &funcs[i]
 		nodes, _ := Numbering(f.Graph)
@@ -29,7 +29,7 @@ func Write(w io.Writer, funcs []Func) error {
 			if r.Local != "" {
 				fmt.Fprintf(b, ": %s", r.Local)
 			}
-			b.WriteByte('\n')
+			fmt.Fprintln(b)
 		}
 	}
 	return b.Flush()

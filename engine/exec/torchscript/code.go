@@ -19,8 +19,9 @@ type code struct {
 
 	pytorch bool // one of PyTorch's own modules or functions
 
-	escapes []int // values that a caller may hold on when the function returns
-	until   []int // by instruction: until which one the function may hold what a call left; nil where it holds nothing so
+	told    []lifetime.Range // what the stacks of a traced archive tell, in the place of last uses
+	escapes []int            // values that a caller may hold on when the function returns
+	until   []int            // by instruction: until which one the function may hold what a call left; nil where it holds nothing so
 }
 
 // block mirrors program.Block.

@@ -33,6 +33,7 @@ func (m *interp) followStacks(c *code, self *Object) error {
 
 // replace puts ranges in the place of those that the last uses gave their values.
 func (c *code) replace(ranges []lifetime.Range) {
+	c.told = ranges
 	told := make([]bool, c.graph.NumValues)
 	for i := range ranges {
 		told[ranges[i].Value.ID] = true

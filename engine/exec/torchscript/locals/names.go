@@ -32,6 +32,15 @@ type Names struct {
 	together map[int]int32       // by node: the local that holds all its results as one tuple, `t = torch.topk(x, 4)`
 }
 
+// Bound are the locals that a value is bound to once its statement is complete.
+func (n *Names) Bound(value int) []string {
+	out := make([]string, len(n.bind[value]))
+	for i, local := range n.bind[value] {
+		out[i] = n.locals[local]
+	}
+	return out
+}
+
 // HostNumber says whether a node makes the tensor of `x[i] = number`: eager execution puts the number in a tensor on the CPU
 // (torch/csrc/autograd/python_variable_indexing.cpp valueToTensor).
 func (n *Names) HostNumber(node int) bool { return n.fill[node] }

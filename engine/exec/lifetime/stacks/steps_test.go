@@ -1,0 +1,156 @@
+package stacks
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/memspec/memspec/engine/program"
+)
+
+// lines makes a text of its lines.
+func lines(s ...string) string { return strings.Join(s, "\n") + "\n" }
+
+func TestFrames(t *testing.T) {
+	p, f := read(t, map[string]string{
+		"":     lines("a = aten::relu(p) | n.py:1 forward, n.py:9 g", "b = self.conv(a) | n.py:2 forward, n.py:5 h", "_0 = [a, b]", "c = aten::cat(_0) | n.py:3 forward", "return c"),
+		"conv": lines("d = aten::conv2d(p) | conv.py:4 forward", "return d"),
+	})
+	require.Equal(t, lines(
+		"a: n.py:1 forward n.py:9 g",
+		"b: n.py:2 forward n.py:5 h", // a call has no record: its first operator's stack tells
+		"_0: n.py:3 forward",         // nor has what makes a list: its user tells
+		"c: n.py:3 forward",
+	), show(f, func(i int, _ *program.Value) string {
+		var out []string
+		for _, fr := range f.frames[i] {
+			out = append(out, fmt.Sprintf("%s:%d %s", fr.File, fr.Line, fr.Function))
+		}
+		return strings.Join(out, " ")
+	}))
+	require.Equal(t, "prim::Return", f.nodes[len(f.nodes)-1].Op)
+	require.Equal(t, f.frames[len(f.nodes)-2], f.frames[len(f.nodes)-1], "the return goes with the node before")
+	require.Len(t, p.functions, 2, "the callee is read too")
+}
+
+func TestCalls(t *testing.T) {
+	for _, tt := range []struct{ why, graph, want string }{
+		{"neighbours in one function share its call",
+			lines("a = op(p) | n.py:1 forward, n.py:9 g", "b = op(a) | n.py:1 forward, n.py:10 g", "return b"),
+			lines("a: 0 1", "b: 0 1")},
+		{"a call from another line is another call",
+			lines("a = op(p) | n.py:1 forward, n.py:9 g", "b = op(a) | n.py:2 forward, n.py:9 g", "return b"),
+			lines("a: 0 1", "b: 0 2")},
+		{"another function on the same line is another call",
+			lines("a = op(p) | n.py:1 forward, n.py:9 g", "b = op(a) | n.py:1 forward, n.py:20 h", "return b"),
+			lines("a: 0 1", "b: 0 2")},
+		{"a call that was left is not gone back to",
+			lines("a = op(p) | n.py:1 forward, n.py:9 g", "b = op(a) | n.py:1 forward", "c = op(b) | n.py:1 forward, n.py:9 g", "return c"),
+			lines("a: 0 1", "b: 0", "c: 0 2")},
+	} {
+		_, f := read(t, map[string]string{"": tt.graph})
+		number := map[*call]int{}
+		require.Equal(t, tt.want, show(f, func(i int, _ *program.Value) string {
+			var out []string
+			for _, c := range f.at[i].calls {
+				if _, ok := number[c]; !ok {
+					number[c] = len(number)
+				}
+				out = append(out, fmt.Sprint(number[c]))
+			}
+			return strings.Join(out, " ")
+		}), tt.why)
+	}
+}
+
+func TestNames(t *testing.T) {
+	for _, tt := range []struct{ why, graph, sub, want string }{
+		{why: "a value that an operator takes has the name of a local of that call",
+			graph: lines("x = op(p) | n.py:1 forward", "y = op(x) | n.py:2 forward, n.py:9 g", "return y"),
+			want:  lines("x: x of 1", "y: ?")},
+		{why: "the printer's counter is no part of it, and an own digit is",
+			graph: lines("x = op(p) | n.py:1 forward", "x0 = op(x) | n.py:2 forward", "x2 = op(x0) | n.py:3 forward", "y = op(x2) | n.py:4 forward", "return y"),
+			want:  lines("x: x of 0", "x0: x of 0", "x2: x2 of 0", "y: ?")},
+		{why: "a name of the printer's own is a value that no local holds",
+			graph: lines("_0 = op(p) | n.py:1 forward", "y = op(_0) | n.py:1 forward", "return y"),
+			want:  lines("_0: none of 0", "y: ?")},
+		{why: "a number has no name",
+			graph: lines("n = aten::size(p, 0) | n.py:1 forward", "y = op(p, n) | n.py:1 forward", "return y"),
+			want:  lines("n: ?", "y: ?")},
+		{why: "what goes into a module first was named inside, and what comes out by who takes it",
+			graph: lines("x = op(p) | n.py:1 forward", "y = self.sub(x) | n.py:2 forward", "_0 = op(y) | n.py:3 forward", "return _0"),
+			sub:   lines("a = op(p) | s.py:1 forward", "return a"),
+			want:  lines("x: ?", "y: a of 0", "_0: ?")},
+		{why: "a module's result that the module itself used has its own name for it",
+			graph: lines("y = self.sub(p) | n.py:2 forward", "_0 = op(y) | n.py:3 forward", "return _0"),
+			sub:   lines("a = op(p) | s.py:1 forward", "b = op(a) | s.py:2 forward", "_1 = (a, b)", "return _1"),
+			want:  lines("y: ?", "_0: ?")},
+	} {
+		sections := map[string]string{"": tt.graph}
+		if tt.sub != "" {
+			sections["sub"] = strings.Replace(tt.sub, "_1 = (a, b)", "_1 = prim::TupleConstruct(a, b)", 1)
+		}
+		_, f := read(t, sections)
+		require.Equal(t, tt.want, show(f, func(_ int, v *program.Value) string {
+			switch n := f.names[v.ID]; {
+			case n.call == nil:
+				return "?"
+			case n.none:
+				return fmt.Sprintf("none of %d", n.call.depth)
+			default:
+				return fmt.Sprintf("%s of %d", n.text, n.call.depth)
+			}
+		}), tt.why)
+	}
+}
+
+func TestStatements(t *testing.T) {
+	for _, tt := range []struct{ why, graph, want string }{
+		{"a run of nodes on one line is a statement",
+			lines("_0 = op(p) | n.py:1 forward", "_1 = op(_0) | n.py:1 forward", "_2 = op(_1) | n.py:2 forward", "return _2"),
+			lines("_0: 0", "_1: 0", "_2: 1")},
+		{"one that gave a local its value is complete: the line runs again",
+			lines("x = op(p) | n.py:1 forward", "x0 = op(x) | n.py:1 forward", "x1 = op(x0) | n.py:1 forward", "return x1"),
+			lines("x: 0", "x0: 1", "x1: 2")},
+		{"a call over several lines comes behind its arguments, on its own line before theirs",
+			lines("_0 = op(p) | n.py:2 forward", "_1 = op(q) | n.py:3 forward", "_2 = op(_0, _1) | n.py:1 forward", "return _2"),
+			lines("_0: 0", "_1: 0", "_2: 0")},
+		{"a line that was there before has begun again, unless it takes what no local holds",
+			lines("_0 = op(p) | n.py:1 forward", "x = op(_0) | n.py:2 forward", "_1 = op(x) | n.py:1 forward", "_2 = op(_1) | n.py:1 forward", "return _2"),
+			lines("_0: 0", "x: 1", "_1: 2", "_2: 2")},
+		{"an expression goes on where an operand of its own stands on a later line",
+			lines("_0 = op(p) | n.py:1 forward", "_1 = op(q) | n.py:2 forward", "_2 = op(_0, _1) | n.py:1 forward", "return _2"),
+			lines("_0: 0", "_1: 0", "_2: 0")},
+		{"the next module of a list is the next round of a loop on one line",
+			lines("_0 = self.layers.0(p) | n.py:1 forward", "_1 = self.layers.1(_0) | n.py:1 forward", "return _1"),
+			lines("_0: 0", "_1: 1")},
+		{"other modules on one line are one expression",
+			lines("_0 = self.a(p) | n.py:1 forward", "_1 = self.b(_0) | n.py:1 forward", "return _1"),
+			lines("_0: 0", "_1: 0")},
+	} {
+		inner := lines("v = op(p) | l.py:1 forward", "return v")
+		_, f := read(t, map[string]string{"": tt.graph, "layers.0": inner, "layers.1": inner, "a": inner, "b": inner})
+		var seen []*statement
+		require.Equal(t, tt.want, show(f, func(i int, _ *program.Value) string {
+			s := f.at[i].stmt(0)
+			if !slices.Contains(seen, s) {
+				seen = append(seen, s)
+			}
+			return fmt.Sprint(slices.Index(seen, s))
+		}), tt.why)
+	}
+}
+
+func TestNumbers(t *testing.T) {
+	_, f := read(t, map[string]string{"": lines(
+		"a = aten::size(p, 0) | n.py:1 forward", "b = prim::NumToTensor(a) | n.py:1 forward", "c = aten::floor_divide(b, 2) | n.py:1 forward",
+		"d = aten::arange(a) | n.py:1 forward", "e = aten::mul(b, p) | n.py:1 forward", "_0 = [c, b]", "f = aten::Int(c) | n.py:1 forward",
+		"g = aten::view(p, _0, f, d, e) | n.py:1 forward", "return g",
+	)})
+	require.Equal(t, lines("a: 1", "b: 2", "c: 2", "d: 0", "e: 0", "_0: 0", "f: 1", "g: 0"),
+		show(f, func(_ int, v *program.Value) string { return fmt.Sprint(f.number[v.ID]) }),
+		"sizes are numbers, and what is computed with the tensors that wrap them; what is made of a size, or with a tensor, is none")
+}

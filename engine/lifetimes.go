@@ -1,0 +1,27 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/memspec/memspec/engine/exec/lifetime"
+	"github.com/memspec/memspec/engine/exec/torchscript"
+	"github.com/memspec/memspec/engine/spec"
+)
+
+// Lifetimes runs one case of the model and returns the live ranges of the functions that it ran: by them it let go of values. most holds
+// locals that the artifact does not tell of to their latest end, as the upper end of a report does.
+func (m *Model) Lifetimes(ctx context.Context, c spec.Case, most bool) (funcs []lifetime.Func, err error) {
+	defer caught(m.Path, &err)
+	if err := runnable(&c); err != nil {
+		return nil, err
+	}
+	which := likeliest
+	if most {
+		which = localsHeld
+	}
+	start, lifetimes := torchscript.Watch(m.Program)
+	if _, err := m.executeOn(ctx, start, &c, which); err != nil {
+		return nil, err
+	}
+	return lifetimes(), nil
+}

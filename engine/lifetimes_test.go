@@ -1,0 +1,32 @@
+package engine_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestLifetimes: the live ranges of recorded archives are what lifetime.Check wants of them: of the small ones in each runtime, of all traced ones
+// as read off their stacks, and at their longest.
+func TestLifetimes(t *testing.T) {
+	for _, r := range recordings(t) {
+		for _, kind := range []string{"script", "trace"} {
+			s := r.stream(kind + ".torchscript")
+			if s == nil || s.artifact == "" {
+				continue
+			}
+			for _, runtime := range []string{"eager", "torchscript"} {
+				if (kind != "trace" || runtime != "eager") && !strings.Contains(s.artifact, "/small/") {
+					continue
+				}
+				m, c, err := caseNone(r, s.artifact, runtime)
+				require.NoError(t, err)
+				lifetimes(t, m, c, false)
+				if kind == "trace" && runtime == "eager" {
+					lifetimes(t, m, c, true)
+				}
+			}
+		}
+	}
+}
