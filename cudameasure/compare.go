@@ -240,7 +240,7 @@ func WhyNot(c *spec.Case, m *Measurement) string {
 	if !sameDevice(c, &m.Device) {
 		parts = append(parts, fmt.Sprintf("%s, the case is for %s", m.Device.Name, c.Platform.Device.Name))
 	}
-	if !sameRelease(c.Platform.Torch.String(), m.Torch) {
+	if !c.Platform.Torch.Covers(m.Torch) {
 		add("torch", m.Torch, c.Platform.Torch.String())
 	}
 	if c.Runtime != spec.ByArtifact {
@@ -275,16 +275,9 @@ func flagText(f recording.Flags) string {
 	return strings.Join(on, " ")
 }
 
-// memorySlack is how far two drivers may tell the same card's memory apart: engine/device/table.go saw up to 2%, each way.
-const memorySlack = 0.04
-
-// sameDevice says whether a GPU is the case's: its compute capability, and its memory as nearly as drivers agree.
+// sameDevice says whether a GPU is the case's.
 func sameDevice(c *spec.Case, d *recording.Device) bool {
-	want := &c.Platform.Device
-	if d.Total == nil || want.ComputeCapability.String() != d.ComputeCapability {
-		return false
-	}
-	return want.Memory == 0 || math.Abs(float64(want.Memory-*d.Total)) <= memorySlack*float64(want.Memory)
+	return d.Total != nil && c.Platform.Device.Is(d.ComputeCapability, *d.Total)
 }
 
 // DeviceOf is the first of the GPUs that is the case's.
@@ -295,10 +288,4 @@ func DeviceOf(c *spec.Case, devices []Device) (Device, bool) {
 		}
 	}
 	return Device{}, false
-}
-
-// sameRelease says whether a torch version (2.15.0+cu130) is of the release that the case names (2.15, or 2.15.1).
-func sameRelease(release, torch string) bool {
-	number, _, _ := strings.Cut(torch, "+")
-	return number == release || strings.HasPrefix(number, release+".")
 }

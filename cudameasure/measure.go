@@ -247,35 +247,8 @@ func (t *Tools) environment(c *spec.Case, given []string) []string {
 	return env
 }
 
-// Request is a case as memshim takes it: of what `memspec cases --format json` says, the part that a run needs.
-func Request(c *spec.Case) ([]byte, error) {
-	p := &c.Platform
-	r := struct {
-		Name            string          `json:"name"`
-		Dir             string          `json:"dir"`
-		Artifact        string          `json:"artifact"`
-		Source          string          `json:"source"`
-		Runtime         string          `json:"runtime"`
-		Mode            string          `json:"mode"`
-		Grad            string          `json:"grad"`
-		DType           string          `json:"dtype"`
-		Autocast        string          `json:"autocast"`
-		Flags           recording.Flags `json:"flags"`
-		AllocConf       string          `json:"alloc_conf"`
-		CublasWorkspace string          `json:"cublas_workspace"`
-		MemoryFraction  float64         `json:"memory_fraction"`
-		Inputs          []string        `json:"inputs"`
-		Error           string          `json:"error"`
-	}{
-		Name: c.Name, Dir: c.Dir, Artifact: c.Artifact, Source: c.Source, Runtime: string(c.Runtime), Mode: string(c.Mode), Grad: string(c.Grad),
-		DType: c.DType, Autocast: p.Autocast, Flags: flagsOf(c), AllocConf: p.AllocConf, CublasWorkspace: p.CublasWorkspace,
-		MemoryFraction: p.MemoryFraction, Inputs: inputsOf(c),
-	}
-	if c.Err != nil {
-		r.Error = c.Err.Error()
-	}
-	return json.Marshal(r)
-}
+// Request is a case as memshim takes it: as `memspec cases --format json` says it.
+func Request(c *spec.Case) ([]byte, error) { return json.Marshal(c.JSON()) }
 
 func flagsOf(c *spec.Case) recording.Flags {
 	p := &c.Platform

@@ -57,7 +57,7 @@ var mayImport = map[string][]string{
 
 	"engine/artifact/torchscript/syntax": {"engine/internal/pysource"},
 	"engine/artifact/torchscript":        {"engine/program", "engine/tensor", "engine/internal/pickle", "engine/artifact/torchscript/syntax"},
-	"engine/artifact":                    {"engine/program", "engine/artifact/torchscript", "engine/internal/ptzip"},
+	"engine/artifact":                    {"engine/program", "engine/artifact/torchscript", "engine/internal/ptzip", "engine/recording", "engine/trace"},
 	"engine/exec/lifetime":               {"engine/program"},
 	"engine/exec/lifetime/stacks":        {"engine/exec/lifetime", "engine/program"},
 	"engine/exec":                        {"engine/workspace", "engine/internal/slab", "engine/note", "engine/program", "engine/ops", "engine/schema", "engine/tensor", "engine/trace", "engine/platform", "engine/device", "engine/units"},
@@ -70,7 +70,7 @@ var mayImport = map[string][]string{
 	"engine/format":                      {"engine/verdict", "engine/report", "engine/allocator", "engine/trace", "engine/tensor", "engine/layout", "engine/units", "engine/internal/pickle"},
 	"engine/spec":                        {"engine/internal/nearest", "engine/note", "engine/verdict", "engine/report", "engine/platform", "engine/device", "engine/tensor", "engine/units"},
 	"engine": {"engine/workspace", "engine/note", "engine/units", "engine/tensor", "engine/device", "engine/workspace/profile", "engine/platform", "engine/program", "engine/trace", "engine/ops", "engine/ops/builtin",
-		"engine/artifact", "engine/exec", "engine/exec/lifetime", "engine/exec/torchscript", "engine/allocator", "engine/report", "engine/verdict", "engine/spec", "engine/layout"},
+		"engine/artifact", "engine/recording", "engine/exec", "engine/exec/lifetime", "engine/exec/torchscript", "engine/allocator", "engine/report", "engine/verdict", "engine/spec", "engine/layout"},
 	"assert":                {"cudameasure/verify", "engine", "engine/device", "engine/platform", "engine/spec", "engine/verdict", "engine/report", "engine/units"},
 	"cudameasure":           {"engine/recording", "engine/spec", "engine/report", "engine/units"},
 	"cudameasure/cudaprobe": {},

@@ -10,7 +10,7 @@
 //	                           ops              PyTorch      device
 //	                       (rule table)         snapshot     (rows)
 //
-// Each arrow is one Go value that can be printed, checked and stored: *program.Program, *trace.Trace, *allocator.Timeline, *report.Report,
+// Each arrow is one Go value that can be printed, checked and stored: *artifact.Artifact, *program.Program, *trace.Trace, *allocator.Timeline, *report.Report,
 // verdict.Verdict. A room imports only rooms to its left; arch_test.go holds the table of imports and fails on any other edge. The measured
 // world enters at trace: a recorded snapshot of PyTorch, or the recording of a run, becomes the same value that exec makes.
 //
@@ -22,7 +22,7 @@
 //	platform   what a run happens on and with; what changed in which torch release
 //	workspace  what libraries and kernels take beside results, as functions of shapes and platform; in profile: what libraries themselves answer
 //	note       what a run may have to assume: IDs and texts
-//	artifact   archives to programs, and strip
+//	artifact   what people have, at sight: archives to programs, recordings and snapshots to runs, strangers by name; and strip
 //	program    the typed graph
 //	ops        the language of operator rules; the rules by family beneath it, joined in ops/builtin: results, aliases, composites, scratch
 //	exec       the abstract run: shapes, aliases, lifetimes; the machine, and exec/torchscript, which drives it
@@ -34,8 +34,8 @@
 //	format     reports, verdicts and timelines in the forms that other tools read
 //	spec       memspec.yaml to cases
 //
-// Where to add what: an operator is a row in its family under ops (ops/doc.go has the families and the six questions); a format is a folder under artifact and a row in its
-// table; a device is a row in device; an allocator setting is a row in allocator; a format of reports is a writer and a row in
+// Where to add what: an operator is a row in its family under ops (ops/doc.go has the families and the six questions); a kind of artifact is
+// a row in artifact/kinds.go, and a folder beside it where it holds a program; a device is a row in device; an allocator setting is a row in allocator; a format of reports is a writer and a row in
 // format.Formats; a metric is a constant in report and its line in Value; a note is a row in note, a line below and a witness in notes_test.go.
 //
 // # Promises
@@ -63,6 +63,7 @@
 //	loop-bound         how often a loop runs depends on tensor data; what its rounds hold does not grow
 //	loop-open          how often a loop runs depends on tensor data, and each round may hold more: the account is incomplete
 //	op-missing         an operator without a rule; the account is incomplete
+//	other-device       a run was recorded elsewhere than on the case's device with its torch, or does not tell where
 //	scratch-benchmark  cudnn.benchmark runs the fastest plan, which only a device can tell
 //	scratch-estimate   some library scratch is by rule
 //	scratch-stand-in   another version of a library answered for one that cannot be asked

@@ -38,8 +38,8 @@ func Judge(ctx context.Context, c spec.Case) *Result {
 
 // A Model is an opened artifact; it may be used by several goroutines.
 type Model struct {
-	Path    string
-	Program *program.Program
+	Path     string
+	Artifact *artifact.Artifact
 }
 
 // Open reads an artifact.
@@ -48,11 +48,22 @@ func Open(path string) (m *Model, err error) {
 	if path == "" {
 		return nil, errors.New("got no artifact, want one: source: alone tells how to build the live model, which memspec itself cannot run")
 	}
-	p, err := artifact.Open(path)
+	a, err := artifact.Open(path)
 	if err != nil {
 		return nil, plain(err)
 	}
-	return &Model{Path: path, Program: p}, nil
+	if err := begin(a); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return &Model{Path: path, Artifact: a}, nil
+}
+
+// Program is what the artifact holds to be run; the error says that it holds a run instead.
+func (m *Model) Program() (*program.Program, error) {
+	if m.Artifact.Program == nil {
+		return nil, errors.New("got a recorded run, which holds no program")
+	}
+	return m.Artifact.Program, nil
 }
 
 // plain says "PATH: no such file or directory", without the system call that found out.
@@ -69,19 +80,6 @@ func caught(path string, err *error) {
 	if bug := recover(); bug != nil {
 		*err = fmt.Errorf("%s: internal error: %v", path, bug)
 	}
-}
-
-// runnable refuses what a case asks for and the engine cannot do.
-func runnable(c *spec.Case) error {
-	switch {
-	case c.Err != nil:
-		return c.Err
-	case c.Mode == spec.Training:
-		return errors.New("got mode training, want inference: training is not predicted yet")
-	case c.Runtime == spec.Export:
-		return errors.New("got runtime export, want eager or torchscript: exported programs are not read yet")
-	}
-	return nil
 }
 
 // backtrace is the model's own stack where err has one.

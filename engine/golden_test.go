@@ -25,9 +25,9 @@ func TestGolden(t *testing.T) {
 		c := goldenCase(t, a.Input("case.yaml"))
 		m, err := engine.Open(c.Artifact)
 		require.NoError(t, err)
-		require.NoError(t, program.Check(m.Program))
+		require.NoError(t, program.Check(m.Artifact.Program))
 		var b bytes.Buffer
-		require.NoError(t, program.Write(&b, m.Program))
+		require.NoError(t, program.Write(&b, m.Artifact.Program))
 		a.Want("program", b.Bytes())
 
 		run, err := m.Run(context.Background(), c)

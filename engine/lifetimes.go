@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/memspec/memspec/engine/exec/lifetime"
 	"github.com/memspec/memspec/engine/exec/torchscript"
@@ -12,14 +13,18 @@ import (
 // locals that the artifact does not tell of to their latest end, as the upper end of a report does.
 func (m *Model) Lifetimes(ctx context.Context, c spec.Case, most bool) (funcs []lifetime.Func, err error) {
 	defer caught(m.Path, &err)
-	if err := runnable(&c); err != nil {
+	p, err := m.Program()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", m.Path, err)
+	}
+	if err := m.Artifact.Answers(string(c.Runtime), string(c.Mode)); err != nil {
 		return nil, err
 	}
 	which := likeliest
 	if most {
 		which = localsHeld
 	}
-	start, lifetimes := torchscript.Watch(m.Program)
+	start, lifetimes := torchscript.Watch(p)
 	if _, err := m.executeOn(ctx, start, &c, which); err != nil {
 		return nil, err
 	}

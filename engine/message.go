@@ -133,7 +133,10 @@ func (r *Result) writeBudget(p *layout.Printer, f *verdict.Finding) {
 // predicted is the exact bytes of both peaks, and of every other metric whose budget does not hold.
 func (r *Result) predicted() string {
 	rep := r.Report
-	s := fmt.Sprintf("%s reserved, %s allocated, %s of it weights", rep.Peak.Reserved.Exact(), rep.Peak.Allocated.Exact(), rep.Weights)
+	s := fmt.Sprintf("%s reserved, %s allocated", rep.Peak.Reserved.Exact(), rep.Peak.Allocated.Exact())
+	if w, known := rep.Value(report.Weights); known {
+		s += fmt.Sprintf(", %s of it weights", w)
+	}
 	for _, m := range []report.Metric{report.Weights, report.Delta, report.Total} {
 		for _, f := range r.Verdict.Findings {
 			if f.Metric == m && f.Known && f.Outcome != verdict.Pass {

@@ -12,15 +12,19 @@ import (
 // Missing lists the operators of the model that have no rule under any overload, in the order they are met, with how often the code names
 // them. It needs no inputs: it walks everything that forward can reach, also what a run would not.
 func (m *Model) Missing() ([]report.Unsupported, error) {
-	w := &walker{program: m.Program, table: builtin.Table(), seen: map[*program.Func]bool{}, index: map[string]int{}}
+	p, err := m.Program()
+	if err != nil {
+		return nil, err
+	}
+	w := &walker{program: p, table: builtin.Table(), seen: map[*program.Func]bool{}, index: map[string]int{}}
 	w.byMethod = map[string][]*program.Func{}
-	for _, c := range m.Program.Classes {
+	for _, c := range p.Classes {
 		for _, f := range c.Methods {
 			w.byMethod[f.Method] = append(w.byMethod[f.Method], f)
 		}
 	}
-	if m.Program.Entry != nil {
-		w.push(m.Program.Entry)
+	if p.Entry != nil {
+		w.push(p.Entry)
 	}
 	for len(w.queue) > 0 {
 		f := w.queue[0]

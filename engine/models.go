@@ -33,9 +33,6 @@ func (ms *Models) Open(path string) (*Model, error) {
 
 // Run runs a case, its artifact and scratch profile read once.
 func (ms *Models) Run(ctx context.Context, c spec.Case) (*Run, error) {
-	if err := runnable(&c); err != nil {
-		return nil, err
-	}
 	m, err := ms.Open(c.Artifact)
 	if err != nil {
 		return nil, err

@@ -73,7 +73,7 @@ func TestInvariants(t *testing.T) {
 			t.Parallel()
 			ctx := context.Background()
 			if r.c.Runtime == spec.TorchScript { // once a model
-				require.NoError(t, program.Check(r.m.Program))
+				require.NoError(t, program.Check(r.m.Artifact.Program))
 			}
 			run, err := r.m.Run(ctx, r.c)
 			if err != nil {

@@ -41,7 +41,7 @@ func (m *Model) Run(ctx context.Context, c spec.Case) (*Run, error) { return m.r
 
 func (m *Model) run(ctx context.Context, c spec.Case, which account) (r *Run, err error) {
 	defer caught(m.Path, &err)
-	if err := runnable(&c); err != nil {
+	if err := m.Artifact.Answers(string(c.Runtime), string(c.Mode)); err != nil {
 		return nil, err
 	}
 	if c.Platform.Scratch == nil && c.Scratch != "" {
@@ -64,8 +64,14 @@ func (m *Model) run(ctx context.Context, c spec.Case, which account) (r *Run, er
 	if r.Upper, err = r.upper(ctx, a.Fresh()); err != nil {
 		return nil, err
 	}
-	r.Report = report.Build(report.Source{Run: r.describe(), Platform: &c.Platform, Timeline: r.Timeline, Upper: r.Upper, Scratch: answered(r.Calls),
-		Ask: askCommand(c.Pos.File)})
+	src := report.Source{Run: r.describe(), Platform: &c.Platform, Timeline: r.Timeline, Upper: r.Upper, Scratch: answered(r.Calls), Ask: askCommand(c.Pos.File)}
+	if rec := m.Artifact.Recorded; rec != nil {
+		src.Unknown = notTold(rec)
+		if rec.Header != nil {
+			src.Weights = &rec.Header.Weights
+		}
+	}
+	r.Report = report.Build(src)
 	return r, nil
 }
 
@@ -85,9 +91,16 @@ func (r *Run) upper(ctx context.Context, a allocator.Allocator) (*allocator.Peak
 	return allocator.ReplayUpper(tr, a)
 }
 
-// execute runs the model's program abstractly.
+// execute runs the model's program abstractly; a run that was recorded is as it is.
 func (m *Model) execute(ctx context.Context, c *spec.Case, which account) (*exec.Result, error) {
-	return m.executeOn(ctx, torchscript.New(m.Program), c, which)
+	if rec := m.Artifact.Recorded; rec != nil {
+		tr, err := recorded(rec, c)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", m.Path, err)
+		}
+		return &exec.Result{Trace: tr}, nil
+	}
+	return m.executeOn(ctx, torchscript.New(m.Artifact.Program), c, which)
 }
 
 func (m *Model) executeOn(ctx context.Context, start exec.Start, c *spec.Case, which account) (*exec.Result, error) {
@@ -108,12 +121,29 @@ func (m *Model) executeOn(ctx context.Context, start exec.Start, c *spec.Case, w
 	return r, nil
 }
 
+// notRecorded is the runtime and mode of a recorded run that does not tell its own.
+const notRecorded = "recorded"
+
 // runtime is how the case runs: as it says, else as its artifact is usually run.
 func (m *Model) runtime(c *spec.Case) spec.Runtime {
-	if c.Runtime == spec.ByArtifact {
-		return spec.TorchScript
+	switch {
+	case c.Runtime != spec.ByArtifact:
+		return c.Runtime
+	case len(m.Artifact.Runtimes) > 0:
+		return spec.Runtime(m.Artifact.Runtimes[0])
 	}
-	return c.Runtime
+	return notRecorded
+}
+
+// mode is what the run does.
+func (m *Model) mode(c *spec.Case) spec.Mode {
+	switch {
+	case len(m.Artifact.Modes) == 0:
+		return notRecorded
+	case c.Mode == "":
+		return spec.Mode(m.Artifact.Modes[0])
+	}
+	return c.Mode
 }
 
 func liveness(r spec.Runtime) exec.Liveness {
@@ -124,15 +154,20 @@ func liveness(r spec.Runtime) exec.Liveness {
 }
 
 func (r *Run) describe() report.Run {
-	c := &r.Case
-	inputs := make([]string, len(c.Inputs))
-	for i, in := range c.Inputs {
-		inputs[i] = in.String()
+	c, m := &r.Case, r.Model
+	inputs := inputTexts(c.Inputs)
+	if rec := m.Artifact.Recorded; rec != nil && rec.Header != nil {
+		inputs = rec.Header.Inputs
 	}
-	mode := c.Mode
-	if mode == "" {
-		mode = spec.Inference
+	return report.Run{Artifact: m.Path, Format: m.Artifact.Format, Producer: m.Artifact.Producer, Runtime: string(m.runtime(c)), Mode: string(m.mode(c)),
+		Device: c.Platform.Device.Name, Torch: c.Platform.Torch.String(), AllocConf: c.Platform.AllocConf, Inputs: inputs}
+}
+
+// inputTexts are inputs in the grammar of --input.
+func inputTexts(ins []spec.Input) []string {
+	out := make([]string, len(ins))
+	for i, in := range ins {
+		out[i] = in.String()
 	}
-	return report.Run{Artifact: r.Model.Path, Format: r.Model.Program.Format, Producer: r.Model.Program.Producer, Runtime: string(r.Model.runtime(c)),
-		Mode: string(mode), Device: c.Platform.Device.Name, Torch: c.Platform.Torch.String(), AllocConf: c.Platform.AllocConf, Inputs: inputs}
+	return out
 }

@@ -22,7 +22,7 @@ func (r *recording) apply(c *spec.Case, m *engine.Model) {
 	c.DType = r.settings["dtype"]
 	c.Platform.Autocast = r.settings["autocast"]
 	if r.settings["cached"] == "true" {
-		for _, s := range m.Program.States {
+		for _, s := range m.Artifact.Program.States {
 			s.Meta.RequiresGrad = s.Class == tensor.Parameter
 		}
 	}

@@ -47,7 +47,11 @@ an eager run whose archive does not tell what Python's names hold.`,
 			if err != nil {
 				return err
 			}
-			return program.Write(w, m.Program)
+			p, err := m.Program()
+			if err != nil {
+				return fmt.Errorf("%s: %w", args[0], err)
+			}
+			return program.Write(w, p)
 		}
 		c, err := f.oneCase(args[0])
 		if err != nil {

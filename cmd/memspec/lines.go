@@ -28,8 +28,7 @@ const untraced = "untraced"
 func heldByLine(tl *allocator.Timeline) []*heldLine {
 	var out []*heldLine
 	at := map[string]*heldLine{}
-	for _, id := range tl.Held(tl.Peaks.Allocated.Event) {
-		where, op := lineOfStorage(tl, id)
+	add := func(where, op string, size units.Bytes) {
 		l := at[where]
 		if l == nil {
 			l = &heldLine{location: where}
@@ -39,9 +38,15 @@ func heldByLine(tl *allocator.Timeline) []*heldLine {
 		if op != "" && !slices.Contains(l.ops, op) {
 			l.ops = append(l.ops, op)
 		}
-		size := tl.Storages[id].Size
 		l.blocks = append(l.blocks, size)
 		l.mem += size
+	}
+	for _, size := range tl.Kept() {
+		add(untraced, "", size)
+	}
+	for _, id := range tl.Held(tl.Peaks.Allocated.Event) {
+		where, op := lineOfStorage(tl, id)
+		add(where, op, tl.Storages[id].Size)
 	}
 	slices.SortFunc(out, func(a, b *heldLine) int {
 		return cmp.Or(cmp.Compare(b.mem, a.mem), cmp.Compare(a.location, b.location))

@@ -1,18 +1,16 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"text/tabwriter"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
 	"github.com/memspec/memspec/engine/allocator"
+	"github.com/memspec/memspec/engine/artifact"
 	"github.com/memspec/memspec/engine/report"
 )
 
@@ -37,17 +35,21 @@ Exit codes: 0 all agree, 1 they part, 3 nothing to replay, 2 the file cannot be 
 	}
 	format := formatFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		kind, what, err := artifact.What(args[0])
+		if err != nil {
+			return err
+		}
+		if kind == "recording" {
+			return endRecordReplay(cmd, args[0], format.value == "json")
+		}
+		if kind != "snapshot" {
+			return fmt.Errorf("%s: got %s, want a memory snapshot (torch.cuda.memory._dump_snapshot) or a recording (memshim measure)", args[0], what)
+		}
 		data, err := os.ReadFile(args[0])
 		if err != nil {
 			return plainPathError(err)
 		}
-		if bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) {
-			return endRecordReplay(cmd, args[0], data, format.value == "json")
-		}
 		devices, err := allocator.ReplaySnapshot(data)
-		if other := notSnapshot(data); err != nil && other != "" {
-			return fmt.Errorf("%s: got %s, want a memory snapshot (torch.cuda.memory._dump_snapshot) or a measurement record", args[0], other)
-		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", args[0], err)
 		}
@@ -73,23 +75,6 @@ Exit codes: 0 all agree, 1 they part, 3 nothing to replay, 2 the file cannot be 
 		return nil
 	}
 	return cmd
-}
-
-// notSnapshot says what data is, where it is plainly no pickle.
-func notSnapshot(data []byte) string {
-	switch {
-	case len(data) == 0:
-		return "an empty file"
-	case bytes.HasPrefix(data, []byte("PK\x03\x04")):
-		return "a zip archive such as a model's"
-	case data[0] == 0x80: // every pickle of protocol 2 or newer
-		return ""
-	case json.Valid(data):
-		return "JSON"
-	case utf8.Valid(data):
-		return "text"
-	}
-	return ""
 }
 
 func writeReplay(w io.Writer, path string, devices []allocator.DeviceReplay) error {

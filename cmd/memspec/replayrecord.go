@@ -157,10 +157,10 @@ func passPeaks(tl *allocator.Timeline, passes int) ([]allocator.PeakSizes, error
 	return out, err
 }
 
-func endRecordReplay(cmd *cobra.Command, path string, data []byte, asJSON bool) error {
-	m, err := recording.Parse(data)
+func endRecordReplay(cmd *cobra.Command, path string, asJSON bool) error {
+	m, err := recording.Read(path)
 	if err != nil {
-		return fmt.Errorf("%s: %w", path, err)
+		return plainPathError(err)
 	}
 	if len(m.Events) == 0 {
 		return &exit{code: exitUnsure, err: errors.New(path + ": nothing to replay: the record has no events")}

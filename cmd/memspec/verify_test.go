@@ -176,22 +176,3 @@ func validate(t *testing.T, schema string, value []byte) {
 	require.NoError(t, err)
 	require.NoError(t, s.Validate(v))
 }
-
-// What cudameasure tells the shim of a case is what `memspec cases` tells it.
-func TestTheShimIsToldTheSame(t *testing.T) {
-	cases, err := loadCases("../../memspec.yaml", nil)
-	require.NoError(t, err)
-	for i := range cases {
-		request, err := cudameasure.Request(&cases[i])
-		require.NoError(t, err)
-		listed, err := json.Marshal(caseSpecAsJSON(&cases[i]))
-		require.NoError(t, err)
-		var a, b map[string]any
-		require.NoError(t, json.Unmarshal(request, &a))
-		require.NoError(t, json.Unmarshal(listed, &b))
-		require.NotEmpty(t, a)
-		for key := range a {
-			require.Equal(t, b[key], a[key], "%s: %s", cases[i].Name, key)
-		}
-	}
-}

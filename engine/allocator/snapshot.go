@@ -59,14 +59,7 @@ func ReplaySnapshot(data []byte) ([]DeviceReplay, error) {
 	}
 	out := []DeviceReplay{}
 	for _, rec := range recs {
-		moves := 0
-		for i := range rec.Trace.Events {
-			switch rec.Trace.Events[i].Action {
-			case trace.Alloc, trace.FreeRequested, trace.FreeCompleted:
-				moves++
-			}
-		}
-		if moves == 0 {
+		if rec.Moves() == 0 {
 			continue
 		}
 		d, err := ReplayRecording(rec)
@@ -96,13 +89,22 @@ func settingsOf(c trace.Conf) (Settings, error) {
 	return s, nil
 }
 
+// Rewind rebuilds what a recording's device held before its first event, under the settings that it was made with, and says how many events
+// contradict that.
+func Rewind(rec *trace.Recording) (conflicts int, err error) {
+	set, err := settingsOf(rec.Settings)
+	if err != nil {
+		return 0, err
+	}
+	return rec.Rewind(trace.Geometry{Round: set.round, Unsplit: smallSize, MaxSplit: set.MaxSplitSize, Page: set.LargeSegment}), nil
+}
+
 // ReplayRecording replays the recording of one device. It rewinds the recording.
 func ReplayRecording(rec *trace.Recording) (*DeviceReplay, error) {
-	set, err := settingsOf(rec.Settings)
+	conflicts, err := Rewind(rec)
 	if err != nil {
 		return nil, err
 	}
-	conflicts := rec.Rewind(trace.Geometry{Round: set.round, Unsplit: smallSize, MaxSplit: set.MaxSplitSize, Page: set.LargeSegment})
 	return playAll(rec, conflicts)
 }
 

@@ -221,7 +221,11 @@ func newReplayer(tr *trace.Trace, a Allocator) *replayer {
 	for i := range tr.Heap {
 		for _, b := range tr.Heap[i].Blocks {
 			if b.Storage >= 0 {
-				r.storages[b.Storage] = Storage{Before, Never, Addr(b.Addr), b.Requested, b.Size, tr.Heap[i].Stream}
+				free := Never
+				if b.State == trace.ActiveAwaitingFree { // its owner let go of it before
+					free = Before
+				}
+				r.storages[b.Storage] = Storage{Before, free, Addr(b.Addr), b.Requested, b.Size, tr.Heap[i].Stream}
 			}
 		}
 	}
@@ -357,6 +361,19 @@ func (tl *Timeline) Baseline() Stats {
 		}
 	}
 	return tl.End
+}
+
+// Kept are the sizes of blocks that were handed out at the start and that no event frees: no storage of the trace is in them.
+func (tl *Timeline) Kept() []units.Bytes {
+	var out []units.Bytes
+	for i := range tl.Trace.Heap {
+		for _, b := range tl.Trace.Heap[i].Blocks {
+			if b.State == trace.ActiveAllocated && b.Storage == trace.NoStorage {
+				out = append(out, b.Size)
+			}
+		}
+	}
+	return out
 }
 
 // Held lists the storages held after an event, by number.

@@ -1,6 +1,9 @@
 package artifact
 
 import (
+	"archive/zip"
+	"bytes"
+	"compress/gzip"
 	"errors"
 	"os"
 	"path/filepath"
@@ -11,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/memspec/memspec/engine/artifact/torchscript"
+	"github.com/memspec/memspec/engine/recording"
 )
 
 var corpus = filepath.Join("..", "..", "..", "shared", "corpus")
@@ -24,36 +28,83 @@ func corpusFile(t *testing.T, name string) string {
 	return path
 }
 
+const wanted = "want a TorchScript archive (torch.jit.save), a recording (memshim measure) or a memory snapshot (torch.cuda.memory._dump_snapshot)"
+
 func TestUnrecognizedFolder(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "a.pt"), nil, 0o600)) // no reason to unpack it
 	_, err := Open(dir)
-	assert.EqualError(t, err, dir+": got a folder without data.pkl, want a TorchScript archive (torch.jit.save)")
+	assert.EqualError(t, err, dir+": got a folder without data.pkl, "+wanted)
 }
 
-// Each kind of file that holds no program gets its own line.
+// Every kind of file that is no artifact has its own line, whatever its name.
 func TestUnrecognized(t *testing.T) {
 	dir := t.TempDir()
+	seen := map[string]bool{}
 	write := func(name, content string) string {
 		path := filepath.Join(dir, name)
 		require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
 		return path
 	}
+	zipped := func(name string, records ...string) string {
+		var b bytes.Buffer
+		w := zip.NewWriter(&b)
+		for _, r := range records {
+			to, err := w.CreateHeader(&zip.FileHeader{Name: r, Method: zip.Store})
+			require.NoError(t, err)
+			_, err = to.Write([]byte("x"))
+			require.NoError(t, err)
+		}
+		require.NoError(t, w.Close())
+		return write(name, b.String())
+	}
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	_, err := z.Write([]byte("a long text that is no recording"))
+	require.NoError(t, err)
+	require.NoError(t, z.Close())
+	rest := strings.Repeat("x", 4000)
 	for _, c := range []struct{ path, want string }{
-		{write("empty.pt", ""), "got an empty file"},
-		{write("text.pt", strings.Repeat("hello ", 20)), "got a file that is no zip archive"},
-		{write("cut.pt", "PK\x03\x04"+strings.Repeat("x", 4000)), "got a truncated zip archive: it has no directory at its end"},
-		{write("old.pt", string(legacyMagic)+strings.Repeat("x", 400)), "got a checkpoint of torch.save (in the format before 1.6), which holds weights and no program"},
-		{write("snapshot.pickle", "\x80\x04\x95"+strings.Repeat("x", 400)), "got a raw pickle (memory snapshots are read by memspec replay)"},
-		{write("model.so", "\x7fELF"+strings.Repeat("x", 400)), "got a compiled library, which holds no program that can be read"},
-		{filepath.Join("testdata", "checkpoint.pt"), "got a checkpoint of torch.save, which holds weights and no program"},
-		{filepath.Join("testdata", "exported.pt2"), "got a torch.export program: torch.export programs are not read yet"},
+		{write("empty.pt", ""), "an empty file"},
+		{write("text.pt", strings.Repeat("hello ", 200)), "a text file"},
+		{write("letters.pt", strings.Repeat("\u00e4", 255)+"a\u00e4"), "a text file"}, // a letter lies across the end of what is looked at
+		{write("bytes.pt", "\x00\x01\x02"+rest), "a file of no kind that is known"},
+		{write("cut.pt", "PK\x03\x04"+rest), "a truncated zip archive: it has no directory at its end"},
+		{write("old.pt", legacyMagic+rest), "a checkpoint of torch.save (in the format before 1.6), which holds weights and no program"},
+		{write("state.pkl", "\x80\x02}q\x00."), "a pickle that is no memory snapshot (got no segments)"},
+		{write("broken.pickle", "\x80\x04\x95"+rest), "a pickle that is no memory snapshot ("},
+		{write("model.so", "\x7fELF"+rest), "a compiled library, which holds no program that can be read"},
+		{write("model.onnx", "\x08\x07\x12\x07pytorch\x1a"+rest), "an ONNX model"},
+		{write("model.safetensors", "\x10\x00\x00\x00\x00\x00\x00\x00{\"a\": {}}       "), "a safetensors file, which holds weights and no program"},
+		{write("pointer.pt", "version https://git-lfs.github.com/spec/v1\noid sha256:0123\nsize 97\n"), "a Git LFS pointer: the file itself has not been fetched (git lfs pull)"},
+		{write("model.gguf", "GGUF\x03\x00"+rest), "a GGUF file, which holds weights and no program that can be read"},
+		{write("model.h5", "\x89HDF\r\n\x1a\n"+rest), "an HDF5 file (Keras writes its weights so)"},
+		{write("model.pt.gz", packed.String()), "a gzip file: unpack it first"},
+		{write("model.tar", strings.Repeat("\x00", 257)+"ustar\x0000"+rest), "a tar archive: unpack it first"},
+		{write("page.pt", "\n<!DOCTYPE html>\n<html>"+rest), "an HTML page: what was downloaded is a web page, not the file"},
+		{write("page2.pt", "<html><head>"+rest), "an HTML page: what was downloaded is a web page, not the file"},
+		{write("report.json", `{"schema": 1, "artifact": "a.pt"}`), "JSON that is no recording"},
+		{write("net.py", "import torch\n"), "Python source: what it builds has to be exported first (python -m memshim export)"},
+		{zipped("other.zip", "a/readme.txt"), "a zip archive without data.pkl"},
+		{zipped("outer.zip", "model.pt"), "a zip archive around model.pt: unpack it first"},
+		{zipped("aoti.pt2", "m/data/aotinductor/model.so", "m/archive_format"), "an AOTInductor package: compiled code, which holds no program that can be read"},
+		{zipped("weightless.pt2", "m/models/model.json", "m/archive_format"), "a torch.export program: torch.export programs are not read yet"},
+		{filepath.Join("testdata", "checkpoint.pt"), "a checkpoint of torch.save, which holds weights and no program"},
+		{filepath.Join("testdata", "exported.pt2"), "a torch.export program: torch.export programs are not read yet"},
 	} {
 		t.Run(filepath.Base(c.path), func(t *testing.T) {
 			_, err := Open(c.path)
 			require.Error(t, err)
 			assert.True(t, errors.Is(err, ErrUnrecognized))
-			assert.Equal(t, c.path+": "+c.want+", want a TorchScript archive (torch.jit.save)", err.Error())
+			if strings.HasSuffix(c.want, "(") {
+				assert.ErrorContains(t, err, c.path+": got "+c.want)
+			} else {
+				assert.EqualError(t, err, c.path+": got "+c.want+", "+wanted)
+			}
+			assert.NotContains(t, err.Error(), "\n")
+			_, what, err := What(c.path)
+			require.NoError(t, err)
+			seen[what] = true
 			if filepath.Base(c.path) == "exported.pt2" {
 				return // not read yet, but copied: TestStripExported
 			}
@@ -61,6 +112,59 @@ func TestUnrecognized(t *testing.T) {
 			assert.NoFileExists(t, filepath.Join(dir, "out.pt"))
 		})
 	}
+	for i := range kinds {
+		if k := &kinds[i]; k.open == nil && k.say == nil && k.line != "a folder without data.pkl" {
+			assert.True(t, seen[k.line], "no file here is %s", k.line)
+		}
+	}
+}
+
+// A recording and a memory snapshot are artifacts that hold a run.
+func TestRecorded(t *testing.T) {
+	snapshots, records := filepath.Join("..", "..", "testdata", "snapshots"), filepath.Join("..", "recording", "testdata", "records")
+	a, err := Open(filepath.Join(snapshots, "good.pickle"))
+	require.NoError(t, err)
+	assert.Equal(t, "snapshot", a.Format)
+	assert.Nil(t, a.Program)
+	assert.Nil(t, a.Recorded.Header, "a snapshot does not tell what was run")
+	assert.Equal(t, 6, a.Recorded.Moves())
+	assert.NoError(t, a.Answers("eager", "training"), "it does not tell how it was run, and contradicts nobody")
+
+	a, err = Open(filepath.Join(records, "small.json"))
+	require.NoError(t, err)
+	assert.Equal(t, "recording", a.Format)
+	assert.Equal(t, "torch 2.15.0+cu130, on by hand, not measured", a.Producer)
+	assert.Equal(t, "small[B=2]", a.Recorded.Header.Case)
+	assert.NoError(t, a.Recorded.Trace.Validate())
+	assert.NoError(t, a.Answers("", ""))
+	assert.NoError(t, a.Answers("eager", "inference"))
+	err = a.Answers("torchscript", "")
+	assert.EqualError(t, err, "got runtime torchscript, want eager: that is what was recorded in a recording (memshim measure)")
+	assert.ErrorAs(t, err, new(*Refusal))
+
+	var rec bytes.Buffer // the compressed form, under any name
+	r, err := recording.Read(filepath.Join(records, "small.json"))
+	require.NoError(t, err)
+	require.NoError(t, r.Encode(&rec))
+	path := filepath.Join(t.TempDir(), "small")
+	require.NoError(t, os.WriteFile(path, rec.Bytes(), 0o600))
+	b, err := Open(path)
+	require.NoError(t, err)
+	assert.Equal(t, a.Recorded.Trace.String(), b.Recorded.Trace.String())
+
+	_, err = Open(filepath.Join(snapshots, "nothing.pickle"))
+	assert.ErrorContains(t, err, "nothing.pickle: got a memory snapshot in which nothing was recorded, want one taken after torch.cuda.memory._record_memory_history()")
+	_, err = Open(filepath.Join(snapshots, "foreign.pickle"))
+	assert.ErrorContains(t, err, "got a pickle that is no memory snapshot (")
+}
+
+func TestAnswers(t *testing.T) {
+	a, err := Open(filepath.Join("..", "..", "testdata", "artifacts", "small", "alias.script.pt"))
+	require.NoError(t, err)
+	assert.NoError(t, a.Answers("", ""))
+	assert.NoError(t, a.Answers("eager", "inference"))
+	assert.EqualError(t, a.Answers("export", ""), "got runtime export, want torchscript or eager: that is what can be predicted of a TorchScript archive (torch.jit.save)")
+	assert.EqualError(t, a.Answers("", "training"), "got mode training, want inference: that is what can be predicted of a TorchScript archive (torch.jit.save)")
 }
 
 func TestUnrecognizedCorpus(t *testing.T) {
@@ -70,7 +174,6 @@ func TestUnrecognizedCorpus(t *testing.T) {
 		"safetensors/snakers4__silero-vad__silero_vad_16k.safetensors":       "a safetensors file, which holds weights",
 		"torchscript/opensearch-project__ml-commons__mcorr-b0c38ca1.zip":     "a zip archive around nmf_mcorr.pt: unpack it first",
 		"torchscript/LaurentMazare__tch-rs__foo-2be389b1.pt":                 "PyTorch 1.1 or older",
-		"snapshots/shreyansh26__MLSys-Experiments__profile_grad.pkl":         "a raw pickle",
 		"torchscript/opensearch-project__ml-commons__traced_small_model.zip": "a zip archive around",
 	} {
 		t.Run(filepath.Base(file), func(t *testing.T) {

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -20,28 +19,22 @@ import (
 // A copy of a copy is the same file. The copy appears at out whole or not at all. torch.export programs are copied alike, though they are not
 // read yet: their weights, constants and sample inputs are below data/ too, and what describes them, the .json files, is no weight.
 func Strip(in, out string) error {
-	z, f, err := openArchive(in)
+	f, err := openFile(in)
 	if err != nil {
 		return fmt.Errorf("%s: %w", in, plain(err))
 	}
-	defer f.Close()
-	if !torchscript.Sniff(z) && !exported(z) {
-		return fmt.Errorf("%s: %w", in, &Unrecognized{whatArchive(z)})
+	defer f.close()
+	if k, what := f.kind(); k == nil || !k.strip || f.zip == nil {
+		return fmt.Errorf("%s: %w", in, &Unrecognized{What: what, Want: "an archive whose weights are records of their own: one of torch.jit.save, or of torch.export"})
 	}
 	out, err = target(out)
 	if err != nil {
 		return err
 	}
-	if err := replace(out, func(w io.Writer) error { return strip(z, w) }); err != nil {
+	if err := replace(out, func(w io.Writer) error { return strip(f.zip, w) }); err != nil {
 		return fmt.Errorf("%s: %w", out, plain(err))
 	}
 	return nil
-}
-
-// exported says whether z is a program of torch.export in a layout whose weights are records of their own.
-func exported(z *ptzip.Reader) bool {
-	_, err := fs.Stat(z, "data/weights")
-	return isExported(z) && err == nil
 }
 
 // target is the file that out leads to: what a link points to, and no device or folder, which a rename would replace.

@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/memspec/memspec/engine/artifact/torchscript"
 	"github.com/memspec/memspec/engine/program"
 )
 
@@ -49,11 +48,11 @@ func model(t *testing.T, path string) {
 
 func text(t *testing.T, path string) string {
 	t.Helper()
-	p, err := Open(path)
+	a, err := Open(path)
 	require.NoError(t, err)
-	require.NoError(t, program.Check(p))
+	require.NoError(t, program.Check(a.Program))
 	var b bytes.Buffer
-	require.NoError(t, program.Write(&b, p))
+	require.NoError(t, program.Write(&b, a.Program))
 	return b.String()
 }
 
@@ -206,11 +205,11 @@ func TestStripCorpus(t *testing.T) {
 	n, before, after := 0, int64(0), int64(0)
 	for i := 0; i < len(paths); i += 12 {
 		path := paths[i]
-		z, f, err := openArchive(path)
+		f, err := openFile(path)
 		require.NoError(t, err)
-		whole := torchscript.Sniff(z)
-		f.Close()
-		if !whole || filepath.Ext(path) == ".zip" {
+		k, _ := f.kind()
+		f.close()
+		if k.name != "torchscript" || filepath.Ext(path) == ".zip" {
 			continue
 		}
 		if _, err := Open(path); err != nil {
@@ -248,10 +247,10 @@ func TestArtifacts(t *testing.T) {
 			assert.NotContains(t, err.Error(), "internal error")
 			continue
 		}
-		p, err := Open(path)
+		a, err := Open(path)
 		if assert.NoError(t, err) {
-			assert.NoError(t, program.Check(p), path)
-			assert.NotNil(t, p.Entry, path)
+			assert.NoError(t, program.Check(a.Program), path)
+			assert.NotNil(t, a.Program.Entry, path)
 		}
 	}
 	t.Logf("%d artifacts", len(paths))

@@ -6,6 +6,7 @@ package device
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -121,6 +122,14 @@ func Names() []string {
 		out[i] = table[i].Name
 	}
 	return out
+}
+
+// memorySlack is how far two drivers may tell the same card's memory apart: the rows of the table saw up to 2%, each way.
+const memorySlack = 0.04
+
+// Is says whether a GPU that a driver tells of is the device: of its compute capability ("8.6"), and of its memory as nearly as drivers agree.
+func (d *Device) Is(capability string, memory units.Bytes) bool {
+	return d.ComputeCapability.String() == capability && (d.Memory == 0 || math.Abs(float64(d.Memory-memory)) <= memorySlack*float64(d.Memory))
 }
 
 func (d Device) clone() Device {

@@ -148,3 +148,17 @@ func TestLimits(t *testing.T) {
 		assert.True(t, seen[d.ComputeCapability] || !d.ComputeCapability.AtLeast(7, 0), "%s: the limits of %s are not known", d.Name, d.ComputeCapability)
 	}
 }
+
+// A driver's card is a row's by its compute capability and its memory, which drivers tell a little apart.
+func TestIs(t *testing.T) {
+	d, err := device.Lookup("a10g")
+	require.NoError(t, err)
+	cc := d.ComputeCapability.String()
+	assert.True(t, d.Is(cc, d.Memory))
+	assert.True(t, d.Is(cc, d.Memory/100*97))
+	assert.False(t, d.Is(cc, d.Memory/100*95))
+	assert.False(t, d.Is(cc, d.Memory/100*105))
+	assert.False(t, d.Is("7.5", d.Memory))
+	d.Memory = 0
+	assert.True(t, d.Is(cc, units.GiB), "of no limit any memory")
+}

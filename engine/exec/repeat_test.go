@@ -101,7 +101,7 @@ func TestRepeat(t *testing.T) {
 		if testing.Short() && !strings.Contains(file, "/small/") {
 			continue
 		}
-		p, err := artifact.Open(filepath.Join("../../testdata", file))
+		a, err := artifact.Open(filepath.Join("../../testdata", file))
 		require.NoError(t, err)
 		for i, l := range []exec.Liveness{exec.LastUse, exec.PythonFrame} {
 			if strings.Contains(file, "/torchvision/") && i != len(file)%2 {
@@ -111,9 +111,9 @@ func TestRepeat(t *testing.T) {
 			if (len(file)/2+i)%2 == 1 {
 				o.Platform = &casting
 			}
-			fast, errFast := runOnce(p, o)
+			fast, errFast := runOnce(a.Program, o)
 			o.RunEveryPass()
-			slow, errSlow := runOnce(p, o)
+			slow, errSlow := runOnce(a.Program, o)
 			require.Equal(t, errSlow, errFast, file)
 			if errFast != nil {
 				t.Log(file, errFast)
@@ -181,7 +181,7 @@ func TestRepeatRefuses(t *testing.T) {
 				src += "  " + c.declared + "\n"
 			}
 			src += "  def forward(self: __torch__.M, " + c.param + ") -> Tensor:" + c.body + "\n"
-			p, err := artifact.Decode(fstest.MapFS{"version": file("3\n"), "constants.pkl": file("\x80\x02)."), "code/__torch__.py": file(src),
+			a, err := artifact.Decode(fstest.MapFS{"version": file("3\n"), "constants.pkl": file("\x80\x02)."), "code/__torch__.py": file(src),
 				"data.pkl": file("\x80\x02c__torch__\nM\n)\x81}(" + c.attrs + "ub."), "data/0": file("\x01\x00\x00\x00\x00\x00\x00\x00")})
 			require.NoError(t, err)
 			var x any = tensor.Meta{DType: tensor.Float32, Sizes: []int64{64, 32}, Strides: []int64{32, 1}, Device: "cuda"}
@@ -189,10 +189,10 @@ func TestRepeatRefuses(t *testing.T) {
 				x = []exec.Input{{Value: x}}
 			}
 			o := exec.Options{Inputs: []exec.Input{{Value: x}}, DType: tensor.Undefined, Liveness: exec.LastUse, Platform: &none}
-			m, err := runOnce(p, o)
+			m, err := runOnce(a.Program, o)
 			require.NoError(t, err)
 			o.RunEveryPass()
-			slow, err := runOnce(p, o)
+			slow, err := runOnce(a.Program, o)
 			require.NoError(t, err)
 			require.Equal(t, slow.Trace(), m.Trace())
 			require.Empty(t, m.Trace().Coverage.Unsupported)

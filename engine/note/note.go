@@ -18,6 +18,7 @@ const (
 	LoopBound        ID = "loop-bound"
 	LoopOpen         ID = "loop-open"
 	OpMissing        ID = "op-missing"
+	OtherDevice      ID = "other-device"
 	ScratchBenchmark ID = "scratch-benchmark"
 	ScratchEstimate  ID = "scratch-estimate"
 	ScratchStandIn   ID = "scratch-stand-in"
@@ -66,6 +67,8 @@ var kinds = [...]Kind{
 		Assume: Assume{"ROUNDS", ": give assume: {assume}"}},
 	{ID: OpMissing, Meaning: "an operator without a rule; the account is incomplete",
 		Text: "{subject}", Subject: "what is missing from the account, and how often it was met"},
+	{ID: OtherDevice, Meaning: "a run was recorded elsewhere than on the case's device with its torch, or does not tell where",
+		Text: "{subject}", Subject: "where it was recorded"},
 	{ID: ScratchBenchmark, Meaning: "cudnn.benchmark runs the fastest plan, which only a device can tell",
 		Text: "{subject}", Subject: "where the figure comes from"},
 	{ID: ScratchEstimate, Meaning: "some library scratch is by rule",

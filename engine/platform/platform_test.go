@@ -287,3 +287,17 @@ func FuzzParseVersion(f *testing.F) {
 		}
 	})
 }
+
+func TestCovers(t *testing.T) {
+	for _, tt := range []struct {
+		version, printed string
+		want             bool
+	}{
+		{"2.15", "2.15.0+cu130", true}, {"2.15", "2.15.1", true}, {"2.15.1", "2.15.1+cpu", true}, {"2.15", "2.15", true},
+		{"2.15.1", "2.15.0+cu130", false}, {"2.1", "2.15.0", false}, {"2.15", "2.1.0", false},
+	} {
+		v, err := platform.ParseVersion(tt.version)
+		require.NoError(t, err)
+		assert.Equal(t, tt.want, v.Covers(tt.printed), "%s and %s", tt.version, tt.printed)
+	}
+}

@@ -35,6 +35,12 @@ func ParseVersion(s string) (Version, error) {
 	return Version{n[0], n[1], n[2], n[3]}, nil
 }
 
+// Covers says whether a version as PyTorch prints it (2.15.0+cu130) is v's, which may name a release (2.15) or one of its patches (2.15.1).
+func (v Version) Covers(printed string) bool {
+	number, _, _ := strings.Cut(printed, "+")
+	return number == v.String() || strings.HasPrefix(number, v.String()+".")
+}
+
 // Compare orders versions: negative if v is older than w.
 func (v Version) Compare(w Version) int {
 	return cmp.Or(cmp.Compare(v.Major, w.Major), cmp.Compare(v.Minor, w.Minor), cmp.Compare(v.Patch, w.Patch), cmp.Compare(v.Build, w.Build))

@@ -138,7 +138,7 @@ func Fold(hs []Holder) []Row {
 }
 
 func stateCategory(c string) bool {
-	return c == "parameter" || c == "buffer" || c == "constant" || c == "input"
+	return c == "parameter" || c == "buffer" || c == "constant" || c == "input" || c == Untraced
 }
 
 // foldDepth is one more than the number of leading path parts that every module of the run's own storages shares.

@@ -20,7 +20,9 @@ type Source struct {
 	Timeline *allocator.Timeline
 	Upper    *allocator.Peaks // of the same run with estimated scratch at its most; nil where none is estimated
 	Scratch  []Scratch
-	Ask      string // the command that asks libraries for what is by rule
+	Ask      string       // the command that asks libraries for what is by rule
+	Weights  *units.Bytes // where the trace does not tell which storages are weights; else nil
+	Unknown  []Metric     // what nothing tells of
 }
 
 // Build makes the account of a replayed run.
@@ -40,6 +42,10 @@ func Build(s Source) *Report {
 		Holders:  holders(tl, tl.Peaks.Allocated.Event),
 		Coverage: coverage(&tr.Coverage),
 	}
+	if s.Weights != nil {
+		r.Weights = *s.Weights
+	}
+	r.Unknown = s.Unknown
 	if d := s.Platform.Device; d.ContextKnown {
 		total := r.Peak.Reserved.Add(d.Context)
 		r.Peak.Total = &total
@@ -134,13 +140,20 @@ func moment(tr *trace.Trace, event int) *Moment {
 		return nil
 	}
 	e := &tr.Events[event]
-	s := tr.Site(e.Site)
-	return &Moment{Place: placeOf(s), Phase: s.Phase.String(), Pass: tr.PassName(e.Pass), Event: event}
+	m := &Moment{Pass: tr.PassName(e.Pass), Event: event}
+	if e.Site != trace.NoSite {
+		s := tr.Site(e.Site)
+		m.Place, m.Phase = placeOf(s), s.Phase.String()
+	}
+	return m
 }
 
 func placeOf(s trace.Site) Place {
 	return Place{Op: s.Op, Module: s.Module, File: s.File, Line: s.Line}
 }
+
+// Untraced is the category of what was there before a recording began, and of what it says nothing of.
+const Untraced = "untraced"
 
 // holders are the storages held after an event, gathered by where they were made.
 func holders(tl *allocator.Timeline, event int) []Holder {
@@ -157,15 +170,22 @@ func holders(tl *allocator.Timeline, event int) []Holder {
 	}
 	index := make(map[trace.Site]int32, live)
 	out := make([]Holder, 0, live)
+	untold := Holder{Category: Untraced}
+	for _, size := range tl.Kept() {
+		untold.Flat += size
+		untold.Count++
+	}
 	for id := range tl.Storages {
 		st := &tl.Storages[id]
 		if !st.Live(event) {
 			continue
 		}
-		var site trace.Site
-		if st.Alloc >= 0 {
-			site = tr.Site(tr.Events[st.Alloc].Site)
+		if st.Alloc < 0 || tr.Events[st.Alloc].Site == trace.NoSite {
+			untold.Flat += st.Size
+			untold.Count++
+			continue
 		}
+		site := tr.Site(tr.Events[st.Alloc].Site)
 		site.Phase = 0 // a place holds what it holds, whenever that was made
 		at, ok := index[site]
 		if !ok {
@@ -179,6 +199,9 @@ func holders(tl *allocator.Timeline, event int) []Holder {
 		if out[i].Source == "" {
 			out[i].Source = source[tensor.StorageID(id)]
 		}
+	}
+	if untold.Count > 0 {
+		out = append(out, untold)
 	}
 	sortHolders(out)
 	return out
@@ -227,13 +250,23 @@ func notes(tr *trace.Trace, ask string) []Note {
 	return out
 }
 
+// estimates says whether what a note tells makes figures estimates; a note that is not known might.
+func estimates(id note.ID) bool {
+	switch id {
+	case note.ScratchEstimate, note.LocalsUnknown, note.OtherDevice:
+		return true
+	}
+	_, known := note.Of(id)
+	return !known
+}
+
 func quality(r *Report) Quality {
 	switch {
 	case len(r.Coverage.Unsupported) > 0:
 		return Incomplete
 	case r.HasNote(note.ShapeBound) || r.HasNote(note.BranchBoth) || r.HasNote(note.LoopBound):
 		return Bound
-	case r.Upper != nil || r.HasNote(note.ScratchEstimate) || r.HasNote(note.LocalsUnknown):
+	case r.Upper != nil || slices.ContainsFunc(r.Notes, func(n Note) bool { return estimates(n.ID) }):
 		return Estimated
 	}
 	return Exact

@@ -5,6 +5,8 @@
 package report
 
 import (
+	"slices"
+
 	"github.com/memspec/memspec/engine/note"
 	"github.com/memspec/memspec/engine/trace"
 	"github.com/memspec/memspec/engine/units"
@@ -44,9 +46,10 @@ type Report struct {
 	Schema int `json:"schema"`
 	Run
 	Weights    units.Bytes  `json:"weights"`
-	Baseline   Sizes        `json:"baseline"` // before the first pass: weights and inputs
-	Passes     []Pass       `json:"passes"`   // in the order they ran
-	Peak       Peak         `json:"peak"`     // over the whole run
+	Baseline   Sizes        `json:"baseline"`          // before the first pass: weights and inputs
+	Unknown    []Metric     `json:"unknown,omitempty"` // metrics that the artifact does not tell of
+	Passes     []Pass       `json:"passes"`            // in the order they ran
+	Peak       Peak         `json:"peak"`              // over the whole run
 	Upper      *Upper       `json:"upper,omitempty"`
 	Delta      units.Bytes  `json:"delta"`
 	PeakAt     *Moment      `json:"peak_at,omitempty"`     // of the allocated peak; nil where nothing was allocated
@@ -184,8 +187,11 @@ type Note struct {
 	First  Place   `json:"first"`
 }
 
-// Value is the predicted size of a metric; false where it is not known (total, where the context is not).
+// Value is the predicted size of a metric; false where it is not known (total, where the context is not; weights of a memory snapshot).
 func (r *Report) Value(m Metric) (units.Bytes, bool) {
+	if slices.Contains(r.Unknown, m) {
+		return 0, false
+	}
 	switch m {
 	case Weights:
 		return r.Weights, true

@@ -34,7 +34,7 @@ func writeText(w io.Writer, r *Report, rows int) error {
 	p := layout.To(w)
 	p.Line("%s on %s: %s", r.Artifact, r.Device, Headline(r))
 	p.Item("artifact", "%s%s", r.Format, orNothing(", ", r.Producer))
-	p.Item("run", "%s, %s, torch %s%s", r.Runtime, r.Mode, r.Torch, orNothing(", alloc_conf ", r.AllocConf))
+	p.Item("run", "%s, torch %s%s", r.howText(), r.Torch, orNothing(", alloc_conf ", r.AllocConf))
 	for i, in := range r.Inputs {
 		name := "inputs"
 		if i > 0 {
@@ -42,7 +42,9 @@ func writeText(w io.Writer, r *Report, rows int) error {
 		}
 		p.Item(name, "%s", in)
 	}
-	p.Item("weights", "%s", Both(r.Weights))
+	if w, known := r.Value(Weights); known {
+		p.Item("weights", "%s", Both(w))
+	}
 	p.Item("delta", "%s", Both(r.Delta))
 	p.Line("")
 	p.Table(2, sizes(r))
@@ -58,6 +60,14 @@ func writeText(w io.Writer, r *Report, rows int) error {
 		return err
 	}
 	return WriteAssumed(w, r)
+}
+
+// howText is "eager, inference"; of a run that does not tell, one word.
+func (r *Run) howText() string {
+	if r.Runtime == r.Mode {
+		return r.Runtime
+	}
+	return r.Runtime + ", " + r.Mode
 }
 
 // Both is a size in binary units and in exact bytes: "2.31 GiB (2480930816 B)".

@@ -122,7 +122,4 @@ func describe(b *strings.Builder, c *spec.Case) {
 	for _, g := range c.Budgets {
 		line("budget", "%s <= %s (%d B) %s %q %s  # %s", g.Metric, g.Limit, int64(g.Limit), g.Level, g.Text, g.Path, g.Pos)
 	}
-	if c.Err != nil {
-		line("error", "%s", c.Err)
-	}
 }

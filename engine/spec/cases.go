@@ -221,9 +221,6 @@ func (d *document) build(c *Case, m modelDecl, s settings) {
 	assign(&c.Source, m.settings.source)
 	c.Artifact = d.path(m.settings.artifact)
 	c.Scratch = d.path(s.scratch)
-	if c.Mode == Training {
-		c.Err = &UnsupportedError{Pos: s.modePos, What: "mode training"}
-	}
 	level := verdict.LevelFail
 	assign(&level, s.level)
 	if s.inputs != nil {

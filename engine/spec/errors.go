@@ -40,13 +40,3 @@ func (es Errors) sorted() Errors {
 	})
 	return slices.CompactFunc(es, func(a, b *Error) bool { return *a == *b })
 }
-
-// UnsupportedError is a case that the spec asks for and that cannot be run yet. It is an error of that case, not of the file.
-type UnsupportedError struct {
-	Pos  Pos
-	What string
-}
-
-func (e *UnsupportedError) Error() string {
-	return fmt.Sprintf("%s: %s is not supported yet", e.Pos, e.What)
-}

@@ -22,7 +22,6 @@ type settings struct {
 	device         *device.Device
 	runtime        *Runtime
 	mode           *Mode
-	modePos        Pos
 	torch, cudnn   *platform.Version
 	allocConf      *string
 	cublas         *string
@@ -81,7 +80,7 @@ func keyRules() []keyRule {
 			s.runtime = word[Runtime](r, e, string(Eager), string(TorchScript), string(Export))
 		}},
 		{"mode", everywhere, func(r *reader, s *settings, e entry, _ string) {
-			s.mode, s.modePos = word[Mode](r, e, string(Inference), string(Training)), r.at(e.val)
+			s.mode = word[Mode](r, e, string(Inference), string(Training))
 		}},
 		{"torch", everywhere, func(r *reader, s *settings, e entry, _ string) { s.torch = r.torch(e) }},
 		{"cudnn", everywhere, func(r *reader, s *settings, e entry, _ string) { s.cudnn = r.version(e) }},
@@ -153,7 +152,7 @@ func (s settings) over(lower settings) settings {
 	set(&out.device, s.device)
 	set(&out.runtime, s.runtime)
 	if s.mode != nil {
-		out.mode, out.modePos = s.mode, s.modePos
+		out.mode = s.mode
 	}
 	set(&out.torch, s.torch)
 	set(&out.cudnn, s.cudnn)

@@ -69,7 +69,6 @@ type Case struct {
 	Allow     []string // IDs of notes that do not make the verdict inconclusive
 	Scratch   string   // path of the scratch profile that the file names or that lies beside it, empty for none
 	Pos       Pos
-	Err       error // what makes the case impossible to run, as far as the spec alone tells
 }
 
 // Dim is a dimension's name and value.

@@ -21,6 +21,18 @@ type Recording struct {
 	Skipped  int // entries with an action that is no event: annotate, and what later releases add
 }
 
+// Moves is how many allocations and frees were recorded.
+func (r *Recording) Moves() int {
+	n := 0
+	for i := range r.Trace.Events {
+		switch r.Trace.Events[i].Action {
+		case Alloc, FreeRequested, FreeCompleted:
+			n++
+		}
+	}
+	return n
+}
+
 // Conf is what a snapshot tells of the allocator's settings. Snapshots of torch 2.0 and older tell nothing.
 type Conf struct {
 	Text         string      // PYTORCH_CUDA_ALLOC_CONF

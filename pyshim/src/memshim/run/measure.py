@@ -120,8 +120,6 @@ def run(case: dict, where: str = "auto", stacks: str = "all") -> dict:
     cuda = torch.cuda.is_available() and where != "cpu"
     if where == "cuda" and not cuda:
         raise NoGPU("a GPU is required, and PyTorch finds none here")
-    if case["error"]:
-        raise BuildError(case["error"])
     _set_flags(case, cuda)
     args, kwargs = inputs.make(case["inputs"], dtype=case["dtype"])
     with Account(Where("cuda", 0) if cuda else Where("cpu"), stacks) as account:

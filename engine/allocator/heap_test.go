@@ -1,0 +1,38 @@
+package allocator
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/memspec/memspec/engine/tensor"
+	"github.com/memspec/memspec/engine/trace"
+	"github.com/memspec/memspec/engine/units"
+)
+
+// What was there before the first event: a block that an event frees, one that its owner let go of before, one that stays, and a free one.
+func TestTimelineOfAHeap(t *testing.T) {
+	tr, err := trace.Parse(strings.NewReader(`passes recorded
+heap 0x7f0000000000 2MiB small
+block 512 active_allocated a requested=500
+block 1024 active_awaiting_free b requested=1000
+block 1536 active_allocated requested=1500
+block 2094080 inactive
+pass 1 forward
+free_completed b bytes=1000
+free a
+free_completed a
+`))
+	require.NoError(t, err)
+	require.NoError(t, tr.Validate())
+	a, err := New(Config{Heap: tr.Heap})
+	require.NoError(t, err)
+	tl, err := Replay(tr, a)
+	require.NoError(t, err)
+	assert.Equal(t, []units.Bytes{1536}, tl.Kept())
+	assert.Equal(t, []tensor.StorageID{0}, tl.Held(Before), "nobody holds b any more")
+	assert.Equal(t, 2048*units.Bytes(1), tl.Peaks.Allocated.Bytes)
+	assert.Equal(t, 1536*units.Bytes(1), tl.End.Allocated)
+}

@@ -1,0 +1,114 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/memspec/memspec/engine/allocator"
+	"github.com/memspec/memspec/engine/artifact"
+	"github.com/memspec/memspec/engine/note"
+	"github.com/memspec/memspec/engine/recording"
+	"github.com/memspec/memspec/engine/report"
+	"github.com/memspec/memspec/engine/spec"
+	"github.com/memspec/memspec/engine/trace"
+)
+
+// A recorded run is not run again: its events are replayed under the case's allocator, on the case's device.
+
+// begin rebuilds what a memory snapshot's device held before its first event.
+func begin(a *artifact.Artifact) error {
+	if a.Recorded == nil || a.Recorded.Header != nil {
+		return nil
+	}
+	_, err := allocator.Rewind(a.Recorded.Recording)
+	return err
+}
+
+// recorded is the trace of a recorded run, with what has to be assumed where it stands for the case.
+func recorded(rec *artifact.Recorded, c *spec.Case) (*trace.Trace, error) {
+	if parts := contradictions(rec.Header, c); len(parts) > 0 {
+		return nil, fmt.Errorf("the run was recorded with %s", strings.Join(parts, "; "))
+	}
+	tr := *rec.Trace // the events are shared: nothing changes them
+	tr.Notes = slices.Clone(tr.Notes)
+	if h := rec.Header; h != nil {
+		tr.Sites = slices.Clone(tr.Sites)
+		for _, n := range h.Notes {
+			tr.Sites = append(tr.Sites, trace.Site{File: n.File, Line: n.Line})
+			tr.Notes = append(tr.Notes, trace.Note{Note: note.Note{ID: note.ID(n.ID), Subject: n.Text}, Site: trace.SiteID(len(tr.Sites) - 1)})
+		}
+	}
+	if subject := elsewhere(rec.Header, c); subject != "" {
+		tr.Notes = append(tr.Notes, trace.Note{Note: note.Note{ID: note.OtherDevice, Subject: subject}, Site: trace.NoSite})
+	}
+	return &tr, nil
+}
+
+// elsewhere says that a run was not recorded on the case's device with its torch, or does not tell; "" where it was.
+func elsewhere(h *recording.Header, c *spec.Case) string {
+	const why = ": what libraries and kernels take there may differ"
+	if h == nil {
+		return "a memory snapshot does not tell on which device it was recorded" + why
+	}
+	on := h.Device.Name + " with torch " + h.Torch
+	if h.Where == recording.OnCPU {
+		return "the run was recorded on CPU tensors" + why
+	}
+	d := &c.Platform.Device
+	if h.Device.Total == nil || !d.Is(h.Device.ComputeCapability, *h.Device.Total) || !c.Platform.Torch.Covers(h.Torch) {
+		return "the run was recorded on " + on + why
+	}
+	return ""
+}
+
+// contradictions are what a case states and the recording says otherwise. Settings of the allocator are the case's to choose.
+func contradictions(h *recording.Header, c *spec.Case) []string {
+	var parts []string
+	inputs := inputTexts(c.Inputs)
+	if h == nil {
+		if len(inputs) > 0 {
+			parts = append(parts, "inputs that a memory snapshot does not tell, the case says "+strings.Join(inputs, "; "))
+		}
+		return parts
+	}
+	differ := func(what, got, want string) {
+		if got != want {
+			parts = append(parts, fmt.Sprintf("%s %s, the case says %s", what, orNone(got), orNone(want)))
+		}
+	}
+	if len(inputs) > 0 {
+		differ("inputs", strings.Join(h.Inputs, "; "), strings.Join(inputs, "; "))
+	}
+	if c.DType != "" {
+		differ("dtype", h.DType, c.DType)
+	}
+	p := &c.Platform
+	if p.Autocast != "" {
+		differ("autocast", h.Autocast, p.Autocast)
+	}
+	for _, flag := range []struct {
+		name      string
+		got, want bool
+	}{{"benchmark", h.Flags.Benchmark, p.Benchmark}, {"deterministic", h.Flags.Deterministic, p.Deterministic}, {"cudnn_v7", h.Flags.CuDNNv7, p.CuDNNv7}} {
+		if flag.want && !flag.got {
+			parts = append(parts, flag.name+" off, the case says on")
+		}
+	}
+	return parts
+}
+
+func orNone(s string) string {
+	if s == "" {
+		return "none"
+	}
+	return s
+}
+
+// notTold are the metrics that a recording does not tell of.
+func notTold(rec *artifact.Recorded) []report.Metric {
+	if rec != nil && rec.Header == nil {
+		return []report.Metric{report.Weights} // which blocks are weights
+	}
+	return nil
+}

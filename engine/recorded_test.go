@@ -1,0 +1,167 @@
+package engine_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/memspec/memspec/engine"
+	"github.com/memspec/memspec/engine/allocator"
+	"github.com/memspec/memspec/engine/device"
+	"github.com/memspec/memspec/engine/note"
+	"github.com/memspec/memspec/engine/platform"
+	"github.com/memspec/memspec/engine/report"
+	"github.com/memspec/memspec/engine/spec"
+	"github.com/memspec/memspec/engine/trace"
+	"github.com/memspec/memspec/engine/units"
+	"github.com/memspec/memspec/engine/verdict"
+)
+
+const (
+	snapshots = "../testdata/snapshots/"
+	records   = "recording/testdata/records/"
+)
+
+// A memory snapshot is checked like any artifact: its events are replayed on the case's device, and what it does not tell is not made up.
+func TestASnapshotIsAnArtifact(t *testing.T) {
+	c := caseOn(t, "a10g", snapshots+"good.pickle")
+	c.Budgets = append(atMost(report.Reserved, 2*units.MiB), atMost(report.Weights, units.GiB)...)
+	r := engine.Judge(context.Background(), c)
+	require.NoError(t, r.Err)
+	rep := r.Report
+	assert.Equal(t, 2048*units.Bytes(1), rep.Peak.Allocated, "1024, 512 and 512 B; what comes after takes the place of one that was freed")
+	assert.Equal(t, 2*units.MiB, rep.Peak.Reserved)
+	assert.Equal(t, report.Run{Artifact: c.Artifact, Format: "snapshot", Producer: "torch.cuda.memory._dump_snapshot", Runtime: "recorded", Mode: "recorded",
+		Device: "a10g", Torch: "2.15", Inputs: []string{}}, rep.Run)
+	assert.Equal(t, report.Estimated, rep.Quality, "nobody says on which device it was recorded")
+	assert.True(t, rep.HasNote(note.OtherDevice))
+	assert.Equal(t, []string{"recorded"}, passNames(rep))
+	_, known := rep.Value(report.Weights)
+	assert.False(t, known, "which blocks are weights, a snapshot does not tell")
+	assert.Equal(t, verdict.Inconclusive, r.Verdict.Outcome, "so that a budget on them does not pass")
+	assert.Equal(t, verdict.Pass, r.Verdict.Findings[0].Outcome)
+
+	c.Inputs = parseInputs(t, []string{"float32[1]"})
+	_, err := engine.Estimate(context.Background(), c)
+	assert.EqualError(t, err, snapshots+"good.pickle: the run was recorded with inputs that a memory snapshot does not tell, the case says float32[1]")
+}
+
+// A recording says what was run on what: on the same device it is exact, elsewhere an estimate, and a case that says otherwise is an error.
+func TestARecordingIsAnArtifact(t *testing.T) {
+	record := records + "small.json"
+	c := caseOn(t, "rtx-3090", record)
+	c.Platform.Device.Memory = 23569891328
+	r, err := engine.Estimate(context.Background(), c)
+	require.NoError(t, err)
+	assert.Equal(t, "recording", r.Format)
+	assert.Equal(t, "eager", r.Runtime)
+	assert.Equal(t, []string{"first", "steady"}, passNames(r))
+	assert.Equal(t, report.Exact, r.Quality, "%v", r.Notes)
+	assert.NotEmpty(t, r.Inputs, "the recording's own")
+	assert.NotZero(t, r.Weights)
+
+	c.Platform.Device.ComputeCapability = device.Capability{Major: 9}
+	r, err = engine.Estimate(context.Background(), c)
+	require.NoError(t, err)
+	assert.Equal(t, report.Estimated, r.Quality)
+	require.True(t, r.HasNote(note.OtherDevice))
+	assert.Contains(t, r.Notes[0].Text, "with torch 2.15.0+cu130: what libraries and kernels take there may differ")
+
+	for _, tt := range []struct {
+		want string
+		edit func(*spec.Case)
+	}{
+		{"the run was recorded with inputs ", func(c *spec.Case) { c.Inputs = parseInputs(t, []string{"float32[7]"}) }},
+		{"the run was recorded with dtype none, the case says float16", func(c *spec.Case) { c.DType = "float16" }},
+		{"the run was recorded with autocast none, the case says bfloat16", func(c *spec.Case) { c.Platform.Autocast = "bfloat16" }},
+		{"the run was recorded with benchmark off, the case says on", func(c *spec.Case) { c.Platform.Benchmark = true }},
+		{"got runtime torchscript, want eager: that is what was recorded", func(c *spec.Case) { c.Runtime = spec.TorchScript }},
+		{"got mode training, want inference: that is what was recorded", func(c *spec.Case) { c.Mode = spec.Training }},
+	} {
+		c := caseOn(t, "rtx-3090", record)
+		tt.edit(&c)
+		_, err := engine.Estimate(context.Background(), c)
+		assert.ErrorContains(t, err, tt.want)
+	}
+}
+
+// A recorded run holds no program to be walked through.
+func TestARecordedRunHasNoOperators(t *testing.T) {
+	m, err := engine.Open(snapshots + "good.pickle")
+	require.NoError(t, err)
+	_, err = m.Missing()
+	assert.EqualError(t, err, "got a recorded run, which holds no program")
+}
+
+func passNames(r *report.Report) []string {
+	var names []string
+	for _, p := range r.Passes {
+		names = append(names, p.Name)
+	}
+	return names
+}
+
+// Snapshots of real GPUs give the peaks that replaying them gives, but where the recording tells of segments that went back to the device: the
+// same allocator without that knowledge has other blocks to choose from, and reserves no less.
+func TestSnapshotsOfRealGPUs(t *testing.T) {
+	paths, err := filepath.Glob(filepath.Join("..", "..", "shared", "corpus", "snapshots", "*.p*k*"))
+	require.NoError(t, err)
+	if len(paths) == 0 {
+		t.Skip("no corpus beside the repository")
+	}
+	none, err := device.Lookup("none")
+	require.NoError(t, err)
+	ran := 0
+	for _, path := range paths {
+		m, err := engine.Open(path)
+		if err != nil {
+			assert.Regexp(t, "events of the devices|in which nothing was recorded", err.Error())
+			continue
+		}
+		t.Run(strings.TrimSuffix(filepath.Base(path), filepath.Ext(path)), func(t *testing.T) {
+			rec := m.Artifact.Recorded
+			require.NoError(t, rec.Trace.Validate())
+			p, err := platform.New(none, platform.Newest())
+			require.NoError(t, err)
+			p.AllocConf = rec.Settings.Text
+			run, err := m.Run(context.Background(), spec.Case{Platform: p})
+			if err != nil {
+				t.Skipf("settings of another release: %v", err)
+			}
+			data, err := os.ReadFile(path)
+			require.NoError(t, err)
+			all, err := allocator.ReplaySnapshot(data)
+			require.NoError(t, err)
+			want := all[0].Peaks.Simulated
+			got := run.Report.Peak
+			assert.Equal(t, want.Requested, got.Requested)
+			if given(rec.Trace) {
+				assert.GreaterOrEqual(t, got.Reserved, want.Reserved)
+			} else {
+				assert.Equal(t, [3]units.Bytes{want.Allocated, want.Active, want.Reserved}, [3]units.Bytes{got.Allocated, got.Active, got.Reserved})
+			}
+			var held units.Bytes
+			for _, h := range run.Report.Holders {
+				held += h.Flat
+			}
+			assert.Equal(t, got.Allocated, held, "what holds the peak adds up to it")
+			ran++
+		})
+	}
+	assert.GreaterOrEqual(t, ran, 10)
+}
+
+// given says whether a recording tells of memory that went back to the device.
+func given(tr *trace.Trace) bool {
+	for i := range tr.Events {
+		if a := tr.Events[i].Action; a == trace.SegmentFree || a == trace.SegmentUnmap {
+			return true
+		}
+	}
+	return false
+}

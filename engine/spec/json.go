@@ -1,0 +1,91 @@
+package spec
+
+import (
+	"github.com/memspec/memspec/engine/report"
+	"github.com/memspec/memspec/engine/units"
+	"github.com/memspec/memspec/engine/verdict"
+)
+
+// CaseJSON is a case with all defaults filled in: what memspec cases --format json says, and what a run for real is told.
+type CaseJSON struct {
+	Name            string       `json:"name"`
+	Model           string       `json:"model"`
+	Spec            string       `json:"spec"`
+	Dir             string       `json:"dir"`
+	Artifact        string       `json:"artifact"`
+	Source          string       `json:"source"`
+	Device          DeviceJSON   `json:"device"`
+	Runtime         Runtime      `json:"runtime"`
+	Mode            Mode         `json:"mode"`
+	Grad            Grad         `json:"grad"`
+	DType           string       `json:"dtype"`
+	Autocast        string       `json:"autocast"`
+	Flags           FlagsJSON    `json:"flags"`
+	Torch           string       `json:"torch"`
+	CuDNN           string       `json:"cudnn"`
+	AllocConf       string       `json:"alloc_conf"`
+	CublasWorkspace string       `json:"cublas_workspace"`
+	MemoryFraction  float64      `json:"memory_fraction"`
+	Tolerance       float64      `json:"tolerance"`
+	Inputs          []string     `json:"inputs"`
+	Budgets         []BudgetJSON `json:"budgets"`
+}
+
+// DeviceJSON is what a case runs on.
+type DeviceJSON struct {
+	Name              string       `json:"name"`
+	Memory            *units.Bytes `json:"memory"` // null: no limit
+	ComputeCapability string       `json:"compute_capability"`
+}
+
+// FlagsJSON are PyTorch's flags.
+type FlagsJSON struct {
+	TF32Matmul    bool `json:"tf32_matmul"`
+	TF32CuDNN     bool `json:"tf32_cudnn"`
+	Benchmark     bool `json:"benchmark"`
+	Deterministic bool `json:"deterministic"`
+	CuDNNv7       bool `json:"cudnn_v7,omitempty"`
+}
+
+// BudgetJSON is a budget with where it is written.
+type BudgetJSON struct {
+	Metric report.Metric `json:"metric"`
+	Limit  units.Bytes   `json:"limit"`
+	Level  string        `json:"level"`
+	Text   string        `json:"text"`
+	Path   string        `json:"path"`
+	Spec   string        `json:"spec"`
+}
+
+// JSON is the case as programs exchange it.
+func (c *Case) JSON() CaseJSON {
+	p := &c.Platform
+	j := CaseJSON{
+		Name: c.Name, Model: c.Model, Spec: line(c.Pos), Dir: c.Dir, Artifact: c.Artifact, Source: c.Source,
+		Device:  DeviceJSON{Name: p.Device.Name, ComputeCapability: p.Device.ComputeCapability.String()},
+		Runtime: c.Runtime, Mode: c.Mode, Grad: c.Grad, DType: c.DType, Autocast: p.Autocast,
+		Flags: FlagsJSON{TF32Matmul: p.TF32Matmul, TF32CuDNN: p.TF32CuDNN, Benchmark: p.Benchmark, Deterministic: p.Deterministic, CuDNNv7: p.CuDNNv7},
+		Torch: p.Torch.String(), CuDNN: p.CuDNN.String(), AllocConf: p.AllocConf, CublasWorkspace: p.CublasWorkspace,
+		MemoryFraction: p.MemoryFraction, Tolerance: c.Tolerance, Inputs: []string{}, Budgets: []BudgetJSON{},
+	}
+	if p.Device.Memory > 0 {
+		j.Device.Memory = &p.Device.Memory
+	}
+	for _, in := range c.Inputs {
+		j.Inputs = append(j.Inputs, in.String())
+	}
+	for i := range c.Budgets {
+		j.Budgets = append(j.Budgets, budgetAsJSON(&c.Budgets[i]))
+	}
+	return j
+}
+
+func budgetAsJSON(b *verdict.Budget) BudgetJSON {
+	return BudgetJSON{Metric: b.Metric, Limit: b.Limit, Level: b.Level.String(), Text: b.Text, Path: b.Path, Spec: line(b.Pos)}
+}
+
+// line is file:line, as JSON promises.
+func line(p Pos) string {
+	p.Col = 0
+	return p.String()
+}
