@@ -6,8 +6,8 @@
         profiler.record_stats()
     profiler.epoch_end()
 
-Weights, weight gradients, optimizer state and feature maps by layer, and what of the peak is none of these. On a GPU the peaks and what is cached
-are the CUDA allocator's; without one they are CPU tensors', and labelled so.
+Each iteration's peak is broken down: weights, gradients, optimizer state, activations, temporaries, workspace, inputs, other models; by layer and by
+tensor. The parts add up to the peak to the byte. On a GPU it is the caching allocator's, without one that of CPU tensors, and labelled so.
 """
 
 from __future__ import annotations
@@ -19,13 +19,20 @@ import weakref
 from typing import Any, NamedTuple, TextIO
 
 from memshim import sizes
+from memshim.look.parts import Breakdown, Parts, Row
 from memshim.run import where
 
 CSV_FILE = "memshim-profile.csv"
+# On a GPU an iteration is recorded where it is one of the first, or one that is printed; and no more once so many in a row did what earlier ones did.
+FIRST, PERIOD, ALIKE = 4, 5, 2
 
 
 class Stats(NamedTuple):
-    """One iteration, in bytes. Cached is None on CPU, which keeps no cache."""
+    """One iteration, in bytes. Cached is None on CPU, which keeps no cache.
+
+    breakdown: None for an iteration that was counted and not recorded: unlike those before it, after many that were alike. same_as: its breakdown
+    is that of an earlier iteration, in which the allocator counted the same to the byte; None where it is its own.
+    """
 
     epoch: int
     iteration: int
@@ -33,126 +40,159 @@ class Stats(NamedTuple):
     current_allocated: int
     peak_cached: int | None
     current_cached: int | None
-    feature_maps: int  # modules' results, the most alive at once
-    weights: int  # parameters and buffers
-    gradients: int
-    optimizer_state: int
-    intermediates: int  # of the peak, what is none of these
+    breakdown: Breakdown | None
+    same_as: int | None = None
 
-
-class Layer(NamedTuple):
-    """A module that has parameters of its own or no children."""
-
-    name: str
-    type: str
-    weights: int
-    gradients: int
-    optimizer_state: int
-    feature_maps: int  # its results in one iteration
+    @property
+    def parts(self) -> Parts | None:
+        """Of the peak."""
+        return self.breakdown.parts if self.breakdown else None
 
 
 class Profiler:
-    """Starts with its construction; close() or leaving it as a context manager ends it.
+    """Starts with its construction; close(), leaving it as a context manager, or the end of the last reference to it ends it. epoch_end() pauses it
+    until the model runs again.
 
-    print_period: every how many iterations a line is printed, 0 for never. csv: True for memshim-profile.csv, or a path. optimizer: whose
-    state is counted; else every one that steps a parameter of the model.
+    print_period: every how many iterations it prints, 0 for never. rows: what is printed then, "layer", "tensor" or "" for the line of the
+    iteration alone. csv: True for memshim-profile.csv, or a path: a line for each iteration, and each period's layers and tensors. optimizer: whose
+    state is counted; else that of every one that steps a parameter of the model.
     """
 
-    def __init__(self, model, print_period: int = 5, csv: bool | str | os.PathLike = False, *, optimizer=None, file: TextIO | None = None):
+    def __init__(self, model, print_period: int = 5, csv: bool | str | os.PathLike = False, *, optimizer=None, rows: str = "layer",
+                 file: TextIO | None = None):
         import torch
-        from torch.optim.optimizer import register_optimizer_step_post_hook
 
-        self.model, self.print_period, self._file = model, print_period, file or sys.stdout
+        from memshim.look.breakdown import Breaker
+        from memshim.look.loop import Loop
+        from memshim.run.storages import storages
+
+        if rows not in ("", "layer", "tensor"):
+            raise ValueError(f"got rows {rows!r}, want layer, tensor or an empty text")
+        self.model, self.print_period, self._rows, self._file = model, print_period, rows, file or sys.stdout
         self.csv = CSV_FILE if csv is True else csv or None
-        self._torch = torch
-        self.device = next((p.device for p in [*model.parameters(), *model.buffers()]), torch.device("cpu"))
-        self.where = "cuda" if self.device.type == "cuda" else "cpu"
-        self._optimizers = weakref.WeakSet([optimizer] if optimizer is not None else [])
-        self.epoch, self.iteration = 0, 0
-        self.stats: list[Stats] = []
-        self._layers = _owners(model)
-        self._maps = _FeatureMaps()
-        self._gradients: dict[Any, int] = {}
-        self._most: dict[str, Layer] = {}
-        self._handles = [m.register_forward_hook(self._maps.hook(name)) for name, m in self._layers.items()]
-        self._handles += [p.register_post_accumulate_grad_hook(self._accumulated) for p in model.parameters() if p.requires_grad]
-        self._handles.append(register_optimizer_step_post_hook(self._stepped))
-        self._meter = _Meter(self.device)
         if self.csv:
             with open(self.csv, "w", newline="", encoding="utf-8") as f:
                 csv_module.writer(f).writerow(_COLUMNS)
+        device = next((s.device for t in [*model.parameters(), *model.buffers()] for s in storages(t)), torch.device("cpu"))
+        self._device = device
+        self.where = where.told(device.type)
+        self.epoch, self.iteration = 0, 0
+        self.stats: list[Stats] = []
+        self._region = self._make_region()
+        me = weakref.ref(self)
+        self._loop = Loop(model, self._region, lambda: (p := me()) and p._resume())
+        self._breaker = Breaker(model, self._loop, optimizer)
+        self._known: dict[tuple, tuple[Breakdown, int]] = {}  # by what the allocator counted and what was called
+        self._counted: tuple = ()
+        self._alike = self._since = 0  # how many iterations in a row were known ones; the first since it began or was paused
+        self._paused = self._on = False
+        self._region.open()
+        self._end = weakref.finalize(self, _end, self._loop, self._region)
+        self._begin(True)
 
-    def _accumulated(self, parameter) -> None:
-        self._gradients[parameter] = parameter.grad.untyped_storage().nbytes()
+    def _make_region(self):
+        from memshim.run.cpu import CPURegion
+        from memshim.run.recorder import CUDARegion
 
-    def _stepped(self, optimizer, args, kwargs) -> None:
-        if optimizer not in self._optimizers:
-            ours = set(self.model.parameters())
-            if any(p in ours for group in optimizer.param_groups for p in group["params"]):
-                self._optimizers.add(optimizer)
+        return CUDARegion(self._device.index, stacks="alloc") if self._device.type == "cuda" else CPURegion()
+
+    def _begin(self, record: bool) -> None:
+        """An iteration begins: recorded, or counted alone."""
+        self._recording = record
+        cuda = self._region.where == "cuda"
+        if cuda:
+            self._region.keep_events(record)
+        self._region.restart()
+        if record != self._on:
+            self._loop.on() if record else self._loop.off()
+            self._on = record
+        self._loop.outside()
+        self._counted = _counters(self._region)
+
+    def _resume(self) -> None:
+        """The model runs again after an epoch's end."""
+        if self._paused:
+            self._paused, self._on, self._alike, self._since = False, False, 0, self.iteration
+            if self._region.where == "cpu":
+                self._region.open()
+            self._begin(self._wanted())
+
+    def _wanted(self) -> bool:
+        """Whether the iteration that comes is to be recorded: not where the last ones were alike, which costs most of what looking costs."""
+        period = self.print_period or PERIOD
+        return self._region.where == "cpu" or self._alike < ALIKE and (self.iteration < self._since + FIRST or self.iteration % period == 0)
 
     def record_stats(self) -> Stats:
         """Call it once an iteration, at its end."""
-        peak, current, peak_cached, current_cached = self._meter.read()
-        layers = self._measure_layers()
-        weights, gradients, state = (sum(getattr(x, f) for x in layers) for f in ("weights", "gradients", "optimizer_state"))
-        maps = self._maps.most
-        s = Stats(self.epoch, self.iteration, peak, current, peak_cached, current_cached, maps, weights, gradients, state,
-                  max(0, peak - maps - weights - gradients - state))
+        region, breakdown, same_as = self._region, None, None
+        key = _change(self._counted, _counters(region))
+        known = self._known.get(key) if key else None
+        self._alike = self._alike + 1 if known else 0
+        if self._recording and known is None:
+            region.mark()
+            breakdown = self._breaker.of(region)
+            if key and not breakdown.lost:
+                self._known[key] = (breakdown, self.iteration)
+        elif known is not None:
+            breakdown, same_as = known
+        most, now = region.peaks(), region.now()
+        main = "allocated" if region.where == "cuda" else "requested"
+        s = Stats(self.epoch, self.iteration, most[main], now[main], most.get("reserved"), now.get("reserved"), breakdown, same_as)
         self.stats.append(s)
-        for x in layers:
-            old = self._most.get(x.name, x)
-            self._most[x.name] = Layer(x.name, x.type, *(max(a, b) for a, b in zip(x[2:], old[2:])))
-        self._write_csv([(s.epoch, s.iteration, "", "", weights, gradients, state, maps, s.intermediates, peak, current, _or(peak_cached),
-                          _or(current_cached), self.where)])
-        if self.print_period and self.iteration % self.print_period == 0:
-            self._print(_iteration_line(s))
+        period = bool(self.print_period) and self.iteration % self.print_period == 0
+        rows = breakdown.rows if breakdown else []
+        self._write_csv([_csv_line(s, self.where), *([_csv_row(s, row, self.where) for row in rows] if period else [])])
+        if period:
+            self._print("\n".join([_iteration_line(s), *self._table(rows)]))
         self.iteration += 1
-        self._gradients.clear()
-        self._maps.next()
-        self._meter.next()
+        self._loop.next()
+        self._begin(self._wanted())
         return s
 
-    def epoch_end(self) -> list[Layer]:
-        """The epoch by layer, each figure the largest of its iterations."""
-        layers = [self._most[name] for name in self._layers if name in self._most]
-        self._print(self.table(layers))
-        self._write_csv([(self.epoch, "", x.name, x.type, x.weights, x.gradients, x.optimizer_state, x.feature_maps, "", "", "", "", "", self.where)
-                         for x in layers])
-        self.epoch += 1
-        self._most.clear()
-        return layers
-
-    def table(self, layers: list[Layer]) -> str:
+    def epoch_end(self) -> list[Row]:
+        """Print the iteration of the epoch whose peak was highest, by layer; gives its rows. Until the model runs again nothing is recorded."""
         mine = [s for s in self.stats if s.epoch == self.epoch]
-        label = "" if self.where == "cuda" else " (CPU tensors, no GPU: not the allocator's numbers)"
+        top = max(mine, key=lambda s: (s.peak_allocated, s.breakdown is not None)) if mine else None
+        told = max((s for s in mine if s.breakdown), key=lambda s: s.peak_allocated, default=top)
+        rows = told.breakdown.rows if told and told.breakdown else []
+        label = "" if self.where == "cuda" else f" ({where.LABELS[self.where]})"
         out = [f"epoch {self.epoch}, {len(mine)} iterations{label}"]
-        if mine:
-            out.append(_iteration_line(max(mine, key=lambda s: s.peak_allocated)))
-        rows = [("layer", "weights", "gradients", "optimizer state", "feature maps")]
-        rows += [(f"{x.name or '(model)'} {x.type}", *map(sizes.show, x[2:])) for x in layers]
-        rows.append(("total", *(sizes.show(sum(x[i] for x in layers)) for i in range(2, 6))))
-        widths = [max(len(r[i]) for r in rows) for i in range(5)]
-        return "\n".join(out + ["  " + "  ".join([r[0].ljust(widths[0]), *(r[i].rjust(widths[i]) for i in range(1, 5))]) for r in rows])
+        out += [_iteration_line(s) for s in ([top] if told is top else [top, told]) if s]
+        out += self._table(rows, "layer" if self._rows != "tensor" else "tensor") if rows else []
+        self._print("\n".join(out))
+        self._write_csv([_csv_row(told, row, self.where, epoch_end=True) for row in rows])
+        self.epoch += 1
+        self._pause()
+        return rows
 
-    def _measure_layers(self) -> list[Layer]:
-        out, seen = [], set()
-        for name, module in self._layers.items():
-            weights = gradients = state = 0
-            for t in [*module.parameters(recurse=False), *module.buffers(recurse=False)]:
-                storage = t.untyped_storage()
-                if storage._cdata in seen:  # tied: its first owner's
-                    continue
-                seen.add(storage._cdata)
-                weights += storage.nbytes()
-                gradients += self._gradients.get(t, 0) or (t.grad.untyped_storage().nbytes() if t.is_leaf and t.grad is not None else 0)
-                state += self._state(t)
-            out.append(Layer(name, type(module).__name__, weights, gradients, state, self._maps.by_layer.get(name, 0)))
-        return out
+    def _pause(self) -> None:
+        if self._paused or not self._end.alive:
+            return
+        self._paused = True
+        self._loop.next()
+        self._loop.wait()
+        if self._region.where == "cuda":
+            self._region.keep_events(False)
+        else:  # the watch slows all that runs
+            self._region.close()
+            self._region = self._loop._region = self._make_region()
+            self._end.detach()
+            self._end = weakref.finalize(self, _end, self._loop, self._region)
 
-    def _state(self, parameter) -> int:
-        return sum(v.untyped_storage().nbytes() for o in self._optimizers if parameter in o.state for v in o.state[parameter].values()
-                   if isinstance(v, self._torch.Tensor) and v.device.type == self.where)
+    def _table(self, rows: list[Row], kind: str | None = None) -> list[str]:
+        """The rows that hold something, a tensor's below its layer's."""
+        kind = self._rows if kind is None else kind
+        if not kind:
+            return []
+        cells = [("layer", "weights", "gradients", "optimizer state", "activations")]
+        for r in rows:
+            if r.tensor and kind != "tensor" or not any(r[3:]):
+                continue
+            name = f"  {r.tensor} {r.type}" if r.tensor else f"{r.layer or '(model)'} {r.type}".rstrip()
+            cells.append((name, *(sizes.show(n) if n else "" for n in r[3:])))
+        cells.append(("total", *(sizes.show(sum(r[i] for r in rows if not r.tensor)) for i in range(3, 7))))
+        widths = [max(len(c[i]) for c in cells) for i in range(5)]
+        return ["  " + "  ".join([c[0].ljust(widths[0]), *(c[i].rjust(widths[i]) for i in range(1, 5))]) for c in cells]
 
     def _write_csv(self, rows: list[tuple]) -> None:
         if self.csv:
@@ -163,10 +203,7 @@ class Profiler:
         print(text, file=self._file)
 
     def close(self) -> None:
-        for h in self._handles:
-            h.remove()
-        self._handles.clear()
-        self._meter.close()
+        self._end()
 
     def __enter__(self) -> Profiler:
         return self
@@ -175,86 +212,57 @@ class Profiler:
         self.close()
 
 
-_COLUMNS = ("epoch", "iteration", "layer", "type", "weights", "gradients", "optimizer_state", "feature_maps", "intermediates", "peak_allocated",
-            "current_allocated", "peak_cached", "current_cached", "where")
+def _end(loop, region) -> None:
+    loop.off()
+    region.close()
+
+
+def _counters(region) -> tuple:
+    """What the allocator counts, but for what lies unused in which segment; empty where it counts nothing."""
+    if region.where != "cuda" or not region.begun:
+        return ()
+    import torch
+
+    told = torch._C._cuda_memoryStats(region.index)
+    return tuple((kind[pool]["allocated"], kind[pool]["freed"], kind[pool]["current"], kind[pool]["peak"])
+                 for name, kind in told.items() if isinstance(kind, dict) and "all" in kind and not name.startswith("inactive_split")
+                 for pool in kind)
+
+
+def _change(before: tuple, after: tuple) -> tuple:
+    """What came and went in an iteration, where it began and ended, and its peaks."""
+    return tuple((b[0] - a[0], b[1] - a[1], a[2], b[2], b[3]) for a, b in zip(before, after))
+
+
+_NAMES = ("weights", "gradients", "optimizer state", "activations", "temporaries", "workspace", "inputs", "other models", "other", "rounding")
+_COLUMNS = ("kind", "epoch", "iteration", "layer", "tensor", "type", *Parts._fields, "cached", "peak_allocated", "current_allocated", "peak_cached",
+            "current_cached", "phase", "at", "same_as", "where")
 
 
 def _or(n: int | None) -> int | str:
     return "" if n is None else n
 
 
+def _csv_line(s: Stats, told: str) -> tuple:
+    b = s.breakdown or Breakdown(0, None, Parts(*[""] * len(Parts._fields)), [], "", "")
+    return ("iteration", s.epoch, s.iteration, "", "", "", *b.parts, _or(b.cached), s.peak_allocated, s.current_allocated, _or(s.peak_cached),
+            _or(s.current_cached), b.phase, b.where, _or(s.same_as), told)
+
+
+def _csv_row(s: Stats, r: Row, told: str, epoch_end: bool = False) -> tuple:
+    kind = ("epoch " if epoch_end else "") + ("tensor" if r.tensor else "layer")
+    return (kind, s.epoch, s.iteration, r.layer, r.tensor, r.type, *r[3:], *[""] * (len(Parts._fields) - 4 + 7), _or(s.same_as), told)
+
+
 def _iteration_line(s: Stats) -> str:
     cached = "" if s.peak_cached is None else f", cached {sizes.show(s.peak_cached)} at most, {sizes.show(s.current_cached)} now"
-    parts = " + ".join(f"{name} {sizes.show(getattr(s, name.replace(' ', '_')))}"
-                       for name in ("weights", "gradients", "optimizer state", "feature maps", "intermediates"))
+    b = s.breakdown
     what = "of CPU tensors" if s.peak_cached is None else "allocated"
-    return f"iteration {s.iteration}: peak {sizes.show(s.peak_allocated)} {what}, {sizes.show(s.current_allocated)} now{cached}; {parts}"
-
-
-def _owners(model) -> dict[str, Any]:
-    """The layers by name: modules with parameters or buffers of their own, or without children."""
-    return {name: m for name, m in model.named_modules()
-            if next(m.parameters(recurse=False), None) is not None or next(m.buffers(recurse=False), None) is not None
-            or next(m.children(), None) is None}
-
-
-class _FeatureMaps:
-    """The storages that layers return, each counted once, for the layer that returned it first."""
-
-    def __init__(self) -> None:
-        self.live: dict[int, tuple[weakref.ref, int]] = {}
-        self.current = self.most = 0
-        self.by_layer: dict[str, int] = {}
-
-    def hook(self, name: str):
-        from torch import Tensor
-        from torch.utils._pytree import tree_leaves
-
-        def forward(module, args, out) -> None:
-            given = {t.untyped_storage()._cdata for t in tree_leaves(args) if isinstance(t, Tensor)}
-            own = {t.untyped_storage()._cdata for t in [*module.parameters(recurse=False), *module.buffers(recurse=False)]}
-            for t in tree_leaves(out):
-                if isinstance(t, Tensor) and t.untyped_storage()._cdata not in given | own:
-                    self.add(name, t.untyped_storage())
-
-        return forward
-
-    def add(self, name: str, storage) -> None:
-        key, size = storage._cdata, storage.nbytes()
-        if key in self.live:
-            return
-        self.live[key] = (weakref.ref(storage, lambda _: self.dead(key)), size)
-        self.by_layer[name] = self.by_layer.get(name, 0) + size
-        self.current += size
-        self.most = max(self.most, self.current)
-
-    def dead(self, key: int) -> None:
-        self.current -= self.live.pop(key)[1]
-
-    def next(self) -> None:
-        self.by_layer, self.most = {}, self.current
-
-
-class _Meter:
-    """Peaks since the last iteration, from the caching allocator or of CPU tensors' storages."""
-
-    def __init__(self, device):
-        from memshim.run.cpu import CPURegion
-        from memshim.run.recorder import CUDARegion
-
-        self._region = (CUDARegion(device.index, events=False) if device.type == "cuda" else CPURegion(stacks="")).open()
-
-    def read(self) -> tuple[int, int, int | None, int | None]:
-        most, now = self._region.peaks(), self._region.now()
-        if self._region.where == "cuda":
-            return most["allocated"], now["allocated"], most["reserved"], now["reserved"]
-        return most["requested"], now["requested"], None, None
-
-    def next(self) -> None:
-        self._region.restart() if self._region.where == "cpu" else self._region.restart_peaks()
-
-    def close(self) -> None:
-        self._region.close()
+    if b is None:
+        return f"iteration {s.iteration}: peak {sizes.show(s.peak_allocated)} {what}, {sizes.show(s.current_allocated)} now{cached}; not recorded"
+    parts = " + ".join(f"{name} {sizes.show(n)}" for name, n in zip(_NAMES, b.parts) if n)
+    at = f"in {b.phase}" + (f" of {b.where}" if b.phase == "forward" else f" ({b.where})" if b.where else "")
+    return f"iteration {s.iteration}: peak {sizes.show(s.peak_allocated)} {what} {at}, {sizes.show(s.current_allocated)} now{cached}; {parts or 'nothing'}"
 
 
 def main(arguments: list[str]) -> int:
@@ -295,7 +303,7 @@ def main(arguments: list[str]) -> int:
     model = model.train().to(device)
     args, kwargs = tree_map(lambda t: t.to(device) if isinstance(t, torch.Tensor) else t, (args, kwargs))
     optimizer = getattr(torch.optim, a.optimizer)(model.parameters()) if a.optimizer else None
-    with Profiler(model, print_period=1, csv=a.csv or False, optimizer=optimizer) as profiler:
+    with Profiler(model, print_period=1, csv=a.csv or False, optimizer=optimizer, rows="") as profiler:
         for _ in range(a.steps):
             loss = loss_of(model(*args, **kwargs))
             if loss is not None:

@@ -146,7 +146,7 @@ class trace:  # lower case: it is used as a function, `with memshim.trace() as t
         if p.lost:
             out.append(f"incomplete: {p.lost}")
         if self.compiled:
-            out.append("compiled code ran as if it were not compiled: CPU tensors can be watched so alone")
+            out.append("incomplete: what compiled code makes is counted when an operator is given it; on CPU tensors more is not to be seen")
         rows = self.rows()
         shown = rows if not self._top else rows[: self._top]
         cells = [("Mem", "Cumulative Mem", "Median", "Count", "Location")]

@@ -12,10 +12,10 @@ import torch
 from memshim.run.events import Event
 from memshim.run.frames import Stacks
 from memshim.run.storages import reachable
-from memshim.run.watch import Threads, Watch, found
+from memshim.run.watch import COMPILED, Threads, Watch, found
 
+BASE = "memshim:"  # what tags begin with
 _SKIPPED = ("/torch/utils/_python_dispatch.py", "/torch/_dynamo/eval_frame.py", "/torch/_compile.py")
-_COMPILED = "compile_wrapper"  # of torch/_dynamo/eval_frame.py: what torch.compile puts around a function
 
 
 class CPURegion:
@@ -63,7 +63,6 @@ class CPURegion:
     def restart_peaks(self) -> None:
         """Count peaks anew from here."""
         self._most = self.now()["requested"]
-
     def keys_of(self, tensor: torch.Tensor) -> list[int]:
         return watcher.numbers_of(tensor)
 
@@ -93,8 +92,8 @@ class Watcher(Watch):
         super().__init__("cpu")
         self.regions: list[CPURegion] = []
         self.stacks = Stacks()
-        self.compiled = False  # something that is compiled ran, and was not compiled here
-        self.tag = ""  # what is done now, in the words of who profiles
+        self.compiled = False  # code that is compiled made something
+        self.tag = ""  # what is done now: BASE and what follows it, in the words of who profiles; empty in a backward
         self._events: list[Event] = []
         self._first = 0  # the number of the first event kept
         self._stacked = False
@@ -103,11 +102,12 @@ class Watcher(Watch):
 
     def birth(self, number: int, size: int, operator: str) -> None:
         stack = forward = -1
+        self.compiled = self.compiled or operator == COMPILED
         if self._stacked:
-            stack, compiled = self.stacks.here(_SKIPPED, _COMPILED)
-            self.compiled = self.compiled or compiled
+            stack = self.stacks.here(_SKIPPED)
             forward = self._forward()
-        self._events.append(Event("alloc", number, size, 0, operator, stack, forward, self.tag))
+        tag = "" if self.tag == BASE and torch._C._current_autograd_node() is not None else self.tag
+        self._events.append(Event("alloc", number, size, 0, operator, stack, forward, tag))
 
     def death(self, number: int, size: int) -> None:
         self._events.append(Event("free_completed", number, size))

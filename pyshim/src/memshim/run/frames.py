@@ -49,17 +49,15 @@ class Stacks:
             self.stacks.append(key)
         return self._stack[key]
 
-    def here(self, skipped: tuple[str, ...], sign: str) -> tuple[int, bool]:
-        """The stack of the caller, less the files that end so; and whether a function of that name is in one of them."""
-        frame, out, seen = sys._getframe(1), [], False
+    def here(self, skipped: tuple[str, ...]) -> int:
+        """The stack of the caller, less the files that end so."""
+        frame, out = sys._getframe(1), []
         while frame:
             code = frame.f_code
-            if code.co_filename.endswith(skipped):
-                seen = seen or code.co_name == sign
-            else:
+            if not code.co_filename.endswith(skipped):
                 out.append((code.co_filename, frame.f_lineno, code.co_name))
             frame = frame.f_back
-        return self.add(out), seen
+        return self.add(out)
 
     def of(self, stack: int) -> list[Frame]:
         return [self.frames[i] for i in self.stacks[stack]] if stack >= 0 else []

@@ -18,13 +18,14 @@ from memshim.run.frames import Stacks
 
 # A region's peaks: our names, and those of torch.cuda.memory_stats.
 METRICS = {m: f"{m}_bytes" for m in ("requested", "allocated", "reserved", "active", "inactive_split")}
-_CONTEXT = {"": None, "python": "alloc", "all": "all"}  # what the history keeps for each kind of stack
+# What the history keeps for each kind of stack, and of which.
+_CONTEXT = {"": (None, "python"), "python": ("alloc", "python"), "alloc": ("alloc", "all"), "all": ("all", "all")}
 
 
 class CUDARegion:
     """What the caching allocator of one GPU does from open to close. Where CUDA has not started yet, it begins when that does.
 
-    stacks: "python"; "all" with C++ frames; "" for none. events: False for peaks alone, which costs nothing.
+    stacks: "python"; "alloc" with C++ frames, "all" of what is freed too; "" for none. events: False for peaks alone, which costs nothing.
     """
 
     where = "cuda"
@@ -35,6 +36,7 @@ class CUDARegion:
         self.events: list[Event] = []
         self.before: dict[int, int] = {}  # blocks in use at the beginning: size by address
         self.segments: list[dict] = []  # at the beginning
+        self.at_end: dict[int, dict] = {}  # at the last mark: the snapshot's blocks in use by address
         self.settings = Settings()
         self.allocated_before = self.allocated_after = 0
         self._most: dict[str, int] = {}
@@ -69,6 +71,10 @@ class CUDARegion:
     def restart(self) -> None:
         """Begin anew: what is there now is of before."""
         recorder.restart(self)
+
+    def keep_events(self, keep: bool) -> None:
+        """Whether to record from here on. Peaks are counted in any event. What there was and is, restart tells."""
+        recorder.keep_events(self, keep)
 
     def now(self) -> dict[str, int]:
         return stats(self.index, "current") if self.begun else dict.fromkeys(METRICS, 0)
@@ -128,12 +134,10 @@ class Recorder:
             if region.keeps_events and backend != "native":
                 region.lost, region.keeps_events = f"the allocator {backend} keeps no history", False
             torch.cuda.synchronize(region.index)
-            if region.keeps_events:
-                if any(r.keeps_events for r in self.regions):
-                    self._want(region.wants)
-                else:
-                    self._start(region.wants)
+            first = not any(r.keeps_events for r in self.regions)
             self.regions.append(region)
+            if region.keeps_events:
+                self._start(region.wants) if first else self._want()
             self._renew(region)
 
     def restart(self, region: CUDARegion) -> None:
@@ -144,7 +148,7 @@ class Recorder:
     def _renew(self, region: CUDARegion) -> None:
         """The region begins here."""
         if region.keeps_events:
-            snapshot = self._drain()
+            snapshot = self._drain(any(r is not region and r.keeps_events for r in self.regions))
             events = self._events.setdefault(region.index, [])
             region.events, region._from = [], self._first.setdefault(region.index, 0) + len(events)
             region.settings = Settings.of(snapshot.get("allocator_settings") or {})
@@ -168,27 +172,43 @@ class Recorder:
         if not self._theirs:
             self._record(clear=True)
 
-    def _want(self, stacks: str) -> None:
-        """Record no less than this as well."""
-        order = list(_CONTEXT)
-        if order.index(stacks) > order.index(self._settings[0]):
+    def keep_events(self, region: CUDARegion, keep: bool) -> None:
+        with self._lock:
+            if not region.begun or region._ended or region.keeps_events == keep or region.lost and keep:
+                region.keeps_events = keep and not region.lost
+                return
+            first = not any(r.keeps_events for r in self.regions)
+            region.keeps_events = keep
+            if keep:
+                self._start(region.wants) if first else self._want()
+            elif not any(r.keeps_events for r in self.regions):
+                self._end()
+            else:
+                self._want()
+
+    def _want(self) -> None:
+        """Record the most that anybody wants."""
+        stacks = max((r.wants for r in self.regions if r.keeps_events), key=list(_CONTEXT).index)
+        if stacks != self._settings[0]:
             self._settings = (stacks, self._settings[1])
             if not self._theirs:
                 self._record(clear=False)
 
     def _record(self, clear: bool) -> None:
-        stacks = self._settings[0]
-        self._guard.record("all", _CONTEXT[stacks], stacks or "python", MAX_EVENTS, clear_history=clear)
+        context, stacks = _CONTEXT[self._settings[0]]
+        self._guard.record("all", context, stacks, MAX_EVENTS, clear_history=clear)
 
     def read(self, region: CUDARegion) -> None:
         """Bring a region's events up to date."""
         with self._lock:
             if region.begun and region.keeps_events and not region._ended:
-                self._drain()
+                snapshot = self._drain()
+                region.at_end = {b["address"]: b for s in snapshot["segments"] if s["device"] == region.index for b in s["blocks"]
+                                 if b["state"] == "active_allocated"}
                 region.events = self._events[region.index][region._from - self._first[region.index]:]
 
-    def _drain(self) -> dict:
-        """Move what is new in the allocator's history into ours; the snapshot that it was read from."""
+    def _drain(self, keep: bool = True) -> dict:
+        """Move what is new in the allocator's history into ours, unless nobody needs it; the snapshot that it was read from."""
         import torch
 
         snapshot = _snapshot()
@@ -197,7 +217,7 @@ class Recorder:
             self._theirs, self._settings = False, (self._settings[0], None)
         for device, entries in enumerate(snapshot["device_traces"]):
             new = self._new(device, entries) if self._theirs else entries
-            if any(r.index == device for r in self.regions):
+            if keep and any(r.index == device for r in self.regions):
                 self._events.setdefault(device, []).extend(read_entries(new, self.stacks))
         if not self._theirs:
             self._record(clear=True)

@@ -1,11 +1,12 @@
 """Storages born and collected, seen from PyTorch's dispatcher: what stands in for the allocator's history where there is no GPU.
 
 A storage is born when an operator first returns a tensor on it and dies when PyTorch collects it. Memory that a kernel takes and gives back
-inside itself is not seen. torch.compile does not compile under it: what is compiled runs as if it were not. Importing this imports torch.
+inside itself is not seen; nor what code that inductor compiled makes, until an operator is given it. Importing this imports torch.
 """
 
 from __future__ import annotations
 
+import sys
 import threading
 import weakref
 from collections.abc import Iterable, Iterator
@@ -17,6 +18,10 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from memshim.run.storages import aside, storages
+
+
+_INDUCTOR = "torch._inductor.codecache"  # imported when something is compiled for the CPU
+COMPILED = "compiled code"  # the operator of what it made
 
 
 class Live(NamedTuple):
@@ -37,6 +42,11 @@ class Watch(TorchDispatchMode):
         self.live: dict[int, Live] = {}  # by address of the StorageImpl
         self._lock = threading.RLock()
 
+    @classmethod
+    def ignore_compile_internals(cls) -> bool:
+        """What is compiled stays compiled, and torch.compile does not refuse to."""
+        return True
+
     def birth(self, number: int, size: int, operator: str) -> None:
         raise NotImplementedError
 
@@ -48,6 +58,8 @@ class Watch(TorchDispatchMode):
         return [(s, s.device.type) for s in storages(t)]
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        if _INDUCTOR in sys.modules:
+            self.saw(COMPILED, (args, kwargs))
         out = func(*args, **(kwargs or {}))
         self.saw(func, out)
         return out

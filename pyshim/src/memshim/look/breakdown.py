@@ -1,0 +1,278 @@
+"""What the peak of an iteration is made of: each block that is alive then, by what it is and whose. Importing this imports torch."""
+
+from __future__ import annotations
+
+import bisect
+import gc
+from typing import Any, NamedTuple
+
+from memshim.look.loop import GRADIENT, INPUT, STEP, Loop, tag_of
+from memshim.look.parts import Breakdown, Parts, Row
+from memshim.run.cpu import BASE
+from memshim.run.history import Held, Region, line_of, moment, replay
+from memshim.run.storages import aside, storages
+
+
+class Owner(NamedTuple):
+    """What a tensor that is there is: a field of Parts; of the model's own, the parameter's or buffer's name."""
+
+    part: str
+    name: str = ""
+
+
+_TENSOR = ("empty_generic", "empty_strided_generic", "StorageImpl", "resize_bytes", "empty_cuda", "empty_strided_cuda")
+
+
+class Breaker:
+    """Breaks the peaks of one model's iterations down."""
+
+    def __init__(self, model, loop: Loop, optimizer) -> None:
+        self._model, self._loop, self._optimizer = model, loop, optimizer
+        self._layers, self._looked = list(loop.modules), False
+        self._types = {name: type(m).__name__ for name, m in loop.modules.items()}
+
+    def of(self, region: Region) -> Breakdown:
+        """Of the iteration that ends now, which the region tells."""
+        changes = replay(region)
+        m = moment(region, changes)
+        told = region.peaks().get("allocated", 0) if region.where == "cuda" else 0
+        owners = self._owners(region)
+        deaths = {}
+        for c in changes:
+            if c.bytes < 0:
+                deaths.setdefault(c.event.key, []).append(c.index)
+        labels = self._labels(region)
+        births = {c.event.key: c.index for c in changes if c.bytes > 0 and c.index <= m.at}
+        calls = _Calls(region, self._loop)
+        sums, rows, held = dict.fromkeys(Parts._fields, 0), {}, 0
+        at_peak = self._phase(region, m.at, calls)
+        for h in m.held:
+            born = births[h.event.key]
+            death = next((d for d in deaths.get(h.event.key, ()) if d > born), None)
+            part, layer, tensor = self._what(region, h, born, death, owners, labels, calls)
+            sums[part] += h.event.size
+            sums["rounding"] += h.block - h.event.size
+            held += h.block
+            self._add(rows, part, layer, tensor, h.event.size)
+        asked = _asked_before(region)
+        for key, block in self._still(region, changes, m.at):
+            size = asked.get(key, block)
+            part, name = self._known(region, key, size, owners)
+            sums[part] += size
+            sums["rounding"] += block - size
+            held += block
+            self._add(rows, part, *self._place(name), size)
+        peak = max(m.total, told)
+        sums["rounding"] += peak - held
+        return Breakdown(peak, _cached(region, m.at, peak), Parts(**sums), self._rows(rows), *at_peak, region.lost)
+
+    def _still(self, region: Region, changes, at: int) -> list[tuple[int, int]]:
+        """What was there before and still is at the peak."""
+        gone = {c.event.key for c in changes if c.index <= at and c.bytes < 0 and c.of_before}
+        return [(key, size) for key, size in region.before.items() if key not in gone]
+
+    def _known(self, region: Region, key: int, size: int, owners: dict[int, Owner]) -> tuple[str, str]:
+        """What was there before the iteration: by what it is now, or was marked as while it was there."""
+        owner = owners.get(key)
+        label = self._loop.label_of(key, size)
+        if owner is not None:
+            return owner.part, owner.name
+        if label.startswith(GRADIENT):
+            return "gradients", label.removeprefix(GRADIENT)
+        if label == INPUT:
+            return "inputs", ""
+        block = getattr(region, "at_end", {}).get(key)
+        return ("workspace" if block and _library(f["name"] for f in block.get("frames") or ()) else "other"), ""
+
+    def _labels(self, region: Region) -> dict[int, str]:
+        """By the index of an allocation's event: what its block was annotated as."""
+        out, live = {}, {}
+        for i, e in enumerate(region.events):
+            if e.action == "alloc":
+                live[e.key] = i
+            elif e.action == "annotate" and e.key in live and e.tag.startswith(BASE):
+                out[live[e.key]] = e.tag
+            elif e.action == "free_completed":
+                live.pop(e.key, None)
+        return out
+
+    def _what(self, region: Region, h: Held, born: int, death: int | None, owners, labels, calls: _Calls) -> tuple[str, str, str]:
+        """Part, layer and tensor of what was made in the iteration."""
+        e = h.event
+        label = labels.get(born, "") if self._loop.annotates else self._loop.label_of(e.key, e.size)
+        if label.startswith(GRADIENT):
+            return "gradients", *self._place(label.removeprefix(GRADIENT))
+        owner = owners.get(e.key) if death is None else None
+        if owner is not None:
+            return owner.part, *self._place(owner.name)
+        if label == INPUT:
+            return "inputs", "", ""
+        if e.stack >= 0 and _library(f.function for f in region.stacks.of(e.stack)):
+            return "workspace", "", ""
+        layer = calls.layer_of(e.tag)
+        if layer is not None:
+            return ("activations" if calls.outlives(born, death, layer) else "temporaries"), self._layers[layer], ""
+        if e.tag == BASE and calls.after_forward(born):
+            return "activations", OUTSIDE, ""  # of the loss
+        if e.tag == BASE:
+            return "other", "", ""
+        return "temporaries", "", ""
+
+    def _place(self, name: str) -> tuple[str, str]:
+        layer, _, tensor = name.rpartition(".")
+        return layer, tensor
+
+    def _add(self, rows: dict, part: str, layer: str, tensor: str, size: int) -> None:
+        if part in Row._fields and (layer or tensor or part == "activations"):
+            for at in {(layer, ""), (layer, tensor)}:
+                row = rows.setdefault(at, dict.fromkeys(Row._fields[3:], 0))
+                row[part] += size
+
+    def _rows(self, rows: dict) -> list[Row]:
+        """Layers in the model's order, each with its tensors."""
+        order = {name: i for i, name in enumerate([*self._layers, OUTSIDE])}
+        return [Row(layer, self._shape(layer, tensor) if tensor else self._types.get(layer, ""), tensor, **rows[layer, tensor])
+                for layer, tensor in sorted(rows, key=lambda at: (order.get(at[0], len(order)), at))]
+
+    def _shape(self, layer: str, tensor: str) -> str:
+        """As memspec writes it: float32[64,3,7,7]."""
+        t = getattr(self._loop.modules.get(layer), tensor, None)
+        return f"{str(t.dtype).removeprefix('torch.')}[{','.join(map(str, t.shape))}]" if t is not None and hasattr(t, "dtype") else ""
+
+    def _phase(self, region: Region, at: int, calls: _Calls) -> tuple[str, str]:
+        """What went on when the peak was reached, and where."""
+        if at < 0:
+            return "outside", "before the first allocation"
+        e = region.events[at]
+        frame = line_of(region.stacks, e)[0]
+        layer = calls.layer_of(e.tag)
+        if layer is not None:
+            return "forward", self._layers[layer] or "(model)"
+        phase = "step" if e.tag == STEP else "outside" if e.tag.startswith(BASE) else "backward"
+        return phase, str(frame or "")
+
+    def _owners(self, region: Region) -> dict[int, Owner]:
+        """By key, what each tensor is that can be reached now."""
+        import torch
+
+        out: dict[int, Owner] = {}
+
+        def add(t: Any, part: str, name: str = "") -> None:
+            for s in storages(t):
+                if s.device.type == region.where and region.index in (None, s.device.index) and s.nbytes():
+                    for key in region.keys_of(t) if region.where == "cpu" else (s.data_ptr(),):
+                        out.setdefault(key, Owner(part, name))
+
+        def each(value: Any):
+            if isinstance(value, torch.Tensor):
+                yield value
+            elif isinstance(value, dict):
+                for v in value.values():
+                    yield from each(v)
+            elif isinstance(value, (list, tuple)):
+                for v in value:
+                    yield from each(v)
+
+        with aside():
+            mine = {}
+            for name, t in [*self._model.named_parameters(), *self._model.named_buffers()]:
+                add(t, "weights", name)
+                mine[id(t)] = name
+                if t.is_leaf and t.grad is not None:
+                    add(t.grad, "gradients", name)
+            self._look_around()
+            for o in self._loop.optimizers:
+                part = "optimizer_state" if self._steps(o, mine) else "other_models"
+                for p, state in o.state.items():
+                    for t in each(state):
+                        add(t, part, mine.get(id(p), ""))
+            for m in self._loop.others:
+                for t in [*m._parameters.values(), *m._buffers.values()]:
+                    if t is not None and id(t) not in mine:
+                        add(t, "other_models")
+                        if t.is_leaf and t.grad is not None:
+                            add(t.grad, "other_models")
+        return out
+
+    def _look_around(self) -> None:
+        """Models and optimizers that were there before; those that come later are seen when they run and step."""
+        import torch
+
+        if self._looked:
+            return
+        self._looked, mine = True, set(map(id, self._loop.modules.values()))
+        for o in gc.get_objects():
+            if issubclass(type(o), torch.optim.Optimizer) and "state" in o.__dict__:
+                self._loop.optimizers.add(o)
+            elif issubclass(type(o), torch.nn.Module) and isinstance(o.__dict__.get("_parameters"), dict) and id(o) not in mine:
+                self._loop.others.add(o)
+
+    def _steps(self, optimizer, mine: dict[int, str]) -> bool:
+        """Whether it is the model's."""
+        if self._optimizer is not None:
+            return optimizer is self._optimizer
+        return any(id(p) in mine for group in optimizer.param_groups for p in group["params"])
+
+
+OUTSIDE = "(outside of the model)"
+
+
+class _Calls:
+    """The layers' calls, as the tags of the events tell them."""
+
+    def __init__(self, region: Region, loop: Loop) -> None:
+        self._layers = {tag_of(i): i for i in range(len(loop.modules))}
+        names = list(loop.modules)
+        self._inside = {i: {j for j, other in enumerate(names) if not name or other == name or other.startswith(name + ".")} for i, name in enumerate(names)}
+        self._tags = [(i, e.tag) for i, e in enumerate(region.events) if e.tag.startswith(BASE) and e.action != "annotate"]
+        self._first = next((i for i, tag in self._tags if tag in self._layers), len(region.events))
+
+    def layer_of(self, tag: str) -> int | None:
+        return self._layers.get(tag)
+
+    def after_forward(self, at: int) -> bool:
+        return at > self._first
+
+    def outlives(self, born: int, death: int | None, layer: int) -> bool:
+        """Whether it is there when the call of the layer that made it is over."""
+        if death is None:
+            return True
+        inside = self._inside[layer]
+        for i, tag in self._tags[bisect.bisect(self._tags, (born, chr(0x10FFFF))):]:
+            if self._layers.get(tag) not in inside:
+                return death > i
+        return False
+
+
+def _library(names) -> bool:
+    """Whether a stack with C++ functions is of an allocation that no tensor asked for: cuBLAS's, cuDNN's and CUB's workspace."""
+    names = list(names)
+    return any("::" in n for n in names) and not any(t in n for n in names for t in _TENSOR)
+
+
+def _asked_before(region: Region) -> dict[int, int]:
+    """Of what was there when the region began, what had been asked for: told by its free, or by the snapshot where it still is."""
+    if region.where != "cuda":
+        return {}
+    out = {key: b["requested_size"] for key, b in region.at_end.items()}
+    seen = set()
+    for e in region.events:
+        if e.action == "free_requested" and e.key not in seen:
+            out[e.key] = e.size
+        if e.action in ("alloc", "free_requested"):
+            seen.add(e.key)
+    return out
+
+
+def _cached(region: Region, at: int, allocated: int) -> int | None:
+    """What was reserved beside the allocated at that moment."""
+    if region.where != "cuda":
+        return None
+    after = 0
+    for e in region.events[at + 1:]:
+        if e.action in ("segment_alloc", "segment_map"):
+            after += e.size
+        elif e.action in ("segment_free", "segment_unmap"):
+            after -= e.size
+    return region.now()["reserved"] - after - allocated
+
