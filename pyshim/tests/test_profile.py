@@ -165,7 +165,14 @@ def test_what_trains_without_it_trains_with_it(make):
 
 def test_optimizers():
     """LBFGS keeps lists; state may be older than the profiler; another model's optimizer is the other's."""
-    m, other = net(), net()
+
+    def profile(**kw):
+        with memshim.Profiler(m, print_period=0, **kw) as p:
+            step(m, torch.ones(2, 64))
+            return p.record_stats().parts
+
+    m = net()
+    alone, other = profile().other_models, net()  # what other tests left
     theirs = torch.optim.Adam(other.parameters())
     step(other, torch.ones(2, 64))
     theirs.step()
@@ -178,16 +185,12 @@ def test_optimizers():
         return loss
 
     optimizer.step(closure)
-    with memshim.Profiler(m, print_period=0) as p:
-        step(m, torch.ones(2, 64))
-        s = p.record_stats()
+    parts = profile()
     state = optimizer.state[next(iter(optimizer.state))]
     kept = [t for v in state.values() for t in (v if isinstance(v, list) else [v]) if isinstance(t, torch.Tensor)]
-    assert s.parts.optimizer_state == nbytes(kept) > WEIGHTS
-    assert s.parts.other_models == nbytes(other.parameters()) * 2 + 2 * WEIGHTS + 16, "weights, gradients and state"
-    with memshim.Profiler(m, print_period=0, optimizer=theirs) as p:
-        step(m, torch.ones(2, 64))
-        assert p.record_stats().parts.optimizer_state == 2 * WEIGHTS + 16
+    assert parts.optimizer_state == nbytes(kept) > WEIGHTS
+    assert parts.other_models - alone == 4 * WEIGHTS + 16, "weights, gradients and state"
+    assert profile(optimizer=theirs).optimizer_state == 2 * WEIGHTS + 16
 
 
 def test_a_shared_weight_belongs_to_one_layer():
