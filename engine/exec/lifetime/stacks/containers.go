@@ -15,9 +15,9 @@ type listed struct {
 func (t *function) growingLists() map[int]listed {
 	out := map[int]listed{}
 	type list struct {
-		node, grew int
-		ids        []int
-		calls      bool
+		node  int
+		ids   []int
+		calls bool
 	}
 	var lists []list
 	for i, n := range t.nodes {
@@ -42,11 +42,7 @@ func (t *function) growingLists() map[int]listed {
 			if d < 0 {
 				continue
 			}
-			l.grew = max(l.grew, o.grew+1)
 			l.calls = o.calls
-			if o.calls && l.grew < 2 {
-				continue
-			}
 			g := listed{call: t.at[i].calls[d], first: len(t.def)}
 			for _, id := range l.ids {
 				if t.def[id] >= 0 {

@@ -39,7 +39,7 @@ func (t *function) follow(c *call, ends []end) []end {
 	}
 	for _, id := range c.locals {
 		if l := s.of[id]; l != nil && l.value == id {
-			s.ends = append(s.ends, t.frameEndAt(id, c, l.first))
+			s.ends = append(s.ends, t.frameEnd(id, c, l.first))
 		}
 	}
 	return s.ends
@@ -76,10 +76,9 @@ func (t *function) bindings(c *call) []*binding {
 	return out
 }
 
-// bind goes through a statement. The last one of a call binds nothing that is told: `return f(x)`.
+// bind goes through a statement.
 func (s *scope) bind(b *binding) {
 	t := s.t
-	over := b.stmt.last >= s.call.last || t.nodes[b.stmt.last].Op == "prim::Return"
 	ended := s.ended(b)
 	var open []int
 	for _, id := range b.given { // known names first
@@ -91,7 +90,7 @@ func (s *scope) bind(b *binding) {
 		l := s.named[name.text]
 		if l == nil {
 			l = &local{name: name.text, value: -1, first: id}
-			if k := slices.IndexFunc(ended, func(id int) bool { return s.of[id].name == "" }); k >= 0 && !over {
+			if k := slices.IndexFunc(ended, func(id int) bool { return s.of[id].name == "" }); k >= 0 {
 				l = s.of[ended[k]]
 				l.name = name.text
 			}
@@ -101,7 +100,7 @@ func (s *scope) bind(b *binding) {
 	}
 	ended = slices.DeleteFunc(ended, func(id int) bool { return s.of[id].value != id })
 	for i, id := range open {
-		if !over && i < len(ended) {
+		if i < len(ended) {
 			s.give(s.of[ended[i]], id, b.stmt)
 		} else {
 			s.give(&local{value: -1, first: id}, id, b.stmt)
@@ -180,11 +179,11 @@ func (s *scope) branches(id int, stmt *statement) bool {
 func (s *scope) give(l *local, id int, stmt *statement) {
 	t := s.t
 	if old := l.value; old >= 0 && !slices.Contains(s.call.passing, old) {
-		switch last := t.ends[old]; {
-		case last > stmt.last:
-			s.ends = append(s.ends, t.frameEndAt(old, s.call, id))
-		case stmt.last >= s.call.last:
-			s.ends = append(s.ends, t.frameEndAt(old, s.call, l.first))
+		switch {
+		case t.ends[old] > stmt.last:
+			s.ends = append(s.ends, t.frameEnd(old, s.call, id))
+		case stmt.last >= s.call.last: // `return f(x)` binds nothing
+			s.ends = append(s.ends, t.frameEnd(old, s.call, l.first))
 		default:
 			s.ends = append(s.ends, end{node: stmt.last, value: old, depth: s.call.depth, key: old, why: lifetime.Rebound})
 		}

@@ -75,7 +75,7 @@ func (t *function) longest(id, def int, runs [][]int) end {
 		if len(t.at[last].calls) == depth+1 {
 			return end{node: last, value: id, depth: operand, key: id, why: lifetime.Temporary}
 		}
-		e := t.frameEndAt(id, t.at[last].calls[depth+1], id)
+		e := t.frameEnd(id, t.at[last].calls[depth+1], id)
 		e.why = lifetime.Passed
 		return e
 	}

@@ -93,18 +93,6 @@ func (t *function) origin(id int, callees []*function) origin {
 	return origin{known: true, text: t.printed[id]}
 }
 
-// nameInputs names the parameters of the root's forward, whose values the archive writes by the user's names.
-func (t *function) nameInputs() {
-	for id, def := range t.def {
-		if def >= 0 || len(t.uses[id]) == 0 || t.printed[id] == "" {
-			continue
-		}
-		if first := &t.at[t.uses[id][0]]; len(first.calls) > 0 {
-			t.names[id] = name{call: first.calls[0], text: t.printed[id]}
-		}
-	}
-}
-
 // bind lists the values of each name.
 func (t *function) bind() {
 	t.bound = map[name][]int{}

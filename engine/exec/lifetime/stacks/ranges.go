@@ -53,7 +53,7 @@ func (t *function) ranges() []lifetime.Range {
 			}
 			e, home := t.end(v.ID)
 			if l, ok := grow[v.ID]; ok && (home != nil || e.node < l.call.last) {
-				e, home = t.frameEnd(v.ID, l.call), nil
+				e, home = t.frameEnd(v.ID, l.call, v.ID), nil
 				e.key, e.sub, e.why = l.first, -v.ID, lifetime.Contained
 				if l.named {
 					e.sub = 1
@@ -155,12 +155,10 @@ func (t *function) end(id int) (end, *call) {
 	if depth < 0 {
 		return end{node: last, value: id, depth: operand, why: lifetime.LastUsed}, nil
 	}
-	home, name := t.at[def].calls[depth], &t.names[id]
-	made := t.at[def].stmt(depth)
-	if (name.call != home || name.none) && made == t.at[last].stmt(depth) {
+	if t.at[def].stmt(depth) == t.at[last].stmt(depth) {
 		return t.temporary(id, depth), nil
 	}
-	return end{}, home
+	return end{}, t.at[def].calls[depth]
 }
 
 // temporary is the end of a value that nothing but its user holds: an operator, or a parameter of the function it went into.
@@ -176,12 +174,12 @@ func (t *function) temporary(id, depth int) end {
 			return e
 		}
 	}
-	e := t.frameEnd(id, callee)
+	e := t.frameEnd(id, callee, id)
 	e.why = lifetime.Passed
 	return e
 }
 
-// rebound finds the statement that binds the name of a value anew. What is used even after that has another holder, to the end of the frame.
+// rebound finds the statement that binds the name of a value anew.
 func (t *function) rebound(id int) (end, bool) {
 	name := t.names[id]
 	for _, w := range t.bound[name] {
@@ -189,27 +187,13 @@ func (t *function) rebound(id int) (end, bool) {
 			continue
 		}
 		last := t.at[t.def[w]].stmt(name.call.depth).last
-		if t.ends[id] > last {
-			e := t.frameEnd(id, name.call)
-			e.key = w
-			return e, true
-		}
-		return end{node: last, value: id, depth: name.call.depth, key: id, why: lifetime.Rebound}, true
+		return end{node: max(last, t.ends[id]), value: id, depth: name.call.depth, key: id, why: lifetime.Rebound}, true
 	}
 	return end{}, false
 }
 
-// frameEnd is the end of call c: locals go in the order of their first appearance.
-func (t *function) frameEnd(id int, c *call) end {
-	first := id
-	if name := t.names[id]; name.call == c && !name.none {
-		first = t.bound[name][0]
-	}
-	return t.frameEndAt(id, c, first)
-}
-
-// frameEndAt is the end of call c, for a local that value first appeared with.
-func (t *function) frameEndAt(id int, c *call, first int) end {
+// frameEnd is the end of call c, for a local that value first appeared with: locals go in the order of their first appearance.
+func (t *function) frameEnd(id int, c *call, first int) end {
 	last := c.last
 	if c.depth == 0 {
 		last = len(t.nodes) - 1

@@ -7,7 +7,6 @@ type statement struct {
 	line, depth int
 	first, last int
 	done        bool       // a local was given its value
-	callee      *call      // by this call's result
 	part        *statement // it is part of this one; nil where it is whole
 }
 
@@ -19,15 +18,9 @@ func (s *statement) whole() *statement {
 	return s
 }
 
-// lineIn is a line of a call.
-type lineIn struct {
-	call *call
-	line int
-}
-
 // statements parts each call's nodes into statements, by line and by name: one that gives a local its value is complete with that.
 func statements(t *function) {
-	p := &parting{function: t, began: map[lineIn]bool{}}
+	p := &parting{t}
 	var prev place
 	for i, f := range t.frames {
 		if f == nil {
@@ -41,7 +34,6 @@ func statements(t *function) {
 			}
 			if at.stmts[d] == nil {
 				at.stmts[d] = &statement{line: f[d].Line, depth: d, first: i}
-				p.began[lineIn{at.calls[d], f[d].Line}] = true
 			}
 			at.stmts[d].last = i
 		}
@@ -51,27 +43,16 @@ func statements(t *function) {
 }
 
 // parting is the work of parting nodes into statements.
-type parting struct {
-	*function
-	began map[lineIn]bool // where statements began
-}
+type parting struct{ *function }
 
 // goesOn is s where node i, which stands on line in the call of s, is part of it, else nil.
 func (p *parting) goesOn(i int, s *statement, line int) *statement {
 	if s.done {
-		var callee *call
-		if at := &p.at[i]; s.depth+1 < len(at.calls) {
-			callee = at.calls[s.depth+1]
-		}
-		if callee == nil || callee != s.callee {
-			return nil
-		}
+		return nil
 	}
 	switch {
 	case line < s.line:
-		if !p.began[lineIn{p.at[i].calls[s.depth], line}] || p.unnamed(i, s, s.first) >= 0 { // else a loop has begun again
-			p.join(i, s, line)
-		}
+		p.join(i, s, line)
 	case p.nextRound(i, s):
 		return nil
 	case line == s.line:
@@ -161,10 +142,6 @@ func (p *parting) complete(i int) {
 		if len(p.uses[v.ID]) == 0 || !n.known() || !at.in(n.call) {
 			continue
 		}
-		s := at.stmt(n.call.depth)
-		s.done, s.callee = true, nil
-		if n.call.depth+1 < len(at.calls) {
-			s.callee = at.calls[n.call.depth+1]
-		}
+		at.stmt(n.call.depth).done = true
 	}
 }
