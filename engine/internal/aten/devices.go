@@ -3,7 +3,6 @@ package aten
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -22,20 +21,22 @@ import (
 // that the engine takes by rule may be any size up to its upper figure. Calls in testdata/devices.txt must differ on some device, for the reason given
 // there.
 func Devices(t *testing.T, table *ops.Table, family [][]ops.Rule) {
-	files, err := filepath.Glob(filepath.Join(Dumps, "samples", "*.jsonl"))
-	require.NoError(t, err)
-	tables, err := filepath.Glob(filepath.Join(Dumps, "devices", "*.txt"))
+	differ := runDevices(t, table, keys(family), exceptions(t, "testdata/devices.txt"))
+	CompareList(t, "testdata/devices.txt", differ)
+}
+
+// runDevices returns the calls that differ on some device; those that are not listed are errors.
+func runDevices(t *testing.T, table *ops.Table, family map[string]bool, listed map[string]string) (differ []string) {
+	tables, err := filepath.Glob(filepath.Join(dumps(t), "devices", "*.txt"))
 	require.NoError(t, err)
 	require.NotEmpty(t, tables)
-	differs := exceptions(t, "testdata/devices.txt")
-	var missing []string
 	for _, path := range tables {
 		device := strings.TrimSuffix(filepath.Base(path), ".txt")
 		t.Run(device, func(t *testing.T) {
-			listed := deviceTable(t, path)
+			known := deviceTable(t, path)
 			p := On(t, device, "2.15")
 			visit := func(c *call) {
-				want, ok := listed[c.name]
+				want, ok := known[c.name]
 				if !ok {
 					want, ok = recordedEvents(c.Events), c.place != ""
 				}
@@ -44,25 +45,19 @@ func Devices(t *testing.T, table *ops.Table, family [][]ops.Rule) {
 				}
 				got := newRun(table, p).onDevice(t, &c.sample)
 				same := got.agrees(want)
-				if same || slices.Contains(missing, c.name) {
+				if same || slices.Contains(differ, c.name) {
 					return
 				}
-				missing = append(missing, c.name)
-				if differs[c.name] == "" && !golden.Updating() {
-					t.Errorf("%s: %s\nwant %s\ngot  %s\ngo test ./engine/ops/%s -run '^TestDevices$/^%s$'", c.name, c.place, strings.Join(want, " "), got, familyName(t), device)
+				differ = append(differ, c.name)
+				if listed[c.name] == "" && !golden.Updating() {
+					t.Errorf("%s: %s\nwant %s\ngot  %s\n%s", c.name, c.place, strings.Join(want, " "), got, again(t))
 				}
 			}
-			calls{family: keys(family), files: files}.each(t, visit)
-			calls{family: keys(family), files: []string{filepath.Join(Dumps, "devices", "calls.jsonl")}, plus: true}.each(t, visit)
+			calls{family: family, files: sampleFiles(t)}.each(t, visit)
+			calls{family: family, files: []string{filepath.Join(dumps(t), "devices", "calls.jsonl")}, plus: true}.each(t, visit)
 		})
 	}
-	CompareList(t, "testdata/devices.txt", missing)
-}
-
-func familyName(t *testing.T) string {
-	dir, err := os.Getwd()
-	require.NoError(t, err)
-	return filepath.Base(dir)
+	return differ
 }
 
 // deviceTable reads the events of a device by call: "+512" a birth, "-0" the death of the first that was born, "-x" of a storage that was there before.
@@ -114,13 +109,7 @@ type deviceEvents struct {
 
 // onDevice runs a call.
 func (r *run) onDevice(t *testing.T, s *sample) deviceEvents {
-	args, kw := make([]any, len(s.Args)), ops.Kw{}
-	for i, v := range s.Args {
-		args[i] = r.value(t, v)
-	}
-	for k, v := range s.Kwargs {
-		kw[k] = r.value(t, v)
-	}
+	args, kw := r.arguments(t, s)
 	_, happened, err := r.bench.Run(s.Op, args, kw)
 	var missing *ops.MissingError
 	switch {

@@ -19,7 +19,7 @@ import (
 func Registered(t *testing.T) (byKey map[string]string, byName map[string][]string) {
 	t.Helper()
 	byKey, byName = map[string]string{}, map[string][]string{}
-	for _, l := range lines(t, filepath.Join(Dumps, "schemas.txt")) {
+	for _, l := range lines(t, filepath.Join(dumps(t), "schemas.txt")) {
 		byKey[schema.KeyOf(l)] = l
 		byName[schema.NameOf(l)] = append(byName[schema.NameOf(l)], schema.KeyOf(l))
 	}

@@ -13,6 +13,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -25,6 +26,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/memspec/memspec/engine/exec"
+	"github.com/memspec/memspec/engine/internal/golden"
 	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/platform"
 	"github.com/memspec/memspec/engine/schema"
@@ -32,8 +34,20 @@ import (
 	"github.com/memspec/memspec/engine/trace"
 )
 
-// Dumps is where PyTorch's schemas and calls lie, seen from a family.
-const Dumps = "../../../testdata/aten/2.15"
+// dumps is where PyTorch's schemas and calls lie.
+func dumps(t *testing.T) string { return filepath.Join(root(t), "testdata", "aten", "2.15") }
+
+// root is the repository, seen from the folder of the test.
+func root(t *testing.T) string {
+	t.Helper()
+	for dir := "."; len(dir) < 64; dir = filepath.Join("..", dir) {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir
+		}
+	}
+	t.Fatal("got no go.mod above the folder of the test")
+	return ""
+}
 
 // sample is a line of testdata/aten/<torch>/samples: see testdata/aten/README.md.
 type sample struct {
@@ -54,12 +68,60 @@ type sample struct {
 // and line of the operator, from 1: aten::mm/12. Calls in testdata/differs.txt must differ, for the reason given there. A row that no call runs must be in
 // testdata/unsampled.txt.
 func Samples(t *testing.T, table *ops.Table, family [][]ops.Rule) {
-	files, err := filepath.Glob(filepath.Join(Dumps, "samples", "*.jsonl"))
+	sampled := runSamples(t, table, keys(family), exceptions(t, "testdata/differs.txt"))
+	var missing []string
+	for key := range keys(family) {
+		if !sampled[key] {
+			missing = append(missing, key)
+		}
+	}
+	CompareList(t, "testdata/unsampled.txt", missing)
+}
+
+// EveryFamily runs the recorded calls of all families, for the tests of what all of them stand on. Exceptions are those of the families.
+func EveryFamily(t *testing.T, table *ops.Table) {
+	all := everyKey(table)
+	t.Run("samples", func(t *testing.T) { runSamples(t, table, all, everyFamilys(t, "differs.txt")) })
+	t.Run("refused", func(t *testing.T) {
+		runRefused(t, table, all, everyFamilys(t, "accepted.txt"), everyFamilys(t, "refused.txt"))
+	})
+	t.Run("devices", func(t *testing.T) { EveryDevice(t, table) })
+}
+
+// EveryDevice runs the calls of all families on the described devices.
+func EveryDevice(t *testing.T, table *ops.Table) {
+	runDevices(t, table, everyKey(table), everyFamilys(t, "devices.txt"))
+}
+
+func everyKey(table *ops.Table) map[string]bool {
+	all := map[string]bool{}
+	for _, key := range table.Keys() {
+		all[key] = true
+	}
+	return all
+}
+
+// everyFamilys joins the lists of that name.
+func everyFamilys(t *testing.T, name string) map[string]string {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join(root(t), "engine", "ops", "*", "testdata", name))
 	require.NoError(t, err)
-	require.NotEmpty(t, files)
+	require.NotEmpty(t, paths, name)
+	out := map[string]string{}
+	for _, path := range paths {
+		read := exceptions
+		if name == "refused.txt" {
+			read = messages
+		}
+		maps.Copy(out, read(t, path))
+	}
+	return out
+}
+
+func runSamples(t *testing.T, table *ops.Table, family map[string]bool, differs map[string]string) (sampled map[string]bool) {
+	files := sampleFiles(t)
 	none := On(t, "none", "2.15")
-	differs := exceptions(t, "testdata/differs.txt")
-	sampled := calls{family: keys(family), files: files}.each(t, func(c *call) {
+	sampled = calls{family: family, files: files}.each(t, func(c *call) {
 		t.Run(c.name, func(t *testing.T) {
 			got := newRun(table, none).differences(t, &c.sample)
 			if why := differs[c.name]; why != "" {
@@ -74,21 +136,76 @@ func Samples(t *testing.T, table *ops.Table, family [][]ops.Rule) {
 	})
 	assert.NotEmpty(t, sampled)
 	assert.Empty(t, differs, "in testdata/differs.txt, and no sample")
-	var missing []string
-	for key := range keys(family) {
-		if !sampled[key] {
-			missing = append(missing, key)
-		}
-	}
-	CompareList(t, "testdata/unsampled.txt", missing)
+	return sampled
 }
 
-// Refused runs every call of the family that PyTorch refuses (testdata/aten/<torch>/refused.jsonl) and wants an error. Subtests are named as those of
-// Samples. Calls in testdata/accepted.txt are accepted, for the reason given there.
+func sampleFiles(t *testing.T) []string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dumps(t), "samples", "*.jsonl"))
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	return files
+}
+
+// Refused runs every call of the family that PyTorch refuses (testdata/aten/<torch>/refused.jsonl) and wants an error, that of testdata/refused.txt, which
+// MEMSPEC_UPDATE=1 writes. Subtests are named as those of Samples. Calls in testdata/accepted.txt are accepted, for the reason given there.
 func Refused(t *testing.T, table *ops.Table, family [][]ops.Rule) {
+	const path = "testdata/refused.txt"
+	want := messages(t, path)
+	got := runRefused(t, table, keys(family), exceptions(t, "testdata/accepted.txt"), want)
+	if !golden.Updating() {
+		return
+	}
+	var b strings.Builder
+	b.WriteString("# What is said to calls that PyTorch refuses. MEMSPEC_UPDATE=1 go test -run TestRefused writes it.\n\n")
+	calls, order := map[string][]string{}, []string(nil) // by what is said
+	for _, name := range slices.SortedFunc(maps.Keys(got), byNumber) {
+		if text := got[name]; calls[text] == nil {
+			order = append(order, text)
+		}
+		calls[got[name]] = append(calls[got[name]], name)
+	}
+	for _, text := range order {
+		b.WriteString(strings.Join(calls[text], " ") + " | " + text + "\n")
+	}
+	require.NoError(t, os.WriteFile(path, []byte(b.String()), 0o644))
+}
+
+// byNumber sorts calls of an operator as they lie in their file.
+func byNumber(a, b string) int {
+	opA, numberA, _ := strings.Cut(a, "/")
+	opB, numberB, _ := strings.Cut(b, "/")
+	switch {
+	case opA != opB:
+		return strings.Compare(opA, opB)
+	case len(numberA) != len(numberB):
+		return len(numberA) - len(numberB)
+	}
+	return strings.Compare(numberA, numberB)
+}
+
+// messages reads lines "aten::mm/12 aten::mm/13 | what is said"; the file may be missing.
+func messages(t *testing.T, path string) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+		return out
+	}
+	for _, l := range lines(t, path) {
+		names, text, ok := strings.Cut(l, " | ")
+		require.True(t, ok, l)
+		for name := range strings.FieldsSeq(names) {
+			out[name] = text
+		}
+	}
+	return out
+}
+
+// runRefused returns what is said to each call.
+func runRefused(t *testing.T, table *ops.Table, family map[string]bool, accepted, want map[string]string) map[string]string {
 	none := On(t, "none", "2.15")
-	accepted := exceptions(t, "testdata/accepted.txt")
-	calls{family: keys(family), files: []string{filepath.Join(Dumps, "refused.jsonl")}}.each(t, func(c *call) {
+	said := map[string]string{}
+	calls{family: family, files: []string{filepath.Join(dumps(t), "refused.jsonl")}}.each(t, func(c *call) {
 		require.True(t, c.Error, c.place)
 		t.Run(c.name, func(t *testing.T) {
 			defer func() {
@@ -96,25 +213,33 @@ func Refused(t *testing.T, table *ops.Table, family [][]ops.Rule) {
 					t.Errorf("%s\npanic: %v\n%s", c.place, bug, again(t))
 				}
 			}()
-			got := newRun(table, none).differences(t, &c.sample)
+			err := newRun(table, none).refusal(t, &c.sample)
+			if err != nil {
+				said[c.name] = strings.ReplaceAll(err.Error(), "\n", " ")
+			}
 			if why := accepted[c.name]; why != "" {
-				assert.NotEmpty(t, got, "it is refused: take it off testdata/accepted.txt (%s)", why)
+				assert.NoError(t, err, "it is refused: take it off testdata/accepted.txt (%s)", why)
 				return
 			}
-			if len(got) > 0 {
-				t.Errorf("%s\n%s\n%s", c.place, strings.Join(got, "\n"), again(t))
+			if err == nil {
+				t.Errorf("%s\ngot a result, want an error\n%s", c.place, again(t))
+			} else if want[c.name] != said[c.name] && !golden.Updating() {
+				t.Errorf("%s\ngot  %s\nwant %s\n%s", c.place, said[c.name], want[c.name], again(t))
 			}
 		})
 		delete(accepted, c.name)
 	})
 	assert.Empty(t, accepted, "in testdata/accepted.txt, and no call")
+	return said
 }
 
 // again is the command that runs a failed test by itself.
 func again(t *testing.T) string {
 	dir, err := os.Getwd()
 	require.NoError(t, err)
-	return fmt.Sprintf("go test ./engine/ops/%s -run '^%s$'", filepath.Base(dir), strings.ReplaceAll(t.Name(), "/", "$/^"))
+	rel, err := filepath.Rel(filepath.Join(dir, root(t)), dir)
+	require.NoError(t, err)
+	return fmt.Sprintf("go test ./%s -run '^%s$'", filepath.ToSlash(rel), strings.ReplaceAll(t.Name(), "/", "$/^"))
 }
 
 // keys are the family's overloads.
@@ -226,9 +351,8 @@ func (s *sample) dropGrowth() {
 	s.Events = slices.DeleteFunc(s.Events, func(e []any) bool { return e[0] == "r" })
 }
 
-// differences runs the call and says what is not as recorded.
-func (r *run) differences(t *testing.T, s *sample) (out []string) {
-	t.Helper()
+// arguments makes a call's arguments.
+func (r *run) arguments(t *testing.T, s *sample) ([]any, ops.Kw) {
 	args, kw := make([]any, len(s.Args)), ops.Kw{}
 	for i, v := range s.Args {
 		args[i] = r.value(t, v)
@@ -236,6 +360,23 @@ func (r *run) differences(t *testing.T, s *sample) (out []string) {
 	for k, v := range s.Kwargs {
 		kw[k] = r.value(t, v)
 	}
+	return args, kw
+}
+
+// refusal runs the call and returns its error; what has no rule is refused too.
+func (r *run) refusal(t *testing.T, s *sample) error {
+	args, kw := r.arguments(t, s)
+	_, _, err := r.bench.Run(s.Op, args, kw)
+	if missing := r.bench.Missing(); err == nil && len(missing) > 0 {
+		return fmt.Errorf("needs %v", missing[0])
+	}
+	return err
+}
+
+// differences runs the call and says what is not as recorded.
+func (r *run) differences(t *testing.T, s *sample) (out []string) {
+	t.Helper()
+	args, kw := r.arguments(t, s)
 	bound, full, err := r.table.Resolve(s.Op, args, kw)
 	if err != nil {
 		return refusal(s, err)

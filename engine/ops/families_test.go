@@ -1,0 +1,11 @@
+package ops_test
+
+import (
+	"testing"
+
+	"github.com/memspec/memspec/engine/internal/aten"
+	"github.com/memspec/memspec/engine/ops/builtin"
+)
+
+// What all families stand on is tested by the calls of all of them.
+func TestEveryFamily(t *testing.T) { aten.EveryFamily(t, builtin.Table()) }
