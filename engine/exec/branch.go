@@ -41,7 +41,7 @@ func Truth(cond any) (truth, known bool, err error) {
 	case *tensor.Tensor:
 		truth, known = ops.Item(c, tensor.Bool).(bool)
 		return truth, known, nil
-	case ops.Unknown:
+	case ops.Unbacked:
 		return false, false, nil
 	}
 	return false, false, fmt.Errorf("got a condition of type %s, want a bool", ops.TypeName(cond))

@@ -4,6 +4,7 @@ import (
 	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/platform"
 	"github.com/memspec/memspec/engine/schema"
+	"github.com/memspec/memspec/engine/tensor"
 	"github.com/memspec/memspec/engine/trace"
 )
 
@@ -104,8 +105,8 @@ func (d *Dispatch) host(c *ops.Call) (any, error) {
 	if c.WritesContainer {
 		d.changes.touchAll(c.Args)
 	}
-	if u, missing, undecided := ops.Undecided(c); undecided {
-		if missing && !d.Incomplete() {
+	if u, lost, guarded := ops.Guard(c); guarded {
+		if lost && !d.Incomplete() {
 			d.Unsupported(c.Schema.Key(), trace.ReadsData)
 		}
 		if len(c.Schema.Returns) == 1 {
@@ -117,7 +118,7 @@ func (d *Dispatch) host(c *ops.Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if u, unknown := v.(ops.Unknown); unknown && u.Kind == schema.Int && ops.ReadsTensor(c) {
+	if u, unknown := v.(ops.Unbacked); unknown && u.Kind == schema.Int && ops.ReadsTensor(c) {
 		if n, ok := d.Assumed(); ok {
 			return n, nil
 		}
@@ -150,14 +151,43 @@ func (d *Dispatch) out(c *ops.Call) (any, error) {
 		return nil, err
 	}
 	w := d.workspaceOf(c)
+	if w.inOrder() {
+		return d.outInOrder(c, metas, &w)
+	}
 	w.take(true)
-	v, err := d.results(c, metas)
+	v, err := d.results(c, metas, nil)
 	if err != nil {
 		return nil, err
 	}
 	w.take(false)
 	w.free()
 	return v, nil
+}
+
+// outInOrder is out for a kernel that makes its results in an order of its own.
+func (d *Dispatch) outInOrder(c *ops.Call, metas []tensor.Meta, w *workspaces) (any, error) {
+	made := make([]*tensor.Tensor, len(metas))
+	var returns []ops.Result // that are tensors
+	for i, r := range c.Results {
+		if c.Schema.Returns[i].Type.Kind == schema.Tensor {
+			returns = append(returns, r)
+		}
+	}
+	for i := range w.asked {
+		n := w.asked[i].Result - 1
+		if n < 0 {
+			w.takeOne(&w.asked[i])
+			continue
+		}
+		t, err := d.result(c, returns[n], &metas[n], false)
+		if err != nil {
+			return nil, err
+		}
+		made[n] = t
+	}
+	v, err := d.results(c, metas, made)
+	w.free()
+	return v, err
 }
 
 // dropTemps lets go of what operators hold from mark on, the latest first, as C++ locals go.

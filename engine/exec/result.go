@@ -10,12 +10,15 @@ import (
 )
 
 // results builds what an operator returns. Its results get their storages, fresh, of an argument or the argument itself, as the schema's alias
-// annotations say.
-func (d *Dispatch) results(c *ops.Call, metas []tensor.Meta) (any, error) {
+// annotations say. Those that are made already are taken from made, which may be nil.
+func (d *Dispatch) results(c *ops.Call, metas []tensor.Meta, made []*tensor.Tensor) (any, error) {
 	copies := c.Rule.Copies != nil && c.Rule.Copies(c)
 	if len(c.Results) == 1 && !c.Results[0].List {
 		if len(metas) != 1 {
 			return nil, fmt.Errorf("internal error: %s: got %d results, want 1", c.Schema.Key(), len(metas))
+		}
+		if made != nil && made[0] != nil {
+			return made[0], nil
 		}
 		t, err := d.result(c, c.Results[0], &metas[0], copies)
 		if err != nil || t == nil {
@@ -24,8 +27,16 @@ func (d *Dispatch) results(c *ops.Call, metas []tensor.Meta) (any, error) {
 		return t, nil
 	}
 	out := make([]any, 0, len(c.Results))
+	var ints []int64
+	if c.Rule.Ints != nil {
+		ints = c.Rule.Ints(c)
+	}
 	next := 0
-	for _, r := range c.Results {
+	for i, r := range c.Results {
+		if c.Schema.Returns[i].Type.Kind == schema.Int && len(ints) > 0 {
+			out, ints = append(out, ints[0]), ints[1:]
+			continue
+		}
 		n := 1
 		var items []any
 		if r.List {
@@ -36,17 +47,17 @@ func (d *Dispatch) results(c *ops.Call, metas []tensor.Meta) (any, error) {
 			if next >= len(metas) {
 				return nil, fmt.Errorf("internal error: %s: got %d results, want %d", c.Schema.Key(), len(metas), len(c.Results))
 			}
-			t, err := d.result(c, r, &metas[next], copies)
-			if err != nil {
+			var t *tensor.Tensor
+			var err error
+			if made != nil && made[next] != nil {
+				t = made[next]
+			} else if t, err = d.result(c, r, &metas[next], copies); err != nil {
 				return nil, err
 			}
 			next++
 			var v any
-			switch {
-			case t != nil:
+			if t != nil {
 				v = t
-			case len(metas[next-1].Sizes) == 1: // a number, see ops.Rule.Out
-				v = metas[next-1].Sizes[0]
 			}
 			if r.List {
 				items = append(items, v)

@@ -6,7 +6,6 @@ import (
 
 	"github.com/memspec/memspec/engine/note"
 	"github.com/memspec/memspec/engine/ops"
-	"github.com/memspec/memspec/engine/schema"
 	"github.com/memspec/memspec/engine/trace"
 )
 
@@ -67,7 +66,7 @@ func (m *Machine) Rounds(loop Loop, bound any) (*Rounds, error) {
 		} else {
 			r.most = true
 		}
-	case ops.Unknown:
+	case ops.Unbacked:
 		if m.Incomplete() {
 			r.trips = 1
 			break
@@ -94,7 +93,7 @@ func (r *Rounds) stated() (int64, bool) {
 // Index is the number of the round, as far as the body may know it.
 func (r *Rounds) Index() any {
 	if r.blind {
-		return ops.Unknown{Op: "prim::Loop", Kind: schema.Int}
+		return ops.Between("prim::Loop", 0, ops.NoMax)
 	}
 	return r.round
 }
@@ -179,7 +178,7 @@ func (r *Rounds) unsettledRound(carried []any) bool {
 	}
 	for i, v := range carried {
 		if isNumber(v) && last != nil && v != last[i] {
-			carried[i] = ops.Unknown{Op: "prim::Loop", Kind: ops.NumberKind(v)}
+			carried[i] = ops.NewUnbacked("prim::Loop", ops.NumberKind(v))
 		}
 	}
 	return true

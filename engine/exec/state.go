@@ -91,7 +91,7 @@ func (s *State) Value(v any) {
 	case string:
 		s.out = append(s.out, 's')
 		s.Text(v)
-	case ops.Unknown:
+	case ops.Unbacked:
 		s.out = append(s.out, '?')
 	case *tensor.Tensor:
 		s.tensor(v)

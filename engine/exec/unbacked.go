@@ -16,30 +16,31 @@ func (d *Dispatch) standIn(b *ops.Bound, args []any) (known []any, assumed, ok b
 	if d.Incomplete() {
 		return nil, false, false // numbers may be unknown for want of a rule
 	}
-	known, why, ok := ops.StandIns(b, args)
+	hints := ops.Hints{Bound: d.Bound}
+	known, ok = hints.Fill(b, args)
 	if !ok {
 		if ops.MakesTensor(b, args) {
 			d.Unsupported(b.Schema.Key(), trace.ReadsData)
 		}
 		return nil, false, false
 	}
-	if why != "" {
-		d.Note(note.Note{ID: why})
+	if hints.Why != "" {
+		d.Note(note.Note{ID: hints.Why})
 	}
-	return known, why != "", true
+	return known, hints.Why != "", true
 }
 
-// Bound chooses an end of the range of a size that depends on tensor data.
-func (d *Dispatch) Bound(lower, upper int64) int64 {
+// Bound chooses a number in the range of a size that depends on tensor data: what the case states of its place, else an end of the range.
+func (d *Dispatch) Bound(u ops.Unbacked) int64 {
 	if n, ok := d.Assumed(); ok {
-		return min(max(n, lower), upper)
+		return min(max(n, u.Min), u.Max)
 	}
 	d.bounded, d.byData = true, true
 	d.Note(note.Note{ID: note.ShapeBound})
 	if d.lower {
-		return lower
+		return max(u.Min, 0)
 	}
-	return upper
+	return u.Max
 }
 
 // Bounded says whether some size was taken at an end of its range.
@@ -52,7 +53,7 @@ func (d *Dispatch) Lower() bool { return d.lower }
 func AnyUnknown(args []any) bool {
 	for _, v := range args {
 		switch v := v.(type) {
-		case ops.Unknown:
+		case ops.Unbacked:
 			return true
 		case *ops.List:
 			if AnyUnknown(v.Items) {
@@ -71,11 +72,11 @@ func (d *Dispatch) unknownResult(b *ops.Bound) any {
 		}
 	}
 	if len(b.Schema.Returns) == 0 {
-		return ops.Unknown{Op: b.Schema.Key()}
+		return ops.NewUnbacked(b.Schema.Key(), schema.Any)
 	}
 	items := make([]any, len(b.Schema.Returns))
 	for i := range items {
-		items[i] = ops.Unknown{Op: b.Schema.Key(), Kind: ops.KindOf(b.Schema.Returns[i].Type)}
+		items[i] = ops.NewUnbacked(b.Schema.Key(), ops.KindOf(b.Schema.Returns[i].Type))
 	}
 	if len(items) == 1 {
 		return items[0]

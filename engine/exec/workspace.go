@@ -1,6 +1,8 @@
 package exec
 
 import (
+	"slices"
+
 	"github.com/memspec/memspec/engine/note"
 	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/tensor"
@@ -12,7 +14,7 @@ import (
 type workspaces struct {
 	d     *Dispatch
 	asked []workspace.Request
-	held  []*tensor.Storage // to the operator's end
+	held  []*tensor.Storage // what requests that still live took, nil for nothing
 }
 
 // workspaceOf asks a rule what its kernel takes.
@@ -26,6 +28,11 @@ func (d *Dispatch) workspaceOf(c *ops.Call) workspaces {
 	return w
 }
 
+// inOrder says that the requests tell where results are made.
+func (w *workspaces) inOrder() bool {
+	return slices.ContainsFunc(w.asked, func(r workspace.Request) bool { return r.Result > 0 })
+}
+
 // take allocates what is asked for before the results exist, or after.
 func (w *workspaces) take(before bool) {
 	for i := range w.asked {
@@ -37,10 +44,12 @@ func (w *workspaces) take(before bool) {
 
 func (w *workspaces) takeOne(s *workspace.Request) {
 	d := w.d
+	w.drop(s.Drops)
 	switch {
-	case s.Bytes <= 0 && s.Upper <= 0:
+	case s.Drops > 0 && s.Bytes <= 0 && s.Upper <= 0:
 		return
-	case s.Keep != "" && !d.first(s.Keep), s.Trial != "" && !d.first(s.Trial):
+	case s.Bytes <= 0 && s.Upper <= 0, s.Keep != "" && !d.first(s.Keep), s.Trial != "" && !d.first(s.Trial):
+		w.held = append(w.held, nil)
 		return
 	}
 	if s.Note != "" {
@@ -58,13 +67,14 @@ func (w *workspaces) takeOne(s *workspace.Request) {
 	if s.Asked != nil && s.Asked.By.Library != "" {
 		d.sources = append(d.sources, trace.Source{Storage: st.ID, Text: s.Source})
 	}
-	switch {
-	case s.Trial != "":
+	if s.Trial != "" {
 		d.release(st.ID)
 		d.emptyCache()
-	case s.Keep == "":
-		w.held = append(w.held, st)
 	}
+	if s.Trial != "" || s.Keep != "" {
+		st = nil
+	}
+	w.held = append(w.held, st)
 }
 
 // first says whether a key of workspace that is taken once comes up for the first time.
@@ -79,9 +89,16 @@ func (d *Dispatch) first(key string) bool {
 	return true
 }
 
-// free lets go of what lasts for the operator alone, the latest first, as C++ locals go.
-func (w *workspaces) free() {
-	for i := len(w.held) - 1; i >= 0; i-- {
-		w.d.release(w.held[i].ID)
+// free lets go of what lasts for the operator alone.
+func (w *workspaces) free() { w.drop(len(w.held)) }
+
+// drop lets go of what the latest n requests took, the latest first, as C++ locals go.
+func (w *workspaces) drop(n int) {
+	for range min(n, len(w.held)) {
+		last := len(w.held) - 1
+		if st := w.held[last]; st != nil {
+			w.d.release(st.ID)
+		}
+		w.held = w.held[:last]
 	}
 }

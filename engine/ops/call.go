@@ -25,8 +25,9 @@ type Machine interface {
 	Keep(v any)
 	// Note records an assumption, once at a place.
 	Note(n note.Note)
-	// Bound chooses the upper or the lower end of a data-dependent count, and notes note.ShapeBound.
-	Bound(lower, upper int64) int64
+	// Bound chooses a number in the range of a size that depends on tensor data: what assume: states, else an end of the range; then it
+	// notes note.ShapeBound.
+	Bound(u Unbacked) int64
 	Platform() *platform.Platform
 	// GradMode says whether gradients are recorded.
 	GradMode() bool
@@ -210,6 +211,11 @@ func (d Device) Kind() string {
 
 // Platform is what the run happens on.
 func (c *Call) Platform() *platform.Platform { return c.M.Platform() }
+
+// SizeBetween is a size of a result that depends on tensor data: one from lower to upper.
+func (c *Call) SizeBetween(lower, upper int64) int64 {
+	return c.M.Bound(Between(c.Schema.Key(), lower, upper))
+}
 
 // OnFakeTensors says that operators go as PyTorch dispatches them on fake tensors: where it asks isTensorSubclassLike, the answer is yes.
 func (c *Call) OnFakeTensors() bool { return c.Platform().IsNone() }

@@ -18,8 +18,8 @@ func (c *Call) Do(key string, args ...any) *tensor.Tensor {
 	if t, ok := v.(*tensor.Tensor); ok {
 		return t
 	}
-	if u, unknown := v.(Unknown); unknown && c.err == nil {
-		c.err = &MissingError{Op: u.Op, Told: true}
+	if u, unbacked := v.(Unbacked); unbacked && c.err == nil {
+		c.err = &MissingError{Op: u.Origin, Told: true}
 	}
 	if v != nil && c.err == nil {
 		if l, ok := v.(*Tuple); ok && len(l.Items) > 0 {

@@ -91,7 +91,7 @@ func TypeName(v any) string {
 		return "(" + strings.Join(parts, ", ") + ")"
 	case *Dict:
 		return "Dict"
-	case Unknown:
+	case Unbacked:
 		return "unknown"
 	}
 	return fmt.Sprintf("%T", v)
@@ -219,8 +219,8 @@ func (b *Bound) match(pos []any, kw Kw, convert bool) ([]any, bool) {
 
 // fit says whether v may be passed as t, and what is passed.
 func fit(v any, t *schema.Type, convert bool) (any, bool) {
-	if u, unknown := v.(Unknown); unknown {
-		return fitUnknown(u, t, convert)
+	if u, unbacked := v.(Unbacked); unbacked {
+		return fitUnbacked(u, t, convert)
 	}
 	switch t.Kind {
 	case schema.Any, schema.Var:
@@ -345,7 +345,7 @@ func fitList(v any, t *schema.Type, convert bool) (any, bool) {
 	return nil, false
 }
 
-// fromTensor is the implicit conversion of a 0-dim tensor to a number: its value where it is known, else Unknown.
+// fromTensor is the implicit conversion of a 0-dim tensor to a number: its value where it is known, else Unbacked.
 func fromTensor(v any, convert bool, d tensor.DType) (any, bool) {
 	t, ok := v.(*tensor.Tensor)
 	if !ok || !convert || t.Numel() != 1 {
@@ -354,13 +354,13 @@ func fromTensor(v any, convert bool, d tensor.DType) (any, bool) {
 	return Item(t, d), true
 }
 
-// Item is the one element of t as a Python number of dtype d (Undefined: of t's own), Unknown where the value is not known.
+// Item is the one element of t as a Python number of dtype d (Undefined: of t's own), Unbacked where the value is not known.
 func Item(t *tensor.Tensor, d tensor.DType) any {
 	if d == tensor.Undefined {
 		d = t.DType
 	}
 	if t.Data == nil {
-		return Unknown{Op: "aten::item", Kind: kindOfDType(d)}
+		return NewUnbacked("aten::item", kindOfDType(d))
 	}
 	var f float64
 	var n int64

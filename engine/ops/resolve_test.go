@@ -109,7 +109,7 @@ func valueOfKind(k byte) any {
 	case 10:
 		return &ops.Dict{Keys: []any{"a"}, Values: []any{int64(1)}}
 	case 11:
-		return ops.Unknown{Op: "x"}
+		return ops.NewUnbacked("x", schema.Any)
 	case 12:
 		return ops.NewList(schema.Any)
 	}

@@ -32,8 +32,8 @@ func InSizes(name string) func(*Call) ([]tensor.Meta, error) {
 // NoneHost gives None.
 func NoneHost(*Call) (any, error) { return nil, nil }
 
-// UnknownBool is a question about tensor data.
-func UnknownBool(c *Call) (any, error) { return Unknown{Op: c.Schema.Key(), Kind: schema.Bool}, nil }
+// UnbackedBool is a question about tensor data.
+func UnbackedBool(c *Call) (any, error) { return NewUnbacked(c.Schema.Key(), schema.Bool), nil }
 
 // plain is the call of the overload that gives new results.
 func (c *Call) plain(key string) (*Call, error) {

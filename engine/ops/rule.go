@@ -14,9 +14,11 @@ type Rule struct {
 	// Exactly one of Out, Body and Host.
 
 	// Out gives the metadata of each tensor the operator returns, in the order of its returns; a list of tensors is flattened and comes
-	// last. A Meta with DType tensor.Undefined is an undefined tensor (None), or with one size that int. For a result that is an argument written in place
+	// last. A Meta with DType tensor.Undefined is an undefined tensor (None). For a result that is an argument written in place
 	// (Tensor(a!)) the Meta replaces the argument's own: return c.T("self").Meta where nothing changes.
 	Out func(*Call) ([]tensor.Meta, error)
+	// Ints are the results of an Out rule that are ints, in the order of its returns.
+	Ints func(*Call) []int64
 	// Body runs other operators: see Call.Do. What it returns is the operator's result: a tensor, a *Tuple of several results, a *List.
 	Body func(*Call) (any, error)
 	// Host computes on sizes, numbers, strings and containers; no storage is made. It may return tensors it was given.

@@ -75,11 +75,6 @@ func DivFloor(a, b int64) int64 {
 	return q
 }
 
-// NumberResult is an int among the results: an undefined tensor with one size.
-func NumberResult(n int64) tensor.Meta {
-	return tensor.Meta{DType: tensor.Undefined, Sizes: []int64{n}}
-}
-
 // NoTensor is an undefined tensor among the results.
 func NoTensor() tensor.Meta { return tensor.Meta{DType: tensor.Undefined} }
 

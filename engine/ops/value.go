@@ -12,19 +12,12 @@ import (
 //	*tensor.Tensor             a tensor without data (Data set where the values are known)
 //	Device                     a torch.device
 //	*List *Tuple *Dict         containers; they hold their members (Machine.Hold, Machine.Drop)
-//	Unknown                    what depends on tensor data, or what an operator without a rule would have given
+//	Unbacked                   a number that depends on tensor data, or what an operator without a rule would have given
 //
 // and whatever exec adds (modules, functions), which rules pass through without looking.
 type (
 	// Device is a torch.device value: "cuda", "cuda:0", "cpu".
 	Device string
-
-	// Unknown stands for the result of an operator that has no rule, for a number that is read off a tensor, and for what is computed from
-	// either. Kind is the kind of number that it is (Int, Float, Bool), schema.Any where that is not known.
-	Unknown struct {
-		Op   string
-		Kind schema.Kind
-	}
 
 	// List is a TorchScript list. Elem tells an empty list's type (schema.Any where nothing is known).
 	List struct {
@@ -61,9 +54,6 @@ func (d *Dict) Find(key any) int {
 	}
 	return -1
 }
-
-// IsKnown says whether v is no Unknown.
-func IsKnown(v any) bool { _, u := v.(Unknown); return !u }
 
 // IsScalar says whether v is a Python number: what a Scalar argument takes.
 func IsScalar(v any) bool {

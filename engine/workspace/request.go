@@ -14,13 +14,15 @@ import (
 	"github.com/memspec/memspec/engine/workspace/profile"
 )
 
-// Request is memory that a library or kernel takes from the allocator. Requests of one operator are made in their order and given back in the
-// opposite one.
+// Request is memory that a library or kernel takes from the allocator. Requests of one operator are made in their order and given back at its end in
+// the opposite one, but for those that a later one drops. The results are made after the requests that come Before them, or where Result says.
 type Request struct {
 	Bytes, Upper units.Bytes // Upper where Bytes is an estimate, else 0
 	Keep         string      // "": freed when the operator returns; else it stays, once a key (a library handle and stream)
 	Trial        string      // not "": taken once a key, freed at once, and the cache emptied (cuDNN's benchmark)
 	Before       bool        // asked for before the results exist
+	Drops        int         // how many of the requests before it that still live are given back first, the latest first
+	Result       int         // nothing is asked for: the operator's result of that number, from 1, is made here
 	Source       string      // where the figure comes from
 	Note         note.ID     // of the note this figure deserves, or ""
 	Asked        *Asked      // the library call behind it; nil where PyTorch's own code decides
@@ -46,6 +48,12 @@ func Before(rs ...Request) []Request {
 	}
 	return rs
 }
+
+// Drop gives back the latest n requests.
+func Drop(n int) Request { return Request{Drops: n} }
+
+// Make is where result i is made, counted from 0. Results that no request makes come last.
+func Make(i int) Request { return Request{Result: i + 1} }
 
 // Contiguous are copies of those operands that do not lie row by row, in their order.
 func Contiguous(source string, operands ...*tensor.Meta) (out []Request) {

@@ -6,6 +6,7 @@ import (
 	"github.com/memspec/memspec/engine/exec"
 	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/program"
+	"github.com/memspec/memspec/engine/schema"
 	"github.com/memspec/memspec/engine/trace"
 )
 
@@ -15,14 +16,14 @@ func (m *interp) evalCallMethod(f *frame, in *inst) (any, error) {
 	self := m.arg(f, &n.Args[0])
 	o, ok := self.(*Object)
 	if !ok {
-		if u, unknown := self.(ops.Unknown); unknown {
+		if u, unknown := self.(ops.Unbacked); unknown {
 			return u, nil
 		}
 		if _, opaque := self.(*ops.Packed); opaque {
 			m.siteOf(in)
 			m.Lacks(exec.Lack{Op: n.Text, Reason: trace.CustomClass, Detail: "method"})
 			m.Sites.Leave()
-			return ops.Unknown{Op: n.Text}, nil
+			return ops.NewUnbacked(n.Text, schema.Any), nil
 		}
 		return nil, fmt.Errorf("got %s to call method %s of, want an object", ops.TypeName(self), n.Text)
 	}
@@ -111,7 +112,7 @@ func (m *interp) evalCreate(f *frame, in *inst) (any, error) {
 		m.siteOf(in)
 		m.Unsupported(n.Text, trace.CustomClass)
 		m.Sites.Leave()
-		return ops.Unknown{Op: n.Text}, nil
+		return ops.NewUnbacked(n.Text, schema.Any), nil
 	}
 	if c.Kind == program.NamedTupleClass {
 		t := &ops.Tuple{Items: m.heldArgs(f, n.Args), Refs: 1}

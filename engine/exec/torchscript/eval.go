@@ -198,7 +198,7 @@ func (m *interp) itemsOf(v any, n int) []any {
 	}
 	items := make([]any, n)
 	for i := range items {
-		items[i] = ops.Unknown{Op: "unpack"}
+		items[i] = ops.NewUnbacked("unpack", schema.Any)
 	}
 	return items
 }
@@ -232,14 +232,14 @@ func (m *interp) evalArgs(in *inst, args []any, kw ops.Kw) (any, error) {
 	if missing, ok := exec.Missing(err); ok {
 		m.Missed(missing)
 		m.unknownOuts(n)
-		return ops.Unknown{Op: n.Op}, nil
+		return ops.NewUnbacked(n.Op, schema.Any), nil
 	}
 	if noOverload(err) { // an overload without a rule: PyTorch may have one for these arguments
 		if !exec.AnyUnknown(args) {
 			m.Unsupported(n.Op, trace.NoRule)
 		}
 		m.unknownOuts(n)
-		return ops.Unknown{Op: n.Op}, nil
+		return ops.NewUnbacked(n.Op, schema.Any), nil
 	}
 	if err != nil {
 		return nil, err
@@ -374,7 +374,7 @@ func (m *interp) evalGetAttr(f *frame, in *inst) (any, error) {
 			return o.Name, nil
 		}
 		return o.Value, nil
-	case ops.Unknown:
+	case ops.Unbacked:
 		return o, nil
 	case ops.Device:
 		if n.Text == "type" {

@@ -17,7 +17,7 @@ func (m *interp) special(n *program.Node, args []any) (v any, done bool, err err
 		if len(args) != 2 {
 			return nil, false, nil
 		}
-		if _, unknown := args[0].(ops.Unknown); unknown {
+		if _, unknown := args[0].(ops.Unbacked); unknown {
 			return args[0], true, nil
 		}
 		t, ok := args[0].(*ops.Tuple)
@@ -38,7 +38,7 @@ func (m *interp) special(n *program.Node, args []any) (v any, done bool, err err
 			return nil, false, nil
 		}
 		for _, a := range args {
-			if _, unknown := a.(ops.Unknown); unknown && args[0] != nil && args[1] != nil {
+			if _, unknown := a.(ops.Unbacked); unknown && args[0] != nil && args[1] != nil {
 				return a, true, nil
 			}
 		}

@@ -33,8 +33,8 @@ func upgrade(means program.Upgrade, args []any, kw ops.Kw) ([]any, ops.Kw) {
 			args[1] = float64(n)
 		case bool:
 			args[1] = map[bool]float64{true: 1}[n]
-		case ops.Unknown:
-			args[1] = ops.Unknown{Op: n.Op, Kind: schema.Float}
+		case ops.Unbacked:
+			args[1] = ops.NewUnbacked(n.Origin, schema.Float)
 		}
 	case program.Linspace0To7, program.Logspace0To8:
 		const steps = int64(100)
@@ -56,7 +56,7 @@ func isFloat(v any) bool {
 		return v.DType.Floating()
 	case float64:
 		return true
-	case ops.Unknown:
+	case ops.Unbacked:
 		return v.Kind == schema.Float
 	}
 	return false

@@ -98,7 +98,7 @@ func kindOf(v any) kind {
 		return kTuple
 	case *ops.Dict:
 		return kDict
-	case ops.Unknown:
+	case ops.Unbacked:
 		return kUnknown
 	}
 	return kOther

@@ -21,8 +21,11 @@ func fourDimensional(c *ops.Call) (q, k, v *tensor.Tensor, err error) {
 	return q, k, v, nil
 }
 
+// lengths are the longest query and the longest key, which flash and cuDNN's attention return as ints.
+func lengths(c *ops.Call) []int64 { return []int64{c.T("query").Sizes[2], c.T("key").Sizes[2]} }
+
 func flashAttention(c *ops.Call) ([]tensor.Meta, error) {
-	q, k, _, err := fourDimensional(c)
+	q, _, _, err := fourDimensional(c)
 	if err != nil {
 		return nil, err
 	}
@@ -33,7 +36,7 @@ func flashAttention(c *ops.Call) ([]tensor.Meta, error) {
 	if !c.Platform().Release().FlashRNGOnGPU {
 		state, unused = ops.NewMeta(tensor.Int64, "cpu", nil), ops.NewMeta(tensor.Int64, "cpu", nil)
 	}
-	return []tensor.Meta{out, lse, ops.NoTensor(), ops.NoTensor(), ops.NumberResult(q.Sizes[2]), ops.NumberResult(k.Sizes[2]), state, unused, ops.FreshLike(q, 0)}, nil
+	return []tensor.Meta{out, lse, ops.NoTensor(), ops.NoTensor(), state, unused, ops.FreshLike(q, 0)}, nil
 }
 
 func flashWorkspace(c *ops.Call) []workspace.Request {
@@ -82,7 +85,7 @@ func cudnnBackwardWorkspace(c *ops.Call) []workspace.Request {
 }
 
 func cudnnAttention(c *ops.Call) ([]tensor.Meta, error) {
-	q, k, v, err := fourDimensional(c)
+	q, _, v, err := fourDimensional(c)
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +100,7 @@ func cudnnAttention(c *ops.Call) ([]tensor.Meta, error) {
 		lse = ops.FreshAs(q, tensor.Float32, q.Sizes[0], q.Sizes[1], q.Sizes[2], 1)
 	}
 	seed := ops.FreshAs(q, tensor.Int64)
-	return []tensor.Meta{out, lse, ops.NoTensor(), ops.NoTensor(), ops.NumberResult(q.Sizes[2]), ops.NumberResult(k.Sizes[2]), seed, seed, ops.NoTensor()}, nil
+	return []tensor.Meta{out, lse, ops.NoTensor(), ops.NoTensor(), seed, seed, ops.NoTensor()}, nil
 }
 
 func hostAttention(c *ops.Call) ([]tensor.Meta, error) {

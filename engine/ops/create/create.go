@@ -197,7 +197,7 @@ func flattenData(v any) (sizes []int64, items []any, ok bool) {
 	if !isList {
 		if t, isTensor := v.(*tensor.Tensor); isTensor && t.Numel() == 1 {
 			v = ops.Item(t, tensor.Undefined)
-			if _, unknown := v.(ops.Unknown); unknown {
+			if _, unbacked := v.(ops.Unbacked); unbacked {
 				return nil, []any{t}, true
 			}
 		}

@@ -26,7 +26,7 @@ func masked(c *ops.Call, mask *tensor.Tensor) int64 {
 		}
 		return n
 	}
-	return c.M.Bound(0, mask.Numel())
+	return c.SizeBetween(0, mask.Numel())
 }
 
 // indexed are the index tensors by dimension of self, with masks turned into one index a dimension; nil where a dimension is whole.

@@ -343,7 +343,7 @@ func ctcForward(c *ops.Call) ([]tensor.Meta, error) {
 	} else if len(y.Sizes) == 2 {
 		longest = y.Sizes[1]
 	} else {
-		longest = c.M.Bound(0, y.Sizes[0])
+		longest = c.SizeBetween(0, y.Sizes[0])
 	}
 	return []tensor.Meta{ops.FreshLike(x, x.Sizes[1]), ops.FreshLike(x, x.Sizes[1], x.Sizes[0], 2*longest+1)}, nil
 }

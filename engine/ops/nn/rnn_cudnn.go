@@ -127,7 +127,7 @@ func packPadded(c *ops.Call) ([]tensor.Meta, error) {
 		}
 		steps = slices.Max(lengths.Data.Ints)
 	} else {
-		rows = c.M.Bound(batch, time*batch)
+		rows = c.SizeBetween(batch, time*batch)
 	}
 	data := ops.FreshLike(x, append([]int64{rows}, x.Sizes[2:]...)...)
 	return []tensor.Meta{data, ops.NewMeta(tensor.Int64, "cpu", []int64{steps})}, nil
@@ -141,7 +141,7 @@ func padPacked(c *ops.Call) ([]tensor.Meta, error) {
 	if sizes.Data != nil && len(sizes.Data.Ints) > 0 {
 		batch = sizes.Data.Ints[0]
 	} else {
-		batch = c.M.Bound(ops.DivCeil(x.Sizes[0], max(sizes.Numel(), 1)), max(x.Sizes[0]-sizes.Numel()+1, 1))
+		batch = c.SizeBetween(ops.DivCeil(x.Sizes[0], max(sizes.Numel(), 1)), max(x.Sizes[0]-sizes.Numel()+1, 1))
 	}
 	lead := []int64{time, batch}
 	if c.Bool("batch_first") {

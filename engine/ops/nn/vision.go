@@ -16,7 +16,7 @@ func nms(c *ops.Call) ([]tensor.Meta, error) {
 		return nil, c.Errorf("got boxes %v and scores %v, want [n, 4] and [n]", boxes.Sizes, scores.Sizes)
 	}
 	n := boxes.Sizes[0]
-	return ops.One(ops.FreshAs(boxes, tensor.Int64, c.M.Bound(min(n, 1), n)))
+	return ops.One(ops.FreshAs(boxes, tensor.Int64, c.SizeBetween(min(n, 1), n)))
 }
 
 func nmsWorkspace(c *ops.Call) []workspace.Request {

@@ -117,7 +117,7 @@ var primRules = []ops.Rule{
 	{Schema: "aten::is_inference(Tensor self) -> bool", Host: falseHost},
 	{Schema: "aten::is_pinned(Tensor self, Device? device=None) -> bool", Host: falseHost},
 	{Schema: "aten::is_set_to(Tensor self, Tensor tensor) -> bool", Host: isSetTo},
-	{Schema: "aten::equal(Tensor self, Tensor other) -> bool", Host: ops.UnknownBool},
+	{Schema: "aten::equal(Tensor self, Tensor other) -> bool", Host: ops.UnbackedBool},
 	{Schema: "aten::sym_size.int(Tensor self, int dim) -> SymInt", Host: sizeHost},
 	{Schema: "aten::sym_size(Tensor self) -> SymInt[]", Host: sizeHost},
 	{Schema: "aten::sym_stride.int(Tensor self, int dim) -> SymInt", Host: strideHost},

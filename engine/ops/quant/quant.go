@@ -64,7 +64,7 @@ func intRepr(c *ops.Call) ([]tensor.Meta, error) {
 
 // unknownNumber is a scale or zero point: data, not metadata.
 func unknownNumber(c *ops.Call) (any, error) {
-	return ops.Unknown{Op: c.Schema.Name, Kind: ops.KindOf(c.Schema.Returns[0].Type)}, nil
+	return ops.NewUnbacked(c.Schema.Name, ops.KindOf(c.Schema.Returns[0].Type)), nil
 }
 
 // channelScales are the parameters of the channels; which dimension they belong to is not known here, mostly the first.

@@ -16,5 +16,5 @@ var statisticsRules = []ops.Rule{
 	{Schema: "aten::sum_to_size(Tensor self, SymInt[] size) -> Tensor", Body: sumToSize},
 	{Schema: "aten::cov(Tensor self, *, int correction=1, Tensor? fweights=None, Tensor? aweights=None) -> Tensor", Body: cov},
 	{Schema: "aten::corrcoef(Tensor self) -> Tensor", Body: corrcoef},
-	{Schema: "aten::allclose(Tensor self, Tensor other, float rtol=1.0000000000000001e-05, float atol=1e-08, bool equal_nan=False) -> bool", Host: ops.UnknownBool},
+	{Schema: "aten::allclose(Tensor self, Tensor other, float rtol=1.0000000000000001e-05, float atol=1e-08, bool equal_nan=False) -> bool", Host: ops.UnbackedBool},
 }

@@ -133,7 +133,7 @@ func bincount(c *ops.Call) ([]tensor.Meta, error) {
 	if x.Data != nil && len(x.Data.Ints) > 0 {
 		n = max(n, slices.Max(x.Data.Ints)+1)
 	} else {
-		n = c.M.Bound(n, max(n, x.Numel()))
+		n = c.SizeBetween(n, max(n, x.Numel()))
 	}
 	d := tensor.Int64
 	if w != nil {
@@ -163,7 +163,7 @@ func unique(c *ops.Call) ([]tensor.Meta, error) {
 		}
 		inverse = []int64{all}
 	}
-	n := c.M.Bound(min(all, 1), all)
+	n := c.SizeBetween(min(all, 1), all)
 	if len(values) > 0 {
 		values[at] = n
 	}

@@ -56,8 +56,11 @@ func slice(c *ops.Call) ([]tensor.Meta, error) {
 		end = n
 	}
 	if !ops.IsKnown(c.Arg("start")) || !ops.IsKnown(c.Arg("end")) {
-		most := (max(end-start, 0) + step - 1) / step
-		end = start + c.M.Bound(0, most)*step
+		lower, upper := int64(0), max(end-start, 0)
+		if u, ok := c.Arg("end").(ops.Unbacked); ok && ops.IsKnown(c.Arg("start")) && u.Min >= 0 { // it counts from the start, not from the end
+			lower, upper = max(min(u.Min, n)-start, 0), max(min(u.Max, n)-start, 0)
+		}
+		end = start + c.SizeBetween((lower+step-1)/step, (upper+step-1)/step)*step
 	}
 	return ops.One(part(self, dim, start, max(start, end), step))
 }
@@ -87,8 +90,9 @@ func narrow(c *ops.Call) ([]tensor.Meta, error) {
 	if !ops.IsKnown(c.Arg("start")) {
 		c.M.Note(note.Note{ID: note.IndexAssumed})
 	}
-	if !ops.IsKnown(c.Arg("length")) {
-		length = c.M.Bound(0, max(n-start, 0))
+	if u, ok := c.Arg("length").(ops.Unbacked); ok {
+		most := max(n-start, 0)
+		length = c.SizeBetween(min(max(u.Min, 0), most), min(max(u.Max, 0), most))
 	}
 	if start < -n || start > n {
 		return nil, c.Errorf("got start %d for size %d", start, n)
