@@ -235,11 +235,8 @@ func (t *Tools) environment(c *spec.Case, given []string) []string {
 	if c.Platform.AllocConf != "" {
 		env = append(env, "PYTORCH_CUDA_ALLOC_CONF="+c.Platform.AllocConf)
 	}
-	switch {
-	case c.Platform.CublasWorkspace != "":
-		env = append(env, "CUBLAS_WORKSPACE_CONFIG="+c.Platform.CublasWorkspace)
-	case c.Platform.Deterministic:
-		env = append(env, "CUBLAS_WORKSPACE_CONFIG=:4096:8") // else cuBLAS refuses to be deterministic
+	if config := c.Platform.CublasConfig(); config != "" {
+		env = append(env, "CUBLAS_WORKSPACE_CONFIG="+config)
 	}
 	if c.Platform.CuDNNv7 {
 		env = append(env, "TORCH_CUDNN_V8_API_DISABLED=1")

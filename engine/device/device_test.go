@@ -89,6 +89,9 @@ func TestLookup(t *testing.T) {
 func TestLookupOfAnUnknownName(t *testing.T) {
 	for _, c := range []struct{ in, want string }{
 		{"rtx-4900", `got device "rtx-4900", want a known device: did you mean "rtx-4090"? (all: memspec devices)`},
+		{"a100 pcie", `got device "a100 pcie", want one of a100-pcie-40gb, a100-pcie-80gb (all: memspec devices)`},
+		{"titan", `got device "titan", want one of titan-v, titan-rtx (all: memspec devices)`},
+		{"tesla-t5", `got device "tesla-t5", want a known device: did you mean "t4"? (all: memspec devices)`},
 		{"a10gg", `got device "a10gg", want a known device: did you mean "a10g"? (all: memspec devices)`},
 		{"a100", `got device "a100", want one of a100-pcie-40gb, a100-sxm-40gb, a100-pcie-80gb, a100-sxm-80gb (all: memspec devices)`},
 		{"toaster-9000", `got device "toaster-9000", want a known device (all: memspec devices)`},
@@ -111,6 +114,20 @@ func TestCapability(t *testing.T) {
 	assert.True(t, c.AtLeast(7, 5))
 	assert.False(t, c.AtLeast(8, 9))
 	assert.True(t, device.Capability{Major: 10}.AtLeast(9, 9), "10.0 is newer than 9.9")
+}
+
+func TestNames(t *testing.T) {
+	var want []string
+	for _, d := range device.All() {
+		want = append(want, d.Name)
+	}
+	assert.Equal(t, want, device.Names())
+	assert.Equal(t, "none", want[0], "in the order of the table")
+	for _, spelling := range []string{"RTX-4090", "rtx 4090", "rtx_4090", "rtx--4090", "  NVIDIA_rtx-4090"} {
+		d, err := device.Lookup(spelling)
+		require.NoError(t, err)
+		assert.Equal(t, "rtx-4090", d.Name)
+	}
 }
 
 func TestRowsAreCopies(t *testing.T) {

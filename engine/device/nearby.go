@@ -6,25 +6,22 @@ import (
 	"github.com/memspec/memspec/engine/internal/nearest"
 )
 
-// nearby are the names that a name may have meant: those that it begins ("a100"), else the one most like it, if any is within a third of
-// its length in edits.
+// nearby are the names that a name may have meant: those that it begins ("a100"), else the one most like it, by its name or an alias.
 func nearby(name string) []string {
-	var out []string
+	var begun, spellings []string
+	owner := map[string]string{}
 	for i := range table {
-		if name != "" && strings.HasPrefix(table[i].Name, name+"-") {
-			out = append(out, table[i].Name)
+		row := &table[i]
+		if strings.HasPrefix(row.Name, name+"-") {
+			begun = append(begun, row.Name)
+		}
+		for _, s := range append([]string{row.Name}, row.Aliases...) {
+			spellings = append(spellings, s)
+			owner[s] = row.Name
 		}
 	}
-	if len(out) > 0 {
-		return out
+	if like := nearest.Word(name, spellings); begun == nil && like != "" {
+		return []string{owner[like]}
 	}
-	bestDist := len(name)/3 + 1
-	for i := range table {
-		for _, n := range append([]string{table[i].Name}, table[i].Aliases...) {
-			if d := nearest.Edits(name, n); d < bestDist {
-				out, bestDist = []string{table[i].Name}, d
-			}
-		}
-	}
-	return out
+	return begun
 }

@@ -81,6 +81,18 @@ const (
 	bigCublasWorkspace     = 8 * 4096 * units.KiB
 )
 
+// deterministicCublas is what CUBLAS_WORKSPACE_CONFIG is set to where nothing is said and algorithms are to be deterministic: without a setting
+// cuBLAS refuses to be, and this is the first that PyTorch's documentation names (torch.use_deterministic_algorithms).
+const deterministicCublas = ":4096:8"
+
+// CublasConfig is CUBLAS_WORKSPACE_CONFIG as a run has it; empty for PyTorch's default.
+func (p *Platform) CublasConfig() string {
+	if p.CublasWorkspace == "" && p.Deterministic {
+		return deterministicCublas
+	}
+	return p.CublasWorkspace
+}
+
 // CublasWorkspaceBytes is the size of the cuBLAS workspace: CUBLAS_WORKSPACE_CONFIG, else the default of release and device.
 func (p *Platform) CublasWorkspaceBytes() units.Bytes { return p.Cublas().Bytes }
 
@@ -91,10 +103,8 @@ func (p *Platform) Cublas() Workspace {
 	switch {
 	case p.IsNone():
 		return Workspace{}
-	case p.CublasWorkspace != "":
-		w.Bytes, _ = ParseCublasWorkspace(p.CublasWorkspace) // checked by Check
-	case p.Deterministic: // cuBLAS refuses to be deterministic without a setting; measured runs take :4096:8
-		w.Bytes = bigCublasWorkspace
+	case p.CublasConfig() != "":
+		w.Bytes, _ = ParseCublasWorkspace(p.CublasConfig()) // checked by Check
 	case r.Big.has(p.Device.ComputeCapability):
 		w.Bytes = bigCublasWorkspace
 	default:
@@ -130,23 +140,22 @@ func (p *Platform) LtMinRows() int64 { return p.Release().LtMinRows }
 func ParseCublasWorkspace(s string) (units.Bytes, error) {
 	bad := fmt.Errorf("got cuBLAS workspace %q, want :SIZE_KIB:COUNT, such as :4096:8", s)
 	parts := strings.Split(s, ":")
-	if len(parts) < 3 || len(parts)%2 == 0 || parts[0] != "" {
+	if len(parts) < 3 || len(parts)%2 == 0 || parts[0] != "" { // an even number of parts behind a colon
 		return 0, bad
 	}
-	var sum int64
+	var sum units.Bytes
 	for i := 1; i < len(parts); i += 2 {
 		size, err1 := strconv.ParseUint(parts[i], 10, 31)
 		count, err2 := strconv.ParseUint(parts[i+1], 10, 31)
 		if err1 != nil || err2 != nil {
 			return 0, bad
 		}
-		n := int64(size * count)
-		if n > math.MaxInt64/1024-sum {
-			return 0, bad
-		}
-		sum += n
+		sum = sum.Add(units.KiB.Mul(int64(size)).Mul(int64(count)))
 	}
-	return units.Bytes(sum) * units.KiB, nil
+	if sum == units.Max { // more than there are bytes
+		return 0, bad
+	}
+	return sum, nil
 }
 
 // SDPABackend is one way to compute scaled_dot_product_attention.

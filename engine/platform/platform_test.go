@@ -2,6 +2,7 @@ package platform_test
 
 import (
 	"encoding/json"
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -42,6 +43,9 @@ func TestVersionIsText(t *testing.T) {
 		{"2.15.0a0+git1234", platform.Version{Major: 2, Minor: 15}, "2.15"},
 		{"2.15.0.dev20260909+cu130", platform.Version{Major: 2, Minor: 15}, "2.15"},
 		{"2.6.0rc1", platform.Version{Major: 2, Minor: 6}, "2.6"},
+		{"2.6.0.post1", platform.Version{Major: 2, Minor: 6}, "2.6"},
+		{"2.6.0post1", platform.Version{Major: 2, Minor: 6}, "2.6"},
+		{"2.123456", platform.Version{Major: 2, Minor: 123456}, "2.123456"},
 		{"v2.6", platform.Version{Major: 2, Minor: 6}, "2.6"},
 		{"9.10.2.21", platform.Version{Major: 9, Minor: 10, Patch: 2, Build: 21}, "9.10.2.21"},
 		{"9.19.0.56", platform.Version{Major: 9, Minor: 19, Build: 56}, "9.19.0.56"},
@@ -55,10 +59,22 @@ func TestVersionIsText(t *testing.T) {
 		require.NoError(t, json.Unmarshal(data, &back))
 		assert.Equal(t, v, back)
 	}
+	assert.Negative(t, version(t, "9.1.2.3").Compare(version(t, "9.1.3.2")), "the patch comes before the build")
+	assert.Negative(t, version(t, "9.1.2.3").Compare(version(t, "9.1.2.4")))
+	var v platform.Version
+	text, err := v.MarshalText()
+	require.NoError(t, err)
+	assert.Empty(t, text)
+	v = version(t, "2.10")
+	require.NoError(t, v.UnmarshalText(nil))
+	assert.True(t, v.IsZero(), "no text is no version")
+	v = version(t, "2.10")
+	require.EqualError(t, v.UnmarshalText([]byte("x")), `got version "x", want one such as 2.10 or 2.10.1`)
+	assert.Equal(t, version(t, "2.10"), v)
 	assert.Positive(t, version(t, "2.10").Compare(version(t, "2.9")), "2.10 is newer than 2.9")
 	assert.Positive(t, version(t, "2.9.1").Compare(version(t, "2.9")))
 	assert.Zero(t, version(t, "2.9.0").Compare(version(t, "2.9")))
-	for _, bad := range []string{"", "2", "2.", "2..1", "two.ten", "2.10x", "2.10.1.2.3", "-2.1", "2.1234567890", "2 .1"} {
+	for _, bad := range []string{"", "2", "2.", "2..1", "two.ten", "2.10x", "2.10p", "2.10po", "2.1234567", "2.10.1.2.3", "-2.1", "2.1234567890", "2 .1"} {
 		_, err := platform.ParseVersion(bad)
 		require.EqualError(t, err, `got version "`+bad+`", want one such as 2.10 or 2.10.1`, bad)
 	}
@@ -145,8 +161,16 @@ func TestCublasWorkspaceDeterministic(t *testing.T) {
 	p := on(t, "a10g", "2.15")
 	p.Deterministic = true
 	assert.Equal(t, 32*units.MiB, p.CublasWorkspaceBytes(), "cuBLAS refuses without a setting, and measured runs take :4096:8")
+	assert.Equal(t, ":4096:8", p.CublasConfig())
 	p.CublasWorkspace = ":16:8"
 	assert.Equal(t, 128*units.KiB, p.CublasWorkspaceBytes(), "a setting decides")
+	assert.Equal(t, ":16:8", p.CublasConfig())
+	assert.Empty(t, on(t, "a10g", "2.15").CublasConfig())
+	assert.Zero(t, func() units.Bytes {
+		p := on(t, "none", "2.15")
+		p.Deterministic = true
+		return p.CublasWorkspaceBytes()
+	}(), "the device none has no library")
 }
 
 func TestCuDNNv7(t *testing.T) {
@@ -161,7 +185,7 @@ func TestCublasWorkspaceConfig(t *testing.T) {
 		config string
 		want   units.Bytes
 	}{
-		{":4096:2:16:8", small}, {":4096:8", big}, {":16:8", 128 * units.KiB}, {":0:0", 0},
+		{":4096:2:16:8", small}, {":4096:8", big}, {":16:8", 128 * units.KiB}, {":0:0", 0}, {":1:1", units.KiB}, {":2147483647:1", 2147483647 * units.KiB}, {":1:2147483647", 2147483647 * units.KiB},
 	} {
 		got, err := platform.ParseCublasWorkspace(c.config)
 		require.NoError(t, err, c.config)
@@ -171,16 +195,20 @@ func TestCublasWorkspaceConfig(t *testing.T) {
 		require.NoError(t, p.Check())
 		assert.Equal(t, c.want, p.CublasWorkspaceBytes(), "the setting beats the device's default")
 	}
-	for _, bad := range []string{"4096:8", ":4096", ":4096:", ":a:b", ":-1:8", ":4096:8:16", ":99999999999:1", ":2147483647:2147483647:2147483647:2147483647:2147483647:2147483647"} {
+	for _, bad := range []string{"4096:8", ":4096", ":4096:", ":a:b", ":-1:8", ":4096:8:16", ":99999999999:1", ":2147483648:1", ":1:2147483648", "", ":", ":4096:8a", ":4096:0x8", "x:4096:8", ":4096:8:2147483647:4194304:2147483647:4194304", ":2147483647:2147483647:2147483647:2147483647:2147483647:2147483647"} {
 		_, err := platform.ParseCublasWorkspace(bad)
-		require.EqualError(t, err, `got cuBLAS workspace "`+bad+`", want :SIZE_KIB:COUNT, such as :4096:8`)
+		require.EqualError(t, err, `got cuBLAS workspace "`+bad+`", want :SIZE_KIB:COUNT, such as :4096:8`, bad)
 		p := on(t, "t4", "2.10")
 		p.CublasWorkspace = bad
-		require.Error(t, p.Check())
+		assert.Equal(t, bad != "", p.Check() != nil, "no setting is the default")
 	}
 	lt := on(t, "t4", "2.11")
 	lt.CublasWorkspace = ":16:8"
 	assert.Equal(t, 128*units.KiB, lt.CublasLt().Bytes, "2.11 clamps the Lt workspace to the cuBLAS size")
+	lt.Torch = version(t, "2.12")
+	assert.Equal(t, platform.Workspace{Bytes: 128 * units.KiB, Lifetime: platform.Shared}, lt.CublasLt(), "2.12 has it lie in the cuBLAS block")
+	lt.Torch = version(t, "2.15")
+	assert.Equal(t, platform.Workspace{Bytes: units.MiB, Lifetime: platform.PerCall}, lt.CublasLt(), "2.15 asks anew each call")
 	lt.Torch = version(t, "2.10")
 	assert.Equal(t, units.MiB, lt.CublasLt().Bytes, "2.10 does not")
 }
@@ -256,8 +284,16 @@ func TestLimit(t *testing.T) {
 	assert.Equal(t, p.Device.Memory/2, p.Limit())
 	p.MemoryFraction = 1
 	assert.Equal(t, p.Device.Memory, p.Limit(), "1 is no limit of its own")
+	require.NoError(t, p.Check())
 	p.MemoryFraction = 1.5
+	assert.Equal(t, p.Device.Memory, p.Limit())
 	require.EqualError(t, p.Check(), "got memory fraction 1.5, want 0 to 1")
+	p.MemoryFraction = -0.5
+	require.EqualError(t, p.Check(), "got memory fraction -0.5, want 0 to 1")
+	p.MemoryFraction = math.NaN()
+	require.EqualError(t, p.Check(), "got memory fraction NaN, want 0 to 1")
+	p.MemoryFraction = 0
+	require.NoError(t, p.Check())
 	none := on(t, "none", "2.10")
 	assert.Zero(t, none.Limit())
 	assert.True(t, none.IsNone())
@@ -268,6 +304,14 @@ func TestAnswerer(t *testing.T) {
 	assert.Equal(t, profile.Answerer{Library: "cudnn", Version: "9.10.2", Class: "sm89"}, on(t, "rtx-4090", "2.10").Answerer())
 	assert.Equal(t, "sm75-small", on(t, "t4", "2.10").Answerer().Class)
 	assert.Equal(t, "sm75-large", on(t, "rtx-2080-ti", "2.10").Answerer().Class)
+	p := on(t, "rtx-2080-ti", "2.10")
+	p.Device.SMs = 60
+	assert.Equal(t, "sm75-large", p.Answerer().Class, "no card has between 57 and 67")
+	p.Device.SMs = 59
+	assert.Equal(t, "sm75-small", p.Answerer().Class)
+	p.TF32CuDNN = false
+	p.Device.ComputeCapability.Major = 8
+	assert.False(t, p.TF32Conv(), "it can be switched off")
 	assert.Equal(t, "sm120", on(t, "rtx-5090", "2.15").Answerer().Class)
 	assert.Equal(t, "9.26.0", on(t, "rtx-5090", "2.15").Answerer().Version)
 }

@@ -1,0 +1,64 @@
+package device_test
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/memspec/memspec/engine/device"
+	"github.com/memspec/memspec/engine/internal/golden"
+)
+
+func TestRows(t *testing.T) {
+	golden.Run(t, "testdata/rows.txtar", func(a *golden.Archive) {
+		var rows, limits strings.Builder
+		for _, d := range device.All() {
+			f := d.Figures
+			fmt.Fprintf(&rows, "%s: %s %d B %s, %s, %d SMs", d.Name, d.Kind, d.Memory, d.MemoryFrom, d.ComputeCapability, d.SMs)
+			if d.ContextKnown {
+				fmt.Fprintf(&rows, ", context %d B", d.Context)
+			}
+			fmt.Fprintf(&rows, "; %s", f.Driver)
+			if f.L2 > 0 {
+				fmt.Fprintf(&rows, ", L2 %d B", f.L2)
+			}
+			if f.Clock > 0 {
+				fmt.Fprintf(&rows, ", %d and %d kHz, %d bits", f.Clock, f.MemoryClock, f.MemoryBus)
+			}
+			fmt.Fprintf(&rows, "; also %s\n", strings.Join(d.Aliases, ", "))
+		}
+		for _, l := range device.AllLimits() {
+			fmt.Fprintf(&limits, "%s: %d threads, %d blocks, %d registers; shared %d B, %d B a block, %d B at most, %d B kept\n", l.ComputeCapability, l.ThreadsPerSM, l.BlocksPerSM,
+				l.RegistersPerSM, l.SharedPerSM, l.SharedPerBlock, l.SharedOptIn, l.SharedReserved)
+		}
+		a.Want("rows", []byte(rows.String()))
+		a.Want("limits", []byte(limits.String()))
+	})
+}
+
+// Where a source quotes bytes, the row has them.
+func TestMemoryIsWhatTheSourceQuotes(t *testing.T) {
+	quoted := regexp.MustCompile(`\((\d{10,}) bytes\)`)
+	n := 0
+	for _, d := range device.All() {
+		m := quoted.FindStringSubmatch(d.Source)
+		if m == nil || d.MemoryFrom != device.Runtime {
+			continue
+		}
+		n++
+		assert.Equal(t, m[1], strconv.FormatInt(int64(d.Memory), 10), d.Name)
+	}
+	assert.Greater(t, n, 10)
+}
+
+func TestWords(t *testing.T) {
+	assert.Equal(t, "cuda none", device.CUDA.String()+" "+device.None.String())
+	for from, want := range map[device.MemoryFrom]string{device.Nominal: "nominal", device.Runtime: "cuda", device.SMI: "nvidia-smi", device.Given: "given"} {
+		assert.Equal(t, want, from.String())
+		assert.Equal(t, from == device.Nominal, device.Device{MemoryFrom: from}.MemoryNominal())
+	}
+}
