@@ -92,7 +92,6 @@ func identByte(b byte) bool {
 }
 
 func (p *parser) ident() string {
-	p.space()
 	j := p.i
 	for p.i < len(p.s) && identByte(p.s[p.i]) {
 		p.i++
@@ -119,7 +118,7 @@ func (p *parser) schema() *Schema {
 	}
 	p.expect('(')
 	kw := false
-	for p.err == nil && !p.take(')') {
+	for !p.take(')') {
 		switch {
 		case p.prefix("..."):
 			s.VarArgs = true
@@ -148,7 +147,7 @@ func (p *parser) schema() *Schema {
 		s.Returns = []Arg{p.arg(false)}
 	}
 	p.space()
-	if p.err == nil && p.i != len(p.s) {
+	if p.i != len(p.s) {
 		p.fail("end")
 	}
 	return s
@@ -156,7 +155,7 @@ func (p *parser) schema() *Schema {
 
 func (p *parser) returns(s *Schema) {
 	p.expect('(')
-	for p.err == nil && !p.take(')') {
+	for !p.take(')') {
 		if p.prefix("...") {
 			s.VarRets = true
 		} else {
@@ -176,7 +175,7 @@ func (p *parser) arg(named bool) Arg {
 	} else if named {
 		p.fail("an argument's name")
 	}
-	if a.Type != nil && p.peek() == '[' { // int[2] written after the name does not occur, but the grammar has it
+	if p.peek() == '[' { // int[2] written after the name does not occur, but the grammar has it
 		p.fail("',' or ')'")
 	}
 	if p.take('=') {
@@ -197,7 +196,7 @@ func (p *parser) typ() *Type {
 	t := &Type{}
 	if p.take('(') {
 		t.Kind = Tuple
-		for p.err == nil && !p.take(')') {
+		for !p.take(')') {
 			e := p.typ()
 			if identByte(p.peek()) {
 				p.ident()
@@ -234,11 +233,9 @@ func (p *parser) head(t *Type) {
 			t.Kind = Future
 		}
 		p.expect('(')
-		for p.err == nil {
+		t.Elems = append(t.Elems, p.typ())
+		for p.take(',') {
 			t.Elems = append(t.Elems, p.typ())
-			if !p.take(',') {
-				break
-			}
 		}
 		p.expect(')')
 	case name[0] >= 'a' && name[0] <= 'z' && !strings.Contains(name, "."):
@@ -286,7 +283,6 @@ func (p *parser) alias() *Alias {
 	a.Set = strings.TrimSpace(p.s[j:p.i])
 	a.Write = p.take('!')
 	if p.prefix("->") {
-		p.space()
 		for p.i < len(p.s) && p.s[p.i] != ')' {
 			p.i++
 		}
@@ -305,7 +301,7 @@ func (p *parser) value() any {
 	case b == '[':
 		p.i++
 		list := []any{}
-		for p.err == nil && !p.take(']') {
+		for !p.take(']') {
 			list = append(list, p.value())
 			if !p.take(',') {
 				p.expect(']')

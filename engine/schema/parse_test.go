@@ -2,11 +2,14 @@ package schema
 
 import (
 	"bufio"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/memspec/memspec/engine/internal/golden"
 )
 
 // TestParseEverySchema parses every schema that PyTorch 2.15 registers.
@@ -25,6 +28,115 @@ func TestParseEverySchema(t *testing.T) {
 		n++
 	}
 	require.Greater(t, n, 4000)
+}
+
+// dump is everything that a schema says.
+func dump(s *Schema) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s", s.Key())
+	part := func(kind string, args []Arg, more bool) {
+		for _, a := range args {
+			fmt.Fprintf(&b, "\n  %s %q %s", kind, a.Name, typeText(a.Type))
+			if a.HasDefault {
+				fmt.Fprintf(&b, " = %#v", a.Default)
+			}
+			if a.KwOnly {
+				b.WriteString(" keyword")
+			}
+		}
+		if more {
+			fmt.Fprintf(&b, "\n  %s ...", kind)
+		}
+	}
+	part("takes", s.Args, s.VarArgs)
+	part("gives", s.Returns, s.VarRets)
+	return b.String() + "\n"
+}
+
+// typeText is a type with its aliases, in another form than PyTorch's.
+func typeText(t *Type) string {
+	text := t.String()
+	if len(t.Elems) > 0 {
+		parts := make([]string, len(t.Elems))
+		for i, e := range t.Elems {
+			parts[i] = typeText(e)
+		}
+		text = fmt.Sprintf("%s<%s>", [...]string{List: "list", Optional: "optional", Tuple: "tuple", Dict: "dict", Future: "future"}[t.Kind], strings.Join(parts, ", "))
+	}
+	if t.Kind == Var || t.Kind == Class {
+		text = map[Kind]string{Var: "var ", Class: "class "}[t.Kind] + text
+	}
+	if t.Size > 0 {
+		text += fmt.Sprintf(" of %d", t.Size)
+	}
+	if a := t.Alias; a != nil {
+		text += fmt.Sprintf(" alias %q", a.Set)
+		if a.Write {
+			text += " written"
+		}
+	}
+	return text
+}
+
+func TestForms(t *testing.T) {
+	golden.Run(t, "testdata/forms.txtar", func(a *golden.Archive) {
+		var good, bad strings.Builder
+		for line := range strings.Lines(string(a.Input("good"))) {
+			s, err := Parse(strings.TrimRight(line, "\n"))
+			require.NoError(a.T(), err)
+			good.WriteString(dump(s))
+			fmt.Fprint(&good, "  is ")
+			for _, arg := range s.Args {
+				fmt.Fprintf(&good, "%s; ", arg.Type)
+			}
+			fmt.Fprintln(&good)
+		}
+		for line := range strings.Lines(string(a.Input("bad"))) {
+			_, err := Parse(strings.TrimRight(line, "\n"))
+			require.Error(a.T(), err, line)
+			fmt.Fprintln(&bad, err)
+		}
+		a.Want("good", []byte(good.String()))
+		a.Want("bad", []byte(bad.String()))
+	})
+}
+
+func TestBounds(t *testing.T) {
+	text := func(n int) string {
+		head, tail := `aten::f(str a="`, `") -> ()`
+		return head + strings.Repeat("x", n-len(head)-len(tail)) + tail
+	}
+	_, err := Parse(text(1 << 14))
+	require.NoError(t, err)
+	_, err = Parse(text(1<<14 + 1))
+	require.EqualError(t, err, `schema:1:16384: got a longer text, want at most 16384 bytes in "aten::f(str a=\"xxxxxxxxxxxxxxxxxxxxxxxxx…"`)
+	nested := func(n int) string {
+		return "aten::f(" + strings.Repeat("(", n) + "int" + strings.Repeat(")", n) + " a) -> ()"
+	}
+	_, err = Parse(nested(31))
+	require.NoError(t, err)
+	_, err = Parse(nested(32))
+	require.ErrorContains(t, err, "schema:1:41: got 'i', want at most 32 nested types in ")
+	values := func(n int) string {
+		return "aten::f(int a=" + strings.Repeat("[", n) + strings.Repeat("]", n) + ") -> ()"
+	}
+	_, err = Parse(values(32))
+	require.NoError(t, err)
+	_, err = Parse(values(33))
+	require.ErrorContains(t, err, "schema:1:47: got '[', want at most 32 nested values in ")
+	_, err = Parse("aten::f(" + strings.Repeat("(int, int)[] a, int b=[[1]], ", 40) + "int c) -> ()")
+	require.NoError(t, err, "what lies side by side is not nested")
+}
+
+func TestNames(t *testing.T) {
+	s, err := Parse("aten::add.Tensor(Tensor self, Tensor other) -> Tensor")
+	require.NoError(t, err)
+	require.Equal(t, []int{0, 1, -1}, []int{s.ArgIndex("self"), s.ArgIndex("other"), s.ArgIndex("out")})
+	for _, c := range [][3]string{{"aten::add.Tensor(Tensor self)", "aten::add.Tensor", "aten::add"}, {"aten::mm(", "aten::mm", "aten::mm"}, {"aten::mm", "aten::mm", "aten::mm"},
+		{"(x)", "", ""}, {".a(x)", ".a", ""}} {
+		require.Equal(t, c[1], KeyOf(c[0]))
+		require.Equal(t, c[2], NameOf(c[0]))
+	}
 }
 
 func TestAliases(t *testing.T) {

@@ -65,7 +65,7 @@ func (r *runner) close() { os.RemoveAll(r.dir) }
 
 // The limits of a mutant's tests: processor time is some times what they take without it, address space more than any of them needs.
 const (
-	leastTime   = 10 * time.Second
+	leastTime   = 5 * time.Second
 	timesAsLong = 4
 	wallPerTime = 20 // seconds of wall time for a second of processor time: the machine may be busy
 	addresses   = 6 << 20
