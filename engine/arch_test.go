@@ -63,6 +63,7 @@ var mayImport = map[string][]string{
 	"engine/exec":                        {"engine/workspace", "engine/internal/slab", "engine/note", "engine/program", "engine/ops", "engine/schema", "engine/tensor", "engine/trace", "engine/platform", "engine/device", "engine/units"},
 	"engine/exec/torchscript/passes":     {"engine/exec", "engine/internal/slab", "engine/program", "engine/ops", "engine/tensor"},
 	"engine/exec/torchscript/locals":     {"engine/internal/pysource", "engine/internal/slab", "engine/program", "engine/ops"},
+	"engine/internal/conformance":        {"engine/exec", "engine/spec", "engine/tensor", "engine/trace"},
 	"engine/exec/torchscript":            {"engine/exec", "engine/exec/torchscript/locals", "engine/exec/torchscript/passes", "engine/exec/lifetime", "engine/exec/lifetime/stacks", "engine/internal/slab", "engine/note", "engine/program", "engine/ops", "engine/schema", "engine/tensor", "engine/trace"},
 	"engine/allocator":                   {"engine/trace", "engine/tensor", "engine/platform", "engine/device", "engine/units"},
 	"engine/report":                      {"engine/layout", "engine/note", "engine/allocator", "engine/trace", "engine/tensor", "engine/platform", "engine/units", "engine/internal/pickle"},

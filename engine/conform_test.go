@@ -20,7 +20,6 @@ import (
 	"github.com/memspec/memspec/engine/device"
 	"github.com/memspec/memspec/engine/platform"
 	"github.com/memspec/memspec/engine/spec"
-	"github.com/memspec/memspec/engine/tensor"
 	"github.com/memspec/memspec/engine/trace"
 )
 
@@ -55,17 +54,17 @@ func compareAll(t testing.TB) []account {
 	compared.Do(func() {
 		var jobs []func() account
 		for _, r := range recordings(t) {
-			live := r.stream("live.eager")
+			live := r.Stream("live.eager")
 			for _, kind := range []string{"script", "trace"} {
-				s := r.stream(kind + ".torchscript")
-				if s == nil || s.artifact == "" {
+				s := r.Stream(kind + ".torchscript")
+				if s == nil || s.Artifact == "" {
 					continue
 				}
-				if s.failed == "" {
-					jobs = append(jobs, func() account { return compare(r, s, s.artifact, kind, "torchscript") })
+				if s.Failed == "" {
+					jobs = append(jobs, func() account { return compare(r, s, s.Artifact, kind, "torchscript") })
 				}
-				if live != nil && live.failed == "" {
-					jobs = append(jobs, func() account { return compare(r, live, s.artifact, kind, "eager") })
+				if live != nil && live.Failed == "" {
+					jobs = append(jobs, func() account { return compare(r, live, s.Artifact, kind, "eager") })
 				}
 			}
 		}
@@ -97,8 +96,8 @@ func inParallel[T any](jobs []func() T) []T {
 }
 
 func compare(r *recording, s *stream, file, kind, runtime string) account {
-	a := account{model: r.model, kind: kind, runtime: runtime, group: filepath.Base(filepath.Dir(file)), artifact: file, events: len(s.events), want: s.peak}
-	for _, in := range r.inputs {
+	a := account{model: r.Model, kind: kind, runtime: runtime, group: filepath.Base(filepath.Dir(file)), artifact: file, events: len(s.Events), want: s.Peak}
+	for _, in := range r.Inputs {
 		a.inputs = append(a.inputs, "--input '"+in+"'")
 	}
 	tr, err := runNone(r, file, runtime)
@@ -120,71 +119,15 @@ func (a *account) follow(tr *trace.Trace, err error, r *recording, s *stream) {
 		a.err = fmt.Errorf("no rule for %s", strings.Join(names, ", "))
 		return
 	}
-	number := map[tensor.StorageID]int{}
-	var live int64
-	i := 0
-	for _, e := range tr.Events {
-		if e.Pass != 1 {
-			continue
+	f := r.Follow(s, tr)
+	a.peak, a.agree, a.parted, a.exact = f.Peak, f.Events, f.Parted, f.Parted == ""
+	for _, l := range f.Lines {
+		a.lines++
+		if l.Agrees() {
+			a.linesAgree++
+		} else if os.Getenv("MEMSPEC_LINES") != "" {
+			fmt.Printf("%s: %s %s: got %s:%d, want %s\n", a.name(), l.Got.Op, l.Got.Module, l.Got.File, l.Got.Line, l.Recorded)
 		}
-		got := ""
-		switch e.Action {
-		case trace.Alloc:
-			number[e.Storage] = len(number)
-			live += int64(e.Bytes)
-			a.peak = max(a.peak, live)
-			got = fmt.Sprintf("+%d", e.Bytes)
-		case trace.FreeRequested:
-			k, own := number[e.Storage]
-			if !own {
-				k = -1
-			}
-			live -= int64(e.Bytes)
-			got = fmt.Sprintf("-%d", k)
-		default:
-			continue
-		}
-		if a.parted != "" {
-			continue
-		}
-		want := "the end"
-		where := ""
-		if i < len(s.events) {
-			w := s.events[i]
-			want = fmt.Sprintf("-%d", w.birth)
-			if w.bytes > 0 {
-				want = fmt.Sprintf("+%d", w.bytes)
-				where = " (" + r.sites[w.site] + ")"
-			}
-		}
-		if got != want {
-			site := tr.Site(e.Site)
-			a.parted = fmt.Sprintf("event %d: got %s (%s %s %s:%d), want %s%s", i, got, site.Op, site.Module, site.File, site.Line, want, where)
-			continue
-		}
-		if i < len(s.events) && s.events[i].bytes > 0 {
-			a.line(r.sites[s.events[i].site], tr.Site(e.Site))
-		}
-		i++
-	}
-	a.agree = i
-	if a.parted == "" && i < len(s.events) {
-		a.parted = fmt.Sprintf("event %d: got the end, want %+v", i, s.events[i])
-	}
-	a.exact = a.parted == ""
-}
-
-// line compares the user's line of a birth, recorded as "operator file:line".
-func (a *account) line(recorded string, got trace.Site) {
-	_, line, ok := strings.Cut(recorded, " ")
-	if !ok {
-		return
-	}
-	a.lines++
-	if strings.HasSuffix(fmt.Sprintf("%s:%d", got.File, got.Line), line) {
-		a.linesAgree++
-	} else if os.Getenv("MEMSPEC_LINES") != "" {
-		fmt.Printf("%s: %s %s: got %s:%d, want %s\n", a.name(), got.Op, got.Module, got.File, got.Line, line)
 	}
 }
 
@@ -218,8 +161,8 @@ func caseNone(r *recording, file, runtime string) (m *engine.Model, c spec.Case,
 	if c.Platform, err = platform.New(d, v); err != nil {
 		return nil, c, err
 	}
-	r.apply(&c, m)
-	for _, s := range r.inputs {
+	applySettings(r, &c, m)
+	for _, s := range r.Inputs {
 		in, err := spec.ParseInput(s)
 		if err == nil {
 			in, err = in.Bind(nil)
@@ -227,7 +170,7 @@ func caseNone(r *recording, file, runtime string) (m *engine.Model, c spec.Case,
 		if err != nil {
 			return nil, c, err
 		}
-		c.Inputs = append(c.Inputs, r.format(in))
+		c.Inputs = append(c.Inputs, formatInput(r, in))
 	}
 	return m, c, nil
 }

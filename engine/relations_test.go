@@ -38,15 +38,15 @@ func everyRun(t *testing.T) []run {
 			continue
 		}
 		for _, kind := range []string{"script", "trace"} {
-			s := r.stream(kind + ".torchscript")
-			if s == nil || s.artifact == "" {
+			s := r.Stream(kind + ".torchscript")
+			if s == nil || s.Artifact == "" {
 				continue
 			}
-			m, err := engine.Open(filepath.Join("..", "testdata", s.artifact))
+			m, err := engine.Open(filepath.Join("..", "testdata", s.Artifact))
 			require.NoError(t, err)
 			for _, runtime := range []spec.Runtime{spec.TorchScript, spec.Eager} {
-				c := spec.Case{Name: r.model, Artifact: m.Path, Platform: p, Runtime: runtime, Inputs: parseInputs(t, r.inputs)}
-				out = append(out, run{r.model + "/" + kind + "." + string(runtime), m, c})
+				c := spec.Case{Name: r.Model, Artifact: m.Path, Platform: p, Runtime: runtime, Inputs: parseInputs(t, r.Inputs)}
+				out = append(out, run{r.Model + "/" + kind + "." + string(runtime), m, c})
 			}
 		}
 	}

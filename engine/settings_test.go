@@ -1,7 +1,6 @@
 package engine_test
 
 import (
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -10,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/memspec/memspec/engine"
+	"github.com/memspec/memspec/engine/internal/conformance"
 	"github.com/memspec/memspec/engine/spec"
 	"github.com/memspec/memspec/engine/tensor"
 )
@@ -17,20 +17,20 @@ import (
 // settingsFolder holds recordings of models under settings of a case: pyshim/tools/record_settings.py.
 const settingsFolder = "../testdata/conformance/2.15-settings"
 
-// apply gives a case the settings of a recording.
-func (r *recording) apply(c *spec.Case, m *engine.Model) {
-	c.DType = r.settings["dtype"]
-	c.Platform.Autocast = r.settings["autocast"]
-	if r.settings["cached"] == "true" {
+// applySettings gives a case the settings of a recording.
+func applySettings(r *recording, c *spec.Case, m *engine.Model) {
+	c.DType = r.Settings["dtype"]
+	c.Platform.Autocast = r.Settings["autocast"]
+	if r.Settings["cached"] == "true" {
 		for _, s := range m.Artifact.Program.States {
 			s.Meta.RequiresGrad = s.Class == tensor.Parameter
 		}
 	}
 }
 
-// format gives an input the memory format of a recording.
-func (r *recording) format(in spec.Input) spec.Input {
-	if t, ok := in.Value.(spec.Tensor); ok && r.settings["memory_format"] == "channels_last" {
+// formatInput gives an input the memory format of a recording.
+func formatInput(r *recording, in spec.Input) spec.Input {
+	if t, ok := in.Value.(spec.Tensor); ok && r.Settings["memory_format"] == "channels_last" {
 		t.Format = tensor.ChannelsLast
 		in.Value = t
 	}
@@ -46,18 +46,15 @@ func settingsAccounts(t testing.TB) []account {
 	require.NotEmpty(t, files)
 	slices.Sort(files)
 	for _, f := range files {
-		data, err := os.ReadFile(f)
-		require.NoError(t, err)
-		r, err := parseRecording(string(data))
-		require.NoError(t, err, f)
-		for _, s := range r.streams {
-			require.Empty(t, s.failed, f)
-			kind, runtime, _ := strings.Cut(s.name, ".")
+		r := conformance.ReadFile(t, f)
+		for _, s := range r.Streams {
+			require.Empty(t, s.Failed, f)
+			kind, runtime, _ := strings.Cut(s.Name, ".")
 			if kind == "live" {
 				kind = "script"
 			}
 			jobs = append(jobs, func() account {
-				a := compare(r, s, s.artifact, kind, runtime)
+				a := compare(r, s, s.Artifact, kind, runtime)
 				a.model, a.group = strings.TrimSuffix(filepath.Base(f), ".txt"), "settings"
 				return a
 			})

@@ -38,9 +38,9 @@ type bounded struct {
 func TestUpperHolds(t *testing.T) {
 	var jobs []func() bounded
 	for _, r := range recordings(t) {
-		live, archive := r.stream("live.eager"), r.stream("trace.torchscript")
-		if live != nil && live.failed == "" && archive != nil && archive.artifact != "" {
-			jobs = append(jobs, func() bounded { return boundsOf(t, r, live, archive.artifact) })
+		live, archive := r.Stream("live.eager"), r.Stream("trace.torchscript")
+		if live != nil && live.Failed == "" && archive != nil && archive.Artifact != "" {
+			jobs = append(jobs, func() bounded { return boundsOf(t, r, live, archive.Artifact) })
 		}
 	}
 	known := map[string]bool{}
@@ -74,16 +74,16 @@ func boundsOf(t *testing.T, r *recording, live *stream, artifact string) bounded
 	if len(rep.Coverage.Unsupported) > 0 {
 		return bounded{}
 	}
-	require.True(t, rep.HasNote(note.LocalsUnknown), r.model)
-	require.NotNil(t, rep.Upper, r.model)
-	b := bounded{model: r.model, point: rep.Peak.Allocated, upper: rep.Upper.Allocated, mostly: rep.Upper.Reserved}
+	require.True(t, rep.HasNote(note.LocalsUnknown), r.Model)
+	require.NotNil(t, rep.Upper, r.Model)
+	b := bounded{model: r.Model, point: rep.Peak.Allocated, upper: rep.Upper.Allocated, mostly: rep.Upper.Reserved}
 	b.truth, b.reserved = recordedPeaks(t, c, tr, live)
 	for _, e := range tr.Events {
 		if e.Pass == 1 && e.Action == trace.Alloc {
 			b.births++
 		}
 	}
-	b.recordedMore = max(0, live.births-b.births)
+	b.recordedMore = max(0, live.Births-b.births)
 	return b
 }
 
@@ -98,13 +98,13 @@ func recordedPeaks(t *testing.T, c spec.Case, tr *trace.Trace, s *stream) (alloc
 		}
 	}
 	births, bytes := tensor.StorageID(0), map[tensor.StorageID]units.Bytes{}
-	for _, e := range s.events {
-		if e.bytes > 0 {
-			bytes[births] = units.Bytes(e.bytes)
-			out.Events = append(out.Events, trace.Event{Action: trace.Alloc, Storage: first + births, Bytes: units.Bytes(e.bytes), Pass: 1, Site: trace.NoSite})
+	for _, e := range s.Events {
+		if e.Bytes > 0 {
+			bytes[births] = units.Bytes(e.Bytes)
+			out.Events = append(out.Events, trace.Event{Action: trace.Alloc, Storage: first + births, Bytes: units.Bytes(e.Bytes), Pass: 1, Site: trace.NoSite})
 			births++
 		} else {
-			id := tensor.StorageID(e.birth)
+			id := tensor.StorageID(e.Birth)
 			out.Events = append(out.Events, trace.Event{Action: trace.FreeRequested, Storage: first + id, Bytes: bytes[id], Pass: 1, Site: trace.NoSite})
 		}
 	}

@@ -1,7 +1,6 @@
 package exec_test
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -13,10 +12,10 @@ import (
 	"github.com/memspec/memspec/engine/device"
 	"github.com/memspec/memspec/engine/exec"
 	"github.com/memspec/memspec/engine/exec/torchscript"
+	"github.com/memspec/memspec/engine/internal/conformance"
 	"github.com/memspec/memspec/engine/ops/builtin"
 	"github.com/memspec/memspec/engine/platform"
 	"github.com/memspec/memspec/engine/program"
-	"github.com/memspec/memspec/engine/spec"
 	"github.com/memspec/memspec/engine/tensor"
 	"github.com/memspec/memspec/engine/trace"
 )
@@ -24,66 +23,17 @@ import (
 // archiveInputs are the inputs that the archives' recordings name, by artifact.
 func archiveInputs(t *testing.T) map[string][]exec.Input {
 	t.Helper()
-	files, err := filepath.Glob("../../testdata/conformance/2.15-fake-cuda/*.txt")
-	require.NoError(t, err)
 	out := map[string][]exec.Input{}
-	for _, file := range files {
-		data, err := os.ReadFile(file)
-		require.NoError(t, err)
-		var inputs []exec.Input
-		for line := range strings.SplitSeq(string(data), "\n") {
-			word, rest, _ := strings.Cut(line, " ")
-			switch word {
-			case "input":
-				in, err := spec.ParseInput(rest)
-				require.NoError(t, err)
-				in, err = in.Bind(nil)
-				require.NoError(t, err)
-				inputs = append(inputs, exec.Input{Name: in.Name, Value: inputOf(t, in.Value)})
-			case "artifact":
-				out[rest] = inputs
+	for _, r := range conformance.Read(t, "../../testdata/conformance/2.15-fake-cuda") {
+		inputs := r.ExecInputs(t)
+		for _, s := range r.Streams {
+			if s.Artifact != "" {
+				out[s.Artifact] = inputs
 			}
 		}
 	}
 	require.Greater(t, len(out), 150)
 	return out
-}
-
-func inputOf(t *testing.T, v spec.Value) any {
-	t.Helper()
-	items := func(vs []spec.Value) (out []exec.Input) {
-		for _, v := range vs {
-			out = append(out, exec.Input{Value: inputOf(t, v)})
-		}
-		return out
-	}
-	switch v := v.(type) {
-	case spec.Tensor:
-		sizes, err := v.Sizes()
-		require.NoError(t, err)
-		strides, err := v.Strides()
-		require.NoError(t, err)
-		return tensor.Meta{DType: v.DType, Sizes: sizes, Strides: strides, Device: "cuda"}
-	case spec.List:
-		return items(v)
-	case spec.Tuple:
-		return exec.Tuple(items(v))
-	case spec.Dict:
-		var d exec.Dict
-		for _, it := range v {
-			d = append(d, exec.Input{Name: it.Key, Value: inputOf(t, it.Value)})
-		}
-		return d
-	case spec.Int:
-		return int64(v)
-	case spec.Float:
-		return float64(v)
-	case spec.Bool:
-		return bool(v)
-	case spec.Str:
-		return string(v)
-	}
-	return nil
 }
 
 // TestRepeat holds passes that are made from the one before against passes that are run: the same trace to the last site. The other
