@@ -196,7 +196,7 @@ func (d *Dispatch) dropTemps(mark int) {
 		v := d.temps[i]
 		d.temps[i] = nil
 		d.temps = d.temps[:i]
-		d.dropNative(v)
+		d.Drop(v)
 	}
 }
 
@@ -215,7 +215,7 @@ func (d *Dispatch) Free(v any) {
 	for i := len(d.temps) - 1; i >= 0; i-- {
 		if d.temps[i] == v {
 			d.temps = append(d.temps[:i], d.temps[i+1:]...)
-			d.dropNative(v)
+			d.Drop(v)
 			return
 		}
 	}

@@ -16,7 +16,6 @@ import (
 type Heap struct {
 	sites  *Sites
 	python bool // the program's containers are CPython's, which clears them from the end
-	native bool // C++ is letting go: it clears them from the front, whatever the program is
 
 	events  []trace.Event
 	holders []int32           // by storage
@@ -158,7 +157,7 @@ func (h *Heap) Drop(v any) {
 // DropItems lets go of what a list or tuple held: CPython clears these from the end (Objects/listobject.c list_dealloc, Objects/tupleobject.c
 // tupledealloc), C++ a vector from the front.
 func (h *Heap) DropItems(items []any) {
-	if !h.python || h.native {
+	if !h.python {
 		h.dropInOrder(items)
 		return
 	}
@@ -171,14 +170,6 @@ func (h *Heap) dropInOrder(items []any) {
 	for _, v := range items {
 		h.Drop(v)
 	}
-}
-
-// dropNative lets go of a value that C++ held.
-func (h *Heap) dropNative(v any) {
-	was := h.native
-	h.native = true
-	h.Drop(v)
-	h.native = was
 }
 
 // NewTensor makes a tensor on a storage of its own, held once.

@@ -1,6 +1,8 @@
 package torchscript
 
 import (
+	"strings"
+
 	"github.com/memspec/memspec/engine/exec"
 	"github.com/memspec/memspec/engine/exec/lifetime"
 	"github.com/memspec/memspec/engine/exec/torchscript/locals"
@@ -163,11 +165,11 @@ func (m *interp) runBlock(f *frame, b *block) error {
 	return nil
 }
 
-// releaseArgs lets go of arguments used for the last time, left to right. The interpreter's boxed calls take optional tensors and lists
-// off the stack by value (ATen/core/boxing/impl/make_boxed_from_unboxed_functor.h ivalue_to_arg), so these go first, with the call's
-// temporaries; plain tensors are only referred to and go when the stack is cut.
+// releaseArgs lets go of arguments used for the last time, left to right. TorchScript's interpreter moves optional tensors and lists off its
+// stack into the operator's C++ call (ATen/core/boxing/impl/make_boxed_from_unboxed_functor.h ivalue_to_arg), so these go first, with the
+// call's temporaries; plain tensors are only referred to and go when the stack is cut.
 func (m *interp) releaseArgs(f *frame, in *inst) {
-	if !m.eager && in.bound != nil {
+	if !m.eager && in.bound != nil && boxed(in.bound) {
 		for j, move := range in.move {
 			if move && byValue(in.bound, &in.node.Args[j], j) {
 				m.clear(f, in.node.Args[j].Value.ID)
@@ -180,6 +182,11 @@ func (m *interp) releaseArgs(f *frame, in *inst) {
 		}
 	}
 }
+
+// boxed says whether the interpreter calls an operator through a boxing wrapper. The twins of indexing operators that take a list of tensors
+// are the interpreter's own: they take their arguments off the stack from the last to the first, so that these go from the first to the last
+// (torch/csrc/jit/runtime/register_prim_ops.cpp).
+func boxed(b *ops.Bound) bool { return !strings.HasSuffix(b.Schema.Overload, "hacked_twin") }
 
 // byValue says whether a parameter is passed by value.
 func byValue(b *ops.Bound, a *program.Arg, i int) bool {

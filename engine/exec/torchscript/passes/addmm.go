@@ -1,6 +1,10 @@
 package passes
 
-import "github.com/memspec/memspec/engine/program"
+import (
+	"slices"
+
+	"github.com/memspec/memspec/engine/program"
+)
 
 // decomposeAddmm takes addmm with factors of 1 apart into mm and an addition that allocates (torch/csrc/jit/passes/decompose_ops.cpp).
 // aten::linear is not touched.
@@ -10,49 +14,43 @@ func (g *Graph) decomposeAddmm(b *program.Block) {
 		for _, sub := range n.Blocks {
 			g.decomposeAddmm(sub)
 		}
-		if n.Op != "aten::addmm" || !plainAddmm(n) {
+		args, ok := factorless(n)
+		if n.Op != "aten::addmm" || !ok {
 			out = append(out, n)
 			continue
 		}
 		product := &program.Value{ID: g.NumValues}
 		g.NumValues++
 		mm := g.newNode(n)
-		mm.Op, mm.Args, mm.Outs = "aten::mm", []program.Arg{n.Args[1], n.Args[2]}, []*program.Value{product}
+		mm.Op, mm.Args, mm.Outs = "aten::mm", []program.Arg{args[1], args[2]}, []*program.Value{product}
 		add := g.newNode(n)
-		add.Op, add.Args, add.Outs = "aten::add", []program.Arg{n.Args[0], {Value: product}}, n.Outs
+		add.Op, add.Args, add.Outs = "aten::add", []program.Arg{args[0], {Value: product}}, n.Outs
 		out = append(out, mm, add)
 	}
 	b.Nodes = out
 }
 
-// plainAddmm says whether beta and alpha are 1, and all is positional.
-func plainAddmm(n *program.Node) bool {
-	if len(n.Args) < 3 {
-		return false
-	}
+// factorless are the summand and the two matrices of an addmm whose factors are 1.
+func factorless(n *program.Node) (args [3]program.Arg, ok bool) {
+	given := 0
 	for i := range n.Args {
-		a := &n.Args[i]
-		if i < 3 {
-			if a.Name != "" {
-				return false
+		a := n.Args[i]
+		at := i
+		if a.Name != "" {
+			at = slices.Index([]string{"self", "mat1", "mat2", "beta", "alpha"}, a.Name)
+		}
+		switch {
+		case at < 0 || at > 4:
+			return args, false
+		case at > 2:
+			if a.Value != nil || a.Const != int64(1) && a.Const != 1.0 {
+				return args, false
 			}
 			continue
 		}
-		if a.Value != nil || a.Name != "beta" && a.Name != "alpha" {
-			return false
-		}
-		switch v := a.Const.(type) {
-		case int64:
-			if v != 1 {
-				return false
-			}
-		case float64:
-			if v != 1 {
-				return false
-			}
-		default:
-			return false
-		}
+		a.Name = ""
+		args[at] = a
+		given++
 	}
-	return true
+	return args, given == 3
 }

@@ -1,6 +1,8 @@
 package passes
 
 import (
+	"strings"
+
 	"github.com/memspec/memspec/engine/program"
 )
 
@@ -186,11 +188,13 @@ func (a *aliases) node(n *program.Node) {
 			a.join(a.of(n.Outs[0]), a.of(v))
 		}
 		return
-	case "prim::CallMethod", "prim::CallFunction", "prim::fork", "prim::SetAttr", "prim::CreateObject", "prim::Enter", "prim::Exit", "aten::wait":
+	case "prim::SetAttr":
 		escape()
-		if n.Op != "prim::SetAttr" {
-			a.written[a.find(wild)] = true
-		}
+		return
+	}
+	if isCall(n) {
+		escape()
+		a.written[a.find(wild)] = true
 		return
 	}
 	e := a.g.effects(n)
@@ -215,6 +219,15 @@ func (a *aliases) node(n *program.Node) {
 	if !e.Known {
 		escape()
 	}
+}
+
+// isCall says whether a node runs code that is not in the graph.
+func isCall(n *program.Node) bool {
+	switch n.Op {
+	case "prim::CallMethod", "prim::CallFunction", "prim::fork", "prim::CreateObject", "prim::Enter", "prim::Exit", "aten::wait":
+		return true
+	}
+	return false
 }
 
 // containers marks what a container operator (append, _set_item) takes in.
@@ -248,4 +261,34 @@ func (a *aliases) mayMerge(v, w *program.Value) bool {
 		return false
 	}
 	return !a.escapes[i] || !a.escapes[j]
+}
+
+// writesTo says whether a node may write to another's results or to what that takes.
+func (a *aliases) writesTo(n, of *program.Node) bool {
+	e := a.g.effects(n)
+	if !e.Known && !strings.HasPrefix(n.Op, "prim::") || isCall(n) {
+		return true // for all that is known
+	}
+	for i := range n.Args {
+		v := n.Args[i].Value
+		if v != nil && (e.Writes&(1<<min(i, 31)) != 0 || n.Args[i].Name == "out") && a.reaches(of, a.find(a.of(v))) {
+			return true
+		}
+	}
+	return false
+}
+
+// reaches says whether a node takes or makes something of an alias class.
+func (a *aliases) reaches(n *program.Node, class int) bool {
+	for _, o := range n.Outs {
+		if a.find(a.of(o)) == class {
+			return true
+		}
+	}
+	for i := range n.Args {
+		if v := n.Args[i].Value; v != nil && a.find(a.of(v)) == class {
+			return true
+		}
+	}
+	return false
 }

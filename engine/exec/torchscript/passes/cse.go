@@ -32,36 +32,41 @@ func (c *scope) find(key string) *program.Node {
 
 func (g *Graph) mergeBlock(b *program.Block, a *aliases, parent *scope) {
 	c := &scope{seen: map[string]*program.Node{}, parent: parent}
+	kept := b.Nodes[:0]
 	for _, n := range b.Nodes {
 		for i := range n.Args {
 			g.resolve(&n.Args[i])
 		}
-		if len(n.Blocks) > 0 {
-			for _, sub := range n.Blocks {
-				g.mergeBlock(sub, a, c)
-			}
-			continue
+		for _, sub := range n.Blocks {
+			g.mergeBlock(sub, a, c)
 		}
-		if g.sideEffects(n) || g.nondeterministic(n) || len(n.Outs) == 0 || a.hasWriters(n) {
-			continue
-		}
-		key := g.keyOf(n)
-		o := c.find(key)
-		if o == nil {
-			c.seen[key] = n
-			continue
-		}
-		same := len(o.Outs) == len(n.Outs)
-		for i := range n.Outs {
-			same = same && (g.effects(n).Immutable || a.mayMerge(o.Outs[i], n.Outs[i]))
-		}
-		if !same {
-			continue
-		}
-		for i := range n.Outs {
-			g.replace(n.Outs[i], program.Arg{Value: o.Outs[i]})
+		if len(n.Blocks) > 0 || len(n.Outs) == 0 || g.sideEffects(n) || g.nondeterministic(n) || a.hasWriters(n) || !g.merge(n, a, c) {
+			kept = append(kept, n)
 		}
 	}
+	b.Nodes = kept
+}
+
+// merge puts the results of an equal node before in the place of n's, where there is one and PyTorch would.
+func (g *Graph) merge(n *program.Node, a *aliases, c *scope) bool {
+	key := g.keyOf(n)
+	o := c.find(key)
+	if o == nil {
+		c.seen[key] = n
+		return false
+	}
+	if len(o.Outs) != len(n.Outs) {
+		return false
+	}
+	for i := range n.Outs {
+		if !g.effects(n).Immutable && !a.mayMerge(o.Outs[i], n.Outs[i]) {
+			return false
+		}
+	}
+	for i := range n.Outs {
+		g.replace(n.Outs[i], program.Arg{Value: o.Outs[i]})
+	}
+	return true
 }
 
 // keyOf names a computation: operator, attribute, arguments.

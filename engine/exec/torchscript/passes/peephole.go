@@ -11,6 +11,7 @@ func (g *Graph) peephole() {
 	def := g.definers()
 	g.peepholeBlock(g.Body, a, def)
 	g.rewrite()
+	g.combineConcats()
 }
 
 func (g *Graph) peepholeBlock(b *program.Block, a *aliases, def []*program.Node) {
