@@ -12,15 +12,15 @@ import (
 func TestLifetimes(t *testing.T) {
 	for _, r := range recordings(t) {
 		for _, kind := range []string{"script", "trace"} {
-			s := r.stream(kind + ".torchscript")
-			if s == nil || s.artifact == "" {
+			s := r.Stream(kind + ".torchscript")
+			if s == nil || s.Artifact == "" {
 				continue
 			}
 			for _, runtime := range []string{"eager", "torchscript"} {
-				if (kind != "trace" || runtime != "eager") && !strings.Contains(s.artifact, "/small/") {
+				if (kind != "trace" || runtime != "eager") && !strings.Contains(s.Artifact, "/small/") {
 					continue
 				}
-				m, c, err := caseNone(r, s.artifact, runtime)
+				m, c, err := caseNone(r, s.Artifact, runtime)
 				require.NoError(t, err)
 				lifetimes(t, m, c, false)
 				if kind == "trace" && runtime == "eager" {
