@@ -5,8 +5,8 @@ import (
 	"io"
 	"math"
 	"strings"
-	"text/tabwriter"
 
+	"github.com/memspec/memspec/engine/layout"
 	"github.com/memspec/memspec/engine/recording"
 	"github.com/memspec/memspec/engine/report"
 	"github.com/memspec/memspec/engine/spec"
@@ -37,6 +37,7 @@ type Finding struct {
 	Warn    bool          `json:"warn"`    // a budget of level warn
 	Under   bool          `json:"under"`   // a disagreement of the worse kind
 	Unknown bool          `json:"unknown"` // nothing is broken, but something could not be judged
+	Budget  bool          `json:"-"`       // a budget, not the agreement of the two
 }
 
 // Comparison is a prediction held against a measurement.
@@ -143,7 +144,7 @@ func Verify(c *spec.Case, predicted *report.Report, m *Measurement) (*Comparison
 		warn := b.Level.String() == "warn"
 		switch {
 		case !known:
-			out.Findings = append(out.Findings, Finding{Metric: b.Metric, Warn: warn, Unknown: true, Text: fmt.Sprintf("%s was not measured, budget %s", b.Metric, b.Limit)})
+			out.Findings = append(out.Findings, Finding{Metric: b.Metric, Budget: true, Warn: warn, Unknown: true, Text: fmt.Sprintf("%s was not measured, budget %s", b.Metric, b.Limit)})
 		case got > b.Limit:
 			pos := b.Pos
 			pos.Col = 0
@@ -154,7 +155,7 @@ func Verify(c *spec.Case, predicted *report.Report, m *Measurement) (*Comparison
 			if at := pos.String(); at != "" {
 				text += ", " + at
 			}
-			out.Findings = append(out.Findings, Finding{Metric: b.Metric, Warn: warn, Text: text})
+			out.Findings = append(out.Findings, Finding{Metric: b.Metric, Budget: true, Warn: warn, Text: text})
 		}
 	}
 	out.Findings = append(out.Findings, disagreements...)
@@ -185,18 +186,19 @@ func (c *Comparison) has(is func(*Finding) bool) bool {
 
 // WriteTable writes predicted and measured, two spaces in.
 func (c *Comparison) WriteTable(w io.Writer) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "  \tpredicted\tmeasured\tdifference\t%\t")
+	t := layout.NewTable("rrrrrl")
+	t.Add("", "predicted", "measured", "difference", "%", "")
 	for i := range c.Rows {
 		r := &c.Rows[i]
 		mark := ""
 		if r.Under() {
-			mark = "  UNDER-ESTIMATED"
+			mark = "UNDER"
 		}
-		fmt.Fprintf(t, "  %s %s\t%s\t%s\t%s\t%s\t%s\n", r.Phase, r.Metric, r.Predicted.Exact(), r.Measured.Exact(), signed(r.Difference()),
-			signedPercent(r.Difference(), r.Predicted), mark)
+		t.Add(fmt.Sprintf("%s %s", r.Phase, r.Metric), r.Predicted.Exact(), r.Measured.Exact(), signed(r.Difference()), signedPercent(r.Difference(), r.Predicted), mark)
 	}
-	return t.Flush()
+	p := layout.To(w)
+	p.Table(2, t)
+	return p.Err
 }
 
 func signed(b units.Bytes) string {

@@ -101,20 +101,20 @@ func TestTable(t *testing.T) {
 	var b strings.Builder
 	require.NoError(t, c.WriteTable(&b))
 	assert.Equal(t, strings.TrimPrefix(`
-                         predicted    measured  difference       %
-    baseline requested   4194204 B   4194204 B         0 B      0%
-       first requested   8388508 B   8388508 B         0 B      0%
-      steady requested   7339932 B   7339932 B         0 B      0%
-        peak requested   8388508 B   8388508 B         0 B      0%
-    baseline allocated   4194304 B   4194304 B         0 B      0%
-       first allocated   7340032 B   8388608 B  +1048576 B  +14.3%  UNDER-ESTIMATED
-      steady allocated   7340032 B   7340032 B         0 B      0%
-        peak allocated   7340032 B   8388608 B  +1048576 B  +14.3%  UNDER-ESTIMATED
-     baseline reserved  20971520 B  20971520 B         0 B      0%
-        first reserved  20971520 B  20971520 B         0 B      0%
-       steady reserved  23068672 B  20971520 B  -2097152 B   -9.1%
-         peak reserved  20971520 B  20971520 B         0 B      0%
-            peak delta   3145728 B   4194304 B  +1048576 B  +33.3%  UNDER-ESTIMATED
+                       predicted    measured  difference       %
+  baseline requested   4194204 B   4194204 B         0 B      0%
+     first requested   8388508 B   8388508 B         0 B      0%
+    steady requested   7339932 B   7339932 B         0 B      0%
+      peak requested   8388508 B   8388508 B         0 B      0%
+  baseline allocated   4194304 B   4194304 B         0 B      0%
+     first allocated   7340032 B   8388608 B  +1048576 B  +14.3%  UNDER
+    steady allocated   7340032 B   7340032 B         0 B      0%
+      peak allocated   7340032 B   8388608 B  +1048576 B  +14.3%  UNDER
+   baseline reserved  20971520 B  20971520 B         0 B      0%
+      first reserved  20971520 B  20971520 B         0 B      0%
+     steady reserved  23068672 B  20971520 B  -2097152 B   -9.1%
+       peak reserved  20971520 B  20971520 B         0 B      0%
+          peak delta   3145728 B   4194304 B  +1048576 B  +33.3%  UNDER
 `, "\n"), b.String())
 }
 

@@ -8,6 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/memspec/memspec/engine"
+	"github.com/memspec/memspec/engine/allocator"
+	"github.com/memspec/memspec/engine/format"
 	"github.com/memspec/memspec/engine/layout"
 	"github.com/memspec/memspec/engine/report"
 	"github.com/memspec/memspec/engine/spec"
@@ -26,13 +28,14 @@ func newCheck() *cobra.Command {
 Exit codes: 2 if the file cannot be read; else 1 if any case fails; else 2 if any is an error; else 3 if any is inconclusive; else 0.`,
 		Example: `  memspec check
   memspec check --case 'resnet50[*]' models/memspec.yaml
+  memspec check -o junit.xml -o report.html
   memspec check --format json > result.json`,
 		Args:              wantArgs(0, 1, "at most one memspec.yaml"),
 		ValidArgsFunction: completeSpecs,
 	}
 	patterns := caseFlag(cmd)
 	profile := scratchFlag(cmd)
-	format := formatFlag(cmd)
+	out := newOutputs(cmd, format.Verdicts|format.Timelines)
 	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "the whole account of every case, every holder")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		cases, err := loadCases(specPath(args), *patterns)
@@ -42,11 +45,11 @@ Exit codes: 2 if the file cannot be read; else 1 if any case fails; else 2 if an
 		if err := useProfile(cases, *profile); err != nil {
 			return err
 		}
-		var out checkWriter = &checkText{w: cmd.OutOrStdout(), verbose: verbose}
-		if format.value == "json" {
-			out = &checkJSON{w: cmd.OutOrStdout(), Schema: 1, Cases: []caseJSON{}}
+		if err := out.open(len(cases)); err != nil {
+			return err
 		}
-		code, err := runCheck(cmd, cases, out)
+		defer out.abandon()
+		code, err := runCheck(cmd, cases, &checked{out: out, verbose: verbose, json: out.has("json")})
 		if err != nil {
 			return err
 		}
@@ -70,74 +73,108 @@ func useProfile(cases []spec.Case, path string) error {
 	return nil
 }
 
-// A checkWriter writes results as they come, in order, and then the whole.
-type checkWriter interface {
-	result(*engine.Result) error
-	end(code int) error
-}
-
-func runCheck(cmd *cobra.Command, cases []spec.Case, out checkWriter) (int, error) {
+func runCheck(cmd *cobra.Command, cases []spec.Case, all *checked) (int, error) {
 	bar := newProgress(cmd.ErrOrStderr(), len(cases))
 	var outcomes []verdict.Outcome
 	var err error
 	var models engine.Models
 	models.JudgeAll(cmd.Context(), cases, bar.step, func(r *engine.Result) {
+		if cmd.Context().Err() != nil {
+			return
+		}
 		outcomes = append(outcomes, r.Verdict.Outcome)
 		bar.clear()
 		if err == nil {
-			err = out.result(r)
+			err = all.add(r)
 		}
 	})
 	bar.clear()
 	if cmd.Context().Err() != nil {
-		return 0, fmt.Errorf("interrupted")
+		return 0, interrupted(len(outcomes), len(cases))
 	}
 	if err != nil {
 		return 0, err
 	}
 	code := verdict.ExitCode(outcomes)
-	return code, out.end(code)
+	return code, all.end(code)
 }
 
-// checkText writes a line a case, the whole account of what does not pass, and a summary.
-type checkText struct {
-	w       io.Writer
+// interrupted says how far a command came.
+func interrupted(done, of int) error {
+	return &exit{code: exitInterrupted, err: fmt.Errorf("interrupted: %d of %s done", done, plural(of, "case"))}
+}
+
+// checked are the results of a check: a line a case that passes, the whole account of any other, and a summary.
+type checked struct {
+	out     *outputs
 	verbose bool
+	json    bool // it is asked for
+	cases   []caseJSON
 	count   [verdict.Error + 1]int
 	total   int
 }
 
-func (c *checkText) result(r *engine.Result) error {
+func (c *checked) add(r *engine.Result) error {
 	c.count[r.Verdict.Outcome]++
 	c.total++
-	if r.Verdict.Outcome == verdict.Pass && !c.verbose {
-		p := layout.To(c.w)
-		p.Line("%s", r.Line())
-		return p.Err
+	if r.Report != nil {
+		r.Report = repositoryPaths().Report(r.Report)
 	}
-	o := engine.MessageOptions{Rows: rowsShown(c.verbose), Columns: layout.Columns(c.w), Reproduce: []string{engine.ExplainCommand(r.Case)}}
-	_, err := io.WriteString(c.w, r.Message(o))
-	return err
+	if c.json {
+		c.cases = append(c.cases, asJSON(r))
+	}
+	return c.out.add(resultCase(r, c.out, c.verbose))
 }
 
-func (c *checkText) end(int) error {
+// resultCase is a judged result for every format. Its text is a line where it passes and no more is asked for.
+func resultCase(r *engine.Result, out *outputs, verbose bool) *format.Case {
+	whole := func(w io.Writer) error {
+		o := engine.MessageOptions{Rows: rowsShown(verbose), Columns: layout.Columns(w), Reproduce: []string{engine.ExplainCommand(r.Case)}}
+		_, err := io.WriteString(w, r.Message(o))
+		return err
+	}
+	var c *format.Case
+	if r.Err != nil {
+		c = format.Failed(r.Case.Name, r.Case.Pos, r.Err)
+	} else {
+		c = format.Judged(r.Case.Name, r.Case.Pos, r.Report, r.Verdict)
+		c.Limit = allocator.LimitOn(&r.Case.Platform)
+		if out.need(format.Timelines) {
+			c.Timeline = r.Run.Timeline
+		}
+	}
+	c.Line, c.Text, c.Account = r.Line(), whole, whole
+	if c.Right() && !verbose {
+		c.Text = func(w io.Writer) error { return writeLine(w, c.Line) }
+	}
+	return c
+}
+
+func (c *checked) end(code int) error {
+	sum := &format.Summary{Exit: code, Text: func(w io.Writer) error {
+		return writeLine(w, fmt.Sprintf("%s: %s", plural(c.total, "case"), countsText(&c.count)))
+	}}
+	if c.json {
+		if c.cases == nil {
+			c.cases = []caseJSON{}
+		}
+		sum.JSON = checkJSON{Schema: 1, Exit: code, Cases: c.cases}
+	}
+	return c.out.end(sum)
+}
+
+// countsText is "3 pass, 1 fail".
+func countsText(count *[verdict.Error + 1]int) string {
 	var parts []string
 	for _, o := range []verdict.Outcome{verdict.Pass, verdict.Warn, verdict.Fail, verdict.Error, verdict.Inconclusive} {
-		if n := c.count[o]; n > 0 {
+		if n := count[o]; n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n, o))
 		}
 	}
-	cases := "cases"
-	if c.total == 1 {
-		cases = "case"
-	}
-	_, err := fmt.Fprintf(c.w, "%d %s: %s\n", c.total, cases, strings.Join(parts, ", "))
-	return err
+	return strings.Join(parts, ", ")
 }
 
-// checkJSON is the JSON form of a check, written when the last result is in.
 type checkJSON struct {
-	w      io.Writer
 	Schema int        `json:"schema"`
 	Exit   int        `json:"exit"`
 	Cases  []caseJSON `json:"cases"`
@@ -163,7 +200,7 @@ type findingJSON struct {
 	Why       string          `json:"why,omitempty"`
 }
 
-func (c *checkJSON) result(r *engine.Result) error {
+func asJSON(r *engine.Result) caseJSON {
 	j := caseJSON{Name: r.Case.Name, Spec: lineOf(r.Case.Pos), Outcome: r.Verdict.Outcome, Findings: []findingJSON{}, Report: r.Report}
 	if r.Err != nil {
 		j.Error = r.Err.Error()
@@ -178,13 +215,7 @@ func (c *checkJSON) result(r *engine.Result) error {
 		}
 		j.Findings = append(j.Findings, fj)
 	}
-	c.Cases = append(c.Cases, j)
-	return nil
-}
-
-func (c *checkJSON) end(code int) error {
-	c.Exit = code
-	return report.EncodeJSON(c.w, c)
+	return j
 }
 
 // lineOf is file:line, as JSON promises.

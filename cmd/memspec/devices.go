@@ -1,14 +1,13 @@
 package main
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
 	"github.com/memspec/memspec/engine/device"
+	"github.com/memspec/memspec/engine/layout"
 	"github.com/memspec/memspec/engine/report"
 	"github.com/memspec/memspec/engine/units"
 )
@@ -96,19 +95,20 @@ func devicesAsJSON() devicesJSON {
 }
 
 func writeDevices(cmd *cobra.Command) error {
-	w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "name\tmemory\tfrom\tcapability\tsms\tcontext\taliases")
+	t := layout.NewTable("lrllrrl")
+	t.Add("name", "memory", "from", "capability", "sms", "context", "aliases")
 	for _, d := range device.All() {
 		if d.Kind == device.None {
-			fmt.Fprintf(w, "%s\tno limit\t\t\t\tnone\t%s\n", d.Name, strings.Join(d.Aliases, ", "))
+			t.Add(d.Name, "no limit", "", "", "", "none", strings.Join(d.Aliases, ", "))
 			continue
 		}
 		context := "not known"
 		if d.ContextKnown {
 			context = d.Context.String()
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", d.Name, d.Memory, d.MemoryFrom, d.ComputeCapability, strconv.Itoa(d.SMs), context,
-			strings.Join(d.Aliases, ", "))
+		t.Add(d.Name, d.Memory.String(), d.MemoryFrom.String(), d.ComputeCapability.String(), strconv.Itoa(d.SMs), context, strings.Join(d.Aliases, ", "))
 	}
-	return w.Flush()
+	p := layout.To(cmd.OutOrStdout())
+	p.Table(0, t)
+	return p.Err
 }

@@ -2,11 +2,14 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"os"
 
 	"github.com/spf13/cobra"
 
+	"github.com/memspec/memspec/engine/format"
 	"github.com/memspec/memspec/engine/report"
+	"github.com/memspec/memspec/engine/verdict"
 )
 
 func newDiff() *cobra.Command {
@@ -20,7 +23,7 @@ holds at the peak. Exit 0 whether they differ or not: budgets are judged by mems
   memspec diff old.json new.json`,
 		Args: wantArgs(2, 2, "OLD.json and NEW.json"),
 	}
-	format := formatFlag(cmd)
+	out := newOutputs(cmd, 0)
 	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "every holder, not only the largest")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		before, err := readReport(args[0])
@@ -31,13 +34,26 @@ holds at the peak. Exit 0 whether they differ or not: budgets are judged by mems
 		if err != nil {
 			return err
 		}
-		d := report.Diff(before, after)
-		if format.value == "json" {
-			return report.EncodeJSON(cmd.OutOrStdout(), d)
+		if err := out.open(1); err != nil {
+			return err
 		}
-		return d.WriteText(cmd.OutOrStdout(), rowsShown(verbose))
+		defer out.abandon()
+		d := report.Diff(before, after)
+		if err := out.add(diffCase(d, after, verbose)); err != nil {
+			return err
+		}
+		return out.end(&format.Summary{JSON: d})
 	}
 	return cmd
+}
+
+// diffCase is a difference for every format.
+func diffCase(d *report.Difference, after *report.Report, verbose bool) *format.Case {
+	c := &format.Case{Name: after.Artifact, Report: after, Line: d.Head(), Text: func(w io.Writer) error { return d.WriteText(w, rowsShown(verbose)) }}
+	for _, m := range d.Metrics {
+		c.Figures = append(c.Figures, format.Figure{Metric: m.Metric, Outcome: verdict.Pass, Before: m.Old, Predicted: m.New})
+	}
+	return c
 }
 
 func readReport(path string) (*report.Report, error) {

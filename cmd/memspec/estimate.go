@@ -1,9 +1,14 @@
 package main
 
 import (
+	"fmt"
+	"io"
+
 	"github.com/spf13/cobra"
 
 	"github.com/memspec/memspec/engine"
+	"github.com/memspec/memspec/engine/allocator"
+	"github.com/memspec/memspec/engine/format"
 	"github.com/memspec/memspec/engine/report"
 )
 
@@ -22,28 +27,42 @@ Exit 3 where operators have no rule and the account is incomplete.`,
 		Args: wantArgs(1, 1, "one ARTIFACT"),
 	}
 	f := newRunFlags(cmd)
-	format := formatFlag(cmd)
+	out := newOutputs(cmd, format.Timelines)
 	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "every holder, not only the largest")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		c, err := f.oneCase(args[0])
 		if err != nil {
 			return err
 		}
-		r, err := engine.Estimate(cmd.Context(), c)
+		if err := out.open(1); err != nil {
+			return err
+		}
+		defer out.abandon()
+		var models engine.Models
+		r, err := models.Run(cmd.Context(), c)
 		if err != nil {
 			return err
 		}
-		if format.value == "json" {
-			err = report.WriteJSON(cmd.OutOrStdout(), r)
-		} else {
-			err = report.WriteTextRows(cmd.OutOrStdout(), r, rowsShown(verbose))
-		}
-		if err != nil {
+		r.Report = repositoryPaths().Report(r.Report)
+		r.Report.Normalize()
+		k := runCase(r)
+		k.Text = func(w io.Writer) error { return report.WriteTextRows(w, r.Report, rowsShown(verbose)) }
+		if err := out.add(k); err != nil {
 			return err
 		}
-		return exitWith(estimateExit(r))
+		code := estimateExit(r.Report)
+		if err := out.end(&format.Summary{Exit: code, JSON: r.Report}); err != nil {
+			return err
+		}
+		return exitWith(code)
 	}
 	return cmd
+}
+
+// runCase is a run that is held against nothing, for every format.
+func runCase(r *engine.Run) *format.Case {
+	return &format.Case{Name: r.Case.Name, Report: r.Report, Timeline: r.Timeline, Limit: allocator.LimitOn(&r.Case.Platform),
+		Line: fmt.Sprintf("%s on %s: %s", r.Case.Name, r.Report.Device, report.Headline(r.Report))}
 }
 
 // estimateExit is 3 where sizes are missing: a number that is too small must not look like one that is right.

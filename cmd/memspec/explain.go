@@ -4,12 +4,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/memspec/memspec/engine"
+	"github.com/memspec/memspec/engine/format"
+	"github.com/memspec/memspec/engine/layout"
 	"github.com/memspec/memspec/engine/report"
 	"github.com/memspec/memspec/engine/spec"
+	"github.com/memspec/memspec/engine/units"
 	"github.com/memspec/memspec/engine/verdict"
 )
 
@@ -21,7 +25,7 @@ func newExplain() *cobra.Command {
 		Long: `Show who holds the allocated peak of an artifact, or of a case of a memspec.yaml: by module, operator, source line or category.
 flat is what a row holds itself; cum, for modules, what it holds with the modules beneath it; sum% adds up the rows so far. By line it is the
 table that python -m memshim trace prints of a real run: what each line holds, the sum so far, the median block and how many there are, with
-what was there before the first pass as "untraced".`,
+what was there before the first pass as "untraced". --plot draws the run's memory, which a terminal gets by itself.`,
 		Example: `  memspec explain --case 'resnet50[B=32]' memspec.yaml
   memspec explain model.pt --input 'float32[8,3,224,224]' --device a10g --by op`,
 		Args: wantArgs(0, 1, "one ARTIFACT, or --case and at most one memspec.yaml"),
@@ -29,30 +33,42 @@ what was there before the first pass as "untraced".`,
 	f := newRunFlags(cmd)
 	patterns := caseFlag(cmd)
 	by := choiceFlag(cmd, "by", "what a row is", "module", "op", "module", "line", "category")
+	out := newOutputs(cmd, format.Timelines)
 	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "every row, not only the largest")
+	plot := cmd.Flags().Bool("plot", false, "draw the memory over the run, with budgets and the device as lines (default: where the output is a terminal)")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		cases, err := explainCases(cmd, f, *patterns, args)
 		if err != nil {
 			return err
 		}
-		code := exitOK
+		if err := out.open(len(cases)); err != nil {
+			return err
+		}
+		defer out.abandon()
+		if !cmd.Flags().Changed("plot") {
+			*plot = terminal(cmd.OutOrStdout())
+		}
+		code, result := exitOK, explainJSON{Schema: 1, Cases: []explainedJSON{}}
 		var models engine.Models
 		for i, c := range cases {
-			if i > 0 {
-				fmt.Fprintln(cmd.OutOrStdout())
-			}
 			r := models.Judge(cmd.Context(), c)
 			if r.Err != nil {
 				return r.Err
 			}
-			e := explained{Result: r, by: report.By(by.value), rows: rowsShown(verbose)}
+			r.Report = repositoryPaths().Report(r.Report)
+			r.Report.Normalize()
+			e := explained{Result: r, by: report.By(by.value), rows: rowsShown(verbose), first: i == 0}
 			if e.by == report.ByLine {
 				e.lines = heldByLine(r.Run.Timeline)
 			}
-			if err := e.write(cmd.OutOrStdout()); err != nil {
+			if err := out.add(e.asCase(*plot)); err != nil {
 				return err
 			}
+			result.Cases = append(result.Cases, e.asJSON())
 			code = max(code, estimateExit(r.Report))
+		}
+		if err := out.end(&format.Summary{Exit: code, JSON: result}); err != nil {
+			return err
 		}
 		return exitWith(code)
 	}
@@ -83,28 +99,55 @@ type explained struct {
 	by    report.By
 	rows  int         // at most; 0 means all
 	lines []*heldLine // by line
+	first bool        // of those that are explained
+}
+
+// asCase is the result for every format. Nothing is judged: a case's budgets are told, and lines in the pictures.
+func (r *explained) asCase(plot bool) *format.Case {
+	c := runCase(r.Run)
+	judged := format.Judged(r.Case.Name, r.Case.Pos, r.Report, r.Verdict)
+	c.Name, c.Pos, c.Report, c.Figures = judged.Name, judged.Pos, judged.Report, judged.Figures
+	c.Line = r.head()
+	c.Account = r.write
+	c.Text = func(w io.Writer) error {
+		if !r.first {
+			fmt.Fprintln(w)
+		}
+		if err := r.write(w); err != nil || !plot {
+			return err
+		}
+		return format.Plot(w, c)
+	}
+	return c
+}
+
+func (r *explained) head() string {
+	head := fmt.Sprintf("%s on %s: %s", r.Case.Name, r.Report.Device, report.Headline(r.Report))
+	if len(r.Verdict.Findings) > 0 {
+		head += " (" + r.Verdict.Outcome.String() + ")"
+	}
+	return head
 }
 
 func (r *explained) write(w io.Writer) error {
 	rep := r.Report
-	head := fmt.Sprintf("%s on %s: %s", r.Case.Name, rep.Device, report.Headline(rep))
-	if len(r.Verdict.Findings) > 0 {
-		head += " (" + r.Verdict.Outcome.String() + ")"
-	}
-	fmt.Fprintln(w, head)
+	p := layout.To(w)
+	p.Line("%s", r.head())
 	for i := range r.Verdict.Findings {
 		if f := &r.Verdict.Findings[i]; f.Outcome != verdict.Pass {
-			fmt.Fprintf(w, "  %-9s  %s\n", f.Outcome, engine.FindingText(f))
+			p.Item(f.Outcome.String(), "%s", engine.FindingText(f))
 		}
 	}
 	if rep.PeakAt != nil {
-		fmt.Fprintf(w, "  peak at    %s\n", rep.PeakAt.String())
+		p.Item("peak at", "%s", rep.PeakAt.String())
 	}
 	if rep.ReservedAt != nil {
-		fmt.Fprintf(w, "  reserved   grew last at %s; %s of it (%s) stays cached but free\n", rep.ReservedAt.String(), rep.Cached,
-			report.Percent(rep.Cached, rep.Peak.Reserved))
+		p.Item("reserved", "grew last at %s; %s of it (%s) stays cached but free", rep.ReservedAt.String(), rep.Cached, report.Percent(rep.Cached, rep.Peak.Reserved))
 	}
-	fmt.Fprintf(w, "  held at the allocated peak, by %s:\n", r.by)
+	p.Line("  held at the allocated peak, by %s:", r.by)
+	if p.Err != nil {
+		return p.Err
+	}
 	var err error
 	if r.by == report.ByLine {
 		err = writeLines(w, r.lines, r.rows)
@@ -115,4 +158,47 @@ func (r *explained) write(w io.Writer) error {
 		return err
 	}
 	return report.WriteAssumed(w, rep)
+}
+
+// explainJSON is what explain writes with --format json: every row, whatever the text shows.
+type explainJSON struct {
+	Schema int             `json:"schema"`
+	Cases  []explainedJSON `json:"cases"`
+}
+
+type explainedJSON struct {
+	Name      string         `json:"name"`
+	Artifact  string         `json:"artifact"`
+	Device    string         `json:"device"`
+	Runtime   string         `json:"runtime"`
+	Quality   report.Quality `json:"quality"`
+	Allocated units.Bytes    `json:"allocated"` // the peak whose holders the rows are
+	Reserved  units.Bytes    `json:"reserved"`
+	PeakAt    *report.Moment `json:"peak_at"` // null where nothing was allocated
+	By        report.By      `json:"by"`
+	Rows      []rowJSON      `json:"rows"` // the largest first
+}
+
+type rowJSON struct {
+	Where string      `json:"where"`
+	What  string      `json:"what"`
+	Flat  units.Bytes `json:"flat"`
+	Cum   units.Bytes `json:"cum"`
+	Count int         `json:"count"`
+}
+
+func (r *explained) asJSON() explainedJSON {
+	rep := r.Report
+	j := explainedJSON{Name: r.Case.Name, Artifact: rep.Artifact, Device: rep.Device, Runtime: rep.Runtime, Quality: rep.Quality, Allocated: rep.Peak.Allocated,
+		Reserved: rep.Peak.Reserved, PeakAt: rep.PeakAt, By: r.by, Rows: []rowJSON{}}
+	if r.by == report.ByLine {
+		for _, l := range r.lines {
+			j.Rows = append(j.Rows, rowJSON{Where: l.location, What: strings.Join(l.ops, ", "), Flat: l.mem, Cum: l.mem, Count: len(l.blocks)})
+		}
+		return j
+	}
+	for _, row := range report.Gather(rep.Holders, r.by) {
+		j.Rows = append(j.Rows, rowJSON{Where: row.Where, What: row.What, Flat: row.Flat, Cum: row.Cum, Count: row.Count})
+	}
+	return j
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/memspec/memspec/engine/allocator"
+	"github.com/memspec/memspec/engine/layout"
 	"github.com/memspec/memspec/engine/tensor"
 	"github.com/memspec/memspec/engine/units"
 )
@@ -63,15 +64,8 @@ func lineOfStorage(tl *allocator.Timeline, id tensor.StorageID) (where, op strin
 	if site.File == "" {
 		return "no line known", site.Op
 	}
-	return fromPackages(site.File) + ":" + strconv.Itoa(site.Line), site.Op
-}
-
-// fromPackages is a file below the installed packages from there: what lies above is another on every machine.
-func fromPackages(file string) string {
-	if _, below, ok := strings.Cut(strings.ReplaceAll(file, `\`, "/"), "/site-packages/"); ok {
-		return below
-	}
-	return file
+	file, _ := repositoryPaths().Source(site.File)
+	return file + ":" + strconv.Itoa(site.Line), site.Op
 }
 
 func (l *heldLine) median() units.Bytes {
@@ -98,7 +92,8 @@ func (l *heldLine) String() string {
 
 // writeLines writes the table, at most so many rows of it; 0 means all.
 func writeLines(w io.Writer, lines []*heldLine, most int) error {
-	rows := [][5]string{{"Mem", "Cumulative Mem", "Median", "Count", "Location"}}
+	t := layout.NewTable("rrrrl")
+	t.Add("Mem", "Cumulative Mem", "Median", "Count", "Location")
 	var sum units.Bytes
 	shown := lines
 	if most > 0 && len(lines) > most {
@@ -110,26 +105,16 @@ func writeLines(w io.Writer, lines []*heldLine, most int) error {
 		if l.location == untraced {
 			median, count = "", ""
 		}
-		rows = append(rows, [5]string{l.mem.String(), sum.String(), median, count, l.String()})
+		t.Add(l.mem.String(), sum.String(), median, count, l.String())
 	}
-	var width [4]int
-	for _, r := range rows {
-		for i := range width {
-			width[i] = max(width[i], len(r[i]))
-		}
-	}
-	for _, r := range rows {
-		if _, err := fmt.Fprintf(w, "  %*s  %*s  %*s  %*s  %s\n", width[0], r[0], width[1], r[1], width[2], r[2], width[3], r[3], r[4]); err != nil {
-			return err
-		}
-	}
+	p := layout.To(w)
+	p.Table(2, t)
 	if more := len(lines) - len(shown); more > 0 {
 		var rest units.Bytes
 		for _, l := range lines[len(shown):] {
 			rest += l.mem
 		}
-		_, err := fmt.Fprintf(w, "  … %d more, %s (-v)\n", more, rest)
-		return err
+		p.Line("  … %d more, %s (-v)", more, rest)
 	}
-	return nil
+	return p.Err
 }

@@ -5,6 +5,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/memspec/memspec/engine/layout"
 	"github.com/memspec/memspec/engine/spec"
 )
 
@@ -26,6 +28,8 @@ const (
 	exitBroken = 1 // a budget is broken
 	exitUsage  = 2 // wrong usage, unreadable spec or artifact
 	exitUnsure = 3 // could not say
+
+	exitInterrupted = 130 // by Ctrl-C, as shells have it
 )
 
 func main() {
@@ -136,10 +140,34 @@ Exit codes: 0 all pass; 1 a budget is broken; 2 wrong usage, unreadable spec or 
 	root.Flags().Bool("version", false, "print the version") // cobra's own would take -v, which is --verbose everywhere else
 	root.SetVersionTemplate("memspec {{.Version}}\n")
 	root.SetFlagErrorFunc(flagError)
+	root.SetHelpFunc(help)
 	root.AddCommand(newCheck(), newEstimate(), newExplain(), newReplay(), newDiff(), newOps(), newDump(), newStrip(), newDevices(), newInit(),
 		newCases(), newScratch(), newVerify(), newSchema())
 	strictBuiltins(root)
 	return root
+}
+
+// help is cobra's own, laid out to the width of where it goes.
+func help(cmd *cobra.Command, _ []string) {
+	out := cmd.OutOrStdout()
+	p := layout.To(out)
+	for i, paragraph := range strings.Split(strings.TrimSpace(cmp.Or(cmd.Long, cmd.Short)), "\n\n") {
+		if i > 0 {
+			p.Line("")
+		}
+		p.Indented(0, 0, strings.Join(strings.Fields(paragraph), " "))
+	}
+	p.Line("")
+	columns := layout.Columns(out)
+	cmd.SetUsageTemplate(strings.ReplaceAll(cmd.UsageTemplate(), ".FlagUsages ", fmt.Sprintf(".FlagUsagesWrapped %d ", columns)))
+	for line := range strings.Lines(cmd.UsageString()) {
+		line = strings.TrimSuffix(line, "\n")
+		if command := strings.TrimLeft(line, " "); strings.HasPrefix(command, "memspec ") {
+			p.Shell(len(line)-len(command), command)
+		} else {
+			p.Line("%s", line)
+		}
+	}
 }
 
 // strictBuiltins makes cobra's own help and completion refuse what they do not know: they print the help instead and end well.

@@ -9,16 +9,24 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/memspec/memspec/engine/layout"
 )
 
 // A choice is a flag with a few allowed values; shells complete them.
 type choice struct {
 	value   string
 	allowed []string
+	kind    string // what help calls a value; "" names them all
 }
 
 func (c *choice) String() string { return c.value }
-func (c *choice) Type() string   { return strings.Join(c.allowed, "|") }
+func (c *choice) Type() string {
+	if c.kind != "" {
+		return c.kind
+	}
+	return strings.Join(c.allowed, "|")
+}
 func (c *choice) Set(s string) error {
 	if !slices.Contains(c.allowed, s) {
 		return fmt.Errorf("got %q, want %s", s, strings.Join(c.allowed, ", "))
@@ -41,6 +49,13 @@ func formatFlag(cmd *cobra.Command) *choice {
 
 func complete(cmd *cobra.Command, flag string, values ...string) {
 	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// writeLine writes one line for people, wrapped to the width of w.
+func writeLine(w io.Writer, line string) error {
+	p := layout.To(w)
+	p.Line("%s", line)
+	return p.Err
 }
 
 // A progress tells a person at a terminal how far a long command is; elsewhere it is silent.

@@ -13,19 +13,23 @@ import (
 // them would reach the terminal) and knows how wide the text should be: as COLUMNS says, else as the terminal is, else 80.
 type printable struct {
 	w       io.Writer
+	raw     io.Writer // without colours
 	columns int
 }
 
 func newPrintable(w io.Writer) printable {
-	if n, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && n > 0 {
-		return printable{w, n}
+	p := printable{w, w, layout.DefaultColumns}
+	if coloured(w) {
+		p.w = &colours{w: w}
 	}
-	if f, ok := w.(*os.File); ok {
+	if n, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && n > 0 {
+		p.columns = n
+	} else if f, ok := w.(*os.File); ok {
 		if n, _ := terminalColumns(f); n > 0 {
-			return printable{w, n}
+			p.columns = n
 		}
 	}
-	return printable{w, layout.DefaultColumns}
+	return p
 }
 
 // Columns is the width that text is laid out to.
@@ -55,7 +59,7 @@ func hidden(c rune) bool {
 // raw is what a printable writes to.
 func raw(w io.Writer) io.Writer {
 	if p, ok := w.(printable); ok {
-		return p.w
+		return p.raw
 	}
 	return w
 }

@@ -5,13 +5,18 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
 	"github.com/memspec/memspec/engine/allocator"
 	"github.com/memspec/memspec/engine/artifact"
+	"github.com/memspec/memspec/engine/device"
+	"github.com/memspec/memspec/engine/format"
+	"github.com/memspec/memspec/engine/layout"
+	"github.com/memspec/memspec/engine/platform"
 	"github.com/memspec/memspec/engine/report"
+	"github.com/memspec/memspec/engine/units"
+	"github.com/memspec/memspec/engine/verdict"
 )
 
 type replayJSON struct {
@@ -33,14 +38,14 @@ Exit codes: 0 all agree, 1 they part, 3 nothing to replay, 2 the file cannot be 
   memspec replay 'measured/resnet50[B=8].eager.tesla-t4.json' --format json`,
 		Args: wantArgs(1, 1, "one SNAPSHOT.pickle or RECORD.json"),
 	}
-	format := formatFlag(cmd)
+	out := newOutputs(cmd, format.Verdicts|format.Timelines)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		kind, what, err := artifact.What(args[0])
 		if err != nil {
 			return err
 		}
 		if kind == "recording" {
-			return endRecordReplay(cmd, args[0], format.value == "json")
+			return endRecordReplay(out, args[0])
 		}
 		if kind != "snapshot" {
 			return fmt.Errorf("%s: got %s, want a memory snapshot (torch.cuda.memory._dump_snapshot) or a recording (memshim measure)", args[0], what)
@@ -53,57 +58,125 @@ Exit codes: 0 all agree, 1 they part, 3 nothing to replay, 2 the file cannot be 
 		if err != nil {
 			return fmt.Errorf("%s: %w", args[0], err)
 		}
-		if format.value == "json" {
-			if devices == nil {
-				devices = []allocator.DeviceReplay{}
-			}
-			err = report.EncodeJSON(cmd.OutOrStdout(), replayJSON{Schema: 1, Devices: devices})
-		} else {
-			err = writeReplay(cmd.OutOrStdout(), args[0], devices)
+		if err := out.open(len(devices)); err != nil {
+			return err
 		}
-		if err != nil {
+		defer out.abandon()
+		code := exitOK
+		for i := range devices {
+			if !devices[i].Agrees() {
+				code = exitBroken
+			}
+			c, err := deviceCase(args[0], &devices[i], out)
+			if err != nil {
+				return fmt.Errorf("%s: %w", args[0], err)
+			}
+			if err := out.add(c); err != nil {
+				return err
+			}
+		}
+		if devices == nil {
+			devices = []allocator.DeviceReplay{}
+		}
+		if err := out.end(&format.Summary{Exit: code, JSON: replayJSON{Schema: 1, Devices: devices}}); err != nil {
 			return err
 		}
 		if len(devices) == 0 {
 			return &exit{code: exitUnsure, err: errors.New(args[0] + ": nothing to replay: no device recorded an allocation or a free")}
 		}
-		for i := range devices {
-			if !devices[i].Agrees() {
-				return exitWith(exitBroken)
-			}
-		}
-		return nil
+		return exitWith(code)
 	}
 	return cmd
 }
 
-func writeReplay(w io.Writer, path string, devices []allocator.DeviceReplay) error {
-	for i := range devices {
-		d := &devices[i]
-		verdict := "simulation and recording agree"
-		if !d.Agrees() {
-			verdict = "simulation and recording part"
-		}
-		fmt.Fprintf(w, "%s, device %d: %s\n", path, d.Device, verdict)
-		fmt.Fprintf(w, "  %d events, %d of %d allocations at their recorded address", d.Events, d.AddressMatch, d.Allocs)
-		if d.Skipped > 0 {
-			fmt.Fprintf(w, ", %d events skipped: unknown, or contradicted by the recording itself", d.Skipped)
-		}
-		fmt.Fprintln(w)
-		if m := d.FirstMismatch; m != nil {
-			fmt.Fprintf(w, "  first elsewhere: event %d, %s (%s): recorded at %s, simulated at %s\n", m.Event, m.Bytes, m.Bytes.Exact(), m.Recorded, m.Simulated)
-		}
-		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-		fmt.Fprintln(t, "  peaks\trequested\tallocated\tactive\treserved\t")
-		for _, row := range []struct {
-			name string
-			p    allocator.PeakSizes
-		}{{"simulated", d.Peaks.Simulated}, {"recorded", d.Peaks.Recorded}} {
-			fmt.Fprintf(t, "  %s\t%s\t%s\t%s\t%s\t\n", row.name, row.p.Requested.Exact(), row.p.Allocated.Exact(), row.p.Active.Exact(), row.p.Reserved.Exact())
-		}
-		if err := t.Flush(); err != nil {
-			return err
-		}
+// deviceCase is a replayed device for every format. Its timeline is told where a replay of the events alone comes to the simulated peaks: it does not
+// where the recording gave segments back, which such a replay cannot know.
+func deviceCase(path string, d *allocator.DeviceReplay, out *outputs) (*format.Case, error) {
+	name := fmt.Sprintf("%s, device %d", path, d.Device)
+	c := &format.Case{Name: name, Judged: true, Outcome: verdict.Pass, Text: func(w io.Writer) error { return writeDevice(w, path, d) }}
+	c.Line = replayLine(name, d.Agrees())
+	sizes := func(p allocator.PeakSizes) []units.Bytes {
+		return []units.Bytes{p.Requested, p.Allocated, p.Active, p.Reserved}
 	}
+	recorded := sizes(d.Peaks.Recorded)
+	for i, simulated := range sizes(d.Peaks.Simulated) {
+		addReplayed(c, []report.Metric{"requested", report.Allocated, "active", report.Reserved}[i], "", simulated, &recorded[i])
+	}
+	if d.AddressMatch != d.Allocs {
+		c.Outcome = verdict.Fail
+		c.Findings = append(c.Findings, format.Finding{Rule: format.RuleDisagreement, Outcome: verdict.Fail,
+			Text: fmt.Sprintf("%d of %d allocations at their recorded address", d.AddressMatch, d.Allocs)})
+	}
+	if !out.need(format.Timelines) {
+		return c, nil
+	}
+	a, err := allocator.New(allocator.Config{Settings: d.Settings, Heap: d.Recording.Heap})
+	if err != nil {
+		return nil, err
+	}
+	tl, err := allocator.Replay(d.Recording, a)
+	if err != nil {
+		return nil, err
+	}
+	if p := tl.Peaks; p.Allocated.Bytes == d.Peaks.Simulated.Allocated && p.Reserved.Bytes == d.Peaks.Simulated.Reserved {
+		return c, recordedRun(c, report.Run{Artifact: path, Format: "snapshot"}, tl)
+	}
+	return c, nil
+}
+
+// addReplayed adds a figure, simulated and recorded, and a finding where the two are not the same. What was not recorded is not compared.
+func addReplayed(c *format.Case, m report.Metric, moment string, simulated units.Bytes, recorded *units.Bytes) {
+	f := format.Figure{Metric: m, Moment: moment, Outcome: verdict.Pass, Predicted: &simulated, Measured: recorded}
+	if recorded != nil && *recorded != simulated {
+		f.Outcome, c.Outcome = verdict.Fail, verdict.Fail
+		c.Findings = append(c.Findings, format.Finding{Rule: format.RuleDisagreement, Outcome: verdict.Fail, Metric: m,
+			Text: fmt.Sprintf("%s: simulated %s, recorded %s", f.Name(), simulated.Exact(), recorded.Exact())})
+	}
+	c.Figures = append(c.Figures, f)
+}
+
+// recordedRun gives a case its timeline, and the account of who holds its peaks.
+func recordedRun(c *format.Case, run report.Run, tl *allocator.Timeline) error {
+	d, err := device.Lookup("none")
+	if err != nil {
+		return err
+	}
+	p, err := platform.New(d, platform.Newest())
+	if err != nil {
+		return err
+	}
+	c.Timeline = tl
+	c.Report = repositoryPaths().Report(report.Build(report.Source{Run: run, Platform: &p, Timeline: tl}))
+	c.Report.Quality, c.Report.Peak.Total = "", nil // of a recorded run there is nothing to say about that
 	return nil
+}
+
+func replayLine(name string, agrees bool) string {
+	if agrees {
+		return name + ": simulation and recording agree"
+	}
+	return name + ": simulation and recording part"
+}
+
+func writeDevice(w io.Writer, path string, d *allocator.DeviceReplay) error {
+	p := layout.To(w)
+	p.Line("%s", replayLine(fmt.Sprintf("%s, device %d", path, d.Device), d.Agrees()))
+	text := fmt.Sprintf("  %d events, %d of %d allocations at their recorded address", d.Events, d.AddressMatch, d.Allocs)
+	if d.Skipped > 0 {
+		text += fmt.Sprintf(", %d events skipped: unknown, or contradicted by the recording itself", d.Skipped)
+	}
+	p.Line("%s", text)
+	if m := d.FirstMismatch; m != nil {
+		p.Line("  first elsewhere: event %d, %s (%s): recorded at %s, simulated at %s", m.Event, m.Bytes, m.Bytes.Exact(), m.Recorded, m.Simulated)
+	}
+	t := layout.NewTable("rrrrr")
+	t.Add("peaks", "requested", "allocated", "active", "reserved")
+	for _, row := range []struct {
+		name string
+		p    allocator.PeakSizes
+	}{{"simulated", d.Peaks.Simulated}, {"recorded", d.Peaks.Recorded}} {
+		t.Add(row.name, row.p.Requested.Exact(), row.p.Allocated.Exact(), row.p.Active.Exact(), row.p.Reserved.Exact())
+	}
+	p.Table(2, t)
+	return p.Err
 }

@@ -4,17 +4,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"text/tabwriter"
-
-	"github.com/spf13/cobra"
 
 	"github.com/memspec/memspec/engine/allocator"
 	"github.com/memspec/memspec/engine/device"
+	"github.com/memspec/memspec/engine/format"
+	"github.com/memspec/memspec/engine/layout"
 	"github.com/memspec/memspec/engine/platform"
 	"github.com/memspec/memspec/engine/recording"
 	"github.com/memspec/memspec/engine/report"
 	"github.com/memspec/memspec/engine/trace"
 	"github.com/memspec/memspec/engine/units"
+	"github.com/memspec/memspec/engine/verdict"
 )
 
 // recordReplay is a measurement record taken through the simulated allocator.
@@ -28,6 +28,7 @@ type recordReplay struct {
 	address *allocator.DeviceReplay // nil on CPU tensors, which have no addresses
 	events  int
 	skipped int
+	tl      *allocator.Timeline
 }
 
 // phaseReplay is a phase as the simulation gives it, and as it was recorded. On CPU tensors only what was requested was.
@@ -87,6 +88,7 @@ func replayRecord(m *recording.Recording) (*recordReplay, error) {
 	if err != nil {
 		return nil, err
 	}
+	out.tl = tl
 	peaks, err := passPeaks(tl, len(m.Passes))
 	if err != nil {
 		return nil, err
@@ -157,7 +159,7 @@ func passPeaks(tl *allocator.Timeline, passes int) ([]allocator.PeakSizes, error
 	return out, err
 }
 
-func endRecordReplay(cmd *cobra.Command, path string, asJSON bool) error {
+func endRecordReplay(out *outputs, path string) error {
 	m, err := recording.Read(path)
 	if err != nil {
 		return plainPathError(err)
@@ -169,55 +171,83 @@ func endRecordReplay(cmd *cobra.Command, path string, asJSON bool) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	if asJSON {
-		out := replayJSON{Schema: 1, Devices: []allocator.DeviceReplay{}, Record: r}
-		if r.address != nil {
-			out.Devices = append(out.Devices, *r.address)
-		}
-		err = report.EncodeJSON(cmd.OutOrStdout(), out)
-	} else {
-		err = r.write(cmd.OutOrStdout(), path)
+	if err := out.open(1); err != nil {
+		return err
 	}
+	defer out.abandon()
+	c, err := r.asCase(path, m)
 	if err != nil {
 		return err
 	}
-	if !r.agrees() {
-		return exitWith(exitBroken)
+	if err := out.add(c); err != nil {
+		return err
 	}
-	return nil
+	code := exitOK
+	if !r.agrees() {
+		code = exitBroken
+	}
+	result := replayJSON{Schema: 1, Devices: []allocator.DeviceReplay{}, Record: r}
+	if r.address != nil {
+		result.Devices = append(result.Devices, *r.address)
+	}
+	if err := out.end(&format.Summary{Exit: code, JSON: result}); err != nil {
+		return err
+	}
+	return exitWith(code)
+}
+
+// asCase is a replayed record for every format.
+func (r *recordReplay) asCase(path string, m *recording.Recording) (*format.Case, error) {
+	c := &format.Case{Name: r.Case, Judged: true, Outcome: verdict.Pass, Line: r.line(path), Text: func(w io.Writer) error { return r.write(w, path) }}
+	for i := range r.Phases {
+		for _, s := range r.Phases[i].sizes() {
+			addReplayed(c, report.Metric(s.metric), r.Phases[i].Name, s.simulated, s.recorded)
+		}
+	}
+	if a := r.address; a != nil && a.AddressMatch != a.Allocs {
+		c.Outcome = verdict.Fail
+		c.Findings = append(c.Findings, format.Finding{Rule: format.RuleDisagreement, Outcome: verdict.Fail,
+			Text: fmt.Sprintf("%d of %d allocations at their recorded address", a.AddressMatch, a.Allocs)})
+	}
+	if !r.agrees() {
+		c.Outcome = verdict.Fail
+	}
+	return c, recordedRun(c, report.Run{Artifact: path, Format: "measurement record", Device: m.Device.Name, Torch: m.Torch, AllocConf: m.AllocConf}, r.tl)
+}
+
+func (r *recordReplay) line(path string) string {
+	return replayLine(fmt.Sprintf("%s, %s on %s, torch %s", path, r.Case, r.Device, r.Torch), r.agrees())
 }
 
 func (r *recordReplay) write(w io.Writer, path string) error {
-	verdict := "simulation and recording agree"
-	if !r.agrees() {
-		verdict = "simulation and recording part"
-	}
-	fmt.Fprintf(w, "%s, %s on %s, torch %s: %s\n", path, r.Case, r.Device, r.Torch, verdict)
-	fmt.Fprintf(w, "  %d events", r.events)
+	p := layout.To(w)
+	p.Line("%s", r.line(path))
+	text := fmt.Sprintf("  %d events", r.events)
 	if a := r.address; a != nil {
-		fmt.Fprintf(w, ", %d of %d allocations at their recorded address", a.AddressMatch, a.Allocs)
+		text += fmt.Sprintf(", %d of %d allocations at their recorded address", a.AddressMatch, a.Allocs)
 	}
 	if r.skipped > 0 {
-		fmt.Fprintf(w, ", %d passed over: no memory of this recording", r.skipped)
+		text += fmt.Sprintf(", %d passed over: no memory of this recording", r.skipped)
 	}
-	fmt.Fprintln(w)
+	p.Line("%s", text)
 	if a := r.address; a != nil && a.FirstMismatch != nil {
 		m := a.FirstMismatch
-		fmt.Fprintf(w, "  first elsewhere: event %d, %s (%s): recorded at %s, simulated at %s\n", m.Event, m.Bytes, m.Bytes.Exact(), m.Recorded, m.Simulated)
+		p.Line("  first elsewhere: event %d, %s (%s): recorded at %s, simulated at %s", m.Event, m.Bytes, m.Bytes.Exact(), m.Recorded, m.Simulated)
 	}
 	if r.Where == recording.OnCPU {
-		fmt.Fprintln(w, "  recorded on CPU tensors: what a CUDA allocator would make of the same storages is simulated and was not measured")
+		p.Line("  recorded on CPU tensors: what a CUDA allocator would make of the same storages is simulated and was not measured")
 	}
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "  \tsimulated\trecorded\t")
+	t := layout.NewTable("rrr")
+	t.Add("", "simulated", "recorded")
 	for i := range r.Phases {
 		for _, s := range r.Phases[i].sizes() {
 			recorded := "-"
 			if s.recorded != nil {
 				recorded = s.recorded.Exact()
 			}
-			fmt.Fprintf(t, "  %s %s\t%s\t%s\t\n", r.Phases[i].Name, s.metric, s.simulated.Exact(), recorded)
+			t.Add(r.Phases[i].Name+" "+s.metric, s.simulated.Exact(), recorded)
 		}
 	}
-	return t.Flush()
+	p.Table(2, t)
+	return p.Err
 }

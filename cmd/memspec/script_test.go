@@ -7,7 +7,9 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -46,6 +48,7 @@ func TestScript(t *testing.T) {
 			return false, fmt.Errorf("got condition %q, want corpus", cond)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"columns":  cmdColumns,
 			"exits":    cmdExits,
 			"schema":   cmdSchema,
 			"truncate": cmdTruncate,
@@ -69,6 +72,20 @@ func cmdExits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	if got != want {
 		ts.Fatalf("got exit code %d, want %d", got, want)
+	}
+}
+
+// cmdColumns wants no line of a file to be wider: columns 80 stdout
+func cmdColumns(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: columns WIDTH FILE")
+	}
+	most, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	for line := range strings.Lines(ts.ReadFile(args[1])) {
+		if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > most {
+			ts.Fatalf("got a line of %d columns, want at most %d: %s", n, most, line)
+		}
 	}
 }
 

@@ -13,15 +13,16 @@ import (
 	"github.com/memspec/memspec/cudameasure"
 	"github.com/memspec/memspec/cudameasure/verify"
 	"github.com/memspec/memspec/engine"
-	"github.com/memspec/memspec/engine/report"
+	"github.com/memspec/memspec/engine/format"
 	"github.com/memspec/memspec/engine/spec"
 	"github.com/memspec/memspec/engine/verdict"
 )
 
 type verifyOptions struct {
-	dir           string
-	require, json bool
-	timeout       time.Duration
+	dir     string
+	require bool
+	timeout time.Duration
+	out     *outputs
 }
 
 func newVerify() *cobra.Command {
@@ -51,9 +52,8 @@ case without a measurement under --require is, or no case has a record in the fo
 	complete(cmd, "timeout")
 	patterns := caseFlag(cmd)
 	profile := scratchFlag(cmd)
-	format := formatFlag(cmd)
+	o.out = newOutputs(cmd, format.Verdicts|format.Timelines)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		o.json = format.value == "json"
 		if o.timeout <= 0 {
 			return fmt.Errorf("--timeout: got %s, want more than 0", o.timeout)
 		}
@@ -71,11 +71,15 @@ case without a measurement under --require is, or no case has a record in the fo
 		if err != nil {
 			return err
 		}
+		if err := o.out.open(len(cases)); err != nil {
+			return err
+		}
+		defer o.out.abandon()
 		all, err := o.verifyAll(cmd, cases, hold)
 		if err != nil {
 			return err
 		}
-		return o.end(cmd, all)
+		return o.end(all)
 	}
 	return cmd
 }
@@ -121,36 +125,35 @@ func (o *verifyOptions) verifyAll(cmd *cobra.Command, cases []spec.Case, hold ho
 		fmt.Fprint(bar, "\r\033[K")
 	}
 	if cmd.Context().Err() != nil {
-		return nil, fmt.Errorf("interrupted")
+		return nil, interrupted(len(all), len(cases))
 	}
 	return all, first
 }
 
 // end writes the accounts and gives the exit code.
-func (o *verifyOptions) end(cmd *cobra.Command, all []*verify.Account) error {
+func (o *verifyOptions) end(all []*verify.Account) error {
 	measured := 0
 	outcomes := make([]verdict.Outcome, len(all))
+	result := verifyJSON{Schema: 1, Cases: []verify.JSON{}}
 	for i, a := range all {
 		if len(a.Compared) > 0 {
 			measured++
 		}
 		outcomes[i] = a.Outcome
+		result.Cases = append(result.Cases, a.AsJSON())
+		if a.Report != nil {
+			a.Report = repositoryPaths().Report(a.Report)
+		}
+		if err := o.out.add(o.accountCase(a)); err != nil {
+			return err
+		}
 	}
 	code := verdict.ExitCode(outcomes)
 	if code == exitOK && measured == 0 && o.dir != "" {
 		code = exitUnsure
 	}
-	var err error
-	if o.json {
-		out := verifyJSON{Schema: 1, Exit: code, Cases: []verify.JSON{}}
-		for _, a := range all {
-			out.Cases = append(out.Cases, a.AsJSON())
-		}
-		err = report.EncodeJSON(cmd.OutOrStdout(), out)
-	} else {
-		err = o.write(cmd.OutOrStdout(), all)
-	}
-	if err != nil {
+	result.Exit = code
+	if err := o.out.end(&format.Summary{Exit: code, Text: func(w io.Writer) error { return writeVerified(w, all) }, JSON: result}); err != nil {
 		return err
 	}
 	if code == exitUnsure && measured == 0 && o.dir != "" {
@@ -159,21 +162,11 @@ func (o *verifyOptions) end(cmd *cobra.Command, all []*verify.Account) error {
 	return exitWith(code)
 }
 
-type verifyJSON struct {
-	Schema int           `json:"schema"`
-	Exit   int           `json:"exit"`
-	Cases  []verify.JSON `json:"cases"`
-}
-
-// write writes every account, then how many there were.
-func (o *verifyOptions) write(w io.Writer, all []*verify.Account) error {
-	count := [verdict.Error + 1]int{}
-	missing := 0
-	for _, a := range all {
-		count[a.Outcome]++
-		if len(a.Compared) == 0 {
-			missing++
-		}
+// accountCase is an account for every format: what check finds, with what was measured beside it.
+func (o *verifyOptions) accountCase(a *verify.Account) *format.Case {
+	c := resultCase(a.Result, o.out, true)
+	c.Outcome, c.Line = a.Outcome, a.Headline()
+	c.Text = func(w io.Writer) error {
 		var reproduce []string
 		if a.Outcome != verdict.Pass {
 			reproduce = append(reproduce, verify.Command(a.Case, o.dir))
@@ -181,21 +174,86 @@ func (o *verifyOptions) write(w io.Writer, all []*verify.Account) error {
 		if a.Verdict.Outcome != verdict.Pass && a.Err == nil {
 			reproduce = append(reproduce, engine.ExplainCommand(a.Case))
 		}
-		if err := a.WriteText(w, reproduce...); err != nil {
-			return err
+		return a.WriteText(w, reproduce...)
+	}
+	c.Account = nil
+	if a.Failed != nil {
+		c.Findings = append(c.Findings, format.Finding{Rule: format.RuleError, Outcome: verdict.Error, Text: a.Failed.Error(), Pos: c.Pos})
+	}
+	if a.Required && len(a.Compared) == 0 && a.Failed == nil {
+		c.Findings = append(c.Findings, format.Finding{Rule: format.RuleInconclusive, Outcome: verdict.Inconclusive, Text: a.NotMeasured(), Pos: c.Pos})
+	}
+	for i := range a.Compared {
+		of := ""
+		if len(a.Compared) > 1 {
+			of = a.Compared[i].Measured.File
+		}
+		addMeasured(c, &a.Compared[i], of)
+	}
+	return c
+}
+
+// addMeasured adds one comparison: the measured peak beside a budget's own figure, every other row as a figure more. Of several measurements the
+// record's file is named.
+func addMeasured(c *format.Case, m *verify.Compared, file string) {
+	for _, r := range m.Rows {
+		predicted, measured := r.Predicted, r.Measured
+		moment := r.Phase
+		if moment == "peak" {
+			moment = ""
+		}
+		if file != "" {
+			moment = strings.TrimSpace(moment + " " + file)
+		}
+		known := false
+		for i := range c.Figures {
+			if f := &c.Figures[i]; f.Metric == r.Metric && f.Moment == moment {
+				f.Measured, known = &measured, true
+				if f.Outcome == verdict.Pass && f.Limit != nil && measured > *f.Limit {
+					f.Outcome = verdict.Fail
+				}
+			}
+		}
+		if !known {
+			c.Figures = append(c.Figures, format.Figure{Metric: r.Metric, Moment: moment, Outcome: verdict.Pass, Predicted: &predicted, Measured: &measured})
 		}
 	}
-	var parts []string
-	for _, o := range []verdict.Outcome{verdict.Pass, verdict.Warn, verdict.Fail, verdict.Error, verdict.Inconclusive} {
-		if count[o] > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", count[o], o))
+	for _, f := range m.Findings {
+		out := format.Finding{Rule: format.RuleDisagreement, Outcome: verdict.Fail, Metric: f.Metric, Text: f.Text, Pos: c.Pos}
+		if f.Budget {
+			out.Rule = format.BudgetRule(f.Metric)
+		}
+		switch {
+		case f.Warn:
+			out.Outcome = verdict.Warn
+		case f.Unknown:
+			out.Rule, out.Outcome = format.RuleInconclusive, verdict.Inconclusive
+		}
+		c.Findings = append(c.Findings, out)
+	}
+}
+
+type verifyJSON struct {
+	Schema int           `json:"schema"`
+	Exit   int           `json:"exit"`
+	Cases  []verify.JSON `json:"cases"`
+}
+
+// writeVerified says how many accounts there were.
+func writeVerified(w io.Writer, all []*verify.Account) error {
+	count := [verdict.Error + 1]int{}
+	missing := 0
+	for _, a := range all {
+		count[a.Outcome]++
+		if len(a.Compared) == 0 {
+			missing++
 		}
 	}
+	text := countsText(&count)
 	if missing > 0 {
-		parts = append(parts, fmt.Sprintf("%d of them not measured", missing))
+		text += fmt.Sprintf(", %d of them not measured", missing)
 	}
-	_, err := fmt.Fprintf(w, "%s: %s\n", plural(len(all), "case"), strings.Join(parts, ", "))
-	return err
+	return writeLine(w, fmt.Sprintf("%s: %s", plural(len(all), "case"), text))
 }
 
 func plural(n int, what string) string {

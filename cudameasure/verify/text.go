@@ -9,6 +9,7 @@ import (
 
 	"github.com/memspec/memspec/cudameasure"
 	"github.com/memspec/memspec/engine"
+	"github.com/memspec/memspec/engine/layout"
 	"github.com/memspec/memspec/engine/spec"
 	"github.com/memspec/memspec/engine/units"
 	"github.com/memspec/memspec/engine/verdict"
@@ -16,32 +17,57 @@ import (
 
 // WriteText writes what check says of the case, then its comparisons, then the commands that give them again.
 func (a *Account) WriteText(w io.Writer, reproduce ...string) error {
-	fmt.Fprintf(w, "%s %s\n", strings.ToUpper(a.Outcome.String()), a.Case.Name)
-	fmt.Fprintf(w, "  predicted  %s\n", oneLine(a.Line()))
+	p := layout.To(w)
+	p.Line("%s", a.head())
+	p.Item("predicted", "%s", oneLine(a.Line()))
 	if a.Failed != nil {
-		fmt.Fprintf(w, "  error      %s\n", oneLine(a.failure()))
+		p.Item("error", "%s", oneLine(a.failure()))
 	}
 	for _, s := range a.Skipped {
 		if s.File != "" {
-			fmt.Fprintf(w, "  left out   %s: %s\n", s.File, s.Why)
+			p.Item("left out", "%s: %s", s.File, s.Why)
 		}
 	}
 	if why := a.NotMeasured(); why != "" && a.Failed == nil {
-		fmt.Fprintf(w, "  %s\n", why)
+		p.Line("  %s", why)
 	}
 	for i := range a.Compared {
-		if err := a.Compared[i].writeText(w); err != nil {
-			return err
+		if p.Err == nil {
+			p.Err = a.Compared[i].writeText(w)
 		}
 	}
 	name := "reproduce"
 	for _, command := range reproduce {
 		if command != "" {
-			fmt.Fprintf(w, "  %-9s  %s\n", name, command)
+			p.Command(name, command)
 			name = ""
 		}
 	}
-	return nil
+	return p.Err
+}
+
+func (a *Account) head() string { return strings.ToUpper(a.Outcome.String()) + " " + a.Case.Name }
+
+// Headline is the account in one line: the outcome, the case, and what is not right first of all.
+func (a *Account) Headline() string {
+	why := a.NotMeasured()
+	switch {
+	case a.Err != nil:
+		why = oneLine(a.Err.Error())
+	case a.Failed != nil:
+		why = oneLine(a.failure())
+	case a.Verdict.Outcome == a.Outcome && a.Outcome != verdict.Pass:
+		return a.Line()
+	}
+	for i := range a.Compared {
+		for _, f := range a.Compared[i].Findings {
+			return a.head() + ": " + f.Text
+		}
+	}
+	if why == "" {
+		why = "measured as predicted"
+	}
+	return a.head() + ": " + why
 }
 
 // NotMeasured says that there is no measurement, and why; empty where there is one.
@@ -67,7 +93,8 @@ func (c *Compared) writeText(w io.Writer) error {
 	if from == "" {
 		from = "this machine"
 	}
-	fmt.Fprintf(w, "  measured   %s, torch %s (%s)\n", m.Device.Name, m.Torch, from)
+	p := layout.To(w)
+	p.Item("measured", "%s, torch %s (%s)", m.Device.Name, m.Torch, from)
 	for _, f := range c.Findings {
 		word := "broken"
 		switch {
@@ -76,19 +103,19 @@ func (c *Compared) writeText(w io.Writer) error {
 		case f.Warn:
 			word = "warning"
 		}
-		fmt.Fprintf(w, "  %-9s  %s\n", word, f.Text)
+		p.Item(word, "%s", f.Text)
 	}
-	if err := c.WriteTable(w); err != nil {
-		return err
+	if p.Err == nil {
+		p.Err = c.WriteTable(w)
 	}
 	if cost, known := m.ContextCost(); known {
-		fmt.Fprintf(w, "  context    %s (%s) outside the allocator\n", cost, cost.Exact())
+		p.Item("context", "%s (%s) outside the allocator", cost, cost.Exact())
 	}
 	if s := m.Sampled; s != nil {
-		fmt.Fprintf(w, "  device     at most %s more in use than before, in %d samples\n", s.Rise(), s.Samples)
+		p.Item("device", "at most %s more in use than before, in %d samples", s.Rise(), s.Samples)
 	}
-	_, err := fmt.Fprintf(w, "  events     %s\n", c.eventsText())
-	return err
+	p.Item("events", "%s", c.eventsText())
+	return p.Err
 }
 
 func (c *Compared) eventsText() string {

@@ -17,12 +17,12 @@ func On(p *platform.Platform, heap []trace.Segment) (Allocator, error) {
 	if f := p.MemoryFraction; f > 0 && f < 1 {
 		settings.MemoryFraction = f // set_per_process_memory_fraction: garbage collection goes by it too
 	}
-	return New(Config{Limit: limitOn(p), Total: p.Device.Memory, Settings: settings, Heap: heap})
+	return New(Config{Limit: LimitOn(p), Total: p.Device.Memory, Settings: settings, Heap: heap})
 }
 
-// limitOn is what all segments together may take: the device's memory less what the context takes, where that is known, and no more than the
+// LimitOn is what all segments together may take: the device's memory less what the context takes, where that is known, and no more than the
 // fraction of it that the process allows itself. 0 is no limit.
-func limitOn(p *platform.Platform) units.Bytes {
+func LimitOn(p *platform.Platform) units.Bytes {
 	most := p.Limit()
 	if d := p.Device; d.ContextKnown && d.Memory > d.Context {
 		most = min(most, d.Memory-d.Context)

@@ -22,6 +22,7 @@ type DeviceReplay struct {
 	Skipped       int          `json:"skipped"` // events that the recording itself contradicts, or of an unknown kind
 	Peaks         DevicePeaks  `json:"peaks"`
 	Recording     *trace.Trace `json:"-"` // the events, and the heap they began with
+	Settings      Settings     `json:"-"` // that both were made under
 }
 
 // DevicePeaks are the peaks of both.
@@ -134,7 +135,7 @@ func newPlayback(rec *trace.Recording, conflicts int) (*playback, error) {
 	}
 	tr := rec.Trace
 	p := &playback{guide: &guide{}, addrs: make([]Addr, tr.Storages())}
-	p.d = &DeviceReplay{Device: rec.Device, Events: len(tr.Events), Skipped: rec.Skipped + conflicts, Recording: tr}
+	p.d = &DeviceReplay{Device: rec.Device, Events: len(tr.Events), Skipped: rec.Skipped + conflicts, Recording: tr, Settings: set}
 	if p.simulated, err = newCaching(Config{Settings: set, Heap: tr.Heap, SegmentAddr: p.guide.segment}); err != nil {
 		return nil, err
 	}

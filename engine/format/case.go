@@ -24,7 +24,8 @@ type Case struct {
 	Report   *report.Report  // nil where Error says why
 	Timeline *allocator.Timeline
 	Limit    units.Bytes             // what the segments may take together: the device's memory less the context; 0 is no limit
-	Text     func(w io.Writer) error // the account for people, as long as the command was asked for
+	Text     func(w io.Writer) error // for people, as long as the command was asked for
+	Account  func(w io.Writer) error // the whole account, which documents have; nil stands for Text
 }
 
 // Figure is one number of a case: a metric, or a metric at one moment. What is not known is nil.
@@ -93,6 +94,14 @@ type Summary struct {
 	JSON any                     // the whole result as the command's JSON has it
 }
 
+// Right says whether nothing is to be said against a case: it passed, or it was held against nothing and does fit.
+func (c *Case) Right() bool {
+	if c.Judged {
+		return c.Outcome == verdict.Pass
+	}
+	return c.Error == "" && (c.Report == nil || c.Report.OOM == nil && c.Report.Quality != report.Incomplete)
+}
+
 // counts are cases by outcome.
 type counts [verdict.Error + 1]int
 
@@ -135,11 +144,15 @@ func (c *Case) title() string {
 
 // account is the text of a case; an error of one that writes nothing else cannot happen, as a strings.Builder takes everything.
 func (c *Case) account() string {
-	if c.Text == nil {
+	write := c.Account
+	if write == nil {
+		write = c.Text
+	}
+	if write == nil {
 		return c.Line + "\n"
 	}
 	var b strings.Builder
-	_ = c.Text(&b)
+	_ = write(&b)
 	return b.String()
 }
 

@@ -28,6 +28,7 @@ type Format struct {
 	Needs   Facts    // what it cannot do without
 	Uses    Facts    // what it is better with
 	One     bool     // a document holds one case
+	Binary  bool     // nothing for a terminal
 	New     func(io.Writer, Options) Writer
 }
 
@@ -50,9 +51,9 @@ func Formats() []Format {
 		{Name: "github", Doc: "the text, and annotations of a GitHub workflow", Needs: Verdicts, New: newGitHub},
 		{Name: "markdown", Endings: []string{".md"}, Doc: "a comment on a pull request", New: newMarkdown},
 		{Name: "html", Endings: []string{".html", ".htm"}, Doc: "one page: timeline, holders, segments", Uses: Timelines, New: newHTML},
-		{Name: "snapshot", Endings: []string{".pickle"}, Doc: "for PyTorch's memory_viz, and memspec replay", Needs: Timelines, One: true, New: newSnapshot},
+		{Name: "snapshot", Endings: []string{".pickle"}, Doc: "for PyTorch's memory_viz, and memspec replay", Needs: Timelines, One: true, Binary: true, New: newSnapshot},
 		{Name: "perfetto", Endings: []string{".perfetto.json", ".trace.json"}, Doc: "for Perfetto and chrome://tracing", Needs: Timelines, New: newPerfetto},
-		{Name: "pprof", Endings: []string{".pb.gz", ".pprof"}, Doc: "who holds the peak, for go tool pprof", Needs: Timelines, One: true, New: newPprof},
+		{Name: "pprof", Endings: []string{".pb.gz", ".pprof"}, Doc: "who holds the peak, for go tool pprof", Needs: Timelines, One: true, Binary: true, New: newPprof},
 		{Name: "csv", Endings: []string{".csv"}, Doc: "a row a case and metric", New: newCSV},
 	}
 }

@@ -2,7 +2,10 @@ package format
 
 import (
 	"path"
+	"slices"
 	"strings"
+
+	"github.com/memspec/memspec/engine/report"
 )
 
 // Paths tells where files lie below a repository, so that a report names them as everyone else does. The zero value leaves paths as they are, with
@@ -76,6 +79,39 @@ func (p Paths) Source(file string) (below string, inTree bool) {
 		}
 	}
 	return file, false
+}
+
+// Report is a report that names files as Source does; r itself is left as it is. The names that assume: in memspec.yaml takes are the artifact's own.
+func (p Paths) Report(r *report.Report) *report.Report {
+	out := *r
+	out.PeakAt, out.ReservedAt = p.moment(r.PeakAt), p.moment(r.ReservedAt)
+	if r.OOM != nil {
+		oom := *r.OOM
+		oom.File, _ = p.Source(oom.File)
+		out.OOM = &oom
+	}
+	out.Holders = slices.Clone(r.Holders)
+	for i := range out.Holders {
+		out.Holders[i].File, _ = p.Source(out.Holders[i].File)
+	}
+	out.Notes = slices.Clone(r.Notes)
+	for i := range out.Notes {
+		out.Notes[i].First.File, _ = p.Source(out.Notes[i].First.File)
+	}
+	out.Coverage.Unsupported = slices.Clone(r.Coverage.Unsupported)
+	for i := range out.Coverage.Unsupported {
+		out.Coverage.Unsupported[i].First.File, _ = p.Source(out.Coverage.Unsupported[i].First.File)
+	}
+	return &out
+}
+
+func (p Paths) moment(m *report.Moment) *report.Moment {
+	if m == nil {
+		return nil
+	}
+	out := *m
+	out.File, _ = p.Source(m.File)
+	return &out
 }
 
 // below is an absolute path as seen from Root.

@@ -92,10 +92,23 @@ func (p *Printer) lines(head, rest string, lines []string) {
 
 // Command writes an item that is a shell's command. Where it does not fit, it is continued as the shell reads it: with a backslash, between words.
 func (p *Printer) Command(name, command string) {
+	p.lines(fmt.Sprintf("  %-9s  ", name), strings.Repeat(" ", NameColumns), p.continued(NameColumns, command))
+}
+
+// Shell is Command for one that stands alone, that far in.
+func (p *Printer) Shell(indent int, command string) {
+	p.lines(strings.Repeat(" ", indent), strings.Repeat(" ", indent), p.continued(indent, command))
+}
+
+func (p *Printer) continued(indent int, command string) []string {
+	command = OneLine(command)
+	if indent+columns(command) <= p.columns {
+		return []string{command}
+	}
 	var lines []string
 	line := ""
-	for _, word := range shellWords(OneLine(command)) {
-		if line != "" && NameColumns+columns(line)+1+columns(word)+2 > p.columns {
+	for _, word := range shellWords(command) {
+		if line != "" && indent+columns(line)+1+columns(word)+2 > p.columns {
 			lines = append(lines, line+` \`)
 			line = "  " + word
 			continue
@@ -105,7 +118,7 @@ func (p *Printer) Command(name, command string) {
 		}
 		line += word
 	}
-	p.lines(fmt.Sprintf("  %-9s  ", name), strings.Repeat(" ", NameColumns), append(lines, line))
+	return append(lines, line)
 }
 
 // shellWords are the words of a command, their quotes kept.

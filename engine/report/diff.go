@@ -92,10 +92,15 @@ func (d *Difference) Same() bool {
 	return len(d.Holders) == 0
 }
 
+// Head says what is compared.
+func (d *Difference) Head() string {
+	return fmt.Sprintf("%s on %s → %s on %s", d.Old.Artifact, d.Old.Device, d.New.Artifact, d.New.Device)
+}
+
 // WriteText writes the difference for people, with at most rows rows of holders; 0 means all.
 func (d *Difference) WriteText(w io.Writer, rows int) error {
 	p := layout.To(w)
-	p.Line("%s on %s → %s on %s", d.Old.Artifact, d.Old.Device, d.New.Artifact, d.New.Device)
+	p.Line("%s", d.Head())
 	t := layout.NewTable("lrrrr")
 	t.Add("", "old", "new", "change", "")
 	for _, m := range d.Metrics {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 from typing import NamedTuple
 
@@ -40,7 +41,8 @@ def compare(spec: str, measured: dict, extra: list[str] = ()) -> Comparison:
         arguments = ["verify", *cases.selected(spec, [measured["case"]]), "--measured", folder, *extra]
         answer = cases.ask(*arguments)["cases"][0]
         text, _, _ = binary.call(*arguments)
-        text = text.replace(f" --measured {folder}", "").replace(folder + "/", "")
+        blank = r"\s+(?:\\\n\s*)?"  # a long command is continued with a backslash
+        text = re.sub(f"{blank}--measured{blank}{re.escape(folder)}", "", text).replace(folder + "/", "")
         text = "\n".join(text.rstrip("\n").split("\n")[:-1])  # less the line that counts
     if not answer["measured"]:
         return Comparison(text, [], [], None, "; ".join(s["why"] for s in answer["skipped"]) or answer["error"])
