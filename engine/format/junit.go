@@ -1,6 +1,7 @@
 package format
 
 import (
+	"cmp"
 	"encoding/xml"
 	"io"
 	"strconv"
@@ -126,13 +127,17 @@ func junitProperties(c *Case) []junitProperty {
 			kind  string
 			bytes *units.Bytes
 		}{{"budget.", f.Limit}, {"before.", f.Before}, {"predicted.", f.Predicted}, {"measured.", f.Measured}} {
-			if v.bytes != nil {
-				name := string(f.Metric)
-				if f.Moment != "" {
-					name = f.Moment + "." + name
-				}
-				add(v.kind+name, strconv.FormatInt(int64(*v.bytes), 10))
+			if v.bytes == nil {
+				continue
 			}
+			name, moment := string(f.Metric), f.Moment
+			if v.kind == "measured." {
+				moment = cmp.Or(moment, "peak")
+			}
+			if moment != "" {
+				name = moment + "." + name
+			}
+			add(v.kind+name, strconv.FormatInt(int64(*v.bytes), 10))
 		}
 	}
 	return out

@@ -5,6 +5,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
+from memshim import binary
 from memshim.run import measure, record
 
 
@@ -52,6 +53,9 @@ def test_junit_properties(run_pytest):
     assert found["memspec.budget.allocated"] == str(1 << 20) and found["memspec.outcome"] == "pass"
     assert 64000 < int(found["memspec.predicted.allocated"]) <= 1 << 20
     assert found["memspec.not_measured"].endswith("no GPU here")
+    said = binary.call("check", str(run_pytest.path / "memspec.yaml"), "--case", "net[B=8]", "--format", "junit")
+    of_memspec = {p.get("name"): p.get("value") for p in ET.fromstring(said.out).iter("property")}
+    assert len(of_memspec) > 6 and of_memspec.items() <= found.items(), "memspec check --format junit says the same by the same names"
 
 
 def test_an_unreadable_spec_fails_alone(run_pytest):

@@ -124,6 +124,8 @@ class CaseItem(pytest.Item):
 
     def runtest(self) -> None:
         checked = cases.check(near(self.path), [self.name])["cases"][0]
+        for name in ("device", "torch", "runtime", "quality"):
+            self.note(name, (checked["report"] or {}).get(name))
         for f in checked["findings"]:
             self.note(f"budget.{f['metric']}", f["limit"])
             self.note(f"predicted.{f['metric']}", f["predicted"])
