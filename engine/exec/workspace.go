@@ -44,6 +44,9 @@ func (w *workspaces) take(before bool) {
 
 func (w *workspaces) takeOne(s *workspace.Request) {
 	d := w.d
+	if s.Oldest {
+		slices.Reverse(w.held[len(w.held)-s.Drops:])
+	}
 	w.drop(s.Drops)
 	switch {
 	case s.Drops > 0 && s.Bytes <= 0 && s.Upper <= 0:

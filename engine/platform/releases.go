@@ -62,10 +62,15 @@ type Release struct {
 	LtMinRows      int64
 	LtSqueezesBias bool // a bias that squeezes to 1-D still takes cublasLt in addmm
 
-	SDPA            cudnnSDPA
-	MathUpcast      bool // math attention computes half and bfloat16 in float32 copies
-	SafeSoftmax     bool // math attention goes through _safe_softmax; absent in 2.4, present in 2.11, first release not settled
-	FlashRNGOnGPU   bool // flash attention returns its random state as two 512-byte blocks on the device
+	SDPA          cudnnSDPA
+	MathUpcast    bool // math attention computes half and bfloat16 in float32 copies
+	SafeSoftmax   bool // math attention goes through _safe_softmax; absent in 2.4, present in 2.11, first release not settled
+	FlashRNGOnGPU bool // flash attention returns its random state as two 512-byte blocks on the device
+
+	EfficientRNGOnGPU bool // memory-efficient attention without dropout returns its random state on the device, made first; absent in 2.10, present in 2.15
+	FusedMHAAnyHead   bool // _native_multi_head_attention runs fused attention on heads of any size; before, of multiples of 8
+	EfficientGQA      bool // memory-efficient attention takes fewer heads of keys and values than of queries; absent in 2.10, present in 2.15
+
 	FusedRMSNorm    bool // _fused_rms_norm runs on CUDA
 	BigConvCuDNN    bool // cuDNN >= 9.3 takes convolutions of more than INT_MAX elements a sample; absent in 2.4, present in 2.10, first release not settled
 	LargeSegmentKey bool // large_segment_size_mb is a setting
@@ -116,7 +121,7 @@ var releases = []Release{
 		SDPA: sdpaPreferMajor, MathUpcast: true, SafeSoftmax: true, FlashRNGOnGPU: true, FusedRMSNorm: true, BigConvCuDNN: true, LargeSegmentKey: true,
 		Source: "wheel 2.14.0; PR 189312"},
 	{Torch: Version{Major: 2, Minor: 15}, CUDA: "13.2", CuDNN: Version{9, 26, 0, 51}, Big: bigMajors9to12, Cublas: PerCall, Lt: PerCall, LtBytes: units.MiB, LtMinRows: 1, LtSqueezesBias: true,
-		SDPA: sdpaPreferMajor, MathUpcast: true, SafeSoftmax: true, FlashRNGOnGPU: true, FusedRMSNorm: true, BigConvCuDNN: true, LargeSegmentKey: true,
+		SDPA: sdpaPreferMajor, MathUpcast: true, SafeSoftmax: true, FlashRNGOnGPU: true, EfficientRNGOnGPU: true, EfficientGQA: true, FusedMHAAnyHead: true, FusedRMSNorm: true, BigConvCuDNN: true, LargeSegmentKey: true,
 		Source: "wheel 2.15.0; PR 194311"},
 }
 

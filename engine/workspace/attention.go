@@ -17,13 +17,21 @@ func FlashAttention(p *platform.Platform, q, k *tensor.Meta, dropout bool) []Req
 		return nil
 	}
 	b, h, lq, lk, d := q.Sizes[0], q.Sizes[1], q.Sizes[2], k.Sizes[2], q.Sizes[3]
-	n := flashSplits(b*h*divCeil(lq, 64), lk, d, sms)
+	n := flashSplits(b*h*divCeil(lq, 64), lk, d, 2*sms) // blocks of 128 threads, two at once on each
 	if n <= 1 {
 		return nil
 	}
 	const source = "native/transformers/cuda/flash_attn/flash_api.cpp num_splits_heuristic"
 	rows := n * b * h * lq
-	return []Request{{Bytes: units.Bytes(4 * rows), Source: source}, {Bytes: units.Bytes(4 * rows * divCeil(d, 32) * 32), Source: source}}
+	return []Request{{Bytes: units.Bytes(4 * rows), Source: source}, {Bytes: units.Bytes(4 * rows * flashHead(d)), Source: source}}
+}
+
+// flashHead is the head size of the kernel that takes heads of d: 32, 64, 96, 128, 192 or 256.
+func flashHead(d int64) int64 {
+	if d <= 128 {
+		return divCeil(d, 32) * 32
+	}
+	return divCeil(d, 64) * 64
 }
 
 // flashSplits is num_splits_heuristic: the fewest splits that fill 85 % as many multiprocessors as the best number of splits does.

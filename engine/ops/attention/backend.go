@@ -63,7 +63,7 @@ func flashTakes(c *ops.Call, q, k, v *tensor.Tensor) bool {
 
 func efficientTakes(c *ops.Call, q, k, v *tensor.Tensor) bool {
 	cap := c.Platform().Device.ComputeCapability
-	if !fourDims(q, k, v) || !heads(q, k, v, false) || q.Sizes[3] != k.Sizes[3] || cap.SM() < 50 || cap.SM() > 121 {
+	if !fourDims(q, k, v) || !heads(q, k, v, c.Bool("enable_gqa") && c.Platform().Release().EfficientGQA) || q.Sizes[3] != k.Sizes[3] || cap.SM() < 50 || cap.SM() > 121 {
 		return false
 	}
 	align := int64(1)

@@ -1,6 +1,8 @@
 package attention
 
 import (
+	"slices"
+
 	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/tensor"
 	"github.com/memspec/memspec/engine/workspace"
@@ -44,7 +46,13 @@ func flashWorkspace(c *ops.Call) []workspace.Request {
 	if err != nil {
 		return nil
 	}
-	return workspace.FlashAttention(c.Platform(), &q.Meta, &k.Meta, c.Float("dropout_p") > 0)
+	parts := workspace.FlashAttention(c.Platform(), &q.Meta, &k.Meta, c.Float("dropout_p") > 0)
+	if parts == nil {
+		return nil
+	}
+	// the parts are there before the random state
+	return slices.Concat([]workspace.Request{workspace.Make(0), workspace.Make(1)}, parts,
+		[]workspace.Request{workspace.Make(4), workspace.Make(5), workspace.DropOldest(len(parts))})
 }
 
 func efficientAttention(c *ops.Call) ([]tensor.Meta, error) {
@@ -58,10 +66,15 @@ func efficientAttention(c *ops.Call) ([]tensor.Meta, error) {
 		n = ops.DivCeil(q.Sizes[2], 32) * 32
 	}
 	seed := ops.NewMeta(tensor.Int64, "cpu", nil)
-	if c.OnFakeTensors() {
+	if c.OnFakeTensors() || efficientRNGOnGPU(c) {
 		seed = ops.FreshAs(q, tensor.Int64)
 	}
 	return []tensor.Meta{out, ops.FreshAs(q, tensor.Float32, q.Sizes[0], q.Sizes[1], n), seed, seed}, nil
+}
+
+// efficientRNGOnGPU says that the random state is on the device, and made first. With dropout it is two numbers on the host.
+func efficientRNGOnGPU(c *ops.Call) bool {
+	return c.Platform().Release().EfficientRNGOnGPU && c.Float("dropout_p") == 0
 }
 
 func efficientWorkspace(c *ops.Call) []workspace.Request {
@@ -69,7 +82,11 @@ func efficientWorkspace(c *ops.Call) []workspace.Request {
 	if err != nil {
 		return nil
 	}
-	return workspace.EfficientAttention(&q.Meta, &v.Meta)
+	parts := workspace.EfficientAttention(&q.Meta, &v.Meta)
+	if !efficientRNGOnGPU(c) {
+		return parts
+	}
+	return append([]workspace.Request{workspace.Make(2), workspace.Make(3), workspace.Make(0), workspace.Make(1)}, parts...)
 }
 
 func cudnnWorkspace(c *ops.Call) []workspace.Request {

@@ -1,6 +1,8 @@
 package attention
 
 import (
+	"slices"
+
 	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/platform"
 	"github.com/memspec/memspec/engine/tensor"
@@ -21,12 +23,12 @@ func nativeMultiHead(c *ops.Call) (any, error) {
 	if c.OnFakeTensors() {
 		return fakeMultiHead(c, q, k)
 	}
-	if (e/h)%8 == 0 && !c.Bool("need_weights") && c.T("mask") == nil && q == k && q == c.T("value") {
+	if (c.Platform().Release().FusedMHAAnyHead || (e/h)%8 == 0) && !c.Bool("need_weights") && c.T("mask") == nil && q == k && q == c.T("value") {
 		if out := fusedMultiHead(c, q, h, e); out != nil {
 			return c.Tuple(out, nil), nil
 		}
 	}
-	return plainMultiHead(c, q, h, e)
+	return plainMultiHead(c, h, e)
 }
 
 func fakeMultiHead(c *ops.Call, q, k *tensor.Tensor) (any, error) {
@@ -64,10 +66,31 @@ func fusedMultiHead(c *ops.Call, x *tensor.Tensor, h, e int64) *tensor.Tensor {
 	return c.Do("aten::linear", past, c.T("proj_weight"), c.T("proj_bias"))
 }
 
+// projected is qkv_projection: one product where query, key and value are one tensor, else one for each that differs, joined.
+func projected(c *ops.Call, e int64) *tensor.Tensor {
+	q, k, v, w := c.T("query"), c.T("key"), c.T("value"), c.T("qkv_weight")
+	if q == k && k == v {
+		return c.Do("aten::linear", q, w)
+	}
+	ends, inputs := []int64{0, e, 2 * e, 3 * e}, []*tensor.Tensor{q, k, v}
+	if k == v {
+		ends, inputs = []int64{0, e, 3 * e}, inputs[:2]
+	}
+	parts := make([]*tensor.Tensor, len(inputs))
+	for i, x := range inputs {
+		parts[i] = c.Do("aten::linear", x, c.Do("aten::slice.Tensor", w, int64(0), ends[i], ends[i+1]))
+	}
+	packed := c.Do("aten::cat", ops.TensorList(parts...), int64(2))
+	slices.Reverse(parts)
+	c.Free(parts...)
+	return packed
+}
+
 // plainMultiHead materialises the scores; the context is written into the query's storage.
-func plainMultiHead(c *ops.Call, x *tensor.Tensor, h, e int64) (any, error) {
+func plainMultiHead(c *ops.Call, h, e int64) (any, error) {
+	x := c.T("query")
 	b, t := x.Sizes[0], x.Sizes[1]
-	packed := c.Do("aten::linear", x, c.T("qkv_weight"))
+	packed := projected(c, e)
 	qkv := c.DoParts("aten::_transform_bias_rescale_qkv", packed, c.T("qkv_bias"), h)
 	c.Free(packed)
 	if !c.OK() {
@@ -75,18 +98,22 @@ func plainMultiHead(c *ops.Call, x *tensor.Tensor, h, e int64) (any, error) {
 	}
 	rows := func(t *tensor.Tensor) *tensor.Tensor { return c.Do("aten::view", t, ops.IntList(b*h, t.Sizes[2], e/h)) }
 	scores := c.Do("aten::bmm", rows(qkv[0]), c.Do("aten::transpose.int", rows(qkv[1]), int64(1), int64(2)))
-	soft := c.Do("aten::_softmax", scores, int64(-1), false)
-	c.Free(scores)
-	// bmm_nn writes into q: its own result is one the allocator never sees
-	ctx := c.Do("aten::reshape", c.Do("aten::transpose.int", qkv[0], int64(1), int64(2)), ops.IntList(b, t, e))
-	if !c.Bool("need_weights") {
-		c.Free(soft)
+	if c.T("mask") != nil { // without one softmax writes over the scores
+		soft := c.Do("aten::_softmax", scores, int64(-1), false)
+		c.Free(scores)
+		scores = soft
 	}
+	c.DoWrite("aten::bmm.out", scores, rows(qkv[2]), ops.Kw{"out": rows(qkv[0])})
+	if !c.Bool("need_weights") {
+		c.Free(scores)
+	}
+	ctx := c.Do("aten::reshape", c.Do("aten::transpose.int", qkv[0], int64(1), int64(2)), ops.IntList(b, t, e))
 	out := c.Do("aten::linear", ctx, c.T("proj_weight"), c.T("proj_bias"))
+	c.Free(ctx)
 	if !c.Bool("need_weights") {
 		return c.Tuple(out, nil), nil
 	}
-	weights := c.Do("aten::view", soft, ops.IntList(b, h, t, t))
+	weights := c.Do("aten::view", scores, ops.IntList(b, h, t, t))
 	if c.Bool("average_attn_weights") {
 		weights = c.Do("aten::mean.dim", weights, ops.IntList(1), false)
 	}

@@ -38,6 +38,9 @@ func scaledDotProductAttention(c *ops.Call) (any, error) {
 		})
 	case platform.SDPAEfficient:
 		bias := alignedBias(c, converted, q, k)
+		if bias != nil && converted != mask && bias.Storage != converted.Storage {
+			c.Free(converted)
+		}
 		out = c.DoGet(0, "aten::_scaled_dot_product_efficient_attention", q, k, v, ops.OrNone(bias), c.M.GradMode(), p, causal, kw)
 	case platform.SDPACuDNN:
 		out = c.DoGet(0, "aten::_scaled_dot_product_cudnn_attention", q, k, v, ops.OrNone(converted), c.M.GradMode(), p, causal, false, kw)

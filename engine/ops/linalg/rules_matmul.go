@@ -10,6 +10,7 @@ var matmulRules = []ops.Rule{
 	{Schema: "aten::mm.dtype(Tensor self, Tensor mat2, ScalarType out_dtype) -> Tensor", Out: mm, Workspace: matmulWorkspace},
 	{Schema: "aten::bmm(Tensor self, Tensor mat2) -> Tensor", Out: bmm, Grad: "self: mat2; mat2: self", Workspace: matmulWorkspace},
 	{Schema: "aten::bmm.dtype(Tensor self, Tensor mat2, ScalarType out_dtype) -> Tensor", Out: bmm, Workspace: matmulWorkspace},
+	{Schema: "aten::bmm.out(Tensor self, Tensor mat2, *, Tensor(a!) out) -> Tensor(a!)", Out: ops.Into("aten::bmm"), Workspace: ops.IntoWorkspace("aten::bmm")},
 	{Schema: "aten::addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
 		Out: addmm, Grad: "mat1: mat2; mat2: mat1", Workspace: addmmWorkspace},
 	{Schema: "aten::addmm.dtype(Tensor self, Tensor mat1, Tensor mat2, ScalarType out_dtype, *, Scalar beta=1, Scalar alpha=1) -> Tensor",

@@ -60,7 +60,8 @@ func safeSoftmax(c *ops.Call) ([]tensor.Meta, error) {
 	return ops.One(ops.FreshAs(x, c.DTypeOr("dtype", x.DType), x.Sizes...))
 }
 
-// safeSoftmaxWorkspace are the tests for rows that are -inf throughout: a bool an element, and one a row (transformers/attention.cpp).
+// safeSoftmaxWorkspace are the tests for rows that are -inf throughout, a bool an element and one a row, and the zero that takes their place
+// (transformers/attention.cpp).
 func safeSoftmaxWorkspace(c *ops.Call) []workspace.Request {
 	x := c.T("self")
 	if !ops.OnCUDA(x) || len(x.Sizes) == 0 {
@@ -73,7 +74,8 @@ func safeSoftmaxWorkspace(c *ops.Call) []workspace.Request {
 	mask := ops.FreshAs(x, tensor.Bool, x.Sizes...)
 	rows := ops.FreshAs(x, tensor.Bool, ops.ReducedSizes(x.Sizes, []int{dim}, true)...)
 	const source = "native/transformers/attention.cpp _safe_softmax"
-	return []workspace.Request{workspace.CopyOf(&mask, source), workspace.CopyOf(&rows, source)}
+	zero := ops.FreshAs(x, c.DTypeOr("dtype", x.DType))
+	return []workspace.Request{workspace.CopyOf(&mask, source), workspace.CopyOf(&rows, source), workspace.CopyOf(&zero, source)}
 }
 
 func maskedSoftmax(c *ops.Call) ([]tensor.Meta, error) {
