@@ -111,7 +111,7 @@ func (r *reader) bindBudgets(c *Case, decls []budgetDecl, level verdict.Level) {
 		} else {
 			n, err := b.limit.Eval(dims)
 			if err != nil {
-				r.errorIn(b.node, b.limit.offset+exprOffset(err), err)
+				r.errorIn(b.node, b.limit.Offset()+exprOffset(err), err)
 				continue
 			}
 			if n < 0 {

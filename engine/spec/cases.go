@@ -9,6 +9,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/memspec/memspec/engine/internal/expr"
 	"github.com/memspec/memspec/engine/platform"
 	"github.com/memspec/memspec/engine/verdict"
 )
@@ -40,7 +41,7 @@ var reservedNames = []string{"min", "max", "KiB", "MiB", "GiB", "TiB"}
 func (r *reader) dims(e entry) []dimDecl {
 	var out []dimDecl
 	for _, dim := range r.mapping(e.val, "a mapping of names to numbers") {
-		if !isName(dim.name) || slices.Contains(reservedNames, dim.name) {
+		if !expr.IsName(dim.name) || slices.Contains(reservedNames, dim.name) {
 			r.errorf(dim.key, "got %q, want the name of a dim: letters, digits and _, and none of %s", shorten(dim.name), strings.Join(reservedNames, ", "))
 			continue
 		}
@@ -247,7 +248,7 @@ func (d *document) bindAssume(c *Case, decls []assumeDecl) {
 		n, err := a.size.Eval(dims)
 		switch {
 		case err != nil:
-			d.errorIn(a.node, a.size.offset+exprOffset(err), err)
+			d.errorIn(a.node, a.size.Offset()+exprOffset(err), err)
 		case n < 0:
 			d.errorf(a.node, "got %d, want 0 or more", n)
 		default:

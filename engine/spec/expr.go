@@ -1,190 +1,44 @@
 package spec
 
 import (
+	"errors"
 	"fmt"
-	"math/big"
-	"slices"
-	"strings"
+
+	"github.com/memspec/memspec/engine/internal/expr"
 )
 
-// Expr is a whole number: a literal, a dim, or an expression over them with + - * / // % ( ) min max and sizes such as 12MiB.
-// The zero value is 0. Every intermediate result must fit an int64.
-type Expr struct {
-	root   *exprNode // nil: the constant n
-	n      int64
-	text   string
-	offset int // of text in what it was read from
-}
+// Expressions over the dims, wherever memspec.yaml takes a number of them.
+type (
+	Expr         = expr.Expr
+	ExprError    = expr.Error
+	UnboundError = expr.UnboundError // a dim that has no value
+)
 
 // Const is a plain number.
-func Const(n int64) Expr { return Expr{n: n} }
+func Const(n int64) Expr { return expr.Const(n) }
 
-// String is the expression as written.
-func (e Expr) String() string {
-	if e.root == nil {
-		return fmt.Sprint(e.n)
+// ParseExpr reads an expression. Sizes with a unit (12MiB) are bytes.
+func ParseExpr(s string) (Expr, error) { return expr.Parse(s) }
+
+// exprOffset is where in its text an expression is wrong.
+func exprOffset(err error) int {
+	switch e := err.(type) {
+	case *ExprError:
+		return e.Offset
+	case *UnboundError:
+		return e.Offset
 	}
-	return e.text
+	return 0
 }
 
-// ExprError is something wrong with an expression, at a byte offset of its text.
-type ExprError struct {
-	Text   string
-	Offset int
-	Msg    string
-}
-
-func (e *ExprError) Error() string { return e.Msg }
-
-func (e Expr) errorf(format string, args ...any) error {
-	return &ExprError{Text: e.String(), Msg: fmt.Sprintf(format, args...)}
-}
-
-// UnboundError is a dim that has no value.
-type UnboundError struct {
-	Dim    string
-	Have   []string // sorted
-	Text   string   // the expression
-	Offset int
-}
-
-func (e *UnboundError) Error() string {
-	if n := Nearest(e.Dim, e.Have); n != "" {
-		return fmt.Sprintf("got dim %q without a value: did you mean %q?", e.Dim, n)
+// inFile says of an error what to write into memspec.yaml.
+func inFile(err error) string {
+	var unbound *UnboundError
+	switch {
+	case !errors.As(err, &unbound), unbound.Meant() != "":
+		return err.Error()
+	case len(unbound.Have) == 0:
+		return fmt.Sprintf("%s, want it under dims:", err)
 	}
-	if len(e.Have) == 0 {
-		return fmt.Sprintf("got dim %q without a value, want it under dims:", e.Dim)
-	}
-	return fmt.Sprintf("got dim %q without a value, want one of %s or %s under dims:", e.Dim, strings.Join(e.Have, ", "), e.Dim)
-}
-
-// Eval gives the value with dims bound.
-func (e Expr) Eval(dims map[string]int64) (int64, error) {
-	if e.root == nil {
-		return e.n, nil
-	}
-	v := evaluator{text: e.text, dims: dims}
-	return v.eval(e.root)
-}
-
-// Names are the dims an expression needs, in the order of their first use.
-func (e Expr) Names() []string {
-	var out []string
-	var walk func(*exprNode)
-	walk = func(n *exprNode) {
-		if n == nil {
-			return
-		}
-		if n.op == opDim && !slices.Contains(out, n.name) {
-			out = append(out, n.name)
-		}
-		for _, a := range n.args {
-			walk(a)
-		}
-	}
-	walk(e.root)
-	return out
-}
-
-type exprOp uint8
-
-const (
-	opNum exprOp = iota
-	opDim
-	opAdd
-	opSub
-	opMul
-	opDiv      // exact
-	opFloorDiv // rounds down, as Python's
-	opMod      // has the divisor's sign, as Python's
-	opNeg
-	opMin
-	opMax
-)
-
-type exprNode struct {
-	op     exprOp
-	n      int64
-	name   string
-	offset int // in bytes
-	args   []*exprNode
-	bytes  bool // a size with a unit is in it
-}
-
-type evaluator struct {
-	text string
-	dims map[string]int64
-}
-
-func (v *evaluator) fail(n *exprNode, format string, args ...any) error {
-	return &ExprError{Text: v.text, Offset: n.offset, Msg: fmt.Sprintf(format, args...)}
-}
-
-func (v *evaluator) eval(n *exprNode) (int64, error) {
-	switch n.op {
-	case opNum:
-		return n.n, nil
-	case opDim:
-		x, ok := v.dims[n.name]
-		if !ok {
-			return 0, &UnboundError{Dim: n.name, Have: sortedKeys(v.dims), Text: v.text, Offset: n.offset}
-		}
-		return x, nil
-	}
-	args := make([]int64, len(n.args))
-	for i, a := range n.args {
-		x, err := v.eval(a)
-		if err != nil {
-			return 0, err
-		}
-		args[i] = x
-	}
-	switch n.op {
-	case opMin:
-		return slices.Min(args), nil
-	case opMax:
-		return slices.Max(args), nil
-	}
-	return v.arith(n, args)
-}
-
-// arith computes in big integers, so that an overflow is seen and not wrapped.
-func (v *evaluator) arith(n *exprNode, args []int64) (int64, error) {
-	a, r := big.NewInt(args[0]), new(big.Int)
-	if n.op == opNeg {
-		r.Neg(a)
-		return v.fit(n, r)
-	}
-	b := big.NewInt(args[1])
-	switch n.op {
-	case opAdd:
-		r.Add(a, b)
-	case opSub:
-		r.Sub(a, b)
-	case opMul:
-		r.Mul(a, b)
-	default:
-		if args[1] == 0 {
-			return 0, v.fail(n, "got a division by zero")
-		}
-		m := new(big.Int)
-		r.DivMod(a, b, m) // Euclidean; the remainder is never negative
-		if m.Sign() != 0 && b.Sign() < 0 {
-			r.Sub(r, big.NewInt(1))
-			m.Add(m, b)
-		}
-		if n.op == opMod {
-			r = m
-		} else if n.op == opDiv && m.Sign() != 0 {
-			return 0, v.fail(n, "got %d / %d, want a whole number; // rounds down", args[0], args[1])
-		}
-	}
-	return v.fit(n, r)
-}
-
-func (v *evaluator) fit(n *exprNode, r *big.Int) (int64, error) {
-	if !r.IsInt64() {
-		return 0, v.fail(n, "got %s, want a number that fits int64", r)
-	}
-	return r.Int64(), nil
+	return fmt.Sprintf("%s or %s under dims:", err, unbound.Dim)
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/memspec/memspec/engine/internal/expr"
 	"github.com/memspec/memspec/engine/tensor"
 )
 
@@ -62,7 +63,7 @@ func ParseValue(s string) (Value, error) {
 // isPath says whether s is a name, or names joined by points.
 func isPath(s string) bool {
 	for part := range strings.SplitSeq(s, ".") {
-		if !isName(part) {
+		if !expr.IsName(part) {
 			return false
 		}
 	}
@@ -235,7 +236,7 @@ func (p *inputParser) dict(depth int) (Value, error) {
 		var err error
 		if p.pos < len(p.text) && (p.text[p.pos] == '\'' || p.text[p.pos] == '"') {
 			key, err = p.quoted()
-		} else if !isName(key) {
+		} else if !expr.IsName(key) {
 			err = p.fail(at, "got %s, want a key or }", p.got())
 		} else {
 			p.pos += len(key)
@@ -365,9 +366,7 @@ scan:
 	if e.HasUnit() {
 		return Expr{}, p.fail(p.pos, "got %s, want a number of elements", strings.TrimSpace(p.text[p.pos:end]))
 	}
-	if e.root != nil {
-		e.offset += p.pos
-	}
+	e = e.Behind(p.pos)
 	p.pos = end
 	return e, nil
 }
@@ -396,20 +395,12 @@ func checkFormat(f tensor.MemoryFormat, dims int) string {
 var dtypeNames = []string{"float32", "float16", "bfloat16", "float64", "int64", "int32", "int16", "int8", "uint8", "bool", "complex64",
 	"complex128", "half", "float", "double", "long", "int", "short"}
 
+func isDigit(c byte) bool  { return c >= '0' && c <= '9' }
+func isLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_' }
+
 func dtypeError(got string) string {
 	if n := Nearest(strings.ToLower(got), dtypeNames); n != "" {
 		return fmt.Sprintf("got dtype %q, want one of PyTorch's: did you mean %q?", got, n)
 	}
 	return fmt.Sprintf("got dtype %q, want one of PyTorch's, such as float32, float16, bfloat16, int64, bool", got)
-}
-
-// exprOffset is where in its text an expression is wrong.
-func exprOffset(err error) int {
-	switch e := err.(type) {
-	case *ExprError:
-		return e.Offset
-	case *UnboundError:
-		return e.Offset
-	}
-	return 0
 }

@@ -98,7 +98,7 @@ func TestParseInputErrors(t *testing.T) {
 
 func TestBindErrors(t *testing.T) {
 	for _, c := range []struct{ in, want string }{
-		{"[{k: (float32[N],)}]", `got dim "N" without a value, want one of B or N under dims:`},
+		{"[{k: (float32[N],)}]", `got dim "N" without a value, want one of B`},
 		{"float32[B-3]", "got size -1, want 0 or more"},
 		{"float32[4611686018427387904, B]", "got float32[4611686018427387904,2], want a tensor whose bytes fit int64"},
 		{"float64[2305843009213693952]", "got float64[2305843009213693952], want a tensor whose bytes fit int64"},

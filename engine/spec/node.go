@@ -73,7 +73,7 @@ func (r *reader) errorIn(n *yaml.Node, offset int, err error) {
 		}
 		p = r.pos(n.Line, col)
 	}
-	r.errorAt(p, "%s", err)
+	r.errorAt(p, "%s", inFile(err))
 }
 
 // root reads the file's one document, or nil with the error reported.

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/memspec/memspec/engine/internal/expr"
 	"github.com/memspec/memspec/engine/tensor"
 )
 
@@ -117,7 +118,7 @@ func (t Tensor) bind(dims map[string]int64) (Value, error) {
 			return nil, err
 		}
 		if n < 0 {
-			return nil, t.Shape[i].errorf("got size %d, want 0 or more", n)
+			return nil, t.Shape[i].Errorf("got size %d, want 0 or more", n)
 		}
 		out.Shape[i], sizes[i] = Const(n), n
 	}
@@ -227,7 +228,7 @@ func (d Dict) String() string {
 	parts := make([]string, len(d))
 	for i, it := range d {
 		key := it.Key
-		if !isName(key) {
+		if !expr.IsName(key) {
 			key = Str(key).String()
 		}
 		parts[i] = key + ": " + it.Value.String()

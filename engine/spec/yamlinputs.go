@@ -195,10 +195,10 @@ func (r *reader) bindInputs(c *Case, decls []inputDecl) {
 		for _, e := range d.exprs {
 			n, err := e.Eval(dims)
 			if err == nil && n < 0 {
-				err = e.errorf("got size %d, want 0 or more", n)
+				err = e.Errorf("got size %d, want 0 or more", n)
 			}
 			if err != nil {
-				r.errorIn(e.node, e.offset+exprOffset(err), err)
+				r.errorIn(e.node, e.Offset()+exprOffset(err), err)
 			}
 		}
 		if len(r.errs) > before {

@@ -1,4 +1,4 @@
-package spec
+package expr
 
 import (
 	"fmt"
@@ -10,23 +10,23 @@ import (
 
 // Limits on an expression: nobody writes a longer one by hand.
 const (
-	maxExprBytes = 4096
-	maxExprDepth = 64
+	maxBytes = 4096
+	maxDepth = 64
 )
 
-// ParseExpr reads an expression. Sizes with a unit (12MiB) are bytes.
-func ParseExpr(s string) (Expr, error) {
-	if len(s) > maxExprBytes {
-		return Expr{}, &ExprError{Text: s[:40], Msg: fmt.Sprintf("got an expression of %d bytes, want at most %d", len(s), maxExprBytes)}
+// Parse reads an expression. Sizes with a unit (12MiB) are bytes.
+func Parse(s string) (Expr, error) {
+	if len(s) > maxBytes {
+		return Expr{}, &Error{Text: s[:40], Msg: fmt.Sprintf("got an expression of %d bytes, want at most %d", len(s), maxBytes)}
 	}
 	text := strings.Trim(s, " \t\n")
-	p := exprParser{text: text}
+	p := parser{text: text}
 	root, err := p.sum(0)
 	if err == nil && p.pos < len(text) {
 		err = p.fail(p.pos, "got %s, want an operator or the end", p.got())
 	}
 	offset := strings.Index(s, text)
-	if e, ok := err.(*ExprError); ok {
+	if e, ok := err.(*Error); ok {
 		e.Offset += offset // of s, not of what was trimmed
 		return Expr{}, e
 	}
@@ -39,23 +39,23 @@ func ParseExpr(s string) (Expr, error) {
 // HasUnit says whether a size with a unit is in the expression.
 func (e Expr) HasUnit() bool { return e.root != nil && e.root.bytes }
 
-type exprParser struct {
+type parser struct {
 	text string
 	pos  int
 }
 
-func (p *exprParser) fail(at int, format string, args ...any) error {
-	return &ExprError{Text: p.text, Offset: at, Msg: fmt.Sprintf(format, args...)}
+func (p *parser) fail(at int, format string, args ...any) error {
+	return &Error{Text: p.text, Offset: at, Msg: fmt.Sprintf(format, args...)}
 }
 
-func (p *exprParser) space() {
+func (p *parser) space() {
 	for p.pos < len(p.text) && (p.text[p.pos] == ' ' || p.text[p.pos] == '\t' || p.text[p.pos] == '\n') {
 		p.pos++
 	}
 }
 
 // got names what stands at the position, for an error.
-func (p *exprParser) got() string {
+func (p *parser) got() string {
 	if p.pos >= len(p.text) {
 		return "the end"
 	}
@@ -67,7 +67,7 @@ func (p *exprParser) got() string {
 }
 
 // word is the name or number at the position, without moving.
-func (p *exprParser) word() string {
+func (p *parser) word() string {
 	end := p.pos
 	for end < len(p.text) && (isLetter(p.text[end]) || isDigit(p.text[end])) {
 		end++
@@ -75,7 +75,7 @@ func (p *exprParser) word() string {
 	return p.text[p.pos:end]
 }
 
-func (p *exprParser) accept(op string) bool {
+func (p *parser) accept(op string) bool {
 	p.space()
 	if !strings.HasPrefix(p.text[p.pos:], op) || op == "/" && strings.HasPrefix(p.text[p.pos:], "//") {
 		return false
@@ -84,23 +84,23 @@ func (p *exprParser) accept(op string) bool {
 	return true
 }
 
-func (p *exprParser) sum(depth int) (*exprNode, error) {
+func (p *parser) sum(depth int) (*node, error) {
 	return p.chain(depth, p.product, []opSpelling{{"+", opAdd}, {"-", opSub}})
 }
 
-func (p *exprParser) product(depth int) (*exprNode, error) {
+func (p *parser) product(depth int) (*node, error) {
 	return p.chain(depth, p.unary, []opSpelling{{"*", opMul}, {"//", opFloorDiv}, {"/", opDiv}, {"%", opMod}})
 }
 
 type opSpelling struct {
 	text string
-	op   exprOp
+	op   opcode
 }
 
 // chain reads operands joined by operators of one rank, leaning left.
-func (p *exprParser) chain(depth int, operand func(int) (*exprNode, error), ops []opSpelling) (*exprNode, error) {
-	if depth > maxExprDepth {
-		return nil, p.fail(p.pos, "got an expression nested deeper than %d", maxExprDepth)
+func (p *parser) chain(depth int, operand func(int) (*node, error), ops []opSpelling) (*node, error) {
+	if depth > maxDepth {
+		return nil, p.fail(p.pos, "got an expression nested deeper than %d", maxDepth)
 	}
 	left, err := operand(depth)
 next:
@@ -111,14 +111,14 @@ next:
 			if !p.accept(o.text) {
 				continue
 			}
-			var right *exprNode
+			var right *node
 			if right, err = operand(depth); err != nil {
 				return nil, err
 			}
 			if o.op == opMul && left.bytes && right.bytes {
 				return nil, p.fail(at, "got a size times a size, want a size times a number")
 			}
-			n := &exprNode{op: o.op, offset: at, args: []*exprNode{left, right}, bytes: left.bytes || right.bytes}
+			n := &node{op: o.op, offset: at, args: []*node{left, right}, bytes: left.bytes || right.bytes}
 			if o.op == opDiv || o.op == opFloorDiv {
 				n.bytes = left.bytes && !right.bytes // a size through a size is a number
 			}
@@ -130,10 +130,10 @@ next:
 	return nil, err
 }
 
-func (p *exprParser) unary(depth int) (*exprNode, error) {
+func (p *parser) unary(depth int) (*node, error) {
 	p.space()
-	if depth > maxExprDepth {
-		return nil, p.fail(p.pos, "got an expression nested deeper than %d", maxExprDepth)
+	if depth > maxDepth {
+		return nil, p.fail(p.pos, "got an expression nested deeper than %d", maxDepth)
 	}
 	at := p.pos
 	if p.accept("-") {
@@ -141,12 +141,12 @@ func (p *exprParser) unary(depth int) (*exprNode, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &exprNode{op: opNeg, offset: at, args: []*exprNode{x}, bytes: x.bytes}, nil
+		return &node{op: opNeg, offset: at, args: []*node{x}, bytes: x.bytes}, nil
 	}
 	return p.atom(depth)
 }
 
-func (p *exprParser) atom(depth int) (*exprNode, error) {
+func (p *parser) atom(depth int) (*node, error) {
 	p.space()
 	at := p.pos
 	if p.accept("(") {
@@ -167,18 +167,18 @@ func (p *exprParser) atom(depth int) (*exprNode, error) {
 		return p.call(w, at, depth)
 	}
 	p.pos += len(w)
-	return &exprNode{op: opDim, name: w, offset: at}, nil
+	return &node{op: opDim, name: w, offset: at}, nil
 }
 
-func (p *exprParser) expect(s string) error {
+func (p *parser) expect(s string) error {
 	if !p.accept(s) {
 		return p.fail(p.pos, "got %s, want %s", p.got(), s)
 	}
 	return nil
 }
 
-func (p *exprParser) call(name string, at, depth int) (*exprNode, error) {
-	n := &exprNode{op: opMin, offset: at}
+func (p *parser) call(name string, at, depth int) (*node, error) {
+	n := &node{op: opMin, offset: at}
 	if name == "max" {
 		n.op = opMax
 	}
@@ -204,7 +204,7 @@ var unitSizes = []struct {
 }{{"KiB", units.KiB}, {"MiB", units.MiB}, {"GiB", units.GiB}, {"TiB", units.TiB}, {"B", 1}}
 
 // number reads 12, 12MiB, 1.5GiB and 12 MiB. A B that stands apart is a dim, so "12 B" is not a size.
-func (p *exprParser) number() (*exprNode, error) {
+func (p *parser) number() (*node, error) {
 	at := p.pos
 	digits := p.digits()
 	if p.pos < len(p.text) && p.text[p.pos] == '.' {
@@ -235,7 +235,7 @@ func (p *exprParser) number() (*exprNode, error) {
 	return p.scaled(at, digits, scale, unit)
 }
 
-func (p *exprParser) digits() string {
+func (p *parser) digits() string {
 	from := p.pos
 	for p.pos < len(p.text) && isDigit(p.text[p.pos]) {
 		p.pos++
@@ -243,7 +243,7 @@ func (p *exprParser) digits() string {
 	return p.text[from:p.pos]
 }
 
-func (p *exprParser) scaled(at int, digits string, scale units.Bytes, unit string) (*exprNode, error) {
+func (p *parser) scaled(at int, digits string, scale units.Bytes, unit string) (*node, error) {
 	if len(digits) > 40 {
 		return nil, p.fail(at, "got a number of %d digits, want one that fits int64", len(digits))
 	}
@@ -259,7 +259,7 @@ func (p *exprParser) scaled(at int, digits string, scale units.Bytes, unit strin
 	if !n.IsInt64() {
 		return nil, p.fail(at, "got %s%s, want a number that fits int64", digits, unit)
 	}
-	return &exprNode{op: opNum, n: n.Int64(), offset: at, bytes: unit != ""}, nil
+	return &node{op: opNum, n: n.Int64(), offset: at, bytes: unit != ""}, nil
 }
 
 func isUnit(s string) bool { return unitSize(s) != 0 }
@@ -287,8 +287,8 @@ func meantUnit(s string) string {
 func isDigit(c byte) bool  { return c >= '0' && c <= '9' }
 func isLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_' }
 
-// isName says whether s can be a dim's or an argument's name.
-func isName(s string) bool {
+// IsName says whether s can stand for a number: letters, digits and underscores, no digit first.
+func IsName(s string) bool {
 	if s == "" || isDigit(s[0]) {
 		return false
 	}
