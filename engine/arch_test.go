@@ -34,7 +34,7 @@ var mayImport = map[string][]string{
 	"engine/tensor":            {"engine/units"},
 	"engine/device":            {"engine/internal/nearest", "engine/units"},
 	"engine/platform":          {"engine/device", "engine/workspace/profile", "engine/units"},
-	"engine/program":           {"engine/tensor"},
+	"engine/program":           {"engine/internal/expr", "engine/tensor"},
 	"engine/trace":             {"engine/note", "engine/tensor", "engine/units", "engine/internal/pickle"},
 	"engine/recording":         {"engine/trace", "engine/tensor", "engine/units"},
 

@@ -87,9 +87,9 @@ func (w *walker) operator(f *program.Func, n *program.Node) {
 	if !ok {
 		i = len(w.missing)
 		w.index[n.Op] = i
-		pos := n.Src.Pos()
+		pos := n.Where.Pos()
 		if pos.File == "" {
-			pos = program.Pos{File: f.Record, Line: int(n.Line)}
+			pos = program.Pos{File: f.Record, Line: int(n.Where.Line)}
 		}
 		w.missing = append(w.missing, report.Unsupported{Op: n.Op, First: report.Place{Op: n.Op, Module: moduleOf(w.program, f), File: pos.File, Line: pos.Line}})
 	}

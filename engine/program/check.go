@@ -4,16 +4,20 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/memspec/memspec/engine/internal/expr"
 )
 
-// This file checks what the package comment promises.
+// This file checks what the package comment promises. A decoder calls CheckTables before it returns a program; each function is checked when it is
+// lowered; Check does all of it at once.
 
 // Check lowers every function and returns all violations of the program's invariants at once, or nil.
 func Check(p *Program) error {
-	c := &checker{seen: map[*Func]bool{}}
-	c.program(p)
+	c := &checker{seen: map[*Func]bool{}, symbols: p.symbols()}
+	c.tables(p)
 	for _, class := range p.Classes {
-		c.class(class)
 		for _, f := range class.Methods {
 			c.function(f)
 		}
@@ -21,16 +25,62 @@ func Check(p *Program) error {
 	for _, f := range p.Funcs {
 		c.function(f)
 	}
+	if p.Entry != nil {
+		c.function(p.Entry)
+	}
 	return errors.Join(c.errs...)
 }
 
+// CheckTables checks everything but the functions' bodies. What it finds is in one line, as an artifact's errors are.
+func CheckTables(p *Program) error {
+	c := &checker{}
+	c.tables(p)
+	return c.unsound()
+}
+
+func (c *checker) tables(p *Program) {
+	c.program(p)
+	for _, class := range p.Classes {
+		c.class(class)
+	}
+}
+
+// checkGraph checks a function that was lowered, but not those that it calls.
+func checkGraph(f *Func, g *Graph) error {
+	c := &checker{at: f.Name}
+	c.body(f, g)
+	return c.unsound()
+}
+
+// unsound is what was found: an artifact that no rule of its decoder refused, or a bug of the decoder.
+func (c *checker) unsound() error {
+	if len(c.errs) == 0 {
+		return nil
+	}
+	parts := make([]string, len(c.errs))
+	for i, err := range c.errs {
+		parts[i] = err.Error()
+	}
+	return errors.New("not a sound program: " + strings.Join(parts, "; "))
+}
+
+func (p *Program) symbols() map[string]bool {
+	names := make(map[string]bool, len(p.Symbols))
+	for _, s := range p.Symbols {
+		names[s.Name] = true
+	}
+	return names
+}
+
 // maxViolations bounds a report: a broken decoder breaks everything.
-const maxViolations = 100
+const maxViolations = 20
 
 type checker struct {
-	errs []error
-	seen map[*Func]bool
-	at   string // what is being looked at
+	errs    []error
+	seen    map[*Func]bool  // functions that were checked; nil where those that are called are not to be
+	symbols map[string]bool // nil where they are not looked at
+	what    string          // is being looked at: module, state, symbol; "" of a class or function
+	at      string          // its name
 	// of the function being looked at
 	graph   *Graph
 	defined []bool // by value: in scope now
@@ -39,51 +89,69 @@ type checker struct {
 
 func (c *checker) errorf(format string, args ...any) {
 	if len(c.errs) < maxViolations {
-		c.errs = append(c.errs, fmt.Errorf("%s: %s", c.at, fmt.Sprintf(format, args...)))
+		at := c.at
+		if c.what != "" {
+			at = c.what + " " + strconv.Quote(c.at)
+		}
+		c.errs = append(c.errs, fmt.Errorf("%s: %s", at, fmt.Sprintf(format, args...)))
 	}
 }
 
+func (c *checker) look(what, at string) { c.what, c.at = what, at }
+
 func (c *checker) program(p *Program) {
-	c.at = "program"
+	c.look("", "program")
 	if p.Format == "" {
 		c.errorf("got no format")
 	}
-	if p.Root == nil {
-		c.errorf("got no root")
-	} else if p.Entry != nil && p.Entry.Class != p.Root.Class {
+	if p.Root != nil && p.Entry != nil && p.Entry.Class != p.Root.Class {
 		c.errorf("got entry %s, want a method of %s", p.Entry.Name, p.Root.Class.Name)
 	}
+	for i, s := range p.Symbols {
+		c.look("symbol", s.Name)
+		switch {
+		case !expr.IsName(s.Name):
+			c.errorf("got %q, want a name", s.Name)
+		case i > 0 && p.Symbols[i-1].Name >= s.Name:
+			c.errorf("got it after %s, want names in order, each once", p.Symbols[i-1].Name)
+		case s.Min < 0 || s.Max < s.Min:
+			c.errorf("got a range of %d to %d", s.Min, s.Max)
+		}
+	}
+	c.look("", "program")
 	if !slices.IsSortedFunc(p.Classes, func(a, b *Class) int { return compare(a.Name, b.Name) }) {
 		c.errorf("got classes out of order")
 	}
 	if !slices.IsSortedFunc(p.Funcs, func(a, b *Func) int { return compare(a.Name, b.Name) }) {
 		c.errorf("got functions out of order")
 	}
-	names := map[string]bool{}
-	for i, m := range p.Modules {
-		c.at = fmt.Sprintf("module %q", m.FQN)
+	names := make(map[string]bool, len(p.Modules))
+	for _, m := range p.Modules {
+		c.look("module", m.FQN)
 		if names[m.FQN] {
 			c.errorf("got a second of that name")
 		}
-		names[m.FQN] = true
 		switch {
 		case m.Object == nil:
-			c.errorf("got no object")
+			if p.Root != nil {
+				c.errorf("got no object")
+			}
 		case m.Object.FQN != m.FQN:
 			c.errorf("got an object named %q", m.Object.FQN)
 		case m.Object.Class.Kind != ModuleClass:
 			c.errorf("got an object of %s, want a module's class", m.Object.Class.Name)
 		}
-		if m.Parent != nil && !slices.Contains(p.Modules[:i], m.Parent) {
+		if m.Parent != nil && !names[m.Parent.FQN] {
 			c.errorf("got a parent that comes later")
 		}
+		names[m.FQN] = true
 		if m.Object != nil {
 			c.object(m.Object)
 		}
 	}
-	bytes := map[int]int64{}
+	bytes := make(map[int]int64, len(p.States))
 	for _, s := range p.States {
-		c.at = fmt.Sprintf("state %q", s.Name)
+		c.look("state", s.Name)
 		c.state(s, bytes)
 	}
 }
@@ -151,21 +219,20 @@ func (c *checker) literals(items []any) {
 }
 
 func (c *checker) class(class *Class) {
-	c.at = class.Name
-	names := map[string]bool{}
-	for i, a := range class.Attrs {
-		if names[a.Name] {
+	c.look("", class.Name)
+	for i := range class.Attrs {
+		a := &class.Attrs[i]
+		switch at, ok := class.AttrIndex(a.Name); {
+		case ok && at > i && at < len(class.Attrs) && class.Attrs[at].Name == a.Name:
 			c.errorf("got a second attribute %s", a.Name)
-		}
-		names[a.Name] = true
-		if at, ok := class.AttrIndex(a.Name); !ok || at != i {
+		case !ok || at != i:
 			c.errorf("got attribute %s at place %d, want %d: sealed too early?", a.Name, at, i)
 		}
 		c.literal(a.Default)
 	}
-	for _, list := range [][]string{class.Parameters, class.Buffers} {
+	for _, list := range [2][]string{class.Parameters, class.Buffers} {
 		for _, name := range list {
-			if !names[name] {
+			if _, ok := class.AttrIndex(name); !ok {
 				c.errorf("got parameter or buffer %s, which is no attribute", name)
 			}
 		}
@@ -185,14 +252,25 @@ func (c *checker) function(f *Func) {
 		return
 	}
 	c.seen[f] = true
-	c.at = f.Name
+	c.look("", f.Name)
 	g, err := f.Graph()
 	if err != nil {
 		c.errorf("%v", err)
 		return
 	}
+	for i := range f.Params {
+		if m := f.Params[i].Meta; m != nil {
+			c.meta("parameter "+f.Params[i].Name, m)
+		}
+	}
+	c.body(f, g)
+	c.look("", f.Name)
+}
+
+func (c *checker) body(f *Func, g *Graph) {
 	graph, defined, made := c.graph, c.defined, c.made
-	c.graph, c.defined, c.made = g, make([]bool, g.NumValues), make([]bool, g.NumValues)
+	room := make([]bool, 2*g.NumValues)
+	c.graph, c.defined, c.made = g, room[:g.NumValues], room[g.NumValues:]
 	if len(g.Params) != len(f.Params) {
 		c.errorf("got %d parameter values, want %d", len(g.Params), len(f.Params))
 	}
@@ -212,7 +290,6 @@ func (c *checker) function(f *Func) {
 		c.block(g.Body)
 	}
 	c.graph, c.defined, c.made = graph, defined, made
-	c.at = f.Name
 }
 
 // define makes a value known; values are assigned once.
@@ -238,8 +315,20 @@ func (c *checker) forget(vs []*Value) {
 	}
 }
 
-func (c *checker) args(where string, args []Arg) {
-	for i, a := range args {
+// place names where in a function something is; it is put into words where it is needed.
+type place interface{ String() string }
+
+type (
+	nodePlace  Node
+	blockPlace struct{}
+)
+
+func (n *nodePlace) String() string { return fmt.Sprintf("line %d: %s", n.Where.Line, n.Op) }
+func (blockPlace) String() string   { return "block" }
+
+func (c *checker) args(where place, args []Arg) {
+	for i := range args {
+		a := &args[i]
 		switch {
 		case a.Value == nil:
 			c.literal(a.Const)
@@ -260,7 +349,7 @@ func (c *checker) block(b *Block) {
 	for _, n := range b.Nodes {
 		c.node(n)
 	}
-	c.args("block", b.Outs)
+	c.args(blockPlace{}, b.Outs)
 	for _, n := range b.Nodes {
 		c.forget(n.Outs)
 	}
@@ -268,7 +357,7 @@ func (c *checker) block(b *Block) {
 }
 
 func (c *checker) node(n *Node) {
-	where := fmt.Sprintf("line %d: %s", n.Line, n.Op)
+	where := (*nodePlace)(n)
 	c.args(where, n.Args)
 	if s, ok := shapes[n.Op]; ok {
 		if len(n.Args) < s.minArgs || s.maxArgs >= 0 && len(n.Args) > s.maxArgs {
@@ -292,6 +381,7 @@ func (c *checker) node(n *Node) {
 	} else if len(n.Blocks) > 0 {
 		c.errorf("%s: got %d blocks, want none", where, len(n.Blocks))
 	}
+	c.recorded(where, n)
 	for _, b := range n.Blocks {
 		c.block(b)
 	}
@@ -318,8 +408,42 @@ func (c *checker) node(n *Node) {
 	}
 }
 
+// recorded checks what a node says of its overload and of what it gave.
+func (c *checker) recorded(where place, n *Node) {
+	if rest, ok := strings.CutPrefix(n.Key, n.Op); n.Key != "" && (!ok || rest != "" && rest[0] != '.') {
+		c.errorf("%s: got the overload %s, want one of the operator", where, n.Key)
+	}
+	for i, m := range n.Recorded {
+		if m != nil {
+			c.meta(fmt.Sprintf("%s: result %d", where, i), m)
+		}
+	}
+}
+
+// meta checks a recorded tensor: as many strides as sizes, of symbols that there are.
+func (c *checker) meta(where string, m *TensorMeta) {
+	if !m.DType.Valid() {
+		c.errorf("%s: got no dtype", where)
+	}
+	if len(m.Sizes) != len(m.Strides) {
+		c.errorf("%s: got %d sizes and %d strides", where, len(m.Sizes), len(m.Strides))
+	}
+	if c.symbols == nil {
+		return
+	}
+	for _, all := range [][]Size{m.Sizes, m.Strides, {m.Offset}} {
+		for _, s := range all {
+			for _, name := range s.Names() {
+				if !c.symbols[name] {
+					c.errorf("%s: got the size %s, which is no symbol of the program", where, name)
+				}
+			}
+		}
+	}
+}
+
 // callee checks a call's arguments against the parameters.
-func (c *checker) callee(where string, n *Node) {
+func (c *checker) callee(where place, n *Node) {
 	f := n.Callee
 	if f == nil {
 		c.errorf("%s: got no function", where)
@@ -334,57 +458,9 @@ func (c *checker) callee(where string, n *Node) {
 			c.errorf("%s: got no argument %s of %s", where, p.Name, f.Name)
 		}
 	}
-	at := c.at
-	c.function(f)
-	c.at = at
-}
-
-func span(from, to int) string {
-	switch {
-	case to < 0:
-		return fmt.Sprintf("at least %d", from)
-	case from == to:
-		return fmt.Sprint(from)
+	if c.seen != nil {
+		at := c.at
+		c.function(f)
+		c.look("", at)
 	}
-	return fmt.Sprintf("%d to %d", from, to)
-}
-
-// shape is what a node kind must have.
-type shape struct {
-	minArgs, maxArgs int // -1 is no limit
-	maxOuts          int // -1 is no limit
-	blocks           int
-	types            int
-	text, callee     bool
-}
-
-// shapes are the node kinds of the package comment.
-var shapes = map[string]shape{
-	"prim::GetAttr":         {minArgs: 1, maxArgs: 1, maxOuts: 1, text: true},
-	"prim::SetAttr":         {minArgs: 2, maxArgs: 2, text: true},
-	"prim::CallMethod":      {minArgs: 1, maxArgs: -1, maxOuts: 1, text: true},
-	"prim::CallFunction":    {maxArgs: -1, maxOuts: 1, callee: true},
-	"prim::fork":            {maxArgs: -1, maxOuts: 1, callee: true},
-	"prim::CreateObject":    {maxArgs: -1, maxOuts: 1, text: true},
-	"prim::TupleConstruct":  {maxArgs: -1, maxOuts: 1},
-	"prim::ListConstruct":   {maxArgs: -1, maxOuts: 1},
-	"prim::DictConstruct":   {maxArgs: -1, maxOuts: 1},
-	"prim::TupleUnpack":     {minArgs: 1, maxArgs: 1, maxOuts: -1},
-	"prim::ListUnpack":      {minArgs: 1, maxArgs: 1, maxOuts: -1},
-	"prim::If":              {minArgs: 1, maxArgs: 1, maxOuts: -1, blocks: 2},
-	"prim::Loop":            {minArgs: 2, maxArgs: -1, maxOuts: -1, blocks: 1},
-	"prim::Return":          {minArgs: 1, maxArgs: 1},
-	"prim::RaiseException":  {minArgs: 1, maxArgs: 1},
-	"prim::Enter":           {minArgs: 1, maxArgs: 1, maxOuts: 1},
-	"prim::Exit":            {minArgs: 1, maxArgs: 1},
-	"prim::Uninitialized":   {maxOuts: 1},
-	"prim::unchecked_cast":  {minArgs: 1, maxArgs: 1, maxOuts: 1, types: 1},
-	"prim::isinstance":      {minArgs: 1, maxArgs: 1, maxOuts: 1, types: 1},
-	"prim::tolist":          {minArgs: 1, maxArgs: 1, maxOuts: 1},
-	"prim::EnumValue":       {minArgs: 1, maxArgs: 1, maxOuts: 1},
-	"prim::EnumName":        {minArgs: 1, maxArgs: 1, maxOuts: 1},
-	"aten::IntImplicit":     {minArgs: 1, maxArgs: 1, maxOuts: 1},
-	"aten::FloatImplicit":   {minArgs: 1, maxArgs: 1, maxOuts: 1},
-	"aten::ComplexImplicit": {minArgs: 1, maxArgs: 1, maxOuts: 1},
-	"aten::ScalarImplicit":  {minArgs: 1, maxArgs: 1, maxOuts: 1},
 }

@@ -31,7 +31,7 @@ func of(build func(m *maker, x *Value) []*Node) *Program {
 	})
 	class := &Class{Name: "M", Kind: ModuleClass}
 	class.Seal()
-	return &Program{Format: "test", Producer: "hand-made", Root: &Object{Class: class}, Classes: []*Class{class}, Funcs: []*Func{f}}
+	return &Program{Format: "test", Producer: "hand-made", Objects: Objects{Root: &Object{Class: class}, Classes: []*Class{class}, Funcs: []*Func{f}}}
 }
 
 func TestCheck(t *testing.T) {
@@ -135,13 +135,13 @@ func TestWrite(t *testing.T) {
 		text := &SourceText{File: "/home/u/net.py", FirstLine: 10, Text: "def f(x):\n    return -x\n"}
 		return []*Node{
 			{Op: "aten::add", Args: []Arg{arg(x), lit(1.0), {Name: "alpha", Const: int64(2)}}, Outs: outs(y), Flags: Nested | InReturn,
-				Src: SourceRange{Text: text, Start: 14, End: 23}},
+				Where: Where{SourceRange: SourceRange{Text: text, Start: 14, End: 23}}},
 			ret(arg(y)),
 		}
 	})
 	p.States = []*State{{Name: "w", Class: tensor.Parameter, Record: "data/0", NBytes: 24,
 		Meta: tensor.Meta{DType: tensor.Float32, Sizes: []int64{2, 3}, Strides: []int64{1, 2}, Device: "cpu", RequiresGrad: true}}}
-	p.Modules = []*Module{{Object: p.Root}}
+	p.Modules = []*Module{{Class: "M", Object: p.Root}}
 	var b bytes.Buffer
 	require.NoError(t, Write(&b, p))
 	assert.Equal(t, strings.TrimLeft(`
@@ -173,9 +173,9 @@ func TestLiterals(t *testing.T) {
 
 func TestPositions(t *testing.T) {
 	relu, module := &Frame{"/lib/torch/nn/functional.py", 10, "relu"}, &Frame{"/lib/torch/nn/modules/module.py", 3, "_call_impl"}
-	traced := &SourceText{Stack: []*Frame{relu, {"/home/u/net.py", 7, "forward"}, module}}
-	assert.Equal(t, Pos{"/home/u/net.py", 7}, SourceRange{Text: traced}.Pos(), "the innermost frame outside torch")
-	inner := &SourceText{Stack: []*Frame{relu, module}}
-	assert.Equal(t, Pos{"/lib/torch/nn/functional.py", 10}, SourceRange{Text: inner}.Pos(), "all of it torch's own")
-	assert.Equal(t, Pos{}, SourceRange{}.Pos())
+	traced := &Where{Stack: &Stack{Frames: []*Frame{relu, {"/home/u/net.py", 7, "forward"}, module}}}
+	assert.Equal(t, Pos{"/home/u/net.py", 7}, traced.Pos(), "the innermost frame outside torch")
+	inner := &Where{Stack: &Stack{Frames: []*Frame{relu, module}}}
+	assert.Equal(t, Pos{"/lib/torch/nn/functional.py", 10}, inner.Pos(), "all of it torch's own")
+	assert.Equal(t, Pos{}, new(Where).Pos())
 }

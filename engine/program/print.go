@@ -38,6 +38,11 @@ func Write(w io.Writer, p *Program) error {
 			return err
 		}
 	}
+	if p.Root == nil && p.Entry != nil {
+		if err := b.function(p.Entry); err != nil {
+			return err
+		}
+	}
 	return b.Flush()
 }
 
@@ -65,6 +70,13 @@ func (b *printer) program(p *Program) {
 	for _, n := range p.Notes {
 		b.printf("note %s\n", n)
 	}
+	for _, s := range p.Symbols {
+		b.printf("symbol %s %s", s.Name, s.span())
+		if s.Unbacked {
+			b.printf(" unbacked")
+		}
+		b.printf("\n")
+	}
 	for i, s := range p.States {
 		b.printf("state %d %s %s %s%s", i, s.Class, s.Name, s.Meta.DType, dims(s.Meta.Sizes))
 		if !s.Meta.IsContiguous() {
@@ -90,7 +102,10 @@ func (b *printer) program(p *Program) {
 		b.printf("\n")
 	}
 	for _, m := range p.Modules {
-		b.printf("module %s %s\n", strconv.Quote(m.FQN), m.Object.Class.Name)
+		b.printf("module %s %s\n", strconv.Quote(m.FQN), m.Class)
+		if m.Object == nil {
+			continue
+		}
 		for i, v := range m.Object.Attrs {
 			if o, ok := v.(*Object); ok && o.Class.Kind == ModuleClass || m.Object.Class.Attrs[i].HasDef {
 				continue // listed itself, or the class's
@@ -143,6 +158,9 @@ func (b *printer) function(f *Func) error {
 		if p.Type != nil {
 			b.printf(": %s", p.Type)
 		}
+		if p.Meta != nil {
+			b.printf(" %s", p.Meta)
+		}
 		if p.HasDef {
 			b.printf(" = %s", literal(p.Default))
 		}
@@ -184,7 +202,11 @@ func (b *printer) node(n *Node, indent string) {
 	if len(n.Outs) > 0 {
 		b.WriteString(" = ")
 	}
-	b.WriteString(n.Op)
+	if n.Key != "" {
+		b.WriteString(n.Key)
+	} else {
+		b.WriteString(n.Op)
+	}
 	b.args(n.Args)
 	if n.Callee != nil {
 		b.WriteString(" " + n.Callee.Name)
@@ -201,14 +223,25 @@ func (b *printer) node(n *Node, indent string) {
 	for _, t := range n.Types {
 		b.WriteString(" as " + t.String())
 	}
-	b.printf("  # %d", n.Stmt)
+	for i, m := range n.Recorded {
+		b.WriteString([2]string{", ", " -> "}[b2i(i == 0)])
+		if m == nil {
+			b.WriteString("no tensor")
+		} else {
+			b.WriteString(m.String())
+		}
+	}
+	b.printf("  # %d", n.Where.Stmt)
+	if m := n.Where.Module; m != nil {
+		b.printf(" in %s", strconv.Quote(m.FQN))
+	}
 	if n.Flags&InReturn != 0 {
 		b.WriteString(" return")
 	}
 	if n.Flags&Nested != 0 {
 		b.WriteString(" nested")
 	}
-	if p := n.Src.Pos(); p.File != "" {
+	if p := n.Where.Pos(); p.File != "" {
 		b.printf(" %s:%d", p.File[strings.LastIndexByte(p.File, '/')+1:], p.Line)
 	}
 	b.WriteString("\n")

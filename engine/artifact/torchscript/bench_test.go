@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/memspec/memspec/engine/internal/ptzip"
+	"github.com/memspec/memspec/engine/program"
 )
 
 func benchFile(b *testing.B, path string, bodies bool) {
@@ -42,4 +43,20 @@ func BenchmarkResNet50(b *testing.B) {
 		b.Run(kind+"/outline", func(b *testing.B) { benchFile(b, path, false) })
 		b.Run(kind+"/bodies", func(b *testing.B) { benchFile(b, path, true) })
 	}
+}
+
+// What checking a program costs beside decoding it: its tables, and every function (of which a run lowers those that it calls).
+func BenchmarkCheck(b *testing.B) {
+	p, err := Decode(open(b, filepath.Join(root, "testdata", "artifacts", "torchvision", "resnet50.script.pt")))
+	require.NoError(b, err)
+	b.Run("tables", func(b *testing.B) {
+		for b.Loop() {
+			require.NoError(b, program.CheckTables(p))
+		}
+	})
+	b.Run("all", func(b *testing.B) {
+		for b.Loop() {
+			require.NoError(b, program.Check(p))
+		}
+	})
 }

@@ -215,7 +215,8 @@ func (l *lowerer) annotate(x *syntax.Call, flags program.NodeFlags) (*program.No
 		case n == nil:
 			v = w
 		case n.Op == "prim::tolist":
-			n.Types, n.Flags, n.Src = l.typesOf(t), flags|l.in, l.file.debug.at(x.Start)
+			n.Types, n.Flags = l.typesOf(t), flags|l.in
+			l.locate(n, x.Start)
 			return n, t, v
 		default:
 			v = l.to(n, "", own)

@@ -35,7 +35,7 @@ func (l *lowerer) ifStmt(s *syntax.If) (left bool) {
 	then := l.branch(s.Then)
 	els := l.branch(s.Else)
 	n := l.node("prim::If", s.Start, 0, cond)
-	n.Stmt, n.Line = number, int32(s.Line)
+	n.Where.Stmt, n.Where.Line = number, int32(s.Line)
 	blocks := [2]*program.Block{l.blockSlab.new(program.Block{Nodes: then.nodes}), l.blockSlab.new(program.Block{Nodes: els.nodes})}
 	n.Blocks = l.blocks(blocks[0], blocks[1])
 	for i, c := range els.changes {
@@ -191,7 +191,7 @@ func (l *lowerer) loop(p loop) {
 	l.changes.stack = l.changes.stack[:changes]
 	body := l.blockSlab.new(program.Block{Params: params, Nodes: l.nodes.take(nodes, &l.nodeList), Outs: outs})
 	n := l.nodeArgs("prim::Loop", p.at, 0, args)
-	n.Stmt, n.Line = number, int32(p.line)
+	n.Where.Stmt, n.Where.Line = number, int32(p.line)
 	n.Blocks = l.blocks(body)
 	n.Outs = l.outSlab.cut(len(names))
 	for i, name := range names {

@@ -32,14 +32,20 @@ type debugTable struct {
 
 type debugRecord struct {
 	offset, start, end int32
-	text               *program.SourceText // nil where the archive does not tell
+	from               *origin // nil where the archive does not tell
 }
 
-// at is the range at an offset.
-func (t *debugTable) at(pos syntax.Pos) program.SourceRange {
+// origin is what an operation comes from: a text of the user's, or a Python stack.
+type origin struct {
+	text  *program.SourceText
+	stack *program.Stack
+}
+
+// at is the place at an offset.
+func (t *debugTable) at(pos syntax.Pos) program.Where {
 	rs, p := t.records, int32(pos)
 	if len(rs) == 0 || p < rs[0].offset {
-		return program.SourceRange{}
+		return program.Where{}
 	}
 	i := t.last
 	for steps := 0; ; steps++ {
@@ -54,10 +60,10 @@ func (t *debugTable) at(pos syntax.Pos) program.SourceRange {
 	}
 	t.last = i
 	r := &rs[i]
-	if r.text == nil {
-		return program.SourceRange{}
+	if r.from == nil {
+		return program.Where{}
 	}
-	return program.SourceRange{Text: r.text, Start: r.start, End: r.end}
+	return program.Where{SourceRange: program.SourceRange{Text: r.from.text, Start: r.start, End: r.end}, Stack: r.from.stack}
 }
 
 // readDebug reads a file's records, once. An archive without them is fine.
@@ -116,7 +122,7 @@ func (d *decoder) debugRecords(t *debugTable, data string) error {
 	}
 	s := &d.sources
 	s.d, s.m, s.table = d, m, nil
-	s.known = append(s.known[:0], make([]*program.SourceText, len(m.arena)+1)...)
+	s.known = append(s.known[:0], make([]*origin, len(m.arena)+1)...)
 	if len(top) == 3 && top[0].kind == rangeText && m.text(top[0]) == "FORMAT_WITH_STRING_TABLE" {
 		if s.table, err = m.items(top[1]); err != nil {
 			return err
@@ -145,13 +151,13 @@ type debugSources struct {
 	d      *decoder
 	m      *rangeMachine
 	table  []rangeValue
-	frames []*program.Frame      // by place in the table
-	known  []*program.SourceText // by the tuple's place
+	frames []*program.Frame // by place in the table
+	known  []*origin        // by the tuple's place
 	build  []byte
 }
 
 // noSource stands for a source that was looked at and is empty.
-var noSource = &program.SourceText{}
+var noSource = &origin{}
 
 func (s *debugSources) record(v rangeValue) (r debugRecord, err error) {
 	parts, err := s.m.items(v)
@@ -170,24 +176,24 @@ func (s *debugSources) record(v rangeValue) (r debugRecord, err error) {
 	if span[0].kind != rangeTuple {
 		return r, errors.New("got a range without source, start and end")
 	}
-	text := s.known[span[0].a]
-	if text == nil {
-		if text, err = s.source(span[0]); err != nil {
+	from := s.known[span[0].a]
+	if from == nil {
+		if from, err = s.source(span[0]); err != nil {
 			return r, err
 		}
-		if text == nil {
-			text = noSource
+		if from == nil {
+			from = noSource
 		}
-		s.known[span[0].a] = text
+		s.known[span[0].a] = from
 	}
-	if text != noSource {
-		r.text = text
+	if from != noSource {
+		r.from = from
 	}
 	return r, nil
 }
 
 // source makes a source, nil for an empty one.
-func (s *debugSources) source(v rangeValue) (*program.SourceText, error) {
+func (s *debugSources) source(v rangeValue) (*origin, error) {
 	parts, err := s.m.items(v)
 	if err != nil || len(parts) != 3 || parts[2].kind != rangeInt {
 		return nil, errors.New("got a source without text, file and line")
@@ -248,7 +254,7 @@ func isFrame(text, file string, line int) bool {
 }
 
 // stack is the source of a traced operation: its Python stack.
-func (s *debugSources) stack(ids []rangeValue) (*program.SourceText, error) {
+func (s *debugSources) stack(ids []rangeValue) (*origin, error) {
 	length := 0
 	frames := s.d.frameList.cut(len(ids))[:0]
 	for _, id := range ids {
@@ -277,7 +283,7 @@ func (s *debugSources) stack(ids []rangeValue) (*program.SourceText, error) {
 	if length > maxText {
 		return nil, fmt.Errorf("got a stack of more than %d bytes, want less", maxText)
 	}
-	return &program.SourceText{Stack: frames}, nil
+	return &origin{stack: &program.Stack{Frames: frames}}, nil
 }
 
 // frame is the frame a line tells, nil for a line that tells none. The same few lines make all stacks of an archive.
@@ -294,9 +300,9 @@ func (d *decoder) frame(line string) *program.Frame {
 	return p
 }
 
-// intern makes one SourceText of equal ones: a class that was copied under many names brings its text as often. The text of a traced
+// intern makes one origin of equal ones: a class that was copied under many names brings its text as often. The text of a traced
 // archive without a string table is a stack as well. Text and file are copied where they are kept.
-func (s *debugSources) intern(text, file string, line int) *program.SourceText {
+func (s *debugSources) intern(text, file string, line int) *origin {
 	if text == "" {
 		return nil
 	}
@@ -309,13 +315,16 @@ func (s *debugSources) intern(text, file string, line int) *program.SourceText {
 	if t == nil {
 		text, file = strings.Clone(text), strings.Clone(file)
 		key = sourceKey{text, file, line}
-		t = &program.SourceText{File: file, FirstLine: line, Text: text}
+		t = &origin{}
 		if traced {
+			t.stack = &program.Stack{}
 			for l := range strings.SplitSeq(text, "\n") {
 				if f := s.d.frame(l); f != nil {
-					t.Stack = append(t.Stack, f)
+					t.stack.Frames = append(t.stack.Frames, f)
 				}
 			}
+		} else {
+			t.text = &program.SourceText{File: file, FirstLine: line, Text: text}
 		}
 		s.d.texts[key] = t
 	}
@@ -344,9 +353,9 @@ func (d *decoder) findTells() error {
 					return err
 				}
 				for _, r := range f.debug.records {
-					if r.text != nil {
+					if r.from != nil {
 						told = true
-						if r.text.File == "" {
+						if r.from.text == nil || r.from.text.File == "" {
 							p.Tells = program.TellsStacks
 						}
 						break

@@ -54,7 +54,7 @@ func Decode(f fs.FS) (*program.Program, error) {
 		prog:   &program.Program{Format: "torchscript"},
 		types:  map[string]*program.Type{},
 		funcs:  map[string]*program.Func{},
-		texts:  map[sourceKey]*program.SourceText{},
+		texts:  map[sourceKey]*origin{},
 		ops:    map[string]string{},
 		frames: map[string]*program.Frame{},
 
@@ -93,7 +93,7 @@ type decoder struct {
 
 	mu        sync.Mutex // guards what follows: lowering
 	low       lowerer
-	texts     map[sourceKey]*program.SourceText
+	texts     map[sourceKey]*origin
 	ranges    rangeMachine
 	frames    map[string]*program.Frame // by line
 	sources   debugSources
@@ -173,5 +173,8 @@ func (d *decoder) finish() error {
 	if err := d.readValues(); err != nil {
 		return err
 	}
-	return d.findTells()
+	if err := d.findTells(); err != nil {
+		return err
+	}
+	return program.CheckTables(p)
 }

@@ -45,7 +45,7 @@ func graphLines(b *program.Block, depth int, lines []string) []string {
 		if n.Op == "prim::GetAttr" || n.Op == "prim::SetAttr" || n.Op == "prim::CallMethod" {
 			name = " " + n.Text
 		}
-		if pos := n.Src.Pos(); strings.HasSuffix(pos.File, "language.py") {
+		if pos := n.Where.Pos(); strings.HasSuffix(pos.File, "language.py") {
 			line = fmt.Sprint(pos.Line)
 		}
 		lines = append(lines, fmt.Sprintf("%s%s %d%s %s", indent, n.Op, len(n.Outs), name, line))

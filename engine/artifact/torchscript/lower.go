@@ -387,13 +387,19 @@ func (l *lowerer) nodeOuts(op string, at syntax.Pos, outs []*program.Value, flag
 }
 
 func (l *lowerer) nodeArgs(op string, at syntax.Pos, flags program.NodeFlags, args []program.Arg) *program.Node {
-	src := l.file.debug.at(at)
-	if src.Text != nil && src.Text.File == builtinFile {
-		flags |= program.Builtin
-	}
-	n := l.nodeSlab.new(program.Node{Op: op, Args: args, Src: src, Line: l.line, Stmt: l.stmt - 1, Flags: flags | l.in, Means: upgrade(op, l.d.version)})
+	n := l.nodeSlab.new(program.Node{Op: op, Args: args, Where: program.Where{Line: l.line, Stmt: l.stmt - 1}, Flags: flags | l.in, Means: upgrade(op, l.d.version)})
+	l.locate(n, at)
 	l.nodes.push(n)
 	return n
+}
+
+// locate says where a node comes from, by its place in the printed code.
+func (l *lowerer) locate(n *program.Node, at syntax.Pos) {
+	from := l.file.debug.at(at)
+	n.Where.SourceRange, n.Where.Stack = from.SourceRange, from.Stack
+	if t := from.Text; t != nil && t.File == builtinFile {
+		n.Flags |= program.Builtin
+	}
 }
 
 // origin says where a lowered function comes from.

@@ -100,7 +100,7 @@ func (w *walker) object(o *program.Object, name string) {
 	if c.Kind == program.ModuleClass {
 		o.FQN = name
 		if w.module != nil {
-			m := &program.Module{FQN: name, Object: o, Parent: parent}
+			m := &program.Module{FQN: name, Class: c.Name, Object: o, Parent: parent}
 			w.module(m)
 			w.parent = m
 		}

@@ -27,7 +27,7 @@ func isPyTorchFile(file string) bool {
 // firstFile is the file that the first node with a source of somebody's names.
 func firstFile(b *program.Block) string {
 	for _, n := range b.Nodes {
-		if t := n.Src.Text; t != nil && t.File != "" && t.File != builtinFile {
+		if t := n.Where.Text; t != nil && t.File != "" && t.File != builtinFile {
 			return t.File
 		}
 	}
@@ -46,7 +46,7 @@ func sourceOf(b *program.Block) *program.SourceText {
 	var add func(b *program.Block)
 	add = func(b *program.Block) {
 		for _, n := range b.Nodes {
-			if t := n.Src.Text; t != nil && t.File != "" {
+			if t := n.Where.Text; t != nil && t.File != "" {
 				i := slices.IndexFunc(counts, func(c count) bool { return c.text == t })
 				if i < 0 {
 					i = len(counts)

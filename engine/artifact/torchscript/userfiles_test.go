@@ -11,7 +11,7 @@ import (
 func from(texts ...*program.SourceText) *program.Block {
 	b := &program.Block{}
 	for _, t := range texts {
-		b.Nodes = append(b.Nodes, &program.Node{Src: program.SourceRange{Text: t}})
+		b.Nodes = append(b.Nodes, &program.Node{Where: program.Where{SourceRange: program.SourceRange{Text: t}}})
 	}
 	return b
 }
@@ -40,10 +40,10 @@ func TestIsLibrary(t *testing.T) {
 
 // A function's text is the one that most of its operations come from: x.shape and 1 - x bring texts of their own.
 func TestSourceOf(t *testing.T) {
-	own, other, stack := &program.SourceText{File: "net.py", Text: "def forward"}, &program.SourceText{File: "<string>"}, &program.SourceText{}
+	own, other := &program.SourceText{File: "net.py", Text: "def forward"}, &program.SourceText{File: "<string>"}
 	assert.Same(t, own, sourceOf(from(other, own, own)))
 	assert.Same(t, other, sourceOf(from(other, own)), "of as many the first")
-	assert.Nil(t, sourceOf(from(stack, nil)), "a stack is no text")
+	assert.Nil(t, sourceOf(from(nil, nil)), "a stack is no text")
 	nested := from(other)
 	nested.Nodes[0].Blocks = []*program.Block{from(own, own)}
 	assert.Same(t, own, sourceOf(nested), "what stands in branches counts")

@@ -218,8 +218,8 @@ func (m *interp) fail(err error) error {
 			s.Module = f.module.FQN
 		}
 		if f.line != nil {
-			s.Line = int(f.line.node.Line)
-			s.Pos = f.line.node.Src.Pos()
+			s.Line = int(f.line.node.Where.Line)
+			s.Pos = f.line.node.Where.Pos()
 			if f == m.frame {
 				e.Op, e.Pos = f.line.node.Op, s.Pos
 			}
@@ -378,10 +378,10 @@ func (m *interp) freeFrame(f *frame) {
 func inlinedStack(e *exec.EvalError, in *inst, innermost bool) {
 	n := in.node
 	if innermost {
-		e.Op, e.Pos = n.Op, n.Src.Pos()
+		e.Op, e.Pos = n.Op, n.Where.Pos()
 	}
 	for at := in.at; at != nil; n, at = at.Node, at.Parent {
-		s := exec.StackEntry{Func: at.Func.Name, Record: at.Func.Record, Line: int(n.Line), Pos: n.Src.Pos()}
+		s := exec.StackEntry{Func: at.Func.Name, Record: at.Func.Record, Line: int(n.Where.Line), Pos: n.Where.Pos()}
 		if module, ok := at.Module.(*Object); ok && module != nil {
 			s.Module = module.FQN
 		}

@@ -27,7 +27,7 @@ func (m *interp) siteOf(in *inst) {
 	}
 	pos := m.userLine(in)
 	if pos.File == "" {
-		pos = program.Pos{File: record, Line: int(in.node.Line)}
+		pos = program.Pos{File: record, Line: int(in.node.Where.Line)}
 	}
 	*site = int32(m.Sites.Enter(in.node.Op, module, pos)) + 1
 }
@@ -35,20 +35,20 @@ func (m *interp) siteOf(in *inst) {
 // userLine is where the user's own code stands at an instruction: inside PyTorch's modules and functions it is the line that called them.
 // The range of a traced operation is a stack, of which Pos takes that line.
 func (m *interp) userLine(in *inst) program.Pos {
-	src := in.node.Src
+	where := &in.node.Where
 	if at := in.at; at != nil {
 		for ; at.Parent != nil && at.Func.Library(); at = at.Parent {
 			if !at.Parent.Func.Library() {
-				src = at.Node.Src
+				where = &at.Node.Where
 			}
 		}
 	} else if f := m.frame; f != nil && f.from != nil {
-		src = f.from.node.Src
+		where = &f.from.node.Where
 	}
-	if pos := src.Pos(); pos.File != "" {
+	if pos := where.Pos(); pos.File != "" {
 		return pos
 	}
-	return in.node.Src.Pos()
+	return in.node.Where.Pos()
 }
 
 // callerOf is the instruction of the user's that a frame about to run c was called from, through PyTorch's own code; nil where c is the

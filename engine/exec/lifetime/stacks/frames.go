@@ -11,13 +11,13 @@ import (
 
 // groupsOf cuts a stack at the calls of modules (runs of lines of module.py): each group is one module's forward and the functions it
 // calls, the innermost module first, in a group the outermost frame first.
-func (p *Program) groupsOf(t *program.SourceText) [][]*program.Frame {
+func (p *Program) groupsOf(t *program.Stack) [][]*program.Frame {
 	if groups, ok := p.groups[t]; ok {
 		return groups
 	}
 	var groups [][]*program.Frame
 	from := len(p.frames)
-	for _, f := range t.Stack {
+	for _, f := range t.Frames {
 		if strings.HasSuffix(f.File, "torch/nn/modules/module.py") {
 			if to := len(p.frames); to > from {
 				group := p.frames[from:to:to]
@@ -45,8 +45,8 @@ func (p *Program) framesOf(nodes []*program.Node, objects map[int]*program.Objec
 					frames[i] = g[1]
 				}
 			}
-		case n.Src.Text != nil && n.Src.Text.File == "":
-			if g := p.groupsOf(n.Src.Text); len(g) > 0 {
+		case n.Where.Stack != nil:
+			if g := p.groupsOf(n.Where.Stack); len(g) > 0 {
 				frames[i] = g[0]
 			}
 		}
@@ -80,8 +80,8 @@ func (p *Program) firstGroups(fn *program.Func, self *program.Object) [][]*progr
 			}
 			continue
 		}
-		if n.Src.Text != nil && n.Src.Text.File == "" && !strings.HasPrefix(n.Op, "prim::") {
-			if g := p.groupsOf(n.Src.Text); len(g) > 0 {
+		if n.Where.Stack != nil && !strings.HasPrefix(n.Op, "prim::") {
+			if g := p.groupsOf(n.Where.Stack); len(g) > 0 {
 				p.first[fn] = g
 				return g
 			}

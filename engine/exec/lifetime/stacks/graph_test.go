@@ -25,7 +25,7 @@ func traced(t *testing.T, sections map[string]string) *Program {
 	t.Helper()
 	b := &builder{t: t, sections: sections, frames: map[string]*program.Frame{}}
 	root := b.module("", nil)
-	return New(&program.Program{Tells: program.TellsStacks, Root: root, Entry: root.Class.Method("forward"), Classes: b.classes})
+	return New(&program.Program{Tells: program.TellsStacks, Entry: root.Class.Method("forward"), Objects: program.Objects{Root: root, Classes: b.classes}})
 }
 
 type builder struct {
@@ -45,6 +45,9 @@ func (b *builder) module(path string, caller []*program.Frame) *program.Object {
 	}
 	f := &program.Func{Name: "M." + path + ".forward", Method: "forward", Class: class, Record: "code/" + path + ".py", Line: 1}
 	g := b.graph(text, path, o, caller)
+	for _, v := range g.Params {
+		f.Params = append(f.Params, program.Param{Name: v.Name})
+	}
 	class.Methods = []*program.Func{program.NewFunc(f, func(*program.Func) (*program.Graph, error) { return g, nil })}
 	b.classes = append(b.classes, class)
 	return o
@@ -109,7 +112,7 @@ func (d *body) line(line string, caller []*program.Frame) {
 			frames = append(frames, d.frame(f))
 		}
 	}
-	n := &program.Node{Src: program.SourceRange{Text: &program.SourceText{Stack: stackOf(frames, caller)}}}
+	n := &program.Node{Where: program.Where{Stack: &program.Stack{Frames: stackOf(frames, caller)}}}
 	head, args, _ := strings.Cut(strings.TrimSuffix(right, ")"), "(")
 	switch {
 	case strings.HasPrefix(right, "["):
@@ -123,7 +126,7 @@ func (d *body) line(line string, caller []*program.Frame) {
 			at, o = d.attribute(at, o, name, path, frames)
 		}
 		n.Op, n.Text, n.Args = "prim::CallMethod", "forward", append([]program.Arg{{Value: at}}, d.args(args)...)
-		n.Src = program.SourceRange{}
+		n.Where = program.Where{}
 	default:
 		n.Op, n.Args = head, d.args(args)
 	}

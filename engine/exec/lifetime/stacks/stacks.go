@@ -26,7 +26,7 @@ import (
 type Program struct {
 	prog      *program.Program
 	functions map[*program.Graph]*function
-	groups    map[*program.SourceText][][]*program.Frame
+	groups    map[*program.Stack][][]*program.Frame
 	first     map[*program.Func][][]*program.Frame // the stack of a function's first operator, in groups
 	records   map[string]int                       // by record: the line of its first function
 	frames    []*program.Frame                     // of all groups, in one piece
@@ -35,7 +35,7 @@ type Program struct {
 
 // New is what the stacks of p tell.
 func New(p *program.Program) *Program {
-	return &Program{prog: p, functions: map[*program.Graph]*function{}, groups: map[*program.SourceText][][]*program.Frame{},
+	return &Program{prog: p, functions: map[*program.Graph]*function{}, groups: map[*program.Stack][][]*program.Frame{},
 		first: map[*program.Func][][]*program.Frame{}}
 }
 

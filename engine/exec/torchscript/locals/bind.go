@@ -113,7 +113,7 @@ func (r *reading) unpack(in *node, st *pysource.Stmt) bool {
 // keepTogether binds the results of `t = f(x)` to the one name that holds their tuple, and that of `a = f(x)[0]` or `a = f(x).values` alone.
 // Where a member is printed as the name itself, bindValue binds it.
 func (r *reading) keepTogether(in *node, st *pysource.Stmt) bool {
-	if st.Kind != pysource.Simple || len(st.Targets) != 1 || !r.whole(in, st) || int(in.Src.End) > st.End {
+	if st.Kind != pysource.Simple || len(st.Targets) != 1 || !r.whole(in, st) || int(in.Where.End) > st.End {
 		return false
 	}
 	name := st.Targets[0].Single()
@@ -131,7 +131,7 @@ func (r *reading) keepTogether(in *node, st *pysource.Stmt) bool {
 			member = v
 		}
 	}
-	part, ok := afterCall(r.src.Text[in.Src.End:st.End])
+	part, ok := afterCall(r.src.Text[in.Where.End:st.End])
 	switch {
 	case !ok:
 		return false
@@ -219,14 +219,14 @@ func (r *reading) chain(v *program.Value, st *pysource.Stmt, done string) {
 
 // whole says whether in begins where a statement's right side does.
 func (r *reading) whole(in *node, st *pysource.Stmt) bool {
-	if in.Src.Text != r.text {
+	if in.Where.Text != r.text {
 		return false
 	}
 	i := st.Right
 	for i < st.End && strings.IndexByte(" \t\n\\(", r.src.Text[i]) >= 0 {
 		i++
 	}
-	return int(in.Src.Start) == i
+	return int(in.Where.Start) == i
 }
 
 func (r *reading) bindTo(v *program.Value, local int32) {

@@ -60,13 +60,13 @@ func (s *Scope) again(j int, n *program.Node) bool {
 
 // noteCall notes a call; false where it was noted before.
 func (s *Scope) noteCall(n *program.Node) bool {
-	if n.Op != "prim::CallMethod" && n.Op != "prim::CallFunction" || n.Src.Text != s.text {
+	if n.Op != "prim::CallMethod" && n.Op != "prim::CallFunction" || n.Where.Text != s.text {
 		return true
 	}
-	if slices.Contains(s.calls, n.Src) {
+	if slices.Contains(s.calls, n.Where.SourceRange) {
 		return false
 	}
-	s.calls = append(s.calls, n.Src)
+	s.calls = append(s.calls, n.Where.SourceRange)
 	return true
 }
 

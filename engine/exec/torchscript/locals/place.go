@@ -17,15 +17,15 @@ func (r *reading) place() {
 	for i := range r.nodes {
 		in := &r.nodes[i]
 		r.stmt[i], r.header[i] = nowhere, nowhere
-		if in.Src.Text != r.text || in.Op == "prim::GetAttr" {
+		if in.Where.Text != r.text || in.Op == "prim::GetAttr" {
 			continue
 		}
-		at := r.src.At(int(in.Src.Start))
+		at := r.src.At(int(in.Where.Start))
 		r.stmt[i] = int32(at)
 		if at < 0 {
 			continue
 		}
-		if st := &r.src.Stmts[at]; st.Start == int(in.Src.Start) {
+		if st := &r.src.Stmts[at]; st.Start == int(in.Where.Start) {
 			switch in.Op {
 			case "prim::If":
 				if st.Kind == pysource.If {
@@ -56,7 +56,7 @@ func (r *reading) place() {
 // findNeighbours strings the nodes of each printed statement together, in order.
 func (r *reading) findNeighbours() {
 	for i := len(r.nodes) - 1; i >= 0; i-- {
-		s := int(r.nodes[i].Stmt)
+		s := int(r.nodes[i].Where.Stmt)
 		if s >= len(r.first) {
 			r.first = slab.Extend(r.first, s+1-len(r.first))
 		}
@@ -83,7 +83,7 @@ func (r *reading) placeNeighbours() {
 			continue
 		}
 		before, behind := nowhere, nowhere
-		for k := int(r.first[in.Stmt]) - 1; k >= 0; k = int(r.next[k]) - 1 {
+		for k := int(r.first[in.Where.Stmt]) - 1; k >= 0; k = int(r.next[k]) - 1 {
 			if r.stmt[k] == nowhere || len(r.nodes[k].Blocks) > 0 {
 				continue
 			}
@@ -199,10 +199,10 @@ func (r *reading) usedAs(in *node) string {
 	v := in.Outs[0]
 	for k := int(in.num) + 1; k < len(r.nodes); k++ {
 		u := r.nodes[k].Node
-		if len(u.Args) == 0 || u.Args[0].Value != v || u.Src.Text != r.text {
+		if len(u.Args) == 0 || u.Args[0].Value != v || u.Where.Text != r.text {
 			continue
 		}
-		return pysource.FirstWord(r.src.Text[u.Src.Start:])
+		return pysource.FirstWord(r.src.Text[u.Where.Start:])
 	}
 	return ""
 }

@@ -52,7 +52,7 @@ func (g *Graph) Call(n *program.Node) *Call { return g.calls[n.ID] }
 
 // newNode makes a node in the place of another.
 func (g *Graph) newNode(of *program.Node) *program.Node {
-	n := &program.Node{ID: len(g.calls), Src: of.Src, Line: of.Line, Stmt: of.Stmt}
+	n := &program.Node{ID: len(g.calls), Where: of.Where}
 	g.calls = append(g.calls, g.calls[of.ID])
 	return n
 }

@@ -1,0 +1,68 @@
+package program
+
+// Value is one SSA value: assigned once, but for the Params and Outs of If and Loop.
+type Value struct {
+	ID   int
+	Name string // as printed in the archive ("x19", "_0"); "" for a nested expression
+	Type *Type  // where the source annotates it
+}
+
+// Arg is an argument: a Value, or a literal where Value is nil.
+type Arg struct {
+	Name  string // of a keyword argument, else ""
+	Value *Value
+	Const any
+}
+
+// Block is a list of nodes.
+type Block struct {
+	Params []*Value
+	Nodes  []*Node
+	Outs   []Arg
+}
+
+// Node is one operation.
+type Node struct {
+	Op     string
+	Key    string // of the overload, "aten::add.Tensor"; "" where the format does not tell
+	Args   []Arg
+	Outs   []*Value
+	Blocks []*Block
+	Text   string // attribute, method or class name, see the node kinds
+	Callee *Func
+	Class  *Class
+	Types  []*Type
+	Where  Where
+	Flags  NodeFlags
+	Means  Upgrade
+	// Recorded is what the node gave when the program was made: a tensor a result of its operator, in their order, a list flattened; nil for a result
+	// that is none. The whole is nil where the format does not tell.
+	Recorded []*TensorMeta
+	ID       int // in a graph that was rewritten: its number, for tables beside the graph
+}
+
+// NodeFlags are facts about a node's place in the printed source.
+type NodeFlags uint8
+
+// The flags.
+const (
+	InReturn NodeFlags = 1 << iota // printed inside a return statement
+	Nested                         // an inner expression of its statement: its result has no printed name
+	Builtin                        // of a function that scripting puts in the place of an operator on a number and a tensor (1 - x)
+)
+
+// Upgrade says that an operator means what it did in an older release, by the name of PyTorch's upgrader (torch/csrc/jit/operator_upgraders).
+type Upgrade uint8
+
+// The upgraders. NoUpgrade is an operator that means what it does today.
+const (
+	NoUpgrade    Upgrade = iota
+	Div0To3              // integers are divided as C does
+	Full0To4             // an int or a bool fills a tensor of the default dtype
+	Linspace0To7         // 100 steps where none are given
+	Logspace0To8         // likewise
+)
+
+var upgradeNames = [...]string{"", "div_0_3", "full_0_4", "linspace_0_7", "logspace_0_8"}
+
+func (u Upgrade) String() string { return upgradeNames[u] }

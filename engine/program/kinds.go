@@ -1,0 +1,53 @@
+package program
+
+import "fmt"
+
+func span(from, to int) string {
+	switch {
+	case to < 0:
+		return fmt.Sprintf("at least %d", from)
+	case from == to:
+		return fmt.Sprint(from)
+	}
+	return fmt.Sprintf("%d to %d", from, to)
+}
+
+// shape is what a node kind must have.
+type shape struct {
+	minArgs, maxArgs int // -1 is no limit
+	maxOuts          int // -1 is no limit
+	blocks           int
+	types            int
+	text, callee     bool
+}
+
+// shapes are the node kinds of the package comment.
+var shapes = map[string]shape{
+	"prim::GetAttr":         {minArgs: 1, maxArgs: 1, maxOuts: 1, text: true},
+	"prim::SetAttr":         {minArgs: 2, maxArgs: 2, text: true},
+	"prim::CallMethod":      {minArgs: 1, maxArgs: -1, maxOuts: 1, text: true},
+	"prim::CallFunction":    {maxArgs: -1, maxOuts: 1, callee: true},
+	"prim::fork":            {maxArgs: -1, maxOuts: 1, callee: true},
+	"prim::CreateObject":    {maxArgs: -1, maxOuts: 1, text: true},
+	"prim::TupleConstruct":  {maxArgs: -1, maxOuts: 1},
+	"prim::ListConstruct":   {maxArgs: -1, maxOuts: 1},
+	"prim::DictConstruct":   {maxArgs: -1, maxOuts: 1},
+	"prim::TupleUnpack":     {minArgs: 1, maxArgs: 1, maxOuts: -1},
+	"prim::ListUnpack":      {minArgs: 1, maxArgs: 1, maxOuts: -1},
+	"prim::If":              {minArgs: 1, maxArgs: 1, maxOuts: -1, blocks: 2},
+	"prim::Loop":            {minArgs: 2, maxArgs: -1, maxOuts: -1, blocks: 1},
+	"prim::Return":          {minArgs: 1, maxArgs: 1},
+	"prim::RaiseException":  {minArgs: 1, maxArgs: 1},
+	"prim::Enter":           {minArgs: 1, maxArgs: 1, maxOuts: 1},
+	"prim::Exit":            {minArgs: 1, maxArgs: 1},
+	"prim::Uninitialized":   {maxOuts: 1},
+	"prim::unchecked_cast":  {minArgs: 1, maxArgs: 1, maxOuts: 1, types: 1},
+	"prim::isinstance":      {minArgs: 1, maxArgs: 1, maxOuts: 1, types: 1},
+	"prim::tolist":          {minArgs: 1, maxArgs: 1, maxOuts: 1},
+	"prim::EnumValue":       {minArgs: 1, maxArgs: 1, maxOuts: 1},
+	"prim::EnumName":        {minArgs: 1, maxArgs: 1, maxOuts: 1},
+	"aten::IntImplicit":     {minArgs: 1, maxArgs: 1, maxOuts: 1},
+	"aten::FloatImplicit":   {minArgs: 1, maxArgs: 1, maxOuts: 1},
+	"aten::ComplexImplicit": {minArgs: 1, maxArgs: 1, maxOuts: 1},
+	"aten::ScalarImplicit":  {minArgs: 1, maxArgs: 1, maxOuts: 1},
+}
