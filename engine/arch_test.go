@@ -40,7 +40,7 @@ var mayImport = map[string][]string{
 
 	"engine/workspace/profile": {"engine/units"},
 	"engine/workspace":         {"engine/device", "engine/note", "engine/platform", "engine/tensor", "engine/units", "engine/workspace/profile"},
-	"engine/internal/aten":     {"engine/device", "engine/exec", "engine/internal/golden", "engine/ops", "engine/platform", "engine/schema", "engine/tensor", "engine/trace"},
+	"engine/internal/aten":     {"engine/note", "engine/device", "engine/exec", "engine/internal/golden", "engine/ops", "engine/platform", "engine/schema", "engine/tensor", "engine/trace"},
 	"engine/ops":               {"engine/note", "engine/platform", "engine/schema", "engine/tensor", "engine/workspace"},
 	"engine/ops/pointwise":     {"engine/ops", "engine/schema", "engine/tensor", "engine/workspace"},
 	"engine/ops/create":        {"engine/ops", "engine/tensor", "engine/units", "engine/workspace"},

@@ -2,8 +2,11 @@ package engine_test
 
 import (
 	"context"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -93,4 +96,24 @@ func TestNotesOfEveryPlace(t *testing.T) {
 		}
 	}
 	assert.Len(t, places, 9, "the nine ifs of the model")
+}
+
+// Product code names a note by its constant: an ID that is quoted could be misspelt.
+func TestNoteIDsAreNotQuoted(t *testing.T) {
+	require.NoError(t, filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && path != ".." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata") {
+			return filepath.SkipDir
+		}
+		if d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || filepath.Base(filepath.Dir(path)) == "note" {
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		for _, id := range note.IDs() {
+			assert.False(t, strings.Contains(string(text), strconv.Quote(id)), "%s: got %q, want the constant of package note", path, id)
+		}
+		return err
+	}))
 }

@@ -27,6 +27,7 @@ import (
 
 	"github.com/memspec/memspec/engine/exec"
 	"github.com/memspec/memspec/engine/internal/golden"
+	"github.com/memspec/memspec/engine/note"
 	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/platform"
 	"github.com/memspec/memspec/engine/schema"
@@ -392,7 +393,7 @@ func (r *run) differences(t *testing.T, s *sample) (out []string) {
 	if m := r.bench.Missing(); len(m) > 0 {
 		t.Skip("needs " + m[0].Op)
 	}
-	if !s.Most && slices.ContainsFunc(r.bench.Notes(), func(n trace.Note) bool { return n.ID == "shape-bound" }) {
+	if !s.Most && slices.ContainsFunc(r.bench.Notes(), func(n trace.Note) bool { return n.ID == note.ShapeBound }) {
 		t.Skip("the engine takes the largest result")
 	}
 	add := func(what string, want, got any) {

@@ -1,24 +1,13 @@
 package pickle
 
-import "unsafe"
-
-// Turning an integer or a tuple into an interface costs an allocation each, which would be half the time of a decoding. The boxes below are
-// cut from slabs instead and never written again, so that they are what the runtime would have made.
-
-// boxes are the slabs that values are cut from.
+// boxes are the slabs that values are cut from: an allocation for each would cost more than reading it.
 type boxes struct {
-	slots  []any
-	ints   []int64
-	tuples []Tuple
-	strs   []string
-	lists  []List
+	slots []any
+	lists []List
 }
 
-// slab is the number of boxes made at once.
+// slab is how many are made at once.
 const slab = 256
-
-// eface is how the runtime lays out an interface without methods; TestBoxes notices should that change.
-type eface struct{ typ, data unsafe.Pointer }
 
 // smallInts are the integers that need no box.
 var smallInts = func() (t [256]any) {
@@ -28,50 +17,11 @@ var smallInts = func() (t [256]any) {
 	return t
 }()
 
-var (
-	intType   = typeWord(int64(0))
-	tupleType = typeWord(Tuple(nil))
-	strType   = typeWord("")
-)
-
-func typeWord(v any) unsafe.Pointer { return (*eface)(unsafe.Pointer(&v)).typ }
-
-func box(typ, data unsafe.Pointer) any {
-	e := eface{typ, data}
-	return *(*any)(unsafe.Pointer(&e))
-}
-
 func (b *boxes) int(v int64) any {
 	if uint64(v) < uint64(len(smallInts)) {
 		return smallInts[v]
 	}
-	if len(b.ints) == 0 {
-		b.ints = make([]int64, slab)
-	}
-	p := &b.ints[0]
-	b.ints = b.ints[1:]
-	*p = v
-	return box(intType, unsafe.Pointer(p))
-}
-
-func (b *boxes) tuple(v Tuple) any {
-	if len(b.tuples) == 0 {
-		b.tuples = make([]Tuple, slab)
-	}
-	p := &b.tuples[0]
-	b.tuples = b.tuples[1:]
-	*p = v
-	return box(tupleType, unsafe.Pointer(p))
-}
-
-func (b *boxes) str(v string) any {
-	if len(b.strs) == 0 {
-		b.strs = make([]string, slab)
-	}
-	p := &b.strs[0]
-	b.strs = b.strs[1:]
-	*p = v
-	return box(strType, unsafe.Pointer(p))
+	return v
 }
 
 func (b *boxes) list() *List {

@@ -70,7 +70,7 @@ func rows() [256]opcode {
 		0x85: {"TUPLE1", func(m *machine) { m.tupleOf(1) }},
 		0x86: {"TUPLE2", func(m *machine) { m.tupleOf(2) }},
 		0x87: {"TUPLE3", func(m *machine) { m.tupleOf(3) }},
-		't':  {"TUPLE", func(m *machine) { m.charge(24); m.push(m.tuple(m.own(m.sinceMark()))) }},
+		't':  {"TUPLE", func(m *machine) { m.charge(24); m.push(Tuple(m.own(m.sinceMark()))) }},
 
 		']': {"EMPTY_LIST", func(m *machine) { m.charge(24); m.push(m.list()) }},
 		'l': {"LIST", func(m *machine) { m.push(&List{Items: m.own(m.sinceMark())}) }},
@@ -197,7 +197,7 @@ func kind(v any) string {
 func (m *machine) unicode(n int) {
 	s := m.take(m.length(n))
 	m.charge(16)
-	m.push(m.str(s))
+	m.push(s)
 }
 
 func (m *machine) bytes(n int) {
@@ -238,7 +238,7 @@ func (m *machine) tupleOf(n int) {
 		m.fail("got %d values on the stack, want %d", len(m.stack)-m.base, n)
 	}
 	m.charge(24)
-	t := m.tuple(m.own(m.stack[h:]))
+	t := Tuple(m.own(m.stack[h:]))
 	m.stack = append(m.stack[:h], t)
 }
 

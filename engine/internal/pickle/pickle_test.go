@@ -202,22 +202,6 @@ func TestDict(t *testing.T) {
 	assert.Equal(t, 2, v)
 }
 
-func TestBoxes(t *testing.T) {
-	var b boxes
-	for _, v := range []int64{0, 1, 255, 256, -1, math.MaxInt64, math.MinInt64} {
-		require.Equal(t, any(v), b.int(v))
-	}
-	require.Equal(t, any("abc"), b.str("abc"))
-	require.Equal(t, any(Tuple{int64(1), "a"}), b.tuple(Tuple{int64(1), "a"}))
-	kept := make([]any, 5000)
-	for i := range kept {
-		kept[i] = b.int(int64(i) * 1000)
-	}
-	for i := range kept {
-		require.Equal(t, int64(i)*1000, kept[i].(int64), "a box is never written again")
-	}
-}
-
 // TestDecoderReuse: what one pickle left behind is not seen by the next, and earlier results stay as they were.
 func TestDecoderReuse(t *testing.T) {
 	d := NewDecoder(Options{})

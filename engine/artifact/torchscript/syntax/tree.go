@@ -1,8 +1,7 @@
 // Package syntax reads the subset of Python that serialised TorchScript is: the records code/**.py of an archive.
 //
-// It turns text into a tree and a tree into text, and runs nothing. What PyTorch's own printer writes comes back byte for byte
-// (Print(Parse(x)) == x); other spellings come back in PyTorch's layout. Names are not resolved here and types are expressions
-// like any other.
+// It turns text into a tree, and runs nothing. A tree has all that the text says: printed in the layout of PyTorch's own printer, as the tests
+// do, what that wrote comes back byte for byte. Names are not resolved here and types are expressions like any other.
 //
 // A file may be read in two steps: Outline finds its classes and functions with their signatures, by indentation alone, and
 // leaves bodies and annotations as text; Parser.Body reads one body when it is wanted. Most of a big archive is never wanted.

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// This file writes trees as text, in the layout of PyTorch's printer.
+// This file writes trees as text, in the layout of PyTorch's printer: what was read is held against the text that it was read from.
 
 // Print writes a file.
 func Print(f *File) string {
