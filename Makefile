@@ -2,7 +2,7 @@
 # make go     the part that needs nothing but Go
 # make fuzz   every fuzz target, an hour in all (FUZZTIME=30s for a short one)
 # make bench  the benchmarks
-# make scratch  asks cuDNN for the workspaces that memspec.yaml's cases need, without a GPU; scratch-current says whether that is needed
+# make workspace  asks cuDNN for the workspaces that memspec.yaml's cases need, without a GPU; workspace-current says whether that is needed
 # make probe  cudaprobe on a stand-in driver; make test-compat: the shim with the oldest PyTorch that is promised, 5 GB more
 # make mutants  small bugs put into the code one at a time: which of them no test of their own package sees (N=300 SEED=1 PKG=./engine/...)
 # make truth  the tables of the README: predictions against recorded truth
@@ -18,9 +18,9 @@ HEADERS := .cache/cuda-headers
 # Packages whose code runs on more than one goroutine.
 RACE := ./engine ./engine/program ./assert ./cmd/memspec ./cudameasure/...
 
-.PHONY: test go fmt vet staticcheck long-files unit race goldens formats python probe recordings test-python test-compat examples-python check scratch scratch-current examples fuzz bench mutants truth clean
+.PHONY: test go fmt vet staticcheck long-files unit race goldens formats python probe recordings test-python test-compat examples-python check workspace scratch workspace-current examples fuzz bench mutants truth clean
 
-test: go race goldens formats python probe recordings scratch-current test-python examples-python
+test: go race goldens formats python probe recordings workspace-current test-python examples-python
 
 go: fmt vet staticcheck long-files unit check examples
 
@@ -116,16 +116,16 @@ mutants:
 	$(GO) run ./internal/mutants -n $(N) -seed $(SEED) -pkg $(PKG) -min 95
 
 # What cuDNN answers for the project's own cases: asked for where it is missing. The library is that of the torch in $(VENV), and those in
-# the folders of CUDNN, as in `make scratch CUDNN="--cudnn DIR"`.
-scratch: $(VENV)/.stamp
-	PYTHONPATH=pyshim/src $(VENV)/bin/python -m memshim scratch --prune $(CUDNN)
+# the folders of CUDNN, as in `make workspace CUDNN="--cudnn DIR"`. Its former name was scratch.
+workspace scratch: $(VENV)/.stamp
+	PYTHONPATH=pyshim/src $(VENV)/bin/python -m memshim workspace --prune $(CUDNN)
 
 # The committed profile has an answer to every call of the cases and no other, and each answer of the library in $(VENV) is what it says today.
-scratch-current: $(VENV)/.stamp
-	PYTHONPATH=pyshim/src $(VENV)/bin/python -m memshim scratch --check --prune --installed $(CUDNN)
+workspace-current: $(VENV)/.stamp
+	PYTHONPATH=pyshim/src $(VENV)/bin/python -m memshim workspace --check --prune --installed $(CUDNN)
 
 truth:
-	@$(GO) test ./engine -run '^Test(Truth|Scratch)Tables$$' -count=1 -v | grep -v -e '^=== ' -e '^--- ' -e '^PASS$$' -e '^ok '
+	@$(GO) test ./engine -run '^Test(Truth|Workspace)Tables$$' -count=1 -v | grep -v -e '^=== ' -e '^--- ' -e '^PASS$$' -e '^ok '
 
 clean:
 	rm -rf $(VENV) $(COMPAT) bin

@@ -41,7 +41,7 @@ func Case(t TB, c spec.Case, measure ...Measure) verdict.Verdict {
 // PeakAtMost fails t if one run of the artifact allocates more than limit at once.
 //
 // It judges what the model itself allocates on any GPU, as torch.cuda.max_memory_allocated counts it: the device none, which takes no
-// library scratch. For reserved memory, or a device's own, write a Case. The inputs are those written beside the artifact when it was
+// library workspace. For reserved memory, or a device's own, write a Case. The inputs are those written beside the artifact when it was
 // exported (ARTIFACT.inputs.json); inputs given here, in the grammar of memspec --input (x=float32[8,3,224,224]), take their place.
 func PeakAtMost(t TB, artifact string, limit units.Bytes, inputs ...string) verdict.Verdict {
 	if h, ok := t.(helper); ok {

@@ -24,7 +24,7 @@
 //	note       what a run may have to assume: IDs and texts
 //	artifact   what people have, at sight: archives to programs, recordings and snapshots to runs, strangers by name; and strip
 //	program    the typed graph
-//	ops        the language of operator rules; the rules by family beneath it, joined in ops/builtin: results, aliases, composites, scratch
+//	ops        the language of operator rules; the rules by family beneath it, joined in ops/builtin: results, aliases, composites, workspace
 //	exec       the abstract run: shapes, aliases, lifetimes; the machine, and exec/torchscript, which drives it
 //	trace      allocations and frees in order, with their places
 //	recording  runs as PyTorch's allocator recorded them, to traces
@@ -49,24 +49,24 @@
 // # What is not modelled
 //
 // Training. Several streams of one run. Fused kernels that TorchScript's profiling executor may make from the second pass on. What libraries
-// allocate outside PyTorch's allocator, but for the context's cost where a device's row or memspec.yaml states it. Library scratch is by rule
+// allocate outside PyTorch's allocator, but for the context's cost where a device's row or memspec.yaml states it. Library workspace is by rule
 // where nothing more exact is known, and the report says so.
 //
 // # Notes
 //
 // What a run had to assume is a note with a stable ID, written once at a place; allow: in memspec.yaml names those that do not count.
 //
-//	branch-both        a branch depends on tensor data: both ways were run and the heavier is kept
-//	device-remapped    the archive's code names a device; it was read as the case's
-//	index-assumed      a position depends on tensor data; it does not matter to memory
-//	locals-unknown     eager lifetimes of a traced or frozen archive: it does not tell Python's names
-//	loop-bound         how often a loop runs depends on tensor data; what its rounds hold does not grow
-//	loop-open          how often a loop runs depends on tensor data, and each round may hold more: the account is incomplete
-//	op-missing         an operator without a rule; the account is incomplete
-//	other-device       a run was recorded elsewhere than on the case's device with its torch, or does not tell where
-//	scratch-benchmark  cudnn.benchmark runs the fastest plan, which only a device can tell
-//	scratch-estimate   some library scratch is by rule
-//	scratch-stand-in   another version of a library answered for one that cannot be asked
-//	shape-bound        a size depends on tensor data and is taken at its most
-//	value-assumed      a number depends on tensor data and is only computed with; it does not matter to memory
+//	branch-both          a branch depends on tensor data: both ways were run and the heavier is kept
+//	device-remapped      the archive's code names a device; it was read as the case's
+//	index-assumed        a position depends on tensor data; it does not matter to memory
+//	locals-unknown       eager lifetimes of a traced or frozen archive: it does not tell Python's names
+//	loop-bound           how often a loop runs depends on tensor data; what its rounds hold does not grow
+//	loop-open            how often a loop runs depends on tensor data, and each round may hold more: the account is incomplete
+//	op-missing           an operator without a rule; the account is incomplete
+//	other-device         a run was recorded elsewhere than on the case's device with its torch, or does not tell where
+//	shape-bound          a size depends on tensor data and is taken at its most
+//	value-assumed        a number depends on tensor data and is only computed with; it does not matter to memory
+//	workspace-benchmark  cudnn.benchmark runs the fastest plan, which only a device can tell
+//	workspace-estimate   some library workspace is by rule
+//	workspace-stand-in   another version of a library answered for one that cannot be asked
 package engine

@@ -42,7 +42,7 @@ func (r *Result) Line() string {
 	return head + ": " + strings.Join(parts, ", ")
 }
 
-// Caution says where a budget holds but estimated scratch at its most would break it; "" where it would not.
+// Caution says where a budget holds but estimated workspace at its most would break it; "" where it would not.
 func (r *Result) Caution() string {
 	for _, f := range r.Verdict.Findings {
 		if f.Outcome == verdict.Pass && f.Upper > 0 {

@@ -31,14 +31,14 @@ func (ms *Models) Open(path string) (*Model, error) {
 	return open()
 }
 
-// Run runs a case, its artifact and scratch profile read once.
+// Run runs a case, its artifact and workspace profile read once.
 func (ms *Models) Run(ctx context.Context, c spec.Case) (*Run, error) {
 	m, err := ms.Open(c.Artifact)
 	if err != nil {
 		return nil, err
 	}
-	if c.Platform.Scratch == nil && c.Scratch != "" {
-		if c.Platform.Scratch, err = ms.profile(c.Scratch); err != nil {
+	if c.Platform.Workspace == nil && c.Workspace != "" {
+		if c.Platform.Workspace, err = ms.profile(c.Workspace); err != nil {
 			return nil, plain(err)
 		}
 	}
@@ -54,7 +54,7 @@ func (ms *Models) Judge(ctx context.Context, c spec.Case) *Result {
 	return r.Judge(ctx)
 }
 
-// profile reads a scratch profile once.
+// profile reads a workspace profile once.
 func (ms *Models) profile(path string) (*profile.Profile, error) {
 	ms.mu.Lock()
 	if ms.profiles == nil {

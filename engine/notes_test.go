@@ -57,10 +57,10 @@ func TestNotesHaveAWitness(t *testing.T) {
 		{note.LoopOpen, bad + "loops.pt", []string{"float32[8,8]", "2"}, nil},
 		{note.OpMissing, bad + "custom.pt", []string{"float32[4,4]"}, nil},
 		{note.OtherDevice, snapshots + "good.pickle", nil, nil},
-		{note.ScratchBenchmark, small + "conv_block.script.pt", []string{"float32[2,3,32,32]"}, func(c *spec.Case) { c.Platform.Benchmark = true }},
-		{note.ScratchEstimate, small + "conv_block.script.pt", []string{"float32[2,3,32,32]"}, nil},
-		{note.ScratchStandIn, "../testdata/artifacts/torchvision/resnet50.script.pt", []string{"float32[1,3,224,224]"}, func(c *spec.Case) {
-			c.Scratch = "../memspec.scratch.json"
+		{note.WorkspaceBenchmark, small + "conv_block.script.pt", []string{"float32[2,3,32,32]"}, func(c *spec.Case) { c.Platform.Benchmark = true }},
+		{note.WorkspaceEstimate, small + "conv_block.script.pt", []string{"float32[2,3,32,32]"}, nil},
+		{note.WorkspaceStandIn, "../testdata/artifacts/torchvision/resnet50.script.pt", []string{"float32[1,3,224,224]"}, func(c *spec.Case) {
+			c.Workspace = "../memspec.workspace.json"
 			c.Platform.Torch = platform.Version{Major: 2, Minor: 6}
 			c.Platform.CuDNN = platform.DefaultCuDNN(c.Platform.Torch)
 		}},

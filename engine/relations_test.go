@@ -18,7 +18,7 @@ import (
 	"github.com/memspec/memspec/engine/trace"
 )
 
-// run is an archive with the inputs it was recorded with, on a device that takes scratch.
+// run is an archive with the inputs it was recorded with, on a device that takes workspace.
 type run struct {
 	name string
 	m    *engine.Model
@@ -110,7 +110,7 @@ func TestInvariants(t *testing.T) {
 }
 
 // Every storage of a convolutional model grows with the batch by the same bytes a sample: size(3) - size(2) = size(2) - size(1). Library
-// scratch is left out: a library chooses another plan when it likes.
+// workspace is left out: a library chooses another plan when it likes.
 func TestStoragesAreAffineInTheBatch(t *testing.T) {
 	d, err := device.Lookup("none")
 	require.NoError(t, err)

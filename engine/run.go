@@ -18,7 +18,7 @@ import (
 
 // A Run is one case of a model, run and replayed. Whatever a door shows of it is one of these values, each made once.
 type Run struct {
-	Case     spec.Case // with the scratch profile that was used
+	Case     spec.Case // with the workspace profile that was used
 	Model    *Model
 	Trace    *trace.Trace        // what it allocates and frees
 	Timeline *allocator.Timeline // the trace through the allocator of the case's device
@@ -44,8 +44,8 @@ func (m *Model) run(ctx context.Context, c spec.Case, which account) (r *Run, er
 	if err := m.Artifact.Answers(string(c.Runtime), string(c.Mode)); err != nil {
 		return nil, err
 	}
-	if c.Platform.Scratch == nil && c.Scratch != "" {
-		if c.Platform.Scratch, err = profile.Load(c.Scratch); err != nil {
+	if c.Platform.Workspace == nil && c.Workspace != "" {
+		if c.Platform.Workspace, err = profile.Load(c.Workspace); err != nil {
 			return nil, plain(err)
 		}
 	}
@@ -64,7 +64,7 @@ func (m *Model) run(ctx context.Context, c spec.Case, which account) (r *Run, er
 	if r.Upper, err = r.upper(ctx, a.Fresh()); err != nil {
 		return nil, err
 	}
-	src := report.Source{Run: r.describe(), Platform: &c.Platform, Timeline: r.Timeline, Upper: r.Upper, Scratch: answered(r.Calls), Ask: askCommand(c.Pos.File)}
+	src := report.Source{Run: r.describe(), Platform: &c.Platform, Timeline: r.Timeline, Upper: r.Upper, Workspace: answered(r.Calls), Ask: askCommand(c.Pos.File)}
 	if rec := m.Artifact.Recorded; rec != nil {
 		src.Unknown = notTold(rec)
 		if rec.Header != nil {

@@ -22,11 +22,11 @@ import (
 
 // measuredPeaks are five torchvision models as measured by torch.cuda.max_memory_allocated and max_memory_reserved on a desktop GPU (eager,
 // float32, batch 1, 224×224, torch 2.10.0 with cuDNN 9.10.2, first pass), in MiB to two decimals as they were published. The GPU is not named;
-// by its convolutions' scratch it is of compute capability 8.9.
+// by its convolutions' workspace it is of compute capability 8.9.
 var measuredPeaks = []struct {
 	model                         string
 	baseline, allocated, reserved float64
-	exact                         bool // no convolution's scratch lies at the peak
+	exact                         bool // no convolution's workspace lies at the peak
 }{
 	{"alexnet", 234.03, 242.22, 246, true},
 	{"mobilenet_v3_small", 10.38, 18.51, 28, true},
@@ -35,7 +35,7 @@ var measuredPeaks = []struct {
 	{"vgg16", 529.62, 566.51, 578, false},
 }
 
-// The tolerances of the rule that stands in for a convolution's scratch (input + weight bytes).
+// The tolerances of the rule that stands in for a convolution's workspace (input + weight bytes).
 const (
 	allocatedTolerance = 0.7 // percent
 	reservedTolerance  = 2.0

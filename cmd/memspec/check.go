@@ -34,7 +34,7 @@ Exit codes: 2 if the file cannot be read; else 1 if any case fails; else 2 if an
 		ValidArgsFunction: completeSpecs,
 	}
 	patterns := caseFlag(cmd)
-	profile := scratchFlag(cmd)
+	profile := workspaceFlag(cmd)
 	out := newOutputs(cmd, format.Verdicts|format.Timelines)
 	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "the whole account of every case, every holder")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -58,7 +58,7 @@ Exit codes: 2 if the file cannot be read; else 1 if any case fails; else 2 if an
 	return cmd
 }
 
-// useProfile gives every case the scratch profile of --scratch in place of its own.
+// useProfile gives every case the workspace profile of --workspace in place of its own.
 func useProfile(cases []spec.Case, path string) error {
 	if path == "" {
 		return nil
@@ -68,7 +68,7 @@ func useProfile(cases []spec.Case, path string) error {
 		return err
 	}
 	for i := range cases {
-		cases[i].Platform.Scratch = p
+		cases[i].Platform.Workspace = p
 	}
 	return nil
 }

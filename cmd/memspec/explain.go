@@ -84,7 +84,7 @@ func explainCases(cmd *cobra.Command, f *runFlags, patterns, args []string) ([]s
 		if err != nil {
 			return nil, err
 		}
-		return cases, useProfile(cases, *f.scratch)
+		return cases, useProfile(cases, *f.workspace)
 	}
 	if len(args) == 0 {
 		return nil, errors.New("explain: got neither an ARTIFACT nor --case, want one, see `memspec explain --help`")

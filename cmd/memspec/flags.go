@@ -18,7 +18,7 @@ import (
 type runFlags struct {
 	inputs, dims             []string
 	device, torch, allocConf string
-	scratch                  *string
+	workspace                *string
 	runtime, mode            *choice
 }
 
@@ -31,7 +31,7 @@ func newRunFlags(cmd *cobra.Command) *runFlags {
 	fs.StringVar(&f.torch, "torch", platform.Newest().String(), "the PyTorch `RELEASE` whose rules apply")
 	fs.StringVar(&f.allocConf, "alloc-conf", "", "`PYTORCH_CUDA_ALLOC_CONF` of the run")
 	f.runtime = choiceFlag(cmd, "runtime", "how it is run, which decides when tensors die (default: by artifact)", "", "eager", "torchscript", "export")
-	f.scratch = scratchFlag(cmd)
+	f.workspace = workspaceFlag(cmd)
 	f.mode = choiceFlag(cmd, "mode", "what the run does", "inference", "inference", "training")
 	_ = cmd.RegisterFlagCompletionFunc("device", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return device.Names(), cobra.ShellCompDirectiveNoFileComp
@@ -42,10 +42,10 @@ func newRunFlags(cmd *cobra.Command) *runFlags {
 	return f
 }
 
-// scratchFlag adds --scratch, which names a scratch profile.
-func scratchFlag(cmd *cobra.Command) *string {
-	path := cmd.Flags().String("scratch", "", "a scratch profile: `FILE` of what libraries themselves answered about their workspace")
-	_ = cmd.MarkFlagFilename("scratch", "json")
+// workspaceFlag adds --workspace, which names a workspace profile.
+func workspaceFlag(cmd *cobra.Command) *string {
+	path := cmd.Flags().String("workspace", "", "a workspace profile: `FILE` of what libraries themselves answered about their workspace")
+	_ = cmd.MarkFlagFilename("workspace", "json")
 	return path
 }
 
@@ -76,7 +76,7 @@ func (f *runFlags) oneCase(artifact string) (spec.Case, error) {
 }
 
 func (f *runFlags) build(artifact string, dims []spec.Dim) (spec.Case, error) {
-	c := spec.Case{Name: artifact, Artifact: artifact, Scratch: *f.scratch, Runtime: spec.Runtime(f.runtime.value), Mode: spec.Mode(f.mode.value), Dims: dims}
+	c := spec.Case{Name: artifact, Artifact: artifact, Workspace: *f.workspace, Runtime: spec.Runtime(f.runtime.value), Mode: spec.Mode(f.mode.value), Dims: dims}
 	var err error
 	if c.Platform, err = f.platform(); err != nil {
 		return c, err

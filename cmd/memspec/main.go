@@ -17,6 +17,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/memspec/memspec/engine/layout"
 	"github.com/memspec/memspec/engine/spec"
@@ -142,9 +143,20 @@ Exit codes: 0 all pass; 1 a budget is broken; 2 wrong usage, unreadable spec or 
 	root.SetFlagErrorFunc(flagError)
 	root.SetHelpFunc(help)
 	root.AddCommand(newCheck(), newEstimate(), newExplain(), newReplay(), newDiff(), newOps(), newDump(), newStrip(), newDevices(), newInit(),
-		newCases(), newScratch(), newVerify(), newSchema())
+		newCases(), newWorkspace(), newVerify(), newSchema())
+	root.SetGlobalNormalizationFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+		return pflag.NormalizedName(currentName(name))
+	})
 	strictBuiltins(root)
 	return root
+}
+
+// currentName is the name that a flag or a schema has now, of one that it once had.
+func currentName(name string) string {
+	if name == "scratch" {
+		return "workspace"
+	}
+	return name
 }
 
 // help is cobra's own, laid out to the width of where it goes.

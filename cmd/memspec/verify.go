@@ -51,7 +51,7 @@ case without a measurement under --require is, or no case has a record in the fo
 	fs.DurationVar(&o.timeout, "timeout", cudameasure.DefaultLimit, "for running one case here")
 	complete(cmd, "timeout")
 	patterns := caseFlag(cmd)
-	profile := scratchFlag(cmd)
+	profile := workspaceFlag(cmd)
 	o.out = newOutputs(cmd, format.Verdicts|format.Timelines)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if o.timeout <= 0 {

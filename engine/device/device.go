@@ -19,7 +19,7 @@ type Kind uint8
 const (
 	// CUDA is a device behind PyTorch's CUDACachingAllocator.
 	CUDA Kind = iota
-	// None is the built-in device `none`: CUDA's dispatch, but no library scratch, no context and no limit.
+	// None is the built-in device `none`: CUDA's dispatch, but no library workspace, no context and no limit.
 	None
 )
 

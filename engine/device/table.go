@@ -14,7 +14,7 @@ import (
 // operating system (Windows reports more than Linux); a measured value under `devices:` of memspec.yaml beats a row.
 var table = slices.Concat([]Device{
 	{Name: "none", Kind: None, ContextKnown: true,
-		Source: "built in: CUDA's dispatch, math attention, no library scratch, no context, no limit"},
+		Source: "built in: CUDA's dispatch, math attention, no library workspace, no context, no limit"},
 }, datacenter, workstation, geforce, jetson)
 
 // Kinds of log. A log is named by its repository where that is known, else quoted so that it can be searched for.

@@ -36,7 +36,7 @@ type Figure struct {
 	Limit     *units.Bytes // its budget
 	Before    *units.Bytes // what it was in the run that this one is compared with
 	Predicted *units.Bytes
-	Upper     *units.Bytes // the prediction with estimated scratch at its most
+	Upper     *units.Bytes // the prediction with estimated workspace at its most
 	Measured  *units.Bytes // or recorded
 }
 

@@ -11,19 +11,19 @@ type ID string
 
 // The IDs. Code outside this package names a note by these constants.
 const (
-	BranchBoth       ID = "branch-both"
-	DeviceRemapped   ID = "device-remapped"
-	IndexAssumed     ID = "index-assumed"
-	LocalsUnknown    ID = "locals-unknown"
-	LoopBound        ID = "loop-bound"
-	LoopOpen         ID = "loop-open"
-	OpMissing        ID = "op-missing"
-	OtherDevice      ID = "other-device"
-	ScratchBenchmark ID = "scratch-benchmark"
-	ScratchEstimate  ID = "scratch-estimate"
-	ScratchStandIn   ID = "scratch-stand-in"
-	ShapeBound       ID = "shape-bound"
-	ValueAssumed     ID = "value-assumed"
+	BranchBoth         ID = "branch-both"
+	DeviceRemapped     ID = "device-remapped"
+	IndexAssumed       ID = "index-assumed"
+	LocalsUnknown      ID = "locals-unknown"
+	LoopBound          ID = "loop-bound"
+	LoopOpen           ID = "loop-open"
+	OpMissing          ID = "op-missing"
+	OtherDevice        ID = "other-device"
+	ShapeBound         ID = "shape-bound"
+	ValueAssumed       ID = "value-assumed"
+	WorkspaceBenchmark ID = "workspace-benchmark"
+	WorkspaceEstimate  ID = "workspace-estimate"
+	WorkspaceStandIn   ID = "workspace-stand-in"
 )
 
 // Note is one assumption, less its place.
@@ -69,17 +69,17 @@ var kinds = [...]Kind{
 		Text: "{subject}", Subject: "what is missing from the account, and how often it was met"},
 	{ID: OtherDevice, Meaning: "a run was recorded elsewhere than on the case's device with its torch, or does not tell where",
 		Text: "{subject}", Subject: "where it was recorded"},
-	{ID: ScratchBenchmark, Meaning: "cudnn.benchmark runs the fastest plan, which only a device can tell",
-		Text: "{subject}", Subject: "where the figure comes from"},
-	{ID: ScratchEstimate, Meaning: "some library scratch is by rule",
-		Text: "{subject}", Subject: "where the figure comes from"},
-	{ID: ScratchStandIn, Meaning: "another version of a library answered for one that cannot be asked",
-		Text: "{subject}", Subject: "who answered for whom"},
 	{ID: ShapeBound, Meaning: "a size depends on tensor data and is taken at its most",
 		Text:   "the result's size depends on tensor data: taken at its most",
 		Assume: Assume{"SIZE", " (give assume: {assume} to state a tighter one)"}},
 	{ID: ValueAssumed, Meaning: "a number depends on tensor data and is only computed with; it does not matter to memory",
 		Text: "a number depends on tensor data and is only computed with; it does not matter to memory"},
+	{ID: WorkspaceBenchmark, Meaning: "cudnn.benchmark runs the fastest plan, which only a device can tell",
+		Text: "{subject}", Subject: "where the figure comes from"},
+	{ID: WorkspaceEstimate, Meaning: "some library workspace is by rule",
+		Text: "{subject}", Subject: "where the figure comes from"},
+	{ID: WorkspaceStandIn, Meaning: "another version of a library answered for one that cannot be asked",
+		Text: "{subject}", Subject: "who answered for whom"},
 }
 
 // IDs are the IDs of all notes, sorted.
@@ -89,6 +89,17 @@ func IDs() []string {
 		ids[i] = string(kinds[i].ID)
 	}
 	return ids
+}
+
+// formerly are IDs that notes once had.
+var formerly = map[string]ID{"scratch-benchmark": WorkspaceBenchmark, "scratch-estimate": WorkspaceEstimate, "scratch-stand-in": WorkspaceStandIn}
+
+// Named is the ID of a name, which may be one that the notes once had.
+func Named(name string) ID {
+	if id, ok := formerly[name]; ok {
+		return id
+	}
+	return ID(name)
 }
 
 // Of is the row of an ID; false for one that is in none.

@@ -26,6 +26,12 @@ func TestKinds(t *testing.T) {
 	assert.False(t, ok)
 }
 
+func TestNamed(t *testing.T) {
+	assert.Equal(t, note.WorkspaceEstimate, note.Named("scratch-estimate"), "its name until the word was workspace everywhere")
+	assert.Equal(t, note.WorkspaceEstimate, note.Named("workspace-estimate"))
+	assert.Equal(t, note.ID("no-such-note"), note.Named("no-such-note"))
+}
+
 func TestText(t *testing.T) {
 	for _, tt := range []struct {
 		n    note.Note
@@ -33,7 +39,7 @@ func TestText(t *testing.T) {
 	}{
 		{note.Note{ID: note.DeviceRemapped, Subject: "cuda:1"}, "the archive names the device cuda:1 in its code: read as the case's device"},
 		{note.Note{ID: note.ValueAssumed}, "a number depends on tensor data and is only computed with; it does not matter to memory"},
-		{note.Note{ID: note.ScratchEstimate, Subject: "by rule"}, "by rule"},
+		{note.Note{ID: note.WorkspaceEstimate, Subject: "by rule"}, "by rule"},
 		{note.Note{ID: "of a newer version", Subject: "whatever it says"}, "whatever it says"},
 	} {
 		assert.Equal(t, tt.want, tt.n.Text())

@@ -1,5 +1,5 @@
 // Package platform is what a run happens on and with: the device, the releases of torch and cuDNN, flags, allocator settings and the
-// scratch profile. A rule that depends on a release asks here and nowhere else; the answers come from one table (releases.go).
+// workspace profile. A rule that depends on a release asks here and nowhere else; the answers come from one table (releases.go).
 package platform
 
 import (
@@ -27,7 +27,7 @@ type Platform struct {
 	AllocConf       string  // PYTORCH_CUDA_ALLOC_CONF
 	CublasWorkspace string  // CUBLAS_WORKSPACE_CONFIG, empty for the default
 	MemoryFraction  float64 // set_per_process_memory_fraction, 0 for none
-	Scratch         *profile.Profile
+	Workspace       *profile.Profile
 }
 
 // New is a platform with PyTorch's defaults: TF32 for convolutions, not for matmul, the cuDNN that the torch wheel pins.
@@ -241,7 +241,7 @@ func (p *Platform) Conv3dHalf() bool {
 	return p.Torch.Patch >= 1 && p.CuDNN.AtLeast(9, 15)
 }
 
-// Answerer is whom a scratch profile must have asked for this platform's convolutions.
+// Answerer is whom a workspace profile must have asked for this platform's convolutions.
 func (p *Platform) Answerer() profile.Answerer {
 	return profile.Answerer{Library: "cudnn", Version: fmt.Sprintf("%d.%d.%d", p.CuDNN.Major, p.CuDNN.Minor, p.CuDNN.Patch), Class: DeviceClass(p.Device)}
 }

@@ -142,7 +142,7 @@ func TestWorkspaces(t *testing.T) {
 		{"a10g", "2.14", platform.Workspace{Bytes: small, Lifetime: platform.Kept}, platform.Workspace{Bytes: small, Lifetime: platform.Shared}, false, ""},
 		{"a10g", "2.15", platform.Workspace{Bytes: small, Lifetime: platform.PerCall}, platform.Workspace{Bytes: mib, Lifetime: platform.PerCall}, false, "nothing stays"},
 		{"h200", "2.15", platform.Workspace{Bytes: big, Lifetime: platform.PerCall}, platform.Workspace{Bytes: mib, Lifetime: platform.PerCall}, false, ""},
-		{"none", "2.10", platform.Workspace{}, platform.Workspace{}, false, "no library scratch"},
+		{"none", "2.10", platform.Workspace{}, platform.Workspace{}, false, "no library workspace"},
 	} {
 		p := on(t, c.device, c.torch)
 		assert.Equal(t, c.cublas, p.Cublas(), "%s %s cublas: %s", c.device, c.torch, c.why)

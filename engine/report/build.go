@@ -15,14 +15,14 @@ import (
 
 // Source is what a report is built from.
 type Source struct {
-	Run      Run
-	Platform *platform.Platform
-	Timeline *allocator.Timeline
-	Upper    *allocator.Peaks // of the same run with estimated scratch at its most; nil where none is estimated
-	Scratch  []Scratch
-	Ask      string       // the command that asks libraries for what is by rule
-	Weights  *units.Bytes // where the trace does not tell which storages are weights; else nil
-	Unknown  []Metric     // what nothing tells of
+	Run       Run
+	Platform  *platform.Platform
+	Timeline  *allocator.Timeline
+	Upper     *allocator.Peaks // of the same run with estimated workspace at its most; nil where none is estimated
+	Workspace []Workspace
+	Ask       string       // the command that asks libraries for what is by rule
+	Weights   *units.Bytes // where the trace does not tell which storages are weights; else nil
+	Unknown   []Metric     // what nothing tells of
 }
 
 // Build makes the account of a replayed run.
@@ -31,16 +31,16 @@ func Build(s Source) *Report {
 	tr := tl.Trace
 	base := tl.Baseline()
 	r := &Report{
-		Schema:   Schema,
-		Run:      s.Run,
-		Weights:  weights(tl),
-		Baseline: Sizes{base.Requested, base.Allocated, base.Reserved},
-		Peak:     Peak{Requested: tl.Peaks.Requested.Bytes, Allocated: tl.Peaks.Allocated.Bytes, Active: tl.Peaks.Active.Bytes, Reserved: tl.Peaks.Reserved.Bytes},
-		Delta:    tl.Peaks.Allocated.Bytes - base.Allocated,
-		PeakAt:   moment(tr, tl.Peaks.Allocated.Event),
-		Scratch:  s.Scratch,
-		Holders:  holders(tl, tl.Peaks.Allocated.Event),
-		Coverage: coverage(&tr.Coverage),
+		Schema:    Schema,
+		Run:       s.Run,
+		Weights:   weights(tl),
+		Baseline:  Sizes{base.Requested, base.Allocated, base.Reserved},
+		Peak:      Peak{Requested: tl.Peaks.Requested.Bytes, Allocated: tl.Peaks.Allocated.Bytes, Active: tl.Peaks.Active.Bytes, Reserved: tl.Peaks.Reserved.Bytes},
+		Delta:     tl.Peaks.Allocated.Bytes - base.Allocated,
+		PeakAt:    moment(tr, tl.Peaks.Allocated.Event),
+		Workspace: s.Workspace,
+		Holders:   holders(tl, tl.Peaks.Allocated.Event),
+		Coverage:  coverage(&tr.Coverage),
 	}
 	if s.Weights != nil {
 		r.Weights = *s.Weights
@@ -52,7 +52,7 @@ func Build(s Source) *Report {
 	}
 	r.Passes = passes(tl, r.Baseline)
 	if s.Upper != nil {
-		// other sizes split and fit other blocks, so that more scratch may end in less memory; the most is not below the prediction
+		// other sizes split and fit other blocks, so that more workspace may end in less memory; the most is not below the prediction
 		r.Upper = &Upper{Allocated: max(s.Upper.Allocated.Bytes, r.Peak.Allocated), Reserved: max(s.Upper.Reserved.Bytes, r.Peak.Reserved)}
 	}
 	r.ReservedAt = moment(tr, tl.Peaks.Reserved.Event)
@@ -253,7 +253,7 @@ func notes(tr *trace.Trace, ask string) []Note {
 // estimates says whether what a note tells makes figures estimates; a note that is not known might.
 func estimates(id note.ID) bool {
 	switch id {
-	case note.ScratchEstimate, note.LocalsUnknown, note.OtherDevice:
+	case note.WorkspaceEstimate, note.LocalsUnknown, note.OtherDevice:
 		return true
 	}
 	_, known := note.Of(id)

@@ -86,7 +86,7 @@ g = alloc 16KiB constant aten::zeros m
 	assert.Equal(t, units.Bytes(512+1024+2048), r.Weights, "what a pass makes is no weight, whatever it is called")
 }
 
-// The most is never below the prediction, though more scratch may end in less memory: it fits other blocks.
+// The most is never below the prediction, though more workspace may end in less memory: it fits other blocks.
 func TestUpper(t *testing.T) {
 	for _, tt := range []struct {
 		upper *allocator.Peaks
@@ -149,9 +149,9 @@ func TestQuality(t *testing.T) {
 	}{
 		{"", report.Exact},
 		{"note device-remapped \"x\"\n", report.Exact},
-		{"note scratch-estimate \"x\"\n", report.Estimated},
+		{"note workspace-estimate \"x\"\n", report.Estimated},
 		{"note locals-unknown \"x\"\n", report.Estimated},
-		{"note scratch-estimate \"x\"\nnote shape-bound \"x\"\n", report.Bound},
+		{"note workspace-estimate \"x\"\nnote shape-bound \"x\"\n", report.Bound},
 		{"note branch-both \"x\"\n", report.Bound},
 		{"note branch-both \"x\"\ncoverage 3 2 1 1\nunsupported no-rule aten::foo 2 activation aten::foo\n", report.Incomplete},
 	} {

@@ -2,12 +2,14 @@ package report_test
 
 import (
 	"bytes"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/memspec/memspec/engine/internal/golden"
+	"github.com/memspec/memspec/engine/note"
 	"github.com/memspec/memspec/engine/report"
 )
 
@@ -42,4 +44,12 @@ func TestGolden(t *testing.T) {
 		assert.False(t, d.Same())
 		assert.True(t, report.Diff(r, r).Same())
 	})
+}
+
+// What libraries take was called scratch, in a key and in the IDs of notes.
+func TestReadJSONByFormerNames(t *testing.T) {
+	r, err := report.ReadJSON(strings.NewReader(`{"schema": 1, "scratch": [{"basis": "rule", "calls": 2}], "notes": [{"id": "scratch-estimate"}]}`))
+	require.NoError(t, err)
+	assert.Equal(t, []report.Workspace{{Basis: report.ByRule, Calls: 2}}, r.Workspace)
+	assert.Equal(t, note.WorkspaceEstimate, r.Notes[0].ID)
 }

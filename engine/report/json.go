@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+
+	"github.com/memspec/memspec/engine/note"
 )
 
 // WriteJSON writes r as indented JSON; every size is an integer of bytes, empty lists are [].
@@ -25,8 +27,18 @@ func EncodeJSON(w io.Writer, v any) error {
 func ReadJSON(rd io.Reader) (*Report, error) {
 	d := json.NewDecoder(rd)
 	r := new(Report)
-	if err := d.Decode(r); err != nil {
+	read := struct {
+		*Report
+		Scratch []Workspace `json:"scratch"` // the former name of workspace
+	}{Report: r}
+	if err := d.Decode(&read); err != nil {
 		return nil, fmt.Errorf("not an estimate: %w", err)
+	}
+	if r.Workspace == nil {
+		r.Workspace = read.Scratch
+	}
+	for i := range r.Notes {
+		r.Notes[i].ID = note.Named(string(r.Notes[i].ID))
 	}
 	if r.Schema != Schema {
 		return nil, fmt.Errorf("got estimate schema %d, want %d", r.Schema, Schema)

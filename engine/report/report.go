@@ -36,7 +36,7 @@ type Quality string
 // The qualities.
 const (
 	Exact      Quality = "exact"      // no assumption
-	Estimated  Quality = "estimate"   // some library scratch is by rule: note scratch-estimate
+	Estimated  Quality = "estimate"   // some library workspace is by rule: note workspace-estimate
 	Bound      Quality = "bound"      // data-dependent sizes at their most: never under
 	Incomplete Quality = "incomplete" // operators without a rule: sizes are missing
 )
@@ -57,7 +57,7 @@ type Report struct {
 	Cached     units.Bytes  `json:"cached"`                // reserved but free while the reserved peak lasts, when that is least
 	OOM        *OutOfMemory `json:"oom,omitempty"`         // the run does not fit the device
 	Quality    Quality      `json:"quality"`
-	Scratch    []Scratch    `json:"scratch,omitempty"` // who answered for the workspace of library calls
+	Workspace  []Workspace  `json:"workspace,omitempty"` // who answered for the workspace of library calls
 	Coverage   Coverage     `json:"coverage"`
 	Holders    []Holder     `json:"holders"` // of the allocated peak; by Flat, largest first, then by place
 	Notes      []Note       `json:"notes"`   // in the order they were written, each once at a place
@@ -105,7 +105,7 @@ type Peak struct {
 	Total     *units.Bytes `json:"total"` // nil where the device's context cost is not known
 }
 
-// Upper is the peak with all that is estimated at its most: library scratch, and locals of Python that the archive does not tell of.
+// Upper is the peak with all that is estimated at its most: library workspace, and locals of Python that the archive does not tell of.
 type Upper struct {
 	Allocated units.Bytes `json:"allocated"`
 	Reserved  units.Bytes `json:"reserved"`
@@ -152,8 +152,8 @@ type Unsupported struct {
 	First  Place        `json:"first"`
 }
 
-// Scratch is who answered for the workspace of some library calls.
-type Scratch struct {
+// Workspace is who answered for the workspace of some library calls.
+type Workspace struct {
 	Basis   string `json:"basis"`             // profile: the library itself; stand-in: another version of it; rule: nobody
 	Library string `json:"library,omitempty"` // with Version and Class, of who answered
 	Version string `json:"version,omitempty"`

@@ -104,7 +104,7 @@ func qualityText(r *Report) string {
 		if r.Upper == nil {
 			return "estimate: see what was assumed"
 		}
-		why := "some library scratch is by rule"
+		why := "some library workspace is by rule"
 		if r.HasNote(note.LocalsUnknown) {
 			why = "the archive does not tell what Python's names hold"
 		}
@@ -117,8 +117,8 @@ func qualityText(r *Report) string {
 	return string(r.Quality)
 }
 
-// scratchText is "53 convolutions as cuDNN 9.10.2 answered for sm89 (engines 1, 38, 55)".
-func scratchText(s *Scratch) string {
+// workspaceText is "53 convolutions as cuDNN 9.10.2 answered for sm89 (engines 1, 38, 55)".
+func workspaceText(s *Workspace) string {
 	calls := "1 convolution"
 	if s.Calls != 1 {
 		calls = fmt.Sprintf("%d convolutions", s.Calls)
@@ -251,13 +251,13 @@ func WriteAccount(w io.Writer, r *Report, rows int) error {
 	return p.Err
 }
 
-// WriteAssumed writes who answered for the libraries' scratch, and the notes: those of one text in a line, with the first place and how many
+// WriteAssumed writes who answered for the libraries' workspace, and the notes: those of one text in a line, with the first place and how many
 // there are.
 func WriteAssumed(w io.Writer, r *Report) error {
 	p := layout.To(w)
-	name := "scratch"
-	for i := range r.Scratch {
-		p.Item(name, "%s", scratchText(&r.Scratch[i]))
+	name := "workspace"
+	for i := range r.Workspace {
+		p.Item(name, "%s", workspaceText(&r.Workspace[i]))
 		name = ""
 	}
 	for i := range r.Holders {
@@ -314,7 +314,7 @@ func gatherNotes(notes []Note) []*noteGroup {
 	return out
 }
 
-// String is "scratch-estimate: a convolution's workspace is by rule; at 53 places, first at aten::conv2d  conv1  resnet.py:268".
+// String is "workspace-estimate: a convolution's workspace is by rule; at 53 places, first at aten::conv2d  conv1  resnet.py:268".
 func (g *noteGroup) String() string {
 	k, _ := note.Of(g.ID)
 	s := string(g.ID) + ": " + g.Text + k.AssumeHint(g.assume...)

@@ -94,7 +94,7 @@ func describe(b *strings.Builder, c *spec.Case) {
 	p := &c.Platform
 	line("artifact", "%s", c.Artifact)
 	line("source", "%s", c.Source)
-	line("scratch", "%s", c.Scratch)
+	line("workspace", "%s", c.Workspace)
 	line("device", "%s %s cc %s sms %d context %v,%v", p.Device.Name, p.Device.Memory, p.Device.ComputeCapability, p.Device.SMs, p.Device.Context, p.Device.ContextKnown)
 	line("torch", "%s cudnn %s", p.Torch, p.CuDNN)
 	line("flags", "tf32 matmul %v cudnn %v benchmark %v deterministic %v", p.TF32Matmul, p.TF32CuDNN, p.Benchmark, p.Deterministic)

@@ -221,7 +221,7 @@ func (d *document) build(c *Case, m modelDecl, s settings) {
 	assign(&c.Allow, s.allow)
 	assign(&c.Source, m.settings.source)
 	c.Artifact = d.path(m.settings.artifact)
-	c.Scratch = d.path(s.scratch)
+	c.Workspace = d.path(s.workspace)
 	level := verdict.LevelFail
 	assign(&level, s.level)
 	if s.inputs != nil {

@@ -14,10 +14,13 @@ import (
 	"github.com/memspec/memspec/engine/units"
 )
 
-// ScratchFile is the name of the scratch profile that is found beside a memspec.yaml by itself.
-const ScratchFile = "memspec.scratch.json"
+// WorkspaceFile is the name of the workspace profile that is found beside a memspec.yaml by itself.
+const WorkspaceFile = "memspec.workspace.json"
 
-// Load reads a memspec.yaml. Paths in it are relative to its directory. A case that names no scratch profile has the one that lies there.
+// formerWorkspaceFile is the name it once had; it is read where there is no other.
+const formerWorkspaceFile = "memspec.scratch.json"
+
+// Load reads a memspec.yaml. Paths in it are relative to its directory. A case that names no workspace profile has the one that lies there.
 func Load(path string) ([]Case, error) {
 	data, err := read(path)
 	if err != nil {
@@ -27,16 +30,23 @@ func Load(path string) ([]Case, error) {
 	if err != nil {
 		return nil, err
 	}
-	beside := filepath.Join(filepath.Dir(path), ScratchFile)
-	if _, err := os.Stat(beside); err != nil {
-		return cases, nil
+	beside := ""
+	for _, name := range []string{formerWorkspaceFile, WorkspaceFile} {
+		if file := filepath.Join(filepath.Dir(path), name); exists(file) {
+			beside = file
+		}
 	}
 	for i := range cases {
-		if cases[i].Scratch == "" {
-			cases[i].Scratch = beside
+		if cases[i].Workspace == "" {
+			cases[i].Workspace = beside
 		}
 	}
 	return cases, nil
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }
 
 // read is a file's content, of a device without an end as much as tells that it is too much.

@@ -23,13 +23,13 @@ func TestLoad(t *testing.T) {
 	path := filepath.Join(dir, "memspec.yaml")
 	_, err := spec.Load(path)
 	require.ErrorIs(t, err, os.ErrNotExist)
-	require.NoError(t, os.WriteFile(path, []byte("version: 1\nmodels:\n  a: {artifact: sub/../a.pt, scratch: s.json, device: t4, budget: {reserved: 1}}\n"), 0o600))
+	require.NoError(t, os.WriteFile(path, []byte("version: 1\nmodels:\n  a: {artifact: sub/../a.pt, workspace: s.json, device: t4, budget: {reserved: 1}}\n"), 0o600))
 	cases, err := spec.Load(path)
 	require.NoError(t, err)
 	require.Len(t, cases, 1)
 	c := cases[0]
 	assert.Equal(t, filepath.Join(dir, "a.pt"), c.Artifact, "relative to the file, not to the working directory")
-	assert.Equal(t, filepath.Join(dir, "s.json"), c.Scratch)
+	assert.Equal(t, filepath.Join(dir, "s.json"), c.Workspace)
 	assert.Equal(t, dir, c.Dir)
 	assert.Equal(t, verdict.Pos{File: path, Line: 3, Col: 3}, c.Pos)
 }

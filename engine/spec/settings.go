@@ -35,7 +35,7 @@ type settings struct {
 	deterministic  *bool
 	cudnnV7        *bool
 	memoryFraction *float64
-	scratch        *string
+	workspace      *string
 	allow          *[]string
 	assume         *[]assumeDecl
 	inputs         *[]inputDecl
@@ -94,12 +94,15 @@ func keyRules() []keyRule {
 		{"dtype", everywhere, func(r *reader, s *settings, e entry, _ string) { s.dtype = r.dtype(e, true) }},
 		{"autocast", everywhere, func(r *reader, s *settings, e entry, _ string) { s.autocast = r.dtype(e, false) }},
 		{"flags", everywhere, func(r *reader, s *settings, e entry, _ string) { r.flags(s, e) }},
-		{"scratch", everywhere, func(r *reader, s *settings, e entry, _ string) { s.scratch = r.words(e, "a path") }},
+		{"workspace", everywhere, func(r *reader, s *settings, e entry, _ string) { s.workspace = r.words(e, "a path") }},
 		{"assume", everywhere, func(r *reader, s *settings, e entry, _ string) { s.assume = r.assume(e) }},
 		{"allow", everywhere, func(r *reader, s *settings, e entry, _ string) { s.allow = r.allow(e) }},
 		{"cases", inModel, func(_ *reader, s *settings, e entry, _ string) { s.cases = e.val }},
 	}
 }
+
+// formerKeys are names that keys once had, and still may be written by.
+var formerKeys = map[string]string{"scratch": "workspace"}
 
 // keyNames are the keys that may stand in a place.
 func keyNames(in place) []string {
@@ -118,7 +121,17 @@ var placeNames = map[place]string{inDefaults: "defaults", inModel: "a model", in
 // layer reads one layer. path is where it stands: "models.resnet50.cases[1]".
 func (d *document) layer(n *yaml.Node, in place, path string) settings {
 	var s settings
+	said := map[string]string{}
 	for _, e := range d.mapping(n, placeNames[in]+" as a mapping") {
+		written := e.name
+		if now, old := formerKeys[written]; old {
+			e.name = now
+		}
+		if other, twice := said[e.name]; twice {
+			d.errorf(e.key, "got %s: beside %s:, which mean the same: want one of them", written, other)
+			continue
+		}
+		said[e.name] = written
 		k, known := d.rules[e.name]
 		switch {
 		case !known:
@@ -168,7 +181,7 @@ func (s settings) over(lower settings) settings {
 	set(&out.deterministic, s.deterministic)
 	set(&out.cudnnV7, s.cudnnV7)
 	set(&out.memoryFraction, s.memoryFraction)
-	set(&out.scratch, s.scratch)
+	set(&out.workspace, s.workspace)
 	set(&out.allow, s.allow)
 	set(&out.assume, s.assume)
 	set(&out.inputs, s.inputs)
@@ -346,6 +359,7 @@ func (r *reader) allow(e entry) *[]string {
 	ids := []string{}
 	for _, n := range r.list(e.val, "a list of note IDs such as [shape-bound]") {
 		s, ok := r.text(n, "a note's ID")
+		s = string(note.Named(s))
 		if ok && !slices.Contains(note.IDs(), s) {
 			ok = false
 			if near := didYouMean(s, note.IDs()); near != "" {

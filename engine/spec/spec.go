@@ -67,7 +67,7 @@ type Case struct {
 	Tolerance float64 // 0.01 is 1%
 	Assume    []Assumption
 	Allow     []string // IDs of notes that do not make the verdict inconclusive
-	Scratch   string   // path of the scratch profile that the file names or that lies beside it, empty for none
+	Workspace string   // path of the workspace profile that the file names or that lies beside it, empty for none
 	Pos       Pos
 }
 

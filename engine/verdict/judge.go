@@ -62,7 +62,7 @@ func (f *Finding) decide(r *report.Report, o Options) Outcome {
 	}
 	if up, ok := r.UpperValue(f.Metric); ok && at == Pass && up > f.Limit {
 		f.Upper = up
-		f.Why = fmt.Sprintf("estimated library scratch could take it to %s, over the budget", up)
+		f.Why = fmt.Sprintf("estimated library workspace could take it to %s, over the budget", up)
 	}
 	if !dependsOnData(r, o) {
 		return at

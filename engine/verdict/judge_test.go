@@ -83,7 +83,7 @@ func TestJudge(t *testing.T) {
 		{name: "estimate over", report: account(func(r *report.Report) { r.Quality = report.Estimated }), budgets: one(report.Reserved, 150), want: verdict.Fail, over: 50},
 		{name: "estimate under, its upper over", report: account(func(r *report.Report) {
 			r.Quality, r.Upper = report.Estimated, &report.Upper{Allocated: 150, Reserved: 260}
-		}), budgets: one(report.Reserved, 250), want: verdict.Pass, why: "estimated library scratch could take it to 260 B, over the budget"},
+		}), budgets: one(report.Reserved, 250), want: verdict.Pass, why: "estimated library workspace could take it to 260 B, over the budget"},
 
 		{name: "bound under: the upper end passes", report: bound(200, "shape-bound"), budgets: one(report.Reserved, 200), want: verdict.Pass},
 		{name: "bound over, no lower end", report: bound(300, "shape-bound"), budgets: one(report.Reserved, 200), want: verdict.Inconclusive, over: 100,
@@ -113,7 +113,7 @@ func TestJudge(t *testing.T) {
 		{name: "a bound without a note", report: bound(300), budgets: one(report.Reserved, 200), want: verdict.Inconclusive, over: 100,
 			why: "this is the most that data-dependent sizes allow; the least was not judged"},
 		{name: "an estimate with a bound note", report: account(func(r *report.Report) {
-			r.Quality, r.Notes = report.Estimated, notes("scratch-estimate", "shape-bound")
+			r.Quality, r.Notes = report.Estimated, notes("workspace-estimate", "shape-bound")
 		}),
 			budgets: one(report.Reserved, 150), options: verdict.Options{Lower: bound(100)}, want: verdict.Inconclusive, over: 50,
 			why: "data-dependent sizes decide: between 100 B and 200 B; assume: states a tighter bound"},
@@ -152,7 +152,7 @@ func TestEnds(t *testing.T) {
 		want    verdict.Finding // but for the budget
 	}{
 		{"an upper end over the budget", upper(260), verdict.Budget{Metric: report.Reserved, Limit: 250}, verdict.Options{},
-			verdict.Finding{Outcome: verdict.Pass, Predicted: 200, Known: true, Upper: 260, Why: "estimated library scratch could take it to 260 B, over the budget"}},
+			verdict.Finding{Outcome: verdict.Pass, Predicted: 200, Known: true, Upper: 260, Why: "estimated library workspace could take it to 260 B, over the budget"}},
 		{"an upper end at the budget", upper(250), verdict.Budget{Metric: report.Reserved, Limit: 250}, verdict.Options{}, verdict.Finding{Outcome: verdict.Pass, Predicted: 200, Known: true}},
 		{"broken anyway", upper(260), verdict.Budget{Metric: report.Reserved, Limit: 199}, verdict.Options{}, verdict.Finding{Outcome: verdict.Fail, Predicted: 200, Known: true, Over: 1}},
 		{"no upper end of that metric", upper(260), verdict.Budget{Metric: report.Weights, Limit: 50}, verdict.Options{}, verdict.Finding{Outcome: verdict.Pass, Predicted: 50, Known: true}},

@@ -10,7 +10,7 @@ import (
 )
 
 // The workspace of cuDNN's attention (native/cudnn/MHA.cpp). Its kernels are compiled at run time, and without a driver cuDNN tells nobody what
-// they take: a profile does not ask for them. Asked with a driver library that has no device (testdata/scratch/attention.json), cuDNN
+// they take: a profile does not ask for them. Asked with a driver library that has no device (testdata/workspace/attention.json), cuDNN
 // 9.19.0 to 9.26.0 answered alike: to queries of more than one row always the same, on 9.0 as on 10.0; to one row on 9.0 by the rule below.
 
 // Attention is scaled dot product attention of batch × heads × length × dim.
@@ -30,7 +30,7 @@ func (a Attention) CuDNN(p *platform.Platform) Request {
 		r.Bytes = 256
 	}
 	if !attentionAsked(p) || q.Sizes[2] == 1 && !hopper || a.Dropout {
-		r.Note, r.Source = note.ScratchEstimate, "the workspace of cuDNN's attention is by rule: cuDNN tells it to nobody without a driver"
+		r.Note, r.Source = note.WorkspaceEstimate, "the workspace of cuDNN's attention is by rule: cuDNN tells it to nobody without a driver"
 		r.Upper = max(r.Bytes, 512)
 		if q.Sizes[2] == 1 {
 			r.Upper = max(r.Bytes, a.splitBytes(mostSplits))
@@ -76,7 +76,7 @@ func CuDNNAttentionBackward(q *tensor.Meta) []Request {
 		return nil
 	}
 	return []Request{{
-		Upper: max(units.Bytes(4*q.Numel()), units.MiB), Note: note.ScratchEstimate,
+		Upper: max(units.Bytes(4*q.Numel()), units.MiB), Note: note.WorkspaceEstimate,
 		Source: "the workspace of cuDNN's attention backward is not known: taken as none",
 	}}
 }

@@ -27,7 +27,7 @@ type attentionAnswer struct {
 
 // TestAttentionWorkspaces holds the rule against every answer: to the byte, but for single queries on 10.0, which stay below the upper figure.
 func TestAttentionWorkspaces(t *testing.T) {
-	data, err := os.ReadFile(filepath.Join("..", "..", "testdata", "scratch", "attention.json"))
+	data, err := os.ReadFile(filepath.Join("..", "..", "testdata", "workspace", "attention.json"))
 	require.NoError(t, err)
 	var answers []attentionAnswer
 	require.NoError(t, json.Unmarshal(data, &answers))
@@ -47,7 +47,7 @@ func TestAttentionWorkspaces(t *testing.T) {
 		}
 		got := Attention{heads(a.H, a.Q, a.D), heads(a.HK, a.K, a.D), heads(a.HK, a.K, a.DV), false}.CuDNN(p)
 		if a.Class == "sm100" && a.Q == 1 {
-			assert.Equal(t, note.ScratchEstimate, got.Note)
+			assert.Equal(t, note.WorkspaceEstimate, got.Note)
 			assert.LessOrEqual(t, a.Bytes, got.Upper, "%+v", a)
 			continue
 		}
@@ -69,10 +69,10 @@ func TestAttentionNotAsked(t *testing.T) {
 	p.CuDNN = platform.Version{Major: 9, Minor: 10, Patch: 2}
 	assert.False(t, attentionAsked(&p), "an older one, with attention chosen by hand")
 	q := dense(tensor.Float16, tensor.Contiguous, 1, 8, 16, 64)
-	assert.Equal(t, note.ScratchEstimate, Attention{q, q, q, false}.CuDNN(&p).Note)
+	assert.Equal(t, note.WorkspaceEstimate, Attention{q, q, q, false}.CuDNN(&p).Note)
 	p.CuDNN = platform.Version{Major: 9, Minor: 26}
 	assert.Empty(t, Attention{q, q, q, false}.CuDNN(&p).Note)
-	assert.Equal(t, note.ScratchEstimate, Attention{q, q, q, true}.CuDNN(&p).Note, "dropout")
+	assert.Equal(t, note.WorkspaceEstimate, Attention{q, q, q, true}.CuDNN(&p).Note, "dropout")
 	p.CuDNN, p.Device.ComputeCapability = platform.Version{Major: 9, Minor: 26}, device.Capability{Major: 8, Minor: 0}
 	assert.False(t, attentionAsked(&p), "another class")
 }

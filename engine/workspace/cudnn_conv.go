@@ -15,8 +15,8 @@ import (
 func (v *Convolution) CuDNN(p *platform.Platform, out []int64, fused bool) []Request {
 	n := convBytes{int64(v.Input.NBytes()), int64(v.Weight.NBytes()), tensor.Numel(out) * v.Input.DType.ItemSize()}
 	r := Request{
-		Bytes: units.Bytes(v.byRule(p, n)), Upper: units.Bytes(v.upperByRule(p, n)), Note: note.ScratchEstimate,
-		Source: "a cuDNN convolution's workspace is by rule, no scratch profile has it",
+		Bytes: units.Bytes(v.byRule(p, n)), Upper: units.Bytes(v.upperByRule(p, n)), Note: note.WorkspaceEstimate,
+		Source: "a cuDNN convolution's workspace is by rule, no workspace profile has it",
 	}
 	by, call := p.Answerer(), v.Call(p, out)
 	var a profile.Answer
@@ -30,13 +30,13 @@ func (v *Convolution) CuDNN(p *platform.Platform, out []int64, fused bool) []Req
 		r.Source = "the workspace of a cuDNN convolution on a view that is aligned to less than 16 bytes is by rule: it is not asked for"
 	default:
 		r.Asked = &Asked{Call: call}
-		if a, ok = p.Scratch.Lookup(by, call); ok {
+		if a, ok = p.Workspace.Lookup(by, call); ok {
 			r = Request{Bytes: a.Bytes, Source: fmt.Sprintf("%s, engine %d", answererText(by), a.Engine), Asked: &Asked{call, by, a.Engine}}
 		} else if !p.AnswersDeviceless() {
 			var other profile.Answerer
-			if a, other, ok = p.Scratch.StandIn(by, call); ok {
+			if a, other, ok = p.Workspace.StandIn(by, call); ok {
 				r = Request{
-					Bytes: a.Bytes, Upper: max(r.Upper, a.Bytes), Note: note.ScratchStandIn, Asked: &Asked{call, other, a.Engine},
+					Bytes: a.Bytes, Upper: max(r.Upper, a.Bytes), Note: note.WorkspaceStandIn, Asked: &Asked{call, other, a.Engine},
 					Source: fmt.Sprintf("%s stands in for %s, which answers nobody without a device", answererText(other), by.Version),
 				}
 			}
@@ -77,7 +77,7 @@ func benchmark(r Request, call *profile.Call, most, upper units.Bytes) []Request
 	trial.Trial = "cudnn " + call.Key()
 	trial.Bytes, trial.Upper = most, max(upper, most)
 	run := Request{
-		Bytes: r.Bytes, Upper: trial.Upper, Note: note.ScratchBenchmark, Asked: r.Asked,
+		Bytes: r.Bytes, Upper: trial.Upper, Note: note.WorkspaceBenchmark, Asked: r.Asked,
 		Source: "with cudnn.benchmark the fastest plan runs, which only a device can tell; taken for it: " + r.Source,
 	}
 	return []Request{trial, run}

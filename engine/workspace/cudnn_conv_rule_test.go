@@ -16,7 +16,7 @@ import (
 	"github.com/memspec/memspec/engine/units"
 )
 
-// answeredRows are cuDNN's answers to the convolutions of five models (testdata/scratch/README.md).
+// answeredRows are cuDNN's answers to the convolutions of five models (testdata/workspace/README.md).
 type answeredRows struct {
 	Convolutions []string
 	Answers      map[string]map[string][]string
@@ -24,7 +24,7 @@ type answeredRows struct {
 
 func readRows(t *testing.T) answeredRows {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join("..", "..", "testdata", "scratch", "rows.json"))
+	data, err := os.ReadFile(filepath.Join("..", "..", "testdata", "workspace", "rows.json"))
 	require.NoError(t, err)
 	var r answeredRows
 	require.NoError(t, json.Unmarshal(data, &r))

@@ -125,34 +125,34 @@ func TestConvWorkspace(t *testing.T) {
 	require.Len(t, got, 1)
 	assert.Equal(t, units.Bytes(in+w+16), got[0].Bytes, "by rule")
 	assert.Equal(t, units.Bytes((in+w+o)*5/4+16), got[0].Upper)
-	assert.Equal(t, note.ScratchEstimate, got[0].Note)
+	assert.Equal(t, note.WorkspaceEstimate, got[0].Note)
 	assert.Equal(t, profile.Answerer{}, got[0].Asked.By)
 
-	p.Scratch = answering(p, profile.Answer{Bytes: 777, Engine: 55})
+	p.Workspace = answering(p, profile.Answer{Bytes: 777, Engine: 55})
 	got = v.CuDNN(p, out, false)
 	require.Len(t, got, 1)
 	assert.Equal(t, Request{Bytes: 777, Source: "cuDNN 9.10.2 for sm89, engine 55", Asked: &Asked{Call: v.Call(p, out), By: p.Answerer(), Engine: 55}}, got[0], "exact: no upper, no note")
 
 	got = v.CuDNN(p, out, true)
 	require.Len(t, got, 1)
-	assert.Equal(t, note.ScratchEstimate, got[0].Note, "a fused convolution is another question")
+	assert.Equal(t, note.WorkspaceEstimate, got[0].Note, "a fused convolution is another question")
 	assert.Nil(t, got[0].Asked)
 
 	t4 := on(t, "t4", "2.10")
-	t4.Scratch = answering(t4, profile.Answer{Bytes: 3, Engine: 1})
+	t4.Workspace = answering(t4, profile.Answer{Bytes: 3, Engine: 1})
 	assert.Equal(t, "sm75-small", t4.Answerer().Class)
 	assert.Equal(t, units.Bytes(3), v.CuDNN(t4, out, false)[0].Bytes, "the class is more than the SM version")
 
 	old := on(t, "rtx-4090", "2.6")
-	old.Scratch = p.Scratch
+	old.Workspace = p.Workspace
 	got = v.CuDNN(old, out, false)
 	require.Len(t, got, 1)
 	assert.Equal(t, units.Bytes(777), got[0].Bytes)
-	assert.Equal(t, note.ScratchStandIn, got[0].Note)
+	assert.Equal(t, note.WorkspaceStandIn, got[0].Note)
 	assert.Equal(t, units.Bytes((in+w+o)*5/4+16), got[0].Upper)
 	newer := on(t, "rtx-4090", "2.15")
-	newer.Scratch = p.Scratch
-	assert.Equal(t, note.ScratchEstimate, v.CuDNN(newer, out, false)[0].Note, "a release that can be asked has no stand-in")
+	newer.Workspace = p.Workspace
+	assert.Equal(t, note.WorkspaceEstimate, v.CuDNN(newer, out, false)[0].Note, "a release that can be asked has no stand-in")
 }
 
 // What a profile cannot answer is by rule even where it has the call, and says why.
@@ -160,14 +160,14 @@ func TestConvNotAsked(t *testing.T) {
 	v := aConv(dense(tensor.Float32, tensor.Contiguous, 2, 3, 8, 8), dense(tensor.Float32, tensor.Contiguous, 4, 3, 3, 3))
 	out := []int64{2, 4, 8, 8}
 	p := on(t, "rtx-4090", "2.10")
-	p.Scratch = &profile.Profile{}
-	require.NoError(t, p.Scratch.Add(p.Answerer(), profile.Entry{Call: *v.Call(p, out), Answer: profile.Answer{Bytes: 777, Engine: 55}}))
+	p.Workspace = &profile.Profile{}
+	require.NoError(t, p.Workspace.Add(p.Answerer(), profile.Entry{Call: *v.Call(p, out), Answer: profile.Answer{Bytes: 777, Engine: 55}}))
 	require.Equal(t, units.Bytes(777), v.CuDNN(p, out, false)[0].Bytes)
 
 	v7 := *p
 	v7.CuDNNv7 = true
 	got := v.CuDNN(&v7, out, false)[0]
-	assert.Equal(t, note.ScratchEstimate, got.Note)
+	assert.Equal(t, note.WorkspaceEstimate, got.Note)
 	assert.Contains(t, got.Source, "the v7 interface")
 	v7.Benchmark = true
 	require.Len(t, v.CuDNN(&v7, out, false), 2, "the v7 interface times its plans too")
@@ -232,14 +232,14 @@ func TestConvBenchmark(t *testing.T) {
 	assert.Equal(t, [2]units.Bytes{sum*3/2 + 16, sum*4 + 16}, [2]units.Bytes{got[0].Bytes, got[0].Upper}, "by rule")
 	assert.NotEmpty(t, got[0].Trial)
 
-	p.Scratch = &profile.Profile{}
-	require.NoError(t, p.Scratch.Add(p.Answerer(), profile.Entry{Call: *v.Call(p, out), Answer: profile.Answer{Bytes: 100, Engine: 38, Most: 9000}}))
+	p.Workspace = &profile.Profile{}
+	require.NoError(t, p.Workspace.Add(p.Answerer(), profile.Entry{Call: *v.Call(p, out), Answer: profile.Answer{Bytes: 100, Engine: 38, Most: 9000}}))
 	got = v.CuDNN(p, out, false)
 	require.Len(t, got, 2)
 	assert.Equal(t, [2]units.Bytes{9000, 100}, [2]units.Bytes{got[0].Bytes, got[1].Bytes})
 	assert.Equal(t, "cudnn "+v.Call(p, out).Key(), got[0].Trial)
 	assert.Empty(t, got[1].Trial)
 	assert.Equal(t, units.Bytes(9000), got[1].Upper, "any of the timed plans may win")
-	assert.Equal(t, note.ScratchBenchmark, got[1].Note)
+	assert.Equal(t, note.WorkspaceBenchmark, got[1].Note)
 	assert.Empty(t, got[0].Note, "the largest is known")
 }

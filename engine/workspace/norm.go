@@ -39,7 +39,7 @@ func CuDNNBatchNorm(x *tensor.Meta, training bool) []Request {
 		return nil
 	}
 	return []Request{{
-		Upper: x.NBytes(), Note: note.ScratchEstimate,
+		Upper: x.NBytes(), Note: note.WorkspaceEstimate,
 		Source: "workspace and reserve of cuDNN's batch norm in training, channels last, are not known: taken as none",
 	}}
 }

@@ -30,7 +30,7 @@ func TestCuDNNBatchNorm(t *testing.T) {
 			continue
 		}
 		require.Len(t, got, 1, c.why)
-		assert.Equal(t, note.ScratchEstimate, got[0].Note)
+		assert.Equal(t, note.WorkspaceEstimate, got[0].Note)
 		assert.Equal(t, x.NBytes(), got[0].Upper)
 	}
 }

@@ -40,6 +40,6 @@ func (l RecurrentLayers) CuDNN() []Request {
 	rows := tensor.Numel(x.Sizes[:len(x.Sizes)-1])
 	return append(out, Request{
 		Upper:  units.Bytes(rows * 4 * l.Hidden * l.Directions * max(l.Layers, 1) * x.DType.ItemSize()),
-		Source: "the workspace of cuDNN's recurrent layers is not known: taken as none", Note: note.ScratchEstimate,
+		Source: "the workspace of cuDNN's recurrent layers is not known: taken as none", Note: note.WorkspaceEstimate,
 	})
 }

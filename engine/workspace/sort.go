@@ -31,7 +31,7 @@ func Sort(x *tensor.Meta, dim int) []Request {
 	case segments < 128:
 		places = units.Bytes(16 * n)
 	}
-	return append(out, Request{Bytes: places, Source: source}, Request{Bytes: pairs, Upper: pairs*5/4 + 65536, Source: source, Note: note.ScratchEstimate})
+	return append(out, Request{Bytes: places, Source: source}, Request{Bytes: pairs, Upper: pairs*5/4 + 65536, Source: source, Note: note.WorkspaceEstimate})
 }
 
 // TopK is a full sort for few long slices, else a contiguous input (native/cuda/TensorTopK.cpp).
@@ -48,8 +48,8 @@ func TopK(x *tensor.Meta, dim int) []Request {
 
 // SortedIndices is what a kernel takes that sorts n indices first: four int64 vectors and the radix sort's double buffers.
 func SortedIndices(n int64, source string) []Request {
-	v := Request{Bytes: units.Bytes(8 * n), Source: source, Note: note.ScratchEstimate}
-	return append(slices.Repeat([]Request{v}, 4), Request{Bytes: units.Bytes(16 * n), Upper: units.Bytes(16*n + 1<<20), Source: source, Note: note.ScratchEstimate})
+	v := Request{Bytes: units.Bytes(8 * n), Source: source, Note: note.WorkspaceEstimate}
+	return append(slices.Repeat([]Request{v}, 4), Request{Bytes: units.Bytes(16 * n), Upper: units.Bytes(16*n + 1<<20), Source: source, Note: note.WorkspaceEstimate})
 }
 
 // EmbeddingBackward is the sort of the indices, which few of them do without (native/cuda/Embedding.cu embedding_dense_backward_cuda).
@@ -70,7 +70,7 @@ func Nonzero(n int64) []Request {
 	}
 	return []Request{
 		{Bytes: 4, Before: true, Source: nonzeroSource},
-		{Bytes: units.Bytes(1024 + n/64), Upper: units.Bytes(4096 + n/8), Source: nonzeroSource, Note: note.ScratchEstimate},
+		{Bytes: units.Bytes(1024 + n/64), Upper: units.Bytes(4096 + n/8), Source: nonzeroSource, Note: note.WorkspaceEstimate},
 	}
 }
 
@@ -79,7 +79,7 @@ func Mask(mask *tensor.Meta, chosen int64) []Request {
 	n := mask.Numel()
 	return Before(
 		Request{Bytes: 4, Source: nonzeroSource},
-		Request{Bytes: units.Bytes(1024 + n/64), Upper: units.Bytes(4096 + n/8), Source: nonzeroSource, Note: note.ScratchEstimate},
+		Request{Bytes: units.Bytes(1024 + n/64), Upper: units.Bytes(4096 + n/8), Source: nonzeroSource, Note: note.WorkspaceEstimate},
 		Request{Bytes: units.Bytes(8 * int64(max(len(mask.Sizes), 1)) * chosen), Source: nonzeroSource},
 	)
 }

@@ -1,4 +1,4 @@
-"""Write testdata/scratch/attention.json: the workspace that cuDNN's attention takes, which engine/workspace knows by rule.
+"""Write testdata/workspace/attention.json: the workspace that cuDNN's attention takes, which engine/workspace knows by rule.
 
     PYTHONPATH=pyshim/src python pyshim/tools/ask_attention.py [--cudnn DIR] [--every N]      once a version of cuDNN
 
@@ -18,9 +18,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-from memshim.scratch import deviceclass, torchwheel
+from memshim.workspace import deviceclass, torchwheel
 
-OUT = Path(__file__).parents[2] / "testdata" / "scratch" / "attention.json"
+OUT = Path(__file__).parents[2] / "testdata" / "workspace" / "attention.json"
 CLASSES = ("sm90", "sm100")  # where PyTorch prefers cuDNN's attention
 
 # What cuDNN and NVRTC look up in the driver. Without a device cuInit says so and the others are not reached.

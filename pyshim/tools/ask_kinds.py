@@ -1,4 +1,4 @@
-"""Write testdata/scratch/kinds.scratch.json: cuDNN's answers to one convolution of every kind, and to the six whose workspaces a GPU
+"""Write testdata/workspace/kinds.workspace.json: cuDNN's answers to one convolution of every kind, and to the six whose workspaces a GPU
 recorded. Run it once a version of cuDNN: PYTHONPATH=pyshim/src python pyshim/tools/ask_kinds.py [--cudnn DIR]
 """
 
@@ -8,9 +8,9 @@ import argparse
 import sys
 from pathlib import Path
 
-from memshim.scratch import cudnn, profiles, query, torchwheel
+from memshim.workspace import cudnn, profiles, query, torchwheel
 
-OUT = Path(__file__).parents[2] / "testdata" / "scratch" / "kinds.scratch.json"
+OUT = Path(__file__).parents[2] / "testdata" / "workspace" / "kinds.workspace.json"
 CLASSES = ("sm75-small", "sm80", "sm89")
 RECORDED_CLASSES = ("sm70", "sm75-small", "sm75-large", "sm80", "sm86", "sm89")
 

@@ -1,4 +1,4 @@
-"""Write testdata/scratch/rows.json: cuDNN's answers to the convolutions of five models (alexnet, mobilenet_v3_small, resnet50, resnet101 and
+"""Write testdata/workspace/rows.json: cuDNN's answers to the convolutions of five models (alexnet, mobilenet_v3_small, resnet50, resnet101 and
 vgg16, one image of 224×224) in each direction, dtype and layout, on four classes of devices.
 
     PYTHONPATH=pyshim/src python pyshim/tools/ask_rows.py [--cudnn DIR]      once a version of cuDNN
@@ -14,9 +14,9 @@ import json
 import sys
 from pathlib import Path
 
-from memshim.scratch import cudnn, query, torchwheel
+from memshim.workspace import cudnn, query, torchwheel
 
-OUT = Path(__file__).parents[2] / "testdata" / "scratch" / "rows.json"
+OUT = Path(__file__).parents[2] / "testdata" / "workspace" / "rows.json"
 CLASSES = ("sm80", "sm86", "sm89", "sm90")
 DTYPES = ("float32", "float16", "bfloat16")
 LAYOUTS = ("contiguous", "channels_last")

@@ -25,9 +25,9 @@ func on(t *testing.T, dev, torch string, answered bool) *platform.Platform {
 	t.Helper()
 	p := aten.On(t, dev, torch)
 	if answered {
-		data, err := os.ReadFile("../../../testdata/scratch/kinds.scratch.json")
+		data, err := os.ReadFile("../../../testdata/workspace/kinds.workspace.json")
 		require.NoError(t, err)
-		p.Scratch, err = profile.Parse(data)
+		p.Workspace, err = profile.Parse(data)
 		require.NoError(t, err)
 	}
 	return p
@@ -78,7 +78,7 @@ func (a aGradient) events(t *testing.T, p *platform.Platform) (sizes []int64, no
 }
 
 // TestConvolutionBackward holds the order of gradients, copies and workspaces against native/Convolution.cpp and native/cudnn/ConvShared.cpp, and
-// the workspaces against the answers of cuDNN in testdata/scratch/kinds.scratch.json.
+// the workspaces against the answers of cuDNN in testdata/workspace/kinds.workspace.json.
 func TestConvolutionBackward(t *testing.T) {
 	const x, w, bias = 8 * 64 * 56 * 56 * 4, 64 * 64 * 9 * 4, 256
 	const last = tensor.ChannelsLast
@@ -112,13 +112,13 @@ func TestConvolutionBackward(t *testing.T) {
 		{"one dimension is two of height 1", aGradient{x: []int64{8, 64, 512}, w: []int64{128, 64, 3}, g: []int64{8, 128, 512}}, "rtx-4090", "2.15",
 			[]int64{8 * 64 * 512 * 4, 3244048, -3244048, 128 * 64 * 3 * 4, 3441103, -3441103, 512}},
 		{"an empty batch", aGradient{x: []int64{0, 64, 56, 56}, w: square.w, g: []int64{0, 64, 56, 56}}, "rtx-4090", "2.15", []int64{w, bias}},
-		{"the device none has no scratch", square, "none", "2.15", []int64{x, w, bias}},
+		{"the device none has no workspace", square, "none", "2.15", []int64{x, w, bias}},
 	} {
 		t.Run(c.why, func(t *testing.T) {
 			p := on(t, c.dev, c.torch, true)
 			got, notes := c.a.events(t, p)
 			assert.Equal(t, c.want, got, "go test ./engine/ops/nn -run %q", t.Name())
-			assert.False(t, slices.ContainsFunc(notes, func(n trace.Note) bool { return strings.HasPrefix(string(n.ID), "scratch") }), "%v", notes)
+			assert.False(t, slices.ContainsFunc(notes, func(n trace.Note) bool { return strings.HasPrefix(string(n.ID), "workspace") }), "%v", notes)
 		})
 	}
 }
@@ -130,5 +130,5 @@ func TestConvolutionBackwardByRule(t *testing.T) {
 	got, notes := a.events(t, on(t, "rtx-4090", "2.15", false))
 	assert.Equal(t, []int64{x, w, 2*x + w + 16, -(2*x + w + 16)}, got)
 	require.Len(t, notes, 1)
-	assert.Equal(t, note.ScratchEstimate, notes[0].ID)
+	assert.Equal(t, note.WorkspaceEstimate, notes[0].ID)
 }

@@ -41,7 +41,7 @@ func read(path string) ([]byte, error) {
 		return nil, fmt.Errorf("%s: is a directory", path)
 	}
 	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s: got no plain file, want a scratch profile", path)
+		return nil, fmt.Errorf("%s: got no plain file, want a workspace profile", path)
 	}
 	f, err := os.Open(path)
 	if err != nil {
@@ -54,25 +54,25 @@ func read(path string) ([]byte, error) {
 // Parse reads a profile. Unknown keys, another schema and contradicting entries are errors.
 func Parse(data []byte) (*Profile, error) {
 	if len(data) > maxBytes {
-		return nil, fmt.Errorf("got a scratch profile of %d bytes, want at most %d", len(data), maxBytes)
+		return nil, fmt.Errorf("got a workspace profile of %d bytes, want at most %d", len(data), maxBytes)
 	}
 	var head struct {
 		Schema *int `json:"schema"`
 	}
 	if err := json.Unmarshal(data, &head); err != nil {
-		return nil, fmt.Errorf("not a scratch profile: %w", err)
+		return nil, fmt.Errorf("not a workspace profile: %w", err)
 	}
 	if head.Schema == nil {
-		return nil, fmt.Errorf("got a scratch profile without a schema, want %d", Schema)
+		return nil, fmt.Errorf("got a workspace profile without a schema, want %d", Schema)
 	}
 	if *head.Schema != Schema {
-		return nil, fmt.Errorf("got a scratch profile of schema %d, want %d: make it again with this version", *head.Schema, Schema)
+		return nil, fmt.Errorf("got a workspace profile of schema %d, want %d: make it again with this version", *head.Schema, Schema)
 	}
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.DisallowUnknownFields()
 	var f file
 	if err := dec.Decode(&f); err != nil {
-		return nil, fmt.Errorf("not a scratch profile: %w", err)
+		return nil, fmt.Errorf("not a workspace profile: %w", err)
 	}
 	p := &Profile{}
 	var errs []error

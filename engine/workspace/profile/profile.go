@@ -1,4 +1,4 @@
-// Package profile holds profiles (the doors say: scratch profiles): what a library itself answers when it is asked how much workspace a call needs.
+// Package profile holds profiles (the doors say: workspace profiles): what a library itself answers when it is asked how much workspace a call needs.
 //
 // A profile is a small JSON file kept beside memspec.yaml. Its entries are grouped by who answered (library and version) and for which
 // class of device; within a group a call is keyed by everything that the library's choice depends on. Reading checks the schema and that no

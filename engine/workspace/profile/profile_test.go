@@ -143,11 +143,11 @@ func TestParseRefuses(t *testing.T) {
 	_, err := profile.Parse([]byte(file(entry, entry)))
 	require.NoError(t, err, "one entry twice is one entry")
 	for _, c := range []struct{ name, in, want string }{
-		{"empty", ``, "not a scratch profile: unexpected end of JSON input"},
-		{"no schema", `{}`, "got a scratch profile without a schema, want 1"},
-		{"another schema", `{"schema": 2, "anything": 1}`, "got a scratch profile of schema 2, want 1: make it again with this version"},
-		{"unknown key", `{"schema": 1, "group": []}`, `not a scratch profile: json: unknown field "group"`},
-		{"two documents", file(entry) + "{}", "not a scratch profile: invalid character '{' after top-level value"},
+		{"empty", ``, "not a workspace profile: unexpected end of JSON input"},
+		{"no schema", `{}`, "got a workspace profile without a schema, want 1"},
+		{"another schema", `{"schema": 2, "anything": 1}`, "got a workspace profile of schema 2, want 1: make it again with this version"},
+		{"unknown key", `{"schema": 1, "group": []}`, `not a workspace profile: json: unknown field "group"`},
+		{"two documents", file(entry) + "{}", "not a workspace profile: invalid character '{' after top-level value"},
 		{"contradiction", file(entry, strings.Replace(entry, `"bytes":16`, `"bytes":17`, 1)),
 			"groups[0].entries[1]: got two answers of cudnn 9.10.2 for sm89 to conv forward float32 1,3,8,8 192,64,8,1 4,3,3,3 27,9,3,1 1,1 1,1 1,1 1: 16 B of engine 38 and 17 B of engine 38"},
 		{"negative", file(strings.Replace(entry, `"bytes":16`, `"bytes":-1`, 1)), "groups[0].entries[0]: got -1 B, want 0 or more"},
@@ -171,18 +171,18 @@ func TestParseRefuses(t *testing.T) {
 }
 
 func TestLoadNamesTheFile(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "memspec.scratch.json")
+	path := filepath.Join(t.TempDir(), "memspec.workspace.json")
 	_, err := profile.Load(path)
 	require.ErrorIs(t, err, os.ErrNotExist)
 	_, err = profile.Load(filepath.Dir(path))
 	require.EqualError(t, err, filepath.Dir(path)+": is a directory")
 	if _, none := os.Stat(os.DevNull); none == nil {
 		_, err = profile.Load(os.DevNull)
-		require.EqualError(t, err, os.DevNull+": got no plain file, want a scratch profile", "a pipe or a device may have no end")
+		require.EqualError(t, err, os.DevNull+": got no plain file, want a workspace profile", "a pipe or a device may have no end")
 	}
 	require.NoError(t, os.WriteFile(path, []byte(`{"schema": 7}`), 0o600))
 	_, err = profile.Load(path)
-	require.EqualError(t, err, path+": got a scratch profile of schema 7, want 1: make it again with this version")
+	require.EqualError(t, err, path+": got a workspace profile of schema 7, want 1: make it again with this version")
 }
 
 func FuzzParse(f *testing.F) {

@@ -4,7 +4,7 @@ run    a case or a region of code is run, and what it takes is recorded
 look   who took it: by line, between two lines, by layer
 pretend  a GPU that is not there
 judge  budgets: memspec.yaml's cases, marks on tests
-scratch  what cuDNN answers about its workspace
+workspace  what cuDNN answers about its workspace
 """
 
 from memshim import pretend

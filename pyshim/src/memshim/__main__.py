@@ -18,9 +18,10 @@ COMMANDS = {
     "trace": ("memshim.look.trace", "run a script and show who held the most memory, by source line"),
     "track": ("memshim.look.track", "run a script and show what changed between some of its lines"),
     "profile": ("memshim.look.profile", "run training steps of a model and show what they are made of, by layer"),
-    "scratch": ("memshim.scratch.command", "ask cuDNN itself how much workspace the convolutions of a memspec.yaml take, without a GPU"),
+    "workspace": ("memshim.workspace.command", "ask cuDNN itself how much workspace the convolutions of a memspec.yaml take, without a GPU"),
 }
 
+FORMER = {"scratch": "workspace"}  # names that commands once had
 RUNS_SCRIPTS = ("trace", "track")  # whose errors are theirs, as python SCRIPT tells them
 USAGE = 2
 
@@ -36,7 +37,7 @@ def main(arguments: list[str] | None = None) -> int:
     if not arguments or arguments[0] in ("-h", "--help"):
         print(usage(), file=sys.stdout if arguments else sys.stderr)
         return 0 if arguments else USAGE
-    name, rest = arguments[0], arguments[1:]
+    name, rest = FORMER.get(arguments[0], arguments[0]), arguments[1:]
     if name not in COMMANDS:
         print(f"memshim: got command {name!r}, want one of {', '.join(COMMANDS)}", file=sys.stderr)
         return USAGE

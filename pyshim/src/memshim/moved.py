@@ -12,7 +12,7 @@ MOVED = {
     **{name: f"memshim.run.{name}" for name in ("build", "export", "frames", "gpu", "history", "inputs", "measure", "record", "watch")},
     **{name: f"memshim.look.{name}" for name in ("trace", "track")}, "profiler": "memshim.look.profile",
     **{name: f"memshim.judge.{name}" for name in ("check", "marks", "plugin", "report")},
-    **{name: f"memshim.scratch.{name}" for name in ("cudnn", "deviceclass", "query", "torchwheel")}, "scratchfile": "memshim.scratch.profiles",
+    **{name: f"memshim.workspace.{name}" for name in ("cudnn", "deviceclass", "query", "torchwheel")}, "scratchfile": "memshim.workspace.profiles",
 }
 
 

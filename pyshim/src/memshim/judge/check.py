@@ -83,7 +83,7 @@ def main(arguments: list[str]) -> int:
                                 "measurement disagree, 2 wrong usage or unreadable input, 3 could not say.")
     p.add_argument("spec", nargs="?", default="memspec.yaml")
     p.add_argument("--case", action="append", default=[], metavar="NAME", help="only this case: its exact name, else with * and ?; repeats")
-    p.add_argument("--scratch", metavar="FILE", help="a scratch profile, for memspec check")
+    p.add_argument("--workspace", "--scratch", metavar="FILE", help="a workspace profile, for memspec check")
     when = p.add_mutually_exclusive_group()
     when.add_argument("--measure", dest="when", action="store_const", const="always", default="auto",
                       help="run every case, on CPU tensors where there is no GPU (recorded, never compared)")
@@ -105,7 +105,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _check(a: argparse.Namespace) -> int:
-    extra = ["--scratch", a.scratch] if a.scratch else []
+    extra = ["--workspace", a.workspace] if a.workspace else []
     checked = cases.check(a.spec, a.case, extra)
     if a.format == "text":
         text, said, _ = binary.call("check", *cases.selected(a.spec, a.case), *extra)

@@ -7,7 +7,7 @@ import textwrap
 import pytest
 
 from memshim import binary
-from memshim.scratch import command as scratch, profiles, query, torchwheel
+from memshim.workspace import command as workspace, profiles, query, torchwheel
 
 # A stand-in for the library process: a call's first weight size says what becomes of it.
 FAKE = textwrap.dedent(
@@ -57,10 +57,10 @@ def world(tmp_path, monkeypatch):
         groups: list = []
         code = 0
         asked: list = []
-        file = tmp_path / "memspec.scratch.json"
+        file = tmp_path / "memspec.workspace.json"
 
         def run(self, *arguments):
-            return scratch.main([str(tmp_path / "memspec.yaml"), "--cache", str(tmp_path / "cache"), "--jobs", "1", *arguments])
+            return workspace.main([str(tmp_path / "memspec.yaml"), "--cache", str(tmp_path / "cache"), "--jobs", "1", *arguments])
 
         def bytes(self):
             return {e["weight"][0]: e["bytes"] for g in json.loads(self.file.read_text())["groups"] for e in g["entries"]}
@@ -92,7 +92,7 @@ def test_answers_are_written_sorted_one_a_line(world, capsys):
     lines = text.splitlines()
     assert [json.loads(line.rstrip(","))["weight"][0] for line in lines if line.startswith('{"op"')] == [8, 8, 9]
     assert lines[1] == '{"library": "cudnn", "version": "9.10.2", "class": "sm80", "entries": ['
-    assert world.asked == [("scratch", str(world.file.parent / "memspec.yaml"), "--missing", "--scratch", str(world.file))]
+    assert world.asked == [("workspace", str(world.file.parent / "memspec.yaml"), "--missing", "--workspace", str(world.file))]
 
 
 def test_a_lost_child_costs_one_entry_and_is_named(world, capsys):
@@ -138,7 +138,7 @@ def test_nothing_to_ask_is_said(world, capsys):
 
 
 def test_a_child_that_hangs_is_ended(world, capsys, monkeypatch):
-    monkeypatch.setattr(scratch, "ANSWER", 0.5)
+    monkeypatch.setattr(workspace, "ANSWER", 0.5)
     world.groups = [group(call(1), call(13), call(2))]
     assert world.run() == 3
     assert world.bytes() == {1: 100, 2: 200}
@@ -146,11 +146,11 @@ def test_a_child_that_hangs_is_ended(world, capsys, monkeypatch):
 
 
 def test_a_class_that_always_crashes_is_given_up(world, capsys, monkeypatch):
-    monkeypatch.setattr(scratch, "WASTE", 0.0)
+    monkeypatch.setattr(workspace, "WASTE", 0.0)
     world.groups = [group(*[call(11, groups=g) for g in range(1, 9)]), group(call(1), device_class="sm80")]
     assert world.run() == 3
     err = capsys.readouterr().err.splitlines()
-    assert len(err) == scratch.PATIENCE + 1
+    assert len(err) == workspace.PATIENCE + 1
     assert err[-1] == "memshim: 3 more calls to cudnn 9.10.2 sm89 were not asked: too many processes were lost one after the other"
     assert world.bytes() == {1: 100}, "the other class has its answers"
 
@@ -194,7 +194,7 @@ def test_what_is_there_is_kept_and_the_cache_is_used(world, capsys):
     capsys.readouterr()
     assert world.run() == 0
     assert "2 entries, 0 calls asked" in capsys.readouterr().out
-    (world.file.parent / "cache" / "scratch" / "cudnn-9.10.2-sm89.json").write_text("{")
+    (world.file.parent / "cache" / "workspace" / "cudnn-9.10.2-sm89.json").write_text("{")
     world.file.unlink()
     assert world.run() == 0
     assert "2 entries, 2 calls asked" in capsys.readouterr().out, "a cache that cannot be read is none"
@@ -206,7 +206,7 @@ def test_prune_drops_what_is_not_needed(world):
     world.groups = [group(call(2))]
     assert world.run("--prune") == 0
     assert world.bytes() == {2: 200}
-    assert world.asked[-1] == ("scratch", str(world.file.parent / "memspec.yaml")), "all calls are asked for, not those missing"
+    assert world.asked[-1] == ("workspace", str(world.file.parent / "memspec.yaml")), "all calls are asked for, not those missing"
 
 
 def test_prune_keeps_what_cannot_be_asked(world, monkeypatch, capsys):
@@ -278,17 +278,17 @@ def test_installed_leaves_out_libraries_that_are_not_here(world, monkeypatch, ca
 
 
 def test_answers_before_an_interruption_are_kept(world, monkeypatch, capsys):
-    real = scratch.ask
+    real = workspace.ask
 
     def interrupted(start, calls, jobs, answered):
         real(start, calls[:2], jobs, answered)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(scratch, "ask", interrupted)
+    monkeypatch.setattr(workspace, "ask", interrupted)
     world.groups = [group(call(1), call(2), call(3))]
     assert world.run() == 2
     assert "interrupted" in capsys.readouterr().err
-    monkeypatch.setattr(scratch, "ask", real)
+    monkeypatch.setattr(workspace, "ask", real)
     assert world.run() == 0
     assert "3 entries, 1 calls asked" in capsys.readouterr().out
 
@@ -312,7 +312,7 @@ def test_a_release_that_cannot_be_asked_has_a_stand_in(world, capsys):
 
 def test_flags_go_to_memspec(world):
     world.run("--torch", "2.15", "--device", "t4", "--device", "a10g", "-o", "other.json")
-    assert world.asked[-1][2:] == ("--missing", "--scratch", "other.json", "--torch", "2.15", "--device", "t4", "--device", "a10g")
+    assert world.asked[-1][2:] == ("--missing", "--workspace", "other.json", "--torch", "2.15", "--device", "t4", "--device", "a10g")
 
 
 def test_memspec_that_cannot_read_the_file_ends_it(world, monkeypatch, capsys):
@@ -324,11 +324,11 @@ def test_memspec_that_cannot_read_the_file_ends_it(world, monkeypatch, capsys):
 @pytest.mark.parametrize(
     "text, want",
     [
-        ("", "not a scratch profile: Expecting value: line 1 column 1 (char 0)"),
-        ("[]", "got a scratch profile of schema None, want 1: make it again with this version"),
-        ('{"schema": 2}', "got a scratch profile of schema 2, want 1: make it again with this version"),
-        ('{"schema": 1}', "not a scratch profile: KeyError 'groups'"),
-        ('{"schema": 1, "groups": [3]}', "not a scratch profile: TypeError 'int' object is not subscriptable"),
+        ("", "not a workspace profile: Expecting value: line 1 column 1 (char 0)"),
+        ("[]", "got a workspace profile of schema None, want 1: make it again with this version"),
+        ('{"schema": 2}', "got a workspace profile of schema 2, want 1: make it again with this version"),
+        ('{"schema": 1}', "not a workspace profile: KeyError 'groups'"),
+        ('{"schema": 1, "groups": [3]}', "not a workspace profile: TypeError 'int' object is not subscriptable"),
     ],
 )
 def test_a_file_that_is_no_profile_is_told_and_left(world, capsys, text, want):
@@ -341,7 +341,7 @@ def test_a_file_that_is_no_profile_is_told_and_left(world, capsys, text, want):
 def test_what_is_no_plain_file_is_not_opened(world, capsys):
     world.file.mkdir()
     assert world.run() == 2
-    assert capsys.readouterr().err == f"memshim: {world.file}: got no plain file, want a scratch profile\n"
+    assert capsys.readouterr().err == f"memshim: {world.file}: got no plain file, want a workspace profile\n"
 
 
 def test_contradicting_entries_are_told(world, capsys):
@@ -354,5 +354,18 @@ def test_contradicting_entries_are_told(world, capsys):
 
 def test_no_memspec_yaml_is_told_how_to_make_one(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    assert scratch.main([]) == 2
+    assert workspace.main([]) == 2
     assert capsys.readouterr().err == "memshim: got no memspec.yaml here, want the cases to ask for; memspec init writes one for an artifact\n"
+
+
+def test_the_former_name_of_the_file_and_of_the_command(tmp_path, capsys):
+    from memshim.__main__ import main
+
+    assert workspace.beside(tmp_path) == tmp_path / "memspec.workspace.json"
+    (tmp_path / "memspec.scratch.json").touch()
+    assert workspace.beside(tmp_path) == tmp_path / "memspec.scratch.json"
+    (tmp_path / "memspec.workspace.json").touch()
+    assert workspace.beside(tmp_path) == tmp_path / "memspec.workspace.json"
+    with pytest.raises(SystemExit) as end:
+        main(["scratch", "--help"])
+    assert end.value.code == 0 and "usage: python -m memshim workspace" in capsys.readouterr().out

@@ -1,6 +1,6 @@
 """The process that asks cuDNN, and the handle on it.
 
-    python -m memshim.scratch.query FOLDER CUBLASLT CLASS     (an empty CUBLASLT preloads nothing, an empty CLASS tells the version only)
+    python -m memshim.workspace.query FOLDER CUBLASLT CLASS     (an empty CUBLASLT preloads nothing, an empty CLASS tells the version only)
 
 One JSON document a line: it says hello with its version, then answers each call that it reads. cuDNN may crash or hang in it.
 """
@@ -37,7 +37,7 @@ class Process:
 
     def __init__(self, folder: str, cublaslt: str = "", device_class: str = "", command: list[str] | None = None):
         self._stderr = tempfile.TemporaryFile()
-        command = command or [sys.executable, "-m", "memshim.scratch.query"]
+        command = command or [sys.executable, "-m", "memshim.workspace.query"]
         env = os.environ | {"PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")])}
         self._child = subprocess.Popen(
             [*command, folder, cublaslt, device_class], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._stderr, env=env
@@ -105,7 +105,7 @@ class Process:
 
 def serve(folder: str, cublaslt: str, device_class: str) -> None:
     """The child's own work."""
-    from memshim.scratch import cudnn, deviceclass
+    from memshim.workspace import cudnn, deviceclass
 
     out = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what the library prints is no answer

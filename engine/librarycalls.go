@@ -11,18 +11,18 @@ import (
 	"github.com/memspec/memspec/engine/workspace/profile"
 )
 
-// ScratchFile is the name of the scratch profile that lies beside a memspec.yaml.
-const ScratchFile = spec.ScratchFile
+// WorkspaceFile is the name of the workspace profile that lies beside a memspec.yaml.
+const WorkspaceFile = spec.WorkspaceFile
 
 // A LibraryCall is a library call of a run that decides on its own workspace.
 type LibraryCall struct {
 	By       profile.Answerer // who has to answer: the library of the case's release, for the class of its device
 	Call     profile.Call
-	Answered profile.Answerer // who did, in the run's scratch profile: By, or what stands in for it; the zero value where nobody did
+	Answered profile.Answerer // who did, in the run's workspace profile: By, or what stands in for it; the zero value where nobody did
 	Engine   int              // the library's choice, where somebody answered
 }
 
-// Known says whether the run's scratch profile has an answer, be it a stand-in's.
+// Known says whether the run's workspace profile has an answer, be it a stand-in's.
 func (c *LibraryCall) Known() bool { return c.Answered.Library != "" }
 
 // libraryCalls are what was asked, by whom they are to be answered.
@@ -37,7 +37,7 @@ func libraryCalls(asked []*workspace.Asked, by profile.Answerer) []LibraryCall {
 // askCommand asks the libraries for what is by rule in the cases of a memspec.yaml, which is named where it is not the file that the command takes
 // unasked.
 func askCommand(file string) string {
-	command := "python -m memshim scratch"
+	command := "python -m memshim workspace"
 	if file == "" || file == "memspec.yaml" {
 		return command
 	}
@@ -45,18 +45,18 @@ func askCommand(file string) string {
 }
 
 // answered sums up who answered library calls: the library itself first, what is by rule last.
-func answered(calls []LibraryCall) []report.Scratch {
-	var out []report.Scratch
+func answered(calls []LibraryCall) []report.Workspace {
+	var out []report.Workspace
 	for i := range calls {
 		a := &calls[i]
-		s := report.Scratch{Basis: report.ByRule, Library: a.Answered.Library, Version: a.Answered.Version, Class: a.Answered.Class}
+		s := report.Workspace{Basis: report.ByRule, Library: a.Answered.Library, Version: a.Answered.Version, Class: a.Answered.Class}
 		switch {
 		case a.Answered == a.By:
 			s.Basis = report.ByProfile
 		case a.Known():
 			s.Basis = report.ByStandIn
 		}
-		i := slices.IndexFunc(out, func(o report.Scratch) bool {
+		i := slices.IndexFunc(out, func(o report.Workspace) bool {
 			return o.Basis == s.Basis && o.Library == s.Library && o.Version == s.Version && o.Class == s.Class
 		})
 		if i < 0 {
@@ -71,7 +71,7 @@ func answered(calls []LibraryCall) []report.Scratch {
 	for i := range out {
 		slices.Sort(out[i].Engines)
 	}
-	slices.SortFunc(out, func(a, b report.Scratch) int {
+	slices.SortFunc(out, func(a, b report.Workspace) int {
 		return cmp.Or(strings.Compare(a.Basis, b.Basis), strings.Compare(a.Version, b.Version)) // profile, rule, stand-in
 	})
 	return out

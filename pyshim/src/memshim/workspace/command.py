@@ -1,7 +1,7 @@
-"""python -m memshim scratch: ask cuDNN itself how much workspace the convolutions of a memspec.yaml take.
+"""python -m memshim workspace: ask cuDNN itself how much workspace the convolutions of a memspec.yaml take.
 
 memspec says which library calls the cases make; the cuDNN that belongs to their torch answers them for described devices, in processes
-that may crash or hang without harm; the answers go to a scratch profile beside memspec.yaml. No GPU, no driver, no torch.
+that may crash or hang without harm; the answers go to a workspace profile beside memspec.yaml. No GPU, no driver, no torch.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from typing import Callable
 
 from memshim import binary
 from memshim.progress import Progress
-from memshim.scratch import cudnn, query, torchwheel
-from memshim.scratch.profiles import Answerer, Profile, ProfileError, key, load
+from memshim.workspace import cudnn, query, torchwheel
+from memshim.workspace.profiles import Answerer, Profile, ProfileError, key, load
 
-FILE = "memspec.scratch.json"
+FILE, FORMER_FILE = "memspec.workspace.json", "memspec.scratch.json"
 DEFAULT_SPEC = "memspec.yaml"
 # A device class is given up after so many children lost one after the other, without an answer between them, and so many seconds lost with them.
 PATIENCE, WASTE = 5, 20.0
@@ -34,8 +34,8 @@ OK, DIFFERS, USAGE, UNSURE = 0, 1, 2, 3
 
 def parser() -> argparse.ArgumentParser:
     p = argparse.ArgumentParser(
-        prog="python -m memshim scratch",
-        description="Ask cuDNN itself, without a GPU, how much workspace the convolutions of a memspec.yaml take, and write a scratch "
+        prog="python -m memshim workspace",
+        description="Ask cuDNN itself, without a GPU, how much workspace the convolutions of a memspec.yaml take, and write a workspace "
         "profile to keep beside it. Exit codes: 0 all is known, 1 --check found a difference, 2 wrong usage or no library, 3 some calls "
         "have no answer.",
     )
@@ -123,9 +123,9 @@ def ask(start: Start, calls: list[dict], jobs: int, answered: Callable[[dict, di
 
 def needed(a: argparse.Namespace, output: Path) -> tuple[list[dict], int]:
     """The calls of the cases by answerer, without those that the file has unless all are wanted; and memspec's exit code."""
-    arguments = ["scratch", a.spec]
+    arguments = ["workspace", a.spec]
     if not (a.fresh or a.check or a.prune):
-        arguments += ["--missing", "--scratch", str(output)]
+        arguments += ["--missing", "--workspace", str(output)]
     if a.torch:
         arguments += ["--torch", a.torch]
     for d in a.device:
@@ -136,6 +136,12 @@ def needed(a: argparse.Namespace, output: Path) -> tuple[list[dict], int]:
     return (answer.json["groups"] if answer.json else []), answer.code
 
 
+def beside(folder: Path) -> Path:
+    """The profile of a folder, which may still have its former name."""
+    former = folder / FORMER_FILE
+    return former if former.exists() and not (folder / FILE).exists() else folder / FILE
+
+
 def cache_folder(given: str | None) -> Path:
     if given:
         return Path(given)
@@ -143,7 +149,7 @@ def cache_folder(given: str | None) -> Path:
 
 
 def cache_file(cache: Path, by: Answerer) -> Path:
-    return cache / "scratch" / ("-".join(by) + ".json")
+    return cache / "workspace" / ("-".join(by) + ".json")
 
 
 def cached(cache: Path, by: Answerer) -> Profile:
@@ -289,7 +295,7 @@ def run(a: argparse.Namespace) -> int:
     if a.spec == DEFAULT_SPEC and not Path(a.spec).exists():
         print(f"memshim: got no {DEFAULT_SPEC} here, want the cases to ask for; memspec init writes one for an artifact", file=sys.stderr)
         return USAGE
-    output = Path(a.output) if a.output else Path(a.spec).parent / FILE
+    output = Path(a.output) if a.output else beside(Path(a.spec).parent)
     old = load(output) if output.exists() else Profile()
     cache = cache_folder(a.cache)
     wanted, code = needed(a, output)

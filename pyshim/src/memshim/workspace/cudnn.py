@@ -138,7 +138,7 @@ class Library:
         return self._finalize(d, f"tensor {name}")
 
     def graph(self, call: dict) -> ctypes.c_void_p:
-        """The operation graph of one convolution, a call in the words of a scratch profile."""
+        """The operation graph of one convolution, a call in the words of a workspace profile."""
         dtype = call["dtype"]
         double = dtype == "float64"
         conv = self._create(CONVOLUTION)

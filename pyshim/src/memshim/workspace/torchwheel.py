@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Callable, Iterable, Iterator
 
-from memshim.scratch import cudnn, query
+from memshim.workspace import cudnn, query
 
 SONAME = "libcudnn.so.9"
 OLDEST_WHEEL = "nvidia-cudnn-cu12==9.8.0.87"  # of cudnn.OLDEST
@@ -128,7 +128,7 @@ def probe(folder: str) -> tuple[tuple[int, int, int], int]:
 
 
 def find(wanted: dict, given: Iterable[str], cache: Path, probe: Probe = probe) -> Found:
-    """The library for one answerer of `memspec scratch`: of exactly its version; where that release answers nobody without a device, the
+    """The library for one answerer of `memspec workspace`: of exactly its version; where that release answers nobody without a device, the
     nearest newer one stands in."""
     version = parse(wanted["version"])
     seen: dict[tuple[int, int, int], Found] = {}

@@ -1,4 +1,4 @@
-"""Scratch profiles: the file that memspec reads (engine/workspace/profile). Sorted, one entry a line, so that it merges and compares as text."""
+"""Workspace profiles: the file that memspec reads (engine/workspace/profile). Sorted, one entry a line, so that it merges and compares as text."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _CALL = ("op", "direction", "dtype", *_DIMS, "groups", *(name for name, _ in _FL
 
 
 class ProfileError(Exception):
-    """A file that is no scratch profile, or that contradicts itself."""
+    """A file that is no workspace profile, or that contradicts itself."""
 
 
 def key(call: dict) -> str:
@@ -86,15 +86,15 @@ def load(path: Path) -> Profile:
     """The profile in a file; memspec's own reader checks every field of it, this one what it uses."""
     try:
         if path.exists() and not path.is_file():
-            raise ProfileError(f"{path}: got no plain file, want a scratch profile")
+            raise ProfileError(f"{path}: got no plain file, want a workspace profile")
         data = json.loads(path.read_text(encoding="utf-8"))
     except OSError as e:
         raise ProfileError(f"{path}: {e.strerror.lower()}") from e
     except ValueError as e:
-        raise ProfileError(f"{path}: not a scratch profile: {e}") from e
+        raise ProfileError(f"{path}: not a workspace profile: {e}") from e
     schema = data.get("schema") if isinstance(data, dict) else None
     if schema != SCHEMA:
-        raise ProfileError(f"{path}: got a scratch profile of schema {schema}, want {SCHEMA}: make it again with this version")
+        raise ProfileError(f"{path}: got a workspace profile of schema {schema}, want {SCHEMA}: make it again with this version")
     out = Profile()
     try:
         for g in data["groups"]:
@@ -103,5 +103,5 @@ def load(path: Path) -> Profile:
     except ProfileError as e:
         raise ProfileError(f"{path}: {e}") from e
     except (KeyError, TypeError, AttributeError) as e:
-        raise ProfileError(f"{path}: not a scratch profile: {type(e).__name__} {e}") from e
+        raise ProfileError(f"{path}: not a workspace profile: {type(e).__name__} {e}") from e
     return out

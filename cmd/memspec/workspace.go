@@ -20,15 +20,15 @@ import (
 	"github.com/memspec/memspec/engine/workspace/profile"
 )
 
-// scratchJSON is the library calls of a memspec.yaml, by who has to answer for them.
-type scratchJSON struct {
-	Schema int             `json:"schema"`
-	Spec   string          `json:"spec"`
-	Groups []*scratchGroup `json:"groups"` // sorted by library, version and class
-	Errors []scratchError  `json:"errors"` // cases that cannot be run, in the order of the file
+// workspaceJSON is the library calls of a memspec.yaml, by who has to answer for them.
+type workspaceJSON struct {
+	Schema int               `json:"schema"`
+	Spec   string            `json:"spec"`
+	Groups []*workspaceGroup `json:"groups"` // sorted by library, version and class
+	Errors []workspaceError  `json:"errors"` // cases that cannot be run, in the order of the file
 }
 
-type scratchGroup struct {
+type workspaceGroup struct {
 	profile.Answerer
 	Torch   []string       `json:"torch"`   // releases of the cases, in the order of the file
 	Devices []string       `json:"devices"` // likewise
@@ -37,23 +37,24 @@ type scratchGroup struct {
 	seen    map[string]bool
 }
 
-type scratchError struct {
+type workspaceError struct {
 	Case  string `json:"case"`
 	Error string `json:"error"`
 }
 
-func newScratch() *cobra.Command {
-	f := &scratchFlags{}
+func newWorkspace() *cobra.Command {
+	f := &workspaceFlags{}
 	cmd := &cobra.Command{
-		Use:   "scratch [memspec.yaml]",
-		Short: "List the library calls whose workspace only the library itself can tell",
+		Use:     "workspace [memspec.yaml]",
+		Aliases: []string{"scratch"}, // its former name
+		Short:   "List the library calls whose workspace only the library itself can tell",
 		Long: `List the library calls of all cases of a memspec.yaml whose workspace only the library itself can tell: cuDNN's convolutions.
-With --missing, those that no scratch profile has; ` + "`python -m memshim scratch`" + ` asks the library for them, without a GPU.
+With --missing, those that no workspace profile has; ` + "`python -m memshim workspace`" + ` asks the library for them, without a GPU.
 A profile that is not there yet has no entries.
 
 Exit codes of --missing: 0 none is missing, 3 some are, 2 a case cannot be run.`,
-		Example: `  memspec scratch --missing
-  memspec scratch --torch 2.10 --device rtx-4090 --format json`,
+		Example: `  memspec workspace --missing
+  memspec workspace --torch 2.10 --device rtx-4090 --format json`,
 		Args:              wantArgs(0, 1, "at most one memspec.yaml"),
 		ValidArgsFunction: completeSpecs,
 	}
@@ -61,7 +62,7 @@ Exit codes of --missing: 0 none is missing, 3 some are, 2 a case cannot be run.`
 	fs.BoolVar(&f.missing, "missing", false, "only those without an answer")
 	fs.StringVar(&f.torch, "torch", "", "of this PyTorch `RELEASE`, whatever the cases say")
 	fs.StringArrayVar(&f.devices, "device", nil, "on the GPU of this `NAME`, whatever the cases say; repeats")
-	f.profile = scratchFlag(cmd)
+	f.profile = workspaceFlag(cmd)
 	f.patterns = caseFlag(cmd)
 	f.format = formatFlag(cmd)
 	_ = cmd.RegisterFlagCompletionFunc("device", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
@@ -72,7 +73,7 @@ Exit codes of --missing: 0 none is missing, 3 some are, 2 a case cannot be run.`
 	return cmd
 }
 
-type scratchFlags struct {
+type workspaceFlags struct {
 	missing  bool
 	torch    string
 	devices  []string
@@ -81,7 +82,7 @@ type scratchFlags struct {
 	format   *choice
 }
 
-func (f *scratchFlags) run(cmd *cobra.Command, path string) error {
+func (f *workspaceFlags) run(cmd *cobra.Command, path string) error {
 	cases, err := loadCases(path, *f.patterns)
 	if err != nil {
 		return err
@@ -114,7 +115,7 @@ func (f *scratchFlags) run(cmd *cobra.Command, path string) error {
 }
 
 // elsewhere are the cases on the devices and with the release of the flags.
-func (f *scratchFlags) elsewhere(cases []spec.Case) ([]spec.Case, error) {
+func (f *workspaceFlags) elsewhere(cases []spec.Case) ([]spec.Case, error) {
 	torch, err := platform.ParseVersion(cmp.Or(f.torch, platform.Newest().String()))
 	if err != nil {
 		return nil, fmt.Errorf("--torch: %w", err)
@@ -157,13 +158,13 @@ func deviceOf(name string, cases []spec.Case) (*device.Device, error) {
 }
 
 // gather runs the cases; one that cannot be run is told and leaves the others.
-func (f *scratchFlags) gather(ctx context.Context, path string, cases []spec.Case) (*scratchJSON, error) {
-	out := &scratchJSON{Schema: 1, Spec: path, Groups: []*scratchGroup{}, Errors: []scratchError{}}
+func (f *workspaceFlags) gather(ctx context.Context, path string, cases []spec.Case) (*workspaceJSON, error) {
+	out := &workspaceJSON{Schema: 1, Spec: path, Groups: []*workspaceGroup{}, Errors: []workspaceError{}}
 	var models engine.Models
 	profiles := map[string]*profile.Profile{}
 	for i := range cases {
 		c := &cases[i]
-		from := cmp.Or(*f.profile, c.Scratch)
+		from := cmp.Or(*f.profile, c.Workspace)
 		if _, ok := profiles[from]; !ok {
 			p, err := loadProfile(from)
 			if err != nil {
@@ -171,13 +172,13 @@ func (f *scratchFlags) gather(ctx context.Context, path string, cases []spec.Cas
 			}
 			profiles[from] = p
 		}
-		c.Platform.Scratch, c.Scratch = profiles[from], ""
+		c.Platform.Workspace, c.Workspace = profiles[from], ""
 		r, err := models.Run(ctx, *c)
 		if ctx.Err() != nil {
 			return nil, errors.New("interrupted")
 		}
 		if err != nil {
-			out.Errors = append(out.Errors, scratchError{c.Name, err.Error()})
+			out.Errors = append(out.Errors, workspaceError{c.Name, err.Error()})
 			continue
 		}
 		out.add(c, r.Calls, f.missing)
@@ -185,7 +186,7 @@ func (f *scratchFlags) gather(ctx context.Context, path string, cases []spec.Cas
 	for _, g := range out.Groups {
 		slices.SortFunc(g.Calls, func(a, b profile.Call) int { return strings.Compare(a.Key(), b.Key()) })
 	}
-	slices.SortFunc(out.Groups, func(a, b *scratchGroup) int {
+	slices.SortFunc(out.Groups, func(a, b *workspaceGroup) int {
 		return cmp.Or(strings.Compare(a.Library, b.Library), strings.Compare(a.Version, b.Version), strings.Compare(a.Class, b.Class))
 	})
 	return out, nil
@@ -203,16 +204,16 @@ func loadProfile(path string) (*profile.Profile, error) {
 	return p, err
 }
 
-func (s *scratchJSON) add(c *spec.Case, calls []engine.LibraryCall, missing bool) {
+func (s *workspaceJSON) add(c *spec.Case, calls []engine.LibraryCall, missing bool) {
 	for i := range calls {
 		call := &calls[i]
 		if missing && call.Known() {
 			continue
 		}
-		at := slices.IndexFunc(s.Groups, func(g *scratchGroup) bool { return g.Answerer == call.By })
+		at := slices.IndexFunc(s.Groups, func(g *workspaceGroup) bool { return g.Answerer == call.By })
 		if at < 0 {
 			at = len(s.Groups)
-			s.Groups = append(s.Groups, &scratchGroup{Answerer: call.By, Wheel: wheel(&c.Platform), seen: map[string]bool{}})
+			s.Groups = append(s.Groups, &workspaceGroup{Answerer: call.By, Wheel: wheel(&c.Platform), seen: map[string]bool{}})
 		}
 		g := s.Groups[at]
 		if torch := c.Platform.Torch.String(); !slices.Contains(g.Torch, torch) {
@@ -238,7 +239,7 @@ func wheel(p *platform.Platform) string {
 	return fmt.Sprintf("nvidia-cudnn-cu%s==%s", cuda, version)
 }
 
-func (s *scratchJSON) writeText(w io.Writer, missing bool) error {
+func (s *workspaceJSON) writeText(w io.Writer, missing bool) error {
 	var b strings.Builder
 	for _, g := range s.Groups {
 		word := "calls"
@@ -253,7 +254,7 @@ func (s *scratchJSON) writeText(w io.Writer, missing bool) error {
 	}
 	switch {
 	case missing && len(s.Groups) > 0:
-		fmt.Fprintf(&b, "to ask for them: python -m memshim scratch %s\n", s.Spec)
+		fmt.Fprintf(&b, "to ask for them: python -m memshim workspace %s\n", s.Spec)
 	case missing && len(s.Errors) == 0:
 		fmt.Fprintf(&b, "%s: no library call is without an answer\n", s.Spec)
 	}

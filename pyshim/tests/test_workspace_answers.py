@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from memshim.scratch import cudnn, profiles, query, torchwheel
+from memshim.workspace import cudnn, profiles, query, torchwheel
 
 ROOT = Path(__file__).parents[2]
-GOLDEN = ROOT / "testdata" / "scratch"
+GOLDEN = ROOT / "testdata" / "workspace"
 FACTS = ROOT.parent / "shared" / "facts"
 
 sys.path.insert(0, str(ROOT / "pyshim" / "tools"))
@@ -44,7 +44,7 @@ def installed(version: str) -> tuple[str, str]:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-@pytest.mark.parametrize("file", ["kinds.scratch.json", "peaks.scratch.json"])
+@pytest.mark.parametrize("file", ["kinds.workspace.json", "peaks.workspace.json"])
 def test_committed_profiles_are_what_the_library_says(file, version):
     profile = profiles.load(GOLDEN / file)
     groups = [by for by in profile.answerers() if by[1] == version]
@@ -78,7 +78,7 @@ def row(r: dict) -> str:
 @pytest.mark.parametrize("version", VERSIONS)
 def test_rows_are_those_of_the_tables(version):
     """The committed answers hold every row of the tables that they were first found with. The tables lie beside this checkout, not in it."""
-    path = FACTS / f"cudnn-scratch-{version}.csv"
+    path = FACTS / f"cudnn-workspace-{version}.csv"
     if not path.exists():
         pytest.skip(f"{path.name} is not beside this checkout")
     known = ask_rows.load()
@@ -95,7 +95,7 @@ def test_rows_are_those_of_the_tables(version):
 @pytest.mark.parametrize("version", VERSIONS)
 def test_committed_peaks_agree_with_the_rows(version):
     """The float32 contiguous rows of the five models, class by class, against the committed profile: it needs no library."""
-    profile, known = profiles.load(GOLDEN / "peaks.scratch.json"), ask_rows.load()
+    profile, known = profiles.load(GOLDEN / "peaks.workspace.json"), ask_rows.load()
     compared = 0
     for device_class in ask_rows.CLASSES:
         for line, want in zip(known["convolutions"], known["answers"][version][f"{device_class} float32 contiguous"]):
@@ -129,20 +129,20 @@ def test_the_workspaces_are_those_of_the_recording():
 
 @pytest.mark.parametrize("device_class", ["sm70", "sm75-small", "sm75-large", "sm86", "sm89"])
 def test_recorded_workspaces_byte_for_byte(device_class):
-    profile = profiles.load(GOLDEN / "kinds.scratch.json")
+    profile = profiles.load(GOLDEN / "kinds.workspace.json")
     by = ("cudnn", "9.10.2", device_class)
     assert tuple(profile.get(by, c)["bytes"] for c in ask_kinds.recorded()) == RECORDED
 
 
 def test_the_recording_tells_devices_apart():
     """On sm 80 another engine takes the first: five of six."""
-    profile = profiles.load(GOLDEN / "kinds.scratch.json")
+    profile = profiles.load(GOLDEN / "kinds.workspace.json")
     got = [profile.get(("cudnn", "9.10.2", "sm80"), c)["bytes"] for c in ask_kinds.recorded()]
     assert [g == w for g, w in zip(got, RECORDED)] == [False, True, True, True, True, True]
 
 
 def test_every_kind_has_an_answer():
-    profile = profiles.load(GOLDEN / "kinds.scratch.json")
+    profile = profiles.load(GOLDEN / "kinds.workspace.json")
     for version in VERSIONS:
         for device_class in ask_kinds.CLASSES:
             for c in ask_kinds.kinds():
@@ -151,7 +151,7 @@ def test_every_kind_has_an_answer():
 
 
 def test_flags_change_the_choice():
-    profile = profiles.load(GOLDEN / "kinds.scratch.json")
+    profile = profiles.load(GOLDEN / "kinds.workspace.json")
     by = ("cudnn", "9.10.2", "sm89")
     x, w = [8, 64, 56, 56], [64, 64, 3, 3]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from memshim.scratch import deviceclass, query, torchwheel
+from memshim.workspace import deviceclass, query, torchwheel
 
 WANTED = {"library": "cudnn", "version": "9.10.2", "class": "sm89", "torch": ["2.10"], "wheel": "nvidia-cudnn-cu12==9.10.2.21"}
 
@@ -158,5 +158,5 @@ def test_classes_are_described_by_their_capability():
 
 
 def test_torch_is_not_imported():
-    code = "import sys, memshim.scratch.command, memshim.scratch.query, memshim.scratch.cudnn; sys.exit('torch' in sys.modules)"
+    code = "import sys, memshim.workspace.command, memshim.workspace.query, memshim.workspace.cudnn; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], cwd=Path(torchwheel.__file__).parents[1]).returncode == 0

@@ -21,12 +21,12 @@ import (
 	"github.com/memspec/memspec/engine/workspace/profile"
 )
 
-var peaksProfile = filepath.Join("..", "testdata", "scratch", "peaks.scratch.json")
+var peaksProfile = filepath.Join("..", "testdata", "workspace", "peaks.workspace.json")
 
-// profiled predicts one of the measured models with its scratch profile.
+// profiled predicts one of the measured models with its workspace profile.
 func profiled(t testing.TB, model, dev, torch string) *report.Report {
 	t.Helper()
-	return estimated(t, model, dev, torch, spec.Case{Runtime: spec.Eager, Scratch: peaksProfile})
+	return estimated(t, model, dev, torch, spec.Case{Runtime: spec.Eager, Workspace: peaksProfile})
 }
 
 // estimated predicts a scripted model of torchvision for one image of 224×224.
@@ -48,9 +48,9 @@ func estimated(t testing.TB, model, dev, torch string, c spec.Case) *report.Repo
 	return r.Report
 }
 
-// TestMeasuredPeaksWithScratchProfile holds five predictions with cuDNN's own answers for compute capability 8.9 against a real GPU: the
+// TestMeasuredPeaksWithWorkspaceProfile holds five predictions with cuDNN's own answers for compute capability 8.9 against a real GPU: the
 // baseline of all, and 9 of the 10 peaks, to the last digit that was published; the tenth is 0.32 MiB low.
-func TestMeasuredPeaksWithScratchProfile(t *testing.T) {
+func TestMeasuredPeaksWithWorkspaceProfile(t *testing.T) {
 	const resnet50 = 109.05 // measured 109.37; no plan of sm 86 or sm 89 gives that
 	for _, want := range measuredPeaks {
 		t.Run(want.model, func(t *testing.T) {
@@ -66,16 +66,16 @@ func TestMeasuredPeaksWithScratchProfile(t *testing.T) {
 			}
 			assert.Equal(t, report.Exact, r.Quality)
 			assert.Nil(t, r.Upper, "nothing is by rule")
-			require.Len(t, r.Scratch, 1)
-			s := r.Scratch[0]
+			require.Len(t, r.Workspace, 1)
+			s := r.Workspace[0]
 			assert.Equal(t, [4]string{report.ByProfile, "cudnn", "9.10.2", "sm89"}, [4]string{s.Basis, s.Library, s.Version, s.Class})
 			assert.NotEmpty(t, s.Engines)
 		})
 	}
 }
 
-// TestScratchByDeviceClass is what each class of devices gives for the same models: the plan, and with it the peak, is the class's own.
-func TestScratchByDeviceClass(t *testing.T) {
+// TestWorkspaceByDeviceClass is what each class of devices gives for the same models: the plan, and with it the peak, is the class's own.
+func TestWorkspaceByDeviceClass(t *testing.T) {
 	type peak struct{ allocated, reserved float64 }
 	for _, c := range []struct {
 		device, torch                string
@@ -103,7 +103,7 @@ func TestScratchByDeviceClass(t *testing.T) {
 
 // The profiles that the Python side writes are what this side would write.
 func TestProfilesAreWrittenAlike(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join("..", "testdata", "scratch", "*.scratch.json"))
+	files, err := filepath.Glob(filepath.Join("..", "testdata", "workspace", "*.workspace.json"))
 	require.NoError(t, err)
 	require.NotEmpty(t, files)
 	for _, path := range files {
@@ -118,7 +118,7 @@ func TestProfilesAreWrittenAlike(t *testing.T) {
 	}
 }
 
-// printMeasuredPeaks holds predictions with and without a scratch profile against the measured peaks.
+// printMeasuredPeaks holds predictions with and without a workspace profile against the measured peaks.
 func printMeasuredPeaks(t testing.TB) {
 	cell := func(got units.Bytes, want float64) string {
 		return fmt.Sprintf("%.2f (%+.2f %%)", mib(got), percent(mib(got), want))
@@ -146,7 +146,7 @@ var measuredScripts = []struct {
 // scripted predicts one of measuredScripts: its first pass, and the weights once more.
 func scripted(t testing.TB, model, dev, profile string) units.Bytes {
 	t.Helper()
-	r := estimated(t, model, dev, "2.0", spec.Case{Runtime: spec.TorchScript, Scratch: profile})
+	r := estimated(t, model, dev, "2.0", spec.Case{Runtime: spec.TorchScript, Workspace: profile})
 	return r.Passes[0].Peak.Allocated + r.Weights
 }
 
@@ -166,8 +166,8 @@ func TestMeasuredScripts(t *testing.T) {
 	}
 }
 
-// TestScratchTables prints what each class of devices gives: go test ./engine -run TestScratchTables -v
-func TestScratchTables(t *testing.T) {
+// TestWorkspaceTables prints what each class of devices gives: go test ./engine -run TestWorkspaceTables -v
+func TestWorkspaceTables(t *testing.T) {
 	if !testing.Verbose() {
 		t.Skip("prints tables: make truth")
 	}
@@ -187,7 +187,7 @@ func TestScratchTables(t *testing.T) {
 	fmt.Println()
 	for _, d := range []string{"v100-16gb", "t4", "rtx-2080-ti", "a100-sxm-80gb", "rtx-3090", "rtx-4090", "h100-sxm-80gb", "rtx-5090"} {
 		r := profiled(t, measuredPeaks[0].model, d, "2.10")
-		fmt.Printf("| %s (%s) |", d, r.Scratch[0].Class)
+		fmt.Printf("| %s (%s) |", d, r.Workspace[0].Class)
 		for _, want := range measuredPeaks {
 			first := profiled(t, want.model, d, "2.10").Passes[0].Peak
 			fmt.Printf(" %.2f / %.0f |", mib(first.Allocated), mib(first.Reserved))
@@ -234,7 +234,7 @@ func TestLibraryCallsAreEachListedOnce(t *testing.T) {
 	assert.Len(t, seen, 23)
 	assert.Equal(t, "conv forward float32 1,3,224,224 150528,50176,224,1 64,3,7,7 147,49,7,1 3,3 2,2 1,1 1 tf32", calls[0].Call.Key())
 
-	c.Scratch = peaksProfile
+	c.Workspace = peaksProfile
 	r, err = m.Run(context.Background(), c)
 	require.NoError(t, err)
 	for _, call := range r.Calls {
