@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"sync"
 
 	"github.com/memspec/memspec/engine/artifact"
 	"github.com/memspec/memspec/engine/exec"
+	"github.com/memspec/memspec/engine/exec/torchscript"
 	"github.com/memspec/memspec/engine/program"
 	"github.com/memspec/memspec/engine/report"
 	"github.com/memspec/memspec/engine/spec"
@@ -40,6 +42,28 @@ func Judge(ctx context.Context, c spec.Case) *Result {
 type Model struct {
 	Path     string
 	Artifact *artifact.Artifact
+
+	mu   sync.Mutex
+	idle []exec.Start // of the program: each knows what an earlier run read, and serves one run at a time
+}
+
+// start is what starts a run of the model's program.
+func (m *Model) start() exec.Start {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if n := len(m.idle); n > 0 {
+		s := m.idle[n-1]
+		m.idle = m.idle[:n-1]
+		return s
+	}
+	return torchscript.New(m.Artifact.Program)
+}
+
+// done gives back what start gave, after a run that ended.
+func (m *Model) done(s exec.Start) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.idle = append(m.idle, s)
 }
 
 // Open reads an artifact.

@@ -7,7 +7,6 @@ import (
 
 	"github.com/memspec/memspec/engine/allocator"
 	"github.com/memspec/memspec/engine/exec"
-	"github.com/memspec/memspec/engine/exec/torchscript"
 	"github.com/memspec/memspec/engine/note"
 	"github.com/memspec/memspec/engine/ops/builtin"
 	"github.com/memspec/memspec/engine/report"
@@ -61,8 +60,10 @@ func (m *Model) run(ctx context.Context, c spec.Case, which account) (r *Run, er
 	if r.Timeline, err = allocator.Replay(r.Trace, a); err != nil {
 		return nil, err
 	}
-	if r.Upper, err = r.upper(ctx, a.Fresh()); err != nil {
-		return nil, err
+	if which == likeliest {
+		if r.Upper, err = r.upper(ctx, a.Fresh()); err != nil {
+			return nil, err
+		}
 	}
 	src := report.Source{Run: r.describe(), Platform: &c.Platform, Timeline: r.Timeline, Upper: r.Upper, Workspace: answered(r.Calls), Ask: askCommand(c.Pos.File)}
 	if rec := m.Artifact.Recorded; rec != nil {
@@ -100,7 +101,10 @@ func (m *Model) execute(ctx context.Context, c *spec.Case, which account) (*exec
 		}
 		return &exec.Result{Trace: tr}, nil
 	}
-	return m.executeOn(ctx, torchscript.New(m.Artifact.Program), c, which)
+	start := m.start()
+	r, err := m.executeOn(ctx, start, c, which)
+	m.done(start)
+	return r, err
 }
 
 func (m *Model) executeOn(ctx context.Context, start exec.Start, c *spec.Case, which account) (*exec.Result, error) {

@@ -2,11 +2,74 @@ package torchscript
 
 import (
 	"github.com/memspec/memspec/engine/exec/lifetime"
+	"github.com/memspec/memspec/engine/exec/lifetime/stacks"
 	"github.com/memspec/memspec/engine/exec/torchscript/locals"
 	"github.com/memspec/memspec/engine/exec/torchscript/passes"
+	"github.com/memspec/memspec/engine/internal/slab"
 	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/program"
 )
+
+// compiler makes functions ready to run: each once for all runs of a program, which come one after another.
+type compiler struct {
+	prog   *program.Program
+	table  *ops.Table // by which operators were resolved
+	made   map[recipe]*code
+	stacks *stacks.Program // of a traced program
+	reader locals.Reader
+
+	layout     layout
+	insts      slab.Of[inst]
+	blocks     slab.Of[block]
+	blockLists slab.Of[*block]
+	flags      slab.Of[bool]
+	ids        slab.Of[int]
+}
+
+// recipe is a function and when its values go.
+type recipe struct {
+	graph *program.Graph
+	ends  ends
+}
+
+// ends says when the values of a function go.
+type ends uint8
+
+const (
+	afterLastUse ends = iota // after their last use
+	asTold                   // as the archive tells of Python's names
+	asHeld                   // as late as Python's names might hold them
+)
+
+func newCompiler(p *program.Program) *compiler {
+	return &compiler{prog: p, made: map[recipe]*code{}, stacks: stacks.New(p)}
+}
+
+// ready is fn made ready to run; self is the module it runs in.
+func (m *compiler) ready(fn *program.Func, self *program.Object, e ends) (*code, error) {
+	g, err := fn.Graph()
+	if err != nil {
+		return nil, err
+	}
+	if c := m.made[recipe{g, e}]; c != nil {
+		return c, nil
+	}
+	c := m.compile(fn, g, nil)
+	switch {
+	case e == afterLastUse:
+	case m.prog.Tells == program.TellsStacks:
+		if err := m.followStacks(c, self, e); err != nil {
+			return nil, err
+		}
+	case m.prog.Tells == program.TellsSource:
+		c.names = m.reader.Read(g, c.count)
+		eagerUses(c)
+	case e == asHeld:
+		c.replace(lifetime.ToEnd(g))
+	}
+	m.made[recipe{g, e}] = c
+	return c, nil
+}
 
 // code is a function made ready to run: its nodes with the values that die after them, and what eager execution knows of the user's names.
 type code struct {
@@ -47,7 +110,7 @@ type inst struct {
 }
 
 // compile lays out g; a value goes by the rule of PyTorch's interpreter.
-func (m *interp) compile(fn *program.Func, g *program.Graph, inlined *passes.Graph) *code {
+func (m *compiler) compile(fn *program.Func, g *program.Graph, inlined *passes.Graph) *code {
 	c := &code{fn: fn, graph: g, pytorch: fn.Library()}
 	l := &m.layout
 	*l = layout{m: m, inlined: inlined, owner: m.ids.Cut(g.NumValues), insts: l.insts[:0]}
@@ -62,7 +125,7 @@ func (m *interp) compile(fn *program.Func, g *program.Graph, inlined *passes.Gra
 
 // layout numbers blocks and nodes, and notes which block defines each value.
 type layout struct {
-	m       *interp
+	m       *compiler
 	inlined *passes.Graph // nil where the function stands for itself
 	owner   []int         // the block that defines a value
 	insts   []*inst       // in order

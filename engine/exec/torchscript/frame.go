@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"github.com/memspec/memspec/engine/exec"
-	"github.com/memspec/memspec/engine/exec/lifetime"
 	"github.com/memspec/memspec/engine/exec/torchscript/locals"
 	"github.com/memspec/memspec/engine/internal/slab"
 	"github.com/memspec/memspec/engine/note"
@@ -56,34 +55,37 @@ func (m *interp) arg(f *frame, a *program.Arg) any {
 	return m.literal(a.Const)
 }
 
-// codeOf makes fn ready to run; self is the module it runs in.
+// codeOf is fn made ready to run; self is the module it runs in.
 func (m *interp) codeOf(fn *program.Func, self *Object) (*code, error) {
 	g, err := fn.Graph()
 	if err != nil {
 		return nil, err
 	}
 	c := m.codes[g]
-	if c == nil {
-		c = m.compile(fn, g, nil)
-		switch {
-		case !m.eager:
-		case m.prog.Tells == program.TellsStacks:
-			m.Note(note.Note{ID: note.LocalsUnknown, Subject: "a traced archive carries no names, and no operators whose results nothing uses: what eager execution holds is read from its stacks"})
-			if err := m.followStacks(c, self); err != nil {
-				return nil, err
-			}
-		case m.prog.Tells == program.TellsNothing:
-			m.Note(note.Note{ID: note.LocalsUnknown, Subject: "a frozen archive is one function without the user's frames and names: values are taken to die after their last use"})
-			if m.Options().HoldLocals {
-				c.replace(lifetime.ToEnd(g))
-			}
-		default:
-			c.names = m.reader.Read(c.graph, c.count)
-			eagerUses(c)
-		}
+	if c != nil {
+		return c, nil
+	}
+	if m.ends != afterLastUse {
+		m.noteLocals()
+	}
+	var module *program.Object
+	if self != nil {
+		module = self.lit
+	}
+	if c, err = m.ready(fn, module, m.ends); err == nil {
 		m.codes[g] = c
 	}
-	return c, nil
+	return c, err
+}
+
+// noteLocals notes what an archive does not tell of Python's names.
+func (m *interp) noteLocals() {
+	switch m.prog.Tells {
+	case program.TellsStacks:
+		m.Note(note.Note{ID: note.LocalsUnknown, Subject: "a traced archive carries no names, and no operators whose results nothing uses: what eager execution holds is read from its stacks"})
+	case program.TellsNothing:
+		m.Note(note.Note{ID: note.LocalsUnknown, Subject: "a frozen archive is one function without the user's frames and names: values are taken to die after their last use"})
+	}
 }
 
 // call runs fn on owned arguments (one a parameter) and returns its owned result.
@@ -237,7 +239,7 @@ func (m *interp) object(lit *program.Object) *Object {
 	o := m.instances.New()
 	*o = Object{Class: lit.Class, FQN: lit.FQN, lit: lit, Module: lit.Class.Kind == program.ModuleClass, refs: 1}
 	n := max(len(lit.Attrs), len(lit.Class.Attrs))
-	o.attrs, o.filled = m.values.Cut(n), m.flags.Cut(n)
+	o.attrs, o.filled = m.values.Cut(n), m.filled.Cut(n)
 	m.objects[lit] = o
 	if lit.HasState {
 		m.setState(o, lit.State)

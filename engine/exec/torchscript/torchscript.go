@@ -6,32 +6,40 @@ import (
 	"errors"
 
 	"github.com/memspec/memspec/engine/exec"
-	"github.com/memspec/memspec/engine/exec/lifetime/stacks"
-	"github.com/memspec/memspec/engine/exec/torchscript/locals"
 	"github.com/memspec/memspec/engine/exec/torchscript/passes"
 	"github.com/memspec/memspec/engine/internal/slab"
 	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/program"
 )
 
-// New returns what starts runs of p.
+// New returns what starts runs of p, one after another.
 func New(p *program.Program) exec.Start {
+	c := newCompiler(p)
 	return func(m *exec.Machine) (exec.Driver, error) {
 		if p.Entry == nil {
 			return nil, errors.New("got a program without a forward method, want one")
 		}
-		return &interp{
-			Machine: m, prog: p, eager: m.Options().Liveness == exec.PythonFrame,
-			codes: map[*program.Graph]*code{}, objects: map[*program.Object]*Object{},
-		}, nil
+		if c.table != m.Table() { // an instruction keeps the overload that it resolved to
+			c.table = m.Table()
+			clear(c.made)
+		}
+		d := &interp{compiler: c, Machine: m, codes: map[*program.Graph]*code{}, objects: map[*program.Object]*Object{}}
+		if m.Options().Liveness == exec.PythonFrame {
+			d.eager, d.ends = true, asTold
+			if m.Options().HoldLocals {
+				d.ends = asHeld
+			}
+		}
+		return d, nil
 	}
 }
 
 // interp runs the functions of one program in one run.
 type interp struct {
 	*exec.Machine
-	prog  *program.Program
+	*compiler
 	eager bool
+	ends  ends
 
 	codes   map[*program.Graph]*code
 	objects map[*program.Object]*Object
@@ -46,21 +54,14 @@ type interp struct {
 	noModule Object    // holds the places of functions that no module calls
 	written  []*Object // whose attributes the model sets
 
-	stacks *stacks.Program // of a traced program
-	reader locals.Reader
-	whole  *code // the inlined program, where the runtime inlines
+	whole *code // the inlined program, where the runtime inlines
 
-	instances  slab.Of[Object]
-	values     slab.Of[any]
-	flags      slab.Of[bool]
-	numbers    slab.Of[int32]
-	layout     layout
-	insts      slab.Of[inst]
-	blocks     slab.Of[block]
-	blockLists slab.Of[*block]
-	places     slab.Of[codeSites]
-	ids        slab.Of[int]
-	lists      slab.Of[ops.List]
+	instances slab.Of[Object]
+	values    slab.Of[any]
+	filled    slab.Of[bool]
+	numbers   slab.Of[int32]
+	places    slab.Of[codeSites]
+	lists     slab.Of[ops.List]
 }
 
 // Params are forward's, but for the module itself.

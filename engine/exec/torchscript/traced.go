@@ -8,25 +8,18 @@ import (
 	"github.com/memspec/memspec/engine/program"
 )
 
-// followStacks gives a traced function the live ranges that its stacks tell, or, where the account is to hold every local that Python might
-// still hold, the longest ones.
-func (m *interp) followStacks(c *code, self *Object) error {
-	if m.stacks == nil {
-		m.stacks = stacks.New(m.prog)
-	}
-	var module *program.Object
-	if self != nil {
-		module = self.lit
-	}
-	if m.Options().HoldLocals {
-		held, err := m.stacks.Most(c.fn, module)
+// followStacks gives a traced function the live ranges that its stacks tell, or, where every local that Python might still hold is to be held,
+// the longest ones.
+func (m *compiler) followStacks(c *code, self *program.Object, e ends) error {
+	if e == asHeld {
+		held, err := m.stacks.Most(c.fn, self)
 		if held != nil {
 			c.replace(held.Ranges)
 			c.until = held.Until
 		}
 		return err
 	}
-	ranges, err := m.stacks.Ranges(c.fn, module)
+	ranges, err := m.stacks.Ranges(c.fn, self)
 	c.replace(ranges)
 	return err
 }

@@ -48,6 +48,7 @@ func (n *Names) HostNumber(node int) bool { return n.fill[node] }
 // Reader reads the names of the functions of one program. The zero Reader is ready.
 type Reader struct {
 	texts   map[*program.SourceText]*pysource.Source // functions of many classes share theirs
+	exprs   map[string]pysource.Expr                 // by text, nil for one that does not parse: statements run once a call
 	work    reading                                  // used again
 	numbers slab.Of[int32]
 	flags   slab.Of[bool]
@@ -135,6 +136,19 @@ func (r *Reader) source(t *program.SourceText) *pysource.Source {
 		r.texts[t] = s
 	}
 	return s
+}
+
+// expr is the expression that a text is, nil where it is none that is read.
+func (r *Reader) expr(text string) pysource.Expr {
+	x, ok := r.exprs[text]
+	if !ok {
+		x, _ = pysource.ParseExpr(text)
+		if r.exprs == nil {
+			r.exprs = map[string]pysource.Expr{}
+		}
+		r.exprs[text] = x
+	}
+	return x
 }
 
 // local is the number of a name.

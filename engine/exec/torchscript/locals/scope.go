@@ -20,6 +20,7 @@ type Run interface {
 // Scope is what the names of one call hold.
 type Scope struct {
 	*Names
+	reader  *Reader
 	run     Run
 	held    []any
 	set     []bool
@@ -42,7 +43,7 @@ func (r *Reader) Enter(n *Names, run Run, args []any) *Scope {
 	if k := len(r.scopes); k > 0 {
 		s, r.scopes = r.scopes[k-1], r.scopes[:k-1]
 	} else {
-		s = &Scope{}
+		s = &Scope{reader: r}
 	}
 	s.Names, s.run, s.at, s.left = n, run, position{stmt: -1}, false
 	s.held, s.set = slab.Extend(s.held[:0], len(n.locals)), slab.Extend(s.set[:0], len(n.locals))

@@ -16,8 +16,8 @@ type evaluation struct {
 
 // value evaluates text; ok is false where that is not known. A container made for it is not held.
 func (s *Scope) value(text string) (v any, ok bool) {
-	x, ok := pysource.ParseExpr(text)
-	if !ok {
+	x := s.reader.expr(text)
+	if x == nil {
 		return nil, false
 	}
 	e := &evaluation{scope: s}
@@ -201,7 +201,7 @@ func (e *evaluation) call(c *pysource.Call) any {
 		return false
 	case "annotate": // torch.jit.annotate(T, value)
 		if len(c.Args) == 2 {
-			if x, ok := pysource.ParseExpr(c.Args[1]); ok {
+			if x := e.scope.reader.expr(c.Args[1]); x != nil {
 				return e.eval(x)
 			}
 		}
