@@ -1,6 +1,8 @@
 package exec
 
 import (
+	"slices"
+
 	"github.com/memspec/memspec/engine/program"
 	"github.com/memspec/memspec/engine/tensor"
 	"github.com/memspec/memspec/engine/trace"
@@ -9,7 +11,9 @@ import (
 // Load moves the model's tensors to the device: those of a tree of modules as nn.Module._apply does, children first, then own parameters, then
 // own buffers (torch/nn/modules/module.py); then the others in their order. root may be nil.
 func (m *Machine) Load(root *program.Object, states []*program.State) {
-	m.reserve(2 * (len(states) + 32)) // a classifier makes about as many more in a pass
+	n := 2 * (len(states) + 32) // a classifier makes about as many more in a pass
+	m.reserve(n)
+	m.Sites.list = slices.Grow(m.Sites.list, n)
 	m.states = make(map[*program.State]*tensor.Tensor, len(states))
 	m.loadModule(root, map[*program.Object]bool{})
 	for _, s := range states {

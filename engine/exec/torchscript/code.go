@@ -19,6 +19,7 @@ type compiler struct {
 	reader locals.Reader
 
 	layout     layout
+	uses       lifetime.LastUses
 	insts      slab.Of[inst]
 	blocks     slab.Of[block]
 	blockLists slab.Of[*block]
@@ -119,7 +120,7 @@ func (m *compiler) compile(fn *program.Func, g *program.Graph, inlined *passes.G
 	for _, p := range g.Params {
 		l.owner[p.ID] = 0
 	}
-	l.apply(c, lifetime.LastUse(g))
+	m.uses.Each(g, func(r *lifetime.Range) { l.apply(c, r) })
 	return c
 }
 
@@ -163,25 +164,23 @@ func (l *layout) block(b *program.Block) *block {
 	return out
 }
 
-// apply puts the ends of live ranges into the instructions.
-func (l *layout) apply(c *code, ranges []lifetime.Range) {
-	for i := range ranges {
-		switch r := &ranges[i]; r.End {
-		case lifetime.AsArgument:
-			l.insts[r.To].move[r.Arg] = true
-		case lifetime.After:
-			in := l.insts[r.To]
-			if in.drop == nil {
-				in.drop = l.m.ids.Cut(1)[:0]
-			}
-			in.drop = append(in.drop, r.Value.ID)
-		case lifetime.AtEntry:
-			b := c.body
-			if r.To >= 0 {
-				b = l.insts[r.To].blocks[r.Arg]
-			}
-			b.dead = append(b.dead, r.Value.ID)
+// apply puts the end of a live range into its instruction.
+func (l *layout) apply(c *code, r *lifetime.Range) {
+	switch r.End {
+	case lifetime.AsArgument:
+		l.insts[r.To].move[r.Arg] = true
+	case lifetime.After:
+		in := l.insts[r.To]
+		if in.drop == nil {
+			in.drop = l.m.ids.Cut(1)[:0]
 		}
+		in.drop = append(in.drop, r.Value.ID)
+	case lifetime.AtEntry:
+		b := c.body
+		if r.To >= 0 {
+			b = l.insts[r.To].blocks[r.Arg]
+		}
+		b.dead = append(b.dead, r.Value.ID)
 	}
 }
 

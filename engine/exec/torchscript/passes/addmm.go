@@ -9,6 +9,9 @@ import (
 // decomposeAddmm takes addmm with factors of 1 apart into mm and an addition that allocates (torch/csrc/jit/passes/decompose_ops.cpp).
 // aten::linear is not touched.
 func (g *Graph) decomposeAddmm(b *program.Block) {
+	if !has(b, "aten::addmm") {
+		return
+	}
 	out := make([]*program.Node, 0, len(b.Nodes))
 	for _, n := range b.Nodes {
 		for _, sub := range n.Blocks {

@@ -3,6 +3,7 @@ package passes
 import (
 	"strings"
 
+	"github.com/memspec/memspec/engine/internal/slab"
 	"github.com/memspec/memspec/engine/program"
 )
 
@@ -11,7 +12,7 @@ import (
 // annotations of schemas, as torch/csrc/jit/ir/alias_analysis.cpp does, coarsely: one class for everything that escapes.
 type aliases struct {
 	g       *Graph
-	parent  []int
+	parent  []int32
 	written []bool // by class
 	shared  []bool // containers that more than plain operators look into
 	results []bool // values that the graph returns
@@ -19,18 +20,18 @@ type aliases struct {
 }
 
 // wild is the class of everything that escapes.
-const wild = 0
+const wild int32 = 0
 
-// aliases looks through the whole graph as it stands.
+// aliases looks through the whole graph as it stands; good until the next call.
 func (g *Graph) aliases() *aliases {
-	a := &aliases{g: g, parent: make([]int, g.NumValues+1)}
-	flags := make([]bool, 4*g.NumValues+2)
+	g.parent, g.flags = slab.Extend(g.parent[:0], g.NumValues+1), slab.Extend(g.flags[:0], 4*g.NumValues+2)
+	a, flags := &aliases{g: g, parent: g.parent}, g.flags
 	a.written, flags = flags[:g.NumValues+1], flags[g.NumValues+1:]
 	a.escapes, flags = flags[:g.NumValues+1], flags[g.NumValues+1:]
 	a.shared, a.results = flags[:g.NumValues], flags[g.NumValues:]
 	a.escapes[wild] = true
 	for i := range a.parent {
-		a.parent[i] = i
+		a.parent[i] = int32(i)
 	}
 	for _, p := range g.Params {
 		a.join(a.of(p), wild)
@@ -76,9 +77,9 @@ func (a *aliases) containersOf(b *program.Block) {
 	}
 }
 
-func (a *aliases) of(v *program.Value) int { return v.ID + 1 }
+func (a *aliases) of(v *program.Value) int32 { return int32(v.ID) + 1 }
 
-func (a *aliases) find(i int) int {
+func (a *aliases) find(i int32) int32 {
 	for a.parent[i] != i {
 		a.parent[i] = a.parent[a.parent[i]]
 		i = a.parent[i]
@@ -86,7 +87,7 @@ func (a *aliases) find(i int) int {
 	return i
 }
 
-func (a *aliases) join(i, j int) {
+func (a *aliases) join(i, j int32) {
 	i, j = a.find(i), a.find(j)
 	if i == j {
 		return
@@ -279,7 +280,7 @@ func (a *aliases) writesTo(n, of *program.Node) bool {
 }
 
 // reaches says whether a node takes or makes something of an alias class.
-func (a *aliases) reaches(n *program.Node, class int) bool {
+func (a *aliases) reaches(n *program.Node, class int32) bool {
 	for _, o := range n.Outs {
 		if a.find(a.of(o)) == class {
 			return true

@@ -24,8 +24,8 @@ func (g *Graph) propagateConstants(what extent) {
 }
 
 func (g *Graph) foldBlock(b *program.Block, a *aliases, what extent) []*program.Node {
-	out := make([]*program.Node, 0, len(b.Nodes))
-	for _, n := range b.Nodes {
+	out, own := b.Nodes[:0], false // written over what was read, unless branches are longer than what they replace
+	for at, n := range b.Nodes {
 		known := true
 		for i := range n.Args {
 			g.resolve(&n.Args[i])
@@ -34,6 +34,9 @@ func (g *Graph) foldBlock(b *program.Block, a *aliases, what extent) []*program.
 		switch {
 		case n.Op == "prim::If":
 			nodes := g.foldIf(n, a, what)
+			if !own && len(out)+len(nodes) > at+1 {
+				out, own = append(make([]*program.Node, 0, len(b.Nodes)+len(nodes)), out...), true
+			}
 			out = append(out, nodes...)
 			continue
 		case n.Op == "prim::Loop":

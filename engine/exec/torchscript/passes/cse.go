@@ -2,7 +2,7 @@ package passes
 
 import (
 	"fmt"
-	"strings"
+	"strconv"
 
 	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/program"
@@ -21,9 +21,9 @@ type scope struct {
 	parent *scope
 }
 
-func (c *scope) find(key string) *program.Node {
+func (c *scope) find(key []byte) *program.Node {
 	for ; c != nil; c = c.parent {
-		if n := c.seen[key]; n != nil {
+		if n := c.seen[string(key)]; n != nil {
 			return n
 		}
 	}
@@ -31,7 +31,7 @@ func (c *scope) find(key string) *program.Node {
 }
 
 func (g *Graph) mergeBlock(b *program.Block, a *aliases, parent *scope) {
-	c := &scope{seen: map[string]*program.Node{}, parent: parent}
+	c := &scope{parent: parent}
 	kept := b.Nodes[:0]
 	for _, n := range b.Nodes {
 		for i := range n.Args {
@@ -52,7 +52,10 @@ func (g *Graph) merge(n *program.Node, a *aliases, c *scope) bool {
 	key := g.keyOf(n)
 	o := c.find(key)
 	if o == nil {
-		c.seen[key] = n
+		if c.seen == nil {
+			c.seen = map[string]*program.Node{}
+		}
+		c.seen[string(key)] = n
 		return false
 	}
 	if len(o.Outs) != len(n.Outs) {
@@ -69,30 +72,39 @@ func (g *Graph) merge(n *program.Node, a *aliases, c *scope) bool {
 	return true
 }
 
-// keyOf names a computation: operator, attribute, arguments.
-func (g *Graph) keyOf(n *program.Node) string {
-	var b strings.Builder
-	b.WriteString(n.Op)
-	b.WriteByte(' ')
-	b.WriteString(n.Text)
+// keyOf names a computation: operator, attribute, arguments. It is good until the next call.
+func (g *Graph) keyOf(n *program.Node) []byte {
+	b := append(g.key[:0], n.Op...)
+	b = append(b, ' ')
+	b = append(b, n.Text...)
 	for i := range n.Args {
 		a := &n.Args[i]
-		b.WriteByte(',')
-		b.WriteString(a.Name)
+		b = append(b, ',')
+		b = append(b, a.Name...)
 		if a.Value != nil {
-			fmt.Fprintf(&b, "%%%d", a.Value.ID)
+			b = strconv.AppendInt(append(b, '%'), int64(a.Value.ID), 10)
 			continue
 		}
-		switch v := a.Const.(type) {
-		case *program.State, *tensor.Tensor, *ops.List, *program.ListLit, *program.TupleLit, *program.DictLit:
-			fmt.Fprintf(&b, "%p", v)
-		default:
-			if g.eval.Class(v) != nil {
-				fmt.Fprintf(&b, "%p", v)
-			} else {
-				fmt.Fprintf(&b, "%T:%v", v, v)
-			}
-		}
+		b = g.appendConst(b, a.Const)
 	}
-	return b.String()
+	g.key = b
+	return b
+}
+
+// appendConst names a constant: containers, tensors and objects by identity.
+func (g *Graph) appendConst(b []byte, v any) []byte {
+	switch v := v.(type) {
+	case nil:
+		return append(b, "None"...)
+	case bool:
+		return strconv.AppendBool(b, v)
+	case int64:
+		return strconv.AppendInt(b, v, 10)
+	case *program.State, *tensor.Tensor, *ops.List, *program.ListLit, *program.TupleLit, *program.DictLit:
+		return fmt.Appendf(b, "%p", v)
+	}
+	if g.eval.Class(v) != nil {
+		return fmt.Appendf(b, "%p", v)
+	}
+	return fmt.Appendf(b, "%T:%v", v, v)
 }

@@ -72,7 +72,9 @@ type inliner struct {
 	blocks   slab.Of[program.Block]
 	lists    slab.Of[*program.Block]
 	contents slab.Of[*program.Node]
+	at       slab.Of[Call]
 	envs     []program.Arg // of the functions under way, a stack
+	given    []program.Arg // to the functions under way, a stack
 }
 
 // node makes a node that comes from a call.
@@ -245,13 +247,18 @@ func (in *inliner) call(n *program.Node, env []program.Arg, at *Call, out *progr
 	if ok, err := in.can(fn); !ok {
 		return false, err
 	}
-	args, ok := staticArgs(fn, in.mapped(n.Args, env))
+	base := len(in.given)
+	args, ok := in.staticArgs(fn, n.Args, env)
 	if !ok {
+		in.given = in.given[:base]
 		return false, nil
 	}
 	in.depth++
-	result, err := in.fn(fn, args, &Call{Func: fn, Module: module, Parent: at, Node: n}, out)
+	c := in.at.New()
+	*c = Call{Func: fn, Module: module, Parent: at, Node: n}
+	result, err := in.fn(fn, args, c, out)
 	in.depth--
+	in.given = in.given[:base]
 	if err != nil {
 		return false, err
 	}
@@ -265,21 +272,26 @@ func (in *inliner) call(n *program.Node, env []program.Arg, at *Call, out *progr
 	return true, nil
 }
 
-// staticArgs fits a call's arguments to fn's parameters.
-func staticArgs(fn *program.Func, args []program.Arg) ([]program.Arg, bool) {
-	out := make([]program.Arg, len(fn.Params))
-	given := make([]bool, len(fn.Params))
+// staticArgs fits a call's arguments to fn's parameters, on the stack of arguments.
+func (in *inliner) staticArgs(fn *program.Func, args, env []program.Arg) ([]program.Arg, bool) {
+	base := len(in.given)
+	in.given = slab.Extend(in.given, len(fn.Params))
+	out := in.given[base : base+len(fn.Params) : base+len(fn.Params)]
+	const missing = "\x00"
+	for j := range out {
+		out[j].Name = missing
+	}
 	pos := 0
 	for i := range args {
-		a := &args[i]
-		at := fn.ParamOf(a, &pos)
+		at := fn.ParamOf(&args[i], &pos)
 		if at < 0 || at >= len(out) {
 			return nil, false
 		}
-		out[at], given[at] = program.Arg{Value: a.Value, Const: a.Const}, true
+		out[at] = mapped(&args[i], env)
+		out[at].Name = ""
 	}
 	for j := range out {
-		if !given[j] {
+		if out[j].Name == missing {
 			if !fn.Params[j].HasDef {
 				return nil, false
 			}

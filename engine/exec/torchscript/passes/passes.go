@@ -45,6 +45,9 @@ type Graph struct {
 	computed []any         // constants computed ahead, in order
 	defs     []*program.Node
 	used     []bool
+	parent   []int32 // of aliases
+	flags    []bool  // likewise
+	key      []byte  // of a computation
 }
 
 // Call is the call that a node came from.
