@@ -87,7 +87,7 @@ func TestMessages(t *testing.T) {
 			return memory.Case(n, oneCase(t, "../../testdata/artifacts/bad/custom.pt", "float32[4,4]", "budget: {allocated: 1GiB}"))
 		}, verdict.Inconclusive},
 		{"inconclusive-context", "a total without a known context cost cannot be judged", func(t *testing.T, n *named) verdict.Verdict {
-			return memory.Case(n, oneCase(t, "../"+small, smallInput, "device: a10g\nbudget: {total: 1GiB}"))
+			return memory.Case(n, oneCase(t, "../"+small, smallInput, "device: a10g\nbudget: {total: 262144000}"))
 		}, verdict.Inconclusive},
 		{"inconclusive-data", "data-dependent sizes: the budget lies between the two ends", func(t *testing.T, n *named) verdict.Verdict {
 			return memory.Case(n, oneCase(t, "../../testdata/artifacts/bad/nonzero.pt", "float32[1024,1024]", "budget: {allocated: 8MiB}"))
@@ -116,8 +116,11 @@ func TestMessages(t *testing.T) {
 			return memory.PeakAtMost(n, small, 64*units.KiB)
 		}, verdict.Error},
 		{"regression", "the difference of the two accounts", func(t *testing.T, n *named) verdict.Verdict {
-			return memory.NoRegression(n, oneCase(t, "../"+small, biggerInput, "budget: {allocated: 1GiB}"), "testdata/small.json", 0.01)
+			return memory.NoRegression(n, oneCase(t, "../"+small, biggerInput, "budget: {allocated: 1GiB}"), "testdata/before.json", 0.01)
 		}, verdict.Fail},
+		{"regression-unlike", "the committed account is of another run: what differs", func(t *testing.T, n *named) verdict.Verdict {
+			return memory.NoRegression(n, oneCase(t, "../"+small, biggerInput, "device: l4\ntorch: 2.6\nruntime: torchscript\nbudget: {allocated: 1GiB}"), "testdata/small.json", 0.01)
+		}, verdict.Error},
 		{"regression-absent", "no committed report yet: how to make one", func(t *testing.T, n *named) verdict.Verdict {
 			return memory.NoRegression(n, oneCase(t, "../"+small, smallInput, "budget: {allocated: 1GiB}"), "testdata/absent.json", 0.01)
 		}, verdict.Error},
@@ -198,7 +201,7 @@ func TestFile(t *testing.T) {
 	n := &named{name: "TestMemory"}
 	memory.File(n, "testdata/memspec.yaml")
 	require.Len(t, n.errors, 1, "one case of three is over")
-	assert.Contains(t, n.errors[0], "FAIL m[B=64] on t4: peak allocated")
+	assert.Contains(t, n.errors[0], "FAIL m[B=64] on t4, eager: peak allocated")
 	assert.Contains(t, n.errors[0], `reproduce  go test -run '^TestMemory$/^m\[B=64\]$'`)
 	require.Len(t, n.logs, 1, "one warns")
 	assert.Contains(t, n.logs[0], "WARN m[B=128]")

@@ -20,7 +20,8 @@ import (
 // NoRegression fails t if the case takes more than a committed report says, in any metric that both know, by more than tolerance (0.01 is
 // 1 %). The case's own budgets are not judged. A failure shows the difference of the two accounts.
 //
-// The report is what memspec estimate --format json writes; write it again to accept a change.
+// The report is what memspec estimate --format json writes; write it again to accept a change. One of another run is an error: of other inputs, on
+// another device, with another runtime, mode, torch or allocator setting.
 func NoRegression(t TB, c spec.Case, committed string, tolerance float64) verdict.Verdict {
 	if h, ok := t.(helper); ok {
 		h.Helper()
@@ -36,6 +37,12 @@ func NoRegression(t TB, c spec.Case, committed string, tolerance float64) verdic
 	}
 	c.Budgets = budgets(before, committed, tolerance)
 	r := engine.Judge(contextOf(t), c)
+	if r.Report != nil {
+		if differ := report.Unlike(&before.Run, &r.Report.Run); len(differ) > 0 {
+			t.Errorf("memspec: %s: got the account of another run than %s: %s", committed, c.Name, strings.Join(differ, "; "))
+			return verdict.Verdict{Outcome: verdict.Error}
+		}
+	}
 	if r.Report == nil || r.Verdict.Outcome == verdict.Pass {
 		return tell(t, r)
 	}

@@ -1,6 +1,7 @@
 package cudameasure
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -245,9 +246,7 @@ func WhyNot(c *spec.Case, m *Measurement) string {
 	if !c.Platform.Torch.Covers(m.Torch) {
 		add("torch", m.Torch, c.Platform.Torch.String())
 	}
-	if c.Runtime != spec.ByArtifact {
-		add("runtime", m.Runtime, string(c.Runtime))
-	}
+	add("runtime", m.Runtime, cmp.Or(string(c.Runtime), string(spec.Eager)))
 	p := &c.Platform
 	add("mode", m.Mode, string(c.Mode))
 	add("grad", m.Grad, string(c.Grad))

@@ -67,7 +67,7 @@ var mayImport = map[string][]string{
 	"engine/internal/conformance":        {"engine/exec", "engine/spec", "engine/tensor", "engine/trace"},
 	"engine/exec/torchscript":            {"engine/exec", "engine/exec/torchscript/locals", "engine/exec/torchscript/passes", "engine/exec/lifetime", "engine/exec/lifetime/stacks", "engine/internal/slab", "engine/note", "engine/program", "engine/ops", "engine/schema", "engine/tensor", "engine/trace"},
 	"engine/allocator":                   {"engine/trace", "engine/tensor", "engine/platform", "engine/device", "engine/units"},
-	"engine/report":                      {"engine/layout", "engine/note", "engine/allocator", "engine/trace", "engine/tensor", "engine/platform", "engine/units", "engine/internal/pickle"},
+	"engine/report":                      {"engine/layout", "engine/note", "engine/device", "engine/allocator", "engine/trace", "engine/tensor", "engine/platform", "engine/units", "engine/internal/pickle"},
 	"engine/verdict":                     {"engine/note", "engine/report", "engine/units"},
 	"engine/format":                      {"engine/verdict", "engine/report", "engine/allocator", "engine/trace", "engine/tensor", "engine/layout", "engine/units", "engine/internal/pickle"},
 	"engine/spec":                        {"engine/internal/nearest", "engine/internal/expr", "engine/note", "engine/verdict", "engine/report", "engine/platform", "engine/device", "engine/tensor", "engine/units"},

@@ -53,6 +53,9 @@ func (r *Result) Caution() string {
 }
 
 func (r *Result) name() string {
+	if r.Report != nil {
+		return r.Case.Name + " " + r.Report.On()
+	}
 	if d := r.Case.Platform.Device.Name; d != "" {
 		return r.Case.Name + " on " + d
 	}

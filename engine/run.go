@@ -125,10 +125,7 @@ func (m *Model) executeOn(ctx context.Context, start exec.Start, c *spec.Case, w
 	return r, nil
 }
 
-// notRecorded is the runtime and mode of a recorded run that does not tell its own.
-const notRecorded = "recorded"
-
-// runtime is how the case runs: as it says, else as its artifact is usually run.
+// runtime is how the case runs: as it says, else eagerly, and a recorded run as it was recorded.
 func (m *Model) runtime(c *spec.Case) spec.Runtime {
 	switch {
 	case c.Runtime != spec.ByArtifact:
@@ -136,14 +133,14 @@ func (m *Model) runtime(c *spec.Case) spec.Runtime {
 	case len(m.Artifact.Runtimes) > 0:
 		return spec.Runtime(m.Artifact.Runtimes[0])
 	}
-	return notRecorded
+	return report.Recorded
 }
 
 // mode is what the run does.
 func (m *Model) mode(c *spec.Case) spec.Mode {
 	switch {
 	case len(m.Artifact.Modes) == 0:
-		return notRecorded
+		return report.Recorded
 	case c.Mode == "":
 		return spec.Mode(m.Artifact.Modes[0])
 	}

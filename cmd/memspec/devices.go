@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -19,20 +20,21 @@ type devicesJSON struct {
 }
 
 type deviceJSON struct {
-	Name              string       `json:"name"`
-	Aliases           []string     `json:"aliases"`
-	Memory            *units.Bytes `json:"memory"` // null: no limit
-	MemoryFrom        string       `json:"memory_from"`
-	ComputeCapability string       `json:"compute_capability"`
-	SMs               int          `json:"sms"`
-	Context           *units.Bytes `json:"context"` // null: not known
-	Source            string       `json:"source"`
-	Driver            string       `json:"driver"`
-	L2                units.Bytes  `json:"l2"` // 0, like the three that follow: not known
-	ClockKHz          int          `json:"clock_khz"`
-	MemoryClockKHz    int          `json:"memory_clock_khz"`
-	MemoryBusBits     int          `json:"memory_bus_bits"`
-	FiguresSource     string       `json:"figures_source"`
+	Name              string          `json:"name"`
+	Aliases           []string        `json:"aliases"`
+	Memory            *units.Bytes    `json:"memory"` // null: no limit
+	MemoryFrom        string          `json:"memory_from"`
+	ComputeCapability string          `json:"compute_capability"`
+	SMs               int             `json:"sms"`
+	Context           *units.Bytes    `json:"context"`                 // null: not known
+	ContextRange      *report.Context `json:"context_range,omitempty"` // what public logs tell of it, where it was not measured
+	Source            string          `json:"source"`
+	Driver            string          `json:"driver"`
+	L2                units.Bytes     `json:"l2"` // 0, like the three that follow: not known
+	ClockKHz          int             `json:"clock_khz"`
+	MemoryClockKHz    int             `json:"memory_clock_khz"`
+	MemoryBusBits     int             `json:"memory_bus_bits"`
+	FiguresSource     string          `json:"figures_source"`
 }
 
 type limitsJSON struct {
@@ -51,18 +53,19 @@ func newDevices() *cobra.Command {
 		Use:   "devices",
 		Short: "List the GPUs memspec knows, each with its source",
 		Long: `List the GPUs memspec knows. Memory is what the driver or nvidia-smi reports where a public log tells, else marked nominal;
-a context cost is given only where a source exists. Own devices go under devices: in memspec.yaml.`,
+a context cost is one that was measured, or the range that public logs tell. Own devices go under devices: in memspec.yaml.`,
 		Example: `  memspec devices
   memspec devices --format json`,
 		Args:              wantArgs(0, 0, "none"),
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
 	format := formatFlag(cmd)
+	verbose := cmd.Flags().BoolP("verbose", "v", false, "with other names that are understood")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if format.value == "json" {
 			return report.EncodeJSON(cmd.OutOrStdout(), devicesAsJSON())
 		}
-		return writeDevices(cmd)
+		return writeDevices(cmd, *verbose)
 	}
 	return cmd
 }
@@ -89,24 +92,39 @@ func devicesAsJSON() devicesJSON {
 		if d.ContextKnown {
 			j.Context = &d.Context
 		}
+		if c := d.ContextRange; c != nil {
+			j.ContextRange = &report.Context{Low: c.Low, High: c.High, Source: c.Source}
+		}
 		out.Devices = append(out.Devices, j)
 	}
 	return out
 }
 
-func writeDevices(cmd *cobra.Command) error {
-	t := layout.NewTable("lrllrrl")
-	t.Add("name", "memory", "from", "capability", "sms", "context", "aliases")
+func writeDevices(cmd *cobra.Command, aliases bool) error {
+	kinds, head := "lrllrr", []string{"name", "memory", "from", "capability", "sms", "context"}
+	if aliases {
+		kinds, head = kinds+"l", append(head, "also")
+	}
+	t := layout.NewTable(kinds)
+	add := func(d *device.Device, cells ...string) {
+		if aliases {
+			cells = append(cells, strings.Join(d.Aliases, ", "))
+		}
+		t.Add(append([]string{d.Name}, cells...)...)
+	}
+	t.Add(head...)
 	for _, d := range device.All() {
 		if d.Kind == device.None {
-			t.Add(d.Name, "no limit", "", "", "", "none", strings.Join(d.Aliases, ", "))
+			add(&d, "no limit", "", "", "", "none")
 			continue
 		}
 		context := "not known"
 		if d.ContextKnown {
 			context = d.Context.String()
+		} else if c := d.ContextRange; c != nil {
+			context = fmt.Sprintf("%d to %d MiB", c.Low/units.MiB, (c.High+units.MiB-1)/units.MiB)
 		}
-		t.Add(d.Name, d.Memory.String(), d.MemoryFrom.String(), d.ComputeCapability.String(), strconv.Itoa(d.SMs), context, strings.Join(d.Aliases, ", "))
+		add(&d, d.Memory.String(), d.MemoryFrom.String(), d.ComputeCapability.String(), strconv.Itoa(d.SMs), context)
 	}
 	p := layout.To(cmd.OutOrStdout())
 	p.Table(0, t)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -18,12 +19,14 @@ func newDiff() *cobra.Command {
 		Use:   "diff OLD.json NEW.json",
 		Short: "Compare two estimates, by metric and by holder",
 		Long: `Compare two estimates written by memspec estimate --format json: every metric, and what each place of the model
-holds at the peak. Exit 0 whether they differ or not: budgets are judged by memspec check.`,
+holds at the peak. Exit 0 whether they differ or not: budgets are judged by memspec check. Two runs on other devices, of other inputs, another
+runtime, mode, torch or allocator setting are not compared but with --unlike.`,
 		Example: `  memspec estimate model.pt --input 'float32[1,3,224,224]' --device t4 --format json > old.json
   memspec diff old.json new.json`,
 		Args: wantArgs(2, 2, "OLD.json and NEW.json"),
 	}
 	out := newOutputs(cmd, 0)
+	unlike := cmd.Flags().Bool("unlike", false, "compare runs of other inputs, devices, runtimes or settings, too")
 	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "every holder, not only the largest")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		before, err := readReport(args[0])
@@ -33,6 +36,9 @@ holds at the peak. Exit 0 whether they differ or not: budgets are judged by mems
 		after, err := readReport(args[1])
 		if err != nil {
 			return err
+		}
+		if differ := report.Unlike(&before.Run, &after.Run); len(differ) > 0 && !*unlike {
+			return fmt.Errorf("%s, %s: got unlike runs (--unlike compares them): %s", args[0], args[1], strings.Join(differ, "; "))
 		}
 		if err := out.open(1); err != nil {
 			return err

@@ -20,7 +20,7 @@ func newEstimate() *cobra.Command {
 		Long: `Predict what a run of the artifact takes on a device: weights, inputs, a first and a second forward pass, as PyTorch's
 allocator counts them. Nothing is executed and tensor bytes are not read.
 
-Exit 3 where operators have no rule and the account is incomplete.`,
+Exit 1 where the run does not fit the device; 3 where operators have no rule and the account is incomplete.`,
 		Example: `  memspec estimate model.pt --input 'x=float32[B,3,224,224]' --dim B=8 --device a10g
   memspec estimate model.pt --input 'x=[float32[3,640,640], float32[3,480,640]]' --device t4 --runtime eager
   memspec estimate model.pt --input 'int64[1,128]' --device none --format json`,
@@ -51,6 +51,9 @@ Exit 3 where operators have no rule and the account is incomplete.`,
 			return err
 		}
 		code := estimateExit(r.Report)
+		if r.Report.OOM != nil {
+			code = exitBroken
+		}
 		if err := out.end(&format.Summary{Exit: code, JSON: r.Report}); err != nil {
 			return err
 		}
@@ -62,7 +65,7 @@ Exit 3 where operators have no rule and the account is incomplete.`,
 // runCase is a run that is held against nothing, for every format.
 func runCase(r *engine.Run) *format.Case {
 	return &format.Case{Name: r.Case.Name, Report: r.Report, Timeline: r.Timeline, Limit: allocator.LimitOn(&r.Case.Platform),
-		Line: fmt.Sprintf("%s on %s: %s", r.Case.Name, r.Report.Device, report.Headline(r.Report))}
+		Line: fmt.Sprintf("%s %s: %s", r.Case.Name, r.Report.On(), report.Headline(r.Report))}
 }
 
 // estimateExit is 3 where sizes are missing: a number that is too small must not look like one that is right.

@@ -122,7 +122,7 @@ func (r *explained) asCase(plot bool) *format.Case {
 }
 
 func (r *explained) head() string {
-	head := fmt.Sprintf("%s on %s: %s", r.Case.Name, r.Report.Device, report.Headline(r.Report))
+	head := fmt.Sprintf("%s %s: %s", r.Case.Name, r.Report.On(), report.Headline(r.Report))
 	if len(r.Verdict.Findings) > 0 {
 		head += " (" + r.Verdict.Outcome.String() + ")"
 	}

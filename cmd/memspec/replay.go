@@ -147,7 +147,7 @@ func recordedRun(c *format.Case, run report.Run, tl *allocator.Timeline) error {
 	}
 	c.Timeline = tl
 	c.Report = repositoryPaths().Report(report.Build(report.Source{Run: run, Platform: &p, Timeline: tl}))
-	c.Report.Quality, c.Report.Peak.Total = "", nil // of a recorded run there is nothing to say about that
+	c.Report.Quality, c.Report.Peak.Total, c.Report.Context = "", nil, nil // of a recorded run there is nothing to say about that
 	return nil
 }
 

@@ -98,7 +98,7 @@ func TestVerify(t *testing.T) {
 			want: []string{"FAIL m[B=2]", ": over-estimated by "}},
 		{name: "the measured number breaks the budget", change: func(m *cudameasure.Measurement) { *m.Passes[2].Reserved = 2 * units.GiB }, code: 1,
 			want: []string{"  broken     measured reserved 2.00 GiB (2147483648 B), budget 1.00 GiB (1073741824 B): over by 1.00 GiB (+100.0%), "}},
-		{name: "the predicted number breaks the budget", spec: tight, code: 1, want: []string{"FAIL m[B=2]", "  predicted  FAIL m[B=2] on edge: peak reserved "}},
+		{name: "the predicted number breaks the budget", spec: tight, code: 1, want: []string{"FAIL m[B=2]", "  predicted  FAIL m[B=2] on edge, eager: peak reserved "}},
 		{name: "a measurement is required and missing", args: []string{"--require"}, code: 3,
 			want: []string{"INCONCLUSIVE other", "  not measured; a measurement is required\n", "2 cases: 1 pass, 1 inconclusive, 1 of them not measured"}},
 		{name: "required and there", args: []string{"--require", "--case", "m*"}, code: 0, want: []string{"1 case: 1 pass\n"}},

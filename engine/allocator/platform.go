@@ -20,12 +20,16 @@ func On(p *platform.Platform, heap []trace.Segment) (Allocator, error) {
 	return New(Config{Limit: LimitOn(p), Total: p.Device.Memory, Settings: settings, Heap: heap})
 }
 
-// LimitOn is what all segments together may take: the device's memory less what the context takes, where that is known, and no more than the
-// fraction of it that the process allows itself. 0 is no limit.
+// LimitOn is what all segments together may take: the device's memory less what the context takes, at its least where only a range of it is known, and
+// no more than the fraction of it that the process allows itself. 0 is no limit.
 func LimitOn(p *platform.Platform) units.Bytes {
 	most := p.Limit()
-	if d := p.Device; d.ContextKnown && d.Memory > d.Context {
-		most = min(most, d.Memory-d.Context)
+	d, context := &p.Device, p.Device.Context
+	if !d.ContextKnown && d.ContextRange != nil {
+		context = d.ContextRange.Low
+	}
+	if d.Memory > context {
+		most = min(most, d.Memory-context)
 	}
 	return most
 }

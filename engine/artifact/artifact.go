@@ -24,7 +24,7 @@ type Artifact struct {
 	Producer string           // what it tells of its maker
 	Program  *program.Program // nil of a recorded run
 	Recorded *Recorded        // nil of a program
-	Runtimes []string         // how it can be run, the usual one first; none where a recorded run does not tell how it was
+	Runtimes []string         // how it can be run, what is meant where nobody says first; none where a recorded run does not tell how it was
 	Modes    []string         // what can be asked of it; likewise
 }
 

@@ -163,7 +163,7 @@ func TestAnswers(t *testing.T) {
 	require.NoError(t, err)
 	assert.NoError(t, a.Answers("", ""))
 	assert.NoError(t, a.Answers("eager", "inference"))
-	assert.EqualError(t, a.Answers("export", ""), "got runtime export, want torchscript or eager: that is what can be predicted of a TorchScript archive (torch.jit.save)")
+	assert.EqualError(t, a.Answers("export", ""), "got runtime export, want eager or torchscript: that is what can be predicted of a TorchScript archive (torch.jit.save)")
 	assert.EqualError(t, a.Answers("", "training"), "got mode training, want inference: that is what can be predicted of a TorchScript archive (torch.jit.save)")
 }
 

@@ -184,5 +184,5 @@ func openTorchScript(f *file) (*Artifact, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Artifact{Producer: p.Producer, Program: p, Runtimes: []string{"torchscript", "eager"}, Modes: []string{"inference"}}, nil
+	return &Artifact{Producer: p.Producer, Program: p, Runtimes: []string{"eager", "torchscript"}, Modes: []string{"inference"}}, nil
 }

@@ -1,7 +1,7 @@
 // Package device holds the GPUs that memspec knows: a table of rows, each with its source, and a look-up by name.
 //
 // It states what a device has (memory, compute capability, multiprocessors, what a CUDA context costs) and models nothing. A figure
-// that no public source gives is left out, never guessed: Context is then not known, and Memory is marked nominal.
+// that no public source gives is left out, never guessed: Context is then a range that published logs tell, and Memory is marked nominal.
 package device
 
 import (
@@ -72,7 +72,8 @@ type Device struct {
 	SMs               int         // multiprocessors
 	Context           units.Bytes // what a CUDA context takes outside the allocator; see ContextKnown
 	ContextKnown      bool
-	Source            string // where Memory and, if known, Context were read
+	ContextRange      *ContextRange // where public logs tell no more than that; nil where nothing does
+	Source            string        // where Memory and, if known, Context were read
 	Figures           Figures
 }
 
@@ -135,6 +136,9 @@ func (d *Device) Is(capability string, memory units.Bytes) bool {
 func (d Device) clone() Device {
 	d.Aliases = slices.Clone(d.Aliases)
 	d.Figures = figures[d.Name]
+	if d.Kind == CUDA && !d.ContextKnown {
+		d.ContextRange = contextOf(&d)
+	}
 	return d
 }
 

@@ -8,9 +8,11 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/memspec/memspec/engine/device"
 	"github.com/memspec/memspec/engine/internal/golden"
+	"github.com/memspec/memspec/engine/units"
 )
 
 func TestRows(t *testing.T) {
@@ -21,6 +23,9 @@ func TestRows(t *testing.T) {
 			fmt.Fprintf(&rows, "%s: %s %d B %s, %s, %d SMs", d.Name, d.Kind, d.Memory, d.MemoryFrom, d.ComputeCapability, d.SMs)
 			if d.ContextKnown {
 				fmt.Fprintf(&rows, ", context %d B", d.Context)
+			}
+			if c := d.ContextRange; c != nil {
+				fmt.Fprintf(&rows, ", context %d to %d B (%s)", c.Low, c.High, c.Source)
 			}
 			fmt.Fprintf(&rows, "; %s", f.Driver)
 			if f.L2 > 0 {
@@ -38,6 +43,24 @@ func TestRows(t *testing.T) {
 		a.Want("rows", []byte(rows.String()))
 		a.Want("limits", []byte(limits.String()))
 	})
+}
+
+// Every card has a context cost, or a range of it that logs tell: one of its own where there are any. The T4's was measured, and its logs agree.
+func TestContexts(t *testing.T) {
+	for _, d := range device.All() {
+		assert.Equal(t, !d.ContextKnown, d.ContextRange != nil, d.Name)
+		if c := d.ContextRange; c != nil {
+			assert.Greater(t, c.Low, 64*units.MiB, d.Name)
+			assert.Less(t, c.Low, c.High, d.Name)
+			assert.Less(t, c.High, 800*units.MiB, d.Name)
+			assert.Regexp(t, `^[0-9]+ public logs of (the card|cards of [0-9]+\.[0-9]|other cards), such as `, c.Source, d.Name)
+		}
+	}
+	t4, err := device.Lookup("t4")
+	require.NoError(t, err)
+	low, high := device.LogsOf("t4")
+	assert.Less(t, low, t4.Context)
+	assert.Greater(t, high, t4.Context, "what two logs tell has room for what torch-preflight measured")
 }
 
 // Where a source quotes bytes, the row has them.

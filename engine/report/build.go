@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/memspec/memspec/engine/allocator"
+	"github.com/memspec/memspec/engine/device"
 	"github.com/memspec/memspec/engine/note"
 	"github.com/memspec/memspec/engine/platform"
 	"github.com/memspec/memspec/engine/tensor"
@@ -46,9 +47,15 @@ func Build(s Source) *Report {
 		r.Weights = *s.Weights
 	}
 	r.Unknown = s.Unknown
-	if d := s.Platform.Device; d.ContextKnown {
+	switch d := &s.Platform.Device; {
+	case d.ContextKnown:
 		total := r.Peak.Reserved.Add(d.Context)
 		r.Peak.Total = &total
+		if d.Kind != device.None {
+			r.Context = &Context{d.Context, d.Context, d.Source}
+		}
+	case d.ContextRange != nil:
+		r.Context = &Context{d.ContextRange.Low, d.ContextRange.High, d.ContextRange.Source}
 	}
 	r.Passes = passes(tl, r.Baseline)
 	if s.Upper != nil {

@@ -15,8 +15,9 @@ type Difference struct {
 	Schema  int            `json:"schema"`
 	Old     Run            `json:"old"`
 	New     Run            `json:"new"`
-	Metrics []MetricChange `json:"metrics"` // in the order of Metrics
-	Holders []HolderChange `json:"holders"` // what changed, by size of change, largest first, then by place
+	Unlike  []string       `json:"unlike,omitempty"` // in what the runs differ beside the model
+	Metrics []MetricChange `json:"metrics"`          // in the order of Metrics
+	Holders []HolderChange `json:"holders"`          // what changed, by size of change, largest first, then by place
 }
 
 // MetricChange is a metric in both reports; nil where one does not know it.
@@ -40,7 +41,7 @@ type HolderChange struct {
 
 // Diff compares two reports by metric and by holder.
 func Diff(before, after *Report) *Difference {
-	d := &Difference{Schema: Schema, Old: before.Run, New: after.Run, Holders: []HolderChange{}}
+	d := &Difference{Schema: Schema, Old: before.Run, New: after.Run, Unlike: Unlike(&before.Run, &after.Run), Holders: []HolderChange{}}
 	for _, m := range Metrics() {
 		c := MetricChange{Metric: m}
 		if v, ok := before.Value(m); ok {
@@ -94,13 +95,16 @@ func (d *Difference) Same() bool {
 
 // Head says what is compared.
 func (d *Difference) Head() string {
-	return fmt.Sprintf("%s on %s → %s on %s", d.Old.Artifact, d.Old.Device, d.New.Artifact, d.New.Device)
+	return d.Old.Head() + " → " + d.New.Head()
 }
 
 // WriteText writes the difference for people, with at most rows rows of holders; 0 means all.
 func (d *Difference) WriteText(w io.Writer, rows int) error {
 	p := layout.To(w)
 	p.Line("%s", d.Head())
+	for _, differs := range d.Unlike {
+		p.Item("unlike", "%s", differs)
+	}
 	t := layout.NewTable("lrrrr")
 	t.Add("", "old", "new", "change", "")
 	for _, m := range d.Metrics {

@@ -48,7 +48,7 @@ func TestGolden(t *testing.T) {
 
 // What libraries take was called scratch, in a key and in the IDs of notes.
 func TestReadJSONByFormerNames(t *testing.T) {
-	r, err := report.ReadJSON(strings.NewReader(`{"schema": 1, "scratch": [{"basis": "rule", "calls": 2}], "notes": [{"id": "scratch-estimate"}]}`))
+	r, err := report.ReadJSON(strings.NewReader(`{"schema": 1, "artifact": "m.pt", "device": "t4", "scratch": [{"basis": "rule", "calls": 2}], "notes": [{"id": "scratch-estimate"}]}`))
 	require.NoError(t, err)
 	assert.Equal(t, []report.Workspace{{Basis: report.ByRule, Calls: 2}}, r.Workspace)
 	assert.Equal(t, note.WorkspaceEstimate, r.Notes[0].ID)

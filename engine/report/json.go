@@ -2,6 +2,7 @@ package report
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 
@@ -29,19 +30,25 @@ func ReadJSON(rd io.Reader) (*Report, error) {
 	r := new(Report)
 	read := struct {
 		*Report
-		Scratch []Workspace `json:"scratch"` // the former name of workspace
+		Scratch []Workspace     `json:"scratch"` // the former name of workspace
+		Cases   json.RawMessage `json:"cases"`   // of a check
 	}{Report: r}
 	if err := d.Decode(&read); err != nil {
 		return nil, fmt.Errorf("not an estimate: %w", err)
+	}
+	switch {
+	case r.Schema != Schema:
+		return nil, fmt.Errorf("got estimate schema %d, want %d", r.Schema, Schema)
+	case read.Cases != nil:
+		return nil, errors.New("got the result of a check, want an estimate")
+	case r.Artifact == "" || r.Device == "":
+		return nil, errors.New("not an estimate: it has no artifact or no device")
 	}
 	if r.Workspace == nil {
 		r.Workspace = read.Scratch
 	}
 	for i := range r.Notes {
 		r.Notes[i].ID = note.Named(string(r.Notes[i].ID))
-	}
-	if r.Schema != Schema {
-		return nil, fmt.Errorf("got estimate schema %d, want %d", r.Schema, Schema)
 	}
 	r.Normalize()
 	return r, nil

@@ -48,6 +48,7 @@ type Report struct {
 	Weights    units.Bytes  `json:"weights"`
 	Baseline   Sizes        `json:"baseline"`          // before the first pass: weights and inputs
 	Unknown    []Metric     `json:"unknown,omitempty"` // metrics that the artifact does not tell of
+	Context    *Context     `json:"context,omitempty"` // what the CUDA context takes beside the allocator; nil where nothing is known of it
 	Passes     []Pass       `json:"passes"`            // in the order they ran
 	Peak       Peak         `json:"peak"`              // over the whole run
 	Upper      *Upper       `json:"upper,omitempty"`
@@ -62,6 +63,9 @@ type Report struct {
 	Holders    []Holder     `json:"holders"` // of the allocated peak; by Flat, largest first, then by place
 	Notes      []Note       `json:"notes"`   // in the order they were written, each once at a place
 }
+
+// Recorded is the runtime and the mode of a recorded run that does not tell its own.
+const Recorded = "recorded"
 
 // Run says what ran, and on what.
 type Run struct {
@@ -96,13 +100,20 @@ type PhasePeak struct {
 	Peak Sizes  `json:"peak"`
 }
 
+// Context is what a CUDA context takes, from the least to the most: both are the same where it was measured or given.
+type Context struct {
+	Low    units.Bytes `json:"low"`
+	High   units.Bytes `json:"high"`
+	Source string      `json:"source"`
+}
+
 // Peak holds each metric's largest value over the run; they need not be reached at one moment.
 type Peak struct {
 	Requested units.Bytes  `json:"requested"`
 	Allocated units.Bytes  `json:"allocated"`
 	Active    units.Bytes  `json:"active"`
 	Reserved  units.Bytes  `json:"reserved"`
-	Total     *units.Bytes `json:"total"` // nil where the device's context cost is not known
+	Total     *units.Bytes `json:"total"` // nil where the device's context cost is not known, or within a range only
 }
 
 // Upper is the peak with all that is estimated at its most: library workspace, and locals of Python that the archive does not tell of.
@@ -207,6 +218,14 @@ func (r *Report) Value(m Metric) (units.Bytes, bool) {
 		}
 	}
 	return 0, false
+}
+
+// TotalRange is what the process takes at least and at most, where only a range of the context's cost is known.
+func (r *Report) TotalRange() (low, high units.Bytes, ok bool) {
+	if r.Peak.Total != nil || r.Context == nil || slices.Contains(r.Unknown, Total) {
+		return 0, 0, false
+	}
+	return r.Peak.Reserved.Add(r.Context.Low), r.Peak.Reserved.Add(r.Context.High), true
 }
 
 // UpperValue is a metric with all that is estimated at its most; false where nothing was estimated or the metric is not known.

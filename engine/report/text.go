@@ -32,7 +32,7 @@ func WriteTextRows(w io.Writer, r *Report, rows int) error {
 
 func writeText(w io.Writer, r *Report, rows int) error {
 	p := layout.To(w)
-	p.Line("%s on %s: %s", r.Artifact, r.Device, Headline(r))
+	p.Line("%s: %s", r.Head(), Headline(r))
 	p.Item("artifact", "%s%s", r.Format, orNothing(", ", r.Producer))
 	p.Item("run", "%s, torch %s%s", r.howText(), r.Torch, orNothing(", alloc_conf ", r.AllocConf))
 	for i, in := range r.Inputs {
@@ -46,6 +46,11 @@ func writeText(w io.Writer, r *Report, rows int) error {
 		p.Item("weights", "%s", Both(w))
 	}
 	p.Item("delta", "%s", Both(r.Delta))
+	if c := r.Context; c != nil && c.Low == c.High {
+		p.Item("context", "%s", Both(c.Low))
+	} else if c != nil {
+		p.Item("context", "%s to %s: %s; `context:` under `devices:` states it", c.Low, c.High, c.Source)
+	}
 	p.Line("")
 	p.Table(2, sizes(r))
 	p.Line("")
@@ -62,6 +67,12 @@ func writeText(w io.Writer, r *Report, rows int) error {
 	return WriteAssumed(w, r)
 }
 
+// Head is what ran, and how: "m.pt on t4, eager".
+func (r *Run) Head() string { return r.Artifact + " " + r.On() }
+
+// On is "on t4, eager": the device and the runtime, which decide a peak as much as the model does.
+func (r *Run) On() string { return "on " + r.Device + ", " + r.Runtime }
+
 // howText is "eager, inference"; of a run that does not tell, one word.
 func (r *Run) howText() string {
 	if r.Runtime == r.Mode {
@@ -76,8 +87,12 @@ func Both(b units.Bytes) string { return fmt.Sprintf("%s (%s)", b, b.Exact()) }
 // Headline is a report in few words: its peak, or that the run does not fit, which a peak up to there must not hide.
 func Headline(r *Report) string {
 	out := []string{r.Peak.Allocated.String() + " allocated", r.Peak.Reserved.String() + " reserved"}
-	if r.Peak.Total != nil {
+	if low, high, ok := r.TotalRange(); ok {
+		out = append(out, low.String()+" to "+high.String()+" total")
+	} else if r.Peak.Total != nil {
 		out = append(out, r.Peak.Total.String()+" total")
+	} else if !slices.Contains(r.Unknown, Total) && r.Runtime != Recorded {
+		out = append(out, "total not known")
 	}
 	peak := "peak " + strings.Join(out, ", ")
 	if r.OOM == nil {

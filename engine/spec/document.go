@@ -230,7 +230,7 @@ func (d *document) ownDevice(e entry) (device.Device, bool) {
 			n, _ := d.whole(k.val, 1)
 			row.SMs = int(min(n, 1<<20))
 		case "context":
-			row.Context, row.ContextKnown = d.size(k.val, 0), true
+			row.Context, row.ContextKnown, row.ContextRange = d.size(k.val, 0), true, nil
 		default:
 			d.errorf(k.key, "got the key %q, want one of a device: %s%s", shorten(k.name), strings.Join(deviceKeys, ", "), didYouMean(k.name, deviceKeys))
 		}

@@ -20,7 +20,7 @@ const Version = 1
 // Runtime is how an artifact will be run, which decides when its tensors die.
 type Runtime string
 
-// The runtimes. ByArtifact is the zero value.
+// The runtimes. ByArtifact, the zero value, is eager, and of a recorded run the one that was recorded.
 const (
 	ByArtifact  Runtime = ""
 	Eager       Runtime = "eager"

@@ -52,6 +52,8 @@ func (f *Finding) decide(r *report.Report, o Options) Outcome {
 	case incomplete(r, o):
 		f.Why = missing(r)
 		return Inconclusive
+	case f.Metric == report.Total && !f.Known && r.Context != nil:
+		return f.decideTotal(r, o)
 	case !f.Known:
 		f.Why = unknown(r, f.Metric)
 		return Inconclusive
@@ -85,6 +87,25 @@ func (f *Finding) decide(r *report.Report, o Options) Outcome {
 		return Inconclusive
 	}
 	return at
+}
+
+// decideTotal judges a total of which only a range is known, at both its ends.
+func (f *Finding) decideTotal(r *report.Report, o Options) Outcome {
+	low, high, _ := r.TotalRange()
+	if dependsOnData(r, o) && o.Lower != nil {
+		least, _, _ := o.Lower.TotalRange()
+		low = min(low, least)
+	}
+	f.Predicted, f.Known, f.Lower, f.HasLower = high, true, low, true
+	f.Over = max(high-f.Limit, 0)
+	switch {
+	case high <= f.Limit:
+		return Pass
+	case low > f.Limit:
+		return Fail
+	}
+	f.Why = fmt.Sprintf("a CUDA context on %s takes between %s and %s: give context: for it under devices:", r.Device, r.Context.Low, r.Context.High)
+	return Inconclusive
 }
 
 // boundNotes are the notes whose runs have two ends.

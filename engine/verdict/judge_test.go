@@ -165,6 +165,36 @@ func TestEnds(t *testing.T) {
 	}
 }
 
+// A total of which only a range is known passes, fails or cannot be told by both its ends.
+func TestTotalWithinARange(t *testing.T) {
+	ranged := func(quality report.Quality, ids ...note.ID) *report.Report {
+		return account(func(r *report.Report) {
+			r.Quality, r.Context, r.Notes = quality, &report.Context{Low: 50, High: 80, Source: "logs"}, notes(ids...)
+		})
+	}
+	for _, c := range []struct {
+		name    string
+		limit   units.Bytes
+		options verdict.Options
+		report  *report.Report
+		want    verdict.Outcome
+		text    string
+	}{
+		{"at the upper end", 280, verdict.Options{}, ranged(report.Exact), verdict.Pass, "peak total 280 B, budget 280 B"},
+		{"a byte under the lower end", 249, verdict.Options{}, ranged(report.Exact), verdict.Fail, "peak total 280 B, budget 249 B: over by 31 B (+12.4%)"},
+		{"at the lower end", 250, verdict.Options{}, ranged(report.Exact), verdict.Inconclusive,
+			"peak total between 250 B and 280 B, budget 250 B: a CUDA context on a10g takes between 50 B and 80 B: give context: for it under devices:"},
+		{"over, but not at the lower end of the data", 240, verdict.Options{Lower: account(func(r *report.Report) {
+			r.Peak.Reserved, r.Context = 150, &report.Context{Low: 50, High: 80}
+		})}, ranged(report.Bound, note.ShapeBound), verdict.Inconclusive,
+			"peak total between 200 B and 280 B, budget 240 B: a CUDA context on a10g takes between 50 B and 80 B: give context: for it under devices:"},
+	} {
+		f := verdict.Judge(c.report, one(report.Total, c.limit), c.options).Findings[0]
+		assert.Equal(t, c.want, f.Outcome, c.name)
+		assert.Equal(t, c.text, f.String(), c.name)
+	}
+}
+
 func TestFindingText(t *testing.T) {
 	const mib, gib = units.MiB, units.GiB
 	finding := func(m report.Metric, predicted, limit units.Bytes, why string) *verdict.Finding {

@@ -12,6 +12,9 @@ func (f *Finding) String() string {
 	if !f.Known {
 		return fmt.Sprintf("%s unknown, budget %s: %s", metricText(f.Metric), f.Limit, f.Why)
 	}
+	if f.Metric == report.Total && f.Outcome == Inconclusive && f.HasLower {
+		return fmt.Sprintf("%s between %s and %s, budget %s: %s", metricText(f.Metric), f.Lower, f.Predicted, f.Limit, f.Why)
+	}
 	s := fmt.Sprintf("%s %s, budget %s", metricText(f.Metric), f.Predicted, f.Limit)
 	switch {
 	case f.Over > 0 && f.Limit > 0:

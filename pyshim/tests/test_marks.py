@@ -154,7 +154,7 @@ def test_check_from_a_test(run_pytest):
     """)
     r = run_pytest("-k", "test_")
     r.assert_outcomes(passed=1, failed=1, deselected=4)
-    r.stdout.fnmatch_lines(["FAIL small on none: peak allocated *"])
+    r.stdout.fnmatch_lines(["FAIL small on none, eager: peak allocated *"])
 
 
 def test_several_limits():

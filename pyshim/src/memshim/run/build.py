@@ -56,7 +56,7 @@ def build(case: dict, device: str, args: list, kwargs: dict) -> Built:
 
     if case["mode"] != "inference":
         raise BuildError(f"got mode {case['mode']}, want inference: a training step is not measured yet")
-    runtime = case["runtime"] or _runtime_of(case["artifact"])
+    runtime = case["runtime"] or "eager"
     makers = {"eager": _eager, "torchscript": _torchscript, "export": _export}
     model, how = makers[runtime](case, device, args, kwargs)
     if case["dtype"]:
@@ -105,7 +105,7 @@ def _refuse(case: dict, what: str) -> BuildError:
 
 def _eager(case: dict, device: str, args: list, kwargs: dict):
     if not case["source"]:
-        raise BuildError("runtime eager is measured on the live model: give source: in memspec.yaml")
+        raise BuildError("runtime eager is measured on the live model: give source: in memspec.yaml (runtime: torchscript or export is measured on the artifact)")
     return _source(case), "source"
 
 
