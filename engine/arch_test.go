@@ -28,6 +28,7 @@ var mayImport = map[string][]string{
 	"engine/internal/pickle":   {},
 	"engine/internal/golden":   {},
 	"engine/internal/nearest":  {},
+	"engine/internal/jsonscan": {},
 	"engine/internal/pysource": {},
 	"engine/internal/expr":     {"engine/internal/nearest", "engine/units"},
 	"engine/internal/slab":     {},
