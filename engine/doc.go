@@ -25,7 +25,7 @@
 //	artifact   what people have, at sight: archives to programs, recordings and snapshots to runs, strangers by name; and strip
 //	program    the typed graph
 //	ops        the language of operator rules; the rules by family beneath it, joined in ops/builtin: results, aliases, composites, workspace
-//	exec       the abstract run: shapes, aliases, lifetimes; the machine, and exec/torchscript, which drives it
+//	exec       the abstract run: shapes, aliases, lifetimes; the machine, and its drivers: exec/torchscript, exec/fx
 //	trace      allocations and frees in order, with their places
 //	recording  runs as PyTorch's allocator recorded them, to traces
 //	allocator  the caching allocator, simulated
@@ -62,6 +62,7 @@
 //	locals-unknown       eager lifetimes of a traced or frozen archive: it does not tell Python's names
 //	loop-bound           how often a loop runs depends on tensor data; what its rounds hold does not grow
 //	loop-open            how often a loop runs depends on tensor data, and each round may hold more: the account is incomplete
+//	op-assumed           an operator without a rule; its results are as the program recorded them, which it does at its example sizes alone
 //	op-missing           an operator without a rule; the account is incomplete
 //	other-device         a run was recorded elsewhere than on the case's device with its torch, or does not tell where
 //	shape-bound          a size depends on tensor data and is taken at its most

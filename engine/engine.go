@@ -9,6 +9,7 @@ import (
 
 	"github.com/memspec/memspec/engine/artifact"
 	"github.com/memspec/memspec/engine/exec"
+	"github.com/memspec/memspec/engine/exec/fx"
 	"github.com/memspec/memspec/engine/exec/torchscript"
 	"github.com/memspec/memspec/engine/program"
 	"github.com/memspec/memspec/engine/report"
@@ -55,6 +56,9 @@ func (m *Model) start() exec.Start {
 		s := m.idle[n-1]
 		m.idle = m.idle[:n-1]
 		return s
+	}
+	if p := m.Artifact.Program; p.Tells == program.TellsModules { // graphs alone
+		return fx.New(p)
 	}
 	return torchscript.New(m.Artifact.Program)
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/memspec/memspec/engine/artifact/torchexport"
 	"github.com/memspec/memspec/engine/artifact/torchscript"
 	"github.com/memspec/memspec/engine/recording"
 )
@@ -26,12 +27,11 @@ type kind struct {
 // the more special before the more general.
 var kinds = [...]kind{
 	{name: "torchscript", line: "a TorchScript archive (torch.jit.save)", is: inArchive(torchscript.Sniff), open: openTorchScript, strip: true},
+	{name: "torchexport", line: "a torch.export program", is: isExported, open: openTorchExport, strip: true},
 	{name: "recording", line: "a recording (memshim measure)", is: isRecording, open: openRecording},
 	{name: "snapshot", line: "a memory snapshot (torch.cuda.memory._dump_snapshot)", is: isSnapshot, open: openSnapshot},
 
 	{line: "an AOTInductor package: compiled code, which holds no program that can be read", is: holds("data/aotinductor")},
-	{line: "a torch.export program: torch.export programs are not read yet", is: isExportedWeights, strip: true},
-	{line: "a torch.export program: torch.export programs are not read yet", is: isExported},
 	{line: "a checkpoint of torch.save, which holds weights and no program", is: holds("data.pkl")},
 	{line: "a folder without data.pkl", is: func(f *file) bool { return f.archive != nil && f.zip == nil }},
 	{line: "a zip archive around another", is: func(f *file) bool { return f.inner() != "" }, say: func(f *file) string {
@@ -109,13 +109,10 @@ func begins(magic string) func(*file) bool {
 // legacyMagic begins what torch.save wrote before it wrote zip archives: the pickled MAGIC_NUMBER of torch/serialization.py.
 const legacyMagic = "\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19."
 
-// isExported knows a package of torch.export programs (torch/export/pt2_archive), and the layout before it.
+// isExported knows a program of torch.export: a package of compiled code (AOTInductor) has the same marks.
 func isExported(f *file) bool {
-	return f.has("models") && f.has("archive_format") || f.has("serialized_exported_program.json")
+	return f.archive != nil && !f.has("data/aotinductor") && torchexport.Sniff(f.archive)
 }
-
-// isExportedWeights knows the layout whose weights are records of their own.
-func isExportedWeights(f *file) bool { return isExported(f) && f.zip != nil && f.has("data/weights") }
 
 // isRecording knows the two forms of a recording by their beginning: an object that tells its schema and its case, as it is or compressed.
 func isRecording(f *file) bool {
@@ -185,4 +182,12 @@ func openTorchScript(f *file) (*Artifact, error) {
 		return nil, err
 	}
 	return &Artifact{Producer: p.Producer, Program: p, Runtimes: []string{"eager", "torchscript"}, Modes: []string{"inference"}}, nil
+}
+
+func openTorchExport(f *file) (*Artifact, error) {
+	p, err := torchexport.Decode(f.archive)
+	if err != nil {
+		return nil, err
+	}
+	return &Artifact{Producer: p.Producer, Program: p, Runtimes: []string{"export", "eager"}, Modes: []string{"inference"}}, nil
 }

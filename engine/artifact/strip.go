@@ -9,12 +9,11 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/memspec/memspec/engine/artifact/torchscript"
 	"github.com/memspec/memspec/engine/internal/ptzip"
 )
 
 // Strip copies an archive without its weights: records of weights of more than ptzip.MaxSmall bytes become empty ones of the same
-// name, and the record torchscript.StrippedRecord tells their true sizes. Everything else keeps its content. Smaller records stay,
+// name, and the record ptzip.StrippedRecord tells their true sizes. Everything else keeps its content. Smaller records stay,
 // because a program may compute shapes with them, so that a check of the copy says what a check of the archive says, to the byte.
 // A copy of a copy is the same file. The copy appears at out whole or not at all. torch.export programs are copied alike, though they are not
 // read yet: their weights, constants and sample inputs are below data/ too, and what describes them, the .json files, is no weight.
@@ -84,10 +83,10 @@ func strip(z *ptzip.Reader, out io.Writer) error {
 	if z.Root() != "" {
 		prefix = z.Root() + "/"
 	}
-	sizes := torchscript.Stripped{Schema: torchscript.StrippedSchema, Records: map[string]int64{}}
+	sizes := ptzip.Stripped{Schema: ptzip.StrippedSchema, Records: map[string]int64{}}
 	for _, name := range z.Names() {
 		size, _ := z.Size(name)
-		if name == torchscript.StrippedRecord {
+		if name == ptzip.StrippedRecord {
 			if err := earlier(z, &sizes); err != nil {
 				return err
 			}
@@ -112,19 +111,19 @@ func strip(z *ptzip.Reader, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if err := record(w, prefix+torchscript.StrippedRecord, data); err != nil {
+	if err := record(w, prefix+ptzip.StrippedRecord, data); err != nil {
 		return err
 	}
 	return w.Close()
 }
 
 // earlier takes over the sizes of an archive that is stripped already.
-func earlier(z *ptzip.Reader, sizes *torchscript.Stripped) error {
-	data, err := z.ReadFile(torchscript.StrippedRecord)
+func earlier(z *ptzip.Reader, sizes *ptzip.Stripped) error {
+	data, err := z.ReadFile(ptzip.StrippedRecord)
 	if err != nil {
 		return err
 	}
-	s, err := torchscript.ReadStripped(data)
+	s, err := ptzip.ReadStripped(data)
 	if err != nil {
 		return err
 	}

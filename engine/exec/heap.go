@@ -43,6 +43,9 @@ func newHeap(sites *Sites, l Liveness) *Heap {
 	return &Heap{sites: sites, python: l == PythonFrame}
 }
 
+// PythonContainers says that the program's containers are CPython's, whatever lets go of its values.
+func (h *Heap) PythonContainers() { h.python = true }
+
 // reserve makes room for n storages.
 func (h *Heap) reserve(n int) {
 	h.holders = make([]int32, 0, n)

@@ -17,6 +17,7 @@ const (
 	LocalsUnknown      ID = "locals-unknown"
 	LoopBound          ID = "loop-bound"
 	LoopOpen           ID = "loop-open"
+	OpAssumed          ID = "op-assumed"
 	OpMissing          ID = "op-missing"
 	OtherDevice        ID = "other-device"
 	ShapeBound         ID = "shape-bound"
@@ -65,6 +66,8 @@ var kinds = [...]Kind{
 	{ID: LoopOpen, Meaning: "how often a loop runs depends on tensor data, and each round may hold more: the account is incomplete",
 		Text:   "how often the loop runs depends on tensor data, and each round may hold more",
 		Assume: Assume{"ROUNDS", ": give assume: {assume}"}},
+	{ID: OpAssumed, Meaning: "an operator without a rule; its results are as the program recorded them, which it does at its example sizes alone",
+		Text: "{subject} has no rule: its results are as the program recorded them, without what it may take beside", Subject: "the operator"},
 	{ID: OpMissing, Meaning: "an operator without a rule; the account is incomplete",
 		Text: "{subject}", Subject: "what is missing from the account, and how often it was met"},
 	{ID: OtherDevice, Meaning: "a run was recorded elsewhere than on the case's device with its torch, or does not tell where",

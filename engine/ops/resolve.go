@@ -139,6 +139,9 @@ func (b *Bound) Fill(args []any) ([]any, error) {
 	return full, nil
 }
 
+// Default is what argument i is where it is not given.
+func (b *Bound) Default(i int) any { return defaultValue(&b.Schema.Args[i]) }
+
 func defaultValue(a *schema.Arg) any {
 	if l, ok := a.Default.([]any); ok {
 		t := a.Type

@@ -330,6 +330,11 @@ func (c *checker) args(where place, args []Arg) {
 	for i := range args {
 		a := &args[i]
 		switch {
+		case a.Items != nil:
+			if a.Value != nil || a.Const != nil {
+				c.errorf("%s: argument %d is both a list and something else", where, i)
+			}
+			c.args(where, a.Items)
 		case a.Value == nil:
 			c.literal(a.Const)
 		case a.Const != nil:
@@ -378,7 +383,7 @@ func (c *checker) node(n *Node) {
 		if len(n.Types) < s.types {
 			c.errorf("%s: got %d types, want %d", where, len(n.Types), s.types)
 		}
-	} else if len(n.Blocks) > 0 {
+	} else if len(n.Blocks) > 0 && !strings.HasPrefix(n.Op, HigherOrder) {
 		c.errorf("%s: got %d blocks, want none", where, len(n.Blocks))
 	}
 	c.recorded(where, n)

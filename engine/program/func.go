@@ -21,6 +21,8 @@ type Func struct {
 	Line   int    // of its def in Record
 	Params []Param
 	Result *Type
+	Inputs []Input // what a caller gives, where that is not one value a parameter; else nil
+	Output *Tree   // of the result, likewise
 
 	body  *Graph
 	err   error
@@ -35,6 +37,7 @@ type Param struct {
 	Default any
 	HasDef  bool
 	Meta    *TensorMeta // of the tensor that it was recorded with; nil where none was
+	Size    *Size       // the int that it was recorded with, where that stays open; else nil
 }
 
 // Graph is a lowered function.

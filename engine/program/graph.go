@@ -7,11 +7,22 @@ type Value struct {
 	Type *Type  // where the source annotates it
 }
 
-// Arg is an argument: a Value, or a literal where Value is nil.
+// Arg is an argument: a Value, a list of Items where that is not nil, or a literal.
 type Arg struct {
 	Name  string // of a keyword argument, else ""
 	Value *Value
+	Items []Arg // a list that is made for the call; nil where none of its members is a Value: then it is a literal
 	Const any
+}
+
+// Values calls f for each value that the argument reads.
+func (a *Arg) Values(f func(*Value)) {
+	if a.Value != nil {
+		f(a.Value)
+	}
+	for i := range a.Items {
+		a.Items[i].Values(f)
+	}
 }
 
 // Block is a list of nodes.

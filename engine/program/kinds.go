@@ -12,6 +12,9 @@ func span(from, to int) string {
 	return fmt.Sprintf("%d to %d", from, to)
 }
 
+// HigherOrder begins the names of operators that run graphs of the program: their node's blocks.
+const HigherOrder = "higher_order::"
+
 // shape is what a node kind must have.
 type shape struct {
 	minArgs, maxArgs int // -1 is no limit

@@ -75,6 +75,9 @@ func (b *printer) program(p *Program) {
 		if s.Unbacked {
 			b.printf(" unbacked")
 		}
+		if s.Example != 0 {
+			b.printf(", example %d", s.Example)
+		}
 		b.printf("\n")
 	}
 	for i, s := range p.States {
@@ -161,6 +164,9 @@ func (b *printer) function(f *Func) error {
 		if p.Meta != nil {
 			b.printf(" %s", p.Meta)
 		}
+		if p.Size != nil {
+			b.printf(" %s", p.Size)
+		}
 		if p.HasDef {
 			b.printf(" = %s", literal(p.Default))
 		}
@@ -170,6 +176,12 @@ func (b *printer) function(f *Func) error {
 		b.printf(" -> %s", f.Result)
 	}
 	b.printf("  # %s:%d\n", f.Record, f.Line)
+	for _, in := range f.Inputs {
+		b.printf("  input %s = %s\n", in.Name, in.Tree)
+	}
+	if f.Output != nil {
+		b.printf("  result = %s\n", f.Output)
+	}
 	held := len(b.forked)
 	b.block(g.Body, "  ")
 	forked := b.forked[held:]
@@ -276,13 +288,27 @@ func (b *printer) args(args []Arg) {
 		if a.Name != "" {
 			b.WriteString(a.Name + "=")
 		}
-		if a.Value != nil {
-			b.WriteString(valueName(a.Value))
-		} else {
-			b.WriteString(literal(a.Const))
-		}
+		b.arg(&a)
 	}
 	b.WriteString(")")
+}
+
+func (b *printer) arg(a *Arg) {
+	switch {
+	case a.Value != nil:
+		b.WriteString(valueName(a.Value))
+	case a.Items != nil:
+		b.WriteString("[")
+		for i := range a.Items {
+			if i > 0 {
+				b.WriteString(", ")
+			}
+			b.arg(&a.Items[i])
+		}
+		b.WriteString("]")
+	default:
+		b.WriteString(literal(a.Const))
+	}
 }
 
 func valueName(v *Value) string {

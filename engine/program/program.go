@@ -29,6 +29,8 @@
 //	prim::tolist              Args[0] as nested lists of type Types[0]
 //	aten::IntImplicit, aten::FloatImplicit, aten::ComplexImplicit, aten::ScalarImplicit
 //	                          Args[0] where a number is wanted: a tensor is read, a number stays
+//	higher_order::*           torch.export's operators that run graphs, which are their Blocks in the order of the arguments; Args are the others.
+//	                          What an operator gives a graph are that Block's Params
 //
 // A format whose nodes name their overload sets Node.Key, and nothing is resolved; one that recorded what a node gave sets Node.Recorded.
 //

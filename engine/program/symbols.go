@@ -16,6 +16,7 @@ type Symbol struct {
 	Name     string
 	Min, Max int64 // both included
 	Unbacked bool  // read off tensor data: no input tells it
+	Example  int64 // what it was when the program was made; 0 where that is not told
 }
 
 // Size is a whole number over the program's symbols.
@@ -50,13 +51,13 @@ func (t *TensorMeta) Bind(symbols map[string]int64) (tensor.Meta, error) {
 	return m, m.Check()
 }
 
-// BindSymbols finds the symbols' values from the sizes of the tensors that the entry's parameters are given, by parameter, nil for no tensor. The
-// error names every contradiction: a size that is another than recorded, one outside its range, a symbol that no parameter tells. Unbacked
+// BindSymbols finds the symbols' values from the sizes of the tensors that the entry's parameters are given, by parameter, an int being one
+// size, nil for anything else. The error names every contradiction: a size that is another than recorded, one outside its range, a symbol that no parameter tells. Unbacked
 // symbols are not among the values.
 func (p *Program) BindSymbols(given [][]int64) (map[string]int64, error) {
 	b := binder{values: map[string]int64{}, from: map[string]string{}}
 	for i := range p.Entry.Params {
-		if q := &p.Entry.Params[i]; q.Meta != nil && i < len(given) && given[i] != nil {
+		if q := &p.Entry.Params[i]; i < len(given) && given[i] != nil {
 			b.param(q, given[i])
 		}
 	}
@@ -110,6 +111,16 @@ func (b *binder) errorf(format string, args ...any) {
 }
 
 func (b *binder) param(p *Param, given []int64) {
+	if p.Size != nil && len(given) == 1 {
+		o := openSize{"input " + p.Name, *p.Size, given[0]}
+		if !b.settle(&o) {
+			b.open = append(b.open, o)
+		}
+		return
+	}
+	if p.Meta == nil {
+		return
+	}
 	if len(given) != len(p.Meta.Sizes) {
 		b.errorf("input %s: got %d dimensions, want %d", p.Name, len(given), len(p.Meta.Sizes))
 		return

@@ -4,11 +4,12 @@ import "strings"
 
 // Where is the place of a node in the Python that it was made from, as far as the artifact tells.
 type Where struct {
-	SourceRange         // what the user wrote
-	Stack       *Stack  // Python's when the node was recorded; nodes of one stack share it; nil where it is not told
-	Module      *Module // the innermost module whose call it is in, where the node itself tells; else nil
-	Stmt        int32   // the statement of its function that it belongs to, from 0
-	Line        int32   // of the function's Record
+	SourceRange             // what the user wrote
+	Stack       *Stack      // Python's when the node was recorded; nodes of one stack share it; nil where it is not told
+	Module      *Module     // the innermost module whose call it is in, where the node itself tells; else nil
+	Call        *ModuleCall // that call; nodes of one call share it; nil where it is not told
+	Stmt        int32       // the statement of its function that it belongs to, from 0
+	Line        int32       // of the function's Record
 }
 
 // SourceText is the text of a function as the user wrote it.
@@ -34,6 +35,14 @@ type Frame struct {
 	File     string
 	Line     int
 	Function string
+	Text     string // of that line; "" where it is not told
+}
+
+// ModuleCall is a call of a module.
+type ModuleCall struct {
+	Module *Module
+	Number int         // how often the module was called before
+	Outer  *ModuleCall // the call that it is in; nil of the outermost
 }
 
 // Pos is a place in the user's own code.

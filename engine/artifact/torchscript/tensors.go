@@ -2,15 +2,14 @@ package torchscript
 
 import (
 	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"math"
-	"strconv"
 	"strings"
 
 	"github.com/memspec/memspec/engine/internal/pickle"
+	"github.com/memspec/memspec/engine/internal/ptzip"
 	"github.com/memspec/memspec/engine/program"
 	"github.com/memspec/memspec/engine/tensor"
 )
@@ -124,73 +123,20 @@ func (u *unpickler) size(record string) (int64, bool) {
 	return info.Size(), true
 }
 
-// StrippedRecord is where strip leaves the true sizes of the records it emptied.
-const StrippedRecord = ".memspec/stripped.json"
-
-// Stripped is the content of StrippedRecord.
-type Stripped struct {
-	Schema  int              `json:"schema"`
-	Records map[string]int64 `json:"records"`
-}
-
-// StrippedSchema is the version of Stripped.
-const StrippedSchema = 1
-
 func (u *unpickler) readStripped() error {
-	data, err := fs.ReadFile(u.d.fs, StrippedRecord)
+	data, err := fs.ReadFile(u.d.fs, ptzip.StrippedRecord)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	s, err := ReadStripped(data)
+	s, err := ptzip.ReadStripped(data)
 	if err != nil {
 		return err
 	}
 	u.stripped = s.Records
 	return nil
-}
-
-// ReadStripped reads the content of StrippedRecord.
-func ReadStripped(data []byte) (Stripped, error) {
-	s := Stripped{Schema: StrippedSchema}
-	if compactStripped(string(data), &s) {
-		return s, nil
-	}
-	if err := json.Unmarshal(data, &s); err != nil {
-		return s, fmt.Errorf("%s: %w", StrippedRecord, err)
-	}
-	if s.Schema != StrippedSchema {
-		return s, fmt.Errorf("%s: got schema %d, want %d", StrippedRecord, s.Schema, StrippedSchema)
-	}
-	return s, nil
-}
-
-// compactStripped reads the record as it is written, {"schema":1,"records":{"data/0":37632,…}}, in a twentieth of the time. It gives up on
-// anything else.
-func compactStripped(text string, s *Stripped) bool {
-	rest, ok := strings.CutPrefix(text, `{"schema":1,"records":{`)
-	if !ok {
-		return false
-	}
-	rest, ok = strings.CutSuffix(rest, "}}")
-	if !ok || strings.Contains(rest, `\\`) {
-		return false
-	}
-	s.Records = make(map[string]int64, strings.Count(rest, ","))
-	for rest != "" {
-		var item string
-		item, rest, _ = strings.Cut(rest, ",")
-		name, size, ok := strings.Cut(item, `":`)
-		n, err := strconv.ParseInt(size, 10, 64)
-		if !ok || err != nil || len(name) < 2 || name[0] != '"' {
-			s.Records = nil
-			return false
-		}
-		s.Records[name[1:]] = n
-	}
-	return true
 }
 
 // tensor is _rebuild_tensor_v2(storage, offset, sizes, strides, requires_grad, hooks), with the quantizer after the strides where there

@@ -1,0 +1,166 @@
+package fx
+
+import (
+	"github.com/memspec/memspec/engine/exec/lifetime"
+	"github.com/memspec/memspec/engine/ops"
+	"github.com/memspec/memspec/engine/program"
+	"github.com/memspec/memspec/engine/schema"
+	"github.com/memspec/memspec/engine/trace"
+)
+
+// block mirrors program.Block.
+type block struct {
+	src   *program.Block
+	insts []inst
+	dead  []int // parameters that no one uses
+}
+
+// inst is a node made ready to run.
+type inst struct {
+	node   *program.Node
+	bound  *ops.Bound // nil where it is found by its arguments, or where there is no rule
+	args   []any      // in the schema's order, literals in their places
+	slots  []slot     // the others
+	lack   error      // why it cannot be run
+	blocks []*block
+	drop   []int // values that go after it, in order
+	site   trace.SiteID
+	placed bool // site is known
+}
+
+// slot is a place among the arguments that a run fills.
+type slot struct {
+	at  int
+	arg *program.Arg
+	typ *schema.Type
+}
+
+// compile lays the graph out and puts the ends of live ranges into it.
+func (w *walker) compile() {
+	w.body = w.layout(w.graph.Body)
+	for _, r := range lifetime.Generated(w.graph) {
+		switch r.End {
+		case lifetime.AtEntry:
+			b := w.body
+			if r.To >= 0 {
+				b = w.insts[r.To].blocks[r.Arg]
+			}
+			b.dead = append(b.dead, r.Value.ID)
+		case lifetime.After:
+			w.insts[r.To].drop = append(w.insts[r.To].drop, r.Value.ID)
+		}
+	}
+}
+
+func (w *walker) layout(b *program.Block) *block {
+	out := &block{src: b, insts: make([]inst, len(b.Nodes))}
+	for i, n := range b.Nodes {
+		in := &out.insts[i]
+		in.node = n
+		w.insts = append(w.insts, in)
+		w.prepare(in)
+		for _, sub := range n.Blocks {
+			in.blocks = append(in.blocks, w.layout(sub))
+		}
+	}
+	return out
+}
+
+// prepare finds a node's rule and puts its literal arguments in place.
+func (w *walker) prepare(in *inst) {
+	n := in.node
+	if n.Key == "" {
+		return
+	}
+	b, ok := w.Table().Lookup(n.Key)
+	if ok && w.takesNumber(b, n) { // torch.ops wraps a number where a tensor is wanted, as the overload for numbers does
+		if scalar, has := w.Table().Lookup(n.Op + ".Scalar"); has {
+			b = scalar
+		}
+	}
+	if !ok {
+		return
+	}
+	in.bound = b
+	s := b.Schema
+	in.args = make([]any, len(s.Args))
+	given := make([]bool, len(s.Args))
+	for i := range n.Args {
+		a := &n.Args[i]
+		at := i
+		if a.Name != "" {
+			at = s.ArgIndex(a.Name)
+		}
+		if at < 0 || at >= len(s.Args) || given[at] {
+			in.lack = &argumentError{n.Key, a.Name}
+			return
+		}
+		given[at] = true
+		if a.Value != nil || a.Items != nil {
+			in.slots = append(in.slots, slot{at, a, s.Args[at].Type})
+			continue
+		}
+		in.args[at] = convert(w.literal(a.Const), s.Args[at].Type)
+	}
+	for i := range s.Args {
+		if given[i] {
+			continue
+		}
+		a := &s.Args[i]
+		if !a.HasDefault && a.Type.Kind != schema.Optional {
+			in.lack = &argumentError{n.Key, a.Name}
+			return
+		}
+		in.args[i] = b.Default(i)
+	}
+}
+
+// argumentError is an argument that an operator's schema has not, or one that it wants and that is not there.
+type argumentError struct{ op, name string }
+
+func (e *argumentError) Error() string {
+	return "got another argument " + e.name + " of " + e.op + " than its schema has: the program is of another PyTorch"
+}
+
+// takesNumber says whether a number is given for a tensor.
+func (w *walker) takesNumber(b *ops.Bound, n *program.Node) bool {
+	for i := range n.Args {
+		a := &n.Args[i]
+		at := b.Schema.ArgIndex(a.Name)
+		if at < 0 || b.Schema.Args[at].Type.Kind != schema.Tensor {
+			continue
+		}
+		if a.Value != nil && a.Value.Type != nil && a.Value.Type.Kind != program.TensorType {
+			return true
+		}
+		if a.Value == nil && ops.IsScalar(a.Const) {
+			return true
+		}
+	}
+	return false
+}
+
+// convert makes an int a float where the schema wants one: JSON tells them apart, but Python passes either.
+func convert(v any, t *schema.Type) any {
+	if t.Kind == schema.Optional {
+		t = t.Elems[0]
+	}
+	if n, ok := v.(int64); ok && t.Kind == schema.Float {
+		return float64(n)
+	}
+	if l, ok := v.(*ops.List); ok && t.Kind == schema.List {
+		for i := range l.Items {
+			l.Items[i] = convert(l.Items[i], t.Elems[0])
+		}
+		l.Elem = t.Elems[0].Kind
+		return l
+	}
+	if t.Kind == schema.List && t.Size > 0 && ops.IsScalar(v) {
+		l := &ops.List{Elem: t.Elems[0].Kind, Refs: 1}
+		for range t.Size {
+			l.Items = append(l.Items, v)
+		}
+		return l
+	}
+	return v
+}

@@ -1,0 +1,213 @@
+// Package fx runs exported graphs on exec's machine: a walk over the nodes of a graph, whose operators name their overload, with a block for each
+// graph that an operator runs. A value is let go after its last use, as the code that torch.fx generates for the graph does.
+package fx
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/memspec/memspec/engine/exec"
+	"github.com/memspec/memspec/engine/ops"
+	"github.com/memspec/memspec/engine/program"
+	"github.com/memspec/memspec/engine/tensor"
+)
+
+// New returns what starts runs of p.
+func New(p *program.Program) exec.Start { return start(p, nil) }
+
+// Mismatch is a result that is not what the program recorded.
+type Mismatch struct {
+	Node     *program.Node
+	Result   int
+	Got      tensor.Meta
+	Recorded tensor.Meta
+}
+
+// Compare is New for a program whose every recorded result is to be held against what the rules give; each says so once a result, and is handed also
+// those that agree.
+func Compare(p *program.Program, each func(Mismatch)) exec.Start { return start(p, each) }
+
+func start(p *program.Program, each func(Mismatch)) exec.Start {
+	return func(m *exec.Machine) (exec.Driver, error) {
+		if p.Entry == nil {
+			return nil, errors.New("got a program without a graph, want one")
+		}
+		g, err := p.Entry.Graph()
+		if err != nil {
+			return nil, err
+		}
+		m.PythonContainers()
+		w := &walker{Machine: m, prog: p, graph: g, each: each, regs: make([]any, g.NumValues), set: make([]bool, g.NumValues), host: remaps(p)}
+		return w, nil
+	}
+}
+
+// walker runs one program in one run.
+type walker struct {
+	*exec.Machine
+	prog  *program.Program
+	graph *program.Graph
+	body  *block
+	insts []*inst // of all blocks, in order
+	regs  []any   // by value
+	set   []bool
+	now   *inst
+
+	symbols map[string]int64 // their values in this run
+	host    bool             // the program names no accelerator: what it says of devices means the one it runs on
+	each    func(Mismatch)
+}
+
+// remaps says whether a program knows nothing of an accelerator.
+func remaps(p *program.Program) bool {
+	for _, s := range p.States {
+		if strings.HasPrefix(s.Meta.Device, exec.Accelerator) {
+			return false
+		}
+	}
+	for i := range p.Entry.Params {
+		if m := p.Entry.Params[i].Meta; m != nil && strings.HasPrefix(m.Device, exec.Accelerator) {
+			return false
+		}
+	}
+	return true
+}
+
+// Params are what a caller gives by name.
+func (w *walker) Params() []program.Param {
+	f := w.prog.Entry
+	if f.Inputs == nil {
+		return f.Params
+	}
+	out := make([]program.Param, len(f.Inputs))
+	next := 0
+	for i, in := range f.Inputs {
+		out[i] = program.Param{Name: in.Name, Type: &program.Type{Kind: program.AnyType}}
+		if in.Tree.Kind == program.LeafTree {
+			out[i] = f.Params[next]
+			out[i].Name = in.Name
+		}
+		next += in.Tree.Leaves()
+	}
+	return out
+}
+
+// Load moves the program's tensors in the order in which torch.export.load makes them.
+func (w *walker) Load() { w.Machine.Load(nil, w.prog.States) }
+
+// Prepare lays the graph out.
+func (w *walker) Prepare() error {
+	w.compile()
+	return nil
+}
+
+// Forward runs the graph.
+func (w *walker) Forward(args []any) (any, error) {
+	leaves, err := w.leaves(args)
+	if err != nil {
+		return nil, err
+	}
+	for i, v := range w.graph.Params {
+		w.Hold(leaves[i])
+		w.put(v, leaves[i])
+	}
+	for _, id := range w.body.dead {
+		w.clear(id)
+	}
+	if err := w.run(w.body); err != nil {
+		return nil, err
+	}
+	n := w.graph.Body.Nodes[len(w.graph.Body.Nodes)-1]
+	result := w.result(&n.Args[0])
+	for id := range w.regs {
+		w.clear(id)
+	}
+	return result, nil
+}
+
+// result builds what the program gives its caller, held once.
+func (w *walker) result(a *program.Arg) any {
+	items := a.Items
+	if a.Items == nil {
+		if l, ok := a.Const.(*program.ListLit); ok {
+			for _, c := range l.Items {
+				items = append(items, program.Arg{Const: c})
+			}
+		}
+	}
+	values := make([]any, len(items))
+	for i := range items {
+		values[i] = w.arg(&items[i])
+		w.Hold(values[i])
+	}
+	if t := w.prog.Entry.Output; t != nil && t.Leaves() == len(values) {
+		v, _ := built(t, values)
+		return v
+	}
+	return &ops.Tuple{Items: values, Refs: 1}
+}
+
+// built is a structure with its leaves, and what is left of them.
+func built(t *program.Tree, leaves []any) (any, []any) {
+	if t.Kind == program.LeafTree {
+		return leaves[0], leaves[1:]
+	}
+	items := make([]any, len(t.Items))
+	for i, item := range t.Items {
+		items[i], leaves = built(item, leaves)
+	}
+	switch {
+	case t.Kind == program.ListTree:
+		return &ops.List{Items: items, Refs: 1}, leaves
+	case t.Kind == program.DictTree || t.Kind == program.ObjectTree && len(t.Names) == len(items):
+		d := &ops.Dict{Values: items, Refs: 1}
+		for i := range items {
+			d.Keys = append(d.Keys, t.Names[i])
+		}
+		return d, leaves
+	}
+	return &ops.Tuple{Items: items, Refs: 1}, leaves
+}
+
+// Kept shows nothing: a pass leaves what it changes in arguments and in the model's tensors.
+func (w *walker) Kept(func(any)) {}
+
+// Describe writes what the graph's names hold.
+func (w *walker) Describe(s *exec.State) {
+	for i, v := range w.regs {
+		s.Slot(w.set[i], v)
+	}
+}
+
+func (w *walker) put(v *program.Value, x any) { w.regs[v.ID], w.set[v.ID] = x, true }
+
+// clear lets go of a name.
+func (w *walker) clear(id int) {
+	if w.set[id] {
+		v := w.regs[id]
+		w.regs[id], w.set[id] = nil, false
+		w.Drop(v)
+	}
+}
+
+// fail makes err an error of the model at the current node.
+func (w *walker) fail(err error) error {
+	var e *exec.EvalError
+	if errors.As(err, &e) || w.now == nil {
+		return err
+	}
+	n := w.now.node
+	e = &exec.EvalError{Msg: err.Error(), Op: n.Op, Pos: n.Where.Pos(), Cause: err}
+	if n.Where.Stack != nil {
+		for _, f := range n.Where.Stack.Frames {
+			entry := exec.StackEntry{Func: f.Function, Record: f.File, Line: f.Line, Pos: program.Pos{File: f.File, Line: f.Line}}
+			e.Stack = append(e.Stack, entry)
+		}
+	} else {
+		e.Stack = []exec.StackEntry{{Func: w.prog.Entry.Name, Record: w.prog.Entry.Record, Line: int(n.Where.Stmt)}}
+	}
+	return e
+}
+
+var _ = fmt.Sprint

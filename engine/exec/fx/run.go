@@ -1,0 +1,284 @@
+package fx
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/memspec/memspec/engine/exec"
+	"github.com/memspec/memspec/engine/note"
+	"github.com/memspec/memspec/engine/ops"
+	"github.com/memspec/memspec/engine/program"
+	"github.com/memspec/memspec/engine/schema"
+	"github.com/memspec/memspec/engine/tensor"
+	"github.com/memspec/memspec/engine/trace"
+)
+
+// run runs a block's nodes.
+func (w *walker) run(b *block) error {
+	for i := range b.insts {
+		in := &b.insts[i]
+		if in.node.Op == "prim::Return" {
+			return nil
+		}
+		w.now = in
+		if err := w.Step(); err != nil {
+			return w.fail(err)
+		}
+		w.Node()
+		v, err := w.eval(in)
+		if err != nil {
+			return w.fail(err)
+		}
+		if err := w.finish(in, v); err != nil {
+			return w.fail(err)
+		}
+	}
+	return nil
+}
+
+// eval computes a node's result, held once.
+func (w *walker) eval(in *inst) (any, error) {
+	w.place(in)
+	defer w.Sites.Leave()
+	switch {
+	case in.lack != nil:
+		return nil, in.lack
+	case in.bound != nil:
+		return w.apply(in)
+	case len(in.blocks) > 0 || isHigherOrder(in.node.Op):
+		return w.higher(in)
+	case in.node.Key != "":
+		return w.missing(in)
+	}
+	return w.number(in)
+}
+
+// place makes a node's place the current one.
+func (w *walker) place(in *inst) {
+	if in.placed {
+		w.Sites.EnterAgain(in.site)
+		return
+	}
+	n := in.node
+	module := ""
+	if n.Where.Module != nil {
+		module = n.Where.Module.FQN
+	}
+	pos := n.Where.Pos()
+	if pos.File == "" {
+		pos = program.Pos{File: w.prog.Entry.Record, Line: int(n.Where.Stmt)}
+	}
+	in.site, in.placed = w.Sites.Enter(n.Op, module, pos), true
+}
+
+// apply runs an operator.
+func (w *walker) apply(in *inst) (any, error) {
+	for _, s := range in.slots {
+		in.args[s.at] = w.filled(s.arg, s.typ)
+	}
+	v, err := w.Apply(in.bound, in.args)
+	for _, s := range in.slots {
+		if s.arg.Items != nil {
+			w.Drop(in.args[s.at])
+		}
+		in.args[s.at] = nil
+	}
+	return v, err
+}
+
+// filled is an argument as a parameter of type t takes it; a list is held once.
+func (w *walker) filled(a *program.Arg, t *schema.Type) any {
+	if a.Items == nil {
+		return convert(w.regs[a.Value.ID], t)
+	}
+	if t.Kind == schema.Optional {
+		t = t.Elems[0]
+	}
+	l := &ops.List{Items: make([]any, len(a.Items)), Refs: 1}
+	elem := t
+	if t.Kind == schema.List {
+		elem = t.Elems[0]
+		l.Elem = elem.Kind
+	}
+	for i := range a.Items {
+		l.Items[i] = convert(w.arg(&a.Items[i]), elem)
+		w.Hold(l.Items[i])
+	}
+	return l
+}
+
+// arg is an argument's value.
+func (w *walker) arg(a *program.Arg) any {
+	switch {
+	case a.Value != nil:
+		return w.regs[a.Value.ID]
+	case a.Items != nil:
+		l := &ops.List{Items: make([]any, len(a.Items))}
+		for i := range a.Items {
+			l.Items[i] = w.arg(&a.Items[i])
+			w.Hold(l.Items[i])
+		}
+		return l
+	}
+	return w.literal(a.Const)
+}
+
+// number runs a function of numbers, found by its arguments.
+func (w *walker) number(in *inst) (any, error) {
+	args := make([]any, len(in.node.Args))
+	for i := range in.node.Args {
+		args[i] = w.arg(&in.node.Args[i])
+	}
+	bound, full, err := w.Table().Resolve(in.node.Op, args, nil)
+	var none *ops.NoOverloadError
+	if _, missing := exec.Missing(err); missing || errors.As(err, &none) && exec.AnyUnknown(args) {
+		return w.missing(in)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return w.Apply(bound, full)
+}
+
+// missing gives an operator without a rule its results as the program recorded them, at the sizes that they were recorded at; else nothing is known.
+func (w *walker) missing(in *inst) (any, error) {
+	n := in.node
+	out := &ops.Tuple{Refs: 1}
+	if !w.atExample() || len(n.Outs) == 0 && len(n.Recorded) == 0 {
+		w.Unsupported(key(n), trace.NoRule)
+	} else {
+		for i := range n.Outs {
+			if n.Recorded[i] == nil {
+				return w.unknown(in)
+			}
+		}
+		w.Note(note.Note{ID: note.OpAssumed, Subject: key(n)})
+		for i := range n.Outs {
+			meta, err := n.Recorded[i].Bind(w.symbols)
+			if err != nil {
+				return nil, err
+			}
+			meta.Device = w.device(meta.Device)
+			t, err := w.NewTensor(meta, tensor.Activation)
+			if err != nil {
+				return nil, err
+			}
+			out.Items = append(out.Items, t)
+		}
+		return out, nil
+	}
+	return w.results(in, out), nil
+}
+
+func key(n *program.Node) string {
+	if n.Key != "" {
+		return n.Key
+	}
+	return n.Op
+}
+
+// unknown gives results of which nothing is known.
+func (w *walker) unknown(in *inst) (any, error) {
+	w.Unsupported(key(in.node), trace.NoRule)
+	return w.results(in, &ops.Tuple{Refs: 1}), nil
+}
+
+func (w *walker) results(in *inst, out *ops.Tuple) any {
+	for _, v := range in.node.Outs {
+		if v.Type != nil && v.Type.Kind == program.TensorType {
+			w.UnknownTensor()
+		}
+		out.Items = append(out.Items, ops.Unknown{Op: in.node.Op})
+	}
+	return out
+}
+
+// finish gives a node's results their names and lets go of what is used no more: the arguments first, then what the tuple of results alone held,
+// the latest first, as CPython clears a tuple.
+func (w *walker) finish(in *inst, v any) error {
+	n := in.node
+	items := flat(nil, v)
+	if u, ok := v.(ops.Unknown); ok {
+		items = make([]any, len(n.Outs))
+		for i := range items {
+			items[i] = u
+		}
+	}
+	if len(n.Outs) == 0 {
+		w.release(in)
+		w.Drop(v)
+		return nil
+	}
+	if len(items) != len(n.Outs) {
+		return fmt.Errorf("%s: got %d results, want %d", key(n), len(items), len(n.Outs))
+	}
+	if w.each != nil {
+		w.compare(n, items)
+	}
+	if len(items) == 1 {
+		w.put(n.Outs[0], items[0])
+		w.release(in)
+		return nil
+	}
+	for i, out := range n.Outs {
+		w.put(out, items[i])
+	}
+	w.release(in)
+	return nil
+}
+
+// release lets go of the values that end with a node: its arguments in their order, then results.
+func (w *walker) release(in *inst) {
+	first := len(in.drop)
+	for i, id := range in.drop {
+		if w.isResult(in, id) {
+			first = i
+			break
+		}
+		w.clear(id)
+	}
+	for i := len(in.drop) - 1; i >= first; i-- {
+		w.clear(in.drop[i])
+	}
+}
+
+func (w *walker) isResult(in *inst, id int) bool {
+	for _, v := range in.node.Outs {
+		if v.ID == id {
+			return true
+		}
+	}
+	return false
+}
+
+// flat is the members of a result, those of lists in it among them.
+func flat(out []any, v any) []any {
+	switch v := v.(type) {
+	case *ops.Tuple:
+		for _, item := range v.Items {
+			out = flat(out, item)
+		}
+		return out
+	case *ops.List:
+		for _, item := range v.Items {
+			out = flat(out, item)
+		}
+		return out
+	}
+	return append(out, v)
+}
+
+// compare hands each recorded result on with what the rules gave.
+func (w *walker) compare(n *program.Node, items []any) {
+	for i, v := range items {
+		t, ok := v.(*tensor.Tensor)
+		if !ok || i >= len(n.Recorded) || n.Recorded[i] == nil {
+			continue
+		}
+		recorded, err := n.Recorded[i].Bind(w.symbols)
+		if err != nil {
+			continue // of an unbacked symbol
+		}
+		w.each(Mismatch{Node: n, Result: i, Got: t.Meta, Recorded: recorded})
+	}
+}
