@@ -55,6 +55,7 @@ func TestNotesHaveAWitness(t *testing.T) {
 		{note.LocalsUnknown, small + "views.trace.pt", []string{"float32[64,32]"}, func(c *spec.Case) { c.Runtime = spec.Eager }},
 		{note.LoopBound, bad + "loops.pt", []string{"float32[8,8]", "0"}, nil},
 		{note.LoopOpen, bad + "loops.pt", []string{"float32[8,8]", "2"}, nil},
+		{note.OpAssumed, "../testdata/artifacts/exported/custom.pt2", []string{"float32[8,16]"}, nil},
 		{note.OpMissing, bad + "custom.pt", []string{"float32[4,4]"}, nil},
 		{note.OtherDevice, snapshots + "good.pickle", nil, nil},
 		{note.WorkspaceBenchmark, small + "conv_block.script.pt", []string{"float32[2,3,32,32]"}, func(c *spec.Case) { c.Platform.Benchmark = true }},

@@ -12,6 +12,8 @@ import (
 // casts is the state of autocast. It casts the arguments of an operator before the operator is dispatched, the outermost first: inside one that
 // it has seen to nothing more is cast.
 type casts struct {
+	to       string // the dtype, "" where autocast is off
+	depth    int    // of regions of the program's own
 	inside   bool
 	byTensor map[*tensor.Tensor]*tensor.Tensor // of parameters, kept to the end of the pass
 	order    []*tensor.Tensor
@@ -35,7 +37,7 @@ func (d *Dispatch) autocast(b *ops.Bound, args []any) (to *ops.Bound, out []any,
 	if p == 0 {
 		return b, nil, nil
 	}
-	lower, err := tensor.ParseDType(d.platform.Autocast)
+	lower, err := tensor.ParseDType(d.casts.to)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -269,5 +271,20 @@ func (d *Dispatch) leaveAutocast() {
 	for _, c := range d.casts.order {
 		d.Drop(c)
 	}
-	d.casts = casts{}
+	d.casts = casts{to: d.casts.to, depth: d.casts.depth}
+}
+
+// Autocast runs a region of the program under autocast to a dtype, or under none where that is "". Leaving the outermost region lets go of the
+// cached casts (torch/amp/autocast_mode.py __exit__); one around the whole pass is the machine's.
+func (d *Dispatch) Autocast(to string, region func() error) error {
+	was := d.casts.to
+	d.casts.to = to
+	d.casts.depth++
+	err := region()
+	d.casts.depth--
+	d.casts.to = was
+	if d.casts.depth == 0 && d.platform.Autocast == "" {
+		d.leaveAutocast()
+	}
+	return err
 }

@@ -41,7 +41,7 @@ func NewDispatch(t *ops.Table, o Options) *Dispatch {
 	sites := newSites()
 	return &Dispatch{
 		Heap: newHeap(sites, o.Liveness), Notes: &Notes{sites: sites, assume: o.Assume}, Sites: sites,
-		table: t, platform: o.Platform, lower: o.Lower,
+		table: t, platform: o.Platform, lower: o.Lower, casts: casts{to: o.Platform.Autocast},
 	}
 }
 
@@ -61,7 +61,7 @@ func (d *Dispatch) Apply(b *ops.Bound, args []any) (any, error) {
 		args = known
 	}
 	mark := len(d.temps)
-	if d.platform.Autocast != "" && !d.casts.inside {
+	if d.casts.to != "" && !d.casts.inside {
 		to, cast, err := d.autocast(b, args)
 		if err != nil {
 			return nil, err

@@ -172,8 +172,8 @@ func TestLiterals(t *testing.T) {
 }
 
 func TestPositions(t *testing.T) {
-	relu, module := &Frame{"/lib/torch/nn/functional.py", 10, "relu"}, &Frame{"/lib/torch/nn/modules/module.py", 3, "_call_impl"}
-	traced := &Where{Stack: &Stack{Frames: []*Frame{relu, {"/home/u/net.py", 7, "forward"}, module}}}
+	relu, module := &Frame{File: "/lib/torch/nn/functional.py", Line: 10, Function: "relu"}, &Frame{File: "/lib/torch/nn/modules/module.py", Line: 3, Function: "_call_impl"}
+	traced := &Where{Stack: &Stack{Frames: []*Frame{relu, {File: "/home/u/net.py", Line: 7, Function: "forward"}, module}}}
 	assert.Equal(t, Pos{"/home/u/net.py", 7}, traced.Pos(), "the innermost frame outside torch")
 	inner := &Where{Stack: &Stack{Frames: []*Frame{relu, module}}}
 	assert.Equal(t, Pos{"/lib/torch/nn/functional.py", 10}, inner.Pos(), "all of it torch's own")

@@ -18,7 +18,7 @@ func plain(t *testing.T) *Program {
 	}
 	root, fc := &Module{Class: "net.Net"}, &Module{FQN: "fc", Class: "torch.nn.modules.linear.Linear"}
 	weight := &State{Name: "fc.weight", Meta: tensor.Meta{DType: tensor.Float32, Sizes: []int64{4, 8}, Strides: []int64{8, 1}, Device: "cpu"}, NBytes: 128, Class: tensor.Parameter, Record: "data/weights/weight_0"}
-	stack := &Stack{Frames: []*Frame{{"/home/u/net.py", 7, "forward"}}}
+	stack := &Stack{Frames: []*Frame{{File: "/home/u/net.py", Line: 7, Function: "forward"}}}
 	x, y, z := &Value{ID: 0, Name: "x"}, &Value{ID: 1, Name: "linear"}, &Value{ID: 2, Name: "sort"}
 	body := &Block{Nodes: []*Node{
 		{Op: "aten::linear", Key: "aten::linear", Args: []Arg{arg(x), lit(weight), lit(nil)}, Outs: outs(y), Recorded: []*TensorMeta{meta("B", "4")}, Where: Where{Stack: stack, Module: fc}},

@@ -19,6 +19,8 @@ import torch
 from torch import nn
 from torch.export import Dim
 
+from export_small import portable
+
 AUTO = Dim.AUTO
 
 
@@ -289,11 +291,20 @@ def big_llama(layers: int) -> Model:
     """Llama 3 70B's sizes on fake tensors."""
     from torch._subclasses import FakeTensorMode
 
+    torch.set_default_dtype(torch.bfloat16)
     with FakeTensorMode():
         m = hub("Llama", "ForCausalLM", vocab_size=128256, hidden_size=8192, intermediate_size=28672, num_hidden_layers=layers, num_attention_heads=64, num_key_value_heads=8,
-                max_position_embeddings=8192).to(torch.bfloat16)
+                max_position_embeddings=8192)
         model = Model(Only(m, use_cache=False), kwargs=tokens(1, 128), dynamic={"inputs": OPEN})
+    torch.set_default_dtype(torch.float32)
     return model
+
+
+def gemma3() -> Model:
+    transformers = importlib.import_module("transformers")
+    cfg = transformers.Gemma3TextConfig(vocab_size=512, hidden_size=64, num_hidden_layers=2, num_attention_heads=4, head_dim=16, max_position_embeddings=128, sliding_window=16,
+                                        attn_implementation="sdpa", **LLAMA)
+    return Model(Only(transformers.Gemma3ForCausalLM._from_config(cfg), use_cache=False), kwargs=tokens(), dynamic={"inputs": OPEN})
 
 
 VIT = {"hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 128, "image_size": 64, "patch_size": 16}
@@ -317,7 +328,7 @@ MODELS: dict[str, Callable[[], Model]] = {
     "llama": decoder("Llama", **LLAMA),
     "mistral": decoder("Mistral", sliding_window=16, **LLAMA),
     "gemma2": decoder("Gemma2", head_dim=16, attn_implementation="eager", **LLAMA),
-    "gemma3": decoder("Gemma3Text", "ForCausalLM", head_dim=16, **LLAMA),
+    "gemma3": gemma3,
     "qwen2": decoder("Qwen2", **LLAMA),
     "qwen3": decoder("Qwen3", head_dim=16, **LLAMA),
     "phi": decoder("Phi", intermediate_size=128),
@@ -341,20 +352,6 @@ MODELS: dict[str, Callable[[], Model]] = {
     "llama70b": lambda: big_llama(80),
 }
 
-FIX = {"gemma3": ("Gemma3", "ForCausalLM", "Gemma3Text")}
-
-
-def gemma3() -> Model:
-    transformers = importlib.import_module("transformers")
-    cfg = transformers.Gemma3TextConfig(vocab_size=512, hidden_size=64, num_hidden_layers=2, num_attention_heads=4, head_dim=16, max_position_embeddings=128, sliding_window=16,
-                                        attn_implementation="sdpa", **LLAMA)
-    return Model(Only(transformers.Gemma3ForCausalLM._from_config(cfg), use_cache=False), kwargs=tokens(), dynamic={"inputs": OPEN})
-
-
-MODELS["gemma3"] = gemma3
-del FIX
-
-
 def export(model: Model) -> torch.export.ExportedProgram:
     with torch.no_grad():
         return torch.export.export(model.module, model.args, model.kwargs, dynamic_shapes=model.dynamic, strict=False)
@@ -376,7 +373,7 @@ def main() -> int:
             to = o.out / f"{name}.pt2"
             if o.decompose:
                 program, to = program.run_decompositions(), o.out / f"{name}_core.pt2"
-            torch.export.save(program, to)
+            torch.export.save(portable(program), to)
             print(f"{name}: {len(program.graph.nodes)} nodes, {to.stat().st_size} bytes, {time.time() - begin:.1f} s", flush=True)
         except Exception as e:
             failed += 1

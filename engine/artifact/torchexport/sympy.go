@@ -255,10 +255,14 @@ func multiplication(args []term) term {
 		if a.over != "" {
 			by = append(by, a.over)
 		}
-		switch factor := a.at(product); {
-		case a.text == "-1" && text == "":
+		if digits, negative := strings.CutPrefix(a.text, "-"); negative && text == "" && strings.Trim(digits, "0123456789") == "" {
 			sign = "-"
-			continue
+			if digits == "1" && a.over == "" {
+				continue
+			}
+			a.text, a.binds = digits, atom
+		}
+		switch factor := a.at(product); {
 		case factor == "1" && a.over != "":
 			continue
 		case text == "":

@@ -97,7 +97,7 @@ func frameLine(line string) (program.Frame, bool) {
 // call reads the calls of modules that a node is in: "L__self__,,net.Net;L__self___c,c,torch.nn.modules.conv.Conv2d", the outermost first. A module
 // that is called again has a number behind its name, "c@1".
 func (p *places) call(raw []byte) *program.ModuleCall {
-	if len(raw) == 0 {
+	if len(raw) == 0 || bytes.Count(raw, []byte(";")) > maxCalls || string(raw) == noModules {
 		return nil
 	}
 	if c, ok := p.calls[string(raw)]; ok {
@@ -124,6 +124,12 @@ func (p *places) call(raw []byte) *program.ModuleCall {
 	return c
 }
 
+// maxCalls is how deep modules may call one another, and how deep they may lie in one another.
+const maxCalls = 200
+
+// noModules is what torch/fx/traceback.py writes where it lost the modules.
+const noModules = "_empty_nn_module_stack_from_metadata_hook,_empty_nn_module_stack_from_metadata_hook,_empty_nn_module_stack_from_metadata_hook"
+
 // module is the module of a name; parents that no node is in are there too.
 func (p *places) module(fqn, class string) *program.Module {
 	if m := p.modules[fqn]; m != nil {
@@ -134,7 +140,7 @@ func (p *places) module(fqn, class string) *program.Module {
 	}
 	m := &program.Module{FQN: fqn, Class: class}
 	p.modules[fqn] = m
-	if fqn != "" {
+	if fqn != "" && strings.Count(fqn, ".") <= maxCalls {
 		parent, _, _ := cutLast(fqn)
 		m.Parent = p.module(parent, "")
 	}

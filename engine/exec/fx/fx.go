@@ -4,7 +4,6 @@ package fx
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/memspec/memspec/engine/exec"
@@ -209,5 +208,3 @@ func (w *walker) fail(err error) error {
 	}
 	return e
 }
-
-var _ = fmt.Sprint

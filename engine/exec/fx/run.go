@@ -188,7 +188,7 @@ func (w *walker) results(in *inst, out *ops.Tuple) any {
 		if v.Type != nil && v.Type.Kind == program.TensorType {
 			w.UnknownTensor()
 		}
-		out.Items = append(out.Items, ops.Unknown{Op: in.node.Op})
+		out.Items = append(out.Items, ops.NewUnbacked(in.node.Op, schema.Any))
 	}
 	return out
 }
@@ -198,7 +198,7 @@ func (w *walker) results(in *inst, out *ops.Tuple) any {
 func (w *walker) finish(in *inst, v any) error {
 	n := in.node
 	items := flat(nil, v)
-	if u, ok := v.(ops.Unknown); ok {
+	if u, ok := v.(ops.Unbacked); ok {
 		items = make([]any, len(n.Outs))
 		for i := range items {
 			items[i] = u

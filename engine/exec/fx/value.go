@@ -1,7 +1,6 @@
 package fx
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 
@@ -162,5 +161,3 @@ func (w *walker) atExample() bool {
 	}
 	return true
 }
-
-var errNoGraph = errors.New("got no graph to run, want one")

@@ -149,9 +149,13 @@ func (z *Reader) Size(name string) (int64, bool) {
 	return z.records[i].size, true
 }
 
-// IsWeight says whether a record of that name holds weights. The small descriptions beside them do not count.
+// IsWeight says whether a record of that name holds weights. The small descriptions beside them do not count; of torch.export before 2.8 a
+// record is a whole file of torch.save.
 func IsWeight(name string) bool {
 	top, _, ok := strings.Cut(name, "/")
+	if base, _, _ := strings.Cut(name, "."); base == "serialized_state_dict" || base == "serialized_constants" || base == "serialized_example_inputs" {
+		return true
+	}
 	if !ok || strings.HasSuffix(name, ".json") {
 		return false
 	}
