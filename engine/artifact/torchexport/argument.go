@@ -153,7 +153,8 @@ func (r reader) scalar(a *argument, key string) bool {
 
 // sequence reads the kinds that are lists.
 func (r reader) sequence(a *argument, key string) bool {
-	item, elem := r.argument, noneArg
+	var item func() argument
+	var elem kindOfArgument
 	switch key {
 	case "as_tensors":
 		item, elem = func() argument { return r.named(tensorArg) }, tensorArg
