@@ -401,15 +401,16 @@ func TestReplayUpper(t *testing.T) {
 		Events: []trace.Event{
 			{Action: trace.Alloc, Storage: 0, Bytes: 512}, {Action: trace.Alloc, Storage: 1, Bytes: 512},
 			{Action: trace.FreeRequested, Storage: 1, Bytes: 512}, {Action: trace.Alloc, Storage: 2, Bytes: 1024},
+			{Action: trace.Alloc, Storage: 3, Bytes: 0}, {Action: trace.FreeRequested, Storage: 3, Bytes: 0},
 		},
-		Upper: []trace.Estimate{{Storage: 1, Bytes: 3 << 20}, {Storage: 9, Bytes: 1 << 30}}, // the last of no bytes: it has no event
 	}
 	for _, u := range []struct {
 		upper []trace.Estimate
 		want  Peaks
 	}{
 		{nil, Peaks{Peak{1536, 3}, Peak{1536, 3}, Peak{1536, 3}, Peak{2 << 20, 0}}},
-		{tr.Upper, Peaks{Peak{3<<20 + 512, 1}, Peak{3<<20 + 512, 1}, Peak{3<<20 + 512, 1}, Peak{22 << 20, 1}}},
+		{[]trace.Estimate{{Storage: 1, Bytes: 3 << 20}}, Peaks{Peak{3<<20 + 512, 1}, Peak{3<<20 + 512, 1}, Peak{3<<20 + 512, 1}, Peak{22 << 20, 1}}},
+		{[]trace.Estimate{{Storage: 3, Bytes: 30 << 20}}, Peaks{Peak{30<<20 + 1536, 4}, Peak{30<<20 + 1536, 4}, Peak{30<<20 + 1536, 4}, Peak{32 << 20, 4}}}, // taken for nothing
 	} {
 		tr.Upper = u.upper
 		a, err := New(Config{Settings: DefaultSettings()})
@@ -418,4 +419,7 @@ func TestReplayUpper(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, u.want, *p)
 	}
+	tr.Upper = []trace.Estimate{{Storage: 9, Bytes: 1 << 30}}
+	_, err := ReplayUpper(tr, mustNew(t, Config{}))
+	require.EqualError(t, err, "estimate of storage 9: got no such storage, want one from 0 to 3")
 }

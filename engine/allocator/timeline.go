@@ -121,9 +121,10 @@ func ReplayUpper(tr *trace.Trace, a Allocator) (*Peaks, error) {
 		most units.Bytes // 0 where the size is no estimate
 	}, tr.Storages())
 	for _, u := range tr.Upper {
-		if int(u.Storage) < len(storages) { // one that is taken for nothing has no event
-			storages[u.Storage].most = u.Bytes
+		if u.Storage < 0 || int(u.Storage) >= len(storages) {
+			return nil, fmt.Errorf("estimate of storage %d: got no such storage, want one from 0 to %d", u.Storage, len(storages)-1)
 		}
+		storages[u.Storage].most = u.Bytes
 	}
 	for i := range tr.Heap {
 		for _, b := range tr.Heap[i].Blocks {

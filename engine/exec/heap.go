@@ -54,14 +54,20 @@ func (h *Heap) reserve(n int) {
 	h.events = make([]trace.Event, 0, n+n/2)
 }
 
-// NewStorage makes a storage without a holder. Only the accelerator's are events, and a storage of no bytes never reaches the allocator.
+// eventful says whether a storage's birth and death are events: the accelerator's are. A storage of no bytes never reaches the allocator, but a
+// workspace that is taken for nothing may at its most (trace.Estimate).
+func eventful(s *tensor.Storage) bool {
+	return s.Device == Accelerator && (s.NBytes > 0 || s.Category == tensor.Workspace)
+}
+
+// NewStorage makes a storage without a holder.
 func (h *Heap) NewStorage(bytes units.Bytes, device string, cat tensor.Category) *tensor.Storage {
 	s := h.storages.New()
 	*s = tensor.Storage{ID: tensor.StorageID(len(h.holders)), NBytes: bytes, Device: device, Category: cat}
 	h.holders = append(h.holders, 0)
 	h.births = append(h.births, h.sites.now)
 	h.live = append(h.live, s)
-	if device == Accelerator && bytes > 0 {
+	if eventful(s) {
 		h.event(trace.Alloc, s, h.sites.now)
 		h.bytes += bytes
 		h.peak = max(h.peak, h.bytes)
@@ -81,7 +87,7 @@ func (h *Heap) release(id tensor.StorageID) {
 		return
 	}
 	h.live[id] = nil
-	if s.Device == Accelerator && s.NBytes > 0 {
+	if eventful(s) {
 		h.event(trace.FreeRequested, s, h.births[id])
 		h.bytes -= s.NBytes
 	}

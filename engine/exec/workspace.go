@@ -44,10 +44,7 @@ func (w *workspaces) take(before bool) {
 
 func (w *workspaces) takeOne(s *workspace.Request) {
 	d := w.d
-	if s.Oldest {
-		slices.Reverse(w.held[len(w.held)-s.Drops:])
-	}
-	w.drop(s.Drops)
+	w.drop(s.Drops, s.Past)
 	switch {
 	case s.Drops > 0 && s.Bytes <= 0 && s.Upper <= 0:
 		return
@@ -93,15 +90,15 @@ func (d *Dispatch) first(key string) bool {
 }
 
 // free lets go of what lasts for the operator alone.
-func (w *workspaces) free() { w.drop(len(w.held)) }
+func (w *workspaces) free() { w.drop(len(w.held), 0) }
 
-// drop lets go of what the latest n requests took, the latest first, as C++ locals go.
-func (w *workspaces) drop(n int) {
-	for range min(n, len(w.held)) {
-		last := len(w.held) - 1
-		if st := w.held[last]; st != nil {
+// drop lets go of what the n requests before the latest past ones took, the latest first, as C++ locals go.
+func (w *workspaces) drop(n, past int) {
+	for range n {
+		i := len(w.held) - 1 - past
+		if st := w.held[i]; st != nil {
 			w.d.release(st.ID)
 		}
-		w.held = w.held[:last]
+		w.held = slices.Delete(w.held, i, i+1)
 	}
 }

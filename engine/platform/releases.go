@@ -69,7 +69,7 @@ type Release struct {
 
 	EfficientRNGOnGPU bool // memory-efficient attention without dropout returns its random state on the device, made first; absent in 2.10, present in 2.15
 	FusedMHAAnyHead   bool // _native_multi_head_attention runs fused attention on heads of any size; before, of multiples of 8
-	EfficientGQA      bool // memory-efficient attention takes fewer heads of keys and values than of queries; absent in 2.10, present in 2.15
+	EfficientGQA      bool // memory-efficient attention takes fewer heads of keys and values than of queries; absent in 2.11, present in 2.15
 
 	FusedRMSNorm    bool // _fused_rms_norm runs on CUDA
 	BigConvCuDNN    bool // cuDNN >= 9.3 takes convolutions of more than INT_MAX elements a sample; absent in 2.4, present in 2.10, first release not settled

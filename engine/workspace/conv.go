@@ -6,7 +6,6 @@ import (
 
 	"github.com/memspec/memspec/engine/platform"
 	"github.com/memspec/memspec/engine/tensor"
-	"github.com/memspec/memspec/engine/units"
 )
 
 // Convolution is a convolution, or a gradient of one, with its parameters given for each spatial dimension.
@@ -16,6 +15,7 @@ type Convolution struct {
 	Stride, Padding, Dilation, OutputPadding []int64
 	Transposed                               bool
 	Groups                                   int64
+	Bias                                     bool
 	CuDNNOff                                 bool // torch.backends.cudnn.enabled = False
 }
 
@@ -68,7 +68,7 @@ func (v *Convolution) Requests(p *platform.Platform, out []int64, by ConvOperato
 		}
 		return slices.Concat(before, copies, v.CuDNN(p, out, by == FusedConv))
 	case ConvColumns:
-		return append(before, v.Columns(out)...)
+		return append(before, v.Columns(p, out)...)
 	}
 	return before
 }
@@ -104,6 +104,8 @@ func (v *Convolution) Backend(p *platform.Platform, out []int64) ConvBackend {
 			return ConvCuDNN
 		}
 		return ConvDepthwise
+	case v.isDepthwise() && v.Format() != tensor.Contiguous && v.Input.DType == tensor.BFloat16 && !v.CuDNNOff: // whatever the device
+		return ConvCuDNN
 	case v.isDepthwise():
 		if (v.Format() != tensor.Contiguous || v.depthwiseOfCuDNN()) && v.usesCuDNN(p, out) {
 			return ConvCuDNN
@@ -121,22 +123,22 @@ func (v *Convolution) isDepthwise() bool {
 	return !v.Transposed && (len(v.Input.Sizes) == 4 || len(v.Input.Sizes) == 5) && n == v.Groups && n > 1 && v.Weight.Sizes[0]%n == 0
 }
 
-// depthwiseOfCuDNN is check_cudnn_depthwise_workload_with_filter: half only, square filters of 1, 3 or 5.
+// depthwiseOfCuDNN is check_cudnn_depthwise_workload_with_filter: half only, square filters of 1, 3 or 5; all that step by 1, and of those that
+// step by 2 what was found faster.
 func (v *Convolution) depthwiseOfCuDNN() bool {
 	if v.Input.DType != tensor.Float16 || len(v.Input.Sizes) != 4 || v.Dilation[0] != 1 || v.Dilation[1] != 1 || v.Stride[0] != v.Stride[1] && v.Input.Sizes[2] != 1 {
 		return false
 	}
 	batch, ch, width, filter := v.Input.Sizes[0], v.Input.Sizes[1], v.Input.Sizes[3], v.Weight.Sizes[3]
-	if ch < 32 {
-		return false
-	}
-	if v.Input.Sizes[2] == 1 && v.Stride[0] == 1 {
-		return true
-	}
-	if v.Weight.Sizes[2] != filter || filter != 1 && filter != 3 && filter != 5 || width < 7 || v.Stride[0] > 2 {
-		return false
-	}
 	switch {
+	case ch < 32:
+		return false
+	case v.Input.Sizes[2] == 1 && v.Stride[1] == 1:
+		return true
+	case v.Weight.Sizes[2] != filter || filter != 1 && filter != 3 && filter != 5 || width < 7 || v.Stride[1] > 2:
+		return false
+	case v.Stride[1] == 1:
+		return true
 	case batch == 1:
 		return filter > 1 || width <= 28
 	case filter == 1:
@@ -194,25 +196,6 @@ func (v *Convolution) copies(f tensor.MemoryFormat, source string) (out []Reques
 		out = append(out, CopyOf(v.Weight, source))
 	}
 	return out
-}
-
-// Columns is what a convolution as a product of matrices takes: contiguous operands and their patches.
-func (v *Convolution) Columns(out []int64) []Request {
-	return append(v.copies(tensor.Contiguous, "native/cuda/ConvolutionMM2d.cu"), v.patches(out)...)
-}
-
-// patches are those of one sample, for each group. A kernel of one element with a stride of 1 reads the input itself.
-func (v *Convolution) patches(out []int64) []Request {
-	if tensor.Numel(v.Weight.Sizes[2:]) == 1 && tensor.Numel(v.Stride) == 1 && !v.Transposed {
-		return nil
-	}
-	places := tensor.Numel(out[2:])
-	channels := v.Input.Sizes[1] / v.Groups
-	if v.Transposed {
-		places, channels = tensor.Numel(v.Input.Sizes[2:]), v.Weight.Sizes[1]
-	}
-	bytes := channels * tensor.Numel(v.Weight.Sizes[2:]) * places * v.Input.DType.ItemSize()
-	return []Request{{Bytes: units.Bytes(bytes), Source: "native/cuda/ConvolutionMM2d.cu"}}
 }
 
 // NativeGradients is what kernels of PyTorch's own take for the gradients of input and weight, grad being the result's: contiguous operands, and

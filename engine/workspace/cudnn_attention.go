@@ -13,14 +13,8 @@ import (
 // they take: a profile does not ask for them. Asked with a driver library that has no device (testdata/workspace/attention.json), cuDNN
 // 9.19.0 to 9.26.0 answered alike: to queries of more than one row always the same, on 9.0 as on 10.0; to one row on 9.0 by the rule below.
 
-// Attention is scaled dot product attention of batch × heads × length × dim.
-type Attention struct {
-	Query, Key, Value *tensor.Meta
-	Dropout           bool
-}
-
 // CuDNN is what cuDNN's kernel takes.
-func (a Attention) CuDNN(p *platform.Platform) Request {
+func (a *Attention) CuDNN(p *platform.Platform) Request {
 	q, hopper := a.Query, p.Device.ComputeCapability.Major == 9
 	r := Request{Source: fmt.Sprintf("cuDNN 9.19 to 9.26 for %s, asked with a driver that has no device", platform.DeviceClass(p.Device))}
 	switch {
@@ -29,7 +23,7 @@ func (a Attention) CuDNN(p *platform.Platform) Request {
 	case hopper:
 		r.Bytes = 256
 	}
-	if !attentionAsked(p) || q.Sizes[2] == 1 && !hopper || a.Dropout {
+	if !attentionAsked(p) || q.Sizes[2] == 1 && !hopper || a.Dropout > 0 {
 		r.Note, r.Source = note.WorkspaceEstimate, "the workspace of cuDNN's attention is by rule: cuDNN tells it to nobody without a driver"
 		r.Upper = max(r.Bytes, 512)
 		if q.Sizes[2] == 1 {
@@ -49,7 +43,7 @@ const mostSplits = 64
 
 // splits is into how many parts the keys of a single query are split on 9.0, so that two blocks of threads run on each multiprocessor:
 // a power of two of at least 4, each part of 128 keys or more. Without a split it is 0.
-func (a Attention) splits(sms int) int64 {
+func (a *Attention) splits(sms int) int64 {
 	keys, work := a.Key.Sizes[2], max(a.Query.Sizes[0]*a.Key.Sizes[1], 1)
 	n := int64(1)
 	for most := min(2*int64(sms)/work, keys/128, mostSplits); 2*n <= most; {
@@ -62,7 +56,7 @@ func (a Attention) splits(sms int) int64 {
 }
 
 // splitBytes is the parts' results, their greatest scores and sums, and a counter.
-func (a Attention) splitBytes(parts int64) units.Bytes {
+func (a *Attention) splitBytes(parts int64) units.Bytes {
 	if parts == 0 {
 		return 0
 	}

@@ -45,7 +45,7 @@ func TestAttentionWorkspaces(t *testing.T) {
 		heads := func(h, n, d int64) *tensor.Meta {
 			return dense(tensor.BFloat16, tensor.Contiguous, a.B, h, n, d)
 		}
-		got := Attention{heads(a.H, a.Q, a.D), heads(a.HK, a.K, a.D), heads(a.HK, a.K, a.DV), false}.CuDNN(p)
+		got := (&Attention{Query: heads(a.H, a.Q, a.D), Key: heads(a.HK, a.K, a.D), Value: heads(a.HK, a.K, a.DV)}).CuDNN(p)
 		if a.Class == "sm100" && a.Q == 1 {
 			assert.Equal(t, note.WorkspaceEstimate, got.Note)
 			assert.LessOrEqual(t, a.Bytes, got.Upper, "%+v", a)
@@ -69,10 +69,10 @@ func TestAttentionNotAsked(t *testing.T) {
 	p.CuDNN = platform.Version{Major: 9, Minor: 10, Patch: 2}
 	assert.False(t, attentionAsked(&p), "an older one, with attention chosen by hand")
 	q := dense(tensor.Float16, tensor.Contiguous, 1, 8, 16, 64)
-	assert.Equal(t, note.WorkspaceEstimate, Attention{q, q, q, false}.CuDNN(&p).Note)
+	assert.Equal(t, note.WorkspaceEstimate, (&Attention{Query: q, Key: q, Value: q}).CuDNN(&p).Note)
 	p.CuDNN = platform.Version{Major: 9, Minor: 26}
-	assert.Empty(t, Attention{q, q, q, false}.CuDNN(&p).Note)
-	assert.Equal(t, note.WorkspaceEstimate, Attention{q, q, q, true}.CuDNN(&p).Note, "dropout")
+	assert.Empty(t, (&Attention{Query: q, Key: q, Value: q}).CuDNN(&p).Note)
+	assert.Equal(t, note.WorkspaceEstimate, (&Attention{Query: q, Key: q, Value: q, Dropout: 0.1}).CuDNN(&p).Note, "dropout")
 	p.CuDNN, p.Device.ComputeCapability = platform.Version{Major: 9, Minor: 26}, device.Capability{Major: 8, Minor: 0}
 	assert.False(t, attentionAsked(&p), "another class")
 }

@@ -22,7 +22,7 @@ type Request struct {
 	Trial        string      // not "": taken once a key, freed at once, and the cache emptied (cuDNN's benchmark)
 	Before       bool        // asked for before the results exist
 	Drops        int         // how many of the requests before it that still live are given back first, the latest first
-	Oldest       bool        // what is dropped goes the oldest first
+	Past         int         // how many of the latest requests stay while those before them are given back
 	Result       int         // nothing is asked for: the operator's result of that number, from 1, is made here
 	Source       string      // where the figure comes from
 	Note         note.ID     // of the note this figure deserves, or ""
@@ -53,8 +53,16 @@ func Before(rs ...Request) []Request {
 // Drop gives back the latest n requests.
 func Drop(n int) Request { return Request{Drops: n} }
 
+// DropPast gives back the request before the latest n.
+func DropPast(n int) Request { return Request{Drops: 1, Past: n} }
+
 // DropOldest gives back the latest n requests, the oldest of them first.
-func DropOldest(n int) Request { return Request{Drops: n, Oldest: true} }
+func DropOldest(n int) (out []Request) {
+	for n--; n >= 0; n-- {
+		out = append(out, DropPast(n))
+	}
+	return out
+}
 
 // Make is where result i is made, counted from 0. Results that no request makes come last.
 func Make(i int) Request { return Request{Result: i + 1} }

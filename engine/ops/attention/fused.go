@@ -52,7 +52,7 @@ func flashWorkspace(c *ops.Call) []workspace.Request {
 	}
 	// the parts are there before the random state
 	return slices.Concat([]workspace.Request{workspace.Make(0), workspace.Make(1)}, parts,
-		[]workspace.Request{workspace.Make(4), workspace.Make(5), workspace.DropOldest(len(parts))})
+		[]workspace.Request{workspace.Make(4), workspace.Make(5)}, workspace.DropOldest(len(parts)))
 }
 
 func efficientAttention(c *ops.Call) ([]tensor.Meta, error) {
@@ -94,7 +94,8 @@ func cudnnWorkspace(c *ops.Call) []workspace.Request {
 	if err != nil {
 		return nil
 	}
-	return []workspace.Request{workspace.Attention{Query: &q.Meta, Key: &k.Meta, Value: &v.Meta, Dropout: c.Float("dropout_p") > 0}.CuDNN(c.Platform())}
+	a := workspace.Attention{Query: &q.Meta, Key: &k.Meta, Value: &v.Meta, Dropout: c.Float("dropout_p")}
+	return []workspace.Request{a.CuDNN(c.Platform())}
 }
 
 func cudnnBackwardWorkspace(c *ops.Call) []workspace.Request {

@@ -6,6 +6,7 @@ import (
 	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/platform"
 	"github.com/memspec/memspec/engine/tensor"
+	"github.com/memspec/memspec/engine/workspace"
 )
 
 // The fast paths of nn.MultiheadAttention and nn.TransformerEncoderLayer (native/transformers/cuda/attention.cu, transformer.cpp). On the
@@ -46,13 +47,9 @@ func fakeMultiHead(c *ops.Call, q, k *tensor.Tensor) (any, error) {
 // fusedMultiHead goes through flash or efficient attention; nil where neither takes it.
 func fusedMultiHead(c *ops.Call, x *tensor.Tensor, h, e int64) *tensor.Tensor {
 	b, t := x.Sizes[0], x.Sizes[1]
-	head := &tensor.Tensor{Meta: ops.ViewOf(x, []int64{b, h, t, e / h}, []int64{3 * e * t, e / h, 3 * e, 1}, 0)}
-	p := c.Platform()
-	taken := false
-	for _, backend := range p.SDPAOrder() {
-		taken = taken || backend == platform.SDPAFlash && flashTakes(c, head, head, head) || backend == platform.SDPAEfficient && efficientTakes(c, head, head, head)
-	}
-	if !taken {
+	head := ops.ViewOf(x, []int64{b, h, t, e / h}, []int64{3 * e * t, e / h, 3 * e, 1}, 0)
+	a, p := workspace.Attention{Query: &head, Key: &head, Value: &head}, c.Platform()
+	if p.IsNone() || !a.Takes(p, platform.SDPAFlash) && !a.Takes(p, platform.SDPAEfficient) {
 		return nil
 	}
 	packed := c.Do("aten::linear", x, c.T("qkv_weight"), c.T("qkv_bias"))

@@ -2,11 +2,11 @@ package attention
 
 import (
 	"math"
-	"slices"
 
 	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/platform"
 	"github.com/memspec/memspec/engine/tensor"
+	"github.com/memspec/memspec/engine/workspace"
 )
 
 // scaledDotProductAttention chooses a backend, makes a boolean mask an additive one, and keeps the first result.
@@ -22,16 +22,25 @@ func scaledDotProductAttention(c *ops.Call) (any, error) {
 	if flat {
 		q, k, v = c.Do("aten::unsqueeze", q, int64(0)), c.Do("aten::unsqueeze", k, int64(0)), c.Do("aten::unsqueeze", v, int64(0))
 	}
+	if n := len(v.Sizes) - 2; k.Sizes[len(k.Sizes)-2] != v.Sizes[n] {
+		return nil, c.Errorf("got %d keys and %d values, want as many", k.Sizes[len(k.Sizes)-2], v.Sizes[n])
+	}
 	mask := c.T("attn_mask")
 	if mask != nil && c.Bool("is_causal") {
 		return nil, c.Errorf("got attn_mask and is_causal, want one of them")
 	}
-	backend := attentionBackend(c, q, k, v)
+	if !c.OK() {
+		return nil, nil
+	}
+	a := workspace.Attention{Query: &q.Meta, Key: &k.Meta, Value: &v.Meta, Causal: c.Bool("is_causal"), Grouped: c.Bool("enable_gqa"), Dropout: c.Float("dropout_p")}
+	if mask != nil {
+		a.Mask = &mask.Meta
+	}
 	converted := additive(c, mask, q.DType)
 	var out *tensor.Tensor
 	kw := ops.Kw{"scale": c.Arg("scale")}
 	p, causal := c.Arg("dropout_p"), c.Arg("is_causal")
-	switch backend {
+	switch a.Backend(c.Platform()) {
 	case platform.SDPAFlash:
 		out = paddedHeads(c, q, k, v, func(q, k, v *tensor.Tensor) *tensor.Tensor {
 			return c.DoGet(0, "aten::_scaled_dot_product_flash_attention", q, k, v, p, causal, false, kw)
@@ -186,9 +195,4 @@ func alignedBias(c *ops.Call, mask, q, k *tensor.Tensor) *tensor.Tensor {
 		mask = c.Do("aten::slice.Tensor", c.Do("aten::constant_pad_nd", mask, ops.IntList(0, 8-cols%8)), int64(-1), int64(0), cols)
 	}
 	return c.Do("aten::expand", mask, ops.IntList(q.Sizes[0], q.Sizes[1], q.Sizes[2], k.Sizes[2]))
-}
-
-// gapless says whether the last dimension is laid out without gaps.
-func gapless(ts ...*tensor.Tensor) bool {
-	return !slices.ContainsFunc(ts, func(t *tensor.Tensor) bool { return t.Strides[len(t.Strides)-1] != 1 })
 }

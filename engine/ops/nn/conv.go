@@ -36,7 +36,7 @@ func readConv(c *ops.Call) (*conv, error) {
 		return nil, c.Errorf("got input %v and weight %v, want as many dimensions, at least 3", x.Sizes, w.Sizes)
 	}
 	v := &conv{x: x, w: w, Convolution: workspace.Convolution{
-		Input: &x.Meta, Weight: &w.Meta, Groups: c.IntOr("groups", 1),
+		Input: &x.Meta, Weight: &w.Meta, Groups: c.IntOr("groups", 1), Bias: c.T("bias") != nil,
 		Transposed: c.Bool("transposed") || c.Schema.ArgIndex("output_padding") >= 0 && c.Schema.ArgIndex("transposed") < 0,
 		CuDNNOff:   c.Schema.ArgIndex("cudnn_enabled") >= 0 && !c.Bool("cudnn_enabled"),
 	}}
@@ -178,7 +178,7 @@ func columnsWorkspace(c *ops.Call) []workspace.Request {
 	if err != nil {
 		return nil
 	}
-	return v.Columns(out)
+	return v.Columns(c.Platform(), out)
 }
 
 // convPlatform is the platform with the flags that the call itself gives: traced code has those of the day it was traced.

@@ -27,6 +27,7 @@ func TestRecurrentLayers(t *testing.T) {
 		}
 		return out
 	}
-	assert.Equal(t, []string{"240", "48", "48", "1152"}, births("a10g"), "output, last states, and the weights in one buffer: they do not lie in one storage")
+	assert.Equal(t, []string{"240", "48", "48", "1152", "0"}, births("a10g"),
+		"output, last states, the weights in one buffer, for they do not lie in one storage, and a workspace that is taken for nothing")
 	assert.Len(t, births("none"), 28, "five steps of two products and three results, and three stacked results")
 }

@@ -174,15 +174,17 @@ func deleteItem(c *ops.Call) (any, error) {
 	return nil, nil
 }
 
-// take removes a key and returns its value, held until the operator returns.
+// take removes a key and returns its value, both held until the operator returns.
 func take(c *ops.Call, d *ops.Dict, key any) (any, error) {
 	i := d.Find(key)
 	if i < 0 {
 		return nil, c.Errorf("got key %v, want one that is in the dict", key)
 	}
-	v := d.Values[i]
+	k, v := d.Keys[i], d.Values[i]
+	c.M.Keep(k)
 	c.M.Keep(v)
 	d.Keys, d.Values = slices.Delete(d.Keys, i, i+1), slices.Delete(d.Values, i, i+1)
+	c.M.Drop(k)
 	c.M.Drop(v)
 	return v, nil
 }

@@ -87,6 +87,8 @@ def lines() -> list[dict]:
     convolutions(c)
     attention(c)
     operands(c)
+    products_of_patches(c)
+    windows(c)
     return c.all
 
 
@@ -283,3 +285,53 @@ def operands(c: _Lines) -> None:
         c.call("aten::_adaptive_avg_pool2d", x, [4, 4])
         c.call("aten::constant_pad_nd", x, [1, 1, 1, 1])
         c.call("aten::reflection_pad2d", x, [1, 1, 1, 1])
+
+
+def products_of_patches(c: _Lines) -> None:
+    """Convolutions without cuDNN: columns of one sample, a product each, groups one after the other."""
+    def conv(x: _Tensor, w: _Tensor, bias: _Tensor | None = None, stride: int = 1, padding: int = 0, dilation: int = 1, groups: int = 1, transposed: bool = False) -> None:
+        n = len(x.sizes) - 2
+        c.call("aten::_convolution", x, w, bias, [stride] * n, [padding] * n, [dilation] * n, transposed, [0] * n, groups, False, False, False, True)
+
+    x, w, b = f(3, 8, 16, 16), f(12, 8, 3, 3), f(12)
+    conv(x, w, b)
+    conv(x, f(12, 8, 1, 1), padding=1)
+    conv(x, f(12, 8, 1, 1), b, dilation=2)
+    conv(x, f(12, 8, 1, 3))
+    conv(x, w, b, dilation=2)
+    conv(last("f", 3, 8, 16, 16), last("f", 12, 8, 3, 3), b, dilation=2)
+    conv(x, last("f", 12, 8, 1, 1), dilation=2, stride=2)
+    conv(x, f(12, 4, 3, 3), b, groups=2)
+    conv(last("f", 3, 8, 16, 16), last("f", 12, 4, 3, 3), groups=2)
+    conv(x, f(12, 2, 1, 1), groups=4)
+    conv(x, f(12, 4, 3, 3), dilation=2, groups=2)
+    conv(f(1, 8, 16, 16), f(12, 4, 3, 3), groups=2)
+    conv(f(3, 8, 16), f(12, 8, 3), b)
+    conv(f(3, 8, 16), f(12, 4, 3), b, groups=2)
+    conv(f(3, 8, 16), f(12, 8, 1))
+    for z in (f(2, 8, 6, 6, 6), f(2, 8, 6, 6, 6, strides=_last([2, 8, 6, 6, 6]))):
+        conv(z, f(12, 8, 3, 3, 3), b)
+        conv(z, f(12, 8, 1, 1, 1))
+        conv(z, f(12, 8, 3, 3, 3, strides=_last([12, 8, 3, 3, 3])), b, stride=2, padding=1)
+        conv(z, f(12, 4, 3, 3, 3), groups=2)
+        conv(z, f(8, 6, 3, 3, 3), f(12), groups=2, transposed=True)
+        conv(z, f(8, 6, 3, 3, 3), transposed=True)
+    conv(x, f(8, 12, 3, 3), b, transposed=True)
+    conv(x, last("f", 8, 12, 3, 3), b, transposed=True)
+    conv(last("f", 3, 8, 16, 16), last("f", 8, 12, 3, 3), stride=2, transposed=True)
+    conv(x, f(8, 12, 1, 1), transposed=True)
+    conv(x, f(8, 6, 3, 3), b, groups=2, transposed=True)
+    conv(f(3, 8, 16), f(8, 6, 3), groups=2, transposed=True)
+    conv(of("c", 3, 8, 16, 16), of("c", 12, 8, 3, 3))
+    for mask in ([True, True, True], [False, True, False], [True, False, False]):
+        for x, w, g, groups in ((f(3, 8, 8, 8, 8), f(12, 8, 3, 3, 3), f(3, 12, 8, 8, 8), 1), (f(3, 8, 8, 8), f(12, 4, 3, 3), f(3, 12, 8, 8), 2)):
+            n = len(x.sizes) - 2
+            c.call("aten::convolution_backward", g, x, w, [12], [1] * n, [1] * n, [1] * n, False, [0] * n, groups, mask)
+
+
+def windows(c: _Lines) -> None:
+    """ceil_mode drops a window that would begin beyond the input."""
+    for size, kernel, stride, padding in ((4, 2, 4, 0), (5, 2, 4, 0), (4, 3, 3, 1), (5, 3, 3, 1), (6, 3, 3, 1), (7, 2, 3, 0), (8, 2, 3, 1)):
+        c.call("aten::max_pool2d_with_indices", f(1, 1, size, size), [kernel, kernel], [stride, stride], [padding, padding], [1, 1], True)
+        c.call("aten::avg_pool2d", f(1, 1, size, size), [kernel, kernel], [stride, stride], [padding, padding], True)
+        c.call("aten::avg_pool3d", f(1, 1, size, size, size), [kernel] * 3, [stride] * 3, [padding] * 3, True)
