@@ -14,6 +14,16 @@ type Call struct {
 	Node   *program.Node // the call, in the parent
 }
 
+// within says whether a call is of fn or inside of one: TorchScript knows no recursion, and a function that does it all the same stays a call.
+func (c *Call) within(fn *program.Func) bool {
+	for ; c != nil; c = c.Parent {
+		if c.Func == fn {
+			return true
+		}
+	}
+	return false
+}
+
 // maxNodes is how many nodes an inlined graph may have, maxDepth how deep calls nest: beyond, a call stays a call.
 const (
 	maxNodes = 1 << 20
@@ -97,7 +107,6 @@ func (in *inliner) can(fn *program.Func) (bool, error) {
 	if ok, known := in.possible[fn]; known {
 		return ok, nil
 	}
-	in.possible[fn] = false // a recursive function stays a call
 	g, err := fn.Graph()
 	if err != nil {
 		return false, err
@@ -241,7 +250,7 @@ func (in *inliner) call(n *program.Node, env []program.Arg, at *Call, out *progr
 	default:
 		return false, nil
 	}
-	if fn == nil || in.depth >= maxDepth {
+	if fn == nil || in.depth >= maxDepth || at.within(fn) {
 		return false, nil
 	}
 	if ok, err := in.can(fn); !ok {
