@@ -62,7 +62,7 @@ var mayImport = map[string][]string{
 	"engine/artifact/torchexport":        {"engine/program", "engine/tensor", "engine/internal/expr", "engine/internal/jsonscan", "engine/internal/ptzip"},
 	"engine/artifact":                    {"engine/program", "engine/artifact/torchexport", "engine/artifact/torchscript", "engine/internal/ptzip", "engine/recording", "engine/trace"},
 	"engine/exec/lifetime":               {"engine/program"},
-	"engine/exec/lifetime/stacks":        {"engine/exec/lifetime", "engine/program"},
+	"engine/exec/lifetime/stacks":        {"engine/exec/lifetime", "engine/internal/slab", "engine/program"},
 	"engine/exec":                        {"engine/workspace", "engine/internal/slab", "engine/note", "engine/program", "engine/ops", "engine/schema", "engine/tensor", "engine/trace", "engine/platform", "engine/device", "engine/units"},
 	"engine/exec/torchscript/passes":     {"engine/exec", "engine/internal/slab", "engine/program", "engine/ops", "engine/tensor"},
 	"engine/exec/torchscript/locals":     {"engine/internal/pysource", "engine/internal/slab", "engine/program", "engine/ops"},

@@ -25,6 +25,8 @@ type compiler struct {
 	blockLists slab.Of[*block]
 	flags      slab.Of[bool]
 	ids        slab.Of[int]
+	overloads  slab.Of[overload]
+	kinds      slab.Of[kind]
 }
 
 // recipe is a function and when its values go.
@@ -66,7 +68,7 @@ func (m *compiler) ready(fn *program.Func, self *program.Object, e ends) (*code,
 		c.names = m.reader.Read(g, c.count)
 		eagerUses(c)
 	case e == asHeld:
-		c.replace(lifetime.ToEnd(g))
+		m.replace(c, lifetime.ToEnd(g))
 	}
 	m.made[recipe{g, e}] = c
 	return c, nil
@@ -104,10 +106,15 @@ type inst struct {
 	move   []bool // the argument's last use: its value dies when the node is done
 	drop   []int  // values whose last use was inside the node's blocks, and results no one uses
 
-	bound *ops.Bound // what the operator resolved to last
-	kinds []kind     // for arguments of these kinds
-	site  int32      // of an inlined node: its place, see codeSites
-	num   int32      // place in the function's order of nodes
+	overload *overload // what the operator resolved to last
+	site     int32     // of an inlined node: its place, see codeSites
+	num      int32     // place in the function's order of nodes
+}
+
+// overload is what an operator resolves to for arguments of these kinds.
+type overload struct {
+	bound *ops.Bound
+	kinds []kind // nil where another call may resolve to another
 }
 
 // compile lays out g; a value goes by the rule of PyTorch's interpreter.
@@ -162,6 +169,12 @@ func (l *layout) block(b *program.Block) *block {
 		}
 	}
 	return out
+}
+
+// byNumber is room for count instructions by number, good until the next layout.
+func (l *layout) byNumber(count int) []*inst {
+	l.insts = slab.Extend(l.insts[:0], count)
+	return l.insts
 }
 
 // apply puts the end of a live range into its instruction.

@@ -308,17 +308,25 @@ func (m *interp) remap(d ops.Device) ops.Device {
 
 // resolve finds the overload; an instruction keeps what it resolved to for arguments of the same kinds.
 func (m *interp) resolve(in *inst, args []any, kw ops.Kw) (*ops.Bound, []any, error) {
-	if in.bound != nil && len(kw) == 0 && len(args) > 0 && len(in.kinds) == len(args) && len(args) == len(in.bound.Schema.Args) && sameKinds(in.kinds, args) {
-		return in.bound, args, nil
+	if o := in.overload; o != nil && len(kw) == 0 && len(args) > 0 && len(o.kinds) == len(args) && sameKinds(o.kinds, args) {
+		return o.bound, args, nil
 	}
 	bound, full, err := m.Table().Resolve(in.node.Op, args, kw)
 	if err != nil {
 		return nil, nil, err
 	}
-	in.bound, in.kinds = bound, in.kinds[:0]
+	o := in.overload
+	if o == nil {
+		o = m.overloads.New()
+		in.overload = o
+	}
+	o.bound, o.kinds = bound, o.kinds[:0]
 	if len(kw) == 0 && len(args) == len(bound.Schema.Args) && unchanged(args, full) {
+		if cap(o.kinds) < len(args) {
+			o.kinds = m.compiler.kinds.Cut(len(args))[:0]
+		}
 		for _, v := range args {
-			in.kinds = append(in.kinds, kindOf(v))
+			o.kinds = append(o.kinds, kindOf(v))
 		}
 	}
 	return bound, full, nil

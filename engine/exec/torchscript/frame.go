@@ -171,9 +171,9 @@ func (m *interp) runBlock(f *frame, b *block) error {
 // stack into the operator's C++ call (ATen/core/boxing/impl/make_boxed_from_unboxed_functor.h ivalue_to_arg), so these go first, with the
 // call's temporaries; plain tensors are only referred to and go when the stack is cut.
 func (m *interp) releaseArgs(f *frame, in *inst) {
-	if !m.eager && in.bound != nil && boxed(in.bound) {
+	if o := in.overload; !m.eager && o != nil && boxed(o.bound) {
 		for j, move := range in.move {
-			if move && byValue(in.bound, &in.node.Args[j], j) {
+			if move && byValue(o.bound, &in.node.Args[j], j) {
 				m.clear(f, in.node.Args[j].Value.ID)
 			}
 		}

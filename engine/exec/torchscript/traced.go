@@ -14,27 +14,27 @@ func (m *compiler) followStacks(c *code, self *program.Object, e ends) error {
 	if e == asHeld {
 		held, err := m.stacks.Most(c.fn, self)
 		if held != nil {
-			c.replace(held.Ranges)
+			m.replace(c, held.Ranges)
 			c.until = held.Until
 		}
 		return err
 	}
 	ranges, err := m.stacks.Ranges(c.fn, self)
-	c.replace(ranges)
+	m.replace(c, ranges)
 	return err
 }
 
 // replace puts ranges in the place of those that the last uses gave their values.
-func (c *code) replace(ranges []lifetime.Range) {
+func (m *compiler) replace(c *code, ranges []lifetime.Range) {
 	c.told = ranges
-	told := make([]bool, c.graph.NumValues)
+	told := m.flags.Cut(c.graph.NumValues)
 	for i := range ranges {
 		told[ranges[i].Value.ID] = true
 	}
-	insts := make(map[int]*inst, len(c.body.insts))
+	insts := m.layout.byNumber(c.count)
 	for i := range c.body.insts {
 		in := &c.body.insts[i]
-		insts[int(in.num)] = in
+		insts[in.num] = in
 		for j := range in.node.Args {
 			if v := in.node.Args[j].Value; v != nil && told[v.ID] {
 				in.move[j] = false
@@ -48,7 +48,11 @@ func (c *code) replace(ranges []lifetime.Range) {
 			c.escapes = append(c.escapes, r.Value.ID)
 			continue
 		}
-		insts[r.To].drop = append(insts[r.To].drop, r.Value.ID)
+		in := insts[r.To]
+		if in.drop == nil {
+			in.drop = m.ids.Cut(2)[:0]
+		}
+		in.drop = append(in.drop, r.Value.ID)
 	}
 }
 

@@ -41,9 +41,9 @@ func common(a, b *place) int {
 	return d
 }
 
-// calls rebuilds the calls around each node: neighbours share one where file and function agree, and the lines of all its callers do.
-func calls(frames [][]*program.Frame) []place {
-	at := make([]place, len(frames))
+// callsOf rebuilds the calls around each node: neighbours share one where file and function agree, and the lines of all its callers do.
+func (p *Program) callsOf(frames [][]*program.Frame) []place {
+	at := p.places.Cut(len(frames))
 	var prev []*program.Frame
 	var open []*call
 	for i, f := range frames {
@@ -62,9 +62,12 @@ func calls(frames [][]*program.Frame) []place {
 			}
 		}
 		if shared < len(f) || shared < len(open) {
-			open = append(open[:shared:shared], make([]*call, len(f)-shared)...)
+			was := open[:shared]
+			open = p.opened.Cut(len(f))
+			copy(open, was)
 			for d := shared; d < len(f); d++ {
-				open[d] = &call{depth: d}
+				open[d] = p.calls.New()
+				open[d].depth = d
 			}
 		}
 		for _, c := range open {

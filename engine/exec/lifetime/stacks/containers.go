@@ -13,7 +13,7 @@ type listed struct {
 
 // growingLists finds lists that grow from operator to operator (cat([a, b]), then cat([a, b, c])) or from a module's call to the next.
 func (t *function) growingLists() map[int]listed {
-	out := map[int]listed{}
+	var out map[int]listed
 	type list struct {
 		node  int
 		ids   []int
@@ -49,6 +49,9 @@ func (t *function) growingLists() map[int]listed {
 					g.first = min(g.first, id)
 				}
 			}
+			if out == nil {
+				out = map[int]listed{}
+			}
 			for k, id := range l.ids {
 				if t.def[id] >= 0 {
 					g.named = o.calls && k == len(l.ids)-1
@@ -65,8 +68,8 @@ func (t *function) growingLists() map[int]listed {
 
 // findContainers finds lists: values without names that one statement makes and a later one joins. They end together.
 func (t *function) findContainers() map[int][]int {
-	out := map[int][]int{}
-	t.ends = make([]int, len(t.uses))
+	var out map[int][]int
+	t.ends = t.p.numbers.Cut(len(t.uses))
 	for id, us := range t.uses {
 		if len(us) > 0 {
 			t.ends[id] = us[len(us)-1]
@@ -102,6 +105,9 @@ func (t *function) findContainers() map[int][]int {
 					s.part, first.last = first, s.last
 				}
 			}
+		}
+		if out == nil {
+			out = map[int][]int{}
 		}
 		out[ids[0]] = ids
 		for _, id := range ids {

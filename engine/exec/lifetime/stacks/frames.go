@@ -35,12 +35,12 @@ func (p *Program) groupsOf(t *program.Stack) [][]*program.Frame {
 
 // framesOf are the frames of each node, nil where nothing tells. A call of a submodule has no record of its own: the first operator inside it
 // tells where it was called.
-func (p *Program) framesOf(nodes []*program.Node, objects map[int]*program.Object) [][]*program.Frame {
-	frames := make([][]*program.Frame, len(nodes))
+func (p *Program) framesOf(nodes []*program.Node, objects []*program.Object) [][]*program.Frame {
+	frames := p.stacks.Cut(len(nodes))
 	for i, n := range nodes {
 		switch {
 		case n.Op == "prim::CallMethod":
-			if o := objects[firstArg(n)]; o != nil {
+			if o := at(objects, firstArg(n)); o != nil {
 				if g := p.firstGroups(o.Class.Method(n.Text), o); len(g) > 1 {
 					frames[i] = g[1]
 				}
@@ -72,7 +72,7 @@ func (p *Program) firstGroups(fn *program.Func, self *program.Object) [][]*progr
 	objects := p.objects(graph, self)
 	for _, n := range graph.Body.Nodes {
 		if n.Op == "prim::CallMethod" {
-			if o := objects[firstArg(n)]; o != nil {
+			if o := at(objects, firstArg(n)); o != nil {
 				if g := p.firstGroups(o.Class.Method(n.Text), o); len(g) > 1 {
 					p.first[fn] = g[1:]
 					return g[1:]

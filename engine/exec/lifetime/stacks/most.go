@@ -34,7 +34,7 @@ func (p *Program) Most(fn *program.Func, self *program.Object) (*Held, error) {
 		return nil, err
 	}
 	runs := t.lineRuns()
-	var ends []end
+	ends := t.p.ends[:0]
 	for i, n := range t.nodes {
 		for _, v := range n.Outs {
 			if len(t.uses[v.ID]) > 0 {
@@ -127,6 +127,7 @@ type lineRun struct {
 	call, inner  *call             // inner is the call that the line is making
 	modules      []*program.Object // that it called, and the lists that these are members of
 	functions    []program.Frame   // that it called
+	few          [2]*program.Object
 }
 
 // goesOn says whether node i, with the inner call and its function, is part of the execution. A line that calls a module or function again, or
@@ -141,12 +142,12 @@ func (r *lineRun) goesOn(t *function, i int, inner *call, fn program.Frame) bool
 
 // lineRuns numbers, by node and depth of call, the executions of lines.
 func (t *function) lineRuns() [][]int {
-	out := make([][]int, len(t.nodes))
+	out := t.p.lists.Cut(len(t.nodes))
 	var open []*lineRun
 	count := 0
 	for i, f := range t.frames {
 		calls := t.at[i].calls
-		out[i] = make([]int, len(f))
+		out[i] = t.p.numbers.Cut(len(f))
 		for d := range f {
 			var inner *call
 			fn := program.Frame{}
@@ -154,7 +155,9 @@ func (t *function) lineRuns() [][]int {
 				inner, fn = calls[d+1], program.Frame{File: f[d+1].File, Function: f[d+1].Function}
 			}
 			if d >= len(open) || open[d].call != calls[d] || open[d].line != f[d].Line || !open[d].goesOn(t, i, inner, fn) {
-				open = append(open[:min(d, len(open))], &lineRun{number: count, line: f[d].Line, call: calls[d]})
+				r := t.p.runs.New()
+				*r = lineRun{number: count, line: f[d].Line, call: calls[d], modules: r.few[:0]}
+				open = append(open[:min(d, len(open))], r)
 				count++
 			}
 			r := open[d]

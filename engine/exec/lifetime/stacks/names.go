@@ -95,9 +95,11 @@ func (t *function) origin(id int, callees []*function) origin {
 
 // bind lists the values of each name.
 func (t *function) bind() {
-	t.bound = map[name][]int{}
 	for id := range t.names {
 		if n := &t.names[id]; n.known() {
+			if t.bound == nil {
+				t.bound = map[name][]int{}
+			}
 			t.bound[*n] = append(t.bound[*n], id)
 		}
 	}
@@ -121,8 +123,12 @@ func (p *Program) opensRecord(fn *program.Func) bool {
 // userNames takes the printer's counters off the names of a function's values: "" for values without a name of the user's. A name that is
 // taken gets a counter of its file's behind it (torch/csrc/jit/serialization/python_print.cpp genName): in a file's first function it
 // begins at 0, and always goes up by one.
-func userNames(g *program.Graph, first bool) []string {
-	b := &counters{out: make([]string, g.NumValues), next: map[string]int{}, first: first}
+func (p *Program) userNames(g *program.Graph, first bool) []string {
+	if p.counts == nil {
+		p.counts = map[string]int{}
+	}
+	clear(p.counts)
+	b := counters{out: p.texts.Cut(g.NumValues), next: p.counts, first: first}
 	for _, p := range g.Params {
 		b.add(p)
 	}

@@ -28,7 +28,7 @@ const operand = math.MaxInt32
 // ranges finds the live ranges.
 func (t *function) ranges() []lifetime.Range {
 	t.forgetCalls()
-	var ends []end
+	ends := t.p.ends[:0]
 	var homes []*call
 	grow := t.growingLists()
 	lists := t.findContainers()
@@ -107,10 +107,10 @@ func (t *function) inOrder(ends []end) []lifetime.Range {
 		}
 		return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.sub, b.sub))
 	})
-	values := t.values()
+	t.p.ends = ends
 	out := make([]lifetime.Range, len(ends))
 	for i, e := range ends {
-		out[i] = lifetime.Range{Value: values[e.value], From: t.num[t.def[e.value]], To: t.num[e.node], End: lifetime.After, Why: e.why}
+		out[i] = lifetime.Range{Value: t.value(e.value), From: t.num[t.def[e.value]], To: t.num[e.node], End: lifetime.After, Why: e.why}
 		if e.escapes {
 			out[i].End = lifetime.Escapes
 		}
@@ -121,15 +121,10 @@ func (t *function) inOrder(ends []end) []lifetime.Range {
 	return out
 }
 
-// values are the values that nodes make, by number.
-func (t *function) values() []*program.Value {
-	out := make([]*program.Value, len(t.def))
-	for _, n := range t.nodes {
-		for _, v := range n.Outs {
-			out[v.ID] = v
-		}
-	}
-	return out
+// value is the value of a number that a node makes.
+func (t *function) value(id int) *program.Value {
+	outs := t.nodes[t.def[id]].Outs
+	return outs[slices.IndexFunc(outs, func(v *program.Value) bool { return v.ID == id })]
 }
 
 // passes notes the calls that give a value to their callers.

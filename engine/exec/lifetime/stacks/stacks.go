@@ -19,6 +19,7 @@ package stacks
 
 import (
 	"github.com/memspec/memspec/engine/exec/lifetime"
+	"github.com/memspec/memspec/engine/internal/slab"
 	"github.com/memspec/memspec/engine/program"
 )
 
@@ -31,6 +32,22 @@ type Program struct {
 	records   map[string]int                       // by record: the line of its first function
 	frames    []*program.Frame                     // of all groups, in one piece
 	depth     int
+
+	counts  map[string]int // of userNames
+	ends    []end          // of the ranges under way
+	numbers slab.Of[int]
+	values  slab.Of[numeric]
+	lists   slab.Of[[]int]
+	texts   slab.Of[string]
+	modules slab.Of[*program.Object]
+	known   slab.Of[name]
+	stacks  slab.Of[[]*program.Frame]
+	calls   slab.Of[call]
+	opened  slab.Of[*call]
+	places  slab.Of[place]
+	parts   slab.Of[*statement]
+	stmts   slab.Of[statement]
+	runs    slab.Of[lineRun]
 }
 
 // New is what the stacks of p tell.
@@ -54,6 +71,7 @@ func (p *Program) Ranges(fn *program.Func, self *program.Object) ([]lifetime.Ran
 
 // function is what is found out about a function of the program, nil where calls nest too deep.
 type function struct {
+	p       *Program
 	nodes   []*program.Node
 	num     []int // by node: its number in lifetime.Numbering
 	frames  [][]*program.Frame
@@ -84,7 +102,7 @@ func (p *Program) function(fn *program.Func, self *program.Object) (*function, e
 	}
 	p.depth++
 	defer func() { p.depth-- }()
-	t := newFunction(g)
+	t := p.newFunction(g)
 	p.functions[g] = t
 	callees := make([]*function, len(t.nodes))
 	objects := p.objects(g, self)
@@ -93,13 +111,13 @@ func (p *Program) function(fn *program.Func, self *program.Object) (*function, e
 			continue
 		}
 		v := firstArg(n)
-		o := objects[v]
+		o := at(objects, v)
 		if o == nil {
 			continue
 		}
 		t.callee[i] = o
 		if def := t.def[v]; def >= 0 && t.nodes[def].Op == "prim::GetAttr" && numbered(t.nodes[def].Text) {
-			t.list[i] = objects[firstArg(t.nodes[def])]
+			t.list[i] = at(objects, firstArg(t.nodes[def]))
 		}
 		if f := o.Class.Method(n.Text); f != nil {
 			if sub, err := p.function(f, o); err == nil {
@@ -108,29 +126,33 @@ func (p *Program) function(fn *program.Func, self *program.Object) (*function, e
 		}
 	}
 	t.frames = fillFrames(t, p.framesOf(t.nodes, objects))
-	t.at = calls(t.frames)
-	t.printed = userNames(g, p.opensRecord(fn))
+	t.at = p.callsOf(t.frames)
+	t.printed = p.userNames(g, p.opensRecord(fn))
 	t.findNames(callees)
 	t.bind()
 	statements(t)
 	return t, nil
 }
 
-func newFunction(g *program.Graph) *function {
-	n := g.NumValues
-	t := &function{nodes: g.Body.Nodes, def: make([]int, n), uses: make([][]int, n), number: make([]numeric, n), names: make([]name, n),
-		list: make([]*program.Object, len(g.Body.Nodes)), callee: make([]*program.Object, len(g.Body.Nodes))}
+func (p *Program) newFunction(g *program.Graph) *function {
+	n, nodes := g.NumValues, g.Body.Nodes
+	t := &function{p: p, nodes: nodes, def: p.numbers.Cut(n), uses: p.lists.Cut(n), number: p.values.Cut(n), names: p.known.Cut(n),
+		list: p.modules.Cut(len(nodes)), callee: p.modules.Cut(len(nodes)), num: p.numbers.Cut(len(nodes))}
 	for i := range t.def {
 		t.def[i] = lifetime.Param
 	}
-	t.num = make([]int, len(t.nodes))
-	all, _ := lifetime.Numbering(g)
-	for k, i := 0, 0; i < len(t.nodes); k++ {
-		if all[k] == t.nodes[i] {
-			t.num[i], i = k, i+1
-		}
+	for i, at := 0, 0; i < len(nodes); i++ {
+		t.num[i] = at
+		at += 1 + inside(nodes[i])
 	}
-	for i, n := range t.nodes {
+	uses := p.numbers.Cut(n) // by value
+	for _, n := range nodes {
+		eachUse(n, func(v *program.Value) { uses[v.ID]++ })
+	}
+	for id, k := range uses {
+		t.uses[id] = p.numbers.Cut(k)[:0]
+	}
+	for i, n := range nodes {
 		for _, v := range n.Outs {
 			t.def[v.ID] = i
 			t.number[v.ID] = t.makesNumber(n)
@@ -140,17 +162,28 @@ func newFunction(g *program.Graph) *function {
 	return t
 }
 
-// objects are the modules that values of g are, self being the first parameter.
-func (p *Program) objects(g *program.Graph, self *program.Object) map[int]*program.Object {
-	out := map[int]*program.Object{}
+// inside is how many nodes n's blocks have, those of these nodes included.
+func inside(n *program.Node) int {
+	count := 0
+	for _, b := range n.Blocks {
+		for _, sub := range b.Nodes {
+			count += 1 + inside(sub)
+		}
+	}
+	return count
+}
+
+// objects are the modules that values of g are, by value, self being the first parameter.
+func (p *Program) objects(g *program.Graph, self *program.Object) []*program.Object {
+	out := p.modules.Cut(g.NumValues)
 	if len(g.Params) > 0 {
 		out[g.Params[0].ID] = self
 	}
 	for _, n := range g.Body.Nodes {
-		if n.Op != "prim::GetAttr" || n.Args[0].Value == nil {
+		if n.Op != "prim::GetAttr" {
 			continue
 		}
-		if o := out[n.Args[0].Value.ID]; o != nil {
+		if o := at(out, firstArg(n)); o != nil {
 			if i, ok := o.Class.AttrIndex(n.Text); ok && i < len(o.Attrs) {
 				if sub, ok := o.Attrs[i].(*program.Object); ok {
 					out[n.Outs[0].ID] = sub
@@ -159,6 +192,14 @@ func (p *Program) objects(g *program.Graph, self *program.Object) map[int]*progr
 		}
 	}
 	return out
+}
+
+// at is the module that a value is, nil where it is none.
+func at(objects []*program.Object, value int) *program.Object {
+	if value < 0 {
+		return nil
+	}
+	return objects[value]
 }
 
 // numbered says whether an attribute is a member of a Sequential or ModuleList, whose children are called 0, 1 and so on.
