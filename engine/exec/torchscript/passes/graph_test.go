@@ -198,7 +198,8 @@ var nodeLine = regexp.MustCompile(`^(?:(.+?) = )?([\w:]+)(?:\[(\w+)\])?\((.*)\)$
 func (r *reader) node(line, indent string) *program.Node {
 	m := nodeLine.FindStringSubmatch(line)
 	require.NotNil(r.t, m, line)
-	n := &program.Node{Op: m[2], Text: m[3], Args: r.args(m[4]), ID: len(r.calls), Line: int32(len(r.calls))}
+	n := &program.Node{Op: m[2], Text: m[3], Args: r.args(m[4]), ID: len(r.calls)}
+	n.Where.Line = int32(len(r.calls))
 	r.calls = append(r.calls, &Call{})
 	if n.Op == "prim::CallFunction" {
 		n.Callee = r.funcs[n.Text]

@@ -33,7 +33,10 @@ const (
 // Inline copies entry, and every function that it calls, into one graph. root is the module that entry is a method of, nil where it is none. The
 // graph is nil where entry cannot be inlined.
 func Inline(entry *program.Func, root any, e Evaluator) (*Graph, error) {
-	in := &inliner{eval: e, possible: map[*program.Func]bool{}}
+	return (&inliner{eval: e, most: maxNodes, possible: map[*program.Func]bool{}}).inline(entry, root)
+}
+
+func (in *inliner) inline(entry *program.Func, root any) (*Graph, error) {
 	if ok, err := in.can(entry); !ok {
 		return nil, err
 	}
@@ -65,11 +68,12 @@ func Inline(entry *program.Func, root any, e Evaluator) (*Graph, error) {
 	last.Op, last.Args = "prim::Return", []program.Arg{result}
 	g.Body.Nodes = append(g.Body.Nodes, last)
 	g.NumValues = in.numValues
-	return &Graph{Graph: g, calls: in.calls, eval: e}, nil
+	return &Graph{Graph: g, calls: in.calls, eval: in.eval}, nil
 }
 
 type inliner struct {
 	eval      Evaluator
+	most      int // nodes
 	numValues int
 	calls     []*Call // by node
 	depth     int
@@ -182,8 +186,8 @@ func (in *inliner) block(nodes []*program.Node, env []program.Arg, at *Call, out
 		if done || in.attr(n, env) {
 			continue
 		}
-		if len(in.calls) >= maxNodes {
-			return &exec.LimitError{What: "nodes after inlining", Limit: maxNodes}
+		if len(in.calls) >= in.most {
+			return &exec.LimitError{What: "nodes after inlining", Limit: in.most}
 		}
 		c := in.node(at)
 		id := c.ID

@@ -15,11 +15,18 @@ import (
 	"github.com/memspec/memspec/engine/program"
 )
 
-// inlined reads functions as text, the entry first: a line `def name(parameters)`, where a parameter may have a default behind =, and a graph. A
-// method is written `module.name`, and its first parameter is the module itself.
-func inlined(t *testing.T, text string) (*Graph, *known, error) {
+// inlined inlines functions as text.
+func inlined(t *testing.T, text string) (*Graph, error) {
 	t.Helper()
-	k := &known{modules: map[string]*module{}}
+	entry, root, k := functions(t, text)
+	return Inline(entry, root, k)
+}
+
+// functions reads functions as text, the entry first: a line `def name(parameters)`, where a parameter may have a default behind =, and a graph. A
+// method is written `module.name`, and its first parameter is the module itself.
+func functions(t *testing.T, text string) (entry *program.Func, root any, k *known) {
+	t.Helper()
+	k = &known{modules: map[string]*module{}}
 	r := &reader{t: t, k: k}
 	m, sub := r.module("m"), r.module("sub")
 	m.attrs["sub"], m.attrs["n"] = sub, int64(3)
@@ -27,7 +34,6 @@ func inlined(t *testing.T, text string) (*Graph, *known, error) {
 	plain.class.Kind = program.PlainClass
 	m.attrs["plain"] = plain
 	funcs := map[string]*program.Func{}
-	var entry *program.Func
 	defs := strings.Split(text, "def ")[1:]
 	for _, d := range defs { // names first: a function may call a later one
 		name, _, _ := strings.Cut(d, "(")
@@ -68,12 +74,10 @@ func inlined(t *testing.T, text string) (*Graph, *known, error) {
 			return read.read(strings.Join(graph, ", ") + "\n" + body).g, nil
 		})
 	}
-	var root any
 	if entry.Class != nil {
 		root = m
 	}
-	g, err := Inline(entry, root, k)
-	return g, k, err
+	return entry, root, k
 }
 
 func TestInline(t *testing.T) {
@@ -84,7 +88,7 @@ func TestInline(t *testing.T) {
 	for _, c := range strings.Split(string(data), "## ")[1:] {
 		why, text, _ := strings.Cut(c, "\n")
 		before, want, _ := strings.Cut(text, "=>\n")
-		g, _, err := inlined(t, before)
+		g, err := inlined(t, before)
 		got := fmt.Sprintln(err)
 		if g != nil {
 			got = g.String() + from(g)
@@ -110,7 +114,7 @@ func from(g *Graph) string {
 				s += " of " + m.name
 			}
 			if c.Node != nil {
-				s += fmt.Sprintf(" at %d", c.Node.Line)
+				s += fmt.Sprintf(" at %d", c.Node.Where.Line)
 			}
 			calls = append(calls, s)
 		}
@@ -127,17 +131,20 @@ func TestInlineBounds(t *testing.T) {
 		fmt.Fprintf(&deep, "def f%d(x: Tensor)\ny = prim::CallFunction[f%d](x)\nprim::Return(y)\n", i, i+1)
 	}
 	fmt.Fprintf(&deep, "def f%d(x: Tensor)\nprim::Return(x)\n", maxDepth+3)
-	g, _, err := inlined(t, deep.String())
+	g, err := inlined(t, deep.String())
 	require.NoError(t, err)
 	require.Equal(t, fmt.Sprintf("x\ny = prim::CallFunction[f%d](x)\nprim::Return(y)\n", maxDepth+1), g.String(), "the call beyond the last one stays")
 
-	var wide strings.Builder
-	for i := range 21 { // each calls the next one twice
-		fmt.Fprintf(&wide, "def f%d(x: Tensor)\ny = prim::CallFunction[f%d](x)\nz = prim::CallFunction[f%d](y)\nprim::Return(z)\n", i, i+1, i+1)
+	const three = "def main(x: Tensor)\ny = prim::CallFunction[f](x)\nz = aten::relu(y)\nprim::Return(z)\ndef f(x: Tensor)\ny = aten::relu(x)\nprim::Return(y)\n"
+	for most, want := range map[int]string{1: "got more than 1 nodes after inlining, want fewer", 2: "", maxNodes: ""} { // the return is not counted
+		entry, root, k := functions(t, three)
+		_, err := (&inliner{eval: k, most: most, possible: map[*program.Func]bool{}}).inline(entry, root)
+		if want == "" {
+			assert.NoError(t, err)
+			continue
+		}
+		var limit *exec.LimitError
+		require.ErrorAs(t, err, &limit)
+		assert.Equal(t, want, err.Error())
 	}
-	wide.WriteString("def f21(x: Tensor)\ny = aten::relu(x)\nprim::Return(y)\n")
-	_, _, err = inlined(t, wide.String())
-	var limit *exec.LimitError
-	require.ErrorAs(t, err, &limit)
-	assert.Equal(t, "got more than 1048576 nodes after inlining, want fewer", err.Error())
 }
