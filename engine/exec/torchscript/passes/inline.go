@@ -275,12 +275,8 @@ func (in *inliner) call(n *program.Node, env []program.Arg, at *Call, out *progr
 	if err != nil {
 		return false, err
 	}
-	switch len(n.Outs) {
-	case 0:
-	case 1:
+	if len(n.Outs) > 0 { // a call has one at most
 		env[n.Outs[0].ID] = program.Arg{Value: result.Value, Const: result.Const}
-	default:
-		return false, nil
 	}
 	return true, nil
 }

@@ -148,3 +148,13 @@ func TestInlineBounds(t *testing.T) {
 		assert.Equal(t, want, err.Error())
 	}
 }
+
+// TestInlineTypes holds that a parameter has the type that its function declares, where the graph tells none.
+func TestInlineTypes(t *testing.T) {
+	entry, root, k := functions(t, "def main(x, y: int)\nz = aten::add(x, y)\nprim::Return(z)\n")
+	entry.Params[0].Type, entry.Params[1].Type = &program.Type{Kind: program.TensorType}, &program.Type{Kind: program.BoolType}
+	g, err := Inline(entry, root, k)
+	require.NoError(t, err)
+	assert.Equal(t, "Tensor", g.Params[0].Type.String())
+	assert.Equal(t, "int", g.Params[1].Type.String())
+}
