@@ -198,8 +198,10 @@ func (s *Scope) silentIf(k int) bool {
 	if !ok {
 		return true
 	}
+	s.run.Hold(cond)
 	e := &evaluation{scope: s}
 	taken := e.truth(cond)
+	s.run.Drop(cond)
 	if e.bad {
 		return true
 	}
