@@ -113,7 +113,7 @@ N ?= 300
 SEED ?= 1
 PKG ?= ./engine/...,./cudameasure/...
 mutants:
-	$(GO) run ./internal/mutants -n $(N) -seed $(SEED) -pkg $(PKG) -min 95
+	$(GO) run ./engine/internal/mutants -n $(N) -seed $(SEED) -pkg $(PKG) -min 95
 
 # What cuDNN answers for the project's own cases: asked for where it is missing. The library is that of the torch in $(VENV), and those in
 # the folders of CUDNN, as in `make workspace CUDNN="--cudnn DIR"`. Its former name was scratch.

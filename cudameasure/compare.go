@@ -12,6 +12,7 @@ import (
 	"github.com/memspec/memspec/engine/report"
 	"github.com/memspec/memspec/engine/spec"
 	"github.com/memspec/memspec/engine/units"
+	"github.com/memspec/memspec/engine/verdict"
 )
 
 // Row is one number, predicted and measured.
@@ -142,7 +143,7 @@ func Verify(c *spec.Case, predicted *report.Report, m *Measurement) (*Comparison
 	for i := range c.Budgets {
 		b := &c.Budgets[i]
 		got, known := m.Value(b.Metric)
-		warn := b.Level.String() == "warn"
+		warn := b.Level == verdict.LevelWarn
 		switch {
 		case !known:
 			out.Findings = append(out.Findings, Finding{Metric: b.Metric, Budget: true, Warn: warn, Unknown: true, Text: fmt.Sprintf("%s was not measured, budget %s", b.Metric, b.Limit)})

@@ -1,7 +1,7 @@
 // Mutants puts small bugs into the engine, one at a time, and runs the tests of the package that each is in: what no test notices has no witness.
 //
-//	go run ./internal/mutants -n 300 -seed 1 -pkg ./engine/...,./cudameasure/...
-//	go run ./internal/mutants -match 'engine/units/.*RoundUp' -n 0      every mutant of one function; -list prints them and runs nothing
+//	go run ./engine/internal/mutants -n 300 -seed 1 -pkg ./engine/...,./cudameasure/...
+//	go run ./engine/internal/mutants -match 'engine/units/.*RoundUp' -n 0      every mutant of one function; -list prints them and runs nothing
 //
 // A mutant is one change that still compiles: a comparison moved by one or turned round, a condition negated or dropped, an arithmetic operator
 // exchanged, a constant off by one, a statement removed, another value returned, two arguments of one type swapped, an append dropped, break for

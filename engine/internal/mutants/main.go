@@ -49,7 +49,7 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	f.Int64Var(&o.seed, "seed", 1, "of the sample")
 	packages := f.String("pkg", "./engine/...,./cudameasure/...", "packages whose code is changed, as go list takes them, by commas")
 	match := f.String("match", "", "only mutants whose name matches this regular expression")
-	f.StringVar(&o.equivalent, "equivalent", "internal/mutants/equivalent.txt", "the file of survivors that change nothing")
+	f.StringVar(&o.equivalent, "equivalent", "engine/internal/mutants/equivalent.txt", "the file of survivors that change nothing")
 	f.Float64Var(&o.least, "min", 0, "percent that must die")
 	f.BoolVar(&o.list, "list", false, "print the sample and test nothing")
 	f.BoolVar(&o.verbose, "v", false, "print what became of each mutant, as it goes")
