@@ -56,6 +56,7 @@
 //
 // What a run had to assume is a note with a stable ID, written once at a place; allow: in memspec.yaml names those that do not count.
 //
+//	artifact-stale       what the artifact was made from has changed: the verdict is inconclusive
 //	branch-both          a branch depends on tensor data: both ways were run and the heavier is kept
 //	device-remapped      the archive's code names a device; it was read as the case's
 //	index-assumed        a position depends on tensor data; it does not matter to memory
@@ -67,6 +68,7 @@
 //	other-device         a run was recorded elsewhere than on the case's device with its torch, or does not tell where
 //	shape-bound          a size depends on tensor data and is taken at its most
 //	value-assumed        a number depends on tensor data and is only computed with; it does not matter to memory
+//	value-read           a run on a pretend GPU read a value that no kernel computed, and went on with another
 //	workspace-benchmark  cudnn.benchmark runs the fastest plan, which only a device can tell
 //	workspace-estimate   some library workspace is by rule
 //	workspace-stand-in   another version of a library answered for one that cannot be asked

@@ -12,6 +12,7 @@ import (
 	"github.com/memspec/memspec/engine/exec/fx"
 	"github.com/memspec/memspec/engine/exec/torchscript"
 	"github.com/memspec/memspec/engine/program"
+	"github.com/memspec/memspec/engine/recording"
 	"github.com/memspec/memspec/engine/report"
 	"github.com/memspec/memspec/engine/spec"
 	"github.com/memspec/memspec/engine/verdict"
@@ -43,6 +44,7 @@ func Judge(ctx context.Context, c spec.Case) *Result {
 type Model struct {
 	Path     string
 	Artifact *artifact.Artifact
+	made     *recording.Made // how, as far as it tells
 
 	mu   sync.Mutex
 	idle []exec.Start // of the program: each knows what an earlier run read, and serves one run at a time
@@ -74,7 +76,7 @@ func (m *Model) done(s exec.Start) {
 func Open(path string) (m *Model, err error) {
 	defer caught(path, &err)
 	if path == "" {
-		return nil, errors.New("got no artifact, want one: source: alone tells how to build the live model, which memspec itself cannot run")
+		return nil, errors.New("got no artifact, want one")
 	}
 	a, err := artifact.Open(path)
 	if err != nil {
@@ -83,7 +85,8 @@ func Open(path string) (m *Model, err error) {
 	if err := begin(a); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	return &Model{Path: path, Artifact: a}, nil
+	m = &Model{Path: path, Artifact: a}
+	return m, m.readMade()
 }
 
 // Program is what the artifact holds to be run; the error says that it holds a run instead.

@@ -87,7 +87,7 @@ func TestCheckErrors(t *testing.T) {
 		edit func(c *spec.Case)
 	}{
 		{"absent.pt: no such file or directory", func(c *spec.Case) { c.Artifact = "absent.pt" }},
-		{"got no artifact, want one", func(c *spec.Case) { c.Artifact, c.Source = "", "zoo.py:m" }},
+		{"got no artifact, want one", func(c *spec.Case) { c.Artifact = "" }},
 		{"got mode training, want inference", func(c *spec.Case) { c.Mode = spec.Training }},
 		{"got runtime export, want eager or torchscript: that is what can be predicted of a TorchScript archive", func(c *spec.Case) { c.Runtime = spec.Export }},
 		{"alloc_conf: ", func(c *spec.Case) { c.Platform.AllocConf = "max_split_size_mb:1" }},

@@ -17,11 +17,16 @@ type Result struct {
 	Run     *Run           // nil where Err is not
 	Report  *report.Report // the run's
 	Verdict verdict.Verdict
-	Err     error // why nothing could be judged; the outcome is then Error
+	Err     error // why nothing could be judged; the outcome is then Error, or Inconclusive of an *Uncaptured
 }
 
 func failed(c spec.Case, err error) *Result {
-	return &Result{Case: c, Err: plain(err), Verdict: verdict.Verdict{Outcome: verdict.Error}}
+	r := &Result{Case: c, Err: plain(err), Verdict: verdict.Verdict{Outcome: verdict.Error}}
+	var missing *Uncaptured
+	if errors.As(err, &missing) {
+		r.Verdict.Outcome = verdict.Inconclusive
+	}
+	return r
 }
 
 // Judge holds the run against its case's budgets. Where tensor data decides sizes, the model is run again at their lower end.

@@ -17,6 +17,16 @@ func (m *Model) Missing() ([]report.Unsupported, error) {
 		return nil, err
 	}
 	w := &walker{program: p, table: builtin.Table(), seen: map[*program.Func]bool{}, index: map[string]int{}}
+	err = w.walk()
+	if err != nil {
+		return nil, err
+	}
+	return w.missing, nil
+}
+
+// walk goes through everything that forward can reach.
+func (w *walker) walk() error {
+	p := w.program
 	w.byMethod = map[string][]*program.Func{}
 	for _, c := range p.Classes {
 		for _, f := range c.Methods {
@@ -31,16 +41,20 @@ func (m *Model) Missing() ([]report.Unsupported, error) {
 		w.queue = w.queue[1:]
 		g, err := f.Graph()
 		if err != nil {
-			return nil, err
+			return err
+		}
+		if w.reached != nil {
+			w.reached(g)
 		}
 		w.block(f, g.Body)
 	}
-	return w.missing, nil
+	return nil
 }
 
 type walker struct {
 	program  *program.Program
-	table    *ops.Table
+	table    *ops.Table // nil: operators are passed over
+	reached  func(*program.Graph)
 	byMethod map[string][]*program.Func
 	queue    []*program.Func
 	seen     map[*program.Func]bool
@@ -70,7 +84,9 @@ func (w *walker) block(f *program.Func, b *program.Block) {
 				w.push(n.Class.Method("__init__"))
 			}
 		default:
-			w.operator(f, n)
+			if w.table != nil {
+				w.operator(f, n)
+			}
 		}
 		for _, inner := range n.Blocks {
 			w.block(f, inner)

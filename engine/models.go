@@ -33,7 +33,11 @@ func (ms *Models) Open(path string) (*Model, error) {
 
 // Run runs a case, its artifact and workspace profile read once.
 func (ms *Models) Run(ctx context.Context, c spec.Case) (*Run, error) {
-	m, err := ms.Open(c.Artifact)
+	path, err := artifactOf(&c)
+	if err != nil {
+		return nil, err
+	}
+	m, err := ms.Open(path)
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +84,7 @@ func (ms *Models) JudgeAll(ctx context.Context, cases []spec.Case, done func(), 
 	left := map[string]int{} // cases of an artifact yet to run: after the last it is dropped
 	for i := range cases {
 		next <- i
-		left[cases[i].Artifact]++
+		left[pathOf(&cases[i])]++
 	}
 	close(next)
 	for range min(runtime.GOMAXPROCS(0), len(cases)) {
@@ -88,8 +92,9 @@ func (ms *Models) JudgeAll(ctx context.Context, cases []spec.Case, done func(), 
 			for i := range next {
 				results[i] <- ms.Judge(ctx, cases[i])
 				ms.mu.Lock()
-				if left[cases[i].Artifact]--; left[cases[i].Artifact] == 0 {
-					delete(ms.byPath, cases[i].Artifact)
+				path := pathOf(&cases[i])
+				if left[path]--; left[path] == 0 {
+					delete(ms.byPath, path)
 				}
 				ms.mu.Unlock()
 				if done != nil {

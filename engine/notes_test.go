@@ -16,6 +16,7 @@ import (
 	"github.com/memspec/memspec/engine"
 	"github.com/memspec/memspec/engine/note"
 	"github.com/memspec/memspec/engine/platform"
+	file "github.com/memspec/memspec/engine/recording"
 	"github.com/memspec/memspec/engine/report"
 	"github.com/memspec/memspec/engine/spec"
 )
@@ -67,6 +68,18 @@ func TestNotesHaveAWitness(t *testing.T) {
 		}},
 		{note.ShapeBound, bad + "nonzero.pt", []string{"float32[64,64]"}, nil},
 		{note.ValueAssumed, bad + "numbers.pt", []string{"float32[8,8]", "0"}, nil},
+		{note.ArtifactStale, "", nil, func(c *spec.Case) {
+			rec := trained()
+			rec.Made = madeFrom("gone.py", "")
+			c.Artifact = filepath.Join(t.TempDir(), "a.rec")
+			keep(t, rec, c.Artifact)
+		}},
+		{note.ValueRead, "", nil, func(c *spec.Case) {
+			rec := trained()
+			rec.Notes = []file.Note{{ID: string(note.ValueRead), Text: "aten::item read 1 value that no kernel computed"}}
+			c.Artifact = filepath.Join(t.TempDir(), "a.rec")
+			keep(t, rec, c.Artifact)
+		}},
 	} {
 		t.Run(string(tt.id), func(t *testing.T) {
 			c := caseOn(t, "a10g", tt.artifact, tt.inputs...)

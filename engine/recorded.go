@@ -1,12 +1,15 @@
 package engine
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/memspec/memspec/engine/allocator"
 	"github.com/memspec/memspec/engine/artifact"
+	"github.com/memspec/memspec/engine/device"
 	"github.com/memspec/memspec/engine/note"
 	"github.com/memspec/memspec/engine/recording"
 	"github.com/memspec/memspec/engine/report"
@@ -39,6 +42,9 @@ func recorded(rec *artifact.Recorded, c *spec.Case) (*trace.Trace, error) {
 			tr.Notes = append(tr.Notes, trace.Note{Note: note.Note{ID: note.ID(n.ID), Subject: n.Text}, Site: trace.SiteID(len(tr.Sites) - 1)})
 		}
 	}
+	if h := rec.Header; h != nil && h.OOM != nil { // what the run does not tell, should it fit this device
+		tr.Coverage.Unsupported = []trace.Unsupported{{Reason: trace.CutShort, Detail: h.OOM.Pass, Count: 1}}
+	}
 	if subject := elsewhere(rec.Header, c); subject != "" {
 		tr.Notes = append(tr.Notes, trace.Note{Note: note.Note{ID: note.OtherDevice, Subject: subject}, Site: trace.NoSite})
 	}
@@ -55,11 +61,19 @@ func elsewhere(h *recording.Header, c *spec.Case) string {
 	if h.Where == recording.OnCPU {
 		return "the run was recorded on CPU tensors" + why
 	}
-	d := &c.Platform.Device
-	if h.Device.Total == nil || !d.Is(h.Device.ComputeCapability, *h.Device.Total) || !c.Platform.Torch.Covers(h.Torch) {
+	if !sameClass(&c.Platform.Device, h) || !c.Platform.Torch.Covers(h.Torch) {
 		return "the run was recorded on " + on + why
 	}
 	return ""
+}
+
+// sameClass says whether kernels and libraries see the same in a device and in the one that a run was recorded on: its multiprocessors where they
+// are told, as a pretend card may have been given more memory than it has; else its memory.
+func sameClass(d *device.Device, h *recording.Header) bool {
+	if h.Device.SMs > 0 {
+		return d.ComputeCapability.String() == h.Device.ComputeCapability && d.SMs == h.Device.SMs
+	}
+	return h.Device.Total != nil && d.Is(h.Device.ComputeCapability, *h.Device.Total)
 }
 
 // contradictions are what a case states and the recording says otherwise. Settings of the allocator are the case's to choose.
@@ -83,6 +97,7 @@ func contradictions(h *recording.Header, c *spec.Case) []string {
 	if c.DType != "" {
 		differ("dtype", h.DType, c.DType)
 	}
+	parts = append(parts, otherTraining(h.Training, c.Training)...)
 	p := &c.Platform
 	if p.Autocast != "" {
 		differ("autocast", h.Autocast, p.Autocast)
@@ -96,6 +111,46 @@ func contradictions(h *recording.Header, c *spec.Case) []string {
 		}
 	}
 	return parts
+}
+
+// otherTraining is what a case states of its step and the recording says otherwise.
+func otherTraining(got, want *recording.Training) []string {
+	if got == nil || want == nil {
+		return nil
+	}
+	var parts []string
+	differ := func(what, got, want string) {
+		if got != want {
+			parts = append(parts, fmt.Sprintf("%s %s, the case says %s", what, orNone(got), orNone(want)))
+		}
+	}
+	if want.Optimizer != "" {
+		differ("optimizer", optimizerText(got), optimizerText(want))
+	}
+	if want.Loss != "" {
+		differ("loss", got.Loss, want.Loss)
+	}
+	differ("accumulate", strconv.Itoa(got.Accumulate), strconv.Itoa(want.Accumulate))
+	differ("clip", jsonText(got.Clip), jsonText(want.Clip))
+	differ("checkpoint", jsonText(got.Checkpoint), jsonText(want.Checkpoint))
+	return parts
+}
+
+// optimizerText is "AdamW" or "AdamW {"fused":true}".
+func optimizerText(t *recording.Training) string {
+	if len(t.Arguments) == 0 {
+		return t.Optimizer
+	}
+	return t.Optimizer + " " + jsonText(t.Arguments)
+}
+
+// jsonText writes what two sides can be compared by: keys are sorted.
+func jsonText(v any) string {
+	text, err := json.Marshal(v)
+	if err != nil || string(text) == "null" {
+		return ""
+	}
+	return string(text)
 }
 
 func orNone(s string) string {

@@ -52,6 +52,13 @@ func (m *Model) run(ctx context.Context, c spec.Case, which account) (r *Run, er
 	if err != nil {
 		return nil, err
 	}
+	stale, err := m.stale(&c)
+	if err != nil {
+		return nil, err
+	}
+	if stale != nil {
+		made.Trace.Notes = append(made.Trace.Notes, *stale)
+	}
 	r = &Run{Case: c, Model: m, Trace: made.Trace, Calls: libraryCalls(made.Calls, c.Platform.Answerer())}
 	a, err := allocator.On(&c.Platform, r.Trace.Heap)
 	if err != nil {
@@ -156,11 +163,11 @@ func liveness(r spec.Runtime) exec.Liveness {
 
 func (r *Run) describe() report.Run {
 	c, m := &r.Case, r.Model
-	inputs := inputTexts(c.Inputs)
+	inputs, where := inputTexts(c.Inputs), ""
 	if rec := m.Artifact.Recorded; rec != nil && rec.Header != nil {
-		inputs = rec.Header.Inputs
+		inputs, where = rec.Header.Inputs, string(rec.Header.Where)
 	}
-	return report.Run{Artifact: m.Path, Format: m.Artifact.Format, Producer: m.Artifact.Producer, Runtime: string(m.runtime(c)), Mode: string(m.mode(c)),
+	return report.Run{Artifact: m.Path, Format: m.Artifact.Format, Producer: m.Artifact.Producer, Where: where, Runtime: string(m.runtime(c)), Mode: string(m.mode(c)),
 		Device: c.Platform.Device.Name, Torch: c.Platform.Torch.String(), AllocConf: c.Platform.AllocConf, Inputs: inputs}
 }
 

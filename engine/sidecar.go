@@ -7,17 +7,24 @@ import (
 	"io/fs"
 	"os"
 
+	"github.com/memspec/memspec/engine/recording"
 	"github.com/memspec/memspec/engine/spec"
 )
 
-// sidecarSuffix names the file beside an artifact that tells the inputs it was exported with: {"inputs": ["x=float32[1,3,224,224]"]}.
+// sidecarSuffix names the file beside an artifact that tells how it was made (engine/recording/FORMAT.md).
 const sidecarSuffix = ".inputs.json"
 
-// maxSidecar bounds it: inputs are a few lines.
+// maxSidecar bounds it.
 const maxSidecar = 1 << 20
 
-// SidecarInputs reads the inputs that were written beside an artifact when it was exported; none where there is no such file.
-func SidecarInputs(artifact string) ([]spec.Input, error) {
+// sidecar is what an artifact was made with. Other keys may stand beside these.
+type sidecar struct {
+	Inputs []string        `json:"inputs"` // in the grammar of --input
+	Made   *recording.Made `json:"made"`   // nil where it does not tell
+}
+
+// readSidecar reads the file beside an artifact; nil where there is none.
+func readSidecar(artifact string) (*sidecar, error) {
 	path := artifact + sidecarSuffix
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -33,16 +40,28 @@ func SidecarInputs(artifact string) ([]spec.Input, error) {
 	if err != nil {
 		return nil, err
 	}
-	var file struct {
-		Inputs []string `json:"inputs"`
-	}
-	if err := json.Unmarshal(data, &file); err != nil {
+	s := &sidecar{}
+	if err := json.Unmarshal(data, s); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	out := make([]spec.Input, len(file.Inputs))
-	for i, s := range file.Inputs {
-		if out[i], err = spec.ParseInput(s); err != nil {
-			return nil, fmt.Errorf("%s: inputs[%d] %s: %w", path, i, s, err)
+	if s.Made != nil {
+		if err := s.Made.Check(); err != nil {
+			return nil, fmt.Errorf("%s: made: %w", path, err)
+		}
+	}
+	return s, nil
+}
+
+// SidecarInputs reads the inputs that were written beside an artifact when it was exported; none where there is no such file.
+func SidecarInputs(artifact string) ([]spec.Input, error) {
+	s, err := readSidecar(artifact)
+	if err != nil || s == nil {
+		return nil, err
+	}
+	out := make([]spec.Input, len(s.Inputs))
+	for i, text := range s.Inputs {
+		if out[i], err = spec.ParseInput(text); err != nil {
+			return nil, fmt.Errorf("%s: inputs[%d] %s: %w", artifact+sidecarSuffix, i, text, err)
 		}
 	}
 	return out, nil

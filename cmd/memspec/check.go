@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -129,13 +130,16 @@ func (c *checked) add(r *engine.Result) error {
 // resultCase is a judged result for every format. Its text is a line where it passes and no more is asked for.
 func resultCase(r *engine.Result, out *outputs, verbose bool) *format.Case {
 	whole := func(w io.Writer) error {
-		o := engine.MessageOptions{Rows: rowsShown(verbose), Columns: layout.Columns(w), Reproduce: []string{engine.ExplainCommand(r.Case)}}
+		o := engine.MessageOptions{Rows: rowsShown(verbose), Columns: layout.Columns(w)}
+		if missing := new(engine.Uncaptured); !errors.As(r.Err, &missing) { // else there is nothing to explain yet
+			o.Reproduce = []string{engine.ExplainCommand(r.Case)}
+		}
 		_, err := io.WriteString(w, r.Message(o))
 		return err
 	}
 	var c *format.Case
 	if r.Err != nil {
-		c = format.Failed(r.Case.Name, r.Case.Pos, r.Err)
+		c = format.Failed(r.Case.Name, r.Case.Pos, r.Err, r.Verdict.Outcome)
 	} else {
 		c = format.Judged(r.Case.Name, r.Case.Pos, r.Report, r.Verdict)
 		c.Limit = allocator.LimitOn(&r.Case.Platform)

@@ -19,6 +19,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/memspec/memspec/engine"
 	"github.com/memspec/memspec/engine/layout"
 	"github.com/memspec/memspec/engine/spec"
 )
@@ -59,6 +60,9 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	var end *exit
 	if !errors.As(err, &end) {
 		end = &exit{code: exitUsage, err: err}
+		if missing := new(engine.Uncaptured); errors.As(err, &missing) {
+			end.code = exitUnsure
+		}
 	}
 	for _, line := range errorLines(end.err) {
 		fmt.Fprintf(stderr, "memspec: %s\n", line)

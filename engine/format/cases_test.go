@@ -66,7 +66,7 @@ func readCases(t testing.TB, text []byte, section func(string) []byte) []*format
 func (in *caseInput) make(t testing.TB, tr *trace.Trace) *format.Case {
 	pos := verdict.Pos{File: in.File, Line: in.Line}
 	if tr == nil {
-		c := format.Failed(in.Name, pos, errors.New(in.Error))
+		c := format.Failed(in.Name, pos, errors.New(in.Error), verdict.Error)
 		c.Line = "ERROR " + in.Name + ": " + in.Error
 		return c
 	}

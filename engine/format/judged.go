@@ -23,10 +23,14 @@ func Judged(name string, pos verdict.Pos, r *report.Report, v verdict.Verdict) *
 	return c
 }
 
-// Failed is a case that could not be run.
-func Failed(name string, pos verdict.Pos, err error) *Case {
-	return &Case{Name: name, Pos: pos, Judged: true, Outcome: verdict.Error, Error: err.Error(),
-		Findings: []Finding{{Rule: RuleError, Outcome: verdict.Error, Text: err.Error(), Pos: pos}}}
+// Failed is a case that could not be run: an error, or inconclusive where there is nothing to run yet.
+func Failed(name string, pos verdict.Pos, err error, outcome verdict.Outcome) *Case {
+	rule := RuleError
+	if outcome == verdict.Inconclusive {
+		rule = RuleInconclusive
+	}
+	return &Case{Name: name, Pos: pos, Judged: true, Outcome: outcome, Error: err.Error(),
+		Findings: []Finding{{Rule: rule, Outcome: outcome, Text: err.Error(), Pos: pos}}}
 }
 
 func budgetFigure(f *verdict.Finding, r *report.Report) Figure {

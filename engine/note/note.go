@@ -11,6 +11,7 @@ type ID string
 
 // The IDs. Code outside this package names a note by these constants.
 const (
+	ArtifactStale      ID = "artifact-stale"
 	BranchBoth         ID = "branch-both"
 	DeviceRemapped     ID = "device-remapped"
 	IndexAssumed       ID = "index-assumed"
@@ -22,6 +23,7 @@ const (
 	OtherDevice        ID = "other-device"
 	ShapeBound         ID = "shape-bound"
 	ValueAssumed       ID = "value-assumed"
+	ValueRead          ID = "value-read"
 	WorkspaceBenchmark ID = "workspace-benchmark"
 	WorkspaceEstimate  ID = "workspace-estimate"
 	WorkspaceStandIn   ID = "workspace-stand-in"
@@ -53,6 +55,8 @@ type Assume struct {
 func Kinds() []Kind { return kinds[:] }
 
 var kinds = [...]Kind{
+	{ID: ArtifactStale, Meaning: "what the artifact was made from has changed: the verdict is inconclusive",
+		Text: "{subject}", Subject: "what has changed, and the command that makes the artifact again"},
 	{ID: BranchBoth, Meaning: "a branch depends on tensor data: both ways were run and the heavier is kept",
 		Text: "a branch depends on tensor data: both ways were run, the heavier is kept"},
 	{ID: DeviceRemapped, Meaning: "the archive's code names a device; it was read as the case's",
@@ -77,6 +81,8 @@ var kinds = [...]Kind{
 		Assume: Assume{"SIZE", " (give assume: {assume} to state a tighter one)"}},
 	{ID: ValueAssumed, Meaning: "a number depends on tensor data and is only computed with; it does not matter to memory",
 		Text: "a number depends on tensor data and is only computed with; it does not matter to memory"},
+	{ID: ValueRead, Meaning: "a run on a pretend GPU read a value that no kernel computed, and went on with another",
+		Text: "{subject}", Subject: "what was read, and what was taken instead"},
 	{ID: WorkspaceBenchmark, Meaning: "cudnn.benchmark runs the fastest plan, which only a device can tell",
 		Text: "{subject}", Subject: "where the figure comes from"},
 	{ID: WorkspaceEstimate, Meaning: "some library workspace is by rule",

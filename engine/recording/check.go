@@ -30,7 +30,29 @@ func (r *Recording) Check() error {
 			return fmt.Errorf("phase %d: %w", i, err)
 		}
 	}
+	if err := r.checkTraining(); err != nil {
+		return err
+	}
+	if r.Made != nil {
+		if err := r.Made.Check(); err != nil {
+			return fmt.Errorf("made: %w", err)
+		}
+	}
 	return r.checkRows()
+}
+
+func (r *Recording) checkTraining() error {
+	switch {
+	case r.Device.SMs < 0:
+		return errors.New("got fewer than 0 multiprocessors")
+	case r.Training == nil:
+		return nil
+	case r.Mode != "training":
+		return fmt.Errorf("got a training step of a run of mode %q", r.Mode)
+	case r.Training.Accumulate < 1 || r.Training.Iterations < 2:
+		return fmt.Errorf("training: got accumulate %d and iterations %d, want at least 1 and 2", r.Training.Accumulate, r.Training.Iterations)
+	}
+	return nil
 }
 
 func (r *Recording) checkPass(i int) error {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/memspec/memspec/engine/tensor"
 	"github.com/memspec/memspec/engine/trace"
 	"github.com/memspec/memspec/engine/units"
 )
@@ -144,6 +145,9 @@ func (j *recordReader) event() error {
 		return fmt.Errorf("got action %q, want PyTorch's word for one", e.Action)
 	}
 	site := Site{Op: e.Op}
+	if state, is := tensor.ParseCategory(e.Op); is { // of loaded state the operator is what it is
+		site.Category = state
+	}
 	if e.Stack != nil {
 		if *e.Stack < 0 || *e.Stack >= j.most.stacks {
 			return fmt.Errorf("got stack %d, want 0 to %d", *e.Stack, j.most.stacks-1)

@@ -4,7 +4,9 @@
 // for it. Trace makes a trace.Trace of it, the value that exec makes of a program: a recording skips exec and enters there. Two forms are read:
 //
 //	.json  a measurement record, one JSON object: pyshim/src/memshim/schemas/measurement.schema.json
-//	.rec   the same and more, compressed: lines of JSON, the first with everything but the rows that the others hold (see Encode)
+//	.rec   the same and more, compressed: lines of JSON, the first with everything but the rows that the others hold
+//
+// FORMAT.md has both, the sidecars of archives, and the folder .memspec.
 //
 // Both are read as a stream, every count is bounded, unknown keys are refused, and what is read has been checked: indices lie in their
 // tables, sizes are not negative, passes follow each other. Nothing is executed.
@@ -69,6 +71,8 @@ type Header struct {
 	Context         *units.Bytes `json:"context"` // device memory of the process outside the allocator; nil where it cannot be told
 	OOM             *OutOfMemory `json:"oom"`
 	Notes           []Note       `json:"notes,omitempty"`
+	Training        *Training    `json:"training,omitempty"` // nil of an inference, and of a program that trains by itself
+	Made            *Made        `json:"made,omitempty"`     // from what; nil where it does not tell
 }
 
 // Device is what the case ran on.
@@ -76,7 +80,25 @@ type Device struct {
 	Name              string       `json:"name"` // as the driver gives it; cpu for none
 	Total             *units.Bytes `json:"total"`
 	ComputeCapability string       `json:"compute_capability"`
-	Driver            string       `json:"driver"` // empty where it cannot be told
+	Driver            string       `json:"driver"`        // empty where it cannot be told
+	SMs               int          `json:"sms,omitempty"` // multiprocessors; 0 where it does not tell
+}
+
+// Training is one iteration of a training loop, around a model.
+type Training struct {
+	Optimizer  string         `json:"optimizer"`  // a class of torch.optim, FILE.py:NAME, or none
+	Arguments  map[string]any `json:"arguments"`  // the optimizer's: numbers, booleans, words, lists of numbers
+	Loss       string         `json:"loss"`       // mean, sum, output, a function of torch.nn.functional, or FILE.py:NAME
+	Accumulate int            `json:"accumulate"` // forward and backward passes in an iteration
+	Clip       *float64       `json:"clip"`       // the norm of clip_grad_norm_; nil for none
+	Checkpoint *Checkpoint    `json:"checkpoint"` // nil for none
+	Iterations int            `json:"iterations"` // the first and the steady ones
+}
+
+// Checkpoint is what is computed again in the backward (torch.utils.checkpoint).
+type Checkpoint struct {
+	Modules   []string `json:"modules"` // by name, with * and ?
+	Reentrant bool     `json:"reentrant"`
 }
 
 // Flags are PyTorch's.

@@ -135,6 +135,14 @@ func TestRowsThatAreRefused(t *testing.T) {
 		{func(r *recording.Recording) { r.Events[2].Site = 3 }, "event 2: got site 3 of 2"},
 		{func(r *recording.Recording) { r.Sites[1].Stack = -1 }, "site 2: got stack -1 of 2"},
 		{func(r *recording.Recording) { r.Sites[1].Category = tensor.Workspace + 1 }, "site 2: got category 9"},
+		{func(r *recording.Recording) { r.Device.SMs = -1 }, "got fewer than 0 multiprocessors"},
+		{func(r *recording.Recording) { r.Training = &recording.Training{Accumulate: 1, Iterations: 2} }, `got a training step of a run of mode "inference"`},
+		{func(r *recording.Recording) {
+			r.Mode, r.Training = "training", &recording.Training{Accumulate: 0, Iterations: 1}
+		}, "training: got accumulate 0 and iterations 1, want at least 1 and 2"},
+		{func(r *recording.Recording) {
+			r.Made = &recording.Made{Files: []recording.File{{Path: "/etc/passwd", SHA256: strings.Repeat("0", 64)}}}
+		}, `made: file 0: got path "/etc/passwd", want one relative to the folder, with slashes`},
 	} {
 		r := record(t, "small")
 		c.change(r)
@@ -323,6 +331,11 @@ func training(t *testing.T) *recording.Recording {
 	r.Where, r.Mode = recording.OnPretend, "training"
 	r.Passes[1].Phases = []recording.Phase{{Name: "forward", Events: 2}, {Name: "backward", Events: 4}, {Name: "step", Events: 5}}
 	r.Notes = []recording.Note{{ID: "value-read", Text: "item", File: "model.py", Line: 9}}
+	r.Device.SMs = 40
+	r.Training = &recording.Training{Optimizer: "AdamW", Arguments: map[string]any{"fused": true}, Loss: "mean", Accumulate: 2, Clip: new(1.5),
+		Checkpoint: &recording.Checkpoint{Modules: []string{"layers.*"}}, Iterations: 3}
+	r.Made = &recording.Made{Files: []recording.File{{Path: "../zoo.py", SHA256: strings.Repeat("ab", 32)}}, Versions: map[string]string{"torch": "2.15.0"},
+		Command: []string{"python", "-m", "memshim", "capture", "memspec.yaml"}}
 	r.Sites = append(r.Sites, recording.Site{Op: "aten::mm", Module: "layers.0", Category: tensor.Gradient, Stack: 2})
 	r.Events[7].Site, r.Events[7].Stream = 3, 5
 	require.NoError(t, r.Check())

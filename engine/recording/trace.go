@@ -2,6 +2,7 @@ package recording
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/memspec/memspec/engine/tensor"
 	"github.com/memspec/memspec/engine/trace"
@@ -149,15 +150,24 @@ func (t *tracer) line(s *trace.Site, stack []int) {
 }
 
 // Replayable is Trace without the events that a replay cannot follow, and how many those are: frees of what was there before the recording
-// began, and everything but allocations, frees and segments.
+// began, and everything but allocations, frees and segments. Where memory ran out and ended the run, that request is an allocation.
 func (r *Recording) Replayable() (*trace.Trace, int, error) {
 	t, err := r.Trace()
 	if err != nil {
 		return nil, 0, err
 	}
+	ended, next := -1, tensor.StorageID(0)
+	if r.OOM != nil {
+		ended, next = lastOOM(t), storages(t)
+	}
 	kept := t.Events[:0]
-	for _, e := range t.Events {
+	for i, e := range t.Events {
 		switch e.Action {
+		case trace.OOM:
+			if i != ended {
+				continue
+			}
+			e.Action, e.Storage = trace.Alloc, next // what ended the run is asked for again, and may fit another device
 		case trace.FreeRequested, trace.FreeCompleted:
 			if e.Storage == trace.NoStorage {
 				continue
@@ -171,4 +181,23 @@ func (r *Recording) Replayable() (*trace.Trace, int, error) {
 	skipped := len(t.Events) - len(kept)
 	t.Events = kept
 	return t, skipped, nil
+}
+
+// lastOOM is the last event that says that memory ran out, -1 where there is none.
+func lastOOM(t *trace.Trace) int {
+	for i, e := range slices.Backward(t.Events) {
+		if e.Action == trace.OOM {
+			return i
+		}
+	}
+	return -1
+}
+
+// storages is how many there are.
+func storages(t *trace.Trace) tensor.StorageID {
+	n := tensor.StorageID(0)
+	for i := range t.Events {
+		n = max(n, t.Events[i].Storage+1)
+	}
+	return n
 }

@@ -76,7 +76,8 @@ func Build(s Source) *Report {
 	return r
 }
 
-// passes are the peaks of each pass. One without an event holds what was held before it; none follows where memory ran out.
+// passes are the peaks of each pass, those of one name (the steady iterations of a training run) as one. One without an event holds what was held
+// before it; none follows where memory ran out.
 func passes(tl *allocator.Timeline, held Sizes) []Pass {
 	var out []Pass
 	for i := range tl.Trace.Passes {
@@ -87,10 +88,10 @@ func passes(tl *allocator.Timeline, held Sizes) []Pass {
 			if tl.OOM != nil {
 				break
 			}
-			out = append(out, Pass{Name: name, Peak: held})
+			out = addPass(out, Pass{Name: name, Peak: held})
 			continue
 		}
-		out = append(out, Pass{Name: name, Peak: sizesOf(&span.Peaks), Phases: phases(tl, pass)})
+		out = addPass(out, Pass{Name: name, Peak: sizesOf(&span.Peaks), Phases: phases(tl, pass)})
 		held = Sizes{span.End.Requested, span.End.Allocated, span.End.Reserved}
 	}
 	return out
@@ -98,29 +99,6 @@ func passes(tl *allocator.Timeline, held Sizes) []Pass {
 
 func sizesOf(p *allocator.Peaks) Sizes {
 	return Sizes{p.Requested.Bytes, p.Allocated.Bytes, p.Reserved.Bytes}
-}
-
-// phases are the peaks of a pass's parts in the order they began; none where the pass is all of one kind.
-func phases(tl *allocator.Timeline, pass int) []PhasePeak {
-	var out []PhasePeak
-	for i := range tl.Phases {
-		span := &tl.Phases[i]
-		if span.Pass != pass {
-			continue
-		}
-		name, peak := span.Phase.String(), sizesOf(&span.Peaks)
-		at := slices.IndexFunc(out, func(p PhasePeak) bool { return p.Name == name })
-		if at < 0 {
-			out = append(out, PhasePeak{name, peak})
-			continue
-		}
-		p := &out[at].Peak
-		*p = Sizes{max(p.Requested, peak.Requested), max(p.Allocated, peak.Allocated), max(p.Reserved, peak.Reserved)}
-	}
-	if len(out) < 2 {
-		return nil
-	}
-	return out
 }
 
 // weights is what the blocks of parameters, buffers and constants take.
@@ -260,7 +238,7 @@ func notes(tr *trace.Trace, ask string) []Note {
 // estimates says whether what a note tells makes figures estimates; a note that is not known might.
 func estimates(id note.ID) bool {
 	switch id {
-	case note.WorkspaceEstimate, note.LocalsUnknown, note.OtherDevice:
+	case note.WorkspaceEstimate, note.LocalsUnknown, note.OtherDevice, note.ValueRead, note.ArtifactStale:
 		return true
 	}
 	_, known := note.Of(id)

@@ -72,6 +72,7 @@ type Run struct {
 	Artifact  string   `json:"artifact"`
 	Format    string   `json:"format"`
 	Producer  string   `json:"producer"`
+	Where     string   `json:"where,omitempty"` // of a recorded run: cuda, pretend or cpu
 	Runtime   string   `json:"runtime"`
 	Mode      string   `json:"mode"`
 	Device    string   `json:"device"`
@@ -92,12 +93,6 @@ type Pass struct {
 	Name   string      `json:"name"` // first and steady of an inference
 	Peak   Sizes       `json:"peak"`
 	Phases []PhasePeak `json:"phases,omitempty"` // where it has several, in the order they began
-}
-
-// PhasePeak is the peaks of a part of a pass: forward, backward, step.
-type PhasePeak struct {
-	Name string `json:"name"`
-	Peak Sizes  `json:"peak"`
 }
 
 // Context is what a CUDA context takes, from the least to the most: both are the same where it was measured or given.

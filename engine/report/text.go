@@ -53,6 +53,9 @@ func writeText(w io.Writer, r *Report, rows int) error {
 	}
 	p.Line("")
 	p.Table(2, sizes(r))
+	for i := range r.Passes {
+		shares(p, r, &r.Passes[i])
+	}
 	p.Line("")
 	p.Item("quality", "%s", qualityText(r))
 	if r.OOM != nil {
@@ -200,6 +203,8 @@ func (u *Unsupported) Text() string {
 		return "sizes at their most, which the model refuses: " + u.Detail
 	case trace.CustomClass:
 		return "torch.classes " + strings.TrimPrefix(u.Detail+" "+u.Op, " ")
+	case trace.CutShort:
+		return "what comes after the " + u.Detail + " pass began: the recording ends where memory ran out"
 	case trace.FailedState:
 		return u.Op + ", which fails: " + u.Detail
 	}
@@ -402,7 +407,7 @@ func sizes(r *Report) *layout.Table {
 	t.Add("", "requested", "allocated", "reserved")
 	row("baseline", r.Baseline)
 	for _, pass := range r.Passes {
-		row(pass.Name+" pass", pass.Peak)
+		row(r.passText(&pass), pass.Peak)
 		for _, phase := range pass.Phases {
 			row("  "+phase.Name, phase.Peak)
 		}

@@ -1,8 +1,10 @@
 package spec_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -94,6 +96,7 @@ func describe(b *strings.Builder, c *spec.Case) {
 	p := &c.Platform
 	line("artifact", "%s", c.Artifact)
 	line("source", "%s", c.Source)
+	line("recording", "%s", filepath.ToSlash(c.Captured()))
 	line("workspace", "%s", c.Workspace)
 	line("device", "%s %s cc %s sms %d context %v,%v", p.Device.Name, p.Device.Memory, p.Device.ComputeCapability, p.Device.SMs, p.Device.Context, p.Device.ContextKnown)
 	line("torch", "%s cudnn %s", p.Torch, p.CuDNN)
@@ -104,6 +107,13 @@ func describe(b *strings.Builder, c *spec.Case) {
 		line("memory_fraction", "%v", p.MemoryFraction)
 	}
 	line("run", "%s", strings.TrimSpace(fmt.Sprintf("%s %s %s", c.Runtime, c.Mode, c.Grad)))
+	if c.Training != nil {
+		text, err := json.Marshal(c.JSON().Training)
+		if err != nil {
+			panic(err)
+		}
+		line("training", "%s", text)
+	}
 	line("dtype", "%s", c.DType)
 	line("autocast", "%s", p.Autocast)
 	line("tolerance", "%v", c.Tolerance)

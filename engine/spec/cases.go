@@ -200,28 +200,17 @@ func (d *document) build(c *Case, m modelDecl, s settings) {
 		}
 		c.Platform = p
 	}
-	p := &c.Platform
-	assign(&p.CuDNN, s.cudnn)
-	assign(&p.AllocConf, s.allocConf)
-	assign(&p.CublasWorkspace, s.cublas)
-	assign(&p.MemoryFraction, s.memoryFraction)
-	assign(&p.Autocast, s.autocast)
-	assign(&p.TF32CuDNN, s.tf32)
-	assign(&p.TF32Matmul, s.tf32)
-	assign(&p.Benchmark, s.benchmark)
-	assign(&p.Deterministic, s.deterministic)
-	assign(&p.CuDNNv7, s.cudnnV7)
-
 	c.Mode, c.Grad, c.Tolerance = Inference, NoGrad, DefaultTolerance
-	assign(&c.Mode, s.mode)
-	assign(&c.Grad, s.grad)
-	assign(&c.Tolerance, s.tolerance)
-	assign(&c.Runtime, s.runtime)
-	assign(&c.DType, s.dtype)
-	assign(&c.Allow, s.allow)
+	for _, set := range s.sets { // each another field
+		set(c)
+	}
+	if d.train(c, s); c.Training != nil { // now that it is there, its keys can be set
+		for _, set := range s.sets {
+			set(c)
+		}
+	}
 	assign(&c.Source, m.settings.source)
-	c.Artifact = d.path(m.settings.artifact)
-	c.Workspace = d.path(s.workspace)
+	c.Artifact, c.Workspace = d.path(m.settings.artifact), d.path(&c.Workspace)
 	level := verdict.LevelFail
 	assign(&level, s.level)
 	if s.inputs != nil {
@@ -260,7 +249,7 @@ func (d *document) bindAssume(c *Case, decls []assumeDecl) {
 // path is relative to the directory of memspec.yaml, unless it is absolute.
 func (d *document) path(p *string) string {
 	switch {
-	case p == nil:
+	case p == nil || *p == "":
 		return ""
 	case filepath.IsAbs(*p):
 		return *p

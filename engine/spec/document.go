@@ -110,7 +110,7 @@ func (d *document) top(root *yaml.Node) []Case {
 	}
 	var defaults settings
 	if e, ok := part["defaults"]; ok && !isNull(e.val) {
-		defaults = d.layer(e.val, inDefaults, "defaults")
+		defaults = d.layer(e.val, inDefaults, pathDefaults)
 	}
 	models, ok := part["models"]
 	if !ok {

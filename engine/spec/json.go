@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"github.com/memspec/memspec/engine/recording"
 	"github.com/memspec/memspec/engine/report"
 	"github.com/memspec/memspec/engine/units"
 	"github.com/memspec/memspec/engine/verdict"
@@ -8,27 +9,36 @@ import (
 
 // CaseJSON is a case with all defaults filled in: what memspec cases --format json says, and what a run for real is told.
 type CaseJSON struct {
-	Name            string       `json:"name"`
-	Model           string       `json:"model"`
-	Spec            string       `json:"spec"`
-	Dir             string       `json:"dir"`
-	Artifact        string       `json:"artifact"`
-	Source          string       `json:"source"`
-	Device          DeviceJSON   `json:"device"`
-	Runtime         Runtime      `json:"runtime"`
-	Mode            Mode         `json:"mode"`
-	Grad            Grad         `json:"grad"`
-	DType           string       `json:"dtype"`
-	Autocast        string       `json:"autocast"`
-	Flags           FlagsJSON    `json:"flags"`
-	Torch           string       `json:"torch"`
-	CuDNN           string       `json:"cudnn"`
-	AllocConf       string       `json:"alloc_conf"`
-	CublasWorkspace string       `json:"cublas_workspace"`
-	MemoryFraction  float64      `json:"memory_fraction"`
-	Tolerance       float64      `json:"tolerance"`
-	Inputs          []string     `json:"inputs"`
-	Budgets         []BudgetJSON `json:"budgets"`
+	Name            string              `json:"name"`
+	Model           string              `json:"model"`
+	Spec            string              `json:"spec"`
+	Dir             string              `json:"dir"`
+	Artifact        string              `json:"artifact"`
+	Source          string              `json:"source"`
+	Recording       string              `json:"recording"` // Captured
+	Device          DeviceJSON          `json:"device"`
+	Runtime         Runtime             `json:"runtime"`
+	Mode            Mode                `json:"mode"`
+	Grad            Grad                `json:"grad"`
+	DType           string              `json:"dtype"`
+	Autocast        string              `json:"autocast"`
+	Flags           FlagsJSON           `json:"flags"`
+	Torch           string              `json:"torch"`
+	CuDNN           string              `json:"cudnn"`
+	AllocConf       string              `json:"alloc_conf"`
+	CublasWorkspace string              `json:"cublas_workspace"`
+	MemoryFraction  float64             `json:"memory_fraction"`
+	Tolerance       float64             `json:"tolerance"`
+	Inputs          []string            `json:"inputs"`
+	Assume          []AssumeJSON        `json:"assume"`
+	Training        *recording.Training `json:"training"` // null of an inference
+	Budgets         []BudgetJSON        `json:"budgets"`
+}
+
+// AssumeJSON is a number that a place's data decides, as stated.
+type AssumeJSON struct {
+	Place string `json:"place"`
+	Size  int64  `json:"size"`
 }
 
 // DeviceJSON is what a case runs on.
@@ -36,6 +46,8 @@ type DeviceJSON struct {
 	Name              string       `json:"name"`
 	Memory            *units.Bytes `json:"memory"` // null: no limit
 	ComputeCapability string       `json:"compute_capability"`
+	SMs               int          `json:"sms"`
+	Context           *units.Bytes `json:"context"` // null: not known
 }
 
 // FlagsJSON are PyTorch's flags.
@@ -61,12 +73,16 @@ type BudgetJSON struct {
 func (c *Case) JSON() CaseJSON {
 	p := &c.Platform
 	j := CaseJSON{
-		Name: c.Name, Model: c.Model, Spec: line(c.Pos), Dir: c.Dir, Artifact: c.Artifact, Source: c.Source,
-		Device:  DeviceJSON{Name: p.Device.Name, ComputeCapability: p.Device.ComputeCapability.String()},
+		Name: c.Name, Model: c.Model, Spec: line(c.Pos), Dir: c.Dir, Artifact: c.Artifact, Source: c.Source, Recording: c.Captured(),
+		Device:  DeviceJSON{Name: p.Device.Name, ComputeCapability: p.Device.ComputeCapability.String(), SMs: p.Device.SMs},
 		Runtime: c.Runtime, Mode: c.Mode, Grad: c.Grad, DType: c.DType, Autocast: p.Autocast,
 		Flags: FlagsJSON{TF32Matmul: p.TF32Matmul, TF32CuDNN: p.TF32CuDNN, Benchmark: p.Benchmark, Deterministic: p.Deterministic, CuDNNv7: p.CuDNNv7},
 		Torch: p.Torch.String(), CuDNN: p.CuDNN.String(), AllocConf: p.AllocConf, CublasWorkspace: p.CublasWorkspace,
-		MemoryFraction: p.MemoryFraction, Tolerance: c.Tolerance, Inputs: []string{}, Budgets: []BudgetJSON{},
+		MemoryFraction: p.MemoryFraction, Tolerance: c.Tolerance, Inputs: []string{}, Assume: []AssumeJSON{}, Budgets: []BudgetJSON{},
+		Training: trainingJSON(c.Training),
+	}
+	if p.Device.ContextKnown {
+		j.Device.Context = &p.Device.Context
 	}
 	if p.Device.Memory > 0 {
 		j.Device.Memory = &p.Device.Memory
@@ -74,10 +90,23 @@ func (c *Case) JSON() CaseJSON {
 	for _, in := range c.Inputs {
 		j.Inputs = append(j.Inputs, in.String())
 	}
+	for _, a := range c.Assume {
+		j.Assume = append(j.Assume, AssumeJSON{a.Place, a.Size})
+	}
 	for i := range c.Budgets {
 		j.Budgets = append(j.Budgets, budgetAsJSON(&c.Budgets[i]))
 	}
 	return j
+}
+
+// trainingJSON never says null where it means that there is no argument.
+func trainingJSON(t *recording.Training) *recording.Training {
+	if t == nil || t.Arguments != nil {
+		return t
+	}
+	out := *t
+	out.Arguments = map[string]any{}
+	return &out
 }
 
 func budgetAsJSON(b *verdict.Budget) BudgetJSON {

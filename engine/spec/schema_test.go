@@ -85,6 +85,13 @@ func TestSchemaAgreesWithTheReader(t *testing.T) {
 
 		{doc: inModel("runtime: eager"), good: true}, {doc: inModel("runtime: eagre")},
 		{doc: inModel("mode: training"), good: true}, {doc: inModel("mode: train")},
+		{doc: inModel("mode: training, optimizer: AdamW, loss: mean, clip: 1, accumulate: 2, iterations: 4, checkpoint: [a.*]"), good: true},
+		{doc: inModel("mode: training, optimizer: {name: AdamW, betas: [0.9, 0.99], fused: true}, checkpoint: {modules: [a], reentrant: true}"), good: true},
+		{doc: inModel("mode: training, optimizer: {fused: true}")}, {doc: inModel("mode: training, optimizer: [AdamW]")}, {doc: inModel("mode: training, optimizer: 'a b'")},
+		{doc: inModel("mode: training, loss: ''")}, {doc: inModel("mode: training, clip: 0")}, {doc: inModel("mode: training, accumulate: 0")},
+		{doc: inModel("mode: training, iterations: 1")}, {doc: inModel("mode: training, iterations: 1000")}, {doc: inModel("mode: training, checkpoint: []")},
+		{doc: inModel("mode: training, checkpoint: {reentrant: true}")}, {doc: inModel("mode: training, checkpoint: true")},
+		{doc: inDefaults("optimizer: AdamW, checkpoint: [a]"), good: true}, {doc: inModel("clip: 1"), unknowable: "the mode may be in any of three places"},
 		{doc: inModel("torch: 2.10"), good: true}, {doc: inModel("torch: '2.9.1'"), good: true}, {doc: inModel("torch: latest")},
 		{doc: inModel("torch: 1.13"), unknowable: "a number, not a text that can be ordered"},
 		{doc: inModel("torch: 2"), unknowable: "JSON has no 2.0 that is not 2"},

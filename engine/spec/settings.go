@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -17,30 +18,20 @@ import (
 	"github.com/memspec/memspec/engine/verdict"
 )
 
-// settings are what one layer of the file says: the defaults, a model or a case. nil is not said.
+// settings are what one layer of the file says: the defaults, a model or a case. What a nil stands for is not said.
 type settings struct {
-	device         *device.Device
-	runtime        *Runtime
-	mode           *Mode
-	torch, cudnn   *platform.Version
-	allocConf      *string
-	cublas         *string
-	tolerance      *float64
-	level          *verdict.Level
-	grad           *Grad
-	dtype          *string
-	autocast       *string
-	tf32           *bool
-	benchmark      *bool
-	deterministic  *bool
-	cudnnV7        *bool
-	memoryFraction *float64
-	workspace      *string
-	allow          *[]string
-	assume         *[]assumeDecl
-	inputs         *[]inputDecl
-	budgets        []budgetDecl
-	dims           []dimDecl
+	sets map[string]func(*Case) // by key or flag: what it sets of a case
+
+	// What a case is made of, or made by.
+	device  *device.Device
+	torch   *platform.Version
+	level   *verdict.Level
+	assume  *[]assumeDecl
+	inputs  *[]inputDecl
+	budgets []budgetDecl
+	dims    []dimDecl
+
+	trains []entry // the keys of mode: training that were written for a model or a case
 
 	deviceSaid, budgetSaid bool // the key was written, even if what it holds is wrong
 
@@ -67,7 +58,7 @@ type keyRule struct {
 
 // keyRules is every key of the three layers, in the order the errors list them.
 func keyRules() []keyRule {
-	return []keyRule{
+	return append([]keyRule{
 		{"artifact", inModel, func(r *reader, s *settings, e entry, _ string) { s.artifact = r.words(e, "a path") }},
 		{"source", inModel, func(r *reader, s *settings, e entry, _ string) { s.source = r.source(e) }},
 		{"name", inCase, func(r *reader, s *settings, e entry, _ string) { s.name = r.words(e, "a name") }},
@@ -76,29 +67,48 @@ func keyRules() []keyRule {
 		{"budget", everywhere, func(r *reader, s *settings, e entry, path string) { s.budgets, s.budgetSaid = r.budgets(e, path), true }},
 		{"level", everywhere, func(r *reader, s *settings, e entry, _ string) { s.level = r.level(e) }},
 		{"device", everywhere, nil}, // read once own devices are known
-		{"runtime", everywhere, func(r *reader, s *settings, e entry, _ string) {
-			s.runtime = word[Runtime](r, e, string(Eager), string(TorchScript), string(Export))
-		}},
-		{"mode", everywhere, func(r *reader, s *settings, e entry, _ string) {
-			s.mode = word[Mode](r, e, string(Inference), string(Training))
-		}},
+		{"runtime", everywhere, field(oneOf(Eager, TorchScript, Export), func(c *Case) *Runtime { return &c.Runtime })},
+		{"mode", everywhere, field(oneOf(Inference, Training), func(c *Case) *Mode { return &c.Mode })},
 		{"torch", everywhere, func(r *reader, s *settings, e entry, _ string) { s.torch = r.torch(e) }},
-		{"cudnn", everywhere, func(r *reader, s *settings, e entry, _ string) { s.cudnn = r.version(e) }},
-		{"alloc_conf", everywhere, func(r *reader, s *settings, e entry, _ string) { s.allocConf = r.setting(e) }},
-		{"cublas_workspace", everywhere, func(r *reader, s *settings, e entry, _ string) { s.cublas = r.cublas(e) }},
-		{"memory_fraction", everywhere, func(r *reader, s *settings, e entry, _ string) { s.memoryFraction = r.fraction(e) }},
-		{"tolerance", everywhere, func(r *reader, s *settings, e entry, _ string) { s.tolerance = r.tolerance(e) }},
-		{"grad", everywhere, func(r *reader, s *settings, e entry, _ string) {
-			s.grad = word[Grad](r, e, string(NoGrad), string(InferenceMode))
-		}},
-		{"dtype", everywhere, func(r *reader, s *settings, e entry, _ string) { s.dtype = r.dtype(e, true) }},
-		{"autocast", everywhere, func(r *reader, s *settings, e entry, _ string) { s.autocast = r.dtype(e, false) }},
+		{"cudnn", everywhere, field((*reader).version, func(c *Case) *platform.Version { return &c.Platform.CuDNN })},
+		{"alloc_conf", everywhere, field((*reader).setting, func(c *Case) *string { return &c.Platform.AllocConf })},
+		{"cublas_workspace", everywhere, field((*reader).cublas, func(c *Case) *string { return &c.Platform.CublasWorkspace })},
+		{"memory_fraction", everywhere, field((*reader).fraction, func(c *Case) *float64 { return &c.Platform.MemoryFraction })},
+		{"tolerance", everywhere, field((*reader).tolerance, func(c *Case) *float64 { return &c.Tolerance })},
+		{"grad", everywhere, field(oneOf(NoGrad, InferenceMode), func(c *Case) *Grad { return &c.Grad })},
+		{"dtype", everywhere, field((*reader).dtype, func(c *Case) *string { return &c.DType })},
+		{"autocast", everywhere, field((*reader).half, func(c *Case) *string { return &c.Platform.Autocast })},
 		{"flags", everywhere, func(r *reader, s *settings, e entry, _ string) { r.flags(s, e) }},
-		{"workspace", everywhere, func(r *reader, s *settings, e entry, _ string) { s.workspace = r.words(e, "a path") }},
+		{"workspace", everywhere, field(func(r *reader, e entry) *string { return r.words(e, "a path") }, func(c *Case) *string { return &c.Workspace })},
 		{"assume", everywhere, func(r *reader, s *settings, e entry, _ string) { s.assume = r.assume(e) }},
-		{"allow", everywhere, func(r *reader, s *settings, e entry, _ string) { s.allow = r.allow(e) }},
+		{"allow", everywhere, field((*reader).allow, func(c *Case) *[]string { return &c.Allow })},
 		{"cases", inModel, func(_ *reader, s *settings, e entry, _ string) { s.cases = e.val }},
+	}, trainingRules()...)
+}
+
+// field is a key that sets a field of a case to what is read.
+func field[T any](read func(*reader, entry) *T, of func(*Case) *T) func(*reader, *settings, entry, string) {
+	return func(r *reader, s *settings, e entry, _ string) {
+		if v := read(r, e); v != nil {
+			s.set(e.name, func(c *Case) { *of(c) = *v })
+		}
 	}
+}
+
+// oneOf reads a word of a fixed set.
+func oneOf[T ~string](words ...T) func(*reader, entry) *T {
+	texts := make([]string, len(words))
+	for i, w := range words {
+		texts[i] = string(w)
+	}
+	return func(r *reader, e entry) *T { return word[T](r, e, texts...) }
+}
+
+func (s *settings) set(key string, to func(*Case)) {
+	if s.sets == nil {
+		s.sets = map[string]func(*Case){}
+	}
+	s.sets[key] = to
 }
 
 // formerKeys are names that keys once had, and still may be written by.
@@ -117,6 +127,9 @@ func keyNames(in place) []string {
 
 // placeNames are the places in words.
 var placeNames = map[place]string{inDefaults: "defaults", inModel: "a model", inCase: "a case"}
+
+// pathDefaults is where the defaults stand.
+const pathDefaults = "defaults"
 
 // layer reads one layer. path is where it stands: "models.resnet50.cases[1]".
 func (d *document) layer(n *yaml.Node, in place, path string) settings {
@@ -163,29 +176,16 @@ func (s settings) over(lower settings) settings {
 	out.name, out.artifact, out.source, out.cases, out.dims = s.name, s.artifact, s.source, s.cases, s.dims
 	out.deviceSaid, out.budgetSaid = s.deviceSaid || lower.deviceSaid, s.budgetSaid || lower.budgetSaid
 	set(&out.device, s.device)
-	set(&out.runtime, s.runtime)
-	if s.mode != nil {
-		out.mode = s.mode
-	}
 	set(&out.torch, s.torch)
-	set(&out.cudnn, s.cudnn)
-	set(&out.allocConf, s.allocConf)
-	set(&out.cublas, s.cublas)
-	set(&out.tolerance, s.tolerance)
 	set(&out.level, s.level)
-	set(&out.grad, s.grad)
-	set(&out.dtype, s.dtype)
-	set(&out.autocast, s.autocast)
-	set(&out.tf32, s.tf32)
-	set(&out.benchmark, s.benchmark)
-	set(&out.deterministic, s.deterministic)
-	set(&out.cudnnV7, s.cudnnV7)
-	set(&out.memoryFraction, s.memoryFraction)
-	set(&out.workspace, s.workspace)
-	set(&out.allow, s.allow)
 	set(&out.assume, s.assume)
 	set(&out.inputs, s.inputs)
 	out.budgets = overBudgets(lower.budgets, s.budgets)
+	out.trains = append(slices.Clone(lower.trains), s.trains...)
+	out.sets = maps.Clone(lower.sets)
+	for key, to := range s.sets {
+		out.set(key, to)
+	}
 	return out
 }
 
@@ -320,37 +320,62 @@ func (r *reader) tolerance(e entry) *float64 {
 	return nil
 }
 
-// dtype reads a floating dtype; full also takes the wider ones, which autocast does not.
-func (r *reader) dtype(e entry, full bool) *string {
-	want := "float16 or bfloat16"
-	if full {
-		want = "float16, bfloat16, float32 or float64"
+// dtype reads a floating dtype.
+func (r *reader) dtype(e entry) *string {
+	return r.dtypeOf(e, tensor.Float16, tensor.BFloat16, tensor.Float32, tensor.Float64)
+}
+
+// half reads a dtype of 16 bits, as autocast takes it.
+func (r *reader) half(e entry) *string { return r.dtypeOf(e, tensor.Float16, tensor.BFloat16) }
+
+func (r *reader) dtypeOf(e entry, which ...tensor.DType) *string {
+	names := make([]string, len(which))
+	for i, d := range which {
+		names[i] = d.String()
 	}
+	want := strings.Join(names[:len(names)-1], ", ") + " or " + names[len(names)-1]
 	s, ok := r.text(e.val, want)
 	if !ok {
 		return nil
 	}
 	d, err := tensor.ParseDType(s)
-	half := d == tensor.Float16 || d == tensor.BFloat16
-	if err != nil || !half && (!full || d != tensor.Float32 && d != tensor.Float64) {
-		r.errorf(e.val, "got %q, want %s%s", shorten(s), want, didYouMean(s, strings.FieldsFunc(want, func(c rune) bool { return c == ',' || c == ' ' })))
+	if err != nil || !slices.Contains(which, d) {
+		r.errorf(e.val, "got %q, want %s%s", shorten(s), want, didYouMean(s, names))
 		return nil
 	}
 	name := d.String()
 	return &name
 }
 
-var flagNames = []string{"tf32", "benchmark", "deterministic", "cudnn_v7"}
+// flagRules are PyTorch's flags, in the order the errors list them.
+func flagRules() []flagRule {
+	return []flagRule{
+		{"tf32", func(c *Case, on bool) { c.Platform.TF32CuDNN, c.Platform.TF32Matmul = on, on }},
+		{"benchmark", func(c *Case, on bool) { c.Platform.Benchmark = on }},
+		{"deterministic", func(c *Case, on bool) { c.Platform.Deterministic = on }},
+		{"cudnn_v7", func(c *Case, on bool) { c.Platform.CuDNNv7 = on }},
+	}
+}
+
+type flagRule struct {
+	name string
+	set  func(c *Case, on bool)
+}
 
 func (r *reader) flags(s *settings, e entry) {
-	for _, f := range r.mapping(e.val, "a mapping of "+strings.Join(flagNames, ", ")) {
-		dst := map[string]**bool{"tf32": &s.tf32, "benchmark": &s.benchmark, "deterministic": &s.deterministic, "cudnn_v7": &s.cudnnV7}[f.name]
-		if dst == nil {
-			r.errorf(f.key, "got the flag %q, want one of %s%s", shorten(f.name), strings.Join(flagNames, ", "), didYouMean(f.name, flagNames))
+	rules := flagRules()
+	names := make([]string, len(rules))
+	for i := range rules {
+		names[i] = rules[i].name
+	}
+	for _, f := range r.mapping(e.val, "a mapping of "+strings.Join(names, ", ")) {
+		i := slices.Index(names, f.name)
+		if i < 0 {
+			r.errorf(f.key, "got the flag %q, want one of %s%s", shorten(f.name), strings.Join(names, ", "), didYouMean(f.name, names))
 			continue
 		}
 		if v, ok := r.boolean(f.val); ok {
-			*dst = &v
+			s.set(e.name+" "+f.name, func(c *Case) { rules[i].set(c, v) })
 		}
 	}
 }

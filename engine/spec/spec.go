@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/memspec/memspec/engine/platform"
+	"github.com/memspec/memspec/engine/recording"
 	"github.com/memspec/memspec/engine/verdict"
 )
 
@@ -59,10 +60,11 @@ type Case struct {
 	Platform  platform.Platform
 	Runtime   Runtime
 	Mode      Mode
-	Grad      Grad
-	DType     string  // what the model's floating parameters and inputs are cast to, as PyTorch names it; empty: as they are
-	Inputs    []Input // bound: every size is a number
-	Dims      []Dim   // in the order written, the model's first
+	Grad      Grad                // of an inference
+	Training  *recording.Training // what an iteration does; nil of an inference
+	DType     string              // what the model's floating parameters and inputs are cast to, as PyTorch names it; empty: as they are
+	Inputs    []Input             // bound: every size is a number
+	Dims      []Dim               // in the order written, the model's first
 	Budgets   []verdict.Budget
 	Tolerance float64 // 0.01 is 1%
 	Assume    []Assumption

@@ -231,10 +231,11 @@ const (
 	ManyBranches                // branches on tensor data go more ways than are tried; Detail is how many were
 	RefusedAtMost               // the model refuses sizes at their most; Detail is its error
 	CustomClass                 // the operator is a method of a class written in C++
+	CutShort                    // the recording ends where memory ran out; Detail is the pass
 	FailedState                 // the operator is the __setstate__ of an archived object; Detail is its error
 )
 
-var reasonNames = [...]string{"no-rule", "reads-data", "open-loop", "many-branches", "refused-at-most", "custom-class", "failed-state"}
+var reasonNames = [...]string{"no-rule", "reads-data", "open-loop", "many-branches", "refused-at-most", "custom-class", "cut-short", "failed-state"}
 
 func (r Reason) String() string {
 	if int(r) < len(reasonNames) {

@@ -10,7 +10,7 @@ import (
 
 // Judge judges a report against budgets. The findings are in the order of the budgets.
 //
-// Rules, in order: a run that does not fit its device fails. An incomplete account is inconclusive, whatever the sizes say. A budget on a
+// Rules, in order: what is said of an artifact that is stale is inconclusive. A run that does not fit its device fails. An incomplete account is inconclusive, whatever the sizes say. A budget on a
 // size that is not known is inconclusive. A bound that data-dependent sizes made is judged at both its ends, and inconclusive where they
 // disagree. What is left passes at or under the limit. A budget of level warn only ever warns.
 func Judge(r *report.Report, budgets []Budget, o Options) Verdict {
@@ -22,6 +22,8 @@ func Judge(r *report.Report, budgets []Budget, o Options) Verdict {
 	switch {
 	case len(budgets) == 0:
 		v.Why = append(v.Why, "no budget was given")
+	case stale(r, o) != "":
+		v.Why = append(v.Why, stale(r, o))
 	case r.OOM != nil:
 		v.Why = append(v.Why, fmt.Sprintf("the run does not fit the device: %s asked for with a limit of %s", r.OOM.Requested, r.OOM.Limit))
 	case incomplete(r, o):
@@ -46,6 +48,9 @@ func judgeOne(r *report.Report, b Budget, o Options) Finding {
 // decide fills in what stands beside the outcome; the level is not its business.
 func (f *Finding) decide(r *report.Report, o Options) Outcome {
 	switch {
+	case stale(r, o) != "":
+		f.Why = stale(r, o)
+		return Inconclusive
 	case r.OOM != nil:
 		f.Why = "the run stopped where the device's memory ended"
 		return Fail
@@ -123,6 +128,19 @@ func dependsOnData(r *report.Report, o Options) bool {
 		}
 	}
 	return r.Quality == report.Bound && !noted
+}
+
+// stale says what the artifact was made from that is another now; "" where nothing is, or that is allowed.
+func stale(r *report.Report, o Options) string {
+	if slices.Contains(o.Allow, string(note.ArtifactStale)) {
+		return ""
+	}
+	for _, n := range r.Notes {
+		if n.ID == note.ArtifactStale {
+			return n.Text
+		}
+	}
+	return ""
 }
 
 func incomplete(r *report.Report, o Options) bool {

@@ -1,0 +1,74 @@
+package spec
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"path/filepath"
+	"strings"
+)
+
+// CaptureFolder is the folder beside a memspec.yaml that holds the recordings of its cases that have a source and no artifact.
+const CaptureFolder = ".memspec"
+
+// captureVersion is in every key: a change of what the key is made of finds no older file.
+const captureVersion = 1
+
+// Captured is the path of the recording that a case with a source and without an artifact is predicted from, whether it is there or not; "" of
+// others. Its name holds a key of what the run hangs on and the recording does not tell itself (engine/recording/FORMAT.md).
+func (c *Case) Captured() string {
+	if c.Artifact != "" || c.Source == "" {
+		return ""
+	}
+	name := fileName(c.Model)
+	if name == "" { // a case that was written in Go
+		name = "case"
+	}
+	return filepath.Join(c.Dir, CaptureFolder, name+"-"+c.captureKey()+".rec")
+}
+
+// captureKey is 16 hexadecimal digits. Not in it are what a replay can choose: memory, allocator settings, the fraction; and what the recording
+// tells itself: the source's files.
+func (c *Case) captureKey() string {
+	p := &c.Platform
+	h := sha256.New()
+	line := func(name string, value any) { fmt.Fprintf(h, "%s=%q\n", name, fmt.Sprint(value)) }
+	line("version", captureVersion)
+	line("source", filepath.ToSlash(c.Source))
+	for _, in := range c.Inputs {
+		line("input", in.String())
+	}
+	line("mode", c.Mode)
+	line("runtime", c.Runtime)
+	line("grad", c.Grad)
+	line("dtype", c.DType)
+	line("autocast", p.Autocast)
+	line("flags", [...]bool{p.TF32Matmul, p.TF32CuDNN, p.Benchmark, p.Deterministic, p.CuDNNv7})
+	line("cublas", p.CublasConfig())
+	line("torch", p.Torch)
+	line("device", p.Device.Name)
+	line("capability", p.Device.ComputeCapability)
+	line("sms", p.Device.SMs)
+	for _, a := range c.Assume {
+		line("assume", fmt.Sprintf("%s=%d", a.Place, a.Size))
+	}
+	line("training", trainingText(c.Training))
+	return hex.EncodeToString(h.Sum(nil))[:16]
+}
+
+// fileName is a name of which every file system can have a file.
+func fileName(name string) string {
+	const most = 40
+	var b strings.Builder
+	for _, c := range name {
+		switch {
+		case b.Len() == most:
+			return b.String()
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '-', c == '_':
+			b.WriteRune(c)
+		default:
+			b.WriteByte('_')
+		}
+	}
+	return b.String()
+}
