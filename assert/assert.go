@@ -19,7 +19,7 @@ type TB interface {
 	Errorf(format string, args ...any)
 }
 
-// Measure says whether a case is also run for real, on this machine's GPU, and compared.
+// Measure says whether a case is also run, on this machine's GPU or on a pretend one, and compared.
 type Measure uint8
 
 // The ways. Predict is what is done where nothing is said.
@@ -27,6 +27,7 @@ const (
 	Predict       Measure = iota // nothing is run
 	WherePossible                // where this machine has the case's GPU, and Python with memshim; elsewhere it is logged why not
 	Required                     // a case that was not measured fails
+	OnPretend                    // on a pretend GPU of the case's device, which needs Python with torch and memshim, and no GPU; a case that was not run fails
 )
 
 // Case predicts one case and fails t unless every budget holds. With a measure it is also run for real: t fails unless every budget holds for

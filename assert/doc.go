@@ -4,8 +4,9 @@
 //
 // The rules, in order:
 //
-//  1. Nothing is executed: no GPU, no Python, no network. A case is predicted from its artifact (package engine). Only with WherePossible or
-//     Required is it also run, by Python in a process of its own (package cudameasure), and held against its prediction.
+//  1. Nothing is executed: no GPU, no Python, no network. A case is predicted from its artifact (package engine). Only with WherePossible,
+//     Required or OnPretend is it also run, by Python in a process of its own (package cudameasure), and held against its prediction.
+//     OnPretend runs it on a GPU that is not there: PyTorch's own allocator, and every text says so.
 //  2. A verdict is judged as memspec check does: a broken budget fails; exactly at the limit passes. With a measure the measured numbers are
 //     judged too, and the two must agree within the case's tolerance.
 //  3. What could not be said fails too. An operator without a rule, an unknown context cost, an artifact that cannot be read: nothing

@@ -13,7 +13,8 @@ func machineOf(measure []Measure) *verify.Machine {
 	if len(measure) == 0 || measure[len(measure)-1] == Predict {
 		return nil
 	}
-	return &verify.Machine{Required: measure[len(measure)-1] == Required}
+	how := measure[len(measure)-1]
+	return &verify.Machine{Required: how == Required || how == OnPretend, Pretend: how == OnPretend}
 }
 
 // finish reports a prediction to t, and with a machine what the run says of it: in one text, whatever is wrong.
@@ -55,7 +56,7 @@ func measuredMessage(t TB, a *verify.Account) string {
 	}
 	var reproduce []string
 	if a.Outcome != verdict.Pass {
-		reproduce = []string{testCommandOf(t), verify.Command(a.Case, "")}
+		reproduce = []string{testCommandOf(t), a.Command("")}
 	}
 	_ = a.WriteText(&b, reproduce...) // a strings.Builder does not fail
 	return strings.TrimRight(b.String(), "\n")

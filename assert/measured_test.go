@@ -123,6 +123,19 @@ func measuredMessages() []messageCase {
 			gpuIs(t, "0, NVIDIA L4, GPU-stand-in, 8.9, 23034, 556")
 			return memory.Case(n, oneCase(t, "../"+small, smallInput, "budget: {allocated: 64MiB}"), memory.Required)
 		}, verdict.Inconclusive},
+		{"pretend-under-estimated", "PyTorch's allocator says more on a GPU that is not there: told, and not called measured", func(t *testing.T, n *named) verdict.Verdict {
+			c := oneCase(t, "../"+small, smallInput, "budget: {allocated: 64MiB}")
+			withGPU(t, c, func(m *cudameasure.Measurement) {
+				m.Where = recording.OnPretend
+				grow(units.MiB)(m)
+			})
+			gpuIs(t, "No devices were found")
+			return memory.Case(n, c, memory.OnPretend)
+		}, verdict.Fail},
+		{"pretend-without-memshim", "a run that is asked for and cannot be made is no pass", func(t *testing.T, n *named) verdict.Verdict {
+			pythonSays(t, `cat >/dev/null; echo "memshim: got torch 2.4, want 2.10 to 2.15" >&2; exit 3`)
+			return memory.Case(n, oneCase(t, "../"+small, smallInput, "budget: {allocated: 64MiB}"), memory.OnPretend)
+		}, verdict.Inconclusive},
 		{"required-without-memshim", "nor is a Python without memshim", func(t *testing.T, n *named) verdict.Verdict {
 			gpuIs(t, "0, Tesla T4, GPU-stand-in, 7.5, 15360, 442")
 			pythonSays(t, `cat >/dev/null; echo "python: No module named memshim" >&2; exit 1`)

@@ -2,6 +2,7 @@ package cudameasure
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -44,17 +45,18 @@ type Finding struct {
 
 // Comparison is a prediction held against a measurement.
 type Comparison struct {
-	Rows     []Row     `json:"rows"`     // by metric, each by phase
-	Findings []Finding `json:"findings"` // budgets in their order, then disagreements
+	Where    recording.Where `json:"-"`        // of the measurement
+	Rows     []Row           `json:"rows"`     // by metric, each by phase
+	Findings []Finding       `json:"findings"` // budgets in their order, then disagreements
 }
 
-// Compare holds a prediction against a measurement made on a GPU. They disagree where the peak allocated or the peak reserved is further than
+// Compare holds a prediction against a measurement made on a GPU, or on a pretend GPU, which every text then says. They disagree where the peak allocated or the peak reserved is further than
 // tolerance (0.01 is 1%) of the predicted one from it; exactly at it they agree. An incomplete prediction is not held to that.
 func Compare(predicted *report.Report, m *Measurement, tolerance float64) (*Comparison, error) {
-	if m.Where != recording.OnCUDA {
-		return nil, fmt.Errorf("got a record %s, want one made on a GPU: the two are not to be compared", madeOn(m.Where))
+	if !m.Where.Allocator() {
+		return nil, errors.New("got a record on CPU tensors, want one made on a GPU: the two are not to be compared")
 	}
-	c := &Comparison{Rows: []Row{}, Findings: []Finding{}}
+	c := &Comparison{Where: m.Where, Rows: []Row{}, Findings: []Finding{}}
 	c.rows(predicted, m)
 	if m.OOM != nil { // the peaks are those of a run that stopped
 		return c, nil
@@ -66,7 +68,7 @@ func Compare(predicted *report.Report, m *Measurement, tolerance float64) (*Comp
 			return nil, fmt.Errorf("got no %s in a record on CUDA", metric)
 		}
 		if math.Abs(float64(got-want)) > tolerance*float64(want) {
-			f := Finding{Metric: metric, Under: got > want, Text: disagreement(metric, want, got, tolerance)}
+			f := Finding{Metric: metric, Under: got > want, Text: fmt.Sprintf("peak %s %s %s (%s), %s", metric, Measured(m.Where), got, got.Exact(), disagreement(want, got, tolerance))}
 			if predicted.Quality == report.Incomplete {
 				f.Unknown = true
 				f.Text += "; the prediction is incomplete"
@@ -77,21 +79,20 @@ func Compare(predicted *report.Report, m *Measurement, tolerance float64) (*Comp
 	return c, nil
 }
 
-// madeOn is where a recording was made, in words.
-func madeOn(w recording.Where) string {
+// Measured is how what was recorded is called: a pretend GPU measures nothing.
+func Measured(w recording.Where) string {
 	if w == recording.OnPretend {
-		return "of a pretend GPU"
+		return "on a pretend GPU"
 	}
-	return "on CPU tensors"
+	return "measured"
 }
 
-func disagreement(metric report.Metric, want, got units.Bytes, tolerance float64) string {
+func disagreement(want, got units.Bytes, tolerance float64) string {
 	kind, by := "over-estimated", want-got
 	if got > want {
 		kind, by = "UNDER-ESTIMATED", got-want
 	}
-	return fmt.Sprintf("peak %s measured %s (%s), predicted %s (%s): %s by %s (%s), tolerance %s", metric, got, got.Exact(), want, want.Exact(),
-		kind, by, signedPercent(got-want, want), tolerancePercent(tolerance))
+	return fmt.Sprintf("predicted %s (%s): %s by %s (%s), tolerance %s", want, want.Exact(), kind, by, signedPercent(got-want, want), tolerancePercent(tolerance))
 }
 
 func (c *Comparison) rows(r *report.Report, m *Measurement) {
@@ -106,8 +107,8 @@ func (c *Comparison) rows(r *report.Report, m *Measurement) {
 		{report.Reserved, func(s report.Sizes) units.Bytes { return s.Reserved }, reserved},
 	} {
 		add := func(phase string, s report.Sizes) {
-			if p := m.Pass(phase); p != nil {
-				c.Rows = append(c.Rows, Row{Phase: phase, Metric: col.metric, Predicted: col.of(s), Measured: *col.measured(p)})
+			if got, ok := mostIn(m, phase, col.measured); ok {
+				c.Rows = append(c.Rows, Row{Phase: phase, Metric: col.metric, Predicted: col.of(s), Measured: got})
 			}
 		}
 		add(recording.Baseline, r.Baseline)
@@ -128,6 +129,16 @@ func (c *Comparison) rows(r *report.Report, m *Measurement) {
 	}
 }
 
+// mostIn is the most over the passes of a name: the steady ones of a training run are many. false where the run did not come to one.
+func mostIn(m *Measurement, name string, of func(*recording.Pass) *units.Bytes) (most units.Bytes, ok bool) {
+	for i := range m.Passes {
+		if p := &m.Passes[i]; p.Name == name {
+			most, ok = max(most, *of(p)), true
+		}
+	}
+	return most, ok
+}
+
 // Verify is Compare with the case's own tolerance, and its budgets judged by the measured numbers.
 func Verify(c *spec.Case, predicted *report.Report, m *Measurement) (*Comparison, error) {
 	out, err := Compare(predicted, m, c.Tolerance)
@@ -138,7 +149,7 @@ func Verify(c *spec.Case, predicted *report.Report, m *Measurement) (*Comparison
 	out.Findings = []Finding{}
 	if m.OOM != nil {
 		out.Findings = append(out.Findings, Finding{Metric: report.Reserved, Under: predicted.OOM == nil,
-			Text: fmt.Sprintf("measured out of memory in the %s pass: %s", m.OOM.Pass, m.OOM.Text)})
+			Text: fmt.Sprintf("%s out of memory in the %s pass: %s", Measured(m.Where), m.OOM.Pass, m.OOM.Text)})
 	}
 	for i := range c.Budgets {
 		b := &c.Budgets[i]
@@ -150,7 +161,7 @@ func Verify(c *spec.Case, predicted *report.Report, m *Measurement) (*Comparison
 		case got > b.Limit:
 			pos := b.Pos
 			pos.Col = 0
-			text := fmt.Sprintf("measured %s %s (%s), budget %s (%s): over by %s", b.Metric, got, got.Exact(), b.Limit, b.Limit.Exact(), got-b.Limit)
+			text := fmt.Sprintf("%s %s %s (%s), budget %s (%s): over by %s", Measured(m.Where), b.Metric, got, got.Exact(), b.Limit, b.Limit.Exact(), got-b.Limit)
 			if b.Limit > 0 {
 				text += " (" + signedPercent(got-b.Limit, b.Limit) + ")"
 			}
@@ -188,8 +199,12 @@ func (c *Comparison) has(is func(*Finding) bool) bool {
 
 // WriteTable writes predicted and measured, two spaces in.
 func (c *Comparison) WriteTable(w io.Writer) error {
+	column := "measured"
+	if c.Where == recording.OnPretend {
+		column = "pretend"
+	}
 	t := layout.NewTable("rrrrrl")
-	t.Add("", "predicted", "measured", "difference", "%", "")
+	t.Add("", "predicted", column, "difference", "%", "")
 	for i := range c.Rows {
 		r := &c.Rows[i]
 		mark := ""
@@ -229,11 +244,8 @@ func tolerancePercent(t float64) string { return fmt.Sprintf("%.4g%%", 100*t) }
 
 // WhyNot says why a record cannot be held against a case's prediction; empty where it can.
 func WhyNot(c *spec.Case, m *Measurement) string {
-	switch m.Where {
-	case recording.OnCPU:
+	if m.Where == recording.OnCPU {
 		return "recorded on CPU tensors: there is no allocator's number to compare with"
-	case recording.OnPretend:
-		return "recorded on a pretend GPU: no GPU took these numbers"
 	}
 	var parts []string
 	add := func(what, got, want string) {
@@ -261,7 +273,7 @@ func WhyNot(c *spec.Case, m *Measurement) string {
 	if len(parts) == 0 {
 		return ""
 	}
-	return "measured with " + strings.Join(parts, "; ")
+	return Measured(m.Where) + " with " + strings.Join(parts, "; ")
 }
 
 func flagText(f recording.Flags) string {
@@ -277,8 +289,11 @@ func flagText(f recording.Flags) string {
 	return strings.Join(on, " ")
 }
 
-// sameDevice says whether a GPU is the case's.
+// sameDevice says whether a GPU is the case's: by its multiprocessors where they are told, as a pretend one may have more memory than the card.
 func sameDevice(c *spec.Case, d *recording.Device) bool {
+	if d.SMs > 0 {
+		return d.ComputeCapability == c.Platform.Device.ComputeCapability.String() && d.SMs == c.Platform.Device.SMs
+	}
 	return d.Total != nil && c.Platform.Device.Is(d.ComputeCapability, *d.Total)
 }
 

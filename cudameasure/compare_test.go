@@ -178,7 +178,9 @@ func TestWhyNot(t *testing.T) {
 		{"other inputs and flags", func(_ *spec.Case, m *Measurement) { m.Inputs, m.Flags.Benchmark = []string{"x=float32[1]"}, true },
 			`measured with flags "tf32_cudnn benchmark", the case says "tf32_cudnn"; inputs "x=float32[1]", the case says "x=float32[2,1024,512]"`},
 		{"on CPU tensors", func(_ *spec.Case, m *Measurement) { m.Where = recording.OnCPU }, "recorded on CPU tensors: there is no allocator's number to compare with"},
-		{"on a pretend GPU", func(_ *spec.Case, m *Measurement) { m.Where = recording.OnPretend }, "recorded on a pretend GPU: no GPU took these numbers"},
+		{"on a pretend GPU of the case's device", func(_ *spec.Case, m *Measurement) { m.Where = recording.OnPretend }, ""},
+		{"on a pretend GPU of another", func(_ *spec.Case, m *Measurement) { m.Where, m.Device.SMs = recording.OnPretend, 7 },
+			"on a pretend GPU with by hand, not measured, the case is for by hand"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			cs, m := smallCase(t), record(t, "small")

@@ -19,12 +19,13 @@ import (
 
 // The ways a run can fail, beside those of Devices. Errors of Run wrap one of them, or are the context's.
 var (
-	ErrNoPython = errors.New("no Python with torch and memshim (MEMSPEC_PYTHON names one)")
-	ErrCase     = errors.New("the case cannot be built")
-	ErrModel    = errors.New("the model fails")
+	ErrNoPython  = errors.New("no Python with torch and memshim (MEMSPEC_PYTHON names one)")
+	ErrNoPretend = errors.New("no pretend GPU here")
+	ErrCase      = errors.New("the case cannot be built")
+	ErrModel     = errors.New("the model fails")
 )
 
-// RunError is a case that was not measured. Kind is ErrNoPython, ErrNoDevice, ErrCase, ErrModel or ErrHangs.
+// RunError is a case that was not measured. Kind is ErrNoPython, ErrNoDevice, ErrNoPretend, ErrCase, ErrModel or ErrHangs.
 type RunError struct {
 	Case string
 	Kind error
@@ -64,6 +65,11 @@ func (t *Tools) Run(ctx context.Context, c spec.Case) (*Measurement, error) {
 	return t.run(ctx, &c, recording.OnCUDA)
 }
 
+// RunPretended runs a case on a pretend GPU of its device: PyTorch's own allocator, and no GPU. ErrNoPretend where there can be none.
+func (t *Tools) RunPretended(ctx context.Context, c spec.Case) (*Measurement, error) {
+	return t.run(ctx, &c, recording.OnPretend)
+}
+
 // RunOnCPU records a case on CPU tensors: its sizes and lifetimes, to be compared with no allocator's numbers.
 func (t *Tools) RunOnCPU(ctx context.Context, c spec.Case) (*Measurement, error) {
 	return t.run(ctx, &c, recording.OnCPU)
@@ -98,7 +104,7 @@ func (t *Tools) run(ctx context.Context, c *spec.Case, where recording.Where) (*
 		return nil, runFailed(c.Name, err, out)
 	}
 	if out.status != 0 {
-		return nil, &RunError{Case: c.Name, Kind: runError(out), Said: shimSaid(out)}
+		return nil, &RunError{Case: c.Name, Kind: runError(out, where), Said: shimSaid(out)}
 	}
 	m, err := Read(file)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -126,10 +132,12 @@ const (
 	shimTorch  = 4 // there is no PyTorch
 )
 
-func runError(out output) error {
+func runError(out output, where recording.Where) error {
 	switch {
 	case out.status == shimTorch, strings.Contains(out.stderr, "No module named memshim"):
 		return ErrNoPython
+	case out.status == shimUnsure && where == recording.OnPretend:
+		return ErrNoPretend
 	case out.status == shimUnsure:
 		return ErrNoDevice
 	case out.status == shimUsage:

@@ -80,7 +80,7 @@ var mayImport = map[string][]string{
 	"assert":                {"cudameasure/verify", "engine", "engine/device", "engine/platform", "engine/spec", "engine/verdict", "engine/report", "engine/units"},
 	"cudameasure":           {"engine/recording", "engine/spec", "engine/verdict", "engine/report", "engine/units", "engine/layout"},
 	"cudameasure/cudaprobe": {},
-	"cudameasure/verify":    {"cudameasure", "engine", "engine/spec", "engine/trace", "engine/units", "engine/verdict", "engine/layout"},
+	"cudameasure/verify":    {"cudameasure", "engine", "engine/recording", "engine/spec", "engine/trace", "engine/units", "engine/verdict", "engine/layout"},
 	"cmd/memspec": {"cudameasure", "cudameasure/verify", "engine", "engine/units", "engine/tensor", "engine/device", "engine/workspace/profile", "engine/platform", "engine/program", "engine/trace",
 		"engine/ops", "engine/ops/builtin", "engine/artifact", "engine/exec", "engine/exec/lifetime", "engine/allocator", "engine/recording", "engine/report", "engine/verdict", "engine/spec", "engine/layout", "engine/format"},
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/memspec/memspec/cudameasure/verify"
 	"github.com/memspec/memspec/engine"
 	"github.com/memspec/memspec/engine/format"
+	"github.com/memspec/memspec/engine/recording"
 	"github.com/memspec/memspec/engine/spec"
 	"github.com/memspec/memspec/engine/verdict"
 )
@@ -21,6 +22,7 @@ import (
 type verifyOptions struct {
 	dir     string
 	require bool
+	on      *choice
 	timeout time.Duration
 	out     *outputs
 }
@@ -32,7 +34,8 @@ func newVerify() *cobra.Command {
 		Short: "Hold predictions against measurements: recorded ones, or runs on this machine's GPU",
 		Long: `Predict every case of a memspec.yaml and hold it against what it took when it was run: against the records in a folder
 (python -m memshim measure writes them), or without --measured by running the cases whose GPU this machine has, each in a fresh process
-(python -m memshim; MEMSPEC_PYTHON names the Python). A record is a case's by what it says of itself: name, device, torch, runtime, inputs and
+(python -m memshim; MEMSPEC_PYTHON names the Python). With --on pretend they are run on a pretend GPU: PyTorch's own allocator on a machine without
+one, labelled so and never called measured. A record is a case's by what it says of itself: name, device, torch, runtime, inputs and
 flags. Records made on CPU tensors are compared with nothing.
 
 Exit codes: 2 if the file or a record cannot be read; else 1 if a budget is broken by the predicted or the measured number, or the two are
@@ -40,13 +43,15 @@ further apart than the case's tolerance; else 2 if a case cannot be predicted or
 case without a measurement under --require is, or no case has a record in the folder given; else 0.`,
 		Example: `  memspec verify --measured measured
   memspec verify models/memspec.yaml --measured measured --case 'resnet50[*]' --require
-  memspec verify --require                     # on a machine with the GPU`,
+  memspec verify --require                     # on a machine with the GPU
+  memspec verify --on pretend                  # on any machine with PyTorch`,
 		Args:              wantArgs(0, 1, "at most one memspec.yaml"),
 		ValidArgsFunction: completeSpecs,
 	}
 	fs := cmd.Flags()
 	fs.StringVar(&o.dir, "measured", "", "the `FOLDER` of measurement records; without it the cases are run here")
 	_ = cmd.MarkFlagDirname("measured")
+	o.on = choiceFlag(cmd, "on", "what cases are run on: this machine's GPUs, or a pretend GPU of each case's device, which needs none", "real", "real", "pretend")
 	fs.BoolVar(&o.require, "require", false, "a case without a measurement is inconclusive: exit 3")
 	fs.DurationVar(&o.timeout, "timeout", cudameasure.DefaultLimit, "for running one case here")
 	complete(cmd, "timeout")
@@ -59,6 +64,9 @@ case without a measurement under --require is, or no case has a record in the fo
 		}
 		if fs.Changed("measured") && o.dir == "" {
 			return errors.New("--measured: got no folder, want that of the records that python -m memshim measure wrote")
+		}
+		if o.dir != "" && o.on.value == "pretend" {
+			return errors.New("--on: got pretend beside --measured, want one of them: what a pretend GPU took is no measurement")
 		}
 		cases, err := loadCases(specPath(args), *patterns)
 		if err != nil {
@@ -91,7 +99,7 @@ func (o *verifyOptions) holder() (holder, error) {
 	if o.dir == "" {
 		tools := cudameasure.FromEnvironment()
 		tools.Limit = o.timeout
-		here := &verify.Machine{Tools: &tools, Required: o.require}
+		here := &verify.Machine{Tools: &tools, Required: o.require, Pretend: o.on.value == "pretend"}
 		return here.Run, nil
 	}
 	records, err := cudameasure.ReadFolder(o.dir)
@@ -169,7 +177,7 @@ func (o *verifyOptions) accountCase(a *verify.Account) *format.Case {
 	c.Text = func(w io.Writer) error {
 		var reproduce []string
 		if a.Outcome != verdict.Pass {
-			reproduce = append(reproduce, verify.Command(a.Case, o.dir))
+			reproduce = append(reproduce, a.Command(o.dir))
 		}
 		if a.Verdict.Outcome != verdict.Pass && a.Err == nil {
 			reproduce = append(reproduce, engine.ExplainCommand(a.Case))
@@ -201,6 +209,9 @@ func addMeasured(c *format.Case, m *verify.Compared, file string) {
 		moment := r.Phase
 		if moment == "peak" {
 			moment = ""
+		}
+		if m.Where == recording.OnPretend {
+			moment = strings.TrimSpace(moment + " on a pretend GPU")
 		}
 		if file != "" {
 			moment = strings.TrimSpace(moment + " " + file)
@@ -251,7 +262,11 @@ func writeVerified(w io.Writer, all []*verify.Account) error {
 	}
 	text := countsText(&count)
 	if missing > 0 {
-		text += fmt.Sprintf(", %d of them not measured", missing)
+		not := "not measured"
+		if all[0].On == recording.OnPretend {
+			not = "not run on a pretend GPU"
+		}
+		text += fmt.Sprintf(", %d of them %s", missing, not)
 	}
 	return writeLine(w, fmt.Sprintf("%s: %s", plural(len(all), "case"), text))
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/memspec/memspec/cudameasure"
 	"github.com/memspec/memspec/engine"
 	"github.com/memspec/memspec/engine/layout"
-	"github.com/memspec/memspec/engine/spec"
+	"github.com/memspec/memspec/engine/recording"
 	"github.com/memspec/memspec/engine/units"
 	"github.com/memspec/memspec/engine/verdict"
 )
@@ -65,7 +65,7 @@ func (a *Account) Headline() string {
 		}
 	}
 	if why == "" {
-		why = "measured as predicted"
+		why = cudameasure.Measured(a.On) + " as predicted"
 	}
 	return a.head() + ": " + why
 }
@@ -76,12 +76,18 @@ func (a *Account) NotMeasured() string {
 		return ""
 	}
 	text := "not measured"
+	if a.On == recording.OnPretend {
+		text = "not run on a pretend GPU"
+	}
 	for _, s := range a.Skipped {
 		if s.File == "" {
 			text += ": " + oneLine(s.Why)
 		}
 	}
-	if a.Required {
+	switch {
+	case a.Required && a.On == recording.OnPretend:
+		text += "; a run is required"
+	case a.Required:
 		text += "; a measurement is required"
 	}
 	return text
@@ -94,7 +100,11 @@ func (c *Compared) writeText(w io.Writer) error {
 		from = "this machine"
 	}
 	p := layout.To(w)
-	p.Item("measured", "%s, torch %s (%s)", m.Device.Name, m.Torch, from)
+	if m.Where == recording.OnPretend {
+		p.Item("pretend", "no GPU: a pretend %s, torch %s (%s)", m.Device.Name, m.Torch, from)
+	} else {
+		p.Item("measured", "%s, torch %s (%s)", m.Device.Name, m.Torch, from)
+	}
 	for _, f := range c.Findings {
 		word := "broken"
 		switch {
@@ -125,7 +135,7 @@ func (c *Compared) eventsText() string {
 	case c.Parts == nil:
 		return "both streams are the same"
 	}
-	return fmt.Sprintf("the streams part after %d: %s: measured %s, predicted %s", c.Parts.Compared, c.Parts.Why,
+	return fmt.Sprintf("the streams part after %d: %s: %s %s, predicted %s", c.Parts.Compared, c.Parts.Why, cudameasure.Measured(c.Measured.Where),
 		strings.TrimSpace(c.Parts.BText), strings.TrimSpace(c.Parts.AText))
 }
 
@@ -140,11 +150,15 @@ func (a *Account) failure() string {
 
 // Command is the command that compares the case again, with the records of a folder or, for an empty one, run on this machine. A case that was
 // written in Go has none.
-func Command(c spec.Case, dir string) string {
+func (a *Account) Command(dir string) string {
+	c := &a.Case
 	if c.Pos.File == "" {
 		return ""
 	}
 	words := "memspec verify --case " + engine.ShellQuote(c.Name) + " " + engine.ShellQuote(c.Pos.File)
+	if a.On == recording.OnPretend {
+		words += " --on pretend"
+	}
 	if dir != "" {
 		words += " --measured " + engine.ShellQuote(dir)
 	}
@@ -166,7 +180,8 @@ type JSON struct {
 
 // ComparedJSON is one comparison.
 type ComparedJSON struct {
-	File     string                `json:"file"` // empty: run on this machine
+	File     string                `json:"file"`  // empty: run on this machine
+	Where    recording.Where       `json:"where"` // cuda, or pretend: no GPU took these numbers
 	Device   string                `json:"device"`
 	Torch    string                `json:"torch"`
 	Context  *units.Bytes          `json:"context"` // null: not known
@@ -213,7 +228,7 @@ func (a *Account) AsJSON() JSON {
 
 func (c *Compared) asJSON() ComparedJSON {
 	m := c.Measured
-	j := ComparedJSON{File: filepath.ToSlash(m.File), Device: m.Device.Name, Torch: m.Torch, Rows: []RowJSON{}, Findings: c.Findings}
+	j := ComparedJSON{File: filepath.ToSlash(m.File), Where: m.Where, Device: m.Device.Name, Torch: m.Torch, Rows: []RowJSON{}, Findings: c.Findings}
 	if cost, known := m.ContextCost(); known {
 		j.Context = &cost
 	}

@@ -16,6 +16,8 @@ import (
 
 	"github.com/memspec/memspec/cudameasure"
 	"github.com/memspec/memspec/engine"
+	"github.com/memspec/memspec/engine/recording"
+	"github.com/memspec/memspec/engine/spec"
 	"github.com/memspec/memspec/engine/trace"
 	"github.com/memspec/memspec/engine/verdict"
 )
@@ -26,8 +28,9 @@ type Account struct {
 	Outcome  verdict.Outcome // of the prediction and of every comparison, the worst
 	Compared []Compared
 	Skipped  []Skipped
-	Failed   error // the run that ended in the model's error; nil where none did
-	Required bool  // a case without a measurement is inconclusive
+	Failed   error           // the run that ended in the model's error; nil where none did
+	Required bool            // a case without a measurement is inconclusive
+	On       recording.Where // what it was to be run on: OnCUDA or OnPretend
 }
 
 // Compared is a prediction held against one measurement.
@@ -46,9 +49,13 @@ type Skipped struct {
 
 // Records holds a prediction against those of the records that are its case's. The error is a record's.
 func Records(ctx context.Context, r *engine.Result, records []*cudameasure.Measurement, required bool) (*Account, error) {
-	a := &Account{Result: r, Outcome: r.Verdict.Outcome, Required: required}
+	a := &Account{Result: r, Outcome: r.Verdict.Outcome, Required: required, On: recording.OnCUDA}
 	for _, m := range records {
 		if m.Case != r.Case.Name {
+			continue
+		}
+		if m.Where == recording.OnPretend {
+			a.Skipped = append(a.Skipped, Skipped{File: m.File, Why: "recorded on a pretend GPU: no GPU took these numbers"})
 			continue
 		}
 		if err := a.add(ctx, m); err != nil {
@@ -59,10 +66,11 @@ func Records(ctx context.Context, r *engine.Result, records []*cudameasure.Measu
 	return a, nil
 }
 
-// A Machine runs cases on this machine's GPUs. The zero value has the tools that the environment names; several goroutines may use it.
+// A Machine runs cases on this machine's GPUs, or on pretend ones. The zero value has the tools that the environment names; several goroutines may use it.
 type Machine struct {
 	Tools    *cudameasure.Tools
 	Required bool // a case that cannot be run here is inconclusive
+	Pretend  bool // on a pretend GPU of the case's device, whatever this machine has
 
 	once    sync.Once
 	devices []cudameasure.Device
@@ -73,7 +81,10 @@ type Machine struct {
 // Run runs a case and holds its prediction against it. Where this machine lacks the case's GPU, or what it takes to run it, nothing is run and
 // the account says so. One case is run at a time: what a device has in use is the run's own. The error is the context's.
 func (h *Machine) Run(ctx context.Context, r *engine.Result) (*Account, error) {
-	a := &Account{Result: r, Outcome: r.Verdict.Outcome, Required: h.Required}
+	a := &Account{Result: r, Outcome: r.Verdict.Outcome, Required: h.Required, On: recording.OnCUDA}
+	if h.Pretend {
+		a.On = recording.OnPretend
+	}
 	why, err := h.run(ctx, a)
 	if ctx.Err() != nil {
 		return a, ctx.Err()
@@ -97,8 +108,16 @@ func (h *Machine) run(ctx context.Context, a *Account) (why string, err error) {
 			t := cudameasure.FromEnvironment()
 			h.Tools = &t
 		}
-		h.devices, h.err = h.Tools.Devices(ctx)
+		if !h.Pretend {
+			h.devices, h.err = h.Tools.Devices(ctx)
+		}
 	})
+	if h.Pretend {
+		if a.Case.Platform.IsNone() {
+			return "the device none is no GPU that could be pretended", nil
+		}
+		return a.ran(ctx, h.Tools.RunPretended)
+	}
 	if h.err != nil {
 		return h.err.Error(), nil
 	}
@@ -110,9 +129,14 @@ func (h *Machine) run(ctx context.Context, a *Account) (why string, err error) {
 	if _, said := os.LookupEnv("CUDA_VISIBLE_DEVICES"); !said && len(h.devices) > 1 {
 		tools.Device = device.UUID
 	}
-	m, err := tools.Run(ctx, a.Case)
+	return a.ran(ctx, tools.Run)
+}
+
+// ran runs the case and compares it; why not, where it could not be run.
+func (a *Account) ran(ctx context.Context, run func(context.Context, spec.Case) (*cudameasure.Measurement, error)) (why string, err error) {
+	m, err := run(ctx, a.Case)
 	switch {
-	case errors.Is(err, cudameasure.ErrNoDevice), errors.Is(err, cudameasure.ErrNoPython), errors.Is(err, cudameasure.ErrCase):
+	case errors.Is(err, cudameasure.ErrNoDevice), errors.Is(err, cudameasure.ErrNoPretend), errors.Is(err, cudameasure.ErrNoPython), errors.Is(err, cudameasure.ErrCase):
 		var run *cudameasure.RunError
 		if errors.As(err, &run) {
 			return run.Why(), nil

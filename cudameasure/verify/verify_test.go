@@ -15,6 +15,8 @@ import (
 	"github.com/memspec/memspec/cudameasure"
 	"github.com/memspec/memspec/cudameasure/verify"
 	"github.com/memspec/memspec/engine"
+	"github.com/memspec/memspec/engine/device"
+	"github.com/memspec/memspec/engine/recording"
 	"github.com/memspec/memspec/engine/spec"
 	"github.com/memspec/memspec/engine/verdict"
 )
@@ -113,6 +115,35 @@ func TestARunIsCanceled(t *testing.T) {
 	_, err := m.Run(ctx, predicted(t))
 	assert.ErrorIs(t, err, context.Canceled)
 	assert.Less(t, time.Since(start), 30*time.Second)
+}
+
+// A record of a pretend GPU that lies among measurements is left out.
+func TestAPretendRecordIsNoMeasurement(t *testing.T) {
+	r := predicted(t)
+	record, err := cudameasure.Read("../../engine/recording/testdata/records/small.json")
+	require.NoError(t, err)
+	record.Case, record.Where = r.Case.Name, recording.OnPretend
+	a, err := verify.Records(context.Background(), r, []*cudameasure.Measurement{record}, true)
+	require.NoError(t, err)
+	require.Len(t, a.Skipped, 1)
+	assert.Equal(t, "recorded on a pretend GPU: no GPU took these numbers", a.Skipped[0].Why)
+	assert.Equal(t, verdict.Inconclusive, a.Outcome)
+}
+
+func TestThePretendGPUNeedsNone(t *testing.T) {
+	m, d := machine(t, `echo "$@" >"$d/asked-for"; echo "memshim: got no C compiler" >&2; exit 3`)
+	m.Pretend = true
+	a, err := m.Run(context.Background(), predicted(t))
+	require.NoError(t, err)
+	assert.Contains(t, read(t, d+"/asked-for"), "--where pretend")
+	assert.NoFileExists(t, d+"/asked", "no driver is asked")
+	assert.Equal(t, "not run on a pretend GPU: no pretend GPU here: got no C compiler; a run is required", a.NotMeasured())
+	assert.Equal(t, verdict.Inconclusive, a.Outcome)
+	none := predicted(t)
+	none.Case.Platform.Device.Kind = device.None
+	a, err = m.Run(context.Background(), none)
+	require.NoError(t, err)
+	assert.Contains(t, a.NotMeasured(), "the device none is no GPU that could be pretended")
 }
 
 func TestACaseWithoutAPredictionIsNotCompared(t *testing.T) {
