@@ -12,6 +12,7 @@ import traceback
 
 # command: module whose main(arguments) runs it and returns the exit code, and what it does. A module is imported when it is asked for.
 COMMANDS = {
+    "run": ("memshim.run.program", "run any program on a pretend GPU and tell what it takes"),
     "check": ("memshim.judge.check", "check a memspec.yaml, and where there is a GPU run its cases and compare"),
     "export": ("memshim.run.export", "write an artifact that memspec reads, with its inputs beside it"),
     "measure": ("memshim.run.measure", "run cases for real and record what they take"),

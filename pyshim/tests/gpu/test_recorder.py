@@ -21,6 +21,7 @@ def nothing_is_left():
     torch.cuda.empty_cache()
     reset, record = torch._C._cuda_resetPeakMemoryStats, memory._record_memory_history
     yield
+    torch.cuda.reset_peak_memory_stats()  # until then the program may ask for peaks of before we looked
     assert not recorder.regions and not torch._C._cuda_isHistoryEnabled()
     assert (torch._C._cuda_resetPeakMemoryStats, memory._record_memory_history) == (reset, record), "torch's own functions are put back"
 
@@ -41,6 +42,24 @@ def work(at: dict) -> None:
             del c
         d = take(5 * MIB)
     del b, d
+
+
+def test_the_program_reads_its_own_peaks():
+    """Whatever was reset by us, and also when nobody looks any more; what it resets itself is reset."""
+    torch.cuda.reset_peak_memory_stats()
+    del_me = take(40 * MIB)
+    del del_me
+    with memshim.trace(file=None):
+        kept = take(10 * MIB)
+        region = CUDARegion(0, events=False).open()
+        region.restart_peaks()
+        assert torch.cuda.max_memory_allocated() == 40 * MIB and region.peaks()["allocated"] == 10 * MIB
+        assert torch.cuda.memory_stats()["allocated_bytes.all.current"] == 10 * MIB
+        region.close()
+    assert torch.cuda.max_memory_allocated() == 40 * MIB == torch.accelerator.memory.max_memory_allocated()
+    torch.cuda.reset_peak_memory_stats()
+    assert torch.cuda.max_memory_allocated() == 10 * MIB
+    del kept
 
 
 def told(t) -> tuple:

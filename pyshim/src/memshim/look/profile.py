@@ -221,9 +221,9 @@ def _counters(region) -> tuple:
     """What the allocator counts, but for what lies unused in which segment; empty where it counts nothing."""
     if region.where != "cuda" or not region.begun:
         return ()
-    import torch
+    from memshim.run.recorder import recorder
 
-    told = torch._C._cuda_memoryStats(region.index)
+    told = recorder.real_stats(region.index)
     return tuple((kind[pool]["allocated"], kind[pool]["freed"], kind[pool]["current"], kind[pool]["peak"])
                  for name, kind in told.items() if isinstance(kind, dict) and "all" in kind and not name.startswith("inactive_split")
                  for pool in kind)

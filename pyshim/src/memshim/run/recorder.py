@@ -2,8 +2,8 @@
 
 The allocator has one history and one set of peaks a device. Whoever clears the one or resets the other takes it from all who look. So memshim's
 regions share: events are moved from the allocator's history into ours before it is cleared, and before peaks are reset every open region keeps
-what they were. While a region is open, the program's own calls of `reset_peak_memory_stats` and `_record_memory_history` pass through here, for
-the same reason; what it began to record goes on afterwards, with its own arguments.
+what they were, and so does the program: it reads its own peaks as if nobody looked. Its calls of `reset_peak_memory_stats` and
+`_record_memory_history` pass through here for the same reason; what it began to record goes on afterwards, with its own arguments.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def stats(index: int, kind: str) -> dict[str, int]:
     """The allocator's counters, all pools together. kind: current or peak."""
     import torch
 
-    told = torch._C._cuda_memoryStats(index)
+    told = recorder.real_stats(index)
     return {m: told[name]["all"][kind] for m, name in METRICS.items()}
 
 
@@ -110,6 +110,7 @@ class Recorder:
         self._theirs = False  # the program's own recording runs: its history is read, never cleared
         self._settings = ("", None)  # how we record: kind of stacks, and the program's own arguments where it began while we did
         self._seen: dict[int, tuple[int, tuple]] = {}  # of the program's history, how many were read and the last of them
+        self._program: dict[int, dict] = {}  # by device, the counters as they were when we last reset its peaks: the program did not
 
     def open(self, region: CUDARegion) -> None:
         import torch
@@ -258,8 +259,15 @@ class Recorder:
             self.regions.remove(region)
             if region.keeps_events and not any(r.keeps_events for r in self.regions):
                 self._end()
-            if not self.regions:
-                self._guard.remove()
+            self._unguard()
+
+    def _unguard(self) -> None:
+        """Once nobody looks, and what the program reads is what there is."""
+        if self.regions:
+            return
+        self._program = {i: told for i, told in self._program.items() if self.program_reads(i) != self.real_stats(i)}
+        if not self._program:
+            self._guard.remove()
 
     def _end(self) -> None:
         """The program's own recording goes on, as it began it."""
@@ -280,11 +288,22 @@ class Recorder:
         for r in self.regions:
             if r.index == index:
                 r.keep_peaks()
+        self._program[index] = self.program_reads(index)
         self._guard.reset_peaks(index)
 
     def program_resets(self, index: int) -> None:
         with self._lock:
             self._reset(index)
+            del self._program[index]
+            self._unguard()
+
+    def program_reads(self, index: int) -> dict:
+        """The allocator's counters with the peaks since the program reset them, whenever we did."""
+        now, before = self.real_stats(index), self._program.get(index)
+        return _most(now, before) if before else now
+
+    def real_stats(self, index: int) -> dict:
+        return self._guard.stats(index)
 
     def program_records(self, enabled: Any, args: tuple, kw: dict) -> None:
         """The program begins or ends its own recording."""
@@ -317,6 +336,11 @@ def _snapshot() -> dict:
             gc.enable()
 
 
+def _most(now: dict, before: dict) -> dict:
+    """The counters, with the higher of each two peaks."""
+    return {k: _most(v, before.get(k, {})) if isinstance(v, dict) else max(v, before.get(k, v)) if k == "peak" else v for k, v in now.items()}
+
+
 def _identity(entry: dict) -> tuple:
     return entry["action"], entry.get("addr", entry.get("device_free")), entry["size"], entry.get("time_us")
 
@@ -331,12 +355,17 @@ class Guard:
     def install(self) -> None:
         import torch
 
+        if self._real:
+            return
         c, owner = torch._C, self._owner
         self._real = {name: getattr(c, name) for name in _GUARDED if hasattr(c, name)}
         self._record_history = torch.cuda.memory._record_memory_history
         c._cuda_resetPeakMemoryStats = owner.program_resets
+        c._cuda_memoryStats = owner.program_reads
         if "_accelerator_resetPeakStats" in self._real:
             c._accelerator_resetPeakStats = owner.program_resets
+        if "_accelerator_getDeviceStats" in self._real:
+            c._accelerator_getDeviceStats = owner.program_reads
 
         def record(enabled: Any = "all", *args: Any, **kw: Any) -> None:
             owner.program_records(enabled, args, kw)
@@ -349,15 +378,21 @@ class Guard:
 
         for name, fn in self._real.items():
             setattr(torch._C, name, fn)
+        self._real = {}
         torch.cuda.memory._record_memory_history = self._record_history
 
     def record(self, *args: Any, **kw: Any) -> None:
         self._record_history(*args, **kw)
 
+    def stats(self, index: int) -> dict:
+        import torch
+
+        return self._real.get("_cuda_memoryStats", torch._C._cuda_memoryStats)(index)
+
     def reset_peaks(self, index: int) -> None:
         self._real["_cuda_resetPeakMemoryStats"](index)
 
 
-_GUARDED = ("_cuda_resetPeakMemoryStats", "_accelerator_resetPeakStats")
+_GUARDED = ("_cuda_resetPeakMemoryStats", "_accelerator_resetPeakStats", "_cuda_memoryStats", "_accelerator_getDeviceStats")
 
 recorder = Recorder()

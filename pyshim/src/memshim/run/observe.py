@@ -1,0 +1,132 @@
+"""In every process of a program under `memshim run`: from torch's import to the process's end, what it takes of each pretend GPU.
+
+Started by startup/sitecustomize.py, where the environment asks for it. It hears of an optimizer's steps and reads the allocator's own history; nothing
+that the program made is touched, and its errors and exit code are its own.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import sys
+import traceback
+import warnings
+from typing import Any, NamedTuple
+
+WANTED = "MEMSPEC_RUN"  # JSON: the folder where each process leaves PID.json, and how many lines its table has
+MOST_EVENTS = 1_000_000  # of one device in one process, some 400 MB; peaks are counted in any event
+EVERY = 8  # iterations between two looks at how many there are
+
+
+class Iteration(NamedTuple):
+    """From one step of the optimizer to the next: peaks in bytes."""
+
+    allocated: int
+    reserved: int
+
+
+class Device:
+    """One pretend GPU as this process uses it."""
+
+    def __init__(self, index: int):
+        from memshim.run.recorder import CUDARegion
+
+        self.index = index
+        self.whole, self.part = CUDARegion(index).open(), CUDARegion(index, events=False).open()
+        self.iterations: list[Iteration] = []
+
+    def step(self) -> None:
+        """An optimizer has stepped."""
+        peaks = self.part.peaks()
+        self.iterations.append(Iteration(peaks["allocated"], peaks["reserved"]))
+        self.part.restart_peaks()
+        if self.whole.keeps_events and len(self.iterations) % EVERY == 0 and self.whole.mark() > MOST_EVENTS:
+            self.whole.keep_events(False)
+            self.whole.lost = f"lines are told of the first {len(self.iterations)} iterations"
+
+    def told(self, top: int | None) -> dict[str, Any] | None:
+        """What it came to; None where nothing was taken of it."""
+        import torch
+
+        from memshim.look.trace import trace
+
+        self.part.close()
+        self.whole.close()
+        peaks = self.whole.peaks()
+        if not peaks["reserved"]:
+            return None
+        table = trace.of(self.whole, top=top)
+        free, total = torch.cuda.mem_get_info(self.index)
+        context = total - free - torch.cuda.memory_reserved(self.index)
+        return {"index": self.index, "name": torch.cuda.get_device_name(self.index), "memory": total, "context": context,
+                "allocated": peaks["allocated"], "reserved": peaks["reserved"], "total": peaks["reserved"] + context,
+                "iterations": [i._asdict() for i in self.iterations], "ooms": torch.cuda.memory_stats(self.index).get("num_ooms", 0),
+                "lines": table.as_json(), "table": table.table()}
+
+
+class Observer:
+    """Of this process."""
+
+    def __init__(self, folder: str, top: int | None):
+        from memshim.run.forward import Lines
+
+        self._folder, self._top, self._pid = folder, top, os.getpid()
+        self.devices: list[Device] = []
+        self._stepping: Any = None  # the optimizer whose steps end iterations: the first that steps
+        self._lines = Lines()
+
+    def begin(self) -> None:
+        """torch is imported."""
+        import torch
+        from torch.optim.optimizer import register_optimizer_step_post_hook
+
+        self._lines.__enter__()
+        warnings.filterwarnings("ignore", "Error detected in .*Backward.*")  # of the lines that we keep for the backward: told nowhere else
+        register_optimizer_step_post_hook(self._stepped)
+        torch.cuda._lazy_call(self._started)
+        atexit.register(self._end)
+
+    def _started(self) -> None:
+        import torch
+
+        self.devices = [Device(i) for i in range(torch.cuda.device_count())]
+
+    def _stepped(self, optimizer: Any, args: Any, kwargs: Any) -> None:
+        self._stepping = self._stepping or id(optimizer)
+        if id(optimizer) == self._stepping and os.getpid() == self._pid:
+            for d in self.devices:
+                d.step()
+
+    def _end(self) -> None:
+        if os.getpid() != self._pid:  # a fork's
+            return
+        try:
+            self._write()
+        except Exception as e:
+            traceback.print_exception(e)
+            print(f"memshim: what {' '.join(sys.argv)} takes cannot be told: {type(e).__name__}: {e}", file=sys.stderr)
+
+    def _write(self) -> None:
+        import torch
+
+        from memshim import pretend
+        from memshim.run.failure import out_of_memory
+
+        error = getattr(sys, "last_exc", None) or getattr(sys, "last_value", None)  # what ended the program
+        devices = [told for d in self.devices if (told := d.told(self._top))]
+        told = getattr(pretend, "report", None)  # of values and calls
+        seen = told().as_json() if told else {"exact": True, "reads": [], "refused": [], "absent": [], "unsized": []}
+        out = {"pid": self._pid, "arguments": sys.argv, "torch": torch.__version__, "out_of_memory": out_of_memory(error) if error else "",
+               "devices": devices, **{k: seen[k] for k in ("exact", "reads", "refused", "absent", "unsized")}}
+        path = os.path.join(self._folder, f"{self._pid}.json")
+        with open(path + ".part", "w", encoding="utf-8") as f:
+            json.dump(out, f)
+        os.replace(path + ".part", path)
+
+
+def begin() -> None:
+    """Observe this process, as the environment says."""
+    wanted = json.loads(os.environ[WANTED])
+    if os.path.isdir(wanted["folder"]):  # else it outlived the command that began it
+        Observer(wanted["folder"], wanted["top"]).begin()

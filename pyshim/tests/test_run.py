@@ -1,0 +1,178 @@
+"""python -m memshim run: programs on a pretend GPU, unmodified, and what is told of them."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+import pretended
+from memshim import pretend
+from memshim.run import program
+
+pytest.importorskip("torch")
+MIB = 1 << 20
+
+
+@pytest.fixture(autouse=True)
+def possible():
+    if why := pretended.missing():
+        pytest.skip(why)
+
+
+def run(*arguments, stdin="", **kw):
+    return subprocess.run([sys.executable, "-m", "memshim", "run", *arguments], input=stdin, capture_output=True, text=True, timeout=300, **kw)
+
+
+TRAIN = '''
+import json, sys
+import torch
+torch.manual_seed(0)
+model = torch.nn.Sequential(torch.nn.Linear(512, 2048), torch.nn.ReLU(), torch.nn.Linear(2048, 8)).cuda()
+optimizer = torch.optim.Adam(model.parameters())
+tops = []
+for i in range(3):
+    torch.cuda.reset_peak_memory_stats()
+    model(torch.randn(64, 512, device="cuda")).sum().backward()
+    optimizer.step()
+    tops.append([torch.cuda.max_memory_allocated(), torch.cuda.max_memory_reserved()])
+    optimizer.zero_grad()
+print(json.dumps({"argv": sys.argv, "name": __name__, "stdin": sys.stdin.read(), "path": sys.path[0], "tops": tops,
+                  "stats": {k: v for k, v in torch.cuda.memory_stats().items() if "peak" not in k}}))
+sys.exit(7)
+'''
+
+
+def test_a_training_program(tmp_path):
+    """Its output, arguments, standard input and exit code are its own, the allocator does what it does without us, and the report is of what it did."""
+    (tmp_path / "train.py").write_text(TRAIN)
+    p = run("--on", "t4", "--json", str(tmp_path / "out.json"), "--", "train.py", "--epochs", "1", stdin="fed", cwd=tmp_path)
+    assert p.returncode == 7, p.stderr
+    said = json.loads(p.stdout)
+    assert (said["argv"], said["name"], said["stdin"], said["path"]) == (["train.py", "--epochs", "1"], "__main__", "fed", str(tmp_path))
+    plain = subprocess.run([sys.executable, "train.py"], input="", capture_output=True, text=True, cwd=tmp_path, env=pretended.environment("t4"))
+    assert json.loads(plain.stdout)["stats"] == said["stats"], "the number of allocations and their sizes are as without us"
+    found = json.loads((tmp_path / "out.json").read_text())
+    assert (found["where"], found["exit"], found["fits"], found["exact"]) == ("pretend", 7, None, True)
+    device, = found["processes"][0]["devices"]
+    assert device["name"] == "Tesla T4" and device["total"] == device["reserved"] + device["context"]
+    assert device["allocated"] == max(t[0] for t in said["tops"]) and device["reserved"] == max(t[1] for t in said["tops"])
+    assert [i["allocated"] for i in device["iterations"]] == [t[0] for t in said["tops"]], "an iteration ends with the optimizer's step"
+    lines = {(r["line"], r["backward"]): r["mem"] for r in device["lines"]["rows"]}
+    assert lines[5, False] >= 4 * (512 * 2048 + 2048 * 8), "the model's line"
+    assert sum(r["mem"] for r in device["lines"]["rows"]) == device["lines"]["peak"] == device["allocated"]
+    assert "memshim: train.py on a pretend Tesla T4: ended with 7: total " in p.stderr
+    assert "(the most of 2 iterations)" in p.stderr and "train.py:11 (<module>)" in p.stderr
+
+
+OOM = '''
+import torch
+kept = torch.empty(700 << 20, dtype=torch.uint8, device="cuda")
+if {caught}:
+    try:
+        torch.empty(2 << 30, dtype=torch.uint8, device="cuda")
+    except torch.OutOfMemoryError:
+        pass
+else:
+    torch.empty(2 << 30, dtype=torch.uint8, device="cuda")
+'''
+
+
+def test_a_program_that_does_not_fit(tmp_path):
+    (tmp_path / "big.py").write_text(OOM.format(caught=False))
+    p = run("--on", "t4", "--memory", "2GiB", "--json", "out.json", "--", "big.py", cwd=tmp_path)
+    assert p.returncode == 1 and "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB" in p.stderr, "the program's own traceback"
+    told = p.stderr[p.stderr.index("memshim: "):]
+    assert told.startswith("memshim: big.py on a pretend Tesla T4: does not fit: CUDA out of memory. Tried to allocate 2.00 GiB.")
+    assert "out of memory: 2.00 GiB asked for at big.py:10 (<module>)" in told and "700.0 MiB" in told
+    assert json.loads((tmp_path / "out.json").read_text())["fits"] is False
+
+
+def test_a_program_that_catches_it(tmp_path):
+    (tmp_path / "big.py").write_text(OOM.format(caught=True))
+    p = run("--on", "t4", "--memory", "2GiB", "--", "big.py", cwd=tmp_path)
+    assert p.returncode == 0 and "memory ran out 1 time and the program went on" in p.stderr
+
+
+SPAWN = '''
+import sys
+import torch
+import torch.multiprocessing as mp
+
+def worker(rank):
+    torch.cuda.set_device(rank)
+    kept = torch.empty((rank + 1) * 100 << 20, dtype=torch.uint8, device="cuda")
+
+if __name__ == "__main__":
+    mp.spawn(worker, nprocs=2)
+'''
+
+
+def test_each_process_is_told_apart(tmp_path):
+    (tmp_path / "spawn.py").write_text(SPAWN)
+    p = run("--on", "t4", "--count", "2", "--json", "out.json", "--", "spawn.py", cwd=tmp_path)
+    assert p.returncode == 0, p.stderr
+    found = json.loads((tmp_path / "out.json").read_text())
+    taken = [[(d["index"], d["allocated"] // MIB) for d in q["devices"]] for q in found["processes"]]
+    assert taken[0] == [] and sorted(taken[1:]) == [[(0, 100)], [(1, 200)]], "a process that only started others took nothing"
+    assert "spawn.py, process " in p.stderr and " on a pretend Tesla T4 1: fits: " in p.stderr
+
+
+VALUES = '''
+import torch
+big = torch.randn(1 << 20, device="cuda")
+if big.sum() > 0.5:
+    pass
+'''
+
+
+@pytest.mark.skipif(not hasattr(pretend, "report"), reason="values are not followed yet")
+def test_values_that_no_kernel_computed_are_noted(tmp_path):
+    (tmp_path / "ask.py").write_text(VALUES)
+    p = run("--on", "t4", "--json", "out.json", "--", "ask.py", cwd=tmp_path)
+    found = json.loads((tmp_path / "out.json").read_text())
+    assert found["exact"] is False and found["processes"][0]["reads"][0]["line"] == 4
+    assert "  value-read: ask.py:4 (<module>): " in p.stderr
+
+
+def test_programs_that_tell_nothing(tmp_path):
+    """No torch, ended in the middle, a module, code, a command that is no Python: the exit code is theirs."""
+    assert run("--on", "t4", "--", "-c", "print(3)").stdout == "3\n"
+    p = run("--on", "t4", "--", "-c", "import os; os._exit(9)")
+    assert p.returncode == 9 and "memshim: python -c took nothing of the pretend GPU: torch was never imported, or it ended without a word" in p.stderr
+    p = run("--on", "t4", "--", "-c", "import os; os.kill(os.getpid(), 15)")
+    assert p.returncode == 143
+    (tmp_path / "mod.py").write_text("import sys; print(sys.argv[1:]); sys.exit(4)")
+    p = run("--on", "t4", "--", "-m", "mod", "--on", "x", cwd=tmp_path)
+    assert (p.returncode, p.stdout) == (4, "['--on', 'x']\n")
+    assert run("--on", "t4", "--", "sh", "-c", "echo $MEMSPEC_PRETEND | cut -c1-13").stdout == "name=Tesla T4\n"
+
+
+@pytest.mark.parametrize("arguments, text", [
+    (["--on", "t4"], "got no program, want -- train.py"),
+    (["--on", "t4", "--", "absent.py"], "absent.py: no such file"),
+    (["--on", "t4", "--", "no-such-program"], "no-such-program: no such file, and no program of that name"),
+    (["--on", "t4", "--", "-m"], "got -m alone, want what it runs"),
+    (["--on", "toaster", "--", "-c", "0"], "got device 'toaster', want a known device"),
+    (["--on", "t4", "--memory", "40GB", "--", "-c", "0"], "got size '40GB'"),
+    (["--on", "t4", "--count", "17", "--", "-c", "0"], "got 17 devices, want 1 to 16"),
+    (["--on", "t4", "--json", "/no/folder/x.json", "--", "-c", "0"], "/no/folder/x.json"),
+    (["--on", "t4", "--top", "-1", "--", "-c", "0"], "got --top -1, want 0 or more"),
+])
+def test_what_cannot_be_run(arguments, text, capsys):
+    assert program.main(arguments) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("memshim run: ") and text in said and said.count("\n") == 1
+
+
+def test_signals_are_the_programs(tmp_path):
+    """A program that ends cleanly when it is told to has its report."""
+    (tmp_path / "wait.py").write_text("import signal, sys, time, torch\nx = torch.empty(50 << 20, dtype=torch.uint8, device='cuda')\n"
+                                      "signal.signal(signal.SIGTERM, lambda *a: sys.exit(5))\nprint('ready', flush=True)\ntime.sleep(60)\n")
+    p = subprocess.Popen([sys.executable, "-m", "memshim", "run", "--on", "t4", "--", "wait.py"], cwd=tmp_path, stdout=subprocess.PIPE,
+                         stderr=subprocess.PIPE, text=True, env=os.environ)
+    assert p.stdout.readline() == "ready\n"
+    p.terminate()
+    _, said = p.communicate(timeout=120)
+    assert p.returncode == 5 and "peak             allocated 50.0 MiB" in said, said
