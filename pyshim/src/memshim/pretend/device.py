@@ -105,8 +105,8 @@ def capability(text: Any) -> tuple[int, int]:
 def of_row(row: dict[str, Any]) -> Device:
     """A row of `memspec devices --format json`, or one of `devices:` with a name: {name, memory, compute_capability, sms, context}."""
     name = row.get("name") or "a device"
-    unknown = sorted(row.keys() - {"name", "aliases", "memory", "memory_from", "compute_capability", "sms", "context", "source", "driver", *FIGURES,
-                                   "figures_source"})
+    unknown = sorted(row.keys() - {"name", "aliases", "memory", "memory_from", "compute_capability", "sms", "context", "context_range", "source", "driver",
+                                   *FIGURES, "figures_source"})
     if unknown:
         raise UnknownDevice(f"{name}: got {unknown[0]!r}, want name, memory, compute_capability, sms, context")
     if row.get("memory") is None or not row.get("compute_capability"):
