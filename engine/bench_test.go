@@ -4,6 +4,8 @@ package engine_test
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"runtime"
 	"testing"
 
@@ -13,8 +15,11 @@ import (
 	"github.com/memspec/memspec/engine/allocator"
 	"github.com/memspec/memspec/engine/device"
 	"github.com/memspec/memspec/engine/platform"
+	file "github.com/memspec/memspec/engine/recording"
 	"github.com/memspec/memspec/engine/report"
 	"github.com/memspec/memspec/engine/spec"
+	"github.com/memspec/memspec/engine/trace"
+	"github.com/memspec/memspec/engine/units"
 )
 
 func resnet50(b *testing.B, kind string, rt spec.Runtime) spec.Case {
@@ -101,5 +106,35 @@ func BenchmarkCheck(b *testing.B) {
 		require.NoError(b, err)
 		var models engine.Models
 		models.JudgeAll(context.Background(), cases, nil, func(r *engine.Result) { require.NoError(b, r.Err) })
+	})
+}
+
+// A training step of 10,000 events, from the .rec to its report.
+func BenchmarkRecording(b *testing.B) {
+	d, err := device.Lookup("t4")
+	require.NoError(b, err)
+	p, err := platform.New(d, platform.Newest())
+	require.NoError(b, err)
+	rec := trained()
+	key, at := uint64(1<<40), len(rec.Events)
+	for i := range 3333 { // within the last step: most are freed in the order of a stack
+		e := file.Event{Action: trace.Alloc, Key: key + uint64(i)<<21, Size: units.Bytes(512 * (1 + i%63)), Site: 1 + i%len(rec.Sites)}
+		rec.Events = append(rec.Events, e)
+		for _, a := range []trace.Action{trace.FreeRequested, trace.FreeCompleted} {
+			e.Action = a
+			rec.Events = append(rec.Events, e)
+		}
+	}
+	rec.Passes[len(rec.Passes)-1].Events += len(rec.Events) - at
+	path := filepath.Join(b.TempDir(), "step.rec")
+	f, err := os.Create(path)
+	require.NoError(b, err)
+	require.NoError(b, rec.Encode(f))
+	require.NoError(b, f.Close())
+	c := spec.Case{Artifact: path, Platform: p}
+	each(b, func(b *testing.B) {
+		r, err := engine.Estimate(context.Background(), c)
+		require.NoError(b, err)
+		require.Len(b, r.Passes, 2)
 	})
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -19,7 +18,7 @@ import (
 // Made is what a file was made from.
 type Made struct {
 	Files      []File            `json:"files"`                // the project's own, sorted by path
-	Parameters []json.RawMessage `json:"parameters,omitempty"` // for memshim export --check
+	Parameters []any             `json:"parameters,omitempty"` // for memshim export --check
 	Versions   map[string]string `json:"versions,omitempty"`
 	Command    []string          `json:"command,omitempty"` // that makes it again: shown, never run
 }
