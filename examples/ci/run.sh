@@ -24,6 +24,13 @@ models:
     inputs: {x: "float32[8,3,224,224]"}
     budget: {allocated: 64MiB}
 YAML
+echo 'def mobilenet(): ...' >zoo.py
+# As memshim export writes it: what the artifact was made from.
+sum() { if command -v sha256sum >/dev/null; then sha256sum "$1"; else shasum -a 256 "$1"; fi | cut -d' ' -f1; }
+cat >model.pt.inputs.json <<JSON
+{"inputs": ["x=float32[8,3,224,224]"], "made": {"files": [{"path": "zoo.py", "sha256": "$(sum zoo.py)"}],
+ "command": ["python", "-m", "memshim", "export", "memspec.yaml"]}}
+JSON
 git add .
 git commit -qm 'within the budget'
 
@@ -35,9 +42,20 @@ if git commit -qm 'over the budget' >refused.txt 2>&1; then
 fi
 cat refused.txt
 grep -q '^FAIL mobilenet on t4, eager: peak allocated' refused.txt
+git checkout -q HEAD -- memspec.yaml
+
+# The model grows, and the artifact is the old one's.
+echo 'def mobilenet(): grown' >zoo.py
+git add zoo.py
+if git commit -qm 'a stale artifact' >stale.txt 2>&1; then
+	echo "the hook let a stale artifact through" >&2
+	exit 1
+fi
+cat stale.txt
+tr '\n' ' ' <stale.txt | tr -s ' ' | grep -q 'zoo.py has changed since the artifact was made; to make it again: python -m memshim export memspec.yaml'
+git checkout -q HEAD -- zoo.py
 
 # The pre-merge workflow runs the same command on what is committed.
-git checkout -q HEAD -- memspec.yaml
 sed -n 's/^ *- run: \(memspec .*\)/\1/p' "$here/pre-merge.yml" >commands.sh
 test -s commands.sh
 sh -eu commands.sh
