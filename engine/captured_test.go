@@ -58,6 +58,7 @@ func trained() *file.Recording {
 	total, context := units.Bytes(15828320256), units.Bytes(0)
 	r.Header = file.Header{Case: "net", Runtime: "eager", Where: file.OnPretend, Built: "source", Mode: "training", Torch: "2.15.0+cu130",
 		Device: file.Device{Name: "Tesla T4", Total: &total, ComputeCapability: "7.5", SMs: 40}, Weights: 4 * units.MiB, Context: &context,
+		Made:     &file.Made{},
 		Training: &file.Training{Optimizer: "Adam", Arguments: map[string]any{"fused": true}, Loss: "mean", Accumulate: 1, Iterations: 3}}
 	key := uint64(1 << 32)
 	site := func(op string, c tensor.Category) int {
@@ -133,6 +134,12 @@ func TestASourceIsPredictedFromItsRecording(t *testing.T) {
 	assert.Equal(t, "INCONCLUSIVE net on t4: got no recording of it ("+missing.Path+"), want the one that this makes: "+missing.Command, r.Line())
 
 	rec := trained()
+	rec.Made = nil
+	keep(t, rec, missing.Path)
+	r = engine.Judge(context.Background(), c)
+	assert.Equal(t, verdict.Inconclusive, r.Verdict.Outcome, "one that does not tell its source's files")
+	assert.Contains(t, r.Line(), "the recording does not tell what it was made from: its source may have changed since the artifact was made; to make it again: "+missing.Command)
+
 	rec.Made = madeFrom("../zoo.py", text)
 	keep(t, rec, missing.Path)
 	r = engine.Judge(context.Background(), c)
@@ -187,6 +194,7 @@ func TestTrainingIsToldByPhase(t *testing.T) {
 		}
 	}
 	assert.Equal(t, want, got)
+	assert.Equal(t, 4*units.MiB, r.Weights)
 	var text strings.Builder
 	r.Artifact = strings.TrimPrefix(r.Artifact, dir)
 	require.NoError(t, report.WriteText(&text, r))
@@ -309,4 +317,23 @@ func TestAScriptedArchiveTellsItsSource(t *testing.T) {
 	assert.Contains(t, judged().Line(), source+" is gone since the artifact was made")
 	c.Source = "other/" + c.Source
 	assert.Equal(t, verdict.Pass, judged().Verdict.Outcome, "functions of another file tell nothing")
+}
+
+// What a record does not tell is not made up: without categories nothing is called an activation, and the weights are the header's.
+func TestARecordWithoutCategories(t *testing.T) {
+	rec := trained()
+	for i := range rec.Sites {
+		rec.Sites[i].Category = tensor.Activation
+	}
+	rec.Weights = 4*units.MiB - 4
+	path := filepath.Join(t.TempDir(), "a.rec")
+	keep(t, rec, path)
+	c := caseOn(t, "t4", path)
+	r, err := engine.Estimate(context.Background(), c)
+	require.NoError(t, err)
+	assert.Equal(t, 4*units.MiB-4, r.Weights)
+	for _, h := range r.Holders {
+		assert.Equal(t, report.Untraced, h.Category)
+	}
+	assert.Equal(t, []report.Share{{Category: report.Untraced, Bytes: 20 * units.MiB}}, r.Passes[0].Phases[0].Held)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/memspec/memspec/engine/recording"
 	"github.com/memspec/memspec/engine/report"
 	"github.com/memspec/memspec/engine/spec"
+	"github.com/memspec/memspec/engine/tensor"
 	"github.com/memspec/memspec/engine/trace"
 )
 
@@ -166,4 +167,9 @@ func notTold(rec *artifact.Recorded) []report.Metric {
 		return []report.Metric{report.Weights} // which blocks are weights
 	}
 	return nil
+}
+
+// tellsWeights says whether a recorded run tells which storages are weights. Its header has their bytes in any event, which the allocator rounds up.
+func tellsWeights(tr *trace.Trace) bool {
+	return slices.ContainsFunc(tr.Sites, func(s trace.Site) bool { return s.Category == tensor.Parameter || s.Category == tensor.Buffer })
 }

@@ -32,6 +32,9 @@ func (m *Model) stale(c *spec.Case) (*trace.Note, error) {
 
 // changed says what is another now: "models/zoo.py has changed".
 func (m *Model) changed(c *spec.Case) (string, error) {
+	if m.made == nil && c.Captured() != "" {
+		return "the recording does not tell what it was made from: its source may have changed", nil
+	}
 	if m.made != nil {
 		file, what, err := m.made.Stale(filepath.Dir(m.Path))
 		if err != nil {

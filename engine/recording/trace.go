@@ -21,6 +21,7 @@ func (r *Recording) Trace() (*trace.Trace, error) {
 	for i := 1; i < max(len(r.Passes), t.pass+1); i++ { // Baseline is no pass of a trace
 		t.t.Passes = append(t.t.Passes, trace.Pass{Name: passName(i)})
 	}
+	t.t.Uncategorized = !slices.ContainsFunc(r.Sites, func(s Site) bool { return s.Category != tensor.Activation })
 	return t.t, nil
 }
 

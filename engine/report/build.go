@@ -140,6 +140,14 @@ func placeOf(s trace.Site) Place {
 // Untraced is the category of what was there before a recording began, and of what it says nothing of.
 const Untraced = "untraced"
 
+// categoryOf is what the storages of a site are for, as far as the trace tells.
+func categoryOf(tr *trace.Trace, s *trace.Site) string {
+	if tr.Uncategorized {
+		return Untraced
+	}
+	return s.Category.String()
+}
+
 // holders are the storages held after an event, gathered by where they were made.
 func holders(tl *allocator.Timeline, event int) []Holder {
 	tr := tl.Trace
@@ -176,7 +184,7 @@ func holders(tl *allocator.Timeline, event int) []Holder {
 		if !ok {
 			at = int32(len(out))
 			index[site] = at
-			out = append(out, Holder{Place: placeOf(site), Category: site.Category.String()})
+			out = append(out, Holder{Place: placeOf(site), Category: categoryOf(tr, &site)})
 		}
 		i := int(at)
 		out[i].Flat += st.Size

@@ -27,6 +27,8 @@ type Trace struct {
 	Upper    []Estimate // allocations whose size is an estimate, by storage
 	Sources  []Source   // allocations whose size somebody answered for, by storage
 	Coverage Coverage
+
+	Uncategorized bool // no site tells what its storages are for
 }
 
 // Pass is a stretch of a run that repeats in kind: a forward pass, an iteration of a training loop.
