@@ -240,6 +240,9 @@ func (t *Tools) environment(c *spec.Case, given []string) []string {
 	if t.Device != "" {
 		env = append(env, "CUDA_VISIBLE_DEVICES="+t.Device)
 	}
+	if t.Binary != "" && !slices.ContainsFunc(env, func(e string) bool { return strings.HasPrefix(e, "MEMSPEC=") }) {
+		env = append(env, "MEMSPEC="+t.Binary)
+	}
 	if c.Platform.AllocConf != "" {
 		env = append(env, "PYTORCH_CUDA_ALLOC_CONF="+c.Platform.AllocConf)
 	}

@@ -181,3 +181,12 @@ class Model(torch.nn.Module):
 	require.NoError(t, err)
 	require.NoError(t, tr.Validate())
 }
+
+// memshim asks the binary that runs it, unless the user names another.
+func TestMemshimIsToldTheBinary(t *testing.T) {
+	c := smallCase(t)
+	tools := Tools{Binary: "/opt/memspec"}
+	assert.Contains(t, tools.environment(c, []string{"HOME=/"}), "MEMSPEC=/opt/memspec")
+	assert.NotContains(t, tools.environment(c, []string{"MEMSPEC=mine"}), "MEMSPEC=/opt/memspec")
+	assert.Equal(t, []string{"HOME=/"}, (&Tools{}).environment(c, []string{"HOME=/"}))
+}

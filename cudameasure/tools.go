@@ -17,6 +17,7 @@ type Tools struct {
 	Probe  string        // cudaprobe
 	SMI    string        // nvidia-smi
 	Python string        // with torch and memshim
+	Binary string        // memspec, for memshim to ask; empty where it is to look for itself
 	Device string        // the GPU that a case is run on, by UUID; empty for the first that PyTorch sees
 	Answer time.Duration // how long a question about devices may take; 0 is DefaultAnswer
 	Limit  time.Duration // how long a run may take; 0 is DefaultLimit

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"time"
 
@@ -99,6 +100,7 @@ func (o *verifyOptions) holder() (holder, error) {
 	if o.dir == "" {
 		tools := cudameasure.FromEnvironment()
 		tools.Limit = o.timeout
+		tools.Binary, _ = os.Executable() // where it cannot be told, memshim looks for it
 		here := &verify.Machine{Tools: &tools, Required: o.require, Pretend: o.on.value == "pretend"}
 		return here.Run, nil
 	}
