@@ -143,7 +143,7 @@ func (p *source) run(t *testing.T, l exec.Liveness) string {
 		attrs.WriteString(pickled(t, strconv.Quote(name)) + pickled(t, value))
 	}
 	a, err := artifact.Decode(fstest.MapFS{"version": file("3\n"), "constants.pkl": file("\x80\x02)."), "code/__torch__.py": file(p.code),
-		"data.pkl": file("\x80\x02c__torch__\nM\n)\x81}(" + attrs.String() + "ub."), "data/0": file("\x02\x00\x00\x00\x00\x00\x00\x00")})
+		"data.pkl": file("\x80\x02c__torch__\nM\n)\x81}(" + attrs.String() + "ub."), "data/0": file("\x02\x00\x00\x00\x00\x00\x00\x00"), "data/1": file("\x00\x00\x00\x00\x00\x00\x00\x00")})
 	if err != nil {
 		return "refused: " + err.Error() + "\n"
 	}
@@ -245,6 +245,9 @@ func pickled(t *testing.T, s string) string {
 	case s == "tensor":
 		return "ctorch._utils\n_rebuild_tensor_v2\n((X\x07\x00\x00\x00storagectorch\nLongStorage\nX\x01\x00\x00\x000X\x03\x00\x00\x00cpuK\x01tQ" +
 			"K\x00))\x89ccollections\nOrderedDict\n)RtR"
+	case s == "vector": // of two floats, on the accelerator
+		return "ctorch._utils\n_rebuild_tensor_v2\n((X\x07\x00\x00\x00storagectorch\nFloatStorage\nX\x01\x00\x00\x001X\x06\x00\x00\x00cuda:0K\x02tQ" +
+			"K\x00K\x02\x85K\x01\x85\x89ccollections\nOrderedDict\n)RtR"
 	case s[0] == '"' || s[0] == '\'':
 		return text(s[1 : len(s)-1])
 	case s[0] == '[':
@@ -255,6 +258,9 @@ func pickled(t *testing.T, s string) string {
 		return "}(" + items(strings.ReplaceAll(s[1:len(s)-1], ":", ",")) + "u"
 	case strings.HasSuffix(s, ")"):
 		class, args, _ := strings.Cut(strings.TrimSuffix(s, ")"), "(")
+		if name, ok := strings.CutSuffix(class, "!"); ok { // with a state of its own
+			return "c__torch__\n" + name + "\n)\x81(" + items(args) + "tb"
+		}
 		state := ""
 		for _, a := range strings.Split(args, ", ") {
 			if name, v, ok := strings.Cut(a, "="); ok {
