@@ -9,7 +9,7 @@ import (
 	"github.com/memspec/memspec/engine/tensor"
 )
 
-// special runs the few operators that look at values only exec knows: tuples by index, identity, enumerations. done is false for all
+// special runs the few operators that look at values only the interpreter knows: tuples by index, identity. done is false for all
 // others.
 func (m *interp) special(n *program.Node, args []any) (v any, done bool, err error) {
 	switch n.Op {
@@ -47,12 +47,6 @@ func (m *interp) special(n *program.Node, args []any) (v any, done bool, err err
 			is = false
 		}
 		return is == (n.Op == "aten::__is__"), true, nil
-	case "aten::eq", "aten::ne":
-		a, ok1 := first(args).(Enum)
-		b, ok2 := last(args).(Enum)
-		if ok1 && ok2 {
-			return (a.Class == b.Class && a.Name == b.Name) == (n.Op == "aten::eq"), true, nil
-		}
 	case "aten::neg":
 		if m.eager && n.Flags&program.Builtin != 0 && len(args) == 1 {
 			m.Hold(args[0])
@@ -67,20 +61,6 @@ func (m *interp) special(n *program.Node, args []any) (v any, done bool, err err
 		}
 	}
 	return nil, false, nil
-}
-
-func first(args []any) any {
-	if len(args) == 0 {
-		return nil
-	}
-	return args[0]
-}
-
-func last(args []any) any {
-	if len(args) == 0 {
-		return nil
-	}
-	return args[len(args)-1]
 }
 
 // same is Python's `is` on what TorchScript compares with it: None, and objects.
