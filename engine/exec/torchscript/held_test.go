@@ -74,7 +74,7 @@ func TestHeld(t *testing.T) {
 		require.NotEmpty(t, held.Trace.Notes, name)
 		require.Equal(t, likely.Trace.Notes[0].Note, held.Trace.Notes[0].Note, name)
 		fmt.Fprintf(&out, "## %s\n", name)
-		a, b := events(likely.Trace), events(held.Trace)
+		a, b := conformance.Events(likely.Trace, 1), conformance.Events(held.Trace, 1)
 		if a != b {
 			fmt.Fprintf(&out, "%s%s\n", a, b)
 		}
@@ -98,7 +98,7 @@ func TestHeldFrozen(t *testing.T) {
 			Liveness: exec.PythonFrame, HoldLocals: hold})
 		require.NoError(t, err)
 		require.Len(t, r.Trace.Notes, 1)
-		fmt.Fprintf(&out, "%s%s\n", events(r.Trace), r.Trace.Notes[0].Subject)
+		fmt.Fprintf(&out, "%s%s\n", conformance.Events(r.Trace, 1), r.Trace.Notes[0].Subject)
 	}
 	compareGolden(t, "testdata/frozen.txt", out.String())
 }
