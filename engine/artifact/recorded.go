@@ -47,7 +47,7 @@ func openRecording(f *file) (*Artifact, error) {
 	if len(r.Events) == 0 {
 		return nil, errors.New("got a recording without events, want one that was made with its history")
 	}
-	tr, skipped, err := r.Replayable()
+	tr, skipped, err := r.Asked()
 	if err != nil {
 		return nil, err
 	}

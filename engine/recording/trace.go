@@ -151,14 +151,19 @@ func (t *tracer) line(s *trace.Site, stack []int) {
 }
 
 // Replayable is Trace without the events that a replay cannot follow, and how many those are: frees of what was there before the recording
-// began, and everything but allocations, frees and segments. Where memory ran out and ended the run, that request is an allocation.
-func (r *Recording) Replayable() (*trace.Trace, int, error) {
+// began, and everything but allocations, frees and segments.
+func (r *Recording) Replayable() (*trace.Trace, int, error) { return r.replayable(false) }
+
+// Asked is Replayable for another device: where memory ran out and ended the run, that request is an allocation, which may fit there.
+func (r *Recording) Asked() (*trace.Trace, int, error) { return r.replayable(true) }
+
+func (r *Recording) replayable(asked bool) (*trace.Trace, int, error) {
 	t, err := r.Trace()
 	if err != nil {
 		return nil, 0, err
 	}
 	ended, next := -1, tensor.StorageID(0)
-	if r.OOM != nil {
+	if asked && r.OOM != nil {
 		ended, next = lastOOM(t), storages(t)
 	}
 	kept := t.Events[:0]
@@ -168,7 +173,7 @@ func (r *Recording) Replayable() (*trace.Trace, int, error) {
 			if i != ended {
 				continue
 			}
-			e.Action, e.Storage = trace.Alloc, next // what ended the run is asked for again, and may fit another device
+			e.Action, e.Storage = trace.Alloc, next
 		case trace.FreeRequested, trace.FreeCompleted:
 			if e.Storage == trace.NoStorage {
 				continue
