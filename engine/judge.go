@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/memspec/memspec/engine/artifact"
 	"github.com/memspec/memspec/engine/exec"
+	"github.com/memspec/memspec/engine/recording"
 	"github.com/memspec/memspec/engine/report"
 	"github.com/memspec/memspec/engine/spec"
 	"github.com/memspec/memspec/engine/verdict"
@@ -43,4 +45,18 @@ func (r *Run) Judge(ctx context.Context) *Result {
 		}
 	}
 	return &Result{Case: r.Case, Run: r, Report: r.Report, Verdict: verdict.Judge(r.Report, r.Case.Budgets, o)}
+}
+
+// JudgeRecording judges a case by a run of it that was recorded just now: what its file in .memspec would tell, if it were kept.
+func JudgeRecording(ctx context.Context, c spec.Case, r *recording.Recording) *Result {
+	a, err := artifact.OfRecording(r)
+	if err != nil {
+		return failed(c, err)
+	}
+	m := &Model{Path: pathOf(&c), Artifact: a, made: &recording.Made{}} // of the source as it is
+	run, err := m.Run(ctx, c)
+	if err != nil {
+		return failed(c, err)
+	}
+	return run.Judge(ctx)
 }

@@ -24,13 +24,13 @@ import (
 
 // An Account is one case with the measurements that were held against its prediction, and those that could not be.
 type Account struct {
-	*engine.Result
-	Outcome  verdict.Outcome // of the prediction and of every comparison, the worst
-	Compared []Compared
-	Skipped  []Skipped
-	Failed   error           // the run that ended in the model's error; nil where none did
-	Required bool            // a case without a measurement is inconclusive
-	On       recording.Where // what it was to be run on: OnCUDA or OnPretend
+	*engine.Result                 // the prediction; of a case that has a source alone and no recording, what a run on a pretend GPU recorded
+	Outcome        verdict.Outcome // of the prediction and of every comparison, the worst
+	Compared       []Compared
+	Skipped        []Skipped
+	Failed         error           // the run that ended in the model's error; nil where none did
+	Required       bool            // a case without a measurement is inconclusive
+	On             recording.Where // what it was to be run on: OnCUDA or OnPretend
 }
 
 // Compared is a prediction held against one measurement.
@@ -144,6 +144,10 @@ func (a *Account) ran(ctx context.Context, run func(context.Context, spec.Case) 
 		return err.Error(), nil
 	case err != nil:
 		return "", err
+	}
+	if missing := new(engine.Uncaptured); a.On == recording.OnPretend && errors.As(a.Err, &missing) && cudameasure.WhyNot(&a.Case, m) == "" {
+		a.Result = engine.JudgeRecording(ctx, a.Case, &m.Recording) // it is predicted from a recording, and this is one
+		a.Outcome = a.Verdict.Outcome
 	}
 	return "", a.add(ctx, m)
 }

@@ -2,6 +2,7 @@ package verify_test
 
 import (
 	"context"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,6 +18,7 @@ import (
 	"github.com/memspec/memspec/engine"
 	"github.com/memspec/memspec/engine/device"
 	"github.com/memspec/memspec/engine/recording"
+	"github.com/memspec/memspec/engine/report"
 	"github.com/memspec/memspec/engine/spec"
 	"github.com/memspec/memspec/engine/verdict"
 )
@@ -144,6 +146,30 @@ func TestThePretendGPUNeedsNone(t *testing.T) {
 	a, err = m.Run(context.Background(), none)
 	require.NoError(t, err)
 	assert.Contains(t, a.NotMeasured(), "the device none is no GPU that could be pretended")
+}
+
+// A case with a source alone is predicted from a recording; a run on a pretend GPU is one, so that its budgets are judged.
+func TestASourceAloneIsJudgedByItsRun(t *testing.T) {
+	cases, err := spec.Parse("memspec.yaml", []byte(`version: 1
+models: {small: {source: "zoo.py:net", device: rtx-3090, inputs: {x: "float32[2,1024,512]"}, budget: {allocated: 8388607}}}
+`))
+	require.NoError(t, err)
+	record, err := cudameasure.Read("../../engine/recording/testdata/records/small.json")
+	require.NoError(t, err)
+	record.Case, record.Where, record.Device.SMs = "small", recording.OnPretend, cases[0].Platform.Device.SMs
+	text, err := json.Marshal(&record.Recording)
+	require.NoError(t, err)
+	m, d := machine(t, `for a in "$@"; do [ "$prev" != --output ] || out=$a; prev=$a; done; cat >/dev/null; cp "$d/record.json" "$out"`)
+	require.NoError(t, os.WriteFile(d+"/record.json", text, 0o600))
+	m.Pretend = true
+	r := engine.Judge(context.Background(), cases[0])
+	require.Equal(t, verdict.Inconclusive, r.Verdict.Outcome)
+	a, err := m.Run(context.Background(), r)
+	require.NoError(t, err)
+	require.Empty(t, a.Skipped)
+	assert.Equal(t, verdict.Fail, a.Outcome, "8 MiB of one byte less")
+	assert.Equal(t, report.Exact, a.Report.Quality, "%v", a.Report.Notes)
+	assert.Equal(t, "pretend", a.Report.Where)
 }
 
 func TestACaseWithoutAPredictionIsNotCompared(t *testing.T) {

@@ -28,7 +28,7 @@ type kind struct {
 var kinds = [...]kind{
 	{name: "torchscript", line: "a TorchScript archive (torch.jit.save)", is: inArchive(torchscript.Sniff), open: openTorchScript, strip: true},
 	{name: "torchexport", line: "a torch.export program", is: isExported, open: openTorchExport, strip: true},
-	{name: "recording", line: "a recording (memshim measure)", is: isRecording, open: openRecording},
+	{name: recordingFormat, line: "a recording (memshim measure)", is: isRecording, open: openRecording},
 	{name: "snapshot", line: "a memory snapshot (torch.cuda.memory._dump_snapshot)", is: isSnapshot, open: openSnapshot},
 
 	{line: "an AOTInductor package: compiled code, which holds no program that can be read", is: holds("data/aotinductor")},

@@ -38,12 +38,20 @@ func openSnapshot(f *file) (*Artifact, error) {
 	return nil, fmt.Errorf("got a memory snapshot with events of the devices %s, want those of one device", strings.Join(names, ", "))
 }
 
+// recordingFormat is the name of a recording's kind.
+const recordingFormat = "recording"
+
 // openRecording reads a recording.
 func openRecording(f *file) (*Artifact, error) {
 	r, err := recording.Decode(io.NewSectionReader(f.from, 0, f.size))
 	if err != nil {
 		return nil, err
 	}
+	return OfRecording(r)
+}
+
+// OfRecording is what a file of the recording would open as.
+func OfRecording(r *recording.Recording) (*Artifact, error) {
 	if len(r.Events) == 0 {
 		return nil, errors.New("got a recording without events, want one that was made with its history")
 	}
@@ -52,6 +60,7 @@ func openRecording(f *file) (*Artifact, error) {
 		return nil, err
 	}
 	a := &Artifact{
+		Format:   recordingFormat,
 		Producer: "torch " + r.Torch + ", " + whereText(r),
 		Recorded: &Recorded{Recording: &trace.Recording{Trace: tr, Skipped: skipped, Settings: trace.Conf{Text: r.AllocConf}}, Header: &r.Header},
 	}
