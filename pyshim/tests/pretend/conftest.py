@@ -15,6 +15,10 @@ from memshim.pretend import build, support
 SCENES = Path(__file__).parent / "scenes"
 
 
+def pytest_addoption(parser):
+    parser.addoption("--all-calls", action="store_true", help="every recorded call of an operator on the pretend GPU, not every fifth")
+
+
 @pytest.fixture(scope="session", autouse=True)
 def possible(found_binary):
     """A pretend GPU can be had here; else what it needs is named."""

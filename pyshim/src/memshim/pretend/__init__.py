@@ -16,9 +16,11 @@ from memshim.pretend.activate import TooLate, active, environment
 from memshim.pretend.activate import pretend as _pretend
 from memshim.pretend.build import BuildError
 from memshim.pretend.device import Device, UnknownDevice, find, names
+from memshim.pretend.seen import Report, read_reports, report
 from memshim.pretend.support import Unsupported
 
-__all__ = ["BuildError", "Device", "TooLate", "UnknownDevice", "Unsupported", "active", "environment", "find", "names"]
+__all__ = ["BuildError", "Device", "Report", "TooLate", "UnknownDevice", "Unsupported", "active", "environment", "find", "names", "read_reports",
+           "report"]
 
 
 class _Callable(types.ModuleType):

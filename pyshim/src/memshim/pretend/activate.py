@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import ctypes
+import json
 import os
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Union
 
-from memshim.pretend import build, device, support
+from memshim.pretend import build, device, follow, support
 from memshim.pretend.device import Device
 
 Wanted = Union[str, Device, Mapping[str, Any]]
 
 DESCRIPTION = "MEMSPEC_PRETEND"  # read by native/device.c
 MOST = 16  # native/pretend.h
+STARTUP = str(Path(__file__).resolve().parent / "startup")
 
 
 class TooLate(RuntimeError):
@@ -62,18 +64,27 @@ def variables(devices: Sequence[Device], environ: Mapping[str, str]) -> dict[str
     folder = build.library()
     loaded = [str(folder / build.LIBRARY), str(folder / build.NVML)]
     before = [p for p in environ.get("LD_PRELOAD", "").replace(":", " ").split() if p not in loaded]
+    paths = [p for p in environ.get("PYTHONPATH", "").split(os.pathsep) if p and p != STARTUP]
     return {
         DESCRIPTION: description(devices, torch),
         "LD_PRELOAD": ":".join(loaded + before),
+        "PYTHONPATH": os.pathsep.join([STARTUP, *paths]),
         "CUDA_VISIBLE_DEVICES": ",".join(map(str, range(len(devices)))),  # what was there speaks of the machine's own cards
         "TRITON_LIBCUDA_PATH": str(folder),
         **caches(environ),
     }
 
 
-def environment(wanted: Wanted | Sequence[Wanted], *, count: int = 1, memory: int | str | None = None) -> dict[str, str]:
+def options(values: bool, assume: Mapping[str, Any] | None) -> dict[str, str]:
+    from memshim.pretend.places import read_assume
+
+    return {follow.VALUES: str(int(values)), follow.ASSUME: json.dumps(read_assume(assume or {}))}
+
+
+def environment(wanted: Wanted | Sequence[Wanted], *, count: int = 1, memory: int | str | None = None, values: bool = True,
+                assume: Mapping[str, Any] | None = None) -> dict[str, str]:
     """The variables with which a fresh process finds these devices: subprocess.run(command, env=os.environ | environment("t4"))."""
-    return variables(as_devices(wanted, count, memory), os.environ)
+    return variables(as_devices(wanted, count, memory), os.environ) | options(values, assume)
 
 
 _active: list[Device] = []
@@ -94,11 +105,15 @@ def loaded_already() -> str:
     return ""
 
 
-def pretend(wanted: Wanted | Sequence[Wanted], *, count: int = 1, memory: int | str | None = None) -> None:
+def pretend(wanted: Wanted | Sequence[Wanted], *, count: int = 1, memory: int | str | None = None, values: bool = True,
+            assume: Mapping[str, Any] | None = None) -> None:
     """This process, and those that it starts, find these devices in the place of the machine's own. Before torch is imported.
 
     wanted: a name of memspec's table ("t4"), a Device, a row of `devices:` ({"memory": "8GiB", ...}), or several of them.
-    memory: another size of memory, in bytes or as "40GiB". Errors: TooLate, Unsupported, BuildError, UnknownDevice.
+    memory: another size of memory, in bytes or as "40GiB".
+    values: what the host wrote and small arithmetic on it come back right; reads of other values are noted (report()).
+    assume: what such a read gives, by the line that asks: {"train.py:12": 3}.
+    Errors: TooLate, Unsupported, BuildError, UnknownDevice.
     """
     devices = as_devices(wanted, count, memory)
     if _active:
@@ -107,10 +122,11 @@ def pretend(wanted: Wanted | Sequence[Wanted], *, count: int = 1, memory: int | 
         raise TooLate(f"got a second memshim.pretend, but this process has {', '.join(d.name for d in _active)} already: start a fresh process")
     if "torch" in sys.modules:
         raise TooLate("got torch imported already, want memshim.pretend before it: torch is bound to the machine's own CUDA by then")
-    found = variables(devices, os.environ)
+    found = variables(devices, os.environ) | options(values, assume)
     if library := loaded_already():
         raise TooLate(f"got {library} loaded already, want memshim.pretend before whatever loaded it")
     os.environ.update(found)
     for path in found["LD_PRELOAD"].split(":")[:2]:  # first in the global scope: before every library that torch loads
         ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL)
     _active.extend(devices)
+    follow.after_torch()

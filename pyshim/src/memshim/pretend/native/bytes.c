@@ -89,7 +89,7 @@ static bool has(const struct span_set *s, const char *from, const char *to) {
 
 enum { MOST_ANSWERS = 16 };
 struct reads {
-	unsigned long long count, bytes; /* of unknown bytes by this thread; the size of the last */
+	unsigned long long count, bytes; /* of unknown bytes by this thread, without those that were answered; the size of the last */
 };
 static __thread struct reads reads;
 static __thread struct {
@@ -174,9 +174,10 @@ void bytes_copy(void *dst, const void *src, size_t n) {
 	bool from_device = address_is_device(src), to_device = address_is_device(dst);
 	bool is_known = !from_device || memspec_pretend_known(src, n);
 	if (from_device && !to_device && !is_known) {
+		if (answer(dst, n)) return; /* who answers has noted it */
 		reads.count++;
 		reads.bytes = n;
-		if (answer(dst, n)) return;
+		if (tracking && !operators) note_unfollowed("cudaMemcpy");
 	}
 	if (n <= copy_limit) memmove(dst, src, n);
 	else if (to_device) is_known = false; /* what was there stays; it is not known */
@@ -208,16 +209,21 @@ void bytes_fresh(void *p, size_t n) {
 	unlock_memory();
 }
 
+/* Zeros are known at no cost: nothing is written for them. */
+API void memspec_pretend_zero(void *p, size_t n) {
+	if (!n || !address_is_device(p)) return;
+	lock_memory();
+	clear(p, (char *)p + n);
+	if (tracking) add(&known, p, (char *)p + n);
+	unlock_memory();
+}
+
 void bytes_set(void *dst, const void *pattern, size_t width, size_t count) {
 	static const char zeros[8];
 	size_t n = width * count;
 	if (!n) return;
-	if (!memcmp(pattern, zeros, width)) {
-		lock_memory();
-		clear(dst, (char *)dst + n);
-		if (tracking) add(&known, dst, (char *)dst + n); /* known, and nothing was written for it */
-		unlock_memory();
-	} else if (n <= copy_limit) {
+	if (!memcmp(pattern, zeros, width)) memspec_pretend_zero(dst, n);
+	else if (n <= copy_limit) {
 		for (size_t i = 0; i < count; i++) memcpy((char *)dst + i * width, pattern, width);
 		memspec_pretend_wrote(dst, n, true);
 	} else bytes_unknown(dst, n);

@@ -101,6 +101,10 @@ API CUresult cuCtxPopCurrent_v2(CUcontext *c) {
 	if (c) cuCtxGetCurrent(c);
 	return cuCtxSetCurrent(below[--depth]);
 }
+#ifndef PUBLIC_HEADERS /* there the first form's name is a macro for the second's. cuDNN's engines ask for the first. */
+API CUresult cuCtxPushCurrent(CUcontext c) { return cuCtxPushCurrent_v2(c); }
+API CUresult cuCtxPopCurrent(CUcontext *c) { return cuCtxPopCurrent_v2(c); }
+#endif
 API CUresult cuCtxGetDevice(CUdevice *d) {
 	if (!current_gpu()) return CUDA_ERROR_INVALID_CONTEXT;
 	*d = current_device();

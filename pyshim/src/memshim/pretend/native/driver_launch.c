@@ -54,6 +54,11 @@ API CUresult cuFuncGetModule(CUmodule *m, CUfunction f) {
 API CUresult cuLinkCreate_v2(unsigned int n UNUSED, CUjit_option *options UNUSED, void **values UNUSED, CUlinkState *l) { return token(l); }
 API CUresult cuLinkAddData_v2(CUlinkState l UNUSED, CUjitInputType type UNUSED, void *data UNUSED, size_t size UNUSED, const char *name UNUSED, unsigned int n UNUSED,
 	CUjit_option *options UNUSED, void **values UNUSED) { return CUDA_SUCCESS; }
+#ifndef PUBLIC_HEADERS /* as in driver.c */
+API CUresult cuLinkCreate(unsigned int n UNUSED, CUjit_option *options UNUSED, void **values UNUSED, CUlinkState *l) { return token(l); }
+API CUresult cuLinkAddData(CUlinkState l UNUSED, CUjitInputType type UNUSED, void *data UNUSED, size_t size UNUSED, const char *name UNUSED, unsigned int n UNUSED,
+	CUjit_option *options UNUSED, void **values UNUSED) { return CUDA_SUCCESS; }
+#endif
 API CUresult cuLinkComplete(CUlinkState l UNUSED, void **image, size_t *size) {
 	static char empty[16];
 	*image = empty;

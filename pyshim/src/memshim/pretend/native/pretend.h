@@ -83,6 +83,7 @@ enum library { CUDA_RUNTIME, CUDA_DRIVER, CUBLAS, CUDNN, CUFFT, CUSOLVER, CUSPAR
 void note_refused(enum library library, const char *call); /* told on stderr once a name */
 void note_absent(const char *call);                        /* asked for, and the program may go on without it: not told */
 void note_unsized(const char *what);                       /* stood in for, though its size is not known */
+void note_unfollowed(const char *call);                    /* read what is not known, outside of every operator */
 const char *note_last_refused(void);                       /* of this thread, or null */
 void log_line(const char *format, ...) __attribute__((format(printf, 1, 2))); /* with MEMSPEC_PRETEND_LOG */
 void complain(const char *format, ...) __attribute__((format(printf, 1, 2))); /* always */

@@ -1,0 +1,68 @@
+"""What a process with pretend GPUs does once torch is imported: values are followed, and what was seen is reported at its end.
+
+Imported by path before memshim is (startup/sitecustomize.py), so that it imports nothing but the standard library until torch is there."""
+
+from __future__ import annotations
+
+import atexit
+import importlib.abc
+import importlib.util
+import json
+import os
+import sys
+
+VALUES = "MEMSPEC_PRETEND_VALUES"  # 0: values are not followed
+ASSUME = "MEMSPEC_PRETEND_ASSUME"  # {"train.py:12": 3} as JSON
+REPORT = "MEMSPEC_PRETEND_REPORT"  # a folder, where every process writes PID.json at its end
+
+_SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))  # the folder of memshim
+
+
+class AfterTorch(importlib.abc.MetaPathFinder):
+    """Stands before the finders, once, until torch is asked for."""
+
+    def find_spec(self, name: str, path: object = None, target: object = None):
+        if name != "torch":
+            return None
+        sys.meta_path.remove(self)
+        spec = importlib.util.find_spec(name)
+        if spec is None or spec.loader is None:
+            return spec
+        execute = spec.loader.exec_module
+
+        def execute_and_start(module: object) -> None:
+            execute(module)
+            start()
+
+        spec.loader.exec_module = execute_and_start  # type: ignore[method-assign]
+        return spec
+
+
+def after_torch() -> None:
+    if "torch" in sys.modules:
+        start()
+    else:
+        sys.meta_path.insert(0, AfterTorch())
+
+
+def start() -> None:
+    """torch is imported."""
+    if importlib.util.find_spec("memshim") is None:
+        sys.path.append(_SOURCE)
+    if os.environ.get(REPORT):
+        atexit.register(write_report)
+    if os.environ.get(VALUES) != "0":
+        from memshim.pretend import values
+
+        values.install(json.loads(os.environ.get(ASSUME) or "{}"))
+
+
+def write_report() -> None:
+    from memshim.pretend import report
+
+    folder = os.environ[REPORT]
+    os.makedirs(folder, exist_ok=True)
+    part = os.path.join(folder, f".{os.getpid()}.part")
+    with open(part, "w", encoding="utf-8") as f:
+        json.dump(report().as_json(), f, indent=1)
+    os.replace(part, os.path.join(folder, f"{os.getpid()}.json"))

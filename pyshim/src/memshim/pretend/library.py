@@ -1,0 +1,76 @@
+"""The C library of this process, through ctypes: which bytes of device memory are known, what was read, what was refused (native/bytes.c, notes.c)."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from typing import NamedTuple
+
+from memshim.pretend import build
+
+
+class _Reads(ctypes.Structure):
+    _fields_ = [("count", ctypes.c_ulonglong), ("bytes", ctypes.c_ulonglong)]
+
+
+class Note(NamedTuple):
+    """A call or a size: refused, absent or unsized, or an unfollowed read; how often."""
+
+    kind: str
+    name: str
+    count: int
+
+
+KINDS = ("refused", "absent", "unsized", "unfollowed")
+
+
+class Library:
+    """The functions that native/ exports for Python. One a process."""
+
+    def __init__(self) -> None:
+        lib = ctypes.CDLL(build.LIBRARY)  # by its name: the one that is loaded
+        if not hasattr(lib, "memspec_pretend_track"):
+            raise OSError(f"got a {build.LIBRARY} that is not memshim's: this process has no pretend GPU")
+        pointer, size = ctypes.c_void_p, ctypes.c_size_t
+        self.known = lib.memspec_pretend_known
+        self.known.argtypes = [pointer, size]
+        self.wrote = lib.memspec_pretend_wrote
+        self.wrote.argtypes, self.wrote.restype = [pointer, size, ctypes.c_int], None
+        self.unknown = lib.memspec_pretend_unknown
+        self.unknown.argtypes, self.unknown.restype = [pointer, size], None
+        self.zero = lib.memspec_pretend_zero
+        self.zero.argtypes, self.zero.restype = [pointer, size], None
+        self.track = lib.memspec_pretend_track
+        self.track.argtypes, self.track.restype = [ctypes.c_int, size], None
+        self.answer = lib.memspec_pretend_answer
+        self.answer.argtypes, self.answer.restype = [ctypes.c_uint64], None
+        self.answers_end = lib.memspec_pretend_answers_end
+        self._note = lib.memspec_pretend_note
+        self._note.argtypes = [ctypes.c_int, ctypes.POINTER(ctypes.c_int), ctypes.POINTER(ctypes.c_char_p), ctypes.POINTER(ctypes.c_ulonglong)]
+        self._note.restype = ctypes.c_bool
+        lib.memspec_pretend_reads.restype = ctypes.POINTER(_Reads)
+        lib.memspec_pretend_operators.restype = ctypes.POINTER(ctypes.c_int)
+        self._lib, self._threads = lib, threading.local()
+
+    def reads(self) -> _Reads:
+        """Of bytes that are not known, by this thread: how many, and the size of the last."""
+        try:
+            return self._threads.reads
+        except AttributeError:
+            self._threads.reads = self._lib.memspec_pretend_reads().contents
+            return self._threads.reads
+
+    def operators(self) -> ctypes.c_int:
+        """How many operators this thread is inside of; the caller counts."""
+        try:
+            return self._threads.operators
+        except AttributeError:
+            self._threads.operators = self._lib.memspec_pretend_operators().contents
+            return self._threads.operators
+
+    def notes(self) -> list[Note]:
+        kind, name, count = ctypes.c_int(), ctypes.c_char_p(), ctypes.c_ulonglong()
+        found: list[Note] = []
+        while self._note(len(found), ctypes.byref(kind), ctypes.byref(name), ctypes.byref(count)):
+            found.append(Note(KINDS[kind.value], (name.value or b"").decode(), count.value))
+        return found

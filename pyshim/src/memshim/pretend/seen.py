@@ -1,0 +1,66 @@
+"""What a process on pretend GPUs asked for that is not exact: values that hang on what no kernel computed, calls that failed, sizes that are not known."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from memshim.pretend.library import Library
+
+
+class Read(NamedTuple):
+    """A read of a value that is not known, with the line that asked."""
+
+    file: str  # the user's line: the innermost that is neither PyTorch's nor an installed package's
+    line: int
+    function: str
+    inner: str  # the innermost line that is not PyTorch's, file:line
+    op: str
+    bytes: int  # of the last one
+    count: int
+    assumed: float | int | bool | None  # what assume said it gives
+
+
+class Called(NamedTuple):
+    name: str
+    count: int
+
+
+@dataclass(frozen=True)
+class Report:
+    """Of a process, so far. Lists are in the order in which things came first."""
+
+    reads: list[Read]
+    refused: list[Called]  # calls that are not stood in for: they failed
+    absent: list[Called]  # functions that were asked for by name, and are not there; the program may have gone on without them
+    unsized: list[Called]  # stood in for, though what they take of the device is not known
+
+    @property
+    def exact(self) -> bool:
+        """Whether nothing was read that is not known and not stated, and nothing taken that has no size."""
+        return not self.unsized and all(r.assumed is not None for r in self.reads)
+
+    def as_json(self) -> dict[str, Any]:
+        called = {k: [c._asdict() for c in getattr(self, k)] for k in ("refused", "absent", "unsized")}
+        return {"pid": os.getpid(), "exact": self.exact, "reads": [r._asdict() for r in self.reads], **called}
+
+
+def report() -> Report:
+    """What this process asked for so far."""
+    from memshim.pretend import values
+
+    notes = Library().notes()
+    hook = values.installed()
+    found = list(hook.reads.found.values()) if hook else []
+    reads = [Read(r.place.file, r.place.line, r.place.function, f"{r.inner.file}:{r.inner.line}", r.op, r.bytes, r.count, r.assumed) for r in found]
+    reads += [Read("", 0, "outside of PyTorch's operators", "", n.name, 0, n.count, None) for n in notes if n.kind == "unfollowed"]
+    return Report(reads, *([Called(n.name, n.count) for n in notes if n.kind == kind] for kind in ("refused", "absent", "unsized")))
+
+
+def read_reports(folder: str | os.PathLike[str]) -> list[dict[str, Any]]:
+    """What the processes of a program wrote into the folder that MEMSPEC_PRETEND_REPORT named, in the order of their ids."""
+    files = sorted(Path(folder).glob("*.json"), key=lambda f: int(f.stem))
+    return [json.loads(f.read_text()) for f in files]

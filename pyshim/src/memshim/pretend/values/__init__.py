@@ -1,0 +1,31 @@
+"""Values on a pretend GPU, where kernels do nothing: what the host wrote and small arithmetic on it come back right; what hangs on weights or on random
+numbers reads as zero, and is noted with the user's line.
+
+Every operator passes a kernel of ours on its way to CUDA's: registered for a dispatch key of PyTorch's that stands directly above the backends and that
+nobody uses (CustomRNGKeyId). It lets CUDA's kernel run (which allocates as ever) and then computes small results once more on the CPU, over
+the same bytes. A TorchDispatchMode would do the same, but PyTorch takes other ways while one is active (it accumulates out of place:
+isTensorSubclassLike), which moves allocations; this moves none, and tests hold the streams of events against each other.
+"""
+
+from __future__ import annotations
+
+from memshim.pretend.values.operators import Values
+
+__all__ = ["Values", "install", "installed"]
+
+_installed: Values | None = None
+
+
+def install(assume: dict | None = None) -> Values:
+    """From here on, in this process. torch is imported; further calls change nothing but assume."""
+    global _installed
+    if _installed is None:
+        _installed = Values()
+        _installed.install()
+    if assume:
+        _installed.reads.assume.update(assume)
+    return _installed
+
+
+def installed() -> Values | None:
+    return _installed

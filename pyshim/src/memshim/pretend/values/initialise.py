@@ -1,0 +1,36 @@
+"""Constructors that fill tensors cost nothing: random weights on the host are not computed, so that a model that is built on the CPU and moved takes
+no host memory. What hangs on weights is not known on a pretend GPU anyway."""
+
+from __future__ import annotations
+
+import sys
+from types import FrameType
+from typing import Any
+
+import torch
+
+LARGE = 1 << 20  # bytes; of less the values are kept
+
+# In place, on one tensor: what initialisers are made of.
+FILLS = {f"aten::{n}_" for n in ("normal", "uniform", "random", "exponential", "cauchy", "log_normal", "geometric", "bernoulli", "erfinv", "mul", "add", "sub",
+                                 "div", "clamp", "clamp_min", "clamp_max")}
+INITIALISERS = ("__init__", "reset_parameters", "init_weights", "_init_weights", "_initialize_weights", "_reset_parameters")
+FAR = 40  # frames
+
+
+def skipped(name: str, args: tuple[Any, ...]) -> bool:
+    """Whether an operator fills a large tensor of the host while a module initialises itself."""
+    if name not in FILLS:
+        return False
+    t = args[0]
+    if not t.dtype.is_floating_point or t.numel() * t.element_size() < LARGE or any(isinstance(a, torch.Tensor) for a in args[1:]):
+        return False
+    frame: FrameType | None = sys._getframe(1)
+    for _ in range(FAR):
+        if frame is None:
+            return False
+        code = frame.f_code
+        if code.co_filename == torch.nn.init.__file__ or code.co_name in INITIALISERS and isinstance(frame.f_locals.get("self"), torch.nn.Module):
+            return True
+        frame = frame.f_back
+    return False

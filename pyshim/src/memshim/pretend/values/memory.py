@@ -1,0 +1,87 @@
+"""Device tensors as memory: which bytes they lie in, whether these are known, and the same bytes as a CPU tensor."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Iterator
+
+import torch
+
+from memshim.pretend.library import Library
+
+MOST_RUNS = 256  # of a tensor that does not lie dense: more are not followed
+
+
+def span(t: torch.Tensor) -> int:
+    """From its first byte to its last."""
+    return (sum((n - 1) * s for n, s in zip(t.shape, t.stride())) + 1) * t.element_size() if t.numel() else 0
+
+
+def runs(t: torch.Tensor) -> Iterator[tuple[int, int]] | None:
+    """(address, bytes) of each stretch without gaps; None where there are too many."""
+    size, item = span(t), t.element_size()
+    at = t.data_ptr()
+    if size == t.numel() * item or not size:
+        return iter([(at, size)] if size else [])
+    dims = sorted(((s, n) for n, s in zip(t.shape, t.stride()) if n > 1 and s), key=lambda d: d[0])
+    length = 1  # elements of a run
+    while dims and dims[0][0] == length:
+        length *= dims.pop(0)[1]
+    count = 1
+    for _, n in dims:
+        count *= n
+    if count > MOST_RUNS:
+        return None
+    starts = [0]
+    for stride, n in dims:
+        starts = [a + i * stride for i in range(n) for a in starts]
+    return iter((at + a * item, length * item) for a in starts)
+
+
+class Memory:
+    """What the library knows of tensors."""
+
+    def __init__(self, library: Library):
+        self.library = library
+
+    def known(self, t: torch.Tensor) -> bool:
+        if not t.is_cuda:
+            return True
+        if self.library.known(t.data_ptr(), span(t)):
+            return True
+        stretches = runs(t)
+        return stretches is not None and all(self.library.known(at, n) for at, n in stretches)
+
+    def wrote(self, t: torch.Tensor, known: bool) -> None:
+        stretches = runs(t) if t.is_cuda else None
+        if stretches is None:
+            self.unknown(t)
+            return
+        for at, n in stretches:
+            self.library.wrote(at, n, known)
+
+    def zero(self, t: torch.Tensor) -> None:
+        """Zeros, which are known, at no cost."""
+        stretches = runs(t)
+        if stretches is None:
+            self.unknown(t)
+            return
+        for at, n in stretches:
+            self.library.zero(at, n)
+
+    def unknown(self, t: torch.Tensor) -> None:
+        if t.is_cuda:
+            self.library.unknown(t.data_ptr(), span(t))
+
+
+def host(t: torch.Tensor) -> torch.Tensor:
+    """A CPU tensor over the bytes of a device tensor: device memory of a pretend GPU is host memory."""
+    if not t.is_cuda:
+        return t
+    if not t.numel():
+        return torch.empty(t.shape, dtype=t.dtype)
+    flat = torch.frombuffer((ctypes.c_char * span(t)).from_address(t.data_ptr()), dtype=t.dtype)
+    out = flat.as_strided(t.size(), t.stride())
+    if t.is_neg():
+        out = torch._neg_view(out)
+    return out.conj() if t.is_conj() else out

@@ -1,0 +1,434 @@
+"""The kernel that every operator passes: CUDA's own first, then small results once more on the CPU."""
+
+from __future__ import annotations
+
+import threading
+from functools import partial
+from typing import Any, Callable
+
+import torch
+import torch._C as C
+
+from memshim.pretend.library import Library
+from memshim.pretend.values import counts
+from memshim.pretend.values.initialise import skipped
+from memshim.pretend.values.memory import Memory, host
+from memshim.pretend.places import Reads, within
+
+KEY_NAME = "CustomRNGKeyId"
+KEY = C._dispatch_key_parse(KEY_NAME)
+OWN = C.DispatchKeySet(KEY)
+BELOW = C._dispatch_keyset_full_after(KEY)  # the backends
+ABOVE = C._dispatch_keyset_full() - BELOW - C.DispatchKeySet(C.DispatchKey.BackendSelect)  # it, autograd, autocast and all that
+
+KNOWN_LIMIT = 1 << 20  # elements: what follows from known values is computed up to here
+UNKNOWN_LIMIT = 1 << 17  # and what does not, so that checks of it (is it finite? a distribution?) go the usual way
+INTEGER_LIMIT = 1 << 24  # copies of integers from the host: ids, masks and lengths decide, images do not
+
+NUMBERS = (int, float, bool, complex)
+PLAIN = (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer)
+BACKENDS = ("CPU", "CUDA", "Meta", "QuantizedCPU", "QuantizedCUDA")
+COMPOSITES = ("CompositeExplicitAutograd", "CompositeImplicitAutograd", "CompositeExplicitAutogradNonFunctional")
+MEMORY_ONLY = ("empty", "new_empty", "resize", "set_", "record_stream", "_resize", "_pin_memory", "is_pinned", "pin_memory", "data")
+TAKE_NUMBERS = ("add", "sub", "subtract", "mul", "multiply", "div", "divide", "true_divide", "floor_divide")  # python_arg_parser.cpp
+LEAVES = {"aten::copy_"}  # composite by name, and not made of other operators
+OVERWRITES = ("aten::copy_", "aten::fill_", "aten::zero_")  # what was there before does not matter
+RUNNING = ("running_mean", "running_var", "save_mean", "save_invstd")  # batch norm writes these though its schema does not say so
+
+
+class Operator:
+    """What is known of one overload, and its kernel."""
+
+    def __init__(self, op: torch._ops.OpOverload, values: Values):
+        schema = op._schema
+        self.op, self.values, self.name = op, values, schema.name
+        self.overloads: dict[int, torch._ops.OpOverload] = {}
+        self.numbers = [i for i, a in enumerate(schema.arguments) if isinstance(a.type, torch.TensorType) and not a.kwarg_only]
+        own = C._dispatch_has_kernel_for_dispatch_key(op.name(), "CUDA")
+        # A number may become a tensor of the device inside (pow), which Python cannot be given: what such a kernel calls does not come here.
+        self.alone = own and any(isinstance(a.type, torch.NumberType) and not a.kwarg_only for a in schema.arguments)
+        writes = [(i, a) for i, a in enumerate(schema.arguments) if a.alias_info is not None and a.alias_info.is_write]
+        if "batch_norm" in self.name and not writes and "backward" not in self.name:
+            writes = [(i, a) for i, a in enumerate(schema.arguments) if a.name in RUNNING]
+        self.writes = [(i, a.name) for i, a in writes]
+        self.pure = {a.name for _, a in writes if a.kwarg_only}  # out=
+        if self.name in OVERWRITES:
+            self.pure.add("self")
+        self.in_place = bool(writes) and self.name not in OVERWRITES
+        self.beta = next((i for i, a in enumerate(schema.arguments) if a.name == "beta"), None)
+        self.random = torch.Tag.nondeterministic_seeded in op.tags
+        aliases = any(r.alias_info is not None and not r.alias_info.is_write for r in schema.returns)
+        base = self.name.partition("::")[2]
+        if self.name == "aten::_local_scalar_dense":
+            self.kernel: Callable = self.scalar
+        elif self.name == "aten::copy_":
+            self.kernel = self.copy
+        elif self.name in counts.OF:
+            self.kernel = self.counted
+        elif torch.Tag.data_dependent_output in op.tags and not any(isinstance(r.type, torch.TensorType) for r in schema.returns):
+            self.kernel = self.asked
+        elif self.name == "aten::zero_":
+            self.kernel = self.zero
+        elif not own:
+            self.kernel = self.forward  # made of others, which come here themselves
+        elif (aliases and not writes) or base.startswith(MEMORY_ONLY):
+            self.kernel = self.forward  # no kernel runs, or what it writes is not meant to be read
+        else:
+            self.kernel = self.default
+
+    # ---- running CUDA's kernel ----
+
+    def overload(self, args: tuple) -> torch._ops.OpOverload:
+        """What takes these arguments. PyTorch makes a tensor of a number that is added, and it comes to Python as a number again: then it is the
+        overload with a number in that place, which makes another tensor of it; or this one, where PyTorch allows it (add, mul)."""
+        for i in self.numbers:
+            if i < len(args) and type(args[i]) in NUMBERS:
+                found = self.overloads.get(i)
+                if found is None:
+                    found = self.overloads[i] = with_number(self.op, i)
+                return found
+        return self.op
+
+    def forward(self, keyset: C.DispatchKeySet, args: tuple, kwargs: dict) -> Any:
+        for i in self.numbers:
+            if i < len(args) and type(args[i]) in NUMBERS:
+                with C._ExcludeDispatchKeyGuard(ABOVE):
+                    return self.overload(args)(*args, **kwargs)
+        if self.alone:
+            with C._ExcludeDispatchKeyGuard(OWN):
+                return self.op.redispatch(keyset, *args, **kwargs)
+        return self.op.redispatch(keyset, *args, **kwargs)
+
+    def inside(self, keyset: C.DispatchKeySet, args: tuple, kwargs: dict) -> Any:
+        """As forward; the library knows that an operator runs, whose writes it is told of."""
+        operators = self.values.library.operators()
+        operators.value += 1
+        try:
+            return self.forward(keyset, args, kwargs)
+        finally:
+            operators.value -= 1
+
+    # ---- and computing ----
+
+    def default(self, keyset: C.DispatchKeySet, args: tuple, kwargs: dict) -> Any:
+        tensors: list[torch.Tensor] = []
+        if not collect(args, tensors) or kwargs and not collect(kwargs.values(), tensors):
+            return self.inside(keyset, args, kwargs)  # of a kind that is not followed
+        largest, device = 0, False
+        for t in tensors:
+            n = t.numel()
+            largest = n if n > largest else largest
+            device = device or t.is_cuda
+        if not device:
+            return args[0] if self.writes and tensors and skipped(self.name, args) else self.forward(keyset, args, kwargs)
+        if largest > KNOWN_LIMIT or self.random:
+            out = self.inside(keyset, args, kwargs)
+            self.forget(args, kwargs)
+            return out
+        reads = self.values.library.reads()
+        before = reads.count
+        kept = self.keep(args, kwargs) if self.in_place else None
+        out = self.inside(keyset, args, kwargs)
+        if reads.count != before:
+            self.values.reads.note(self.name, reads.bytes)
+        self.compute(args, kwargs, out, tensors, kept)
+        return out
+
+    def keep(self, args: tuple, kwargs: dict) -> list[torch.Tensor]:
+        """What is written, as it was before: operators that CUDA's kernel is made of may compute the same into it."""
+        with C._ExcludeDispatchKeyGuard(ABOVE):
+            return [host(t).clone() for t in self.written(args, kwargs)]
+
+    def written(self, args: tuple, kwargs: dict) -> list[torch.Tensor]:
+        found: list[torch.Tensor] = []
+        for i, name in self.writes:
+            collect([args[i] if i < len(args) else kwargs.get(name)], found)
+        return found
+
+    def forget(self, args: tuple, kwargs: dict) -> None:
+        """What is written from values that are not known is not known. A fresh result is not known as it is."""
+        for t in self.written(args, kwargs) if self.writes else ():
+            self.values.memory.unknown(t)
+
+    def compute(self, args: tuple, kwargs: dict, out: Any, tensors: list[torch.Tensor], kept: list[torch.Tensor] | None) -> None:
+        written = self.written(args, kwargs)
+        fresh: list[torch.Tensor] = []
+        if not written and not collect([out], fresh):
+            return
+        results = written or fresh
+        memory = self.values.memory
+        ignored = {id(kwargs[name]) for name in self.pure if name in kwargs}
+        if args and ("self" in self.pure or self.beta is not None and (args[self.beta] if self.beta < len(args) else kwargs.get("beta", 1)) == 0):
+            ignored.add(id(args[0]))  # 0 times what was there
+        known = all(id(t) in ignored or memory.known(t) for t in tensors)
+        limit = KNOWN_LIMIT if known else UNKNOWN_LIMIT
+        if any(t.numel() > limit for t in (*tensors, *results)) or torch.cuda.is_current_stream_capturing():
+            self.forget(args, kwargs)
+            return
+        with C._ExcludeDispatchKeyGuard(ABOVE):
+            try:
+                for t, was in zip(written, kept or ()):
+                    if t.shape == was.shape:
+                        host(t).copy_(was)
+                own = self.overload(args)(*map(to_host, args), **{k: to_host(v) for k, v in kwargs.items()})
+                if not written:
+                    copies: list[torch.Tensor] = []
+                    collect([own], copies)
+                    for there, here in zip(fresh, copies):
+                        if there.is_cuda and there.numel():
+                            host(there).copy_(here)
+                for t in results:
+                    if t.is_cuda:
+                        if not known and t.dtype.is_floating_point:
+                            host(t).nan_to_num_(0.0, 0.0, 0.0)  # 0/0 of zeros that are none says nothing
+                        memory.wrote(t, known)
+            except Exception:  # noqa: BLE001 the CPU has no such kernel, or not for this dtype
+                self.forget(args, kwargs)
+
+    def zero(self, keyset: C.DispatchKeySet, args: tuple, kwargs: dict) -> Any:
+        out = self.inside(keyset, args, kwargs)
+        if type(args[0]) in PLAIN and args[0].is_cuda and args[0].layout is torch.strided and not torch.cuda.is_current_stream_capturing():
+            self.values.memory.zero(args[0])
+        return out
+
+    # ---- reading ----
+
+    def scalar(self, keyset: C.DispatchKeySet, args: tuple, kwargs: dict) -> Any:
+        """.item(), bool(), int(), float(): a number of the device's goes to the host."""
+        t = args[0]
+        if type(t) not in PLAIN or not t.is_cuda or self.values.memory.known(t):
+            return self.inside(keyset, args, kwargs)
+        value = self.inside(keyset, args, kwargs)
+        state = self.values.state
+        if state.count is not None:
+            return type(value)(state.count)
+        if state.asked:
+            return value
+        assumed = self.values.reads.assumed()
+        self.values.reads.note(self.name, t.element_size(), assumed)
+        if assumed is not None:
+            return type(value)(assumed)
+        if isinstance(value, bool) and within("distributions"):
+            return True  # a distribution checks its parameters: taken as passed
+        return value
+
+    def asked(self, keyset: C.DispatchKeySet, args: tuple, kwargs: dict) -> Any:
+        """An operator that answers Python: are these equal? CUDA's kernel runs, and the CPU answers."""
+        tensors: list[torch.Tensor] = []
+        if not collect((*args, *kwargs.values()), tensors) or not any(t.is_cuda for t in tensors):
+            return self.forward(keyset, args, kwargs)
+        state, known = self.values.state, all(map(self.values.memory.known, tensors))
+        state.asked += 1
+        try:
+            answer = self.inside(keyset, args, kwargs)
+        finally:
+            state.asked -= 1
+        assumed = None if known else self.values.reads.assumed()
+        if not known:
+            self.values.reads.note(self.name, 1, assumed)
+        if assumed is not None:
+            return type(answer)(assumed)
+        if any(t.numel() > (INTEGER_LIMIT if known else UNKNOWN_LIMIT) for t in tensors):
+            return answer
+        with C._ExcludeDispatchKeyGuard(ABOVE):
+            return self.op(*map(to_host, args), **{k: to_host(v) for k, v in kwargs.items()})
+
+    def copy(self, keyset: C.DispatchKeySet, args: tuple, kwargs: dict) -> Any:
+        to, of = args[0], args[1]
+        if type(to) not in PLAIN or type(of) not in PLAIN or not (to.is_cuda or of.is_cuda):
+            return self.forward(keyset, args, kwargs)
+        if to.is_cuda:
+            out = self.default(keyset, args, kwargs)
+            if not of.is_cuda and KNOWN_LIMIT < to.numel() <= INTEGER_LIMIT and not of.dtype.is_floating_point and not of.dtype.is_complex:
+                with C._ExcludeDispatchKeyGuard(ABOVE):
+                    host(to).copy_(of)
+                self.values.memory.wrote(to, True)
+            return out
+        reads = self.values.library.reads()
+        before = reads.count
+        out = self.inside(keyset, args, kwargs)
+        if reads.count != before:
+            assumed = self.values.reads.assumed()
+            self.values.reads.note(self.name, reads.bytes, assumed)
+            if assumed is not None:
+                with C._ExcludeDispatchKeyGuard(ABOVE):
+                    to.fill_(assumed)
+        return out
+
+    def counted(self, keyset: C.DispatchKeySet, args: tuple, kwargs: dict) -> Any:
+        """An operator whose result has a size that hangs on values: how many there are is read from the device while it runs."""
+        tensors: list[torch.Tensor] = []
+        if not collect((*args, *kwargs.values()), tensors) or not any(t.is_cuda for t in tensors):
+            return self.forward(keyset, args, kwargs)
+        values, memory, state = self.values, self.values.memory, self.values.state
+        known = all(memory.known(t) for t in tensors)
+        own = count = None
+        if state.count is None and all(t.numel() <= (INTEGER_LIMIT if known else UNKNOWN_LIMIT) for t in tensors):
+            with C._ExcludeDispatchKeyGuard(ABOVE):
+                try:
+                    own = self.op(*map(to_host, args), **{k: to_host(v) for k, v in kwargs.items() if k != "out"})
+                    count = counts.OF[self.name](own)
+                except Exception:  # noqa: BLE001 the CPU has no such kernel, or not for this dtype
+                    known = False
+        assumed = None
+        if state.count is not None:
+            count = state.count  # an operator around this one knows it
+        elif not known:
+            assumed = values.reads.assumed()
+            values.reads.note(self.name, 8, assumed)
+            if assumed is not None:
+                own, count = None, int(assumed)
+        if count is None:
+            return self.inside(keyset, args, kwargs)
+        outer, state.count = state.count, count
+        values.library.answer(count)
+        try:
+            out = self.inside(keyset, args, kwargs)
+        finally:
+            state.count = outer
+            values.library.answers_end()
+        fresh: list[torch.Tensor] = []
+        if own is not None and collect([out], fresh):
+            copies: list[torch.Tensor] = []
+            collect([own], copies)
+            with C._ExcludeDispatchKeyGuard(ABOVE):
+                for there, here in zip(fresh, copies):
+                    if there.is_cuda and there.shape == here.shape and there.numel():
+                        host(there).copy_(here)
+                        memory.wrote(there, known)
+        return out
+
+
+def with_number(op: torch._ops.OpOverload, place: int) -> torch._ops.OpOverload:
+    """The overload that differs by a number in that place; the given one where PyTorch makes a tensor of a number itself, or where there is none."""
+    if op._schema.name.partition("::")[2].rstrip("_") in TAKE_NUMBERS:
+        return op
+    mine = op._schema.arguments
+    for name in op.overloadpacket.overloads():
+        other = getattr(op.overloadpacket, name)
+        theirs = other._schema.arguments
+        if len(theirs) == len(mine) and all(
+            isinstance(b.type, torch.NumberType) if i == place else str(a.type) == str(b.type) and a.kwarg_only == b.kwarg_only
+            for i, (a, b) in enumerate(zip(mine, theirs))
+        ):
+            return other
+    return op
+
+
+def collect(items: Any, into: list[torch.Tensor]) -> bool:
+    """The tensors among arguments; False where one is of a kind that is not followed: a subclass's, sparse, quantised."""
+    for a in items:
+        kind = type(a)
+        if kind in PLAIN:
+            if a.layout is not torch.strided or a.is_quantized or a.is_meta:
+                return False
+            into.append(a)
+        elif kind is list or kind is tuple:
+            if not collect(a, into):
+                return False
+        elif isinstance(a, torch.Tensor):
+            return False
+    return True
+
+
+def to_host(a: Any) -> Any:
+    kind = type(a)
+    if kind in PLAIN:
+        return host(a)
+    if kind is list or kind is tuple:
+        return kind(map(to_host, a))
+    if kind is torch.device:
+        return torch.device("cpu")
+    return a
+
+
+class State(threading.local):
+    """Of the operators that a thread is inside of."""
+
+    count: int | None = None  # what it will read from the device as the size of its result
+    asked = 0  # inside of one that the CPU answers for
+
+
+class Values:
+    """The hook, for this process."""
+
+    def __init__(self) -> None:
+        self.library = Library()
+        self.memory = Memory(self.library)
+        self.reads = Reads()
+        self.state = State()
+        self.operators: dict[Any, Operator] = {}
+        self.libraries: dict[str, Any] = {}
+        self.direct: set[str] = set()
+
+    def install(self) -> None:
+        self.fallback = C._dispatch_library("IMPL", "_", KEY_NAME, __file__, 0)
+        self.fallback.fallback(KEY_NAME, self.call, True)
+        self.register()
+        self.follow_registrations()
+        self.library.track(1, 0)
+        self.include_threads()
+
+    def include_threads(self) -> None:
+        """Which keys are included is a matter of each thread; those of autograd have it of the thread that they work for."""
+        start = threading.Thread._bootstrap_inner  # type: ignore[attr-defined]
+
+        def start_and_include(thread: threading.Thread) -> None:
+            C._dispatch_tls_set_dispatch_key_included(KEY, True)
+            start(thread)
+
+        threading.Thread._bootstrap_inner = start_and_include  # type: ignore[attr-defined]
+        C._dispatch_tls_set_dispatch_key_included(KEY, True)
+
+    def register(self) -> None:
+        """Operators that have both a composite kernel and a backend's own: for our key PyTorch would take the composite one, before the fallback."""
+        names = C._dispatch_get_registrations_for_dispatch_key
+        composite = {n for key in COMPOSITES for n in names(key)}
+        own = {n for key in BACKENDS for n in names(key)}
+        for name in sorted((composite & own | LEAVES) - self.direct):
+            namespace, _, rest = name.partition("::")
+            library = self.libraries.get(namespace)
+            if library is None:
+                library = self.libraries[namespace] = C._dispatch_library("IMPL", namespace, KEY_NAME, __file__, 0)
+            library.impl(rest, KEY_NAME, partial(self.named, name), True)
+            self.direct.add(name)
+
+    def follow_registrations(self) -> None:
+        """Kernels that the program registers later count too."""
+        impl = torch.library.Library.impl
+        load = torch.ops.load_library
+
+        def impl_and_follow(library: Any, *args: Any, **kwargs: Any) -> Any:
+            out = impl(library, *args, **kwargs)
+            self.register()
+            return out
+
+        def load_and_follow(path: str) -> None:
+            load(path)
+            self.register()
+
+        torch.library.Library.impl = impl_and_follow  # type: ignore[method-assign]
+        torch.ops.load_library = load_and_follow  # type: ignore[method-assign]
+
+    def call(self, keyset: C.DispatchKeySet, op: torch._ops.OpOverload, *args: Any, **kwargs: Any) -> Any:
+        known = self.operators.get(op)
+        if known is None:
+            known = self.operators[op] = Operator(op, self)
+        try:
+            return known.kernel(keyset & BELOW, args, kwargs)
+        except BaseException as e:
+            del args, kwargs  # a program that catches this must not hold what a traceback through here would
+            raise e.with_traceback(None)
+
+    def named(self, name: str, keyset: C.DispatchKeySet, *args: Any, **kwargs: Any) -> Any:
+        known = self.operators.get(name)
+        if known is None:
+            namespace, _, rest = name.partition("::")
+            base, _, overload = rest.partition(".")
+            op = getattr(getattr(getattr(torch.ops, namespace), base), overload or "default")
+            known = self.operators[name] = Operator(op, self)
+        try:
+            return known.kernel(keyset & BELOW, args, kwargs)
+        except BaseException as e:
+            del args, kwargs
+            raise e.with_traceback(None)

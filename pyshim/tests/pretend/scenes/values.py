@@ -1,0 +1,181 @@
+"""What the host wrote and small arithmetic on it come back right; what hangs on weights or on random numbers reads as zero and is noted."""
+
+import threading
+
+import cases
+import torch
+from cases import case
+
+from memshim import pretend
+
+
+def noted(f):
+    """What f returned, and the reads that it left: (line of this file relative to f, operator, count)."""
+    first = f.__code__.co_firstlineno
+    before = {(r.line, r.op): r.count for r in pretend.report().reads}
+    out = f()
+    reads = [[r.line - first, r.op, r.count - before.get((r.line, r.op), 0)] for r in pretend.report().reads if r.file == __file__]
+    return {"out": out, "reads": [r for r in reads if r[2]]}
+
+
+def known(f):
+    CASE = lambda: noted(f)  # noqa: E731
+    CASE.__name__ = f.__name__
+    return case(CASE)
+
+
+@known
+def fills():
+    return [torch.ones(3, device="cuda").tolist(), torch.full((2,), 7, device="cuda").tolist(), torch.arange(4.0, device="cuda").tolist(),
+            torch.zeros(2, device="cuda").tolist(), torch.eye(2, device="cuda").tolist(), torch.linspace(0, 1, 3, device="cuda").tolist(),
+            torch.tensor([[1, 2], [3, 4]], device="cuda").tolist(), torch.tril(torch.ones(2, 2, dtype=torch.bool, device="cuda")).tolist()]
+
+
+@known
+def arithmetic():
+    x = torch.arange(6, device="cuda").view(2, 3)
+    x[0, 1] = 7
+    y = x.t().contiguous().float()
+    return [x.tolist(), y.tolist(), (x * 2 - 1).sum().item(), y.mean().item(), (x % 4).tolist(), (2.0**x).tolist(), round(y.softmax(-1).sum().item(), 5), x.cumsum(1).tolist()]
+
+
+@known
+def questions():
+    x = torch.arange(6, device="cuda")
+    lengths = torch.tensor([3, 1, 2]).cuda()
+    return [bool((x >= 0).all()), x.max().item(), x[x > 2].tolist(), torch.nonzero(x > 2).shape[0], torch.unique(x % 3).tolist(), torch.equal(x, x.clone()),
+            torch.repeat_interleave(lengths).tolist(), torch.masked_select(x, x > 3).tolist(), torch.bincount(x % 3).tolist(), torch.isin(x, lengths).tolist(),
+            torch.searchsorted(x, lengths).tolist(), x.argmax().item(), torch.where(x > 4)[0].tolist(), len(x.split(lengths.tolist())), torch.allclose(x, x)]
+
+
+@known
+def masks():
+    mask = torch.tensor([[1, 1, 0], [1, 0, 0]]).cuda()
+    causal = torch.full((3, 3), float("-inf"), device="cuda").triu(1)
+    position = (mask.cumsum(-1) - 1).masked_fill(mask == 0, 1)
+    return [mask.sum(-1).tolist(), position.tolist(), causal[0].tolist(), mask.bool().all(-1).tolist()]
+
+
+@known
+def long_ids():
+    """More than a MiB of integers: ids decide, so they are copied; as many floats are not."""
+    ids = torch.arange(1 << 18).cuda()
+    return [ids[-1].item(), ids.view(2, -1)[1, 0].item()]
+
+
+@known
+def weights():
+    x = torch.rand(1000, 1000, device="cuda")
+    return [x.sum().item(), bool((x > 1).any()), torch.nonzero(x).shape[0]]
+
+
+@known
+def overwritten():
+    """What is computed from what is not known is not known either; a block that is used again neither."""
+    x = torch.ones(4, device="cuda")
+    x.mul_(torch.rand(4, device="cuda"))
+    y = torch.arange(4, device="cuda") + x
+    return [y.shape[0], x[0].item()]
+
+
+@known
+def random_numbers():
+    return torch.randint(5, 9, (3,), device="cuda").tolist()
+
+
+@known
+def distributions():
+    """Their checks pass, on known parameters and on others."""
+    loc = torch.nn.Linear(4096, 1 << 19, device="cuda")(torch.ones(1, 4096, device="cuda"))
+    torch.distributions.Normal(torch.zeros(3, device="cuda"), torch.ones(3, device="cuda")).sample()
+    torch.distributions.Categorical(logits=loc).sample()
+    return torch.multinomial(torch.nn.Linear(4096, 1000, device="cuda")(torch.ones(2, 4096, device="cuda")).softmax(-1), 1).tolist()
+
+
+@known
+def scaler():
+    model = torch.nn.Linear(100, 100).cuda()
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    grad_scaler = torch.amp.GradScaler("cuda")
+    for _ in range(3):
+        with torch.autocast("cuda", torch.float16):
+            loss = model(torch.rand(10, 100, device="cuda")).float().mean()
+        grad_scaler.scale(loss).backward()
+        grad_scaler.step(optimizer)
+        grad_scaler.update()
+        optimizer.zero_grad()
+    return grad_scaler.get_scale()
+
+
+@known
+def on_the_host():
+    """CPU tensors are as ever."""
+    x = torch.randn(1 << 20)
+    return [bool(x.std() > 0.9), torch.arange(5).sum().item(), torch.rand(3).add(1).min().item() >= 1]
+
+
+@known
+def initialised():
+    """Of a module that is built on the CPU, large weights are not filled; small ones are."""
+    m = torch.nn.Linear(2048, 2048)
+    torch.manual_seed(0)
+    small = torch.nn.Linear(4, 4)
+    torch.nn.init.trunc_normal_(m.weight)
+    return [m.weight.abs().max().item(), m.bias.abs().max().item() > 0, small.weight.abs().max().item() > 0,
+            small.cuda()(torch.ones(1, 4, device="cuda")).tolist() == small.cpu()(torch.ones(1, 4)).tolist()]
+
+
+@known
+def other_threads():
+    """Values are followed in every thread of Python's, and in autograd's."""
+    seen = []
+    x = torch.arange(3, device="cuda")
+    t = threading.Thread(target=lambda: seen.append((x + 1).tolist()))
+    t.start()
+    t.join()
+    w = torch.ones(3, device="cuda", requires_grad=True)
+    (w * 2).sum().backward()
+    return [w.grad.tolist(), seen[0]]
+
+
+@case
+def unfollowed():
+    """A read that no operator of PyTorch's makes: of a library that calls CUDA itself. It has no line."""
+    import ctypes
+
+    x, out = torch.rand(4, device="cuda"), (ctypes.c_float * 4)()
+    ctypes.CDLL("libcuda.so.1").cudaMemcpy(out, ctypes.c_void_p(x.data_ptr()), ctypes.c_size_t(16), 2)
+    return [[r.file, r.line, r.op, r.count] for r in pretend.report().reads if not r.file]
+
+
+@known
+def graphs():
+    """A replay writes what is not known."""
+    x = torch.ones(4, device="cuda")
+    g = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(g):
+        y = x * 2
+    before = x.tolist()
+    g.replay()
+    return [before, y.shape[0], y[0].item()]
+
+
+@known
+def half_types():
+    x = torch.tensor([1.5, -2.0]).cuda()
+    return [x.bfloat16().tolist(), x.half().mul(2).tolist(), x.to(torch.complex64).conj().mul(1j).imag.tolist(), x.neg().double().tolist(), x.view(torch.int32).tolist()[0]]
+
+
+@case
+def reads():
+    """A read has the user's line."""
+    def ask(x):
+        return bool(x > 0)  # the line
+
+    ask(torch.rand((), device="cuda"))
+    r = [r for r in pretend.report().reads if r.function == "ask"][0]
+    return {"line": r.line - ask.__code__.co_firstlineno, "op": r.op, "bytes": r.bytes, "file": r.file == __file__}
+
+
+if __name__ == "__main__":
+    cases.run()
