@@ -46,7 +46,7 @@ def unit(tmp_path_factory):
     return out
 
 
-@pytest.mark.parametrize("name", ["devices", "memory", "lot", "expandable", "values", "spans", "captures", "refusals", "threads"])
+@pytest.mark.parametrize("name", ["devices", "memory", "lot", "expandable", "values", "spans", "captures", "refusals", "collectives", "threads"])
 def test_unit(unit, name):
     p = run(unit, name, env={"MEMSPEC_PRETEND": f"{T4}\n{H100}"})
     assert (p.returncode, p.stdout) == (0, "ok\n"), f"{p.stderr}\nreproduce: MEMSPEC_PRETEND='{T4}\n{H100}' {unit} {name}"

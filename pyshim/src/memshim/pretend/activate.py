@@ -50,11 +50,11 @@ def description(devices: Sequence[Device], torch: support.Torch) -> str:
 
 def caches(environ: Mapping[str, str]) -> dict[str, str]:
     """Folders of their own for what is tuned by measuring: on a pretend GPU times are invented."""
-    base = Path(environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "memshim" / "pretend"
+    base = Path(environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "memshim"
     out = {}
-    for name, folder in (("TORCHINDUCTOR_CACHE_DIR", "inductor"), ("TRITON_CACHE_DIR", "triton")):
-        own = environ.get(name)
-        out[name] = own if own and own.endswith("-pretend") else f"{own}-pretend" if own else str(base / folder)
+    for name, folder in (("TORCHINDUCTOR_CACHE_DIR", "inductor-pretend"), ("TRITON_CACHE_DIR", "triton-pretend")):
+        own = environ.get(name) or str(base / folder)
+        out[name] = own if own.endswith("-pretend") else f"{own}-pretend"
     return out
 
 

@@ -41,6 +41,10 @@ CUresult cuCtxGetCurrent(CUcontext *), cuCtxPushCurrent_v2(CUcontext), cuCtxPopC
 CUresult cuDevicePrimaryCtxGetState(CUdevice, unsigned *, int *), cuPointerGetAttribute(void *, int, CUdeviceptr);
 nvmlReturn_t nvmlDeviceGetHandleByIndex_v2(unsigned, nvmlDevice_t *), nvmlDeviceGetMemoryInfo(nvmlDevice_t, nvmlMemory_t *), nvmlDeviceGetUUID(nvmlDevice_t, char *, unsigned);
 nvmlReturn_t nvmlDeviceGetHandleByUUID(const char *, nvmlDevice_t *), nvmlDeviceGetComputeRunningProcesses_v2(nvmlDevice_t, unsigned *, nvmlProcessInfo_v2_t *);
+CUresult cuMulticastCreate(void);
+ncclResult_t ncclCommInitRank(ncclComm_t *, int, ncclUniqueId, int), ncclCommDestroy(ncclComm_t), ncclGroupStart(void), ncclGroupEnd(void), ncclAllGather(const void *, void *, size_t, int, ncclComm_t, cudaStream_t);
+ncclResult_t ncclReduceScatter(const void *, void *, size_t, int, int, ncclComm_t, cudaStream_t), ncclAllReduce(const void *, void *, size_t, int, int, ncclComm_t, cudaStream_t);
+ncclResult_t ncclBroadcast(const void *, void *, size_t, int, int, ncclComm_t, cudaStream_t);
 struct reads {
 	unsigned long long count, bytes;
 };
@@ -422,6 +426,47 @@ static void refusals(void) {
 	CHECK(!strcmp(cudaGetErrorString(cudaErrorNotSupported), "cudaIpcGetMemHandle is not stood in for on memspec's pretend GPU"));
 	note_unsized("what is not known");
 	CHECK(memspec_pretend_note(1, &kind, &name, &count) && kind == 2 && count == 1 && !memspec_pretend_note(2, &kind, &name, &count));
+	for (int i = 0; i < 1000; i++) { /* as many as a runtime asks for: what is refused after them is told too */
+		char wanted[32];
+		snprintf(wanted, sizeof wanted, "cuCall%d", i);
+		note_absent(wanted);
+	}
+	CHECK(cuMulticastCreate() != 0);
+	CHECK(memspec_pretend_note(1002, &kind, &name, &count) && kind == 0 && !strcmp(name, "cuMulticastCreate"));
+}
+
+/* ---- NCCL ---- */
+
+static void collectives(void) {
+	char *p, bytes[16] = "0123456789abcdef";
+	SUCCEEDS(cudaMalloc((void **)&p, 256));
+	memspec_pretend_track(1, 0);
+	for (int ranks = 1; ranks <= 2; ranks++) {
+		ncclComm_t c;
+		SUCCEEDS(ncclCommInitRank(&c, ranks, (ncclUniqueId){ { 0 } }, ranks - 1));
+		SUCCEEDS(cudaMemcpy(p, bytes, 16, 1));
+		SUCCEEDS(ncclAllGather(p, p + 64, 16, 0, c, NULL));
+		CHECK(!memcmp(p + 64, bytes, 16) && memspec_pretend_known(p + 64, 16) == (ranks == 1)); /* of others nothing is known */
+		CHECK(ranks == 1 || !memcmp(p + 80, bytes, 16));                                        /* they have the same, it is taken */
+		SUCCEEDS(ncclReduceScatter(p, p + 128, (size_t)(16 / ranks), 0, 0, c, NULL));
+		CHECK(!memcmp(p + 128, bytes + (ranks == 1 ? 0 : 8), (size_t)(16 / ranks)) && memspec_pretend_known(p + 128, 1) == (ranks == 1));
+		SUCCEEDS(ncclAllReduce(p, p, 16, 0, 5, c, NULL));
+		CHECK(!memspec_pretend_known(p, 1)); /* multiplied by what is not looked at */
+		SUCCEEDS(cudaMemcpy(p, bytes, 16, 1));
+		SUCCEEDS(ncclBroadcast(p, p, 16, 0, ranks - 1, c, NULL));
+		CHECK(memspec_pretend_known(p, 16)); /* it is the root */
+		SUCCEEDS(ncclBroadcast(p, p, 16, 0, 0, c, NULL));
+		CHECK(memspec_pretend_known(p, 16) == (ranks == 1));
+		SUCCEEDS(cudaMemcpy(p, bytes, 16, 1));
+		SUCCEEDS(ncclGroupStart());
+		for (int root = 0; root < ranks; root++) SUCCEEDS(ncclBroadcast(root == ranks - 1 ? p : p + 160, p + 160 + 16 * root, 16, 0, root, c, NULL));
+		SUCCEEDS(ncclGroupEnd());
+		CHECK(!memcmp(p + 160, bytes, 16) && memspec_pretend_known(p + 160, 16) == (ranks == 1)); /* a gather by broadcasts */
+		SUCCEEDS(ncclCommDestroy(c));
+	}
+	ncclComm_t c;
+	CHECK(ncclCommInitRank(&c, 2, (ncclUniqueId){ { 0 } }, 2) == 4 && ncclCommInitRank(&c, 0, (ncclUniqueId){ { 0 } }, 0) == 4);
+	SUCCEEDS(cudaFree(p));
 }
 
 /* ---- threads and forks ---- */
@@ -454,7 +499,7 @@ static void threads(void) {
 
 int main(int argc, char **argv) {
 	struct { const char *name; void (*run)(void); } all[] = { { "devices", devices }, { "visible", visible }, { "none", none }, { "memory", memory }, { "lot", lot },
-		{ "expandable", expandable }, { "values", values }, { "spans", spans }, { "captures", captures }, { "refusals", refusals }, { "threads", threads } };
+		{ "expandable", expandable }, { "values", values }, { "spans", spans }, { "captures", captures }, { "refusals", refusals }, { "collectives", collectives }, { "threads", threads } };
 	for (size_t i = 0; argc == 2 && i < sizeof all / sizeof *all; i++)
 		if (!strcmp(argv[1], all[i].name)) return all[i].run(), puts("ok"), 0;
 	fprintf(stderr, "unit: got %s, want the name of a test\n", argc == 2 ? argv[1] : "nothing");

@@ -1,5 +1,5 @@
-/* NCCL: communicators without partners. A collective is over at once and moves nothing: what it would have received is not known. PyTorch's
-   allocator sees what it sees on real cards; what NCCL takes of the device for itself is not known, and noted. */
+/* NCCL: communicators without partners. A collective is over at once, and what other ranks would have sent is not known. PyTorch's allocator sees
+   what it sees on real cards; what NCCL takes of the device for itself is not known, and noted. */
 #include "pretend.h"
 
 #include <stdlib.h>
@@ -8,6 +8,7 @@
 struct ncclComm {
 	int rank, ranks;
 };
+enum { PRE_MULTIPLIED_SUM = 5 }; /* ncclNumOps: the first that is not built in */
 
 #ifndef PUBLIC_HEADERS
 typedef int ncclDataType_t, ncclRedOp_t, ncclScalarResidence_t;
@@ -67,12 +68,10 @@ API ncclResult_t ncclCommRegister(const ncclComm_t c UNUSED, void *p UNUSED, siz
 }
 API ncclResult_t ncclCommDeregister(const ncclComm_t c UNUSED, void *handle UNUSED) { return ncclSuccess; }
 API ncclResult_t ncclRedOpCreatePreMulSum(ncclRedOp_t *op, void *scalar UNUSED, ncclDataType_t type UNUSED, ncclScalarResidence_t where UNUSED, ncclComm_t c UNUSED) {
-	*op = (ncclRedOp_t)5; /* ncclNumOps: the first that is not built in */
+	*op = (ncclRedOp_t)PRE_MULTIPLIED_SUM;
 	return ncclSuccess;
 }
 API ncclResult_t ncclRedOpDestroy(ncclRedOp_t op UNUSED, ncclComm_t c UNUSED) { return ncclSuccess; }
-API ncclResult_t ncclGroupStart(void) { return ncclSuccess; }
-API ncclResult_t ncclGroupEnd(void) { return ncclSuccess; }
 
 /* ---- collectives ---- */
 
@@ -80,28 +79,84 @@ static size_t width(ncclDataType_t type) {
 	static const unsigned char widths[] = { 1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1 }; /* ncclInt8 .. ncclFloat8e5m2 */
 	return (size_t)type < sizeof widths ? widths[type] : 8;
 }
-static ncclResult_t receive(void *p, size_t n, ncclDataType_t type, cudaStream_t s) {
+/* What a rank receives is what it would if every rank held what this one holds: right where there is one rank, else plausible and not known. */
+static ncclResult_t receive(const void *from, void *to, size_t n, size_t times, ncclComm_t c, cudaStream_t s) {
 	capture_node(s);
-	bytes_unknown(p, n * width(type));
+	for (size_t i = 0; i < times; i++) {
+		char *part = (char *)to + i * n;
+		if (part != from) bytes_copy(part, from, n);
+	}
+	if (c->ranks > 1) bytes_unknown(to, n * times);
 	return ncclSuccess;
 }
+static ncclResult_t reduce(const void *from, void *to, size_t n, ncclDataType_t type, ncclRedOp_t op, ncclComm_t c, cudaStream_t s) {
+	ncclResult_t e = receive(from, to, n * width(type), 1, c, s);
+	if ((int)op >= PRE_MULTIPLIED_SUM) bytes_unknown(to, n * width(type));
+	return e;
+}
 
-API ncclResult_t ncclAllReduce(const void *from UNUSED, void *to, size_t n, ncclDataType_t type, ncclRedOp_t op UNUSED, ncclComm_t c UNUSED, cudaStream_t s) { return receive(to, n, type, s); }
-API ncclResult_t ncclReduce(const void *from UNUSED, void *to, size_t n, ncclDataType_t type, ncclRedOp_t op UNUSED, int root UNUSED, ncclComm_t c UNUSED, cudaStream_t s) {
-	return to ? receive(to, n, type, s) : ncclSuccess;
+API ncclResult_t ncclAllReduce(const void *from, void *to, size_t n, ncclDataType_t type, ncclRedOp_t op, ncclComm_t c, cudaStream_t s) { return reduce(from, to, n, type, op, c, s); }
+API ncclResult_t ncclReduce(const void *from, void *to, size_t n, ncclDataType_t type, ncclRedOp_t op, int root, ncclComm_t c, cudaStream_t s) {
+	return c->rank == root ? reduce(from, to, n, type, op, c, s) : ncclSuccess;
+}
+
+/* PyTorch also gathers by a group of broadcasts, one of each rank: what this rank sends is then what the others send, too. */
+enum { MOST_RECEIVED = 64 };
+static __thread struct {
+	int depth, received;
+	const void *sent;
+	size_t size;
+	struct {
+		void *to;
+		size_t size;
+	} parts[MOST_RECEIVED];
+} group;
+
+API ncclResult_t ncclGroupStart(void) {
+	if (!group.depth++) group.sent = NULL, group.received = 0;
+	return ncclSuccess;
+}
+API ncclResult_t ncclGroupEnd(void) {
+	if (--group.depth || !group.sent) return ncclSuccess;
+	for (int i = 0; i < group.received; i++) {
+		if (group.parts[i].size != group.size) continue;
+		bytes_copy(group.parts[i].to, group.sent, group.size);
+		bytes_unknown(group.parts[i].to, group.size);
+	}
+	return ncclSuccess;
 }
 API ncclResult_t ncclBroadcast(const void *from, void *to, size_t n, ncclDataType_t type, int root, ncclComm_t c, cudaStream_t s) {
-	return from == to && c->rank == root ? ncclSuccess : receive(to, n, type, s);
+	size_t size = n * width(type);
+	if (c->rank == root) {
+		capture_node(s);
+		if (from != to) bytes_copy(to, from, size);
+		group.sent = to;
+		group.size = size;
+		return ncclSuccess;
+	}
+	if (group.depth && group.received < MOST_RECEIVED) {
+		group.parts[group.received].to = to;
+		group.parts[group.received++].size = size;
+	}
+	return receive(to, to, size, 1, c, s);
 }
 API ncclResult_t ncclBcast(void *p, size_t n, ncclDataType_t type, int root, ncclComm_t c, cudaStream_t s) { return ncclBroadcast(p, p, n, type, root, c, s); }
-API ncclResult_t ncclReduceScatter(const void *from UNUSED, void *to, size_t n, ncclDataType_t type, ncclRedOp_t op UNUSED, ncclComm_t c UNUSED, cudaStream_t s) { return receive(to, n, type, s); }
-API ncclResult_t ncclAllGather(const void *from UNUSED, void *to, size_t n, ncclDataType_t type, ncclComm_t c, cudaStream_t s) { return receive(to, n * (size_t)c->ranks, type, s); }
-API ncclResult_t ncclAlltoAll(const void *from UNUSED, void *to, size_t n, ncclDataType_t type, ncclComm_t c, cudaStream_t s) { return receive(to, n * (size_t)c->ranks, type, s); }
-API ncclResult_t ncclGather(const void *from UNUSED, void *to, size_t n, ncclDataType_t type, int root, ncclComm_t c, cudaStream_t s) {
-	return c->rank == root ? receive(to, n * (size_t)c->ranks, type, s) : ncclSuccess;
+API ncclResult_t ncclReduceScatter(const void *from, void *to, size_t n, ncclDataType_t type, ncclRedOp_t op, ncclComm_t c, cudaStream_t s) {
+	return reduce((const char *)from + (size_t)c->rank * n * width(type), to, n, type, op, c, s);
+}
+API ncclResult_t ncclAllGather(const void *from, void *to, size_t n, ncclDataType_t type, ncclComm_t c, cudaStream_t s) { return receive(from, to, n * width(type), (size_t)c->ranks, c, s); }
+API ncclResult_t ncclAlltoAll(const void *from, void *to, size_t n, ncclDataType_t type, ncclComm_t c, cudaStream_t s) {
+	return receive((const char *)from + (size_t)c->rank * n * width(type), to, n * width(type), (size_t)c->ranks, c, s);
+}
+API ncclResult_t ncclGather(const void *from, void *to, size_t n, ncclDataType_t type, int root, ncclComm_t c, cudaStream_t s) {
+	return c->rank == root ? receive(from, to, n * width(type), (size_t)c->ranks, c, s) : ncclSuccess;
 }
 API ncclResult_t ncclSend(const void *from UNUSED, size_t n UNUSED, ncclDataType_t type UNUSED, int to UNUSED, ncclComm_t c UNUSED, cudaStream_t s) {
 	capture_node(s);
 	return ncclSuccess;
 }
-API ncclResult_t ncclRecv(void *to, size_t n, ncclDataType_t type, int from UNUSED, ncclComm_t c UNUSED, cudaStream_t s) { return receive(to, n, type, s); }
+API ncclResult_t ncclRecv(void *to, size_t n, ncclDataType_t type, int from UNUSED, ncclComm_t c UNUSED, cudaStream_t s) {
+	capture_node(s);
+	bytes_unknown(to, n * width(type));
+	return ncclSuccess;
+}

@@ -20,9 +20,8 @@ struct note {
 	const char *name;
 	unsigned long long count;
 };
-enum { MOST_NOTES = 256 };
-static struct note notes[MOST_NOTES];
-static int note_count;
+static struct note *notes; /* a CUDA runtime that is linked into something asks for each of the driver's 600 functions by its name */
+static int note_count, note_room;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static __thread const char *last_refused;
 
@@ -30,8 +29,15 @@ static bool keep(enum kind kind, const char *name) { /* whether it is the first 
 	pthread_mutex_lock(&lock);
 	int i = 0;
 	while (i < note_count && (notes[i].kind != kind || strcmp(notes[i].name, name))) i++;
-	bool first = i == note_count && note_count < MOST_NOTES;
-	if (first) {
+	bool first = i == note_count;
+	if (first && note_count == note_room) {
+		struct note *more = realloc(notes, (size_t)(note_room + 256) * sizeof *more);
+		if (more) {
+			notes = more;
+			note_room += 256;
+		}
+	}
+	if (first && note_count < note_room) {
 		char *own = strdup(name);
 		if (own) notes[note_count++] = (struct note){ kind, own, 0 };
 	}

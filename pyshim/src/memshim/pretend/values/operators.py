@@ -12,6 +12,7 @@ import torch._C as C
 from memshim.pretend.library import Library
 from memshim.pretend.values import counts
 from memshim.pretend.values.initialise import skipped
+from memshim.pretend.values.tracing import exclude_while_tracing
 from memshim.pretend.values.memory import Memory, host
 from memshim.pretend.places import Reads, within
 
@@ -31,6 +32,7 @@ BACKENDS = ("CPU", "CUDA", "Meta", "QuantizedCPU", "QuantizedCUDA")
 COMPOSITES = ("CompositeExplicitAutograd", "CompositeImplicitAutograd", "CompositeExplicitAutogradNonFunctional")
 MEMORY_ONLY = ("empty", "new_empty", "resize", "set_", "record_stream", "_resize", "_pin_memory", "is_pinned", "pin_memory", "data")
 TAKE_NUMBERS = ("add", "sub", "subtract", "mul", "multiply", "div", "divide", "true_divide", "floor_divide")  # python_arg_parser.cpp
+COLLECTIVES = ("c10d::", "_c10d_functional::", "_c10d_functional_autograd::", "c10d_functional::", "symm_mem::")
 LEAVES = {"aten::copy_"}  # composite by name, and not made of other operators
 OVERWRITES = ("aten::copy_", "aten::fill_", "aten::zero_")  # what was there before does not matter
 RUNNING = ("running_mean", "running_var", "save_mean", "save_invstd")  # batch norm writes these though its schema does not say so
@@ -59,8 +61,10 @@ class Operator:
         self.random = torch.Tag.nondeterministic_seeded in op.tags
         aliases = any(r.alias_info is not None and not r.alias_info.is_write for r in schema.returns)
         base = self.name.partition("::")[2]
-        if self.name == "aten::_local_scalar_dense":
-            self.kernel: Callable = self.scalar
+        if self.name.startswith(COLLECTIVES):
+            self.kernel: Callable = self.forward  # native/nccl.c tells what they write; they wait for other processes, and must not run twice
+        elif self.name == "aten::_local_scalar_dense":
+            self.kernel = self.scalar
         elif self.name == "aten::copy_":
             self.kernel = self.copy
         elif self.name in counts.OF:
@@ -366,6 +370,7 @@ class Values:
         self.fallback.fallback(KEY_NAME, self.call, True)
         self.register()
         self.follow_registrations()
+        exclude_while_tracing(OWN)
         self.library.track(1, 0)
         self.include_threads()
 

@@ -1,0 +1,53 @@
+"""torch.compile on a pretend GPU: inductor, Triton's own compiler, CUDA graphs; every mode. Times are invented, so that which kernel wins a tuning
+is not a real card's; what tuning takes for itself is."""
+
+import importlib.util
+
+import pytest
+
+from memshim import pretend
+from memshim.pretend import build
+
+WORKSPACE = 32 << 20  # cuBLAS's, of torch 2.15 on 9.0
+
+
+@pytest.fixture(scope="module")
+def seen(play, tmp_path_factory):
+    if not importlib.util.find_spec("triton"):
+        pytest.skip("no Triton here")
+    try:
+        build.compiler()  # Triton builds its launchers
+    except build.BuildError as e:
+        pytest.skip(str(e))
+    caches = {"TORCHINDUCTOR_CACHE_DIR": str(tmp_path_factory.mktemp("inductor")), "TRITON_CACHE_DIR": str(tmp_path_factory.mktemp("triton"))}
+    return play("compiled", "h100-sxm-80gb", environ=caches)
+
+
+@pytest.mark.parametrize("mode", ["default", "reduce_overhead", "max_autotune", "max_autotune_no_cudagraphs"])
+def test_one_graph_in_every_mode(seen, mode):
+    assert (seen[mode]["graphs"], seen[mode]["breaks"]) == (1, 0)
+
+
+def test_calls_take_the_same(seen):
+    first, second, third = (allocated for allocated, _ in seen["default"]["passes"])
+    assert first == second == third > WORKSPACE
+
+
+def test_a_replay_allocates_nothing(seen):
+    """The first call warms up, the second records, the third replays."""
+    for mode in ("reduce_overhead", "max_autotune"):
+        assert [p[0] > 0 for p in seen[mode]["passes"]] == [True, True, False], mode
+        assert seen[mode]["passes"][1][1] == seen[mode]["passes"][2][1], "reserved"
+
+
+def test_tuning_writes_a_buffer_as_large_as_the_cache(seen):
+    """Before each measurement the L2 cache is flushed; the buffer is gone after the first call, reserved keeps it where no graph is recorded."""
+    l2 = pretend.find("h100-sxm-80gb").l2
+    for mode in ("max_autotune", "max_autotune_no_cudagraphs"):
+        first, second, third = (allocated for allocated, _ in seen[mode]["passes"])
+        assert first >= second + l2 and third <= second, mode
+    assert seen["max_autotune_no_cudagraphs"]["passes"][2] == [seen["default"]["passes"][2][0], seen["max_autotune_no_cudagraphs"]["passes"][0][1]]
+
+
+def test_a_kernel_of_the_programs_own(seen):
+    assert seen["own_kernel"] == [1000, 0.0]
