@@ -10,7 +10,7 @@ import torch
 import torch._C as C
 
 from memshim.pretend.library import Library
-from memshim.pretend.values import counts
+from memshim.pretend.values import counts, threads
 from memshim.pretend.values.initialise import skipped
 from memshim.pretend.values.tracing import exclude_while_tracing
 from memshim.pretend.values.memory import Memory, host
@@ -372,18 +372,7 @@ class Values:
         self.follow_registrations()
         exclude_while_tracing(OWN)
         self.library.track(1, 0)
-        self.include_threads()
-
-    def include_threads(self) -> None:
-        """Which keys are included is a matter of each thread; those of autograd have it of the thread that they work for."""
-        start = threading.Thread._bootstrap_inner  # type: ignore[attr-defined]
-
-        def start_and_include(thread: threading.Thread) -> None:
-            C._dispatch_tls_set_dispatch_key_included(KEY, True)
-            start(thread)
-
-        threading.Thread._bootstrap_inner = start_and_include  # type: ignore[attr-defined]
-        C._dispatch_tls_set_dispatch_key_included(KEY, True)
+        threads.include(KEY)
 
     def register(self) -> None:
         """Operators that have both a composite kernel and a backend's own: for our key PyTorch would take the composite one, before the fallback."""

@@ -1,0 +1,41 @@
+"""Threads: each has the hook, and none is inside of it when Python ends."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import threading
+from typing import Any
+
+import torch
+import torch._C as C
+
+
+def include(key: Any) -> None:
+    """Which keys are included is a matter of each thread; those of autograd have it of the thread that they work for."""
+    start = threading.Thread._bootstrap_inner  # type: ignore[attr-defined]
+
+    def start_and_include(thread: threading.Thread) -> None:
+        C._dispatch_tls_set_dispatch_key_included(key, True)
+        start(thread)
+
+    threading.Thread._bootstrap_inner = start_and_include  # type: ignore[attr-defined]
+    C._dispatch_tls_set_dispatch_key_included(key, True)
+    atexit.register(wait_for_autograd, key, os.getpid())
+
+
+_kept: list[torch.Tensor] = []  # what the last pass refers to: the thread is never the one that lets go of it
+
+
+def wait_for_autograd(key: Any, process: int) -> None:
+    """A thread of autograd's lets go of what a backward pass held after the pass has ended; for tensors that went through Python it needs the
+    interpreter, and a process whose interpreter ends meanwhile is aborted. It works in order: with one more pass, of nothing, it is through."""
+    if os.getpid() != process or not torch.cuda.is_initialized():
+        return
+    C._dispatch_tls_set_dispatch_key_included(key, False)
+    for device in range(torch.cuda.device_count()):
+        if torch.cuda.memory_reserved(device):
+            x = torch.empty(0, device=f"cuda:{device}", requires_grad=True)
+            y, ones = x.view(0), torch.empty(0, device=f"cuda:{device}")
+            _kept.extend((x, y, ones))
+            y.backward(ones)
