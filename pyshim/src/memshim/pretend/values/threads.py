@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import os
 import threading
 from typing import Any
@@ -32,10 +33,20 @@ def wait_for_autograd(key: Any, process: int) -> None:
     interpreter, and a process whose interpreter ends meanwhile is aborted. It works in order: with one more pass, of nothing, it is through."""
     if os.getpid() != process or not torch.cuda.is_initialized():
         return
+    running = autograd_threads()
     C._dispatch_tls_set_dispatch_key_included(key, False)
     for device in range(torch.cuda.device_count()):
-        if torch.cuda.memory_reserved(device):
+        if f"pt_autograd_{device}" in running and torch.cuda.memory_reserved(device):
             x = torch.empty(0, device=f"cuda:{device}", requires_grad=True)
             y, ones = x.view(0), torch.empty(0, device=f"cuda:{device}")
             _kept.extend((x, y, ones))
             y.backward(ones)
+
+
+def autograd_threads() -> set[str]:
+    """By name; none where there was no backward pass: one started at the end would itself be in the interpreter's way."""
+    names = set()
+    for task in os.listdir("/proc/self/task"):
+        with contextlib.suppress(OSError), open(f"/proc/self/task/{task}/comm", encoding="utf-8", errors="replace") as f:
+            names.add(f.read().strip())
+    return names

@@ -1,0 +1,53 @@
+"""Models that no machine here could hold: built, run and trained on a pretend GPU within little memory of the host, in little time."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+GIB = 1 << 30
+BIG = {"name": "big", "memory": "186GiB", "compute_capability": 10.0, "sms": 148}
+EIGHT, SEVENTY = 8030261248, 70553706496  # parameters of Llama 3's sizes: 2 bytes each
+
+
+def test_eight_billion(play):
+    seen = play("large", "h100-sxm-80gb", "long_8b")["long_8b"]
+    assert seen["parameters"] == EIGHT and seen["base"] - 2 * EIGHT < 1 << 20
+    assert 2 * EIGHT < seen["allocated"] < 2 * EIGHT + 3 * GIB
+    assert seen["host"] < 2 * GIB
+
+
+def test_four_thousand_tokens_take_seconds(play):
+    """Of processor time, on one core: what PyTorch's own dispatch takes."""
+    seen = play("large", "h100-sxm-80gb", "forward_8b")["forward_8b"]
+    assert all(process < 3 for _, process in seen["seconds"]), seen["seconds"]
+
+
+def test_constructors_on_the_host_cost_nothing(play):
+    """Weights that are filled on the CPU and moved: they are never written."""
+    seen = play("large", "h100-sxm-80gb", "built_on_the_host_8b")["built_on_the_host_8b"]
+    assert seen["parameters"] == EIGHT and seen["host"] < 2 * GIB
+
+
+def test_seventy_billion(play):
+    seen = play("large", BIG, "forward_70b")["forward_70b"]
+    assert seen["parameters"] == SEVENTY and seen["allocated"] > 2 * SEVENTY
+    assert seen["host"] < 4 * GIB and seen["built"] + sum(wall for wall, _ in seen["seconds"]) < 120
+
+
+def test_training_eight_billion_does_not_fit(play):
+    """PyTorch's own words, in the second step: parameters, AdamW's two states, and what the forward pass saves."""
+    seen = play("large", "a100-sxm-80gb", "training_8b")["training_8b"]
+    assert seen["text"].startswith("CUDA out of memory. Tried to allocate") and seen["host"] < 2 * GIB
+    assert seen["held"] == [2 * EIGHT, 4 * EIGHT]
+
+
+@pytest.mark.parametrize("values", [False, True])
+def test_what_it_costs_to_import(play, values):
+    """Over import torch alone: the library, and the hook on PyTorch's operators. The least of three of each."""
+    source = "import json, time\nstart = time.process_time()\nimport torch\nprint(json.dumps({'seconds': time.process_time() - start}))\n"
+    plain = min(json.loads(subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, check=True).stdout)["seconds"] for _ in range(3))
+    ours = min(play(source, "t4", values=values)["seconds"] for _ in range(3))
+    print(f"import torch: {1000 * plain:.0f} ms, on a pretend GPU {1000 * ours:.0f} ms")
+    assert ours - plain < (0.05 if not values else 0.5)

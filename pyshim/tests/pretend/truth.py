@@ -1,0 +1,74 @@
+"""What a pretend GPU says, against what real ones were measured to take (testdata/pretend/measured.csv): the table for the torch of this Python.
+
+    python pyshim/tests/pretend/truth.py [five] [t4]      # t4's language models want transformers
+
+five: five classifiers, first pass, measured with torch 2.10 on a card of capability 8.9. t4: training steps, measured with torch 2.11 on a Tesla T4.
+Another torch, or another transformers, takes otherwise; nothing is fitted.
+"""
+
+import csv
+import subprocess
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from conftest import play  # noqa: E402
+
+from memshim.pretend import support  # noqa: E402
+
+MEASURED = Path(__file__).parents[3] / "testdata" / "pretend" / "measured.csv"
+FIGURES = {"five": ("baseline allocated", "peak allocated", "peak reserved"), "t4": ("peak allocated", "peak reserved")}
+
+
+def measured(table):
+    """row → figure → (value as it was published, its unit), in the order of the file."""
+    out = {}
+    with MEASURED.open() as f:
+        for r in csv.DictReader(f):
+            if r["table"] == table:
+                out.setdefault(r["row"], {})[r["figure"]] = r["value"], r["unit"]
+    return out
+
+
+def pretended(table, rows=None):
+    """row → figure → bytes."""
+    if table == "five":  # one a process: what a model before it left in the cache would count
+        found = {m: play("truth_five", "rtx-4090", m)[m] for m in rows or measured(table)}
+    else:
+        found = play("truth_t4", "t4", *(rows or ()))
+    broken = {row: v for row, v in found.items() if isinstance(v, dict)}
+    assert not broken, broken
+    return {row: dict(zip(FIGURES[table], v)) for row, v in found.items() if row in measured(table)}
+
+
+def as_published(size, unit, like):
+    """The bytes in the unit and with the decimals that were published."""
+    return f"{size / 2**20:.{len(like.partition('.')[2])}f}" if unit == "MiB" else str(size)
+
+
+def lines(table, found):
+    for row, figures in measured(table).items():
+        for figure, (value, unit) in figures.items():
+            if row not in found:
+                yield f"{row:31} {figure:19} {value:>10} {unit:3} not run: no transformers here"
+                continue
+            ours = as_published(found[row][figure], unit, value)
+            off = 100 * (float(ours) / float(value) - 1)
+            said = "equal" if ours == value else f"{off:+.2f} %" + (" under" if off < 0 else "")
+            yield f"{row:31} {figure:19} {value:>10} {unit:3} {ours:>10}  {said}"
+
+
+def text(table, found):
+    torch = support.torch_here()
+    body = list(lines(table, found))
+    equal = sum(line.endswith("equal") for line in body)
+    return f"{table}: measured, and on a pretend GPU with torch {torch.version}: {equal} of {len(body)} equal\n" + "\n".join(body) + "\n"
+
+
+if __name__ == "__main__":
+    for name in sys.argv[1:] or FIGURES:
+        try:
+            print(text(name, pretended(name)), flush=True)
+        except subprocess.TimeoutExpired as e:
+            sys.exit(f"truth.py: {e}")
