@@ -50,4 +50,4 @@ def test_what_it_costs_to_import(play, values):
     plain = min(json.loads(subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, check=True).stdout)["seconds"] for _ in range(3))
     ours = min(play(source, "t4", values=values)["seconds"] for _ in range(3))
     print(f"import torch: {1000 * plain:.0f} ms, on a pretend GPU {1000 * ours:.0f} ms")
-    assert ours - plain < (0.05 if not values else 0.5)
+    assert ours - plain < (0.2 if values else 0.05)
