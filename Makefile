@@ -4,6 +4,7 @@
 # make bench  the benchmarks
 # make workspace  asks cuDNN for the workspaces that memspec.yaml's cases need, without a GPU; workspace-current says whether that is needed
 # make probe  cudaprobe on a stand-in driver; make test-compat: the shim with the oldest PyTorch that is promised, 5 GB more
+# make test-pretend  the pretend GPU with each PyTorch from 2.10 to 2.15, one environment of 5 to 8 GB at a time (RELEASES="2.10.0 2.12.0")
 # make mutants  small bugs put into the code one at a time: which of them no test of their own package sees (N=300 SEED=1 PKG=./engine/...)
 # make truth  the tables of the README: predictions against recorded truth
 
@@ -18,7 +19,7 @@ HEADERS := .cache/cuda-headers
 # Packages whose code runs on more than one goroutine.
 RACE := ./engine ./engine/program ./assert ./cmd/memspec ./cudameasure/...
 
-.PHONY: test go fmt vet staticcheck long-files unit race goldens formats python probe recordings test-python test-compat examples-python check workspace scratch workspace-current examples fuzz bench mutants truth clean
+.PHONY: test go fmt vet staticcheck long-files unit race goldens formats python probe recordings test-python test-compat test-pretend examples-python check workspace scratch workspace-current examples fuzz bench mutants truth clean
 
 test: go race goldens formats python probe recordings workspace-current test-python examples-python
 
@@ -93,6 +94,10 @@ $(HEADERS)/.stamp: .ci/requirements-headers-12.txt .ci/requirements-headers-13.t
 # part of make test, and so not of CI, for that reason; run it before a release and where memshim asks PyTorch for something new.
 test-compat: $(COMPAT)/.stamp
 	PYTHONPATH=$(CURDIR)/pyshim/src $(COMPAT)/bin/python -m pytest -q -n 2 pyshim/tests
+
+# The pretend GPU's tests with every PyTorch that it supports; half an hour, most of it to fetch them. .ci/pretend says more.
+test-pretend: $(VENV)/.stamp $(HEADERS)/.stamp
+	.ci/pretend $(RELEASES)
 
 $(COMPAT)/.stamp: .ci/requirements-compat.txt
 	[ -x $(COMPAT)/bin/python ] || $(PYTHON) -m venv $(COMPAT)

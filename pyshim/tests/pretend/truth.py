@@ -1,8 +1,9 @@
 """What a pretend GPU says, against what real ones were measured to take (testdata/pretend/measured.csv): the table for the torch of this Python.
 
-    python pyshim/tests/pretend/truth.py [five] [t4]      # t4's language models want transformers
+    python pyshim/tests/pretend/truth.py [five] [t4] [streams]      # t4's language models want transformers
 
 five: five classifiers, first pass, measured with torch 2.10 on a card of capability 8.9. t4: training steps, measured with torch 2.11 on a Tesla T4.
+streams: a decoder's recorded allocator events; the card is not said (events are those of 8.9), the torch is 2.11 or 2.10.
 Another torch, or another transformers, takes otherwise; nothing is fitted.
 """
 
@@ -18,6 +19,13 @@ from conftest import play  # noqa: E402
 from memshim.pretend import support  # noqa: E402
 
 MEASURED = Path(__file__).parents[3] / "testdata" / "pretend" / "measured.csv"
+CORPUS = Path(__file__).parents[4] / "shared" / "corpus" / "snapshots"  # large, and not in the repository
+RECORDED = (  # length, what ran, options, segments, bytes reserved
+    (128, "inference", (), 98, 1763704832),
+    (128, "training", (), 377, 7235174400),
+    (512, "inference", ("autocast",), 101, 1981808640),
+    (512, "training", ("autocast",), 400, 12660506624),
+)
 FIGURES = {"five": ("baseline allocated", "peak allocated", "peak reserved"), "t4": ("peak allocated", "peak reserved")}
 
 
@@ -66,9 +74,33 @@ def text(table, found):
     return f"{table}: measured, and on a pretend GPU with torch {torch.version}: {equal} of {len(body)} equal\n" + "\n".join(body) + "\n"
 
 
+def snapshot(length, kind):
+    return CORPUS / f"Wedsonlin__assignment2-systems__medium_{length}_{kind}_memory_snapshot.pickle"
+
+
+def stream(length, kind, options):
+    return play("decoder", "rtx-4090", str(snapshot(length, kind)), str(length), kind, *options)
+
+
+def streams():
+    """A line for each recording."""
+    for length, kind, options, _, reserved in RECORDED:
+        name = f"decoder, {length} tokens, {' '.join((kind, *options))}"
+        if not snapshot(length, kind).is_file():
+            yield f"{name:45} the recording is not here"
+            continue
+        seen = stream(length, kind, options)
+        ours, recorded = seen["events"]
+        yield f"{name:45} {seen['same']:6} of {recorded} events equal from the first, ours {ours}; reserved {seen['segments'][0][1]} of {reserved}"
+
+
 if __name__ == "__main__":
-    for name in sys.argv[1:] or FIGURES:
+    for name in sys.argv[1:] or (*FIGURES, "streams"):
         try:
-            print(text(name, pretended(name)), flush=True)
+            if name == "streams":
+                for line in streams():
+                    print(line, flush=True)
+            else:
+                print(text(name, pretended(name)), flush=True)
         except subprocess.TimeoutExpired as e:
             sys.exit(f"truth.py: {e}")

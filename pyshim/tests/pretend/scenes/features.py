@@ -130,6 +130,7 @@ def profiler():
     from torch.profiler import ProfilerActivity, profile
 
     a = torch.zeros(100, 100, device="cuda")
+    (a @ a).sum()  # cuBLAS's workspace is there
     with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA], profile_memory=True, record_shapes=True) as p:
         (a @ a).sum()
     mm = [e for e in p.events() if e.name == "aten::mm"][0]
@@ -159,6 +160,7 @@ def optimizers():
     seen = {}
     for name, kw in (("SGD", {"momentum": 0.9}), ("AdamW", {}), ("AdamW", {"foreach": False}), ("AdamW", {"fused": True}), ("Adafactor", {}), ("LBFGS", {"max_iter": 2}),
                      ("Adam", {"capturable": True})):
+        torch.nn.Linear(1000, 1000).cuda()(torch.ones(8, 1000, device="cuda")).sum().backward()  # cuBLAS's workspaces are there
         torch.cuda.empty_cache()
         base = torch.cuda.memory_allocated()
         model = torch.nn.Linear(1000, 1000).cuda()
@@ -213,8 +215,10 @@ def fsdp():
 
     dist.init_process_group("fake", rank=0, world_size=8, store=FakeStore())
     mesh = init_device_mesh("cuda", (8,))
+    base = torch.cuda.memory_allocated()
+    torch.cuda.reset_peak_memory_stats()
     model = torch.nn.Sequential(*[torch.nn.Sequential(torch.nn.Linear(1024, 1024), torch.nn.ReLU()) for _ in range(4)]).cuda()
-    whole = torch.cuda.memory_allocated()
+    whole = torch.cuda.memory_allocated() - base
     for layer in model:
         fully_shard(layer, mesh=mesh)
     fully_shard(model, mesh=mesh)
@@ -225,7 +229,7 @@ def fsdp():
         opt.zero_grad()
     sharded = sum(p.to_local().numel() * 4 for p in model.parameters())
     dist.destroy_process_group()
-    return {"whole": whole, "sharded": sharded, "peak": torch.cuda.max_memory_allocated(), "now": torch.cuda.memory_allocated()}
+    return {"whole": whole, "sharded": sharded, "peak": torch.cuda.max_memory_allocated() - base, "now": torch.cuda.memory_allocated() - base}
 
 
 @case
@@ -234,8 +238,10 @@ def ddp():
     from torch.testing._internal.distributed.fake_pg import FakeStore
 
     dist.init_process_group("fake", rank=0, world_size=2, store=FakeStore())
+    before = torch.cuda.memory_allocated()
+    torch.cuda.reset_peak_memory_stats()
     model = torch.nn.Sequential(*[torch.nn.Linear(1024, 1024) for _ in range(4)]).cuda()
-    base = torch.cuda.memory_allocated()
+    size = torch.cuda.memory_allocated() - before
     parallel = torch.nn.parallel.DistributedDataParallel(model, device_ids=[0])
 
     def hook(state, bucket):  # the fake group's futures hold nothing
@@ -247,7 +253,7 @@ def ddp():
     for _ in range(2):
         parallel(torch.zeros(8, 1024, device="cuda")).sum().backward()
     dist.destroy_process_group()
-    return {"model": base, "peak": torch.cuda.max_memory_allocated()}
+    return {"model": size, "peak": torch.cuda.max_memory_allocated() - before}
 
 
 @case
