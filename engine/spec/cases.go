@@ -208,6 +208,9 @@ func (d *document) build(c *Case, m modelDecl, s settings) {
 		for _, set := range s.sets {
 			set(c)
 		}
+		if c.Training.Optimizer != "" && c.Training.Loss == "" { // without an optimizer a program may do its own steps
+			c.Training.Loss = DefaultLoss
+		}
 	}
 	assign(&c.Source, m.settings.source)
 	c.Artifact, c.Workspace = d.path(m.settings.artifact), d.path(&c.Workspace)

@@ -15,6 +15,9 @@ import (
 // DefaultIterations are those of a training run where nothing else is said: the first, which makes the optimizer's state, and two steady ones.
 const DefaultIterations = 3
 
+// DefaultLoss is that of a step whose optimizer is stated.
+const DefaultLoss = "mean"
+
 // maxIterations is what a recording has place for, with its baseline.
 const maxIterations = 999
 
