@@ -17,11 +17,17 @@
 // A Driver walks programs of one kind and tells the machine, in order, what happens: which operator runs at which place on which values
 // (Sites.Enter, Dispatch.Apply), who holds a value and who lets it go (Heap.Hold, Heap.Drop), which tensors of the model it reads (State),
 // and where it branches on a value (Truth, Choose) or loops (Rounds). exec/torchscript is the driver of TorchScript archives: an
-// interpreter with frames and registers. A driver of exported graphs is a straight walk over nodes with a block for each higher-order
-// operator; it needs nothing more of the machine.
+// interpreter with frames and registers. exec/fx is that of exported graphs: a straight walk over nodes, with a block for each higher-order
+// operator.
 //
 // A run starts anew for every way that the search tries through branches on tensor data, so a driver is made by a Start and keeps its state
-// to itself; programs are never changed and may be run by several goroutines.
+// to itself. What is worked out of the program before it runs a Start may keep for the runs that follow; it serves one at a time. Programs are
+// never changed and may be run by several goroutines.
+//
+// What a driver owes the machine: each node is a Step, before it runs; Sites.Enter stands before the first Apply at a place and Sites.Leave behind the
+// last; a value that Apply returns is held once, and whoever keeps it, hands it on or lets it go says so; a container that the driver writes is
+// Touched and another lasting change is Alter, for a pass that leaves all as it was is not run again; errors of the model are *EvalError. What
+// has no rule is Missed, and what follows from it is an ops.Unbacked.
 //
 // Not modelled: gradients, the graph executor's fusions in later passes, streams, threads.
 package exec
@@ -85,7 +91,7 @@ const (
 // Accelerator is the device of everything that the trace counts.
 const Accelerator = "cuda"
 
-// Start makes the driver of a program on a fresh machine.
+// Start makes the driver of a program on a fresh machine. The runs that it starts come one after another.
 type Start func(*Machine) (Driver, error)
 
 // Driver runs programs of one kind on a machine.

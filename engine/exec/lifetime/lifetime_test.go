@@ -142,3 +142,63 @@ func TestCheck(t *testing.T) {
 		assert.EqualError(t, Check(f), tt.want, tt.why)
 	}
 }
+
+// TestLastUses holds that what is worked out for one function leaves nothing behind for the next.
+func TestLastUses(t *testing.T) {
+	big := function(func(m *maker, x *program.Value) []*program.Node {
+		y, z, w := m.value("y"), m.value("z"), m.value("w")
+		branch := node("prim::If", outs(w), x)
+		branch.Blocks = []*program.Block{{Nodes: []*program.Node{node("a", outs(z), y)}, Outs: []program.Arg{{Value: z}}}, {Outs: []program.Arg{{Value: y}}}}
+		return []*program.Node{node("b", outs(y), x), branch, node("c", nil, w)}
+	})
+	small := function(func(m *maker, _ *program.Value) []*program.Node {
+		y, z := m.value("y"), m.value("z")
+		return []*program.Node{node("a", outs(y)), node("b", outs(z), y)}
+	})
+	small.Graph.Params = append(small.Graph.Params, &program.Value{ID: small.Graph.NumValues, Name: "p"})
+	small.Graph.NumValues++
+	var l LastUses
+	for _, f := range []*Func{big, small, big, small} {
+		f.Ranges = nil
+		l.Each(f.Graph, func(r *Range) { f.Ranges = append(f.Ranges, *r) })
+		assert.Equal(t, LastUse(f.Graph), f.Ranges)
+		assert.NoError(t, Check(f))
+	}
+	assert.Equal(t, `func f  # f.py:3
+  z%2  1..1          after b            no use
+  y%1  0..1          argument 0 of b    last use
+  x%0  entry..entry  entry of the call  no use
+  p%3  entry..entry  entry of the call  no use
+`, text(t, small), "parameters in their order")
+}
+
+// TestCheckUses holds that every use behind an end is told, in order, and that constants are none.
+func TestCheckUses(t *testing.T) {
+	var y, z *program.Value
+	f := function(func(m *maker, x *program.Value) []*program.Node {
+		y, z = m.value("y"), m.value("z")
+		n := node("c", nil, y, z)
+		n.Args = append(n.Args, program.Arg{Const: int64(1)})
+		return []*program.Node{node("a", outs(y, z), x), n}
+	})
+	f.Ranges = LastUse(f.Graph)
+	require.NoError(t, Check(f))
+	for i := range f.Ranges {
+		if r := &f.Ranges[i]; r.Value == y || r.Value == z {
+			r.To, r.End = 0, After
+		}
+	}
+	assert.EqualError(t, Check(f), "f: value 1: got its end with node 0, want it after its use by node 1\nf: value 2: got its end with node 0, want it after its use by node 1")
+}
+
+func TestWriteLocals(t *testing.T) {
+	f := function(func(m *maker, x *program.Value) []*program.Node { return []*program.Node{node("a", outs(m.value("y")), x)} })
+	f.Ranges = []Range{
+		{Value: f.Graph.Body.Nodes[0].Outs[0], From: 0, To: 0, End: Open, Why: Bound, Local: "y"},
+		{Value: f.Graph.Params[0], From: Param, To: 0, End: Escapes, Why: FrameEnd, Local: "x"},
+	}
+	assert.Equal(t, `func f  # f.py:3
+  y%1  0..       as its name          bound to a local: y
+  x%0  entry..0  there at the return  local to the end of its call: x
+`, text(t, f))
+}
