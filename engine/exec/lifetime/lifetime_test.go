@@ -192,7 +192,9 @@ func TestCheckUses(t *testing.T) {
 }
 
 func TestWriteLocals(t *testing.T) {
-	f := function(func(m *maker, x *program.Value) []*program.Node { return []*program.Node{node("a", outs(m.value("y")), x)} })
+	f := function(func(m *maker, x *program.Value) []*program.Node {
+		return []*program.Node{node("a", outs(m.value("y")), x)}
+	})
 	f.Ranges = []Range{
 		{Value: f.Graph.Body.Nodes[0].Outs[0], From: 0, To: 0, End: Open, Why: Bound, Local: "y"},
 		{Value: f.Graph.Params[0], From: Param, To: 0, End: Escapes, Why: FrameEnd, Local: "x"},
