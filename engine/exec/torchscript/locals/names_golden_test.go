@@ -92,7 +92,7 @@ func show(r *Reader, g *program.Graph) string {
 		}
 		fmt.Fprintf(&out, "%s | %s | %s\n", node.Op, where, strings.Join(names, ", "))
 	}
-	for i := range n.src.Stmts {
+	for i := 0; n.src != nil && i < len(n.src.Stmts); i++ {
 		if !n.placed[i] {
 			fmt.Fprintf(&out, "silent: %s\n", statement(n, i))
 		}
