@@ -290,11 +290,17 @@ func (a *caching) FreeCompleted(addr Addr) {
 // Stats returns the current figures.
 func (a *caching) Stats() Stats { return a.stats }
 
-// Fresh returns another allocator of the same configuration.
+// Fresh returns another allocator of the same configuration, with room for as much as this one held.
 func (a *caching) Fresh() Allocator {
 	b, err := newCaching(a.config)
 	if err != nil {
 		panic("internal error: a configuration that was good is no more: " + err.Error())
+	}
+	if len(a.blocks) > firstBlocks {
+		b.blocks = make([]block, 0, len(a.blocks))
+	}
+	if a.active.shift < b.active.shift {
+		b.active = newAddrTable(64 - a.active.shift)
 	}
 	return b
 }
