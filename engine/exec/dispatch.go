@@ -118,13 +118,31 @@ func (d *Dispatch) host(c *ops.Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if u, unknown := v.(ops.Unbacked); unknown && u.Kind == schema.Int && ops.ReadsTensor(c) {
-		if n, ok := d.Assumed(); ok {
-			return n, nil
+	if u, unknown := v.(ops.Unbacked); unknown {
+		u = ofSchema(c, u)
+		if u.Kind == schema.Int && ops.ReadsTensor(c) {
+			if n, ok := d.Assumed(); ok {
+				return n, nil
+			}
 		}
+		return u, nil
 	}
 	d.Hold(v)
 	return v, nil
+}
+
+// ofSchema gives an unknown number the kind that the operator's schema tells: int(x) of a tensor of floats is an int.
+func ofSchema(c *ops.Call, u ops.Unbacked) ops.Unbacked {
+	if len(c.Schema.Returns) != 1 {
+		return u
+	}
+	switch k := ops.KindOf(c.Schema.Returns[0].Type); k {
+	case schema.Int, schema.Float, schema.Bool:
+		if k != u.Kind {
+			return ops.NewUnbacked(c.Schema.Key(), k)
+		}
+	}
+	return u
 }
 
 // body runs an operator that is made of others.

@@ -235,8 +235,11 @@ func (m *interp) evalArgs(in *inst, args []any, kw ops.Kw) (any, error) {
 		return ops.NewUnbacked(n.Op, schema.Any), nil
 	}
 	if noOverload(err) { // an overload without a rule: PyTorch may have one for these arguments
-		if !exec.AnyUnknown(args) {
+		switch {
+		case !exec.AnyUnknown(args):
 			m.Unsupported(n.Op, trace.NoRule)
+		case !m.Incomplete(): // what is not known is so for no other lack
+			m.Unsupported(n.Op, trace.ReadsData)
 		}
 		m.unknownOuts(n)
 		return ops.NewUnbacked(n.Op, schema.Any), nil

@@ -28,7 +28,7 @@ import (
 )
 
 // Programs runs TorchScript programs as a golden file has them, in both runtimes, and prints what they give and what they allocate and free, with
-// the operator and line of each birth; the second pass where it does something else than the first. A case is a line with two sharps and the reason, lines
+// the operator, line and bytes of each birth; the second pass where it does something else than the first. A case is a line with two sharps and the reason, lines
 // that begin with @, the code of the archive, and what comes of it behind an arrow. Code that begins with def is of the root's class. The lines are
 //
 //	@float32[4]            an input, in the grammar of --input
@@ -254,9 +254,9 @@ func Events(tr *trace.Trace, pass int) string {
 				op = site.Module + " " + op
 			}
 			if site.Category == tensor.Workspace {
-				op += fmt.Sprintf(" workspace %d", e.Bytes)
+				op += " workspace"
 			}
-			out = append(out, fmt.Sprintf("+%d:%s@%d", number[e.Storage], op, site.Line))
+			out = append(out, fmt.Sprintf("+%d:%s@%d=%d", number[e.Storage], op, site.Line, e.Bytes))
 		} else if k, ok := number[e.Storage]; ok {
 			out = append(out, fmt.Sprintf("-%d", k))
 		} else {
