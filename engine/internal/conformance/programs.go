@@ -33,7 +33,7 @@ import (
 //
 //	@float32[4]            an input, in the grammar of --input
 //	@self.n : int = 3      an attribute of the root, and its value; a matrix is a parameter
-//	@device a10g           what it runs on, with its settings: @autocast float16, @benchmark
+//	@device a10g           what it runs on, with its settings: @torch 2.4, @autocast float16, @benchmark
 //	@lower                 data-dependent sizes at their lower end
 //	@assume 7 = 3          what the case states of a line
 //	@steps 100             the most nodes that may run
@@ -75,6 +75,7 @@ type source struct {
 	attrs   []string // name = value
 	options exec.Options
 	device  string
+	torch   string // "" for the newest
 	set     func(p *platform.Platform)
 }
 
@@ -132,6 +133,8 @@ func (p *source) setting(t *testing.T, line string) bool {
 		p.set = func(to *platform.Platform) { was(to); to.Autocast = rest }
 	case "benchmark":
 		p.set = func(to *platform.Platform) { was(to); to.Benchmark = true }
+	case "torch":
+		p.torch = rest
 	case "lower":
 		p.options.Lower = true
 	case "assume":
@@ -183,7 +186,12 @@ func (p *source) run(t *testing.T, l exec.Liveness) string {
 	}
 	d, err := device.Lookup(p.device)
 	require.NoError(t, err)
-	on, err := platform.New(d, platform.Newest())
+	release := platform.Newest()
+	if p.torch != "" {
+		release, err = platform.ParseVersion(p.torch)
+		require.NoError(t, err)
+	}
+	on, err := platform.New(d, release)
 	require.NoError(t, err)
 	p.set(&on)
 	o := p.options
