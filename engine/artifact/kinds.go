@@ -189,5 +189,5 @@ func openTorchExport(f *file) (*Artifact, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Artifact{Producer: p.Producer, Program: p, Runtimes: []string{"export", "eager"}, Modes: []string{"inference"}}, nil
+	return &Artifact{Producer: p.Producer, Program: p, Runtimes: []string{"eager", "export"}, Modes: []string{"inference"}}, nil
 }

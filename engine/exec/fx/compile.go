@@ -1,7 +1,9 @@
 package fx
 
 import (
+	"github.com/memspec/memspec/engine/exec"
 	"github.com/memspec/memspec/engine/exec/lifetime"
+	"github.com/memspec/memspec/engine/note"
 	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/program"
 	"github.com/memspec/memspec/engine/schema"
@@ -38,7 +40,7 @@ type slot struct {
 // compile lays the graph out and puts the ends of live ranges into it.
 func (w *walker) compile() {
 	w.body = w.layout(w.graph.Body)
-	for _, r := range lifetime.Generated(w.graph) {
+	for _, r := range w.ranges() {
 		switch r.End {
 		case lifetime.AtEntry:
 			b := w.body
@@ -50,6 +52,16 @@ func (w *walker) compile() {
 			w.insts[r.To].drop = append(w.insts[r.To].drop, r.Value.ID)
 		}
 	}
+}
+
+// ranges are the live ranges by which values are let go.
+func (w *walker) ranges() []lifetime.Range {
+	o := w.Options()
+	if o.Liveness == exec.LastUse {
+		return lifetime.Generated(w.graph)
+	}
+	w.Note(note.Note{ID: note.LocalsUnknown, Subject: "an exported program carries the calls of modules and no names: what eager execution holds is read from them"})
+	return lifetime.Calls(w.graph, o.HoldLocals)
 }
 
 func (w *walker) layout(b *program.Block) *block {
