@@ -3,6 +3,7 @@ package engine
 import (
 	"strings"
 
+	"github.com/memspec/memspec/engine/exec/fx"
 	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/ops/builtin"
 	"github.com/memspec/memspec/engine/program"
@@ -96,7 +97,7 @@ func (w *walker) block(f *program.Func, b *program.Block) {
 
 // operator notes an operator without a rule. The prim:: nodes are exec's own.
 func (w *walker) operator(f *program.Func, n *program.Node) {
-	if strings.HasPrefix(n.Op, "prim::") || w.table.Has(n.Op) {
+	if strings.HasPrefix(n.Op, "prim::") || w.table.Has(n.Op) || fx.Runs(n.Op) {
 		return
 	}
 	i, ok := w.index[n.Op]

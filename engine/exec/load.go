@@ -45,18 +45,25 @@ func (m *Machine) loadModule(o *program.Object, seen map[*program.Object]bool) {
 // State is the tensor of a parameter, buffer or constant; the first call moves it to the device. Moving gives every tensor a storage of its own
 // that holds its elements and no more.
 func (m *Machine) State(s *program.State) *tensor.Tensor {
+	device := Accelerator
+	switch {
+	case s.Packed || s.Meta.DType.Quantized() || s.Class == tensor.Constant && len(s.Meta.Sizes) == 0:
+		device = "cpu" // quantized kernels and their packed parameters are the CPU's; a 0-dim constant is a number
+	case m.staysPut(s):
+		device = s.Meta.Device
+	}
+	return m.StateOn(s, device)
+}
+
+// StateOn is State with the device that the tensor is on.
+func (m *Machine) StateOn(s *program.State, device string) *tensor.Tensor {
 	if t := m.states[s]; t != nil {
 		return t
 	}
 	meta := s.Meta // sizes and strides are never written: a rule that changes some makes its own
-	if !m.staysPut(s) {
-		meta.Device = Accelerator
-	}
+	meta.Device = device
 	if m.o.DType != tensor.Undefined && meta.DType.Floating() && s.Class != tensor.Constant {
 		meta.DType = m.o.DType
-	}
-	if s.Packed || meta.DType.Quantized() || s.Class == tensor.Constant && len(meta.Sizes) == 0 {
-		meta.Device = "cpu" // quantized kernels and their packed parameters are the CPU's; a 0-dim constant is a number
 	}
 	if !meta.IsDense() {
 		meta.Strides = tensor.ContiguousStrides(meta.Sizes)
@@ -81,6 +88,9 @@ func (m *Machine) State(s *program.State) *tensor.Tensor {
 func (m *Machine) staysPut(s *program.State) bool {
 	return m.o.Liveness == PythonFrame && s.Meta.Device == "cpu" && s.Class == tensor.Constant && !s.Packed && !s.OfCode
 }
+
+// Tie says that two states are one tensor, as a weight that two modules share: it moves once.
+func (m *Machine) Tie(s, other *program.State) { m.states[s] = m.State(other) }
 
 // moduleOf is the module of a state's name.
 func moduleOf(name string) string {

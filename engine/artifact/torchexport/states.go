@@ -49,6 +49,7 @@ func (l *lowerer) state(spec *inputSpec, recorded *tensorMeta) (*program.State, 
 		return nil, fmt.Errorf("%s: got no description of it, want its sizes", spec.target)
 	}
 	st := &program.State{Name: spec.target, Class: map[specKind]tensor.Category{parameterSpec: tensor.Parameter, bufferSpec: tensor.Buffer, constantSpec: tensor.Constant}[spec.kind]}
+	st.OfCode = spec.kind == constantSpec
 	var err error
 	if st.Meta, err = fixed(m); err != nil {
 		return nil, fmt.Errorf("%s: %w", spec.target, err)

@@ -4,6 +4,7 @@ package fx
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/memspec/memspec/engine/exec"
@@ -92,8 +93,77 @@ func (w *walker) Params() []program.Param {
 	return out
 }
 
-// Load moves the program's tensors in the order in which torch.export.load makes them.
-func (w *walker) Load() { w.Machine.Load(nil, w.prog.States) }
+// Load moves the program's tensors: as torch.export.passes.move_to_device_pass does with what torch.export.load makes, one by one, each for itself; in eager execution in the order of the module that was
+// exported, whose tied weights are one.
+func (w *walker) Load() {
+	if w.Options().Liveness == exec.LastUse {
+		w.Machine.Load(nil, nil)
+		for _, s := range w.prog.States {
+			w.StateOn(s, exec.Accelerator)
+		}
+		return
+	}
+	w.Machine.Load(nil, nil)
+	first := map[tied]*program.State{}
+	for _, s := range moduleOrder(w.prog.States) {
+		key := tied{s.Storage, s.Meta.StorageOffset, fmt.Sprint(s.Meta.Sizes, s.Meta.Strides)}
+		if same := first[key]; same != nil && s.Class == tensor.Parameter && same.Class == tensor.Parameter {
+			w.Tie(s, same)
+			continue
+		}
+		first[key] = s
+		w.State(s)
+	}
+}
+
+// tied is what two names of one parameter agree in.
+type tied struct {
+	storage int
+	offset  int64
+	shape   string
+}
+
+// moduleOrder is the order in which nn.Module._apply moves tensors: those of children first, then own parameters, then own buffers; children stand in
+// the order in which the program first names something of theirs.
+func moduleOrder(states []*program.State) []*program.State {
+	root := &folder{children: map[string]*folder{}}
+	for _, s := range states {
+		at := root
+		parts := strings.Split(s.Name, ".")
+		for _, name := range parts[:len(parts)-1] {
+			next := at.children[name]
+			if next == nil {
+				next = &folder{children: map[string]*folder{}}
+				at.children[name] = next
+				at.order = append(at.order, next)
+			}
+			at = next
+		}
+		at.own = append(at.own, s)
+	}
+	return root.list(make([]*program.State, 0, len(states)))
+}
+
+// folder is a module as the names of states tell of it.
+type folder struct {
+	children map[string]*folder
+	order    []*folder
+	own      []*program.State
+}
+
+func (f *folder) list(out []*program.State) []*program.State {
+	for _, child := range f.order {
+		out = child.list(out)
+	}
+	for _, buffers := range [2]bool{false, true} {
+		for _, s := range f.own {
+			if (s.Class != tensor.Parameter) == buffers {
+				out = append(out, s)
+			}
+		}
+	}
+	return out
+}
 
 // Prepare lays the graph out.
 func (w *walker) Prepare() error {

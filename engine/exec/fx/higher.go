@@ -20,6 +20,11 @@ var graphsOf = map[string]int{
 	"wrap": 1, "wrap_with_set_grad_enabled": 1, "strict_mode": 1, "hints_wrapper": 1, "invoke_subgraph": 1, "wrap_with_autocast": 1, "cond": 2, "while_loop": 2, "map_impl": 1,
 }
 
+// Runs says whether an operator is one that runs graphs and is known.
+func Runs(op string) bool {
+	return isHigherOrder(op) && graphsOf[strings.TrimPrefix(op, program.HigherOrder)] > 0
+}
+
 // higher runs an operator that runs graphs.
 func (w *walker) higher(in *inst) (any, error) {
 	name := strings.TrimPrefix(in.node.Op, program.HigherOrder)

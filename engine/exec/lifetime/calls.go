@@ -23,9 +23,27 @@ func Calls(g *program.Graph, most bool) []Range {
 			c.extend(r)
 		}
 	}
-	slices.SortStableFunc(c.out, func(a, b Range) int { return cmp.Compare(a.To, b.To) })
+	slices.SortStableFunc(c.out, c.order)
 	return c.out
 }
+
+// order is that of release: of values that go together those of inner calls first, and of one call's first what it passed on, then its locals.
+func (c *calls) order(a, b Range) int {
+	return cmp.Or(cmp.Compare(a.To, b.To), cmp.Compare(c.depth(&b), c.depth(&a)), cmp.Compare(rank[a.Why], rank[b.Why]))
+}
+
+// rank is the order in which values of one call go that go together.
+var rank = map[Why]int{Passed: 1, Bound: 2, FrameEnd: 3}
+
+func (c *calls) depth(r *Range) int {
+	if r.Why != Passed && r.Why != Bound && r.Why != FrameEnd {
+		return maxDepth // with its node, before any call returns
+	}
+	return c.around[r.Value.ID].depth
+}
+
+// maxDepth is deeper than calls are.
+const maxDepth = 1 << 20
 
 // call is a call of a module: the nodes from first to last ran in it.
 type call struct {

@@ -1,0 +1,208 @@
+package engine_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/memspec/memspec/engine"
+	"github.com/memspec/memspec/engine/artifact"
+	"github.com/memspec/memspec/engine/note"
+	"github.com/memspec/memspec/engine/program"
+	"github.com/memspec/memspec/engine/spec"
+	"github.com/memspec/memspec/engine/trace"
+	"github.com/memspec/memspec/engine/units"
+)
+
+// pretended is what PyTorch did with a model on a pretend GPU (pyshim/tools/record_exported.py).
+type pretended struct {
+	model, device string
+	runs          map[string]*pretendedRun
+}
+
+type pretendedRun struct {
+	failed   string
+	baseline [3]int64 // requested, allocated, reserved
+	passes   [][3]int64
+	events   []string // +bytes, -number of the birth
+}
+
+func readPretended(t testing.TB, path string) *pretended {
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	p := &pretended{runs: map[string]*pretendedRun{}}
+	var r *pretendedRun
+	three := func(text string) (n [3]int64) {
+		_, err := fmt.Sscan(text, &n[0], &n[1], &n[2])
+		require.NoError(t, err, path)
+		return n
+	}
+	for line := range strings.Lines(string(data)) {
+		key, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+		switch key {
+		case "model":
+			p.model = rest
+		case "device":
+			p.device = rest
+		case "runtime":
+			r = &pretendedRun{}
+			p.runs[rest] = r
+		case "failed":
+			r.failed = rest
+		case "baseline":
+			r.baseline = three(rest)
+		case "pass":
+			r.passes = append(r.passes, three(rest))
+		case "events":
+			r.events = strings.Fields(rest)
+		}
+	}
+	return p
+}
+
+// exampleTexts are the inputs that a program was exported with, as a case gives them.
+func exampleTexts(t testing.TB, p *program.Program) []string {
+	values := map[string]int64{}
+	for _, s := range p.Symbols {
+		values[s.Name] = s.Example
+	}
+	f := p.Entry
+	next := 0
+	var text func(*program.Tree) string
+	text = func(tree *program.Tree) string {
+		if tree.Kind == program.LeafTree {
+			q := &f.Params[next]
+			next++
+			switch {
+			case q.Meta != nil:
+				m, err := q.Meta.Bind(values)
+				require.NoError(t, err)
+				return m.DType.String() + strings.ReplaceAll(fmt.Sprint(m.Sizes), " ", ",")
+			case q.Size != nil:
+				n, err := q.Size.Eval(values)
+				require.NoError(t, err)
+				return fmt.Sprint(n)
+			case q.Default == nil:
+				return "null"
+			}
+			return fmt.Sprint(q.Default)
+		}
+		var parts []string
+		for i, item := range tree.Items {
+			s := text(item)
+			if tree.Kind == program.DictTree {
+				s = tree.Names[i] + ": " + s
+			}
+			parts = append(parts, s)
+		}
+		if tree.Kind == program.DictTree {
+			return "{" + strings.Join(parts, ", ") + "}"
+		}
+		return "[" + strings.Join(parts, ", ") + "]"
+	}
+	var out []string
+	for _, in := range f.Inputs {
+		out = append(out, in.Name+"="+text(in.Tree))
+	}
+	return out
+}
+
+// streamOf are the first pass's events as the recordings tell them.
+func streamOf(tr *trace.Trace) []string {
+	var out []string
+	number := map[int64]int{}
+	for i := range tr.Events {
+		e := &tr.Events[i]
+		if e.Pass != 1 {
+			continue
+		}
+		switch e.Action {
+		case trace.Alloc:
+			number[int64(e.Storage)] = len(number)
+			out = append(out, fmt.Sprintf("+%d", e.Bytes))
+		case trace.FreeRequested:
+			if n, ok := number[int64(e.Storage)]; ok {
+				out = append(out, fmt.Sprintf("-%d", n))
+			} else {
+				out = append(out, "-old")
+			}
+		}
+	}
+	return out
+}
+
+// TestExportedAgainstPretended holds what is predicted of exported programs against what PyTorch did with them, and with the live modules, on pretend GPUs:
+// agree.txt says of each how far it agrees. Whatever it says, no eager run takes more than its upper figure, and a program that is run as it was exported
+// agrees to the last event where no workspace is by rule.
+func TestExportedAgainstPretended(t *testing.T) {
+	dir := filepath.Join("..", "testdata", "conformance", "2.15-exported")
+	paths, err := filepath.Glob(filepath.Join(dir, "*", "*.txt"))
+	require.NoError(t, err)
+	require.NotEmpty(t, paths)
+	var table strings.Builder
+	table.WriteString("# model device runtime: events that agree of those recorded (of those predicted), peak allocated and reserved less the recorded ones, the same of the upper figures\n")
+	for _, path := range paths {
+		want := readPretended(t, path)
+		file := filepath.Join("..", "testdata", "artifacts", "exported", "models", want.model+".pt2")
+		if _, err := os.Stat(file); err != nil {
+			file = filepath.Join("..", "testdata", "artifacts", "exported", want.model+".pt2")
+		}
+		for _, runtime := range []string{"export", "eager"} {
+			if w := want.runs[runtime]; w != nil && w.failed == "" {
+				table.WriteString(agreement(t, want, runtime, file))
+			}
+		}
+	}
+	golden := filepath.Join(dir, "agree.txt")
+	if os.Getenv("MEMSPEC_UPDATE") == "1" {
+		require.NoError(t, os.WriteFile(golden, []byte(table.String()), 0o644))
+	}
+	told, err := os.ReadFile(golden)
+	require.NoError(t, err)
+	assert.Empty(t, cmp.Diff(string(told), table.String()), "MEMSPEC_UPDATE=1 go test ./engine -run TestExportedAgainstPretended")
+}
+
+// agreement runs a model as it was recorded and says how far the two agree.
+func agreement(t *testing.T, want *pretended, runtime, file string) string {
+	w := want.runs[runtime]
+	a, err := artifact.Open(file)
+	require.NoError(t, err)
+	c := caseOn(t, want.device, file, exampleTexts(t, a.Program)...)
+	c.Runtime = spec.Runtime(runtime)
+	r, err := new(engine.Models).Run(context.Background(), c)
+	require.NoError(t, err)
+	got := streamOf(r.Trace)
+	same := 0
+	for same < min(len(got), len(w.events)) && got[same] == w.events[same] {
+		same++
+	}
+	name := fmt.Sprintf("%s %s %s", want.model, want.device, runtime)
+	b := r.Report.Baseline
+	line := fmt.Sprintf("%s: %d/%d (%d)", name, same, len(w.events), len(got))
+	if got := [3]int64{int64(b.Requested), int64(b.Allocated), int64(b.Reserved)}; got != w.baseline {
+		line += fmt.Sprintf(", baseline %v, recorded %v", got, w.baseline)
+	}
+	first := w.passes[0]
+	difference := func(allocated, reserved units.Bytes) string {
+		return fmt.Sprintf(" %+d %+d", int64(allocated)-first[1], int64(reserved)-first[2])
+	}
+	p := r.Report.Peak
+	line += ", peak" + difference(p.Allocated, p.Reserved)
+	byRule := r.Report.HasNote(note.WorkspaceEstimate)
+	most := [2]units.Bytes{p.Allocated, p.Reserved}
+	if r.Upper != nil {
+		most = [2]units.Bytes{r.Upper.Allocated.Bytes, r.Upper.Reserved.Bytes}
+		line += ", upper" + difference(most[0], most[1])
+	}
+	if runtime == "export" && !byRule && len(r.Report.Notes) == 0 {
+		assert.Equal(t, w.events, got, name)
+	}
+	return line + "\n"
+}

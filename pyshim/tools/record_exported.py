@@ -1,0 +1,116 @@
+"""What PyTorch allocates and frees for the exported models on a pretend GPU: python pyshim/tools/record_exported.py DEVICE ARCHIVES OUT [NAME…]
+
+ARCHIVES holds what export_models.py and export_small.py wrote, with weights. Each model runs in a process of its own, once as the exported program
+(torch.export.passes.move_to_device_pass, then ExportedProgram.module) and once as the live module (eager); two passes, no_grad. OUT/NAME.txt keeps
+the baseline, the peaks of both passes and every event of the first, as testdata/conformance/2.15-exported/README.md tells.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from pathlib import Path
+from typing import Any
+
+import memshim
+
+
+def events(torch: Any, begin: int) -> list[str]:
+    """Births (+bytes asked for) and deaths (-number of the birth), in order."""
+    out, born, number = [], {}, 0
+    for e in torch.cuda.memory._snapshot()["device_traces"][0][begin:]:
+        if e["action"] == "alloc":
+            born[e["addr"]] = number
+            number += 1
+            out.append(f"+{e['size']}")
+        elif e["action"] == "free_requested":
+            out.append(f"-{born.pop(e['addr'])}" if e["addr"] in born else "-old")
+    return out
+
+
+def measure(torch: Any, module: Any, args: Any, kwargs: Any) -> list[str]:
+    lines = []
+    with torch.no_grad():
+        stats = torch.cuda.memory_stats()
+        lines.append(f"baseline {stats['requested_bytes.all.current']} {stats['allocated_bytes.all.current']} {stats['reserved_bytes.all.current']}")
+        for n in (1, 2):
+            torch.cuda.reset_peak_memory_stats()
+            if n == 1:
+                torch.cuda.memory._record_memory_history(context=None, stacks="python", max_entries=10_000_000)
+            result = module(*args, **kwargs)
+            if n == 1:
+                kept = events(torch, 0)
+                torch.cuda.memory._record_memory_history(enabled=None)
+            stats = torch.cuda.memory_stats()
+            lines.append(f"pass {stats['requested_bytes.all.peak']} {stats['allocated_bytes.all.peak']} {stats['reserved_bytes.all.peak']}")
+            del result
+    lines.append("events " + " ".join(kept))
+    return lines
+
+
+def moved(torch: Any, value: Any) -> Any:
+    return torch.utils._pytree.tree_map(lambda x: x.cuda() if isinstance(x, torch.Tensor) else x, value)
+
+
+def run(name: str, runtime: str, archives: Path) -> list[str]:
+    import torch
+
+    import export_models
+    import export_small
+
+    if name in export_models.MODELS:
+        model = export_models.MODELS[name]()
+        module, args, kwargs = model.module, model.args, model.kwargs
+    else:
+        module, args, kwargs, _ = export_small.models()[name.removesuffix("_core")]
+        module = module.eval()
+    if runtime == "export":
+        from torch.export.passes import move_to_device_pass
+
+        program = torch.export.load(archives / f"{name}.pt2")
+        program._example_inputs = None  # the pass would move them too, and the program hold them
+        program = move_to_device_pass(program, "cuda")
+        module = program.module(check_guards=False)
+    else:
+        module = module.cuda()
+    return measure(torch, module, moved(torch, args), moved(torch, kwargs))
+
+
+def main() -> int:
+    device, archives, out, names = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3]), sys.argv[4:]
+    memshim.pretend(device)
+    import torch
+
+    sys.path.insert(0, str(Path(__file__).parent))
+    import export_models  # noqa: F401
+    import transformers  # noqa: F401
+
+    out.mkdir(parents=True, exist_ok=True)
+    failed = 0
+    for name in names or sorted(p.stem for p in archives.glob("*.pt2")):
+        lines = ["exported 1", f"torch {torch.__version__}", f"device {device}", f"model {name}"]
+        for runtime in ("export", "eager"):
+            read, write = os.pipe()
+            if (child := os.fork()) == 0:
+                os.close(read)
+                try:
+                    torch.manual_seed(0)
+                    text = "\n".join(["", f"runtime {runtime}", *run(name, runtime, archives)])
+                except BaseException as e:
+                    traceback.print_exc(limit=-3)
+                    text = f"\nruntime {runtime}\nfailed {type(e).__name__}: {str(e).splitlines()[0][:200] if str(e) else ''}"
+                os.write(write, text.encode()) if len(text) < 60000 else [os.write(write, text.encode()[i : i + 60000]) for i in range(0, len(text.encode()), 60000)]
+                os._exit(0)
+            os.close(write)
+            with os.fdopen(read) as pipe:
+                lines.append(pipe.read())
+            os.waitpid(child, 0)
+            failed += "failed" in lines[-1]
+        (out / f"{name}.txt").write_text("\n".join(lines) + "\n")
+        print(name, *[x for x in "\n".join(lines).splitlines() if x.startswith(("failed", "pass"))], flush=True)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
