@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/memspec/memspec/engine/exec"
+	"github.com/memspec/memspec/engine/note"
 	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/program"
 	"github.com/memspec/memspec/engine/schema"
@@ -69,8 +70,8 @@ func (w *walker) hinted(in *inst) (any, error) {
 	return w.graphOf(in, 0, args)
 }
 
-// autocast is wrap_with_autocast(device_type, dtype, enabled, cache_enabled, graph, *args). A region for the host's operators in a program that
-// knows no accelerator is one for the accelerator's.
+// autocast is wrap_with_autocast(device_type, dtype, enabled, cache_enabled, graph, *args). Moving a program leaves a region's device as it is; but the
+// module that was exported on the host mostly asks its inputs for the device.
 func (w *walker) autocast(in *inst) (v any, err error) {
 	args := in.node.Args
 	if len(args) < 4 {
@@ -78,7 +79,11 @@ func (w *walker) autocast(in *inst) (v any, err error) {
 	}
 	device, _ := args[0].Const.(string)
 	enabled, _ := args[2].Const.(bool)
-	if w.device(device) != exec.Accelerator {
+	if w.Options().Liveness != exec.LastUse && w.device(device) != device {
+		w.Note(note.Note{ID: note.DeviceRemapped, Subject: device})
+		device = w.device(device)
+	}
+	if device != exec.Accelerator {
 		return w.wrapped(in)
 	}
 	to := ""

@@ -157,8 +157,68 @@ func index(c *ops.Call) ([]tensor.Meta, error) {
 	return ops.One(tensor.Meta{DType: self.DType, Sizes: shape, Strides: ops.ReorderedStrides(shape, []*tensor.Tensor{still}), Device: self.Device})
 }
 
-// indexWorkspace are the places that masks choose, and indices brought from the host.
+// indexWorkspace are the places that masks choose, indices brought from the host, and copies of indices whose strides differ.
 func indexWorkspace(c *ops.Call) []workspace.Request {
+	return append(placesWorkspace(c), sameStrides(c)...)
+}
+
+// sameStrides are contiguous copies of several indices, which the kernel wants laid out alike (at::native::AdvancedIndex).
+func sameStrides(c *ops.Call) []workspace.Request {
+	var all []*tensor.Tensor
+	var shapes [][]int64
+	for _, t := range c.Tensors("indices") {
+		switch {
+		case t == nil:
+			continue
+		case t.Device == "cpu" || t.DType == tensor.Bool || t.DType == tensor.Uint8:
+			return nil
+		}
+		all, shapes = append(all, t), append(shapes, t.Sizes)
+	}
+	chosen, err := c.Broadcast(shapes...)
+	if err != nil || len(all) < 2 || c.Self().Device == "cpu" {
+		return nil
+	}
+	strides := make([][]int64, len(all))
+	differ := false
+	for i, t := range all {
+		strides[i] = expandedStrides(t, chosen)
+		differ = differ || !slices.Equal(strides[i], strides[0])
+	}
+	if !differ {
+		return nil
+	}
+	var out []workspace.Request
+	for i, t := range all {
+		whole := tensor.Meta{DType: t.DType, Sizes: chosen, Strides: strides[i]}
+		if !whole.IsContiguous() {
+			out = append(out, workspace.Request{Bytes: whole.NBytes(), Before: true, Source: "aten/src/ATen/native/TensorAdvancedIndexing.cpp AdvancedIndex"})
+		}
+	}
+	return out
+}
+
+// expandedStrides are t's in a shape that it is expanded to (at::inferExpandGeometry).
+func expandedStrides(t *tensor.Tensor, shape []int64) []int64 {
+	out := make([]int64, len(shape))
+	for i := len(shape) - 1; i >= 0; i-- {
+		k := i - (len(shape) - len(t.Sizes))
+		size, stride := int64(1), int64(1)
+		if k >= 0 {
+			size, stride = t.Sizes[k], t.Strides[k]
+		} else if i+1 < len(shape) {
+			stride = shape[i+1] * out[i+1]
+		}
+		if size == 1 && shape[i] != 1 {
+			stride = 0
+		}
+		out[i] = stride
+	}
+	return out
+}
+
+// placesWorkspace are the places that masks choose, and indices brought from the host.
+func placesWorkspace(c *ops.Call) []workspace.Request {
 	if c.Self().Device == "cpu" {
 		return nil
 	}
@@ -181,8 +241,11 @@ func indexPutWorkspace(c *ops.Call) []workspace.Request {
 	if v := c.T("values"); v != nil && v.Numel() == 1 && !c.Bool("accumulate") && len(ts) == 1 && ts[0] != nil && ts[0].DType == tensor.Bool {
 		return nil // canDispatchToMaskedFill
 	}
-	out := indexWorkspace(c)
-	if p, err := readPlaces(c); err == nil && c.Bool("accumulate") && c.Self().Device != "cpu" {
+	if !c.Bool("accumulate") {
+		return indexWorkspace(c)
+	}
+	out := placesWorkspace(c)
+	if p, err := readPlaces(c); err == nil && c.Self().Device != "cpu" {
 		out = append(out, workspace.SortedIndices(tensor.Numel(p.head)*tensor.Numel(p.chosen), "aten/src/ATen/native/cuda/Indexing.cu index_put_with_sort_kernel")...)
 	}
 	return out
