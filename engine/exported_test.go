@@ -120,7 +120,7 @@ func streamOf(tr *trace.Trace) []string {
 	number := map[int64]int{}
 	for i := range tr.Events {
 		e := &tr.Events[i]
-		if e.Pass != 1 {
+		if e.Pass != 1 || e.Bytes == 0 { // what never reaches the allocator
 			continue
 		}
 		switch e.Action {

@@ -48,9 +48,13 @@ func halfType(d tensor.DType) bool { return d == tensor.Float16 || d == tensor.B
 // (testdata/aten/<torch>/choices); which release between them brought it is not settled.
 func seenIn215(p *platform.Platform) bool { return p.Release().Torch.AtLeast(2, 15) }
 
-// fourDims are the checks the fused backends share: batches alike, four dimensions, lengths and heads that are not empty, dense rows.
+// fourDims are the checks the fused backends share: batches alike, four dimensions, lengths and heads that are not empty, dense rows. A
+// mask, as it was given, has dense rows too: one that is expanded along them has not (sdp_utils_cpp.h check_last_dim_stride_equals_1).
 func (a *Attention) fourDims() bool {
 	q, k, v := a.Query, a.Key, a.Value
+	if m := a.Mask; m != nil && len(m.Sizes) > 0 && m.Strides[len(m.Strides)-1] != 1 {
+		return false
+	}
 	for _, m := range []*tensor.Meta{q, k, v} {
 		if len(m.Sizes) != 4 || m.Sizes[1]*m.Sizes[2]*m.Sizes[3] == 0 || m.Strides[3] != 1 {
 			return false
