@@ -10,6 +10,7 @@ import (
 	"github.com/memspec/memspec/engine/artifact"
 	"github.com/memspec/memspec/engine/exec"
 	"github.com/memspec/memspec/engine/exec/fx"
+	"github.com/memspec/memspec/engine/exec/lifetime"
 	"github.com/memspec/memspec/engine/exec/torchscript"
 	"github.com/memspec/memspec/engine/program"
 	"github.com/memspec/memspec/engine/recording"
@@ -44,7 +45,9 @@ func Judge(ctx context.Context, c spec.Case) *Result {
 type Model struct {
 	Path     string
 	Artifact *artifact.Artifact
-	made     *recording.Made // how, as far as it tells
+
+	releases []lifetime.Release // of an exported program, where its sidecar tells them
+	made     *recording.Made    // how, as far as it tells
 
 	mu   sync.Mutex
 	idle []exec.Start // of the program: each knows what an earlier run read, and serves one run at a time
@@ -60,7 +63,7 @@ func (m *Model) start() exec.Start {
 		return s
 	}
 	if p := m.Artifact.Program; p.Tells == program.TellsModules { // graphs alone
-		return fx.New(p)
+		return fx.NewReleased(p, m.releases)
 	}
 	return torchscript.New(m.Artifact.Program)
 }
@@ -86,6 +89,9 @@ func Open(path string) (m *Model, err error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	m = &Model{Path: path, Artifact: a}
+	if err := m.readReleases(); err != nil {
+		return nil, err
+	}
 	return m, m.readMade()
 }
 

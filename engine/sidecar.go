@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 
+	"github.com/memspec/memspec/engine/exec/lifetime"
+	"github.com/memspec/memspec/engine/program"
 	"github.com/memspec/memspec/engine/recording"
 	"github.com/memspec/memspec/engine/spec"
 )
@@ -15,12 +17,14 @@ import (
 const sidecarSuffix = ".inputs.json"
 
 // maxSidecar bounds it.
-const maxSidecar = 1 << 20
+const maxSidecar = 16 << 20
 
 // sidecar is what an artifact was made with. Other keys may stand beside these.
 type sidecar struct {
 	Inputs []string        `json:"inputs"` // in the grammar of --input
 	Made   *recording.Made `json:"made"`   // nil where it does not tell
+	// Releases are the results that Python let go of while a program was exported, in order: each with the newest result that there was then.
+	Releases [][2]string `json:"releases"`
 }
 
 // readSidecar reads the file beside an artifact; nil where there is none.
@@ -65,4 +69,27 @@ func SidecarInputs(artifact string) ([]spec.Input, error) {
 		}
 	}
 	return out, nil
+}
+
+// readReleases reads those of a program of which its sidecar tells them.
+func (m *Model) readReleases() error {
+	if p := m.Artifact.Program; p == nil || p.Tells != program.TellsModules {
+		return nil
+	}
+	s, err := readSidecar(m.Path)
+	if err != nil || s == nil || s.Releases == nil {
+		return err
+	}
+	m.releases = make([]lifetime.Release, len(s.Releases))
+	for i, r := range s.Releases {
+		m.releases[i] = lifetime.Release{Value: r[0], After: r[1]}
+	}
+	g, err := m.Artifact.Program.Entry.Graph()
+	if err == nil {
+		_, err = lifetime.Told(g, m.releases)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: releases: %w", m.Path+sidecarSuffix, err)
+	}
+	return nil
 }

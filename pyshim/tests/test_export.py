@@ -83,3 +83,26 @@ def test_the_command(project, capsys):
     ]:
         assert main(arguments) == 2
         assert error in capsys.readouterr().err
+
+
+class Residual(torch.nn.Module):
+    def forward(self, x):
+        kept = x.relu()
+        y = kept.exp()
+        y = y + 1
+        z = y.sin()
+        return z * 2
+
+
+def test_when_python_let_go_of_an_exported_programs_results(tmp_path):
+    path = memshim.export(Residual(), tmp_path / "r.pt2", torch.zeros(4, 3), kind="export")
+    told = json.loads(path.with_name("r.pt2.inputs.json").read_text())
+    assert told["releases"] == [["exp", "add"], ["relu", "mul"], ["add", "mul"], ["sin", "mul"], ["mul", "mul"]]  # y is bound anew; the others are locals to the end
+    report = cases.ask("estimate", str(path), "--device", "none", "--runtime", "eager", "--input", "float32[4,3]")
+    assert report["peak"]["requested"] == 5 * 48 and report["quality"] == "exact"  # x, kept, y, z and the result
+
+
+def test_sizes_that_the_command_names_stay_open(project, capsys):
+    assert main(["zoo.py:net", "--input", "float32[B,3,16,16]", "--dim", "B=1", "-o", "open.pt2"]) == 0
+    for batch in (1, 64):
+        assert cases.ask("estimate", "open.pt2", "--device", "none", "--input", f"float32[{batch},3,16,16]")["coverage"]["unsupported"] == []

@@ -7,7 +7,9 @@ Each model becomes OUT/NAME.pt2, exported with open batch and sequence sizes whe
 from __future__ import annotations
 
 import argparse
+import gc
 import importlib
+import json
 import sys
 import time
 import traceback
@@ -20,6 +22,7 @@ from torch import nn
 from torch.export import Dim
 
 from export_small import portable
+from memshim.run.releases import Releases
 
 AUTO = Dim.AUTO
 
@@ -369,11 +372,17 @@ def main() -> int:
         torch.manual_seed(0)
         begin = time.time()
         try:
-            program = export(MODELS[name]())
+            model, releases = MODELS[name](), Releases()
+            gc.collect()
+            with releases.watch():
+                program = export(model)
+            told = releases.of(program)
             to = o.out / f"{name}.pt2"
             if o.decompose:
                 program, to = program.run_decompositions(), o.out / f"{name}_core.pt2"
             torch.export.save(portable(program), to)
+            if not o.decompose:
+                Path(f"{to}.inputs.json").write_text(json.dumps({"inputs": [], "releases": told}) + "\n")
             print(f"{name}: {len(program.graph.nodes)} nodes, {to.stat().st_size} bytes, {time.time() - begin:.1f} s", flush=True)
         except Exception as e:
             failed += 1

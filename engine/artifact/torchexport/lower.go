@@ -248,8 +248,8 @@ func (l *lowerer) symbols() ([]program.Symbol, error) {
 	byName := map[string]program.Symbol{}
 	for _, c := range l.document.symbols {
 		s := program.Symbol{Name: c.name, Min: 0, Max: maxSize}
-		if c.min != nil {
-			s.Min = max(*c.min, 0)
+		if c.min != nil && *c.min > 2 { // of 2 and less nothing is held against an input (torch/_export/utils.py _check_input_constraints_for_graph)
+			s.Min = *c.min
 		}
 		if c.max != nil {
 			s.Max = *c.max

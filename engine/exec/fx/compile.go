@@ -38,9 +38,13 @@ type slot struct {
 }
 
 // compile lays the graph out and puts the ends of live ranges into it.
-func (w *walker) compile() {
+func (w *walker) compile() error {
 	w.body = w.layout(w.graph.Body)
-	for _, r := range w.ranges() {
+	ranges, err := w.ranges()
+	if err != nil {
+		return err
+	}
+	for _, r := range ranges {
 		switch r.End {
 		case lifetime.AtEntry:
 			b := w.body
@@ -52,16 +56,20 @@ func (w *walker) compile() {
 			w.insts[r.To].drop = append(w.insts[r.To].drop, r.Value.ID)
 		}
 	}
+	return nil
 }
 
 // ranges are the live ranges by which values are let go.
-func (w *walker) ranges() []lifetime.Range {
+func (w *walker) ranges() ([]lifetime.Range, error) {
 	o := w.Options()
-	if o.Liveness == exec.LastUse {
-		return lifetime.Generated(w.graph)
+	switch {
+	case o.Liveness == exec.LastUse:
+		return lifetime.Generated(w.graph), nil
+	case w.releases != nil:
+		return lifetime.Told(w.graph, w.releases)
 	}
 	w.Note(note.Note{ID: note.LocalsUnknown, Subject: "an exported program carries the calls of modules and no names: what eager execution holds is read from them"})
-	return lifetime.Calls(w.graph, o.HoldLocals)
+	return lifetime.Calls(w.graph, o.HoldLocals), nil
 }
 
 func (w *walker) layout(b *program.Block) *block {

@@ -8,13 +8,19 @@ import (
 	"strings"
 
 	"github.com/memspec/memspec/engine/exec"
+	"github.com/memspec/memspec/engine/exec/lifetime"
 	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/program"
 	"github.com/memspec/memspec/engine/tensor"
 )
 
 // New returns what starts runs of p.
-func New(p *program.Program) exec.Start { return start(p, nil) }
+func New(p *program.Program) exec.Start { return start(p, nil, nil) }
+
+// NewReleased is New for a program of which it is told when Python let go of its results.
+func NewReleased(p *program.Program, releases []lifetime.Release) exec.Start {
+	return start(p, releases, nil)
+}
 
 // Mismatch is a result that is not what the program recorded.
 type Mismatch struct {
@@ -26,9 +32,9 @@ type Mismatch struct {
 
 // Compare is New for a program whose every recorded result is to be held against what the rules give; each says so once a result, and is handed also
 // those that agree.
-func Compare(p *program.Program, each func(Mismatch)) exec.Start { return start(p, each) }
+func Compare(p *program.Program, each func(Mismatch)) exec.Start { return start(p, nil, each) }
 
-func start(p *program.Program, each func(Mismatch)) exec.Start {
+func start(p *program.Program, releases []lifetime.Release, each func(Mismatch)) exec.Start {
 	return func(m *exec.Machine) (exec.Driver, error) {
 		if p.Entry == nil {
 			return nil, errors.New("got a program without a graph, want one")
@@ -38,7 +44,7 @@ func start(p *program.Program, each func(Mismatch)) exec.Start {
 			return nil, err
 		}
 		m.PythonContainers()
-		w := &walker{Machine: m, prog: p, graph: g, each: each, regs: make([]any, g.NumValues), set: make([]bool, g.NumValues), host: remaps(p)}
+		w := &walker{Machine: m, prog: p, graph: g, releases: releases, each: each, regs: make([]any, g.NumValues), set: make([]bool, g.NumValues), host: remaps(p)}
 		return w, nil
 	}
 }
@@ -54,9 +60,10 @@ type walker struct {
 	set   []bool
 	now   *inst
 
-	symbols map[string]int64 // their values in this run
-	host    bool             // the program names no accelerator: what it says of devices means the one it runs on
-	each    func(Mismatch)
+	releases []lifetime.Release // nil where none are told
+	symbols  map[string]int64   // their values in this run
+	host     bool               // the program names no accelerator: what it says of devices means the one it runs on
+	each     func(Mismatch)
 }
 
 // remaps says whether a program knows nothing of an accelerator.
@@ -166,10 +173,7 @@ func (f *folder) list(out []*program.State) []*program.State {
 }
 
 // Prepare lays the graph out.
-func (w *walker) Prepare() error {
-	w.compile()
-	return nil
-}
+func (w *walker) Prepare() error { return w.compile() }
 
 // Forward runs the graph.
 func (w *walker) Forward(args []any) (any, error) {

@@ -14,7 +14,7 @@ import (
 // A value belongs to the innermost call around the node that makes it and all that use it. A call of a module holds its arguments until it returns, so
 // a value that is passed to one lives to that call's end; one that a later line uses had a name, and lives to the end of that statement at least.
 // With most, a name is taken to hold it to the end of the call whose local it may be; and what a call may have given beside what the program uses,
-// as its line has more targets, to the end of the caller.
+// as its line has more targets, to the end of the caller; so does the last result of a call of its own, which an object that it gives may hold.
 func Calls(g *program.Graph, most bool) []Range {
 	c := &calls{graph: g, most: most, around: make([]*call, g.NumValues), out: Generated(g)}
 	c.read()
@@ -54,6 +54,7 @@ type call struct {
 	texts       []string
 	more        bool // its caller's line has more targets than the program uses values of it
 	used        map[*program.Value]bool
+	kept        *program.Value // the last result of a call of its own that the program uses nowhere else
 }
 
 type calls struct {
@@ -165,8 +166,15 @@ func common(a, b *call) *call {
 	return a
 }
 
-// targets notes the calls on whose lines more names are bound than values leave them.
+// targets notes the calls on whose lines more names are bound than values leave them, and what each call was given last.
 func (c *calls) targets() {
+	for i, n := range c.graph.Body.Nodes {
+		for _, v := range n.Outs {
+			if home := c.around[v.ID]; home != c.at[i] {
+				home.kept = v
+			}
+		}
+	}
 	for _, k := range c.at {
 		for ; k.outer != nil; k = k.outer {
 			names, _, assigned := strings.Cut(k.outer.texts[k.first-k.outer.first], " = ")
@@ -186,7 +194,7 @@ func (c *calls) extend(r *Range) {
 	home := c.around[r.Value.ID]
 	if c.most {
 		for k := c.at[from]; k != home.outer && k != nil; k = k.outer {
-			if k.more && k.outer != nil && k.outer.depth < home.depth {
+			if (k.more || k.kept == r.Value) && k.outer != nil && k.outer.depth < home.depth {
 				home = k.outer
 			}
 		}

@@ -56,10 +56,11 @@ const (
 	Contained            // a container holds it until its call returns
 	Number               // a size, which takes no memory
 	Unknown              // what holds it is not known: held to the end of the function
+	Recorded             // Python was seen to let go of it then, as the program was exported
 )
 
 var whyNames = [...]string{"last use", "no use", "bound to a local", "temporary", "parameter of a call", "local bound anew", "local to the end of its call",
-	"in a container to the end of its call", "number", "held to the end, as nothing tells"}
+	"in a container to the end of its call", "number", "held to the end, as nothing tells", "seen at export"}
 
 func (w Why) String() string { return whyNames[w] }
 

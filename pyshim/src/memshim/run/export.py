@@ -19,6 +19,7 @@ from typing import Any
 from memshim import binary, cases
 from memshim.run import inputs
 from memshim.run.build import BuildError, load_source
+from memshim.run.releases import Releases
 
 KINDS = ("script", "trace", "export")
 SIDECAR = ".inputs.json"
@@ -28,11 +29,13 @@ class ExportError(Exception):
     """The artifact cannot be written. The text is for the user."""
 
 
-def export(model, path: str | os.PathLike, *args: Any, kind: str = "script", strip: bool = False, **kwargs: Any) -> Path:
+def export(model, path: str | os.PathLike, *args: Any, kind: str = "script", strip: bool = False, dynamic_shapes: Any = None, **kwargs: Any) -> Path:
     """Write model as an artifact; args and kwargs are the inputs to trace or export with, and are told in the sidecar.
 
-    kind: script or trace for a TorchScript archive, export for an exported program. strip: without weights, small enough to commit. The model's
-    training mode is as before after; it is written in evaluation mode. The file appears whole or not at all.
+    kind: script or trace for a TorchScript archive, export for an exported program. strip: without weights, small enough to commit. dynamic_shapes: the
+    sizes that an exported program leaves open, as torch.export.export takes them. The model's training mode is as before after; it is written in
+    evaluation mode. The file appears whole or not at all. Beside an exported program stands also when Python let go of its results: with that its eager
+    lifetimes are known.
     """
     if kind not in KINDS:
         raise ExportError(f"got kind {kind!r}, want one of {', '.join(KINDS)}")
@@ -48,7 +51,7 @@ def export(model, path: str | os.PathLike, *args: Any, kind: str = "script", str
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", FutureWarning)  # torch.jit is deprecated, and still the commonest kind there is
                 warnings.simplefilter("ignore", DeprecationWarning)
-                _save(model, made, kind, args, kwargs)
+                told = _save(model, made, kind, args, kwargs, dynamic_shapes)
         finally:
             for m, training in modes.items():
                 m.training = training
@@ -57,7 +60,7 @@ def export(model, path: str | os.PathLike, *args: Any, kind: str = "script", str
         texts = [inputs.show(inputs.of(v)) for v in args] + [f"{k}={inputs.show(inputs.of(v))}" for k, v in kwargs.items()]
         sidecar = os.path.join(folder, path.name + SIDECAR)
         with open(sidecar, "w", encoding="utf-8") as f:
-            json.dump({"inputs": texts}, f, indent=2, ensure_ascii=False)
+            json.dump({"inputs": texts} | told, f, indent=2 if not told else None, ensure_ascii=False)
             f.write("\n")
         os.replace(made, path)
         if texts:
@@ -65,12 +68,17 @@ def export(model, path: str | os.PathLike, *args: Any, kind: str = "script", str
     return path
 
 
-def _save(model, file: str, kind: str, args: tuple, kwargs: dict) -> None:
+def _save(model, file: str, kind: str, args: tuple, kwargs: dict, dynamic_shapes: Any) -> dict[str, Any]:
+    """Writes the artifact and returns what the sidecar tells besides the inputs."""
     import torch
 
     if kind == "export":
-        torch.export.save(torch.export.export(model, args, kwargs), file)
-        return
+        releases = Releases()
+        with torch.no_grad(), releases.watch():
+            program = torch.export.export(model, args, kwargs, dynamic_shapes=dynamic_shapes, strict=False)
+        told = releases.of(program)
+        torch.export.save(program, file)
+        return {"releases": told}
     with torch.no_grad():
         if kind == "script":
             made = torch.jit.script(model)
@@ -79,6 +87,7 @@ def _save(model, file: str, kind: str, args: tuple, kwargs: dict) -> None:
         else:
             made = torch.jit.trace(model, args)
     made.save(file)
+    return {}
 
 
 def _strip(file: str, folder: str) -> str:
@@ -113,10 +122,35 @@ def main(arguments: list[str]) -> int:
 
 def _export_source(a: argparse.Namespace) -> None:
     args, kwargs = inputs.make(a.input, inputs.parse_dims(a.dim))
-    if {"args", "kwargs", "model", "path", "kind", "strip"} & set(kwargs):
+    if {"args", "kwargs", "model", "path", "kind", "strip", "dynamic_shapes"} & set(kwargs):
         raise ExportError(f"got an input named {min(kwargs)!r}: give it by position")
     kind = a.kind or ("export" if a.output.endswith(".pt2") else "script")
-    print(export(load_source(a.source), a.output, *args, kind=kind, strip=a.strip, **kwargs))
+    opened = None
+    if kind == "export" and a.dim:
+        dims = {name: max(size, 2) for name, size in inputs.parse_dims(a.dim).items()}  # a size of 1 would be taken for fixed
+        args, kwargs = inputs.make(a.input, dims)
+        opened = _opened((args, kwargs), inputs.make(a.input, {name: size + 1 for name, size in dims.items()}))
+    print(export(load_source(a.source), a.output, *args, kind=kind, strip=a.strip, dynamic_shapes=opened, **kwargs))
+
+
+def _opened(inputs: tuple[list, dict], others: tuple[list, dict]) -> dict[str, Any] | tuple:
+    """The sizes that --dim names: those in which the inputs differ from others, which were made with other ones."""
+    import torch
+    from torch.export import Dim
+
+    def sizes(a: Any, b: Any) -> Any:
+        if isinstance(a, torch.Tensor):
+            return {i: Dim.AUTO for i, (n, m) in enumerate(zip(a.shape, b.shape)) if n != m}
+        if isinstance(a, dict):
+            return {k: sizes(a[k], b[k]) for k in a}
+        if isinstance(a, (list, tuple)):
+            return type(a)(sizes(x, y) for x, y in zip(a, b))
+        return None
+
+    args, kwargs = sizes(inputs[0], others[0]), sizes(inputs[1], others[1])
+    if kwargs and args:
+        raise ExportError("got inputs by position and by name, want all by position or all by name: torch.export takes the open sizes so")
+    return kwargs or tuple(args)
 
 
 def _export_spec(a: argparse.Namespace) -> int:

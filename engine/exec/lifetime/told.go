@@ -1,0 +1,60 @@
+package lifetime
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/memspec/memspec/engine/program"
+)
+
+// Release is a result that Python let go of while a program was exported: in order, each with the newest result that there was then. Both are named as
+// the program names them.
+type Release struct{ Value, After string }
+
+// Told is eager execution as it was seen while the program was exported: a value goes when Python let go of it, or with its last use, if that is later. One
+// that is not among the releases was held to the end. The error names a release of something that the program does not make: it is of another program.
+func Told(g *program.Graph, releases []Release) ([]Range, error) {
+	out := Generated(g)
+	number := map[string]int{} // of the node that makes a value of the body
+	end := Param
+	_, ends := Numbering(g)
+	for at, i := 0, 0; i < len(g.Body.Nodes); i++ {
+		for _, v := range g.Body.Nodes[i].Outs {
+			number[v.Name] = at
+		}
+		if g.Body.Nodes[i].Op != "prim::Return" {
+			end = at
+		}
+		at = ends[at] + 1
+	}
+	type told struct{ after, order int }
+	when := make(map[string]told, len(releases))
+	for i, r := range releases {
+		after, known := number[r.After]
+		if _, made := number[r.Value]; !made || !known {
+			return nil, fmt.Errorf("got a release of %s after %s, want two results of the program: it was written for another one", r.Value, r.After)
+		}
+		when[r.Value] = told{after, i}
+	}
+	order := make(map[*program.Value]int, len(out))
+	for i := range out {
+		r := &out[i]
+		if at, made := number[r.Value.Name]; r.End != After || !made || at != r.From {
+			continue
+		}
+		w, released := when[r.Value.Name]
+		switch {
+		case !released:
+			r.To, r.Why = max(r.To, end), Recorded
+			order[r.Value] = len(releases)
+		case w.after >= r.To:
+			r.To, r.Why = w.after, Recorded
+			order[r.Value] = w.order + 1
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Range) int {
+		return cmp.Or(cmp.Compare(a.To, b.To), cmp.Compare(order[a.Value], order[b.Value]))
+	})
+	return out, nil
+}
