@@ -46,8 +46,10 @@ func Told(g *program.Graph, releases []Release) ([]Range, error) {
 		w, released := when[r.Value.Name]
 		switch {
 		case !released:
-			r.To, r.Why = max(r.To, end), Recorded
-			order[r.Value] = len(releases)
+			if end > r.To {
+				r.To, r.Why = end, Recorded
+			}
+			order[r.Value] = len(releases) + 1
 		case w.after >= r.To:
 			r.To, r.Why = w.after, Recorded
 			order[r.Value] = w.order + 1
