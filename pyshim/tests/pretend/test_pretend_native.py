@@ -54,6 +54,7 @@ def test_unit(unit, name):
 
 @pytest.mark.parametrize("description, visible, name, said", [
     (f"{T4}\n{H100}", "1,0,5,0", "visible", "CUDA_VISIBLE_DEVICES=1,0,5,0: got 5, but the pretend devices are 0 to 1"),
+    (f"{T4}\n{H100}", "GPU-6d656d73-7065-632d-7072-6574656e6431,0,GPU-7", "visible", "CUDA_VISIBLE_DEVICES=GPU-6d656d73-7065-632d-7072-6574656e6431,0,GPU-7: got GPU-7"),
     (T4, "", "none", ""),
     (T4, "-1", "none", "CUDA_VISIBLE_DEVICES=-1: got -1, but the pretend devices are 0 to 0"),
     (None, None, "none", ""),

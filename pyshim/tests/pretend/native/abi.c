@@ -60,7 +60,7 @@ int main(void) {
 	SIZE(dim3) FIELD(cudaLaunchConfig_t, gridDim) FIELD(cudaLaunchConfig_t, blockDim) FIELD(cudaLaunchConfig_t, dynamicSmemBytes) FIELD(cudaLaunchConfig_t, stream)
 	FIELD(CUlaunchConfig, sharedMemBytes) FIELD(CUlaunchConfig, hStream) FIELD(CUlaunchConfig, attrs) SIZE(CUlaunchConfig)
 	FIELD(CUmemAllocationProp, location) FIELD(CUmemLocation, id) SIZE(CUuuid) SIZE(CUtensorMap) SIZE(CUdeviceptr) SIZE(CUmemGenericAllocationHandle)
-	SIZE(nvmlMemory_t) FIELD(nvmlMemory_t, free) FIELD(nvmlMemory_t, used) SIZE(nvmlProcessInfo_v2_t) FIELD(nvmlProcessInfo_v2_t, usedGpuMemory)
+	SIZE(nvmlMemory_t) FIELD(nvmlMemory_t, free) FIELD(nvmlMemory_t, used) SIZE(nvmlMemory_v2_t) FIELD(nvmlMemory_v2_t, used) SIZE(nvmlProcessInfo_v2_t) FIELD(nvmlProcessInfo_v2_t, usedGpuMemory)
 	FIELD(nvmlProcessInfo_v2_t, gpuInstanceId)
 	RUNTIME_NUMBERS(NUMBER) DRIVER_NUMBERS(NUMBER) CUPTI_NUMBERS(NUMBER) ATTRIBUTE_NUMBERS(ATTRIBUTE)
 #if MAJOR == 13 /* cuDNN, cuBLASLt and NCCL: one major is enough */

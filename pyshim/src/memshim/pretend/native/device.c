@@ -55,6 +55,31 @@ static bool read_gpu(struct gpu *g, char *line) {
 	return true;
 }
 
+void gpu_uuid(const struct gpu *g, char out[16]) {
+	memcpy(out, "memspec-pretend", 16);
+	out[15] = (char)('0' + gpu_index(g));
+}
+
+void gpu_uuid_text(const struct gpu *g, char *out, size_t size) {
+	char u[16];
+	size_t at = (size_t)snprintf(out, size, "GPU-");
+	gpu_uuid(g, u);
+	for (int i = 0; i < 16 && at < size; i++)
+		at += (size_t)snprintf(out + at, size - at, "%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", (unsigned)(unsigned char)u[i]);
+}
+
+/* The device of an index or of the beginning of a UUID; -1 for none. */
+static int named(const char *word) {
+	unsigned long long n;
+	if (read_number(word, MOST_GPUS, &n)) return (int)n < count ? (int)n : -1;
+	for (int i = 0; i < count && !strncmp(word, "GPU-", 4); i++) {
+		char uuid[64];
+		gpu_uuid_text(&gpus[i], uuid, sizeof uuid);
+		if (!strncmp(uuid, word, strlen(word))) return i;
+	}
+	return -1;
+}
+
 /* As CUDA reads it: indices or the beginnings of UUIDs up to the first that names no device. */
 static void read_visible(const char *text) {
 	if (!text) {
@@ -63,13 +88,13 @@ static void read_visible(const char *text) {
 	}
 	char *copy = strdup(text), *rest = NULL;
 	for (char *word = copy ? strtok_r(copy, ",", &rest) : NULL; word && visible_count < MOST_GPUS; word = strtok_r(NULL, ",", &rest)) {
-		unsigned long long n;
 		while (isspace((unsigned char)*word)) word++;
-		if (!read_number(word, MOST_GPUS, &n) || (int)n >= count) {
+		int n = named(word);
+		if (n < 0) {
 			complain("CUDA_VISIBLE_DEVICES=%s: got %s, but the pretend devices are 0 to %d", text, word, count - 1);
 			break;
 		}
-		visible[visible_count++] = (int)n;
+		visible[visible_count++] = n;
 	}
 	free(copy);
 }
@@ -119,11 +144,6 @@ void gpu_activate(struct gpu *g) {
 		g->used += g->context;
 	}
 	unlock_memory();
-}
-
-void gpu_uuid(const struct gpu *g, char out[16]) {
-	memcpy(out, "memspec-pretend", 16);
-	out[15] = (char)('0' + gpu_index(g));
 }
 
 /* ---- attributes ---- */

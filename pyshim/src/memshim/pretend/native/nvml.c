@@ -49,21 +49,14 @@ API nvmlReturn_t nvmlDeviceGetHandleByPciBusId_v2(const char *id, nvmlDevice_t *
 	return nvmlDeviceGetHandleByIndex_v2(bus - 1, d);
 }
 
-static void uuid_text(const struct gpu *g, char *out, size_t size) {
-	char u[16];
-	size_t at = (size_t)snprintf(out, size, "GPU-");
-	gpu_uuid(g, u);
-	for (int i = 0; i < 16 && at < size; i++)
-		at += (size_t)snprintf(out + at, size - at, "%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", (unsigned)(unsigned char)u[i]);
-}
 API nvmlReturn_t nvmlDeviceGetUUID(nvmlDevice_t d, char *out, unsigned int size) {
-	uuid_text(gpu_of(d), out, size);
+	gpu_uuid_text(gpu_of(d), out, size);
 	return NVML_SUCCESS;
 }
 API nvmlReturn_t nvmlDeviceGetHandleByUUID(const char *uuid, nvmlDevice_t *d) {
 	for (int i = 0; i < gpu_physical_count(); i++) {
 		char own[64];
-		uuid_text(gpu_physical(i), own, sizeof own);
+		gpu_uuid_text(gpu_physical(i), own, sizeof own);
 		if (!strcmp(own, uuid)) return nvmlDeviceGetHandleByIndex_v2((unsigned)i, d);
 	}
 	return NVML_ERROR_NOT_FOUND;
@@ -84,6 +77,11 @@ API nvmlReturn_t nvmlDeviceGetCudaComputeCapability(nvmlDevice_t d, int *major, 
 API nvmlReturn_t nvmlDeviceGetMemoryInfo(nvmlDevice_t d, nvmlMemory_t *out) {
 	const struct gpu *g = gpu_of(d);
 	*out = (nvmlMemory_t){ .total = g->memory, .free = g->memory - g->used, .used = g->used };
+	return NVML_SUCCESS;
+}
+API nvmlReturn_t nvmlDeviceGetMemoryInfo_v2(nvmlDevice_t d, nvmlMemory_v2_t *out) {
+	const struct gpu *g = gpu_of(d);
+	*out = (nvmlMemory_v2_t){ .version = out->version, .total = g->memory, .free = g->memory - g->used, .used = g->used };
 	return NVML_SUCCESS;
 }
 

@@ -34,6 +34,7 @@ void gpu_activate(struct gpu *g);         /* a context from now on */
 int gpu_attribute(const struct gpu *g, int attribute); /* by the number of cudaDeviceAttr, which is that of CUdevice_attribute */
 int gpu_occupancy(const struct gpu *g, int threads, size_t shared);
 void gpu_uuid(const struct gpu *g, char out[16]);
+void gpu_uuid_text(const struct gpu *g, char *out, size_t size); /* GPU-… */
 
 int current_device(void); /* of this thread */
 struct gpu *current_gpu(void); /* null where there is none */

@@ -167,6 +167,10 @@ typedef struct {
 	unsigned long long total, free, used;
 } nvmlMemory_t;
 typedef struct {
+	unsigned int version;
+	unsigned long long total, reserved, free, used;
+} nvmlMemory_v2_t;
+typedef struct {
 	unsigned int pid;
 	unsigned long long usedGpuMemory;
 	unsigned int gpuInstanceId, computeInstanceId;
