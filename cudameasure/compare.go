@@ -132,11 +132,28 @@ func (c *Comparison) rows(r *report.Report, m *Measurement) {
 // mostIn is the most over the passes of a name: the steady ones of a training run are many. false where the run did not come to one.
 func mostIn(m *Measurement, name string, of func(*recording.Pass) *units.Bytes) (most units.Bytes, ok bool) {
 	for i := range m.Passes {
-		if p := &m.Passes[i]; p.Name == name {
+		if p := &m.Passes[i]; p.Name == name && !m.Stopped(p) {
 			most, ok = max(most, *of(p)), true
 		}
 	}
 	return most, ok
+}
+
+// ranOut says when memory ended, and who held it then: what follows how the run is called.
+func ranOut(o *recording.OutOfMemory) string {
+	when := "in the " + o.Pass + " pass"
+	if o.Pass == recording.Baseline {
+		when = "while the model was loaded"
+	}
+	text := fmt.Sprintf(" out of memory %s: %s", when, o.Text)
+	for i, h := range o.Held[:min(len(o.Held), 3)] {
+		at := fmt.Sprintf("%s:%d (%s)", h.File, h.Line, h.Function)
+		if h.File == "" {
+			at = "the model and its inputs"
+		}
+		text += []string{"; held then: ", ", "}[min(i, 1)] + h.Bytes.String() + " by " + at
+	}
+	return text
 }
 
 // Verify is Compare with the case's own tolerance, and its budgets judged by the measured numbers.
@@ -149,7 +166,7 @@ func Verify(c *spec.Case, predicted *report.Report, m *Measurement) (*Comparison
 	out.Findings = []Finding{}
 	if m.OOM != nil {
 		out.Findings = append(out.Findings, Finding{Metric: report.Reserved, Under: predicted.OOM == nil,
-			Text: fmt.Sprintf("%s out of memory in the %s pass: %s", Measured(m.Where), m.OOM.Pass, m.OOM.Text)})
+			Text: Measured(m.Where) + ranOut(m.OOM)})
 	}
 	for i := range c.Budgets {
 		b := &c.Budgets[i]

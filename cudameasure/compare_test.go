@@ -162,6 +162,35 @@ func TestOutOfMemoryIsBroken(t *testing.T) {
 	assert.True(t, got.Findings[0].Under, "the prediction let it fit")
 }
 
+// The pass that memory ran out in is no row: its peaks are as far as it came. Who held what is told.
+func TestOutOfMemoryTellsWhoHeldWhat(t *testing.T) {
+	held := []recording.Held{{Bytes: 5 * MiB, Count: 2}, {Bytes: 3 * MiB, Count: 1, File: "net.py", Line: 7, Function: "forward"}, {Bytes: 2, File: "a.py"}, {Bytes: 1, File: "b.py"}}
+	for _, c := range []struct {
+		pass, want string
+		passes     int
+		rows       []string
+	}{
+		{recording.First, "measured out of memory in the first pass: Tried to allocate 9.00 GiB.; held then: 5.0 MiB by the model and its inputs, 3.0 MiB by net.py:7 (forward), " +
+			"2 B by a.py:0 ()", 2, []string{"baseline", "baseline", "baseline"}},
+		{recording.Baseline, "measured out of memory while the model was loaded: Tried to allocate 9.00 GiB.; held then: 5.0 MiB by the model and its inputs, 3.0 MiB by " +
+			"net.py:7 (forward), 2 B by a.py:0 ()", 1, nil},
+	} {
+		m := record(t, "small")
+		m.Passes, m.Events = m.Passes[:c.passes], m.Events[:m.Passes[c.passes-1].Events]
+		m.OOM = &recording.OutOfMemory{Pass: c.pass, Text: "Tried to allocate 9.00 GiB.", Held: held}
+		require.NoError(t, m.Check())
+		got, err := Verify(smallCase(t), predictedSmall(), m)
+		require.NoError(t, err)
+		assert.Equal(t, []string{c.want}, texts(got))
+		assert.True(t, got.Broken())
+		var rows []string
+		for _, r := range got.Rows {
+			rows = append(rows, r.Phase)
+		}
+		assert.Equal(t, c.rows, rows)
+	}
+}
+
 func TestWhyNot(t *testing.T) {
 	for _, c := range []struct {
 		name   string

@@ -10,7 +10,7 @@
 // Everything that touches a driver is a child process with a time limit, so this package needs no cgo, links no driver and can be imported where
 // there is no GPU. Devices asks cudaprobe where it is built (cudaprobe/build.sh; found by MEMSPEC_CUDAPROBE, beside this program, on PATH), else
 // nvidia-smi; both give the same values. Run asks Python with torch and memshim (MEMSPEC_PYTHON, else python3 on PATH). What can be wrong is
-// typed: ErrNoDriver, ErrNoDevice, ErrOldDriver, ErrDriver, ErrHangs; ErrNoPython, ErrCase, ErrModel.
+// typed: ErrNoDriver, ErrNoDevice, ErrOldDriver, ErrDriver, ErrHangs; ErrNoPython, ErrCase, ErrNothing, ErrModel.
 //
 // # What is measured
 //

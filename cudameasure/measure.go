@@ -22,10 +22,11 @@ var (
 	ErrNoPython  = errors.New("no Python with torch and memshim (MEMSPEC_PYTHON names one)")
 	ErrNoPretend = errors.New("no pretend GPU here")
 	ErrCase      = errors.New("the case cannot be built")
+	ErrNothing   = errors.New("there is nothing to run")
 	ErrModel     = errors.New("the model fails")
 )
 
-// RunError is a case that was not measured. Kind is ErrNoPython, ErrNoDevice, ErrNoPretend, ErrCase, ErrModel or ErrHangs.
+// RunError is a case that was not measured. Kind is ErrNoPython, ErrNoDevice, ErrNoPretend, ErrCase, ErrNothing, ErrModel or ErrHangs.
 type RunError struct {
 	Case string
 	Kind error
@@ -130,6 +131,7 @@ const (
 	shimUsage  = 2
 	shimUnsure = 3
 	shimTorch  = 4 // there is no PyTorch
+	shimNoRun  = 5 // the case says nothing that could be run
 )
 
 func runError(out output, where recording.Where) error {
@@ -142,6 +144,8 @@ func runError(out output, where recording.Where) error {
 		return ErrNoDevice
 	case out.status == shimUsage:
 		return ErrCase
+	case out.status == shimNoRun:
+		return ErrNothing
 	}
 	return ErrModel
 }
@@ -161,7 +165,7 @@ func runFailed(name string, err error, out output) error {
 // shimSaid is memshim's own line where it has one, else the last: Python's tracebacks end with the error.
 func shimSaid(out output) string {
 	lines := strings.Split(strings.TrimSpace(out.stderr), "\n")
-	for _, line := range lines {
+	for _, line := range slices.Backward(lines) { // a model may print what it likes before
 		if said, ok := strings.CutPrefix(line, "memshim: "); ok {
 			return said
 		}

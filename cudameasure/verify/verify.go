@@ -136,7 +136,7 @@ func (h *Machine) run(ctx context.Context, a *Account) (why string, err error) {
 func (a *Account) ran(ctx context.Context, run func(context.Context, spec.Case) (*cudameasure.Measurement, error)) (why string, err error) {
 	m, err := run(ctx, a.Case)
 	switch {
-	case errors.Is(err, cudameasure.ErrNoDevice), errors.Is(err, cudameasure.ErrNoPretend), errors.Is(err, cudameasure.ErrNoPython), errors.Is(err, cudameasure.ErrCase):
+	case errors.Is(err, cudameasure.ErrNoDevice), errors.Is(err, cudameasure.ErrNoPretend), errors.Is(err, cudameasure.ErrNoPython), errors.Is(err, cudameasure.ErrNothing):
 		var run *cudameasure.RunError
 		if errors.As(err, &run) {
 			return run.Why(), nil

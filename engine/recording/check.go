@@ -3,6 +3,7 @@ package recording
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/memspec/memspec/engine/tensor"
 	"github.com/memspec/memspec/engine/trace"
@@ -18,8 +19,10 @@ func (r *Recording) Check() error {
 		return errors.New("got no case")
 	case len(r.Passes) == 0 || len(r.Passes) > maxPasses:
 		return fmt.Errorf("got %d phases, want 1 to %d", len(r.Passes), maxPasses)
-	case r.OOM != nil && r.OOM.Pass != passName(len(r.Passes)):
-		return fmt.Errorf("got oom in phase %q, want the one that came next: %s", r.OOM.Pass, passName(len(r.Passes)))
+	case r.OOM != nil && r.OOM.Pass != passName(len(r.Passes)) && r.OOM.Pass != passName(len(r.Passes)-1):
+		return fmt.Errorf("got oom in phase %q, want the last or the one that came next: %s", r.OOM.Pass, passName(len(r.Passes)))
+	case r.OOM != nil && !r.OOM.sized():
+		return errors.New("got a size below 0")
 	case r.OOM == nil && r.Where.Allocator() && len(r.Passes) < 3:
 		return fmt.Errorf("got %d phases of a run that came to its end, want 3", len(r.Passes))
 	case r.Weights < 0 || r.Context != nil && *r.Context < 0:
@@ -53,6 +56,15 @@ func (r *Recording) checkTraining() error {
 		return fmt.Errorf("training: got accumulate %d and iterations %d, want at least 1 and 2", r.Training.Accumulate, r.Training.Iterations)
 	}
 	return nil
+}
+
+func (o *OutOfMemory) sized() bool {
+	for _, s := range []*units.Bytes{o.Requested, o.Free} {
+		if s != nil && *s < 0 {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(o.Held, func(h Held) bool { return h.Bytes < 0 || h.Count < 0 || h.Line < 0 })
 }
 
 func (r *Recording) checkPass(i int) error {

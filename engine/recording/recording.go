@@ -139,10 +139,23 @@ type Phase struct {
 	Events int    `json:"events"` // how many there were when it began
 }
 
-// OutOfMemory is the pass that the device had no memory for.
+// OutOfMemory is the pass that the device had no memory for: the last of Passes, with the peaks that it reached. Records that do not tell these
+// have it after the last.
 type OutOfMemory struct {
-	Pass string `json:"phase"`
-	Text string `json:"text"`
+	Pass      string       `json:"phase"`
+	Text      string       `json:"text"`
+	Requested *units.Bytes `json:"requested,omitempty"` // asked for
+	Free      *units.Bytes `json:"free,omitempty"`      // on the device then
+	Held      []Held       `json:"held,omitempty"`      // by source line, the most first, as far as it is told
+}
+
+// Held is what a source line held; without a file it is the model and its inputs.
+type Held struct {
+	Bytes    units.Bytes `json:"bytes"`
+	Count    int         `json:"count"`
+	File     string      `json:"file"`
+	Line     int         `json:"line"`
+	Function string      `json:"function"`
 }
 
 // Note is something that makes the recording less than certain: a value that the run read and that no kernel computed (value-read).
@@ -185,6 +198,11 @@ func (r *Recording) Pass(name string) *Pass {
 		}
 	}
 	return nil
+}
+
+// Stopped says whether memory ran out in a pass that is told.
+func (r *Recording) Stopped(p *Pass) bool {
+	return r.OOM != nil && p == &r.Passes[len(r.Passes)-1] && p.Name == r.OOM.Pass && r.OOM.Pass != passName(len(r.Passes))
 }
 
 // Peak is the most over the passes; false where one of them has no such number.

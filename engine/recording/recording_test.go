@@ -77,7 +77,10 @@ func TestRecordsThatAreRefused(t *testing.T) {
 			"got 0 phases, want 1 to 1000"},
 		{"an unknown phase", "small", `"name":"first"`, `"name":"second"`, `phase 1: got "second", want first`},
 		{"a run without its end", "oom", `"oom": {"phase": "first", "text": "CUDA out of memory."}`, `"oom": null`, "got 1 phases of a run that came to its end, want 3"},
-		{"memory that ended too late", "oom", `"oom": {"phase": "first"`, `"oom": {"phase": "steady"`, `got oom in phase "steady", want the one that came next: first`},
+		{"memory that ended too late", "oom", `"oom": {"phase": "first"`, `"oom": {"phase": "steady"`, `got oom in phase "steady", want the last or the one that came next: first`},
+		{"more asked for than there is a number for", "oom", `"text": "CUDA out of memory."`, `"text": "", "requested": -1`, "got a size below 0"},
+		{"who held less than nothing", "oom", `"text": "CUDA out of memory."`, `"text": "", "held": [{"bytes": -5, "count": 1, "file": "", "line": 0, "function": ""}]`,
+			"got a size below 0"},
 		{"weights below 0", "small", `"weights": 3145728`, `"weights": -1`, "got a size below 0"},
 		{"a context below 0", "small", `"context": 314572800`, `"context": -1`, "got a size below 0"},
 		{"a size below 0", "small", `"allocated":8388608`, `"allocated":-1`, "phase 1: got a size below 0"},
@@ -251,6 +254,18 @@ func TestPassesOfEvents(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, []int{0, 1, 2}, passes(tr), "the pass that memory ran out in")
 	assert.Equal(t, "steady", tr.PassName(2))
+	assert.False(t, r.Stopped(&r.Passes[1]), "the first came to its end")
+
+	r = record(t, "small")
+	r.Passes = r.Passes[:2]
+	r.Passes[1].Events = len(r.Events)
+	r.OOM = &recording.OutOfMemory{Pass: recording.First}
+	require.NoError(t, r.Check(), "the pass that memory ran out in is told with the peaks that it reached")
+	assert.True(t, r.Stopped(&r.Passes[1]))
+	assert.False(t, r.Stopped(&r.Passes[0]))
+	tr, err = r.Trace()
+	require.NoError(t, err)
+	assert.Equal(t, []int{0, 1}, passes(tr))
 
 	r = record(t, "small")
 	r.Passes[2].Phases = []recording.Phase{{Name: "forward", Events: 5}, {Name: "backward", Events: 6}, {Name: "step", Events: 7}}

@@ -79,7 +79,7 @@ func (t *tracer) event(i int) error {
 
 // lastPass is the last pass that events may belong to: one after those that are told where memory ran out in it, or where a run on CPU tensors ended early.
 func (t *tracer) lastPass() int {
-	if n := len(t.r.Passes); n >= 3 && t.r.OOM == nil {
+	if n := len(t.r.Passes); n >= 3 && t.r.OOM == nil || t.r.Stopped(&t.r.Passes[n-1]) {
 		return n - 1
 	}
 	return len(t.r.Passes)
