@@ -6,11 +6,11 @@ import pytest
 
 from memshim import binary, cases
 from memshim.judge import check
-from memshim.run import gpu, measure, record
+from memshim.run import gpu, measure, process, record, request
 from memshim.judge.check import Options, verify
 from memshim.run.gpu import Seen
 
-T4 = {"name": "Tesla T4", "total": 15_633_219_584, "compute_capability": "7.5", "torch": "2.15.0+cu132"}
+T4 = {"name": "Tesla T4", "total": 15_633_219_584, "compute_capability": "7.5", "uuid": "GPU-1", "torch": "2.15.0+cu132"}
 MIB = 1 << 20
 
 
@@ -51,14 +51,15 @@ def measured(monkeypatch):
                 raise value
             return value
 
-        monkeypatch.setattr(measure, "measure", run)
+        for kind in (process.Fresh, process.Server):
+            monkeypatch.setattr(kind, "measure", run)
 
     return give
 
 
 def test_agreement_passes(case, answer, measured):
     measured(answer())
-    got = verify("memspec.yaml", case, Seen(T4), Options())
+    got = verify("memspec.yaml", case, Seen((T4,)), Options())
     assert got.outcome == "pass" and not got.comparison.findings
     assert {(r["phase"], r["metric"], r["difference"]) for r in got.comparison.rows} >= {("first", "allocated", 0), ("peak", "reserved", 0)}
 
@@ -67,7 +68,7 @@ def test_agreement_passes(case, answer, measured):
 def test_disagreement_fails_and_an_under_estimate_is_marked(case, answer, measured, sign, under):
     (r,) = (p for p in answer()["phases"] if p["name"] == "first")
     measured(answer({"allocated": sign * r["allocated"] // 2}))
-    got = verify("memspec.yaml", case, Seen(T4), Options())
+    got = verify("memspec.yaml", case, Seen((T4,)), Options())
     assert got.outcome == "fail"
     assert [f["under"] for f in got.comparison.findings if "predicted" in f["text"] and f["metric"] == "allocated"] == [under]
     assert got.text.splitlines()[-1].strip() == "reproduce  memspec verify --case 'net[B=1]' memspec.yaml"
@@ -82,7 +83,7 @@ def test_a_measured_budget(case, answer, measured, project):
     case = cases.load("memspec.yaml", ["net[B=1]"])[0]
     (r,) = (p for p in answer()["phases"] if p["name"] == "first")
     measured(answer({"reserved": 1, "allocated": 1}))
-    got = verify("memspec.yaml", case, Seen(T4), Options())
+    got = verify("memspec.yaml", case, Seen((T4,)), Options())
     assert got.outcome == "fail", "the budget is 2 MiB reserved, and that is what is predicted"
     assert [f["metric"] for f in got.comparison.findings] == ["reserved"] and r["reserved"] == 2 * MIB
 
@@ -90,21 +91,24 @@ def test_a_measured_budget(case, answer, measured, project):
 def test_out_of_memory_fails(case, answer, measured):
     one = answer(oom={"phase": "first", "text": "Tried to allocate 9 GiB"})
     measured(one | {"phases": one["phases"][:1]})
-    got = verify("memspec.yaml", case, Seen(T4), Options())
+    got = verify("memspec.yaml", case, Seen((T4,)), Options())
     assert got.outcome == "fail" and "Tried to allocate 9 GiB" in got.text
 
 
 @pytest.mark.parametrize("device, options, change, outcome, why", [
-    (Seen(None, "no GPU here"), Options(), {}, "skipped", "no GPU here"),
-    (Seen(None, "no torch here"), Options(require_gpu=True), {}, "inconclusive", "no torch here"),
-    (Seen(T4 | {"name": "NVIDIA H200", "compute_capability": "9.0"}), Options(), {}, "skipped", "this GPU is NVIDIA H200, the case is for t4"),
-    (Seen(T4 | {"total": 8 << 30}), Options(require_gpu=True), {}, "inconclusive", "the case is for t4"),
-    (Seen(T4), Options(), {"torch": "2.11.0"}, "skipped", 'torch "2.11.0", the case says "2.15"'),
-    (Seen(T4), Options(), {"alloc_conf": "x:1"}, "skipped", 'alloc_conf "x:1"'),
-    (Seen(T4), Options(), measure.MeasureError("give source:"), "skipped", "give source:"),
-    (Seen(T4), Options(require_gpu=True), measure.MeasureError("give source:"), "inconclusive", "give source:"),
-    (Seen(T4), Options(), measure.ModelError("ValueError: no"), "error", "ValueError: no"),
-    (Seen(None, "no torch here"), Options("always"), measure.NoTorch("got no torch"), "error", "got no torch"),
+    (Seen(why="no GPU here"), Options(), {}, "skipped", "no GPU here"),
+    (Seen(why="no torch here"), Options(require_gpu=True), {}, "inconclusive", "no torch here"),
+    (Seen(({**T4, "name": "NVIDIA H200", "compute_capability": "9.0"},)), Options(), {}, "skipped", "this GPU is NVIDIA H200, the case is for t4"),
+    (Seen(({**T4, "total": 8 << 30},)), Options(require_gpu=True), {}, "inconclusive", "the case is for t4"),
+    (Seen((T4,)), Options(), {"torch": "2.11.0"}, "skipped", 'torch "2.11.0", the case says "2.15"'),
+    (Seen((T4,)), Options(), {"alloc_conf": "x:1"}, "skipped", 'alloc_conf "x:1"'),
+    (Seen((T4,)), Options(), measure.NothingToRun("give source:"), "skipped", "give source:"),
+    (Seen((T4,)), Options(require_gpu=True), measure.NothingToRun("give source:"), "inconclusive", "give source:"),
+    (Seen((T4,)), Options(), measure.CaseError("zoo.py: got no nett"), "error", "zoo.py: got no nett"),  # a mistake never passes
+    (Seen((T4 | {"name": "A100 MIG 1g.10gb", "total": 10 << 30}, T4 | {"name": "Orin", "integrated": True, "compute_capability": "8.7"})), Options(), {},
+     "skipped", "the GPUs here are A100 MIG 1g.10gb with 10.00 GiB, Orin (integrated), the case is for t4"),
+    (Seen((T4,)), Options(), measure.ModelError("ValueError: no"), "error", "ValueError: no"),
+    (Seen(why="no torch here"), Options("always"), measure.NoTorch("got no torch"), "error", "got no torch"),
 ])
 def test_what_is_not_compared_says_why(case, answer, measured, device, options, change, outcome, why):
     measured(change if isinstance(change, Exception) else answer(**change))
@@ -115,7 +119,7 @@ def test_what_is_not_compared_says_why(case, answer, measured, device, options, 
 def test_a_case_without_a_prediction_is_not_compared(case, answer, measured, project):
     measured(answer())
     (project / "net.pt").unlink()
-    got = verify("memspec.yaml", case, Seen(T4), Options())
+    got = verify("memspec.yaml", case, Seen((T4,)), Options())
     assert got.outcome == "skipped" and "there is no prediction" in got.text
 
 
@@ -141,21 +145,21 @@ def test_json_keeps_memspecs_schema(case, answer, measured, capsys, monkeypatch)
     """With or without what was measured."""
     jsonschema = pytest.importorskip("jsonschema")
     schema = json.loads(binary.call("schema", "check")[0])
-    runs = [Seen(None, "no GPU here"), Seen(T4)]
+    runs = [Seen(why="no GPU here"), Seen((T4,))]
     for seen in runs:
         measured(answer({"reserved": MIB}))
         monkeypatch.setattr(gpu, "look", lambda: seen)
         check.main(["--format", "json"])
         said = json.loads(capsys.readouterr().out)
         jsonschema.validate(said, schema)
-        assert [c["measured"] is None for c in said["cases"]] == [seen.device is None] * 4
+        assert [c["measured"] is None for c in said["cases"]] == [not seen.devices] * 4
     assert said["cases"][0]["measured"]["outcome"] == "fail" and said["cases"][0]["measured"]["where"] == "cuda"
 
 
 def test_the_command_records_on_cpu_tensors(project, capsys, monkeypatch):
     pytest.importorskip("torch")
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
-    monkeypatch.setattr(measure, "measure", lambda case, where, timeout: json.loads(record.dump(measure.run(case, "cpu"))))
+    monkeypatch.setattr(process.Fresh, "measure", lambda self, case, *a: json.loads(record.dump(request.run(case, "cpu"))))
     assert check.main(["--case", "net[B=1]", "--measure", "-o", "records"]) == 0
     assert "RECORDED net[B=1] on CPU tensors (no GPU)" in capsys.readouterr().out
     assert (project / "records" / "net[B=1].eager.cpu.json").is_file()
@@ -164,7 +168,7 @@ def test_the_command_records_on_cpu_tensors(project, capsys, monkeypatch):
 def test_the_command_with_a_gpu(case, answer, measured, capsys, monkeypatch):
     (first,) = (p for p in answer()["phases"] if p["name"] == "first")
     measured(answer({"reserved": 2 * MIB}))
-    monkeypatch.setattr(gpu, "look", lambda: Seen(T4))
+    monkeypatch.setattr(gpu, "look", lambda: Seen((T4,)))
     assert check.main(["--case", "net[B=1]"]) == 1
     assert "run for real, 1 case: 1 fail" in capsys.readouterr().out
     assert check.main(["--case", "net[B=1]", "--format", "json"]) == 1

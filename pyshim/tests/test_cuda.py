@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from memshim import cases
-from memshim.run import gpu, measure, record, where
+from memshim.run import gpu, record, request, where
 from memshim.run.frames import Stacks
 from memshim.run.blocks import Settings
 from memshim.run.events import Event, deltas, read_entries
@@ -102,17 +102,17 @@ def test_one_measurement_at_a_time(monkeypatch, tmp_path):
     monkeypatch.setattr(gpu, "hinted", lambda: True)
     other = subprocess.Popen([sys.executable, "-c", """
 import time
-from memshim.run import gpu, measure
+from memshim.run import gpu, request
 gpu.hinted = lambda: True
-with measure.alone("auto"):
+with request.alone("auto"):
     print("held", flush=True)
     time.sleep(1)
 """], stdout=subprocess.PIPE, text=True)
     assert other.stdout.readline() == "held\n"
     start = time.monotonic()
-    with measure.alone("cpu"):
+    with request.alone("cpu"):
         assert time.monotonic() - start < 0.5, "CPU tensors wait for nobody"
-    with measure.alone("cuda"):
+    with request.alone("cuda"):
         assert time.monotonic() - start > 0.5
     other.wait()
 
@@ -133,17 +133,17 @@ def test_nvidia_smi(tmp_path, monkeypatch, answer, used, driver):
 
 def test_a_hidden_gpu_is_none(monkeypatch):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
-    assert gpu.look() == gpu.Seen(None, "no GPU here")
+    assert gpu.look() == gpu.Seen(why="no GPU here")
 
 
 @pytest.mark.parametrize("body, want", [
-    ("""echo '{"name": "Stand-in", "total": 1}'""", gpu.Seen({"name": "Stand-in", "total": 1})),
-    ("echo a warning; echo '{}'", gpu.Seen({})),
-    ("exit 0", gpu.Seen(None, "no GPU here")),
-    ("""echo "ModuleNotFoundError: No module named 'torch'" >&2; exit 1""", gpu.Seen(None, "no torch here")),
-    ("echo Traceback >&2; echo 'ImportError: libcudart.so' >&2; exit 1", gpu.Seen(None, "PyTorch fails when asked for the GPU: ImportError: libcudart.so")),
-    ("kill -9 $$", gpu.Seen(None, "PyTorch fails when asked for the GPU: it ended with -9")),
-    ("exec sleep 60", gpu.Seen(None, "PyTorch gives no answer about the GPU in 0.2 s")),
+    ("""echo '[{"name": "Stand-in"}, {"name": "Another"}]'""", gpu.Seen(({"name": "Stand-in"}, {"name": "Another"}))),
+    ("echo a warning; echo '[]'", gpu.Seen(why="no GPU here")),
+    ("exit 0", gpu.Seen(why="no GPU here")),
+    ("""echo "ModuleNotFoundError: No module named 'torch'" >&2; exit 1""", gpu.Seen(why="no torch here")),
+    ("echo Traceback >&2; echo 'ImportError: libcudart.so' >&2; exit 1", gpu.Seen(why="PyTorch fails when asked for the GPU: ImportError: libcudart.so")),
+    ("kill -9 $$", gpu.Seen(why="PyTorch fails when asked for the GPU: it ended with -9")),
+    ("exec sleep 60", gpu.Seen(why="PyTorch gives no answer about the GPU in 0.2 s")),
 ])
 def test_pytorch_is_asked_for_the_gpu(tmp_path, monkeypatch, body, want):
     fake = tmp_path / "python"

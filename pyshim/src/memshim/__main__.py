@@ -48,7 +48,7 @@ def main(arguments: list[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except Exception as e:
         from memshim.run.failure import describe
-        from memshim.run.measure import TORCH_MISSING
+        from memshim.run.errors import TORCH_MISSING
 
         if isinstance(e, ModuleNotFoundError) and e.name == "torch":
             print(f"memshim: {TORCH_MISSING}", file=sys.stderr)

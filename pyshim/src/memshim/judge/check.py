@@ -6,14 +6,16 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
 from memshim import binary, cases, progress
 from memshim.judge import report
-from memshim.run import gpu, measure, record
+from memshim.run import gpu, measure, process, record
 
 EXIT = {"fail": 1, "error": 2, "inconclusive": 3}  # the worst of many, in this order
 
@@ -26,6 +28,7 @@ class Options(NamedTuple):
     output: str | None = None  # the folder for records
     timeout: float = measure.TIMEOUT
     extra: tuple[str, ...] = ()  # arguments of memspec check that memspec verify has too
+    jobs: int = 1
 
 
 class Measured(NamedTuple):
@@ -47,26 +50,23 @@ def skipped(why: str, o: Options, name: str) -> Measured:
     return Measured("inconclusive" if o.require_gpu else "skipped", f"{'INCONCLUSIVE' if o.require_gpu else 'NOT MEASURED'} {name}: {why}")
 
 
-def verify(spec: str, case: dict, seen: gpu.Seen, o: Options) -> Measured:
-    """Run one case of a memspec.yaml and compare. case is of memspec cases, seen what this machine has."""
-    name, device = case["name"], seen.device
+def verify(spec: str, case: dict, seen: gpu.Seen, o: Options, run: Callable[..., dict] | None = None) -> Measured:
+    """Run one case of a memspec.yaml and compare. case is of memspec cases, seen what this machine has, run what measures (measure.measure)."""
+    name = case["name"]
+    device, why = report.device_for(case, seen)
     if device is None and (o.when == "auto" or o.require_gpu):
-        return skipped(seen.why, o, name)
-    other = report.why_other_device(case, device) if device else ""
-    if other and (o.when == "auto" or o.require_gpu):
-        return skipped(f"this GPU is {other}", o, name)
+        return skipped(why, o, name)
+    case = case | {"visible": device["uuid"] if device and len(seen.devices) > 1 else ""}
     try:
-        got = measure.measure(case, "cuda" if o.require_gpu else "auto", o.timeout)
-    except measure.NoGPU as e:
+        got = (run or measure.measure)(case, "cuda" if o.require_gpu else "auto", o.timeout, "all" if o.output else "python")
+    except (measure.NoGPU, measure.NothingToRun) as e:
         return skipped(str(e), o, name)
-    except (measure.ModelError, measure.NoTorch) as e:
-        return Measured("error", f"ERROR {name} measured: {e}")
     except measure.MeasureError as e:
-        return skipped(str(e), o, name)
+        return Measured("error", f"ERROR {name} measured: {e}")
     if o.output:
         record.write(got, o.output)
     if got["where"] != "cuda":
-        return Measured("skipped", report.cpu_line(got), got)
+        return Measured("skipped", report.recorded_line(got), got)
     c = report.compare(spec, got, list(o.extra))
     if c.why_not:
         return skipped(c.why_not, o, name)._replace(record=got)
@@ -90,6 +90,7 @@ def main(arguments: list[str]) -> int:
     when.add_argument("--no-measure", dest="when", action="store_const", const="never", help="run none")
     p.add_argument("--require-gpu", action="store_true", help="exit 3 where a case was not measured on its GPU")
     p.add_argument("-o", "--output", metavar="FOLDER", help="keep the records there")
+    p.add_argument("--jobs", type=measure.jobs, default=1, metavar="N", help="cases run at a time (1); on a GPU one at a time in any event")
     p.add_argument("--timeout", type=measure.seconds, default=measure.TIMEOUT, metavar="SECONDS", help=f"for running one case ({measure.TIMEOUT:g})")
     p.add_argument("--format", choices=("text", "json"), default="text")
     a = p.parse_args(arguments)
@@ -129,11 +130,11 @@ def _check(a: argparse.Namespace) -> int:
 
 
 def _measure(a: argparse.Namespace, extra: list[str]) -> list[Measured]:
-    o = Options(a.when, a.require_gpu, a.output, a.timeout, tuple(extra))
+    o = Options(a.when, a.require_gpu, a.output, a.timeout, tuple(extra), a.jobs)
     if o.when == "never":
         return []
     seen = gpu.look()
-    if seen.device is None and o.when == "auto" and not o.require_gpu:
+    if not seen.devices and o.when == "auto" and not o.require_gpu:
         print(f"not measured: {seen.why} (--measure runs the cases on CPU tensors, --require-gpu makes this exit 3)", file=sys.stderr)
         return []
     all_cases = cases.load(a.spec, a.case)
@@ -141,8 +142,13 @@ def _measure(a: argparse.Namespace, extra: list[str]) -> list[Measured]:
         Path(a.output).mkdir(parents=True, exist_ok=True)  # before anything is run for it
     results = []
     with progress.Progress(len(all_cases)) as bar:
-        for case in all_cases:
+
+        def one(case: dict, run: Callable[..., dict]) -> Measured:
             bar.start(case["name"])
-            results.append(verify(a.spec, case, seen, o))
-            bar.say(results[-1].text, sys.stderr if a.format == "json" else sys.stdout)
+            return verify(a.spec, case, seen, o, run)
+
+        with contextlib.closing(process.measure_all(all_cases, o.jobs, one)) as measured:
+            for got in measured:
+                results.append(got)
+                bar.say(got.text, sys.stderr if a.format == "json" else sys.stdout)
     return results

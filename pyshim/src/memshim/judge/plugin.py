@@ -20,9 +20,10 @@ import pytest
 
 from memshim import binary, cases
 from memshim.judge import check, marks
-from memshim.run import gpu
+from memshim.run import gpu, process
 
 SEEN = pytest.StashKey[Any]()
+RUNNER = pytest.StashKey[Any]()
 BUDGETS = pytest.StashKey[list]()
 MISWRITTEN = pytest.StashKey[str]()
 
@@ -42,7 +43,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "memory_budget(allocated=, reserved=, delta=, device=): at most so much GPU memory while the test runs")
-    config.stash[SEEN] = None
+    config.stash[SEEN] = config.stash[RUNNER] = None
     config.pluginmanager.register(Summary(), "memspec-summary")
     o = config.option
     if o.memspec_no_measure and (o.memspec_measure or o.memspec_require_gpu):
@@ -60,6 +61,18 @@ def seen(config: pytest.Config) -> gpu.Seen:
     if config.stash[SEEN] is None:
         config.stash[SEEN] = gpu.look()
     return config.stash[SEEN]
+
+
+def runner(config: pytest.Config) -> process.Fresh | process.Server:
+    """What this process measures its cases by."""
+    if config.stash[RUNNER] is None:
+        config.stash[RUNNER] = process.runner()
+    return config.stash[RUNNER]
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if config.stash.get(RUNNER, None) is not None:
+        config.stash[RUNNER].close()
 
 
 def pytest_collect_file(file_path, parent: pytest.Collector) -> pytest.Collector | None:
@@ -154,7 +167,7 @@ class CaseItem(pytest.Item):
         o = options(self.config)
         if o.when == "never":
             return None
-        return check.verify(near(self.path), self.case, seen(self.config), o)
+        return check.verify(near(self.path), self.case, seen(self.config), o, lambda *a: runner(self.config).measure(*a))
 
     def reproducible(self, text: str) -> str:
         """The commands that give the account again, this test's first."""

@@ -7,7 +7,7 @@ import tempfile
 from typing import NamedTuple
 
 from memshim import binary, cases, sizes
-from memshim.run import record
+from memshim.run import gpu, record
 
 PHASES = {"baseline": "baseline", "first": "first pass", "steady": "steady pass"}
 
@@ -50,15 +50,35 @@ def compare(spec: str, measured: dict, extra: list[str] = ()) -> Comparison:
     return Comparison(text, got["rows"], got["findings"], got["events"], "")
 
 
-def why_other_device(case: dict, device: dict) -> str:
-    """Why running a case on this GPU would tell nothing: compute capability and memory decide; drivers report memory a little differently."""
+def device_for(case: dict, seen: gpu.Seen) -> tuple[dict | None, str]:
+    """The GPU of this machine that a case is for, or why running it would tell nothing: compute capability and memory decide; drivers report memory
+    a little differently."""
     wanted = case["device"]
-    same = wanted["compute_capability"] == device["compute_capability"] and (
-        not wanted["memory"] or abs(wanted["memory"] - device["total"]) <= 0.04 * wanted["memory"])
-    return "" if same else f"{device['name']}, the case is for {wanted['name']}"
+    for device in seen.devices:
+        if wanted["compute_capability"] == device["compute_capability"] and (
+                not wanted["memory"] or abs(wanted["memory"] - device["total"]) <= 0.04 * wanted["memory"]):
+            return device, ""
+    if not seen.devices:
+        return None, seen.why
+    names = ", ".join(dict.fromkeys(_what(d) for d in seen.devices))
+    return None, f"this GPU is {names}, the case is for {wanted['name']}" if len(seen.devices) == 1 else (
+        f"the GPUs here are {names}, the case is for {wanted['name']}")
 
 
-def cpu_line(measured: dict) -> str:
-    """What a record on CPU tensors may say."""
-    peaks = ", ".join(f"{PHASES[p['name']]} {sizes.show(p['requested'])}" for p in measured["phases"])
-    return f"RECORDED {measured['case']} on CPU tensors (no GPU): {peaks}; never compared with the allocator's numbers"
+def _what(device: dict) -> str:
+    """A part of a card (MIG) is told by its name, which says so, and its memory; one that shares the machine's memory says that."""
+    if " MIG " in device["name"]:
+        return f"{device['name']} with {sizes.show(device['total'])}"
+    return device["name"] + (" (integrated)" if device.get("integrated") else "")
+
+
+def recorded_line(measured: dict) -> str:
+    """What a record that is of no real GPU may say."""
+    if measured["where"] == "cpu":
+        metric, at, never = "requested", "CPU tensors (no GPU)", "never compared with the allocator's numbers"
+    else:
+        metric, at, never = "reserved", f"a pretend GPU ({measured['device']['name']})", "no measurement of a real one"
+    peaks = ", ".join(f"{PHASES[p['name']]} {sizes.show(p[metric])}" for p in measured["phases"])
+    unit = " reserved" if metric == "reserved" else ""
+    oom = f"; out of memory: {measured['oom']['text']}" if measured["oom"] else ""
+    return f"RECORDED {measured['case']} on {at}: {peaks}{unit}{oom}; {never}"

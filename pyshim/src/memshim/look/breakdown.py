@@ -42,14 +42,12 @@ class Breaker:
             if c.bytes < 0:
                 deaths.setdefault(c.event.key, []).append(c.index)
         labels = self._labels(region)
-        births = {c.event.key: c.index for c in changes if c.bytes > 0 and c.index <= m.at}
         calls = _Calls(region, self._loop)
         sums, rows, held = dict.fromkeys(Parts._fields, 0), {}, 0
         at_peak = self._phase(region, m.at, calls)
         for h in m.held:
-            born = births[h.event.key]
-            death = next((d for d in deaths.get(h.event.key, ()) if d > born), None)
-            part, layer, tensor = self._what(region, h, born, death, owners, labels, calls)
+            death = next((d for d in deaths.get(h.event.key, ()) if d > h.born), None)
+            part, layer, tensor = self._what(region, h, death, owners, labels, calls)
             sums[part] += h.event.size
             sums["rounding"] += h.block - h.event.size
             held += h.block
@@ -96,10 +94,10 @@ class Breaker:
                 live.pop(e.key, None)
         return out
 
-    def _what(self, region: Region, h: Held, born: int, death: int | None, owners, labels, calls: _Calls) -> tuple[str, str, str]:
+    def _what(self, region: Region, h: Held, death: int | None, owners, labels, calls: _Calls) -> tuple[str, str, str]:
         """Part, layer and tensor of what was made in the iteration."""
         e = h.event
-        label = labels.get(born, "") if self._loop.annotates else self._loop.label_of(e.key, e.size)
+        label = labels.get(h.born, "") if self._loop.annotates else self._loop.label_of(e.key, e.size)
         if label.startswith(GRADIENT):
             return "gradients", *self._place(label.removeprefix(GRADIENT))
         owner = owners.get(e.key) if death is None else None
@@ -111,8 +109,8 @@ class Breaker:
             return "workspace", "", ""
         layer = calls.layer_of(e.tag)
         if layer is not None:
-            return ("activations" if calls.outlives(born, death, layer) else "temporaries"), self._layers[layer], ""
-        if e.tag == BASE and calls.after_forward(born):
+            return ("activations" if calls.outlives(h.born, death, layer) else "temporaries"), self._layers[layer], ""
+        if e.tag == BASE and calls.after_forward(h.born):
             return "activations", OUTSIDE, ""  # of the loss
         if e.tag == BASE:
             return "other", "", ""

@@ -5,9 +5,13 @@ from __future__ import annotations
 import gc
 from typing import Any
 
-from memshim.run import gpu, record
+from memshim.run import gpu, history, record
 from memshim.run.build import Built
+from memshim.run.frames import shorten
 from memshim.run.where import Where
+
+
+HELD = 8  # lines that are told of who held memory when it ended
 
 
 class Account:
@@ -51,6 +55,19 @@ class Account:
         result = model(*args, **kwargs)
         self._read(name, self.region.peaks)
         del result
+
+    def ran_out(self, phase: str, text: str) -> dict:
+        """Memory ended in a phase: it is kept with the peaks that it reached, and what was asked for is told with who held what then."""
+        self._read(phase, self.region.peaks)
+        out: dict[str, Any] = {"phase": phase, "text": text}
+        at = max((i for i, e in enumerate(self.region.events) if e.action == "oom"), default=None)
+        if at is not None:
+            e = self.region.events[at]
+            lines = history.lines_at(self.region, at, at if phase == "baseline" else self.phases[0]["events"])
+            out |= {"requested": e.size, "free": e.key, "held": [
+                {"bytes": x.mem, "count": x.count, "file": shorten(x.frame.file) if x.frame else "", "line": x.frame.line if x.frame else 0,
+                 "function": x.frame.function if x.frame else ""} for x in lines[:HELD]]}
+        return out
 
     def _read(self, name: str, sizes) -> None:
         if self.where == "cuda":

@@ -63,6 +63,7 @@ class CPURegion:
     def restart_peaks(self) -> None:
         """Count peaks anew from here."""
         self._most = self.now()["requested"]
+
     def keys_of(self, tensor: torch.Tensor) -> list[int]:
         return watcher.numbers_of(tensor)
 

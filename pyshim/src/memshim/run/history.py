@@ -41,6 +41,7 @@ class Held(NamedTuple):
 
     event: Event
     block: int  # what it counts for
+    born: int  # the index of its event
 
 
 class Moment(NamedTuple):
@@ -100,7 +101,7 @@ def moment(region: Region, changes: list[Change], at: int | None = None) -> Mome
             break
         total += c.bytes
         if c.bytes > 0:
-            held[c.event.key] = Held(c.event, c.bytes)
+            held[c.event.key] = Held(c.event, c.bytes, c.index)
         elif c.of_before:
             before.pop(c.event.key, None)
         else:
@@ -157,15 +158,28 @@ class Peak(NamedTuple):
         return self.before.mem + self.rounding + self.unknown
 
 
+def by_line(region: Region, held: list[Held], every_frame: bool = False) -> list[Line]:
+    """The lines that hold allocations, the largest first."""
+    sizes: dict[tuple[Frame | None, bool], list[int]] = {}
+    for h in held:
+        sizes.setdefault(line_of(region.stacks, h.event, every_frame), []).append(h.event.size)
+    lines = [Line(f, sum(n), len(n), median(n), backward) for (f, backward), n in sizes.items()]
+    return sorted(lines, key=lambda x: (-x.mem, str(x.frame), x.backward))
+
+
+def lines_at(region: Region, at: int, loaded: int) -> list[Line]:
+    """Who held what after the event of that index; what was born before the event numbered loaded is one line without a place."""
+    held = moment(region, replay(region), at).held
+    first = [h.event.size for h in held if h.born < loaded]
+    lines = by_line(region, [h for h in held if h.born >= loaded])
+    return sorted(lines + ([Line(None, sum(first), len(first), median(first))] if first else []), key=lambda x: -x.mem)
+
+
 def at_peak(region: Region, every_frame: bool = False) -> Peak:
     """Who held the most that was allocated at once, by source line, the largest first."""
     changes = replay(region)
     m = moment(region, changes)
-    by_line: dict[tuple[Frame | None, bool], list[int]] = {}
-    for h in m.held:
-        by_line.setdefault(line_of(region.stacks, h.event, every_frame), []).append(h.event.size)
-    lines = [Line(f, sum(n), len(n), median(n), backward) for (f, backward), n in by_line.items()]
-    lines.sort(key=lambda x: (-x.mem, str(x.frame), x.backward))
+    lines = by_line(region, m.held, every_frame)
     told = region.peaks().get("allocated", 0) if region.where == "cuda" else 0
     total = max(m.total, told)
     at = line_of(region.stacks, region.events[m.at], every_frame)[0] if m.at >= 0 else None

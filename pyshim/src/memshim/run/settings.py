@@ -1,0 +1,64 @@
+"""What of PyTorch's settings bears on memory: each is set as the case says, cleared, or recorded. Nothing is inherited."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+# Environment variables that change what a run takes, found in the libraries of PyTorch 2.15 and its Python code. Cleared where no case decides them.
+CLEARED = (
+    "PYTORCH_ALLOC_CONF", "PYTORCH_NO_CUDA_MEMORY_CACHING", "TORCH_CUDA_EXPANDABLE_SEGMENTS_IPC",
+    "TORCH_CUBLAS_WORKSPACE_CACHE", "CUBLASLT_WORKSPACE_SIZE", "TORCH_CUBLASLT_UNIFIED_WORKSPACE", "DISABLE_ADDMM_CUDA_LT",
+    "TORCH_BLAS_PREFER_CUBLASLT", "TORCH_LINEAR_FLATTEN_3D", "TORCH_LINALG_PREFER_CUSOLVER", "NVIDIA_TF32_OVERRIDE", "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE",
+    "PYTORCH_TUNABLEOP_ENABLED", "PYTORCH_TUNABLEOP_TUNING",
+    "TORCH_CUDNN_USE_HEURISTIC_MODE_B", "TORCH_CUDNN_SDPA_DEPRIORITIZED", "TORCH_CUDNN_SDPA_NESTED_TENSOR_ENABLED", "TORCH_CUDNN_SDPA_AVOID_RECOMPILE",
+    "CUDNN_FRONTEND_ATTN_DP_WORKSPACE_LIMIT", "CUDA_MODULE_LOADING",
+    "PYTORCH_JIT", "PYTORCH_JIT_OPT_LIMIT", "PYTORCH_TENSOREXPR", "PYTORCH_TENSOREXPR_FALLBACK", "PYTORCH_TENSOREXPR_DONT_FUSE", "TORCH_JIT_DISABLE_NEW_EXECUTOR",
+)
+
+
+def environment(case: dict) -> dict[str, str | None]:
+    """The variables that the case decides, None for those that must not be set. PyTorch reads them when it or CUDA starts."""
+    workspace = case["cublas_workspace"]
+    if not workspace and case["flags"]["deterministic"]:
+        workspace = ":4096:8"  # else cuBLAS refuses to be deterministic
+    return {**dict.fromkeys(CLEARED), "PYTORCH_CUDA_ALLOC_CONF": case["alloc_conf"] or None, "CUBLAS_WORKSPACE_CONFIG": workspace or None,
+            "TORCH_CUDNN_V8_API_DISABLED": "1" if case["flags"].get("cudnn_v7") else None,
+            **({"CUDA_VISIBLE_DEVICES": case["visible"]} if case.get("visible") else {}),  # one GPU of several, by its UUID
+            "TORCH_SYMBOLIZE_MODE": "dladdr"}  # C++ frames by the libraries' own symbols: needs no addr2line, and takes no seconds
+
+
+def apply(case: dict) -> None:
+    """Before CUDA starts; what Python code of PyTorch reads, before torch is imported."""
+    for name, value in environment(case).items():
+        os.environ.pop(name, None)
+        if value is not None:
+            os.environ[name] = value
+
+
+def set_flags(case: dict) -> None:
+    """After the source is imported: what it set at its top does not stand."""
+    import torch
+
+    flags = case["flags"]
+    torch.backends.cuda.matmul.allow_tf32 = flags["tf32_matmul"]  # these stand above the newer fp32_precision
+    torch.backends.cudnn.allow_tf32 = flags["tf32_cudnn"]
+    torch.backends.cudnn.benchmark = flags["benchmark"]
+    torch.backends.cudnn.deterministic = flags["deterministic"]
+    torch.use_deterministic_algorithms(flags["deterministic"], warn_only=True)
+
+
+def flags_now(case: dict) -> dict[str, Any]:
+    """What PyTorch says of them, in the words of the case."""
+    import torch
+
+    cudnn = torch.backends.cudnn
+    out = {"tf32_matmul": _tf32(torch.backends.cuda.matmul), "tf32_cudnn": _tf32(cudnn.conv if hasattr(cudnn, "conv") else cudnn),
+           "benchmark": cudnn.benchmark, "deterministic": cudnn.deterministic or torch.are_deterministic_algorithms_enabled()}
+    return out | ({"cudnn_v7": True} if os.environ.get("TORCH_CUDNN_V8_API_DISABLED") == "1" else {})
+
+
+def _tf32(of: Any) -> bool:
+    """By the newer name where there is one: reading the older beside it is an error in PyTorch."""
+    precision = getattr(of, "fp32_precision", None)
+    return precision == "tf32" if precision not in (None, "none") else bool(of.allow_tf32) if hasattr(of, "allow_tf32") else False
