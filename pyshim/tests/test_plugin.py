@@ -6,7 +6,7 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from memshim import binary
-from memshim.run import measure, record
+from memshim.run import process, record, request
 
 
 def test_a_case_is_a_test(run_pytest):
@@ -63,7 +63,7 @@ def test_an_unreadable_spec_fails_alone(run_pytest):
     folder.mkdir()
     (folder / "memspec.yaml").write_text("version: 1\nmodel: {}\n")
     r = run_pytest()
-    r.assert_outcomes(passed=3, failed=2)
+    r.assert_outcomes(passed=3, failed=1, errors=1)
     r.stdout.fnmatch_lines(['*memspec.yaml:2:1: got the key "model"*did you mean "models"?*', "*5 budgets: 2 pass, 1 warn, 1 fail, 1 error, *"])
 
 
@@ -71,14 +71,16 @@ def test_a_memspec_that_is_not_there_fails_alone(run_pytest, monkeypatch):
     monkeypatch.setenv("MEMSPEC", "/absent/memspec")
     run_pytest.makepyfile("def test_other(): pass")
     r = run_pytest()
-    r.assert_outcomes(passed=1, failed=1)
+    r.assert_outcomes(passed=1, errors=1)
     r.stdout.fnmatch_lines(["got MEMSPEC=/absent/memspec, which is no program that can be run"])
 
 
 def test_an_absent_artifact_fails_its_case_alone(run_pytest):
     (run_pytest.path / "net.pt").unlink()
-    r = run_pytest("-k", "small")
-    r.assert_outcomes(failed=1, deselected=3)
+    r = run_pytest("-k", "small", "--junit-xml=out.xml")
+    r.assert_outcomes(errors=1, deselected=3)
+    (case,) = ET.parse(run_pytest.path / "out.xml").iter("testcase")
+    assert [child.tag for child in case] == ["properties", "error"], "what could not be said is no failure"
     r.stdout.fnmatch_lines(["ERROR small on none: net.pt: no such file or directory"])
 
 
@@ -92,7 +94,7 @@ def test_a_required_gpu_that_is_absent_fails(run_pytest, monkeypatch):
 def test_measuring_without_a_gpu_is_recorded_and_not_compared(run_pytest, monkeypatch):
     pytest.importorskip("torch")
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
-    monkeypatch.setattr(measure, "measure", lambda case, where, timeout: json.loads(record.dump(measure.run(case, "cpu"))))
+    monkeypatch.setattr(process.Server, "measure", lambda self, case, *a: json.loads(record.dump(request.run(case, "cpu"))))
     r = run_pytest("--memspec-measure", "--memspec-output=records", "-v", "-k", "net[B:1]")
     r.assert_outcomes(passed=1, deselected=3)
     r.stdout.fnmatch_lines(["RECORDED net[[]B=1] on CPU tensors (no GPU): *never compared*"])
@@ -110,3 +112,61 @@ def test_contrary_options_are_refused(run_pytest):
     r = run_pytest("--memspec-no-measure", "--memspec-require-gpu")
     assert r.ret == 4
     r.stderr.fnmatch_lines(["*got --memspec-no-measure beside*"])
+
+
+@pytest.mark.parametrize("arguments, collected", [((), 5), (("tests",), 1), (("memspec.yaml",), 4)])
+def test_a_memspec_at_the_root_is_collected_whatever_testpaths_says(run_pytest, arguments, collected):
+    folder = run_pytest.path / "tests"
+    folder.mkdir()
+    (folder / "test_a.py").write_text("def test_a(): pass\n")
+    run_pytest.makeini("[pytest]\ntestpaths = tests\n")
+    r = run_pytest("--collect-only", "-q", *arguments)
+    assert len([line for line in r.stdout.lines if "::" in line]) == collected, "unless something else is named"
+
+
+def test_a_mistake_in_the_spec_is_no_skip(run_pytest, monkeypatch):
+    """A source that is not there."""
+    pytest.importorskip("torch")
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    text = (run_pytest.path / "memspec.yaml").read_text().replace("zoo.py:net", "zoo.py:nett")
+    (run_pytest.path / "memspec.yaml").write_text(text)
+    r = run_pytest("--memspec-measure", "-k", "net[B:1]")
+    r.assert_outcomes(errors=1, deselected=3)
+    r.stdout.fnmatch_lines(["ERROR net[[]B=1] measured: zoo.py: got no nett"])
+
+
+def test_ini_says_what_options_say(run_pytest, monkeypatch):
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    run_pytest.makeini("[pytest]\nmemspec_require_gpu = true\nmemspec_no_summary = true\n")
+    r = run_pytest("-k", "net[B:1]")
+    r.assert_outcomes(failed=1, deselected=3)
+    r.stdout.fnmatch_lines(["INCONCLUSIVE net[[]B=1]: no GPU here"])
+    r.stdout.no_fnmatch_line("*budgets: *")
+    for line, error in (("memspec_top = many", "memspec_top: got 'many', want a number"), ("memspec_budget = 5GiB", "memspec_budget: *"),
+                        ("memspec_budget = allocated=5GB", "memspec_budget: *the unit 'GB', want GiB"),
+                        ("memspec_baseline = absent.json", "absent.json: no such file; --memspec-update-baseline writes it")):
+        run_pytest.makeini(f"[pytest]\n{line}\n")
+        r = run_pytest("-k", "net[B:1]", "--memspec-report")
+        assert r.ret in (3, 4) or "top" in line
+        (r.stderr if r.ret == 4 else r.stdout).fnmatch_lines([f"*{error}"])
+
+
+@pytest.mark.parametrize("file", ["b.json", ""])
+def test_a_prediction_that_grows(run_pytest, file):
+    """Against a committed file, or against the last run; without a GPU."""
+    update = [f"--memspec-baseline={file}", "--memspec-update-baseline"] if file else ["--memspec-fail-on-increase"]
+    hold = [f"--memspec-baseline={file}"] * bool(file) + ["--memspec-fail-on-increase"]
+    run_pytest(*update, "-k", "net[B:1] or warned").assert_outcomes(passed=2, deselected=2)
+    if file:
+        told = json.loads((run_pytest.path / file).read_text())["tests"]
+        assert set(told) == {"memspec.yaml::net[B=1]", "memspec.yaml::warned"}
+        assert set(told["memspec.yaml::warned"]) == {"device", "predicted allocated", "predicted reserved"}
+    run_pytest(*hold, "-k", "warned").assert_outcomes(passed=1, deselected=3)
+    spec = run_pytest.path / "memspec.yaml"
+    spec.write_text(spec.read_text().replace("      - dims: {B: 4}", "      - dims: {B: 64}"))
+    for _ in range(2):  # what failed is not taken for what was
+        r = run_pytest(*hold, "-k", "warned")
+        r.assert_outcomes(failed=1, deselected=3)
+        r.stdout.fnmatch_lines(["FAIL warned on none: takes more than before", f"  predicted allocated 1.0 MiB (* B), {file or 'the last run'}: * KiB (* B): more by *"])
+    spec.write_text(spec.read_text().replace("      - dims: {B: 64}", "      - dims: {B: 2}"))
+    run_pytest(*hold, "-k", "warned").assert_outcomes(passed=1, deselected=3)

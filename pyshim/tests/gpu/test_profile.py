@@ -111,7 +111,7 @@ def test_an_ema_copy_is_another_model():
 
 
 def test_a_trace_and_a_budget_inside_an_iteration_hide_nothing():
-    from memshim.judge.marks import CUDABudget
+    from memshim.judge.region import CUDABudget
 
     fresh()
     model, step = LOOPS["adam"]()

@@ -8,7 +8,7 @@ import torch
 
 import memshim
 import pretended
-from memshim.judge.marks import CUDABudget
+from memshim.judge.region import CUDABudget
 from memshim.run.blocks import Blocks, Settings
 from memshim.run.recorder import CUDARegion, recorder
 

@@ -1,39 +1,40 @@
-"""The marks: name to function. Each reads a mark's arguments at collection (a ValueError there is the test's error) and gives what judges a test."""
+"""The marks: name to function. Each reads a mark's arguments (a ValueError there is the test's error) and gives what judges a test."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Callable, Iterable
+from fractions import Fraction
+from typing import Any, NamedTuple
 
 from memshim import sizes
+from memshim.run import where
 
-METRICS = ("allocated", "reserved", "delta")
+METRICS = ("allocated", "reserved", "delta", "leaked")
 
 
 class Limit(NamedTuple):
+    """At most so many bytes, or a share of the device's memory."""
+
     metric: str
     text: str  # as written
     bytes: int
+    share: Fraction | None = None
+
+    def of(self, total: int) -> Limit:
+        """On a device with that much memory."""
+        return self if self.share is None else self._replace(bytes=int(self.share * total))
 
 
 class Peaks(NamedTuple):
-    """What a region took on one GPU, in bytes. delta is what it added to what was allocated before."""
+    """What a region took on one GPU, in bytes. delta is what it added to what was allocated before; leaked what of it is still there, held by no
+    fixture; total the device's memory."""
 
     device: str
     allocated: int
     reserved: int
     delta: int
-
-
-class Region(Protocol):
-    """Measures from start to stop. why_not: why it cannot; empty where it can."""
-
-    why_not: str
-
-    def start(self) -> None: ...
-    def stop(self) -> Peaks: ...
-    def holders(self) -> str: ...
-    def drop(self) -> None: ...
+    leaked: int = 0
+    total: int = 0
 
 
 class Budget(NamedTuple):
@@ -42,11 +43,28 @@ class Budget(NamedTuple):
 
     def broken(self, peaks: Peaks) -> list[tuple[Limit, int]]:
         """Exactly at the limit passes."""
-        return [(x, getattr(peaks, x.metric)) for x in self.limits if getattr(peaks, x.metric) > x.bytes]
+        return [(x, getattr(peaks, x.metric)) for x in (x.of(peaks.total) for x in self.limits) if getattr(peaks, x.metric) > x.bytes]
+
+    def wants(self, metric: str) -> bool:
+        return any(x.metric == metric for x in self.limits)
 
 
-def memory_budget(*args: Any, device: int | None = None, **limits: str | int) -> Budget:
-    """memory_budget(allocated="1GiB", reserved=…, delta=…, device=0): at most so much GPU memory while the test runs."""
+def _limit(metric: str, value: str | int | float) -> Limit:
+    if isinstance(value, str) and value.strip().endswith("%"):
+        try:
+            share = Fraction(value.strip()[:-1].strip()) / 100
+        except (ValueError, ZeroDivisionError):
+            share = Fraction(-1)
+        if not 0 <= share <= 1:
+            raise ValueError(f"got {value!r}, want 0% to 100% of the device's memory")
+        return Limit(metric, value, 0, share)
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return Limit(metric, str(value), sizes.parse(value))
+
+
+def memory_budget(*args: Any, device: int | str | None = None, **limits: str | int | float) -> Budget:
+    """memory_budget(allocated="1GiB", reserved="10%", delta=…, leaked=…, device=0): at most so much GPU memory while the test runs."""
     if args:
         raise ValueError(f"memory_budget: got {args[0]!r} without a metric, want {'=, '.join(METRICS)}=")
     unknown = [k for k in limits if k not in METRICS]
@@ -55,73 +73,56 @@ def memory_budget(*args: Any, device: int | None = None, **limits: str | int) ->
     if not limits:
         raise ValueError(f"memory_budget: got no limit, want {'=, '.join(METRICS)}=")
     try:
-        return Budget(tuple(Limit(k, str(v), sizes.parse(v)) for k, v in limits.items()), device)
+        return Budget(tuple(_limit(k, v) for k, v in limits.items()), _index(device))
     except ValueError as e:
         raise ValueError(f"memory_budget: {e}") from None
+
+
+def _index(device: int | str | None) -> int | None:
+    if isinstance(device, int):
+        return device
+    at = where.parse(device)
+    if at is not None and at.kind != "cuda":
+        raise ValueError(f"got device {device!r}, want a GPU: a number or cuda:N")
+    return at.index if at else None
+
+
+def budget_of(text: str) -> Budget:
+    """A budget as options and ini files write it: allocated=1GiB leaked=0."""
+    words = dict(word.partition("=")[::2] for word in text.replace(",", " ").split())
+    return memory_budget(**words)  # type: ignore[arg-type]
+
+
+def closest(budgets: Iterable[Budget]) -> list[Budget]:
+    """Of the budgets of a test, the closest first: on each device the closest that names a metric decides it."""
+    out: dict[int | None, dict[str, Limit]] = {}
+    for b in budgets:
+        mine = out.setdefault(b.device, {})
+        for x in b.limits:
+            mine.setdefault(x.metric, x)
+    return [Budget(tuple(limits.values()), device) for device, limits in out.items()]
 
 
 MARKS: dict[str, Callable[..., Budget]] = {"memory_budget": memory_budget}
 
 
-class CUDABudget:
-    """The caching allocator's peaks of one GPU. Its cache is emptied first, so that reserved is the region's own."""
-
-    def __init__(self, device: int | None = None):
-        self._device, self._region, self.why_not = device, None, ""
-        try:
-            import torch
-        except ImportError:
-            self.why_not = "no torch here"
-            return
-        if not torch.cuda.is_available():
-            self.why_not = "no GPU here"
-
-    def start(self) -> None:
-        import gc
-
-        import torch
-
-        from memshim.run.recorder import CUDARegion
-
-        torch.cuda.init()
-        gc.collect()
-        torch.cuda.empty_cache()  # what a budget around this one saw reserved is kept
-        self._region = CUDARegion(self._device).open()
-
-    def stop(self) -> Peaks:
-        import torch
-
-        r = self._region
-        torch.cuda.synchronize(r.index)
-        peaks = r.peaks()
-        return Peaks(torch.cuda.get_device_name(r.index), peaks["allocated"], peaks["reserved"], peaks["allocated"] - r.allocated_before)
-
-    def holders(self) -> str:
-        """Who held the peak; ends the region."""
-        from memshim.look.trace import trace
-
-        self._region.close()
-        return trace.of(self._region, top=8).table()
-
-    def drop(self) -> None:
-        if self._region:
-            self._region.close()
-
-
-def message(name: str, place: str, budget: Budget, peaks: Peaks, holders: str, reproduce: str) -> str:
-    """The account of a broken budget, as memspec check gives it."""
+def message(name: str, place: str, budget: Budget, peaks: Peaks, told: dict[str, str]) -> str:
+    """The account of a broken budget, as memspec check gives it. told: what else is said of it, by what it is."""
     broken = budget.broken(peaks)
     limit, got = broken[0]
     over = got - limit.bytes
     percent = f" (+{100 * over / limit.bytes:.1f}%)" if limit.bytes else ""
-    what = "peak " + limit.metric if limit.metric != "delta" else limit.metric
+    what = f"peak {limit.metric}" if limit.metric in ("allocated", "reserved") else limit.metric
     out = [f"FAIL {name} on {peaks.device}: {what} {sizes.show(got)}, budget {sizes.show(limit.bytes)}: over by {sizes.show(over)}{percent}"]
     for i, (x, n) in enumerate(broken):
         out.append(f"  budget     {place}  memory_budget({x.metric}={x.text!r}) ({x.bytes} B)")
         if i:
             out.append(f"             {x.metric} {sizes.show(n)}: over by {sizes.show(n - x.bytes)}")
-    out.append(f"  measured   {peaks.reserved} B reserved, {peaks.allocated} B allocated, {peaks.delta} B of it by the test")
-    if holders:
-        out += ["  held at the peak:", *("    " + line for line in holders.splitlines())]
-    out.append(f"  reproduce  {reproduce}")
+    leaked = f", {peaks.leaked} B left behind" if budget.wants("leaked") else ""
+    out.append(f"  measured   {peaks.reserved} B reserved, {peaks.allocated} B allocated, {peaks.delta} B of it by the test{leaked}")
+    for title, text in told.items():
+        if "\n" in text or title.endswith(":"):
+            out += [f"  {title}", *("    " + line for line in text.splitlines())] if text else []
+        else:
+            out.append(f"  {title:10} {text}")
     return "\n".join(out)

@@ -4,75 +4,66 @@
     @pytest.mark.memory_budget(allocated="1GiB")                  on any test: the CUDA allocator's peaks, where there is a GPU
     def test_x(memshim): with memshim.budget(delta="1MiB"): …     on a part of one
 
-torch is imported only where a test with a budget runs.
+torch is imported only where a test with a budget runs and there may be a GPU.
 """
 
 from __future__ import annotations
 
 import contextlib
-import os
+import pickle
+import re
 import shlex
-from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from memshim import binary, cases
-from memshim.judge import check, marks
-from memshim.run import gpu, process
+from memshim import cases
+from memshim.judge import increase, machine, marks, options
+from memshim.judge.items import CaseItem, SpecFile, Unreadable
+from memshim.judge.region import TOP, CUDABudget, Region
+from memshim.judge.summary import Summary
 
-SEEN = pytest.StashKey[Any]()
-RUNNER = pytest.StashKey[Any]()
-BUDGETS = pytest.StashKey[list]()
-MISWRITTEN = pytest.StashKey[str]()
-
-
-class CaseFailed(Exception):
-    """A case that does not pass. The text is the whole account."""
+COUNT = pytest.StashKey[int]()  # budgets of a test so far
+SURVEY = pytest.StashKey[Any]()
+BROKEN = pytest.StashKey[bool]()
+VIEWER = "https://docs.pytorch.org/memory_viz"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    add = parser.getgroup("memspec", "GPU memory budgets").addoption
-    add("--memspec-measure", action="store_true", help="run every case of a memspec.yaml for real, on CPU tensors where there is no GPU")
-    add("--memspec-no-measure", action="store_true", help="run no case for real, even where its GPU is there")
-    add("--memspec-require-gpu", action="store_true", help="what was not measured on its GPU fails")
-    add("--memspec-output", metavar="FOLDER", help="keep the records of measured cases there")
-    parser.addini("memspec_files", "files whose cases are collected", type="args", default=["memspec.yaml"])
+    options.add(parser)
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "memory_budget(allocated=, reserved=, delta=, device=): at most so much GPU memory while the test runs")
-    config.stash[SEEN] = config.stash[RUNNER] = None
-    config.pluginmanager.register(Summary(), "memspec-summary")
-    o = config.option
-    if o.memspec_no_measure and (o.memspec_measure or o.memspec_require_gpu):
+    config.addinivalue_line("markers", "memory_budget(allocated=, reserved=, delta=, leaked=, device=): at most so much GPU memory while the test runs")
+    config.pluginmanager.register(Summary(config), "memspec-summary")
+    config.pluginmanager.register(increase.Keeper(), "memspec-increase")
+    options.check(config)
+    get = lambda name: options.get(config, name)
+    if get("memspec_no_measure") and (get("memspec_measure") or get("memspec_require_gpu")):
         raise pytest.UsageError("got --memspec-no-measure beside --memspec-measure or --memspec-require-gpu, want one of them")
+    if get("memspec_update_baseline") and not get("memspec_baseline"):
+        raise pytest.UsageError("got --memspec-update-baseline, want --memspec-baseline FILE beside it")
+    if get("memspec_baseline"):
+        increase.before(config)
+    try:
+        default_budget(config)
+    except (ValueError, TypeError) as e:
+        raise pytest.UsageError(f"memspec_budget: {e}") from None
+    collect_root(config)
 
 
-def options(config: pytest.Config) -> check.Options:
-    o = config.option
-    when = "never" if o.memspec_no_measure else "always" if o.memspec_measure else "auto"
-    return check.Options(when, o.memspec_require_gpu, o.memspec_output)
-
-
-def seen(config: pytest.Config) -> gpu.Seen:
-    """This machine's GPU, asked once a process."""
-    if config.stash[SEEN] is None:
-        config.stash[SEEN] = gpu.look()
-    return config.stash[SEEN]
-
-
-def runner(config: pytest.Config) -> process.Fresh | process.Server:
-    """What this process measures its cases by."""
-    if config.stash[RUNNER] is None:
-        config.stash[RUNNER] = process.runner()
-    return config.stash[RUNNER]
+def collect_root(config: pytest.Config) -> None:
+    """A memspec.yaml at the root is collected whatever `testpaths` says: that names folders of Python tests."""
+    if getattr(config, "args_source", None) == pytest.Config.ArgsSource.TESTPATHS:
+        named = [Path(a).resolve() for a in config.args]
+        for pattern in config.getini("memspec_files"):
+            config.args += [str(f) for f in sorted(config.rootpath.glob(pattern)) if not any(f.resolve().is_relative_to(n) for n in named)]
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    if config.stash.get(RUNNER, None) is not None:
-        config.stash[RUNNER].close()
+    machine.close(config)
 
 
 def pytest_collect_file(file_path, parent: pytest.Collector) -> pytest.Collector | None:
@@ -81,157 +72,156 @@ def pytest_collect_file(file_path, parent: pytest.Collector) -> pytest.Collector
     return None
 
 
-def near(path) -> str:
-    """From the working directory where it lies below it, as people write it."""
-    relative = os.path.relpath(path)
-    return str(path) if relative.startswith("..") else relative
+def default_budget(config: pytest.Config) -> marks.Budget | None:
+    text = options.get(config, "memspec_budget")
+    return marks.budget_of(text) if text else None
 
 
-class SpecFile(pytest.File):
-    """A memspec.yaml."""
-
-    def collect(self) -> Iterator[pytest.Item]:
-        try:
-            found = cases.load(near(self.path))
-        except (cases.SpecError, binary.BinaryError) as e:
-            yield Unreadable.from_parent(self, name="(unreadable)", why=str(e))
-            return
-        for case in found:
-            yield CaseItem.from_parent(self, name=case["name"], case=case)
-
-
-class Unreadable(pytest.Item):
-    """A memspec.yaml whose cases are not known: one test that fails, so that the others still run."""
-
-    def __init__(self, *, why: str, **kw):
-        super().__init__(**kw)
-        self.why = why
-
-    def reportinfo(self):
-        return self.path, None, self.name
-
-    def runtest(self) -> None:
-        self.user_properties.append(("memspec.outcome", "error"))
-        raise CaseFailed(self.why)
-
-    def repr_failure(self, excinfo, style=None):
-        return str(excinfo.value)
-
-
-class CaseItem(pytest.Item):
-    """One case: predicted, judged, and run for real where its GPU is there."""
-
-    def __init__(self, *, case: dict, **kw):
-        super().__init__(**kw)
-        self.case = case
-        self.extra_keyword_matches |= {case["model"], self.name.replace("=", ":")}  # -k takes no =
-
-    def reportinfo(self):
-        line = self.case["spec"].rpartition(":")[2]
-        return self.path, int(line) - 1 if line.isdigit() else None, self.name
-
-    def note(self, name: str, value: Any) -> None:
-        """A property of the test, in junit.xml too."""
-        if value is not None:
-            self.user_properties.append((f"memspec.{name}", value))
-
-    def runtest(self) -> None:
-        checked = cases.check(near(self.path), [self.name])["cases"][0]
-        for name in ("device", "torch", "runtime", "quality"):
-            self.note(name, (checked["report"] or {}).get(name))
-        for f in checked["findings"]:
-            self.note(f"budget.{f['metric']}", f["limit"])
-            self.note(f"predicted.{f['metric']}", f["predicted"])
-        messages = []
-        if checked["outcome"] != "pass":
-            messages.append(self.reproducible(cases.message(near(self.path), self.name)))
-        measured = self.measure()
-        bad = checked["outcome"] not in ("pass", "warn")
-        if measured:
-            self.note("measured", measured.outcome)
-            if measured.outcome == "skipped":
-                self.note("not_measured", measured.text)
-            elif measured.outcome != "pass":
-                messages.append(measured.text)
-            for r in measured.comparison.rows if measured.comparison else ():
-                self.note(f"measured.{r['phase']}.{r['metric']}", r["measured"])
-            bad = bad or measured.outcome not in ("pass", "warn", "skipped")
-        worst = [checked["outcome"], measured.outcome if measured else "pass"]
-        self.note("outcome", next((o for o in ("fail", "error", "inconclusive", "warn") if o in worst), "pass"))
-        if bad:
-            raise CaseFailed("\n".join(messages))
-        if messages:
-            self.note("warning", messages[0].splitlines()[0] if checked["outcome"] == "pass" else cases.headline(near(self.path), self.name))
-
-    def measure(self) -> check.Measured | None:
-        o = options(self.config)
-        if o.when == "never":
-            return None
-        return check.verify(near(self.path), self.case, seen(self.config), o, lambda *a: runner(self.config).measure(*a))
-
-    def reproducible(self, text: str) -> str:
-        """The commands that give the account again, this test's first."""
-        command = shlex.join(["pytest", self.nodeid])
-        return text.replace("\n  reproduce  ", f"\n  reproduce  {command}\n             ")
-
-    def repr_failure(self, excinfo, style=None):
-        if isinstance(excinfo.value, (CaseFailed, cases.SpecError, binary.BinaryError)):
-            return str(excinfo.value)
-        return super().repr_failure(excinfo, style)
-
-
-def pytest_itemcollected(item: pytest.Item) -> None:
-    """Marks are read before anything runs; one that cannot be fails its test."""
-    item.stash[BUDGETS] = []
-    for name, read in marks.MARKS.items():
-        for mark in item.iter_markers(name):
-            try:
-                item.stash[BUDGETS].append(read(*mark.args, **mark.kwargs))
-            except (ValueError, TypeError) as e:
-                item.stash[MISWRITTEN] = str(e)
+def budgets_of(item: pytest.Item) -> list[marks.Budget]:
+    """As its marks say now: whatever a conftest.py or a fixture has added counts."""
+    found = [read(*mark.args, **mark.kwargs) for name, read in marks.MARKS.items() for mark in item.iter_markers(name)]
+    default = default_budget(item.config)
+    return marks.closest([*found, *([default] if default else [])])
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item):
-    if MISWRITTEN in item.stash:
-        pytest.fail(item.stash[MISWRITTEN], pytrace=False)
+    if isinstance(item, (CaseItem, Unreadable)):
+        return (yield)
+    try:
+        budgets = budgets_of(item)
+    except (ValueError, TypeError) as e:
+        pytest.fail(str(e), pytrace=False)
+    if options.surveys(item.config) and not any(b.device is None for b in budgets):
+        budgets.append(marks.Budget(()))
     with contextlib.ExitStack() as stack:
-        for budget in item.stash.get(BUDGETS, []):
-            stack.enter_context(_held_to(item, budget))
+        for budget in budgets:
+            stack.enter_context(held_to(item, budget, whole=budget.device is None))
         return (yield)
 
 
 @contextlib.contextmanager
-def _held_to(item: pytest.Item, budget: marks.Budget) -> Iterator[None]:
-    region = item.config.hook.pytest_memspec_region(device=budget.device)
+def held_to(item: pytest.Item, budget: marks.Budget, whole: bool = False) -> Iterator[None]:
+    """whole: it is all of the test, which a report and a comparison with earlier runs tell of."""
+    try:
+        region = item.config.hook.pytest_memspec_region(device=budget.device, config=item.config)
+    except ValueError as e:
+        pytest.fail(str(e), pytrace=False)
+    note = _notes(item) if budget.limits else lambda name, value: None
+    surveyed = whole and options.surveys(item.config)
     if region.why_not:
+        if surveyed:
+            item.stash[SURVEY] = region.why_not
         yield
-        if options(item.config).require_gpu:
-            pytest.fail(f"INCONCLUSIVE {item.nodeid}: {region.why_not}, and a GPU is required", pytrace=False)
-        item.user_properties.append(("memspec.not_judged", region.why_not))
+        if budget.limits:
+            if options.of_check(item.config).require_gpu:
+                pytest.fail(f"INCONCLUSIVE {item.nodeid}: {region.why_not}, and a GPU is required", pytrace=False)
+            note("not_judged", region.why_not)
         return
     region.start()
     try:
-        yield  # a test that fails for reasons of its own is told as that
+        try:
+            yield
+        except pytest.skip.Exception:
+            raise
+        except BaseException as e:  # a test that fails for reasons of its own is told as that, with what it took so far
+            _tell(note, region.stop(), budget)
+            _tell_oom(item, region, e)
+            raise
         peaks = region.stop()
-        item.user_properties += [(f"memspec.measured.{m}", getattr(peaks, m)) for m in marks.METRICS]
-        item.user_properties += [(f"memspec.budget.{x.metric}", x.bytes) for x in budget.limits]
-        broken = bool(budget.broken(peaks))
-        item.user_properties.append(("memspec.outcome", "fail" if broken else "pass"))
-        if broken:
-            path, line, _ = item.reportinfo()
-            place = f"{item.nodeid.split('::')[0]}:{line + 1}" if line is not None else str(path)
-            text = marks.message(item.name, place, budget, peaks, region.holders(), shlex.join(["pytest", item.nodeid]))
-            pytest.fail(text, pytrace=False)
+        if budget.wants("leaked") or surveyed:
+            peaks = peaks._replace(leaked=region.leaked([*getattr(item, "funcargs", {}).values(), getattr(item, "instance", None)]))
+        _tell(note, peaks, budget)
+        if surveyed:
+            item.stash[SURVEY] = _survey(region, peaks)
+        if budget.limits:
+            _judge(item, budget, peaks, region, note)
+        if surveyed:
+            increase.judge(item, increase.Numbers(peaks.device, {"delta": peaks.delta, "leaked": peaks.leaked}))
     finally:
         region.drop()
+
+
+def _notes(item: pytest.Item):
+    """Writes a budget's properties: of the first of a test memspec.NAME, of the second memspec.2.NAME."""
+    n = item.stash[COUNT] = item.stash.get(COUNT, 0) + 1
+    prefix = "memspec." if n == 1 else f"memspec.{n}."
+    return lambda name, value: item.user_properties.append((prefix + name, value))
+
+
+def _tell(note, peaks: marks.Peaks, budget: marks.Budget) -> None:
+    for m in marks.METRICS:
+        if m != "leaked" or budget.wants("leaked"):
+            note(f"measured.{m}", getattr(peaks, m))
+    for x in budget.limits:
+        note(f"budget.{x.metric}", x.of(peaks.total).bytes)
+
+
+def _tell_oom(item: pytest.Item, region: Region, e: BaseException) -> None:
+    """Memory that ends in a test is told with who held it."""
+    from memshim.run.failure import out_of_memory
+
+    if isinstance(e, Exception) and out_of_memory(e):
+        item.add_report_section("call", "memspec: who held the memory", region.holders())
+
+
+def _survey(region: Region, peaks: marks.Peaks) -> dict[str, Any]:
+    from memshim.run import where
+
+    told = region.survey() if hasattr(region, "survey") else {"churn": 0, "allocations": 0, "histogram": [], "lines": []}
+    return {**peaks._asdict(), "where": where.told("cuda"), **told}
+
+
+def _judge(item: pytest.Item, budget: marks.Budget, peaks: marks.Peaks, region: Region, note) -> None:
+    broken = budget.broken(peaks)
+    note("outcome", "fail" if broken else "pass")
+    if not broken:
+        return
+    item.stash[BROKEN] = True
+    path, line, _ = item.reportinfo()
+    place = f"{item.nodeid.split('::')[0]}:{line + 1}" if line is not None else str(path)
+    told = {}
+    if any(x.metric == "leaked" for x, _ in broken):
+        told["left behind:"] = region.leaks()
+    if any(x.metric != "leaked" for x, _ in broken):
+        told["held at the peak:"] = region.holders()
+    folder = options.get(item.config, "memspec_snapshot")
+    if folder and hasattr(region, "snapshot"):
+        told["snapshot"] = f"{_keep(Path(folder), item.nodeid, region.snapshot())} ({VIEWER} opens it)"
+    told["reproduce"] = shlex.join(["pytest", item.nodeid])
+    pytest.fail(marks.message(item.name, place, budget, peaks, told), pytrace=False)
+
+
+def _keep(folder: Path, nodeid: str, snapshot: dict) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / (re.sub(r"[^\w.=,+-]+", "_", nodeid.replace("::", ".")).strip("_")[-150:] + ".pickle")
+    with open(file, "wb") as f:
+        pickle.dump(snapshot, f)
+    return file
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo):
+    """What was measured travels with the report, also from xdist's processes."""
+    report = yield
+    if report.when == "call":
+        report.memspec_survey = item.stash.get(SURVEY, None)
+        report.memspec_numbers = item.stash.get(increase.NUMBERS, None) if report.passed else None
+        report.memspec_broken = item.stash.get(BROKEN, False)
+    return report
+
+
+def pytest_report_teststatus(report: pytest.TestReport):
+    if report.when == "call" and report.failed and getattr(report, "memspec_broken", False):
+        return "failed", "M", "MEMORY"
+    return None
 
 
 class Specs:
     """What a plugin or conftest.py may take the place of."""
 
     @pytest.hookspec(firstresult=True)
-    def pytest_memspec_region(self, device: int | None) -> marks.Region:
+    def pytest_memspec_region(self, device: int | None, config: pytest.Config) -> Region:
         """What measures a region of a test."""
 
 
@@ -240,8 +230,8 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
 
 
 @pytest.hookimpl(trylast=True)
-def pytest_memspec_region(device: int | None) -> marks.Region:
-    return marks.CUDABudget(device)
+def pytest_memspec_region(device: int | None, config: pytest.Config) -> Region:
+    return CUDABudget(device, options.get(config, "memspec_top") or TOP, not options.get(config, "memspec_no_warmup"))
 
 
 class Shim:
@@ -250,9 +240,9 @@ class Shim:
     def __init__(self, item: pytest.Item):
         self._item = item
 
-    def budget(self, *, device: int | None = None, **limits: str | int) -> contextlib.AbstractContextManager:
+    def budget(self, *, device: int | str | None = None, **limits: str | int | float) -> contextlib.AbstractContextManager:
         """The mark's budget on a part of the test."""
-        return _held_to(self._item, marks.memory_budget(device=device, **limits))
+        return held_to(self._item, marks.memory_budget(device=device, **limits))
 
     def check(self, spec: str = "memspec.yaml", case: str | None = None) -> dict:
         """Fails unless every case passes (as memspec check says); gives what it says."""
@@ -273,32 +263,3 @@ class Shim:
 def memshim(request: pytest.FixtureRequest) -> Shim:
     """Memory budgets on parts of a test: memshim.budget(allocated=…), memshim.check(…), memshim.trace(…)."""
     return Shim(request.node)
-
-
-class Summary:
-    """The short summary. With xdist it is the controller's: properties travel with the reports."""
-
-    def __init__(self) -> None:
-        self.results: list[tuple[str, dict]] = []
-
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        properties = {k.removeprefix("memspec."): v for k, v in report.user_properties if k.startswith("memspec.")}
-        if report.when == "call" and properties:
-            self.results.append((report.nodeid, properties))
-
-    def pytest_terminal_summary(self, terminalreporter) -> None:
-        if not self.results:
-            return
-        write = terminalreporter.write_line
-        terminalreporter.section("memspec")
-        for nodeid, p in sorted(self.results):
-            if "warning" in p:
-                write(f"{p['warning']}  ({nodeid})")
-            elif terminalreporter.verbosity > 0 and "not_measured" in p:
-                write(p["not_measured"])
-        outcomes = Counter(p["outcome"] for _, p in self.results if "outcome" in p)
-        parts = [f"{outcomes[o]} {o}" for o in ("pass", "warn", "fail", "error", "inconclusive") if outcomes[o]]
-        for key, what in (("not_judged", "not judged"), ("not_measured", "not measured")):
-            whys = Counter(p[key].rpartition(": ")[2] for _, p in self.results if key in p)
-            parts += [f"{n} {what}: {why}" for why, n in sorted(whys.items())]
-        write(f"{len(self.results)} budget{'s'[:len(self.results) != 1]}: " + ", ".join(parts))

@@ -46,7 +46,8 @@ def load_source(source: str, folder: str = "."):
     value = module = _from_file(where, folder) if where.endswith(".py") else _from_package(where, folder)
     for part in name.split("."):
         if not hasattr(value, part):
-            raise BuildError(f"{getattr(module, '__file__', None) or where}: got no {name}")
+            file = os.path.normpath(os.path.join(folder, where)) if where.endswith(".py") else getattr(module, "__file__", None) or where
+            raise BuildError(f"{file}: got no {name}")
         value = getattr(value, part)
     if not isinstance(value, torch.nn.Module) and callable(value):
         value = value()

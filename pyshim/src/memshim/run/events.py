@@ -30,6 +30,7 @@ class Event(NamedTuple):
     stack: int = -1
     forward: int = -1
     tag: str = ""
+    time: int = 0  # microseconds, of the allocator's clock
 
 
 def read_entries(entries: list[dict], stacks: Stacks) -> list[Event]:
@@ -48,7 +49,7 @@ def read_entries(entries: list[dict], stacks: Stacks) -> list[Event]:
                 stack = known[ids] = stacks.add([(f["filename"], f["line"], f["name"]) for f in frames])
         told = e.get("forward_frames")
         out.append(Event(action, e.get("addr", e.get("device_free", 0)), e["size"], e.get("stream", 0), "", stack,
-                         stacks.add(forward.frames(told)) if told else -1, e.get("user_metadata", "")))
+                         stacks.add(forward.frames(told)) if told else -1, e.get("user_metadata", ""), e.get("time_us", 0)))
     return out
 
 

@@ -1,0 +1,52 @@
+"""What one run of pytest knows of this machine, however many processes it has."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from memshim.run import gpu, process
+
+SEEN = pytest.StashKey[Any]()
+RUNNER = pytest.StashKey[Any]()
+
+
+def seen(config: pytest.Config) -> gpu.Seen:
+    """This machine's GPUs, asked once: of xdist's processes the first that needs it asks, the others read its answer."""
+    found = config.stash.get(SEEN, None)
+    if found is None:
+        found = config.stash[SEEN] = _shared(config) if hasattr(config, "workerinput") and gpu.hinted() else gpu.look()
+    return found
+
+
+def _shared(config: pytest.Config) -> gpu.Seen:
+    try:
+        import fcntl
+
+        folder = config._tmp_path_factory.getbasetemp().parent  # type: ignore[attr-defined]  # of all processes, as xdist's manual shares things
+    except (ImportError, AttributeError):
+        return gpu.look()
+    with open(folder / "memspec-gpus.json", "a+", encoding="utf-8") as f:
+        fcntl.flock(f, fcntl.LOCK_EX)
+        f.seek(0)
+        text = f.read()
+        if text:
+            told = json.loads(text)
+            return gpu.Seen(tuple(told["devices"]), told["why"])
+        found = gpu.look()
+        json.dump({"devices": found.devices, "why": found.why}, f)
+        return found
+
+
+def runner(config: pytest.Config) -> process.Fresh | process.Server:
+    """What this process measures its cases by."""
+    if config.stash.get(RUNNER, None) is None:
+        config.stash[RUNNER] = process.runner()
+    return config.stash[RUNNER]
+
+
+def close(config: pytest.Config) -> None:
+    if config.stash.get(RUNNER, None) is not None:
+        config.stash[RUNNER].close()

@@ -1,0 +1,164 @@
+"""What measures a test: the CUDA allocator's peaks, who held them, what is left behind."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from collections.abc import Iterable
+from types import BuiltinFunctionType, CodeType, FrameType, FunctionType, ModuleType
+from typing import Any, Protocol
+
+from memshim.judge.marks import Peaks
+from memshim.run import gpu
+
+TOP = 8  # lines told of who held the peak
+BINS = (512, 4 << 10, 32 << 10, 256 << 10, 1 << 20, 10 << 20, 100 << 20, 1 << 30)  # 1 MiB and 10 MiB are the allocator's own limits
+
+
+class Region(Protocol):
+    """Measures from start to stop. why_not: why it cannot; empty where it can."""
+
+    why_not: str
+
+    def start(self) -> None: ...
+    def stop(self) -> Peaks: ...
+    def leaked(self, kept: Iterable[Any]) -> int: ...
+    def leaks(self) -> str: ...
+    def holders(self) -> str: ...
+    def drop(self) -> None: ...
+
+
+class CUDABudget:
+    """The caching allocator's peaks of one GPU. Its cache is emptied first, so that reserved is the region's own."""
+
+    def __init__(self, device: int | None = None, top: int = TOP, warm: bool = True):
+        self._device, self._top, self._warm, self._region, self._leaks = device, top, warm, None, []
+        self.why_not = self._missing()
+
+    def _missing(self) -> str:
+        if "torch" not in sys.modules and not gpu.hinted():
+            return gpu.NONE  # without importing it
+        try:
+            import torch
+        except ImportError:
+            return "no torch here"
+        found = torch.cuda.device_count() if torch.cuda.is_available() else 0
+        if found and (self._device or 0) >= found:
+            raise ValueError(f"memory_budget: got device {self._device}, but PyTorch finds {found} GPU here")
+        return "" if found else gpu.NONE
+
+    def start(self) -> None:
+        import torch
+
+        from memshim.run.recorder import CUDARegion
+
+        torch.cuda.init()
+        if self._warm:
+            warm_up(self._device)
+        gc.collect()
+        torch.cuda.empty_cache()  # what a budget around this one saw reserved is kept
+        self._region = CUDARegion(self._device).open()
+
+    def stop(self) -> Peaks:
+        import torch
+
+        r = self._region
+        torch.cuda.synchronize(r.index)
+        peaks = r.peaks()
+        p = torch.cuda.get_device_properties(r.index)
+        return Peaks(p.name, peaks["allocated"], peaks["reserved"], peaks["allocated"] - r.allocated_before, 0, p.total_memory)
+
+    def leaked(self, kept: Iterable[Any]) -> int:
+        """What was allocated since the start and is there still, but for what fixtures hold: they are ended after the test."""
+        import torch
+
+        from memshim.run.history import moment, replay
+
+        gc.collect()
+        torch.cuda.synchronize(self._region.index)
+        self._region.mark()
+        theirs = _addresses(kept)
+        now = moment(self._region, replay(self._region), len(self._region.events))
+        self._leaks = [h for h in now.held if h.event.key not in theirs]
+        return sum(h.block for h in self._leaks)
+
+    def leaks(self) -> str:
+        """By source line, after leaked."""
+        from memshim import sizes
+        from memshim.run.history import by_line
+
+        rows = by_line(self._region, self._leaks)
+        out = [f"{sizes.show(x.mem):>10}  {x.count:>5}  {x.frame or 'no Python line'}{', backward' * x.backward}" for x in rows[: self._top]]
+        return "\n".join([*out, *([f"… {len(rows) - self._top} more"] if len(rows) > self._top else [])])
+
+    def holders(self) -> str:
+        """Who held the peak; ends the region."""
+        from memshim.look.trace import trace
+
+        self._region.close()
+        return trace.of(self._region, top=self._top).table()
+
+    def survey(self) -> dict[str, Any]:
+        """How much was allocated in all and in how many allocations, how many of each size, and the lines that held the peak; ends the region."""
+        table = self.holders().splitlines()
+        sizes = [e.size for e in self._region.events if e.action == "alloc"]
+        counts = [0] * (len(BINS) + 1)
+        for n in sizes:
+            counts[next((i for i, most in enumerate(BINS) if n <= most), len(BINS))] += 1
+        return {"churn": sum(sizes), "allocations": len(sizes), "histogram": counts, "lines": table[1:]}
+
+    def snapshot(self) -> dict:
+        """As torch.cuda.memory._dump_snapshot writes it, with what happened since the start."""
+        from memshim.run.snapshot import snapshot
+
+        return snapshot(self._region)
+
+    def drop(self) -> None:
+        if self._region:
+            self._region.close()
+
+
+_warm: set[int] = set()
+
+
+def warm_up(device: int | None) -> None:
+    """Once a process and GPU: what libraries allocate when they are first used and keep (cuBLAS's workspace with PyTorch before 2.15) is there before any
+    test, and falls into none."""
+    import torch
+
+    index = torch.cuda.current_device() if device is None else device
+    if index in _warm:
+        return
+    _warm.add(index)
+    with torch.random.fork_rng(devices=[]), torch.no_grad():
+        for dtype in (torch.float32, torch.float16):
+            x = torch.zeros(16, 16, dtype=dtype, device=f"cuda:{index}")
+            torch.addmm(x[0], x, x)
+            torch.mm(x, x)
+    torch.cuda.synchronize(index)
+
+
+_NO_HOLDERS = (type, ModuleType, FunctionType, BuiltinFunctionType, FrameType, CodeType)
+
+
+def _addresses(kept: Iterable[Any]) -> set[int]:
+    """Of the storages that these objects hold, gradients among them."""
+    import torch
+
+    from memshim.run.storages import aside, storages
+
+    out: set[int] = set()
+    seen: set[int] = set()
+    with aside():
+        pending = list(kept)
+        while pending:
+            o = pending.pop()
+            if id(o) in seen or isinstance(o, _NO_HOLDERS) or type(o).__module__.partition(".")[0] in ("_pytest", "pytest", "pluggy"):
+                continue
+            seen.add(id(o))
+            if isinstance(o, torch.Tensor):
+                out.update(s.data_ptr() for s in storages(o) if s.device.type == "cuda" and s.nbytes())
+                if o.is_leaf and o.grad is not None:
+                    pending.append(o.grad)
+            pending += gc.get_referents(o)
+    return out
