@@ -4,7 +4,6 @@ import pickle
 
 import pytest
 import torch
-import torch._dynamo  # pytester takes away what is imported for the first time in it, which these cannot bear
 
 import pretended
 from memshim.judge import region
