@@ -7,6 +7,7 @@
 # make test-pretend  the pretend GPU with each PyTorch from 2.10 to 2.15, one environment of 5 to 8 GB at a time (RELEASES="2.10.0 2.12.0")
 # make mutants  small bugs put into the code one at a time: which of them no test of their own package sees (N=300 SEED=1 PKG=./engine/...)
 # make truth  the tables of the README: predictions against recorded truth
+# make release  memshim's source distribution and wheels for every system into dist/, each tried in a fresh environment
 
 SHELL := /bin/sh
 GO ?= go
@@ -19,7 +20,7 @@ HEADERS := .cache/cuda-headers
 # Packages whose code runs on more than one goroutine.
 RACE := ./engine ./engine/program ./assert ./cmd/memspec ./cudameasure/...
 
-.PHONY: test go fmt vet staticcheck long-files unit race goldens formats python probe recordings test-python test-compat test-pretend examples-python check workspace scratch workspace-current examples fuzz bench mutants truth clean
+.PHONY: test go fmt vet staticcheck long-files unit race goldens formats python probe recordings test-python test-compat test-pretend examples-python check workspace scratch workspace-current examples fuzz bench mutants truth release clean
 
 test: go race goldens formats python probe recordings workspace-current test-python examples-python
 
@@ -131,6 +132,10 @@ workspace-current: $(VENV)/.stamp
 
 truth:
 	@$(GO) test ./engine -run '^Test(Truth|Workspace)Tables$$' -count=1 -v | grep -v -e '^=== ' -e '^--- ' -e '^PASS$$' -e '^ok '
+
+# Minutes: the binary is compiled for six systems. Nothing is sent anywhere.
+release: $(VENV)/.stamp
+	$(VENV)/bin/python pyshim/tools/release.py dist
 
 clean:
 	rm -rf $(VENV) $(COMPAT) bin

@@ -229,8 +229,14 @@ func flagError(cmd *cobra.Command, err error) error {
 	return fmt.Errorf("%w, see `%s --help`", err, cmd.CommandPath())
 }
 
-// version is the module's version as the Go command stamped it, with the revision where it was built from a checkout.
+// release is the version of the distribution that this is a part of; the linker sets it (-X main.release).
+var release string
+
+// version is that of the release, else the module's as the Go command stamped it, with the revision where it was built from a checkout.
 func version() string {
+	if release != "" {
+		return release
+	}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return "unknown"

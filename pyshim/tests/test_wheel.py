@@ -1,5 +1,6 @@
 """The wheel: it carries the binary, and what is installed from it works without torch, Go or a checkout."""
 
+import importlib.util
 import json
 import os
 import shutil
@@ -18,11 +19,52 @@ pytest.importorskip("setuptools", minversion="77")
 pytest.importorskip("pip")
 
 
+def release():
+    """tools/release.py, which looks at every wheel before it goes out."""
+    spec = importlib.util.spec_from_file_location("release", PYSHIM / "tools" / "release.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_licence_and_those_of_linked_modules():
+    assert (PYSHIM / "LICENSE").read_bytes() == (PYSHIM.parent / "LICENSE").read_bytes()
+    p = subprocess.run([sys.executable, str(PYSHIM / "tools" / "dump_licences.py"), "--check"], capture_output=True, text=True)
+    assert p.returncode == 0, p.stdout + p.stderr
+
+
+def header(kind):
+    """The beginning of a program."""
+    import struct
+
+    if kind.startswith("elf"):
+        body = bytearray(200)
+        body[:4] = b"\x7fELF"
+        struct.pack_into("<H", body, 18, 183 if "arm" in kind else 62)
+        struct.pack_into("<Q", body, 32, 64)
+        struct.pack_into("<HH", body, 54, 56, 1)
+        struct.pack_into("<I", body, 64, 3 if "dynamic" in kind else 1)
+    elif kind == "mach":
+        body = bytearray(b"\xcf\xfa\xed\xfe" + struct.pack("<I", 0x0100000C))
+    elif kind == "pe":
+        body = bytearray(b"MZ".ljust(60, b"\0") + struct.pack("<I", 64) + b"PE\0\0" + struct.pack("<H", 0x8664))
+    else:
+        body = bytearray(b"#!/bin/sh")
+    return bytes(body)
+
+
+@pytest.mark.parametrize("kind, system", [("elf", ("linux-amd64", True)), ("elf arm", ("linux-arm64", True)), ("elf dynamic", ("linux-amd64", False)),
+                                          ("mach", ("darwin-arm64", True)), ("pe", ("windows-amd64", True)), ("script", ("?", False))])
+def test_which_system_a_program_is_for(kind, system):
+    assert release().system_of(header(kind)) == system
+
+
 def test_the_wheel(tmp_path):
     """One test, so that the wheel is built once however many processes run the tests."""
     wheel = build(tmp_path / "wheel")
     what_is_in_it(wheel)
     python, project = install(wheel, tmp_path / "site"), make_project(tmp_path / "project")
+    commands_are_there(python, tmp_path / "site" / "bin", project)
     check_runs(python, project)
     the_plugin_is_there(python, project)
 
@@ -70,7 +112,17 @@ def what_is_in_it(wheel):
     assert not [n for n in names if "test" in n or n.startswith(("tools", "src"))]
     assert binary.external_attr >> 16 & 0o111 == 0o111, "it can be run"
     assert "[pytest11]\nmemshim = memshim.judge.plugin\n" in entry_points
+    if sys.platform == "linux" and "x86_64" in wheel.name:
+        release().look(wheel, "linux-amd64" if "manylinux" in wheel.name else "linux-amd64-musl")
     assert "Requires-Python: >=3.10\n" in metadata and "Requires-Dist: torch" not in metadata
+
+
+def commands_are_there(python, folder, project):
+    """Of one version."""
+    p = python(str(folder / "memspec"), "--version", cwd=project)
+    assert (p.returncode, p.stdout) == (0, f"memspec {release().version()}\n"), p.stderr
+    p = python(str(folder / "memshim"), "--help", cwd=project)
+    assert p.returncode == 0 and p.stdout.startswith("usage: "), p.stderr
 
 
 def check_runs(python, project):

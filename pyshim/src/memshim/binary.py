@@ -6,11 +6,13 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
 VARIABLE = "MEMSPEC"
+NAME = "memspec.exe" if os.name == "nt" else "memspec"
 FLAGS = ("-trimpath", "-ldflags=-s -w")  # as setup.py builds it, so that one build serves the other
 
 
@@ -26,16 +28,25 @@ def find() -> str:
             raise BinaryError(f"got {VARIABLE}={named}, which is no program that can be run")
         return named
     here = Path(__file__).resolve()
-    beside = here.parent / "bin" / "memspec"
+    beside = here.parent / "bin" / NAME
     if beside.is_file():
         return str(beside)
     root = checkout(here)
     if root and shutil.which("go"):
         return build(root)
     on_path = shutil.which("memspec")
-    if on_path:
+    if on_path and not _ours(on_path):
         return on_path
     raise BinaryError(f"got no memspec: set {VARIABLE}, or put it on PATH (go install github.com/memspec/memspec/cmd/memspec@latest)")
+
+
+def _ours(program: str) -> bool:
+    """Whether it is the script that main is called by, which would call itself for ever."""
+    try:
+        with open(program, "rb") as f:
+            return b"memshim.binary" in f.read(4096)
+    except OSError:
+        return False
 
 
 def checkout(file: Path) -> Path | None:
@@ -54,12 +65,12 @@ def newest(root: Path) -> float:
 
 def build(root: Path) -> str:
     """The checkout's own binary, built where it is not there or older than the code."""
-    out = root / ".cache" / "memshim" / "memspec"
+    out = root / ".cache" / "memshim" / NAME
     if out.is_file() and out.stat().st_mtime >= newest(root):
         return str(out)
     out.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=out.parent) as tmp:
-        made = os.path.join(tmp, "memspec")
+        made = os.path.join(tmp, NAME)
         p = subprocess.run(["go", "build", *FLAGS, "-o", made, "./cmd/memspec"], cwd=root, capture_output=True, text=True,
                            env=os.environ | {"CGO_ENABLED": "0"})
         if p.returncode:
@@ -100,3 +111,15 @@ def ask(*arguments: str) -> Answer:
         return Answer(json.loads(said.out), said.err, said.code)
     except ValueError:
         raise BinaryError(f"{find()}: got an answer that is not memspec's: {said.out.strip().splitlines()[0][:100]}") from None
+
+
+def main() -> int:
+    """The command memspec of the installed package: the binary in its place."""
+    try:
+        program = find()
+    except BinaryError as e:
+        print(f"memspec: {e}", file=sys.stderr)
+        return 2
+    if os.name == "nt":
+        return subprocess.run([program, *sys.argv[1:]]).returncode
+    os.execv(program, ["memspec", *sys.argv[1:]])

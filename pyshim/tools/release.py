@@ -1,0 +1,183 @@
+"""Builds memshim's source distribution and its wheels for every system, and tries each in a fresh environment.
+
+    python pyshim/tools/release.py [--only TARGET]... [DIST]
+
+The binary is cross-compiled, so one machine builds all: Linux x86-64 with a C compiler, Go, and a Python with setuptools. What is for this system is
+installed and run; of what is not, the program is looked at: for which system it is, that it is static, and its version.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import os
+import re
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+import venv
+import zipfile
+from pathlib import Path
+
+PYSHIM = Path(__file__).resolve().parents[1]
+EXAMPLE = PYSHIM.parent / "examples" / "pytest"
+ARTIFACT = PYSHIM.parent / "testdata" / "artifacts" / "torchvision" / "mobilenet_v3_small.script.pt"
+# By target: a part of the wheel's tag, and whether it runs here once it is unpacked, here where it is installed, or elsewhere.
+TARGETS = {
+    "linux-amd64": (r"manylinux_2_\d+_x86_64", "installed"),
+    "linux-amd64-musl": (r"musllinux_1_1_x86_64", "unpacked"),
+    "linux-arm64": (r"manylinux_2_17_aarch64\.manylinux2014_aarch64\.musllinux_1_1_aarch64", "elsewhere"),
+    "darwin-amd64": (r"macosx_12_0_x86_64", "elsewhere"),
+    "darwin-arm64": (r"macosx_12_0_arm64", "elsewhere"),
+    "windows-amd64": (r"win_amd64", "elsewhere"),
+}
+
+
+class Wrong(Exception):
+    """A distribution that must not go out."""
+
+
+def expect(condition: object, text: str) -> None:
+    if not condition:
+        raise Wrong(text)
+
+
+def run(*command: str | Path, **kw) -> str:
+    p = subprocess.run([str(c) for c in command], capture_output=True, text=True, **kw)
+    expect(p.returncode == 0, f"{' '.join(map(str, command))} ended with {p.returncode}:\n{p.stdout}{p.stderr}")
+    return p.stdout
+
+
+def version() -> str:
+    return re.search(r'^version = "(.+)"$', (PYSHIM / "pyproject.toml").read_text(), re.M)[1]
+
+
+def sdist(dist: Path) -> Path:
+    run(sys.executable, "-c", "import sys, setuptools.build_meta as b; b.build_sdist(sys.argv[1])", dist, cwd=PYSHIM)
+    return dist / f"memshim-{version()}.tar.gz"
+
+
+def wheel(dist: Path, target: str, source: Path = PYSHIM) -> Path:
+    with tempfile.TemporaryDirectory(dir=dist) as folder:
+        run(sys.executable, "-m", "pip", "wheel", "-q", "--disable-pip-version-check", "--no-deps", "--no-build-isolation", "-w", folder, source,
+            env=os.environ | {"MEMSHIM_TARGET": target})
+        (made,) = Path(folder).iterdir()
+        return Path(shutil.move(made, dist / made.name))
+
+
+def system_of(program: bytes) -> tuple[str, bool]:
+    """For which system a program is, and whether it needs no library of it, by its header."""
+    if program[:4] == b"\x7fELF":
+        machine = {62: "amd64", 183: "arm64"}.get(struct.unpack_from("<H", program, 18)[0], "?")
+        at, size, count = (struct.unpack_from(f, program, o)[0] for f, o in (("<Q", 32), ("<H", 54), ("<H", 56)))
+        kinds = {struct.unpack_from("<I", program, at + i * size)[0] for i in range(count)}
+        return f"linux-{machine}", 3 not in kinds  # PT_INTERP: a dynamic linker
+    if program[:4] == b"\xcf\xfa\xed\xfe":
+        return f"darwin-{ {0x01000007: 'amd64', 0x0100000C: 'arm64'}.get(struct.unpack_from('<I', program, 4)[0], '?') }", True
+    if program[:2] == b"MZ":
+        at = struct.unpack_from("<I", program, 60)[0]
+        return f"windows-{ {0x8664: 'amd64'}.get(struct.unpack_from('<H', program, at + 4)[0], '?') }", True
+    return "?", False
+
+
+def look(made: Path, target: str) -> None:
+    """What is in a wheel."""
+    tag, _ = TARGETS[target]
+    expect(re.fullmatch(rf"memshim-{re.escape(version())}-py3-none-{tag}\.whl", made.name), f"{made.name}: got another name than for {target}")
+    with zipfile.ZipFile(made) as z:
+        names = set(z.namelist())
+        info = f"memshim-{version()}.dist-info"
+        metadata = z.read(f"{info}/METADATA").decode()
+        scripts = z.read(f"{info}/entry_points.txt").decode()
+        program = z.getinfo("memshim/bin/memspec" + ".exe" * target.startswith("windows"))
+        content = z.read(program)
+    expect(program.external_attr >> 16 & 0o111 == 0o111, "the program cannot be run")
+    expect(system_of(content) == (target.removesuffix("-musl"), True), f"got a program for {system_of(content)}, want {target} and static")
+    expect(version().encode() in content, "the program has another version")
+    expect({f"{info}/licenses/LICENSE", f"{info}/licenses/LICENSES-go.txt", "memshim/py.typed", "memshim/schemas/measurement.schema.json"} <= names, "parts are missing")
+    pretend = {n for n in names if n.startswith("memshim/pretend/lib/")}
+    expect(bool(pretend) == (target == "linux-amd64"), f"got {sorted(pretend)} of the pretend GPU")
+    expect("memspec = memshim.binary:main" in scripts and "memshim = memshim.__main__:main" in scripts and "[pytest11]" in scripts, "the commands are missing")
+    for line in ("License-Expression: Apache-2.0", "Project-URL: Homepage", "Requires-Python: >=3.10", "Classifier: Operating System :: POSIX :: Linux",
+                 f"Version: {version()}"):
+        expect(f"\n{line}" in metadata, f"got no {line!r} in the metadata")
+    relative = [link for link in re.findall(r"\]\(([^)]+)\)", metadata) if not link.startswith(("https://", "#"))]
+    expect(not relative, f"got links that work in a checkout alone: {relative}")
+
+
+def project(folder: Path) -> Path:
+    """The example, with its artifact beside it."""
+    folder.mkdir()
+    (folder / "memspec.yaml").write_text((EXAMPLE / "memspec.yaml").read_text().replace("../../testdata/artifacts/torchvision/", ""))
+    shutil.copy(ARTIFACT, folder)
+    return folder
+
+
+def install(made: Path, folder: Path) -> None:
+    """Into an environment of its own, with nothing else on PATH; both commands, the plugin, no torch."""
+    venv.create(folder / "venv", with_pip=True)
+    bin = folder / "venv" / "bin"
+    run(bin / "python", "-m", "pip", "install", "-q", "--disable-pip-version-check", "--no-index", "--no-deps", made)
+    environment = {k: v for k, v in os.environ.items() if k not in ("MEMSPEC", "PYTHONPATH")} | {"PATH": str(bin)}
+    here = {"cwd": project(folder / "project"), "env": environment}
+    said = run(bin / "memspec", "--version", **here)
+    expect(said == f"memspec {version()}\n", f"got {said!r} from memspec --version")
+    expect(run(bin / "memshim", "--help", **here).startswith("usage: "), "memshim --help")
+    for command in (["memspec"], ["memshim"]):
+        last = run(bin / command[0], "check", **here).splitlines()[-1]
+        expect(last.startswith("3 cases: 2 pass, 1 warn"), f"got {last!r} from {command[0]} check")
+    found = run(bin / "python", "-c", "import importlib.metadata as m; print([e.value for e in m.entry_points(group='pytest11')])", **here)
+    expect("memshim.judge.plugin" in found, "pytest finds no plugin")
+
+
+def unpack(made: Path, folder: Path) -> None:
+    with zipfile.ZipFile(made) as z:
+        program = Path(z.extract("memshim/bin/memspec", folder))
+    program.chmod(0o755)
+    said = run(program, "--version", env={})
+    expect(said == f"memspec {version()}\n", f"got {said!r}")
+    run(program, "check", cwd=project(folder / "project"), env={})
+
+
+def main(arguments: list[str]) -> int:
+    p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    p.add_argument("dist", nargs="?", default=PYSHIM.parent / "dist", type=Path)
+    p.add_argument("--only", action="append", choices=["sdist", *TARGETS], help="repeats")
+    a = p.parse_args(arguments)
+    wanted = a.only or ["sdist", *TARGETS]
+    a.dist.mkdir(parents=True, exist_ok=True)
+    for old in a.dist.glob("memshim-*"):
+        old.unlink()
+    made = []
+    try:
+        run(sys.executable, PYSHIM / "tools" / "dump_licences.py", "--check")
+        for target in wanted:
+            with tempfile.TemporaryDirectory(dir=a.dist) as scratch:
+                folder = Path(scratch)
+                if target == "sdist":
+                    file = sdist(a.dist)
+                    built = wheel(folder, "linux-amd64", file)
+                    look(built, "linux-amd64")
+                    how = "built into a wheel"
+                    if a.only and "linux-amd64" not in a.only:
+                        install(built, folder)
+                        how += ", which was installed and run"
+                else:
+                    file = wheel(a.dist, target)
+                    look(file, target)
+                    how = {"installed": "installed and run", "unpacked": "its program was run", "elsewhere": "looked at"}[TARGETS[target][1]]
+                    {"installed": install, "unpacked": unpack}.get(TARGETS[target][1], lambda *_: None)(file, folder)
+                made.append(file)
+                print(f"{file.name}: {how}", flush=True)
+    except Wrong as e:
+        print(f"release: {e}", file=sys.stderr)
+        return 1
+    sums = [f"{hashlib.sha256(f.read_bytes()).hexdigest()}  {f.name}\n" for f in sorted(made)]
+    (a.dist / "SHA256SUMS").write_text("".join(sums), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
