@@ -214,6 +214,28 @@ def test_modelsize_leaves_buffers_as_they_were():
     assert m.num_batches_tracked == 0 and m.running_mean.abs().sum() == 0 and m.weight.grad is None
 
 
+def test_modelsize_leaves_random_state_as_it_was():
+    import random
+
+    m = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.Dropout())
+    torch.manual_seed(1), random.seed(1)
+    want = torch.rand(3), random.random()
+    torch.manual_seed(1), random.seed(1)
+    memshim.modelsize(m, torch.ones(2, 4), file=None)
+    assert torch.equal(torch.rand(3), want[0]) and random.random() == want[1]
+
+
+def test_modelsize_of_models_without_gradients_and_without_sizes():
+    m, x = net(), torch.zeros(16, 64)
+    with torch.inference_mode():
+        inside = memshim.modelsize(m, x, file=None)
+    assert inside == memshim.modelsize(m, x, file=None) and inside.with_backward > inside.without_backward
+    frozen = memshim.modelsize(net().requires_grad_(False), x, file=None)
+    assert frozen.with_backward == frozen.without_backward > 0
+    with pytest.raises(ValueError, match="got 0.weight without a size, want a model whose lazy modules have been called once"):
+        memshim.modelsize(torch.nn.Sequential(torch.nn.LazyLinear(3)), x, file=None)
+
+
 def test_the_profile_command(tmp_path, capsys):
     (tmp_path / "zoo.py").write_text("import torch\nmodel = torch.nn.Linear(4, 2)\n")
     out = tmp_path / "p.csv"
@@ -221,7 +243,9 @@ def test_the_profile_command(tmp_path, capsys):
     assert "epoch 0, 2 iterations" in capsys.readouterr().out and out.read_text().startswith("kind,epoch,iteration,layer")
     assert profiling.main([f"{tmp_path}/zoo.py:model", "--input", "float32[4]", "--optimizer", "Nothing"]) == 2
     assert profiling.main([f"{tmp_path}/zoo.py:absent", "--input", "float32[4]"]) == 2
-    capsys.readouterr()
+    with pytest.raises(SystemExit):
+        profiling.main([f"{tmp_path}/zoo.py:model", "--input", "float32[4]", "--steps", "-1"])
+    assert "argument --steps: got -1, want 1 or more" in capsys.readouterr().err
     assert main(["profile", f"{tmp_path}/zoo.py:model", "--input", "float32[3,5]", "--device", "cpu"]) == 2
     last = capsys.readouterr().err.splitlines()[-1]
     assert last.startswith("memshim: RuntimeError: ") and "mat1 and mat2 shapes cannot be multiplied" in last

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import NamedTuple, TextIO
 
 from memshim import sizes
+from memshim.run import where
 
 
 class ModelSize(NamedTuple):
@@ -21,7 +22,7 @@ class ModelSize(NamedTuple):
     with_backward: int  # of a model without a gradient: what its forward takes
 
     def __str__(self) -> str:
-        what = "" if self.where == "cuda" else " (CPU tensors)"
+        what = {"cuda": "", "pretend": " (on a pretend GPU)"}.get(self.where, " (CPU tensors)")
         return (f"parameters {sizes.show(self.parameters)}, buffers {sizes.show(self.buffers)}, intermediates {sizes.show(self.without_backward)} "
                 f"without backward, {sizes.show(self.with_backward)} with backward{what}")
 
@@ -43,7 +44,7 @@ def modelsize(model, *inputs, file: TextIO | None | str = "stdout", **named) -> 
     with _as_it_was(model, device), torch.inference_mode(False):
         without = _intermediates(model, inputs, named, device, backward=False)
         with_backward = _intermediates(model, inputs, named, device, backward=True)
-    size = ModelSize(device.type, nbytes(model.parameters()), nbytes(model.buffers()), without, with_backward)
+    size = ModelSize(where.told(device.type), nbytes(model.parameters()), nbytes(model.buffers()), without, with_backward)
     if file is not None:
         print(f"{type(model).__name__}: {size}", file=sys.stdout if file == "stdout" else file)
     return size

@@ -281,6 +281,8 @@ def main(arguments: list[str]) -> int:
     p.add_argument("--device", help="cuda:N or cpu; else the GPU where there is one, else CPU tensors")
     p.add_argument("--csv", metavar="FILE", help="write the figures there as well")
     a = p.parse_args(arguments)
+    if a.steps < 1:
+        p.error(f"argument --steps: got {a.steps}, want 1 or more")
     try:
         model, (args, kwargs) = load_source(a.source), inputs.make(a.input, inputs.parse_dims(a.dim))
     except (BuildError, inputs.InputError) as e:
