@@ -19,7 +19,7 @@ type Device struct {
 	Name              string      `json:"name"`
 	UUID              string      `json:"uuid"`
 	ComputeCapability string      `json:"compute_capability"`
-	Total             units.Bytes `json:"total"` // that CUDA can hand out; nvidia-smi tells it in whole MiB
+	Total             units.Bytes `json:"total"` // that CUDA can hand out; nvidia-smi tells it in whole MiB, and 0 where a GPU shares the machine's
 }
 
 // What can be wrong with a machine's GPUs. Errors of Devices wrap one of them.
@@ -133,28 +133,17 @@ func smiDevice(r []string) (Device, error) {
 	index, err1 := strconv.Atoi(r[0])
 	total, err2 := mebibytes(r[4])
 	kept, err3 := mebibytes(r[5])
+	if untold(r[4]) && untold(r[5]) { // a GPU that shares the machine's memory (GB10, Orin) has none of its own to tell
+		total, kept, err2, err3 = 0, 0, nil, nil
+	}
 	if err := errors.Join(err1, err2, err3); err != nil || kept > total {
 		return Device{}, fmt.Errorf("got %q, want index, name, UUID, capability and two sizes in MiB", strings.Join(r, ", "))
 	}
 	return Device{Index: index, Name: r[1], UUID: r[2], ComputeCapability: r[3], Total: total - kept}, nil
 }
 
-// inUse is the device memory in use by every process, by UUID. No context is made to ask.
-func (t *Tools) inUse(ctx context.Context) (map[string]units.Bytes, error) {
-	rows, err := t.query(ctx, "uuid,memory.used")
-	if err != nil {
-		return nil, err
-	}
-	used := make(map[string]units.Bytes, len(rows))
-	for _, r := range rows {
-		b, err := mebibytes(r[1])
-		if err != nil {
-			return nil, &DeviceError{Kind: ErrDriver, By: bySMI, Said: err.Error()}
-		}
-		used[r[0]] = b
-	}
-	return used, nil
-}
+// untold is a cell that the driver leaves open, in the words of old releases and new.
+func untold(cell string) bool { return cell == "[N/A]" || cell == "N/A" || cell == "[Not Supported]" }
 
 func mebibytes(s string) (units.Bytes, error) {
 	n, err := strconv.ParseUint(s, 10, 32)
@@ -164,12 +153,16 @@ func mebibytes(s string) (units.Bytes, error) {
 	return units.MiB.Mul(int64(n)), nil
 }
 
+func query(fields string) []string {
+	return []string{"--query-gpu=" + fields, "--format=csv,noheader,nounits"}
+}
+
 // query is nvidia-smi's answer: a row a GPU, a cell a field.
 func (t *Tools) query(ctx context.Context, fields string) ([][]string, error) {
 	if t.SMI == "" {
 		return nil, &DeviceError{Kind: ErrNoDriver, By: bySMI, Said: "got no nvidia-smi on PATH"}
 	}
-	out, err := t.ask(ctx, t.SMI, "--query-gpu="+fields, "--format=csv,noheader,nounits")
+	out, err := t.ask(ctx, t.SMI, query(fields)...)
 	if err != nil {
 		return nil, t.failed(err, bySMI, out)
 	}

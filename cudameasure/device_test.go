@@ -43,6 +43,8 @@ func says(t *testing.T, text string, status int) string {
 func TestDevicesByNvidiaSMI(t *testing.T) {
 	archive, err := txtar.ParseFile("testdata/nvidia-smi.txtar")
 	require.NoError(t, err)
+	shared := standInA // it has no memory of its own
+	shared.Total = 0
 	wants := map[string]struct {
 		devices []Device
 		kind    error
@@ -55,11 +57,12 @@ func TestDevicesByNvidiaSMI(t *testing.T) {
 		"no-device":               {kind: ErrNoDevice, text: "no CUDA device (nvidia-smi: No devices were found)"},
 		"no-device-said-politely": {kind: ErrNoDevice, text: "no CUDA device (nvidia-smi: No devices were found)"},
 		"no-supported":            {kind: ErrNoDevice, text: "no CUDA device (nvidia-smi: Failed to initialize NVML: No supported GPUs were found)"},
-		"not-told":                {kind: ErrDriver, text: `the NVIDIA driver fails (nvidia-smi: got "0, Stand-in A, GPU-`},
+		"not-told":                {devices: []Device{shared}},
 		"old-driver":              {kind: ErrOldDriver, text: `the NVIDIA driver is too old (nvidia-smi: Field "compute_cap" is not a valid field to query.)`},
 		"mismatch":                {kind: ErrOldDriver, text: "the NVIDIA driver is too old (nvidia-smi: Failed to initialize NVML: Driver/library version mismatch)"},
 		"lost":                    {kind: ErrDriver, text: "the NVIDIA driver fails (nvidia-smi: Unable to determine the device handle"},
-		"not-available":           {kind: ErrDriver, text: `the NVIDIA driver fails (nvidia-smi: got "0, Stand-in A, GPU-`},
+		"not-available":           {devices: []Device{shared}},
+		"half-told":               {kind: ErrDriver, text: `the NVIDIA driver fails (nvidia-smi: got "0, Stand-in A, GPU-`},
 		"empty":                   {kind: ErrNoDevice, text: "no CUDA device (nvidia-smi)"},
 	}
 	require.Len(t, archive.Files, len(wants))

@@ -1,6 +1,7 @@
 package cudameasure
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -90,19 +92,21 @@ func (t *Tools) run(ctx context.Context, c *spec.Case, where recording.Where) (*
 	}
 	defer os.RemoveAll(dir)
 	file := filepath.Join(dir, "record.json")
-	j := job{path: t.Python, args: []string{"-m", "memshim", "measure", "--request", "-", "--output", file, "--where", string(where)},
-		env: t.environment(c, os.Environ()), stdin: request, limit: t.Limit}
-	if j.limit == 0 {
-		j.limit = DefaultLimit
-	}
+	limit := cmp.Or(t.Limit, DefaultLimit)
+	j := job{path: t.Python, args: []string{"-m", "memshim", "measure", "--request", "-", "--output", file, "--where", string(where),
+		"--timeout", strconv.FormatFloat(limit.Seconds(), 'f', -1, 64)}, env: t.environment(c, os.Environ()), stdin: request, limit: limit + startAndEnd}
 	stop := func() map[string]*Sampled { return nil }
 	if where == recording.OnCUDA {
+		j.limit += cmp.Or(t.Wait, DefaultWait)
 		stop = t.sample(ctx)
 	}
 	out, err := j.run(ctx)
 	seen := stop()
 	if err != nil {
 		return nil, runFailed(c.Name, err, out)
+	}
+	if out.status != 0 && shimLate(out) {
+		return nil, &RunError{Case: c.Name, Kind: ErrHangs, Said: fmt.Sprintf("%v of %s", errTimeout, limit)}
 	}
 	if out.status != 0 {
 		return nil, &RunError{Case: c.Name, Kind: runError(out, where), Said: shimSaid(out)}
@@ -123,6 +127,14 @@ func (t *Tools) run(ctx context.Context, c *spec.Case, where recording.Where) (*
 		m.Sampled = seen[t.Device]
 	}
 	return m, nil
+}
+
+// startAndEnd is what a process may take besides: PyTorch is imported, and memshim ends a run that is late by itself.
+const startAndEnd = time.Minute
+
+// shimLate says whether memshim ended a run because its time was up: Python's faulthandler says so, before the stacks.
+func shimLate(out output) bool {
+	return strings.HasPrefix(out.stderr, "Timeout (") || strings.Contains(out.stderr, "\nTimeout (")
 }
 
 // memshim's statuses.
@@ -171,60 +183,6 @@ func shimSaid(out output) string {
 		}
 	}
 	return strings.TrimSpace(lines[len(lines)-1])
-}
-
-// sampleEvery is how often the device is asked; nvidia-smi takes tens of milliseconds to answer.
-const sampleEvery = 100 * time.Millisecond
-
-// sample watches every device until the returned function is called, which tells what was seen by UUID; nil where nvidia-smi does not answer.
-func (t *Tools) sample(ctx context.Context) func() map[string]*Sampled {
-	before, err := t.inUse(ctx)
-	if err != nil {
-		return func() map[string]*Sampled { return nil }
-	}
-	seen := make(map[string]*Sampled, len(before))
-	for uuid, b := range before {
-		seen[uuid] = &Sampled{UUID: uuid, Before: b, Most: b, Samples: 1}
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		for tick := time.NewTicker(sampleEvery); ; {
-			select {
-			case <-ctx.Done():
-				tick.Stop()
-				return
-			case <-tick.C:
-			}
-			now, err := t.inUse(ctx)
-			if err != nil {
-				continue // one question without an answer loses one sample
-			}
-			for uuid, b := range now {
-				if s := seen[uuid]; s != nil {
-					s.Most = max(s.Most, b)
-					s.Samples++
-				}
-			}
-		}
-	}()
-	return func() map[string]*Sampled {
-		cancel()
-		<-done
-		return seen
-	}
-}
-
-// mostRisen is the device that the case ran on: the one whose memory rose the most, nil where none did.
-func mostRisen(seen map[string]*Sampled) *Sampled {
-	var most *Sampled
-	for _, s := range seen {
-		if s.Rise() > 0 && (most == nil || s.Rise() > most.Rise() || s.Rise() == most.Rise() && s.UUID < most.UUID) {
-			most = s
-		}
-	}
-	return most
 }
 
 // environment is that of the process that measures: PyTorch reads the allocator's settings when it starts, and the case says all of them.

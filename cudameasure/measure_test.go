@@ -48,7 +48,7 @@ func TestRunReadsTheRecord(t *testing.T) {
 		require.NoError(t, err)
 		return string(b)
 	}
-	assert.Regexp(t, `^-m memshim measure --request - --output \S+ --where cuda\n$`, read("args"))
+	assert.Regexp(t, `^-m memshim measure --request - --output \S+ --where cuda --timeout 1800\n$`, read("args"))
 	assert.Contains(t, read("env"), "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True\n")
 	assert.Contains(t, read("env"), "CUBLAS_WORKSPACE_CONFIG=:4096:8\n")
 	assert.NotContains(t, read("env"), "the machine's own")
@@ -71,7 +71,8 @@ func TestRunFails(t *testing.T) {
 		{"the model's error", `echo Traceback >&2; echo "memshim: ValueError: no" >&2; exit 1`, ErrModel, "small[B=2]: the model fails: ValueError: no"},
 		{"a signal", `kill -SEGV $$`, ErrModel, "small[B=2]: the model fails: program: signal: segmentation fault"},
 		{"no memshim", `echo "/usr/bin/python3: No module named memshim" >&2; exit 1`, ErrNoPython, "small[B=2]: no Python with torch and memshim (MEMSPEC_PYTHON names one): /usr/bin/python3: No module named memshim"},
-		{"one that hangs", `sleep 60`, ErrHangs, "small[B=2]: no answer in time: program: ended after its time limit of 300ms"},
+		{"one that hangs", `echo 'Timeout (0:00:00.3)!' >&2; echo 'Thread 0x1 (most recent call first):' >&2; exit 1`, ErrHangs,
+			"small[B=2]: no answer in time: ended after its time limit of 300ms"},
 		{"no torch", `echo "memshim: got no torch, want PyTorch installed" >&2; exit 4`, ErrNoPython,
 			"small[B=2]: no Python with torch and memshim (MEMSPEC_PYTHON names one): got no torch, want PyTorch installed"},
 		{"no record", `exit 0`, ErrModel, "small[B=2]: the model fails: the process ended without a record, as after os._exit(0)"},
@@ -105,7 +106,7 @@ func TestRunFails(t *testing.T) {
 func TestRunOnOneOfSeveralGPUs(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("CUDA_VISIBLE_DEVICES", "the machine's own")
-	smi := script(t, fmt.Sprintf(`if [ -f '%s/running' ]; then echo "GPU-a, 900"; echo "GPU-b, 410"; else echo "GPU-a, 180"; echo "GPU-b, 100"; fi`, dir))
+	smi := tells(t, fmt.Sprintf(`if [ -f '%s/running' ]; then echo "GPU-a, 900"; echo "GPU-b, 410"; else echo "GPU-a, 180"; echo "GPU-b, 100"; fi`, dir))
 	tools := Tools{SMI: smi, Device: "GPU-b", Python: shim(t, fmt.Sprintf(`: >'%[1]s/running'; sleep 1; env >'%[1]s/env'; cp '%[2]s' "$out"`, dir, fixture(t, "small.json")))}
 	m, err := tools.Run(context.Background(), *smallCase(t))
 	require.NoError(t, err)
@@ -116,10 +117,17 @@ func TestRunOnOneOfSeveralGPUs(t *testing.T) {
 	assert.Equal(t, 310*MiB, m.Sampled.Rise())
 }
 
+// tells is an nvidia-smi that says what body says, again and again where it is asked to (-lms). It keeps an account of how often it was started.
+func tells(t *testing.T, body string) string {
+	return script(t, `printf x >>"$0.started"; while :; do `+body+`
+case "$*" in *-lms*) sleep 0.05;; *) break;; esac; done`)
+}
+
 // Memory of the device is sampled while the case runs: here it rises when the run begins and falls before it ends.
 func TestDeviceMemoryIsSampled(t *testing.T) {
 	dir := t.TempDir()
-	smi := script(t, fmt.Sprintf(`if [ -f '%s/running' ]; then echo "GPU-a, 500"; echo "GPU-b, 110"; else echo "GPU-a, 180"; echo "GPU-b, 100"; fi`, dir))
+	smi := tells(t, fmt.Sprintf(`if [ -f '%[1]s/running' ]; then echo "GPU-a, 500"; echo "GPU-b, 110"; else echo "GPU-a, 180"; echo "GPU-b, 100"; fi
+echo "GPU-c, [N/A]"`, dir))
 	tools := Tools{SMI: smi, Python: shim(t, fmt.Sprintf(`: >'%[1]s/running'; sleep 1; rm '%[1]s/running'; sleep 0.5; cp '%[2]s' "$out"`, dir, fixture(t, "small.json")))}
 	m, err := tools.Run(context.Background(), *smallCase(t))
 	require.NoError(t, err)
@@ -127,6 +135,9 @@ func TestDeviceMemoryIsSampled(t *testing.T) {
 	assert.Equal(t, "GPU-a", m.Sampled.UUID, "the device that rose the most")
 	assert.Equal(t, []units.Bytes{180 * MiB, 500 * MiB, 320 * MiB}, []units.Bytes{m.Sampled.Before, m.Sampled.Most, m.Sampled.Rise()})
 	assert.Greater(t, m.Sampled.Samples, 1)
+	asked, err := os.ReadFile(smi + ".started")
+	require.NoError(t, err)
+	assert.Equal(t, "xx", string(asked), "one process before, one beside the run")
 	m.Context = nil
 	cost, ok := m.ContextCost()
 	assert.True(t, ok)

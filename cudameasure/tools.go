@@ -20,13 +20,15 @@ type Tools struct {
 	Binary string        // memspec, for memshim to ask; empty where it is to look for itself
 	Device string        // the GPU that a case is run on, by UUID; empty for the first that PyTorch sees
 	Answer time.Duration // how long a question about devices may take; 0 is DefaultAnswer
-	Limit  time.Duration // how long a run may take; 0 is DefaultLimit
+	Limit  time.Duration // how long a run may take, from when it has the GPU; 0 is DefaultLimit
+	Wait   time.Duration // how long others may hold the GPU before that; 0 is DefaultWait
 }
 
 // The time limits where nothing is said. A driver that has to load its modules first takes seconds.
 const (
 	DefaultAnswer = 30 * time.Second
 	DefaultLimit  = 30 * time.Minute
+	DefaultWait   = 6 * time.Hour
 )
 
 // FromEnvironment finds the programs: cudaprobe by the variable MEMSPEC_CUDAPROBE, then beside this program, then on PATH; Python by
@@ -119,15 +121,20 @@ func (j *job) run(ctx context.Context) (output, error) {
 
 // ask is a question about devices. All of them are seen, in the order of nvidia-smi.
 func (t *Tools) ask(ctx context.Context, path string, args ...string) (output, error) {
+	j := job{path: path, args: args, env: unhidden(), limit: t.Answer}
+	if j.limit == 0 {
+		j.limit = DefaultAnswer
+	}
+	return j.run(ctx)
+}
+
+// unhidden is the environment in which every device is seen.
+func unhidden() []string {
 	var env []string
 	for _, e := range os.Environ() {
 		if !strings.HasPrefix(e, "CUDA_VISIBLE_DEVICES=") && !strings.HasPrefix(e, "CUDA_DEVICE_ORDER=") {
 			env = append(env, e)
 		}
 	}
-	j := job{path: path, args: args, env: append(env, "CUDA_DEVICE_ORDER=PCI_BUS_ID", "LC_ALL=C"), limit: t.Answer}
-	if j.limit == 0 {
-		j.limit = DefaultAnswer
-	}
-	return j.run(ctx)
+	return append(env, "CUDA_DEVICE_ORDER=PCI_BUS_ID", "LC_ALL=C")
 }
