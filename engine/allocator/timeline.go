@@ -75,7 +75,7 @@ func Replay(tr *trace.Trace, a Allocator) (*Timeline, error) {
 	phase := trace.Load
 	for i := range tr.Events {
 		e := &tr.Events[i]
-		if e.Action == trace.Alloc && e.Site >= 0 && int(e.Site) < len(tr.Sites) {
+		if e.Site >= 0 && int(e.Site) < len(tr.Sites) {
 			phase = tr.Sites[e.Site].Phase
 		}
 		enter(&tl.Passes, i, e.Pass, 0, &start)
