@@ -256,6 +256,16 @@ func (r *reader) constant(a string) any {
 	if name, ok := strings.CutPrefix(a, "@"); ok {
 		return r.module(name)
 	}
+	if strings.HasPrefix(a, "[") || strings.HasPrefix(a, "{") { // a literal, its members apart by semicolons
+		var items []any
+		for _, item := range strings.Split(a[1:len(a)-1], ";") {
+			items = append(items, r.constant(item))
+		}
+		if a[0] == '[' {
+			return &program.ListLit{Items: items, Elem: &program.Type{Kind: program.IntType}}
+		}
+		return &program.DictLit{Keys: items[:1], Values: items[1:]}
+	}
 	if n, ok := strings.CutPrefix(a, "scalar"); ok { // a tensor without dimensions of the archive's
 		k, err := strconv.ParseInt(n, 10, 64)
 		require.NoError(r.t, err)
@@ -382,6 +392,10 @@ func constant(v any) string {
 		return v.Name
 	case *tensor.Tensor:
 		return fmt.Sprintf("tensor%v", v.Sizes)
+	case *program.ListLit:
+		return "[" + strings.ReplaceAll(items(v.Items), ", ", ";") + "]"
+	case *program.DictLit:
+		return "{" + items(v.Keys) + ";" + items(v.Values) + "}"
 	case *ops.List:
 		return "[" + items(v.Items) + "]"
 	case *ops.Tuple:

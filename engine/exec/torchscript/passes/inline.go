@@ -77,7 +77,8 @@ type inliner struct {
 	numValues int
 	calls     []*Call // by node
 	depth     int
-	possible  map[*program.Func]bool // whether a function can be inlined
+	possible  map[*program.Func]bool   // whether a function can be inlined
+	written   map[*program.Func][]bool // the parameters that a function may write
 
 	nodes    slab.Of[program.Node]
 	values   slab.Of[program.Value]
@@ -266,6 +267,7 @@ func (in *inliner) call(n *program.Node, env []program.Arg, at *Call, out *progr
 		in.given = in.given[:base]
 		return false, nil
 	}
+	in.literals(fn, args, at, out)
 	in.depth++
 	c := in.at.New()
 	*c = Call{Func: fn, Module: module, Parent: at, Node: n}
