@@ -15,6 +15,7 @@ COMMANDS = {
     "run": ("memshim.run.program", "run any program on a pretend GPU and tell what it takes"),
     "check": ("memshim.judge.check", "check a memspec.yaml, and where there is a GPU run its cases and compare"),
     "export": ("memshim.run.export", "write an artifact that memspec reads, with its inputs beside it"),
+    "capture": ("memshim.run.capture", "run a model or a training step and keep what the allocator did, as an artifact that memspec reads"),
     "measure": ("memshim.run.measure", "run cases for real and record what they take"),
     "trace": ("memshim.look.trace", "run a script and show who held the most memory, by source line"),
     "track": ("memshim.look.track", "run a script and show what changed between some of its lines"),

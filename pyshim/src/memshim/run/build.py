@@ -40,6 +40,22 @@ def load_source(source: str, folder: str = "."):
     """models/zoo.py:resnet50 or package.module:resnet50: what that name holds; a function or a class that is no module is called."""
     import torch
 
+    value = load(source, folder)
+    if not isinstance(value, torch.nn.Module):
+        raise BuildError(f"{source}: {source.rpartition(':')[2]} gives {type(value).__name__}, want a torch.nn.Module")
+    return value
+
+
+def load(source: str, folder: str = "."):
+    """As load_source, whatever it gives."""
+    import torch
+
+    value = named(source, folder)
+    return value() if not isinstance(value, torch.nn.Module) and callable(value) else value
+
+
+def named(source: str, folder: str = "."):
+    """What that name holds."""
     where, _, name = source.rpartition(":")
     if not where or not name:
         raise BuildError(f"got source {source!r}, want FILE.py:NAME or package.module:NAME")
@@ -49,10 +65,6 @@ def load_source(source: str, folder: str = "."):
             file = os.path.normpath(os.path.join(folder, where)) if where.endswith(".py") else getattr(module, "__file__", None) or where
             raise BuildError(f"{file}: got no {name}")
         value = getattr(value, part)
-    if not isinstance(value, torch.nn.Module) and callable(value):
-        value = value()
-    if not isinstance(value, torch.nn.Module):
-        raise BuildError(f"{source}: {name} gives {type(value).__name__}, want a torch.nn.Module")
     return value
 
 

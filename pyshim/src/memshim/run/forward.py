@@ -10,15 +10,20 @@ from __future__ import annotations
 import re
 import sys
 import threading
+from collections.abc import Callable
 
 _lock = threading.Lock()
 _open = 0
 _before: tuple = ()
 
 
+MODULE = "<module that ran>"  # a frame of that file has the module's name for a function
+running: Callable[[], str] | None = None  # tells it, where somebody wants to know
+
+
 def stack() -> list[str]:
     """file:line:function of the caller's frames, innermost first."""
-    frame, out = sys._getframe(1), []
+    frame, out = sys._getframe(1), [f"{MODULE}:0:{running()}\n"] if running else []
     while frame is not None:
         code = frame.f_code
         out.append(f"{code.co_filename}:{frame.f_lineno}:{code.co_name}\n")  # PyTorch writes them out where a backward fails
