@@ -268,11 +268,12 @@ def _iteration_line(s: Stats) -> str:
 def main(arguments: list[str]) -> int:
     import argparse
 
-    from memshim.run import inputs
+    from memshim.run import inputs, on
     from memshim.run.build import BuildError, load_source
 
     p = argparse.ArgumentParser(prog="python -m memshim profile", description="Run training steps of a model (its loss is the sum of its results) "
                                 "and show what they are made of, by layer.")
+    on.add_arguments(p)
     p.add_argument("source", help="FILE.py:NAME of the model, or of a function that makes it")
     p.add_argument("--input", action="append", required=True, metavar="INPUT", help="such as 'x=float32[B,3,224,224]'; repeats")
     p.add_argument("--dim", action="append", default=[], metavar="NAME=SIZE", help="a dimension's value; repeats")
@@ -283,6 +284,8 @@ def main(arguments: list[str]) -> int:
     a = p.parse_args(arguments)
     if a.steps < 1:
         p.error(f"argument --steps: got {a.steps}, want 1 or more")
+    if (code := on.enter(a, "profile")) is not None:
+        return code
     try:
         model, (args, kwargs) = load_source(a.source), inputs.make(a.input, inputs.parse_dims(a.dim))
     except (BuildError, inputs.InputError) as e:

@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, TextIO
 
 from memshim import sizes
-from memshim.run import history, script, where
+from memshim.run import history, on, script, where
 from memshim.run.history import Line, Peak, at_peak
 
 SCHEMA = 2
@@ -174,6 +174,7 @@ def _patterns(given: str | Iterable[str]) -> list[re.Pattern]:
 
 def main(arguments: list[str]) -> int:
     p = argparse.ArgumentParser(prog="python -m memshim trace", description="Run a script and show who held the most memory, by source line.")
+    on.add_arguments(p)
     p.add_argument("--device", help="cuda:N or cpu; else the current GPU, else CPU tensors")
     p.add_argument("--top", type=int, default=20, metavar="N", help="rows shown (20), 0 for all")
     p.add_argument("--include", action="append", default=[], metavar="REGEXP", help="only lines whose file:line (function) has this; repeats")
@@ -184,6 +185,8 @@ def main(arguments: list[str]) -> int:
     p.add_argument("script")
     p.add_argument("arguments", nargs=argparse.REMAINDER)
     a = p.parse_args(arguments)
+    if (code := on.enter(a, "trace")) is not None:
+        return code
     if a.top < 0:
         p.error(f"argument --top: got {a.top}, want 0 or more")
     if not a.module and not os.path.isfile(a.script):

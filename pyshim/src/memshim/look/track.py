@@ -20,7 +20,7 @@ from collections import Counter
 from typing import Any, NamedTuple, TextIO
 
 from memshim import sizes
-from memshim.run import script, where
+from memshim.run import on, script, where
 from memshim.run.frames import Frame
 
 
@@ -208,12 +208,15 @@ def _caller() -> Frame:
 
 def main(arguments: list[str]) -> int:
     p = argparse.ArgumentParser(prog="python -m memshim track", description="Run a script and show what changed between some of its lines.")
+    on.add_arguments(p)
     p.add_argument("--at", action="append", type=int, required=True, metavar="LINE", help="before this line of the script is run; repeats")
     p.add_argument("--device", help="cuda:N or cpu; else the GPU, else CPU tensors")
     p.add_argument("-o", "--output", metavar="FILE", help="append there, not to standard output")
     p.add_argument("script")
     p.add_argument("arguments", nargs=argparse.REMAINDER)
     a = p.parse_args(arguments)
+    if (code := on.enter(a, "track")) is not None:
+        return code
     try:
         with open(a.script, "rb") as f:
             code = _tracked(f.read(), a.script, set(a.at))

@@ -1,6 +1,7 @@
 """Whose each allocation is: module, operator, category, phase and the line that asked.
 
-While it is on, marks are kept of when modules run, backward begins and an optimizer steps, and of which block becomes a gradient. A mark is a count
+While it is on, marks are kept of when modules run, a backward begins and an optimizer steps, and of which block becomes a gradient. A phase goes
+on until another begins; a forward begins with the next module that is called, or with the iteration. A mark is a count
 of the allocator's own counters, so that it lies between two events of its history whatever PyTorch keeps with them (2.11 keeps no metadata), and
 making one allocates nothing. Operators and lines are read from the stacks; of a backward operator they are those of its forward, which PyTorch
 tells with the node (run/forward.py), with the module that ran. Hooks are PyTorch's global ones: nothing is put into the model.
@@ -51,6 +52,7 @@ class Attribution:
         self._running = threading.local()
         self._undo: list[Any] = []
         self._lock = threading.Lock()
+        self._deep = self._steps = 0  # calls of backward, and steps of optimizers, that are under way
 
     def count(self) -> int:
         told = recorder.real_stats(self._index)["allocation"]["all"]
@@ -74,15 +76,26 @@ class Attribution:
         original = torch.autograd.backward
 
         def backward(*args: Any, **kwargs: Any) -> Any:
-            outer = self.phases[-1].name if self.phases else FORWARD
-            self._phase(BACKWARD)
+            nested = self._deep
+            self._deep += 1
+            if not nested:
+                self._phase(BACKWARD)
             try:
                 return original(*args, **kwargs)
             finally:
-                self._phase(FORWARD if outer == BACKWARD else outer)
+                self._deep -= 1
+                if not nested and self._steps:
+                    self._phase(STEP)
+
+        def steps(*_: Any) -> None:
+            self._steps += 1
+            self._phase(STEP)
+
+        def stepped(*_: Any) -> None:
+            self._steps -= 1
 
         handles = [register_module_forward_pre_hook(enter), register_module_forward_hook(leave, always_call=True),
-                   register_optimizer_step_pre_hook(lambda *_: self._phase(STEP)), register_optimizer_step_post_hook(lambda *_: self._phase(FORWARD))]
+                   register_optimizer_step_pre_hook(steps), register_optimizer_step_post_hook(stepped)]
         torch.autograd.backward = backward
         self._undo = [h.remove for h in handles] + [lambda: setattr(torch.autograd, "backward", original)]
         forward.running = self.running
@@ -120,8 +133,14 @@ class Attribution:
             self._running.stack = []
             return self._running.stack
 
+    def begin(self) -> None:
+        """An iteration begins."""
+        self._phase(FORWARD)
+
     def _push(self, module: Any) -> None:
         stack = self._stack()
+        if not stack and not self._deep and self.phases and self.phases[-1].name != FORWARD:
+            self._phase(FORWARD)
         if id(module) not in self._names:
             if stack:
                 self._roots.append(module)
@@ -253,7 +272,8 @@ class Reading:
     def _python(self, stack: int) -> int:
         """The stack without what is not Python's."""
         stacks = self._region.stacks
-        frames = [f for f in stacks.of(stack) if f.file != forward.MODULE and f.line > 0 and not compiled(f.file)]
+        frames = [f for f in stacks.of(stack) if f.file != forward.MODULE and f.line > 0 and not compiled(f.file)
+                  and not (f.file.endswith(_DISPATCH) and f.function == "redispatch")]
         return stacks.add(list(map(tuple, frames)))
 
 

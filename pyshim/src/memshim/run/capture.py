@@ -76,6 +76,7 @@ class Run:
             for i in range(wanted):
                 name = "first" if i == 0 else "steady"
                 self.region.restart_peaks()
+                self.marks.begin()
                 gc.collect()
                 gc.disable()  # reference cycles are held to the iteration's end, whenever the collector would have come
                 try:
@@ -138,7 +139,7 @@ class Run:
         starts, begin = reading.phases(), 0
         for q in self.passes:
             if q["name"] != "baseline" and case["mode"] == "training":
-                q["phases"] = [{"name": n, "events": number[e]} for e, n in starts if begin <= e < q["events"]]
+                q["phases"] = parts(starts, begin, q["events"], number)
             begin, q["events"] = q["events"], number[q["events"]]
         header = {"schema": record.SCHEMA, "case": case["name"], "runtime": "eager", "where": where.told("cuda"),
                   "built": self.work.how if self.work else "", "device": {"name": p.name, "total": p.total_memory,
@@ -158,13 +159,28 @@ class Run:
         return total - free - torch.cuda.memory_reserved(0)
 
 
+def parts(starts: list[tuple[int, str]], begin: int, end: int, number: list[int]) -> list[dict[str, Any]]:
+    """The phases that begin between two events: the last where several begin at one, and none that goes on as it was."""
+    found: dict[int, str] = {}
+    for at, name in starts:
+        if begin <= at < end:
+            found[number[at]] = name
+    out: list[dict[str, Any]] = []
+    for at, name in found.items():
+        if not out or out[-1]["name"] != name:
+            out.append({"name": name, "events": at})
+    return out
+
+
 def notes() -> list[dict[str, Any]]:
     """What makes the numbers less than exact."""
     if not where.pretended():
         return []
     from memshim.run.frames import shorten
 
-    seen = pretend.report()
+    seen = pretend.report() if hasattr(pretend, "report") else None
+    if seen is None:
+        return []
     out = [{"id": "value-read", "text": f"{r.op} read {r.count} value{'s'[:r.count != 1]} that no kernel computed"
             f"{f', assumed to be {r.assumed}' if r.assumed is not None else ''}", "file": shorten(r.file), "line": r.line} for r in seen.reads]
     return out + [{"id": "unsized", "text": f"{c.name} is stood in for, but what it takes of the device is not known"} for c in seen.unsized]

@@ -14,6 +14,7 @@ from memshim.run.events import ACTIONS, Event
 from memshim.run.frames import Stacks, shorten
 
 VERSION = 1
+BASE, PAGE = 1 << 40, 2 << 20  # where the lowest address is put: where a process has it is chance
 LONG = ("events", "stacks", "frames")  # a record's lists, which are no part of the header
 
 
@@ -33,7 +34,7 @@ def encode(header: dict[str, Any], events: Sequence[Event], sites: Sequence[Site
     of_stack: dict[int, int] = {}
     frames: dict[int, int] = {}
     rows, sites_out, stacks_out = [], [], []
-    key = 0
+    key, moved = 0, BASE - min((e.key for e in events if e.action != "oom"), default=0) // PAGE * PAGE
     for e, site in zip(events, sites, strict=True):
         if e.action not in ACTIONS:
             raise ValueError(f"got an event {e.action}, want one of {', '.join(sorted(ACTIONS))}")
@@ -49,11 +50,12 @@ def encode(header: dict[str, Any], events: Sequence[Event], sites: Sequence[Site
                         stack = of_stack[site.stack] = len(of_stack) + 1
                         stacks_out.append([frames.setdefault(f, len(frames)) for f in stacks.stacks[site.stack]])
                 sites_out.append([site.op, site.module, site.category, stack])
-        row = [actions.setdefault(e.action, len(actions)), _signed(e.key - key), e.size, number, e.stream]
+        at = e.key if e.action == "oom" else e.key + moved  # of an oom the key is how much was free
+        row = [actions.setdefault(e.action, len(actions)), _signed(at - key), e.size, number, e.stream]
         while len(row) > 3 and not row[-1]:
             row.pop()
         rows.append(row)
-        key = e.key
+        key = at
     told = [stacks.frames[f] for f in frames]
     frames_out = [[shorten(f.file), f.line, f.function] for f in told]
     head = {"rec": VERSION, "record": {k: v for k, v in header.items() if k not in LONG}, "actions": list(actions), "frames": len(frames_out),

@@ -1,0 +1,73 @@
+"""--on DEVICE: commands that look run on a pretend GPU, and say so."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+import pretended
+
+pytest.importorskip("torch")
+
+ZOO = '''
+import torch
+
+def net():
+    return torch.nn.Sequential(torch.nn.Linear(512, 1024), torch.nn.ReLU(), torch.nn.Linear(1024, 8))
+'''
+
+SCRIPT = '''
+import torch
+from zoo import net
+model = net().cuda()
+kept = model(torch.randn(256, 512, device="cuda"))
+print("peak", torch.cuda.max_memory_allocated())
+'''
+
+
+@pytest.fixture(autouse=True)
+def possible():
+    if why := pretended.missing():
+        pytest.skip(why)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "zoo.py").write_text(ZOO)
+    (tmp_path / "use.py").write_text(SCRIPT)
+    return tmp_path
+
+
+def memshim(folder, *arguments):
+    return subprocess.run([sys.executable, "-m", "memshim", *arguments], cwd=folder, capture_output=True, text=True, timeout=300)
+
+
+def test_trace(folder):
+    p = memshim(folder, "trace", "--on", "t4", "--json", "t.json", "use.py", "--on", "nothing")
+    assert p.returncode == 0, p.stderr
+    told = json.loads((folder / "t.json").read_text())
+    assert told["where"] == "pretend" and f"peak {told['peak']}" in p.stdout, "the allocator's own peak"
+    assert "(allocated on a pretend GPU), reached at use.py:5 (<module>)" in p.stderr
+
+
+def test_track(folder):
+    p = memshim(folder, "track", "--on", "t4", "--at", "5", "--at", "6", "use.py")
+    assert p.returncode == 0, p.stderr
+    assert "Total Allocated Memory: 2.0 MiB" in p.stdout and "| cuda:0" in p.stdout
+    assert "Size:(256, 8) | Memory: 8.0 KiB" in p.stdout
+
+
+def test_profile(folder):
+    p = memshim(folder, "profile", "zoo.py:net", "--input", "float32[64,512]", "--on", "t4", "--optimizer", "Adam")
+    assert p.returncode == 0, p.stderr
+    assert "(allocated on a pretend GPU)" in p.stdout and "optimizer state 4.1 MiB" in p.stdout and "workspace 8.1 MiB" in p.stdout, p.stdout
+
+
+@pytest.mark.parametrize("arguments, text", [
+    (["trace", "--on", "toaster", "use.py"], "memshim trace: got device 'toaster', want a known device (all: memspec devices)"),
+    (["track", "--count", "2", "--at", "3", "use.py"], "memshim track: got --memory or --count without --on, want --on DEVICE beside it"),
+])
+def test_a_device_that_cannot_be(folder, arguments, text):
+    p = memshim(folder, *arguments)
+    assert (p.returncode, p.stderr) == (2, text + "\n")
