@@ -1,8 +1,8 @@
 """python -m memshim capture: what it writes is what the allocator did, with who did it, and memspec reads it."""
 
 import gzip
+import hashlib
 import json
-import os
 import subprocess
 import sys
 
@@ -10,11 +10,13 @@ import pytest
 
 import pretended
 from memshim import binary
-from memshim.run import capture as capturing
 
 pytest.importorskip("torch")
 
 ZOO = '''
+import os
+import sys
+
 import torch
 from torch import nn
 
@@ -57,10 +59,23 @@ def loop():
     return iteration
 
 def too_big():
-    return nn.Linear(20000, 20000)
+    return nn.Linear(100000, 100000, device="meta").to_empty(device="cuda")
 
 def raises():
     raise ValueError("no such weights")
+
+def hangs():
+    while True:
+        pass
+
+def ends():
+    os._exit(0)
+
+def exits():
+    sys.exit(0)
+
+def crashes():
+    os.kill(os.getpid(), 11)
 
 number = 7
 '''
@@ -126,7 +141,9 @@ def test_a_training_step(training):
     end, first = header["phases"][0]["events"], header["phases"][1]
     starts = {q["name"]: q["events"] for q in first["phases"]}
     held = [e for e in events[:end] if e["action"] == "alloc"]
-    assert [e["category"] for e in held].count("parameter") == 10 and [e["category"] for e in held].count("input") == 1
+    assert [e["op"] for e in held].count("parameter") == 10 and [e["op"] for e in held].count("input") == 1, "of loaded state, what it is"
+    assert [e["category"] for e in held].count("buffer") == 6
+    assert header["training"] == {"optimizer": "Adam", "arguments": {}, "loss": "sum", "accumulate": 1, "clip": None, "checkpoint": None, "iterations": 3}
     forward, backward, step = events[end:starts["backward"]], events[starts["backward"]:starts["step"]], events[starts["step"]:first["events"]]
     conv = [e for e in forward if e["action"] == "alloc" and e["op"] == "aten::conv2d" and e["category"] == "activation"]
     assert [e["module"] for e in conv] == ["stem", "blocks.0.conv", "blocks.1.conv"]
@@ -141,16 +158,23 @@ def test_a_training_step(training):
     assert [e["op"] for e in forward if e["action"] == "alloc" and e["category"] == "workspace" and e["size"] >= 1 << 20] == ["aten::linear"]
 
 
+def test_what_it_was_made_from(training, folder):
+    told = decode(training)[0]["made"]
+    assert told["files"] == [{"path": "zoo.py", "sha256": hashlib.sha256(ZOO.encode()).hexdigest()}]
+    assert told["parameters"][0] == ["stem.weight", "float32", [8, 3, 3, 3]] and ["head.bias", "float32", [10]] in told["parameters"]
+    assert told["command"][:5] == ["python", "-m", "memshim", "capture", "zoo.py:net"] and told["versions"]["torch"]
+
+
 def test_memspec_replays_it_to_the_byte(training, folder):
     said, _, code = binary.call("replay", str(training))
     assert code == 0 and "simulation and recording agree" in said, said
 
 
 def test_the_same_run_gives_the_same_bytes(training, folder):
-    p = memshim(folder, "zoo.py:net", "--input", "float32[4,3,34,34]", "--on", "t4", "--mode", "training", "--optimizer", "Adam", "--name", "net",
-                "-o", "again.rec")
+    before = training.read_bytes()
+    p = memshim(folder, "zoo.py:net", "--input", "float32[4,3,34,34]", "--on", "t4", "--mode", "training", "--optimizer", "Adam", "-o", "net.rec")
     assert p.returncode == 0, p.stderr
-    assert (folder / "again.rec").read_bytes() == training.read_bytes()
+    assert training.read_bytes() == before
 
 
 PLAIN = '''
@@ -204,44 +228,67 @@ def test_a_callable_is_taken_as_it_is(folder):
     assert sum(e["category"] == "optimizer_state" for e in events if e["action"] == "alloc") == 2
 
 
-def test_what_does_not_fit_is_kept(folder):
-    p = memshim(folder, "zoo.py:too_big", "--input", "float32[1,20000]", "--on", "t4", "--memory", "1GiB", "-o", "big.rec")
+def test_a_module_that_does_not_fit_is_recorded_whole(folder):
+    """On a card with room, so that another size of memory can be judged; with --memory, on that card."""
+    p = memshim(folder, "zoo.py:too_big", "--input", "float32[1,100000]", "--on", "t4", "-o", "huge.rec")
+    assert p.returncode == 0, p.stderr
+    header, _ = decode(folder / "huge.rec")
+    assert header["oom"] is None and header["device"]["total"] == 4 << 40 and header["phases"][2]["allocated"] > 40_000_000_000
+    p = memshim(folder, "zoo.py:too_big", "--input", "float32[1,100000]", "--on", "t4", "--memory", "1GiB", "-o", "big.rec")
     assert p.returncode == 0, p.stderr
     header, events = decode(folder / "big.rec")
-    assert header["oom"]["phase"] == "baseline" and header["oom"]["text"].startswith("CUDA out of memory. Tried to allocate 1.49 GiB.")
-    assert [e["size"] for e in events if e["action"] == "oom"] == [1600000000]
+    assert header["oom"]["phase"] == "baseline" and header["oom"]["text"].startswith("CUDA out of memory. Tried to allocate 37.25 GiB.")
+    assert [e["size"] for e in events if e["action"] == "oom"] == [40000000000]
 
 
-@pytest.mark.parametrize("arguments, code, text", [
-    (["zoo.py:absent"], 2, "memshim capture: zoo.py: got no absent"),
-    (["absent.py:net"], 2, "memshim capture: absent.py: no such file"),
-    (["zoo.py:number"], 2, "memshim capture: zoo.py:number: gives int, want a torch.nn.Module, a tuple of one and its inputs, or a callable"),
-    (["zoo.py:raises"], 2, "memshim: ValueError: no such weights (zoo.py:"),
-    (["zoo.py:net", "--input", "float32[4,3"], 2, "memshim capture: input"),
-    (["zoo.py:net", "--input", "float32[4,3,34,34]", "--mode", "training"], 2, "memshim capture: got optimizer '', want one such as AdamW"),
-    (["zoo.py:net", "--on", "toaster"], 2, "memshim capture: got device 'toaster'"),
+@pytest.mark.parametrize("arguments, text", [
+    (["zoo.py:absent"], "zoo.py: got no absent"),
+    (["absent.py:net"], "absent.py: no such file"),
+    (["zoo.py:number"], "zoo.py:number: gives int, want a torch.nn.Module, a tuple of one and its inputs, or a callable"),
+    (["zoo.py:raises"], "ValueError: no such weights (zoo.py:"),
+    (["zoo.py:net", "--input", "float32[4,3"], "input "),
+    (["zoo.py:net", "--input", "float32[4,3,34,34]", "--mode", "training"], "got optimizer '', want one of torch.optim ("),
+    (["zoo.py:net", "--input", "float32[4,3,34,34]", "--optimizer", "Adam"], "got --optimizer in inference, want --mode training beside it"),
+    (["zoo.py:net", "--mode", "training", "--optimizer", "SGD(lr)"], "got optimizer 'SGD(lr)', want one such as AdamW or SGD(lr=0.1, momentum=0.9)"),
+    (["zoo.py:net", "--on", "toaster"], "got device 'toaster'"),
+    (["zoo.py:loop", "--input", "float32[4]"], "zoo.py:loop: gives a callable that does one iteration, want no inputs in the case"),
+    (["zoo.py:hangs", "--timeout", "20"], "not done after 20 s (zoo.py:"),
+    (["zoo.py:ends"], "the process ended without a record, as after os._exit(0)"),
+    (["zoo.py:exits"], "SystemExit: 0 (zoo.py:"),
+    (["zoo.py:crashes"], "the process ended by signal 11"),
 ])
-def test_what_cannot_be_captured(folder, arguments, code, text):
+def test_what_cannot_be_captured(folder, arguments, text):
     p = memshim(folder, *(arguments if "--on" in arguments else [*arguments, "--on", "t4"]), "-o", "none.rec")
-    assert p.returncode == code and text in p.stderr.strip().splitlines()[-1], p.stderr
+    assert p.returncode == 2 and p.stderr.strip().splitlines()[-1].startswith(f"memshim capture: {text}"), p.stderr
     assert not (folder / "none.rec").exists()
 
 
+OWN = '''
+def own_loss(out, x):
+    return out.square().sum() / len(x)
+
+def own_optimizer(parameters):
+    return torch.optim.SGD(parameters, lr=0.1)
+'''
+
 STEPS = '''
-import json, sys
+import gc, json, sys
 import torch
 from memshim.run import step
 from memshim.run.build import BuildError
 import zoo
 
-CASE = {"mode": "training", "source": "zoo.py:net", "dir": ".", "artifact": "", "dtype": "", "autocast": "", "grad": "no_grad", "optimizer": "SGD"}
+CASE = {"mode": "training", "source": "zoo.py:net", "dir": ".", "artifact": "", "dtype": "", "autocast": "", "grad": "no_grad"}
+STEP = {"optimizer": "SGD", "arguments": {}, "loss": "sum", "accumulate": 1, "clip": None, "checkpoint": None}
 move = lambda v: torch.utils._pytree.tree_map(lambda t: t.cuda() if isinstance(t, torch.Tensor) else t, v)
 out = {}
 for name, options in json.loads(sys.argv[1]).items():
-    torch.cuda.empty_cache()
-    torch.cuda.reset_peak_memory_stats()
+    gc.collect()
     try:
-        work = step.prepare(CASE | options, [torch.randn(4, 3, 34, 34, dtype=getattr(torch, options.get("dtype", "float32")))], {}, "cuda:0", move)
+        case = CASE | {k: options.pop(k) for k in ("dtype", "autocast") if k in options}
+        kwargs = {"target": torch.zeros(4, dtype=torch.long)} if options.pop("target", False) else {}
+        x = torch.randn(4, 3, 34, 34, dtype=getattr(torch, case["dtype"] or "float32"))
+        work = step.prepare(case | {"training": STEP | options}, [x], kwargs, "cuda:0", move)
         base = torch.cuda.memory_allocated()
         tops = []
         for _ in range(2):
@@ -259,34 +306,36 @@ print(json.dumps(out))
 
 def test_training_steps(folder):
     """Optimizers hold the state that they have, and options do what they say."""
+    half = {"modules": ["blocks.*"], "reentrant": False}
     cases = {
-        "SGD": {}, "momentum": {"optimizer": "SGD(lr=0.1, momentum=0.9)"}, "none": {"optimizer": "none"},
-        "Adam": {"optimizer": "adam"}, "fused": {"optimizer": "AdamW(fused=True)"}, "single": {"optimizer": "AdamW(foreach=False)"},
-        "capturable": {"optimizer": "Adam(capturable=True)"}, "Adafactor": {"optimizer": "Adafactor"}, "LBFGS": {"optimizer": "LBFGS(max_iter=2)"},
+        "SGD": {}, "momentum": {"arguments": {"lr": 0.1, "momentum": 0.9}}, "none": {"optimizer": "none"},
+        "Adam": {"optimizer": "Adam"}, "fused": {"optimizer": "AdamW", "arguments": {"fused": True}},
+        "single": {"optimizer": "AdamW", "arguments": {"foreach": False}}, "capturable": {"optimizer": "Adam", "arguments": {"capturable": True}},
+        "Adafactor": {"optimizer": "Adafactor"}, "LBFGS": {"optimizer": "LBFGS", "arguments": {"max_iter": 2}}, "own": {"optimizer": "zoo.py:own_optimizer"},
         "accumulate": {"accumulate": 2}, "clip": {"clip": 1.0}, "half": {"autocast": "float16"}, "bfloat16": {"dtype": "bfloat16"},
-        "checkpoint": {"checkpoint": "blocks.*"}, "reentrant": {"checkpoint": "reentrant: blocks.*"},
-        "mean": {"loss": "mean"}, "cross entropy": {"loss": "cross_entropy"}, "function": {"loss": "zoo.py:own_loss"},
-        "unknown optimizer": {"optimizer": "Adamm"}, "no call": {"optimizer": "SGD(lr)"}, "no option": {"optimizer": "SGD(speed=3)"},
-        "unknown loss": {"loss": "hinge"}, "no module": {"checkpoint": "layers.*"}, "not offered": {"checkpoint": "true"},
-        "kind": {"checkpoint": "partly: blocks.*"},
+        "checkpoint": {"checkpoint": half}, "reentrant": {"checkpoint": half | {"reentrant": True}},
+        "mean": {"loss": "mean"}, "output": {"loss": "output"}, "cross entropy": {"loss": "cross_entropy", "target": True}, "function": {"loss": "zoo.py:own_loss"},
+        "unknown optimizer": {"optimizer": "Adamm"}, "no option": {"optimizer": "SGD", "arguments": {"speed": 3}},
+        "unknown loss": {"loss": "hinge"}, "no target": {"loss": "cross_entropy"}, "no module": {"checkpoint": {"modules": ["layers.*"], "reentrant": False}},
     }
-    (folder / "zoo.py").write_text(ZOO + "\ndef own_loss(out):\n    return out.square().sum()\n")
+    (folder / "zoo.py").write_text(ZOO + OWN)
     p = subprocess.run([sys.executable, "-c", STEPS, json.dumps(cases)], cwd=folder, env=pretended.environment("t4"), capture_output=True, text=True)
     (folder / "zoo.py").write_text(ZOO)
     assert p.returncode == 0, p.stderr[-3000:]
     got = json.loads(p.stdout)
-    rounded = got["SGD"]["base"]  # weights and inputs in blocks
-    state = {name: round((g["held"] - g["base"]) / 512) for name, g in got.items() if isinstance(g, dict)}
-    blocks = 8 * 3 * 9 * 4 // 512 + 1, 2 * (8 * 8 * 9 * 4 // 512 + 1)
+    state = {name: (g["held"] - g["base"]) // 512 for name, g in got.items() if isinstance(g, dict)}
     weights = state["momentum"]
-    assert rounded and blocks and weights >= 10, "one block a parameter or more"
-    assert state["Adam"] == state["capturable"] >= 2 * weights and state["single"] == 2 * weights == state["fused"] - 10, state
-    assert state["SGD"] == state["none"] == state["accumulate"] == state["clip"]
-    assert got["checkpoint"]["steady"] < got["SGD"]["steady"]
-    assert got["unknown optimizer"].startswith("got optimizer 'Adamm', want one of torch.optim: ASGD, ")
-    assert got["no call"].startswith("got optimizer 'SGD(lr)', want one such as AdamW or SGD(lr=0.1, momentum=0.9), or none")
+    assert weights == 10 + 9, "one block of 512 bytes a parameter, or more"
+    assert state["Adam"] == state["single"] == 2 * weights, "its step counters are on the host"
+    assert state["capturable"] == state["fused"] == 2 * weights + 10, "and here on the device"
+    assert state["LBFGS"] > weights and 0 < state["Adafactor"] < 2 * weights
+    assert {state[n] for n in ("SGD", "none", "accumulate", "clip", "own", "mean", "cross entropy", "function", "checkpoint", "reentrant")} == {0}
+    assert got["half"]["held"] - got["half"]["base"] <= 2048, "the scaler's scale and its counts"
+    assert got["checkpoint"]["steady"] < got["SGD"]["steady"] > got["reentrant"]["steady"]
+    assert got["bfloat16"]["base"] < got["SGD"]["base"]
+    assert got["unknown optimizer"].startswith("got optimizer 'Adamm', want one of torch.optim (ASGD, ")
     assert "speed" in got["no option"]
-    assert got["unknown loss"] == "got loss 'hinge', want one of sum, mean, cross_entropy, or FILE.py:NAME of a function"
+    assert got["output"] == "got a loss of shape [4, 10], want one number"
+    assert got["unknown loss"] == "got loss 'hinge', want sum, mean, output, a function of torch.nn.functional, or FILE.py:NAME"
+    assert got["no target"] == "got loss cross_entropy without a target, want an input named target"
     assert got["no module"] == "got checkpoint 'layers.*', and no module of the model has such a name"
-    assert got["not offered"].startswith("got checkpoint: true, but Net has no gradient_checkpointing_enable")
-    assert got["kind"].startswith("got checkpoint 'partly: blocks.*', want names of modules")

@@ -15,11 +15,11 @@ import types
 from memshim.pretend.activate import TooLate, active, environment
 from memshim.pretend.activate import pretend as _pretend
 from memshim.pretend.build import BuildError
-from memshim.pretend.device import Device, UnknownDevice, find, names
+from memshim.pretend.device import Device, UnknownDevice, find, names, of_case
 from memshim.pretend.seen import Report, read_reports, report
 from memshim.pretend.support import Unsupported
 
-__all__ = ["BuildError", "Device", "Report", "TooLate", "UnknownDevice", "Unsupported", "active", "environment", "find", "names", "read_reports",
+__all__ = ["BuildError", "Device", "Report", "TooLate", "UnknownDevice", "Unsupported", "active", "environment", "find", "names", "of_case", "read_reports",
            "report"]
 
 

@@ -126,6 +126,17 @@ def of_row(row: dict[str, Any]) -> Device:
                   context=None if context is None else sizes.parse(context), borrowed=borrowed, **figures, **{k: limits[k] for k in LIMITS})
 
 
+def of_case(told: dict[str, Any]) -> Device:
+    """The device of a case, as `memspec cases` tells it: a row of the table, with the memory that the case gives it, or one of `devices:`."""
+    if not told["memory"]:
+        raise UnknownDevice(f"got device {told['name']}, which is no card: want one with memory and a compute capability")
+    try:
+        found = find(told["name"])
+    except UnknownDevice:
+        return of_row({k: told[k] for k in ("name", "memory", "compute_capability", "sms", "context", *FIGURES) if told.get(k)})
+    return found if told["memory"] == found.memory else found.with_memory(told["memory"])
+
+
 def nearest(of: tuple[int, int], sms: int, figure: str) -> dict[str, Any]:
     """The likest row that has the figure: the nearest capability, then the nearest number of multiprocessors."""
 

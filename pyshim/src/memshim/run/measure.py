@@ -10,11 +10,15 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import json
+import os
+import subprocess
 import sys
 from pathlib import Path
 
 from memshim import binary, cases, progress
 from memshim.run import process, record, request
+from memshim.run.where import pretended
 from memshim.run.errors import TIMEOUT, TORCH_MISSING, USAGE, UNSURE, CaseError, MeasureError, ModelError, NoGPU, NothingToRun, NoTorch
 
 __all__ = ["CaseError", "MeasureError", "ModelError", "NoGPU", "NoTorch", "NothingToRun", "TIMEOUT", "TORCH_MISSING", "measure"]
@@ -41,19 +45,35 @@ def jobs(text: str) -> int:
     return n
 
 
+def _answer(text: str, a: argparse.Namespace) -> int:
+    """In this process, or where it is to be on a pretend GPU and is not, in one that is."""
+    if a.where != "pretend" or pretended():
+        return request.answer(text, a)
+    try:
+        environ = process.pretended(json.loads(text), "pretend")
+    except NoGPU as e:
+        print(f"memshim: {e}", file=sys.stderr)
+        return UNSURE
+    command = [sys.executable, "-m", "memshim", "measure", "--request", "-", "--output", a.output, "--where", "pretend", "--stacks", a.stacks,
+               "--timeout", str(a.timeout), *(["--recording", a.recording] if a.recording else [])]
+    return subprocess.run(command, input=text, text=True, env={**os.environ, **environ}).returncode
+
+
 def main(arguments: list[str]) -> int:
     p = argparse.ArgumentParser(prog="python -m memshim measure", description="Run cases of a memspec.yaml for real and record what they take.")
     p.add_argument("spec", nargs="?", default="memspec.yaml")
     p.add_argument("--case", action="append", default=[], metavar="NAME", help="only this case: its exact name, else with * and ?; repeats")
-    p.add_argument("--where", choices=("auto", "cuda", "cpu"), default="auto", help="auto: on the GPU where there is one, else on CPU tensors")
+    p.add_argument("--where", choices=("auto", "cuda", "pretend", "cpu"), default="auto", help="auto: on the GPU where there is one, else on CPU "
+                   "tensors; pretend: on a pretend GPU, the device of each case")
     p.add_argument("-o", "--output", default="measured", metavar="FOLDER", help="where records go (measured); with --request, the file")
     p.add_argument("--stacks", choices=("all", "python"), default="all", help="of each event on a GPU: with C++ frames, or without")
     p.add_argument("--jobs", type=jobs, default=1, metavar="N", help="cases at a time (1); of a GPU one at a time in any event")
     p.add_argument("--timeout", type=seconds, default=TIMEOUT, metavar="SECONDS", help=f"for one case, from when it has the GPU ({TIMEOUT:g})")
     p.add_argument("--request", metavar="FILE", help="measure one case in this process, as memspec cases --format json tells it; - is standard input")
+    p.add_argument("--recording", default="", metavar="FILE.rec", help="with --request, write a recording that is to lie there, not a record")
     a = p.parse_args(arguments)
     if a.request:
-        return request.answer(sys.stdin.read() if a.request == "-" else Path(a.request).read_text(encoding="utf-8"), a)
+        return _answer(sys.stdin.read() if a.request == "-" else Path(a.request).read_text(encoding="utf-8"), a)
     try:
         found = cases.load(a.spec, a.case)
     except cases.SpecError as e:

@@ -34,6 +34,12 @@ def environment(a: argparse.Namespace) -> dict[str, str]:
         raise Unusable(str(e)) from None
 
 
+def case_device(a: argparse.Namespace) -> dict:
+    """The device as a case tells one."""
+    found = pretend.find(a.on[0])
+    return {"name": found.name, "memory": found.memory}
+
+
 def enter(a: argparse.Namespace, command: str) -> int | None:
     """Go on in a process that has the device, if this one has not: then this does not return. The exit code where that cannot be."""
     try:

@@ -15,22 +15,39 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from memshim.run import record
-from memshim.run.errors import FAILED, KINDS, TIMEOUT, ModelError
+from memshim.run import rec, record
+from memshim.run.errors import FAILED, KINDS, TIMEOUT, ModelError, NoGPU
 from memshim.run.frames import inside, shorten
 from memshim.run.request import TOO_LONG
+from memshim.run.step import OWN_ITERATION
 
 WAIT = 6 * 3600.0  # seconds: how long others may hold the GPU before a case
 
 
-def _environment() -> dict[str, str]:
-    """Ours, with this package to be found, and any text to be printed."""
-    path = os.pathsep.join(p for p in (str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")) if p)
-    return os.environ | {"PYTHONPATH": path, "PYTHONIOENCODING": "utf-8:backslashreplace"}
+ROOM = 4 << 40  # bytes of a pretend card on which a case is recorded whole
 
 
-def _start(command: list[str], **kw: Any) -> subprocess.Popen:
-    return subprocess.Popen(command, env=_environment(), start_new_session=True, **kw)
+def _environment(extra: dict[str, str] | None = None) -> dict[str, str]:
+    """Ours, with this package to be found, and any text to be printed. extra: of a pretend GPU."""
+    environ = os.environ | (extra or {})
+    path = os.pathsep.join(p for p in (str(Path(__file__).parents[2]), environ.get("PYTHONPATH", "")) if p)
+    return environ | {"PYTHONPATH": path, "PYTHONIOENCODING": "utf-8:backslashreplace"}
+
+
+def pretended(case: dict, at: str, memory: int | None = None) -> dict[str, str]:
+    """The variables of a process on the pretend device of a case, where it is to be on one. memory: another size. NoGPU: it cannot be had."""
+    from memshim import pretend
+
+    if at != "pretend":
+        return {}
+    try:
+        return pretend.environment(pretend.of_case(case["device"]), memory=memory, assume=case.get("assume") or {})
+    except (pretend.Unsupported, pretend.BuildError, ValueError) as e:
+        raise NoGPU(str(e)) from None
+
+
+def _start(command: list[str], extra: dict[str, str] | None = None, **kw: Any) -> subprocess.Popen:
+    return subprocess.Popen(command, env=_environment(extra), start_new_session=True, **kw)
 
 
 def end(p: subprocess.Popen) -> None:
@@ -42,10 +59,10 @@ def end(p: subprocess.Popen) -> None:
     p.wait()
 
 
-def read(status: int, out: str, said: str, timeout: float) -> dict:
-    """The record that a process wrote, or the error that its status and its last words tell."""
+def check(status: int, out: str, said: str, timeout: float) -> None:
+    """The error that the status and the last words of a process tell, where it did not write what it was to."""
     if status == 0 and os.path.exists(out):
-        return record.read(out)
+        return
     lines = [line for line in Path(said).read_text(encoding="utf-8", errors="replace").strip().splitlines() if line]
     told = [line.removeprefix("memshim: ") for line in lines if line.startswith("memshim: ")]
     text = told[-1] if told else lines[-1] if lines else ""  # a model may print what it likes before
@@ -68,65 +85,99 @@ def _at(lines: list[str]) -> str:
     return ""
 
 
-class Fresh:
-    """A new process for each case."""
+class Runner:
+    """Measures and captures cases, each in a process of its own."""
+
+    def run(self, folder: str, case: dict, job: dict[str, Any], extra: dict[str, str]) -> None:
+        """Do a job (where, timeout, stacks, recording) in a process whose environment has extra; it writes folder/out."""
+        raise NotImplementedError
+
+    def measure(self, case: dict, at: str = "auto", timeout: float = TIMEOUT, stacks: str = "python") -> dict:
+        """The record of one case (as memspec cases tells it). at: auto, cuda, pretend or cpu. Errors: MeasureError."""
+        with tempfile.TemporaryDirectory(prefix="memshim-") as folder:
+            self.run(folder, case, {"where": at, "timeout": timeout, "stacks": stacks, "recording": ""}, pretended(case, at))
+            return record.read(os.path.join(folder, "out"))
+
+    def capture(self, case: dict, path: str, at: str = "pretend", timeout: float = TIMEOUT, extra: dict[str, str] | None = None) -> int:
+        """Write the recording of one case; its size. extra: of another pretend GPU than the case's. A module that does not fit its card is recorded
+        on one with room, so that another size of memory can be judged. Errors: MeasureError."""
+        job = {"where": at, "timeout": timeout, "stacks": "all", "recording": os.path.abspath(path)}
+        with tempfile.TemporaryDirectory(prefix="memshim-") as folder:
+            out = os.path.join(folder, "out")
+            self.run(folder, case, job, pretended(case, at) if extra is None else extra)
+            if extra is None and rec.header(out)["oom"] and rec.header(out)["built"] != OWN_ITERATION:
+                self.run(folder, case, job, pretended(case, at, ROOM))
+            data = Path(out).read_bytes()
+        rec.write(data, path)
+        return len(data)
+
+
+class Fresh(Runner):
+    """Each is started anew."""
 
     def __init__(self) -> None:
         self._p: subprocess.Popen | None = None
 
-    def measure(self, case: dict, at: str = "auto", timeout: float = TIMEOUT, stacks: str = "python") -> dict:
-        """The record of one case (as memspec cases tells it), measured in a process of its own. at: auto, cuda or cpu."""
-        with tempfile.TemporaryDirectory(prefix="memshim-") as folder:
-            out, said = os.path.join(folder, "record.json"), os.path.join(folder, "stderr")
-            command = [sys.executable, "-m", "memshim", "measure", "--request", "-", "--output", out, "--where", at, "--stacks", stacks,
-                       "--timeout", str(timeout)]
-            with open(said, "wb") as stderr:
-                p = self._p = _start(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=stderr)
-                try:
-                    with contextlib.suppress(BrokenPipeError):
-                        p.stdin.write(json.dumps(case).encode())
-                        p.stdin.close()
-                    status = p.wait(timeout + WAIT)
-                except subprocess.TimeoutExpired:
-                    raise ModelError(f"not done after {timeout + WAIT:g} s") from None
-                finally:
-                    end(p)
-            return read(status, out, said, timeout)
+    def run(self, folder: str, case: dict, job: dict[str, Any], extra: dict[str, str]) -> None:
+        out, said, timeout = os.path.join(folder, "out"), os.path.join(folder, "stderr"), job["timeout"]
+        command = [sys.executable, "-m", "memshim", "measure", "--request", "-", "--output", out, "--where", job["where"], "--stacks", job["stacks"],
+                   "--timeout", str(timeout), *(["--recording", job["recording"]] if job["recording"] else [])]
+        with open(said, "wb") as stderr:
+            p = self._p = _start(command, extra, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=stderr)
+            try:
+                with contextlib.suppress(BrokenPipeError):
+                    p.stdin.write(json.dumps(case).encode())
+                    p.stdin.close()
+                status = p.wait(timeout + WAIT)
+            except subprocess.TimeoutExpired:
+                raise ModelError(f"not done after {timeout + WAIT:g} s") from None
+            finally:
+                end(p)
+        check(status, out, said, timeout)
 
     def close(self) -> None:
         if self._p:
             end(self._p)
 
 
-class Server:
-    """A process with PyTorch loaded that forks one for each case: a case costs milliseconds, not the import. Unix alone."""
+class Server(Runner):
+    """A process with PyTorch loaded that forks one for each case: a case costs milliseconds, not the import. Unix alone. Cases on pretend GPUs are
+    forked from another than the others: its CUDA is the pretended one from the start."""
 
     def __init__(self) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="memshim-")
-        self._said = os.path.join(self._folder.name, "server")
-        with open(self._said, "wb") as said:
-            self._p = _start([sys.executable, "-m", "memshim.run.server"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=said)
+        self._loaded: dict[bool, subprocess.Popen] = {}  # by whether its CUDA is pretended
 
-    def measure(self, case: dict, at: str = "auto", timeout: float = TIMEOUT, stacks: str = "python") -> dict:
-        """As Fresh.measure."""
-        with tempfile.TemporaryDirectory(dir=self._folder.name) as folder:
-            out, said = os.path.join(folder, "record.json"), os.path.join(folder, "stderr")
-            line = {"case": case, "output": out, "stderr": said, "where": at, "timeout": timeout, "stacks": stacks,
-                    "folder": os.getcwd(),
-                    "environment": _environment()}
-            answer = b""
-            with contextlib.suppress(BrokenPipeError):
-                self._p.stdin.write(json.dumps(line).encode() + b"\n")
-                self._p.stdin.flush()
-                answer = self._p.stdout.readline()
-            if not answer:
-                return read(self._p.wait() or FAILED, "", self._said, timeout)
-            return read(json.loads(answer)["status"], out, said, timeout)
+    def _said(self, pretending: bool) -> str:
+        return os.path.join(self._folder.name, "pretending" if pretending else "server")
+
+    def _server(self, extra: dict[str, str]) -> subprocess.Popen:
+        found = self._loaded.get(bool(extra))
+        if found is None:
+            with open(self._said(bool(extra)), "wb") as said:
+                found = self._loaded[bool(extra)] = _start([sys.executable, "-m", "memshim.run.server"], extra, stdin=subprocess.PIPE,
+                                                           stdout=subprocess.PIPE, stderr=said)
+        return found
+
+    def run(self, folder: str, case: dict, job: dict[str, Any], extra: dict[str, str]) -> None:
+        out, said, p = os.path.join(folder, "out"), os.path.join(folder, "stderr"), self._server(extra)
+        line = {"case": case, "output": out, "stderr": said, **job, "folder": os.getcwd(), "environment": _environment(extra)}
+        answer = b""
+        with contextlib.suppress(BrokenPipeError):
+            p.stdin.write(json.dumps(line).encode() + b"\n")
+            p.stdin.flush()
+            answer = p.stdout.readline()
+        if answer:
+            check(json.loads(answer)["status"], out, said, job["timeout"])
+        else:
+            del self._loaded[bool(extra)]
+            check(p.wait() or FAILED, "", self._said(bool(extra)), job["timeout"])
 
     def close(self) -> None:
-        with contextlib.suppress(BrokenPipeError):
-            self._p.stdin.close()
-        end(self._p)
+        for p in self._loaded.values():
+            with contextlib.suppress(BrokenPipeError):
+                p.stdin.close()
+            end(p)
         self._folder.cleanup()
 
 

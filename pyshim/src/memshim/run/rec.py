@@ -67,6 +67,12 @@ def encode(header: dict[str, Any], events: Sequence[Event], sites: Sequence[Site
     return out.getvalue()
 
 
+def header(path: str | os.PathLike) -> dict[str, Any]:
+    """Of a .rec of ours."""
+    with gzip.open(path, "rt", encoding="utf-8") as f:
+        return json.loads(f.readline())["record"]
+
+
 def _signed(n: int) -> int:
     """As a number of 64 bits with a sign: addresses differ by less."""
     return (n + (1 << 63)) % (1 << 64) - (1 << 63)

@@ -41,8 +41,8 @@ def _answered(request: str, a: argparse.Namespace) -> int:
         with contextlib.redirect_stdout(sys.stderr), alone(a.where), limit(a.timeout):  # whatever the model prints
             case = json.loads(request)
             settings.apply(case)
-            text = record.dump(run(case, a.where, a.stacks))
-        Path(a.output).write_text(text, encoding="utf-8")
+            told = _recording(case, a) if a.recording else record.dump(run(case, a.where, a.stacks)).encode()
+        Path(a.output).write_bytes(told)
         return 0
     except NoGPU as e:
         return _say(UNSURE, str(e))
@@ -56,14 +56,36 @@ def _answered(request: str, a: argparse.Namespace) -> int:
         return _model_failed(e)
 
 
-def run(case: dict, at: str = "auto", stacks: str = "python") -> dict:
-    """The record of a case, measured in this process, which should be fresh. at: auto, cuda or cpu."""
-    used_before = gpu.used() if at != "cpu" else None
+def _cuda(at: str) -> bool:
+    """Whether there is the GPU that the case is to run on. NoGPU: it has to be, and is not."""
     import torch
 
     cuda = at != "cpu" and torch.cuda.is_available()
-    if at == "cuda" and not cuda:
+    if at == "pretend" and not where.pretended():
+        raise NoGPU("a pretend GPU is required, and this process has none")
+    if at in ("cuda", "pretend") and not cuda:
         raise NoGPU("a GPU is required, and PyTorch finds none here")
+    return cuda
+
+
+def _recording(case: dict, a: argparse.Namespace) -> bytes:
+    from memshim.run import iterations
+
+    if not _cuda(a.where):
+        raise NoGPU("a recording is made on a GPU or a pretend one, and PyTorch finds none here")
+    return iterations.run(case, a.recording).encode()
+
+
+def run(case: dict, at: str = "auto", stacks: str = "python") -> dict:
+    """The record of a case, measured in this process, which should be fresh. at: auto, cuda, pretend or cpu."""
+    used_before = gpu.used() if at != "cpu" and not where.pretended() else None
+    import torch
+
+    cuda = _cuda(at)
+    if case["mode"] == "training" and cuda:
+        from memshim.run import iterations
+
+        return iterations.run(case).as_record()
     torch.manual_seed(0)
     args, kwargs = inputs.make(case["inputs"], dtype=case["dtype"])
     oom = None

@@ -74,7 +74,8 @@ def _measure(job: dict) -> None:
             os.close(opened)
         os.dup2(2, 1)
         faulthandler.enable()
-        a = argparse.Namespace(output=job["output"], where=job["where"], timeout=job["timeout"], stacks=job["stacks"])
+        a = argparse.Namespace(output=job["output"], where=job["where"], timeout=job["timeout"], stacks=job["stacks"],
+                               recording=job["recording"])
         code = request.answer(json.dumps(job["case"]), a)
     finally:
         sys.stdout.flush()

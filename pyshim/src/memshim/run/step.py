@@ -13,9 +13,9 @@ import functools
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from memshim.run.build import BuildError, in_order, load
+from memshim.run.build import BuildError, in_order, load, named
 
-LOSSES = ("sum", "mean", "cross_entropy")
+OWN_ITERATION = "source, its own iteration"  # what was run, of a callable
 
 
 class Work(NamedTuple):
@@ -48,7 +48,7 @@ def prepare(case: dict, args: list, kwargs: dict, device: str, move: Callable[[A
     elif callable(given):
         if args or kwargs:
             raise BuildError(f"{case['source']}: gives a callable that does one iteration, want no inputs in the case")
-        return Work(given, None, [], {}, "source, its own iteration")
+        return Work(given, None, [], {}, OWN_ITERATION)
     else:
         raise BuildError(f"{case['source']}: gives {type(given).__name__}, want a torch.nn.Module, a tuple of one and its inputs, or a callable")
     training = case["mode"] == "training"
@@ -59,7 +59,8 @@ def prepare(case: dict, args: list, kwargs: dict, device: str, move: Callable[[A
     model = model.to(device)
     args, kwargs = move(args), move(kwargs)
     if training:
-        return Work(trainer(case, model, args, kwargs), model, args, kwargs, how)
+        step = trainer(case["training"], functools.partial(precision, case), model, args, kwargs, case["dir"])
+        return Work(step, model, args, kwargs, how)
     return Work(functools.partial(_forward, case, model, args, kwargs), model, args, kwargs, how)
 
 
@@ -100,26 +101,34 @@ def _forward(case: dict, model: Any, args: list, kwargs: dict) -> Any:
         return model(*args, **kwargs)
 
 
-def trainer(case: dict, model: Any, args: list, kwargs: dict) -> Callable[[], None]:
-    """memspec's own training step: forward and loss under autocast, backward, the optimizer's step, gradients let go; with float16 a GradScaler."""
+def trainer(step: dict, autocast: Callable[[], Any], model: Any, args: list, kwargs: dict, folder: str) -> Callable[[], None]:
+    """memspec's own training step: forward and loss under autocast, backward, the optimizer's step, gradients let go; with float16 a GradScaler.
+
+    step: as memspec cases tells it ("training"; engine/recording/FORMAT.md). The input named target is the loss's, not the model's.
+    """
     import torch
 
-    loss_of, optimizer = loss_function(case.get("loss", ""), case["dir"]), make_optimizer(case.get("optimizer", ""), model, case["dir"])
-    several, clip = int(case.get("accumulate") or 1), float(case.get("clip") or 0)
-    checkpoint(case.get("checkpoint") or "", model)
-    scaler = torch.amp.GradScaler("cuda") if case["autocast"] == "float16" and not isinstance(optimizer, torch.optim.LBFGS) else None
+    target = kwargs.get("target")
+    kwargs = {k: v for k, v in kwargs.items() if k != "target"}
+    loss_of, optimizer = loss_function(step["loss"], folder), make_optimizer(step["optimizer"], step.get("arguments") or {}, model, folder)
+    several, clip = step["accumulate"] or 1, step["clip"]
+    checkpoint(step["checkpoint"], model)
+    closes = isinstance(optimizer, torch.optim.LBFGS)
+    with autocast():
+        half = torch.is_autocast_enabled("cuda") and torch.get_autocast_dtype("cuda") == torch.float16
+    scaler = torch.amp.GradScaler("cuda") if half and optimizer is not None and not closes else None
 
     def backward() -> Any:
         for _ in range(several):
-            with precision(case):
-                loss = loss_of(model(*args, **kwargs), args, kwargs)
+            with autocast():
+                loss = loss_of(model(*args, **kwargs), args, kwargs, target)
             if several > 1:
                 loss = loss / several
             (scaler.scale(loss) if scaler else loss).backward()
         return loss
 
     def clipped() -> None:
-        if clip:
+        if clip is not None:
             if scaler:
                 scaler.unscale_(optimizer)
             torch.nn.utils.clip_grad_norm_([p for p in model.parameters() if p.grad is not None], clip)
@@ -130,8 +139,8 @@ def trainer(case: dict, model: Any, args: list, kwargs: dict) -> Callable[[], No
         clipped()
         return loss
 
-    def step() -> None:
-        if isinstance(optimizer, torch.optim.LBFGS):
+    def iteration() -> None:
+        if closes:
             optimizer.step(closure)
         else:
             backward()
@@ -141,112 +150,111 @@ def trainer(case: dict, model: Any, args: list, kwargs: dict) -> Callable[[], No
                 scaler.update()
             elif optimizer:
                 optimizer.step()
-        if optimizer:
-            optimizer.zero_grad()
-        else:
-            model.zero_grad()
+        (optimizer or model).zero_grad()
 
-    return step
+    return iteration
 
 
-def loss_function(text: str, folder: str) -> Callable[[Any, list, dict], Any]:
-    """Of a result and its inputs. Empty: the result's own `loss` where it has one, else the sum. FILE.py:NAME is called with the result."""
-    from memshim.look.modelsize import loss_of
+def loss_function(text: str, folder: str) -> Callable[[Any, list, dict, Any], Any]:
+    """Of a result, the inputs and the target: sum, mean, output, a function of torch.nn.functional by its name, or FILE.py:NAME."""
+    import torch
 
-    if text in ("", "sum"):
+    if text == "sum":
+        from memshim.look.modelsize import loss_of
 
-        def own_or_sum(out: Any, args: list, kwargs: dict) -> Any:
-            own = getattr(out, "loss", None) if not text else None
-            return own if own is not None else _needed(loss_of(out))
-
-        return own_or_sum
+        return lambda out, args, kwargs, target: _needed(loss_of(out))
     if text == "mean":
-        return lambda out, args, kwargs: _floating(out).mean()
-    if text == "cross_entropy":
-        return lambda out, args, kwargs: _cross_entropy(_floating(out))
-    if ":" not in text:
-        raise BuildError(f"got loss {text!r}, want one of {', '.join(LOSSES)}, or FILE.py:NAME of a function")
-    function = _callable(text, folder)
-    return lambda out, args, kwargs: function(out)
+        return lambda out, args, kwargs, target: _needed(_added([t.mean() for t in _floating(out)]))
+    if text == "output":
+        return lambda out, args, kwargs, target: _needed(_own(out))
+    if ":" in text:
+        function = _callable(text, folder)
+        return lambda out, args, kwargs, target: _needed(function(out, *args, **kwargs, **({} if target is None else {"target": target})))
+    function = getattr(torch.nn.functional, text, None) if text.isidentifier() and not text.startswith("_") else None
+    if not callable(function):
+        raise BuildError(f"got loss {text!r}, want sum, mean, output, a function of torch.nn.functional, or FILE.py:NAME")
+
+    def of_target(out: Any, args: list, kwargs: dict, target: Any) -> Any:
+        if target is None:
+            raise BuildError(f"got loss {text} without a target, want an input named target")
+        return _needed(function(out if isinstance(out, torch.Tensor) else _floating(out)[0], target))
+
+    return of_target
+
+
+def _own(out: Any) -> Any:
+    """A result that is the loss, or has it."""
+    import torch
+
+    return out if isinstance(out, torch.Tensor) else out.get("loss") if isinstance(out, dict) else getattr(out, "loss", None)
+
+
+def _added(parts: list) -> Any:
+    return sum(parts[1:], parts[0]) if parts else None
 
 
 def _needed(loss: Any) -> Any:
-    if loss is None:
-        raise BuildError("got a result that no gradient can come from, want one that hangs on parameters that require it")
+    if loss is None or not loss.requires_grad:
+        raise BuildError("got a result without a loss that a gradient can come from, want one that hangs on parameters that require it")
+    if loss.numel() != 1:
+        raise BuildError(f"got a loss of shape {list(loss.shape)}, want one number")
     return loss
 
 
-def _floating(out: Any) -> Any:
-    """The first result that a gradient can come from."""
+def _floating(out: Any) -> list:
+    """The tensors of a result that a gradient can come from."""
     import torch
     from torch.utils._pytree import tree_leaves
 
-    return _needed(next((t for t in tree_leaves(out) if isinstance(t, torch.Tensor) and t.requires_grad), None))
-
-
-def _cross_entropy(scores: Any) -> Any:
-    """Of scores [N, classes, …] and targets that are all of class 0, made here as a loop has them."""
-    import torch
-
-    if scores.dim() < 2:
-        raise BuildError(f"loss cross_entropy: got a result of {scores.dim()} dimensions, want [N, classes, …]")
-    target = torch.zeros([scores.shape[0], *scores.shape[2:]], dtype=torch.long, device=scores.device)
-    return torch.nn.functional.cross_entropy(scores, target)
+    found = [t for t in tree_leaves(out) if isinstance(t, torch.Tensor) and t.requires_grad]
+    return found or _needed(None)
 
 
 def _callable(text: str, folder: str) -> Callable:
-    import memshim.run.build as build
-
-    found = build.named(text, folder)
+    found = named(text, folder)
     if not callable(found):
         raise BuildError(f"{text}: is {type(found).__name__}, want a function")
     return found
 
 
-def make_optimizer(text: str, model: Any, folder: str) -> Any:
-    """AdamW, or AdamW(lr=0.001, fused=True): of torch.optim, in any case of letters; FILE.py:NAME is called with the parameters; none for none."""
+def make_optimizer(name: str, arguments: dict, model: Any, folder: str) -> Any:
+    """A class of torch.optim, or FILE.py:NAME that is called with the parameters; none for none."""
     import torch
 
     parameters = [p for p in model.parameters() if p.requires_grad]
-    if text == "none":
+    if name == "none":
         return None
-    if ".py:" in text:
-        return _callable(text, folder)(parameters)
-    kinds = {n.lower(): c for n, c in vars(torch.optim).items() if isinstance(c, type) and issubclass(c, torch.optim.Optimizer)}
+    kinds = {n: c for n, c in vars(torch.optim).items() if isinstance(c, type) and issubclass(c, torch.optim.Optimizer) and n != "Optimizer"}
+    kind = _callable(name, folder) if ":" in name else kinds.get(name)
+    if kind is None:
+        raise BuildError(f"got optimizer {name!r}, want one of torch.optim ({', '.join(sorted(kinds))}), FILE.py:NAME, or none")
+    try:
+        return kind(parameters, **arguments)
+    except (TypeError, ValueError) as e:
+        raise BuildError(f"optimizer {name}: {e}") from None
+
+
+def checkpoint(told: dict | None, model: Any) -> None:
+    """Activation checkpointing of modules by name: {"modules": ["layers.*"], "reentrant": false}."""
+    import torch.utils.checkpoint as checkpointing
+
+    for pattern in told["modules"] if told else ():
+        found = [m for n, m in model.named_modules() if n and fnmatch.fnmatchcase(n, pattern) and n.count(".") == pattern.count(".")]
+        if not found:
+            raise BuildError(f"got checkpoint {pattern!r}, and no module of the model has such a name")
+        for m in found:
+            m.forward = functools.partial(checkpointing.checkpoint, m.forward, use_reentrant=told["reentrant"])
+
+
+def parse_optimizer(text: str) -> tuple[str, dict]:
+    """AdamW, or AdamW(lr=0.001, fused=True), as the command line has it: the class and its arguments."""
+    if ":" in text:
+        return text, {}
     try:
         call = ast.parse(text, mode="eval").body
         name, options = (call, {}) if isinstance(call, ast.Name) else (call.func, {k.arg: ast.literal_eval(k.value) for k in call.keywords})
         if not isinstance(name, ast.Name) or isinstance(call, ast.Call) and call.args or None in options:
             raise ValueError
     except (SyntaxError, ValueError, AttributeError):
-        raise BuildError(f"got optimizer {text!r}, want one such as AdamW or SGD(lr=0.1, momentum=0.9), or none") from None
-    kind = kinds.get(name.id.lower())
-    if kind is None:
-        raise BuildError(f"got optimizer {name.id!r}, want one of torch.optim: {', '.join(sorted(c.__name__ for c in kinds.values() if c.__name__ != 'Optimizer'))}")
-    try:
-        return kind(parameters, **options)
-    except TypeError as e:
-        raise BuildError(f"got optimizer {text!r}: {e}") from None
-
-
-def checkpoint(text: str, model: Any) -> None:
-    """Activation checkpointing of modules by name, as in 'layers.*' or 'reentrant: layers.*, head'; true for what the model itself offers."""
-    import torch.utils.checkpoint as checkpointing
-
-    if not text or text == "false":
-        return
-    if text is True or text == "true":
-        if not hasattr(model, "gradient_checkpointing_enable"):
-            raise BuildError(f"got checkpoint: true, but {type(model).__name__} has no gradient_checkpointing_enable: name its modules, as in 'layers.*'")
-        model.gradient_checkpointing_enable()
-        return
-    kind, colon, names = text.partition(":")
-    reentrant = bool(colon) and kind.strip() == "reentrant"
-    if colon and not reentrant:
-        raise BuildError(f"got checkpoint {text!r}, want names of modules such as 'layers.*', or 'reentrant: layers.*'")
-    for pattern in (names if colon else text).split(","):
-        found = [m for n, m in model.named_modules() if n and fnmatch.fnmatchcase(n, pattern.strip()) and n.count(".") == pattern.count(".")]
-        if not found:
-            raise BuildError(f"got checkpoint {pattern.strip()!r}, and no module of the model has such a name")
-        for m in found:
-            m.forward = functools.partial(checkpointing.checkpoint, m.forward, use_reentrant=reentrant)
+        raise BuildError(f"got optimizer {text!r}, want one such as AdamW or SGD(lr=0.1, momentum=0.9), FILE.py:NAME, or none") from None
+    return name.id, options

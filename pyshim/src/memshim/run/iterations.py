@@ -1,0 +1,209 @@
+"""A case is run iteration by iteration, and what the allocator did is told with who did it: what a recording holds."""
+
+from __future__ import annotations
+
+import gc
+import itertools
+from typing import Any, NamedTuple
+
+from memshim import pretend
+from memshim.run import gpu, inputs, made, rec, record, settings, where
+from memshim.run.attribution import Attribution, Reading
+from memshim.run.failure import out_of_memory
+from memshim.run.forward import Lines
+from memshim.run.frames import Stacks, shorten
+from memshim.run.recorder import CUDARegion
+from memshim.run.step import Work, prepare
+from memshim.run.storages import nbytes, storages
+
+LOADED = ("parameter", "buffer", "input")
+
+
+class Recorded(NamedTuple):
+    """A recording in parts: header, and one site an event. of_module: memspec's own iteration of a module ran, not a program's."""
+
+    header: dict[str, Any]
+    events: list
+    sites: list[rec.Site | None]
+    stacks: Stacks
+    of_module: bool
+
+    def encode(self) -> bytes:
+        return rec.encode(self.header, self.events, self.sites, self.stacks)
+
+    def as_record(self) -> dict[str, Any]:
+        """As a measurement record, which has no room for modules and categories."""
+        out = dict(self.header)
+        record.put_events(out, self.events, self.stacks)
+        return out
+
+
+def run(case: dict, beside: str = "") -> Recorded:
+    """A case, run in this process, which should be fresh and have a GPU, real or pretended. beside: where the recording is to lie; none tells not
+    what it was made from. settings.apply(case) was called before."""
+    import torch
+
+    torch.cuda.init()
+    torch.manual_seed(0)
+    if 0 < case["memory_fraction"] < 1:
+        torch.cuda.set_per_process_memory_fraction(case["memory_fraction"])
+    args, kwargs = inputs.make(case["inputs"], dtype=case["dtype"])
+    with Lines():
+        region = CUDARegion(0, stacks="alloc").open()
+        marks = Attribution(0)
+        start = marks.count()
+        iterations = Iterations(case, region, marks)
+        try:
+            iterations.all(args, kwargs)
+            owners = iterations.owners()
+        finally:
+            region.close()
+            marks.off()
+    return iterations.recorded(Reading(region, marks, start, owners), beside)
+
+
+class Iterations:
+    """One case."""
+
+    def __init__(self, case: dict, region: CUDARegion, marks: Attribution):
+        self.case, self.region, self.marks = case, region, marks
+        self.passes: list[dict[str, Any]] = []
+        self.oom: dict[str, Any] | None = None
+        self.work: Work | None = None
+
+    def all(self, args: list, kwargs: dict) -> None:
+        case = self.case
+        wanted = (case["training"] or {}).get("iterations", 3) if case["mode"] == "training" else case.get("iterations") or 2
+        self.marks.on()
+        name = "baseline"
+        try:
+            self.work = prepare(case, args, kwargs, "cuda:0", self._move)
+            settings.set_flags(case)
+            if self.work.model is not None:
+                self.marks.watch(self.work.model)
+            gc.collect()
+            self._end(name, self.region.now())
+            for i in range(wanted):
+                name = "first" if i == 0 else "steady"
+                self.region.restart_peaks()
+                self.marks.begin()
+                gc.collect()
+                gc.disable()  # reference cycles are held to the iteration's end, whenever the collector would have come
+                try:
+                    result = self.work.iterate()
+                    self._end(name, self.region.peaks())
+                    del result
+                finally:
+                    gc.enable()
+        except Exception as e:
+            text = out_of_memory(e)
+            if not text:
+                raise
+            self._end(name, self.region.peaks())  # what it reached
+            self.oom = {"phase": name, "text": text}
+
+    def _move(self, value: Any) -> Any:
+        import torch
+        from torch.utils._pytree import tree_map
+
+        return tree_map(lambda t: t.to("cuda:0") if isinstance(t, torch.Tensor) else t, value)
+
+    def _end(self, name: str, told: dict[str, int]) -> None:
+        import torch
+
+        torch.cuda.synchronize(0)
+        self.passes.append(record.phase(name, self.region.mark(), told))
+
+    def owners(self) -> dict[int, str]:
+        """What is there at the end, by address."""
+        import torch
+        from torch.utils._pytree import tree_leaves
+
+        out: dict[int, str] = {}
+
+        def add(value: Any, category: str) -> None:
+            for t in tree_leaves(value):
+                if isinstance(t, torch.Tensor):
+                    for s in storages(t):
+                        if s.device.type == "cuda" and s.nbytes():
+                            out.setdefault(s.data_ptr(), category)
+
+        if self.work is not None and self.work.model is not None:
+            add(list(self.work.model.parameters()), "parameter")
+            add([p.grad for p in self.work.model.parameters() if p.grad is not None], "gradient")
+            add(list(self.work.model.buffers()), "buffer")
+            add((self.work.args, self.work.kwargs), "input")
+        for o in [o for o in gc.get_objects() if issubclass(type(o), torch.optim.Optimizer) and "state" in o.__dict__]:
+            for group in o.param_groups:
+                add(group["params"], "parameter")
+                add([p.grad for p in group["params"] if p.grad is not None], "gradient")
+            add(list(map(dict, o.state.values())), "optimizer_state")
+        return out
+
+    def recorded(self, reading: Reading, beside: str) -> Recorded:
+        import torch
+
+        case, p, work = self.case, torch.cuda.get_device_properties(0), self.work
+        events, sites = self.region.events, [_loaded(s, loaded) for s, loaded in zip(reading.sites(), self._loading())]
+        kept = [e.action in rec.ACTIONS for e in events]
+        number = [0, *itertools.accumulate(kept)]  # of the events that are kept, how many come before
+        starts, begin = reading.phases(), 0
+        for q in self.passes:
+            if q["name"] != "baseline" and case["mode"] == "training":
+                q["phases"] = parts(starts, begin, q["events"], number)
+            begin, q["events"] = q["events"], number[q["events"]]
+        model = work.model if work else None
+        header = {"schema": record.SCHEMA, "case": case["name"], "runtime": "eager", "where": where.told("cuda"), "built": work.how if work else "",
+                  "device": {"name": p.name, "total": p.total_memory, "compute_capability": f"{p.major}.{p.minor}",
+                             "driver": "" if where.pretended() else gpu.driver_version(), "sms": p.multi_processor_count},
+                  "torch": torch.__version__, "cuda": torch.version.cuda or "", "cudnn": gpu.cudnn_version(),
+                  **{k: case[k] for k in record.FROM_CASE}, "flags": settings.flags_now(case), "weights": nbytes(work.state) if work else 0,
+                  "phases": self.passes, "context": self._context(), "oom": self.oom, "notes": notes(),
+                  "training": case["training"] if model is not None else None}
+        if beside:
+            header["made"] = made.made(beside, case["source"] or case["artifact"], case["dir"], model, case["command"])
+        return Recorded(header, list(itertools.compress(events, kept)), list(itertools.compress(sites, kept)), self.region.stacks, model is not None)
+
+    def _loading(self) -> list[bool]:
+        end = self.passes[0]["events"] if self.passes else len(self.region.events)
+        return [i < end for i in range(len(self.region.events))]
+
+    def _context(self) -> int | None:
+        """On a pretend GPU, what is taken off for it; on a real one that hangs on what else runs there."""
+        import torch
+
+        if not where.pretended():
+            return None
+        free, total = torch.cuda.mem_get_info(0)
+        return total - free - torch.cuda.memory_reserved(0)
+
+
+def _loaded(site: rec.Site | None, loading: bool) -> rec.Site | None:
+    """Of loaded state the operator is what it is."""
+    return site._replace(op=site.category) if site is not None and loading and site.category in LOADED else site
+
+
+def parts(starts: list[tuple[int, str]], begin: int, end: int, number: list[int]) -> list[dict[str, Any]]:
+    """The phases that begin between two events: the last where several begin at one, and none that goes on as it was."""
+    found: dict[int, str] = {}
+    for at, name in starts:
+        if begin <= at < end:
+            found[number[at]] = name
+    out: list[dict[str, Any]] = []
+    for at, name in found.items():
+        if not out or out[-1]["name"] != name:
+            out.append({"name": name, "events": at})
+    return out
+
+
+def notes() -> list[dict[str, Any]]:
+    """What makes the numbers less than exact."""
+    if not where.pretended():
+        return []
+    seen = pretend.report()
+    out = []
+    for r in seen.reads:
+        given = "and was given 0" if r.assumed is None else f"and was given {r.assumed}, as assume: says"
+        out.append({"id": "value-read", "text": f"{r.op} read {r.count} value{'s'[:r.count != 1]} that no kernel computed, {given}",
+                    **({"file": shorten(r.file), "line": r.line} if r.file else {})})
+    return out + [{"id": "workspace-estimate", "text": f"{c.name}: what it takes of the device is not known"} for c in seen.unsized]
