@@ -96,16 +96,19 @@ def test_out_of_memory_fails(case, answer, measured):
 
 
 @pytest.mark.parametrize("device, options, change, outcome, why", [
-    (Seen(why="no GPU here"), Options(), {}, "skipped", "no GPU here"),
+    (Seen(why="no GPU here"), Options("real"), {}, "skipped", "no GPU here"),
+    (Seen(why="no GPU here"), Options(), measure.NoGPU("got macOS, want Linux"), "skipped", "NOT MEASURED net[B=1]: got macOS, want Linux"),
+    (Seen(why="no GPU here"), Options(), {}, "skipped", "RECORDED net[B=1]"),  # a record of a GPU is no pretend GPU's
+    (Seen((T4,)), Options("pretend"), {}, "skipped", "RECORDED net[B=1]"),
     (Seen(why="no torch here"), Options(require_gpu=True), {}, "inconclusive", "no torch here"),
-    (Seen(({**T4, "name": "NVIDIA H200", "compute_capability": "9.0"},)), Options(), {}, "skipped", "this GPU is NVIDIA H200, the case is for t4"),
+    (Seen(({**T4, "name": "NVIDIA H200", "compute_capability": "9.0"},)), Options("real"), {}, "skipped", "this GPU is NVIDIA H200, the case is for t4"),
     (Seen(({**T4, "total": 8 << 30},)), Options(require_gpu=True), {}, "inconclusive", "the case is for t4"),
     (Seen((T4,)), Options(), {"torch": "2.11.0"}, "skipped", 'torch "2.11.0", the case says "2.15"'),
     (Seen((T4,)), Options(), {"alloc_conf": "x:1"}, "skipped", 'alloc_conf "x:1"'),
     (Seen((T4,)), Options(), measure.NothingToRun("give source:"), "skipped", "give source:"),
     (Seen((T4,)), Options(require_gpu=True), measure.NothingToRun("give source:"), "inconclusive", "give source:"),
     (Seen((T4,)), Options(), measure.CaseError("zoo.py: got no nett"), "error", "zoo.py: got no nett"),  # a mistake never passes
-    (Seen((T4 | {"name": "A100 MIG 1g.10gb", "total": 10 << 30}, T4 | {"name": "Orin", "integrated": True, "compute_capability": "8.7"})), Options(), {},
+    (Seen((T4 | {"name": "A100 MIG 1g.10gb", "total": 10 << 30}, T4 | {"name": "Orin", "integrated": True, "compute_capability": "8.7"})), Options("real"), {},
      "skipped", "the GPUs here are A100 MIG 1g.10gb with 10.00 GiB, Orin (integrated), the case is for t4"),
     (Seen((T4,)), Options(), measure.ModelError("ValueError: no"), "error", "ValueError: no"),
     (Seen(why="no torch here"), Options("always"), measure.NoTorch("got no torch"), "error", "got no torch"),
@@ -114,6 +117,21 @@ def test_what_is_not_compared_says_why(case, answer, measured, device, options, 
     measured(change if isinstance(change, Exception) else answer(**change))
     got = verify("memspec.yaml", case, device, options)
     assert got.outcome == outcome and why in got.text and got.comparison is None
+
+
+@pytest.mark.parametrize("seen, options", [(Seen(why="no GPU here"), Options()), (Seen((T4,)), Options("pretend"))])
+def test_a_pretend_gpu_is_compared_and_never_called_a_measurement(case, answer, measured, seen, options):
+    """Where the case's GPU is not here, and where it is asked for: then no GPU is touched."""
+    (r,) = (p for p in answer()["phases"] if p["name"] == "first")
+    measured(answer({"allocated": r["allocated"]}, where="pretend"))
+    got = verify("memspec.yaml", case, seen, options)
+    assert got.outcome == "fail" and got.as_json()["where"] == "pretend"
+    assert "peak allocated pretended " in got.text and "measured" not in got.text.replace("--measured", "")
+
+
+def test_cases_that_say_no_source_or_no_card_are_not_pretended(case):
+    assert check.pretendable(case)
+    assert not check.pretendable(case | {"source": ""}) and not check.pretendable(case | {"device": {"name": "none", "memory": 0}})
 
 
 def test_a_case_without_a_prediction_is_not_compared(case, answer, measured, project):
@@ -149,7 +167,7 @@ def test_json_keeps_memspecs_schema(case, answer, measured, capsys, monkeypatch)
     for seen in runs:
         measured(answer({"reserved": MIB}))
         monkeypatch.setattr(gpu, "look", lambda: seen)
-        check.main(["--format", "json"])
+        check.main(["--format", "json", "--on", "real"])
         said = json.loads(capsys.readouterr().out)
         jsonschema.validate(said, schema)
         assert [c["measured"] is None for c in said["cases"]] == [not seen.devices] * 4

@@ -71,3 +71,40 @@ def test_profile(folder):
 def test_a_device_that_cannot_be(folder, arguments, text):
     p = memshim(folder, *arguments)
     assert (p.returncode, p.stderr) == (2, text + "\n")
+
+
+SPEC = """
+version: 1
+defaults: {device: t4, runtime: eager}
+models:
+  net:
+    source: zoo.py:net
+    artifact: net.pt
+    inputs: ["float32[B,512]"]
+    cases:
+      - dims: {B: [32, 256]}
+        budget: {allocated: LIMIT}
+"""
+
+
+def test_check_runs_sources_beside_the_prediction(folder):
+    """Without a GPU, by default; the two numbers agree, and either breaks the budget."""
+    (folder / "memspec.yaml").write_text(SPEC.replace("LIMIT", "20MiB"))
+    assert memshim(folder, "export", "memspec.yaml", "--strip").returncode == 0
+    p = memshim(folder, "check")
+    assert p.returncode == 0, p.stdout + p.stderr
+    assert p.stdout.splitlines()[-1] == "run on a pretend GPU, 2 cases: 2 pass"
+    assert p.stdout.count("pretended  Tesla T4, torch ") == 2 and "measured" not in p.stdout.replace("memspec", "")
+    (folder / "memspec.yaml").write_text(SPEC.replace("LIMIT", "4MiB"))
+    p = memshim(folder, "check", "--on", "pretend", "--case", "net[B=256]")
+    assert p.returncode == 1 and "broken     pretended allocated " in p.stdout
+    p = memshim(folder, "check", "--on", "none", "--case", "net[B=32]")
+    assert "pretended" not in p.stdout
+
+
+def test_measure(folder):
+    (folder / "memspec.yaml").write_text(SPEC.replace("LIMIT", "20MiB"))
+    p = memshim(folder, "measure", "--on", "a10g", "--case", "net[B=32]", "-o", "records")
+    assert p.returncode == 0, p.stderr
+    record = json.loads((folder / "records" / "net[B=32].eager.nvidia-a10g.json").read_text())
+    assert (record["where"], record["device"]["compute_capability"]) == ("pretend", "8.6") and record["events"]

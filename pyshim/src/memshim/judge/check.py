@@ -1,6 +1,6 @@
-"""Check a memspec.yaml: the memspec binary predicts and judges; where there is a GPU each case is run for real and the two are compared.
+"""Check a memspec.yaml: the memspec binary predicts and judges; each case is run too, on its GPU or on a pretend one, and the two are compared.
 
-    python -m memshim check [memspec.yaml] [--case NAME] [--measure] [--require-gpu]
+    python -m memshim check [memspec.yaml] [--case NAME] [--on pretend|real|none] [--measure] [--require-gpu]
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ EXIT = {"fail": 1, "error": 2, "inconclusive": 3}  # the worst of many, in this 
 
 
 class Options(NamedTuple):
-    """auto: where this machine's GPU is the case's. always: also elsewhere, on CPU tensors where there is no GPU. never."""
+    """auto: on this machine's GPU where it is the case's, else on a pretend one where the case has a source. real: the first alone. pretend: the
+    second alone, of every case. always: where there is no GPU, on CPU tensors. never."""
 
     when: str = "auto"
     require_gpu: bool = False
@@ -53,24 +54,31 @@ def skipped(why: str, o: Options, name: str) -> Measured:
 def verify(spec: str, case: dict, seen: gpu.Seen, o: Options, run: Callable[..., dict] | None = None) -> Measured:
     """Run one case of a memspec.yaml and compare. case is of memspec cases, seen what this machine has, run what measures (measure.measure)."""
     name = case["name"]
-    device, why = report.device_for(case, seen)
-    if device is None and (o.when == "auto" or o.require_gpu):
+    device, why = (None, "") if o.when == "pretend" else report.device_for(case, seen)
+    pretending = device is None and not o.require_gpu and (o.when == "pretend" or o.when == "auto" and pretendable(case))
+    if device is None and not pretending and (o.when != "always" or o.require_gpu):
         return skipped(why, o, name)
     case = case | {"visible": device["uuid"] if device and len(seen.devices) > 1 else ""}
+    at = "cuda" if o.require_gpu else "pretend" if pretending else "auto"
     try:
-        got = (run or measure.measure)(case, "cuda" if o.require_gpu else "auto", o.timeout, "all" if o.output else "python")
+        got = (run or measure.measure)(case, at, o.timeout, "all" if o.output else "python")
     except (measure.NoGPU, measure.NothingToRun) as e:
         return skipped(str(e), o, name)
     except measure.MeasureError as e:
         return Measured("error", f"ERROR {name} measured: {e}")
     if o.output:
         record.write(got, o.output)
-    if got["where"] != "cuda":
+    if got["where"] != ("pretend" if pretending else "cuda"):
         return Measured("skipped", report.recorded_line(got), got)
     c = report.compare(spec, got, list(o.extra))
     if c.why_not:
         return skipped(c.why_not, o, name)._replace(record=got)
     return Measured(c.outcome, c.text, got, c)
+
+
+def pretendable(case: dict) -> bool:
+    """Whether a case is run on a pretend GPU of itself: it says what to run, and on which card."""
+    return bool(case["source"] and case["device"]["memory"])
 
 
 def exit_code(outcomes: list[str]) -> int:
@@ -84,7 +92,10 @@ def main(arguments: list[str]) -> int:
     p.add_argument("spec", nargs="?", default="memspec.yaml")
     p.add_argument("--case", action="append", default=[], metavar="NAME", help="only this case: its exact name, else with * and ?; repeats")
     p.add_argument("--workspace", "--scratch", metavar="FILE", help="a workspace profile, for memspec check")
+    p.set_defaults(when="auto")
     when = p.add_mutually_exclusive_group()
+    when.add_argument("--on", dest="when", choices=("pretend", "real", "none"), default="auto", help="where cases are run: on a pretend GPU, on this machine's where it "
+                      "is the case's, not at all (the machine's where it is the case's, else a pretend one where the case has a source:)")
     when.add_argument("--measure", dest="when", action="store_const", const="always", default="auto",
                       help="run every case, on CPU tensors where there is no GPU (recorded, never compared)")
     when.add_argument("--no-measure", dest="when", action="store_const", const="never", help="run none")
@@ -94,8 +105,9 @@ def main(arguments: list[str]) -> int:
     p.add_argument("--timeout", type=measure.seconds, default=measure.TIMEOUT, metavar="SECONDS", help=f"for running one case ({measure.TIMEOUT:g})")
     p.add_argument("--format", choices=("text", "json"), default="text")
     a = p.parse_args(arguments)
-    if a.require_gpu and a.when == "never":
-        p.error("got --require-gpu beside --no-measure, want one of them")
+    a.when = "never" if a.when == "none" else a.when
+    if a.require_gpu and a.when in ("never", "pretend"):
+        p.error(f"got --require-gpu beside {'--on pretend' if a.when == 'pretend' else '--no-measure or --on none'}, want one of them")
     try:
         return _check(a)
     except cases.SpecError as e:
@@ -121,11 +133,14 @@ def _check(a: argparse.Namespace) -> int:
         for c, r in zip(checked["cases"], results or [None] * len(checked["cases"])):
             c["measured"] = r.as_json() if r else None
             for f in c["findings"]:
-                f["measured"] = r.comparison.peak(f["metric"]) if r and r.comparison else f["measured"]
+                if r and r.comparison and r.record["where"] == "cuda":  # what a pretend GPU says is in c["measured"], which tells where
+                    f["measured"] = r.comparison.peak(f["metric"])
         print(json.dumps({"schema": checked["schema"], "exit": code, "cases": checked["cases"]}, indent=2, ensure_ascii=False))
     elif results:
         count = {o: sum(r.outcome == o for r in results) for o in ("pass", "warn", "fail", "error", "inconclusive", "skipped")}
-        print(f"run for real, {len(results)} case{'s'[:len(results) != 1]}: " + ", ".join(f"{n} {o}" for o, n in count.items() if n))
+        where = {r.record["where"] for r in results if r.record}
+        how = "run on a pretend GPU" if where == {"pretend"} else "run for real" if "pretend" not in where else "run, some on a pretend GPU"
+        print(f"{how}, {len(results)} case{'s'[:len(results) != 1]}: " + ", ".join(f"{n} {o}" for o, n in count.items() if n))
     return code
 
 
@@ -133,11 +148,11 @@ def _measure(a: argparse.Namespace, extra: list[str]) -> list[Measured]:
     o = Options(a.when, a.require_gpu, a.output, a.timeout, tuple(extra), a.jobs)
     if o.when == "never":
         return []
-    seen = gpu.look()
-    if not seen.devices and o.when == "auto" and not o.require_gpu:
+    seen = gpu.Seen() if o.when == "pretend" else gpu.look()
+    all_cases = cases.load(a.spec, a.case)
+    if not seen.devices and (o.when == "real" or o.when == "auto" and not any(map(pretendable, all_cases))) and not o.require_gpu:
         print(f"not measured: {seen.why} (--measure runs the cases on CPU tensors, --require-gpu makes this exit 3)", file=sys.stderr)
         return []
-    all_cases = cases.load(a.spec, a.case)
     if a.output:
         Path(a.output).mkdir(parents=True, exist_ok=True)  # before anything is run for it
     results = []

@@ -22,6 +22,8 @@ class Option(NamedTuple):
 
 OPTIONS = (
     Option("memspec_measure", bool, "run every case of a memspec.yaml for real, on CPU tensors where there is no GPU"),
+    Option("memspec_on", str, "pretend, real or none: where the cases of a memspec.yaml are run (on this machine's GPU where it is the case's, else on a "
+           "pretend one); or a device's name: marks without on= are judged on it, pretended, and cases too", "WHERE"),
     Option("memspec_no_measure", bool, "run no case for real, even where its GPU is there"),
     Option("memspec_require_gpu", bool, "what was not measured on its GPU fails"),
     Option("memspec_output", str, "keep the records of measured cases there", "FOLDER"),
@@ -73,7 +75,9 @@ def check(config: pytest.Config) -> None:
 
 
 def of_check(config: pytest.Config) -> Options:
-    when = "never" if get(config, "memspec_no_measure") else "always" if get(config, "memspec_measure") else "auto"
+    on = get(config, "memspec_on")
+    told = "auto" if not on else "never" if on == "none" else on if on == "real" else "pretend"
+    when = "never" if get(config, "memspec_no_measure") else "always" if get(config, "memspec_measure") else told
     return Options(when, bool(get(config, "memspec_require_gpu")), get(config, "memspec_output"))
 
 

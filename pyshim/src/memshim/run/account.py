@@ -5,10 +5,18 @@ from __future__ import annotations
 import gc
 from typing import Any
 
-from memshim.run import gpu, history, record
+from memshim.run import gpu, history, record, where
 from memshim.run.build import Built
 from memshim.run.frames import shorten
 from memshim.run.where import Where
+
+
+def pretend_context() -> int | None:
+    """What is taken off a pretend card for its context; None where that is not known of the card, and nothing is taken off."""
+    import torch
+
+    free, total = torch.cuda.mem_get_info(0)
+    return total - free - torch.cuda.memory_reserved(0) or None
 
 
 HELD = 8  # lines that are told of who held memory when it ended
@@ -91,6 +99,8 @@ class Account:
             return None
         import torch
 
+        if where.pretended():
+            return pretend_context()
         uuid = f"GPU-{getattr(torch.cuda.get_device_properties(self.device), 'uuid', '')}"
         if not used_before or uuid not in used_before:
             return None

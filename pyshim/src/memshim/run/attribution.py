@@ -23,7 +23,6 @@ from memshim.run.storages import storages
 
 FORWARD, BACKWARD, STEP = "forward", "backward", "step"
 _OPERATOR = re.compile(r"at::_ops::(\w+)::(?:call|redispatch)")
-_DISPATCH = ("torch/_ops.py",)  # between two operators where one is followed in Python (pretend/values)
 _TENSOR = ("empty_generic", "empty_strided_generic", "StorageImpl", "resize_bytes", "empty_cuda", "empty_strided_cuda")
 
 
@@ -272,8 +271,7 @@ class Reading:
     def _python(self, stack: int) -> int:
         """The stack without what is not Python's."""
         stacks = self._region.stacks
-        frames = [f for f in stacks.of(stack) if f.file != forward.MODULE and f.line > 0 and not compiled(f.file)
-                  and not (f.file.endswith(_DISPATCH) and f.function == "redispatch")]
+        frames = [f for f in stacks.of(stack) if f.file != forward.MODULE and f.line > 0 and not compiled(f.file)]
         return stacks.add(list(map(tuple, frames)))
 
 
@@ -299,7 +297,7 @@ def _operator(told: list) -> str:
     """What Python, or a node of the backward, called: the outermost operator of the innermost C++."""
     found = ""
     for f in told:
-        if f.file.endswith(".py") and not f.file.endswith(_DISPATCH):
+        if f.file.endswith(".py"):
             break
         m = _OPERATOR.search(f.function)
         if m:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from memshim import pretend
 from memshim.run import gpu, inputs, made, rec, record, settings, where
+from memshim.run.account import pretend_context
 from memshim.run.attribution import Attribution, Reading
 from memshim.run.failure import out_of_memory
 from memshim.run.forward import Lines
@@ -169,13 +170,8 @@ class Iterations:
         return [i < end for i in range(len(self.region.events))]
 
     def _context(self) -> int | None:
-        """On a pretend GPU, what is taken off for it; on a real one that hangs on what else runs there."""
-        import torch
-
-        if not where.pretended():
-            return None
-        free, total = torch.cuda.mem_get_info(0)
-        return total - free - torch.cuda.memory_reserved(0)
+        """Of a real one it would hang on what else runs there."""
+        return pretend_context() if where.pretended() else None
 
 
 def _loaded(site: rec.Site | None, loading: bool) -> rec.Site | None:

@@ -16,7 +16,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from memshim import binary, cases, progress
+from memshim import binary, cases, pretend, progress
 from memshim.run import process, record, request
 from memshim.run.where import pretended
 from memshim.run.errors import TIMEOUT, TORCH_MISSING, USAGE, UNSURE, CaseError, MeasureError, ModelError, NoGPU, NothingToRun, NoTorch
@@ -65,6 +65,7 @@ def main(arguments: list[str]) -> int:
     p.add_argument("--case", action="append", default=[], metavar="NAME", help="only this case: its exact name, else with * and ?; repeats")
     p.add_argument("--where", choices=("auto", "cuda", "pretend", "cpu"), default="auto", help="auto: on the GPU where there is one, else on CPU "
                    "tensors; pretend: on a pretend GPU, the device of each case")
+    p.add_argument("--on", metavar="DEVICE", help="every case on this device, pretended (--where pretend: on its own)")
     p.add_argument("-o", "--output", default="measured", metavar="FOLDER", help="where records go (measured); with --request, the file")
     p.add_argument("--stacks", choices=("all", "python"), default="all", help="of each event on a GPU: with C++ frames, or without")
     p.add_argument("--jobs", type=jobs, default=1, metavar="N", help="cases at a time (1); of a GPU one at a time in any event")
@@ -76,10 +77,13 @@ def main(arguments: list[str]) -> int:
         return _answer(sys.stdin.read() if a.request == "-" else Path(a.request).read_text(encoding="utf-8"), a)
     try:
         found = cases.load(a.spec, a.case)
+        if a.on:
+            a.where, card = "pretend", pretend.find(a.on)
+            found = [c | {"device": {"name": card.name, "memory": card.memory}} for c in found]
     except cases.SpecError as e:
         print(e, file=sys.stderr)
         return USAGE
-    except binary.BinaryError as e:
+    except (binary.BinaryError, pretend.UnknownDevice) as e:
         print(f"memshim: {e}", file=sys.stderr)
         return USAGE
     code = 0
