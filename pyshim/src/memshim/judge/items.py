@@ -101,8 +101,9 @@ class CaseItem(pytest.Item):
                 self.note("not_measured", m.text)
             elif m.outcome != "pass":
                 self.messages.append(m.text)
+            word = "pretended" if m.record and m.record["where"] == "pretend" else "measured"
             for r in m.comparison.rows if m.comparison else ():
-                self.note(f"measured.{r['phase']}.{r['metric']}", r["measured"])
+                self.note(f"{word}.{r['phase']}.{r['metric']}", r["measured"])
         worst = [self.checked["outcome"], self.measured.outcome if self.measured else "pass"]
         self.note("outcome", next((o for o in ("fail", "error", "inconclusive", "warn") if o in worst), "pass"))
 

@@ -63,8 +63,9 @@ def _limit(metric: str, value: str | int | float) -> Limit:
     return Limit(metric, str(value), sizes.parse(value))
 
 
-def memory_budget(*args: Any, device: int | str | None = None, **limits: str | int | float) -> Budget:
-    """memory_budget(allocated="1GiB", reserved="10%", delta=…, leaked=…, device=0): at most so much GPU memory while the test runs."""
+def memory_budget(*args: Any, device: int | str | None = None, on: str = "", **limits: str | int | float) -> Budget:
+    """memory_budget(allocated="1GiB", reserved="10%", delta=…, leaked=…, device=0, on="t4"): at most so much GPU memory while the test runs. on: in a
+    process of its own, where that GPU is pretended (apart.py)."""
     if args:
         raise ValueError(f"memory_budget: got {args[0]!r} without a metric, want {'=, '.join(METRICS)}=")
     unknown = [k for k in limits if k not in METRICS]
@@ -119,7 +120,7 @@ def message(name: str, place: str, budget: Budget, peaks: Peaks, told: dict[str,
         if i:
             out.append(f"             {x.metric} {sizes.show(n)}: over by {sizes.show(n - x.bytes)}")
     leaked = f", {peaks.leaked} B left behind" if budget.wants("leaked") else ""
-    out.append(f"  measured   {peaks.reserved} B reserved, {peaks.allocated} B allocated, {peaks.delta} B of it by the test{leaked}")
+    out.append(f"  {'pretended' if where.pretended() else 'measured '}  {peaks.reserved} B reserved, {peaks.allocated} B allocated, {peaks.delta} B of it by the test{leaked}")
     for title, text in told.items():
         if "\n" in text or title.endswith(":"):
             out += [f"  {title}", *("    " + line for line in text.splitlines())] if text else []

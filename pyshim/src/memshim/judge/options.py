@@ -20,10 +20,12 @@ class Option(NamedTuple):
     const: Any = None
 
 
+PLACES = ("pretend", "real", "none")  # words of --memspec-on that are no device
 OPTIONS = (
     Option("memspec_measure", bool, "run every case of a memspec.yaml for real, on CPU tensors where there is no GPU"),
     Option("memspec_on", str, "pretend, real or none: where the cases of a memspec.yaml are run (on this machine's GPU where it is the case's, else on a "
            "pretend one); or a device's name: marks without on= are judged on it, pretended, and cases too", "WHERE"),
+    Option("memspec_reports", str, "leave what tests report there: of a process that runs one test on a pretend GPU", "FILE"),
     Option("memspec_no_measure", bool, "run no case for real, even where its GPU is there"),
     Option("memspec_require_gpu", bool, "what was not measured on its GPU fails"),
     Option("memspec_output", str, "keep the records of measured cases there", "FOLDER"),

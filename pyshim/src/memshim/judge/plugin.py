@@ -2,6 +2,7 @@
 
     memspec.yaml::resnet50[B=8]                                   collected where a file of that name is
     @pytest.mark.memory_budget(allocated="1GiB")                  on any test: the CUDA allocator's peaks, where there is a GPU
+    @pytest.mark.memory_budget(allocated="1GiB", on="t4")         the same in a process of its own, on a pretend GPU
     def test_x(memshim): with memshim.budget(delta="1MiB"): …     on a part of one
 
 torch is imported only where a test with a budget runs and there may be a GPU.
@@ -20,10 +21,11 @@ from typing import Any
 import pytest
 
 from memshim import cases
-from memshim.judge import increase, machine, marks, options
+from memshim.judge import apart, increase, machine, marks, options
 from memshim.judge.items import CaseItem, SpecFile, Unreadable
 from memshim.judge.region import TOP, CUDABudget, Region
 from memshim.judge.summary import Summary
+from memshim.run.where import pretended
 
 COUNT = pytest.StashKey[int]()  # budgets of a test so far
 SURVEY = pytest.StashKey[Any]()
@@ -36,9 +38,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "memory_budget(allocated=, reserved=, delta=, leaked=, device=): at most so much GPU memory while the test runs")
+    config.addinivalue_line("markers", "memory_budget(allocated=, reserved=, delta=, leaked=, device=, on=): at most so much GPU memory while the test runs; with "
+                            "on= in a process of its own, on that GPU, pretended")
     config.pluginmanager.register(Summary(config), "memspec-summary")
     config.pluginmanager.register(increase.Keeper(), "memspec-increase")
+    apart.register(config)
     options.check(config)
     get = lambda name: options.get(config, name)
     if get("memspec_no_measure") and (get("memspec_measure") or get("memspec_require_gpu")):
@@ -107,16 +111,17 @@ def held_to(item: pytest.Item, budget: marks.Budget, whole: bool = False) -> Ite
         region = item.config.hook.pytest_memspec_region(device=budget.device, config=item.config)
     except ValueError as e:
         pytest.fail(str(e), pytrace=False)
+    why_not = item.stash.get(apart.NO_PRETEND, "") or region.why_not
     note = _notes(item) if budget.limits else lambda name, value: None
     surveyed = whole and options.surveys(item.config)
-    if region.why_not:
+    if why_not:
         if surveyed:
-            item.stash[SURVEY] = region.why_not
+            item.stash[SURVEY] = why_not
         yield
         if budget.limits:
             if options.of_check(item.config).require_gpu:
-                pytest.fail(f"INCONCLUSIVE {item.nodeid}: {region.why_not}, and a GPU is required", pytrace=False)
-            note("not_judged", region.why_not)
+                pytest.fail(f"INCONCLUSIVE {item.nodeid}: {why_not}, and a GPU is required", pytrace=False)
+            note("not_judged", why_not)
         return
     region.start()
     try:
@@ -152,7 +157,7 @@ def _notes(item: pytest.Item):
 def _tell(note, peaks: marks.Peaks, budget: marks.Budget) -> None:
     for m in marks.METRICS:
         if m != "leaked" or budget.wants("leaked"):
-            note(f"measured.{m}", getattr(peaks, m))
+            note(f"{'pretended' if pretended() else 'measured'}.{m}", getattr(peaks, m))
     for x in budget.limits:
         note(f"budget.{x.metric}", x.of(peaks.total).bytes)
 
@@ -242,6 +247,8 @@ class Shim:
 
     def budget(self, *, device: int | str | None = None, **limits: str | int | float) -> contextlib.AbstractContextManager:
         """The mark's budget on a part of the test."""
+        if "on" in limits:
+            raise ValueError("memshim.budget: got on=, which is the mark's alone: a test is on one GPU as a whole")
         return held_to(self._item, marks.memory_budget(device=device, **limits))
 
     def check(self, spec: str = "memspec.yaml", case: str | None = None) -> dict:

@@ -9,7 +9,7 @@ from types import BuiltinFunctionType, CodeType, FrameType, FunctionType, Module
 from typing import Any, Protocol
 
 from memshim.judge.marks import Peaks
-from memshim.run import gpu
+from memshim.run import gpu, where
 
 TOP = 8  # lines told of who held the peak
 BINS = (512, 4 << 10, 32 << 10, 256 << 10, 1 << 20, 10 << 20, 100 << 20, 1 << 30)  # 1 MiB and 10 MiB are the allocator's own limits
@@ -66,7 +66,8 @@ class CUDABudget:
         torch.cuda.synchronize(r.index)
         peaks = r.peaks()
         p = torch.cuda.get_device_properties(r.index)
-        return Peaks(p.name, peaks["allocated"], peaks["reserved"], peaks["allocated"] - r.allocated_before, 0, p.total_memory)
+        name = ("a pretend " if where.pretended() else "") + p.name
+        return Peaks(name, peaks["allocated"], peaks["reserved"], peaks["allocated"] - r.allocated_before, 0, p.total_memory)
 
     def leaked(self, kept: Iterable[Any]) -> int:
         """What was allocated since the start and is there still, but for what fixtures hold: they are ended after the test."""

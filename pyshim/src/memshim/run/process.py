@@ -41,7 +41,8 @@ def pretended(case: dict, at: str, memory: int | None = None) -> dict[str, str]:
     if at != "pretend":
         return {}
     try:
-        return pretend.environment(pretend.of_case(case["device"]), memory=memory, assume=case.get("assume") or {})
+        assume = {"assume": case["assume"]} if case.get("assume") else {}
+        return pretend.environment(pretend.of_case(case["device"]), memory=memory, **assume)
     except (pretend.Unsupported, pretend.BuildError, ValueError) as e:
         raise NoGPU(str(e)) from None
 
