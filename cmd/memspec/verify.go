@@ -35,7 +35,7 @@ func newVerify() *cobra.Command {
 		Short: "Hold predictions against measurements: recorded ones, or runs on this machine's GPU",
 		Long: `Predict every case of a memspec.yaml and hold it against what it took when it was run: against the records in a folder
 (python -m memshim measure writes them), or without --measured by running the cases whose GPU this machine has, each in a fresh process
-(python -m memshim; MEMSPEC_PYTHON names the Python). With --on pretend they are run on a pretend GPU: PyTorch's own allocator on a machine without
+(python -m memshim; MEMSPEC_PYTHON names the Python). With --on pretend they are run on a pretend GPU (with --measured, were): PyTorch's own allocator on a machine without
 one, labelled so and never called measured. A record is a case's by what it says of itself: name, device, torch, runtime, inputs and
 flags. Records made on CPU tensors are compared with nothing.
 
@@ -65,9 +65,6 @@ case without a measurement under --require is, or no case has a record in the fo
 		}
 		if fs.Changed("measured") && o.dir == "" {
 			return errors.New("--measured: got no folder, want that of the records that python -m memshim measure wrote")
-		}
-		if o.dir != "" && o.on.value == "pretend" {
-			return errors.New("--on: got pretend beside --measured, want one of them: what a pretend GPU took is no measurement")
 		}
 		cases, err := loadCases(specPath(args), *patterns)
 		if err != nil {
@@ -108,9 +105,7 @@ func (o *verifyOptions) holder() (holder, error) {
 	if err != nil {
 		return nil, plainPathError(err)
 	}
-	return func(ctx context.Context, r *engine.Result) (*verify.Account, error) {
-		return verify.Records(ctx, r, records, o.require)
-	}, nil
+	return (&verify.Kept{Records: records, Required: o.require, Pretend: o.on.value == "pretend"}).Compare, nil
 }
 
 func (o *verifyOptions) verifyAll(cmd *cobra.Command, cases []spec.Case, hold holder) ([]*verify.Account, error) {

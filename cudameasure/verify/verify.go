@@ -47,15 +47,29 @@ type Skipped struct {
 	Why  string `json:"why"`
 }
 
-// Records holds a prediction against those of the records that are its case's. The error is a record's.
-func Records(ctx context.Context, r *engine.Result, records []*cudameasure.Measurement, required bool) (*Account, error) {
-	a := &Account{Result: r, Outcome: r.Verdict.Outcome, Required: required, On: recording.OnCUDA}
-	for _, m := range records {
+// Kept are the records of runs made before.
+type Kept struct {
+	Records  []*cudameasure.Measurement
+	Required bool // a case without one is inconclusive
+	Pretend  bool // those of pretend GPUs are compared, and those of real ones left out; else the other way around
+}
+
+// Compare holds a prediction against those of the records that are its case's. The error is a record's.
+func (k *Kept) Compare(ctx context.Context, r *engine.Result) (*Account, error) {
+	a := &Account{Result: r, Outcome: r.Verdict.Outcome, Required: k.Required, On: recording.OnCUDA}
+	if k.Pretend {
+		a.On = recording.OnPretend
+	}
+	for _, m := range k.Records {
 		if m.Case != r.Case.Name {
 			continue
 		}
-		if m.Where == recording.OnPretend {
+		switch {
+		case m.Where == recording.OnPretend && !k.Pretend:
 			a.Skipped = append(a.Skipped, Skipped{File: m.File, Why: "recorded on a pretend GPU: no GPU took these numbers"})
+			continue
+		case m.Where == recording.OnCUDA && k.Pretend:
+			a.Skipped = append(a.Skipped, Skipped{File: m.File, Why: "measured on a GPU, and what pretend ones took was asked for"})
 			continue
 		}
 		if err := a.add(ctx, m); err != nil {

@@ -125,11 +125,17 @@ func TestAPretendRecordIsNoMeasurement(t *testing.T) {
 	record, err := cudameasure.Read("../../engine/recording/testdata/records/small.json")
 	require.NoError(t, err)
 	record.Case, record.Where = r.Case.Name, recording.OnPretend
-	a, err := verify.Records(context.Background(), r, []*cudameasure.Measurement{record}, true)
+	kept := &verify.Kept{Records: []*cudameasure.Measurement{record}, Required: true}
+	a, err := kept.Compare(context.Background(), r)
 	require.NoError(t, err)
 	require.Len(t, a.Skipped, 1)
 	assert.Equal(t, "recorded on a pretend GPU: no GPU took these numbers", a.Skipped[0].Why)
 	assert.Equal(t, verdict.Inconclusive, a.Outcome)
+
+	kept.Pretend, record.Where = true, recording.OnCUDA
+	a, err = kept.Compare(context.Background(), r)
+	require.NoError(t, err)
+	assert.Equal(t, "measured on a GPU, and what pretend ones took was asked for", a.Skipped[0].Why)
 }
 
 func TestThePretendGPUNeedsNone(t *testing.T) {
@@ -177,7 +183,7 @@ func TestACaseWithoutAPredictionIsNotCompared(t *testing.T) {
 	record, err := cudameasure.Read("../../engine/recording/testdata/records/small.json")
 	require.NoError(t, err)
 	record.Case, r.Err = r.Case.Name, os.ErrNotExist
-	a, err := verify.Records(context.Background(), r, []*cudameasure.Measurement{record}, false)
+	a, err := (&verify.Kept{Records: []*cudameasure.Measurement{record}}).Compare(context.Background(), r)
 	require.NoError(t, err)
 	require.Len(t, a.Skipped, 1)
 	assert.True(t, strings.HasPrefix(a.Skipped[0].Why, "measured with"), a.Skipped[0].Why)

@@ -126,7 +126,8 @@ def test_a_pretend_gpu_is_compared_and_never_called_a_measurement(case, answer, 
     measured(answer({"allocated": r["allocated"]}, where="pretend"))
     got = verify("memspec.yaml", case, seen, options)
     assert got.outcome == "fail" and got.as_json()["where"] == "pretend"
-    assert "peak allocated pretended " in got.text and "measured" not in got.text.replace("--measured", "")
+    text = " ".join(got.text.split())
+    assert "peak allocated on a pretend GPU " in text and "no GPU: a pretend " in text and "measured" not in text.replace("--measured", "")
 
 
 def test_cases_that_say_no_source_or_no_card_are_not_pretended(case):

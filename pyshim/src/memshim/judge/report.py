@@ -39,6 +39,7 @@ def compare(spec: str, measured: dict, extra: list[str] = ()) -> Comparison:
     with tempfile.TemporaryDirectory(prefix="memshim-") as folder:
         record.write(measured, folder)
         arguments = ["verify", *cases.selected(spec, [measured["case"]]), "--measured", folder, *extra]
+        arguments += ["--on", "pretend"] if measured["where"] == "pretend" else []
         answer = cases.ask(*arguments)["cases"][0]
         text, _, _ = binary.call(*arguments)
         blank = r"\s+(?:\\\n\s*)?"  # a long command is continued with a backslash
