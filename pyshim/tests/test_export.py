@@ -1,12 +1,14 @@
 """Artifacts: read back by memspec."""
 
 import json
+import subprocess
+import sys
 import zipfile
 
 import pytest
 
 import memshim
-from memshim import cases
+from memshim import binary, cases
 from memshim.run.build import load_source
 from memshim.run.export import ExportError, main
 
@@ -106,3 +108,32 @@ def test_sizes_that_the_command_names_stay_open(project, capsys):
     assert main(["zoo.py:net", "--input", "float32[B,3,16,16]", "--dim", "B=1", "-o", "open.pt2"]) == 0
     for batch in (1, 64):
         assert cases.ask("estimate", "open.pt2", "--device", "none", "--input", f"float32[{batch},3,16,16]")["coverage"]["unsupported"] == []
+
+
+def test_what_an_artifact_was_made_from(project, capsys):
+    """The command says it beside the artifact, and tells when it is no longer so; memspec reads the files' part without Python."""
+    (project / "part.py").write_text("SIZE = 10\n")
+    (project / "zoo.py").write_text((project / "zoo.py").read_text().replace("import torch\n", "import torch\nfrom part import SIZE\n").replace("14, 10)", "14, SIZE)"))
+    assert main(["memspec.yaml", "--strip"]) == 0
+    told = json.loads((project / "net.pt.inputs.json").read_text())
+    assert [f["path"] for f in told["made"]["files"]] == ["part.py", "zoo.py"] and told["inputs"]
+    assert told["made"]["command"] == ["python", "-m", "memshim", "export", "memspec.yaml", "--strip"]
+    assert ["fc.bias", "float32", [10]] in told["made"]["parameters"]
+    capsys.readouterr()
+    assert run_check(project) == (0, "net.pt: is what its source gives\n")
+    (project / "part.py").write_bytes(b"SIZE = 10\r\n")
+    assert run_check(project)[0] == 0, "line ends are a checkout's"
+    (project / "part.py").write_text("SIZE = 12\n")
+    code, said = run_check(project)
+    assert (code, said) == (1, "net.pt: stale: part.py has changed; fc.weight is float32[12,1568], was float32[10,1568]; fc.bias is float32[12], was float32[10]\n")
+    said = binary.call("check", "memspec.yaml")
+    assert said.code == 3 and "part.py" in said.out and "python -m memshim export memspec.yaml --strip" in " ".join(said.out.split())
+    (project / "part.py").unlink()
+    (project / "net.pt.inputs.json").unlink()
+    (project / "part.py").write_text("SIZE = 10\n")
+    assert run_check(project)[0] == 2, "an artifact that does not say what it was made from"
+
+
+def run_check(folder):
+    p = subprocess.run([sys.executable, "-m", "memshim", "export", "memspec.yaml", "--check"], cwd=folder, capture_output=True, text=True)
+    return p.returncode, p.stdout.removeprefix("a model may print\n")

@@ -58,7 +58,7 @@ def test_what_a_test_leaves_behind_is_told_by_line(gpu):
     """)
     r = gpu()
     r.assert_outcomes(passed=2, failed=1)
-    r.stdout.fnmatch_lines(["FAIL test_global on NVIDIA GeForce RTX 4090: leaked 7.0 MiB, budget 1.0 MiB: over by 6.0 MiB (+600.0%)", "  left behind:",
+    r.stdout.fnmatch_lines(["FAIL test_global on a pretend NVIDIA GeForce RTX 4090: leaked 7.0 MiB, budget 1.0 MiB: over by 6.0 MiB (+600.0%)", "  left behind:",
                             "       7.0 MiB      2  conftest.py:4 (<lambda>)"])
 
 

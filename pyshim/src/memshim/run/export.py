@@ -2,6 +2,7 @@
 
     python -m memshim export models/zoo.py:resnet50 --input 'x=float32[1,3,224,224]' -o resnet50.pt [--kind trace] [--strip]
     python -m memshim export memspec.yaml                 every artifact of it that has a source
+    python -m memshim export memspec.yaml --check         whether each is what its source would give now; exit 1 where one is stale
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from memshim import binary, cases
-from memshim.run import inputs
+from memshim.run import inputs, made
 from memshim.run.build import BuildError, load_source
 from memshim.run.releases import Releases
 
@@ -68,6 +69,25 @@ def export(model, path: str | os.PathLike, *args: Any, kind: str = "script", str
     return path
 
 
+def tell_made(path: str | os.PathLike, told: dict[str, Any]) -> None:
+    """Say in an artifact's sidecar what it was made from."""
+    sidecar = Path(f"{path}{SIDECAR}")
+    found = json.loads(sidecar.read_text(encoding="utf-8")) if sidecar.exists() else {"inputs": []}
+    part = sidecar.with_name(f".{sidecar.name}.{os.getpid()}")
+    part.write_text(json.dumps(found | {"made": told}, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    os.replace(part, sidecar)
+
+
+def stale(path: str | os.PathLike, model) -> list[str]:
+    """Why an artifact is not what its source gives now: the files it was made from, and the parameters of the live model. ExportError: it does not
+    say what it was made from."""
+    try:
+        told = json.loads(Path(f"{path}{SIDECAR}").read_text(encoding="utf-8"))["made"]
+        return made.differences(path, told, model)
+    except (OSError, ValueError, KeyError, TypeError) as e:
+        raise ExportError(f"{path}{SIDECAR}: does not say what the artifact was made from ({type(e).__name__}): export it again") from None
+
+
 def _save(model, file: str, kind: str, args: tuple, kwargs: dict, dynamic_shapes: Any) -> dict[str, Any]:
     """Writes the artifact and returns what the sidecar tells besides the inputs."""
     import torch
@@ -107,20 +127,24 @@ def main(arguments: list[str]) -> int:
     p.add_argument("--case", action="append", default=[], metavar="NAME", help="of a memspec.yaml; repeats")
     p.add_argument("--kind", choices=KINDS, help="script (default), trace, or export for an exported program")
     p.add_argument("--strip", action="store_true", help="without weights, small enough to commit")
+    p.add_argument("--check", action="store_true", help="write nothing: exit 1 where an artifact is not what its source gives now")
     a = p.parse_args(arguments)
+    a.words = arguments
     try:
         if a.source.endswith((".yaml", ".yml")):
             return _export_spec(a)
         if not a.output:
             p.error("got no -o FILE, want the artifact to write")
-        _export_source(a)
-        return 0
+        return _export_source(a)
     except (BuildError, ExportError, inputs.InputError, cases.SpecError, binary.BinaryError) as e:
         print(f"memshim: {e}", file=sys.stderr)
         return 2
 
 
-def _export_source(a: argparse.Namespace) -> None:
+def _export_source(a: argparse.Namespace) -> int:
+    model = load_source(a.source)
+    if a.check:
+        return _check(a.output, model)
     args, kwargs = inputs.make(a.input, inputs.parse_dims(a.dim))
     if {"args", "kwargs", "model", "path", "kind", "strip", "dynamic_shapes"} & set(kwargs):
         raise ExportError(f"got an input named {min(kwargs)!r}: give it by position")
@@ -130,7 +154,9 @@ def _export_source(a: argparse.Namespace) -> None:
         dims = {name: max(size, 2) for name, size in inputs.parse_dims(a.dim).items()}  # a size of 1 would be taken for fixed
         args, kwargs = inputs.make(a.input, dims)
         opened = _opened((args, kwargs), inputs.make(a.input, {name: size + 1 for name, size in dims.items()}))
-    print(export(load_source(a.source), a.output, *args, kind=kind, strip=a.strip, dynamic_shapes=opened, **kwargs))
+    print(export(model, a.output, *args, kind=kind, strip=a.strip, dynamic_shapes=opened, **kwargs))
+    tell_made(a.output, made.made(a.output, a.source, ".", model, ["python", "-m", "memshim", "export", *a.words]))
+    return 0
 
 
 def _opened(inputs: tuple[list, dict], others: tuple[list, dict]) -> dict[str, Any] | tuple:
@@ -153,17 +179,29 @@ def _opened(inputs: tuple[list, dict], others: tuple[list, dict]) -> dict[str, A
     return kwargs or tuple(args)
 
 
+def _check(path: str, model) -> int:
+    why = stale(path, model)
+    print(f"{path}: " + ("; ".join(["stale", *why]).replace(";", ":", 1) if why else "is what its source gives"))
+    return 1 if why else 0
+
+
 def _export_spec(a: argparse.Namespace) -> int:
     if a.output or a.input or a.dim:
         raise ExportError("got -o, --input or --dim beside a memspec.yaml, want none: it says all of it")
-    done = set()
+    done, code = set(), 0
     for case in cases.load(a.source, a.case):
         if not case["source"] or not case["artifact"] or case["artifact"] in done:
             continue
         done.add(case["artifact"])
+        model = load_source(case["source"], case["dir"])
+        if a.check:
+            code = max(code, _check(case["artifact"], model))
+            continue
         args, kwargs = inputs.make(case["inputs"], dtype=case["dtype"])
         kind = a.kind or ("export" if case["artifact"].endswith(".pt2") else "script")
-        print(export(load_source(case["source"], case["dir"]), case["artifact"], *args, kind=kind, strip=a.strip, **kwargs))
+        print(export(model, case["artifact"], *args, kind=kind, strip=a.strip, **kwargs))
+        words = [os.path.basename(a.source), *(w for w, given in (("--strip", a.strip), ("--kind", a.kind), (a.kind, a.kind)) if given)]
+        tell_made(case["artifact"], made.made(case["artifact"], case["source"], case["dir"], model, ["python", "-m", "memshim", "export", *words]))
     if not done:
         raise ExportError(f"{a.source}: got no model with both source: and artifact:")
-    return 0
+    return code

@@ -26,9 +26,36 @@ def made(beside: str | os.PathLike, source: str, folder: str, model: Any, comman
     found = imported(root(os.path.dirname(first) if first else folder, folder), first)
     base = os.path.dirname(os.path.abspath(beside))
     files = sorted(({"path": os.path.relpath(f, base).replace(os.sep, "/"), "sha256": digest(f)} for f in found), key=lambda f: f["path"])
-    state = model.state_dict(keep_vars=True) if hasattr(model, "state_dict") else {}
-    return {"files": files[:MOST], "parameters": [[n, str(t.dtype).removeprefix("torch."), list(t.shape)] for n, t in state.items() if isinstance(t, torch.Tensor)],
+    return {"files": files[:MOST], "parameters": parameters(model),
             "versions": {"memshim": version(), "python": platform.python_version(), "torch": torch.__version__}, "command": command}
+
+
+def differences(file: str | os.PathLike, told: dict[str, Any], model: Any) -> list[str]:
+    """What is not so any more of what a file says it was made from: of files of the project, and of the parameters of the live model."""
+    base, out = os.path.dirname(os.path.abspath(file)), []
+    for f in told["files"]:
+        path = os.path.join(base, f["path"])
+        if not os.path.isfile(path):
+            out.append(f"{f['path']} is gone")
+        elif digest(path) != f["sha256"]:
+            out.append(f"{f['path']} has changed")
+    now, then = {n: (d, s) for n, d, s in parameters(model)}, {n: (d, s) for n, d, s in told["parameters"]}
+    for name in [*then, *(n for n in now if n not in then)]:
+        if then.get(name) != now.get(name):
+            out.append(f"{name} {_is(now.get(name), 'is')}, {_is(then.get(name), 'was')}")
+    return out
+
+
+def _is(told: tuple[str, list[int]] | None, word: str) -> str:
+    return f"{word} {told[0]}[{','.join(map(str, told[1]))}]" if told else f"{word} not there"
+
+
+def parameters(model: Any) -> list[list]:
+    """Name, dtype and sizes of parameters and buffers."""
+    import torch
+
+    state = model.state_dict(keep_vars=True) if hasattr(model, "state_dict") else {}
+    return [[n, str(t.dtype).removeprefix("torch."), list(t.shape)] for n, t in state.items() if isinstance(t, torch.Tensor)]
 
 
 def version() -> str:
