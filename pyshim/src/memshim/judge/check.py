@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from memshim import binary, cases, progress
 from memshim.judge import report
-from memshim.run import gpu, measure, process, record
+from memshim.run import capture, gpu, measure, process, record
 
 EXIT = {"fail": 1, "error": 2, "inconclusive": 3}  # the worst of many, in this order
 
@@ -119,6 +119,10 @@ def main(arguments: list[str]) -> int:
 
 def _check(a: argparse.Namespace) -> int:
     extra = ["--workspace", a.workspace] if a.workspace else []
+    if a.when not in ("never", "real"):
+        with contextlib.closing(process.runner()) as runner:
+            for line in capture.refresh(a.spec, cases.load(a.spec, a.case), runner, a.timeout):
+                print(line, file=sys.stderr)
     checked = cases.check(a.spec, a.case, extra)
     if a.format == "text":
         text, said, _ = binary.call("check", *cases.selected(a.spec, a.case), *extra)

@@ -11,6 +11,7 @@ import pytest
 
 from memshim import binary, cases
 from memshim.judge import check, increase, machine, options
+from memshim.run import capture
 
 
 def near(path: Any) -> str:
@@ -72,6 +73,9 @@ class CaseItem(pytest.Item):
 
     def setup(self) -> None:
         try:
+            if self.case.get("recording") and options.of_check(self.config).when not in ("never", "real"):
+                for line in capture.refresh(near(self.path), [self.case], machine.runner(self.config)):
+                    self.add_report_section("setup", "memspec", line)
             self.checked = cases.check(near(self.path), [self.name])["cases"][0]
             self.messages = [] if self.checked["outcome"] == "pass" else [self.reproducible(cases.message(near(self.path), self.name))]
             self.measured = self.measure()

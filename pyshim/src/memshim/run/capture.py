@@ -14,7 +14,7 @@ import sys
 from typing import Any
 
 from memshim import binary, cases, progress, sizes
-from memshim.run import inputs, on, process, request
+from memshim.run import inputs, made, on, process, rec
 from memshim.run.build import BuildError
 from memshim.run.errors import TIMEOUT, USAGE, UNSURE, MeasureError, NoGPU
 from memshim.run.step import parse_optimizer
@@ -125,17 +125,44 @@ def _say(results: list, names: dict[int, str]) -> int:
     return code
 
 
-def of_spec(spec: str, names: list[str]) -> list[dict]:
-    """The cases of a memspec.yaml whose recordings are captured: those that name where (recording)."""
-    return [c | {"command": ["python", "-m", "memshim", "capture", os.path.basename(spec), "--case", c["name"]]}
-            for c in cases.load(spec, names) if c.get("recording")]
+def of_spec(spec: str, found: list[dict]) -> list[dict]:
+    """Of the cases of a memspec.yaml, those whose recordings are captured: they name where (recording), each file once. What a replay chooses, the
+    settings of the allocator and how much of the memory there is, is left to it."""
+    out: dict[str, dict] = {}
+    for c in found:
+        if c.get("recording"):
+            command = ["python", "-m", "memshim", "capture", os.path.basename(spec), "--case", c["name"]]
+            out.setdefault(c["recording"], c | {"command": command, "alloc_conf": "", "memory_fraction": 0})
+    return list(out.values())
+
+
+def fresh(recording: str) -> bool:
+    """Whether a recording is there, and the files that it was made from are as they were."""
+    try:
+        return not made.differences(recording, rec.header(recording)["made"] | {"parameters": []}, None)
+    except (OSError, EOFError, ValueError, KeyError, TypeError):
+        return False
+
+
+def refresh(spec: str, found: list[dict], runner: process.Runner, timeout: float = TIMEOUT) -> list[str]:
+    """Capture what of the cases' recordings is missing or stale; what could not be, a line each."""
+    out = []
+    wanted = [c for c in of_spec(spec, found) if not fresh(c["recording"])]
+    with progress.Progress(len(wanted)) as bar:
+        for case in wanted:
+            bar.start(f"capturing {case['name']}")
+            try:
+                runner.capture(case, case["recording"], "pretend", timeout)
+            except MeasureError as e:
+                out.append(f"memshim: {case['name']} cannot be captured: {e}")
+    return out
 
 
 def _of_spec(p: argparse.ArgumentParser, a: argparse.Namespace) -> int:
     given = [w for w, v in (("-o", a.output), ("--input", a.input), ("--dim", a.dim), ("--on", a.on), ("--mode", a.mode != "inference")) if v]
     if given:
         p.error(f"got {given[0]} beside a memspec.yaml, want none: it says all of it")
-    found = of_spec(a.source, a.case)
+    found = of_spec(a.source, cases.load(a.source, a.case))
     if not found:
         raise BuildError(f"{a.source}: got no case with a source: and without an artifact:, want one to capture")
     results: list = []

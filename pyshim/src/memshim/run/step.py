@@ -172,7 +172,8 @@ def loss_function(text: str, folder: str) -> Callable[[Any, list, dict, Any], An
         return lambda out, args, kwargs, target: _needed(function(out, *args, **kwargs, **({} if target is None else {"target": target})))
     function = getattr(torch.nn.functional, text, None) if text.isidentifier() and not text.startswith("_") else None
     if not callable(function):
-        raise BuildError(f"got loss {text!r}, want sum, mean, output, a function of torch.nn.functional, or FILE.py:NAME")
+        got = f"loss {text!r}" if text else "no loss"
+        raise BuildError(f"got {got}, want sum, mean, output, a function of torch.nn.functional, or FILE.py:NAME")
 
     def of_target(out: Any, args: list, kwargs: dict, target: Any) -> Any:
         if target is None:
@@ -227,7 +228,8 @@ def make_optimizer(name: str, arguments: dict, model: Any, folder: str) -> Any:
     kinds = {n: c for n, c in vars(torch.optim).items() if isinstance(c, type) and issubclass(c, torch.optim.Optimizer) and n != "Optimizer"}
     kind = _callable(name, folder) if ":" in name else kinds.get(name)
     if kind is None:
-        raise BuildError(f"got optimizer {name!r}, want one of torch.optim ({', '.join(sorted(kinds))}), FILE.py:NAME, or none")
+        got = f"optimizer {name!r}" if name else "no optimizer"
+        raise BuildError(f"got {got}, want one of torch.optim ({', '.join(sorted(kinds))}), FILE.py:NAME, or none")
     try:
         return kind(parameters, **arguments)
     except (TypeError, ValueError) as e:
