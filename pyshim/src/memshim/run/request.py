@@ -41,7 +41,7 @@ def _answered(request: str, a: argparse.Namespace) -> int:
         with contextlib.redirect_stdout(sys.stderr), alone(a.where), limit(a.timeout):  # whatever the model prints
             case = json.loads(request)
             settings.apply(case)
-            told = _recording(case, a) if a.recording else record.dump(run(case, a.where, a.stacks)).encode()
+            told = _recording(case, a) if getattr(a, "recording", "") else record.dump(run(case, a.where, a.stacks)).encode()
         Path(a.output).write_bytes(told)
         return 0
     except NoGPU as e:
