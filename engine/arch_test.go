@@ -55,6 +55,7 @@ var mayImport = map[string][]string{
 	"engine/ops/attention":     {"engine/ops", "engine/platform", "engine/tensor", "engine/workspace"},
 	"engine/ops/quant":         {"engine/ops", "engine/ops/nn", "engine/tensor", "engine/workspace"},
 	"engine/ops/prim":          {"engine/ops", "engine/schema", "engine/tensor"},
+	"engine/ops/custom":        {"engine/ops", "engine/internal/expr", "engine/schema", "engine/tensor", "engine/units", "engine/workspace"},
 	"engine/ops/builtin": {"engine/ops", "engine/ops/pointwise", "engine/ops/create", "engine/ops/view", "engine/ops/index", "engine/ops/reduce", "engine/ops/linalg", "engine/ops/fft",
 		"engine/ops/nn", "engine/ops/attention", "engine/ops/quant", "engine/ops/prim"},
 
@@ -74,8 +75,8 @@ var mayImport = map[string][]string{
 	"engine/report":                      {"engine/layout", "engine/note", "engine/device", "engine/allocator", "engine/trace", "engine/tensor", "engine/platform", "engine/units", "engine/internal/pickle"},
 	"engine/verdict":                     {"engine/note", "engine/report", "engine/units"},
 	"engine/format":                      {"engine/verdict", "engine/report", "engine/allocator", "engine/trace", "engine/tensor", "engine/layout", "engine/units", "engine/internal/pickle"},
-	"engine/spec":                        {"engine/recording", "engine/internal/nearest", "engine/internal/expr", "engine/note", "engine/verdict", "engine/report", "engine/platform", "engine/device", "engine/tensor", "engine/units"},
-	"engine": {"engine/workspace", "engine/note", "engine/units", "engine/tensor", "engine/device", "engine/workspace/profile", "engine/platform", "engine/program", "engine/trace", "engine/ops", "engine/ops/builtin",
+	"engine/spec":                        {"engine/ops/custom", "engine/recording", "engine/internal/nearest", "engine/internal/expr", "engine/note", "engine/verdict", "engine/report", "engine/platform", "engine/device", "engine/tensor", "engine/units"},
+	"engine": {"engine/workspace", "engine/note", "engine/units", "engine/tensor", "engine/device", "engine/workspace/profile", "engine/platform", "engine/program", "engine/trace", "engine/ops", "engine/ops/builtin", "engine/ops/custom",
 		"engine/artifact", "engine/recording", "engine/exec", "engine/exec/lifetime", "engine/exec/fx", "engine/exec/torchscript", "engine/allocator", "engine/report", "engine/verdict", "engine/spec", "engine/layout"},
 	"assert":                {"cudameasure/verify", "engine", "engine/device", "engine/platform", "engine/spec", "engine/verdict", "engine/report", "engine/units"},
 	"cudameasure":           {"engine/recording", "engine/spec", "engine/verdict", "engine/report", "engine/units", "engine/layout"},

@@ -24,7 +24,7 @@ const (
 )
 
 // caseOn is a case without budgets.
-func caseOn(t *testing.T, name, artifact string, inputs ...string) spec.Case {
+func caseOn(t testing.TB, name, artifact string, inputs ...string) spec.Case {
 	t.Helper()
 	d, err := device.Lookup(name)
 	require.NoError(t, err)

@@ -53,7 +53,7 @@ func everyRun(t *testing.T) []run {
 	return out
 }
 
-func parseInputs(t *testing.T, texts []string) []spec.Input {
+func parseInputs(t testing.TB, texts []string) []spec.Input {
 	t.Helper()
 	out := make([]spec.Input, len(texts))
 	for i, s := range texts {

@@ -8,6 +8,7 @@ import (
 	"github.com/memspec/memspec/engine/allocator"
 	"github.com/memspec/memspec/engine/exec"
 	"github.com/memspec/memspec/engine/note"
+	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/ops/builtin"
 	"github.com/memspec/memspec/engine/report"
 	"github.com/memspec/memspec/engine/spec"
@@ -125,7 +126,11 @@ func (m *Model) executeOn(ctx context.Context, start exec.Start, c *spec.Case, w
 	}
 	o := exec.Options{Inputs: inputs, Liveness: liveness(m.runtime(c)), Platform: &c.Platform, DType: dtype, Lower: which == lowerEnd,
 		HoldLocals: which == localsHeld, Assume: assumptions(c.Assume)}
-	r, err := exec.Run(ctx, start, builtin.Table(), o)
+	table, err := tableOf(c)
+	if err != nil {
+		return nil, err
+	}
+	r, err := exec.Run(ctx, start, table, o)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", m.Path, err)
 	}
@@ -178,4 +183,19 @@ func inputTexts(ins []spec.Input) []string {
 		out[i] = in.String()
 	}
 	return out
+}
+
+// tableOf is every rule that a case knows: memspec's, and those of the user's own operators.
+func tableOf(c *spec.Case) (*ops.Table, error) {
+	if len(c.Operators) == 0 {
+		return builtin.Table(), nil
+	}
+	rules := make([]ops.Rule, len(c.Operators))
+	for i := range c.Operators {
+		var err error
+		if rules[i], err = c.Operators[i].Rule(); err != nil {
+			return nil, err
+		}
+	}
+	return builtin.With(rules)
 }

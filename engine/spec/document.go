@@ -11,6 +11,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/memspec/memspec/engine/device"
+	"github.com/memspec/memspec/engine/ops/custom"
 	"github.com/memspec/memspec/engine/units"
 )
 
@@ -87,7 +88,7 @@ type document struct {
 	count int
 }
 
-var topKeys = []string{"version", "defaults", "devices", "models"}
+var topKeys = []string{"version", "defaults", "devices", "ops", "models"}
 
 func (d *document) top(root *yaml.Node) []Case {
 	part := map[string]entry{}
@@ -108,6 +109,10 @@ func (d *document) top(root *yaml.Node) []Case {
 	if e, ok := part["devices"]; ok {
 		d.devices(e)
 	}
+	var operators []custom.Operator
+	if e, ok := part["ops"]; ok {
+		operators = d.operators(e)
+	}
 	var defaults settings
 	if e, ok := part["defaults"]; ok && !isNull(e.val) {
 		defaults = d.layer(e.val, inDefaults, pathDefaults)
@@ -117,7 +122,11 @@ func (d *document) top(root *yaml.Node) []Case {
 		d.errorf(root, "got no models:, want at least one model")
 		return nil
 	}
-	return d.models(models, defaults)
+	cases := d.models(models, defaults)
+	for i := range cases {
+		cases[i].Operators = operators
+	}
+	return cases
 }
 
 func (d *document) checkVersion(root *yaml.Node, part map[string]entry) {

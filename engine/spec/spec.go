@@ -7,6 +7,7 @@ package spec
 import (
 	"slices"
 
+	"github.com/memspec/memspec/engine/ops/custom"
 	"github.com/memspec/memspec/engine/platform"
 	"github.com/memspec/memspec/engine/recording"
 	"github.com/memspec/memspec/engine/verdict"
@@ -68,8 +69,9 @@ type Case struct {
 	Budgets   []verdict.Budget
 	Tolerance float64 // 0.01 is 1%
 	Assume    []Assumption
-	Allow     []string // IDs of notes that do not make the verdict inconclusive
-	Workspace string   // path of the workspace profile that the file names or that lies beside it, empty for none
+	Allow     []string          // IDs of notes that do not make the verdict inconclusive
+	Workspace string            // path of the workspace profile that the file names or that lies beside it, empty for none
+	Operators []custom.Operator // the user's own
 	Pos       Pos
 }
 

@@ -82,6 +82,19 @@ def encoder(name: str, kind: str = "Model", **settings: Any) -> Callable[[], Mod
     return make
 
 
+def half(make: Callable[[], Model]) -> Callable[[], Model]:
+    """The same in bfloat16."""
+
+    def model() -> Model:
+        m = make()
+        m.module = m.module.to(torch.bfloat16)
+        cast = torch.utils._pytree.tree_map(lambda x: x.bfloat16() if isinstance(x, torch.Tensor) and x.is_floating_point() else x, (m.args, m.kwargs))
+        m.args, m.kwargs = cast
+        return m
+
+    return model
+
+
 LLAMA = {"intermediate_size": 128, "num_key_value_heads": 2}
 
 
@@ -352,6 +365,12 @@ MODELS: dict[str, Callable[[], Model]] = {
     "vit_timm": images(timm("vit_tiny_patch16_224")),
     "resnet50": images(vision("resnet50")),
     "swin_v2_t": images(vision("swin_v2_t")),
+    "llama_bf16": half(decoder("Llama", **LLAMA)),
+    "qwen3_bf16": half(decoder("Qwen3", head_dim=16, **LLAMA)),
+    "bert_bf16": half(encoder("Bert")),
+    "vit_bf16": half(pixels("ViT", "Model", 64, **VIT)),
+    "dit_bf16": half(dit),
+    "whisper_bf16": half(whisper),
     "llama70b": lambda: big_llama(80),
 }
 

@@ -22,10 +22,16 @@ import (
 // Table is the table of every family's rules.
 func Table() *ops.Table { return table() }
 
+// With is the table with further rules behind those of the families.
+func With(more []ops.Rule) (*ops.Table, error) { return ops.NewTable(append(families(), more)...) }
+
+func families() [][]ops.Rule {
+	return slices.Concat(pointwise.Rules, create.Rules, view.Rules, index.Rules, reduce.Rules, linalg.Rules, fft.Rules, nn.Rules, attention.Rules, quant.Rules, prim.Rules)
+}
+
 // The overloads on numbers, strings and containers (prim) come after those on tensors, as PyTorch registers them.
 var table = sync.OnceValue(func() *ops.Table {
-	t, err := ops.NewTable(slices.Concat(pointwise.Rules, create.Rules, view.Rules, index.Rules, reduce.Rules, linalg.Rules, fft.Rules, nn.Rules,
-		attention.Rules, quant.Rules, prim.Rules)...)
+	t, err := ops.NewTable(families()...)
 	if err != nil {
 		panic("internal error: " + err.Error())
 	}
