@@ -71,6 +71,7 @@ def variables(devices: Sequence[Device], environ: Mapping[str, str]) -> dict[str
         "PYTHONPATH": os.pathsep.join([STARTUP, *paths]),
         "CUDA_VISIBLE_DEVICES": ",".join(map(str, range(len(devices)))),  # what was there speaks of the machine's own cards
         "TRITON_LIBCUDA_PATH": str(folder),
+        "TORCHINDUCTOR_FORCE_DISABLE_CACHES": "1",  # what was tuned before would take no memory for it this time
         **caches(environ),
     }
 

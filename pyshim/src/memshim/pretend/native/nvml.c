@@ -102,8 +102,12 @@ API nvmlReturn_t nvmlDeviceGetComputeRunningProcesses(nvmlDevice_t d, unsigned i
 API nvmlReturn_t nvmlDeviceGetComputeRunningProcesses_v2(nvmlDevice_t d, unsigned int *n, nvmlProcessInfo_v2_t *out) { return processes(d, n, out, sizeof *out); }
 API nvmlReturn_t nvmlDeviceGetComputeRunningProcesses_v3(nvmlDevice_t d, unsigned int *n, process_info *out) { return processes(d, n, out, sizeof(nvmlProcessInfo_v2_t)); }
 
-/* Links between cards and fabrics of them: there are none. */
-API nvmlReturn_t nvmlDeviceGetGpuFabricInfoV(nvmlDevice_t d UNUSED, fabric_info *out UNUSED) { return NVML_ERROR_NOT_SUPPORTED; }
+/* Links between cards and fabrics of them: there are none. PyTorch 2.13 with expandable segments wants the call to succeed: behind the version stand
+   the cluster's id (16 bytes), a status and a clique (4 each), and the state, of which 0 is NVML_GPU_FABRIC_STATE_NOT_SUPPORTED. */
+API nvmlReturn_t nvmlDeviceGetGpuFabricInfoV(nvmlDevice_t d UNUSED, fabric_info *out) {
+	memset((char *)out + sizeof(unsigned), 0, 16 + 4 + 4 + 1);
+	return NVML_SUCCESS;
+}
 API nvmlReturn_t nvmlDeviceGetNvLinkRemoteDeviceType(nvmlDevice_t d UNUSED, unsigned int link UNUSED, link_device *out UNUSED) { return NVML_ERROR_NOT_SUPPORTED; }
 API nvmlReturn_t nvmlDeviceGetNvLinkRemotePciInfo_v2(nvmlDevice_t d UNUSED, unsigned int link UNUSED, pci_info *out UNUSED) { return NVML_ERROR_NOT_SUPPORTED; }
 API nvmlReturn_t nvmlDeviceGetP2PStatus(nvmlDevice_t a UNUSED, nvmlDevice_t b UNUSED, p2p_index i UNUSED, p2p_status *out UNUSED) { return NVML_ERROR_NOT_SUPPORTED; }
