@@ -6,7 +6,7 @@
 # make probe  cudaprobe on a stand-in driver; make test-compat: the shim with the oldest PyTorch that is promised, 5 GB more
 # make test-pretend  the pretend GPU with each PyTorch from 2.10 to 2.15, one environment of 5 to 8 GB at a time (RELEASES="2.10.0 2.12.0")
 # make mutants  small bugs put into the code one at a time: which of them no test of their own package sees (N=300 SEED=1 PKG=./engine/...)
-# make truth  the tables of the README: predictions against recorded truth
+# make truth  the tables of docs/accuracy.md: predictions against recorded truth
 # make release  memshim's source distribution and wheels for every system into dist/, each tried in a fresh environment
 
 SHELL := /bin/sh

@@ -120,6 +120,8 @@ func tell(t TB, r *engine.Result) verdict.Verdict {
 	case verdict.Warn:
 		logf(t, "%s", message(t, r))
 	default:
+		var models engine.Models
+		r.Remedies = models.Remedies(contextOf(t), r)
 		t.Errorf("%s", message(t, r))
 	}
 	return r.Verdict

@@ -251,7 +251,7 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// TestConformanceShare holds how much of torchvision is exact, as the README says.
+// TestConformanceShare holds how much of torchvision is exact, as docs/accuracy.md says.
 func TestConformanceShare(t *testing.T) {
 	type share struct{ cases, exact int }
 	got := map[string]*share{}

@@ -15,11 +15,16 @@ import (
 
 // A Result is one case with everything that was found out about it.
 type Result struct {
-	Case    spec.Case
-	Run     *Run           // nil where Err is not
-	Report  *report.Report // the run's
-	Verdict verdict.Verdict
-	Err     error // why nothing could be judged; the outcome is then Error, or Inconclusive of an *Uncaptured
+	Case     spec.Case
+	Run      *Run           // nil where Err is not
+	Report   *report.Report // the run's
+	Verdict  verdict.Verdict
+	Before   *report.Report // what the case took before, of the same run; nil where nothing was compared
+	Change   string         // against it, in words; "" where nothing changed, else why it could not be told
+	options  verdict.Options
+	Remedies []string // changes with which a failing case would pass, where they were asked for
+	Fits     []string // values of dims that it was asked to fit and does
+	Err      error    // why nothing could be judged; the outcome is then Error, or Inconclusive of an *Uncaptured
 }
 
 func failed(c spec.Case, err error) *Result {
@@ -44,7 +49,7 @@ func (r *Run) Judge(ctx context.Context) *Result {
 			return failed(r.Case, fmt.Errorf("at the lower end of data-dependent sizes: %w", err))
 		}
 	}
-	return &Result{Case: r.Case, Run: r, Report: r.Report, Verdict: verdict.Judge(r.Report, r.Case.Budgets, o)}
+	return &Result{Case: r.Case, Run: r, Report: r.Report, options: o, Verdict: verdict.Judge(r.Report, r.Case.Budgets, o)}
 }
 
 // JudgeRecording judges a case by a run of it that was recorded just now: what its file in .memspec would tell, if it were kept.

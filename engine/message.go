@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/memspec/memspec/engine/layout"
@@ -29,12 +30,16 @@ func (r *Result) Line() string {
 	if f := r.worst(); f != nil {
 		return head + ": " + FindingText(f)
 	}
-	if len(r.Verdict.Findings) == 0 {
-		return head + ": " + strings.Join(r.Verdict.Why, "; ")
+	if len(r.Verdict.Findings) == 0 || r.Verdict.Outcome != verdict.Pass {
+		return head + ": " + strings.Join(append(slices.Clone(r.Verdict.Why), r.Fits...), "; ")
 	}
 	parts := make([]string, len(r.Verdict.Findings))
 	for i, f := range r.Verdict.Findings {
 		parts[i] = fmt.Sprintf("%s %s of %s", f.Metric, f.Predicted, f.Limit)
+	}
+	parts = append(parts, r.Fits...)
+	if r.Change != "" {
+		parts = append(parts, "before: "+r.Change)
 	}
 	if c := r.Caution(); c != "" {
 		parts = append(parts, c)
@@ -108,9 +113,17 @@ func (r *Result) Message(o MessageOptions) string {
 		}
 	}
 	p.Item("predicted", "%s", r.predicted())
-	_ = report.WriteAccount(w, r.Report, o.Rows)
+	item(p, "changed", r.Change)
+	_ = r.writeBroken(w, o.Rows)
 	writeUnsupported(p, r.Report, o.Rows)
 	_ = report.WriteAssumed(w, r.Report)
+	for i, remedy := range r.Remedies {
+		name := "fits with"
+		if i > 0 {
+			name = ""
+		}
+		p.Item(name, "%s", remedy)
+	}
 	writeReproduce(p, o.Reproduce)
 	return b.String()
 }

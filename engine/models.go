@@ -2,18 +2,23 @@ package engine
 
 import (
 	"context"
+	"fmt"
+	"path/filepath"
 	"runtime"
 	"sync"
 
+	"github.com/memspec/memspec/engine/report"
 	"github.com/memspec/memspec/engine/spec"
+	"github.com/memspec/memspec/engine/verdict"
 	"github.com/memspec/memspec/engine/workspace/profile"
 )
 
 // Models are opened artifacts, each read once however many cases run it. The zero value is ready; several goroutines may use it.
 type Models struct {
-	mu       sync.Mutex
-	byPath   map[string]func() (*Model, error)
-	profiles map[string]func() (*profile.Profile, error)
+	mu        sync.Mutex
+	byPath    map[string]func() (*Model, error)
+	profiles  map[string]func() (*profile.Profile, error)
+	baselines map[string]func() (*Baseline, error)
 }
 
 // Open reads an artifact, or returns what reading it gave before.
@@ -55,7 +60,71 @@ func (ms *Models) Judge(ctx context.Context, c spec.Case) *Result {
 	if err != nil {
 		return failed(c, err)
 	}
-	return r.Judge(ctx)
+	result := r.Judge(ctx)
+	for _, f := range c.Fits {
+		if err := ms.judgeFit(ctx, result, f); err != nil {
+			return failed(c, err)
+		}
+	}
+	if c.Baseline == "" {
+		if len(c.Regression) > 0 {
+			result.cannotCompare(errNoBaseline.Error())
+		}
+		return result
+	}
+	b, err := ms.Baseline(c.Baseline)
+	if err != nil {
+		return failed(c, err)
+	}
+	var before *report.Report
+	if entry := b.Case(c.Name); entry != nil {
+		before = entry.Report()
+	}
+	result.Compare(before, filepath.Base(c.Baseline))
+	return result
+}
+
+// Baseline reads a baseline once.
+func (ms *Models) Baseline(path string) (*Baseline, error) {
+	ms.mu.Lock()
+	if ms.baselines == nil {
+		ms.baselines = map[string]func() (*Baseline, error){}
+	}
+	load, ok := ms.baselines[path]
+	if !ok {
+		load = sync.OnceValues(func() (*Baseline, error) { return ReadBaseline(path) })
+		ms.baselines[path] = load
+	}
+	ms.mu.Unlock()
+	return load()
+}
+
+// judgeFit runs the case once more at a value that it must fit, and on for what would.
+func (ms *Models) judgeFit(ctx context.Context, r *Result, f spec.Fit) error {
+	at := func(value int64) (spec.Case, error) { return r.Case.With(spec.Dim{Name: f.Name, Value: value}) }
+	s := &search{ctx: ctx, models: ms, at: at, tried: map[int64]*Limit{}}
+	fits := s.fits(f.Value)
+	if s.err != nil {
+		return fmt.Errorf("fits: %s: %w", f.Name, s.err)
+	}
+	if fits {
+		if len(r.Case.Budgets) == 0 && r.Verdict.Outcome == verdict.Inconclusive { // nothing else was asked
+			r.Verdict.Outcome, r.Verdict.Why = verdict.Pass, nil
+		}
+		r.Fits = append(r.Fits, fmt.Sprintf("fits at %s=%d", f.Name, f.Value))
+		return nil
+	}
+	largest, err := ms.Largest(ctx, at, f.Value)
+	if err != nil {
+		return fmt.Errorf("fits: %s: %w", f.Name, err)
+	}
+	why := fmt.Sprintf("fits: %s=%d does not: %s; the largest that does is %d", f.Name, f.Value, s.tried[f.Value], largest.Largest)
+	if len(r.Case.Budgets) == 0 {
+		r.Verdict.Why = nil
+	}
+	r.Verdict.Outcome = verdict.Fail
+	r.Verdict.Why = append(r.Verdict.Why, why)
+	return nil
 }
 
 // profile reads a workspace profile once.

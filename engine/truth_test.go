@@ -80,7 +80,7 @@ func TestMeasuredPeaks(t *testing.T) {
 	}
 }
 
-// TestTruthTables prints the tables of the README: go test ./engine -run TestTruthTables -v
+// TestTruthTables prints the tables of docs/accuracy.md: go test ./engine -run TestTruthTables -v
 func TestTruthTables(t *testing.T) {
 	if !testing.Verbose() {
 		t.Skip("prints tables: make truth")

@@ -9,40 +9,6 @@ import (
 	"github.com/memspec/memspec/engine/spec"
 )
 
-// defaultSpec is what check and explain read where no file is named.
-const defaultSpec = "memspec.yaml"
-
-func specPath(args []string) string {
-	if len(args) == 0 {
-		return defaultSpec
-	}
-	return args[0]
-}
-
-// loadCases reads a memspec.yaml and keeps the cases that patterns name; no pattern keeps all.
-func loadCases(path string, patterns []string) ([]spec.Case, error) {
-	cases, err := spec.Load(path)
-	if err != nil {
-		return nil, err
-	}
-	if len(patterns) == 0 {
-		return cases, nil
-	}
-	keep := make([]bool, len(cases))
-	for _, p := range patterns {
-		if !selectCases(cases, p, keep) {
-			return nil, noCase(path, p, cases)
-		}
-	}
-	var out []spec.Case
-	for i := range cases {
-		if keep[i] {
-			out = append(out, cases[i])
-		}
-	}
-	return out, nil
-}
-
 // selectCases marks the case of exactly that name, else all whose names match with * and ? as the only special characters.
 func selectCases(cases []spec.Case, pattern string, keep []bool) bool {
 	found := false
@@ -107,7 +73,11 @@ func noCase(path, pattern string, cases []spec.Case) error {
 func caseFlag(cmd *cobra.Command) *[]string {
 	patterns := cmd.Flags().StringArray("case", nil, "only the case of this `NAME`: its exact name, else with * and ?; repeats")
 	_ = cmd.RegisterFlagCompletionFunc("case", func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-		cases, err := spec.Load(specPath(args))
+		files, err := specFiles(args)
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		cases, err := loadCases(files, nil)
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}

@@ -22,41 +22,102 @@ import (
 func newCheck() *cobra.Command {
 	var verbose bool
 	cmd := &cobra.Command{
-		Use:   "check [memspec.yaml]",
+		Use:   "check [memspec.yaml | FOLDER | PATTERN]...",
 		Short: "Check every budget of a memspec.yaml",
-		Long: `Predict every case of a memspec.yaml (in the working directory where none is named) and judge its budgets. All cases always run.
+		Long: `Predict every case of a memspec.yaml (that of the working directory, or of the nearest folder above it in the repository, where none is named) and
+judge its budgets. Several files may be named, folders with all beneath them, and patterns. All cases always run.
 
 Exit codes: 2 if the file cannot be read; else 1 if any case fails; else 2 if any is an error; else 3 if any is inconclusive; else 0.`,
 		Example: `  memspec check
   memspec check --case 'resnet50[*]' models/memspec.yaml
   memspec check -o junit.xml -o report.html
   memspec check --format json > result.json`,
-		Args:              wantArgs(0, 1, "at most one memspec.yaml"),
+		Args:              cobra.ArbitraryArgs,
 		ValidArgsFunction: completeSpecs,
 	}
 	patterns := caseFlag(cmd)
 	profile := workspaceFlag(cmd)
 	out := newOutputs(cmd, format.Verdicts|format.Timelines)
+	against := cmd.Flags().String("against", "", "compare with another `COMMIT` of the repository, read from git: its artifacts, by its memspec.yaml")
+	part := cmd.Flags().String("shard", "", "only one `PART` of the cases, such as 2/8: the same ones whatever else the file holds")
+	since := cmd.Flags().String("changed-since", "", "only cases that something changed for since a `COMMIT`: artifact, profile, source or lines of memspec.yaml")
+	baseline := cmd.Flags().String("baseline", "", "compare with this `FILE` in place of the memspec.baseline.json beside each memspec.yaml")
 	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "the whole account of every case, every holder")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		cases, err := loadCases(specPath(args), *patterns)
+		files, err := specFiles(args)
 		if err != nil {
 			return err
 		}
+		cases, err := loadCases(files, *patterns)
+		if err != nil {
+			return err
+		}
+		if *part != "" {
+			if cases, err = shard(cases, *part); err != nil {
+				return err
+			}
+		}
+		if *since != "" {
+			if cases, err = changedSince(cmd.Context(), cases, *since); err != nil {
+				return err
+			}
+		}
 		if err := useProfile(cases, *profile); err != nil {
+			return err
+		}
+		all := &checked{out: out, verbose: verbose}
+		if err := all.compareWith(cmd, compared{files: files, cases: cases, against: *against, baseline: *baseline}); err != nil {
 			return err
 		}
 		if err := out.open(len(cases)); err != nil {
 			return err
 		}
 		defer out.abandon()
-		code, err := runCheck(cmd, cases, &checked{out: out, verbose: verbose, json: out.has("json")})
+		all.json = out.has("json")
+		code, err := runCheck(cmd, cases, all)
 		if err != nil {
 			return err
 		}
 		return exitWith(code)
 	}
 	return cmd
+}
+
+// compared is what a check compares with.
+type compared struct {
+	files             []string
+	cases             []spec.Case
+	against, baseline string
+}
+
+// compareWith readies what cases are compared with: another commit, or a file in place of those beside memspec.yaml.
+func (c *checked) compareWith(cmd *cobra.Command, with compared) error {
+	switch {
+	case with.against != "" && with.baseline != "":
+		return errors.New("got --against beside --baseline, want one of them")
+	case with.baseline != "":
+		if _, err := engine.ReadBaseline(with.baseline); err != nil {
+			return err
+		}
+		for i := range with.cases {
+			with.cases[i].Baseline = with.baseline
+		}
+	case with.against != "":
+		at, err := openCommit(cmd.Context(), "--against", with.against)
+		if err != nil {
+			return err
+		}
+		if c.before, err = at.accounts(cmd.Context(), with.files); err != nil {
+			return err
+		}
+		c.from, c.regressions = with.against, map[string][]spec.Regression{}
+		for i := range with.cases {
+			k := &with.cases[i]
+			c.regressions[caseKey(k.Pos.File, k.Name)] = k.Regression
+			k.Baseline, k.Regression = "", nil // compared by hand once they have run
+		}
+	}
+	return nil
 }
 
 // useProfile gives every case the workspace profile of --workspace in place of its own.
@@ -74,16 +135,29 @@ func useProfile(cases []spec.Case, path string) error {
 	return nil
 }
 
+// mostRemedied is for how many failing cases a check looks for what would make them fit: it runs each some dozen times more.
+const mostRemedied = 20
+
 func runCheck(cmd *cobra.Command, cases []spec.Case, all *checked) (int, error) {
 	bar := newProgress(cmd.ErrOrStderr(), len(cases))
 	var outcomes []verdict.Outcome
 	var err error
+	remedied := 0
 	var models engine.Models
 	models.JudgeAll(cmd.Context(), cases, bar.step, func(r *engine.Result) {
 		if cmd.Context().Err() != nil {
 			return
 		}
+		if all.before != nil && r.Err == nil {
+			key := caseKey(r.Case.Pos.File, r.Case.Name)
+			r.Case.Regression = all.regressions[key]
+			r.Compare(all.before[key], all.from)
+		}
 		outcomes = append(outcomes, r.Verdict.Outcome)
+		if r.Verdict.Outcome == verdict.Fail && remedied < mostRemedied {
+			remedied++
+			r.Remedies = models.Remedies(cmd.Context(), r)
+		}
 		bar.clear()
 		if err == nil {
 			err = all.add(r)
@@ -107,12 +181,15 @@ func interrupted(done, of int) error {
 
 // checked are the results of a check: a line a case that passes, the whole account of any other, and a summary.
 type checked struct {
-	out     *outputs
-	verbose bool
-	json    bool // it is asked for
-	cases   []caseJSON
-	count   [verdict.Error + 1]int
-	total   int
+	out         *outputs
+	verbose     bool
+	json        bool                         // it is asked for
+	before      map[string]*report.Report    // of another commit, by caseKey; nil where none was asked for
+	from        string                       // its name
+	regressions map[string][]spec.Regression // what cases may take more than there
+	cases       []caseJSON
+	count       [verdict.Error + 1]int
+	total       int
 }
 
 func (c *checked) add(r *engine.Result) error {
@@ -143,6 +220,13 @@ func resultCase(r *engine.Result, out *outputs, verbose bool) *format.Case {
 	} else {
 		c = format.Judged(r.Case.Name, r.Case.Pos, r.Report, r.Verdict)
 		c.Limit = allocator.LimitOn(&r.Case.Platform)
+		for i := range c.Figures {
+			if f := &c.Figures[i]; r.Before != nil && f.Moment == "" {
+				if was, ok := r.Before.Value(f.Metric); ok {
+					f.Before = &was
+				}
+			}
+		}
 		if out.need(format.Timelines) {
 			c.Timeline = r.Run.Timeline
 		}
@@ -156,6 +240,9 @@ func resultCase(r *engine.Result, out *outputs, verbose bool) *format.Case {
 
 func (c *checked) end(code int) error {
 	sum := &format.Summary{Exit: code, Text: func(w io.Writer) error {
+		if c.total == 0 {
+			return writeLine(w, "0 cases: nothing to check")
+		}
 		return writeLine(w, fmt.Sprintf("%s: %s", plural(c.total, "case"), countsText(&c.count)))
 	}}
 	if c.json {
@@ -190,6 +277,7 @@ type caseJSON struct {
 	Outcome  verdict.Outcome `json:"outcome"`
 	Error    string          `json:"error"`
 	Findings []findingJSON   `json:"findings"`
+	Change   string          `json:"change,omitempty"` // against what the case took before, in words
 	Report   *report.Report  `json:"report"`
 }
 
@@ -205,7 +293,7 @@ type findingJSON struct {
 }
 
 func asJSON(r *engine.Result) caseJSON {
-	j := caseJSON{Name: r.Case.Name, Spec: lineOf(r.Case.Pos), Outcome: r.Verdict.Outcome, Findings: []findingJSON{}, Report: r.Report}
+	j := caseJSON{Name: r.Case.Name, Spec: lineOf(r.Case.Pos), Outcome: r.Verdict.Outcome, Findings: []findingJSON{}, Change: r.Change, Report: r.Report}
 	if r.Err != nil {
 		j.Error = r.Err.Error()
 	}

@@ -17,18 +17,52 @@ func newDiff() *cobra.Command {
 	var verbose bool
 	cmd := &cobra.Command{
 		Use:   "diff OLD.json NEW.json",
-		Short: "Compare two estimates, by metric and by holder",
+		Short: "Compare two estimates, or two checks case by case",
 		Long: `Compare two estimates written by memspec estimate --format json: every metric, and what each place of the model
-holds at the peak. Exit 0 whether they differ or not: budgets are judged by memspec check. Two runs on other devices, of other inputs, another
+holds at the peak. Or two results of memspec check --format json, case by case, matched by name: what changed, was added or removed. Exit 0 whether they differ or not: budgets are judged by memspec check. Two runs on other devices, of other inputs, another
 runtime, mode, torch or allocator setting are not compared but with --unlike.`,
 		Example: `  memspec estimate model.pt --input 'float32[1,3,224,224]' --device t4 --format json > old.json
   memspec diff old.json new.json`,
 		Args: wantArgs(2, 2, "OLD.json and NEW.json"),
 	}
 	out := newOutputs(cmd, 0)
+	most := cmd.Flags().String("fail-on-increase", "", "exit 1 where any metric grew by more than this `SHARE`, such as 1%")
 	unlike := cmd.Flags().Bool("unlike", false, "compare runs of other inputs, devices, runtimes or settings, too")
 	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "every holder, not only the largest")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		limit := -1.0
+		if *most != "" {
+			var err error
+			if limit, err = parseShare(*most); err != nil {
+				return fmt.Errorf("--fail-on-increase: %w", err)
+			}
+		}
+		code := func(increase float64) int {
+			if limit >= 0 && increase > limit {
+				return exitBroken
+			}
+			return exitOK
+		}
+		old, err := readCheck(args[0])
+		if err != nil {
+			return err
+		}
+		now, err := readCheck(args[1])
+		if err != nil {
+			return err
+		}
+		if old != nil && now != nil {
+			d := compareChecks(old, now)
+			if err := out.open(len(d.Cases)); err != nil {
+				return err
+			}
+			defer out.abandon()
+			end := code(d.increase())
+			if err := d.write(out, end); err != nil {
+				return err
+			}
+			return exitWith(end)
+		}
 		before, err := readReport(args[0])
 		if err != nil {
 			return err
@@ -48,7 +82,11 @@ runtime, mode, torch or allocator setting are not compared but with --unlike.`,
 		if err := out.add(diffCase(d, after, verbose)); err != nil {
 			return err
 		}
-		return out.end(&format.Summary{JSON: d})
+		end := code((&checksDiff{Cases: []caseDiffJSON{{Diff: d}}}).increase())
+		if err := out.end(&format.Summary{Exit: end, JSON: d}); err != nil {
+			return err
+		}
+		return exitWith(end)
 	}
 	return cmd
 }
@@ -56,10 +94,16 @@ runtime, mode, torch or allocator setting are not compared but with --unlike.`,
 // diffCase is a difference for every format.
 func diffCase(d *report.Difference, after *report.Report, verbose bool) *format.Case {
 	c := &format.Case{Name: after.Artifact, Report: after, Line: d.Head(), Text: func(w io.Writer) error { return d.WriteText(w, rowsShown(verbose)) }}
-	for _, m := range d.Metrics {
-		c.Figures = append(c.Figures, format.Figure{Metric: m.Metric, Outcome: verdict.Pass, Before: m.Old, Predicted: m.New})
-	}
+	c.Figures = changeFigures(d)
 	return c
+}
+
+func changeFigures(d *report.Difference) []format.Figure {
+	var out []format.Figure
+	for _, m := range d.Metrics {
+		out = append(out, format.Figure{Metric: m.Metric, Outcome: verdict.Pass, Before: m.Old, Predicted: m.New})
+	}
+	return out
 }
 
 func readReport(path string) (*report.Report, error) {

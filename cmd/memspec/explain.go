@@ -80,7 +80,7 @@ func explainCases(cmd *cobra.Command, f *runFlags, patterns, args []string) ([]s
 		if name := f.given(cmd); name != "" {
 			return nil, fmt.Errorf("got --%s beside --case, want one of them: a case says how it runs", name)
 		}
-		cases, err := loadCases(specPath(args), patterns)
+		cases, err := casesOf(args, patterns)
 		if err != nil {
 			return nil, err
 		}

@@ -3,6 +3,8 @@ package main
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -76,6 +78,9 @@ func (f *runFlags) oneCase(artifact string) (spec.Case, error) {
 }
 
 func (f *runFlags) build(artifact string, dims []spec.Dim) (spec.Case, error) {
+	if ext := filepath.Ext(artifact); ext == ".yaml" || ext == ".yml" {
+		return spec.Case{}, fmt.Errorf("%s: got a file of cases, want an artifact: memspec check %s, or memspec explain --case NAME %s", artifact, engine.ShellQuote(artifact), engine.ShellQuote(artifact))
+	}
 	c := spec.Case{Name: artifact, Artifact: artifact, Workspace: *f.workspace, Runtime: spec.Runtime(f.runtime.value), Mode: spec.Mode(f.mode.value), Dims: dims}
 	var err error
 	if c.Platform, err = f.platform(); err != nil {
@@ -106,7 +111,7 @@ func bindInputs(inputs []spec.Input, dims map[string]int64) ([]spec.Input, error
 		out[i], err = in.Bind(dims)
 		var unbound *spec.UnboundError
 		if errors.As(err, &unbound) {
-			return nil, fmt.Errorf("--input %s: got dim %q without a value, want --dim %s=SIZE", in.String(), unbound.Dim, unbound.Dim)
+			return nil, withoutValue(inputs, dims)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("--input %s: %w", in.String(), err)
@@ -115,9 +120,37 @@ func bindInputs(inputs []spec.Input, dims map[string]int64) ([]spec.Input, error
 	return out, nil
 }
 
+// withoutValue names every dim of inputs that has no value, and the dim given that may have been meant for it.
+func withoutValue(inputs []spec.Input, dims map[string]int64) error {
+	bound := maps.Clone(dims)
+	if bound == nil {
+		bound = map[string]int64{}
+	}
+	var names, flags []string
+	for _, in := range inputs {
+		for {
+			var unbound *spec.UnboundError
+			if _, err := in.Bind(bound); !errors.As(err, &unbound) {
+				break
+			}
+			name := unbound.Dim
+			bound[name] = 1
+			names = append(names, name)
+			flag := "--dim " + name + "=SIZE"
+			for given := range dims {
+				if strings.EqualFold(given, name) {
+					flag += " (not " + given + ")"
+				}
+			}
+			flags = append(flags, flag)
+		}
+	}
+	return fmt.Errorf("got dim %s without a value, want %s", strings.Join(names, ", "), strings.Join(flags, " "))
+}
+
 func (f *runFlags) platform() (platform.Platform, error) {
 	if f.device == "" {
-		return platform.Platform{}, errors.New("got no --device, want one such as a10g (all: memspec devices)")
+		return platform.Platform{}, errors.New("got no --device, want one such as a10g (all: memspec devices; none counts what the model itself takes on any card)")
 	}
 	d, err := device.Lookup(f.device)
 	if err != nil {

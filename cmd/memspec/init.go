@@ -1,60 +1,198 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"path/filepath"
-	"strconv"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/memspec/memspec/engine"
+	"github.com/memspec/memspec/engine/artifact"
 	"github.com/memspec/memspec/engine/report"
 	"github.com/memspec/memspec/engine/spec"
-	"github.com/memspec/memspec/engine/units"
 )
 
 func newInit() *cobra.Command {
-	var name string
+	var name, headroom, output string
 	cmd := &cobra.Command{
-		Use:   "init ARTIFACT",
-		Short: "Print a memspec.yaml with budgets from predictions",
-		Long: `Predict the artifact for every combination of --dim values and print a memspec.yaml whose budgets are the predictions, rounded up
-to whole MiB. The path of the artifact is printed as it is given: it counts from the folder of the memspec.yaml.`,
-		Example: `  memspec init model.pt --input 'x=float32[B,3,224,224]' --dim B=1,8 --device t4 > memspec.yaml`,
-		Args:    wantArgs(1, 1, "one ARTIFACT"),
+		Use:   "init [ARTIFACT]...",
+		Short: "Write a first memspec.yaml with budgets from predictions",
+		Long: `Predict artifacts for every combination of --dim values and write a memspec.yaml whose budgets are the predictions with some headroom, rounded up to
+whole MiB. Without an ARTIFACT, those in this folder and beneath it. Without --input, what was written beside an artifact when it was exported, else what
+its first weights tell: a guess is said to be one, and only made where the model runs with it. Nothing is asked.
+
+Paths count from the folder of the memspec.yaml.`,
+		Example: `  memspec init --device t4 -o memspec.yaml
+  memspec init model.pt --input 'x=float32[B,3,224,224]' --dim B=1,8 --device t4 --headroom 10% > memspec.yaml`,
+		Args: cobra.ArbitraryArgs,
 	}
 	f := newRunFlags(cmd)
 	cmd.Flags().StringVar(&name, "name", "", "the model's `NAME` (default: the artifact's, without its extensions)")
+	cmd.Flags().StringVar(&headroom, "headroom", "5%", "how much a budget is above the prediction, a `SHARE` such as 10%")
+	cmd.Flags().StringVarP(&output, "output", "o", "", "the `FILE` to write, which must not be there yet (default: standard output)")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		dims, err := parseDims(f.dims)
+		share, err := parseShare(headroom)
 		if err != nil {
+			return fmt.Errorf("--headroom: %w", err)
+		}
+		if output != "" && exists(output) {
+			return fmt.Errorf("-o %s: got a file that is there, want a new one: memspec update changes the budgets of one", output)
+		}
+		file := &initFile{flags: f, headroom: share, text: headroom}
+		if err := file.gather(cmd, args, name); err != nil {
 			return err
 		}
-		cases, err := crossCases(f, args[0], dims)
-		if err != nil {
+		text := file.yaml()
+		if output == "" {
+			_, err = io.WriteString(cmd.OutOrStdout(), text)
 			return err
 		}
-		results, err := predictAll(cmd, cases)
-		if err != nil {
+		if err := writeWhole(output, []byte(text)); err != nil {
 			return err
 		}
-		if name == "" {
-			name = modelName(args[0])
-		}
-		inputs, err := f.parseInputs(args[0])
-		if err != nil {
-			return err
-		}
-		return writeInit(cmd.OutOrStdout(), f, initFile{name: name, artifact: args[0], inputs: inputs, results: results})
+		return writeLine(cmd.OutOrStdout(), fmt.Sprintf("%s: %s of %s", output, plural(file.cases(), "case"), plural(len(file.models), "model")))
 	}
 	return cmd
 }
 
 // maxInitCases bounds the cross product: a file of budgets is read by people.
 const maxInitCases = 1000
+
+// initFile is the memspec.yaml that is written.
+type initFile struct {
+	flags    *runFlags
+	headroom float64
+	text     string // of the headroom, as it was given
+	models   []initModel
+	left     []string // artifacts that no budget can be given for, each with why
+}
+
+type initModel struct {
+	name, artifact, from string
+	inputs               []spec.Input // with dims
+	results              []*engine.Result
+}
+
+// gather predicts the artifacts. One that was named must work; of those that were found, the others are told.
+func (file *initFile) gather(cmd *cobra.Command, args []string, name string) error {
+	if _, err := file.flags.platform(); err != nil {
+		return err
+	}
+	found := len(args) == 0
+	if found {
+		if args = artifactsBeneath("."); len(args) == 0 {
+			return errors.New("got no artifact in this folder or beneath it, want one: python -m memshim export makes it, or name it")
+		}
+	}
+	if name != "" && len(args) > 1 {
+		return fmt.Errorf("--name: got it for %d artifacts, want one", len(args))
+	}
+	given := slices.Clone(file.flags.inputs)
+	for _, path := range args {
+		file.flags.inputs = given
+		m, err := file.model(cmd, path)
+		switch {
+		case err != nil && !found:
+			return err
+		case err != nil:
+			file.left = append(file.left, oneLine(err.Error()))
+			continue
+		}
+		if m.name = name; name == "" {
+			m.name = file.unused(modelName(path), path)
+		}
+		file.models = append(file.models, *m)
+	}
+	if len(file.models) == 0 {
+		return errors.New("got no artifact that a budget can be given for: " + strings.Join(file.left, "; "))
+	}
+	return nil
+}
+
+// unused is the name, or the path where another model has it.
+func (file *initFile) unused(name, path string) string {
+	if slices.ContainsFunc(file.models, func(m initModel) bool { return m.name == name }) {
+		return strings.TrimSuffix(filepath.ToSlash(path), filepath.Ext(path))
+	}
+	return name
+}
+
+func (file *initFile) model(cmd *cobra.Command, path string) (*initModel, error) {
+	m := &initModel{artifact: path}
+	texts := file.flags.dims
+	if len(file.flags.inputs) == 0 {
+		guess, err := guessInputs(cmd.Context(), path)
+		if err != nil {
+			return nil, err
+		}
+		m.from = guess.From
+		for _, in := range guess.Inputs {
+			file.flags.inputs = append(file.flags.inputs, in.String())
+		}
+		if len(texts) == 0 && slices.ContainsFunc(file.flags.inputs, func(s string) bool { return strings.Contains(s, "[B,") }) {
+			texts = []string{"B=1,8"}
+		}
+	}
+	dims, err := parseDims(texts)
+	if err != nil {
+		return nil, err
+	}
+	cases, err := crossCases(file.flags, path, dims)
+	if err != nil {
+		return nil, err
+	}
+	if m.results, err = predictAll(cmd, cases); err != nil {
+		return nil, err
+	}
+	m.inputs, err = file.flags.parseInputs(path)
+	return m, err
+}
+
+// guessInputs is what an artifact can be run with; a recorded run needs nothing.
+func guessInputs(ctx context.Context, path string) (*engine.Guess, error) {
+	m, err := engine.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	if m.Artifact.Recorded != nil {
+		return &engine.Guess{From: "a recorded run"}, nil
+	}
+	return m.GuessInputs(ctx)
+}
+
+// maxFound bounds how many artifacts are taken from a folder.
+const maxFound = 50
+
+// artifactsBeneath are the files in a folder and beneath it that can be read, by path.
+func artifactsBeneath(folder string) []string {
+	endings := []string{".pt", ".pth", ".pt2", ".ts", ".torchscript", ".rec"}
+	var out []string
+	_ = filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
+		name := ""
+		if d != nil {
+			name = d.Name()
+		}
+		switch {
+		case err != nil:
+			return nil // what cannot be looked into is left out
+		case d.IsDir() && path != folder && (strings.HasPrefix(name, ".") || name == "node_modules" || name == "testdata"):
+			return filepath.SkipDir
+		case d.IsDir() || !slices.Contains(endings, strings.ToLower(filepath.Ext(name))):
+			return nil
+		}
+		if kind, _, err := artifact.What(path); err == nil && kind != "" && len(out) < maxFound {
+			out = append(out, path)
+		}
+		return nil
+	})
+	return out
+}
 
 // crossCases is one case for every combination of the dims' values, the last dim fastest.
 func crossCases(f *runFlags, artifact string, dims []dimValues) ([]spec.Case, error) {
@@ -103,91 +241,9 @@ func predictAll(cmd *cobra.Command, cases []spec.Case) ([]*engine.Result, error)
 	return results, err
 }
 
-type initFile struct {
-	name, artifact string
-	inputs         []spec.Input // with dims
-	results        []*engine.Result
-}
-
-func writeInit(w io.Writer, f *runFlags, file initFile) error {
-	var b strings.Builder
-	b.WriteString("# Budgets are what memspec init predicted, rounded up to whole MiB.\nversion: 1\ndefaults:\n")
-	first := file.results[0]
-	fmt.Fprintf(&b, "  device: %s\n  runtime: %s\n  torch: %s\n", first.Report.Device, first.Report.Runtime, first.Report.Torch)
-	if f.allocConf != "" {
-		fmt.Fprintf(&b, "  alloc_conf: %s\n", yamlText(f.allocConf))
+func (file *initFile) cases() (n int) {
+	for _, m := range file.models {
+		n += len(m.results)
 	}
-	fmt.Fprintf(&b, "models:\n  %s:\n    artifact: %s\n", yamlText(file.name), yamlText(filepath.ToSlash(file.artifact)))
-	writeInputs(&b, file.inputs)
-	if len(first.Case.Dims) == 0 {
-		fmt.Fprintf(&b, "    budget: %s\n", budgetText(first.Report))
-	} else {
-		b.WriteString("    cases:\n")
-		for _, r := range file.results {
-			fmt.Fprintf(&b, "      - dims: {%s}\n        budget: %s\n", dimsText(r.Case.Dims), budgetText(r.Report))
-		}
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
-}
-
-func writeInputs(b *strings.Builder, inputs []spec.Input) {
-	if len(inputs) == 0 {
-		return
-	}
-	named := true
-	for _, in := range inputs {
-		named = named && in.Name != ""
-	}
-	parts := make([]string, len(inputs))
-	for i, in := range inputs {
-		parts[i] = strconv.Quote(in.Value.String())
-		if named {
-			parts[i] = in.Name + ": " + parts[i]
-		}
-	}
-	if named {
-		fmt.Fprintf(b, "    inputs: {%s}\n", strings.Join(parts, ", "))
-	} else {
-		fmt.Fprintf(b, "    inputs: [%s]\n", strings.Join(parts, ", "))
-	}
-}
-
-func dimsText(dims []spec.Dim) string {
-	parts := make([]string, len(dims))
-	for i, d := range dims {
-		parts[i] = fmt.Sprintf("%s: %d", d.Name, d.Value)
-	}
-	return strings.Join(parts, ", ")
-}
-
-func budgetText(r *report.Report) string {
-	return fmt.Sprintf("{allocated: %s, reserved: %s}", wholeMiB(r.Peak.Allocated), wholeMiB(r.Peak.Reserved))
-}
-
-func wholeMiB(b units.Bytes) string {
-	return fmt.Sprintf("%dMiB", int64(b.RoundUp(units.MiB)/units.MiB))
-}
-
-// modelName is the artifact's file name without its extensions: resnet50 for models/resnet50.script.pt.
-func modelName(artifact string) string {
-	base := filepath.Base(artifact)
-	if i := strings.IndexByte(base, '.'); i > 0 {
-		base = base[:i]
-	}
-	return base
-}
-
-// yamlText is s as a YAML scalar, quoted where plain text would mean something else.
-func yamlText(s string) string {
-	const safe = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./"
-	word := s != "" && strings.Trim(s, safe) == "" && s[0] != '-' && (s[0] < '0' || s[0] > '9') && s[0] != '.'
-	switch strings.ToLower(s) {
-	case "null", "true", "false", "yes", "no", "on", "off", "y", "n":
-		word = false
-	}
-	if word {
-		return s
-	}
-	return strconv.Quote(s)
+	return n
 }

@@ -29,7 +29,7 @@ has all that running a case for real takes: inputs with their dims bound, how to
 	patterns := caseFlag(cmd)
 	format := formatFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		cases, err := loadCases(specPath(args), *patterns)
+		cases, err := casesOf(args, *patterns)
 		if err != nil {
 			return err
 		}

@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -20,6 +21,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/memspec/memspec/engine"
+	"github.com/memspec/memspec/engine/exec"
 	"github.com/memspec/memspec/engine/layout"
 	"github.com/memspec/memspec/engine/spec"
 )
@@ -79,7 +81,12 @@ func errorLines(err error) []string {
 	if errors.As(err, &many) {
 		return strings.Split(many.Error(), "\n")
 	}
-	return []string{oneLine(plainPathError(err).Error())}
+	line := oneLine(plainPathError(err).Error())
+	var input *exec.InputError
+	if errors.As(err, &input) && len(input.Missing) > 0 {
+		line += fmt.Sprintf("; give each, as in --input '%s=float32[1,3,224,224]', or let memspec init guess", input.Missing[0])
+	}
+	return []string{line}
 }
 
 // An exit ends the command with a code; err is told on stderr, nil where stdout has said it all.
@@ -147,7 +154,7 @@ Exit codes: 0 all pass; 1 a budget is broken; 2 wrong usage, unreadable spec or 
 	root.SetFlagErrorFunc(flagError)
 	root.SetHelpFunc(help)
 	root.AddCommand(newCheck(), newEstimate(), newExplain(), newReplay(), newDiff(), newOps(), newDump(), newStrip(), newDevices(), newInit(),
-		newCases(), newWorkspace(), newVerify(), newSchema())
+		newCases(), newWorkspace(), newVerify(), newSchema(), newVersion(), newFit(), newSweep(), newBaseline(), newUpdate())
 	root.SetGlobalNormalizationFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 		return pflag.NormalizedName(currentName(name))
 	})
@@ -216,6 +223,14 @@ func strictBuiltins(root *cobra.Command) {
 	}
 }
 
+// newVersion is --version as a command, as other tools have it.
+func newVersion() *cobra.Command {
+	return &cobra.Command{Use: "version", Short: "Print the version", Hidden: true, Args: wantArgs(0, 0, "none"), RunE: func(cmd *cobra.Command, _ []string) error {
+		_, err := fmt.Fprintf(cmd.OutOrStdout(), "memspec %s\n", version())
+		return err
+	}}
+}
+
 func unknownCommand(root *cobra.Command, name string) error {
 	root.SuggestionsMinimumDistance = 2
 	if s := root.SuggestionsFor(name); len(s) > 0 {
@@ -226,7 +241,27 @@ func unknownCommand(root *cobra.Command, name string) error {
 
 // flagError adds what to do to cobra's own text.
 func flagError(cmd *cobra.Command, err error) error {
+	if near := nearFlag(cmd, err.Error()); near != "" {
+		return fmt.Errorf("%w, did you mean --%s?", err, near)
+	}
 	return fmt.Errorf("%w, see `%s --help`", err, cmd.CommandPath())
+}
+
+// nearFlag is the flag that an unknown one may have been meant for: -input, --inputs.
+func nearFlag(cmd *cobra.Command, text string) string {
+	word := ""
+	if _, after, ok := strings.Cut(text, "unknown flag: --"); ok {
+		word = after
+	} else if _, after, ok := strings.Cut(text, "unknown shorthand flag: "); ok {
+		_, word, _ = strings.Cut(after, " in -")
+	}
+	word, _, _ = strings.Cut(word, "=")
+	var names []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	if len(word) > 1 && slices.Contains(names, word) {
+		return word
+	}
+	return spec.Nearest(word, names)
 }
 
 // release is the version of the distribution that this is a part of; the linker sets it (-X main.release).

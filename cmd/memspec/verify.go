@@ -66,7 +66,7 @@ case without a measurement under --require is, or no case has a record in the fo
 		if fs.Changed("measured") && o.dir == "" {
 			return errors.New("--measured: got no folder, want that of the records that python -m memshim measure wrote")
 		}
-		cases, err := loadCases(specPath(args), *patterns)
+		cases, err := casesOf(args, *patterns)
 		if err != nil {
 			return err
 		}

@@ -41,7 +41,7 @@ models:
 // asPredicted is a record that says of m[B=2] what is predicted: made up here, not measured.
 func asPredicted(t *testing.T, spec string) *cudameasure.Measurement {
 	t.Helper()
-	cases, err := loadCases(spec, []string{"m[B=2]"})
+	cases, err := loadCases([]string{spec}, []string{"m[B=2]"})
 	require.NoError(t, err)
 	c := cases[0]
 	r := engine.Judge(t.Context(), c)

@@ -69,7 +69,13 @@ Exit codes of --missing: 0 none is missing, 3 some are, 2 a case cannot be run.`
 		return device.Names(), cobra.ShellCompDirectiveNoFileComp
 	})
 	_ = cmd.RegisterFlagCompletionFunc("torch", cobra.NoFileCompletions)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error { return f.run(cmd, specPath(args)) }
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		path, err := specFile(args)
+		if err != nil {
+			return err
+		}
+		return f.run(cmd, path)
+	}
 	return cmd
 }
 
@@ -83,7 +89,7 @@ type workspaceFlags struct {
 }
 
 func (f *workspaceFlags) run(cmd *cobra.Command, path string) error {
-	cases, err := loadCases(path, *f.patterns)
+	cases, err := loadCases([]string{path}, *f.patterns)
 	if err != nil {
 		return err
 	}

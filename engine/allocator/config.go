@@ -170,6 +170,9 @@ func (r *confReader) setting(s *Settings, torch platform.Version) error {
 	key := r.tokens[r.at]
 	i, ok := slices.BinarySearchFunc(settingTable, key, func(row setting, key string) int { return strings.Compare(row.key, key) })
 	if !ok {
+		if name, value, ok := strings.Cut(key, "="); ok {
+			return fmt.Errorf("got the key %q, want one of PyTorch's: a value stands behind a colon, as in %s:%s", key, name, value)
+		}
 		return fmt.Errorf("got the key %q, want one of PyTorch's", key)
 	}
 	row := &settingTable[i]

@@ -89,7 +89,7 @@ type UnknownError struct {
 func (e *UnknownError) Error() string {
 	switch len(e.Nearby) {
 	case 0:
-		return fmt.Sprintf("got device %q, want a known device (all: memspec devices)", e.Name)
+		return fmt.Sprintf("got device %q, want a known device%s (all: memspec devices)", e.Name, hint(canonical(e.Name)))
 	case 1:
 		return fmt.Sprintf("got device %q, want a known device: did you mean %q? (all: memspec devices)", e.Name, e.Nearby[0])
 	}

@@ -27,15 +27,37 @@ type StackEntry struct {
 	Pos    program.Pos
 }
 
+// Error says where: the line of the user's own code that led there, and the module, as far as the archive tells; what PyTorch's own modules do is
+// in the backtrace.
 func (e *EvalError) Error() string {
 	where := ""
-	switch {
-	case e.Pos.File != "":
-		where = fmt.Sprintf("%s:%d: ", e.Pos.File, e.Pos.Line)
+	switch pos := e.userPos(); {
+	case pos.File != "":
+		where = fmt.Sprintf("%s:%d: ", pos.File, pos.Line)
 	case len(e.Stack) > 0:
 		where = fmt.Sprintf("%s:%d: ", e.Stack[0].Record, e.Stack[0].Line)
 	}
+	if len(e.Stack) > 0 && e.Stack[0].Module != "" {
+		where += e.Stack[0].Module + ": "
+	}
 	return where + e.Msg
+}
+
+// userPos is the innermost line that is not of PyTorch's own code, else the innermost.
+func (e *EvalError) userPos() program.Pos {
+	if e.Pos.File != "" && !ofPyTorch(e.Pos.File) {
+		return e.Pos
+	}
+	for _, s := range e.Stack {
+		if s.Pos.File != "" && !ofPyTorch(s.Pos.File) {
+			return s.Pos
+		}
+	}
+	return e.Pos
+}
+
+func ofPyTorch(file string) bool {
+	return strings.Contains(file, "/site-packages/torch/") || strings.Contains(file, "/dist-packages/torch/") || strings.HasPrefix(file, "torch/")
 }
 
 func (e *EvalError) Unwrap() error { return e.Cause }

@@ -3,6 +3,8 @@ package exec
 import (
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/program"
@@ -14,6 +16,7 @@ func (m *Machine) inputs() ([]any, error) {
 	params := m.driver.Params()
 	args := make([]any, len(params))
 	given := make([]bool, len(params))
+	var missing []string
 	for i, in := range m.o.Inputs {
 		at := i
 		if in.Name != "" {
@@ -35,7 +38,7 @@ func (m *Machine) inputs() ([]any, error) {
 			return nil, &InputError{Msg: fmt.Sprintf("input %s: %v", params[at].Name, err)}
 		}
 		if !Fits(v, params[at].Type) {
-			return nil, &InputError{Msg: fmt.Sprintf("input %s: got %s, want %s", params[at].Name, ops.TypeName(v), params[at].Type)}
+			return nil, &InputError{Msg: fmt.Sprintf("input %s: got %s, want %s%s", params[at].Name, ops.TypeName(v), params[at].Type, tensorHint(in.Value, params[at].Type))}
 		}
 		args[at] = v
 	}
@@ -46,17 +49,40 @@ func (m *Machine) inputs() ([]any, error) {
 			args[i] = m.driver.Literal(p.Default)
 		case p.Type != nil && (p.Type.Kind == program.OptionalType || p.Type.Kind == program.NoneType):
 		default:
-			return nil, &InputError{Msg: fmt.Sprintf("got no input %s, want one: %s", p.Name, paramNames(params))}
+			missing = append(missing, p.Name)
 		}
+	}
+	if len(missing) > 0 {
+		return nil, &InputError{Missing: missing, Msg: fmt.Sprintf("got no input %s, want one each of: %s", strings.Join(missing, ", "), paramNames(params))}
 	}
 	m.Sites.Leave()
 	return args, nil
 }
 
 // InputError is an input that does not fit the model.
-type InputError struct{ Msg string }
+type InputError struct {
+	Msg     string
+	Missing []string // inputs that were not given
+}
 
 func (e *InputError) Error() string { return e.Msg }
+
+// tensorHint helps where somebody wrote a tensor's sizes alone.
+func tensorHint(v any, want *program.Type) string {
+	items, list := v.([]Input)
+	if want == nil || want.Kind != program.TensorType || !list || len(items) == 0 {
+		return ""
+	}
+	sizes := make([]string, len(items))
+	for i, it := range items {
+		n, ok := it.Value.(int64)
+		if !ok {
+			return ""
+		}
+		sizes[i] = strconv.FormatInt(n, 10)
+	}
+	return ", such as float32[" + strings.Join(sizes, ",") + "]"
+}
 
 func paramNames(params []program.Param) string {
 	s := ""

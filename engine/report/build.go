@@ -119,6 +119,15 @@ func isWeight(c tensor.Category) bool {
 	return c == tensor.Parameter || c == tensor.Buffer || c == tensor.Constant
 }
 
+// MomentOf says where an event of the trace is, as an account does.
+func MomentOf(tr *trace.Trace, event int) string {
+	m := moment(tr, event)
+	if m == nil {
+		return "the start"
+	}
+	return m.String()
+}
+
 // moment is where an event of the trace is; nil for what was there before it.
 func moment(tr *trace.Trace, event int) *Moment {
 	if event < 0 || event >= len(tr.Events) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/memspec/memspec/engine/layout"
 	"github.com/memspec/memspec/engine/units"
@@ -79,6 +80,85 @@ func Diff(before, after *Report) *Difference {
 			cmp.Compare(a.Category, b.Category), cmp.Compare(a.Op, b.Op))
 	})
 	return d
+}
+
+// mostCauses is how many of the changes among holders a sentence names.
+const mostCauses = 3
+
+// Sentence tells the difference in a line: each metric that changed, and what made most of it; where only the place of the peak changed, that; "" where
+// nothing did.
+func (d *Difference) Sentence(was, is *Moment) string {
+	var metrics []string
+	for _, m := range d.Metrics {
+		if m.Old == nil || m.New == nil || *m.Old == *m.New {
+			continue
+		}
+		text := string(m.Metric) + " " + Signed(*m.New-*m.Old)
+		if share := signedPercent(*m.New-*m.Old, *m.Old); share != "" {
+			text += " (" + share + ")"
+		}
+		metrics = append(metrics, text)
+	}
+	moved := was != nil && is != nil && (was.Op != is.Op || was.Module != is.Module)
+	if len(metrics) == 0 {
+		if moved {
+			return fmt.Sprintf("only the peak moved, from %s to %s", placeText(was), placeText(is))
+		}
+		return ""
+	}
+	text := strings.Join(metrics, ", ")
+	if causes := d.causes(); len(causes) > 0 {
+		text += ": " + strings.Join(causes, ", ")
+	}
+	if moved {
+		text += fmt.Sprintf("; the peak moved from %s to %s", placeText(was), placeText(is))
+	}
+	return text
+}
+
+func placeText(m *Moment) string { return strings.TrimSpace(m.Op + " " + m.Module) }
+
+// causes are the changes among holders, by module and category, the largest first.
+func (d *Difference) causes() []string {
+	type cause struct {
+		module, category string
+		by               units.Bytes
+		was, is          int
+		places           map[string]bool
+	}
+	var out []*cause
+	for _, h := range d.Holders {
+		top, _, _ := strings.Cut(h.Module, ".")
+		i := slices.IndexFunc(out, func(c *cause) bool { return c.module == top && c.category == h.Category })
+		if i < 0 {
+			i = len(out)
+			out = append(out, &cause{module: top, category: h.Category, places: map[string]bool{}})
+		}
+		c := out[i]
+		c.by, c.was, c.is = c.by+h.New-h.Old, c.was+h.OldCount, c.is+h.NewCount
+		c.places[h.Module] = true
+	}
+	slices.SortStableFunc(out, func(a, b *cause) int { return cmp.Compare(abs(b.by), abs(a.by)) })
+	var texts []string
+	for i, c := range out {
+		if i == mostCauses {
+			texts = append(texts, fmt.Sprintf("%d more", len(out)-i))
+			break
+		}
+		name := c.module
+		if name != "" && !(len(c.places) == 1 && c.places[name]) {
+			name += ".*"
+		}
+		text := strings.TrimSpace(name + " " + plurals[c.category] + " " + Signed(c.by))
+		switch more := c.is - c.was; {
+		case more > 0:
+			text += fmt.Sprintf(", %d more of them held", more)
+		case more < 0:
+			text += fmt.Sprintf(", %d fewer of them held", -more)
+		}
+		texts = append(texts, text)
+	}
+	return texts
 }
 
 func abs(b units.Bytes) units.Bytes { return max(b, -b) }

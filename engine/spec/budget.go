@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"cmp"
 	"math/big"
 	"slices"
 	"strings"
@@ -37,18 +38,40 @@ func metricNames() []string {
 }
 
 func (r *reader) budgets(e entry, path string) []budgetDecl {
+	return r.limits(e, path+".budget.", "a budget")
+}
+
+// limits reads a mapping of metrics to limits.
+func (r *reader) limits(e entry, path, what string) []budgetDecl {
 	var out []budgetDecl
 	for _, m := range r.mapping(e.val, "a mapping of "+metricList) {
 		if !slices.Contains(metrics, report.Metric(m.name)) {
-			r.errorf(m.key, "got a budget on %q, want one on %s%s", shorten(m.name), metricList, didYouMean(m.name, metricNames()))
+			r.errorf(m.key, "got %s on %q, want one on %s%s", what, shorten(m.name), metricList, cmp.Or(meantMetric(m.name), didYouMean(m.name, metricNames())))
 			continue
 		}
-		b := budgetDecl{metric: report.Metric(m.name), path: path + ".budget." + m.name, node: m.val}
+		b := budgetDecl{metric: report.Metric(m.name), path: path + m.name, node: m.val}
 		if r.limit(m.val, &b) {
 			out = append(out, b)
 		}
 	}
 	return out
+}
+
+// meantMetric suggests the metric for what other tools call it.
+func meantMetric(name string) string {
+	switch strings.ToLower(name) {
+	case "peak", "memory", "max_memory_allocated", "cuda", "gpu":
+		return ": did you mean allocated (torch.cuda.max_memory_allocated)?"
+	case "max_memory_reserved", "cached", "cache":
+		return ": did you mean reserved (torch.cuda.max_memory_reserved)?"
+	case "vram", "nvidia-smi", "device", "process":
+		return ": did you mean total (what nvidia-smi shows for the process)?"
+	case "params", "parameters", "model", "weight":
+		return ": did you mean weights?"
+	case "activations", "forward":
+		return ": did you mean delta (what the run adds)?"
+	}
+	return ""
 }
 
 const wantLimit = "a size such as 2GiB, a percentage such as 60% or an expression such as 98MiB + 12MiB*B"
@@ -121,6 +144,26 @@ func (r *reader) bindBudgets(c *Case, decls []budgetDecl, level verdict.Level) {
 			v.Limit = units.Bytes(n)
 		}
 		c.Budgets = append(c.Budgets, v)
+	}
+}
+
+// bindRegression gives a case what it may take more than before.
+func (r *reader) bindRegression(c *Case, decls []budgetDecl, level verdict.Level) {
+	for _, b := range decls {
+		g := Regression{Metric: b.metric, Percent: b.percent, Level: level, Text: b.text, Path: b.path, Pos: r.at(b.node)}
+		if b.percent == nil {
+			n, err := b.limit.Eval(c.Symbols())
+			if err != nil {
+				r.errorIn(b.node, b.limit.Offset()+exprOffset(err), err)
+				continue
+			}
+			if n < 0 {
+				r.errorf(b.node, "got %s = %d for %s, want 0 or more", b.text, n, c.Name)
+				continue
+			}
+			g.Bytes = units.Bytes(n)
+		}
+		c.Regression = append(c.Regression, g)
 	}
 }
 

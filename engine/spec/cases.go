@@ -29,6 +29,13 @@ type assumeDecl struct {
 	node  *yaml.Node
 }
 
+// fitDecl is a value of a dim at which a case must fit, as written.
+type fitDecl struct {
+	name  string
+	value int64
+	node  *yaml.Node
+}
+
 // modelDecl is what the cases of a model share.
 type modelDecl struct {
 	name     string
@@ -98,7 +105,7 @@ func (d *document) cases(m modelDecl, s settings) []Case {
 	if s.device == nil && !s.deviceSaid {
 		d.errorAt(m.pos, "got no device for %s, want device: in the case, its model or defaults: (all: memspec devices)", m.name)
 	}
-	if len(s.budgets) == 0 && !s.budgetSaid {
+	if len(s.budgets) == 0 && !s.budgetSaid && len(s.fits) == 0 && len(s.regression) == 0 {
 		d.errorAt(m.pos, "got no budget for %s, want budget: with one of %s", m.name, metricList)
 	}
 	d.unusedDims(s)
@@ -111,6 +118,7 @@ func (d *document) cases(m modelDecl, s settings) []Case {
 			continue
 		}
 		d.names[c.Name] = m.pos
+		c.made = &template{d, m, s}
 		d.build(&c, m, s)
 		out = append(out, c)
 	}
@@ -225,6 +233,30 @@ func (d *document) build(c *Case, m modelDecl, s settings) {
 	if s.device != nil {
 		d.bindBudgets(c, s.budgets, level)
 	}
+	d.bindFits(c, s.fits)
+	d.bindRegression(c, s.regression, level)
+}
+
+// bindFits gives a case the values at which it must fit; only dims that it has can be asked for.
+func (d *document) bindFits(c *Case, fits []fitDecl) {
+	for _, f := range fits {
+		if !slices.ContainsFunc(c.Dims, func(own Dim) bool { return own.Name == f.name }) {
+			d.errorf(f.node, "got fits: for the dim %s, want one of %s's: %s", f.name, c.Name, c.dimNames())
+			continue
+		}
+		c.Fits = append(c.Fits, Fit{Dim: Dim{f.name, f.value}, Pos: d.at(f.node)})
+	}
+}
+
+// fits reads the values of dims at which a case must fit.
+func (r *reader) fits(e entry) []fitDecl {
+	out := []fitDecl{}
+	for _, f := range r.mapping(e.val, "a mapping of dims to numbers") {
+		if v, ok := r.whole(f.val, 1); ok {
+			out = append(out, fitDecl{f.name, v, f.key})
+		}
+	}
+	return out
 }
 
 // assign is *dst = *src where src says something.

@@ -18,6 +18,9 @@ import (
 // WorkspaceFile is the name of the workspace profile that is found beside a memspec.yaml by itself.
 const WorkspaceFile = "memspec.workspace.json"
 
+// BaselineFile is the name of the baseline that is found beside a memspec.yaml by itself.
+const BaselineFile = "memspec.baseline.json"
+
 // formerWorkspaceFile is the name it once had; it is read where there is no other.
 const formerWorkspaceFile = "memspec.scratch.json"
 
@@ -37,10 +40,15 @@ func Load(path string) ([]Case, error) {
 			beside = file
 		}
 	}
+	baseline := filepath.Join(filepath.Dir(path), BaselineFile)
+	if !exists(baseline) {
+		baseline = ""
+	}
 	for i := range cases {
 		if cases[i].Workspace == "" {
 			cases[i].Workspace = beside
 		}
+		cases[i].Baseline = baseline
 	}
 	return cases, nil
 }
@@ -96,6 +104,7 @@ func (d *document) top(root *yaml.Node) []Case {
 		switch {
 		case slices.Contains(topKeys, e.name):
 			part[e.name] = e
+		case strings.HasPrefix(e.name, "x-"): // for anchors, as in other tools' files
 		case d.rules[e.name].in&inDefaults != 0:
 			d.errorf(e.key, "got the key %q at the top, want it under defaults: or a model", e.name)
 		default:

@@ -126,7 +126,7 @@ func (p *inputParser) whole() (Value, error) {
 	}
 	p.space()
 	if p.pos < len(p.text) {
-		return nil, p.fail(p.pos, "got %s, want the end", p.got())
+		return nil, p.fail(p.pos, "got %s, want the end%s", p.got(), p.meant())
 	}
 	return v, nil
 }
@@ -167,10 +167,22 @@ func (p *inputParser) value(depth int) (Value, error) {
 	return v, nil
 }
 
+// meant helps where somebody wrote sizes alone, or a colon behind the name.
+func (p *inputParser) meant() string {
+	text := strings.TrimSpace(p.text)
+	if strings.Trim(text, "0123456789, xX") == "" && strings.Contains(text, ",") {
+		return fmt.Sprintf(": a tensor is dtype[sizes], such as float32[%s]", strings.ReplaceAll(text, " ", ""))
+	}
+	return ""
+}
+
 // hint helps where somebody meant a tensor or a text.
 func (p *inputParser) hint(w string) string {
 	if _, err := tensor.ParseDType(w); err == nil {
 		return fmt.Sprintf(": a scalar tensor is %s[]", w)
+	}
+	if rest := p.text[p.pos:]; strings.HasPrefix(rest, ":") && expr.IsName(w) {
+		return fmt.Sprintf(": a name stands before =, as in %s=float32[1,3,224,224]", w)
 	}
 	if isLetter(w[0]) {
 		return "; a text stands in quotes"
@@ -402,5 +414,6 @@ func dtypeError(got string) string {
 	if n := Nearest(strings.ToLower(got), dtypeNames); n != "" {
 		return fmt.Sprintf("got dtype %q, want one of PyTorch's: did you mean %q?", got, n)
 	}
-	return fmt.Sprintf("got dtype %q, want one of PyTorch's, such as float32, float16, bfloat16, int64, bool", got)
+	_, err := tensor.ParseDType(got)
+	return err.Error()
 }

@@ -131,7 +131,27 @@ func (r *reader) syntaxError(data []byte, err error) {
 	if lines := bytes.Split(data, []byte("\n")); line <= len(lines) && bytes.HasPrefix(lines[line-1], []byte("\t")) {
 		msg += ": YAML indents with spaces, not tabs"
 	}
+	if strings.Contains(msg, "did not find expected ',' or '}'") {
+		if at, ok := bareShape(data); ok {
+			line, col = at.Line, at.Col
+			msg += `: a shape within { } stands in quotes, as in {x: "float32[1,3,224,224]"}`
+		}
+	}
 	r.errorAt(r.pos(line, col), "not YAML: %s", strings.ToValidUTF8(msg, "?"))
+}
+
+var shapeInBraces = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\{[^{}"']*?:\s*([a-z]+[0-9]*\[)`) })
+
+// bareShape is the first shape within braces that does not stand in quotes: YAML takes its brackets and commas for its own.
+func bareShape(data []byte) (Pos, bool) {
+	line := 0
+	for text := range bytes.Lines(data) {
+		line++
+		if m := shapeInBraces().FindSubmatchIndex(text); m != nil {
+			return Pos{Line: line, Col: 1 + utf8.RuneCount(text[:m[2]])}, true
+		}
+	}
+	return Pos{}, false
 }
 
 func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.Tag == "!!null" }

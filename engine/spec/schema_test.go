@@ -106,7 +106,8 @@ func TestSchemaAgreesWithTheReader(t *testing.T) {
 		{doc: inModel("dtype: half"), good: true}, {doc: inModel("dtype: int8")}, {doc: inModel("autocast: bfloat16"), good: true}, {doc: inModel("autocast: float32")},
 		{doc: inModel("flags: {tf32: true}"), good: true}, {doc: inModel("flags: {tf32: 1}")}, {doc: inModel("flags: {tf23: true}")}, {doc: inModel("flags: true")},
 		{doc: inModel("workspace: a.json"), good: true}, {doc: inModel("scratch: a.json"), good: true}, {doc: inModel("scratch: a.json, workspace: a.json")},
-		{doc: inModel("allow: [scratch-estimate]"), good: true}, {doc: inModel("workspace: ''")},
+		{doc: inModel("allow: [scratch-estimate]"), good: true},
+		{doc: "version: 1\nx-anchors: {any: thing}\nmodels: {m: {" + model + "}}\n", good: true}, {doc: inModel("x-anchors: 1")}, {doc: inModel("workspace: ''")},
 		{doc: inModel("allow: [shape-bound]"), good: true}, {doc: inModel("allow: [Shape]")}, {doc: inModel("allow: shape-bound")},
 		{doc: inModel("assume: {'a.py:3': 300}"), good: true}, {doc: inModel("assume: {'a.py:3': -1}")}, {doc: inModel("assume: [3]")},
 

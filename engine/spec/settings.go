@@ -23,13 +23,15 @@ type settings struct {
 	sets map[string]func(*Case) // by key or flag: what it sets of a case
 
 	// What a case is made of, or made by.
-	device  *device.Device
-	torch   *platform.Version
-	level   *verdict.Level
-	assume  *[]assumeDecl
-	inputs  *[]inputDecl
-	budgets []budgetDecl
-	dims    []dimDecl
+	device     *device.Device
+	torch      *platform.Version
+	level      *verdict.Level
+	assume     *[]assumeDecl
+	inputs     *[]inputDecl
+	budgets    []budgetDecl
+	fits       []fitDecl
+	regression []budgetDecl
+	dims       []dimDecl
 
 	trains []entry // the keys of mode: training that were written for a model or a case
 
@@ -65,6 +67,10 @@ func keyRules() []keyRule {
 		{"inputs", inModel | inCase, func(r *reader, s *settings, e entry, _ string) { s.inputs = r.inputs(e) }},
 		{"dims", inModel | inCase, func(r *reader, s *settings, e entry, _ string) { s.dims = r.dims(e) }},
 		{"budget", everywhere, func(r *reader, s *settings, e entry, path string) { s.budgets, s.budgetSaid = r.budgets(e, path), true }},
+		{"regression", everywhere, func(r *reader, s *settings, e entry, path string) {
+			s.regression = r.limits(e, path+".regression.", "a regression")
+		}},
+		{"fits", inModel | inCase, func(r *reader, s *settings, e entry, _ string) { s.fits = r.fits(e) }},
 		{"level", everywhere, func(r *reader, s *settings, e entry, _ string) { s.level = r.level(e) }},
 		{"device", everywhere, nil}, // read once own devices are known
 		{"runtime", everywhere, field(oneOf(Eager, TorchScript, Export), func(c *Case) *Runtime { return &c.Runtime })},
@@ -181,6 +187,10 @@ func (s settings) over(lower settings) settings {
 	set(&out.assume, s.assume)
 	set(&out.inputs, s.inputs)
 	out.budgets = overBudgets(lower.budgets, s.budgets)
+	out.regression = overBudgets(lower.regression, s.regression)
+	if s.fits != nil {
+		out.fits = s.fits
+	}
 	out.trains = append(slices.Clone(lower.trains), s.trains...)
 	out.sets = maps.Clone(lower.sets)
 	for key, to := range s.sets {

@@ -5,11 +5,14 @@
 package spec
 
 import (
+	"math/big"
 	"slices"
 
 	"github.com/memspec/memspec/engine/ops/custom"
 	"github.com/memspec/memspec/engine/platform"
 	"github.com/memspec/memspec/engine/recording"
+	"github.com/memspec/memspec/engine/report"
+	"github.com/memspec/memspec/engine/units"
 	"github.com/memspec/memspec/engine/verdict"
 )
 
@@ -53,26 +56,47 @@ const DefaultTolerance = 0.01
 
 // Case is one run to be checked.
 type Case struct {
-	Name      string // resnet50[B=8]
-	Model     string // resnet50
-	Artifact  string // a path that can be opened; empty where Source alone is given
-	Source    string // how to build the live model: models/zoo.py:resnet50, the path relative to Dir
-	Dir       string // the directory of memspec.yaml
-	Platform  platform.Platform
-	Runtime   Runtime
-	Mode      Mode
-	Grad      Grad                // of an inference
-	Training  *recording.Training // what an iteration does; nil of an inference
-	DType     string              // what the model's floating parameters and inputs are cast to, as PyTorch names it; empty: as they are
-	Inputs    []Input             // bound: every size is a number
-	Dims      []Dim               // in the order written, the model's first
-	Budgets   []verdict.Budget
-	Tolerance float64 // 0.01 is 1%
-	Assume    []Assumption
-	Allow     []string          // IDs of notes that do not make the verdict inconclusive
-	Workspace string            // path of the workspace profile that the file names or that lies beside it, empty for none
-	Operators []custom.Operator // the user's own
-	Pos       Pos
+	Name       string // resnet50[B=8]
+	Model      string // resnet50
+	Artifact   string // a path that can be opened; empty where Source alone is given
+	Source     string // how to build the live model: models/zoo.py:resnet50, the path relative to Dir
+	Dir        string // the directory of memspec.yaml
+	Platform   platform.Platform
+	Runtime    Runtime
+	Mode       Mode
+	Grad       Grad                // of an inference
+	Training   *recording.Training // what an iteration does; nil of an inference
+	DType      string              // what the model's floating parameters and inputs are cast to, as PyTorch names it; empty: as they are
+	Inputs     []Input             // bound: every size is a number
+	Dims       []Dim               // in the order written, the model's first
+	Budgets    []verdict.Budget
+	Tolerance  float64 // 0.01 is 1%
+	Assume     []Assumption
+	Allow      []string          // IDs of notes that do not make the verdict inconclusive
+	Workspace  string            // path of the workspace profile that the file names or that lies beside it, empty for none
+	Operators  []custom.Operator // the user's own
+	Fits       []Fit
+	Regression []Regression // how much more than before it may take
+	Baseline   string       // path of the baseline that lies beside memspec.yaml, empty for none
+	Pos        Pos
+	made       *template // what With makes it from again; nil of a case that was written in Go
+}
+
+// Regression is how much more of a metric than before a case may take: a percentage of what it was, or a size.
+type Regression struct {
+	Metric  report.Metric
+	Percent *big.Rat // nil where it is Bytes
+	Bytes   units.Bytes
+	Level   verdict.Level
+	Text    string // as written
+	Path    string
+	Pos     Pos
+}
+
+// Fit is a value of a dim at which the case must still fit its budgets and its device.
+type Fit struct {
+	Dim
+	Pos Pos
 }
 
 // Dim is a dimension's name and value.

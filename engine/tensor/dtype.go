@@ -82,11 +82,18 @@ var dtypeByName = func() map[string]DType {
 	return m
 }()
 
+// dtypeElsewhere are names that other tools have for dtypes.
+var dtypeElsewhere = map[string]string{"fp64": "float64", "f64": "float64", "fp32": "float32", "f32": "float32", "single": "float32", "fp16": "float16", "f16": "float16",
+	"bf16": "bfloat16", "i64": "int64", "i32": "int32", "i16": "int16", "i8": "int8", "u8": "uint8", "boolean": "bool"}
+
 // ParseDType reads a dtype's name in either of PyTorch's spellings, with or without "torch.".
 func ParseDType(s string) (DType, error) {
 	s = strings.TrimPrefix(s, "torch.")
 	if d, ok := dtypeByName[s]; ok {
 		return d, nil
+	}
+	if meant, ok := dtypeElsewhere[strings.ToLower(s)]; ok {
+		return Undefined, fmt.Errorf("got dtype %q, want one of PyTorch's: did you mean %s?", s, meant)
 	}
 	return Undefined, fmt.Errorf("got dtype %q, want one of PyTorch's, such as float32, float16, bfloat16, int64, bool", s)
 }

@@ -8,6 +8,9 @@ import (
 	"github.com/memspec/memspec/engine/report"
 )
 
+// NoBudget is why a case without a budget is inconclusive.
+const NoBudget = "no budget was given"
+
 // Judge judges a report against budgets. The findings are in the order of the budgets.
 //
 // Rules, in order: what is said of an artifact that is stale is inconclusive. A run that does not fit its device fails. An incomplete account is inconclusive, whatever the sizes say. A budget on a
@@ -21,7 +24,7 @@ func Judge(r *report.Report, budgets []Budget, o Options) Verdict {
 	v.Outcome = worst(v.Findings)
 	switch {
 	case len(budgets) == 0:
-		v.Why = append(v.Why, "no budget was given")
+		v.Why = append(v.Why, NoBudget)
 	case stale(r, o) != "":
 		v.Why = append(v.Why, stale(r, o))
 	case r.OOM != nil:

@@ -219,7 +219,7 @@ func (p *parser) number() (*node, error) {
 	unit := p.word()
 	if unit == "" {
 		p.space()
-		if w := p.word(); w != "" && w != "B" && isUnit(w) {
+		if w := p.word(); w != "" && w != "B" && (isUnit(w) || decimalUnit(w)) {
 			unitAt, unit = p.pos, w
 		} else {
 			p.pos = unitAt
@@ -273,9 +273,21 @@ func unitSize(s string) units.Bytes {
 	return 0
 }
 
-// meantUnit suggests the binary unit for a decimal or misspelt one.
+// decimalUnit knows a unit of thousands, which is read to be refused by name.
+func decimalUnit(s string) bool {
+	switch strings.ToUpper(s) {
+	case "KB", "MB", "GB", "TB":
+		return true
+	}
+	return false
+}
+
+// meantUnit suggests the binary unit for a decimal or misspelt one, and a plain number for what looks like part of one.
 func meantUnit(s string) string {
 	u := strings.ToUpper(s)
+	if strings.Trim(s, "0123456789_") == "" || u[0] == 'E' && strings.Trim(u[1:], "0123456789") == "" && len(u) > 1 {
+		return ": a number is written in digits alone, such as 1000000000"
+	}
 	for _, m := range unitSizes {
 		if w := strings.ToUpper(m.name); w == u || w[:1]+"B" == u && len(w) == 3 || w[:1] == u || w[:len(w)-1] == u {
 			return fmt.Sprintf(": did you mean %s?", m.name)

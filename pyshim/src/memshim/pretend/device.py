@@ -26,7 +26,7 @@ class Device:
     memory: int
     compute_capability: tuple[int, int]
     sms: int
-    context: int | None  # what a CUDA context takes of it; None where that is not known: nothing is taken off then
+    context: int | None  # what a CUDA context takes of it; at its least where a range of it is known; None where nothing is: nothing is taken off then
     l2: int
     clock_khz: int
     memory_clock_khz: int
@@ -120,6 +120,8 @@ def of_row(row: dict[str, Any]) -> Device:
         known = ", ".join(c["compute_capability"] for c in table()["capabilities"])
         raise UnknownDevice(f"{name}: got compute capability {row['compute_capability']}, want one of {known}: PyTorch 2.10 and newer run on these")
     context = row.get("context")
+    if context is None and row.get("context_range"):
+        context = row["context_range"]["low"]  # what every process takes, as memspec has it
     borrowed = tuple(k for k in FIGURES if not row.get(k))
     figures = {k: nearest(of, sms, k)[k] if k in borrowed else row[k] for k in FIGURES}
     return Device(name=name, driver=row.get("driver") or name, memory=sizes.parse(row["memory"]), compute_capability=of, sms=sms,

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/memspec/memspec/engine"
+	"github.com/memspec/memspec/engine/report"
+	"github.com/memspec/memspec/engine/spec"
+)
+
+func newBaseline() *cobra.Command {
+	var output string
+	cmd := &cobra.Command{
+		Use:   "baseline [memspec.yaml]",
+		Short: "Write what every case takes, for later runs to be compared with",
+		Long: `Predict every case of a memspec.yaml and write its account to ` + spec.BaselineFile + ` beside it: sorted, one case a line, to be committed. From then on
+memspec check tells what changed against it, and a case may budget the change: regression: {allocated: 2%, reserved: 16MiB}. Run it again to accept
+a change.`,
+		Example: `  memspec baseline
+  memspec check`,
+		Args:              wantArgs(0, 1, "at most one memspec.yaml"),
+		ValidArgsFunction: completeSpecs,
+	}
+	cmd.Flags().StringVarP(&output, "output", "o", "", "the `FILE` to write (default: "+spec.BaselineFile+" beside memspec.yaml)")
+	profile := workspaceFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		file, err := specFile(args)
+		if err != nil {
+			return err
+		}
+		cases, err := loadCases([]string{file}, nil)
+		if err != nil {
+			return err
+		}
+		if err := useProfile(cases, *profile); err != nil {
+			return err
+		}
+		b, err := baselineOf(cmd, cases)
+		if err != nil {
+			return err
+		}
+		if output == "" {
+			output = filepath.Join(filepath.Dir(file), spec.BaselineFile)
+		}
+		var text bytes.Buffer
+		if err := b.Write(&text); err != nil {
+			return err
+		}
+		if err := writeWhole(output, text.Bytes()); err != nil {
+			return err
+		}
+		return writeLine(cmd.OutOrStdout(), fmt.Sprintf("%s: %s", output, plural(len(b.Cases), "case")))
+	}
+	return cmd
+}
+
+// baselineOf runs every case; one that cannot be run is an error, for a baseline without it would say nothing of it.
+func baselineOf(cmd *cobra.Command, cases []spec.Case) (*engine.Baseline, error) {
+	for i := range cases {
+		cases[i].Baseline, cases[i].Regression, cases[i].Fits = "", nil, nil
+	}
+	b := &engine.Baseline{}
+	var wrong []error
+	var models engine.Models
+	bar := newProgress(cmd.ErrOrStderr(), len(cases))
+	models.JudgeAll(cmd.Context(), cases, bar.step, func(r *engine.Result) {
+		switch {
+		case r.Err != nil:
+			wrong = append(wrong, fmt.Errorf("%s: %w", r.Case.Name, r.Err))
+		case r.Report.Quality == report.Incomplete:
+			wrong = append(wrong, fmt.Errorf("%s: %s", r.Case.Name, report.Lacking(r.Report.Coverage.Unsupported)))
+		default:
+			b.Cases = append(b.Cases, engine.BaselineOf(r.Case.Name, repositoryPaths().Report(r.Report)))
+		}
+	})
+	bar.clear()
+	if cmd.Context().Err() != nil {
+		return nil, interrupted(len(b.Cases), len(cases))
+	}
+	return b, errors.Join(wrong...)
+}
+
+// writeWhole writes a file beside its place and puts it there when it is whole.
+func writeWhole(path string, data []byte) error {
+	mode := os.FileMode(0o666)
+	if info, err := os.Stat(path); err == nil {
+		mode = info.Mode().Perm()
+	}
+	beside := fmt.Sprintf("%s.%d.tmp", path, os.Getpid())
+	f, err := os.OpenFile(beside, os.O_CREATE|os.O_EXCL|os.O_WRONLY, mode)
+	if err == nil {
+		_, err = f.Write(data)
+		err = errors.Join(err, f.Close())
+		if err == nil {
+			err = os.Rename(beside, path)
+		}
+		if err != nil {
+			_ = os.Remove(beside)
+		}
+	}
+	if err != nil {
+		var pe *os.PathError
+		if errors.As(err, &pe) {
+			err = pe.Err
+		}
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
+}

@@ -1,0 +1,415 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/memspec/memspec/engine"
+	"github.com/memspec/memspec/engine/device"
+	"github.com/memspec/memspec/engine/layout"
+	"github.com/memspec/memspec/engine/report"
+	"github.com/memspec/memspec/engine/spec"
+	"github.com/memspec/memspec/engine/units"
+)
+
+func newFit() *cobra.Command {
+	var all string
+	cmd := &cobra.Command{
+		Use:   "fit CASE [memspec.yaml] | ARTIFACT",
+		Short: "Find the largest batch, or any dim, that fits",
+		Long: `Find the largest value of a dim at which a case keeps its budgets and fits its device, and what breaks at the next one. An artifact
+is held against the device alone. Two dims are searched one by one and together. The answer is checked: values beside it and further off are tried,
+and where fitting comes and goes every value is.
+
+With --devices all: the largest value on every card that memspec knows, the least memory first; the case's budgets count there too.
+
+Exit codes: 0 something fits; 1 not even 1 does; 2 wrong usage; 3 could not say.`,
+		Example: `  memspec fit 'resnet50[B=1]' --dim B
+  memspec fit model.pt --input 'x=float32[B,3,224,224]' --dim B --device t4
+  memspec fit bert --dim B --dim T --format json
+  memspec fit 'resnet50[B=1]' --dim B --devices all`,
+		Args: wantArgs(1, 2, "a CASE and at most one memspec.yaml, or one ARTIFACT"),
+	}
+	f := newRunFlags(cmd)
+	format := formatFlag(cmd)
+	cmd.Flags().StringVar(&all, "devices", "", "`all`, or names with commas: a row for each card instead of the case's")
+	most := cmd.Flags().Int64("most", engine.MostValue, "the largest `VALUE` that is tried")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if *most < 1 {
+			return fmt.Errorf("--most: got %d, want 1 or more", *most)
+		}
+		s, err := newSubject(f, args)
+		if err != nil {
+			return err
+		}
+		if len(s.open) == 0 || len(s.open) > 2 {
+			return fmt.Errorf("fit: got %d dims to search, want one or two, such as --dim B", len(s.open))
+		}
+		answer := fitJSON{Schema: 1, Case: s.base.Name, Device: s.base.Platform.Device.Name, Dims: []fitDimJSON{}}
+		if all != "" {
+			return fitDevices(cmd, s, fitDevicesOf{names: all, most: *most, json: format.value == "json"})
+		}
+		if err := answer.search(cmd.Context(), s, *most); err != nil {
+			return err
+		}
+		if format.value == "json" {
+			err = report.EncodeJSON(cmd.OutOrStdout(), answer)
+		} else {
+			err = answer.write(cmd.OutOrStdout(), s)
+		}
+		if err != nil {
+			return err
+		}
+		return exitWith(answer.exit())
+	}
+	return cmd
+}
+
+// A subject is what fit and sweep run again and again: a case of a memspec.yaml, or an artifact, with the dims that are open.
+type subject struct {
+	base  spec.Case
+	open  []string // dims to search
+	flags *runFlags
+	own   []spec.Dim // given dims of an artifact
+	again bool       // a case of memspec.yaml
+}
+
+// newSubject reads the arguments: --dim B is open, --dim B=8 is given.
+func newSubject(f *runFlags, args []string) (*subject, error) {
+	s := &subject{flags: f}
+	var given []string
+	for _, d := range f.dims {
+		if name := strings.TrimSpace(d); !strings.Contains(d, "=") && name != "" {
+			if slices.Contains(s.open, name) {
+				return nil, fmt.Errorf("--dim: got %s twice, want it once", name)
+			}
+			s.open = append(s.open, name)
+			continue
+		}
+		given = append(given, d)
+	}
+	f.dims = given
+	if isArtifact(args) {
+		return s, s.ofArtifact(args[0])
+	}
+	cases, err := casesOf(args[1:], args[:1])
+	if err != nil {
+		return nil, err
+	}
+	if len(cases) != 1 {
+		return nil, fmt.Errorf("got %d cases of the name %s, such as %s and %s, want one", len(cases), args[0], cases[0].Name, cases[1].Name)
+	}
+	if err := useProfile(cases, *f.workspace); err != nil {
+		return nil, err
+	}
+	s.base, s.again = cases[0], true
+	dims, err := oneValueEach(given)
+	if err != nil {
+		return nil, err
+	}
+	if len(dims) > 0 {
+		if s.base, err = s.base.With(dims...); err != nil {
+			return nil, err
+		}
+	}
+	_, err = s.at(s.open...)(make([]int64, len(s.open))...)
+	return s, err
+}
+
+// isArtifact says whether the one argument is a file rather than the name of a case.
+func isArtifact(args []string) bool {
+	if len(args) != 1 {
+		return false
+	}
+	info, err := os.Stat(args[0])
+	return err == nil && info.Mode().IsRegular()
+}
+
+func (s *subject) ofArtifact(path string) error {
+	var err error
+	if s.own, err = oneValueEach(s.flags.dims); err != nil {
+		return err
+	}
+	bound := slices.Clone(s.own)
+	for _, name := range s.open {
+		bound = append(bound, spec.Dim{Name: name, Value: 1})
+	}
+	s.base, err = s.flags.build(path, bound)
+	return err
+}
+
+func oneValueEach(texts []string) ([]spec.Dim, error) {
+	dims, err := parseDims(texts)
+	if err != nil {
+		return nil, err
+	}
+	var out []spec.Dim
+	for _, d := range dims {
+		if len(d.values) != 1 {
+			return nil, fmt.Errorf("--dim %s: got %d values, want one", d.name, len(d.values))
+		}
+		out = append(out, spec.Dim{Name: d.name, Value: d.values[0]})
+	}
+	return out, nil
+}
+
+// at makes the case with values for those dims.
+func (s *subject) at(names ...string) func(values ...int64) (spec.Case, error) {
+	return func(values ...int64) (spec.Case, error) {
+		dims := make([]spec.Dim, len(names))
+		for i, name := range names {
+			dims[i] = spec.Dim{Name: name, Value: values[i]}
+		}
+		if s.again {
+			return s.base.With(dims...)
+		}
+		bound := slices.Clone(s.own)
+		for _, name := range s.open {
+			bound = append(bound, spec.Dim{Name: name, Value: 1})
+		}
+		for _, d := range dims {
+			for i := range bound {
+				if bound[i].Name == d.Name {
+					bound[i].Value = d.Value
+				}
+			}
+		}
+		c, err := s.flags.build(s.base.Artifact, bound)
+		c.Platform.Device = s.base.Platform.Device
+		return c, err
+	}
+}
+
+// one is at for a single dim.
+func (s *subject) one(name string) engine.At {
+	at := s.at(name)
+	return func(v int64) (spec.Case, error) { return at(v) }
+}
+
+type fitJSON struct {
+	Schema int           `json:"schema"`
+	Case   string        `json:"case"`
+	Device string        `json:"device"`
+	Dims   []fitDimJSON  `json:"dims"`
+	Pairs  []fitPairJSON `json:"pairs,omitempty"` // of two dims: for values of the first, the largest of the second
+}
+
+type fitDimJSON struct {
+	Dim     string    `json:"dim"`
+	Largest int64     `json:"largest"` // 0: not even 1 fits
+	Next    *nextJSON `json:"next"`    // null: the search ended at its bound
+	Tried   int       `json:"tried"`
+	Scanned bool      `json:"scanned"` // fitting comes and goes with growing values: one after the other was tried
+}
+
+type nextJSON struct {
+	Value     int64         `json:"value"`
+	Metric    report.Metric `json:"metric"`
+	Predicted units.Bytes   `json:"predicted"`
+	Limit     units.Bytes   `json:"limit"`
+	Why       string        `json:"why,omitempty"`
+}
+
+type fitPairJSON struct {
+	First  int64 `json:"first"`
+	Second int64 `json:"second"`
+}
+
+func (j *fitJSON) search(ctx context.Context, s *subject, most int64) error {
+	var models engine.Models
+	for _, name := range s.open {
+		found, err := models.Largest(ctx, s.one(name), most)
+		if err != nil {
+			return err
+		}
+		j.Dims = append(j.Dims, fitDim(name, found))
+	}
+	if len(s.open) < 2 || j.Dims[0].Largest == 0 || j.Dims[1].Largest == 0 {
+		return nil
+	}
+	both := s.at(s.open...)
+	for first := int64(1); ; first *= 2 {
+		last := first >= j.Dims[0].Largest
+		first = min(first, j.Dims[0].Largest)
+		found, err := models.Largest(ctx, func(v int64) (spec.Case, error) { return both(first, v) }, most)
+		if err != nil {
+			return err
+		}
+		j.Pairs = append(j.Pairs, fitPairJSON{first, found.Largest})
+		if last {
+			return nil
+		}
+	}
+}
+
+func fitDim(name string, f *engine.Fitted) fitDimJSON {
+	d := fitDimJSON{Dim: name, Largest: f.Largest, Tried: f.Tried, Scanned: f.Scanned}
+	if n := f.Next; n != nil {
+		d.Next = &nextJSON{n.Value, n.Metric, n.Predicted, n.Limit, n.Why}
+	}
+	return d
+}
+
+// exit is 0 where something fits, 1 where not even 1 does.
+func (j *fitJSON) exit() int {
+	for _, d := range j.Dims {
+		if d.Largest == 0 {
+			return exitBroken
+		}
+	}
+	return exitOK
+}
+
+func (j *fitJSON) write(w io.Writer, s *subject) error {
+	p := layout.To(w)
+	for i, d := range j.Dims {
+		p.Line("%s on %s: %s%s", j.Case, j.Device, d.text(), s.beside(i))
+		p.Item("budgets", "%s", budgetsText(s))
+		if n := d.Next; n != nil {
+			p.Item("next", "%s=%d: %s", d.Dim, n.Value, (&engine.Limit{Metric: n.Metric, Predicted: n.Predicted, Limit: n.Limit, Why: n.Why}).String())
+		}
+		how := "by halving, with values around the answer tried"
+		if d.Scanned {
+			how = "one after the other: fitting comes and goes with growing values"
+		}
+		p.Item("tried", "%d values %s", d.Tried, how)
+	}
+	if len(j.Pairs) > 0 {
+		p.Line("  together:")
+		t := layout.NewTable("rr")
+		t.Add(s.open[0], "largest "+s.open[1])
+		for _, pair := range j.Pairs {
+			t.Add(strconv.FormatInt(pair.First, 10), strconv.FormatInt(pair.Second, 10))
+		}
+		p.Table(4, t)
+	}
+	return p.Err
+}
+
+// beside says what the other of two dims is while the i-th is searched.
+func (s *subject) beside(i int) string {
+	if len(s.open) < 2 {
+		return ""
+	}
+	name, value := s.open[1-i], int64(1)
+	for _, d := range s.base.Dims {
+		if d.Name == name {
+			value = d.Value
+		}
+	}
+	return fmt.Sprintf(" (%s=%d)", name, value)
+}
+
+func (d *fitDimJSON) text() string {
+	switch {
+	case d.Largest == 0:
+		return fmt.Sprintf("not even %s=1 fits", d.Dim)
+	case d.Next == nil:
+		return fmt.Sprintf("every %s up to %d fits, which is the most that was tried (--most)", d.Dim, d.Largest)
+	}
+	return fmt.Sprintf("the largest %s that fits is %d", d.Dim, d.Largest)
+}
+
+func budgetsText(s *subject) string {
+	if len(s.base.Budgets) == 0 {
+		return "none: what the device holds"
+	}
+	var parts []string
+	for _, b := range s.base.Budgets {
+		parts = append(parts, fmt.Sprintf("%s %s", b.Metric, cmp.Or(b.Text, b.Limit.String())))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// fitDevicesOf is what --devices asks for.
+type fitDevicesOf struct {
+	names string
+	most  int64
+	json  bool
+}
+
+type fitDevicesJSON struct {
+	Schema  int             `json:"schema"`
+	Case    string          `json:"case"`
+	Dim     string          `json:"dim"`
+	Devices []fitDeviceJSON `json:"devices"` // the least memory first
+}
+
+type fitDeviceJSON struct {
+	Device string      `json:"device"`
+	Memory units.Bytes `json:"memory"`
+	fitDimJSON
+}
+
+// fitDevices is the largest value on each of several cards.
+func fitDevices(cmd *cobra.Command, s *subject, o fitDevicesOf) error {
+	if len(s.open) != 1 {
+		return errors.New("--devices: got two dims, want one")
+	}
+	devices, err := devicesNamed(o.names)
+	if err != nil {
+		return err
+	}
+	out := fitDevicesJSON{Schema: 1, Case: s.base.Name, Dim: s.open[0], Devices: []fitDeviceJSON{}}
+	var models engine.Models
+	bar := newProgress(cmd.ErrOrStderr(), len(devices))
+	for _, d := range devices {
+		on, err := s.base.On(d)
+		if err != nil {
+			return err
+		}
+		there := *s
+		there.base = on
+		found, err := models.Largest(cmd.Context(), there.one(s.open[0]), o.most)
+		if err != nil {
+			bar.clear()
+			return fmt.Errorf("on %s: %w", d.Name, err)
+		}
+		bar.step()
+		out.Devices = append(out.Devices, fitDeviceJSON{d.Name, d.Memory, fitDim(s.open[0], found)})
+	}
+	bar.clear()
+	if o.json {
+		return report.EncodeJSON(cmd.OutOrStdout(), out)
+	}
+	p := layout.To(cmd.OutOrStdout())
+	p.Line("%s: the largest %s that fits, by memory", out.Case, out.Dim)
+	t := layout.NewTable("lrrl")
+	t.Add("device", "memory", out.Dim, "next breaks")
+	for _, d := range out.Devices {
+		next := "not tried"
+		if n := d.Next; n != nil {
+			next = fmt.Sprintf("%s %s of %s", n.Metric, n.Predicted, n.Limit)
+		}
+		t.Add(d.Device, d.Memory.String(), strconv.FormatInt(d.Largest, 10), next)
+	}
+	p.Table(2, t)
+	return p.Err
+}
+
+// devicesNamed are the cards of --devices, the least memory first.
+func devicesNamed(names string) ([]device.Device, error) {
+	var out []device.Device
+	if names == "all" {
+		out = slices.DeleteFunc(device.All(), func(d device.Device) bool { return d.Kind == device.None })
+	} else {
+		for name := range strings.SplitSeq(names, ",") {
+			d, err := device.Lookup(strings.TrimSpace(name))
+			if err != nil {
+				return nil, fmt.Errorf("--devices: %w", err)
+			}
+			out = append(out, d)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b device.Device) int { return cmp.Compare(a.Memory, b.Memory) })
+	return out, nil
+}

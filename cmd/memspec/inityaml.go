@@ -1,0 +1,118 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/memspec/memspec/engine/report"
+	"github.com/memspec/memspec/engine/spec"
+	"github.com/memspec/memspec/engine/units"
+)
+
+// schemaLine tells editors what a memspec.yaml may hold.
+const schemaLine = "# yaml-language-server: $schema=https://raw.githubusercontent.com/memspec/memspec/main/engine/spec/memspec.schema.json\n"
+
+func (file *initFile) yaml() string {
+	var b strings.Builder
+	b.WriteString(schemaLine)
+	fmt.Fprintf(&b, "# Budgets are what memspec init predicted (where that is an estimate, what it may be at most) and %s more, rounded up to whole MiB.\n", file.text)
+	for _, left := range file.left {
+		fmt.Fprintf(&b, "# left out: %s\n", left)
+	}
+	first := file.models[0].results[0]
+	fmt.Fprintf(&b, "version: 1\ndefaults:\n  device: %s\n  runtime: %s\n  torch: %s\n", first.Report.Device, first.Report.Runtime, first.Report.Torch)
+	if conf := file.flags.allocConf; conf != "" {
+		fmt.Fprintf(&b, "  alloc_conf: %s\n", yamlText(conf))
+	}
+	b.WriteString("models:\n")
+	for i := range file.models {
+		file.write(&b, &file.models[i])
+	}
+	return b.String()
+}
+
+func (file *initFile) write(b *strings.Builder, m *initModel) {
+	fmt.Fprintf(b, "  %s:\n    artifact: %s\n", yamlText(m.name), yamlText(filepath.ToSlash(m.artifact)))
+	if m.from != "" && len(m.inputs) > 0 {
+		fmt.Fprintf(b, "    # %s\n", m.from)
+	}
+	writeInputs(b, m.inputs)
+	first := m.results[0]
+	if len(first.Case.Dims) == 0 {
+		fmt.Fprintf(b, "    budget: %s\n", file.budget(first.Report))
+		return
+	}
+	b.WriteString("    cases:\n")
+	for _, r := range m.results {
+		fmt.Fprintf(b, "      - dims: {%s}\n        budget: %s\n", dimsText(r.Case.Dims), file.budget(r.Report))
+	}
+}
+
+func writeInputs(b *strings.Builder, inputs []spec.Input) {
+	if len(inputs) == 0 {
+		return
+	}
+	named := true
+	for _, in := range inputs {
+		named = named && in.Name != ""
+	}
+	parts := make([]string, len(inputs))
+	for i, in := range inputs {
+		parts[i] = strconv.Quote(in.Value.String())
+		if named {
+			parts[i] = in.Name + ": " + parts[i]
+		}
+	}
+	if named {
+		fmt.Fprintf(b, "    inputs: {%s}\n", strings.Join(parts, ", "))
+	} else {
+		fmt.Fprintf(b, "    inputs: [%s]\n", strings.Join(parts, ", "))
+	}
+}
+
+func dimsText(dims []spec.Dim) string {
+	parts := make([]string, len(dims))
+	for i, d := range dims {
+		parts[i] = fmt.Sprintf("%s: %d", d.Name, d.Value)
+	}
+	return strings.Join(parts, ", ")
+}
+
+func (file *initFile) budget(r *report.Report) string {
+	return fmt.Sprintf("{allocated: %s, reserved: %s}", withHeadroom(r, report.Allocated, file.headroom), withHeadroom(r, report.Reserved, file.headroom))
+}
+
+// withHeadroom is a budget for what a report tells, in whole MiB.
+func withHeadroom(r *report.Report, m report.Metric, share float64) string {
+	v, ok := r.UpperValue(m)
+	if !ok {
+		v, _ = r.Value(m)
+	}
+	v = v.Add(units.Bytes(float64(v) * share))
+	return fmt.Sprintf("%dMiB", int64(v.RoundUp(units.MiB)/units.MiB))
+}
+
+// modelName is the artifact's file name without its extensions: resnet50 for models/resnet50.script.pt.
+func modelName(artifact string) string {
+	base := filepath.Base(artifact)
+	if i := strings.IndexByte(base, '.'); i > 0 {
+		base = base[:i]
+	}
+	return base
+}
+
+// yamlText is s as a YAML scalar, quoted where plain text would mean something else.
+func yamlText(s string) string {
+	const safe = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./"
+	word := s != "" && strings.Trim(s, safe) == "" && s[0] != '-' && (s[0] < '0' || s[0] > '9') && s[0] != '.'
+	switch strings.ToLower(s) {
+	case "null", "true", "false", "yes", "no", "on", "off", "y", "n":
+		word = false
+	}
+	if word {
+		return s
+	}
+	return strconv.Quote(s)
+}

@@ -1,0 +1,172 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/memspec/memspec/engine/spec"
+)
+
+// shard keeps the cases of one of several parts, such as 2/8: which part a case is in hangs on its name and its file alone, so that another case that comes
+// or goes moves none.
+func shard(cases []spec.Case, text string) ([]spec.Case, error) {
+	first, last, ok := strings.Cut(text, "/")
+	part, err1 := strconv.ParseUint(first, 10, 32)
+	parts, err2 := strconv.ParseUint(last, 10, 32)
+	if !ok || err1 != nil || err2 != nil || part < 1 || part > parts {
+		return nil, fmt.Errorf("--shard: got %q, want a part of several such as 2/8", shorten(text))
+	}
+	var out []spec.Case
+	for i := range cases {
+		h := fnv.New64a()
+		fmt.Fprintf(h, "%s\x00%s", filepath.ToSlash(filepath.Clean(cases[i].Pos.File)), cases[i].Name)
+		if h.Sum64()%parts == part-1 {
+			out = append(out, cases[i])
+		}
+	}
+	return out, nil
+}
+
+// changedSince keeps the cases that something changed for since a commit: their artifact with what lies beside it, their profile or baseline, the file of
+// their source (any Python file where the source is all there is), or what memspec.yaml says of them.
+func changedSince(ctx context.Context, cases []spec.Case, ref string) ([]spec.Case, error) {
+	c, err := openCommit(ctx, "--changed-since", ref)
+	if err != nil {
+		return nil, err
+	}
+	changed, err := c.changed(ctx)
+	if err != nil {
+		return nil, err
+	}
+	before := map[string]map[string]string{} // by file, the cases as they were
+	var out []spec.Case
+	for i := range cases {
+		k := &cases[i]
+		file := k.Pos.File
+		if _, ok := before[file]; !ok {
+			if before[file], err = c.casesOf(ctx, file, changed); err != nil {
+				return nil, err
+			}
+		}
+		was := before[file]
+		if was != nil && was[k.Name] != caseText(k) || c.touched(k, changed) {
+			out = append(out, *k)
+		}
+	}
+	return out, nil
+}
+
+// changed are the files that differ from the commit, below the repository: of the working tree, also those that git does not know yet.
+func (c *commit) changed(ctx context.Context) (map[string]bool, error) {
+	differ, err := c.git(ctx, "diff", "--name-only", "--no-renames", "-z", c.id, "--")
+	if err != nil {
+		return nil, err
+	}
+	untracked, err := c.git(ctx, "ls-files", "--others", "--exclude-standard", "-z")
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]bool{}
+	for name := range strings.SplitSeq(string(differ)+string(untracked), "\x00") {
+		if name != "" {
+			out[name] = true
+		}
+	}
+	return out, nil
+}
+
+// casesOf are the cases of a memspec.yaml as they were, each as text; nil where the file has not changed. One that was not there, or could not be read, had
+// none.
+func (c *commit) casesOf(ctx context.Context, file string, changed map[string]bool) (map[string]string, error) {
+	below, err := c.below(file)
+	if err != nil || !changed[below] {
+		return nil, err
+	}
+	out := map[string]string{}
+	data, err := c.git(ctx, "cat-file", "blob", c.id+":"+below)
+	if err != nil {
+		return out, ctx.Err()
+	}
+	cases, err := spec.Parse(file, data)
+	if err != nil {
+		return out, nil
+	}
+	for i := range cases {
+		out[cases[i].Name] = caseText(&cases[i])
+	}
+	return out, nil
+}
+
+// caseText is what memspec.yaml says of a case, without where it says it.
+func caseText(c *spec.Case) string {
+	j := c.JSON()
+	j.Spec = ""
+	for i := range j.Budgets {
+		j.Budgets[i].Spec, j.Budgets[i].Path = "", ""
+	}
+	text, err := json.Marshal(struct {
+		spec.CaseJSON
+		Assume, Allow, Fits, Regression, Device any
+	}{j, places(c.Assume), c.Allow, fitsText(c), regressionText(c), c.Platform.Device})
+	if err != nil {
+		return err.Error() // differs from every text
+	}
+	return string(text)
+}
+
+func places(as []spec.Assumption) (out []string) {
+	for _, a := range as {
+		out = append(out, fmt.Sprintf("%s=%d", a.Place, a.Size))
+	}
+	return out
+}
+
+func fitsText(c *spec.Case) (out []string) {
+	for _, f := range c.Fits {
+		out = append(out, fmt.Sprintf("%s=%d", f.Name, f.Value))
+	}
+	return out
+}
+
+func regressionText(c *spec.Case) (out []string) {
+	for _, g := range c.Regression {
+		out = append(out, fmt.Sprintf("%s %s %d", g.Metric, g.Text, g.Level))
+	}
+	return out
+}
+
+// touched says whether a file that a case depends on has changed.
+func (c *commit) touched(k *spec.Case, changed map[string]bool) bool {
+	source, _, _ := strings.Cut(k.Source, ".py:")
+	if source != "" {
+		source = filepath.Join(k.Dir, filepath.FromSlash(source+".py"))
+	}
+	for _, file := range []string{k.Artifact, k.Artifact + ".inputs.json", k.Workspace, k.Baseline, source} {
+		if file == "" || file == ".inputs.json" {
+			continue
+		}
+		below, err := c.below(file)
+		if err != nil || changed[below] {
+			return true // outside the repository nobody can tell
+		}
+	}
+	if k.Source == "" {
+		return false
+	}
+	return slices.ContainsFunc(keys(changed), func(name string) bool { return path.Ext(name) == ".py" })
+}
+
+func keys(m map[string]bool) []string {
+	var out []string
+	for k := range m {
+		out = append(out, k)
+	}
+	return out
+}

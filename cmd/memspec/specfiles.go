@@ -1,0 +1,169 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/memspec/memspec/engine/spec"
+)
+
+// specNames are what a file of cases is called, the first by default.
+var specNames = []string{"memspec.yaml", "memspec.yml"}
+
+// specFiles are the files of cases that arguments name: files, folders with all beneath them, and patterns that no shell has taken. Without an argument it
+// is the working directory's, or that of the nearest folder above it within the repository.
+func specFiles(args []string) ([]string, error) {
+	if len(args) == 0 {
+		path, err := nearestSpec()
+		return []string{path}, err
+	}
+	var out []string
+	for _, arg := range args {
+		found, err := specsOf(arg)
+		if err != nil {
+			return nil, err
+		}
+		for _, path := range found {
+			if !slices.Contains(out, path) {
+				out = append(out, path)
+			}
+		}
+	}
+	return out, nil
+}
+
+// specFile is the one file that at most one argument names.
+func specFile(args []string) (string, error) {
+	files, err := specFiles(args)
+	if err != nil {
+		return "", err
+	}
+	if len(files) > 1 {
+		return "", fmt.Errorf("got %d files of cases, such as %s and %s, want one", len(files), files[0], files[1])
+	}
+	return files[0], nil
+}
+
+// nearestSpec is the file of cases here, else of the nearest folder above within the repository.
+func nearestSpec() (string, error) {
+	for dir := "."; ; dir = filepath.Join(dir, "..") {
+		for _, name := range specNames {
+			if path := filepath.Join(dir, name); isFile(path) {
+				return path, nil
+			}
+		}
+		whole, err := filepath.Abs(dir)
+		if err != nil || exists(filepath.Join(dir, ".git")) || whole == filepath.Dir(whole) {
+			return "", fmt.Errorf("%s: no such file here or above in the repository; memspec init writes one", specNames[0])
+		}
+	}
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && !info.IsDir()
+}
+
+func specsOf(arg string) ([]string, error) {
+	info, err := os.Stat(arg)
+	switch {
+	case err == nil && info.IsDir():
+		return specsBeneath(arg)
+	case err == nil || !strings.ContainsAny(arg, "*?["):
+		return []string{arg}, nil // reading it says what is wrong with it
+	}
+	found, err := filepath.Glob(arg)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", arg, err)
+	}
+	if len(found) == 0 {
+		return nil, fmt.Errorf("%s: got no file of that pattern", arg)
+	}
+	var out []string
+	for _, path := range found {
+		more, err := specsOf(path)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, more...)
+	}
+	return out, nil
+}
+
+// specsBeneath are the files of cases in a folder and beneath it, by path. Hidden folders are left out, and what package managers fill.
+func specsBeneath(folder string) ([]string, error) {
+	var out []string
+	err := filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
+		switch name := d.Name(); {
+		case err != nil:
+			return err
+		case d.IsDir() && path != folder && (strings.HasPrefix(name, ".") || name == "node_modules" || name == "testdata"):
+			return filepath.SkipDir
+		case !d.IsDir() && slices.Contains(specNames, name):
+			out = append(out, path)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, plainPathError(err)
+	}
+	if len(out) == 0 {
+		return nil, fmt.Errorf("%s: got no %s in that folder or beneath it", folder, strings.Join(specNames, " or "))
+	}
+	return out, nil
+}
+
+// loadCases reads files of cases and keeps those that patterns name; no pattern keeps all.
+func loadCases(files, patterns []string) ([]spec.Case, error) {
+	var cases []spec.Case
+	var wrong spec.Errors
+	for _, file := range files {
+		cs, err := spec.Load(file)
+		var many spec.Errors
+		switch {
+		case errors.As(err, &many):
+			wrong = append(wrong, many...)
+		case err != nil:
+			return nil, err
+		}
+		cases = append(cases, cs...)
+	}
+	if len(wrong) > 0 {
+		return nil, wrong
+	}
+	if len(patterns) == 0 {
+		return cases, nil
+	}
+	keep := make([]bool, len(cases))
+	for _, p := range patterns {
+		if !selectCases(cases, p, keep) {
+			return nil, noCase(strings.Join(files, ", "), p, cases)
+		}
+	}
+	var out []spec.Case
+	for i := range cases {
+		if keep[i] {
+			out = append(out, cases[i])
+		}
+	}
+	return out, nil
+}
+
+// casesOf reads the one file of cases that arguments name.
+func casesOf(args, patterns []string) ([]spec.Case, error) {
+	file, err := specFile(args)
+	if err != nil {
+		return nil, err
+	}
+	return loadCases([]string{file}, patterns)
+}

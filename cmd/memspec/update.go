@@ -1,0 +1,178 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/memspec/memspec/engine"
+	"github.com/memspec/memspec/engine/layout"
+	"github.com/memspec/memspec/engine/report"
+	"github.com/memspec/memspec/engine/units"
+	"github.com/memspec/memspec/engine/verdict"
+)
+
+func newUpdate() *cobra.Command {
+	var tighten, dry bool
+	var headroom string
+	cmd := &cobra.Command{
+		Use:   "update [memspec.yaml]",
+		Short: "Raise broken budgets in memspec.yaml, after a change that was meant",
+		Long: `Predict every case and rewrite the budgets that it breaks, in place: the prediction with some headroom, rounded up to whole MiB. Everything else stays as
+it is written, comments too. Where several cases share a budget, the largest counts. Percentages and expressions are left, and told. It refuses to run
+where CI is set: budgets are raised by people.`,
+		Example: `  memspec update
+  memspec update --tighten --headroom 10%`,
+		Args:              wantArgs(0, 1, "at most one memspec.yaml"),
+		ValidArgsFunction: completeSpecs,
+	}
+	patterns := caseFlag(cmd)
+	cmd.Flags().BoolVar(&tighten, "tighten", false, "lower the budgets that have more headroom, too")
+	cmd.Flags().BoolVarP(&dry, "dry-run", "n", false, "tell what would change, and write nothing")
+	cmd.Flags().StringVar(&headroom, "headroom", "5%", "how much a budget is above the prediction, a `SHARE` such as 10%")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		share, err := parseShare(headroom)
+		if err != nil {
+			return fmt.Errorf("--headroom: %w", err)
+		}
+		if os.Getenv("CI") != "" && !dry {
+			return errors.New("got CI in the environment, want a person: budgets are not raised by the check that they broke (-n tells what would change)")
+		}
+		file, err := specFile(args)
+		if err != nil {
+			return err
+		}
+		cases, err := loadCases([]string{file}, *patterns)
+		if err != nil {
+			return err
+		}
+		u := &update{tighten: tighten, headroom: share}
+		var models engine.Models
+		models.JudgeAll(cmd.Context(), cases, nil, u.add)
+		if err := cmd.Context().Err(); err != nil {
+			return interrupted(len(u.left), len(cases))
+		}
+		return u.end(cmd, file, dry)
+	}
+	return cmd
+}
+
+// update gathers what budgets become.
+type update struct {
+	tighten  bool
+	headroom float64
+	budgets  []*updated // by place
+	left     []string   // what is not rewritten, and why
+}
+
+// updated is a budget as it is written once, for one case or several.
+type updated struct {
+	verdict.Budget
+	needs units.Bytes // with headroom
+	most  units.Bytes // without
+	fixed bool        // a plain size
+}
+
+func (u *update) add(r *engine.Result) {
+	switch {
+	case r.Err != nil:
+		u.left = append(u.left, r.Case.Name+": "+oneLine(r.Err.Error()))
+		return
+	case r.Report.OOM != nil:
+		u.left = append(u.left, r.Case.Name+": does not fit "+r.Report.Device+", which no budget changes")
+		return
+	case r.Report.Quality == report.Incomplete:
+		u.left = append(u.left, r.Case.Name+": "+report.Lacking(r.Report.Coverage.Unsupported))
+		return
+	}
+	for _, f := range r.Verdict.Findings {
+		if f.Pos.Line == 0 || !f.Known || !slices.ContainsFunc(r.Case.Budgets, func(b verdict.Budget) bool { return b.Pos == f.Pos }) {
+			continue
+		}
+		i := slices.IndexFunc(u.budgets, func(b *updated) bool { return b.Pos == f.Pos })
+		if i < 0 {
+			i = len(u.budgets)
+			_, err := units.Parse(f.Text)
+			u.budgets = append(u.budgets, &updated{Budget: f.Budget, fixed: err == nil})
+		}
+		b := u.budgets[i]
+		b.most = max(b.most, f.Predicted)
+		b.needs = max(b.needs, f.Predicted.Add(units.Bytes(float64(f.Predicted)*u.headroom)).RoundUp(units.MiB))
+		if !b.fixed && f.Outcome != verdict.Pass {
+			u.left = append(u.left, fmt.Sprintf("%s = %s, which %s breaks with %s", b.Path, b.Text, r.Case.Name, f.Predicted))
+		}
+	}
+}
+
+// changed are the budgets to rewrite, from the end of the file to its beginning, so that places stay right.
+func (u *update) changed() []*updated {
+	var out []*updated
+	for _, b := range u.budgets {
+		if b.fixed && b.needs != b.Limit && (b.most > b.Limit || u.tighten && b.needs < b.Limit) {
+			out = append(out, b)
+		}
+	}
+	slices.SortFunc(out, func(a, b *updated) int {
+		return cmp.Or(cmp.Compare(b.Pos.Line, a.Pos.Line), cmp.Compare(b.Pos.Col, a.Pos.Col))
+	})
+	return out
+}
+
+func (u *update) end(cmd *cobra.Command, file string, dry bool) error {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return plainPathError(err)
+	}
+	changed := u.changed()
+	p := layout.To(cmd.OutOrStdout())
+	for _, b := range slices.Backward(changed) {
+		p.Line("%s: %s: %s → %s", lineOf(b.Pos), b.Path, b.Text, b.needs.Compact())
+	}
+	for _, left := range u.left {
+		p.Line("left: %s", left)
+	}
+	if len(changed) == 0 {
+		p.Line("%s: nothing to change", file)
+		return p.Err
+	}
+	for _, b := range changed {
+		if data, err = replaceAt(data, b); err != nil {
+			return err
+		}
+	}
+	if dry {
+		p.Line("%s: %s not written (-n)", file, plural(len(changed), "change"))
+		return p.Err
+	}
+	if err := writeWhole(file, data); err != nil {
+		return err
+	}
+	p.Line("%s: %s", file, plural(len(changed), "change"))
+	return p.Err
+}
+
+// replaceAt writes a budget's new size in place of its old text. The text has to stand where the budget was read.
+func replaceAt(data []byte, b *updated) ([]byte, error) {
+	lines := bytes.SplitAfter(data, []byte("\n"))
+	if b.Pos.Line > len(lines) {
+		return nil, fmt.Errorf("%s: got a file that has changed meanwhile", b.Pos)
+	}
+	line := []rune(string(lines[b.Pos.Line-1]))
+	rest := string(line[min(b.Pos.Col-1, len(line)):])
+	quote := ""
+	if strings.HasPrefix(rest, `"`) || strings.HasPrefix(rest, "'") {
+		quote = rest[:1]
+	}
+	after, ok := strings.CutPrefix(rest, quote+b.Text+quote)
+	if !ok {
+		return nil, fmt.Errorf("%s: got another text than %q there: an alias or a text over lines is changed by hand", b.Pos, b.Text)
+	}
+	lines[b.Pos.Line-1] = []byte(string(line[:b.Pos.Col-1]) + quote + b.needs.Compact() + quote + after)
+	return bytes.Join(lines, nil), nil
+}

@@ -1,0 +1,229 @@
+package engine
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/big"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/memspec/memspec/engine/report"
+	"github.com/memspec/memspec/engine/spec"
+	"github.com/memspec/memspec/engine/units"
+	"github.com/memspec/memspec/engine/verdict"
+)
+
+// BaselineSchema numbers the form of a baseline.
+const BaselineSchema = 1
+
+// maxBaseline bounds the file: ten thousand cases of a hundred places are 100 MB.
+const maxBaseline = 256 << 20
+
+// A Baseline is the accounts of cases as they were, to be committed: later runs are told apart from them.
+type Baseline struct {
+	Cases []BaselineCase // by name
+}
+
+// BaselineCase is what a case took: its run, its metrics, and who held the peak, without source lines, which every edit moves.
+type BaselineCase struct {
+	Name string `json:"name"`
+	report.Run
+	Quality   report.Quality   `json:"quality"`
+	Weights   *units.Bytes     `json:"weights"`
+	Delta     units.Bytes      `json:"delta"`
+	Allocated units.Bytes      `json:"allocated"`
+	Reserved  units.Bytes      `json:"reserved"`
+	Total     *units.Bytes     `json:"total"`
+	PeakAt    *BaselinePlace   `json:"peak_at"`
+	Holders   []BaselineHolder `json:"holders"`
+}
+
+// BaselinePlace is an operator of a module.
+type BaselinePlace struct {
+	Op     string `json:"op"`
+	Module string `json:"module"`
+}
+
+// BaselineHolder is what an operator of a module held of one category at the allocated peak.
+type BaselineHolder struct {
+	BaselinePlace
+	Category string      `json:"category"`
+	Flat     units.Bytes `json:"flat"`
+	Count    int         `json:"count"`
+}
+
+// BaselineOf is the entry of a case that ran.
+func BaselineOf(name string, r *report.Report) BaselineCase {
+	c := BaselineCase{Name: name, Run: r.Run, Quality: r.Quality, Delta: r.Delta, Allocated: r.Peak.Allocated, Reserved: r.Peak.Reserved, Total: r.Peak.Total, Holders: []BaselineHolder{}}
+	if w, ok := r.Value(report.Weights); ok {
+		c.Weights = &w
+	}
+	if r.PeakAt != nil {
+		c.PeakAt = &BaselinePlace{r.PeakAt.Op, r.PeakAt.Module}
+	}
+	at := map[BaselineHolder]int{}
+	for _, h := range r.Holders {
+		key := BaselineHolder{BaselinePlace: BaselinePlace{h.Op, h.Module}, Category: h.Category}
+		i, ok := at[key]
+		if !ok {
+			i = len(c.Holders)
+			at[key] = i
+			c.Holders = append(c.Holders, key)
+		}
+		c.Holders[i].Flat += h.Flat
+		c.Holders[i].Count += h.Count
+	}
+	slices.SortFunc(c.Holders, func(a, b BaselineHolder) int {
+		return cmp.Or(cmp.Compare(a.Module, b.Module), cmp.Compare(a.Op, b.Op), cmp.Compare(a.Category, b.Category))
+	})
+	return c
+}
+
+// Report is the entry as an account, with what an entry has.
+func (c *BaselineCase) Report() *report.Report {
+	r := &report.Report{Schema: report.Schema, Run: c.Run, Quality: c.Quality, Delta: c.Delta,
+		Peak: report.Peak{Allocated: c.Allocated, Reserved: c.Reserved, Total: c.Total}}
+	if c.Weights != nil {
+		r.Weights = *c.Weights
+	} else {
+		r.Unknown = []report.Metric{report.Weights}
+	}
+	if c.PeakAt != nil {
+		r.PeakAt = &report.Moment{Place: report.Place{Op: c.PeakAt.Op, Module: c.PeakAt.Module}}
+	}
+	for _, h := range c.Holders {
+		r.Holders = append(r.Holders, report.Holder{Place: report.Place{Op: h.Op, Module: h.Module}, Category: h.Category, Flat: h.Flat, Count: h.Count})
+	}
+	r.Normalize()
+	return r
+}
+
+// Write writes a baseline: sorted by name, one case a line, so that it merges and compares as text.
+func (b *Baseline) Write(w io.Writer) error {
+	slices.SortFunc(b.Cases, func(a, c BaselineCase) int { return cmp.Compare(a.Name, c.Name) })
+	var out strings.Builder
+	fmt.Fprintf(&out, "{\"schema\": %d, \"cases\": [", BaselineSchema)
+	for i := range b.Cases {
+		line, err := json.Marshal(&b.Cases[i])
+		if err != nil {
+			return err
+		}
+		if i > 0 {
+			out.WriteByte(',')
+		}
+		out.WriteByte('\n')
+		out.Write(line)
+	}
+	out.WriteString("\n]}\n")
+	_, err := io.WriteString(w, out.String())
+	return err
+}
+
+// ReadBaseline reads the file that memspec baseline wrote.
+func ReadBaseline(path string) (*Baseline, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, plain(err)
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxBaseline+1))
+	if err != nil {
+		return nil, plain(err)
+	}
+	if len(data) > maxBaseline {
+		return nil, fmt.Errorf("%s: got a baseline of more than %d bytes", path, maxBaseline)
+	}
+	var file struct {
+		Schema *int           `json:"schema"`
+		Cases  []BaselineCase `json:"cases"`
+	}
+	switch err := json.Unmarshal(data, &file); {
+	case err != nil:
+		return nil, fmt.Errorf("%s: not a baseline: %w", path, err)
+	case file.Schema == nil:
+		return nil, fmt.Errorf("%s: got a baseline without a schema, want %d", path, BaselineSchema)
+	case *file.Schema != BaselineSchema:
+		return nil, fmt.Errorf("%s: got a baseline of schema %d, want %d: memspec baseline writes it again", path, *file.Schema, BaselineSchema)
+	}
+	return &Baseline{file.Cases}, nil
+}
+
+// Case is the entry of a name, nil where there is none.
+func (b *Baseline) Case(name string) *BaselineCase {
+	i, ok := slices.BinarySearchFunc(b.Cases, name, func(c BaselineCase, name string) int { return cmp.Compare(c.Name, name) })
+	if ok {
+		return &b.Cases[i]
+	}
+	if i := slices.IndexFunc(b.Cases, func(c BaselineCase) bool { return c.Name == name }); i >= 0 { // merged by hand
+		return &b.Cases[i]
+	}
+	return nil
+}
+
+// Compare holds a result against what its case took before: what changed is told, and the case's regression: is judged as budgets. before is nil where
+// there is nothing to compare with; from names where it is from.
+func (r *Result) Compare(before *report.Report, from string) {
+	if r.Report == nil {
+		return
+	}
+	if before == nil {
+		r.cannotCompare("there is no account of the case in " + from)
+		return
+	}
+	if differ := report.Unlike(&before.Run, &r.Report.Run); len(differ) > 0 {
+		r.cannotCompare("the account in " + from + " is of another run: " + strings.Join(differ, "; "))
+		return
+	}
+	r.Before = before
+	r.Change = report.Diff(before, r.Report).Sentence(before.PeakAt, r.Report.PeakAt)
+	var budgets []verdict.Budget
+	for _, g := range r.Case.Regression {
+		was, ok := before.Value(g.Metric)
+		if !ok {
+			r.cannotCompare(fmt.Sprintf("%s is not known in %s", g.Metric, from))
+			continue
+		}
+		budgets = append(budgets, verdict.Budget{Metric: g.Metric, Limit: allowed(was, g), Level: g.Level, Text: g.Text + " over " + was.String() + " before", Path: g.Path, Pos: g.Pos})
+	}
+	if len(budgets) == 0 {
+		return
+	}
+	judged := verdict.Judge(r.Report, budgets, r.options)
+	r.Verdict.Findings = append(r.Verdict.Findings, judged.Findings...)
+	r.Verdict.Why = slices.DeleteFunc(r.Verdict.Why, saysNoBudget)
+	if len(r.Case.Budgets) == 0 && len(r.Case.Fits) == 0 {
+		r.Verdict.Outcome = judged.Outcome
+		return
+	}
+	r.Verdict.Outcome = verdict.Worst(r.Verdict.Outcome, judged.Outcome)
+}
+
+// cannotCompare makes a case that has a regression: inconclusive: nothing passes for want of something to compare with.
+func (r *Result) cannotCompare(why string) {
+	if len(r.Case.Regression) == 0 {
+		r.Change = why
+		return
+	}
+	r.Verdict.Outcome = verdict.Worst(r.Verdict.Outcome, verdict.Inconclusive)
+	r.Verdict.Why = append(slices.DeleteFunc(r.Verdict.Why, saysNoBudget), "regression: "+why)
+}
+
+// saysNoBudget: a regression: is one.
+func saysNoBudget(why string) bool { return why == verdict.NoBudget }
+
+// allowed is what a metric may come to.
+func allowed(was units.Bytes, g spec.Regression) units.Bytes {
+	more := g.Bytes
+	if g.Percent != nil {
+		share := new(big.Rat).Mul(g.Percent, big.NewRat(int64(was), 100))
+		more = units.Bytes(new(big.Int).Quo(share.Num(), share.Denom()).Int64())
+	}
+	return was.Add(more)
+}
+
+// errNoBaseline is what a case with regression: says where there is no baseline at all.
+var errNoBaseline = errors.New("there is no " + spec.BaselineFile + " beside memspec.yaml; memspec baseline writes it")

@@ -1,0 +1,264 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/memspec/memspec/engine/allocator"
+	"github.com/memspec/memspec/engine/report"
+	"github.com/memspec/memspec/engine/spec"
+	"github.com/memspec/memspec/engine/units"
+	"github.com/memspec/memspec/engine/verdict"
+)
+
+// MostValue is the largest value of a dim that a search tries where nobody says another.
+const MostValue = 1 << 16
+
+// mostScanned bounds a search that has to try one value after the other.
+const mostScanned = 1 << 13
+
+// At makes a case with a value of the dim that is searched.
+type At func(value int64) (spec.Case, error)
+
+// A Fitted is the answer of a search: the largest value of a dim at which a run fits its budgets and its device.
+type Fitted struct {
+	Largest int64  // 0: not even 1 fits
+	Next    *Limit // what breaks at the next value; nil where the search ended at its bound
+	Tried   int    // values that were run
+	Scanned bool   // fitting came and went with growing values, so one after the other was tried
+}
+
+// A Limit is what a value breaks.
+type Limit struct {
+	Value     int64
+	Metric    report.Metric // what there was too much of; reserved where the device's memory ended
+	Predicted units.Bytes
+	Limit     units.Bytes
+	Why       string // in words, where the sizes do not say it
+}
+
+// Largest searches the largest value up to most at which a case fits: its run ends within the device's memory, and no budget is broken or cannot be told.
+//
+// It doubles until a value does not fit and halves the gap. That is right where more never takes less. It is not taken for granted: values on
+// both sides of the answer are tried, and where one contradicts, every value up to the largest that may fit is.
+func (ms *Models) Largest(ctx context.Context, at At, most int64) (*Fitted, error) {
+	s := &search{ctx: ctx, models: ms, at: at, tried: map[int64]*Limit{}}
+	low, high := int64(0), int64(1) // low fits, high may not
+	for high <= most && s.fits(high) {
+		low, high = high, high*2
+	}
+	if high > most {
+		if low < most && s.fits(most) {
+			low = most
+		}
+		high = most + 1
+	}
+	low = s.between(low, high)
+	scanned := false
+	if s.err == nil && s.contradicts(low, most) {
+		scanned = true
+		low = s.scan(low, most)
+	}
+	if s.err != nil {
+		return nil, s.err
+	}
+	f := &Fitted{Largest: low, Scanned: scanned}
+	if low < most && !s.fits(low+1) {
+		f.Next = s.tried[low+1]
+	}
+	f.Tried = len(s.tried)
+	return f, s.err
+}
+
+// String is "reserved 2.10 GiB of 2.00 GiB".
+func (l *Limit) String() string {
+	s := fmt.Sprintf("%s %s", l.Metric, l.Predicted)
+	if l.Limit > 0 {
+		s += " of " + l.Limit.String()
+	}
+	if l.Why != "" {
+		s += ": " + l.Why
+	}
+	return s
+}
+
+type search struct {
+	ctx    context.Context
+	models *Models
+	at     At
+	tried  map[int64]*Limit // nil fits
+	err    error
+}
+
+// fits runs a value once.
+func (s *search) fits(value int64) bool {
+	if s.err != nil {
+		return false
+	}
+	l, ok := s.tried[value]
+	if !ok {
+		if l, s.err = s.run(value); s.err != nil {
+			return false
+		}
+		s.tried[value] = l
+	}
+	return l == nil
+}
+
+func (s *search) run(value int64) (*Limit, error) {
+	if err := s.ctx.Err(); err != nil {
+		return nil, err
+	}
+	c, err := s.at(value)
+	if err != nil {
+		return nil, err
+	}
+	c.Fits = nil // they are what is asked here
+	r := s.models.Judge(s.ctx, c)
+	if r.Err != nil {
+		return nil, fmt.Errorf("at %d: %w", value, r.Err)
+	}
+	return limitOf(r, value), nil
+}
+
+// limitOf is what a result breaks; nil where it fits. Where the device's memory ends, what was held and asked for together did not fit.
+func limitOf(r *Result, value int64) *Limit {
+	rep := r.Report
+	switch {
+	case rep.OOM != nil:
+		return &Limit{Value: value, Metric: report.Reserved, Predicted: rep.Peak.Reserved.Add(rep.OOM.Requested), Limit: rep.OOM.Limit, Why: "the device's memory ends"}
+	case rep.Quality == report.Incomplete:
+		return &Limit{Value: value, Metric: report.Reserved, Predicted: rep.Peak.Reserved, Why: report.Lacking(rep.Coverage.Unsupported)}
+	case r.Verdict.Outcome == verdict.Pass || r.Verdict.Outcome == verdict.Warn || len(r.Verdict.Findings) == 0:
+		return nil
+	}
+	f := r.worst()
+	if f == nil {
+		return nil
+	}
+	return &Limit{Value: value, Metric: f.Metric, Predicted: f.Predicted, Limit: f.Limit, Why: f.Why}
+}
+
+// between halves the gap between a value that fits and one that does not.
+func (s *search) between(low, high int64) int64 {
+	for high-low > 1 && s.err == nil {
+		if mid := low + (high-low)/2; s.fits(mid) {
+			low = mid
+		} else {
+			high = mid
+		}
+	}
+	return low
+}
+
+// contradicts tries values beside the answer and further off: whether one above fits, or one below does not.
+func (s *search) contradicts(answer, most int64) bool {
+	for _, step := range []int64{1, 2, 3, 4, 7, 8, answer / 8, answer / 4, answer / 2} {
+		if above := answer + step; step > 0 && above <= most && s.fits(above) {
+			return true
+		}
+		if below := answer - step; step > 0 && below > 0 && !s.fits(below) && s.err == nil {
+			return true
+		}
+	}
+	for value, l := range s.tried {
+		if value > answer && l == nil || value < answer && l != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// scan finds the largest value that fits, from the first that cannot fit downward. That one is where more is asked for at once than the limits allow,
+// however it is laid out: what is asked for grows with a dim, whatever rounding, caching and splitting make of it.
+func (s *search) scan(answer, most int64) int64 {
+	low, high := max(answer, 1), max(answer, 1)
+	for high <= most && !s.cannot(high) {
+		low, high = high, high*2
+	}
+	for high-low > 1 && s.err == nil {
+		if mid := low + (high-low)/2; s.cannot(mid) {
+			high = mid
+		} else {
+			low = mid
+		}
+	}
+	for v := min(high-1, most); v > 0 && s.err == nil; v-- {
+		if s.fits(v) {
+			return v
+		}
+		if len(s.tried) > mostScanned {
+			s.err = fmt.Errorf("got more than %d values between one that fits and one that cannot, want a narrower search (--most)", mostScanned)
+		}
+	}
+	return 0
+}
+
+// cannot says whether a run asks for more at once than the device or a budget allows.
+func (s *search) cannot(value int64) bool {
+	if s.err != nil {
+		return true
+	}
+	c, err := s.at(value)
+	if err != nil {
+		s.err = err
+		return true
+	}
+	limit := allocator.LimitOn(&c.Platform)
+	for _, b := range c.Budgets {
+		switch b.Metric {
+		case report.Allocated, report.Reserved, report.Total:
+			if limit == 0 || b.Limit < limit {
+				limit = b.Limit
+			}
+		}
+	}
+	c.Budgets, c.Fits, c.Platform.Device.Memory = nil, nil, 0
+	r, err := s.models.Run(s.ctx, c)
+	if err != nil {
+		s.err = fmt.Errorf("at %d: %w", value, err)
+		return true
+	}
+	return limit > 0 && r.Report.Peak.Requested > limit
+}
+
+// Sweep runs a case at each of several values of a dim, in their order.
+func (ms *Models) Sweep(ctx context.Context, at At, values []int64) ([]*Result, error) {
+	cases := make([]spec.Case, len(values))
+	for i, v := range values {
+		var err error
+		if cases[i], err = at(v); err != nil {
+			return nil, err
+		}
+	}
+	var out []*Result
+	ms.JudgeAll(ctx, cases, nil, func(r *Result) { out = append(out, r) })
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	for i, r := range out {
+		if r.Err != nil {
+			return nil, fmt.Errorf("at %d: %w", values[i], r.Err)
+		}
+	}
+	return out, nil
+}
+
+// Affine is a + b·x where every one of the points lies on it to the byte; false where not, or with fewer than three points.
+func Affine(xs []int64, ys []units.Bytes) (a, b units.Bytes, ok bool) {
+	if len(xs) < 3 || len(xs) != len(ys) || xs[0] == xs[1] {
+		return 0, 0, false
+	}
+	rise, run := ys[1]-ys[0], units.Bytes(xs[1]-xs[0])
+	if rise%run != 0 {
+		return 0, 0, false
+	}
+	b = rise / run
+	a = ys[0] - b.Mul(xs[0])
+	for i, x := range xs {
+		if a+b.Mul(x) != ys[i] {
+			return 0, 0, false
+		}
+	}
+	return a, b, true
+}

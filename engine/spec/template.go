@@ -1,0 +1,74 @@
+package spec
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/memspec/memspec/engine/device"
+)
+
+// template is what a case of a memspec.yaml was made from, so that it can be made with other dims or on another device.
+type template struct {
+	document *document
+	model    modelDecl
+	settings settings
+}
+
+// With is the case with other values for some of its dims: its inputs, its budgets and what it assumes are worked out anew. A case that was written in Go
+// has no dims to work out.
+func (c *Case) With(dims ...Dim) (Case, error) {
+	for _, d := range dims {
+		if !slices.ContainsFunc(c.Dims, func(own Dim) bool { return own.Name == d.Name }) {
+			return Case{}, fmt.Errorf("%s: got the dim %q, want one of the case's: %s", c.Name, d.Name, c.dimNames())
+		}
+	}
+	if c.made == nil {
+		return Case{}, fmt.Errorf("%s: got a case that is bound to its inputs, want one of a memspec.yaml", c.Name)
+	}
+	return c.again(c.made.settings, dims)
+}
+
+// On is the case on another device.
+func (c *Case) On(d device.Device) (Case, error) {
+	if c.made == nil {
+		out := *c
+		out.Platform.Device = d
+		return out, out.Platform.Check()
+	}
+	s := c.made.settings
+	s.device = &d
+	return c.again(s, nil)
+}
+
+func (c *Case) again(s settings, dims []Dim) (Case, error) {
+	d := *c.made.document
+	r := *d.reader
+	r.errs, d.reader = nil, &r
+	out := Case{Name: c.Name, Model: c.Model, Dir: c.Dir, Pos: c.Pos, Dims: slices.Clone(c.Dims), made: &template{c.made.document, c.made.model, s}}
+	for i := range out.Dims {
+		for _, changed := range dims {
+			if changed.Name == out.Dims[i].Name {
+				out.Dims[i].Value = changed.Value
+			}
+		}
+	}
+	d.build(&out, c.made.model, s)
+	if len(r.errs) > 0 {
+		return Case{}, r.errs.sorted()
+	}
+	out.Workspace, out.Platform.Workspace = c.Workspace, c.Platform.Workspace
+	out.Regression = nil // what it took before was with other dims, on another device
+	return out, nil
+}
+
+func (c *Case) dimNames() string {
+	if len(c.Dims) == 0 {
+		return "it has none"
+	}
+	var names []string
+	for _, d := range c.Dims {
+		names = append(names, d.Name)
+	}
+	return strings.Join(names, ", ")
+}
