@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 
 	"github.com/memspec/memspec/engine"
 	"github.com/memspec/memspec/engine/device"
@@ -55,10 +57,64 @@ func PeakAtMost(t TB, artifact string, limit units.Bytes, inputs ...string) verd
 	return tell(t, engine.Judge(contextOf(t), c))
 }
 
-func peakCase(artifact string, limit units.Bytes, inputs []string) (spec.Case, error) {
-	c := spec.Case{Name: artifact, Artifact: artifact, Budgets: []verdict.Budget{{Metric: report.Allocated, Limit: limit, Text: limit.Compact()}}}
-	d, err := device.Lookup("none")
+// AtMost fails t if one run of the artifact on a device takes more than the limits, by metric: reserved and total are a device's own. The runtime is eager,
+// the torch the newest that is known; for anything else write a Case. The inputs are as PeakAtMost takes them.
+func AtMost(t TB, device, artifact string, limits map[report.Metric]units.Bytes, inputs ...string) verdict.Verdict {
+	if h, ok := t.(helper); ok {
+		h.Helper()
+	}
+	c, err := caseOn(device, artifact, inputs)
+	for _, m := range report.Metrics() {
+		if limit, ok := limits[m]; ok {
+			c.Budgets = append(c.Budgets, verdict.Budget{Metric: m, Limit: limit, Text: limit.Compact()})
+		}
+	}
+	for m := range limits {
+		if !slices.Contains(report.Metrics(), m) && err == nil {
+			err = fmt.Errorf("got the metric %q, want one of %v", m, report.Metrics())
+		}
+	}
 	if err != nil {
+		return tell(t, &engine.Result{Case: c, Err: err, Verdict: verdict.Verdict{Outcome: verdict.Error}})
+	}
+	return tell(t, engine.Judge(contextOf(t), c))
+}
+
+// CaseOf is a case of a memspec.yaml by its name, for NoRegression and the like. It ends the test where there is none, if t can.
+func CaseOf(t TB, path, name string) spec.Case {
+	if h, ok := t.(helper); ok {
+		h.Helper()
+	}
+	cases, err := spec.Load(path)
+	if err == nil {
+		var names []string
+		for _, c := range cases {
+			if c.Name == name {
+				return c
+			}
+			names = append(names, c.Name)
+		}
+		err = fmt.Errorf("%s: got no case %q, want one of %s", path, name, strings.Join(names, ", "))
+	}
+	t.Errorf("memspec: %v", err)
+	if f, ok := t.(interface{ FailNow() }); ok {
+		f.FailNow()
+	}
+	return spec.Case{}
+}
+
+func peakCase(artifact string, limit units.Bytes, inputs []string) (spec.Case, error) {
+	c, err := caseOn("none", artifact, inputs)
+	c.Budgets = []verdict.Budget{{Metric: report.Allocated, Limit: limit, Text: limit.Compact()}}
+	return c, err
+}
+
+// caseOn is one run of an artifact on a device. One whose inputs cannot be read names no artifact: no command would give it again.
+func caseOn(name, artifact string, inputs []string) (spec.Case, error) {
+	c := spec.Case{Name: artifact, Artifact: artifact}
+	d, err := device.Lookup(name)
+	if err != nil {
+		c.Artifact = ""
 		return c, err
 	}
 	if c.Platform, err = platform.New(d, platform.Newest()); err != nil {
@@ -75,6 +131,7 @@ func peakCase(artifact string, limit units.Bytes, inputs []string) (spec.Case, e
 			in, err = in.Bind(nil)
 		}
 		if err != nil {
+			c.Artifact = ""
 			return c, fmt.Errorf("input %s: %w", text, err)
 		}
 		c.Inputs = append(c.Inputs, in)

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	memory "github.com/memspec/memspec/assert"
+	"github.com/memspec/memspec/engine/report"
 	"github.com/memspec/memspec/engine/spec"
 	"github.com/memspec/memspec/engine/units"
 	"github.com/memspec/memspec/engine/verdict"
@@ -115,6 +116,15 @@ func TestMessages(t *testing.T) {
 		{"peak-at-most-no-input", "no sidecar and no input", func(_ *testing.T, n *named) verdict.Verdict {
 			return memory.PeakAtMost(n, small, 64*units.KiB)
 		}, verdict.Error},
+		{"at-most", "a card's own numbers without a spec: reserved and total", func(_ *testing.T, n *named) verdict.Verdict {
+			return memory.AtMost(n, "t4", small, map[report.Metric]units.Bytes{report.Reserved: units.MiB, report.Total: units.GiB}, smallInput)
+		}, verdict.Fail},
+		{"at-most-metric", "a metric that is none", func(_ *testing.T, n *named) verdict.Verdict {
+			return memory.AtMost(n, "t4", small, map[report.Metric]units.Bytes{"peak": units.MiB}, smallInput)
+		}, verdict.Error},
+		{"at-most-device", "a card that is none", func(_ *testing.T, n *named) verdict.Verdict {
+			return memory.AtMost(n, "t5", small, map[report.Metric]units.Bytes{report.Reserved: units.MiB}, smallInput)
+		}, verdict.Error},
 		{"regression", "the difference of the two accounts", func(t *testing.T, n *named) verdict.Verdict {
 			return memory.NoRegression(n, oneCase(t, "../"+small, biggerInput, "budget: {allocated: 1GiB}"), "testdata/before.json", 0.01)
 		}, verdict.Fail},
@@ -202,7 +212,7 @@ func TestFile(t *testing.T) {
 	memory.File(n, "testdata/memspec.yaml")
 	require.Len(t, n.errors, 1, "one case of three is over")
 	assert.Contains(t, n.errors[0], "FAIL m[B=64] on t4, eager: peak allocated")
-	assert.Contains(t, n.errors[0], `reproduce  go test -run '^TestMemory$/^m\[B=64\]$'`)
+	assert.Contains(t, n.errors[0], "reproduce  go test github.com/memspec/memspec/assert -run \\\n               '^TestMemory$/^m\\[B=64\\]$'")
 	require.Len(t, n.logs, 1, "one warns")
 	assert.Contains(t, n.logs[0], "WARN m[B=128]")
 
@@ -212,4 +222,15 @@ func TestFile(t *testing.T) {
 	assert.Contains(t, n.errors[0], "absent.yaml: no such file or directory")
 
 	memory.File(t, "testdata/good.yaml")
+}
+
+func TestCaseOf(t *testing.T) {
+	c := memory.CaseOf(t, "testdata/memspec.yaml", "m[B=2]")
+	assert.Equal(t, "m[B=2]", c.Name)
+	n := &named{name: "TestMemory"}
+	assert.Empty(t, memory.CaseOf(n, "testdata/memspec.yaml", "absent").Name)
+	require.Len(t, n.errors, 1)
+	assert.Contains(t, n.errors[0], `memspec: testdata/memspec.yaml: got no case "absent", want one of m[B=2], `)
+	assert.True(t, verdict.Verdict{Outcome: verdict.Warn}.OK())
+	assert.False(t, verdict.Verdict{}.OK(), "the zero outcome is inconclusive")
 }

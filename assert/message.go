@@ -1,6 +1,9 @@
 package assert
 
 import (
+	"os"
+	"path"
+	"path/filepath"
 	"regexp"
 	"strings"
 
@@ -34,5 +37,29 @@ func testCommand(name string) string {
 	for i, p := range parts {
 		parts[i] = "^" + regexp.QuoteMeta(p) + "$"
 	}
-	return "go test -run " + engine.ShellQuote(strings.Join(parts, "/"))
+	return "go test " + packageHere() + "-run " + engine.ShellQuote(strings.Join(parts, "/"))
 }
+
+// packageHere is the import path of the package whose tests run, with a space: go test runs them in its folder, and the path is understood anywhere in
+// the module.
+func packageHere() string {
+	here, err := os.Getwd()
+	if err != nil {
+		return ""
+	}
+	for root := here; ; root = filepath.Dir(root) {
+		if data, err := os.ReadFile(filepath.Join(root, "go.mod")); err == nil {
+			m := modulePath.FindSubmatch(data)
+			rel, err := filepath.Rel(root, here)
+			if m == nil || err != nil {
+				return ""
+			}
+			return engine.ShellQuote(path.Join(string(m[1]), filepath.ToSlash(rel))) + " "
+		}
+		if root == filepath.Dir(root) {
+			return ""
+		}
+	}
+}
+
+var modulePath = regexp.MustCompile(`(?m)^module\s+"?([^\s"]+)`)

@@ -89,6 +89,9 @@ type Verdict struct {
 	Why      []string // what made the whole case inconclusive or fail, where no single budget did
 }
 
+// OK says whether nothing is broken: a pass, or a warning.
+func (v Verdict) OK() bool { return v.Outcome == Pass || v.Outcome == Warn }
+
 // Options are what Judge may be told besides.
 type Options struct {
 	Lower *report.Report // the same run with data-dependent sizes at their lower end
