@@ -58,6 +58,7 @@ func (c *Case) again(s settings, dims []Dim) (Case, error) {
 		return Case{}, r.errs.sorted()
 	}
 	out.Workspace, out.Platform.Workspace = c.Workspace, c.Platform.Workspace
+	out.Operators = c.Operators
 	out.Regression = nil // what it took before was with other dims, on another device
 	return out, nil
 }

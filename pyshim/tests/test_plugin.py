@@ -170,3 +170,21 @@ def test_a_prediction_that_grows(run_pytest, file):
         r.stdout.fnmatch_lines(["FAIL warned on none: takes more than before", f"  predicted allocated 1.0 MiB (* B), {file or 'the last run'}: * KiB (* B): more by *"])
     spec.write_text(spec.read_text().replace("      - dims: {B: 64}", "      - dims: {B: 2}"))
     run_pytest(*hold, "-k", "warned").assert_outcomes(passed=1, deselected=3)
+
+
+def test_wrong_use_of_the_fixture_is_told_at_its_line(run_pytest):
+    run_pytest.makepyfile("""
+        def test_metric(memshim):
+            with memshim.budget(alocated="1MiB"): pass
+        def test_of_no_case(memshim): memshim.check(case="nope")
+        def test_of_no_file(memshim): memshim.check("absent.yaml")
+    """)
+    r = run_pytest("-k", "test_metric or test_of")
+    r.assert_outcomes(failed=3, deselected=4)
+    r.stdout.fnmatch_lines([
+        ">*with memshim.budget(alocated=*", "E * memory_budget: got the metric 'alocated', want one of *",
+        ">*memshim.check(case=\"nope\")", "E * got no case \"nope\", want one of *",
+        ">*memshim.check(\"absent.yaml\")", "E * absent.yaml: no such file or directory",
+    ])  # fmt: skip
+    r.stdout.no_fnmatch_line("*cases.py*")
+    r.stdout.no_fnmatch_line("*marks.py*")

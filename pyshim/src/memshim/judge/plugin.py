@@ -247,13 +247,26 @@ class Shim:
 
     def budget(self, *, device: int | str | None = None, **limits: str | int | float) -> contextlib.AbstractContextManager:
         """The mark's budget on a part of the test."""
-        if "on" in limits:
-            raise ValueError("memshim.budget: got on=, which is the mark's alone: a test is on one GPU as a whole")
-        return held_to(self._item, marks.memory_budget(device=device, **limits))
+        __tracebackhide__ = True  # what is wrong with the call is told at the caller's line
+        try:
+            if "on" in limits:
+                raise ValueError("memshim.budget: got on=, which is the mark's alone: a test is on one GPU as a whole")
+            budget = marks.memory_budget(device=device, **limits)
+        except ValueError as e:
+            wrong = str(e)
+        else:
+            return held_to(self._item, budget)
+        pytest.fail(wrong)
 
     def check(self, spec: str = "memspec.yaml", case: str | None = None) -> dict:
         """Fails unless every case passes (as memspec check says); gives what it says."""
-        checked = cases.check(spec, [case] if case else [])
+        __tracebackhide__ = True
+        try:
+            checked, wrong = cases.check(spec, [case] if case else []), ""
+        except cases.SpecError as e:
+            checked, wrong = {}, str(e)
+        if wrong:
+            pytest.fail(wrong)
         bad = [c["name"] for c in checked["cases"] if c["outcome"] not in ("pass", "warn")]
         if bad:
             pytest.fail("\n".join(cases.message(spec, name) for name in bad), pytrace=False)
