@@ -115,4 +115,4 @@ def test_where_none_can_be_had_the_budget_is_not_judged(run_pytest, monkeypatch)
 def test_on_is_the_marks_alone(run_pytest):
     run_pytest.makepyfile("def test_part(memshim):\n    with memshim.budget(delta='1MiB', on='t4'):\n        pass\n")
     result = run_pytest("test_on_is_the_marks_alone.py")
-    result.stdout.fnmatch_lines(["*ValueError: memshim.budget: got on=, which is the mark's alone*"])
+    result.stdout.fnmatch_lines(["*memshim.budget: got on=, which is the mark's alone*"])
