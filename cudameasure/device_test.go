@@ -195,6 +195,20 @@ func TestDevicesByProbe(t *testing.T) {
 		_, err := tools.Devices(context.Background())
 		assertKind(t, ErrOldDriver, "undefined symbol: cuDeviceGetUuid", err)
 	})
+	t.Run("memory in use", func(t *testing.T) { // by cu.MemInfo
+		t.Setenv("LD_LIBRARY_PATH", driver)
+		t.Setenv("FAKECUDA", "two")
+		tools := Tools{Probe: probe}
+		stop := tools.sample(context.Background())
+		time.Sleep(3 * sampleEvery)
+		seen := stop()
+		require.Len(t, seen, 2)
+		assert.Equal(t, []units.Bytes{100 * MiB, 200 * MiB}, []units.Bytes{seen[standInA.UUID].Before, seen[standInB.UUID].Before})
+		assert.GreaterOrEqual(t, seen[standInA.UUID].Rise(), 7*MiB)
+		assert.Greater(t, seen[standInB.UUID].Samples, 1)
+		t.Setenv("FAKECUDA", "none")
+		assert.Nil(t, tools.sample(context.Background())())
+	})
 	t.Run("it loads the driver alone", func(t *testing.T) {
 		f, err := elf.Open(probe)
 		require.NoError(t, err)

@@ -2,10 +2,12 @@ package cudameasure
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"os/exec"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/memspec/memspec/engine/units"
@@ -14,61 +16,64 @@ import (
 // sampleEvery is how often the devices are asked.
 const sampleEvery = 100 * time.Millisecond
 
-// sample watches every device until the returned function is called, which tells what was seen by UUID; nil where nvidia-smi does not answer. One
-// nvidia-smi tells all the time: no context is made to ask, and no process is started for a sample.
+// sample watches every device until the returned function is called, which tells what was seen by UUID; nil where nobody tells. One process tells all
+// the time: nvidia-smi, which makes no context to ask, else cudaprobe by gorgonia.org/cu's MemInfo, whose context is there before the run.
 func (t *Tools) sample(ctx context.Context) func() map[string]*Sampled {
-	seen, err := t.inUse(ctx)
-	if err != nil {
-		return func() map[string]*Sampled { return nil }
-	}
 	ctx, cancel := context.WithCancel(ctx)
+	none := func() map[string]*Sampled { cancel(); return nil }
 	cmd := exec.CommandContext(ctx, t.SMI, append(query(usedFields), "-lms", strconv.FormatInt(sampleEvery.Milliseconds(), 10))...)
+	if t.SMI == "" {
+		if t.Probe == "" {
+			return none
+		}
+		cmd = exec.CommandContext(ctx, t.Probe, "-memory")
+	}
 	cmd.Env = unhidden()
 	endGroup(cmd)
 	cmd.WaitDelay = time.Second
 	told, err := cmd.StdoutPipe()
-	if err == nil {
-		err = cmd.Start()
+	if err != nil || cmd.Start() != nil {
+		return none
 	}
-	if err != nil {
-		cancel()
-		return func() map[string]*Sampled { return seen }
-	}
-	done := make(chan struct{})
+	seen, began, done := map[string]*Sampled{}, make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(done)
+		begin := sync.OnceFunc(func() { close(began) })
+		defer begin()
 		for lines := bufio.NewScanner(told); lines.Scan(); {
-			if uuid, b, ok := usedRow(lines.Text()); ok && seen[uuid] != nil {
-				s := seen[uuid]
-				s.Most = max(s.Most, b)
-				s.Samples++
+			uuid, b, ok := usedRow(lines.Text())
+			if !ok {
+				continue // one that does not tell
 			}
+			s := seen[uuid]
+			if s == nil {
+				s = &Sampled{UUID: uuid, Before: b, Most: b}
+				seen[uuid] = s
+			} else {
+				begin() // each has told once
+			}
+			s.Most = max(s.Most, b)
+			s.Samples++
 		}
 	}()
+	limit := time.NewTimer(cmp.Or(t.Answer, DefaultAnswer))
+	defer limit.Stop()
+	select {
+	case <-began:
+	case <-limit.C:
+	}
 	return func() map[string]*Sampled {
 		cancel()
 		<-done
 		_ = cmd.Wait() // it was ended
+		if len(seen) == 0 {
+			return nil
+		}
 		return seen
 	}
 }
 
 const usedFields = "uuid,memory.used"
-
-// inUse is the device memory in use by every process, by UUID. A device that does not tell is left out.
-func (t *Tools) inUse(ctx context.Context) (map[string]*Sampled, error) {
-	rows, err := t.query(ctx, usedFields)
-	if err != nil {
-		return nil, err
-	}
-	seen := make(map[string]*Sampled, len(rows))
-	for _, r := range rows {
-		if uuid, b, ok := usedRow(strings.Join(r, ",")); ok {
-			seen[uuid] = &Sampled{UUID: uuid, Before: b, Most: b, Samples: 1}
-		}
-	}
-	return seen, nil
-}
 
 func usedRow(line string) (uuid string, used units.Bytes, ok bool) {
 	uuid, cell, _ := strings.Cut(line, ",")

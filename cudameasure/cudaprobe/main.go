@@ -4,15 +4,23 @@
 //
 // It is a program of its own, and the only importer of gorgonia.org/cu: that package's init calls cuInit and ends the process with status 1
 // where there is no device. It makes no context, so asking takes no device memory. The numbers are the driver's; nothing is judged here.
+//
+// cudaprobe -memory tells what is in use of each device, again and again: a line "UUID, MiB" each, as nvidia-smi's memory.used. CUDA tells that
+// inside a context alone, which takes memory of its own for as long; the first lines are told with it there.
 package main
 
 import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"runtime"
+	"time"
 
 	"gorgonia.org/cu"
 )
+
+// every is how often memory is told.
+const every = 100 * time.Millisecond
 
 type answer struct {
 	Schema  int      `json:"schema"`
@@ -29,6 +37,17 @@ type device struct {
 }
 
 func main() {
+	if len(os.Args) > 1 {
+		if len(os.Args) > 2 || os.Args[1] != "-memory" {
+			fmt.Fprintf(os.Stderr, "cudaprobe: got %q, want nothing or -memory\n", os.Args[1:])
+			os.Exit(2)
+		}
+		if err := tellMemory(); err != nil {
+			fmt.Fprintf(os.Stderr, "cudaprobe: %v\n", err)
+			os.Exit(1)
+		}
+		return
+	}
 	a := answer{Schema: 1, CUDA: cu.Version(), Devices: []device{}}
 	if err := a.ask(); err != nil {
 		fmt.Fprintf(os.Stderr, "cudaprobe: %v\n", err)
@@ -82,4 +101,39 @@ func describe(i int) (device, error) {
 	}
 	out.ComputeCapability = fmt.Sprintf("%d.%d", major, minor)
 	return out, nil
+}
+
+// tellMemory goes on until it cannot write: whoever reads has gone.
+func tellMemory() error {
+	runtime.LockOSThread() // contexts are a thread's
+	n, err := cu.NumDevices()
+	if err != nil {
+		return fmt.Errorf("cuDeviceGetCount: %w", err)
+	}
+	uuids, contexts := make([]string, n), make([]cu.CUContext, n)
+	for i := range n {
+		d, err := describe(i)
+		if err != nil {
+			return fmt.Errorf("device %d: %w", i, err)
+		}
+		uuids[i] = d.UUID
+		if contexts[i], err = cu.Device(i).MakeContext(cu.SchedAuto); err != nil {
+			return fmt.Errorf("device %d: cuCtxCreate: %w", i, err)
+		}
+	}
+	for {
+		for i := range n {
+			if err := cu.SetCurrentContext(contexts[i]); err != nil {
+				return fmt.Errorf("device %d: cuCtxSetCurrent: %w", i, err)
+			}
+			free, total, err := cu.MemInfo()
+			if err != nil {
+				return fmt.Errorf("device %d: cuMemGetInfo: %w", i, err)
+			}
+			if _, err := fmt.Printf("%s, %d\n", uuids[i], (total-free)>>20); err != nil {
+				return nil
+			}
+		}
+		time.Sleep(every)
+	}
 }

@@ -2,6 +2,7 @@
 //   (empty) one device    two   two devices    none      a driver without a device (cuInit gives 100)
 //   old     CUDA 10.2     hang  cuInit never returns     mismatch  kernel module and library differ (cuInit gives 803)
 //   broken  cuDeviceTotalMem gives 999
+//   The memory in use is 100 MiB of the first device and 200 of the second, and 7 more each time that it is asked.
 // Every other function of the driver comes from the stub that cudaprobe/build.sh makes of cuda.h, and gives 801 (not supported).
 #include <stdlib.h>
 #include <string.h>
@@ -66,4 +67,27 @@ int cuDeviceGetAttribute(int *value, int attribute, int device) {
 		return 0;
 	}
 	return 1;
+}
+
+static long current = -1;
+
+int cuCtxCreate_v2(void **context, unsigned int flags, int device) {
+	(void)flags;
+	*context = (void *)(long)(device + 1);
+	current = device;
+	return 0;
+}
+
+int cuCtxSetCurrent(void *context) {
+	current = (long)context - 1;
+	return 0;
+}
+
+int cuMemGetInfo_v2(size_t *bytes_free, size_t *bytes_total) {
+	static size_t asked[2];
+	if (current < 0)
+		return 201;
+	cuDeviceTotalMem_v2(bytes_total, (int)current);
+	*bytes_free = *bytes_total - ((size_t)((current ? 200 : 100) + 7 * asked[current]++) << 20);
+	return 0;
 }
