@@ -117,8 +117,8 @@ func tellMemory() error {
 			return fmt.Errorf("device %d: %w", i, err)
 		}
 		uuids[i] = d.UUID
-		if contexts[i], err = cu.Device(i).MakeContext(cu.SchedAuto); err != nil {
-			return fmt.Errorf("device %d: cuCtxCreate: %w", i, err)
+		if contexts[i], err = cu.Device(i).RetainPrimaryCtx(); err != nil {
+			return fmt.Errorf("device %d: cuDevicePrimaryCtxRetain: %w", i, err)
 		}
 	}
 	for {

@@ -71,10 +71,8 @@ int cuDeviceGetAttribute(int *value, int attribute, int device) {
 
 static long current = -1;
 
-int cuCtxCreate_v2(void **context, unsigned int flags, int device) {
-	(void)flags;
+int cuDevicePrimaryCtxRetain(void **context, int device) {
 	*context = (void *)(long)(device + 1);
-	current = device;
 	return 0;
 }
 

@@ -16,4 +16,5 @@ def test_every_finding_is_held():
             continue
         for name in held.split(", "):
             file, _, test = name.partition("::")
-            assert re.search(rf"^def {test}\(", (HERE / file).read_text(encoding="utf-8"), re.M), f"{finding}: there is no {name}"
+            kind = "func" if file.endswith(".go") else "def"
+            assert re.search(rf"^{kind} {test}\(", (HERE / file).read_text(encoding="utf-8"), re.M), f"{finding}: there is no {name}"

@@ -55,6 +55,9 @@ API CUresult cuDeviceGetUuid_v2(CUuuid *out, CUdevice d) {
 	gpu_uuid(g, out->bytes);
 	return CUDA_SUCCESS;
 }
+#ifndef PUBLIC_HEADERS /* there the first form's name is a macro for the second's. gorgonia.org/cu asks for the first. */
+API CUresult cuDeviceGetUuid(CUuuid *out, CUdevice d) { return cuDeviceGetUuid_v2(out, d); }
+#endif
 
 /* ---- contexts: one a device, whose handle is the device's ordinal plus one ---- */
 
