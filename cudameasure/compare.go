@@ -276,6 +276,9 @@ func WhyNot(c *spec.Case, m *Measurement) string {
 	if !c.Platform.Torch.Covers(m.Torch) {
 		add("torch", m.Torch, c.Platform.Torch.String())
 	}
+	if want := c.Platform.CuDNN; m.CuDNN != "" && !strings.HasPrefix(want.String()+".", m.CuDNN+".") && !want.Covers(m.CuDNN) {
+		add("cuDNN", m.CuDNN, want.String()) // its plans and their workspaces are others; PyTorch tells three numbers of four
+	}
 	add("runtime", m.Runtime, cmp.Or(string(c.Runtime), string(spec.Eager)))
 	p := &c.Platform
 	add("mode", m.Mode, string(c.Mode))

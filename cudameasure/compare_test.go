@@ -199,6 +199,8 @@ func TestWhyNot(t *testing.T) {
 	}{
 		{"the case's own", func(*spec.Case, *Measurement) {}, ""},
 		{"memory as another driver tells it", func(_ *spec.Case, m *Measurement) { *m.Device.Total -= 400 * MiB }, ""},
+		{"another cuDNN", func(_ *spec.Case, m *Measurement) { m.CuDNN = "9.10.2" }, `measured with cuDNN "9.10.2", the case says "9.26.0.51"`},
+		{"no cuDNN", func(_ *spec.Case, m *Measurement) { m.CuDNN = "" }, ""},
 		{"another memory", func(_ *spec.Case, m *Measurement) { *m.Device.Total *= 2 }, "measured with by hand, not measured, the case is for by hand"},
 		{"another capability", func(_ *spec.Case, m *Measurement) { m.Device.ComputeCapability = "9.0" }, "measured with by hand, not measured, the case is for by hand"},
 		{"another torch", func(_ *spec.Case, m *Measurement) { m.Torch = "2.1.5" }, `measured with torch "2.1.5", the case says "2.15"`},
