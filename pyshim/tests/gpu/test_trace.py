@@ -39,6 +39,7 @@ def test_the_rows_add_up_to_the_allocators_peak(make):
     net, x = Net().cuda(), torch.zeros(999, 300, device="cuda")
     optimizer = make(net.parameters())
     for _ in range(2):
+        torch.cuda.reset_peak_memory_stats()
         with memshim.trace(file=None) as t:
             step(net, x, optimizer)
         assert t.peak.total == torch.cuda.max_memory_allocated() == sum(r["mem"] for r in t.rows()) == t.rows()[-1]["cumulative"]
@@ -146,6 +147,7 @@ with memshim.trace() as t:
 
 
 def test_compiled_code_is_seen():
+    torch.cuda.reset_peak_memory_stats()
     with memshim.trace(file=None) as t:
         f = torch.compile(lambda x: torch.tanh(x) @ x + 1, backend="aot_eager", fullgraph=True)
         x = torch.zeros(300, 300, device="cuda", requires_grad=True)
