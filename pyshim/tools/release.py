@@ -125,9 +125,9 @@ def install(made: Path, folder: Path) -> None:
     said = run(bin / "memspec", "--version", **here)
     expect(said == f"memspec {version()}\n", f"got {said!r} from memspec --version")
     expect(run(bin / "memshim", "--help", **here).startswith("usage: "), "memshim --help")
-    for command in (["memspec"], ["memshim"]):
-        last = run(bin / command[0], "check", **here).splitlines()[-1]
-        expect(last.startswith("3 cases: 2 pass, 1 warn"), f"got {last!r} from {command[0]} check")
+    for command in ("memspec", "memshim"):
+        said = run(bin / command, "check", **here)
+        expect("3 cases: 2 pass, 1 warn" in said.splitlines(), f"got from {command} check:\n{said}")
     found = run(bin / "python", "-c", "import importlib.metadata as m; print([e.value for e in m.entry_points(group='pytest11')])", **here)
     expect("memshim.judge.plugin" in found, "pytest finds no plugin")
 
