@@ -53,6 +53,7 @@ check:
 
 examples:
 	@examples/cli/run.sh >/dev/null
+	@examples/llm/run.sh >/dev/null
 	@examples/ci/run.sh >/dev/null
 
 python: $(VENV)/.stamp

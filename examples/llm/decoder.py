@@ -25,7 +25,7 @@ class Prefill(torch.nn.Module):
 
 
 class Decode(torch.nn.Module):
-    """One token more: the cache is an input, and comes back a token longer."""
+    """One token more: the cache is an input (layers × keys and values × batch × heads × tokens × size), and comes back a token longer."""
 
     def __init__(self, model):
         super().__init__()
@@ -35,8 +35,8 @@ class Decode(torch.nn.Module):
         from transformers import DynamicCache
 
         past = DynamicCache(config=self.model.config)
-        for i, (keys, values) in enumerate(cache):
-            past.update(keys, values, i)
+        for i in range(self.model.config.num_hidden_layers):
+            past.update(cache[i, 0], cache[i, 1], i)
         out = self.model(input_ids=input_ids, past_key_values=past, use_cache=True)
         return out.logits, [(layer.keys, layer.values) for layer in out.past_key_values.layers]
 
@@ -58,10 +58,10 @@ def main():
         model = decoder()
         ids = torch.ones(2, 16, dtype=torch.int64)
         config = model.config
-        past = [tuple(torch.empty(2, config.num_key_value_heads, 9, config.head_dim, dtype=torch.bfloat16) for _ in "kv") for _ in range(config.num_hidden_layers)]
+        cache = torch.empty(config.num_hidden_layers, 2, 2, config.num_key_value_heads, 9, config.head_dim, dtype=torch.bfloat16)
+        token = ids[:, :1].clone()
     memshim.export(Prefill(model), "prefill.pt2", ids, kind="export", strip=True, dynamic_shapes=({0: AUTO, 1: AUTO},))
-    opened = [({0: AUTO, 2: AUTO}, {0: AUTO, 2: AUTO}) for _ in past]
-    memshim.export(Decode(model), "decode.pt2", ids[:, :1].clone(), past, kind="export", strip=True, dynamic_shapes=({0: AUTO}, opened))
+    memshim.export(Decode(model), "decode.pt2", token, cache, kind="export", strip=True, dynamic_shapes=({0: AUTO}, {2: AUTO, 4: AUTO}))
 
 
 if __name__ == "__main__":
