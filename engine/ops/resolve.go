@@ -139,6 +139,12 @@ func (b *Bound) Fill(args []any) ([]any, error) {
 	return full, nil
 }
 
+// Takes says whether argument i may be v, a number for a tensor not among what is converted.
+func (b *Bound) Takes(i int, v any) bool {
+	_, ok := fit(v, b.Schema.Args[i].Type, true)
+	return ok
+}
+
 // Default is what argument i is where it is not given.
 func (b *Bound) Default(i int) any { return defaultValue(&b.Schema.Args[i]) }
 

@@ -76,7 +76,7 @@ func (w *walker) apply(in *inst) (any, error) {
 	for _, s := range in.slots {
 		in.args[s.at] = w.filled(s.arg, s.typ)
 	}
-	v, err := w.Apply(in.bound, in.args)
+	v, err := w.checked(in)
 	for _, s := range in.slots {
 		if s.arg.Items != nil {
 			w.Drop(in.args[s.at])
@@ -84,6 +84,17 @@ func (w *walker) apply(in *inst) (any, error) {
 		in.args[s.at] = nil
 	}
 	return v, err
+}
+
+// checked runs an operator on arguments of the types that its schema has: rules do not look at them again.
+func (w *walker) checked(in *inst) (any, error) {
+	for i, v := range in.args {
+		if v != nil && !in.bound.Takes(i, v) || v == nil && in.bound.Schema.Args[i].Type.Kind == schema.Tensor {
+			a := &in.bound.Schema.Args[i]
+			return nil, fmt.Errorf("%s: got %s as %s, want %s", key(in.node), ops.TypeName(v), a.Name, a.Type)
+		}
+	}
+	return w.Apply(in.bound, in.args)
 }
 
 // filled is an argument as a parameter of type t takes it; a list is held once.
