@@ -42,7 +42,7 @@ func TestAttentionBackend(t *testing.T) {
 		{"grouped queries in half", "a10g", "2.15", h, 64, false, true, flash, ""},
 		{"grouped queries in float", "a10g", "2.15", f, 32, false, true, efficient, "efficient attention takes fewer heads of keys and values"},
 		{"grouped queries in float, 2.10", "a10g", "2.10", f, 32, false, true, "math", "efficient wanted as many heads of each in 2.10"},
-		{"half on Hopper", "h100-sxm-80gb", "2.15", h, 64, false, false, "+2048 +8 +8 +256 -3 -1 -2", "cuDNN is preferred from 2.10 on where it is newer than 9.15"},
+		{"half on Hopper", "h100-sxm-80gb", "2.15", h, 64, false, false, "+8 +8 +2048 +256 -3 -0 -1", "cuDNN is preferred from 2.10 on where it is newer than 9.15"},
 		{"half on Hopper, 2.10", "h100-sxm-80gb", "2.10", h, 64, false, false, flash, "2.10 comes with cuDNN 9.10"},
 		{"none", "none", "2.15", h, 64, false, false, "math", "fake tensors take the math path"},
 	}

@@ -95,7 +95,8 @@ func cudnnWorkspace(c *ops.Call) []workspace.Request {
 		return nil
 	}
 	a := workspace.Attention{Query: &q.Meta, Key: &k.Meta, Value: &v.Meta, Dropout: c.Float("dropout_p")}
-	return []workspace.Request{a.CuDNN(c.Platform())}
+	// the random state is there before the results (native/transformers/cuda/attention.cu _cudnn_attention_forward)
+	return []workspace.Request{workspace.Make(4), workspace.Make(5), workspace.Make(0), a.CuDNN(c.Platform())}
 }
 
 func cudnnBackwardWorkspace(c *ops.Call) []workspace.Request {
