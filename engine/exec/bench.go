@@ -15,6 +15,9 @@ func NewBench(t *ops.Table, p *platform.Platform) *Bench {
 	return &Bench{d: NewDispatch(t, Options{Platform: p})}
 }
 
+// TakeLower has sizes that depend on tensor data at their least, as where all data is zero.
+func (b *Bench) TakeLower() { b.d.lower = true }
+
 // Tensor makes an argument. A nil storage is a fresh one that holds just the tensor.
 func (b *Bench) Tensor(meta tensor.Meta, s *tensor.Storage) *tensor.Tensor {
 	if s == nil {

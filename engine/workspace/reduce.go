@@ -36,10 +36,7 @@ func (a Accumulator) bytes(d tensor.DType) int64 {
 	case AccPair:
 		return 16
 	case AccWelford:
-		if n == 8 {
-			return 24
-		}
-		return 16
+		return max(4*n, 16)
 	case AccBool:
 		return 1
 	case AccTwo:
@@ -192,4 +189,14 @@ func (r *reduceShape) outputVector() int64 {
 		}
 	}
 	return vec
+}
+
+// Scan is a contiguous input, and CUB's storage where dim is all there is (native/cuda/ScanUtils.cuh scan_dim).
+func Scan(p *platform.Platform, x *tensor.Meta, dim int) []Request {
+	const source = "native/cuda/ScanUtils.cuh scan_dim"
+	out := Contiguous(source, x)
+	if x.Sizes[dim] == x.Numel() {
+		out = append(out, cubRequest(p, cubScan(p, x.Numel(), x.DType), source))
+	}
+	return out
 }

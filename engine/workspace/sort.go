@@ -1,49 +1,106 @@
 package workspace
 
 import (
+	"math/bits"
 	"slices"
 
 	"github.com/memspec/memspec/engine/note"
+	"github.com/memspec/memspec/engine/platform"
 	"github.com/memspec/memspec/engine/tensor"
 	"github.com/memspec/memspec/engine/units"
 )
 
-// Sorting and selecting, which CUB does with storage of its own. How much that is depends on its tuning for the device: those figures are estimates.
+// Sorting and selecting, which CUB does with storage of its own.
 
-// Sort is what a sort along a dimension takes (native/cuda/Sort.cpp sort_cuda_kernel, Sort.cu): up to 4096 elements nothing; else a copy where the
-// dimension is not innermost, and by the number of segments an arange, two buffers of 8 bytes an element or one.
-func Sort(x *tensor.Meta, dim int) []Request {
+// Sort is what a sort along a dimension takes (native/cuda/Sort.cpp sort_cuda_kernel, Sort.cu): the places in a slice, and for more than 4096 of them
+// copies where the dimension is not innermost, and CUB's storage: for each slice where there is one or they are long; for few slices one sort of all and a
+// stable one by slice; else one of all slices apart.
+func Sort(p *platform.Platform, x *tensor.Meta, dim int) []Request {
 	n := x.Numel()
-	if !OnDevice(x) || len(x.Sizes) == 0 || x.Sizes[dim] <= 4096 || n == 0 {
+	if !OnDevice(x) || len(x.Sizes) == 0 || n == 0 {
 		return nil
 	}
 	const source = "native/cuda/Sort.cpp"
+	length := x.Sizes[dim]
+	places := Request{Bytes: units.Bytes(8 * length), Source: source}
+	if length <= 4096 {
+		return []Request{places}
+	}
 	var out []Request
 	if x.Strides[dim] != 1 {
-		out = append(out, CopyOf(x, source))
+		out = append(out, CopyOf(x, source), CopyOf(x, source), Request{Bytes: units.Bytes(8 * n), Source: source}) // and results as it lies
 	}
-	segments := n / x.Sizes[dim]
-	pairs := units.Bytes(n * (x.DType.ItemSize() + 8)) // CUB's second buffers for keys and values
-	places := units.Bytes(8 * n)
+	key := x.DType.ItemSize()
+	rows, all := n/length, Request{Bytes: units.Bytes(8 * n), Source: source}
 	switch {
-	case segments == 1 || x.Sizes[dim] >= 1000000:
-		places, pairs = units.Bytes(8*x.Sizes[dim]), pairs/units.Bytes(segments)
-	case segments < 128:
-		places = units.Bytes(16 * n)
+	case rows == 1 || length >= 1000000:
+		out = append(out, places)
+		for range min(rows, maxProducts) {
+			out = append(out, cubRequest(p, radixSort{n: length, key: key}.bytes(p), source), Drop(1))
+		}
+		return out
+	case rows < 128:
+		bySlice := radixSort{n: n, key: 8, bits: int64(bits.Len64(uint64(rows)))}
+		if p.Device.ComputeCapability.Major >= 9 {
+			bySlice.value = 4
+		}
+		return append(out, all, all, Request{Bytes: units.Bytes(key * n), Source: source}, cubRequest(p, radixSort{n: n, key: key}.bytes(p), source), Drop(2),
+			cubRequest(p, bySlice.bytes(p), source))
 	}
-	return append(out, Request{Bytes: places, Source: source}, Request{Bytes: pairs, Upper: pairs*5/4 + 65536, Source: source, Note: note.WorkspaceEstimate})
+	return append(out, all, cubRequest(p, cubStorage(key*n, 8*n), source))
 }
 
-// TopK is a full sort for few long slices, else a contiguous input (native/cuda/TensorTopK.cpp).
-func TopK(x *tensor.Meta, dim int) []Request {
+// TopK is a contiguous input, and where slices are long what several blocks of threads share for one of them: values, counts and places by block and digit.
+// More than 4096 results are sorted and put in that order (native/cuda/TensorTopK.cu, TensorTopK.cpp).
+func TopK(p *platform.Platform, x *tensor.Meta, dim int, k int64) []Request {
 	if !OnDevice(x) || len(x.Sizes) == 0 || x.Numel() == 0 {
 		return nil
 	}
-	if x.Numel()/x.Sizes[dim] > 10 || x.Sizes[dim] < 100000 {
-		return Contiguous("native/cuda self.contiguous()", x)
+	const source = "native/cuda/TensorTopK.cu"
+	out := Contiguous(source, x)
+	length := x.Sizes[dim]
+	rows := x.Numel() / length
+	if severalBlocks(rows, length) {
+		made := func(bytes int64) Request { return Request{Bytes: units.Bytes(bytes), Source: source} }
+		const threads, registers = 256, 40
+		perSM := int64(65536 / (registers * threads))
+		items := threads * min(max(divCeil(x.Numel(), int64(p.Device.SMs)*perSM*threads), 4), 64)
+		blocks := rows * divCeil(length, items)
+		item := x.DType.ItemSize()
+		sums := cubRequest(p, 5*cubPart-1, source)
+		parts := []Request{made(rows * item), made(8 * rows), made(2 * max(item, 4) * rows), made(512 * blocks), made(1024 * rows), made(4 * blocks), made(4 * blocks)}
+		out = append(append(out, parts...), sums, Drop(1), sums, Drop(1+len(parts)))
 	}
-	const source = "native/cuda/TensorTopK.cpp sort"
-	return append([]Request{CopyOf(x, source), {Bytes: units.Bytes(8 * x.Numel()), Source: source}}, Sort(x, dim)...)
+	if k > 4096 {
+		chosen := *x
+		chosen.Sizes = slices.Clone(x.Sizes)
+		chosen.Sizes[dim] = k
+		chosen.Strides = tensor.ContiguousStrides(chosen.Sizes)
+		places := Request{Bytes: units.Bytes(8 * chosen.Numel()), Source: source}
+		sorted := Sort(p, &chosen, dim)
+		out = append(append(out, places, CopyOf(&chosen, source)), sorted...)
+		out = append(out, Drop(len(sorted)), places)
+	}
+	return out
+}
+
+// severalBlocks is should_use_multiblock.
+func severalBlocks(rows, length int64) bool {
+	switch {
+	case rows <= 20:
+		return length >= 20000
+	case rows <= 40:
+		return length >= 10000
+	case rows <= 80:
+		return length >= 8000
+	case rows < 200:
+		return length >= 5000
+	case rows < 800:
+		return length >= 3000
+	case rows <= 4000:
+		return length >= 800
+	}
+	return length >= 400
 }
 
 // SortedIndices is what a kernel takes that sorts n indices first: four int64 vectors and the radix sort's double buffers.
@@ -63,23 +120,45 @@ func EmbeddingBackward(indices *tensor.Meta, scaleByFrequency bool) []Request {
 
 const nonzeroSource = "aten/src/ATen/native/cuda/Nonzero.cu nonzero_cuda_out_impl"
 
-// Nonzero is a count on the device and the storage of CUB's select over n elements: about one word a tile of its kernel.
-func Nonzero(n int64) []Request {
+// Nonzero is a count on the device, what counting n elements takes, and CUB's storage of choosing them.
+func Nonzero(p *platform.Platform, n int64) []Request {
 	if n == 0 {
 		return nil
 	}
-	return []Request{
-		{Bytes: 4, Before: true, Source: nonzeroSource},
-		{Bytes: units.Bytes(1024 + n/64), Upper: units.Bytes(4096 + n/8), Source: nonzeroSource, Note: note.WorkspaceEstimate},
-	}
+	return append(Before(
+		Request{Bytes: 4, Source: nonzeroSource},
+		cubRequest(p, cubReduce(p, n), nonzeroSource),
+		Drop(1),
+	), cubRequest(p, cubSelect(p, n), nonzeroSource))
 }
 
-// Mask is nonzero of a mask inside an operator: its count, CUB's storage, and its result of chosen places, which stays to the operator's end.
-func Mask(mask *tensor.Meta, chosen int64) []Request {
+// Mask is nonzero of a mask inside an operator, of which the chosen places stay to the operator's end.
+func Mask(p *platform.Platform, mask *tensor.Meta, chosen int64) []Request {
 	n := mask.Numel()
+	if n == 0 {
+		return nil
+	}
 	return Before(
 		Request{Bytes: 4, Source: nonzeroSource},
-		Request{Bytes: units.Bytes(1024 + n/64), Upper: units.Bytes(4096 + n/8), Source: nonzeroSource, Note: note.WorkspaceEstimate},
+		cubRequest(p, cubReduce(p, n), nonzeroSource),
+		Drop(1),
 		Request{Bytes: units.Bytes(8 * int64(max(len(mask.Sizes), 1)) * chosen), Source: nonzeroSource},
+		cubRequest(p, cubSelect(p, n), nonzeroSource),
+		Drop(1),
+		DropPast(1),
 	)
+}
+
+// MaskedScatter are the places in the source, the mask in the result's shape, and CUB's storage of adding it up (native/cuda/IndexKernel.cpp masked_scatter__cuda).
+func MaskedScatter(p *platform.Platform, mask *tensor.Meta, out []int64) []Request {
+	const source = "native/cuda/IndexKernel.cpp masked_scatter__cuda"
+	n := tensor.Numel(out)
+	if n == 0 {
+		return nil
+	}
+	all := []Request{{Bytes: units.Bytes(8 * n), Source: source}}
+	if mask.Numel() != n || !mask.IsContiguous() {
+		all = append(all, Request{Bytes: units.Bytes(n), Source: source})
+	}
+	return append(all, cubRequest(p, cubScan(p, n, tensor.Int64), source))
 }

@@ -43,7 +43,9 @@ func runDevices(t *testing.T, table *ops.Table, family map[string]bool, listed m
 				if !ok || want == nil || c.Error || slices.Contains(want, "!") {
 					return
 				}
-				got := newRun(table, p).onDevice(t, &c.sample)
+				r := newRun(table, p)
+				r.bench.TakeLower() // what a pretend GPU holds reads as zero
+				got := r.onDevice(t, &c.sample)
 				same := got.agrees(want)
 				if same || slices.Contains(differ, c.name) {
 					return

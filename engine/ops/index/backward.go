@@ -5,16 +5,24 @@ import (
 	"github.com/memspec/memspec/engine/tensor"
 )
 
+// into is the operator's form that writes in place, which PyTorch takes but on fake tensors.
+func into(c *ops.Call, op, overload string) string {
+	if !c.OnFakeTensors() {
+		op += "_"
+	}
+	return op + overload
+}
+
 // indexSelectGradient adds into zeros.
 func indexSelectGradient(c *ops.Call) (any, error) {
 	zeros := c.Do("aten::new_zeros", c.Self(), c.Arg("self_sizes"))
-	return c.Do("aten::index_add", zeros, c.Int("dim"), c.T("index"), c.Self()), nil
+	return c.Do(into(c, "aten::index_add", ""), zeros, c.Int("dim"), c.T("index"), c.Self()), nil
 }
 
 // gatherGradient is the same with scatter_add.
 func gatherGradient(c *ops.Call) (any, error) {
 	zeros := c.Do("aten::new_zeros", c.T("self"), ops.IntList(c.T("self").Sizes...))
-	return c.Do("aten::scatter_add", zeros, c.Int("dim"), c.T("index"), c.Self()), nil
+	return c.Do(into(c, "aten::scatter_add", ""), zeros, c.Int("dim"), c.T("index"), c.Self()), nil
 }
 
 // chosenGradient scatters the gradient of a reduction that chose elements (max, sort, topk).
@@ -24,7 +32,7 @@ func chosenGradient(c *ops.Call) (any, error) {
 		grad, at = c.Do("aten::unsqueeze", grad, dim), c.Do("aten::unsqueeze", at, dim)
 	}
 	zeros := c.Do("aten::new_zeros", grad, ops.IntList(sizes...))
-	return c.Do("aten::scatter.src", zeros, dim, at, grad), nil
+	return c.Do(into(c, "aten::scatter", ".src"), zeros, dim, at, grad), nil
 }
 
 // maskedIndex is index without its checks; the mask fills in later.

@@ -157,80 +157,54 @@ func index(c *ops.Call) ([]tensor.Meta, error) {
 	return ops.One(tensor.Meta{DType: self.DType, Sizes: shape, Strides: ops.ReorderedStrides(shape, []*tensor.Tensor{still}), Device: self.Device})
 }
 
-// indexWorkspace are the places that masks choose, indices brought from the host, and copies of indices whose strides differ.
+// indexWorkspace are the places that masks choose, indices as int64 on the device, and several of them laid out alike.
 func indexWorkspace(c *ops.Call) []workspace.Request {
-	return append(placesWorkspace(c), sameStrides(c)...)
-}
-
-// sameStrides are contiguous copies of several indices, which the kernel wants laid out alike (at::native::AdvancedIndex).
-func sameStrides(c *ops.Call) []workspace.Request {
-	var all []*tensor.Tensor
-	var shapes [][]int64
-	for _, t := range c.Tensors("indices") {
-		switch {
-		case t == nil:
-			continue
-		case t.Device == "cpu" || t.DType == tensor.Bool || t.DType == tensor.Uint8:
-			return nil
-		}
-		all, shapes = append(all, t), append(shapes, t.Sizes)
-	}
-	chosen, err := c.Broadcast(shapes...)
-	if err != nil || len(all) < 2 || c.Self().Device == "cpu" {
-		return nil
-	}
-	strides := make([][]int64, len(all))
-	differ := false
-	for i, t := range all {
-		strides[i] = expandedStrides(t, chosen)
-		differ = differ || !slices.Equal(strides[i], strides[0])
-	}
-	if !differ {
-		return nil
-	}
-	var out []workspace.Request
-	for i, t := range all {
-		whole := tensor.Meta{DType: t.DType, Sizes: chosen, Strides: strides[i]}
-		if !whole.IsContiguous() {
-			out = append(out, workspace.Request{Bytes: whole.NBytes(), Before: true, Source: "aten/src/ATen/native/TensorAdvancedIndexing.cpp AdvancedIndex"})
-		}
-	}
-	return out
-}
-
-// expandedStrides are t's in a shape that it is expanded to (at::inferExpandGeometry).
-func expandedStrides(t *tensor.Tensor, shape []int64) []int64 {
-	out := make([]int64, len(shape))
-	for i := len(shape) - 1; i >= 0; i-- {
-		k := i - (len(shape) - len(t.Sizes))
-		size, stride := int64(1), int64(1)
-		if k >= 0 {
-			size, stride = t.Sizes[k], t.Strides[k]
-		} else if i+1 < len(shape) {
-			stride = shape[i+1] * out[i+1]
-		}
-		if size == 1 && shape[i] != 1 {
-			stride = 0
-		}
-		out[i] = stride
-	}
-	return out
-}
-
-// placesWorkspace are the places that masks choose, and indices brought from the host.
-func placesWorkspace(c *ops.Call) []workspace.Request {
 	if c.Self().Device == "cpu" {
 		return nil
 	}
 	var out []workspace.Request
+	var places []*tensor.Tensor
 	for _, t := range c.Tensors("indices") {
 		switch {
 		case t == nil:
+			continue
 		case t.DType == tensor.Bool || t.DType == tensor.Uint8:
-			out = append(out, workspace.Mask(&t.Meta, masked(c, t))...)
-		case t.Device == "cpu":
-			out = append(out, workspace.Request{Bytes: t.NBytes(), Before: true, Source: indexSource})
+			out = append(out, workspace.Mask(c.Platform(), &t.Meta, masked(c, t))...)
+			continue
+		case t.DType == tensor.Int32 || t.Device == "cpu":
+			out = append(out, workspace.Before(workspace.Request{Bytes: units.Bytes(8 * t.Numel()), Source: indexSource})...)
 		}
+		places = append(places, t)
+	}
+	return append(out, workspace.Before(alike(c, places)...)...)
+}
+
+// alike are the contiguous copies of indices whose strides differ once they have one shape (AdvancedIndex).
+func alike(c *ops.Call, places []*tensor.Tensor) []workspace.Request {
+	shapes := make([][]int64, len(places))
+	for i, t := range places {
+		shapes[i] = t.Sizes
+	}
+	shape, err := c.Broadcast(shapes...)
+	if err != nil || len(places) < 2 {
+		return nil
+	}
+	var out []workspace.Request
+	strides := make([][]int64, len(places))
+	for i, t := range places {
+		strides[i] = make([]int64, len(shape))
+		for d, n := range t.Sizes {
+			if n > 1 {
+				strides[i][len(shape)-len(t.Sizes)+d] = t.Strides[d]
+			}
+		}
+		m := tensor.Meta{DType: tensor.Int64, Sizes: shape, Strides: strides[i]}
+		if !m.IsContiguous() {
+			out = append(out, workspace.CopyOf(&m, indexSource))
+		}
+	}
+	if !slices.ContainsFunc(strides, func(s []int64) bool { return !slices.Equal(s, strides[0]) }) {
+		return nil
 	}
 	return out
 }
@@ -241,11 +215,8 @@ func indexPutWorkspace(c *ops.Call) []workspace.Request {
 	if v := c.T("values"); v != nil && v.Numel() == 1 && !c.Bool("accumulate") && len(ts) == 1 && ts[0] != nil && ts[0].DType == tensor.Bool {
 		return nil // canDispatchToMaskedFill
 	}
-	if !c.Bool("accumulate") {
-		return indexWorkspace(c)
-	}
-	out := placesWorkspace(c)
-	if p, err := readPlaces(c); err == nil && c.Self().Device != "cpu" {
+	out := indexWorkspace(c)
+	if p, err := readPlaces(c); err == nil && c.Bool("accumulate") && c.Self().Device != "cpu" {
 		out = append(out, workspace.SortedIndices(tensor.Numel(p.head)*tensor.Numel(p.chosen), "aten/src/ATen/native/cuda/Indexing.cu index_put_with_sort_kernel")...)
 	}
 	return out
@@ -377,7 +348,7 @@ func nonzeroWorkspace(c *ops.Call) []workspace.Request {
 	if !ops.OnCUDA(c.Self()) {
 		return nil
 	}
-	return workspace.Nonzero(c.Self().Numel())
+	return workspace.Nonzero(c.Platform(), c.Self().Numel())
 }
 
 // nonzeroColumns is nonzero, one vector a dimension.
@@ -415,7 +386,7 @@ func maskedSelectWorkspace(c *ops.Call) []workspace.Request {
 	}
 	shape, _ := c.Broadcast(c.Self().Sizes, c.T("mask").Sizes)
 	mask := ops.NewMeta(tensor.Bool, c.Self().Device, shape)
-	return workspace.Mask(&mask, m[0].Sizes[0])
+	return workspace.Mask(c.Platform(), &mask, m[0].Sizes[0])
 }
 
 // maskedScatter is a contiguous copy in the common shape.
@@ -436,7 +407,11 @@ func maskedScatterWorkspace(c *ops.Call) []workspace.Request {
 	if c.Self().Device == "cpu" {
 		return nil
 	}
-	return []workspace.Request{{Bytes: units.Bytes(8 * c.Self().Numel()), Source: "aten/src/ATen/native/cuda/IndexKernel.cpp masked_scatter__cuda"}}
+	m, err := c.Rule.Out(c)
+	if err != nil {
+		return nil
+	}
+	return workspace.MaskedScatter(c.Platform(), &c.T("mask").Meta, m[0].Sizes)
 }
 
 // writtenAt is self, written at places.

@@ -22,8 +22,8 @@ func TestWorkspace(t *testing.T) {
 		want string
 		why  string
 	}{
-		{"aten::index", []any{on(f, 64, 2), ops.NewList(schema.Optional, on(tensor.Bool, 64))}, "+4 +1025 +512 +512 -2 -1 -0",
-			"a mask is nonzero first: count, cub's storage, 64 places"},
+		{"aten::index", []any{on(f, 64, 2), ops.NewList(schema.Optional, on(tensor.Bool, 64))}, "+4 +1 -1 +512 +1023 -3 -0 +512 -2",
+			"a mask is nonzero first: a count, what counting takes, 64 places, what choosing takes"},
 		{"aten::index", []any{on(f, 64, 2), ops.NewList(schema.Optional, on(tensor.Int64, 8))}, "+64", "positions are read where they lie"},
 		{"aten::index_put_", []any{on(f, 64), ops.NewList(schema.Optional, on(tensor.Bool, 64)), on(f)}, "", "one value at a mask is masked_fill"},
 	} {

@@ -17,7 +17,7 @@ var sortRules = []ops.Rule{
 	{Schema: "aten::kthvalue(Tensor self, SymInt k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)",
 		Out: kthValue, Workspace: contiguousWorkspace, Grad: "self: indices"},
 	{Schema: "aten::searchsorted.Tensor(Tensor sorted_sequence, Tensor self, *, bool out_int32=False, bool right=False, str? side=None, Tensor? sorter=None) -> Tensor",
-		Out: search("self")},
+		Out: search("self"), Workspace: sorterWorkspace},
 	{Schema: "aten::searchsorted.Scalar(Tensor sorted_sequence, Scalar self, *, bool out_int32=False, bool right=False, str? side=None, Tensor? sorter=None) -> Tensor",
 		Out: search("")},
 	{Schema: "aten::bucketize.Tensor(Tensor self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor", Out: search("self")},

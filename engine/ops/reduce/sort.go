@@ -17,7 +17,9 @@ func sorted(c *ops.Call) ([]tensor.Meta, error) {
 	return ops.WithIndices(ops.EmptyLike(x, x.DType, tensor.Preserve)), nil
 }
 
-func sortWorkspace(c *ops.Call) []workspace.Request { return alongDim(c, workspace.Sort) }
+func sortWorkspace(c *ops.Call) []workspace.Request {
+	return alongDim(c, func(x *tensor.Meta, dim int) []workspace.Request { return workspace.Sort(c.Platform(), x, dim) })
+}
 
 // alongDim is what a kernel takes that goes along the call's dim.
 func alongDim(c *ops.Call, of func(x *tensor.Meta, dim int) []workspace.Request) []workspace.Request {
@@ -62,7 +64,11 @@ func topk(c *ops.Call) ([]tensor.Meta, error) {
 	return ops.WithIndices(ops.FreshLike(x, sizes...)), nil
 }
 
-func topkWorkspace(c *ops.Call) []workspace.Request { return alongDim(c, workspace.TopK) }
+func topkWorkspace(c *ops.Call) []workspace.Request {
+	return alongDim(c, func(x *tensor.Meta, dim int) []workspace.Request {
+		return workspace.TopK(c.Platform(), x, dim, c.Int("k"))
+	})
+}
 
 // contiguousWorkspace is a contiguous copy of self.
 func contiguousWorkspace(c *ops.Call) []workspace.Request {

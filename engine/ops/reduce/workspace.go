@@ -1,6 +1,8 @@
 package reduce
 
 import (
+	"slices"
+
 	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/tensor"
 	"github.com/memspec/memspec/engine/units"
@@ -19,17 +21,108 @@ func reduceWorkspace(acc workspace.Accumulator) func(*ops.Call) []workspace.Requ
 	}
 }
 
-// countWorkspace is the comparison with zero that is added up (native/TensorAdvancedIndexing.cpp count_nonzero_cuda).
-func countWorkspace(c *ops.Call) []workspace.Request {
-	x := c.T("self")
-	if !ops.OnCUDA(x) {
-		return nil
+// sumWorkspace is the same of what is added up in the result's dtype: of the input, cast where that is another one
+// (native/ReduceOpsUtils.h make_reduction). From half to float the kernel casts itself.
+func sumWorkspace(of reduceType) func(*ops.Call) []workspace.Request {
+	return func(c *ops.Call) []workspace.Request {
+		x := c.T("self")
+		d, err := of(c, x.DType)
+		if err != nil || !ops.OnCUDA(x) {
+			return nil
+		}
+		cast, requests := castTo(&x.Meta, d)
+		dims, err := reduceDims(c, x)
+		if err != nil {
+			return nil
+		}
+		return append(requests, workspace.Reduction(c.Platform(), cast, dims, workspace.AccValue)...)
 	}
-	mask := workspace.Request{Bytes: units.Bytes(x.Numel()), Before: true, Source: "native/TensorAdvancedIndexing.cpp count_nonzero_cuda"}
-	return append([]workspace.Request{mask}, reduceWorkspace(workspace.AccValue)(c)...)
 }
 
-// logSumExpWorkspace are the largest elements and the exponentials of what is left (native/ReduceOps.cpp logsumexp_out_impl).
+// castTo is x in d, and what the copy takes.
+func castTo(x *tensor.Meta, d tensor.DType) (*tensor.Meta, []workspace.Request) {
+	if x.DType == d || d == tensor.Float32 && (x.DType == tensor.Float16 || x.DType == tensor.BFloat16) {
+		return x, nil
+	}
+	cast := ops.EmptyLike(&tensor.Tensor{Meta: *x}, d, tensor.Preserve)
+	return &cast, []workspace.Request{workspace.CopyOf(&cast, "native/ReduceOpsUtils.h make_reduction")}
+}
+
+// oneElementWorkspace is all and any of one element: it is cast to bool and copied.
+func oneElementWorkspace(c *ops.Call) []workspace.Request {
+	x := c.T("self")
+	if ops.OnCUDA(x) && x.Numel() == 1 && x.DType != tensor.Bool {
+		return []workspace.Request{{Bytes: 1, Source: "native/ReduceOps.cpp allany_impl"}}
+	}
+	return reduceWorkspace(workspace.AccBool)(c)
+}
+
+// varianceWorkspace: a complex tensor's is the sum of its parts'.
+func varianceWorkspace(c *ops.Call) []workspace.Request {
+	x := c.T("self")
+	if !ops.OnCUDA(x) || !x.DType.Complex() {
+		return reduceWorkspace(workspace.AccWelford)(c)
+	}
+	sizes, err := reduceSizes(c)
+	if err != nil {
+		return nil
+	}
+	part := ops.FreshAs(x, x.DType.ToReal(), sizes...)
+	one := workspace.CopyOf(&part, "native/ReduceOps.cpp std_var_out")
+	return workspace.Before(slices.Repeat([]workspace.Request{one}, 2*len(c.Results))...)
+}
+
+// scanWorkspace is the input in the result's dtype, laid out row by row, and CUB's storage where the dimension is all there is
+// (native/ReduceOps.cpp cumsum, native/cuda/ScanUtils.cuh scan_dim).
+func scanWorkspace(of reduceType) func(*ops.Call) []workspace.Request {
+	return func(c *ops.Call) []workspace.Request {
+		x := c.T("self")
+		if !ops.OnCUDA(x) || x.Numel() == 0 {
+			return nil
+		}
+		inPlace := c.Results[0].Mode == ops.InPlace
+		const source = "native/cuda/ScanUtils.cuh scan_dim"
+		d, at := x.DType, 0
+		var err error
+		if !inPlace {
+			if d, err = of(c, d); err != nil {
+				return nil
+			}
+		}
+		if at, err = c.WrapDim(c.Int("dim"), len(x.Sizes)); err != nil {
+			return nil
+		}
+		if len(x.Sizes) == 0 { // fill_ with what may be the same tensor
+			if inPlace {
+				return []workspace.Request{workspace.CopyOf(&x.Meta, source)}
+			}
+			return nil
+		}
+		in := x.Meta
+		var out []workspace.Request
+		if d != x.DType {
+			in = ops.EmptyLike(x, d, tensor.Preserve)
+			out = append(out, workspace.CopyOf(&in, source))
+		}
+		return append(out, workspace.Scan(c.Platform(), &in, at)...)
+	}
+}
+
+// countWorkspace is the comparison with zero, as int64, that is added up (native/TensorAdvancedIndexing.cpp count_nonzero_cuda).
+func countWorkspace(c *ops.Call) []workspace.Request {
+	x := c.T("self")
+	dims, err := reduceDims(c, x)
+	if err != nil || !ops.OnCUDA(x) {
+		return nil
+	}
+	mask := ops.EmptyLike(x, tensor.Bool, tensor.Preserve)
+	cast, copied := castTo(&mask, tensor.Int64)
+	out := append(workspace.Before(workspace.CopyOf(&mask, "native/TensorAdvancedIndexing.cpp count_nonzero_cuda")), copied...)
+	return append(out, workspace.Reduction(c.Platform(), cast, dims, workspace.AccValue)...)
+}
+
+// logSumExpWorkspace are the largest elements, which of them are infinite, and the exponentials of what is left, added up
+// (native/ReduceOps.cpp logsumexp_out_impl).
 func logSumExpWorkspace(c *ops.Call) []workspace.Request {
 	x := c.T("self")
 	if !ops.OnCUDA(x) || x.Numel() == 0 {
@@ -40,10 +133,76 @@ func logSumExpWorkspace(c *ops.Call) []workspace.Request {
 		return nil
 	}
 	const source = "native/ReduceOps.cpp logsumexp_out_impl"
-	d := ops.FloatType(x.DType)
-	largest, all := ops.FreshAs(x, d, ops.ReducedSizes(x.Sizes, dims, true)...), ops.FreshAs(x, d, x.Sizes...)
-	return append([]workspace.Request{workspace.CopyOf(&largest, source), workspace.CopyOf(&all, source)},
-		workspace.Reduction(c.Platform(), &x.Meta, dims, workspace.AccValue)...)
+	in := ops.EmptyLike(x, ops.FloatType(x.DType), tensor.Preserve)
+	var out []workspace.Request
+	cast := in.DType != x.DType
+	if cast {
+		out = append(out, workspace.CopyOf(&in, source))
+	}
+	largest := ops.FreshAs(x, in.DType.ToReal(), ops.ReducedSizes(x.Sizes, dims, true)...)
+	mask := ops.FreshAs(x, tensor.Bool, largest.Sizes...)
+	out = append(out, workspace.CopyOf(&largest, source))
+	extreme := workspace.Reduction(c.Platform(), &in, dims, workspace.AccInput)
+	out = append(out, extreme...)
+	out = append(out, workspace.Drop(len(extreme)), workspace.CopyOf(&largest, source), workspace.CopyOf(&mask, source), workspace.Drop(2), workspace.CopyOf(&in, source))
+	return append(append(out, workspace.Make(0)), workspace.Reduction(c.Platform(), &in, dims, workspace.AccValue)...)
+}
+
+// medianWorkspace is the sort, and whether the last is NaN; where NaNs are left out, their number and the place that follows from it
+// (native/cuda/Sorting.cpp median_impl).
+func medianWorkspace(leftOut bool) func(*ops.Call) []workspace.Request {
+	return func(c *ops.Call) []workspace.Request {
+		x := c.T("self")
+		if !ops.OnCUDA(x) || x.Numel() == 0 {
+			return nil
+		}
+		const source = "native/cuda/Sorting.cpp median_impl"
+		made := func(bytes int64) workspace.Request {
+			return workspace.Request{Bytes: units.Bytes(bytes), Source: source}
+		}
+		n := x.Numel()
+		flat := ops.FreshAs(x, x.DType, n)
+		sorting := workspace.Sort(c.Platform(), &flat, 0)
+		out := append([]workspace.Request{workspace.CopyOf(&flat, source), made(8 * n)}, sorting...)
+		out = append(out, workspace.Drop(len(sorting)+1))
+		if !leftOut || !x.DType.Floating() {
+			return append(out, made(1), workspace.Make(0))
+		}
+		past := workspace.DropPast(1)
+		return append(out, made(n), made(8), made(8*n), workspace.Drop(1), made(8), made(4), made(8), past, past, past, past, workspace.Make(0))
+	}
+}
+
+// segmentWorkspace is the lengths of the segments, where offsets are given (native/SegmentReduce.cpp).
+func segmentWorkspace(c *ops.Call) []workspace.Request {
+	at := c.T("offsets")
+	if at == nil || c.T("lengths") != nil || !ops.OnCUDA(at) || len(at.Sizes) == 0 {
+		return nil
+	}
+	last := at.Sizes[len(at.Sizes)-1]
+	if last < 2 {
+		return nil
+	}
+	return []workspace.Request{{Bytes: units.Bytes(at.Numel() / last * (last - 1) * at.DType.ItemSize()), Source: "native/cuda/SegmentReduce.cu"}}
+}
+
+// sorterWorkspace is the least and the largest of a sorter's places, which are looked at first (native/BucketizationUtils.h).
+func sorterWorkspace(c *ops.Call) []workspace.Request {
+	if s := c.T("sorter"); !ops.OnCUDA(s) || s.Numel() == 0 {
+		return nil
+	}
+	r := workspace.Request{Bytes: 8, Source: "native/BucketizationUtils.h searchsorted_pre_check"}
+	return workspace.Before(r, r, workspace.DropPast(1), workspace.Drop(1))
+}
+
+// modeWorkspace is a copy where the dimension is not innermost.
+func modeWorkspace(c *ops.Call) []workspace.Request {
+	x := c.T("self")
+	d, err := c.WrapDim(c.Int("dim"), len(x.Sizes))
+	if err != nil || len(x.Sizes) == 0 || !ops.OnCUDA(x) || d == len(x.Sizes)-1 && x.IsContiguous() {
+		return nil
+	}
+	return []workspace.Request{workspace.CopyOf(&x.Meta, "native/cuda/TensorModeKernel.cpp mode_kernel_impl")}
 }
 
 // distWorkspace is the difference (native/ReduceOps.cpp dist).
