@@ -13,9 +13,6 @@ import (
 
 const columnsSource = "native/cuda/ConvolutionMM2d.cu"
 
-// maxProducts is how many products one after the other are told: each takes and gives back the same workspace, which changes nothing any more.
-const maxProducts = 1024
-
 // Columns is what such a convolution with a result of sizes out takes, and where the result is made.
 func (v *Convolution) Columns(p *platform.Platform, out []int64) []Request {
 	whole := Contiguous(columnsSource, v.Input, v.Weight)
@@ -70,13 +67,7 @@ func (v *Convolution) products(p *platform.Platform, out []int64, result Request
 		patches = append(patches, Request{Bytes: units.Bytes(tensor.Numel(out[2:]) * n), Source: columnsSource}) // ones, by which the bias is multiplied
 		times *= 2
 	}
-	all = append(all, patches...)
-	if product := CuBLAS(p); product != nil {
-		for range min(times, maxProducts) {
-			all = append(append(all, product...), Drop(1))
-		}
-	}
-	return append(all, slices.Repeat([]Request{Drop(1)}, len(patches))...)
+	return slices.Concat(all, patches, InTurn(CuBLAS(p), times), slices.Repeat([]Request{Drop(1)}, len(patches)))
 }
 
 // patches are those of one sample. A kernel of one element that steps by 1 over an input without padding reads the input itself, in two dimensions.

@@ -52,14 +52,17 @@ type MatMul struct {
 	Beta float64      // what the bias is multiplied by
 }
 
-// Requests are the copies of operands that cuBLAS cannot read in place, and the library's workspace.
+// Requests are the copies of operands that cuBLAS cannot read in place, and the library's workspace; nothing where a matrix has no elements.
 func (m MatMul) Requests(p *platform.Platform) []Request {
 	var out []Request
-	switch rank := len(m.A.Sizes); {
-	case rank == 3 && len(m.B.Sizes) == 3:
-		out = append(batchCopy(m.A), batchCopy(m.B)...)
-	case rank == 2 && len(m.B.Sizes) == 2:
-		out = append(matrixCopy(m.A), matrixCopy(m.B)...)
+	if rank := len(m.A.Sizes); rank > 1 {
+		if m.A.Numel() == 0 || m.B.Numel() == 0 {
+			return nil
+		}
+		out = matrixCopy(m.A)
+		if len(m.B.Sizes) == rank {
+			out = append(out, matrixCopy(m.B)...)
+		}
 	}
 	if m.Bias != nil && m.takesLt(p) {
 		return append(out, CuBLASLt(p)...)
@@ -85,8 +88,8 @@ func (m MatMul) takesLt(p *platform.Platform) bool {
 		m.B.Sizes[0] > 1 && m.B.Sizes[1] > 1 && m.A.Sizes[0] >= p.LtMinRows()
 }
 
-// matrixCopy is the contiguous clone of a matrix that cuBLAS cannot read in place: one of its strides must be 1 and the other at least
-// the size along it (native/cuda/Blas.cpp prepare_matrix_for_cublas).
+// matrixCopy is the contiguous clone of a matrix, or of a batch of them, that cuBLAS cannot read in place: one of its strides must be 1 and the other at least
+// the size along it; a batch may stand still (native/cuda/Blas.cpp prepare_matrix_for_cublas, prepare_batch_matrix_for_cublas).
 func matrixCopy(m *tensor.Meta) []Request {
 	n := len(m.Sizes)
 	rows, cols, sr, sc := m.Sizes[n-2], m.Sizes[n-1], m.Strides[n-2], m.Strides[n-1]
@@ -96,10 +99,7 @@ func matrixCopy(m *tensor.Meta) []Request {
 	return []Request{CopyOf(m, "native/cuda/Blas.cpp prepare_matrix_for_cublas")}
 }
 
-// batchCopy is matrixCopy for each matrix of a batch; an expanded batch is copied too (prepare_batch_matrix_for_cublas).
-func batchCopy(m *tensor.Meta) []Request {
-	if m.Sizes[0] > 1 && m.Strides[0] == 0 && m.Numel() > 0 {
-		return []Request{CopyOf(m, "native/cuda/Blas.cpp prepare_batch_matrix_for_cublas")}
-	}
-	return matrixCopy(m)
+// OuterProducts says that a batch of products of columns and rows is multiplied by a kernel of PyTorch's own, without workspace: in 2.15, not in 2.11.
+func (m MatMul) OuterProducts(p *platform.Platform) bool {
+	return len(m.A.Sizes) == 3 && m.A.Sizes[2] == 1 && p.Release().Torch.AtLeast(2, 15)
 }

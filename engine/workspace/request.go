@@ -67,6 +67,20 @@ func DropOldest(n int) (out []Request) {
 // Make is where result i is made, counted from 0. Results that no request makes come last.
 func Make(i int) Request { return Request{Result: i + 1} }
 
+// maxInTurn is how many rounds are told of what is asked for and given back again and again: after the first it changes nothing any more.
+const maxInTurn = 1024
+
+// InTurn is what one of n rounds takes, given back before the next.
+func InTurn(one []Request, n int64) (out []Request) {
+	if len(one) == 0 {
+		return nil
+	}
+	for range min(n, maxInTurn) {
+		out = append(append(out, one...), Drop(len(one)))
+	}
+	return out
+}
+
 // Contiguous are copies of those operands that do not lie row by row, in their order.
 func Contiguous(source string, operands ...*tensor.Meta) (out []Request) {
 	for _, m := range operands {

@@ -34,11 +34,8 @@ func Sort(p *platform.Platform, x *tensor.Meta, dim int) []Request {
 	rows, all := n/length, Request{Bytes: units.Bytes(8 * n), Source: source}
 	switch {
 	case rows == 1 || length >= 1000000:
-		out = append(out, places)
-		for range min(rows, maxProducts) {
-			out = append(out, cubRequest(p, radixSort{n: length, key: key}.bytes(p), source), Drop(1))
-		}
-		return out
+		one := []Request{cubRequest(p, radixSort{n: length, key: key}.bytes(p), source)}
+		return append(append(out, places), InTurn(one, rows)...)
 	case rows < 128:
 		bySlice := radixSort{n: n, key: 8, bits: int64(bits.Len64(uint64(rows)))}
 		if p.Device.ComputeCapability.Major >= 9 {
