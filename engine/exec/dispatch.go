@@ -248,8 +248,5 @@ func (d *Dispatch) Keep(v any) {
 // Platform is what the run happens on.
 func (d *Dispatch) Platform() *platform.Platform { return d.platform }
 
-// GradMode is false: inference runs under no_grad.
-func (d *Dispatch) GradMode() bool { return false }
-
 // Table is the rules.
 func (d *Dispatch) Table() *ops.Table { return d.table }

@@ -29,8 +29,6 @@ type Machine interface {
 	// notes note.ShapeBound.
 	Bound(u Unbacked) int64
 	Platform() *platform.Platform
-	// GradMode says whether gradients are recorded.
-	GradMode() bool
 	Table() *Table
 }
 

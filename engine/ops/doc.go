@@ -26,7 +26,7 @@
 //  3. Made of other operators (CompositeImplicit, or a native function that calls others)? Then Body, and stop: its temporaries are real memory.
 //  4. Shape, dtype and strides of the results? Out, mostly an existing function.
 //  5. May it alias or copy? Copies.
-//  6. What does its gradient keep, and does it take memory beside its results? Grad, Workspace (with the functions of package workspace).
+//  6. Does it take memory beside its results? Workspace (with the functions of package workspace).
 //
 // The family's TestSamples runs every recorded call of testdata/aten against its rows: result metadata, aliases and the order of births and
 // deaths.

@@ -29,8 +29,6 @@ type Rule struct {
 	Copies func(*Call) bool
 	// Value computes the elements of a small CPU result whose inputs are all known; nil where it cannot.
 	Value func(*Call) *tensor.Data
-	// Grad says what each input's gradient keeps alive: "self: mat2; mat2: self" (training).
-	Grad string
 	// Workspace is what no tensor shows, in the order it is asked for. It is not asked on the device none.
 	Workspace func(*Call) []workspace.Request
 	// Ref says where PyTorch tells so, when the schema does not.

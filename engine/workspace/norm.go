@@ -10,24 +10,32 @@ import (
 type GroupNorm struct {
 	Input                   *tensor.Meta
 	N, Channels, PerChannel int64
+	Groups                  int64
 	Affine                  bool // it has a weight or a bias
 }
 
-// Requests are a copy of an input of mixed layout and, where there are weights, the scale and shift of each sample's channels (native/group_norm.cpp,
-// native/cuda/group_norm_kernel.cu). With one element a channel the kernel needs neither.
+// Requests are a copy of an input of mixed layout, of half types the statistics in float, and the scale and shift of each sample's channels where
+// there are weights or the input may be read as channels last (native/group_norm.cpp, native/cuda/group_norm_kernel.cu). With one element a channel, read
+// row by row, the kernel needs no scale and shift.
 func (g GroupNorm) Requests() []Request {
 	x := g.Input
-	if !OnDevice(x) {
+	if !OnDevice(x) || x.Numel() == 0 {
 		return nil
 	}
+	const source = "native/cuda/group_norm_kernel.cu GroupNormKernelImplInternal"
 	var out []Request
 	if !x.IsFormat(x.SuggestFormat()) {
-		out = Before(CopyOf(x, "native/group_norm.cpp group_norm"))
+		out = []Request{CopyOf(x, "native/group_norm.cpp group_norm")}
 	}
-	if g.PerChannel == 1 || !g.Affine {
+	sum := x.DType.AccumulateType()
+	if sum != x.DType {
+		r := Request{Bytes: units.Bytes(g.N * g.Groups * sum.ItemSize()), Source: source}
+		out = append(out, r, r)
+	}
+	if last := len(x.Sizes) == 4 && x.IsFormat(tensor.ChannelsLast); !last && (g.PerChannel == 1 || !g.Affine) {
 		return out
 	}
-	r := Request{Bytes: units.Bytes(g.N * g.Channels * x.DType.AccumulateType().ItemSize()), Source: "native/cuda/group_norm_kernel.cu GroupNormKernelImplInternal"}
+	r := Request{Bytes: units.Bytes(g.N * g.Channels * sum.ItemSize()), Source: source}
 	return append(out, r, r)
 }
 

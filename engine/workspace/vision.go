@@ -21,7 +21,7 @@ func NMS(boxes, scores *tensor.Meta) []Request {
 	)
 }
 
-// DeformConv2d is the result in the order of the columns and the columns of up to 32 images at once, out being the sizes of the result
+// DeformConv2d is the result without its bias, the same in the order of the columns, and the columns of up to 32 images at once, out being the sizes of the result
 // (torchvision/csrc/ops/cuda/deform_conv2d_kernel.cu).
 func DeformConv2d(p *platform.Platform, x, weight *tensor.Meta, out []int64) []Request {
 	if !OnDevice(x) || x.Numel() == 0 {
@@ -36,13 +36,12 @@ func DeformConv2d(p *platform.Platform, x, weight *tensor.Meta, out []int64) []R
 	}
 	columns := x.Sizes[1] * weight.Sizes[2] * weight.Sizes[3] * images * out[2] * out[3]
 	const source = "torchvision/csrc/ops/cuda/deform_conv2d_kernel.cu"
-	return append([]Request{
-		{Bytes: units.Bytes(tensor.Numel(out) * x.DType.ItemSize()), Source: source},
-		{Bytes: units.Bytes(columns * x.DType.ItemSize()), Source: source},
-	}, CuBLAS(p)...)
+	result := Request{Bytes: units.Bytes(tensor.Numel(out) * x.DType.ItemSize()), Source: source}
+	product := append(CuBLAS(p), Drop(len(CuBLAS(p))))
+	return Before(append([]Request{result, result, {Bytes: units.Bytes(columns * x.DType.ItemSize()), Source: source}}, product...)...)
 }
 
-// Upsample are the contiguous copies of input and result, of sizes out, that a kernel makes of other layouts. From minChannels on it works on channels
+// Upsample are the contiguous copies of result, of sizes out, and input, that a kernel makes of other layouts. From minChannels on it works on channels
 // last itself.
 func Upsample(x *tensor.Meta, out []int64, minChannels int64) []Request {
 	if !OnDevice(x) || x.IsContiguous() {
@@ -55,5 +54,5 @@ func Upsample(x *tensor.Meta, out []int64, minChannels int64) []Request {
 	case f == tensor.ChannelsLast && x.Sizes[1] >= minChannels:
 		return nil
 	}
-	return []Request{CopyOf(x, source), {Bytes: units.Bytes(tensor.Numel(out) * x.DType.ItemSize()), Source: source}}
+	return []Request{{Bytes: units.Bytes(tensor.Numel(out) * x.DType.ItemSize()), Source: source}, CopyOf(x, source)}
 }

@@ -50,9 +50,9 @@ func scaledDotProductAttention(c *ops.Call) (any, error) {
 		if bias != nil && converted != mask && bias.Storage != converted.Storage {
 			c.Free(converted)
 		}
-		out = c.DoGet(0, "aten::_scaled_dot_product_efficient_attention", q, k, v, ops.OrNone(bias), c.M.GradMode(), p, causal, kw)
+		out = c.DoGet(0, "aten::_scaled_dot_product_efficient_attention", q, k, v, ops.OrNone(bias), false, p, causal, kw)
 	case platform.SDPACuDNN:
-		out = c.DoGet(0, "aten::_scaled_dot_product_cudnn_attention", q, k, v, ops.OrNone(converted), c.M.GradMode(), p, causal, false, kw)
+		out = c.DoGet(0, "aten::_scaled_dot_product_cudnn_attention", q, k, v, ops.OrNone(converted), false, p, causal, false, kw)
 	default:
 		kw["enable_gqa"] = c.Bool("enable_gqa")
 		out = c.DoGet(0, "aten::_scaled_dot_product_attention_math", q, k, v, ops.OrNone(converted), p, causal, nil, kw)

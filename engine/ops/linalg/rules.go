@@ -16,7 +16,7 @@ var linalgRules = []ops.Rule{
 	{Schema: "aten::frobenius_norm.dim(Tensor self, int[1] dim, bool keepdim=False) -> Tensor", Body: frobeniusNorm},
 	{Schema: "aten::linalg_cond(Tensor self, Scalar? p=None) -> Tensor", Body: linalgCond},
 	{Schema: "aten::linalg_cond.p_str(Tensor self, str p) -> Tensor", Body: linalgCond},
-	{Schema: "aten::linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor", Out: crossed, Grad: "self: other; other: self"},
+	{Schema: "aten::linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor", Out: crossed},
 	{Schema: "aten::cross(Tensor self, Tensor other, int? dim=None) -> Tensor", Body: cross},
 	{Schema: "aten::linalg_det(Tensor A) -> Tensor", Body: ops.FirstOf("aten::_linalg_det")},
 	{Schema: "aten::det(Tensor self) -> Tensor", Body: ops.FirstOf("aten::_linalg_det")},

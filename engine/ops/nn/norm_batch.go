@@ -111,6 +111,15 @@ func nativeBatchNorm(c *ops.Call) ([]tensor.Meta, error) {
 	return []tensor.Meta{ops.EmptyLike(x, x.DType, x.SuggestFormat()), ops.FreshAs(x, d, n), ops.FreshAs(x, d, n)}, nil
 }
 
+// updatedBatchNorm is the same with cuDNN's reserve, which is empty where no gradient is wanted (native/cuda/Normalization.cu).
+func updatedBatchNorm(c *ops.Call) ([]tensor.Meta, error) {
+	ms, err := nativeBatchNorm(c)
+	if err != nil {
+		return nil, err
+	}
+	return append(ms, ops.FreshAs(c.T("input"), tensor.Uint8, 0)), nil
+}
+
 func functionalBatchNorm(c *ops.Call) ([]tensor.Meta, error) {
 	ms, err := nativeBatchNorm(c)
 	if err != nil {

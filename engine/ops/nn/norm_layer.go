@@ -81,7 +81,7 @@ func nativeGroupNorm(c *ops.Call) ([]tensor.Meta, error) {
 
 func groupNormWorkspace(c *ops.Call) []workspace.Request {
 	x, affine := c.T("input"), c.T("weight") != nil || c.T("bias") != nil
-	return workspace.GroupNorm{Input: &x.Meta, N: c.Int("N"), Channels: c.Int("C"), PerChannel: c.Int("HxW"), Affine: affine}.Requests()
+	return workspace.GroupNorm{Input: &x.Meta, N: c.Int("N"), Channels: c.Int("C"), PerChannel: c.Int("HxW"), Groups: c.Int("group"), Affine: affine}.Requests()
 }
 
 // rmsNorm takes the fused kernel where it can (native/layer_norm.cpp rms_norm_symint).

@@ -76,7 +76,7 @@ func reflectPad(c *ops.Call) ([]tensor.Meta, error) {
 
 // padWorkspace is the contiguous copy of a strided input.
 func padWorkspace(c *ops.Call) []workspace.Request {
-	return workspace.Before(workspace.Contiguous("aten/src/ATen/native/cuda/ReflectionPad.cu, ReplicationPadding.cu", &c.Self().Meta)...)
+	return workspace.Contiguous("aten/src/ATen/native/cuda/ReflectionPad.cu, ReplicationPadding.cu", &c.Self().Meta)
 }
 
 var padModes = [...]string{"reflect", "replicate", "circular", "constant"} // at::padding_mode

@@ -6,6 +6,7 @@ import (
 
 	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/tensor"
+	"github.com/memspec/memspec/engine/workspace"
 )
 
 // PooledSizes are the spatial sizes after pooling over n dimensions (native/Pool.h pooling_output_shape).
@@ -259,4 +260,25 @@ func notEmpty(c *ops.Call, sizes []int64, from int) error {
 		return c.Errorf("got input %v, want none of its sizes 0 but the batch's", sizes)
 	}
 	return nil
+}
+
+// layoutCopy is the input in a layout that the kernel reads: row by row, or channels last.
+func layoutCopy(c *ops.Call) []workspace.Request {
+	x := c.Self()
+	if !ops.OnCUDA(x) || x.IsFormat(x.SuggestFormat()) {
+		return nil
+	}
+	return []workspace.Request{workspace.CopyOf(&x.Meta, "native/cuda/DilatedMaxPool2d.cu, AveragePool2d.cu self.contiguous(suggested)")}
+}
+
+// layoutCopyBefore is the same before the result (native/cuda/AdaptiveAveragePooling.cu).
+func layoutCopyBefore(c *ops.Call) []workspace.Request { return workspace.Before(layoutCopy(c)...) }
+
+// adaptiveMaxCopies are results and input row by row, where they lie otherwise (native/cuda/AdaptiveMaxPooling2d.cu).
+func adaptiveMaxCopies(c *ops.Call) []workspace.Request {
+	ms, err := c.Rule.Out(c)
+	if err != nil {
+		return nil
+	}
+	return workspace.Contiguous("native/cuda/AdaptiveMaxPooling2d.cu", &ms[0], &ms[1], &c.Self().Meta)
 }

@@ -6,20 +6,6 @@ import (
 	"github.com/memspec/memspec/engine/workspace"
 )
 
-// softmaxRules are softmax and its kin (aten/src/ATen/native/SoftMax.cpp).
-var softmaxRules = []ops.Rule{
-	{Schema: "aten::softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", Body: softmaxOf("aten::_softmax"), Grad: "self: result"},
-	{Schema: "aten::special_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", Body: softmaxOf("aten::_softmax")},
-	{Schema: "aten::log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", Body: softmaxOf("aten::_log_softmax"), Grad: "self: result"},
-	{Schema: "aten::special_log_softmax(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", Body: softmaxOf("aten::_log_softmax")},
-	{Schema: "aten::_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", Out: softmaxOut, Workspace: denseCopy, Grad: "self: result"},
-	{Schema: "aten::_log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", Out: softmaxOut, Workspace: denseCopy, Grad: "self: result"},
-	{Schema: "aten::_safe_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", Out: safeSoftmax, Workspace: safeSoftmaxWorkspace, Grad: "self: result"},
-	{Schema: "aten::_masked_softmax(Tensor self, Tensor mask, int? dim=None, int? mask_type=None) -> Tensor", Out: maskedSoftmax, Grad: "self: result"},
-	{Schema: "aten::_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor", Out: softmaxBackward},
-	{Schema: "aten::_log_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor", Out: softmaxBackward},
-}
-
 // softmaxOf converts first, but for half to float on an accelerator, which the kernel does.
 func softmaxOf(key string) func(*ops.Call) (any, error) {
 	return func(c *ops.Call) (any, error) {

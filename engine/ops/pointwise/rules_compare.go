@@ -106,7 +106,7 @@ var compareRules = []ops.Rule{
 	{Schema: "aten::bitwise_not(Tensor self) -> Tensor", Out: bitwiseNot},
 	{Schema: "aten::bitwise_not_(Tensor(a!) self) -> Tensor(a!)", Out: inPlace},
 	{Schema: "aten::isnan(Tensor self) -> Tensor", Out: predicate},
-	{Schema: "aten::isinf(Tensor self) -> Tensor", Out: predicate},
+	{Schema: "aten::isinf(Tensor self) -> Tensor", Out: predicate, Workspace: magnitudeWorkspace},
 	{Schema: "aten::isposinf(Tensor self) -> Tensor", Out: predicate},
 	{Schema: "aten::isneginf(Tensor self) -> Tensor", Out: predicate},
 	{Schema: "aten::signbit(Tensor self) -> Tensor", Out: predicate},

@@ -26,7 +26,8 @@ func sameHost(c *ops.Call) (any, error) {
 	return c.Args[0], nil
 }
 
-func gradMode(c *ops.Call) (any, error) { return c.M.GradMode(), nil }
+// gradMode is off: inference runs under no_grad.
+func gradMode(*ops.Call) (any, error) { return false, nil }
 
 func dimHost(c *ops.Call) (any, error) { return int64(len(c.T("self").Sizes)), nil }
 

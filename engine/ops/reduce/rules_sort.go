@@ -6,16 +6,16 @@ import (
 
 // sortRules are sorting, searching and counting (aten/src/ATen/native/Sorting.cpp, BucketizationUtils.h, Unique.cpp, Histogram.cpp).
 var sortRules = []ops.Rule{
-	{Schema: "aten::sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)", Out: sorted, Workspace: sortWorkspace, Grad: "self: indices"},
+	{Schema: "aten::sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)", Out: sorted, Workspace: sortWorkspace},
 	{Schema: "aten::sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)",
-		Out: sorted, Workspace: sortWorkspace, Grad: "self: indices"},
+		Out: sorted, Workspace: sortWorkspace},
 	{Schema: "aten::argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor", Body: argsort("aten::sort")},
 	{Schema: "aten::argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor", Body: argsort("aten::sort.stable")},
 	{Schema: "aten::msort(Tensor self) -> Tensor", Body: msort},
 	{Schema: "aten::topk(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)",
-		Out: topk, Workspace: topkWorkspace, Grad: "self: indices"},
+		Out: topk, Workspace: topkWorkspace},
 	{Schema: "aten::kthvalue(Tensor self, SymInt k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)",
-		Out: kthValue, Workspace: contiguousWorkspace, Grad: "self: indices"},
+		Out: kthValue, Workspace: contiguousWorkspace},
 	{Schema: "aten::searchsorted.Tensor(Tensor sorted_sequence, Tensor self, *, bool out_int32=False, bool right=False, str? side=None, Tensor? sorter=None) -> Tensor",
 		Out: search("self"), Workspace: sorterWorkspace},
 	{Schema: "aten::searchsorted.Scalar(Tensor sorted_sequence, Scalar self, *, bool out_int32=False, bool right=False, str? side=None, Tensor? sorter=None) -> Tensor",

@@ -5,6 +5,7 @@ import (
 
 	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/tensor"
+	"github.com/memspec/memspec/engine/workspace"
 )
 
 // repeat is contiguous.
@@ -58,6 +59,17 @@ func repeatInterleave(c *ops.Call) ([]tensor.Meta, error) {
 		return nil, err
 	}
 	return ops.One(ops.FreshLike(c.T("repeats"), n))
+}
+
+// repeatWorkspace is the running sum of the counts (native/cuda/Repeat.cu).
+func repeatWorkspace(c *ops.Call) []workspace.Request {
+	counts := c.T("repeats")
+	if !ops.OnCUDA(counts) || counts.Numel() == 0 || len(counts.Sizes) != 1 {
+		return nil
+	}
+	sum := ops.FreshAs(counts, tensor.Int64, counts.Sizes...)
+	adding := workspace.Scan(c.Platform(), &sum, 0)
+	return workspace.Before(append(append([]workspace.Request{workspace.CopyOf(&sum, "native/Repeat.cpp repeat_interleave_common")}, adding...), workspace.Drop(len(adding)))...)
 }
 
 // repeatInterleaveBy repeats along dim by a tensor of counts: their running places, then index_select.

@@ -23,7 +23,7 @@ var joinRules = []ops.Rule{
 	{Schema: "aten::atleast_3d.Sequence(Tensor[] tensors) -> Tensor[]", Body: atLeastEach(3)},
 	{Schema: "aten::repeat(Tensor self, SymInt[] repeats) -> Tensor", Out: repeat},
 	{Schema: "aten::tile(Tensor self, SymInt[] dims) -> Tensor", Out: tile},
-	{Schema: "aten::repeat_interleave.Tensor(Tensor repeats, *, SymInt? output_size=None) -> Tensor", Out: repeatInterleave},
+	{Schema: "aten::repeat_interleave.Tensor(Tensor repeats, *, SymInt? output_size=None) -> Tensor", Out: repeatInterleave, Workspace: repeatWorkspace},
 	{Schema: "aten::repeat_interleave.self_Tensor(Tensor self, Tensor repeats, int? dim=None, *, SymInt? output_size=None) -> Tensor", Body: repeatInterleaveBy},
 	{Schema: "aten::repeat_interleave.self_int(Tensor self, SymInt repeats, int? dim=None, *, SymInt? output_size=None) -> Tensor", Body: repeatInterleaveInt},
 	{Schema: "aten::roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor", Out: roll, Workspace: rollWorkspace},

@@ -7,7 +7,7 @@ from typing import Any
 
 from .spec import contiguous_strides
 
-_DTYPES = {"f": "float32", "h": "float16", "b": "bfloat16", "d": "float64", "i": "int64", "?": "bool", "c": "complex64"}
+_DTYPES = {"f": "float32", "h": "float16", "b": "bfloat16", "d": "float64", "i": "int64", "?": "bool", "c": "complex64", "i32": "int32"}
 
 
 def _last(sizes: list[int]) -> list[int]:
@@ -56,7 +56,7 @@ class _Tensor:
         if self.host:
             out["dev"] = "cpu"
         out["sid"] = sid
-        size = {"f": 4, "h": 2, "b": 2, "d": 8, "i": 8, "?": 1, "c": 8}[self.dtype]
+        size = {"f": 4, "h": 2, "b": 2, "d": 8, "i": 8, "?": 1, "c": 8, "i32": 4}[self.dtype]
         numel = 1
         for n in self.sizes:
             numel *= n
@@ -89,6 +89,7 @@ def lines() -> list[dict]:
     operands(c)
     products_of_patches(c)
     windows(c)
+    groups(c)
     return c.all
 
 
@@ -335,3 +336,16 @@ def windows(c: _Lines) -> None:
         c.call("aten::max_pool2d_with_indices", f(1, 1, size, size), [kernel, kernel], [stride, stride], [padding, padding], [1, 1], True)
         c.call("aten::avg_pool2d", f(1, 1, size, size), [kernel, kernel], [stride, stride], [padding, padding], True)
         c.call("aten::avg_pool3d", f(1, 1, size, size, size), [kernel] * 3, [stride] * 3, [padding] * 3, True)
+
+
+def groups(c: _Lines) -> None:
+    """One product a group; a batch norm that updates its statistics."""
+    for d in "bhf":
+        offs = _Tensor("i32", (4,))
+        c.call("aten::_grouped_mm", of(d, 64, 32), of(d, 4, 32, 24), offs)
+        c.call("aten::_grouped_mm", of(d, 64, 32), of(d, 4, 32, 20, strides=[640, 1, 32]), offs)
+        c.call("aten::_grouped_mm", of(d, 4, 16, 32), of(d, 32, 64, strides=[1, 32]), offs)
+        c.call("aten::_grouped_mm", of(d, 16, 64), of(d, 64, 24, strides=[1, 64]), offs)
+        c.call("aten::_grouped_mm", of(d, 4, 16, 32), of(d, 4, 32, 20, strides=[640, 1, 32]))
+    for x in (f(4, 8, 16, 16), last("f", 4, 8, 16, 16), of("h", 4, 8, 16, 16), f(4, 8)):
+        c.call("aten::_batch_norm_with_update", x, f(8), f(8), f(8), f(8), 0.1, 1e-5)
