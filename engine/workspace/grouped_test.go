@@ -34,6 +34,10 @@ func TestGroupedMatMul(t *testing.T) {
 	g := GroupedMatMul{A: dense(tensor.BFloat16, tensor.Contiguous, 64, 32), Groups: 8, Result: tensor.BFloat16}
 	assert.Equal(t, units.Bytes(871424), g.Requests(p)[1].Upper)
 
+	g.Result = tensor.Float32
+	assert.Equal(t, InTurn(CuBLAS(p), 8), g.Requests(p), "CUTLASS's kernel gives bfloat16 alone")
+	g.Result = tensor.BFloat16
+
 	p = on(t, "a10g", "2.15")
 	assert.Equal(t, InTurn(CuBLAS(p), 8), g.Requests(p), "8.6 runs one product after the other")
 	g.Batch = true
