@@ -5,8 +5,6 @@ import (
 
 	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/tensor"
-	"github.com/memspec/memspec/engine/units"
-	"github.com/memspec/memspec/engine/workspace"
 )
 
 // What a reduction's result is made of: its dtype from the input's, its sizes from dim and keepdim. Results are contiguous
@@ -160,17 +158,6 @@ func scan(f reduceType) func(*ops.Call) ([]tensor.Meta, error) {
 			return nil, err
 		}
 		return ops.One(ops.FreshAs(self, d, self.Sizes...))
-	}
-}
-
-// castWorkspace is self in the result's type (aten/src/ATen/native/ReduceOps.cpp impl_func_cum_ops).
-func castWorkspace(f reduceType) func(*ops.Call) []workspace.Request {
-	return func(c *ops.Call) []workspace.Request {
-		self := c.T("self")
-		if d, err := f(c, self.DType); err == nil && d != self.DType && self.Device != "cpu" && len(self.Sizes) > 0 {
-			return []workspace.Request{{Bytes: units.Bytes(self.Numel() * d.ItemSize()), Source: "aten/src/ATen/native/ReduceOps.cpp impl_func_cum_ops"}}
-		}
-		return nil
 	}
 }
 
