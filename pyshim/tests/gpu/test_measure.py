@@ -59,9 +59,12 @@ def server():
     s.close()
 
 
+CONTEXT = memshim.pretend.find("rtx-4090").context or 0  # what CUDA takes of the card before anything is allocated
+
+
 def on(case: dict, stacks: str = "python", memory: int | None = None, count: int = 1, at: str = "cuda", **change) -> dict:
-    """Measured in a process of its own, on a card of that memory."""
-    environment = pretended.environment(memory=memory, count=count)
+    """Measured in a process of its own, on a card with that memory beside its context."""
+    environment = pretended.environment(memory=memory and CONTEXT + memory, count=count)
     with pytest.MonkeyPatch.context() as m:
         for name in ("MEMSPEC_PRETEND", "CUDA_VISIBLE_DEVICES"):
             m.setenv(name, environment[name])
@@ -147,6 +150,11 @@ def test_how_libraries_say_that_memory_ended(error):
     assert not out_of_memory(ValueError("CUDA out of memory")) and not out_of_memory(RuntimeError("CUDA error: an illegal memory access was encountered"))
 
 
+def test_the_kind_of_an_error_is_no_part_of_what_is_said():
+    wrapped = RuntimeError(str(CAUSES[-1]).replace("RuntimeError: CUDA", "RuntimeError: OutOfMemoryError: CUDA"))
+    assert out_of_memory(wrapped) == "CUDA out of memory. Tried to allocate 2.00 GiB."
+
+
 def test_an_error_in_torchscript_is_told_by_its_cause():
     assert describe(CAUSES[-1]) == "RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB. (zoo.py:7)"
 
@@ -203,6 +211,8 @@ def test_the_driver_is_asked_without_a_process(monkeypatch):
     monkeypatch.setattr(subprocess, "run", None)
     uuid = f"GPU-{torch.cuda.get_device_properties(0).uuid}"
     if gpu.NVML()._theirs:
+        torch.cuda.init()
+        torch.zeros(1, device="cuda")  # the context is there
         before = gpu.used()[uuid]
         kept = torch.empty(64 * MIB, dtype=torch.uint8, device="cuda")
         assert gpu.used() == {uuid: before + kept.nbytes} and gpu.driver_version()

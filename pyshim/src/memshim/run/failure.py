@@ -36,7 +36,10 @@ def out_of_memory(e: BaseException) -> str:
         if isinstance(at, RuntimeError):
             text = next((line for line in str(at).splitlines() if _OUT_OF_MEMORY.search(line)), "")
             if text or kind == "OutOfMemoryError":
-                return strip(text or first_line(at))
+                said = text.strip() or first_line(at)
+                while kind_of := _NAMED.match(said):  # TorchScript puts its own and that of the error before it
+                    said = said[kind_of.end():]
+                return said
     return ""
 
 
