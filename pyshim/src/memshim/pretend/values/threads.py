@@ -6,6 +6,7 @@ import atexit
 import contextlib
 import os
 import threading
+import time
 from typing import Any
 
 import torch
@@ -41,12 +42,26 @@ def wait_for_autograd(key: Any, process: int) -> None:
             y, ones = x.view(0), torch.empty(0, device=f"cuda:{device}")
             _kept.extend((x, y, ones))
             y.backward(ones)
+    until_they_wait()
 
 
-def autograd_threads() -> set[str]:
-    """By name; none where there was no backward pass: one started at the end would itself be in the interpreter's way."""
+def until_they_wait() -> None:
+    """After its last pass a thread still ends what it holds. While this sleeps the interpreter is free, so one that sleeps too waits for work."""
+    idle, end = 0, time.monotonic() + 1
+    while idle < 3 and time.monotonic() < end:
+        time.sleep(0.002)
+        idle = idle + 1 if set(autograd_threads(state=True)) <= {"S"} else 0
+
+
+def autograd_threads(state: bool = False) -> set[str]:
+    """By name; none where there was no backward pass: one started at the end would itself be in the interpreter's way. Or their states in /proc."""
     names = set()
     for task in os.listdir("/proc/self/task"):
         with contextlib.suppress(OSError), open(f"/proc/self/task/{task}/comm", encoding="utf-8", errors="replace") as f:
-            names.add(f.read().strip())
+            name = f.read().strip()
+            if not state:
+                names.add(name)
+            elif name.startswith("pt_autograd_"):
+                with open(f"/proc/self/task/{task}/stat", encoding="utf-8", errors="replace") as stat:
+                    names.add(stat.read().rpartition(")")[2].split()[0])
     return names
