@@ -1,10 +1,12 @@
-package exec
+package exec_test
 
 import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/memspec/memspec/engine/exec"
+	"github.com/memspec/memspec/engine/ops/builtin"
 	"github.com/memspec/memspec/engine/tensor"
 )
 
@@ -18,12 +20,14 @@ func TestNumbersInTracedCode(t *testing.T) {
 		{tensor.Constant, tensor.Float32},
 		{tensor.Buffer, tensor.Float64},
 	} {
-		b := bench(t)
-		index, err := b.d.NewTensor(tensor.Meta{DType: tensor.Int64, Device: "cuda", Sizes: []int64{5}, Strides: []int64{1}}, tensor.Activation)
+		d := exec.NewDispatch(builtin.Table(), exec.Options{Platform: none(t)})
+		index, err := d.NewTensor(tensor.Meta{DType: tensor.Int64, Device: "cuda", Sizes: []int64{5}, Strides: []int64{1}}, tensor.Activation)
 		require.NoError(t, err)
-		number, err := b.d.NewTensor(tensor.Meta{DType: tensor.Float64, Device: "cpu"}, c.of)
+		number, err := d.NewTensor(tensor.Meta{DType: tensor.Float64, Device: "cpu"}, c.of)
 		require.NoError(t, err)
-		v, _, err := b.Run("aten::mul", []any{index, number}, nil)
+		bound, args, err := builtin.Table().Resolve("aten::mul", []any{index, number}, nil)
+		require.NoError(t, err)
+		v, err := d.Apply(bound, args)
 		require.NoError(t, err)
 		require.Equal(t, c.want, v.(*tensor.Tensor).DType, "%v", c.of)
 	}

@@ -45,6 +45,11 @@ func NewDispatch(t *ops.Table, o Options) *Dispatch {
 	}
 }
 
+// Trace is the account so far, without passes.
+func (d *Dispatch) Trace() *trace.Trace {
+	return &trace.Trace{Origin: "exec", Sites: d.Sites.list, Events: d.events, Notes: d.Notes.list, Upper: d.upper, Sources: d.sources, Coverage: d.coverage}
+}
+
 // Apply runs one overload on complete arguments in the schema's order, and returns its result, held once for the caller.
 func (d *Dispatch) Apply(b *ops.Bound, args []any) (any, error) {
 	if d.depth == 0 {

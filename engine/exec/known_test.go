@@ -1,4 +1,4 @@
-package exec
+package exec_test
 
 import (
 	"testing"
@@ -6,24 +6,26 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/memspec/memspec/engine/device"
+	"github.com/memspec/memspec/engine/internal/aten"
 	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/ops/builtin"
 	"github.com/memspec/memspec/engine/platform"
 	"github.com/memspec/memspec/engine/tensor"
 )
 
-func bench(t *testing.T) *Bench {
+// none is the device without libraries.
+func none(t *testing.T) *platform.Platform {
 	t.Helper()
 	d, err := device.Lookup("none")
 	require.NoError(t, err)
 	p, err := platform.New(d, platform.Newest())
 	require.NoError(t, err)
-	return NewBench(builtin.Table(), &p)
+	return &p
 }
 
 // TestKnownValues holds that values of small host tensors are computed, and forgotten where an alias is written.
 func TestKnownValues(t *testing.T) {
-	b := bench(t)
+	b := aten.NewBench(builtin.Table(), none(t))
 	run := func(name string, args ...any) any {
 		t.Helper()
 		v, _, err := b.Run(name, args, nil)

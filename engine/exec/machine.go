@@ -74,7 +74,9 @@ func (m *Machine) run(start Start) (err error) {
 
 // Trace is the account so far.
 func (m *Machine) Trace() *trace.Trace {
-	return &trace.Trace{Origin: "exec", Passes: m.o.Passes, Sites: m.Sites.list, Events: m.events, Notes: m.Notes.list, Upper: m.upper, Sources: m.sources, Coverage: m.coverage}
+	t := m.Dispatch.Trace()
+	t.Passes = m.o.Passes
+	return t
 }
 
 // Step counts one node, and ends a run that is too long.

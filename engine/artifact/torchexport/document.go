@@ -338,11 +338,7 @@ func (r reader) inputSpec() (s inputSpec) {
 		r.Object(func(key string) {
 			switch key {
 			case "arg":
-				if s.kind == userSpec {
-					s.arg = r.argument()
-				} else {
-					s.arg = r.named(tensorArg)
-				}
+				s.arg = r.specArgument(s.kind == userSpec)
 			case "value":
 				s.arg = r.argument()
 			case "name":
@@ -357,6 +353,14 @@ func (r reader) inputSpec() (s inputSpec) {
 		})
 	})
 	return s
+}
+
+// specArgument is what an input or output stands for: anything where it is the user's, else a tensor's name.
+func (r reader) specArgument(user bool) argument {
+	if user {
+		return r.argument()
+	}
+	return r.named(tensorArg)
 }
 
 func (r reader) outputSpec() (s outputSpec) {
@@ -382,11 +386,7 @@ func (r reader) outputSpec() (s outputSpec) {
 		r.Object(func(key string) {
 			switch key {
 			case "arg":
-				if s.kind == userSpec {
-					s.arg = r.argument()
-				} else {
-					s.arg = r.named(tensorArg)
-				}
+				s.arg = r.specArgument(s.kind == userSpec)
 			case "parameter_name", "buffer_name", "user_input_name":
 				s.target = r.String()
 			default:

@@ -57,8 +57,8 @@ func Decode(f fs.FS) (*program.Program, error) {
 }
 
 type archive struct {
-	fs       fs.FS
-	stripped map[string]int64
+	fs    fs.FS
+	sizes ptzip.Sizes
 }
 
 // model is the record of the one program in the archive.
@@ -109,7 +109,8 @@ func (a *archive) weights(model string) (*payloads, error) {
 	if !ok {
 		return ps, nil
 	}
-	if err := a.readStripped(); err != nil {
+	var err error
+	if a.sizes, err = ptzip.SizesOf(a.fs); err != nil {
 		return nil, err
 	}
 	for _, folder := range []string{"data/weights/", "data/constants/"} {
@@ -127,7 +128,7 @@ func (a *archive) weights(model string) (*payloads, error) {
 		}
 		for i := range list {
 			list[i].record = folder + list[i].record
-			size, ok := a.size(list[i].record)
+			size, ok := a.sizes.Of(list[i].record)
 			if !ok {
 				return nil, fmt.Errorf("%s: got no record %s, want that of %s", config, list[i].record, list[i].name)
 			}
@@ -168,35 +169,4 @@ func readPayloads(data []byte) (list []payload, err error) {
 	})
 	r.End()
 	return list, r.Err()
-}
-
-// size is the true size of a record.
-func (a *archive) size(record string) (int64, bool) {
-	if n, ok := a.stripped[record]; ok {
-		return n, true
-	}
-	if z, ok := a.fs.(interface{ Size(string) (int64, bool) }); ok {
-		return z.Size(record)
-	}
-	info, err := fs.Stat(a.fs, record)
-	if err != nil {
-		return 0, false
-	}
-	return info.Size(), true
-}
-
-func (a *archive) readStripped() error {
-	data, err := fs.ReadFile(a.fs, ptzip.StrippedRecord)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	s, err := ptzip.ReadStripped(data)
-	if err != nil {
-		return err
-	}
-	a.stripped = s.Records
-	return nil
 }

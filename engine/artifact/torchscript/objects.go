@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/memspec/memspec/engine/internal/pickle"
+	"github.com/memspec/memspec/engine/internal/ptzip"
 	"github.com/memspec/memspec/engine/program"
 	"github.com/memspec/memspec/engine/tensor"
 )
@@ -19,7 +20,8 @@ import (
 func (d *decoder) readObjects() error {
 	u := &unpickler{d: d, lists: map[*pickle.List]*program.ListLit{}, dicts: map[*pickle.Dict]*program.DictLit{},
 		tuples: map[*any]*program.TupleLit{}, records: make(map[string]int, len(d.names)-len(d.files))}
-	if err := u.readStripped(); err != nil {
+	var err error
+	if u.sizes, err = ptzip.SizesOf(d.fs); err != nil {
 		return err
 	}
 	if data, err := fs.ReadFile(d.fs, "constants.pkl"); err == nil {
@@ -60,7 +62,7 @@ type unpickler struct {
 	dicts     map[*pickle.Dict]*program.DictLit
 	tuples    map[*any]*program.TupleLit // by first item
 	records   map[string]int             // storage numbers
-	stripped  map[string]int64
+	sizes     ptzip.Sizes
 	depth     int
 	states    slab[program.State]
 	objects   slab[program.Object]

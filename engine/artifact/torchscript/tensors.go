@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/memspec/memspec/engine/internal/pickle"
-	"github.com/memspec/memspec/engine/internal/ptzip"
 	"github.com/memspec/memspec/engine/program"
 	"github.com/memspec/memspec/engine/tensor"
 )
@@ -98,44 +97,13 @@ func (u *unpickler) present(s *storage) error {
 	if s.nbytes == 0 || s.device == "meta" {
 		return nil
 	}
-	size, ok := u.size(s.record)
+	size, ok := u.sizes.Of(s.record)
 	if !ok {
 		return fmt.Errorf("got no record %s, want one of %d bytes", s.record, s.nbytes)
 	}
 	if size < s.nbytes {
 		return fmt.Errorf("%s: got %d bytes, want %d", s.record, size, s.nbytes)
 	}
-	return nil
-}
-
-// size is the true size of a record.
-func (u *unpickler) size(record string) (int64, bool) {
-	if n, ok := u.stripped[record]; ok {
-		return n, true
-	}
-	if z, ok := u.d.fs.(interface{ Size(string) (int64, bool) }); ok {
-		return z.Size(record)
-	}
-	info, err := fs.Stat(u.d.fs, record)
-	if err != nil {
-		return 0, false
-	}
-	return info.Size(), true
-}
-
-func (u *unpickler) readStripped() error {
-	data, err := fs.ReadFile(u.d.fs, ptzip.StrippedRecord)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	s, err := ptzip.ReadStripped(data)
-	if err != nil {
-		return err
-	}
-	u.stripped = s.Records
 	return nil
 }
 

@@ -8,7 +8,6 @@ import (
 	"github.com/memspec/memspec/engine/note"
 	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/program"
-	"github.com/memspec/memspec/engine/schema"
 	"github.com/memspec/memspec/engine/tensor"
 )
 
@@ -26,7 +25,7 @@ func (w *walker) literal(v any) any {
 		}
 		return ops.Device(d)
 	case *program.ListLit:
-		l := &ops.List{Items: make([]any, len(v.Items)), Elem: elemKind(v.Elem), Refs: 1}
+		l := &ops.List{Items: make([]any, len(v.Items)), Elem: exec.ElemKind(v.Elem), Refs: 1}
 		for i, item := range v.Items {
 			l.Items[i] = w.literal(item)
 			w.Hold(l.Items[i])
@@ -51,25 +50,6 @@ func (w *walker) device(d string) string {
 		return exec.Accelerator
 	}
 	return kind
-}
-
-func elemKind(t *program.Type) schema.Kind {
-	if t == nil {
-		return schema.Any
-	}
-	switch t.Kind {
-	case program.TensorType:
-		return schema.Tensor
-	case program.IntType:
-		return schema.Int
-	case program.FloatType:
-		return schema.Float
-	case program.BoolType:
-		return schema.Bool
-	case program.StrType:
-		return schema.Str
-	}
-	return schema.Any
 }
 
 // leaves are the parameters' values: the caller's arguments taken apart. They also give the symbols their values.

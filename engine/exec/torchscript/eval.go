@@ -130,7 +130,7 @@ func (m *interp) eval(f *frame, in *inst) (any, error) {
 	case "prim::unchecked_cast", "prim::unchecked_unwrap_optional", "aten::_unwrap_optional":
 		v := m.arg(f, &n.Args[0])
 		if l, ok := v.(*ops.List); ok && len(l.Items) == 0 && l.Elem == schema.Any && len(n.Types) > 0 && n.Types[0].Kind == program.ListType {
-			l.Elem = elemKind(n.Types[0].Elems[0])
+			l.Elem = exec.ElemKind(n.Types[0].Elems[0])
 			m.Touch(l)
 		}
 		m.Hold(v)
@@ -145,10 +145,10 @@ func (m *interp) eval(f *frame, in *inst) (any, error) {
 
 func listElem(n *program.Node, l *ops.List) schema.Kind {
 	if len(n.Types) > 0 && n.Types[0].Kind == program.ListType {
-		return elemKind(n.Types[0].Elems[0])
+		return exec.ElemKind(n.Types[0].Elems[0])
 	}
 	if len(n.Outs) == 1 && n.Outs[0].Type != nil && n.Outs[0].Type.Kind == program.ListType {
-		return elemKind(n.Outs[0].Type.Elems[0])
+		return exec.ElemKind(n.Outs[0].Type.Elems[0])
 	}
 	if len(l.Items) == 0 {
 		return schema.Any

@@ -313,7 +313,7 @@ func (m *interp) literal(v any) any {
 		return ops.Device(v)
 	case *program.ListLit:
 		l := m.lists.New()
-		*l = ops.List{Items: m.literals(v.Items), Elem: elemKind(v.Elem)}
+		*l = ops.List{Items: m.literals(v.Items), Elem: exec.ElemKind(v.Elem)}
 		return l
 	case *program.TupleLit:
 		t := &ops.Tuple{Items: m.literals(v.Items)}

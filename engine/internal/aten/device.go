@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/memspec/memspec/engine/device"
-	"github.com/memspec/memspec/engine/exec"
 	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/platform"
 	"github.com/memspec/memspec/engine/tensor"
@@ -37,7 +36,7 @@ type Call struct {
 // Run gives the births and deaths of a call: "+512 -0" is a birth of 512 bytes and the death of the first that was born.
 func (c Call) Run(t *testing.T, table *ops.Table, p *platform.Platform) (events string, notes []trace.Note) {
 	t.Helper()
-	b := exec.NewBench(table, p)
+	b := NewBench(table, p)
 	args, kw := make([]any, len(c.Args)), ops.Kw{}
 	for i, a := range c.Args {
 		args[i] = asTensor(b, a)
@@ -62,7 +61,7 @@ func (c Call) Run(t *testing.T, table *ops.Table, p *platform.Platform) (events 
 }
 
 // asTensor makes a tensor of a tensor.Meta, in lists too.
-func asTensor(b *exec.Bench, v any) any {
+func asTensor(b *Bench, v any) any {
 	switch v := v.(type) {
 	case tensor.Meta:
 		return b.Tensor(v, nil)

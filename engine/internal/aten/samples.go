@@ -25,7 +25,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/memspec/memspec/engine/exec"
 	"github.com/memspec/memspec/engine/internal/golden"
 	"github.com/memspec/memspec/engine/note"
 	"github.com/memspec/memspec/engine/ops"
@@ -335,13 +334,13 @@ func (s *sample) key() string {
 // run is one call on a bench. Storages have names: "s0" is storage 0 of the sample's arguments, "b0" the first birth, "-" one of no bytes.
 type run struct {
 	table *ops.Table
-	bench *exec.Bench
+	bench *Bench
 	given map[int]*tensor.Storage // by sid
 	empty map[int]bool            // of the given ones: of 0 bytes
 }
 
 func newRun(table *ops.Table, p *platform.Platform) *run {
-	return &run{table: table, bench: exec.NewBench(table, p), given: map[int]*tensor.Storage{}, empty: map[int]bool{}}
+	return &run{table: table, bench: NewBench(table, p), given: map[int]*tensor.Storage{}, empty: map[int]bool{}}
 }
 
 // dropGrowth leaves out storages that grew although the call writes nothing: the fake kernel of index widens what a 0-dim index looks at.

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/memspec/memspec/engine/device"
-	"github.com/memspec/memspec/engine/exec"
+	"github.com/memspec/memspec/engine/internal/aten"
 	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/ops/builtin"
 	"github.com/memspec/memspec/engine/ops/custom"
@@ -15,7 +15,7 @@ import (
 	"github.com/memspec/memspec/engine/tensor"
 )
 
-func bench(t *testing.T, o custom.Operator) *exec.Bench {
+func bench(t *testing.T, o custom.Operator) *aten.Bench {
 	r, err := o.Rule()
 	require.NoError(t, err)
 	table, err := builtin.With([]ops.Rule{r})
@@ -24,7 +24,7 @@ func bench(t *testing.T, o custom.Operator) *exec.Bench {
 	require.NoError(t, err)
 	p, err := platform.New(d, platform.Version{Major: 2, Minor: 15})
 	require.NoError(t, err)
-	return exec.NewBench(table, &p)
+	return aten.NewBench(table, &p)
 }
 
 func meta(sizes ...int64) tensor.Meta {

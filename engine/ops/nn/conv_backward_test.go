@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/memspec/memspec/engine/exec"
 	"github.com/memspec/memspec/engine/internal/aten"
 	"github.com/memspec/memspec/engine/note"
 	"github.com/memspec/memspec/engine/ops"
@@ -46,7 +45,7 @@ type aGradient struct {
 // events runs it: births as sizes, deaths as negative ones.
 func (a aGradient) events(t *testing.T, p *platform.Platform) (sizes []int64, notes []trace.Note) {
 	t.Helper()
-	b := exec.NewBench(builtin.Table(), p)
+	b := aten.NewBench(builtin.Table(), p)
 	dense := func(f tensor.MemoryFormat, sizes []int64) *tensor.Tensor {
 		return b.Tensor(tensor.Meta{DType: tensor.Float32, Sizes: sizes, Strides: tensor.FormatStrides(sizes, f), Device: "cuda"}, nil)
 	}

@@ -23,15 +23,28 @@ func (p *Parser) exprOrTuple() Expr {
 	if p.tok != comma {
 		return x
 	}
+	return p.tuple(at, x, false)
+}
+
+// tuple reads what follows the first member of a tuple without parentheses: one of expressions, or a subscript's, whose members may be slices.
+func (p *Parser) tuple(at Pos, first Expr, subscript bool) Expr {
 	m := p.exprList.mark()
-	p.exprList.push(x)
+	p.exprList.push(first)
 	trailing := false
 	for p.tok == comma {
 		p.next()
-		if trailing = p.tok == newline || p.tok == colon; trailing {
-			break
+		if subscript {
+			trailing = p.tok == rbrack
+		} else {
+			trailing = p.tok == newline || p.tok == colon
 		}
-		p.exprList.push(p.expr())
+		switch {
+		case trailing:
+		case subscript:
+			p.exprList.push(p.oneIndex())
+		default:
+			p.exprList.push(p.expr())
+		}
 	}
 	return p.tuples.new(Tuple{Span: Span{at, p.prevEnd}, Elems: p.exprList.take(m), Trailing: trailing})
 }
@@ -224,17 +237,7 @@ func (p *Parser) index() Expr {
 	if p.tok != comma {
 		return x
 	}
-	m := p.exprList.mark()
-	p.exprList.push(x)
-	trailing := false
-	for p.tok == comma {
-		p.next()
-		if trailing = p.tok == rbrack; trailing {
-			break
-		}
-		p.exprList.push(p.oneIndex())
-	}
-	return p.tuples.new(Tuple{Span: Span{at, p.prevEnd}, Elems: p.exprList.take(m), Trailing: trailing})
+	return p.tuple(at, x, true)
 }
 
 // oneIndex = expression | [ expression ] ":" [ expression ] [ ":" [ expression ] ].

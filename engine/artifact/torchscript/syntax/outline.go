@@ -41,15 +41,7 @@ func (p *Parser) Outline(f *File) (err error) {
 }
 
 func (p *Parser) outlineClass() Stmt {
-	d := &ClassDef{Span: Span{Start: p.start}}
-	p.next()
-	d.Name = p.ident()
-	if p.tok == lparen {
-		p.next()
-		d.Base = p.ident()
-		p.want(rparen)
-	}
-	p.want(colon)
+	d := p.classHead()
 	p.want(newline)
 	p.want(indent)
 	m := p.stmtList.mark()

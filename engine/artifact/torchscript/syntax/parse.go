@@ -172,6 +172,14 @@ func (p *Parser) importStmt() Stmt {
 
 // class = "class" name [ "(" name ")" ] ":" newline indent { statement | def } dedent.
 func (p *Parser) classDef() Stmt {
+	d := p.classHead()
+	d.Body = p.block()
+	d.End = p.prevEnd
+	return d
+}
+
+// classHead reads a class up to the colon.
+func (p *Parser) classHead() *ClassDef {
 	d := &ClassDef{Span: Span{Start: p.start}}
 	p.next()
 	d.Name = p.ident()
@@ -181,8 +189,6 @@ func (p *Parser) classDef() Stmt {
 		p.want(rparen)
 	}
 	p.want(colon)
-	d.Body = p.block()
-	d.End = p.prevEnd
 	return d
 }
 

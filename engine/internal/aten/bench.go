@@ -1,6 +1,7 @@
-package exec
+package aten
 
 import (
+	"github.com/memspec/memspec/engine/exec"
 	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/platform"
 	"github.com/memspec/memspec/engine/tensor"
@@ -8,23 +9,33 @@ import (
 )
 
 // Bench runs operators one at a time: what recorded samples are compared with. Tensors among the arguments existed before.
-type Bench struct{ d *Dispatch }
+type Bench struct {
+	table *ops.Table
+	d     *exec.Dispatch
+}
 
 // NewBench prepares to run operators on p.
 func NewBench(t *ops.Table, p *platform.Platform) *Bench {
-	return &Bench{d: NewDispatch(t, Options{Platform: p})}
+	return newBench(t, exec.Options{Platform: p})
 }
 
-// TakeLower has sizes that depend on tensor data at their least, as where all data is zero.
-func (b *Bench) TakeLower() { b.d.lower = true }
+// newLowerBench has sizes that depend on tensor data at their least, as where all data is zero.
+func newLowerBench(t *ops.Table, p *platform.Platform) *Bench {
+	return newBench(t, exec.Options{Platform: p, Lower: true})
+}
+
+func newBench(t *ops.Table, o exec.Options) *Bench {
+	return &Bench{table: t, d: exec.NewDispatch(t, o)}
+}
 
 // Tensor makes an argument. A nil storage is a fresh one that holds just the tensor.
 func (b *Bench) Tensor(meta tensor.Meta, s *tensor.Storage) *tensor.Tensor {
 	if s == nil {
 		s = b.d.NewStorage(meta.StorageBytes(), meta.Device, tensor.Input)
 	}
-	b.d.holders[s.ID]++
-	return b.d.TensorOn(s, meta)
+	t := b.d.TensorOn(s, meta)
+	b.d.Hold(t)
+	return t
 }
 
 // Run resolves name and runs it; events are those since the arguments were made, the result being held. An *ops.NoOverloadError says that no
@@ -33,20 +44,20 @@ func (b *Bench) Run(name string, args []any, kw ops.Kw) (result any, events []tr
 	for _, a := range args {
 		b.d.Hold(a)
 	}
-	from := len(b.d.events)
-	bound, full, err := b.d.table.Resolve(name, args, kw)
+	from := len(b.d.Events())
+	bound, full, err := b.table.Resolve(name, args, kw)
 	if err != nil {
 		return nil, nil, err
 	}
 	v, err := b.d.Apply(bound, full)
-	return v, b.d.events[from:], err
+	return v, b.d.Events()[from:], err
 }
 
 // Upper lists the storages whose size is an estimate, with the most that they may take.
-func (b *Bench) Upper() []trace.Estimate { return b.d.upper }
+func (b *Bench) Upper() []trace.Estimate { return b.d.Trace().Upper }
 
 // Missing lists the operators without a rule that were met.
-func (b *Bench) Missing() []trace.Unsupported { return b.d.coverage.Unsupported }
+func (b *Bench) Missing() []trace.Unsupported { return b.d.Trace().Coverage.Unsupported }
 
 // Notes lists what was assumed.
-func (b *Bench) Notes() []trace.Note { return b.d.Notes.list }
+func (b *Bench) Notes() []trace.Note { return b.d.Trace().Notes }
