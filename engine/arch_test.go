@@ -75,7 +75,7 @@ var mayImport = map[string][]string{
 	"engine/report":                      {"engine/layout", "engine/note", "engine/device", "engine/allocator", "engine/trace", "engine/tensor", "engine/platform", "engine/units", "engine/internal/pickle"},
 	"engine/verdict":                     {"engine/note", "engine/report", "engine/units"},
 	"engine/format":                      {"engine/verdict", "engine/report", "engine/allocator", "engine/trace", "engine/tensor", "engine/layout", "engine/units", "engine/internal/pickle"},
-	"engine/spec":                        {"engine/ops/custom", "engine/recording", "engine/internal/nearest", "engine/internal/expr", "engine/note", "engine/verdict", "engine/report", "engine/platform", "engine/device", "engine/tensor", "engine/units"},
+	"engine/spec":                        {"engine/workspace/profile", "engine/ops/custom", "engine/recording", "engine/internal/nearest", "engine/internal/expr", "engine/note", "engine/verdict", "engine/report", "engine/platform", "engine/device", "engine/tensor", "engine/units"},
 	"engine": {"engine/workspace", "engine/note", "engine/units", "engine/tensor", "engine/device", "engine/workspace/profile", "engine/platform", "engine/program", "engine/trace", "engine/ops", "engine/ops/builtin", "engine/ops/custom",
 		"engine/artifact", "engine/recording", "engine/exec", "engine/exec/lifetime", "engine/exec/fx", "engine/exec/torchscript", "engine/allocator", "engine/report", "engine/verdict", "engine/spec", "engine/layout"},
 	"assert":                {"cudameasure/verify", "engine", "engine/device", "engine/platform", "engine/spec", "engine/verdict", "engine/report", "engine/units"},

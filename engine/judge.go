@@ -38,18 +38,24 @@ func failed(c spec.Case, err error) *Result {
 
 // Judge holds the run against its case's budgets. Where tensor data decides sizes, the model is run again at their lower end.
 func (r *Run) Judge(ctx context.Context) *Result {
-	o := verdict.Options{Allow: r.Case.Allow}
+	var lower *report.Report
 	if r.Report.Quality == report.Bound {
 		low, err := r.Model.run(ctx, r.Case, lowerEnd)
 		var refuses *exec.EvalError // the model has no run at that end
 		switch {
 		case err == nil:
-			o.Lower = low.Report
+			lower = low.Report
 		case !errors.As(err, &refuses):
 			return failed(r.Case, fmt.Errorf("at the lower end of data-dependent sizes: %w", err))
 		}
 	}
-	return &Result{Case: r.Case, Run: r, Report: r.Report, options: o, Verdict: verdict.Judge(r.Report, r.Case.Budgets, o)}
+	return judged(r.Case, r, r.Report, lower)
+}
+
+// judged holds an account against its case's budgets. lower is the account with data-dependent sizes at their lower end, nil where there is none.
+func judged(c spec.Case, run *Run, account, lower *report.Report) *Result {
+	o := verdict.Options{Allow: c.Allow, Lower: lower}
+	return &Result{Case: c, Run: run, Report: account, options: o, Verdict: verdict.Judge(account, c.Budgets, o)}
 }
 
 // JudgeRecording judges a case by a run of it that was recorded just now: what its file in .memspec would tell, if it were kept.

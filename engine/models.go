@@ -15,6 +15,8 @@ import (
 
 // Models are opened artifacts, each read once however many cases run it. The zero value is ready; several goroutines may use it.
 type Models struct {
+	Cache *Cache // of accounts; nil for none
+
 	mu        sync.Mutex
 	byPath    map[string]func() (*Model, error)
 	profiles  map[string]func() (*profile.Profile, error)
@@ -46,21 +48,47 @@ func (ms *Models) Run(ctx context.Context, c spec.Case) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.Platform.Workspace == nil && c.Workspace != "" {
-		if c.Platform.Workspace, err = ms.profile(c.Workspace); err != nil {
-			return nil, plain(err)
-		}
+	if err := ms.useProfile(&c); err != nil {
+		return nil, err
 	}
 	return m.Run(ctx, c)
 }
 
-// Judge runs a case and holds it against its budgets.
-func (ms *Models) Judge(ctx context.Context, c spec.Case) *Result {
-	r, err := ms.Run(ctx, c)
-	if err != nil {
-		return failed(c, err)
+// useProfile reads the workspace profile that a case names.
+func (ms *Models) useProfile(c *spec.Case) (err error) {
+	if c.Platform.Workspace == nil && c.Workspace != "" {
+		c.Platform.Workspace, err = ms.profile(c.Workspace)
 	}
-	result := r.Judge(ctx)
+	return plain(err)
+}
+
+// Judge runs a case and holds it against its budgets. One that passes by an account of the cache has no Run.
+func (ms *Models) Judge(ctx context.Context, c spec.Case) *Result {
+	result := ms.judge(ctx, c)
+	if result.Verdict.Outcome != verdict.Pass {
+		ms.Complete(ctx, result)
+	}
+	return result
+}
+
+// Complete runs the case of a result whose account was in the cache, for what an account does not tell.
+func (ms *Models) Complete(ctx context.Context, r *Result) {
+	if r.Run != nil || r.Err != nil {
+		return
+	}
+	run, err := ms.Run(ctx, r.Case)
+	if err != nil {
+		*r = *failed(r.Case, err)
+		return
+	}
+	r.Run = run
+}
+
+func (ms *Models) judge(ctx context.Context, c spec.Case) *Result {
+	result := ms.account(ctx, c)
+	if result.Err != nil {
+		return result
+	}
 	for _, f := range c.Fits {
 		if err := ms.judgeFit(ctx, result, f); err != nil {
 			return failed(c, err)

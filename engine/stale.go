@@ -76,12 +76,9 @@ func CaptureCommand(c *spec.Case) string {
 
 // changedText compares the functions that an archive was scripted from with the file of the case's source.
 func changedText(p *program.Program, c *spec.Case) (string, error) {
+	name := sourceFile(c)
 	source, _, _ := strings.Cut(c.Source, ".py:")
 	source += ".py"
-	name := filepath.FromSlash(source)
-	if !filepath.IsAbs(name) {
-		name = filepath.Join(c.Dir, name)
-	}
 	var lines []string
 	for _, t := range texts(p, source) {
 		if lines == nil {
@@ -99,6 +96,16 @@ func changedText(p *program.Program, c *spec.Case) (string, error) {
 		}
 	}
 	return "", nil
+}
+
+// sourceFile is the file that a case's source names.
+func sourceFile(c *spec.Case) string {
+	source, _, _ := strings.Cut(c.Source, ".py:")
+	name := filepath.FromSlash(source + ".py")
+	if !filepath.IsAbs(name) {
+		name = filepath.Join(c.Dir, name)
+	}
+	return name
 }
 
 // texts are the functions of a program that come from a source file, as the archive names it: by a path that ends as the source's does, and not

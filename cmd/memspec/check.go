@@ -42,6 +42,8 @@ Exit codes: 2 if the file cannot be read; else 1 if any case fails; else 2 if an
 	part := cmd.Flags().String("shard", "", "only one `PART` of the cases, such as 2/8: the same ones whatever else the file holds")
 	since := cmd.Flags().String("changed-since", "", "only cases that something changed for since a `COMMIT`: artifact, profile, source or lines of memspec.yaml")
 	baseline := cmd.Flags().String("baseline", "", "compare with this `FILE` in place of the memspec.baseline.json beside each memspec.yaml")
+	cacheAt := cmd.Flags().String("cache", "", "keep accounts in this `FOLDER`, and run only cases that something changed for: artifact, sidecar, source, profile, memspec.yaml, memspec")
+	_ = cmd.MarkFlagDirname("cache")
 	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "the whole account of every case, every holder")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		files, err := specFiles(args)
@@ -66,6 +68,9 @@ Exit codes: 2 if the file cannot be read; else 1 if any case fails; else 2 if an
 			return err
 		}
 		all := &checked{out: out, verbose: verbose}
+		if all.cache, err = openCache(*cacheAt); err != nil {
+			return err
+		}
 		if err := all.compareWith(cmd, compared{files: files, cases: cases, against: *against, baseline: *baseline}); err != nil {
 			return err
 		}
@@ -144,6 +149,9 @@ func runCheck(cmd *cobra.Command, cases []spec.Case, all *checked) (int, error) 
 	var err error
 	remedied := 0
 	var models engine.Models
+	if !all.out.need(format.Timelines) { // which accounts do not tell
+		models.Cache = all.cache
+	}
 	models.JudgeAll(cmd.Context(), cases, bar.step, func(r *engine.Result) {
 		if cmd.Context().Err() != nil {
 			return
@@ -151,7 +159,9 @@ func runCheck(cmd *cobra.Command, cases []spec.Case, all *checked) (int, error) 
 		if all.before != nil && r.Err == nil {
 			key := caseKey(r.Case.Pos.File, r.Case.Name)
 			r.Case.Regression = all.regressions[key]
-			r.Compare(all.before[key], all.from)
+			if r.Compare(all.before[key], all.from); r.Verdict.Outcome != verdict.Pass {
+				models.Complete(cmd.Context(), r)
+			}
 		}
 		outcomes = append(outcomes, r.Verdict.Outcome)
 		if r.Verdict.Outcome == verdict.Fail && remedied < mostRemedied {
@@ -170,6 +180,9 @@ func runCheck(cmd *cobra.Command, cases []spec.Case, all *checked) (int, error) 
 	if err != nil {
 		return 0, err
 	}
+	if all.cache != nil && all.cache.Err() != nil {
+		fmt.Fprintf(cmd.ErrOrStderr(), "memspec: --cache: not every account is kept: %s\n", oneLine(all.cache.Err().Error()))
+	}
 	code := verdict.ExitCode(outcomes)
 	return code, all.end(code)
 }
@@ -184,6 +197,7 @@ type checked struct {
 	out         *outputs
 	verbose     bool
 	json        bool                         // it is asked for
+	cache       *engine.Cache                // nil where none is asked for
 	before      map[string]*report.Report    // of another commit, by caseKey; nil where none was asked for
 	from        string                       // its name
 	regressions map[string][]spec.Regression // what cases may take more than there

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"hash/fnv"
 	"path"
@@ -94,7 +93,7 @@ func (c *commit) casesOf(ctx context.Context, file string, changed map[string]bo
 	if err != nil {
 		return out, ctx.Err()
 	}
-	cases, err := spec.Parse(file, data)
+	cases, err := spec.LoadAs(file, data)
 	if err != nil {
 		return out, nil
 	}
@@ -106,40 +105,9 @@ func (c *commit) casesOf(ctx context.Context, file string, changed map[string]bo
 
 // caseText is what memspec.yaml says of a case, without where it says it.
 func caseText(c *spec.Case) string {
-	j := c.JSON()
-	j.Spec = ""
-	for i := range j.Budgets {
-		j.Budgets[i].Spec, j.Budgets[i].Path = "", ""
-	}
-	text, err := json.Marshal(struct {
-		spec.CaseJSON
-		Assume, Allow, Fits, Regression, Device any
-	}{j, places(c.Assume), c.Allow, fitsText(c), regressionText(c), c.Platform.Device})
-	if err != nil {
-		return err.Error() // differs from every text
-	}
-	return string(text)
-}
-
-func places(as []spec.Assumption) (out []string) {
-	for _, a := range as {
-		out = append(out, fmt.Sprintf("%s=%d", a.Place, a.Size))
-	}
-	return out
-}
-
-func fitsText(c *spec.Case) (out []string) {
-	for _, f := range c.Fits {
-		out = append(out, fmt.Sprintf("%s=%d", f.Name, f.Value))
-	}
-	return out
-}
-
-func regressionText(c *spec.Case) (out []string) {
-	for _, g := range c.Regression {
-		out = append(out, fmt.Sprintf("%s %s %d", g.Metric, g.Text, g.Level))
-	}
-	return out
+	var b strings.Builder
+	c.WriteSaid(&b)
+	return b.String()
 }
 
 // touched says whether a file that a case depends on has changed.

@@ -79,6 +79,7 @@ func malformed(offset int64, format string, args ...any) error {
 // Reader is an open archive. It is an fs.FS with ReadFile, ReadDir and Stat, and safe for use by several goroutines.
 type Reader struct {
 	r       io.ReaderAt
+	size    int64
 	end     int64 // where the central directory begins: no record passes it
 	limits  Limits
 	root    string
@@ -120,7 +121,7 @@ func OpenBytes(data []byte) (*Reader, error) { return Open(bytes.NewReader(data)
 
 // OpenLimits is Open with limits of the caller's.
 func OpenLimits(r io.ReaderAt, size int64, l Limits) (*Reader, error) {
-	z := &Reader{r: r, limits: l.defaults()}
+	z := &Reader{r: r, size: size, limits: l.defaults()}
 	dir, count, err := z.findDirectory(size)
 	if err != nil {
 		return nil, err

@@ -1,0 +1,164 @@
+package spec_test
+
+import (
+	"math/big"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/memspec/memspec/engine/ops/custom"
+	"github.com/memspec/memspec/engine/recording"
+	"github.com/memspec/memspec/engine/report"
+	"github.com/memspec/memspec/engine/spec"
+	"github.com/memspec/memspec/engine/units"
+	"github.com/memspec/memspec/engine/verdict"
+	"github.com/memspec/memspec/engine/workspace/profile"
+)
+
+func runText(c *spec.Case) string {
+	var b strings.Builder
+	c.WriteRun(&b)
+	return b.String()
+}
+
+func saidText(c *spec.Case) string {
+	var b strings.Builder
+	c.WriteSaid(&b)
+	return b.String()
+}
+
+// full is a case in which nothing is empty.
+func full(t *testing.T) *spec.Case {
+	t.Helper()
+	cases, err := spec.Parse("memspec.yaml", []byte(`
+version: 1
+models:
+  m:
+    artifact: m.pt
+    source: zoo.py:m
+    device: t4
+    runtime: eager
+    dims: {B: 2}
+    inputs: {x: "float32[B,3,8,8]", y: "{'a': [int64[B], 1, 2.5, true, 'text', null]}"}
+    budget: {reserved: 1GiB}
+`))
+	require.NoError(t, err)
+	c := &cases[0]
+	c.Training = &recording.Training{}
+	c.Assume = []spec.Assumption{{Place: "m.py:3", Size: 7}}
+	c.Allow = []string{"op-missing"}
+	c.Operators = []custom.Operator{{Schema: "my::op(Tensor x) -> Tensor", Results: []string{"x"}, Workspace: "1024"}}
+	c.Fits = []spec.Fit{{Dim: spec.Dim{Name: "B", Value: 4}}}
+	c.Regression = []spec.Regression{{Metric: report.Reserved, Percent: big.NewRat(2, 1), Text: "2%"}}
+	c.Baseline, c.Workspace = "memspec.baseline.json", "memspec.workspace.json"
+	c.Platform.Workspace = &profile.Profile{}
+	return c
+}
+
+// Whatever changes in a case changes what its run is known by, but for what judges it, and where it stands.
+func TestWriteRunSeesEveryField(t *testing.T) {
+	apart := []string{"Budgets", "Allow", "Fits", "Regression", "Baseline", // judged anew each time
+		"Platform.Workspace"} // what a file holds: the cache hashes it
+	stands := regexp.MustCompile(`\bPos\.(Line|Col)$|\.Pos\.File$`)
+	before := runText(full(t))
+	require.Equal(t, before, runText(full(t)), "the same twice")
+	seen := 0
+	var walk func(path string, at func(*spec.Case) reflect.Value)
+	walk = func(path string, at func(*spec.Case) reflect.Value) {
+		c := full(t)
+		v := at(c)
+		switch v.Kind() {
+		case reflect.Struct:
+			for i := range v.NumField() {
+				if f := v.Type().Field(i); f.IsExported() {
+					walk(strings.TrimPrefix(path+"."+f.Name, "."), func(c *spec.Case) reflect.Value { return at(c).Field(i) })
+				}
+			}
+			return
+		case reflect.Slice:
+			require.NotZero(t, v.Len(), "%s is empty", path)
+			if !slices.Contains(apart, path) {
+				walk(path, func(c *spec.Case) reflect.Value { return at(c).Index(0) })
+			}
+			v.Set(v.Slice(0, 0))
+		case reflect.Pointer:
+			if !v.IsNil() && v.Elem().Kind() == reflect.Struct && !slices.Contains(apart, path) {
+				walk(path, func(c *spec.Case) reflect.Value { return at(c).Elem() })
+			}
+			if v.IsNil() {
+				v.Set(reflect.New(v.Type().Elem()))
+			} else {
+				v.SetZero()
+			}
+		case reflect.Map:
+			if v.Len() == 0 {
+				v.Set(reflect.MakeMap(v.Type()))
+				v.SetMapIndex(reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem())
+			} else {
+				v.SetZero()
+			}
+		case reflect.String:
+			v.SetString(v.String() + "x")
+		case reflect.Bool:
+			v.SetBool(!v.Bool())
+		case reflect.Float64:
+			v.SetFloat(v.Float() + 1)
+		case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+			v.SetInt(v.Int() + 1)
+		case reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+			v.SetUint(v.Uint() + 1)
+		case reflect.Interface:
+			v.SetZero()
+		default:
+			t.Errorf("%s: a %s, which this test cannot change", path, v.Type())
+		}
+		seen++
+		if slices.Contains(apart, path) || stands.MatchString(path) {
+			assert.Equal(t, before, runText(c), path)
+		} else {
+			assert.NotEqual(t, before, runText(c), path)
+		}
+	}
+	walk("", func(c *spec.Case) reflect.Value { return reflect.ValueOf(c).Elem() })
+	assert.Greater(t, seen, 60)
+}
+
+func TestWriteRunSeesEveryInput(t *testing.T) {
+	texts := []string{"float32[2,3]", "float32[3,2]", "float16[2,3]", "x=float32[2,3]", "float32[2,3] cpu", "float32[2,3,4,5]", "float32[2,3,4,5] channels_last", "[float32[2,3]]", "(float32[2,3],)",
+		"{'a': float32[2,3]}", "{'b': float32[2,3]}", "1", "2", "1.0", "true", "'1'", "null", "[1, 2]", "[[1], 2]", "[1, [2]]"}
+	by := map[string]string{}
+	for _, text := range texts {
+		in, err := spec.ParseInput(text)
+		require.NoError(t, err, text)
+		c := spec.Case{Inputs: []spec.Input{in}}
+		said := runText(&c)
+		assert.Empty(t, by[said], "%s is like %s", text, by[said])
+		by[said] = text
+	}
+}
+
+// What judges a case is a part of what memspec.yaml says of it.
+func TestWriteSaid(t *testing.T) {
+	before := saidText(full(t))
+	for name, edit := range map[string]func(*spec.Case){
+		"budget":     func(c *spec.Case) { c.Budgets[0].Limit += units.Bytes(1) },
+		"level":      func(c *spec.Case) { c.Budgets[0].Level = verdict.LevelWarn },
+		"allow":      func(c *spec.Case) { c.Allow[0] = "workspace-estimate" },
+		"fits":       func(c *spec.Case) { c.Fits[0].Value++ },
+		"regression": func(c *spec.Case) { c.Regression[0].Percent.SetInt64(3) },
+		"operator":   func(c *spec.Case) { c.Operators[0].Workspace = "2048" },
+	} {
+		c := full(t)
+		edit(c)
+		assert.NotEqual(t, before, saidText(c), name)
+	}
+	moved := full(t)
+	moved.Pos.Line += 10
+	moved.Budgets[0].Pos.Line += 10
+	assert.Equal(t, before, saidText(moved), "another line")
+}
