@@ -79,10 +79,11 @@ probe: $(VENV)/.stamp
 	PYTHON=$(VENV)/bin/python cudameasure/cudaprobe/build.sh --fetch
 	MEMSPEC_PROBE_TESTS=1 $(GO) test ./cudameasure -run Probe
 
-# The shim's own tests, the wheel's with them, and cudameasure's run of the shim. They need torch and no GPU.
+# The shim's own tests, the wheel's with them, and cudameasure's run of the shim. They need torch and no GPU. What a test may skip for is listed in
+# pyshim/tests/conftest.py; anything else fails.
 test-python: $(VENV)/.stamp $(HEADERS)/.stamp
 	PYTHONPATH=$(CURDIR)/pyshim/src $(VENV)/bin/python -c 'from memshim import binary; binary.find()' # built once, before several tests ask for it
-	PYTHONPATH=$(CURDIR)/pyshim/src $(VENV)/bin/python -m pytest -q -n 2 pyshim/tests
+	MEMSPEC_WHOLE=1 PYTHONPATH=$(CURDIR)/pyshim/src $(VENV)/bin/python -m pytest -q -rs -n 2 pyshim/tests
 	MEMSPEC_PYTHON_TESTS=1 $(GO) test ./cudameasure
 
 # CUDA's public headers, of both majors, that the pretend GPU's declarations are compared with; 50 MB.

@@ -8,7 +8,6 @@ import sys
 import pytest
 
 import pretended
-from memshim import pretend
 from memshim.run import program
 
 pytest.importorskip("torch")
@@ -127,7 +126,6 @@ if big.sum() > 0.5:
 '''
 
 
-@pytest.mark.skipif(not hasattr(pretend, "report"), reason="values are not followed yet")
 def test_values_that_no_kernel_computed_are_noted(tmp_path):
     (tmp_path / "ask.py").write_text(VALUES)
     p = run("--on", "t4", "--json", "out.json", "--", "ask.py", cwd=tmp_path)
