@@ -2,6 +2,7 @@ package lifetime
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strings"
 
@@ -19,7 +20,7 @@ func Calls(g *program.Graph, most bool) []Range {
 	c := &calls{graph: g, most: most, around: make([]*call, g.NumValues), out: Generated(g)}
 	c.read()
 	for i := range c.out {
-		if r := &c.out[i]; r.End == After && c.top[r.To] >= 0 {
+		if r := &c.out[i]; c.made[r.Value.ID] >= 0 { // the caller of the program holds its parameters, and a block's values go in it
 			c.extend(r)
 		}
 	}
@@ -29,21 +30,18 @@ func Calls(g *program.Graph, most bool) []Range {
 
 // order is that of release: of values that go together those of inner calls first, and of one call's first what it passed on, then its locals.
 func (c *calls) order(a, b Range) int {
-	return cmp.Or(cmp.Compare(a.To, b.To), cmp.Compare(c.depth(&b), c.depth(&a)), cmp.Compare(rank[a.Why], rank[b.Why]))
+	return cmp.Or(cmp.Compare(a.To, b.To), cmp.Compare(c.depth(&b), c.depth(&a)), cmp.Compare(local[a.Why], local[b.Why]))
 }
 
-// rank is the order in which values of one call go that go together.
-var rank = map[Why]int{Passed: 1, Bound: 2, FrameEnd: 3}
+// local sorts values of one call that go together: what it passed on, then its locals.
+var local = map[Why]int{Bound: 1}
 
 func (c *calls) depth(r *Range) int {
 	if r.Why != Passed && r.Why != Bound && r.Why != FrameEnd {
-		return maxDepth // with its node, before any call returns
+		return math.MaxInt // with its node, before any call returns
 	}
 	return c.around[r.Value.ID].depth
 }
-
-// maxDepth is deeper than calls are.
-const maxDepth = 1 << 20
 
 // call is a call of a module: the nodes from first to last ran in it.
 type call struct {
@@ -53,7 +51,7 @@ type call struct {
 	lines       []int // by node from first on: the line of its forward, 0 where that is not told
 	texts       []string
 	more        bool // its caller's line has more targets than the program uses values of it
-	used        map[*program.Value]bool
+	used        map[*program.Value]struct{}
 	kept        *program.Value // the last result of a call of its own that the program uses nowhere else
 }
 
@@ -61,10 +59,10 @@ type calls struct {
 	graph  *program.Graph
 	most   bool
 	at     []*call // by node of the body: the innermost
-	top    []int   // by number of a node: its place in the body, -1 in a block
+	top    []int   // by number of a node of the body: its place there
 	number []int   // by place in the body: the node's number
 	around []*call // by value: the innermost call around all that make and use it
-	made   []int   // by value: the place of the node that makes it, -1 of a parameter
+	made   []int   // by value: the place of the node that makes it, -1 of a parameter and of what a block makes
 	out    []Range
 }
 
@@ -72,11 +70,8 @@ type calls struct {
 func (c *calls) read() {
 	nodes, ends := Numbering(c.graph)
 	c.top = make([]int, len(nodes))
-	for i := range c.top {
-		c.top[i] = -1
-	}
 	body := c.graph.Body.Nodes
-	root := &call{last: len(body) - 1, used: map[*program.Value]bool{}}
+	root := &call{last: len(body) - 1, used: map[*program.Value]struct{}{}}
 	byCall := map[*program.ModuleCall]*call{}
 	c.made = make([]int, c.graph.NumValues)
 	for i := range c.made {
@@ -109,7 +104,7 @@ func (c *calls) enter(byCall map[*program.ModuleCall]*call, root *call, m *progr
 	}
 	k := byCall[m]
 	if k == nil {
-		k = &call{outer: c.enter(byCall, root, m.Outer, i), first: i, used: map[*program.Value]bool{}}
+		k = &call{outer: c.enter(byCall, root, m.Outer, i), first: i, used: map[*program.Value]struct{}{}}
 		k.depth = k.outer.depth + 1
 		byCall[m] = k
 	}
@@ -142,8 +137,8 @@ func (c *calls) uses(n *program.Node, i int) {
 				return
 			}
 			c.around[v.ID] = common(c.around[v.ID], c.at[i])
-			for k := c.at[c.made[v.ID]]; k != nil && k != c.around[v.ID]; k = k.outer {
-				k.used[v] = true // leaves it
+			for k := c.at[c.made[v.ID]]; k != c.around[v.ID]; k = k.outer {
+				k.used[v] = struct{}{} // leaves it
 			}
 		})
 	}
@@ -185,21 +180,23 @@ func (c *calls) targets() {
 	}
 }
 
-// extend gives a value its end.
+// extend moves a range's end to where the value's name or call ends, if that is later.
 func (c *calls) extend(r *Range) {
-	at, from := c.top[r.To], c.made[r.Value.ID]
-	if from < 0 { // the caller of the program holds it
-		return
+	place, why := c.end(r)
+	if n := c.number[place]; n > r.To {
+		r.To, r.Why = n, why
 	}
+}
+
+// end is the place in the body at which a value goes.
+func (c *calls) end(r *Range) (int, Why) {
+	at, from := c.top[r.To], c.made[r.Value.ID]
 	home := c.around[r.Value.ID]
 	if c.most {
-		for k := c.at[from]; k != home.outer && k != nil; k = k.outer {
-			if (k.more || k.kept == r.Value) && k.outer != nil && k.outer.depth < home.depth {
-				home = k.outer
-			}
+		for home.outer != nil && (home.more || home.kept == r.Value) {
+			home = home.outer
 		}
-		c.end(r, home.last, FrameEnd)
-		return
+		return home.last, FrameEnd
 	}
 	end, why := at, r.Why
 	if k := childAround(home, c.at[at]); k != nil {
@@ -212,14 +209,7 @@ func (c *calls) extend(r *Range) {
 			why = Bound
 		}
 	}
-	c.end(r, end, why)
-}
-
-// end moves a range's end to a place in the body, if that is later.
-func (c *calls) end(r *Range, place int, why Why) {
-	if n := c.number[min(place, len(c.number)-1)]; n > r.To {
-		r.To, r.Why = n, why
-	}
+	return end, why
 }
 
 // childAround is the call that home made in which k ran; nil where k is home.
@@ -233,9 +223,5 @@ func childAround(home, k *call) *call {
 	return k
 }
 
-func (k *call) lineAt(i int) int {
-	if i < k.first || i-k.first >= len(k.lines) {
-		return 0
-	}
-	return k.lines[i-k.first]
-}
+// lineAt is the line at which a node in the call ran, 0 where that is not told.
+func (k *call) lineAt(i int) int { return k.lines[i-k.first] }
