@@ -65,6 +65,7 @@
 //	loop-open            how often a loop runs depends on tensor data, and each round may hold more: the account is incomplete
 //	op-assumed           an operator without a rule; its results are as the program recorded them, which it does at its example sizes alone
 //	op-missing           an operator without a rule; the account is incomplete
+//	operators-differ     the live model runs other operators than its exported program: eager figures are the program's, and estimates
 //	other-device         a run was recorded elsewhere than on the case's device with its torch, or does not tell where
 //	shape-bound          a size depends on tensor data and is taken at its most
 //	value-assumed        a number depends on tensor data and is only computed with; it does not matter to memory

@@ -10,7 +10,6 @@ import (
 	"github.com/memspec/memspec/engine/artifact"
 	"github.com/memspec/memspec/engine/exec"
 	"github.com/memspec/memspec/engine/exec/fx"
-	"github.com/memspec/memspec/engine/exec/lifetime"
 	"github.com/memspec/memspec/engine/exec/torchscript"
 	"github.com/memspec/memspec/engine/program"
 	"github.com/memspec/memspec/engine/recording"
@@ -46,8 +45,8 @@ type Model struct {
 	Path     string
 	Artifact *artifact.Artifact
 
-	releases []lifetime.Release // of an exported program, where its sidecar tells them
-	made     *recording.Made    // how, as far as it tells
+	seen *fx.Seen        // of an exported program, where its sidecar tells it
+	made *recording.Made // how, as far as it tells
 
 	mu   sync.Mutex
 	idle []exec.Start // of the program: each knows what an earlier run read, and serves one run at a time
@@ -63,7 +62,7 @@ func (m *Model) start() exec.Start {
 		return s
 	}
 	if p := m.Artifact.Program; p.Tells == program.TellsModules { // graphs alone
-		return fx.NewReleased(p, m.releases)
+		return fx.NewSeen(p, m.seen)
 	}
 	return torchscript.New(m.Artifact.Program)
 }
@@ -89,7 +88,7 @@ func Open(path string) (m *Model, err error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	m = &Model{Path: path, Artifact: a}
-	if err := m.readReleases(); err != nil {
+	if err := m.readSeen(); err != nil {
 		return nil, err
 	}
 	return m, m.readMade()

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"strings"
 
+	"github.com/memspec/memspec/engine/exec/fx"
 	"github.com/memspec/memspec/engine/exec/lifetime"
 	"github.com/memspec/memspec/engine/program"
 	"github.com/memspec/memspec/engine/recording"
@@ -25,6 +27,11 @@ type sidecar struct {
 	Made   *recording.Made `json:"made"`   // nil where it does not tell
 	// Releases are the results that Python let go of while a program was exported, in order: each with the newest result that there was then.
 	Releases [][2]string `json:"releases"`
+	// Operators says whether the live model runs the program's operators; nil where it was not looked at.
+	Operators *struct {
+		Same  bool   `json:"same"`
+		First string `json:"first"` // difference
+	} `json:"operators"`
 }
 
 // readSidecar reads the file beside an artifact; nil where there is none.
@@ -71,8 +78,8 @@ func SidecarInputs(artifact string) ([]spec.Input, error) {
 	return out, nil
 }
 
-// readReleases reads those of a program of which its sidecar tells them.
-func (m *Model) readReleases() error {
+// readSeen reads what the sidecar of a program tells of the live model.
+func (m *Model) readSeen() error {
 	if p := m.Artifact.Program; p == nil || p.Tells != program.TellsModules {
 		return nil
 	}
@@ -80,16 +87,26 @@ func (m *Model) readReleases() error {
 	if err != nil || s == nil || s.Releases == nil {
 		return err
 	}
-	m.releases = make([]lifetime.Release, len(s.Releases))
+	seen := &fx.Seen{Releases: make([]lifetime.Release, len(s.Releases))}
 	for i, r := range s.Releases {
-		m.releases[i] = lifetime.Release{Value: r[0], After: r[1]}
+		seen.Releases[i] = lifetime.Release{Value: r[0], After: r[1]}
+	}
+	switch o := s.Operators; {
+	case o == nil:
+		seen.Differs = "not compared: the program was exported by an older memshim"
+	case !o.Same:
+		seen.Differs = strings.Join(strings.Fields(o.First), " ") // one line
+		if seen.Differs == "" {
+			return fmt.Errorf("%s: operators: got no first difference, want one where they are not the same", m.Path+sidecarSuffix)
+		}
 	}
 	g, err := m.Artifact.Program.Entry.Graph()
 	if err == nil {
-		_, err = lifetime.Told(g, m.releases)
+		_, err = lifetime.Told(g, seen.Releases)
 	}
 	if err != nil {
 		return fmt.Errorf("%s: releases: %w", m.Path+sidecarSuffix, err)
 	}
+	m.seen = seen
 	return nil
 }

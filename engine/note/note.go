@@ -20,6 +20,7 @@ const (
 	LoopOpen           ID = "loop-open"
 	OpAssumed          ID = "op-assumed"
 	OpMissing          ID = "op-missing"
+	OperatorsDiffer    ID = "operators-differ"
 	OtherDevice        ID = "other-device"
 	ShapeBound         ID = "shape-bound"
 	ValueAssumed       ID = "value-assumed"
@@ -74,6 +75,8 @@ var kinds = [...]Kind{
 		Text: "{subject} has no rule: its results are as the program recorded them, without what it may take beside", Subject: "the operator"},
 	{ID: OpMissing, Meaning: "an operator without a rule; the account is incomplete",
 		Text: "{subject}", Subject: "what is missing from the account, and how often it was met"},
+	{ID: OperatorsDiffer, Meaning: "the live model runs other operators than its exported program: eager figures are the program's, and estimates",
+		Text: "the live model may run other operators than the program: {subject}", Subject: "the first difference"},
 	{ID: OtherDevice, Meaning: "a run was recorded elsewhere than on the case's device with its torch, or does not tell where",
 		Text: "{subject}", Subject: "where it was recorded"},
 	{ID: ShapeBound, Meaning: "a size depends on tensor data and is taken at its most",

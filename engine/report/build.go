@@ -255,7 +255,7 @@ func notes(tr *trace.Trace, ask string) []Note {
 // estimates says whether what a note tells makes figures estimates; a note that is not known might.
 func estimates(id note.ID) bool {
 	switch id {
-	case note.WorkspaceEstimate, note.LocalsUnknown, note.OtherDevice, note.ValueRead, note.ArtifactStale:
+	case note.WorkspaceEstimate, note.LocalsUnknown, note.OperatorsDiffer, note.OtherDevice, note.ValueRead, note.ArtifactStale:
 		return true
 	}
 	_, known := note.Of(id)

@@ -125,6 +125,8 @@ func qualityText(r *Report) string {
 		why := "some library workspace is by rule"
 		if r.HasNote(note.LocalsUnknown) {
 			why = "the archive does not tell what Python's names hold"
+		} else if r.HasNote(note.OperatorsDiffer) {
+			why = "the live model may run other operators than the program"
 		}
 		return fmt.Sprintf("estimate: %s; at its most %s allocated, %s reserved", why, r.Upper.Allocated, r.Upper.Reserved)
 	case Bound:

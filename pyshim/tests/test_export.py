@@ -137,3 +137,48 @@ def test_what_an_artifact_was_made_from(project, capsys):
 def run_check(folder):
     p = subprocess.run([sys.executable, "-m", "memshim", "export", "memspec.yaml", "--check"], cwd=folder, capture_output=True, text=True)
     return p.returncode, p.stdout.removeprefix("a model may print\n")
+
+
+class Asks(torch.nn.Module):
+    """Runs other operators while it is exported."""
+
+    def forward(self, x):
+        y = x.relu()
+        if torch.compiler.is_exporting():
+            y = y.clone()
+        return y + 1
+
+
+class Looks(torch.nn.Module):
+    """As many rows as the host counts, and a buffer that is written."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("calls", torch.zeros(()))
+
+    def forward(self, x):
+        self.calls.add_(1)
+        return x + torch.arange(x.shape[1])
+
+
+@pytest.mark.parametrize(
+    ("model", "inputs", "told"),
+    [
+        (Residual(), (torch.zeros(4, 3),), {"same": True}),
+        (Asks(), (torch.zeros(4, 3),), {"same": False, "first": "eager runs nothing where the program has aten::clone float32[4, 3]"}),
+        (Looks(), (torch.zeros(4, 3),), {"same": False, "first": "eager makes torch.arange int64[3] on the host, the program where it runs"}),
+        (
+            torch.nn.TransformerEncoderLayer(8, 2, 16, batch_first=True),
+            (torch.zeros(2, 4, 8),),
+            {"same": False, "first": "eager runs aten::_transformer_encoder_layer_fwd float32[2, 4, 8] where the program has aten::clone float32[4, 2, 8]"},
+        ),
+    ],
+    ids=["same", "asks whether it is exported", "makes tensors on the host", "fast path"],
+)
+def test_whether_the_live_model_runs_the_programs_operators(tmp_path, model, inputs, told):
+    path = memshim.export(model, tmp_path / "m.pt2", *inputs, kind="export")
+    assert json.loads(path.with_name("m.pt2.inputs.json").read_text())["operators"] == told
+    assert not hasattr(model, "calls") or model.calls == 0, "what it writes is as before"
+    report = cases.ask("estimate", str(path), "--device", "t4", "--runtime", "eager", *(f"--input=float32{list(i.shape)}".replace(" ", "") for i in inputs))
+    assert report["quality"] == ("exact" if told["same"] else "estimate")
+    assert told["same"] == ("operators-differ" not in [n["id"] for n in report["notes"]])

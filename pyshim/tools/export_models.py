@@ -22,6 +22,7 @@ from torch import nn
 from torch.export import Dim
 
 from export_small import portable
+from memshim.run import operators
 from memshim.run.releases import Releases
 
 AUTO = Dim.AUTO
@@ -397,11 +398,12 @@ def main() -> int:
                 program = export(model)
             told = releases.of(program)
             to = o.out / f"{name}.pt2"
+            ran = {} if o.decompose else operators.compare(model.module, program, model.args, model.kwargs)
             if o.decompose:
                 program, to = program.run_decompositions(), o.out / f"{name}_core.pt2"
             torch.export.save(portable(program), to)
             if not o.decompose:
-                Path(f"{to}.inputs.json").write_text(json.dumps({"inputs": [], "releases": told}) + "\n")
+                Path(f"{to}.inputs.json").write_text(json.dumps({"inputs": [], "releases": told, "operators": ran}) + "\n")
             print(f"{name}: {len(program.graph.nodes)} nodes, {to.stat().st_size} bytes, {time.time() - begin:.1f} s", flush=True)
         except Exception as e:
             failed += 1

@@ -65,8 +65,15 @@ func (w *walker) ranges() ([]lifetime.Range, error) {
 	switch {
 	case o.Liveness == exec.LastUse:
 		return lifetime.Generated(w.graph), nil
-	case w.releases != nil:
-		return lifetime.Told(w.graph, w.releases)
+	case w.seen != nil:
+		told, err := lifetime.Told(w.graph, w.seen.Releases)
+		if err == nil && w.seen.Differs != "" {
+			w.Note(note.Note{ID: note.OperatorsDiffer, Subject: w.seen.Differs})
+			if o.HoldLocals {
+				told = lifetime.Longest(told, lifetime.Calls(w.graph, true))
+			}
+		}
+		return told, err
 	}
 	w.Note(note.Note{ID: note.LocalsUnknown, Subject: "an exported program carries the calls of modules and no names: what eager execution holds is read from them"})
 	return lifetime.Calls(w.graph, o.HoldLocals), nil
@@ -101,6 +108,10 @@ func (w *walker) prepare(in *inst) {
 	if !ok {
 		return
 	}
+	if c := lifted(n); c != nil && w.Options().Liveness != exec.LastUse && len(c.Meta.Sizes) > 0 {
+		w.toDevice(in, c)
+		return
+	}
 	in.bound = b
 	s := b.Schema
 	in.args = make([]any, len(s.Args))
@@ -133,6 +144,17 @@ func (w *walker) prepare(in *inst) {
 		}
 		in.args[i] = b.Default(i)
 	}
+}
+
+// toDevice makes a node a copy of a constant to the device.
+func (w *walker) toDevice(in *inst, c *program.State) {
+	in.bound, _ = w.Table().Lookup("aten::_to_copy")
+	s := in.bound.Schema
+	in.args = make([]any, len(s.Args))
+	for i := 1; i < len(in.args); i++ {
+		in.args[i] = in.bound.Default(i)
+	}
+	in.args[0], in.args[s.ArgIndex("device")] = w.literal(c), ops.Device(exec.Accelerator)
 }
 
 // argumentError is an argument that an operator's schema has not, or one that it wants and that is not there.

@@ -17,9 +17,13 @@ import (
 // New returns what starts runs of p.
 func New(p *program.Program) exec.Start { return start(p, nil, nil) }
 
-// NewReleased is New for a program of which it is told when Python let go of its results.
-func NewReleased(p *program.Program, releases []lifetime.Release) exec.Start {
-	return start(p, releases, nil)
+// NewSeen is New for a program of which more is told than it holds.
+func NewSeen(p *program.Program, s *Seen) exec.Start { return start(p, s, nil) }
+
+// Seen is what was seen of the live model when a program was exported.
+type Seen struct {
+	Releases []lifetime.Release // when Python let go of the program's results
+	Differs  string             // where the live model runs other operators than the program; "" where it runs the same
 }
 
 // Mismatch is a result that is not what the program recorded.
@@ -34,7 +38,7 @@ type Mismatch struct {
 // those that agree.
 func Compare(p *program.Program, each func(Mismatch)) exec.Start { return start(p, nil, each) }
 
-func start(p *program.Program, releases []lifetime.Release, each func(Mismatch)) exec.Start {
+func start(p *program.Program, seen *Seen, each func(Mismatch)) exec.Start {
 	return func(m *exec.Machine) (exec.Driver, error) {
 		if p.Entry == nil {
 			return nil, errors.New("got a program without a graph, want one")
@@ -44,7 +48,7 @@ func start(p *program.Program, releases []lifetime.Release, each func(Mismatch))
 			return nil, err
 		}
 		m.PythonContainers()
-		w := &walker{Machine: m, prog: p, graph: g, releases: releases, each: each, regs: make([]any, g.NumValues), set: make([]bool, g.NumValues), host: remaps(p)}
+		w := &walker{Machine: m, prog: p, graph: g, seen: seen, each: each, regs: make([]any, g.NumValues), set: make([]bool, g.NumValues), host: remaps(p)}
 		return w, nil
 	}
 }
@@ -60,10 +64,10 @@ type walker struct {
 	set   []bool
 	now   *inst
 
-	releases []lifetime.Release // nil where none are told
-	symbols  map[string]int64   // their values in this run
-	host     bool               // the program names no accelerator: what it says of devices means the one it runs on
-	each     func(Mismatch)
+	seen    *Seen            // nil where nothing is told
+	symbols map[string]int64 // their values in this run
+	host    bool             // the program names no accelerator: what it says of devices means the one it runs on
+	each    func(Mismatch)
 }
 
 // remaps says whether a program knows nothing of an accelerator.
@@ -111,6 +115,7 @@ func (w *walker) Load() {
 		return
 	}
 	w.Machine.Load(nil, nil)
+	w.liftConstants(w.graph.Body)
 	first := map[tied]*program.State{}
 	for _, s := range moduleOrder(w.prog.States) {
 		key := tied{s.Storage, s.Meta.StorageOffset, fmt.Sprint(s.Meta.Sizes, s.Meta.Strides)}
@@ -121,6 +126,30 @@ func (w *walker) Load() {
 		first[key] = s
 		w.State(s)
 	}
+}
+
+// liftConstants leaves on the host what code makes of numbers as it runs (torch.tensor): a program has it as a constant and copies that.
+func (w *walker) liftConstants(b *program.Block) {
+	for _, n := range b.Nodes {
+		if s := lifted(n); s != nil {
+			w.StateOn(s, "cpu")
+		}
+		for _, inner := range n.Blocks {
+			w.liftConstants(inner)
+		}
+	}
+}
+
+// lifted is the constant that a node makes a tensor of, as torch.tensor does; nil where it is another node.
+func lifted(n *program.Node) *program.State {
+	if n.Key != "aten::lift_fresh_copy" || len(n.Args) != 1 {
+		return nil
+	}
+	s, _ := n.Args[0].Const.(*program.State)
+	if s == nil || !s.OfCode {
+		return nil
+	}
+	return s
 }
 
 // tied is what two names of one parameter agree in.

@@ -60,3 +60,19 @@ func Told(g *program.Graph, releases []Release) ([]Range, error) {
 	})
 	return out, nil
 }
+
+// Longest joins two sets of one graph's live ranges: each value has the range that ends later.
+func Longest(a, b []Range) []Range {
+	at := make(map[*program.Value]int, len(a))
+	out := slices.Clone(a)
+	for i := range out {
+		at[out[i].Value] = i
+	}
+	for i := range b {
+		if j, ok := at[b[i].Value]; ok && b[i].To > out[j].To {
+			out[j] = b[i]
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Range) int { return cmp.Compare(a.To, b.To) })
+	return out
+}

@@ -38,6 +38,14 @@ func TestTold(t *testing.T) {
   b%2  1..3      after aten::add     seen at export
   d%4  3..4      after prim::Return  last use
 `, text.String())
+	longest := lifetime.Longest(lifetime.LastUse(g), ranges)
+	f.Ranges = longest
+	require.NoError(t, lifetime.Check(&f))
+	for _, r := range longest {
+		if r.Value == b {
+			assert.Equal(t, 3, r.To, "the later of two ends")
+		}
+	}
 	_, err = lifetime.Told(g, []lifetime.Release{{Value: "q", After: "b"}})
 	assert.EqualError(t, err, "got a release of q after b, want two results of the program: it was written for another one")
 }

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from memshim import binary, cases
-from memshim.run import inputs, made
+from memshim.run import inputs, made, operators
 from memshim.run.build import BuildError, load_source
 from memshim.run.releases import Releases
 
@@ -35,8 +35,8 @@ def export(model, path: str | os.PathLike, *args: Any, kind: str = "script", str
 
     kind: script or trace for a TorchScript archive, export for an exported program. strip: without weights, small enough to commit. dynamic_shapes: the
     sizes that an exported program leaves open, as torch.export.export takes them. The model's training mode is as before after; it is written in
-    evaluation mode. The file appears whole or not at all. Beside an exported program stands also when Python let go of its results: with that its eager
-    lifetimes are known.
+    evaluation mode. The file appears whole or not at all. Beside an exported program stands also when Python let go of its results, and whether the live
+    model runs the same operators: with that its eager lifetimes are known.
     """
     if kind not in KINDS:
         raise ExportError(f"got kind {kind!r}, want one of {', '.join(KINDS)}")
@@ -98,7 +98,7 @@ def _save(model, file: str, kind: str, args: tuple, kwargs: dict, dynamic_shapes
             program = torch.export.export(model, args, kwargs, dynamic_shapes=dynamic_shapes, strict=False)
         told = releases.of(program)
         torch.export.save(program, file)
-        return {"releases": told}
+        return {"releases": told, "operators": operators.compare(model, program, args, kwargs)}
     with torch.no_grad():
         if kind == "script":
             made = torch.jit.script(model)
