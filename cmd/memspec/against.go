@@ -40,10 +40,13 @@ func openCommit(ctx context.Context, flag, ref string) (*commit, error) {
 		return c, nil
 	}
 	if shallow, serr := c.git(ctx, "rev-parse", "--is-shallow-repository"); serr == nil && strings.TrimSpace(string(shallow)) == "true" {
-		return nil, fmt.Errorf("%s: got no commit %q in a shallow clone: fetch it (git fetch --depth 1 origin %s; fetch-depth: 0 of actions/checkout)", flag, ref, ref)
+		return nil, fmt.Errorf("%s: got no commit %q in a shallow clone: fetch it (fetch-depth: 0 of actions/checkout; else %s)", flag, ref, unshallow)
 	}
 	return nil, fmt.Errorf("%s: got no commit %q in this repository", flag, ref)
 }
+
+// unshallow fetches every branch with all that came before it.
+const unshallow = "git fetch --unshallow origin '+refs/heads/*:refs/remotes/origin/*'"
 
 // git runs git for what it knows of its objects.
 func (c *commit) git(ctx context.Context, args ...string) ([]byte, error) {
@@ -145,7 +148,7 @@ func (c *commit) cases(ctx context.Context, below, folder string) ([]spec.Case, 
 	}
 	cases, err := spec.Load(filepath.Join(folder, filepath.FromSlash(below)))
 	if err != nil {
-		return nil, fmt.Errorf("at %s: %w", c.ref, err)
+		return nil, c.named(err, below)
 	}
 	copied := map[string]bool{}
 	for i := range cases {
@@ -164,6 +167,21 @@ func (c *commit) cases(ctx context.Context, below, folder string) ([]spec.Case, 
 		}
 	}
 	return cases, nil
+}
+
+// named is an error of a file of the commit that names it as git does: main:models/memspec.yaml.
+func (c *commit) named(err error, below string) error {
+	var many spec.Errors
+	if !errors.As(err, &many) {
+		return fmt.Errorf("%s:%s: %w", c.ref, below, err)
+	}
+	out := make(spec.Errors, len(many))
+	for i, e := range many {
+		pos := e.Pos
+		pos.File = c.ref + ":" + below
+		out[i] = &spec.Error{Pos: pos, Msg: e.Msg}
+	}
+	return out
 }
 
 // caseKey tells cases of several files apart.

@@ -46,6 +46,9 @@ Exit codes: 2 if the file cannot be read; else 1 if any case fails; else 2 if an
 	_ = cmd.MarkFlagDirname("cache")
 	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "the whole account of every case, every holder")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := wantValues(cmd, "against", "baseline", "shard", "changed-since", "cache"); err != nil {
+			return err
+		}
 		files, err := specFiles(args)
 		if err != nil {
 			return err

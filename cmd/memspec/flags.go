@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/memspec/memspec/engine"
 	"github.com/memspec/memspec/engine/device"
@@ -223,4 +224,15 @@ func shorten(s string) string {
 		return string(r[:most]) + "…"
 	}
 	return s
+}
+
+// wantValues refuses flags that are given nothing, as by a variable of the shell that is not set: it would be as if they were not given at all.
+func wantValues(cmd *cobra.Command, names ...string) error {
+	for _, name := range names {
+		if f := cmd.Flags().Lookup(name); f.Changed && f.Value.String() == "" {
+			what, _ := pflag.UnquoteUsage(f)
+			return fmt.Errorf("--%s: got nothing, want a %s", name, what)
+		}
+	}
+	return nil
 }
