@@ -6,6 +6,7 @@
 # make probe  cudaprobe on a stand-in driver; make test-compat: the shim with the oldest PyTorch that is promised, 5 GB more
 # make test-pretend  the pretend GPU with each PyTorch from 2.10 to 2.15, one environment of 5 to 8 GB at a time (RELEASES="2.10.0 2.12.0")
 # make mutants  small bugs put into the code one at a time: which of them no test of their own package sees (N=300 SEED=1 PKG=./engine/...)
+# make scale  ten thousand cases in one check: processor time and memory, without a cache and with one
 # make truth  the tables of docs/accuracy.md: predictions against recorded truth
 # make release  memshim's source distribution and wheels for every system into dist/, each tried in a fresh environment
 
@@ -20,7 +21,7 @@ HEADERS := .cache/cuda-headers
 # Packages whose code runs on more than one goroutine.
 RACE := ./engine ./engine/program ./assert ./cmd/memspec ./cudameasure/...
 
-.PHONY: test go fmt vet staticcheck long-files unit race goldens formats python probe recordings test-python test-compat test-pretend examples-python check workspace scratch workspace-current examples fuzz bench mutants truth release clean
+.PHONY: test go fmt vet staticcheck long-files unit race goldens formats python probe recordings test-python test-compat test-pretend examples-python check workspace scratch workspace-current examples fuzz bench scale mutants truth release clean
 
 test: go race goldens formats python probe recordings workspace-current test-python examples-python
 
@@ -55,6 +56,7 @@ examples:
 	@examples/cli/run.sh >/dev/null
 	@examples/llm/run.sh >/dev/null
 	@examples/ci/run.sh >/dev/null
+	MEMSPEC_BUILD_TESTS=1 $(GO) test ./cmd/memspec -run PublishedBuilds
 
 python: $(VENV)/.stamp
 
@@ -115,6 +117,9 @@ fuzz:
 
 bench:
 	$(GO) test -run '^$$' -bench . -benchmem -cpu 1 ./engine/... ./cmd/memspec
+
+scale:
+	MEMSPEC_SCALE=1 $(GO) test ./cmd/memspec -run TenThousand -v
 
 # 300 take an hour of processor time. Nothing in the tree changes.
 N ?= 300

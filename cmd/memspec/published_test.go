@@ -59,7 +59,7 @@ func TestHooksAndAction(t *testing.T) {
 		Inputs map[string]any
 		Runs   struct {
 			Using string
-			Steps []struct{ Run string }
+			Steps []step
 		}
 	}
 	text := published(t, "action.yml")

@@ -20,7 +20,7 @@ import (
 )
 
 // Ten thousand cases of torchvision's models: under a minute on two cores, which is two minutes of processor time, and under 1 GiB; with --cache a second
-// check is a fraction of that. It takes half a minute: MEMSPEC_SCALE=1 go test ./cmd/memspec -run TenThousand -v
+// check is a fraction of that. It takes half a minute: make scale
 func TestTenThousandCases(t *testing.T) {
 	if os.Getenv("MEMSPEC_SCALE") != "1" {
 		t.Skip("MEMSPEC_SCALE=1 runs it")
