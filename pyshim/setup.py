@@ -16,8 +16,13 @@ import sys
 import tempfile
 from pathlib import Path
 
+import setuptools
 from setuptools import Distribution, setup
-from setuptools.command.bdist_wheel import bdist_wheel
+
+try:
+    from setuptools.command.bdist_wheel import bdist_wheel
+except ImportError:
+    raise SystemExit(f"memshim: got setuptools {setuptools.__version__}, want 77 or newer: leave out --no-build-isolation, or pip install 'setuptools>=77'") from None
 from setuptools.command.build_py import build_py
 from setuptools.command.sdist import sdist
 

@@ -71,6 +71,48 @@ def test_a_model_that_cannot_be_scripted_leaves_nothing(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+ODD = """
+import torch
+
+class Listed(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = torch.nn.Linear(8, 8)
+
+    def forward(self, x, *more):
+        return self.linear(x)
+
+class Named(Listed):
+    def forward(self, x, *more):
+        return {"y": self.linear(x), "n": 3}
+"""
+
+
+def test_a_model_that_cannot_be_scripted_is_traced(project, capsys):
+    (project / "odd.py").write_text(ODD)
+    words = ["odd.py:Listed", "--input", "x=float32[2,8]"]
+    assert main([*words, "-o", "odd.pt"]) == 0
+    told = capsys.readouterr()
+    assert told.out == "odd.pt\n"
+    assert told.err.startswith("memshim: torch.jit.script refuses it (NotSupportedError: Compiled functions can't take variable number of arguments")
+    assert told.err.endswith("): traced with these inputs, --kind script shows why\n") and told.err.count("\n") == 1
+    assert estimate("odd.pt")["weights"] > 0
+    with pytest.raises(Exception, match="variable number of arguments"):
+        main([*words, "-o", "named.pt", "--kind", "script"])  # what was asked for by name is not something else
+
+
+def test_a_model_that_cannot_be_traced_either_is_told_what_to_do(project, capsys):
+    (project / "odd.py").write_text(ODD)
+    words = ["odd.py:Named", "--input", "x=float32[2,8]"]
+    assert main([*words, "-o", "odd.pt"]) == 2
+    told = capsys.readouterr().err.splitlines()[-1]
+    assert told.startswith("memshim: torch.jit.trace refuses it too (RuntimeError: Tracer cannot infer type of ")
+    assert told.endswith("): want -o odd.pt2, an exported program; or record a run of it: python -m memshim capture")
+    assert not (project / "odd.pt").exists()
+    assert main([*words, "-o", "odd.pt2"]) == 0, "what it said works"
+    assert cases.ask("estimate", "odd.pt2", "--device", "none")["weights"] > 0
+
+
 def test_the_command(project, capsys):
     assert main(["zoo.py:net", "--input", "x=float32[B,3,16,16]", "--dim", "B=2", "-o", "a.pt", "--kind", "trace", "--strip"]) == 0
     assert capsys.readouterr().out.splitlines()[-1] == "a.pt"

@@ -4,6 +4,7 @@ import builtins
 import csv
 import io
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -254,3 +255,8 @@ def test_the_profile_command(tmp_path, capsys):
 def test_importing_memshim_does_not_import_torch():
     code = "import sys, memshim, memshim.plugin, memshim.check; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+def test_the_version(capsys):
+    assert main(["--version"]) == 0
+    assert re.fullmatch(r"memshim (\d+\.\d+\.\d+|\(of a checkout\))\n", capsys.readouterr().out)

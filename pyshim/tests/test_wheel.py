@@ -139,3 +139,12 @@ def the_plugin_is_there(python, project):
     p = python("-m", "pytest", "-q", "-p", "no:cacheprovider", cwd=project)
     assert p.returncode == 0, p.stdout + p.stderr
     assert "3 budgets: 2 pass, 1 warn, 3 not measured: " in p.stdout
+
+
+def test_setuptools_that_are_too_old_are_told(tmp_path):
+    (tmp_path / "setuptools" / "command").mkdir(parents=True)
+    (tmp_path / "setuptools" / "__init__.py").write_text("__version__ = '65.5.0'\nDistribution = setup = None\n")
+    (tmp_path / "setuptools" / "command" / "__init__.py").write_text("")
+    p = subprocess.run([sys.executable, str(PYSHIM / "setup.py")], capture_output=True, text=True, env=os.environ | {"PYTHONPATH": str(tmp_path)})
+    assert p.returncode == 1
+    assert p.stderr == "memshim: got setuptools 65.5.0, want 77 or newer: leave out --no-build-isolation, or pip install 'setuptools>=77'\n"

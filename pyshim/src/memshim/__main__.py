@@ -39,6 +39,11 @@ def main(arguments: list[str] | None = None) -> int:
     if not arguments or arguments[0] in ("-h", "--help"):
         print(usage(), file=sys.stdout if arguments else sys.stderr)
         return 0 if arguments else USAGE
+    if arguments[0] in ("--version", "version"):
+        from memshim.run.made import version
+
+        print(f"memshim {version() or '(of a checkout)'}")
+        return 0
     name, rest = FORMER.get(arguments[0], arguments[0]), arguments[1:]
     if name not in COMMANDS:
         print(f"memshim: got command {name!r}, want one of {', '.join(COMMANDS)}", file=sys.stderr)

@@ -20,6 +20,7 @@ from typing import Any
 from memshim import binary, cases
 from memshim.run import inputs, made, operators
 from memshim.run.build import BuildError, load_source
+from memshim.run.failure import describe
 from memshim.run.releases import Releases
 
 KINDS = ("script", "trace", "export")
@@ -125,7 +126,7 @@ def main(arguments: list[str]) -> int:
     p.add_argument("--input", action="append", default=[], metavar="INPUT", help="such as 'x=float32[B,3,224,224]'; repeats, without a name in order")
     p.add_argument("--dim", action="append", default=[], metavar="NAME=SIZE", help="a dimension's value; repeats")
     p.add_argument("--case", action="append", default=[], metavar="NAME", help="of a memspec.yaml; repeats")
-    p.add_argument("--kind", choices=KINDS, help="script (default), trace, or export for an exported program")
+    p.add_argument("--kind", choices=KINDS, help="script (default; trace where that is refused), trace, or export for an exported program, the default of FILE.pt2")
     p.add_argument("--strip", action="store_true", help="without weights, small enough to commit")
     p.add_argument("--check", action="store_true", help="write nothing: exit 1 where an artifact is not what its source gives now")
     a = p.parse_args(arguments)
@@ -148,15 +149,38 @@ def _export_source(a: argparse.Namespace) -> int:
     args, kwargs = inputs.make(a.input, inputs.parse_dims(a.dim))
     if {"args", "kwargs", "model", "path", "kind", "strip", "dynamic_shapes"} & set(kwargs):
         raise ExportError(f"got an input named {min(kwargs)!r}: give it by position")
-    kind = a.kind or ("export" if a.output.endswith(".pt2") else "script")
     opened = None
-    if kind == "export" and a.dim:
+    if _kind(a, a.output) == "export" and a.dim:
         dims = {name: max(size, 2) for name, size in inputs.parse_dims(a.dim).items()}  # a size of 1 would be taken for fixed
         args, kwargs = inputs.make(a.input, dims)
         opened = _opened((args, kwargs), inputs.make(a.input, {name: size + 1 for name, size in dims.items()}))
-    print(export(model, a.output, *args, kind=kind, strip=a.strip, dynamic_shapes=opened, **kwargs))
+    print(_write(a, model, a.output, args, kwargs, opened))
     tell_made(a.output, made.made(a.output, a.source, ".", model, ["python", "-m", "memshim", "export", *a.words]))
     return 0
+
+
+def _kind(a: argparse.Namespace, path: str) -> str:
+    return a.kind or ("export" if path.endswith(".pt2") else "script")
+
+
+def _write(a: argparse.Namespace, model, path: str, args: list, kwargs: dict, opened: Any = None) -> Path:
+    """The artifact of the kind that was asked for. Where none was, a model that torch.jit.script refuses is traced, which is said."""
+    try:
+        return export(model, path, *args, kind=_kind(a, path), strip=a.strip, dynamic_shapes=opened, **kwargs)
+    except (ExportError, binary.BinaryError, OSError):
+        raise
+    except Exception as e:  # PyTorch refuses with errors of many kinds
+        if a.kind or _kind(a, path) != "script" or not (args or kwargs):
+            raise
+        refused = describe(e).rstrip(":")
+    print(f"memshim: torch.jit.script refuses it ({refused}): traced with these inputs, --kind script shows why", file=sys.stderr)
+    try:
+        return export(model, path, *args, kind="trace", strip=a.strip, **kwargs)
+    except (ExportError, binary.BinaryError, OSError):
+        raise
+    except Exception as e:
+        raise ExportError(f"torch.jit.trace refuses it too ({describe(e).rstrip(':')}): want -o {Path(path).with_suffix('.pt2')}, an exported program; "
+                          "or record a run of it: python -m memshim capture") from e
 
 
 def _opened(inputs: tuple[list, dict], others: tuple[list, dict]) -> dict[str, Any] | tuple:
@@ -198,8 +222,7 @@ def _export_spec(a: argparse.Namespace) -> int:
             code = max(code, _check(case["artifact"], model))
             continue
         args, kwargs = inputs.make(case["inputs"], dtype=case["dtype"])
-        kind = a.kind or ("export" if case["artifact"].endswith(".pt2") else "script")
-        print(export(model, case["artifact"], *args, kind=kind, strip=a.strip, **kwargs))
+        print(_write(a, model, case["artifact"], args, kwargs))
         words = [os.path.basename(a.source), *(w for w, given in (("--strip", a.strip), ("--kind", a.kind), (a.kind, a.kind)) if given)]
         tell_made(case["artifact"], made.made(case["artifact"], case["source"], case["dir"], model, ["python", "-m", "memshim", "export", *words]))
     if not done:
