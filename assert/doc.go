@@ -15,7 +15,7 @@
 //  4. A budget of level warn never fails: it is logged.
 //  5. A failure is told by one Errorf with the whole account: metric, predicted, budget, by how much, the line of the spec, where the peak
 //     is, who holds it, what was assumed, and the commands that give it again. The test goes on.
-//  6. The verdict is returned, so that plain if works beside assertions.
+//  6. The verdict is returned, so that plain if works beside assertions: if !memory.Case(t, c).OK() { return }. Package require ends the test.
 //  7. Misuse (an unreadable spec, a tolerance that is no number) is an Errorf as well; nothing here panics or ends a test.
 //
 // Any t with Errorf will do: testing.T, testing.B, testify's TestingT, a fake. Helper, Name, Logf and Context are used where t has them.

@@ -95,6 +95,9 @@ func (r *Result) Message(o MessageOptions) string {
 	p.Line("%s", r.Line())
 	if r.Err != nil {
 		item(p, "case", placeOf(r.Case.Pos))
+		if at := placeOf(r.Case.ArtifactPos); at != placeOf(r.Case.Pos) {
+			item(p, "artifact", at)
+		}
 		if trace := backtrace(r.Err); trace != "" {
 			p.Line("  model stack, outermost first:")
 			for line := range strings.Lines(trace) {

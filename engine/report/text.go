@@ -391,7 +391,11 @@ func WriteRows(w io.Writer, by By, rows []Row, most int) error {
 		if by == ByCategory {
 			last = strconv.Itoa(r.Count)
 		}
-		t.Add(append(cells, r.Where, last)...)
+		where := r.Where
+		if by == ByModule && where == "" {
+			where = "(root)"
+		}
+		t.Add(append(cells, where, last)...)
 	}
 	p := layout.To(w)
 	p.Table(2, t)

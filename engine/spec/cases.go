@@ -63,6 +63,8 @@ func (r *reader) dims(e entry) []dimDecl {
 			if len(dim.val.Content) == 0 {
 				r.errorf(dim.val, "got an empty list for the dim %s, want numbers", dim.name)
 			}
+		} else if dim.val.Kind == yaml.ScalarNode && strings.Contains(dim.val.Value, "..") {
+			r.errorf(dim.val, "got the range %s, want a whole number or a list of them, such as [1, 2, 4]; memspec sweep takes ranges", shorten(dim.val.Value))
 		} else if v, ok := r.whole(dim.val, 0); ok {
 			decl.values = []int64{v}
 		}
@@ -222,6 +224,7 @@ func (d *document) build(c *Case, m modelDecl, s settings) {
 	}
 	assign(&c.Source, m.settings.source)
 	c.Artifact, c.Workspace = d.path(m.settings.artifact), d.path(&c.Workspace)
+	c.ArtifactPos = m.settings.artifactAt
 	level := verdict.LevelFail
 	assign(&level, s.level)
 	if s.inputs != nil {

@@ -128,6 +128,9 @@ func (r *reader) syntaxError(data []byte, err error) {
 		}
 		msg = fmt.Sprintf("got the alias *%s, want one of an anchor above it", m[1])
 	}
+	if at, ok := notUTF8(data); ok && !strings.HasPrefix(msg, "control characters") {
+		line, col, msg = at.Line, at.Col, fmt.Sprintf("got the byte %#02x, which is no UTF-8", data[at.offset])
+	}
 	if lines := bytes.Split(data, []byte("\n")); line <= len(lines) && bytes.HasPrefix(lines[line-1], []byte("\t")) {
 		msg += ": YAML indents with spaces, not tabs"
 	}
@@ -138,6 +141,23 @@ func (r *reader) syntaxError(data []byte, err error) {
 		}
 	}
 	r.errorAt(r.pos(line, col), "not YAML: %s", strings.ToValidUTF8(msg, "?"))
+}
+
+// notUTF8 is the first byte of a text that is no UTF-8: the library names no place.
+func notUTF8(data []byte) (at struct{ Line, Col, offset int }, found bool) {
+	if bytes.HasPrefix(data, []byte("\xff\xfe")) || bytes.HasPrefix(data, []byte("\xfe\xff")) { // UTF-16, which YAML allows
+		return at, false
+	}
+	for i := 0; i < len(data); {
+		c, size := utf8.DecodeRune(data[i:])
+		if c == utf8.RuneError && size == 1 {
+			begin := bytes.LastIndexByte(data[:i], '\n') + 1
+			at.Line, at.Col, at.offset = 1+bytes.Count(data[:i], []byte("\n")), 1+utf8.RuneCount(data[begin:i]), i
+			return at, true
+		}
+		i += size
+	}
+	return at, false
 }
 
 var shapeInBraces = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\{[^{}"']*?:\s*([a-z]+[0-9]*\[)`) })

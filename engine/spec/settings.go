@@ -38,6 +38,7 @@ type settings struct {
 	deviceSaid, budgetSaid bool // the key was written, even if what it holds is wrong
 
 	name, artifact, source *string // of a case; of a model
+	artifactAt             Pos
 	cases                  *yaml.Node
 }
 
@@ -61,7 +62,9 @@ type keyRule struct {
 // keyRules is every key of the three layers, in the order the errors list them.
 func keyRules() []keyRule {
 	return append([]keyRule{
-		{"artifact", inModel, func(r *reader, s *settings, e entry, _ string) { s.artifact = r.words(e, "a path") }},
+		{"artifact", inModel, func(r *reader, s *settings, e entry, _ string) {
+			s.artifact, s.artifactAt = r.words(e, "a path"), r.at(e.val)
+		}},
 		{"source", inModel, func(r *reader, s *settings, e entry, _ string) { s.source = r.source(e) }},
 		{"name", inCase, func(r *reader, s *settings, e entry, _ string) { s.name = r.words(e, "a name") }},
 		{"inputs", inModel | inCase, func(r *reader, s *settings, e entry, _ string) { s.inputs = r.inputs(e) }},
@@ -179,6 +182,7 @@ func placesOf(in place) string {
 // over lays s over lower: what s does not say is lower's. What belongs to one layer alone is not passed on.
 func (s settings) over(lower settings) settings {
 	out := lower
+	out.artifactAt = s.artifactAt
 	out.name, out.artifact, out.source, out.cases, out.dims = s.name, s.artifact, s.source, s.cases, s.dims
 	out.deviceSaid, out.budgetSaid = s.deviceSaid || lower.deviceSaid, s.budgetSaid || lower.budgetSaid
 	set(&out.device, s.device)

@@ -79,7 +79,9 @@ type Case struct {
 	Regression []Regression // how much more than before it may take
 	Baseline   string       // path of the baseline that lies beside memspec.yaml, empty for none
 	Pos        Pos
-	made       *template // what With makes it from again; nil of a case that was written in Go
+	// ArtifactPos is where the artifact is named, the zero Pos where it is not.
+	ArtifactPos Pos
+	made        *template // what With makes it from again; nil of a case that was written in Go
 }
 
 // Regression is how much more of a metric than before a case may take: a percentage of what it was, or a size.
