@@ -17,7 +17,7 @@ import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).parent
-CPU = ("data", "host", "quant", "values")  # files of calls that ran on the host
+NOT_HERE = ("data", "host", "quant", "values", "written")  # files of calls that ran on the host, or on fake tensors alone
 
 
 def name_calls(folder: Path) -> dict[str, dict]:
@@ -28,7 +28,7 @@ def name_calls(folder: Path) -> dict[str, dict]:
         for text in file.read_text().splitlines():
             line = json.loads(text)
             count[line["op"]] = count.get(line["op"], 0) + 1
-            if file.stem not in CPU and "events" in line and "backend" not in line:
+            if file.stem not in NOT_HERE and "events" in line and "backend" not in line:
                 out[f"{line['op']}/{count[line['op']]}"] = line
     for n, text in enumerate((folder / "devices" / "calls.jsonl").read_text().splitlines(), 1):
         line = json.loads(text)

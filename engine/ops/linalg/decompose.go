@@ -95,19 +95,24 @@ func svdvals(c *ops.Call) (any, error) {
 }
 
 func svd(c *ops.Call) (any, error) {
-	ts := c.DoParts("aten::_linalg_svd", c.Self(), !c.Bool("some"), c.Bool("compute_uv"))
+	if c.Bool("compute_uv") {
+		ts := c.DoParts("aten::_linalg_svd", c.Self(), !c.Bool("some"), true)
+		if !c.OK() {
+			return nil, nil
+		}
+		return c.Tuple(ts[0], ts[1], c.Do("aten::mH", ts[2])), nil
+	}
+	values := c.Do("aten::linalg_svdvals", c.Self())
 	if !c.OK() {
 		return nil, nil
 	}
-	if !c.Bool("compute_uv") {
-		a := c.Self()
-		n := len(a.Sizes)
-		zeros := func(k int64) any {
-			return c.Do("aten::zeros", ops.IntList(with(a.Sizes[:n-2], k, k)...), ops.Kw{"dtype": int64(a.DType), "device": ops.Device(a.Device)})
-		}
-		return c.Tuple(zeros(a.Sizes[n-2]), ts[1], zeros(a.Sizes[n-1])), nil
+	a := c.Self()
+	n := len(a.Sizes)
+	zeros := func(k int64) *tensor.Tensor {
+		return c.Do("aten::zeros", ops.IntList(with(a.Sizes[:n-2], k, k)...), ops.Kw{"dtype": int64(a.DType), "device": ops.Device(a.Device)})
 	}
-	return c.Tuple(ts[0], ts[1], c.Do("aten::mH", ts[2])), nil
+	left := zeros(a.Sizes[n-2])
+	return c.Tuple(left, values, c.Do("aten::mH", zeros(a.Sizes[n-1]))), nil
 }
 
 func eigh(c *ops.Call) (any, error) {

@@ -68,7 +68,12 @@ func einsum(c *ops.Call) (any, error) {
 		a, b := operands[i], operands[j]
 		operands = slices.Delete(operands, j, j+1)
 		operands = slices.Delete(operands, i, i+1)
-		operands = append(operands, contract(c, a, b, counts, e.outDims))
+		out := contract(c, a, b, counts, e.outDims)
+		if len(path) == 0 { // from left to right
+			operands = slices.Insert(operands, 0, out)
+		} else {
+			operands = append(operands, out)
+		}
 		if !c.OK() {
 			return nil, nil
 		}
@@ -268,6 +273,10 @@ func align(c *ops.Call, t *tensor.Tensor, labels, place []int, n [2]int) *tensor
 			}
 		case seen[x] >= 0:
 			d := seen[x]
+			if t.Sizes[d] != t.Sizes[j] {
+				c.Fail(c.Errorf("got sizes %d and %d of one label, want equal ones", t.Sizes[d], t.Sizes[j]))
+				return t
+			}
 			t = c.Do("aten::movedim.int", c.Do("aten::diagonal", t, int64(0), int64(d), int64(j)), int64(-1), int64(d))
 		default:
 			seen[x] = j

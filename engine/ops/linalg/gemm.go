@@ -138,6 +138,9 @@ func addmv(c *ops.Call) ([]tensor.Meta, error) {
 	if len(a.Sizes) != 2 || len(v.Sizes) != 1 || a.Sizes[1] != v.Sizes[0] {
 		return nil, c.Errorf("got %v and %v, want [n, m] and [m]", a.Sizes, v.Sizes)
 	}
+	if err := sameKind(c, a, v); err != nil {
+		return nil, err
+	}
 	if err := fits(c, c.T("self"), []int64{a.Sizes[0]}); err != nil {
 		return nil, err
 	}

@@ -17,7 +17,7 @@ func cosineSimilarity(c *ops.Call) (any, error) {
 		return nil, err
 	}
 	ready := func(x *tensor.Tensor) *tensor.Tensor {
-		if x.DType != d {
+		if x.DType.Integral(true) {
 			x = c.Do("aten::_to_copy", x, ops.Kw{"dtype": int64(d)})
 		}
 		if !slices.Equal(x.Sizes, shape) {
@@ -33,7 +33,7 @@ func cosineSimilarity(c *ops.Call) (any, error) {
 		return out
 	}
 	n1, n2 := norm(x1), norm(x2)
-	eps := c.Do("aten::scalar_tensor", c.Arg("eps"), ops.Kw{"device": ops.Device(x1.Device)})
+	eps := c.Do("aten::scalar_tensor", c.Arg("eps"), ops.Kw{"dtype": int64(ops.PromoteTypes(d, tensor.Float32)), "device": ops.Device(x1.Device)})
 	n1 = c.Do("aten::clamp_min_.Tensor", n1, eps)
 	n2 = c.Do("aten::clamp_min_.Tensor", n2, eps)
 	b := c.Do("aten::div.Tensor", x2, n2)

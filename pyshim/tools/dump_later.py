@@ -1,0 +1,43 @@
+"""Write the calls of samples/later.py and what PyTorch does with them, as dump_samples.py does.
+
+    python pyshim/tools/dump_later.py testdata/aten
+
+writes testdata/aten/<torch major.minor>/samples/written.jsonl, whose name is the last: lists of exceptions name a call by its number among the operator's
+in all files. A call that PyTorch does not take, and is not to refuse, is a problem and told.
+"""
+
+import logging
+import sys
+import warnings
+from pathlib import Path
+
+import torch  # noqa: F401
+import torchvision  # noqa: F401
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from dump_samples import dumped  # noqa: E402
+from dump_schemas import release  # noqa: E402
+from samples import host, later  # noqa: E402
+from samples.record import Refused, record  # noqa: E402
+from samples.resolve import Unresolved  # noqa: E402
+
+
+def main() -> None:
+    warnings.simplefilter("ignore")
+    logging.disable(logging.CRITICAL)
+    lines, problems = [], 0
+    for call in sorted(later.CALLS, key=lambda c: c.op):
+        try:
+            lines.append(dumped(record(call)))
+        except (Refused, Unresolved) as e:
+            problems += 1
+            print(f"problem: {call.op}: {str(e)[:200]} {call.args} {call.kwargs}", file=sys.stderr)
+    lines += [dumped(host.record(c)) for c in later.HOST]
+    out = Path(sys.argv[1]) / release() / "samples" / "written.jsonl"
+    out.write_text("\n".join(dict.fromkeys(lines)) + "\n")
+    sys.exit(1 if problems else 0)
+
+
+if __name__ == "__main__":
+    main()
