@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -68,12 +69,13 @@ type listed struct {
 	Dir, ImportPath, Name, Export string
 	GoFiles                       []string
 	TestGoFiles, XTestGoFiles     []string
+	Imports                       []string
 	DepOnly                       bool
 }
 
 // load reads the packages that patterns name, in the order of their paths.
 func load(root string, patterns []string) ([]*source, error) {
-	cmd := exec.Command("go", append([]string{"list", "-export", "-deps", "-json=Dir,ImportPath,Name,Export,GoFiles,TestGoFiles,XTestGoFiles,DepOnly", "os"}, patterns...)...)
+	cmd := exec.Command("go", append([]string{"list", "-export", "-deps", "-json=Dir,ImportPath,Name,Export,GoFiles,TestGoFiles,XTestGoFiles,Imports,DepOnly", "os"}, patterns...)...)
 	var stderr bytes.Buffer
 	cmd.Dir, cmd.Stderr = root, &stderr
 	out, err := cmd.Output()
@@ -90,7 +92,8 @@ func load(root string, patterns []string) ([]*source, error) {
 			return nil, fmt.Errorf("go list: %w", err)
 		}
 		exports[p.ImportPath] = p.Export
-		if !p.DepOnly && len(p.GoFiles) > 0 && p.ImportPath != "os" {
+		ofTests := slices.Contains(p.Imports, "testing")
+		if !p.DepOnly && len(p.GoFiles) > 0 && p.ImportPath != "os" && !ofTests {
 			wanted = append(wanted, p)
 		}
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// module writes a module with a package whose tests see some bugs, and one without tests.
+// module writes a module with a package whose tests see some bugs, one without tests, and one that serves tests and has no mutants.
 func module(t *testing.T) string {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
@@ -54,6 +54,7 @@ func TestAll(t *testing.T) {
 	}
 }
 `,
+		"r/r.go": "package r\n\nimport \"testing\"\n\nfunc Log(t *testing.T, n int) { t.Log(n + 1) }\n",
 		"q/q.go": "package q\n\nvar Limit = 7.5\n",
 	} {
 		path := filepath.Join(dir, name)
