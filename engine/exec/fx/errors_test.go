@@ -1,0 +1,83 @@
+package fx_test
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/memspec/memspec/engine/exec"
+	"github.com/memspec/memspec/engine/exec/fx"
+	"github.com/memspec/memspec/engine/ops/builtin"
+	"github.com/memspec/memspec/engine/program"
+	"github.com/memspec/memspec/engine/tensor"
+)
+
+// find is the first node of an operator, in blocks too.
+func find(b *program.Block, op string) *program.Node {
+	for _, n := range b.Nodes {
+		if n.Op == op {
+			return n
+		}
+		for _, sub := range n.Blocks {
+			if found := find(sub, op); found != nil {
+				return found
+			}
+		}
+	}
+	return nil
+}
+
+// TestMalformed: a graph that says what no exporter writes is an error of the model, at its node.
+func TestMalformed(t *testing.T) {
+	constant := func(v any) program.Arg { return program.Arg{Const: v} }
+	for _, tt := range []struct {
+		why, archive, op string
+		edit             func(n *program.Node)
+		want             string
+	}{
+		{"a graph is missing", "branch", "higher_order::cond", func(n *program.Node) { n.Blocks = n.Blocks[:1] }, "got 1 graphs, want 2"},
+		{"a loop without its body", "loops", "higher_order::while_loop", func(n *program.Node) { n.Blocks = n.Blocks[:1] }, "got 1 graphs, want 2"},
+		{"no predicate", "branch", "higher_order::cond", func(n *program.Node) { n.Args = nil }, "got no predicate"},
+		{"operands are too few", "branch", "higher_order::cond", func(n *program.Node) { n.Args = n.Args[:1] }, "operands, want the"},
+		{"a loop's operands are too few", "loops", "higher_order::while_loop", func(n *program.Node) { n.Args = nil }, "operands, want the"},
+		{"a condition of two results", "loops", "higher_order::while_loop", func(n *program.Node) { n.Blocks[0].Outs = append(n.Blocks[0].Outs, n.Blocks[0].Outs...) }, "another form"},
+		{"a body of more results than there are operands", "loops", "higher_order::while_loop", func(n *program.Node) {
+			for len(n.Blocks[1].Outs) < 20 {
+				n.Blocks[1].Outs = append(n.Blocks[1].Outs, n.Blocks[1].Outs...)
+			}
+		}, "another form"},
+		{"nothing to map", "mapped", "higher_order::map_impl", func(n *program.Node) { n.Args = nil }, "got no operands"},
+		{"no tensors to map", "mapped", "higher_order::map_impl", func(n *program.Node) { n.Args[0] = constant(int64(1)) }, "got no tensors to go over"},
+		{"an operator within a mapped graph fails", "mapped", "aten::add", func(n *program.Node) { n.Args[0] = constant("text") }, "aten::add"},
+		{"an operator within a branch fails", "branch", "higher_order::cond", func(n *program.Node) {
+			for _, b := range n.Blocks {
+				b.Nodes[0].Args[0] = constant("text")
+			}
+		}, "want Tensor"},
+		{"an operator within a loop's body fails", "loops", "higher_order::while_loop", func(n *program.Node) { n.Blocks[1].Nodes[1].Args[0] = constant("text") }, "got"},
+		{"more results are named than there are", "mapped", "aten::relu", func(n *program.Node) { n.Outs = append(n.Outs, n.Outs[0]) }, "got 1 results, want 2"},
+		{"an operator that must have its tensor has none", "mapped", "aten::relu", func(n *program.Node) { n.Args[0] = constant(nil) }, "want Tensor"},
+	} {
+		t.Run(tt.why, func(t *testing.T) {
+			p := open(t, filepath.Join("..", "..", "..", "testdata", "artifacts", "exported", tt.archive+".pt2"))
+			inputs := example(t, p)
+			g, err := p.Entry.Graph()
+			require.NoError(t, err)
+			n := find(g.Body, tt.op)
+			require.NotNil(t, n, "%s has no %s", tt.archive, tt.op)
+			tt.edit(n)
+			for _, l := range []exec.Liveness{exec.LastUse, exec.PythonFrame} {
+				_, err = exec.Run(context.Background(), fx.New(p), builtin.Table(), exec.Options{Inputs: inputs, Platform: on(t, "t4"), DType: tensor.Undefined, Liveness: l})
+				require.ErrorContains(t, err, tt.want)
+				var e *exec.EvalError
+				require.True(t, errors.As(err, &e), "%T", err)
+				assert.NotEmpty(t, e.Stack)
+				assert.NotEmpty(t, e.Op)
+			}
+		})
+	}
+}

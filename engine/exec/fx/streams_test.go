@@ -1,0 +1,61 @@
+package fx_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/memspec/memspec/engine/exec"
+	"github.com/memspec/memspec/engine/exec/fx"
+	"github.com/memspec/memspec/engine/internal/golden"
+	"github.com/memspec/memspec/engine/ops/builtin"
+	"github.com/memspec/memspec/engine/tensor"
+)
+
+// TestStreams holds every birth and death of the small archives, each of which shows one thing of the format, as text that a reader can follow beside the
+// program (engine/artifact/torchexport/testdata): under export, in eager execution, and in the upper account of it.
+func TestStreams(t *testing.T) {
+	paths, err := filepath.Glob(filepath.Join("..", "..", "..", "testdata", "artifacts", "exported", "*.pt2"))
+	require.NoError(t, err)
+	require.NotEmpty(t, paths)
+	for _, path := range paths {
+		name := strings.TrimSuffix(filepath.Base(path), ".pt2")
+		t.Run(name, func(t *testing.T) {
+			var b strings.Builder
+			for _, o := range []struct {
+				how     string
+				options exec.Options
+			}{
+				{"export", exec.Options{Liveness: exec.LastUse}},
+				{"eager", exec.Options{Liveness: exec.PythonFrame}},
+				{"eager at most", exec.Options{Liveness: exec.PythonFrame, HoldLocals: true}},
+				{"export at least", exec.Options{Liveness: exec.LastUse, Lower: true}},
+			} {
+				p := open(t, path)
+				o.options.Inputs, o.options.Platform, o.options.DType = example(t, p), on(t, "t4"), tensor.Undefined
+				r, err := exec.Run(context.Background(), fx.New(p), builtin.Table(), o.options)
+				b.WriteString("## " + o.how + "\n")
+				if err != nil {
+					b.WriteString("error: " + err.Error() + "\n")
+					continue
+				}
+				require.NoError(t, r.Trace.Validate())
+				b.WriteString(r.Trace.String())
+			}
+			file := filepath.Join("testdata", "streams", name+".txt")
+			if golden.Updating() {
+				require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
+				require.NoError(t, os.WriteFile(file, []byte(b.String()), 0o644))
+			}
+			want, err := os.ReadFile(file)
+			require.NoError(t, err)
+			assert.Empty(t, cmp.Diff(string(want), b.String()), "MEMSPEC_UPDATE=1 go test ./engine/exec/fx -run TestStreams/%s", name)
+		})
+	}
+}
