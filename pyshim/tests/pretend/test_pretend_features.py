@@ -85,6 +85,14 @@ def test_attention_is_chosen_by_the_class_of_the_card(play, device, half, single
         assert found["torch.float16"][1] == out * 2 + 2 * 16 * 1024 * 4 + 2 * 512, "the result, log-sum-exp of each row, seed and offset"
 
 
+@pytest.mark.parametrize("device", ["h100-sxm-80gb", "b200"])
+def test_attention_without_a_plan_is_an_error_each_time(play, device):
+    if device == "b200" and support.torch_here().release < (2, 11):
+        pytest.skip("its cuDNN, 9.10, makes no plan for 10.0 (native/cudnn.c)")
+    found = play("features", device, "attention_without_a_plan")["attention_without_a_plan"]
+    assert [text if text == "ran" else "Dropout probability cannot be 1" in text for text in found] == [True, True, "ran", True, "ran"], found
+
+
 def test_optimizers_states(seen):
     """Parameters (1000 × 1000 and 1000 floats, in steps of 512 bytes), gradients, and what each keeps besides."""
     p = 4000256 + 4096
@@ -167,7 +175,7 @@ def test_jiterator(seen):
 
 
 def test_every_case_is_looked_at(seen):
-    own = {"segments", "cuda_malloc_async", "attention"}  # these with devices and settings of their own
+    own = {"segments", "cuda_malloc_async", "attention", "attention_without_a_plan"}  # these with devices and settings of their own
     errors = {k: v for k, v in seen.items() if isinstance(v, dict) and "error" in v and "text" in v}
     assert set(errors) <= {"generate"}, errors
     assert set(seen) - own == {"pools", "streams", "graphs", "nvml", "history", "profiler", "optimizers", "refused", "without_cudnn", "fsdp", "ddp", "nccl", "loader",

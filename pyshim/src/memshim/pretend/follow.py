@@ -51,6 +51,9 @@ def start() -> None:
         sys.path.append(_SOURCE)
     if os.environ.get(REPORT):
         atexit.register(write_report)
+    from memshim.pretend import ending
+
+    ending.register()
     if os.environ.get(VALUES) != "0":
         from memshim.pretend import values
 

@@ -156,6 +156,23 @@ def attention():
 
 
 @case
+def attention_without_a_plan():
+    """No plan of cuDNN's drops everything. After its error PyTorch 2.15 ends the process at the next such call, on a real card."""
+    from torch.nn.attention import SDPBackend, sdpa_kernel
+
+    q = torch.zeros(1, 8, 128, 64, device="cuda", dtype=torch.float16, requires_grad=True)
+    seen = []
+    with sdpa_kernel(SDPBackend.CUDNN_ATTENTION):
+        for dropout in (1.0, 1.0, 0.5, 1.0, 0.5):
+            try:
+                torch.nn.functional.scaled_dot_product_attention(q, q, q, dropout_p=dropout).sum().backward()
+                seen.append("ran")
+            except RuntimeError as e:
+                seen.append(str(e))
+    return seen
+
+
+@case
 def optimizers():
     seen = {}
     for name, kw in (("SGD", {"momentum": 0.9}), ("AdamW", {}), ("AdamW", {"foreach": False}), ("AdamW", {"fused": True}), ("Adafactor", {}), ("LBFGS", {"max_iter": 2}),

@@ -11,6 +11,7 @@ import torch._C as C
 
 from memshim.pretend.library import Library
 from memshim.pretend.values import counts, threads
+from memshim.pretend.values.attention import PLANNED, Unplanned
 from memshim.pretend.values.initialise import skipped
 from memshim.pretend.values.tracing import exclude_while_tracing
 from memshim.pretend.values.memory import Memory, host
@@ -79,6 +80,8 @@ class Operator:
             self.kernel = self.forward  # no kernel runs, or what it writes is not meant to be read
         else:
             self.kernel = self.default
+        if self.name in PLANNED:
+            self.kernel = values.unplanned.guarded(self.name, self.kernel)
 
     # ---- running CUDA's kernel ----
 
@@ -361,6 +364,7 @@ class Values:
         self.memory = Memory(self.library)
         self.reads = Reads()
         self.state = State()
+        self.unplanned = Unplanned()
         self.operators: dict[Any, Operator] = {}
         self.libraries: dict[str, Any] = {}
         self.direct: set[str] = set()
