@@ -88,7 +88,7 @@ test-python: $(VENV)/.stamp $(HEADERS)/.stamp
 	MEMSPEC_WHOLE=1 PYTHONPATH=$(CURDIR)/pyshim/src $(VENV)/bin/python -m pytest -q -rs -n 2 pyshim/tests
 	MEMSPEC_PYTHON_TESTS=1 $(GO) test ./cudameasure
 
-# CUDA's public headers, of both majors, that the pretend GPU's declarations are compared with; 50 MB.
+# CUDA's public headers, of both majors, that the pretend GPU's declarations are compared with; 100 MB.
 $(HEADERS)/.stamp: .ci/requirements-headers-12.txt .ci/requirements-headers-13.txt $(VENV)/.stamp
 	rm -rf $(HEADERS) && mkdir -p $(HEADERS)
 	for major in 12 13; do $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --target $(HEADERS)/$$major \

@@ -6,9 +6,9 @@ import importlib.util
 import pytest
 
 from memshim import pretend
-from memshim.pretend import build
+from memshim.pretend import build, support
 
-WORKSPACE = 32 << 20  # cuBLAS's, of torch 2.15 on 9.0
+WORKSPACE = 32 << 20  # cuBLAS's, on 9.0
 
 
 @pytest.fixture(scope="module")
@@ -34,6 +34,8 @@ def test_one_graph_in_every_mode(seen, mode):
 
 def test_calls_take_the_same(seen):
     first, second, third = (allocated for allocated, _ in seen["default"]["passes"])
+    if support.torch_here().release < (2, 15):  # the two threads' workspaces stay from the first call on
+        second, third = second + 2 * WORKSPACE, third + 2 * WORKSPACE
     assert first == second == third > WORKSPACE
 
 
