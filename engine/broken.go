@@ -116,9 +116,10 @@ func (r *Result) writeSegments(p *layout.Printer) {
 }
 
 // Remedies are changes with which a result that fails would pass, each of them run: the largest value of each of its dims, another setting of the
-// allocator, another card. It is told first what is smallest to change. None is guessed; a case without any has none.
+// allocator, another card. It is told first what is smallest to change. None is guessed; a case without any has none. What takes more than before, or is not
+// for the values of fits:, has none either: there a smaller run is no answer, and the largest value that fits is told as it is.
 func (ms *Models) Remedies(ctx context.Context, r *Result) []string {
-	if r.Report == nil || r.Verdict.Outcome != verdict.Fail {
+	if r.Report == nil || r.Verdict.Outcome != verdict.Fail || verdict.Judge(r.Report, r.Case.Budgets, r.options).Outcome != verdict.Fail && r.Report.OOM == nil {
 		return nil
 	}
 	var out []string
@@ -127,7 +128,7 @@ func (ms *Models) Remedies(ctx context.Context, r *Result) []string {
 			continue
 		}
 		at := func(v int64) (spec.Case, error) { return r.Case.With(spec.Dim{Name: d.Name, Value: v}) }
-		if found, err := ms.Largest(ctx, at, d.Value-1); err == nil && found.Largest > 0 {
+		if found, err := ms.Largest(ctx, at, d.Value-1); err == nil && found.Largest > 0 && ms.passes(ctx, at, found.Largest) {
 			out = append(out, fmt.Sprintf("%s=%d", d.Name, found.Largest))
 		}
 	}
@@ -142,6 +143,12 @@ func (ms *Models) Remedies(ctx context.Context, r *Result) []string {
 	return out
 }
 
+// passes says whether the case passes at a value with all that is asked of it, fits: too.
+func (ms *Models) passes(ctx context.Context, at At, value int64) bool {
+	c, err := at(value)
+	return err == nil && ms.Judge(ctx, c).Verdict.OK()
+}
+
 const expandableSegments = "expandable_segments:True"
 
 // expandable tries segments that grow, where the case has a setting of its own nothing is tried.
@@ -150,7 +157,6 @@ func (ms *Models) expandable(ctx context.Context, c *spec.Case) string {
 		return ""
 	}
 	other := *c
-	other.Fits = nil
 	other.Platform.AllocConf = expandableSegments
 	if r := ms.Judge(ctx, other); r.Verdict.Outcome == verdict.Pass {
 		return fmt.Sprintf("alloc_conf: %s (%s reserved)", expandableSegments, r.Report.Peak.Reserved)
@@ -169,7 +175,6 @@ func (ms *Models) card(ctx context.Context, c *spec.Case) string {
 		if err != nil {
 			return ""
 		}
-		on.Fits = nil
 		if r := ms.Judge(ctx, on); r.Err == nil && r.Verdict.Outcome == verdict.Pass {
 			return fmt.Sprintf("device: %s (%s)", d.Name, d.Memory)
 		}

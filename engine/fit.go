@@ -230,6 +230,7 @@ func (ms *Models) Sweep(ctx context.Context, at At, values []int64) ([]*Result, 
 		if cases[i], err = at(v); err != nil {
 			return nil, err
 		}
+		cases[i].Fits = nil // values of a dim are what is shown here
 	}
 	var out []*Result
 	ms.JudgeAll(ctx, cases, nil, func(r *Result) { out = append(out, r) })

@@ -1,9 +1,11 @@
 """Artifacts: read back by memspec."""
 
 import json
+import os
 import subprocess
 import sys
 import zipfile
+from pathlib import Path
 
 import pytest
 
@@ -224,3 +226,32 @@ def test_whether_the_live_model_runs_the_programs_operators(tmp_path, model, inp
     report = cases.ask("estimate", str(path), "--device", "t4", "--runtime", "eager", *(f"--input=float32{list(i.shape)}".replace(" ", "") for i in inputs))
     assert report["quality"] == ("exact" if told["same"] else "estimate")
     assert told["same"] == ("operators-differ" not in [n["id"] for n in report["notes"]])
+
+
+def test_inputs_that_forward_does_not_take_are_told_before(project, capsys):
+    (project / "odd.py").write_text(ODD.replace(", *more", ""))
+    assert main(["odd.py:Listed", "--input", "y=float32[2,8]", "-o", "odd.pt"]) == 2
+    assert capsys.readouterr().err == "memshim: missing a required argument: 'x', want the inputs of Listed.forward(x)\n"
+    assert not (project / "odd.pt").exists()
+
+
+def test_the_first_page_of_the_readme(tmp_path):
+    """With torch and a model: its commands as they stand there, from model.py to a checked case."""
+    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    lines = [line.split("#")[0].strip() for line in readme.split("## Your model, checked")[1].split("With only a file")[0].splitlines() if line.startswith("    ")]
+    assert [line.split()[:3] for line in lines[:2]] == [["pip", "install", "./pyshim"], ["python", "-m", "memshim"]] and lines[3] == "memspec check"
+    (tmp_path / "model.py").write_text("""
+import torch
+
+class Net(torch.nn.Sequential):
+    def __init__(self):
+        super().__init__(torch.nn.Conv2d(3, 8, 3, stride=2), torch.nn.ReLU(), torch.nn.AdaptiveAvgPool2d(1), torch.nn.Flatten(), torch.nn.Linear(8, 2))
+""")
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "memspec").symlink_to(binary.find())
+    path = f"{tmp_path / 'bin'}{os.pathsep}{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    env = os.environ | {"PATH": path, "PYTHONPATH": str(Path(memshim.__file__).parents[1])}
+    for line in lines[1:]:
+        p = subprocess.run(line.replace("python -m", f"{sys.executable} -m"), shell=True, cwd=tmp_path, env=env, capture_output=True, text=True)
+        assert p.returncode == 0, (line, p.stdout, p.stderr)
+    assert p.stdout.startswith("PASS net") and p.stdout.endswith(" pass\n")

@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import argparse
+import inspect
 import json
 import os
 import subprocess
@@ -43,6 +44,11 @@ def export(model, path: str | os.PathLike, *args: Any, kind: str = "script", str
         raise ExportError(f"got kind {kind!r}, want one of {', '.join(KINDS)}")
     if kind != "script" and not args and not kwargs:
         raise ExportError(f"kind {kind}: got no inputs, want those to run the model with")
+    if args or kwargs:
+        try:
+            inspect.signature(model.forward).bind(*args, **kwargs)
+        except TypeError as e:
+            raise ExportError(f"{e}, want the inputs of {type(model).__name__}.forward{inspect.signature(model.forward)}") from None
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     modes = {m: m.training for m in model.modules()}
