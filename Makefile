@@ -65,10 +65,10 @@ $(VENV)/.stamp: .ci/requirements.txt
 	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r .ci/requirements.txt
 	touch $@
 
-# What memspec writes for other tools, held to what is not in the tree: the schema of SARIF 2.1.0, as a Go module carries it. Tests that want xmllint and
-# a browser skip without them: apt-get install libxml2-utils chromium.
+# What memspec writes for other tools, held to what is not in the tree: the schema of SARIF 2.1.0, as a Go module carries it, and tried in a browser,
+# here only. Tests that want xmllint or a browser skip without them: apt-get install libxml2-utils chromium.
 formats:
-	MEMSPEC_SARIF_SCHEMA=$$($(GO) mod download -json $(SARIF) | sed -n 's/.*"Dir": "\(.*\)".*/\1/p')/pkg/report/v210/sarif/schema.go $(GO) test ./engine/format
+	MEMSPEC_BROWSER_TESTS=1 MEMSPEC_SARIF_SCHEMA=$$($(GO) mod download -json $(SARIF) | sed -n 's/.*"Dir": "\(.*\)".*/\1/p')/pkg/report/v210/sarif/schema.go $(GO) test ./engine/format
 
 # The recordings of real PyTorch that are committed are what the pinned PyTorch gives.
 recordings: $(VENV)/.stamp
@@ -76,7 +76,7 @@ recordings: $(VENV)/.stamp
 	$(VENV)/bin/python pyshim/tools/record_settings.py --check
 
 # cudaprobe, built with cgo against CUDA 11.8's headers (PyPI) and asked about a stand-in driver. It takes a C compiler, and no GPU, driver or
-# toolkit. Where the headers or the compiler are missing, make unit skips these tests; this does not.
+# toolkit. make unit leaves these tests out.
 probe: $(VENV)/.stamp
 	PYTHON=$(VENV)/bin/python cudameasure/cudaprobe/build.sh --fetch
 	MEMSPEC_PROBE_TESTS=1 $(GO) test ./cudameasure -run Probe

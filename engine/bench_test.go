@@ -4,9 +4,11 @@ package engine_test
 
 import (
 	"context"
+	"flag"
 	"os"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -32,8 +34,20 @@ func resnet50(b *testing.B, kind string, rt spec.Runtime) spec.Case {
 	return spec.Case{Artifact: "../testdata/artifacts/torchvision/resnet50." + kind + ".pt", Platform: p, Runtime: rt, Inputs: []spec.Input{in}}
 }
 
-// each runs f on one core and reports its processor time.
+// TestMain has the collector as the command sets it.
+func TestMain(m *testing.M) {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(400)
+	}
+	os.Exit(m.Run())
+}
+
+// each runs f on one core and reports its processor time. Nothing samples allocations, as in the command, unless that is asked for.
 func each(b *testing.B, f func(b *testing.B)) {
+	if flag.Lookup("test.memprofile").Value.String() == "" {
+		defer func(rate int) { runtime.MemProfileRate = rate }(runtime.MemProfileRate)
+		runtime.MemProfileRate = 0
+	}
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	b.ReportAllocs()
 	m := newCPUMeter()

@@ -25,11 +25,11 @@ type browser struct {
 	log     []string // what the page wrote to its console, exceptions and blocked loads too
 }
 
-// startBrowser skips the test where there is no Chromium, or not enough memory for it.
+// startBrowser skips the test where there is no Chromium, and outside of make formats: a browser takes more time than all other tests of the package.
 func startBrowser(t testing.TB) *browser {
 	t.Helper()
-	if _, limited := os.LookupEnv("GO_MUTANT"); limited {
-		t.Skip("Chromium wants more addresses than the tests of a mutant have")
+	if os.Getenv("MEMSPEC_BROWSER_TESTS") == "" {
+		t.Skip("runs a browser: MEMSPEC_BROWSER_TESTS=1 go test ./engine/format")
 	}
 	path := ""
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
