@@ -98,7 +98,7 @@ func (m *interp) Prepare() error {
 	if g == nil || err != nil {
 		return err
 	}
-	g.Simplify()
+	g.Simplify(m.Platform().Autocast)
 	m.whole = m.compile(m.prog.Entry, g.Graph, g)
 	return nil
 }

@@ -60,13 +60,14 @@ func (g *Graph) newNode(of *program.Node) *program.Node {
 	return n
 }
 
-// Simplify runs the executor's passes in its order.
-func (g *Graph) Simplify() {
+// Simplify runs the executor's passes in its order; autocast is the dtype that autocast casts to, "" where it is off.
+func (g *Graph) Simplify(autocast string) {
 	g.numbers = map[signature]int32{}
 	g.operator = make([]int32, len(g.calls))
 	g.replaced = make([]int32, g.NumValues)
 	g.peephole()
 	g.propagateConstants(numbersOnly)
+	g.insertCasts(autocast)
 	g.eliminateDeadCode()
 	g.decomposeAddmm(g.Body)
 	g.propagateConstants(everything)

@@ -155,15 +155,11 @@ func (g *Graph) noneness(a *program.Arg, def []*program.Node) certainty {
 
 // attrNone looks at an attribute's declared type.
 func (g *Graph) attrNone(n *program.Node) certainty {
-	class := g.eval.Class(n.Args[0].Const)
-	if class == nil {
+	t := g.attrType(n)
+	if t == nil {
 		return unsure
 	}
-	i, ok := class.AttrIndex(n.Text)
-	if !ok || class.Attrs[i].Type == nil {
-		return unsure
-	}
-	switch class.Attrs[i].Type.Kind {
+	switch t.Kind {
 	case program.NoneType:
 		return always
 	case program.OptionalType, program.AnyType, program.UnionType:

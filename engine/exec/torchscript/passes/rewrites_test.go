@@ -44,7 +44,7 @@ func TestTuples(t *testing.T) {
 }
 
 func TestSimplify(t *testing.T) {
-	rewrites(t, "testdata/simplify.txt", func(g *Graph) { g.Simplify() })
+	rewrites(t, "testdata/simplify.txt", func(g *Graph) { g.Simplify("") })
 }
 
 // TestDropUnused holds that constants which no node uses in the end are let go of, the last one first.
