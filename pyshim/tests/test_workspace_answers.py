@@ -201,3 +201,13 @@ def test_strides_are_as_pytorch_fixes_them():
 def test_output(x, w, stride, padding, dilation, want):
     n = len(x) - 2
     assert cudnn.output(ask_kinds.call("forward", x, w, stride=[stride] * n, padding=[padding] * n, dilation=[dilation] * n)) == want
+
+
+@pytest.mark.skipif(not query.driver(), reason="nothing can stand in for a driver here")
+def test_answers_are_those_of_a_machine_with_a_driver():
+    """PyTorch's convolution on a pretend T4 takes nothing (python -m oracle torchvision mnasnet0_5); cuDNN that sees no driver would take 2,410,366 B."""
+    folder, cublaslt = installed("9.26.0")
+    process = query.Process(folder, cublaslt, "sm75-small")
+    depthwise = ask_kinds.call("forward", [4, 48, 56, 56], [48, 1, 3, 3], "float16", groups=48)
+    assert process.ask(depthwise | {"padding": [1, 1]}) == {"bytes": 0, "engine": 5}
+    process.close()

@@ -194,7 +194,7 @@ def test_what_is_there_is_kept_and_the_cache_is_used(world, capsys):
     capsys.readouterr()
     assert world.run() == 0
     assert "2 entries, 0 calls asked" in capsys.readouterr().out
-    (world.file.parent / "cache" / "workspace" / "cudnn-9.10.2-sm89.json").write_text("{")
+    (world.file.parent / "cache" / workspace.CACHE / "cudnn-9.10.2-sm89.json").write_text("{")
     world.file.unlink()
     assert world.run() == 0
     assert "2 entries, 2 calls asked" in capsys.readouterr().out, "a cache that cannot be read is none"

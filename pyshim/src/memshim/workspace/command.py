@@ -148,8 +148,11 @@ def cache_folder(given: str | None) -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "memspec"
 
 
+CACHE = "workspace-driver" if query.driver() else "workspace"  # cuDNN may choose otherwise without one
+
+
 def cache_file(cache: Path, by: Answerer) -> Path:
-    return cache / "workspace" / ("-".join(by) + ".json")
+    return cache / CACHE / ("-".join(by) + ".json")
 
 
 def cached(cache: Path, by: Answerer) -> Profile:

@@ -82,3 +82,17 @@ def properties(name: str) -> dict:
         "memClockRateKHz": memory_clock,
         "l2CacheSize": l2,
     }
+
+
+def card(name: str) -> str:
+    """The class as the pretend GPU's library reads a card (pretend/native/device.c)."""
+    p = properties(name)
+    sm = sm_version(name)
+    figures = {
+        "name": p["deviceName"], "major": sm // 10, "minor": sm % 10, "kernels": sm, "sms": p["multiProcessorCount"], "memory": p["totalGlobalMem"],
+        "l2": p["l2CacheSize"], "clock_khz": p["smClockRateKHz"], "memory_clock_khz": p["memClockRateKHz"], "threads_per_sm": p["maxThreadsPerSM"],
+        "blocks_per_sm": p["maxCtasPerSM"], "registers_per_sm": p["maxRegistersPerSM"], "shared_per_block": p["maxSharedMemoryPerBlock"],
+        "shared_optin": p["maxSharedMemoryPerBlockOptin"], "shared_reserved": p["reservedSharedMemoryPerBlock"],
+        "shared_per_sm": p["maxSharedMemoryPerBlockOptin"] + p["reservedSharedMemoryPerBlock"],
+    }
+    return ";".join(f"{k}={v}" for k, v in figures.items())
