@@ -35,6 +35,7 @@ type Limit struct {
 	Predicted units.Bytes
 	Limit     units.Bytes
 	Why       string // in words, where the sizes do not say it
+	Unsure    bool   // it may fit: nobody can say
 }
 
 // Largest searches the largest value up to most at which a case fits: its run ends within the device's memory, and no budget is broken or cannot be told.
@@ -128,7 +129,7 @@ func limitOf(r *Result, value int64) *Limit {
 	case rep.OOM != nil:
 		return &Limit{Value: value, Metric: report.Reserved, Predicted: rep.Peak.Reserved.Add(rep.OOM.Requested), Limit: rep.OOM.Limit, Why: "the device's memory ends"}
 	case rep.Quality == report.Incomplete:
-		return &Limit{Value: value, Metric: report.Reserved, Predicted: rep.Peak.Reserved, Why: report.Lacking(rep.Coverage.Unsupported)}
+		return &Limit{Value: value, Metric: report.Reserved, Predicted: rep.Peak.Reserved, Why: report.Lacking(rep.Coverage.Unsupported), Unsure: true}
 	case r.Verdict.Outcome == verdict.Pass || r.Verdict.Outcome == verdict.Warn || len(r.Verdict.Findings) == 0:
 		return nil
 	}
@@ -136,7 +137,7 @@ func limitOf(r *Result, value int64) *Limit {
 	if f == nil {
 		return nil
 	}
-	return &Limit{Value: value, Metric: f.Metric, Predicted: f.Predicted, Limit: f.Limit, Why: f.Why}
+	return &Limit{Value: value, Metric: f.Metric, Predicted: f.Predicted, Limit: f.Limit, Why: f.Why, Unsure: f.Outcome == verdict.Inconclusive}
 }
 
 // between halves the gap between a value that fits and one that does not.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"sync"
 
 	"github.com/memspec/memspec/engine/report"
@@ -140,6 +141,11 @@ func (ms *Models) judgeFit(ctx context.Context, r *Result, f spec.Fit) error {
 			r.Verdict.Outcome, r.Verdict.Why = verdict.Pass, nil
 		}
 		r.Fits = append(r.Fits, fmt.Sprintf("fits at %s=%d", f.Name, f.Value))
+		return nil
+	}
+	if broken := s.tried[f.Value]; broken.Unsure {
+		r.Verdict.Outcome = verdict.Worst(r.Verdict.Outcome, verdict.Inconclusive)
+		r.Verdict.Why = append(slices.DeleteFunc(r.Verdict.Why, saysNoBudget), fmt.Sprintf("fits: %s=%d cannot be told: %s", f.Name, f.Value, broken))
 		return nil
 	}
 	largest, err := ms.Largest(ctx, at, f.Value)

@@ -66,7 +66,7 @@ func baselineOf(cmd *cobra.Command, cases []spec.Case) (*engine.Baseline, error)
 		cases[i].Baseline, cases[i].Regression, cases[i].Fits = "", nil, nil
 	}
 	b := &engine.Baseline{}
-	var wrong []error
+	var wrong, unsure []error
 	var models engine.Models
 	bar := newProgress(cmd.ErrOrStderr(), len(cases))
 	models.JudgeAll(cmd.Context(), cases, bar.step, func(r *engine.Result) {
@@ -74,7 +74,7 @@ func baselineOf(cmd *cobra.Command, cases []spec.Case) (*engine.Baseline, error)
 		case r.Err != nil:
 			wrong = append(wrong, fmt.Errorf("%s: %w", r.Case.Name, r.Err))
 		case r.Report.Quality == report.Incomplete:
-			wrong = append(wrong, fmt.Errorf("%s: %s", r.Case.Name, report.Lacking(r.Report.Coverage.Unsupported)))
+			unsure = append(unsure, fmt.Errorf("%s: %s", r.Case.Name, report.Lacking(r.Report.Coverage.Unsupported)))
 		default:
 			b.Cases = append(b.Cases, engine.BaselineOf(r.Case.Name, repositoryPaths().Report(r.Report)))
 		}
@@ -83,7 +83,10 @@ func baselineOf(cmd *cobra.Command, cases []spec.Case) (*engine.Baseline, error)
 	if cmd.Context().Err() != nil {
 		return nil, interrupted(len(b.Cases), len(cases))
 	}
-	return b, errors.Join(wrong...)
+	if len(wrong) == 0 && len(unsure) > 0 {
+		return nil, &exit{code: exitUnsure, err: errors.Join(unsure...)}
+	}
+	return b, errors.Join(append(wrong, unsure...)...)
 }
 
 // writeWhole writes a file beside its place and puts it there when it is whole.

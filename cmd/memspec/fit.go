@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -32,7 +33,7 @@ and where fitting comes and goes every value is.
 
 With --devices all: the largest value on every card that memspec knows, the least memory first; the case's budgets count there too.
 
-Exit codes: 0 something fits; 1 not even 1 does; 2 wrong usage; 3 could not say.`,
+Exit codes: 0 something fits (with --devices: on a card); 1 not even 1 does; 2 wrong usage; 3 could not say.`,
 		Example: `  memspec fit 'resnet50[B=1]' --dim B
   memspec fit model.pt --input 'x=float32[B,3,224,224]' --dim B --device t4
   memspec fit bert --dim B --dim T --format json
@@ -125,10 +126,13 @@ func newSubject(f *runFlags, args []string) (*subject, error) {
 	return s, err
 }
 
-// isArtifact says whether the one argument is a file rather than the name of a case.
+// isArtifact says whether the one argument is a file rather than the name of a case; one that is not there is known by its ending.
 func isArtifact(args []string) bool {
 	if len(args) != 1 {
 		return false
+	}
+	if slices.Contains([]string{".pt", ".pth", ".pt2", ".rec"}, filepath.Ext(args[0])) {
+		return true
 	}
 	info, err := os.Stat(args[0])
 	return err == nil && info.Mode().IsRegular()
@@ -217,6 +221,11 @@ type nextJSON struct {
 	Predicted units.Bytes   `json:"predicted"`
 	Limit     units.Bytes   `json:"limit"`
 	Why       string        `json:"why,omitempty"`
+	Unsure    bool          `json:"unsure,omitempty"` // it may fit: nobody can say
+}
+
+func (n *nextJSON) String() string {
+	return (&engine.Limit{Metric: n.Metric, Predicted: n.Predicted, Limit: n.Limit, Why: n.Why}).String()
 }
 
 type fitPairJSON struct {
@@ -254,19 +263,31 @@ func (j *fitJSON) search(ctx context.Context, s *subject, most int64) error {
 func fitDim(name string, f *engine.Fitted) fitDimJSON {
 	d := fitDimJSON{Dim: name, Largest: f.Largest, Tried: f.Tried, Scanned: f.Scanned}
 	if n := f.Next; n != nil {
-		d.Next = &nextJSON{n.Value, n.Metric, n.Predicted, n.Limit, n.Why}
+		d.Next = &nextJSON{n.Value, n.Metric, n.Predicted, n.Limit, n.Why, n.Unsure}
 	}
 	return d
 }
 
-// exit is 0 where something fits, 1 where not even 1 does.
+// exit is 0 where something fits, 1 where not even 1 does, and 3 where that cannot be said.
+func (d *fitDimJSON) exit() int {
+	switch {
+	case d.Largest > 0:
+		return exitOK
+	case d.Next != nil && d.Next.Unsure:
+		return exitUnsure
+	}
+	return exitBroken
+}
+
+// exit is the worst of the dims': 1 before 3.
 func (j *fitJSON) exit() int {
-	for _, d := range j.Dims {
-		if d.Largest == 0 {
-			return exitBroken
+	code := exitOK
+	for i := range j.Dims {
+		if c := j.Dims[i].exit(); code == exitOK || c == exitBroken {
+			code = c
 		}
 	}
-	return exitOK
+	return code
 }
 
 func (j *fitJSON) write(w io.Writer, s *subject) error {
@@ -275,7 +296,7 @@ func (j *fitJSON) write(w io.Writer, s *subject) error {
 		p.Line("%s on %s: %s%s", j.Case, j.Device, d.text(), s.beside(i))
 		p.Item("budgets", "%s", budgetsText(s))
 		if n := d.Next; n != nil {
-			p.Item("next", "%s=%d: %s", d.Dim, n.Value, (&engine.Limit{Metric: n.Metric, Predicted: n.Predicted, Limit: n.Limit, Why: n.Why}).String())
+			p.Item("next", "%s=%d: %s", d.Dim, n.Value, n)
 		}
 		how := "by halving, with values around the answer tried"
 		if d.Scanned {
@@ -311,6 +332,8 @@ func (s *subject) beside(i int) string {
 
 func (d *fitDimJSON) text() string {
 	switch {
+	case d.exit() == exitUnsure:
+		return fmt.Sprintf("whether %s=1 fits cannot be told", d.Dim)
 	case d.Largest == 0:
 		return fmt.Sprintf("not even %s=1 fits", d.Dim)
 	case d.Next == nil:
@@ -378,8 +401,20 @@ func fitDevices(cmd *cobra.Command, s *subject, o fitDevicesOf) error {
 		out.Devices = append(out.Devices, fitDeviceJSON{d.Name, d.Memory, fitDim(s.open[0], found)})
 	}
 	bar.clear()
+	code := exitBroken // where it fits no card
+	for i := range out.Devices {
+		if c := out.Devices[i].exit(); c == exitOK || code == exitBroken {
+			code = c
+		}
+		if code == exitOK {
+			break
+		}
+	}
 	if o.json {
-		return report.EncodeJSON(cmd.OutOrStdout(), out)
+		if err := report.EncodeJSON(cmd.OutOrStdout(), out); err != nil {
+			return err
+		}
+		return exitWith(code)
 	}
 	p := layout.To(cmd.OutOrStdout())
 	p.Line("%s: the largest %s that fits, by memory", out.Case, out.Dim)
@@ -388,12 +423,15 @@ func fitDevices(cmd *cobra.Command, s *subject, o fitDevicesOf) error {
 	for _, d := range out.Devices {
 		next := "not tried"
 		if n := d.Next; n != nil {
-			next = fmt.Sprintf("%s %s of %s", n.Metric, n.Predicted, n.Limit)
+			next = n.String()
 		}
 		t.Add(d.Device, d.Memory.String(), strconv.FormatInt(d.Largest, 10), next)
 	}
 	p.Table(2, t)
-	return p.Err
+	if p.Err != nil {
+		return p.Err
+	}
+	return exitWith(code)
 }
 
 // devicesNamed are the cards of --devices, the least memory first.

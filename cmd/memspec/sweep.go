@@ -21,7 +21,8 @@ func newSweep() *cobra.Command {
 		Use:   "sweep CASE [memspec.yaml] | ARTIFACT",
 		Short: "Tell the peaks over the values of a dim",
 		Long: `Predict a case, or an artifact, at each of several values of one dim: the peaks as a table with a picture, and in closed form where they lie on a
-line to the byte. A case's budgets are held against each; the exit code is 0 whatever they say: memspec check judges, memspec fit searches.`,
+line to the byte. A case's budgets are held against each; the exit code is 0 whatever they say (3 where sizes are missing): memspec check
+judges, memspec fit searches.`,
 		Example: `  memspec sweep 'resnet50[B=1]' --dim B=1..64
   memspec sweep model.pt --input 'x=float32[B,3,224,224]' --dim B=1,2,4,8 --device t4 -o peaks.csv`,
 		Args: wantArgs(1, 2, "a CASE and at most one memspec.yaml, or one ARTIFACT"),
@@ -155,7 +156,24 @@ func writeSweep(out *outputs, s *sweep) error {
 			return err
 		}
 	}
-	return out.end(&format.Summary{JSON: j, Text: func(w io.Writer) error { return j.write(w, s) }})
+	code := exitOK
+	if s.lacking() != "" {
+		code = exitUnsure
+	}
+	if err := out.end(&format.Summary{Exit: code, JSON: j, Text: func(w io.Writer) error { return j.write(w, s) }}); err != nil {
+		return err
+	}
+	return exitWith(code)
+}
+
+// lacking is what is missing from the account of a run, "" where nothing is.
+func (s *sweep) lacking() string {
+	for _, r := range s.results {
+		if r.Report.Quality == report.Incomplete {
+			return report.Lacking(r.Report.Coverage.Unsupported)
+		}
+	}
+	return ""
 }
 
 func (s *sweep) asJSON() *sweepJSON {
@@ -198,12 +216,18 @@ func (j *sweepJSON) write(w io.Writer, s *sweep) error {
 	t.Add(j.Dim, "allocated", "reserved", "fits", "")
 	for _, pt := range j.Points {
 		fits := "yes"
-		if !pt.Fits {
+		switch {
+		case pt.Quality == report.Incomplete:
+			fits = "?"
+		case !pt.Fits:
 			fits = "no"
 		}
 		t.Add(strconv.FormatInt(pt.Value, 10), pt.Allocated.String(), pt.Reserved.String(), fits, bar(pt.Allocated, pt.Reserved, most))
 	}
 	p.Table(2, t)
+	if why := s.lacking(); why != "" {
+		p.Item("incomplete", "%s: what it makes is missing from the sizes", why)
+	}
 	for _, c := range j.Closed {
 		p.Item(string(c.Metric), "%s %s %s·%s, to the byte from %s=%d on", c.Fixed, "+", c.Each, j.Dim, j.Dim, c.From)
 	}

@@ -26,7 +26,9 @@ func newUpdate() *cobra.Command {
 		Short: "Raise broken budgets in memspec.yaml, after a change that was meant",
 		Long: `Predict every case and rewrite the budgets that it breaks, in place: the prediction with some headroom, rounded up to whole MiB. Everything else stays as
 it is written, comments too. Where several cases share a budget, the largest counts. Percentages and expressions are left, and told. It refuses to run
-where CI is set: budgets are raised by people.`,
+where CI is set: budgets are raised by people.
+
+Exit codes: 1 if a budget that is broken was left; 2 if a case cannot be run; 3 if one cannot be said; else 0.`,
 		Example: `  memspec update
   memspec update --tighten --headroom 10%`,
 		Args:              wantArgs(0, 1, "at most one memspec.yaml"),
@@ -67,8 +69,9 @@ where CI is set: budgets are raised by people.`,
 type update struct {
 	tighten  bool
 	headroom float64
-	budgets  []*updated // by place
-	left     []string   // what is not rewritten, and why
+	budgets  []*updated        // by place
+	left     []string          // what is not rewritten, and why
+	outcomes []verdict.Outcome // of what is left
 }
 
 // updated is a budget as it is written once, for one case or several.
@@ -82,13 +85,13 @@ type updated struct {
 func (u *update) add(r *engine.Result) {
 	switch {
 	case r.Err != nil:
-		u.left = append(u.left, r.Case.Name+": "+oneLine(r.Err.Error()))
+		u.leave(r.Verdict.Outcome, r.Case.Name+": "+oneLine(r.Err.Error()))
 		return
 	case r.Report.OOM != nil:
-		u.left = append(u.left, r.Case.Name+": does not fit "+r.Report.Device+", which no budget changes")
+		u.leave(verdict.Fail, r.Case.Name+": does not fit "+r.Report.Device+", which no budget changes")
 		return
 	case r.Report.Quality == report.Incomplete:
-		u.left = append(u.left, r.Case.Name+": "+report.Lacking(r.Report.Coverage.Unsupported))
+		u.leave(verdict.Inconclusive, r.Case.Name+": "+report.Lacking(r.Report.Coverage.Unsupported))
 		return
 	}
 	for _, f := range r.Verdict.Findings {
@@ -105,9 +108,13 @@ func (u *update) add(r *engine.Result) {
 		b.most = max(b.most, f.Predicted)
 		b.needs = max(b.needs, f.Predicted.Add(units.Bytes(float64(f.Predicted)*u.headroom)).RoundUp(units.MiB))
 		if !b.fixed && f.Outcome != verdict.Pass {
-			u.left = append(u.left, fmt.Sprintf("%s = %s, which %s breaks with %s", b.Path, b.Text, r.Case.Name, f.Predicted))
+			u.leave(f.Outcome, fmt.Sprintf("%s = %s, which %s breaks with %s", b.Path, b.Text, r.Case.Name, f.Predicted))
 		}
 	}
+}
+
+func (u *update) leave(o verdict.Outcome, why string) {
+	u.left, u.outcomes = append(u.left, why), append(u.outcomes, o)
 }
 
 // changed are the budgets to rewrite, from the end of the file to its beginning, so that places stay right.
@@ -137,24 +144,26 @@ func (u *update) end(cmd *cobra.Command, file string, dry bool) error {
 	for _, left := range u.left {
 		p.Line("left: %s", left)
 	}
-	if len(changed) == 0 {
+	switch {
+	case len(changed) == 0:
 		p.Line("%s: nothing to change", file)
-		return p.Err
-	}
-	for _, b := range changed {
-		if data, err = replaceAt(data, b); err != nil {
+	case dry:
+		p.Line("%s: %s not written (-n)", file, plural(len(changed), "change"))
+	default:
+		for _, b := range changed {
+			if data, err = replaceAt(data, b); err != nil {
+				return err
+			}
+		}
+		if err := writeWhole(file, data); err != nil {
 			return err
 		}
+		p.Line("%s: %s", file, plural(len(changed), "change"))
 	}
-	if dry {
-		p.Line("%s: %s not written (-n)", file, plural(len(changed), "change"))
+	if p.Err != nil {
 		return p.Err
 	}
-	if err := writeWhole(file, data); err != nil {
-		return err
-	}
-	p.Line("%s: %s", file, plural(len(changed), "change"))
-	return p.Err
+	return exitWith(verdict.ExitCode(u.outcomes))
 }
 
 // replaceAt writes a budget's new size in place of its old text. The text has to stand where the budget was read.
