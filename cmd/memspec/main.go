@@ -49,13 +49,17 @@ func main() {
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	stdout, stderr = newPrintable(stdout), newPrintable(stderr)
+	out := newPrintable(stdout)
+	stderr = newPrintable(stderr)
 	root := newRoot()
 	root.SetArgs(args)
 	root.SetIn(stdin)
-	root.SetOut(stdout)
+	root.SetOut(out)
 	root.SetErr(stderr)
 	err := root.ExecuteContext(ctx)
+	if *out.failed != nil && (err == nil || exitCodeOf(err) != exitUsage) {
+		err = *out.failed
+	}
 	if err == nil {
 		return exitOK
 	}
@@ -70,6 +74,15 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		fmt.Fprintf(stderr, "memspec: %s\n", line)
 	}
 	return end.code
+}
+
+// exitCodeOf is the code that an error ends the command with, where it has one of its own.
+func exitCodeOf(err error) int {
+	var end *exit
+	if errors.As(err, &end) {
+		return end.code
+	}
+	return exitUsage
 }
 
 // errorLines is one line an error; a memspec.yaml tells all that is wrong with it.

@@ -15,10 +15,11 @@ type printable struct {
 	w       io.Writer
 	raw     io.Writer // without colours
 	columns int
+	failed  *error // the first error of a write: a command that looked away still ends with it
 }
 
 func newPrintable(w io.Writer) printable {
-	p := printable{w, w, layout.DefaultColumns}
+	p := printable{w, w, layout.DefaultColumns, new(error)}
 	if coloured(w) {
 		p.w = &colours{w: w}
 	}
@@ -36,6 +37,14 @@ func newPrintable(w io.Writer) printable {
 func (p printable) Columns() int { return p.columns }
 
 func (p printable) Write(b []byte) (int, error) {
+	n, err := p.write(b)
+	if err != nil && *p.failed == nil {
+		*p.failed = err
+	}
+	return n, err
+}
+
+func (p printable) write(b []byte) (int, error) {
 	if !bytes.ContainsFunc(b, hidden) {
 		return p.w.Write(b)
 	}

@@ -16,7 +16,7 @@ func TestPrintable(t *testing.T) {
 		{"a\u009b31m", "a\uFFFD31m", "the one-letter form of an escape"},
 	} {
 		var b strings.Builder
-		n, err := printable{&b, &b, 80}.Write([]byte(c.in))
+		n, err := printable{&b, &b, 80, new(error)}.Write([]byte(c.in))
 		require.NoError(t, err, c.reason)
 		assert.Equal(t, len(c.in), n, c.reason)
 		assert.Equal(t, c.want, b.String(), c.reason)
