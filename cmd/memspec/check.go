@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -187,7 +188,36 @@ func runCheck(cmd *cobra.Command, cases []spec.Case, all *checked) (int, error) 
 		fmt.Fprintf(cmd.ErrOrStderr(), "memspec: --cache: not every account is kept: %s\n", oneLine(all.cache.Err().Error()))
 	}
 	code := verdict.ExitCode(outcomes)
-	return code, all.end(code)
+	if err := all.end(code); err != nil {
+		return 0, err
+	}
+	if out := cmd.OutOrStdout(); terminal(out) && !all.out.quiet && all.out.name.value == "text" {
+		return code, writeLine(out, all.closing(bar.elapsed()))
+	}
+	return code, nil
+}
+
+// closing tells a person at a terminal how long it took, and which budget that holds has the least room: "0.4 s, least room: net[B=8],
+// reserved 224.0 MiB of 400.0 MiB (56.0%)".
+func (c *checked) closing(took time.Duration) string {
+	s := fmt.Sprintf("%.1f s", took.Seconds())
+	if f := c.tightest; f != nil {
+		s += fmt.Sprintf(", least room: %s, %s %s of %s (%s)", c.tightestCase, f.Metric, f.Predicted, f.Limit, report.Percent(f.Predicted, f.Limit))
+	}
+	return s
+}
+
+// notice remembers the budget that holds with the least room, as a share of it.
+func (c *checked) notice(r *engine.Result) {
+	for i := range r.Verdict.Findings {
+		f := &r.Verdict.Findings[i]
+		if f.Outcome != verdict.Pass || !f.Known || f.Limit <= 0 {
+			continue
+		}
+		if t := c.tightest; t == nil || float64(f.Predicted)*float64(t.Limit) > float64(t.Predicted)*float64(f.Limit) {
+			c.tightest, c.tightestCase = f, r.Case.Name
+		}
+	}
 }
 
 // interrupted says how far a command came.
@@ -207,11 +237,15 @@ type checked struct {
 	cases       []caseJSON
 	count       [verdict.Error + 1]int
 	total       int
+
+	tightest     *verdict.Finding // that holds; nil where none does
+	tightestCase string
 }
 
 func (c *checked) add(r *engine.Result) error {
 	c.count[r.Verdict.Outcome]++
 	c.total++
+	c.notice(r)
 	if r.Report != nil {
 		r.Report = repositoryPaths().Report(r.Report)
 	}

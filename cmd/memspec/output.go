@@ -76,6 +76,9 @@ func newProgress(w io.Writer, total int) *progress {
 	return p
 }
 
+// elapsed is how long it has taken so far.
+func (p *progress) elapsed() time.Duration { return time.Since(p.start) }
+
 // step counts one more done, and shows it once the command has taken a second.
 func (p *progress) step() {
 	p.mu.Lock()
