@@ -1,7 +1,7 @@
 # make test   everything a fresh machine needs (Go modules, a Python environment), then every check and every test
 # make go     the part that needs nothing but Go
 # make fuzz   every fuzz target, an hour in all (FUZZTIME=30s for a short one)
-# make bench  the benchmarks
+# make bench  the benchmarks; bench-python: memshim's own
 # make workspace  asks cuDNN for the workspaces that memspec.yaml's cases need, without a GPU; workspace-current says whether that is needed
 # make probe  cudaprobe on a stand-in driver; make test-compat: the shim with the oldest PyTorch that is promised, 5 GB more
 # make test-pretend  the pretend GPU with each PyTorch from 2.10 to 2.15, one environment of 5 to 8 GB at a time (RELEASES="2.10.0 2.12.0")
@@ -21,7 +21,7 @@ HEADERS := .cache/cuda-headers
 # Packages whose code runs on more than one goroutine.
 RACE := ./engine ./engine/program ./assert ./cmd/memspec ./cudameasure/...
 
-.PHONY: test go fmt vet staticcheck long-files unit race goldens formats python probe recordings test-python test-compat test-pretend examples-python check workspace scratch workspace-current examples fuzz bench scale mutants truth release clean
+.PHONY: test go fmt vet staticcheck long-files unit race goldens formats python probe recordings test-python test-compat test-pretend examples-python check workspace scratch workspace-current examples fuzz bench bench-python scale mutants truth release clean
 
 test: go race goldens formats python probe recordings workspace-current test-python examples-python
 
@@ -120,6 +120,10 @@ bench:
 
 scale:
 	MEMSPEC_SCALE=1 $(GO) test ./cmd/memspec -run TenThousand -v
+
+# What memshim costs on a pretend GPU: imports, a training step, 200 cases, a capture. For a quiet machine.
+bench-python: $(VENV)/.stamp
+	PYTHONPATH=$(CURDIR)/pyshim/src $(VENV)/bin/python pyshim/tools/bench.py
 
 # 300 take an hour of processor time. Nothing in the tree changes.
 N ?= 300

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 from memshim import pretend
 
@@ -22,14 +23,14 @@ def missing() -> str:
     return ""
 
 
-def environment(device: str = "rtx-4090", count: int = 1, memory: int | None = None) -> dict[str, str]:
-    """The variables of a process."""
-    return os.environ | pretend.environment(device, count=count, memory=memory) | {MARK: device}
+def environment(device: str = "rtx-4090", **options: Any) -> dict[str, str]:
+    """The variables of a process. options: of memshim.pretend (count, memory, values)."""
+    return os.environ | pretend.environment(device, **options) | {MARK: device}
 
 
-def run(code: str, *arguments: str, device: str = "rtx-4090", count: int = 1, memory: int | None = None, **variables: str) -> subprocess.CompletedProcess:
+def run(code: str, *arguments: str, device: str = "rtx-4090", variables: dict[str, str] | None = None, **options: Any) -> subprocess.CompletedProcess:
     """Python on a pretend GPU, with variables of its environment."""
-    return subprocess.run([sys.executable, "-c", code, *arguments], env=environment(device, count, memory) | variables, capture_output=True, text=True)
+    return subprocess.run([sys.executable, "-c", code, *arguments], env=environment(device, **options) | (variables or {}), capture_output=True, text=True)
 
 
 if __name__ == "__main__":  # python pyshim/tests/pretended.py ARGUMENTS OF PYTEST

@@ -1,6 +1,5 @@
 """python -m memshim capture: what it writes is what the allocator did, with who did it, and memspec reads it."""
 
-import gzip
 import hashlib
 import json
 import subprocess
@@ -9,6 +8,7 @@ import sys
 import pytest
 
 import pretended
+from captured import capture as memshim, decode
 from memshim import binary
 
 pytest.importorskip("torch")
@@ -92,30 +92,6 @@ def folder(tmp_path_factory):
     path = tmp_path_factory.mktemp("capture")
     (path / "zoo.py").write_text(ZOO)
     return path
-
-
-def memshim(folder, *arguments):
-    return subprocess.run([sys.executable, "-m", "memshim", "capture", *arguments], cwd=folder, capture_output=True, text=True, timeout=300)
-
-
-def decode(path):
-    """A .rec by its documented form: header, events with their sites."""
-    lines = [json.loads(line) for line in gzip.decompress(path.read_bytes()).decode().splitlines()]
-    head, rest = lines[0], lines[1:]
-    cut = []
-    for part in ("frames", "stacks", "sites", "events"):
-        cut.append(rest[:head[part]])
-        rest = rest[head[part]:]
-    assert not rest
-    frames, stacks, sites, events = cut
-    out, key = [], 0
-    for action, delta, size, *more in events:
-        key += delta
-        site = sites[more[0] - 1] if more and more[0] else None
-        where = [frames[i] for i in stacks[site[3] - 1]] if site and site[3] else []
-        out.append({"action": head["actions"][action], "key": key, "size": size, **dict(zip(("op", "module", "category"), site[:3] if site else ("",) * 3)),
-                    "lines": [(f[0], f[1]) for f in where]})
-    return head["record"], out
 
 
 @pytest.fixture(scope="module")

@@ -443,6 +443,9 @@ def test_the_command(project, capsys, here):
     assert measure.main(["--case", "net*", "--where", "cpu", "-o", "records"]) == 0
     said = capsys.readouterr().out.splitlines()
     assert [x for x in said if x.startswith("records")] == ["records/net[B=1].eager.cpu.json", "records/net[B=8].eager.cpu.json"]
+    at = said.index("records/net[B=1].eager.cpu.json") + 1
+    assert said[at] == "  eager on CPU tensors, no GPU: weights 62.3 KiB" and said[at + 1].split("  ")[-1] == "above the baseline"
+    assert said[at + 2].split() == "requested 65.3 KiB 77.5 KiB 77.5 KiB 12.2 KiB".split() and not said[at + 3].startswith(" "), "a CPU has no more"
     assert measure.main(["--case", "nothing"]) == 2
     assert 'got no case "nothing"' in capsys.readouterr().err
     assert measure.main(["--case", "small", "--where", "cuda"]) == 3
@@ -469,7 +472,7 @@ def test_the_exit_code_of_many(project, monkeypatch, capsys, case, raised, code)
             def run(*a, e=e):
                 if e:
                     raise e("why")
-                return {"case": "x", "runtime": "eager", "device": {"name": "cpu"}}
+                return {"case": "x", "runtime": "eager", "where": "cpu", "weights": 0, "phases": [], "oom": None, "device": {"name": "cpu"}}
             yield one(case, run)
 
     monkeypatch.setattr(cases, "load", lambda *a: [case] * len(raised))

@@ -1,11 +1,13 @@
 """The cases of a memspec.yaml as tests."""
 
+import importlib.metadata
 import json
 import xml.etree.ElementTree as ET
 
 import pytest
 
 from memshim import binary
+from memshim.judge import options
 from memshim.run import process, record, request
 
 
@@ -149,6 +151,20 @@ def test_ini_says_what_options_say(run_pytest, monkeypatch):
         r = run_pytest("-k", "net[B:1]", "--memspec-report")
         assert r.ret in (3, 4) or "top" in line
         (r.stderr if r.ret == 4 else r.stdout).fnmatch_lines([f"*{error}"])
+
+
+@pytest.mark.parametrize("option", options.OPTIONS, ids=lambda o: o.name)
+def test_each_option_is_one_of_the_ini_file(pytester, option):
+    installed = any(e.name == "memshim" for e in importlib.metadata.entry_points(group="pytest11"))
+    plugin = () if installed else ("-p", "memshim.plugin")
+    value = {bool: "true", int: "7", str: "a b"}[option.kind]
+    pytester.makeini(f"[pytest]\n{option.name} = {value}\n")
+    by_ini = options.get(pytester.parseconfig(*plugin), option.name)
+    pytester.makeini("[pytest]\n")
+    assert not options.get(pytester.parseconfig(*plugin), option.name)
+    flag = "--" + option.name.replace("_", "-")
+    by_flag = options.get(pytester.parseconfig(*plugin, *([flag] if option.kind is bool else [flag, value])), option.name)
+    assert by_ini == by_flag == {bool: True, int: 7, str: "a b"}[option.kind]
 
 
 @pytest.mark.parametrize("file", ["b.json", ""])

@@ -1,9 +1,7 @@
 """Profiler on CPU tensors. On the allocator's own history: gpu/test_profile.py."""
 
-import copy
 import csv
 import io
-import pickle
 import weakref
 
 import pytest
@@ -13,6 +11,8 @@ import memshim
 torch = pytest.importorskip("torch")
 
 from torch.utils._python_dispatch import _get_current_dispatch_mode_stack  # noqa: E402
+
+from odd import ODD  # noqa: E402
 
 from memshim.look.breakdown import Parts  # noqa: E402
 from memshim.run.cpu import watcher  # noqa: E402
@@ -65,101 +65,22 @@ def test_activations_by_layer_at_a_peak_in_the_backward():
 
 
 def step(m, *inputs):
-    out = m(*inputs)
-    (out.to_dense() if out.is_sparse else out).float().sum().backward()
+    m(*inputs).sum().backward()
 
 
-class ReturnsSparse(torch.nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.l = torch.nn.Linear(4, 4)
-
-    def forward(self, x):
-        return self.l(x).to_sparse()
-
-
-class ReturnsOdd(torch.nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.inner = Odd()
-
-    def forward(self, x):
-        return self.inner(x)["x"][0][1]
-
-
-class Odd(torch.nn.Module):
-    def forward(self, x):
-        return {"x": [(None, x * 2), iter(()), "text"], 3: object()}
-
-
-def sparse_embedding(p):
-    m = torch.nn.Embedding(100, 8, sparse=True)
-    return m, lambda: step(m, torch.zeros(4, dtype=torch.long))
-
-
-def returns_sparse(p):
-    m = ReturnsSparse()
-    return m, lambda: step(m, torch.ones(3, 4))
-
-
-def returns_odd(p):
-    m = ReturnsOdd()
-    return m, lambda: step(m, torch.ones(3, requires_grad=True))
-
-
-def per_sample(p):
-    m = torch.nn.Linear(4, 1)
-    loss = lambda parameters, x: torch.func.functional_call(m, parameters, (x,)).sum()
-    return m, lambda: torch.func.vmap(torch.func.grad(loss), in_dims=(None, 0))({k: v.detach() for k, v in m.named_parameters()}, torch.ones(3, 4))
-
-
-def lazy(p):
-    m = torch.nn.Sequential(torch.nn.LazyLinear(8), torch.nn.LazyBatchNorm1d())
-    return m, lambda: step(m, torch.ones(3, 4))
-
-
-def scripted(p):
-    m = torch.jit.script(net())
-    return m, lambda: step(m, torch.ones(3, 64))
-
-
-def compiled_whole(p):
-    m = net()
-    fast = torch.compile(m, backend="aot_eager", fullgraph=True)
-    return m, lambda: step(fast, torch.ones(3, 64))
-
-
-def copied(p):
-    m = net()
-
-    def go():
-        pickle.dumps(m)
-        step(copy.deepcopy(m), torch.ones(3, 64))
-
-    return m, go
-
-
-def raises(p):
-    m = net()
-
-    def go():
-        with pytest.raises(RuntimeError):
-            m(torch.ones(3, 5))
-        step(m, torch.ones(3, 64))
-
-    return m, go
-
-
-@pytest.mark.parametrize("make", [sparse_embedding, returns_sparse, returns_odd, per_sample, lazy, scripted, compiled_whole, copied, raises],
-                         ids=lambda f: f.__name__)
-def test_what_trains_without_it_trains_with_it(make):
-    m, go = make(None)
-    with memshim.Profiler(m, print_period=0) as p:
+@pytest.mark.parametrize("name", ODD)
+def test_what_trains_without_it_trains_with_it(name, tmp_path):
+    """With all that looks at once."""
+    m, go = ODD[name]("cpu")
+    tracker = memshim.Tracker(str(tmp_path / "log"))
+    tracker.track()
+    with memshim.Profiler(m, print_period=0) as p, memshim.trace(file=None) as t:
         for _ in range(2):
             go()
             s = p.record_stats()
             assert s.parts.total() == s.peak_allocated
     assert s.parts.weights == nbytes([*m.parameters(), *m.buffers()])
+    assert t.peak.churn > 0 and tracker.track().census.nbytes >= s.parts.weights
     assert not _get_current_dispatch_mode_stack() and not watcher.tag
 
 

@@ -8,6 +8,8 @@ import sys
 import pytest
 
 import pretended
+from captured import decode
+from memshim import binary
 from memshim.run import program
 
 pytest.importorskip("torch")
@@ -65,6 +67,24 @@ def test_a_training_program(tmp_path):
     assert "(the most of 2 iterations)" in p.stderr and "train.py:11 (<module>)" in p.stderr
 
 
+def test_a_program_as_an_artifact(tmp_path):
+    """What memspec replays, and predicts from; under other settings of the allocator too."""
+    (tmp_path / "train.py").write_text(TRAIN)
+    p = run("--on", "t4", "--record", "train.rec", "--json", "out.json", "--", "train.py", cwd=tmp_path)
+    assert p.returncode == 7 and "  recording        train.rec" in p.stderr, p.stderr
+    tops = json.loads(p.stdout)["tops"]
+    header, events = decode(tmp_path / "train.rec")
+    assert (header["where"], header["mode"], header["case"], header["device"]["name"]) == ("pretend", "training", "train.py", "Tesla T4")
+    assert [[q["allocated"], q["reserved"]] for q in header["phases"][1:4]] == tops and [q["name"] for q in header["phases"]][:4] == ["baseline", "first", "steady", "steady"]
+    assert any(e["lines"] and e["lines"][0][1] == 5 and e["size"] == 4 * 512 * 2048 for e in events), "the model's line"
+    said = binary.call("replay", str(tmp_path / "train.rec"))
+    assert said.code == 0 and "simulation and recording agree" in said.out, said.out + said.err
+    said = binary.call("estimate", str(tmp_path / "train.rec"), "--device", "t4", "--format", "json")
+    assert said.code == 0 and max(q["peak"]["reserved"] for q in json.loads(said.out)["passes"]) == max(t[1] for t in tops), said.out + said.err
+    again = run("--on", "t4", "--record", "again.rec", "--", "train.py", cwd=tmp_path)
+    assert again.returncode == 7 and (tmp_path / "again.rec").read_bytes() == (tmp_path / "train.rec").read_bytes(), "the same run, the same bytes"
+
+
 OOM = '''
 import torch
 kept = torch.empty(700 << 20, dtype=torch.uint8, device="cuda")
@@ -80,12 +100,14 @@ else:
 
 def test_a_program_that_does_not_fit(tmp_path):
     (tmp_path / "big.py").write_text(OOM.format(caught=False))
-    p = run("--on", "t4", "--memory", "2GiB", "--json", "out.json", "--", "big.py", cwd=tmp_path)
+    p = run("--on", "t4", "--memory", "2GiB", "--json", "out.json", "--record", "big.rec", "--", "big.py", cwd=tmp_path)
     assert p.returncode == 1 and "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB" in p.stderr, "the program's own traceback"
     told = p.stderr[p.stderr.index("memshim: "):]
     assert told.startswith("memshim: big.py on a pretend Tesla T4: does not fit: CUDA out of memory. Tried to allocate 2.00 GiB.")
     assert "out of memory: 2.00 GiB asked for at big.py:10 (<module>)" in told and "700.0 MiB" in told
     assert json.loads((tmp_path / "out.json").read_text())["fits"] is False
+    assert decode(tmp_path / "big.rec")[0]["oom"]["text"].startswith("CUDA out of memory. Tried to allocate 2.00 GiB")
+    assert binary.call("replay", str(tmp_path / "big.rec")).code == 0
 
 
 def test_a_program_that_catches_it(tmp_path):
@@ -110,11 +132,12 @@ if __name__ == "__main__":
 
 def test_each_process_is_told_apart(tmp_path):
     (tmp_path / "spawn.py").write_text(SPAWN)
-    p = run("--on", "t4", "--count", "2", "--json", "out.json", "--", "spawn.py", cwd=tmp_path)
+    p = run("--on", "t4", "--count", "2", "--json", "out.json", "--record", "each.rec", "--", "spawn.py", cwd=tmp_path)
     assert p.returncode == 0, p.stderr
     found = json.loads((tmp_path / "out.json").read_text())
     taken = [[(d["index"], d["allocated"] // MIB) for d in q["devices"]] for q in found["processes"]]
     assert taken[0] == [] and sorted(taken[1:]) == [[(0, 100)], [(1, 200)]], "a process that only started others took nothing"
+    assert sorted(decode(tmp_path / f"each.{i}.rec")[0]["phases"][1]["allocated"] // MIB for i in (0, 1)) == [100, 200]
     assert "spawn.py, process " in p.stderr and " on a pretend Tesla T4 1: fits: " in p.stderr
 
 
@@ -157,6 +180,8 @@ def test_programs_that_tell_nothing(tmp_path):
     (["--on", "t4", "--count", "17", "--", "-c", "0"], "got 17 devices, want 1 to 16"),
     (["--on", "t4", "--json", "/no/folder/x.json", "--", "-c", "0"], "/no/folder/x.json"),
     (["--on", "t4", "--top", "-1", "--", "-c", "0"], "got --top -1, want 0 or more"),
+    (["--on", "t4", "--record", "x.json", "--", "-c", "0"], "got --record x.json, want a name that ends with .rec"),
+    (["--on", "t4", "--record", "/no/folder/x.rec", "--", "-c", "0"], "/no/folder/x.rec"),
 ])
 def test_what_cannot_be_run(arguments, text, capsys):
     assert program.main(arguments) == 2

@@ -3,7 +3,8 @@
     python pyshim/tools/release.py [--only TARGET]... [DIST]
 
 The binary is cross-compiled, so one machine builds all: Linux x86-64 with a C compiler, Go, and a Python with setuptools. What is for this system is
-installed and run; of what is not, the program is looked at: for which system it is, that it is static, and its version.
+installed and run; what is not, pip chooses among all of them for its system and installs into a fresh folder, and the program is looked at: for which
+system it is, that it is static, and its version. Where there is qemu-aarch64, that of Linux on aarch64 is run too.
 """
 
 from __future__ import annotations
@@ -24,15 +25,16 @@ from pathlib import Path
 PYSHIM = Path(__file__).resolve().parents[1]
 EXAMPLE = PYSHIM.parent / "examples" / "pytest"
 ARTIFACT = PYSHIM.parent / "testdata" / "artifacts" / "torchvision" / "mobilenet_v3_small.script.pt"
-# By target: a part of the wheel's tag, and whether it runs here once it is unpacked, here where it is installed, or elsewhere.
+# By target: the wheel's tag, and the platforms of pip that it is for; none for this one.
 TARGETS = {
-    "linux-amd64": (r"manylinux_2_\d+_x86_64", "installed"),
-    "linux-amd64-musl": (r"musllinux_1_1_x86_64", "unpacked"),
-    "linux-arm64": (r"manylinux_2_17_aarch64\.manylinux2014_aarch64\.musllinux_1_1_aarch64", "elsewhere"),
-    "darwin-amd64": (r"macosx_12_0_x86_64", "elsewhere"),
-    "darwin-arm64": (r"macosx_12_0_arm64", "elsewhere"),
-    "windows-amd64": (r"win_amd64", "elsewhere"),
+    "linux-amd64": (r"manylinux_2_\d+_x86_64(\.manylinux2014_x86_64)?", ()),
+    "linux-amd64-musl": (r"musllinux_1_1_x86_64", ("musllinux_1_1_x86_64",)),
+    "linux-arm64": (r"manylinux_2_17_aarch64\.manylinux2014_aarch64\.musllinux_1_1_aarch64", ("manylinux2014_aarch64", "musllinux_1_1_aarch64")),
+    "darwin-amd64": (r"macosx_12_0_x86_64", ("macosx_12_0_x86_64", "macosx_14_0_x86_64")),
+    "darwin-arm64": (r"macosx_12_0_arm64", ("macosx_12_0_arm64", "macosx_15_0_arm64")),
+    "windows-amd64": (r"win_amd64", ("win_amd64",)),
 }
+EMULATOR = "qemu-aarch64"
 
 
 class Wrong(Exception):
@@ -132,13 +134,25 @@ def install(made: Path, folder: Path) -> None:
     expect("memshim.judge.plugin" in found, "pytest finds no plugin")
 
 
-def unpack(made: Path, folder: Path) -> None:
-    with zipfile.ZipFile(made) as z:
-        program = Path(z.extract("memshim/bin/memspec", folder))
-    program.chmod(0o755)
-    said = run(program, "--version", env={})
+def choose(dist: Path, target: str, folder: Path) -> str:
+    """As pip of that system does, of all that is there; its program is run where it can be."""
+    for platform in TARGETS[target][1]:
+        site = folder / platform
+        run(sys.executable, "-m", "pip", "install", "-q", "--disable-pip-version-check", "--no-index", "--find-links", dist, "--no-deps", "--only-binary", ":all:",
+            "--platform", platform, "--python-version", "3.10", "--target", site, "memshim")
+        program = site / "memshim" / "bin" / ("memspec.exe" if target.startswith("windows") else "memspec")
+        expect(program.is_file(), f"pip chose a wheel without {program.name} for {platform}")
+        expect(system_of(program.read_bytes())[0] == target.removesuffix("-musl"), f"pip chose a wheel for another system for {platform}")
+        pretend = (site / "memshim" / "pretend" / "lib").is_dir()
+        expect(not pretend, f"pip chose the wheel with the pretend GPU for {platform}")
+    emulated = {"linux-amd64-musl": [], "linux-arm64": [found] if (found := shutil.which(EMULATOR) or shutil.which(EMULATOR + "-static")) else None}.get(target)
+    if emulated is None:
+        return "pip installed it for its system, its program was looked at"
+    said = run(*emulated, program, "--version", env={})
     expect(said == f"memspec {version()}\n", f"got {said!r}")
-    run(program, "check", cwd=project(folder / "project"), env={})
+    said = run(*emulated, program, "check", cwd=project(folder / "project"), env={})
+    expect("3 cases: 2 pass, 1 warn" in said.splitlines(), f"got from memspec check:\n{said}")
+    return "pip installed it for its system, its program was run" + f" by {EMULATOR}" * bool(emulated)
 
 
 def main(arguments: list[str]) -> int:
@@ -147,6 +161,7 @@ def main(arguments: list[str]) -> int:
     p.add_argument("--only", action="append", choices=["sdist", *TARGETS], help="repeats")
     a = p.parse_args(arguments)
     wanted = a.only or ["sdist", *TARGETS]
+    later = []  # tried once all are there
     a.dist.mkdir(parents=True, exist_ok=True)
     for old in a.dist.glob("memshim-*"):
         old.unlink()
@@ -167,10 +182,17 @@ def main(arguments: list[str]) -> int:
                 else:
                     file = wheel(a.dist, target)
                     look(file, target)
-                    how = {"installed": "installed and run", "unpacked": "its program was run", "elsewhere": "looked at"}[TARGETS[target][1]]
-                    {"installed": install, "unpacked": unpack}.get(TARGETS[target][1], lambda *_: None)(file, folder)
+                    how = "installed and run"
+                    if TARGETS[target][1]:
+                        later.append((file, target))
+                    else:
+                        install(file, folder)
                 made.append(file)
-                print(f"{file.name}: {how}", flush=True)
+                if not later or later[-1][0] != file:
+                    print(f"{file.name}: {how}", flush=True)
+        for file, target in later:
+            with tempfile.TemporaryDirectory(dir=a.dist) as scratch:
+                print(f"{file.name}: {choose(a.dist, target, Path(scratch))}", flush=True)
     except Wrong as e:
         print(f"release: {e}", file=sys.stderr)
         return 1

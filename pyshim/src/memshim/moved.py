@@ -34,5 +34,3 @@ class OldPaths(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 def keep_old_paths() -> None:
     sys.meta_path.append(OldPaths())
-    for name in ("export", "trace", "track"):  # names of functions too: importing them later would put the module in the function's place
-        sys.modules[f"memshim.{name}"] = sys.modules[MOVED[name]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import gc
 import os
 
 import torch
@@ -26,18 +27,21 @@ def data(rows=200):
     return torch.zeros(rows, 256, device=CUDA), torch.zeros(rows, dtype=torch.long, device=CUDA)
 
 
+def classifier(model, optimizer, rows=200, call=None):
+    """The usual iteration. call: what is called in the model's place."""
+    def step():
+        x, y = data(rows)
+        optimizer.zero_grad()
+        F.cross_entropy((model if call is None else call)(x), y).backward()
+        optimizer.step()
+
+    return model, step
+
+
 def plain(make_optimizer, rows=200, **options):
     def loop():
         model = MLP(**options).to(CUDA)
-        optimizer = make_optimizer(model.parameters())
-
-        def step():
-            x, y = data(rows)
-            optimizer.zero_grad()
-            F.cross_entropy(model(x), y).backward()
-            optimizer.step()
-
-        return model, step
+        return classifier(model, make_optimizer(model.parameters()), rows)
 
     return loop
 
@@ -139,13 +143,10 @@ def sparse():
 
 def ema():
     model = MLP().to(CUDA)
-    shadow, optimizer = copy.deepcopy(model), torch.optim.Adam(model.parameters())
+    shadow, (_, train) = copy.deepcopy(model), classifier(model, torch.optim.Adam(model.parameters()))
 
     def step():
-        x, y = data()
-        optimizer.zero_grad()
-        F.cross_entropy(model(x), y).backward()
-        optimizer.step()
+        train()
         with torch.no_grad():
             for a, b in zip(shadow.parameters(), model.parameters()):
                 a.lerp_(b, 0.1)
@@ -189,15 +190,7 @@ def several_optimizers():
 def frozen():
     model = MLP().to(CUDA)
     model.a.requires_grad_(False)
-    optimizer = torch.optim.Adam([p for p in model.parameters() if p.requires_grad])
-
-    def step():
-        x, y = data()
-        optimizer.zero_grad()
-        F.cross_entropy(model(x), y).backward()
-        optimizer.step()
-
-    return model, step
+    return classifier(model, torch.optim.Adam([p for p in model.parameters() if p.requires_grad]))
 
 
 def convolutions():
@@ -229,15 +222,7 @@ def transformer():
 
 def compiled():
     model = MLP().to(CUDA)
-    fast, optimizer = torch.compile(model, backend="aot_eager", fullgraph=True), torch.optim.Adam(model.parameters())
-
-    def step():
-        x, y = data()
-        optimizer.zero_grad()
-        F.cross_entropy(fast(x), y).backward()
-        optimizer.step()
-
-    return model, step
+    return classifier(model, torch.optim.Adam(model.parameters()), call=torch.compile(model, backend="aot_eager", fullgraph=True))
 
 
 def functional():
@@ -247,13 +232,19 @@ def functional():
     def loss(parameters, x, y):
         return F.cross_entropy(torch.func.functional_call(model, parameters, (x[None],)), y[None])
 
-    def step():
+    def update():
         x, y = data(20)
         parameters = {k: v.detach() for k, v in model.named_parameters()}
         grads = torch.func.vmap(torch.func.grad(loss), in_dims=(None, 0, 0))(parameters, x, y)
         with torch.no_grad():
             for p, g in zip(model.parameters(), grads.values()):
                 p -= 0.1 * g.mean(0)
+
+    def step():
+        gc.disable()  # it leaves reference cycles, which are let go of here and not at some other moment
+        update()
+        gc.enable()
+        gc.collect(0)
 
     return model, step
 
@@ -274,15 +265,7 @@ def custom():
             return self.b(Double.apply(self.a(x)))
 
     model = Net().to(CUDA)
-    optimizer = torch.optim.RMSprop(model.parameters())
-
-    def step():
-        x, y = data()
-        optimizer.zero_grad()
-        F.cross_entropy(model(x), y).backward()
-        optimizer.step()
-
-    return model, step
+    return classifier(model, torch.optim.RMSprop(model.parameters()))
 
 
 def inference():
@@ -348,15 +331,7 @@ def ddp():
         return done
 
     model.register_comm_hook(None, alone)
-    optimizer = torch.optim.AdamW(model.parameters())
-
-    def step():
-        x, y = data()
-        optimizer.zero_grad()
-        F.cross_entropy(model(x), y).backward()
-        optimizer.step()
-
-    return model, step
+    return classifier(model, torch.optim.AdamW(model.parameters()))
 
 
 LOOPS = {

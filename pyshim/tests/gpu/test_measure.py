@@ -83,6 +83,10 @@ def test_a_record(server, case):
     assert all(p["reserved"] >= p["active"] >= p["allocated"] for p in got["phases"])
     lines = {f["line"] for f in got["frames"] if f["file"].endswith("zoo.py")}
     assert lines == {8, 9, 10} and not any("::" in f["function"] for f in got["frames"]), "Python's stacks, which cost nothing"
+    told = record.table(got).splitlines()
+    assert told[0] == "  eager on a pretend NVIDIA GeForce RTX 4090: weights 32.0 MiB"
+    assert told[1].split() == ["baseline", "first", "steady", "above", "the", "baseline"] and [x.split()[0] for x in told[2:]] == list(record.METRICS)
+    assert told[2].split()[1:3] == ["36.0", "MiB"]
     again = on(case, stacks="all")
     assert any("::" in f["function"] for f in again["frames"]), "a record that is kept has C++ ones"
     assert [(e["action"], e["size"]) for e in again["events"]] == [(e["action"], e["size"]) for e in got["events"]], "a process of its own gives the same"
@@ -109,16 +113,17 @@ def test_memory_that_ends_in_a_pass(case, runtime):
     model, *lines = got["oom"]["held"]
     assert (model["bytes"], model["count"], model["file"]) == (WEIGHTS + INPUT, 3, "")
     assert sum(x["bytes"] for x in lines) >= HIDDEN
+    assert record.table(got).splitlines()[-1].startswith("    out of memory in first: CUDA out of memory. Tried")
     if runtime == "eager":
         assert any(x["file"].endswith("zoo.py") and x["line"] == 8 and x["bytes"] == HIDDEN for x in lines), "the relu's"
 
 
-@pytest.mark.parametrize("runtime, made", [("eager", 1), ("torchscript", 1)])
-def test_memory_that_ends_while_loading(case, runtime, made):
+@pytest.mark.parametrize("runtime", ["eager", "torchscript", "export"])
+def test_memory_that_ends_while_loading(case, runtime):
     got = on(case, runtime=runtime, memory=24 * MIB)
     assert [p["name"] for p in got["phases"]] == ["baseline"] and got["oom"]["phase"] == "baseline"
     assert got["oom"]["requested"] == WEIGHTS // 2 and got["phases"][0]["requested"] == WEIGHTS // 2
-    assert [(x["bytes"], x["count"]) for x in got["oom"]["held"]] == [(WEIGHTS // 2, made)] and got["weights"] == WEIGHTS
+    assert [(x["bytes"], x["count"]) for x in got["oom"]["held"]] == [(WEIGHTS // 2, 1)] and got["weights"] == WEIGHTS
 
 
 def test_a_fraction_of_memory(server, case):

@@ -1,6 +1,8 @@
 """One recording for all who look at once."""
 
 import contextlib
+import gc
+import os
 import random
 
 import pytest
@@ -9,6 +11,7 @@ import torch
 import memshim
 import pretended
 from memshim.judge.region import CUDABudget
+from memshim.run import recorder as module
 from memshim.run.blocks import Blocks, Settings
 from memshim.run.recorder import CUDARegion, recorder
 
@@ -18,7 +21,9 @@ memory = torch.cuda.memory
 
 @pytest.fixture(autouse=True)
 def nothing_is_left():
+    gc.collect()
     torch.cuda.empty_cache()
+    torch.cuda.reset_peak_memory_stats()
     reset, record = torch._C._cuda_resetPeakMemoryStats, memory._record_memory_history
     yield
     torch.cuda.reset_peak_memory_stats()  # until then the program may ask for peaks of before we looked
@@ -98,6 +103,96 @@ def test_regions_may_end_in_any_order():
     assert [e.size for e in b.events if e.action == "alloc"] == [MIB, 7 * MIB]
     assert a.peaks()["allocated"] - a.allocated_before == 3 * MIB
     assert b.peaks()["allocated"] == b.allocated_before - 3 * MIB + 8 * MIB and len(y) + len(z)
+
+
+class Looks:
+    """One of those who look, from its start to its end, and what it told."""
+
+    def __init__(self, kind: str, model: torch.nn.Module):
+        self.kind, self.model, self.told = kind, model, ()
+
+    def start(self) -> None:
+        torch.cuda.empty_cache()  # what is cached is the same in each run
+        if self.kind == "trace":
+            self.by = memshim.trace(file=None).start()
+        elif self.kind == "profiler":
+            self.by = memshim.Profiler(self.model, print_period=0)
+        elif self.kind == "budget":
+            self.by = CUDABudget()
+            self.by.start()
+        elif self.kind == "tracker":
+            self.by = memshim.Tracker(open(os.devnull, "w"))
+            self.by.track()
+        else:
+            memory._record_memory_history(max_entries=100_000)
+
+    def end(self) -> None:
+        torch.cuda.empty_cache()
+        if self.kind == "trace":
+            self.by.stop()
+            self.told = told(self.by)
+        elif self.kind == "profiler":
+            s = self.by.record_stats()
+            self.told = s.peak_allocated, s.peak_cached, s.parts, s.breakdown.rows, s.breakdown.phase
+            self.by.close()
+        elif self.kind == "budget":
+            self.told = self.by.stop(), self.by.leaked([]), self.by.leaks(), self.by.holders()
+            self.by.drop()
+        elif self.kind == "tracker":
+            change = self.by.track()
+            self.told = change.census.allocator, change.added, change.removed
+        else:
+            self.told = [(e["action"], e["size"]) for e in memory._snapshot()["device_traces"][0] if e["action"] not in ("annotate", "snapshot")]
+            memory._record_memory_history(None)
+        self.by = None
+
+
+def looked_at(*kinds: str, nested: bool = True) -> list:
+    """What each tells of a loop; the second starts after the first, and ends before it or after it. No kind: nobody there."""
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(torch.nn.Linear(300, 400), torch.nn.GELU(), torch.nn.Linear(400, 9)).cuda()
+    optimizer, kept = torch.optim.SGD(model.parameters(), 0.1, momentum=0.9), []
+
+    def some(rows):
+        kept.append(take(rows * KIB))
+        model(torch.zeros(rows, 300, device="cuda")).sum().backward()
+        optimizer.step()
+        optimizer.zero_grad()
+
+    a, b = (Looks(kind, model) for kind in kinds)
+    last = (b, a) if nested else (a, b)
+    some(900)
+    for rows, do in ((100, a.start), (500, b.start), (2000, last[0].end), (1400, last[1].end)):
+        do()
+        some(rows)
+    return [a.told, b.told]
+
+
+LOOKS = ("trace", "profiler", "budget", "tracker", "the program's own recording")
+
+
+@pytest.fixture(scope="module")
+def alone() -> dict:
+    class Nothing(Looks):
+        def start(self): torch.cuda.empty_cache()
+        end = start
+
+    out = {}
+    for kind in LOOKS:
+        for nested in (True, False):
+            with pytest.MonkeyPatch.context() as m:
+                real = Looks
+                m.setitem(globals(), "Looks", lambda k, model: (real if k == kind else Nothing)(k, model))
+                for where, pair in enumerate(((kind, ""), ("", kind))):
+                    out[kind, where, nested] = looked_at(*pair, nested=nested)[where]
+    return out
+
+
+@pytest.mark.parametrize("nested", [True, False], ids=["inside", "overlapping"])
+@pytest.mark.parametrize("kinds", [(a, b) for a in LOOKS for b in LOOKS if a != b or a != LOOKS[-1]], ids=" and ".join)
+def test_each_reads_what_it_would_read_alone(alone, kinds, nested):
+    assert alone[kinds[0], 0, nested] and alone[kinds[1], 1, nested]
+    assert looked_at(*kinds, nested=nested) == [alone[kind, i, nested] for i, kind in enumerate(kinds)]
 
 
 @pytest.mark.parametrize("when", ["before", "in", "after"])
@@ -187,6 +282,23 @@ def test_a_recording_that_keeps_too_little_is_said():
     memory._record_memory_history(None)
 
 
+def test_what_the_garbage_collector_lets_go_of_is_told(monkeypatch):
+    """Also while the history is read: here, whenever its entries are."""
+    class Cycle:
+        def __init__(self):
+            self.me, self.held = self, take(5 * MIB)
+
+    real = module.read_entries
+    monkeypatch.setattr(module, "read_entries", lambda *a: gc.collect() and None or real(*a))
+    torch.cuda.reset_peak_memory_stats()
+    with memshim.trace(file=None) as t:
+        Cycle()
+        with memshim.trace(file=None):
+            kept = take(3 * MIB)
+        more = take(4 * MIB)
+    assert t.peak.total == torch.cuda.max_memory_allocated() and not t.peak.unknown and len(kept) + len(more)
+
+
 @pytest.mark.parametrize("settings", ["", "max_split_size_mb:30", "roundup_power2_divisions:4", "expandable_segments:True", "roundup_power2_divisions:[256:1,512:2,>:8]"])
 def test_blocks_are_followed_to_the_byte(settings):
     """Thousands of allocations and frees in two streams: the blocks in use and what they sum to are those of the allocator's own snapshot."""
@@ -257,8 +369,31 @@ def test_looking_does_not_start_cuda():
     assert p.returncode == 0, p.stderr
 
 
+WITHOUT_ADDR2LINE = """
+import torch, memshim
+model = torch.nn.Linear(300, 300).cuda()
+with memshim.Profiler(model, print_period=0) as p:
+    model(torch.zeros(99, 300, device="cuda")).sum().backward()
+    s = p.record_stats()
+assert s.parts.workspace > 1 << 20, "cuBLAS's, told by C++ frames"
+"""
+
+
+def test_c_frames_need_no_other_program(monkeypatch):
+    """PyTorch before 2.15 starts addr2line, unless it is told otherwise."""
+    p = pretended.run(WITHOUT_ADDR2LINE, variables={"PATH": "/absent"})
+    assert p.returncode == 0, p.stderr
+    asked, real = [], memory._snapshot
+    monkeypatch.delenv("TORCH_SYMBOLIZE_MODE", raising=False)
+    monkeypatch.setattr(memory, "_snapshot", lambda *a: asked.append(os.environ["TORCH_SYMBOLIZE_MODE"]) or real(*a))
+    with memshim.trace(file=None) as t:
+        kept = take(MIB)
+    assert set(asked) == {"dladdr"} and "TORCH_SYMBOLIZE_MODE" not in os.environ, "the program's own environment is as it was"
+    assert not any("::" in f.function for f in recorder.stacks.frames) and t.peak.total == len(kept), "and a table by line asks for none"
+
+
 def test_an_allocator_without_a_history_is_said():
     code = "import torch, memshim\nwith memshim.trace(file=None) as t: x = torch.zeros(1 << 20, device='cuda')\nprint(t.table())"
-    p = pretended.run(code, PYTORCH_CUDA_ALLOC_CONF="backend:cudaMallocAsync")
+    p = pretended.run(code, variables={"PYTORCH_CUDA_ALLOC_CONF": "backend:cudaMallocAsync"})
     assert p.returncode == 0, p.stderr
     assert "peak 4.0 MiB" in p.stdout and "incomplete: the allocator cudaMallocAsync keeps no history" in p.stdout

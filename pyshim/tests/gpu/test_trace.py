@@ -46,6 +46,27 @@ def test_the_rows_add_up_to_the_allocators_peak(make):
         assert not t.peak.unknown and not t.peak.lost
 
 
+def test_start_stop_report_and_a_decorator(capsys):
+    t = memshim.trace()
+    t.start()
+    x = torch.empty(3 * MIB, dtype=torch.uint8, device="cuda")
+    peak = t.stop()
+    assert peak.churn == len(x) == 3 * MIB and not capsys.readouterr().out, "told when it is asked for"
+    t.report()
+    assert capsys.readouterr().out == t.table() + "\n"
+
+    @memshim.trace(top=5)
+    def twice(n: int) -> int:
+        """Of itself."""
+        x = torch.empty(n * MIB, dtype=torch.uint8, device="cuda")  # decorated
+        return twice(n - 1) + len(x) if n > 1 else len(x)
+
+    assert twice(2) == 3 * MIB and (twice.__name__, twice.__doc__) == ("twice", "Of itself.")
+    inner, outer = capsys.readouterr().out.split("peak ")[1:]
+    assert inner.splitlines()[0].endswith("; 1.0 MiB allocated in all") and outer.splitlines()[0].endswith("; 3.0 MiB allocated in all"), "each call by itself"
+    assert f"test_trace.py:{here('# decorated')} (twice)" in inner
+
+
 def test_what_was_there_has_a_count_and_a_median():
     kept = [torch.empty(n, dtype=torch.uint8, device="cuda") for n in (KIB, 2 * KIB, 700 * KIB, 4 * MIB)]
     with memshim.trace(file=None) as t:

@@ -32,7 +32,7 @@ class CUDABudget:
     """The caching allocator's peaks of one GPU. Its cache is emptied first, so that reserved is the region's own."""
 
     def __init__(self, device: int | None = None, top: int = TOP, warm: bool = True):
-        self._device, self._top, self._warm, self._region, self._leaks = device, top, warm, None, []
+        self._device, self._top, self._warm, self._region, self._lines, self._leaks = device, top, warm, None, None, []
         self.why_not = self._missing()
 
     def _missing(self) -> str:
@@ -50,6 +50,7 @@ class CUDABudget:
     def start(self) -> None:
         import torch
 
+        from memshim.run.forward import Lines
         from memshim.run.recorder import CUDARegion
 
         torch.cuda.init()
@@ -57,12 +58,14 @@ class CUDABudget:
             warm_up(self._device)
         gc.collect()
         torch.cuda.empty_cache()  # what a budget around this one saw reserved is kept
+        self._lines = Lines().__enter__()
         self._region = CUDARegion(self._device).open()
 
     def stop(self) -> Peaks:
         import torch
 
         r = self._region
+        self._end_lines()
         torch.cuda.synchronize(r.index)
         peaks = r.peaks()
         p = torch.cuda.get_device_properties(r.index)
@@ -115,8 +118,14 @@ class CUDABudget:
         return snapshot(self._region)
 
     def drop(self) -> None:
+        self._end_lines()
         if self._region:
             self._region.close()
+
+    def _end_lines(self) -> None:
+        if self._lines:
+            self._lines.__exit__()
+            self._lines = None
 
 
 _warm: set[int] = set()

@@ -6,7 +6,7 @@ import bisect
 import gc
 from typing import Any, NamedTuple
 
-from memshim.look.loop import GRADIENT, INPUT, STEP, Loop, tag_of
+from memshim.look.loop import STEP, Loop, tag_of
 from memshim.look.parts import Breakdown, Parts, Row
 from memshim.run.cpu import BASE
 from memshim.run.history import Held, Region, line_of, moment, replay
@@ -75,9 +75,9 @@ class Breaker:
         label = self._loop.label_of(key, size)
         if owner is not None:
             return owner.part, owner.name
-        if label.startswith(GRADIENT):
-            return "gradients", label.removeprefix(GRADIENT)
-        if label == INPUT:
+        if label.startswith(self._loop.gradient):
+            return "gradients", label.removeprefix(self._loop.gradient)
+        if label == self._loop.input:
             return "inputs", ""
         block = getattr(region, "at_end", {}).get(key)
         return ("workspace" if block and _library(f["name"] for f in block.get("frames") or ()) else "other"), ""
@@ -88,7 +88,7 @@ class Breaker:
         for i, e in enumerate(region.events):
             if e.action == "alloc":
                 live[e.key] = i
-            elif e.action == "annotate" and e.key in live and e.tag.startswith(BASE):
+            elif e.action == "annotate" and e.key in live and e.tag.startswith((self._loop.gradient, self._loop.input)):
                 out[live[e.key]] = e.tag
             elif e.action == "free_completed":
                 live.pop(e.key, None)
@@ -98,21 +98,22 @@ class Breaker:
         """Part, layer and tensor of what was made in the iteration."""
         e = h.event
         label = labels.get(h.born, "") if self._loop.annotates else self._loop.label_of(e.key, e.size)
-        if label.startswith(GRADIENT):
-            return "gradients", *self._place(label.removeprefix(GRADIENT))
+        if label.startswith(self._loop.gradient):
+            return "gradients", *self._place(label.removeprefix(self._loop.gradient))
         owner = owners.get(e.key) if death is None else None
         if owner is not None:
             return owner.part, *self._place(owner.name)
-        if label == INPUT:
+        if label == self._loop.input:
             return "inputs", "", ""
         if e.stack >= 0 and _library(f.function for f in region.stacks.of(e.stack)):
             return "workspace", "", ""
-        layer = calls.layer_of(e.tag)
+        tag = self._loop.own(e.tag)
+        layer = calls.layer_of(tag)
         if layer is not None:
             return ("activations" if calls.outlives(h.born, death, layer) else "temporaries"), self._layers[layer], ""
-        if e.tag == BASE and calls.after_forward(h.born):
+        if tag == BASE and calls.after_forward(h.born):
             return "activations", OUTSIDE, ""  # of the loss
-        if e.tag == BASE:
+        if tag == BASE:
             return "other", "", ""
         return "temporaries", "", ""
 
@@ -143,10 +144,11 @@ class Breaker:
             return "outside", "before the first allocation"
         e = region.events[at]
         frame = line_of(region.stacks, e)[0]
-        layer = calls.layer_of(e.tag)
+        tag = self._loop.own(e.tag)
+        layer = calls.layer_of(tag)
         if layer is not None:
             return "forward", self._layers[layer] or "(model)"
-        phase = "step" if e.tag == STEP else "outside" if e.tag.startswith(BASE) else "backward"
+        phase = "step" if tag == STEP else "outside" if tag == BASE else "backward"
         return phase, str(frame or "")
 
     def _owners(self, region: Region) -> dict[int, Owner]:
@@ -222,7 +224,8 @@ class _Calls:
         self._layers = {tag_of(i): i for i in range(len(loop.modules))}
         names = list(loop.modules)
         self._inside = {i: {j for j, other in enumerate(names) if not name or other == name or other.startswith(name + ".")} for i, name in enumerate(names)}
-        self._tags = [(i, e.tag) for i, e in enumerate(region.events) if e.tag.startswith(BASE) and e.action != "annotate"]
+        told = ((i, loop.own(e.tag)) for i, e in enumerate(region.events) if e.action != "annotate")
+        self._tags = [(i, tag) for i, tag in told if tag]
         self._first = next((i for i, tag in self._tags if tag in self._layers), len(region.events))
 
     def layer_of(self, tag: str) -> int | None:

@@ -7,9 +7,11 @@ CPU tensors, keep them here. Hooks are PyTorch's global ones: nothing is put int
 
 from __future__ import annotations
 
+import itertools
 import sys
 import threading
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 from memshim.run.cpu import BASE, watcher
@@ -19,9 +21,82 @@ STEP = BASE + "step"
 GRADIENT, INPUT = BASE + "gradient ", BASE + "input"
 
 
+_count = itertools.count()
+_numbers: dict[int, tuple[weakref.ref, str]] = {}  # by the id of a module that a loop knows
+
+
 def tag_of(module: int) -> str:
-    """What allocations in a module's forward are tagged with."""
+    """What allocations in a module's forward are tagged with, as its own loop reads it."""
     return f"{BASE}{module}"
+
+
+def _number(module: Any) -> str:
+    """Of a module in this process, the same for every loop."""
+    known = _numbers.get(id(module))
+    if known is None or known[0]() is not module:
+        known = _numbers[id(module)] = weakref.ref(module), str(next(_count))
+    return known[1]
+
+
+class Doing:
+    """What each thread does, told with its allocations: BASE, and the modules that run in it, one in another, or that an optimizer steps. One for all
+    loops, so that none tells over another; each reads its own modules of it (Loop.own)."""
+
+    def __init__(self, tell: Callable[[str], None] | None) -> None:
+        self._tell, self._loops, self._threads = tell, 0, threading.local()
+
+    def begin(self) -> None:
+        self._loops += 1
+
+    def end(self) -> None:
+        self._loops -= 1
+        if not self._loops:
+            self._threads = threading.local()
+            if self._tell:
+                self._tell("")
+
+    def _stack(self) -> list[tuple[str, str]]:
+        return self._threads.__dict__.setdefault("stack", [])
+
+    def _now(self) -> str:
+        stack = self._stack()
+        return stack[-1][1] if stack else BASE if threading.current_thread() is threading.main_thread() else ""
+
+    def push(self, name: str) -> None:
+        path = f"{self._now() or _ELSEWHERE}/{name}"
+        self._stack().append((name, path))
+        if self._tell:
+            self._tell(path)
+
+    def pop(self, name: str) -> None:
+        stack = self._stack()
+        while stack and stack.pop()[0] != name:
+            pass
+        if self._tell:
+            self._tell(self._now())
+
+    def outside(self) -> None:
+        """This thread does nothing of a model's from here on."""
+        if self._tell:
+            self._tell(self._now() if self._stack() else BASE)
+
+
+_ELSEWHERE = f"{BASE}-"  # in threads that are not the main one
+_STEPS = "step"
+_doing: dict[str, Doing] = {}
+
+
+def doing(kind: str) -> Doing:
+    """Of threads that allocate on a kind of device, cuda or cpu."""
+    if kind not in _doing:
+        import torch
+
+        _doing[kind] = Doing(_tell_watcher if kind == "cpu" else getattr(torch._C, "_cuda_setMemoryMetadata", None))
+    return _doing[kind]
+
+
+def _tell_watcher(tag: str) -> None:
+    watcher.tag = tag
 
 
 class Loop:
@@ -34,12 +109,14 @@ class Loop:
         self._torch, self._region, self._begins = torch, region, begins
         self.modules = dict(model.named_modules())
         self._index = {id(m): i for i, m in enumerate(self.modules.values())}
-        self._tags = [tag_of(i) for i in range(len(self._index))]
+        self._names = [_number(m) for m in self.modules.values()]
+        self._own = {"": "", BASE: BASE}
+        self._mine = {name: tag_of(i) for i, name in enumerate(self._names)} | {_STEPS: STEP}
+        n = next(_count)
+        self.input, self.gradient = f"{INPUT} {n}", f"{GRADIENT}{n} "  # labels of this loop
         self._model = model
-        self._entered = threading.local()
-        cuda = region.where == "cuda"
-        self.annotates = cuda and hasattr(torch._C, "_cuda_annotateMemory")
-        self._set = torch._C._cuda_setMemoryMetadata if cuda and hasattr(torch._C, "_cuda_setMemoryMetadata") else None if cuda else self._set_cpu
+        self.annotates = region.where == "cuda" and hasattr(torch._C, "_cuda_annotateMemory")
+        self._doing, self._telling = doing(region.where), False
         self.labels: dict[tuple[int, int], str] = {}  # by key and size of a storage, in this iteration and the one before
         self._older: dict[tuple[int, int], str] = {}
         self.others: weakref.WeakSet[Any] = weakref.WeakSet()  # modules that ran and are not the model's
@@ -65,22 +142,24 @@ class Loop:
         def accumulated(name):
             def hook(parameter) -> None:
                 if (loop := me()) is not None and parameter.grad is not None:
-                    loop._mark(parameter.grad, GRADIENT + name)
+                    loop._mark(parameter.grad, loop.gradient + name)
             return hook
 
         def steps(optimizer, args, kwargs) -> None:
             if (loop := me()) is not None:
                 loop.optimizers.add(optimizer)
-                loop._push(STEP)
+                loop._doing.push(_STEPS)
 
         def stepped(optimizer, args, kwargs) -> None:
             if (loop := me()) is not None:
-                loop._pop(STEP)
+                loop._doing.pop(_STEPS)
 
         self._handles = [register_module_forward_pre_hook(enter), register_module_forward_hook(leave, always_call=True),
                          register_optimizer_step_pre_hook(steps), register_optimizer_step_post_hook(stepped)]
         self._handles += [p.register_post_accumulate_grad_hook(accumulated(name)) for name, p in self._model.named_parameters()
                           if not self._torch.nn.parameter.is_lazy(p) and p.requires_grad and p.is_leaf]
+        self._doing.begin()
+        self._telling = True
         self.outside()
 
     def wait(self) -> None:
@@ -100,8 +179,9 @@ class Loop:
         for h in self._handles:
             h.remove()
         self._handles = []
-        if self._set and self.started():
-            self._set("")
+        if self._telling:
+            self._telling = False
+            self._doing.end()
 
     def started(self) -> bool:
         """Before CUDA starts there is nothing to tag."""
@@ -109,24 +189,16 @@ class Loop:
 
     def outside(self) -> None:
         """This thread does nothing of the model's from here on."""
-        if self._set and self.started():
-            self._set(BASE)
+        if self.started():
+            self._doing.outside()
 
-    def _set_cpu(self, tag: str) -> None:
-        watcher.tag = tag
-
-    def _push(self, tag: str) -> None:
-        stack = self._entered.__dict__.setdefault("stack", [])
-        stack.append(tag)
-        if self._set:
-            self._set(tag)
-
-    def _pop(self, tag: str) -> None:
-        stack = self._entered.__dict__.setdefault("stack", [])
-        while stack and stack.pop() != tag:
-            pass
-        if self._set:
-            self._set(stack[-1] if stack else BASE if threading.current_thread() is threading.main_thread() else "")
+    def own(self, tag: str) -> str:
+        """Of what a thread did, what is this loop's: tag_of the innermost of its modules, STEP, BASE for the program beside them, empty in a backward."""
+        found = self._own.get(tag)
+        if found is None:
+            where, *names = tag.split("/")
+            found = self._own[tag] = next((self._mine[n] for n in reversed(names) if n in self._mine), "" if where == _ELSEWHERE else BASE)
+        return found
 
     def _enter(self, module, args) -> None:
         i = self._index.get(id(module))
@@ -136,19 +208,19 @@ class Loop:
         if i == 0:
             kwargs = sys._getframe(2).f_locals.get("kwargs")  # of Module._call_impl: global hooks are not given them
             self._mark_inputs((args, kwargs if isinstance(kwargs, dict) else {}))
-        self._push(self._tags[i])
+        self._doing.push(self._names[i])
 
     def _leave(self, module) -> None:
         i = self._index.get(id(module))
         if i is not None:
-            self._pop(self._tags[i])
+            self._doing.pop(self._names[i])
 
     def _mark_inputs(self, given) -> None:
         from torch.utils._pytree import tree_leaves
 
         for t in tree_leaves(given):
             if isinstance(t, self._torch.Tensor):
-                self._mark(t, INPUT)
+                self._mark(t, self.input)
 
     def _mark(self, tensor, label: str) -> None:
         if self._region.where == "cpu":

@@ -126,17 +126,32 @@ def place(made: Made, device: str) -> Built:
     if made.runtime == "torchscript":
         model = _load_script(made.model, device)
     elif made.runtime == "export":
-        program = made.model
-        program.example_inputs = None  # which would go along
-        if device != "cpu":  # the graph names devices
-            from torch.export.passes import move_to_device_pass
-
-            program = move_to_device_pass(program, device)
+        program = on_device(made.model, device)
         model = program.module()
         return Built(_by_name(program, model), in_order(model))
     else:
         model = made.model.to(device)
     return Built(model, in_order(model))
+
+
+def on_device(program, device: str):
+    """An exported program whose state is there, and whose graph says so."""
+    program.example_inputs = None  # which would go along
+    if device == "cpu":
+        return program
+    from torch.export.passes import move_to_device_pass
+
+    return move_to_device_pass(program, device)
+
+
+def load_artifact(path: str, device: str):
+    """The module of an archive with its weights, which is run by PyTorch itself; an exported program's is on the device."""
+    import torch
+
+    runtime = _runtime_of(path)
+    if any(n.endswith(STRIPPED) for n in _records(path)):
+        raise BuildError(f"{path} is stripped: want the archive with its weights, or its source")
+    return on_device(torch.export.load(path), device).module() if runtime == "export" else torch.jit.load(path, map_location="cpu")
 
 
 def _by_name(program, model):

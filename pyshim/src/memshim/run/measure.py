@@ -103,5 +103,5 @@ def main(arguments: list[str]) -> int:
                     bar.say(f"memshim: {case['name']}: {got}", sys.stderr)
                     code = USAGE if code == USAGE or not isinstance(got, NoGPU) else UNSURE
                 else:
-                    bar.say(str(record.write(got, a.output)), sys.stdout)
+                    bar.say(f"{record.write(got, a.output)}\n{record.table(got)}", sys.stdout)
     return code

@@ -12,9 +12,13 @@ import os
 import sys
 import traceback
 import warnings
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-WANTED = "MEMSPEC_RUN"  # JSON: the folder where each process leaves PID.json, and how many lines its table has
+if TYPE_CHECKING:
+    from memshim.run.recorder import CUDARegion
+
+WANTED = "MEMSPEC_RUN"  # JSON: the folder where each process leaves PID.json, how many lines its table has, and whether it leaves PID.DEVICE.rec
 MOST_EVENTS = 1_000_000  # of one device in one process, some 400 MB; peaks are counted in any event
 EVERY = 8  # iterations between two looks at how many there are
 
@@ -26,13 +30,65 @@ class Iteration(NamedTuple):
     reserved: int
 
 
+class Recorded:
+    """A program as a recording: an iteration is a pass, and before the first nothing is held. Of a program without an optimizer the first pass is all
+    of it. Whose each tensor is nobody tells."""
+
+    def __init__(self) -> None:
+        from memshim.run import record
+
+        self.passes = [record.phase(record.PHASES[0], 0, dict.fromkeys(record.METRICS, 0))]
+
+    def end(self, region: CUDARegion, peaks: dict[str, int]) -> None:
+        from memshim.run import record
+
+        self.passes.append(record.phase(record.PHASES[min(len(self.passes), 2)], region.mark(), peaks))
+
+    def last(self, region: CUDARegion, peaks: dict[str, int], now: dict[str, int]) -> None:
+        """What came after the last step; the region has ended."""
+        end = len(region.events)
+        if any(e.action == "alloc" for e in region.events[self.passes[-1]["events"]:]):
+            self.end(region, peaks)
+        self.passes[-1]["events"] = end
+        if len(self.passes) < 3:
+            self.end(region, now)
+
+    def encode(self, region: CUDARegion, out_of_memory: str) -> bytes:
+        import itertools
+
+        import torch
+
+        from memshim.run import gpu, rec, record
+        from memshim.run.account import pretend_context
+        from memshim.run.iterations import notes
+        from memshim.run.settings import flags_now
+
+        p = torch.cuda.get_device_properties(region.index)
+        kept = [e.action in rec.ACTIONS for e in region.events]
+        number = [0, *itertools.accumulate(kept)]
+        passes = [q | {"events": number[q["events"]]} for q in self.passes]
+        if out_of_memory:
+            passes = passes[:-1] if len(passes) > 2 and passes[-1]["events"] == passes[-2]["events"] else passes
+        asked = {"mode": "training" if len(self.passes) > 3 else "inference", "alloc_conf": os.environ.get("PYTORCH_CUDA_ALLOC_CONF", ""),
+                 "cublas_workspace": os.environ.get("CUBLAS_WORKSPACE_CONFIG", ""), "memory_fraction": 0, "flags": flags_now({}), "grad": "no_grad",
+                 "autocast": "", "dtype": "", "inputs": [], "artifact": "", "source": ""}
+        header = {"schema": record.SCHEMA, "case": os.path.basename(sys.argv[0]) or "program", "runtime": "eager", "where": "pretend", "built": "a program",
+                  "device": {"name": p.name, "total": p.total_memory, "compute_capability": f"{p.major}.{p.minor}", "driver": "",
+                             "sms": p.multi_processor_count},
+                  "torch": torch.__version__, "cuda": torch.version.cuda or "", "cudnn": gpu.cudnn_version(), **asked, "weights": 0, "phases": passes,
+                  "context": pretend_context(), "oom": {"phase": passes[-1]["name"], "text": out_of_memory} if out_of_memory else None,
+                  "notes": notes(), "training": None}
+        sites = [rec.Site(stack=e.forward if e.forward >= 0 else e.stack) if e.action in ("alloc", "oom") else None for e in region.events]
+        return rec.encode(header, list(itertools.compress(region.events, kept)), list(itertools.compress(sites, kept)), region.stacks)
+
+
 class Device:
     """One pretend GPU as this process uses it."""
 
-    def __init__(self, index: int):
+    def __init__(self, index: int, recorded: Recorded | None = None):
         from memshim.run.recorder import CUDARegion
 
-        self.index = index
+        self.index, self.recorded = index, recorded
         self.whole, self.part = CUDARegion(index).open(), CUDARegion(index, events=False).open()
         self.iterations: list[Iteration] = []
 
@@ -40,6 +96,8 @@ class Device:
         """An optimizer has stepped."""
         peaks = self.part.peaks()
         self.iterations.append(Iteration(peaks["allocated"], peaks["reserved"]))
+        if self.recorded:
+            self.recorded.end(self.whole, peaks)
         self.part.restart_peaks()
         if self.whole.keeps_events and len(self.iterations) % EVERY == 0 and self.whole.mark() > MOST_EVENTS:
             self.whole.keep_events(False)
@@ -51,9 +109,12 @@ class Device:
 
         from memshim.look.trace import trace
 
+        rest, now = self.part.peaks(), self.part.now()
         self.part.close()
         self.whole.close()
         peaks = self.whole.peaks()
+        if self.recorded:
+            self.recorded.last(self.whole, rest, now)
         if not peaks["reserved"]:
             return None
         table = trace.of(self.whole, top=top)
@@ -68,10 +129,10 @@ class Device:
 class Observer:
     """Of this process."""
 
-    def __init__(self, folder: str, top: int | None):
+    def __init__(self, folder: str, top: int | None, records: bool):
         from memshim.run.forward import Lines
 
-        self._folder, self._top, self._pid = folder, top, os.getpid()
+        self._folder, self._top, self._records, self._pid = folder, top, records, os.getpid()
         self.devices: list[Device] = []
         self._stepping: Any = None  # the optimizer whose steps end iterations: the first that steps
         self._lines = Lines()
@@ -90,7 +151,7 @@ class Observer:
     def _started(self) -> None:
         import torch
 
-        self.devices = [Device(i) for i in range(torch.cuda.device_count())]
+        self.devices = [Device(i, Recorded() if self._records else None) for i in range(torch.cuda.device_count())]
 
     def _stepped(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         self._stepping = self._stepping or id(optimizer)
@@ -119,6 +180,9 @@ class Observer:
         seen = told().as_json() if told else {"exact": True, "reads": [], "refused": [], "absent": [], "unsized": []}
         out = {"pid": self._pid, "arguments": sys.argv, "torch": torch.__version__, "out_of_memory": out_of_memory(error) if error else "",
                "devices": devices, **{k: seen[k] for k in ("exact", "reads", "refused", "absent", "unsized")}}
+        for d in self.devices:
+            if d.recorded and any(told["index"] == d.index for told in devices):
+                Path(self._folder, f"{self._pid}.{d.index}.rec").write_bytes(d.recorded.encode(d.whole, out["out_of_memory"]))
         path = os.path.join(self._folder, f"{self._pid}.json")
         with open(path + ".part", "w", encoding="utf-8") as f:
             json.dump(out, f)
@@ -129,4 +193,4 @@ def begin() -> None:
     """Observe this process, as the environment says."""
     wanted = json.loads(os.environ[WANTED])
     if os.path.isdir(wanted["folder"]):  # else it outlived the command that began it
-        Observer(wanted["folder"], wanted["top"]).begin()
+        Observer(wanted["folder"], wanted["top"], wanted["record"]).begin()

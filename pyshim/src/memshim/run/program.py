@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from memshim import binary, pretend, sizes
+from memshim.run import rec
 from memshim.run.observe import WANTED
 
 SCHEMA = 1
@@ -63,6 +64,13 @@ def run(words: list[str], environ: dict[str, str]) -> tuple[int, int]:
         for n, handler in before.items():
             signal.signal(n, handler)
     return p.pid, 128 - status if status < 0 else status
+
+
+def keep(folder: Path, to: str, pid: int) -> list[str]:
+    """Move the recordings of the processes to where they are wanted, the program's own first."""
+    files = sorted(folder.glob("*.rec"), key=lambda f: (int(f.name.split(".")[0]) != pid, [int(n) for n in f.name.split(".")[:2]]))
+    names = [to] if len(files) == 1 else [f"{to.removesuffix('.rec')}.{i}.rec" for i in range(len(files))]
+    return [str(rec.write(f.read_bytes(), name)) for f, name in zip(files, names)]
 
 
 def report(pid: int, code: int, processes: list[dict[str, Any]], words: list[str], on: list[str]) -> dict[str, Any]:
@@ -131,12 +139,14 @@ def _notes(process: dict[str, Any]) -> list[str]:
 def main(arguments: list[str]) -> int:
     p = argparse.ArgumentParser(prog="python -m memshim run", description="Run any program on a pretend GPU and tell what it took. The program's "
                                 "output and exit code are its own; the report goes to standard error.", usage="python -m memshim run --on DEVICE "
-                                "[--memory SIZE] [--count N] [--top N] [--json FILE] -- (train.py | -m module | command) ARGUMENTS")
+                                "[--memory SIZE] [--count N] [--top N] [--json FILE] [--record FILE] -- (train.py | -m module | command) ARGUMENTS")
     p.add_argument("--on", required=True, action="append", metavar="DEVICE", help="a device of memspec devices; repeats, for unlike ones")
     p.add_argument("--memory", metavar="SIZE", help="another size of memory, such as 40GiB")
     p.add_argument("--count", type=int, default=1, metavar="N", help="so many of it (1)")
     p.add_argument("--top", type=int, default=20, metavar="N", help="source lines shown (20), 0 for all")
     p.add_argument("--json", metavar="FILE", help="write the figures there as well")
+    p.add_argument("--record", metavar="FILE.rec", help="keep what the allocator did as an artifact that memspec reads; with several processes or GPUs "
+                   "FILE.0.rec, FILE.1.rec, …")
     p.add_argument("program", nargs=argparse.REMAINDER, help="after --")
     a = p.parse_args(arguments)
     try:
@@ -146,17 +156,23 @@ def main(arguments: list[str]) -> int:
         environ = pretend.environment(a.on, count=a.count, memory=a.memory)
         if a.json:
             open(a.json, "w").close()  # before anything is run for it
+        if a.record and not a.record.endswith(".rec"):
+            raise Unusable(f"got --record {a.record}, want a name that ends with .rec")
+        if a.record:
+            open(a.record, "w").close()
+            os.remove(a.record)
     except (ValueError, pretend.Unsupported, pretend.BuildError, binary.BinaryError, OSError) as e:
         print(f"memshim run: {e}", file=sys.stderr)
         return USAGE
     with tempfile.TemporaryDirectory(prefix="memshim-run-") as folder:
-        environ = {**os.environ, **environ, WANTED: json.dumps({"folder": folder, "top": a.top or None})}
+        environ = {**os.environ, **environ, WANTED: json.dumps({"folder": folder, "top": a.top or None, "record": bool(a.record)})}
         environ["PYTHONPATH"] = os.pathsep.join(filter(None, [STARTUP, environ.get("PYTHONPATH", "")]))
         pid, code = run(words, environ)
         processes = [json.loads(f.read_text(encoding="utf-8")) for f in Path(folder).glob("*.json")]
+        kept = keep(Path(folder), a.record, pid) if a.record else []
     found = report(pid, code, processes, a.program, a.on)
     sys.stdout.flush()
-    print(text(found, _name(words)), file=sys.stderr)
+    print("\n".join([text(found, _name(words)), *(f"  recording        {f}" for f in kept)]), file=sys.stderr)
     if a.json:
         with open(a.json, "w", encoding="utf-8") as f:
             json.dump(found, f, indent=2)

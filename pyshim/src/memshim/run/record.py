@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from memshim import sizes
 from memshim.run.frames import Stacks, shorten
 from memshim.run.events import ACTIONS, Event
 
@@ -91,6 +92,23 @@ def read(path: str | os.PathLike) -> dict:
     if not isinstance(record, dict) or record.get("schema") != SCHEMA:
         raise RecordError(f"{path}: got no measurement record of schema {SCHEMA}")
     return record
+
+
+def table(record: dict) -> str:
+    """What people read of it: each phase's peaks, and how far the highest lies above the baseline."""
+    device = record["device"]["name"]
+    told = {"cuda": device, "pretend": f"a pretend {device}"}.get(record["where"], "CPU tensors, no GPU")
+    cells = [("", *(p["name"] for p in record["phases"]), "above the baseline")]
+    for m in METRICS:
+        sizes_of = [p[m] for p in record["phases"]]
+        if None not in sizes_of and sizes_of:
+            cells.append((m, *map(sizes.show, sizes_of), sizes.show(max(sizes_of) - sizes_of[0])))
+    widths = [max(map(len, column)) for column in zip(*cells)]
+    out = [f"  {record['runtime']} on {told}: weights {sizes.show(record['weights'])}"]
+    out += ["    " + "  ".join([c[0].ljust(widths[0]), *(x.rjust(w) for x, w in zip(c[1:], widths[1:]))]).rstrip() for c in cells]
+    if record["oom"]:
+        out.append(f"    out of memory in {record['oom']['phase']}: {record['oom']['text']}")
+    return "\n".join(out)
 
 
 def peak(record: dict, metric: str) -> int | None:

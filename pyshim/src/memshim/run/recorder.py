@@ -8,8 +8,11 @@ what they were, and so does the program: it reads its own peaks as if nobody loo
 
 from __future__ import annotations
 
+import contextlib
 import gc
+import os
 import threading
+from collections.abc import Iterator
 from typing import Any
 
 from memshim.run.blocks import Blocks, Settings
@@ -18,6 +21,7 @@ from memshim.run.frames import Stacks
 
 # A region's peaks: our names, and those of torch.cuda.memory_stats.
 METRICS = {m: f"{m}_bytes" for m in ("requested", "allocated", "reserved", "active", "inactive_split")}
+SYMBOLIZE = "TORCH_SYMBOLIZE_MODE"  # unset, PyTorch before 2.15 names C++ frames by starting addr2line, and fails where that is not installed
 # What the history keeps for each kind of stack, and of which.
 _CONTEXT = {"": (None, "python"), "python": ("alloc", "python"), "alloc": ("alloc", "all"), "all": ("all", "all")}
 
@@ -212,16 +216,17 @@ class Recorder:
         """Move what is new in the allocator's history into ours, unless nobody needs it; the snapshot that it was read from."""
         import torch
 
-        snapshot = _snapshot()
-        if not torch._C._cuda_isHistoryEnabled():
+        with uncollected():  # what it let go of between the two would be told nowhere
+            snapshot, ended = allocator_snapshot(), not torch._C._cuda_isHistoryEnabled()
+            if ended or not self._theirs:
+                self._record(clear=True)
+        if ended:
             self._lose(None, "the program ended the recording of the allocator's history")
             self._theirs, self._settings = False, (self._settings[0], None)
         for device, entries in enumerate(snapshot["device_traces"]):
             new = self._new(device, entries) if self._theirs else entries
             if keep and any(r.index == device for r in self.regions):
                 self._events.setdefault(device, []).extend(read_entries(new, self.stacks))
-        if not self._theirs:
-            self._record(clear=True)
         return snapshot
 
     def _new(self, device: int, entries: list[dict]) -> list[dict]:
@@ -324,16 +329,30 @@ class Recorder:
                 self._theirs, self._seen = True, {}  # from here on it is read, and not cleared
 
 
-def _snapshot() -> dict:
-    import torch
-
+@contextlib.contextmanager
+def uncollected() -> Iterator[None]:
+    """Without Python's garbage collector."""
     enabled = gc.isenabled()
-    gc.disable()  # it makes a dict an entry, and none of them is garbage
+    gc.disable()
     try:
-        return torch.cuda.memory._snapshot()
+        yield
     finally:
         if enabled:
             gc.enable()
+
+
+def allocator_snapshot() -> dict:
+    """PyTorch's own, whose C++ frames are named without another program."""
+    import torch
+
+    asked = os.environ.get(SYMBOLIZE)
+    os.environ[SYMBOLIZE] = asked or "dladdr"
+    try:
+        with uncollected():  # it makes a dict an entry, and none of them is garbage
+            return torch.cuda.memory._snapshot()
+    finally:
+        if asked is None:
+            del os.environ[SYMBOLIZE]
 
 
 def _most(now: dict, before: dict) -> dict:

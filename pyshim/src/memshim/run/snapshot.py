@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
 def snapshot(region: CUDARegion) -> dict[str, Any]:
     """Blocks and segments as they are now; of what happened, what the region saw. Other devices have no history in it."""
-    import torch
+    from memshim.run.recorder import allocator_snapshot
 
     region.mark()
-    out = torch.cuda.memory._snapshot()
+    out = allocator_snapshot()
     frames: dict[int, list[dict]] = {}
 
     def stack_of(e: Event) -> list[dict]:

@@ -13,7 +13,7 @@ import functools
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from memshim.run.build import BuildError, in_order, load, named
+from memshim.run.build import BuildError, in_order, load, load_artifact, named
 
 OWN_ITERATION = "source, its own iteration"  # what was run, of a callable
 
@@ -36,7 +36,7 @@ def prepare(case: dict, args: list, kwargs: dict, device: str, move: Callable[[A
     """What the case runs. args and kwargs are its inputs, on the CPU; move brings a value to the device."""
     import torch
 
-    given = _artifact(case["artifact"]) if case["artifact"] and not case["source"] else load(case["source"], case["dir"])
+    given = load_artifact(case["artifact"], device) if case["artifact"] and not case["source"] else load(case["source"], case["dir"])
     how = "source" if case["source"] else "artifact"
     if isinstance(given, tuple):
         model, own_args, own_kwargs = _with_inputs(case["source"], given)
@@ -62,15 +62,6 @@ def prepare(case: dict, args: list, kwargs: dict, device: str, move: Callable[[A
         step = trainer(case["training"], functools.partial(precision, case), model, args, kwargs, case["dir"])
         return Work(step, model, args, kwargs, how)
     return Work(functools.partial(_forward, case, model, args, kwargs), model, args, kwargs, how)
-
-
-def _artifact(path: str):
-    """An archive, run by PyTorch itself."""
-    import torch
-
-    if path.endswith(".pt2"):
-        return torch.export.load(path).module()
-    return torch.jit.load(path, map_location="cpu")
 
 
 def _with_inputs(source: str, given: tuple) -> tuple[Any, list, dict]:

@@ -1,0 +1,33 @@
+"""Running memshim capture, and reading what it wrote by its documented form."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+
+def capture(folder: Path, *arguments: str) -> subprocess.CompletedProcess:
+    return subprocess.run([sys.executable, "-m", "memshim", "capture", *arguments], cwd=folder, capture_output=True, text=True, timeout=300)
+
+
+def decode(path: Path) -> tuple[dict, list[dict]]:
+    """A .rec: header, events with their sites."""
+    lines = [json.loads(line) for line in gzip.decompress(path.read_bytes()).decode().splitlines()]
+    head, rest = lines[0], lines[1:]
+    cut = []
+    for part in ("frames", "stacks", "sites", "events"):
+        cut.append(rest[:head[part]])
+        rest = rest[head[part]:]
+    assert not rest
+    frames, stacks, sites, events = cut
+    out, key = [], 0
+    for action, delta, size, *more in events:
+        key += delta
+        site = sites[more[0] - 1] if more and more[0] else None
+        where = [frames[i] for i in stacks[site[3] - 1]] if site and site[3] else []
+        out.append({"action": head["actions"][action], "key": key, "size": size, **dict(zip(("op", "module", "category"), site[:3] if site else ("",) * 3)),
+                    "lines": [(f[0], f[1]) for f in where]})
+    return head["record"], out

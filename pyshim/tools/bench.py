@@ -1,0 +1,147 @@
+"""What memshim costs on a pretend GPU: prints a table, of the processor's time. Run it on a quiet machine.
+
+    python pyshim/tools/bench.py [--only NAME]...
+
+Each figure is the least of several runs in processes of their own. Source: this machine's PyTorch, on a pretend T4.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from memshim import pretend
+
+SPEC = """
+version: 1
+defaults: {device: t4, runtime: eager}
+models:
+  small:
+    source: zoo.py:small
+    inputs: {x: "float32[B,64]"}
+    cases:
+      - dims: {B: [%s]}
+        budget: {allocated: 1GiB}
+  resnet50:
+    source: zoo.py:resnet50
+    mode: training
+    optimizer: AdamW
+    loss: sum
+    inputs: {x: "float32[8,3,224,224]"}
+    budget: {allocated: 8GiB}
+""" % ", ".join(str(n + 1) for n in range(200))
+ZOO = """
+import torch, torchvision
+def small(): return torch.nn.Sequential(torch.nn.Linear(64, 64), torch.nn.ReLU(), torch.nn.Linear(64, 8))
+def resnet50(): return torchvision.models.resnet50()
+"""
+# A training step: plain; looked at by each tool.
+STEP = """
+import io, json, sys, time, torch, torchvision, memshim
+model = torchvision.models.resnet50().cuda()
+optimizer = torch.optim.AdamW(model.parameters())
+
+def step():
+    optimizer.zero_grad()
+    model(torch.empty(8, 3, 224, 224, device="cuda")).sum().backward()
+    optimizer.step()
+
+def least(n, do):
+    out = []
+    for _ in range(n):
+        start = time.process_time()
+        do()
+        out.append(time.process_time() - start)
+    return min(out)
+
+def traced():
+    with memshim.trace(file=None):
+        step()
+
+step(), step()
+out = {"plain": least(10, step), "trace": least(5, traced)}
+with memshim.Profiler(model, print_period=0, file=io.StringIO()) as p:
+    out["profiler"] = least(20, lambda: (step(), p.record_stats()))
+print(json.dumps(out))
+"""
+
+
+def spent(command: list[str], environment: dict[str, str] | None = None, **kw) -> tuple[float, str]:
+    """The processor's time of a process and all that it waited for, in seconds, and what it said."""
+    before = os.times()
+    p = subprocess.run(command, env=environment, capture_output=True, text=True, **kw)
+    after = os.times()
+    if p.returncode:
+        raise SystemExit(f"{' '.join(command)}: {p.stderr}")
+    return after.children_user + after.children_system - before.children_user - before.children_system, p.stdout
+
+
+def least(times: int, do: Callable[[], float]) -> float:
+    return min(do() for _ in range(times))
+
+
+def imports() -> list[tuple[str, str]]:
+    """What the device adds to import torch."""
+    run = lambda environment: least(7, lambda: spent([sys.executable, "-c", "import torch"], environment)[0])
+    plain = run(dict(os.environ))
+    out = [("import torch", f"{1000 * plain:.0f} ms")]
+    for name, values in (("the device adds", False), ("the device and values add", True)):
+        out.append((name, f"{1000 * (run(os.environ | pretend.environment('t4', values=values)) - plain):.0f} ms"))
+    return out
+
+
+def step() -> list[tuple[str, str]]:
+    told = [json.loads(spent([sys.executable, "-c", STEP], os.environ | pretend.environment("t4", values=False))[1]) for _ in range(3)]
+    best = {k: min(t[k] for t in told) for k in told[0]}
+    return [("resnet50, a training step", f"{1000 * best['plain']:.1f} ms")] + [
+        (f"with {k}", f"{1000 * best[k]:.1f} ms, {100 * (best[k] / best['plain'] - 1):+.0f} %") for k in ("trace", "profiler")]
+
+
+def project() -> tempfile.TemporaryDirectory:
+    folder = tempfile.TemporaryDirectory(prefix="memshim-bench-")
+    Path(folder.name, "zoo.py").write_text(ZOO)
+    Path(folder.name, "memspec.yaml").write_text(SPEC)
+    return folder
+
+
+def cases() -> list[tuple[str, str]]:
+    """200 small cases by one command, on CPU tensors and on a pretend GPU."""
+    out = []
+    with project() as folder:
+        for where in ("cpu", "pretend"):
+            start = time.monotonic()
+            cost, _ = spent([sys.executable, "-m", "memshim", "measure", "--case", "small*", "--where", where, "--jobs", "2", "--stacks", "python", "-o", "out"],
+                            cwd=folder)
+            out.append((f"200 small cases measured, {where}", f"{time.monotonic() - start:.1f} s, {cost:.1f} s of the processor"))
+    return out
+
+
+def capture() -> list[tuple[str, str]]:
+    """A training step as an artifact, and what the engine takes to read it."""
+    with project() as folder:
+        cost, said = spent([sys.executable, "-m", "memshim", "capture", "memspec.yaml", "--case", "resnet50"], cwd=folder)
+        return [("resnet50's training step captured", f"{cost:.1f} s of the processor, {said.strip().rpartition('(')[2].rstrip(')')}")]
+
+
+BENCHMARKS = {f.__name__: f for f in (imports, step, cases, capture)}
+
+
+def main(arguments: list[str]) -> int:
+    p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    p.add_argument("--only", action="append", choices=list(BENCHMARKS), help="repeats")
+    a = p.parse_args(arguments)
+    for name in a.only or BENCHMARKS:
+        for what, figure in BENCHMARKS[name]():
+            print(f"{what:<40} {figure}", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
