@@ -102,6 +102,18 @@ def test_check_runs_sources_beside_the_prediction(folder):
     assert "pretend" not in p.stdout
 
 
+def test_memory_that_ends_is_a_broken_budget(folder):
+    """Of the run too, and no model's error; a model without a budget that it could break still does not fit."""
+    card = "devices:\n  tiny: {memory: 24MiB, compute_capability: 7.5, sms: 20}\ndefaults: {device: tiny, runtime: eager}\n"
+    (folder / "memspec.yaml").write_text(SPEC.replace("defaults: {device: t4, runtime: eager}\n", card).replace("LIMIT", "1GiB").replace("[32, 256]", "8192"))
+    assert memshim(folder, "export", "memspec.yaml", "--strip").returncode == 0
+    p = memshim(folder, "check", "--on", "pretend", "--format", "json")
+    (case,) = json.loads(p.stdout)["cases"]
+    assert p.returncode == 1 and case["measured"]["outcome"] == "fail", p.stdout + p.stderr
+    text = " ".join(memshim(folder, "check", "--on", "pretend").stdout.split())
+    assert "broken on a pretend GPU out of memory in the first pass: CUDA out of memory. Tried to allocate 32.00 MiB" in text, text
+
+
 def test_measure(folder):
     (folder / "memspec.yaml").write_text(SPEC.replace("LIMIT", "20MiB"))
     p = memshim(folder, "measure", "--on", "a10g", "--case", "net[B=32]", "-o", "records")

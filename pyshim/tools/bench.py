@@ -25,7 +25,7 @@ defaults: {device: t4, runtime: eager}
 models:
   small:
     source: zoo.py:small
-    inputs: {x: "float32[B,64]"}
+    inputs: ["float32[B,64]"]
     cases:
       - dims: {B: [%s]}
         budget: {allocated: 1GiB}

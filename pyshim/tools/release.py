@@ -162,6 +162,7 @@ def main(arguments: list[str]) -> int:
     a = p.parse_args(arguments)
     wanted = a.only or ["sdist", *TARGETS]
     later = []  # tried once all are there
+    a.dist = a.dist.resolve()  # setuptools runs elsewhere
     a.dist.mkdir(parents=True, exist_ok=True)
     for old in a.dist.glob("memshim-*"):
         old.unlink()

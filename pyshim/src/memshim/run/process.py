@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import queue
+import re
 import signal
 import subprocess
 import sys
@@ -41,10 +42,14 @@ def pretended(case: dict, at: str, memory: int | None = None) -> dict[str, str]:
     if at != "pretend":
         return {}
     try:
-        assume = {"assume": case["assume"]} if case.get("assume") else {}
-        return pretend.environment(pretend.of_case(case["device"]), memory=memory, **assume)
+        return pretend.environment(pretend.of_case(case["device"]), memory=memory, assume=_assumed(case))
     except (pretend.Unsupported, pretend.BuildError, ValueError) as e:
         raise NoGPU(str(e)) from None
+
+
+def _assumed(case: dict) -> dict[str, int]:
+    """What a case's assume: states of lines of Python; other places are an archive's."""
+    return {a["place"]: a["size"] for a in case.get("assume") or () if re.fullmatch(r".+\.py:\d+", a["place"])}
 
 
 def _start(command: list[str], extra: dict[str, str] | None = None, **kw: Any) -> subprocess.Popen:
@@ -175,7 +180,7 @@ class Server(Runner):
             check(p.wait() or FAILED, "", self._said(bool(extra)), job["timeout"])
 
     def close(self) -> None:
-        for p in self._loaded.values():
+        for p in list(self._loaded.values()):  # a worker may be at one
             with contextlib.suppress(BrokenPipeError):
                 p.stdin.close()
             end(p)

@@ -11,6 +11,7 @@ import os
 import sys
 import time
 
+from memshim.pretend.activate import DESCRIPTION
 from memshim.run import request, settings
 
 
@@ -74,6 +75,7 @@ def _measure(job: dict) -> None:
             os.close(opened)
         os.dup2(2, 1)
         faulthandler.enable()
+        _assume()
         a = argparse.Namespace(output=job["output"], where=job["where"], timeout=job["timeout"], stacks=job["stacks"],
                                recording=job["recording"])
         code = request.answer(json.dumps(job["case"]), a)
@@ -81,6 +83,18 @@ def _measure(job: dict) -> None:
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(code)
+
+
+def _assume() -> None:
+    """Of a pretend GPU's values, what this case states: the process that was forked from began with another's."""
+    from memshim.pretend import follow
+
+    if os.environ.get(DESCRIPTION):
+        from memshim.pretend import values
+
+        if hook := values.installed():
+            hook.reads.assume.clear()
+            hook.reads.assume.update(json.loads(os.environ.get(follow.ASSUME) or "{}"))
 
 
 if __name__ == "__main__":
