@@ -18,8 +18,10 @@ SARIF := github.com/owenrumney/go-sarif/v3@v3.3.1
 VENV := .venv
 COMPAT := .venv-compat
 HEADERS := .cache/cuda-headers
-# Packages whose code runs on more than one goroutine.
-RACE := ./engine ./engine/program ./assert ./cmd/memspec ./cudameasure/...
+# What runs on more than one goroutine: packages, and of the two big ones the tests that run models side by side and the commands that judge many cases.
+RACE := ./engine/program ./assert ./cudameasure/...
+RACE_ENGINE := ^Test(Invariants|Judge|TrainingSteps|ARunIsMadeOnce)
+RACE_COMMAND := ^TestScript$$/^(against|baseline|check|init|update|verify)$$|^TestVerify|^TestInterrupted
 
 .PHONY: test go fmt vet staticcheck long-files unit race goldens formats python probe recordings test-python test-compat test-pretend examples-python check workspace scratch workspace-current examples fuzz bench bench-python scale mutants truth release clean
 
@@ -44,6 +46,8 @@ unit:
 
 race:
 	$(GO) test -race -short $(RACE)
+	$(GO) test -race -short -run '$(RACE_ENGINE)' ./engine
+	$(GO) test -race -short -run '$(RACE_COMMAND)' ./cmd/memspec
 
 goldens:
 	@.ci/goldens ./...

@@ -94,8 +94,8 @@ func (r *Result) Message(o MessageOptions) string {
 	p := layout.To(w) // a strings.Builder does not fail
 	p.Line("%s", r.Line())
 	if r.Err != nil {
-		item(p, "case", placeOf(r.Case.Pos))
-		if at := placeOf(r.Case.ArtifactPos); at != placeOf(r.Case.Pos) {
+		item(p, "case", fileLine(r.Case.Pos))
+		if at := fileLine(r.Case.ArtifactPos); at != fileLine(r.Case.Pos) {
 			item(p, "artifact", at)
 		}
 		if trace := backtrace(r.Err); trace != "" {
@@ -140,7 +140,7 @@ func (r *Result) writeBudget(p *layout.Printer, f *verdict.Finding) {
 	if f.Path == "" {
 		text = fmt.Sprintf("%s at most %s (%s)", f.Metric, f.Limit, f.Limit.Exact())
 	}
-	if at := placeOf(f.Pos); at != "" {
+	if at := fileLine(f.Pos); at != "" {
 		text = at + "  " + text
 	}
 	p.Item("budget", "%s", text)
@@ -167,8 +167,8 @@ func (r *Result) predicted() string {
 	return s
 }
 
-// placeOf is file:line; a column says nothing about a budget.
-func placeOf(p verdict.Pos) string {
+// fileLine is file:line; a column says nothing about a budget.
+func fileLine(p verdict.Pos) string {
 	p.Col = 0
 	return p.String()
 }

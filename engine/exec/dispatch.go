@@ -56,7 +56,7 @@ func (d *Dispatch) Apply(b *ops.Bound, args []any) (any, error) {
 		d.byData = false
 	}
 	if b.Rule.Host == nil && AnyUnknown(args) {
-		known, assumed, ok := d.standIn(b, args)
+		known, assumed, ok := d.fillUnbacked(b, args)
 		if !ok {
 			return d.unknownResult(b), nil
 		}

@@ -7,12 +7,12 @@ import (
 	"github.com/memspec/memspec/engine/trace"
 )
 
-// Numbers that are read off tensor data are unknown. Where one decides neither a size nor a dtype, a number of its kind stands in for it;
+// Numbers that are read off tensor data are unknown. Where one decides neither a size nor a dtype, a number of its kind is its hint;
 // where it is a size, an end of its range is taken; else what follows is unknown too, and the account incomplete.
 
-// standIn gives an operator's arguments with known numbers for unknown ones; assumed says that some were replaced. Where a number may decide
+// fillUnbacked gives an operator's arguments with known numbers for unknown ones; assumed says that some were replaced. Where a number may decide
 // something ok is false, and what an operator would have made of it is recorded as unsupported.
-func (d *Dispatch) standIn(b *ops.Bound, args []any) (known []any, assumed, ok bool) {
+func (d *Dispatch) fillUnbacked(b *ops.Bound, args []any) (known []any, assumed, ok bool) {
 	if d.Incomplete() {
 		return nil, false, false // numbers may be unknown for want of a rule
 	}

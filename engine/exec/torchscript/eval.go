@@ -217,7 +217,7 @@ func (m *interp) evalOp(f *frame, in *inst) (any, error) {
 // evalArgs is evalOp with its arguments at hand.
 func (m *interp) evalArgs(in *inst, args []any, kw ops.Kw) (any, error) {
 	n := in.node
-	if v, done, err := m.special(n, args); done {
+	if v, done, err := m.onIdentity(n, args); done {
 		return v, err
 	}
 	if n.Means != program.NoUpgrade {

@@ -44,7 +44,7 @@ func (e evaluator) Compute(n *program.Node, at *passes.Call, numbers bool) (any,
 	base := len(m.argStack)
 	defer func() { m.popArgs(base) }()
 	args, kw := m.opArgs(nil, in)
-	if v, done, err := m.special(n, args); done {
+	if v, done, err := m.onIdentity(n, args); done {
 		return v, err == nil && ops.IsKnown(v)
 	}
 	bound, full, err := m.Table().Resolve(n.Op, args, kw)

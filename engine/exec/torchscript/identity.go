@@ -9,9 +9,9 @@ import (
 	"github.com/memspec/memspec/engine/tensor"
 )
 
-// special runs the few operators that look at values only the interpreter knows: tuples by index, identity. done is false for all
+// onIdentity runs the few operators that look at values only the interpreter knows: tuples by index, identity. done is false for all
 // others.
-func (m *interp) special(n *program.Node, args []any) (v any, done bool, err error) {
+func (m *interp) onIdentity(n *program.Node, args []any) (v any, done bool, err error) {
 	switch n.Op {
 	case "aten::__getitem__", "prim::TupleIndex":
 		if len(args) != 2 {
