@@ -55,11 +55,20 @@ func sortHolders(hs []Holder) {
 		}
 		hs[i].Cum = under[hs[i].Module]
 	}
-	slices.SortFunc(hs, compareHolders)
+	order := make([]*Holder, len(hs)) // a holder is a lot to move about
+	for i := range hs {
+		order[i] = &hs[i]
+	}
+	slices.SortFunc(order, compareHolders)
+	sorted := make([]Holder, len(hs))
+	for i, h := range order {
+		sorted[i] = *h
+	}
+	copy(hs, sorted)
 }
 
 // compareHolders compares no further than it must: many holders are of one size, few of one module too.
-func compareHolders(a, b Holder) int {
+func compareHolders(a, b *Holder) int {
 	if c := cmp.Compare(b.Flat, a.Flat); c != 0 {
 		return c
 	}

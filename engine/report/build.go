@@ -229,8 +229,8 @@ func coverage(c *trace.Coverage) Coverage {
 // notes are the trace's, each once at a place, and one for everything that is missing. ask is the command that settles what a library could
 // be asked for.
 func notes(tr *trace.Trace, ask string) []Note {
-	var out []Note
-	seen := map[Note]bool{}
+	out := slices.Grow([]Note(nil), len(tr.Notes))
+	seen := make(map[Note]bool, len(tr.Notes))
 	for _, n := range tr.Notes {
 		m := Note{ID: n.ID, Text: n.Text(), First: placeOf(tr.Site(n.Site))}
 		if n.Askable && ask != "" {
