@@ -36,7 +36,7 @@ func (n *Notes) Note(what note.Note) {
 		return
 	}
 	if n.noted == nil {
-		n.noted = map[noted]bool{}
+		n.noted = make(map[noted]bool, 64) // a note is long, and filling the map anew costs its hash each time
 	}
 	n.noted[key] = true
 	n.list = append(n.list, trace.Note{Note: what, Site: n.sites.now})

@@ -63,13 +63,13 @@ func (d *decoder) fold(f *syntax.File, x syntax.Expr) (v any, ok bool, err error
 		if !ok || err != nil {
 			return nil, false, err
 		}
-		return &program.ListLit{Items: items}, true, nil
+		return d.lists.new(program.ListLit{Items: items}), true, nil
 	case *syntax.Tuple:
 		items, ok, err := d.foldAll(f, x.Elems)
 		if !ok || err != nil {
 			return nil, false, err
 		}
-		return &program.TupleLit{Items: items}, true, nil
+		return d.tuples.new(program.TupleLit{Items: items}), true, nil
 	case *syntax.Dict:
 		keys, ok, err := d.foldAll(f, x.Keys)
 		if !ok || err != nil {
@@ -91,7 +91,10 @@ func (d *decoder) fold(f *syntax.File, x syntax.Expr) (v any, ok bool, err error
 }
 
 func (d *decoder) foldAll(f *syntax.File, list []syntax.Expr) ([]any, bool, error) {
-	items := make([]any, len(list))
+	items := d.items.cut(len(list))
+	if items == nil {
+		items = []any{}
+	}
 	for i, x := range list {
 		v, ok, err := d.fold(f, x)
 		if !ok || err != nil {

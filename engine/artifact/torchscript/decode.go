@@ -88,6 +88,10 @@ type decoder struct {
 	root       any                      // data.pkl
 	late       []lateConstant
 
+	items  slab[any] // of literals in code
+	lists  slab[program.ListLit]
+	tuples slab[program.TupleLit]
+
 	outline syntax.Parser // one file at a time
 	small   syntax.Parser // annotations and values, forgotten at once
 

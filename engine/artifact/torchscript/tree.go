@@ -3,6 +3,7 @@ package torchscript
 import (
 	"slices"
 	"strconv"
+	"unsafe"
 
 	"github.com/memspec/memspec/engine/program"
 	"github.com/memspec/memspec/engine/tensor"
@@ -43,6 +44,7 @@ type walker struct {
 	module func(m *program.Module)
 	parent *program.Module
 	seen   map[any]bool
+	paths  []byte
 	depth  int
 }
 
@@ -76,7 +78,7 @@ func (w *walker) walk(v any, name string) {
 			if !ok {
 				key = strconv.Itoa(i)
 			}
-			w.walk(v.Values[i], join(name, key))
+			w.walk(v.Values[i], w.join(name, key))
 		}
 	case *program.Opaque:
 		w.walk(v.State, name)
@@ -88,7 +90,7 @@ func (w *walker) all(items []any, name string) {
 	for i, v := range items {
 		switch v.(type) {
 		case *program.State, *program.Object, *program.ListLit, *program.TupleLit, *program.DictLit, *program.Opaque:
-			w.walk(v, join(name, strconv.Itoa(i)))
+			w.walk(v, w.join(name, strconv.Itoa(i)))
 		}
 	}
 }
@@ -109,9 +111,9 @@ func (w *walker) object(o *program.Object, name string) {
 		switch v := v.(type) {
 		case *program.State:
 			w.category(v, c, c.Attrs[i].Name)
-			w.tensor(v, join(name, c.Attrs[i].Name))
+			w.tensor(v, w.join(name, c.Attrs[i].Name))
 		case *program.Object, *program.ListLit, *program.TupleLit, *program.DictLit, *program.Opaque:
-			w.walk(v, join(name, c.Attrs[i].Name))
+			w.walk(v, w.join(name, c.Attrs[i].Name))
 		}
 	}
 	w.walk(o.State, name)
@@ -131,9 +133,19 @@ func (w *walker) category(s *program.State, c *program.Class, attr string) {
 	}
 }
 
-func join(a, b string) string {
+// join is the path of b in a. Paths are written one behind another into pieces of memory: a model has a thousand, which live as long as it does.
+func (w *walker) join(a, b string) string {
 	if a == "" {
 		return b
 	}
-	return a + "." + b
+	n := len(a) + 1 + len(b)
+	if cap(w.paths)-len(w.paths) < n {
+		w.paths = make([]byte, 0, max(n, pathChunk))
+	}
+	from := len(w.paths)
+	w.paths = append(append(append(w.paths, a...), '.'), b...)
+	return unsafe.String(&w.paths[from], n) // nobody writes there again
 }
+
+// pathChunk is how many bytes of paths are allocated at once.
+const pathChunk = 4 << 10

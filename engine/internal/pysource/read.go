@@ -229,37 +229,45 @@ func wrapped(s string) bool {
 // number orders the names as the compiler numbers locals, which is the order in which a frame lets go of them: by first appearance, a right
 // side before its targets.
 func (s *Source) number() {
-	assigned := map[string]bool{}
+	assigned := map[string]bool{} // a name, and whether it is among the locals by now
 	for i := range s.Stmts {
 		for _, group := range s.Stmts[i].Targets {
 			for _, n := range group.Names {
 				if n != "" {
-					assigned[n] = true
+					assigned[n] = false
 				}
 			}
 		}
 	}
-	seen := map[string]bool{}
+	if len(assigned) == 0 {
+		return
+	}
+	s.Locals = make([]string, 0, len(assigned))
 	add := func(names []string) {
 		for _, n := range names {
-			if assigned[n] && !seen[n] {
-				seen[n] = true
+			if listed, ok := assigned[n]; ok && !listed {
+				assigned[n] = true
 				s.Locals = append(s.Locals, n)
 			}
 		}
 	}
+	var names []string // of one text after another
+	addIn := func(text string) {
+		names = appendNames(names[:0], text)
+		add(names)
+	}
 	for i := range s.Stmts {
 		st := &s.Stmts[i]
 		if st.Right > st.Start {
-			add(Names(s.Text[st.Right:st.End]))
+			addIn(s.Text[st.Right:st.End])
 			if st.Kind == Simple {
-				add(Names(s.Text[st.Start:st.Right]))
+				addIn(s.Text[st.Start:st.Right])
 			}
 			for _, group := range st.Targets {
 				add(group.Names)
 			}
 			continue
 		}
-		add(Names(s.Text[st.Start:st.End]))
+		addIn(s.Text[st.Start:st.End])
 	}
 }

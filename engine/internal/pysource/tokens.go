@@ -44,8 +44,10 @@ func isName(s string) bool {
 }
 
 // Names lists the names in s in order, keywords with them; attributes and the names of keyword arguments are none.
-func Names(s string) []string {
-	var out []string
+func Names(s string) []string { return appendNames(nil, s) }
+
+// appendNames appends them to out.
+func appendNames(out []string, s string) []string {
 	depth := 0
 	for i := 0; i < len(s); {
 		switch c := s[i]; {
