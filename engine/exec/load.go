@@ -47,12 +47,19 @@ func (m *Machine) loadModule(o *program.Object, seen map[*program.Object]bool) {
 func (m *Machine) State(s *program.State) *tensor.Tensor {
 	device := Accelerator
 	switch {
-	case s.Packed || s.Meta.DType.Quantized() || s.Class == tensor.Constant && len(s.Meta.Sizes) == 0:
-		device = "cpu" // quantized kernels and their packed parameters are the CPU's; a 0-dim constant is a number
+	case s.Packed || s.Meta.DType.Quantized() || m.number(s):
+		device = "cpu" // quantized kernels and their packed parameters are the CPU's
 	case m.staysPut(s):
 		device = s.Meta.Device
 	}
 	return m.StateOn(s, device)
+}
+
+// number says whether a constant is a number on the host. In TorchScript's runtime those of an archive go where the archive is loaded
+// (torch.jit.load's map_location), and there are tensors of 512 B; an eager run has them as Python's numbers. The device none is compared with runs that
+// were loaded on the host.
+func (m *Machine) number(s *program.State) bool {
+	return s.Class == tensor.Constant && len(s.Meta.Sizes) == 0 && (m.o.Liveness == PythonFrame || m.platform.IsNone())
 }
 
 // StateOn is State with the device that the tensor is on.

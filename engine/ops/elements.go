@@ -83,13 +83,14 @@ func walk(shape, strides []int64, offset int64, visit func(k int, at int64)) {
 	}
 }
 
-// hasData says whether every element of the result can be known: its Out holds and no data is missing.
+// KnownMeta says whether every element of the result can be known: its Out holds, and it is small on the host, or a number on the device, where
+// traced code has its constants once an archive is loaded there.
 func (c *Call) KnownMeta() (tensor.Meta, bool) {
 	metas, err := c.Rule.Out(c)
 	if err != nil || len(metas) != 1 {
 		return tensor.Meta{}, false
 	}
-	return metas[0], metas[0].Device == "cpu" && metas[0].Numel() <= tensor.MaxData
+	return metas[0], (metas[0].Device == "cpu" || len(metas[0].Sizes) == 0) && metas[0].Numel() <= tensor.MaxData
 }
 
 // Data narrows elements to dtype d.
