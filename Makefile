@@ -8,6 +8,7 @@
 # make mutants  small bugs put into the code one at a time: which of them no test of their own package sees (N=300 SEED=1 PKG=./engine/...)
 # make scale  ten thousand cases in one check: processor time and memory, without a cache and with one
 # make truth  the tables of docs/accuracy.md: predictions against recorded truth
+# make truth-pretend  predictions against PyTorch on pretend GPUs, for all of torchvision's models: hours (CATALOG=timm ORACLE=DIR DEVICES="--device t4")
 # make release  memshim's source distribution and wheels for every system into dist/, each tried in a fresh environment
 
 SHELL := /bin/sh
@@ -144,6 +145,11 @@ workspace scratch: $(VENV)/.stamp
 # The committed profile has an answer to every call of the cases and no other, and each answer of the library in $(VENV) is what it says today.
 workspace-current: $(VENV)/.stamp
 	PYTHONPATH=pyshim/src $(VENV)/bin/python -m memshim workspace --check --prune --installed $(CUDNN)
+
+CATALOG ?= torchvision
+ORACLE ?= .cache/oracle
+truth-pretend: $(VENV)/.stamp
+	PYTHONPATH=$(CURDIR)/pyshim/src:$(CURDIR)/pyshim/tools $(VENV)/bin/python -m oracle $(CATALOG) --cache $(ORACLE) $(DEVICES) $(MODELS)
 
 truth:
 	@$(GO) test ./engine -run '^Test(Truth|Workspace)Tables$$' -count=1 -v | grep -v -e '^=== ' -e '^--- ' -e '^PASS$$' -e '^ok '
