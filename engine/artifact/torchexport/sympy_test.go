@@ -34,7 +34,7 @@ func TestParseSize(t *testing.T) {
 		{"CleanDiv(" + s + ", Integer(2))", "s77//2", 3},
 		{"Mod(" + s + ", " + r + ")", "s77%s27", 2},
 		{"PythonMod(Mul(Integer(2), " + s + "), Integer(5))", "2*s77%5", 2},
-		{"ModularIndexing(" + s + ", Integer(2), Integer(2))", "s77//2%2", 1},
+		{"ModularIndexing(" + s + ", Integer(2), Integer(5))", "s77//2%5", 3},
 		{"Max(Integer(1), " + s + ")", "max(1, s77)", 6},
 		{"Min(Integer(9), Add(" + s + ", Integer(4)), " + r + ")", "min(9, s77 + 4, s27)", 4},
 		{"TruncToInt(IntTrueDiv(" + s + ", Integer(4)))", "s77//4", 1},

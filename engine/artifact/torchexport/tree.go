@@ -10,9 +10,9 @@ import (
 
 // treespec is how torch.utils._pytree writes a structure: [1, {"type": …, "context": …, "children_spec": […]}], the type null of a leaf.
 type treespec struct {
-	Type     *string    `json:"type"`
-	Context  *string    `json:"context"`
-	Children []treespec `json:"children_spec"`
+	Type     *string         `json:"type"`
+	Context  json.RawMessage `json:"context"` // JSON as a string; of a defaultdict an object
+	Children []treespec      `json:"children_spec"`
 }
 
 // readTree reads a structure; "" is none.
@@ -75,22 +75,23 @@ func (s *treespec) tree(depth int) (*program.Tree, error) {
 	return t, nil
 }
 
-// names are the keys in a context: a list of keys, or of lists of which one is the keys (a defaultdict's context).
+// names are the keys in a context; nil where it holds none.
 func (s *treespec) names() []string {
-	if s.Context == nil {
-		return nil
-	}
 	var keys []any
-	if json.Unmarshal([]byte(*s.Context), &keys) != nil {
-		return nil
+	var text string
+	var factory struct {
+		Keys []any `json:"dict_context"`
 	}
-	if len(keys) > 0 && len(s.Children) != len(keys) {
-		for _, k := range keys {
-			if inner, ok := k.([]any); ok && len(inner) == len(s.Children) {
-				keys = inner
-				break
-			}
+	switch {
+	case json.Unmarshal(s.Context, &text) == nil:
+		if json.Unmarshal([]byte(text), &keys) != nil {
+			return nil
 		}
+	case json.Unmarshal(s.Context, &factory) == nil:
+		keys = factory.Keys
+	}
+	if keys == nil {
+		return nil
 	}
 	names := make([]string, len(keys))
 	for i, k := range keys {
