@@ -50,10 +50,13 @@ func on(t testing.TB, name string) *platform.Platform {
 }
 
 // example are the inputs that a program was exported with, on the accelerator.
-func example(t testing.TB, p *program.Program) []exec.Input {
+func example(t testing.TB, p *program.Program) []exec.Input { return larger(t, p, 0) }
+
+// larger is example with open sizes that are so much more.
+func larger(t testing.TB, p *program.Program, more int64) []exec.Input {
 	values := map[string]int64{}
 	for _, s := range p.Symbols {
-		values[s.Name] = s.Example
+		values[s.Name] = s.Example + more
 	}
 	f := p.Entry
 	leaves := make([]any, len(f.Params))

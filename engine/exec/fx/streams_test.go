@@ -31,14 +31,16 @@ func TestStreams(t *testing.T) {
 			for _, o := range []struct {
 				how     string
 				options exec.Options
+				more    int64 // than the example's, of each open size
 			}{
-				{"export", exec.Options{Liveness: exec.LastUse}},
-				{"eager", exec.Options{Liveness: exec.PythonFrame}},
-				{"eager at most", exec.Options{Liveness: exec.PythonFrame, HoldLocals: true}},
-				{"export at least", exec.Options{Liveness: exec.LastUse, Lower: true}},
+				{"export", exec.Options{Liveness: exec.LastUse}, 0},
+				{"eager", exec.Options{Liveness: exec.PythonFrame}, 0},
+				{"eager at most", exec.Options{Liveness: exec.PythonFrame, HoldLocals: true}, 0},
+				{"export at least", exec.Options{Liveness: exec.LastUse, Lower: true}, 0},
+				{"export of other sizes", exec.Options{Liveness: exec.LastUse}, 1},
 			} {
 				p := open(t, path)
-				o.options.Inputs, o.options.Platform, o.options.DType = example(t, p), on(t, "t4"), tensor.Undefined
+				o.options.Inputs, o.options.Platform, o.options.DType = larger(t, p, o.more), on(t, "t4"), tensor.Undefined
 				r, err := exec.Run(context.Background(), fx.New(p), builtin.Table(), o.options)
 				b.WriteString("## " + o.how + "\n")
 				if err != nil {
