@@ -58,6 +58,12 @@ def calls():
     yield from [("zeros", "", [2, 2]), ("ones", "", [3], {"dtype": torch.int64}), ("full", "", [2], 7), ("full", "", [2], 1.5)]
     yield from [("zeros_like", "", A), ("ones_like", "", F), ("full_like", "", A, 4), ("new_zeros", "", A, [2]), ("new_full", "", A, [2], 3)]
     yield from [("scalar_tensor", "", 5), ("scalar_tensor", "", True, {"dtype": torch.bool})]
+    for op in ("sub", "rsub"):
+        yield from [(op, "Tensor", F, G, {"alpha": 2.5}), (op, "Tensor", A, B, {"alpha": 3}), (op, "Scalar", F, 2.5, 2.0), (op, "Scalar", A, 10, 3)]
+    yield from [("remainder", "Tensor", F, -G), ("fmod", "Tensor", -F, G), ("floor_divide", "", -F, G), ("div", "Tensor_mode", -F, G, {"rounding_mode": "trunc"})]
+    yield from [("pow", "Tensor_Scalar", torch.tensor([3]), 0), ("pow", "Tensor_Scalar", torch.tensor([-2]), 3)]
+    yield from [("index_select", "", M, 0, torch.tensor([1])), ("index", "Tensor_hacked_twin", M, [torch.tensor([-1, -2])])]
+    yield from [("maximum", "", F, G.float()), ("minimum", "", A, B), ("eq", "Tensor", F, G), ("ne", "Tensor", F, G), ("ge", "Tensor", A, A), ("le", "Tensor", A, A)]
 
 
 class Encode:
