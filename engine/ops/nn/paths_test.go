@@ -1,0 +1,81 @@
+package nn_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/memspec/memspec/engine/internal/aten"
+	"github.com/memspec/memspec/engine/ops"
+	"github.com/memspec/memspec/engine/ops/builtin"
+	"github.com/memspec/memspec/engine/schema"
+	"github.com/memspec/memspec/engine/tensor"
+)
+
+// TestInterpolate: TorchScript's __interpolate runs the operator of the mode, on the sizes that it was given or on the input's by a factor.
+func TestInterpolate(t *testing.T) {
+	x := aten.Dense(tensor.Float32, 2, 3, 8, 10)
+	ints, floats := func(n ...any) any { return ops.NewList(schema.Int, n...) }, func(n ...any) any { return ops.NewList(schema.Float, n...) }
+	for _, tt := range []struct {
+		mode        string
+		size, scale any
+		want        string
+	}{
+		{"nearest", ints(int64(4), int64(5)), nil, "+480"},
+		{"nearest-exact", nil, floats(2.0, 1.5), "+5760"},
+		{"area", ints(int64(4), int64(5)), nil, "+480"},
+		{"area", nil, floats(0.5, 0.3), "+288"},
+		{"bilinear", ints(int64(4), int64(5)), nil, "+480"},
+		{"bicubic", nil, floats(0.5, 0.5), "+480"},
+	} {
+		got, _ := aten.Call{Op: "aten::__interpolate", Args: []any{x, tt.size, tt.scale, tt.mode, nil, nil, false}}.Run(t, builtin.Table(), aten.On(t, "a10g", "2.15"))
+		assert.Equal(t, tt.want, got, tt.mode)
+	}
+	b := aten.NewBench(builtin.Table(), aten.On(t, "a10g", "2.15"))
+	_, _, err := b.Run("aten::__interpolate", []any{b.Tensor(x, nil), ints(int64(4), int64(5)), nil, "other", nil, nil, false}, nil)
+	assert.ErrorContains(t, err, `got mode "other"`)
+}
+
+// TestCUDAVersion: torchvision asks for CUDA's version as one number.
+func TestCUDAVersion(t *testing.T) {
+	for _, tt := range []struct {
+		torch string
+		want  int64
+	}{{"2.15", 13020}, {"2.8", 12080}} {
+		b := aten.NewBench(builtin.Table(), aten.On(t, "a10g", tt.torch))
+		got, _, err := b.Run("torchvision::_cuda_version", nil, nil)
+		require.NoError(t, err)
+		assert.Equal(t, tt.want, got, tt.torch)
+	}
+}
+
+// TestPackedSequences: a packed sequence goes step by step where tensors are fake or on the host, forwards and backwards, those that have ended leaving
+// their state behind; on a device it is one call of cuDNN.
+func TestPackedSequences(t *testing.T) {
+	f := tensor.Float32
+	run := func(device, host string, twoWays bool) string {
+		on := func(sizes ...int64) any {
+			m := aten.Dense(f, sizes...)
+			if host != "" {
+				m.Device = host
+			}
+			return m
+		}
+		batches := aten.Dense(tensor.Int64, 3)
+		batches.Device = "cpu"
+		dirs := int64(1)
+		weights := []any{on(24, 4), on(24, 6), on(24), on(24)}
+		if twoWays {
+			dirs, weights = 2, append(weights, weights...)
+		}
+		args := []any{on(7, 4), batches, &ops.List{Items: []any{on(dirs, 3, 6), on(dirs, 3, 6)}}, &ops.List{Items: weights}, true, int64(1), 0.0, false, twoWays}
+		got, _ := aten.Call{Op: "aten::lstm", Args: args}.Run(t, builtin.Table(), aten.On(t, device, "2.15"))
+		return got
+	}
+	assert.Empty(t, run("a10g", "cpu", false), "tensors of the host take nothing on the device")
+	assert.Equal(t, "+168 +72 +72 +1152 +0 -3 -4", run("a10g", "", false), "output, last states, the weights in one buffer and a workspace")
+	// Batches of 3, 2 and 2: a step's gates (24 floats a row) of input and state, then its state, cell and what the kernel keeps for a backward pass.
+	assert.Equal(t, "PLACE1", run("none", "", false))
+	assert.Equal(t, "PLACE2", run("none", "", true), "and backwards, from the shorter batches to the longer")
+}
