@@ -3,6 +3,7 @@ package verify_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -190,4 +191,20 @@ func TestACaseWithoutAPredictionIsNotCompared(t *testing.T) {
 	var b strings.Builder
 	require.NoError(t, a.WriteText(&b))
 	assert.Contains(t, b.String(), "  not measured\n")
+}
+
+// What is not right comes first in an account's one line.
+func TestHeadline(t *testing.T) {
+	r := predicted(t)
+	name := strings.ToUpper(verdict.Pass.String()) + " " + r.Case.Name
+	with := func(change func(a *verify.Account)) string {
+		a := &verify.Account{Result: &engine.Result{Case: r.Case}}
+		a.Verdict.Outcome, a.Outcome = verdict.Pass, verdict.Pass
+		change(a)
+		return a.Headline()
+	}
+	assert.Equal(t, name+": no such file or other", with(func(a *verify.Account) { a.Err = errors.New("no such file\nor other") }))
+	assert.Equal(t, name+": not measured; a measurement is required", with(func(a *verify.Account) { a.Required = true }))
+	assert.Equal(t, name+": not measured", with(func(a *verify.Account) {}))
+	assert.Contains(t, with(func(a *verify.Account) { a.Compared = []verify.Compared{{Comparison: &cudameasure.Comparison{}}} }), " as predicted")
 }

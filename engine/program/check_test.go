@@ -179,3 +179,79 @@ func TestPositions(t *testing.T) {
 	assert.Equal(t, Pos{"/lib/torch/nn/functional.py", 10}, inner.Pos(), "all of it torch's own")
 	assert.Equal(t, Pos{}, new(Where).Pos())
 }
+
+// What an operator of the language may have of arguments, results and blocks, and one more or less of each.
+func TestShapesOfNodes(t *testing.T) {
+	for op, s := range shapes {
+		build := func(args, results, blocks int) string {
+			p := of(func(m *maker, x *Value) []*Node {
+				n := &Node{Op: op, Text: "t"}
+				for range args {
+					n.Args = append(n.Args, arg(x))
+				}
+				for range results {
+					n.Outs = append(n.Outs, m.value(""))
+				}
+				for range blocks {
+					n.Blocks = append(n.Blocks, &Block{})
+				}
+				return []*Node{n, ret(arg(x))}
+			})
+			if err := Check(p); err != nil {
+				return err.Error()
+			}
+			return ""
+		}
+		most := max(s.maxOuts, 0)
+		if s.minArgs > 0 {
+			assert.Contains(t, build(s.minArgs-1, most, s.blocks), "arguments, want", op)
+		}
+		assert.NotContains(t, build(s.minArgs, most, s.blocks), "arguments, want", op)
+		if s.maxArgs >= 0 {
+			assert.Contains(t, build(s.maxArgs+1, most, s.blocks), "arguments, want", op)
+			assert.NotContains(t, build(s.maxArgs, most, s.blocks), "arguments, want", op)
+		} else {
+			assert.NotContains(t, build(s.minArgs+8, most, s.blocks), "arguments, want", op)
+		}
+		if s.maxOuts >= 0 {
+			assert.Contains(t, build(s.minArgs, s.maxOuts+1, s.blocks), "results, want at most", op)
+			assert.NotContains(t, build(s.minArgs, s.maxOuts, s.blocks), "results, want", op)
+		} else {
+			assert.NotContains(t, build(s.minArgs, 9, s.blocks), "results, want at most", op)
+		}
+		assert.Contains(t, build(s.minArgs, most, s.blocks+1), "blocks, want", op)
+		assert.NotContains(t, build(s.minArgs, most, s.blocks), "blocks, want", op)
+	}
+}
+
+// Members of lists are read in their order, those of lists in them among them.
+func TestValuesOfAnArgument(t *testing.T) {
+	m := &maker{}
+	a, b, c := m.value("a"), m.value("b"), m.value("c")
+	var got []string
+	(&Arg{Items: []Arg{arg(a), {Items: []Arg{arg(b), lit(int64(1))}}, arg(c), arg(a)}}).Values(func(v *Value) { got = append(got, v.Name) })
+	assert.Equal(t, []string{"a", "b", "c", "a"}, got)
+}
+
+func TestWriteBlocks(t *testing.T) {
+	p := of(func(m *maker, x *Value) []*Node {
+		y, i, z := m.value("y"), m.value("i"), m.value("z")
+		return []*Node{
+			{Op: "prim::Loop", Args: []Arg{lit(int64(3)), lit(true), arg(x)}, Outs: outs(y), Blocks: []*Block{{
+				Params: outs(i, z), Nodes: []*Node{{Op: "prim::If", Args: []Arg{lit(true)}, Blocks: []*Block{{}, {}}}}, Outs: []Arg{lit(true), arg(z)},
+			}}},
+			ret(arg(y)),
+		}
+	})
+	var b bytes.Buffer
+	require.NoError(t, Write(&b, p))
+	assert.Contains(t, b.String(), strings.TrimLeft(`
+  y%1 = prim::Loop(3, True, x%0)  # 0
+    block i%2, z%3
+      prim::If(True)  # 0
+        block
+        block
+      (True, z%3)
+  prim::Return(y%1)  # 0
+`, "\n"))
+}

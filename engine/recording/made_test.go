@@ -56,6 +56,12 @@ func TestStale(t *testing.T) {
 	assert.Equal(t, "has changed", what, "a folder where a file was")
 }
 
+func TestStaleCannotTell(t *testing.T) {
+	m := &recording.Made{Files: []recording.File{{Path: strings.Repeat("a", 1000), SHA256: strings.Repeat("0a", 32)}}}
+	_, _, err := m.Stale(t.TempDir())
+	assert.Error(t, err, "a name that no file can have: not gone, nor changed")
+}
+
 func TestMadeIsChecked(t *testing.T) {
 	sum := strings.Repeat("0a", 32)
 	for _, c := range []struct {

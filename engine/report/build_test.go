@@ -192,3 +192,46 @@ f = alloc 512 activation aten::relu
 	assert.Nil(t, r.Passes[1].Phases)
 	assert.Equal(t, "aten::relu (forward, iteration 1 pass)", r.PeakAt.String())
 }
+
+// What nothing tells of: a recording's storages without categories are untraced, and its weights are those that are told beside it.
+func TestBuildOfARecording(t *testing.T) {
+	tr, err := trace.Parse(strings.NewReader(twoPasses))
+	require.NoError(t, err)
+	tr.Uncategorized = true
+	tr.Sources = append(tr.Sources, trace.Source{Storage: tr.Events[0].Storage, Text: "models/zoo.py"})
+	a, err := allocator.New(allocator.Config{})
+	require.NoError(t, err)
+	tl, err := allocator.Replay(tr, a)
+	require.NoError(t, err)
+	told := 7 * units.MiB
+	r := report.Build(report.Source{Platform: &platform.Platform{Device: device.Device{Name: "x"}}, Timeline: tl, Weights: &told, Unknown: []report.Metric{report.Delta}})
+	assert.Equal(t, told, r.Weights)
+	assert.Equal(t, []report.Metric{report.Delta}, r.Unknown)
+	for _, h := range r.Holders {
+		assert.Equal(t, report.Untraced, h.Category)
+	}
+}
+
+// Changes are told by how much, the greatest first, whichever way; those of one size by module, category and operator.
+func TestDiffOrder(t *testing.T) {
+	with := func(sizes map[string]units.Bytes) *report.Report {
+		r := &report.Report{}
+		for _, name := range []string{"b", "a", "d", "c"} {
+			for _, category := range []string{"buffer", "activation"} {
+				for _, op := range []string{"aten::mul", "aten::add"} {
+					r.Holders = append(r.Holders, report.Holder{Place: report.Place{Op: op, Module: name}, Category: category, Flat: sizes[name], Count: 1})
+				}
+			}
+		}
+		return r
+	}
+	d := report.Diff(with(map[string]units.Bytes{"a": 100, "b": 100, "c": 100, "d": 100}), with(map[string]units.Bytes{"a": 101, "b": 50, "c": 101, "d": 150}))
+	var got []string
+	for _, h := range d.Holders {
+		got = append(got, h.Module+" "+h.Category+" "+h.Op)
+	}
+	want := func(module string) []string {
+		return []string{module + " activation aten::add", module + " activation aten::mul", module + " buffer aten::add", module + " buffer aten::mul"}
+	}
+	assert.Equal(t, append(append(append(want("b"), want("d")...), want("a")...), want("c")...), got)
+}

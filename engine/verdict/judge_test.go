@@ -284,3 +284,21 @@ func TestWords(t *testing.T) {
 	assert.Equal(t, "memspec.yaml", verdict.Pos{File: "memspec.yaml"}.String())
 	assert.Equal(t, "warn", verdict.LevelWarn.String())
 }
+
+// What is said of an artifact that is another now is inconclusive whatever it is, with the words of the note; allowed, it is judged.
+func TestStaleArtifact(t *testing.T) {
+	const said = "models/zoo.py has changed"
+	r := account(func(r *report.Report) {
+		r.Notes = []report.Note{{ID: note.WorkspaceEstimate, Text: "by rule"}, {ID: note.ArtifactStale, Text: said}}
+	})
+	for _, limit := range []units.Bytes{199, 201} {
+		v := verdict.Judge(r, one(report.Reserved, limit), verdict.Options{})
+		assert.Equal(t, verdict.Inconclusive, v.Outcome)
+		assert.Equal(t, []string{said}, v.Why)
+		assert.Equal(t, said, v.Findings[0].Why)
+	}
+	allowed := verdict.Options{Allow: []string{string(note.ArtifactStale)}}
+	assert.Equal(t, verdict.Pass, verdict.Judge(r, one(report.Reserved, 201), allowed).Outcome)
+	assert.Equal(t, verdict.Fail, verdict.Judge(r, one(report.Reserved, 199), allowed).Outcome)
+	assert.Empty(t, verdict.Judge(r, one(report.Reserved, 201), allowed).Why)
+}
