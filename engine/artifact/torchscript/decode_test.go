@@ -115,6 +115,12 @@ func TestTells(t *testing.T) {
 		p, err := Decode(open(t, c.path))
 		require.NoError(t, err)
 		assert.Equal(t, c.want, p.Tells, "%s: %s", c.path, c.why)
+		for _, class := range p.Classes {
+			for _, m := range class.Methods {
+				want := class.Kind == program.ModuleClass && (p.Tells == program.TellsStacks || strings.HasSuffix(m.Name, ".forward"))
+				assert.Equal(t, want, m.Module, "%s: %s: forward is what calling a module runs; of a traced one its other calls are methods too", c.path, m.Name)
+			}
+		}
 	}
 }
 

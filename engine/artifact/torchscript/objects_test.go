@@ -1,0 +1,198 @@
+package torchscript
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/memspec/memspec/engine/internal/pickle"
+	"github.com/memspec/memspec/engine/program"
+	"github.com/memspec/memspec/engine/tensor"
+)
+
+// aDecoder has read the source src beside an empty model.
+func aDecoder(t *testing.T, src string) *decoder {
+	t.Helper()
+	d := &decoder{prog: &program.Program{}, types: map[string]*program.Type{}, classes: map[string]*program.Class{}}
+	for i := range d.plain {
+		d.plain[i].Kind = program.TypeKind(i)
+	}
+	if src != "" {
+		p, err := Decode(archive(src + "class M(Module):\n  pass\n"))
+		require.NoError(t, err)
+		for _, c := range p.Classes {
+			d.classes[c.Name] = c
+		}
+	}
+	return d
+}
+
+func anUnpickler(d *decoder) *unpickler {
+	return &unpickler{d: d, lists: map[*pickle.List]*program.ListLit{}, dicts: map[*pickle.Dict]*program.DictLit{}, tuples: map[*any]*program.TupleLit{}, records: map[string]int{}}
+}
+
+// TestTypes reads every type that PyTorch's printer writes, and those that older ones wrote.
+func TestTypes(t *testing.T) {
+	d := aDecoder(t, "class C(Module):\n  pass\n")
+	for text, want := range map[string]string{
+		"Tensor": "Tensor", "int": "int", "float": "float", "complex": "complex", "bool": "bool", "str": "str", "None": "NoneType", "NoneType": "NoneType",
+		"number": "number", "Scalar": "number", "Device": "Device", "Generator": "Generator", "Stream": "Stream", "Any": "Any",
+		"list": "List", "List": "List", "tuple": "Tuple[()]", "Tuple": "Tuple[()]", "dict": "Dict", "Dict": "Dict",
+		"List[int]": "List[int]", "Optional[Tensor]": "Optional[Tensor]", "Dict[str, List[float]]": "Dict[str, List[float]]", "Tuple[int, str]": "Tuple[int, str]",
+		"Union[int, str, NoneType]": "Union[int, str, NoneType]", "Future[Tensor]": "Future[Tensor]", "Await[int]": "Future[int]", "Final[int]": "int",
+		"RRef[Tensor]": "RRef[Tensor]", "__torch__.C": "__torch__.C", "__torch__.torch.classes.q.P": "__torch__.torch.classes.q.P",
+	} {
+		got, err := d.typeText(text)
+		require.NoError(t, err, text)
+		assert.Equal(t, want, got.String(), text)
+	}
+	for _, text := range []string{"List[int, int]", "Dict[str]", "Optional[int, str]", "Future[int, int]", "Thing[int]", "3", "a.b[int]", "List[3]"} {
+		_, err := d.typeText(text)
+		assert.ErrorContains(t, err, "want a type", text)
+	}
+	class, err := d.typeText("__torch__.C")
+	require.NoError(t, err)
+	assert.Equal(t, program.ClassType, class.Kind)
+	future, err := d.typeText("Future[int]")
+	require.NoError(t, err)
+	assert.Equal(t, program.FutureType, future.Kind)
+}
+
+// TestPickledCalls: what data.pkl calls, with arguments that are right and those that no archive has.
+func TestPickledCalls(t *testing.T) {
+	st := &storage{dtype: storageType(tensor.Float32), device: "cpu", nbytes: 24, record: "data/0"}
+	dims := func(n ...int64) pickle.Tuple {
+		out := make(pickle.Tuple, len(n))
+		for i := range n {
+			out[i] = n[i]
+		}
+		return out
+	}
+	whole := []any{st, int64(0), dims(2, 3), dims(3, 1), true}
+	with := func(i int, v any) []any {
+		out := append([]any(nil), whole...)
+		out[i] = v
+		return out
+	}
+	for _, tt := range []struct {
+		why  string
+		fn   builder
+		args []any
+		want string // of an error; "" for none
+	}{
+		{"a tensor", rebuildTensor, whole, ""},
+		{"too few arguments", rebuildTensor, whole[:4], "got 4 arguments for a tensor, want 5"},
+		{"a quantised one has one more", rebuildQuantized, whole, "got 5 arguments for a tensor, want 6"},
+		{"of no storage", rebuildTensor, with(0, "s"), "got a tensor of string, want a storage"},
+		{"an offset below nothing", rebuildTensor, with(1, int64(-1)), "got -1 as a storage offset"},
+		{"an offset that is no number", rebuildTensor, with(1, "0"), "as a storage offset"},
+		{"sizes that are none", rebuildTensor, with(2, "s"), "got"},
+		{"strides that are none", rebuildTensor, with(3, "s"), "got"},
+		{"strides of another number of dimensions", rebuildTensor, with(3, dims(1)), "data/0: tensor of [2 3]"},
+		{"larger than its storage", rebuildTensor, with(1, int64(1)), "data/0: got a tensor of 28 bytes in a storage of 24"},
+		{"a parameter of no tensor", rebuildParameter, []any{"x"}, "got string as a parameter, want a tensor"},
+		{"a parameter of nothing", rebuildParameter, nil, "as a parameter, want a tensor"},
+		{"a subclass without its arguments", rebuildFromType, []any{rebuildTensor}, "got 1 arguments for a tensor of a subclass, want 4"},
+		{"a subclass of what is no tuple", rebuildFromType, []any{rebuildTensor, "t", "x", "y"}, "got string as a tensor's arguments, want a tuple"},
+		{"a subclass", rebuildFromType, []any{rebuildTensor, "t", pickle.Tuple(whole), nil}, ""},
+		{"a tag without a type", restoreTypeTag, []any{nil}, "got no type in restore_type_tag"},
+		{"a tag that is no text", restoreTypeTag, []any{nil, int64(1)}, "got no type in restore_type_tag"},
+		{"a tag that is no type", restoreTypeTag, []any{&pickle.List{}, "3"}, "want a type"},
+		{"a tag", restoreTypeTag, []any{&pickle.List{}, "List[int]"}, ""},
+		{"a device without a name", makeDevice, nil, "got a device without a name"},
+		{"a device", makeDevice, []any{"cuda", int64(1)}, ""},
+		{"a complex number of one part", makeComplex, []any{1.5}, "without two parts"},
+		{"a complex number of text", makeComplex, []any{1.5, "x"}, "without two parts"},
+		{"a complex number", makeComplex, []any{1.5, 2.5}, ""},
+		{"a meta tensor without strides", rebuildMeta, []any{int64(6), dims(2)}, "got 2 arguments for a meta tensor, want 4"},
+		{"a meta tensor of no dtype", rebuildMeta, []any{int64(255), dims(2), dims(1), false}, "got 255 as a dtype"},
+		{"a meta tensor", rebuildMeta, []any{int64(6), dims(2), dims(1), false}, ""},
+		{"an ordered dict", orderedDict, nil, ""},
+	} {
+		v, err := anUnpickler(aDecoder(t, "")).call(tt.fn, tt.args)
+		if tt.want != "" {
+			assert.ErrorContains(t, err, tt.want, tt.why)
+			continue
+		}
+		require.NoError(t, err, tt.why)
+		assert.NotNil(t, v, tt.why)
+	}
+
+	v, err := anUnpickler(aDecoder(t, "")).call(makeDevice, []any{"cuda", int64(1)})
+	require.NoError(t, err)
+	assert.Equal(t, program.Device("cuda:1"), v)
+	v, err = anUnpickler(aDecoder(t, "")).call(makeDevice, []any{"cpu"})
+	require.NoError(t, err)
+	assert.Equal(t, program.Device("cpu"), v)
+	v, err = anUnpickler(aDecoder(t, "")).call(rebuildTensor, whole)
+	require.NoError(t, err)
+	s := v.(*program.State)
+	assert.Equal(t, tensor.Meta{DType: tensor.Float32, Sizes: []int64{2, 3}, Strides: []int64{3, 1}, Device: "cpu", RequiresGrad: true}, s.Meta)
+	assert.Equal(t, int64(24), s.NBytes)
+	v, err = anUnpickler(aDecoder(t, "")).call(rebuildParameter, []any{s, true})
+	require.NoError(t, err)
+	assert.Equal(t, tensor.Parameter, v.(*program.State).Class)
+	v, err = anUnpickler(aDecoder(t, "")).call(restoreTypeTag, []any{&pickle.List{Items: []any{int64(1)}}, "List[int]"})
+	require.NoError(t, err)
+	assert.Equal(t, "int", v.(*program.ListLit).Elem.String())
+}
+
+// TestLiteralsAreShared: one list, dict or tuple in two places stays one, and nesting ends.
+func TestLiteralsAreShared(t *testing.T) {
+	u := anUnpickler(aDecoder(t, ""))
+	list, tuple := &pickle.List{Items: []any{int64(1)}}, pickle.Tuple{int64(2)}
+	dict := &pickle.Dict{Keys: []any{"k"}, Values: []any{list}}
+	v, err := u.literal(pickle.Tuple{list, list, dict, dict, tuple, tuple, pickle.Tuple{}})
+	require.NoError(t, err)
+	items := v.(*program.TupleLit).Items
+	assert.Same(t, items[0], items[1])
+	assert.Same(t, items[2], items[3])
+	assert.Same(t, items[4], items[5])
+	assert.Same(t, items[0], items[2].(*program.DictLit).Values[0])
+	assert.Equal(t, &program.TupleLit{}, items[6])
+	_, err = u.literal(&pickle.List{Items: []any{struct{}{}}})
+	assert.ErrorContains(t, err, "got a value of struct {}, want a literal")
+
+	nested := func(depth int) error {
+		var v any = int64(1)
+		for range depth {
+			v = &pickle.List{Items: []any{v}}
+		}
+		_, err := anUnpickler(aDecoder(t, "")).literal(v)
+		return err
+	}
+	assert.NoError(t, nested(maxDepth-1))
+	assert.ErrorContains(t, nested(maxDepth), "levels of nesting")
+}
+
+// TestStates: what an object's state may be.
+func TestStates(t *testing.T) {
+	p, err := Decode(archive("class M(Module):\n  __parameters__ = []\n  __buffers__ = []\n  a : int\n  b : Final[int] = 7\n"))
+	require.NoError(t, err)
+	c := p.Root.Class
+	u := anUnpickler(aDecoder(t, ""))
+	for _, tt := range []struct {
+		obj, state any
+		want       string
+	}{
+		{&program.Object{Class: c}, &pickle.Dict{Keys: []any{"a"}, Values: []any{int64(3)}}, ""},
+		{&program.Object{Class: c}, &pickle.Dict{Keys: []any{"z"}, Values: []any{int64(3)}}, "got attribute z of __torch__.M, which its class does not declare"},
+		{&program.Object{Class: c}, &pickle.Dict{Keys: []any{"a"}, Values: []any{struct{}{}}}, "__torch__.M.a: got a value of struct {}"},
+		{&program.Object{Class: c}, "x", "got string as the state of __torch__.M, want a dict"},
+		{"x", &pickle.Dict{}, "got a state for string, want one for an object"},
+		{&program.Opaque{Class: "torch.C"}, int64(1), ""},
+		{&program.Opaque{Class: "torch.C"}, struct{}{}, "want a literal"},
+	} {
+		_, err := u.build(tt.obj, tt.state)
+		if tt.want == "" {
+			assert.NoError(t, err)
+			continue
+		}
+		assert.ErrorContains(t, err, tt.want)
+	}
+	o := &program.Object{Class: c}
+	_, err = u.build(o, &pickle.Dict{Keys: []any{"a"}, Values: []any{int64(3)}})
+	require.NoError(t, err)
+	assert.Equal(t, []any{int64(3), int64(7)}, o.Attrs, "what the state does not say is the class's")
+}
