@@ -1,7 +1,8 @@
-"""torch.compile on a pretend GPU: inductor, Triton's own compiler, CUDA graphs; every mode. Times are invented, so that which kernel wins a tuning
-is not a real card's; what tuning takes for itself is."""
+"""torch.compile on a pretend GPU: inductor, Triton's own compiler, CUDA graphs; every mode. Where a measured time would decide, what takes more is
+taken and it is told; what the trials take for themselves is a card's."""
 
 import importlib.util
+from pathlib import Path
 
 import pytest
 
@@ -59,7 +60,24 @@ def test_a_kernel_of_the_programs_own(seen):
     assert seen["own_kernel"] == [1000, 0.0]
 
 
+def test_padding_is_taken_and_told(seen):
+    """A copy of the weight and a larger result, beside the trial of the first call."""
+    found = seen["padding"]
+    (first, steady), (_, unpadded) = found["padded"], found["unpadded"]
+    assert first > steady > unpadded + 50257 * 768 * 2
+    assert [(t["what"].split(":")[0], Path(t["file"]).name, t["count"]) for t in found["timed"]] == [
+        ("whether the operands of a matrix product are padded", "compiled.py", 1)]
+
+
+def test_a_product_is_cublass_where_a_time_would_decide(seen):
+    """It takes cuBLAS's workspace, from 2.15 on in every call."""
+    found = seen["chosen"]
+    assert found["timed"] and all("cuBLAS's or a kernel of Triton's" in what for what in found["timed"])
+    assert found["took"] == found["result"] + (WORKSPACE if support.torch_here().release >= (2, 15) else 0)
+
+
 def test_what_was_tuned_before_changes_nothing(play, seen, caches):
-    """Another process with the same caches: the tuner's buffer is there again."""
-    again = play("compiled", "h100-sxm-80gb", "max_autotune", environ=caches)["max_autotune"]
-    assert again["passes"][0][0] == seen["max_autotune"]["passes"][0][0]
+    """Another process with the same caches: the tuner's buffer and the trial of padding are there again."""
+    again = play("compiled", "h100-sxm-80gb", "max_autotune", "padding", environ=caches)
+    assert again["max_autotune"]["passes"][0][0] == seen["max_autotune"]["passes"][0][0]
+    assert again["padding"] == seen["padding"]

@@ -10,6 +10,8 @@ import importlib.util
 import json
 import os
 import sys
+from collections.abc import Callable
+from typing import Any
 
 VALUES = "MEMSPEC_PRETEND_VALUES"  # 0: values are not followed
 ASSUME = "MEMSPEC_PRETEND_ASSUME"  # {"train.py:12": 3} as JSON
@@ -18,11 +20,15 @@ REPORT = "MEMSPEC_PRETEND_REPORT"  # a folder, where every process writes PID.js
 _SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))  # the folder of memshim
 
 
-class AfterTorch(importlib.abc.MetaPathFinder):
-    """Stands before the finders, once, until torch is asked for."""
+class After(importlib.abc.MetaPathFinder):
+    """Stands before the finders, once, until a module is asked for; does something when it is there."""
+
+    def __init__(self, name: str, act: Callable[[Any], None]) -> None:
+        self.name, self.act = name, act
+        sys.meta_path.insert(0, self)
 
     def find_spec(self, name: str, path: object = None, target: object = None):
-        if name != "torch":
+        if name != self.name:
             return None
         sys.meta_path.remove(self)
         spec = importlib.util.find_spec(name)
@@ -30,11 +36,11 @@ class AfterTorch(importlib.abc.MetaPathFinder):
             return spec
         execute = spec.loader.exec_module
 
-        def execute_and_start(module: object) -> None:
+        def execute_and_act(module: object) -> None:
             execute(module)
-            start()
+            self.act(module)
 
-        spec.loader.exec_module = execute_and_start  # type: ignore[method-assign]
+        spec.loader.exec_module = execute_and_act  # type: ignore[method-assign]
         return spec
 
 
@@ -42,7 +48,7 @@ def after_torch() -> None:
     if "torch" in sys.modules:
         start()
     else:
-        sys.meta_path.insert(0, AfterTorch())
+        After("torch", lambda torch: start())
 
 
 def start() -> None:
@@ -51,9 +57,11 @@ def start() -> None:
         sys.path.append(_SOURCE)
     if os.environ.get(REPORT):
         atexit.register(write_report)
-    from memshim.pretend import ending
+    from memshim.pretend import ending, timing
 
     ending.register()
+    for module, act in timing.AFTER.items():
+        After(module, act)
     if os.environ.get(VALUES) != "0":
         from memshim.pretend import values
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from memshim.pretend.library import Library
+from memshim.pretend.timing import Decided
 
 
 class Read(NamedTuple):
@@ -37,27 +38,29 @@ class Report:
     refused: list[Called]  # calls that are not stood in for: they failed
     absent: list[Called]  # functions that were asked for by name, and are not there; the program may have gone on without them
     unsized: list[Called]  # stood in for, though what they take of the device is not known
+    timed: list[Decided]  # what a measured time decides on a card; here the way that takes more was taken
 
     @property
     def exact(self) -> bool:
-        """Whether nothing was read that is not known and not stated, and nothing taken that has no size."""
-        return not self.unsized and all(r.assumed is not None for r in self.reads)
+        """Whether nothing was read that is not known and not stated, nothing taken that has no size, and nothing decided by a time."""
+        return not self.unsized and not self.timed and all(r.assumed is not None for r in self.reads)
 
     def as_json(self) -> dict[str, Any]:
         called = {k: [c._asdict() for c in getattr(self, k)] for k in ("refused", "absent", "unsized")}
-        return {"pid": os.getpid(), "exact": self.exact, "reads": [r._asdict() for r in self.reads], **called}
+        return {"pid": os.getpid(), "exact": self.exact, "reads": [r._asdict() for r in self.reads], **called,
+                "timed": [t._asdict() for t in self.timed]}
 
 
 def report() -> Report:
     """What this process asked for so far."""
-    from memshim.pretend import values
+    from memshim.pretend import timing, values
 
     notes = Library().notes()
     hook = values.installed()
     found = list(hook.reads.found.values()) if hook else []
     reads = [Read(r.place.file, r.place.line, r.place.function, f"{r.inner.file}:{r.inner.line}", r.op, r.bytes, r.count, r.assumed) for r in found]
     reads += [Read("", 0, "outside of PyTorch's operators", "", n.name, 0, n.count, None) for n in notes if n.kind == "unfollowed"]
-    return Report(reads, *([Called(n.name, n.count) for n in notes if n.kind == kind] for kind in ("refused", "absent", "unsized")))
+    return Report(reads, *([Called(n.name, n.count) for n in notes if n.kind == kind] for kind in ("refused", "absent", "unsized")), timing.found())
 
 
 def read_reports(folder: str | os.PathLike[str]) -> list[dict[str, Any]]:

@@ -202,4 +202,7 @@ def notes() -> list[dict[str, Any]]:
         given = "and was given 0" if r.assumed is None else f"and was given {r.assumed}, as assume: says"
         out.append({"id": "value-read", "text": f"{r.op} read {r.count} value{'s'[:r.count != 1]} that no kernel computed, {given}",
                     **({"file": shorten(r.file), "line": r.line} if r.file else {})})
+    for t in seen.timed:
+        out.append({"id": "timing-decides", "text": f"on a card a measured time decides {t.what} (×{t.count})",
+                    **({"file": shorten(t.file), "line": t.line} if t.file else {})})
     return out + [{"id": "workspace-estimate", "text": f"{c.name}: what it takes of the device is not known"} for c in seen.unsized]

@@ -131,6 +131,9 @@ def _notes(process: dict[str, Any]) -> list[str]:
         place = f"{shorten(r['file'])}:{r['line']} ({r['function']})" if r["file"] else r["function"]
         given = "read as zero" if r["assumed"] is None else f"assumed to be {r['assumed']}"
         out.append(f"  value-read: {place}: {r['op']} read {r['count']} value{'s'[:r['count'] != 1]} that no kernel computed, {given}")
+    for t in process["timed"]:
+        place = f"{shorten(t['file'])}:{t['line']}: " if t["file"] else ""
+        out.append(f"  timing-decides: {place}on a card a measured time decides {t['what']} (×{t['count']})")
     for kind, what in (("refused", "is not stood in for, and failed"), ("unsized", "is stood in for, but what it takes of the device is not known")):
         out += [f"  {kind}: {c['name']} {what} ({c['count']} call{'s'[:c['count'] != 1]})" for c in process[kind]]
     return out

@@ -52,6 +52,45 @@ def max_autotune_no_cudagraphs():
 
 
 @case
+def padding():
+    """A head whose vocabulary fits the tensor cores badly: inductor tries it padded, and unpadded."""
+    from memshim import pretend
+
+    x = torch.zeros(1024, 768, device="cuda", dtype=torch.bfloat16)
+    w = torch.zeros(50257, 768, device="cuda", dtype=torch.bfloat16)
+    out = {}
+    for name, tried in (("padded", True), ("unpadded", False)):
+        torch._dynamo.reset()
+        head = torch.compile(lambda x, w: torch.nn.functional.linear(torch.nn.functional.gelu(x), w), options={"shape_padding": tried})
+        out[name] = []
+        for _ in range(2):
+            torch.cuda.reset_peak_memory_stats()
+            base = torch.cuda.memory_allocated()
+            with torch.no_grad():
+                y = head(x, w)
+            out[name].append(torch.cuda.max_memory_allocated() - base)
+            del y
+    return out | {"timed": [t._asdict() for t in pretend.report().timed if "padded" in t.what]}
+
+
+@case
+def chosen():
+    """Under max-autotune, what a matrix product is."""
+    from memshim import pretend
+
+    torch._dynamo.reset()
+    before = {t: t.count for t in pretend.report().timed}
+    product = torch.compile(lambda a: a @ a, mode="max-autotune-no-cudagraphs")
+    a = torch.zeros(512, 512, device="cuda", dtype=torch.float16)
+    with torch.no_grad():
+        product(a)
+        torch.cuda.reset_peak_memory_stats()
+        base = torch.cuda.memory_allocated()
+        product(a)
+    return {"took": torch.cuda.max_memory_allocated() - base, "result": 512 * 512 * 2, "timed": [t.what for t in pretend.report().timed if t not in before]}
+
+
+@case
 def own_kernel():
     """A Triton kernel that a program brings."""
     import triton
