@@ -64,14 +64,14 @@ func AtMost(t TB, device, artifact string, limits map[report.Metric]units.Bytes,
 		h.Helper()
 	}
 	c, err := caseOn(device, artifact, inputs)
-	for _, m := range report.Metrics() {
+	for _, m := range report.BudgetMetrics() {
 		if limit, ok := limits[m]; ok {
 			c.Budgets = append(c.Budgets, verdict.Budget{Metric: m, Limit: limit, Text: limit.Compact()})
 		}
 	}
 	for m := range limits {
-		if !slices.Contains(report.Metrics(), m) && err == nil {
-			err = fmt.Errorf("got the metric %q, want one of %v", m, report.Metrics())
+		if !slices.Contains(report.BudgetMetrics(), m) && err == nil {
+			err = fmt.Errorf("got the metric %q, want one of %v", m, report.BudgetMetrics())
 		}
 	}
 	if err != nil {

@@ -116,7 +116,11 @@ func (c *Comparison) rows(r *report.Report, m *Measurement) {
 			add(p.Name, p.Peak)
 		}
 		peak := report.Sizes{Requested: r.Peak.Requested, Allocated: r.Peak.Allocated, Reserved: r.Peak.Reserved}
-		if got, ok := m.Peak(col.measured); ok && m.OOM == nil {
+		whole := m.peakOfCalls
+		if col.metric == report.Reserved {
+			whole = m.Peak
+		}
+		if got, ok := whole(col.measured); ok && m.OOM == nil {
 			c.Rows = append(c.Rows, Row{Phase: "peak", Metric: col.metric, Predicted: col.of(peak), Measured: got})
 		}
 	}

@@ -44,11 +44,13 @@ func (m *Measurement) Value(metric report.Metric) (units.Bytes, bool) {
 	case report.Weights:
 		return m.Weights, true
 	case report.Allocated:
-		return m.Peak(allocated)
+		return m.peakOfCalls(allocated)
+	case report.FirstCall:
+		return mostIn(m, recording.First, allocated)
 	case report.Reserved:
 		return m.Peak(reserved)
 	case report.Delta:
-		peak, ok := m.Peak(allocated)
+		peak, ok := m.peakOfCalls(allocated)
 		if !ok {
 			return 0, false
 		}
@@ -59,6 +61,16 @@ func (m *Measurement) Value(metric report.Metric) (units.Bytes, bool) {
 		return peak + cost, ok && known
 	}
 	return 0, false
+}
+
+// peakOfCalls is the most over the passes, of a compiled model over those after the first, where the run came to one: as a report has it.
+func (m *Measurement) peakOfCalls(of func(*recording.Pass) *units.Bytes) (units.Bytes, bool) {
+	if m.Compiled {
+		if most, ok := mostIn(m, recording.Steady, of); ok {
+			return most, true
+		}
+	}
+	return m.Peak(of)
 }
 
 // ContextCost is the device memory of the process outside the allocator: as the shim saw it, else by the samples; false where neither tells.

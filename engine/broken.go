@@ -29,6 +29,10 @@ func (r *Result) writeBroken(w io.Writer, rows int) error {
 	case report.Weights:
 		r.writeParameters(p, rows)
 		return p.Err
+	case report.FirstCall:
+		if r.Report.FirstCall != nil {
+			p.Item("first call", "%s; who holds the peak of the later calls:", report.Both(f.Predicted))
+		}
 	case report.Total:
 		if c := r.Report.Context; c != nil {
 			cost := c.Low.String()

@@ -68,6 +68,7 @@
 //	operators-differ     the live model runs other operators than its exported program: eager figures are the program's, and estimates
 //	other-device         a run was recorded elsewhere than on the case's device with its torch, or does not tell where
 //	shape-bound          a size depends on tensor data and is taken at its most
+//	timing-decides       on a card a measured time decides what a compiled model takes: the way that takes more was taken
 //	value-assumed        a number depends on tensor data and is only computed with; it does not matter to memory
 //	value-read           a run on a pretend GPU read a value that no kernel computed, and went on with another
 //	workspace-benchmark  cudnn.benchmark runs the fastest plan, which only a device can tell

@@ -156,7 +156,7 @@ func (r *Result) predicted() string {
 	if w, known := rep.Value(report.Weights); known {
 		s += fmt.Sprintf(", %s of it weights", w)
 	}
-	for _, m := range []report.Metric{report.Weights, report.Delta, report.Total} {
+	for _, m := range []report.Metric{report.Weights, report.Delta, report.FirstCall, report.Total} {
 		for _, f := range r.Verdict.Findings {
 			if f.Metric == m && f.Known && f.Outcome != verdict.Pass {
 				s += fmt.Sprintf(", %s %s", f.Predicted.Exact(), m)

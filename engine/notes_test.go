@@ -75,6 +75,12 @@ func TestNotesHaveAWitness(t *testing.T) {
 			c.Artifact = filepath.Join(t.TempDir(), "a.rec")
 			keep(t, rec, c.Artifact)
 		}},
+		{note.TimingDecides, "", nil, func(c *spec.Case) {
+			rec := trained()
+			rec.Compiled, rec.Notes = true, []file.Note{{ID: string(note.TimingDecides), Text: "on a card a measured time decides whether operands are padded"}}
+			c.Artifact = filepath.Join(t.TempDir(), "a.rec")
+			keep(t, rec, c.Artifact)
+		}},
 		{note.ValueRead, "", nil, func(c *spec.Case) {
 			rec := trained()
 			rec.Notes = []file.Note{{ID: string(note.ValueRead), Text: "aten::item read 1 value that no kernel computed"}}

@@ -76,6 +76,7 @@ func (m *Model) run(ctx context.Context, c spec.Case, which account) (r *Run, er
 	src := report.Source{Run: r.describe(), Platform: &c.Platform, Timeline: r.Timeline, Upper: r.Upper, Workspace: answered(r.Calls), Ask: askCommand(c.Pos.File)}
 	if rec := m.Artifact.Recorded; rec != nil {
 		src.Unknown = notTold(rec)
+		src.Compiled = rec.Header != nil && rec.Header.Compiled
 		if rec.Header != nil && !tellsWeights(r.Trace) {
 			src.Weights = &rec.Header.Weights
 		}

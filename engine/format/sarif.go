@@ -112,7 +112,7 @@ func rules() []sarifRule {
 		r.Default.Level = "error"
 		out = append(out, r)
 	}
-	for _, m := range report.Metrics() {
+	for _, m := range report.BudgetMetrics() {
 		add(BudgetRule(m), fmt.Sprintf("The budget on %s is broken", m),
 			fmt.Sprintf("A run of the model takes more GPU memory than memspec.yaml allows it: `%s` is over its budget. `memspec explain --case NAME` shows who holds it.", m))
 	}
@@ -169,7 +169,7 @@ func peakOf(r *report.Report, m report.Metric) *report.Moment {
 		return &r.OOM.Moment
 	case m == report.Reserved || m == report.Total:
 		return r.ReservedAt
-	case m == report.Weights:
+	case m == report.Weights || m == report.FirstCall && r.FirstCall != nil:
 		return nil
 	}
 	return r.PeakAt

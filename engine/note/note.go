@@ -23,6 +23,7 @@ const (
 	OperatorsDiffer    ID = "operators-differ"
 	OtherDevice        ID = "other-device"
 	ShapeBound         ID = "shape-bound"
+	TimingDecides      ID = "timing-decides"
 	ValueAssumed       ID = "value-assumed"
 	ValueRead          ID = "value-read"
 	WorkspaceBenchmark ID = "workspace-benchmark"
@@ -82,6 +83,8 @@ var kinds = [...]Kind{
 	{ID: ShapeBound, Meaning: "a size depends on tensor data and is taken at its most",
 		Text:   "the result's size depends on tensor data: taken at its most",
 		Assume: Assume{"SIZE", " (give assume: {assume} to state a tighter one)"}},
+	{ID: TimingDecides, Meaning: "on a card a measured time decides what a compiled model takes: the way that takes more was taken",
+		Text: "{subject}", Subject: "what is decided, and what was taken"},
 	{ID: ValueAssumed, Meaning: "a number depends on tensor data and is only computed with; it does not matter to memory",
 		Text: "a number depends on tensor data and is only computed with; it does not matter to memory"},
 	{ID: ValueRead, Meaning: "a run on a pretend GPU read a value that no kernel computed, and went on with another",

@@ -71,6 +71,7 @@ type Header struct {
 	Context         *units.Bytes `json:"context"` // device memory of the process outside the allocator; nil where it cannot be told
 	OOM             *OutOfMemory `json:"oom"`
 	Notes           []Note       `json:"notes,omitempty"`
+	Compiled        bool         `json:"compiled,omitempty"` // by torch.compile: the first pass compiles and tunes
 	Training        *Training    `json:"training,omitempty"` // nil of an inference, and of a program that trains by itself
 	Made            *Made        `json:"made,omitempty"`     // from what; nil where it does not tell
 }

@@ -24,6 +24,7 @@ type Source struct {
 	Ask       string       // the command that asks libraries for what is by rule
 	Weights   *units.Bytes // where the trace does not tell which storages are weights; else nil
 	Unknown   []Metric     // what nothing tells of
+	Compiled  bool         // the model: its peak is that of the calls after the first
 }
 
 // Build makes the account of a replayed run.
@@ -58,6 +59,9 @@ func Build(s Source) *Report {
 		r.Context = &Context{d.ContextRange.Low, d.ContextRange.High, d.ContextRange.Source}
 	}
 	r.Passes = passes(tl, r.Baseline)
+	if s.Compiled {
+		r.ofLaterCalls(tl)
+	}
 	if s.Upper != nil {
 		// other sizes split and fit other blocks, so that more workspace may end in less memory; the most is not below the prediction
 		r.Upper = &Upper{Allocated: max(s.Upper.Allocated.Bytes, r.Peak.Allocated), Reserved: max(s.Upper.Reserved.Bytes, r.Peak.Reserved)}
@@ -95,6 +99,41 @@ func passes(tl *allocator.Timeline, held Sizes) []Pass {
 		held = Sizes{span.End.Requested, span.End.Allocated, span.End.Reserved}
 	}
 	return out
+}
+
+// ofLaterCalls sets the first call of a compiled model apart: what it takes for compiling and tuning comes once, and only reserved memory keeps it.
+// A run that ends in the first call has no other peak.
+func (r *Report) ofLaterCalls(tl *allocator.Timeline) {
+	first, ok := tl.Pass(1)
+	if !ok {
+		return
+	}
+	called := r.Passes[0].Peak
+	r.FirstCall = &called
+	if len(r.Passes) < 2 {
+		return
+	}
+	held := func(bytes units.Bytes) allocator.Peak { return allocator.Peak{Bytes: bytes, Event: first.Last} }
+	most := allocator.Peaks{Requested: held(first.End.Requested), Allocated: held(first.End.Allocated), Active: held(first.End.Active)}
+	for _, s := range tl.Passes {
+		if s.Pass > 1 {
+			most.Requested = larger(most.Requested, s.Peaks.Requested)
+			most.Allocated = larger(most.Allocated, s.Peaks.Allocated)
+			most.Active = larger(most.Active, s.Peaks.Active)
+		}
+	}
+	r.Peak.Requested, r.Peak.Allocated, r.Peak.Active = most.Requested.Bytes, most.Allocated.Bytes, most.Active.Bytes
+	r.Delta = r.Peak.Allocated - r.Baseline.Allocated
+	r.PeakAt = moment(tl.Trace, most.Allocated.Event)
+	r.Holders = holders(tl, most.Allocated.Event)
+}
+
+// larger is the larger of two peaks, the first where they are equal.
+func larger(a, b allocator.Peak) allocator.Peak {
+	if b.Bytes > a.Bytes {
+		return b
+	}
+	return a
 }
 
 func sizesOf(p *allocator.Peaks) Sizes {
@@ -255,7 +294,7 @@ func notes(tr *trace.Trace, ask string) []Note {
 // estimates says whether what a note tells makes figures estimates; a note that is not known might.
 func estimates(id note.ID) bool {
 	switch id {
-	case note.WorkspaceEstimate, note.LocalsUnknown, note.OperatorsDiffer, note.OtherDevice, note.ValueRead, note.ArtifactStale:
+	case note.WorkspaceEstimate, note.LocalsUnknown, note.OperatorsDiffer, note.OtherDevice, note.ValueRead, note.ArtifactStale, note.TimingDecides:
 		return true
 	}
 	_, known := note.Of(id)

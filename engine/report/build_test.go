@@ -71,6 +71,75 @@ func TestBuild(t *testing.T) {
 	}
 }
 
+// Of a compiled model the first call is a figure of its own; what the cache keeps of it is not taken off.
+func TestBuildOfACompiledModel(t *testing.T) {
+	const mib = units.MiB
+	tr, err := trace.Parse(strings.NewReader(`origin exec
+passes first steady steady
+a = alloc 2MiB parameter w m
+pass 1 forward
+b = alloc 64MiB workspace tuner m
+free b
+c = alloc 4MiB activation aten::mm m m.py:7
+free c
+pass 2 forward
+d = alloc 4MiB activation aten::mm m m.py:7
+free d
+pass 3 forward
+e = alloc 8MiB activation aten::mm m m.py:8
+free e
+`))
+	require.NoError(t, err)
+	a, err := allocator.New(allocator.Config{})
+	require.NoError(t, err)
+	tl, err := allocator.Replay(tr, a)
+	require.NoError(t, err)
+	p := platform.Platform{Device: device.Device{Name: "x", Context: 100 * mib, ContextKnown: true}}
+	r := report.Build(report.Source{Platform: &p, Timeline: tl, Compiled: true})
+	require.NotNil(t, r.FirstCall)
+	assert.Equal(t, report.Sizes{Requested: 66 * mib, Allocated: 66 * mib, Reserved: 84 * mib}, *r.FirstCall)
+	assert.Equal(t, []units.Bytes{10 * mib, 10 * mib, 10 * mib, 84 * mib, 8 * mib}, []units.Bytes{r.Peak.Requested, r.Peak.Allocated, r.Peak.Active, r.Peak.Reserved, r.Delta})
+	assert.Equal(t, 184*mib, *r.Peak.Total, "with what the first call made the allocator reserve")
+	assert.Equal(t, "m.py:8", r.PeakAt.Source())
+	assert.Equal(t, "aten::mm", r.Holders[0].Op)
+	for m, want := range map[report.Metric]units.Bytes{report.Allocated: 10 * mib, report.FirstCall: 66 * mib, report.Reserved: 84 * mib} {
+		got, ok := r.Value(m)
+		assert.True(t, ok)
+		assert.Equal(t, want, got, m)
+	}
+	assert.Contains(t, report.Headline(r), "peak 10.0 MiB allocated, 84.0 MiB reserved, 66.0 MiB in the first call")
+
+	same := report.Build(report.Source{Platform: &p, Timeline: tl})
+	assert.Nil(t, same.FirstCall)
+	assert.Equal(t, 66*mib, same.Peak.Allocated, "of any other model the peak is that of the whole run")
+	got, ok := same.Value(report.FirstCall)
+	assert.True(t, ok)
+	assert.Equal(t, 66*mib, got)
+}
+
+// A call that allocates nothing (a replayed CUDA graph) holds what was held, and a run that ends in its first call has no later ones.
+func TestACompiledModelsLaterCallsMayBeNone(t *testing.T) {
+	const text = `origin exec
+passes first steady
+a = alloc 2MiB parameter w m
+pass 1 forward
+b = alloc 64MiB workspace tuner m
+free b
+c = alloc 4MiB activation aten::mm m m.py:7
+`
+	tr, err := trace.Parse(strings.NewReader(text))
+	require.NoError(t, err)
+	for limit, want := range map[units.Bytes]units.Bytes{0: 6 * units.MiB, 40 * units.MiB: 2 * units.MiB} {
+		a, err := allocator.New(allocator.Config{Limit: limit})
+		require.NoError(t, err)
+		tl, err := allocator.Replay(tr, a)
+		require.NoError(t, err)
+		r := report.Build(report.Source{Platform: &platform.Platform{}, Timeline: tl, Compiled: true})
+		assert.Equal(t, limit > 0, r.OOM != nil)
+		assert.Equal(t, want, r.Peak.Allocated, "limit %s", limit)
+	}
+}
+
 // What counts as weights, by category: what model.to("cuda") allocates.
 func TestWeights(t *testing.T) {
 	r := build(t, `origin exec

@@ -43,7 +43,10 @@ type HolderChange struct {
 // Diff compares two reports by metric and by holder.
 func Diff(before, after *Report) *Difference {
 	d := &Difference{Schema: Schema, Old: before.Run, New: after.Run, Unlike: Unlike(&before.Run, &after.Run), Holders: []HolderChange{}}
-	for _, m := range Metrics() {
+	for _, m := range BudgetMetrics() {
+		if m == FirstCall && before.FirstCall == nil && after.FirstCall == nil {
+			continue // as the others tell already
+		}
 		c := MetricChange{Metric: m}
 		if v, ok := before.Value(m); ok {
 			c.Old = &v

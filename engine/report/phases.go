@@ -139,5 +139,8 @@ func (r *Report) passText(pass *Pass) string {
 	if r.Mode == "training" {
 		return pass.Name + " iteration"
 	}
+	if r.FirstCall != nil {
+		return pass.Name + " call"
+	}
 	return pass.Name + " pass"
 }

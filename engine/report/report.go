@@ -20,15 +20,19 @@ type Metric string
 
 // The metrics.
 const (
-	Weights   Metric = "weights"   // parameters, buffers and constants on the device, as the allocator counts them
-	Delta     Metric = "delta"     // what the run adds: peak allocated less what was allocated before the first pass
-	Allocated Metric = "allocated" // torch.cuda.max_memory_allocated
-	Reserved  Metric = "reserved"  // torch.cuda.max_memory_reserved
-	Total     Metric = "total"     // context + reserved: what nvidia-smi shows for the process
+	Weights   Metric = "weights"    // parameters, buffers and constants on the device, as the allocator counts them
+	Delta     Metric = "delta"      // what the run adds: peak allocated less what was allocated before the first pass
+	Allocated Metric = "allocated"  // torch.cuda.max_memory_allocated; of a compiled model after its first call
+	FirstCall Metric = "first_call" // allocated while the first pass runs, which compiles and tunes a compiled model
+	Reserved  Metric = "reserved"   // torch.cuda.max_memory_reserved
+	Total     Metric = "total"      // context + reserved: what nvidia-smi shows for the process
 )
 
-// Metrics are all of them, in the order they are printed.
+// Metrics are those that every report tells, in the order they are printed.
 func Metrics() []Metric { return []Metric{Weights, Delta, Allocated, Reserved, Total} }
+
+// BudgetMetrics are all that a budget can be put on, in the order they are printed.
+func BudgetMetrics() []Metric { return []Metric{Weights, Delta, Allocated, FirstCall, Reserved, Total} }
 
 // Quality says what a number is worth (best first).
 type Quality string
@@ -46,11 +50,12 @@ type Report struct {
 	Schema int `json:"schema"`
 	Run
 	Weights    units.Bytes  `json:"weights"`
-	Baseline   Sizes        `json:"baseline"`          // before the first pass: weights and inputs
-	Unknown    []Metric     `json:"unknown,omitempty"` // metrics that the artifact does not tell of
-	Context    *Context     `json:"context,omitempty"` // what the CUDA context takes beside the allocator; nil where nothing is known of it
-	Passes     []Pass       `json:"passes"`            // in the order they ran
-	Peak       Peak         `json:"peak"`              // over the whole run
+	Baseline   Sizes        `json:"baseline"`             // before the first pass: weights and inputs
+	Unknown    []Metric     `json:"unknown,omitempty"`    // metrics that the artifact does not tell of
+	Context    *Context     `json:"context,omitempty"`    // what the CUDA context takes beside the allocator; nil where nothing is known of it
+	Passes     []Pass       `json:"passes"`               // in the order they ran
+	Peak       Peak         `json:"peak"`                 // over the whole run; of a compiled model over its later calls, Reserved and Total over all
+	FirstCall  *Sizes       `json:"first_call,omitempty"` // of a compiled model, with the trials of its kernels; else nil
 	Upper      *Upper       `json:"upper,omitempty"`
 	Delta      units.Bytes  `json:"delta"`
 	PeakAt     *Moment      `json:"peak_at,omitempty"`     // of the allocated peak; nil where nothing was allocated
@@ -205,6 +210,10 @@ func (r *Report) Value(m Metric) (units.Bytes, bool) {
 		return r.Delta, true
 	case Allocated:
 		return r.Peak.Allocated, true
+	case FirstCall:
+		if len(r.Passes) > 0 {
+			return r.Passes[0].Peak.Allocated, true
+		}
 	case Reserved:
 		return r.Peak.Reserved, true
 	case Total:
@@ -229,7 +238,7 @@ func (r *Report) UpperValue(m Metric) (units.Bytes, bool) {
 		return 0, false
 	}
 	switch m {
-	case Allocated:
+	case Allocated, FirstCall:
 		return r.Upper.Allocated, true
 	case Delta:
 		return r.Upper.Allocated - r.Baseline.Allocated, true

@@ -90,6 +90,9 @@ func Both(b units.Bytes) string { return fmt.Sprintf("%s (%s)", b, b.Exact()) }
 // Headline is a report in few words: its peak, or that the run does not fit, which a peak up to there must not hide.
 func Headline(r *Report) string {
 	out := []string{r.Peak.Allocated.String() + " allocated", r.Peak.Reserved.String() + " reserved"}
+	if r.FirstCall != nil {
+		out = append(out, r.FirstCall.Allocated.String()+" in the first call")
+	}
 	if low, high, ok := r.TotalRange(); ok {
 		out = append(out, low.String()+" to "+high.String()+" total")
 	} else if r.Peak.Total != nil {

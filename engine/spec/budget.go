@@ -25,7 +25,7 @@ type budgetDecl struct {
 
 // metrics are the metrics' names, and metricList is how an error lists them.
 var (
-	metrics    = report.Metrics()
+	metrics    = report.BudgetMetrics()
 	metricList = strings.Join(metricNames(), ", ")
 )
 
@@ -68,6 +68,8 @@ func meantMetric(name string) string {
 		return ": did you mean total (what nvidia-smi shows for the process)?"
 	case "params", "parameters", "model", "weight":
 		return ": did you mean weights?"
+	case "first", "compile", "warmup", "tuning":
+		return ": did you mean first_call?"
 	case "activations", "forward":
 		return ": did you mean delta (what the run adds)?"
 	}

@@ -33,6 +33,8 @@ func metricText(m report.Metric) string {
 	switch m {
 	case report.Allocated, report.Reserved, report.Total:
 		return "peak " + string(m)
+	case report.FirstCall:
+		return "first call"
 	}
 	return string(m)
 }

@@ -2,11 +2,14 @@
 taken and it is told; what the trials take for themselves is a card's."""
 
 import importlib.util
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from memshim import pretend
+from memshim import binary, pretend
 from memshim.pretend import build, support
 
 WORKSPACE = 32 << 20  # cuBLAS's, on 9.0
@@ -81,3 +84,25 @@ def test_what_was_tuned_before_changes_nothing(play, seen, caches):
     again = play("compiled", "h100-sxm-80gb", "max_autotune", "padding", environ=caches)
     assert again["max_autotune"]["passes"][0][0] == seen["max_autotune"]["passes"][0][0]
     assert again["padding"] == seen["padding"]
+
+
+def test_a_recording_has_the_first_call_by_itself(tmp_path, caches, seen):
+    """memspec check: the budget on allocated is of the later calls, first_call has its own, and what a time would decide is said."""
+    (tmp_path / "zoo.py").write_text((Path(__file__).parent / "scenes" / "zoo_compiled.py").read_text())
+    (tmp_path / "memspec.yaml").write_text("""version: 1
+defaults: {device: h100-sxm-80gb, torch: %d.%d}
+models:
+  head:
+    source: zoo.py:head
+    inputs: {x: "bfloat16[1024,768]"}
+    budget: {allocated: 300MiB, first_call: 300MiB, reserved: 1GiB}
+""" % support.torch_here().release)
+    command = [sys.executable, "-m", "memshim", "capture", "memspec.yaml"]
+    p = subprocess.run(command, cwd=tmp_path, env=os.environ | caches, capture_output=True, text=True, timeout=300)
+    assert p.returncode == 0, p.stderr
+    said = binary.ask("check", str(tmp_path / "memspec.yaml")).json["cases"][0]
+    assert [(f["metric"], f["outcome"]) for f in said["findings"]] == [("allocated", "pass"), ("first_call", "fail"), ("reserved", "pass")]
+    report = said["report"]
+    assert report["first_call"]["allocated"] > report["peak"]["allocated"] == report["passes"][1]["peak"]["allocated"]
+    assert report["quality"] == "estimate"
+    assert [(n["id"], n["first"]["file"]) for n in report["notes"]] == [("timing-decides", "zoo.py")]

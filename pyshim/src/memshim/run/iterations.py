@@ -161,6 +161,8 @@ class Iterations:
                   **{k: case[k] for k in record.FROM_CASE}, "flags": settings.flags_now(case), "weights": nbytes(work.state) if work else 0,
                   "phases": self.passes, "context": self._context(), "oom": self.oom, "notes": notes(),
                   "training": case["training"] if model is not None else None}
+        if settings.compiled():
+            header["compiled"] = True
         if beside:
             header["made"] = made.made(beside, case["source"] or case["artifact"], case["dir"], model, case["command"])
         return Recorded(header, list(itertools.compress(events, kept)), list(itertools.compress(sites, kept)), self.region.stacks, model is not None)

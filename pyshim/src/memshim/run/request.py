@@ -112,6 +112,8 @@ def run(case: dict, at: str = "auto", stacks: str = "python") -> dict:
            "device": account.describe(), "torch": torch.__version__, "cuda": torch.version.cuda or "", "cudnn": gpu.cudnn_version(),
            **{k: case[k] for k in record.FROM_CASE}, "flags": flags, "weights": made.weights,
            "phases": account.phases, "context": account.context(used_before), "oom": oom}
+    if settings.compiled():
+        out["compiled"] = True
     record.put_events(out, account.region.events, account.region.stacks)
     return out
 

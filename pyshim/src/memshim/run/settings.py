@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from typing import Any
 
 # Environment variables that change what a run takes, found in the libraries of PyTorch 2.15 and its Python code. Cleared where no case decides them.
@@ -56,6 +57,12 @@ def flags_now(case: dict) -> dict[str, Any]:
     out = {"tf32_matmul": _tf32(torch.backends.cuda.matmul), "tf32_cudnn": _tf32(cudnn.conv if hasattr(cudnn, "conv") else cudnn),
            "benchmark": cudnn.benchmark, "deterministic": cudnn.deterministic or torch.are_deterministic_algorithms_enabled()}
     return out | ({"cudnn_v7": True} if os.environ.get("TORCH_CUDNN_V8_API_DISABLED") == "1" else {})
+
+
+def compiled() -> bool:
+    """Whether torch.compile compiled something that this process ran."""
+    dynamo = sys.modules.get("torch._dynamo.utils")
+    return dynamo is not None and dynamo.counters["stats"]["unique_graphs"] > 0
 
 
 def _tf32(of: Any) -> bool:
