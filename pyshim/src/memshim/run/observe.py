@@ -61,7 +61,7 @@ class Recorded:
         from memshim.run import gpu, rec, record
         from memshim.run.account import pretend_context
         from memshim.run.iterations import notes
-        from memshim.run.settings import flags_now
+        from memshim.run.settings import compiled, flags_now
 
         p = torch.cuda.get_device_properties(region.index)
         kept = [e.action in rec.ACTIONS for e in region.events]
@@ -77,7 +77,7 @@ class Recorded:
                              "sms": p.multi_processor_count},
                   "torch": torch.__version__, "cuda": torch.version.cuda or "", "cudnn": gpu.cudnn_version(), **asked, "weights": 0, "phases": passes,
                   "context": pretend_context(), "oom": {"phase": passes[-1]["name"], "text": out_of_memory} if out_of_memory else None,
-                  "notes": notes(), "training": None}
+                  "notes": notes(), "training": None, **({"compiled": True} if compiled() else {})}
         sites = [rec.Site(stack=e.forward if e.forward >= 0 else e.stack) if e.action in ("alloc", "oom") else None for e in region.events]
         return rec.encode(header, list(itertools.compress(region.events, kept)), list(itertools.compress(sites, kept)), region.stacks)
 
