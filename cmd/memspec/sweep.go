@@ -21,7 +21,8 @@ func newSweep() *cobra.Command {
 		Use:   "sweep CASE [memspec.yaml] | ARTIFACT",
 		Short: "Tell the peaks over the values of a dim",
 		Long: `Predict a case, or an artifact, at each of several values of one dim: the peaks as a table with a picture, and in closed form where they lie on a
-line to the byte. A case's budgets are held against each; the exit code is 0 whatever they say (3 where sizes are missing): memspec check
+line to the byte. A range such as 1..64 is every value of it, a long one such as 1..4096 its ends and the multiples of a power of two
+between them; with a step, as in 1..4096..1, it is what it says. A case's budgets are held against each; the exit code is 0 whatever they say (3 where sizes are missing): memspec check
 judges, memspec fit searches.`,
 		Example: `  memspec sweep 'resnet50[B=1]' --dim B=1..64
   memspec sweep model.pt --input 'x=float32[B,3,224,224]' --dim B=1,2,4,8 --device t4 -o peaks.csv`,
@@ -101,8 +102,11 @@ func valuesOf(list string) ([]int64, error) {
 		if n[1] < n[0] {
 			return nil, fmt.Errorf("got the range %s, want its end at or behind its beginning", part)
 		}
-		step := max(n[2], 1)
-		for v := n[0]; v <= n[1]; v += step {
+		if len(ends) == 2 {
+			out = append(out, spaced(n[0], n[1])...)
+			continue
+		}
+		for v := n[0]; v <= n[1]; v += n[2] {
 			if len(out) == maxSwept {
 				return nil, fmt.Errorf("got more than %d values, want fewer: a range takes a step, as in 1..65536..64", maxSwept)
 			}
@@ -110,6 +114,25 @@ func valuesOf(list string) ([]int64, error) {
 		}
 	}
 	return out, nil
+}
+
+// mostEach is up to how many values a range without a step is every one of them.
+const mostEach = 128
+
+// spaced are the values of a range without a step: every one, and of a long range the ends with what lies between them on the multiples of a power of two.
+func spaced(from, to int64) []int64 {
+	step := int64(1)
+	for (to-from)/step >= mostEach {
+		step *= 2
+	}
+	out := []int64{from}
+	for v := (from/step + 1) * step; v < to; v += step {
+		out = append(out, v)
+	}
+	if to > from {
+		out = append(out, to)
+	}
+	return out
 }
 
 type sweep struct {
