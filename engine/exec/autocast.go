@@ -181,6 +181,7 @@ func (d *Dispatch) castArg(v any, to, lower tensor.DType) (any, error) {
 		if err != nil {
 			return nil, err
 		}
+		c.RequiresGrad = true // as the parameter does, also under no_grad: python -m oracle.part torchvision vit_b_32 t4 4 autocast script eager
 		if d.casts.byTensor == nil {
 			d.casts.byTensor = map[*tensor.Tensor]*tensor.Tensor{}
 		}
