@@ -55,16 +55,25 @@ func sortHolders(hs []Holder) {
 		}
 		hs[i].Cum = under[hs[i].Module]
 	}
-	order := make([]*Holder, len(hs)) // a holder is a lot to move about
-	for i := range hs {
-		order[i] = &hs[i]
+	order := make([]int, len(hs)) // a holder is a lot to move about: each is moved once
+	for i := range order {
+		order[i] = i
 	}
-	slices.SortFunc(order, compareHolders)
-	sorted := make([]Holder, len(hs))
-	for i, h := range order {
-		sorted[i] = *h
+	slices.SortFunc(order, func(i, j int) int { return compareHolders(&hs[i], &hs[j]) })
+	for i := range order {
+		first := hs[i]
+		at := i
+		for order[at] != at { // a cycle of places, each given what stands at the next; done where it points to itself
+			next := order[at]
+			order[at] = at
+			if next == i {
+				hs[at] = first
+				break
+			}
+			hs[at] = hs[next]
+			at = next
+		}
 	}
-	copy(hs, sorted)
 }
 
 // compareHolders compares no further than it must: many holders are of one size, few of one module too.
