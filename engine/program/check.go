@@ -415,10 +415,10 @@ func (c *checker) node(n *Node) {
 
 // recorded checks what a node says of its overload and of what it gave.
 func (c *checker) recorded(where place, n *Node) {
-	if rest, ok := strings.CutPrefix(n.Key, n.Op); n.Key != "" && (!ok || rest != "" && rest[0] != '.') {
-		c.errorf("%s: got the overload %s, want one of the operator", where, n.Key)
+	if rest, ok := strings.CutPrefix(n.Key(), n.Op); n.Key() != "" && (!ok || rest != "" && rest[0] != '.') {
+		c.errorf("%s: got the overload %s, want one of the operator", where, n.Key())
 	}
-	for i, m := range n.Recorded {
+	for i, m := range n.Recorded() {
 		if m != nil {
 			c.meta(fmt.Sprintf("%s: result %d", where, i), m)
 		}

@@ -35,7 +35,6 @@ type Block struct {
 // Node is one operation.
 type Node struct {
 	Op     string
-	Key    string // of the overload, "aten::add.Tensor"; "" where the format does not tell
 	Args   []Arg
 	Outs   []*Value
 	Blocks []*Block
@@ -46,10 +45,32 @@ type Node struct {
 	Where  Where
 	Flags  NodeFlags
 	Means  Upgrade
+	Told   *Told // nil where the format tells nothing more
+	ID     int   // in a graph that was rewritten: its number, for tables beside the graph
+}
+
+// Told is what some formats tell of a node besides: apart from it, for the graphs of the others have many nodes.
+type Told struct {
+	Key string // of the overload, "aten::add.Tensor"; "" where that is not told
 	// Recorded is what the node gave when the program was made: a tensor a result of its operator, in their order, a list flattened; nil for a result
-	// that is none. The whole is nil where the format does not tell.
+	// that is none. The whole is nil where that is not told.
 	Recorded []*TensorMeta
-	ID       int // in a graph that was rewritten: its number, for tables beside the graph
+}
+
+// Key is that of the node's overload, "" where it is not told.
+func (n *Node) Key() string {
+	if n.Told == nil {
+		return ""
+	}
+	return n.Told.Key
+}
+
+// Recorded is what the node gave when the program was made, nil where it is not told: see Told.
+func (n *Node) Recorded() []*TensorMeta {
+	if n.Told == nil {
+		return nil
+	}
+	return n.Told.Recorded
 }
 
 // NodeFlags are facts about a node's place in the printed source.

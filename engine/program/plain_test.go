@@ -21,8 +21,8 @@ func plain(t *testing.T) *Program {
 	stack := &Stack{Frames: []*Frame{{File: "/home/u/net.py", Line: 7, Function: "forward"}}}
 	x, y, z := &Value{ID: 0, Name: "x"}, &Value{ID: 1, Name: "linear"}, &Value{ID: 2, Name: "sort"}
 	body := &Block{Nodes: []*Node{
-		{Op: "aten::linear", Key: "aten::linear", Args: []Arg{arg(x), lit(weight), lit(nil)}, Outs: outs(y), Recorded: []*TensorMeta{meta("B", "4")}, Where: Where{Stack: stack, Module: fc}},
-		{Op: "aten::sort", Key: "aten::sort.stable", Args: []Arg{arg(y), {Name: "stable", Const: true}}, Outs: outs(z), Recorded: []*TensorMeta{meta("B", "4"), nil}, Where: Where{Module: root, Stmt: 1}},
+		{Op: "aten::linear", Told: &Told{Key: "aten::linear", Recorded: []*TensorMeta{meta("B", "4")}}, Args: []Arg{arg(x), lit(weight), lit(nil)}, Outs: outs(y), Where: Where{Stack: stack, Call: &ModuleCall{Module: fc}}},
+		{Op: "aten::sort", Told: &Told{Key: "aten::sort.stable", Recorded: []*TensorMeta{meta("B", "4"), nil}}, Args: []Arg{arg(y), {Name: "stable", Const: true}}, Outs: outs(z), Where: Where{Call: &ModuleCall{Module: root}, Stmt: 1}},
 		{Op: "prim::Return", Args: []Arg{arg(z)}, Where: Where{Stmt: 2}},
 	}}
 	entry := NewFunc(&Func{Name: "forward", Record: "models/model.json", Params: []Param{{Name: "x", Type: &Type{Kind: TensorType}, Meta: meta("B", "8")}}},
@@ -58,10 +58,10 @@ func TestCheckOfAPlainGraph(t *testing.T) {
 		want string
 		edit func(p *Program, n *Node)
 	}{
-		{"forward: line 0: aten::linear: got the overload aten::linears, want one of the operator", func(_ *Program, n *Node) { n.Key = "aten::linears" }},
-		{"forward: line 0: aten::linear: result 0: got the size C, which is no symbol of the program", func(_ *Program, n *Node) { n.Recorded[0].Sizes = sizes(t, "C", "4") }},
-		{"forward: line 0: aten::linear: result 0: got 1 sizes and 2 strides", func(_ *Program, n *Node) { n.Recorded[0].Sizes = sizes(t, "B") }},
-		{"forward: line 0: aten::linear: result 0: got no dtype", func(_ *Program, n *Node) { n.Recorded[0].DType = tensor.Undefined }},
+		{"forward: line 0: aten::linear: got the overload aten::linears, want one of the operator", func(_ *Program, n *Node) { n.Told.Key = "aten::linears" }},
+		{"forward: line 0: aten::linear: result 0: got the size C, which is no symbol of the program", func(_ *Program, n *Node) { n.Told.Recorded[0].Sizes = sizes(t, "C", "4") }},
+		{"forward: line 0: aten::linear: result 0: got 1 sizes and 2 strides", func(_ *Program, n *Node) { n.Told.Recorded[0].Sizes = sizes(t, "B") }},
+		{"forward: line 0: aten::linear: result 0: got no dtype", func(_ *Program, n *Node) { n.Told.Recorded[0].DType = tensor.Undefined }},
 		{"forward: parameter x: got the size C, which is no symbol of the program", func(p *Program, _ *Node) { p.Entry.Params[0].Meta.Sizes = sizes(t, "C", "8") }},
 		{"symbol \"B\": got a range of 9 to 8", func(p *Program, _ *Node) { p.Symbols[0].Min, p.Symbols[0].Max = 9, 8 }},
 		{"symbol \"B\": got a range of -1 to 64", func(p *Program, _ *Node) { p.Symbols[0].Min = -1 }},

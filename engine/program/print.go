@@ -214,8 +214,8 @@ func (b *printer) node(n *Node, indent string) {
 	if len(n.Outs) > 0 {
 		b.WriteString(" = ")
 	}
-	if n.Key != "" {
-		b.WriteString(n.Key)
+	if n.Key() != "" {
+		b.WriteString(n.Key())
 	} else {
 		b.WriteString(n.Op)
 	}
@@ -235,7 +235,7 @@ func (b *printer) node(n *Node, indent string) {
 	for _, t := range n.Types {
 		b.WriteString(" as " + t.String())
 	}
-	for i, m := range n.Recorded {
+	for i, m := range n.Recorded() {
 		b.WriteString([2]string{", ", " -> "}[b2i(i == 0)])
 		if m == nil {
 			b.WriteString("no tensor")
@@ -244,8 +244,8 @@ func (b *printer) node(n *Node, indent string) {
 		}
 	}
 	b.printf("  # %d", n.Where.Stmt)
-	if m := n.Where.Module; m != nil {
-		b.printf(" in %s", strconv.Quote(m.FQN))
+	if call := n.Where.Call; call != nil {
+		b.printf(" in %s", strconv.Quote(call.Module.FQN))
 	}
 	if n.Flags&InReturn != 0 {
 		b.WriteString(" return")

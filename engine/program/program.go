@@ -32,7 +32,7 @@
 //	higher_order::*           torch.export's operators that run graphs, which are their Blocks in the order of the arguments; Args are the others.
 //	                          What an operator gives a graph are that Block's Params
 //
-// A format whose nodes name their overload sets Node.Key, and nothing is resolved; one that recorded what a node gave sets Node.Recorded.
+// A format whose nodes name their overload sets Told.Key, and nothing is resolved; one that recorded what a node gave sets Told.Recorded.
 //
 // An expression statement's node has no Outs, whatever its operator returns. An argument that is a list literal is a new list each time
 // it is read.

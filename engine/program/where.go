@@ -6,8 +6,7 @@ import "strings"
 type Where struct {
 	SourceRange             // what the user wrote
 	Stack       *Stack      // Python's when the node was recorded; nodes of one stack share it; nil where it is not told
-	Module      *Module     // the innermost module whose call it is in, where the node itself tells; else nil
-	Call        *ModuleCall // that call; nodes of one call share it; nil where it is not told
+	Call        *ModuleCall // the innermost call of a module that it is in, where the node itself tells; nodes of one call share it; else nil
 	Stmt        int32       // the statement of its function that it belongs to, from 0
 	Line        int32       // of the function's Record
 }

@@ -216,7 +216,7 @@ func (l *lowerer) results(b *program.Block, s *scope) (program.Arg, error) {
 		}
 		v := l.value("copy__"+o.arg.text, tensorType)
 		to.Name, from.Name = "self", "src"
-		n := &program.Node{Op: "aten::copy_", Key: "aten::copy_", Args: []program.Arg{to, from}, Outs: []*program.Value{v}}
+		n := &program.Node{Op: "aten::copy_", Told: &program.Told{Key: "aten::copy_"}, Args: []program.Arg{to, from}, Outs: []*program.Value{v}}
 		n.Where.Stmt = l.number()
 		b.Nodes = append(b.Nodes, n)
 		copied[o.arg.text] = program.Arg{Value: v}

@@ -22,9 +22,9 @@ func (l *lowerer) nodes(b *program.Block, g *graph, s *scope) error {
 }
 
 func (l *lowerer) node(n *node, s *scope) (*program.Node, error) {
-	out := &program.Node{Where: l.where(n)}
+	out := &program.Node{Where: l.where(n), Told: &program.Told{}}
 	out.Where.Stmt = l.number()
-	out.Op, out.Key = operator(n.target)
+	out.Op, out.Told.Key = operator(n.target)
 	out.Args = make([]program.Arg, 0, len(n.inputs))
 	for i := range n.inputs {
 		in := &n.inputs[i]
@@ -80,7 +80,7 @@ func (l *lowerer) result(n *program.Node, o *argument, s *scope) error {
 	}
 	v := l.value(o.text, t)
 	n.Outs = append(n.Outs, v)
-	n.Recorded = append(n.Recorded, recorded)
+	n.Told.Recorded = append(n.Told.Recorded, recorded)
 	if o.text != "" {
 		s.names[o.text] = program.Arg{Value: v}
 	}

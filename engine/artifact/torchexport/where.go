@@ -23,11 +23,7 @@ func newPlaces() *places {
 }
 
 func (p *places) where(n *node) program.Where {
-	w := program.Where{Stack: p.stack(n.stack), Call: p.call(n.modules)}
-	if w.Call != nil {
-		w.Module = w.Call.Module
-	}
-	return w
+	return program.Where{Stack: p.stack(n.stack), Call: p.call(n.modules)}
 }
 
 // stack reads what traceback.format_list writes, the outermost frame first:

@@ -96,10 +96,10 @@ func (w *walker) layout(b *program.Block) *block {
 // prepare finds a node's rule and puts its literal arguments in place.
 func (w *walker) prepare(in *inst) {
 	n := in.node
-	if n.Key == "" {
+	if n.Key() == "" {
 		return
 	}
-	b, ok := w.Table().Lookup(n.Key)
+	b, ok := w.Table().Lookup(n.Key())
 	if ok && w.takesNumber(b, n) { // torch.ops wraps a number where a tensor is wanted, as the overload for numbers does
 		if scalar, has := w.Table().Lookup(n.Op + ".Scalar"); has {
 			b = scalar
@@ -123,7 +123,7 @@ func (w *walker) prepare(in *inst) {
 			at = s.ArgIndex(a.Name)
 		}
 		if at < 0 || at >= len(s.Args) || given[at] {
-			in.lack = &argumentError{n.Key, a.Name}
+			in.lack = &argumentError{n.Key(), a.Name}
 			return
 		}
 		given[at] = true
@@ -139,7 +139,7 @@ func (w *walker) prepare(in *inst) {
 		}
 		a := &s.Args[i]
 		if !a.HasDefault && a.Type.Kind != schema.Optional {
-			in.lack = &argumentError{n.Key, a.Name}
+			in.lack = &argumentError{n.Key(), a.Name}
 			return
 		}
 		in.args[i] = b.Default(i)

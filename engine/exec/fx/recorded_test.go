@@ -137,7 +137,7 @@ func TestRecordedResults(t *testing.T) {
 			attention := false
 			tr := run(t, fx.Compare(p, func(m fx.Mismatch) {
 				compared++
-				switch key := m.Node.Key; {
+				switch key := m.Node.Key(); {
 				case otherOnCUDA[key] != "" && m.Result > 0:
 				case m.Recorded.DType == tensor.BFloat16 && m.Got.DType == tensor.Float32: // in a region of autocast for the host, which does nothing to the accelerator
 				case m.Got.DType != m.Recorded.DType || !slices.Equal(m.Got.Sizes, m.Recorded.Sizes):

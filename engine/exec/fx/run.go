@@ -47,7 +47,7 @@ func (w *walker) eval(in *inst) (any, error) {
 		return w.apply(in)
 	case len(in.blocks) > 0 || isHigherOrder(in.node.Op):
 		return w.higher(in)
-	case in.node.Key != "":
+	case in.node.Key() != "":
 		return w.missing(in)
 	}
 	return w.number(in)
@@ -61,8 +61,8 @@ func (w *walker) place(in *inst) {
 	}
 	n := in.node
 	module := ""
-	if n.Where.Module != nil {
-		module = n.Where.Module.FQN
+	if n.Where.Call != nil {
+		module = n.Where.Call.Module.FQN
 	}
 	pos := n.Where.Pos()
 	if pos.File == "" {
@@ -155,17 +155,17 @@ func (w *walker) number(in *inst) (any, error) {
 func (w *walker) missing(in *inst) (any, error) {
 	n := in.node
 	out := &ops.Tuple{Refs: 1}
-	if !w.atExample() || len(n.Outs) == 0 && len(n.Recorded) == 0 {
+	if !w.atExample() || len(n.Outs) == 0 && len(n.Recorded()) == 0 {
 		w.Unsupported(key(n), trace.NoRule)
 	} else {
 		for i := range n.Outs {
-			if n.Recorded[i] == nil {
+			if n.Recorded()[i] == nil {
 				return w.unknown(in)
 			}
 		}
 		w.Note(note.Note{ID: note.OpAssumed, Subject: key(n)})
 		for i := range n.Outs {
-			meta, err := n.Recorded[i].Bind(w.symbols)
+			meta, err := n.Recorded()[i].Bind(w.symbols)
 			if err != nil {
 				return nil, err
 			}
@@ -182,8 +182,8 @@ func (w *walker) missing(in *inst) (any, error) {
 }
 
 func key(n *program.Node) string {
-	if n.Key != "" {
-		return n.Key
+	if n.Key() != "" {
+		return n.Key()
 	}
 	return n.Op
 }
@@ -283,10 +283,10 @@ func flat(out []any, v any) []any {
 func (w *walker) compare(n *program.Node, items []any) {
 	for i, v := range items {
 		t, ok := v.(*tensor.Tensor)
-		if !ok || i >= len(n.Recorded) || n.Recorded[i] == nil {
+		if !ok || i >= len(n.Recorded()) || n.Recorded()[i] == nil {
 			continue
 		}
-		recorded, err := n.Recorded[i].Bind(w.symbols)
+		recorded, err := n.Recorded()[i].Bind(w.symbols)
 		if err != nil {
 			continue // of an unbacked symbol
 		}
