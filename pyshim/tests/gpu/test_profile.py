@@ -107,6 +107,22 @@ def test_two_ways_to_the_same_numbers():
     assert s.parts.workspace > 0, "cuBLAS's"
 
 
+@pytest.mark.parametrize("before", [0, 2])
+def test_what_compiled_code_keeps_is_the_models(before):
+    """Also where it was compiled before the profiler came."""
+    fresh()
+    model, step = LOOPS["compiled"]()
+    for _ in range(before):
+        step()
+    with memshim.Profiler(model, print_period=0) as p:
+        for _ in range(3):
+            step()
+            s = p.record_stats()
+    (whole,) = (r for r in s.breakdown.rows if not r.layer and not r.tensor)
+    assert 2 * 200 * 512 * 4 <= whole.activations <= s.parts.activations and s.parts.inputs == 200 * 256 * 4 and s.parts.other < 4 * KIB
+    assert s.parts.other_models == 0 and s.parts.total() == s.peak_allocated
+
+
 def of_gan(*networks: str) -> dict[str, list]:
     """Its iterations as profilers of these networks tell them."""
     fresh()

@@ -200,8 +200,13 @@ class Loop:
             found = self._own[tag] = next((self._mine[n] for n in reversed(names) if n in self._mine), "" if where == _ELSEWHERE else BASE)
         return found
 
-    def _enter(self, module, args) -> None:
+    def _of(self, module) -> int | None:
+        """Which of the model's modules it is, or is compiled from (torch.compile)."""
         i = self._index.get(id(module))
+        return i if i is not None else self._index.get(id(module._modules.get("_orig_mod")))
+
+    def _enter(self, module, args) -> None:
+        i = self._of(module)
         if i is None:
             self.others.add(module)
             return
@@ -211,7 +216,7 @@ class Loop:
         self._doing.push(self._names[i])
 
     def _leave(self, module) -> None:
-        i = self._index.get(id(module))
+        i = self._of(module)
         if i is not None:
             self._doing.pop(self._names[i])
 
