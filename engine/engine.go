@@ -48,6 +48,8 @@ type Model struct {
 	seen *fx.Seen        // of an exported program, where its sidecar tells it
 	made *recording.Made // how, as far as it tells
 
+	eager *Model // the program that the live model runs, where its sidecar holds one; else nil
+
 	mu   sync.Mutex
 	idle []exec.Start // of the program: each knows what an earlier run read, and serves one run at a time
 }
@@ -88,10 +90,14 @@ func Open(path string) (m *Model, err error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	m = &Model{Path: path, Artifact: a}
-	if err := m.readSeen(); err != nil {
-		return nil, err
+	var s *sidecar
+	if a.Program != nil {
+		if s, err = readSidecar(path); err != nil {
+			return nil, err
+		}
 	}
-	return m, m.readMade()
+	m.readMade(s)
+	return m, m.readSeen(s)
 }
 
 // Program is what the artifact holds to be run; the error says that it holds a run instead.

@@ -215,7 +215,7 @@ func agreement(t *testing.T, want *pretended, runtime, file string) string {
 		assert.Equal(t, w.baseline, [3]int64{int64(b.Requested), int64(b.Allocated), int64(b.Reserved)}, name)
 		assert.Equal(t, first, [3]int64{int64(p.Requested), int64(p.Allocated), int64(p.Reserved)}, name)
 		assert.Equal(t, w.events, got, name)
-	} else {
+	} else if !r.Report.HasNote(note.OpAssumed) { // what an operator without a rule takes beside its results nobody knows
 		assert.GreaterOrEqual(t, int64(most[0]), first[1], "%s allocated", name)
 		if !r.Report.HasNote(note.WorkspaceEstimate) { // more workspace may end in less reserved memory
 			assert.GreaterOrEqual(t, int64(most[1]), first[2], "%s reserved", name)

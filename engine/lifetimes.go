@@ -4,8 +4,11 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/memspec/memspec/engine/exec"
+	"github.com/memspec/memspec/engine/exec/fx"
 	"github.com/memspec/memspec/engine/exec/lifetime"
 	"github.com/memspec/memspec/engine/exec/torchscript"
+	"github.com/memspec/memspec/engine/program"
 	"github.com/memspec/memspec/engine/spec"
 )
 
@@ -13,8 +16,7 @@ import (
 // locals that the artifact does not tell of to their latest end, as the upper end of a report does.
 func (m *Model) Lifetimes(ctx context.Context, c spec.Case, most bool) (funcs []lifetime.Func, err error) {
 	defer caught(m.Path, &err)
-	p, err := m.Program()
-	if err != nil {
+	if _, err := m.Program(); err != nil {
 		return nil, fmt.Errorf("%s: %w", m.Path, err)
 	}
 	if err := m.Artifact.Answers(string(c.Runtime), string(c.Mode)); err != nil {
@@ -24,9 +26,20 @@ func (m *Model) Lifetimes(ctx context.Context, c spec.Case, most bool) (funcs []
 	if most {
 		which = localsHeld
 	}
-	start, lifetimes := torchscript.Watch(p)
-	if _, err := m.executeOn(ctx, start, &c, which); err != nil {
-		return nil, err
+	err = m.withProgram(&c, func(of *Model) error {
+		start, lifetimes := of.watch()
+		_, err := m.executeOn(ctx, start, &c, which)
+		if err == nil {
+			funcs = lifetimes()
+		}
+		return err
+	})
+	return funcs, err
+}
+
+func (m *Model) watch() (exec.Start, func() []lifetime.Func) {
+	if p := m.Artifact.Program; p.Tells != program.TellsModules {
+		return torchscript.Watch(p)
 	}
-	return lifetimes(), nil
+	return fx.Watch(m.Artifact.Program, m.seen)
 }

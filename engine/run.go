@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -110,10 +111,27 @@ func (m *Model) execute(ctx context.Context, c *spec.Case, which account) (*exec
 		}
 		return &exec.Result{Trace: tr}, nil
 	}
-	start := m.start()
-	r, err := m.executeOn(ctx, start, c, which)
-	m.done(start)
+	var r *exec.Result
+	err := m.withProgram(c, func(of *Model) (err error) {
+		start := of.start()
+		r, err = m.executeOn(ctx, start, c, which)
+		of.done(start)
+		return err
+	})
 	return r, err
+}
+
+// withProgram calls f with the model whose program a case runs: of an eager run the one in the sidecar, if there is one and it takes the inputs (it may
+// leave fewer sizes open than the artifact).
+func (m *Model) withProgram(c *spec.Case, f func(of *Model) error) error {
+	if m.eager != nil && liveness(m.runtime(c)) == exec.PythonFrame {
+		err := f(m.eager)
+		var outside *exec.InputError
+		if !errors.As(err, &outside) {
+			return err
+		}
+	}
+	return f(m)
 }
 
 func (m *Model) executeOn(ctx context.Context, start exec.Start, c *spec.Case, which account) (*exec.Result, error) {

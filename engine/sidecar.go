@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/memspec/memspec/engine/artifact"
 	"github.com/memspec/memspec/engine/exec/fx"
 	"github.com/memspec/memspec/engine/exec/lifetime"
 	"github.com/memspec/memspec/engine/program"
@@ -32,6 +33,11 @@ type sidecar struct {
 		Same  bool   `json:"same"`
 		First string `json:"first"` // difference
 	} `json:"operators"`
+	// Eager is the program that the live model runs, where that is another one than the artifact's; nil where it is not told.
+	Eager *struct {
+		Program  []byte      `json:"program"` // an archive without weights
+		Releases [][2]string `json:"releases"`
+	} `json:"eager"`
 }
 
 // readSidecar reads the file beside an artifact; nil where there is none.
@@ -79,34 +85,50 @@ func SidecarInputs(artifact string) ([]spec.Input, error) {
 }
 
 // readSeen reads what the sidecar of a program tells of the live model.
-func (m *Model) readSeen() error {
-	if p := m.Artifact.Program; p == nil || p.Tells != program.TellsModules {
+func (m *Model) readSeen(s *sidecar) error {
+	if s == nil || m.Artifact.Program == nil {
 		return nil
 	}
-	s, err := readSidecar(m.Path)
-	if err != nil || s == nil || s.Releases == nil {
-		return err
-	}
-	seen := &fx.Seen{Releases: make([]lifetime.Release, len(s.Releases))}
-	for i, r := range s.Releases {
-		seen.Releases[i] = lifetime.Release{Value: r[0], After: r[1]}
-	}
-	switch o := s.Operators; {
-	case o == nil:
-		seen.Differs = "not compared: the program was exported by an older memshim"
-	case !o.Same:
-		seen.Differs = strings.Join(strings.Fields(o.First), " ") // one line
-		if seen.Differs == "" {
+	var err error
+	if m.Artifact.Program.Tells == program.TellsModules && s.Releases != nil {
+		if m.seen, err = seen(m.Artifact.Program, s.Releases); err != nil {
+			return fmt.Errorf("%s: releases: %w", m.Path+sidecarSuffix, err)
+		}
+		switch o := s.Operators; {
+		case o == nil:
+			m.seen.Differs = "not compared: the program was exported by an older memshim"
+		case !o.Same && o.First == "":
 			return fmt.Errorf("%s: operators: got no first difference, want one where they are not the same", m.Path+sidecarSuffix)
+		case !o.Same:
+			m.seen.Differs = strings.Join(strings.Fields(o.First), " ") // one line
 		}
 	}
-	g, err := m.Artifact.Program.Entry.Graph()
-	if err == nil {
-		_, err = lifetime.Told(g, seen.Releases)
+	if s.Eager == nil {
+		return nil
+	}
+	a, err := artifact.Unpack(s.Eager.Program)
+	if err == nil && (a.Program == nil || a.Program.Tells != program.TellsModules) {
+		err = fmt.Errorf("got a %s artifact, want an exported program", a.Format)
 	}
 	if err != nil {
-		return fmt.Errorf("%s: releases: %w", m.Path+sidecarSuffix, err)
+		return fmt.Errorf("%s: eager: %w", m.Path+sidecarSuffix, err)
 	}
-	m.seen = seen
+	m.eager = &Model{Path: m.Path + sidecarSuffix, Artifact: a}
+	if m.eager.seen, err = seen(a.Program, s.Eager.Releases); err != nil {
+		return fmt.Errorf("%s: eager: releases: %w", m.Path+sidecarSuffix, err)
+	}
 	return nil
+}
+
+// seen are the releases of a program's results.
+func seen(p *program.Program, releases [][2]string) (*fx.Seen, error) {
+	out := &fx.Seen{Releases: make([]lifetime.Release, len(releases))}
+	for i, r := range releases {
+		out.Releases[i] = lifetime.Release{Value: r[0], After: r[1]}
+	}
+	g, err := p.Entry.Graph()
+	if err == nil {
+		_, err = lifetime.Told(g, out.Releases)
+	}
+	return out, err
 }

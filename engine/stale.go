@@ -152,17 +152,10 @@ func holdsLines(all, some []string) bool {
 }
 
 // readMade is what the artifact, or the sidecar beside it, tells of how it was made.
-func (m *Model) readMade() error {
-	if rec := m.Artifact.Recorded; rec != nil {
-		if rec.Header != nil {
-			m.made = rec.Header.Made
-		}
-		return nil
+func (m *Model) readMade(s *sidecar) {
+	if rec := m.Artifact.Recorded; rec != nil && rec.Header != nil {
+		m.made = rec.Header.Made
+	} else if s != nil {
+		m.made = s.Made
 	}
-	s, err := readSidecar(m.Path)
-	if err != nil || s == nil {
-		return err
-	}
-	m.made = s.Made
-	return nil
 }

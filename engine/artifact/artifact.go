@@ -6,6 +6,7 @@
 package artifact
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -13,6 +14,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/memspec/memspec/engine/internal/ptzip"
 	"github.com/memspec/memspec/engine/program"
 	"github.com/memspec/memspec/engine/recording"
 	"github.com/memspec/memspec/engine/trace"
@@ -92,6 +94,15 @@ func Open(path string) (*Artifact, error) {
 
 // Decode reads a program's archive, presented as its top folder.
 func Decode(f fs.FS) (*Artifact, error) { return (&file{archive: f}).open() }
+
+// Unpack reads a program's archive from memory: a zip archive's bytes.
+func Unpack(data []byte) (*Artifact, error) {
+	z, err := ptzip.Open(bytes.NewReader(data), int64(len(data)))
+	if err != nil {
+		return nil, err
+	}
+	return Decode(z)
+}
 
 // What says at sight what the file at a path is: the name of its kind, "" where it is none that can be read, and a line for people: "a TorchScript
 // archive (torch.jit.save)", "an ONNX model".

@@ -25,7 +25,14 @@ func (g GroupedMatMul) Requests(p *platform.Platform) []Request {
 		if g.Batch {
 			return CuBLAS(p)
 		}
-		return InTurn(CuBLAS(p), g.Groups)
+		turns := InTurn(CuBLAS(p), g.Groups)
+		for i := range turns {
+			if r := &turns[i]; r.Bytes > 0 {
+				r.Upper, r.Note = r.Bytes, note.WorkspaceEstimate
+				r.Source = "native/GroupedMMUtils.h: a product a group; one without rows takes nothing, and which have some the data decides"
+			}
+		}
+		return turns
 	}
 	addresses := divCeil(8*g.Groups, 16) * 16
 	told := Request{Bytes: units.Bytes(3*addresses + (3*8+3*4)*g.Groups), Source: source}

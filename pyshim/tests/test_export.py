@@ -205,27 +205,58 @@ class Looks(torch.nn.Module):
         return x + torch.arange(x.shape[1])
 
 
+class Elsewhere(torch.nn.Module):
+    """Runs others on a GPU."""
+
+    def forward(self, x):
+        return x.relu() if x.device.type == "cpu" else x.sigmoid()
+
+
 @pytest.mark.parametrize(
-    ("model", "inputs", "told"),
+    ("model", "inputs", "told", "quality"),
     [
-        (Residual(), (torch.zeros(4, 3),), {"same": True}),
-        (Asks(), (torch.zeros(4, 3),), {"same": False, "first": "eager runs nothing where the program has aten::clone float32[4, 3]"}),
-        (Looks(), (torch.zeros(4, 3),), {"same": False, "first": "eager makes torch.arange int64[3] on the host, the program where it runs"}),
+        (Residual(), (torch.zeros(4, 3),), {"same": True}, "exact"),
+        (Asks(), (torch.zeros(4, 3),), {"same": False, "first": "eager runs nothing where the program has aten::clone float32[4, 3]"}, "exact"),
+        (Looks(), (torch.zeros(4, 3),), {"same": False, "first": "eager makes torch.arange int64[3] on the host, the program where it runs"}, "estimate"),
+        (Elsewhere(), (torch.zeros(4, 3),), {"same": False, "first": "on a GPU eager calls torch.sigmoid float32[4, 3] where on the host it calls torch.relu float32[4, 3]"}, "estimate"),
         (
             torch.nn.TransformerEncoderLayer(8, 2, 16, batch_first=True),
             (torch.zeros(2, 4, 8),),
             {"same": False, "first": "eager runs aten::_transformer_encoder_layer_fwd float32[2, 4, 8] where the program has aten::clone float32[4, 2, 8]"},
+            "exact",
         ),
     ],
-    ids=["same", "asks whether it is exported", "makes tensors on the host", "fast path"],
+    ids=["same", "asks whether it is exported", "makes tensors on the host", "asks for its device", "fast path"],
 )
-def test_whether_the_live_model_runs_the_programs_operators(tmp_path, model, inputs, told):
+def test_whether_the_live_model_runs_the_programs_operators(tmp_path, model, inputs, told, quality):
+    """Where it does not, the program that it runs stands in the sidecar; where there is none, the account says so."""
     path = memshim.export(model, tmp_path / "m.pt2", *inputs, kind="export")
-    assert json.loads(path.with_name("m.pt2.inputs.json").read_text())["operators"] == told
+    sidecar = json.loads(path.with_name("m.pt2.inputs.json").read_text())
+    assert sidecar["operators"] == told
+    assert ("eager" in sidecar) == (quality == "exact" and not told["same"])
     assert not hasattr(model, "calls") or model.calls == 0, "what it writes is as before"
     report = cases.ask("estimate", str(path), "--device", "t4", "--runtime", "eager", *(f"--input=float32{list(i.shape)}".replace(" ", "") for i in inputs))
-    assert report["quality"] == ("exact" if told["same"] else "estimate")
-    assert told["same"] == ("operators-differ" not in [n["id"] for n in report["notes"]])
+    assert report["quality"] == quality
+    assert ("operators-differ" in [n["id"] for n in report["notes"]]) == (quality == "estimate")
+
+
+class GoesByData(torch.nn.Module):
+    """Goes by data, which no traced archive and no program tells."""
+
+    def forward(self, x):
+        kept = x.relu()
+        y = kept * 2 if (x >= 0).all() else torch.cat([kept, x])
+        return y.sum(1)
+
+
+def test_a_traced_archive_whose_eager_run_is_told(tmp_path):
+    path = memshim.export(GoesByData(), tmp_path / "t.pt", torch.zeros(4, 3), kind="trace")
+    asked = ("estimate", str(path), "--device", "none", "--input", "float32[8,3]")
+    report = cases.ask(*asked, "--runtime", "eager")
+    assert report["quality"] == "exact"
+    assert report["peak"]["requested"] == 96 + 96 + 96 + 32, "x, kept, y and the result"
+    path.with_name("t.pt.inputs.json").unlink()
+    assert cases.ask(*asked, "--runtime", "eager")["quality"] == "estimate"
 
 
 def test_inputs_that_forward_does_not_take_are_told_before(project, capsys):

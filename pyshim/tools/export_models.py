@@ -22,7 +22,7 @@ from torch import nn
 from torch.export import Dim
 
 from export_small import portable
-from memshim.run import operators
+from memshim.run import eager, operators
 from memshim.run.releases import Releases
 
 AUTO = Dim.AUTO
@@ -401,9 +401,11 @@ def main() -> int:
             ran = {} if o.decompose else operators.compare(model.module, program, model.args, model.kwargs)
             if o.decompose:
                 program, to = program.run_decompositions(), o.out / f"{name}_core.pt2"
+            found = eager.find(model.module, model.args, model.kwargs, model.dynamic, program) if ran and not ran["same"] else None
+            live = eager.pack(found and (portable(found[0]), found[1]))
             torch.export.save(portable(program), to)
             if not o.decompose:
-                Path(f"{to}.inputs.json").write_text(json.dumps({"inputs": [], "releases": told, "operators": ran}) + "\n")
+                Path(f"{to}.inputs.json").write_text(json.dumps({"inputs": [], "releases": told, "operators": ran} | live) + "\n")
             print(f"{name}: {len(program.graph.nodes)} nodes, {to.stat().st_size} bytes, {time.time() - begin:.1f} s", flush=True)
         except Exception as e:
             failed += 1

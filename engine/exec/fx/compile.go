@@ -40,11 +40,11 @@ type slot struct {
 // compile lays the graph out and puts the ends of live ranges into it.
 func (w *walker) compile() error {
 	w.body = w.layout(w.graph.Body)
-	ranges, err := w.ranges()
-	if err != nil {
+	var err error
+	if w.ranges, err = w.liveRanges(); err != nil {
 		return err
 	}
-	for _, r := range ranges {
+	for _, r := range w.ranges {
 		switch r.End {
 		case lifetime.AtEntry:
 			b := w.body
@@ -59,8 +59,8 @@ func (w *walker) compile() error {
 	return nil
 }
 
-// ranges are the live ranges by which values are let go.
-func (w *walker) ranges() ([]lifetime.Range, error) {
+// liveRanges are those by which values are let go.
+func (w *walker) liveRanges() ([]lifetime.Range, error) {
 	o := w.Options()
 	switch {
 	case o.Liveness == exec.LastUse:
@@ -70,9 +70,10 @@ func (w *walker) ranges() ([]lifetime.Range, error) {
 		if err == nil && w.seen.Differs != "" {
 			w.Note(note.Note{ID: note.OperatorsDiffer, Subject: w.seen.Differs})
 			if o.HoldLocals {
-				told = lifetime.Longest(told, lifetime.Calls(w.graph, true))
+				return lifetime.Longest(told, lifetime.Calls(w.graph, true)), nil
 			}
 		}
+		w.told = true
 		return told, err
 	}
 	w.Note(note.Note{ID: note.LocalsUnknown, Subject: "an exported program carries the calls of modules and no names: what eager execution holds is read from them"})

@@ -26,6 +26,22 @@ type Seen struct {
 	Differs  string             // where the live model runs other operators than the program; "" where it runs the same
 }
 
+// Watch is NewSeen with what tells after a run the live ranges by which values were let go.
+func Watch(p *program.Program, s *Seen) (start exec.Start, lifetimes func() []lifetime.Func) {
+	var last *walker
+	start = func(m *exec.Machine) (exec.Driver, error) {
+		d, err := NewSeen(p, s)(m)
+		last, _ = d.(*walker)
+		return d, err
+	}
+	return start, func() []lifetime.Func {
+		if last == nil {
+			return nil
+		}
+		return []lifetime.Func{{Func: p.Entry, Graph: last.graph, Ranges: last.ranges}}
+	}
+}
+
 // Mismatch is a result that is not what the program recorded.
 type Mismatch struct {
 	Node     *program.Node
@@ -63,6 +79,9 @@ type walker struct {
 	regs  []any   // by value
 	set   []bool
 	now   *inst
+
+	ranges []lifetime.Range
+	told   bool // they are in the order in which Python let go of values
 
 	seen    *Seen            // nil where nothing is told
 	symbols map[string]int64 // their values in this run

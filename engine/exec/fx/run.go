@@ -238,8 +238,14 @@ func (w *walker) finish(in *inst, v any) error {
 	return nil
 }
 
-// release lets go of the values that end with a node: its arguments in their order, then results.
+// release lets go of the values that end with a node: in the order that was seen; else its arguments in their order, then results.
 func (w *walker) release(in *inst) {
+	if w.told {
+		for _, id := range in.drop {
+			w.clear(id)
+		}
+		return
+	}
 	first := len(in.drop)
 	for i, id := range in.drop {
 		if w.isResult(in, id) {

@@ -11,7 +11,6 @@ import argparse
 import inspect
 import json
 import os
-import subprocess
 import sys
 import tempfile
 import warnings
@@ -19,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from memshim import binary, cases
-from memshim.run import inputs, made, operators
+from memshim.run import eager, inputs, made, operators
 from memshim.run.build import BuildError, load_source
 from memshim.run.failure import describe
 from memshim.run.releases import Releases
@@ -38,7 +37,7 @@ def export(model, path: str | os.PathLike, *args: Any, kind: str = "script", str
     kind: script or trace for a TorchScript archive, export for an exported program. strip: without weights, small enough to commit. dynamic_shapes: the
     sizes that an exported program leaves open, as torch.export.export takes them. The model's training mode is as before after; it is written in
     evaluation mode. The file appears whole or not at all. Beside an exported program stands also when Python let go of its results, and whether the live
-    model runs the same operators: with that its eager lifetimes are known.
+    model runs the same operators, or else, and beside a traced archive, the program that it runs: with that eager runs are known.
     """
     if kind not in KINDS:
         raise ExportError(f"got kind {kind!r}, want one of {', '.join(KINDS)}")
@@ -64,7 +63,7 @@ def export(model, path: str | os.PathLike, *args: Any, kind: str = "script", str
             for m, training in modes.items():
                 m.training = training
         if strip:
-            made = _strip(made, folder)
+            made = eager.stripped(made, folder)
         texts = [inputs.show(inputs.of(v)) for v in args] + [f"{k}={inputs.show(inputs.of(v))}" for k, v in kwargs.items()]
         sidecar = os.path.join(folder, path.name + SIDECAR)
         with open(sidecar, "w", encoding="utf-8") as f:
@@ -105,7 +104,8 @@ def _save(model, file: str, kind: str, args: tuple, kwargs: dict, dynamic_shapes
             program = torch.export.export(model, args, kwargs, dynamic_shapes=dynamic_shapes, strict=False)
         told = releases.of(program)
         torch.export.save(program, file)
-        return {"releases": told, "operators": operators.compare(model, program, args, kwargs)}
+        ran = operators.compare(model, program, args, kwargs)
+        return {"releases": told, "operators": ran} | ({} if ran["same"] else eager.pack(eager.find(model, args, kwargs, dynamic_shapes, program)))
     with torch.no_grad():
         if kind == "script":
             made = torch.jit.script(model)
@@ -114,15 +114,18 @@ def _save(model, file: str, kind: str, args: tuple, kwargs: dict, dynamic_shapes
         else:
             made = torch.jit.trace(model, args)
     made.save(file)
-    return {}
+    return {} if kind == "script" else eager.pack(eager.find(model, args, kwargs, _all_open((args, kwargs))))
 
 
-def _strip(file: str, folder: str) -> str:
-    out = os.path.join(folder, "stripped")
-    p = subprocess.run([binary.find(), "strip", file, "-o", out], capture_output=True, text=True)
-    if p.returncode:
-        raise ExportError(p.stderr.strip().replace(file, os.path.basename(file)) or f"memspec strip ended with {p.returncode}")
-    return out
+def _all_open(value: Any) -> Any:
+    """The sizes of inputs, each open if the model lets it: of inputs by position and by name at once none, as torch.export takes them so."""
+    import torch
+    from torch.export import Dim
+
+    args, kwargs = value
+    if args and kwargs:
+        return None
+    return torch.utils._pytree.tree_map(lambda t: {i: Dim.AUTO for i in range(t.dim())} if isinstance(t, torch.Tensor) else None, kwargs or tuple(args))
 
 
 def main(arguments: list[str]) -> int:
@@ -143,7 +146,7 @@ def main(arguments: list[str]) -> int:
         if not a.output:
             p.error("got no -o FILE, want the artifact to write")
         return _export_source(a)
-    except (BuildError, ExportError, inputs.InputError, cases.SpecError, binary.BinaryError) as e:
+    except (BuildError, ExportError, eager.StripError, inputs.InputError, cases.SpecError, binary.BinaryError) as e:
         print(f"memshim: {e}", file=sys.stderr)
         return 2
 

@@ -14,20 +14,22 @@ def compare(model: Any, program: Any, args: tuple, kwargs: dict[str, Any]) -> di
 
     A module may ask whether it is being exported (torch.compiler.is_exporting) or look at data, and run others then. Compared are the operators with the
     dtypes and sizes of their results, less views, as PyTorch dispatches them on the inputs' device. A tensor that the module makes on the host, by a
-    function without device=, is a difference too: a program that is moved to a device has it there.
+    function without device=, is a difference too, for a program that is moved to a device has it there; and a number that torch.tensor puts on the device, for that
+    is the host's in a program. So is a module that asks which device it is on, and calls others on a GPU.
     """
     if _valueless(model, args, kwargs):
         return {"same": False, "first": "not compared: the model was exported without values"}
     try:
         with _buffers_kept(model):
-            live = _dispatched(model, args, kwargs)
+            live, read = _dispatched(model, args, kwargs)
         with _buffers_kept(model):
-            exported = _dispatched(program.module(check_guards=False), args, kwargs)
+            exported, _ = _dispatched(program.module(check_guards=False), args, kwargs)
         with _buffers_kept(model):
-            host = _made_on_host(model, args, kwargs)
+            placed = _placed(model, args, kwargs)
+        elsewhere = _elsewhere(model, args, kwargs, read)
     except Exception as e:  # whatever the user's module raises: the export itself is done
         return {"same": False, "first": f"not compared: {type(e).__name__}: {str(e).strip().splitlines()[0] if str(e).strip() else ''}"}
-    first = difference(exported, live) or host
+    first = difference(exported, live) or placed or elsewhere
     return {"same": True} if first is None else {"same": False, "first": first}
 
 
@@ -66,16 +68,20 @@ def _buffers_kept(model: Any) -> Iterator[None]:
                 b.copy_(was)
 
 
-def _dispatched(module: Any, args: tuple, kwargs: dict[str, Any]) -> list[str]:
+def _dispatched(module: Any, args: tuple, kwargs: dict[str, Any]) -> tuple[list[str], list[Any]]:
+    """The operators that a module dispatches, and what it read of tensor data, in order."""
     import torch
     from torch.utils._python_dispatch import TorchDispatchMode
     from torch.utils._pytree import tree_leaves, tree_map
 
     seen: list[str] = []
+    read: list[Any] = []
 
     class Watch(TorchDispatchMode):
         def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
             out = function(*args, **(kwargs or {}))
+            if _reads(function):
+                read.append(out)
             schema = function._schema
             results = [t for t in tree_leaves(out) if isinstance(t, torch.Tensor)]
             writes = any(a.alias_info is not None and a.alias_info.is_write for a in schema.arguments)
@@ -87,21 +93,84 @@ def _dispatched(module: Any, args: tuple, kwargs: dict[str, Any]) -> list[str]:
     own = tree_map(lambda t: t.detach().clone() if isinstance(t, torch.Tensor) else t, (args, kwargs))  # a module may write its inputs
     with torch.no_grad(), Watch():
         module(*own[0], **own[1])
-    return seen
+    return seen, read
 
 
-def _made_on_host(module: Any, args: tuple, kwargs: dict[str, Any]) -> str | None:
+def _reads(function: Any) -> bool:
     import torch
-    from torch.overrides import TorchFunctionMode
-    from torch.utils._device import _device_constructors
 
-    makers, found = _device_constructors(), []
+    aten = torch.ops.aten
+    return function in (aten._local_scalar_dense.default, aten.is_nonzero.default, aten.equal.default)
+
+
+def _elsewhere(model: Any, args: tuple, kwargs: dict[str, Any], read: list[Any]) -> str | None:
+    """What the module calls on a GPU and not on the host, in words; None where it calls the same."""
+    host = _called(model, args, kwargs, read, "cpu")
+    try:
+        gpu = _called(model, args, kwargs, read, "cuda")
+    except Exception as e:
+        return f"not compared on a GPU: {type(e).__name__}: {str(e).strip().splitlines()[0] if str(e).strip() else ''}"
+    first = difference(host, gpu)
+    return first and first.replace("eager runs", "on a GPU eager calls").replace("the program has", "on the host it calls")
+
+
+def _called(model: Any, args: tuple, kwargs: dict[str, Any], read: list[Any], device: str) -> list[str]:
+    """The functions of torch that the module calls on tensors without data on a device, with what it read of data with them."""
+    import torch
+    from torch._subclasses.fake_tensor import FakeTensorMode
+    from torch.overrides import TorchFunctionMode
+    from torch.utils._python_dispatch import TorchDispatchMode
+    from torch.utils._pytree import tree_leaves, tree_map
+
+    from memshim.run import eager
+
+    answers, seen, fakes = list(read), [], {}
+
+    class Answer(TorchDispatchMode):
+        def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            return answers.pop(0) if _reads(function) and answers else function(*args, **(kwargs or {}))
 
     class Watch(TorchFunctionMode):
         def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
             out = function(*args, **(kwargs or {}))
-            if function in makers and (kwargs or {}).get("device") is None and isinstance(out, torch.Tensor) and out.dim() and not found:
-                found.append(f"eager makes torch.{function.__name__} {str(out.dtype).removeprefix('torch.')}{list(out.shape)} on the host, the program where it runs")
+            results = [t for t in tree_leaves(out) if isinstance(t, torch.Tensor)]
+            name = getattr(function, "__name__", str(function))
+            if results and name != "__get__":
+                seen.append(f"torch.{name}" + "".join(f" {str(t.dtype).removeprefix('torch.')}{list(t.shape)}" for t in results))
+            return out
+
+    def fake(t: Any) -> Any:
+        if not isinstance(t, torch.Tensor):
+            return t
+        if id(t) not in fakes:
+            fakes[id(t)] = torch.empty_strided(t.size(), t.stride(), dtype=t.dtype, device=device)
+        return fakes[id(t)]
+
+    with FakeTensorMode(allow_non_fake_inputs=True):
+        named = [*model.named_parameters(remove_duplicate=False), *model.named_buffers(remove_duplicate=False)]
+        state = {name: fake(t) for name, t in named}
+        args, kwargs = tree_map(fake, (args, kwargs))
+        with torch.no_grad(), eager.unnoticed(), Answer(), Watch():
+            torch.func.functional_call(model, state, args, kwargs, tie_weights=False)
+    return seen
+
+
+def _placed(module: Any, args: tuple, kwargs: dict[str, Any]) -> str | None:
+    import torch
+    from torch.overrides import TorchFunctionMode
+    from torch.utils._device import _device_constructors
+
+    makers, lifted, found = _device_constructors(), (torch.tensor, torch.as_tensor), []
+
+    class Watch(TorchFunctionMode):
+        def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            out = function(*args, **(kwargs or {}))
+            if function in makers and isinstance(out, torch.Tensor) and not found:
+                on_host = (kwargs or {}).get("device") is None
+                told_on_host = function in lifted and not out.dim()
+                if on_host != told_on_host:
+                    where = ("on the host", "where it runs") if on_host else ("where it runs", "on the host")
+                    found.append(f"eager makes torch.{function.__name__} {str(out.dtype).removeprefix('torch.')}{list(out.shape)} {where[0]}, the program {where[1]}")
             return out
 
     own = torch.utils._pytree.tree_map(lambda t: t.detach().clone() if isinstance(t, torch.Tensor) else t, (args, kwargs))

@@ -1,0 +1,106 @@
+package engine_test
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/memspec/memspec/engine"
+	"github.com/memspec/memspec/engine/note"
+	"github.com/memspec/memspec/engine/report"
+	"github.com/memspec/memspec/engine/spec"
+)
+
+// besides copies an exported model, and its sidecar as edit leaves it.
+func besides(t *testing.T, model string, edit func(map[string]any)) string {
+	from := filepath.Join("..", "testdata", "artifacts", "exported", "models", model)
+	to := filepath.Join(t.TempDir(), model)
+	data, err := os.ReadFile(from)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(to, data, 0o644))
+	data, err = os.ReadFile(from + ".inputs.json")
+	require.NoError(t, err)
+	told := map[string]any{}
+	require.NoError(t, json.Unmarshal(data, &told))
+	edit(told)
+	data, err = json.Marshal(told)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(to+".inputs.json", data, 0o644))
+	return to
+}
+
+// TestEagerProgram: eager runs are of the program in the sidecar, where it takes the inputs; else of the artifact's own, as far as that can tell.
+func TestEagerProgram(t *testing.T) {
+	all := func(map[string]any) {}
+	for _, tt := range []struct {
+		why     string
+		edit    func(map[string]any)
+		input   string
+		runtime spec.Runtime
+		quality report.Quality
+		notes   []note.ID
+	}{
+		{"the program that eager runs", all, "input_ids=int64[2,24]", spec.Eager, report.Exact, []note.ID{note.DeviceRemapped}},
+		{"at any size", all, "input_ids=int64[5,96]", spec.Eager, report.Exact, []note.ID{note.DeviceRemapped}},
+		{"the exported one is run as it is", all, "input_ids=int64[2,24]", spec.Export, report.Exact, []note.ID{note.DeviceRemapped}},
+		{"not told", func(s map[string]any) { delete(s, "eager") }, "input_ids=int64[2,24]", spec.Eager, report.Estimated, []note.ID{note.DeviceRemapped, note.OperatorsDiffer}},
+		{"nothing is told of operators", func(s map[string]any) { delete(s, "eager"); delete(s, "operators") }, "input_ids=int64[2,24]", spec.Eager, report.Estimated, []note.ID{note.DeviceRemapped, note.OperatorsDiffer}},
+		{"of other inputs", func(s map[string]any) { // that of another model, which takes a mask too
+			s["eager"] = sidecarOf(t, "bert.pt2")["eager"]
+		}, "input_ids=int64[2,24]", spec.Eager, report.Estimated, []note.ID{note.DeviceRemapped, note.OperatorsDiffer}},
+	} {
+		t.Run(tt.why, func(t *testing.T) {
+			c := caseOn(t, "t4", besides(t, "llama.pt2", tt.edit), tt.input)
+			c.Runtime = tt.runtime
+			r, err := engine.Estimate(context.Background(), c)
+			require.NoError(t, err)
+			assert.Equal(t, tt.quality, r.Quality)
+			var got []note.ID
+			for _, n := range r.Notes {
+				got = append(got, n.ID)
+			}
+			assert.Equal(t, tt.notes, got)
+		})
+	}
+}
+
+func sidecarOf(t *testing.T, model string) map[string]any {
+	data, err := os.ReadFile(filepath.Join("..", "testdata", "artifacts", "exported", "models", model+".inputs.json"))
+	require.NoError(t, err)
+	told := map[string]any{}
+	require.NoError(t, json.Unmarshal(data, &told))
+	return told
+}
+
+// TestBadSidecars: a sidecar that is not this artifact's is refused, and says why.
+func TestBadSidecars(t *testing.T) {
+	script, err := os.ReadFile("../testdata/artifacts/small/views.trace.pt")
+	require.NoError(t, err)
+	eager := func(key string, v any) func(map[string]any) {
+		return func(s map[string]any) { s["eager"].(map[string]any)[key] = v }
+	}
+	for _, tt := range []struct {
+		why  string
+		edit func(map[string]any)
+		want string
+	}{
+		{"releases of another program", func(s map[string]any) { s["releases"] = [][2]string{{"q", "p"}} }, "releases: got a release of q after p, want two results of the program"},
+		{"a difference that is not told", func(s map[string]any) { s["operators"] = map[string]any{"same": false} }, "operators: got no first difference"},
+		{"no archive", eager("program", base64.StdEncoding.EncodeToString([]byte("PK"))), "eager: not a zip archive"},
+		{"no text of an archive", eager("program", "%"), "illegal base64 data"},
+		{"a TorchScript archive", eager("program", base64.StdEncoding.EncodeToString(script)), "eager: got a torchscript artifact, want an exported program"},
+		{"releases of another eager program", eager("releases", [][2]string{{"q", "p"}}), "eager: releases: got a release of q after p"},
+	} {
+		t.Run(tt.why, func(t *testing.T) {
+			_, err := engine.Open(besides(t, "llama.pt2", tt.edit))
+			assert.ErrorContains(t, err, tt.want)
+			assert.ErrorContains(t, err, "llama.pt2.inputs.json: ")
+		})
+	}
+}
