@@ -111,6 +111,16 @@ def test_what_is_not_stood_in_for_fails_by_name(seen):
     assert any(call.startswith("cufft") for call in seen["refused"]["refused"])
 
 
+def test_every_way_into_such_a_library_is_an_error(play):
+    """None passes for having run, none ends the process; the call is on stderr."""
+    found = play("libraries", "a100-sxm-40gb")
+    for library, says in (("cufft", "CUFFT_NOT_SUPPORTED"), ("cusolver", "cusolver error"), ("cusparse", "cusparseCreate"), ("cudnn", "CUDNN_STATUS_NOT_SUPPORTED")):
+        assert {name: text for name, text in found[library].items() if says not in text} == {}, library
+    assert found["goes_on"] == 4.0
+    for call in ("cufftCreate", "cusolverDnCreate", "cusparseCreate", "cudnnSetDropoutDescriptor"):
+        assert f"memspec: {call} of " in found.stderr
+
+
 def test_recurrent_layers_of_pytorchs_own(seen):
     assert seen["without_cudnn"] == [5, 2, 64]
 
