@@ -67,6 +67,19 @@ class Mapped(nn.Module):
         return map_over(lambda x, b: x.relu() + b, xs, y)
 
 
+class Scanned(nn.Module):
+    """torch's scan: a sum that is carried, and what each round gives."""
+
+    def forward(self, xs: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        from torch._higher_order_ops.scan import scan
+
+        def step(total: torch.Tensor, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+            total = total + x.relu()
+            return total, total * 2 + y
+
+        return scan(step, torch.zeros_like(y), xs)
+
+
 class Pair(NamedTuple):
     left: torch.Tensor
     right: torch.Tensor
@@ -165,6 +178,7 @@ def models() -> dict[str, tuple[nn.Module, tuple[Any, ...], dict[str, Any], Any]
         "branch": (Branch(), (r(8, 16),), {}, ({0: B},)),
         "loops": (Loops(), (r(8, 16),), {}, None),
         "mapped": (Mapped(), (r(3, 8, 16), r(16)), {}, None),
+        "scanned": (Scanned(), (r(3, 8, 16), r(8, 16)), {}, None),
         "nested": (Nested(), ([r(2, 3), r(2, 4)], {"a": r(6), "b": r(6)}, 5), {"scale": r(7)}, {"pair": [{0: B}, {0: B}], "sizes": {"a": None, "b": None}, "n": None, "scale": None}),
         "sizes": (Sizes(), (r(2, 12, 8),), {}, ({0: B, 1: 2 * Dim("half", min=1, max=64)},)),
         "data": (Data(), (r(8, 16),), {}, ({0: B},)),

@@ -18,7 +18,7 @@ func isHigherOrder(op string) bool { return strings.HasPrefix(op, program.Higher
 
 // graphsOf is how many graphs the operators have that are known.
 var graphsOf = map[string]int{
-	"wrap": 1, "wrap_with_set_grad_enabled": 1, "strict_mode": 1, "hints_wrapper": 1, "invoke_subgraph": 1, "wrap_with_autocast": 1, "cond": 2, "while_loop": 2, "map_impl": 1,
+	"wrap": 1, "wrap_with_set_grad_enabled": 1, "strict_mode": 1, "hints_wrapper": 1, "invoke_subgraph": 1, "wrap_with_autocast": 1, "cond": 2, "while_loop": 2, "map_impl": 1, "scan": 1,
 }
 
 // Runs says whether an operator is one that runs graphs and is known.
@@ -45,6 +45,8 @@ func (w *walker) higher(in *inst) (any, error) {
 		return w.cond(in)
 	case "while_loop":
 		return w.while(in)
+	case "scan":
+		return w.scan(in)
 	case "map_impl":
 		return w.mapped(in)
 	}
@@ -104,17 +106,26 @@ func (w *walker) autocast(in *inst) (v any, err error) {
 func (w *walker) operands(in *inst, first, graph int) ([]any, error) {
 	var out []any
 	for i := first; i < len(in.node.Args); i++ {
-		switch v := w.arg(&in.node.Args[i]).(type) {
-		case *ops.List:
-			out = append(out, v.Items...)
-		case *ops.Tuple:
-			out = append(out, v.Items...)
-		}
+		out = append(out, w.members(&in.node.Args[i])...)
 	}
 	if n := len(in.blocks[graph].src.Params); n != len(out) {
 		return nil, fmt.Errorf("%s: got %d operands, want the %d of its graph", in.node.Op, len(out), n)
 	}
 	return out, nil
+}
+
+// members are those of a list among a node's arguments, which the list does not hold; none of another argument.
+func (w *walker) members(a *program.Arg) []any {
+	if a.Items != nil {
+		return w.values(a.Items)
+	}
+	switch v := w.arg(a).(type) {
+	case *ops.List:
+		return v.Items
+	case *ops.Tuple:
+		return v.Items
+	}
+	return nil
 }
 
 func (w *walker) values(args []program.Arg) []any {
@@ -284,17 +295,18 @@ func (w *walker) mapped(in *inst) (any, error) {
 	if len(in.node.Args) < 1 {
 		return nil, fmt.Errorf("%s: got no operands", in.node.Op)
 	}
-	xs, ok := w.arg(&in.node.Args[0]).(*ops.List)
+	xs := w.members(&in.node.Args[0])
 	all, err := w.operands(in, 0, 0)
-	if err != nil || !ok || len(xs.Items) == 0 {
+	if err != nil || len(xs) == 0 {
 		return nil, fmt.Errorf("%s: got no tensors to go over: %v", in.node.Op, err)
 	}
-	parts := make([]*ops.List, len(xs.Items)) // of each tensor
-	for i, x := range xs.Items {
+	parts := make([]*ops.List, len(xs)) // of each tensor
+	for i, x := range xs {
 		v, err := w.do("aten::unbind.int", x)
 		if err != nil {
 			return nil, err
 		}
+		var ok bool
 		if parts[i], ok = v.(*ops.List); !ok {
 			return w.missing(in)
 		}
