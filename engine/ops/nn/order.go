@@ -16,14 +16,18 @@ func made(order ...int) func(*ops.Call) []workspace.Request {
 	}
 }
 
-// im2colWorkspace is the result as it is made first, in the input's sizes (native/cuda/Im2Col.cu).
+// im2colWorkspace is the result as it is made first, in the input's sizes, and a contiguous input where it is none (native/cuda/Im2Col.cu).
 func im2colWorkspace(c *ops.Call) []workspace.Request {
 	x := c.Self()
 	m, err := im2col(c)
 	if err != nil || !ops.OnCUDA(x) || m[0].NBytes() <= x.NBytes() {
 		return nil
 	}
-	return []workspace.Request{workspace.CopyOf(&x.Meta, "native/cuda/Im2Col.cu"), workspace.Make(0), workspace.Drop(1)}
+	first := workspace.CopyOf(&x.Meta, "native/cuda/Im2Col.cu")
+	if !x.IsContiguous() {
+		return []workspace.Request{first, first, workspace.Make(0), workspace.Drop(2)}
+	}
+	return []workspace.Request{first, workspace.Make(0), workspace.Drop(1)}
 }
 
 // convTBCWorkspace is a product for each element of the kernel (native/ConvolutionTBC.cpp).
