@@ -180,6 +180,40 @@ func TestSettingsByRelease(t *testing.T) {
 	}
 }
 
+// TestEveryKeysRelease: the release that first read each key, as PyTorch's history has it (c10/cuda/CUDAAllocatorConfig, c10/core/AllocatorConfig).
+func TestEveryKeysRelease(t *testing.T) {
+	since := map[string]string{
+		"expandable_segments_reserve":          "2.15",
+		"expandable_segments_reserve_by_class": "2.15",
+		"graph_capture_record_stream_reuse":    "2.9",
+		"large_segment_size_mb":                "2.11",
+		"max_non_split_rounding_mb":            "2.6",
+		"per_process_memory_fraction":          "2.10",
+		"pinned_free_catch_all":                "2.12",
+		"pinned_max_cached_size_mb":            "2.13",
+		"pinned_max_round_threshold_mb":        "2.13",
+		"pinned_num_register_threads":          "2.2",
+		"pinned_reserve_segment_size_mb":       "2.10",
+		"pinned_use_background_threads":        "2.6",
+		"pinned_use_cuda_host_register":        "2.2",
+		"pinned_use_hip_host_register":         "2.2",
+		"release_lock_on_cudamalloc":           "2.2",
+		"release_lock_on_hipmalloc":            "2.2",
+		"throw_on_cudamalloc_oom":              "2.12",
+	}
+	for _, row := range settingTable {
+		want, ok := since[row.key]
+		if !ok {
+			want = "0.0"
+		}
+		v, err := platform.ParseVersion(want)
+		require.NoError(t, err)
+		assert.Equal(t, []int{v.Major, v.Minor}, []int{row.since.Major, row.since.Minor}, row.key)
+		delete(since, row.key)
+	}
+	assert.Empty(t, since, "keys that no row has")
+}
+
 func TestSettingTableIsSorted(t *testing.T) {
 	for i := 1; i < len(settingTable); i++ {
 		assert.Less(t, settingTable[i-1].key, settingTable[i].key)

@@ -1,0 +1,39 @@
+package view_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/memspec/memspec/engine/internal/aten"
+	"github.com/memspec/memspec/engine/ops"
+	"github.com/memspec/memspec/engine/ops/builtin"
+	"github.com/memspec/memspec/engine/schema"
+	"github.com/memspec/memspec/engine/tensor"
+)
+
+// TestRefusedViews: what is said of views that there are none of, and of more parts than a run can hold.
+func TestRefusedViews(t *testing.T) {
+	turned := aten.Dense(tensor.Float32, 6, 4)
+	turned.Strides = []int64{1, 6}
+	long := aten.Dense(tensor.Float32, 1<<40)
+	ints := func(n ...any) *ops.List { return ops.NewList(schema.Int, n...) }
+	for _, tt := range []struct {
+		op   string
+		x    tensor.Meta
+		args []any
+		want string
+	}{
+		{"aten::view", turned, []any{ints(int64(24))}, "got shape [24] for sizes [6 4] with strides [1 6], want one that needs no copy"},
+		{"aten::view", turned, []any{ints(int64(5), int64(-1))}, "got"},
+		{"aten::split", long, []any{int64(1), int64(0)}, "parts"},
+		{"aten::split", turned, []any{int64(-1), int64(0)}, "got split size -1 for size 6"},
+		{"aten::split", turned, []any{int64(1), int64(2)}, "2"},
+		{"aten::chunk", long, []any{int64(1 << 39), int64(0)}, "parts"},
+		{"aten::unbind", long, []any{int64(0)}, "parts"},
+	} {
+		b := aten.NewBench(builtin.Table(), aten.On(t, "a10g", "2.15"))
+		_, _, err := b.Run(tt.op, append([]any{b.Tensor(tt.x, nil)}, tt.args...), nil)
+		assert.ErrorContains(t, err, tt.want, "%s %v", tt.op, tt.args)
+	}
+}
