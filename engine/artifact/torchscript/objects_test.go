@@ -196,3 +196,13 @@ func TestStates(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, []any{int64(3), int64(7)}, o.Attrs, "what the state does not say is the class's")
 }
+
+// TestLateConstants: a constant may be of a class that is defined after it.
+func TestLateConstants(t *testing.T) {
+	p, err := Decode(archive("class M(Module):\n  p : Final[__torch__.P] = __torch__.P(1, 2)\n  n : Final[int] = 7\nclass P(NamedTuple):\n  a : int\n  b : int\n"))
+	require.NoError(t, err)
+	for _, a := range p.Root.Class.Attrs {
+		assert.NotNil(t, a.Default, a.Name)
+	}
+	require.Len(t, p.Root.Class.Attrs, 2)
+}
