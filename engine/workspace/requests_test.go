@@ -212,3 +212,16 @@ func TestReduceStagingEdges(t *testing.T) {
 		assert.Equal(t, []int64{tt.buffer, tt.semaphores}, []int64{buffer, semaphores}, tt.why)
 	}
 }
+
+// TestNativeGradients: operands of the forward call are laid out before the gradients exist, the result's gradient after, and the patches last.
+func TestNativeGradients(t *testing.T) {
+	p := on(t, "a100-sxm-80gb", "2.15")
+	x, w, g := dense(tensor.Float32, tensor.ChannelsLast, 2, 3, 9, 8), dense(tensor.Float32, tensor.ChannelsLast, 4, 3, 3, 2), dense(tensor.Float32, tensor.ChannelsLast, 2, 4, 9, 9)
+	v := aConv(x, w)
+	v.CuDNNOff = true
+	assert.Equal(t, fmt.Sprintf("%d! %d! %d %d", 4*2*3*9*8, 4*4*3*3*2, 4*2*4*9*9, 4*3*3*2*9*9), asked(v.NativeGradients(p, g, false)))
+	host := *x
+	host.Device = "cpu"
+	assert.Empty(t, aConv(&host, w).NativeGradients(p, g, false))
+	assert.Empty(t, aConv(dense(tensor.Float32, tensor.Contiguous, 0, 3, 9, 8), w).NativeGradients(p, g, false))
+}

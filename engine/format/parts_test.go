@@ -1,0 +1,60 @@
+package format
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/memspec/memspec/engine/report"
+	"github.com/memspec/memspec/engine/units"
+)
+
+// TestPlotPhases: a phase's name stands where it begins, if it ends before the next one's place and before the plot's end.
+func TestPlotPhases(t *testing.T) {
+	for _, tt := range []struct {
+		why, line, names string
+		columns, events  int
+		all              []band
+	}{
+		{"all fit", "─────┴────", "load forward", 20, 40, []band{{Name: "load", First: 0, Last: 9}, {Name: "forward", First: 10, Last: 39}}},
+		{"a name longer than its phase is left out", "", "load      back", 20, 40,
+			[]band{{Name: "load", First: 0, Last: 9}, {Name: "forward", First: 10, Last: 19}, {Name: "back", First: 20, Last: 39}}},
+		{"one that would leave the plot too", "", "load", 10, 10, []band{{Name: "load", First: 0, Last: 4}, {Name: "forward", First: 5, Last: 9}}},
+		{"one that fits to the last column", "", "load  abcd", 10, 10, []band{{Name: "load", First: 0, Last: 5}, {Name: "abcd", First: 6, Last: 9}}},
+		{"one that begins where another's name stands", "", "loading", 10, 10, []band{{Name: "loading", First: 0, Last: 6}, {Name: "b", First: 7, Last: 9}}},
+		{"calls within a phase are not named", "", "load", 10, 10, []band{{Name: "load", First: 0, Last: 9}, {Name: "m", Depth: 1, First: 5, Last: 9}}},
+	} {
+		p := &plot{columns: tt.columns}
+		var b strings.Builder
+		p.phases(&b, tt.all, tt.events)
+		lines := strings.Split(b.String(), "\n")
+		assert.Equal(t, tt.names, strings.TrimSpace(lines[1]), tt.why)
+		if tt.line != "" {
+			assert.Contains(t, lines[0], tt.line, tt.why)
+		}
+	}
+}
+
+// TestTightestBudget: a case's line in the page says the budget of which the most is taken; where the run did not fit, that.
+func TestTightestBudget(t *testing.T) {
+	size := func(n units.Bytes) *units.Bytes { return &n }
+	figures := []Figure{
+		{Metric: report.Allocated, Limit: size(200), Predicted: size(100)},
+		{Metric: report.Reserved, Limit: size(100), Predicted: size(90)},
+		{Metric: report.Total, Limit: size(0), Predicted: size(90)},
+		{Metric: report.Delta, Predicted: size(999)},
+		{Metric: report.Weights, Limit: size(1)},
+	}
+	k := &pageCase{}
+	k.figures(&Case{Figures: figures, Report: &report.Report{}})
+	assert.Equal(t, "reserved 90 B of 100 B", k.Budget)
+	assert.InDelta(t, 0.9, k.ShareB, 1e-9)
+	k = &pageCase{}
+	k.figures(&Case{Figures: figures})
+	assert.Equal(t, "reserved 90 B of 100 B", k.Budget, "without an account too")
+	k = &pageCase{}
+	k.figures(&Case{Figures: figures, Report: &report.Report{OOM: &report.OutOfMemory{Requested: 7, Limit: 5}}})
+	assert.Equal(t, "does not fit: 7 B asked for, limit 5 B", k.Budget)
+	assert.Zero(t, k.ShareB)
+}
