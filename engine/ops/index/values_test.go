@@ -40,7 +40,6 @@ func TestUnknownValues(t *testing.T) {
 		{"a tensor of which nothing is known", "aten::index", []any{host(nil, 2, 2), list(at)}, nil},
 		{"two indices", "aten::index", []any{square, list(at, at)}, nil},
 		{"the second dimension", "aten::index", []any{square, list(nil, at)}, nil},
-		{"no index", "aten::index", []any{square, list(nil)}, nil},
 		{"a mask", "aten::index", []any{vector, list(mask)}, nil},
 		{"selected", "aten::index_select", []any{vector, int64(0), at}, []int64{6, 5}},
 		{"selected by what is not known", "aten::index_select", []any{vector, int64(0), unknown}, nil},
