@@ -21,6 +21,7 @@ class Held:
 
 held = Held()
 torch.ones(3, device="cuda", requires_grad=True).sum().backward()
+time.sleep(1)
 print("done")
 """
 

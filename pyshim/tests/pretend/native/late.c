@@ -1,5 +1,5 @@
-/* Preloaded by test_pretend_ending.py: a thread of autograd's that has told the program that a backward pass is over, and now asks for the interpreter,
-   gets on when that is ending, or after two seconds. So it goes on a busy machine now and then. */
+/* Preloaded by test_pretend_ending.py: a thread of autograd's that has told the program that a backward pass is over waits, so that it is the last to let
+   go of the pass; where it then asks for the interpreter it gets on when that is ending, or after two seconds. So it goes on a busy machine now and then. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>
@@ -16,6 +16,15 @@ int pthread_cond_broadcast(pthread_cond_t *c) {
 	pthread_getname_np(pthread_self(), name, sizeof name);
 	over = !strncmp(name, "pt_autograd_", 12);
 	return real(c);
+}
+
+int pthread_cond_signal(pthread_cond_t *c) { /* the program waits for the one that comes after the broadcast */
+	static int (*real)(pthread_cond_t *);
+	static __thread int waited;
+	if (!real) real = (int (*)(pthread_cond_t *))dlsym(RTLD_NEXT, "pthread_cond_signal");
+	int e = real(c);
+	if (over && !waited++) nanosleep(&(struct timespec){0, 300000000}, NULL);
+	return e;
 }
 
 void PyEval_AcquireThread(void *thread) {
