@@ -42,7 +42,7 @@ func TestMalformed(t *testing.T) {
 		{"a graph is missing", "branch", "higher_order::cond", func(n *program.Node) { n.Blocks = n.Blocks[:1] }, "got 1 graphs, want 2"},
 		{"a loop without its body", "loops", "higher_order::while_loop", func(n *program.Node) { n.Blocks = n.Blocks[:1] }, "got 1 graphs, want 2"},
 		{"no predicate", "branch", "higher_order::cond", func(n *program.Node) { n.Args = nil }, "got no predicate"},
-		{"a predicate that is no number", "branch", "higher_order::cond", func(n *program.Node) { n.Args[0] = constant("text") }, "got"},
+		{"a predicate that is no number", "branch", "higher_order::cond", func(n *program.Node) { n.Args[0] = constant("text") }, "want a bool"},
 		{"operands are too few", "branch", "higher_order::cond", func(n *program.Node) { n.Args = n.Args[:1] }, "operands, want the"},
 		{"a loop's operands are too few", "loops", "higher_order::while_loop", func(n *program.Node) { n.Args = nil }, "operands, want the"},
 		{"a condition of two results", "loops", "higher_order::while_loop", func(n *program.Node) { n.Blocks[0].Outs = append(n.Blocks[0].Outs, n.Blocks[0].Outs...) }, "another form"},
