@@ -242,6 +242,22 @@ def test_whether_the_live_model_runs_the_programs_operators(tmp_path, model, inp
     assert ("operators-differ" in [n["id"] for n in report["notes"]]) == (quality == "estimate")
 
 
+@pytest.mark.parametrize(
+    ("model", "told", "eager"),
+    [
+        (Residual, {"same": True}, False),
+        (Asks, {"same": False, "first": "eager runs nothing where the program has aten::clone float32[4, 3]"}, True),
+    ],
+)
+def test_a_model_without_values_that_reads_none(tmp_path, model, told, eager):
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    with FakeTensorMode():
+        path = memshim.export(model(), tmp_path / "f.pt2", torch.zeros(4, 3), kind="export")
+    sidecar = json.loads(path.with_name("f.pt2.inputs.json").read_text())
+    assert sidecar["operators"] == told and ("eager" in sidecar) == eager
+
+
 class GoesByData(torch.nn.Module):
     """Goes by data, which no traced archive and no program tells."""
 

@@ -27,8 +27,11 @@ def export(model: Any, args: tuple, kwargs: dict[str, Any], dynamic_shapes: Any)
     import torch
     import torch._functorch.config
 
+    from torch._subclasses.fake_tensor import FakeTensor
+
     releases = Releases()
-    with torch.no_grad(), torch._functorch.config.patch(fake_tensor_propagate_real_tensors=True), unnoticed(), releases.watch():
+    values = not any(isinstance(t, FakeTensor) for t in [*model.parameters(), *model.buffers(), *torch.utils._pytree.tree_leaves((args, kwargs))])
+    with torch.no_grad(), torch._functorch.config.patch(fake_tensor_propagate_real_tensors=values), unnoticed(), releases.watch():
         program = torch.export.export(model, args, kwargs, dynamic_shapes=dynamic_shapes, strict=False)
     _without_tests(program.graph)
     return program, releases.of(program)

@@ -17,18 +17,21 @@ def compare(model: Any, program: Any, args: tuple, kwargs: dict[str, Any]) -> di
     function without device=, is a difference too, for a program that is moved to a device has it there; and a number that torch.tensor puts on the device, for that
     is the host's in a program. So is a module that asks which device it is on, and calls others on a GPU.
     """
-    if _valueless(model, args, kwargs):
-        return {"same": False, "first": "not compared: the model was exported without values"}
     try:
-        with _buffers_kept(model):
-            live, read = _dispatched(model, args, kwargs)
-        with _buffers_kept(model):
-            exported, _ = _dispatched(program.module(check_guards=False), args, kwargs)
-        with _buffers_kept(model):
-            placed = _placed(model, args, kwargs)
-        elsewhere = _elsewhere(model, args, kwargs, read)
+        with _without_values(model, args, kwargs):
+            return _compare(model, program, args, kwargs)
     except Exception as e:  # whatever the user's module raises: the export itself is done
         return {"same": False, "first": f"not compared: {type(e).__name__}: {str(e).strip().splitlines()[0] if str(e).strip() else ''}"}
+
+
+def _compare(model: Any, program: Any, args: tuple, kwargs: dict[str, Any]) -> dict[str, Any]:
+    with _buffers_kept(model):
+        live, read = _dispatched(model, args, kwargs)
+    with _buffers_kept(model):
+        exported, _ = _dispatched(program.module(check_guards=False), args, kwargs)
+    with _buffers_kept(model):
+        placed = _placed(model, args, kwargs)
+    elsewhere = _elsewhere(model, args, kwargs, read)
     first = difference(exported, live) or placed or elsewhere
     return {"same": True} if first is None else {"same": False, "first": first}
 
@@ -45,12 +48,23 @@ def difference(exported: list[str], live: list[str]) -> str | None:
     return None
 
 
-def _valueless(model: Any, args: tuple, kwargs: dict[str, Any]) -> bool:
+def _without_values(model: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
+    """Runs a model on fake tensors as if it were on real ones: one that reads no data calls the same, and any other fails."""
     import torch
     from torch._subclasses.fake_tensor import FakeTensor
 
+    from memshim.run import eager
+
     tensors = [*model.parameters(), *model.buffers(), *torch.utils._pytree.tree_leaves((args, kwargs))]
-    return any(isinstance(t, FakeTensor) or isinstance(t, torch.Tensor) and t.is_meta for t in tensors)
+    stack = contextlib.ExitStack()
+    for t in tensors:
+        if isinstance(t, torch.Tensor) and t.is_meta:
+            raise ValueError("the model was exported on the device meta")
+        if isinstance(t, FakeTensor):
+            stack.enter_context(t.fake_mode)
+            stack.enter_context(eager.unnoticed())
+            break
+    return stack
 
 
 @contextlib.contextmanager
