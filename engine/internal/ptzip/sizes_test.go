@@ -1,0 +1,33 @@
+package ptzip_test
+
+import (
+	"errors"
+	"io/fs"
+	"testing"
+	"testing/fstest"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/memspec/memspec/engine/internal/ptzip"
+)
+
+// broken is a file system that cannot be read.
+type broken struct{}
+
+var errBroken = errors.New("broken")
+
+func (broken) Open(string) (fs.File, error) { return nil, errBroken }
+
+// TestSizesOf: an archive that was not stripped has its own sizes; one that cannot be read has none.
+func TestSizesOf(t *testing.T) {
+	s, err := ptzip.SizesOf(fstest.MapFS{"data/0": {Data: []byte("1234")}})
+	require.NoError(t, err)
+	n, ok := s.Of("data/0")
+	assert.True(t, ok)
+	assert.Equal(t, int64(4), n)
+	_, ok = s.Of("data/1")
+	assert.False(t, ok)
+	_, err = ptzip.SizesOf(broken{})
+	assert.ErrorIs(t, err, errBroken)
+}
