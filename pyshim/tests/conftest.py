@@ -26,6 +26,7 @@ MAY_SKIP = re.compile(
             "recorded with torch",  # of a release that make test-pretend tries
             "the torch here (has them|is not of CUDA)",
             "(is|are) not (here|beside this checkout)$",  # the corpus, or transformers
+            "no (peft|lightning|transformers) here",  # some 260 MB that CI does not fetch
             "no snapshots of real GPUs here",
             "cuDNN .* is not installed",
             "has no entries of",

@@ -77,19 +77,24 @@ def row(r: dict) -> str:
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_rows_are_those_of_the_tables(version):
-    """The committed answers hold every row of the tables that they were first found with. The tables lie beside this checkout, not in it."""
-    path = FACTS / f"cudnn-workspace-{version}.csv"
+    """The committed answers hold every row of the tables that they were first found with. The tables lie beside this checkout, not in it. Those of
+    9.26.0 were asked again with a driver in sight, as PyTorch asks: other engines for 123 depthwise convolutions."""
+    path = FACTS / f"cudnn-scratch-{version}.csv"
     if not path.exists():
         pytest.skip(f"{path.name} is not beside this checkout")
     known = ask_rows.load()
     at = {line: i for i, line in enumerate(known["convolutions"])}
-    count = 0
+    count, moved = 0, 0
     with open(path, newline="") as f:
         for r in csv.DictReader(f):
             got = known["answers"][version][f"sm{r['sm']} {r['dtype']} {r['layout']}"][at[row(r)]]
-            assert got == ("-" if r["path"] == "native" else f"{r['workspace']}/{r['engine']}"), r
             count += 1
+            if got == ("-" if r["path"] == "native" else f"{r['workspace']}/{r['engine']}"):
+                continue
+            moved += 1
+            assert got == "0/5" and r["groups"] == r["x"].split("x")[1], r
     assert count == 1872 == len(ask_rows.GROUPS) * len(at)
+    assert moved == {"9.10.2": 0, "9.26.0": 123}[version]
 
 
 @pytest.mark.parametrize("version", VERSIONS)

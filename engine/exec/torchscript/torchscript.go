@@ -51,8 +51,9 @@ type interp struct {
 	depth    int
 	frames   []*frame // to be used again
 
-	noModule Object    // holds the places of functions that no module calls
-	written  []*Object // whose attributes the model sets
+	noModule Object                  // holds the places of functions that no module calls
+	written  []*Object               // whose attributes the model sets
+	left     map[*program.State]bool // whose attribute was assigned anew
 
 	whole *code // the inlined program, where the runtime inlines
 

@@ -31,8 +31,12 @@ func (l Line) Agrees() bool {
 func (r *Recording) Follow(s *Stream, tr *trace.Trace) (a Agreement) {
 	number := map[tensor.StorageID]int{}
 	var live int64
+	loaded := map[tensor.StorageID]bool{} // the model's, whose deaths the recordings do not see
 	for _, e := range tr.Events {
-		if e.Pass != 1 || e.Action != trace.Alloc && e.Action != trace.FreeRequested {
+		if e.Pass == 0 && e.Action == trace.Alloc && tr.Site(e.Site).Phase == trace.Load {
+			loaded[e.Storage] = true
+		}
+		if e.Pass != 1 || e.Action != trace.Alloc && e.Action != trace.FreeRequested || e.Action == trace.FreeRequested && loaded[e.Storage] {
 			continue
 		}
 		got := birthOrDeath(e, number)
