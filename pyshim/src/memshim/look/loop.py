@@ -203,7 +203,9 @@ class Loop:
     def _of(self, module) -> int | None:
         """Which of the model's modules it is, or is compiled from (torch.compile)."""
         i = self._index.get(id(module))
-        return i if i is not None else self._index.get(id(module._modules.get("_orig_mod")))
+        if i is None and "_orig_mod" in (modules := module._modules):  # a scripted module's are no dict
+            i = self._index.get(id(modules["_orig_mod"]))
+        return i
 
     def _enter(self, module, args) -> None:
         i = self._of(module)
