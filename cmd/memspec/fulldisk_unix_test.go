@@ -28,7 +28,6 @@ func TestFullDisk(t *testing.T) {
 	memspec := filepath.Join(t.TempDir(), "memspec")
 	require.NoError(t, os.Symlink(own, memspec))
 	dir := badFolder(t)
-	t.Setenv("CI", "")
 	estimate := []string{"good.pt", "--input", "float32[B,3,32,32]", "--device", "t4"}
 	for _, args := range [][]string{
 		{"check", "good.yaml"}, {"check", "good.yaml", "-q"}, {"check", "good.yaml", "--format", "json"}, {"check", "good.yaml", "--format", "github"}, {"check", "good.yaml", "--format", "html"},

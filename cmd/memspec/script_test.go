@@ -18,6 +18,11 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	if filepath.Base(os.Args[0]) != "memspec" { // the tests, not the command as scripts run it: the same on a CI's machine as on anybody's
+		for _, name := range []string{"CI", "GITHUB_STEP_SUMMARY", "NO_COLOR", "COLUMNS", "TERM"} {
+			os.Unsetenv(name)
+		}
+	}
 	testscript.Main(m, map[string]func(){"memspec": main})
 }
 
