@@ -22,8 +22,8 @@ func newSweep() *cobra.Command {
 		Short: "Tell the peaks over the values of a dim",
 		Long: `Predict a case, or an artifact, at each of several values of one dim: the peaks as a table with a picture, and in closed form where they lie on a
 line to the byte. A range such as 1..64 is every value of it, a long one such as 1..4096 its ends and the multiples of a power of two
-between them; with a step, as in 1..4096..1, it is what it says. A case's budgets are held against each; the exit code is 0 whatever they say (3 where sizes are missing): memspec check
-judges, memspec fit searches.`,
+between them; with a step, as in 1..4096..1, it is what it says. A case's budgets are held against each; the exit code is 0 whatever
+they say (3 where sizes are missing): memspec check judges, memspec fit searches.`,
 		Example: `  memspec sweep 'resnet50[B=1]' --dim B=1..64
   memspec sweep model.pt --input 'x=float32[B,3,224,224]' --dim B=1,2,4,8 --device t4 -o peaks.csv`,
 		Args: wantArgs(1, 2, "a CASE and at most one memspec.yaml, or one ARTIFACT"),
@@ -95,23 +95,23 @@ func valuesOf(list string) ([]int64, error) {
 			}
 			n[i] = v
 		}
-		if len(ends) == 1 {
-			out = append(out, n[0])
-			continue
-		}
-		if n[1] < n[0] {
+		var more []int64
+		switch {
+		case len(ends) > 1 && n[1] < n[0]:
 			return nil, fmt.Errorf("got the range %s, want its end at or behind its beginning", part)
-		}
-		if len(ends) == 2 {
-			out = append(out, spaced(n[0], n[1])...)
-			continue
-		}
-		for v := n[0]; v <= n[1]; v += n[2] {
-			if len(out) == maxSwept {
-				return nil, fmt.Errorf("got more than %d values, want fewer: a range takes a step, as in 1..65536..64", maxSwept)
+		case len(ends) == 1:
+			more = n[:1]
+		case len(ends) == 2:
+			more = spaced(n[0], n[1])
+		case (n[1]-n[0])/n[2] < maxSwept:
+			for v := n[0]; len(more) == 0 || v > more[len(more)-1] && v <= n[1]; v += n[2] { // behind the largest number comes a negative one
+				more = append(more, v)
 			}
-			out = append(out, v)
 		}
+		if len(more) == 0 || len(out)+len(more) > maxSwept {
+			return nil, fmt.Errorf("got more than %d values, want fewer: a range takes a step, as in 1..65536..64", maxSwept)
+		}
+		out = append(out, more...)
 	}
 	return out, nil
 }
@@ -126,11 +126,9 @@ func spaced(from, to int64) []int64 {
 		step *= 2
 	}
 	out := []int64{from}
-	for v := (from/step + 1) * step; v < to; v += step {
-		out = append(out, v)
-	}
-	if to > from {
-		out = append(out, to)
+	for last := from; last < to; out = append(out, last) {
+		last -= last % step
+		last += min(step, to-last) // never behind the largest number
 	}
 	return out
 }

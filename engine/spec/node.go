@@ -108,7 +108,11 @@ func (r *reader) root(data []byte) (root *yaml.Node) {
 }
 
 var (
-	yamlMessage   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?s)^yaml: (?:line (\d+): )?(.*)$`) })
+	yamlMessage = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?s)^yaml: (?:line (\d+): )?(.*)$`) })
+	// The library counts its parser's lines from 0 (and tells none for the first), its scanner's from 1: these are the parser's.
+	parserMessage = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(did not find expected (',' or '[]}]'|'-' indicator|<.*>|key|node content)|found (duplicate|incompatible|undefined) .*)$`)
+	})
 	unknownAnchor = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^unknown anchor '(.*)' referenced$`) })
 )
 
@@ -119,6 +123,9 @@ func (r *reader) syntaxError(data []byte, err error) {
 		msg = m[2]
 		if m[1] != "" {
 			line, _ = strconv.Atoi(m[1])
+			if parserMessage().MatchString(msg) {
+				line++
+			}
 		}
 	}
 	if m := unknownAnchor().FindStringSubmatch(msg); m != nil {
