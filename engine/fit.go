@@ -14,6 +14,9 @@ import (
 // MostValue is the largest value of a dim that a search tries where nobody says another.
 const MostValue = 1 << 16
 
+// EndValue bounds what a search may be asked to try: beyond any dim, and far from where doubling leaves int64.
+const EndValue = 1 << 40
+
 // mostScanned bounds a search that has to try one value after the other.
 const mostScanned = 1 << 13
 
@@ -43,6 +46,9 @@ type Limit struct {
 // It doubles until a value does not fit and halves the gap. That is right where more never takes less. It is not taken for granted: values on
 // both sides of the answer are tried, and where one contradicts, every value up to the largest that may fit is.
 func (ms *Models) Largest(ctx context.Context, at At, most int64) (*Fitted, error) {
+	if most < 1 || most > EndValue {
+		return nil, fmt.Errorf("got a search up to %d, want one up to a number from 1 to %d", most, int64(EndValue))
+	}
 	s := &search{ctx: ctx, models: ms, at: at, tried: map[int64]*Limit{}}
 	low, high := int64(0), int64(1) // low fits, high may not
 	for high <= most && s.fits(high) {

@@ -45,8 +45,8 @@ Exit codes: 0 something fits (with --devices: on a card); 1 not even 1 does; 2 w
 	cmd.Flags().StringVar(&all, "devices", "", "`all`, or names with commas: a row for each card instead of the case's")
 	most := cmd.Flags().Int64("most", engine.MostValue, "the largest `VALUE` that is tried")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if *most < 1 {
-			return fmt.Errorf("--most: got %d, want 1 or more", *most)
+		if *most < 1 || *most > engine.EndValue {
+			return fmt.Errorf("--most: got %d, want a number from 1 to %d", *most, int64(engine.EndValue))
 		}
 		s, err := newSubject(f, args)
 		if err != nil {
