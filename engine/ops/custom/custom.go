@@ -57,9 +57,11 @@ func (o *Operator) Rule() (ops.Rule, error) {
 	}
 	out := ops.Rule{Schema: o.Schema, Out: r.out, Ref: "memspec.yaml ops:"}
 	if o.Workspace != "" {
-		if r.workspace, err = r.expression(o.Workspace); err != nil {
+		e, err := r.expression(o.Workspace)
+		if err != nil {
 			return ops.Rule{}, fmt.Errorf("%s: workspace: %w", s.Name, err)
 		}
+		r.workspace = &e
 		out.Workspace = r.requests
 	}
 	return out, nil
@@ -68,7 +70,7 @@ func (o *Operator) Rule() (ops.Rule, error) {
 type rule struct {
 	schema    *schema.Schema
 	results   []result
-	workspace expr.Expr
+	workspace *expr.Expr // nil: none
 }
 
 // result is how a tensor that the operator makes follows from its arguments.
@@ -180,6 +182,14 @@ func (r *rule) values(c *ops.Call) map[string]int64 {
 
 func (r *rule) out(c *ops.Call) ([]tensor.Meta, error) {
 	values := r.values(c)
+	if r.workspace != nil {
+		switch n, err := r.workspace.Eval(values); {
+		case err != nil:
+			return nil, c.Errorf("workspace: %v", err)
+		case n < 0:
+			return nil, c.Errorf("got a workspace of %d bytes", n)
+		}
+	}
 	var out []tensor.Meta
 	next := 0
 	for i := range r.schema.Returns {
@@ -236,7 +246,7 @@ func device(c *ops.Call) string {
 
 func (r *rule) requests(c *ops.Call) []workspace.Request {
 	n, err := r.workspace.Eval(r.values(c))
-	if err != nil || n <= 0 {
+	if err != nil || n == 0 { // out has told of the error
 		return nil
 	}
 	return []workspace.Request{{Bytes: units.Bytes(n), Source: "memspec.yaml ops:"}}

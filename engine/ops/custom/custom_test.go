@@ -76,3 +76,23 @@ func TestRefused(t *testing.T) {
 		assert.EqualError(t, err, c.want)
 	}
 }
+
+// What an expression says of a call that it does not fit is an error of the call: no size is left out.
+func TestRefusedCalls(t *testing.T) {
+	for _, c := range []struct {
+		o    custom.Operator
+		want string
+	}{
+		{custom.Operator{Schema: "mylib::f(Tensor x) -> Tensor", Results: []string{"x"}, Workspace: "x_2"}, "x_2"},
+		{custom.Operator{Schema: "mylib::f(Tensor x) -> Tensor", Results: []string{"x"}, Workspace: "x_0 - 4"}, "got a workspace of -1 bytes"},
+		{custom.Operator{Schema: "mylib::f(Tensor(a!) x) -> Tensor(a!)", Workspace: "x_2"}, "x_2"},
+		{custom.Operator{Schema: "mylib::f(Tensor x) -> ()", Workspace: "x_2"}, "x_2"},
+		{custom.Operator{Schema: "mylib::f(Tensor x) -> Tensor", Results: []string{"x[x_2]"}}, "x_2"},
+		{custom.Operator{Schema: "mylib::f(Tensor x) -> Tensor", Results: []string{"x[x_0 - 4]"}}, "got a negative size"},
+		{custom.Operator{Schema: "mylib::f(Tensor x) -> Tensor", Results: []string{"x[x_0*4611686018427387904]"}}, "want a number that fits int64"},
+	} {
+		b := bench(t, c.o)
+		_, _, err := b.Run("mylib::f", []any{b.Tensor(meta(3, 5), nil)}, nil)
+		assert.ErrorContains(t, err, c.want, "%+v", c.o)
+	}
+}
