@@ -62,7 +62,7 @@ func writeInputs(b *strings.Builder, inputs []spec.Input) {
 	for i, in := range inputs {
 		parts[i] = strconv.Quote(in.Value.String())
 		if named {
-			parts[i] = in.Name + ": " + parts[i]
+			parts[i] = yamlText(in.Name) + ": " + parts[i]
 		}
 	}
 	if named {
