@@ -103,7 +103,7 @@ func TestOneCaseIsRunAtATime(t *testing.T) {
 }
 
 func TestARunIsCanceled(t *testing.T) {
-	m, d := machine(t, `: >"$d/running"; sleep 60`)
+	m, d := machine(t, `: >"$d/running"; sleep 86400`)
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() {
 		for range 1000 {
@@ -114,10 +114,8 @@ func TestARunIsCanceled(t *testing.T) {
 		}
 		cancel()
 	}()
-	start := time.Now()
 	_, err := m.Run(ctx, predicted(t))
 	assert.ErrorIs(t, err, context.Canceled)
-	assert.Less(t, time.Since(start), 30*time.Second)
 }
 
 // A record of a pretend GPU that lies among measurements is left out.

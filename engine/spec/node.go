@@ -265,7 +265,7 @@ func (r *reader) mappingAt(n *yaml.Node, what string, depth int) []entry {
 // ownEntries lists a mapping's entries without merged ones, and its merge keys; false where the budget of visits is spent.
 func (r *reader) ownEntries(n *yaml.Node) (own []entry, merges []*yaml.Node, ok bool) {
 	own = make([]entry, 0, len(n.Content)/2)
-	seen := newEntries(&own, len(n.Content)/2)
+	seen := newEntries(&own)
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		k := r.deref(n.Content[i])
 		if k == nil {
@@ -290,29 +290,36 @@ func (r *reader) ownEntries(n *yaml.Node) (own []entry, merges []*yaml.Node, ok 
 	return own, merges, true
 }
 
-// entries is a list of entries that is searched: through an index where it is long, so that a hostile file costs no square.
+// entries is a list of entries that is searched: through an index once it is long, so that a hostile file costs no square.
 type entries struct {
 	list  *[]entry
 	index map[string]int
 }
 
-func newEntries(list *[]entry, length int) *entries {
-	const short = 16
+func newEntries(list *[]entry) *entries {
 	e := &entries{list: list}
-	if length > short {
-		e.index = make(map[string]int, length)
-		for i := range *list {
-			e.index[(*list)[i].name] = i
-		}
-	}
+	e.reindex()
 	return e
 }
 
-func (e *entries) add(x entry) {
-	if e.index != nil {
-		e.index[x.name] = len(*e.list)
+func (e *entries) reindex() {
+	const short = 16
+	if len(*e.list) <= short {
+		return
 	}
+	e.index = make(map[string]int, 2*len(*e.list))
+	for i := range *e.list {
+		e.index[(*e.list)[i].name] = i
+	}
+}
+
+func (e *entries) add(x entry) {
 	*e.list = append(*e.list, x)
+	if e.index == nil {
+		e.reindex()
+		return
+	}
+	e.index[x.name] = len(*e.list) - 1
 }
 
 func (e *entries) find(name string) *entry {
@@ -332,9 +339,8 @@ func (e *entries) find(name string) *entry {
 
 // withMerged puts merged entries where their merge keys stand. Own ones win, then earlier ones.
 func (r *reader) withMerged(n *yaml.Node, own []entry, what string, depth int) []entry {
-	const many = 1 << 10 // what merges bring is not known yet
 	var out []entry
-	mine, all := newEntries(&own, len(own)), newEntries(&out, many)
+	mine, all := newEntries(&own), newEntries(&out)
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		k := n.Content[i]
 		if !isMerge(k) {
