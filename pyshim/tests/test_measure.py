@@ -206,16 +206,16 @@ def test_a_bad_model_costs_its_own_case(server, case, project, source, timeout, 
     assert server.measure(case | {"source": "zoo.py:net"}, "cpu", 60)["case"] == "small", "the next one goes on"
 
 
-def test_many_cases_share_a_process_that_has_pytorch_loaded(project):
-    """Two hundred in less than a minute is what is wanted; here forty, on a machine that does other things too, and in order."""
+def test_many_cases_share_a_process_that_has_pytorch_loaded(project, monkeypatch):
+    """Forty cost two processes that import it, and come in order. tools/bench.py tells what two hundred cost."""
     (case,) = cases.load("memspec.yaml", ["small"])
     many = [case | {"name": f"case {i}", "inputs": [f"x=float32[{i + 1},3,16,16]"]} for i in range(40)]
-    start = time.process_time() + sum(os.times()[2:4])
+    started, start = [], process._start
+    monkeypatch.setattr(process, "_start", lambda *args, **kw: started.append(args) or start(*args, **kw))
     got = list(process.measure_all(many, 2, lambda c, run: run(c, "cpu")))
-    spent = time.process_time() + sum(os.times()[2:4]) - start
     assert [r["case"] for r in got] == [c["name"] for c in many]
     assert [r["phases"][0]["requested"] for r in got] == [WEIGHTS + INPUT // 2 * (i + 1) for i in range(40)]
-    assert spent < 40 * 0.3 + 10, f"{spent:.1f} s of the processor for 40 cases and two imports of torch"
+    assert len(started) == 2
 
 
 def test_an_interrupt_ends_all_that_runs(project, capsys):
@@ -312,7 +312,7 @@ import argparse, sys, time
 from memshim.run import gpu, request
 gpu.hinted = lambda: True
 request.run = lambda *a: time.sleep(0.2) or sys.exit("done")
-sys.exit(request.answer('{"flags": {"deterministic": false}, "cublas_workspace": "", "alloc_conf": ""}', argparse.Namespace(where="cuda", timeout=1.5, stacks="", output="x")))
+sys.exit(request.answer('{"flags": {"deterministic": false}, "cublas_workspace": "", "alloc_conf": ""}', argparse.Namespace(where="cuda", timeout=3, stacks="", output="x")))
 """
     holder = """
 import time
