@@ -37,7 +37,8 @@ func resnet50(b *testing.B, kind string, rt spec.Runtime) spec.Case {
 // TestMain has the collector as the command sets it.
 func TestMain(m *testing.M) {
 	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(400)
+		debug.SetGCPercent(1600)
+		debug.SetMemoryLimit(256 << 20)
 	}
 	os.Exit(m.Run())
 }

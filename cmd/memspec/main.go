@@ -38,8 +38,8 @@ const (
 
 func main() {
 	if os.Getenv("GOGC") == "" {
-		// One prediction takes a few MiB and is over before a collection would pay; a long check stays below the limit.
-		debug.SetGCPercent(400)
+		// One prediction takes a few MiB and is over before a collection would pay: there is none before 64 MiB, and a long check stays below the limit.
+		debug.SetGCPercent(1600)
 		debug.SetMemoryLimit(256 << 20)
 	}
 	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
