@@ -38,19 +38,19 @@ type BaselineCase struct {
 	Allocated units.Bytes      `json:"allocated"`
 	Reserved  units.Bytes      `json:"reserved"`
 	Total     *units.Bytes     `json:"total"`
-	PeakAt    *BaselinePlace   `json:"peak_at"`
+	PeakAt    *BaselineSite    `json:"peak_at"`
 	Holders   []BaselineHolder `json:"holders"`
 }
 
-// BaselinePlace is an operator of a module.
-type BaselinePlace struct {
+// BaselineSite is an operator of a module.
+type BaselineSite struct {
 	Op     string `json:"op"`
 	Module string `json:"module"`
 }
 
 // BaselineHolder is what an operator of a module held of one category at the allocated peak.
 type BaselineHolder struct {
-	BaselinePlace
+	BaselineSite
 	Category string      `json:"category"`
 	Flat     units.Bytes `json:"flat"`
 	Count    int         `json:"count"`
@@ -63,11 +63,11 @@ func BaselineOf(name string, r *report.Report) BaselineCase {
 		c.Weights = &w
 	}
 	if r.PeakAt != nil {
-		c.PeakAt = &BaselinePlace{r.PeakAt.Op, r.PeakAt.Module}
+		c.PeakAt = &BaselineSite{r.PeakAt.Op, r.PeakAt.Module}
 	}
 	at := map[BaselineHolder]int{}
 	for _, h := range r.Holders {
-		key := BaselineHolder{BaselinePlace: BaselinePlace{h.Op, h.Module}, Category: h.Category}
+		key := BaselineHolder{BaselineSite: BaselineSite{h.Op, h.Module}, Category: h.Category}
 		i, ok := at[key]
 		if !ok {
 			i = len(c.Holders)
@@ -93,10 +93,10 @@ func (c *BaselineCase) Report() *report.Report {
 		r.Unknown = []report.Metric{report.Weights}
 	}
 	if c.PeakAt != nil {
-		r.PeakAt = &report.Moment{Place: report.Place{Op: c.PeakAt.Op, Module: c.PeakAt.Module}}
+		r.PeakAt = &report.Moment{Site: report.Site{Op: c.PeakAt.Op, Module: c.PeakAt.Module}}
 	}
 	for _, h := range c.Holders {
-		r.Holders = append(r.Holders, report.Holder{Place: report.Place{Op: h.Op, Module: h.Module}, Category: h.Category, Flat: h.Flat, Count: h.Count})
+		r.Holders = append(r.Holders, report.Holder{Site: report.Site{Op: h.Op, Module: h.Module}, Category: h.Category, Flat: h.Flat, Count: h.Count})
 	}
 	r.Normalize()
 	return r

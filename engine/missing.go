@@ -108,7 +108,7 @@ func (w *walker) operator(f *program.Func, n *program.Node) {
 		if pos.File == "" {
 			pos = program.Pos{File: f.Record, Line: int(n.Where.Line)}
 		}
-		w.missing = append(w.missing, report.Unsupported{Op: n.Op, First: report.Place{Op: n.Op, Module: moduleOf(w.program, f), File: pos.File, Line: pos.Line}})
+		w.missing = append(w.missing, report.Unsupported{Op: n.Op, First: report.Site{Op: n.Op, Module: moduleOf(w.program, f), File: pos.File, Line: pos.Line}})
 	}
 	w.missing[i].Count++
 }

@@ -109,7 +109,7 @@ func TestNotesHaveAWitness(t *testing.T) {
 func TestNotesOfEveryPlace(t *testing.T) {
 	r, err := engine.Estimate(context.Background(), caseOn(t, "none", bad+"loops.pt", "float32[8,8]", "12"))
 	require.NoError(t, err)
-	places := map[report.Place]bool{}
+	places := map[report.Site]bool{}
 	for _, n := range r.Notes {
 		if n.ID == note.BranchBoth {
 			assert.False(t, places[n.First], "%s twice at %s", n.ID, n.First)

@@ -57,7 +57,7 @@ func writeTimeline(w io.Writer, tl *allocator.Timeline, format string) error {
 			mark = "  <- reserved peak"
 		}
 		fmt.Fprintf(t, "%d\t%d\t%s\t%d\t%d\t%d\t%s%s\n", p.Event, p.Pass, p.Action, p.Size, p.Allocated, p.Reserved,
-			report.Place{Op: p.Op, Module: p.Module}, mark)
+			report.Site{Op: p.Op, Module: p.Module}, mark)
 	}
 	return t.Flush()
 }

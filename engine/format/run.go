@@ -92,7 +92,7 @@ func modulePaths(module string) []string {
 
 // leafName is "aten::conv2d resnet.py:146".
 func leafName(op, file string, line int) string {
-	return oneLine(strings.TrimSpace(op + " " + report.Place{File: file, Line: line}.Source()))
+	return oneLine(strings.TrimSpace(op + " " + report.Site{File: file, Line: line}.Source()))
 }
 
 // phaseName is what an event belongs to: "load", "first pass", "steady pass, backward".

@@ -9,7 +9,7 @@ import (
 )
 
 func holder(module, category string, flat units.Bytes, count int) Holder {
-	return Holder{Place: Place{Op: "aten::conv2d", Module: module, File: "/x/resnet.py", Line: 7}, Category: category, Flat: flat, Count: count}
+	return Holder{Site: Site{Op: "aten::conv2d", Module: module, File: "/x/resnet.py", Line: 7}, Category: category, Flat: flat, Count: count}
 }
 
 func TestSortHoldersFillsCum(t *testing.T) {

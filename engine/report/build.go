@@ -176,13 +176,13 @@ func moment(tr *trace.Trace, event int) *Moment {
 	m := &Moment{Pass: tr.PassName(e.Pass), Event: event}
 	if e.Site != trace.NoSite {
 		s := tr.Site(e.Site)
-		m.Place, m.Phase = placeOf(s), s.Phase.String()
+		m.Site, m.Phase = siteOf(s), s.Phase.String()
 	}
 	return m
 }
 
-func placeOf(s trace.Site) Place {
-	return Place{Op: s.Op, Module: s.Module, File: s.File, Line: s.Line}
+func siteOf(s trace.Site) Site {
+	return Site{Op: s.Op, Module: s.Module, File: s.File, Line: s.Line}
 }
 
 // Untraced is the category of what was there before a recording began, and of what it says nothing of.
@@ -232,7 +232,7 @@ func holders(tl *allocator.Timeline, event int) []Holder {
 		if !ok {
 			at = int32(len(out))
 			index[site] = at
-			out = append(out, Holder{Place: placeOf(site), Category: categoryOf(tr, &site)})
+			out = append(out, Holder{Site: siteOf(site), Category: categoryOf(tr, &site)})
 		}
 		i := int(at)
 		out[i].Flat += st.Size
@@ -260,7 +260,7 @@ func cached(tl *allocator.Timeline) units.Bytes {
 func coverage(c *trace.Coverage) Coverage {
 	out := Coverage{Nodes: c.Nodes, TensorOutputs: c.TensorOutputs, KnownDType: c.KnownDType, Sized: c.Sized}
 	for _, u := range c.Unsupported {
-		out.Unsupported = append(out.Unsupported, Unsupported{Op: u.Op, Reason: u.Reason, Detail: u.Detail, Count: u.Count, First: placeOf(u.First)})
+		out.Unsupported = append(out.Unsupported, Unsupported{Op: u.Op, Reason: u.Reason, Detail: u.Detail, Count: u.Count, First: siteOf(u.First)})
 	}
 	return out
 }
@@ -271,7 +271,7 @@ func notes(tr *trace.Trace, ask string) []Note {
 	out := slices.Grow([]Note(nil), len(tr.Notes))
 	seen := make(map[Note]bool, len(tr.Notes))
 	for _, n := range tr.Notes {
-		m := Note{ID: n.ID, Text: n.Text(), First: placeOf(tr.Site(n.Site))}
+		m := Note{ID: n.ID, Text: n.Text(), First: siteOf(tr.Site(n.Site))}
 		if n.Askable && ask != "" {
 			m.Text += "; to settle it: " + ask
 		}
@@ -286,7 +286,7 @@ func notes(tr *trace.Trace, ask string) []Note {
 	for _, u := range tr.Coverage.Unsupported {
 		lacks := Lacking([]Unsupported{{Op: u.Op, Reason: u.Reason, Detail: u.Detail}})
 		n := note.Note{ID: note.OpMissing, Subject: fmt.Sprintf("%s, met %d times: what it makes is missing from the account", lacks, u.Count)}
-		out = append(out, Note{ID: n.ID, Text: n.Text(), First: placeOf(u.First)})
+		out = append(out, Note{ID: n.ID, Text: n.Text(), First: siteOf(u.First)})
 	}
 	return out
 }

@@ -52,12 +52,12 @@ func TestBuild(t *testing.T) {
 	assert.Equal(t, report.Pass{Name: "steady", Peak: report.Sizes{Requested: 16 * mib, Allocated: 16 * mib, Reserved: 22 * mib}}, r.Passes[1])
 	assert.Equal(t, 12*mib, r.Delta)
 	assert.Equal(t, 122*mib, *r.Peak.Total)
-	assert.Equal(t, &report.Moment{Place: report.Place{Op: "aten::linear", Module: "fc", File: "m.py", Line: 8}, Phase: "forward", Pass: "first", Event: 4}, r.PeakAt)
+	assert.Equal(t, &report.Moment{Site: report.Site{Op: "aten::linear", Module: "fc", File: "m.py", Line: 8}, Phase: "forward", Pass: "first", Event: 4}, r.PeakAt)
 	assert.Equal(t, 6*mib, r.Cached)
 	assert.Equal(t, report.Exact, r.Quality)
 	assert.Nil(t, r.Upper)
 	require.Len(t, r.Holders, 5)
-	assert.Equal(t, report.Holder{Place: report.Place{Op: "aten::linear", Module: "fc", File: "m.py", Line: 8}, Category: "workspace", Flat: 8 * mib, Cum: 8 * mib, Count: 1}, r.Holders[0])
+	assert.Equal(t, report.Holder{Site: report.Site{Op: "aten::linear", Module: "fc", File: "m.py", Line: 8}, Category: "workspace", Flat: 8 * mib, Cum: 8 * mib, Count: 1}, r.Holders[0])
 	var held units.Bytes
 	for _, h := range r.Holders {
 		held += h.Flat
@@ -288,7 +288,7 @@ func TestDiffOrder(t *testing.T) {
 		for _, name := range []string{"b", "a", "d", "c"} {
 			for _, category := range []string{"buffer", "activation"} {
 				for _, op := range []string{"aten::mul", "aten::add"} {
-					r.Holders = append(r.Holders, report.Holder{Place: report.Place{Op: op, Module: name}, Category: category, Flat: sizes[name], Count: 1})
+					r.Holders = append(r.Holders, report.Holder{Site: report.Site{Op: op, Module: name}, Category: category, Flat: sizes[name], Count: 1})
 				}
 			}
 		}

@@ -105,7 +105,7 @@ func (d *Difference) Sentence(was, is *Moment) string {
 	moved := was != nil && is != nil && (was.Op != is.Op || was.Module != is.Module)
 	if len(metrics) == 0 {
 		if moved {
-			return fmt.Sprintf("only the peak moved, from %s to %s", placeText(was), placeText(is))
+			return fmt.Sprintf("only the peak moved, from %s to %s", siteText(was), siteText(is))
 		}
 		return ""
 	}
@@ -114,12 +114,12 @@ func (d *Difference) Sentence(was, is *Moment) string {
 		text += ": " + strings.Join(causes, ", ")
 	}
 	if moved {
-		text += fmt.Sprintf("; the peak moved from %s to %s", placeText(was), placeText(is))
+		text += fmt.Sprintf("; the peak moved from %s to %s", siteText(was), siteText(is))
 	}
 	return text
 }
 
-func placeText(m *Moment) string { return strings.TrimSpace(m.Op + " " + m.Module) }
+func siteText(m *Moment) string { return strings.TrimSpace(m.Op + " " + m.Module) }
 
 // causes are the changes among holders, by module and category, the largest first.
 func (d *Difference) causes() []string {

@@ -122,8 +122,8 @@ type Upper struct {
 	Reserved  units.Bytes `json:"reserved"`
 }
 
-// Place is where something happened, as far as the artifact tells.
-type Place struct {
+// Site is where something happened, as far as the artifact tells: trace.Site for people.
+type Site struct {
 	Op     string `json:"op"`
 	Module string `json:"module"`
 	File   string `json:"file"`
@@ -132,7 +132,7 @@ type Place struct {
 
 // Moment is an event of the run.
 type Moment struct {
-	Place
+	Site
 	Phase string `json:"phase"`
 	Pass  string `json:"pass"`
 	Event int    `json:"event"` // its number in the trace
@@ -160,7 +160,7 @@ type Unsupported struct {
 	Reason trace.Reason `json:"reason"`
 	Detail string       `json:"detail,omitempty"`
 	Count  int          `json:"count"`
-	First  Place        `json:"first"`
+	First  Site         `json:"first"`
 }
 
 // Workspace is who answered for the workspace of some library calls.
@@ -182,7 +182,7 @@ const (
 
 // Holder is what one place of the program holds at the allocated peak.
 type Holder struct {
-	Place
+	Site
 	Category string      `json:"category"`
 	Flat     units.Bytes `json:"flat"`             // held by this row itself
 	Cum      units.Bytes `json:"cum"`              // with its children: everything made in its module and in the modules beneath it
@@ -195,7 +195,7 @@ type Note struct {
 	ID     note.ID `json:"id"`
 	Text   string  `json:"text"`
 	Assume string  `json:"assume,omitempty"` // what names its place under assume: in memspec.yaml, where something can be stated there
-	First  Place   `json:"first"`
+	First  Site    `json:"first"`
 }
 
 // Value is the predicted size of a metric; false where it is not known (total, where the context is not; weights of a memory snapshot).

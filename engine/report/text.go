@@ -218,7 +218,7 @@ func (u *Unsupported) Text() string {
 
 // String is "aten::conv2d  layer3.5.conv2  resnet.py:146 (forward, first pass)", without what is not known.
 func (m *Moment) String() string {
-	s := m.Place.String()
+	s := m.Site.String()
 	var when []string
 	if m.Phase != "" {
 		when = append(when, m.Phase)
@@ -233,7 +233,7 @@ func (m *Moment) String() string {
 }
 
 // String is "aten::conv2d  layer3.5.conv2  resnet.py:146", without what is not known.
-func (p Place) String() string {
+func (p Site) String() string {
 	parts := make([]string, 0, 3)
 	for _, s := range []string{p.Op, p.Module, p.Source()} {
 		if s != "" {
@@ -245,7 +245,7 @@ func (p Place) String() string {
 
 // Source is "models/unet.py:146": the file with its line, and without its folder where it is an absolute path, which is another on every machine; ""
 // where it is not known.
-func (p Place) Source() string {
+func (p Site) Source() string {
 	if p.File == "" {
 		return ""
 	}

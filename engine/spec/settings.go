@@ -42,11 +42,11 @@ type settings struct {
 	cases                  *yaml.Node
 }
 
-// place says in which layers a key may stand.
-type place uint8
+// layers says in which layers a key may stand.
+type layers uint8
 
 const (
-	inDefaults place = 1 << iota
+	inDefaults layers = 1 << iota
 	inModel
 	inCase
 	everywhere = inDefaults | inModel | inCase
@@ -55,7 +55,7 @@ const (
 // keyRule is one key: where it may stand and what reads it.
 type keyRule struct {
 	name string
-	in   place
+	in   layers
 	read func(r *reader, s *settings, e entry, path string)
 }
 
@@ -123,8 +123,8 @@ func (s *settings) set(key string, to func(*Case)) {
 // formerKeys are names that keys once had, and still may be written by.
 var formerKeys = map[string]string{"scratch": "workspace"}
 
-// keyNames are the keys that may stand in a place.
-func keyNames(in place) []string {
+// keyNames are the keys that may stand in a layer.
+func keyNames(in layers) []string {
 	var out []string
 	for _, k := range keyRules() {
 		if k.in&in != 0 {
@@ -134,17 +134,17 @@ func keyNames(in place) []string {
 	return out
 }
 
-// placeNames are the places in words.
-var placeNames = map[place]string{inDefaults: "defaults", inModel: "a model", inCase: "a case"}
+// layerNames are the places in words.
+var layerNames = map[layers]string{inDefaults: "defaults", inModel: "a model", inCase: "a case"}
 
 // pathDefaults is where the defaults stand.
 const pathDefaults = "defaults"
 
 // layer reads one layer. path is where it stands: "models.resnet50.cases[1]".
-func (d *document) layer(n *yaml.Node, in place, path string) settings {
+func (d *document) layer(n *yaml.Node, in layers, path string) settings {
 	var s settings
 	said := map[string]string{}
-	for _, e := range d.mapping(n, placeNames[in]+" as a mapping") {
+	for _, e := range d.mapping(n, layerNames[in]+" as a mapping") {
 		written := e.name
 		if now, old := formerKeys[written]; old {
 			e.name = now
@@ -157,9 +157,9 @@ func (d *document) layer(n *yaml.Node, in place, path string) settings {
 		k, known := d.rules[e.name]
 		switch {
 		case !known:
-			d.errorf(e.key, "got the key %q, want one of %s%s", shorten(e.name), placeNames[in], didYouMean(e.name, keyNames(in)))
+			d.errorf(e.key, "got the key %q, want one of %s%s", shorten(e.name), layerNames[in], didYouMean(e.name, keyNames(in)))
 		case k.in&in == 0:
-			d.errorf(e.key, "got the key %q in %s, want it in %s", e.name, placeNames[in], placesOf(k.in))
+			d.errorf(e.key, "got the key %q in %s, want it in %s", e.name, layerNames[in], layersOf(k.in))
 		case e.name == "device":
 			s.device, s.deviceSaid = d.device(e), true
 		default:
@@ -169,11 +169,11 @@ func (d *document) layer(n *yaml.Node, in place, path string) settings {
 	return s
 }
 
-func placesOf(in place) string {
+func layersOf(in layers) string {
 	var out []string
-	for _, p := range []place{inDefaults, inModel, inCase} {
+	for _, p := range []layers{inDefaults, inModel, inCase} {
 		if in&p != 0 {
-			out = append(out, placeNames[p])
+			out = append(out, layerNames[p])
 		}
 	}
 	return strings.Join(out, " or ")

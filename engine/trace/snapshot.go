@@ -210,7 +210,7 @@ func (s *snapshotReader) events(r *Recording, entries []any) error {
 	t.Events = make([]Event, 0, len(entries))
 	live := map[uint64]tensor.StorageID{}
 	next := tensor.StorageID(0)
-	places := placeCache{t: t, sites: map[Site]SiteID{}, frames: map[*pickle.Dict]SiteID{}}
+	places := siteCache{t: t, sites: map[Site]SiteID{}, frames: map[*pickle.Dict]SiteID{}}
 	for i, v := range entries {
 		d, ok := v.(*pickle.Dict)
 		if !ok {
@@ -320,8 +320,8 @@ func UserFrame(n int, file func(i int) string) (user, inner int) {
 	return inner, inner
 }
 
-// placeCache turns stacks into sites.
-type placeCache struct {
+// siteCache turns stacks into sites.
+type siteCache struct {
 	t      *Trace
 	sites  map[Site]SiteID
 	frames map[*pickle.Dict]SiteID
@@ -329,7 +329,7 @@ type placeCache struct {
 
 // of takes the innermost Python frame outside PyTorch, which is the user's; failing that, the innermost Python frame. The operator is what
 // the innermost frame calls itself.
-func (c *placeCache) of(v any) SiteID {
+func (c *siteCache) of(v any) SiteID {
 	frames, _ := items(v)
 	at, first := UserFrame(len(frames), func(i int) string {
 		file := ""

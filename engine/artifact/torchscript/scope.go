@@ -22,7 +22,7 @@ type scope struct {
 	blocksN int    // how many are open
 	bound   list[binding]
 	changes list[change]
-	place   []int32 // scratch by number: where in a list of changes, from 1
+	place   []int32 // reused, by number: where in a list of changes, from 1
 
 	outer   *scope // of a forked function: the function around
 	capture []capture

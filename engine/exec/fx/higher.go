@@ -194,15 +194,15 @@ func (w *walker) branch(in *inst) exec.Branch {
 	return exec.Branch{Func: w.prog.Entry, Node: in.node.Where.Stmt}
 }
 
-// loopPlace is a loop as the machine asks about it.
-type loopPlace struct {
+// loopSite is a loop as the machine asks about it.
+type loopSite struct {
 	w  *walker
 	in *inst
 }
 
-func (l loopPlace) Enter()              { l.w.place(l.in) }
-func (l loopPlace) Branch() exec.Branch { return l.w.branch(l.in) }
-func (l loopPlace) PositionOnly() bool  { return false }
+func (l loopSite) Enter()              { l.w.enterSite(l.in) }
+func (l loopSite) Branch() exec.Branch { return l.w.branch(l.in) }
+func (l loopSite) PositionOnly() bool  { return false }
 
 // while is while_loop(condition, body, carried, additional): each round's results take the place of what was carried, and of a loop without
 // rounds they are copies.
@@ -215,7 +215,7 @@ func (w *walker) while(in *inst) (any, error) {
 	if n > len(all) || len(in.blocks[0].src.Outs) != 1 {
 		return nil, fmt.Errorf("%s: got graphs of another form than condition and body", in.node.Op)
 	}
-	rounds, err := w.Rounds(loopPlace{w, in}, nil)
+	rounds, err := w.Rounds(loopSite{w, in}, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -254,7 +254,7 @@ func (w *walker) while(in *inst) (any, error) {
 		w.Drop(carried)
 		carried = next
 		rounds.Done()
-		w.place(in)
+		w.enterSite(in)
 	}
 }
 
@@ -327,7 +327,7 @@ func (w *walker) mapped(in *inst) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		w.place(in)
+		w.enterSite(in)
 		rounds = append(rounds, out)
 	}
 	out := &ops.Tuple{Refs: 1}

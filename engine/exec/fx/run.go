@@ -38,7 +38,7 @@ func (w *walker) run(b *block) error {
 
 // eval computes a node's result, held once.
 func (w *walker) eval(in *inst) (any, error) {
-	w.place(in)
+	w.enterSite(in)
 	defer w.Sites.Leave()
 	switch {
 	case in.lack != nil:
@@ -54,7 +54,7 @@ func (w *walker) eval(in *inst) (any, error) {
 }
 
 // place makes a node's place the current one.
-func (w *walker) place(in *inst) {
+func (w *walker) enterSite(in *inst) {
 	if in.placed {
 		w.Sites.EnterAgain(in.site)
 		return

@@ -37,7 +37,7 @@ func (w *walker) scan(in *inst) (any, error) {
 		if err := s.next(rounds); err != nil {
 			return nil, err
 		}
-		w.place(in)
+		w.enterSite(in)
 	}
 	return s.result(), nil
 }
@@ -84,7 +84,7 @@ func (s *scanner) next(rounds int64) error {
 	if err != nil {
 		return err
 	}
-	s.place(s.in)
+	s.enterSite(s.in)
 	if s.round == 0 {
 		s.firstRound = &ops.Tuple{Refs: 1, Items: out.Items[s.carried:]}
 		for _, v := range s.firstRound.Items {

@@ -18,11 +18,11 @@ func LastUse(g *program.Graph) []Range {
 
 // LastUses is LastUse for many functions, one after another. The zero value is ready.
 type LastUses struct {
-	made   []made  // by value
-	nodes  []place // of the first block's nodes, then of the next one's, and so on
+	made   []made     // by value
+	nodes  []position // of the first block's nodes, then of the next one's, and so on
 	blocks []numbered
-	count  int32   // of nodes
-	around []place // the nodes around the current block, and the blocks that these stand in
+	count  int32      // of nodes
+	around []position // the nodes around the current block, and the blocks that these stand in
 	found  Range
 	each   func(*Range)
 }
@@ -33,8 +33,8 @@ type made struct {
 	ended       bool // its range is known
 }
 
-// place is a node's number, and that of the first of its blocks.
-type place struct{ node, block int32 }
+// position is a node's number, and that of the first of its blocks.
+type position struct{ node, block int32 }
 
 // numbered is a block that was numbered: where its nodes begin, and the block behind those of its nodes.
 type numbered struct{ nodes, next int32 }
@@ -65,7 +65,7 @@ func (l *LastUses) number(b *program.Block) {
 	for i, n := range b.Nodes {
 		at := l.count
 		l.count++
-		l.nodes[first+i] = place{at, int32(len(l.blocks))}
+		l.nodes[first+i] = position{at, int32(len(l.blocks))}
 		for _, v := range n.Outs {
 			l.made[v.ID] = made{block: int32(id), node: at}
 		}
@@ -92,7 +92,7 @@ func (l *LastUses) backward(b *program.Block, id, owner int32) {
 			}
 		}
 		if len(n.Blocks) > 0 {
-			l.around = append(l.around, place{at.node, id})
+			l.around = append(l.around, position{at.node, id})
 			sub := at.block
 			for k, b := range n.Blocks { // forward, as the interpreter scans them: it decides the order of release
 				l.backward(b, sub, at.node)

@@ -8,7 +8,7 @@ import (
 // runLoop runs a for or while loop.
 func (m *interp) runLoop(f *frame, in *inst) error {
 	n := in.node
-	rounds, err := m.Rounds(loopPlace{m, f, in}, m.arg(f, &n.Args[0]))
+	rounds, err := m.Rounds(loopSite{m, f, in}, m.arg(f, &n.Args[0]))
 	if err != nil {
 		return m.fail(err)
 	}
@@ -67,18 +67,18 @@ func (m *interp) runLoop(f *frame, in *inst) error {
 	return nil
 }
 
-// loopPlace is a loop as the machine asks about it.
-type loopPlace struct {
+// loopSite is a loop as the machine asks about it.
+type loopSite struct {
 	m  *interp
 	f  *frame
 	in *inst
 }
 
-func (l loopPlace) Enter() { l.m.siteOf(l.in) }
+func (l loopSite) Enter() { l.m.siteOf(l.in) }
 
-func (l loopPlace) Branch() exec.Branch { return exec.Branch{Func: l.f.code.fn, Node: l.in.num} }
+func (l loopSite) Branch() exec.Branch { return exec.Branch{Func: l.f.code.fn, Node: l.in.num} }
 
-func (l loopPlace) PositionOnly() bool {
+func (l loopSite) PositionOnly() bool {
 	b := l.in.blocks[0].src
 	return usedAsPosition(b, b.Params[0])
 }

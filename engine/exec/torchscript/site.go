@@ -83,7 +83,7 @@ func (m *interp) sitesOf(c *code, from *inst, module *Object) []int32 {
 	}
 	s := codeSites{c, from, m.numbers.Cut(c.count)}
 	if module.sites == nil {
-		module.sites = m.places.Cut(2)[:0]
+		module.sites = m.siteLists.Cut(2)[:0]
 	}
 	module.sites = append(module.sites, s)
 	return s.sites

@@ -61,7 +61,7 @@ type interp struct {
 	values    slab.Of[any]
 	filled    slab.Of[bool]
 	numbers   slab.Of[int32]
-	places    slab.Of[codeSites]
+	siteLists slab.Of[codeSites]
 	lists     slab.Of[ops.List]
 }
 

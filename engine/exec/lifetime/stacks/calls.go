@@ -12,14 +12,14 @@ type call struct {
 	passing []int // values that it gives to its callers
 }
 
-// place is where a node stands: the calls around it from the forward inward, and the statement in each.
-type place struct {
+// position is where a node stands: the calls around it from the forward inward, and the statement in each.
+type position struct {
 	calls []*call
 	stmts []*statement
 }
 
 // inner is the innermost call, nil where nothing is known.
-func (p *place) inner() *call {
+func (p *position) inner() *call {
 	if len(p.calls) == 0 {
 		return nil
 	}
@@ -27,13 +27,13 @@ func (p *place) inner() *call {
 }
 
 // in says whether c is one of the calls.
-func (p *place) in(c *call) bool { return c.depth < len(p.calls) && p.calls[c.depth] == c }
+func (p *position) in(c *call) bool { return c.depth < len(p.calls) && p.calls[c.depth] == c }
 
 // stmt is the statement at a depth.
-func (p *place) stmt(depth int) *statement { return p.stmts[depth].whole() }
+func (p *position) stmt(depth int) *statement { return p.stmts[depth].whole() }
 
-// common is the depth of the innermost call that two places share, -1 for none.
-func common(a, b *place) int {
+// common is the depth of the innermost call that two positions share, -1 for none.
+func common(a, b *position) int {
 	d := -1
 	for i := 0; i < len(a.calls) && i < len(b.calls) && a.calls[i] == b.calls[i]; i++ {
 		d = i
@@ -42,8 +42,8 @@ func common(a, b *place) int {
 }
 
 // callsOf rebuilds the calls around each node: neighbours share one where file and function agree, and the lines of all its callers do.
-func (p *Program) callsOf(frames [][]*program.Frame) []place {
-	at := p.places.Cut(len(frames))
+func (p *Program) callsOf(frames [][]*program.Frame) []position {
+	at := p.positions.Cut(len(frames))
 	var prev []*program.Frame
 	var open []*call
 	for i, f := range frames {

@@ -33,21 +33,21 @@ type Program struct {
 	frames    []*program.Frame                     // of all groups, in one piece
 	depth     int
 
-	counts  map[string]int // of userNames
-	ends    []end          // of the ranges under way
-	numbers slab.Of[int]
-	values  slab.Of[numeric]
-	lists   slab.Of[[]int]
-	texts   slab.Of[string]
-	modules slab.Of[*program.Object]
-	known   slab.Of[name]
-	stacks  slab.Of[[]*program.Frame]
-	calls   slab.Of[call]
-	opened  slab.Of[*call]
-	places  slab.Of[place]
-	parts   slab.Of[*statement]
-	stmts   slab.Of[statement]
-	runs    slab.Of[lineRun]
+	counts    map[string]int // of userNames
+	ends      []end          // of the ranges under way
+	numbers   slab.Of[int]
+	values    slab.Of[numeric]
+	lists     slab.Of[[]int]
+	texts     slab.Of[string]
+	modules   slab.Of[*program.Object]
+	known     slab.Of[name]
+	stacks    slab.Of[[]*program.Frame]
+	calls     slab.Of[call]
+	opened    slab.Of[*call]
+	positions slab.Of[position]
+	parts     slab.Of[*statement]
+	stmts     slab.Of[statement]
+	runs      slab.Of[lineRun]
 }
 
 // New is what the stacks of p tell.
@@ -75,7 +75,7 @@ type function struct {
 	nodes   []*program.Node
 	num     []int // by node: its number in lifetime.Numbering
 	frames  [][]*program.Frame
-	at      []place
+	at      []position
 	def     []int     // by value: its node, -1 for parameters
 	uses    [][]int   // by value: the nodes that take it
 	number  []numeric // by value

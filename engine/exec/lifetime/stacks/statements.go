@@ -21,7 +21,7 @@ func (s *statement) whole() *statement {
 // statements parts each call's nodes into statements, by line and by name: one that gives a local its value is complete with that.
 func statements(t *function) {
 	p := &parting{t}
-	var prev place
+	var prev position
 	for i, f := range t.frames {
 		if f == nil {
 			continue
