@@ -161,7 +161,7 @@ func TestLiterals(t *testing.T) {
 		"None": nil, "True": true, "3": int64(3), "3.": 3.0, "1e-05": 1e-5, `"a\"b"`: `a"b`, "1.+-2.j": complex(1, -2),
 		"device(cpu)": Device("cpu"), "[1, [2]]": &ListLit{Items: []any{int64(1), &ListLit{Items: []any{int64(2)}}}},
 		"[]: List[int]": &ListLit{Elem: &Type{Kind: IntType}}, "P(1)": &TupleLit{Items: []any{int64(1)}, Class: class},
-		`{"a": None}`: &DictLit{Keys: []any{"a"}, Values: []any{nil}}, "P.X": EnumLit{Class: class, Name: "X"}, "state w": &State{Name: "w"},
+		`{"a": None, "b": 119}`: &DictLit{Keys: []any{"a", "b"}, Values: []any{nil, int64(119)}}, "P.X": EnumLit{Class: class, Name: "X"}, "state w": &State{Name: "w"},
 		"torch.C(())": &Opaque{Class: "torch.C", State: &TupleLit{}},
 	} {
 		assert.Equal(t, want, literal(v))

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -52,6 +54,7 @@ func full(t *testing.T) *Program {
 		self, x, n, f, g, h, l := &Value{Name: "self"}, &Value{ID: 1, Name: "x"}, &Value{ID: 2, Name: "n"}, &Value{ID: 3, Type: str}, &Value{ID: 4}, &Value{ID: 5, Name: "h", Type: ints}, &Value{ID: 6}
 		return &Graph{Params: outs(self, x, n), NumValues: 7, Body: &Block{Nodes: []*Node{
 			{Op: "prim::fork", Callee: forked, Args: []Arg{arg(x)}, Outs: outs(f)},
+			{Op: "prim::fork", Callee: side, Args: []Arg{arg(x)}},
 			{Op: "prim::CallFunction", Callee: side, Args: []Arg{arg(n)}, Outs: outs(g)},
 			{Op: "prim::TupleUnpack", Args: []Arg{{Items: []Arg{arg(f), {Items: []Arg{arg(g), lit(true)}}, lit(nil)}}}, Outs: outs(h, l), Flags: Builtin | Nested},
 			{Op: "aten::div", Means: Div0To3, Args: []Arg{arg(h), lit(false)}},
@@ -129,10 +132,12 @@ module class E.Root
 	for i := range many - 2 {
 		want += fmt.Sprintf("func E.Root.m%d(self%%0)  # e.py:%d\n  prim::Return(self%%0)  # 0\n", i, i)
 	}
+	sideText := "func side(x%0, k%1 = 0.5)  # s.py:0\n  prim::Return(k%1)  # 0\n"
 	entry := `func E.Root.forward(self%0, x%1: List[int], n%2 B) -> Dict[str, Any]  # e.py:9
   input x = (*, [*])
   result = Out(a: {k: *, l: *}, *)
   %3: str = prim::fork(x%1) inner  # 0
+  prim::fork(x%1) side  # 0
   %4 = prim::CallFunction(n%2) side  # 0
   h%5: List[int], %6 = prim::TupleUnpack([%3, [%4, True], None])  # 0 nested
   aten::div(h%5, False) upgrader div_0_3  # 0
@@ -140,8 +145,8 @@ module class E.Root
   prim::Return(%6)  # 0
 func inner(y%0)  # s.py:3
   prim::Return(y%0)  # 0
-`
-	want += entry + "func E.Root.last(self%0)  # :0\n  prim::Return(self%0)  # 0\nfunc side(x%0, k%1 = 0.5)  # s.py:0\n  prim::Return(k%1)  # 0\n"
+` + sideText
+	want += entry + "func E.Root.last(self%0)  # :0\n  prim::Return(self%0)  # 0\n" + sideText
 	assert.Equal(t, want, b.String())
 	b.Reset()
 	require.NoError(t, WriteFunc(&b, p.Entry))
@@ -227,6 +232,12 @@ func TestLookUpByName(t *testing.T) {
 	assert.Nil(t, small.Method("forward"))
 	one, two := &Func{Method: "f"}, &Func{Method: "f"}
 	assert.Same(t, two, (&Class{Methods: []*Func{one, two, {Method: "g"}}}).Method("f"), "of two of one name the later counts")
+	for i := range 2 * many {
+		one = &Func{Method: "f"}
+		large = &Class{Methods: append(large.Methods, one)}
+		large.Seal()
+		assert.Same(t, one, large.Method("f"), "%d, with a map too", i)
+	}
 	i, _ = (&Class{Attrs: []Attr{{Name: "a"}, {Name: "a"}, {Name: "b"}}}).AttrIndex("a")
 	assert.Equal(t, 1, i)
 
@@ -257,6 +268,8 @@ func TestCheckOfBodies(t *testing.T) {
 	}{
 		{"", &Graph{Params: outs(x), NumValues: 1, Body: &Block{Nodes: []*Node{ret(arg(x))}}}},
 		{"f: got no body", &Graph{Params: outs(x), NumValues: 1}},
+		{"f: got value 1, want less than 1; f: got value 2, want less than 1",
+			&Graph{Params: outs(x), NumValues: 1, Body: &Block{Nodes: []*Node{{Op: "aten::max", Outs: outs(y, &Value{ID: 2})}, ret(lit(nil))}}}},
 		{"f: got 0 parameter values, want 1", &Graph{Body: &Block{Nodes: []*Node{ret(lit(nil))}}}},
 		{"f: got a nil value", &Graph{Params: outs(nil), Body: &Block{Nodes: []*Node{ret(lit(nil))}}}},
 		{"f: got value 1, want less than 1", &Graph{Params: outs(y), NumValues: 1, Body: &Block{Nodes: []*Node{ret(lit(nil))}}}},
@@ -324,8 +337,58 @@ func TestBindSymbolsOfInts(t *testing.T) {
 	assert.Equal(t, "float16[B] strides [T] offset 4 cuda", m.String())
 	_, err = m.Bind(map[string]int64{"B": 3})
 	assert.ErrorContains(t, err, "stride 0: got dim")
+	m.Sizes, m.Strides = sizes(t, "B", "B"), sizes(t, "1", "T")
+	_, err = m.Bind(map[string]int64{"B": 3})
+	assert.ErrorContains(t, err, "stride 1: got dim")
+	m.Sizes, m.Strides = sizes(t, "B", "B"), sizes(t, "S", "T")
+	_, err = m.Bind(map[string]int64{"B": 3})
+	assert.ErrorContains(t, err, "stride 0: got dim", "the first of several")
+	m.Sizes = sizes(t, "B")
 	m.Strides, m.Offset = sizes(t, "1"), sizes(t, "2*u")[0]
 	assert.Equal(t, "float16[B] strides [1] offset 2*u cuda", m.String())
 	_, err = m.Bind(map[string]int64{"B": 3})
 	assert.ErrorContains(t, err, "offset: got dim")
+}
+
+// The node kinds of the package comment: how many arguments, results, blocks and types each has, and whether it names something.
+func TestNodeKinds(t *testing.T) {
+	var got []string
+	for op, s := range shapes {
+		text := fmt.Sprintf("%s: %s -> %s", op, span(s.minArgs, s.maxArgs), span(0, s.maxOuts))
+		if s.blocks > 0 {
+			text += fmt.Sprintf(", %d blocks", s.blocks)
+		}
+		if s.types > 0 {
+			text += fmt.Sprintf(", %d types", s.types)
+		}
+		got = append(got, text+map[bool]string{true: ", text"}[s.text]+map[bool]string{true: ", function"}[s.callee])
+	}
+	slices.Sort(got)
+	assert.Equal(t, `aten::ComplexImplicit: 1 -> 0 to 1
+aten::FloatImplicit: 1 -> 0 to 1
+aten::IntImplicit: 1 -> 0 to 1
+aten::ScalarImplicit: 1 -> 0 to 1
+prim::CallFunction: at least 0 -> 0 to 1, function
+prim::CallMethod: at least 1 -> 0 to 1, text
+prim::CreateObject: at least 0 -> 0 to 1, text
+prim::DictConstruct: at least 0 -> 0 to 1
+prim::Enter: 1 -> 0 to 1
+prim::EnumName: 1 -> 0 to 1
+prim::EnumValue: 1 -> 0 to 1
+prim::Exit: 1 -> 0
+prim::GetAttr: 1 -> 0 to 1, text
+prim::If: 1 -> at least 0, 2 blocks
+prim::ListConstruct: at least 0 -> 0 to 1
+prim::ListUnpack: 1 -> at least 0
+prim::Loop: at least 2 -> at least 0, 1 blocks
+prim::RaiseException: 1 -> 0
+prim::Return: 1 -> 0
+prim::SetAttr: 2 -> 0, text
+prim::TupleConstruct: at least 0 -> 0 to 1
+prim::TupleUnpack: 1 -> at least 0
+prim::Uninitialized: 0 -> 0 to 1
+prim::fork: at least 0 -> 0 to 1, function
+prim::isinstance: 1 -> 0 to 1, 1 types
+prim::tolist: 1 -> 0 to 1
+prim::unchecked_cast: 1 -> 0 to 1, 1 types`, strings.Join(got, "\n"))
 }
