@@ -153,13 +153,13 @@ func TestNotesOfATrace(t *testing.T) {
 		Coverage: trace.Coverage{Unsupported: []trace.Unsupported{{Op: "aten::foo", Reason: trace.NoRule, Count: 3, First: trace.Site{Op: "aten::foo", Module: "m"}}}}}
 	tight := "the result's size depends on tensor data: taken at its most"
 	want := []Note{
-		{ID: note.ShapeBound, Text: tight, Assume: "m.py:12", First: Place{Op: "aten::nonzero", File: "m.py", Line: 12}},
-		{ID: note.ShapeBound, Text: tight, First: Place{Op: "aten::conv2d", Module: "c"}},
-		{ID: note.ShapeBound, Text: tight, Assume: "m.py:13", First: Place{Op: "aten::nonzero", File: "m.py", Line: 13}},
-		{ID: note.WorkspaceEstimate, Text: "a workspace is by rule; to settle it: make workspace", First: Place{Op: "aten::conv2d", Module: "c"}},
-		{ID: note.WorkspaceEstimate, Text: "a sort is by rule", First: Place{Op: "aten::conv2d", Module: "c"}},
-		{ID: note.ValueAssumed, Text: "a number depends on tensor data and is only computed with; it does not matter to memory", First: Place{Op: "aten::nonzero", File: "m.py", Line: 13}},
-		{ID: note.OpMissing, Text: "no rule for aten::foo, met 3 times: what it makes is missing from the account", First: Place{Op: "aten::foo", Module: "m"}},
+		{ID: note.ShapeBound, Text: tight, Assume: "m.py:12", First: Site{Op: "aten::nonzero", File: "m.py", Line: 12}},
+		{ID: note.ShapeBound, Text: tight, First: Site{Op: "aten::conv2d", Module: "c"}},
+		{ID: note.ShapeBound, Text: tight, Assume: "m.py:13", First: Site{Op: "aten::nonzero", File: "m.py", Line: 13}},
+		{ID: note.WorkspaceEstimate, Text: "a workspace is by rule; to settle it: make workspace", First: Site{Op: "aten::conv2d", Module: "c"}},
+		{ID: note.WorkspaceEstimate, Text: "a sort is by rule", First: Site{Op: "aten::conv2d", Module: "c"}},
+		{ID: note.ValueAssumed, Text: "a number depends on tensor data and is only computed with; it does not matter to memory", First: Site{Op: "aten::nonzero", File: "m.py", Line: 13}},
+		{ID: note.OpMissing, Text: "no rule for aten::foo, met 3 times: what it makes is missing from the account", First: Site{Op: "aten::foo", Module: "m"}},
 	}
 	assert.Equal(t, want, notes(tr, "make workspace"))
 	want[3].Text = "a workspace is by rule"
@@ -175,23 +175,23 @@ func TestNotesOfATrace(t *testing.T) {
 
 func TestPlacesInWords(t *testing.T) {
 	for _, c := range []struct {
-		p    Place
+		p    Site
 		want string
 	}{
-		{Place{}, ""},
-		{Place{Op: "a", Module: "m", File: "/home/u/net.py", Line: 3}, "a  m  net.py:3"},
-		{Place{File: "models/unet.py", Line: 146}, "models/unet.py:146"},
-		{Place{File: `C:\src\net.py`}, "net.py"},
-		{Place{File: `src\net.py`, Line: 1}, "net.py:1"},
-		{Place{File: "C:/src/net.py", Line: 1}, "net.py:1"},
-		{Place{Op: "a", File: "net.py"}, "a  net.py"},
-		{Place{File: "/net.py", Line: 10}, "net.py:10"},
+		{Site{}, ""},
+		{Site{Op: "a", Module: "m", File: "/home/u/net.py", Line: 3}, "a  m  net.py:3"},
+		{Site{File: "models/unet.py", Line: 146}, "models/unet.py:146"},
+		{Site{File: `C:\src\net.py`}, "net.py"},
+		{Site{File: `src\net.py`, Line: 1}, "net.py:1"},
+		{Site{File: "C:/src/net.py", Line: 1}, "net.py:1"},
+		{Site{Op: "a", File: "net.py"}, "a  net.py"},
+		{Site{File: "/net.py", Line: 10}, "net.py:10"},
 	} {
 		assert.Equal(t, c.want, c.p.String())
 	}
-	assert.Equal(t, "a (forward, first pass)", (&Moment{Place: Place{Op: "a"}, Phase: "forward", Pass: "first"}).String())
+	assert.Equal(t, "a (forward, first pass)", (&Moment{Site: Site{Op: "a"}, Phase: "forward", Pass: "first"}).String())
 	assert.Equal(t, "(steady pass)", (&Moment{Pass: "steady"}).String())
-	assert.Equal(t, "a", (&Moment{Place: Place{Op: "a"}}).String())
+	assert.Equal(t, "a", (&Moment{Site: Site{Op: "a"}}).String())
 	tr := &trace.Trace{Sites: []trace.Site{{Op: "a", Phase: trace.Forward}}, Events: []trace.Event{{Site: 0, Pass: 1}, {Site: trace.NoSite, Pass: 2}}, Passes: []trace.Pass{{Name: "first"}, {Name: "steady"}}}
 	assert.Equal(t, []string{"the start", "a (forward, first pass)", "(steady pass)", "the start"}, []string{MomentOf(tr, -1), MomentOf(tr, 0), MomentOf(tr, 1), MomentOf(tr, 2)})
 	for pass, r := range map[string]Report{"p iteration": {Run: Run{Mode: "training"}, FirstCall: &Sizes{}}, "p call": {FirstCall: &Sizes{}}, "p pass": {}} {
@@ -206,7 +206,7 @@ func TestPlacesInWords(t *testing.T) {
 // One line says what changed by how much, and what of it makes most.
 func TestSentence(t *testing.T) {
 	size := func(n units.Bytes) *units.Bytes { return &n }
-	at := func(op, module string) *Moment { return &Moment{Place: Place{Op: op, Module: module}} }
+	at := func(op, module string) *Moment { return &Moment{Site: Site{Op: op, Module: module}} }
 	grew := []MetricChange{{Weights, size(1000), size(1000)}, {Allocated, size(2048), size(1024)}, {Delta, size(0), size(512)}, {Reserved, size(1024), size(2048)}, {Total, nil, size(1)}, {FirstCall, size(1), nil}}
 	change := func(module, category string, by units.Bytes, was, is int) HolderChange {
 		return HolderChange{Module: module, Category: category, New: 5000 + by, Old: 5000, OldCount: was, NewCount: is}
@@ -307,7 +307,7 @@ func TestRowsOfATable(t *testing.T) {
 
 	many := &Report{}
 	for i := range 5 {
-		many.Holders = append(many.Holders, Holder{Place: Place{Op: "o", Module: string(rune('a' + i))}, Category: "input", Flat: units.Bytes(5 - i), Count: 1})
+		many.Holders = append(many.Holders, Holder{Site: Site{Op: "o", Module: string(rune('a' + i))}, Category: "input", Flat: units.Bytes(5 - i), Count: 1})
 	}
 	d := Diff(&Report{}, many)
 	var b bytes.Buffer
