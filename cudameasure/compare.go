@@ -310,6 +310,9 @@ func flagText(f recording.Flags) string {
 			on = append(on, flag.name)
 		}
 	}
+	if len(f.Attention) > 0 {
+		on = append(on, "attention "+strings.Join(f.Attention, ", "))
+	}
 	return strings.Join(on, " ")
 }
 

@@ -222,7 +222,7 @@ func Request(c *spec.Case) ([]byte, error) { return json.Marshal(c.JSON()) }
 
 func flagsOf(c *spec.Case) recording.Flags {
 	p := &c.Platform
-	return recording.Flags{TF32Matmul: p.TF32Matmul, TF32CuDNN: p.TF32CuDNN, Benchmark: p.Benchmark, Deterministic: p.Deterministic, CuDNNv7: p.CuDNNv7}
+	return recording.Flags{TF32Matmul: p.TF32Matmul, TF32CuDNN: p.TF32CuDNN, Benchmark: p.Benchmark, Deterministic: p.Deterministic, CuDNNv7: p.CuDNNv7, Attention: p.Attention.Names()}
 }
 
 func inputsOf(c *spec.Case) []string {

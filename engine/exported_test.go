@@ -15,6 +15,7 @@ import (
 	"github.com/memspec/memspec/engine"
 	"github.com/memspec/memspec/engine/artifact"
 	"github.com/memspec/memspec/engine/note"
+	"github.com/memspec/memspec/engine/platform"
 	"github.com/memspec/memspec/engine/program"
 	"github.com/memspec/memspec/engine/report"
 	"github.com/memspec/memspec/engine/spec"
@@ -25,6 +26,7 @@ import (
 // pretended is what PyTorch did with a model on a pretend GPU (pyshim/tools/record_exported.py).
 type pretended struct {
 	model, device string
+	attention     platform.SDPABackends // what sdpa_kernel was given
 	runs          map[string]*pretendedRun
 }
 
@@ -52,6 +54,9 @@ func readPretended(t testing.TB, path string) *pretended {
 			p.model = rest
 		case "device":
 			p.device = rest
+		case "attention":
+			p.attention, err = platform.ParseSDPABackends(rest)
+			require.NoError(t, err, path)
 		case "runtime":
 			r = &pretendedRun{}
 			p.runs[rest] = r
@@ -185,7 +190,7 @@ func agreement(t *testing.T, want *pretended, runtime, file string) string {
 	a, err := artifact.Open(file)
 	require.NoError(t, err)
 	c := caseOn(t, want.device, file, exampleTexts(t, a.Program)...)
-	c.Runtime = spec.Runtime(runtime)
+	c.Runtime, c.Platform.Attention = spec.Runtime(runtime), want.attention
 	r, err := new(engine.Models).Run(context.Background(), c)
 	require.NoError(t, err)
 	got := streamOf(r.Trace)
@@ -193,7 +198,7 @@ func agreement(t *testing.T, want *pretended, runtime, file string) string {
 	for same < min(len(got), len(w.events)) && got[same] == w.events[same] {
 		same++
 	}
-	name := fmt.Sprintf("%s %s %s", want.model, want.device, runtime)
+	name := strings.Join(append([]string{want.model, want.device, runtime}, want.attention.Names()...), " ")
 	b := r.Report.Baseline
 	line := fmt.Sprintf("%s: %d/%d (%d)", name, same, len(w.events), len(got))
 	if got := [3]int64{int64(b.Requested), int64(b.Allocated), int64(b.Reserved)}; got != w.baseline {

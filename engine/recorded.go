@@ -103,6 +103,9 @@ func contradictions(h *recording.Header, c *spec.Case) []string {
 	if p.Autocast != "" {
 		differ("autocast", h.Autocast, p.Autocast)
 	}
+	if p.Attention != 0 {
+		differ("attention", strings.Join(h.Flags.Attention, ", "), strings.Join(p.Attention.Names(), ", "))
+	}
 	for _, flag := range []struct {
 		name      string
 		got, want bool

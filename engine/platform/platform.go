@@ -17,16 +17,17 @@ import (
 type Platform struct {
 	Device          device.Device
 	Torch           Version
-	CuDNN           Version // its own field: another wheel of the same torch may carry another
-	TF32Matmul      bool    // torch.backends.cuda.matmul.allow_tf32
-	TF32CuDNN       bool    // torch.backends.cudnn.allow_tf32
-	Benchmark       bool    // torch.backends.cudnn.benchmark
-	Deterministic   bool    // torch.use_deterministic_algorithms or cudnn.deterministic
-	Autocast        string  // dtype of torch.autocast("cuda"), empty for none
-	CuDNNv7         bool    // TORCH_CUDNN_V8_API_DISABLED=1: the older interface; every release since 2.0 has the newer as its default
-	AllocConf       string  // PYTORCH_CUDA_ALLOC_CONF
-	CublasWorkspace string  // CUBLAS_WORKSPACE_CONFIG, empty for the default
-	MemoryFraction  float64 // set_per_process_memory_fraction, 0 for none
+	CuDNN           Version      // its own field: another wheel of the same torch may carry another
+	TF32Matmul      bool         // torch.backends.cuda.matmul.allow_tf32
+	TF32CuDNN       bool         // torch.backends.cudnn.allow_tf32
+	Benchmark       bool         // torch.backends.cudnn.benchmark
+	Deterministic   bool         // torch.use_deterministic_algorithms or cudnn.deterministic
+	Autocast        string       // dtype of torch.autocast("cuda"), empty for none
+	CuDNNv7         bool         // TORCH_CUDNN_V8_API_DISABLED=1: the older interface; every release since 2.0 has the newer as its default
+	AllocConf       string       // PYTORCH_CUDA_ALLOC_CONF
+	Attention       SDPABackends // torch.nn.attention.sdpa_kernel, empty for none
+	CublasWorkspace string       // CUBLAS_WORKSPACE_CONFIG, empty for the default
+	MemoryFraction  float64      // set_per_process_memory_fraction, 0 for none
 	Workspace       *profile.Profile
 }
 
@@ -156,56 +157,6 @@ func ParseCublasWorkspace(s string) (units.Bytes, error) {
 		return 0, bad
 	}
 	return sum, nil
-}
-
-// SDPABackend is one way to compute scaled_dot_product_attention.
-type SDPABackend uint8
-
-// The backends, in PyTorch's words (sdp::SDPBackend).
-const (
-	SDPAMath SDPABackend = iota
-	SDPAFlash
-	SDPAEfficient
-	SDPACuDNN
-)
-
-func (b SDPABackend) String() string { return [...]string{"math", "flash", "efficient", "cudnn"}[b] }
-
-// SDPAOrder is the order of trying; the first whose checks pass is taken, and math always passes.
-func (p *Platform) SDPAOrder() []SDPABackend {
-	if p.IsNone() {
-		return []SDPABackend{SDPAMath}
-	}
-	if p.prefersCuDNNAttention() {
-		return []SDPABackend{SDPACuDNN, SDPAFlash, SDPAEfficient, SDPAMath}
-	}
-	return []SDPABackend{SDPAFlash, SDPAEfficient, SDPAMath}
-}
-
-// prefersCuDNNAttention is select_sdp_backend's test of device and runtime cuDNN.
-func (p *Platform) prefersCuDNNAttention() bool {
-	c := p.Device.ComputeCapability
-	runtime := p.CuDNN
-	runtime.Build = 0                                                                        // cudnnGetVersion has three parts
-	if runtime.Compare(Version{Major: 9, Minor: 15}) <= 0 || c.Major != 9 && c.Major != 10 { // > 91500
-		return false
-	}
-	switch p.Release().SDPA {
-	case sdpaPreferMinor03:
-		return c.Minor == 0 || c.Minor == 3
-	case sdpaPreferMajor:
-		return true
-	}
-	return false
-}
-
-// CuDNNAttentionRefusesDecode says that cuDNN's attention refuses a query of length 1: torch 2.14 and later on compute capability 10.x and
-// 11.x, with cuDNN 9.19 to 9.25.0 other than 9.24.1.
-func (p *Platform) CuDNNAttentionRefusesDecode() bool {
-	v, c := p.CuDNN, p.Device.ComputeCapability
-	v.Build = 0
-	return p.Torch.AtLeast(2, 14) && (c.Major == 10 || c.Major == 11) &&
-		v.AtLeast(9, 19) && v.Compare(Version{Major: 9, Minor: 25}) <= 0 && v != Version{Major: 9, Minor: 24, Patch: 1}
 }
 
 // MathSDPAUpcasts says that math attention computes half and bfloat16 in float32 copies (allow_fp16_bf16_reduction_math_sdp is off).

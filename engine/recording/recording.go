@@ -109,6 +109,8 @@ type Flags struct {
 	Benchmark     bool `json:"benchmark"`
 	Deterministic bool `json:"deterministic"`
 	CuDNNv7       bool `json:"cudnn_v7,omitempty"` // TORCH_CUDNN_V8_API_DISABLED=1
+	// Attention are the backends that scaled_dot_product_attention may choose from, by the names of torch.nn.attention.SDPBackend in lower case; none for all.
+	Attention []string `json:"attention,omitempty"`
 }
 
 // The names of passes. Baseline is what is held before the first: the model and its inputs. In training a pass is an iteration; all after the

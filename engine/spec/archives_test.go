@@ -116,6 +116,9 @@ func describe(b *strings.Builder, c *spec.Case) {
 	}
 	line("dtype", "%s", c.DType)
 	line("autocast", "%s", p.Autocast)
+	if p.Attention != 0 {
+		line("attention", "%s", strings.Join(p.Attention.Names(), ", "))
+	}
 	line("tolerance", "%v", c.Tolerance)
 	for _, in := range c.Inputs {
 		line("input", "%s", in)

@@ -44,6 +44,9 @@ func (c *Case) captureKey() string {
 	line("dtype", c.DType)
 	line("autocast", p.Autocast)
 	line("flags", [...]bool{p.TF32Matmul, p.TF32CuDNN, p.Benchmark, p.Deterministic, p.CuDNNv7})
+	if p.Attention != 0 {
+		line("attention", p.Attention.Names())
+	}
 	line("cublas", p.CublasConfig())
 	line("torch", p.Torch)
 	line("device", p.Device.Name)

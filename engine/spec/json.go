@@ -57,6 +57,8 @@ type FlagsJSON struct {
 	Benchmark     bool `json:"benchmark"`
 	Deterministic bool `json:"deterministic"`
 	CuDNNv7       bool `json:"cudnn_v7,omitempty"`
+	// Attention are the backends that torch.nn.attention.sdpa_kernel is given; none for all.
+	Attention []string `json:"attention,omitempty"`
 }
 
 // BudgetJSON is a budget with where it is written.
@@ -76,7 +78,7 @@ func (c *Case) JSON() CaseJSON {
 		Name: c.Name, Model: c.Model, Spec: line(c.Pos), Dir: c.Dir, Artifact: c.Artifact, Source: c.Source, Recording: c.Captured(),
 		Device:  DeviceJSON{Name: p.Device.Name, ComputeCapability: p.Device.ComputeCapability.String(), SMs: p.Device.SMs},
 		Runtime: c.Runtime, Mode: c.Mode, Grad: c.Grad, DType: c.DType, Autocast: p.Autocast,
-		Flags: FlagsJSON{TF32Matmul: p.TF32Matmul, TF32CuDNN: p.TF32CuDNN, Benchmark: p.Benchmark, Deterministic: p.Deterministic, CuDNNv7: p.CuDNNv7},
+		Flags: FlagsJSON{TF32Matmul: p.TF32Matmul, TF32CuDNN: p.TF32CuDNN, Benchmark: p.Benchmark, Deterministic: p.Deterministic, CuDNNv7: p.CuDNNv7, Attention: p.Attention.Names()},
 		Torch: p.Torch.String(), CuDNN: p.CuDNN.String(), AllocConf: p.AllocConf, CublasWorkspace: p.CublasWorkspace,
 		MemoryFraction: p.MemoryFraction, Tolerance: c.Tolerance, Inputs: []string{}, Assume: []AssumeJSON{}, Budgets: []BudgetJSON{},
 		Training: trainingJSON(c.Training),

@@ -104,6 +104,8 @@ func TestSchemaAgreesWithTheReader(t *testing.T) {
 		{doc: inModel("level: warn"), good: true}, {doc: inModel("level: error")},
 		{doc: inModel("grad: no_grad"), good: true}, {doc: inModel("grad: off")},
 		{doc: inModel("dtype: half"), good: true}, {doc: inModel("dtype: int8")}, {doc: inModel("autocast: bfloat16"), good: true}, {doc: inModel("autocast: float32")},
+		{doc: inModel("attention: math"), good: true}, {doc: inModel("attention: [flash_attention, cudnn_attention]"), good: true}, {doc: inModel("attention: []")},
+		{doc: inModel("attention: flash")}, {doc: inModel("attention: [overrideable]")}, {doc: inDefaults("attention: efficient_attention"), good: true}, {doc: inCase("attention: {math: true}")},
 		{doc: inModel("flags: {tf32: true}"), good: true}, {doc: inModel("flags: {tf32: 1}")}, {doc: inModel("flags: {tf23: true}")}, {doc: inModel("flags: true")},
 		{doc: inModel("workspace: a.json"), good: true}, {doc: inModel("scratch: a.json"), good: true}, {doc: inModel("scratch: a.json, workspace: a.json")},
 		{doc: inModel("allow: [scratch-estimate]"), good: true},

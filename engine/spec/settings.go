@@ -87,6 +87,7 @@ func keyRules() []keyRule {
 		{"grad", everywhere, field(oneOf(NoGrad, InferenceMode), func(c *Case) *Grad { return &c.Grad })},
 		{"dtype", everywhere, field((*reader).dtype, func(c *Case) *string { return &c.DType })},
 		{"autocast", everywhere, field((*reader).half, func(c *Case) *string { return &c.Platform.Autocast })},
+		{"attention", everywhere, field((*reader).attention, func(c *Case) *platform.SDPABackends { return &c.Platform.Attention })},
 		{"flags", everywhere, func(r *reader, s *settings, e entry, _ string) { r.flags(s, e) }},
 		{"workspace", everywhere, field(func(r *reader, e entry) *string { return r.words(e, "a path") }, func(c *Case) *string { return &c.Workspace })},
 		{"assume", everywhere, func(r *reader, s *settings, e entry, _ string) { s.assume = r.assume(e) }},
@@ -359,6 +360,33 @@ func (r *reader) dtypeOf(e entry, which ...tensor.DType) *string {
 	}
 	name := d.String()
 	return &name
+}
+
+// attention reads the backends that torch.nn.attention.sdpa_kernel is given: one or a list.
+func (r *reader) attention(e entry) *platform.SDPABackends {
+	names := platform.SDPANames()
+	what := strings.Join(names[:len(names)-1], ", ") + " or " + names[len(names)-1]
+	nodes := []*yaml.Node{e.val}
+	if e.val.Kind == yaml.SequenceNode {
+		if nodes = r.list(e.val, what); len(nodes) == 0 {
+			r.errorf(e.val, "got no backend, want %s, or no key for all", what)
+			return nil
+		}
+	}
+	var out platform.SDPABackends
+	for _, n := range nodes {
+		s, ok := r.text(n, what)
+		if !ok {
+			return nil
+		}
+		b, err := platform.ParseSDPABackends(s)
+		if err != nil {
+			r.errorf(n, "got %q, want %s%s", shorten(s), what, didYouMean(s, names))
+			return nil
+		}
+		out |= b
+	}
+	return &out
 }
 
 // flagRules are PyTorch's flags, in the order the errors list them.

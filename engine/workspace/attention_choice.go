@@ -1,7 +1,9 @@
 package workspace
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/memspec/memspec/engine/platform"
 	"github.com/memspec/memspec/engine/tensor"
@@ -16,21 +18,26 @@ type Attention struct {
 	Dropout           float64
 }
 
-// Backend is select_sdp_backend: the first backend in the release's order whose checks pass (native/transformers/cuda/sdp_utils.cpp).
-func (a *Attention) Backend(p *platform.Platform) platform.SDPABackend {
-	if !OnDevice(a.Query) {
-		return platform.SDPAMath
+// Backend is select_sdp_backend: the first backend in the release's order whose checks pass (native/transformers/cuda/sdp_utils.cpp). It is an error
+// where the run may choose from some alone and none of them takes the call.
+func (a *Attention) Backend(p *platform.Platform) (platform.SDPABackend, error) {
+	if !OnDevice(a.Query) || p.IsNone() {
+		return platform.SDPAMath, nil
 	}
 	for _, b := range p.SDPAOrder() {
 		if a.Takes(p, b) {
-			return b
+			return b, nil
 		}
 	}
-	return platform.SDPAMath
+	return platform.SDPAMath, fmt.Errorf("got query %v, key %v and value %v of %s, which none of %s takes on compute capability %s: PyTorch refuses to run it (torch.nn.attention.sdpa_kernel)",
+		a.Query.Sizes, a.Key.Sizes, a.Value.Sizes, a.Query.DType, strings.Join(p.Attention.Names(), ", "), p.Device.ComputeCapability)
 }
 
-// Takes says whether a backend's checks pass.
+// Takes says whether a backend may be chosen and its checks pass.
 func (a *Attention) Takes(p *platform.Platform, b platform.SDPABackend) bool {
+	if !p.SDPAAllows(b) {
+		return false
+	}
 	switch b {
 	case platform.SDPAFlash:
 		return a.flash(p)

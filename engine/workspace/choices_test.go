@@ -90,11 +90,38 @@ func TestAttentionChoices(t *testing.T) {
 				for _, card := range cards {
 					p := *card
 					p.Deterministic = c.words["deterministic"] != ""
-					got = append(got, a.Backend(&p).String())
+					b, err := a.Backend(&p)
+					require.NoError(t, err)
+					got = append(got, b.String())
 				}
 				assert.Equal(t, strings.Join(c.chosen, " "), strings.Join(got, " "), c.line)
 			}
 		})
+	}
+}
+
+// TestForcedAttention holds which backend runs a call where it alone may be chosen against PyTorch under torch.nn.attention.sdpa_kernel.
+func TestForcedAttention(t *testing.T) {
+	cards, calls := choices(t, "2.15", "attention_forced")
+	for _, c := range calls {
+		a := attentionOf(t, &c, "2.15")
+		var got []string
+		for _, card := range cards {
+			p, takes := *card, ""
+			p.Deterministic = c.words["deterministic"] != ""
+			for _, b := range []platform.SDPABackend{platform.SDPAFlash, platform.SDPAEfficient, platform.SDPACuDNN} {
+				p.Attention = 1 << b
+				if chosen, err := a.Backend(&p); err == nil {
+					assert.Equal(t, b, chosen)
+					takes += b.String()[:1]
+				}
+			}
+			if takes == "" {
+				takes = "-"
+			}
+			got = append(got, takes)
+		}
+		assert.Equal(t, strings.Join(c.chosen, " "), strings.Join(got, " "), c.line)
 	}
 }
 

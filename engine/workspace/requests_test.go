@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/memspec/memspec/engine/platform"
 	"github.com/memspec/memspec/engine/tensor"
@@ -154,10 +155,14 @@ func TestMatrixRequests(t *testing.T) {
 func TestAttentionOfTheHost(t *testing.T) {
 	q := dense(tensor.Float16, tensor.Contiguous, 1, 4, 4, 64)
 	p := on(t, "a100-sxm-80gb", "2.15")
-	assert.Equal(t, platform.SDPAFlash, (&Attention{Query: q, Key: q, Value: q}).Backend(p))
+	b, err := (&Attention{Query: q, Key: q, Value: q}).Backend(p)
+	require.NoError(t, err)
+	assert.Equal(t, platform.SDPAFlash, b)
 	host := *q
 	host.Device = "cpu"
-	assert.Equal(t, platform.SDPAMath, (&Attention{Query: &host, Key: &host, Value: &host}).Backend(p))
+	b, err = (&Attention{Query: &host, Key: &host, Value: &host}).Backend(p)
+	require.NoError(t, err)
+	assert.Equal(t, platform.SDPAMath, b)
 }
 
 // TestAttentionSplits: into how many parts a single query's keys go, at the edges of the rule.

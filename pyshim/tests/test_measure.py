@@ -395,6 +395,13 @@ def test_flags_are_set_after_the_source_and_told_as_torch_says(server, case, pro
     assert server.measure(case | {"flags": flags, "source": "zoo.py:Sets"}, "cpu")["flags"]["benchmark"] is True
 
 
+@pytest.mark.parametrize("wanted, want", [(["flash_attention"], ["flash_attention"]), (["math", "cudnn_attention"], ["math", "cudnn_attention"]), (None, None)])
+def test_attention_is_what_the_case_allows(server, case, wanted, want):
+    """What torch.nn.attention.sdpa_kernel would set, for the whole run; told only where a backend is off."""
+    flags = case["flags"] | ({"attention": wanted} if wanted else {})
+    assert server.measure(case | {"flags": flags}, "cpu")["flags"].get("attention") == want
+
+
 @pytest.mark.parametrize("case_name, gpu, want", [
     ("resnet50[B=8]", "NVIDIA A100-SXM4-80GB", "resnet50[B=8].eager.nvidia-a100-sxm4-80gb.json"),
     ("too big/../x", "Tesla T4", "too big%2F..%2Fx.eager.tesla-t4.json"),

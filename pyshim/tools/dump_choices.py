@@ -2,8 +2,8 @@
 
     PYTHONPATH=pyshim/src python pyshim/tools/dump_choices.py testdata/aten
 
-asks torch._fused_sdp_choice and torch._C._select_conv_backend on pretend GPUs (memshim.pretend) and writes testdata/aten/<torch>/choices/attention.txt
-and convolution.txt (format: testdata/aten/README.md). Needs a C compiler and no GPU; ten seconds a card.
+asks torch._fused_sdp_choice and torch._C._select_conv_backend on pretend GPUs (memshim.pretend) and writes testdata/aten/<torch>/choices/attention.txt,
+attention_forced.txt (2.15 alone has it) and convolution.txt (format: testdata/aten/README.md). Needs a C compiler and no GPU; ten seconds a card.
 """
 
 from __future__ import annotations
@@ -110,15 +110,26 @@ def child(work: Path, card: str) -> None:
             x = x.contiguous(memory_format={4: torch.channels_last, 5: torch.channels_last_3d}[len(sizes)])
         return x
 
+    from torch.nn.attention import SDPBackend, sdpa_kernel
+
+    forced = {"f": [SDPBackend.FLASH_ATTENTION], "e": [SDPBackend.EFFICIENT_ATTENTION], "c": [SDPBackend.CUDNN_ATTENTION]}
     for a in attention_calls():
         q, k, v = (made(a["dtype"], a[name], a.get("strides")) for name in "qkv")
         mask = made("bool" if a.get("boolean") else a["dtype"], a["mask"]) if "mask" in a else None
         torch.use_deterministic_algorithms(a.get("deterministic", False))
-        try:
-            chosen = BACKENDS[torch._fused_sdp_choice(q, k, v, mask, a.get("dropout", 0.0), a.get("causal", False), enable_gqa=a.get("gqa", False))]
-        except RuntimeError:
-            chosen = "!"
-        work.joinpath("attention").open("a").write(chosen + "\n")
+
+        def choice() -> str:
+            try:
+                return BACKENDS.get(torch._fused_sdp_choice(q, k, v, mask, a.get("dropout", 0.0), a.get("causal", False), enable_gqa=a.get("gqa", False)), "!")
+            except RuntimeError:
+                return "!"
+
+        work.joinpath("attention").open("a").write(choice() + "\n")
+        takes = ""
+        for letter, backends in forced.items():
+            with sdpa_kernel(backends):
+                takes += letter if choice() != "!" else ""
+        work.joinpath("attention_forced").open("a").write((takes or "-") + "\n")
         torch.use_deterministic_algorithms(False)
     for a in convolution_calls():
         x, w = made(a["dtype"], a["x"], last=a.get("last", False)), made(a["dtype"], a["w"], last=a.get("last", False))
@@ -153,13 +164,14 @@ def main() -> None:
 
     folder = Path(sys.argv[1]) / release() / "choices"
     folder.mkdir(exist_ok=True)
-    chosen: dict[str, list[list[str]]] = {"attention": [], "convolution": []}
+    chosen: dict[str, list[list[str]]] = {"attention": [], "attention_forced": [], "convolution": []}
     for card in CARDS.values():
         with tempfile.TemporaryDirectory() as work:
             subprocess.run([sys.executable, __file__, "--child", work, card], check=True, stdout=subprocess.DEVNULL)
             for name, columns in chosen.items():
                 columns.append((Path(work) / name).read_text().split())
-    for name, calls, what in (("attention", attention_calls(), "torch._fused_sdp_choice"), ("convolution", convolution_calls(), "torch._C._select_conv_backend")):
+    for name, calls, what in (("attention", attention_calls(), "torch._fused_sdp_choice"), ("attention_forced", attention_calls(), "torch._fused_sdp_choice under sdpa_kernel(one)"),
+                              ("convolution", convolution_calls(), "torch._C._select_conv_backend")):
         lines = [f"# {what} of torch {release()} on pretend cards. By pyshim/tools/dump_choices.py", "cards: " + " ".join(f"{c}:{d}" for c, d in CARDS.items())]
         for call, row in zip(calls, zip(*chosen[name])):
             lines.append(words(call) + ": " + (row[0] if len(set(row)) == 1 else " ".join(row)))

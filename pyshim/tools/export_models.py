@@ -83,13 +83,13 @@ def encoder(name: str, kind: str = "Model", **settings: Any) -> Callable[[], Mod
     return make
 
 
-def half(make: Callable[[], Model]) -> Callable[[], Model]:
-    """The same in bfloat16."""
+def half(make: Callable[[], Model], dtype: torch.dtype = torch.bfloat16) -> Callable[[], Model]:
+    """The same in 16 bits."""
 
     def model() -> Model:
         m = make()
-        m.module = m.module.to(torch.bfloat16)
-        cast = torch.utils._pytree.tree_map(lambda x: x.bfloat16() if isinstance(x, torch.Tensor) and x.is_floating_point() else x, (m.args, m.kwargs))
+        m.module = m.module.to(dtype)
+        cast = torch.utils._pytree.tree_map(lambda x: x.to(dtype) if isinstance(x, torch.Tensor) and x.is_floating_point() else x, (m.args, m.kwargs))
         m.args, m.kwargs = cast
         return m
 
@@ -372,6 +372,15 @@ MODELS: dict[str, Callable[[], Model]] = {
     "vit_bf16": half(pixels("ViT", "Model", 64, **VIT)),
     "dit_bf16": half(dit),
     "whisper_bf16": half(whisper),
+    "llama_f16": half(decoder("Llama", **LLAMA), torch.float16),
+    "qwen3_f16": half(decoder("Qwen3", head_dim=16, **LLAMA), torch.float16),
+    "bert_f16": half(encoder("Bert"), torch.float16),
+    "gpt2_f16": half(decoder("GPT2", "LMHeadModel", n_positions=128, n_embd=64, n_layer=2, n_head=4), torch.float16),
+    "t5_f16": half(seq2seq("T5", vocab_size=512, d_model=64, d_kv=16, d_ff=128, num_layers=2, num_heads=4, attn_implementation="eager"), torch.float16),
+    "vit_f16": half(pixels("ViT", "Model", 64, **VIT), torch.float16),
+    "dit_f16": half(dit, torch.float16),
+    "unet_f16": half(unet, torch.float16),
+    "whisper_f16": half(whisper, torch.float16),
     "llama70b": lambda: big_llama(80),
 }
 

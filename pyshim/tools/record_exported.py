@@ -1,12 +1,14 @@
-"""What PyTorch allocates and frees for the exported models on a pretend GPU: python pyshim/tools/record_exported.py DEVICE ARCHIVES OUT [NAME…]
+"""What PyTorch allocates and frees for the exported models on a pretend GPU: python pyshim/tools/record_exported.py DEVICE ARCHIVES OUT [NAME…] [attention=BACKEND]
 
 ARCHIVES holds what export_models.py and export_small.py wrote, with weights. Each model runs in a process of its own, once as the exported program
 (torch.export.passes.move_to_device_pass, then ExportedProgram.module) and once as the live module (eager); two passes, no_grad. OUT/NAME.txt keeps
-the baseline, the peaks of both passes and every event of the first, as testdata/conformance/2.15-exported/README.md tells.
+the baseline, the peaks of both passes and every event of the first, as testdata/conformance/2.15-exported/README.md tells. With a backend, such as
+math, scaled_dot_product_attention runs that one alone: OUT/NAME.BACKEND.txt.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import traceback
@@ -53,8 +55,9 @@ def moved(torch: Any, value: Any) -> Any:
     return torch.utils._pytree.tree_map(lambda x: x.cuda() if isinstance(x, torch.Tensor) else x, value)
 
 
-def run(name: str, runtime: str, archives: Path) -> list[str]:
+def run(name: str, runtime: str, archives: Path, attention: str) -> list[str]:
     import torch
+    from torch.nn.attention import SDPBackend, sdpa_kernel
 
     import export_models
     import export_small
@@ -74,11 +77,14 @@ def run(name: str, runtime: str, archives: Path) -> list[str]:
         module = program.module(check_guards=False)
     else:
         module = module.cuda()
-    return measure(torch, module, moved(torch, args), moved(torch, kwargs))
+    with sdpa_kernel([getattr(SDPBackend, attention.upper())]) if attention else contextlib.nullcontext():
+        return measure(torch, module, moved(torch, args), moved(torch, kwargs))
 
 
 def main() -> int:
     device, archives, out, names = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3]), sys.argv[4:]
+    attention = next((n.partition("=")[2] for n in names if n.startswith("attention=")), "")
+    names = [n for n in names if "=" not in n]
     memshim.pretend(device)
     import torch
 
@@ -89,14 +95,14 @@ def main() -> int:
     out.mkdir(parents=True, exist_ok=True)
     failed = 0
     for name in names or sorted(p.stem for p in archives.glob("*.pt2")):
-        lines = ["exported 1", f"torch {torch.__version__}", f"device {device}", f"model {name}"]
+        lines = ["exported 1", f"torch {torch.__version__}", f"device {device}", f"model {name}", *([f"attention {attention}"] if attention else [])]
         for runtime in ("export", "eager"):
             read, write = os.pipe()
             if (child := os.fork()) == 0:
                 os.close(read)
                 try:
                     torch.manual_seed(0)
-                    text = "\n".join(["", f"runtime {runtime}", *run(name, runtime, archives)])
+                    text = "\n".join(["", f"runtime {runtime}", *run(name, runtime, archives, attention)])
                 except BaseException as e:
                     traceback.print_exc(limit=-3)
                     text = f"\nruntime {runtime}\nfailed {type(e).__name__}: {str(e).splitlines()[0][:200] if str(e) else ''}"
@@ -107,7 +113,7 @@ def main() -> int:
                 lines.append(pipe.read())
             os.waitpid(child, 0)
             failed += "failed" in lines[-1]
-        (out / f"{name}.txt").write_text("\n".join(lines) + "\n")
+        (out / f"{name}{attention and '.' + attention}.txt").write_text("\n".join(lines) + "\n")
         print(name, *[x for x in "\n".join(lines).splitlines() if x.startswith(("failed", "pass"))], flush=True)
     return 1 if failed else 0
 

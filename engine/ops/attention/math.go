@@ -36,11 +36,15 @@ func scaledDotProductAttention(c *ops.Call) (any, error) {
 	if mask != nil {
 		a.Mask = &mask.Meta
 	}
+	backend, err := a.Backend(c.Platform())
+	if err != nil {
+		return nil, c.Errorf("%w", err)
+	}
 	converted := additive(c, mask, q.DType)
 	var out *tensor.Tensor
 	kw := ops.Kw{"scale": c.Arg("scale")}
 	p, causal := c.Arg("dropout_p"), c.Arg("is_causal")
-	switch a.Backend(c.Platform()) {
+	switch backend {
 	case platform.SDPAFlash:
 		out = paddedHeads(c, q, k, v, func(q, k, v *tensor.Tensor) *tensor.Tensor {
 			return c.DoGet(0, "aten::_scaled_dot_product_flash_attention", q, k, v, p, causal, false, kw)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from typing import Any
 
 # Environment variables that change what a run takes, found in the libraries of PyTorch 2.15 and its Python code. Cleared where no case decides them.
@@ -47,6 +48,9 @@ def set_flags(case: dict) -> None:
     torch.backends.cudnn.benchmark = flags["benchmark"]
     torch.backends.cudnn.deterministic = flags["deterministic"]
     torch.use_deterministic_algorithms(flags["deterministic"], warn_only=True)
+    if wanted := flags.get("attention"):  # what torch.nn.attention.sdpa_kernel sets, for the whole run
+        for name, switch in _switches().items():
+            switch[1](name in wanted)
 
 
 def flags_now(case: dict) -> dict[str, Any]:
@@ -56,7 +60,20 @@ def flags_now(case: dict) -> dict[str, Any]:
     cudnn = torch.backends.cudnn
     out = {"tf32_matmul": _tf32(torch.backends.cuda.matmul), "tf32_cudnn": _tf32(cudnn.conv if hasattr(cudnn, "conv") else cudnn),
            "benchmark": cudnn.benchmark, "deterministic": cudnn.deterministic or torch.are_deterministic_algorithms_enabled()}
-    return out | ({"cudnn_v7": True} if os.environ.get("TORCH_CUDNN_V8_API_DISABLED") == "1" else {})
+    on = [name for name, switch in _switches().items() if switch[0]()]
+    chosen = {"attention": on} if case.get("flags", {}).get("attention") or not {"math", "flash_attention", "efficient_attention"} <= set(on) else {}
+    return out | ({"cudnn_v7": True} if os.environ.get("TORCH_CUDNN_V8_API_DISABLED") == "1" else {}) | chosen
+
+
+def _switches() -> dict[str, tuple[Callable[[], bool], Callable[[bool], None]]]:
+    """What says and what sets whether a backend of scaled_dot_product_attention may be chosen, by its name in torch.nn.attention.SDPBackend in lower case."""
+    from torch.backends import cuda
+
+    out = {"math": (cuda.math_sdp_enabled, cuda.enable_math_sdp), "flash_attention": (cuda.flash_sdp_enabled, cuda.enable_flash_sdp),
+           "efficient_attention": (cuda.mem_efficient_sdp_enabled, cuda.enable_mem_efficient_sdp)}
+    if hasattr(cuda, "enable_cudnn_sdp"):  # since 2.4
+        out["cudnn_attention"] = (cuda.cudnn_sdp_enabled, cuda.enable_cudnn_sdp)
+    return out
 
 
 def compiled() -> bool:
