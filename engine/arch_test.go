@@ -61,7 +61,7 @@ var mayImport = map[string][]string{
 
 	"engine/artifact/torchscript/syntax": {"engine/internal/pysource"},
 	"engine/artifact/torchscript":        {"engine/program", "engine/tensor", "engine/internal/pickle", "engine/internal/ptzip", "engine/artifact/torchscript/syntax"},
-	"engine/artifact/torchexport":        {"engine/program", "engine/tensor", "engine/internal/expr", "engine/internal/jsonscan", "engine/internal/ptzip"},
+	"engine/artifact/torchexport":        {"engine/program", "engine/tensor", "engine/internal/expr", "engine/internal/jsonscan", "engine/internal/pickle", "engine/internal/ptzip"},
 	"engine/artifact":                    {"engine/program", "engine/artifact/torchexport", "engine/artifact/torchscript", "engine/internal/ptzip", "engine/recording", "engine/trace"},
 	"engine/exec/lifetime":               {"engine/program"},
 	"engine/exec/lifetime/stacks":        {"engine/exec/lifetime", "engine/internal/slab", "engine/program"},

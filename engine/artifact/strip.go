@@ -2,18 +2,20 @@ package artifact
 
 import (
 	"archive/zip"
+	"bytes"
 	"compress/flate"
 	"encoding/json"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/memspec/memspec/engine/internal/ptzip"
 )
 
 // Strip copies an archive without its weights: records of weights of more than ptzip.MaxSmall bytes become empty ones of the same
-// name, and the record ptzip.StrippedRecord tells their true sizes. Everything else keeps its content. Smaller records stay,
+// name, and the record ptzip.StrippedRecord tells their true sizes; those that are files of torch.save are stripped themselves. Everything else keeps its content. Smaller records stay,
 // because a program may compute shapes with them, so that a check of the copy says what a check of the archive says, to the byte.
 // A copy of a copy is the same file. The copy appears at out whole or not at all. torch.export programs are copied alike, though they are not
 // read yet: their weights, constants and sample inputs are below data/ too, and what describes them, the .json files, is no weight.
@@ -93,6 +95,15 @@ func strip(z *ptzip.Reader, out io.Writer) error {
 			continue
 		}
 		if ptzip.IsWeight(name) && size > ptzip.MaxSmall {
+			if data, err := stripSaved(z, name); err != nil || data != nil {
+				if err == nil {
+					err = write(w, prefix+name, data, zip.Store)
+				}
+				if err != nil {
+					return err
+				}
+				continue
+			}
 			sizes.Records[name] = size
 			if err := record(w, prefix+name, nil); err != nil {
 				return err
@@ -135,11 +146,50 @@ func earlier(z *ptzip.Reader, sizes *ptzip.Stripped) error {
 	return nil
 }
 
-func record(w *zip.Writer, name string, data []byte) error {
-	h := &zip.FileHeader{Name: name, Method: zip.Deflate}
-	if len(data) == 0 {
-		h.Method = zip.Store
+// stripSaved strips a file of torch.save that is a record of weights: which tensors lie in one storage, and what a tensor subclass is made of, stands in
+// it alone (torch.export through 2.8, and its subclasses since). It is nil where the record is none.
+func stripSaved(z *ptzip.Reader, name string) ([]byte, error) {
+	if !strings.HasPrefix(name, "data/weights/") && !strings.HasPrefix(name, "data/constants/") && !strings.HasPrefix(name, "serialized_") {
+		return nil, nil
 	}
+	f, err := z.Open(name)
+	if err != nil {
+		return nil, nil //nolint:nilerr // a record that cannot be read at a place
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	at, ok := f.(io.ReaderAt)
+	if err != nil || !ok {
+		return nil, err
+	}
+	var magic [4]byte
+	if _, err := at.ReadAt(magic[:], 0); err != nil || string(magic[:]) != "PK\x03\x04" {
+		return nil, nil //nolint:nilerr // no archive
+	}
+	inner, err := ptzip.Open(at, info.Size())
+	if err != nil {
+		return nil, nil //nolint:nilerr // bytes of weights that begin so
+	}
+	if _, ok := inner.Size("data.pkl"); !ok {
+		return nil, nil
+	}
+	var out bytes.Buffer
+	if err := strip(inner, &out); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return out.Bytes(), nil
+}
+
+func record(w *zip.Writer, name string, data []byte) error {
+	method := zip.Deflate
+	if len(data) == 0 {
+		method = zip.Store
+	}
+	return write(w, name, data, method)
+}
+
+func write(w *zip.Writer, name string, data []byte, method uint16) error {
+	h := &zip.FileHeader{Name: name, Method: method}
 	to, err := w.CreateHeader(h)
 	if err != nil {
 		return err

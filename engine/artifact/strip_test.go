@@ -3,6 +3,7 @@ package artifact
 import (
 	"archive/zip"
 	"bytes"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/memspec/memspec/engine/internal/ptzip"
 	"github.com/memspec/memspec/engine/program"
 )
 
@@ -260,4 +262,74 @@ func TestArtifacts(t *testing.T) {
 		}
 	}
 	t.Logf("%d artifacts", len(paths))
+}
+
+// TestStripSaved: files of torch.save keep what tells which tensors lie in one storage and what a subclass is made of. The committed archives are
+// stripped ones: they are filled with zeros of the sizes that they tell, and stripped again.
+func TestStripSaved(t *testing.T) {
+	for _, c := range []struct{ name, record string }{
+		{"tied_27.pt2", "serialized_state_dict.pt"}, {"half_28.pt2", "data/weights/model.pt"}, {"models/ao_int8.pt2", "data/weights/weight_0"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			stripped := filepath.Join("..", "..", "testdata", "artifacts", "exported", filepath.FromSlash(c.name))
+			dir := t.TempDir()
+			whole, again := filepath.Join(dir, "whole.pt2"), filepath.Join(dir, "again.pt2")
+			data, err := os.ReadFile(stripped)
+			require.NoError(t, err)
+			full := filled(t, data)
+			require.Greater(t, len(full), 2*ptzip.MaxSmall)
+			require.NoError(t, os.WriteFile(whole, full, 0o600))
+			require.NoError(t, Strip(whole, again))
+			got, err := os.ReadFile(again)
+			require.NoError(t, err)
+			assert.Less(t, len(got), len(full))
+			assert.Equal(t, text(t, stripped), text(t, again))
+			assert.Equal(t, text(t, whole), text(t, again), "with its weights and without")
+			z, err := ptzip.OpenBytes(got)
+			require.NoError(t, err)
+			size, ok := z.Size(c.record)
+			require.True(t, ok)
+			assert.NotZero(t, size, "what %s tells beside its weights stays", c.record)
+		})
+	}
+}
+
+// filled is an archive with zeros where strip took weights out.
+func filled(t *testing.T, data []byte) []byte {
+	z, err := ptzip.OpenBytes(data)
+	require.NoError(t, err)
+	var sizes ptzip.Stripped
+	if told, err := z.ReadFile(ptzip.StrippedRecord); err == nil {
+		sizes, err = ptzip.ReadStripped(told)
+		require.NoError(t, err)
+	}
+	var b bytes.Buffer
+	w := zip.NewWriter(&b)
+	for _, name := range z.Names() {
+		full := name
+		if z.Root() != "" {
+			full = z.Root() + "/" + name
+		}
+		if name == ptzip.StrippedRecord {
+			continue
+		}
+		content := make([]byte, sizes.Records[name])
+		if len(content) == 0 {
+			f, err := z.Open(name)
+			require.NoError(t, err)
+			info, err := f.Stat()
+			require.NoError(t, err)
+			content = make([]byte, info.Size())
+			if at, ok := f.(io.ReaderAt); ok && len(content) > 0 {
+				_, err = at.ReadAt(content, 0)
+				require.NoError(t, err)
+			}
+			if bytes.HasPrefix(content, []byte("PK\x03\x04")) {
+				content = filled(t, content)
+			}
+		}
+		require.NoError(t, write(w, full, content, zip.Store))
+	}
+	require.NoError(t, w.Close())
+	return b.Bytes()
 }

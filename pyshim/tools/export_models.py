@@ -1,6 +1,6 @@
 """Export the models of the conformance tables of torch.export programs: python pyshim/tools/export_models.py OUT [NAME…]
 
-Needs torch 2.15, torchvision, transformers 5 and timm 1. Weights are random or fake; configurations are small where the kinds of layers are what counts.
+Needs torch 2.15, torchvision, transformers 5, timm 1 and torchao 0.18. Weights are random or fake; configurations are small where the kinds of layers are what counts.
 Each model becomes OUT/NAME.pt2, exported with open batch and sequence sizes where it has them.
 """
 
@@ -324,6 +324,27 @@ def gemma3() -> Model:
     return Model(Only(transformers.Gemma3ForCausalLM._from_config(cfg), use_cache=False), kwargs=tokens(), dynamic={"inputs": OPEN})
 
 
+class TwoLayers(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.a, self.b = nn.Linear(256, 512), nn.Linear(512, 256)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.b(self.a(x).relu())
+
+
+def quantised(name: str, **settings: Any) -> Callable[[], Model]:
+    """Two layers whose weights are torchao's tensors."""
+
+    def make() -> Model:
+        ao = importlib.import_module("torchao.quantization")
+        net = TwoLayers().eval().to(torch.bfloat16)
+        ao.quantize_(net, getattr(ao, name)(**settings))
+        return Model(net, (torch.randn(4, 256, dtype=torch.bfloat16),), dynamic=({0: AUTO},))
+
+    return make
+
+
 VIT = {"hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 128, "image_size": 64, "patch_size": 16}
 
 MODELS: dict[str, Callable[[], Model]] = {
@@ -379,8 +400,10 @@ MODELS: dict[str, Callable[[], Model]] = {
     "t5_f16": half(seq2seq("T5", vocab_size=512, d_model=64, d_kv=16, d_ff=128, num_layers=2, num_heads=4, attn_implementation="eager"), torch.float16),
     "vit_f16": half(pixels("ViT", "Model", 64, **VIT), torch.float16),
     "dit_f16": half(dit, torch.float16),
-    "unet_f16": half(unet, torch.float16),
     "whisper_f16": half(whisper, torch.float16),
+    "ao_int8": quantised("Int8WeightOnlyConfig"),
+    "ao_fp8": quantised("Float8WeightOnlyConfig"),
+    "ao_int4": quantised("IntxWeightOnlyConfig", weight_dtype=torch.int4),
     "llama70b": lambda: big_llama(80),
 }
 

@@ -5,7 +5,9 @@ They are kept in testdata/artifacts/exported, stripped (memspec strip).
 
 from __future__ import annotations
 
+import io
 import sys
+import zipfile
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -166,6 +168,36 @@ def portable(program: torch.export.ExportedProgram) -> torch.export.ExportedProg
     return program
 
 
+def older(program: torch.export.ExportedProgram, layout: str) -> bytes:
+    """The program in an older release's layout: its weights are files of torch.save, as torch 2.7 and 2.8 write them (torch/_export/serde/serialize.py, torch/export/pt2_archive)."""
+
+    def saved(tensors: dict[str, torch.Tensor]) -> bytes:
+        out = io.BytesIO()
+        torch.save(tensors, out)
+        return out.getvalue()
+
+    model = next(text for name, text in members(program) if name.endswith("models/model.json"))
+    constants = {k: v for k, v in program.constants.items() if isinstance(v, torch.Tensor)}
+    weights = [saved(dict(program.state_dict)), saved(constants)]
+    if layout == "2.8":
+        files = {"archive/archive_format": b"pt2", "archive/archive_version": b"0", "archive/models/model.json": model,
+                 "archive/data/weights/model.pt": weights[0], "archive/data/constants/model.pt": weights[1]}
+    else:
+        files = {"serialized_exported_program.json": model, "serialized_state_dict.pt": weights[0], "serialized_constants.pt": weights[1], "version": b"8.7"}
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as z:
+        for name, data in files.items():
+            z.writestr(zipfile.ZipInfo(name), data)
+    return out.getvalue()
+
+
+def members(program: torch.export.ExportedProgram) -> list[tuple[str, bytes]]:
+    out = io.BytesIO()
+    torch.export.save(program, out)
+    with zipfile.ZipFile(out) as z:
+        return [(name, z.read(name)) for name in z.namelist()]
+
+
 B, T = Dim("B", min=1, max=64), Dim("T", min=2, max=128)
 
 
@@ -198,6 +230,9 @@ def main() -> int:
         with torch.no_grad():
             program = torch.export.export(module.eval(), args, kwargs, dynamic_shapes=dynamic, strict=False)
         torch.export.save(portable(program), out / f"{name}.pt2")
+        if name in ("tied", "half"):
+            for layout in ("2.7", "2.8"):
+                (out / f"{name}_{layout.replace('.', '')}.pt2").write_bytes(older(program, layout))
         if name == "mutated":
             torch.export.save(portable(program.run_decompositions()), out / "mutated_core.pt2")
     return 0

@@ -66,7 +66,7 @@ def run(name: str, runtime: str, archives: Path, attention: str) -> list[str]:
         model = export_models.MODELS[name]()
         module, args, kwargs = model.module, model.args, model.kwargs
     else:
-        module, args, kwargs, _ = export_small.models()[name.removesuffix("_core")]
+        module, args, kwargs, _ = export_small.models()[name.partition("_")[0]]
         module = module.eval()
     if runtime == "export":
         from torch.export.passes import move_to_device_pass

@@ -198,6 +198,9 @@ func FuzzDecode(f *testing.F) {
 	require.NoError(f, err)
 	for _, path := range paths {
 		z := open(f, path)
+		if strings.HasSuffix(path, "_27.pt2") || strings.HasSuffix(path, "_28.pt2") { // older layouts of the same
+			continue
+		}
 		data, err := fs.ReadFile(z, "models/model.json")
 		require.NoError(f, err)
 		config, err := fs.ReadFile(z, "data/weights/model_weights_config.json")

@@ -93,8 +93,9 @@ type payload struct {
 	record  string
 	meta    tensorMeta
 	hasMeta bool
-	pickled bool  // a tensor subclass or an object
-	bytes   int64 // of the record
+	pickled bool         // a tensor subclass or an object
+	bytes   int64        // of the record
+	saved   *savedTensor // where a file of torch.save tells
 }
 
 // payloads are what an archive tells of weights and constants, in its order; none where their record is a file of torch.save.
@@ -105,13 +106,27 @@ type payloads struct {
 
 func (a *archive) weights(model string) (*payloads, error) {
 	ps := &payloads{byName: map[string]*payload{}}
+	files := []string{"serialized_state_dict.pt", "serialized_state_dict.json", "serialized_constants.pt", "serialized_constants.json"} // of torch.save, whatever they are called
 	name, ok := strings.CutPrefix(strings.TrimSuffix(model, ".json"), "models/")
-	if !ok {
-		return ps, nil
+	if ok {
+		files = []string{"data/weights/" + name + ".pt", "data/constants/" + name + ".pt"}
+		if err := a.configs(ps, name); err != nil {
+			return nil, err
+		}
 	}
-	var err error
-	if a.sizes, err = ptzip.SizesOf(a.fs); err != nil {
+	if err := a.saved(ps, files); err != nil {
 		return nil, err
+	}
+	for i := range ps.list {
+		ps.byName[ps.list[i].name] = &ps.list[i]
+	}
+	return ps, nil
+}
+
+// configs reads what describes the records of weights and constants since 2.9.
+func (a *archive) configs(ps *payloads, name string) (err error) {
+	if a.sizes, err = ptzip.SizesOf(a.fs); err != nil {
+		return err
 	}
 	for _, folder := range []string{"data/weights/", "data/constants/"} {
 		config := folder + name + map[string]string{"data/weights/": "_weights", "data/constants/": "_constants"}[folder] + "_config.json"
@@ -120,26 +135,23 @@ func (a *archive) weights(model string) (*payloads, error) {
 			continue
 		}
 		if err != nil {
-			return nil, err
+			return err
 		}
 		list, err := readPayloads(data)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", config, err)
+			return fmt.Errorf("%s: %w", config, err)
 		}
 		for i := range list {
 			list[i].record = folder + list[i].record
 			size, ok := a.sizes.Of(list[i].record)
 			if !ok {
-				return nil, fmt.Errorf("%s: got no record %s, want that of %s", config, list[i].record, list[i].name)
+				return fmt.Errorf("%s: got no record %s, want that of %s", config, list[i].record, list[i].name)
 			}
 			list[i].bytes = size
 		}
 		ps.list = append(ps.list, list...)
 	}
-	for i := range ps.list {
-		ps.byName[ps.list[i].name] = &ps.list[i]
-	}
-	return ps, nil
+	return nil
 }
 
 // readPayloads reads {"config": {name: {"path_name": …, "use_pickle": …, "tensor_meta": …}}}.

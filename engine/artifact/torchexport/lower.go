@@ -12,7 +12,7 @@ import (
 
 // lower makes a program of a document.
 func lower(d *document, record string, weights *payloads) (*program.Program, error) {
-	l := &lowerer{document: d, places: newPlaces(), sizes: map[string]sizeOrError{}, states: states{payloads: weights, byName: map[string]*program.State{}, storages: map[string]int{}},
+	l := &lowerer{document: d, places: newPlaces(), sizes: map[string]sizeOrError{}, states: states{payloads: weights, byName: map[string]*program.State{}, storages: map[string]int{}, subclasses: map[*program.State][]part{}},
 		examples: map[string]int64{}}
 	if err := d.refused(); err != nil {
 		return nil, err

@@ -46,6 +46,7 @@ func (l *lowerer) node(n *node, s *scope) (*program.Node, error) {
 	if len(out.Blocks) > 0 && !strings.HasPrefix(out.Op, program.HigherOrder) {
 		return nil, fmt.Errorf("got a graph as an argument, want one in torch.ops.higher_order alone")
 	}
+	l.takeApart(out)
 	for i := range n.outputs {
 		if err := l.result(out, &n.outputs[i], s); err != nil {
 			return nil, err

@@ -33,6 +33,8 @@ type states struct {
 	byName   map[string]*program.State
 	order    []*program.State // as the graph takes them
 	storages map[string]int   // by record
+	// subclasses are those that are made of other tensors, which are states of their own.
+	subclasses map[*program.State][]part
 }
 
 // state is the tensor that an input of the graph stands for; recorded is how the graph knows it.
@@ -51,6 +53,9 @@ func (l *lowerer) state(spec *inputSpec, recorded *tensorMeta) (*program.State, 
 	st := &program.State{Name: spec.target, Class: map[specKind]tensor.Category{parameterSpec: tensor.Parameter, bufferSpec: tensor.Buffer, constantSpec: tensor.Constant}[spec.kind]}
 	st.OfCode = spec.kind == constantSpec
 	var err error
+	if p != nil && p.saved != nil && p.saved.inner != nil {
+		l.subclasses[st] = l.unwrap(spec.target, p.saved, st.Class, p.record)
+	}
 	if st.Meta, err = fixed(m); err != nil {
 		return nil, fmt.Errorf("%s: %w", spec.target, err)
 	}
@@ -58,6 +63,10 @@ func (l *lowerer) state(spec *inputSpec, recorded *tensorMeta) (*program.State, 
 	key := "of " + spec.target
 	switch {
 	case p == nil:
+		st.NBytes = need
+	case p.saved != nil && p.saved.inner == nil:
+		st.NBytes, st.Record, key = max(need, p.saved.bytes), p.record, p.saved.storage
+	case p.saved != nil: // counted by what it is made of
 		st.NBytes = need
 	case p.bytes == 0 || p.pickled: // fake weights, which share one empty record, or a subclass
 		st.NBytes, st.Record = max(need, p.bytes), p.record
@@ -67,15 +76,26 @@ func (l *lowerer) state(spec *inputSpec, recorded *tensorMeta) (*program.State, 
 			return nil, fmt.Errorf("%s: got a tensor of %d bytes in %s of %d", spec.target, need, p.record, p.bytes)
 		}
 	}
-	number, ok := l.storages[key]
-	if !ok {
-		number = len(l.storages)
-		l.storages[key] = number
-	}
-	st.Storage = number
 	l.byName[spec.target] = st
-	l.order = append(l.order, st)
+	if l.subclasses[st] == nil { // the graph takes a subclass apart; one that it uses whole is counted then
+		l.keep(st, key)
+	}
 	return st, nil
+}
+
+// keep counts a state.
+func (s *states) keep(st *program.State, key string) {
+	st.Storage = s.storageNumber(key)
+	s.order = append(s.order, st)
+}
+
+func (s *states) storageNumber(key string) int {
+	number, ok := s.storages[key]
+	if !ok {
+		number = len(s.storages)
+		s.storages[key] = number
+	}
+	return number
 }
 
 // fixed is a tensor whose sizes do not stay open.
@@ -118,7 +138,14 @@ func (l *lowerer) loadOrder() []*program.State {
 		}
 	}
 	for i := range l.payloads.list {
-		add(l.byName[l.payloads.list[i].name])
+		st := l.byName[l.payloads.list[i].name]
+		if parts := l.subclasses[st]; parts != nil {
+			for _, p := range parts {
+				add(p.state)
+			}
+			continue
+		}
+		add(st)
 	}
 	for _, st := range l.order {
 		add(st)
