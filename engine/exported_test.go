@@ -166,11 +166,14 @@ func TestExportedAgainstPretended(t *testing.T) {
 		require.NoError(t, os.Symlink(absolute, alone))
 		for _, runtime := range []string{"export", "eager"} {
 			w := want.runs[runtime]
+			if w != nil && strings.Contains(w.failed, "No available kernel") { // what sdpa_kernel allows cannot run it
+				table.WriteString(refusal(t, want, runtime, file))
+			}
 			if w == nil || w.failed != "" {
 				continue
 			}
 			table.WriteString(agreement(t, want, runtime, file))
-			if _, err := os.Stat(file + ".inputs.json"); err == nil && runtime == "eager" {
+			if _, err := os.Stat(file + ".inputs.json"); err == nil && runtime == "eager" && want.attention == 0 {
 				table.WriteString("  alone " + agreement(t, want, runtime, alone))
 			}
 		}
@@ -184,13 +187,26 @@ func TestExportedAgainstPretended(t *testing.T) {
 	assert.Empty(t, cmp.Diff(string(told), table.String()), "MEMSPEC_UPDATE=1 go test ./engine -run TestExportedAgainstPretended")
 }
 
-// agreement runs a model as it was recorded and says how far the two agree.
-func agreement(t *testing.T, want *pretended, runtime, file string) string {
-	w := want.runs[runtime]
+// refusal says that memspec refuses what PyTorch refused.
+func refusal(t *testing.T, want *pretended, runtime, file string) string {
+	c := pretendedCase(t, want, runtime, file)
+	_, err := new(engine.Models).Run(context.Background(), c)
+	require.ErrorContains(t, err, "PyTorch refuses to run it", "%s on %s", want.model, want.device)
+	return fmt.Sprintf("%s %s %s %s: refused\n", want.model, want.device, runtime, strings.Join(want.attention.Names(), " "))
+}
+
+func pretendedCase(t *testing.T, want *pretended, runtime, file string) spec.Case {
 	a, err := artifact.Open(file)
 	require.NoError(t, err)
 	c := caseOn(t, want.device, file, exampleTexts(t, a.Program)...)
 	c.Runtime, c.Platform.Attention = spec.Runtime(runtime), want.attention
+	return c
+}
+
+// agreement runs a model as it was recorded and says how far the two agree.
+func agreement(t *testing.T, want *pretended, runtime, file string) string {
+	w := want.runs[runtime]
+	c := pretendedCase(t, want, runtime, file)
 	r, err := new(engine.Models).Run(context.Background(), c)
 	require.NoError(t, err)
 	got := streamOf(r.Trace)

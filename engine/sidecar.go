@@ -33,6 +33,8 @@ type sidecar struct {
 		Same  bool   `json:"same"`
 		First string `json:"first"` // difference
 	} `json:"operators"`
+	// Contiguous says whether the live model calls contiguous() on what attention gives and it had nothing to copy; nil where it was not looked at.
+	Contiguous *bool `json:"contiguous"`
 	// Eager is the program that the live model runs, where that is another one than the artifact's; nil where it is not told.
 	Eager *struct {
 		Program  []byte      `json:"program"` // an archive without weights
@@ -94,6 +96,7 @@ func (m *Model) readSeen(s *sidecar) error {
 		if m.seen, err = seen(m.Artifact.Program, s.Releases); err != nil {
 			return fmt.Errorf("%s: releases: %w", m.Path+sidecarSuffix, err)
 		}
+		m.seen.Contiguous = s.Contiguous == nil || *s.Contiguous
 		switch o := s.Operators; {
 		case o == nil:
 			m.seen.Differs = "not compared: the program was exported by an older memshim"
@@ -117,6 +120,7 @@ func (m *Model) readSeen(s *sidecar) error {
 	if m.eager.seen, err = seen(a.Program, s.Eager.Releases); err != nil {
 		return fmt.Errorf("%s: eager: releases: %w", m.Path+sidecarSuffix, err)
 	}
+	m.eager.seen.Contiguous = s.Contiguous == nil || *s.Contiguous
 	return nil
 }
 

@@ -31,6 +31,7 @@ def test_memspec_reads_it_stripped_or_not(project, kind):
     for file, inputs in (("whole.pt", ["float32[2,3,16,16]"]), ("new/small.pt", ["x=float32[2,3,16,16]"])):
         told = json.loads((project / f"{file}.inputs.json").read_text())
         assert told.pop("eager", None) is not None if kind == "trace" else True, "the program that eager runs"
+        assert told.pop("contiguous", False) is False, "no attention asks for it"
         assert told == {"inputs": inputs}
     assert small.stat().st_size < whole.stat().st_size - 40_000
     a, b = estimate(whole), estimate(small)
@@ -304,3 +305,15 @@ class Net(torch.nn.Sequential):
         p = subprocess.run(line.replace("python -m", f"{sys.executable} -m"), shell=True, cwd=tmp_path, env=env, capture_output=True, text=True)
         assert p.returncode == 0, (line, p.stdout, p.stderr)
     assert p.stdout.startswith("PASS net") and p.stdout.endswith(" pass\n")
+
+
+@pytest.mark.parametrize("behind, want", [(".transpose(1, 2).contiguous()", True), (".transpose(1, 2).reshape(2, 8, 16)", False), (".contiguous()", False), ("", False)])
+def test_whether_contiguous_had_nothing_to_copy_behind_attention(tmp_path, behind, want):
+    """On the host attention lays its result out as its query, here as batch × length × heads × size: transposed it is contiguous, and as it is it is copied."""
+    from memshim.run import operators
+
+    scope = {}
+    exec(f"import torch\nclass Net(torch.nn.Module):\n    def forward(self, x):\n        x = x.transpose(1, 2)\n        return torch.nn.functional.scaled_dot_product_attention(x, x, x){behind}\n", scope)
+    import torch
+
+    assert operators.asks_contiguous(scope["Net"](), (torch.randn(2, 8, 4, 4),), {}) is want

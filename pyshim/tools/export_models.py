@@ -437,7 +437,7 @@ def main() -> int:
             live = eager.pack(found and (portable(found[0]), found[1]))
             torch.export.save(portable(program), to)
             if not o.decompose:
-                Path(f"{to}.inputs.json").write_text(json.dumps({"inputs": [], "releases": told, "operators": ran} | live) + "\n")
+                Path(f"{to}.inputs.json").write_text(json.dumps({"inputs": [], "releases": told, "operators": ran, "contiguous": operators.asks_contiguous(model.module, model.args, model.kwargs)} | live) + "\n")
             print(f"{name}: {len(program.graph.nodes)} nodes, {to.stat().st_size} bytes, {time.time() - begin:.1f} s", flush=True)
         except Exception as e:
             failed += 1

@@ -69,9 +69,9 @@ func (w *walker) liveRanges() ([]lifetime.Range, error) {
 		told, err := lifetime.Told(w.graph, w.seen.Releases)
 		if err == nil && w.seen.Differs != "" {
 			w.Note(note.Note{ID: note.OperatorsDiffer, Subject: w.seen.Differs})
-			if o.HoldLocals {
-				return lifetime.Longest(told, lifetime.Calls(w.graph, true)), nil
-			}
+		}
+		if err == nil && o.HoldLocals {
+			return lifetime.Longest(told, lifetime.Calls(w.graph, true)), nil
 		}
 		w.told = true
 		return told, err

@@ -24,6 +24,8 @@ func NewSeen(p *program.Program, s *Seen) exec.Start { return start(p, s, nil) }
 type Seen struct {
 	Releases []lifetime.Release // when Python let go of the program's results
 	Differs  string             // where the live model runs other operators than the program; "" where it runs the same
+	// Contiguous says that the live model may call contiguous() on what attention gives, which is in no program where it had nothing to copy.
+	Contiguous bool
 }
 
 // Watch is NewSeen with what tells after a run the live ranges by which values were let go.

@@ -226,6 +226,9 @@ func (w *walker) finish(in *inst, v any) error {
 	if w.each != nil {
 		w.compare(n, items)
 	}
+	if w.told && w.seen.Contiguous && n.Op == "aten::scaled_dot_product_attention" {
+		w.sameLayout(n, items[0])
+	}
 	if len(items) == 1 {
 		w.put(n.Outs[0], items[0])
 		w.release(in)
@@ -283,6 +286,25 @@ func flat(out []any, v any) []any {
 		return out
 	}
 	return append(out, v)
+}
+
+// sameLayout notes an attention that lays its result out otherwise here than where the program was exported: backends differ in that, and contiguous(),
+// which is no operator of a program where it has nothing to do, copies then.
+func (w *walker) sameLayout(n *program.Node, v any) {
+	t, ok := v.(*tensor.Tensor)
+	if !ok || n.Recorded()[0] == nil {
+		return
+	}
+	recorded, err := n.Recorded()[0].Bind(w.symbols)
+	if err != nil {
+		return
+	}
+	for i, size := range t.Sizes {
+		if size > 1 && i < len(recorded.Strides) && t.Strides[i] != recorded.Strides[i] {
+			w.Note(note.Note{ID: note.OperatorsDiffer, Subject: n.Op + " lays its result out otherwise than where the program was exported: the model's contiguous() may copy here"})
+			return
+		}
+	}
 }
 
 // compare hands each recorded result on with what the rules gave.

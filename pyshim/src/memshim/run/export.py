@@ -105,7 +105,7 @@ def _save(model, file: str, kind: str, args: tuple, kwargs: dict, dynamic_shapes
         told = releases.of(program)
         torch.export.save(program, file)
         ran = operators.compare(model, program, args, kwargs)
-        return {"releases": told, "operators": ran} | ({} if ran["same"] else eager.pack(eager.find(model, args, kwargs, dynamic_shapes, program)))
+        return {"releases": told, "operators": ran, "contiguous": operators.asks_contiguous(model, args, kwargs)} | ({} if ran["same"] else eager.pack(eager.find(model, args, kwargs, dynamic_shapes, program)))
     with torch.no_grad():
         if kind == "script":
             made = torch.jit.script(model)
@@ -114,7 +114,8 @@ def _save(model, file: str, kind: str, args: tuple, kwargs: dict, dynamic_shapes
         else:
             made = torch.jit.trace(model, args)
     made.save(file)
-    return {} if kind == "script" else eager.pack(eager.find(model, args, kwargs, _all_open((args, kwargs))))
+    found = {} if kind == "script" else eager.pack(eager.find(model, args, kwargs, _all_open((args, kwargs))))
+    return {"contiguous": operators.asks_contiguous(model, args, kwargs)} | found if found else {}
 
 
 def _all_open(value: Any) -> Any:

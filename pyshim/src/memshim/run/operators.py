@@ -193,6 +193,36 @@ def _placed(module: Any, args: tuple, kwargs: dict[str, Any]) -> str | None:
     return found[0] if found else None
 
 
+def asks_contiguous(model: Any, args: tuple, kwargs: dict[str, Any]) -> bool:
+    """Whether the model calls contiguous() on what scaled_dot_product_attention gives, or on a view of that, and it had nothing to copy here: then it
+    is in no program, and copies where another backend lays its result out otherwise. True where it cannot be told.
+    """
+    import torch
+    from torch.nn import functional
+    from torch.overrides import TorchFunctionMode
+
+    results: list[Any] = []
+    asked = []
+
+    class Watch(TorchFunctionMode):
+        def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            out = function(*args, **(kwargs or {}))
+            if function is functional.scaled_dot_product_attention:
+                results.append(out.untyped_storage()._cdata)
+                results.append(out)  # so that no other gets its place
+            elif function is torch.Tensor.contiguous and out.untyped_storage()._cdata in results[::2] or function is functional.multi_head_attention_forward:
+                asked.append(function)  # the latter asks within
+            return out
+
+    try:
+        with _without_values(model, args, kwargs), _buffers_kept(model), torch.no_grad(), Watch():
+            own = torch.utils._pytree.tree_map(lambda t: t.detach().clone() if isinstance(t, torch.Tensor) else t, (args, kwargs))
+            model(*own[0], **own[1])
+    except Exception:  # whatever the user's module raises
+        return True
+    return bool(asked)
+
+
 def _name(function: Any) -> str:
     name = function._schema.name
     overload = function._schema.overload_name
