@@ -2,6 +2,7 @@ package exec
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/memspec/memspec/engine/program"
 	"github.com/memspec/memspec/engine/tensor"
@@ -107,4 +108,23 @@ func moduleOf(name string) string {
 		}
 	}
 	return ""
+}
+
+// FromHost says whether a program was made on the host and knows of no accelerator: a device that its code names is then the one that it was made
+// on, and means the run's. Where its tensors were on an accelerator, a CPU that it names is the CPU.
+func FromHost(p *program.Program) bool {
+	for _, s := range p.States {
+		if strings.HasPrefix(s.Meta.Device, Accelerator) {
+			return false
+		}
+	}
+	if p.Entry == nil {
+		return true
+	}
+	for i := range p.Entry.Params {
+		if m := p.Entry.Params[i].Meta; m != nil && strings.HasPrefix(m.Device, Accelerator) {
+			return false
+		}
+	}
+	return true
 }

@@ -66,7 +66,7 @@ func start(p *program.Program, seen *Seen, each func(Mismatch)) exec.Start {
 			return nil, err
 		}
 		m.PythonContainers()
-		w := &walker{Machine: m, prog: p, graph: g, seen: seen, each: each, regs: make([]any, g.NumValues), set: make([]bool, g.NumValues), host: remaps(p)}
+		w := &walker{Machine: m, prog: p, graph: g, seen: seen, each: each, regs: make([]any, g.NumValues), set: make([]bool, g.NumValues), host: exec.FromHost(p)}
 		return w, nil
 	}
 }
@@ -89,21 +89,6 @@ type walker struct {
 	symbols map[string]int64 // their values in this run
 	host    bool             // the program names no accelerator: what it says of devices means the one it runs on
 	each    func(Mismatch)
-}
-
-// remaps says whether a program knows nothing of an accelerator.
-func remaps(p *program.Program) bool {
-	for _, s := range p.States {
-		if strings.HasPrefix(s.Meta.Device, exec.Accelerator) {
-			return false
-		}
-	}
-	for i := range p.Entry.Params {
-		if m := p.Entry.Params[i].Meta; m != nil && strings.HasPrefix(m.Device, exec.Accelerator) {
-			return false
-		}
-	}
-	return true
 }
 
 // Params are what a caller gives by name.

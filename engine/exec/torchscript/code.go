@@ -1,6 +1,7 @@
 package torchscript
 
 import (
+	"github.com/memspec/memspec/engine/exec"
 	"github.com/memspec/memspec/engine/exec/lifetime"
 	"github.com/memspec/memspec/engine/exec/lifetime/stacks"
 	"github.com/memspec/memspec/engine/exec/torchscript/locals"
@@ -17,6 +18,8 @@ type compiler struct {
 	made   map[recipe]*code
 	stacks *stacks.Program // of a traced program
 	reader locals.Reader
+
+	fromHost bool // tracing wrote the host into the code
 
 	layout     layout
 	uses       lifetime.LastUses
@@ -45,7 +48,7 @@ const (
 )
 
 func newCompiler(p *program.Program) *compiler {
-	return &compiler{prog: p, made: map[recipe]*code{}, stacks: stacks.New(p)}
+	return &compiler{prog: p, made: map[recipe]*code{}, stacks: stacks.New(p), fromHost: p.Tells != program.TellsSource && exec.FromHost(p)}
 }
 
 // ready is fn made ready to run; self is the module it runs in.

@@ -297,9 +297,9 @@ func (m *interp) opArgs(f *frame, in *inst) ([]any, ops.Kw) {
 	return args, kw
 }
 
-// remap turns a device that tracing baked into the code into the run's.
+// remap turns a device that tracing baked into the code into the run's. A script names what its author named.
 func (m *interp) remap(d ops.Device) ops.Device {
-	if k := d.Kind(); k == exec.Accelerator || k == "meta" || m.prog.Tells == program.TellsSource {
+	if k := d.Kind(); k == exec.Accelerator || k == "meta" || !m.fromHost {
 		if k == exec.Accelerator {
 			return exec.Accelerator
 		}

@@ -22,6 +22,8 @@ func (e evaluator) Attribute(object any, name string) (any, bool) {
 
 func (e evaluator) Effects(op string, n int) ops.Effects { return e.m.Table().Effects(op, n) }
 
+func (e evaluator) Hold(v any) { e.m.Hold(v) }
+
 func (e evaluator) Drop(v any) { e.m.Drop(v) }
 
 // Compute runs a node as the run itself would, at the node's own place: a tensor that it makes is allocated there.

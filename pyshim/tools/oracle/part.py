@@ -101,7 +101,7 @@ def main() -> None:
         p.add_argument(name)
     p.add_argument("--cache", type=Path, required=True)
     a = p.parse_args()
-    memshim.pretend(a.device)
+    memshim.pretend(a.device, values=a.artifact == "trace" and a.runtime != "eager")
     import torch
 
     from oracle.catalog import CATALOGS, quick_init

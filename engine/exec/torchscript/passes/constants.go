@@ -53,6 +53,8 @@ func (g *Graph) foldBlock(b *program.Block, a *aliases, what extent) []*program.
 				sub.Nodes = nodes
 				g.rewriteOuts(sub)
 			}
+		case known && what == everything && g.unpack(n, a):
+			continue
 		case known && g.foldable(n, a, what):
 			if g.compute(n, what) {
 				continue
@@ -141,21 +143,136 @@ func (g *Graph) foldable(n *program.Node, a *aliases, what extent) bool {
 	return !a.hasWriters(n)
 }
 
+// unpack puts the members of a constant list or tuple in the place of a node's results.
+func (g *Graph) unpack(n *program.Node, a *aliases) bool {
+	if n.Op != "prim::ListUnpack" && n.Op != "prim::TupleUnpack" || len(n.Args) != 1 {
+		return false
+	}
+	var items []any
+	switch v := n.Args[0].Const.(type) {
+	case *ops.List:
+		items = v.Items
+	case *ops.Tuple:
+		items = v.Items
+	}
+	if len(items) != len(n.Outs) || !allConstant(items) || a.hasWriters(n) {
+		return false
+	}
+	var equal []any
+	switch v := g.earlier[n.Args[0].Const].(type) {
+	case *ops.List:
+		equal = v.Items
+	case *ops.Tuple:
+		equal = v.Items
+	}
+	for i, o := range n.Outs {
+		if i < len(equal) {
+			g.equals(items[i], equal[i])
+		}
+		g.eval.Hold(items[i])
+		g.computed = append(g.computed, items[i])
+		g.replace(o, program.Arg{Const: items[i]})
+	}
+	return true
+}
+
+func allConstant(vs []any) bool {
+	for _, v := range vs {
+		if !isConstant(v) {
+			return false
+		}
+	}
+	return true
+}
+
+// isConstant says whether a value may stand in the graph.
+func isConstant(v any) bool {
+	switch v.(type) {
+	case nil, bool, int64, float64, string, ops.Device, *tensor.Tensor, *ops.List, *ops.Tuple:
+		return true
+	}
+	return false
+}
+
 // compute runs a node and puts its value in the place of its result; what is not known stays a node.
 func (g *Graph) compute(n *program.Node, what extent) bool {
 	v, ok := g.eval.Compute(n, g.Call(n), what == numbersOnly)
 	if !ok {
 		return false
 	}
-	switch v.(type) {
-	case nil, bool, int64, float64, string, ops.Device, *tensor.Tensor, *ops.List, *ops.Tuple:
-	default:
+	if !isConstant(v) {
 		g.eval.Drop(v)
 		return false
 	}
 	g.computed = append(g.computed, v)
+	if what == everything {
+		key := g.keyOf(n)
+		if w, ok := g.first[string(key)]; ok {
+			g.equals(v, w)
+		} else {
+			if g.first == nil {
+				g.first = map[string]any{}
+			}
+			g.first[string(key)] = v
+		}
+	}
 	g.replace(n.Outs[0], program.Arg{Const: v})
 	return true
+}
+
+// equals notes that a constant was computed as another was before.
+func (g *Graph) equals(v, before any) {
+	switch v.(type) {
+	case *tensor.Tensor, *ops.List, *ops.Tuple:
+		if g.earlier == nil {
+			g.earlier = map[any]any{}
+		}
+		if v != before {
+			g.earlier[v] = before
+		}
+	}
+}
+
+// poolConstants puts the first of equal constants in the place of the others (passes/constant_pooling.cpp; merging computations compares them
+// as well). Equal are here those that were computed alike from equal ones.
+func (g *Graph) poolConstants() {
+	if len(g.earlier) == 0 {
+		return
+	}
+	pool := func(a *program.Arg) {
+		if a.Value == nil {
+			a.Const = g.pooled(a.Const)
+		}
+	}
+	var walk func(b *program.Block)
+	walk = func(b *program.Block) {
+		for _, n := range b.Nodes {
+			for i := range n.Args {
+				pool(&n.Args[i])
+			}
+			for _, sub := range n.Blocks {
+				walk(sub)
+			}
+		}
+		for i := range b.Outs {
+			pool(&b.Outs[i])
+		}
+	}
+	walk(g.Body)
+	for i := range g.by {
+		pool(&g.by[i])
+	}
+}
+
+// pooled is the first of the constants that are equal to v.
+func (g *Graph) pooled(v any) any {
+	switch v.(type) {
+	case *tensor.Tensor, *ops.List, *ops.Tuple:
+		if w, ok := g.earlier[v]; ok {
+			return w
+		}
+	}
+	return v
 }
 
 // dropUnused lets go of constants that no node uses any more, the last first, as dead code goes.

@@ -91,7 +91,7 @@ func (g *Graph) keyOf(n *program.Node) []byte {
 	return b
 }
 
-// appendConst names a constant: containers, tensors and objects by identity.
+// appendConst names a constant: numbers and lists of them by value; other containers, tensors and objects by identity, equal ones by the first's.
 func (g *Graph) appendConst(b []byte, v any) []byte {
 	switch v := v.(type) {
 	case nil:
@@ -100,11 +100,30 @@ func (g *Graph) appendConst(b []byte, v any) []byte {
 		return strconv.AppendBool(b, v)
 	case int64:
 		return strconv.AppendInt(b, v, 10)
-	case *program.State, *tensor.Tensor, *ops.List, *program.ListLit, *program.TupleLit, *program.DictLit:
+	case *tensor.Tensor, *ops.List, *ops.Tuple:
+		return fmt.Appendf(b, "%p", g.pooled(v))
+	case *program.ListLit:
+		return g.appendList(b, v)
+	case *program.State, *program.TupleLit, *program.DictLit:
 		return fmt.Appendf(b, "%p", v)
 	}
 	if g.eval.Class(v) != nil {
 		return fmt.Appendf(b, "%p", v)
 	}
 	return fmt.Appendf(b, "%T:%v", v, v)
+}
+
+// appendList names a list of numbers by them.
+func (g *Graph) appendList(b []byte, l *program.ListLit) []byte {
+	begin := len(b)
+	b = append(b, '[')
+	for _, v := range l.Items {
+		switch v.(type) {
+		case nil, bool, int64:
+			b = append(g.appendConst(b, v), ' ')
+		default:
+			return fmt.Appendf(b[:begin], "%p", l)
+		}
+	}
+	return append(b, ']')
 }

@@ -81,6 +81,8 @@ func (k *known) Attribute(object any, name string) (any, bool) {
 
 func (k *known) Effects(op string, n int) ops.Effects { return builtin.Table().Effects(op, n) }
 
+func (k *known) Hold(any) {}
+
 func (k *known) Drop(v any) { k.dropped = append(k.dropped, constant(v)) }
 
 func (k *known) Compute(n *program.Node, _ *Call, numbers bool) (any, bool) {

@@ -26,7 +26,9 @@ type Evaluator interface {
 	// Compute runs a node all of whose arguments are constants and returns its value, held once; ok is false where the value is not known, or is
 	// no number and only numbers are wanted.
 	Compute(n *program.Node, at *Call, numbers bool) (v any, ok bool)
-	// Drop lets go of a value of Compute.
+	// Hold holds a value once more.
+	Hold(v any)
+	// Drop lets go of a value of Compute, or of Hold.
 	Drop(v any)
 }
 
@@ -39,10 +41,12 @@ type Graph struct {
 	numbers   map[signature]int32 // places in operators
 	operator  []int32             // by node: its place in operators and one more, 0 where it was not looked up
 
-	replaced []int32       // by value: what replaces it, a place in by and one more; 0 for nothing
-	by       []program.Arg // another value or a constant
-	done     int           // replacements that every argument knows
-	computed []any         // constants computed ahead, in order
+	replaced []int32        // by value: what replaces it, a place in by and one more; 0 for nothing
+	by       []program.Arg  // another value or a constant
+	done     int            // replacements that every argument knows
+	computed []any          // constants computed ahead, in order
+	first    map[string]any // by computation: the constant that it gave first
+	earlier  map[any]any    // by constant: the first that is equal
 	defs     []*program.Node
 	used     []bool
 	parent   []int32 // of aliases
@@ -69,10 +73,12 @@ func (g *Graph) Simplify(autocast string) {
 	g.propagateConstants(numbersOnly)
 	g.insertCasts(autocast)
 	g.eliminateDeadCode()
+	g.canonicalize(g.Body)
 	g.decomposeAddmm(g.Body)
 	g.propagateConstants(everything)
 	g.eliminateDeadCode()
 	g.eliminateCommonSubexpressions()
+	g.poolConstants()
 	g.peephole()
 	g.eliminateDeadCode()
 	g.lowerSimpleTuples()

@@ -39,6 +39,10 @@ func TestAddmm(t *testing.T) {
 	rewrites(t, "testdata/addmm.txt", func(g *Graph) { ready(g); g.decomposeAddmm(g.Body) })
 }
 
+func TestCanonical(t *testing.T) {
+	rewrites(t, "testdata/canonical.txt", func(g *Graph) { ready(g); g.canonicalize(g.Body) })
+}
+
 func TestTuples(t *testing.T) {
 	rewrites(t, "testdata/tuples.txt", func(g *Graph) { ready(g); g.lowerSimpleTuples() })
 }
