@@ -1,5 +1,6 @@
 """What the tests share: the binary, a small model with a memspec.yaml, and pytester with the plugin."""
 
+import gc
 import importlib.metadata
 import os
 import re
@@ -101,6 +102,12 @@ def pytest_runtest_makereport():
 @pytest.hookimpl(wrapper=True)
 def pytest_make_collect_report():
     return told((yield))
+
+
+def pytest_collection_finish():
+    """What is there now, some 400,000 objects of PyTorch's, is there to the end: the collector, which many tests run, need not look at it each time."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session", autouse=True)

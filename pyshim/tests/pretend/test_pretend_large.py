@@ -1,4 +1,5 @@
-"""Models that no machine here could hold: built, run and trained on a pretend GPU within little memory of the host, in little time."""
+"""Models that no machine here could hold: built, run and trained on a pretend GPU within little memory of the host. What it takes of time is a
+benchmark (tools/bench.py --only large)."""
 
 
 GIB = 1 << 30
@@ -13,12 +14,6 @@ def test_eight_billion(play):
     assert seen["host"] < 2 * GIB
 
 
-def test_four_thousand_tokens_take_seconds(play):
-    """Of processor time, on one core: what PyTorch's own dispatch takes."""
-    seen = play("large", "h100-sxm-80gb", "forward_8b")["forward_8b"]
-    assert all(process < 3 for _, process in seen["seconds"]), seen["seconds"]
-
-
 def test_constructors_on_the_host_cost_nothing(play):
     """Weights that are filled on the CPU and moved: they are never written."""
     seen = play("large", "h100-sxm-80gb", "built_on_the_host_8b")["built_on_the_host_8b"]
@@ -28,7 +23,7 @@ def test_constructors_on_the_host_cost_nothing(play):
 def test_seventy_billion(play):
     seen = play("large", BIG, "forward_70b")["forward_70b"]
     assert seen["parameters"] == SEVENTY and seen["allocated"] > 2 * SEVENTY
-    assert seen["host"] < 4 * GIB and seen["built"] + sum(wall for wall, _ in seen["seconds"]) < 120
+    assert seen["host"] < 4 * GIB
 
 
 def test_training_eight_billion_does_not_fit(play):

@@ -6,8 +6,10 @@ import bisect
 import gc
 from typing import Any, NamedTuple
 
+from memshim import sizes
 from memshim.look.loop import STEP, Loop, tag_of
 from memshim.look.parts import Breakdown, Parts, Row
+from memshim.look.workspace import Workspace, of_library
 from memshim.run.cpu import BASE
 from memshim.run.history import Held, Region, line_of, moment, replay
 from memshim.run.storages import aside, storages
@@ -20,9 +22,6 @@ class Owner(NamedTuple):
     name: str = ""
 
 
-_TENSOR = ("empty_generic", "empty_strided_generic", "StorageImpl", "resize_bytes", "empty_cuda", "empty_strided_cuda")
-
-
 class Breaker:
     """Breaks the peaks of one model's iterations down."""
 
@@ -30,9 +29,14 @@ class Breaker:
         self._model, self._loop, self._optimizer = model, loop, optimizer
         self._layers, self._looked = list(loop.modules), False
         self._types = {name: type(m).__name__ for name, m in loop.modules.items()}
+        self._inside = _Inside(self._layers)
+        self._workspace, self._unsure = Workspace(), 0
+        self.wants_native = True  # C++ stacks of the next iteration that is recorded: it may allocate what was not seen before
 
     def of(self, region: Region) -> Breakdown:
         """Of the iteration that ends now, which the region tells."""
+        new = region.where == "cuda" and self._workspace.learn(region)
+        self._unsure = 0
         changes = replay(region)
         m = moment(region, changes)
         told = region.peaks().get("allocated", 0) if region.where == "cuda" else 0
@@ -42,7 +46,7 @@ class Breaker:
             if c.bytes < 0:
                 deaths.setdefault(c.event.key, []).append(c.index)
         labels = self._labels(region)
-        calls = _Calls(region, self._loop)
+        calls = _Calls(region, self._loop, self._inside)
         sums, rows, held = dict.fromkeys(Parts._fields, 0), {}, 0
         at_peak = self._phase(region, m.at, calls)
         for h in m.held:
@@ -62,7 +66,9 @@ class Breaker:
             self._add(rows, part, *self._place(name), size)
         peak = max(m.total, told)
         sums["rounding"] += peak - held
-        return Breakdown(peak, _cached(region, m.at, peak), Parts(**sums), self._rows(rows), *at_peak, region.lost)
+        lost = region.lost or (f"{sizes.show(self._unsure)} may be workspace: no C++ stacks tell" if self._unsure else "")
+        self.wants_native = bool(new or self._unsure)
+        return Breakdown(peak, _cached(region, m.at, peak), Parts(**sums), self._rows(rows), *at_peak, lost)
 
     def _still(self, region: Region, changes, at: int) -> list[tuple[int, int]]:
         """What was there before and still is at the peak."""
@@ -80,7 +86,7 @@ class Breaker:
         if label == self._loop.input:
             return "inputs", ""
         block = getattr(region, "at_end", {}).get(key)
-        return ("workspace" if block and _library(f["name"] for f in block.get("frames") or ()) else "other"), ""
+        return ("workspace" if block and of_library(f["name"] for f in block.get("frames") or ()) else "other"), ""
 
     def _labels(self, region: Region) -> dict[int, str]:
         """By the index of an allocation's event: what its block was annotated as."""
@@ -105,8 +111,11 @@ class Breaker:
             return owner.part, *self._place(owner.name)
         if label == self._loop.input:
             return "inputs", "", ""
-        if e.stack >= 0 and _library(f.function for f in region.stacks.of(e.stack)):
+        workspace = region.where == "cuda" and self._workspace.kind(e)
+        if workspace:
             return "workspace", "", ""
+        if workspace is None:
+            self._unsure += h.event.size
         tag = self._loop.own(e.tag)
         layer = calls.layer_of(tag)
         if layer is not None:
@@ -201,10 +210,13 @@ class Breaker:
         if self._looked:
             return
         self._looked, mine = True, set(map(id, self._loop.modules.values()))
-        for o in gc.get_objects():
-            if issubclass(type(o), torch.optim.Optimizer) and "state" in o.__dict__:
-                self._loop.optimizers.add(o)
-            elif issubclass(type(o), torch.nn.Module) and isinstance(o.__dict__.get("_parameters"), dict) and id(o) not in mine:
+        objects = gc.get_objects()
+        kinds = {kind for kind in set(map(type, objects)) if issubclass(kind, (torch.optim.Optimizer, torch.nn.Module))}
+        for o in [o for o in objects if type(o) in kinds]:
+            if issubclass(type(o), torch.optim.Optimizer):
+                if "state" in o.__dict__:
+                    self._loop.optimizers.add(o)
+            elif isinstance(o.__dict__.get("_parameters"), dict) and id(o) not in mine:
                 self._loop.others.add(o)
 
     def _steps(self, optimizer, mine: dict[int, str]) -> bool:
@@ -217,13 +229,26 @@ class Breaker:
 OUTSIDE = "(outside of the model)"
 
 
+class _Inside:
+    """Which layers lie in which, by number."""
+
+    def __init__(self, names: list[str]) -> None:
+        self._names: list[str] = names
+        self._known: dict[int, set[int]] = {}
+
+    def of(self, layer: int) -> set[int]:
+        """Itself among them."""
+        if layer not in self._known:
+            name = self._names[layer]
+            self._known[layer] = {j for j, other in enumerate(self._names) if not name or other == name or other.startswith(name + ".")}
+        return self._known[layer]
+
+
 class _Calls:
     """The layers' calls, as the tags of the events tell them."""
 
-    def __init__(self, region: Region, loop: Loop) -> None:
-        self._layers = {tag_of(i): i for i in range(len(loop.modules))}
-        names = list(loop.modules)
-        self._inside = {i: {j for j, other in enumerate(names) if not name or other == name or other.startswith(name + ".")} for i, name in enumerate(names)}
+    def __init__(self, region: Region, loop: Loop, inside: _Inside) -> None:
+        self._layers, self._inside = {tag_of(i): i for i in range(len(loop.modules))}, inside
         told = ((i, loop.own(e.tag)) for i, e in enumerate(region.events) if e.action != "annotate")
         self._tags = [(i, tag) for i, tag in told if tag]
         self._first = next((i for i, tag in self._tags if tag in self._layers), len(region.events))
@@ -238,17 +263,11 @@ class _Calls:
         """Whether it is there when the call of the layer that made it is over."""
         if death is None:
             return True
-        inside = self._inside[layer]
+        inside = self._inside.of(layer)
         for i, tag in self._tags[bisect.bisect(self._tags, (born, chr(0x10FFFF))):]:
             if self._layers.get(tag) not in inside:
                 return death > i
         return False
-
-
-def _library(names) -> bool:
-    """Whether a stack with C++ functions is of an allocation that no tensor asked for: cuBLAS's, cuDNN's and CUB's workspace."""
-    names = list(names)
-    return any("::" in n for n in names) and not any(t in n for n in names for t in _TENSOR)
 
 
 def _asked_before(region: Region) -> dict[int, int]:

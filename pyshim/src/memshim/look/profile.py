@@ -21,6 +21,7 @@ from typing import Any, NamedTuple, TextIO
 from memshim import sizes
 from memshim.look.parts import Breakdown, Parts, Row
 from memshim.run import where
+from memshim.run.recorder import uncollected
 
 CSV_FILE = "memshim-profile.csv"
 # On a GPU an iteration is recorded where it is one of the first, or one that is printed; and no more once so many in a row did what earlier ones did.
@@ -96,13 +97,14 @@ class Profiler:
 
         return CUDARegion(self._device.index, stacks="alloc") if self._device.type == "cuda" else CPURegion()
 
-    def _begin(self, record: bool) -> None:
-        """An iteration begins: recorded, or counted alone."""
+    def _begin(self, record: bool, begun: bool = False) -> None:
+        """An iteration begins: recorded, or counted alone. begun: the region has."""
         self._recording = record
-        cuda = self._region.where == "cuda"
-        if cuda:
+        if self._region.where == "cuda":
+            self._region.want("alloc" if self._breaker.wants_native else "python")
             self._region.keep_events(record)
-        self._region.restart()
+        if not begun:
+            self._region.restart()
         if record != self._on:
             self._loop.on() if record else self._loop.off()
             self._on = record
@@ -113,6 +115,7 @@ class Profiler:
         """The model runs again after an epoch's end."""
         if self._paused:
             self._paused, self._on, self._alike, self._since = False, False, 0, self.iteration
+            self._breaker.wants_native = True
             if self._region.where == "cpu":
                 self._region.open()
             self._begin(self._wanted())
@@ -128,14 +131,18 @@ class Profiler:
         key = _change(self._counted, _counters(region))
         known = self._known.get(key) if key else None
         self._alike = self._alike + 1 if known else 0
-        if self._recording and known is None:
-            region.mark()
-            breakdown = self._breaker.of(region)
+        most, now = region.peaks(), region.now()
+        if turned := self._recording and known is None:
+            with uncollected():
+                breakdown = self._breaker.of(region.turn())
             if key and not breakdown.lost:
                 self._known[key] = (breakdown, self.iteration)
         elif known is not None:
             breakdown, same_as = known
-        most, now = region.peaks(), region.now()
+        if breakdown is None:
+            self._breaker.wants_native = True
+        elif known is not None:
+            self._breaker.wants_native = False
         main = "allocated" if region.where == "cuda" else "requested"
         s = Stats(self.epoch, self.iteration, most[main], now[main], most.get("reserved"), now.get("reserved"), breakdown, same_as)
         self.stats.append(s)
@@ -146,7 +153,7 @@ class Profiler:
             self._print("\n".join([_iteration_line(s), *self._table(rows)]))
         self.iteration += 1
         self._loop.next()
-        self._begin(self._wanted())
+        self._begin(self._wanted(), turned)
         return s
 
     def epoch_end(self) -> list[Row]:
@@ -262,7 +269,8 @@ def _iteration_line(s: Stats) -> str:
         return f"iteration {s.iteration}: peak {sizes.show(s.peak_allocated)} {what}, {sizes.show(s.current_allocated)} now{cached}; not recorded"
     parts = " + ".join(f"{name} {sizes.show(n)}" for name, n in zip(_NAMES, b.parts) if n)
     at = f"in {b.phase}" + (f" of {b.where}" if b.phase == "forward" else f" ({b.where})" if b.where else "")
-    return f"iteration {s.iteration}: peak {sizes.show(s.peak_allocated)} {what} {at}, {sizes.show(s.current_allocated)} now{cached}; {parts or 'nothing'}"
+    return (f"iteration {s.iteration}: peak {sizes.show(s.peak_allocated)} {what} {at}, {sizes.show(s.current_allocated)} now{cached}; "
+            f"{parts or 'nothing'}{f'; incomplete: {b.lost}' if b.lost else ''}")
 
 
 def main(arguments: list[str]) -> int:

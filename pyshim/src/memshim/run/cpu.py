@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import gc
 import threading
 from collections.abc import Iterator
@@ -70,6 +71,14 @@ class CPURegion:
     def restart(self) -> None:
         """Begin anew: what is there now is of before."""
         watcher.restart(self)
+
+    def turn(self) -> CPURegion:
+        """mark and restart in one: what there was so far, as a region that is closed."""
+        self.mark()
+        past = copy.copy(self)
+        past._ended = True
+        self.restart()
+        return past
 
     def load(self, tensors: list[tuple[torch.Tensor, str]]) -> None:
         """Count these as born now, each with what it is in the place of an operator."""

@@ -9,6 +9,7 @@ what they were, and so does the program: it reads its own peaks as if nobody loo
 from __future__ import annotations
 
 import contextlib
+import copy
 import gc
 import os
 import threading
@@ -75,6 +76,14 @@ class CUDARegion:
     def restart(self) -> None:
         """Begin anew: what is there now is of before."""
         recorder.restart(self)
+
+    def turn(self) -> CUDARegion:
+        """mark and restart in one: what there was so far, as a region that is closed."""
+        return recorder.turn(self)
+
+    def want(self, stacks: str) -> None:
+        """Other stacks from here on."""
+        recorder.want(self, stacks)
 
     def keep_events(self, keep: bool) -> None:
         """Whether to record from here on. Peaks are counted in any event. What there was and is, restart tells."""
@@ -150,10 +159,20 @@ class Recorder:
             if region.begun and not region._ended:
                 self._renew(region)
 
-    def _renew(self, region: CUDARegion) -> None:
-        """The region begins here."""
+    def turn(self, region: CUDARegion) -> CUDARegion:
+        with self._lock:
+            snapshot = self.read(region)
+            region.peaks()
+            past = copy.copy(region)
+            past._ended = True
+            if region.begun and not region._ended:
+                self._renew(region, snapshot)
+            return past
+
+    def _renew(self, region: CUDARegion, snapshot: dict | None = None) -> None:
+        """The region begins here, where a snapshot was just made or one is."""
         if region.keeps_events:
-            snapshot = self._drain(any(r is not region and r.keeps_events for r in self.regions))
+            snapshot = snapshot or self._drain(any(r is not region and r.keeps_events for r in self.regions))
             events = self._events.setdefault(region.index, [])
             region.events, region._from = [], self._first.setdefault(region.index, 0) + len(events)
             region.settings = Settings.of(snapshot.get("allocator_settings") or {})
@@ -191,6 +210,12 @@ class Recorder:
             else:
                 self._want()
 
+    def want(self, region: CUDARegion, stacks: str) -> None:
+        with self._lock:
+            region.wants = stacks
+            if region.begun and region.keeps_events and not region._ended:
+                self._want()
+
     def _want(self) -> None:
         """Record the most that anybody wants."""
         stacks = max((r.wants for r in self.regions if r.keeps_events), key=list(_CONTEXT).index)
@@ -203,30 +228,32 @@ class Recorder:
         context, stacks = _CONTEXT[self._settings[0]]
         self._guard.record("all", context, stacks, MAX_EVENTS, clear_history=clear)
 
-    def read(self, region: CUDARegion) -> None:
-        """Bring a region's events up to date."""
+    def read(self, region: CUDARegion) -> dict | None:
+        """Bring a region's events up to date; the snapshot that they were read from."""
         with self._lock:
             if region.begun and region.keeps_events and not region._ended:
                 snapshot = self._drain()
                 region.at_end = {b["address"]: b for s in snapshot["segments"] if s["device"] == region.index for b in s["blocks"]
                                  if b["state"] == "active_allocated"}
                 region.events = self._events[region.index][region._from - self._first[region.index]:]
+                return snapshot
+            return None
 
     def _drain(self, keep: bool = True) -> dict:
         """Move what is new in the allocator's history into ours, unless nobody needs it; the snapshot that it was read from."""
         import torch
 
-        with uncollected():  # what it let go of between the two would be told nowhere
+        with uncollected():  # what it let go of between the first two would be told nowhere; and it finds nothing in the entries, over and over
             snapshot, ended = allocator_snapshot(), not torch._C._cuda_isHistoryEnabled()
             if ended or not self._theirs:
                 self._record(clear=True)
-        if ended:
-            self._lose(None, "the program ended the recording of the allocator's history")
-            self._theirs, self._settings = False, (self._settings[0], None)
-        for device, entries in enumerate(snapshot["device_traces"]):
-            new = self._new(device, entries) if self._theirs else entries
-            if keep and any(r.index == device for r in self.regions):
-                self._events.setdefault(device, []).extend(read_entries(new, self.stacks))
+            if ended:
+                self._lose(None, "the program ended the recording of the allocator's history")
+                self._theirs, self._settings = False, (self._settings[0], None)
+            for device, entries in enumerate(snapshot["device_traces"]):
+                new = self._new(device, entries) if self._theirs else entries
+                if keep and any(r.index == device for r in self.regions):
+                    self._events.setdefault(device, []).extend(read_entries(new, self.stacks))
         return snapshot
 
     def _new(self, device: int, entries: list[dict]) -> list[dict]:

@@ -64,7 +64,7 @@ def build(size, where="cuda"):
 
 
 def told(**more):
-    return {"allocated": torch.cuda.max_memory_allocated(), "reserved": torch.cuda.max_memory_reserved(), 
+    return {"allocated": torch.cuda.max_memory_allocated(), "reserved": torch.cuda.max_memory_reserved(),
             "host": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10} | more
 
 
