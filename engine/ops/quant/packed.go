@@ -189,7 +189,7 @@ func quantLinear(float bool) func(*ops.Call) ([]tensor.Meta, error) {
 			return nil, err
 		}
 		n := len(x.Sizes) - 1
-		if n < 0 || p.weight == nil || len(p.weight.Sizes) != 2 || x.Sizes[n] != p.weight.Sizes[1] {
+		if n < 1 || p.weight == nil || len(p.weight.Sizes) != 2 || x.Sizes[n] != p.weight.Sizes[1] {
 			return nil, c.Errorf("got input %v, want one that fits the weight", x.Sizes)
 		}
 		d := x.DType
@@ -200,7 +200,7 @@ func quantLinear(float bool) func(*ops.Call) ([]tensor.Meta, error) {
 	}
 }
 
-// quantConv gives channels last, as the host's kernels do.
+// quantConv gives channels last, as the host's kernels do, in one dimension too.
 func quantConv(c *ops.Call) ([]tensor.Meta, error) {
 	x := c.T("qx")
 	p, err := packed(c, packedArg(c))
@@ -231,14 +231,20 @@ func quantConv(c *ops.Call) ([]tensor.Meta, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := tensor.Contiguous
+	return ops.One(channelsLast(x, sizes))
+}
+
+// channelsLast is a fresh tensor whose channels are its densest dimension.
+func channelsLast(x *tensor.Tensor, sizes []int64) tensor.Meta {
 	switch len(sizes) {
+	case 3:
+		return ops.TransposedMeta(ops.FreshLike(x, sizes[0], sizes[2], sizes[1]), 1, 2)
 	case 4:
-		f = tensor.ChannelsLast
+		return ops.FreshFormat(x, tensor.ChannelsLast, sizes...)
 	case 5:
-		f = tensor.ChannelsLast3d
+		return ops.FreshFormat(x, tensor.ChannelsLast3d, sizes...)
 	}
-	return ops.One(ops.FreshFormat(x, f, sizes...))
+	return ops.FreshLike(x, sizes...)
 }
 
 func quantEmbedding(c *ops.Call) ([]tensor.Meta, error) {

@@ -102,6 +102,21 @@ func quantSame(c *ops.Call) ([]tensor.Meta, error) {
 	return ops.One(ops.EmptyLike(x, x.DType, x.SuggestFormat()))
 }
 
+// quantNorm is a batch norm over images or volumes, whose kernel gives channels last (aten/src/ATen/native/quantized/cpu/Normalization.cpp).
+func quantNorm(c *ops.Call) ([]tensor.Meta, error) {
+	x := c.T("qx")
+	if len(x.Sizes) < 4 {
+		return quantSame(c)
+	}
+	return ops.One(channelsLast(x, x.Sizes))
+}
+
+// quantDense is contiguous, of the first tensor's sizes.
+func quantDense(c *ops.Call) ([]tensor.Meta, error) {
+	x := c.Operands()[0]
+	return ops.One(ops.FreshLike(x, x.Sizes...))
+}
+
 func quantPointwise(c *ops.Call) ([]tensor.Meta, error) {
 	ts := c.Operands()
 	shape := ts[0].Sizes
@@ -169,7 +184,11 @@ func quantizedLayer(mode nn.RNNMode) func(*ops.Call) ([]tensor.Meta, error) {
 			return nil, c.Errorf("got input %v and state %v, want at least 2 dimensions", x.Sizes, hx.Sizes)
 		}
 		n := len(x.Sizes) - 1
-		out := []tensor.Meta{ops.FreshLike(x, append(slices.Clone(x.Sizes[:n]), hx.Sizes[len(hx.Sizes)-1]*nn.RNNDirections(c))...), ops.FreshLike(hx, hx.Sizes...)}
+		y := ops.FreshLike(x, append(slices.Clone(x.Sizes[:n]), hx.Sizes[len(hx.Sizes)-1]*nn.RNNDirections(c))...)
+		if n == 2 && c.Bool("batch_first") {
+			y = ops.TransposedMeta(ops.FreshLike(x, y.Sizes[1], y.Sizes[0], y.Sizes[2]), 0, 1)
+		}
+		out := []tensor.Meta{y, ops.FreshLike(hx, hx.Sizes...)}
 		if mode == nn.LSTM {
 			out = append(out, ops.FreshLike(cx, cx.Sizes...))
 		}
