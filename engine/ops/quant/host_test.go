@@ -159,6 +159,8 @@ func TestOnTheHost(t *testing.T) {
 		{"int64[4] [1]", "aten::q_per_channel_zero_points", []any{perChannel}},
 		{"(float32[2, 4, 8, 6] [192, 1, 24, 4], float32[4, 3] [3, 1])", "aten::dequantize", []any{list(x4last, perChannel)}},
 		{"float32[2, 4, 8, 6] [192, 1, 24, 4]", "aten::dequantize", []any{x4last}},
+		{"(float32[2, 4, 8, 6] [192, 1, 24, 4], float32[4, 3] [3, 1])", "aten::dequantize", []any{&ops.Tuple{Items: []any{x4last, perChannel}}}},
+		{"7", "aten::dequantize", []any{int64(7)}},
 		{"uint8[2, 4, 8, 6] [192, 1, 24, 4]", "aten::int_repr", []any{x4last}},
 		{"quint8[2, 3] [3, 1]", "aten::_make_per_tensor_quantized_tensor", []any{h.of(tensor.Uint8, 2, 3), scale, zero}},
 		{"qint8[2, 3] [3, 1]", "aten::_make_per_channel_quantized_tensor", []any{h.of(tensor.Int8, 2, 3), floats(2), longs(2), int64(0)}},
@@ -175,6 +177,21 @@ func TestOnTheHost(t *testing.T) {
 	} {
 		assert.Equal(t, c.want, told(h.run(c.op, c.args...)), c.op)
 	}
+
+	empty, _, err := h.bench.Run("aten::_empty_affine_quantized", []any{ints(2, 3)}, ops.Kw{"dtype": int64(i8)})
+	require.NoError(t, err)
+	assert.Equal(t, "qint8[2, 3] [3, 1]", told(empty))
+	other := &ops.Packed{Class: "Other", State: int64(1)}
+	for _, op := range []string{"linear_unpack", "embedding_bag_unpack", "conv2d_stride", "conv2d_groups", "conv2d_transpose"} {
+		_, _, err := h.bench.Run("quantized::"+op, []any{other}, nil)
+		assert.EqualError(t, err, "no rule for operator quantized::"+op+" with parameters packed as Other")
+	}
+	for _, op := range []string{"conv1d", "linear"} {
+		_, _, err := h.bench.Run("quantized::"+op, []any{x3, other, scale, zero}, nil)
+		assert.ErrorContains(t, err, "with parameters packed as Other", op)
+	}
+	_, _, err = h.bench.Run("quantized::embedding_byte", []any{other, longs(3), false}, nil)
+	assert.ErrorContains(t, err, "with parameters packed as Other")
 
 	// Which PyTorch refuses too, by one check or another.
 	for _, c := range []struct {
@@ -194,6 +211,12 @@ func TestOnTheHost(t *testing.T) {
 		{"got float32, want a quantized dtype", "aten::quantize_per_tensor", []any{h.of(f32, 2, 3), scale, zero, int64(f32)}},
 		{"got float32, want a quantized dtype", "aten::int_repr", []any{h.of(f32, 2, 3)}},
 		{"got Tensor, want packed parameters", "quantized::linear_unpack", []any{x2}},
+		{"got input [9] and state [6], want at least 2 dimensions", "aten::quantized_gru", []any{h.of(f32, 9), h.of(f32, 6), cells(gru), true, int64(1), 0.0, false, false, false}},
+		{"got 1 hidden states, want 2", "aten::quantized_lstm", []any{h.of(f32, 5, 3, 4), list(h.of(f32, 1, 3, 6)), cells(lstm), true, int64(1), 0.0, false, false, false}},
+		{"got no dimensions, want at least 1", "aten::q_per_channel_scales", []any{h.of(i8)}},
+		{"got sizes [2 4 8 6] and [5], want them to broadcast", "quantized::add", []any{x4, h.of(u8, 5), scale, zero}},
+		{"got no weight of 2 dimensions", "quantized::embedding_byte", []any{conv2, longs(3), false}},
+		{"got no weight of 2 dimensions", "quantized::embedding_byte", []any{h.run("quantized::embedding_bag_prepack", h.of(u8, 3)), longs(3), false}},
 	} {
 		_, _, err := h.bench.Run(c.op, c.args, nil)
 		assert.ErrorContains(t, err, c.want, c.op)

@@ -181,23 +181,18 @@ func packedArg(c *ops.Call) int {
 	return 0
 }
 
-func quantLinear(float bool) func(*ops.Call) ([]tensor.Meta, error) {
-	return func(c *ops.Call) ([]tensor.Meta, error) {
-		x := c.T("X")
-		p, err := packed(c, packedArg(c))
-		if err != nil {
-			return nil, err
-		}
-		n := len(x.Sizes) - 1
-		if n < 1 || p.weight == nil || len(p.weight.Sizes) != 2 || x.Sizes[n] != p.weight.Sizes[1] {
-			return nil, c.Errorf("got input %v, want one that fits the weight", x.Sizes)
-		}
-		d := x.DType
-		if float {
-			d = tensor.Float32
-		}
-		return ops.One(ops.FreshAs(x, d, append(slices.Clone(x.Sizes[:n]), p.weight.Sizes[0])...))
+// quantLinear gives what it is given: dynamic layers take and give float32.
+func quantLinear(c *ops.Call) ([]tensor.Meta, error) {
+	x := c.T("X")
+	p, err := packed(c, packedArg(c))
+	if err != nil {
+		return nil, err
 	}
+	n := len(x.Sizes) - 1
+	if n < 1 || p.weight == nil || len(p.weight.Sizes) != 2 || x.Sizes[n] != p.weight.Sizes[1] {
+		return nil, c.Errorf("got input %v, want one that fits the weight", x.Sizes)
+	}
+	return ops.One(ops.FreshLike(x, append(slices.Clone(x.Sizes[:n]), p.weight.Sizes[0])...))
 }
 
 // quantConv gives channels last, as the host's kernels do, in one dimension too.
