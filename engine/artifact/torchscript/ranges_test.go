@@ -1,0 +1,415 @@
+package torchscript
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io/fs"
+	"math"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/memspec/memspec/engine/artifact/torchscript/syntax"
+	"github.com/memspec/memspec/engine/internal/pickle"
+	"github.com/memspec/memspec/engine/program"
+	"github.com/memspec/memspec/engine/tensor"
+)
+
+// shownRange writes a value of a debug record: 3, "text", (a, b), [a].
+func shownRange(m *rangeMachine, v rangeValue) string {
+	switch v.kind {
+	case rangeNone:
+		return "None"
+	case rangeInt:
+		return fmt.Sprint(v.a)
+	case rangeText:
+		return fmt.Sprintf("%q", m.text(v))
+	case rangeGlobal:
+		return "global"
+	}
+	items, _ := m.items(v)
+	parts := make([]string, len(items))
+	for i, item := range items {
+		parts[i] = shownRange(m, item)
+	}
+	if v.kind == rangeList {
+		return "[" + strings.Join(parts, ", ") + "]"
+	}
+	return "(" + strings.Join(parts, ", ") + ")"
+}
+
+// TestRangeMachine: the opcodes that PyTorch writes into debug records, and what is none.
+func TestRangeMachine(t *testing.T) {
+	for _, tt := range []struct{ why, data, want, err string }{
+		{"an int of a byte", "\x80\x02K\x07.", "7", ""},
+		{"of a byte, the last thing", "K\xff.", "255", ""},
+		{"of two bytes", "M\x01\x02.", "513", ""},
+		{"of two bytes, more behind it", "M\x01\x02K\x01\x86.", "(513, 1)", ""},
+		{"of four", "J\x01\x00\x00\x80.", "-2147483647", ""},
+		{"of four, all of them", "J\x04\x03\x02\x01.", "16909060", ""},
+		{"a long", "\x8a\x02\x01\x02.", "513", ""},
+		{"a long of nothing", "\x8a\x00.", "0", ""},
+		{"a long of eight", "\x8a\x08\x01\x00\x00\x00\x00\x00\x00\x00.", "1", ""},
+		{"a long that is too long", "\x8a\x09\x01\x00\x00\x00\x00\x00\x00\x00\x00.", "", "got the end of the record, want more"},
+		{"a long that does not fit", "\x8a\x05\x00\x00\x00\x00\x01.", "", "got 4294967296, want an integer of 32 bits"},
+		{"a long cut off", "\x8a\x02\x01", "", "got the end of the record"},
+		{"a long without a length", "\x8a", "", "got the end of the record"},
+		{"a text", "X\x02\x00\x00\x00ab.", `"ab"`, ""},
+		{"an empty one", "X\x00\x00\x00\x00.", `""`, ""},
+		{"a text cut off", "X\x03\x00\x00\x00ab", "", "got the end of the record"},
+		{"a text of a negative length", "X\xff\xff\xff\xffab.", "", "got the end of the record"},
+		{"none", "N.", "None", ""},
+		{"an empty tuple", ").", "()", ""},
+		{"an empty list", "].", "[]", ""},
+		{"tuples of one, two and three", "K\x01\x85K\x01K\x02\x86K\x01K\x02K\x03\x87\x87.", "((1), (1, 2), (1, 2, 3))", ""},
+		{"a tuple of too few", "K\x01\x86.", "", "offset 3: got too few values for a tuple"},
+		{"a tuple from a mark", "(K\x01K\x02K\x03K\x04t.", "(1, 2, 3, 4)", ""},
+		{"marks in each other", "(K\x01(K\x02t(tt.", "(1, (2), ())", ""},
+		{"a tuple without a mark", "K\x01t.", "", "got no MARK"},
+		{"a mark above what is left", "K\x01K\x02(\x86t.", "", "got no MARK"},
+		{"a list of items", "](K\x01K\x02e.", "[1, 2]", ""},
+		{"items without a list", "K\x05(K\x01e.", "", "got items without an empty list"},
+		{"items without anything", "(K\x01e.", "", "got items without an empty list"},
+		{"items for a list that has some", "](K\x01e(K\x02e.", "", "got items without an empty list"},
+		{"items without a mark", "]e.", "", "got no MARK"},
+		{"from the memo", "K\x07q\x00K\x08q\x01h\x00h\x01\x87.", "", "got 2 values at the end, want 1"},
+		{"from the memo, the last thing", "K\x07q\x00\x85h\x00\x86.", "((7), 7)", ""},
+		{"a long memo", "K\x07r\x00\x00\x00\x00j\x00\x00\x00\x00\x86.", "(7, 7)", ""},
+		{"put anew", "K\x07q\x00K\x08q\x00h\x00\x87.", "(7, 8, 8)", ""},
+		{"a hole in the memo", "K\x07q\x01.", "", "got memo entry 1 after 0"},
+		{"put of nothing", "q\x00.", "", "got memo entry 0 after 0"},
+		{"a negative entry", "K\x01r\xff\xff\xff\xff.", "", "got memo entry -1 after 0"},
+		{"an entry that is not there", "h\x00\x85.", "", "got memo entry 0 of 0"},
+		{"behind the last", "K\x01q\x00h\x01\x86.", "", "got memo entry 1 of 1"},
+		{"a negative one", "j\xff\xff\xff\xff.", "", "got memo entry -1 of 0"},
+		{"a list of integers", "ctorch.jit._pickle\nbuild_intlist\n](K\x01K\x02e\x85R.", "[1, 2]", ""},
+		{"a call of what is no function", "K\x01K\x02\x85R.", "", "got a call, want a list of integers"},
+		{"a call of two", "ca\nb\nK\x01K\x02\x86R.", "", "got a call, want a list of integers"},
+		{"a call of no tuple", "ca\nb\nK\x01R.", "", "got a call, want a list of integers"},
+		{"a call of nothing", "K\x01R.", "", "got too few values for a call"},
+		{"a function cut off", "ca\nb", "", "got the end of the record"},
+		{"nothing", "", "", "got the end of the record"},
+		{"no end", "K\x01", "", "got the end of the record"},
+		{"an argument cut off", "J\x01\x02", "", "got the end of the record"},
+		{"two values", "K\x01K\x02.", "", "got 2 values at the end, want 1"},
+		{"no value", ".", "", "got 0 values at the end, want 1"},
+		{"another opcode", "K\x01}.", "", "offset 3: got opcode 0x7d, want one of a debug record"},
+	} {
+		m := &rangeMachine{stack: make([]rangeValue, 3), marks: make([]int32, 2), memo: make([]rangeValue, 4), arena: make([]rangeValue, 5)} // of the record before it
+		v, err := m.run(tt.data)
+		if tt.err != "" {
+			assert.ErrorContains(t, err, tt.err, tt.why)
+			continue
+		}
+		require.NoError(t, err, tt.why)
+		assert.Equal(t, tt.want, shownRange(m, v), tt.why)
+		if v.kind != rangeTuple && v.kind != rangeList {
+			_, err := m.items(v)
+			assert.EqualError(t, err, "got a record that is no tuple")
+		}
+	}
+}
+
+// Pickles are written by hand: an int of a byte, a text, a tuple, a list.
+func pInt(n int) string { return "K" + string(rune(n)) }
+func pText(s string) string {
+	return "X" + string(binary.LittleEndian.AppendUint32(nil, uint32(len(s)))) + s
+}
+func pTuple(a ...string) string { return "(" + strings.Join(a, "") + "t" }
+
+func aDebugDecoder() *decoder {
+	return &decoder{frames: map[string]*program.Frame{}, texts: map[sourceKey]*origin{}}
+}
+
+// TestDebugRecords: the forms of records that releases of PyTorch write, and what is wrong with each part.
+func TestDebugRecords(t *testing.T) {
+	source := func(text, file string, line int) string { return pTuple(text, file, pInt(line)) }
+	old := func(offset int, src string, from, to int) string {
+		return pTuple(pInt(offset), pTuple(src, pInt(from), pInt(to)))
+	}
+	tagged := func(offset int, src string, from, to int) string {
+		return pTuple(pInt(offset), pInt(9), pTuple(src, pInt(from), pInt(to)))
+	}
+	def := source(pText("def f(x):\n  return x\n"), pText("/u/net.py"), 7)
+	withTable := func(table []string, records ...string) string {
+		return pTuple(pText("FORMAT_WITH_STRING_TABLE"), pTuple(table...), pTuple(records...))
+	}
+	strs := []string{pText("/u/net.py"), pText("def f(x):\n"), pText("  return x\n"), pText("/u/net.py(7): f\n"), pText("/u/main.py(3): <module>\n"), pText("<unknown>\n"), pInt(3)}
+	ids := func(n ...int) string {
+		out := make([]string, len(n))
+		for i := range n {
+			out[i] = pInt(n[i])
+		}
+		return pTuple(out...)
+	}
+	for _, tt := range []struct{ why, data, want, err string }{
+		{"a text of its own", pTuple(old(0, def, 10, 12), tagged(5, def, 1, 2)), "0 10-12 text net.py:7 21; 5 1-2 text net.py:7 21", ""},
+		{"no source", pTuple(old(0, source(pText(""), "N", 0), 0, 0)), "0 0-0", ""},
+		{"no records", pTuple(), "", ""},
+		{"a text of pieces", withTable(strs, tagged(0, source(ids(1, 2), pInt(0), 7), 3, 4)), "0 3-4 text net.py:7 21", ""},
+		{"a stack", withTable(strs, tagged(0, source(ids(3, 4), pInt(0), 7), 3, 4), tagged(1, source(ids(3, 4), pInt(0), 7), 3, 4)),
+			"0 3-4 stack /u/net.py:7 f, /u/main.py:3 <module>; 1 3-4 stack /u/net.py:7 f, /u/main.py:3 <module>", ""},
+		{"a stack with a line that tells no frame", withTable(strs, tagged(0, source(ids(3, 5, 4), pInt(0), 7), 3, 4)), "0 3-4 stack /u/net.py:7 f, /u/main.py:3 <module>", ""},
+		{"no pieces", withTable(strs, tagged(0, source(ids(), pInt(0), 7), 3, 4)), "0 3-4", ""},
+		{"offsets out of order", pTuple(old(5, def, 0, 0), old(4, def, 0, 0)), "", "got offset 4 after 5, want them in order"},
+		{"equal offsets", pTuple(old(5, def, 0, 0), old(5, def, 0, 1)), "5 0-0 text net.py:7 21; 5 0-1 text net.py:7 21", ""},
+		{"not a tuple", pInt(3), "", "got a record that is no tuple"},
+		{"not a pickle", "x", "", "got opcode 0x78"},
+		{"a table that is none", pTuple(pText("FORMAT_WITH_STRING_TABLE"), pInt(3), pTuple()), "", "got a record that is no tuple"},
+		{"records that are none", pTuple(pText("FORMAT_WITH_STRING_TABLE"), pTuple(), pInt(3)), "", "got a record that is no tuple"},
+		{"another format", pTuple(pText("FORMAT_WITH_SOMETHING"), pTuple(), pTuple()), "", "got a record without an offset and a range"},
+		{"a record of one part", pTuple(pTuple(pInt(1))), "", "got a record without an offset and a range"},
+		{"an offset that is a text", pTuple(pTuple(pText("a"), pTuple(def, pInt(1), pInt(2)))), "", "got a record without an offset and a range"},
+		{"a range that is a number", pTuple(pTuple(pInt(1), pInt(2))), "", "got a range without source, start and end"},
+		{"a range of two", pTuple(pTuple(pInt(1), pTuple(def, pInt(2)))), "", "got a range without source, start and end"},
+		{"a start that is a text", pTuple(pTuple(pInt(1), pTuple(def, pText("a"), pInt(2)))), "", "got a range without source, start and end"},
+		{"an end that is a text", pTuple(pTuple(pInt(1), pTuple(def, pInt(2), pText("a")))), "", "got a range without source, start and end"},
+		{"a source that is a text", pTuple(pTuple(pInt(1), pTuple(pText("a"), pInt(2), pInt(2)))), "", "got a range without source, start and end"},
+		{"a source of two", pTuple(old(0, pTuple(pText("a"), pText("b")), 0, 0)), "", "got a source without text, file and line"},
+		{"a line that is a text", pTuple(old(0, pTuple(pText("a"), pText("b"), pText("c")), 0, 0)), "", "got a source without text, file and line"},
+		{"a file that is a tuple", pTuple(old(0, source(pText("a"), pTuple(), 0), 0, 0)), "", "got a source whose text or file is no string"},
+		{"a text that is none", pTuple(old(0, source("N", pText("b"), 0), 0, 0)), "", "got a record that is no tuple"},
+		{"a string behind the table", withTable(strs, tagged(0, source(ids(1, 7), pInt(0), 7), 3, 4)), "", "got string 7 of a table of 7"},
+		{"a file behind the table", withTable(strs, tagged(0, source(ids(1), pInt(8), 7), 3, 4)), "", "got string 8 of a table of 7"},
+		{"a number in the table", withTable(strs, tagged(0, source(ids(6), pInt(0), 7), 3, 4)), "", "got a source whose text or file is no string"},
+		{"a stack that goes on with a number", withTable(strs, tagged(0, source(ids(3, 6), pInt(0), 7), 3, 4)), "", "got a source whose text or file is no string"},
+		{"a stack of strings", withTable(strs, tagged(0, source(pTuple(strs[3], strs[4]), pInt(0), 7), 3, 4)), "", "got a stack of strings, want entries of the table"},
+	} {
+		d := aDebugDecoder()
+		var table debugTable
+		err := d.debugRecords(&table, tt.data+".")
+		if tt.err != "" {
+			assert.ErrorContains(t, err, tt.err, tt.why)
+			continue
+		}
+		require.NoError(t, err, tt.why)
+		var got []string
+		for _, r := range table.records {
+			text := fmt.Sprintf("%d %d-%d", r.offset, r.start, r.end)
+			switch {
+			case r.from == nil:
+			case r.from.text != nil:
+				text += fmt.Sprintf(" text %s:%d %d", strings.TrimPrefix(r.from.text.File, "/u/"), r.from.text.FirstLine, len(r.from.text.Text))
+			default:
+				var frames []string
+				for _, f := range r.from.stack.Frames {
+					frames = append(frames, fmt.Sprintf("%s:%d %s", f.File, f.Line, f.Function))
+				}
+				text += " stack " + strings.Join(frames, ", ")
+			}
+			got = append(got, text)
+		}
+		assert.Equal(t, tt.want, strings.Join(got, "; "), tt.why)
+	}
+
+	long := pText(strings.Repeat("a", maxText/4))
+	many := withTable([]string{pText("f"), long}, tagged(0, source(ids(1, 1, 1, 1), pInt(0), 7), 3, 4))
+	d := aDebugDecoder()
+	assert.NoError(t, d.debugRecords(&debugTable{}, many+"."))
+	many = withTable([]string{pText("f"), long}, tagged(0, source(ids(1, 1, 1, 1, 0), pInt(0), 7), 3, 4))
+	assert.ErrorContains(t, d.debugRecords(&debugTable{}, many+"."), "got a text of more than 1048576 bytes")
+	stack := pText("f(7): " + strings.Repeat("a", maxText/4))
+	many = withTable([]string{pText("f"), stack}, tagged(0, source(ids(1, 1, 1), pInt(0), 7), 3, 4))
+	assert.NoError(t, d.debugRecords(&debugTable{}, many+"."))
+	many = withTable([]string{pText("f"), stack}, tagged(0, source(ids(1, 1, 1, 1), pInt(0), 7), 3, 4))
+	assert.ErrorContains(t, d.debugRecords(&debugTable{}, many+"."), "got a stack of more than 1048576 bytes")
+	_, err := new(rangeMachine).run(pText(strings.Repeat("a", 70_000)) + ".")
+	assert.NoError(t, err)
+}
+
+// TestValues: elements of each dtype from their bytes, as numpy shows them, by strides.
+func TestValues(t *testing.T) {
+	le := binary.LittleEndian
+	bytes16 := func(n ...uint16) (out []byte) {
+		for _, v := range n {
+			out = le.AppendUint16(out, v)
+		}
+		return out
+	}
+	for _, tt := range []struct {
+		dtype tensor.DType
+		data  []byte
+		want  any
+	}{
+		{tensor.Int8, []byte{0xff, 0x7f}, []int64{-1, 127}},
+		{tensor.Uint8, []byte{0xff, 0x7f}, []int64{255, 127}},
+		{tensor.Bool, []byte{1, 0}, []int64{1, 0}},
+		{tensor.Int16, bytes16(0xffff, 0x7f01), []int64{-1, 0x7f01}},
+		{tensor.Int32, bytes16(0xfffe, 0xffff, 1, 1), []int64{-2, 0x10001}},
+		{tensor.Int64, bytes16(0xfffd, 0xffff, 0xffff, 0xffff, 1, 0, 1, 0), []int64{-3, 1 + 1<<32}},
+		{tensor.Float16, bytes16(0x3c00, 0xc000, 0x3555, 0x0001, 0x8001, 0x03ff, 0x7bff, 0x7c00, 0xfc00, 0), []float64{1, -2, 0.333251953125, 5.960464477539063e-08, -5.960464477539063e-08, 6.097555160522461e-05, 65504, math.Inf(1), math.Inf(-1), 0}},
+		{tensor.BFloat16, bytes16(0x3f80, 0xc049, 0x7f80), []float64{1, -3.140625, math.Inf(1)}},
+		{tensor.Float32, bytes16(0, 0x3fc0), []float64{1.5}},
+		{tensor.Float64, bytes16(0, 0, 0, 0xbff8), []float64{-1.5}},
+	} {
+		n := int64(len(tt.data)) / tt.dtype.ItemSize()
+		m := &tensor.Meta{DType: tt.dtype, Sizes: []int64{n}, Strides: []int64{1}}
+		got := values(tt.data, m)
+		require.NotNil(t, got, tt.dtype)
+		switch want := tt.want.(type) {
+		case []int64:
+			assert.Equal(t, &tensor.Data{Ints: want}, got, tt.dtype)
+		case []float64:
+			assert.Equal(t, &tensor.Data{Floats: want}, got, tt.dtype)
+		}
+		assert.Nil(t, values(tt.data[:len(tt.data)-1], m), "%s, stripped", tt.dtype)
+	}
+	assert.True(t, math.IsNaN(half(0x7c01)))
+	assert.True(t, math.IsNaN(half(0xfe00)))
+	row := func(i int64) []byte {
+		return []byte{byte(i), byte(i + 1), byte(i + 2), byte(i + 3), byte(i + 4), byte(i + 5), byte(i + 6)}
+	}
+	assert.Equal(t, []int64{1, 3, 5, 2, 4, 6}, values(row(0), &tensor.Meta{DType: tensor.Uint8, Sizes: []int64{2, 3}, Strides: []int64{1, 2}, StorageOffset: 1}).Ints, "transposed, behind one element")
+	assert.Equal(t, &tensor.Data{}, values(nil, &tensor.Meta{DType: tensor.Uint8, Sizes: []int64{0}, Strides: []int64{1}}))
+	for _, d := range []tensor.DType{tensor.Complex64, tensor.QInt8, tensor.Float8E4M3FN} {
+		assert.Nil(t, values(make([]byte, 8), &tensor.Meta{DType: d, Sizes: []int64{1}, Strides: []int64{1}}), d)
+	}
+}
+
+// TestStorages: what names a record of elements, and what is wrong with each part.
+func TestStorages(t *testing.T) {
+	sizes := fstest.MapFS{"data/0": &fstest.MapFile{Data: make([]byte, 24)}}
+	fresh := func() *unpickler {
+		u := anUnpickler(aDecoder(t, ""))
+		u.folder, u.d.fs = "data/", sizes
+		return u
+	}
+	id := func(parts ...any) pickle.Tuple { return parts }
+	f32 := storageType(tensor.Float32)
+	for _, tt := range []struct {
+		id   any
+		want string
+	}{
+		{int64(3), "got a persistent id of int64, want a tuple of 5"},
+		{id("storage", f32, "0", "cpu"), "got a persistent id of pickle.Tuple, want a tuple of 5"},
+		{id("store", f32, "0", "cpu", int64(6)), "got a persistent id that is no storage"},
+		{id("storage", "f", "0", "cpu", int64(6)), "got a persistent id that is no storage"},
+		{id("storage", f32, int64(0), "cpu", int64(6)), "got a persistent id that is no storage"},
+		{id("storage", f32, "0", nil, int64(6)), "got a persistent id that is no storage"},
+		{id("storage", f32, "0", "cpu", "6"), "got a persistent id that is no storage"},
+		{id("storage", f32, "0", "cpu", int64(-1)), "got a persistent id that is no storage"},
+		{id("storage", f32, "0", "cpu", int64(math.MaxInt64/16+1)), "want less"},
+	} {
+		_, err := fresh().storage(tt.id)
+		assert.ErrorContains(t, err, tt.want)
+	}
+	for device, want := range map[string]string{"cuda:1": "cuda", "cpu": "cpu", "meta": "meta"} {
+		assert.Equal(t, want, deviceKind(device))
+	}
+	u := fresh()
+	v, err := u.storage(id("storage", f32, "a", "meta", int64(6)))
+	require.NoError(t, err, "what is on no device has no record")
+	assert.Equal(t, &storage{number: 0, record: "data/a", dtype: f32, device: "meta", nbytes: 24}, v)
+	v, err = u.storage(id("storage", storageType(untyped), "b", "meta", int64(6)))
+	require.NoError(t, err)
+	assert.Equal(t, &storage{number: 1, record: "data/b", dtype: untyped, device: "meta", nbytes: 6}, v)
+	v, err = u.storage(id("storage", f32, "a", "cuda:1", int64(6)))
+	require.NoError(t, err)
+	assert.Equal(t, 0, v.(*storage).number, "a record is one storage, however often it is named")
+	v, err = u.storage(id("storage", f32, "c", "cpu", int64(0)))
+	require.NoError(t, err, "what is empty has none either")
+	assert.Equal(t, 2, v.(*storage).number)
+}
+
+// TestFold: what stands in a class, in a default or in a list is a literal where it can be.
+func TestFold(t *testing.T) {
+	p, err := Decode(archive(`class P(NamedTuple):
+  a : int
+  b : int
+class Color(Enum):
+  RED = 1
+class M(Module):
+  i : Final[int] = 3
+  j : Final[int] = -9223372036854775808
+  k : Final[int] = -3
+  f : Final[float] = -1.5
+  g : Final[float] = annotate(float, 3)
+  h : Final[Optional[float]] = annotate(Optional[float], 3)
+  c : Final[complex] = 1.5+2.j
+  d : Final[complex] = 1-2.j
+  e : Final[complex] = -2.j
+  l : Final[List[int]] = annotate(List[int], [])
+  m : Final[Tuple[int, str]] = (1, "a")
+  n : Final[Dict[str, int]] = {"a": 1, "b": -2}
+  o : Final[Device] = torch.device("cuda", 1)
+  q : Final[Device] = torch.device("cpu")
+  r : Final[List[List[int]]] = [[1], [], ([2, 3])]
+  s : Final[__torch__.P] = __torch__.P(1, 2)
+  t : Final[__torch__.Color] = __torch__.Color.RED
+  u : Final[NoneType] = None
+  v : Final[float] = -inf
+  w : Final[int] = 1234567890
+  x : Final[int] = 0x10
+  y : Final[float] = 1e400
+  z : Final[str] = 'it'
+`))
+	require.NoError(t, err)
+	got := map[string]any{}
+	for _, a := range p.Root.Class.Attrs {
+		got[a.Name] = a.Default
+	}
+	ints := func(n ...any) *program.ListLit { return &program.ListLit{Items: append([]any{}, n...)} }
+	pair, color := p.Classes[2], p.Classes[0]
+	require.Equal(t, []string{"__torch__.Color", "__torch__.P"}, []string{p.Classes[0].Name, p.Classes[2].Name})
+	assert.Equal(t, map[string]any{
+		"i": int64(3), "j": int64(math.MinInt64), "k": int64(-3), "f": -1.5, "g": 3.0, "h": 3.0, "c": complex(1.5, 2), "d": complex(1, -2), "e": complex(math.Copysign(0, -1), -2),
+		"l": &program.ListLit{Items: []any{}, Elem: &program.Type{Kind: program.IntType}}, "m": &program.TupleLit{Items: []any{int64(1), "a"}},
+		"n": &program.DictLit{Keys: []any{"a", "b"}, Values: []any{int64(1), int64(-2)}}, "o": program.Device("cuda:1"), "q": program.Device("cpu"),
+		"r": ints(ints(int64(1)), ints(), ints(int64(2), int64(3))), "s": &program.TupleLit{Class: pair, Items: []any{int64(1), int64(2)}},
+		"t": program.EnumLit{Class: color, Name: "RED", Value: int64(1)}, "u": nil, "v": math.Inf(-1), "w": int64(1234567890), "x": int64(16), "y": math.Inf(1), "z": "it",
+	}, got)
+	for _, text := range []string{"torch.device()", "torch.device(3)", `torch.device("a", "b")`, `torch.device("a", 1, 2)`, "__torch__.P(1)", "__torch__.P(1, b=2)", "annotate(int)", "f(1)", "~3", "not True", "1 + 2", "1.j + 2.j", "1.j + 2",
+		`"a" + 2.j`, `-"a"`, "x", "a.b", "[x]", "{x: 1}", "{1: x}", "(1, x)", "-x", "x + 1.j", "1 + x", "annotate(int, x)", "__torch__.P(1, x)", "__torch__.other.RED", "a[0]", "3 if True else 4"} {
+		_, err := Decode(archive("class P(NamedTuple):\n  a : int\n  b : int\nclass M(Module):\n  a : Final[int] = " + text + "\n"))
+		assert.ErrorContains(t, err, "want a constant", text)
+	}
+	for v, want := range map[any]string{
+		nil: "None", int64(3): "3", "a": "a", &program.Object{Class: &program.Class{Name: "C"}}: "an object of C", &program.State{}: "a tensor", &program.ListLit{}: "a list", &program.TupleLit{}: "a tuple",
+		&program.DictLit{}: "a dict", &program.Opaque{Class: "q.P"}: "an object of q.P",
+	} {
+		assert.Equal(t, want, literalName(v))
+	}
+}
+
+// TestVersions: the container's version, where each release keeps it.
+func TestVersions(t *testing.T) {
+	file := func(s string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(s)} }
+	for _, tt := range []struct {
+		edit func(a fstest.MapFS)
+		want string
+	}{
+		{func(a fstest.MapFS) { a["version"] = file("10\n") }, ""},
+		{func(a fstest.MapFS) { a["version"] = file("1") }, ""},
+		{func(a fstest.MapFS) { delete(a, "version"); a[".data/version"] = file("4\n") }, ""},
+		{func(a fstest.MapFS) { a["version"] = file("11\n") }, "version: got version 11, want 1 to 10"},
+		{func(a fstest.MapFS) { a["version"] = file("0\n") }, "version: got version 0, want 1 to 10"},
+		{func(a fstest.MapFS) { a["version"] = file("x\n") }, `version: got "x\n", want a number`},
+		{func(a fstest.MapFS) { delete(a, "version") }, "got no record version and no .data/version, want one"},
+		{func(a fstest.MapFS) { delete(a, "version"); a[".data/version"] = file("z") }, `.data/version: got "z", want a number`},
+		{func(a fstest.MapFS) { a["data.pkl"] = file("\x80\x02]q\x00.") }, "data.pkl: got a list, want an object"},
+		{func(a fstest.MapFS) { a["data.pkl"] = file("\x80\x02K\x03.") }, "data.pkl: got 3, want an object"},
+		{func(a fstest.MapFS) { a["constants.pkl"] = file("\x80\x02K\x03.") }, "constants.pkl: got 3, want a tuple"},
+		{func(a fstest.MapFS) { a["constants.pkl"] = file("\x80\x02") }, "constants.pkl"},
+		{func(a fstest.MapFS) { delete(a, "constants.pkl") }, ""},
+		{func(a fstest.MapFS) { delete(a, "code/__torch__.py") }, "got no record code/**.py, want one"},
+	} {
+		a := archive("class M(Module):\n  pass\n")
+		tt.edit(a)
+		_, err := Decode(a)
+		if tt.want == "" {
+			assert.NoError(t, err)
+			continue
+		}
+		assert.ErrorContains(t, err, tt.want)
+	}
+	_, err := Decode(fstest.MapFS{})
+	assert.Error(t, err)
+	var e *syntax.Error
+	_, err = Decode(archive("class M(Module):\n  a : Final[int] = x\n"))
+	require.ErrorAs(t, err, &e)
+	_, err = fs.Stat(archive(""), "data.pkl")
+	require.NoError(t, err)
+}
