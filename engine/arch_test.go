@@ -40,7 +40,7 @@ var mayImport = map[string][]string{
 	"engine/trace":             {"engine/note", "engine/tensor", "engine/units", "engine/internal/pickle"},
 	"engine/recording":         {"engine/trace", "engine/tensor", "engine/units"},
 
-	"engine/workspace/profile": {"engine/units"},
+	"engine/workspace/profile": {"engine/internal/jsonscan", "engine/units"},
 	"engine/workspace":         {"engine/device", "engine/note", "engine/platform", "engine/tensor", "engine/units", "engine/workspace/profile"},
 	"engine/internal/aten":     {"engine/note", "engine/device", "engine/exec", "engine/internal/golden", "engine/ops", "engine/platform", "engine/schema", "engine/tensor", "engine/trace"},
 	"engine/ops":               {"engine/note", "engine/platform", "engine/schema", "engine/tensor", "engine/workspace"},

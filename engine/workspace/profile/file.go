@@ -56,23 +56,12 @@ func Parse(data []byte) (*Profile, error) {
 	if len(data) > maxBytes {
 		return nil, fmt.Errorf("got a workspace profile of %d bytes, want at most %d", len(data), maxBytes)
 	}
-	var head struct {
-		Schema *int `json:"schema"`
-	}
-	if err := json.Unmarshal(data, &head); err != nil {
-		return nil, fmt.Errorf("not a workspace profile: %w", err)
-	}
-	if head.Schema == nil {
-		return nil, fmt.Errorf("got a workspace profile without a schema, want %d", Schema)
-	}
-	if *head.Schema != Schema {
-		return nil, fmt.Errorf("got a workspace profile of schema %d, want %d: make it again with this version", *head.Schema, Schema)
-	}
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.DisallowUnknownFields()
-	var f file
-	if err := dec.Decode(&f); err != nil {
-		return nil, fmt.Errorf("not a workspace profile: %w", err)
+	f, ok := scan(data)
+	if !ok || f.Schema != Schema {
+		var err error
+		if f, err = decode(data); err != nil {
+			return nil, err
+		}
 	}
 	p := &Profile{}
 	var errs []error
@@ -87,6 +76,28 @@ func Parse(data []byte) (*Profile, error) {
 		return nil, err
 	}
 	return p, nil
+}
+
+// decode reads any profile, and says what is wrong with one.
+func decode(data []byte) (f file, err error) {
+	var head struct {
+		Schema *int `json:"schema"`
+	}
+	if err := json.Unmarshal(data, &head); err != nil {
+		return f, fmt.Errorf("not a workspace profile: %w", err)
+	}
+	if head.Schema == nil {
+		return f, fmt.Errorf("got a workspace profile without a schema, want %d", Schema)
+	}
+	if *head.Schema != Schema {
+		return f, fmt.Errorf("got a workspace profile of schema %d, want %d: make it again with this version", *head.Schema, Schema)
+	}
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&f); err != nil {
+		return f, fmt.Errorf("not a workspace profile: %w", err)
+	}
+	return f, nil
 }
 
 // WriteTo writes the profile, one entry a line, sorted.
@@ -118,12 +129,18 @@ var answerer = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[a-z][a-z0-9]* [0-9]+(\.[0-9]+){1,3} sm[0-9]+(-[a-z]+)?$`)
 })
 
+// check says what cannot be about an answerer.
+func (by *Answerer) check() error {
+	if !answerer().MatchString(by.Library + " " + by.Version + " " + by.Class) {
+		return fmt.Errorf("got answerer %q %q %q, want one such as cudnn 9.10.2 sm89", by.Library, by.Version, by.Class)
+	}
+	return nil
+}
+
 // check says what cannot be about an entry.
-func (e *Entry) check(by Answerer) error {
+func (e *Entry) check() error {
 	rank := len(e.Input)
 	switch {
-	case !answerer().MatchString(by.Library + " " + by.Version + " " + by.Class):
-		return fmt.Errorf("got answerer %q %q %q, want one such as cudnn 9.10.2 sm89", by.Library, by.Version, by.Class)
 	case e.Bytes < 0:
 		return fmt.Errorf("got %d B, want 0 or more", int64(e.Bytes))
 	case e.Most != 0 && e.Most < e.Bytes:

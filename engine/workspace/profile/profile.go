@@ -157,13 +157,18 @@ func abs(n int) int { return max(n, -n) }
 
 // Add puts an entry in. One that is there already must agree.
 func (p *Profile) Add(by Answerer, e Entry) error {
-	if err := e.check(by); err != nil {
+	group := p.answers[by]
+	if group == nil { // of one that is there the answerer is right
+		if err := by.check(); err != nil {
+			return err
+		}
+	}
+	if err := e.check(); err != nil {
 		return err
 	}
 	if p.answers == nil {
 		p.answers = map[Answerer]map[string]Entry{}
 	}
-	group := p.answers[by]
 	if group == nil {
 		group = map[string]Entry{}
 		p.answers[by] = group
