@@ -25,7 +25,7 @@
 //	artifact   what people have, at sight: archives to programs, recordings and snapshots to runs, strangers by name; and strip
 //	program    the typed graph
 //	ops        the language of operator rules; the rules by family beneath it, joined in ops/builtin: results, aliases, composites, workspace
-//	exec       the abstract run: shapes, aliases, lifetimes; the machine, and its drivers: exec/torchscript, exec/fx
+//	exec       the abstract run: shapes, aliases, lifetimes; the machine, and its drivers: exec/torchscript, exec/fx, exec/inductor
 //	trace      allocations and frees in order, with their places
 //	recording  runs as PyTorch's allocator recorded them, to traces
 //	allocator  the caching allocator, simulated
@@ -49,7 +49,7 @@
 // # What is not modelled
 //
 // Training, but as a recording of it (package recording). Several streams of one run. Fused kernels that TorchScript's profiling executor may make from the second pass on. What libraries
-// allocate outside PyTorch's allocator, but for the context's cost where a device's row or memspec.yaml states it. Library workspace is by rule
+// allocate outside PyTorch's allocator, but for the context's cost where a device's row or memspec.yaml states it, and the weights of an AOTInductor package. Library workspace is by rule
 // where nothing more exact is known, and the report says so.
 //
 // # Notes

@@ -10,6 +10,7 @@ import (
 	"github.com/memspec/memspec/engine/artifact"
 	"github.com/memspec/memspec/engine/exec"
 	"github.com/memspec/memspec/engine/exec/fx"
+	"github.com/memspec/memspec/engine/exec/inductor"
 	"github.com/memspec/memspec/engine/exec/torchscript"
 	"github.com/memspec/memspec/engine/program"
 	"github.com/memspec/memspec/engine/recording"
@@ -63,8 +64,11 @@ func (m *Model) start() exec.Start {
 		m.idle = m.idle[:n-1]
 		return s
 	}
-	if p := m.Artifact.Program; p.Tells == program.TellsModules { // graphs alone
+	switch p := m.Artifact.Program; {
+	case p.Tells == program.TellsModules: // graphs alone
 		return fx.NewSeen(p, m.seen)
+	case p.Compiled:
+		return inductor.New(p)
 	}
 	return torchscript.New(m.Artifact.Program)
 }

@@ -16,8 +16,12 @@ import (
 // locals that the artifact does not tell of to their latest end, as the upper end of a report does.
 func (m *Model) Lifetimes(ctx context.Context, c spec.Case, most bool) (funcs []lifetime.Func, err error) {
 	defer caught(m.Path, &err)
-	if _, err := m.Program(); err != nil {
+	p, err := m.Program()
+	if err != nil {
 		return nil, fmt.Errorf("%s: %w", m.Path, err)
+	}
+	if p.Compiled {
+		return nil, fmt.Errorf("%s: got compiled code, which frees its buffers itself: memspec dump --stage program shows where", m.Path)
 	}
 	if err := m.Artifact.Answers(string(c.Runtime), string(c.Mode)); err != nil {
 		return nil, err

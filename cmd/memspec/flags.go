@@ -33,7 +33,7 @@ func newRunFlags(cmd *cobra.Command) *runFlags {
 	fs.StringVar(&f.device, "device", "", "the GPU's `NAME`, see memspec devices")
 	fs.StringVar(&f.torch, "torch", platform.Newest().String(), "the PyTorch `RELEASE` whose rules apply")
 	fs.StringVar(&f.allocConf, "alloc-conf", "", "`PYTORCH_CUDA_ALLOC_CONF` of the run")
-	f.runtime = choiceFlag(cmd, "runtime", "how it is run, which decides when tensors die (default: eager, and of a recorded run the recorded one)", "", "eager", "torchscript", "export")
+	f.runtime = choiceFlag(cmd, "runtime", "how it is run, which decides when tensors die (default: eager, of compiled code compiled, and of a recorded run the recorded one)", "", "eager", "torchscript", "export", "compiled")
 	f.workspace = workspaceFlag(cmd)
 	f.mode = choiceFlag(cmd, "mode", "what the run does; by default what the artifact is made for", "", "inference", "training")
 	_ = cmd.RegisterFlagCompletionFunc("device", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {

@@ -28,7 +28,7 @@ func corpusFile(t *testing.T, name string) string {
 	return path
 }
 
-const wanted = "want a TorchScript archive (torch.jit.save), a torch.export program, a recording (memshim measure) or a memory snapshot (torch.cuda.memory._dump_snapshot)"
+const wanted = "want a TorchScript archive (torch.jit.save), a torch.export program, an AOTInductor package (torch._inductor.aoti_compile_and_package), a recording (memshim measure) or a memory snapshot (torch.cuda.memory._dump_snapshot)"
 
 func TestUnrecognizedFolder(t *testing.T) {
 	dir := t.TempDir()
@@ -87,7 +87,6 @@ func TestUnrecognized(t *testing.T) {
 		{write("net.py", "import torch\n"), "Python source: what it builds has to be exported first (python -m memshim export)"},
 		{zipped("other.zip", "a/readme.txt"), "a zip archive without data.pkl"},
 		{zipped("outer.zip", "model.pt"), "a zip archive around model.pt: unpack it first"},
-		{zipped("aoti.pt2", "m/data/aotinductor/model.so", "m/archive_format"), "an AOTInductor package: compiled code, which holds no program that can be read"},
 		{filepath.Join("testdata", "checkpoint.pt"), "a checkpoint of torch.save, which holds weights and no program"},
 	} {
 		t.Run(filepath.Base(c.path), func(t *testing.T) {
@@ -164,7 +163,7 @@ func TestAnswers(t *testing.T) {
 
 func TestUnrecognizedCorpus(t *testing.T) {
 	for file, want := range map[string]string{
-		"pt2/pytorch__executorch__preprocess-25dc7217.pt2":                   "an AOTInductor package",
+		"pt2/pytorch__executorch__preprocess-25dc7217.pt2":                   "got a package that was compiled for cpu, want one compiled for cuda",
 		"safetensors/snakers4__silero-vad__silero_vad_16k.safetensors":       "a safetensors file, which holds weights",
 		"torchscript/opensearch-project__ml-commons__mcorr-b0c38ca1.zip":     "a zip archive around nmf_mcorr.pt: unpack it first",
 		"torchscript/LaurentMazare__tch-rs__foo-2be389b1.pt":                 "PyTorch 1.1 or older",

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/memspec/memspec/engine/artifact/inductor"
 	"github.com/memspec/memspec/engine/artifact/torchexport"
 	"github.com/memspec/memspec/engine/artifact/torchscript"
 	"github.com/memspec/memspec/engine/recording"
@@ -28,10 +29,10 @@ type kind struct {
 var kinds = [...]kind{
 	{name: "torchscript", line: "a TorchScript archive (torch.jit.save)", is: inArchive(torchscript.Sniff), open: openTorchScript, strip: true},
 	{name: "torchexport", line: "a torch.export program", is: isExported, open: openTorchExport, strip: true},
+	{name: inductor.Format, line: "an AOTInductor package (torch._inductor.aoti_compile_and_package)", is: inArchive(inductor.Sniff), open: openAOTInductor, strip: true},
 	{name: recordingFormat, line: "a recording (memshim measure)", is: isRecording, open: openRecording},
 	{name: "snapshot", line: "a memory snapshot (torch.cuda.memory._dump_snapshot)", is: isSnapshot, open: openSnapshot},
 
-	{line: "an AOTInductor package: compiled code, which holds no program that can be read", is: holds("data/aotinductor")},
 	{line: "a checkpoint of torch.save, which holds weights and no program", is: holds("data.pkl")},
 	{line: "a folder without data.pkl", is: func(f *file) bool { return f.archive != nil && f.zip == nil }},
 	{line: "a zip archive around another", is: func(f *file) bool { return f.inner() != "" }, say: func(f *file) string {
@@ -111,7 +112,7 @@ const legacyMagic = "\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19."
 
 // isExported knows a program of torch.export: a package of compiled code (AOTInductor) has the same marks.
 func isExported(f *file) bool {
-	return f.archive != nil && !f.has("data/aotinductor") && torchexport.Sniff(f.archive)
+	return f.archive != nil && !inductor.Sniff(f.archive) && torchexport.Sniff(f.archive)
 }
 
 // isRecording knows the two forms of a recording by their beginning: an object that tells its schema and its case, as it is or compressed.
@@ -190,4 +191,12 @@ func openTorchExport(f *file) (*Artifact, error) {
 		return nil, err
 	}
 	return &Artifact{Producer: p.Producer, Program: p, Runtimes: []string{"eager", "export"}, Modes: []string{"inference"}}, nil
+}
+
+func openAOTInductor(f *file) (*Artifact, error) {
+	p, err := inductor.Decode(f.archive)
+	if err != nil {
+		return nil, err
+	}
+	return &Artifact{Producer: p.Producer, Program: p, Runtimes: []string{"compiled"}, Modes: []string{"inference"}}, nil
 }

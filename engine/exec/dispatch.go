@@ -6,6 +6,7 @@ import (
 	"github.com/memspec/memspec/engine/schema"
 	"github.com/memspec/memspec/engine/tensor"
 	"github.com/memspec/memspec/engine/trace"
+	"github.com/memspec/memspec/engine/units"
 )
 
 // Dispatch runs operators, one at a time, each with those that it is made of: autocast first, then the operator's rule, its results and the
@@ -34,6 +35,7 @@ type Dispatch struct {
 	library libraryCalls
 	upper   []trace.Estimate
 	sources []trace.Source
+	outside units.Bytes // taken on the accelerator beside the allocator
 }
 
 // NewDispatch makes a dispatcher on an empty heap.
@@ -47,8 +49,11 @@ func NewDispatch(t *ops.Table, o Options) *Dispatch {
 
 // Trace is the account so far, without passes.
 func (d *Dispatch) Trace() *trace.Trace {
-	return &trace.Trace{Origin: "exec", Sites: d.Sites.list, Events: d.events, Notes: d.Notes.list, Upper: d.upper, Sources: d.sources, Coverage: d.coverage}
+	return &trace.Trace{Origin: "exec", Sites: d.Sites.list, Events: d.events, Notes: d.Notes.list, Upper: d.upper, Sources: d.sources, Coverage: d.coverage, Outside: d.outside}
 }
+
+// TakeOutside says that the run holds so much of the accelerator's memory beside what the allocator gives it.
+func (d *Dispatch) TakeOutside(bytes units.Bytes) { d.outside = d.outside.Add(bytes) }
 
 // Apply runs one overload on complete arguments in the schema's order, and returns its result, held once for the caller.
 func (d *Dispatch) Apply(b *ops.Bound, args []any) (any, error) {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/memspec/memspec/engine/internal/expr"
+	"github.com/memspec/memspec/engine/tensor"
 )
 
 // This file checks what the package comment promises. A decoder calls CheckTables before it returns a program; each function is checked when it is
@@ -198,7 +199,7 @@ func (c *checker) object(o *Object) {
 // literal refuses values of Go types that are no literals. It looks one level deep: containers are checked where they are used.
 func (c *checker) literal(v any) {
 	switch v := v.(type) {
-	case nil, bool, int64, float64, complex128, string, Device, *State, *Object, *DictLit, EnumLit, *Opaque:
+	case nil, bool, int64, float64, complex128, string, Size, Device, *State, *Object, *DictLit, EnumLit, *Opaque:
 	case *ListLit:
 		c.literals(v.Items)
 	case *TupleLit:
@@ -380,6 +381,9 @@ func (c *checker) node(n *Node) {
 		if s.callee {
 			c.callee(where, n)
 		}
+		if s.recorded && (len(n.Recorded()) != 1 || n.Recorded()[0] == nil) {
+			c.errorf("%s: got no recorded tensor", where)
+		}
 		if len(n.Types) < s.types {
 			c.errorf("%s: got %d types, want %d", where, len(n.Types), s.types)
 		}
@@ -419,9 +423,15 @@ func (c *checker) recorded(where place, n *Node) {
 		c.errorf("%s: got the overload %s, want one of the operator", where, n.Key())
 	}
 	for i, m := range n.Recorded() {
-		if m != nil {
-			c.meta(fmt.Sprintf("%s: result %d", where, i), m)
+		if m == nil {
+			continue
 		}
+		if n.Op == BufferView && m.DType == tensor.Undefined {
+			same := *m
+			same.DType = tensor.Uint8 // any
+			m = &same
+		}
+		c.meta(fmt.Sprintf("%s: result %d", where, i), m)
 	}
 }
 

@@ -15,6 +15,17 @@ func span(from, to int) string {
 // HigherOrder begins the names of operators that run graphs of the program: their node's blocks.
 const HigherOrder = "higher_order::"
 
+// The node kinds of what inductor writes, beside the operators that it falls back to. What a name holds ends where the code says so, or with the function.
+const (
+	BufferEmpty = "inductor::empty_strided"      // a new storage, described by Recorded
+	BufferView  = "inductor::reinterpret_tensor" // Args[0], seen as Recorded; a view without a dtype keeps it
+	BufferAlias = "inductor::alias"              // Args[0], under another name
+	BufferMove  = "inductor::move"               // what Args[0] names, which then names nothing: a buffer that is used again
+	BufferFree  = "inductor::free"               // Args[0] names nothing any more
+	FusedKernel = "inductor::kernel"             // a kernel that inductor made, on Args; it takes no memory
+	Proxied     = "inductor::proxy_executor"     // the operator Text without its arguments, which no C function stands for
+)
+
 // shape is what a node kind must have.
 type shape struct {
 	minArgs, maxArgs int // -1 is no limit
@@ -22,6 +33,7 @@ type shape struct {
 	blocks           int
 	types            int
 	text, callee     bool
+	recorded         bool // a tensor
 }
 
 // shapes are the node kinds of the package comment.
@@ -49,6 +61,12 @@ var shapes = map[string]shape{
 	"prim::tolist":          {minArgs: 1, maxArgs: 1, maxOuts: 1},
 	"prim::EnumValue":       {minArgs: 1, maxArgs: 1, maxOuts: 1},
 	"prim::EnumName":        {minArgs: 1, maxArgs: 1, maxOuts: 1},
+	BufferEmpty:             {maxOuts: 1, recorded: true},
+	BufferView:              {minArgs: 1, maxArgs: 1, maxOuts: 1, recorded: true},
+	BufferAlias:             {minArgs: 1, maxArgs: 1, maxOuts: 1},
+	BufferMove:              {minArgs: 1, maxArgs: 1, maxOuts: 1},
+	BufferFree:              {minArgs: 1, maxArgs: 1},
+	FusedKernel:             {maxArgs: -1},
 	"aten::IntImplicit":     {minArgs: 1, maxArgs: 1, maxOuts: 1},
 	"aten::FloatImplicit":   {minArgs: 1, maxArgs: 1, maxOuts: 1},
 	"aten::ComplexImplicit": {minArgs: 1, maxArgs: 1, maxOuts: 1},

@@ -351,6 +351,8 @@ func literalDepth(v any, depth int) string {
 			s += "."
 		}
 		return s
+	case Size:
+		return v.String()
 	case complex128:
 		return literalDepth(real(v), depth) + "+" + literalDepth(imag(v), depth) + "j"
 	case string:

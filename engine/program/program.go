@@ -32,6 +32,8 @@
 //	higher_order::*           torch.export's operators that run graphs, which are their Blocks in the order of the arguments; Args are the others.
 //	                          What an operator gives a graph are that Block's Params
 //
+//	inductor::*               what compiled code does with its buffers: see BufferEmpty. Text is what the next kernel was made of
+//
 // A format whose nodes name their overload sets Told.Key, and nothing is resolved; one that recorded what a node gave sets Told.Recorded.
 //
 // An expression statement's node has no Outs, whatever its operator returns. An argument that is a list literal is a new list each time
@@ -45,6 +47,7 @@ type Program struct {
 	Format   string    // "torchscript"
 	Producer string    // what the artifact tells of its maker: torch version where known, container version
 	Tells    Tells     // of the Python that it was made from
+	Compiled bool      // what a compiler made of it: its buffers end where it says
 	Entry    *Func     // what is run; nil where there is nothing
 	Symbols  []Symbol  // sizes that the program leaves open, sorted by name
 	Modules  []*Module // in the order of the root's children, depth first

@@ -190,7 +190,11 @@ func (b *binder) solve(o *openSize, name string) {
 
 // String is "float16[B, 2*T] strides [2*T, 1] offset 4 cuda".
 func (t *TensorMeta) String() string {
-	s := t.DType.String() + sizesText(t.Sizes) + " strides " + sizesText(t.Strides)
+	s := ""
+	if t.DType != tensor.Undefined { // a view keeps its own
+		s = t.DType.String()
+	}
+	s += sizesText(t.Sizes) + " strides " + sizesText(t.Strides)
 	if n, plain := t.Offset.Constant(); !plain || n != 0 {
 		s += " offset " + t.Offset.String()
 	}

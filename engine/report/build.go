@@ -35,7 +35,8 @@ func Build(s Source) *Report {
 	r := &Report{
 		Schema:    Schema,
 		Run:       s.Run,
-		Weights:   weights(tl),
+		Weights:   weights(tl).Add(tr.Outside),
+		Outside:   tr.Outside,
 		Baseline:  Sizes{base.Requested, base.Allocated, base.Reserved},
 		Peak:      Peak{Requested: tl.Peaks.Requested.Bytes, Allocated: tl.Peaks.Allocated.Bytes, Active: tl.Peaks.Active.Bytes, Reserved: tl.Peaks.Reserved.Bytes},
 		Delta:     tl.Peaks.Allocated.Bytes - base.Allocated,
@@ -50,7 +51,7 @@ func Build(s Source) *Report {
 	r.Unknown = s.Unknown
 	switch d := &s.Platform.Device; {
 	case d.ContextKnown:
-		total := r.Peak.Reserved.Add(d.Context)
+		total := r.Peak.Reserved.Add(d.Context).Add(r.Outside)
 		r.Peak.Total = &total
 		if d.Kind != device.None {
 			r.Context = &Context{d.Context, d.Context, d.Source}

@@ -20,12 +20,12 @@ type Metric string
 
 // The metrics.
 const (
-	Weights   Metric = "weights"    // parameters, buffers and constants on the device, as the allocator counts them
+	Weights   Metric = "weights"    // parameters, buffers and constants on the device, as the allocator counts them; of an AOTInductor package the block outside of it
 	Delta     Metric = "delta"      // what the run adds: peak allocated less what was allocated before the first pass
 	Allocated Metric = "allocated"  // torch.cuda.max_memory_allocated; of a compiled model after its first call
 	FirstCall Metric = "first_call" // allocated while the first pass runs, which compiles and tunes a compiled model
 	Reserved  Metric = "reserved"   // torch.cuda.max_memory_reserved
-	Total     Metric = "total"      // context + reserved: what nvidia-smi shows for the process
+	Total     Metric = "total"      // context + reserved + outside: what nvidia-smi shows for the process
 )
 
 // Metrics are those that every report tells, in the order they are printed.
@@ -51,6 +51,7 @@ type Report struct {
 	Run
 	Weights    units.Bytes  `json:"weights"`
 	Baseline   Sizes        `json:"baseline"`             // before the first pass: weights and inputs
+	Outside    units.Bytes  `json:"outside,omitempty"`    // device memory beside the allocator and the context: the weights of an AOTInductor package
 	Unknown    []Metric     `json:"unknown,omitempty"`    // metrics that the artifact does not tell of
 	Context    *Context     `json:"context,omitempty"`    // what the CUDA context takes beside the allocator; nil where nothing is known of it
 	Passes     []Pass       `json:"passes"`               // in the order they ran
@@ -229,7 +230,8 @@ func (r *Report) TotalRange() (low, high units.Bytes, ok bool) {
 	if r.Peak.Total != nil || r.Context == nil || slices.Contains(r.Unknown, Total) {
 		return 0, 0, false
 	}
-	return r.Peak.Reserved.Add(r.Context.Low), r.Peak.Reserved.Add(r.Context.High), true
+	held := r.Peak.Reserved.Add(r.Outside)
+	return held.Add(r.Context.Low), held.Add(r.Context.High), true
 }
 
 // UpperValue is a metric with all that is estimated at its most; false where nothing was estimated or the metric is not known.

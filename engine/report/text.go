@@ -43,7 +43,11 @@ func writeText(w io.Writer, r *Report, rows int) error {
 		p.Item(name, "%s", in)
 	}
 	if w, known := r.Value(Weights); known {
-		p.Item("weights", "%s", Both(w))
+		outside := ""
+		if r.Outside > 0 {
+			outside = ", of it " + Both(r.Outside) + " outside of PyTorch's allocator"
+		}
+		p.Item("weights", "%s%s", Both(w), outside)
 	}
 	p.Item("delta", "%s", Both(r.Delta))
 	if c := r.Context; c != nil && c.Low == c.High {

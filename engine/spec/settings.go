@@ -76,7 +76,7 @@ func keyRules() []keyRule {
 		{"fits", inModel | inCase, func(r *reader, s *settings, e entry, _ string) { s.fits = r.fits(e) }},
 		{"level", everywhere, func(r *reader, s *settings, e entry, _ string) { s.level = r.level(e) }},
 		{"device", everywhere, nil}, // read once own devices are known
-		{"runtime", everywhere, field(oneOf(Eager, TorchScript, Export), func(c *Case) *Runtime { return &c.Runtime })},
+		{"runtime", everywhere, field(oneOf(Eager, TorchScript, Export, Compiled), func(c *Case) *Runtime { return &c.Runtime })},
 		{"mode", everywhere, field(oneOf(Inference, Training), func(c *Case) *Mode { return &c.Mode })},
 		{"torch", everywhere, func(r *reader, s *settings, e entry, _ string) { s.torch = r.torch(e) }},
 		{"cudnn", everywhere, field((*reader).version, func(c *Case) *platform.Version { return &c.Platform.CuDNN })},

@@ -25,12 +25,13 @@ const Version = 1
 // Runtime is how an artifact will be run, which decides when its tensors die.
 type Runtime string
 
-// The runtimes. ByArtifact, the zero value, is eager, and of a recorded run the one that was recorded.
+// The runtimes. ByArtifact, the zero value, is eager, of compiled code compiled, and of a recorded run the one that was recorded.
 const (
 	ByArtifact  Runtime = ""
 	Eager       Runtime = "eager"
 	TorchScript Runtime = "torchscript"
 	Export      Runtime = "export"
+	Compiled    Runtime = "compiled" // what inductor made of it
 )
 
 // Mode is what a run does.

@@ -27,6 +27,7 @@ type Trace struct {
 	Upper    []Estimate // allocations whose size is an estimate, by storage
 	Sources  []Source   // allocations whose size somebody answered for, by storage
 	Coverage Coverage
+	Outside  units.Bytes // device memory that the run holds beside the allocator's: the weights of an AOTInductor package
 
 	Uncategorized bool // no site tells what its storages are for
 }

@@ -89,11 +89,12 @@ func (m MatMul) takesLt(p *platform.Platform) bool {
 }
 
 // matrixCopy is the contiguous clone of a matrix, or of a batch of them, that cuBLAS cannot read in place: one of its strides must be 1 and the other at least
-// the size along it; a batch may stand still (native/cuda/Blas.cpp prepare_matrix_for_cublas, prepare_batch_matrix_for_cublas).
+// the size along it, or all is dense: a row may have any stride to the next where there is none; a batch may stand still (native/cuda/Blas.cpp
+// prepare_matrix_for_cublas, prepare_batch_matrix_for_cublas).
 func matrixCopy(m *tensor.Meta) []Request {
 	n := len(m.Sizes)
 	rows, cols, sr, sc := m.Sizes[n-2], m.Sizes[n-1], m.Strides[n-2], m.Strides[n-1]
-	if sr == 1 && sc >= max(1, rows) || sc == 1 && sr >= max(1, cols) || m.Numel() == 0 {
+	if sr == 1 && sc >= max(1, rows) || sc == 1 && sr >= max(1, cols) || m.Numel() == 0 || n == 2 && m.IsDense() {
 		return nil
 	}
 	return []Request{CopyOf(m, "native/cuda/Blas.cpp prepare_matrix_for_cublas")}

@@ -150,14 +150,14 @@ func (z *Reader) Size(name string) (int64, bool) {
 	return z.records[i].size, true
 }
 
-// IsWeight says whether a record of that name holds weights. The small descriptions beside them do not count; of torch.export before 2.8 a
-// record is a whole file of torch.save.
+// IsWeight says whether a record of that name holds weights, or compiled code, which is read as little. The small descriptions beside them do not
+// count, nor does the source of compiled code; of torch.export before 2.8 a record is a whole file of torch.save.
 func IsWeight(name string) bool {
 	top, _, ok := strings.Cut(name, "/")
 	if base, _, _ := strings.Cut(name, "."); base == "serialized_state_dict" || base == "serialized_constants" || base == "serialized_example_inputs" {
 		return true
 	}
-	if !ok || strings.HasSuffix(name, ".json") {
+	if !ok || strings.HasSuffix(name, ".json") || strings.HasSuffix(name, ".cpp") && strings.HasPrefix(name, "data/aotinductor/") {
 		return false
 	}
 	return top == "data" || top == "constants" || top == "tensors"

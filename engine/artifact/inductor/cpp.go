@@ -1,0 +1,293 @@
+package inductor
+
+import (
+	"strings"
+
+	"github.com/memspec/memspec/engine/program"
+)
+
+// cppReader reads the statements of AOTInductorModel::run_impl (torch/_inductor/codegen/cpp_wrapper_cpu.py, cpp_wrapper_gpu.py).
+type cppReader struct {
+	*graph
+	states   []*program.State
+	declared map[string]bool        // AtenTensorHandle variables
+	handles  map[string]program.Arg // what they were given, which they do not hold by themselves
+	inputs   []*input
+	results  map[int]program.Arg
+	most     int // one more than the last result
+	last     *program.Node
+	temps    []string // of the statement under way
+	counter  int
+}
+
+// input is a parameter of the wrapper.
+type input struct {
+	name           string
+	value          *program.Value
+	sizes, strides *term
+}
+
+// Conditions of blocks that are not run, or that hold what is known to be true.
+const (
+	checksInputs = "_check_aoti_runtime_check_inputs_env" // AOTI_RUNTIME_CHECK_INPUTS: asserts alone
+	aligns       = "reinterpret_cast"                     // copies an input that is not aligned to 16 bytes, as PyTorch's allocator makes none
+)
+
+func (r *cppReader) run(list []statement) error {
+	for i := range list {
+		if err := r.statement(&list[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *cppReader) statement(s *statement) error {
+	switch {
+	case s.note != "":
+		r.note(s.note)
+		return nil
+	case s.cond != nil && s.cond.text == checksInputs:
+		return r.asserts(s.block)
+	case s.cond != nil && s.cond.text == aligns:
+		return nil
+	case s.cond != nil:
+		return fail(s.line, "got a block that runs if %s, want code without a choice", s.cond)
+	case s.right == nil:
+		return r.scope(s)
+	}
+	var err error
+	if len(s.left) > 0 {
+		err = r.assign(s)
+	} else {
+		err = r.call(s.right)
+	}
+	for i := len(r.temps) - 1; i >= 0 && err == nil; i-- { // temporaries end with their statement
+		err = r.free(r.temps[i], s.line)
+	}
+	r.temps = r.temps[:0]
+	return err
+}
+
+// scope runs a block, whose names end with it.
+func (r *cppReader) scope(s *statement) error {
+	before := len(r.owned)
+	if err := r.run(s.block); err != nil {
+		return err
+	}
+	for len(r.owned) > before {
+		if err := r.free(r.owned[len(r.owned)-1], s.line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// assign reads a declaration or an assignment.
+func (r *cppReader) assign(s *statement) error {
+	name, array := "", false
+	for i, t := range s.left {
+		switch {
+		case t.kind == nameToken:
+			name = t.text
+		case t.text == "[":
+			array = i+1 < len(s.left) && s.left[i+1].text == "]"
+		}
+	}
+	first := s.left[0].text
+	x := s.right
+	switch {
+	case first == "output_handles":
+		return r.output(s)
+	case array:
+		r.arrays[name] = x
+		return nil
+	case x.kind == nameTerm && len(s.left) >= 1 && first == "AtenTensorHandle": // declared without a value
+		r.declared[x.text] = true
+		return nil
+	case first == "RAIIAtenTensorHandle" && x.kind == callTerm && len(x.args) == 1 && x.args[0].kind == nameTerm: // RAIIAtenTensorHandle buf0(buf0_handle)
+		a, ok := r.handles[x.args[0].text]
+		if !ok {
+			return fail(s.line, "got %s, want a handle that was made", x.args[0])
+		}
+		r.bind(x.text, a)
+		return nil
+	case strings.HasSuffix(first, "Guard"), first == "stream_guard", first == "CUdeviceptr", x.kind == callTerm && x.text == "steal_from_raw_handles_to_raii_handles":
+		return nil
+	case x.kind == callTerm && x.text == "constants_.at" && len(x.args) == 1 && x.args[0].kind == intTerm:
+		n := x.args[0].n
+		if n < 0 || n >= int64(len(r.states)) {
+			return fail(s.line, "got constant %d, want one of %d", n, len(r.states))
+		}
+		r.names[name] = program.Arg{Const: r.states[n]}
+		return nil
+	case x.kind == callTerm && x.text == "std::move" && len(x.args) == 1:
+		return r.moved(name, x.args[0], s.line)
+	case x.kind == signTerm && x.text == "*", x.kind == callTerm && x.text == "static_cast":
+		return nil // the kernels
+	case x.kind == callTerm && (strings.HasSuffix(x.text, ".sizes") || strings.HasSuffix(x.text, ".strides")):
+		r.numbers[name] = x // arg0_1_size
+		return nil
+	case x.kind == indexTerm:
+		return r.symbol(name, x)
+	case first == "int64_t" || first == "double" || first == "auto" && (x.kind == intTerm || x.kind == floatTerm || x.kind == signTerm) || first == "int32_t" || first == "float" || first == "bool":
+		r.numbers[name] = x
+		return nil
+	case first == "auto":
+		a, ok, err := r.tensor(x)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			r.numbers[name] = x // an optional number, device or dtype that a call is given by address
+			return nil
+		}
+		r.keep(name, a)
+		return nil
+	}
+	return fail(s.line, "got %s = %s, want a statement of a wrapper", short(name), x)
+}
+
+// moved reads auto x = std::move(y) and auto arg0 = std::move(inputs[0]).
+func (r *cppReader) moved(name string, of *term, line int32) error {
+	if of.kind == indexTerm && of.args[0].text == "inputs" && of.args[1].kind == intTerm {
+		v := r.value(name)
+		r.inputs = append(r.inputs, &input{name: name, value: v})
+		r.bind(name, program.Arg{Value: v})
+		if int(of.args[1].n) != len(r.inputs)-1 {
+			return fail(line, "got input %d as the %dth, want them in order", of.args[1].n, len(r.inputs)-1)
+		}
+		return nil
+	}
+	if of.kind != nameTerm {
+		return fail(line, "got std::move of %s, want a name", of)
+	}
+	return r.move(name, of.text, line)
+}
+
+// keep gives a temporary a name, for as long as that lasts.
+func (r *cppReader) keep(name string, a program.Arg) {
+	for i, temp := range r.temps {
+		if r.names[temp].Value == a.Value && a.Value != nil {
+			r.temps = append(r.temps[:i], r.temps[i+1:]...)
+			r.forget(temp)
+			a.Value.Name = name
+			r.bind(name, a)
+			return
+		}
+	}
+	r.view(name, a, nil, 0)
+}
+
+// symbol reads int64_t s77 = arg0_1_size[0].
+func (r *cppReader) symbol(name string, x *term) error {
+	of, at := x.args[0], x.args[1]
+	for _, in := range r.inputs {
+		if from := r.numbers[of.text]; from != nil && at.kind == intTerm && strings.HasPrefix(from.text, in.name+".") {
+			delete(r.numbers, name)
+			return nil // a symbol, which the sizes of the inputs tell
+		}
+	}
+	return fail(x.line, "got %s from %s, want a size of an input", short(name), x)
+}
+
+// output reads output_handles[0] = buf22.release().
+func (r *cppReader) output(s *statement) error {
+	if len(s.left) != 4 || s.left[2].kind != numberToken {
+		return fail(s.line, "got an output without its number")
+	}
+	at, err := number(&s.left[2])
+	if err != nil || at.n < 0 || at.n > 1<<20 {
+		return fail(s.line, "got output %s, want a number", short(s.left[2].text))
+	}
+	x := s.right
+	n := int(at.n)
+	r.most = max(r.most, n+1)
+	switch {
+	case x.kind == callTerm && strings.HasSuffix(x.text, ".release"):
+		name := strings.TrimSuffix(x.text, ".release")
+		a, ok := r.names[name]
+		if !ok {
+			return fail(s.line, "got %s, want a name that stands for something", short(name))
+		}
+		r.forget(name)
+		r.results[n] = a
+		return nil
+	case x.kind == indexTerm && x.args[0].text == "output_handles" && x.args[1].kind == intTerm:
+		r.results[n] = r.results[int(x.args[1].n)]
+		return nil
+	}
+	return fail(s.line, "got the output %s, want a buffer", x)
+}
+
+// asserts reads what is checked of inputs and results: their sizes, and what they were made by.
+func (r *cppReader) asserts(list []statement) error {
+	for i := range list {
+		x := list[i].right
+		if x == nil || x.kind != callTerm || x.text != "assert_size_stride" || len(x.args) < 3 {
+			continue
+		}
+		for _, in := range r.inputs {
+			if in.name == x.args[0].text && in.sizes == nil {
+				in.sizes, in.strides = x.args[1], x.args[2]
+			}
+		}
+		if len(x.args) > 4 && x.args[3].kind == textTerm && x.args[4].kind == nameTerm {
+			if err := r.recorded(x); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// recorded gives the operator that made a result what the wrapper tells of both.
+func (r *cppReader) recorded(x *term) error {
+	a := r.names[x.args[0].text]
+	n := r.last
+	if n == nil || a.Value == nil || n.Told == nil {
+		return nil
+	}
+	for i, v := range n.Outs {
+		if v != a.Value {
+			continue
+		}
+		d, err := dtypeOf(x.args[4])
+		if err != nil {
+			return err
+		}
+		m, err := r.meta(d, x.args[1], x.args[2])
+		if err != nil {
+			return err
+		}
+		op, err := key(x.args[3].text)
+		switch {
+		case err != nil:
+			return fail(x.line, "%v", err)
+		case n.Op == program.Proxied:
+			n.Text = op
+		default:
+			n.Told.Key = op
+			n.Op, _, _ = strings.Cut(op, ".")
+		}
+		for len(n.Told.Recorded) < len(n.Outs) {
+			n.Told.Recorded = append(n.Told.Recorded, nil)
+		}
+		n.Told.Recorded[i] = m
+	}
+	return nil
+}
+
+// finish closes the function.
+func (r *cppReader) finish(line int32) error {
+	items := make([]program.Arg, r.most)
+	for i := range items {
+		a, ok := r.results[i]
+		if !ok {
+			return fail(line, "got no output %d of %d", i, r.most)
+		}
+		items[i] = a
+	}
+	r.end(items, line)
+	return nil
+}

@@ -1,0 +1,229 @@
+package inductor
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Inductor writes its wrapper in C++ or in Python, one plain statement a line or a few. Both are read with one set of tokens and one grammar of
+// expressions: calls, tuples, lists in braces, arithmetic. Nothing is executed, and no macro, template or import is followed.
+
+type tokenKind uint8
+
+const (
+	endToken tokenKind = iota
+	nameToken
+	numberToken
+	stringToken
+	signToken
+	noteToken // a comment that tells what the next kernel was made of
+	lineToken // the end of a line, in Python
+)
+
+type token struct {
+	kind tokenKind
+	text string // a string's without its quotes
+	line int32
+}
+
+// language says how a text is read.
+type language uint8
+
+const (
+	cpp language = iota
+	python
+)
+
+// Bounds of a text. The wrapper of the largest published model (a mixture of experts of 60 layers) has 6 MB and 900,000 tokens.
+const (
+	maxText   = 256 << 20
+	maxTokens = 16 << 20
+	maxNested = 100
+)
+
+// syntaxError is a place in a wrapper that is not read.
+type syntaxError struct {
+	line int32
+	msg  string
+}
+
+func (e *syntaxError) Error() string { return fmt.Sprintf("%d: %s", e.line, e.msg) }
+
+func fail(line int32, format string, args ...any) error {
+	return &syntaxError{line, fmt.Sprintf(format, args...)}
+}
+
+type lexer struct {
+	text  string
+	pos   int
+	line  int32
+	lang  language
+	depth int // of brackets: a line of Python goes on in them
+	out   []token
+}
+
+// lex takes a text apart; it ends with an endToken.
+func lex(text string, line int32, lang language) ([]token, error) {
+	x := &lexer{text: text, line: line, lang: lang, out: make([]token, 0, len(text)/5)}
+	for x.pos < len(x.text) {
+		if err := x.next(); err != nil {
+			return nil, err
+		}
+		if len(x.out) > maxTokens {
+			return nil, fail(x.line, "got more than %d words, want fewer", maxTokens)
+		}
+	}
+	x.add(lineToken, "")
+	x.add(endToken, "")
+	return x.out, nil
+}
+
+func (x *lexer) add(kind tokenKind, text string) {
+	if kind == lineToken && (x.lang != python || x.depth > 0 || len(x.out) == 0 || x.out[len(x.out)-1].kind == lineToken) {
+		return
+	}
+	x.out = append(x.out, token{kind, text, x.line})
+}
+
+func (x *lexer) next() error {
+	c, rest := x.text[x.pos], x.text[x.pos:]
+	switch {
+	case c == '\n':
+		x.add(lineToken, "")
+		x.line++
+		x.pos++
+	case c == ' ' || c == '\t' || c == '\r' || c == '\\':
+		x.pos++
+	case x.lang == cpp && strings.HasPrefix(rest, "//"), x.lang == python && c == '#':
+		x.comment()
+	case x.lang == cpp && strings.HasPrefix(rest, "/*"):
+		return x.skipTo("*/")
+	case x.lang == cpp && strings.HasPrefix(rest, `R"`):
+		return x.raw()
+	case x.lang == python && (strings.HasPrefix(rest, "'''") || strings.HasPrefix(rest, `"""`)):
+		return x.long(rest[:3])
+	case c == '"' || c == '\'':
+		return x.quoted(c)
+	case letter(c):
+		end := x.pos
+		for end < len(x.text) && (letter(x.text[end]) || digit(x.text[end])) {
+			end++
+		}
+		x.add(nameToken, x.text[x.pos:end])
+		x.pos = end
+	case digit(c) || c == '.' && len(rest) > 1 && digit(rest[1]):
+		x.number()
+	default:
+		x.sign(rest)
+	}
+	return nil
+}
+
+func letter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_' }
+func digit(c byte) bool  { return c >= '0' && c <= '9' }
+
+// comment keeps those that say what a kernel was made of.
+func (x *lexer) comment() {
+	end := strings.IndexByte(x.text[x.pos:], '\n')
+	if end < 0 {
+		end = len(x.text) - x.pos
+	}
+	text := x.text[x.pos : x.pos+end]
+	if at := strings.Index(text, "Original ATen: ["); at >= 0 {
+		x.add(noteToken, text)
+	}
+	x.pos += end
+}
+
+// pass goes over n bytes, counting lines.
+func (x *lexer) pass(n int) string {
+	text := x.text[x.pos : x.pos+n]
+	x.line += int32(strings.Count(text, "\n"))
+	x.pos += n
+	return text
+}
+
+func (x *lexer) skipTo(end string) error {
+	n := strings.Index(x.text[x.pos:], end)
+	if n < 0 {
+		return fail(x.line, "got the end, want %s", end)
+	}
+	x.pass(n + len(end))
+	return nil
+}
+
+// raw reads R"(…)", and with a word before the bracket.
+func (x *lexer) raw() error {
+	rest := x.text[x.pos:]
+	open := strings.IndexByte(rest, '(')
+	if open < 0 || open > 20 {
+		return fail(x.line, `got R", want R"(`)
+	}
+	end := ")" + rest[2:open] + `"`
+	n := strings.Index(rest, end)
+	if n < 0 {
+		return fail(x.line, "got a text without an end")
+	}
+	x.add(stringToken, rest[open+1:n])
+	x.pass(n + len(end))
+	return nil
+}
+
+func (x *lexer) long(quote string) error {
+	n := strings.Index(x.text[x.pos+3:], quote)
+	if n < 0 {
+		return fail(x.line, "got a text without an end")
+	}
+	x.add(stringToken, x.text[x.pos+3:x.pos+3+n])
+	x.pass(n + 6)
+	return nil
+}
+
+func (x *lexer) quoted(quote byte) error {
+	for i := x.pos + 1; i < len(x.text) && x.text[i] != '\n'; i++ {
+		switch x.text[i] {
+		case '\\':
+			i++
+		case quote:
+			x.add(stringToken, x.text[x.pos+1:i])
+			x.pos = i + 1
+			return nil
+		}
+	}
+	return fail(x.line, "got a text without an end")
+}
+
+// number reads 12, 12L, 0x1f, 1.5e-3f.
+func (x *lexer) number() {
+	end := x.pos
+	for end < len(x.text) {
+		c := x.text[end]
+		exponent := (c == '+' || c == '-') && (x.text[end-1] == 'e' || x.text[end-1] == 'E') && !strings.HasPrefix(x.text[x.pos:], "0x")
+		if !letter(c) && !digit(c) && c != '.' && !exponent {
+			break
+		}
+		end++
+	}
+	x.add(numberToken, x.text[x.pos:end])
+	x.pos = end
+}
+
+var signs = []string{"::", "->", "==", "!=", "<=", ">=", "&&", "||", "//", "**", "<<", ">>", "+=", "-="}
+
+func (x *lexer) sign(rest string) {
+	text := rest[:1]
+	for _, s := range signs {
+		if strings.HasPrefix(rest, s) {
+			text = s
+			break
+		}
+	}
+	switch text {
+	case "(", "[", "{":
+		x.depth++
+	case ")", "]", "}":
+		x.depth = max(x.depth-1, 0)
+	}
+	x.add(signToken, text)
+	x.pos += len(text)
+}

@@ -1,0 +1,177 @@
+package inductor
+
+import (
+	"strings"
+)
+
+// statement is one of a C++ function: what is before = and after it, or a block with its condition.
+type statement struct {
+	left  []token // of an assignment or declaration; names and [ ] alone
+	right *term
+	block []statement
+	cond  *term // of a block; nil of a plain one
+	loop  string
+	note  string
+	line  int32
+}
+
+// skipped are words before a declaration that change nothing here.
+var skipped = map[string]bool{"static": true, "constexpr": true, "const": true, "inline": true, "maybe_unused": true}
+
+// statements reads the statements of a block up to its brace.
+func (p *parser) statements() ([]statement, error) {
+	if p.deep++; p.deep > maxNested {
+		return nil, fail(p.peek().line, "got blocks nested deeper than %d", maxNested)
+	}
+	defer func() { p.deep-- }()
+	var out []statement
+	for !p.take("}") {
+		s, err := p.statement()
+		if err != nil {
+			return nil, err
+		}
+		if s != nil {
+			out = append(out, *s)
+		}
+	}
+	return out, nil
+}
+
+func (p *parser) statement() (*statement, error) {
+	if p.deep++; p.deep > maxNested {
+		return nil, fail(p.peek().line, "got statements nested deeper than %d", maxNested)
+	}
+	defer func() { p.deep-- }()
+	t := p.peek()
+	s := &statement{line: t.line}
+	switch {
+	case t.kind == endToken:
+		return nil, fail(t.line, "got the end, want }")
+	case t.kind == noteToken:
+		p.pos++
+		s.note = t.text
+		return s, nil
+	case p.take(";"):
+		return nil, nil
+	case p.take("{"):
+		var err error
+		s.block, err = p.statements()
+		return s, err
+	case t.kind == nameToken && (t.text == "if" || t.text == "while" || t.text == "for" || t.text == "switch" || t.text == "do" || t.text == "try"):
+		return p.control(s)
+	case t.kind == nameToken && t.text == "else":
+		return nil, fail(t.line, "got else, want code without a choice")
+	}
+	if err := p.left(s); err != nil {
+		return nil, err
+	}
+	x, err := p.term()
+	if err != nil {
+		return nil, err
+	}
+	s.right = x
+	return s, p.want(";")
+}
+
+// control reads an if; what else chooses or repeats is left to the reader of the statement, without its content.
+func (p *parser) control(s *statement) (*statement, error) {
+	word := p.peek().text
+	p.pos++
+	if word != "if" {
+		return nil, fail(s.line, "got %s, want code that runs straight on: control flow in compiled code is not read", word)
+	}
+	if err := p.want("("); err != nil {
+		return nil, err
+	}
+	var err error
+	if s.cond, err = p.condition(); err != nil {
+		return nil, err
+	}
+	if p.take("{") {
+		s.block, err = p.statements()
+		return s, err
+	}
+	one, err := p.statement()
+	if one != nil {
+		s.block = []statement{*one}
+	}
+	return s, err
+}
+
+// condition reads to the bracket that ends it: its first call or name is what it is known by.
+func (p *parser) condition() (*term, error) {
+	first := &term{kind: nameTerm, line: p.peek().line}
+	for open := 1; open > 0; p.pos++ {
+		switch t := p.peek(); {
+		case t.kind == endToken:
+			return nil, fail(t.line, "got the end, want )")
+		case p.is("("):
+			open++
+		case p.is(")"):
+			open--
+		case t.kind == nameToken && first.text == "":
+			first.text = t.text
+		}
+	}
+	return first, nil
+}
+
+// left reads what stands before = or, of a declaration without one, the type: "static constexpr int64_t x[] =", "auto x =", "RAIIAtenTensorHandle" before x(…).
+func (p *parser) left(s *statement) error {
+	from := p.pos
+	for p.take("[") { // [[maybe_unused]]
+		for !p.take("]") {
+			if p.peek().kind == endToken {
+				return fail(s.line, "got the end, want ]")
+			}
+			p.pos++
+		}
+		p.take("]")
+	}
+	begin := p.pos
+	for depth := 0; ; p.pos++ {
+		t := p.peek()
+		switch {
+		case t.kind == endToken:
+			return fail(s.line, "got the end, want ;")
+		case t.kind == signToken && strings.Contains("([{", t.text):
+			depth++
+		case t.kind == signToken && strings.Contains(")]}", t.text):
+			depth--
+		}
+		if depth > 0 || t.kind != signToken || t.text != "=" && t.text != ";" {
+			continue
+		}
+		if t.text == "=" {
+			s.left = declared(p.toks[begin:p.pos])
+			p.pos++
+			return nil
+		}
+		break
+	}
+	// no =: a call, or a declaration, whose type goes before the name
+	p.pos = begin
+	for p.pos+1 < len(p.toks) && p.toks[p.pos].kind == nameToken && (p.toks[p.pos+1].kind == nameToken || p.toks[p.pos+1].text == "*" && p.toks[p.pos].text != "return") {
+		if !skipped[p.toks[p.pos].text] {
+			s.left = append(s.left, p.toks[p.pos])
+		}
+		p.pos++
+		for p.take("*") {
+		}
+	}
+	if p.pos < from {
+		p.pos = from
+	}
+	return nil
+}
+
+// declared are the words of a declaration that matter: its type, its name, and [ of an array.
+func declared(toks []token) []token {
+	var out []token
+	for _, t := range toks {
+		if t.kind == nameToken && !skipped[t.text] || t.kind == numberToken || t.kind == signToken && (t.text == "[" || t.text == "]") {
+			out = append(out, t)
+		}
+	}
+	return out
+}

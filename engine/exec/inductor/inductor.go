@@ -1,0 +1,276 @@
+// Package inductor runs what inductor wrote on exec's machine: buffers are made, used again and ended where the code says so, kernels of its own take
+// nothing, and the operators that it falls back to go by their rules, with their workspace.
+//
+// The weights of an AOTInductor package are one block that its runtime takes with cudaMalloc, outside of PyTorch's allocator
+// (torch/csrc/inductor/aoti_runtime/model_base.h load_constants): no events, but Trace.Outside.
+package inductor
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/memspec/memspec/engine/exec"
+	"github.com/memspec/memspec/engine/program"
+	"github.com/memspec/memspec/engine/tensor"
+	"github.com/memspec/memspec/engine/trace"
+	"github.com/memspec/memspec/engine/units"
+)
+
+// Runs says whether a node is one of the driver's own, which need no rule.
+func Runs(op string) bool { return strings.HasPrefix(op, "inductor::") && op != program.Proxied }
+
+// New returns what starts runs of p.
+func New(p *program.Program) exec.Start {
+	return func(m *exec.Machine) (exec.Driver, error) {
+		if p.Entry == nil {
+			return nil, errors.New("got a program without a graph, want one")
+		}
+		g, err := p.Entry.Graph()
+		if err != nil {
+			return nil, err
+		}
+		w := &walker{Machine: m, prog: p, graph: g, regs: make([]*tensor.Tensor, g.NumValues), sites: make([]trace.SiteID, len(g.Body.Nodes)),
+			weights: map[*program.State]*tensor.Tensor{}}
+		for i := range w.sites {
+			w.sites[i] = trace.NoSite
+		}
+		return w, nil
+	}
+}
+
+// walker runs one program in one run.
+type walker struct {
+	*exec.Machine
+	prog    *program.Program
+	graph   *program.Graph
+	regs    []*tensor.Tensor // by value; nil of one that names nothing
+	sites   []trace.SiteID   // by node
+	weights map[*program.State]*tensor.Tensor
+	symbols map[string]int64 // their values in this run
+	now     *program.Node
+	calls   map[*program.Node]*call
+}
+
+// Params are the wrapper's own, in order.
+func (w *walker) Params() []program.Param { return w.prog.Entry.Params }
+
+// Literal is the value of a literal of the program.
+func (w *walker) Literal(v any) any { return v }
+
+// alignment of each weight in their block (torch/_inductor/codecache.py).
+const alignment = 64
+
+// Load takes the weights' block.
+func (w *walker) Load() {
+	w.Machine.Load(nil, nil)
+	var block units.Bytes
+	for _, s := range w.prog.States {
+		meta := s.Meta
+		w.weights[s] = w.TensorOn(&tensor.Storage{ID: -1, NBytes: units.Bytes(s.NBytes), Device: meta.Device, Category: s.Class}, meta)
+		if meta.Device == exec.Accelerator {
+			block += units.Bytes((s.NBytes + alignment - 1) / alignment * alignment)
+		}
+	}
+	w.TakeOutside(block)
+}
+
+// Prepare has nothing to do: a package's code is compiled.
+func (w *walker) Prepare() error { return nil }
+
+// Kept shows nothing: nothing of a call stays.
+func (w *walker) Kept(func(any)) {}
+
+// Describe writes what the wrapper's names hold.
+func (w *walker) Describe(s *exec.State) {
+	for _, t := range w.regs {
+		if t == nil {
+			s.Slot(false, nil)
+		} else {
+			s.Slot(true, t)
+		}
+	}
+}
+
+// Forward runs the wrapper.
+func (w *walker) Forward(args []any) (any, error) {
+	if err := w.bind(args); err != nil {
+		return nil, err
+	}
+	for i, v := range w.graph.Params {
+		t := args[i].(*tensor.Tensor)
+		w.Hold(t)
+		w.regs[v.ID] = t
+	}
+	for i, n := range w.graph.Body.Nodes {
+		w.now = n
+		if err := w.Step(); err != nil {
+			return nil, w.fail(err)
+		}
+		w.Node()
+		if n.Op == "prim::Return" {
+			return w.results(n)
+		}
+		w.place(i, n)
+		err := w.node(n)
+		w.Sites.Leave()
+		if err != nil {
+			return nil, w.fail(err)
+		}
+	}
+	return nil, w.fail(errors.New("got the end of the code, want a return"))
+}
+
+// bind holds the arguments against the parameters, and finds the symbols' values.
+func (w *walker) bind(args []any) error {
+	params := w.prog.Entry.Params
+	given := make([][]int64, len(params))
+	for i := range params {
+		p := &params[i]
+		t, ok := args[i].(*tensor.Tensor)
+		if !ok {
+			return &exec.InputError{Msg: fmt.Sprintf("input %s: got no tensor, want %s", p.Name, p.Meta)}
+		}
+		if t.DType != p.Meta.DType {
+			return &exec.InputError{Msg: fmt.Sprintf("input %s: got %s, want %s: compiled code takes one dtype", p.Name, t.DType, p.Meta.DType)}
+		}
+		given[i] = t.Sizes
+	}
+	if w.symbols != nil {
+		return nil
+	}
+	symbols, err := w.prog.BindSymbols(given)
+	if err != nil {
+		return &exec.InputError{Msg: strings.ReplaceAll(err.Error(), "\n", "; ")}
+	}
+	w.symbols = symbols
+	return nil
+}
+
+// place makes a node's place the current one: the operators that it was made of, and the line of the wrapper.
+func (w *walker) place(i int, n *program.Node) {
+	if w.sites[i] != trace.NoSite {
+		w.Sites.EnterAgain(w.sites[i])
+		return
+	}
+	op := n.Op
+	if n.Text != "" && (n.Op == program.BufferEmpty || n.Op == program.FusedKernel) {
+		op = n.Text
+	}
+	w.sites[i] = w.Sites.Enter(op, "", program.Pos{File: w.prog.Entry.Record, Line: int(n.Where.Line)})
+}
+
+// node runs one.
+func (w *walker) node(n *program.Node) error {
+	switch n.Op {
+	case program.FusedKernel:
+		return nil
+	case program.BufferEmpty:
+		m, err := n.Recorded()[0].Bind(w.symbols)
+		if err != nil {
+			return err
+		}
+		t, err := w.NewTensor(m, tensor.Activation)
+		if err != nil {
+			return err
+		}
+		w.put(n.Outs[0], t)
+		return nil
+	case program.BufferView, program.BufferAlias:
+		return w.view(n)
+	case program.BufferMove:
+		t, err := w.tensor(&n.Args[0])
+		if err != nil {
+			return err
+		}
+		w.regs[n.Args[0].Value.ID] = nil
+		w.put(n.Outs[0], t)
+		return nil
+	case program.BufferFree:
+		if v := n.Args[0].Value; v != nil && w.regs[v.ID] != nil {
+			w.Drop(w.regs[v.ID])
+			w.regs[v.ID] = nil
+		}
+		return nil
+	}
+	return w.operator(n)
+}
+
+// put gives a name what is held for it.
+func (w *walker) put(v *program.Value, t *tensor.Tensor) { w.regs[v.ID] = t }
+
+// tensor is what an argument names.
+func (w *walker) tensor(a *program.Arg) (*tensor.Tensor, error) {
+	if s, ok := a.Const.(*program.State); ok {
+		return w.weights[s], nil
+	}
+	if a.Value == nil || w.regs[a.Value.ID] == nil {
+		name := "a number"
+		if a.Value != nil {
+			name = a.Value.Name
+		}
+		return nil, fmt.Errorf("got %s, which names no tensor here", name)
+	}
+	return w.regs[a.Value.ID], nil
+}
+
+// view makes another tensor on the storage of one.
+func (w *walker) view(n *program.Node) error {
+	of, err := w.tensor(&n.Args[0])
+	if err != nil {
+		return err
+	}
+	meta := of.Meta
+	if r := n.Recorded(); len(r) > 0 {
+		bound := *r[0]
+		if bound.DType == tensor.Undefined {
+			bound.DType = of.DType
+		}
+		if meta, err = bound.Bind(w.symbols); err != nil {
+			return err
+		}
+		meta.Device = of.Device
+	}
+	t := w.TensorOn(of.Storage, meta)
+	w.Hold(t)
+	w.put(n.Outs[0], t)
+	return nil
+}
+
+// results are what the wrapper gives its caller, who takes over what the names hold.
+func (w *walker) results(n *program.Node) (any, error) {
+	out := newTuple(len(n.Args[0].Items))
+	seen := map[int]bool{}
+	for i := range n.Args[0].Items {
+		a := &n.Args[0].Items[i]
+		t, err := w.tensor(a)
+		if err != nil {
+			return nil, w.fail(err)
+		}
+		if a.Value == nil || seen[a.Value.ID] {
+			w.Hold(t)
+		}
+		if a.Value != nil {
+			seen[a.Value.ID] = true
+		}
+		out.Items = append(out.Items, t)
+	}
+	for id := range w.regs {
+		if t := w.regs[id]; t != nil && !seen[id] {
+			w.Drop(t)
+		}
+		w.regs[id] = nil
+	}
+	return out, nil
+}
+
+// fail makes err an error of the model at the current node.
+func (w *walker) fail(err error) error {
+	var e *exec.EvalError
+	if errors.As(err, &e) || w.now == nil {
+		return err
+	}
+	at := program.Pos{File: w.prog.Entry.Record, Line: int(w.now.Where.Line)}
+	return &exec.EvalError{Msg: err.Error(), Op: w.now.Op, Pos: at, Cause: err,
+		Stack: []exec.StackEntry{{Func: w.prog.Entry.Name, Record: at.File, Line: at.Line, Pos: at}}}
+}
