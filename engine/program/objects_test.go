@@ -361,13 +361,19 @@ func TestNodeKinds(t *testing.T) {
 		if s.types > 0 {
 			text += fmt.Sprintf(", %d types", s.types)
 		}
-		got = append(got, text+map[bool]string{true: ", text"}[s.text]+map[bool]string{true: ", function"}[s.callee])
+		got = append(got, text+map[bool]string{true: ", text"}[s.text]+map[bool]string{true: ", function"}[s.callee]+map[bool]string{true: ", recorded"}[s.recorded])
 	}
 	slices.Sort(got)
 	assert.Equal(t, `aten::ComplexImplicit: 1 -> 0 to 1
 aten::FloatImplicit: 1 -> 0 to 1
 aten::IntImplicit: 1 -> 0 to 1
 aten::ScalarImplicit: 1 -> 0 to 1
+inductor::alias: 1 -> 0 to 1
+inductor::empty_strided: 0 -> 0 to 1, recorded
+inductor::free: 1 -> 0
+inductor::kernel: at least 0 -> 0
+inductor::move: 1 -> 0 to 1
+inductor::reinterpret_tensor: 1 -> 0 to 1, recorded
 prim::CallFunction: at least 0 -> 0 to 1, function
 prim::CallMethod: at least 1 -> 0 to 1, text
 prim::CreateObject: at least 0 -> 0 to 1, text
