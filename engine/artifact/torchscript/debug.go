@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -23,16 +24,22 @@ import (
 // (text, file, first line). With a string table text is a list of indices, whose strings make the text one after another, and file
 // is an index. A record holds from its offset to the next one's.
 
-// debugTable is a file's records by offset.
+// debugTable is a file's records by offset, and their sources. A traced archive tells a stack for every operation that was recorded, most of which are in
+// no program: so a source is made when a node asks for it, while its file is the one that was read last, and else before the next file is read.
 type debugTable struct {
 	read    bool
 	records []debugRecord
-	last    int // found last: nodes come in order
+	sources []debugSource
+	whole   bool // every source is made
+	last    int  // found last: nodes come in order
 }
 
-type debugRecord struct {
-	offset, start, end int32
-	from               *origin // nil where the archive does not tell
+type debugRecord struct{ offset, start, end, source int32 }
+
+type debugSource struct {
+	at   rangeValue
+	made bool
+	from *origin // nil where the archive does not tell
 }
 
 // origin is what an operation comes from: a text of the user's, or a Python stack.
@@ -41,11 +48,11 @@ type origin struct {
 	stack *program.Stack
 }
 
-// at is the place at an offset.
-func (t *debugTable) at(pos syntax.Pos) program.Where {
+// at is the record that holds an offset, nil where there is none.
+func (t *debugTable) at(pos syntax.Pos) *debugRecord {
 	rs, p := t.records, int32(pos)
 	if len(rs) == 0 || p < rs[0].offset {
-		return program.Where{}
+		return nil
 	}
 	i := t.last
 	for steps := 0; ; steps++ {
@@ -59,11 +66,49 @@ func (t *debugTable) at(pos syntax.Pos) program.Where {
 		break
 	}
 	t.last = i
-	r := &rs[i]
-	if r.from == nil {
-		return program.Where{}
+	return &rs[i]
+}
+
+// where is the place at an offset of a file.
+func (d *decoder) where(f *sourceFile, pos syntax.Pos) (program.Where, error) {
+	r := f.debug.at(pos)
+	if r == nil {
+		return program.Where{}, nil
 	}
-	return program.Where{SourceRange: program.SourceRange{Text: r.from.text, Start: r.start, End: r.end}, Stack: r.from.stack}
+	from, err := d.origin(f, int(r.source))
+	if from == nil || err != nil {
+		return program.Where{}, err
+	}
+	return program.Where{SourceRange: program.SourceRange{Text: from.text, Start: r.start, End: r.end}, Stack: from.stack}, nil
+}
+
+// origin is a source of a file's records.
+func (d *decoder) origin(f *sourceFile, number int) (*origin, error) {
+	s := &f.debug.sources[number]
+	if s.made {
+		return s.from, nil
+	}
+	if d.debugged != f {
+		return nil, fmt.Errorf("%s.debug_pkl: internal error: got source %d asked for behind another file's, want it made before", f.Name, number)
+	}
+	from, err := d.sources.source(s.at)
+	if err != nil {
+		return nil, fmt.Errorf("%s.debug_pkl: %w", f.Name, err)
+	}
+	s.from, s.made = from, true
+	return from, nil
+}
+
+// makeSources makes every source of the file that was read last.
+func (d *decoder) makeSources() error {
+	f := d.debugged
+	for i := range f.debug.sources {
+		if _, err := d.origin(f, i); err != nil {
+			return err
+		}
+	}
+	f.debug.whole = true
+	return nil
 }
 
 // readDebug reads a file's records, once. An archive without them is fine.
@@ -71,12 +116,18 @@ func (d *decoder) readDebug(f *sourceFile) error {
 	if f.debug.read {
 		return nil
 	}
+	if last := d.debugged; last != nil && !last.debug.whole && last.lowered < last.funcs {
+		if err := d.makeSources(); err != nil {
+			return err
+		}
+	}
+	d.debugged = nil
 	f.debug.read = true
 	name := f.Name + ".debug_pkl"
 	if z, ok := d.fs.(interface{ Twin(name string) string }); ok {
 		// Classes that were copied under other names often have the same records.
-		if records, ok := d.records[z.Twin(name)]; ok {
-			f.debug.records = records
+		if t := d.records[z.Twin(name)]; t != nil && t.whole {
+			f.debug.records, f.debug.sources, f.debug.whole = t.records, t.sources, true
 			return nil
 		}
 	}
@@ -90,7 +141,10 @@ func (d *decoder) readDebug(f *sourceFile) error {
 	if err := d.debugRecords(&f.debug, data); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
-	d.records[name] = f.debug.records
+	d.records[name], d.debugged = &f.debug, f
+	if d.prog.Tells == program.TellsSource && d.told { // few, and all asked for
+		return d.makeSources()
+	}
 	return nil
 }
 
@@ -121,8 +175,8 @@ func (d *decoder) debugRecords(t *debugTable, data string) error {
 		return err
 	}
 	s := &d.sources
-	s.d, s.m, s.table = d, m, nil
-	s.known = append(s.known[:0], make([]*origin, len(m.arena)+1)...)
+	s.d, s.m, s.table, s.list = d, m, nil, s.list[:0]
+	s.numbers = append(s.numbers[:0], make([]int32, len(m.arena)+1)...)
 	if len(top) == 3 && top[0].kind == rangeText && m.text(top[0]) == "FORMAT_WITH_STRING_TABLE" {
 		if s.table, err = m.items(top[1]); err != nil {
 			return err
@@ -143,21 +197,20 @@ func (d *decoder) debugRecords(t *debugTable, data string) error {
 		}
 		t.records = append(t.records, rec)
 	}
+	t.sources = slices.Clone(s.list)
 	return nil
 }
 
 // debugSources makes the sources of one file's records.
 type debugSources struct {
-	d      *decoder
-	m      *rangeMachine
-	table  []rangeValue
-	frames []*program.Frame // by place in the table
-	known  []*origin        // by the tuple's place
-	build  []byte
+	d       *decoder
+	m       *rangeMachine
+	table   []rangeValue
+	frames  []*program.Frame // by place in the table
+	numbers []int32          // of sources by the tuple's place, from 1
+	list    []debugSource    // by number
+	build   []byte
 }
-
-// noSource stands for a source that was looked at and is empty.
-var noSource = &origin{}
 
 func (s *debugSources) record(v rangeValue) (r debugRecord, err error) {
 	parts, err := s.m.items(v)
@@ -176,19 +229,12 @@ func (s *debugSources) record(v rangeValue) (r debugRecord, err error) {
 	if span[0].kind != rangeTuple {
 		return r, errors.New("got a range without source, start and end")
 	}
-	from := s.known[span[0].a]
-	if from == nil {
-		if from, err = s.source(span[0]); err != nil {
-			return r, err
-		}
-		if from == nil {
-			from = noSource
-		}
-		s.known[span[0].a] = from
+	number := &s.numbers[span[0].a]
+	if *number == 0 {
+		s.list = append(s.list, debugSource{at: span[0]})
+		*number = int32(len(s.list))
 	}
-	if from != noSource {
-		r.from = from
-	}
+	r.source = *number - 1
 	return r, nil
 }
 
@@ -352,10 +398,14 @@ func (d *decoder) findTells() error {
 				if err := d.readDebug(f); err != nil {
 					return err
 				}
-				for _, r := range f.debug.records {
-					if r.from != nil {
+				for i := range f.debug.records {
+					from, err := d.origin(f, int(f.debug.records[i].source))
+					if err != nil {
+						return err
+					}
+					if from != nil {
 						told = true
-						if r.from.text == nil || r.from.text.File == "" {
+						if from.text == nil || from.text.File == "" {
 							p.Tells = program.TellsStacks
 						}
 						break
@@ -364,6 +414,7 @@ func (d *decoder) findTells() error {
 			}
 		}
 	}
+	d.told = true
 	if frozen(p) {
 		p.Tells = program.TellsNothing
 	}

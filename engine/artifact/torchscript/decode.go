@@ -58,7 +58,7 @@ func Decode(f fs.FS) (*program.Program, error) {
 		ops:    map[string]string{},
 		frames: map[string]*program.Frame{},
 
-		records: map[string][]debugRecord{},
+		records: map[string]*debugTable{},
 	}
 	d.low.d = d
 	for kind := range d.plain {
@@ -101,7 +101,9 @@ type decoder struct {
 	ranges    rangeMachine
 	frames    map[string]*program.Frame // by line
 	sources   debugSources
-	records   map[string][]debugRecord // by record
+	records   map[string]*debugTable // by record
+	debugged  *sourceFile            // whose records were read last
+	told      bool                   // prog.Tells is known
 	debugBuf  []byte
 	frameList slab[*program.Frame]
 	ops       map[string]string // operators' names, as printed to ours

@@ -79,6 +79,7 @@ func (b *body) lower(fn *program.Func) (g *program.Graph, err error) {
 	}()
 	l.file, l.fn = b.file, fn
 	l.check(b.d.readDebug(b.file))
+	defer func() { b.file.lowered++ }()
 	l.parser.Use(&b.file.File)
 	stmts, err := l.parser.Body(&b.def)
 	l.check(err)
@@ -395,7 +396,8 @@ func (l *lowerer) nodeArgs(op string, at syntax.Pos, flags program.NodeFlags, ar
 
 // locate says where a node comes from, by its place in the printed code.
 func (l *lowerer) locate(n *program.Node, at syntax.Pos) {
-	from := l.file.debug.at(at)
+	from, err := l.d.where(l.file, at)
+	l.check(err)
 	n.Where.SourceRange, n.Where.Stack = from.SourceRange, from.Stack
 	if t := from.Text; t != nil && t.File == builtinFile {
 		n.Flags |= program.Builtin

@@ -124,6 +124,15 @@ func aDebugDecoder() *decoder {
 	return &decoder{frames: map[string]*program.Frame{}, texts: map[sourceKey]*origin{}}
 }
 
+// readWhole reads a file's records with all their sources.
+func readWhole(d *decoder, f *sourceFile, data string) error {
+	if err := d.debugRecords(&f.debug, data); err != nil {
+		return err
+	}
+	d.debugged = f
+	return d.makeSources()
+}
+
 // TestDebugRecords: the forms of records that releases of PyTorch write, and what is wrong with each part.
 func TestDebugRecords(t *testing.T) {
 	source := func(text, file string, line int) string { return pTuple(text, file, pInt(line)) }
@@ -179,23 +188,24 @@ func TestDebugRecords(t *testing.T) {
 		{"a stack of strings", withTable(strs, tagged(0, source(pTuple(strs[3], strs[4]), pInt(0), 7), 3, 4)), "", "got a stack of strings, want entries of the table"},
 	} {
 		d := aDebugDecoder()
-		var table debugTable
-		err := d.debugRecords(&table, tt.data+".")
+		f := &sourceFile{}
+		err := readWhole(d, f, tt.data+".")
 		if tt.err != "" {
 			assert.ErrorContains(t, err, tt.err, tt.why)
 			continue
 		}
 		require.NoError(t, err, tt.why)
 		var got []string
-		for _, r := range table.records {
+		for _, r := range f.debug.records {
+			from := f.debug.sources[r.source].from
 			text := fmt.Sprintf("%d %d-%d", r.offset, r.start, r.end)
 			switch {
-			case r.from == nil:
-			case r.from.text != nil:
-				text += fmt.Sprintf(" text %s:%d %d", strings.TrimPrefix(r.from.text.File, "/u/"), r.from.text.FirstLine, len(r.from.text.Text))
+			case from == nil:
+			case from.text != nil:
+				text += fmt.Sprintf(" text %s:%d %d", strings.TrimPrefix(from.text.File, "/u/"), from.text.FirstLine, len(from.text.Text))
 			default:
 				var frames []string
-				for _, f := range r.from.stack.Frames {
+				for _, f := range from.stack.Frames {
 					frames = append(frames, fmt.Sprintf("%s:%d %s", f.File, f.Line, f.Function))
 				}
 				text += " stack " + strings.Join(frames, ", ")
@@ -208,16 +218,78 @@ func TestDebugRecords(t *testing.T) {
 	long := pText(strings.Repeat("a", maxText/4))
 	many := withTable([]string{pText("f"), long}, tagged(0, source(ids(1, 1, 1, 1), pInt(0), 7), 3, 4))
 	d := aDebugDecoder()
-	assert.NoError(t, d.debugRecords(&debugTable{}, many+"."))
+	assert.NoError(t, readWhole(d, &sourceFile{}, many+"."))
 	many = withTable([]string{pText("f"), long}, tagged(0, source(ids(1, 1, 1, 1, 0), pInt(0), 7), 3, 4))
-	assert.ErrorContains(t, d.debugRecords(&debugTable{}, many+"."), "got a text of more than 1048576 bytes")
+	assert.ErrorContains(t, readWhole(d, &sourceFile{}, many+"."), "got a text of more than 1048576 bytes")
 	stack := pText("f(7): " + strings.Repeat("a", maxText/4))
 	many = withTable([]string{pText("f"), stack}, tagged(0, source(ids(1, 1, 1), pInt(0), 7), 3, 4))
-	assert.NoError(t, d.debugRecords(&debugTable{}, many+"."))
+	assert.NoError(t, readWhole(d, &sourceFile{}, many+"."))
 	many = withTable([]string{pText("f"), stack}, tagged(0, source(ids(1, 1, 1, 1), pInt(0), 7), 3, 4))
-	assert.ErrorContains(t, d.debugRecords(&debugTable{}, many+"."), "got a stack of more than 1048576 bytes")
+	assert.ErrorContains(t, readWhole(d, &sourceFile{}, many+"."), "got a stack of more than 1048576 bytes")
 	_, err := new(rangeMachine).run(pText(strings.Repeat("a", 70_000)) + ".")
 	assert.NoError(t, err)
+}
+
+// TestSourcesAreMadeWhenAsked: of a traced archive those that a node asks for; all where another file is read while functions of this one are left.
+func TestSourcesAreMadeWhenAsked(t *testing.T) {
+	stack := func(line int, broken bool) string {
+		first := pInt(0)
+		if broken {
+			first = pInt(9)
+		}
+		return pTuple(pTuple(first), pInt(1), pInt(line))
+	}
+	records := func(broken bool) string {
+		rec := func(offset, line int, broken bool) string {
+			return pTuple(pInt(offset), pInt(9), pTuple(stack(line, broken), pInt(1), pInt(2)))
+		}
+		return pTuple(pText("FORMAT_WITH_STRING_TABLE"), pTuple(pText("f(7): g\n"), pText("f")), pTuple(rec(0, 7, false), rec(8, 7, broken))) + "."
+	}
+	made := func(f *sourceFile) (n int) {
+		for _, s := range f.debug.sources {
+			if s.made {
+				n++
+			}
+		}
+		return n
+	}
+	for _, tt := range []struct {
+		why                  string
+		tells                program.Tells
+		funcs, lowered, made int
+	}{
+		{"no function is left that could ask", program.TellsStacks, 1, 1, 1},
+		{"a function is left", program.TellsStacks, 2, 1, 2},
+		{"a scripted archive has few, and all are asked for", program.TellsSource, 1, 1, 2},
+	} {
+		d := aDebugDecoder()
+		d.prog, d.told, d.records = &program.Program{Tells: tt.tells}, true, map[string]*debugTable{}
+		d.fs = fstest.MapFS{"code/a.py.debug_pkl": {Data: []byte(records(false))}, "code/b.py.debug_pkl": {Data: []byte(records(true))}}
+		a, b := &sourceFile{File: syntax.File{Name: "code/a.py"}, funcs: tt.funcs, lowered: tt.lowered}, &sourceFile{File: syntax.File{Name: "code/b.py"}}
+		require.NoError(t, d.readDebug(a))
+		at, err := d.where(a, 3)
+		require.NoError(t, err)
+		assert.Equal(t, "f:7 g", fmt.Sprintf("%s:%d %s", at.Stack.Frames[0].File, at.Stack.Frames[0].Line, at.Stack.Frames[0].Function))
+		err = d.readDebug(b)
+		assert.Equal(t, tt.made, made(a), tt.why)
+		if tt.tells == program.TellsSource {
+			assert.ErrorContains(t, err, "got string 9 of a table of 2", "all of b is looked at")
+			continue
+		}
+		require.NoError(t, err, "nothing asked for b's second source")
+		_, err = d.where(b, 0)
+		require.NoError(t, err)
+		_, err = d.where(b, 9)
+		assert.EqualError(t, err, "code/b.py.debug_pkl: got string 9 of a table of 2")
+		again, err := d.where(a, 0)
+		require.NoError(t, err, "what is made stays")
+		assert.Same(t, at.Stack, again.Stack)
+		if _, err = d.where(a, 8); tt.made == 1 {
+			assert.ErrorContains(t, err, "internal error", "nobody asks so, and nothing is guessed")
+		} else {
+			assert.NoError(t, err)
+		}
+	}
 }
 
 // TestValues: elements of each dtype from their bytes, as numpy shows them, by strides.

@@ -15,6 +15,8 @@ type sourceFile struct {
 	syntax.File
 	module string // "__torch__.torch.nn.functional"
 	debug  debugTable
+
+	funcs, lowered int // how many functions it has, and of how many the body was asked for
 }
 
 const codeFolder = "code/"
@@ -267,6 +269,7 @@ func (s *sources) classList(f *sourceFile, c *program.Class, name string, value 
 
 // function makes a Func without a body.
 func (s *sources) function(f *sourceFile, def *syntax.FuncDef, c *program.Class) (*program.Func, error) {
+	f.funcs++
 	fn := s.funcs.new(program.Func{Method: def.Name, Class: c, Record: f.Name, Line: def.Line})
 	if c != nil {
 		fn.Module = c.Kind == program.ModuleClass && def.Name == "forward"
