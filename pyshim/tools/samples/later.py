@@ -6,7 +6,7 @@ They run on fake tensors and, where HOST says so, in the TorchScript interpreter
 from __future__ import annotations
 
 from .host import host
-from .spec import bad, boo, c64, call, cl, cpu, exact, f16, f64, i32, i64, sl, strided, t, tr
+from .spec import bad, boo, c64, call, cl, cpu, exact, f16, f64, i32, i64, sl, strided, t, tr, u8
 
 # An operator of the foreach family gives a float of an int, or keeps it.
 TO_FLOAT = ("acos", "asin", "atan", "cos", "cosh", "erf", "erfc", "exp", "expm1", "lgamma", "log", "log10", "log1p", "log2", "rsqrt", "sigmoid", "sin", "sinh", "sqrt",
@@ -120,6 +120,13 @@ CALLS = [
     call("torchvision::deform_conv2d", t(2, 3, 9, 8), t(4, 3, 3, 2), t(2, 12, 5, 7), t(2, 6, 5, 7), t(4), 2, 1, 1, 0, 1, 1, 1, 1, True),
     *[call(n, sl(cl(2, 4, 8, 6), 1, 0, 3), *a) for n, a in (("upsample_nearest2d", ([4, 9],)), ("upsample_bilinear2d", ([4, 9], True)), ("adaptive_avg_pool2d", ([2, 3],)))],
     *[call("pad", t(2, 3, 4, 5), p, m) for p, m in (([1, 2], "constant"), ([1, 2, 0, 3], "reflect"), ([1, 2, 3, 4], "replicate"), ([1, 1, 2, 2], "circular"))],
+    *[call("histogramdd", t(6, 3), b) for b in ([2, 3, 4], [1, 1, 1])],
+    *[exact("histogramdd", "int_bins", f64(*s), 4) for s in ((6, 3), (2, 5, 2))],
+    call("histogramdd", t(6, 2), [2, 3], [0.0, 1.0, 0.0, 1.0], t(6), True),
+    exact("histogramdd", "TensorList_bins", t(6, 2), [t(3), t(5)]),
+    bad("histogramdd", t(6, 3), [2, 3]),
+    *[call("quantized::embedding_bag_byte_rowwise_offsets", u8(10, 24), *a) for a in ((i64(6), i64(3)), (i32(6), i32(4), False, 0, False, None, None, True))],
+    call("quantized::embedding_bag_byte_unpack", u8(10, 24)),
     *[bad("pad", t(2, 3, 4, 5), p, m) for p, m in (([1], "constant"), ([5, 5, 0, 0], "reflect"), ([1, 2, 3, 4, 5, 6, 7, 8], "replicate"))],
 ]
 
