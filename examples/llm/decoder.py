@@ -53,6 +53,11 @@ def decoder():
     return model
 
 
+def prefill():
+    """What `python -m memshim capture decoder.py:prefill --on rtx-4090 --input 'int64[1,8192]'` runs."""
+    return Prefill(decoder())
+
+
 def main():
     with FakeTensorMode():
         model = decoder()

@@ -317,3 +317,20 @@ def test_whether_contiguous_had_nothing_to_copy_behind_attention(tmp_path, behin
     import torch
 
     assert operators.asks_contiguous(scope["Net"](), (torch.randn(2, 8, 4, 4),), {}) is want
+
+
+def test_an_exported_program_names_the_lines_of_functions_that_forward_calls(tmp_path):
+    """torch.export keeps the frames of functions named forward alone: a recording of the same model names the line within the function."""
+    import torch
+
+    from memshim.run.releases import Releases
+
+    file = tmp_path / "net.py"
+    file.write_text("import torch\nclass Net(torch.nn.Module):\n    def twice(self, x):\n        return x.relu() * 2\n    def forward(self, x):\n        return self.twice(x)\n")
+    scope = {"__name__": "net"}
+    exec(compile(file.read_text(), str(file), "exec"), scope)
+    releases = Releases()
+    with releases.watch():
+        program = torch.export.export(scope["Net"](), (torch.randn(2),))
+    lines = [[int(line.split("line ")[1].split(",")[0]) for line in node.meta["stack_trace"].splitlines() if "line " in line] for node in program.graph.nodes if node.op == "call_function"]
+    assert lines == [[6, 4], [6, 4]]

@@ -114,19 +114,31 @@ func (c *calls) enter(byCall map[*program.ModuleCall]*call, root *call, m *progr
 	return k
 }
 
-// line notes on which line each call around node i stands. The frames are those of forward methods alone, one a module.
+// line notes on which line each call around node i stands. The frames of forward methods are one a module.
 func (c *calls) line(k *call, n *program.Node, i int) {
-	s := n.Where.Stack
-	told := s != nil && len(s.Frames) == k.depth+1
+	s := forwards(n.Where.Stack)
+	told := len(s) == k.depth+1
 	for o := k; o != nil; o = o.outer {
 		for len(o.lines) <= i-o.first {
 			o.lines, o.texts = append(o.lines, 0), append(o.texts, "")
 		}
 		if told {
-			f := s.Frames[len(s.Frames)-1-o.depth] // innermost first
+			f := s[len(s)-1-o.depth] // innermost first
 			o.lines[i-o.first], o.texts[i-o.first] = f.Line, f.Text
 		}
 	}
+}
+
+// forwards are the frames of forward methods, one a module: torch.export keeps those alone, memshim export all.
+func forwards(s *program.Stack) []*program.Frame {
+	if s == nil {
+		return nil
+	}
+	other := func(f *program.Frame) bool { return f.Function != "forward" && f.Function != "" }
+	if !slices.ContainsFunc(s.Frames, other) {
+		return s.Frames
+	}
+	return slices.DeleteFunc(slices.Clone(s.Frames), other)
 }
 
 // uses widens what each value that node i takes is around.

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import traceback
 import weakref
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 MARK = "memspec_result"
@@ -24,8 +26,10 @@ class Releases:
     @contextlib.contextmanager
     def watch(self) -> Iterator[Releases]:
         from torch.fx.experimental import proxy_tensor
+        from torch.fx.proxy import TracerBase
 
         track = proxy_tensor.track_tensor
+        of_forward = TracerBase._filter_traceback_frames
 
         def tracked(tensor: Any, proxy: Any, **more: Any) -> None:
             track(tensor, proxy, **more)
@@ -35,11 +39,11 @@ class Releases:
                 weakref.finalize(tensor, self._died, self._made).atexit = False
                 self._made += 1
 
-        proxy_tensor.track_tensor = tracked
+        proxy_tensor.track_tensor, TracerBase._filter_traceback_frames = tracked, _of_the_model
         try:
             yield self
         finally:
-            proxy_tensor.track_tensor = track
+            proxy_tensor.track_tensor, TracerBase._filter_traceback_frames = track, of_forward
 
     def _died(self, number: int) -> None:
         self._deaths.append((number, self._made - 1))
@@ -58,3 +62,15 @@ class Releases:
             if number in names and newest >= 0:
                 out.append([names[number], names[newest]])
         return out
+
+
+def _of_the_model(tracer: Any, stack: traceback.StackSummary) -> traceback.StackSummary:
+    """The frames of forward methods, as export keeps them, and those of the model's other functions: an exported program names the lines that a recording does."""
+    import torch
+    from torch.fx.experimental.symbolic_shapes import uninteresting_files
+
+    tracing = uninteresting_files()
+    library = str(Path(torch.__file__).parent)
+    first = next((i for i, frame in enumerate(stack) if frame.name == "forward"), len(stack))
+    return traceback.StackSummary.from_list([f for f in stack[first:]
+                                              if f.filename not in tracing and (f.name == "forward" or not f.filename.startswith(library))])
