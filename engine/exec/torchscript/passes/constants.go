@@ -19,7 +19,11 @@ const (
 // propagateConstants computes what depends on constants alone (passes/constant_propagation.cpp). It is computed once, before the first pass, and
 // stays with the graph. An If whose condition is known becomes its branch.
 func (g *Graph) propagateConstants(what extent) {
-	g.Body.Nodes = g.foldBlock(g.Body, g.aliases(), what)
+	var a *aliases // numbers have none
+	if what == everything {
+		a = g.aliases()
+	}
+	g.Body.Nodes = g.foldBlock(g.Body, a, what)
 	g.rewrite()
 }
 

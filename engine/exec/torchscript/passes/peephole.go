@@ -7,14 +7,26 @@ import (
 // peephole takes out operations that do nothing: x + 0, x * 1, comparisons with None that types decide, lists taken apart again
 // (passes/peephole.cpp, peephole_alias_sensitive.cpp, peephole_list_idioms.cpp).
 func (g *Graph) peephole() {
-	a := g.aliases()
-	def := g.definers()
-	g.peepholeBlock(g.Body, a, def)
+	g.peepholeBlock(g.Body, &lazyAliases{g: g}, g.definers())
 	g.rewrite()
 	g.combineConcats()
 }
 
-func (g *Graph) peepholeBlock(b *program.Block, a *aliases, def []*program.Node) {
+// lazyAliases are the aliases as they were before the pass, worked out when they are first asked for. Until then nothing that they depend on may change: what
+// is decided by types alone replaces conditions by constants, which alias nothing.
+type lazyAliases struct {
+	g     *Graph
+	found *aliases
+}
+
+func (l *lazyAliases) get() *aliases {
+	if l.found == nil {
+		l.found = l.g.aliases()
+	}
+	return l.found
+}
+
+func (g *Graph) peepholeBlock(b *program.Block, a *lazyAliases, def []*program.Node) {
 	for _, n := range b.Nodes {
 		for i := range n.Args {
 			g.resolve(&n.Args[i])
@@ -26,7 +38,7 @@ func (g *Graph) peepholeBlock(b *program.Block, a *aliases, def []*program.Node)
 	}
 }
 
-func (g *Graph) peepholeNode(n *program.Node, a *aliases, def []*program.Node) {
+func (g *Graph) peepholeNode(n *program.Node, a *lazyAliases, def []*program.Node) {
 	switch n.Op {
 	case "aten::add", "aten::sub":
 		g.dropIdentity(n, a, 0, def)
@@ -44,6 +56,7 @@ func (g *Graph) peepholeNode(n *program.Node, a *aliases, def []*program.Node) {
 		}
 	case "prim::unchecked_unwrap_optional", "aten::_unwrap_optional", "prim::unchecked_cast":
 		if g.noneness(&n.Args[0], def) == never && len(n.Outs) == 1 {
+			a.get()
 			g.replace(n.Outs[0], n.Args[0])
 		}
 	case "aten::__getitem__", "aten::len", "prim::ListUnpack":
@@ -52,7 +65,7 @@ func (g *Graph) peepholeNode(n *program.Node, a *aliases, def []*program.Node) {
 }
 
 // dropIdentity replaces x + 0 and x * 1, where the number is an int (another would promote), by x.
-func (g *Graph) dropIdentity(n *program.Node, a *aliases, identity int64, def []*program.Node) {
+func (g *Graph) dropIdentity(n *program.Node, a *lazyAliases, identity int64, def []*program.Node) {
 	if len(n.Args) < 2 || len(n.Outs) != 1 || n.Args[0].Value == nil || n.Args[1].Value != nil {
 		return
 	}
@@ -65,7 +78,7 @@ func (g *Graph) dropIdentity(n *program.Node, a *aliases, identity int64, def []
 	if !ok || k != identity || !g.tensorValue(n.Args[0].Value, def) {
 		return
 	}
-	if a.mayMerge(n.Args[0].Value, n.Outs[0]) {
+	if a.get().mayMerge(n.Args[0].Value, n.Outs[0]) {
 		g.replace(n.Outs[0], n.Args[0])
 	}
 }
@@ -169,9 +182,12 @@ func (g *Graph) attrNone(n *program.Node) certainty {
 }
 
 // listIdiom takes a constant list apart without making it.
-func (g *Graph) listIdiom(n *program.Node, a *aliases, def []*program.Node) {
+func (g *Graph) listIdiom(n *program.Node, l *lazyAliases, def []*program.Node) {
 	v := n.Args[0].Value
-	if v == nil || def[v.ID] == nil || def[v.ID].Op != "prim::ListConstruct" || a.written[a.find(a.of(v))] {
+	if v == nil || def[v.ID] == nil || def[v.ID].Op != "prim::ListConstruct" {
+		return
+	}
+	if a := l.get(); a.written[a.find(a.of(v))] {
 		return
 	}
 	items := def[v.ID].Args
