@@ -17,6 +17,7 @@ type aliases struct {
 	shared  []bool // containers that more than plain operators look into
 	results []bool // values that the graph returns
 	escapes []bool // by class: reachable from a result, which makes no aliases inside the graph
+	leaves  []bool // by class: reachable from a result; what is only an input's or an attribute's is not
 }
 
 // wild is the class of everything that escapes.
@@ -24,10 +25,11 @@ const wild int32 = 0
 
 // aliases looks through the whole graph as it stands; good until the next call.
 func (g *Graph) aliases() *aliases {
-	g.parent, g.flags = slab.Extend(g.parent[:0], g.NumValues+1), slab.Extend(g.flags[:0], 4*g.NumValues+2)
+	g.parent, g.flags = slab.Extend(g.parent[:0], g.NumValues+1), slab.Extend(g.flags[:0], 5*g.NumValues+3)
 	a, flags := &aliases{g: g, parent: g.parent}, g.flags
 	a.written, flags = flags[:g.NumValues+1], flags[g.NumValues+1:]
 	a.escapes, flags = flags[:g.NumValues+1], flags[g.NumValues+1:]
+	a.leaves, flags = flags[:g.NumValues+1], flags[g.NumValues+1:]
 	a.shared, a.results = flags[:g.NumValues], flags[g.NumValues:]
 	a.escapes[wild] = true
 	for i := range a.parent {
@@ -98,6 +100,7 @@ func (a *aliases) join(i, j int32) {
 	a.parent[j] = i
 	a.written[i] = a.written[i] || a.written[j]
 	a.escapes[i] = a.escapes[i] || a.escapes[j]
+	a.leaves[i] = a.leaves[i] || a.leaves[j]
 }
 
 // leave marks what a node's arguments hold as reachable from a result.
@@ -105,6 +108,7 @@ func (a *aliases) leave(n *program.Node) {
 	for i := range n.Args {
 		if v := n.Args[i].Value; v != nil {
 			a.escapes[a.find(a.of(v))] = true
+			a.leaves[a.find(a.of(v))] = true
 		}
 	}
 }
@@ -262,6 +266,11 @@ func (a *aliases) mayMerge(v, w *program.Value) bool {
 		return false
 	}
 	return !a.escapes[i] || !a.escapes[j]
+}
+
+// mayShare says whether two results may become one where computations are merged: not where the graph returns what both may alias.
+func (a *aliases) mayShare(v, w *program.Value) bool {
+	return !a.leaves[a.find(a.of(v))] || !a.leaves[a.find(a.of(w))]
 }
 
 // writesTo says whether a node may write to another's results or to what that takes.

@@ -124,10 +124,30 @@ func (g *Graph) typedTensor(v *program.Value, def []*program.Node) bool {
 	case "prim::If":
 		i := slices.Index(d.Outs, v)
 		return !slices.ContainsFunc(d.Blocks, func(b *program.Block) bool { return b.Outs[i].Value == nil || !g.typedTensor(b.Outs[i].Value, def) })
+	case "prim::TupleUnpack":
+		if g.typedMember(&d.Args[0], slices.Index(d.Outs, v), def) {
+			return true
+		}
 	case "prim::unchecked_cast", "prim::unchecked_unwrap_optional", "aten::_unwrap_optional":
 		return d.Args[0].Value != nil && g.optionalTensor(d.Args[0].Value, def)
 	}
 	return g.tensorValue(v, def)
+}
+
+// typedMember says whether a member of a tuple is a tensor by its type.
+func (g *Graph) typedMember(tuple *program.Arg, i int, def []*program.Node) bool {
+	v := tuple.Value
+	if v == nil {
+		return false
+	}
+	if v.Type != nil && v.Type.Kind == program.TupleType {
+		return i < len(v.Type.Elems) && v.Type.Elems[i].Kind == program.TensorType
+	}
+	if v.ID >= len(def) || def[v.ID] == nil || def[v.ID].Op != "prim::TupleConstruct" || i >= len(def[v.ID].Args) {
+		return false
+	}
+	of := &def[v.ID].Args[i]
+	return of.Value != nil && g.typedTensor(of.Value, def)
 }
 
 // optionalTensor says whether a value is a tensor or None by its type.

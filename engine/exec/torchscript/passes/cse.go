@@ -62,7 +62,7 @@ func (g *Graph) merge(n *program.Node, a *aliases, c *scope) bool {
 		return false
 	}
 	for i := range n.Outs {
-		if !g.effects(n).Immutable && !a.mayMerge(o.Outs[i], n.Outs[i]) {
+		if !g.effects(n).Immutable && !a.mayShare(o.Outs[i], n.Outs[i]) {
 			return false
 		}
 	}

@@ -27,7 +27,8 @@ KNOWN_LIMIT = 1 << 20  # elements: what follows from known values is computed up
 UNKNOWN_LIMIT = 1 << 17  # and what does not, so that checks of it (is it finite? a distribution?) go the usual way
 INTEGER_LIMIT = 1 << 24  # copies of integers from the host: ids, masks and lengths decide, images do not
 
-NUMBERS = (int, float, bool, complex)
+TENSORS = {int: torch.int64, float: torch.float64, bool: torch.bool, complex: torch.complex128}  # what PyTorch makes of a number
+NUMBERS = tuple(TENSORS)
 PLAIN = (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer)
 BACKENDS = ("CPU", "CUDA", "Meta", "QuantizedCPU", "QuantizedCUDA")
 COMPOSITES = ("CompositeExplicitAutograd", "CompositeImplicitAutograd", "CompositeExplicitAutogradNonFunctional")
@@ -47,6 +48,7 @@ class Operator:
         self.op, self.values, self.name = op, values, schema.name
         self.overloads: dict[int, torch._ops.OpOverload] = {}
         self.numbers = [i for i, a in enumerate(schema.arguments) if isinstance(a.type, torch.TensorType) and not a.kwarg_only]
+        self.takes_numbers = self.name.partition("::")[2].rstrip("_") in TAKE_NUMBERS
         own = C._dispatch_has_kernel_for_dispatch_key(op.name(), "CUDA")
         # A number may become a tensor of the device inside (pow), which Python cannot be given: what such a kernel calls does not come here.
         self.alone = own and any(isinstance(a.type, torch.NumberType) and not a.kwarg_only for a in schema.arguments)
@@ -96,11 +98,17 @@ class Operator:
                 return found
         return self.op
 
+    def tensors(self, args: tuple) -> tuple:
+        """Numbers where neither this nor another overload takes one are the tensors again that they were (equal, of a traced graph's constants)."""
+        if self.takes_numbers or self.overload(args) is not self.op:
+            return args
+        return tuple(torch.scalar_tensor(a, dtype=TENSORS[type(a)]) if i in self.numbers and type(a) in NUMBERS else a for i, a in enumerate(args))
+
     def forward(self, keyset: C.DispatchKeySet, args: tuple, kwargs: dict) -> Any:
         for i in self.numbers:
             if i < len(args) and type(args[i]) in NUMBERS:
                 with C._ExcludeDispatchKeyGuard(ABOVE):
-                    return self.overload(args)(*args, **kwargs)
+                    return self.overload(args)(*self.tensors(args), **kwargs)
         if self.alone:
             with C._ExcludeDispatchKeyGuard(OWN):
                 return self.op.redispatch(keyset, *args, **kwargs)
@@ -177,7 +185,7 @@ class Operator:
                 for t, was in zip(written, kept or ()):
                     if t.shape == was.shape:
                         host(t).copy_(was)
-                own = self.overload(args)(*map(to_host, args), **{k: to_host(v) for k, v in kwargs.items()})
+                own = self.overload(args)(*map(to_host, self.tensors(args)), **{k: to_host(v) for k, v in kwargs.items()})
                 if not written:
                     copies: list[torch.Tensor] = []
                     collect([own], copies)
@@ -238,7 +246,7 @@ class Operator:
         if any(t.numel() > (INTEGER_LIMIT if known else UNKNOWN_LIMIT) for t in tensors):
             return answer
         with C._ExcludeDispatchKeyGuard(ABOVE):
-            return self.op(*map(to_host, args), **{k: to_host(v) for k, v in kwargs.items()})
+            return self.op(*map(to_host, self.tensors(args)), **{k: to_host(v) for k, v in kwargs.items()})
 
     def copy(self, keyset: C.DispatchKeySet, args: tuple, kwargs: dict) -> Any:
         to, of = args[0], args[1]
