@@ -10,6 +10,7 @@ import (
 	"html/template"
 	"io"
 	"strings"
+	"sync"
 
 	"github.com/memspec/memspec/engine/report"
 	"github.com/memspec/memspec/engine/verdict"
@@ -42,7 +43,10 @@ var htmlFiles embed.FS
 // htmlScripts are the script's parts, in the order they are joined.
 var htmlScripts = []string{"html/draw.js", "html/timeline.js", "html/icicle.js", "html/segments.js", "html/page.js"}
 
-var pageTemplates = template.Must(template.New("page").ParseFS(htmlFiles, "html/*.html"))
+// pageTemplates are read for the first page, not as the command starts.
+var pageTemplates = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("page").ParseFS(htmlFiles, "html/*.html"))
+})
 
 // asset is a file of the page's own, without the blanks at its end.
 func asset(names ...string) string {
@@ -117,7 +121,7 @@ func (p *page) Case(c *Case) error {
 			p.undrawn++
 		}
 	}
-	err := pageTemplates.ExecuteTemplate(&p.sections, "case.html", k)
+	err := pageTemplates().ExecuteTemplate(&p.sections, "case.html", k)
 	k.Data, k.Account, k.Facts, k.Notes, k.Findings, k.Figures = "", "", nil, nil, nil, nil
 	p.cases = append(p.cases, k)
 	return err
@@ -220,5 +224,5 @@ func (p *page) End(*Summary) error {
 	if p.undrawn > 0 {
 		head.Undrawn = plural(p.undrawn, "case that passes is", "cases are") + " not drawn: a page of all would be larger than browsers open. memspec check --case draws any."
 	}
-	return pageTemplates.ExecuteTemplate(p.w, "page.html", head)
+	return pageTemplates().ExecuteTemplate(p.w, "page.html", head)
 }

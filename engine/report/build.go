@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"hash/maphash"
 	"slices"
 	"strconv"
 
@@ -210,7 +211,7 @@ func holders(tl *allocator.Timeline, event int) []Holder {
 	for _, s := range tr.Sources {
 		source[s.Storage] = s.Text
 	}
-	index := make(map[trace.Site]int32, live)
+	index := newSiteIndex(tr, live)
 	out := make([]Holder, 0, live)
 	untold := Holder{Category: Untraced}
 	for _, size := range tl.Kept() {
@@ -227,15 +228,11 @@ func holders(tl *allocator.Timeline, event int) []Holder {
 			untold.Count++
 			continue
 		}
-		site := tr.Site(tr.Events[st.Alloc].Site)
-		site.Phase = 0 // a place holds what it holds, whenever that was made
-		at, ok := index[site]
-		if !ok {
-			at = int32(len(out))
-			index[site] = at
+		i, first := index.of(tr.Events[st.Alloc].Site)
+		if first {
+			site := tr.Site(tr.Events[st.Alloc].Site)
 			out = append(out, Holder{Site: siteOf(site), Category: categoryOf(tr, &site)})
 		}
-		i := int(at)
 		out[i].Flat += st.Size
 		out[i].Count++
 		if out[i].Source == "" {
@@ -247,6 +244,49 @@ func holders(tl *allocator.Timeline, event int) []Holder {
 	}
 	sortHolders(out)
 	return out
+}
+
+// siteIndex numbers sites, equal ones alike whatever their phase: a place holds what it holds, whenever that was made.
+type siteIndex struct {
+	tr     *trace.Trace
+	byID   []int32          // number and one more; 0 where a site was not asked for
+	byHash map[uint64]int32 // number; the next hash is tried where it is another site's
+	sites  []trace.SiteID   // by number
+	seed   maphash.Seed
+}
+
+func newSiteIndex(tr *trace.Trace, room int) *siteIndex {
+	return &siteIndex{tr: tr, byID: make([]int32, len(tr.Sites)), byHash: make(map[uint64]int32, room), sites: make([]trace.SiteID, 0, room), seed: maphash.MakeSeed()}
+}
+
+// of is the number of a site; first says that it is new.
+func (x *siteIndex) of(id trace.SiteID) (number int, first bool) {
+	known := int(id) < len(x.byID) // a trace may name sites that it does not have
+	if known && x.byID[id] > 0 {
+		return int(x.byID[id] - 1), false
+	}
+	site := x.site(id)
+	for hash := maphash.Comparable(x.seed, site); ; hash++ {
+		n, ok := x.byHash[hash]
+		if ok && x.site(x.sites[n]) != site {
+			continue
+		}
+		if !ok {
+			n = int32(len(x.sites))
+			x.byHash[hash] = n
+			x.sites = append(x.sites, id)
+		}
+		if known {
+			x.byID[id] = n + 1
+		}
+		return int(n), !ok
+	}
+}
+
+func (x *siteIndex) site(id trace.SiteID) trace.Site {
+	site := x.tr.Site(id)
+	site.Phase = 0
+	return site
 }
 
 // cached is what is reserved and free while the reserved peak lasts, when that is least: what the cache holds in vain even then.
