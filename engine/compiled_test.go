@@ -64,10 +64,11 @@ func readCalls(t testing.TB, path string) []*recordedCall {
 // recorded shape every event of the first call, and the peaks of both.
 func TestPackagesAgainstPretended(t *testing.T) {
 	dir := filepath.Join("..", "testdata", "compiled")
-	paths, err := filepath.Glob(filepath.Join(dir, "*.txt"))
+	paths, err := filepath.Glob(filepath.Join(dir, "*.pt2"))
 	require.NoError(t, err)
 	require.NotEmpty(t, paths)
 	for _, path := range paths {
+		path = strings.TrimSuffix(path, ".pt2") + ".txt"
 		name := strings.TrimSuffix(filepath.Base(path), ".txt")
 		device := name[strings.LastIndexByte(name, '.')+1:]
 		for _, want := range readCalls(t, path) {
@@ -98,4 +99,42 @@ func TestPackageWeights(t *testing.T) {
 	require.NotNil(t, r.Peak.Total)
 	assert.Equal(t, r.Peak.Reserved+r.Context.Low+block, *r.Peak.Total)
 	assert.EqualValues(t, 2048, r.Baseline.Allocated, "the input alone")
+}
+
+// TestWrappersAgainstPretended holds the wrappers that torch.compile writes against the calls of the compiled models on a pretend GPU: every event, and
+// what a call adds at its peak.
+func TestWrappersAgainstPretended(t *testing.T) {
+	dir := filepath.Join("..", "testdata", "compiled")
+	paths, err := filepath.Glob(filepath.Join(dir, "*.py"))
+	require.NoError(t, err)
+	require.NotEmpty(t, paths)
+	for _, path := range paths {
+		name := strings.TrimSuffix(filepath.Base(path), ".py")
+		t.Run(name, func(t *testing.T) {
+			recorded, err := os.ReadFile(path + ".txt")
+			require.NoError(t, err)
+			var events []string
+			var requested, allocated int64
+			for line := range strings.Lines(string(recorded)) {
+				if rest, ok := strings.CutPrefix(line, "events "); ok {
+					events = strings.Fields(rest)
+				}
+				if rest, ok := strings.CutPrefix(line, "call "); ok {
+					_, err := fmt.Sscan(rest, &requested, &allocated)
+					require.NoError(t, err)
+				}
+			}
+			require.NotEmpty(t, events)
+			c := caseOn(t, name[strings.LastIndexByte(name, '.')+1:], path)
+			c.Workspace = filepath.Join(dir, "memspec.workspace.json")
+			r, err := new(engine.Models).Run(context.Background(), c)
+			require.NoError(t, err)
+			assert.Equal(t, report.Exact, r.Report.Quality, "%v", r.Report.Notes)
+			assert.Equal(t, events, streamOf(r.Trace))
+			p, b := r.Report.Peak, r.Report.Baseline
+			assert.Equal(t, requested, int64(p.Requested-b.Requested))
+			assert.Equal(t, allocated, int64(r.Report.Delta))
+			assert.Contains(t, r.Report.Unknown, report.Weights, "which arguments are weights is not told")
+		})
+	}
 }

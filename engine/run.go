@@ -11,8 +11,10 @@ import (
 	"github.com/memspec/memspec/engine/note"
 	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/ops/builtin"
+	"github.com/memspec/memspec/engine/program"
 	"github.com/memspec/memspec/engine/report"
 	"github.com/memspec/memspec/engine/spec"
+	"github.com/memspec/memspec/engine/tensor"
 	"github.com/memspec/memspec/engine/trace"
 	"github.com/memspec/memspec/engine/workspace/profile"
 )
@@ -81,6 +83,9 @@ func (m *Model) run(ctx context.Context, c spec.Case, which account) (r *Run, er
 		if rec.Header != nil && !tellsWeights(r.Trace) {
 			src.Weights = &rec.Header.Weights
 		}
+	}
+	if p := m.Artifact.Program; p != nil && takesWeights(p) {
+		src.Unknown = []report.Metric{report.Weights}
 	}
 	r.Report = report.Build(src)
 	return r, nil
@@ -217,4 +222,9 @@ func tableOf(c *spec.Case) (*ops.Table, error) {
 		}
 	}
 	return builtin.With(rules)
+}
+
+// takesWeights says whether a program's weights are among its parameters: which ones is not told.
+func takesWeights(p *program.Program) bool {
+	return p.Compiled && slices.ContainsFunc(p.States, func(s *program.State) bool { return s.Class == tensor.Input })
 }

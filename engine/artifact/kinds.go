@@ -3,6 +3,7 @@ package artifact
 import (
 	"bytes"
 	"encoding/binary"
+	"io"
 	"io/fs"
 	"path"
 	"strings"
@@ -30,6 +31,7 @@ var kinds = [...]kind{
 	{name: "torchscript", line: "a TorchScript archive (torch.jit.save)", is: inArchive(torchscript.Sniff), open: openTorchScript, strip: true},
 	{name: "torchexport", line: "a torch.export program", is: isExported, open: openTorchExport, strip: true},
 	{name: inductor.Format, line: "an AOTInductor package (torch._inductor.aoti_compile_and_package)", is: inArchive(inductor.Sniff), open: openAOTInductor, strip: true},
+	{name: inductor.WrapperFormat, line: "a wrapper that torch.compile wrote (output_code.py)", is: func(f *file) bool { return f.archive == nil && inductor.SniffWrapper(f.head) }, open: openWrapper},
 	{name: recordingFormat, line: "a recording (memshim measure)", is: isRecording, open: openRecording},
 	{name: "snapshot", line: "a memory snapshot (torch.cuda.memory._dump_snapshot)", is: isSnapshot, open: openSnapshot},
 
@@ -199,4 +201,20 @@ func openAOTInductor(f *file) (*Artifact, error) {
 		return nil, err
 	}
 	return &Artifact{Producer: p.Producer, Program: p, Runtimes: []string{"compiled"}, Modes: []string{"inference"}}, nil
+}
+
+func openWrapper(f *file) (*Artifact, error) {
+	text, err := io.ReadAll(io.NewSectionReader(f.from, 0, f.size))
+	if err != nil {
+		return nil, err
+	}
+	w, err := inductor.DecodeWrapper(string(text), path.Base(f.path))
+	if err != nil {
+		return nil, err
+	}
+	mode := "inference"
+	if w.Training {
+		mode = "training"
+	}
+	return &Artifact{Producer: "torch.compile", Program: w.Program, Runtimes: []string{"compiled"}, Modes: []string{mode}}, nil
 }

@@ -21,6 +21,7 @@ const (
 	BufferView  = "inductor::reinterpret_tensor" // Args[0], seen as Recorded; a view without a dtype keeps it
 	BufferAlias = "inductor::alias"              // Args[0], under another name
 	BufferMove  = "inductor::move"               // what Args[0] names, which then names nothing: a buffer that is used again
+	BufferItem  = "inductor::getitem"            // a member of what Args[0] names: the one that Args[1] numbers
 	BufferFree  = "inductor::free"               // Args[0] names nothing any more
 	FusedKernel = "inductor::kernel"             // a kernel that inductor made, on Args; it takes no memory
 	Proxied     = "inductor::proxy_executor"     // the operator Text without its arguments, which no C function stands for
@@ -65,6 +66,7 @@ var shapes = map[string]shape{
 	BufferView:              {minArgs: 1, maxArgs: 1, maxOuts: 1, recorded: true},
 	BufferAlias:             {minArgs: 1, maxArgs: 1, maxOuts: 1},
 	BufferMove:              {minArgs: 1, maxArgs: 1, maxOuts: 1},
+	BufferItem:              {minArgs: 2, maxArgs: 2, maxOuts: 1},
 	BufferFree:              {minArgs: 1, maxArgs: 1},
 	FusedKernel:             {maxArgs: -1},
 	"aten::IntImplicit":     {minArgs: 1, maxArgs: 1, maxOuts: 1},

@@ -371,6 +371,7 @@ aten::ScalarImplicit: 1 -> 0 to 1
 inductor::alias: 1 -> 0 to 1
 inductor::empty_strided: 0 -> 0 to 1, recorded
 inductor::free: 1 -> 0
+inductor::getitem: 2 -> 0 to 1
 inductor::kernel: at least 0 -> 0
 inductor::move: 1 -> 0 to 1
 inductor::reinterpret_tensor: 1 -> 0 to 1, recorded

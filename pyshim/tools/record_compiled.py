@@ -2,7 +2,8 @@
 
 PACKAGES/NAME.DEVICE.pt2 is compiled where it is not there yet, for the device's class; a C++ compiler and CUDA's headers (CUDA_HOME) build it. OUT/NAME.DEVICE.pt2
 is the package without its binaries and without the folders that it was made in. OUT/NAME.DEVICE.txt keeps, for each of the model's inputs, the baseline,
-the peaks of two calls and every event of the first (testdata/compiled/README.md). Each in a process of its own.
+the peaks of two calls and every event of the first. OUT/NAME.DEVICE.py is the wrapper that torch.compile writes for the model, NAME.DEVICE.py.txt what its third call
+takes (testdata/compiled/README.md). Each in a process of its own.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from memshim import binary
 def encoder() -> Any:
     import torch
 
-    return torch.nn.TransformerEncoderLayer(256, 4, 1024, batch_first=True, norm_first=True, activation="gelu")
+    return torch.nn.TransformerEncoderLayer(256, 4, 1024, batch_first=True, norm_first=True, activation="gelu", dropout=0.0)
 
 
 def mlp() -> Any:
@@ -76,6 +77,40 @@ def record(name: str, path: Path, shape: list[int]) -> list[str]:
     return ["input float32[" + ",".join(map(str, shape)) + "]", *measure(torch, model, (x,), {})]
 
 
+def compiled(name: str, device: str, out: Path) -> list[str]:
+    """The wrapper that torch.compile writes for a model, and the third call of it: by then nothing is compiled or tuned."""
+    import torch
+    from torch._inductor.graph import GraphLowering
+
+    sys.path.insert(0, str(Path(__file__).parent))
+    from record_exported import events
+
+    written: list[str] = []
+    GraphLowering.save_output_code = staticmethod(written.append)
+    make, shape, open_dims, shapes = MODELS[name]
+    module = make().cuda()
+    module = module.train() if name.startswith("encoder") else module.eval()  # in eval mode an encoder is one operator
+    model = torch.compile(module)
+    x = torch.zeros(shape, device="cuda")
+    for at in open_dims:
+        torch._dynamo.mark_dynamic(x, at)
+    with torch.no_grad():
+        model(x)
+        model(x)
+        assert len(written) == 1, f"got {len(written)} graphs of {name}, want one"
+        before = torch.cuda.memory_stats()
+        torch.cuda.reset_peak_memory_stats()
+        torch.cuda.memory._record_memory_history(context=None, stacks="python", max_entries=1_000_000)
+        result = model(x)
+        kept = events(torch, 0)
+        peak = torch.cuda.memory_stats()
+        del result
+    text = re.sub(r"# kernel path: .*", "# kernel path", written[0])
+    (out / f"{name}.{device}.py").write_text(text)
+    took = [str(peak[f"{k}_bytes.all.peak"] - before[f"{k}_bytes.all.current"]) for k in ("requested", "allocated")]
+    return ["call " + " ".join(took), "events " + " ".join(kept)]
+
+
 def strip(path: Path, out: Path) -> None:
     """The package as it is committed."""
     named = out.with_suffix(".whole")
@@ -98,6 +133,8 @@ def main() -> int:
         path = packages / f"{name}.{device}.pt2"
         if not call:
             build(name, path)
+        elif call == "wrapper":
+            print("\n".join(compiled(name, device, out)))
         else:
             print("\n".join(record(name, path, MODELS[name][3][int(call)])))
         return 0
@@ -110,7 +147,10 @@ def main() -> int:
         if not (packages / f"{name}.{device}.pt2").exists():
             subprocess.run([*one, name], check=True, stdout=subprocess.DEVNULL)
         strip(packages / f"{name}.{device}.pt2", out / f"{name}.{device}.pt2")
-        lines = ["compiled 1", f"torch {torch.__version__}", f"device {device}", f"model {name}"]
+        head = ["compiled 1", f"torch {torch.__version__}", f"device {device}", f"model {name}"]
+        text = subprocess.run([*one, f"{name}:wrapper"], check=True, stdout=subprocess.PIPE, text=True).stdout
+        (out / f"{name}.{device}.py.txt").write_text("\n".join([*head, "", *[x for x in text.splitlines() if x.startswith(("call", "events"))]]) + "\n")
+        lines = head[:]
         for call in range(len(MODELS[name][3])):
             text = subprocess.run([*one, f"{name}:{call}"], check=True, stdout=subprocess.PIPE, text=True, env=os.environ).stdout
             lines += ["", *[line for line in text.splitlines() if line.split(" ", 1)[0] in ("input", "baseline", "pass", "events")]]

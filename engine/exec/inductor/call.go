@@ -202,11 +202,20 @@ func (w *walker) give(n *program.Node, v any) error {
 		w.Drop(v)
 		return nil
 	}
-	items := []any{v}
-	if t, ok := v.(*ops.Tuple); ok {
-		items = t.Items
-	} else if l, ok := v.(*ops.List); ok {
-		items = l.Items
+	items := members(v)
+	if t, single := v.(*tensor.Tensor); single {
+		if err := w.same(n, 0, t); err != nil {
+			return err
+		}
+		w.put(n.Outs[0], v)
+		return nil
+	}
+	if t, ok := v.(*ops.Tuple); ok && len(n.Outs) == 1 { // Python has a name for all of them: torch.ops gives a plain tuple, whatever names the schema has for results
+		t.Struct = false
+	}
+	if len(n.Outs) == 1 {
+		w.put(n.Outs[0], v)
+		return nil
 	}
 	if len(items) < len(n.Outs) {
 		return fmt.Errorf("%s: got %d results, want %d", n.Key(), len(items), len(n.Outs))

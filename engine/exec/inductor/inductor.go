@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/memspec/memspec/engine/exec"
+	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/program"
 	"github.com/memspec/memspec/engine/tensor"
 	"github.com/memspec/memspec/engine/trace"
@@ -30,7 +31,8 @@ func New(p *program.Program) exec.Start {
 		if err != nil {
 			return nil, err
 		}
-		w := &walker{Machine: m, prog: p, graph: g, regs: make([]*tensor.Tensor, g.NumValues), sites: make([]trace.SiteID, len(g.Body.Nodes)),
+		m.PythonContainers()
+		w := &walker{Machine: m, prog: p, graph: g, regs: make([]any, g.NumValues), sites: make([]trace.SiteID, len(g.Body.Nodes)),
 			weights: map[*program.State]*tensor.Tensor{}}
 		for i := range w.sites {
 			w.sites[i] = trace.NoSite
@@ -44,8 +46,8 @@ type walker struct {
 	*exec.Machine
 	prog    *program.Program
 	graph   *program.Graph
-	regs    []*tensor.Tensor // by value; nil of one that names nothing
-	sites   []trace.SiteID   // by node
+	regs    []any          // by value; nil of one that names nothing
+	sites   []trace.SiteID // by node
 	weights map[*program.State]*tensor.Tensor
 	symbols map[string]int64 // their values in this run
 	now     *program.Node
@@ -55,8 +57,13 @@ type walker struct {
 // Params are the wrapper's own, in order.
 func (w *walker) Params() []program.Param { return w.prog.Entry.Params }
 
-// Literal is the value of a literal of the program.
-func (w *walker) Literal(v any) any { return v }
+// Literal is the value of a literal of the program: an argument that is not given is as in the example that the program has of it.
+func (w *walker) Literal(v any) any {
+	if s, ok := v.(*program.State); ok {
+		return w.StateOn(s, s.Meta.Device)
+	}
+	return v
+}
 
 // alignment of each weight in their block (torch/_inductor/codecache.py).
 const alignment = 64
@@ -66,13 +73,18 @@ func (w *walker) Load() {
 	w.Machine.Load(nil, nil)
 	var block units.Bytes
 	for _, s := range w.prog.States {
+		if s.Class == tensor.Input { // the caller's
+			continue
+		}
 		meta := s.Meta
 		w.weights[s] = w.TensorOn(&tensor.Storage{ID: -1, NBytes: units.Bytes(s.NBytes), Device: meta.Device, Category: s.Class}, meta)
 		if meta.Device == exec.Accelerator {
 			block += units.Bytes((s.NBytes + alignment - 1) / alignment * alignment)
 		}
 	}
-	w.TakeOutside(block)
+	if block > 0 {
+		w.TakeOutside(block)
+	}
 }
 
 // Prepare has nothing to do: a package's code is compiled.
@@ -83,12 +95,8 @@ func (w *walker) Kept(func(any)) {}
 
 // Describe writes what the wrapper's names hold.
 func (w *walker) Describe(s *exec.State) {
-	for _, t := range w.regs {
-		if t == nil {
-			s.Slot(false, nil)
-		} else {
-			s.Slot(true, t)
-		}
+	for _, v := range w.regs {
+		s.Slot(v != nil, v)
 	}
 }
 
@@ -98,9 +106,8 @@ func (w *walker) Forward(args []any) (any, error) {
 		return nil, err
 	}
 	for i, v := range w.graph.Params {
-		t := args[i].(*tensor.Tensor)
-		w.Hold(t)
-		w.regs[v.ID] = t
+		w.Hold(args[i])
+		w.regs[v.ID] = args[i]
 	}
 	for i, n := range w.graph.Body.Nodes {
 		w.now = n
@@ -127,9 +134,16 @@ func (w *walker) bind(args []any) error {
 	given := make([][]int64, len(params))
 	for i := range params {
 		p := &params[i]
+		if n, ok := args[i].(int64); ok && p.Size != nil {
+			given[i] = []int64{n}
+			continue
+		}
 		t, ok := args[i].(*tensor.Tensor)
 		if !ok {
-			return &exec.InputError{Msg: fmt.Sprintf("input %s: got no tensor, want %s", p.Name, p.Meta)}
+			return &exec.InputError{Msg: fmt.Sprintf("input %s: got no tensor, want %s", p.Name, wanted(p))}
+		}
+		if p.Meta == nil {
+			return &exec.InputError{Msg: fmt.Sprintf("input %s: got a tensor, want an int", p.Name)}
 		}
 		if t.DType != p.Meta.DType {
 			return &exec.InputError{Msg: fmt.Sprintf("input %s: got %s, want %s: compiled code takes one dtype", p.Name, t.DType, p.Meta.DType)}
@@ -145,6 +159,13 @@ func (w *walker) bind(args []any) error {
 	}
 	w.symbols = symbols
 	return nil
+}
+
+func wanted(p *program.Param) string {
+	if p.Meta == nil {
+		return "an int"
+	}
+	return p.Meta.String()
 }
 
 // place makes a node's place the current one: the operators that it was made of, and the line of the wrapper.
@@ -176,15 +197,17 @@ func (w *walker) node(n *program.Node) error {
 		}
 		w.put(n.Outs[0], t)
 		return nil
-	case program.BufferView, program.BufferAlias:
+	case program.BufferView:
 		return w.view(n)
+	case program.BufferAlias, program.BufferItem:
+		return w.alias(n)
 	case program.BufferMove:
-		t, err := w.tensor(&n.Args[0])
+		v, err := w.held(&n.Args[0])
 		if err != nil {
 			return err
 		}
 		w.regs[n.Args[0].Value.ID] = nil
-		w.put(n.Outs[0], t)
+		w.put(n.Outs[0], v)
 		return nil
 	case program.BufferFree:
 		if v := n.Args[0].Value; v != nil && w.regs[v.ID] != nil {
@@ -197,10 +220,10 @@ func (w *walker) node(n *program.Node) error {
 }
 
 // put gives a name what is held for it.
-func (w *walker) put(v *program.Value, t *tensor.Tensor) { w.regs[v.ID] = t }
+func (w *walker) put(v *program.Value, x any) { w.regs[v.ID] = x }
 
-// tensor is what an argument names.
-func (w *walker) tensor(a *program.Arg) (*tensor.Tensor, error) {
+// held is what an argument names: a tensor, or the results of an operator that has several.
+func (w *walker) held(a *program.Arg) (any, error) {
 	if s, ok := a.Const.(*program.State); ok {
 		return w.weights[s], nil
 	}
@@ -212,6 +235,48 @@ func (w *walker) tensor(a *program.Arg) (*tensor.Tensor, error) {
 		return nil, fmt.Errorf("got %s, which names no tensor here", name)
 	}
 	return w.regs[a.Value.ID], nil
+}
+
+// tensor is the tensor that an argument names.
+func (w *walker) tensor(a *program.Arg) (*tensor.Tensor, error) {
+	v, err := w.held(a)
+	if err != nil {
+		return nil, err
+	}
+	t, ok := v.(*tensor.Tensor)
+	if !ok {
+		return nil, fmt.Errorf("got %s, want a tensor", ops.TypeName(v))
+	}
+	return t, nil
+}
+
+// alias gives what an argument names, or a member of it, another name.
+func (w *walker) alias(n *program.Node) error {
+	v, err := w.held(&n.Args[0])
+	if err != nil {
+		return err
+	}
+	if n.Op == program.BufferItem {
+		items, at := members(v), n.Args[1].Const.(int64)
+		if at < 0 || at >= int64(len(items)) {
+			return fmt.Errorf("got member %d of %s, want one of %d", at, n.Args[0].Value.Name, len(items))
+		}
+		v = items[at]
+	}
+	w.Hold(v)
+	w.put(n.Outs[0], v)
+	return nil
+}
+
+// members are those of a tuple or list.
+func members(v any) []any {
+	switch v := v.(type) {
+	case *ops.Tuple:
+		return v.Items
+	case *ops.List:
+		return v.Items
+	}
+	return nil
 }
 
 // view makes another tensor on the storage of one.

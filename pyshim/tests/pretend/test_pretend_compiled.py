@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from memshim import binary, pretend
-from memshim.pretend import build, support
+from memshim.pretend import build, support, toolkit
 
 WORKSPACE = 32 << 20  # cuBLAS's, on 9.0
 
@@ -106,3 +106,26 @@ models:
     assert report["first_call"]["allocated"] > report["peak"]["allocated"] == report["passes"][1]["peak"]["allocated"]
     assert report["quality"] == "estimate"
     assert [(n["id"], n["first"]["file"]) for n in report["notes"]] == [("timing-decides", "zoo.py")]
+
+
+def test_a_package_is_compiled_and_run_without_a_toolkit(play, tmp_path, caches):
+    """AOTInductor: torch.export, a package, loaded and called; what it takes is a package's: a buffer, two workspaces, the result, and no weights."""
+    if support.torch_here().release < (2, 15):
+        pytest.skip("the figures are 2.15's")
+    try:
+        build.compiler()
+    except build.BuildError as e:
+        pytest.skip(str(e))
+    bare = {"CUDA_HOME": "", "CUDA_PATH": ""} | caches
+    found = play("package", "t4", str(tmp_path / "mlp.pt2"), environ={k: v for k, v in bare.items() if v})
+    assert found["weights"] == 0, "they are outside of PyTorch's allocator"
+    assert found["events"] == [4096, 8519680, 320, 1048576]
+
+
+def test_a_toolkit_that_is_there_is_left_alone(tmp_path):
+    assert toolkit.home({"CUDA_HOME": str(tmp_path)}) == ""
+    folder = Path(toolkit.home({"PATH": ""}) or pytest.skip("a toolkit is installed, or PyTorch's wheels have no headers"))
+    assert (folder / "include" / "cuda_runtime_api.h").is_file()
+    assert (folder / "include" / "crt" / "host_defines.h").is_file()
+    assert (folder / "lib64" / "libcuda.so").is_file()
+    assert toolkit.home({"PATH": ""}) == str(folder), "made once"

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Union
 
-from memshim.pretend import build, device, follow, support
+from memshim.pretend import build, device, follow, support, toolkit
 from memshim.pretend.device import Device
 
 Wanted = Union[str, Device, Mapping[str, Any]]
@@ -65,7 +65,9 @@ def variables(devices: Sequence[Device], environ: Mapping[str, str]) -> dict[str
     loaded = [str(folder / build.LIBRARY), str(folder / build.NVML)]
     before = [p for p in environ.get("LD_PRELOAD", "").replace(":", " ").split() if p not in loaded]
     paths = [p for p in environ.get("PYTHONPATH", "").split(os.pathsep) if p and p != STARTUP]
+    home = toolkit.home(environ)
     return {
+        **({"CUDA_HOME": home} if home else {}),
         DESCRIPTION: description(devices, torch),
         "LD_PRELOAD": ":".join(loaded + before),
         "PYTHONPATH": os.pathsep.join([STARTUP, *paths]),

@@ -1,0 +1,665 @@
+package inductor
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/memspec/memspec/engine/program"
+	"github.com/memspec/memspec/engine/tensor"
+)
+
+// WrapperFormat is the name of programs that were read from a wrapper in Python.
+const WrapperFormat = "inductor"
+
+// header begins what torch.compile writes (TORCH_COMPILE_DEBUG's output_code.py, the file in inductor's cache).
+const header = "# AOT ID: ["
+
+// SniffWrapper says whether a text begins as inductor's wrapper in Python does.
+func SniffWrapper(head []byte) bool {
+	return strings.HasPrefix(strings.TrimLeft(string(head), "\r\n\t "), header)
+}
+
+// Wrapper is a program with what the file says it is of.
+type Wrapper struct {
+	*program.Program
+	Training bool // the forward pass of a training step
+}
+
+// DecodeWrapper reads the file that torch.compile writes for one graph. Its parameters are the graph's, weights among them, and have as defaults what the
+// file's own get_args makes. A backward pass is refused: what it frees of its arguments its caller decides.
+func DecodeWrapper(text, record string) (*Wrapper, error) {
+	if len(text) > maxText {
+		return nil, fmt.Errorf("got %d bytes, want at most %d", len(text), maxText)
+	}
+	_, id, _ := strings.Cut(text, header)
+	id, _, _ = strings.Cut(id, "]")
+	switch {
+	case strings.Contains(id, "backward"):
+		return nil, errors.New("got the wrapper of a backward pass, want that of a forward pass: what a backward pass frees of its arguments its caller decides; memshim capture records whole steps")
+	case !strings.Contains(id, "inference") && !strings.Contains(id, "forward"):
+		return nil, fmt.Errorf("got a wrapper of %s, want an inference or a forward pass", short(id))
+	}
+	if strings.Contains(text, "def partition_0(") {
+		return nil, errors.New("got a wrapper in partitions (graph_partition), want one whose code stands in call")
+	}
+	r := &pyReader{graph: newGraph()}
+	if err := r.arguments(text); err != nil {
+		return nil, err
+	}
+	lines, err := linesOf(text, "def call(")
+	if err != nil {
+		return nil, err
+	}
+	for _, l := range lines {
+		if err := r.line(l); err != nil {
+			return nil, err
+		}
+		if r.returned {
+			break
+		}
+	}
+	if !r.returned {
+		return nil, errors.New("got a call without a return")
+	}
+	p, err := r.program(record)
+	if err != nil {
+		return nil, err
+	}
+	return &Wrapper{p, strings.Contains(id, "forward")}, program.CheckTables(p)
+}
+
+// linesOf are the logical lines of a function, without what stands on its first; each ends where its line does.
+func linesOf(text, begin string) ([][]token, error) {
+	at := strings.Index(text, begin)
+	if at < 0 {
+		return nil, fmt.Errorf("got no %s…), want a wrapper of inductor", begin)
+	}
+	start := strings.LastIndexByte(text[:at], '\n') + 1
+	indent := at - start
+	first := strings.IndexByte(text[at:], '\n')
+	if first < 0 {
+		return nil, fmt.Errorf("got the end after %s, want its code", begin)
+	}
+	from := at + first + 1
+	end := from
+	for end < len(text) { // up to a line that is not indented further
+		line, _, _ := strings.Cut(text[end:], "\n")
+		if bare := strings.TrimLeft(line, " "); bare != "" && len(line)-len(bare) <= indent {
+			break
+		}
+		end = min(end+len(line)+1, len(text))
+	}
+	toks, err := lex(text[from:end], int32(1+strings.Count(text[:from], "\n")), python)
+	if err != nil {
+		return nil, err
+	}
+	var out [][]token
+	var now []token
+	for _, t := range toks {
+		switch {
+		case t.kind == noteToken:
+			out = append(out, []token{t})
+		case t.kind == lineToken || t.kind == endToken || t.kind == signToken && t.text == ";":
+			if len(now) > 0 {
+				out = append(out, append(now, token{kind: endToken, line: t.line}))
+			}
+			now = nil
+		default:
+			now = append(now, t)
+		}
+	}
+	return out, nil
+}
+
+// pyReader reads the lines of call (torch/_inductor/codegen/wrapper.py).
+type pyReader struct {
+	*graph
+	params   []*input
+	examples map[string]*term // by argument: what get_args makes of it
+	returned bool
+	pending  *program.Node // the operator whose result is described next
+	counter  int
+}
+
+// arguments reads get_args: the example of each argument, and of each open size.
+func (r *pyReader) arguments(text string) error {
+	r.examples = map[string]*term{}
+	begin := "def get_args("
+	if !strings.Contains(text, begin) {
+		begin = "def benchmark_compiled_module(" // before 2.9 it stands there
+	}
+	lines, err := linesOf(text, begin)
+	if err != nil {
+		return err
+	}
+	for _, l := range lines {
+		if len(l) < 4 || l[0].kind != nameToken || l[1].text != "=" {
+			continue
+		}
+		p := &parser{toks: l, pos: 2}
+		x, err := p.term()
+		if err != nil {
+			continue // of other kinds: what is not found is said when it is wanted
+		}
+		r.examples[l[0].text] = x
+	}
+	return nil
+}
+
+func (r *pyReader) line(l []token) error {
+	if l[0].kind == noteToken {
+		r.note(l[0].text)
+		return nil
+	}
+	first := l[0].text
+	switch {
+	case first == "with" || first == "global" || first == "pass" || first == "from" || first == "import":
+		return nil
+	case first == "del":
+		return r.deletes(l)
+	case first == "return":
+		return r.returns(l)
+	case first == "if" || first == "for" || first == "while" || first == "else" || first == "try" || first == "raise":
+		return fail(l[0].line, "got %s, want code that runs straight on: control flow in compiled code is not read", first)
+	}
+	at := assignment(l)
+	p := &parser{toks: l, pos: at + 1}
+	x, err := p.term()
+	if err != nil {
+		return err
+	}
+	if p.peek().kind != endToken {
+		return fail(l[0].line, "got %s, want the end of the line", got(p.peek()))
+	}
+	switch {
+	case at < 0:
+		return r.call(x)
+	case x.kind == nameTerm && x.text == "args":
+		return r.takes(l[:at])
+	case at != 1 || l[0].kind != nameToken:
+		return fail(l[0].line, "got an assignment to %s…, want one to a name", short(first))
+	}
+	return r.assign(first, x)
+}
+
+// assignment is where a line's = is; -1 of one without.
+func assignment(l []token) int {
+	depth := 0
+	for i, t := range l {
+		switch {
+		case t.kind == signToken && strings.Contains("([{", t.text):
+			depth++
+		case t.kind == signToken && strings.Contains(")]}", t.text):
+			depth--
+		case t.kind == signToken && t.text == "=" && depth == 0:
+			return i
+		}
+	}
+	return -1
+}
+
+// takes reads a, b = args.
+func (r *pyReader) takes(l []token) error {
+	for _, t := range l {
+		if t.kind != nameToken {
+			continue
+		}
+		x := r.examples[t.text]
+		if x == nil {
+			return fail(t.line, "got the argument %s, of which get_args has no example", short(t.text))
+		}
+		v := r.value(t.text)
+		in := &input{name: t.text, value: v}
+		if x.kind == intTerm {
+			v.Type = &program.Type{Kind: program.IntType}
+		} else {
+			r.bind(t.text, program.Arg{Value: v})
+		}
+		r.params = append(r.params, in)
+	}
+	return nil
+}
+
+// deletes reads del a, b.
+func (r *pyReader) deletes(l []token) error {
+	for _, t := range l[1:] {
+		if t.kind != nameToken || r.numbers[t.text] != nil {
+			continue
+		}
+		if _, ok := r.names[t.text]; !ok && r.symbolArgument(t.text) {
+			continue
+		}
+		if err := r.free(t.text, t.line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *pyReader) symbolArgument(name string) bool {
+	return slices.ContainsFunc(r.params, func(in *input) bool { return in.name == name && in.value.Type.Kind == program.IntType })
+}
+
+// assign reads name = x.
+func (r *pyReader) assign(name string, x *term) error {
+	switch {
+	case x.kind == callTerm && strings.HasPrefix(x.text, "get_raw_stream"), x.kind == callTerm && x.text == "copy_if_misaligned":
+		return nil // an allocator's block is aligned
+	case x.kind == callTerm && strings.HasPrefix(x.text, "empty_strided_") && len(x.args) >= 3:
+		return r.allocates(name, x)
+	case x.kind == callTerm && (x.text == "reinterpret_tensor" || x.text == "alloc_from_pool" || x.text == "torch.ops.inductor._alloc_from_pool"):
+		a, err := r.tensor(x)
+		if err != nil {
+			return err
+		}
+		temp := r.owned[len(r.owned)-1]
+		r.forget(temp)
+		a.Value.Name = name
+		r.bind(name, a)
+		return nil
+	case x.kind == nameTerm && r.names[x.text].Value != nil:
+		r.view(name, r.names[x.text], nil, x.line)
+		return nil
+	case x.kind == indexTerm && x.args[0].kind == nameTerm && x.args[1].kind == intTerm && r.names[x.args[0].text].Value != nil:
+		n := r.node(program.BufferItem, x.line)
+		n.Args = []program.Arg{r.names[x.args[0].text], {Const: x.args[1].n}}
+		made := r.made[n.Args[0].Value]
+		v := r.name(name, n)
+		if r.made[v] = made; made == nil {
+			delete(r.made, v)
+		}
+		return nil
+	case x.kind == callTerm:
+		return r.operator(x, name)
+	case x.kind == intTerm || x.kind == floatTerm || x.kind == signTerm || x.kind == nameTerm:
+		r.numbers[name] = x
+		if x.kind == nameTerm && r.symbolArgument(x.text) { // s77 = arg0_1
+			delete(r.numbers, name)
+			r.numbers[x.text] = &term{kind: nameTerm, text: name, line: x.line}
+		}
+		return nil
+	}
+	return fail(x.line, "got %s = %s, want a line of a wrapper", short(name), x)
+}
+
+func (r *pyReader) allocates(name string, x *term) error {
+	d, err := dtypeOf(x.args[2])
+	if err != nil {
+		return err
+	}
+	m, err := r.meta(d, x.args[0], x.args[1])
+	if err != nil {
+		return err
+	}
+	if m.Device, _, _ = strings.Cut(strings.TrimPrefix(x.text, "empty_strided_"), "_"); m.Device != "cuda" || strings.HasSuffix(x.text, "_pinned") {
+		m.Device = "cpu"
+	}
+	r.empty(name, m, x.line)
+	return nil
+}
+
+// tensor reads what stands for a tensor: a name, or a view, which is a name of its own to the end of the line.
+func (r *pyReader) tensor(x *term) (program.Arg, error) {
+	if x.kind == nameTerm {
+		if a, ok := r.names[x.text]; ok {
+			return a, nil
+		}
+	}
+	if x.kind != callTerm || x.text != "reinterpret_tensor" && !strings.HasSuffix(x.text, "alloc_from_pool") || len(x.args) < 4 {
+		return program.Arg{}, fail(x.line, "got %s, want a buffer", x)
+	}
+	of, err := r.tensor(x.args[0])
+	if err != nil {
+		return of, err
+	}
+	d, layout := tensor.Undefined, x.args[1:3]
+	if x.text != "reinterpret_tensor" { // pool, offset in bytes, dtype, sizes, strides
+		if d, err = dtypeOf(x.args[2]); err != nil {
+			return of, err
+		}
+		layout = x.args[3:]
+	}
+	if len(layout) != 2 {
+		return of, fail(x.line, "got a view without sizes and strides")
+	}
+	m, err := r.meta(d, layout[0], layout[1])
+	if err != nil {
+		return of, err
+	}
+	if x.text == "reinterpret_tensor" {
+		if m.Offset, err = x.args[3].size(r.numbers); err != nil {
+			return of, err
+		}
+	}
+	r.counter++
+	name := fmt.Sprintf("view %d", r.counter)
+	r.view(name, of, m, x.line)
+	return r.names[name], nil
+}
+
+// call reads a call that gives nothing.
+func (r *pyReader) call(x *term) error {
+	if x.kind != callTerm {
+		return fail(x.line, "got %s, want a line of a wrapper", x)
+	}
+	name := x.text
+	switch {
+	case name == "assert_size_stride" && len(x.args) >= 3:
+		return r.asserts(x.args[0], x.args[1], x.args[2])
+	case name == "assert_size_stride_grouped" && len(x.args) >= 3:
+		return r.grouped(x)
+	case name == "assert_tensor_metadata" && len(x.args) >= 4:
+		return r.describes(x)
+	case name == "args.clear", name == "assert_alignment", name == "torch.cuda.set_device", name == "run_intermediate_hooks":
+		return nil
+	case strings.HasSuffix(name, ".run"):
+		return r.launches(x)
+	case strings.HasPrefix(name, "extern_kernels."), strings.HasPrefix(name, "torch.ops."), strings.HasPrefix(name, "aten."), strings.HasPrefix(name, "inductor_ops."):
+		return r.operator(x, "")
+	}
+	return fail(x.line, "got a call of %s, want one that a wrapper makes", short(name))
+}
+
+func (r *pyReader) grouped(x *term) error {
+	names, sizes, strides := x.args[0], x.args[1], x.args[2]
+	if names.kind != listTerm || sizes.kind != listTerm || strides.kind != listTerm || len(sizes.args) != len(names.args) || len(strides.args) != len(names.args) {
+		return fail(x.line, "got assert_size_stride_grouped without as many sizes and strides as tensors")
+	}
+	for i, n := range names.args {
+		if err := r.asserts(n, sizes.args[i], strides.args[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// asserts reads what is checked of an argument or, in releases that do not tell its dtype, of a result.
+func (r *pyReader) asserts(of, sizes, strides *term) error {
+	for _, in := range r.params {
+		if in.name == of.text && in.sizes == nil {
+			in.sizes, in.strides = sizes, strides
+		}
+	}
+	return nil
+}
+
+// describes reads assert_tensor_metadata(buf0, size, stride, dtype, 'torch.ops.…'): what the operator before gave.
+func (r *pyReader) describes(x *term) error {
+	a := r.names[x.args[0].text]
+	n := r.pending
+	if n == nil || a.Value == nil || len(n.Outs) != 1 || n.Outs[0] != a.Value {
+		return nil // an item of several
+	}
+	d, err := dtypeOf(x.args[3])
+	if err != nil {
+		return err
+	}
+	m, err := r.meta(d, x.args[1], x.args[2])
+	if err != nil {
+		return err
+	}
+	n.Told.Recorded = []*program.TensorMeta{m}
+	return nil
+}
+
+// launches reads triton_….run(buf0, buf1, 1024, stream=stream0).
+func (r *pyReader) launches(x *term) error {
+	before := len(r.owned)
+	var args []program.Arg
+	for _, a := range x.args {
+		if a.kind == nameTerm && r.names[a.text].Value == nil || a.kind != nameTerm && a.kind != callTerm {
+			continue
+		}
+		if a.kind == callTerm && a.text != "reinterpret_tensor" {
+			continue
+		}
+		of, err := r.tensor(a)
+		if err != nil {
+			return err
+		}
+		args = append(args, of)
+	}
+	r.kernel(strings.TrimSuffix(x.text, ".run"), args, x.line)
+	return r.drop(before, x.line)
+}
+
+// drop ends the views that a line made.
+func (r *pyReader) drop(before int, line int32) error {
+	for len(r.owned) > before {
+		if err := r.free(r.owned[len(r.owned)-1], line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// operator reads a fallback: extern_kernels.mm(a, b, out=c), torch.ops.aten.convolution.default(…).
+func (r *pyReader) operator(x *term, name string) error {
+	before := len(r.owned)
+	told := &program.Told{}
+	op := x.text
+	switch {
+	case strings.HasPrefix(op, "extern_kernels."):
+		told.Key = "aten::" + strings.TrimPrefix(op, "extern_kernels.")
+	case strings.HasPrefix(op, "aten."):
+		op = "torch.ops." + op
+		fallthrough
+	case strings.HasPrefix(op, "torch.ops."):
+		k, err := key(op)
+		if err != nil {
+			return fail(x.line, "%v", err)
+		}
+		told.Key = k
+	case strings.HasPrefix(op, "inductor_ops."):
+		told.Key = "inductor::" + strings.TrimPrefix(op, "inductor_ops.")
+	default:
+		return fail(x.line, "got a call of %s, want one that a wrapper makes", short(op))
+	}
+	var args []program.Arg
+	for _, a := range x.args {
+		named := ""
+		if a.kind == signTerm && strings.HasPrefix(a.text, "=") && len(a.args) == 1 {
+			named, a = a.text[1:], a.args[0]
+		}
+		v, err := r.argument(a)
+		if err != nil {
+			return err
+		}
+		v.Name = named
+		if named == "out" && strings.HasPrefix(x.text, "extern_kernels.") && !strings.Contains(told.Key, ".") {
+			told.Key += ".out"
+		}
+		args = append(args, v)
+	}
+	n := r.node("", x.line)
+	n.Told, n.Args = told, args
+	n.Op, _, _ = strings.Cut(told.Key, ".")
+	r.tell(n)
+	if err := r.drop(before, x.line); err != nil {
+		return err
+	}
+	if name != "" {
+		v := r.name(name, n)
+		r.made[v] = n
+		r.pending = n
+	}
+	return nil
+}
+
+// argument reads an argument of an operator.
+func (r *pyReader) argument(x *term) (program.Arg, error) {
+	switch {
+	case x.kind == intTerm:
+		return program.Arg{Const: x.n}, nil
+	case x.kind == floatTerm:
+		return program.Arg{Const: x.f}, nil
+	case x.kind == textTerm:
+		return program.Arg{Const: x.text}, nil
+	case x.kind == listTerm:
+		items := make([]program.Arg, len(x.args))
+		for i, item := range x.args {
+			var err error
+			if items[i], err = r.argument(item); err != nil {
+				return program.Arg{}, err
+			}
+		}
+		return program.Arg{Items: items}, nil
+	case x.kind == callTerm && x.text == "reinterpret_tensor":
+		return r.tensor(x)
+	case x.kind == callTerm && x.text == "device":
+		return program.Arg{Const: program.Device("cuda")}, nil
+	case x.kind == nameTerm && r.names[x.text].Value != nil:
+		return r.names[x.text], nil
+	case x.kind == nameTerm && x.text == "None":
+		return program.Arg{}, nil
+	case x.kind == nameTerm && (x.text == "True" || x.text == "False"):
+		return program.Arg{Const: x.text == "True"}, nil
+	case x.kind == nameTerm && (x.text == "inf" || x.text == "math.inf"):
+		return program.Arg{Const: infinity}, nil
+	case x.kind == nameTerm && strings.HasPrefix(x.text, "torch."):
+		if n := memoryFormats[strings.TrimPrefix(x.text, "torch.")]; n > 0 {
+			return program.Arg{Const: n - 1}, nil
+		}
+		d, err := dtypeOf(x)
+		return program.Arg{Const: int64(d)}, err
+	}
+	s, err := x.size(r.numbers)
+	return program.Arg{Const: s}, err
+}
+
+// returns reads return (a, b, ).
+func (r *pyReader) returns(l []token) error {
+	r.returned = true
+	p := &parser{toks: l, pos: 1}
+	x, err := p.term()
+	if err != nil {
+		return err
+	}
+	if x.kind != listTerm {
+		return fail(l[0].line, "got a return of %s, want a tuple", x)
+	}
+	var items []program.Arg
+	for _, item := range x.args {
+		if item.kind == intTerm || item.kind == nameTerm && r.names[item.text].Value == nil { // an open size, or None
+			continue
+		}
+		a, err := r.tensor(item)
+		if err != nil {
+			return err
+		}
+		items = append(items, a)
+	}
+	for _, a := range items {
+		for i := len(r.owned) - 1; i >= 0; i-- {
+			if r.names[r.owned[i]].Value == a.Value {
+				r.forget(r.owned[i])
+			}
+		}
+	}
+	if items == nil {
+		items = []program.Arg{}
+	}
+	r.end(items, l[0].line)
+	return nil
+}
+
+// program is what was read.
+func (r *pyReader) program(record string) (*program.Program, error) {
+	f := &program.Func{Name: "call", Method: "call", Record: record, Line: 1}
+	out := &program.Program{Format: WrapperFormat, Compiled: true}
+	symbols := map[string]int64{}
+	var params []*program.Value
+	for _, in := range r.params {
+		p := program.Param{Name: in.name, Type: in.value.Type, HasDef: true}
+		x := r.examples[in.name]
+		if x.kind == intTerm {
+			s, err := (&term{kind: nameTerm, text: in.name}).size(r.numbers)
+			if err != nil {
+				return nil, err
+			}
+			p.Size, p.Default = &s, x.n
+			for _, name := range s.Names() {
+				symbols[name] = x.n
+			}
+		} else {
+			st, err := r.example(in, x)
+			if err != nil {
+				return nil, err
+			}
+			st.Storage = len(out.States)
+			out.States = append(out.States, st)
+			p.Default = st
+			if in.sizes == nil {
+				in.sizes, in.strides = x.args[0], x.args[1]
+			}
+			if p.Meta, err = r.meta(st.Meta.DType, in.sizes, in.strides); err != nil {
+				return nil, err
+			}
+			p.Meta.Device = st.Meta.Device
+			for _, s := range p.Meta.Sizes {
+				for _, name := range s.Names() {
+					if _, ok := symbols[name]; !ok {
+						symbols[name] = 0
+					}
+				}
+			}
+		}
+		f.Params = append(f.Params, p)
+		params = append(params, in.value)
+	}
+	for name, example := range symbols {
+		out.Symbols = append(out.Symbols, program.Symbol{Name: name, Max: math.MaxInt64, Example: example})
+	}
+	slices.SortFunc(out.Symbols, func(a, b program.Symbol) int { return strings.Compare(a.Name, b.Name) })
+	g := r.function(params)
+	out.Entry = program.NewFunc(f, func(*program.Func) (*program.Graph, error) { return g, nil })
+	return out, nil
+}
+
+// example reads rand_strided((8, 64), (64, 1), device='cuda:0', dtype=torch.float32).
+func (r *pyReader) example(in *input, x *term) (*program.State, error) {
+	if x.kind != callTerm || !strings.HasSuffix(x.text, "rand_strided") || len(x.args) < 2 {
+		return nil, fail(x.line, "got %s as an example of %s, want rand_strided", x, in.name)
+	}
+	st := &program.State{Name: in.name, Class: tensor.Input, Meta: tensor.Meta{DType: tensor.Float32, Device: "cuda"}}
+	for _, a := range x.args[2:] {
+		var err error
+		switch {
+		case a.kind == signTerm && a.text == "=dtype":
+			st.Meta.DType, err = dtypeOf(a.args[0])
+		case a.kind == signTerm && a.text == "=device":
+			st.Meta.Device, _, _ = strings.Cut(a.args[0].text, ":")
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	for i, list := range []*[]int64{&st.Meta.Sizes, &st.Meta.Strides} {
+		l, err := r.listOf(x.args[i])
+		if err != nil {
+			return nil, err
+		}
+		*list = []int64{}
+		for _, n := range l.args {
+			s, err := n.size(r.examples)
+			if err != nil {
+				return nil, err
+			}
+			v, plain := s.Constant()
+			if !plain {
+				if v, err = s.Eval(nil); err != nil {
+					return nil, fail(n.line, "got the size %s in an example, want a number", n)
+				}
+			}
+			*list = append(*list, v)
+		}
+	}
+	if err := st.Meta.Check(); err != nil {
+		return nil, fail(x.line, "%v", err)
+	}
+	st.NBytes = int64(st.Meta.StorageBytes())
+	return st, nil
+}

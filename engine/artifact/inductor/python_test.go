@@ -1,0 +1,126 @@
+package inductor
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/memspec/memspec/engine/program"
+)
+
+// pythonWrapper is the text of a file around the code of call.
+func pythonWrapper(code string) string {
+	lines := strings.Split(strings.TrimRight(code, "\n"), "\n")
+	return `# AOT ID: ['0_inference']
+class Runner:
+    def call(self, args):
+        arg0_1, arg1_1, arg2_1 = args
+        args.clear()
+        s77 = arg0_1
+        assert_size_stride_grouped((arg1_1, arg2_1), ((s77, 64), (64, 128)), ((64, 1), (1, 64)), 'input')
+        with torch.cuda._DeviceGuard(0):
+            torch.cuda.set_device(0)
+            ` + strings.Join(lines, "\n            ") + `
+
+def get_args():
+    arg0_1 = 8
+    arg1_1 = rand_strided((8, 64), (64, 1), device='cuda:0', dtype=torch.float32)
+    arg2_1 = rand_strided((64, 128), (1, 64), device='cuda:0', dtype=torch.float16)
+    return [arg0_1, arg1_1, arg2_1]
+`
+}
+
+// TestPythonLines: what each line of a wrapper becomes.
+func TestPythonLines(t *testing.T) {
+	for _, tt := range []struct{ why, code, want string }{
+		{"a buffer is made, used again and given to the caller", "buf0 = empty_strided_cuda((s77, 128), (128, 1), torch.float32)\nbuf1 = buf0; del buf0  # reuse\nreturn (buf1, )",
+			"buf0%3 inductor::empty_strided() -> float32[s77, 128] strides [128, 1] cuda; buf1%4 inductor::alias(buf0%3); inductor::free(buf0%3); inductor::free(arg2_1%2); inductor::free(arg1_1%1); return [buf1%4]"},
+		{"a product into a buffer, a view for its line alone", "buf0 = empty_strided_cuda((s77, 128), (128, 1), torch.float32)\n# Topologically Sorted Source Nodes: [linear], Original ATen: [aten.t, aten.addmm]\nextern_kernels.mm(reinterpret_tensor(arg1_1, (s77, 64), (64, 1), 2*s77), arg2_1, out=buf0)\ndel arg1_1\ndel arg2_1\nreturn (buf0, )",
+			"buf0%3 inductor::empty_strided().aten::t, aten::addmm -> float32[s77, 128] strides [128, 1] cuda; view 1%4 inductor::reinterpret_tensor(arg1_1%1) -> [s77, 64] strides [64, 1] offset (2 * s77) cuda; aten::mm.out(view 1%4, arg2_1%2, out=buf0%3).aten::t, aten::addmm; inductor::free(view 1%4); inductor::free(arg1_1%1); inductor::free(arg2_1%2); return [buf0%3]"},
+		{"an operator of several results, and what is told of one", "buf0 = torch.ops.aten.max.dim(arg1_1, -1, True, dtype=torch.float16)\nbuf1 = buf0[1]\nassert_tensor_metadata(buf1, (s77, ), (1, ), torch.int64, 'torch.ops.aten.max.dim')\ndel buf0\nreturn (buf1, s77, None)",
+			"buf0%3 aten::max.dim(arg1_1%1, -1, True, dtype=5); buf1%4 inductor::getitem(buf0%3, 1); inductor::free(buf0%3); inductor::free(arg2_1%2); inductor::free(arg1_1%1); return [buf1%4]"},
+		{"a convolution, its arguments by name", "buf0 = extern_kernels.convolution(arg1_1, arg2_1, stride=(2, 2), padding=(0, 0), bias=None)\nassert_tensor_metadata(buf0, (s77, 8), (8, 1), torch.float32, 'torch.ops.aten.convolution.default')\nreturn (buf0, )",
+			"buf0%3 aten::convolution(arg1_1%1, arg2_1%2, stride=[2, 2], padding=[0, 0], bias=None) -> float32[s77, 8] strides [8, 1] cuda; inductor::free(arg2_1%2); inductor::free(arg1_1%1); return [buf0%3]"},
+		{"a kernel takes nothing, and a pool is one block", "pool1 = empty_strided_cuda((512*s77, ), (1, ), torch.uint8)\nbuf0 = alloc_from_pool(pool1, 0, torch.float32, (s77, ), (1, ))\nraw_stream0 = get_raw_stream(0)\nxnumel = 128*s77\ntriton_poi_fused_0.run(arg1_1, buf0, xnumel, stream=raw_stream0)\ndel pool1\nreturn (buf0, )",
+			"pool1%3 inductor::empty_strided() -> uint8[(512 * s77)] strides [1] cuda; buf0%4 inductor::reinterpret_tensor(pool1%3) -> float32[s77] strides [1] cuda; inductor::kernel(arg1_1%1, buf0%4).triton_poi_fused_0; inductor::free(pool1%3); inductor::free(arg2_1%2); inductor::free(arg1_1%1); return [buf0%4]"},
+	} {
+		t.Run(tt.why, func(t *testing.T) {
+			w, err := DecodeWrapper(pythonWrapper(tt.code), "w.py")
+			require.NoError(t, err)
+			require.NoError(t, program.Check(w.Program))
+			assert.Equal(t, tt.want, nodes(t, w.Program))
+			assert.False(t, w.Training)
+			require.Len(t, w.Symbols, 1)
+			assert.Equal(t, int64(8), w.Symbols[0].Example)
+			assert.Equal(t, "float16[64, 128] strides [1, 64] cuda", w.Entry.Params[2].Meta.String())
+		})
+	}
+}
+
+// TestPythonRefused: what is not known is an error at its line.
+func TestPythonRefused(t *testing.T) {
+	for _, tt := range []struct{ why, code, want string }{
+		{"a choice", "if arg0_1 > 3:\n    pass\nreturn ()", "10: got if, want code that runs straight on: control flow in compiled code is not read"},
+		{"a call that no wrapper makes", "os.system('true')", "10: got a call of os.system, want one that a wrapper makes"},
+		{"a call for a value", "x = open('f')", "10: got a call of open, want one that a wrapper makes"},
+		{"a name that stands for nothing", "del buf9", "10: got buf9 freed, want a name that stands for something"},
+		{"no return", "args.clear()", "got a call without a return"},
+		{"another dtype", "buf0 = empty_strided_cuda((1, ), (1, ), torch.float33)", "10: got torch.float33, want a dtype"},
+		{"a size of another kind", "buf0 = empty_strided_cuda((len(x), ), (1, ), torch.float32)", "10: got len(…) in a size, want whole numbers, symbols, + - * // % min and max"},
+		{"more than a line", "del arg1_1 extra; x = 1 2", "10: got extra freed, want a name that stands for something"},
+		{"a text without an end", "x = 'abc", "10: got a text without an end"},
+	} {
+		t.Run(tt.why, func(t *testing.T) {
+			_, err := DecodeWrapper(pythonWrapper(tt.code), "w.py")
+			assert.EqualError(t, err, tt.want)
+		})
+	}
+	whole := pythonWrapper("return (arg1_1, )")
+	for _, tt := range []struct{ why, old, new, want string }{
+		{"a backward pass", "0_inference", "0_backward", "got the wrapper of a backward pass, want that of a forward pass: what a backward pass frees of its arguments its caller decides; memshim capture records whole steps"},
+		{"partitions", "class Runner:", "def partition_0(args):\n    pass\nclass Runner:", "got a wrapper in partitions (graph_partition), want one whose code stands in call"},
+		{"an argument without an example", "arg2_1 = rand", "arg3_1 = rand", "4: got the argument arg2_1, of which get_args has no example"},
+		{"no example of any", "def get_args", "def other", "got no def benchmark_compiled_module(…), want a wrapper of inductor"},
+		{"another id", "0_inference", "0_other", "got a wrapper of '0_other', want an inference or a forward pass"},
+	} {
+		t.Run(tt.why, func(t *testing.T) {
+			_, err := DecodeWrapper(strings.Replace(whole, tt.old, tt.new, 1), "w.py")
+			assert.EqualError(t, err, tt.want)
+		})
+	}
+	w, err := DecodeWrapper(strings.Replace(whole, "0_inference", "0_forward", 1), "w.py")
+	require.NoError(t, err)
+	assert.True(t, w.Training)
+}
+
+// TestCommittedWrappers: those of the repository are sound.
+func TestCommittedWrappers(t *testing.T) {
+	paths, err := filepath.Glob(filepath.Join("..", "..", "..", "testdata", "compiled", "*.py"))
+	require.NoError(t, err)
+	require.NotEmpty(t, paths)
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		require.NoError(t, err)
+		assert.True(t, SniffWrapper(text[:512]), path)
+		w, err := DecodeWrapper(string(text), path)
+		require.NoError(t, err, path)
+		require.NoError(t, program.Check(w.Program), path)
+	}
+}
+
+func FuzzPython(f *testing.F) {
+	f.Add(pythonWrapper("buf0 = empty_strided_cuda((s77, 128), (128, 1), torch.float32)\nreturn (buf0, )"))
+	f.Fuzz(func(t *testing.T, text string) {
+		w, err := DecodeWrapper(text, "w.py")
+		if err != nil {
+			return
+		}
+		if _, err := w.Entry.Graph(); err == nil {
+			_ = listing(t, w.Program)
+		}
+	})
+}
