@@ -105,11 +105,11 @@ func TestPackageWeights(t *testing.T) {
 // what a call adds at its peak.
 func TestWrappersAgainstPretended(t *testing.T) {
 	dir := filepath.Join("..", "testdata", "compiled")
-	paths, err := filepath.Glob(filepath.Join(dir, "*.py"))
+	paths, err := filepath.Glob(filepath.Join(dir, "*.wrapper"))
 	require.NoError(t, err)
 	require.NotEmpty(t, paths)
 	for _, path := range paths {
-		name := strings.TrimSuffix(filepath.Base(path), ".py")
+		name := strings.TrimSuffix(filepath.Base(path), ".wrapper")
 		t.Run(name, func(t *testing.T) {
 			recorded, err := os.ReadFile(path + ".txt")
 			require.NoError(t, err)

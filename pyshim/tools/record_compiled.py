@@ -2,7 +2,7 @@
 
 PACKAGES/NAME.DEVICE.pt2 is compiled where it is not there yet, for the device's class; a C++ compiler and CUDA's headers (CUDA_HOME) build it. OUT/NAME.DEVICE.pt2
 is the package without its binaries and without the folders that it was made in. OUT/NAME.DEVICE.txt keeps, for each of the model's inputs, the baseline,
-the peaks of two calls and every event of the first. OUT/NAME.DEVICE.py is the wrapper that torch.compile writes for the model, NAME.DEVICE.py.txt what its third call
+the peaks of two calls and every event of the first. OUT/NAME.DEVICE.wrapper is the wrapper that torch.compile writes for the model, NAME.DEVICE.wrapper.txt what its third call
 takes (testdata/compiled/README.md). Each in a process of its own.
 """
 
@@ -106,7 +106,7 @@ def compiled(name: str, device: str, out: Path) -> list[str]:
         peak = torch.cuda.memory_stats()
         del result
     text = re.sub(r"# kernel path: .*", "# kernel path", written[0])
-    (out / f"{name}.{device}.py").write_text(text)
+    (out / f"{name}.{device}.wrapper").write_text(text)
     took = [str(peak[f"{k}_bytes.all.peak"] - before[f"{k}_bytes.all.current"]) for k in ("requested", "allocated")]
     return ["call " + " ".join(took), "events " + " ".join(kept)]
 
@@ -149,7 +149,7 @@ def main() -> int:
         strip(packages / f"{name}.{device}.pt2", out / f"{name}.{device}.pt2")
         head = ["compiled 1", f"torch {torch.__version__}", f"device {device}", f"model {name}"]
         text = subprocess.run([*one, f"{name}:wrapper"], check=True, stdout=subprocess.PIPE, text=True).stdout
-        (out / f"{name}.{device}.py.txt").write_text("\n".join([*head, "", *[x for x in text.splitlines() if x.startswith(("call", "events"))]]) + "\n")
+        (out / f"{name}.{device}.wrapper.txt").write_text("\n".join([*head, "", *[x for x in text.splitlines() if x.startswith(("call", "events"))]]) + "\n")
         lines = head[:]
         for call in range(len(MODELS[name][3])):
             text = subprocess.run([*one, f"{name}:{call}"], check=True, stdout=subprocess.PIPE, text=True, env=os.environ).stdout

@@ -99,7 +99,7 @@ func TestPythonRefused(t *testing.T) {
 
 // TestCommittedWrappers: those of the repository are sound.
 func TestCommittedWrappers(t *testing.T) {
-	paths, err := filepath.Glob(filepath.Join("..", "..", "..", "testdata", "compiled", "*.py"))
+	paths, err := filepath.Glob(filepath.Join("..", "..", "..", "testdata", "compiled", "*.wrapper"))
 	require.NoError(t, err)
 	require.NotEmpty(t, paths)
 	for _, path := range paths {

@@ -1,0 +1,233 @@
+package inductor
+
+import (
+	"strings"
+
+	"github.com/memspec/memspec/engine/program"
+)
+
+// call reads a call that gives nothing.
+func (r *pyReader) call(x *term) error {
+	if x.kind != callTerm {
+		return fail(x.line, "got %s, want a line of a wrapper", x)
+	}
+	name := x.text
+	switch {
+	case name == "assert_size_stride" && len(x.args) >= 3:
+		return r.asserts(x.args[0], x.args[1], x.args[2])
+	case name == "assert_size_stride_grouped" && len(x.args) >= 3:
+		return r.grouped(x)
+	case name == "assert_tensor_metadata" && len(x.args) >= 4:
+		return r.describes(x)
+	case name == "args.clear", name == "assert_alignment", name == "torch.cuda.set_device", name == "run_intermediate_hooks":
+		return nil
+	case strings.HasSuffix(name, ".run"):
+		return r.launches(x)
+	case strings.HasPrefix(name, "extern_kernels."), strings.HasPrefix(name, "torch.ops."), strings.HasPrefix(name, "aten."), strings.HasPrefix(name, "inductor_ops."):
+		return r.operator(x, "")
+	}
+	return fail(x.line, "got a call of %s, want one that a wrapper makes", short(name))
+}
+
+func (r *pyReader) grouped(x *term) error {
+	names, sizes, strides := x.args[0], x.args[1], x.args[2]
+	if names.kind != listTerm || sizes.kind != listTerm || strides.kind != listTerm || len(sizes.args) != len(names.args) || len(strides.args) != len(names.args) {
+		return fail(x.line, "got assert_size_stride_grouped without as many sizes and strides as tensors")
+	}
+	for i, n := range names.args {
+		if err := r.asserts(n, sizes.args[i], strides.args[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// asserts reads what is checked of an argument or, in releases that do not tell its dtype, of a result.
+func (r *pyReader) asserts(of, sizes, strides *term) error {
+	for _, in := range r.params {
+		if in.name == of.text && in.sizes == nil {
+			in.sizes, in.strides = sizes, strides
+		}
+	}
+	return nil
+}
+
+// describes reads assert_tensor_metadata(buf0, size, stride, dtype, 'torch.ops.…'): what the operator before gave.
+func (r *pyReader) describes(x *term) error {
+	a := r.names[x.args[0].text]
+	n := r.pending
+	if n == nil || a.Value == nil || len(n.Outs) != 1 || n.Outs[0] != a.Value {
+		return nil // an item of several
+	}
+	d, err := dtypeOf(x.args[3])
+	if err != nil {
+		return err
+	}
+	m, err := r.meta(d, x.args[1], x.args[2])
+	if err != nil {
+		return err
+	}
+	n.Told.Recorded = []*program.TensorMeta{m}
+	return nil
+}
+
+// launches reads triton_….run(buf0, buf1, 1024, stream=stream0).
+func (r *pyReader) launches(x *term) error {
+	before := len(r.owned)
+	var args []program.Arg
+	for _, a := range x.args {
+		if a.kind == nameTerm && r.names[a.text].Value == nil || a.kind != nameTerm && a.kind != callTerm {
+			continue
+		}
+		if a.kind == callTerm && a.text != "reinterpret_tensor" {
+			continue
+		}
+		of, err := r.tensor(a)
+		if err != nil {
+			return err
+		}
+		args = append(args, of)
+	}
+	r.kernel(strings.TrimSuffix(x.text, ".run"), args, x.line)
+	return r.drop(before, x.line)
+}
+
+// drop ends the views that a line made.
+func (r *pyReader) drop(before int, line int32) error {
+	for len(r.owned) > before {
+		if err := r.free(r.owned[len(r.owned)-1], line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// operator reads a fallback: extern_kernels.mm(a, b, out=c), torch.ops.aten.convolution.default(…).
+func (r *pyReader) operator(x *term, name string) error {
+	before := len(r.owned)
+	told := &program.Told{}
+	op := x.text
+	switch {
+	case strings.HasPrefix(op, "extern_kernels."):
+		told.Key = "aten::" + strings.TrimPrefix(op, "extern_kernels.")
+	case strings.HasPrefix(op, "aten."):
+		op = "torch.ops." + op
+		fallthrough
+	case strings.HasPrefix(op, "torch.ops."):
+		k, err := key(op)
+		if err != nil {
+			return fail(x.line, "%v", err)
+		}
+		told.Key = k
+	case strings.HasPrefix(op, "inductor_ops."):
+		told.Key = "inductor::" + strings.TrimPrefix(op, "inductor_ops.")
+	default:
+		return fail(x.line, "got a call of %s, want one that a wrapper makes", short(op))
+	}
+	var args []program.Arg
+	for _, a := range x.args {
+		named := ""
+		if a.kind == signTerm && strings.HasPrefix(a.text, "=") && len(a.args) == 1 {
+			named, a = a.text[1:], a.args[0]
+		}
+		v, err := r.argument(a)
+		if err != nil {
+			return err
+		}
+		v.Name = named
+		if named == "out" && strings.HasPrefix(x.text, "extern_kernels.") && !strings.Contains(told.Key, ".") {
+			told.Key += ".out"
+		}
+		args = append(args, v)
+	}
+	n := r.node("", x.line)
+	n.Told, n.Args = told, args
+	n.Op, _, _ = strings.Cut(told.Key, ".")
+	r.tell(n)
+	if err := r.drop(before, x.line); err != nil {
+		return err
+	}
+	if name != "" {
+		v := r.name(name, n)
+		r.made[v] = n
+		r.pending = n
+	}
+	return nil
+}
+
+// argument reads an argument of an operator.
+func (r *pyReader) argument(x *term) (program.Arg, error) {
+	switch {
+	case x.kind == intTerm:
+		return program.Arg{Const: x.n}, nil
+	case x.kind == floatTerm:
+		return program.Arg{Const: x.f}, nil
+	case x.kind == textTerm:
+		return program.Arg{Const: x.text}, nil
+	case x.kind == listTerm:
+		items := make([]program.Arg, len(x.args))
+		for i, item := range x.args {
+			var err error
+			if items[i], err = r.argument(item); err != nil {
+				return program.Arg{}, err
+			}
+		}
+		return program.Arg{Items: items}, nil
+	case x.kind == callTerm && x.text == "reinterpret_tensor":
+		return r.tensor(x)
+	case x.kind == callTerm && x.text == "device":
+		return program.Arg{Const: program.Device("cuda")}, nil
+	case x.kind == nameTerm && r.names[x.text].Value != nil:
+		return r.names[x.text], nil
+	case x.kind == nameTerm && x.text == "None":
+		return program.Arg{}, nil
+	case x.kind == nameTerm && (x.text == "True" || x.text == "False"):
+		return program.Arg{Const: x.text == "True"}, nil
+	case x.kind == nameTerm && (x.text == "inf" || x.text == "math.inf"):
+		return program.Arg{Const: infinity}, nil
+	case x.kind == nameTerm && strings.HasPrefix(x.text, "torch."):
+		if n := memoryFormats[strings.TrimPrefix(x.text, "torch.")]; n > 0 {
+			return program.Arg{Const: n - 1}, nil
+		}
+		d, err := dtypeOf(x)
+		return program.Arg{Const: int64(d)}, err
+	}
+	s, err := x.size(r.numbers)
+	return program.Arg{Const: s}, err
+}
+
+// returns reads return (a, b, ).
+func (r *pyReader) returns(l []token) error {
+	r.returned = true
+	p := &parser{toks: l, pos: 1}
+	x, err := p.term()
+	if err != nil {
+		return err
+	}
+	if x.kind != listTerm {
+		return fail(l[0].line, "got a return of %s, want a tuple", x)
+	}
+	var items []program.Arg
+	for _, item := range x.args {
+		if item.kind == intTerm || item.kind == nameTerm && r.names[item.text].Value == nil { // an open size, or None
+			continue
+		}
+		a, err := r.tensor(item)
+		if err != nil {
+			return err
+		}
+		items = append(items, a)
+	}
+	for _, a := range items {
+		for i := len(r.owned) - 1; i >= 0; i-- {
+			if r.names[r.owned[i]].Value == a.Value {
+				r.forget(r.owned[i])
+			}
+		}
+	}
+	if items == nil {
+		items = []program.Arg{}
+	}
+	r.end(items, l[0].line)
+	return nil
+}
