@@ -64,3 +64,29 @@ func groupedWorkspace(c *ops.Call) []workspace.Request {
 	g := workspace.GroupedMatMul{A: &a.Meta, Groups: groupCount(a, b, offs), Batch: offs == nil, Result: c.DTypeOr("out_dtype", a.DType)}
 	return g.Requests(c.Platform())
 }
+
+// groupedFallback is transformers' own operator (integrations/moe.py _grouped_mm_fallback): zeros, and a product for each group that has rows, written
+// into them. How the rows are shared out is data; what a product takes beside its result is most for one of all rows.
+func groupedFallback(c *ops.Call) (any, error) {
+	x, w, offs := c.T("input"), c.T("weight"), c.T("offs")
+	if len(x.Sizes) != 2 || len(w.Sizes) != 3 || len(offs.Sizes) != 1 || offs.Sizes[0] != w.Sizes[0] || x.Sizes[1] != w.Sizes[1] {
+		return nil, c.Errorf("got %v, %v and %v, want rows, a matrix for each group and the groups' ends", x.Sizes, w.Sizes, offs.Sizes)
+	}
+	if err := sameKind(c, x, w); err != nil {
+		return nil, err
+	}
+	if c.OnFakeTensors() {
+		return c.Empty(x, x.DType, x.Sizes[0], w.Sizes[2]), nil
+	}
+	out := c.Do("aten::zeros", ops.IntList(x.Sizes[0], w.Sizes[2]), ops.Kw{"dtype": int64(x.DType), "device": ops.Device(x.Device)})
+	rows := x.Sizes[0]
+	if w.Sizes[0] > 1 && rows > 0 {
+		rows = c.SizeBetween(1, rows)
+	}
+	if rows == 0 || !c.OK() {
+		return out, nil
+	}
+	part := func(t *tensor.Tensor) *tensor.Tensor { return c.Do("aten::slice.Tensor", t, int64(0), int64(0), rows) }
+	c.DoWrite("aten::mm.out", part(x), c.Do("aten::select.int", w, int64(0), int64(0)), ops.Kw{"out": part(out)})
+	return out, nil
+}

@@ -41,6 +41,7 @@ var matmulRules = []ops.Rule{
 	{Schema: "aten::vdot(Tensor self, Tensor other) -> Tensor", Out: dot, Workspace: matmulWorkspace},
 	{Schema: "aten::_grouped_mm(Tensor self, Tensor mat2, Tensor? offs=None, Tensor? bias=None, ScalarType? out_dtype=None) -> Tensor",
 		Out: groupedMM, Workspace: groupedWorkspace},
+	{Schema: "transformers::grouped_mm_fallback(Tensor input, Tensor weight, Tensor offs) -> Tensor", Body: groupedFallback},
 	{Schema: "aten::_int_mm(Tensor self, Tensor mat2) -> Tensor", Out: intMM, Workspace: intWorkspace},
 	{Schema: "aten::_scaled_mm(Tensor self, Tensor mat2, Tensor scale_a, Tensor scale_b, Tensor? bias=None, Tensor? scale_result=None, ScalarType? out_dtype=None, bool use_fast_accum=False) -> Tensor",
 		Out: scaledMM, Workspace: ltWorkspace},
