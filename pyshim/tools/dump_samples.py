@@ -21,7 +21,7 @@ import torchvision  # noqa: F401
 sys.path.insert(0, str(Path(__file__).parent))
 
 from dump_schemas import release  # noqa: E402
-from samples import choose, cpu_calls, domains, host, host_calls, written  # noqa: E402
+from samples import choose, cpu_calls, domains, host, host_calls, host_edges, written  # noqa: E402
 from samples.harvest import harvest  # noqa: E402
 from samples.record import Refused, record  # noqa: E402
 from samples.resolve import Unresolved, overload  # noqa: E402
@@ -50,6 +50,7 @@ def on_cpu() -> dict[str, list[str]]:
     cpu = {"backend": "cpu"}
     return {
         "host": [dumped(host.record(c)) for c in host_calls.CALLS],
+        "written_host": [dumped(host.record(c)) for c in host_edges.CALLS],
         "data": [dumped(line | cpu) for line in most + less + [host.record(c) for c in cpu_calls.DRIVER]],
         "quant": [dumped(host.record(c) | cpu) for c in cpu_calls.QUANT],
     }
@@ -110,7 +111,7 @@ def main() -> None:
     for name, lines in on_cpu().items():
         if not only or name in only:
             dump.lines[name] = [*dump.lines.get(name, []), *dict.fromkeys(lines)]
-    for name in [*domains.NAMES, "host", "data"]:
+    for name in [*domains.NAMES, "host", "data", "written_host"]:
         if name in dump.lines:
             (out / f"{name}.jsonl").write_text("\n".join(dump.lines[name]) + "\n")
     report(dump, hand, found)

@@ -78,6 +78,9 @@ func writePyItems(b *strings.Builder, items []any, depth int, brackets string) {
 		}
 		writePy(b, v, depth+1)
 	}
+	if len(items) == 1 && brackets == "()" { // a tuple of one: (1,)
+		b.WriteByte(',')
+	}
 	b.WriteByte(brackets[1])
 }
 
