@@ -15,7 +15,7 @@ import (
 func (v *Convolution) CuDNN(p *platform.Platform, out []int64, fused bool) []Request {
 	n := convBytes{int64(v.Input.NBytes()), int64(v.Weight.NBytes()), tensor.Numel(out) * v.Input.DType.ItemSize()}
 	r := Request{
-		Bytes: units.Bytes(v.byRule(p, n)), Upper: units.Bytes(v.upperByRule(p, n)), Note: note.WorkspaceEstimate,
+		Bytes: units.Bytes(v.byRule(p, n)), Upper: units.Bytes(v.upperByRule(p, n, out)), Note: note.WorkspaceEstimate,
 		Source: "a cuDNN convolution's workspace is by rule, no workspace profile has it",
 	}
 	by, call := p.Answerer(), v.Call(p, out)

@@ -10,12 +10,76 @@ import (
 // convBytes are the bytes of what a convolution is called with: of an input's gradient, in is the result's gradient; of a weight's, out is.
 type convBytes struct{ in, weight, out int64 }
 
-// upperByRule is seldom exceeded: in how many calls TestRowsByRule tells. A weight's gradient is split over its products more often.
-func (v *Convolution) upperByRule(p *platform.Platform, n convBytes) int64 {
-	if v.Grad != nil {
-		return (n.in+n.weight+n.out)*2 + 16
+// most is what no answer exceeded, in quarters of what a convolution's input and result take together, and of its weight, as kernels lay them out:
+// channels in eights, four bytes each. Some kernels convert all three, Winograd's (engine 12) make 25 or 36 numbers of a filter's 9.
+type most struct{ ends, weight int64 }
+
+// mostForward is by capability: below 8, below 9, and from there on. It bounds 12,156 answers, mostly of whole models' convolutions (cuDNN 9.10 to
+// 9.26, sm 70 to 120, batches of 1 to 8); an input's gradient 1,961, and a weight's 1,928.
+var (
+	mostForward = map[bool]map[bool][3]most{ // half precision, channels last
+		false: {false: {{4, 12}, {6, 28}, {7, 10}}, true: {{4, 18}, {4, 12}, {4, 4}}},
+		true:  {false: {{8, 33}, {4, 8}, {6, 4}}, true: {{2, 13}, {7, 8}, {2, 2}}},
 	}
-	return max((n.in+n.weight+n.out)*5/4+16, v.winograd(p))
+	mostInput  = map[bool]most{false: {6, 10}, true: {4, 4}} // of its gradient; half precision
+	mostWeight = most{13, 4}
+)
+
+const (
+	upperTables = 64 << 10 // index tables, whatever the size
+	hugeOperand = 1 << 50  // no card holds it; what follows stays a number
+
+	// A weight's gradient in float32 may be split over its products, with a copy for each split: at most 51 were seen.
+	upperSplits = 64
+	splitTile   = 64 << 10 // of a result that a multiprocessor works on
+	splitWaves  = 10       // of tiles, over which no more splits are made
+)
+
+// upperByRule is what no answer exceeds: TestRowsByRule, TestAnswersWithinUpper.
+func (v *Convolution) upperByRule(p *platform.Platform, n convBytes, out []int64) int64 {
+	if n.in > hugeOperand || n.weight > hugeOperand || n.out > hugeOperand {
+		return n.in
+	}
+	word := max(4, v.Input.DType.ItemSize())
+	half := v.Input.DType.ItemSize() == 2
+	ends, weight := word*(inEights(v.Input.Sizes, 1)+inEights(out, 1)), word*inEights(v.Weight.Sizes, 2)
+	var q most
+	splits := int64(0)
+	switch c := p.Device.ComputeCapability; {
+	case v.Grad != nil:
+		q = mostWeight
+		if half {
+			break
+		}
+		splits = upperSplits * weight
+		if sms := int64(p.Device.SMs); sms > 0 {
+			splits = min(splits, splitWaves*sms*splitTile)
+		}
+	case v.Transposed:
+		q = mostInput[half]
+	default:
+		class := 0
+		if c.AtLeast(8, 0) {
+			class++
+		}
+		if c.AtLeast(9, 0) {
+			class++
+		}
+		q = mostForward[half][v.Format() != tensor.Contiguous][class]
+	}
+	return (q.ends*ends+q.weight*weight)/4 + splits + upperTables
+}
+
+// inEights is the number of elements where the channels, one dimension or the first two of a weight, are a multiple of eight.
+func inEights(sizes []int64, channels int) int64 {
+	n := int64(1)
+	for i, s := range sizes {
+		if i == 1 || channels == 2 && i == 0 {
+			s = (s + 7) / 8 * 8
+		}
+		n *= s
+	}
+	return n
 }
 
 // winograd is what the transformed filters of the Winograd kernel take (engine 12), which the heuristics prefer for 3×3 in float32 on plain
