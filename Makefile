@@ -30,7 +30,7 @@ test: go race goldens formats python probe recordings workspace-current test-pyt
 
 go: fmt vet staticcheck long-files unit check examples
 
-# Go's tests and its compiler hardly collect garbage, as the command does not: a fifth less processor time.
+# Go's tests and its compiler hardly collect garbage, as the command does not: a sixth less processor time.
 unit race goldens formats: export GOGC ?= 400
 
 fmt:
