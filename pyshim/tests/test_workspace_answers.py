@@ -60,15 +60,21 @@ def test_committed_profiles_are_what_the_library_says(file, version):
         process.close()
 
 
+@pytest.mark.parametrize("device_class", ask_rows.CLASSES)
 @pytest.mark.parametrize("version", VERSIONS)
-def test_rows_are_what_the_library_says(version):
-    """1800 calls a version."""
+def test_rows_are_what_the_library_says(version, device_class):
+    """1800 calls a version and direction, of all classes; one process a class."""
     folder, cublaslt = installed(version)
-    known = ask_rows.load()
+    known, asked = ask_rows.load(), 0
+    process = query.Process(folder, cublaslt, device_class)
     for name, answers in known["answers"].items():
         answered, _, direction = name.partition(" ")
         if answered == version:
-            assert ask_rows.ask(known["convolutions"], folder, cublaslt, direction or "forward") == answers
+            want = {group: told for group, told in answers.items() if group.split()[0] == device_class}
+            assert ask_rows.ask(known["convolutions"], process, device_class, direction or "forward") == want
+            asked += sum(map(len, want.values()))
+    assert asked == len(known["convolutions"]) * len(ask_rows.GROUPS) // len(ask_rows.CLASSES) * {"9.10.2": 1, "9.26.0": 3}[version]
+    process.close()
 
 
 def row(r: dict) -> str:

@@ -54,22 +54,19 @@ def load() -> dict:
     return json.loads(OUT.read_text())
 
 
-def ask(lines: list[str], folder: str, cublaslt: str, direction: str = "forward") -> dict[str, list[str]]:
-    """The library's own answers by class, dtype and layout."""
+def ask(lines: list[str], process: query.Process, device_class: str, direction: str = "forward") -> dict[str, list[str]]:
+    """The library's own answers for a class, by class, dtype and layout. process: of that class."""
     out = {}
-    processes = {c: query.Process(folder, cublaslt, c) for c in CLASSES}
-    for device_class, dtype, layout in GROUPS:
+    for _, dtype, layout in (g for g in GROUPS if g[0] == device_class):
         answers = []
         for line in lines:
             c = call(line, dtype, layout, direction)
             if native(c, layout):
                 answers.append("-")
                 continue
-            a = processes[device_class].ask(c)
+            a = process.ask(c)
             answers.append(f"{a['bytes']}/{a['engine']}")
         out[f"{device_class} {dtype} {layout}"] = answers
-    for p in processes.values():
-        p.close()
     return out
 
 
@@ -88,9 +85,13 @@ def main() -> int:
     folder, places = next(torchwheel.folders(p.parse_args().cudnn, Path.home() / ".cache" / "memspec"))
     version, cuda = torchwheel.probe(str(folder))
     known = load()
-    for direction in DIRECTIONS:
-        name = torchwheel.dotted(version) + (f" {direction}" if direction != "forward" else "")
-        known["answers"][name] = ask(known["convolutions"], str(folder), torchwheel.cublaslt(cuda, places), direction)
+    names = {d: torchwheel.dotted(version) + (f" {d}" if d != "forward" else "") for d in DIRECTIONS}
+    known["answers"] |= {name: {} for name in names.values()}
+    for device_class in CLASSES:
+        process = query.Process(str(folder), torchwheel.cublaslt(cuda, places), device_class)
+        for direction, name in names.items():
+            known["answers"][name] |= ask(known["convolutions"], process, device_class, direction)
+        process.close()
     OUT.write_text(text(known))
     return 0
 
