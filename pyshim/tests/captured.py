@@ -2,14 +2,55 @@
 
 from __future__ import annotations
 
+import atexit
+import contextlib
+import functools
 import gzip
+import io
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from memshim.run import capture as command, process
+
+
+class Shared(process.Server):
+    """Lives as long as the tests: each case is forked from a process that has PyTorch loaded, as those of a memspec.yaml are."""
+
+    def close(self) -> None:
+        """Of one command."""
+
+    def end(self) -> None:
+        super().close()
+
+
+@functools.cache
+def shared() -> Shared:
+    server = Shared()
+    atexit.register(server.end)
+    return server
+
 
 def capture(folder: Path, *arguments: str) -> subprocess.CompletedProcess:
+    """The command in this process, and its cases in those that it forks."""
+    out, err, before = io.StringIO(), io.StringIO(), os.getcwd()
+    os.chdir(folder)
+    try:
+        with pytest.MonkeyPatch.context() as m, contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            m.setattr(process, "Fresh", shared)
+            m.setattr(process, "Server", shared)
+            code = command.main(list(arguments))
+    finally:
+        os.chdir(before)
+    return subprocess.CompletedProcess(arguments, code, out.getvalue(), err.getvalue())
+
+
+def capture_afresh(folder: Path, *arguments: str) -> subprocess.CompletedProcess:
+    """The command as a user starts it."""
     return subprocess.run([sys.executable, "-m", "memshim", "capture", *arguments], cwd=folder, capture_output=True, text=True, timeout=300)
 
 

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 import pretended
-from captured import capture as memshim, decode
+from captured import capture as memshim, capture_afresh, decode
 from memshim import binary
 
 pytest.importorskip("torch")
@@ -98,7 +98,7 @@ def folder(tmp_path_factory):
 def training(folder):
     if pretended.missing():
         pytest.skip("no pretend GPU")
-    p = memshim(folder, "zoo.py:net", "--input", "float32[4,3,34,34]", "--on", "t4", "--mode", "training", "--optimizer", "Adam", "-o", "net.rec")
+    p = capture_afresh(folder, "zoo.py:net", "--input", "float32[4,3,34,34]", "--on", "t4", "--mode", "training", "--optimizer", "Adam", "-o", "net.rec")
     assert p.returncode == 0 and p.stdout.startswith("net.rec ("), p.stderr
     return folder / "net.rec"
 
@@ -147,6 +147,7 @@ def test_memspec_replays_it_to_the_byte(training, folder):
 
 
 def test_the_same_run_gives_the_same_bytes(training, folder):
+    """In a process of its own and in one that is forked."""
     before = training.read_bytes()
     p = memshim(folder, "zoo.py:net", "--input", "float32[4,3,34,34]", "--on", "t4", "--mode", "training", "--optimizer", "Adam", "-o", "net.rec")
     assert p.returncode == 0, p.stderr
@@ -228,7 +229,7 @@ def test_a_module_that_does_not_fit_is_recorded_whole(folder):
     (["zoo.py:net", "--mode", "training", "--optimizer", "SGD(lr)"], "got optimizer 'SGD(lr)', want one such as AdamW or SGD(lr=0.1, momentum=0.9)"),
     (["zoo.py:net", "--on", "toaster"], "got device 'toaster'"),
     (["zoo.py:loop", "--input", "float32[4]"], "zoo.py:loop: gives a callable that does one iteration, want no inputs in the case"),
-    (["zoo.py:hangs", "--timeout", "20"], "not done after 20 s (zoo.py:"),
+    (["zoo.py:hangs", "--timeout", "8"], "not done after 8 s (zoo.py:"),
     (["zoo.py:ends"], "the process ended without a record, as after os._exit(0)"),
     (["zoo.py:exits"], "SystemExit: 0 (zoo.py:"),
     (["zoo.py:crashes"], "the process ended by signal 11"),
@@ -342,7 +343,7 @@ def test_cases_with_a_source_alone(folder):
     (folder / "memspec.yaml").write_text(SPEC)
     said = binary.call("check", str(folder / "memspec.yaml"))
     assert said.code == 3 and "python -m memshim capture" in said.out, "not captured yet"
-    p = memshim(folder, "memspec.yaml")
+    p = capture_afresh(folder, "memspec.yaml")
     assert p.returncode == 0, p.stderr
     files = sorted(f.name for f in (folder / ".memspec").iterdir())
     assert len(files) == 3 and all(f.endswith(".rec") for f in files) and len(p.stdout.splitlines()) == 3
