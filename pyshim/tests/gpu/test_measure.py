@@ -62,13 +62,13 @@ def server():
 CONTEXT = memshim.pretend.find("rtx-4090").context or 0  # what CUDA takes of the card before anything is allocated
 
 
-def on(case: dict, stacks: str = "python", memory: int | None = None, count: int = 1, at: str = "cuda", **change) -> dict:
-    """Measured in a process of its own, on a card with that memory beside its context."""
+def on(runner: process.Runner, case: dict, stacks: str = "python", memory: int | None = None, count: int = 1, **change) -> dict:
+    """Measured on a card with that memory beside its context."""
     environment = pretended.environment(memory=memory and CONTEXT + memory, count=count)
     with pytest.MonkeyPatch.context() as m:
         for name in ("MEMSPEC_PRETEND", "CUDA_VISIBLE_DEVICES"):
             m.setenv(name, environment[name])
-        got = process.Fresh().measure(case | change, at, 300, stacks)
+        got = runner.measure(case | change, "cuda", 300, stacks)
     jsonschema.validate(got, SCHEMA)
     return got
 
@@ -87,7 +87,7 @@ def test_a_record(server, case):
     assert told[0] == "  eager on a pretend NVIDIA GeForce RTX 4090: weights 32.0 MiB"
     assert told[1].split() == ["baseline", "first", "steady", "above", "the", "baseline"] and [x.split()[0] for x in told[2:]] == list(record.METRICS)
     assert told[2].split()[1:3] == ["36.0", "MiB"]
-    again = on(case, stacks="all")
+    again = on(process.Fresh(), case, stacks="all")
     assert any("::" in f["function"] for f in again["frames"]), "a record that is kept has C++ ones"
     assert [(e["action"], e["size"]) for e in again["events"]] == [(e["action"], e["size"]) for e in got["events"]], "a process of its own gives the same"
     assert [p["reserved"] for p in again["phases"]] == [p["reserved"] for p in got["phases"]]
@@ -104,8 +104,8 @@ def test_a_dtype_reaches_the_device_as_it_is_to_be(server, case, runtime):
 
 
 @pytest.mark.parametrize("runtime", ["eager", "torchscript", "export"])
-def test_memory_that_ends_in_a_pass(case, runtime):
-    got = on(case, runtime=runtime, memory=WEIGHTS + INPUT + 2 * HIDDEN + 12 * MIB)
+def test_memory_that_ends_in_a_pass(server, case, runtime):
+    got = on(server, case, runtime=runtime, memory=WEIGHTS + INPUT + 2 * HIDDEN + 12 * MIB)
     assert [p["name"] for p in got["phases"]] == ["baseline", "first"] and got["oom"]["phase"] == "first"
     assert got["oom"]["text"].startswith("CUDA out of memory. Tried to allocate 32.00 MiB.") and got["oom"]["requested"] == 32 * MIB
     assert WEIGHTS + INPUT + HIDDEN <= got["phases"][1]["requested"] <= WEIGHTS + INPUT + 2 * HIDDEN + 9 * MIB, "as far as it came"
@@ -119,8 +119,8 @@ def test_memory_that_ends_in_a_pass(case, runtime):
 
 
 @pytest.mark.parametrize("runtime", ["eager", "torchscript", "export"])
-def test_memory_that_ends_while_loading(case, runtime):
-    got = on(case, runtime=runtime, memory=24 * MIB)
+def test_memory_that_ends_while_loading(server, case, runtime):
+    got = on(server, case, runtime=runtime, memory=24 * MIB)
     assert [p["name"] for p in got["phases"]] == ["baseline"] and got["oom"]["phase"] == "baseline"
     assert got["oom"]["requested"] == WEIGHTS // 2 and got["phases"][0]["requested"] == WEIGHTS // 2
     assert [(x["bytes"], x["count"]) for x in got["oom"]["held"]] == [(WEIGHTS // 2, 1)] and got["weights"] == WEIGHTS
@@ -164,7 +164,7 @@ def test_an_error_in_torchscript_is_told_by_its_cause():
     assert describe(CAUSES[-1]) == "RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB. (zoo.py:7)"
 
 
-def test_a_library_that_finds_no_memory_is_a_result(case):
+def test_a_library_that_finds_no_memory_is_a_result(server, case):
     """Whose error reaches Python as a plain RuntimeError."""
     with open("zoo.py", "a") as f:
         f.write("""
@@ -173,15 +173,15 @@ class Fails(Wide):
         y = super().forward(x)
         raise RuntimeError("cuDNN error: CUDNN_STATUS_ALLOC_FAILED")
 """)
-    got = on(case, source="zoo.py:Fails")
+    got = on(server, case, source="zoo.py:Fails")
     assert got["oom"] == {"phase": "first", "text": "cuDNN error: CUDNN_STATUS_ALLOC_FAILED"} and got["phases"][1]["requested"] > WEIGHTS + HIDDEN
     with pytest.raises(errors.ModelError, match="CUDNN_STATUS_ALLOC_FAILED"):
         with pytest.MonkeyPatch.context() as m:
             m.setenv("CUDA_VISIBLE_DEVICES", "")
-            process.Fresh().measure(case | {"source": "zoo.py:Fails"}, "cpu", 300)
+            server.measure(case | {"source": "zoo.py:Fails"}, "cpu", 300)
 
 
-def test_one_of_several_gpus(case):
+def test_one_of_several_gpus(server, case):
     """By the UUID that PyTorch tells; the others are not touched."""
     code = "import json; from memshim.run import gpu; print(json.dumps(gpu.look().devices))"
     p = pretended.run(code, count=2)
@@ -193,9 +193,9 @@ class Tells(Wide):
     def forward(self, x):
         raise ValueError(f"{torch.cuda.device_count()} GPU, GPU-{torch.cuda.get_device_properties(0).uuid}")
 """)
-    for device in (first, second):
+    for runner, device in ((server, first), (process.Fresh(), second)):
         with pytest.raises(errors.ModelError, match=f"1 GPU, {device['uuid']}"):
-            on(case, count=2, source="zoo.py:Tells", visible=device["uuid"])
+            on(runner, case, count=2, source="zoo.py:Tells", visible=device["uuid"])
 
 
 def test_check_runs_a_case_on_its_gpu_of_two(case):
