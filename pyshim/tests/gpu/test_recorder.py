@@ -370,17 +370,26 @@ def test_looking_does_not_start_cuda():
 
 
 WITHOUT_ADDR2LINE = """
-import torch, memshim
+import sys, torch, memshim
+assert "torch._dynamo" not in sys.modules, "else this tells nothing"
 model = torch.nn.Linear(300, 300).cuda()
 with memshim.Profiler(model, print_period=0) as p:
     model(torch.zeros(99, 300, device="cuda")).sum().backward()
     s = p.record_stats()
 assert s.parts.workspace > 1 << 20, "cuBLAS's, told by C++ frames"
+with memshim.trace(file=None) as t:
+    model(torch.zeros(99, 300, device="cuda")).sum().backward()
+assert not {"torch._dynamo", "torch._inductor"} & set(sys.modules), "nobody imports what the program does not"
+from memshim.run.recorder import without_inductor
+with without_inductor():
+    assert not hasattr(torch._inductor, "codecache") and torch._inductor.config.triton, "others get the real one"
+import torch._inductor
+assert torch._inductor.config is sys.modules["torch._inductor.config"] and torch._inductor is sys.modules["torch._inductor"]
 """
 
 
 def test_c_frames_need_no_other_program(monkeypatch):
-    """PyTorch before 2.15 starts addr2line, unless it is told otherwise."""
+    """PyTorch before 2.15 starts addr2line, unless it is told otherwise; and nobody wants inductor, which takes 2 s to import."""
     p = pretended.run(WITHOUT_ADDR2LINE, variables={"PATH": "/absent"})
     assert p.returncode == 0, p.stderr
     asked, real = [], memory._snapshot
