@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import functools
 import gzip
 import io
 import json
@@ -15,38 +14,45 @@ from pathlib import Path
 
 import pytest
 
-from memshim.run import capture as command, process
+from memshim import __main__
+from memshim.run import process
 
 
 class Shared(process.Server):
-    """Lives as long as the tests: each case is forked from a process that has PyTorch loaded, as those of a memspec.yaml are."""
+    """Lives as long as the tests: each case is forked from a process that has PyTorch loaded, as those of a memspec.yaml are. close gives it back."""
+
+    idle: list[Shared] = []
 
     def close(self) -> None:
-        """Of one command."""
-
-    def end(self) -> None:
-        super().close()
+        self.idle.append(self)
 
 
-@functools.cache
 def shared() -> Shared:
-    server = Shared()
-    atexit.register(server.end)
-    return server
+    return Shared.idle.pop() if Shared.idle else Shared()
 
 
-def capture(folder: Path, *arguments: str) -> subprocess.CompletedProcess:
-    """The command in this process, and its cases in those that it forks."""
+@atexit.register
+def end() -> None:
+    for server in Shared.idle:
+        process.Server.close(server)
+
+
+def memshim(folder: Path, *arguments: str) -> subprocess.CompletedProcess:
+    """A command in this process, and its cases in those that are forked."""
     out, err, before = io.StringIO(), io.StringIO(), os.getcwd()
     os.chdir(folder)
     try:
         with pytest.MonkeyPatch.context() as m, contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
             m.setattr(process, "Fresh", shared)
             m.setattr(process, "Server", shared)
-            code = command.main(list(arguments))
+            code = __main__.main(list(arguments))
     finally:
         os.chdir(before)
     return subprocess.CompletedProcess(arguments, code, out.getvalue(), err.getvalue())
+
+
+def capture(folder: Path, *arguments: str) -> subprocess.CompletedProcess:
+    return memshim(folder, "capture", *arguments)
 
 
 def capture_afresh(folder: Path, *arguments: str) -> subprocess.CompletedProcess:

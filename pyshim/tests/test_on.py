@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+import captured
 import pretended
 
 pytest.importorskip("torch")
@@ -90,15 +91,15 @@ models:
 def test_check_runs_sources_beside_the_prediction(folder):
     """Without a GPU, by default; the two numbers agree, and either breaks the budget."""
     (folder / "memspec.yaml").write_text(SPEC.replace("LIMIT", "20MiB"))
-    assert memshim(folder, "export", "memspec.yaml", "--strip").returncode == 0
+    assert captured.memshim(folder, "export", "memspec.yaml", "--strip").returncode == 0
     p = memshim(folder, "check")
     assert p.returncode == 0, p.stdout + p.stderr
     assert p.stdout.splitlines()[-1] == "run on a pretend GPU, 2 cases: 2 pass"
     assert p.stdout.count("no GPU: a pretend Tesla T4, torch ") == 2 and "measured" not in p.stdout
     (folder / "memspec.yaml").write_text(SPEC.replace("LIMIT", "4MiB"))
-    p = memshim(folder, "check", "--on", "pretend", "--case", "net[B=256]")
+    p = captured.memshim(folder, "check", "--on", "pretend", "--case", "net[B=256]")
     assert p.returncode == 1 and "broken     on a pretend GPU allocated " in p.stdout, p.stdout
-    p = memshim(folder, "check", "--on", "none", "--case", "net[B=32]")
+    p = captured.memshim(folder, "check", "--on", "none", "--case", "net[B=32]")
     assert "pretend" not in p.stdout
 
 
@@ -106,11 +107,11 @@ def test_memory_that_ends_is_a_broken_budget(folder):
     """Of the run too, and no model's error; a model without a budget that it could break still does not fit."""
     card = "devices:\n  tiny: {memory: 24MiB, compute_capability: 7.5, sms: 20}\ndefaults: {device: tiny, runtime: eager}\n"
     (folder / "memspec.yaml").write_text(SPEC.replace("defaults: {device: t4, runtime: eager}\n", card).replace("LIMIT", "1GiB").replace("[32, 256]", "8192"))
-    assert memshim(folder, "export", "memspec.yaml", "--strip").returncode == 0
-    p = memshim(folder, "check", "--on", "pretend", "--format", "json")
+    assert captured.memshim(folder, "export", "memspec.yaml", "--strip").returncode == 0
+    p = captured.memshim(folder, "check", "--on", "pretend", "--format", "json")
     (case,) = json.loads(p.stdout)["cases"]
     assert p.returncode == 1 and case["measured"]["outcome"] == "fail", p.stdout + p.stderr
-    text = " ".join(memshim(folder, "check", "--on", "pretend").stdout.split())
+    text = " ".join(captured.memshim(folder, "check", "--on", "pretend").stdout.split())
     assert "broken on a pretend GPU out of memory in the first pass: CUDA out of memory. Tried to allocate 32.00 MiB" in text, text
 
 
