@@ -43,10 +43,18 @@ def out_of_memory(e: BaseException) -> str:
     return ""
 
 
+def without_triton(e: BaseException) -> bool:
+    """Whether the cause is that there is no Triton: PyTorch says so of some ways into its compiler, Python of others."""
+    return any(type(at).__name__ == "TritonMissing" or isinstance(at, ModuleNotFoundError) and at.name == "triton" for at in chain(e))
+
+
 def describe(e: BaseException) -> str:
     """An error on one line, with the innermost place outside PyTorch and memshim. TorchScript's is told by what failed in it."""
     text = str(e)
-    if text.startswith(_SCRIPT):
+    if without_triton(e):
+        said = "got no package triton, want one: torch.compile makes its kernels with it (pip install triton)"
+        at = next((f"{shorten(f.filename)}:{f.lineno}" for f in traceback.extract_tb(e.__traceback__) if not inside(f.filename)), "")
+    elif text.startswith(_SCRIPT):
         last = next((line.strip() for line in reversed(text.splitlines()) if _NAMED.match(line.strip())), "")
         places = [f"{shorten(m['file'])}:{m['line']}" for m in _SCRIPT_PLACE.finditer(text) if not inside(m["file"])]
         said, at = strip(last) or f"{type(e).__name__}: {_SCRIPT}", places[-1] if places else ""
