@@ -330,9 +330,14 @@ func (f *inflater) block(out []byte, at int) (int, error) {
 		if length > len(out)-at {
 			return at, tooLong(out)
 		}
-		if dist >= length {
+		switch {
+		case length <= 16 && dist >= 8 && len(out)-at >= 16: // most of them: what is copied too much is written over
+			to, from := out[at:at+16], out[at-dist:]
+			le.PutUint64(to, le.Uint64(from))
+			le.PutUint64(to[8:], le.Uint64(from[8:]))
+		case dist >= length:
 			copy(out[at:at+length], out[at-dist:at])
-		} else {
+		default:
 			overlap(out, at, dist, length)
 		}
 		at += length

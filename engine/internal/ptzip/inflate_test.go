@@ -40,6 +40,16 @@ func TestInflate(t *testing.T) {
 		}
 		samples = append(samples, data)
 	}
+	for period := 1; period <= 20; period++ { // copies that overlap themselves, up to the last byte
+		var unit []byte
+		for range period {
+			unit = append(unit, byte(r.IntN(256)))
+		}
+		for _, n := range []int{period + 3, period + 8, period + 15, period + 16, period + 17, period + 40} {
+			text := append([]byte("before it "), bytes.Repeat(unit, n/period+1)[:n]...)
+			samples = append(samples, text, append(text[:len(text):len(text)], " and behind"...))
+		}
+	}
 	for i, data := range samples {
 		for _, level := range []int{flate.HuffmanOnly, flate.NoCompression, 1, 6, 9} {
 			packed := deflate(t, data, level)
