@@ -216,6 +216,8 @@ func (u *Unsupported) Text() string {
 		return "what comes after the " + u.Detail + " pass began: the recording ends where memory ran out"
 	case trace.FailedState:
 		return u.Op + ", which fails: " + u.Detail
+	case trace.NotUnderAutocast:
+		return "what the live module runs under autocast in the place of " + u.Op + " (trace it under autocast)"
 	}
 	return strings.TrimSpace(u.Op + " " + u.Detail)
 }

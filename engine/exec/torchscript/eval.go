@@ -247,10 +247,19 @@ func (m *interp) evalArgs(in *inst, args []any, kw ops.Kw) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if m.eager && m.prog.Tells != program.TellsSource && m.Platform().Autocast != "" && fastPath(n.Op) {
+		m.Unsupported(n.Op, trace.NotUnderAutocast)
+	}
 	if out != nil {
 		return m.ApplyInto(bound, full, out)
 	}
 	return m.Apply(bound, full)
+}
+
+// fastPath says whether an operator is one of those that PyTorch's attention and encoder modules run for all of their forward at once, and not under
+// autocast (torch/nn/modules/activation.py, transformer.py).
+func fastPath(op string) bool {
+	return op == "aten::_native_multi_head_attention" || op == "aten::_transformer_encoder_layer_fwd"
 }
 
 // unknownOuts counts the results of an operator without a rule: those that the program does not say are something else than tensors.

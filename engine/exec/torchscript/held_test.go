@@ -21,6 +21,7 @@ import (
 	"github.com/memspec/memspec/engine/platform"
 	"github.com/memspec/memspec/engine/program"
 	"github.com/memspec/memspec/engine/tensor"
+	"github.com/memspec/memspec/engine/trace"
 )
 
 // compareGolden holds text to a file.
@@ -130,4 +131,30 @@ func TestWatch(t *testing.T) {
 		})
 		compareGolden(t, "testdata/lifetimes."+kind+".txt", out.String())
 	}
+}
+
+// TestFastPathUnderAutocast holds that a trace of an encoder's fast path tells nothing of the live module under autocast, which does not take it; the
+// archive itself does.
+func TestFastPathUnderAutocast(t *testing.T) {
+	eachSmall(t, "trace", func(name string, p *program.Program, o exec.Options) {
+		if name != "encoder_layer" {
+			return
+		}
+		under := *o.Platform
+		under.Autocast = "float16"
+		for _, c := range []struct {
+			on   *platform.Platform
+			l    exec.Liveness
+			want []trace.Reason
+		}{{&under, exec.PythonFrame, []trace.Reason{trace.NotUnderAutocast}}, {&under, exec.LastUse, nil}, {o.Platform, exec.PythonFrame, nil}} {
+			o.Platform, o.Liveness = c.on, c.l
+			tr, err := exec.Run(context.Background(), New(p), builtin.Table(), o)
+			require.NoError(t, err)
+			var got []trace.Reason
+			for i := range tr.Trace.Coverage.Unsupported {
+				got = append(got, tr.Trace.Coverage.Unsupported[i].Reason)
+			}
+			require.Equal(t, c.want, got)
+		}
+	})
 }

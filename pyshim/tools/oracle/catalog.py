@@ -133,7 +133,7 @@ DECODERS = {
 }
 PIXELS = {
     "ViT": VISION, "DeiT": VISION, "Beit": VISION, "Dinov2": VISION, "ConvNext": {}, "ConvNextV2": {}, "Swin": {}, "Swinv2": {}, "ResNet": {}, "RegNet": {}, "MobileViT": {}, "PoolFormer": {}, "Segformer": {},
-    "Pvt": {}, "LevIt": {}, "MobileNetV2": {}, "EfficientNet": {}, "BiT": {}, "Cvt": {}, "Focalnet": {}, "ViTMSN": VISION, "Data2VecVision": VISION, "SiglipVision": VISION, "CLIPVision": VISION,
+    "Pvt": {}, "Levit": {}, "MobileNetV2": {}, "EfficientNet": {}, "Bit": {}, "Cvt": {}, "FocalNet": {}, "ViTMSN": VISION, "Data2VecVision": VISION, "SiglipVision": VISION, "CLIPVision": VISION,
 }
 
 
