@@ -15,6 +15,7 @@ import (
 	"github.com/memspec/memspec/engine"
 	"github.com/memspec/memspec/engine/report"
 	"github.com/memspec/memspec/engine/spec"
+	"github.com/memspec/memspec/engine/trace"
 )
 
 // recordedCall is what PyTorch did with a package on a pretend GPU (pyshim/tools/record_compiled.py).
@@ -137,4 +138,68 @@ func TestWrappersAgainstPretended(t *testing.T) {
 			assert.Contains(t, r.Report.Unknown, report.Weights, "which arguments are weights is not told")
 		})
 	}
+}
+
+// TestCompiledInputs: what code was compiled for is told by itself; its first open size is the batch.
+func TestCompiledInputs(t *testing.T) {
+	for name, want := range map[string][]string{
+		"resnet50.t4.pt2":      {"arg320_1=float32[1,3,224,224]"},
+		"resnet18_open.t4.pt2": {"arg122_1=float32[B,3,64,64]"},
+		"mlp.t4.wrapper":       nil, // its file has an example of each
+	} {
+		m, err := engine.Open(filepath.Join("..", "testdata", "compiled", name))
+		require.NoError(t, err)
+		g, err := m.GuessInputs(context.Background())
+		require.NoError(t, err)
+		var got []string
+		for _, in := range g.Inputs {
+			got = append(got, in.String())
+		}
+		assert.Equal(t, want, got, name)
+	}
+}
+
+// TestPackageRefusals: another dtype, a size that the code was not compiled for, another runtime.
+func TestPackageRefusals(t *testing.T) {
+	file := filepath.Join("..", "testdata", "compiled", "resnet18_open.t4.pt2")
+	for _, tt := range []struct {
+		input   string
+		runtime spec.Runtime
+		want    string
+	}{
+		{"float16[4,3,64,64]", "", "got float16, want float32: compiled code takes one dtype"},
+		{"float32[65,3,64,64]", "", "got 65, want 0 to 64: the range of s77"},
+		{"float32[4,3,65,64]", "", "dimension 2: got 65, want 64"},
+		{"3", "", "got int, want Tensor"},
+		{"float32[4,3,64,64]", spec.Eager, "got runtime eager, want compiled: that is what can be predicted of an AOTInductor package"},
+	} {
+		c := caseOn(t, "t4", file, tt.input)
+		c.Runtime = tt.runtime
+		_, err := engine.Estimate(context.Background(), c)
+		assert.ErrorContains(t, err, tt.want, tt.input)
+	}
+}
+
+// TestFusedKernelsAreTold: a buffer is told by the operators that its kernel was made of, a copy that compiling adds as such: resnet50's convolutions are
+// run channels last, so its image and its weights are copied in every call.
+func TestFusedKernelsAreTold(t *testing.T) {
+	r, err := new(engine.Models).Run(context.Background(), caseOn(t, "t4", filepath.Join("..", "testdata", "compiled", "resnet50.t4.pt2"), "float32[1,3,224,224]"))
+	require.NoError(t, err)
+	var copies, fused []int64
+	for i := range r.Trace.Events {
+		e := &r.Trace.Events[i]
+		if e.Pass != 1 || e.Action != trace.Alloc || e.Site < 0 {
+			continue
+		}
+		switch r.Trace.Sites[e.Site].Op {
+		case "layout copy for aten::convolution":
+			copies = append(copies, int64(e.Bytes))
+		case "aten::_native_batch_norm_legit_no_training, aten::relu, aten::max_pool2d_with_indices":
+			fused = append(fused, int64(e.Bytes))
+		}
+	}
+	image, first := int64(3*224*224*4), int64(64*3*7*7*4)
+	weight := func(channels int64) int64 { return channels * channels * 3 * 3 * 4 }
+	assert.Equal(t, []int64{image, first, weight(64), weight(64), weight(128), weight(256), weight(512)}, copies, "the others go into buffers that are used again")
+	assert.Equal(t, []int64{64 * 56 * 56 * 4}, fused)
 }

@@ -29,6 +29,9 @@ func (m *Model) GuessInputs(ctx context.Context) (*Guess, error) {
 	if err != nil {
 		return nil, err
 	}
+	if p.Compiled {
+		return compiledInputs(p)
+	}
 	name, err := onlyTensor(p)
 	if err != nil {
 		return nil, err
@@ -47,6 +50,29 @@ func (m *Model) GuessInputs(ctx context.Context) (*Guess, error) {
 		first = "it has no weights"
 	}
 	return nil, fmt.Errorf("%s: got no input that it runs with (%s), want --input", m.Path, first)
+}
+
+// compiledInputs are what code was compiled for, its first open size as B; what it has examples of is not given.
+func compiledInputs(p *program.Program) (*Guess, error) {
+	g := &Guess{From: "the inputs that it was compiled for"}
+	for i := range p.Entry.Params {
+		param := &p.Entry.Params[i]
+		if param.HasDef || param.Meta == nil {
+			continue
+		}
+		sizes := make([]string, len(param.Meta.Sizes))
+		for k, size := range param.Meta.Sizes {
+			if sizes[k] = size.String(); len(p.Symbols) > 0 && sizes[k] == p.Symbols[0].Name {
+				sizes[k] = "B"
+			}
+		}
+		in, err := spec.ParseInput(param.Name + "=" + param.Meta.DType.String() + "[" + strings.Join(sizes, ",") + "]")
+		if err != nil {
+			return nil, err
+		}
+		g.Inputs = append(g.Inputs, in)
+	}
+	return g, nil
 }
 
 // onlyTensor is the one parameter of forward that has to be given, which is a tensor.

@@ -61,6 +61,8 @@ func TestStatements(t *testing.T) {
 			`buf0%1 inductor::empty_strided() -> float32[s77, 64] strides [64, 1] cuda; view 1%2 inductor::reinterpret_tensor(state net.w) -> [64, 1] strides [64, 1] cuda; aten::mm.out(out=buf0%1, arg0_1%0, view 1%2); inductor::free(view 1%2); inductor::free(arg0_1%0); return [buf0%1]`},
 		{"the kernel that first uses a buffer tells what it is", buffer + "// Topologically Sorted Source Nodes: [gelu], Original ATen: [aten.addmm, aten.gelu]\ncall_triton_poi_fused_addmm_gelu_0(arg0_1, w, buf0, 1024L*s77, this->device_idx_, stream, kernels, this->cubin_dir_);\noutput_handles[0] = buf0.release();",
 			`buf0%1 inductor::empty_strided().aten::addmm, aten::gelu -> float32[s77, 64] strides [64, 1] cuda; inductor::kernel(arg0_1%0, state net.w, buf0%1).triton_poi_fused_addmm_gelu_0; inductor::free(arg0_1%0); return [buf0%1]`},
+		{"a kernel made of a library's operator alone copies an operand for it", buffer + "// Topologically Sorted Source Nodes: [conv2d], Original ATen: [aten.convolution]\ncall_triton_poi_fused_convolution_0(w, buf0, 64L, stream);\noutput_handles[0] = buf0.release();",
+			`buf0%1 inductor::empty_strided().layout copy for aten::convolution -> float32[s77, 64] strides [64, 1] cuda; inductor::kernel(state net.w, buf0%1).triton_poi_fused_convolution_0; inductor::free(arg0_1%0); return [buf0%1]`},
 		{"an operator makes what its handle names; a list comes with its length", "AtenTensorHandle buf0_handle;\nAOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_cuda_convolution(arg0_1, w, nullptr, static_cast<const int64_t*>(std::array<int64_t, 2>{2L, s77}.data()), 2, 0, &buf0_handle));\nRAIIAtenTensorHandle buf0(buf0_handle);\nif (_check_aoti_runtime_check_inputs_env()) { assert_size_stride(buf0, {s77, 4L}, {4L, 1L}, \"torch.ops.aten.convolution.default\", cached_torch_dtype_float16, \"torch.float16\"); }\narg0_1.reset();\noutput_handles[0] = buf0.release();",
 			`buf0%1 aten::convolution(arg0_1%0, state net.w, None, [2, s77], 0) -> float16[s77, 4] strides [4, 1] cuda; inductor::free(arg0_1%0); return [buf0%1]`},
 		{"of an operator without a function in C the results are told", "AtenTensorHandle buf0_handle;\nAOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_new_uninitialized_tensor(&buf0_handle));\nRAIIAtenTensorHandle buf0(buf0_handle);\naoti_torch_proxy_executor_call_function(proxy_executor, 0, 0, nullptr, 2, std::array<AtenTensorHandle, 2>{arg0_1, buf0}.data());\nassert_size_stride(buf0, {1L}, {1L}, \"torch.ops.mine.op.default\");\noutput_handles[0] = buf0.release();",
@@ -72,7 +74,7 @@ func TestStatements(t *testing.T) {
 			require.NoError(t, program.Check(p))
 			assert.Equal(t, tt.want, nodes(t, p))
 			require.Len(t, p.Symbols, 1)
-			assert.Equal(t, program.Symbol{Name: "s77", Min: 2, Max: 64}, p.Symbols[0])
+			assert.Equal(t, program.Symbol{Name: "s77", Max: 64}, p.Symbols[0])
 		})
 	}
 }
@@ -185,6 +187,14 @@ func TestCommittedPackages(t *testing.T) {
 	for _, path := range paths {
 		require.NoError(t, program.Check(open(t, path)), path)
 	}
+}
+
+// TestLimits: what an open size was compiled for.
+func TestLimits(t *testing.T) {
+	text := strings.ReplaceAll(wrapper("output_handles[0] = arg0_1.release();\n"), "_size[0] < 2)", "_size[0] < 3)")
+	p, err := decodeCPP(text, "w.cpp")
+	require.NoError(t, err)
+	assert.Equal(t, program.Symbol{Name: "s77", Min: 3, Max: 64}, p.Symbols[0])
 }
 
 func FuzzWrapper(f *testing.F) {

@@ -130,16 +130,49 @@ func (g *graph) tell(n *program.Node) {
 	if g.origin == "" {
 		return
 	}
+	made := g.origin
+	if of := copied(n, made); of != "" {
+		made = "layout copy for " + of
+	}
 	for i := range n.Args {
 		n.Args[i].Values(func(v *program.Value) {
-			if made := g.made[v]; made != nil && made.Text == "" {
-				made.Text = g.origin
+			if of := g.made[v]; of != nil && of.Text == "" {
+				of.Text = made
 			}
 		})
 	}
 	if n.Text == "" {
 		n.Text = g.origin
 	}
+}
+
+// copied is the library's operator for which a kernel copies an operand into the layout that the library is to have it in (torch/_inductor/ir.py
+// ExternKernel.require_strides); "" where it does other things. Inductor leaves the operator to the library: a kernel of its own that is made of it
+// alone, or that reads a weight and nothing else, is that copy.
+func copied(n *program.Node, origin string) string {
+	if n.Op != program.FusedKernel {
+		return ""
+	}
+	if libraries[origin] {
+		return origin
+	}
+	if len(n.Args) != 2 || n.Args[1].Value == nil {
+		return ""
+	}
+	if _, weight := n.Args[0].Const.(*program.State); !weight {
+		return ""
+	}
+	for op := range strings.SplitSeq(origin, ", ") {
+		if libraries[op] {
+			return op
+		}
+	}
+	return ""
+}
+
+// libraries are operators that inductor leaves to them.
+var libraries = map[string]bool{
+	"aten::convolution": true, "aten::convolution_backward": true, "aten::mm": true, "aten::addmm": true, "aten::bmm": true, "aten::baddbmm": true,
 }
 
 // note reads "Topologically Sorted Source Nodes: [linear, gelu], Original ATen: [aten.addmm, aten.gelu]".

@@ -206,9 +206,10 @@ func (r *cppReader) inputMeta(head string, in *input) (*program.TensorMeta, erro
 	return r.meta(d, in.sizes, in.strides)
 }
 
-// limits are what a wrapper checks a symbol's size for: if (arg0_1_size[0] < 2), if (arg0_1_size[0] > 64).
+// limits are what a wrapper checks a symbol's size for: if (arg0_1_size[0] < 2), if (arg0_1_size[0] > 64). A least of 2 is torch.export's for every
+// open size, which holds none of less against an input (torch/_export/utils.py), as the wrapper does not unless AOTI_RUNTIME_CHECK_INPUTS is set.
 func limits(head, name string, dim int, s *program.Symbol) {
-	if n, ok := limit(head, fmt.Sprintf("if (%s_size[%d] < ", name, dim)); ok {
+	if n, ok := limit(head, fmt.Sprintf("if (%s_size[%d] < ", name, dim)); ok && n > 2 {
 		s.Min = max(s.Min, n)
 	}
 	if n, ok := limit(head, fmt.Sprintf("if (%s_size[%d] > ", name, dim)); ok && n >= s.Min {
