@@ -40,10 +40,16 @@ func (h Host) Ints(values ...int64) *tensor.Tensor {
 	return t
 }
 
-// Run runs an operator, which takes nothing on the device, and writes its result as Told does.
+// Run runs an operator, which takes nothing on the device; an ops.Kw as the last argument names the rest.
 func (h Host) Run(op string, args ...any) any {
 	h.Helper()
-	got, events, err := h.Bench.Run(op, args, nil)
+	var kw ops.Kw
+	if n := len(args); n > 0 {
+		if named, ok := args[n-1].(ops.Kw); ok {
+			args, kw = args[:n-1], named
+		}
+	}
+	got, events, err := h.Bench.Run(op, args, kw)
 	require.NoError(h, err, op)
 	assert.Empty(h, events, "%s: on the host nothing is allocated on the device", op)
 	return got
