@@ -135,4 +135,17 @@ func describe(b *strings.Builder, c *spec.Case) {
 	for _, g := range c.Budgets {
 		line("budget", "%s <= %s (%d B) %s %q %s  # %s", g.Metric, g.Limit, int64(g.Limit), g.Level, g.Text, g.Path, g.Pos)
 	}
+	for _, g := range c.Regression {
+		by := fmt.Sprintf("%d B", int64(g.Bytes))
+		if g.Percent != nil {
+			by = g.Percent.RatString() + " percent"
+		}
+		line("regression", "%s by %s %s %q %s  # %s", g.Metric, by, g.Level, g.Text, g.Path, g.Pos)
+	}
+	for _, f := range c.Fits {
+		line("fits", "%s=%d  # %s", f.Name, f.Value, f.Pos)
+	}
+	for _, o := range c.Operators {
+		line("operator", "%s gives %q, workspace %q", o.Schema, o.Results, o.Workspace)
+	}
 }
