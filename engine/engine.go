@@ -49,7 +49,8 @@ type Model struct {
 	seen *fx.Seen        // of an exported program, where its sidecar tells it
 	made *recording.Made // how, as far as it tells
 
-	eager *Model // the program that the live model runs, where its sidecar holds one; else nil
+	// eager reads the program that the live model runs, once; nil where its sidecar holds none.
+	eager func() (*Model, error)
 
 	mu   sync.Mutex
 	idle []exec.Start // of the program: each knows what an earlier run read, and serves one run at a time

@@ -130,7 +130,11 @@ func (m *Model) execute(ctx context.Context, c *spec.Case, which account) (*exec
 // leave fewer sizes open than the artifact).
 func (m *Model) withProgram(c *spec.Case, f func(of *Model) error) error {
 	if m.eager != nil && liveness(m.runtime(c)) == exec.PythonFrame {
-		err := f(m.eager)
+		of, err := m.eager()
+		if err != nil {
+			return err
+		}
+		err = f(of)
 		var outside *exec.InputError
 		if !errors.As(err, &outside) {
 			return err

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"strings"
+	"sync"
 
 	"github.com/memspec/memspec/engine/artifact"
 	"github.com/memspec/memspec/engine/exec/fx"
@@ -106,22 +107,27 @@ func (m *Model) readSeen(s *sidecar) error {
 			m.seen.Differs = strings.Join(strings.Fields(o.First), " ") // one line
 		}
 	}
-	if s.Eager == nil {
-		return nil
+	if s.Eager != nil {
+		m.eager = sync.OnceValues(func() (*Model, error) { return s.eager(m.Path + sidecarSuffix) })
 	}
+	return nil
+}
+
+// eager reads the program that the live model runs: other runs do without.
+func (s *sidecar) eager(path string) (*Model, error) {
 	a, err := artifact.Unpack(s.Eager.Program)
 	if err == nil && (a.Program == nil || a.Program.Tells != program.TellsModules) {
 		err = fmt.Errorf("got a %s artifact, want an exported program", a.Format)
 	}
 	if err != nil {
-		return fmt.Errorf("%s: eager: %w", m.Path+sidecarSuffix, err)
+		return nil, fmt.Errorf("%s: eager: %w", path, err)
 	}
-	m.eager = &Model{Path: m.Path + sidecarSuffix, Artifact: a}
-	if m.eager.seen, err = seen(a.Program, s.Eager.Releases); err != nil {
-		return fmt.Errorf("%s: eager: releases: %w", m.Path+sidecarSuffix, err)
+	m := &Model{Path: path, Artifact: a}
+	if m.seen, err = seen(a.Program, s.Eager.Releases); err != nil {
+		return nil, fmt.Errorf("%s: eager: releases: %w", path, err)
 	}
-	m.eager.seen.Contiguous = s.Contiguous == nil || *s.Contiguous
-	return nil
+	m.seen.Contiguous = s.Contiguous == nil || *s.Contiguous
+	return m, nil
 }
 
 // seen are the releases of a program's results.

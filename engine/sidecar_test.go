@@ -98,7 +98,13 @@ func TestBadSidecars(t *testing.T) {
 		{"releases of another eager program", eager("releases", [][2]string{{"q", "p"}}), "eager: releases: got a release of q after p"},
 	} {
 		t.Run(tt.why, func(t *testing.T) {
-			_, err := engine.Open(besides(t, "llama.pt2", tt.edit))
+			path := besides(t, "llama.pt2", tt.edit)
+			_, err := engine.Open(path)
+			if err == nil { // of a program that eager alone runs an eager run tells
+				c := caseOn(t, "t4", path, "input_ids=int64[2,24]")
+				c.Runtime = spec.Eager
+				_, err = engine.Estimate(context.Background(), c)
+			}
 			assert.ErrorContains(t, err, tt.want)
 			assert.ErrorContains(t, err, "llama.pt2.inputs.json: ")
 		})

@@ -349,6 +349,7 @@ VIT = {"hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4, "int
 
 MODELS: dict[str, Callable[[], Model]] = {
     "bert": encoder("Bert"),
+    "bert12": encoder("Bert", num_hidden_layers=12),
     "distilbert": encoder("DistilBert", dim=64, n_layers=2, n_heads=4, hidden_dim=128),
     "roberta": encoder("Roberta"),
     "deberta": encoder("DebertaV2", attn_implementation="eager"),

@@ -80,6 +80,8 @@ func readSaved(f fs.FS, record string) (any, error) {
 	}
 	s := savedFile{record: record}
 	v, err := pickle.Decode(data, pickle.Options{
+		MaxSteps: 1 << 22, MaxMemo: 1 << 20, MaxBytes: 64 << 20, // a hundred thousand tensors take less
+
 		Globals: func(module, name string) (any, bool) { return global{module, name}, true },
 		Reduce:  s.reduce,
 		Build:   func(obj, _ any) (any, error) { return obj, nil },
