@@ -54,3 +54,11 @@ func TestEncodeForPython(t *testing.T) {
 	assert.Equal(t, "(None, True, False, 0, 255, 256, -1, -2147483648, 2147483648, -9223372036854775808, 18446744073709551615, 1.5, '', 'text \\xe9', [], ['a', (1,)], "+
 		"{'k': 1, 2: []})\n", string(out))
 }
+
+// What a value is called in messages.
+func TestKinds(t *testing.T) {
+	for want, v := range map[string]any{"None": nil, "bool": true, "int": int64(1), "float": 1.5, "str": "a", "bytes": []byte{1}, "tuple": Tuple{}, "list": &List{}, "dict": &Dict{}, "set": &Set{}, "int8": int8(1)} {
+		assert.Equal(t, want, kind(v))
+	}
+	assert.Equal(t, "int", kind(uint64(1)))
+}

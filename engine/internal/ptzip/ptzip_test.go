@@ -441,3 +441,14 @@ func BenchmarkArchive(b *testing.B) {
 		f.Close()
 	}
 }
+
+// Which records hold weights or compiled code, which nobody needs for a prediction.
+func TestIsWeight(t *testing.T) {
+	for name, want := range map[string]bool{
+		"data/0": true, "data/weights/weight_0": true, "constants/3": true, "tensors/1": true, "data": false, "code/a.py": false, "data.pkl": false, "data/weights/config.json": false, "constants/c.json": false,
+		"data/aotinductor/model/w.cpp": false, "data/aotinductor/model/w.so": true, "data/other/w.cpp": true, "serialized_state_dict.pt": true, "serialized_constants.pt": true, "serialized_example_inputs.pt": true,
+		"serialized_exported_program.json": false, "serialized_state_dict": true, "version": false, "a/data/0": false,
+	} {
+		assert.Equal(t, want, IsWeight(name), name)
+	}
+}

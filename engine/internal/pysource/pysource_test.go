@@ -142,3 +142,10 @@ func TestReadDeep(t *testing.T) {
 		require.Equal(t, want, s.Stmts[0].Targets[0].Names[0], n)
 	}
 }
+
+// A word is one only by itself, outside of brackets and strings.
+func TestTopLevelWord(t *testing.T) {
+	for s, want := range map[string]int{"a if b": 2, "if b": 0, "a if": 2, "aif b": -1, "a ifb": -1, "(a if b)": -1, "'if' x": -1, "(a) if b": 4, "a.if_ if b": 6, "1if b": -1, "": -1, "[if] if": 5} {
+		require.Equal(t, want, topLevelWord(s, "if"), s)
+	}
+}

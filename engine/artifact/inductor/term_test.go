@@ -1,0 +1,94 @@
+package inductor
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// TestWords: what a text of either language is taken apart into, and on which line each word stands.
+func TestWords(t *testing.T) {
+	for _, tt := range []struct {
+		lang       language
+		text, want string
+	}{
+		{cpp, "a_1 = b->c::d(1.5e-3f, -2L);", "name a_1 1|sign = 1|name b 1|sign -> 1|name c 1|sign :: 1|name d 1|sign ( 1|number 1.5e-3f 1|sign , 1|sign - 1|number 2L 1|sign ) 1|sign ; 1"},
+		{cpp, "0x1f+1 1E+5 .5 .a 0x1e-1", "number 0x1f 1|sign + 1|number 1 1|number 1E+5 1|number .5 1|sign . 1|name a 1|number 0x1e 1|sign - 1|number 1 1"},
+		{cpp, "a<=b&&c||d!=e==f>=g<<h>>i", "name a 1|sign <= 1|name b 1|sign && 1|name c 1|sign || 1|name d 1|sign != 1|name e 1|sign == 1|name f 1|sign >= 1|name g 1|sign << 1|name h 1|sign >> 1|name i 1"},
+		{cpp, "a // b\nc /* d\n e */ f", "name a 1|name c 2|name f 3"},
+		{cpp, "// x Original ATen: [aten.add]\na", "note // x Original ATen: [aten.add] 1|name a 2"},
+		{cpp, "R\"(a\n\"b)\" R\"xy(c)xy\" \"d\\\"e\" 'f'", "string a\n\"b 1|string c 2|string d\\\"e 2|string f 2"},
+		{cpp, "a\\\nb\tc\rd", "name a 1|name b 2|name c 2|name d 2"},
+		{python, "a = b ** c // d\n\n# x\n# Original ATen: [y]\ne += 1\nf -= 2", "name a 1|sign = 1|name b 1|sign ** 1|name c 1|sign // 1|name d 1|line  1|note # Original ATen: [y] 4|line  4|name e 5|sign += 5|number 1 5|line  5|name f 6|sign -= 6|number 2 6|line  6"},
+		{python, "a(\nb, [\n{c\n}])\nd)\ne", "name a 1|sign ( 1|name b 2|sign , 2|sign [ 2|sign { 3|name c 3|sign } 4|sign ] 4|sign ) 4|line  4|name d 5|sign ) 5|line  5|name e 6|line  6"},
+		{python, "'''a\nb''' \"\"\"c\"\"\" R\"d\"", "string a\nb 1|string c 2|name R 2|string d 2|line  2"},
+		{python, "", ""},
+	} {
+		tokens, err := lex(tt.text, 1, tt.lang)
+		require.NoError(t, err, tt.text)
+		var got []string
+		for _, tok := range tokens[:len(tokens)-1] {
+			kind := [...]string{"end", "name", "number", "string", "sign", "note", "line"}[tok.kind]
+			got = append(got, fmt.Sprintf("%s %s %d", kind, tok.text, tok.line))
+		}
+		assert.Equal(t, tt.want, strings.Join(got, "|"))
+		assert.Equal(t, endToken, tokens[len(tokens)-1].kind)
+	}
+	for text, want := range map[string]string{
+		"a\n\"b": "8: got a text without an end", "'a\n'": "7: got a text without an end", "/* a": "7: got the end, want */", "R\"(a": "7: got a text without an end", "R\"a": "7: got R\", want R\"(",
+		"R\"" + strings.Repeat("a", 18) + "()": "7: got a text without an end", "R\"" + strings.Repeat("a", 19) + "()": "7: got R\", want R\"(",
+	} {
+		_, err := lex(text, 7, cpp)
+		assert.EqualError(t, err, want, text)
+	}
+	_, err := lex("\n'''a", 7, python)
+	assert.EqualError(t, err, "8: got a text without an end")
+}
+
+// TestSizes: sizes as Inductor writes them in either language, over symbols and names that stand for others.
+func TestSizes(t *testing.T) {
+	parse := func(text string) *term {
+		tokens, err := lex(text, 1, cpp)
+		require.NoError(t, err)
+		e, err := (&parser{toks: tokens}).term()
+		require.NoError(t, err, text)
+		return e
+	}
+	alias := map[string]*term{"u": parse("s0 + 1"), "v": parse("u * 2")}
+	symbols := map[string]int64{"s0": 7, "s1": 3}
+	for text, want := range map[string]int64{
+		"5": 5, "-5": -5, "s0": 7, "-s0 + 20": 13, "s0 - s1": 4, "s0 * s1": 21, "(s0 + 2) * s1": 27, "u": 8, "v": 16, "s0 % s1": 1, "static_cast<int64_t>(s0)": 7,
+		"c10::div_floor_integer(static_cast<int64_t>(s0), static_cast<int64_t>(2L))": 3, "c10::div_mod(s0, s1)": 1, "std::max(s0, s1)": 7, "std::min({s0, s1, 2L})": 2, "max(1, s1)": 3, "min(s0, v)": 7,
+	} {
+		size, err := parse(text).size(alias)
+		require.NoError(t, err, text)
+		got, err := size.Eval(symbols)
+		require.NoError(t, err, text)
+		assert.Equal(t, want, got, text)
+	}
+	for _, text := range []string{"1.5", "f(s0)", "\"a\"", "s0 < s1", "c10::div_floor_integer(s0)", "c10::div_mod(s0, s1, 2)", "std::max()", "a[0]"} {
+		_, err := parse(text).size(alias)
+		assert.ErrorContains(t, err, "want whole numbers", text)
+	}
+	deep := map[string]*term{"a": parse("a + 1")}
+	_, err := parse("a").size(deep)
+	assert.ErrorContains(t, err, "got a size nested deeper than 100")
+}
+
+// TestKeys: an overload by the name that Python has for it.
+func TestKeys(t *testing.T) {
+	for op, want := range map[string]string{
+		"torch.ops.aten.convolution.default": "aten::convolution", "torch.ops.aten.add.Tensor": "aten::add.Tensor", "aten.mm": "aten::mm", "mylib.f.default": "mylib::f", "default.default.x": "default::default.x",
+	} {
+		got, err := key(op)
+		require.NoError(t, err, op)
+		assert.Equal(t, want, got)
+	}
+	for _, op := range []string{"", "mm", "torch.ops.aten.a.b.c", "torch.ops.a"} {
+		_, err := key(op)
+		assert.ErrorContains(t, err, "want torch.ops.NAMESPACE.NAME.OVERLOAD", op)
+	}
+}
