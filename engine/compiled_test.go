@@ -178,6 +178,17 @@ func TestPackageRefusals(t *testing.T) {
 		_, err := engine.Estimate(context.Background(), c)
 		assert.ErrorContains(t, err, tt.want, tt.input)
 	}
+	for device, want := range map[string]string{
+		"t4": "", "none": "", "rtx-4090": "got code that was compiled for compute capability 7.5, want code for rtx-4090, which has 8.9",
+		"v100-16gb": "want code for v100-16gb, which has 7.0",
+	} {
+		_, err := engine.Estimate(context.Background(), caseOn(t, device, file, "float32[4,3,64,64]"))
+		if want == "" {
+			assert.NoError(t, err, device)
+		} else {
+			assert.ErrorContains(t, err, want, device)
+		}
+	}
 }
 
 // TestFusedKernelsAreTold: a buffer is told by the operators that its kernel was made of, a copy that compiling adds as such: resnet50's convolutions are

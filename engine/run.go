@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/memspec/memspec/engine/allocator"
+	"github.com/memspec/memspec/engine/device"
 	"github.com/memspec/memspec/engine/exec"
 	"github.com/memspec/memspec/engine/note"
 	"github.com/memspec/memspec/engine/ops"
@@ -45,6 +46,9 @@ func (m *Model) Run(ctx context.Context, c spec.Case) (*Run, error) { return m.r
 func (m *Model) run(ctx context.Context, c spec.Case, which account) (r *Run, err error) {
 	defer caught(m.Path, &err)
 	if err := m.Artifact.Answers(string(c.Runtime), string(c.Mode)); err != nil {
+		return nil, err
+	}
+	if err := m.runsOn(&c.Platform.Device); err != nil {
 		return nil, err
 	}
 	if c.Platform.Workspace == nil && c.Workspace != "" {
@@ -231,4 +235,17 @@ func tableOf(c *spec.Case) (*ops.Table, error) {
 // takesWeights says whether a program's weights are among its parameters: which ones is not told.
 func takesWeights(p *program.Program) bool {
 	return p.Compiled && slices.ContainsFunc(p.States, func(s *program.State) bool { return s.Class == tensor.Input })
+}
+
+// runsOn says whether compiled code runs on a device: its kernels are binaries, which run on their compute capability and on later ones of its major
+// (CUDA C++ Programming Guide, binary compatibility).
+func (m *Model) runsOn(d *device.Device) error {
+	p := m.Artifact.Program
+	if p == nil || p.For == [2]int{} || d.Kind == device.None {
+		return nil
+	}
+	if cc := d.ComputeCapability; cc.Major != p.For[0] || cc.Minor < p.For[1] {
+		return fmt.Errorf("%s: got code that was compiled for compute capability %d.%d, want code for %s, which has %s", m.Path, p.For[0], p.For[1], d.Name, cc)
+	}
+	return nil
 }

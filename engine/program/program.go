@@ -48,6 +48,7 @@ type Program struct {
 	Producer string    // what the artifact tells of its maker: torch version where known, container version
 	Tells    Tells     // of the Python that it was made from
 	Compiled bool      // what a compiler made of it: its buffers end where it says
+	For      [2]int    // the compute capability that its kernels were compiled for; zero where that is not told
 	Entry    *Func     // what is run; nil where there is nothing
 	Symbols  []Symbol  // sizes that the program leaves open, sorted by name
 	Modules  []*Module // in the order of the root's children, depth first

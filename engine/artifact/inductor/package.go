@@ -54,8 +54,9 @@ func Decode(f fs.FS) (*program.Program, error) {
 		return nil, fmt.Errorf("%s:%w", record, err)
 	}
 	p.Producer = "compiled for CUDA"
-	if cc := told["AOTI_COMPUTE_CAPABILITY"]; len(cc) > 1 {
-		p.Producer += ", compute capability " + cc[:len(cc)-1] + "." + cc[len(cc)-1:]
+	if sm, err := strconv.Atoi(told["AOTI_COMPUTE_CAPABILITY"]); err == nil && sm >= 10 && sm < 1000 {
+		p.For = [2]int{sm / 10, sm % 10}
+		p.Producer += fmt.Sprintf(", compute capability %d.%d", sm/10, sm%10)
 	}
 	return p, program.CheckTables(p)
 }
