@@ -120,6 +120,21 @@ def test_no_allocation_moves():
     assert len(plain) > 50 and events(True) == plain
 
 
+def test_a_program_that_looks_for_no_anomaly_has_its_lines():
+    """Lightning turns it off around all that it trains."""
+    net, x = Net().cuda(), torch.zeros(999, 300, device="cuda")
+    with memshim.trace(file=None) as t, torch.autograd.set_detect_anomaly(False):
+        assert not torch.is_anomaly_enabled()
+        net(x).sum().backward()
+    assert [r["line"] for r in t.rows() if r["backward"]] == [here("# last")] and not any("no Python line" in r["location"] for r in t.rows())
+    with memshim.trace(file=None), pytest.warns(UserWarning, match="Traceback of forward call that caused the error"), pytest.raises(RuntimeError, match="nan"):
+        with torch.autograd.detect_anomaly():
+            assert torch.is_anomaly_enabled() and torch.is_anomaly_check_nan_enabled()
+            torch.full((1,), -1.0, requires_grad=True).sqrt().backward()
+        assert not torch.is_anomaly_enabled()
+    assert not torch.is_anomaly_enabled()
+
+
 def test_an_anomaly_the_program_looks_for_is_its_own():
     net, x = Net().cuda(), torch.zeros(9, 300, device="cuda")
     with torch.autograd.set_detect_anomaly(True, check_nan=False), memshim.trace(file=None) as t:

@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 _lock = threading.Lock()
 _open = 0
-_before: tuple = ()
+_program: Program
 
 
 MODULE = "<module that ran>"  # a frame of that file has the module's name for a function
@@ -31,34 +31,59 @@ def stack() -> list[str]:
     return out
 
 
+class Program:
+    """What the program itself asks of anomaly mode while ours is on: it reads its own answer, and turning its own off leaves ours on, which libraries
+    do to all training that they run (Lightning's Trainer)."""
+
+    def __init__(self) -> None:
+        import torch
+        import torch.fx.traceback as fx
+
+        self.on, self.check_nan = torch.is_anomaly_enabled(), torch.is_anomaly_check_nan_enabled()
+        self._set, self._format = torch.set_anomaly_enabled, fx.format_stack
+        self._real = {name: getattr(torch, name) for name in ("set_anomaly_enabled", "is_anomaly_enabled", "is_anomaly_check_nan_enabled")}
+        torch.set_anomaly_enabled, torch.is_anomaly_enabled = self.set, lambda: self.on
+        torch.is_anomaly_check_nan_enabled = lambda: self.check_nan
+
+        def stack_of_node() -> list[str]:
+            """A graph that is traced keeps stacks of its own; a program that looks for an anomaly reads what PyTorch writes."""
+            return self._format() if self.on or fx.has_preserved_node_meta() else stack()
+
+        fx.format_stack = stack_of_node
+        self.set(self.on, self.check_nan)
+
+    def set(self, mode: bool, check_nan: bool = True) -> None:
+        """torch.set_anomaly_enabled."""
+        self.on, self.check_nan = mode, check_nan
+        self._set(True, mode and check_nan)
+
+    def restore(self) -> None:
+        import torch
+        import torch.fx.traceback as fx
+
+        for name, function in self._real.items():
+            setattr(torch, name, function)
+        fx.format_stack = self._format
+        self._set(self.on, self.check_nan)
+
+
 class Lines:
     """with Lines(): … operators that are run forward in it are named when their backward allocates."""
 
     def __enter__(self) -> Lines:
-        global _open, _before
-        import torch
-        import torch.fx.traceback as fx
-
+        global _open, _program
         with _lock:
             _open += 1
             if _open == 1:
-                _before = (torch.is_anomaly_enabled(), torch.is_anomaly_check_nan_enabled(), fx.format_stack)
-                if not _before[0]:  # else the program looks for an anomaly itself, and reads what PyTorch writes
-                    original = fx.format_stack
-                    fx.format_stack = lambda: original() if fx.has_preserved_node_meta() else stack()  # a graph that is traced keeps stacks of its own
-                    torch.autograd.set_detect_anomaly(True, check_nan=False)
+                _program = Program()
         return self
 
     def __exit__(self, *error) -> None:
         global _open
-        import torch
-        import torch.fx.traceback as fx
-
         with _lock:
             _open -= 1
-            if _open == 0 and not _before[0]:
-                fx.format_stack = _before[2]
-                torch.autograd.set_detect_anomaly(_before[0], check_nan=_before[1])
+            if _open == 0:
+                _program.restore()
 
 
 def frames(told: list[str]) -> list[tuple[str, int, str]]:
