@@ -10,7 +10,6 @@ type statement struct {
 	right *term
 	block []statement
 	cond  *term // of a block; nil of a plain one
-	loop  string
 	note  string
 	line  int32
 }
