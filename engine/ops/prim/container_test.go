@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/memspec/memspec/engine/internal/aten"
 	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/ops/builtin"
 	"github.com/memspec/memspec/engine/schema"
@@ -209,4 +210,31 @@ func text(v any, names map[*tensor.Tensor]string) string {
 		return "{" + strings.Join(parts, " ") + "}"
 	}
 	return fmt.Sprint(v)
+}
+
+// TestStringLimits: what one operator on strings may build, the largest that it does and one byte more.
+func TestStringLimits(t *testing.T) {
+	h := aten.NewHost(t, builtin.Table())
+	const most = 1 << 24
+	text := func(n int) string { return strings.Repeat("a", n) }
+	for _, c := range []struct {
+		op        string
+		good, bad []any
+	}{
+		{"aten::add", []any{text(most - 1), "b"}, []any{text(most), "b"}},
+		{"aten::join", []any{"", ops.NewList(schema.Str, text(most-1), "b")}, []any{"", ops.NewList(schema.Str, text(most), "b")}},
+		{"aten::center", []any{"a", int64(most), " "}, []any{"a", int64(most + 1), " "}},
+		{"aten::ljust", []any{"a", int64(most), " "}, []any{"a", int64(most + 1), " "}},
+		{"aten::zfill", []any{"1", int64(most)}, []any{"1", int64(most + 1)}},
+		{"aten::replace", []any{"aa", "a", text(100), int64(-1)}, []any{"aa", "a", text(most), int64(-1)}},
+	} {
+		_, _, err := h.Bench.Run(c.op, c.good, nil)
+		assert.NoError(t, err, c.op)
+		_, _, err = h.Bench.Run(c.op, c.bad, nil)
+		assert.Error(t, err, c.op)
+	}
+	_, _, err := h.Bench.Run("aten::mul", []any{ops.IntList(1, 2), int64(1<<21 + 1)}, nil)
+	assert.ErrorContains(t, err, "got a list of more than 4194304 items")
+	_, _, err = h.Bench.Run("prim::rangelist", []any{int64(1<<22 + 1)}, nil)
+	assert.ErrorContains(t, err, "want at most 4194304")
 }
