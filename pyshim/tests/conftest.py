@@ -32,6 +32,7 @@ MAY_SKIP = re.compile(
             "cuDNN .* is not installed",
             "has no entries of",
             "no (clang|sanitizers) here",  # gcc is asked for
+            r"no g\+\+ here",  # AOTInductor's compiler
         )
     )
 )
