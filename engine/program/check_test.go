@@ -169,6 +169,21 @@ func TestLiterals(t *testing.T) {
 	loop := &ListLit{Items: []any{nil}}
 	loop.Items[0] = loop
 	assert.Contains(t, literal(loop), "…", "a list in itself ends")
+	values := &DictLit{Keys: []any{"a"}, Values: []any{nil}}
+	values.Values[0] = values
+	keys := &DictLit{Keys: []any{nil}, Values: []any{nil}}
+	keys.Keys[0] = keys
+	object := &Object{Class: class, Attrs: []any{nil}}
+	object.Attrs[0] = object
+	opaque := &Opaque{Class: "torch.C"}
+	opaque.State = opaque
+	for _, v := range []any{values, keys} { // the last key ends with its value
+		assert.Equal(t, 2, strings.Count(literal(v), "…"), "%T in itself ends", v)
+	}
+	for _, v := range []any{object, opaque} {
+		assert.Equal(t, 1, strings.Count(literal(v), "…"), "%T in itself ends", v)
+	}
+	assert.Equal(t, "[[[[[[[[[…]]]]]]]]]", literal(loop), "eight deep")
 }
 
 func TestPositions(t *testing.T) {

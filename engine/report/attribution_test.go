@@ -1,6 +1,7 @@
 package report
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -83,4 +84,19 @@ func TestGather(t *testing.T) {
 	assert.Equal(t, []Row{{"/x/resnet.py:7", "activations ×2, workspaces ×1, parameters ×5", 15, 15, 8}}, Gather(hs, ByLine))
 	assert.Equal(t, []Row{{"parameter", "parameters ×5", 8, 8, 5}, {"activation", "activations ×2", 5, 5, 2}, {"workspace", "workspaces ×1", 2, 2, 1}},
 		Gather(hs, ByCategory))
+}
+
+// Holders are told by size, those of one size by every part of their place.
+func TestOrderOfHolders(t *testing.T) {
+	at := func(op, module, file string, line int, category string, flat units.Bytes) Holder {
+		return Holder{Site: Site{Op: op, Module: module, File: file, Line: line}, Category: category, Flat: flat}
+	}
+	want := []Holder{at("z", "z", "z", 9, "z", 2), at("a", "a", "a", 1, "a", 1), at("a", "b", "a", 1, "a", 1), at("b", "b", "a", 1, "a", 1), at("b", "c", "a", 1, "a", 1), at("a", "d", "a", 1, "a", 1), at("a", "d", "a", 2, "a", 1)}
+	got := slices.Clone(want)
+	slices.Reverse(got)
+	sortHolders(got)
+	for i := range got {
+		got[i].Cum = 0
+	}
+	assert.Equal(t, want, got)
 }

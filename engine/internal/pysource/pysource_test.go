@@ -149,3 +149,12 @@ func TestTopLevelWord(t *testing.T) {
 		require.Equal(t, want, topLevelWord(s, "if"), s)
 	}
 }
+
+// A statement binds one name by itself where it takes nothing apart.
+func TestSingle(t *testing.T) {
+	for want, targets := range map[string]Targets{"a": {Names: []string{"a"}}, "": {Names: []string{"a"}, Tuple: true}} {
+		require.Equal(t, want, targets.Single())
+	}
+	require.Empty(t, (&Targets{Names: []string{"a", "b"}}).Single())
+	require.Empty(t, (&Targets{}).Single())
+}
