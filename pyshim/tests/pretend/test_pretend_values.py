@@ -23,6 +23,7 @@ def seen(play):
     ("half_types", [[1.5, -2.0], [3.0, -4.0], [1.5, -2.0], [-1.5, 2.0], 1069547520]),
     ("on_the_host", [True, 10, True]),
     ("initialised", [0.0, True, True, True]),
+    ("traced", [3.0, 7.0, 11.0, 15.0]),
 ])
 def test_known_values_come_back(seen, name, out):
     assert seen[name] == {"out": out, "reads": []}

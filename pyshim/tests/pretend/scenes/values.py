@@ -126,6 +126,13 @@ def initialised():
 
 
 @known
+def traced():
+    """Tracing compares constants, which come to Python as numbers."""
+    x = torch.arange(4.0, device="cuda")
+    return torch.jit.trace(lambda x: (x * 2 + 1) * 2 + 1, x, check_trace=False)(x).tolist()
+
+
+@known
 def other_threads():
     """Values are followed in every thread of Python's, and in autograd's."""
     seen = []
