@@ -334,3 +334,18 @@ def test_an_exported_program_names_the_lines_of_functions_that_forward_calls(tmp
         program = torch.export.export(scope["Net"](), (torch.randn(2),))
     lines = [[int(line.split("line ")[1].split(",")[0]) for line in node.meta["stack_trace"].splitlines() if "line " in line] for node in program.graph.nodes if node.op == "call_function"]
     assert lines == [[6, 4], [6, 4]]
+
+
+def test_what_is_compiled_after_an_export_compiles():
+    """dynamo knows PyTorch's functions by what they are at its first import, which may fall into an export."""
+    code = """
+import torch
+from memshim.run import eager
+with eager.unnoticed():
+    import torch._dynamo
+m = torch.nn.Sequential(torch.nn.Linear(2, 2))
+m[0].register_forward_hook(lambda *_: None)
+print(torch.compile(m, fullgraph=True, backend="eager")(torch.zeros(1, 2)).shape)
+"""
+    p = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert p.stdout == "torch.Size([1, 2])\n", p.stderr

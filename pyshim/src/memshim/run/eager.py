@@ -104,6 +104,7 @@ def _no(real: Callable[..., bool]) -> Callable[..., bool]:
 def unnoticed() -> Iterator[None]:
     """To what asks whether it is traced, or meets a tensor without data, the answer is no."""
     import torch
+    import torch._dynamo  # it knows PyTorch's functions by what they are when it is imported first: not those that stand here for a while
     from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 
     class Hidden(type):
