@@ -216,6 +216,7 @@ def test_a_module_that_does_not_fit_is_recorded_whole(folder):
     header, events = decode(folder / "big.rec")
     assert header["oom"]["phase"] == "baseline" and header["oom"]["text"].startswith("CUDA out of memory. Tried to allocate 37.25 GiB.")
     assert [e["size"] for e in events if e["action"] == "oom"] == [40000000000]
+    assert [(type(q["events"]), q["events"]) for q in header["phases"]] == [(int, 1)], "a number, which memspec reads"
 
 
 @pytest.mark.parametrize("arguments, text", [

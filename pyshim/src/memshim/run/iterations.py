@@ -147,7 +147,7 @@ class Iterations:
         case, p, work = self.case, torch.cuda.get_device_properties(0), self.work
         events, sites = self.region.events, [_loaded(s, loaded) for s, loaded in zip(reading.sites(), self._loading())]
         kept = [e.action in rec.ACTIONS for e in events]
-        number = [0, *itertools.accumulate(kept)]  # of the events that are kept, how many come before
+        number = [0, *itertools.accumulate(map(int, kept))]  # of the events that are kept, how many come before
         starts, begin = reading.phases(), 0
         for q in self.passes:
             if q["name"] != "baseline" and case["mode"] == "training":

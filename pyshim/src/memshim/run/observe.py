@@ -65,7 +65,7 @@ class Recorded:
 
         p = torch.cuda.get_device_properties(region.index)
         kept = [e.action in rec.ACTIONS for e in region.events]
-        number = [0, *itertools.accumulate(kept)]
+        number = [0, *itertools.accumulate(map(int, kept))]
         passes = [q | {"events": number[q["events"]]} for q in self.passes]
         if out_of_memory:
             passes = passes[:-1] if len(passes) > 2 and passes[-1]["events"] == passes[-2]["events"] else passes
