@@ -81,7 +81,7 @@ var mayImport = map[string][]string{
 	"engine": {"engine/workspace", "engine/note", "engine/units", "engine/tensor", "engine/device", "engine/workspace/profile", "engine/platform", "engine/program", "engine/trace", "engine/ops", "engine/ops/builtin", "engine/ops/custom",
 		"engine/artifact", "engine/recording", "engine/exec", "engine/exec/lifetime", "engine/exec/fx", "engine/exec/inductor", "engine/exec/torchscript", "engine/allocator", "engine/report", "engine/verdict", "engine/spec", "engine/layout"},
 	"assert":                {"cudameasure/verify", "engine", "engine/device", "engine/platform", "engine/spec", "engine/verdict", "engine/report", "engine/units"},
-	"require":               {"assert", "engine/spec", "engine/verdict", "engine/report", "engine/units"},
+	"assert/require":        {"assert", "engine/spec", "engine/verdict", "engine/report", "engine/units"},
 	"cudameasure":           {"engine/recording", "engine/spec", "engine/verdict", "engine/report", "engine/units", "engine/layout"},
 	"cudameasure/cudaprobe": {},
 	"cudameasure/verify":    {"cudameasure", "engine", "engine/recording", "engine/spec", "engine/trace", "engine/units", "engine/verdict", "engine/layout"},

@@ -40,7 +40,7 @@
 //
 // # Promises
 //
-// This package's functions, packages assert and require and memspec.yaml are kept. The rooms beneath are public so that operators, devices and formats
+// This package's functions, packages assert and assert/require and memspec.yaml are kept. The rooms beneath are public so that operators, devices and formats
 // can be added from outside, but they are v0 and may change.
 //
 // Nothing is executed, no tensor bytes are read (small constants excepted), nothing reads the environment, and the same case gives the same

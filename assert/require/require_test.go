@@ -9,13 +9,13 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	memory "github.com/memspec/memspec/assert"
+	"github.com/memspec/memspec/assert/require"
 	"github.com/memspec/memspec/engine/report"
 	"github.com/memspec/memspec/engine/units"
 	"github.com/memspec/memspec/engine/verdict"
-	"github.com/memspec/memspec/require"
 )
 
-const model = "../testdata/artifacts/small/module_list.script.pt"
+const model = "../../testdata/artifacts/small/module_list.script.pt"
 
 // fake is a t that counts, and goes on.
 type fake struct {
