@@ -60,6 +60,7 @@
 //	branch-both          a branch depends on tensor data: both ways were run and the heavier is kept
 //	device-remapped      the archive's code names a device; it was read as the case's
 //	index-assumed        a position depends on tensor data; it does not matter to memory
+//	later-graph          TorchScript's executor makes another graph for later passes, in which tensors may go earlier
 //	locals-unknown       eager lifetimes of a traced or frozen archive: it does not tell Python's names
 //	loop-bound           how often a loop runs depends on tensor data; what its rounds hold does not grow
 //	loop-open            how often a loop runs depends on tensor data, and each round may hold more: the account is incomplete

@@ -53,6 +53,7 @@ func TestNotesHaveAWitness(t *testing.T) {
 		{note.BranchBoth, bad + "branch.pt", []string{"float32[8,8]"}, nil},
 		{note.DeviceRemapped, small + "constants.trace.pt", []string{"float32[64,32]"}, nil},
 		{note.IndexAssumed, bad + "numbers.pt", []string{"float32[8,8]", "4"}, nil},
+		{note.LaterGraph, small + "list_read.script.pt", []string{"float32[64,32]"}, func(c *spec.Case) { c.Runtime = spec.TorchScript }},
 		{note.LocalsUnknown, small + "views.trace.pt", []string{"float32[64,32]"}, func(c *spec.Case) { c.Runtime = spec.Eager }},
 		{note.LoopBound, bad + "loops.pt", []string{"float32[8,8]", "0"}, nil},
 		{note.LoopOpen, bad + "loops.pt", []string{"float32[8,8]", "2"}, nil},

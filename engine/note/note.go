@@ -15,6 +15,7 @@ const (
 	BranchBoth         ID = "branch-both"
 	DeviceRemapped     ID = "device-remapped"
 	IndexAssumed       ID = "index-assumed"
+	LaterGraph         ID = "later-graph"
 	LocalsUnknown      ID = "locals-unknown"
 	LoopBound          ID = "loop-bound"
 	LoopOpen           ID = "loop-open"
@@ -65,6 +66,8 @@ var kinds = [...]Kind{
 		Text: "the archive names the device {subject} in its code: read as the case's device", Subject: "the device that the code names"},
 	{ID: IndexAssumed, Meaning: "a position depends on tensor data; it does not matter to memory",
 		Text: "a position depends on tensor data; it does not matter to memory"},
+	{ID: LaterGraph, Meaning: "TorchScript's executor makes another graph for later passes, in which tensors may go earlier",
+		Text: "later passes take a list apart that the first one makes (TorchScript's executor makes another graph): its members may go earlier then"},
 	{ID: LocalsUnknown, Meaning: "eager lifetimes of a traced or frozen archive: it does not tell Python's names",
 		Text: "{subject}", Subject: "what the archive tells instead"},
 	{ID: LoopBound, Meaning: "how often a loop runs depends on tensor data; what its rounds hold does not grow",

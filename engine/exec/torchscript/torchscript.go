@@ -8,6 +8,7 @@ import (
 	"github.com/memspec/memspec/engine/exec"
 	"github.com/memspec/memspec/engine/exec/torchscript/passes"
 	"github.com/memspec/memspec/engine/internal/slab"
+	"github.com/memspec/memspec/engine/note"
 	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/program"
 )
@@ -101,6 +102,11 @@ func (m *interp) Prepare() error {
 	}
 	g.Simplify(m.Platform().Autocast)
 	m.whole = m.compile(m.prog.Entry, g.Graph, g)
+	if n := g.TakenApartLater(); n != nil {
+		m.siteOf(&inst{node: n, at: g.Call(n)})
+		m.Note(note.Note{ID: note.LaterGraph})
+		m.Sites.Leave()
+	}
 	return nil
 }
 

@@ -168,6 +168,9 @@ func typeOf(t *testing.T, text string) *program.Type {
 	if inner, ok := strings.CutPrefix(text, "Optional["); ok {
 		return &program.Type{Kind: program.OptionalType, Elems: []*program.Type{typeOf(t, strings.TrimSuffix(inner, "]"))}}
 	}
+	if inner, ok := strings.CutPrefix(text, "List["); ok {
+		return &program.Type{Kind: program.ListType, Elems: []*program.Type{typeOf(t, strings.TrimSuffix(inner, "]"))}}
+	}
 	kind, ok := map[string]program.TypeKind{"Tensor": program.TensorType, "int": program.IntType, "bool": program.BoolType, "None": program.NoneType, "Any": program.AnyType,
 		"Union": program.UnionType}[text]
 	require.True(t, ok, text)

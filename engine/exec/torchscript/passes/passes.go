@@ -6,7 +6,8 @@
 // A graph goes in and a graph comes out. What a pass has to know beyond the graph, it asks of an Evaluator: what an operator may write, what an
 // object's attribute is, what a constant expression gives.
 //
-// Not modelled: passes that move no allocation, and those of the profiling executor's later runs (fusion, specialized autodiff).
+// Not modelled: passes that move no allocation, and those of the profiling executor's later runs (fusion, specialized autodiff); where such a run is known to take
+// a list apart, TakenApartLater says so.
 package passes
 
 import (
