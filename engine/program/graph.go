@@ -32,6 +32,21 @@ type Block struct {
 	Outs   []Arg
 }
 
+// EachArg calls f for the arguments of each node, those of the blocks within it next, and last for the block's own results.
+func (b *Block) EachArg(f func(*Arg)) {
+	for _, n := range b.Nodes {
+		for i := range n.Args {
+			f(&n.Args[i])
+		}
+		for _, sub := range n.Blocks {
+			sub.EachArg(f)
+		}
+	}
+	for i := range b.Outs {
+		f(&b.Outs[i])
+	}
+}
+
 // Node is one operation.
 type Node struct {
 	Op     string

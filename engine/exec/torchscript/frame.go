@@ -298,62 +298,9 @@ func (m *interp) setAttr(o *Object, name string, v any) bool {
 	o.attrs[i], o.filled[i] = v, true
 	m.Drop(old)
 	if o.lit != nil && i < len(o.lit.Attrs) {
-		m.leave(o.lit.Attrs[i])
+		m.leave(o.lit, i)
 	}
 	return true
-}
-
-// leave ends the module's own hold of the tensors of an attribute that is assigned anew: the first time, and where no other attribute has them.
-func (m *interp) leave(attr any) {
-	states(attr, func(s *program.State) {
-		uses := 0
-		states(m.prog.Root, func(other *program.State) {
-			if other == s {
-				uses++
-			}
-		})
-		if m.left[s] || uses != 1 {
-			return
-		}
-		if m.left == nil {
-			m.left = map[*program.State]bool{}
-		}
-		m.left[s] = true
-		m.Drop(m.State(s))
-	})
-}
-
-// states calls f with each tensor of an archived value, those of an object's attributes with them, each as often as it is there.
-func states(v any, f func(*program.State)) {
-	seen := map[*program.Object]bool{}
-	var walk func(v any)
-	each := func(vs []any) {
-		for _, v := range vs {
-			walk(v)
-		}
-	}
-	walk = func(v any) {
-		switch v := v.(type) {
-		case *program.State:
-			f(v)
-		case *program.Object:
-			if v != nil && !seen[v] {
-				seen[v] = true
-				each(v.Attrs)
-				walk(v.State)
-			}
-		case *program.ListLit:
-			each(v.Items)
-		case *program.TupleLit:
-			each(v.Items)
-		case *program.DictLit:
-			each(v.Keys)
-			each(v.Values)
-		case *program.Opaque:
-			walk(v.State)
-		}
-	}
-	walk(v)
 }
 
 // literal turns an archived value into a run's.

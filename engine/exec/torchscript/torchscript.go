@@ -52,9 +52,9 @@ type interp struct {
 	depth    int
 	frames   []*frame // to be used again
 
-	noModule Object                  // holds the places of functions that no module calls
-	written  []*Object               // whose attributes the model sets
-	left     map[*program.State]bool // whose attribute was assigned anew
+	noModule Object    // holds the places of functions that no module calls
+	written  []*Object // whose attributes the model sets
+	left     leftStates
 
 	whole *code // the inlined program, where the runtime inlines
 
@@ -146,22 +146,7 @@ func (m *interp) Kept(show func(any)) {
 		}
 	}
 	if m.whole != nil {
-		constants(m.whole.graph.Body, show)
-	}
-}
-
-// constants shows every constant of a block.
-func constants(b *program.Block, show func(any)) {
-	for _, n := range b.Nodes {
-		for i := range n.Args {
-			show(n.Args[i].Const)
-		}
-		for _, sub := range n.Blocks {
-			constants(sub, show)
-		}
-	}
-	for i := range b.Outs {
-		show(b.Outs[i].Const)
+		m.whole.graph.Body.EachArg(func(a *program.Arg) { show(a.Const) })
 	}
 }
 

@@ -248,21 +248,7 @@ func (g *Graph) poolConstants() {
 			a.Const = g.pooled(a.Const)
 		}
 	}
-	var walk func(b *program.Block)
-	walk = func(b *program.Block) {
-		for _, n := range b.Nodes {
-			for i := range n.Args {
-				pool(&n.Args[i])
-			}
-			for _, sub := range n.Blocks {
-				walk(sub)
-			}
-		}
-		for i := range b.Outs {
-			pool(&b.Outs[i])
-		}
-	}
-	walk(g.Body)
+	g.Body.EachArg(pool)
 	for i := range g.by {
 		pool(&g.by[i])
 	}
@@ -282,29 +268,14 @@ func (g *Graph) pooled(v any) any {
 // dropUnused lets go of constants that no node uses any more, the last first, as dead code goes.
 func (g *Graph) dropUnused() {
 	used := map[any]bool{}
-	var walk func(b *program.Block)
-	mark := func(a *program.Arg) {
+	g.Body.EachArg(func(a *program.Arg) {
 		switch a.Const.(type) {
 		case *tensor.Tensor, *ops.List, *ops.Tuple:
 			if a.Value == nil {
 				used[a.Const] = true
 			}
 		}
-	}
-	walk = func(b *program.Block) {
-		for _, n := range b.Nodes {
-			for i := range n.Args {
-				mark(&n.Args[i])
-			}
-			for _, sub := range n.Blocks {
-				walk(sub)
-			}
-		}
-		for i := range b.Outs {
-			mark(&b.Outs[i])
-		}
-	}
-	walk(g.Body)
+	})
 	for i := len(g.computed) - 1; i >= 0; i-- {
 		switch v := g.computed[i].(type) {
 		case *tensor.Tensor, *ops.List, *ops.Tuple:

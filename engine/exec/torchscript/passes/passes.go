@@ -103,21 +103,7 @@ func (g *Graph) resolve(a *program.Arg) {
 func (g *Graph) rewrite() {
 	if g.done < len(g.by) {
 		g.done = len(g.by)
-		g.rewriteBlock(g.Body)
-	}
-}
-
-func (g *Graph) rewriteBlock(b *program.Block) {
-	for _, n := range b.Nodes {
-		for i := range n.Args {
-			g.resolve(&n.Args[i])
-		}
-		for _, sub := range n.Blocks {
-			g.rewriteBlock(sub)
-		}
-	}
-	for i := range b.Outs {
-		g.resolve(&b.Outs[i])
+		g.Body.EachArg(g.resolve)
 	}
 }
 
