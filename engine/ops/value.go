@@ -97,3 +97,14 @@ type Packed struct {
 	Class string
 	State any // what the archive held, in values of a run
 }
+
+// Members are those of a tuple or list; none of another value.
+func Members(v any) []any {
+	switch v := v.(type) {
+	case *Tuple:
+		return v.Items
+	case *List:
+		return v.Items
+	}
+	return nil
+}

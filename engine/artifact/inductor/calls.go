@@ -21,7 +21,7 @@ func (r *cppReader) call(x *term) error {
 		return nil
 	}
 	if x.kind != callTerm {
-		return fail(x.line, "got %s, want a statement of a wrapper", x)
+		return fail(x.where, "got %s, want a statement of a wrapper", x)
 	}
 	name := x.text
 	switch {
@@ -30,7 +30,7 @@ func (r *cppReader) call(x *term) error {
 	case quiet[name]:
 		return nil
 	case strings.HasSuffix(name, ".reset") && len(x.args) == 0:
-		return r.free(strings.TrimSuffix(name, ".reset"), x.line)
+		return r.free(strings.TrimSuffix(name, ".reset"), x.where)
 	case name == "wrap_with_raii_handle_if_needed" && len(x.args) == 1:
 		_, _, err := r.tensor(x)
 		return err
@@ -39,7 +39,7 @@ func (r *cppReader) call(x *term) error {
 	case strings.HasPrefix(name, "aoti_torch_"):
 		return r.shim(x)
 	}
-	return fail(x.line, "got a call of %s, want one that a wrapper makes", short(name))
+	return fail(x.where, "got a call of %s, want one that a wrapper makes", short(name))
 }
 
 // fused reads the launch of a kernel that inductor made.
@@ -54,7 +54,7 @@ func (r *cppReader) fused(x *term) error {
 			args = append(args, of)
 		}
 	}
-	r.kernel(strings.TrimPrefix(x.text, "call_"), args, x.line)
+	r.kernel(strings.TrimPrefix(x.text, "call_"), args, x.where)
 	return nil
 }
 
@@ -77,7 +77,7 @@ func (r *cppReader) tensor(x *term) (a program.Arg, ok bool, err error) {
 	case x.text == "reinterpret_tensor_wrapper" && len(x.args) == 5:
 		of, ok, err := r.tensor(x.args[0])
 		if err != nil || !ok {
-			return of, ok, orFail(err, x.line, "got a view of %s, want a buffer", x.args[0])
+			return of, ok, orFail(err, x.where, "got a view of %s, want a buffer", x.args[0])
 		}
 		m, err := r.meta(tensor.Undefined, x.args[2], x.args[3])
 		if err != nil {
@@ -86,23 +86,23 @@ func (r *cppReader) tensor(x *term) (a program.Arg, ok bool, err error) {
 		if m.Offset, err = x.args[4].size(r.numbers); err != nil {
 			return a, false, err
 		}
-		return r.temporary(of, m, x.line), true, nil
+		return r.temporary(of, m, x.where), true, nil
 	}
 	return a, false, nil
 }
 
-func orFail(err error, line int32, format string, args ...any) error {
+func orFail(err error, where place, format string, args ...any) error {
 	if err != nil {
 		return err
 	}
-	return fail(line, format, args...)
+	return fail(where, format, args...)
 }
 
 // temporary is a view that ends with its statement.
-func (r *cppReader) temporary(of program.Arg, m *program.TensorMeta, line int32) program.Arg {
+func (r *cppReader) temporary(of program.Arg, m *program.TensorMeta, where place) program.Arg {
 	r.counter++
 	name := fmt.Sprintf("view %d", r.counter) // no name of C++
-	r.view(name, of, m, line)
+	r.view(name, of, m, where)
 	r.temps = append(r.temps, name)
 	return r.names[name]
 }
@@ -158,7 +158,7 @@ func (r *cppReader) shim(x *term) error {
 	case name == "grad_mode_set_enabled":
 		return nil
 	case strings.HasPrefix(name, "item_"):
-		return fail(x.line, "got code that reads a tensor's value (%s): the sizes that follow from it are not known", short(x.text))
+		return fail(x.where, "got code that reads a tensor's value (%s): the sizes that follow from it are not known", short(x.text))
 	}
 	return r.operator(x, name, args, outs)
 }
@@ -175,7 +175,7 @@ func (r *cppReader) allocated(name string, args []*term, out string) error {
 	if m.Device = strings.TrimPrefix(args[4].text, "cached_torch_device_type_"); name != "empty_strided" {
 		m.Device = "cpu"
 	}
-	n := r.node(program.BufferEmpty, args[0].line)
+	n := r.node(program.BufferEmpty, args[0].where)
 	n.Told = &program.Told{Recorded: []*program.TensorMeta{m}}
 	v := r.value(strings.TrimSuffix(out, "_handle"))
 	n.Outs = []*program.Value{v}
@@ -188,9 +188,9 @@ func (r *cppReader) allocated(name string, args []*term, out string) error {
 func (r *cppReader) viewed(out string, of *term, d tensor.DType, layout []*term) error {
 	a, ok, err := r.tensor(of)
 	if err != nil || !ok {
-		return orFail(err, of.line, "got a view of %s, want a buffer", of)
+		return orFail(err, of.where, "got a view of %s, want a buffer", of)
 	}
-	n := r.node(program.BufferAlias, of.line)
+	n := r.node(program.BufferAlias, of.where)
 	n.Args = []program.Arg{a}
 	if len(layout) == 2 {
 		m, err := r.meta(d, layout[0], layout[1])
@@ -211,9 +211,9 @@ func (r *cppReader) viewed(out string, of *term, d tensor.DType, layout []*term)
 func (r *cppReader) deleted(x *term) error {
 	a, ok := r.handles[x.text]
 	if !ok || a.Value == nil {
-		return fail(x.line, "got %s deleted, want a handle", x)
+		return fail(x.where, "got %s deleted, want a handle", x)
 	}
-	n := r.node(program.BufferFree, x.line)
+	n := r.node(program.BufferFree, x.where)
 	n.Args = []program.Arg{a}
 	return nil
 }
@@ -250,7 +250,7 @@ func (r *cppReader) operator(x *term, name string, args []*term, outs []string) 
 	for i := range list[:min(lead, len(list))] {
 		list[i].Name = "out"
 	}
-	n := r.node(op, x.line)
+	n := r.node(op, x.where)
 	n.Args, n.Told = list, told
 	for _, out := range outs {
 		v := r.value(strings.TrimSuffix(out, "_handle"))
@@ -266,7 +266,7 @@ func (r *cppReader) operator(x *term, name string, args []*term, outs []string) 
 // proxied reads a call of an operator that has no C function: its tensors, results among them, are in a list. What else it takes is in a record of JSON
 // (extern_kernel_nodes), which is not read.
 func (r *cppReader) proxied(x *term) error {
-	n := r.node(program.Proxied, x.line)
+	n := r.node(program.Proxied, x.where)
 	n.Text, n.Told = "an operator of the package's own", &program.Told{}
 	var list func(t *term)
 	list = func(t *term) {

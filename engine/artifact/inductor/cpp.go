@@ -1,6 +1,7 @@
 package inductor
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/memspec/memspec/engine/program"
@@ -50,9 +51,9 @@ func (r *cppReader) statement(s *statement) error {
 	case s.cond != nil && s.cond.text == checksInputs:
 		return r.asserts(s.block)
 	case s.cond != nil && s.cond.text == aligns:
-		return nil
+		return only(s.block, "AOTI_TORCH_WARN", "AOTI_TORCH_ERROR_CODE_CHECK", "aoti_torch_clone_preserve_strides", "std::move", "RAIIAtenTensorHandle")
 	case s.cond != nil:
-		return fail(s.line, "got a block that runs if %s, want code without a choice", s.cond)
+		return fail(s.where, "got a block that runs if %s, want code without a choice", s.cond)
 	case s.right == nil:
 		return r.scope(s)
 	}
@@ -63,10 +64,38 @@ func (r *cppReader) statement(s *statement) error {
 		err = r.call(s.right)
 	}
 	for i := len(r.temps) - 1; i >= 0 && err == nil; i-- { // temporaries end with their statement
-		err = r.free(r.temps[i], s.line)
+		err = r.free(r.temps[i], s.where)
 	}
 	r.temps = r.temps[:0]
 	return err
+}
+
+// only refuses a block that calls other functions.
+func only(list []statement, functions ...string) error {
+	var check func(x *term) error
+	check = func(x *term) error {
+		if x.kind == callTerm && !slices.Contains(functions, x.text) {
+			return fail(x.where, "got a call of %s, want one of %s here", short(x.text), strings.Join(functions, ", "))
+		}
+		for _, a := range x.args {
+			if err := check(a); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	for i := range list {
+		s := &list[i]
+		if s.block != nil || s.cond != nil {
+			return fail(s.where, "got a block in a block, want calls of %s", strings.Join(functions, ", "))
+		}
+		if s.right != nil {
+			if err := check(s.right); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // scope runs a block, whose names end with it.
@@ -76,7 +105,7 @@ func (r *cppReader) scope(s *statement) error {
 		return err
 	}
 	for len(r.owned) > before {
-		if err := r.free(r.owned[len(r.owned)-1], s.line); err != nil {
+		if err := r.free(r.owned[len(r.owned)-1], s.where); err != nil {
 			return err
 		}
 	}
@@ -108,7 +137,7 @@ func (r *cppReader) assign(s *statement) error {
 	case first == "RAIIAtenTensorHandle" && x.kind == callTerm && len(x.args) == 1 && x.args[0].kind == nameTerm: // RAIIAtenTensorHandle buf0(buf0_handle)
 		a, ok := r.handles[x.args[0].text]
 		if !ok {
-			return fail(s.line, "got %s, want a handle that was made", x.args[0])
+			return fail(s.where, "got %s, want a handle that was made", x.args[0])
 		}
 		r.bind(x.text, a)
 		return nil
@@ -117,12 +146,12 @@ func (r *cppReader) assign(s *statement) error {
 	case x.kind == callTerm && x.text == "constants_.at" && len(x.args) == 1 && x.args[0].kind == intTerm:
 		n := x.args[0].n
 		if n < 0 || n >= int64(len(r.states)) {
-			return fail(s.line, "got constant %d, want one of %d", n, len(r.states))
+			return fail(s.where, "got constant %d, want one of %d", n, len(r.states))
 		}
 		r.names[name] = program.Arg{Const: r.states[n]}
 		return nil
 	case x.kind == callTerm && x.text == "std::move" && len(x.args) == 1:
-		return r.moved(name, x.args[0], s.line)
+		return r.moved(name, x.args[0], s.where)
 	case x.kind == signTerm && x.text == "*", x.kind == callTerm && x.text == "static_cast":
 		return nil // the kernels
 	case x.kind == callTerm && (strings.HasSuffix(x.text, ".sizes") || strings.HasSuffix(x.text, ".strides")):
@@ -145,24 +174,24 @@ func (r *cppReader) assign(s *statement) error {
 		r.keep(name, a)
 		return nil
 	}
-	return fail(s.line, "got %s = %s, want a statement of a wrapper", short(name), x)
+	return fail(s.where, "got %s = %s, want a statement of a wrapper", short(name), x)
 }
 
 // moved reads auto x = std::move(y) and auto arg0 = std::move(inputs[0]).
-func (r *cppReader) moved(name string, of *term, line int32) error {
+func (r *cppReader) moved(name string, of *term, where place) error {
 	if of.kind == indexTerm && of.args[0].text == "inputs" && of.args[1].kind == intTerm {
 		v := r.value(name)
 		r.inputs = append(r.inputs, &input{name: name, value: v})
 		r.bind(name, program.Arg{Value: v})
 		if int(of.args[1].n) != len(r.inputs)-1 {
-			return fail(line, "got input %d as the %dth, want them in order", of.args[1].n, len(r.inputs)-1)
+			return fail(where, "got input %d as the %dth, want them in order", of.args[1].n, len(r.inputs)-1)
 		}
 		return nil
 	}
 	if of.kind != nameTerm {
-		return fail(line, "got std::move of %s, want a name", of)
+		return fail(where, "got std::move of %s, want a name", of)
 	}
-	return r.move(name, of.text, line)
+	return r.move(name, of.text, where)
 }
 
 // keep gives a temporary a name, for as long as that lasts.
@@ -176,7 +205,7 @@ func (r *cppReader) keep(name string, a program.Arg) {
 			return
 		}
 	}
-	r.view(name, a, nil, 0)
+	r.view(name, a, nil, place{})
 }
 
 // symbol reads int64_t s77 = arg0_1_size[0].
@@ -188,17 +217,17 @@ func (r *cppReader) symbol(name string, x *term) error {
 			return nil // a symbol, which the sizes of the inputs tell
 		}
 	}
-	return fail(x.line, "got %s from %s, want a size of an input", short(name), x)
+	return fail(x.where, "got %s from %s, want a size of an input", short(name), x)
 }
 
 // output reads output_handles[0] = buf22.release().
 func (r *cppReader) output(s *statement) error {
 	if len(s.left) != 4 || s.left[2].kind != numberToken {
-		return fail(s.line, "got an output without its number")
+		return fail(s.where, "got an output without its number")
 	}
 	at, err := number(&s.left[2])
 	if err != nil || at.n < 0 || at.n > 1<<20 {
-		return fail(s.line, "got output %s, want a number", short(s.left[2].text))
+		return fail(s.where, "got output %s, want a number", short(s.left[2].text))
 	}
 	x := s.right
 	n := int(at.n)
@@ -208,7 +237,7 @@ func (r *cppReader) output(s *statement) error {
 		name := strings.TrimSuffix(x.text, ".release")
 		a, ok := r.names[name]
 		if !ok {
-			return fail(s.line, "got %s, want a name that stands for something", short(name))
+			return fail(s.where, "got %s, want a name that stands for something", short(name))
 		}
 		r.forget(name)
 		r.results[n] = a
@@ -217,11 +246,14 @@ func (r *cppReader) output(s *statement) error {
 		r.results[n] = r.results[int(x.args[1].n)]
 		return nil
 	}
-	return fail(s.line, "got the output %s, want a buffer", x)
+	return fail(s.where, "got the output %s, want a buffer", x)
 }
 
 // asserts reads what is checked of inputs and results: their sizes, and what they were made by.
 func (r *cppReader) asserts(list []statement) error {
+	if err := only(list, "assert_size_stride", "assert_alignment", "assert_numel", "static_cast"); err != nil {
+		return err
+	}
 	for i := range list {
 		x := list[i].right
 		if x == nil || x.kind != callTerm || x.text != "assert_size_stride" || len(x.args) < 3 {
@@ -263,7 +295,7 @@ func (r *cppReader) recorded(x *term) error {
 		op, err := key(x.args[3].text)
 		switch {
 		case err != nil:
-			return fail(x.line, "%v", err)
+			return fail(x.where, "%v", err)
 		case n.Op == program.Proxied:
 			n.Text = op
 		default:
@@ -279,15 +311,15 @@ func (r *cppReader) recorded(x *term) error {
 }
 
 // finish closes the function.
-func (r *cppReader) finish(line int32) error {
+func (r *cppReader) finish(where place) error {
 	items := make([]program.Arg, r.most)
 	for i := range items {
 		a, ok := r.results[i]
 		if !ok {
-			return fail(line, "got no output %d of %d", i, r.most)
+			return fail(where, "got no output %d of %d", i, r.most)
 		}
 		items[i] = a
 	}
-	r.end(items, line)
+	r.end(items, where)
 	return nil
 }

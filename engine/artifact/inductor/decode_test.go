@@ -100,19 +100,19 @@ func nodes(t testing.TB, p *program.Program) string {
 // TestRefused: what is not known is an error at its line, and never passed over.
 func TestRefused(t *testing.T) {
 	for _, tt := range []struct{ why, code, want string }{
-		{"a loop", "for (int i = 0; i < 3; i++) { }", "18: got for, want code that runs straight on: control flow in compiled code is not read"},
-		{"a choice", "if (x) { buf0.reset(); }", "18: got a block that runs if x, want code without a choice"},
-		{"a value that is read", "AOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_item_int64(arg0_1, &u0_raw));", "18: got code that reads a tensor's value (aoti_torch_item_int64): the sizes that follow from it are not known"},
-		{"a call that no wrapper makes", "system(\"true\");", "18: got a call of system, want one that a wrapper makes"},
-		{"a name that stands for nothing", "buf7.reset();", "18: got buf7 freed, want a name that stands for something"},
-		{"an output that is not there", "output_handles[1] = arg0_1.release();", "19: got no output 0 of 2"},
-		{"a size with a choice", "const int64_t int_array_0[] = {s77 ? 1L : 2L};", "18: got ?, want , or }"},
-		{"a size of a float", buffer[:0] + "AtenTensorHandle h_handle;\nAOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_empty_strided(1, {1.5}, {1L}, cached_torch_dtype_float32, cached_torch_device_type_cuda, 0, &h_handle));", "19: got 1.5 in a size, want whole numbers, symbols, + - * // % min and max"},
-		{"another dtype", "AtenTensorHandle h_handle;\nAOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_empty_strided(1, {1L}, {1L}, cached_torch_dtype_float33, cached_torch_device_type_cuda, 0, &h_handle));", "19: got cached_torch_dtype_float33, want a dtype"},
-		{"a constant that is not there", "auto& v = constants_->at(1);", "18: got constant 1, want one of 1"},
+		{"a loop", "for (int i = 0; i < 3; i++) { }", "18:1: got for, want code that runs straight on: control flow in compiled code is not read"},
+		{"a choice", "if (x) { buf0.reset(); }", "18:1: got a block that runs if x, want code without a choice"},
+		{"a value that is read", "AOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_item_int64(arg0_1, &u0_raw));", "18:29: got code that reads a tensor's value (aoti_torch_item_int64): the sizes that follow from it are not known"},
+		{"a call that no wrapper makes", "system(\"true\");", "18:1: got a call of system, want one that a wrapper makes"},
+		{"a name that stands for nothing", "buf7.reset();", "18:1: got buf7 freed, want a name that stands for something"},
+		{"an output that is not there", "output_handles[1] = arg0_1.release();", "19:1: got no output 0 of 2"},
+		{"a size with a choice", "const int64_t int_array_0[] = {s77 ? 1L : 2L};", "18:36: got ?, want , or }"},
+		{"a size of a float", buffer[:0] + "AtenTensorHandle h_handle;\nAOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_empty_strided(1, {1.5}, {1L}, cached_torch_dtype_float32, cached_torch_device_type_cuda, 0, &h_handle));", "19:58: got 1.5 in a size, want whole numbers, symbols, + - * // % min and max"},
+		{"another dtype", "AtenTensorHandle h_handle;\nAOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_empty_strided(1, {1L}, {1L}, cached_torch_dtype_float33, cached_torch_device_type_cuda, 0, &h_handle));", "19:69: got cached_torch_dtype_float33, want a dtype"},
+		{"a constant that is not there", "auto& v = constants_->at(1);", "18:1: got constant 1, want one of 1"},
 		{"an end without a beginning", "} buf0", "18: got no output 0 of 0"},
-		{"a text without an end", "auto x = \"a\n;", "18: got a text without an end"},
-		{"nested without end", strings.Repeat("{", 200), "18: got blocks nested deeper than 100"},
+		{"a text without an end", "auto x = \"a\n;", "18:10: got a text without an end"},
+		{"nested without end", strings.Repeat("{", 200), "18:51: got blocks nested deeper than 100"},
 	} {
 		t.Run(tt.why, func(t *testing.T) {
 			_, err := decodeCPP(wrapper(tt.code), "w.cpp")
@@ -124,11 +124,11 @@ func TestRefused(t *testing.T) {
 		})
 	}
 	for _, tt := range []struct{ why, old, new, want string }{
-		{"no code", "run_impl(", "run(", "1: got no void AOTInductorModel::run_impl(…), want the wrapper of a package"},
+		{"no code", "run_impl(", "run(", "1:1: got no void AOTInductorModel::run_impl(…), want the wrapper of a package"},
 		{"a weight smaller than its tensor", "data_size = 2048", "data_size = 2047", "constant net.w: got 2047 bytes, want the 2048 of its tensor"},
 		{"a weight of unequal ranks", "shape = {64, 8}", "shape = {64}", "constant net.w: got 1 sizes and 2 strides"},
 		{"a weight out of order", "constants_info_[0].name", "constants_info_[3].name", "got constant 3 after -1, want them in order"},
-		{"an input without sizes", `"input");`, `"input"`, "20: got the end, want }"},
+		{"an input without sizes", `"input");`, `"input"`, "20:1: got the end, want }"},
 		{"an input without a dtype", "_expected_dtype", "_dtype", "got no dtype of the input arg0_1, want the checks that AOTInductor writes"},
 	} {
 		t.Run(tt.why, func(t *testing.T) {

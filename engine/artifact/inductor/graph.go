@@ -34,8 +34,8 @@ func (g *graph) value(name string) *program.Value {
 }
 
 // node appends a node, with what it was made of as the place.
-func (g *graph) node(op string, line int32) *program.Node {
-	n := &program.Node{Op: op, Where: program.Where{Line: line, Stmt: int32(len(g.body.Nodes))}}
+func (g *graph) node(op string, where place) *program.Node {
+	n := &program.Node{Op: op, Where: program.Where{Line: where.line, Stmt: int32(len(g.body.Nodes))}}
 	g.body.Nodes = append(g.body.Nodes, n)
 	return n
 }
@@ -56,15 +56,15 @@ func (g *graph) bind(name string, a program.Arg) {
 }
 
 // empty makes a buffer.
-func (g *graph) empty(name string, m *program.TensorMeta, line int32) {
-	n := g.node(program.BufferEmpty, line)
+func (g *graph) empty(name string, m *program.TensorMeta, where place) {
+	n := g.node(program.BufferEmpty, where)
 	n.Told = &program.Told{Recorded: []*program.TensorMeta{m}}
 	g.made[g.name(name, n)] = n
 }
 
 // view is another look at what an argument names.
-func (g *graph) view(name string, of program.Arg, m *program.TensorMeta, line int32) {
-	n := g.node(program.BufferAlias, line)
+func (g *graph) view(name string, of program.Arg, m *program.TensorMeta, where place) {
+	n := g.node(program.BufferAlias, where)
 	if m != nil {
 		n.Op = program.BufferView
 		n.Told = &program.Told{Recorded: []*program.TensorMeta{m}}
@@ -77,16 +77,16 @@ func (g *graph) view(name string, of program.Arg, m *program.TensorMeta, line in
 }
 
 // move gives what one name holds to another.
-func (g *graph) move(to, from string, line int32) error {
+func (g *graph) move(to, from string, where place) error {
 	a, ok := g.names[from]
 	if !ok {
-		return fail(line, "got %s, want a name that stands for something", short(from))
+		return fail(where, "got %s, want a name that stands for something", short(from))
 	}
 	if a.Value == nil { // a constant: nothing is held
 		g.names[to] = a
 		return nil
 	}
-	n := g.node(program.BufferMove, line)
+	n := g.node(program.BufferMove, where)
 	n.Args = []program.Arg{a}
 	g.forget(from)
 	v := g.name(to, n)
@@ -95,16 +95,16 @@ func (g *graph) move(to, from string, line int32) error {
 }
 
 // free ends what a name holds. One that holds nothing may be freed again.
-func (g *graph) free(name string, line int32) error {
+func (g *graph) free(name string, where place) error {
 	a, ok := g.names[name]
 	if !ok {
-		return fail(line, "got %s freed, want a name that stands for something", short(name))
+		return fail(where, "got %s freed, want a name that stands for something", short(name))
 	}
 	if a.Value == nil || !slices.Contains(g.owned, name) {
 		return nil
 	}
 	if !g.none[a.Value] {
-		n := g.node(program.BufferFree, line)
+		n := g.node(program.BufferFree, where)
 		n.Args = []program.Arg{a}
 	}
 	g.forget(name)
@@ -119,8 +119,8 @@ func (g *graph) forget(name string) {
 }
 
 // kernel is a kernel of the wrapper's own.
-func (g *graph) kernel(name string, args []program.Arg, line int32) {
-	n := g.node(program.FusedKernel, line)
+func (g *graph) kernel(name string, args []program.Arg, where place) {
+	n := g.node(program.FusedKernel, where)
 	n.Text, n.Args = name, args
 	g.tell(n)
 }
@@ -186,14 +186,14 @@ func (g *graph) note(text string) {
 }
 
 // end closes what is still held, the latest first, as C++ locals go, and returns.
-func (g *graph) end(results []program.Arg, line int32) {
+func (g *graph) end(results []program.Arg, where place) {
 	for i := len(g.owned) - 1; i >= 0; i-- {
 		if a := g.names[g.owned[i]]; !g.none[a.Value] {
-			n := g.node(program.BufferFree, line)
+			n := g.node(program.BufferFree, where)
 			n.Args = []program.Arg{a}
 		}
 	}
-	n := g.node("prim::Return", line)
+	n := g.node("prim::Return", where)
 	n.Args = []program.Arg{{Items: results}}
 }
 
@@ -208,7 +208,7 @@ func (g *graph) meta(d tensor.DType, sizes, strides *term) (*program.TensorMeta,
 		return nil, err
 	}
 	if len(m.Sizes) != len(m.Strides) {
-		return nil, fail(sizes.line, "got %d sizes and %d strides", len(m.Sizes), len(m.Strides))
+		return nil, fail(sizes.where, "got %d sizes and %d strides", len(m.Sizes), len(m.Strides))
 	}
 	return m, nil
 }
@@ -236,11 +236,11 @@ func (g *graph) listOf(t *term) (*term, error) {
 		return g.arrays[t.text], nil
 	}
 	if t == nil || t.kind != listTerm {
-		line := int32(0)
+		var where place
 		if t != nil {
-			line = t.line
+			where = t.where
 		}
-		return nil, fail(line, "got %v, want a list of sizes", t)
+		return nil, fail(where, "got %v, want a list of sizes", t)
 	}
 	return t, nil
 }
@@ -253,7 +253,7 @@ func dtypeOf(t *term) (tensor.DType, error) {
 	}
 	d, err := tensor.ParseDType(name)
 	if err != nil || t.kind != nameTerm {
-		return d, fail(t.line, "got %s, want a dtype", t)
+		return d, fail(t.where, "got %s, want a dtype", t)
 	}
 	return d, nil
 }

@@ -21,9 +21,18 @@ const (
 )
 
 type token struct {
-	kind tokenKind
-	text string // a string's without its quotes
-	line int32
+	kind  tokenKind
+	text  string // a string's without its quotes
+	where place
+}
+
+// place is where a word begins; columns are bytes, from 1.
+type place struct{ line, col int32 }
+
+// placeOf is where a byte of a text is.
+func placeOf(text string, at int) place {
+	before := text[:at]
+	return place{int32(1 + strings.Count(before, "\n")), int32(at - strings.LastIndexByte(before, '\n'))}
 }
 
 // language says how a text is read.
@@ -43,34 +52,37 @@ const (
 
 // syntaxError is a place in a wrapper that is not read.
 type syntaxError struct {
-	line int32
-	msg  string
+	where place
+	msg   string
 }
 
-func (e *syntaxError) Error() string { return fmt.Sprintf("%d: %s", e.line, e.msg) }
+func (e *syntaxError) Error() string {
+	return fmt.Sprintf("%d:%d: %s", e.where.line, e.where.col, e.msg)
+}
 
-func fail(line int32, format string, args ...any) error {
-	return &syntaxError{line, fmt.Sprintf(format, args...)}
+func fail(where place, format string, args ...any) error {
+	return &syntaxError{where, fmt.Sprintf(format, args...)}
 }
 
 type lexer struct {
 	text  string
 	pos   int
 	line  int32
+	begin int // of the line, in text
 	lang  language
 	depth int // of brackets: a line of Python goes on in them
 	out   []token
 }
 
 // lex takes a text apart; it ends with an endToken.
-func lex(text string, line int32, lang language) ([]token, error) {
-	x := &lexer{text: text, line: line, lang: lang, out: make([]token, 0, len(text)/5)}
+func lex(text string, from place, lang language) ([]token, error) {
+	x := &lexer{text: text, line: from.line, begin: int(1 - from.col), lang: lang, out: make([]token, 0, len(text)/5)}
 	for x.pos < len(x.text) {
 		if err := x.next(); err != nil {
 			return nil, err
 		}
 		if len(x.out) > maxTokens {
-			return nil, fail(x.line, "got more than %d words, want fewer", maxTokens)
+			return nil, fail(x.here(), "got more than %d words, want fewer", maxTokens)
 		}
 	}
 	x.add(lineToken, "")
@@ -78,11 +90,13 @@ func lex(text string, line int32, lang language) ([]token, error) {
 	return x.out, nil
 }
 
+func (x *lexer) here() place { return place{x.line, int32(x.pos - x.begin + 1)} }
+
 func (x *lexer) add(kind tokenKind, text string) {
 	if kind == lineToken && (x.lang != python || x.depth > 0 || len(x.out) == 0 || x.out[len(x.out)-1].kind == lineToken) {
 		return
 	}
-	x.out = append(x.out, token{kind, text, x.line})
+	x.out = append(x.out, token{kind, text, x.here()})
 }
 
 func (x *lexer) next() error {
@@ -92,7 +106,8 @@ func (x *lexer) next() error {
 		x.add(lineToken, "")
 		x.line++
 		x.pos++
-	case c == ' ' || c == '\t' || c == '\r' || c == '\\':
+		x.begin = x.pos
+	case c == ' ' || c == '\t' || c == '\r' || c == '\\' && x.lang == cpp:
 		x.pos++
 	case x.lang == cpp && strings.HasPrefix(rest, "//"), x.lang == python && c == '#':
 		x.comment()
@@ -138,7 +153,10 @@ func (x *lexer) comment() {
 // pass goes over n bytes, counting lines.
 func (x *lexer) pass(n int) string {
 	text := x.text[x.pos : x.pos+n]
-	x.line += int32(strings.Count(text, "\n"))
+	if last := strings.LastIndexByte(text, '\n'); last >= 0 {
+		x.line += int32(strings.Count(text, "\n"))
+		x.begin = x.pos + last + 1
+	}
 	x.pos += n
 	return text
 }
@@ -146,7 +164,7 @@ func (x *lexer) pass(n int) string {
 func (x *lexer) skipTo(end string) error {
 	n := strings.Index(x.text[x.pos:], end)
 	if n < 0 {
-		return fail(x.line, "got the end, want %s", end)
+		return fail(x.here(), "got the end, want %s", end)
 	}
 	x.pass(n + len(end))
 	return nil
@@ -157,12 +175,12 @@ func (x *lexer) raw() error {
 	rest := x.text[x.pos:]
 	open := strings.IndexByte(rest, '(')
 	if open < 0 || open > 20 {
-		return fail(x.line, `got R", want R"(`)
+		return fail(x.here(), `got R", want R"(`)
 	}
 	end := ")" + rest[2:open] + `"`
 	n := strings.Index(rest, end)
 	if n < 0 {
-		return fail(x.line, "got a text without an end")
+		return fail(x.here(), "got a text without an end")
 	}
 	x.add(stringToken, rest[open+1:n])
 	x.pass(n + len(end))
@@ -172,7 +190,7 @@ func (x *lexer) raw() error {
 func (x *lexer) long(quote string) error {
 	n := strings.Index(x.text[x.pos+3:], quote)
 	if n < 0 {
-		return fail(x.line, "got a text without an end")
+		return fail(x.here(), "got a text without an end")
 	}
 	x.add(stringToken, x.text[x.pos+3:x.pos+3+n])
 	x.pass(n + 6)
@@ -190,7 +208,7 @@ func (x *lexer) quoted(quote byte) error {
 			return nil
 		}
 	}
-	return fail(x.line, "got a text without an end")
+	return fail(x.here(), "got a text without an end")
 }
 
 // number reads 12, 12L, 0x1f, 1.5e-3f.

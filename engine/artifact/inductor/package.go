@@ -112,21 +112,21 @@ const entry = "void AOTInductorModel::run_impl("
 // decodeCPP reads a wrapper's text.
 func decodeCPP(text, record string) (*program.Program, error) {
 	if len(text) > maxText {
-		return nil, fail(0, "got %d bytes, want at most %d", len(text), maxText)
+		return nil, fail(place{}, "got %d bytes, want at most %d", len(text), maxText)
 	}
 	at := strings.Index(text, entry)
 	if at < 0 {
-		return nil, fail(1, "got no %s…), want the wrapper of a package", entry)
+		return nil, fail(place{1, 1}, "got no %s…), want the wrapper of a package", entry)
 	}
-	head, line := text[:at], int32(1+strings.Count(text[:at], "\n"))
-	toks, err := lex(text[at:], line, cpp)
+	head, where := text[:at], placeOf(text, at)
+	toks, err := lex(text[at:], where, cpp)
 	if err != nil {
 		return nil, err
 	}
 	p := &parser{toks: toks}
 	for depth := 0; ; p.pos++ { // the signature
 		if p.peek().kind == endToken {
-			return nil, fail(line, "got the end, want the code of run_impl")
+			return nil, fail(where, "got the end, want the code of run_impl")
 		}
 		if p.is("(") {
 			depth++
@@ -151,7 +151,7 @@ func decodeCPP(text, record string) (*program.Program, error) {
 	if err := r.run(list); err != nil {
 		return nil, err
 	}
-	if err := r.finish(p.peek().line); err != nil {
+	if err := r.finish(p.peek().where); err != nil {
 		return nil, err
 	}
 	return r.program(head, record)

@@ -9,9 +9,14 @@ import (
 // call reads a call that gives nothing.
 func (r *pyReader) call(x *term) error {
 	if x.kind != callTerm {
-		return fail(x.line, "got %s, want a line of a wrapper", x)
+		return fail(x.where, "got %s, want a line of a wrapper", x)
 	}
 	name := x.text
+	if strings.HasPrefix(name, "assert_") || name == "args.clear" || name == "torch.cuda.set_device" || name == "run_intermediate_hooks" {
+		if err := computed(x.args...); err != nil {
+			return err
+		}
+	}
 	switch {
 	case name == "assert_size_stride" && len(x.args) >= 3:
 		return r.asserts(x.args[0], x.args[1], x.args[2])
@@ -26,13 +31,13 @@ func (r *pyReader) call(x *term) error {
 	case strings.HasPrefix(name, "extern_kernels."), strings.HasPrefix(name, "torch.ops."), strings.HasPrefix(name, "aten."), strings.HasPrefix(name, "inductor_ops."):
 		return r.operator(x, "")
 	}
-	return fail(x.line, "got a call of %s, want one that a wrapper makes", short(name))
+	return fail(x.where, "got a call of %s, want one that a wrapper makes", short(name))
 }
 
 func (r *pyReader) grouped(x *term) error {
 	names, sizes, strides := x.args[0], x.args[1], x.args[2]
 	if names.kind != listTerm || sizes.kind != listTerm || strides.kind != listTerm || len(sizes.args) != len(names.args) || len(strides.args) != len(names.args) {
-		return fail(x.line, "got assert_size_stride_grouped without as many sizes and strides as tensors")
+		return fail(x.where, "got assert_size_stride_grouped without as many sizes and strides as tensors")
 	}
 	for i, n := range names.args {
 		if err := r.asserts(n, sizes.args[i], strides.args[i]); err != nil {
@@ -73,29 +78,52 @@ func (r *pyReader) describes(x *term) error {
 
 // launches reads triton_….run(buf0, buf1, 1024, stream=stream0).
 func (r *pyReader) launches(x *term) error {
+	if !r.module.kernels[strings.TrimSuffix(x.text, ".run")] {
+		return fail(x.where, "got a call of %s, want one of a kernel that the module has", short(x.text))
+	}
 	before := len(r.owned)
 	var args []program.Arg
 	for _, a := range x.args {
-		if a.kind == nameTerm && r.names[a.text].Value == nil || a.kind != nameTerm && a.kind != callTerm {
+		switch {
+		case a.kind == nameTerm && r.names[a.text].Value != nil, a.kind == callTerm && a.text == "reinterpret_tensor":
+			of, err := r.tensor(a)
+			if err != nil {
+				return err
+			}
+			args = append(args, of)
 			continue
+		case a.kind == signTerm && a.text == "=grid" && a.args[0].kind == callTerm: // before 2.7
+			a = &term{kind: listTerm, args: a.args[0].args}
+		case a.kind == nameTerm && !r.known(a.text):
+			return fail(a.where, "got %s, want a buffer, a number or a stream", a)
 		}
-		if a.kind == callTerm && a.text != "reinterpret_tensor" {
-			continue
-		}
-		of, err := r.tensor(a)
-		if err != nil {
+		if err := computed(a); err != nil {
 			return err
 		}
-		args = append(args, of)
 	}
-	r.kernel(strings.TrimSuffix(x.text, ".run"), args, x.line)
-	return r.drop(before, x.line)
+	r.kernel(strings.TrimSuffix(x.text, ".run"), args, x.where)
+	return r.drop(before, x.where)
+}
+
+// known says whether a name is no buffer, but stands for something.
+func (r *pyReader) known(name string) bool {
+	return r.numbers[name] != nil || r.symbolArgument(name) || r.isSymbol(name) || r.streams[name] || r.module.constants[name] || name == "None" || name == "True" || name == "False"
+}
+
+// isSymbol says whether a name is that of an open size: s77 = arg0_1.
+func (r *pyReader) isSymbol(name string) bool {
+	for _, in := range r.params {
+		if of := r.numbers[in.name]; of != nil && of.kind == nameTerm && of.text == name {
+			return true
+		}
+	}
+	return false
 }
 
 // drop ends the views that a line made.
-func (r *pyReader) drop(before int, line int32) error {
+func (r *pyReader) drop(before int, where place) error {
 	for len(r.owned) > before {
-		if err := r.free(r.owned[len(r.owned)-1], line); err != nil {
+		if err := r.free(r.owned[len(r.owned)-1], where); err != nil {
 			return err
 		}
 	}
@@ -116,13 +144,13 @@ func (r *pyReader) operator(x *term, name string) error {
 	case strings.HasPrefix(op, "torch.ops."):
 		k, err := key(op)
 		if err != nil {
-			return fail(x.line, "%v", err)
+			return fail(x.where, "%v", err)
 		}
 		told.Key = k
 	case strings.HasPrefix(op, "inductor_ops."):
 		told.Key = "inductor::" + strings.TrimPrefix(op, "inductor_ops.")
 	default:
-		return fail(x.line, "got a call of %s, want one that a wrapper makes", short(op))
+		return fail(x.where, "got a call of %s, want one that a wrapper makes", short(op))
 	}
 	var args []program.Arg
 	for _, a := range x.args {
@@ -140,11 +168,11 @@ func (r *pyReader) operator(x *term, name string) error {
 		}
 		args = append(args, v)
 	}
-	n := r.node("", x.line)
+	n := r.node("", x.where)
 	n.Told, n.Args = told, args
 	n.Op, _, _ = strings.Cut(told.Key, ".")
 	r.tell(n)
-	if err := r.drop(before, x.line); err != nil {
+	if err := r.drop(before, x.where); err != nil {
 		return err
 	}
 	if name != "" {
@@ -176,7 +204,7 @@ func (r *pyReader) argument(x *term) (program.Arg, error) {
 	case x.kind == callTerm && x.text == "reinterpret_tensor":
 		return r.tensor(x)
 	case x.kind == callTerm && x.text == "device":
-		return program.Arg{Const: program.Device("cuda")}, nil
+		return program.Arg{Const: program.Device("cuda")}, computed(x.args...)
 	case x.kind == nameTerm && r.names[x.text].Value != nil:
 		return r.names[x.text], nil
 	case x.kind == nameTerm && x.text == "None":
@@ -199,17 +227,17 @@ func (r *pyReader) argument(x *term) (program.Arg, error) {
 // returns reads return (a, b, ).
 func (r *pyReader) returns(l []token) error {
 	r.returned = true
-	p := &parser{toks: l, pos: 1}
+	p := &parser{toks: l, lang: python, pos: 1}
 	x, err := p.term()
 	if err != nil {
 		return err
 	}
-	if x.kind != listTerm {
-		return fail(l[0].line, "got a return of %s, want a tuple", x)
+	if x.kind != listTerm || p.peek().kind != endToken {
+		return fail(l[0].where, "got a return of %s, want a tuple", x)
 	}
 	var items []program.Arg
 	for _, item := range x.args {
-		if item.kind == intTerm || item.kind == nameTerm && r.names[item.text].Value == nil { // an open size, or None
+		if item.kind == intTerm || item.kind == nameTerm && r.names[item.text].Value == nil && r.known(item.text) { // an open size, or None
 			continue
 		}
 		a, err := r.tensor(item)
@@ -228,6 +256,6 @@ func (r *pyReader) returns(l []token) error {
 	if items == nil {
 		items = []program.Arg{}
 	}
-	r.end(items, l[0].line)
+	r.end(items, l[0].where)
 	return nil
 }

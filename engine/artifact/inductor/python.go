@@ -42,23 +42,27 @@ func DecodeWrapper(text, record string) (*Wrapper, error) {
 	case !strings.Contains(id, "inference") && !strings.Contains(id, "forward"):
 		return nil, fmt.Errorf("got a wrapper of %s, want an inference or a forward pass", short(id))
 	}
-	if strings.Contains(text, "def partition_0(") {
-		return nil, errors.New("got a wrapper in partitions (graph_partition), want one whose code stands in call")
-	}
-	r := &pyReader{graph: newGraph()}
-	if err := r.arguments(text); err != nil {
-		return nil, err
-	}
-	lines, err := linesOf(text, "def call(")
+	lines, err := codeLines(text, place{1, 1})
 	if err != nil {
 		return nil, err
 	}
-	for _, l := range lines {
-		if err := r.line(l); err != nil {
-			return nil, err
-		}
+	m, err := readModule(lines)
+	if err != nil {
+		return nil, err
+	}
+	if m.call == nil || m.arguments == nil {
+		return nil, errors.New("got no call(args) or no get_args(), want a wrapper of inductor")
+	}
+	r := &pyReader{graph: newGraph(), module: m}
+	if err := r.arguments(); err != nil {
+		return nil, err
+	}
+	for i := range m.call {
 		if r.returned {
-			break
+			return nil, fail(m.call[i].where(), "got code after the return, want the end of call")
+		}
+		if err := r.line(&m.call[i]); err != nil {
+			return nil, err
 		}
 	}
 	if !r.returned {
@@ -71,52 +75,11 @@ func DecodeWrapper(text, record string) (*Wrapper, error) {
 	return &Wrapper{p, strings.Contains(id, "forward")}, program.CheckTables(p)
 }
 
-// linesOf are the logical lines of a function, without what stands on its first; each ends where its line does.
-func linesOf(text, begin string) ([][]token, error) {
-	at := strings.Index(text, begin)
-	if at < 0 {
-		return nil, fmt.Errorf("got no %s…), want a wrapper of inductor", begin)
-	}
-	start := strings.LastIndexByte(text[:at], '\n') + 1
-	indent := at - start
-	first := strings.IndexByte(text[at:], '\n')
-	if first < 0 {
-		return nil, fmt.Errorf("got the end after %s, want its code", begin)
-	}
-	from := at + first + 1
-	end := from
-	for end < len(text) { // up to a line that is not indented further
-		line, _, _ := strings.Cut(text[end:], "\n")
-		if bare := strings.TrimLeft(line, " "); bare != "" && len(line)-len(bare) <= indent {
-			break
-		}
-		end = min(end+len(line)+1, len(text))
-	}
-	toks, err := lex(text[from:end], int32(1+strings.Count(text[:from], "\n")), python)
-	if err != nil {
-		return nil, err
-	}
-	var out [][]token
-	var now []token
-	for _, t := range toks {
-		switch {
-		case t.kind == noteToken:
-			out = append(out, []token{t})
-		case t.kind == lineToken || t.kind == endToken || t.kind == signToken && t.text == ";":
-			if len(now) > 0 {
-				out = append(out, append(now, token{kind: endToken, line: t.line}))
-			}
-			now = nil
-		default:
-			now = append(now, t)
-		}
-	}
-	return out, nil
-}
-
 // pyReader reads the lines of call (torch/_inductor/codegen/wrapper.py).
 type pyReader struct {
 	*graph
+	module   *module
+	streams  map[string]bool
 	params   []*input
 	examples map[string]*term // by argument: what get_args makes of it
 	returned bool
@@ -125,64 +88,101 @@ type pyReader struct {
 }
 
 // arguments reads get_args: the example of each argument, and of each open size.
-func (r *pyReader) arguments(text string) error {
-	r.examples = map[string]*term{}
-	begin := "def get_args("
-	if !strings.Contains(text, begin) {
-		begin = "def benchmark_compiled_module(" // before 2.9 it stands there
-	}
-	lines, err := linesOf(text, begin)
-	if err != nil {
-		return err
-	}
-	for _, l := range lines {
-		if len(l) < 4 || l[0].kind != nameToken || l[1].text != "=" {
+func (r *pyReader) arguments() error {
+	r.examples, r.streams = map[string]*term{}, map[string]bool{}
+	for i := range r.module.arguments {
+		l := &r.module.arguments[i]
+		text, first := l.text(), l.words[0]
+		switch {
+		case first.kind == noteToken, strings.HasPrefix(text, "fn = lambda : call ("), strings.HasPrefix(text, "return print_performance ("): // the latter before 2.9
+			continue
+		case first.text == "from" || first.text == "import":
+			if err := imports(l); err != nil {
+				return err
+			}
+			continue
+		case first.text == "global" && len(l.words) == 3 && l.words[1].kind == nameToken:
 			continue
 		}
-		p := &parser{toks: l, pos: 2}
+		p := &parser{toks: l.words, lang: python, pos: 2}
+		if first.text == "return" {
+			p.pos = 1
+		} else if first.kind != nameToken || l.words[1].text != "=" {
+			return fail(l.where(), "got %s, want an example of an argument", short(text))
+		}
 		x, err := p.term()
 		if err != nil {
-			continue // of other kinds: what is not found is said when it is wanted
+			return err
 		}
-		r.examples[l[0].text] = x
+		inner := []*term{x}
+		if x.kind == callTerm && (strings.HasSuffix(x.text, "rand_strided") || x.text == "torch.as_strided") {
+			inner = x.args
+		}
+		if err := computed(inner...); err != nil {
+			return err
+		}
+		if p.peek().kind != endToken {
+			return fail(p.peek().where, "got %s, want the end of the line", got(p.peek()))
+		}
+		if first.text != "return" {
+			r.examples[first.text] = x
+		}
 	}
 	return nil
 }
 
-func (r *pyReader) line(l []token) error {
-	if l[0].kind == noteToken {
-		r.note(l[0].text)
+func (r *pyReader) line(l *codeLine) error {
+	words := l.words
+	if words[0].kind == noteToken {
+		r.note(words[0].text)
 		return nil
 	}
-	first := l[0].text
+	first := words[0].text
 	switch {
-	case first == "with" || first == "global" || first == "pass" || first == "from" || first == "import":
+	case first == "with":
+		return guard(l)
+	case first == "pass" && len(words) == 2:
 		return nil
 	case first == "del":
-		return r.deletes(l)
+		return r.deletes(words)
 	case first == "return":
-		return r.returns(l)
+		return r.returns(words)
 	case first == "if" || first == "for" || first == "while" || first == "else" || first == "try" || first == "raise":
-		return fail(l[0].line, "got %s, want code that runs straight on: control flow in compiled code is not read", first)
+		return fail(l.where(), "got %s, want code that runs straight on: control flow in compiled code is not read", first)
 	}
-	at := assignment(l)
-	p := &parser{toks: l, pos: at + 1}
+	at := assignment(words)
+	p := &parser{toks: words, lang: python, pos: at + 1}
 	x, err := p.term()
 	if err != nil {
 		return err
 	}
 	if p.peek().kind != endToken {
-		return fail(l[0].line, "got %s, want the end of the line", got(p.peek()))
+		return fail(p.peek().where, "got %s, want the end of the line", got(p.peek()))
 	}
 	switch {
 	case at < 0:
 		return r.call(x)
 	case x.kind == nameTerm && x.text == "args":
-		return r.takes(l[:at])
-	case at != 1 || l[0].kind != nameToken:
-		return fail(l[0].line, "got an assignment to %s…, want one to a name", short(first))
+		return r.takes(words[:at])
+	case at != 1 || words[0].kind != nameToken:
+		return fail(l.where(), "got an assignment to %s…, want one to a name", short(first))
 	}
 	return r.assign(first, x)
+}
+
+// guard reads with torch.cuda._DeviceGuard(0):.
+func guard(l *codeLine) error {
+	p := &parser{toks: l.words, lang: python, pos: 1}
+	x, err := p.term()
+	switch {
+	case err != nil:
+		return err
+	case x.kind != callTerm || x.text != "torch.cuda._DeviceGuard" || len(x.args) != 1 || x.args[0].kind != intTerm:
+		return fail(l.where(), "got with %s, want one of torch.cuda._DeviceGuard(…)", x)
+	case !p.take(":") || p.peek().kind != endToken:
+		return fail(p.peek().where, "got %s, want : and the end of the line", got(p.peek()))
+	}
+	return nil
 }
 
 // assignment is where a line's = is; -1 of one without.
@@ -203,13 +203,16 @@ func assignment(l []token) int {
 
 // takes reads a, b = args.
 func (r *pyReader) takes(l []token) error {
-	for _, t := range l {
-		if t.kind != nameToken {
+	for i, t := range l {
+		if t.kind == signToken && t.text == "," && i%2 == 1 {
 			continue
+		}
+		if t.kind != nameToken || i%2 == 1 {
+			return fail(t.where, "got %s among the arguments, want their names", got(&t))
 		}
 		x := r.examples[t.text]
 		if x == nil {
-			return fail(t.line, "got the argument %s, of which get_args has no example", short(t.text))
+			return fail(t.where, "got the argument %s, of which get_args has no example", short(t.text))
 		}
 		v := r.value(t.text)
 		in := &input{name: t.text, value: v}
@@ -225,14 +228,20 @@ func (r *pyReader) takes(l []token) error {
 
 // deletes reads del a, b.
 func (r *pyReader) deletes(l []token) error {
-	for _, t := range l[1:] {
-		if t.kind != nameToken || r.numbers[t.text] != nil {
+	for i, t := range l[1 : len(l)-1] {
+		if t.kind == signToken && t.text == "," && i%2 == 1 {
+			continue
+		}
+		if t.kind != nameToken || i%2 == 1 {
+			return fail(t.where, "got %s after del, want names", got(&t))
+		}
+		if r.numbers[t.text] != nil {
 			continue
 		}
 		if _, ok := r.names[t.text]; !ok && r.symbolArgument(t.text) {
 			continue
 		}
-		if err := r.free(t.text, t.line); err != nil {
+		if err := r.free(t.text, t.where); err != nil {
 			return err
 		}
 	}
@@ -246,7 +255,10 @@ func (r *pyReader) symbolArgument(name string) bool {
 // assign reads name = x.
 func (r *pyReader) assign(name string, x *term) error {
 	switch {
-	case x.kind == callTerm && strings.HasPrefix(x.text, "get_raw_stream"), x.kind == callTerm && x.text == "copy_if_misaligned":
+	case x.kind == callTerm && strings.HasPrefix(x.text, "get_raw_stream") && len(x.args) == 1 && x.args[0].kind == intTerm:
+		r.streams[name] = true
+		return nil
+	case x.kind == callTerm && x.text == "copy_if_misaligned" && len(x.args) == 1 && r.names[name].Value != nil && r.names[x.args[0].text].Value != nil:
 		return nil // an allocator's block is aligned
 	case x.kind == callTerm && strings.HasPrefix(x.text, "empty_strided_") && len(x.args) >= 3:
 		return r.allocates(name, x)
@@ -261,10 +273,10 @@ func (r *pyReader) assign(name string, x *term) error {
 		r.bind(name, a)
 		return nil
 	case x.kind == nameTerm && r.names[x.text].Value != nil:
-		r.view(name, r.names[x.text], nil, x.line)
+		r.view(name, r.names[x.text], nil, x.where)
 		return nil
 	case x.kind == indexTerm && x.args[0].kind == nameTerm && x.args[1].kind == intTerm && r.names[x.args[0].text].Value != nil:
-		n := r.node(program.BufferItem, x.line)
+		n := r.node(program.BufferItem, x.where)
 		n.Args = []program.Arg{r.names[x.args[0].text], {Const: x.args[1].n}}
 		made := r.made[n.Args[0].Value]
 		v := r.name(name, n)
@@ -275,14 +287,17 @@ func (r *pyReader) assign(name string, x *term) error {
 	case x.kind == callTerm:
 		return r.operator(x, name)
 	case x.kind == intTerm || x.kind == floatTerm || x.kind == signTerm || x.kind == nameTerm:
+		if err := computed(x); err != nil {
+			return err
+		}
 		r.numbers[name] = x
 		if x.kind == nameTerm && r.symbolArgument(x.text) { // s77 = arg0_1
 			delete(r.numbers, name)
-			r.numbers[x.text] = &term{kind: nameTerm, text: name, line: x.line}
+			r.numbers[x.text] = &term{kind: nameTerm, text: name, where: x.where}
 		}
 		return nil
 	}
-	return fail(x.line, "got %s = %s, want a line of a wrapper", short(name), x)
+	return fail(x.where, "got %s = %s, want a line of a wrapper", short(name), x)
 }
 
 func (r *pyReader) allocates(name string, x *term) error {
@@ -297,7 +312,7 @@ func (r *pyReader) allocates(name string, x *term) error {
 	if m.Device, _, _ = strings.Cut(strings.TrimPrefix(x.text, "empty_strided_"), "_"); m.Device != "cuda" || strings.HasSuffix(x.text, "_pinned") {
 		m.Device = "cpu"
 	}
-	r.empty(name, m, x.line)
+	r.empty(name, m, x.where)
 	return nil
 }
 
@@ -309,7 +324,7 @@ func (r *pyReader) tensor(x *term) (program.Arg, error) {
 		}
 	}
 	if x.kind != callTerm || x.text != "reinterpret_tensor" && !strings.HasSuffix(x.text, "alloc_from_pool") || len(x.args) < 4 {
-		return program.Arg{}, fail(x.line, "got %s, want a buffer", x)
+		return program.Arg{}, fail(x.where, "got %s, want a buffer", x)
 	}
 	of, err := r.tensor(x.args[0])
 	if err != nil {
@@ -323,7 +338,7 @@ func (r *pyReader) tensor(x *term) (program.Arg, error) {
 		layout = x.args[3:]
 	}
 	if len(layout) != 2 {
-		return of, fail(x.line, "got a view without sizes and strides")
+		return of, fail(x.where, "got a view without sizes and strides")
 	}
 	m, err := r.meta(d, layout[0], layout[1])
 	if err != nil {
@@ -336,7 +351,7 @@ func (r *pyReader) tensor(x *term) (program.Arg, error) {
 	}
 	r.counter++
 	name := fmt.Sprintf("view %d", r.counter)
-	r.view(name, of, m, x.line)
+	r.view(name, of, m, x.where)
 	return r.names[name], nil
 }
 
@@ -396,7 +411,7 @@ func (r *pyReader) program(record string) (*program.Program, error) {
 // example reads rand_strided((8, 64), (64, 1), device='cuda:0', dtype=torch.float32).
 func (r *pyReader) example(in *input, x *term) (*program.State, error) {
 	if x.kind != callTerm || !strings.HasSuffix(x.text, "rand_strided") || len(x.args) < 2 {
-		return nil, fail(x.line, "got %s as an example of %s, want rand_strided", x, in.name)
+		return nil, fail(x.where, "got %s as an example of %s, want rand_strided", x, in.name)
 	}
 	st := &program.State{Name: in.name, Class: tensor.Input, Meta: tensor.Meta{DType: tensor.Float32, Device: "cuda"}}
 	for _, a := range x.args[2:] {
@@ -425,14 +440,14 @@ func (r *pyReader) example(in *input, x *term) (*program.State, error) {
 			v, plain := s.Constant()
 			if !plain {
 				if v, err = s.Eval(nil); err != nil {
-					return nil, fail(n.line, "got the size %s in an example, want a number", n)
+					return nil, fail(n.where, "got the size %s in an example, want a number", n)
 				}
 			}
 			*list = append(*list, v)
 		}
 	}
 	if err := st.Meta.Check(); err != nil {
-		return nil, fail(x.line, "%v", err)
+		return nil, fail(x.where, "%v", err)
 	}
 	st.NBytes = int64(st.Meta.StorageBytes())
 	return st, nil

@@ -31,6 +31,11 @@ def get_args():
     arg1_1 = rand_strided((8, 64), (64, 1), device='cuda:0', dtype=torch.float32)
     arg2_1 = rand_strided((64, 128), (1, 64), device='cuda:0', dtype=torch.float16)
     return [arg0_1, arg1_1, arg2_1]
+
+triton_poi_fused_0 = async_compile.triton('triton_poi_fused_0', '''
+def call(args):
+    os.system('the text of a kernel')
+''', device_str='cuda')
 `
 }
 
@@ -64,15 +69,29 @@ func TestPythonLines(t *testing.T) {
 // TestPythonRefused: what is not known is an error at its line.
 func TestPythonRefused(t *testing.T) {
 	for _, tt := range []struct{ why, code, want string }{
-		{"a choice", "if arg0_1 > 3:\n    pass\nreturn ()", "10: got if, want code that runs straight on: control flow in compiled code is not read"},
-		{"a call that no wrapper makes", "os.system('true')", "10: got a call of os.system, want one that a wrapper makes"},
-		{"a call for a value", "x = open('f')", "10: got a call of open, want one that a wrapper makes"},
-		{"a name that stands for nothing", "del buf9", "10: got buf9 freed, want a name that stands for something"},
+		{"a choice", "if arg0_1 > 3:\n    pass\nreturn ()", "10:13: got if, want code that runs straight on: control flow in compiled code is not read"},
+		{"a call that no wrapper makes", "os.system('true')", "10:13: got a call of os.system, want one that a wrapper makes"},
+		{"a call for a value", "x = open('f')", "10:17: got a call of open, want one that a wrapper makes"},
+		{"a name that stands for nothing", "del buf9", "10:17: got buf9 freed, want a name that stands for something"},
 		{"no return", "args.clear()", "got a call without a return"},
-		{"another dtype", "buf0 = empty_strided_cuda((1, ), (1, ), torch.float33)", "10: got torch.float33, want a dtype"},
-		{"a size of another kind", "buf0 = empty_strided_cuda((len(x), ), (1, ), torch.float32)", "10: got len(…) in a size, want whole numbers, symbols, + - * // % min and max"},
-		{"more than a line", "del arg1_1 extra; x = 1 2", "10: got extra freed, want a name that stands for something"},
-		{"a text without an end", "x = 'abc", "10: got a text without an end"},
+		{"another dtype", "buf0 = empty_strided_cuda((1, ), (1, ), torch.float33)", "10:53: got torch.float33, want a dtype"},
+		{"a size of another kind", "buf0 = empty_strided_cuda((len(x), ), (1, ), torch.float32)", "10:40: got len(…) in a size, want whole numbers, symbols, + - * // % min and max"},
+		{"more than a line", "del arg1_1 extra; x = 1 2", "10:24: got extra after del, want names"},
+		{"an import", "import os", "10:20: got os, want the end of the line"},
+		{"a call behind a known one", "args.clear(); os.system('true')", "10:27: got a call of os.system, want one that a wrapper makes"},
+		{"a call among a kernel's arguments", "triton_poi_fused_0.run(arg1_1, os.system('true'), 8, stream=raw_stream0)", "10:44: got a call of os.system, want numbers and names"},
+		{"a kernel that the module has not", "os.run('true')", "10:13: got a call of os.run, want one of a kernel that the module has"},
+		{"a name among a kernel's arguments that stands for nothing", "triton_poi_fused_0.run(buf3, 8)", "10:36: got buf3, want a buffer, a number or a stream"},
+		{"a call among what is checked", "assert_size_stride(arg1_1, (f(8), 64), (64, 1), 'input')", "10:41: got a call of f, want numbers and names"},
+		{"a call in a number", "xnumel = 1 + f(8)", "10:26: got a call of f, want numbers and names"},
+		{"a call on a list", "buf0 = empty_strided_cuda((8, ).index(f()), (1, ), torch.float32)", "10:44: got ., want , or )"},
+		{"another guard", "with open('f'):\n    pass", "10:13: got with open(…), want one of torch.cuda._DeviceGuard(…)"},
+		{"code behind a guard", "with torch.cuda._DeviceGuard(0): f()", "10:46: got f, want : and the end of the line"},
+		{"a buffer by its member", "del arg1_1[0]", "10:23: got [ after del, want names"},
+		{"a stream of something else", "raw_stream0 = get_raw_stream(f())", "10:27: got a call of get_raw_stream, want one that a wrapper makes"},
+		{"a name that stands for nothing, given to the caller", "return (buf9, )", "10:21: got buf9, want a buffer"},
+		{"code behind the return", "return ()\nargs.clear()", "11:13: got code after the return, want the end of call"},
+		{"a text without an end", "x = 'abc", "10:17: got a text without an end"},
 	} {
 		t.Run(tt.why, func(t *testing.T) {
 			_, err := DecodeWrapper(pythonWrapper(tt.code), "w.py")
@@ -82,9 +101,22 @@ func TestPythonRefused(t *testing.T) {
 	whole := pythonWrapper("return (arg1_1, )")
 	for _, tt := range []struct{ why, old, new, want string }{
 		{"a backward pass", "0_inference", "0_backward", "got the wrapper of a backward pass, want that of a forward pass: what a backward pass frees of its arguments its caller decides; memshim capture records whole steps"},
-		{"partitions", "class Runner:", "def partition_0(args):\n    pass\nclass Runner:", "got a wrapper in partitions (graph_partition), want one whose code stands in call"},
-		{"an argument without an example", "arg2_1 = rand", "arg3_1 = rand", "4: got the argument arg2_1, of which get_args has no example"},
-		{"no example of any", "def get_args", "def other", "got no def benchmark_compiled_module(…), want a wrapper of inductor"},
+		{"code of the module", "class Runner:", "import os; os.system('true')\nclass Runner:", "2:12: got os . system ( 'true' ), want a line of a wrapper's module"},
+		{"an import of the module", "class Runner:", "from socket import *\nclass Runner:", "2:6: got an import of socket, want one that a wrapper makes: torch, triton, ctypes, math, cmath, random, os, tempfile"},
+		{"several imports", "class Runner:", "import os, socket\nclass Runner:", "2:1: got several imports on a line, want one"},
+		{"another function by a known name", "class Runner:", "empty_strided_cuda = torch.zeros\nclass Runner:", "2:1: got empty_strided_cuda = torch.zeros, want a line of a wrapper's module"},
+		{"a call for a name of the module", "class Runner:", "x = open('f')\nclass Runner:", "2:1: got x = open(…), want a line of a wrapper's module"},
+		{"a call in a kernel's text", "class Runner:", "x = async_compile.triton(f())\nclass Runner:", "2:26: got a call of f, want numbers and names"},
+		{"a choice of the module", "class Runner:", "if x:\n    f()\nclass Runner:", "2:1: got if x :, want a line of a wrapper's module"},
+		{"another method", "class Runner:", "class Runner:\n    def __del__(self):\n        f()", "3:5: got def __del__ ( self ) : in the class of a wrapper, want its methods __init__, recursively_apply_fns and call"},
+		{"another line of a method", "class Runner:", "class Runner:\n    def __init__(self, partitions):\n        f()", "4:9: got f ( ), want a line of a wrapper's class"},
+		{"a call among the examples", "arg0_1 = 8", "arg0_1 = f()", "13:14: got a call of f, want numbers and names"},
+		{"code among the examples", "arg0_1 = 8", "f()", "13:5: got f ( ), want an example of an argument"},
+		{"an indented line", "class Runner:", "  x = None\nclass Runner:", "2:3: got an indented line, want one of the module"},
+		{"partitions that the class is given", "def get_args", "runner = Runner(partitions=[partition_0])\ndef get_args", "12:10: got a wrapper in partitions (graph_partition), want one whose code stands in call"},
+		{"partitions", "class Runner:", "def partition_0(args):\n    pass\nclass Runner:", "2:1: got a wrapper in partitions (graph_partition), want one whose code stands in call"},
+		{"an argument without an example", "arg2_1 = rand", "arg3_1 = rand", "4:25: got the argument arg2_1, of which get_args has no example"},
+		{"no example of any", "def get_args", "def other", "12:1: got def other ( ) :, want a line of a wrapper's module"},
 		{"another id", "0_inference", "0_other", "got a wrapper of '0_other', want an inference or a forward pass"},
 	} {
 		t.Run(tt.why, func(t *testing.T) {

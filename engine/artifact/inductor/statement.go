@@ -11,7 +11,7 @@ type statement struct {
 	block []statement
 	cond  *term // of a block; nil of a plain one
 	note  string
-	line  int32
+	where place
 }
 
 // skipped are words before a declaration that change nothing here.
@@ -20,7 +20,7 @@ var skipped = map[string]bool{"static": true, "constexpr": true, "const": true, 
 // statements reads the statements of a block up to its brace.
 func (p *parser) statements() ([]statement, error) {
 	if p.deep++; p.deep > maxNested {
-		return nil, fail(p.peek().line, "got blocks nested deeper than %d", maxNested)
+		return nil, fail(p.peek().where, "got blocks nested deeper than %d", maxNested)
 	}
 	defer func() { p.deep-- }()
 	var out []statement
@@ -38,14 +38,14 @@ func (p *parser) statements() ([]statement, error) {
 
 func (p *parser) statement() (*statement, error) {
 	if p.deep++; p.deep > maxNested {
-		return nil, fail(p.peek().line, "got statements nested deeper than %d", maxNested)
+		return nil, fail(p.peek().where, "got statements nested deeper than %d", maxNested)
 	}
 	defer func() { p.deep-- }()
 	t := p.peek()
-	s := &statement{line: t.line}
+	s := &statement{where: t.where}
 	switch {
 	case t.kind == endToken:
-		return nil, fail(t.line, "got the end, want }")
+		return nil, fail(t.where, "got the end, want }")
 	case t.kind == noteToken:
 		p.pos++
 		s.note = t.text
@@ -59,7 +59,7 @@ func (p *parser) statement() (*statement, error) {
 	case t.kind == nameToken && (t.text == "if" || t.text == "while" || t.text == "for" || t.text == "switch" || t.text == "do" || t.text == "try"):
 		return p.control(s)
 	case t.kind == nameToken && t.text == "else":
-		return nil, fail(t.line, "got else, want code without a choice")
+		return nil, fail(t.where, "got else, want code without a choice")
 	}
 	if err := p.left(s); err != nil {
 		return nil, err
@@ -77,7 +77,7 @@ func (p *parser) control(s *statement) (*statement, error) {
 	word := p.peek().text
 	p.pos++
 	if word != "if" {
-		return nil, fail(s.line, "got %s, want code that runs straight on: control flow in compiled code is not read", word)
+		return nil, fail(s.where, "got %s, want code that runs straight on: control flow in compiled code is not read", word)
 	}
 	if err := p.want("("); err != nil {
 		return nil, err
@@ -99,11 +99,11 @@ func (p *parser) control(s *statement) (*statement, error) {
 
 // condition reads to the bracket that ends it: its first call or name is what it is known by.
 func (p *parser) condition() (*term, error) {
-	first := &term{kind: nameTerm, line: p.peek().line}
+	first := &term{kind: nameTerm, where: p.peek().where}
 	for open := 1; open > 0; p.pos++ {
 		switch t := p.peek(); {
 		case t.kind == endToken:
-			return nil, fail(t.line, "got the end, want )")
+			return nil, fail(t.where, "got the end, want )")
 		case p.is("("):
 			open++
 		case p.is(")"):
@@ -121,7 +121,7 @@ func (p *parser) left(s *statement) error {
 	for p.take("[") { // [[maybe_unused]]
 		for !p.take("]") {
 			if p.peek().kind == endToken {
-				return fail(s.line, "got the end, want ]")
+				return fail(s.where, "got the end, want ]")
 			}
 			p.pos++
 		}
@@ -132,7 +132,7 @@ func (p *parser) left(s *statement) error {
 		t := p.peek()
 		switch {
 		case t.kind == endToken:
-			return fail(s.line, "got the end, want ;")
+			return fail(s.where, "got the end, want ;")
 		case t.kind == signToken && strings.Contains("([{", t.text):
 			depth++
 		case t.kind == signToken && strings.Contains(")]}", t.text):

@@ -24,17 +24,18 @@ const (
 
 // term is an expression.
 type term struct {
-	kind termKind
-	text string
-	n    int64
-	f    float64
-	args []*term
-	line int32
+	kind  termKind
+	text  string
+	n     int64
+	f     float64
+	args  []*term
+	where place
 }
 
 // parser reads expressions from tokens.
 type parser struct {
 	toks []token
+	lang language
 	pos  int
 	deep int
 }
@@ -58,7 +59,7 @@ func (p *parser) want(text string) error {
 	if p.take(text) {
 		return nil
 	}
-	return fail(p.peek().line, "got %s, want %s", got(p.peek()), text)
+	return fail(p.peek().where, "got %s, want %s", got(p.peek()), text)
 }
 
 func got(t *token) string {
@@ -96,13 +97,13 @@ next:
 			if !p.is(s) {
 				continue
 			}
-			line := p.peek().line
+			where := p.peek().where
 			p.pos++
 			var right *term
 			if right, err = p.rank(r + 1); err != nil {
 				return nil, err
 			}
-			left = &term{kind: signTerm, text: s, args: []*term{left, right}, line: line}
+			left = &term{kind: signTerm, text: s, args: []*term{left, right}, where: where}
 			continue next
 		}
 		return left, nil
@@ -112,7 +113,7 @@ next:
 
 func (p *parser) unary() (*term, error) {
 	if p.deep++; p.deep > maxNested {
-		return nil, fail(p.peek().line, "got terms nested deeper than %d", maxNested)
+		return nil, fail(p.peek().where, "got terms nested deeper than %d", maxNested)
 	}
 	defer func() { p.deep-- }()
 	t := p.peek()
@@ -132,7 +133,7 @@ func (p *parser) unary() (*term, error) {
 			x.f = -x.f
 			return x, nil
 		}
-		return &term{kind: signTerm, text: s, args: []*term{x}, line: t.line}, nil
+		return &term{kind: signTerm, text: s, args: []*term{x}, where: t.where}, nil
 	}
 	x, err := p.atom()
 	for err == nil {
@@ -142,11 +143,11 @@ func (p *parser) unary() (*term, error) {
 			if at, err = p.term(); err != nil {
 				return nil, err
 			}
-			x = &term{kind: indexTerm, args: []*term{x, at}, line: t.line}
+			x = &term{kind: indexTerm, args: []*term{x, at}, where: t.where}
 			err = p.want("]")
-		case p.take("."), p.take("->"): // of a list: .cbegin(), .data(), .get(): the list itself
+		case p.lang == cpp && (p.take(".") || p.take("->")): // of a list: .cbegin(), .data(), .get(): the list itself
 			if name := p.peek(); name.kind != nameToken {
-				return nil, fail(name.line, "got %s, want a name", got(name))
+				return nil, fail(name.where, "got %s, want a name", got(name))
 			}
 			p.pos++
 			if p.take("(") {
@@ -172,7 +173,7 @@ func (p *parser) atom() (*term, error) {
 	case t.kind == numberToken:
 		return number(t)
 	case t.kind == stringToken:
-		x := &term{kind: textTerm, text: t.text, line: t.line}
+		x := &term{kind: textTerm, text: t.text, where: t.where}
 		for p.peek().kind == stringToken { // side by side: one text
 			x.text += p.peek().text
 			p.pos++
@@ -183,12 +184,12 @@ func (p *parser) atom() (*term, error) {
 		if err != nil || len(items) == 1 && p.toks[p.pos-2].text != "," {
 			return first(items), err
 		}
-		return &term{kind: listTerm, args: items, line: t.line}, nil
+		return &term{kind: listTerm, args: items, where: t.where}, nil
 	case t.kind == signToken && (t.text == "{" || t.text == "["):
 		items, err := p.list(map[string]string{"{": "}", "[": "]"}[t.text])
-		return &term{kind: listTerm, args: items, line: t.line}, err
+		return &term{kind: listTerm, args: items, where: t.where}, err
 	}
-	return nil, fail(t.line, "got %s, want a name, a number or a list", got(t))
+	return nil, fail(t.where, "got %s, want a name, a number or a list", got(t))
 }
 
 func first(items []*term) *term {
@@ -219,7 +220,7 @@ func (p *parser) named(t *token) (*term, error) {
 		for open := 1; open > 0; p.pos++ {
 			switch {
 			case p.peek().kind == endToken:
-				return nil, fail(t.line, "got < after %s, want its >", name)
+				return nil, fail(t.where, "got < after %s, want its >", name)
 			case p.is("<"):
 				open++
 			case p.is(">"):
@@ -236,13 +237,13 @@ func (p *parser) named(t *token) (*term, error) {
 	switch {
 	case p.take("("):
 		args, err := p.list(")")
-		return &term{kind: callTerm, text: name, args: args, line: t.line}, err
+		return &term{kind: callTerm, text: name, args: args, where: t.where}, err
 	case p.is("{") && templates[name]:
 		p.pos++
 		args, err := p.list("}")
-		return &term{kind: listTerm, args: args, line: t.line}, err
+		return &term{kind: listTerm, args: args, where: t.where}, err
 	}
-	return &term{kind: nameTerm, text: name, line: t.line}, nil
+	return &term{kind: nameTerm, text: name, where: t.where}, nil
 }
 
 // list reads terms to the bracket that ends them; Python's name=value is the value.
@@ -256,7 +257,7 @@ func (p *parser) list(end string) ([]*term, error) {
 			if err != nil {
 				return nil, err
 			}
-			items = append(items, &term{kind: signTerm, text: "=" + name.text, args: []*term{x}, line: name.line})
+			items = append(items, &term{kind: signTerm, text: "=" + name.text, args: []*term{x}, where: name.where})
 		} else {
 			x, err := p.term()
 			if err != nil {
@@ -265,7 +266,7 @@ func (p *parser) list(end string) ([]*term, error) {
 			items = append(items, x)
 		}
 		if !p.take(",") && !p.is(end) {
-			return nil, fail(p.peek().line, "got %s, want , or %s", got(p.peek()), end)
+			return nil, fail(p.peek().where, "got %s, want , or %s", got(p.peek()), end)
 		}
 	}
 	return items, nil
@@ -274,16 +275,16 @@ func (p *parser) list(end string) ([]*term, error) {
 func number(t *token) (*term, error) {
 	text := strings.TrimRight(t.text, "uUlL")
 	if n, err := strconv.ParseInt(text, 0, 64); err == nil {
-		return &term{kind: intTerm, n: n, line: t.line}, nil
+		return &term{kind: intTerm, n: n, where: t.where}, nil
 	}
 	if !strings.HasPrefix(text, "0x") {
 		text = strings.TrimRight(text, "fF")
 	}
 	f, err := strconv.ParseFloat(text, 64)
 	if err != nil {
-		return nil, fail(t.line, "got %s, want a number", got(t))
+		return nil, fail(t.where, "got %s, want a number", got(t))
 	}
-	return &term{kind: floatTerm, f: f, line: t.line}, nil
+	return &term{kind: floatTerm, f: f, where: t.where}, nil
 }
 
 // The functions that sizes are written with: sympy's as C++ (torch/utils/_sympy/printers.py, c10/util/generic_math.h) and as Python.
@@ -303,19 +304,19 @@ func (t *term) size(alias map[string]*term) (program.Size, error) {
 	}
 	e, err := expr.Parse(text)
 	if err != nil {
-		return e, fail(t.line, "size %s: %v", short(text), err)
+		return e, fail(t.where, "size %s: %v", short(text), err)
 	}
 	return e, nil
 }
 
 func (t *term) sizeText(alias map[string]*term, deep int) (string, error) {
 	if deep > maxNested {
-		return "", fail(t.line, "got a size nested deeper than %d", maxNested)
+		return "", fail(t.where, "got a size nested deeper than %d", maxNested)
 	}
 	inner := make([]string, len(t.args))
 	for i, a := range t.args {
 		if t.kind == callTerm && a.kind == listTerm && len(t.args) == 1 { // std::max({a, b})
-			list := &term{kind: callTerm, text: t.text, args: a.args, line: t.line}
+			list := &term{kind: callTerm, text: t.text, args: a.args, where: t.where}
 			return list.sizeText(alias, deep+1)
 		}
 		var err error
@@ -344,7 +345,7 @@ func (t *term) sizeText(alias map[string]*term, deep int) (string, error) {
 	case t.kind == signTerm && len(t.args) == 2 && strings.Contains("+-*//%", t.text):
 		return "(" + inner[0] + " " + t.text + " " + inner[1] + ")", nil
 	}
-	return "", fail(t.line, "got %s in a size, want whole numbers, symbols, + - * // %% min and max", t)
+	return "", fail(t.where, "got %s in a size, want whole numbers, symbols, + - * // %% min and max", t)
 }
 
 func (t *term) String() string {

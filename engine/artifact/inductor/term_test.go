@@ -27,31 +27,31 @@ func TestWords(t *testing.T) {
 		{python, "'''a\nb''' \"\"\"c\"\"\" R\"d\"", "string a\nb 1|string c 2|name R 2|string d 2|line  2"},
 		{python, "", ""},
 	} {
-		tokens, err := lex(tt.text, 1, tt.lang)
+		tokens, err := lex(tt.text, place{1, 1}, tt.lang)
 		require.NoError(t, err, tt.text)
 		var got []string
 		for _, tok := range tokens[:len(tokens)-1] {
 			kind := [...]string{"end", "name", "number", "string", "sign", "note", "line"}[tok.kind]
-			got = append(got, fmt.Sprintf("%s %s %d", kind, tok.text, tok.line))
+			got = append(got, fmt.Sprintf("%s %s %d", kind, tok.text, tok.where.line))
 		}
 		assert.Equal(t, tt.want, strings.Join(got, "|"))
 		assert.Equal(t, endToken, tokens[len(tokens)-1].kind)
 	}
 	for text, want := range map[string]string{
-		"a\n\"b": "8: got a text without an end", "'a\n'": "7: got a text without an end", "/* a": "7: got the end, want */", "R\"(a": "7: got a text without an end", "R\"a": "7: got R\", want R\"(",
-		"R\"" + strings.Repeat("a", 18) + "()": "7: got a text without an end", "R\"" + strings.Repeat("a", 19) + "()": "7: got R\", want R\"(",
+		"a\n\"b": "8:1: got a text without an end", "'a\n'": "7:1: got a text without an end", "/* a": "7:1: got the end, want */", "R\"(a": "7:1: got a text without an end", "R\"a": "7:1: got R\", want R\"(",
+		"R\"" + strings.Repeat("a", 18) + "()": "7:1: got a text without an end", "R\"" + strings.Repeat("a", 19) + "()": "7:1: got R\", want R\"(",
 	} {
-		_, err := lex(text, 7, cpp)
+		_, err := lex(text, place{7, 1}, cpp)
 		assert.EqualError(t, err, want, text)
 	}
-	_, err := lex("\n'''a", 7, python)
-	assert.EqualError(t, err, "8: got a text without an end")
+	_, err := lex("\n'''a", place{7, 1}, python)
+	assert.EqualError(t, err, "8:1: got a text without an end")
 }
 
 // TestSizes: sizes as Inductor writes them in either language, over symbols and names that stand for others.
 func TestSizes(t *testing.T) {
 	parse := func(text string) *term {
-		tokens, err := lex(text, 1, cpp)
+		tokens, err := lex(text, place{1, 1}, cpp)
 		require.NoError(t, err)
 		e, err := (&parser{toks: tokens}).term()
 		require.NoError(t, err, text)

@@ -119,13 +119,7 @@ func (w *walker) members(a *program.Arg) []any {
 	if a.Items != nil {
 		return w.values(a.Items)
 	}
-	switch v := w.arg(a).(type) {
-	case *ops.List:
-		return v.Items
-	case *ops.Tuple:
-		return v.Items
-	}
-	return nil
+	return ops.Members(w.arg(a))
 }
 
 func (w *walker) values(args []program.Arg) []any {

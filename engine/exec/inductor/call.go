@@ -202,7 +202,7 @@ func (w *walker) give(n *program.Node, v any) error {
 		w.Drop(v)
 		return nil
 	}
-	items := members(v)
+	items := ops.Members(v)
 	if t, single := v.(*tensor.Tensor); single {
 		if err := w.same(n, 0, t); err != nil {
 			return err

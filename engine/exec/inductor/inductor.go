@@ -228,13 +228,20 @@ func (w *walker) held(a *program.Arg) (any, error) {
 		return w.weights[s], nil
 	}
 	if a.Value == nil || w.regs[a.Value.ID] == nil {
-		name := "a number"
-		if a.Value != nil {
-			name = a.Value.Name
-		}
-		return nil, fmt.Errorf("got %s, which names no tensor here", name)
+		return nil, fmt.Errorf("got %s, which names no tensor here", nameOf(a))
 	}
 	return w.regs[a.Value.ID], nil
+}
+
+// nameOf is what the wrapper calls an argument.
+func nameOf(a *program.Arg) string {
+	if s, ok := a.Const.(*program.State); ok {
+		return s.Name
+	}
+	if a.Value != nil {
+		return a.Value.Name
+	}
+	return "a number"
 }
 
 // tensor is the tensor that an argument names.
@@ -257,7 +264,7 @@ func (w *walker) alias(n *program.Node) error {
 		return err
 	}
 	if n.Op == program.BufferItem {
-		items, at := members(v), n.Args[1].Const.(int64)
+		items, at := ops.Members(v), n.Args[1].Const.(int64)
 		if at < 0 || at >= int64(len(items)) {
 			return fmt.Errorf("got member %d of %s, want one of %d", at, n.Args[0].Value.Name, len(items))
 		}
@@ -265,17 +272,6 @@ func (w *walker) alias(n *program.Node) error {
 	}
 	w.Hold(v)
 	w.put(n.Outs[0], v)
-	return nil
-}
-
-// members are those of a tuple or list.
-func members(v any) []any {
-	switch v := v.(type) {
-	case *ops.Tuple:
-		return v.Items
-	case *ops.List:
-		return v.Items
-	}
 	return nil
 }
 
@@ -295,6 +291,9 @@ func (w *walker) view(n *program.Node) error {
 			return err
 		}
 		meta.Device = of.Device
+		if end := meta.StorageBytes(); end > of.Storage.NBytes || meta.StorageOffset < 0 {
+			return fmt.Errorf("got a view up to byte %d from element %d on, want it within the %d bytes of %s", int64(end), meta.StorageOffset, int64(of.Storage.NBytes), nameOf(&n.Args[0]))
+		}
 	}
 	t := w.TensorOn(of.Storage, meta)
 	w.Hold(t)

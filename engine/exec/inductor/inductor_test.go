@@ -115,6 +115,27 @@ func TestOperators(t *testing.T) {
 	assert.Equal(t, "mine::op", tr.Coverage.Unsupported[0].Op)
 }
 
+// TestViewsStayWithin: a view that begins before its buffer or ends behind it is an error at its line.
+func TestViewsStayWithin(t *testing.T) {
+	for view, want := range map[string]string{
+		"2, {s0, 8L}, {8L, 1L}, 0L":                   "",
+		"1, {8L}, {1L}, 24L":                          "",
+		"1, {0L}, {1L}, 99L":                          "", // nothing of it is looked at
+		"2, {s0, 9L}, {8L, 1L}, 0L":                   "got a view up to byte 132 from element 0 on, want it within the 128 bytes of buf0",
+		"1, {8L}, {1L}, 25L":                          "got a view up to byte 132 from element 25 on, want it within the 128 bytes of buf0",
+		"1, {8L}, {1L}, -1L":                          "got a view up to byte 28 from element -1 on, want it within the 128 bytes of buf0",
+		"2, {1000000L, 1000000L}, {1000000L, 1L}, 0L": "got a view up to byte 4000000000000 from element 0 on, want it within the 128 bytes of buf0",
+	} {
+		_, _, err := run(t, buffer("buf0", "{s0, 8L}", "{8L, 1L}")+"auto buf1 = wrap_with_raii_handle_if_needed(reinterpret_tensor_wrapper(buf0, "+view+"));\noutput_handles[0] = buf1.release();")
+		if want == "" {
+			require.NoError(t, err, view)
+			continue
+		}
+		require.ErrorContains(t, err, want, view)
+		assert.Contains(t, err.Error(), "a.wrapper.cpp:9", view)
+	}
+}
+
 func TestRuns(t *testing.T) {
 	assert.True(t, inductor.Runs("inductor::free"))
 	assert.False(t, inductor.Runs("inductor::proxy_executor"), "an operator that has no rule")

@@ -190,11 +190,9 @@ func lenOf(v any) int {
 
 // itemsOf are a container's members; of an unknown value they are unknown.
 func (m *interp) itemsOf(v any, n int) []any {
-	switch v := v.(type) {
-	case *ops.Tuple:
-		return v.Items
-	case *ops.List:
-		return v.Items
+	switch v.(type) {
+	case *ops.Tuple, *ops.List:
+		return ops.Members(v)
 	}
 	items := make([]any, n)
 	for i := range items {

@@ -249,7 +249,7 @@ func (s *Scope) assign(group pysource.Targets, v any) {
 	if lenOf(v) != len(group.Names) || group.Deep {
 		return
 	}
-	items := append([]any(nil), itemsOf(v)...)
+	items := append([]any(nil), ops.Members(v)...)
 	for i, name := range group.Names {
 		if name != "" {
 			s.bindLocal(s.numberOf(name), items[i])

@@ -179,7 +179,7 @@ func (e *evaluation) item(v, i any) any {
 	if k < 0 || k >= int64(n) {
 		return e.fail()
 	}
-	return itemsOf(v)[k]
+	return ops.Members(v)[k]
 }
 
 // name is a local's value.
@@ -218,15 +218,4 @@ func lenOf(v any) int {
 		return len(v.Items)
 	}
 	return -1
-}
-
-// itemsOf are the members of a tuple or list.
-func itemsOf(v any) []any {
-	switch v := v.(type) {
-	case *ops.Tuple:
-		return v.Items
-	case *ops.List:
-		return v.Items
-	}
-	return nil
 }
