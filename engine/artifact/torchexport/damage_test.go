@@ -36,7 +36,7 @@ func TestDamagedDocuments(t *testing.T) {
 				return err
 			}
 			data, err := fs.ReadFile(archive, path)
-			a.Want(path, []byte(golden.DamageJSON(string(data), func(text string) (string, error) {
+			a.Want(path, []byte(golden.DamageJSON(a.T(), string(data), func(text string) (string, error) {
 				return printed(changed{archive, path, text})
 			})))
 			return err

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"testing"
 )
 
 // A Reader reads a text and prints what it read.
@@ -17,10 +18,11 @@ var word = regexp.MustCompile(`\n[ \t]*|[A-Za-z_][A-Za-z0-9_]*|[0-9]+|"[^"\n]*"|
 
 // Damage tells what a reader says to a text in which one word is damaged, for each word: left out, written twice, another, or the last that there
 // is. Under each line of the text stand the words and what is said: an error, or how the lines that were read differ. What changes nothing is not told.
-func Damage(text string, read Reader) string {
+func Damage(t testing.TB, text string, read Reader) string {
+	t.Helper()
 	whole, err := read(text)
 	if err != nil {
-		return fmt.Sprintf("the text as it is: %v\n", err)
+		t.Fatalf("the text as it is: %v", err)
 	}
 	var out strings.Builder
 	lines, at := strings.SplitAfter(text, "\n"), 0
@@ -73,7 +75,7 @@ func outcome(damaged, whole string, read Reader) string {
 	if err != nil {
 		return strings.ReplaceAll(err.Error(), "\n", " ↵ ")
 	}
-	return difference(whole, got)
+	return strings.TrimRight(difference(whole, got), " ")
 }
 
 func difference(want, got string) string {
@@ -110,16 +112,17 @@ func difference(want, got string) string {
 
 // DamageJSON tells what a reader says to a document in which one value is another or missing, for each value, by its path. What changes nothing is
 // not told, nor what is said again where only numbers differ; of the members of a list two are damaged.
-func DamageJSON(text string, read Reader) string {
+func DamageJSON(t testing.TB, text string, read Reader) string {
+	t.Helper()
 	whole, err := read(text)
 	if err != nil {
-		return fmt.Sprintf("the document as it is: %v\n", err)
+		t.Fatalf("the document as it is: %v", err)
 	}
 	var root any
 	d := json.NewDecoder(strings.NewReader(text))
 	d.UseNumber()
 	if err := d.Decode(&root); err != nil {
-		return fmt.Sprintf("no JSON: %v\n", err)
+		t.Fatal(err)
 	}
 	w := &jsonDamage{root: root, whole: whole, read: read, seen: map[string]int{}, told: map[string]bool{}, said: map[string][]string{}}
 	w.value("", "", root, func(v any) { w.root = v })
