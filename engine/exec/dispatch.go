@@ -158,8 +158,8 @@ func ofSchema(c *ops.Call, u ops.Unbacked) ops.Unbacked {
 // body runs an operator that is made of others.
 func (d *Dispatch) body(c *ops.Call) (any, error) {
 	v, err := c.Rule.Body(c)
-	if err == nil {
-		err = c.Err()
+	if first := c.Err(); first != nil { // what a body says of the results of a part that failed is no news
+		err = first
 	}
 	if missing, ok := Missing(err); ok {
 		d.Missed(missing)

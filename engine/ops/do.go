@@ -58,20 +58,36 @@ func (c *Call) DoAny(key string, args ...any) any {
 
 // DoList is DoAny for an operator that returns a list of tensors or several tensors.
 func (c *Call) DoList(key string, args ...any) []*tensor.Tensor {
-	var items []any
-	switch l := c.DoAny(key, args...).(type) {
+	v := c.DoAny(key, args...)
+	if t, ok := v.(*tensor.Tensor); ok {
+		return []*tensor.Tensor{t}
+	}
+	items := c.members(v)
+	ts := make([]*tensor.Tensor, len(items))
+	for i, v := range items {
+		if ts[i], _ = v.(*tensor.Tensor); c.err != nil {
+			ts[i] = NoResult()
+		}
+	}
+	return ts
+}
+
+// members are the results of an operator that gives several. One that is not known, because a rule is missing beneath it, is an error.
+func (c *Call) members(v any) (items []any) {
+	switch l := v.(type) {
 	case *List:
 		items = l.Items
 	case *Tuple:
 		items = l.Items
-	case *tensor.Tensor:
-		return []*tensor.Tensor{l}
+	case Unbacked:
+		items = []any{l}
 	}
-	ts := make([]*tensor.Tensor, len(items))
-	for i, v := range items {
-		ts[i], _ = v.(*tensor.Tensor)
+	for _, item := range items {
+		if u, unbacked := item.(Unbacked); unbacked && c.err == nil {
+			c.err = &MissingError{Op: u.Origin, Told: true}
+		}
 	}
-	return ts
+	return items
 }
 
 // Free lets go of results of Do before this operator returns.
@@ -105,13 +121,7 @@ func (c *Call) Tuple(items ...any) *Tuple {
 // DoParts is Do for an operator that returns several tensors. Each result is held by itself: the latest dies first unless freed before.
 func (c *Call) DoParts(key string, args ...any) []*tensor.Tensor {
 	v := c.DoAny(key, args...)
-	var items []any
-	switch l := v.(type) {
-	case *List:
-		items = l.Items
-	case *Tuple:
-		items = l.Items
-	}
+	items := c.members(v)
 	ts := make([]*tensor.Tensor, max(len(items), 4)) // after an error a body may still take its parts
 	for i, item := range items {
 		if t, ok := item.(*tensor.Tensor); ok {

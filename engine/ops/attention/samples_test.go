@@ -13,3 +13,5 @@ func TestSamples(t *testing.T) { aten.Samples(t, builtin.Table(), attention.Rule
 func TestRefused(t *testing.T) { aten.Refused(t, builtin.Table(), attention.Rules) }
 
 func TestDevices(t *testing.T) { aten.Devices(t, builtin.Table(), attention.Rules) }
+
+func TestFaults(t *testing.T) { aten.Faults(t, builtin.Table(), attention.Rules) }

@@ -13,3 +13,5 @@ func TestSamples(t *testing.T) { aten.Samples(t, builtin.Table(), pointwise.Rule
 func TestRefused(t *testing.T) { aten.Refused(t, builtin.Table(), pointwise.Rules) }
 
 func TestDevices(t *testing.T) { aten.Devices(t, builtin.Table(), pointwise.Rules) }
+
+func TestFaults(t *testing.T) { aten.Faults(t, builtin.Table(), pointwise.Rules) }

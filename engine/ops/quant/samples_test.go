@@ -9,3 +9,5 @@ import (
 )
 
 func TestSamples(t *testing.T) { aten.Samples(t, builtin.Table(), quant.Rules) }
+
+func TestFaults(t *testing.T) { aten.Faults(t, builtin.Table(), quant.Rules) }

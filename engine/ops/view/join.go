@@ -353,7 +353,11 @@ func combinations(c *ops.Call) (any, error) {
 	n := self.Sizes[0]
 	on := ops.Kw{"dtype": int64(tensor.Int64), "device": ops.Device(self.Device)}
 	places := c.Do("aten::arange", n, on)
-	list, _ := c.DoAny("aten::meshgrid", ops.TensorList(slices.Repeat([]*tensor.Tensor{places}, int(r))...)).(*ops.List)
+	grids := c.DoAny("aten::meshgrid", ops.TensorList(slices.Repeat([]*tensor.Tensor{places}, int(r))...))
+	list, ok := grids.(*ops.List)
+	if !ok {
+		return grids, nil
+	}
 	mask := c.Do("aten::full", ops.IntList(slices.Repeat([]int64{n}, int(r))...), true, ops.Kw{"dtype": int64(tensor.Bool), "device": ops.Device(self.Device)})
 	op, count := "aten::lt.Tensor", choose(n, r)
 	if c.Bool("with_replacement") {
