@@ -10,4 +10,10 @@ import (
 // TestPrograms holds what programs give and allocate.
 func TestPrograms(t *testing.T) {
 	conformance.Programs{File: "testdata/programs.txt", Start: torchscript.New}.Run(t)
+	conformance.Programs{File: "../testdata/programs.txt", Start: torchscript.New}.Run(t)
+}
+
+// TestFaults holds the interpreter to handing on what fails, wherever it stands.
+func TestFaults(t *testing.T) {
+	conformance.Programs{File: "testdata/programs.txt", Start: torchscript.New}.Faults(t)
 }

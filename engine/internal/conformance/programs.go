@@ -77,6 +77,9 @@ type source struct {
 	device  string
 	torch   string // "" for the newest
 	set     func(p *platform.Platform)
+	table   *ops.Table // nil for every rule
+	err     error      // of the last run
+	ways    int        // of the last run: how often it was begun
 }
 
 func (ps Programs) read(t *testing.T, text string) *source {
@@ -198,11 +201,16 @@ func (p *source) run(t *testing.T, l exec.Liveness) string {
 	o.Platform, o.Liveness = &on, l
 	result, ways := "", 0
 	start := p.Start(a.Program)
+	table := p.table
+	if table == nil {
+		table = builtin.Table()
+	}
 	r, err := exec.Run(context.Background(), func(m *exec.Machine) (exec.Driver, error) {
 		driver, err := start(m)
 		ways++
 		return watched{driver, &result, p.Show}, err
-	}, builtin.Table(), o)
+	}, table, o)
+	p.err, p.ways = err, ways
 	var out strings.Builder
 	if err != nil {
 		fmt.Fprintf(&out, "error: %v\n", err)
