@@ -57,3 +57,20 @@ def test_a_recorded_decoder(length, kind, options, segments, reserved, found_bin
     if same_release:
         assert seen["events"][0] == seen["events"][1] == seen["same"], seen
         assert seen["segments"] == [[segments, reserved]] * 2
+
+
+def test_a_recorded_compiled_training_step(found_binary):
+    """A stranger's GPU and torch.compile with graph breaks: every event, and what is allocated and reserved block by block."""
+    if not truth.COMPILED.is_file():
+        pytest.skip("the recordings are not here")
+    if support.torch_here().release != (2, 10):
+        pytest.skip("recorded with torch 2.10")
+    seen = truth.compiled()
+    assert seen["events"][0] == seen["events"][1] == seen["same"]
+    assert all(ours == real for ours, real in (seen["segments"], seen["blocks"], seen["peak"]))
+
+
+def test_a_recorded_compiled_training_step_as_it_was_held():
+    head, events, *rows = (HELD / "2.10.0.compiled.txt").read_text().splitlines()
+    assert "torch 2.10.0" in head and "6486 of 6486 equal" in events
+    assert [row for row in rows if not row.endswith("equal")] == []

@@ -1,13 +1,15 @@
 """What a pretend GPU says, against what real ones were measured to take (testdata/pretend/measured.csv): the table for the torch of this Python.
 
-    python pyshim/tests/pretend/truth.py [five] [t4] [streams]      # t4's language models want transformers
+    python pyshim/tests/pretend/truth.py [five] [t4] [streams] [compiled]      # t4's language models want transformers
 
 five: five classifiers, first pass, measured with torch 2.10 on a card of capability 8.9. t4: training steps, measured with torch 2.11 on a Tesla T4.
 streams: a decoder's recorded allocator events; the card is not said (events are those of 8.9), the torch is 2.11 or 2.10.
+compiled: a compiled training step's recorded events; its card is not said (the tuner's buffers are of 48 MiB, a cache of Ada's), the torch is 2.10.
 Another torch, or another transformers, takes otherwise; nothing is fitted.
 """
 
 import csv
+import dataclasses
 import subprocess
 import sys
 from pathlib import Path
@@ -16,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from conftest import play  # noqa: E402
 
-from memshim.pretend import support  # noqa: E402
+from memshim.pretend import device, support  # noqa: E402
 
 MEASURED = Path(__file__).parents[3] / "testdata" / "pretend" / "measured.csv"
 CORPUS = Path(__file__).parents[4] / "shared" / "corpus" / "snapshots"  # large, and not in the repository
@@ -26,6 +28,7 @@ RECORDED = (  # length, what ran, options, segments, bytes reserved
     (512, "inference", ("autocast",), 101, 1981808640),
     (512, "training", ("autocast",), 400, 12660506624),
 )
+COMPILED = CORPUS / "bcrafton__assignment2-systems__memory_snapshot.pickle"
 FIGURES = {"five": ("baseline allocated", "peak allocated", "peak reserved"), "t4": ("peak allocated", "peak reserved")}
 
 
@@ -94,11 +97,33 @@ def streams():
         yield f"{name:45} {seen['same']:6} of {recorded} events equal from the first, ours {ours}; reserved {seen['segments'][0][1]} of {reserved}"
 
 
+def compiled():
+    """What the scene saw of the recorded step."""
+    card = dataclasses.replace(device.find("rtx-4070-ti"), l2=48 << 20)
+    return play("compiled_decoder", card, str(COMPILED))
+
+
+def compiled_lines():
+    if not COMPILED.is_file():
+        yield "compiled: the recording is not here"
+        return
+    seen = compiled()
+    yield f"compiled training step: recorded with torch 2.10 on a GPU, and on a pretend GPU with torch {support.torch_here().version}"
+    yield f"{'events':16} {seen['same']} of {seen['events'][1]} equal from the first, ours {seen['events'][0]}"
+    for figure, ours, real in (
+        ("peak allocated", *seen["peak"]),
+        ("allocated after", *map(sum, seen["blocks"])),
+        ("reserved after", *map(sum, seen["segments"])),
+        ("segments", *map(len, seen["segments"])),
+    ):
+        yield f"{figure:16} {real:>10} {ours:>10}  {'equal' if ours == real else f'{100 * (ours / real - 1):+.2f} %'}"
+
+
 if __name__ == "__main__":
-    for name in sys.argv[1:] or (*FIGURES, "streams"):
+    for name in sys.argv[1:] or (*FIGURES, "streams", "compiled"):
         try:
-            if name == "streams":
-                for line in streams():
+            if name in ("streams", "compiled"):
+                for line in {"streams": streams, "compiled": compiled_lines}[name]():
                     print(line, flush=True)
             else:
                 print(text(name, pretended(name)), flush=True)

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 FRAME = re.compile(r'File "(.+)", line (\d+)')
 PADDING = "whether the operands of a matrix product are padded: taken as padded, which takes more"
 KERNEL = "whether a matrix product is cuBLAS's or a kernel of Triton's: taken as cuBLAS's, which takes a workspace"
+PADS = ("_should_pad", "is_padded_faster"), ("_should_pad_bench", "should_pad")  # the trial, and what says how it ended: now, and in torch 2.10
 OTHER_KERNEL = "which kernel of several an operator is: any of them was taken"
 
 
@@ -49,7 +50,8 @@ def padding(pad_mm: ModuleType) -> None:
     for name in ("should_pad", "base_mm_benchmark_time"):
         setattr(pad_mm, f"get_cached_{name}", answers.get)
         setattr(pad_mm, f"set_cached_{name}", answers.__setitem__)
-    tried = pad_mm._should_pad
+    trial, verdict = next(names for names in PADS if hasattr(pad_mm, names[0]))
+    tried = getattr(pad_mm, trial)
     stack = ""
 
     def with_its_line(match: Any, *args: Any, **kwargs: Any) -> bool:
@@ -62,7 +64,8 @@ def padding(pad_mm: ModuleType) -> None:
         note(PADDING, stack)
         return True
 
-    pad_mm._should_pad, pad_mm.is_padded_faster = with_its_line, is_padded_faster  # type: ignore[attr-defined]
+    setattr(pad_mm, trial, with_its_line)
+    setattr(pad_mm, verdict, is_padded_faster)
 
 
 def kernels(select_algorithm: ModuleType) -> None:
