@@ -72,7 +72,7 @@ func (f *Finding) decide(r *report.Report, o Options) Outcome {
 	}
 	if up, ok := r.UpperValue(f.Metric); ok && at == Pass && up > f.Limit {
 		f.Upper = up
-		f.Why = fmt.Sprintf("estimated library workspace could take it to %s, over the budget", up)
+		f.Why = fmt.Sprintf("%s could take it to %s, over the budget", unsure(r), up)
 	}
 	if !dependsOnData(r, o) {
 		return at
@@ -160,6 +160,17 @@ func missing(r *report.Report) string {
 		return "the account is incomplete"
 	}
 	return report.Lacking(r.Coverage.Unsupported)
+}
+
+// unsure is what makes an account an estimate.
+func unsure(r *report.Report) string {
+	switch {
+	case r.HasNote(note.LocalsUnknown):
+		return "what Python's names may hold"
+	case r.HasNote(note.OperatorsDiffer):
+		return "what else the live model may run"
+	}
+	return "estimated library workspace"
 }
 
 func unknown(r *report.Report, m report.Metric) string {

@@ -78,7 +78,7 @@ type Finding struct {
 	Over      units.Bytes // by how much Predicted exceeds the limit, else 0
 	Lower     units.Bytes // Predicted at the lower end of data-dependent sizes; see HasLower
 	HasLower  bool
-	Upper     units.Bytes // where estimated workspace at its most breaks a budget that Predicted keeps: that size; else 0
+	Upper     units.Bytes // where an estimate at its most breaks a budget that Predicted keeps: that size; else 0
 	Why       string      // in words, where the sizes alone do not say it
 }
 

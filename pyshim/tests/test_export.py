@@ -278,6 +278,25 @@ def test_a_traced_archive_whose_eager_run_is_told(tmp_path):
     assert cases.ask(*asked, "--runtime", "eager")["quality"] == "estimate"
 
 
+class Takes(torch.nn.Module):
+    def __init__(self, forward):
+        super().__init__()
+        self.forward = forward
+
+
+@pytest.mark.parametrize("forward, args, kwargs", [
+    (lambda *inputs: (inputs[0] * 2).relu() + inputs[1], (torch.zeros(4, 3), torch.zeros(4, 3)), {}),
+    (lambda x, y: (x * 2).relu() + y, (), {"x": torch.zeros(4, 3), "y": torch.zeros(4, 3)}),
+    (lambda x, y: (x * 2).relu() + y[0], (torch.zeros(4, 3), [torch.zeros(4, 3)]), {}),
+], ids=["*inputs", "by name", "a list"])
+def test_sizes_are_open_however_inputs_are_taken(forward, args, kwargs, tmp_path):
+    path = memshim.export(Takes(forward), tmp_path / "t.pt", *args, kind="trace", **kwargs)
+    batches = [x.replace("[4,", "[8,") for x in json.loads(path.with_name("t.pt.inputs.json").read_text())["inputs"]]
+    report = cases.ask("estimate", str(path), "--device", "none", "--runtime", "eager", *(a for x in batches for a in ("--input", x)))
+    assert report["quality"] == "exact"
+    assert report["delta"] == 2 * 512, "two of the product, relu's result and the sum at a time"
+
+
 def test_inputs_that_forward_does_not_take_are_told_before(project, capsys):
     (project / "odd.py").write_text(ODD.replace(", *more", ""))
     assert main(["odd.py:Listed", "--input", "y=float32[2,8]", "-o", "odd.pt"]) == 2

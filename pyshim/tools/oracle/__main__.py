@@ -63,8 +63,8 @@ def work(device: str, catalog: str, cache: Path, what: str, tasks: list[dict], s
         code = p.wait()
         if begun and code != UNCLEAN:
             store.add({k: v for k, v in begun.items() if k != "begun"} | {"failed": f"the process ended with {code}"})
-        elif code and code != UNCLEAN and what == "make":
-            store.add({"model": done(tasks)[0]["model"], "script": f"the process ended with {code}", "trace": f"the process ended with {code}"})
+        elif code and code != UNCLEAN and what in ("make", "tell"):
+            store.add({"model": done(tasks)[0]["model"]} | dict.fromkeys(("script", "trace") if what == "make" else ("told",), f"the process ended with {code}"))
         left = done(tasks)
         if len(left) == len(tasks) and left == tasks and code:
             raise SystemExit(f"oracle: a process of {device} ended with {code} and did nothing: see {log.name}")
@@ -80,6 +80,7 @@ def main() -> int:
     p.add_argument("--setting", action="append", default=[])
     p.add_argument("--batch", action="append", type=int, default=[])
     p.add_argument("--limit", type=int, default=0, help="only so many models")
+    p.add_argument("--told", action="store_true", help="traced archives also with the sidecar of memshim export, which takes seconds a model")
     p.add_argument("--kept", action="store_true", help="run nothing: only what the cache has")
     p.add_argument("-o", "--output", type=Path)
     p.add_argument("-v", action="store_true", help="a line for every configuration that is not equal")
@@ -102,6 +103,16 @@ def main() -> int:
     if not a.kept:
         work("t4", a.catalog, cache, "make", unmade([{"model": n} for n in names]), made, unmade)
     kinds = {x["model"]: [k for k in ("script", "trace") if not x[k]] for x in made.lines}
+    beside = Store(cache / "told.jsonl")
+
+    def untold(tasks: list[dict]) -> list[dict]:
+        return [t for t in tasks if t["model"] not in {x["model"] for x in beside.lines}]
+
+    if a.told and not a.kept:
+        work("t4", a.catalog, cache, "tell", untold([{"model": n} for n in names if "trace" in kinds.get(n, ())]), beside, untold)
+    for x in beside.lines:
+        if not x["told"]:
+            kinds[x["model"]].append("told")
 
     stores = {}
     for device in devices:

@@ -121,14 +121,14 @@ ENCODERS = {
     "Bert": {}, "Roberta": {"max_position_embeddings": 514}, "Electra": {"embedding_size": 128}, "DistilBert": {"dim": 256, "n_layers": 3, "n_heads": 4, "hidden_dim": 512},
     "Albert": {"embedding_size": 128}, "DebertaV2": {}, "Deberta": {}, "MPNet": {"max_position_embeddings": 514}, "RoFormer": {"embedding_size": 256}, "XLMRoberta": {"max_position_embeddings": 514},
     "ConvBert": {"embedding_size": 256}, "FNet": {}, "Nystromformer": {}, "SqueezeBert": {"embedding_size": 256}, "MobileBert": {}, "Camembert": {"max_position_embeddings": 514},
-    "Ernie": {}, "MegatronBert": {}, "ModernBert": {"pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2, "cls_token_id": 1, "sep_token_id": 2}, "LayoutLM": {}, "BigBird": {"attention_type": "original_full"}, "Funnel": {"d_model": 256, "n_head": 4, "d_head": 64, "d_inner": 512},
-    "Longformer": {"attention_window": 64, "max_position_embeddings": 514}, "XLNet": {"d_model": 256, "n_layer": 3, "n_head": 4, "d_inner": 512},
+    "Ernie": {}, "MegatronBert": {}, "ModernBert": {"pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2, "cls_token_id": 1, "sep_token_id": 2}, "LayoutLM": {}, "BigBird": {"attention_type": "original_full"}, "Funnel": {"num_hidden_layers": None, "block_sizes": [1, 1, 1], "d_model": 256, "n_head": 4, "d_head": 64, "d_inner": 512},
+    "Longformer": {"attention_window": 64, "max_position_embeddings": 514}, "XLNet": {"max_position_embeddings": None, "d_model": 256, "n_layer": 3, "n_head": 4, "d_inner": 512},
 }
 DECODERS = {
     "GPT2": {"n_positions": 512, "n_embd": 256, "n_layer": 3, "n_head": 4}, "OPT": {"ffn_dim": 512, "word_embed_proj_dim": 256}, "GPTNeoX": {}, "Bloom": {"n_layer": 3, "n_head": 4},
     "Llama": GROUPED, "Mistral": GROUPED, "Qwen2": GROUPED, "Qwen3": GROUPED | {"head_dim": 64}, "Gemma": GROUPED | {"head_dim": 64}, "Gemma2": GROUPED | {"head_dim": 64},
     "Phi": {}, "Phi3": GROUPED | {"pad_token_id": 0}, "Falcon": {}, "StableLm": GROUPED, "Olmo": GROUPED, "Olmo2": GROUPED, "Granite": GROUPED, "Cohere": GROUPED, "Starcoder2": GROUPED,
-    "GPTNeo": {"attention_types": [[["global", "local"], 1]], "num_layers": 2, "num_heads": 4}, "CodeGen": {"n_embd": 256, "n_layer": 3, "n_head": 4, "rotary_dim": 32, "n_positions": 512}, "Helium": GROUPED | {"head_dim": 64},
+    "GPTNeo": {"num_hidden_layers": None, "attention_types": [[["global", "local"], 1]], "num_layers": 2, "num_heads": 4}, "CodeGen": {"n_embd": 256, "n_layer": 3, "n_head": 4, "rotary_dim": 32, "n_positions": 512}, "Helium": GROUPED | {"head_dim": 64},
     "SmolLM3": GROUPED | {"pad_token_id": 0}, "Glm": GROUPED | {"head_dim": 64, "pad_token_id": 0}, "Nemotron": GROUPED | {"head_dim": 64},
 }
 PIXELS = {
@@ -139,7 +139,7 @@ PIXELS = {
 
 def _hub(name: str, kind: str, names: tuple[str, ...], fixed: dict[str, Any], settings: dict[str, Any]) -> nn.Module:
     transformers = importlib.import_module("transformers")
-    config = getattr(transformers, name + "Config")(**settings)
+    config = getattr(transformers, name + "Config")(**{k: v for k, v in settings.items() if v is not None})  # None: a setting that this one has not
     return First(getattr(transformers, name + kind)(config), names, fixed)
 
 

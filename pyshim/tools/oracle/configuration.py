@@ -23,11 +23,11 @@ class Run(NamedTuple):
 class Prediction(NamedTuple):
     """What is held against a run: of which archive, under which lifetimes."""
 
-    artifact: str  # script or trace
+    artifact: str  # script; trace; told: a traced archive with the sidecar of memshim export
     runtime: str
 
     def run(self) -> str:
         return "live" if self.runtime == "eager" else self.artifact
 
 
-PREDICTIONS = (Prediction("script", "eager"), Prediction("script", "torchscript"), Prediction("trace", "eager"), Prediction("trace", "torchscript"))
+PREDICTIONS = (Prediction("script", "eager"), Prediction("script", "torchscript"), Prediction("trace", "eager"), Prediction("trace", "torchscript"), Prediction("told", "eager"))

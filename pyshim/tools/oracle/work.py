@@ -1,6 +1,7 @@
 """A process on a pretend GPU: makes archives of models, or runs them. One line of JSON a task on standard input, one a result on the last descriptor.
 
-    python -m oracle.work DEVICE CATALOG CACHE make|run|follow    # tasks: {"model": …} or {"model": …, "runs": [[batch, setting, run], …]}
+    python -m oracle.work DEVICE CATALOG CACHE make|tell|run|follow    # tasks: {"model": …} or {"model": …, "runs": [[batch, setting, run], …]}
+    tell: writes beside a traced archive what memshim export does, the program that the live model runs
     follow: numbers that the host knows are computed, which traced archives ask sizes of
 
 Kernels do nothing here: tracing and running a large model costs what PyTorch's own dispatch costs.
@@ -42,10 +43,10 @@ def main() -> int:
     gc.freeze()  # what is imported stays: looking at it before every run would take longer than the run
     for line in sys.stdin:
         task = json.loads(line)
-        for answer in (make if what == "make" else run)(models[task["model"]], task, cache):
+        for answer in {"make": make, "tell": tell}.get(what, run)(models[task["model"]], task, cache):
             out.write(json.dumps(answer) + "\n")
             out.flush()
-        if what != "make" and not empty():
+        if what in ("run", "follow") and not empty():
             return UNCLEAN
     return 0
 
@@ -89,6 +90,24 @@ def make(model: Any, task: dict, cache: Path):
             full.unlink(missing_ok=True)
             module = given = None
             gc.collect()
+    yield told
+
+
+def tell(model: Any, task: dict, cache: Path):
+    """The traced archive again, with the sidecar that memshim export writes beside one: on the CPU, as a user runs it."""
+    from memshim.run import export
+
+    trace, path = (cache / "archives" / f"{model.name}.{kind}.pt" for kind in ("trace", "told"))
+    told: dict[str, Any] = {"model": model.name, "told": ""}
+    try:
+        module, given = built(model), model.inputs(2)  # a size of one would be taken for the only one
+        found = export.told_of_trace(module, given, {})
+        if not found:
+            raise ValueError("torch.export gives no program that the live model agrees with")
+        path.write_bytes(trace.read_bytes())
+        path.with_name(path.name + export.SIDECAR).write_text(json.dumps({"inputs": []} | found))
+    except Exception as e:
+        told["told"] = why(e)
     yield told
 
 

@@ -114,19 +114,22 @@ def _save(model, file: str, kind: str, args: tuple, kwargs: dict, dynamic_shapes
         else:
             made = torch.jit.trace(model, args)
     made.save(file)
-    found = {} if kind == "script" else eager.pack(eager.find(model, args, kwargs, _all_open((args, kwargs))))
+    return {} if kind == "script" else told_of_trace(model, args, kwargs)
+
+
+def told_of_trace(model: Any, args: tuple, kwargs: dict[str, Any]) -> dict[str, Any]:
+    """What the sidecar of a traced archive tells of eager runs; nothing where no program is what the live model runs."""
+    found = eager.pack(eager.find(model, args, kwargs, _all_open(model, args, kwargs)))
     return {"contiguous": operators.asks_contiguous(model, args, kwargs)} | found if found else {}
 
 
-def _all_open(value: Any) -> Any:
-    """The sizes of inputs, each open if the model lets it: of inputs by position and by name at once none, as torch.export takes them so."""
+def _all_open(model: Any, args: tuple, kwargs: dict[str, Any]) -> dict[str, Any]:
+    """The sizes of inputs, each open if the model lets it: by parameter, as torch.export takes them of inputs by position, by name and of *args alike."""
     import torch
     from torch.export import Dim
 
-    args, kwargs = value
-    if args and kwargs:
-        return None
-    return torch.utils._pytree.tree_map(lambda t: {i: Dim.AUTO for i in range(t.dim())} if isinstance(t, torch.Tensor) else None, kwargs or tuple(args))
+    bound = inspect.signature(model.forward).bind(*args, **kwargs)
+    return torch.utils._pytree.tree_map(lambda t: {i: Dim.AUTO for i in range(t.dim())} if isinstance(t, torch.Tensor) else None, dict(bound.arguments))
 
 
 def main(arguments: list[str]) -> int:
