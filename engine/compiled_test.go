@@ -128,6 +128,9 @@ func TestWrappersAgainstPretended(t *testing.T) {
 			require.NotEmpty(t, events)
 			c := caseOn(t, name[strings.LastIndexByte(name, '.')+1:], path)
 			c.Workspace = filepath.Join(dir, "memspec.workspace.json")
+			if strings.Contains(name, "_step.") {
+				c.Mode = spec.Training
+			}
 			r, err := new(engine.Models).Run(context.Background(), c)
 			require.NoError(t, err)
 			assert.Equal(t, report.Exact, r.Report.Quality, "%v", r.Report.Notes)

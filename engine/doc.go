@@ -48,7 +48,7 @@
 //
 // # What is not modelled
 //
-// Training, but as a recording of it (package recording). Several streams of one run. Fused kernels that TorchScript's profiling executor may make from the second pass on. What libraries
+// Training, but as a recording of it (package recording) or as the wrappers of a compiled step. Several streams of one run. Fused kernels that TorchScript's profiling executor may make from the second pass on. What libraries
 // allocate outside PyTorch's allocator, but for the context's cost where a device's row or memspec.yaml states it, and the weights of an AOTInductor package. Library workspace is by rule
 // where nothing more exact is known, and the report says so.
 //

@@ -23,8 +23,10 @@ const (
 	BufferMove  = "inductor::move"               // what Args[0] names, which then names nothing: a buffer that is used again
 	BufferItem  = "inductor::getitem"            // a member of what Args[0] names: the one that Args[1] numbers
 	BufferFree  = "inductor::free"               // Args[0] names nothing any more
-	FusedKernel = "inductor::kernel"             // a kernel that inductor made, on Args; it takes no memory
-	Proxied     = "inductor::proxy_executor"     // the operator Text without its arguments, which no C function stands for
+	// BufferGradient is the gradient Args[0] of a leaf that Recorded describes, which takes it over, or a copy of it in its own layout, or one where Args[1] is true
+	BufferGradient = "inductor::accumulate_grad"
+	FusedKernel    = "inductor::kernel"         // a kernel that inductor made, on Args; it takes no memory
+	Proxied        = "inductor::proxy_executor" // the operator Text without its arguments, which no C function stands for
 )
 
 // shape is what a node kind must have.
@@ -68,6 +70,7 @@ var shapes = map[string]shape{
 	BufferMove:              {minArgs: 1, maxArgs: 1, maxOuts: 1},
 	BufferItem:              {minArgs: 2, maxArgs: 2, maxOuts: 1},
 	BufferFree:              {minArgs: 1, maxArgs: 1},
+	BufferGradient:          {minArgs: 2, maxArgs: 2, maxOuts: 1, recorded: true},
 	FusedKernel:             {maxArgs: -1},
 	"aten::IntImplicit":     {minArgs: 1, maxArgs: 1, maxOuts: 1},
 	"aten::FloatImplicit":   {minArgs: 1, maxArgs: 1, maxOuts: 1},

@@ -368,6 +368,7 @@ func TestNodeKinds(t *testing.T) {
 aten::FloatImplicit: 1 -> 0 to 1
 aten::IntImplicit: 1 -> 0 to 1
 aten::ScalarImplicit: 1 -> 0 to 1
+inductor::accumulate_grad: 2 -> 0 to 1, recorded
 inductor::alias: 1 -> 0 to 1
 inductor::empty_strided: 0 -> 0 to 1, recorded
 inductor::free: 1 -> 0

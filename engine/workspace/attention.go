@@ -86,11 +86,3 @@ func EfficientAttention(q, v *tensor.Meta) []Request {
 		Source: "native/transformers/cuda/attention.cu output_accum",
 	}}
 }
-
-// EfficientAttentionBackward is delta, one float a row.
-func EfficientAttentionBackward(q *tensor.Meta) []Request {
-	if !OnDevice(q) || len(q.Sizes) != 4 {
-		return nil
-	}
-	return []Request{{Bytes: units.Bytes(4 * q.Sizes[0] * q.Sizes[1] * q.Sizes[2]), Source: "native/transformers/cuda/attention_backward.cu delta"}}
-}

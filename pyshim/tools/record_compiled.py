@@ -52,6 +52,26 @@ MODELS: dict[str, tuple[Callable[[], Any], list[int], dict[int, tuple[str, int, 
 }
 
 
+def convolutions() -> Any:
+    from torch import nn
+
+    return nn.Sequential(nn.Conv2d(3, 64, 3, 2), nn.BatchNorm2d(64), nn.ReLU(), nn.Conv2d(64, 128, 3), nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(128, 10))
+
+
+def attention() -> Any:
+    from torch import nn
+
+    return nn.TransformerEncoderLayer(64, 2, 128, batch_first=True, norm_first=True, activation="gelu", dropout=0.1)
+
+
+# Models of which a training step is recorded, and the shape that they are compiled for.
+STEPS: dict[str, tuple[Callable[[], Any], list[int]]] = {
+    "mlp_step": (mlp, [8, 64]),
+    "convolutions_step": (convolutions, [2, 3, 33, 33]),
+    "attention_step": (attention, [2, 48, 64]),
+}
+
+
 def build(name: str, path: Path) -> None:
     import torch
     import torch._inductor
@@ -111,6 +131,25 @@ def compiled(name: str, device: str, out: Path) -> list[str]:
     return ["call " + " ".join(took), "events " + " ".join(kept)]
 
 
+def step(name: str, device: str, out: Path) -> list[str]:
+    """The wrappers of a training step, without what is not read of them, and the third step: gradients from those that the caller holds of the outputs."""
+    import torch
+    from torch._inductor.graph import GraphLowering
+
+    sys.path.insert(0, str(Path(__file__).parent))
+    from compiled_models import joined, third
+
+    written: list[str] = []
+    GraphLowering.save_output_code = staticmethod(written.append)
+    make, shape = STEPS[name]
+    kept, took = third(make(), (torch.zeros(shape),), True)
+    assert len(written) == 2, f"got {len(written)} graphs of {name}, want two"
+    text = re.sub(r"\'\'\'\n.*?\'\'\'", "\'\'\'\'\'\'", joined(written), flags=re.S)  # the kernels
+    text = re.sub(r"(?m)^# kernel path: .*\n|^#   .*\n|^# (Source node|Graph fragment).*\n", "", text)
+    (out / f"{name}.{device}.wrapper").write_text(text)
+    return [f"call {took['requested']} {took['allocated']}", "events " + " ".join(kept)]
+
+
 def strip(path: Path, out: Path) -> None:
     """The package as it is committed."""
     named = out.with_suffix(".whole")
@@ -125,13 +164,23 @@ def strip(path: Path, out: Path) -> None:
     named.unlink()
 
 
+def recorded(device: str, name: str, asked: str, out: Path, one: list[str]) -> None:
+    import torch
+
+    text = subprocess.run([*one, asked], check=True, stdout=subprocess.PIPE, text=True).stdout
+    head = ["compiled 1", f"torch {torch.__version__}", f"device {device}", f"model {name}"]
+    (out / f"{name}.{device}.wrapper.txt").write_text("\n".join([*head, "", *[x for x in text.splitlines() if x.startswith(("call", "events"))]]) + "\n")
+
+
 def main() -> int:
     device, packages, out, names = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3]), sys.argv[4:]
     if len(names) == 2 and names[0] == "--one":  # in a process of its own: a package that is not there, or one call
         memshim.pretend(device)
         name, _, call = names[1].partition(":")
         path = packages / f"{name}.{device}.pt2"
-        if not call:
+        if name in STEPS:
+            print("\n".join(step(name, device, out)))
+        elif not call:
             build(name, path)
         elif call == "wrapper":
             print("\n".join(compiled(name, device, out)))
@@ -143,13 +192,15 @@ def main() -> int:
     packages.mkdir(parents=True, exist_ok=True)
     out.mkdir(parents=True, exist_ok=True)
     one = [sys.executable, __file__, device, str(packages), str(out), "--one"]
-    for name in names or MODELS:
+    for name in names or [*MODELS, *STEPS]:
+        if name in STEPS:
+            recorded(device, name, name, out, one)
+            continue
         if not (packages / f"{name}.{device}.pt2").exists():
             subprocess.run([*one, name], check=True, stdout=subprocess.DEVNULL)
         strip(packages / f"{name}.{device}.pt2", out / f"{name}.{device}.pt2")
         head = ["compiled 1", f"torch {torch.__version__}", f"device {device}", f"model {name}"]
-        text = subprocess.run([*one, f"{name}:wrapper"], check=True, stdout=subprocess.PIPE, text=True).stdout
-        (out / f"{name}.{device}.wrapper.txt").write_text("\n".join([*head, "", *[x for x in text.splitlines() if x.startswith(("call", "events"))]]) + "\n")
+        recorded(device, name, f"{name}:wrapper", out, one)
         lines = head[:]
         for call in range(len(MODELS[name][3])):
             text = subprocess.run([*one, f"{name}:{call}"], check=True, stdout=subprocess.PIPE, text=True, env=os.environ).stdout

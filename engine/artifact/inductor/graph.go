@@ -185,16 +185,22 @@ func (g *graph) note(text string) {
 	}
 }
 
-// end closes what is still held, the latest first, as C++ locals go, and returns.
+// end closes what is still held, and returns.
 func (g *graph) end(results []program.Arg, where place) {
+	g.close(where)
+	n := g.node("prim::Return", where)
+	n.Args = []program.Arg{{Items: results}}
+}
+
+// close ends what is still held, the latest first, as C++ locals go.
+func (g *graph) close(where place) {
 	for i := len(g.owned) - 1; i >= 0; i-- {
 		if a := g.names[g.owned[i]]; !g.none[a.Value] {
 			n := g.node(program.BufferFree, where)
 			n.Args = []program.Arg{a}
 		}
 	}
-	n := g.node("prim::Return", where)
-	n.Args = []program.Arg{{Items: results}}
+	g.owned = nil
 }
 
 // meta reads sizes and strides.

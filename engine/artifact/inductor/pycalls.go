@@ -224,8 +224,8 @@ func (r *pyReader) argument(x *term) (program.Arg, error) {
 	return program.Arg{Const: s}, err
 }
 
-// returns reads return (a, b, ).
-func (r *pyReader) returns(l []token) error {
+// results reads return (a, b, ).
+func (r *pyReader) results(l []token) error {
 	r.returned = true
 	p := &parser{toks: l, lang: python, pos: 1}
 	x, err := p.term()
@@ -235,27 +235,23 @@ func (r *pyReader) returns(l []token) error {
 	if x.kind != listTerm || p.peek().kind != endToken {
 		return fail(l[0].where, "got a return of %s, want a tuple", x)
 	}
-	var items []program.Arg
 	for _, item := range x.args {
 		if item.kind == intTerm || item.kind == nameTerm && r.names[item.text].Value == nil && r.known(item.text) { // an open size, or None
+			r.returns = append(r.returns, program.Arg{})
 			continue
 		}
 		a, err := r.tensor(item)
 		if err != nil {
 			return err
 		}
-		items = append(items, a)
+		r.returns = append(r.returns, a)
 	}
-	for _, a := range items {
-		for i := len(r.owned) - 1; i >= 0; i-- {
+	for _, a := range r.returns {
+		for i := len(r.owned) - 1; i >= 0 && a.Value != nil; i-- {
 			if r.names[r.owned[i]].Value == a.Value {
 				r.forget(r.owned[i])
 			}
 		}
 	}
-	if items == nil {
-		items = []program.Arg{}
-	}
-	r.end(items, l[0].where)
 	return nil
 }

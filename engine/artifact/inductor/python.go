@@ -3,7 +3,6 @@ package inductor
 import (
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -28,59 +27,120 @@ type Wrapper struct {
 	Training bool // the forward pass of a training step
 }
 
-// DecodeWrapper reads the file that torch.compile writes for one graph. Its parameters are the graph's, weights among them, and have as defaults what the
-// file's own get_args makes. A backward pass is refused: what it frees of its arguments its caller decides.
+// DecodeWrapper reads the file that torch.compile writes for one graph, or the files of a forward pass and of its backward pass, one behind the other:
+// a step. Its parameters are the graph's, weights among them, and have as defaults what the file's own get_args makes. A backward pass alone is refused:
+// what it frees of its arguments its forward pass tells.
 func DecodeWrapper(text, record string) (*Wrapper, error) {
 	if len(text) > maxText {
 		return nil, fmt.Errorf("got %d bytes, want at most %d", len(text), maxText)
 	}
-	_, id, _ := strings.Cut(text, header)
-	id, _, _ = strings.Cut(id, "]")
-	switch {
-	case strings.Contains(id, "backward"):
-		return nil, errors.New("got the wrapper of a backward pass, want that of a forward pass: what a backward pass frees of its arguments its caller decides; memshim capture records whole steps")
-	case !strings.Contains(id, "inference") && !strings.Contains(id, "forward"):
-		return nil, fmt.Errorf("got a wrapper of %s, want an inference or a forward pass", short(id))
-	}
-	lines, err := codeLines(text, place{1, 1})
+	files, err := passes(text)
 	if err != nil {
 		return nil, err
 	}
-	m, err := readModule(lines)
+	out := &program.Program{Format: WrapperFormat, Compiled: true}
+	r := &pyReader{graph: newGraph(), build: &build{program: out, symbols: map[string]int64{}}}
+	last, err := r.read(files[0])
 	if err != nil {
 		return nil, err
 	}
-	if m.call == nil || m.arguments == nil {
-		return nil, errors.New("got no call(args) or no get_args(), want a wrapper of inductor")
-	}
-	r := &pyReader{graph: newGraph(), module: m}
-	if err := r.arguments(); err != nil {
-		return nil, err
-	}
-	for i := range m.call {
-		if r.returned {
-			return nil, fail(m.call[i].where(), "got code after the return, want the end of call")
+	results := make([]program.Arg, 0, len(r.returns))
+	for _, a := range r.returns {
+		if a.Value != nil || a.Const != nil {
+			results = append(results, a)
 		}
-		if err := r.line(&m.call[i]); err != nil {
+	}
+	if len(files) == 2 {
+		if results, last, err = r.step(files[1], results); err != nil {
 			return nil, err
 		}
 	}
-	if !r.returned {
-		return nil, errors.New("got a call without a return")
+	r.end(results, last)
+	p := r.finish(record)
+	return &Wrapper{p, files[0].kind == "forward"}, program.CheckTables(p)
+}
+
+// pass is the text of one graph.
+type pass struct {
+	text  string
+	where place
+	id    string // 0_forward
+	kind  string // inference, forward, backward
+}
+
+// passes are the graphs of a text: one, or a forward pass and its backward pass.
+func passes(text string) ([]pass, error) {
+	var out []pass
+	for at := strings.Index(text, header); at >= 0; {
+		next := strings.Index(text[at+1:], "\n"+header)
+		end := len(text)
+		if next >= 0 {
+			end = at + 1 + next + 1
+		}
+		id, _, _ := strings.Cut(text[at+len(header):end], "]")
+		number, kind, _ := strings.Cut(strings.Trim(id, "'\""), "_")
+		p := pass{text: text[at:end], where: placeOf(text, at), id: number, kind: kind}
+		if kind != "inference" && kind != "forward" && kind != "backward" {
+			return nil, fail(p.where, "got a wrapper of %s, want an inference, a forward or a backward pass", short(id))
+		}
+		if out = append(out, p); len(out) > 2 {
+			break
+		}
+		if at = end; next < 0 {
+			break
+		}
 	}
-	p, err := r.program(record)
+	switch {
+	case len(out) == 1 && out[0].kind == "backward":
+		return nil, errors.New("got the wrapper of a backward pass, want that of its forward pass before it in one file: it tells what the backward pass frees")
+	case len(out) == 1, len(out) == 2 && out[0].kind == "forward" && out[1].kind == "backward" && out[0].id == out[1].id:
+		return out, nil
+	case len(out) == 0:
+		return nil, fail(place{1, 1}, "got no %s…, want a wrapper of inductor", header)
+	}
+	return nil, fail(out[1].where, "got a wrapper of %s_%s behind one of %s_%s, want one graph, or a forward pass and its backward pass", out[1].id, out[1].kind, out[0].id, out[0].kind)
+}
+
+// read reads one graph, and returns where it ends.
+func (r *pyReader) read(p pass) (place, error) {
+	lines, err := codeLines(p.text, p.where)
 	if err != nil {
-		return nil, err
+		return place{}, err
 	}
-	return &Wrapper{p, strings.Contains(id, "forward")}, program.CheckTables(p)
+	if r.module, err = readModule(lines); err != nil {
+		return place{}, err
+	}
+	if r.module.call == nil || r.module.arguments == nil {
+		return place{}, fail(p.where, "got no call(args) or no get_args(), want a wrapper of inductor")
+	}
+	if err := r.arguments(); err != nil {
+		return place{}, err
+	}
+	for i := range r.module.call {
+		l := &r.module.call[i]
+		if r.returned {
+			return place{}, fail(l.where(), "got code after the return, want the end of call")
+		}
+		if err := r.line(l); err != nil {
+			return place{}, err
+		}
+	}
+	if !r.returned {
+		return place{}, fail(p.where, "got a call without a return")
+	}
+	return r.module.call[len(r.module.call)-1].where(), r.parameters()
 }
 
 // pyReader reads the lines of call (torch/_inductor/codegen/wrapper.py).
 type pyReader struct {
 	*graph
+	build    *build
 	module   *module
 	streams  map[string]bool
 	params   []*input
+	before   *[]program.Arg   // of a backward pass: what its forward pass returned
+	given    []program.Arg    // what the first arguments are, where another pass gives them
+	returns  []program.Arg    // an empty one for None and for an open size
 	examples map[string]*term // by argument: what get_args makes of it
 	returned bool
 	pending  *program.Node // the operator whose result is described next
@@ -146,7 +206,7 @@ func (r *pyReader) line(l *codeLine) error {
 	case first == "del":
 		return r.deletes(words)
 	case first == "return":
-		return r.returns(words)
+		return r.results(words)
 	case first == "if" || first == "for" || first == "while" || first == "else" || first == "try" || first == "raise":
 		return fail(l.where(), "got %s, want code that runs straight on: control flow in compiled code is not read", first)
 	}
@@ -203,6 +263,11 @@ func assignment(l []token) int {
 
 // takes reads a, b = args.
 func (r *pyReader) takes(l []token) error {
+	if r.before != nil {
+		if err := r.hand(l); err != nil {
+			return err
+		}
+	}
 	for i, t := range l {
 		if t.kind == signToken && t.text == "," && i%2 == 1 {
 			continue
@@ -213,6 +278,11 @@ func (r *pyReader) takes(l []token) error {
 		x := r.examples[t.text]
 		if x == nil {
 			return fail(t.where, "got the argument %s, of which get_args has no example", short(t.text))
+		}
+		if x.kind != intTerm && len(r.given) > 0 {
+			r.bind(t.text, r.given[0])
+			r.given = r.given[1:]
+			continue
 		}
 		v := r.value(t.text)
 		in := &input{name: t.text, value: v}
@@ -353,102 +423,4 @@ func (r *pyReader) tensor(x *term) (program.Arg, error) {
 	name := fmt.Sprintf("view %d", r.counter)
 	r.view(name, of, m, x.where)
 	return r.names[name], nil
-}
-
-// program is what was read.
-func (r *pyReader) program(record string) (*program.Program, error) {
-	f := &program.Func{Name: "call", Method: "call", Record: record, Line: 1}
-	out := &program.Program{Format: WrapperFormat, Compiled: true}
-	symbols := map[string]int64{}
-	var params []*program.Value
-	for _, in := range r.params {
-		p := program.Param{Name: in.name, Type: in.value.Type, HasDef: true}
-		x := r.examples[in.name]
-		if x.kind == intTerm {
-			s, err := (&term{kind: nameTerm, text: in.name}).size(r.numbers)
-			if err != nil {
-				return nil, err
-			}
-			p.Size, p.Default = &s, x.n
-			for _, name := range s.Names() {
-				symbols[name] = x.n
-			}
-		} else {
-			st, err := r.example(in, x)
-			if err != nil {
-				return nil, err
-			}
-			st.Storage = len(out.States)
-			out.States = append(out.States, st)
-			p.Default = st
-			if in.sizes == nil {
-				in.sizes, in.strides = x.args[0], x.args[1]
-			}
-			if p.Meta, err = r.meta(st.Meta.DType, in.sizes, in.strides); err != nil {
-				return nil, err
-			}
-			p.Meta.Device = st.Meta.Device
-			for _, s := range p.Meta.Sizes {
-				for _, name := range s.Names() {
-					if _, ok := symbols[name]; !ok {
-						symbols[name] = 0
-					}
-				}
-			}
-		}
-		f.Params = append(f.Params, p)
-		params = append(params, in.value)
-	}
-	for name, example := range symbols {
-		out.Symbols = append(out.Symbols, program.Symbol{Name: name, Max: math.MaxInt64, Example: example})
-	}
-	slices.SortFunc(out.Symbols, func(a, b program.Symbol) int { return strings.Compare(a.Name, b.Name) })
-	g := r.function(params)
-	out.Entry = program.NewFunc(f, func(*program.Func) (*program.Graph, error) { return g, nil })
-	return out, nil
-}
-
-// example reads rand_strided((8, 64), (64, 1), device='cuda:0', dtype=torch.float32).
-func (r *pyReader) example(in *input, x *term) (*program.State, error) {
-	if x.kind != callTerm || !strings.HasSuffix(x.text, "rand_strided") || len(x.args) < 2 {
-		return nil, fail(x.where, "got %s as an example of %s, want rand_strided", x, in.name)
-	}
-	st := &program.State{Name: in.name, Class: tensor.Input, Meta: tensor.Meta{DType: tensor.Float32, Device: "cuda"}}
-	for _, a := range x.args[2:] {
-		var err error
-		switch {
-		case a.kind == signTerm && a.text == "=dtype":
-			st.Meta.DType, err = dtypeOf(a.args[0])
-		case a.kind == signTerm && a.text == "=device":
-			st.Meta.Device, _, _ = strings.Cut(a.args[0].text, ":")
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	for i, list := range []*[]int64{&st.Meta.Sizes, &st.Meta.Strides} {
-		l, err := r.listOf(x.args[i])
-		if err != nil {
-			return nil, err
-		}
-		*list = []int64{}
-		for _, n := range l.args {
-			s, err := n.size(r.examples)
-			if err != nil {
-				return nil, err
-			}
-			v, plain := s.Constant()
-			if !plain {
-				if v, err = s.Eval(nil); err != nil {
-					return nil, fail(n.where, "got the size %s in an example, want a number", n)
-				}
-			}
-			*list = append(*list, v)
-		}
-	}
-	if err := st.Meta.Check(); err != nil {
-		return nil, fail(x.where, "%v", err)
-	}
-	st.NBytes = int64(st.Meta.StorageBytes())
-	return st, nil
 }

@@ -73,7 +73,7 @@ func TestPythonRefused(t *testing.T) {
 		{"a call that no wrapper makes", "os.system('true')", "10:13: got a call of os.system, want one that a wrapper makes"},
 		{"a call for a value", "x = open('f')", "10:17: got a call of open, want one that a wrapper makes"},
 		{"a name that stands for nothing", "del buf9", "10:17: got buf9 freed, want a name that stands for something"},
-		{"no return", "args.clear()", "got a call without a return"},
+		{"no return", "args.clear()", "1:1: got a call without a return"},
 		{"another dtype", "buf0 = empty_strided_cuda((1, ), (1, ), torch.float33)", "10:53: got torch.float33, want a dtype"},
 		{"a size of another kind", "buf0 = empty_strided_cuda((len(x), ), (1, ), torch.float32)", "10:40: got len(…) in a size, want whole numbers, symbols, + - * // % min and max"},
 		{"more than a line", "del arg1_1 extra; x = 1 2", "10:24: got extra after del, want names"},
@@ -100,7 +100,7 @@ func TestPythonRefused(t *testing.T) {
 	}
 	whole := pythonWrapper("return (arg1_1, )")
 	for _, tt := range []struct{ why, old, new, want string }{
-		{"a backward pass", "0_inference", "0_backward", "got the wrapper of a backward pass, want that of a forward pass: what a backward pass frees of its arguments its caller decides; memshim capture records whole steps"},
+		{"a backward pass", "0_inference", "0_backward", "got the wrapper of a backward pass, want that of its forward pass before it in one file: it tells what the backward pass frees"},
 		{"code of the module", "class Runner:", "import os; os.system('true')\nclass Runner:", "2:12: got os . system ( 'true' ), want a line of a wrapper's module"},
 		{"an import of the module", "class Runner:", "from socket import *\nclass Runner:", "2:6: got an import of socket, want one that a wrapper makes: torch, triton, ctypes, math, cmath, random, os, tempfile"},
 		{"several imports", "class Runner:", "import os, socket\nclass Runner:", "2:1: got several imports on a line, want one"},
@@ -117,7 +117,7 @@ func TestPythonRefused(t *testing.T) {
 		{"partitions", "class Runner:", "def partition_0(args):\n    pass\nclass Runner:", "2:1: got a wrapper in partitions (graph_partition), want one whose code stands in call"},
 		{"an argument without an example", "arg2_1 = rand", "arg3_1 = rand", "4:25: got the argument arg2_1, of which get_args has no example"},
 		{"no example of any", "def get_args", "def other", "12:1: got def other ( ) :, want a line of a wrapper's module"},
-		{"another id", "0_inference", "0_other", "got a wrapper of '0_other', want an inference or a forward pass"},
+		{"another id", "0_inference", "0_other", "1:1: got a wrapper of '0_other', want an inference, a forward or a backward pass"},
 	} {
 		t.Run(tt.why, func(t *testing.T) {
 			_, err := DecodeWrapper(strings.Replace(whole, tt.old, tt.new, 1), "w.py")

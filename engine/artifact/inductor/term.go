@@ -121,6 +121,10 @@ func (p *parser) unary() (*term, error) {
 		if !p.take(s) {
 			continue
 		}
+		if next := p.peek(); s == "-" && next.kind == numberToken && strings.TrimRight(next.text, "L") == "9223372036854775808" { // its positive is no int64
+			p.pos++
+			return &term{kind: intTerm, n: math.MinInt64, where: t.where}, nil
+		}
 		x, err := p.unary()
 		if err != nil {
 			return nil, err

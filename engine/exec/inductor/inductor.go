@@ -209,6 +209,8 @@ func (w *walker) node(n *program.Node) error {
 		w.regs[n.Args[0].Value.ID] = nil
 		w.put(n.Outs[0], v)
 		return nil
+	case program.BufferGradient:
+		return w.gradient(n)
 	case program.BufferFree:
 		if v := n.Args[0].Value; v != nil && w.regs[v.ID] != nil {
 			w.Drop(w.regs[v.ID])
@@ -217,6 +219,39 @@ func (w *walker) node(n *program.Node) error {
 		return nil
 	}
 	return w.operator(n)
+}
+
+// gradient gives a leaf its gradient: the tensor itself, or a copy where someone else holds that too or its layout is another
+// (torch/csrc/autograd/functions/accumulate_grad.h accumulateGrad, utils/grad_layout_contract.h).
+func (w *walker) gradient(n *program.Node) error {
+	t, err := w.tensor(&n.Args[0])
+	if err != nil {
+		return err
+	}
+	leaf, err := n.Recorded()[0].Bind(w.symbols)
+	if err != nil {
+		return err
+	}
+	if len(leaf.Sizes) != len(t.Sizes) {
+		return fmt.Errorf("got a gradient of sizes %v, want those of its argument: %v", t.Sizes, leaf.Sizes)
+	}
+	copied := n.Args[1].Const == true
+	for i, size := range leaf.Sizes {
+		if size != t.Sizes[i] {
+			return fmt.Errorf("got a gradient of sizes %v, want those of its argument: %v", t.Sizes, leaf.Sizes)
+		}
+		copied = copied || size != 1 && leaf.Strides[i] != t.Strides[i] || size == 1 && t.Strides[i] == 0
+	}
+	out := any(t)
+	if copied {
+		if out, err = w.NewTensor(leaf, tensor.Gradient); err != nil {
+			return err
+		}
+		w.Drop(t)
+	}
+	w.regs[n.Args[0].Value.ID] = nil
+	w.put(n.Outs[0], out)
+	return nil
 }
 
 // put gives a name what is held for it.

@@ -39,5 +39,6 @@ func flashBackwardWorkspace(c *ops.Call) []workspace.Request {
 }
 
 func efficientBackwardWorkspace(c *ops.Call) []workspace.Request {
-	return workspace.EfficientAttentionBackward(&c.T("query").Meta)
+	a := workspace.Attention{Query: &c.T("query").Meta, Key: &c.T("key").Meta, Value: &c.T("value").Meta, Dropout: c.Float("dropout_p")}
+	return a.EfficientBackward(c.Platform(), &c.T("grad_out_").Meta)
 }

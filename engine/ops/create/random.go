@@ -12,6 +12,15 @@ import (
 
 func randint(c *ops.Call) ([]tensor.Meta, error) { return created(c, tensor.Int64, c.Ints("size")...) }
 
+// randintInto writes into the tensor that it is given, of its dtype, resized where its sizes are others.
+func randintInto(c *ops.Call) ([]tensor.Meta, error) {
+	out, sizes := c.T("out"), c.Ints("size")
+	if slices.Equal(out.Sizes, sizes) {
+		return []tensor.Meta{out.Meta}, nil
+	}
+	return []tensor.Meta{ops.ViewOf(out, sizes, tensor.ContiguousStrides(sizes), out.StorageOffset)}, nil
+}
+
 func randperm(c *ops.Call) ([]tensor.Meta, error) { return created(c, tensor.Int64, c.Int("n")) }
 
 // normal has the broadcast sizes of mean and std, laid out as std where that has them.
