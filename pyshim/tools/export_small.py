@@ -82,6 +82,26 @@ class Scanned(nn.Module):
         return scan(step, torch.zeros_like(y), xs)
 
 
+class Associated(nn.Module):
+    """torch's associative_scan over two tensors at once: an operator that runs a graph."""
+
+    mode = "pointwise"
+
+    def forward(self, a: torch.Tensor, b: torch.Tensor) -> list[torch.Tensor]:
+        from torch._higher_order_ops.associative_scan import associative_scan
+
+        def recurrence(x: Any, y: Any) -> Any:
+            return x[0] * y[0], x[1] * y[0] + y[1]
+
+        return associative_scan(recurrence, (a, b.relu()), dim=1, combine_mode=self.mode)
+
+
+class Vectorised(Associated):
+    """The same written out, each combination a torch.vmap."""
+
+    mode = "generic"
+
+
 class Pair(NamedTuple):
     left: torch.Tensor
     right: torch.Tensor
@@ -211,6 +231,8 @@ def models() -> dict[str, tuple[nn.Module, tuple[Any, ...], dict[str, Any], Any]
         "loops": (Loops(), (r(8, 16),), {}, None),
         "mapped": (Mapped(), (r(3, 8, 16), r(16)), {}, None),
         "scanned": (Scanned(), (r(3, 8, 16), r(8, 16)), {}, None),
+        "associated": (Associated(), (r(4, 7, 16), r(4, 7, 16)), {}, ({0: B}, {0: B})),
+        "vectorised": (Vectorised(), (r(4, 7, 16), r(4, 7, 16)), {}, None),
         "nested": (Nested(), ([r(2, 3), r(2, 4)], {"a": r(6), "b": r(6)}, 5), {"scale": r(7)}, {"pair": [{0: B}, {0: B}], "sizes": {"a": None, "b": None}, "n": None, "scale": None}),
         "sizes": (Sizes(), (r(2, 12, 8),), {}, ({0: B, 1: 2 * Dim("half", min=1, max=64)},)),
         "data": (Data(), (r(8, 16),), {}, ({0: B},)),

@@ -31,6 +31,53 @@ func find(b *program.Block, op string) *program.Node {
 	return nil
 }
 
+const (
+	addBatchDim    = "python::torch._functorch.predispatch._add_batch_dim"
+	removeBatchDim = "python::torch._functorch.predispatch._remove_batch_dim"
+)
+
+// TestVectorised: what vmap would lay out in another way than operators on the tensors as they are makes an account incomplete.
+func TestVectorised(t *testing.T) {
+	number := func(n int64) program.Arg { return program.Arg{Const: n} }
+	for _, tt := range []struct {
+		why, op string
+		edit    func(g *program.Graph, n *program.Node)
+		lacks   string // the operator that is not followed; none where the account is whole
+	}{
+		{"as exported", "aten::mul", func(*program.Graph, *program.Node) {}, ""},
+		{"a sum over what is shown", "aten::mul", func(_ *program.Graph, n *program.Node) {
+			n.Op, n.Told.Key, n.Args = "aten::sum", "aten::sum", n.Args[:1]
+		}, "aten::sum"},
+		{"a tensor without a hidden dimension besides", "aten::mul", func(g *program.Graph, n *program.Node) { n.Args[0] = program.Arg{Value: g.Params[0]} }, "aten::mul.Tensor"},
+		{"a vmap in another", addBatchDim, func(g *program.Graph, n *program.Node) {
+			var second *program.Node
+			for _, m := range g.Body.Nodes {
+				if m.Op == addBatchDim && m != n && second == nil {
+					second = m
+				}
+			}
+			second.Args[0] = program.Arg{Value: n.Outs[0]}
+		}, addBatchDim},
+		{"another level is ended", removeBatchDim, func(_ *program.Graph, n *program.Node) { n.Args[1] = number(7) }, removeBatchDim},
+	} {
+		t.Run(tt.why, func(t *testing.T) {
+			p := open(t, filepath.Join("..", "..", "..", "testdata", "artifacts", "exported", "vectorised.pt2"))
+			g, err := p.Entry.Graph()
+			require.NoError(t, err)
+			n := find(g.Body, tt.op)
+			require.NotNil(t, n)
+			tt.edit(g, n)
+			r, err := exec.Run(context.Background(), fx.New(p), builtin.Table(), exec.Options{Inputs: example(t, p), Platform: on(t, "t4"), DType: tensor.Undefined})
+			require.NoError(t, err)
+			first := ""
+			if u := r.Trace.Coverage.Unsupported; len(u) > 0 {
+				first = u[0].Op
+			}
+			assert.Equal(t, tt.lacks, first)
+		})
+	}
+}
+
 // TestMalformed: a graph that says what no exporter writes is an error of the model, at its node.
 func TestMalformed(t *testing.T) {
 	constant := func(v any) program.Arg { return program.Arg{Const: v} }
@@ -53,6 +100,11 @@ func TestMalformed(t *testing.T) {
 		}, "another form"},
 		{"nothing to map", "mapped", "higher_order::map_impl", func(n *program.Node) { n.Args = nil }, "got no operands"},
 		{"no tensors to map", "mapped", "higher_order::map_impl", func(n *program.Node) { n.Args[0] = constant(int64(1)) }, "got no tensors to go over"},
+		{"nothing to combine", "associated", "higher_order::associative_scan", func(n *program.Node) { n.Args = nil }, "got no tensors to go over"},
+		{"a graph that combines fewer", "associated", "higher_order::associative_scan", func(n *program.Node) { n.Blocks[0].Params = n.Blocks[0].Params[:2] }, "want a graph of two of each"},
+		{"no tensor to combine", "associated", "higher_order::associative_scan", func(n *program.Node) { n.Args[0].Items[0] = constant("text") }, "want a tensor with a dimension"},
+		{"nothing to hide a dimension of", "vectorised", addBatchDim, func(n *program.Node) { n.Args = nil }, "want a tensor, a dimension and a level"},
+		{"nothing to show a dimension of", "vectorised", removeBatchDim, func(n *program.Node) { n.Args = n.Args[:2] }, "a size and a dimension"},
 		{"an operator within a mapped graph fails", "mapped", "aten::add", func(n *program.Node) { n.Args[0] = constant("text") }, "aten::add"},
 		{"an operator within a branch fails", "branch", "higher_order::cond", func(n *program.Node) {
 			for _, b := range n.Blocks {

@@ -3,6 +3,7 @@ package fx
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/memspec/memspec/engine/exec"
 	"github.com/memspec/memspec/engine/note"
@@ -40,11 +41,16 @@ func (w *walker) run(b *block) error {
 func (w *walker) eval(in *inst) (any, error) {
 	w.enterSite(in)
 	defer w.Sites.Leave()
+	if w.hidden != nil && !strings.HasPrefix(in.node.Op, predispatch) && !w.vectorised(in) {
+		return w.unknown(in)
+	}
 	switch {
 	case in.lack != nil:
 		return nil, in.lack
 	case in.bound != nil:
 		return w.apply(in)
+	case strings.HasPrefix(in.node.Op, predispatch):
+		return w.vmap(in)
 	case len(in.blocks) > 0 || isHigherOrder(in.node.Op):
 		return w.higher(in)
 	case in.node.Key() != "":
@@ -318,6 +324,10 @@ func (w *walker) compare(n *program.Node, items []any) {
 		if err != nil {
 			continue // of an unbacked symbol
 		}
-		w.each(Mismatch{Node: n, Result: i, Got: t.Meta, Recorded: recorded})
+		got := w.shown(n.Outs[i], t.Meta)
+		if w.combining { // a part of a tensor: its elements lie further apart than one that was recorded alone
+			got.Strides = recorded.Strides
+		}
+		w.each(Mismatch{Node: n, Result: i, Got: got, Recorded: recorded})
 	}
 }
