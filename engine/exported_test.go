@@ -3,8 +3,10 @@ package engine_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -156,10 +158,7 @@ func TestExportedAgainstPretended(t *testing.T) {
 	table.WriteString("# model device runtime: events that agree of those recorded (of those predicted), peak allocated and reserved less the recorded ones, the same of the upper figures, quality\n")
 	for _, path := range paths {
 		want := readPretended(t, path)
-		file := filepath.Join("..", "testdata", "artifacts", "exported", "models", want.model+".pt2")
-		if _, err := os.Stat(file); err != nil {
-			file = filepath.Join("..", "testdata", "artifacts", "exported", want.model+".pt2")
-		}
+		file := exportedFile(want.model)
 		alone := filepath.Join(t.TempDir(), want.model+".pt2") // without its sidecar
 		absolute, err := filepath.Abs(file)
 		require.NoError(t, err)
@@ -181,10 +180,61 @@ func TestExportedAgainstPretended(t *testing.T) {
 	golden := filepath.Join(dir, "agree.txt")
 	if os.Getenv("MEMSPEC_UPDATE") == "1" {
 		require.NoError(t, os.WriteFile(golden, []byte(table.String()), 0o644))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "memspec.yaml"), []byte(convolved(t, paths)), 0o644))
 	}
 	told, err := os.ReadFile(golden)
 	require.NoError(t, err)
 	assert.Empty(t, cmp.Diff(string(told), table.String()), "MEMSPEC_UPDATE=1 go test ./engine -run TestExportedAgainstPretended")
+}
+
+// convolved is a memspec.yaml of the recorded runs that ask cuDNN for a convolution's workspace: the profile beside it is made from that.
+func convolved(t *testing.T, paths []string) string {
+	models := map[string]string{}
+	for _, path := range paths {
+		want := readPretended(t, path)
+		for _, runtime := range []string{"export", "eager"} {
+			if w := want.runs[runtime]; w == nil || w.failed != "" {
+				continue
+			}
+			c := pretendedCase(t, want, runtime, exportedFile(want.model))
+			r, err := new(engine.Models).Run(context.Background(), c)
+			require.NoError(t, err)
+			if len(r.Calls) == 0 {
+				continue
+			}
+			if models[want.model] == "" {
+				var inputs []string
+				a, err := artifact.Open(c.Artifact)
+				require.NoError(t, err)
+				for _, text := range exampleTexts(t, a.Program) {
+					name, value, _ := strings.Cut(text, "=")
+					inputs = append(inputs, fmt.Sprintf("%s: %q", name, value))
+				}
+				relative, err := filepath.Rel(filepath.Join("..", "testdata", "conformance", "2.15-exported"), c.Artifact)
+				require.NoError(t, err)
+				models[want.model] = fmt.Sprintf("  %s:\n    artifact: %s\n    inputs: {%s}\n    cases:\n", want.model, filepath.ToSlash(relative), strings.Join(inputs, ", "))
+			}
+			if line := fmt.Sprintf("      - {name: %s %s %s, device: %s, runtime: %s}\n", want.model, want.device, runtime, want.device, runtime); !strings.Contains(models[want.model], line) {
+				models[want.model] += line
+			}
+		}
+	}
+	var b strings.Builder
+	b.WriteString("# The recorded runs that ask cuDNN: memspec.workspace.json is what it answered (python -m memshim workspace --prune). Written by\n" +
+		"# MEMSPEC_UPDATE=1 go test ./engine -run TestExportedAgainstPretended.\nversion: 1\ndefaults: {torch: 2.15, budget: {reserved: 100%}}\nmodels:\n")
+	for _, name := range slices.Sorted(maps.Keys(models)) {
+		b.WriteString(models[name])
+	}
+	return b.String()
+}
+
+// exportedFile is a model's archive.
+func exportedFile(model string) string {
+	file := filepath.Join("..", "testdata", "artifacts", "exported", "models", model+".pt2")
+	if _, err := os.Stat(file); err != nil {
+		file = filepath.Join("..", "testdata", "artifacts", "exported", model+".pt2")
+	}
+	return file
 }
 
 // refusal says that memspec refuses what PyTorch refused.
@@ -200,6 +250,7 @@ func pretendedCase(t *testing.T, want *pretended, runtime, file string) spec.Cas
 	require.NoError(t, err)
 	c := caseOn(t, want.device, file, exampleTexts(t, a.Program)...)
 	c.Runtime, c.Platform.Attention = spec.Runtime(runtime), want.attention
+	c.Workspace = filepath.Join("..", "testdata", "conformance", "2.15-exported", "memspec.workspace.json")
 	return c
 }
 
