@@ -69,6 +69,8 @@ type unpickler struct {
 	storages  slab[storage]
 	values    slab[any]
 	ints      slab[int64]
+
+	orderedDicts slab[pickle.Dict] // each tensor has one, for its hooks
 }
 
 func (u *unpickler) read(record string, data []byte) (any, error) {
@@ -324,7 +326,7 @@ func (u *unpickler) call(fn builder, args []any) (any, error) {
 		}
 		return nil, errors.New("got a complex number without two parts")
 	case orderedDict:
-		return &pickle.Dict{}, nil
+		return u.orderedDicts.new(pickle.Dict{}), nil
 	}
 	return nil, errors.New("got a tensor from a table that data.pkl does not have")
 }

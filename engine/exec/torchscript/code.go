@@ -22,7 +22,9 @@ type compiler struct {
 	fromHost bool // tracing wrote the host into the code
 
 	layout     layout
+	apply      func(*lifetime.Range) // of layout
 	uses       lifetime.LastUses
+	laidOut    slab.Of[code]
 	insts      slab.Of[inst]
 	blocks     slab.Of[block]
 	blockLists slab.Of[*block]
@@ -48,7 +50,9 @@ const (
 )
 
 func newCompiler(p *program.Program) *compiler {
-	return &compiler{prog: p, made: map[recipe]*code{}, stacks: stacks.New(p), fromHost: p.Tells != program.TellsSource && exec.FromHost(p)}
+	m := &compiler{prog: p, made: map[recipe]*code{}, stacks: stacks.New(p), fromHost: p.Tells != program.TellsSource && exec.FromHost(p)}
+	m.apply = m.layout.apply
+	return m
 }
 
 // ready is fn made ready to run; self is the module it runs in.
@@ -122,21 +126,23 @@ type overload struct {
 
 // compile lays out g; a value goes by the rule of PyTorch's interpreter.
 func (m *compiler) compile(fn *program.Func, g *program.Graph, inlined *passes.Graph) *code {
-	c := &code{fn: fn, graph: g, pytorch: fn.Library()}
+	c := m.laidOut.New()
+	*c = code{fn: fn, graph: g, pytorch: fn.Library()}
 	l := &m.layout
-	*l = layout{m: m, inlined: inlined, owner: m.ids.Cut(g.NumValues), insts: l.insts[:0]}
+	*l = layout{m: m, code: c, inlined: inlined, owner: m.ids.Cut(g.NumValues), insts: l.insts[:0]}
 	c.body = l.block(g.Body)
 	c.count, c.owner = len(l.insts), l.owner
 	for _, p := range g.Params {
 		l.owner[p.ID] = 0
 	}
-	m.uses.Each(g, func(r *lifetime.Range) { l.apply(c, r) })
+	m.uses.Each(g, m.apply)
 	return c
 }
 
 // layout numbers blocks and nodes, and notes which block defines each value.
 type layout struct {
 	m       *compiler
+	code    *code
 	inlined *passes.Graph // nil where the function stands for itself
 	owner   []int         // the block that defines a value
 	insts   []*inst       // in order
@@ -181,7 +187,7 @@ func (l *layout) byNumber(count int) []*inst {
 }
 
 // apply puts the end of a live range into its instruction.
-func (l *layout) apply(c *code, r *lifetime.Range) {
+func (l *layout) apply(r *lifetime.Range) {
 	switch r.End {
 	case lifetime.AsArgument:
 		l.insts[r.To].move[r.Arg] = true
@@ -192,7 +198,7 @@ func (l *layout) apply(c *code, r *lifetime.Range) {
 		}
 		in.drop = append(in.drop, r.Value.ID)
 	case lifetime.AtEntry:
-		b := c.body
+		b := l.code.body
 		if r.To >= 0 {
 			b = l.insts[r.To].blocks[r.Arg]
 		}

@@ -27,10 +27,14 @@ func (m *compiler) followStacks(c *code, self *program.Object, e ends) error {
 // replace puts ranges in the place of those that the last uses gave their values.
 func (m *compiler) replace(c *code, ranges []lifetime.Range) {
 	c.told = ranges
-	told := m.flags.Cut(c.graph.NumValues)
+	told, escapes := m.flags.Cut(c.graph.NumValues), 0
 	for i := range ranges {
 		told[ranges[i].Value.ID] = true
+		if ranges[i].End == lifetime.Escapes {
+			escapes++
+		}
 	}
+	c.escapes = m.ids.Cut(escapes)[:0]
 	insts := m.layout.byNumber(c.count)
 	for i := range c.body.insts {
 		in := &c.body.insts[i]

@@ -4,6 +4,7 @@ package pickle
 type boxes struct {
 	slots []any
 	lists []List
+	dicts []Dict
 }
 
 // slab is how many are made at once.
@@ -30,6 +31,15 @@ func (b *boxes) list() *List {
 	}
 	p := &b.lists[0]
 	b.lists = b.lists[1:]
+	return p
+}
+
+func (b *boxes) dict() *Dict {
+	if len(b.dicts) == 0 {
+		b.dicts = make([]Dict, slab)
+	}
+	p := &b.dicts[0]
+	b.dicts = b.dicts[1:]
 	return p
 }
 

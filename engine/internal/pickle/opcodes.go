@@ -85,10 +85,10 @@ func rows() [256]opcode {
 			m.extend(&want[*List](m, m.top(), "a list").Items, items)
 		}},
 
-		'}': {"EMPTY_DICT", func(m *machine) { m.charge(64); m.push(&Dict{}) }},
+		'}': {"EMPTY_DICT", func(m *machine) { m.charge(64); m.push(m.dict()) }},
 		'd': {"DICT", func(m *machine) {
 			items := m.sinceMark()
-			d := &Dict{}
+			d := m.dict()
 			m.setItems(d, items)
 			m.push(d)
 		}},
@@ -258,7 +258,7 @@ func (m *machine) setItems(d *Dict, items []any) {
 	m.charge(32 * len(items))
 	d.index = nil
 	if d.Keys == nil {
-		d.Keys, d.Values = make([]any, 0, len(items)/2), make([]any, 0, len(items)/2)
+		d.Keys, d.Values = m.cut(len(items) / 2)[:0], m.cut(len(items) / 2)[:0]
 	}
 	for i := 0; i < len(items); i += 2 {
 		d.Keys = append(d.Keys, items[i])

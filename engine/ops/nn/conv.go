@@ -45,10 +45,11 @@ func readConv(c *ops.Call) (*conv, error) {
 		name  string
 		other int64
 	}{{&v.Stride, "stride", 1}, {&v.Padding, "padding", 0}, {&v.Dilation, "dilation", 1}, {&v.OutputPadding, "output_padding", 0}} {
-		if c.Schema.ArgIndex(p.name) >= 0 && len(c.Ints(p.name)) == 0 {
+		given := c.Ints(p.name)
+		if len(given) == 0 && c.Schema.ArgIndex(p.name) >= 0 {
 			return nil, c.Errorf("got no %s, want 1 or %d members", p.name, n)
 		}
-		wide, err := wide(c, p.name, n, p.other)
+		wide, err := widened(c, p.name, given, n, p.other)
 		if err != nil {
 			return nil, err
 		}
@@ -183,16 +184,20 @@ func columnsWorkspace(c *ops.Call) []workspace.Request {
 
 // convPlatform is the platform with the flags that the call itself gives: traced code has those of the day it was traced.
 func convPlatform(c *ops.Call) *platform.Platform {
-	p := *c.Platform()
-	for _, f := range []struct {
-		name string
-		to   *bool
-	}{{"benchmark", &p.Benchmark}, {"deterministic", &p.Deterministic}, {"allow_tf32", &p.TF32CuDNN}} {
-		if c.Schema.ArgIndex(f.name) >= 0 {
-			*f.to = c.Bool(f.name)
+	p := c.Platform()
+	flag := func(name string, of bool) bool {
+		if c.Schema.ArgIndex(name) < 0 {
+			return of
 		}
+		return c.Bool(name)
 	}
-	return &p
+	benchmark, deterministic, tf32 := flag("benchmark", p.Benchmark), flag("deterministic", p.Deterministic), flag("allow_tf32", p.TF32CuDNN)
+	if benchmark == p.Benchmark && deterministic == p.Deterministic && tf32 == p.TF32CuDNN {
+		return p
+	}
+	own := *p
+	own.Benchmark, own.Deterministic, own.TF32CuDNN = benchmark, deterministic, tf32
+	return &own
 }
 
 // unbatched gives an input without a batch one of 1, and takes it off the result (Convolution.cpp batchify).

@@ -240,9 +240,13 @@ func maxUnpool(n int) func(*ops.Call) ([]tensor.Meta, error) {
 	}
 }
 
-// wide is v repeated to n members: int[n] arguments take one member for all.
+// wide is an argument's members, widened.
 func wide(c *ops.Call, name string, n int, other int64) ([]int64, error) {
-	v := c.Ints(name)
+	return widened(c, name, c.Ints(name), n, other)
+}
+
+// widened is v repeated to n members: int[n] arguments take one member for all; of none each is other.
+func widened(c *ops.Call, name string, v []int64, n int, other int64) ([]int64, error) {
 	switch len(v) {
 	case n:
 		return v, nil

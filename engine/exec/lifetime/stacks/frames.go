@@ -15,10 +15,16 @@ func (p *Program) groupsOf(t *program.Stack) [][]*program.Frame {
 	if groups, ok := p.groups[t]; ok {
 		return groups
 	}
-	var groups [][]*program.Frame
+	calls := 0
+	for _, f := range t.Frames {
+		if callsModule(f) {
+			calls++
+		}
+	}
+	groups := p.stacks.Cut(calls)[:0]
 	from := len(p.frames)
 	for _, f := range t.Frames {
-		if strings.HasSuffix(f.File, "torch/nn/modules/module.py") {
+		if callsModule(f) {
 			if to := len(p.frames); to > from {
 				group := p.frames[from:to:to]
 				slices.Reverse(group)
@@ -31,6 +37,11 @@ func (p *Program) groupsOf(t *program.Stack) [][]*program.Frame {
 	p.frames = p.frames[:from] // what is left called the root: the tracer and the user's script
 	p.groups[t] = groups
 	return groups
+}
+
+// callsModule says whether a frame is one of a module's call.
+func callsModule(f *program.Frame) bool {
+	return strings.HasSuffix(f.File, "torch/nn/modules/module.py")
 }
 
 // framesOf are the frames of each node, nil where nothing tells. A call of a submodule has no record of its own: the first operator inside it

@@ -42,7 +42,8 @@ func (p *Program) Most(fn *program.Func, self *program.Object) (*Held, error) {
 			}
 		}
 	}
-	h := &Held{Ranges: t.inOrder(ends), Until: make([]int, t.last()+1)}
+	h := p.held.New()
+	*h = Held{Ranges: t.inOrder(ends), Until: p.numbers.Cut(t.last() + 1)}
 	for i := range h.Until {
 		h.Until[i] = Stays
 	}
@@ -127,7 +128,10 @@ type lineRun struct {
 	call, inner  *call             // inner is the call that the line is making
 	modules      []*program.Object // that it called, and the lists that these are members of
 	functions    []program.Frame   // that it called
-	few          [2]*program.Object
+	few          struct {          // room for most lines'
+		modules   [2]*program.Object
+		functions [1]program.Frame
+	}
 }
 
 // goesOn says whether node i, with the inner call and its function, is part of the execution. A line that calls a module or function again, or
@@ -156,7 +160,7 @@ func (t *function) lineRuns() [][]int {
 			}
 			if d >= len(open) || open[d].call != calls[d] || open[d].line != f[d].Line || !open[d].goesOn(t, i, inner, fn) {
 				r := t.p.runs.New()
-				*r = lineRun{number: count, line: f[d].Line, call: calls[d], modules: r.few[:0]}
+				*r = lineRun{number: count, line: f[d].Line, call: calls[d], modules: r.few.modules[:0], functions: r.few.functions[:0]}
 				open = append(open[:min(d, len(open))], r)
 				count++
 			}
@@ -165,7 +169,11 @@ func (t *function) lineRuns() [][]int {
 			if inner != nil {
 				r.functions = append(r.functions, fn)
 			} else {
-				r.modules = append(r.modules, t.callee[i], t.list[i])
+				for _, o := range [...]*program.Object{t.callee[i], t.list[i]} {
+					if o != nil {
+						r.modules = append(r.modules, o)
+					}
+				}
 			}
 			out[i][d] = r.number
 		}

@@ -48,6 +48,8 @@ type Program struct {
 	parts     slab.Of[*statement]
 	stmts     slab.Of[statement]
 	runs      slab.Of[lineRun]
+	held      slab.Of[Held]
+	ranges    slab.Of[lifetime.Range]
 }
 
 // New is what the stacks of p tell.
