@@ -143,6 +143,27 @@ func TestWrappersAgainstPretended(t *testing.T) {
 	}
 }
 
+// TestCompiledStepIsToldByPhase: a step's two passes have peaks of their own, and what each holds is told by what it is for.
+func TestCompiledStepIsToldByPhase(t *testing.T) {
+	c := caseOn(t, "t4", filepath.Join("..", "testdata", "compiled", "attention_step.t4.wrapper"))
+	c.Mode = spec.Training
+	r, err := new(engine.Models).Run(context.Background(), c)
+	require.NoError(t, err)
+	for _, p := range r.Report.Passes {
+		require.Len(t, p.Phases, 2, p.Name)
+		held := map[string]map[string]bool{}
+		for _, phase := range p.Phases {
+			held[phase.Name] = map[string]bool{}
+			for _, share := range phase.Held {
+				held[phase.Name][share.Category] = true
+			}
+		}
+		assert.Equal(t, map[string]bool{"input": true, "activation": true, "temporary": true, "workspace": true}, held["forward"], p.Name)
+		assert.Equal(t, map[string]bool{"input": true, "activation": true, "gradient": true, "temporary": true, "workspace": true}, held["backward"], p.Name)
+		assert.Equal(t, "forward", p.Phases[0].Name, p.Name)
+	}
+}
+
 // TestCompiledInputs: what code was compiled for is told by itself; its first open size is the batch.
 func TestCompiledInputs(t *testing.T) {
 	for name, want := range map[string][]string{

@@ -65,6 +65,17 @@ type OOM struct {
 	*OOMError
 }
 
+// firstPhase is the phase in which a pass begins with the event: that of its first allocation which tells of its place. What it frees before is of the pass
+// before, and told by the place where it was made.
+func firstPhase(tr *trace.Trace, i int, before trace.Phase) trace.Phase {
+	for pass := tr.Events[i].Pass; i < len(tr.Events) && tr.Events[i].Pass == pass; i++ {
+		if e := &tr.Events[i]; e.Action == trace.Alloc && e.Site >= 0 && int(e.Site) < len(tr.Sites) {
+			return tr.Sites[e.Site].Phase
+		}
+	}
+	return before
+}
+
 // Replay takes every event of a trace through an allocator, which it may no longer be used after. Recorded segments are passed over: segments
 // are the allocator's. The error says that the trace contradicts itself.
 func Replay(tr *trace.Trace, a Allocator) (*Timeline, error) {
@@ -72,10 +83,14 @@ func Replay(tr *trace.Trace, a Allocator) (*Timeline, error) {
 	start := a.Stats()
 	tl := &Timeline{Trace: tr, first: a.Fresh(), Idle: start.Inactive()}
 	tl.Peaks.begin(&start)
-	phase := trace.Load
+	phase, begun := trace.Load, false
 	for i := range tr.Events {
 		e := &tr.Events[i]
-		if e.Site >= 0 && int(e.Site) < len(tr.Sites) {
+		if i == 0 || e.Pass != tr.Events[i-1].Pass {
+			begun, phase = false, firstPhase(tr, i, phase)
+		}
+		begun = begun || e.Action == trace.Alloc
+		if begun && e.Site >= 0 && int(e.Site) < len(tr.Sites) {
 			phase = tr.Sites[e.Site].Phase
 		}
 		enter(&tl.Passes, i, e.Pass, 0, &start)

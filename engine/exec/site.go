@@ -31,6 +31,14 @@ func (s *Sites) enter(op, module string, pos program.Pos, cat tensor.Category) t
 	return s.now
 }
 
+// EnterAs is Enter of an operator whose results are of a category.
+func (s *Sites) EnterAs(cat tensor.Category, op, module string, pos program.Pos) trace.SiteID {
+	return s.enter(op, module, pos, cat)
+}
+
+// Begin begins a part of the pass under way.
+func (s *Sites) Begin(phase trace.Phase) { s.phase = phase }
+
 // EnterAgain makes a place current that Enter gave before.
 func (s *Sites) EnterAgain(id trace.SiteID) { s.now = id }
 

@@ -25,6 +25,7 @@ const (
 	BufferFree  = "inductor::free"               // Args[0] names nothing any more
 	// BufferGradient is the gradient Args[0] of a leaf that Recorded describes, which takes it over, or a copy of it in its own layout, or one where Args[1] is true
 	BufferGradient = "inductor::accumulate_grad"
+	BackwardPass   = "inductor::backward"       // the backward pass begins
 	FusedKernel    = "inductor::kernel"         // a kernel that inductor made, on Args; it takes no memory
 	Proxied        = "inductor::proxy_executor" // the operator Text without its arguments, which no C function stands for
 )
@@ -71,6 +72,7 @@ var shapes = map[string]shape{
 	BufferItem:              {minArgs: 2, maxArgs: 2, maxOuts: 1},
 	BufferFree:              {minArgs: 1, maxArgs: 1},
 	BufferGradient:          {minArgs: 2, maxArgs: 2, maxOuts: 1, recorded: true},
+	BackwardPass:            {},
 	FusedKernel:             {maxArgs: -1},
 	"aten::IntImplicit":     {minArgs: 1, maxArgs: 1, maxOuts: 1},
 	"aten::FloatImplicit":   {minArgs: 1, maxArgs: 1, maxOuts: 1},

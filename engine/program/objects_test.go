@@ -370,6 +370,7 @@ aten::IntImplicit: 1 -> 0 to 1
 aten::ScalarImplicit: 1 -> 0 to 1
 inductor::accumulate_grad: 2 -> 0 to 1, recorded
 inductor::alias: 1 -> 0 to 1
+inductor::backward: 0 -> 0
 inductor::empty_strided: 0 -> 0 to 1, recorded
 inductor::free: 1 -> 0
 inductor::getitem: 2 -> 0 to 1

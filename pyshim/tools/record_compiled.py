@@ -64,10 +64,30 @@ def attention() -> Any:
     return nn.TransformerEncoderLayer(64, 2, 128, batch_first=True, norm_first=True, activation="gelu", dropout=0.1)
 
 
+def checkpointed() -> Any:
+    import torch
+    from torch import nn
+    from torch.utils.checkpoint import checkpoint
+
+    class Checkpointed(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.first, self.second = nn.Linear(64, 256), nn.Linear(256, 10)
+
+        def hidden(self, x: torch.Tensor) -> torch.Tensor:
+            return self.second(torch.nn.functional.gelu(self.first(x)))
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return checkpoint(self.hidden, x, use_reentrant=False)
+
+    return Checkpointed()
+
+
 # Models of which a training step is recorded, and the shape that they are compiled for.
 STEPS: dict[str, tuple[Callable[[], Any], list[int]]] = {
     "mlp_step": (mlp, [8, 64]),
     "convolutions_step": (convolutions, [2, 3, 33, 33]),
+    "checkpointed_step": (checkpointed, [8, 64]),
     "attention_step": (attention, [2, 48, 64]),
 }
 

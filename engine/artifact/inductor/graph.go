@@ -22,10 +22,14 @@ type graph struct {
 	made    map[*program.Value]*program.Node
 	none    map[*program.Value]bool // what names no tensor yet
 	origin  string                  // what the next kernel was made of, as the wrapper tells
+
+	sources    map[string]bool // names of the traced graph that kernels of the forward pass were made of
+	backward   bool            // the pass under way is a backward pass
+	recomputes bool            // the next kernel is made of the forward pass's alone
 }
 
 func newGraph() *graph {
-	return &graph{names: map[string]program.Arg{}, numbers: map[string]*term{}, arrays: map[string]*term{}, made: map[*program.Value]*program.Node{}, none: map[*program.Value]bool{}}
+	return &graph{sources: map[string]bool{}, names: map[string]program.Arg{}, numbers: map[string]*term{}, arrays: map[string]*term{}, made: map[*program.Value]*program.Node{}, none: map[*program.Value]bool{}}
 }
 
 func (g *graph) value(name string) *program.Value {
@@ -131,7 +135,10 @@ func (g *graph) tell(n *program.Node) {
 		return
 	}
 	made := g.origin
-	if of := copied(n, made); of != "" {
+	if g.recomputes {
+		made = "recomputed " + made
+	}
+	if of := copied(n, g.origin); of != "" {
 		made = "layout copy for " + of
 	}
 	for i := range n.Args {
@@ -182,6 +189,15 @@ func (g *graph) note(text string) {
 	g.origin = ""
 	if list != "" {
 		g.origin = strings.ReplaceAll(list, "aten.", "aten::")
+	}
+	_, names, _ := strings.Cut(text, "Source Nodes: [")
+	names, _, _ = strings.Cut(names, "]")
+	g.recomputes = g.backward && names != ""
+	for name := range strings.SplitSeq(names, ", ") {
+		if !g.backward {
+			g.sources[name] = true
+		}
+		g.recomputes = g.recomputes && g.sources[name]
 	}
 }
 

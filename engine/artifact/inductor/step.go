@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/memspec/memspec/engine/program"
+	"github.com/memspec/memspec/engine/tensor"
 )
 
 // A training step is two graphs: torch/_functorch/_aot_autograd/runtime_wrappers.py calls the forward pass, keeps what it returns behind the model's own
@@ -18,6 +19,10 @@ const tangent = "tangents_"
 func (r *pyReader) step(p pass, returned []program.Arg) ([]program.Arg, place, error) {
 	inputs := r.build.params
 	r.close(r.module.call[len(r.module.call)-1].where())
+	r.node(program.BackwardPass, p.where)
+	r.backward = true
+	first := len(r.body.Nodes)
+	all := returned
 	next := &pyReader{graph: r.graph, build: r.build, before: &returned}
 	next.names, next.numbers, next.arrays = map[string]program.Arg{}, map[string]*term{}, map[string]*term{}
 	next.origin = ""
@@ -30,7 +35,28 @@ func (r *pyReader) step(p pass, returned []program.Arg) ([]program.Arg, place, e
 	}
 	next.close(last)
 	results := append([]program.Arg{}, returned...) // less those that were handed over
+	next.classify(all, first)
 	return append(results, next.gradients(inputs, last)...), last, nil
+}
+
+// classify says what each storage is for, in the words of PyTorch's memory profiler: what the forward pass returns is an activation, outputs and what
+// is saved for the backward pass, what the backward pass returns a gradient, and all else temporary.
+func (r *pyReader) classify(returned []program.Arg, first int) {
+	for _, n := range r.body.Nodes {
+		if n.Told != nil {
+			n.Told.Class = tensor.Temporary
+		}
+	}
+	for _, a := range returned {
+		if n := r.made[a.Value]; n != nil {
+			n.Told.Class = tensor.Activation
+		}
+	}
+	for _, a := range r.returns {
+		if n := r.made[a.Value]; n != nil && slices.Contains(r.body.Nodes[first:], n) {
+			n.Told.Class = tensor.Gradient
+		}
+	}
 }
 
 // gradients gives each argument of the forward pass its gradient, in the order in which autograd's engine comes to them.
@@ -58,7 +84,7 @@ func (r *pyReader) gradients(inputs []program.Param, where place) []program.Arg 
 		n := r.node(program.BufferGradient, where)
 		n.Text = "gradient of " + inputs[of[at]].Name
 		n.Args = []program.Arg{a, {Const: held}}
-		n.Told = &program.Told{Recorded: []*program.TensorMeta{inputs[of[at]].Meta}}
+		n.Told = &program.Told{Recorded: []*program.TensorMeta{inputs[of[at]].Meta}, Class: tensor.Gradient}
 		v := r.value("gradient of " + inputs[of[at]].Name)
 		n.Outs = []*program.Value{v}
 		out[at] = program.Arg{Value: v}

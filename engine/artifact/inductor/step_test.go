@@ -1,6 +1,7 @@
 package inductor
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -32,7 +33,7 @@ func TestStep(t *testing.T) {
 	require.NoError(t, program.Check(w.Program))
 	assert.True(t, w.Training)
 	const buffer = " -> float32[8, 4] strides [4, 1] cuda; "
-	assert.Equal(t, "buf0%2 inductor::empty_strided()"+buffer+"buf1%3 inductor::empty_strided()"+buffer+"inductor::free(primals_1%0); "+ // the forward pass, and its hold on what it does not return
+	assert.Equal(t, "buf0%2 inductor::empty_strided()"+buffer+"buf1%3 inductor::empty_strided()"+buffer+"inductor::free(primals_1%0); inductor::backward(); "+ // the forward pass, and its hold on what it does not return
 		"inductor::free(buf1%3); buf0%5 inductor::empty_strided() -> float32[8, 4] strides [1, 8] cuda; inductor::free(tangents_1%4); inductor::free(primals_2%1); "+
 		"gradient of primals_2%6 inductor::accumulate_grad(buf0%5, False).gradient of primals_2"+buffer+"return [buf0%2, gradient of primals_2%6]", nodes(t, w.Program))
 	var params []string
@@ -92,4 +93,27 @@ func TestEngineOrder(t *testing.T) {
 		}
 		assert.Len(t, seen, n)
 	}
+}
+
+// TestClasses: what the forward pass returns is an activation, what the backward pass returns a gradient, and all else temporary; a kernel of the backward
+// pass that is made of the forward pass's sources alone makes again what was there.
+func TestClasses(t *testing.T) {
+	const kernel = "\n# Topologically Sorted Source Nodes: [%s], Original ATen: [aten.mul]\ntriton_poi_fused_mul_0.run(%s, 32, stream=0)"
+	forward := strings.Replace(stepForward, "\nreturn", "\nbuf2 = empty_strided_cuda((2, ), (1, ), torch.float32)"+fmt.Sprintf(kernel, "x, y", "buf1")+"\ndel buf2\nreturn", 1)
+	backward := strings.Replace(stepBackward, "\nbuf0", "\nbuf1 = empty_strided_cuda((3, ), (1, ), torch.float32)"+fmt.Sprintf(kernel, "y", "buf1")+
+		"\nbuf2 = empty_strided_cuda((4, ), (1, ), torch.float32)"+fmt.Sprintf(kernel, "y, mul_3", "buf2")+"\nbuf0", 1)
+	text := strings.ReplaceAll(stepWrapper(forward, backward), "class Runner:", "triton_poi_fused_mul_0 = async_compile.triton('a', '''''')\nclass Runner:")
+	w, err := DecodeWrapper(text, "w.py")
+	require.NoError(t, err)
+	require.NoError(t, program.Check(w.Program))
+	g, err := w.Entry.Graph()
+	require.NoError(t, err)
+	var got []string
+	for _, n := range g.Body.Nodes {
+		if n.Op == program.BufferEmpty || n.Op == program.BufferGradient {
+			got = append(got, strings.TrimSpace(n.Outs[0].Name+" "+n.Told.Class.String()+" "+n.Text))
+		}
+	}
+	assert.Equal(t, []string{"buf0 activation", "buf1 activation aten::mul", "buf2 temporary", "buf1 temporary recomputed aten::mul", "buf2 temporary aten::mul", "buf0 gradient",
+		"gradient of primals_2 gradient gradient of primals_2"}, got)
 }

@@ -187,7 +187,7 @@ func (w *walker) missing(n *program.Node) error {
 		if err != nil {
 			return err
 		}
-		t, err := w.NewTensor(m, tensor.Activation)
+		t, err := w.NewTensor(m, class(n))
 		if err != nil {
 			return err
 		}

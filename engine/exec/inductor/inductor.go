@@ -105,6 +105,7 @@ func (w *walker) Forward(args []any) (any, error) {
 	if err := w.bind(args); err != nil {
 		return nil, err
 	}
+	w.Sites.Begin(trace.Forward)
 	for i, v := range w.graph.Params {
 		w.Hold(args[i])
 		w.regs[v.ID] = args[i]
@@ -175,10 +176,18 @@ func (w *walker) place(i int, n *program.Node) {
 		return
 	}
 	op := n.Op
-	if n.Text != "" && (n.Op == program.BufferEmpty || n.Op == program.FusedKernel) {
+	if n.Text != "" && (n.Op == program.BufferEmpty || n.Op == program.FusedKernel || n.Op == program.BufferGradient) {
 		op = n.Text
 	}
-	w.sites[i] = w.Sites.Enter(op, "", program.Pos{File: w.prog.Entry.Record, Line: int(n.Where.Line)})
+	w.sites[i] = w.Sites.EnterAs(class(n), op, "", program.Pos{File: w.prog.Entry.Record, Line: int(n.Where.Line)})
+}
+
+// class is what a node's results are for.
+func class(n *program.Node) tensor.Category {
+	if n.Told == nil {
+		return tensor.Activation
+	}
+	return n.Told.Class
 }
 
 // node runs one.
@@ -186,12 +195,15 @@ func (w *walker) node(n *program.Node) error {
 	switch n.Op {
 	case program.FusedKernel:
 		return nil
+	case program.BackwardPass:
+		w.Sites.Begin(trace.Backward)
+		return nil
 	case program.BufferEmpty:
 		m, err := n.Recorded()[0].Bind(w.symbols)
 		if err != nil {
 			return err
 		}
-		t, err := w.NewTensor(m, tensor.Activation)
+		t, err := w.NewTensor(m, class(n))
 		if err != nil {
 			return err
 		}
