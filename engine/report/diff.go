@@ -18,6 +18,7 @@ type Difference struct {
 	New     Run            `json:"new"`
 	Unlike  []string       `json:"unlike,omitempty"` // in what the runs differ beside the model
 	Metrics []MetricChange `json:"metrics"`          // in the order of Metrics
+	Kinds   []KindChange   `json:"kinds,omitempty"`  // of a run and the compiled model's: what changed, by change, what compiling adds first
 	Holders []HolderChange `json:"holders"`          // what changed, by size of change, largest first, then by place
 }
 
@@ -42,7 +43,7 @@ type HolderChange struct {
 
 // Diff compares two reports by metric and by holder.
 func Diff(before, after *Report) *Difference {
-	d := &Difference{Schema: Schema, Old: before.Run, New: after.Run, Unlike: Unlike(&before.Run, &after.Run), Holders: []HolderChange{}}
+	d := &Difference{Schema: Schema, Old: before.Run, New: after.Run, Unlike: Unlike(&before.Run, &after.Run), Kinds: compiling(before, after), Holders: []HolderChange{}}
 	for _, m := range BudgetMetrics() {
 		if m == FirstCall && before.FirstCall == nil && after.FirstCall == nil {
 			continue // as the others tell already
@@ -198,6 +199,10 @@ func (d *Difference) WriteText(w io.Writer, rows int) error {
 		t.Add(string(m.Metric), m.Old.String(), m.New.String(), Signed(*m.New-*m.Old), signedPercent(*m.New-*m.Old, *m.Old))
 	}
 	p.Table(2, t)
+	if len(d.Kinds) > 0 {
+		p.Line("  %s", d.compilingSentence())
+		p.Table(4, d.compilingTable())
+	}
 	if len(d.Holders) == 0 {
 		p.Line("  the same holders at the peak")
 		return p.Err
