@@ -40,7 +40,8 @@ def test_one_graph_in_every_mode(seen, mode):
 def test_calls_take_the_same(seen):
     first, second, third = (allocated for allocated, _ in seen["default"]["passes"])
     if support.torch_here().release < (2, 15):  # the two threads' workspaces stay from the first call on
-        second, third = second + 2 * WORKSPACE, third + 2 * WORKSPACE
+        stays = 2 * WORKSPACE + (1 << 20 if support.torch_here().release < (2, 11) else 0)  # and cuBLASLt's own
+        second, third = second + stays, third + stays
     assert first == second == third > WORKSPACE
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from memshim import binary
+from memshim.pretend import support
 from oracle.configuration import PREDICTIONS, Prediction, Run
 
 
@@ -39,7 +40,7 @@ def spec(model: Any, runs: Iterable[Run], archives: Path, kinds: Iterable[str]) 
             cases.append(case | ({"autocast": "float16"} if run.setting == "autocast" else {}))
         if cases:
             models[f"{p.artifact} {p.runtime}"] = {"artifact": os.path.relpath(path, archives.parent / "specs" / model.name), "cases": cases}
-    return {"version": 1, "defaults": {"torch": "2.15", "budget": {"allocated": "1024TiB"}}, "models": models}
+    return {"version": 1, "defaults": {"torch": ".".join(map(str, support.torch_here().release)), "budget": {"allocated": "1024TiB"}}, "models": models}
 
 
 def reports(model: Any, runs: Iterable[Run], cache: Path, kinds: Iterable[str]) -> dict[tuple[Prediction, Run], dict]:

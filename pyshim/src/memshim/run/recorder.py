@@ -132,7 +132,7 @@ class Recorder:
         import torch
 
         with self._lock:
-            if torch.cuda.is_initialized():
+            if torch.cuda.is_initialized() or hasattr(torch.cuda._tls, "is_initializing"):  # which PyTorch before 2.15 asks for a lock that it holds
                 self._begin(region)
             else:
                 torch.cuda._lazy_call(lambda: self._begin(region) if not region._ended else None)
