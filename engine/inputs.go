@@ -100,7 +100,7 @@ func assumptions(as []spec.Assumption) map[string]int64 {
 	}
 	m := make(map[string]int64, len(as))
 	for _, a := range as {
-		m[a.Place] = a.Size
+		m[a.Line] = a.Size
 	}
 	return m
 }

@@ -53,7 +53,7 @@ func (c *Case) captureKey() string {
 	line("capability", p.Device.ComputeCapability)
 	line("sms", p.Device.SMs)
 	for _, a := range c.Assume {
-		line("assume", fmt.Sprintf("%s=%d", a.Place, a.Size))
+		line("assume", fmt.Sprintf("%s=%d", a.Line, a.Size))
 	}
 	line("training", trainingText(c.Training))
 	return hex.EncodeToString(h.Sum(nil))[:16]

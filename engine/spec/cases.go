@@ -24,9 +24,9 @@ type dimDecl struct {
 
 // assumeDecl is an assumption as written.
 type assumeDecl struct {
-	place string
-	size  Expr
-	node  *yaml.Node
+	line string
+	size Expr
+	node *yaml.Node
 }
 
 // fitDecl is a value of a dim at which a case must fit, as written.
@@ -279,7 +279,7 @@ func (d *document) bindAssume(c *Case, decls []assumeDecl) {
 		case n < 0:
 			d.errorf(a.node, "got %d, want 0 or more", n)
 		default:
-			c.Assume = append(c.Assume, Assumption{Place: a.place, Size: n, Pos: d.at(a.node)})
+			c.Assume = append(c.Assume, Assumption{Line: a.line, Size: n, Pos: d.at(a.node)})
 		}
 	}
 }

@@ -50,7 +50,7 @@ models:
 	require.NoError(t, err)
 	c := &cases[0]
 	c.Training = &recording.Training{}
-	c.Assume = []spec.Assumption{{Place: "m.py:3", Size: 7}}
+	c.Assume = []spec.Assumption{{Line: "m.py:3", Size: 7}}
 	c.Allow = []string{"op-missing"}
 	c.Operators = []custom.Operator{{Schema: "my::op(Tensor x) -> Tensor", Results: []string{"x"}, Workspace: "1024"}}
 	c.Fits = []spec.Fit{{Dim: spec.Dim{Name: "B", Value: 4}}}

@@ -35,7 +35,7 @@ type CaseJSON struct {
 	Budgets         []BudgetJSON        `json:"budgets"`
 }
 
-// AssumeJSON is a number that a place's data decides, as stated.
+// AssumeJSON is an Assumption.
 type AssumeJSON struct {
 	Place string `json:"place"`
 	Size  int64  `json:"size"`
@@ -93,7 +93,7 @@ func (c *Case) JSON() CaseJSON {
 		j.Inputs = append(j.Inputs, in.String())
 	}
 	for _, a := range c.Assume {
-		j.Assume = append(j.Assume, AssumeJSON{a.Place, a.Size})
+		j.Assume = append(j.Assume, AssumeJSON{a.Line, a.Size})
 	}
 	for i := range c.Budgets {
 		j.Budgets = append(j.Budgets, budgetAsJSON(&c.Budgets[i]))

@@ -108,11 +108,11 @@ type Dim struct {
 	Value int64
 }
 
-// Assumption is a tighter bound on a data-dependent size: Place is where the note says it arose.
+// Assumption is what a case states of a number that depends on tensor data: a size, or how often a loop runs.
 type Assumption struct {
-	Place string
-	Size  int64
-	Pos   Pos
+	Line string // of the model's source, as the note has it: FILE:LINE
+	Size int64
+	Pos  Pos
 }
 
 // Symbols are the dims as a map.
