@@ -61,7 +61,7 @@ var mayImport = map[string][]string{
 		"engine/ops/nn", "engine/ops/attention", "engine/ops/quant", "engine/ops/prim"},
 
 	"engine/artifact/torchscript/syntax": {"engine/internal/pysource"},
-	"engine/artifact/torchscript":        {"engine/program", "engine/tensor", "engine/internal/pickle", "engine/internal/ptzip", "engine/artifact/torchscript/syntax"},
+	"engine/artifact/torchscript":        {"engine/program", "engine/tensor", "engine/internal/pickle", "engine/internal/ptzip", "engine/internal/slab", "engine/artifact/torchscript/syntax"},
 	"engine/artifact/torchexport":        {"engine/program", "engine/tensor", "engine/internal/expr", "engine/internal/jsonscan", "engine/internal/pickle", "engine/internal/ptzip"},
 	"engine/artifact/inductor":           {"engine/program", "engine/tensor", "engine/internal/expr"},
 	"engine/artifact":                    {"engine/program", "engine/artifact/inductor", "engine/artifact/torchexport", "engine/artifact/torchscript", "engine/internal/ptzip", "engine/recording", "engine/trace"},

@@ -256,7 +256,7 @@ func (l *lowerer) typeArg(x syntax.Expr) *program.Type {
 }
 
 func (l *lowerer) typesOf(t *program.Type) []*program.Type {
-	s := l.typeList.cut(1)
+	s := l.typeList.Cut(1)
 	s[0] = t
 	return s
 }

@@ -63,13 +63,13 @@ func (d *decoder) fold(f *syntax.File, x syntax.Expr) (v any, ok bool, err error
 		if !ok || err != nil {
 			return nil, false, err
 		}
-		return d.lists.new(program.ListLit{Items: items}), true, nil
+		return d.lists.Put(program.ListLit{Items: items}), true, nil
 	case *syntax.Tuple:
 		items, ok, err := d.foldAll(f, x.Elems)
 		if !ok || err != nil {
 			return nil, false, err
 		}
-		return d.tuples.new(program.TupleLit{Items: items}), true, nil
+		return d.tuples.Put(program.TupleLit{Items: items}), true, nil
 	case *syntax.Dict:
 		keys, ok, err := d.foldAll(f, x.Keys)
 		if !ok || err != nil {
@@ -91,7 +91,7 @@ func (d *decoder) fold(f *syntax.File, x syntax.Expr) (v any, ok bool, err error
 }
 
 func (d *decoder) foldAll(f *syntax.File, list []syntax.Expr) ([]any, bool, error) {
-	items := d.items.cut(len(list))
+	items := d.items.Cut(len(list))
 	if items == nil {
 		items = []any{}
 	}

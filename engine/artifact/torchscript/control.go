@@ -36,7 +36,7 @@ func (l *lowerer) ifStmt(s *syntax.If) (left bool) {
 	els := l.branch(s.Else)
 	n := l.node("prim::If", s.Start, 0, cond)
 	n.Where.Stmt, n.Where.Line = number, int32(s.Line)
-	blocks := [2]*program.Block{l.blockSlab.new(program.Block{Nodes: then.nodes}), l.blockSlab.new(program.Block{Nodes: els.nodes})}
+	blocks := [2]*program.Block{l.blockSlab.Put(program.Block{Nodes: then.nodes}), l.blockSlab.Put(program.Block{Nodes: els.nodes})}
 	n.Blocks = l.blocks(blocks[0], blocks[1])
 	for i, c := range els.changes {
 		l.place[c.number] = int32(i + 1)
@@ -156,9 +156,9 @@ func (l *lowerer) loop(p loop) {
 			names = slices.Delete(names, i, i+1)
 		}
 	}
-	args := l.argSlab.cut(2 + len(names))
+	args := l.argSlab.Cut(2 + len(names))
 	args[0], args[1] = p.trip, p.cond
-	params := l.outSlab.cut(1 + len(names))
+	params := l.outSlab.Cut(1 + len(names))
 	iteration := l.value(p.iteration, nil)
 	params[0] = iteration
 	for i, n := range names {
@@ -178,7 +178,7 @@ func (l *lowerer) loop(p loop) {
 	}
 	p.item(program.Arg{Value: iteration})
 	l.stmts(p.body)
-	outs := l.argSlab.cut(1 + len(names))
+	outs := l.argSlab.Cut(1 + len(names))
 	outs[0] = p.next()
 	for i, n := range names {
 		b := l.now[n]
@@ -189,11 +189,11 @@ func (l *lowerer) loop(p loop) {
 	}
 	l.closeBlock(block)
 	l.changes.stack = l.changes.stack[:changes]
-	body := l.blockSlab.new(program.Block{Params: params, Nodes: l.nodes.take(nodes, &l.nodeList), Outs: outs})
+	body := l.blockSlab.Put(program.Block{Params: params, Nodes: l.nodes.take(nodes, &l.nodeList), Outs: outs})
 	n := l.nodeArgs("prim::Loop", p.at, 0, args)
 	n.Where.Stmt, n.Where.Line = number, int32(p.line)
 	n.Blocks = l.blocks(body)
-	n.Outs = l.outSlab.cut(len(names))
+	n.Outs = l.outSlab.Cut(len(names))
 	for i, name := range names {
 		v := l.value(l.texts[name], params[1+i].Type)
 		n.Outs[i] = v
@@ -261,7 +261,7 @@ func (l *lowerer) forStmt(s *syntax.For) {
 		if !ok {
 			l.failf(s.Start, "got %q, want names", l.file.Text(s.Target.Bounds()))
 		}
-		outs := l.outSlab.cut(len(t.Elems))
+		outs := l.outSlab.Cut(len(t.Elems))
 		for k, x := range t.Elems {
 			outs[k] = l.value(l.target(x), nil)
 			l.define(outs[k].Name, binding{arg: program.Arg{Value: outs[k]}})

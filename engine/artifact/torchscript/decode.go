@@ -22,6 +22,7 @@ import (
 	"unsafe"
 
 	"github.com/memspec/memspec/engine/artifact/torchscript/syntax"
+	"github.com/memspec/memspec/engine/internal/slab"
 	"github.com/memspec/memspec/engine/program"
 )
 
@@ -88,9 +89,9 @@ type decoder struct {
 	root       any                      // data.pkl
 	late       []lateConstant
 
-	items  slab[any] // of literals in code
-	lists  slab[program.ListLit]
-	tuples slab[program.TupleLit]
+	items  slab.Of[any] // of literals in code
+	lists  slab.Of[program.ListLit]
+	tuples slab.Of[program.TupleLit]
 
 	outline syntax.Parser // one file at a time
 	small   syntax.Parser // annotations and values, forgotten at once
@@ -105,7 +106,7 @@ type decoder struct {
 	debugged  *sourceFile            // whose records were read last
 	told      bool                   // prog.Tells is known
 	debugBuf  []byte
-	frameList slab[*program.Frame]
+	frameList slab.Of[*program.Frame]
 	ops       map[string]string // operators' names, as printed to ours
 }
 

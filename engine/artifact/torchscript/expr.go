@@ -283,9 +283,9 @@ func (l *lowerer) choose(x syntax.Expr, test, then, els syntax.Expr) program.Arg
 	var blocks [2]*program.Block
 	for i, side := range []syntax.Expr{then, els} {
 		m := l.nodes.mark()
-		out := l.argSlab.cut(1)
+		out := l.argSlab.Cut(1)
 		out[0] = l.nested(side)
-		blocks[i] = l.blockSlab.new(program.Block{Nodes: l.nodes.take(m, &l.nodeList), Outs: out})
+		blocks[i] = l.blockSlab.Put(program.Block{Nodes: l.nodes.take(m, &l.nodeList), Outs: out})
 	}
 	n := l.node("prim::If", x.Bounds().Start, program.Nested, cond)
 	n.Blocks = l.blocks(blocks[0], blocks[1])

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/memspec/memspec/engine/artifact/torchscript/syntax"
+	"github.com/memspec/memspec/engine/internal/slab"
 	"github.com/memspec/memspec/engine/program"
 )
 
@@ -25,14 +26,14 @@ type lowerer struct {
 	in      program.NodeFlags // InReturn or nothing
 	inner   int               // forked functions around
 
-	nodeSlab  slab[program.Node]
-	valueSlab slab[program.Value]
-	blockSlab slab[program.Block]
-	argSlab   slab[program.Arg]
-	outSlab   slab[*program.Value]
-	nodeList  slab[*program.Node]
-	blockList slab[*program.Block]
-	typeList  slab[*program.Type]
+	nodeSlab  slab.Of[program.Node]
+	valueSlab slab.Of[program.Value]
+	blockSlab slab.Of[program.Block]
+	argSlab   slab.Of[program.Arg]
+	outSlab   slab.Of[*program.Value]
+	nodeList  slab.Of[*program.Node]
+	blockList slab.Of[*program.Block]
+	typeList  slab.Of[*program.Type]
 }
 
 // list gathers items of nested lists on one stack.
@@ -42,8 +43,8 @@ func (l *list[T]) push(v T)  { l.stack = append(l.stack, v) }
 func (l *list[T]) mark() int { return len(l.stack) }
 
 // take copies what was pushed since mark to a slice of its own.
-func (l *list[T]) take(mark int, s *slab[T]) []T {
-	out := s.cut(len(l.stack) - mark)
+func (l *list[T]) take(mark int, s *slab.Of[T]) []T {
+	out := s.Cut(len(l.stack) - mark)
 	copy(out, l.stack[mark:])
 	l.stack = l.stack[:mark]
 	return out
@@ -83,7 +84,7 @@ func (b *body) lower(fn *program.Func) (g *program.Graph, err error) {
 	l.parser.Use(&b.file.File)
 	stmts, err := l.parser.Body(&b.def)
 	l.check(err)
-	g = &program.Graph{Params: l.outSlab.cut(len(fn.Params))}
+	g = &program.Graph{Params: l.outSlab.Cut(len(fn.Params))}
 	for i, p := range fn.Params {
 		v := l.value(p.Name, p.Type)
 		g.Params[i] = v
@@ -111,7 +112,7 @@ func (l *lowerer) function(stmts []syntax.Stmt, end syntax.Pos) *program.Block {
 		l.begin(int(l.line))
 		l.node("prim::Return", end, 0, program.Arg{})
 	}
-	return l.blockSlab.new(program.Block{Nodes: l.nodes.take(m, &l.nodeList)})
+	return l.blockSlab.Put(program.Block{Nodes: l.nodes.take(m, &l.nodeList)})
 }
 
 // stmts lowers statements in order and says whether one returns. Raising does not count: PyTorch prints assignments after it.
@@ -226,7 +227,7 @@ func (l *lowerer) assign(s *syntax.Assign) {
 	}
 	if s.Unpack {
 		v := l.nested(s.Value)
-		outs := l.outSlab.cut(len(s.Targets))
+		outs := l.outSlab.Cut(len(s.Targets))
 		l.names(s, outs)
 		l.nodeOuts("prim::TupleUnpack", s.Start, outs, 0, v)
 		return
@@ -239,7 +240,7 @@ func (l *lowerer) assign(s *syntax.Assign) {
 	if n == nil {
 		l.failf(s.Start, "got %q for %d names, want an operator", l.file.Text(s.Value.Bounds()), len(s.Targets))
 	}
-	n.Outs = l.outSlab.cut(len(s.Targets))
+	n.Outs = l.outSlab.Cut(len(s.Targets))
 	l.names(s, n.Outs)
 }
 
@@ -309,9 +310,9 @@ func (l *lowerer) assert(s *syntax.Assert) {
 		msg = l.nested(s.Msg)
 	}
 	l.node("prim::RaiseException", s.Start, 0, msg).Text = "AssertionError"
-	fails := l.blockSlab.new(program.Block{Nodes: l.nodes.take(m, &l.nodeList)})
+	fails := l.blockSlab.Put(program.Block{Nodes: l.nodes.take(m, &l.nodeList)})
 	n := l.node("prim::If", s.Start, 0, cond)
-	n.Blocks = l.blocks(l.blockSlab.new(program.Block{}), fails)
+	n.Blocks = l.blocks(l.blockSlab.Put(program.Block{}), fails)
 }
 
 // withStmt lowers to Enter, the body and Exit in the same block: PyTorch's graph has it so.
@@ -344,7 +345,7 @@ func (l *lowerer) forkDef(s *syntax.FuncDef) {
 	stmt := l.stmt
 	g := &program.Graph{Body: l.function(s.Body, s.End)}
 	ids, captured := l.leaveFunction(outer)
-	args := l.argSlab.cut(len(captured))
+	args := l.argSlab.Cut(len(captured))
 	for i, c := range captured {
 		g.Params = append(g.Params, c.param)
 		fn.Params = append(fn.Params, program.Param{Name: c.param.Name, Type: c.param.Type})
@@ -361,24 +362,24 @@ func (l *lowerer) forkDef(s *syntax.FuncDef) {
 // value makes a value.
 func (l *lowerer) value(name string, t *program.Type) *program.Value {
 	l.ids++
-	return l.valueSlab.new(program.Value{ID: l.ids - 1, Name: name, Type: t})
+	return l.valueSlab.Put(program.Value{ID: l.ids - 1, Name: name, Type: t})
 }
 
 func (l *lowerer) outs(v *program.Value) []*program.Value {
-	o := l.outSlab.cut(1)
+	o := l.outSlab.Cut(1)
 	o[0] = v
 	return o
 }
 
 func (l *lowerer) blocks(bs ...*program.Block) []*program.Block {
-	o := l.blockList.cut(len(bs))
+	o := l.blockList.Cut(len(bs))
 	copy(o, bs)
 	return o
 }
 
 // node adds an operation without results.
 func (l *lowerer) node(op string, at syntax.Pos, flags program.NodeFlags, args ...program.Arg) *program.Node {
-	a := l.argSlab.cut(len(args))
+	a := l.argSlab.Cut(len(args))
 	copy(a, args)
 	return l.nodeArgs(op, at, flags, a)
 }
@@ -388,7 +389,7 @@ func (l *lowerer) nodeOuts(op string, at syntax.Pos, outs []*program.Value, flag
 }
 
 func (l *lowerer) nodeArgs(op string, at syntax.Pos, flags program.NodeFlags, args []program.Arg) *program.Node {
-	n := l.nodeSlab.new(program.Node{Op: op, Args: args, Where: program.Where{Line: l.line, Stmt: l.stmt - 1}, Flags: flags | l.in, Means: upgrade(op, l.d.version)})
+	n := l.nodeSlab.Put(program.Node{Op: op, Args: args, Where: program.Where{Line: l.line, Stmt: l.stmt - 1}, Flags: flags | l.in, Means: upgrade(op, l.d.version)})
 	l.locate(n, at)
 	l.nodes.push(n)
 	return n

@@ -8,6 +8,7 @@ import (
 
 	"github.com/memspec/memspec/engine/internal/pickle"
 	"github.com/memspec/memspec/engine/internal/ptzip"
+	"github.com/memspec/memspec/engine/internal/slab"
 	"github.com/memspec/memspec/engine/program"
 	"github.com/memspec/memspec/engine/tensor"
 )
@@ -64,13 +65,13 @@ type unpickler struct {
 	records   map[string]int             // storage numbers
 	sizes     ptzip.Sizes
 	depth     int
-	states    slab[program.State]
-	objects   slab[program.Object]
-	storages  slab[storage]
-	values    slab[any]
-	ints      slab[int64]
+	states    slab.Of[program.State]
+	objects   slab.Of[program.Object]
+	storages  slab.Of[storage]
+	values    slab.Of[any]
+	ints      slab.Of[int64]
 
-	orderedDicts slab[pickle.Dict] // each tensor has one, for its hooks
+	orderedDicts slab.Of[pickle.Dict] // each tensor has one, for its hooks
 }
 
 func (u *unpickler) read(record string, data []byte) (any, error) {
@@ -190,7 +191,7 @@ func (u *unpickler) newObject(cls any, _ []any) (any, error) {
 	if c.Kind != program.PlainClass && c.Kind != program.ModuleClass {
 		return nil, fmt.Errorf("got an object of %s, want a module or a plain class", name)
 	}
-	return u.objects.new(program.Object{Class: c}), nil
+	return u.objects.Put(program.Object{Class: c}), nil
 }
 
 // build fills an object: with a dict by attribute, or, where its class has __setstate__, with what that will be called with.
@@ -202,7 +203,7 @@ func (u *unpickler) build(obj, state any) (any, error) {
 		return o, err
 	case *program.Object:
 		c := o.Class
-		o.Attrs = u.values.cut(len(c.Attrs))
+		o.Attrs = u.values.Cut(len(c.Attrs))
 		for i := range c.Attrs {
 			o.Attrs[i] = c.Attrs[i].Default
 		}
@@ -326,7 +327,7 @@ func (u *unpickler) call(fn builder, args []any) (any, error) {
 		}
 		return nil, errors.New("got a complex number without two parts")
 	case orderedDict:
-		return u.orderedDicts.new(pickle.Dict{}), nil
+		return u.orderedDicts.Put(pickle.Dict{}), nil
 	}
 	return nil, errors.New("got a tensor from a table that data.pkl does not have")
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/memspec/memspec/engine/artifact/torchscript/syntax"
+	"github.com/memspec/memspec/engine/internal/slab"
 	"github.com/memspec/memspec/engine/program"
 )
 
@@ -73,12 +74,12 @@ func moduleName(record string) string {
 // sources builds the classes and functions of all files.
 type sources struct {
 	d       *decoder
-	classes slab[program.Class]
-	funcs   slab[program.Func]
-	bodies  slab[body]
-	params  slab[program.Param]
-	attrs   slab[program.Attr]
-	pointer slab[*program.Func]
+	classes slab.Of[program.Class]
+	funcs   slab.Of[program.Func]
+	bodies  slab.Of[body]
+	params  slab.Of[program.Param]
+	attrs   slab.Of[program.Attr]
+	pointer slab.Of[*program.Func]
 }
 
 // body is what lowering a function starts from.
@@ -128,7 +129,7 @@ func (s *sources) class(f *sourceFile, def *syntax.ClassDef) error {
 	if s.d.classes[name] != nil {
 		return f.Errorf(def.Start, "got a second class %s, want one of a name", name)
 	}
-	c := s.classes.new(program.Class{Name: name, Kind: classKind(def.Base)})
+	c := s.classes.Put(program.Class{Name: name, Kind: classKind(def.Base)})
 	s.d.classes[name] = c
 	if c.Kind == program.PlainClass && def.Base != "" {
 		return f.Errorf(def.Start, "got class %s of %s, want Module, NamedTuple, Enum or Interface", def.Name, def.Base)
@@ -139,7 +140,7 @@ func (s *sources) class(f *sourceFile, def *syntax.ClassDef) error {
 			methods++
 		}
 	}
-	c.Attrs = s.attrs.cut(len(def.Body) - methods)[:0]
+	c.Attrs = s.attrs.Cut(len(def.Body) - methods)[:0]
 	for _, st := range def.Body {
 		switch st := st.(type) {
 		case *syntax.Assign:
@@ -151,7 +152,7 @@ func (s *sources) class(f *sourceFile, def *syntax.ClassDef) error {
 			return f.Errorf(st.Bounds().Start, "got a statement in a class, want an attribute or a method")
 		}
 	}
-	c.Methods = s.pointer.cut(methods)[:0]
+	c.Methods = s.pointer.Cut(methods)[:0]
 	for _, st := range def.Body {
 		if m, ok := st.(*syntax.FuncDef); ok {
 			fn, err := s.function(f, m, c)
@@ -270,14 +271,14 @@ func (s *sources) classList(f *sourceFile, c *program.Class, name string, value 
 // function makes a Func without a body.
 func (s *sources) function(f *sourceFile, def *syntax.FuncDef, c *program.Class) (*program.Func, error) {
 	f.funcs++
-	fn := s.funcs.new(program.Func{Method: def.Name, Class: c, Record: f.Name, Line: def.Line})
+	fn := s.funcs.Put(program.Func{Method: def.Name, Class: c, Record: f.Name, Line: def.Line})
 	if c != nil {
 		fn.Module = c.Kind == program.ModuleClass && def.Name == "forward"
 		fn.Name = c.Name + "." + def.Name
 	} else {
 		fn.Name = f.module + "." + def.Name
 	}
-	fn.Params = s.params.cut(len(def.Params))
+	fn.Params = s.params.Cut(len(def.Params))
 	for i, q := range def.Params {
 		p := &fn.Params[i]
 		p.Name = q.Name
@@ -300,7 +301,7 @@ func (s *sources) function(f *sourceFile, def *syntax.FuncDef, c *program.Class)
 			return nil, err
 		}
 	}
-	b := s.bodies.new(body{s.d, f, *def})
+	b := s.bodies.Put(body{s.d, f, *def})
 	b.def.Params, b.def.Result = nil, nil
 	return program.NewFunc(fn, b.lower), nil
 }
