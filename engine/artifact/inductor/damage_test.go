@@ -1,0 +1,83 @@
+package inductor
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/memspec/memspec/engine/internal/golden"
+	"github.com/memspec/memspec/engine/program"
+)
+
+// pythonStatements and cppStatements are one of each kind of statement that a wrapper has.
+const (
+	pythonStatements = `buf0 = empty_strided_cuda((s77, 128), (128, 1), torch.float32)
+# Topologically Sorted Source Nodes: [linear], Original ATen: [aten.t, aten.addmm]
+extern_kernels.mm(reinterpret_tensor(arg1_1, (s77, 64), (64, 1), 2*s77), arg2_1, out=buf0)
+buf1 = extern_kernels.convolution(arg1_1, arg2_1, stride=(2, 2), padding=(0, 0), bias=None)
+assert_tensor_metadata(buf1, (s77, 8), (8, 1), torch.float32, 'torch.ops.aten.convolution.default')
+buf2 = torch.ops.aten.max.dim(buf0, -1, True, dtype=torch.float16)
+buf3 = buf2[1]
+assert_tensor_metadata(buf3, (s77, ), (1, ), torch.int64, 'torch.ops.aten.max.dim')
+del arg1_1, buf2
+raw_stream0 = get_raw_stream(0)
+xnumel = 128*s77
+triton_poi_fused_0.run(buf3, buf0, xnumel, stream=raw_stream0)
+buf4 = buf0; del buf0  # reuse
+return (buf4, s77, None)`
+
+	cppStatements = buffer + `auto buf1 = wrap_with_raii_handle_if_needed(reinterpret_tensor_wrapper(buf0, 1, int_array_1, int_array_1, 2L));
+AOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_cuda_mm_out(buf0, arg0_1, wrap_with_raii_handle_if_needed(reinterpret_tensor_wrapper(w, 2, int_array_1, int_array_1, 0L))));
+// Topologically Sorted Source Nodes: [gelu], Original ATen: [aten.addmm, aten.gelu]
+call_triton_poi_fused_addmm_gelu_0(arg0_1, w, buf0, 1024L*s77, this->device_idx_, stream, kernels, this->cubin_dir_);
+arg0_1.reset();
+auto buf2 = std::move(buf0);  // reuse
+output_handles[0] = buf2.release();
+`
+)
+
+// TestDamaged holds what is said to wrappers with one word damaged: testdata/damaged.
+func TestDamaged(t *testing.T) {
+	golden.Run(t, filepath.Join("testdata", "damaged", "*.txtar"), func(a *golden.Archive) {
+		text, read := wrapper(cppStatements), decodeCPP
+		if filepath.Base(a.T().Name()) == "python" {
+			text, read = pythonWrapper(pythonStatements), decodePython
+		}
+		a.Want("said", []byte(golden.Damage(a.T(), text, func(text string) (string, error) {
+			p, err := read(text, "w")
+			if err != nil {
+				return "", err
+			}
+			if err := program.Check(p); err != nil {
+				return "", err
+			}
+			var out strings.Builder
+			err = program.Write(&out, p)
+			return out.String(), err
+		})))
+	})
+}
+
+func decodePython(text, record string) (*program.Program, error) {
+	w, err := DecodeWrapper(text, record)
+	if err != nil {
+		return nil, err
+	}
+	return w.Program, nil
+}
+
+// TestListed holds the programs of committed wrappers and packages as text: testdata/listed.
+func TestListed(t *testing.T) {
+	golden.Run(t, filepath.Join("testdata", "listed", "*.txtar"), func(a *golden.Archive) {
+		path := filepath.Join("..", "..", "..", "testdata", "compiled", filepath.Base(a.T().Name())+".t4")
+		text, err := os.ReadFile(path + ".wrapper")
+		require.NoError(a.T(), err)
+		w, err := DecodeWrapper(string(text), "w.py")
+		require.NoError(a.T(), err)
+		a.Want("python", []byte(listing(a.T(), w.Program)))
+		a.Want("package", []byte(listing(a.T(), open(a.T(), path+".pt2"))))
+	})
+}
