@@ -96,3 +96,30 @@ func TestDamageJSON(t *testing.T) {
 .s missing, by another name: reads -t
 `, "\n"), got)
 }
+
+// Each byte is another; neighbours of which the same is said are told together.
+func TestDamageBytes(t *testing.T) {
+	got := DamageBytes(t, []byte("\x00\x02ab"), func(text string) (string, error) {
+		if len(text) < 2 || text[0] != 0 {
+			return "", errors.New("no magic")
+		}
+		return fmt.Sprintf("%q", text[2:min(len(text), 2+int(text[1]))]), nil
+	})
+	assert.Equal(t, `0 one more: no magic
+2 one more: reads "bb"
+3 one more: reads "ac"
+0 one less: no magic
+1 one less: reads "a"
+2 one less: reads "`+"`"+`b"
+3 one less: reads "aa"
+1 0: reads ""
+2 0: reads "\x00b"
+3 0: reads "a\x00"
+0 255: no magic
+2 255: reads "\xffb"
+3 255: reads "a\xff"
+0 to 1 not there, nor what follows: no magic
+2 not there, nor what follows: reads ""
+3 not there, nor what follows: reads "a"
+`, got)
+}
