@@ -13,6 +13,9 @@ import (
 // A word of every kind is damaged in the ways of its kind; what reads the same is not told.
 func TestDamage(t *testing.T) {
 	got := Damage(t, "a 5\n  (\"s\"", func(text string) (string, error) {
+		if strings.HasPrefix(text, "\n") {
+			return "", Untold
+		}
 		if strings.Contains(text, "other") {
 			return "", errors.New("no\nother")
 		}
