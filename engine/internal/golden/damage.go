@@ -14,8 +14,8 @@ import (
 // A Reader reads a text and prints what it read.
 type Reader func(text string) (string, error)
 
-// Untold is a Reader's error where there is nothing to tell.
-var Untold = errors.New("nothing to tell")
+// ErrUntold is a Reader's error where there is nothing to tell.
+var ErrUntold = errors.New("nothing to tell")
 
 // word is what a text is damaged by: a name, a number, a string, a sign, or the white space that opens a line.
 var word = regexp.MustCompile(`\n[ \t]*|[A-Za-z_][A-Za-z0-9_]*|[0-9]+|"[^"\n]*"|'[^'\n]*'|[^\sA-Za-z0-9_]`)
@@ -76,7 +76,7 @@ func column(text string, at int) int { return at - strings.LastIndexByte(text[:a
 // outcome is what is said to a damaged text: an error on one line, or the first lines that are read otherwise; "" where it reads the same.
 func outcome(damaged, whole string, read Reader) string {
 	got, err := read(damaged)
-	if errors.Is(err, Untold) {
+	if errors.Is(err, ErrUntold) {
 		return ""
 	}
 	if err != nil {
