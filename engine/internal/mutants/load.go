@@ -117,7 +117,7 @@ func read(root string, p listed, exports map[string]string) (*source, error) {
 		return nil, err
 	}
 	s := &source{path: p.ImportPath, dir: p.Dir, name: p.Name, rel: filepath.ToSlash(rel), fset: token.NewFileSet(), tests: len(p.TestGoFiles)+len(p.XTestGoFiles) > 0}
-	s.info = &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Uses: map[*ast.Ident]types.Object{}}
+	s.info = &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Uses: map[*ast.Ident]types.Object{}, Defs: map[*ast.Ident]types.Object{}}
 	lookup := func(path string) (io.ReadCloser, error) {
 		if exports[path] == "" {
 			return nil, fmt.Errorf("got no export data of %s", path)

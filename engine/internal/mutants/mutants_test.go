@@ -16,7 +16,7 @@ import (
 // parsed is a package of one file, without imports.
 func parsed(t *testing.T, text string) *source {
 	t.Helper()
-	s := &source{path: "p", name: "p", rel: "p", fset: token.NewFileSet(), info: &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Uses: map[*ast.Ident]types.Object{}}}
+	s := &source{path: "p", name: "p", rel: "p", fset: token.NewFileSet(), info: &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Uses: map[*ast.Ident]types.Object{}, Defs: map[*ast.Ident]types.Object{}}}
 	tree, err := parser.ParseFile(s.fset, "p.go", text, parser.ParseComments|parser.SkipObjectResolution)
 	require.NoError(t, err)
 	s.files = []sourceFile{{path: "p.go", rel: "p/p.go", text: []byte(text), tree: tree}}
@@ -114,7 +114,7 @@ func TestMutations(t *testing.T) {
 		}},
 		{"loops", `func f(a []int, n int) (s int) {
 			for i := range n { s += i; if s > 3.0 { break } }
-			for _, x := range a { switch { case x == s: break; default: continue } }
+			for _, x := range a { s = x; switch { case x == s: break; default: continue } }
 			return
 		}`, []string{
 			"constant: f: for i := range n => for i := range n - 1",
@@ -125,6 +125,7 @@ func TestMutations(t *testing.T) {
 			"constant: f: s > 3.0 => s > (3.0 + 1)",
 			"branch: f: break => continue",
 			"order: f: for _, x := range a => for _, x := range mutantBackward(a)",
+			"statement: f: s = x => (removed)",
 			"comparison: f: x == s => x != s",
 			"branch: f: continue => break",
 			"statement: f: return => (removed) (does not compile)",

@@ -136,7 +136,7 @@ func (c *collector) ranges(n *ast.RangeStmt) {
 	head := span{n.Pos(), n.X.End()}
 	switch t := c.typeOf(n.X).(type) {
 	case *types.Slice:
-		if n.Key != nil {
+		if n.Key != nil && !c.anyOrder(n) {
 			c.add("order", head, n.X.Pos(), n.X.End(), "mutantBackward("+c.text(n.X)+")")
 		}
 	case *types.Basic:

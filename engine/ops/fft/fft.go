@@ -45,7 +45,11 @@ func resizeFFT(c *ops.Call, x *tensor.Tensor, dims []int, sizes []int64) *tensor
 		}
 	}
 	if pads {
-		x = c.Do("aten::constant_pad_nd", x, ops.IntList(pad...))
+		padded := c.Do("aten::constant_pad_nd", x, ops.IntList(pad...))
+		if x != c.Self() { // the name that held it now holds what was padded
+			c.Free(x)
+		}
+		x = padded
 	}
 	return x
 }

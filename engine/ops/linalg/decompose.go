@@ -165,7 +165,8 @@ func matrixRank(c *ops.Call) (any, error) {
 	atol, rtol := c.T("atol"), c.T("rtol")
 	var made []*tensor.Tensor
 	if tol := c.T("tol"); tol != nil {
-		atol = tol
+		atol, rtol = tol, c.Do("aten::zeros", ops.IntList(), ops.Kw{"dtype": int64(tol.DType), "device": ops.Device(tol.Device)})
+		made = append(made, rtol)
 	}
 	fill := func(t *tensor.Tensor, v any) *tensor.Tensor {
 		if t != nil {

@@ -129,7 +129,7 @@ func chainMatmul(c *ops.Call) (any, error) {
 	case 0:
 		return nil, c.Errorf("got no matrices, want at least 1")
 	case 1:
-		return ts[0], nil
+		return c.Do("aten::clone", ts[0]), nil
 	}
 	return c.Do("aten::linalg_multi_dot", ops.TensorList(ts...)), nil
 }

@@ -157,15 +157,24 @@ func linalgCond(c *ops.Call) (any, error) {
 		return c.Do("aten::squeeze.dim", c.Do("aten::div.Tensor", first, last), int64(-1)), nil
 	}
 	if named && name == "nuc" {
-		prod := c.Do("aten::linalg_matrix_norm.str_ord", x, "nuc")
-		inv := c.DoGet(0, "aten::linalg_inv_ex", x)
-		return c.Do("aten::mul.Tensor", prod, c.Do("aten::linalg_matrix_norm.str_ord", inv, "nuc")), nil
+		s := c.Do("aten::linalg_svdvals", x)
+		inverse := c.Do("aten::reciprocal", s)
+		sum := c.Do("aten::sum.dim_IntList", s, ops.IntList(-1))
+		return c.Do("aten::mul.Tensor", sum, c.Do("aten::sum.dim_IntList", inverse, ops.IntList(-1))), nil
 	}
 	key := "aten::linalg_matrix_norm"
 	if named {
 		key += ".str_ord"
 	}
+	parts := c.DoParts("aten::linalg_inv_ex", x) // a matrix that has no inverse becomes infinite
+	inv, info := parts[0], parts[1]
+	if !c.OK() {
+		return nil, nil
+	}
+	wide := c.Do("aten::unsqueeze", c.Do("aten::unsqueeze", info, int64(-1)), int64(-1))
+	none := c.Do("aten::gt.Scalar", wide, int64(0))
+	c.DoWrite("aten::masked_fill_.Scalar", inv, none, math.Inf(1))
+	c.Free(none)
 	norm := c.Do(key, x, c.Arg("p"))
-	inv := c.DoGet(0, "aten::linalg_inv_ex", x)
 	return c.Do("aten::mul.Tensor", norm, c.Do(key, inv, c.Arg("p"))), nil
 }

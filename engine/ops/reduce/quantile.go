@@ -13,6 +13,9 @@ func quantile(c *ops.Call) (any, error) {
 	if x.Numel() == 0 {
 		return nil, c.Errorf("got no elements, want at least 1")
 	}
+	if x.DType != tensor.Float32 && x.DType != tensor.Float64 {
+		return nil, c.Errorf("got %s, want float32 or float64", x.DType)
+	}
 	if q == nil {
 		q = c.Do("aten::scalar_tensor", c.Arg("q"), ops.Kw{"dtype": int64(x.DType), "device": ops.Device(x.Device)})
 	}

@@ -1,0 +1,299 @@
+package main
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+	"slices"
+	"strings"
+)
+
+// rounds says of a loop over a slice whether its rounds may come in any order, so that going through it from the end changes nothing. It is so where
+// a round only asks, and what it does is the same for any order: a sum, a largest, a mark that is always the same, the member of the round's own
+// number, or an end with always the same answer. Two names are taken for two things.
+type rounds struct {
+	*collector
+	loop    *ast.RangeStmt
+	sums    map[string]token.Token // what is added up, by how
+	marks   map[string]string      // what is set, by to what
+	own     map[types.Object]bool  // slices of which each round sets its own member
+	effects int                    // of sums and own members
+	answers []string               // what rounds return
+	breaks  int
+}
+
+// anyOrder says whether the rounds of a loop may come in any order.
+func (c *collector) anyOrder(loop *ast.RangeStmt) bool {
+	r := &rounds{collector: c, loop: loop, sums: map[string]token.Token{}, marks: map[string]string{}, own: map[types.Object]bool{}}
+	if loop.Tok != token.DEFINE || !r.block(loop.Body.List, true) {
+		return false
+	}
+	if len(r.answers) > 0 && (r.effects > 0 || len(r.marks) > 0 || r.breaks > 0) || r.breaks > 0 && r.effects > 0 {
+		return false
+	}
+	return !r.reads()
+}
+
+// block says whether statements do what may come in any order; here says whether a break among them ends the loop.
+func (r *rounds) block(list []ast.Stmt, here bool) bool {
+	return !slices.ContainsFunc(list, func(s ast.Stmt) bool { return !r.does(s, here) })
+}
+
+func (r *rounds) does(s ast.Stmt, here bool) bool {
+	switch s := s.(type) {
+	case nil:
+		return true
+	case *ast.BlockStmt:
+		return s == nil || r.block(s.List, here)
+	case *ast.IfStmt:
+		return r.does(s.Init, here) && r.asks(s.Cond) && r.does(s.Body, here) && r.does(s.Else, here)
+	case *ast.SwitchStmt:
+		return r.does(s.Init, false) && r.asks(s.Tag) && r.does(s.Body, false)
+	case *ast.CaseClause:
+		return !slices.ContainsFunc(s.List, func(x ast.Expr) bool { return !r.asks(x) }) && r.block(s.Body, false)
+	case *ast.ForStmt:
+		return r.does(s.Init, false) && r.asks(s.Cond) && r.does(s.Post, false) && r.does(s.Body, false)
+	case *ast.RangeStmt:
+		return (s.Tok == token.DEFINE || s.Key == nil) && r.asks(s.X) && r.does(s.Body, false)
+	case *ast.BranchStmt:
+		if s.Tok == token.BREAK && here {
+			r.breaks++
+		}
+		return s.Label == nil && (s.Tok == token.BREAK || s.Tok == token.CONTINUE)
+	case *ast.ReturnStmt:
+		return r.answer(s)
+	case *ast.IncDecStmt:
+		return r.sum(s.X, token.ADD_ASSIGN)
+	case *ast.AssignStmt:
+		return r.assigns(s)
+	case *ast.DeclStmt:
+		return !strings.Contains(r.text(s), "=")
+	}
+	return false
+}
+
+// answer takes a return of constants, the same in every round.
+func (r *rounds) answer(s *ast.ReturnStmt) bool {
+	for _, x := range s.Results {
+		if !r.fixed(x) {
+			return false
+		}
+	}
+	text := r.text(s)
+	r.answers = append(r.answers, text)
+	return text == r.answers[0]
+}
+
+// fixed says whether an expression is a constant, or nil.
+func (r *rounds) fixed(x ast.Expr) bool {
+	return r.constant(x) || r.s.info.Types[x].IsNil()
+}
+
+// inside says whether a variable belongs to a round.
+func (r *rounds) inside(x ast.Expr) bool {
+	id, ok := x.(*ast.Ident)
+	if !ok {
+		return false
+	}
+	o := r.s.info.ObjectOf(id)
+	return id.Name == "_" || o != nil && r.loop.Pos() <= o.Pos() && o.Pos() < r.loop.End()
+}
+
+func (r *rounds) assigns(s *ast.AssignStmt) bool {
+	if slices.ContainsFunc(s.Rhs, func(x ast.Expr) bool { return !r.asks(x) }) {
+		return false
+	}
+	for i, to := range s.Lhs {
+		if r.inside(to) {
+			continue
+		}
+		switch {
+		case len(s.Lhs) != len(s.Rhs):
+			return false
+		case s.Tok != token.ASSIGN:
+			if !r.sum(to, s.Tok) {
+				return false
+			}
+		case r.member(to):
+		case !r.largest(to, s.Rhs[i]) && !r.mark(to, s.Rhs[i]):
+			return false
+		}
+	}
+	return true
+}
+
+// sum takes an addition, or a product, of whole numbers, always by one operator.
+func (r *rounds) sum(to ast.Expr, by token.Token) bool {
+	if r.inside(to) {
+		return true
+	}
+	if by == token.SUB_ASSIGN {
+		by = token.ADD_ASSIGN
+	}
+	if !r.is(to, types.IsInteger) || by == token.QUO_ASSIGN || by == token.SHL_ASSIGN || by == token.SHR_ASSIGN || by == token.REM_ASSIGN || by == token.AND_NOT_ASSIGN {
+		return false
+	}
+	return r.collects(to, by)
+}
+
+// collects says whether what is gathered in a variable, which no index chooses, is always gathered alike.
+func (r *rounds) collects(to ast.Expr, by token.Token) bool {
+	text := r.text(to)
+	was, seen := r.sums[text]
+	r.sums[text] = by
+	r.effects++
+	return !strings.Contains(text, "[") && (!seen || was == by)
+}
+
+// largest takes x = max(x, …) and x = min(x, …).
+func (r *rounds) largest(to, x ast.Expr) bool {
+	call, ok := x.(*ast.CallExpr)
+	if !ok || len(call.Args) != 2 || r.text(call.Args[0]) != r.text(to) {
+		return false
+	}
+	switch r.builtin(call) {
+	case "max":
+		return r.collects(to, token.GTR)
+	case "min":
+		return r.collects(to, token.LSS)
+	}
+	return false
+}
+
+// mark takes a constant that is always the same, set in a variable or a map.
+func (r *rounds) mark(to, x ast.Expr) bool {
+	name := to
+	if at, ok := to.(*ast.IndexExpr); ok {
+		if _, isMap := r.typeOf(at.X).(*types.Map); !isMap || !r.asks(at.Index) {
+			return false
+		}
+		name = at.X
+	}
+	text := r.text(name)
+	was, seen := r.marks[text]
+	r.marks[text] = r.text(x)
+	return r.fixed(x) && !strings.Contains(text, "[") && (!seen || was == r.text(x))
+}
+
+// member takes a write to the member of the round's own number.
+func (r *rounds) member(to ast.Expr) bool {
+	for {
+		switch x := to.(type) {
+		case *ast.SelectorExpr:
+			if _, isPointer := r.typeOf(x.X).(*types.Pointer); isPointer {
+				return false
+			}
+			to = x.X
+			continue
+		case *ast.IndexExpr:
+			id, ok := x.X.(*ast.Ident)
+			if _, isSlice := r.typeOf(x.X).(*types.Slice); !ok || !isSlice || !r.isKey(x.Index) {
+				return false
+			}
+			r.own[r.s.info.ObjectOf(id)] = true
+			r.effects++
+			return true
+		}
+		return false
+	}
+}
+
+func (r *rounds) isKey(x ast.Expr) bool {
+	id, ok := x.(*ast.Ident)
+	key, named := r.loop.Key.(*ast.Ident)
+	return ok && named && r.s.info.ObjectOf(id) == r.s.info.ObjectOf(key)
+}
+
+// asks says whether an expression changes nothing: it calls conversions, questions of the language and of the standard library.
+func (r *rounds) asks(x ast.Expr) bool {
+	if x == nil {
+		return true
+	}
+	only := true
+	ast.Inspect(x, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.FuncLit:
+			only = false
+		case *ast.UnaryExpr:
+			only = only && n.Op != token.ARROW && n.Op != token.AND
+		case *ast.CallExpr:
+			only = only && r.question(n)
+		}
+		return only
+	})
+	return only
+}
+
+// asking are packages of the standard library whose functions change nothing that they are given; of slices and maps some do.
+var asking = []string{"strings", "unicode", "unicode/utf8", "math", "math/bits", "cmp", "strconv", "path", "errors"}
+
+func (r *rounds) question(call *ast.CallExpr) bool {
+	if r.s.info.Types[call.Fun].IsType() {
+		return true
+	}
+	switch r.builtin(call) {
+	case "len", "cap", "min", "max":
+		return true
+	}
+	sel, ok := call.Fun.(*ast.SelectorExpr)
+	if !ok {
+		return false
+	}
+	f, ok := r.s.info.Uses[sel.Sel].(*types.Func)
+	if !ok || f.Pkg() == nil || f.Signature().Recv() != nil {
+		return false
+	}
+	if f.Pkg().Path() == "slices" {
+		return slices.Contains([]string{"Contains", "Index", "Equal", "Max", "Min"}, f.Name())
+	}
+	return slices.Contains(asking, f.Pkg().Path()) && f.Name() != "As"
+}
+
+// reads says whether a round looks at what another did: at a sum or a mark, or at another round's member.
+func (r *rounds) reads() bool {
+	found := false
+	var parents []ast.Node
+	ast.Inspect(r.loop.Body, func(n ast.Node) bool {
+		if n == nil {
+			parents = parents[:len(parents)-1]
+			return true
+		}
+		parents = append(parents, n)
+		x, ok := n.(ast.Expr)
+		if !ok {
+			return true
+		}
+		if id, ok := x.(*ast.Ident); ok && r.own[r.s.info.ObjectOf(id)] {
+			at, ok := parents[len(parents)-2].(*ast.IndexExpr)
+			found = found || !ok || at.X != x || !r.isKey(at.Index)
+		}
+		_, summed := r.sums[r.text(x)]
+		_, marked := r.marks[r.text(x)]
+		if summed || marked {
+			found = found || !written(x, parents)
+		}
+		return true
+	})
+	return found
+}
+
+// written says whether an expression stands where it is written to: on the left of an assignment, as the map there, or as what a largest is compared with.
+func written(x ast.Expr, parents []ast.Node) bool {
+	for i := len(parents) - 2; i >= 0 && i >= len(parents)-4; i-- {
+		switch p := parents[i].(type) {
+		case *ast.IncDecStmt:
+			return p.X == x
+		case *ast.AssignStmt:
+			if slices.Contains(p.Lhs, x) {
+				return true
+			}
+			at, ok := p.Lhs[0].(*ast.IndexExpr)
+			if ok && at.X == x {
+				return true
+			}
+			call, ok := p.Rhs[0].(*ast.CallExpr)
+			return ok && len(call.Args) == 2 && call.Args[0] == x
+		}
+	}
+	return false
+}

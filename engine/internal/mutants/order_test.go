@@ -1,0 +1,67 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// Loops whose rounds may come in any order are not gone through from the end; all others are.
+func TestOrder(t *testing.T) {
+	for _, c := range []struct {
+		why, body string
+		any       bool
+	}{
+		{"a sum", `n := 0; for _, x := range xs { if x == 3 { continue }; n += x * 2; n-- }; return n`, true},
+		{"a product and a sum apart", `n, m := 1, 0; for _, x := range xs { n *= x; m++ }; return n + m`, true},
+		{"a product and a sum in one", `n := 1; for _, x := range xs { n *= x; n++ }; return n`, false},
+		{"a sum that decides", `n := 0; for _, x := range xs { if n < 5 { n += x } }; return n`, false},
+		{"a remainder", `n := 100; for _, x := range xs { n /= x }; return n`, false},
+		{"the largest", `n := 0; for _, x := range xs { n = max(n, x) }; return n`, true},
+		{"the largest of others", `n := 0; for _, x := range xs { n = max(x, 3) }; return n`, false},
+		{"the last", `n := 0; for _, x := range xs { n = x }; return n`, false},
+		{"a mark", `n := 0; for _, x := range xs { if x > 2 { n = 1; break } }; return n`, true},
+		{"two marks in one", `n := 0; for _, x := range xs { if x > 2 { n = 1 } else { n = 2 } }; return n`, false},
+		{"a mark that is read", `n := 0; for _, x := range xs { if n == 0 && x > 2 { n = 1 } }; return n`, false},
+		{"a set", `m := map[int]bool{}; for _, x := range xs { m[x] = true }; return len(m)`, true},
+		{"a set that is read", `m, n := map[int]bool{}, 0; for _, x := range xs { if m[x] { n++ }; m[x] = true }; return n`, false},
+		{"an index", `m := map[int]int{}; for i, x := range xs { m[x] = i }; return len(m)`, false},
+		{"whether any is", `for _, x := range xs { if x > 2 { return 1 } }; return 0`, true},
+		{"which is first", `for i, x := range xs { if x > 2 { return i } }; return 0`, false},
+		{"either of two answers", `for _, x := range xs { if x > 2 { return 1 }; if x < 0 { return 2 } }; return 0`, false},
+		{"an answer after a sum", `n := 0; for _, x := range xs { n += x; if x > 2 { return 1 } }; return n`, false},
+		{"a sum that ends", `n := 0; for _, x := range xs { if x > 2 { break }; n += x }; return n`, false},
+		{"its own member", `for i, x := range xs { ys[i] = x + 1 }; return 0`, true},
+		{"its own member of itself", `for i := range xs { xs[i] = xs[i] * 2 }; return 0`, true},
+		{"another's member", `for i := range xs { if i > 0 { xs[i] = xs[i-1] } }; return 0`, false},
+		{"another is written", `for i, x := range xs { ys[i+1] = x }; return 0`, false},
+		{"a member of a whole that is read", `for i := range xs { xs[i] = len(xs) }; return 0`, false},
+		{"what is appended", `for _, x := range xs { ys = append(ys, x) }; return 0`, false},
+		{"a call", `for _, x := range xs { g(x) }; return 0`, false},
+		{"a call in a question", `for _, x := range xs { if g(x) { return 1 } }; return 0`, false},
+		{"a loop within", `n := 0; for _, x := range xs { for _, y := range ys { if y == x { n++; break } } }; return n`, true},
+		{"a choice", `n := 0; for _, x := range xs { switch { case x > 2: n++; case x < 0: break; default: n += 2 } }; return n`, true},
+		{"floats round", `var f float64; for _, x := range xs { f += float64(x) / 3 }; return int(f)`, false},
+		{"a jump to a label", `out: for range 3 { for _, x := range xs { if x > 2 { continue out } } }; return 0`, false},
+		{"variables from outside", `i, x := 0, 0; for i, x = range xs { }; return i + x`, false},
+		{"a text that grows", `s := ""; for _, x := range xs { s += string(rune(x)) }; return len(s)`, false},
+		{"what waits for the end", `for _, x := range xs { defer g(x) }; return 0`, false},
+	} {
+		s := parsed(t, "package p\nfunc g(int) bool { return true }\nfunc f(xs, ys []int) int { "+c.body+" }")
+		reversed := 0
+		for _, m := range s.mutations() {
+			if m.operator == "order" {
+				reversed++
+			}
+		}
+		want := 1
+		if c.any {
+			want = 0
+		}
+		if c.why == "a loop within" {
+			assert.LessOrEqual(t, reversed, 1, c.why)
+			continue
+		}
+		assert.Equal(t, want, reversed, c.why)
+	}
+}
