@@ -75,4 +75,5 @@
 //	workspace-benchmark  cudnn.benchmark runs the fastest plan, which only a device can tell
 //	workspace-estimate   some library workspace is by rule
 //	workspace-stand-in   another version of a library answered for one that cannot be asked
+//	workspace-unknown    what an operator's kernels take beside its results is told by no rule, and taken as nothing
 package engine

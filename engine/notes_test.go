@@ -68,6 +68,7 @@ func TestNotesHaveAWitness(t *testing.T) {
 			c.Platform.Torch = platform.Version{Major: 2, Minor: 6}
 			c.Platform.CuDNN = platform.DefaultCuDNN(c.Platform.Torch)
 		}},
+		{note.WorkspaceUnknown, small + "random_order.script.pt", []string{"float32[64,32]"}, nil},
 		{note.ShapeBound, bad + "nonzero.pt", []string{"float32[64,64]"}, nil},
 		{note.ValueAssumed, bad + "numbers.pt", []string{"float32[8,8]", "0"}, nil},
 		{note.ArtifactStale, "", nil, func(c *spec.Case) {

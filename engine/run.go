@@ -96,9 +96,13 @@ func (m *Model) run(ctx context.Context, c spec.Case, which account) (r *Run, er
 }
 
 // upper is what the run takes at most where its trace has estimates: with every workspace of estimated size at its most, and every local of
-// Python's that the artifact does not tell of, or that other operators may hold, held to the end of its call. It is nil where nothing is estimated.
+// Python's that the artifact does not tell of, or that other operators may hold, held to the end of its call. It is nil where nothing is estimated,
+// and where nothing tells the most.
 func (r *Run) upper(ctx context.Context, a allocator.Allocator) (*allocator.Peaks, error) {
 	tr := r.Trace
+	if slices.ContainsFunc(tr.Notes, func(n trace.Note) bool { return n.ID == note.WorkspaceUnknown }) {
+		return nil, nil // no figure is the most
+	}
 	if slices.ContainsFunc(tr.Notes, func(n trace.Note) bool { return n.ID == note.LocalsUnknown || n.ID == note.OperatorsDiffer }) {
 		held, err := r.Model.execute(ctx, &r.Case, localsHeld)
 		if err != nil {

@@ -157,6 +157,7 @@ func ofSchema(c *ops.Call, u ops.Unbacked) ops.Unbacked {
 
 // body runs an operator that is made of others.
 func (d *Dispatch) body(c *ops.Call) (any, error) {
+	d.noteLack(c)
 	v, err := c.Rule.Body(c)
 	if first := c.Err(); first != nil { // what a body says of the results of a part that failed is no news
 		err = first
@@ -178,6 +179,7 @@ func (d *Dispatch) out(c *ops.Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	d.noteLack(c)
 	w := d.workspaceOf(c)
 	if w.inOrder() {
 		return d.outInOrder(c, metas, &w)

@@ -28,6 +28,13 @@ func (d *Dispatch) workspaceOf(c *ops.Call) workspaces {
 	return w
 }
 
+// noteLack notes what a call takes that no rule tells.
+func (d *Dispatch) noteLack(c *ops.Call) {
+	if lack := c.Lack(); lack != "" {
+		d.Note(note.Note{ID: note.WorkspaceUnknown, Subject: c.Schema.Name + " takes (" + lack + ")"})
+	}
+}
+
 // inOrder says that the requests tell where results are made.
 func (w *workspaces) inOrder() bool {
 	return slices.ContainsFunc(w.asked, func(r workspace.Request) bool { return r.Result > 0 })

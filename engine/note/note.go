@@ -30,6 +30,7 @@ const (
 	WorkspaceBenchmark ID = "workspace-benchmark"
 	WorkspaceEstimate  ID = "workspace-estimate"
 	WorkspaceStandIn   ID = "workspace-stand-in"
+	WorkspaceUnknown   ID = "workspace-unknown"
 )
 
 // Note is one assumption, less its place.
@@ -98,6 +99,8 @@ var kinds = [...]Kind{
 		Text: "{subject}", Subject: "where the figure comes from"},
 	{ID: WorkspaceStandIn, Meaning: "another version of a library answered for one that cannot be asked",
 		Text: "{subject}", Subject: "who answered for whom"},
+	{ID: WorkspaceUnknown, Meaning: "what an operator's kernels take beside its results is told by no rule, and taken as nothing",
+		Text: "no rule tells all that {subject}: the rest is taken as nothing", Subject: "the operator, and what its rule lacks"},
 }
 
 // IDs are the IDs of all notes, sorted.

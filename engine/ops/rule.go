@@ -31,6 +31,8 @@ type Rule struct {
 	Value func(*Call) *tensor.Data
 	// Workspace is what no tensor shows, in the order it is asked for. It is not asked on the device none.
 	Workspace func(*Call) []workspace.Request
+	// Lacks is what this call's kernels take on a device, and how long, that no rule tells; "" where all is told. nil: always.
+	Lacks func(*Call) string
 	// Ref says where PyTorch tells so, when the schema does not.
 	Ref string
 }

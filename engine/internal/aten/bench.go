@@ -1,7 +1,10 @@
 package aten
 
 import (
+	"slices"
+
 	"github.com/memspec/memspec/engine/exec"
+	"github.com/memspec/memspec/engine/note"
 	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/platform"
 	"github.com/memspec/memspec/engine/tensor"
@@ -61,3 +64,10 @@ func (b *Bench) Missing() []trace.Unsupported { return b.d.Trace().Coverage.Unsu
 
 // Notes lists what was assumed.
 func (b *Bench) Notes() []trace.Note { return b.d.Trace().Notes }
+
+// doubted says whether the account is no exact one.
+func (b *Bench) doubted() bool {
+	return slices.ContainsFunc(b.Notes(), func(n trace.Note) bool {
+		return n.ID == note.WorkspaceUnknown || n.ID == note.WorkspaceEstimate || n.ID == note.ShapeBound
+	})
+}

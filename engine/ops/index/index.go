@@ -212,7 +212,7 @@ func alike(c *ops.Call, places []*tensor.Tensor) []workspace.Request {
 // indexPutWorkspace adds what sorting takes where values accumulate: linear, sorted and original places, a range, and the sort's own storage.
 func indexPutWorkspace(c *ops.Call) []workspace.Request {
 	ts := c.Tensors("indices")
-	if v := c.T("values"); v != nil && v.Numel() == 1 && !c.Bool("accumulate") && len(ts) == 1 && ts[0] != nil && ts[0].DType == tensor.Bool {
+	if v := c.T("values"); v != nil && v.Device == "cpu" && v.Numel() == 1 && !c.Bool("accumulate") && len(ts) == 1 && ts[0] != nil && ts[0].DType == tensor.Bool {
 		return nil // canDispatchToMaskedFill
 	}
 	out := indexWorkspace(c)

@@ -15,7 +15,8 @@ import (
 // What kernels take beside results, on a real device.
 func TestWorkspace(t *testing.T) {
 	f := tensor.Float32
-	on := aten.Dense
+	on, onHost := aten.Dense, aten.Dense(f)
+	onHost.Device = "cpu"
 	for _, c := range []struct {
 		op   string
 		args []any
@@ -25,7 +26,8 @@ func TestWorkspace(t *testing.T) {
 		{"aten::index", []any{on(f, 64, 2), ops.NewList(schema.Optional, on(tensor.Bool, 64))}, "+4 +1 -1 +512 +1023 -3 -0 +512 -2",
 			"a mask is nonzero first: a count, what counting takes, 64 places, what choosing takes"},
 		{"aten::index", []any{on(f, 64, 2), ops.NewList(schema.Optional, on(tensor.Int64, 8))}, "+64", "positions are read where they lie"},
-		{"aten::index_put_", []any{on(f, 64), ops.NewList(schema.Optional, on(tensor.Bool, 64)), on(f)}, "", "one value at a mask is masked_fill"},
+		{"aten::index_put_", []any{on(f, 64), ops.NewList(schema.Optional, on(tensor.Bool, 64)), onHost}, "", "one value of the host's at a mask is masked_fill"},
+		{"aten::index_put_", []any{on(f, 64), ops.NewList(schema.Optional, on(tensor.Bool, 64)), on(f)}, "+4 +1 -1 +512 +1023 -3 -0 -2", "one of the device's is written at places, as others are"},
 	} {
 		got, _ := aten.Call{Op: c.op, Args: c.args}.Run(t, builtin.Table(), aten.On(t, "a10g", "2.15"))
 		assert.Equal(t, c.want, got, "%s: %s", c.op, c.why)

@@ -4,6 +4,6 @@ package linalg
 import "github.com/memspec/memspec/engine/ops"
 
 // Rules are the family's rows. Overloads of one name stand in PyTorch's order.
-var Rules = [][]ops.Rule{
+var Rules = ops.WithLacks(lacks,
 	matmulRules, linalgRules,
-}
+)

@@ -5,6 +5,6 @@ package nn
 import "github.com/memspec/memspec/engine/ops"
 
 // Rules are the family's rows. Overloads of one name stand in PyTorch's order.
-var Rules = [][]ops.Rule{
+var Rules = ops.WithLacks(lacks,
 	convRules, poolRules, normRules, softmaxRules, embeddingRules, lossRules, rnnRules, visionRules, padRules, upsampleRules,
-}
+)

@@ -5,6 +5,6 @@ package view
 import "github.com/memspec/memspec/engine/ops"
 
 // Rules are the family's rows. Overloads of one name stand in PyTorch's order.
-var Rules = [][]ops.Rule{
+var Rules = ops.WithLacks(lacks,
 	viewRules, copyRules, joinRules, outRules,
-}
+)

@@ -26,7 +26,8 @@ UNCLEAN = 75  # the exit code of a process whose GPU could not be emptied: anoth
 
 def main() -> int:
     device, catalog, cache, what = sys.argv[1], sys.argv[2], Path(sys.argv[3]), sys.argv[4]
-    memshim.pretend(device, values=what == "follow" or catalog in READ)
+    if what != "tell":  # that is done on the CPU, as a user does it
+        memshim.pretend(device, values=what == "follow" or catalog in READ)
     warnings.simplefilter("ignore")
     out = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # models print
@@ -38,7 +39,8 @@ def main() -> int:
     torch._C._jit_set_texpr_fuser_enabled(False)  # fused kernels are not modelled
     models = {m.name: m for m in CATALOGS[catalog]()}
     quick_init()
-    torch.cuda.init()
+    if what != "tell":
+        torch.cuda.init()
     gc.collect()
     gc.freeze()  # what is imported stays: looking at it before every run would take longer than the run
     for line in sys.stdin:
@@ -94,7 +96,7 @@ def make(model: Any, task: dict, cache: Path):
 
 
 def tell(model: Any, task: dict, cache: Path):
-    """The traced archive again, with the sidecar that memshim export writes beside one: on the CPU, as a user runs it."""
+    """The traced archive again, with the sidecar that memshim export writes beside one."""
     from memshim.run import export
 
     trace, path = (cache / "archives" / f"{model.name}.{kind}.pt" for kind in ("trace", "told"))

@@ -1,0 +1,40 @@
+package linalg
+
+import "github.com/memspec/memspec/engine/ops"
+
+// lacks is what these operators take on a device that their rules do not tell: testdata/devices.txt has the calls that show it.
+var lacks = map[string]func(*ops.Call) string{
+	"aten::_linalg_det":                ops.Always("what cuSOLVER, MAGMA and their batches of addresses take"),
+	"aten::_linalg_slogdet":            ops.Always("what cuSOLVER, MAGMA and their batches of addresses take"),
+	"aten::linalg_inv_ex":              ops.Always("what cuSOLVER, MAGMA and their batches of addresses take"),
+	"aten::linalg_cholesky_ex":         ops.Always("what cuSOLVER, MAGMA and their batches of addresses take"),
+	"aten::linalg_cholesky":            ops.Always("what cuSOLVER, MAGMA and their batches of addresses take"),
+	"aten::cholesky_inverse":           ops.Always("what cuSOLVER, MAGMA and their batches of addresses take"),
+	"aten::cholesky_solve":             ops.Always("what cuSOLVER, MAGMA and their batches of addresses take"),
+	"aten::linalg_lu_factor_ex":        ops.Always("what cuSOLVER, MAGMA and their batches of addresses take"),
+	"aten::linalg_lu_factor":           ops.Always("what cuSOLVER, MAGMA and their batches of addresses take"),
+	"aten::_lu_with_info":              ops.Always("what cuSOLVER, MAGMA and their batches of addresses take"),
+	"aten::linalg_lu":                  ops.Always("what cuSOLVER, MAGMA and their batches of addresses take"),
+	"aten::lu_unpack":                  ops.Always("what cuSOLVER, MAGMA and their batches of addresses take"),
+	"aten::linalg_lu_solve":            ops.Always("what cuSOLVER, MAGMA and their batches of addresses take"),
+	"aten::lu_solve":                   ops.Always("what cuSOLVER, MAGMA and their batches of addresses take"),
+	"aten::linalg_ldl_factor_ex":       ops.Always("what cuSOLVER, MAGMA and their batches of addresses take"),
+	"aten::linalg_ldl_solve":           ops.Always("what cuSOLVER, MAGMA and their batches of addresses take"),
+	"aten::_linalg_solve_ex":           ops.Always("what cuSOLVER, MAGMA and their batches of addresses take"),
+	"aten::linalg_solve_triangular":    ops.Always("what cuSOLVER, MAGMA and their batches of addresses take"),
+	"aten::triangular_solve":           ops.Always("what cuSOLVER, MAGMA and their batches of addresses take"),
+	"aten::linalg_eig":                 ops.Always("what cuSOLVER, MAGMA and their batches of addresses take"),
+	"aten::linalg_eigvals":             ops.Always("what cuSOLVER, MAGMA and their batches of addresses take"),
+	"aten::_linalg_eigh":               ops.Always("what cuSOLVER, MAGMA and their batches of addresses take"),
+	"aten::linalg_qr":                  ops.Always("what cuSOLVER, MAGMA and their batches of addresses take"),
+	"aten::geqrf":                      ops.Always("what cuSOLVER, MAGMA and their batches of addresses take"),
+	"aten::linalg_householder_product": ops.Always("what cuSOLVER, MAGMA and their batches of addresses take"),
+	"aten::ormqr":                      ops.Always("what cuSOLVER, MAGMA and their batches of addresses take"),
+	"aten::_linalg_svd":                ops.Always("what cuSOLVER, MAGMA and their batches of addresses take"),
+	"aten::linalg_pinv":                ops.Always("what cuSOLVER, MAGMA and their batches of addresses take"),
+	"aten::matrix_exp":                 ops.Always("what cuSOLVER, MAGMA and their batches of addresses take"),
+	"aten::linalg_matrix_exp":          ops.Always("what cuSOLVER, MAGMA and their batches of addresses take"),
+	"aten::linalg_lstsq":               ops.Always("what cuSOLVER, MAGMA and their batches of addresses take"),
+	"aten::bilinear":                   ops.Always("a product for each feature, and its sum"),
+	"aten::tensordot":                  ops.Always("the way of a product of one element"),
+}
