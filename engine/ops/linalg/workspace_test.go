@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/memspec/memspec/engine/internal/aten"
+	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/ops/builtin"
 	"github.com/memspec/memspec/engine/tensor"
 )
@@ -37,5 +38,30 @@ func TestCublas(t *testing.T) {
 			got, _ := aten.Call{Op: tt.op, Args: tt.args}.Run(t, builtin.Table(), aten.On(t, tt.device, tt.torch))
 			assert.Equal(t, tt.want, got, tt.why)
 		})
+	}
+}
+
+// TestProductsInto: what products take that are given their result's tensor, as torch.baddbmm(…, out=…) did on memshim's pretend GPUs: the workspace alone. The
+// result is the tensor, of whatever layout; one that is empty is resized.
+func TestProductsInto(t *testing.T) {
+	for _, device := range []string{"t4", "h100-sxm-80gb"} {
+		workspace := map[string]string{"t4": "8519680", "h100-sxm-80gb": "33554432"}[device]
+		for _, d := range []tensor.DType{tensor.Float32, tensor.Float16} {
+			self, a, b, bias := aten.Dense(d, 4, 32, 48), aten.Dense(d, 4, 32, 64), aten.Dense(d, 4, 64, 48), aten.Dense(d, 48)
+			turned := aten.Dense(d, 4, 32, 48)
+			turned.Strides = []int64{1536, 1, 32}
+			for _, tt := range []struct {
+				why       string
+				self, out tensor.Meta
+				want      string
+			}{
+				{"into another", self, aten.Dense(d, 4, 32, 48), "+" + workspace + " -0"},
+				{"a bias that is broadcast", bias, aten.Dense(d, 4, 32, 48), "+" + workspace + " -0"},
+				{"into another layout", self, turned, "+" + workspace + " -0"},
+			} {
+				got, _ := aten.Call{Op: "aten::baddbmm", Args: []any{tt.self, a, b}, Kw: ops.Kw{"out": tt.out}}.Run(t, builtin.Table(), aten.On(t, device, "2.15"))
+				assert.Equal(t, tt.want, got, "%s, %s on %s", tt.why, d, device)
+			}
+		}
 	}
 }
