@@ -15,7 +15,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/memspec/memspec/engine"
-	"github.com/memspec/memspec/engine/artifact"
 	"github.com/memspec/memspec/engine/note"
 	"github.com/memspec/memspec/engine/platform"
 	"github.com/memspec/memspec/engine/program"
@@ -30,6 +29,7 @@ type pretended struct {
 	model, device string
 	attention     platform.SDPABackends // what sdpa_kernel was given
 	runs          map[string]*pretendedRun
+	models        engine.Models // its archives, each read once
 }
 
 type pretendedRun struct {
@@ -197,16 +197,14 @@ func convolved(t *testing.T, paths []string) string {
 				continue
 			}
 			c := pretendedCase(t, want, runtime, exportedFile(want.model))
-			r, err := new(engine.Models).Run(context.Background(), c)
+			r, err := want.models.Run(context.Background(), c)
 			require.NoError(t, err)
 			if len(r.Calls) == 0 {
 				continue
 			}
 			if models[want.model] == "" {
 				var inputs []string
-				a, err := artifact.Open(c.Artifact)
-				require.NoError(t, err)
-				for _, text := range exampleTexts(t, a.Program) {
+				for _, text := range exampleTexts(t, r.Model.Artifact.Program) {
 					name, value, _ := strings.Cut(text, "=")
 					inputs = append(inputs, fmt.Sprintf("%s: %q", name, value))
 				}
@@ -240,15 +238,15 @@ func exportedFile(model string) string {
 // refusal says that memspec refuses what PyTorch refused.
 func refusal(t *testing.T, want *pretended, runtime, file string) string {
 	c := pretendedCase(t, want, runtime, file)
-	_, err := new(engine.Models).Run(context.Background(), c)
+	_, err := want.models.Run(context.Background(), c)
 	require.ErrorContains(t, err, "PyTorch refuses to run it", "%s on %s", want.model, want.device)
 	return fmt.Sprintf("%s %s %s %s: refused\n", want.model, want.device, runtime, strings.Join(want.attention.Names(), " "))
 }
 
 func pretendedCase(t *testing.T, want *pretended, runtime, file string) spec.Case {
-	a, err := artifact.Open(file)
+	m, err := want.models.Open(file)
 	require.NoError(t, err)
-	c := caseOn(t, want.device, file, exampleTexts(t, a.Program)...)
+	c := caseOn(t, want.device, file, exampleTexts(t, m.Artifact.Program)...)
 	c.Runtime, c.Platform.Attention = spec.Runtime(runtime), want.attention
 	c.Workspace = filepath.Join("..", "testdata", "conformance", "2.15-exported", "memspec.workspace.json")
 	return c
@@ -258,7 +256,7 @@ func pretendedCase(t *testing.T, want *pretended, runtime, file string) spec.Cas
 func agreement(t *testing.T, want *pretended, runtime, file string) string {
 	w := want.runs[runtime]
 	c := pretendedCase(t, want, runtime, file)
-	r, err := new(engine.Models).Run(context.Background(), c)
+	r, err := want.models.Run(context.Background(), c)
 	require.NoError(t, err)
 	got := streamOf(r.Trace)
 	same := 0

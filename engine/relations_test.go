@@ -82,9 +82,10 @@ func TestInvariants(t *testing.T) {
 			tr, tl := run.Trace, run.Timeline
 			require.NoError(t, tr.Validate())
 
-			back, err := trace.Parse(strings.NewReader(tr.String()))
+			text := tr.String()
+			back, err := trace.Parse(strings.NewReader(text))
 			require.NoError(t, err)
-			assert.Equal(t, tr.String(), back.String(), "a trace printed and parsed is itself")
+			assert.Equal(t, text, back.String(), "a trace printed and parsed is itself")
 
 			require.Nil(t, tl.OOM)
 			require.NoError(t, tl.Each(func(i int, s allocator.Stats) bool {
@@ -104,7 +105,7 @@ func TestInvariants(t *testing.T) {
 
 			again, err := r.m.Run(ctx, r.c)
 			require.NoError(t, err)
-			assert.Equal(t, tr.String(), again.Trace.String(), "two runs print the same bytes")
+			assert.Equal(t, text, again.Trace.String(), "two runs print the same bytes")
 		})
 	}
 }
