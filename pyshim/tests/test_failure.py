@@ -21,5 +21,6 @@ def test_triton_that_is_missing_is_named():
     said = "got no package triton, want one: torch.compile makes its kernels with it (pip install triton)"
     assert refused(exc.TritonMissing(None)).startswith(said)
     assert refused(ModuleNotFoundError("No module named 'triton'", name="triton")).startswith(said)
+    assert refused(RuntimeError("ModuleNotFoundError: No module named 'triton'\n\nSet TORCHDYNAMO_VERBOSE=1")).startswith(said)
     assert "triton, want one" not in refused(ModuleNotFoundError("No module named 'tritonclient'", name="tritonclient"))
     assert "triton, want one" not in refused(RuntimeError("no triton in sight"))

@@ -222,7 +222,7 @@ func (r *pyReader) line(l *codeLine) error {
 	switch {
 	case at < 0:
 		return r.call(x)
-	case x.kind == nameTerm && x.text == "args":
+	case x.kind == nameTerm && x.text == "args" && at > 0:
 		return r.takes(words[:at])
 	case at != 1 || words[0].kind != nameToken:
 		return fail(l.where(), "got an assignment to %s…, want one to a name", short(first))

@@ -146,6 +146,7 @@ func TestCommittedWrappers(t *testing.T) {
 
 func FuzzPython(f *testing.F) {
 	f.Add(pythonWrapper("buf0 = empty_strided_cuda((s77, 128), (128, 1), torch.float32)\nreturn (buf0, )"))
+	f.Add(stepWrapper(stepForward, stepBackward))
 	f.Fuzz(func(t *testing.T, text string) {
 		w, err := DecodeWrapper(text, "w.py")
 		if err != nil {

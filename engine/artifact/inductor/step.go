@@ -35,6 +35,11 @@ func (r *pyReader) step(p pass, returned []program.Arg) ([]program.Arg, place, e
 	}
 	next.close(last)
 	results := append([]program.Arg{}, returned...) // less those that were handed over
+	for i, a := range next.returns {
+		if a.Value != nil && inputs[i].Meta == nil {
+			return nil, place{}, fail(last, "got a gradient of %s, which is a number, want None", inputs[i].Name)
+		}
+	}
 	next.classify(all, first)
 	return append(results, next.gradients(inputs, last)...), last, nil
 }

@@ -68,6 +68,9 @@ func TestStepRefused(t *testing.T) {
 		{"three passes", whole + backward, "13:1: got a wrapper of 0_backward behind one of 0_forward, want one graph, or a forward pass and its backward pass"},
 		{"more saved than returned", strings.Replace(whole, "(buf0, primals_2, buf1, )", "(buf0, )", 1), "16:9: got a backward pass of 2 saved tensors, want no more than the 1 that the forward pass returns"},
 		{"fewer gradients than arguments", strings.Replace(whole, "(None, buf0, )", "(buf0, )", 1), "20:9: got 1 gradients, want one of each of the 2 arguments of the forward pass, or None"},
+		{"no arguments", strings.Replace(whole, "primals_2, mul, tangents_1 = args", "= args", 1), "16:9: got an assignment to =…, want one to a name"},
+		{"a gradient of a number", strings.NewReplacer("primals_1 = rand_strided((8, 4), (4, 1), device='cuda:0', dtype=torch.float32)", "primals_1 = 8", "(None, buf0, )", "(buf0, None, )").Replace(whole),
+			"20:9: got a gradient of primals_1, which is a number, want None"},
 		{"a statement that is not known, in the second file", strings.Replace(whole, "del mul", "f(mul)", 1), "18:9: got a call of f, want one that a wrapper makes"},
 	} {
 		_, err := DecodeWrapper(tt.text, "w.py")

@@ -110,6 +110,36 @@ models:
     assert [(n["id"], n["first"]["file"]) for n in report["notes"]] == [("timing-decides", "zoo.py")]
 
 
+HIDDEN = """import importlib.machinery
+import sys
+
+find = importlib.machinery.PathFinder.find_spec
+importlib.machinery.PathFinder.find_spec = staticmethod(lambda name, *rest: None if name.split(".")[0] == "triton" else find(name, *rest))
+for name in [name for name in sys.modules if name.split(".")[0] == "triton"]:
+    del sys.modules[name]
+
+import torch
+
+
+def net():
+    return torch.compile(torch.nn.Linear(8, 8))
+"""
+
+
+def test_without_triton_its_package_is_named(tmp_path, caches):
+    """Python finds no package of the name, as where it is not installed."""
+    (tmp_path / "zoo.py").write_text(HIDDEN)
+    (tmp_path / "memspec.yaml").write_text("""version: 1
+defaults: {device: t4, torch: %d.%d}
+models:
+  net: {source: zoo.py:net, inputs: ["float32[4,8]"], budget: {reserved: 100%%}}
+""" % support.torch_here().release)
+    command = [sys.executable, "-m", "memshim", "capture", "memspec.yaml"]
+    p = subprocess.run(command, cwd=tmp_path, env=os.environ | caches, capture_output=True, text=True, timeout=300)
+    assert p.returncode != 0
+    assert "got no package triton, want one: torch.compile makes its kernels with it (pip install triton)" in p.stderr, p.stderr
+
+
 @pytest.fixture(name="bare")
 def bare_machine(monkeypatch):
     """CUDA_HOME of a machine without a toolkit, whether or not this one has one."""
