@@ -368,3 +368,18 @@ print(torch.compile(m, fullgraph=True, backend="eager")(torch.zeros(1, 2)).shape
 """
     p = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert p.stdout == "torch.Size([1, 2])\n", p.stderr
+
+
+def test_flex_attention_is_in_no_file(tmp_path):
+    """The format has no argument of numbers, tensors and graphs at once: when PyTorch can write one, memspec has to read it."""
+    from torch.nn.attention.flex_attention import flex_attention
+
+    class Flex(torch.nn.Module):
+        def forward(self, q: torch.Tensor) -> torch.Tensor:
+            return flex_attention(q, q, q, score_mod=lambda s, b, h, i, j: torch.where(i >= j, s, -1e9))
+
+    with torch.no_grad():
+        program = torch.export.export(Flex(), (torch.randn(1, 2, 16, 16),), strict=False)
+    assert any(n.target is torch.ops.higher_order.flex_attention for n in program.graph.nodes)
+    with pytest.raises(torch._export.serde.serialize.SerializeError, match="Failed serializing node flex_attention"):
+        torch.export.save(program, tmp_path / "flex.pt2")

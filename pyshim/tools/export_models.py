@@ -17,6 +17,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import memshim
+
+if "--device" in sys.argv:  # before torch
+    memshim.pretend(sys.argv[sys.argv.index("--device") + 1])
+
 import torch
 from torch import nn
 from torch.export import Dim
@@ -333,14 +338,14 @@ class TwoLayers(nn.Module):
         return self.b(self.a(x).relu())
 
 
-def quantised(name: str, **settings: Any) -> Callable[[], Model]:
-    """Two layers whose weights are torchao's tensors."""
+def quantised(name: str, device: str = "cpu", **settings: Any) -> Callable[[], Model]:
+    """Two layers whose weights are torchao's tensors, packed on a device."""
 
     def make() -> Model:
         ao = importlib.import_module("torchao.quantization")
-        net = TwoLayers().eval().to(torch.bfloat16)
+        net = TwoLayers().eval().to(device, torch.bfloat16)
         ao.quantize_(net, getattr(ao, name)(**settings))
-        return Model(net, (torch.randn(4, 256, dtype=torch.bfloat16),), dynamic=({0: AUTO},))
+        return Model(net, (torch.randn(4, 256, dtype=torch.bfloat16, device=device),), dynamic=({0: AUTO},))
 
     return make
 
@@ -405,6 +410,7 @@ MODELS: dict[str, Callable[[], Model]] = {
     "ao_int8": quantised("Int8WeightOnlyConfig"),
     "ao_fp8": quantised("Float8WeightOnlyConfig"),
     "ao_int4": quantised("IntxWeightOnlyConfig", weight_dtype=torch.int4),
+    "ao_int4_tiles": quantised("Int4WeightOnlyConfig", device="cuda", group_size=32, int4_packing_format="tile_packed_to_4d"),
     "llama70b": lambda: big_llama(80),
 }
 
@@ -418,6 +424,7 @@ def main() -> int:
     p.add_argument("out", type=Path)
     p.add_argument("names", nargs="*")
     p.add_argument("--decompose", action="store_true", help="functional core operators, as run_decompositions gives them: NAME_core.pt2")
+    p.add_argument("--device", help="a pretend GPU to export on: ao_int4_tiles is packed on a GPU alone")
     o = p.parse_args()
     o.out.mkdir(parents=True, exist_ok=True)
     failed = 0

@@ -1,7 +1,7 @@
 """What PyTorch allocates and frees for the exported models on a pretend GPU: python pyshim/tools/record_exported.py DEVICE ARCHIVES OUT [NAME…] [attention=BACKEND]
 
 ARCHIVES holds what export_models.py and export_small.py wrote, with weights. Each model runs in a process of its own, once as the exported program
-(torch.export.passes.move_to_device_pass, then ExportedProgram.module) and once as the live module (eager); two passes, no_grad. OUT/NAME.txt keeps
+(torch.export.passes.move_to_device_pass where it is not on a device, then ExportedProgram.module) and once as the live module (eager); two passes, no_grad. OUT/NAME.txt keeps
 the baseline, the peaks of both passes and every event of the first, as testdata/conformance/2.15-exported/README.md tells. With a backend, such as
 math, scaled_dot_product_attention runs that one alone: OUT/NAME.BACKEND.txt.
 """
@@ -9,6 +9,7 @@ math, scaled_dot_product_attention runs that one alone: OUT/NAME.BACKEND.txt.
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import sys
 import traceback
@@ -68,12 +69,17 @@ def run(name: str, runtime: str, archives: Path, attention: str) -> list[str]:
     else:
         module, args, kwargs, _ = export_small.models()[name.partition("_")[0]]
         module = module.eval()
+    module = module.cpu() if runtime == "eager" else None
+    model = None
+    gc.collect()
+    torch.cuda.empty_cache()  # what a model took that was made on the device
     if runtime == "export":
         from torch.export.passes import move_to_device_pass
 
         program = torch.export.load(archives / f"{name}.pt2")
         program._example_inputs = None  # the pass would move them too, and the program hold them
-        program = move_to_device_pass(program, "cuda")
+        if not all(getattr(t, "is_cuda", False) for t in program.state_dict.values()):
+            program = move_to_device_pass(program, "cuda")
         module = program.module(check_guards=False)
     else:
         module = module.cuda()

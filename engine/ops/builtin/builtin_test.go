@@ -17,8 +17,15 @@ func TestTableLoads(t *testing.T) {
 	require.NoError(t, builtin.Table().Check())
 }
 
-// others are operators of other packages than PyTorch and torchvision, as they register them.
+// others are operators of other packages than PyTorch and torchvision, as they register them, and those that this build of PyTorch has not (XNNPACK's:
+// native/xnnpack/RegisterOpContextClass.cpp).
 var others = map[string]string{
+	"prepacked::linear_clamp_prepack":           "prepacked::linear_clamp_prepack(Tensor W, Tensor? B=None, Scalar? output_min=None, Scalar? output_max=None) -> __torch__.torch.classes.xnnpack.LinearOpContext",
+	"prepacked::linear_clamp_run":               "prepacked::linear_clamp_run(Tensor X, __torch__.torch.classes.xnnpack.LinearOpContext W_prepack) -> Tensor Y",
+	"prepacked::conv2d_clamp_prepack":           "prepacked::conv2d_clamp_prepack(Tensor W, Tensor? B, int[2] stride, int[2] padding, int[2] dilation, int groups, Scalar? output_min=None, Scalar? output_max=None) -> __torch__.torch.classes.xnnpack.Conv2dOpContext",
+	"prepacked::conv2d_clamp_run":               "prepacked::conv2d_clamp_run(Tensor X, __torch__.torch.classes.xnnpack.Conv2dOpContext W_prepack) -> Tensor Y",
+	"prepacked::conv2d_transpose_clamp_prepack": "prepacked::conv2d_transpose_clamp_prepack(Tensor W, Tensor? B, int[2] stride, int[2] padding, int[2] output_padding, int[2] dilation, int groups, Scalar? output_min=None, Scalar? output_max=None) -> __torch__.torch.classes.xnnpack.TransposeConv2dOpContext",
+	"prepacked::conv2d_transpose_clamp_run":     "prepacked::conv2d_transpose_clamp_run(Tensor X, __torch__.torch.classes.xnnpack.TransposeConv2dOpContext W_prepack) -> Tensor Y",
 	"transformers::grouped_mm_fallback": "transformers::grouped_mm_fallback(Tensor input, Tensor weight, Tensor offs) -> Tensor", // 5.23, integrations/moe.py
 }
 

@@ -179,6 +179,26 @@ func intMM(c *ops.Call) ([]tensor.Meta, error) {
 	return ops.One(ops.FreshAs(a, tensor.Int32, a.Sizes[0], b.Sizes[1]))
 }
 
+// int4MM is a product with a matrix of 4-bit numbers, packed in tiles of 8 columns and 16 rows as _convert_weight_to_int4pack does: [columns/8, rows/(16 tiles), 32, tiles/2].
+func int4MM(c *ops.Call) ([]tensor.Meta, error) {
+	a, w, scales := c.T("self"), c.T("mat2"), c.T("qScaleAndZeros")
+	group := c.Int("qGroupSize")
+	if len(a.Sizes) != 2 || len(w.Sizes) != 4 || w.Sizes[2] != 32 || w.Sizes[1]*w.Sizes[3]*2*16 != a.Sizes[1] {
+		return nil, c.Errorf("got %v and a packed matrix %v, want a matrix and [columns/8, rows/(16 tiles), 32, tiles/2] of its columns", a.Sizes, w.Sizes)
+	}
+	columns := 8 * w.Sizes[0]
+	if group <= 0 || !slices.Equal(scales.Sizes, []int64{a.Sizes[1] / group, columns, 2}) {
+		return nil, c.Errorf("got scales %v for groups of %d, want [rows/group, columns, 2] of %d rows and %d columns", scales.Sizes, group, a.Sizes[1], columns)
+	}
+	if a.DType != tensor.BFloat16 || w.DType != tensor.Int32 || scales.DType != tensor.BFloat16 {
+		return nil, c.Errorf("got %s, %s and %s, want bfloat16, int32 and bfloat16", a.DType, w.DType, scales.DType)
+	}
+	if ops.OnCUDA(a) && !c.Platform().Device.ComputeCapability.AtLeast(8, 0) {
+		return nil, c.Errorf("got a device before compute capability 8.0: PyTorch refuses to run it")
+	}
+	return ops.One(ops.FreshAs(a, a.DType, a.Sizes[0], columns))
+}
+
 func scaledMM(c *ops.Call) ([]tensor.Meta, error) {
 	a, b := c.T("self"), c.T("mat2")
 	if len(a.Sizes) != 2 || len(b.Sizes) != 2 || a.Sizes[1] != b.Sizes[0] {

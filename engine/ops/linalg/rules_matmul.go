@@ -42,6 +42,8 @@ var matmulRules = []ops.Rule{
 	{Schema: "aten::_grouped_mm(Tensor self, Tensor mat2, Tensor? offs=None, Tensor? bias=None, ScalarType? out_dtype=None) -> Tensor",
 		Out: groupedMM, Workspace: groupedWorkspace},
 	{Schema: "transformers::grouped_mm_fallback(Tensor input, Tensor weight, Tensor offs) -> Tensor", Body: groupedFallback},
+	{Schema: "aten::_weight_int4pack_mm(Tensor self, Tensor mat2, int qGroupSize, Tensor qScaleAndZeros) -> Tensor", Out: int4MM,
+		Ref: "native/cuda/int4mm.cu _weight_int4pack_mm_cuda"},
 	{Schema: "aten::_int_mm(Tensor self, Tensor mat2) -> Tensor", Out: intMM, Workspace: intWorkspace},
 	{Schema: "aten::_scaled_mm(Tensor self, Tensor mat2, Tensor scale_a, Tensor scale_b, Tensor? bias=None, Tensor? scale_result=None, ScalarType? out_dtype=None, bool use_fast_accum=False) -> Tensor",
 		Out: scaledMM, Workspace: ltWorkspace},

@@ -5,5 +5,5 @@ import "github.com/memspec/memspec/engine/ops"
 
 // Rules are the family's rows. Overloads of one name stand in PyTorch's order.
 var Rules = [][]ops.Rule{
-	quantRules, bagRules,
+	quantRules, bagRules, prepackedRules,
 }
