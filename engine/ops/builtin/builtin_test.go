@@ -26,7 +26,7 @@ var others = map[string]string{
 	"prepacked::conv2d_clamp_run":               "prepacked::conv2d_clamp_run(Tensor X, __torch__.torch.classes.xnnpack.Conv2dOpContext W_prepack) -> Tensor Y",
 	"prepacked::conv2d_transpose_clamp_prepack": "prepacked::conv2d_transpose_clamp_prepack(Tensor W, Tensor? B, int[2] stride, int[2] padding, int[2] output_padding, int[2] dilation, int groups, Scalar? output_min=None, Scalar? output_max=None) -> __torch__.torch.classes.xnnpack.TransposeConv2dOpContext",
 	"prepacked::conv2d_transpose_clamp_run":     "prepacked::conv2d_transpose_clamp_run(Tensor X, __torch__.torch.classes.xnnpack.TransposeConv2dOpContext W_prepack) -> Tensor Y",
-	"transformers::grouped_mm_fallback": "transformers::grouped_mm_fallback(Tensor input, Tensor weight, Tensor offs) -> Tensor", // 5.23, integrations/moe.py
+	"transformers::grouped_mm_fallback":         "transformers::grouped_mm_fallback(Tensor input, Tensor weight, Tensor offs) -> Tensor", // 5.23, integrations/moe.py
 }
 
 // TestSchemas compares every row's schema with PyTorch's own text.
