@@ -181,10 +181,10 @@ func (m *module) line(l *codeLine) error {
 	return fail(l.where(), "got %s, want a line of a wrapper's module", short(text))
 }
 
-// imports reads import a.b as c, and from a.b import c, d.
+// imports reads import a.b as c, from a.b import c, d, and the latter in brackets over several lines.
 func imports(l *codeLine) error {
 	for _, t := range l.words[:len(l.words)-1] {
-		if t.kind != nameToken && t.text != "." && t.text != "," && t.text != "*" {
+		if t.kind != nameToken && (t.kind != signToken || !strings.Contains(".,*()", t.text)) {
 			return fail(t.where, "got %s, want an import", got(&t))
 		}
 	}

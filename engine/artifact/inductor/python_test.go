@@ -129,6 +129,54 @@ func TestPythonRefused(t *testing.T) {
 	assert.True(t, w.Training)
 }
 
+// TestOlderModules: how releases before 2.9 wrote what stands around call, which is a function of the module.
+func TestOlderModules(t *testing.T) {
+	const text = `# AOT ID: ['0_inference']
+from torch import device, empty_strided
+import triton.language as tl
+from torch._inductor.runtime.triton_heuristics import (
+    grid,
+    start_graph,
+)
+reinterpret_tensor = torch.ops.inductor._reinterpret_tensor
+_tensor_constant0 = None  # device(type='cuda', index=0)
+triton_poi_fused_0 = async_compile.triton('triton_poi_fused_0', '''''', device_str='cuda')
+
+async_compile.wait(globals())
+del async_compile
+
+def call(args):
+    arg0_1, = args
+    args.clear()
+    with torch.cuda._DeviceGuard(0):
+        torch.cuda.set_device(0)
+        buf0 = empty_strided_cuda((8, ), (1, ), torch.float32)
+        stream0 = get_raw_stream(0)
+        triton_poi_fused_0.run(arg0_1, _tensor_constant0, buf0, 8, grid=grid(8), stream=stream0)
+        del arg0_1
+    return (buf0, )
+
+
+def benchmark_compiled_module(times=10, repeat=10):
+    from torch._dynamo.testing import rand_strided
+    from torch._inductor.utils import print_performance
+    global _tensor_constant0
+    _tensor_constant0 = rand_strided((8, ), (1, ), device='cuda:0', dtype=torch.float32)
+    arg0_1 = rand_strided((8, ), (1, ), device='cuda:0', dtype=torch.float32)
+    fn = lambda: call([arg0_1])
+    return print_performance(fn, times=times, repeat=repeat)
+
+
+if __name__ == "__main__":
+    from torch._inductor.wrapper_benchmark import compiled_module_main
+    compiled_module_main('None', benchmark_compiled_module)
+`
+	w, err := DecodeWrapper(text, "w.py")
+	require.NoError(t, err)
+	require.NoError(t, program.Check(w.Program))
+	assert.Equal(t, "buf0%1 inductor::empty_strided() -> float32[8] strides [1] cuda; inductor::kernel(arg0_1%0, buf0%1).triton_poi_fused_0; inductor::free(arg0_1%0); return [buf0%1]", nodes(t, w.Program))
+}
+
 // TestCommittedWrappers: those of the repository are sound.
 func TestCommittedWrappers(t *testing.T) {
 	paths, err := filepath.Glob(filepath.Join("..", "..", "..", "testdata", "compiled", "*.wrapper"))
