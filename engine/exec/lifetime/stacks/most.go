@@ -59,7 +59,7 @@ func (p *Program) Most(fn *program.Func, self *program.Object) (*Held, error) {
 }
 
 // longest is the latest end of a value that node def makes.
-func (t *function) longest(id, def int, runs [][]int) end {
+func (t *function) longest(id, def int, runs *lineRuns) end {
 	last := t.uses[id][len(t.uses[id])-1]
 	if t.number[id] != notNumber {
 		return end{node: last, value: id, depth: operand, why: lifetime.Number}
@@ -72,7 +72,7 @@ func (t *function) longest(id, def int, runs [][]int) end {
 	if sequential(t.frames[def]) {
 		return end{node: last, value: id, depth: operand, key: id, why: lifetime.Rebound}
 	}
-	if (name.call != home || name.none) && runs[def][depth] == runs[last][depth] {
+	if (name.call != home || name.none) && runs.at[def][depth] == runs.at[last][depth] {
 		if len(t.at[last].calls) == depth+1 {
 			return end{node: last, value: id, depth: operand, key: id, why: lifetime.Temporary}
 		}
@@ -93,7 +93,7 @@ func sequential(frames []*program.Frame) bool {
 
 // boundAnew is the last node of the next execution of the statement around node i, in the innermost of its calls from depth outward that runs
 // it again; -1 where none does.
-func (t *function) boundAnew(i, depth int, runs [][]int) int {
+func (t *function) boundAnew(i, depth int, runs *lineRuns) int {
 	if sequential(t.frames[i]) { // its loop is one line, whatever stands in between
 		for k := i + 1; k < len(t.nodes); k++ {
 			if t.nodes[k].Op == "prim::CallMethod" {
@@ -103,20 +103,8 @@ func (t *function) boundAnew(i, depth int, runs [][]int) int {
 		return -1
 	}
 	for d := min(depth, len(t.frames[i])-1); d >= 0; d-- {
-		line, now, next, last := t.frames[i][d].Line, runs[i][d], -1, -1
-		for k := i + 1; k < len(t.nodes); k++ {
-			if !t.at[k].in(t.at[i].calls[d]) || t.frames[k][d].Line != line || runs[k][d] == now {
-				continue
-			}
-			if next < 0 {
-				next = runs[k][d]
-			}
-			if runs[k][d] == next {
-				last = k
-			}
-		}
-		if last >= 0 {
-			return last
+		if next := runs.next[runs.at[i][d]]; next >= 0 {
+			return runs.last[next]
 		}
 	}
 	return -1
@@ -144,14 +132,27 @@ func (r *lineRun) goesOn(t *function, i int, inner *call, fn program.Frame) bool
 	return !called(t.callee[i]) && !called(t.list[i])
 }
 
-// lineRuns numbers, by node and depth of call, the executions of lines.
-func (t *function) lineRuns() [][]int {
-	out := t.p.lists.Cut(len(t.nodes))
+// lineRuns are the executions of a function's lines, numbered.
+type lineRuns struct {
+	at   [][]int // by node and depth of call
+	next []int   // by execution: the next one of its line in its call, -1 for none
+	last []int   // by execution: its last node
+}
+
+// line is one in a call.
+type line struct {
+	call   *call
+	number int
+}
+
+// lineRuns numbers the executions of lines.
+func (t *function) lineRuns() *lineRuns {
+	out := &lineRuns{at: t.p.lists.Cut(len(t.nodes))}
+	latest := map[line]int{} // execution
 	var open []*lineRun
-	count := 0
 	for i, f := range t.frames {
 		calls := t.at[i].calls
-		out[i] = t.p.numbers.Cut(len(f))
+		out.at[i] = t.p.numbers.Cut(len(f))
 		for d := range f {
 			var inner *call
 			fn := program.Frame{}
@@ -160,9 +161,15 @@ func (t *function) lineRuns() [][]int {
 			}
 			if d >= len(open) || open[d].call != calls[d] || open[d].line != f[d].Line || !open[d].goesOn(t, i, inner, fn) {
 				r := t.p.runs.New()
-				*r = lineRun{number: count, line: f[d].Line, call: calls[d], modules: r.few.modules[:0], functions: r.few.functions[:0]}
+				number := len(out.next)
+				*r = lineRun{number: number, line: f[d].Line, call: calls[d], modules: r.few.modules[:0], functions: r.few.functions[:0]}
 				open = append(open[:min(d, len(open))], r)
-				count++
+				key := line{calls[d], f[d].Line}
+				if before, ok := latest[key]; ok {
+					out.next[before] = number
+				}
+				latest[key] = number
+				out.next, out.last = append(out.next, -1), append(out.last, i)
 			}
 			r := open[d]
 			r.inner = inner
@@ -175,7 +182,7 @@ func (t *function) lineRuns() [][]int {
 					}
 				}
 			}
-			out[i][d] = r.number
+			out.at[i][d], out.last[r.number] = r.number, i
 		}
 	}
 	return out
