@@ -11,3 +11,10 @@ import (
 func TestRecordings(t *testing.T) {
 	conformance.Hold(t, conformance.Choice{Testdata: "../../../testdata", Kinds: []string{"script"}, Runtimes: []string{"torchscript"}, Start: torchscript.New})
 }
+
+// TestPrograms holds last uses in small programs to what these give, allocate and free.
+func TestPrograms(t *testing.T) {
+	for _, file := range []string{"../torchscript/testdata/programs.txt", "../testdata/programs.txt"} {
+		conformance.Programs{File: file, Start: torchscript.New}.Run(t)
+	}
+}
