@@ -167,6 +167,45 @@ dist.destroy_process_group()
 """
 
 
+COMPILED = """
+import sys, torch
+torch.manual_seed(0)
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.up, self.down = torch.nn.Linear(256, 1024), torch.nn.Linear(1024, 256)
+
+    def forward(self, x):
+        x = torch.nn.functional.gelu(self.up(x))
+        print("a graph ends here", file=sys.stderr)
+        return self.down(x).relu()
+
+model = torch.compile(Net().cuda(), dynamic=True)
+optimizer = torch.optim.AdamW(model.parameters())
+for n in (64, 96, 128):
+    loss = model(torch.randn(n, 256, device="cuda")).square().mean()
+    loss.backward()
+    optimizer.step()
+    optimizer.zero_grad()
+"""
+
+
+def test_a_compiled_model_of_any_size_with_a_graph_break(tmp_path):
+    """Trained: what inductor reads for itself while it compiles is no value of the program's, and nothing of memshim's is told as a warning."""
+    if not importlib.util.find_spec("triton"):
+        pytest.skip("no Triton here")
+    _, told, errors = run(tmp_path, COMPILED)
+    (device,) = [d for p in told["processes"] for d in p["devices"]]
+    first, *later = [i["allocated"] for i in device["iterations"]]
+    parameters = 4 * (2 * 256 * 1024 + 1024 + 256)
+    assert told["exact"] is True and first > 2 * parameters and all(n > 4 * parameters for n in later)
+    assert sum(r["mem"] for r in device["lines"]["rows"]) == device["lines"]["peak"] == device["allocated"]
+    after_the_break = [r for r in device["lines"]["rows"] if "(torch_dynamo_resume_in_forward" in r["location"] and r["backward"]]
+    assert sum(r["mem"] for r in after_the_break) > 2 * parameters, "gradients, by the line of their forward"
+    assert errors.count("a graph ends here") == 3 and "dynamo_pgo" not in errors
+
+
 def test_torchrun(tmp_path):
     """Each rank is told by its process and its device."""
     _, told, text = run(tmp_path, DISTRIBUTED, "--count", "2", command=("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "train.py"))

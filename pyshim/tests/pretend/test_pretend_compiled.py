@@ -65,6 +65,11 @@ def test_a_kernel_of_the_programs_own(seen):
     assert seen["own_kernel"] == [1000, 0.0]
 
 
+def test_constants_are_folded_by_their_values(seen):
+    """Read as nought, a sum with two is left out and a product with one is not."""
+    assert seen["folded"] == {"added": True, "products": 0, "reads": 0}
+
+
 def test_padding_is_taken_and_told(seen):
     """A copy of the weight and a larger result, beside the trial of the first call."""
     found = seen["padding"]

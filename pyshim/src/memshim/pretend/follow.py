@@ -10,6 +10,7 @@ import importlib.util
 import json
 import os
 import sys
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -59,6 +60,7 @@ def start() -> None:
         atexit.register(write_report)
     from memshim.pretend import ending, timing
 
+    warnings.filterwarnings("ignore", "dynamo_pgo force disabled")  # it is: no answer hangs on what an earlier process found
     ending.register()
     for module, act in timing.AFTER.items():
         After(module, act)

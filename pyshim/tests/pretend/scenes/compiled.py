@@ -91,6 +91,26 @@ def chosen():
 
 
 @case
+def folded():
+    """Constants of one value, which inductor runs and reads while it compiles: what a sum with nought and a product with one leave out."""
+    from memshim import pretend
+    from torch._inductor.utils import run_and_get_code
+
+    torch._dynamo.reset()
+    before = len(pretend.report().reads)
+
+    def filled(x):
+        ones = torch.full((64,), 1.0, device="cuda")
+        return x + (ones + 2), x.cos() * (ones * 3 - 2)
+
+    filled = torch.compile(filled)
+    with torch.no_grad():
+        _, code = run_and_get_code(filled, torch.zeros(64, device="cuda"))
+    kernel = code[0].partition("def triton_")[2].partition("def call")[0]
+    return {"added": "3.0" in kernel, "products": kernel.count(" * tmp"), "reads": len(pretend.report().reads) - before}
+
+
+@case
 def own_kernel():
     """A Triton kernel that a program brings."""
     import triton

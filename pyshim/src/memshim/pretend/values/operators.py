@@ -9,11 +9,12 @@ from typing import Any, Callable
 import torch
 import torch._C as C
 
+from memshim.pretend.follow import After
 from memshim.pretend.library import Library
 from memshim.pretend.values import counts, threads
 from memshim.pretend.values.attention import PLANNED, Unplanned
 from memshim.pretend.values.initialise import skipped
-from memshim.pretend.values.tracing import exclude_while_tracing
+from memshim.pretend.values.tracing import exclude_while_tracing, follow_folding
 from memshim.pretend.values.memory import Memory, host
 from memshim.pretend.places import Reads, within
 
@@ -383,6 +384,7 @@ class Values:
         self.register()
         self.follow_registrations()
         exclude_while_tracing(OWN)
+        After("torch._inductor.fx_passes.joint_graph", partial(follow_folding, KEY))
         self.library.track(1, 0)
         threads.include(KEY)
 

@@ -4,7 +4,9 @@ it is left out there. Tensors that hold memory come through it all the same when
 from __future__ import annotations
 
 import contextlib
+import functools
 import sys
+from types import ModuleType
 from typing import Any, Iterator
 
 import torch._C as C
@@ -35,6 +37,23 @@ def exclude_while_tracing(own: C.DispatchKeySet) -> None:
             yield
 
     replace("in_kernel_invocation_manager", inside, in_kernel_invocation_manager)
+
+
+def follow_folding(key: C.DispatchKey, joint_graph: ModuleType) -> None:
+    """After torch._inductor.fx_passes.joint_graph is imported. Inductor computes constants of one value by running their operators on the device, and
+    reads them: what a sum or a product with one leaves out hangs on that. These tensors are no fake ones: they are followed."""
+    folder = joint_graph.UniformValueConstantFolder
+    deduce, replaced = folder._deduce_value, folder.add_node_replacement
+
+    def followed(method: Any) -> Any:
+        @functools.wraps(method)
+        def call(self: Any, *args: Any) -> Any:
+            with C._DisablePythonDispatcher(), C._SetExcludeDispatchKeyGuard(key, False):
+                return method(self, *args)
+
+        return call
+
+    folder._deduce_value, folder.add_node_replacement = followed(deduce), followed(replaced)
 
 
 def replace(name: str, old: Any, new: Any) -> None:
