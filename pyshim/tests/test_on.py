@@ -52,6 +52,13 @@ def test_trace(folder):
     assert "(allocated on a pretend GPU), reached at use.py:5 (<module>)" in p.stderr
 
 
+def test_values_are_followed(folder):
+    """By the commands that look too, though they ask for torch's version before they import it."""
+    (folder / "use.py").write_text("import torch\nprint('sum', int((torch.arange(5).cuda() + 1).sum()))\n")
+    p = memshim(folder, "trace", "--on", "t4", "use.py")
+    assert p.stdout.startswith("sum 15\n"), p.stdout + p.stderr
+
+
 def test_track(folder):
     p = memshim(folder, "track", "--on", "t4", "--at", "5", "--at", "6", "use.py")
     assert p.returncode == 0, p.stderr

@@ -142,7 +142,10 @@ def test_each_process_is_told_apart(tmp_path):
 
 
 VALUES = '''
+import importlib.util
+assert importlib.util.find_spec("torch"), "transformers and others ask whether there is one, and import it later or not"
 import torch
+assert (torch.arange(5).cuda() + 1).sum() == 15
 big = torch.randn(1 << 20, device="cuda")
 if big.sum() > 0.5:
     pass
@@ -153,8 +156,8 @@ def test_values_that_no_kernel_computed_are_noted(tmp_path):
     (tmp_path / "ask.py").write_text(VALUES)
     p = run("--on", "t4", "--json", "out.json", "--", "ask.py", cwd=tmp_path)
     found = json.loads((tmp_path / "out.json").read_text())
-    assert found["exact"] is False and found["processes"][0]["reads"][0]["line"] == 4
-    assert "  value-read: ask.py:4 (<module>): " in p.stderr
+    assert found["exact"] is False and found["processes"][0]["reads"][0]["line"] == 7
+    assert "  value-read: ask.py:7 (<module>): " in p.stderr
 
 
 def test_programs_that_tell_nothing(tmp_path):

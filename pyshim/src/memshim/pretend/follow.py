@@ -22,24 +22,29 @@ _SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file
 
 
 class After(importlib.abc.MetaPathFinder):
-    """Stands before the finders, once, until a module is asked for; does something when it is there."""
+    """Does something once a module is there, the first time. Stands before the finders until then: many only ask whether there is such a module."""
 
     def __init__(self, name: str, act: Callable[[Any], None]) -> None:
-        self.name, self.act = name, act
+        self.name, self.act, self.asking = name, act, False
         sys.meta_path.insert(0, self)
 
     def find_spec(self, name: str, path: object = None, target: object = None):
-        if name != self.name:
+        if name != self.name or self.asking:
             return None
-        sys.meta_path.remove(self)
-        spec = importlib.util.find_spec(name)
+        self.asking = True
+        try:
+            spec = importlib.util.find_spec(name)
+        finally:
+            self.asking = False
         if spec is None or spec.loader is None:
             return spec
         execute = spec.loader.exec_module
 
-        def execute_and_act(module: object) -> None:
+        def execute_and_act(module: Any) -> None:
             execute(module)
-            self.act(module)
+            if module.__name__ == self.name and self in sys.meta_path:
+                sys.meta_path.remove(self)
+                self.act(module)
 
         spec.loader.exec_module = execute_and_act  # type: ignore[method-assign]
         return spec

@@ -3,36 +3,12 @@ devices it sees, forks) holds as without us."""
 
 from __future__ import annotations
 
-import importlib.abc
-import importlib.machinery
 import os
 import runpy
 import sys
 from collections.abc import Callable
 
-
-class _Importing(importlib.abc.MetaPathFinder):
-    """Calls back when torch has been imported."""
-
-    def __init__(self, then: Callable[[], None]):
-        self._then = then
-
-    def find_spec(self, name: str, path=None, target=None):
-        if name != "torch":
-            return None
-        sys.meta_path.remove(self)
-        spec = importlib.machinery.PathFinder.find_spec(name, path)
-        if spec is None or spec.loader is None:
-            return spec
-        execute = spec.loader.exec_module
-
-        def exec_module(module) -> None:
-            del spec.loader.exec_module
-            execute(module)
-            self._then()
-
-        spec.loader.exec_module = exec_module
-        return spec
+from memshim.pretend.follow import After
 
 
 def with_torch(then: Callable[[], None]) -> None:
@@ -40,7 +16,7 @@ def with_torch(then: Callable[[], None]) -> None:
     if "torch" in sys.modules:
         then()
     else:
-        sys.meta_path.insert(0, _Importing(then))
+        After("torch", lambda torch: then())
 
 
 def run(name: str, arguments: list[str], module: bool = False) -> None:

@@ -12,33 +12,19 @@ sys.path[:] = [p for p in sys.path if os.path.abspath(p or ".") != HERE]  # proc
 _WANTED = "MEMSPEC_RUN"
 
 
+def _begin(torch):
+    if importlib.util.find_spec("memshim") is None:
+        sys.path.append(os.path.dirname(os.path.dirname(os.path.dirname(HERE))))
+    from memshim.run import observe
+
+    observe.begin()
+
+
 def _observe() -> None:
-    from importlib.abc import MetaPathFinder
-
-    class AfterTorch(MetaPathFinder):
-        """Stands before the finders, once, until torch is asked for."""
-
-        def find_spec(self, name, path=None, target=None):
-            if name != "torch":
-                return None
-            sys.meta_path.remove(self)
-            spec = importlib.util.find_spec(name)
-            if spec is None or spec.loader is None:
-                return spec
-            execute = spec.loader.exec_module
-
-            def execute_and_begin(module):
-                execute(module)
-                if importlib.util.find_spec("memshim") is None:
-                    sys.path.append(os.path.dirname(os.path.dirname(os.path.dirname(HERE))))
-                from memshim.run import observe
-
-                observe.begin()
-
-            spec.loader.exec_module = execute_and_begin
-            return spec
-
-    sys.meta_path.insert(0, AfterTorch())
+    spec = importlib.util.spec_from_file_location("memshim_pretend_follow", os.path.join(HERE, "..", "..", "pretend", "follow.py"))
+    follow = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(follow)
+    follow.After("torch", _begin)
 
 
 if os.environ.get(_WANTED):
