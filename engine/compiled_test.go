@@ -164,6 +164,22 @@ func TestCompiledStepIsToldByPhase(t *testing.T) {
 	}
 }
 
+// TestForeignCodeInAWrapper: code that inductor does not write is an error at its line and column, wherever it stands.
+func TestForeignCodeInAWrapper(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "testdata", "compiled", "mlp.t4.wrapper"))
+	require.NoError(t, err)
+	for foreign, want := range map[string]string{
+		"\nimport os; os.system('x')\nclass Runner:":                  ":96:12: got os . system ( 'x' ), want a line of a wrapper's module",
+		"\nclass Runner:\n    os.system('x')":                         ":97:5: got os . system ( 'x' ) in the class of a wrapper, want its methods __init__, recursively_apply_fns and call",
+		"\nclass Runner:\n    def f(self):\n        os.system('x')\n": ":97:5: got def f ( self ) : in the class of a wrapper, want its methods __init__, recursively_apply_fns and call",
+	} {
+		path := filepath.Join(t.TempDir(), "w.py")
+		require.NoError(t, os.WriteFile(path, []byte(strings.Replace(string(text), "\nclass Runner:", foreign, 1)), 0o644))
+		_, err := engine.Open(path)
+		assert.EqualError(t, err, path+want)
+	}
+}
+
 // TestCompiledInputs: what code was compiled for is told by itself; its first open size is the batch.
 func TestCompiledInputs(t *testing.T) {
 	for name, want := range map[string][]string{

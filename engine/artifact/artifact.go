@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/memspec/memspec/engine/artifact/inductor"
 	"github.com/memspec/memspec/engine/internal/ptzip"
 	"github.com/memspec/memspec/engine/program"
 	"github.com/memspec/memspec/engine/recording"
@@ -87,6 +88,9 @@ func (e *Unrecognized) Is(target error) bool { return target == ErrUnrecognized 
 func Open(path string) (*Artifact, error) {
 	a, err := open(path)
 	if err != nil {
+		if _, ok := err.(*inductor.SyntaxError); ok { // of the file's own text: PATH:LINE:COL:
+			return nil, fmt.Errorf("%s:%w", path, err)
+		}
 		return nil, fmt.Errorf("%s: %w", path, plain(err))
 	}
 	return a, nil

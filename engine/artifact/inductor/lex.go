@@ -50,18 +50,18 @@ const (
 	maxNested = 100
 )
 
-// syntaxError is a place in a wrapper that is not read.
-type syntaxError struct {
+// SyntaxError is a place in a wrapper that is not read. It is told as line:col: and what was found there.
+type SyntaxError struct {
 	where place
 	msg   string
 }
 
-func (e *syntaxError) Error() string {
+func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("%d:%d: %s", e.where.line, e.where.col, e.msg)
 }
 
 func fail(where place, format string, args ...any) error {
-	return &syntaxError{where, fmt.Sprintf(format, args...)}
+	return &SyntaxError{where, fmt.Sprintf(format, args...)}
 }
 
 type lexer struct {
