@@ -5,8 +5,8 @@
 //
 // A mutant is one change that still compiles: a comparison moved by one or turned round, a condition negated or dropped, an arithmetic operator
 // exchanged, a constant off by one, a statement removed, another value returned, two arguments of one type swapped, an append dropped, break for
-// continue, a slice gone through from its end where its rounds may not come in any order (see rounds). Test files, packages that serve tests alone (they import testing), generated files and files that
-// this platform does not build have none; neither have capacities, which change no result.
+// continue, a slice gone through from its end where its rounds may not come in any order (see rounds). Test files, packages that serve tests alone
+// (they import testing), generated files and files that this platform does not build have none; neither have capacities, which change no result.
 //
 // The sample is chosen by a hash of the seed and of what stands there, not of where it stands: a change of one function leaves the rest of the
 // sample as it was. Mutants are compiled through an overlay, so that the tree is never touched, and a mutant that hangs or takes all memory ends at
