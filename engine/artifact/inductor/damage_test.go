@@ -33,6 +33,15 @@ return (buf4, s77, None)`
 AOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_cuda_mm_out(buf0, arg0_1, wrap_with_raii_handle_if_needed(reinterpret_tensor_wrapper(w, 2, int_array_1, int_array_1, 0L))));
 // Topologically Sorted Source Nodes: [gelu], Original ATen: [aten.addmm, aten.gelu]
 call_triton_poi_fused_addmm_gelu_0(arg0_1, w, buf0, 1024L*s77, this->device_idx_, stream, kernels, this->cubin_dir_);
+AtenTensorHandle buf3_handle;
+AOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_cuda_convolution(arg0_1, w, nullptr, static_cast<const int64_t*>(std::array<int64_t, 2>{2L, s77}.data()), 2, 0, &buf3_handle));
+RAIIAtenTensorHandle buf3(buf3_handle);
+if (_check_aoti_runtime_check_inputs_env()) { assert_size_stride(buf3, {s77, 4L}, {4L, 1L}, "torch.ops.aten.convolution.default", cached_torch_dtype_float16, "torch.float16"); }
+AtenTensorHandle buf4_handle;
+AOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_new_uninitialized_tensor(&buf4_handle));
+RAIIAtenTensorHandle buf4(buf4_handle);
+aoti_torch_proxy_executor_call_function(proxy_executor, 0, 0, nullptr, 2, std::array<AtenTensorHandle, 2>{arg0_1, buf4}.data());
+assert_size_stride(buf4, {1L}, {1L}, "torch.ops.mine.op.default");
 arg0_1.reset();
 auto buf2 = std::move(buf0);  // reuse
 output_handles[0] = buf2.release();
