@@ -31,7 +31,7 @@ func TestParseInput(t *testing.T) {
 		{"(float32[1],)", "(float32[1],)", "a tuple of one"}, {"(float32[1])", "float32[1]", "parentheses alone"},
 		{"(1, (2, [3, {a: 4}]))", "(1, (2, [3, {a: 4}]))", ""},
 		{"{ids: int64[B], 'a b': 1, \"c\": null,}", "{ids: int64[2], 'a b': 1, c: null}", ""},
-		{"n=3", "n=3", ""}, {"-3", "-3", ""}, {"1.5", "1.5", ""}, {"1e3", "1000.0", "a float stays one"}, {"-1e-5", "-1e-05", ""}, {"+2", "2", ""},
+		{"n=3", "n=3", ""}, {"-3", "-3", ""}, {"1.5", "1.5", ""}, {"1e3", "1000.0", "a float stays one"}, {"-1e-5", "-1e-05", ""}, {"1E-5", "1e-05", "either letter"}, {"2E+1", "20.0", ""}, {"+2", "2", ""},
 		{"true", "true", ""}, {"False", "false", ""}, {"None", "null", ""}, {"null", "null", ""},
 		{`'it\'s\n\\'`, `'it\'s\n\\'`, ""}, {`"a=b"`, `'a=b'`, "an = in a text is no name"},
 		{"mode='bilinear'", "mode='bilinear'", ""},

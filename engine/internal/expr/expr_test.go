@@ -137,3 +137,10 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// A name is letters, digits and underscores, no digit first.
+func TestIsName(t *testing.T) {
+	for text, want := range map[string]bool{"B": true, "_b2": true, "batch_size": true, "": false, "2b": false, "a b": false, "a-b": false, "a.b": false, "é": false, "b ": false} {
+		assert.Equal(t, want, expr.IsName(text), "%q", text)
+	}
+}
