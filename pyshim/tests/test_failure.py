@@ -2,6 +2,9 @@
 
 import pytest
 
+import captured
+import pretended
+
 from memshim.run import failure
 
 
@@ -24,3 +27,11 @@ def test_triton_that_is_missing_is_named():
     assert refused(RuntimeError("ModuleNotFoundError: No module named 'triton'\n\nSet TORCHDYNAMO_VERBOSE=1")).startswith(said)
     assert "triton, want one" not in refused(ModuleNotFoundError("No module named 'tritonclient'", name="tritonclient"))
     assert "triton, want one" not in refused(RuntimeError("no triton in sight"))
+
+
+def test_a_call_that_no_pretend_gpu_stands_in_for_is_named(tmp_path):
+    if why := pretended.missing():
+        pytest.skip(why)
+    (tmp_path / "zoo.py").write_text("import torch\nclass Spectrum(torch.nn.Module):\n    def forward(self, x): return torch.fft.rfft(x)\n")
+    p = captured.memshim(tmp_path, "capture", "zoo.py:Spectrum", "--input", "float32[4,64]", "--on", "t4", "-o", "x.rec")
+    assert p.returncode == 2 and "CUFFT_NOT_SUPPORTED; no pretend GPU stands in for cufftCreate, whose memory only a real one tells (zoo.py:3)" in p.stderr, p.stderr

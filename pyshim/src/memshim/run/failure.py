@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import traceback
 
@@ -49,6 +50,17 @@ def without_triton(e: BaseException) -> bool:
                or str(at).startswith("ModuleNotFoundError: No module named 'triton'") for at in chain(e))
 
 
+def not_stood_in_for(text: str) -> str:
+    """Where a library's error is a pretend GPU's, the call that it refused: PyTorch names the library's status alone."""
+    library = next((name for name in ("cufft", "cusolver", "cusparse", "cudnn") if name in text.lower()), "")
+    if not library or not os.environ.get("MEMSPEC_PRETEND"):
+        return ""
+    from memshim import pretend
+
+    calls = [c.name for c in pretend.report().refused if c.name.startswith(library)]
+    return f"; no pretend GPU stands in for {calls[-1]}, whose memory only a real one tells" if calls else ""
+
+
 def describe(e: BaseException) -> str:
     """An error on one line, with the innermost place outside PyTorch and memshim. TorchScript's is told by what failed in it."""
     text = str(e)
@@ -62,7 +74,7 @@ def describe(e: BaseException) -> str:
         if not _NAMED.match(said):
             said = f"{type(e).__name__}: {said}"
     else:
-        said = f"{type(e).__name__}: {first_line(e)}"
+        said = f"{type(e).__name__}: {first_line(e)}{not_stood_in_for(text)}"
         at = next((f"{shorten(f.filename)}:{f.lineno}" for f in reversed(traceback.extract_tb(e.__traceback__)) if not inside(f.filename)), "")
     return said + (f" ({at})" if at else "")
 
