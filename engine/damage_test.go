@@ -32,12 +32,16 @@ func TestJudged(t *testing.T) {
 			for _, c := range cases {
 				c.Baseline = before
 				r := ms.Judge(context.Background(), c)
-				fmt.Fprintf(&out, "%s\n%s", r.Line(), r.Message(engine.MessageOptions{Rows: 9, Reproduce: []string{"again"}}))
+				fmt.Fprintln(&out, strings.ReplaceAll(r.Line(), filepath.Dir(before), "DIR"))
+				if r.Err != nil { // a message's lines break where the folder's name makes them
+					continue
+				}
+				out.WriteString(r.Message(engine.MessageOptions{Rows: 9, Reproduce: []string{"again"}}))
 				for _, s := range ms.Remedies(context.Background(), r) {
 					fmt.Fprintf(&out, "  would pass: %s\n", s)
 				}
 			}
-			return strings.ReplaceAll(out.String(), filepath.Dir(before), "DIR"), nil
+			return out.String(), nil
 		}
 		whole, err := judged(text, was)
 		require.NoError(a.T(), err)
