@@ -72,7 +72,7 @@ var mayImport = map[string][]string{
 	"engine/exec/torchscript/locals":     {"engine/internal/pysource", "engine/internal/slab", "engine/program", "engine/ops"},
 	"engine/internal/conformance":        {"engine/artifact", "engine/device", "engine/exec", "engine/internal/faults", "engine/internal/golden", "engine/internal/ptzip", "engine/ops", "engine/ops/builtin", "engine/platform", "engine/program", "engine/spec", "engine/tensor", "engine/trace"},
 	"engine/exec/torchscript":            {"engine/exec", "engine/exec/torchscript/locals", "engine/exec/torchscript/passes", "engine/exec/lifetime", "engine/exec/lifetime/stacks", "engine/internal/slab", "engine/note", "engine/program", "engine/ops", "engine/schema", "engine/tensor", "engine/trace"},
-	"engine/exec/inductor":               {"engine/exec", "engine/program", "engine/ops", "engine/schema", "engine/tensor", "engine/trace", "engine/units"},
+	"engine/exec/inductor":               {"engine/exec", "engine/note", "engine/program", "engine/ops", "engine/schema", "engine/tensor", "engine/trace", "engine/units"},
 	"engine/exec/fx":                     {"engine/exec", "engine/exec/lifetime", "engine/note", "engine/program", "engine/ops", "engine/schema", "engine/tensor", "engine/trace"},
 	"engine/allocator":                   {"engine/trace", "engine/tensor", "engine/platform", "engine/device", "engine/units"},
 	"engine/report":                      {"engine/layout", "engine/note", "engine/device", "engine/allocator", "engine/trace", "engine/tensor", "engine/platform", "engine/units", "engine/internal/pickle"},

@@ -59,6 +59,7 @@
 //	artifact-stale       what the artifact was made from has changed: the verdict is inconclusive
 //	branch-both          a branch depends on tensor data: both ways were run and the heavier is kept
 //	device-remapped      the archive's code names a device; it was read as the case's
+//	first-call           what the first call of compiled code tries leaves blocks cached, which its wrapper does not tell: later calls may take others
 //	index-assumed        a position depends on tensor data; it does not matter to memory
 //	later-graph          TorchScript's executor makes another graph for later passes, in which tensors may go earlier
 //	locals-unknown       eager lifetimes of a traced or frozen archive: it does not tell Python's names

@@ -14,6 +14,7 @@ const (
 	ArtifactStale      ID = "artifact-stale"
 	BranchBoth         ID = "branch-both"
 	DeviceRemapped     ID = "device-remapped"
+	FirstCall          ID = "first-call"
 	IndexAssumed       ID = "index-assumed"
 	LaterGraph         ID = "later-graph"
 	LocalsUnknown      ID = "locals-unknown"
@@ -65,6 +66,8 @@ var kinds = [...]Kind{
 		Text: "a branch depends on tensor data: both ways were run, the heavier is kept"},
 	{ID: DeviceRemapped, Meaning: "the archive's code names a device; it was read as the case's",
 		Text: "the archive names the device {subject} in its code: read as the case's device", Subject: "the device that the code names"},
+	{ID: FirstCall, Meaning: "what the first call of compiled code tries leaves blocks cached, which its wrapper does not tell: later calls may take others",
+		Text: "what the first call tries leaves blocks cached: later calls may lie in others, a rest of up to 1 MiB more or less, and reserved is more"},
 	{ID: IndexAssumed, Meaning: "a position depends on tensor data; it does not matter to memory",
 		Text: "a position depends on tensor data; it does not matter to memory"},
 	{ID: LaterGraph, Meaning: "TorchScript's executor makes another graph for later passes, in which tensors may go earlier",

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/memspec/memspec/engine/exec"
+	"github.com/memspec/memspec/engine/note"
 	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/program"
 	"github.com/memspec/memspec/engine/tensor"
@@ -41,6 +42,9 @@ func New(p *program.Program) exec.Start {
 	}
 }
 
+// packaged is the format of AOTInductor's packages.
+const packaged = "aotinductor"
+
 // walker runs one program in one run.
 type walker struct {
 	*exec.Machine
@@ -52,6 +56,7 @@ type walker struct {
 	symbols map[string]int64 // their values in this run
 	now     *program.Node
 	calls   map[*program.Node]*call
+	tried   bool // its first call tunes kernels
 }
 
 // Params are the wrapper's own, in order.
@@ -194,6 +199,10 @@ func class(n *program.Node) tensor.Category {
 func (w *walker) node(n *program.Node) error {
 	switch n.Op {
 	case program.FusedKernel:
+		if w.prog.Format != packaged && !w.tried { // a package's kernels were tuned when it was made
+			w.tried = true
+			w.Note(note.Note{ID: note.FirstCall})
+		}
 		return nil
 	case program.BackwardPass:
 		w.Sites.Begin(trace.Backward)
