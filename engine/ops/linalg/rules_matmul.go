@@ -59,6 +59,6 @@ var matmulRules = []ops.Rule{
 	{Schema: "aten::chain_matmul(Tensor[] matrices) -> Tensor", Body: chainMatmul},
 	{Schema: "aten::linalg_multi_dot(Tensor[] tensors) -> Tensor", Body: multiDot},
 	{Schema: "aten::linalg_vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor", Body: vecdot},
-	{Schema: "aten::bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor", Body: bilinear},
+	{Schema: "aten::bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor", Body: ops.Refusing(biasFits, bilinear)},
 	{Schema: "aten::_trilinear(Tensor i1, Tensor i2, Tensor i3, int[] expand1, int[] expand2, int[] expand3, int[] sumdim, int unroll_dim=1) -> Tensor", Out: trilinear},
 }
