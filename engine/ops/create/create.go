@@ -54,9 +54,11 @@ func emptyPermuted(c *ops.Call) ([]tensor.Meta, error) {
 	if err != nil {
 		return nil, err
 	}
-	order, err := c.Dims("physical_layout", len(m[0].Sizes))
-	if err != nil {
-		return nil, err
+	order := c.Ints("physical_layout")
+	for d := range m[0].Sizes { // each once, and none counted from the end
+		if !slices.Contains(order, int64(d)) || len(order) != len(m[0].Sizes) {
+			return nil, c.Errorf("got physical_layout %v for %d dimensions, want each of them once", order, len(m[0].Sizes))
+		}
 	}
 	next := int64(1)
 	for _, d := range slices.Backward(order) {
@@ -175,7 +177,26 @@ func linspace(c *ops.Call) ([]tensor.Meta, error) {
 			return nil, c.Errorf("got %s of sizes %v, want a 0-dim tensor", name, t.Sizes)
 		}
 	}
-	return created(c, d, c.Int("steps"))
+	out, err := created(c, d, c.Int("steps"))
+	if err == nil && c.Schema.Name == "aten::logspace" && c.Int("steps") == 1 && ops.IsScalar(c.Arg("start")) { // the only number is filled in, not computed
+		if v := math.Pow(c.Float("base"), c.Float("start")); !math.IsInf(v, 0) && math.Abs(v) > largest(out[0].DType) {
+			return nil, c.Errorf("got %v to the power of %v, want a number that %s can hold", c.Arg("base"), c.Arg("start"), out[0].DType)
+		}
+	}
+	return out, err
+}
+
+// largest is the largest number of a floating dtype (c10/util/TypeCast.h); of others none is known to be too large.
+func largest(d tensor.DType) float64 {
+	switch d {
+	case tensor.Float16:
+		return 65504
+	case tensor.BFloat16:
+		return 0x1.fep127
+	case tensor.Float32:
+		return math.MaxFloat32
+	}
+	return math.Inf(1)
 }
 
 func eye(c *ops.Call) ([]tensor.Meta, error) {

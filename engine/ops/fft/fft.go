@@ -120,6 +120,9 @@ func irfft(conj bool) func(*ops.Call) (any, error) {
 		} else {
 			n = 2 * (c.Self().Sizes[dims[0]] - 1)
 		}
+		if n < 1 && c.OK() {
+			return nil, c.Errorf("got %v for %d points, want at least 1", c.Self().Sizes, n)
+		}
 		if conj {
 			x = c.Do("aten::clone", x)
 		}

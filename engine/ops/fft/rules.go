@@ -34,9 +34,9 @@ var fftRules = []ops.Rule{
 	{Schema: "aten::_fft_r2c(Tensor self, int[] dim, int normalization, bool onesided) -> Tensor", Out: fftR2C, Workspace: fftWorkspace},
 	{Schema: "aten::_fft_c2r(Tensor self, int[] dim, int normalization, SymInt last_dim_size) -> Tensor", Out: fftC2R, Workspace: fftWorkspace},
 	{Schema: "aten::stft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool normalized=False, bool? onesided=None, bool? return_complex=None, bool? align_to_window=None) -> Tensor",
-		Body: stft},
+		Body: ops.Refusing(windowFits, stft)},
 	{Schema: `aten::stft.center(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool center=True, str pad_mode="reflect", bool normalized=False, bool? onesided=None, bool? return_complex=None, bool? align_to_window=None) -> Tensor`,
-		Body: stftCenter},
+		Body: ops.Refusing(windowFits, stftCenter)},
 	{Schema: "aten::istft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool center=True, bool normalized=False, bool? onesided=None, int? length=None, bool return_complex=False) -> Tensor",
 		Body: istft},
 }

@@ -84,8 +84,24 @@ func written(c *ops.Call, d tensor.DType) ([]tensor.Meta, error) {
 		if !slices.Equal(shape, self.Sizes) {
 			return nil, c.Errorf("got an output of sizes %v, want %v", self.Sizes, shape)
 		}
+		if partOf(self, t) {
+			return nil, c.Errorf("got an operand of sizes %v in part of the memory of the output's %v, want all of it or none", t.Sizes, self.Sizes)
+		}
 	}
 	return ops.One(self.Meta)
+}
+
+// partOf says whether two tensors share memory and are not one (ATen/MemoryOverlap.cpp get_overlap_status).
+func partOf(a, b *tensor.Tensor) bool {
+	if a == b || a.Storage != b.Storage || a.Numel() == 0 || b.Numel() == 0 || !a.IsDense() || !b.IsDense() {
+		return false
+	}
+	fromA, fromB := a.StorageOffset*a.DType.ItemSize(), b.StorageOffset*b.DType.ItemSize()
+	toA, toB := fromA+a.Numel()*a.DType.ItemSize(), fromB+b.Numel()*b.DType.ItemSize()
+	if fromA == fromB && toA == toB {
+		return !slices.Equal(a.Strides, b.Strides)
+	}
+	return fromA < toB && fromB < toA
 }
 
 // inPlace writes self with what pointwise or binary gives.

@@ -51,7 +51,7 @@ var specialRules = []ops.Rule{
 	{Schema: "aten::masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor", Out: maskedFill},
 	{Schema: "aten::masked_fill_.Scalar(Tensor(a!) self, Tensor mask, Scalar value) -> Tensor(a!)", Out: maskedFillInPlace},
 	{Schema: "aten::masked_fill_.Tensor(Tensor(a!) self, Tensor mask, Tensor value) -> Tensor(a!)", Out: maskedFillInPlace},
-	{Schema: "aten::diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor", Body: diff},
+	{Schema: "aten::diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor", Body: ops.Refusing(joinable, diff)},
 	{Schema: "aten::frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)", Out: frexp},
 	{Schema: "aten::special_ndtr(Tensor self) -> Tensor", Body: ndtr},
 	{Schema: "aten::isclose(Tensor self, Tensor other, float rtol=1.0000000000000001e-05, float atol=1e-08, bool equal_nan=False) -> Tensor", Body: isClose},

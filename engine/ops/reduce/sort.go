@@ -81,11 +81,15 @@ func kthValue(c *ops.Call) ([]tensor.Meta, error) {
 	if err != nil {
 		return nil, err
 	}
+	most := int64(1)
+	if len(x.Sizes) > 0 {
+		most = x.Sizes[d]
+	}
+	if k := c.Int("k"); k < 1 || k > most {
+		return nil, c.Errorf("got k %d, want one in [1, %d]", k, most)
+	}
 	if len(x.Sizes) == 0 {
 		return ops.WithIndices(ops.FreshLike(x)), nil
-	}
-	if k := c.Int("k"); k < 1 || k > x.Sizes[d] {
-		return nil, c.Errorf("got k %d, want one in [1, %d]", k, x.Sizes[d])
 	}
 	return ops.WithIndices(ops.FreshLike(x, ops.ReducedSizes(x.Sizes, []int{d}, c.Bool("keepdim"))...)), nil
 }

@@ -20,6 +20,9 @@ func roll(c *ops.Call) ([]tensor.Meta, error) {
 		if _, err := c.WrapDim(d, len(c.Self().Sizes)); err != nil {
 			return nil, err
 		}
+		if len(c.Self().Sizes) == 0 {
+			return nil, c.Errorf("got dim %d of a tensor without dimensions, want none", d)
+		}
 	}
 	return ops.One(ops.FreshLike(c.Self(), c.Self().Sizes...))
 }

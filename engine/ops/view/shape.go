@@ -351,3 +351,11 @@ func ravel(c *ops.Call) ([]tensor.Meta, error) {
 }
 
 func isStrided(c *ops.Call) bool { return !c.Self().IsContiguous() }
+
+// matrixH is lastTwo for one matrix.
+func matrixH(c *ops.Call) ([]tensor.Meta, error) {
+	if n := len(c.Self().Sizes); n > 2 {
+		return nil, c.Errorf("got %d dimensions, want 2", n)
+	}
+	return lastTwo(c)
+}
