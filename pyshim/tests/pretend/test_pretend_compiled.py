@@ -40,7 +40,7 @@ def test_one_graph_in_every_mode(seen, mode):
 def test_calls_take_the_same(seen):
     first, second, third = (allocated for allocated, _ in seen["default"]["passes"])
     if support.torch_here().release < (2, 15):  # the two threads' workspaces stay from the first call on
-        stays = 2 * WORKSPACE + (1 << 20 if support.torch_here().release < (2, 11) else 0)  # and cuBLASLt's own
+        stays = 2 * WORKSPACE + (1 << 20 if support.torch_here().release < (2, 12) else 0)  # and cuBLASLt's own
         second, third = second + stays, third + stays
     assert first == second == third > WORKSPACE
 
@@ -53,12 +53,14 @@ def test_a_replay_allocates_nothing(seen):
 
 
 def test_tuning_writes_a_buffer_as_large_as_the_cache(seen):
-    """Before each measurement the L2 cache is flushed; the buffer is gone after the first call, reserved keeps it where no graph is recorded."""
+    """Before each measurement the L2 cache is flushed; the buffer is gone after the first call, reserved keeps it where no graph is recorded. What a later
+    call reserves (before 2.12 cuBLASLt's workspace of autograd's thread) it reserves untuned too."""
     l2 = pretend.find("h100-sxm-80gb").l2
     for mode in ("max_autotune", "max_autotune_no_cudagraphs"):
         first, second, third = (allocated for allocated, _ in seen[mode]["passes"])
         assert first >= second + l2 and third <= second, mode
-    assert seen["max_autotune_no_cudagraphs"]["passes"][2] == [seen["default"]["passes"][2][0], seen["max_autotune_no_cudagraphs"]["passes"][0][1]]
+    plain, tuned = seen["default"]["passes"], seen["max_autotune_no_cudagraphs"]["passes"]
+    assert tuned[2] == [plain[2][0], tuned[0][1] + plain[2][1] - plain[0][1]]
 
 
 def test_a_kernel_of_the_programs_own(seen):

@@ -53,7 +53,8 @@ def test_a_recorded_decoder(length, kind, options, segments, reserved, found_bin
     if kind == "training" and not same_release:
         pytest.skip("recorded with torch 2.11")
     seen = truth.stream(length, kind, options)
-    assert seen["segments"][0][1] == seen["segments"][1][1] == reserved
+    casts = 24 * (4 * 1024 + 3 * 4096) * 1024 * 2 if options and support.torch_here().release < (2, 11) else 0  # of weights: kept in inference mode, too
+    assert seen["segments"][0][1] == seen["segments"][1][1] + casts == reserved + casts
     if same_release:
         assert seen["events"][0] == seen["events"][1] == seen["same"], seen
         assert seen["segments"] == [[segments, reserved]] * 2

@@ -45,9 +45,10 @@ def out_of_memory(e: BaseException) -> str:
 
 
 def without_triton(e: BaseException) -> bool:
-    """Whether the cause is that there is no Triton: PyTorch says so of some ways into its compiler, Python of others, and Dynamo tells Python's in its own error."""
+    """Whether the cause is that there is no Triton: PyTorch says so of some ways into its compiler, Python of others, and Dynamo tells Python's in its own error,
+    Inductor before 2.11 PyTorch's."""
     return any(type(at).__name__ == "TritonMissing" or isinstance(at, ModuleNotFoundError) and at.name == "triton"
-               or str(at).startswith("ModuleNotFoundError: No module named 'triton'") for at in chain(e))
+               or str(at).startswith(("ModuleNotFoundError: No module named 'triton'", "TritonMissing:")) for at in chain(e))
 
 
 def not_stood_in_for(text: str) -> str:

@@ -9,8 +9,14 @@ from cases import case
 torch._inductor.config.test_configs.max_mm_configs = 2  # of the ways to tile a matrix product, max-autotune tries so many: each is compiled
 
 
-def run(mode, train=True):
+def anew():
+    """As in a process that has compiled nothing and has multiplied nothing: before 2.15 the workspaces of a case would stay to the next."""
     torch._dynamo.reset()
+    torch._C._cuda_clearCublasWorkspaces()
+
+
+def run(mode, train=True):
+    anew()
     torch._dynamo.utils.counters.clear()
     model = torch.nn.Sequential(torch.nn.Linear(256, 256), torch.nn.GELU(), torch.nn.LayerNorm(256), torch.nn.Linear(256, 64)).cuda()
     compiled = torch.compile(model, mode=mode)
@@ -60,7 +66,7 @@ def padding():
     w = torch.zeros(50257, 768, device="cuda", dtype=torch.bfloat16)
     out = {}
     for name, tried in (("padded", True), ("unpadded", False)):
-        torch._dynamo.reset()
+        anew()
         head = torch.compile(lambda x, w: torch.nn.functional.linear(torch.nn.functional.gelu(x), w), options={"shape_padding": tried})
         out[name] = []
         for _ in range(2):
@@ -78,7 +84,7 @@ def chosen():
     """Under max-autotune, what a matrix product is."""
     from memshim import pretend
 
-    torch._dynamo.reset()
+    anew()
     before = {t: t.count for t in pretend.report().timed}
     product = torch.compile(lambda a: a @ a, mode="max-autotune-no-cudagraphs")
     a = torch.zeros(512, 512, device="cuda", dtype=torch.float16)
