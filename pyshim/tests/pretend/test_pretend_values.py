@@ -32,6 +32,7 @@ def test_known_values_come_back(seen, name, out):
 @pytest.mark.parametrize("name, out, reads", [
     ("weights", [0.0, False, 0], [[3, "aten::_local_scalar_dense", 2], [3, "aten::nonzero", 1]]),
     ("overwritten", [4, 0.0], [[6, "aten::_local_scalar_dense", 1]]),
+    ("layers", [64.0, 0.0, 0.0, 0.0], [[5, "aten::_local_scalar_dense", 2], [8, "aten::_local_scalar_dense", 1]]),
     ("random_numbers", [0, 0, 0], [[2, "aten::copy_", 1]]),
     ("graphs", [[1.0] * 4, 4, 0.0], [[9, "aten::_local_scalar_dense", 1]]),
 ])

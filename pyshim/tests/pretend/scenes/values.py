@@ -79,6 +79,17 @@ def overwritten():
 
 
 @known
+def layers():
+    """A product of a layer's size is not computed, nor what a convolution gives, nor a gradient of what is not known; a small product is."""
+    small, large = torch.ones(64, 64, device="cuda"), torch.ones(512, 512, device="cuda")
+    taps = torch.ones(1, 1, 3, 3, device="cuda")
+    seen = [(small @ small)[0, 0].item(), (large @ large)[0, 0].item(), torch.nn.functional.conv2d(torch.ones(1, 1, 8, 8, device="cuda"), taps).sum().item()]
+    weight = torch.ones(4, requires_grad=True, device="cuda")
+    torch.sigmoid(weight * torch.rand(4, device="cuda")).sum().backward()
+    return [*seen, weight.grad.sum().item()]
+
+
+@known
 def random_numbers():
     return torch.randint(5, 9, (3,), device="cuda").tolist()
 

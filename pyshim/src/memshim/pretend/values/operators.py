@@ -26,6 +26,7 @@ ABOVE = C._dispatch_keyset_full() - BELOW - C.DispatchKeySet(C.DispatchKey.Backe
 
 KNOWN_LIMIT = 1 << 20  # elements: what follows from known values is computed up to here
 UNKNOWN_LIMIT = 1 << 17  # and what does not, so that checks of it (is it finite? a distribution?) go the usual way
+PRODUCT_LIMIT = 1 << 24  # multiplications of a matrix product: milliseconds
 INTEGER_LIMIT = 1 << 24  # copies of integers from the host: ids, masks and lengths decide, images do not
 
 TENSORS = {int: torch.int64, float: torch.float64, bool: torch.bool, complex: torch.complex128}  # what PyTorch makes of a number
@@ -38,6 +39,8 @@ TAKE_NUMBERS = ("add", "sub", "subtract", "mul", "multiply", "div", "divide", "t
 COLLECTIVES = ("c10d::", "_c10d_functional::", "_c10d_functional_autograd::", "c10d_functional::", "symm_mem::")
 LEAVES = {"aten::copy_"}  # composite by name, and not made of other operators
 OVERWRITES = ("aten::copy_", "aten::fill_", "aten::zero_")  # what was there before does not matter
+PRODUCTS = {f"aten::{n}" for n in ("mm", "bmm", "addmm", "baddbmm", "addbmm", "mv", "addmv")}
+LAYERS = ("convolution", "_convolution", "linalg_", "_foreach_", "_fused_")  # what they give of unknown values is zero as well as any
 RUNNING = ("running_mean", "running_var", "save_mean", "save_invstd")  # batch norm writes these though its schema does not say so
 
 
@@ -63,8 +66,11 @@ class Operator:
         self.in_place = bool(writes) and self.name not in OVERWRITES
         self.beta = next((i for i, a in enumerate(schema.arguments) if a.name == "beta"), None)
         self.random = torch.Tag.nondeterministic_seeded in op.tags
-        aliases = any(r.alias_info is not None and not r.alias_info.is_write for r in schema.returns)
         base = self.name.partition("::")[2]
+        self.on_host = C._dispatch_has_computed_kernel_for_dispatch_key(op.name(), "CPU") and "convolution" not in base
+        self.product = self.name in PRODUCTS
+        self.known_only = self.product or base.startswith(LAYERS) or "backward" in base
+        aliases = any(r.alias_info is not None and not r.alias_info.is_write for r in schema.returns)
         if self.name.startswith(COLLECTIVES):
             self.kernel: Callable = self.forward  # native/nccl.c tells what they write; they wait for other processes, and must not run twice
         elif self.name == "aten::_local_scalar_dense":
@@ -137,18 +143,28 @@ class Operator:
             device = device or t.is_cuda
         if not device:
             return args[0] if self.writes and tensors and skipped(self.name, args) else self.forward(keyset, args, kwargs)
-        if largest > KNOWN_LIMIT or self.random:
-            out = self.inside(keyset, args, kwargs)
-            self.forget(args, kwargs)
-            return out
+        known = computed = not (largest > KNOWN_LIMIT or self.random or not self.on_host)
+        if computed:
+            known = self.known(args, kwargs, tensors)
+            computed = known or not self.known_only and largest <= UNKNOWN_LIMIT
         reads = self.values.library.reads()
         before = reads.count
-        kept = self.keep(args, kwargs) if self.in_place else None
+        kept = self.keep(args, kwargs) if computed and self.in_place else None
         out = self.inside(keyset, args, kwargs)
         if reads.count != before:
             self.values.reads.note(self.name, reads.bytes)
-        self.compute(args, kwargs, out, tensors, kept)
+        if computed:
+            self.compute(args, kwargs, out, kept, known)
+        else:
+            self.forget(args, kwargs)
         return out
+
+    def known(self, args: tuple, kwargs: dict, tensors: list[torch.Tensor]) -> bool:
+        """Whether all that the result hangs on is known."""
+        ignored = {id(kwargs[name]) for name in self.pure if name in kwargs}
+        if args and ("self" in self.pure or self.beta is not None and (args[self.beta] if self.beta < len(args) else kwargs.get("beta", 1)) == 0):
+            ignored.add(id(args[0]))  # 0 times what was there
+        return all(id(t) in ignored or self.values.memory.known(t) for t in tensors)
 
     def keep(self, args: tuple, kwargs: dict) -> list[torch.Tensor]:
         """What is written, as it was before: operators that CUDA's kernel is made of may compute the same into it."""
@@ -166,21 +182,18 @@ class Operator:
         for t in self.written(args, kwargs) if self.writes else ():
             self.values.memory.unknown(t)
 
-    def compute(self, args: tuple, kwargs: dict, out: Any, tensors: list[torch.Tensor], kept: list[torch.Tensor] | None) -> None:
-        written = self.written(args, kwargs)
+    def compute(self, args: tuple, kwargs: dict, out: Any, kept: list[torch.Tensor] | None, known: bool) -> None:
+        written = self.written(args, kwargs) if self.writes else []
         fresh: list[torch.Tensor] = []
         if not written and not collect([out], fresh):
             return
         results = written or fresh
-        memory = self.values.memory
-        ignored = {id(kwargs[name]) for name in self.pure if name in kwargs}
-        if args and ("self" in self.pure or self.beta is not None and (args[self.beta] if self.beta < len(args) else kwargs.get("beta", 1)) == 0):
-            ignored.add(id(args[0]))  # 0 times what was there
-        known = all(id(t) in ignored or memory.known(t) for t in tensors)
         limit = KNOWN_LIMIT if known else UNKNOWN_LIMIT
-        if any(t.numel() > limit for t in (*tensors, *results)) or torch.cuda.is_current_stream_capturing():
+        layer = self.product and self.multiplications(args, results) > PRODUCT_LIMIT
+        if layer or any(t.numel() > limit for t in results) or torch.cuda.is_current_stream_capturing():
             self.forget(args, kwargs)
             return
+        memory = self.values.memory
         with C._ExcludeDispatchKeyGuard(ABOVE):
             try:
                 for t, was in zip(written, kept or ()):
@@ -200,6 +213,10 @@ class Operator:
                         memory.wrote(t, known)
             except Exception:  # noqa: BLE001 the CPU has no such kernel, or not for this dtype
                 self.forget(args, kwargs)
+
+    def multiplications(self, args: tuple, results: list[torch.Tensor]) -> int:
+        factor = args[1 if "add" in self.name else 0]  # the first of the product's
+        return results[0].numel() * factor.shape[-1] * (factor.shape[0] if self.name == "aten::addbmm" else 1)
 
     def zero(self, keyset: C.DispatchKeySet, args: tuple, kwargs: dict) -> Any:
         out = self.inside(keyset, args, kwargs)
