@@ -26,17 +26,17 @@ VERSIONS = ("9.10.2", "9.26.0")
 
 
 @functools.lru_cache
-def library(version: str) -> tuple[str, str] | None:
-    """Folder of the library and its libcublasLt; None where it is not installed."""
+def library(version: str) -> tuple[str, tuple[str, ...]] | None:
+    """Folder of the library and what it loads; None where it is not installed."""
     given = [d for d in os.environ.get("MEMSPEC_CUDNN", "").split(":") if d]
     try:
         found = torchwheel.find({"version": version}, given, Path.home() / ".cache" / "memspec")
     except torchwheel.NotFound:
         return None
-    return found.folder, found.cublaslt
+    return found.folder, found.beside
 
 
-def installed(version: str) -> tuple[str, str]:
+def installed(version: str) -> tuple[str, tuple[str, ...]]:
     found = library(version)
     if not found:
         pytest.skip(f"cuDNN {version} is not installed; MEMSPEC_CUDNN names folders that have it")
@@ -50,9 +50,9 @@ def test_committed_profiles_are_what_the_library_says(file, version):
     groups = [by for by in profile.answerers() if by[1] == version]
     if not groups:
         pytest.skip(f"{file} has no entries of {version}")
-    folder, cublaslt = installed(version)
+    folder, beside = installed(version)
     for by in groups:
-        process = query.Process(folder, cublaslt, by[2])
+        process = query.Process(folder, beside, by[2])
         for e in profile.entries(by):
             want = {n: e[n] for n in ("bytes", "engine", "most") if n in e}
             got = {n: v for n, v in process.ask(e).items() if n != "most" or v}
@@ -64,9 +64,9 @@ def test_committed_profiles_are_what_the_library_says(file, version):
 @pytest.mark.parametrize("version", VERSIONS)
 def test_rows_are_what_the_library_says(version, device_class):
     """1800 calls a version and direction, of all classes; one process a class."""
-    folder, cublaslt = installed(version)
+    folder, beside = installed(version)
     known, asked = ask_rows.load(), 0
-    process = query.Process(folder, cublaslt, device_class)
+    process = query.Process(folder, beside, device_class)
     for name, answers in known["answers"].items():
         answered, _, direction = name.partition(" ")
         if answered == version:
@@ -178,8 +178,8 @@ def test_flags_change_the_choice():
 
 
 def test_bfloat16_before_sm80_is_refused():
-    folder, cublaslt = installed("9.26.0")
-    process = query.Process(folder, cublaslt, "sm75-small")
+    folder, beside = installed("9.26.0")
+    process = query.Process(folder, beside, "sm75-small")
     with pytest.raises(query.Refusal, match=r"asking for configurations \(there are none\): cudnnStatus_t 3000"):
         process.ask(ask_kinds.call("forward", [1, 8, 8, 8], [8, 8, 3, 3], "bfloat16"))
     assert process.ask(ask_kinds.call("forward", [1, 8, 8, 8], [8, 8, 3, 3], "float16"))["bytes"] >= 0, "the process goes on"
@@ -187,8 +187,8 @@ def test_bfloat16_before_sm80_is_refused():
 
 
 def test_a_class_that_crashes_the_library_is_lost_and_named():
-    folder, cublaslt = installed("9.10.2")
-    process = query.Process(folder, cublaslt, "sm100")
+    folder, beside = installed("9.10.2")
+    process = query.Process(folder, beside, "sm100")
     with pytest.raises(query.Lost, match=r"^crashed \(SIGSEGV\)"):
         process.ask(ask_kinds.call("forward", [1, 64, 56, 56], [64, 64, 3, 3]))
 
@@ -217,8 +217,8 @@ def test_output(x, w, stride, padding, dilation, want):
 @pytest.mark.skipif(not query.driver(), reason="nothing can stand in for a driver here")
 def test_answers_are_those_of_a_machine_with_a_driver():
     """PyTorch's convolution on a pretend T4 takes nothing (python -m oracle torchvision mnasnet0_5); cuDNN that sees no driver would take 2,410,366 B."""
-    folder, cublaslt = installed("9.26.0")
-    process = query.Process(folder, cublaslt, "sm75-small")
+    folder, beside = installed("9.26.0")
+    process = query.Process(folder, beside, "sm75-small")
     depthwise = ask_kinds.call("forward", [4, 48, 56, 56], [48, 1, 3, 3], "float16", groups=48)
     assert process.ask(depthwise | {"padding": [1, 1]}) == {"bytes": 0, "engine": 5}
     process.close()

@@ -79,7 +79,7 @@ def world(tmp_path, monkeypatch):
 
     monkeypatch.setattr(query, "Process", start)
     monkeypatch.setattr(binary, "ask", ask)
-    monkeypatch.setattr(torchwheel, "find", lambda wanted, given, cache: torchwheel.Found("folder", "", (9, 10, 2)))
+    monkeypatch.setattr(torchwheel, "find", lambda wanted, given, cache: torchwheel.Found("folder", (), (9, 10, 2)))
     return w
 
 
@@ -256,13 +256,13 @@ def test_check_with_prune_tells_what_no_case_needs(world, capsys):
 def test_installed_leaves_out_libraries_that_are_not_here(world, monkeypatch, capsys):
     other = group(call(2), call(3), version="9.26.0")
     world.groups = [group(call(1)), other]
-    monkeypatch.setattr(torchwheel, "find", lambda wanted, given, cache: torchwheel.Found("folder", "", torchwheel.parse(wanted["version"])))
+    monkeypatch.setattr(torchwheel, "find", lambda wanted, given, cache: torchwheel.Found("folder", (), torchwheel.parse(wanted["version"])))
     assert world.run() == 0
 
     def find(wanted, given, cache):
         if wanted["version"] == "9.26.0":
             raise torchwheel.NotFound("got no cuDNN 9.26.0")
-        return torchwheel.Found("folder", "", (9, 10, 2))
+        return torchwheel.Found("folder", (), (9, 10, 2))
 
     monkeypatch.setattr(torchwheel, "find", find)
     capsys.readouterr()

@@ -44,16 +44,19 @@ def test_the_exact_version_is_taken(tmp_path, alone):
     library(tmp_path / "v9.26.0")
     right = library(tmp_path / "v9.10.2", "libcublasLt.so.12")
     found = find(tmp_path, tmp_path)
-    assert found == torchwheel.Found(str(right), str(right / "libcublasLt.so.12"), (9, 10, 2))
+    assert found == torchwheel.Found(str(right), (str(right / "libcublasLt.so.12"),), (9, 10, 2))
 
 
-def test_cublaslt_lies_beside_as_packages_have_it(tmp_path, alone):
+def test_what_cudnn_loads_lies_beside_as_packages_have_it(tmp_path, alone):
     folder = library(tmp_path / "nvidia" / "cudnn" / "v9.10.2")
     blas = tmp_path / "nvidia" / "cublas" / "lib" / "libcublasLt.so.12"
     blas.parent.mkdir(parents=True)
     blas.touch()
     (blas.parent / "libcublasLt.so.13").touch()
-    assert find(tmp_path, folder).cublaslt == str(blas), "of its own CUDA generation"
+    nvrtc = tmp_path / "nvidia" / "cuda_nvrtc" / "lib" / "libnvrtc.so.12"
+    nvrtc.parent.mkdir(parents=True)
+    nvrtc.touch()
+    assert find(tmp_path, folder).beside == (str(blas), str(nvrtc)), "of its own CUDA generation"
 
 
 def test_another_version_will_not_do(tmp_path, alone):
@@ -108,7 +111,8 @@ def test_a_folder_without_a_library(tmp_path, alone, make, want):
 def test_wheels_are_unpacked_once(tmp_path, alone, monkeypatch):
     folder = tmp_path / "wheels"
     folder.mkdir()
-    for wheel, member in (("nvidia_cudnn_cu12-9.10.2.21-py3-none-any.whl", "libcudnn.so.9"), ("nvidia_cublas_cu12-12.8.4.1-py3-none-any.whl", "libcublasLt.so.12")):
+    for wheel, member in (("nvidia_cudnn_cu12-9.10.2.21-py3-none-any.whl", "libcudnn.so.9"), ("nvidia_cublas_cu12-12.8.4.1-py3-none-any.whl", "libcublasLt.so.12"),
+                          ("nvidia_cuda_nvrtc_cu12-12.8.93-py3-none-any.whl", "libnvrtc.so.12")):
         with zipfile.ZipFile(folder / wheel, "w") as z:
             z.writestr(f"nvidia/x/lib/{member}", b"elf")
             z.writestr("nvidia/x/lib/other.txt", b"")
@@ -116,7 +120,7 @@ def test_wheels_are_unpacked_once(tmp_path, alone, monkeypatch):
         found = torchwheel.find(WANTED, [str(given)], tmp_path / "cache", probe=lambda f: ((9, 10, 2), 12))
         assert Path(found.folder, "libcudnn.so.9").read_bytes() == b"elf"
         assert sorted(p.name for p in Path(found.folder).iterdir()) == ["libcudnn.so.9"]
-        assert Path(found.cublaslt).name == "libcublasLt.so.12"
+        assert [Path(p).name for p in found.beside] == ["libcublasLt.so.12", "libnvrtc.so.12"]
     (folder / "nvidia_cudnn_cu12-9.10.2.21-py3-none-any.whl").write_bytes(b"no zip")
     assert torchwheel.find(WANTED, [str(folder)], tmp_path / "cache", probe=lambda f: ((9, 10, 2), 12)), "it was unpacked before"
     with pytest.raises(torchwheel.NotFound, match="File is not a zip file"):

@@ -80,7 +80,7 @@ def main() -> int:
     profile = profiles.load(OUT) if OUT.exists() else profiles.Profile()
     for device_class in dict.fromkeys([*RECORDED_CLASSES, *CLASSES]):
         try:
-            process = query.Process(str(folder), torchwheel.cublaslt(cuda, places), device_class)
+            process = query.Process(str(folder), torchwheel.beside(cuda, places), device_class)
         except query.Unable as e:
             print(e, file=sys.stderr)
             continue

@@ -88,7 +88,7 @@ def main() -> int:
     names = {d: torchwheel.dotted(version) + (f" {d}" if d != "forward" else "") for d in DIRECTIONS}
     known["answers"] |= {name: {} for name in names.values()}
     for device_class in CLASSES:
-        process = query.Process(str(folder), torchwheel.cublaslt(cuda, places), device_class)
+        process = query.Process(str(folder), torchwheel.beside(cuda, places), device_class)
         for direction, name in names.items():
             known["answers"][name] |= ask(known["convolutions"], process, device_class, direction)
         process.close()

@@ -183,7 +183,7 @@ def answer(group: Group, profile: Profile, a: argparse.Namespace, cache: Path) -
         else:
             fresh.add(group.by, call, got)
 
-    start = functools.partial(query.Process, group.found.folder, group.found.cublaslt, group.by[2])
+    start = functools.partial(query.Process, group.found.folder, group.found.beside, group.by[2])
     try:
         with bar:
             ask(start, open_calls, a.jobs, answered)

@@ -12,7 +12,7 @@ import ctypes
 import json
 import os
 from dataclasses import dataclass
-from typing import Iterator
+from typing import Iterable, Iterator
 
 OLDEST = (9, 8, 0)  # the first release that answers for a described device
 
@@ -58,11 +58,11 @@ class Refused(Exception):
 
 
 class Library:
-    """A loaded libcudnn. Preload the libcublasLt of its CUDA generation: without it cuDNN aborts the process."""
+    """A loaded libcudnn, after what it loads itself where PyTorch has put it (torchwheel.beside)."""
 
-    def __init__(self, folder: str, cublaslt: str | None = None):
-        if cublaslt:
-            ctypes.CDLL(cublaslt, mode=ctypes.RTLD_GLOBAL)
+    def __init__(self, folder: str, beside: Iterable[str] = ()):
+        for path in beside:
+            ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL)
         self._lib = lib = ctypes.CDLL(os.path.join(folder, "libcudnn.so.9"), mode=ctypes.RTLD_GLOBAL)
         lib.cudnnGetVersion.restype = ctypes.c_size_t
         lib.cudnnGetCudartVersion.restype = ctypes.c_size_t

@@ -1,6 +1,6 @@
 """The process that asks cuDNN, and the handle on it.
 
-    python -m memshim.workspace.query FOLDER CUBLASLT CLASS     (an empty CUBLASLT preloads nothing, an empty CLASS tells the version only)
+    python -m memshim.workspace.query FOLDER CLASS [LIBRARY...]     (an empty CLASS tells the version only; libraries are loaded before cuDNN)
 
 One JSON document a line: it says hello with its version, then answers each call that it reads. cuDNN may crash or hang in it.
 """
@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+from collections.abc import Iterable
 from pathlib import Path
 
 START = 120.0  # seconds to load the library
@@ -37,12 +38,12 @@ class Refusal(Exception):
 class Process:
     """A child that has the library loaded for one device class."""
 
-    def __init__(self, folder: str, cublaslt: str = "", device_class: str = "", command: list[str] | None = None):
+    def __init__(self, folder: str, beside: Iterable[str] = (), device_class: str = "", command: list[str] | None = None):
         self._stderr = tempfile.TemporaryFile()
         command = command or [sys.executable, "-m", "memshim.workspace.query"]
         env = os.environ | {"PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")])}
         self._child = subprocess.Popen(
-            [*command, folder, cublaslt, device_class], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._stderr, env=env
+            [*command, folder, device_class, *beside], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._stderr, env=env
         )
         self._lines: queue.Queue[bytes | None] = queue.Queue()
         threading.Thread(target=self._read, daemon=True).start()
@@ -129,7 +130,7 @@ def load_driver(device_class: str) -> None:
         ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL)
 
 
-def serve(folder: str, cublaslt: str, device_class: str) -> None:
+def serve(folder: str, device_class: str, *beside: str) -> None:
     """The child's own work."""
     from memshim.workspace import cudnn, deviceclass
 
@@ -148,7 +149,7 @@ def serve(folder: str, cublaslt: str, device_class: str) -> None:
     try:
         if device_class:
             load_driver(device_class)
-        library = cudnn.Library(folder, cublaslt or None)
+        library = cudnn.Library(folder, beside)
         deviceclass.check(device_class, library.cuda)
         device = library.device(deviceclass.properties(device_class)) if device_class else None
     except (OSError, LookupError) as e:
@@ -164,4 +165,4 @@ def serve(folder: str, cublaslt: str, device_class: str) -> None:
 
 
 if __name__ == "__main__":
-    serve(*sys.argv[1:4])
+    serve(*sys.argv[1:])

@@ -25,7 +25,7 @@ class NotFound(Exception):
 @dataclass(frozen=True)
 class Found:
     folder: str  # of libcudnn.so.9
-    cublaslt: str  # a file, "" where the loader has to find it
+    beside: tuple[str, ...]  # files that it loads, of its CUDA generation
     version: tuple[int, int, int]
 
     @property
@@ -54,7 +54,7 @@ def installed_torch() -> str:
 
 
 def folders(given: Iterable[str], cache: Path) -> Iterator[tuple[Path, list[Path]]]:
-    """Where a libcudnn may lie, with the places to look for its libcublasLt, best first."""
+    """Where a libcudnn may lie, with the places to look for what it loads, best first."""
     for name in given:
         base = Path(name)
         if base.suffix == ".whl":
@@ -69,7 +69,7 @@ def folders(given: Iterable[str], cache: Path) -> Iterator[tuple[Path, list[Path
             yield folder, [base, *siblings(folder)]
         for wheel in wheels:
             unpacked = unpack(wheel, cache)
-            yield unpacked, [unpacked, *(unpack(w, cache) for w in sorted(base.glob("nvidia_cublas*.whl"))), *site()]
+            yield unpacked, [unpacked, *(unpack(w, cache) for w in sorted((*base.glob("nvidia_cublas*.whl"), *base.glob("nvidia_cuda_nvrtc*.whl")))), *site()]
     for path in site():
         if (path / "cudnn" / "lib" / SONAME).is_file():
             yield path / "cudnn" / "lib", [path]
@@ -99,7 +99,7 @@ def unpack(wheel: Path, cache: Path) -> Path:
             with zipfile.ZipFile(wheel) as z:
                 for member in z.infolist():
                     name = os.path.basename(member.filename)
-                    if name.startswith(("libcudnn", "libcublasLt")):
+                    if name.startswith(("libcudnn", "libcublasLt", "libnvrtc")):
                         with z.open(member) as src, open(part / name, "wb") as dst:
                             while chunk := src.read(1 << 20):
                                 dst.write(chunk)
@@ -109,12 +109,12 @@ def unpack(wheel: Path, cache: Path) -> Path:
     return out
 
 
-def cublaslt(cuda: int, places: Iterable[Path]) -> str:
-    """The libcublasLt of a CUDA generation, "" where the loader has to find it."""
-    for place in dict.fromkeys([*places, *site()]):
-        for hit in sorted(place.rglob(f"libcublasLt.so.{cuda}")):
-            return str(hit)
-    return ""
+def beside(cuda: int, places: Iterable[Path]) -> tuple[str, ...]:
+    """What cuDNN loads of a CUDA generation: cuBLASLt, without which it aborts the process, and NVRTC, without which it leaves out the engines that
+    are compiled as they are needed. What is not there the loader has to find."""
+    searched = list(dict.fromkeys([*places, *site()]))
+    found = (next((str(hit) for place in searched for hit in sorted(place.rglob(f"{name}.so.{cuda}"))), "") for name in ("libcublasLt", "libnvrtc"))
+    return tuple(filter(None, found))
 
 
 Probe = Callable[[str], tuple[tuple[int, int, int], int]]
@@ -140,7 +140,7 @@ def find(wanted: dict, given: Iterable[str], cache: Path, probe: Probe = probe) 
             broken.append(f"{folder}: {e}")
             continue
         if got not in seen:
-            seen[got] = Found(str(folder), cublaslt(cuda, places), got)
+            seen[got] = Found(str(folder), beside(cuda, places), got)
     if version in seen and version >= cudnn.OLDEST:
         return seen[version]
     able = sorted(v for v in seen if v >= cudnn.OLDEST)
