@@ -28,6 +28,14 @@ const (
 	BackwardPass   = "inductor::backward"       // the backward pass begins
 	FusedKernel    = "inductor::kernel"         // a kernel that inductor made, on Args; it takes no memory
 	Proxied        = "inductor::proxy_executor" // the operator Text without its arguments, which no C function stands for
+
+	BufferDeclare = "inductor::declare" // a name that names nothing yet
+	BufferAssign  = "inductor::assign"  // Args[0] ends what it names, and takes over what Args[1] names
+	ValueRead     = "inductor::item"    // the one value of the tensor Args[0], which is the symbol Text where that is given
+	SizeRead      = "inductor::size"    // the symbol Text is the size of the tensor Args[0] in the dimension Args[1]
+	Choice        = "inductor::if"      // Blocks[0] where the value Args[0] is the number Args[1], else Blocks[1]
+	RoundsOf      = "inductor::while"   // Blocks[0] again and again, until a LeaveLoop in it
+	LeaveLoop     = "inductor::break"   // where the value Args[0] is nought: Blocks[0], and out of the loop
 )
 
 // shape is what a node kind must have.
@@ -74,6 +82,13 @@ var shapes = map[string]shape{
 	BufferGradient:          {minArgs: 2, maxArgs: 2, maxOuts: 1, recorded: true},
 	BackwardPass:            {},
 	FusedKernel:             {maxArgs: -1},
+	BufferDeclare:           {maxOuts: 1},
+	BufferAssign:            {minArgs: 2, maxArgs: 2},
+	ValueRead:               {minArgs: 1, maxArgs: 1, maxOuts: 1},
+	SizeRead:                {minArgs: 2, maxArgs: 2, text: true},
+	Choice:                  {minArgs: 2, maxArgs: 2, blocks: 2},
+	RoundsOf:                {blocks: 1},
+	LeaveLoop:               {minArgs: 1, maxArgs: 1, blocks: 1},
 	"aten::IntImplicit":     {minArgs: 1, maxArgs: 1, maxOuts: 1},
 	"aten::FloatImplicit":   {minArgs: 1, maxArgs: 1, maxOuts: 1},
 	"aten::ComplexImplicit": {minArgs: 1, maxArgs: 1, maxOuts: 1},

@@ -20,6 +20,9 @@ from typing import Any
 import memshim
 from memshim import binary
 
+sys.path.insert(0, str(Path(__file__).parent))
+from branching_models import branch, counted, loop, own_operator, read, rows  # noqa: E402
+
 
 def encoder() -> Any:
     import torch
@@ -49,6 +52,7 @@ MODELS: dict[str, tuple[Callable[[], Any], list[int], dict[int, tuple[str, int, 
     "encoder_open": (encoder, [2, 64, 256], {0: ("B", 2, 64), 1: ("S", 2, 512)}, [[2, 64, 256], [5, 77, 256]]),
     "resnet18_open": (torchvision("resnet18"), [4, 3, 64, 64], {0: ("B", 1, 64)}, [[4, 3, 64, 64], [7, 3, 64, 64]]),
     "resnet50": (torchvision("resnet50"), [1, 3, 224, 224], {}, [[1, 3, 224, 224]]),
+    **{make.__name__: (make, [8, 64], {}, [[8, 64]]) for make in (branch, loop, read, rows, counted, own_operator)},
 }
 
 
@@ -113,6 +117,7 @@ def record(name: str, path: Path, shape: list[int]) -> list[str]:
     from record_exported import measure
 
     x = torch.zeros(shape, device="cuda")
+    MODELS[name][0]()  # the operators that it may bring
     model = torch._inductor.aoti_load_package(str(path))
     return ["input float32[" + ",".join(map(str, shape)) + "]", *measure(torch, model, (x,), {})]
 
@@ -130,6 +135,7 @@ def compiled(name: str, device: str, out: Path) -> list[str]:
     make, shape, open_dims, shapes = MODELS[name]
     module = make().cuda()
     module = module.train() if name.startswith("encoder") else module.eval()  # in eval mode an encoder is one operator
+    torch._dynamo.config.capture_scalar_outputs = torch._dynamo.config.capture_dynamic_output_shape_ops = True
     model = torch.compile(module)
     x = torch.zeros(shape, device="cuda")
     for at in open_dims:

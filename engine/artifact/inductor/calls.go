@@ -157,8 +157,13 @@ func (r *cppReader) shim(x *term) error {
 		return nil
 	case name == "grad_mode_set_enabled":
 		return nil
-	case strings.HasPrefix(name, "item_"):
-		return fail(x.where, "got code that reads a tensor's value (%s): the sizes that follow from it are not known", short(x.text))
+	case strings.HasPrefix(name, "item_") && len(args) == 2 && args[1].kind == signTerm && args[1].text == "&" && len(args[1].args) == 1:
+		a, ok, err := r.tensor(args[0])
+		if err != nil || !ok {
+			return orFail(err, x.where, "got a value of %s, want one of a buffer", args[0])
+		}
+		r.item(args[1].args[0].text, a, x.where)
+		return nil
 	}
 	return r.operator(x, name, args, outs)
 }
@@ -260,31 +265,6 @@ func (r *cppReader) operator(x *term, name string, args []*term, outs []string) 
 	}
 	r.last = n
 	r.tell(n)
-	return nil
-}
-
-// proxied reads a call of an operator that has no C function: its tensors, results among them, are in a list. What else it takes is in a record of JSON
-// (extern_kernel_nodes), which is not read.
-func (r *cppReader) proxied(x *term) error {
-	n := r.node(program.Proxied, x.where)
-	n.Text, n.Told = "an operator of the package's own", &program.Told{}
-	var list func(t *term)
-	list = func(t *term) {
-		for _, a := range t.args {
-			list(a)
-		}
-		a, ok := r.names[t.text]
-		if !ok {
-			a, ok = r.handles[t.text]
-		}
-		if t.kind == nameTerm && ok && a.Value != nil && r.none[a.Value] {
-			delete(r.none, a.Value)
-			n.Outs = append(n.Outs, a.Value)
-			r.made[a.Value] = n
-		}
-	}
-	list(x)
-	r.last = n
 	return nil
 }
 

@@ -11,6 +11,7 @@ import (
 type cppReader struct {
 	*graph
 	states   []*program.State
+	own      []ownCall
 	declared map[string]bool        // AtenTensorHandle variables
 	handles  map[string]program.Arg // what they were given, which they do not hold by themselves
 	inputs   []*input
@@ -48,18 +49,20 @@ func (r *cppReader) statement(s *statement) error {
 	case s.note != "":
 		r.note(s.note)
 		return nil
+	case s.cond != nil && (s.again || s.other != nil):
+		return r.control(s)
 	case s.cond != nil && s.cond.text == checksInputs:
 		return r.asserts(s.block)
 	case s.cond != nil && s.cond.text == aligns:
 		return only(s.block, "AOTI_TORCH_WARN", "AOTI_TORCH_ERROR_CODE_CHECK", "aoti_torch_clone_preserve_strides", "std::move", "RAIIAtenTensorHandle")
 	case s.cond != nil:
-		return fail(s.where, "got a block that runs if %s, want code without a choice", s.cond)
+		return r.control(s)
 	case s.right == nil:
 		return r.scope(s)
 	}
 	var err error
 	if len(s.left) > 0 {
-		err = r.assign(s)
+		err = r.assignment(s)
 	} else {
 		err = r.call(s.right)
 	}
@@ -113,7 +116,7 @@ func (r *cppReader) scope(s *statement) error {
 }
 
 // assign reads a declaration or an assignment.
-func (r *cppReader) assign(s *statement) error {
+func (r *cppReader) assignment(s *statement) error {
 	name, array := "", false
 	for i, t := range s.left {
 		switch {
@@ -131,8 +134,16 @@ func (r *cppReader) assign(s *statement) error {
 	case array:
 		r.arrays[name] = x
 		return nil
+	case first == "int64_t" && x.kind == nameTerm && x.text == "nullptr": // of no dimensions
+		r.arrays[name] = &term{kind: listTerm, where: s.where}
+		return nil
 	case x.kind == nameTerm && len(s.left) >= 1 && first == "AtenTensorHandle": // declared without a value
 		r.declared[x.text] = true
+		return nil
+	case x.kind == nameTerm && len(s.left) == 1 && first == "RAIIAtenTensorHandle":
+		r.declare(x.text, s.where)
+		return nil
+	case x.kind == nameTerm && len(s.left) == 1 && numberTypes[first]: // int64_t u0_raw;
 		return nil
 	case first == "RAIIAtenTensorHandle" && x.kind == callTerm && len(x.args) == 1 && x.args[0].kind == nameTerm: // RAIIAtenTensorHandle buf0(buf0_handle)
 		a, ok := r.handles[x.args[0].text]
@@ -150,6 +161,8 @@ func (r *cppReader) assign(s *statement) error {
 		}
 		r.names[name] = program.Arg{Const: r.states[n]}
 		return nil
+	case x.kind == callTerm && x.text == "std::move" && len(x.args) == 1 && len(s.left) == 1 && x.args[0].kind == nameTerm: // of a name that is declared
+		return r.assign(name, x.args[0].text, s.where)
 	case x.kind == callTerm && x.text == "std::move" && len(x.args) == 1:
 		return r.moved(name, x.args[0], s.where)
 	case x.kind == signTerm && x.text == "*", x.kind == callTerm && x.text == "static_cast":
@@ -159,6 +172,15 @@ func (r *cppReader) assign(s *statement) error {
 		return nil
 	case x.kind == indexTerm:
 		return r.symbol(name, x)
+	case first == "auto" && x.kind == nameTerm && r.renamed(x.text, name): // auto u0 = u0_raw
+		return nil
+	case first == "auto" && x.kind == callTerm && strings.HasSuffix(x.text, ".size") && len(x.args) == 1 && x.args[0].kind == intTerm: // auto u0 = buf1.size(0)
+		a, ok := r.names[strings.TrimSuffix(x.text, ".size")]
+		if !ok {
+			return fail(s.where, "got a size of %s, want one of a buffer", short(x.text))
+		}
+		r.size(name, a, x.args[0].n, s.where)
+		return nil
 	case first == "int64_t" || first == "double" || first == "auto" && (x.kind == intTerm || x.kind == floatTerm || x.kind == signTerm) || first == "int32_t" || first == "float" || first == "bool":
 		r.numbers[name] = x
 		return nil

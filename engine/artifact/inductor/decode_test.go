@@ -100,9 +100,17 @@ func nodes(t testing.TB, p *program.Program) string {
 // TestRefused: what is not known is an error at its line, and never passed over.
 func TestRefused(t *testing.T) {
 	for _, tt := range []struct{ why, code, want string }{
-		{"a loop", "for (int i = 0; i < 3; i++) { }", "18:1: got for, want code that runs straight on: control flow in compiled code is not read"},
-		{"a choice", "if (x) { buf0.reset(); }", "18:1: got a block that runs if x, want code without a choice"},
-		{"a value that is read", "AOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_item_int64(arg0_1, &u0_raw));", "18:29: got code that reads a tensor's value (aoti_torch_item_int64): the sizes that follow from it are not known"},
+		{"a loop", "for (int i = 0; i < 3; i++) { }", "18:1: got for, want if or while: other control flow in compiled code is not read"},
+		{"a choice", "if (x) { buf0.reset(); }", "18:1: got a block that runs if x, want a value that was read held against a number"},
+		{"a value of nothing", "AOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_item_int64(buf9, &u0_raw));", "18:29: got a value of buf9, want one of a buffer"},
+		{"a choice by a number that was not read", "if (x == 0) { buf0.reset(); }", "18:1: got a block that runs if x, want a value that was read held against a number"},
+		{"a loop with a condition", "while (x) { if (!x) break; }", "18:1: got a loop while x, want while (1)"},
+		{"a loop without end", "while (1) { }", "18:1: got a loop that is left in 0 places, want one"},
+		{"a way out by a number that was not read", "while (1) { if (!x) break; }", "18:13: got a loop that is left if x, want a value that was read to be nought"},
+		{"a way out of no loop", "int64_t x;\naoti_torch_item_int64(arg0_1, &x);\nif (!x) break;", "20:1: got a block that runs if x, want a value that was read held against a number"},
+		{"a name of a block behind it", "int64_t x;\naoti_torch_item_int64(arg0_1, &x);\nif (x == 0) { auto y = std::move(arg0_1); }\ny.reset();", "21:1: got y freed, want a name that stands for something"},
+		{"an else of nothing", ";\nelse { }", "19:1: got else, want it behind an if"},
+		{"an else of what is only checked", "else { }", "17:5: got a block that runs if _check_aoti_runtime_check_inputs_env, want a value that was read held against a number"},
 		{"a call that no wrapper makes", "system(\"true\");", "18:1: got a call of system, want one that a wrapper makes"},
 		{"a name that stands for nothing", "buf7.reset();", "18:1: got buf7 freed, want a name that stands for something"},
 		{"an output that is not there", "output_handles[1] = arg0_1.release();", "19:1: got no output 0 of 2"},
@@ -151,7 +159,8 @@ func TestPackages(t *testing.T) {
 		want  string
 	}{
 		{"a library alone", fstest.MapFS{in + "a.so": text}, "got no wrapper (*.wrapper.cpp) below data/aotinductor, want the package with its sources: aot_inductor.package_cpp_only, or torch 2.6 and later"},
-		{"two models", fstest.MapFS{in + "a.wrapper.cpp": text, "data/aotinductor/other/a.wrapper.cpp": text}, "got 2 wrappers, of the models model, other, want a package of one model"},
+		{"two models", fstest.MapFS{in + "a.wrapper.cpp": text, "data/aotinductor/other/a.wrapper.cpp": text, in + "a.wrapper_metadata.json": told("cuda")}, ""},
+		{"two models, none of which is the one that is loaded", fstest.MapFS{"data/aotinductor/first/a.wrapper.cpp": text, "data/aotinductor/other/a.wrapper.cpp": text}, "got 2 wrappers, of the models first, other, want a package of one model, or one among them named model, which aoti_load_package loads"},
 		{"code of a CPU", fstest.MapFS{in + "a.wrapper.cpp": text, in + "a.wrapper_metadata.json": told("cpu")}, "got a package that was compiled for cpu, want one compiled for cuda"},
 		{"stripped of its source", fstest.MapFS{in + "a.wrapper.cpp": &fstest.MapFile{}}, in + "a.wrapper.cpp: got no text, want the wrapper's"},
 		{"code of a GPU", fstest.MapFS{in + "a.wrapper.cpp": text, in + "a.kernel.cpp": text, in + "a.wrapper_metadata.json": told("cuda")}, ""},
@@ -200,6 +209,7 @@ func TestLimits(t *testing.T) {
 func FuzzWrapper(f *testing.F) {
 	f.Add(wrapper(buffer + "output_handles[0] = buf0.release();"))
 	f.Add("void AOTInductorModel::run_impl() {}")
+	f.Add(wrapper(cppControl))
 	f.Fuzz(func(t *testing.T, text string) {
 		p, err := decodeCPP(text, "w.cpp")
 		if err != nil {

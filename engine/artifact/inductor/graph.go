@@ -13,15 +13,21 @@ var tensorType = &program.Type{Kind: program.TensorType}
 
 // graph is a wrapper's function under construction.
 type graph struct {
+	lang    language
 	body    program.Block
+	now     *program.Block // that is written: body, or one in it
+	nodes   int
 	values  int
 	names   map[string]program.Arg // what a name stands for: a value, or a constant of the program
 	owned   []string               // names that hold something, in the order they were made
 	numbers map[string]*term       // names of sizes
 	arrays  map[string]*term       // names of lists
 	made    map[*program.Value]*program.Node
-	none    map[*program.Value]bool // what names no tensor yet
-	origin  string                  // what the next kernel was made of, as the wrapper tells
+	none    map[*program.Value]bool  // what names no tensor yet
+	reads   map[string]*program.Node // by name: the node that reads it off a tensor
+	least   map[string]int64         // of such a number, as the wrapper checks it
+	most    map[string]int64
+	origin  string // what the next kernel was made of, as the wrapper tells
 
 	sources    map[string]bool // names of the traced graph that kernels of the forward pass were made of
 	backward   bool            // the pass under way is a backward pass
@@ -29,7 +35,9 @@ type graph struct {
 }
 
 func newGraph() *graph {
-	return &graph{sources: map[string]bool{}, names: map[string]program.Arg{}, numbers: map[string]*term{}, arrays: map[string]*term{}, made: map[*program.Value]*program.Node{}, none: map[*program.Value]bool{}}
+	g := &graph{reads: map[string]*program.Node{}, least: map[string]int64{}, most: map[string]int64{}, sources: map[string]bool{}, names: map[string]program.Arg{}, numbers: map[string]*term{}, arrays: map[string]*term{}, made: map[*program.Value]*program.Node{}, none: map[*program.Value]bool{}}
+	g.now = &g.body
+	return g
 }
 
 func (g *graph) value(name string) *program.Value {
@@ -39,8 +47,9 @@ func (g *graph) value(name string) *program.Value {
 
 // node appends a node, with what it was made of as the place.
 func (g *graph) node(op string, where place) *program.Node {
-	n := &program.Node{Op: op, Where: program.Where{Line: where.line, Stmt: int32(len(g.body.Nodes))}}
-	g.body.Nodes = append(g.body.Nodes, n)
+	n := &program.Node{Op: op, Where: program.Where{Line: where.line, Stmt: int32(g.nodes)}}
+	g.nodes++
+	g.now.Nodes = append(g.now.Nodes, n)
 	return n
 }
 
@@ -208,9 +217,12 @@ func (g *graph) end(results []program.Arg, where place) {
 	n.Args = []program.Arg{{Items: results}}
 }
 
-// close ends what is still held, the latest first, as C++ locals go.
+// close ends what is still held: C++ locals go the latest first, Python's in the order of their first assignment.
 func (g *graph) close(where place) {
-	for i := len(g.owned) - 1; i >= 0; i-- {
+	if g.lang == cpp {
+		slices.Reverse(g.owned)
+	}
+	for i := range g.owned {
 		if a := g.names[g.owned[i]]; !g.none[a.Value] {
 			n := g.node(program.BufferFree, where)
 			n.Args = []program.Arg{a}

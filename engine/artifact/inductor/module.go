@@ -57,10 +57,12 @@ func (l *codeLine) where() place { return l.words[0].where }
 
 // module is what a wrapper's file says outside of its call.
 type module struct {
-	call      []codeLine
-	arguments []codeLine
-	kernels   map[string]bool // names of kernels that inductor made
-	constants map[string]bool // names of constants, which are set from outside
+	call       []codeLine
+	arguments  []codeLine
+	kernels    map[string]bool // names of kernels that inductor made
+	constants  map[string]bool // names of constants, which are set from outside
+	functions  map[string][]codeLine
+	partitions []string // the functions among them that call finds in self.partitions
 }
 
 // The names that a wrapper gives functions of PyTorch (torch/_inductor/codegen/wrapper.py write_header).
@@ -93,7 +95,7 @@ var methods = map[string][]string{
 // readModule reads the lines of a file. What runs when the file is imported is held to the forms that inductor writes; the code that measures the
 // wrapper's time (benchmark_compiled_module, and what a file does that is run by itself) is no part of a call, and is passed over.
 func readModule(lines []codeLine) (*module, error) {
-	m := &module{kernels: map[string]bool{}, constants: map[string]bool{}}
+	m := &module{kernels: map[string]bool{}, constants: map[string]bool{}, functions: map[string][]codeLine{}}
 	for len(lines) > 0 {
 		l := &lines[0]
 		block := blockOf(lines)
@@ -119,8 +121,8 @@ func readModule(lines []codeLine) (*module, error) {
 			block = nil
 		case text == "if __name__ == '__main__' :":
 			block = nil
-		case first.text == "def" && strings.HasPrefix(text, "def partition_"):
-			return nil, fail(l.where(), "got a wrapper in partitions (graph_partition), want one whose code stands in call")
+		case first.text == "def" && len(l.words) == 7 && strings.HasSuffix(text, " ( args ) :"):
+			m.functions[l.words[1].text], block = block, nil
 		default:
 			err = m.line(l)
 		}
@@ -217,8 +219,12 @@ func (m *module) assign(l *codeLine) error {
 	case x.kind == callTerm && name == "async_compile" && x.text == "AsyncCompile" && len(x.args) == 0:
 		return nil
 	case x.kind == callTerm && name == "runner" && x.text == "Runner" && len(x.args) == 1 && x.args[0].text == "=partitions":
-		if list := x.args[0].args[0]; list.kind != listTerm || len(list.args) > 0 {
-			return fail(x.where, "got a wrapper in partitions (graph_partition), want one whose code stands in call")
+		list := x.args[0].args[0]
+		for _, item := range list.args {
+			if list.kind != listTerm || item.kind != nameTerm || m.functions[item.text] == nil {
+				return fail(x.where, "got partitions that are no functions of the module")
+			}
+			m.partitions = append(m.partitions, item.text)
 		}
 		return nil
 	case x.kind == callTerm && strings.HasPrefix(x.text, "async_compile.") && aliases[name] == nil:

@@ -49,7 +49,11 @@ func Decode(f fs.FS) (*program.Program, error) {
 	if len(data) == 0 {
 		return nil, fmt.Errorf("%s: got no text, want the wrapper's", record)
 	}
-	p, err := decodeCPP(string(data), record)
+	own, err := readOwn(f, record)
+	if err != nil {
+		return nil, err
+	}
+	p, err := decodePackage(string(data), record, own)
 	if err != nil {
 		return nil, fmt.Errorf("%s:%w", record, err)
 	}
@@ -61,7 +65,10 @@ func Decode(f fs.FS) (*program.Program, error) {
 	return p, program.CheckTables(p)
 }
 
-// wrapperOf is the record of the one wrapper in the package.
+// loadedModel is the model that torch._inductor.aoti_load_package loads where it is not told another (torch/_inductor/package/package.py load_package).
+const loadedModel = "model"
+
+// wrapperOf is the record of the one wrapper in the package, or of the one that is loaded of several.
 func wrapperOf(f fs.FS) (string, error) {
 	models, err := fs.ReadDir(f, Folder)
 	if err != nil {
@@ -89,7 +96,16 @@ func wrapperOf(f fs.FS) (string, error) {
 	case 0:
 		return "", fmt.Errorf("got no wrapper (*.wrapper.cpp) below %s, want the package with its sources: aot_inductor.package_cpp_only, or torch 2.6 and later", Folder)
 	}
-	return "", fmt.Errorf("got %d wrappers, of the models %s, want a package of one model", len(found), strings.Join(folders, ", "))
+	var loaded []string
+	for _, record := range found {
+		if path.Base(path.Dir(record)) == loadedModel {
+			loaded = append(loaded, record)
+		}
+	}
+	if len(loaded) == 1 {
+		return loaded[0], nil
+	}
+	return "", fmt.Errorf("got %d wrappers, of the models %s, want a package of one model, or one among them named %s, which aoti_load_package loads", len(found), strings.Join(folders, ", "), loadedModel)
 }
 
 var metadata = regexp.MustCompile(`"(AOTI_[A-Z_]+)": ?"([^"]*)"`)
@@ -111,6 +127,11 @@ const entry = "void AOTInductorModel::run_impl("
 
 // decodeCPP reads a wrapper's text.
 func decodeCPP(text, record string) (*program.Program, error) {
+	return decodePackage(text, record, nil)
+}
+
+// decodePackage reads a wrapper's text with the calls of operators that have no C function.
+func decodePackage(text, record string, own []ownCall) (*program.Program, error) {
 	if len(text) > maxText {
 		return nil, fail(place{}, "got %d bytes, want at most %d", len(text), maxText)
 	}
@@ -144,7 +165,7 @@ func decodeCPP(text, record string) (*program.Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &cppReader{graph: newGraph(), declared: map[string]bool{}, handles: map[string]program.Arg{}, results: map[int]program.Arg{}}
+	r := &cppReader{graph: newGraph(), own: own, declared: map[string]bool{}, handles: map[string]program.Arg{}, results: map[int]program.Arg{}}
 	if r.states, err = constants(head); err != nil {
 		return nil, err
 	}
@@ -185,6 +206,7 @@ func (r *cppReader) program(head, record string) (*program.Program, error) {
 	for _, s := range symbols {
 		out.Symbols = append(out.Symbols, *s)
 	}
+	out.Symbols = append(out.Symbols, r.symbols()...)
 	slices.SortFunc(out.Symbols, func(a, b program.Symbol) int { return strings.Compare(a.Name, b.Name) })
 	out.Entry = program.NewFunc(f, func(*program.Func) (*program.Graph, error) { return g, nil })
 	return out, nil

@@ -68,6 +68,7 @@ func (r *pyReader) finish(record string) *program.Program {
 	for name, example := range b.symbols {
 		out.Symbols = append(out.Symbols, program.Symbol{Name: name, Max: math.MaxInt64, Example: example})
 	}
+	out.Symbols = append(out.Symbols, r.graph.symbols()...)
 	slices.SortFunc(out.Symbols, func(a, b program.Symbol) int { return strings.Compare(a.Name, b.Name) })
 	g := r.function(b.values)
 	out.Entry = program.NewFunc(&program.Func{Name: "call", Method: "call", Record: record, Line: 1, Params: b.params}, func(*program.Func) (*program.Graph, error) { return g, nil })

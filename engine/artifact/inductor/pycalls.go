@@ -61,8 +61,17 @@ func (r *pyReader) asserts(of, sizes, strides *term) error {
 func (r *pyReader) describes(x *term) error {
 	a := r.names[x.args[0].text]
 	n := r.pending
-	if n == nil || a.Value == nil || len(n.Outs) != 1 || n.Outs[0] != a.Value {
-		return nil // an item of several
+	at, item := r.items[a.Value]
+	switch {
+	case a.Value == nil || item && (at < 0 || at > maxResults):
+		return nil
+	case item: // of several
+		n = r.made[a.Value]
+	case n == nil || len(n.Outs) != 1 || n.Outs[0] != a.Value:
+		return nil
+	}
+	if n == nil || n.Told == nil || n.Told.Key == "" {
+		return nil
 	}
 	d, err := dtypeOf(x.args[3])
 	if err != nil {
@@ -72,9 +81,15 @@ func (r *pyReader) describes(x *term) error {
 	if err != nil {
 		return err
 	}
-	n.Told.Recorded = []*program.TensorMeta{m}
+	for len(n.Told.Recorded) <= at {
+		n.Told.Recorded = append(n.Told.Recorded, nil)
+	}
+	n.Told.Recorded[at] = m
 	return nil
 }
+
+// maxResults bounds an operator's.
+const maxResults = 1 << 16
 
 // launches reads triton_….run(buf0, buf1, 1024, stream=stream0).
 func (r *pyReader) launches(x *term) error {
@@ -107,7 +122,7 @@ func (r *pyReader) launches(x *term) error {
 
 // known says whether a name is no buffer, but stands for something.
 func (r *pyReader) known(name string) bool {
-	return r.numbers[name] != nil || r.symbolArgument(name) || r.isSymbol(name) || r.streams[name] || r.module.constants[name] || name == "None" || name == "True" || name == "False"
+	return r.numbers[name] != nil || r.reads[name] != nil || r.symbolArgument(name) || r.isSymbol(name) || r.streams[name] || r.module.constants[name] || name == "None" || name == "True" || name == "False"
 }
 
 // isSymbol says whether a name is that of an open size: s77 = arg0_1.

@@ -40,6 +40,7 @@ func DecodeWrapper(text, record string) (*Wrapper, error) {
 	}
 	out := &program.Program{Format: WrapperFormat, Compiled: true}
 	r := &pyReader{graph: newGraph(), build: &build{program: out, symbols: map[string]int64{}}}
+	r.lang = python
 	last, err := r.read(files[0])
 	if err != nil {
 		return nil, err
@@ -116,14 +117,8 @@ func (r *pyReader) read(p pass) (place, error) {
 	if err := r.arguments(); err != nil {
 		return place{}, err
 	}
-	for i := range r.module.call {
-		l := &r.module.call[i]
-		if r.returned {
-			return place{}, fail(l.where(), "got code after the return, want the end of call")
-		}
-		if err := r.line(l); err != nil {
-			return place{}, err
-		}
+	if err := r.lines(r.module.call); err != nil {
+		return place{}, err
 	}
 	if !r.returned {
 		return place{}, fail(p.where, "got a call without a return")
@@ -145,11 +140,16 @@ type pyReader struct {
 	returned bool
 	pending  *program.Node // the operator whose result is described next
 	counter  int
+	items    map[*program.Value]int // which result of its operator it is
+	lists    map[string]int64       // names of lists: how many members each has
+	calling  []callee               // what the function under way was called with; nil in call
+	depth    int                    // of functions that are called
+	inlined  int                    // their lines
 }
 
 // arguments reads get_args: the example of each argument, and of each open size.
 func (r *pyReader) arguments() error {
-	r.examples, r.streams = map[string]*term{}, map[string]bool{}
+	r.examples, r.streams, r.lists, r.items = map[string]*term{}, map[string]bool{}, map[string]int64{}, map[*program.Value]int{}
 	for i := range r.module.arguments {
 		l := &r.module.arguments[i]
 		text, first := l.text(), l.words[0]
@@ -207,8 +207,8 @@ func (r *pyReader) line(l *codeLine) error {
 		return r.deletes(words)
 	case first == "return":
 		return r.results(words)
-	case first == "if" || first == "for" || first == "while" || first == "else" || first == "try" || first == "raise":
-		return fail(l.where(), "got %s, want code that runs straight on: control flow in compiled code is not read", first)
+	case first == "for" || first == "else" || first == "elif" || first == "try" || first == "raise":
+		return fail(l.where(), "got %s, want if or while: other control flow in compiled code is not read", first)
 	}
 	at := assignment(words)
 	p := &parser{toks: words, lang: python, pos: at + 1}
@@ -222,12 +222,19 @@ func (r *pyReader) line(l *codeLine) error {
 	switch {
 	case at < 0:
 		return r.call(x)
+	case x.kind == nameTerm && x.text == "args" && at > 0 && r.calling != nil:
+		return r.unpacks(words[:at])
 	case x.kind == nameTerm && x.text == "args" && at > 0:
 		return r.takes(words[:at])
+	case r.called(x) != "":
+		r.pending = nil
+		return r.callsOwn(words[:at], x)
+	case at == 4 && words[1].text == "[": // buf1[0] = …
+		return r.setMember(words[:at], x)
 	case at != 1 || words[0].kind != nameToken:
 		return fail(l.where(), "got an assignment to %s…, want one to a name", short(first))
 	}
-	return r.assign(first, x)
+	return r.named(first, x)
 }
 
 // guard reads with torch.cuda._DeviceGuard(0):.
@@ -305,7 +312,17 @@ func (r *pyReader) deletes(l []token) error {
 		if t.kind != nameToken || i%2 == 1 {
 			return fail(t.where, "got %s after del, want names", got(&t))
 		}
-		if r.numbers[t.text] != nil {
+		if n, isList := r.lists[t.text]; isList {
+			for i := range n {
+				if name := element(t.text, i); slices.Contains(r.owned, name) {
+					if err := r.free(name, t.where); err != nil {
+						return err
+					}
+				}
+			}
+			continue
+		}
+		if r.numbers[t.text] != nil || r.reads[t.text] != nil {
 			continue
 		}
 		if _, ok := r.names[t.text]; !ok && r.symbolArgument(t.text) {
@@ -322,8 +339,34 @@ func (r *pyReader) symbolArgument(name string) bool {
 	return slices.ContainsFunc(r.params, func(in *input) bool { return in.name == name && in.value.Type.Kind == program.IntType })
 }
 
-// assign reads name = x.
-func (r *pyReader) assign(name string, x *term) error {
+// named reads name = x. A name that stands outside of the block under way is the same in it.
+func (r *pyReader) named(name string, x *term) error {
+	before, there := r.names[name]
+	held := slices.Contains(r.owned, name)
+	if err := r.binds(name, x); err != nil || r.now == &r.body || !there || before.Value == nil || r.names[name].Value == before.Value {
+		return err
+	}
+	now := r.names[name]
+	r.counter++
+	temp := fmt.Sprintf("content %d", r.counter)
+	for slices.Contains(r.owned, name) { // as it was, and as it is
+		r.forget(name)
+	}
+	r.bind(temp, now)
+	if r.names[name] = before; held {
+		r.owned = append(r.owned, name)
+	}
+	return r.assign(name, temp, x.where)
+}
+
+// binds reads name = x.
+func (r *pyReader) binds(name string, x *term) error {
+	if ok, err := r.readsValue(name, x); ok || err != nil {
+		return err
+	}
+	if ok, err := r.list(name, x); ok || err != nil {
+		return err
+	}
 	switch {
 	case x.kind == callTerm && strings.HasPrefix(x.text, "get_raw_stream") && len(x.args) == 1 && x.args[0].kind == intTerm:
 		r.streams[name] = true
@@ -345,11 +388,15 @@ func (r *pyReader) assign(name string, x *term) error {
 	case x.kind == nameTerm && r.names[x.text].Value != nil:
 		r.view(name, r.names[x.text], nil, x.where)
 		return nil
+	case x.kind == indexTerm && x.args[0].kind == nameTerm && x.args[1].kind == intTerm && r.names[element(x.args[0].text, x.args[1].n)].Value != nil:
+		r.view(name, r.names[element(x.args[0].text, x.args[1].n)], nil, x.where)
+		return nil
 	case x.kind == indexTerm && x.args[0].kind == nameTerm && x.args[1].kind == intTerm && r.names[x.args[0].text].Value != nil:
 		n := r.node(program.BufferItem, x.where)
 		n.Args = []program.Arg{r.names[x.args[0].text], {Const: x.args[1].n}}
 		made := r.made[n.Args[0].Value]
 		v := r.name(name, n)
+		r.items[v] = int(x.args[1].n)
 		if r.made[v] = made; made == nil {
 			delete(r.made, v)
 		}
@@ -359,6 +406,9 @@ func (r *pyReader) assign(name string, x *term) error {
 	case x.kind == intTerm || x.kind == floatTerm || x.kind == signTerm || x.kind == nameTerm:
 		if err := computed(x); err != nil {
 			return err
+		}
+		if x.kind == nameTerm && x.text == name { // u0 = u0
+			return nil
 		}
 		r.numbers[name] = x
 		if x.kind == nameTerm && r.symbolArgument(x.text) { // s77 = arg0_1

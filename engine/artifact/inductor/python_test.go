@@ -43,15 +43,15 @@ def call(args):
 func TestPythonLines(t *testing.T) {
 	for _, tt := range []struct{ why, code, want string }{
 		{"a buffer is made, used again and given to the caller", "buf0 = empty_strided_cuda((s77, 128), (128, 1), torch.float32)\nbuf1 = buf0; del buf0  # reuse\nreturn (buf1, )",
-			"buf0%3 inductor::empty_strided() -> float32[s77, 128] strides [128, 1] cuda; buf1%4 inductor::alias(buf0%3); inductor::free(buf0%3); inductor::free(arg2_1%2); inductor::free(arg1_1%1); return [buf1%4]"},
+			"buf0%3 inductor::empty_strided() -> float32[s77, 128] strides [128, 1] cuda; buf1%4 inductor::alias(buf0%3); inductor::free(buf0%3); inductor::free(arg1_1%1); inductor::free(arg2_1%2); return [buf1%4]"},
 		{"a product into a buffer, a view for its line alone", "buf0 = empty_strided_cuda((s77, 128), (128, 1), torch.float32)\n# Topologically Sorted Source Nodes: [linear], Original ATen: [aten.t, aten.addmm]\nextern_kernels.mm(reinterpret_tensor(arg1_1, (s77, 64), (64, 1), 2*s77), arg2_1, out=buf0)\ndel arg1_1\ndel arg2_1\nreturn (buf0, )",
 			"buf0%3 inductor::empty_strided().aten::t, aten::addmm -> float32[s77, 128] strides [128, 1] cuda; view 1%4 inductor::reinterpret_tensor(arg1_1%1) -> [s77, 64] strides [64, 1] offset (2 * s77) cuda; aten::mm.out(view 1%4, arg2_1%2, out=buf0%3).aten::t, aten::addmm; inductor::free(view 1%4); inductor::free(arg1_1%1); inductor::free(arg2_1%2); return [buf0%3]"},
 		{"an operator of several results, and what is told of one", "buf0 = torch.ops.aten.max.dim(arg1_1, -1, True, dtype=torch.float16)\nbuf1 = buf0[1]\nassert_tensor_metadata(buf1, (s77, ), (1, ), torch.int64, 'torch.ops.aten.max.dim')\ndel buf0\nreturn (buf1, s77, None)",
-			"buf0%3 aten::max.dim(arg1_1%1, -1, True, dtype=5); buf1%4 inductor::getitem(buf0%3, 1); inductor::free(buf0%3); inductor::free(arg2_1%2); inductor::free(arg1_1%1); return [buf1%4]"},
+			"buf0%3 aten::max.dim(arg1_1%1, -1, True, dtype=5) -> no tensor, int64[s77] strides [1] cuda; buf1%4 inductor::getitem(buf0%3, 1); inductor::free(buf0%3); inductor::free(arg1_1%1); inductor::free(arg2_1%2); return [buf1%4]"},
 		{"a convolution, its arguments by name", "buf0 = extern_kernels.convolution(arg1_1, arg2_1, stride=(2, 2), padding=(0, 0), bias=None)\nassert_tensor_metadata(buf0, (s77, 8), (8, 1), torch.float32, 'torch.ops.aten.convolution.default')\nreturn (buf0, )",
-			"buf0%3 aten::convolution(arg1_1%1, arg2_1%2, stride=[2, 2], padding=[0, 0], bias=None) -> float32[s77, 8] strides [8, 1] cuda; inductor::free(arg2_1%2); inductor::free(arg1_1%1); return [buf0%3]"},
+			"buf0%3 aten::convolution(arg1_1%1, arg2_1%2, stride=[2, 2], padding=[0, 0], bias=None) -> float32[s77, 8] strides [8, 1] cuda; inductor::free(arg1_1%1); inductor::free(arg2_1%2); return [buf0%3]"},
 		{"a kernel takes nothing, and a pool is one block", "pool1 = empty_strided_cuda((512*s77, ), (1, ), torch.uint8)\nbuf0 = alloc_from_pool(pool1, 0, torch.float32, (s77, ), (1, ))\nraw_stream0 = get_raw_stream(0)\nxnumel = 128*s77\ntriton_poi_fused_0.run(arg1_1, buf0, xnumel, stream=raw_stream0)\ndel pool1\nreturn (buf0, )",
-			"pool1%3 inductor::empty_strided() -> uint8[(512 * s77)] strides [1] cuda; buf0%4 inductor::reinterpret_tensor(pool1%3) -> float32[s77] strides [1] cuda; inductor::kernel(arg1_1%1, buf0%4).triton_poi_fused_0; inductor::free(pool1%3); inductor::free(arg2_1%2); inductor::free(arg1_1%1); return [buf0%4]"},
+			"pool1%3 inductor::empty_strided() -> uint8[(512 * s77)] strides [1] cuda; buf0%4 inductor::reinterpret_tensor(pool1%3) -> float32[s77] strides [1] cuda; inductor::kernel(arg1_1%1, buf0%4).triton_poi_fused_0; inductor::free(pool1%3); inductor::free(arg1_1%1); inductor::free(arg2_1%2); return [buf0%4]"},
 	} {
 		t.Run(tt.why, func(t *testing.T) {
 			w, err := DecodeWrapper(pythonWrapper(tt.code), "w.py")
@@ -69,7 +69,15 @@ func TestPythonLines(t *testing.T) {
 // TestPythonRefused: what is not known is an error at its line.
 func TestPythonRefused(t *testing.T) {
 	for _, tt := range []struct{ why, code, want string }{
-		{"a choice", "if arg0_1 > 3:\n    pass\nreturn ()", "10:13: got if, want code that runs straight on: control flow in compiled code is not read"},
+		{"a choice", "if arg0_1 > 3:\n    pass\nreturn ()", "10:13: got a block that runs if >, want a value that was read held against a number"},
+		{"a choice by a number that was not read", "if arg0_1 == 3:\n    pass\nreturn ()", "10:13: got a block that runs if arg0_1, want a value that was read held against a number"},
+		{"a loop over a range", "for i in range(3):\n    pass\nreturn ()", "10:13: got for, want if or while: other control flow in compiled code is not read"},
+		{"a loop by a number", "while arg0_1:\n    pass\nreturn ()", "10:19: got arg0_1, want a tensor to decide by"},
+		{"a loop by a call", "while f():\n    pass\nreturn ()", "10:13: got a loop while f(…), want a name"},
+		{"a call of no function", "buf0 = f(args)", "10:20: got a call of f, want one that a wrapper makes"},
+		{"a member of no list", "buf0[0] = arg1_1", "10:13: got an assignment to buf0[…], want one to a name or to a member of a list"},
+		{"a list of too many", "buf0 = [None] * 100000", "10:27: got a list of 100000, want one of results"},
+		{"a list with a call", "buf0 = [f()]", "10:21: got a call of f, want numbers and names"},
 		{"a call that no wrapper makes", "os.system('true')", "10:13: got a call of os.system, want one that a wrapper makes"},
 		{"a call for a value", "x = open('f')", "10:17: got a call of open, want one that a wrapper makes"},
 		{"a name that stands for nothing", "del buf9", "10:17: got buf9 freed, want a name that stands for something"},
@@ -113,8 +121,11 @@ func TestPythonRefused(t *testing.T) {
 		{"a call among the examples", "arg0_1 = 8", "arg0_1 = f()", "13:14: got a call of f, want numbers and names"},
 		{"code among the examples", "arg0_1 = 8", "f()", "13:5: got f ( ), want an example of an argument"},
 		{"an indented line", "class Runner:", "  x = None\nclass Runner:", "2:3: got an indented line, want one of the module"},
-		{"partitions that the class is given", "def get_args", "runner = Runner(partitions=[partition_0])\ndef get_args", "12:10: got a wrapper in partitions (graph_partition), want one whose code stands in call"},
-		{"partitions", "class Runner:", "def partition_0(args):\n    pass\nclass Runner:", "2:1: got a wrapper in partitions (graph_partition), want one whose code stands in call"},
+		{"partitions that the class is given", "def get_args", "runner = Runner(partitions=[partition_0])\ndef get_args", "12:10: got partitions that are no functions of the module"},
+		{"a function that is called without a list", "return (arg1_1, )", "buf0 = part(arg1_1)\n            return (arg1_1, )\n\ndef part(args):\n    return ()\n", "10:20: got arg1_1, want a list of arguments"},
+		{"a function that takes more", "return (arg1_1, )", "x = [arg1_1]\n            buf0 = part(x)\n            return (arg1_1, )\n\ndef part(args):\n    a, b = args\n    return (a, )\n", "15:8: got b among 1 arguments, want their names"},
+		{"a function that calls itself", "return (arg1_1, )", "x = [arg1_1]\n            buf0 = part(x)\n            return (arg1_1, )\n\ndef part(args):\n    a, = args\n    x = [a]\n    b = part(x)\n    return (b, )\n", "17:9: got functions that call others deeper than 100, or of more than 4194304 lines together"},
+		{"a function without a return", "return (arg1_1, )", "x = [arg1_1]\n            buf0 = part(x)\n            return (arg1_1, )\n\ndef part(args):\n    a, = args\n", "11:20: got the function part without a return"},
 		{"an argument without an example", "arg2_1 = rand", "arg3_1 = rand", "4:25: got the argument arg2_1, of which get_args has no example"},
 		{"no example of any", "def get_args", "def other", "12:1: got def other ( ) :, want a line of a wrapper's module"},
 		{"another id", "0_inference", "0_other", "1:1: got a wrapper of '0_other', want an inference, a forward or a backward pass"},
@@ -195,6 +206,7 @@ func TestCommittedWrappers(t *testing.T) {
 func FuzzPython(f *testing.F) {
 	f.Add(pythonWrapper("buf0 = empty_strided_cuda((s77, 128), (128, 1), torch.float32)\nreturn (buf0, )"))
 	f.Add(stepWrapper(stepForward, stepBackward))
+	f.Add(pythonWrapper(pythonControl) + pythonFunctions)
 	f.Fuzz(func(t *testing.T, text string) {
 		w, err := DecodeWrapper(text, "w.py")
 		if err != nil {

@@ -1,6 +1,7 @@
 package inductor
 
 import (
+	"slices"
 	"strings"
 )
 
@@ -9,7 +10,10 @@ type statement struct {
 	left  []token // of an assignment or declaration; names and [ ] alone
 	right *term
 	block []statement
-	cond  *term // of a block; nil of a plain one
+	cond  *term       // of a block; nil of a plain one: what it is known by
+	test  *term       // the whole of it, where that is a term
+	other []statement // of an if: what runs else
+	again bool        // a loop
 	note  string
 	where place
 }
@@ -59,7 +63,7 @@ func (p *parser) statement() (*statement, error) {
 	case t.kind == nameToken && (t.text == "if" || t.text == "while" || t.text == "for" || t.text == "switch" || t.text == "do" || t.text == "try"):
 		return p.control(s)
 	case t.kind == nameToken && t.text == "else":
-		return nil, fail(t.where, "got else, want code without a choice")
+		return nil, fail(t.where, "got else, want it behind an if")
 	}
 	if err := p.left(s); err != nil {
 		return nil, err
@@ -76,25 +80,51 @@ func (p *parser) statement() (*statement, error) {
 func (p *parser) control(s *statement) (*statement, error) {
 	word := p.peek().text
 	p.pos++
-	if word != "if" {
-		return nil, fail(s.where, "got %s, want code that runs straight on: control flow in compiled code is not read", word)
+	if word != "if" && word != "while" {
+		return nil, fail(s.where, "got %s, want if or while: other control flow in compiled code is not read", word)
 	}
+	s.again = word == "while"
 	if err := p.want("("); err != nil {
 		return nil, err
 	}
 	var err error
+	begin := p.pos
 	if s.cond, err = p.condition(); err != nil {
 		return nil, err
 	}
-	if p.take("{") {
-		s.block, err = p.statements()
-		return s, err
+	s.test = p.whole(begin, p.pos-1)
+	if s.block, err = p.branch(); err != nil {
+		return nil, err
 	}
-	one, err := p.statement()
-	if one != nil {
-		s.block = []statement{*one}
+	if t := p.peek(); !s.again && t.kind == nameToken && t.text == "else" {
+		p.pos++
+		if s.other, err = p.branch(); s.other == nil {
+			s.other = []statement{}
+		}
 	}
 	return s, err
+}
+
+// branch reads the block, or the statement, behind a condition.
+func (p *parser) branch() ([]statement, error) {
+	if p.take("{") {
+		return p.statements()
+	}
+	one, err := p.statement()
+	if one == nil {
+		return nil, err
+	}
+	return []statement{*one}, err
+}
+
+// whole is the term that the tokens between two places are; nil where they are none.
+func (p *parser) whole(begin, end int) *term {
+	inner := &parser{toks: append(slices.Clone(p.toks[begin:end]), token{}), lang: p.lang, deep: p.deep}
+	x, err := inner.term()
+	if err != nil || inner.peek().kind != endToken {
+		return nil
+	}
+	return x
 }
 
 // condition reads to the bracket that ends it: its first call or name is what it is known by.

@@ -148,7 +148,11 @@ func (p *parser) unary() (*term, error) {
 				return nil, err
 			}
 			x = &term{kind: indexTerm, args: []*term{x, at}, where: t.where}
-			err = p.want("]")
+			if err = p.want("]"); err == nil && p.lang == python && p.is("(") && x.args[0].kind == nameTerm && at.kind == intTerm { // self.partitions[0](…)
+				p.pos++
+				x = &term{kind: callTerm, text: element(x.args[0].text, at.n), where: t.where}
+				x.args, err = p.list(")")
+			}
 		case p.lang == cpp && (p.take(".") || p.take("->")): // of a list: .cbegin(), .data(), .get(): the list itself
 			if name := p.peek(); name.kind != nameToken {
 				return nil, fail(name.where, "got %s, want a name", got(name))

@@ -155,6 +155,9 @@ func (w *walker) number(v any, t *schema.Type) (any, error) {
 	case program.Device:
 		return ops.Device(v), nil
 	case program.Size:
+		if u, ok := w.unknown(v); ok {
+			return u, nil
+		}
 		return v.Eval(w.symbols)
 	case int64:
 		switch t.Kind {
@@ -178,22 +181,68 @@ func (w *walker) missing(n *program.Node) error {
 		name = n.Text
 	}
 	w.Unsupported(name, trace.NoRule)
+	if len(n.Outs) == 1 && itemsOf(w.graph.Body, n.Outs[0]) {
+		return w.missingSeveral(n)
+	}
 	for i, v := range n.Outs {
 		if i >= len(n.Recorded()) || n.Recorded()[i] == nil {
 			w.UnknownTensor()
 			continue
 		}
-		m, err := n.Recorded()[i].Bind(w.symbols)
-		if err != nil {
-			return err
+		if w.told(n.Recorded()[i]) {
+			w.UnknownTensor()
+			continue
 		}
-		t, err := w.NewTensor(m, class(n))
+		t, err := w.recorded(n, i)
 		if err != nil {
 			return err
 		}
 		w.put(v, t)
 	}
 	return nil
+}
+
+// recorded makes a result as the wrapper tells of it.
+func (w *walker) recorded(n *program.Node, i int) (*tensor.Tensor, error) {
+	m, err := n.Recorded()[i].Bind(w.symbols)
+	if err != nil {
+		return nil, err
+	}
+	return w.NewTensor(m, class(n))
+}
+
+// missingSeveral gives an operator without a rule that has one name for several results those that the wrapper tells of.
+func (w *walker) missingSeveral(n *program.Node) error {
+	t := newTuple(len(n.Recorded()))
+	for i, m := range n.Recorded() {
+		if m == nil || w.told(m) {
+			w.UnknownTensor()
+			t.Items = append(t.Items, ops.NewUnbacked(n.Key(), schema.Any))
+			continue
+		}
+		result, err := w.recorded(n, i)
+		if err != nil {
+			return err
+		}
+		t.Items = append(t.Items, result)
+	}
+	w.put(n.Outs[0], t)
+	return nil
+}
+
+// itemsOf says whether members of a value are taken.
+func itemsOf(b *program.Block, v *program.Value) bool {
+	for _, n := range b.Nodes {
+		if n.Op == program.BufferItem && n.Args[0].Value == v {
+			return true
+		}
+		for _, inner := range n.Blocks {
+			if itemsOf(inner, v) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // give names the results of an operator; what has no name is let go.
@@ -238,6 +287,9 @@ func (w *walker) give(n *program.Node, v any) error {
 // same holds a result against what the wrapper asserts of it.
 func (w *walker) same(n *program.Node, i int, t *tensor.Tensor) error {
 	if i >= len(n.Recorded()) || n.Recorded()[i] == nil {
+		return nil
+	}
+	if w.told(n.Recorded()[i]) { // its sizes are read off it
 		return nil
 	}
 	want, err := n.Recorded()[i].Bind(w.symbols)

@@ -33,8 +33,8 @@ func New(p *program.Program) exec.Start {
 			return nil, err
 		}
 		m.PythonContainers()
-		w := &walker{Machine: m, prog: p, graph: g, regs: make([]any, g.NumValues), sites: make([]trace.SiteID, len(g.Body.Nodes)),
-			weights: map[*program.State]*tensor.Tensor{}}
+		w := &walker{Machine: m, prog: p, graph: g, regs: make([]any, g.NumValues), sites: make([]trace.SiteID, nodesIn(g.Body)),
+			weights: map[*program.State]*tensor.Tensor{}, reads: readsOf(p, g)}
 		for i := range w.sites {
 			w.sites[i] = trace.NoSite
 		}
@@ -57,6 +57,9 @@ type walker struct {
 	now     *program.Node
 	calls   map[*program.Node]*call
 	tried   bool // its first call tunes kernels
+	reads   map[string]*number
+	rounds  *exec.Rounds                      // of the loop under way
+	readOff map[*program.Value]*program.Value // by value: the tensor's name
 }
 
 // Params are the wrapper's own, in order.
@@ -115,23 +118,41 @@ func (w *walker) Forward(args []any) (any, error) {
 		w.Hold(args[i])
 		w.regs[v.ID] = args[i]
 	}
-	for i, n := range w.graph.Body.Nodes {
+	end, err := w.run(w.graph.Body)
+	if err != nil {
+		return nil, w.fail(err)
+	}
+	if end == nil || end.Op != "prim::Return" {
+		return nil, w.fail(errors.New("got the end of the code, want a return"))
+	}
+	return w.results(end)
+}
+
+// run runs a block, and returns the node that ended it before its end: a return, or what left a loop.
+func (w *walker) run(b *program.Block) (*program.Node, error) {
+	for _, n := range b.Nodes {
 		w.now = n
 		if err := w.Step(); err != nil {
-			return nil, w.fail(err)
+			return nil, err
 		}
 		w.Node()
 		if n.Op == "prim::Return" {
-			return w.results(n)
+			return n, nil
 		}
-		w.place(i, n)
+		if len(n.Blocks) > 0 {
+			if left, err := w.control(n); err != nil || left {
+				return n, err
+			}
+			continue
+		}
+		w.place(n)
 		err := w.node(n)
 		w.Sites.Leave()
 		if err != nil {
-			return nil, w.fail(err)
+			return nil, err
 		}
 	}
-	return nil, w.fail(errors.New("got the end of the code, want a return"))
+	return nil, nil
 }
 
 // bind holds the arguments against the parameters, and finds the symbols' values.
@@ -174,13 +195,20 @@ func wanted(p *program.Param) string {
 	return p.Meta.String()
 }
 
+// places are what nodes are told as whose kind is no name of PyTorch's.
+var places = map[string]string{program.Choice: "torch.cond", program.RoundsOf: "while_loop", program.LeaveLoop: "while_loop", program.ValueRead: "aten::item", program.SizeRead: "aten::size"}
+
 // place makes a node's place the current one: the operators that it was made of, and the line of the wrapper.
-func (w *walker) place(i int, n *program.Node) {
+func (w *walker) place(n *program.Node) {
+	i := n.Where.Stmt
 	if w.sites[i] != trace.NoSite {
 		w.Sites.EnterAgain(w.sites[i])
 		return
 	}
 	op := n.Op
+	if told := places[op]; told != "" {
+		op = told
+	}
 	if n.Text != "" && (n.Op == program.BufferEmpty || n.Op == program.FusedKernel || n.Op == program.BufferGradient) {
 		op = n.Text
 	}
@@ -230,6 +258,14 @@ func (w *walker) node(n *program.Node) error {
 		w.regs[n.Args[0].Value.ID] = nil
 		w.put(n.Outs[0], v)
 		return nil
+	case program.BufferDeclare:
+		return nil
+	case program.BufferAssign:
+		return w.assign(n)
+	case program.ValueRead:
+		return w.item(n)
+	case program.SizeRead:
+		return w.sizeRead(n)
 	case program.BufferGradient:
 		return w.gradient(n)
 	case program.BufferFree:
