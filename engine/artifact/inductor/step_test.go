@@ -34,7 +34,7 @@ func TestStep(t *testing.T) {
 	assert.True(t, w.Training)
 	const buffer = " -> float32[8, 4] strides [4, 1] cuda; "
 	assert.Equal(t, "buf0%2 inductor::empty_strided()"+buffer+"buf1%3 inductor::empty_strided()"+buffer+"inductor::free(primals_1%0); inductor::backward(); "+ // the forward pass, and its hold on what it does not return
-		"inductor::free(buf1%3); buf0%5 inductor::empty_strided() -> float32[8, 4] strides [1, 8] cuda; inductor::free(tangents_1%4); inductor::free(primals_2%1); "+
+		"inductor::free(buf1%3); buf0%5 inductor::empty_strided() -> float32[8, 4] strides [1, 8] cuda; inductor::free(primals_2%1); inductor::free(tangents_1%4); "+
 		"gradient of primals_2%6 inductor::accumulate_grad(buf0%5, False).gradient of primals_2"+buffer+"return [buf0%2, gradient of primals_2%6]", nodes(t, w.Program))
 	var params []string
 	for _, p := range w.Entry.Params {
