@@ -215,6 +215,19 @@ class Elsewhere(torch.nn.Module):
         return x.relu() if x.device.type == "cpu" else x.sigmoid()
 
 
+class Keeps(torch.nn.Module):
+    """Makes a table in its first pass, and keeps it."""
+
+    def __init__(self):
+        super().__init__()
+        self.tables = {}
+
+    def forward(self, x):
+        if x.shape not in self.tables:
+            self.tables[x.shape] = torch.arange(x.shape[1], dtype=x.dtype, device=x.device)
+        return x + self.tables[x.shape]
+
+
 @pytest.mark.parametrize(
     ("model", "inputs", "told", "quality"),
     [
@@ -222,6 +235,7 @@ class Elsewhere(torch.nn.Module):
         (Asks(), (torch.zeros(4, 3),), {"same": False, "first": "eager runs nothing where the program has aten::clone float32[4, 3]"}, "exact"),
         (Looks(), (torch.zeros(4, 3),), {"same": False, "first": "eager makes torch.arange int64[3] on the host, the program where it runs"}, "estimate"),
         (Elsewhere(), (torch.zeros(4, 3),), {"same": False, "first": "on a GPU eager calls torch.sigmoid float32[4, 3] where on the host it calls torch.relu float32[4, 3]"}, "estimate"),
+        (Keeps(), (torch.zeros(4, 3),), {"same": False, "first": "a second pass runs nothing where the first has aten::arange float32[3]"}, "estimate"),
         (
             torch.nn.TransformerEncoderLayer(8, 2, 16, batch_first=True),
             (torch.zeros(2, 4, 8),),
@@ -229,7 +243,7 @@ class Elsewhere(torch.nn.Module):
             "exact",
         ),
     ],
-    ids=["same", "asks whether it is exported", "makes tensors on the host", "asks for its device", "fast path"],
+    ids=["same", "asks whether it is exported", "makes tensors on the host", "asks for its device", "keeps its first pass's", "fast path"],
 )
 def test_whether_the_live_model_runs_the_programs_operators(tmp_path, model, inputs, told, quality):
     """Where it does not, the program that it runs stands in the sidecar; where there is none, the account says so."""

@@ -15,7 +15,7 @@ def compare(model: Any, program: Any, args: tuple, kwargs: dict[str, Any]) -> di
     A module may ask whether it is being exported (torch.compiler.is_exporting) or look at data, and run others then. Compared are the operators with the
     dtypes and sizes of their results, less views, as PyTorch dispatches them on the inputs' device. A tensor that the module makes on the host, by a
     function without device=, is a difference too, for a program that is moved to a device has it there; and a number that torch.tensor puts on the device, for that
-    is the host's in a program. So is a module that asks which device it is on, and calls others on a GPU.
+    is the host's in a program. So is a module that asks which device it is on, and calls others on a GPU, and one that keeps what its first pass made for those after it.
     """
     try:
         with _without_values(model, args, kwargs):
@@ -30,9 +30,11 @@ def _compare(model: Any, program: Any, args: tuple, kwargs: dict[str, Any]) -> d
     with _buffers_kept(model):
         exported, _ = _dispatched(program.module(check_guards=False), args, kwargs)
     with _buffers_kept(model):
+        second = difference(live, _dispatched(model, args, kwargs)[0])
+    with _buffers_kept(model):
         placed = _placed(model, args, kwargs)
     elsewhere = _elsewhere(model, args, kwargs, read)
-    first = difference(exported, live) or placed or elsewhere
+    first = difference(exported, live) or second and second.replace("eager runs", "a second pass runs").replace("the program has", "the first has") or placed or elsewhere
     return {"same": True} if first is None else {"same": False, "first": first}
 
 
