@@ -23,6 +23,9 @@ const sidecarSuffix = ".inputs.json"
 // maxSidecar bounds it.
 const maxSidecar = 16 << 20
 
+// maxDepth bounds the modules in one another that a sidecar names.
+const maxDepth = 1000
+
 // sidecar is what an artifact was made with. Other keys may stand beside these.
 type sidecar struct {
 	Inputs []string        `json:"inputs"` // in the grammar of --input
@@ -36,6 +39,8 @@ type sidecar struct {
 	} `json:"operators"`
 	// Contiguous says whether the live model calls contiguous() on what attention gives and it had nothing to copy; nil where it was not looked at.
 	Contiguous *bool `json:"contiguous"`
+	// Modules are those of the live model that hold tensors, parents first, in the order in which they are moved to a device; none where the program tells it.
+	Modules []string `json:"modules"`
 	// Eager is the program that the live model runs, where that is another one than the artifact's; nil where it is not told.
 	Eager *struct {
 		Program  []byte      `json:"program"` // an archive without weights
@@ -63,6 +68,11 @@ func readSidecar(artifact string) (*sidecar, error) {
 	s := &sidecar{}
 	if err := json.Unmarshal(data, s); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	for i, m := range s.Modules {
+		if depth := strings.Count(m, ".") + 1; depth > maxDepth {
+			return nil, fmt.Errorf("%s: modules[%d]: got a path of %d names, want at most %d", path, i, depth, maxDepth)
+		}
 	}
 	if s.Made != nil {
 		if err := s.Made.Check(); err != nil {
@@ -97,7 +107,7 @@ func (m *Model) readSeen(s *sidecar) error {
 		if m.seen, err = seen(m.Artifact.Program, s.Releases); err != nil {
 			return fmt.Errorf("%s: releases: %w", m.Path+sidecarSuffix, err)
 		}
-		m.seen.Contiguous = s.Contiguous == nil || *s.Contiguous
+		m.seen.Contiguous, m.seen.Modules = s.Contiguous == nil || *s.Contiguous, s.Modules
 		switch o := s.Operators; {
 		case o == nil:
 			m.seen.Differs = "not compared: the program was exported by an older memshim"
@@ -126,7 +136,7 @@ func (s *sidecar) eager(path string) (*Model, error) {
 	if m.seen, err = seen(a.Program, s.Eager.Releases); err != nil {
 		return nil, fmt.Errorf("%s: eager: releases: %w", path, err)
 	}
-	m.seen.Contiguous = s.Contiguous == nil || *s.Contiguous
+	m.seen.Contiguous, m.seen.Modules = s.Contiguous == nil || *s.Contiguous, s.Modules
 	return m, nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -78,6 +79,23 @@ func sidecarOf(t *testing.T, model string) map[string]any {
 	return told
 }
 
+// TestModulesOfTheLiveModel: in eager execution weights are moved in the order of its modules, where that is told.
+func TestModulesOfTheLiveModel(t *testing.T) {
+	first := func(modules ...string) string {
+		path := besides(t, "bert.pt2", func(s map[string]any) { s["modules"] = modules })
+		m, err := engine.Open(path)
+		require.NoError(t, err)
+		c := caseOn(t, "t4", path, "input_ids=int64[2,24]", "attention_mask=int64[2,24]")
+		c.Runtime = spec.Eager
+		r, err := m.Run(context.Background(), c)
+		require.NoError(t, err)
+		return r.Trace.Sites[r.Trace.Events[0].Site].Op
+	}
+	assert.Equal(t, "model.embeddings.word_embeddings.weight", first())
+	assert.Equal(t, "model.encoder.layer.1.output.dense.weight", first("model.encoder.layer.1.output.dense", "model.embeddings.word_embeddings"))
+	assert.Equal(t, "model.encoder.layer.0.attention.self.query.weight", first("model.encoder.layer.0", "gone"), "one of them has children alone, one is none of the program's")
+}
+
 // TestBadSidecars: a sidecar that is not this artifact's is refused, and says why.
 func TestBadSidecars(t *testing.T) {
 	script, err := os.ReadFile("../testdata/artifacts/small/views.trace.pt")
@@ -92,6 +110,7 @@ func TestBadSidecars(t *testing.T) {
 	}{
 		{"releases of another program", func(s map[string]any) { s["releases"] = [][2]string{{"q", "p"}} }, "releases: got a release of q after p, want two results of the program"},
 		{"a difference that is not told", func(s map[string]any) { s["operators"] = map[string]any{"same": false} }, "operators: got no first difference"},
+		{"modules without end", func(s map[string]any) { s["modules"] = []string{"a", strings.Repeat("a.", 1000) + "a"} }, "modules[1]: got a path of 1001 names, want at most 1000"},
 		{"no archive", eager("program", base64.StdEncoding.EncodeToString([]byte("PK"))), "eager: not a zip archive"},
 		{"no text of an archive", eager("program", "%"), "illegal base64 data"},
 		{"a TorchScript archive", eager("program", base64.StdEncoding.EncodeToString(script)), "eager: got a torchscript artifact, want an exported program"},

@@ -384,6 +384,31 @@ print(torch.compile(m, fullgraph=True, backend="eager")(torch.zeros(1, 2)).shape
     assert p.stdout == "torch.Size([1, 2])\n", p.stderr
 
 
+class Turned(torch.nn.Module):
+    """Between two layers a table that no checkpoint keeps."""
+
+    def __init__(self):
+        super().__init__()
+        self.before = torch.nn.Linear(3, 4)
+        self.table = torch.nn.Module()
+        self.table.register_buffer("angles", torch.zeros(4), persistent=False)
+        self.after = torch.nn.Linear(4, 5)
+
+    def forward(self, x):
+        return self.after(self.before(x) + self.table.angles)
+
+
+@pytest.mark.parametrize(("name", "kind"), [("t.pt2", "export"), ("t.pt", "trace")])
+def test_weights_are_moved_in_the_order_of_the_live_model(tmp_path, name, kind):
+    model, moved = Turned(), []
+    names = {id(t): n for n, t in [*model.named_parameters(), *model.named_buffers()]}
+    model._apply(lambda t: moved.append(names[id(t)]) or t)
+    path = memshim.export(model, tmp_path / name, torch.zeros(2, 3), kind=kind)
+    said = binary.call("dump", str(path), "--stage", "trace", "--device", "t4", "--runtime", "eager")
+    assert [line.split()[5] for line in said.out.splitlines() if " parameter " in line or " buffer " in line] == moved
+    assert moved[2] == "table.angles"
+
+
 def test_flex_attention_is_in_no_file(tmp_path):
     """The format has no argument of numbers, tensors and graphs at once: when PyTorch can write one, memspec has to read it."""
     from torch.nn.attention.flex_attention import flex_attention

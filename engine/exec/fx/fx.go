@@ -26,6 +26,7 @@ type Seen struct {
 	Differs  string             // where the live model runs other operators than the program; "" where it runs the same
 	// Contiguous says that the live model may call contiguous() on what attention gives, which is in no program where it had nothing to copy.
 	Contiguous bool
+	Modules    []string // that hold tensors, parents first, as they are moved to a device; none where the program's own order tells
 }
 
 // Watch is NewSeen with what tells after a run the live ranges by which values were let go.
@@ -126,7 +127,7 @@ func (w *walker) Load() {
 	w.Machine.Load(nil, nil)
 	w.liftConstants(w.graph.Body)
 	first := map[tied]*program.State{}
-	for _, s := range moduleOrder(w.prog.States) {
+	for _, s := range moduleOrder(w.prog.States, w.modules()) {
 		key := tied{s.Storage, s.Meta.StorageOffset, fmt.Sprint(s.Meta.Sizes, s.Meta.Strides)}
 		if same := first[key]; same != nil && s.Class == tensor.Parameter && same.Class == tensor.Parameter {
 			w.Tie(s, same)
@@ -168,22 +169,23 @@ type tied struct {
 	shape   string
 }
 
+func (w *walker) modules() []string {
+	if w.seen == nil {
+		return nil
+	}
+	return w.seen.Modules
+}
+
 // moduleOrder is the order in which nn.Module._apply moves tensors: those of children first, then own parameters, then own buffers; children stand in
-// the order in which the program first names something of theirs.
-func moduleOrder(states []*program.State) []*program.State {
+// the order of modules, where these are told, then in that in which the program first names something of theirs.
+func moduleOrder(states []*program.State, modules []string) []*program.State {
 	root := &folder{children: map[string]*folder{}}
+	for _, path := range modules {
+		root.at(strings.Split(path, "."))
+	}
 	for _, s := range states {
-		at := root
 		parts := strings.Split(s.Name, ".")
-		for _, name := range parts[:len(parts)-1] {
-			next := at.children[name]
-			if next == nil {
-				next = &folder{children: map[string]*folder{}}
-				at.children[name] = next
-				at.order = append(at.order, next)
-			}
-			at = next
-		}
+		at := root.at(parts[:len(parts)-1])
 		at.own = append(at.own, s)
 	}
 	return root.list(make([]*program.State, 0, len(states)))
@@ -194,6 +196,20 @@ type folder struct {
 	children map[string]*folder
 	order    []*folder
 	own      []*program.State
+}
+
+// at is the folder of a path below f; made where it is new.
+func (f *folder) at(path []string) *folder {
+	for _, name := range path {
+		next := f.children[name]
+		if next == nil {
+			next = &folder{children: map[string]*folder{}}
+			f.children[name] = next
+			f.order = append(f.order, next)
+		}
+		f = next
+	}
+	return f
 }
 
 func (f *folder) list(out []*program.State) []*program.State {

@@ -105,22 +105,22 @@ def _save(model, file: str, kind: str, args: tuple, kwargs: dict, dynamic_shapes
         told = releases.of(program)
         torch.export.save(program, file)
         ran = operators.compare(model, program, args, kwargs)
-        return {"releases": told, "operators": ran, "contiguous": operators.asks_contiguous(model, args, kwargs)} | ({} if ran["same"] else eager.pack(eager.find(model, args, kwargs, dynamic_shapes, program)))
+        return {"releases": told, "operators": ran, "contiguous": operators.asks_contiguous(model, args, kwargs), "modules": made.modules(model)} | ({} if ran["same"] else eager.pack(eager.find(model, args, kwargs, dynamic_shapes, program)))
     with torch.no_grad():
         if kind == "script":
-            made = torch.jit.script(model)
+            archive = torch.jit.script(model)
         elif kwargs:
-            made = torch.jit.trace(model, example_inputs=None if not args else args, example_kwarg_inputs=kwargs)
+            archive = torch.jit.trace(model, example_inputs=None if not args else args, example_kwarg_inputs=kwargs)
         else:
-            made = torch.jit.trace(model, args)
-    made.save(file)
+            archive = torch.jit.trace(model, args)
+    archive.save(file)
     return {} if kind == "script" else told_of_trace(model, args, kwargs)
 
 
 def told_of_trace(model: Any, args: tuple, kwargs: dict[str, Any]) -> dict[str, Any]:
     """What the sidecar of a traced archive tells of eager runs; nothing where no program is what the live model runs."""
     found = eager.pack(eager.find(model, args, kwargs, _all_open(model, args, kwargs)))
-    return {"contiguous": operators.asks_contiguous(model, args, kwargs)} | found if found else {}
+    return {"contiguous": operators.asks_contiguous(model, args, kwargs), "modules": made.modules(model)} | found if found else {}
 
 
 def _all_open(model: Any, args: tuple, kwargs: dict[str, Any]) -> dict[str, Any]:

@@ -90,3 +90,11 @@ def imported(project: str, first: str | None) -> set[str]:
 def digest(file: str | os.PathLike) -> str:
     r"""SHA-256 of a file with every \r\n read as \n: a checkout on Windows is the same."""
     return hashlib.sha256(Path(file).read_bytes().replace(b"\r\n", b"\n")).hexdigest()
+
+
+def modules(model: Any) -> list[str]:
+    """The modules that hold tensors, parents first, in the order in which they are moved to a device; [] where a program tells it: one names parameters before
+    buffers, and so has no place for a module of buffers alone."""
+    own = [(name, m) for name, m in model.named_modules() if name and any(t is not None for t in [*m._parameters.values(), *m._buffers.values()])]
+    alone = any(next(m.parameters(), None) is None for _, m in own)
+    return [name for name, _ in own] if alone else []
