@@ -223,7 +223,10 @@ func (r *cppReader) deleted(x *term) error {
 	return nil
 }
 
-var version = regexp.MustCompile(`_v\d+$`)
+var (
+	version  = regexp.MustCompile(`_v\d+$`)
+	overload = regexp.MustCompile(`_[A-Z]\w*$`) // pow_Tensor_Scalar is pow.Tensor_Scalar
+)
 
 // operator reads a call of an operator of PyTorch's: its arguments as C has them.
 func (r *cppReader) operator(x *term, name string, args []*term, outs []string) error {
@@ -234,9 +237,9 @@ func (r *cppReader) operator(x *term, name string, args []*term, outs []string) 
 	if cut, ok := strings.CutSuffix(base, "_out"); ok {
 		op, lead = "aten::"+cut, 1
 		told.Key = op + ".out"
-	} else if at := strings.LastIndexByte(base, '_'); at > 0 && base[at+1:] != "" && base[at+1] >= 'A' && base[at+1] <= 'Z' {
-		op = "aten::" + base[:at]
-		told.Key = op + "." + base[at+1:]
+	} else if at := overload.FindStringIndex(base); at != nil {
+		op = "aten::" + base[:at[0]]
+		told.Key = op + "." + base[at[0]+1:]
 	}
 	if name == "proxy_executor_call_function" {
 		return r.proxied(x)

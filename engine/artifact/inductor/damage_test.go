@@ -46,14 +46,63 @@ arg0_1.reset();
 auto buf2 = std::move(buf0);  // reuse
 output_handles[0] = buf2.release();
 `
+
+	// pythonMemory and cppMemory have what else is said of memory, and an argument of every kind.
+	pythonMemory = `buf0 = empty_strided_cpu((512*s77, ), (1, ), torch.uint8)
+buf1 = alloc_from_pool(buf0, 0, torch.float32, (s77, ), (1, ))
+buf2 = empty_strided_cpu_pinned((s77, ), (1, ), torch.int64)
+buf3 = aten.full.default([2, s77], math.inf, dtype=torch.float16, layout=torch.strided, device=device(type='cuda', index=0), pin_memory=False)
+buf4 = aten.clone.default(buf3, memory_format=torch.channels_last)
+buf5 = torch.ops.aten.index.Tensor(buf4, [None, buf3])
+inductor_ops.accumulate_grad_(buf5, 'mean', 1.5, inf)
+del buf0, buf1
+return (buf4, )`
+
+	cppMemory = buffer + `AtenTensorHandle buf5_handle;
+AOTI_TORCH_ERROR_CODE_CHECK(aoti_torch__alloc_from_pool(buf0, 0, cached_torch_dtype_float16, 2, int_array_0, int_array_1, &buf5_handle));
+RAIIAtenTensorHandle buf5(buf5_handle);
+AtenTensorHandle buf6_handle;
+AOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_as_strided(buf5, int_array_0, int_array_1, &buf6_handle));
+RAIIAtenTensorHandle buf6(buf6_handle);
+AtenTensorHandle buf7_handle;
+AOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_new_tensor_handle(buf6.get(), &buf7_handle));
+AtenTensorHandle buf8_handle;
+AOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_cuda_pow_Tensor_Scalar(wrap_with_raii_handle_if_needed(buf7_handle), 2.5, &buf8_handle));
+AtenTensorHandle buf9_handle;
+AOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_cuda_full(int_array_1, 2, std::numeric_limits<float>::infinity(), cached_torch_dtype_float16, cached_torch_layout_strided, cached_torch_device_type_cuda, 0, true, &buf9_handle));
+RAIIAtenTensorHandle buf9(buf9_handle);
+AtenTensorHandle buf10_handle;
+AOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_cuda_clone_v2(buf9, cached_torch_memory_format_channels_last, "mean", false, &buf10_handle));
+AOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_delete_tensor_object(buf10_handle));
+{
+auto buf11 = wrap_with_raii_handle_if_needed(reinterpret_tensor_wrapper(buf9, 1, int_array_1, int_array_1, 0L));
+}
+AtenTensorHandle buf12_handle;
+AOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_empty_strided_pinned(2, int_array_0, int_array_1, cached_torch_dtype_int64, cached_torch_device_type_cuda, 0, &buf12_handle));
+RAIIAtenTensorHandle buf12(buf12_handle);
+output_handles[0] = buf0.release();
+output_handles[1] = output_handles[0];
+`
 )
 
 // TestDamaged holds what is said to wrappers with one word damaged: testdata/damaged.
 func TestDamaged(t *testing.T) {
 	golden.Run(t, filepath.Join("testdata", "damaged", "*.txtar"), func(a *golden.Archive) {
-		text, read := wrapper(cppStatements), decodeCPP
-		if filepath.Base(a.T().Name()) == "python" {
+		name, text, read := filepath.Base(a.T().Name()), "", decodeCPP
+		switch name {
+		case "cpp":
+			text = wrapper(cppStatements)
+		case "cpp_memory":
+			text = wrapper(cppMemory)
+		case "python":
 			text, read = pythonWrapper(pythonStatements), decodePython
+		case "python_memory":
+			text, read = pythonWrapper(pythonMemory), decodePython
+		}
+		if strings.HasSuffix(name, "_memory") { // as it is, which Damage leaves out
+			p, err := read(text, "w")
+			require.NoError(a.T(), err)
+			a.Want("read", []byte(listing(a.T(), p)))
 		}
 		a.Want("said", []byte(golden.Damage(a.T(), text, func(text string) (string, error) {
 			p, err := read(text, "w")

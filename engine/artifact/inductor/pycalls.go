@@ -228,6 +228,8 @@ func (r *pyReader) argument(x *term) (program.Arg, error) {
 		return program.Arg{Const: x.text == "True"}, nil
 	case x.kind == nameTerm && (x.text == "inf" || x.text == "math.inf"):
 		return program.Arg{Const: infinity}, nil
+	case x.kind == nameTerm && x.text == "torch.strided":
+		return program.Arg{Const: int64(0)}, nil
 	case x.kind == nameTerm && strings.HasPrefix(x.text, "torch."):
 		if n := memoryFormats[strings.TrimPrefix(x.text, "torch.")]; n > 0 {
 			return program.Arg{Const: n - 1}, nil
