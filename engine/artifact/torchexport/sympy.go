@@ -255,7 +255,7 @@ func multiplication(args []term) term {
 		if a.over != "" {
 			by = append(by, a.over)
 		}
-		if digits, negative := strings.CutPrefix(a.text, "-"); negative && text == "" && strings.Trim(digits, "0123456789") == "" {
+		if digits, negative := strings.CutPrefix(a.text, "-"); negative && text == "" && sign == "" && strings.Trim(digits, "0123456789") == "" {
 			sign = "-"
 			if digits == "1" && a.over == "" {
 				continue

@@ -41,6 +41,23 @@ func TestParseSize(t *testing.T) {
 		{"CeilToInt(IntTrueDiv(" + s + ", Integer(4)))", "-(-(s77)//4)", 2},
 		{"TruncToInt(Mul(Float('2.0', precision=53), ToFloat(" + s + ")))", "2*s77", 12},
 		{"FloorToInt(Mul(" + s + ", Pow(Integer(4), Integer(-1))))", "s77//4", 1},
+		{"FloorToInt(" + s + ")", "s77", 6},
+		{"RoundToInt(ToFloat(" + s + "))", "s77", 6},
+		{"CeilToInt(ToFloat(" + s + "))", "s77", 6},
+		{"Identity(Add(" + s + ", Integer(1)))", "s77 + 1", 7},
+		{"FloatTrueDiv(" + s + ", Add(" + r + ", Integer(-1)))", "s77/(s27 - 1)", 2},
+		{"Mul(" + s + ", Pow(" + r + ", Integer(-1)), Pow(Integer(1), Integer(-1)))", "s77/(s27*1)", 0},
+		{"Mul(Pow(Integer(2), Integer(-1)), Pow(Integer(3), Integer(-1)), " + s + ")", "s77/(2*3)", 1},
+		{"Mul(Pow(Integer(2), Integer(-1)), Pow(Integer(3), Integer(-1)))", "1/(2*3)", 0},
+		{"Mul(Integer(24), Pow(" + r + ", Integer(-2)))", "24/(s27*s27)", 0},
+		{"Mul(Integer(32), Pow(" + r + ", Integer(-2)))", "32/(s27*s27)", 2},
+		{"Mul(Integer(-2), " + s + ")", "-2*s77", -12},
+		{"Mul(Integer(-1), Integer(-1))", "-(-1)", 1},
+		{"Mul(" + s + ", Integer(-1))", "s77*(-1)", -6},
+		{"Pow(" + s + ", Integer(1))", "s77", 6},
+		{"Pow(Integer(2), Integer(8))", "2*2*2*2*2*2*2*2", 256},
+		{"Mul(Integer(256), Pow(Integer(2), Integer(-8)))", "256/(2*2*2*2*2*2*2*2)", 1},
+		{"Integer(9223372036854775807)", "9223372036854775807", 1<<63 - 1},
 	} {
 		got, err := parseSize(c.text)
 		require.NoError(t, err, c.text)
@@ -67,6 +84,29 @@ func TestParseSize(t *testing.T) {
 		{"Log(Integer(1))", `size "Log(Integer(1))": got Log of 1 arguments, want a function of sizes that is known`},
 		{"Pow(Integer(2), Symbol('s0'))", `size "Pow(Integer(2), Symbol('s0'))": got the power s0, want one of 1 to 8`},
 		{"Pow(Symbol('s0'), Integer(99))", `size "Pow(Symbol('s0'), Integer(99))": got the power 99, want one of 1 to 8`},
+		{"Pow(Symbol('s0'), Integer(9))", `size "Pow(Symbol('s0'), Integer(9))": got the power 9, want one of 1 to 8`},
+		{"Pow(Symbol('s0'), Integer(-9))", `size "Pow(Symbol('s0'), Integer(-9))": got the power -9, want one of 1 to 8`},
+		{"Pow(Symbol('s0'), Integer(0))", `size "Pow(Symbol('s0'), Integer(0))": got the power 0, want one of 1 to 8`},
+		{"Pow(Rational(1, 2), Integer(2))", `size "Pow(Rational(1, 2), Integer(2))": got the power of a quotient`},
+		{"Add(Integer(1), RoundToInt(Rational(1, 2)))", `size "Add(Integer(1), RoundToInt(Rational(1, 2)))": got RoundToInt of 1 arguments, want a function of sizes that is known`},
+		{"TruncToInt(Integer(1), Integer(2))", `size "TruncToInt(Integer(1), Integer(2))": got TruncToInt of 2 arguments, want a function of sizes that is known`},
+		{"CeilToInt(Integer(1), Integer(2))", `size "CeilToInt(Integer(1), Integer(2))": got CeilToInt of 2 arguments, want a function of sizes that is known`},
+		{"Add(Integer(1), ToFloat())", `size "Add(Integer(1), ToFloat())": got ToFloat of 0 arguments, want a function of sizes that is known`},
+		{"Max(Integer(1))", `size "Max(Integer(1))": got Max of 1 arguments, want a function of sizes that is known`},
+		{"Add(Integer(1), Add())", `size "Add(Integer(1), Add())": got Add of 0 arguments, want a function of sizes that is known`},
+		{"Add(Integer(1), Mul())", `size "Add(Integer(1), Mul())": got Mul of 0 arguments, want a function of sizes that is known`},
+		{"Mod(Integer(1))", `size "Mod(Integer(1))": got Mod of 1 arguments, want a function of sizes that is known`},
+		{"FloorDiv(Integer(1))", `size "FloorDiv(Integer(1))": got FloorDiv of 1 arguments, want a function of sizes that is known`},
+		{"IntTrueDiv(Integer(1))", `size "IntTrueDiv(Integer(1))": got IntTrueDiv of 1 arguments, want a function of sizes that is known`},
+		{"Rational(Integer(1))", `size "Rational(Integer(1))": got Rational of 1 arguments, want a function of sizes that is known`},
+		{"Pow(Integer(1))", `size "Pow(Integer(1))": got Pow of 1 arguments, want a function of sizes that is known`},
+		{"ModularIndexing(Integer(1), Integer(2))", `size "ModularIndexing(Integer(1), Integer(2))": got ModularIndexing of 2 arguments, want a function of sizes that is known`},
+		{"(Integer(1))", `size "(Integer(1))": got '(' at 0, want a term`},
+		{"Add(Integer(1), Float(2.0))", `size "Add(Integer(1), Float(2.0))": got '2' at 22, want a number`},
+		{"Add(Integer(1), Float('2.0))", `size "Add(Integer(1), Float('2.0))": got ')' at 26, want a quote`},
+		{"Add(Integer(1), Float('x', precision=53))", `size "Add(Integer(1), Float('x', precision=53))": got '\'' at 24, want a whole number`},
+		{"Add(Symbol('s0', positive=), Integer(1))", `size "Add(Symbol('s0', positive=), Integer(1))": got ')' at 26, want an assumption`},
+		{"Integer(9223372036854775808)", `size "Integer(9223372036854775808)": got ')' at 27, want a whole number`},
 		{"s0**2", `got "*", want a number, a dim or (`},
 	} {
 		_, err := parseSize(c.text)
@@ -74,6 +114,9 @@ func TestParseSize(t *testing.T) {
 	}
 	_, err := parseSize(strings.Repeat("Add(Integer(1), ", 200) + "Integer(1)" + strings.Repeat(")", 200))
 	assert.ErrorContains(t, err, "more than 100 terms in one another")
+	long := strings.Repeat("x", 121)
+	_, err = parseSize("Symbol(" + long)
+	assert.EqualError(t, err, `size "Symbol(`+long[:113]+`…": got 'x' at 7, want a symbol's name`)
 }
 
 func FuzzParseSize(f *testing.F) {

@@ -1,6 +1,7 @@
 package torchscript
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -88,6 +89,9 @@ func TestPickledCalls(t *testing.T) {
 		{"an offset below nothing", rebuildTensor, with(1, int64(-1)), "got -1 as a storage offset"},
 		{"an offset that is no number", rebuildTensor, with(1, "0"), "as a storage offset"},
 		{"sizes that are none", rebuildTensor, with(2, "s"), "got"},
+		{"a size below nothing", rebuildTensor, with(2, dims(2, -1)), "got -1 as a size, want an integer"},
+		{"a size of text", rebuildTensor, with(2, pickle.Tuple{int64(2), "x"}), "got x as a size, want an integer"},
+		{"a stride of a float", rebuildTensor, with(3, pickle.Tuple{int64(2), 1.0}), "got 1 as a size, want an integer"},
 		{"strides that are none", rebuildTensor, with(3, "s"), "got"},
 		{"strides of another number of dimensions", rebuildTensor, with(3, dims(1)), "data/0: tensor of [2 3]"},
 		{"larger than its storage", rebuildTensor, with(1, int64(1)), "data/0: got a tensor of 28 bytes in a storage of 24"},
@@ -109,6 +113,10 @@ func TestPickledCalls(t *testing.T) {
 		{"a meta tensor of no dtype", rebuildMeta, []any{int64(255), dims(2), dims(1), false}, "got 255 as a dtype"},
 		{"a meta tensor", rebuildMeta, []any{int64(6), dims(2), dims(1), false}, ""},
 		{"an ordered dict", orderedDict, nil, ""},
+		{"a sparse tensor", rebuildSparse, []any{int64(1)}, ""},
+		{"a sparse tensor of what is no literal", rebuildSparse, []any{struct{}{}}, "want a literal"},
+		{"a tensor from a table", fromTable, []any{int64(0)}, "got a tensor from a table that data.pkl does not have"},
+		{"a class where a call is", tensorClass, nil, "got a tensor from a table that data.pkl does not have"},
 	} {
 		v, err := anUnpickler(aDecoder(t, "")).call(tt.fn, tt.args)
 		if tt.want != "" {
@@ -136,6 +144,116 @@ func TestPickledCalls(t *testing.T) {
 	v, err = anUnpickler(aDecoder(t, "")).call(restoreTypeTag, []any{&pickle.List{Items: []any{int64(1)}}, "List[int]"})
 	require.NoError(t, err)
 	assert.Equal(t, "int", v.(*program.ListLit).Elem.String())
+}
+
+// TestGlobals: what a pickle may name, and nothing else.
+func TestGlobals(t *testing.T) {
+	u := anUnpickler(aDecoder(t, "class C(Module):\n  pass\n"))
+	for name, want := range map[string]any{
+		"torch._utils._rebuild_tensor_v2": rebuildTensor, "torch._utils._rebuild_parameter": rebuildParameter, "torch._utils._rebuild_qtensor": rebuildQuantized,
+		"torch._utils._rebuild_sparse_tensor": rebuildSparse, "torch._utils._rebuild_meta_tensor_no_storage": rebuildMeta, "torch._tensor._rebuild_from_type_v2": rebuildFromType,
+		"torch.jit._pickle.restore_type_tag": restoreTypeTag, "torch.jit._pickle.build_intlist": listOf(program.IntType), "torch.jit._pickle.build_doublelist": listOf(program.FloatType),
+		"torch.jit._pickle.build_complexlist": listOf(program.ComplexType), "torch.jit._pickle.build_boollist": listOf(program.BoolType),
+		"torch.jit._pickle.build_tensorlist": listOf(program.TensorType), "torch.jit._pickle.build_tensor_from_id": fromTable,
+		"collections.OrderedDict": orderedDict, "builtins.complex": makeComplex, "__builtin__.complex": makeComplex, "torch.device": makeDevice, "torch.Tensor": tensorClass,
+		"torch.FloatStorage": storageTypes["FloatStorage"], "torch.storage.UntypedStorage": storageTypes["UntypedStorage"], "torch.per_tensor_affine": quantSchemes["per_tensor_affine"],
+		"__torch__.C": classRef("__torch__.C"), "__torch__.torch.classes.q.P": classRef("__torch__.torch.classes.q.P"),
+	} {
+		at := strings.LastIndexByte(name, '.')
+		got, ok := u.global(name[:at], name[at+1:])
+		assert.True(t, ok, name)
+		assert.Equal(t, want, got, name)
+	}
+	for _, name := range []string{"torch._utils._rebuild_other", "torch._tensor._rebuild", "torch.jit._pickle.build", "collections.Counter", "builtins.eval", "__builtin__.eval", "torch.load", "torch.storage.x", "os.system", "__torch__.D"} {
+		at := strings.LastIndexByte(name, '.')
+		_, ok := u.global(name[:at], name[at+1:])
+		assert.False(t, ok, name)
+	}
+}
+
+// TestObjectsAndLists: what a pickle makes of a class, a list with its type, and a member of an enumeration.
+func TestObjectsAndLists(t *testing.T) {
+	d := aDecoder(t, "class C(Module):\n  pass\nclass P(NamedTuple):\n  a : int\nclass E(Enum):\n  A = 1\n  B = 2\n")
+	u := anUnpickler(d)
+	for _, tt := range []struct {
+		why  string
+		cls  any
+		want string
+	}{
+		{"a module", classRef("__torch__.C"), ""},
+		{"a class of C++", classRef(customClasses + "q.P"), ""},
+		{"a named tuple", classRef("__torch__.P"), "got an object of __torch__.P, want a module or a plain class"},
+		{"an enumeration", classRef("__torch__.E"), "got an object of __torch__.E, want a module or a plain class"},
+		{"a function", rebuildTensor, "got an object of 0, want a class"},
+	} {
+		v, err := u.newObject(tt.cls, nil)
+		if tt.want != "" {
+			assert.EqualError(t, err, tt.want, tt.why)
+			continue
+		}
+		require.NoError(t, err, tt.why)
+		assert.NotNil(t, v, tt.why)
+	}
+	for _, tt := range []struct {
+		why  string
+		fn   any
+		args []any
+		want string
+	}{
+		{"a list", listOf(program.BoolType), []any{&pickle.List{}}, ""},
+		{"a list of nothing", listOf(program.BoolType), nil, "got 0 arguments for a list, want 1"},
+		{"a list of two", listOf(program.BoolType), []any{&pickle.List{}, &pickle.List{}}, "got 2 arguments for a list, want 1"},
+		{"a list of what is no literal", listOf(program.BoolType), []any{struct{}{}}, "got a value of struct {}, want a literal"},
+		{"a member", classRef("__torch__.E"), []any{int64(2)}, ""},
+		{"no member", classRef("__torch__.E"), []any{int64(3)}, "got 3, want a value of __torch__.E"},
+		{"a member of two values", classRef("__torch__.E"), []any{int64(1), int64(2)}, "got a call of __torch__.E, want an object"},
+		{"a call of a module", classRef("__torch__.C"), []any{int64(1)}, "got a call of __torch__.C, want an object"},
+		{"a call of a class that is not there", classRef("__torch__.D"), []any{int64(1)}, "got a call of __torch__.D, want an object"},
+		{"a call of a number", int64(1), nil, "got a call of int64, want a function"},
+	} {
+		v, err := u.reduce(tt.fn, tt.args)
+		if tt.want != "" {
+			assert.EqualError(t, err, tt.want, tt.why)
+			assert.Nil(t, v, tt.why)
+			continue
+		}
+		require.NoError(t, err, tt.why)
+		switch v := v.(type) {
+		case *program.ListLit:
+			assert.Equal(t, "bool", v.Elem.String(), tt.why)
+		case program.EnumLit:
+			assert.Equal(t, program.EnumLit{Class: d.classes["__torch__.E"], Name: "B", Value: int64(2)}, v, tt.why)
+		}
+	}
+	v, err := u.literal(quantSchemes["per_tensor_affine"])
+	require.NoError(t, err)
+	assert.Equal(t, int64(quantSchemes["per_tensor_affine"]), v)
+}
+
+// TestCategories: what a tensor is follows from its class's lists; releases up to 1.4 wrote none of buffers.
+func TestCategories(t *testing.T) {
+	named := &program.Class{Kind: program.ModuleClass, Parameters: []string{"w"}, Buffers: []string{"b"}}
+	old := &program.Class{Kind: program.ModuleClass, Parameters: []string{"w"}}
+	plain := &program.Class{Kind: program.PlainClass, Parameters: []string{"w"}, Buffers: []string{"b"}}
+	for _, tt := range []struct {
+		why   string
+		was   tensor.Category
+		class *program.Class
+		attr  string
+		want  tensor.Category
+	}{
+		{"a parameter", tensor.Activation, named, "w", tensor.Parameter},
+		{"a buffer", tensor.Activation, named, "b", tensor.Buffer},
+		{"neither", tensor.Activation, named, "c", tensor.Activation},
+		{"a parameter without a list of buffers", tensor.Activation, old, "w", tensor.Parameter},
+		{"another without a list of buffers", tensor.Activation, old, "c", tensor.Buffer},
+		{"of a class that is no module", tensor.Activation, plain, "w", tensor.Activation},
+		{"what is known keeps its class", tensor.Constant, named, "w", tensor.Constant},
+	} {
+		s := &program.State{Class: tt.was}
+		(&walker{}).category(s, tt.class, tt.attr)
+		assert.Equal(t, tt.want, s.Class, tt.why)
+	}
 }
 
 // TestLiteralsAreShared: one list, dict or tuple in two places stays one, and nesting ends.
