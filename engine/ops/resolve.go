@@ -382,7 +382,7 @@ func Item(t *tensor.Tensor, d tensor.DType) any {
 	}
 	switch {
 	case d == tensor.Bool:
-		return n != 0 || f != 0
+		return f != 0
 	case d.Integral(false):
 		return n
 	}
