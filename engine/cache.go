@@ -96,6 +96,9 @@ func (c *Cache) key(k *spec.Case) string {
 	}
 	h := sha256.New()
 	fmt.Fprintf(h, "version=%q\nartifact=%s\nprofile=%s\nsidecar=%s\n", c.version, digest, c.profile(k.Platform.Workspace), fileDigest(path+sidecarSuffix))
+	for _, beside := range artifact.Beside { // tell the lines of a wrapper's kernels
+		fmt.Fprintf(h, "%s=%s\n", beside, fileDigest(filepath.Join(filepath.Dir(path), beside)))
+	}
 	k.WriteRun(h)
 	return hex.EncodeToString(h.Sum(nil))
 }

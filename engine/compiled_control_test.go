@@ -16,6 +16,7 @@ import (
 	"github.com/memspec/memspec/engine/ops/custom"
 	"github.com/memspec/memspec/engine/report"
 	"github.com/memspec/memspec/engine/spec"
+	"github.com/memspec/memspec/engine/trace"
 )
 
 // controlled are the samples whose code does more than run straight on: what is assumed of each as it stands, and its account's quality. A pretend GPU reads
@@ -27,6 +28,7 @@ var controlled = map[string]struct {
 	"branch":       {[]note.ID{note.BranchBoth}, report.Bound},
 	"loop":         {[]note.ID{note.BranchBoth, note.LoopBound}, report.Bound},
 	"read":         {nil, report.Exact},
+	"rows":         {[]note.ID{note.ShapeBound}, report.Bound},
 	"counted":      {[]note.ID{note.ShapeBound}, report.Bound},
 	"own_operator": {[]note.ID{note.OpMissing}, report.Incomplete},
 }
@@ -120,4 +122,27 @@ func noted(r *report.Report, but note.ID) []note.ID {
 		}
 	}
 	return out
+}
+
+// TestKernelsAreToldByLines: a kernel is told by the lines of the user's code that it was made of, where inductor kept account of them: in a package
+// (trace.provenance_tracking_level), and beside a wrapper (TORCH_COMPILE_DEBUG).
+func TestKernelsAreToldByLines(t *testing.T) {
+	dir := filepath.Join("..", "testdata", "compiled", "lines")
+	for name, inputs := range map[string][]string{"net.t4.pt2": {"float32[8,64]"}, "output_code.py": nil} {
+		r, _ := ranOf(t, caseOn(t, "t4", filepath.Join(dir, name), inputs...))
+		var got []string
+		for _, e := range r.Trace.Events {
+			if e.Pass == 1 && e.Action == trace.Alloc && e.Site >= 0 {
+				at := r.Trace.Sites[e.Site]
+				got = append(got, fmt.Sprintf("%s %s:%d", at.Op, at.File, at.Line))
+			}
+		}
+		assert.Equal(t, []string{
+			"aten::t, aten::addmm /models/net.py:7",
+			"aten::mm /models/net.py:7", // its workspace
+			"aten::sum /models/net.py:9",
+			"aten::addmm, aten::sin, aten::add, aten::gelu, aten::t /models/net.py:11",
+			"aten::addmm /models/net.py:11",
+		}, got, name)
+	}
 }

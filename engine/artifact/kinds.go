@@ -5,7 +5,9 @@ import (
 	"encoding/binary"
 	"io"
 	"io/fs"
+	"os"
 	"path"
+	"path/filepath"
 	"strings"
 	"unicode/utf8"
 
@@ -203,12 +205,15 @@ func openAOTInductor(f *file) (*Artifact, error) {
 	return &Artifact{Producer: p.Producer, Program: p, Runtimes: []string{"compiled"}, Modes: []string{"inference"}}, nil
 }
 
+// Beside are the names of files that tell more of the artifact that lies in their folder.
+var Beside = inductor.Beside
+
 func openWrapper(f *file) (*Artifact, error) {
 	text, err := io.ReadAll(io.NewSectionReader(f.from, 0, f.size))
 	if err != nil {
 		return nil, err
 	}
-	w, err := inductor.DecodeWrapper(string(text), path.Base(f.path))
+	w, err := inductor.DecodeWrapperIn(os.DirFS(filepath.Dir(f.path)), string(text), path.Base(f.path))
 	if err != nil {
 		return nil, err
 	}

@@ -27,7 +27,9 @@ type graph struct {
 	reads   map[string]*program.Node // by name: the node that reads it off a tensor
 	least   map[string]int64         // of such a number, as the wrapper checks it
 	most    map[string]int64
-	origin  string // what the next kernel was made of, as the wrapper tells
+	origin  string            // what the next kernel was made of, as the wrapper tells
+	places  map[string]*lines // of kernels, by handle
+	at      *lines            // of the next kernel
 
 	sources    map[string]bool // names of the traced graph that kernels of the forward pass were made of
 	backward   bool            // the pass under way is a backward pass
@@ -140,6 +142,9 @@ func (g *graph) kernel(name string, args []program.Arg, where place) {
 
 // tell says of a kernel, and of the buffers that are first used by it, which operators it was made of.
 func (g *graph) tell(n *program.Node) {
+	if g.at != nil {
+		n.Where.Stack = g.at.stack
+	}
 	if g.origin == "" {
 		return
 	}
@@ -150,10 +155,11 @@ func (g *graph) tell(n *program.Node) {
 	if of := copied(n, g.origin); of != "" {
 		made = "layout copy for " + of
 	}
+	made += g.at.text()
 	for i := range n.Args {
 		n.Args[i].Values(func(v *program.Value) {
 			if of := g.made[v]; of != nil && of.Text == "" {
-				of.Text = made
+				of.Text, of.Where.Stack = made, n.Where.Stack
 			}
 		})
 	}
@@ -191,8 +197,13 @@ var libraries = map[string]bool{
 	"aten::convolution": true, "aten::convolution_backward": true, "aten::mm": true, "aten::addmm": true, "aten::bmm": true, "aten::baddbmm": true,
 }
 
-// note reads "Topologically Sorted Source Nodes: [linear, gelu], Original ATen: [aten.addmm, aten.gelu]".
+// note reads "Topologically Sorted Source Nodes: [linear, gelu], Original ATen: [aten.addmm, aten.gelu]", and the handle of a kernel.
 func (g *graph) note(text string) {
+	if _, handle, ok := strings.Cut(text, handles); ok {
+		g.at = g.places[strings.TrimSpace(handle)]
+		return
+	}
+	g.at = nil
 	_, list, _ := strings.Cut(text, "Original ATen: [")
 	list, _, _ = strings.Cut(list, "]")
 	g.origin = ""

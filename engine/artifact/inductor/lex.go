@@ -137,14 +137,14 @@ func (x *lexer) next() error {
 func letter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_' }
 func digit(c byte) bool  { return c >= '0' && c <= '9' }
 
-// comment keeps those that say what a kernel was made of.
+// comment keeps those that say what a kernel was made of, and its handle.
 func (x *lexer) comment() {
 	end := strings.IndexByte(x.text[x.pos:], '\n')
 	if end < 0 {
 		end = len(x.text) - x.pos
 	}
 	text := x.text[x.pos : x.pos+end]
-	if at := strings.Index(text, "Original ATen: ["); at >= 0 {
+	if strings.Contains(text, "Original ATen: [") || strings.Contains(text, handles) {
 		x.add(noteToken, text)
 	}
 	x.pos += end

@@ -53,7 +53,11 @@ func Decode(f fs.FS) (*program.Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := decodePackage(string(data), record, own)
+	kernels, err := kernelLines(f, record)
+	if err != nil {
+		return nil, err
+	}
+	p, err := decodePackage(string(data), record, beside{own, kernels})
 	if err != nil {
 		return nil, fmt.Errorf("%s:%w", record, err)
 	}
@@ -127,11 +131,17 @@ const entry = "void AOTInductorModel::run_impl("
 
 // decodeCPP reads a wrapper's text.
 func decodeCPP(text, record string) (*program.Program, error) {
-	return decodePackage(text, record, nil)
+	return decodePackage(text, record, beside{})
 }
 
-// decodePackage reads a wrapper's text with the calls of operators that have no C function.
-func decodePackage(text, record string, own []ownCall) (*program.Program, error) {
+// beside is what other records of a package tell.
+type beside struct {
+	own   []ownCall         // the calls of operators that have no C function
+	lines map[string]*lines // of kernels, by handle
+}
+
+// decodePackage reads a wrapper's text with what stands beside it.
+func decodePackage(text, record string, with beside) (*program.Program, error) {
 	if len(text) > maxText {
 		return nil, fail(place{}, "got %d bytes, want at most %d", len(text), maxText)
 	}
@@ -165,7 +175,8 @@ func decodePackage(text, record string, own []ownCall) (*program.Program, error)
 	if err != nil {
 		return nil, err
 	}
-	r := &cppReader{graph: newGraph(), own: own, declared: map[string]bool{}, handles: map[string]program.Arg{}, results: map[int]program.Arg{}}
+	r := &cppReader{graph: newGraph(), own: with.own, declared: map[string]bool{}, handles: map[string]program.Arg{}, results: map[int]program.Arg{}}
+	r.places = with.lines
 	if r.states, err = constants(head); err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package inductor
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 
@@ -30,7 +31,10 @@ type Wrapper struct {
 // DecodeWrapper reads the file that torch.compile writes for one graph, or the files of a forward pass and of its backward pass, one behind the other:
 // a step. Its parameters are the graph's, weights among them, and have as defaults what the file's own get_args makes. A backward pass alone is refused:
 // what it frees of its arguments its forward pass tells.
-func DecodeWrapper(text, record string) (*Wrapper, error) {
+func DecodeWrapper(text, record string) (*Wrapper, error) { return DecodeWrapperIn(nil, text, record) }
+
+// DecodeWrapperIn reads a wrapper with what lies beside it in its folder; of one graph, whose kernels that may tell the lines of.
+func DecodeWrapperIn(folder fs.FS, text, record string) (*Wrapper, error) {
 	if len(text) > maxText {
 		return nil, fmt.Errorf("got %d bytes, want at most %d", len(text), maxText)
 	}
@@ -41,6 +45,11 @@ func DecodeWrapper(text, record string) (*Wrapper, error) {
 	out := &program.Program{Format: WrapperFormat, Compiled: true}
 	r := &pyReader{graph: newGraph(), build: &build{program: out, symbols: map[string]int64{}}}
 	r.lang = python
+	if len(files) == 1 {
+		if r.places, err = wrapperLines(folder); err != nil {
+			return nil, err
+		}
+	}
 	last, err := r.read(files[0])
 	if err != nil {
 		return nil, err

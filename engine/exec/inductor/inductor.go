@@ -212,7 +212,11 @@ func (w *walker) place(n *program.Node) {
 	if n.Text != "" && (n.Op == program.BufferEmpty || n.Op == program.FusedKernel || n.Op == program.BufferGradient) {
 		op = n.Text
 	}
-	w.sites[i] = w.Sites.EnterAs(class(n), op, "", program.Pos{File: w.prog.Entry.Record, Line: int(n.Where.Line)})
+	at := program.Pos{File: w.prog.Entry.Record, Line: int(n.Where.Line)}
+	if n.Where.Stack != nil {
+		at = n.Where.Pos()
+	}
+	w.sites[i] = w.Sites.EnterAs(class(n), op, "", at)
 }
 
 // class is what a node's results are for.
