@@ -55,8 +55,9 @@ def test_what_cudnn_loads_lies_beside_as_packages_have_it(tmp_path, alone):
     (blas.parent / "libcublasLt.so.13").touch()
     nvrtc = tmp_path / "nvidia" / "cuda_nvrtc" / "lib" / "libnvrtc.so.12"
     nvrtc.parent.mkdir(parents=True)
-    nvrtc.touch()
-    assert find(tmp_path, folder).beside == (str(blas), str(nvrtc)), "of its own CUDA generation"
+    builtins = nvrtc.with_name("libnvrtc-builtins.so.12.8")
+    nvrtc.touch(), builtins.touch()
+    assert find(tmp_path, folder).beside == (str(blas), str(nvrtc), str(builtins)), "of its own CUDA generation"
 
 
 def test_another_version_will_not_do(tmp_path, alone):
@@ -66,7 +67,7 @@ def test_another_version_will_not_do(tmp_path, alone):
         find(tmp_path, tmp_path)
     assert str(e.value) == (
         "got no cuDNN 9.10.2 (torch 2.10), only 9.26.0; the torch installed here is 2.15.0. Its wheel is nvidia-cudnn-cu12==9.10.2.21: "
-        "python -m pip download --no-deps -d DIR nvidia-cudnn-cu12==9.10.2.21 nvidia-cublas-cu12, then --cudnn DIR"
+        "python -m pip download --no-deps -d DIR nvidia-cudnn-cu12==9.10.2.21 nvidia-cublas-cu12 nvidia-cuda-nvrtc-cu12, then --cudnn DIR"
         f"\n  {tmp_path / 'vbroken'}: libcudnn.so.9: invalid ELF header"
     )
 
@@ -74,7 +75,7 @@ def test_another_version_will_not_do(tmp_path, alone):
 def test_the_wheel_of_cuda_13_needs_another_cublas(tmp_path, alone):
     wanted = WANTED | {"version": "9.26.0", "torch": ["2.15"], "wheel": "nvidia-cudnn-cu13==9.26.0.51"}
     library(tmp_path / "v9.10.2")
-    with pytest.raises(torchwheel.NotFound, match="nvidia-cudnn-cu13==9.26.0.51 nvidia-cublas, then --cudnn DIR"):
+    with pytest.raises(torchwheel.NotFound, match="nvidia-cudnn-cu13==9.26.0.51 nvidia-cublas nvidia-cuda-nvrtc, then --cudnn DIR"):
         find(tmp_path, tmp_path, wanted=wanted)
 
 

@@ -77,7 +77,11 @@ def main() -> int:
     cache = Path.home() / ".cache" / "memspec"
     folder, places = next(torchwheel.folders(given, cache))
     version, cuda = torchwheel.probe(str(folder))
-    profile = profiles.load(OUT) if OUT.exists() else profiles.Profile()
+    known, profile = profiles.load(OUT) if OUT.exists() else profiles.Profile(), profiles.Profile()
+    for by in known.answerers():
+        if by[1] != torchwheel.dotted(version):
+            for e in known.entries(by):
+                profile.add(by, e, e)
     for device_class in dict.fromkeys([*RECORDED_CLASSES, *CLASSES]):
         try:
             process = query.Process(str(folder), torchwheel.beside(cuda, places), device_class)

@@ -148,7 +148,7 @@ def cache_folder(given: str | None) -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "memspec"
 
 
-CACHE = "workspace-driver" if query.driver() else "workspace"  # cuDNN may choose otherwise without one
+CACHE = "workspace-compiler" if query.driver() else "workspace"  # cuDNN may choose otherwise without a driver; of older answers, without NVRTC
 
 
 def cache_file(cache: Path, by: Answerer) -> Path:

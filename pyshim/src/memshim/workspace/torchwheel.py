@@ -14,6 +14,8 @@ from typing import Callable, Iterable, Iterator
 from memshim.workspace import cudnn, query
 
 SONAME = "libcudnn.so.9"
+BESIDE = ("libcublasLt.so.%d", "libnvrtc.so.%d", "libnvrtc-builtins.so.%d.*")  # of a CUDA generation
+WHEELS = ("nvidia-cublas", "nvidia-cuda-nvrtc")  # that have them
 OLDEST_WHEEL = "nvidia-cudnn-cu12==9.8.0.87"  # of cudnn.OLDEST
 SYSTEM = ("/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/local/cuda/lib64", "/usr/lib64")
 
@@ -69,7 +71,7 @@ def folders(given: Iterable[str], cache: Path) -> Iterator[tuple[Path, list[Path
             yield folder, [base, *siblings(folder)]
         for wheel in wheels:
             unpacked = unpack(wheel, cache)
-            yield unpacked, [unpacked, *(unpack(w, cache) for w in sorted((*base.glob("nvidia_cublas*.whl"), *base.glob("nvidia_cuda_nvrtc*.whl")))), *site()]
+            yield unpacked, [unpacked, *(unpack(w, cache) for name in WHEELS for w in sorted(base.glob(f"{name.replace('-', '_')}*.whl"))), *site()]
     for path in site():
         if (path / "cudnn" / "lib" / SONAME).is_file():
             yield path / "cudnn" / "lib", [path]
@@ -99,7 +101,7 @@ def unpack(wheel: Path, cache: Path) -> Path:
             with zipfile.ZipFile(wheel) as z:
                 for member in z.infolist():
                     name = os.path.basename(member.filename)
-                    if name.startswith(("libcudnn", "libcublasLt", "libnvrtc")):
+                    if name.startswith(("libcudnn", *(b.partition(".")[0] for b in BESIDE))):
                         with z.open(member) as src, open(part / name, "wb") as dst:
                             while chunk := src.read(1 << 20):
                                 dst.write(chunk)
@@ -110,10 +112,10 @@ def unpack(wheel: Path, cache: Path) -> Path:
 
 
 def beside(cuda: int, places: Iterable[Path]) -> tuple[str, ...]:
-    """What cuDNN loads of a CUDA generation: cuBLASLt, without which it aborts the process, and NVRTC, without which it leaves out the engines that
-    are compiled as they are needed. What is not there the loader has to find."""
+    """What cuDNN loads of a CUDA generation, as far as it is there: cuBLASLt, without which it aborts the process, and NVRTC with its own
+    parts, without which it leaves out the engines that are compiled as they are needed."""
     searched = list(dict.fromkeys([*places, *site()]))
-    found = (next((str(hit) for place in searched for hit in sorted(place.rglob(f"{name}.so.{cuda}"))), "") for name in ("libcublasLt", "libnvrtc"))
+    found = (next((str(hit) for place in searched for hit in sorted(place.rglob(name % cuda))), "") for name in BESIDE)
     return tuple(filter(None, found))
 
 
@@ -164,6 +166,6 @@ def missing(wanted: dict, version: tuple[int, int, int], seen: list[tuple[int, i
         wheel, which = OLDEST_WHEEL, "A wheel that can stand in"
     if wheel:
         generation = re.search(r"cu(\d+)", wheel)[1]
-        blas = f"nvidia-cublas-cu{generation}" if int(generation) < 13 else "nvidia-cublas"
-        text += f". {which} is {wheel}: python -m pip download --no-deps -d DIR {wheel} {blas}, then --cudnn DIR"
+        others = " ".join(f"{name}-cu{generation}" if int(generation) < 13 else name for name in WHEELS)
+        text += f". {which} is {wheel}: python -m pip download --no-deps -d DIR {wheel} {others}, then --cudnn DIR"
     return text + "".join(f"\n  {b}" for b in broken)
