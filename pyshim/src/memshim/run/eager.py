@@ -39,26 +39,36 @@ def export(model: Any, args: tuple, kwargs: dict[str, Any], dynamic_shapes: Any)
 
 def find(model: Any, args: tuple, kwargs: dict[str, Any], dynamic_shapes: Any, of: Any = None) -> tuple[Any, list[list[str]]] | None:
     """The program that eager runs, as export gives it; None where there is none that the live model agrees with, or where it leaves fewer sizes open than
-    the program that it stands beside (of)."""
-    try:
-        with contextlib.redirect_stderr(io.StringIO()):  # what torch.export logs of an attempt
-            program, releases = export(model, args, kwargs, dynamic_shapes)
-        if of is not None and not open_sizes(of) <= open_sizes(program) or not operators.compare(model, program, args, kwargs)["same"]:
-            return None
-        return program, releases
-    except Exception:  # whatever the user's module or tracing it raises: the artifact itself is made
-        return None
+    the program that it stands beside (of). Where the host's is not what a GPU runs, it is the GPU's (memshim.run.places)."""
+    from memshim.run import places
+
+    def on_host() -> tuple[Any, list[list[str]]] | None:
+        found = export(model, args, kwargs, dynamic_shapes)
+        return found if operators.compare(model, found[0], args, kwargs)["same"] else None
+
+    for attempt in (on_host, lambda: places.find(model, args, kwargs, dynamic_shapes)):
+        try:
+            with contextlib.redirect_stderr(io.StringIO()):  # what torch.export logs of an attempt
+                found = attempt()
+        except Exception:  # whatever the user's module or tracing it raises: the artifact itself is made
+            continue
+        if found and (of is None or open_sizes(of) <= open_sizes(found[0])):
+            return found
+    return None
 
 
 def pack(found: tuple[Any, list[list[str]]] | None) -> dict[str, Any]:
     """What the sidecar tells of it: {"eager": {"program": BASE64, "releases": […]}}, the program without weights."""
     import torch
 
+    from memshim.run import places
+
     if found is None:
         return {}
     with tempfile.TemporaryDirectory() as folder:
         file = os.path.join(folder, "eager.pt2")
-        torch.export.save(found[0], file)
+        with places.told(found[0]) if places.apart(found[0]) else contextlib.nullcontext():
+            torch.export.save(found[0], file)
         with open(stripped(file, folder), "rb") as f:
             return {"eager": {"program": base64.b64encode(f.read()).decode(), "releases": found[1]}}
 

@@ -25,13 +25,13 @@ def compare(model: Any, program: Any, args: tuple, kwargs: dict[str, Any]) -> di
 
 
 def _compare(model: Any, program: Any, args: tuple, kwargs: dict[str, Any]) -> dict[str, Any]:
-    with _buffers_kept(model):
-        live, read = _dispatched(model, args, kwargs)
-    with _buffers_kept(model):
-        exported, _ = _dispatched(program.module(check_guards=False), args, kwargs)
-    with _buffers_kept(model):
-        second = difference(live, _dispatched(model, args, kwargs)[0])
-    with _buffers_kept(model):
+    with buffers_kept(model):
+        live, read = dispatched(model, args, kwargs)
+    with buffers_kept(model):
+        exported, _ = dispatched(program.module(check_guards=False), args, kwargs)
+    with buffers_kept(model):
+        second = difference(live, dispatched(model, args, kwargs)[0])
+    with buffers_kept(model):
         placed = _placed(model, args, kwargs)
     elsewhere = _elsewhere(model, args, kwargs, read)
     first = difference(exported, live) or second and second.replace("eager runs", "a second pass runs").replace("the program has", "the first has") or placed or elsewhere
@@ -70,7 +70,7 @@ def _without_values(model: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
 
 
 @contextlib.contextmanager
-def _buffers_kept(model: Any) -> Iterator[None]:
+def buffers_kept(model: Any) -> Iterator[None]:
     """A forward pass may write buffers: they are as before after."""
     import torch
 
@@ -84,8 +84,8 @@ def _buffers_kept(model: Any) -> Iterator[None]:
                 b.copy_(was)
 
 
-def _dispatched(module: Any, args: tuple, kwargs: dict[str, Any]) -> tuple[list[str], list[Any]]:
-    """The operators that a module dispatches, and what it read of tensor data, in order."""
+def dispatched(module: Any, args: tuple, kwargs: dict[str, Any], places: bool = False) -> tuple[list[str], list[Any]]:
+    """The operators that a module dispatches, with the devices of their results where places are asked for, and what it read of tensor data, in order."""
     import torch
     from torch.utils._python_dispatch import TorchDispatchMode
     from torch.utils._pytree import tree_leaves, tree_map
@@ -103,7 +103,8 @@ def _dispatched(module: Any, args: tuple, kwargs: dict[str, Any]) -> tuple[list[
             writes = any(a.alias_info is not None and a.alias_info.is_write for a in schema.arguments)
             fresh = any(r.alias_info is None for r in schema.returns)
             if writes or results and fresh and function is not torch.ops.aten.lift_fresh_copy.default:  # torch.tensor's, which eager makes without an operator
-                seen.append(_name(function) + "".join(f" {str(t.dtype).removeprefix('torch.')}{list(t.shape)}" for t in results))
+                at = {t: f" {t.device.type}" if places else "" for t in results}
+                seen.append(_name(function) + "".join(f" {str(t.dtype).removeprefix('torch.')}{list(t.shape)}{at[t]}" for t in results))
             return out
 
     own = tree_map(lambda t: t.detach().clone() if isinstance(t, torch.Tensor) else t, (args, kwargs))  # a module may write its inputs
@@ -217,7 +218,7 @@ def asks_contiguous(model: Any, args: tuple, kwargs: dict[str, Any]) -> bool:
             return out
 
     try:
-        with _without_values(model, args, kwargs), _buffers_kept(model), torch.no_grad(), Watch():
+        with _without_values(model, args, kwargs), buffers_kept(model), torch.no_grad(), Watch():
             own = torch.utils._pytree.tree_map(lambda t: t.detach().clone() if isinstance(t, torch.Tensor) else t, (args, kwargs))
             model(*own[0], **own[1])
     except Exception:  # whatever the user's module raises
