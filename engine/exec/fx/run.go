@@ -87,7 +87,6 @@ func (w *walker) apply(in *inst) (any, error) {
 		if s.arg.Items != nil {
 			w.Drop(in.args[s.at])
 		}
-		in.args[s.at] = nil
 	}
 	return v, err
 }

@@ -273,7 +273,7 @@ func (w *walker) node(n *program.Node) error {
 	case program.BufferGradient:
 		return w.gradient(n)
 	case program.BufferFree:
-		if v := n.Args[0].Value; v != nil && w.regs[v.ID] != nil {
+		if v := n.Args[0].Value; v != nil {
 			w.Drop(w.regs[v.ID])
 			w.regs[v.ID] = nil
 		}

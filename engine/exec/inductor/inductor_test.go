@@ -14,14 +14,21 @@ import (
 	"github.com/memspec/memspec/engine/device"
 	"github.com/memspec/memspec/engine/exec"
 	"github.com/memspec/memspec/engine/exec/inductor"
+	"github.com/memspec/memspec/engine/internal/expr"
 	"github.com/memspec/memspec/engine/ops/builtin"
 	"github.com/memspec/memspec/engine/platform"
+	"github.com/memspec/memspec/engine/program"
 	"github.com/memspec/memspec/engine/tensor"
 	"github.com/memspec/memspec/engine/trace"
 )
 
 // run runs a wrapper's code on an input of [4, 8], and returns the first call's events.
 func run(t *testing.T, code string) (string, *trace.Trace, error) {
+	return edited(t, code, func(*program.Graph) {})
+}
+
+// edited is run of a graph that was changed.
+func edited(t *testing.T, code string, edit func(*program.Graph)) (string, *trace.Trace, error) {
 	text := `int32_t arg0_1_expected_dtype = aoti_torch_dtype_float32();
 void AOTInductorModel::run_impl(AtenTensorHandle* input_handles) {
     auto inputs = steal_from_raw_handles_to_raii_handles(input_handles, 1);
@@ -30,6 +37,9 @@ void AOTInductorModel::run_impl(AtenTensorHandle* input_handles) {
 ` + code + "}\n"
 	p, err := artifact.Decode(fstest.MapFS{"data/aotinductor/model/a.wrapper.cpp": {Data: []byte(text)}})
 	require.NoError(t, err)
+	g, err := p.Entry.Graph()
+	require.NoError(t, err)
+	edit(g)
 	d, err := device.Lookup("t4")
 	require.NoError(t, err)
 	on, err := platform.New(d, platform.Version{Major: 2, Minor: 15})
@@ -78,6 +88,50 @@ func TestLifetimes(t *testing.T) {
 		require.NoError(t, err, tt.why)
 		assert.Equal(t, tt.want, got, tt.why)
 		assert.Empty(t, tr.Coverage.Unsupported, tt.why)
+	}
+}
+
+// TestGradients: a leaf takes the gradient that is made for it, unless someone else holds it too or the leaf lies otherwise: then a copy, and the other ends.
+func TestGradients(t *testing.T) {
+	for _, tt := range []struct {
+		why            string
+		sizes, strides []int64 // of the leaf
+		made           string  // the gradient's strides; its sizes are {1, 8}
+		held           bool
+		want, err      string
+	}{
+		{"of the leaf's layout", []int64{1, 8}, []int64{8, 1}, "{8L, 1L}", false, "+32", ""},
+		{"held by another too", []int64{1, 8}, []int64{8, 1}, "{8L, 1L}", true, "+32 +32 -0", ""},
+		{"of another layout", []int64{1, 8}, []int64{8, 2}, "{8L, 1L}", false, "+32 +60 -0", ""},
+		{"another stride of a dimension of one", []int64{1, 8}, []int64{99, 1}, "{8L, 1L}", false, "+32", ""},
+		{"repeated along a dimension of one", []int64{1, 8}, []int64{8, 1}, "{0L, 1L}", false, "+32 +32 -0", ""},
+		{"both repeated, and nothing else", []int64{1, 8}, []int64{0, 1}, "{0L, 1L}", false, "+32 +32 -0", ""},
+		{"of another size", []int64{1, 9}, []int64{8, 1}, "{8L, 1L}", false, "", "got a gradient of sizes [1 8], want those of its argument: [1 9]"},
+		{"of fewer dimensions", []int64{8}, []int64{1}, "{8L, 1L}", false, "", "got a gradient of sizes [1 8], want those of its argument: [8]"},
+	} {
+		got, _, err := edited(t, buffer("buf0", "{1L, 8L}", tt.made)+"output_handles[0] = buf0.release();", func(g *program.Graph) {
+			meta := &program.TensorMeta{DType: tensor.Float32, Device: exec.Accelerator}
+			for i := range tt.sizes {
+				meta.Sizes, meta.Strides = append(meta.Sizes, expr.Const(tt.sizes[i])), append(meta.Strides, expr.Const(tt.strides[i]))
+			}
+			last := len(g.Body.Nodes) - 1
+			end := g.Body.Nodes[last]
+			buf := end.Args[0].Items[0].Value
+			grad := &program.Value{ID: g.NumValues, Name: "grad"}
+			g.NumValues++
+			end.Args[0].Items[0].Value = grad
+			n := &program.Node{Op: program.BufferGradient, Args: []program.Arg{{Value: buf}, {Const: tt.held}}, Outs: []*program.Value{grad}, Where: end.Where,
+				Told: &program.Told{Recorded: []*program.TensorMeta{meta}, Class: tensor.Gradient}}
+			free := &program.Node{Op: program.BufferFree, Args: []program.Arg{{Value: buf}}, Where: end.Where}                                // what it was called is nothing now
+			constant := &program.Node{Op: program.BufferFree, Args: []program.Arg{{Const: &program.State{Name: "weight"}}}, Where: end.Where} // the model holds it
+			g.Body.Nodes = append(g.Body.Nodes[:last:last], n, free, free, constant, end)
+		})
+		if tt.err != "" {
+			assert.ErrorContains(t, err, tt.err, tt.why)
+			continue
+		}
+		require.NoError(t, err, tt.why)
+		assert.Equal(t, tt.want, got, tt.why)
 	}
 }
 

@@ -1,0 +1,144 @@
+package fx_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/memspec/memspec/engine/exec"
+	"github.com/memspec/memspec/engine/exec/fx"
+	"github.com/memspec/memspec/engine/internal/golden"
+	"github.com/memspec/memspec/engine/ops/builtin"
+	"github.com/memspec/memspec/engine/program"
+	"github.com/memspec/memspec/engine/tensor"
+)
+
+// edits are changes of the small archives that their exporter could have written, of what no archive here has.
+var edits = []struct {
+	why, archive string
+	more         int64
+	edit         func(p *program.Program, g *program.Graph)
+}{
+	{"autocast on a GPU to bfloat16", "branch", 0, func(_ *program.Program, g *program.Graph) { autocast(g, "cuda", int64(tensor.BFloat16), true) }},
+	{"autocast on a GPU to a dtype that is not told: float16", "branch", 0, func(_ *program.Program, g *program.Graph) { autocast(g, "cuda", nil, true) }},
+	{"autocast that is turned off", "branch", 0, func(_ *program.Program, g *program.Graph) { autocast(g, "cuda", int64(tensor.BFloat16), false) }},
+	{"autocast on the host, of a program that was exported on a GPU", "branch", 0, func(p *program.Program, _ *program.Graph) {
+		p.Entry.Params[0].Meta.Device = "cuda:0"
+	}},
+	{"a number to the power of a tensor", "nested", 0, func(_ *program.Program, g *program.Graph) {
+		n := find(g.Body, "aten::mul")
+		n.Op, n.Told.Key = "aten::pow", "aten::pow.Tensor_Tensor"
+		n.Args[0], n.Args[1] = program.Arg{Name: "self", Const: int64(2)}, program.Arg{Name: "exponent", Value: n.Args[0].Value}
+	}},
+	{"two results of a tensor that is not known", "nested", 1, func(_ *program.Program, g *program.Graph) {
+		n := find(g.Body, "aten::cat")
+		n.Op, n.Told.Key = "test::none", "test::none"
+		n = find(g.Body, "aten::mul")
+		n.Op, n.Told.Key, n.Args[1] = "aten::max", "aten::max.dim", program.Arg{Name: "dim", Const: int64(0)}
+		second := &program.Value{ID: g.NumValues, Name: "indices", Type: n.Outs[0].Type}
+		g.NumValues++
+		n.Outs, n.Told.Recorded = append(n.Outs, second), append(n.Told.Recorded, n.Told.Recorded[0])
+	}},
+	{"the parts of a tensor that is not known", "nested", 1, func(_ *program.Program, g *program.Graph) {
+		n := find(g.Body, "aten::cat")
+		n.Op, n.Told.Key = "test::none", "test::none"
+		n = find(g.Body, "aten::mul")
+		n.Op, n.Told.Key, n.Args[1] = "aten::unbind", "aten::unbind.int", program.Arg{Name: "dim", Const: int64(0)}
+		second := &program.Value{ID: g.NumValues, Name: "second", Type: n.Outs[0].Type}
+		g.NumValues++
+		n.Outs, n.Told.Recorded = append(n.Outs, second), append(n.Told.Recorded, n.Told.Recorded[0])
+	}},
+	{"a tensor without memory takes none where the program runs", "mapped", 0, func(_ *program.Program, g *program.Graph) {
+		made := &program.Value{ID: g.NumValues, Name: "made", Type: g.Params[0].Type}
+		g.NumValues++
+		args := []program.Arg{{Name: "self", Value: g.Params[0]}, {Name: "device", Const: program.Device("meta")}}
+		insert(g, 0, &program.Node{Op: "aten::zeros_like", Args: args, Outs: []*program.Value{made}, Where: g.Body.Nodes[0].Where, Told: &program.Told{Key: "aten::zeros_like"}})
+	}},
+	{"a scan over a tensor that ends with it", "scanned", 0, func(_ *program.Program, g *program.Graph) { over(g, "higher_order::scan", 1) }},
+	{"a map over a tensor that ends with it", "mapped", 0, func(_ *program.Program, g *program.Graph) { over(g, "higher_order::map_impl", 0) }},
+	{"an error within two calls", "branch", 0, func(_ *program.Program, g *program.Graph) {
+		n := find(g.Body, "aten::sum")
+		n.Args[0] = program.Arg{Name: "self", Const: "text"}
+		n.Where.Stack = &program.Stack{Frames: []*program.Frame{{File: "outer.py", Line: 7, Function: "outer"}, {File: "inner.py", Line: 3, Function: "inner"}}}
+	}},
+	{"an argument that the operator has not", "branch", 0, func(_ *program.Program, g *program.Graph) { find(g.Body, "aten::sum").Args[0].Name = "other" }},
+	{"an argument twice", "branch", 0, func(_ *program.Program, g *program.Graph) {
+		n := find(g.Body, "aten::mul")
+		n.Args[1].Name = "self"
+	}},
+	{"an argument is missing", "branch", 0, func(_ *program.Program, g *program.Graph) {
+		n := find(g.Body, "aten::mul")
+		n.Args = n.Args[:1]
+	}},
+}
+
+// autocast makes the region of the archive another.
+func autocast(g *program.Graph, device string, dtype any, enabled bool) {
+	n := find(g.Body, "higher_order::wrap_with_autocast")
+	n.Args[0].Const, n.Args[1].Const, n.Args[2].Const = device, dtype, enabled
+}
+
+// over makes an operator go over a tensor that is made for it.
+func over(g *program.Graph, op string, arg int) {
+	n := find(g.Body, op)
+	made := &program.Value{ID: g.NumValues, Name: "made", Type: g.Params[0].Type}
+	g.NumValues++
+	relu := &program.Node{Op: "aten::relu", Args: []program.Arg{{Name: "self", Value: g.Params[0]}}, Outs: []*program.Value{made}, Where: n.Where, Told: &program.Told{Key: "aten::relu"}}
+	n.Args[arg].Items[0] = program.Arg{Value: made}
+	insert(g, slices.Index(g.Body.Nodes, n), relu)
+}
+
+func insert(g *program.Graph, at int, n *program.Node) {
+	g.Body.Nodes = slices.Insert(slices.Clone(g.Body.Nodes), at, n)
+}
+
+// TestEdited holds the first pass of each edited program, or its error with the calls that lead there: testdata/edited.txt.
+func TestEdited(t *testing.T) {
+	var b strings.Builder
+	for _, tt := range edits {
+		for _, l := range []exec.Liveness{exec.LastUse, exec.PythonFrame} {
+			p := open(t, filepath.Join("..", "..", "..", "testdata", "artifacts", "exported", tt.archive+".pt2"))
+			inputs := larger(t, p, tt.more)
+			g, err := p.Entry.Graph()
+			require.NoError(t, err)
+			tt.edit(p, g)
+			how := "export"
+			if l == exec.PythonFrame {
+				how = "eager"
+			}
+			fmt.Fprintf(&b, "## %s: %s\n", tt.why, how)
+			r, err := exec.Run(context.Background(), fx.New(p), builtin.Table(), exec.Options{Inputs: inputs, Platform: on(t, "t4"), DType: tensor.Undefined, Liveness: l})
+			if err != nil {
+				fmt.Fprintln(&b, "error:", err)
+				var e *exec.EvalError
+				require.True(t, errors.As(err, &e), "%T", err)
+				for _, s := range e.Stack {
+					fmt.Fprintf(&b, "  %s %s:%d\n", s.Func, s.Record, s.Line)
+				}
+				continue
+			}
+			require.NoError(t, r.Trace.Validate())
+			first, rest, _ := strings.Cut(r.Trace.String(), "\npass 2")
+			b.WriteString(first + "\n")
+			if at := strings.Index(rest, "\ncoverage"); at >= 0 {
+				b.WriteString(rest[at+1:])
+			}
+		}
+	}
+	file := filepath.Join("testdata", "edited.txt")
+	if golden.Updating() {
+		require.NoError(t, os.WriteFile(file, []byte(b.String()), 0o644))
+	}
+	want, err := os.ReadFile(file)
+	require.NoError(t, err)
+	assert.Empty(t, cmp.Diff(string(want), b.String()), "MEMSPEC_UPDATE=1 go test ./engine/exec/fx -run TestEdited")
+}
