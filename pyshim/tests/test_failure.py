@@ -1,5 +1,7 @@
 """What is said of an error in one line."""
 
+import inspect
+
 import pytest
 
 import captured
@@ -27,6 +29,33 @@ def test_triton_that_is_missing_is_named():
     assert refused(RuntimeError("ModuleNotFoundError: No module named 'triton'\n\nSet TORCHDYNAMO_VERBOSE=1")).startswith(said)
     assert "triton, want one" not in refused(ModuleNotFoundError("No module named 'tritonclient'", name="tritonclient"))
     assert "triton, want one" not in refused(RuntimeError("no triton in sight"))
+
+
+def test_a_compiler_that_is_missing_is_named(monkeypatch, tmp_path):
+    """As Triton and Inductor say it where PATH has none, in an error of the compiler's own."""
+    exc = pytest.importorskip("torch._inductor.exc")
+    building = pytest.importorskip("triton.runtime.build")
+    cpp_builder = pytest.importorskip("torch._inductor.cpp_builder")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    for name in ("CC", "CXX"):
+        monkeypatch.delenv(name, raising=False)
+
+    def refused(call):
+        try:
+            try:
+                call()
+            except Exception as e:
+                raise exc.InductorError(e, None) from e
+        except exc.InductorError as e:
+            return failure.describe(e)
+        return "nothing"
+
+    wants = sum(p.default is p.empty for p in inspect.signature(building._build).parameters.values())  # more from release to release
+    said = refused(lambda: building._build("launcher", str(tmp_path / "main.c"), str(tmp_path), *[[]] * (wants - 3)))
+    assert said.startswith("got no C compiler (cc, gcc or clang), want one: Triton builds what launches its kernels with it (apt-get install gcc, or CC)"), said
+    cpp_builder.cpp_compiler_search.cache_clear()
+    said = refused(lambda: cpp_builder.cpp_compiler_search(("g++-of-no-kind",)))
+    assert said.startswith("got no C++ compiler (g++), want one: torch.compile and AOTInductor build their code for the host with it (apt-get install g++, or CXX)"), said
 
 
 def test_a_call_that_no_pretend_gpu_stands_in_for_is_named(tmp_path):

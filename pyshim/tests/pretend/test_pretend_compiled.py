@@ -147,6 +147,35 @@ models:
     assert "got no package triton, want one: torch.compile makes its kernels with it (pip install triton)" in p.stderr, p.stderr
 
 
+NO_COMPILER = """import os
+
+os.environ["PATH"] = "/nowhere"
+os.environ.pop("CC", None)
+
+import torch
+
+
+def net():
+    return torch.compile(torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.GELU()))
+"""
+
+
+def test_without_a_compiler_it_is_named(tmp_path):
+    """Triton finds none on PATH when it is to build what launches its kernels."""
+    if not importlib.util.find_spec("triton"):
+        pytest.skip("no Triton here")
+    (tmp_path / "zoo.py").write_text(NO_COMPILER)
+    (tmp_path / "memspec.yaml").write_text("""version: 1
+defaults: {device: t4, torch: %d.%d}
+models:
+  net: {source: zoo.py:net, inputs: ["float32[4,8]"], budget: {reserved: 100%%}}
+""" % support.torch_here().release)
+    fresh = {"TORCHINDUCTOR_CACHE_DIR": str(tmp_path / "inductor"), "TRITON_CACHE_DIR": str(tmp_path / "triton")}
+    p = subprocess.run([sys.executable, "-m", "memshim", "capture", "memspec.yaml"], cwd=tmp_path, env=os.environ | fresh, capture_output=True, text=True, timeout=300)
+    assert p.returncode != 0
+    assert "got no C compiler (cc, gcc or clang), want one: Triton builds what launches its kernels with it" in p.stderr, p.stderr
+
+
 @pytest.fixture(name="bare")
 def bare_machine(monkeypatch):
     """CUDA_HOME of a machine without a toolkit, whether or not this one has one."""

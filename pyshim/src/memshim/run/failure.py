@@ -51,6 +51,18 @@ def without_triton(e: BaseException) -> bool:
                or str(at).startswith(("ModuleNotFoundError: No module named 'triton'", "TritonMissing:")) for at in chain(e))
 
 
+# Who says that a compiler is not there, and what is said of it: Triton, before it builds what launches its kernels, and Inductor.
+_COMPILERS = {
+    "Failed to find C compiler": "got no C compiler (cc, gcc or clang), want one: Triton builds what launches its kernels with it (apt-get install gcc, or CC)",
+    "No working C++ compiler found": "got no C++ compiler (g++), want one: torch.compile and AOTInductor build their code for the host with it (apt-get install g++, or CXX)",
+}
+
+
+def without_compiler(e: BaseException) -> str:
+    """What is said where the cause is that a C or C++ compiler is missing; empty where it is not."""
+    return next((said for at in chain(e) for text, said in _COMPILERS.items() if text in first_line(at)), "")
+
+
 def not_stood_in_for(text: str) -> str:
     """Where a library's error is a pretend GPU's, the call that it refused: PyTorch names the library's status alone."""
     library = next((name for name in ("cufft", "cusolver", "cusparse", "cudnn") if name in text.lower()), "")
@@ -65,8 +77,11 @@ def not_stood_in_for(text: str) -> str:
 def describe(e: BaseException) -> str:
     """An error on one line, with the innermost place outside PyTorch and memshim. TorchScript's is told by what failed in it."""
     text = str(e)
+    missing = without_compiler(e)
     if without_triton(e):
-        said = "got no package triton, want one: torch.compile makes its kernels with it (pip install triton)"
+        missing = "got no package triton, want one: torch.compile makes its kernels with it (pip install triton)"
+    if missing:
+        said = missing
         at = next((f"{shorten(f.filename)}:{f.lineno}" for f in traceback.extract_tb(e.__traceback__) if not inside(f.filename)), "")
     elif text.startswith(_SCRIPT):
         last = next((line.strip() for line in reversed(text.splitlines()) if _NAMED.match(line.strip())), "")
