@@ -17,7 +17,7 @@ import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).parent
-NOT_HERE = ("data", "host", "quant", "values", "written", "written_host")  # files of calls that ran on the host, or on fake tensors alone
+NOT_HERE = ("data", "host", "quant", "values", "written", "written_host", "written_limits")  # files of calls that ran on the host, or on fake tensors alone
 
 
 def name_calls(folder: Path) -> dict[str, dict]:

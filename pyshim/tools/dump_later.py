@@ -1,9 +1,9 @@
-"""Write the calls of samples/later.py and what PyTorch does with them, as dump_samples.py does.
+"""Write the calls of samples/later.py and samples/limits.py and what PyTorch does with them, as dump_samples.py does.
 
-    python pyshim/tools/dump_later.py testdata/aten
+    python pyshim/tools/dump_later.py testdata/aten [written written_limits]
 
-writes testdata/aten/<torch major.minor>/samples/written.jsonl, whose name is the last: lists of exceptions name a call by its number among the operator's
-in all files. A call that PyTorch does not take, and is not to refuse, is a problem and told.
+writes testdata/aten/<torch major.minor>/samples/written.jsonl and written_limits.jsonl, whose names are the last: lists of exceptions name a call by its number
+among the operator's in all files. A call that PyTorch does not take, and is not to refuse, is a problem and told.
 """
 
 import logging
@@ -18,24 +18,29 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from dump_samples import dumped  # noqa: E402
 from dump_schemas import release  # noqa: E402
-from samples import host, later  # noqa: E402
+from samples import host, later, limits  # noqa: E402
 from samples.record import Refused, record  # noqa: E402
 from samples.resolve import Unresolved  # noqa: E402
+
+
+FILES = {"written": later, "written_limits": limits}
 
 
 def main() -> None:
     warnings.simplefilter("ignore")
     logging.disable(logging.CRITICAL)
-    lines, problems = [], 0
-    for call in sorted(later.CALLS, key=lambda c: c.op):
-        try:
-            lines.append(dumped(record(call)))
-        except (Refused, Unresolved) as e:
-            problems += 1
-            print(f"problem: {call.op}: {str(e)[:200]} {call.args} {call.kwargs}", file=sys.stderr)
-    lines += [dumped(host.record(c)) for c in later.HOST]
-    out = Path(sys.argv[1]) / release() / "samples" / "written.jsonl"
-    out.write_text("\n".join(dict.fromkeys(lines)) + "\n")
+    problems = 0
+    for name in sys.argv[2:] or FILES:
+        lines = []
+        for call in sorted(FILES[name].CALLS, key=lambda c: c.op):
+            try:
+                lines.append(dumped(record(call)))
+            except (Refused, Unresolved) as e:
+                problems += 1
+                print(f"problem: {call.op}: {str(e)[:200]} {call.args} {call.kwargs}", file=sys.stderr)
+        lines += [dumped(host.record(c)) for c in FILES[name].HOST]
+        out = Path(sys.argv[1]) / release() / "samples" / f"{name}.jsonl"
+        out.write_text("\n".join(dict.fromkeys(lines)) + "\n")
     sys.exit(1 if problems else 0)
 
 

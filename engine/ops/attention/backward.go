@@ -1,6 +1,8 @@
 package attention
 
 import (
+	"slices"
+
 	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/tensor"
 	"github.com/memspec/memspec/engine/workspace"
@@ -14,12 +16,21 @@ func attentionBackward(n int) func(*ops.Call) ([]tensor.Meta, error) {
 			if len(t.Sizes) != 4 {
 				return nil, c.Errorf("got sizes %v, want 4 dimensions", t.Sizes)
 			}
-			out = append(out, turned(ops.FreshLike(t, t.Sizes[0], t.Sizes[2], t.Sizes[1], t.Sizes[3])))
+			if n == 4 { // the memory-efficient kernel writes positions before heads, the others as the operand lies
+				out = append(out, turned(ops.FreshLike(t, t.Sizes[0], t.Sizes[2], t.Sizes[1], t.Sizes[3])))
+			} else {
+				out = append(out, ops.EmptyLike(t, t.DType, tensor.Preserve))
+			}
 		}
 		if n == 4 {
 			bias := ops.NoTensor()
 			if t := c.T("attn_bias"); t != nil {
 				bias = ops.FreshLike(t, t.Sizes...)
+				if last := len(t.Sizes) - 1; last >= 0 { // rows of multiples of 16 elements (transformers/cuda/attention_backward.cu)
+					wide := slices.Clone(t.Sizes)
+					wide[last] = (wide[last] + 15) / 16 * 16
+					bias.Strides = tensor.ContiguousStrides(wide)
+				}
 			}
 			out = append(out, bias)
 			if mask, ok := c.Arg("grad_input_mask").(*ops.List); ok {

@@ -13,7 +13,7 @@ import (
 // device none each is one operator, as on fake tensors; on a real one it is made of those below.
 
 func nativeMultiHead(c *ops.Call) (any, error) {
-	q, k := c.T("query"), c.T("key")
+	q := c.T("query")
 	if len(q.Sizes) != 3 {
 		return nil, c.Errorf("got query %v, want 3 dimensions", q.Sizes)
 	}
@@ -22,9 +22,9 @@ func nativeMultiHead(c *ops.Call) (any, error) {
 		return nil, c.Errorf("got query %v, %d heads and %d dimensions, want dimensions that divide", q.Sizes, h, e)
 	}
 	if c.OnFakeTensors() {
-		return fakeMultiHead(c, q, k)
+		return fakeMultiHead(c, q)
 	}
-	if (c.Platform().Release().FusedMHAAnyHead || (e/h)%8 == 0) && !c.Bool("need_weights") && c.T("mask") == nil && q == k && q == c.T("value") {
+	if (c.Platform().Release().FusedMHAAnyHead || (e/h)%8 == 0) && !c.Bool("need_weights") && c.T("mask") == nil && q == c.T("key") && q == c.T("value") {
 		if out := fusedMultiHead(c, q, h, e); out != nil {
 			return c.Tuple(out, nil), nil
 		}
@@ -32,16 +32,17 @@ func nativeMultiHead(c *ops.Call) (any, error) {
 	return plainMultiHead(c, h, e)
 }
 
-func fakeMultiHead(c *ops.Call, q, k *tensor.Tensor) (any, error) {
+// fakeMultiHead has weights of as many keys as queries, however many keys there are.
+func fakeMultiHead(c *ops.Call, q *tensor.Tensor) (any, error) {
 	out := c.Empty(q, q.DType, q.Sizes...)
-	b, t, s := q.Sizes[0], q.Sizes[1], k.Sizes[1]
+	b, t := q.Sizes[0], q.Sizes[1]
 	switch {
 	case !c.Bool("need_weights"):
 		return c.Tuple(out, c.Empty(q, q.DType, 0)), nil
 	case c.Bool("average_attn_weights"):
-		return c.Tuple(out, c.Empty(q, q.DType, b, t, s)), nil
+		return c.Tuple(out, c.Empty(q, q.DType, b, t, t)), nil
 	}
-	return c.Tuple(out, c.Empty(q, q.DType, b, c.Int("num_head"), t, s)), nil
+	return c.Tuple(out, c.Empty(q, q.DType, b, c.Int("num_head"), t, t)), nil
 }
 
 // fusedMultiHead goes through flash or efficient attention; nil where neither takes it.

@@ -21,6 +21,14 @@ func randintInto(c *ops.Call) ([]tensor.Meta, error) {
 	return []tensor.Meta{ops.ViewOf(out, sizes, tensor.ContiguousStrides(sizes), out.StorageOffset)}, nil
 }
 
+// spread is std, which is not negative.
+func spread(c *ops.Call) error {
+	if s := c.Float("std"); s < 0 {
+		return c.Errorf("got std %v, want at least 0", s)
+	}
+	return nil
+}
+
 func randperm(c *ops.Call) ([]tensor.Meta, error) { return created(c, tensor.Int64, c.Int("n")) }
 
 // normal has the broadcast sizes of mean and std, laid out as std where that has them.

@@ -32,7 +32,7 @@ var randomRules = []ops.Rule{
 	{Schema: "aten::normal.float_Tensor(float mean, Tensor std, *, Generator? generator=None) -> Tensor", Out: normal},
 	{Schema: "aten::normal.Tensor_Tensor(Tensor mean, Tensor std, *, Generator? generator=None) -> Tensor", Out: normal},
 	{Schema: "aten::normal.float_float(float mean, float std, SymInt[] size, *, Generator? generator=None, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", Out: empty},
-	{Schema: "aten::normal_(Tensor(a!) self, float mean=0., float std=1., *, Generator? generator=None) -> Tensor(a!)", Out: ops.SelfMeta},
+	{Schema: "aten::normal_(Tensor(a!) self, float mean=0., float std=1., *, Generator? generator=None) -> Tensor(a!)", Out: ops.Refusing(spread, ops.SelfMeta)},
 	{Schema: "aten::uniform_(Tensor(a!) self, float from=0., float to=1., *, Generator? generator=None) -> Tensor(a!)", Out: ops.SelfMeta},
 	{Schema: "aten::random_.from(Tensor(a!) self, int from, int? to, *, Generator? generator=None) -> Tensor(a!)", Out: ops.SelfMeta},
 	{Schema: "aten::random_.to(Tensor(a!) self, int to, *, Generator? generator=None) -> Tensor(a!)", Out: ops.SelfMeta},

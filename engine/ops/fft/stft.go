@@ -111,6 +111,16 @@ func istft(c *ops.Call) (any, error) {
 		return nil, c.Errorf("got %v and hop %d, want [batch, frequencies, frames]", c.Self().Sizes, hop)
 	}
 	batch, frames := x.Sizes[0], x.Sizes[2]
+	onesided, rows := x.Sizes[1] != n, n
+	if c.Has("onesided") {
+		onesided = c.Bool("onesided")
+	}
+	if onesided {
+		rows = n/2 + 1
+	}
+	if rows != x.Sizes[1] || frames == 0 || length <= 0 || length > n || hop > length {
+		return nil, c.Errorf("got %v, n_fft %d, hop %d and a window of %d, want %d frequencies of frames that meet", c.Self().Sizes, n, hop, length, rows)
+	}
 	window := paddedWindow(c, n, length)
 	if window == nil {
 		window = c.Do("aten::ones", ops.IntList(n), ops.Kw{"dtype": int64(x.DType.ToReal()), "device": ops.Device(x.Device)})

@@ -297,6 +297,9 @@ func gather(c *ops.Call) ([]tensor.Meta, error) {
 
 func take(c *ops.Call) ([]tensor.Meta, error) {
 	at := c.T("index")
+	if at.DType != tensor.Int64 {
+		return nil, c.Errorf("got an index of %s, want int64", at.DType)
+	}
 	m := ops.EmptyLike(at, c.Self().DType, tensor.Preserve)
 	m.Device = c.Self().Device
 	return ops.One(ops.NewMeta(m.DType, m.Device, m.Sizes))

@@ -64,7 +64,7 @@ func deformed(c *ops.Call) ([]int64, error) {
 			return nil, c.Errorf("got stride %d, want at least 1", stride)
 		}
 		d := ops.DivFloor(x.Sizes[i+2]+2*c.Int("pad_"+s)-(c.Int("dilation_"+s)*(w.Sizes[i+2]-1)+1), stride) + 1
-		if d < 0 {
+		if d <= 0 {
 			return nil, c.Errorf("got input %v, too small for weight %v", x.Sizes, w.Sizes)
 		}
 		out = append(out, d)

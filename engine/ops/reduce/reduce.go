@@ -177,10 +177,14 @@ func scanPair(c *ops.Call) ([]tensor.Meta, error) {
 
 func distance(c *ops.Call) ([]tensor.Meta, error) {
 	self, other := c.T("self"), c.T("other")
+	d := ops.PromoteTypes(self.DType, other.DType)
+	if !d.Floating() && !d.Complex() {
+		return nil, c.Errorf("got %s, want a floating or complex dtype", d)
+	}
 	if _, err := c.Broadcast(self.Sizes, other.Sizes); err != nil {
 		return nil, err
 	}
-	return ops.One(ops.FreshAs(self, ops.PromoteTypes(self.DType, other.DType).ToReal()))
+	return ops.One(ops.FreshAs(self, d.ToReal()))
 }
 
 // nanMean is nansum divided by the count of what is no NaN (aten/src/ATen/native/ReduceOps.cpp).

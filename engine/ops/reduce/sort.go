@@ -139,6 +139,9 @@ func histogram(c *ops.Call) ([]tensor.Meta, error) {
 // bincount has as many bins as the largest element says; nothing bounds it but minlength where the elements are not known.
 func bincount(c *ops.Call) ([]tensor.Meta, error) {
 	x, w := c.T("self"), c.T("weights")
+	if len(x.Sizes) != 1 || !x.DType.Integral(false) {
+		return nil, c.Errorf("got %s %v, want a vector of integers", x.DType, x.Sizes)
+	}
 	n := c.Int("minlength")
 	if x.Data != nil && len(x.Data.Ints) > 0 {
 		n = max(n, slices.Max(x.Data.Ints)+1)

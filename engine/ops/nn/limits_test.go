@@ -1,0 +1,78 @@
+package nn_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/memspec/memspec/engine/internal/aten"
+	"github.com/memspec/memspec/engine/ops"
+	"github.com/memspec/memspec/engine/ops/builtin"
+	"github.com/memspec/memspec/engine/schema"
+	"github.com/memspec/memspec/engine/tensor"
+)
+
+// TestLimits: what kernels refuse and fake tensors take, each limit at its edge and beyond: a call without words of an error is one that is taken.
+func TestLimits(t *testing.T) {
+	h := aten.NewHost(t, builtin.Table())
+	f := func(sizes ...int64) *tensor.Tensor { return h.Of(tensor.Float32, sizes...) }
+	list := func(ts ...any) any { return ops.NewList(schema.Tensor, ts...) }
+	const one, two = int64(1), int64(2)
+	deform := func(x, w *tensor.Tensor, stride, pad, dilation int64) []any {
+		return []any{x, w, f(2, 18, 6, 6), f(2, 9, 6, 6), f(4), stride, stride, pad, pad, dilation, dilation, one, one, true}
+	}
+	for _, tt := range []struct {
+		why, op string
+		args    []any
+		got     string
+		want    string // of an error
+	}{
+		{"one box", "torchvision::nms", []any{f(1, 4), f(1), 0.5}, "int64[1] [1]", ""},
+		{"boxes of three numbers", "torchvision::nms", []any{f(5, 3), f(5), 0.5}, "", "torchvision::nms: got boxes [5 3] and scores [5], want [n, 4] and [n]"},
+		{"a box alone", "torchvision::nms", []any{f(4), f(4), 0.5}, "", "torchvision::nms: got boxes [4] and scores [4], want [n, 4] and [n]"},
+		{"scores in columns", "torchvision::nms", []any{f(5, 4), f(5, 1), 0.5}, "", "torchvision::nms: got boxes [5 4] and scores [5 1], want [n, 4] and [n]"},
+		{"a score more", "torchvision::nms", []any{f(5, 4), f(6), 0.5}, "", "torchvision::nms: got boxes [5 4] and scores [6], want [n, 4] and [n]"},
+
+		{"regions of one bin", "torchvision::roi_pool", []any{f(2, 3, 8, 8), f(5, 5), 1.0, one, one}, "(float32[5, 3, 1, 1] [3, 1, 1, 1], int32[5, 3, 1, 1] [3, 1, 1, 1])", ""},
+		{"channels spread over the bins", "torchvision::ps_roi_pool", []any{f(2, 12, 8, 8), f(5, 5), 1.0, two, int64(3)}, "(float32[5, 2, 2, 3] [12, 6, 3, 1], int32[5, 2, 2, 3] [12, 6, 3, 1])", ""},
+		{"channels for fewer bins", "torchvision::ps_roi_pool", []any{f(2, 13, 8, 8), f(5, 5), 1.0, two, int64(3)}, "", "torchvision::ps_roi_pool: got 13 channels for 2×3 bins, want a multiple"},
+		{"images without a batch", "torchvision::roi_pool", []any{f(3, 8, 8), f(5, 5), 1.0, two, two}, "", "torchvision::roi_pool: got input [3 8 8], rois [5 5] and output 2×2, want [batch, channels, height, width] and [n, 5]"},
+		{"regions of four numbers", "torchvision::roi_pool", []any{f(2, 3, 8, 8), f(5, 4), 1.0, two, two}, "", "torchvision::roi_pool: got input [2 3 8 8], rois [5 4] and output 2×2, want [batch, channels, height, width] and [n, 5]"},
+		{"a region alone", "torchvision::roi_pool", []any{f(2, 3, 8, 8), f(5), 1.0, two, two}, "", "torchvision::roi_pool: got input [2 3 8 8], rois [5] and output 2×2, want [batch, channels, height, width] and [n, 5]"},
+		{"no rows of bins", "torchvision::roi_pool", []any{f(2, 3, 8, 8), f(5, 5), 1.0, int64(0), two}, "", "torchvision::roi_pool: got input [2 3 8 8], rois [5 5] and output 0×2, want [batch, channels, height, width] and [n, 5]"},
+		{"no columns of bins", "torchvision::roi_pool", []any{f(2, 3, 8, 8), f(5, 5), 1.0, two, int64(0)}, "", "torchvision::roi_pool: got input [2 3 8 8], rois [5 5] and output 2×0, want [batch, channels, height, width] and [n, 5]"},
+
+		{"boxes that are turned", "torchvision::box_iou_rotated", []any{f(3, 5), f(4, 5)}, "float32[3, 4] [4, 1]", ""},
+		{"a turned box alone", "torchvision::box_iou_rotated", []any{f(5), f(4, 5)}, "", "torchvision::box_iou_rotated: got [5] and [4 5], want 2 dimensions"},
+		{"another alone", "torchvision::box_iou_rotated", []any{f(4, 5), f(5)}, "", "torchvision::box_iou_rotated: got [4 5] and [5], want 2 dimensions"},
+
+		{"a kernel as large as its input", "torchvision::deform_conv2d", deform(f(2, 3, 3, 3), f(4, 3, 3, 3), 1, 0, 1), "float32[2, 4, 1, 1] [4, 1, 1, 1]", ""},
+		{"every way to move it", "torchvision::deform_conv2d", deform(f(2, 3, 9, 12), f(4, 3, 3, 3), 2, 1, 2), "float32[2, 4, 4, 5] [80, 20, 5, 1]", ""},
+		{"a kernel larger than its input", "torchvision::deform_conv2d", deform(f(2, 3, 2, 3), f(4, 3, 3, 3), 1, 0, 1), "", "torchvision::deform_conv2d: got input [2 3 2 3], too small for weight [4 3 3 3]"},
+		{"a stride of nothing", "torchvision::deform_conv2d", deform(f(2, 3, 8, 8), f(4, 3, 3, 3), 0, 0, 1), "", "torchvision::deform_conv2d: got stride 0, want at least 1"},
+		{"an input without a batch", "torchvision::deform_conv2d", deform(f(3, 8, 8), f(4, 3, 3, 3), 1, 0, 1), "", "torchvision::deform_conv2d: got input [3 8 8] and weight [4 3 3 3], want 4 dimensions"},
+		{"a weight of three dimensions", "torchvision::deform_conv2d", deform(f(2, 3, 8, 8), f(4, 3, 3), 1, 0, 1), "", "torchvision::deform_conv2d: got input [2 3 8 8] and weight [4 3 3], want 4 dimensions"},
+
+		{"the weights of a layer in one buffer", "aten::_cudnn_rnn_flatten_weight", []any{list(f(24, 4), f(24, 6), f(24), f(24)), int64(4), int64(4), two, int64(6), int64(0), one, false, false}, "float32[288] [1]", ""},
+		{"no weights", "aten::_cudnn_rnn_flatten_weight", []any{list(), int64(4), int64(4), two, int64(6), int64(0), one, false, false}, "", "aten::_cudnn_rnn_flatten_weight: got no weights, want at least 1"},
+
+		{"a sequence of numbers", "aten::_pack_padded_sequence", []any{f(5, 3), h.Ints(5, 3, 2), false}, "(float32[10] [1], int64[5] [1])", ""},
+		{"a sequence alone", "aten::_pack_padded_sequence", []any{f(5), h.Ints(5), false}, "", "aten::_pack_padded_sequence: got input [5] and lengths [1], want [time, batch, …] and [batch]"},
+		{"lengths in a matrix", "aten::_pack_padded_sequence", []any{f(5, 3), h.Of(tensor.Int64, 3, 1), false}, "", "aten::_pack_padded_sequence: got input [5 3] and lengths [3 1], want [time, batch, …] and [batch]"},
+
+		{"points in lines", "aten::_cdist_forward", []any{f(3, 4), f(5, 4), 2.0, nil}, "float32[3, 5] [5, 1]", ""},
+		{"points of other dimensions", "aten::_cdist_forward", []any{f(3, 4), f(5, 3), 2.0, nil}, "", "aten::_cdist_forward: got [3 4] and [5 3], want points of one dimension"},
+		{"a point alone", "aten::_cdist_forward", []any{f(4), f(5, 4), 2.0, nil}, "", "aten::_cdist_forward: got [4] and [5 4], want points of one dimension"},
+		{"another point alone", "aten::_cdist_forward", []any{f(5, 4), f(4), 2.0, nil}, "", "aten::_cdist_forward: got [5 4] and [4], want points of one dimension"},
+	} {
+		got, _, err := h.Bench.Run(tt.op, tt.args, nil)
+		if tt.want != "" {
+			assert.EqualError(t, err, tt.want, tt.why)
+			assert.Nil(t, got, tt.why)
+			continue
+		}
+		require.NoError(t, err, tt.why)
+		assert.Equal(t, tt.got, aten.Told(got), tt.why)
+	}
+}
