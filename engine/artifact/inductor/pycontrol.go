@@ -12,8 +12,11 @@ import (
 // Python's wrappers keep a choice's ways, a loop's condition and body, and the parts of a graph that is cut for CUDA graphs (graph_partition) in
 // functions of their own, which take a list of arguments and empty it. They are read where they are called.
 
-// maxInlined bounds the lines that are read of functions, each time they are called.
-const maxInlined = 4 << 20
+// Bounds of what a text may unfold to: the lines of functions each time they are called, with the members of lists that are declared; and one list's.
+const (
+	maxInlined = 1 << 16
+	maxList    = 1 << 12
+)
 
 // lines reads a block.
 func (r *pyReader) lines(list []codeLine) error {
@@ -166,8 +169,8 @@ func element(list string, i int64) string { return fmt.Sprintf("%s[%d]", list, i
 func (r *pyReader) list(name string, x *term) (ok bool, err error) {
 	if x.kind == signTerm && x.text == "*" && len(x.args) == 2 && x.args[0].kind == listTerm && len(x.args[0].args) == 1 && x.args[0].args[0].text == "None" && x.args[1].kind == intTerm {
 		n := x.args[1].n
-		if n < 0 || n > 1<<16 {
-			return true, fail(x.where, "got a list of %d, want one of results", n)
+		if r.inlined += int(min(max(n, 0), maxList)); n < 0 || n > maxList || r.inlined > maxInlined {
+			return true, fail(x.where, "got a list of %d, want one of at most %d results, and %d together", n, maxList, maxInlined)
 		}
 		r.lists[name] = n
 		for i := range n {
