@@ -229,6 +229,8 @@ def test_a_module_that_does_not_fit_is_recorded_whole(folder):
     (["zoo.py:net", "--input", "float32[4,3,34,34]", "--optimizer", "Adam"], "got --optimizer in inference, want --mode training beside it"),
     (["zoo.py:net", "--mode", "training", "--optimizer", "SGD(lr)"], "got optimizer 'SGD(lr)', want one such as AdamW or SGD(lr=0.1, momentum=0.9)"),
     (["zoo.py:net", "--on", "toaster"], "got device 'toaster'"),
+    (["zoo.py:net", "--input", "input=float32[4,3,34,34]"], "got inputs input; want those of Net.forward(x)"),
+    (["zoo.py:net", "--mode", "training", "--optimizer", "SGD(lr=0.1)"], "got inputs none; want those of Net.forward(x)"),
     (["zoo.py:loop", "--input", "float32[4]"], "zoo.py:loop: gives a callable that does one iteration, want no inputs in the case"),
     (["zoo.py:hangs", "--timeout", "8"], "not done after 8 s (zoo.py:"),
     (["zoo.py:ends"], "the process ended without a record, as after os._exit(0)"),

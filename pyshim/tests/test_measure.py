@@ -159,7 +159,7 @@ def scripted(): return torch.jit.script(Checks())
     ({"source": "zoo.py:Interrupts"}, "cpu", errors.FAILED, "KeyboardInterrupt: no text (zoo.py:34)"),
     ({"source": "zoo.py:Deep"}, "cpu", errors.FAILED, "RecursionError: maximum recursion depth exceeded"),
     ({"source": "zoo.py:scripted"}, "cpu", errors.FAILED, "AssertionError: not so many (zoo.py:55)"),
-    ({"inputs": ["y=float32[2,3,16,16]"]}, "cpu", errors.FAILED, "TypeError: Net.forward() got an unexpected keyword argument 'y'"),
+    ({"inputs": ["y=float32[2,3,16,16]"]}, "cpu", errors.USAGE, "got inputs y; want those of Net.forward(x)"),
     ({"source": "gone.py:x"}, "cpu", errors.USAGE, "gone.py: no such file"),
     ({"source": "bad.py:x"}, "cpu", errors.FAILED, "SyntaxError: "),
     ({"source": "needs.py:x"}, "cpu", errors.FAILED, "ModuleNotFoundError: No module named 'not_to_be_found' (needs.py:1)"),

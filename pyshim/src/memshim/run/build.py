@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib
 import importlib.util
+import inspect
 import io
 import os
 import sys
@@ -210,11 +211,26 @@ def _cast(model, case: dict):
     return model.to(dtype=getattr(torch, case["dtype"])) if case["dtype"] else model
 
 
+def accepts(model: Any, args: list, kwargs: dict) -> None:
+    """Raise a BuildError where the inputs are none that the module's forward takes."""
+    signature = inspect.signature(model.forward)
+    try:
+        signature.bind(*args, **kwargs)
+    except TypeError:
+        given = ", ".join([*("one without a name" for _ in args), *kwargs]) or "none"
+        raise BuildError(f"got inputs {given}; want those of {type(model).__name__}.forward({', '.join(map(_parameter, signature.parameters.values()))})") from None
+
+
+def _parameter(p: inspect.Parameter) -> str:
+    return str(p.replace(annotation=p.empty, default=p.empty)) + ("" if p.default is p.empty else "=…")
+
+
 def _eager(case: dict, args: list, kwargs: dict) -> Made:
     if not case["source"]:
         raise NothingToRun("runtime eager is measured on the live model: give source: in memspec.yaml (runtime: torchscript or export is measured "
                            "on the artifact)")
     model = _cast(_source(case), case)
+    accepts(model, args, kwargs)
     return Made(model, "eager", "source", _nbytes(in_order(model)))
 
 

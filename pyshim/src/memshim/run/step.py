@@ -13,7 +13,7 @@ import functools
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from memshim.run.build import BuildError, in_order, load, load_artifact, named
+from memshim.run.build import BuildError, accepts, in_order, load, load_artifact, named
 
 OWN_ITERATION = "source, its own iteration"  # what was run, of a callable
 
@@ -53,6 +53,7 @@ def prepare(case: dict, args: list, kwargs: dict, device: str, move: Callable[[A
         raise BuildError(f"{case['source']}: gives {type(given).__name__}, want a torch.nn.Module, a tuple of one and its inputs, or a callable")
     training = case["mode"] == "training"
     if case["source"]:
+        accepts(model, args, {k: v for k, v in kwargs.items() if not training or k != "target"})
         model.train(training)
     if case["dtype"]:
         model = model.to(dtype=getattr(torch, case["dtype"]))
