@@ -1,13 +1,16 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/memspec/memspec/engine"
 	"github.com/memspec/memspec/engine/format"
 	"github.com/memspec/memspec/engine/report"
 	"github.com/memspec/memspec/engine/verdict"
@@ -16,15 +19,18 @@ import (
 func newDiff() *cobra.Command {
 	var verbose bool
 	cmd := &cobra.Command{
-		Use:   "diff OLD.json NEW.json",
-		Short: "Compare two estimates, or two checks case by case",
+		Use:   "diff OLD NEW",
+		Short: "Compare two estimates or artifacts, or two checks case by case",
 		Long: `Compare two estimates written by memspec estimate --format json: every metric, and what each place of the model
-holds at the peak. Or two results of memspec check --format json, case by case, matched by name: what changed, was added or removed. Exit 0 whether they differ or not: budgets are judged by memspec check. Two runs on other devices, of other inputs, another
+holds at the peak. A file whose name does not end in .json is an artifact, such as a recording, and is estimated as --device and the other flags
+tell. Or two results of memspec check --format json, case by case, matched by name: what changed, was added or removed. Exit 0 whether they differ or not: budgets are judged by memspec check. Two runs on other devices, of other inputs, another
 runtime, mode, torch or allocator setting are not compared but with --unlike.`,
 		Example: `  memspec estimate model.pt --input 'float32[1,3,224,224]' --device t4 --format json > old.json
-  memspec diff old.json new.json`,
-		Args: wantArgs(2, 2, "OLD.json and NEW.json"),
+  memspec diff old.json new.json
+  memspec diff old.rec new.rec --device t4`,
+		Args: wantArgs(2, 2, "OLD and NEW, estimates, checks or artifacts"),
 	}
+	f := newRunFlags(cmd)
 	out := newOutputs(cmd, 0)
 	most := cmd.Flags().String("fail-on-increase", "", "exit 1 where any metric grew by more than this `SHARE`, such as 1%")
 	unlike := cmd.Flags().Bool("unlike", false, "compare runs of other inputs, devices, runtimes or settings, too")
@@ -42,6 +48,9 @@ runtime, mode, torch or allocator setting are not compared but with --unlike.`,
 				return exitBroken
 			}
 			return exitOK
+		}
+		if name := f.given(cmd); name != "" && isJSON(args[0]) && isJSON(args[1]) {
+			return fmt.Errorf("got --%s, want an artifact beside it: %s and %s tell their own runs", name, args[0], args[1])
 		}
 		old, err := readCheck(args[0])
 		if err != nil {
@@ -63,11 +72,11 @@ runtime, mode, torch or allocator setting are not compared but with --unlike.`,
 			}
 			return exitWith(end)
 		}
-		before, err := readReport(args[0])
+		before, err := f.readReport(cmd.Context(), args[0])
 		if err != nil {
 			return err
 		}
-		after, err := readReport(args[1])
+		after, err := f.readReport(cmd.Context(), args[1])
 		if err != nil {
 			return err
 		}
@@ -106,7 +115,31 @@ func changeFigures(d *report.Difference) []format.Figure {
 	return out
 }
 
-func readReport(path string) (*report.Report, error) {
+// isJSON says whether a file holds a result by its name; every other one is an artifact.
+func isJSON(path string) bool {
+	return filepath.Ext(path) == ".json"
+}
+
+// readReport is the estimate that a file holds, or that of an artifact.
+func (f *runFlags) readReport(ctx context.Context, path string) (*report.Report, error) {
+	if isJSON(path) {
+		return readEstimate(path)
+	}
+	c, err := f.oneCase(path)
+	if err != nil {
+		return nil, err
+	}
+	var models engine.Models
+	r, err := models.Run(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	r.Report = repositoryPaths().Report(r.Report)
+	r.Report.Normalize()
+	return r.Report, nil
+}
+
+func readEstimate(path string) (*report.Report, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, plainPathError(err)

@@ -23,6 +23,9 @@ type checkedCase struct {
 
 // readCheck reads the result of memspec check --format json; nil where the file is none.
 func readCheck(path string) ([]checkedCase, error) {
+	if !isJSON(path) {
+		return nil, nil
+	}
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, plainPathError(err)

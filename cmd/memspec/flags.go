@@ -17,7 +17,7 @@ import (
 	"github.com/memspec/memspec/engine/spec"
 )
 
-// runFlags say what to run and on what: estimate, explain, dump and init share them.
+// runFlags say what to run and on what: estimate, explain, diff, dump and init share them.
 type runFlags struct {
 	inputs, dims             []string
 	device, torch, allocConf string
