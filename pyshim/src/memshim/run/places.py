@@ -15,13 +15,16 @@ from unittest import mock
 from memshim.run import eager, operators
 
 
-def find(model: Any, args: tuple, kwargs: dict[str, Any], dynamic_shapes: Any) -> tuple[Any, list[list[str]]] | None:
+def find(model: Any, args: tuple, kwargs: dict[str, Any], dynamic_shapes: Any, read: list[Any] | None = None) -> tuple[Any, list[list[str]]] | None:
     """The program and when Python let go of its results, as eager.find gives them; None where the live model on a GPU runs another one.
 
-    Tests on tensor data go the way that they go on the host.
+    Tests on tensor data go the way that they go on the host, or, of a model without data, as told (read).
     """
-    with operators.buffers_kept(model):
-        _, read = operators.dispatched(model, args, kwargs)
+    from torch._subclasses.fake_tensor import FakeTensor
+
+    if read is None:
+        with operators.buffers_kept(model):
+            _, read = operators.dispatched(model, args, kwargs)
     mode, moved, args, kwargs = on_gpu(model, args, kwargs)
     with answered(read), constants_apart():
         program, releases = eager.export(moved, args, kwargs, dynamic_shapes)
@@ -30,7 +33,7 @@ def find(model: Any, args: tuple, kwargs: dict[str, Any], dynamic_shapes: Any) -
         return None
     for name, t in [*model.named_parameters(remove_duplicate=False), *model.named_buffers(remove_duplicate=False)]:  # what is tied is saved as one
         for held in (program.state_dict, program.constants):
-            if name in held:
+            if name in held and type(t) is not FakeTensor:
                 held[name] = t
     return program, releases
 
