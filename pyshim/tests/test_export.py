@@ -221,14 +221,25 @@ class Elsewhere(torch.nn.Module):
 class Keeps(torch.nn.Module):
     """Makes a table in its first pass, and keeps it."""
 
-    def __init__(self):
-        super().__init__()
-        self.tables = {}
+    table = None
 
     def forward(self, x):
-        if x.shape not in self.tables:
-            self.tables[x.shape] = torch.arange(x.shape[1], dtype=x.dtype, device=x.device)
-        return x + self.tables[x.shape]
+        if self.table is None:
+            self.table = torch.arange(x.shape[1], dtype=x.dtype, device=x.device)
+        return x + self.table
+
+
+class KeepsElsewhere(torch.nn.Module):
+    """Keeps it where no module tells of it."""
+
+    def __init__(self):
+        super().__init__()
+        self.known = set()
+
+    def forward(self, x):
+        if not self.known:
+            self.known = {torch.arange(x.shape[1], dtype=x.dtype, device=x.device)}
+        return x + next(iter(self.known))
 
 
 @pytest.mark.parametrize(
@@ -238,7 +249,8 @@ class Keeps(torch.nn.Module):
         (Asks(), (torch.zeros(4, 3),), {"same": False, "first": "eager runs nothing where the program has aten::clone float32[4, 3]"}, "exact"),
         (Looks(), (torch.zeros(4, 3),), {"same": False, "first": "eager makes torch.arange int64[3] on the host, the program where it runs"}, "estimate"),
         (Elsewhere(), (torch.zeros(4, 3),), {"same": False, "first": "on a GPU eager calls torch.sigmoid float32[4, 3] where on the host it calls torch.relu float32[4, 3]"}, "exact"),
-        (Keeps(), (torch.zeros(4, 3),), {"same": False, "first": "a second pass runs nothing where the first has aten::arange float32[3]"}, "estimate"),
+        (Keeps(), (torch.zeros(4, 3),), {"same": False, "first": "a pass keeps table float32[3] for those after it"}, "estimate"),
+        (KeepsElsewhere(), (torch.zeros(4, 3),), {"same": False, "first": "a second pass runs nothing where the first has aten::arange float32[3]"}, "estimate"),
         (
             torch.nn.TransformerEncoderLayer(8, 2, 16, batch_first=True),
             (torch.zeros(2, 4, 8),),
@@ -246,7 +258,7 @@ class Keeps(torch.nn.Module):
             "exact",
         ),
     ],
-    ids=["same", "asks whether it is exported", "fails on a GPU", "asks for its device", "keeps its first pass's", "fast path"],
+    ids=["same", "asks whether it is exported", "fails on a GPU", "asks for its device", "keeps its first pass's", "keeps it elsewhere", "fast path"],
 )
 def test_whether_the_live_model_runs_the_programs_operators(tmp_path, model, inputs, told, quality):
     """Where it does not, the program that it runs stands in the sidecar; where there is none, the account says so."""
@@ -258,6 +270,14 @@ def test_whether_the_live_model_runs_the_programs_operators(tmp_path, model, inp
     report = cases.ask("estimate", str(path), "--device", "t4", "--runtime", "eager", *(f"--input=float32{list(i.shape)}".replace(" ", "") for i in inputs))
     assert report["quality"] == quality
     assert ("operators-differ" in [n["id"] for n in report["notes"]]) == (quality == "estimate")
+
+
+@pytest.mark.parametrize("make", [Keeps, KeepsElsewhere])
+def test_of_a_model_that_keeps_what_its_first_pass_made_no_program_is_told(make):
+    from memshim.run import export, operators
+
+    model = make()
+    assert export.told_of_trace(model, (torch.zeros(4, 3),), {}, operators.attributes(model)) == {}
 
 
 @pytest.mark.parametrize(

@@ -98,6 +98,7 @@ def _save(model, file: str, kind: str, args: tuple, kwargs: dict, dynamic_shapes
     """Writes the artifact and returns what the sidecar tells besides the inputs."""
     import torch
 
+    before = operators.attributes(model)
     if kind == "export":
         releases = Releases()
         with torch.no_grad(), releases.watch():
@@ -105,7 +106,9 @@ def _save(model, file: str, kind: str, args: tuple, kwargs: dict, dynamic_shapes
         told = releases.of(program)
         torch.export.save(program, file)
         ran = operators.compare(model, program, args, kwargs)
-        known = ran["same"] or ran["first"].startswith("a second pass")  # what it kept by now hides what its first pass runs
+        if kept := operators.keeps(before, model):
+            ran = {"same": False, "first": kept}
+        known = kept or ran["same"] or ran["first"].startswith("a second pass")  # what it kept by now hides what its first pass runs
         found = None if known else eager.find(model, args, kwargs, dynamic_shapes, program)
         return {"releases": told, "operators": ran, "contiguous": operators.asks_contiguous(model, args, kwargs), "modules": made.modules(model)} | eager.pack(found)
     with torch.no_grad():
@@ -116,13 +119,16 @@ def _save(model, file: str, kind: str, args: tuple, kwargs: dict, dynamic_shapes
         else:
             archive = torch.jit.trace(model, args)
     archive.save(file)
-    return {} if kind == "script" else told_of_trace(model, args, kwargs)
+    return {} if kind == "script" else told_of_trace(model, args, kwargs, before)
 
 
-def told_of_trace(model: Any, args: tuple, kwargs: dict[str, Any]) -> dict[str, Any]:
-    """What the sidecar of a traced archive tells of eager runs; nothing where no program is what the live model runs."""
-    found = eager.pack(eager.find(model, args, kwargs, _all_open(model, args, kwargs)))
-    return {"contiguous": operators.asks_contiguous(model, args, kwargs), "modules": made.modules(model)} | found if found else {}
+def told_of_trace(model: Any, args: tuple, kwargs: dict[str, Any], before: dict[str, str]) -> dict[str, Any]:
+    """What the sidecar of a traced archive tells of eager runs; nothing where no program is what the live model runs, or its passes differ. before: what its modules held
+    before the first (operators.attributes)."""
+    found = None if operators.keeps(before, model) else eager.pack(eager.find(model, args, kwargs, _all_open(model, args, kwargs)))
+    if not found or operators.keeps(before, model):
+        return {}
+    return {"contiguous": operators.asks_contiguous(model, args, kwargs), "modules": made.modules(model)} | found
 
 
 def _all_open(model: Any, args: tuple, kwargs: dict[str, Any]) -> dict[str, Any]:

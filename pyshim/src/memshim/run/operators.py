@@ -30,7 +30,7 @@ def _compare(model: Any, program: Any, args: tuple, kwargs: dict[str, Any]) -> d
     with buffers_kept(model):
         exported, _ = dispatched(program.module(check_guards=False), args, kwargs)
     with buffers_kept(model):
-        second = difference(live, dispatched(model, args, kwargs)[0])
+        second = difference(live, dispatched(model, args, kwargs)[0])  # state that keeps() does not see
     with buffers_kept(model):
         placed = _placed(model, args, kwargs)
     elsewhere = _elsewhere(model, args, kwargs, read)
@@ -194,6 +194,26 @@ def _placed(module: Any, args: tuple, kwargs: dict[str, Any]) -> str | None:
     with torch.no_grad(), Watch():
         module(*own[0], **own[1])
     return found[0] if found else None
+
+
+def attributes(model: Any) -> dict[str, str]:
+    """The tensors that modules hold, also in lists, tuples and dicts of theirs, with dtype and sizes; parameters are left out."""
+    import torch
+
+    found = {}
+    for path, module in model.named_modules():
+        held = {name: x for name, x in vars(module).items() if isinstance(x, (torch.Tensor, list, tuple, dict)) and name not in ("_parameters", "_modules")}
+        for keys, t in torch.utils._pytree.tree_flatten_with_path(held)[0]:
+            if isinstance(t, torch.Tensor):
+                name = ".".join(x for x in [path, *(str(getattr(k, "key", getattr(k, "idx", k))) for k in keys if getattr(k, "key", None) != "_buffers")] if x)
+                found[name] = f"{str(t.dtype).removeprefix('torch.')}{list(t.shape)}"
+    return found
+
+
+def keeps(before: dict[str, str], model: Any) -> str | None:
+    """What passes made that modules hold by now, in words; None where they hold what they held before: what a first pass keeps later passes do not make."""
+    new = [f"{name} {t}" for name, t in attributes(model).items() if before.get(name) != t]
+    return f"a pass keeps {new[0]} for those after it" if new else None
 
 
 def asks_contiguous(model: Any, args: tuple, kwargs: dict[str, Any]) -> bool:
