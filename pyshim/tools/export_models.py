@@ -7,6 +7,7 @@ Each model becomes OUT/NAME.pt2, exported with open batch and sequence sizes whe
 from __future__ import annotations
 
 import argparse
+import functools
 import gc
 import importlib
 import json
@@ -27,7 +28,7 @@ from torch import nn
 from torch.export import Dim
 
 from export_small import portable
-from memshim.run import eager, operators
+from memshim.run import eager, operators, places
 from memshim.run.releases import Releases
 
 AUTO = Dim.AUTO
@@ -36,8 +37,9 @@ AUTO = Dim.AUTO
 class Model:
     """A model with the arguments and open sizes that it is exported with."""
 
-    def __init__(self, module: nn.Module, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None, dynamic: Any = None) -> None:
+    def __init__(self, module: nn.Module, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None, dynamic: Any = None, reads: str = "") -> None:
         self.module, self.args, self.kwargs, self.dynamic = module.eval(), args, kwargs or {}, dynamic
+        self.reads = reads  # the model with data that reads what this one, without, would read
 
 
 class Only(nn.Module):
@@ -313,13 +315,27 @@ def big_llama(layers: int) -> Model:
     """Llama 3 70B's sizes on fake tensors."""
     from torch._subclasses import FakeTensorMode
 
-    torch.set_default_dtype(torch.bfloat16)
     with FakeTensorMode():
-        m = hub("Llama", "ForCausalLM", vocab_size=128256, hidden_size=8192, intermediate_size=28672, num_hidden_layers=layers, num_attention_heads=64, num_key_value_heads=8,
-                max_position_embeddings=8192)
-        model = Model(Only(m, use_cache=False), kwargs=tokens(1, 128), dynamic={"inputs": OPEN})
-    torch.set_default_dtype(torch.float32)
-    return model
+        return Model(big_llama_on(layers), kwargs=tokens(1, 128), dynamic={"inputs": OPEN}, reads="llama_bf16")
+
+
+BIG = {"llama70b": 80, "llama70b_2": 2}  # exported without data
+
+
+def live(name: str) -> tuple[nn.Module, dict[str, Any]]:
+    """One of BIG on the GPU, empty, with its inputs."""
+    return big_llama_on(BIG[name], "meta").to_empty(device="cuda"), tokens(1, 128)
+
+
+def big_llama_on(layers: int, device: str = "cpu") -> nn.Module:
+    torch.set_default_dtype(torch.bfloat16)
+    try:
+        with torch.device(device):
+            m = hub("Llama", "ForCausalLM", vocab_size=128256, hidden_size=8192, intermediate_size=28672, num_hidden_layers=layers, num_attention_heads=64,
+                    num_key_value_heads=8, max_position_embeddings=8192)
+    finally:
+        torch.set_default_dtype(torch.float32)
+    return Only(m, use_cache=False).eval()
 
 
 def gemma3() -> Model:
@@ -411,9 +427,7 @@ MODELS: dict[str, Callable[[], Model]] = {
     "ao_fp8": quantised("Float8WeightOnlyConfig"),
     "ao_int4": quantised("IntxWeightOnlyConfig", weight_dtype=torch.int4),
     "ao_int4_tiles": quantised("Int4WeightOnlyConfig", device="cuda", group_size=32, int4_packing_format="tile_packed_to_4d"),
-    "llama70b": lambda: big_llama(80),
-    "llama70b_2": lambda: big_llama(2),  # the same sizes and nodes, small enough to be held against a T4
-}
+} | {name: functools.partial(big_llama, layers) for name, layers in BIG.items()}  # of two layers: the same sizes and nodes, and a T4 holds it
 
 def export(model: Model) -> torch.export.ExportedProgram:
     with torch.no_grad():
@@ -442,7 +456,12 @@ def main() -> int:
             ran = {} if o.decompose else operators.compare(model.module, program, model.args, model.kwargs)
             if o.decompose:
                 program, to = program.run_decompositions(), o.out / f"{name}_core.pt2"
-            found = eager.find(model.module, model.args, model.kwargs, model.dynamic, program) if ran and not ran["same"] else None
+            found = None
+            if ran and model.reads:
+                sibling = MODELS[model.reads]()
+                found = places.find(model.module, model.args, model.kwargs, model.dynamic, operators.dispatched(sibling.module, sibling.args, sibling.kwargs)[1])
+            elif ran and not ran["same"]:
+                found = eager.find(model.module, model.args, model.kwargs, model.dynamic, program)
             live = eager.pack(found and (portable(found[0]), found[1]))
             torch.export.save(portable(program), to)
             if not o.decompose:
