@@ -83,8 +83,8 @@ def row(r: dict) -> str:
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_rows_are_those_of_the_tables(version):
-    """The committed answers hold every row of the tables that they were first found with. The tables lie beside this checkout, not in it. Those of
-    9.26.0 were asked again with a driver in sight, as PyTorch asks: other engines for 123 depthwise convolutions."""
+    """The committed answers hold every row of the tables that they were first found with. The tables lie beside this checkout, not in it. They were asked
+    again as PyTorch asks, those of 9.26.0 with a driver in sight, those of 9.10.2 with NVRTC too: other engines for 123 and 130 depthwise convolutions."""
     path = FACTS / f"cudnn-scratch-{version}.csv"
     if not path.exists():
         pytest.skip(f"{path.name} is not beside this checkout")
@@ -100,7 +100,7 @@ def test_rows_are_those_of_the_tables(version):
             moved += 1
             assert got == "0/5" and r["groups"] == r["x"].split("x")[1], r
     assert count == 1872 == len(ask_rows.GROUPS) * len(at)
-    assert moved == {"9.10.2": 0, "9.26.0": 123}[version]
+    assert moved == {"9.10.2": 130, "9.26.0": 123}[version]
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -157,7 +157,8 @@ def test_every_kind_has_an_answer():
     for version in VERSIONS:
         for device_class in ask_kinds.CLASSES:
             for c in ask_kinds.kinds():
-                refused = device_class == "sm75-small" and c["dtype"] == "bfloat16"  # no such kernels before sm 80
+                compiled = version == "9.10.2" and c["direction"] == "wgrad" and c.get("groups", 1) > 1  # as it is asked, for any card
+                refused = device_class == "sm75-small" and c["dtype"] == "bfloat16" and not compiled  # no such kernels before sm 80
                 assert (profile.get(("cudnn", version, device_class), c) is None) == refused, profiles.key(c)
 
 

@@ -41,6 +41,7 @@ LEAVES = {"aten::copy_"}  # composite by name, and not made of other operators
 OVERWRITES = ("aten::copy_", "aten::fill_", "aten::zero_")  # what was there before does not matter
 PRODUCTS = {f"aten::{n}" for n in ("mm", "bmm", "addmm", "baddbmm", "addbmm", "mv", "addmv")}
 LAYERS = ("convolution", "_convolution", "linalg_", "_foreach_", "_fused_")  # what they give of unknown values is zero as well as any
+PARTLY = {"aten::_grouped_mm", "aten::_scaled_grouped_mm"}  # what no group covers of their results is not written
 RUNNING = ("running_mean", "running_var", "save_mean", "save_invstd")  # batch norm writes these though its schema does not say so
 
 
@@ -67,7 +68,7 @@ class Operator:
         self.beta = next((i for i, a in enumerate(schema.arguments) if a.name == "beta"), None)
         self.random = torch.Tag.nondeterministic_seeded in op.tags
         base = self.name.partition("::")[2]
-        self.on_host = C._dispatch_has_computed_kernel_for_dispatch_key(op.name(), "CPU") and "convolution" not in base
+        self.on_host = C._dispatch_has_computed_kernel_for_dispatch_key(op.name(), "CPU") and "convolution" not in base and self.name not in PARTLY
         self.product = self.name in PRODUCTS
         self.known_only = self.product or base.startswith(LAYERS) or "backward" in base
         aliases = any(r.alias_info is not None and not r.alias_info.is_write for r in schema.returns)
