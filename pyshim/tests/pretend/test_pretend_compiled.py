@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import captured
 from memshim import binary, pretend
 from memshim.pretend import build, support, toolkit
 
@@ -115,6 +116,50 @@ models:
     assert report["first_call"]["allocated"] > report["peak"]["allocated"] == report["passes"][1]["peak"]["allocated"]
     assert report["quality"] == "estimate"
     assert [(n["id"], n["first"]["file"]) for n in report["notes"]] == [("timing-decides", "zoo.py")]
+
+
+FUSED = """import torch
+
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = torch.nn.Linear(64, 256)
+
+    def forward(self, x):
+        y = x.sin() * 2
+        z = self.fc(y)
+        return torch.softmax(z.relu(), -1).sum(0)
+
+
+def net():
+    return torch.compile(Net().eval())
+"""
+
+
+def test_a_fused_kernel_is_told_by_what_it_was_made_of(tmp_path, caches, seen):
+    """By the operators and the user's line, and nowhere by the file that inductor wrote."""
+    (tmp_path / "net.py").write_text(FUSED)
+    command = [sys.executable, "-m", "memshim", "capture", "net.py:net", "--input", "float32[32,64]", "--on", "t4", "-o", "net.rec"]
+    p = subprocess.run(command, cwd=tmp_path, env=os.environ | caches, capture_output=True, text=True, timeout=300)
+    assert p.returncode == 0, p.stderr
+    _, events = captured.decode(tmp_path / "net.rec")
+    source, steady = FUSED.splitlines(), []
+    for e in [e for e in events if e["action"] == "alloc" and e["lines"]][-6:]:
+        line = next(line for file, line in e["lines"] if file.endswith("net.py"))
+        steady.append((e["op"], source[line - 1].strip()))
+    assert support.torch_here().release < (2, 15) or steady == [
+        ("aten::sin, aten::mul", "y = x.sin() * 2"),
+        ("aten::sin, aten::mul, aten::t, aten::addmm", "z = self.fc(y)"),
+        ("aten::mm", "z = self.fc(y)"),
+        ("aten::addmm, aten::relu, prims::prepare_softmax_online", "def forward(self, x):"),  # of several results PyTorch keeps no line
+        ("aten::addmm, aten::relu, prims::prepare_softmax_online", "def forward(self, x):"),
+        ("aten::addmm, aten::relu, aten::_softmax, aten::sum", "return torch.softmax(z.relu(), -1).sum(0)"),
+    ]
+    assert all(op for op, _ in steady)
+    for by in ("line", "op"):
+        said = binary.call("explain", "--by", by, "--device", "t4", str(tmp_path / "net.rec"))
+        assert said.code == 0 and "net.py:" in said.out and "/inductor" not in said.out, said.out
 
 
 HIDDEN = """import importlib.machinery

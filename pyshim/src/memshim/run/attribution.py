@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from memshim.run import forward
 from memshim.run.frames import compiled
+from memshim.run.generated import generated, operators
 from memshim.run.rec import Site
 from memshim.run.recorder import CUDARegion, recorder
 from memshim.run.storages import storages
@@ -254,7 +255,7 @@ class Reading:
             stack, frames = e.forward, stacks.of(e.forward)
             module = next((f.function for f in frames if f.file == forward.MODULE), module)
         category = self._category(at, phase, gradient, death, told)
-        return Site(_operator(told), module, category, self._python(stack))
+        return Site(_operator(told) or _fused(told), module, category, self._python(stack))
 
     def _category(self, at: int, phase: str, gradient: bool, death: int | None, told: list) -> str:
         e = self._region.events[at]
@@ -269,9 +270,10 @@ class Reading:
         return "activation" if death is None or _outlives(self._region, at, death) else "temporary"
 
     def _python(self, stack: int) -> int:
-        """The stack without what is not Python's."""
+        """The stack without what is not Python's, and without the code that inductor made of the user's."""
         stacks = self._region.stacks
         frames = [f for f in stacks.of(stack) if f.file != forward.MODULE and f.line > 0 and not compiled(f.file)]
+        frames = [f for f in frames if not generated(f.file)] or frames
         return stacks.add(list(map(tuple, frames)))
 
 
@@ -303,6 +305,12 @@ def _operator(told: list) -> str:
         if m:
             found = _overloads().get(m[1], found)
     return found
+
+
+def _fused(told: list) -> str:
+    """What the kernel was made of that a line of inductor's code makes a buffer for."""
+    first = next((f for f in told if f.line > 0 and not compiled(f.file)), None)
+    return operators(first.file, first.line) if first is not None and generated(first.file) else ""
 
 
 def _library(told: list) -> bool:
