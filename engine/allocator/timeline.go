@@ -83,7 +83,8 @@ func Replay(tr *trace.Trace, a Allocator) (*Timeline, error) {
 	start := a.Stats()
 	tl := &Timeline{Trace: tr, first: a.Fresh(), Idle: start.Inactive()}
 	tl.Peaks.begin(&start)
-	phase, begun := trace.Load, false
+	phase := trace.Load
+	var begun bool
 	for i := range tr.Events {
 		e := &tr.Events[i]
 		if i == 0 || e.Pass != tr.Events[i-1].Pass {

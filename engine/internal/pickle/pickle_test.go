@@ -256,3 +256,17 @@ func FuzzDecode(f *testing.F) {
 		}
 	})
 }
+
+// TestDefaultLimits: what a reader takes that sets no limit of its own. A negative one is none.
+func TestDefaultLimits(t *testing.T) {
+	for _, o := range []Options{{}, {MaxSteps: -1, MaxDepth: -1, MaxMemo: -1, MaxBytes: -1}} {
+		got := NewDecoder(o).m.o
+		assert.Equal(t, [4]int{1 << 26, 10_000, 1 << 23, 2 << 30}, [4]int{got.MaxSteps, got.MaxDepth, got.MaxMemo, got.MaxBytes}, "opcodes, open MARKs, memo entries, bytes")
+	}
+	one := NewDecoder(Options{MaxSteps: 1, MaxDepth: 1, MaxMemo: 1, MaxBytes: 1}).m.o
+	assert.Equal(t, [4]int{1, 1, 1, 1}, [4]int{one.MaxSteps, one.MaxDepth, one.MaxMemo, one.MaxBytes}, "a limit of one is a limit")
+	_, err := Decode([]byte(strings.Repeat("(", 10_000)+"t"+strings.Repeat("t", 9_999)+"."), Options{})
+	require.NoError(t, err)
+	_, err = Decode([]byte(strings.Repeat("(", 10_001)+"."), Options{})
+	require.EqualError(t, err, "offset 10000: opcode MARK: got more than 10000 open MARKs")
+}

@@ -218,7 +218,7 @@ func (p *Parser) lineStart(i int) int {
 			for k := len(p.indents) - 1; k > 0 && p.indents[k] > width; k-- {
 				n++
 			}
-			if p.indents[len(p.indents)-1-n] != width && width >= p.floor {
+			if p.indents[len(p.indents)-1-n] != width {
 				p.failf(Pos(i), "got an indentation of %d, want that of a line above", width)
 			}
 			if n > 0 {
