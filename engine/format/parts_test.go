@@ -1,12 +1,16 @@
 package format
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
+	"github.com/memspec/memspec/engine/allocator"
 	"github.com/memspec/memspec/engine/report"
+	"github.com/memspec/memspec/engine/trace"
 	"github.com/memspec/memspec/engine/units"
 )
 
@@ -57,4 +61,34 @@ func TestTightestBudget(t *testing.T) {
 	k.figures(&Case{Figures: figures, Report: &report.Report{OOM: &report.OutOfMemory{Requested: 7, Limit: 5}}})
 	assert.Equal(t, "does not fit: 7 B asked for, limit 5 B", k.Budget)
 	assert.Zero(t, k.ShareB)
+}
+
+// TestPeakOf: the moment that a finding is about: that at which memory ran out, else that of the figure's peak; of what holds no single moment there is none.
+func TestPeakOf(t *testing.T) {
+	peak, reserved, out := &report.Moment{Event: 1}, &report.Moment{Event: 2}, report.Moment{Event: 3}
+	whole := &report.Report{PeakAt: peak, ReservedAt: reserved}
+	full := &report.Report{PeakAt: peak, ReservedAt: reserved, OOM: &report.OutOfMemory{Moment: out}}
+	compiled := &report.Report{PeakAt: peak, ReservedAt: reserved, FirstCall: &report.Sizes{}}
+	for _, m := range report.BudgetMetrics() {
+		assert.Nil(t, peakOf(nil, m), m)
+		assert.Equal(t, &out, peakOf(full, m), m)
+	}
+	for m, want := range map[report.Metric]*report.Moment{
+		report.Allocated: peak, report.Delta: peak, report.Reserved: reserved, report.Total: reserved, report.Weights: nil, report.FirstCall: peak,
+	} {
+		assert.Equal(t, want, peakOf(whole, m), m)
+	}
+	assert.Nil(t, peakOf(compiled, report.FirstCall), "what the first call takes is another's peak")
+	assert.Equal(t, peak, peakOf(compiled, report.Allocated))
+}
+
+// TestPictureOfNothing: lists of what there is none of are written as empty ones, over which the page's script goes.
+func TestPictureOfNothing(t *testing.T) {
+	tl, err := allocator.Replay(&trace.Trace{}, allocator.NewIdeal(0))
+	require.NoError(t, err)
+	p, err := pictureOf(&Case{Name: "empty", Timeline: tl}, Paths{}, newShared())
+	require.NoError(t, err)
+	text, err := json.Marshal(p)
+	require.NoError(t, err)
+	assert.NotContains(t, string(text), "null")
 }

@@ -67,7 +67,47 @@ func TestWriteRunSeesEveryField(t *testing.T) {
 	stands := regexp.MustCompile(`^(.*\.)?(Artifact)?Pos\.(Line|Col)$|^(.*\.|Artifact)Pos\.File$`)
 	before := runText(full(t))
 	require.Equal(t, before, runText(full(t)), "the same twice")
-	seen := 0
+	seen := eachChange(t, apart, func(path string, c *spec.Case) {
+		if slices.Contains(apart, path) || stands.MatchString(path) {
+			assert.Equal(t, before, runText(c), path)
+		} else {
+			assert.NotEqual(t, before, runText(c), path)
+		}
+	})
+	assert.Greater(t, seen, 60)
+}
+
+// A recording is found by what the run hangs on and the recording does not tell: all of a case's settings but what a replay can choose, what judges it,
+// and what is known of a device besides its name, capability and multiprocessors.
+func TestCapturedSeesWhatTheRecordingDoesNotTell(t *testing.T) {
+	hangs := regexp.MustCompile(`^(Model|Source|Dir|Mode|Runtime|Grad|DType|Inputs|Assume|Assume\.(Line|Size)|Training.*|Artifact` +
+		`|Platform\.(Autocast|TF32Matmul|TF32CuDNN|Benchmark|Deterministic|CuDNNv7|Attention|CublasWorkspace.*|Torch\..*|Device\.(Name|ComputeCapability.*|SMs)))$`)
+	before := full(t)
+	before.Artifact, before.Dir, before.Platform.Attention = "", "d", 3
+	require.NotEmpty(t, before.Captured())
+	var not []string
+	seen := eachChange(t, []string{"Inputs"}, func(path string, c *spec.Case) {
+		if path == "Platform.Attention" {
+			c.Platform.Attention = 1
+		} else {
+			c.Platform.Attention = 3
+		}
+		if path != "Artifact" {
+			c.Artifact = ""
+		}
+		if path != "Dir" {
+			c.Dir = "d"
+		}
+		if got := c.Captured() != before.Captured(); got != hangs.MatchString(path) {
+			not = append(not, path)
+		}
+	})
+	assert.Empty(t, not)
+	assert.Greater(t, seen, 60)
+}
+
+// eachChange calls check with the full case after each change of one value in it, but within those apart, and returns how many there are.
+func eachChange(t *testing.T, apart []string, check func(path string, c *spec.Case)) (seen int) {
 	var walk func(path string, at func(*spec.Case) reflect.Value)
 	walk = func(path string, at func(*spec.Case) reflect.Value) {
 		c := full(t)
@@ -118,14 +158,10 @@ func TestWriteRunSeesEveryField(t *testing.T) {
 			t.Errorf("%s: a %s, which this test cannot change", path, v.Type())
 		}
 		seen++
-		if slices.Contains(apart, path) || stands.MatchString(path) {
-			assert.Equal(t, before, runText(c), path)
-		} else {
-			assert.NotEqual(t, before, runText(c), path)
-		}
+		check(path, c)
 	}
 	walk("", func(c *spec.Case) reflect.Value { return reflect.ValueOf(c).Elem() })
-	assert.Greater(t, seen, 60)
+	return seen
 }
 
 func TestWriteRunSeesEveryInput(t *testing.T) {

@@ -96,6 +96,15 @@ func TestRangeMachine(t *testing.T) {
 		{"an argument cut off", "J\x01\x02", "", "got the end of the record"},
 		{"two values", "K\x01K\x02.", "", "got 2 values at the end, want 1"},
 		{"no value", ".", "", "got 0 values at the end, want 1"},
+		{"an int without its byte", "K", "", "got the end of the record"},
+		{"two bytes without both", "M", "", "got the end of the record"},
+		{"two bytes without the second", "K\x01M\x01", "", "got the end of the record"},
+		{"a version without its byte", "\x80", "", "got the end of the record"},
+		{"a put without its place", "K\x01q", "", "got the end of the record"},
+		{"a get without its place", "K\x01q\x00h", "", "got the end of the record"},
+		{"a long put without its place", "K\x01r\x00\x00\x00", "", "got the end of the record"},
+		{"a long get without its place", "K\x01q\x00j\x00\x00\x00", "", "got the end of the record"},
+		{"a text without its length", "X\x00\x00\x00", "", "got the end of the record"},
 		{"another opcode", "K\x01}.", "", "offset 3: got opcode 0x7d, want one of a debug record"},
 	} {
 		m := &rangeMachine{stack: make([]rangeValue, 3), marks: make([]int32, 2), memo: make([]rangeValue, 4), arena: make([]rangeValue, 5)} // of the record before it

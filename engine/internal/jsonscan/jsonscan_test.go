@@ -176,3 +176,21 @@ func BenchmarkScan(b *testing.B) {
 		}
 	})
 }
+
+// TestDepth: what counts is how deep values lie in each other, not how many there are.
+func TestDepth(t *testing.T) {
+	for _, tt := range []struct{ why, text, err string }{
+		{"a thousand arrays in each other", strings.Repeat("[", 1000) + strings.Repeat("]", 1000), ""},
+		{"and one", strings.Repeat("[", 1001) + strings.Repeat("]", 1001), "offset 1001: got values nested more than 1000 deep"},
+		{"a thousand objects in each other", strings.Repeat(`{"a":`, 1000) + "1" + strings.Repeat("}", 1000), ""},
+		{"and one", strings.Repeat(`{"a":`, 1001) + "1" + strings.Repeat("}", 1001), "offset 5001: got values nested more than 1000 deep"},
+		{"many beside each other", "[" + strings.Repeat("[],[1],{},{\"a\":2},", 1000) + "0]", ""},
+	} {
+		_, err := read(tt.text)
+		if tt.err == "" {
+			require.NoError(t, err, tt.why)
+		} else {
+			require.EqualError(t, err, tt.err, tt.why)
+		}
+	}
+}

@@ -90,7 +90,7 @@ func (p *exprParser) count() {
 
 func (p *exprParser) fail() Expr {
 	p.failed = true
-	return &Const{}
+	return nil
 }
 
 func (p *exprParser) blank() {

@@ -23,6 +23,9 @@ func show(s *Source) string {
 			if g.Deep {
 				b.WriteByte('/')
 			}
+			if st.Augmented {
+				b.WriteByte('+')
+			}
 			b.WriteByte('=')
 		}
 		if len(st.Targets) > 0 {
@@ -65,7 +68,7 @@ func TestRead(t *testing.T) {
 		{
 			why:   "augmented and annotated assignments bind, attributes and subscripts bind no name",
 			text:  "def f(x):\n    x += 1\n    y: Tensor = x\n    self.a, z[0] = x, y\n    w = x == y\n    v <<= 1\n",
-			want:  "0 in -1.0 after 1 x= 1\n1 in -1.0 after 2 y= x\n2 in -1.0 after 3 ,*= x, y\n3 in -1.0 after 4 w= x == y\n4 in -1.0 after 5 v= 1\n",
+			want:  "0 in -1.0 after 1 x+= 1\n1 in -1.0 after 2 y= x\n2 in -1.0 after 3 ,*= x, y\n3 in -1.0 after 4 w= x == y\n4 in -1.0 after 5 v+= 1\n",
 			order: "x y w v",
 		},
 		{

@@ -1,6 +1,7 @@
 package syntax
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -74,5 +75,25 @@ func TestStatements(t *testing.T) {
 	} {
 		_, err := Parse("f.py", src)
 		assert.ErrorContains(t, err, want, src)
+	}
+}
+
+// TestSpans: a statement covers what is written of it, from its first word to the end of its last, its blocks included.
+func TestSpans(t *testing.T) {
+	statements := []string{
+		"x = 1", "x : int = 1", "x: int", "a, b, = x", "a = x, y", "f(x)", "return x", "return", "return x, y", "raise x", "assert x", `assert x, "m"`, "del x[0]", "pass", "break", "continue",
+		"for i in range(3):\n  f(i)\n  x = 2", "while x:\n  x = 3", "with a as b:\n  x = 4", "with a:\n  x = 5", "if a:\n  x = 6", "if a:\n  x = 7\nelse:\n  x = 8",
+		"if a:\n  x = 9\nelif b:\n  x = 10\nelse:\n  x = 11",
+	}
+	src := "def f(x):\n"
+	for _, s := range statements {
+		src += "  " + strings.ReplaceAll(s, "\n", "\n  ") + "\n"
+	}
+	f, err := Parse("f.py", src)
+	require.NoError(t, err)
+	body := f.Body[0].(*FuncDef).Body
+	require.Len(t, body, len(statements))
+	for i, s := range body {
+		assert.Equal(t, statements[i], strings.TrimRight(strings.ReplaceAll(f.Text(s.Bounds()), "\n  ", "\n"), "\n"))
 	}
 }
