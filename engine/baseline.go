@@ -130,12 +130,17 @@ func ReadBaseline(path string) (*Baseline, error) {
 		return nil, plain(err)
 	}
 	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxBaseline+1))
+	return readBaseline(f, path, maxBaseline)
+}
+
+// readBaseline reads one of at most so many bytes.
+func readBaseline(r io.Reader, path string, most int64) (*Baseline, error) {
+	data, err := io.ReadAll(io.LimitReader(r, most+1))
 	if err != nil {
 		return nil, plain(err)
 	}
-	if len(data) > maxBaseline {
-		return nil, fmt.Errorf("%s: got a baseline of more than %d bytes", path, maxBaseline)
+	if int64(len(data)) > most {
+		return nil, fmt.Errorf("%s: got a baseline of more than %d bytes", path, most)
 	}
 	var file struct {
 		Schema *int           `json:"schema"`

@@ -50,6 +50,11 @@ func (ms *Models) Largest(ctx context.Context, at At, most int64) (*Fitted, erro
 		return nil, fmt.Errorf("got a search up to %d, want one up to a number from 1 to %d", most, int64(EndValue))
 	}
 	s := &search{ctx: ctx, models: ms, at: at, tried: map[int64]*Limit{}}
+	return s.largest(most)
+}
+
+// largest is the largest value up to most that fits.
+func (s *search) largest(most int64) (*Fitted, error) {
 	low, high := int64(0), int64(1) // low fits, high may not
 	for high <= most && s.fits(high) {
 		low, high = high, high*2
