@@ -72,8 +72,8 @@ func TestContradicts(t *testing.T) {
 	assert.False(t, few.contradicts(1, 9), "of 1 there is nothing below, and an eighth of it is no step")
 }
 
-// TestSearchFails: the error of a value ends a search, and says at which.
-func TestSearchFails(t *testing.T) {
+// TestJudgeEndsASearch: the error of a value ends a search, and says at which.
+func TestJudgeEndsASearch(t *testing.T) {
 	var ms Models
 	for _, most := range []int64{-1, 0, EndValue + 1} {
 		_, err := ms.Largest(context.Background(), nil, most)

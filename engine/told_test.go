@@ -15,9 +15,9 @@ import (
 	"github.com/memspec/memspec/engine/spec"
 )
 
-// TestTold holds what is said of cases of every outcome, in full and with the first row of each table, and what would help: testdata/told.
+// TestJudgeTells holds what is said of cases of every outcome, in full and with the first row of each table, and what would help: testdata/told.
 // Their baseline is what the same cases take without its section, written and read again, but for the lines of before.json.
-func TestTold(t *testing.T) {
+func TestJudgeTells(t *testing.T) {
 	golden.Run(t, filepath.Join("testdata", "told", "*.txtar"), func(a *golden.Archive) {
 		t := a.T()
 		cases, err := spec.LoadAs(filepath.Join("..", "testdata", "artifacts", "memspec.yaml"), a.Input("memspec.yaml"))
