@@ -44,7 +44,7 @@ func (c *Case) WriteSaid(w io.Writer) {
 var passed = []reflect.Type{reflect.TypeFor[Pos](), reflect.TypeFor[*template](), reflect.TypeFor[*profile.Profile]()}
 
 func writeValue(w io.Writer, v reflect.Value) {
-	if v.IsValid() && slices.Contains(passed, v.Type()) {
+	if slices.Contains(passed, v.Type()) {
 		return
 	}
 	switch v.Kind() {
@@ -56,17 +56,14 @@ func writeValue(w io.Writer, v reflect.Value) {
 		fmt.Fprintf(w, "%s:", v.Elem().Type())
 		writeValue(w, v.Elem())
 	case reflect.Struct:
-		fmt.Fprint(w, "{")
 		for i := range v.NumField() {
 			writeValue(w, v.Field(i))
 		}
-		fmt.Fprint(w, "},")
 	case reflect.Slice, reflect.Array:
 		fmt.Fprintf(w, "%d[", v.Len())
 		for i := range v.Len() {
 			writeValue(w, v.Index(i))
 		}
-		fmt.Fprint(w, "],")
 	case reflect.Map:
 		keys := v.MapKeys()
 		slices.SortFunc(keys, func(a, b reflect.Value) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
@@ -75,7 +72,6 @@ func writeValue(w io.Writer, v reflect.Value) {
 			writeValue(w, k)
 			writeValue(w, v.MapIndex(k))
 		}
-		fmt.Fprint(w, "},")
 	case reflect.String:
 		fmt.Fprintf(w, "%q,", v.String())
 	case reflect.Bool:
