@@ -204,8 +204,9 @@ func TestAgain(t *testing.T) {
 	on, err = goCase.On(d)
 	require.NoError(t, err)
 	assert.Equal(t, "l4", on.Platform.Device.Name)
-	_, err = goCase.On(device.Device{Name: "x", Kind: device.CUDA})
-	assert.Error(t, err, "a card without multiprocessors")
+	goCase.Platform.MemoryFraction = 2
+	_, err = goCase.On(d)
+	assert.Error(t, err, "what the platform refuses")
 	text, err := json.Marshal(c.JSON())
 	require.NoError(t, err)
 	assert.Contains(t, string(text), `"inputs":["float32[2]","int64[3]"]`)
