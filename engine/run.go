@@ -167,6 +167,9 @@ func (m *Model) executeOn(ctx context.Context, start exec.Start, c *spec.Case, w
 		return nil, err
 	}
 	r, err := exec.Run(ctx, start, table, o)
+	if outside := (*exec.InputError)(nil); err != nil && dtype != tensor.Undefined && m.Artifact.Program.Tells != program.TellsSource && !errors.As(err, &outside) {
+		err = fmt.Errorf("%w (the program's casts are those of its export: export the model in %s)", err, c.DType)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", m.Path, err)
 	}

@@ -39,6 +39,12 @@ type sidecar struct {
 	} `json:"operators"`
 	// Contiguous says whether the live model calls contiguous() on what attention gives and it had nothing to copy; nil where it was not looked at.
 	Contiguous *bool `json:"contiguous"`
+	// Retyped says by how a run differs from the export, under autocast or with parameters and inputs of another dtype, where the live model runs other
+	// operators than the program then; "" where it runs the same. nil where it was not looked at.
+	Retyped *struct {
+		Autocast *string `json:"autocast"`
+		DType    *string `json:"dtype"`
+	} `json:"retyped"`
 	// Modules are those of the live model that hold tensors, parents first, in the order in which they are moved to a device; none where the program tells it.
 	Modules []string `json:"modules"`
 	// Eager is the program that the live model runs, where that is another one than the artifact's; nil where it is not told.
@@ -107,10 +113,10 @@ func (m *Model) readSeen(s *sidecar) error {
 		if m.seen, err = seen(m.Artifact.Program, s.Releases); err != nil {
 			return fmt.Errorf("%s: releases: %w", m.Path+sidecarSuffix, err)
 		}
-		m.seen.Contiguous, m.seen.Modules = s.Contiguous == nil || *s.Contiguous, s.Modules
+		s.of(m.seen)
 		switch o := s.Operators; {
 		case o == nil:
-			m.seen.Differs = "not compared: the program was exported by an older memshim"
+			m.seen.Differs = olderExport
 		case !o.Same && o.First == "":
 			return fmt.Errorf("%s: operators: got no first difference, want one where they are not the same", m.Path+sidecarSuffix)
 		case !o.Same:
@@ -136,9 +142,24 @@ func (s *sidecar) eager(path string) (*Model, error) {
 	if m.seen, err = seen(a.Program, s.Eager.Releases); err != nil {
 		return nil, fmt.Errorf("%s: eager: releases: %w", path, err)
 	}
-	m.seen.Contiguous, m.seen.Modules = s.Contiguous == nil || *s.Contiguous, s.Modules
+	s.of(m.seen)
 	return m, nil
 }
+
+// of adds what the sidecar tells of the live model whatever program is run for it.
+func (s *sidecar) of(to *fx.Seen) {
+	to.Contiguous, to.Modules = s.Contiguous == nil || *s.Contiguous, s.Modules
+	to.Autocast, to.Converted = olderExport, olderExport
+	if s.Retyped != nil {
+		for first, told := range map[*string]*string{&to.Autocast: s.Retyped.Autocast, &to.Converted: s.Retyped.DType} {
+			if told != nil {
+				*first = strings.Join(strings.Fields(*told), " ") // one line
+			}
+		}
+	}
+}
+
+const olderExport = "not compared: the program was exported by an older memshim"
 
 // seen are the releases of a program's results.
 func seen(p *program.Program, releases [][2]string) (*fx.Seen, error) {

@@ -96,6 +96,55 @@ func TestModulesOfTheLiveModel(t *testing.T) {
 	assert.Equal(t, "model.encoder.layer.0.attention.self.query.weight", first("model.encoder.layer.0", "gone"), "one of them has children alone, one is none of the program's")
 }
 
+// TestOtherDTypes: a program has the dtypes of its export. In others it is what the live model runs only where the sidecar says that this was compared.
+func TestOtherDTypes(t *testing.T) {
+	differs := func(key string) func(map[string]any) {
+		return func(s map[string]any) { s["retyped"] = map[string]any{"autocast": "", "dtype": "", key: "eager runs\naten::_to_copy"} }
+	}
+	for _, tt := range []struct {
+		why             string
+		edit            func(map[string]any)
+		autocast, dtype string
+		want            string // the note's subject, "" for none
+	}{
+		{"as it was exported", func(map[string]any) {}, "", "", ""},
+		{"not compared under autocast", func(map[string]any) {}, "float16", "", "under autocast: not compared: the program was exported by an older memshim"},
+		{"not compared in another dtype", func(map[string]any) {}, "", "float16", "in float16: not compared: the program was exported by an older memshim"},
+		{"one of two is compared", func(s map[string]any) { s["retyped"] = map[string]any{"autocast": ""} }, "", "float16", "in float16: not compared: the program was exported by an older memshim"},
+		{"the same under autocast", func(s map[string]any) { s["retyped"] = map[string]any{"autocast": ""} }, "float16", "", ""},
+		{"others under autocast", differs("autocast"), "float16", "", "under autocast: eager runs aten::_to_copy"},
+		{"others under autocast, of which there is none", differs("autocast"), "", "float16", ""},
+		{"others in another dtype", differs("dtype"), "", "float16", "in float16: eager runs aten::_to_copy"},
+		{"others in another dtype than the program's, which is the case's", differs("dtype"), "", "float32", ""},
+		{"others in another dtype, under autocast", differs("dtype"), "float16", "", ""},
+	} {
+		t.Run(tt.why, func(t *testing.T) {
+			c := caseOn(t, "t4", besides(t, "convnext.pt2", tt.edit), "x=float32[1,3,224,224]")
+			c.Runtime, c.DType, c.Platform.Autocast = spec.Eager, tt.dtype, tt.autocast
+			r, err := engine.Estimate(context.Background(), c)
+			require.NoError(t, err)
+			var got string
+			for _, n := range r.Notes {
+				if n.ID == note.OperatorsDiffer {
+					got = strings.TrimPrefix(n.Text, "the live model may run other operators than the program: ")
+				}
+			}
+			assert.Equal(t, tt.want, got)
+			if tt.want != "" {
+				assert.Equal(t, report.Estimated, r.Quality)
+			}
+		})
+	}
+}
+
+// TestAnotherDTypeThanTheExports: casts that the export left in or out may give operators tensors that they refuse.
+func TestAnotherDTypeThanTheExports(t *testing.T) {
+	c := caseOn(t, "t4", filepath.Join("..", "testdata", "artifacts", "exported", "models", "gpt2.pt2"), "input_ids=int64[2,24]")
+	c.DType = "float16"
+	_, err := engine.Estimate(context.Background(), c)
+	assert.ErrorContains(t, err, "got input of float32 and weight of float16, want one dtype (the program's casts are those of its export: export the model in float16)")
+}
+
 // TestBadSidecars: a sidecar that is not this artifact's is refused, and says why.
 func TestBadSidecars(t *testing.T) {
 	script, err := os.ReadFile("../testdata/artifacts/small/views.trace.pt")

@@ -1,12 +1,15 @@
 package fx
 
 import (
+	"slices"
+
 	"github.com/memspec/memspec/engine/exec"
 	"github.com/memspec/memspec/engine/exec/lifetime"
 	"github.com/memspec/memspec/engine/note"
 	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/program"
 	"github.com/memspec/memspec/engine/schema"
+	"github.com/memspec/memspec/engine/tensor"
 	"github.com/memspec/memspec/engine/trace"
 )
 
@@ -67,8 +70,8 @@ func (w *walker) liveRanges() ([]lifetime.Range, error) {
 		return lifetime.Generated(w.graph), nil
 	case w.seen != nil:
 		told, err := lifetime.Told(w.graph, w.seen.Releases)
-		if err == nil && w.seen.Differs != "" {
-			w.Note(note.Note{ID: note.OperatorsDiffer, Subject: w.seen.Differs})
+		if first := w.differs(); err == nil && first != "" {
+			w.Note(note.Note{ID: note.OperatorsDiffer, Subject: first})
 		}
 		if err == nil && o.HoldLocals {
 			return lifetime.Longest(told, lifetime.Calls(w.graph, true)), nil
@@ -78,6 +81,21 @@ func (w *walker) liveRanges() ([]lifetime.Range, error) {
 	}
 	w.Note(note.Note{ID: note.LocalsUnknown, Subject: "an exported program carries the calls of modules and no names: what eager execution holds is read from them"})
 	return lifetime.Calls(w.graph, o.HoldLocals), nil
+}
+
+// differs is where the live model runs other operators than the program in the run's dtypes.
+func (w *walker) differs() string {
+	switch to := w.Options().DType; {
+	case w.seen.Differs != "":
+		return w.seen.Differs
+	case w.Platform().Autocast != "" && w.seen.Autocast != "":
+		return "under autocast: " + w.seen.Autocast
+	case to != tensor.Undefined && w.seen.Converted != "" && slices.ContainsFunc(w.prog.States, func(s *program.State) bool {
+		return s.Class != tensor.Constant && s.Meta.DType.Floating() && s.Meta.DType != to
+	}):
+		return "in " + to.String() + ": " + w.seen.Converted
+	}
+	return ""
 }
 
 func (w *walker) layout(b *program.Block) *block {

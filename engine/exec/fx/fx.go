@@ -24,6 +24,8 @@ func NewSeen(p *program.Program, s *Seen) exec.Start { return start(p, s, nil) }
 type Seen struct {
 	Releases []lifetime.Release // when Python let go of the program's results
 	Differs  string             // where the live model runs other operators than the program; "" where it runs the same
+	// Autocast and Converted are Differs under autocast, and with parameters and inputs of another dtype: x.to(y.dtype) is a cast to one dtype in a program.
+	Autocast, Converted string
 	// Contiguous says that the live model may call contiguous() on what attention gives, which is in no program where it had nothing to copy.
 	Contiguous bool
 	Modules    []string // that hold tensors, parents first, as they are moved to a device; none where the program's own order tells

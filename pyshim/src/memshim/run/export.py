@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from memshim import binary, cases
-from memshim.run import eager, inputs, made, operators
+from memshim.run import eager, inputs, made, operators, retyped
 from memshim.run.build import BuildError, load_source
 from memshim.run.failure import describe
 from memshim.run.releases import Releases
@@ -110,7 +110,8 @@ def _save(model, file: str, kind: str, args: tuple, kwargs: dict, dynamic_shapes
             ran = {"same": False, "first": kept}
         known = kept or ran["same"] or ran["first"].startswith("a second pass")  # what it kept by now hides what its first pass runs
         found = None if known else eager.find(model, args, kwargs, dynamic_shapes, program)
-        return {"releases": told, "operators": ran, "contiguous": operators.asks_contiguous(model, args, kwargs), "modules": made.modules(model)} | eager.pack(found)
+        return {"releases": told, "operators": ran, "contiguous": operators.asks_contiguous(model, args, kwargs), "modules": made.modules(model),
+                "retyped": retyped.compare(model, found[0] if found else program, args, kwargs)} | eager.pack(found)
     with torch.no_grad():
         if kind == "script":
             archive = torch.jit.script(model)
@@ -125,10 +126,11 @@ def _save(model, file: str, kind: str, args: tuple, kwargs: dict, dynamic_shapes
 def told_of_trace(model: Any, args: tuple, kwargs: dict[str, Any], before: dict[str, str]) -> dict[str, Any]:
     """What the sidecar of a traced archive tells of eager runs; nothing where no program is what the live model runs, or its passes differ. before: what its modules held
     before the first (operators.attributes)."""
-    found = None if operators.keeps(before, model) else eager.pack(eager.find(model, args, kwargs, _all_open(model, args, kwargs)))
+    found = None if operators.keeps(before, model) else eager.find(model, args, kwargs, _all_open(model, args, kwargs))
     if not found or operators.keeps(before, model):
         return {}
-    return {"contiguous": operators.asks_contiguous(model, args, kwargs), "modules": made.modules(model)} | found
+    return {"contiguous": operators.asks_contiguous(model, args, kwargs), "modules": made.modules(model),
+            "retyped": retyped.compare(model, found[0], args, kwargs)} | eager.pack(found)
 
 
 def _all_open(model: Any, args: tuple, kwargs: dict[str, Any]) -> dict[str, Any]:
