@@ -11,6 +11,7 @@ type Effects struct {
 	Writes    uint32 // bit i: argument i may be written
 	Lists     bool   // every result of every overload is a list of tensors
 	Tensors   bool   // every result of every overload is a tensor
+	Kept      bool   // overloads whose first argument is a tensor give tensors, and there is one: aten::slice, not aten::size
 	NeverNil  bool   // no result is optional
 	Immutable bool   // every result of every overload is a number, string, bool or None
 }
@@ -19,6 +20,7 @@ type Effects struct {
 func (t *Table) Effects(name string, n int) Effects {
 	first := t.first(name)
 	e := Effects{Known: first != nil, Lists: true, Tensors: true, NeverNil: true, Immutable: true}
+	other := false
 	for r := first; r != nil; r = r.next {
 		b, err := r.get()
 		if err != nil || hasOut(b.Schema) || !takes(b.Schema, n) {
@@ -36,6 +38,9 @@ func (t *Table) Effects(name string, n int) Effects {
 		}
 		for i := range b.Schema.Returns {
 			t := b.Schema.Returns[i].Type
+			if first := b.Schema.Args; len(first) > 0 && first[0].Type.Kind == schema.Tensor {
+				e.Kept, other = e.Kept || t.Kind == schema.Tensor, other || t.Kind != schema.Tensor
+			}
 			e.Lists = e.Lists && t.Kind == schema.List && t.Elems[0].Kind == schema.Tensor
 			switch t.Kind {
 			case schema.Tensor:
@@ -49,6 +54,7 @@ func (t *Table) Effects(name string, n int) Effects {
 			}
 		}
 	}
+	e.Kept = e.Kept && !other
 	return e
 }
 

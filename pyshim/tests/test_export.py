@@ -35,6 +35,7 @@ def test_memspec_reads_it_stripped_or_not(project, kind):
         assert told.pop("eager", None) is not None if kind == "trace" else True, "the program that eager runs"
         assert told.pop("contiguous", False) is False, "no attention asks for it"
         assert told.pop("modules", []) == [], "no buffers alone"
+        assert told.pop("retyped", {"autocast": "", "dtype": ""}) == {"autocast": "", "dtype": ""}, "no casts"
         assert told == {"inputs": inputs}
     assert small.stat().st_size < whole.stat().st_size - 40_000
     a, b = estimate(whole), estimate(small)

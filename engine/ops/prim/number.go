@@ -70,7 +70,10 @@ func addHost(c *ops.Call) (any, error) {
 		}
 		return a + b, nil
 	case *ops.List:
-		b, _ := c.Args[1].(*ops.List)
+		b, ok := c.Args[1].(*ops.List)
+		if !ok {
+			return ops.NewUnbacked(c.Schema.Name, schema.Any), nil
+		}
 		if len(a.Items)+len(b.Items) > maxItems {
 			return nil, c.Errorf("got a list of more than %d items", maxItems)
 		}

@@ -120,7 +120,7 @@ func (g *Graph) tensorValue(v *program.Value, def []*program.Node) bool {
 		return true
 	}
 	// an operator on tensors and on numbers or lists (slice, add): it gives what it was given
-	return e.Known && d.Args[0].Value != nil && !e.Immutable && g.tensorValue(d.Args[0].Value, def)
+	return e.Known && e.Kept && d.Args[0].Value != nil && g.tensorValue(d.Args[0].Value, def)
 }
 
 type certainty uint8
