@@ -99,7 +99,9 @@ func TestModulesOfTheLiveModel(t *testing.T) {
 // TestOtherDTypes: a program has the dtypes of its export. In others it is what the live model runs only where the sidecar says that this was compared.
 func TestOtherDTypes(t *testing.T) {
 	differs := func(key string) func(map[string]any) {
-		return func(s map[string]any) { s["retyped"] = map[string]any{"autocast": "", "dtype": "", key: "eager runs\naten::_to_copy"} }
+		return func(s map[string]any) {
+			s["retyped"] = map[string]any{"autocast": "", "dtype": "", key: "eager runs\naten::_to_copy"}
+		}
 	}
 	for _, tt := range []struct {
 		why             string

@@ -163,14 +163,15 @@ func (d *Dispatch) castInOrder(args []any, lower tensor.DType) (out []any, err e
 	return out, nil
 }
 
-// castArg casts one argument. Parameters that require a gradient are cast once and kept to the end of the pass; all else for the call.
+// castArg casts one argument. Parameters that require a gradient are cast once and kept to the end of the pass; all
+// else for the call, views of parameters too (aten/src/ATen/autocast_mode.cpp cached_cast).
 func (d *Dispatch) castArg(v any, to, lower tensor.DType) (any, error) {
 	switch t := v.(type) {
 	case *tensor.Tensor:
 		if !eligible(t) || t.DType == to {
 			return v, nil
 		}
-		cached := to == lower && t.DType == tensor.Float32 && t.RequiresGrad && t.Storage.Category == tensor.Parameter
+		cached := to == lower && t.DType == tensor.Float32 && t.RequiresGrad && t.Storage.Category == tensor.Parameter && !t.View
 		if c := d.casts.byTensor[t]; cached && c != nil {
 			return c, nil
 		}

@@ -117,6 +117,7 @@ func (d *Dispatch) result(c *ops.Call, r ops.Result, meta *tensor.Meta, copies b
 		return nil, c.Errorf("%v", err)
 	}
 	t := d.TensorOn(base.Storage, *meta)
+	t.View = true
 	t.Data = d.value(c, t)
 	d.values.add(t)
 	d.Hold(t)

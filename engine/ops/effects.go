@@ -12,6 +12,7 @@ type Effects struct {
 	Lists     bool   // every result of every overload is a list of tensors
 	Tensors   bool   // every result of every overload is a tensor
 	Kept      bool   // overloads whose first argument is a tensor give tensors, and there is one: aten::slice, not aten::size
+	Parts     bool   // they give lists of tensors: aten::split, which cuts strings too
 	NeverNil  bool   // no result is optional
 	Immutable bool   // every result of every overload is a number, string, bool or None
 }
@@ -20,7 +21,7 @@ type Effects struct {
 func (t *Table) Effects(name string, n int) Effects {
 	first := t.first(name)
 	e := Effects{Known: first != nil, Lists: true, Tensors: true, NeverNil: true, Immutable: true}
-	other := false
+	var kept, split, other bool // what overloads give whose first argument is a tensor
 	for r := first; r != nil; r = r.next {
 		b, err := r.get()
 		if err != nil || hasOut(b.Schema) || !takes(b.Schema, n) {
@@ -39,7 +40,8 @@ func (t *Table) Effects(name string, n int) Effects {
 		for i := range b.Schema.Returns {
 			t := b.Schema.Returns[i].Type
 			if first := b.Schema.Args; len(first) > 0 && first[0].Type.Kind == schema.Tensor {
-				e.Kept, other = e.Kept || t.Kind == schema.Tensor, other || t.Kind != schema.Tensor
+				parts := t.Kind == schema.List && t.Elems[0].Kind == schema.Tensor
+				kept, split, other = kept || t.Kind == schema.Tensor, split || parts, other || t.Kind != schema.Tensor && !parts
 			}
 			e.Lists = e.Lists && t.Kind == schema.List && t.Elems[0].Kind == schema.Tensor
 			switch t.Kind {
@@ -54,7 +56,7 @@ func (t *Table) Effects(name string, n int) Effects {
 			}
 		}
 	}
-	e.Kept = e.Kept && !other
+	e.Kept, e.Parts = kept && !split && !other, split && !kept && !other
 	return e
 }
 

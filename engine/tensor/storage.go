@@ -17,6 +17,7 @@ type Storage struct {
 type Tensor struct {
 	Meta
 	Storage *Storage
+	View    bool  // an operator made it of another tensor, on that one's storage
 	Data    *Data // values, where they are known: CPU tensors of at most MaxData elements
 }
 

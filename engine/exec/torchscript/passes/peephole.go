@@ -110,8 +110,9 @@ func (g *Graph) tensorValue(v *program.Value, def []*program.Node) bool {
 		if d.Args[0].Value == nil || def[d.Args[0].Value.ID] == nil {
 			return false
 		}
-		e := g.effects(def[d.Args[0].Value.ID])
-		return e.Known && e.Lists
+		of := def[d.Args[0].Value.ID]
+		e := g.effects(of)
+		return e.Known && (e.Lists || e.Parts && len(of.Args) > 0 && of.Args[0].Value != nil && g.tensorValue(of.Args[0].Value, def))
 	case "prim::GetAttr", "prim::If", "prim::Loop", "prim::TupleIndex":
 		return false // may be a number
 	}
