@@ -165,7 +165,7 @@ func (r *cppReader) assignment(s *statement) error {
 		return r.assign(name, x.args[0].text, s.where)
 	case x.kind == callTerm && x.text == "std::move" && len(x.args) == 1:
 		return r.moved(name, x.args[0], s.where)
-	case x.kind == signTerm && x.text == "*", x.kind == callTerm && x.text == "static_cast":
+	case x.kind == signTerm && x.text == "*" && len(x.args) == 1, x.kind == callTerm && x.text == "static_cast":
 		return nil // the kernels
 	case x.kind == callTerm && (strings.HasSuffix(x.text, ".sizes") || strings.HasSuffix(x.text, ".strides")):
 		r.numbers[name] = x // arg0_1_size
@@ -180,6 +180,9 @@ func (r *cppReader) assignment(s *statement) error {
 			return fail(s.where, "got a size of %s, want one of a buffer", short(x.text))
 		}
 		r.size(name, a, x.args[0].n, s.where)
+		return nil
+	case len(s.left) == 1 && r.numbers[name] != nil && x.kind == signTerm: // a kernel's xnumel, as it is for the next one
+		r.numbers[name] = x
 		return nil
 	case first == "int64_t" || first == "double" || first == "auto" && (x.kind == intTerm || x.kind == floatTerm || x.kind == signTerm) || first == "int32_t" || first == "float" || first == "bool":
 		r.numbers[name] = x
@@ -248,7 +251,7 @@ func (r *cppReader) output(s *statement) error {
 		return fail(s.where, "got an output without its number")
 	}
 	at, err := number(&s.left[2])
-	if err != nil || at.n < 0 || at.n > 1<<20 {
+	if err != nil || at.kind != intTerm || at.n < 0 || at.n > 1<<20 {
 		return fail(s.where, "got output %s, want a number", short(s.left[2].text))
 	}
 	x := s.right
