@@ -1,10 +1,13 @@
 package inductor
 
 import (
+	"encoding/json"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -56,5 +59,118 @@ func TestMostResults(t *testing.T) {
 		g, err := p.Entry.Graph()
 		require.NoError(t, err)
 		assert.Len(t, g.Body.Nodes[0].Told.Recorded, told)
+	}
+}
+
+// TestOwnArguments: what the record of a package's own operators says of an argument, and what is of no known form: then the operator has no arguments.
+func TestOwnArguments(t *testing.T) {
+	g := &graph{names: map[string]program.Arg{"x": {Value: &program.Value{Name: "x"}}, "w": {Const: &program.State{Name: "w"}}, "new": {Value: &program.Value{Name: "new"}}}, none: map[*program.Value]bool{}}
+	g.none[g.names["new"].Value] = true
+	for _, tt := range []struct {
+		arg  string
+		want program.Arg
+		ok   bool
+	}{
+		{`{"as_none": true}`, program.Arg{}, true}, {`{"as_int": 3}`, program.Arg{Const: int64(3)}, true}, {`{"as_int": 3.5}`, program.Arg{}, false}, {`{"as_float": 3.5}`, program.Arg{Const: 3.5}, true}, {`{"as_float": "x"}`, program.Arg{}, false},
+		{`{"as_bool": true}`, program.Arg{Const: true}, true}, {`{"as_bool": 1}`, program.Arg{}, false}, {`{"as_string": "a"}`, program.Arg{Const: "a"}, true}, {`{"as_string": 1}`, program.Arg{}, false},
+		{`{"as_ints": [1, 2]}`, program.Arg{Items: []program.Arg{{Const: int64(1)}, {Const: int64(2)}}}, true}, {`{"as_ints": []}`, program.Arg{Items: []program.Arg{}}, true}, {`{"as_ints": ["a"]}`, program.Arg{}, false},
+		{`{"as_floats": [1.5]}`, program.Arg{Items: []program.Arg{{Const: 1.5}}}, true}, {`{"as_floats": 1}`, program.Arg{}, false}, {`{"as_bools": [true, false]}`, program.Arg{Items: []program.Arg{{Const: true}, {Const: false}}}, true},
+		{`{"as_bools": [1]}`, program.Arg{}, false}, {`{"as_tensor": {"name": "x"}}`, g.names["x"], true}, {`{"as_tensor": {"name": "w"}}`, g.names["w"], true}, {`{"as_tensor": {"name": "y"}}`, program.Arg{}, false},
+		{`{"as_tensor": {"name": "new"}}`, g.names["new"], false}, {`{"as_tensor": 3}`, program.Arg{}, false}, {`{"as_tensors": [{"name": "x"}, {"name": "w"}]}`, program.Arg{Items: []program.Arg{g.names["x"], g.names["w"]}}, true},
+		{`{"as_tensors": []}`, program.Arg{Items: []program.Arg{}}, true}, {`{"as_tensors": [{"name": "x"}, {"name": "y"}]}`, program.Arg{Items: []program.Arg{g.names["x"], {}}}, false}, {`{"as_tensors": 3}`, program.Arg{}, false},
+		{`{"as_device": {}}`, program.Arg{}, false}, {`{}`, program.Arg{}, false}, {`{"as_int": 3, "as_bool": true}`, program.Arg{}, false},
+	} {
+		var arg map[string]json.RawMessage
+		require.NoError(t, json.Unmarshal([]byte(tt.arg), &arg), tt.arg)
+		got, ok := ownArgument(g, arg)
+		assert.Equal(t, tt.ok, ok, tt.arg)
+		if ok {
+			assert.Equal(t, tt.want, got, tt.arg)
+		}
+	}
+}
+
+// TestOwnCalls: what the record tells of a call, by the call's number, and of none.
+func TestOwnCalls(t *testing.T) {
+	const in = "data/aotinductor/model/"
+	call := func(number string) string {
+		return `AtenTensorHandle buf0_handle;
+AOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_new_uninitialized_tensor(&buf0_handle));
+RAIIAtenTensorHandle buf0(buf0_handle);
+aoti_torch_proxy_executor_call_function(proxy_executor, ` + number + `, 0, nullptr, 2, std::array<AtenTensorHandle, 2>{arg0_1, buf0}.data());
+output_handles[0] = buf0.release();
+`
+	}
+	const record = `{"nodes": [{"node": {"target": "mine::first.default", "inputs": [{"name": "x", "arg": {"as_tensor": {"name": "arg0_1"}}}, {"name": "n", "arg": {"as_int": 3}}]}},
+		{"node": {"target": "mine::second.out", "inputs": [{"name": "x", "arg": {"as_other": 1}}]}}, {"node": {"target": "no operator", "inputs": []}}]}`
+	for _, tt := range []struct{ number, record, want string }{
+		{"0", record, "buf0%1 mine::first(x=arg0_1%0, n=3); inductor::free(arg0_1%0); return [buf0%1]"},
+		{"1", record, "buf0%1 inductor::proxy_executor().mine::second.out; inductor::free(arg0_1%0); return [buf0%1]"},
+		{"2", record, "buf0%1 inductor::proxy_executor().an operator of the package's own; inductor::free(arg0_1%0); return [buf0%1]"},
+		{"3", record, "buf0%1 inductor::proxy_executor().an operator of the package's own; inductor::free(arg0_1%0); return [buf0%1]"},
+		{"-1", record, "buf0%1 inductor::proxy_executor().an operator of the package's own; inductor::free(arg0_1%0); return [buf0%1]"},
+		{"arg0_1", record, "buf0%1 inductor::proxy_executor().an operator of the package's own; inductor::free(arg0_1%0); return [buf0%1]"},
+		{"0", "", "buf0%1 inductor::proxy_executor().an operator of the package's own; inductor::free(arg0_1%0); return [buf0%1]"},
+		{"0", "[]", in + "a.wrapper.json: got json: cannot unmarshal array into Go value of type struct { Nodes []inductor.ownCall }, want the calls of operators that the package brings"},
+	} {
+		p, err := Decode(fstest.MapFS{in + "a.wrapper.cpp": {Data: []byte(wrapper(call(tt.number)))}, in + "a.wrapper.json": {Data: []byte(tt.record)}})
+		if err != nil {
+			assert.EqualError(t, err, tt.want)
+			continue
+		}
+		assert.Equal(t, tt.want, nodes(t, p), "call %s", tt.number)
+		assert.True(t, p.Compiled)
+		assert.Equal(t, "compiled for CUDA", p.Producer)
+		assert.Equal(t, [2]int{}, p.For)
+	}
+	for told, want := range map[string][2]int{"75": {7, 5}, "120": {12, 0}, "10": {1, 0}, "9": {}, "999": {99, 9}, "1000": {}, "x": {}} {
+		f := fstest.MapFS{in + "a.wrapper.cpp": {Data: []byte(wrapper("output_handles[0] = arg0_1.release();\n"))}, in + "a.wrapper_metadata.json": {Data: []byte(`{"AOTI_COMPUTE_CAPABILITY": "` + told + `"}`)}}
+		assert.True(t, Sniff(f))
+		p, err := Decode(f)
+		require.NoError(t, err)
+		assert.Equal(t, want, p.For, told)
+	}
+	assert.False(t, Sniff(fstest.MapFS{"data/other": {}}))
+	_, err := Decode(fstest.MapFS{"data/other": {}})
+	assert.ErrorIs(t, err, fs.ErrNotExist)
+	for text, want := range map[string]string{"output_handles[0] = v.release();\n": in + "a.wrapper.cpp:18:1: got v, want a name that stands for something"} {
+		_, err := Decode(fstest.MapFS{in + "a.wrapper.cpp": {Data: []byte(wrapper(text))}})
+		assert.EqualError(t, err, want)
+	}
+}
+
+// TestStackOf: a traceback tells the outermost call first, a stack the innermost.
+func TestStackOf(t *testing.T) {
+	s := stackOf("File \"/a.py\", line 1, in f\n    g()\n  File \"/b.py\", line 20, in g\n    h(x)\n  File \"/c d.py\", line 3, in h\n    return x")
+	var got []string
+	for _, f := range s.Frames {
+		got = append(got, fmt.Sprint(f.File, ":", f.Line, " ", f.Function, " ", f.Text))
+	}
+	assert.Equal(t, []string{"/c d.py:3 h return x", "/b.py:20 g h(x)", "/a.py:1 f g()"}, got)
+}
+
+// TestCallsBehindEachOther: functions may call others a hundred deep; how many are called behind each other does not count.
+func TestCallsBehindEachOther(t *testing.T) {
+	var behind strings.Builder
+	for range 150 {
+		behind.WriteString("x = [arg1_1]\ny = part0(x)\n")
+	}
+	_, err := decodePython(pythonWrapper(behind.String()+"return ()")+"\ndef part0(args):\n    a, = args\n    return ()\n", "w.py")
+	require.NoError(t, err)
+	for deep, want := range map[int]string{100: "", 101: "got functions that call others deeper than 100, or of more than 65536 lines together"} {
+		text := pythonWrapper("x = [arg1_1]\ny = part1(x)\nreturn ()")
+		for i := 1; i <= deep; i++ {
+			text += fmt.Sprintf("\ndef part%d(args):\n    a, = args\n", i)
+			if i < deep {
+				text += fmt.Sprintf("    x = [a]\n    y = part%d(x)\n", i+1)
+			}
+			text += "    return ()\n"
+		}
+		_, err := decodePython(text, "w.py")
+		if want == "" {
+			require.NoError(t, err, "%d", deep)
+		} else {
+			require.ErrorContains(t, err, want, "%d", deep)
+		}
 	}
 }
