@@ -34,7 +34,7 @@ func (r *cppReader) call(x *term) error {
 	case name == "wrap_with_raii_handle_if_needed" && len(x.args) == 1:
 		_, _, err := r.tensor(x)
 		return err
-	case strings.HasPrefix(name, "call_triton_"), strings.HasPrefix(name, "cpp_fused"), strings.HasPrefix(name, "cpp_"), strings.HasPrefix(name, "launch"):
+	case strings.HasPrefix(name, "call_triton_"), strings.HasPrefix(name, "cpp_"), strings.HasPrefix(name, "launch"):
 		return r.fused(x)
 	case strings.HasPrefix(name, "aoti_torch_"):
 		return r.shim(x)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/memspec/memspec/engine/internal/golden"
 	"github.com/memspec/memspec/engine/program"
+	"github.com/memspec/memspec/engine/tensor"
 )
 
 // TestSnippets: what pieces of a wrapper become, or why they are not read: testdata/snippets. A piece follows a line == REASON; what follows its line
@@ -172,5 +174,72 @@ func TestCallsBehindEachOther(t *testing.T) {
 		} else {
 			require.ErrorContains(t, err, want, "%d", deep)
 		}
+	}
+}
+
+// shownMeta writes a tensor: float32[8 64] strides [1 8] cuda.
+func shownMeta(m *tensor.Meta) string {
+	text := fmt.Sprintf("%s%v", m.DType, m.Sizes)
+	if !slices.Equal(m.Strides, tensor.ContiguousStrides(m.Sizes)) {
+		text += fmt.Sprintf(" strides %v", m.Strides)
+	}
+	return text + " " + m.Device
+}
+
+// TestExamples: what get_args tells of an argument, and an example that is none.
+func TestExamples(t *testing.T) {
+	whole := pythonWrapper("return (arg1_1, )")
+	for _, tt := range []struct{ why, example, want string }{
+		{"sizes by another argument", "rand_strided((arg0_1, 64), (64, 1), device='cuda:0', dtype=torch.float32)", "float32[8 64] cuda"},
+		{"by a sum", "rand_strided((2*arg0_1, 64), (64, 1), device='cuda:0', dtype=torch.float32)", "float32[16 64] cuda"},
+		{"of another device", "rand_strided((8, 64), (64, 1), device='cpu', dtype=torch.float32)", "float32[8 64] cpu"},
+		{"without either", "rand_strided((8, 64), (64, 1))", "float32[8 64] cuda"},
+		{"by its whole name", "torch._dynamo.testing.rand_strided((8, 64), (64, 1), dtype=torch.int8)", "int8[8 64] cuda"},
+		{"with something else", "rand_strided((8, 64), (64, 1), 3, dtype=torch.int8, other=3)", "int8[8 64] cuda"},
+		{"of strides", "rand_strided((8, 64), (1, 8))", "float32[8 64] strides [1 8] cuda"},
+		{"of another dtype", "rand_strided((8, 64), (64, 1), dtype=torch.float33, device=3)", "14:51: got torch.float33, want a dtype"},
+		{"two that are wrong", "rand_strided((8, 64), (64, 1), dtype=torch.float33, dtype=torch.float34)", "14:51: got torch.float33, want a dtype"},
+		{"sizes that are none", "rand_strided(8, 64)", "14:27: got 8, want a list of sizes"},
+		{"strides that are none", "rand_strided((8, 64), 64)", "14:36: got 64, want a list of sizes"},
+		{"both with a text", "rand_strided(('a', 64), ('b', 1))", "14:28: got a in a size, want whole numbers, symbols, + - * // % min and max"},
+		{"a size of nothing", "rand_strided((q, 64), (64, 1))", "14:28: got the size q in an example, want a number"},
+		{"as many strides as sizes", "rand_strided((8, 64), (1, ))", "14:14: got strides of another length than sizes"},
+		{"one list", "rand_strided((8, 64))", "14:14: got rand_strided(…) as an example of arg1_1, want rand_strided"},
+		{"another function", "other((8, 64), (64, 1))", "14:14: got a call of other, want numbers and names"},
+		{"a name", "x", "14:14: got x as an example of arg1_1, want rand_strided"},
+	} {
+		w, err := DecodeWrapper(strings.Replace(whole, "rand_strided((8, 64), (64, 1), device='cuda:0', dtype=torch.float32)", tt.example, 1), "w.py")
+		if err != nil {
+			assert.EqualError(t, err, tt.want, tt.why)
+			continue
+		}
+		require.Len(t, w.States, 2, tt.why)
+		m := w.States[0].Meta
+		assert.Equal(t, tt.want, shownMeta(&m), tt.why)
+		assert.Equal(t, int64(m.StorageBytes()), w.States[0].NBytes, tt.why)
+	}
+}
+
+// TestConstants: what a wrapper tells of its weights.
+func TestConstants(t *testing.T) {
+	whole := wrapper("output_handles[0] = arg0_1.release();\n")
+	for _, tt := range []struct{ old, new, want string }{
+		{"", "", "net.w parameter float32[64 8] cuda 2048"},
+		{`constants_info_[0].name = "w";`, `constants_info_[0].type = static_cast<int32_t>(torch::aot_inductor::ConstantType::Buffer);`, "net.w buffer float32[64 8] cuda 2048"},
+		{`constants_info_[0].name = "w";`, `constants_info_[0].type = static_cast<int32_t>(torch::aot_inductor::ConstantType::TensorConstant);`, "net.w constant float32[64 8] cuda 2048"},
+		{`constants_info_[0].name = "w";`, `constants_info_[0].type = static_cast<int32_t>(torch::aot_inductor::ConstantType::Parameter);`, "net.w parameter float32[64 8] cuda 2048"},
+		{`    constants_info_[0].original_fqn = "net.w";` + "\n", "", "w parameter float32[64 8] cuda 2048"},
+		{"cached_torch_device_type_cuda", "cached_torch_device_type_cpu", "net.w parameter float32[64 8] cpu 2048"},
+		{"cached_torch_dtype_float32", "cached_torch_dtype_float33", `constant 0: got dtype "float33"`},
+		{"data_size = 2048", "data_size = -1", "constant 0: got a negative size"},
+		{"shape = {64, 8}", "shape = {64, x}", "constant 0: "},
+	} {
+		p, err := decodeCPP(strings.Replace(whole, tt.old, tt.new, 1), "w.cpp")
+		if err != nil {
+			assert.ErrorContains(t, err, strings.TrimPrefix(tt.want, "constant 0: "), tt.new)
+			continue
+		}
+		s := p.States[0]
+		assert.Equal(t, tt.want, fmt.Sprint(s.Name, " ", s.Class, " ", shownMeta(&s.Meta), " ", s.NBytes), tt.new)
 	}
 }
