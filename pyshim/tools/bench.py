@@ -103,6 +103,48 @@ def step() -> list[tuple[str, str]]:
         (f"with {k}", f"{1000 * best[k]:.1f} ms, {100 * (best[k] / best['plain'] - 1):+.0f} %") for k in list(best)[1:]]
 
 
+# A net so small that PyTorch's own dispatch is most of it.
+SMALL = """
+import json, time, torch
+from torch import nn
+def block(i, o, stride): return nn.Sequential(nn.Conv2d(i, o, 3, stride, 1, bias=False), nn.BatchNorm2d(o), nn.ReLU())
+net = nn.Sequential(block(3, 16, 1), block(16, 32, 2), block(32, 64, 2), block(64, 64, 1), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(64, 10)).cuda()
+optimizer, loss = torch.optim.SGD(net.parameters(), 0.1, momentum=0.9), nn.CrossEntropyLoss()
+x, y = torch.randn(4, 3, 32, 32).cuda(), torch.zeros(4, dtype=torch.long).cuda()
+
+def step():
+    optimizer.zero_grad()
+    loss(net(x), y).backward()
+    optimizer.step()
+
+def forward():
+    with torch.no_grad():
+        net(x)
+
+def least(do):
+    out = []
+    for _ in range(100):
+        start = time.process_time()
+        do()
+        out.append(time.process_time() - start)
+    return min(out)
+
+out = {"a training step": least(step)}
+net.eval()
+print(json.dumps(out | {"a pass without gradients": least(forward)}))
+"""
+
+
+def values() -> list[tuple[str, str]]:
+    """What it costs that values are followed."""
+    told = [[json.loads(spent([sys.executable, "-c", SMALL], os.environ | pretend.environment("t4", values=v))[1]) for v in (False, True)] for _ in range(4)]
+    out = []
+    for what in told[0][0]:
+        without, followed = (1000 * min(t[v][what] for t in told) for v in (0, 1))
+        out.append((f"a small net, {what}", f"{without:.2f} ms, with values {followed:.2f} ms ({followed / without:.1f} times)"))
+    return out
+
+
 def project() -> tempfile.TemporaryDirectory:
     folder = tempfile.TemporaryDirectory(prefix="memshim-bench-")
     Path(folder.name, "zoo.py").write_text(ZOO)
@@ -140,7 +182,7 @@ def large() -> list[tuple[str, str]]:
 
 
 BIG = {"name": "big", "memory": "186GiB", "compute_capability": 10.0, "sms": 148}
-BENCHMARKS = {f.__name__: f for f in (imports, step, cases, capture, large)}
+BENCHMARKS = {f.__name__: f for f in (imports, step, values, cases, capture, large)}
 
 
 def main(arguments: list[str]) -> int:

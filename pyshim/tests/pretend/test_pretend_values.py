@@ -33,6 +33,8 @@ def test_known_values_come_back(seen, name, out):
     ("weights", [0.0, False, 0], [[3, "aten::_local_scalar_dense", 2], [3, "aten::nonzero", 1]]),
     ("overwritten", [4, 0.0], [[6, "aten::_local_scalar_dense", 1]]),
     ("layers", [64.0, 0.0, 0.0, 0.0], [[5, "aten::_local_scalar_dense", 2], [8, "aten::_local_scalar_dense", 1]]),
+    ("trained", [[1, 2, 3], [0, 0], 2, True, 0.0, 0.0, 0.0], [[10, "aten::_local_scalar_dense", 3], [11, "aten::_local_scalar_dense", 1]]),
+    ("checked", [True, True, True], [[7, "aten::_local_scalar_dense", 3]]),
     ("random_numbers", [0, 0, 0], [[2, "aten::copy_", 1]]),
     ("graphs", [[1.0] * 4, 4, 0.0], [[9, "aten::_local_scalar_dense", 1]]),
 ])
@@ -54,6 +56,13 @@ def test_threads(seen):
 
 def test_a_read_has_the_users_line(seen):
     assert seen["reads"] == {"line": 1, "op": "aten::_local_scalar_dense", "bytes": 1, "file": True}
+
+
+def test_a_step_hardly_comes_by_python(seen):
+    """What a pass costs with values: a visit is some ten microseconds, and so is what is computed."""
+    visits, computed = seen["visits"]
+    assert sum(visits.values()) <= 20, visits
+    assert computed == ["aten::fill_"], "the gradient that a pass begins with"
 
 
 PROGRAM = """

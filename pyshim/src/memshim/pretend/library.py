@@ -34,6 +34,8 @@ class Library:
         pointer, size = ctypes.c_void_p, ctypes.c_size_t
         self.known = lib.memspec_pretend_known
         self.known.argtypes = [pointer, size]
+        self.untouched = lib.memspec_pretend_untouched
+        self.untouched.argtypes = [pointer, size]
         self.wrote = lib.memspec_pretend_wrote
         self.wrote.argtypes, self.wrote.restype = [pointer, size, ctypes.c_int], None
         self.unknown = lib.memspec_pretend_unknown
@@ -61,7 +63,7 @@ class Library:
             return self._threads.reads
 
     def operators(self) -> ctypes.c_int:
-        """How many operators this thread is inside of; the caller counts."""
+        """1 inside of an operator whose writes the library is told of, -1 of one whose are not; the caller sets it."""
         try:
             return self._threads.operators
         except AttributeError:

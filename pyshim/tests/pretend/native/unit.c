@@ -51,11 +51,13 @@ struct reads {
 struct reads *memspec_pretend_reads(void);
 int *memspec_pretend_operators(void);
 void memspec_pretend_answer(uint64_t), memspec_pretend_track(int, size_t), memspec_pretend_wrote(void *, size_t, int), memspec_pretend_unknown(const void *, size_t);
-int memspec_pretend_answers_end(void), memspec_pretend_known(const void *, size_t);
+int memspec_pretend_answers_end(void), memspec_pretend_known(const void *, size_t), memspec_pretend_untouched(const void *, size_t);
 bool memspec_pretend_note(int, int *, const char **, unsigned long long *);
 void _ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE(void *, int64_t, size_t, size_t, uint16_t);
 
 static const size_t MIB = 1 << 20;
+
+static bool is_known(const void *p, size_t n) { return memspec_pretend_known(p, n) == 1; }
 
 static size_t free_now(void) {
 	size_t f, t;
@@ -270,13 +272,14 @@ static void values(void) {
 	memspec_pretend_track(1, 0);
 	SUCCEEDS(cudaMemcpy(device, host, sizeof host, 1));
 	SUCCEEDS(cudaMemcpy(back, device, sizeof back, 2));
-	CHECK(*reads == 1 && memspec_pretend_known(device, 16) && !memspec_pretend_known(device, 17));
+	CHECK(*reads == 1 && is_known(device, 16) && !is_known(device, 17));
 	SUCCEEDS(cudaMemcpy(other, device, 16, 3)); /* what a copy gives is as known as what it is of */
-	CHECK(memspec_pretend_known(other, 16) && other[3] == 4);
+	CHECK(is_known(other, 16) && other[3] == 4);
 	memspec_pretend_unknown(device + 1, 4);
-	CHECK(memspec_pretend_known(device, 4) && !memspec_pretend_known(device, 8) && memspec_pretend_known(device + 2, 8));
+	CHECK(is_known(device, 4) && !is_known(device, 8) && is_known(device + 2, 8));
 	SUCCEEDS(cudaMemcpy(other, device, 16, 3));
-	CHECK(!memspec_pretend_known(other, 16));
+	CHECK(memspec_pretend_known(device, 8) == 0 && memspec_pretend_known(other, 16) == -1); /* in part, none of it */
+	CHECK(!memspec_pretend_untouched(other + 1, 4) && memspec_pretend_untouched(other + 4, 16));
 	SUCCEEDS(cudaMemcpy(back, device, 8, 2));
 	CHECK(*reads == 2 && memspec_pretend_reads()->bytes == 8);
 
@@ -291,27 +294,30 @@ static void values(void) {
 	CHECK(back[0] == 2); /* the other answer is gone */
 
 	_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE(device, 512, 0, 0, 0); /* the block is handed out anew */
-	CHECK(device[0] == 0 && device[3] == 0 && !memspec_pretend_known(device, 4));
+	CHECK(device[0] == 0 && device[3] == 0 && !is_known(device, 4));
 	SUCCEEDS(cudaMemset(device, 0, 4 * MIB)); /* zeros are known, at no cost */
-	CHECK(memspec_pretend_known(device, 4 * MIB));
+	CHECK(is_known(device, 4 * MIB));
 	SUCCEEDS(cudaMemset(device, 1, 4 * MIB)); /* too large to be written */
-	CHECK(!memspec_pretend_known(device, 4) && device[0] == 0);
+	CHECK(!is_known(device, 4) && device[0] == 0);
 	SUCCEEDS(cudaMemset(device, 1, 64));
-	CHECK(device[15] == 0x01010101 && memspec_pretend_known(device, 64));
+	CHECK(device[15] == 0x01010101 && is_known(device, 64));
 
 	cudaLaunchKernel(values, (dim3){ 1, 1, 1 }, (dim3){ 1, 1, 1 }, NULL, 0, NULL); /* of no operator: it may have written anywhere */
-	CHECK(!memspec_pretend_known(device, 4) && device[15] == 0x01010101);
+	CHECK(!is_known(device, 4) && device[15] == 0x01010101);
 	SUCCEEDS(cudaMemset(device, 1, 64));
 	++*memspec_pretend_operators();
 	cudaLaunchKernel(values, (dim3){ 1, 1, 1 }, (dim3){ 1, 1, 1 }, NULL, 0, NULL);
-	CHECK(memspec_pretend_known(device, 64));
-	--*memspec_pretend_operators();
+	CHECK(is_known(device, 64));
+	*memspec_pretend_operators() = -1; /* of an operator that is made of others */
+	cudaLaunchKernel(values, (dim3){ 1, 1, 1 }, (dim3){ 1, 1, 1 }, NULL, 0, NULL);
+	CHECK(!is_known(device, 4));
+	*memspec_pretend_operators() = 0;
 
 	size_t large = 2 * MIB;
 	char *many = malloc(large);
 	memset(many, 9, large);
 	SUCCEEDS(cudaMemcpy(other, many, large, 1)); /* not made: other's bytes stay, and are not known */
-	CHECK(other[3] == 4 && !memspec_pretend_known(other, 4));
+	CHECK(other[3] == 4 && !is_known(other, 4));
 	SUCCEEDS(cudaMemcpy(many, other, large, 2));
 	CHECK(many[0] == 0 && many[large - 1] == 0);
 	free(many);
@@ -343,10 +349,10 @@ static void spans(void) {
 		if (to > SIZE) to = SIZE;
 		bool all = true;
 		for (int i = from; i < to; i++) all = all && model[i];
-		CHECK(all == (memspec_pretend_known(p + from, (size_t)(to - from)) != 0));
+		CHECK(all == (is_known(p + from, (size_t)(to - from)) != 0));
 	}
 	SUCCEEDS(cudaFree(p));
-	CHECK(!memspec_pretend_known(p, 1)); /* what is freed is not known */
+	CHECK(!is_known(p, 1)); /* what is freed is not known */
 	memspec_pretend_track(0, 0);
 }
 
@@ -446,22 +452,22 @@ static void collectives(void) {
 		SUCCEEDS(ncclCommInitRank(&c, ranks, (ncclUniqueId){ { 0 } }, ranks - 1));
 		SUCCEEDS(cudaMemcpy(p, bytes, 16, 1));
 		SUCCEEDS(ncclAllGather(p, p + 64, 16, 0, c, NULL));
-		CHECK(!memcmp(p + 64, bytes, 16) && memspec_pretend_known(p + 64, 16) == (ranks == 1)); /* of others nothing is known */
+		CHECK(!memcmp(p + 64, bytes, 16) && is_known(p + 64, 16) == (ranks == 1)); /* of others nothing is known */
 		CHECK(ranks == 1 || !memcmp(p + 80, bytes, 16));                                        /* they have the same, it is taken */
 		SUCCEEDS(ncclReduceScatter(p, p + 128, (size_t)(16 / ranks), 0, 0, c, NULL));
-		CHECK(!memcmp(p + 128, bytes + (ranks == 1 ? 0 : 8), (size_t)(16 / ranks)) && memspec_pretend_known(p + 128, 1) == (ranks == 1));
+		CHECK(!memcmp(p + 128, bytes + (ranks == 1 ? 0 : 8), (size_t)(16 / ranks)) && is_known(p + 128, 1) == (ranks == 1));
 		SUCCEEDS(ncclAllReduce(p, p, 16, 0, 5, c, NULL));
-		CHECK(!memspec_pretend_known(p, 1)); /* multiplied by what is not looked at */
+		CHECK(!is_known(p, 1)); /* multiplied by what is not looked at */
 		SUCCEEDS(cudaMemcpy(p, bytes, 16, 1));
 		SUCCEEDS(ncclBroadcast(p, p, 16, 0, ranks - 1, c, NULL));
-		CHECK(memspec_pretend_known(p, 16)); /* it is the root */
+		CHECK(is_known(p, 16)); /* it is the root */
 		SUCCEEDS(ncclBroadcast(p, p, 16, 0, 0, c, NULL));
-		CHECK(memspec_pretend_known(p, 16) == (ranks == 1));
+		CHECK(is_known(p, 16) == (ranks == 1));
 		SUCCEEDS(cudaMemcpy(p, bytes, 16, 1));
 		SUCCEEDS(ncclGroupStart());
 		for (int root = 0; root < ranks; root++) SUCCEEDS(ncclBroadcast(root == ranks - 1 ? p : p + 160, p + 160 + 16 * root, 16, 0, root, c, NULL));
 		SUCCEEDS(ncclGroupEnd());
-		CHECK(!memcmp(p + 160, bytes, 16) && memspec_pretend_known(p + 160, 16) == (ranks == 1)); /* a gather by broadcasts */
+		CHECK(!memcmp(p + 160, bytes, 16) && is_known(p + 160, 16) == (ranks == 1)); /* a gather by broadcasts */
 		SUCCEEDS(ncclCommDestroy(c));
 	}
 	ncclComm_t c;

@@ -90,6 +90,56 @@ def layers():
 
 
 @known
+def trained():
+    """A step of a small net: its gradients and numbers hang on weights, what stands beside it is known before and after."""
+    net = torch.nn.Sequential(torch.nn.Conv2d(1, 4, 3), torch.nn.BatchNorm2d(4), torch.nn.ReLU(), torch.nn.Dropout(), torch.nn.Flatten(), torch.nn.Linear(144, 2)).cuda()
+    optimizer = torch.optim.SGD(net.parameters(), 0.1)
+    lengths, labels = torch.tensor([1, 2, 3]).cuda(), torch.zeros(2, dtype=torch.long).cuda()
+    for _ in range(2):
+        out = net(torch.rand(2, 1, 8, 8, device="cuda"))
+        torch.nn.functional.cross_entropy(out, labels).backward()
+        optimizer.step()
+    return [lengths.tolist(), labels.tolist(), net[1].num_batches_tracked.item(), bool(torch.isfinite(out).all()), out.sum().item(), net[5].weight.grad.sum().item(),
+            net[1].running_mean[0].item()]
+
+
+@case
+def visits():
+    """Which operators of a step come by Python: [how often each, how many were computed]."""
+    from memshim.pretend import values
+
+    net = torch.nn.Sequential(torch.nn.Conv2d(1, 4, 3, bias=False), torch.nn.BatchNorm2d(4), torch.nn.ReLU(), torch.nn.Flatten(), torch.nn.Linear(144, 2)).cuda()
+    x, labels, seen, computed = torch.rand(2, 1, 8, 8, device="cuda"), torch.zeros(2, dtype=torch.long).cuda(), {}, []
+
+    def step():
+        torch.nn.functional.cross_entropy(net(x), labels).backward()
+
+    step()
+    before = {o: o.kernel for o in values.installed().operators.values()}
+    for o in before:
+        def kernel(*a, of=o, kernel=o.kernel):
+            seen[of.name] = seen.get(of.name, 0) + 1
+            return kernel(*a)
+
+        o.kernel, o.compute = kernel, lambda *a, of=o: computed.append(of.name) or type(of).compute(of, *a)
+    step()
+    for o, kernel in before.items():
+        o.kernel = kernel
+        del o.compute
+    return [dict(sorted(seen.items())), sorted(computed)]
+
+
+@known
+def checked():
+    """What is not known reads as numbers that pass the usual checks."""
+    net = torch.nn.Linear(64, 8, bias=False).cuda()
+    with torch.no_grad():
+        p = net(torch.rand(3, 64, device="cuda")).relu().softmax(-1)
+        again = net(torch.rand(3, 64, device="cuda")).relu().softmax(-1)
+        return [bool(((p.sum(-1) - 1).abs() < 1e-3).all()), torch.allclose(p, again), bool(torch.isfinite(p).all())]
+
+
+@known
 def random_numbers():
     return torch.randint(5, 9, (3,), device="cuda").tolist()
 

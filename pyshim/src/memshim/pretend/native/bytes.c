@@ -5,6 +5,7 @@
    A read of bytes that are not known (the result of .item(), a size that nonzero asks for) is counted, and may be answered beforehand. */
 #include "pretend.h"
 
+#include <link.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -85,6 +86,11 @@ static bool has(const struct span_set *s, const char *from, const char *to) {
 	return i < s->count && s->spans[i].from <= from && s->spans[i].to >= to;
 }
 
+static bool touches(const struct span_set *s, const char *from, const char *to) {
+	size_t i = first_to_after(s, from);
+	return i < s->count && s->spans[i].from < to;
+}
+
 /* ---- reads of what is not known ---- */
 
 enum { MOST_ANSWERS = 16 };
@@ -96,7 +102,7 @@ static __thread struct {
 	uint64_t bits[MOST_ANSWERS];
 	int count, next;
 } answers;
-static __thread int operators; /* how many operators this thread is inside of */
+static __thread int operators; /* 1: inside of an operator whose writes are told; -1: of one whose are not; 0: of none, or of one that passes by */
 
 static bool answer(void *dst, size_t n) {
 	if (answers.next == answers.count || (n != 1 && n != 2 && n != 4 && n != 8)) return false;
@@ -115,19 +121,49 @@ API int memspec_pretend_answers_end(void) { /* how many were used */
 	return used;
 }
 
+/* Whether a function lies in PyTorch's own library of kernels. Operators launch these; of those that do not pass the Python side the results are
+   fresh blocks, which nobody knows. */
+static int note_code(struct dl_phdr_info *library, size_t size UNUSED, void *into) {
+	const char *file = strrchr(library->dlpi_name, '/');
+	if (!file || strcmp(file, "/libtorch_cuda.so")) return 0;
+	struct span *code = into;
+	for (int i = 0; i < library->dlpi_phnum; i++) {
+		const ElfW(Phdr) *part = &library->dlpi_phdr[i];
+		if (part->p_type != PT_LOAD || !(part->p_flags & PF_X)) continue;
+		uintptr_t at = library->dlpi_addr + part->p_vaddr;
+		memcpy(&code->from, &at, sizeof at);
+		code->to = code->from + part->p_memsz;
+	}
+	return 1;
+}
+static bool is_pytorchs(const void *function) {
+	static __thread struct span code; /* of each thread: no lock */
+	if (!function) return false;
+	if (!code.to) dl_iterate_phdr(note_code, &code);
+	return (const char *)function >= code.from && (const char *)function < code.to;
+}
+
 /* ---- what the Python side tells ---- */
 
 API void memspec_pretend_track(int on, size_t limit) {
 	lock_memory();
 	tracking = on;
 	if (limit) copy_limit = limit;
-	if (!on) known.count = 0;
+	known.count = 0;
 	unlock_memory();
 }
 
-API int memspec_pretend_known(const void *p, size_t n) {
+API int memspec_pretend_known(const void *p, size_t n) { /* 1: all of it; 0: some; -1: none */
 	lock_memory();
-	bool yes = !n || has(&known, p, (const char *)p + n);
+	int which = 1;
+	if (n && !has(&known, p, (const char *)p + n)) which = touches(&known, p, (const char *)p + n) ? 0 : -1;
+	unlock_memory();
+	return which;
+}
+
+API int memspec_pretend_untouched(const void *p, size_t n) { /* nobody wrote there: zeros */
+	lock_memory();
+	bool yes = !touches(&written, p, (const char *)p + n);
 	unlock_memory();
 	return yes;
 }
@@ -149,8 +185,8 @@ void bytes_unknown(const void *p, size_t n) {
 
 API void memspec_pretend_unknown(const void *p, size_t n) { bytes_unknown(p, n); }
 
-void bytes_after_launch(void) {
-	if (operators || !tracking) return; /* of an operator it is told what it writes */
+void bytes_after_launch(const void *function) {
+	if (operators > 0 || !tracking || (!operators && is_pytorchs(function))) return; /* of an operator it is told what it writes, where it is not fresh */
 	lock_memory();
 	known.count = 0;
 	unlock_memory();
@@ -172,7 +208,7 @@ static void zero(char *p, size_t n) {
 void bytes_copy(void *dst, const void *src, size_t n) {
 	if (!n) return;
 	bool from_device = address_is_device(src), to_device = address_is_device(dst);
-	bool is_known = !from_device || memspec_pretend_known(src, n);
+	bool is_known = !from_device || memspec_pretend_known(src, n) == 1;
 	if (from_device && !to_device && !is_known) {
 		if (answer(dst, n)) return; /* who answers has noted it */
 		reads.count++;

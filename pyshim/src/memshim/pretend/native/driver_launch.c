@@ -120,7 +120,7 @@ API CUresult cuTensorMapEncodeTiled(CUtensorMap *map, CUtensorMapDataType type U
 
 static CUresult launch(CUstream s) {
 	capture_node(s);
-	bytes_after_launch();
+	bytes_after_launch(NULL);
 	return CUDA_SUCCESS;
 }
 API CUresult cuLaunchKernel(CUfunction f UNUSED, unsigned int gx UNUSED, unsigned int gy UNUSED, unsigned int gz UNUSED, unsigned int bx UNUSED, unsigned int by UNUSED,

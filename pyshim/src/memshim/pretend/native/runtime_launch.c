@@ -48,28 +48,28 @@ API cudaError_t __cudaGetKernel(cudaKernel_t *kernel, const void *host) {
 
 /* ---- launches ---- */
 
-static cudaError_t launch(dim3 grid, dim3 block, size_t shared, cudaStream_t s) {
+static cudaError_t launch(const void *f, dim3 grid, dim3 block, size_t shared, cudaStream_t s) {
 	const struct gpu *g = current_gpu();
 	if (!g) return fail(cudaErrorNoDevice);
 	if (!grid.x || !grid.y || !grid.z || !block.x || !block.y || !block.z) return fail(cudaErrorInvalidConfiguration);
 	if ((uint64_t)block.x * block.y * block.z > 1024 || block.z > 64 || grid.y > 65535 || grid.z > 65535) return fail(cudaErrorInvalidConfiguration);
 	if (shared > g->shared_optin) return fail(cudaErrorInvalidValue);
 	capture_node(s);
-	bytes_after_launch();
+	bytes_after_launch(f);
 	return cudaSuccess;
 }
 
-API cudaError_t cudaLaunchKernel(const void *f UNUSED, dim3 grid, dim3 block, void **arguments UNUSED, size_t shared, cudaStream_t s) {
-	return launch(grid, block, shared, s);
+API cudaError_t cudaLaunchKernel(const void *f, dim3 grid, dim3 block, void **arguments UNUSED, size_t shared, cudaStream_t s) {
+	return launch(f, grid, block, shared, s);
 }
-API cudaError_t __cudaLaunchKernel(cudaKernel_t k UNUSED, dim3 grid, dim3 block, void **arguments UNUSED, size_t shared, cudaStream_t s) {
-	return launch(grid, block, shared, s);
+API cudaError_t __cudaLaunchKernel(cudaKernel_t k, dim3 grid, dim3 block, void **arguments UNUSED, size_t shared, cudaStream_t s) {
+	return launch(k, grid, block, shared, s);
 }
-API cudaError_t cudaLaunchCooperativeKernel(const void *f UNUSED, dim3 grid, dim3 block, void **arguments UNUSED, size_t shared, cudaStream_t s) {
-	return launch(grid, block, shared, s);
+API cudaError_t cudaLaunchCooperativeKernel(const void *f, dim3 grid, dim3 block, void **arguments UNUSED, size_t shared, cudaStream_t s) {
+	return launch(f, grid, block, shared, s);
 }
-API cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *c, const void *f UNUSED, void **arguments UNUSED) {
-	return launch(c->gridDim, c->blockDim, c->dynamicSmemBytes, c->stream);
+API cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *c, const void *f, void **arguments UNUSED) {
+	return launch(f, c->gridDim, c->blockDim, c->dynamicSmemBytes, c->stream);
 }
 
 /* ---- what is asked about a kernel ---- */

@@ -3,7 +3,8 @@ numbers reads as zero, and is noted with the user's line.
 
 Every operator passes a kernel of ours on its way to CUDA's: registered for a dispatch key of PyTorch's that stands directly above the backends and that
 nobody uses (CustomRNGKeyId). It lets CUDA's kernel run (which allocates as ever) and then computes small results once more on the CPU, over
-the same bytes. A TorchDispatchMode would do the same, but PyTorch takes other ways while one is active (it accumulates out of place:
+the same bytes. What gives fresh memory and is never known (gradients of layers, convolutions, memory itself) passes by without Python; numbers of a pass that
+is trained are not computed from what is not known, nor what gave zeros of zeros before: they read as zero as they are. A TorchDispatchMode would do the same, but PyTorch takes other ways while one is active (it accumulates out of place:
 isTensorSubclassLike), which moves allocations; this moves none, and tests hold the streams of events against each other.
 """
 

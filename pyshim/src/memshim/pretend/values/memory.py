@@ -14,6 +14,8 @@ MOST_RUNS = 256  # of a tensor that does not lie dense: more are not followed
 
 def span(t: torch.Tensor) -> int:
     """From its first byte to its last."""
+    if t.is_contiguous():
+        return t.nbytes
     return (sum((n - 1) * s for n, s in zip(t.shape, t.stride())) + 1) * t.element_size() if t.numel() else 0
 
 
@@ -42,17 +44,26 @@ class Memory:
     """What the library knows of tensors."""
 
     def __init__(self, library: Library):
-        self.library = library
+        self.library, self.is_known = library, library.known
 
     def known(self, t: torch.Tensor) -> bool:
         if not t.is_cuda:
             return True
-        if self.library.known(t.data_ptr(), span(t)):
-            return True
+        contiguous = t.is_contiguous()
+        found = self.is_known(t.data_ptr(), t.nbytes if contiguous else span(t))
+        if found or contiguous:
+            return found > 0
         stretches = runs(t)
-        return stretches is not None and all(self.library.known(at, n) for at, n in stretches)
+        return stretches is not None and all(self.library.known(at, n) > 0 for at, n in stretches)
+
+    def untouched(self, t: torch.Tensor) -> bool:
+        """Nobody wrote where it lies: it is zero."""
+        return t.is_cuda and self.library.untouched(t.data_ptr(), span(t))
 
     def wrote(self, t: torch.Tensor, known: bool) -> None:
+        if t.is_cuda and t.is_contiguous():
+            self.library.wrote(t.data_ptr(), t.nbytes, known)
+            return
         stretches = runs(t) if t.is_cuda else None
         if stretches is None:
             self.unknown(t)
@@ -78,9 +89,10 @@ def host(t: torch.Tensor) -> torch.Tensor:
     """A CPU tensor over the bytes of a device tensor: device memory of a pretend GPU is host memory."""
     if not t.is_cuda:
         return t
-    if not t.numel():
+    size = span(t)
+    if not size:
         return torch.empty(t.shape, dtype=t.dtype)
-    flat = torch.frombuffer((ctypes.c_char * span(t)).from_address(t.data_ptr()), dtype=t.dtype)
+    flat = torch.frombuffer((ctypes.c_char * size).from_address(t.data_ptr()), dtype=t.dtype)
     out = flat.as_strided(t.size(), t.stride())
     if t.is_neg():
         out = torch._neg_view(out)

@@ -11,8 +11,9 @@ import torch._C as C
 
 from memshim.pretend.follow import After
 from memshim.pretend.library import Library
-from memshim.pretend.values import counts, threads
-from memshim.pretend.values.attention import PLANNED, Unplanned
+from memshim.pretend.values import counts, kinds, threads
+from memshim.pretend.values.arguments import NUMBERS, PLAIN, TENSORS, collect, of_floats, to_host, trained, with_number
+from memshim.pretend.values.attention import PLANNED, Unplanned, alike
 from memshim.pretend.values.initialise import skipped
 from memshim.pretend.values.tracing import exclude_while_tracing, follow_folding
 from memshim.pretend.values.memory import Memory, host
@@ -26,23 +27,9 @@ ABOVE = C._dispatch_keyset_full() - BELOW - C.DispatchKeySet(C.DispatchKey.Backe
 
 KNOWN_LIMIT = 1 << 20  # elements: what follows from known values is computed up to here
 UNKNOWN_LIMIT = 1 << 17  # and what does not, so that checks of it (is it finite? a distribution?) go the usual way
+MOST_CALLS = 4096  # of an operator, that are remembered to give zeros of zeros
 PRODUCT_LIMIT = 1 << 24  # multiplications of a matrix product: milliseconds
 INTEGER_LIMIT = 1 << 24  # copies of integers from the host: ids, masks and lengths decide, images do not
-
-TENSORS = {int: torch.int64, float: torch.float64, bool: torch.bool, complex: torch.complex128}  # what PyTorch makes of a number
-NUMBERS = tuple(TENSORS)
-PLAIN = (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer)
-BACKENDS = ("CPU", "CUDA", "Meta", "QuantizedCPU", "QuantizedCUDA")
-COMPOSITES = ("CompositeExplicitAutograd", "CompositeImplicitAutograd", "CompositeExplicitAutogradNonFunctional")
-MEMORY_ONLY = ("empty", "new_empty", "resize", "set_", "record_stream", "_resize", "_pin_memory", "is_pinned", "pin_memory", "data")
-TAKE_NUMBERS = ("add", "sub", "subtract", "mul", "multiply", "div", "divide", "true_divide", "floor_divide")  # python_arg_parser.cpp
-COLLECTIVES = ("c10d::", "_c10d_functional::", "_c10d_functional_autograd::", "c10d_functional::", "symm_mem::")
-LEAVES = {"aten::copy_"}  # composite by name, and not made of other operators
-OVERWRITES = ("aten::copy_", "aten::fill_", "aten::zero_")  # what was there before does not matter
-PRODUCTS = {f"aten::{n}" for n in ("mm", "bmm", "addmm", "baddbmm", "addbmm", "mv", "addmv")}
-LAYERS = ("convolution", "_convolution", "linalg_", "_foreach_", "_fused_")  # what they give of unknown values is zero as well as any
-PARTLY = {"aten::_grouped_mm", "aten::_scaled_grouped_mm"}  # what no group covers of their results is not written
-RUNNING = ("running_mean", "running_var", "save_mean", "save_invstd")  # batch norm writes these though its schema does not say so
 
 
 class Operator:
@@ -51,29 +38,34 @@ class Operator:
     def __init__(self, op: torch._ops.OpOverload, values: Values):
         schema = op._schema
         self.op, self.values, self.name = op, values, schema.name
+        self.redispatch = op._handle.redispatch_boxed if self.name.startswith("aten::") else op.redispatch
         self.overloads: dict[int, torch._ops.OpOverload] = {}
+        self.stay_zero: set[Any] = set()  # calls that give zeros of zeros
         self.numbers = [i for i, a in enumerate(schema.arguments) if isinstance(a.type, torch.TensorType) and not a.kwarg_only]
-        self.takes_numbers = self.name.partition("::")[2].rstrip("_") in TAKE_NUMBERS
+        self.takes_numbers = self.name.partition("::")[2].rstrip("_") in kinds.TAKE_NUMBERS
         own = C._dispatch_has_kernel_for_dispatch_key(op.name(), "CUDA")
         # A number may become a tensor of the device inside (pow), which Python cannot be given: what such a kernel calls does not come here.
-        self.alone = own and any(isinstance(a.type, torch.NumberType) and not a.kwarg_only for a in schema.arguments)
+        self.alone = own and (self.name in kinds.WHOLE or self.name in kinds.PRODUCTS) or own and any(isinstance(a.type, torch.NumberType) and not a.kwarg_only for a in schema.arguments)
         writes = [(i, a) for i, a in enumerate(schema.arguments) if a.alias_info is not None and a.alias_info.is_write]
         if "batch_norm" in self.name and not writes and "backward" not in self.name:
-            writes = [(i, a) for i, a in enumerate(schema.arguments) if a.name in RUNNING]
+            writes = [(i, a) for i, a in enumerate(schema.arguments) if a.name in kinds.RUNNING]
         self.writes = [(i, a.name) for i, a in writes]
         self.pure = {a.name for _, a in writes if a.kwarg_only}  # out=
-        if self.name in OVERWRITES:
+        if self.name in kinds.OVERWRITES:
             self.pure.add("self")
-        self.in_place = bool(writes) and self.name not in OVERWRITES
+        self.in_place = bool(writes) and self.name not in kinds.OVERWRITES
         self.beta = next((i for i, a in enumerate(schema.arguments) if a.name == "beta"), None)
         self.random = torch.Tag.nondeterministic_seeded in op.tags
         base = self.name.partition("::")[2]
-        self.on_host = C._dispatch_has_computed_kernel_for_dispatch_key(op.name(), "CPU") and "convolution" not in base and self.name not in PARTLY
-        self.product = self.name in PRODUCTS
-        self.known_only = self.product or base.startswith(LAYERS) or "backward" in base
+        self.on_host = C._dispatch_has_computed_kernel_for_dispatch_key(op.name(), "CPU") and "convolution" not in base and self.name not in kinds.PARTLY
+        self.product = self.name in kinds.PRODUCTS
+        self.over_itself = base in kinds.OVER_ITSELF
+        self.known_only = self.product or base.startswith(kinds.LAYERS) or "backward" in base
         aliases = any(r.alias_info is not None and not r.alias_info.is_write for r in schema.returns)
-        if self.name.startswith(COLLECTIVES):
-            self.kernel: Callable = self.forward  # native/nccl.c tells what they write; they wait for other processes, and must not run twice
+        if self.name.startswith("symm_mem::"):
+            self.kernel: Callable = self.anywhere
+        elif self.name.startswith(kinds.COLLECTIVES):
+            self.kernel = self.forward  # native/nccl.c tells what they write; they wait for other processes, and must not run twice
         elif self.name == "aten::_local_scalar_dense":
             self.kernel = self.scalar
         elif self.name == "aten::copy_":
@@ -84,12 +76,17 @@ class Operator:
             self.kernel = self.asked
         elif self.name == "aten::zero_":
             self.kernel = self.zero
+        elif not own and writes:
+            self.kernel = self.composed
         elif not own:
             self.kernel = self.forward  # made of others, which come here themselves
-        elif (aliases and not writes) or base.startswith(MEMORY_ONLY):
+        elif (aliases and not writes) or base.startswith(kinds.MEMORY_ONLY):
             self.kernel = self.forward  # no kernel runs, or what it writes is not meant to be read
+        elif self.known_only or self.random or not self.on_host:
+            self.kernel = self.layer
+            self.alone = self.alone or base.startswith(kinds.LAYERS) and not base.startswith("linalg_")
         else:
-            self.kernel = self.default
+            self.kernel = self.counter if self.over_itself else self.default
         if self.name in PLANNED:
             self.kernel = values.unplanned.guarded(self.name, self.kernel)
 
@@ -119,17 +116,39 @@ class Operator:
                     return self.overload(args)(*self.tensors(args), **kwargs)
         if self.alone:
             with C._ExcludeDispatchKeyGuard(OWN):
-                return self.op.redispatch(keyset, *args, **kwargs)
-        return self.op.redispatch(keyset, *args, **kwargs)
+                return self.redispatch(keyset, *args, **kwargs)
+        return self.redispatch(keyset, *args, **kwargs)
+
+    def anywhere(self, keyset: C.DispatchKeySet, args: tuple, kwargs: dict) -> Any:
+        """Of an operator that writes to memory of other processes: nothing is known after it."""
+        try:
+            return self.forward(keyset, args, kwargs)
+        finally:
+            self.values.library.track(1, 0)
+
+    def composed(self, keyset: C.DispatchKeySet, args: tuple, kwargs: dict) -> Any:
+        """Of an operator that is made of others, which come here themselves, and may launch a kernel besides (mode): then nothing is known after it."""
+        operators = self.values.library.operators()
+        before, operators.value = operators.value, -1
+        try:
+            return self.forward(keyset, args, kwargs)
+        finally:
+            operators.value = before
 
     def inside(self, keyset: C.DispatchKeySet, args: tuple, kwargs: dict) -> Any:
         """As forward; the library knows that an operator runs, whose writes it is told of."""
         operators = self.values.library.operators()
-        operators.value += 1
+        before, operators.value = operators.value, 1
         try:
-            return self.forward(keyset, args, kwargs)
+            for i in self.numbers:
+                if i < len(args) and type(args[i]) in NUMBERS:
+                    return self.forward(keyset, args, kwargs)
+            if self.alone:
+                with C._ExcludeDispatchKeyGuard(OWN):
+                    return self.redispatch(keyset, *args, **kwargs)
+            return self.redispatch(keyset, *args, **kwargs)
         finally:
-            operators.value -= 1
+            operators.value = before
 
     # ---- and computing ----
 
@@ -137,26 +156,69 @@ class Operator:
         tensors: list[torch.Tensor] = []
         if not collect(args, tensors) or kwargs and not collect(kwargs.values(), tensors):
             return self.inside(keyset, args, kwargs)  # of a kind that is not followed
-        largest, device = 0, False
-        for t in tensors:
-            n = t.numel()
-            largest = n if n > largest else largest
-            device = device or t.is_cuda
-        if not device:
+        if not any([t.is_cuda for t in tensors]):
             return args[0] if self.writes and tensors and skipped(self.name, args) else self.forward(keyset, args, kwargs)
-        known = computed = not (largest > KNOWN_LIMIT or self.random or not self.on_host)
+        largest = max([t.numel() for t in tensors])
+        known = computed = self.on_host and not self.random and largest <= KNOWN_LIMIT
+        zeros, training = None, False
         if computed:
             known = self.known(args, kwargs, tensors)
-            computed = known or not self.known_only and largest <= UNKNOWN_LIMIT
+            if not known:
+                training = trained(tensors)
+                computed = not self.known_only and largest <= UNKNOWN_LIMIT and not (training and self.in_place)
+                if computed and not training:
+                    zeros = self.of_zeros(args, kwargs, tensors)
+                    computed = zeros not in self.stay_zero
         reads = self.values.library.reads()
         before = reads.count
-        kept = self.keep(args, kwargs) if computed and self.in_place else None
+        kept = self.keep(args, kwargs) if computed and self.in_place and not self.over_itself else None
         out = self.inside(keyset, args, kwargs)
         if reads.count != before:
             self.values.reads.note(self.name, reads.bytes)
-        if computed:
-            self.compute(args, kwargs, out, kept, known)
-        else:
+        if computed and not (training and of_floats(out)):
+            self.compute(args, kwargs, out, kept, known, zeros)
+        elif self.writes:
+            self.forget(args, kwargs)
+        return out
+
+    def of_zeros(self, args: tuple, kwargs: dict, tensors: list[torch.Tensor]) -> Any:
+        """What the result hangs on where all that is read is zero, as nobody wrote there: None where somebody did."""
+        untouched = self.values.memory.untouched
+        for t in tensors:
+            if not untouched(t):
+                return None
+        try:
+            call = alike(args), alike(tuple(kwargs.items())) if kwargs else None
+            hash(call)
+        except TypeError:
+            return None
+        return call
+
+    def counter(self, keyset: C.DispatchKeySet, args: tuple, kwargs: dict) -> Any:
+        """A known number counted on, as every batch norm does."""
+        t = args[0]
+        if (len(args) != 2 or kwargs or type(args[1]) not in NUMBERS or type(t) not in PLAIN or t.numel() != 1 or not t.is_cuda or not self.values.memory.known(t)
+                or torch.cuda.is_current_stream_capturing()):
+            return self.default(keyset, args, kwargs)
+        out = self.inside(keyset, args, kwargs)
+        with C._ExcludeDispatchKeyGuard(ABOVE):
+            self.op(host(t), args[1])
+        return out
+
+    def layer(self, keyset: C.DispatchKeySet, args: tuple, kwargs: dict) -> Any:
+        """Of an operator that is computed at most where all is known: the first tensor that it reads tells, mostly."""
+        first = args[1 if self.beta is not None and len(args) > 1 else 0] if args else None
+        if type(first) is list and first:
+            first = first[0]
+        values = self.values
+        if type(first) not in PLAIN or not first.is_cuda or first.layout is not torch.strided or self.on_host and not self.random and values.memory.known(first):
+            return self.default(keyset, args, kwargs)
+        reads = values.library.reads()
+        before = reads.count
+        out = self.inside(keyset, args, kwargs)
+        if reads.count != before:
+            values.reads.note(self.name, reads.bytes)
+        if self.writes:
             self.forget(args, kwargs)
         return out
 
@@ -183,7 +245,7 @@ class Operator:
         for t in self.written(args, kwargs) if self.writes else ():
             self.values.memory.unknown(t)
 
-    def compute(self, args: tuple, kwargs: dict, out: Any, kept: list[torch.Tensor] | None, known: bool) -> None:
+    def compute(self, args: tuple, kwargs: dict, out: Any, kept: list[torch.Tensor] | None, known: bool, zeros: Any = None) -> None:
         written = self.written(args, kwargs) if self.writes else []
         fresh: list[torch.Tensor] = []
         if not written and not collect([out], fresh):
@@ -207,6 +269,9 @@ class Operator:
                     for there, here in zip(fresh, copies):
                         if there.is_cuda and there.numel():
                             host(there).copy_(here)
+                if zeros is not None and not any(bool(host(t).any()) for t in results):
+                    if len(self.stay_zero) < MOST_CALLS:
+                        self.stay_zero.add(zeros)
                 for t in results:
                     if t.is_cuda:
                         if not known and t.dtype.is_floating_point:
@@ -230,7 +295,11 @@ class Operator:
     def scalar(self, keyset: C.DispatchKeySet, args: tuple, kwargs: dict) -> Any:
         """.item(), bool(), int(), float(): a number of the device's goes to the host."""
         t = args[0]
-        if type(t) not in PLAIN or not t.is_cuda or self.values.memory.known(t):
+        if type(t) in NUMBERS:
+            return self.inside(keyset, args, kwargs)
+        if not t.is_cuda:
+            return self.redispatch(keyset, t)
+        if type(t) not in PLAIN or self.values.memory.known(t):
             return self.inside(keyset, args, kwargs)
         value = self.inside(keyset, args, kwargs)
         state = self.values.state
@@ -333,49 +402,6 @@ class Operator:
         return out
 
 
-def with_number(op: torch._ops.OpOverload, place: int) -> torch._ops.OpOverload:
-    """The overload that differs by a number in that place; the given one where PyTorch makes a tensor of a number itself, or where there is none."""
-    if op._schema.name.partition("::")[2].rstrip("_") in TAKE_NUMBERS:
-        return op
-    mine = op._schema.arguments
-    for name in op.overloadpacket.overloads():
-        other = getattr(op.overloadpacket, name)
-        theirs = other._schema.arguments
-        if len(theirs) == len(mine) and all(
-            isinstance(b.type, torch.NumberType) if i == place else str(a.type) == str(b.type) and a.kwarg_only == b.kwarg_only
-            for i, (a, b) in enumerate(zip(mine, theirs))
-        ):
-            return other
-    return op
-
-
-def collect(items: Any, into: list[torch.Tensor]) -> bool:
-    """The tensors among arguments; False where one is of a kind that is not followed: a subclass's, sparse, quantised."""
-    for a in items:
-        kind = type(a)
-        if kind in PLAIN:
-            if a.layout is not torch.strided or a.is_quantized or a.is_meta:
-                return False
-            into.append(a)
-        elif kind is list or kind is tuple:
-            if not collect(a, into):
-                return False
-        elif isinstance(a, torch.Tensor):
-            return False
-    return True
-
-
-def to_host(a: Any) -> Any:
-    kind = type(a)
-    if kind in PLAIN:
-        return host(a)
-    if kind is list or kind is tuple:
-        return kind(map(to_host, a))
-    if kind is torch.device:
-        return torch.device("cpu")
-    return a
-
-
 class State(threading.local):
     """Of the operators that a thread is inside of."""
 
@@ -409,14 +435,15 @@ class Values:
     def register(self) -> None:
         """Operators that have both a composite kernel and a backend's own: for our key PyTorch would take the composite one, before the fallback."""
         names = C._dispatch_get_registrations_for_dispatch_key
-        composite = {n for key in COMPOSITES for n in names(key)}
-        own = {n for key in BACKENDS for n in names(key)}
-        for name in sorted((composite & own | LEAVES) - self.direct):
+        composite = {n for key in kinds.COMPOSITES for n in names(key)}
+        own = {n for key in kinds.BACKENDS for n in names(key)}
+        passed_by = {name for name in (f"aten::{n}" for n in kinds.PASSED_BY) if C._dispatch_has_kernel(name)}
+        for name in sorted((composite & own | kinds.LEAVES | passed_by) - self.direct):
             namespace, _, rest = name.partition("::")
             library = self.libraries.get(namespace)
             if library is None:
                 library = self.libraries[namespace] = C._dispatch_library("IMPL", namespace, KEY_NAME, __file__, 0)
-            library.impl(rest, KEY_NAME, partial(self.named, name), True)
+            library.impl(rest, KEY_NAME, torch.library.fallthrough_kernel if name in passed_by else partial(self.named, name), True)
             self.direct.add(name)
 
     def follow_registrations(self) -> None:
