@@ -76,7 +76,7 @@ func (m *Model) run(ctx context.Context, c spec.Case, which account) (r *Run, er
 		return nil, err
 	}
 	if which == likeliest {
-		if r.Upper, err = r.upper(ctx, a.Fresh()); err != nil {
+		if r.Upper, err = r.upper(ctx, made.Held, a.Fresh()); err != nil {
 			return nil, err
 		}
 	}
@@ -97,18 +97,20 @@ func (m *Model) run(ctx context.Context, c spec.Case, which account) (r *Run, er
 
 // upper is what the run takes at most where its trace has estimates: with every workspace of estimated size at its most, and every local of
 // Python's that the artifact does not tell of, or that other operators may hold, held to the end of its call. It is nil where nothing is estimated,
-// and where nothing tells the most.
-func (r *Run) upper(ctx context.Context, a allocator.Allocator) (*allocator.Peaks, error) {
+// and where nothing tells the most. held is the account with such locals, where the run told it too.
+func (r *Run) upper(ctx context.Context, held *trace.Trace, a allocator.Allocator) (*allocator.Peaks, error) {
 	tr := r.Trace
 	if slices.ContainsFunc(tr.Notes, func(n trace.Note) bool { return n.ID == note.WorkspaceUnknown }) {
 		return nil, nil // no figure is the most
 	}
 	if slices.ContainsFunc(tr.Notes, func(n trace.Note) bool { return n.ID == note.LocalsUnknown || n.ID == note.OperatorsDiffer }) {
-		held, err := r.Model.execute(ctx, &r.Case, localsHeld)
-		if err != nil {
-			return nil, err
+		if tr = held; tr == nil {
+			again, err := r.Model.execute(ctx, &r.Case, localsHeld)
+			if err != nil {
+				return nil, err
+			}
+			tr = again.Trace
 		}
-		tr = held.Trace
 	} else if len(tr.Upper) == 0 {
 		return nil, nil
 	}
@@ -161,7 +163,7 @@ func (m *Model) executeOn(ctx context.Context, start exec.Start, c *spec.Case, w
 		return nil, err
 	}
 	o := exec.Options{Inputs: inputs, Liveness: liveness(m.runtime(c)), Platform: &c.Platform, DType: dtype, Lower: which == lowerEnd,
-		HoldLocals: which == localsHeld, Assume: assumptions(c.Assume)}
+		HoldLocals: which == localsHeld, HeldToo: which == likeliest, Assume: assumptions(c.Assume)}
 	table, err := tableOf(c)
 	if err != nil {
 		return nil, err

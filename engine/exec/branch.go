@@ -92,7 +92,7 @@ func (s *search) run(ctx context.Context, start Start, t *ops.Table, o Options) 
 		err := m.run(start)
 		s.calls.merge(&m.library)
 		if ends(err) {
-			return &Result{m.Trace(), s.calls.list}, err
+			return &Result{Trace: m.Trace(), Calls: s.calls.list}, err
 		}
 		s.add(m, err)
 		if len(s.missing) > 0 {
@@ -100,7 +100,11 @@ func (s *search) run(ctx context.Context, start Start, t *ops.Table, o Options) 
 		}
 	}
 	err := s.conclude(o)
-	return &Result{s.best.Trace(), s.calls.list}, err
+	r := &Result{Trace: s.best.Trace(), Calls: s.calls.list}
+	if s.runs == 1 && err == nil { // of several ways another may be the heaviest there
+		r.Held = s.best.held(r.Trace)
+	}
+	return r, err
 }
 
 // conclude adds to the best run what other runs found missing; its error is that run's, or the case's.

@@ -73,6 +73,7 @@ type Options struct {
 	DType      tensor.DType // what the model's floating parameters and buffers were converted to; tensor.Undefined: as stored
 	Passes     []trace.Pass // forward passes; none is trace.FirstAndSteady
 	HoldLocals bool         // eager, where an archive does not tell Python's names: every local that might still hold a value holds it to its call's end
+	HeldToo    bool         // tell also the account that HoldLocals makes, as Result.Held, where one run can
 	Lower      bool         // data-dependent sizes at their lower bound instead of the upper
 	Assume     map[string]int64
 	MaxSteps   int // nodes executed; 0 is DefaultMaxSteps
@@ -115,6 +116,7 @@ type Driver interface {
 // Result is what a run makes.
 type Result struct {
 	Trace *trace.Trace
+	Held  *trace.Trace       // of Options.HeldToo: the same births, deaths as with HoldLocals; nil where that takes a run of its own
 	Calls []*workspace.Asked // what was asked of libraries on any of its ways, each call once, in the order they are first made
 }
 

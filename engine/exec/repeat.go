@@ -17,11 +17,12 @@ type changes struct {
 	some    bool               // something else than a container changed
 	touched []any              // containers that were written
 	once    []tensor.StorageID // storages that the pass made and no later one will
+	written bool               // a container was, in any pass
 }
 
 // start begins to note the changes of a pass; next is the first storage that it will make.
 func (c *changes) start(next tensor.StorageID) {
-	*c = changes{old: next, touched: c.touched[:0], once: c.once[:0]}
+	*c = changes{old: next, touched: c.touched[:0], once: c.once[:0], written: c.written}
 }
 
 // write notes that a storage's tensors, or what is known of their values, change.
@@ -29,6 +30,7 @@ func (c *changes) write(s *tensor.Storage) { c.some = c.some || s.ID < c.old }
 
 // touch notes a container that is written.
 func (c *changes) touch(v any) {
+	c.written = true
 	if n := len(c.touched); n == 0 || c.touched[n-1] != v {
 		c.touched = append(c.touched, v)
 	}
@@ -53,6 +55,7 @@ func (d *Dispatch) Alter() { d.changes.some = true }
 // passMark is how far the account had come when a pass began, or ended.
 type passMark struct {
 	events, upper, sources       int
+	later                        int
 	steps, decisions, unsettled  int
 	nodes, outputs, dtype, sized int
 }
@@ -60,7 +63,7 @@ type passMark struct {
 func (m *Machine) mark() passMark {
 	c := &m.coverage
 	return passMark{
-		events: len(m.events), upper: len(m.upper), sources: len(m.sources),
+		events: len(m.events), upper: len(m.upper), sources: len(m.sources), later: len(m.longest.frees),
 		steps: m.steps, decisions: m.ways.decisions, unsettled: m.unsettled,
 		nodes: c.Nodes, outputs: c.TensorOutputs, dtype: c.KnownDType, sized: c.Sized,
 	}
@@ -88,7 +91,7 @@ func (m *Machine) repeat(from, to passMark) bool {
 	c.TensorOutputs += to.outputs - from.outputs
 	c.KnownDType += to.dtype - from.dtype
 	c.Sized += to.sized - from.sized
-	m.repeatEvents(events, made)
+	m.repeatEvents(from, to, made)
 	for _, u := range m.upper[from.upper:to.upper] {
 		if id, again := m.changes.renumber(u.Storage, made); again {
 			m.upper = append(m.upper, trace.Estimate{Storage: id, Bytes: u.Bytes})
@@ -102,9 +105,21 @@ func (m *Machine) repeat(from, to passMark) bool {
 	return true
 }
 
-func (m *Machine) repeatEvents(events []trace.Event, made tensor.StorageID) {
+// repeatEvents makes the events between two marks again, and what is let go of later in the account of the longest lives.
+func (m *Machine) repeatEvents(from, to passMark, made tensor.StorageID) {
+	events, later := m.events[from.events:to.events], m.longest.frees[from.later:to.later]
 	m.events = slices.Grow(m.events, len(events))
-	for _, e := range events {
+	repeatFrees := func(at int) {
+		for ; len(later) > 0 && later[0].at <= at; later = later[1:] {
+			e := later[0].Event
+			e.Storage, _ = m.changes.renumber(e.Storage, made) // only what names hold
+			e.Pass = m.Sites.pass
+			m.longest.frees = append(m.longest.frees, laterFree{len(m.events), e})
+		}
+	}
+	defer repeatFrees(to.events)
+	for i, e := range events {
+		repeatFrees(from.events + i)
 		if e.Action == trace.EmptyCache {
 			continue // after the trials of cudnn.benchmark, which the first pass makes
 		}

@@ -28,6 +28,7 @@ type frame struct {
 	sites  []int32 // by instruction, see codeSites
 
 	leftovers []leftover // what calls left, where the account holds all that Python might hold
+	held      heldMark   // where its part of interp.held begins
 }
 
 // put stores an owned value in a register.
@@ -43,6 +44,9 @@ func (m *interp) clear(f *frame, id int) {
 	if f.set[id] {
 		v := f.regs[id]
 		f.regs[id], f.set[id] = nil, false
+		if f.code.later != nil && f.code.later[id] != sameEnd {
+			m.holdOn(v, f.code.later[id])
+		}
 		m.Drop(v)
 	}
 }
@@ -74,6 +78,9 @@ func (m *interp) codeOf(fn *program.Func, self *Object) (*code, error) {
 	}
 	if c, err = m.ready(fn, module, m.ends); err == nil {
 		m.codes[g] = c
+		if c.sooner {
+			m.LoseLongest()
+		}
 	}
 	return c, err
 }
@@ -108,7 +115,7 @@ func (m *interp) enter(c *code, args []any, module *Object) (any, error) {
 	f := m.newFrame()
 	from := m.callerOf(c)
 	*f = frame{code: c, regs: m.regs[base : base+n : base+n], set: m.set[base : base+n : base+n], parent: m.frame, module: module,
-		from: from, sites: m.sitesOf(c, from, module)}
+		from: from, sites: m.sitesOf(c, from, module), held: m.held.mark()}
 	m.frame = f
 	for i, p := range c.graph.Params {
 		f.regs[p.ID], f.set[p.ID] = args[i], true
@@ -126,6 +133,7 @@ func (m *interp) enter(c *code, args []any, module *Object) (any, error) {
 		for id := range f.set {
 			m.clear(f, id)
 		}
+		m.handHeldOn(f)
 	}
 	m.frame = f.parent
 	m.depth--
@@ -159,6 +167,9 @@ func (m *interp) runBlock(f *frame, b *block) error {
 		}
 		if len(f.leftovers) > 0 {
 			m.dropLeftovers(f, in.num)
+		}
+		if len(m.held.until) > f.held.until {
+			m.dropHeldOn(f, in.num)
 		}
 		if f.done {
 			return nil

@@ -27,8 +27,12 @@ func New(p *program.Program) exec.Start {
 		d := &interp{compiler: c, Machine: m, codes: map[*program.Graph]*code{}, objects: map[*program.Object]*Object{}}
 		if m.Options().Liveness == exec.PythonFrame {
 			d.eager, d.ends = true, asTold
-			if m.Options().HoldLocals {
+			switch {
+			case m.Options().HoldLocals:
 				d.ends = asHeld
+			case m.Options().HeldToo && p.Tells != program.TellsSource:
+				d.ends = asBoth
+				m.TellLongest()
 			}
 		}
 		return d, nil
@@ -51,6 +55,7 @@ type interp struct {
 	argStack []any
 	depth    int
 	frames   []*frame // to be used again
+	held     heldOn
 
 	noModule Object    // holds the places of functions that no module calls
 	written  []*Object // whose attributes the model sets
