@@ -1,0 +1,103 @@
+package inductor_test
+
+import (
+	"context"
+	"testing"
+	"testing/fstest"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	artifact "github.com/memspec/memspec/engine/artifact/inductor"
+	"github.com/memspec/memspec/engine/device"
+	"github.com/memspec/memspec/engine/exec"
+	"github.com/memspec/memspec/engine/exec/inductor"
+	"github.com/memspec/memspec/engine/ops/builtin"
+	"github.com/memspec/memspec/engine/platform"
+	"github.com/memspec/memspec/engine/program"
+	"github.com/memspec/memspec/engine/tensor"
+	"github.com/memspec/memspec/engine/trace"
+)
+
+// TestInputs: compiled code takes tensors of one dtype, ints, and nothing in their place.
+func TestInputs(t *testing.T) {
+	const text = `int32_t arg0_1_expected_dtype = aoti_torch_dtype_float32();
+void AOTInductorModel::run_impl(AtenTensorHandle* input_handles) {
+    auto inputs = steal_from_raw_handles_to_raii_handles(input_handles, 1);
+    auto arg0_1 = std::move(inputs[0]);
+    if (_check_aoti_runtime_check_inputs_env()) { assert_size_stride(arg0_1, {s0, 8L}, {8L, 1L}, "input"); }
+    output_handles[0] = arg0_1.release();
+}
+`
+	of := func(d tensor.DType) tensor.Meta {
+		return tensor.Meta{DType: d, Sizes: []int64{4, 8}, Strides: []int64{8, 1}}
+	}
+	untyped := func(p *program.Param) { p.Type = &program.Type{Kind: program.AnyType} }
+	anInt := func(p *program.Param) { untyped(p); p.Meta, p.Size = nil, &program.Size{} }
+	for _, tt := range []struct {
+		why  string
+		edit func(*program.Param)
+		give any
+		want string
+	}{
+		{"the tensor that it was made for", nil, of(tensor.Float32), ""},
+		{"another dtype", nil, of(tensor.Float16), "input arg0_1: got float16, want float32: compiled code takes one dtype"},
+		{"an int for a tensor", untyped, int64(3), "input arg0_1: got no tensor, want float32[s0, 8] strides [8, 1] cuda"},
+		{"nothing for a tensor", untyped, nil, "input arg0_1: got no tensor, want float32[s0, 8] strides [8, 1] cuda"},
+		{"an int, where nothing tells the other size", anInt, int64(3), "input arg0_1: got 3, want 0; got no input that tells the size s0, want at least 0"},
+		{"a tensor for an int", anInt, of(tensor.Float32), "input arg0_1: got a tensor, want an int"},
+		{"a float for an int", anInt, 2.5, "input arg0_1: got no tensor, want an int"},
+	} {
+		p, err := artifact.Decode(fstest.MapFS{"data/aotinductor/model/a.wrapper.cpp": {Data: []byte(text)}})
+		require.NoError(t, err)
+		if tt.edit != nil {
+			tt.edit(&p.Entry.Params[0])
+		}
+		d, err := device.Lookup("t4")
+		require.NoError(t, err)
+		on, err := platform.New(d, platform.Version{Major: 2, Minor: 15})
+		require.NoError(t, err)
+		_, err = exec.Run(context.Background(), inductor.New(p), builtin.Table(), exec.Options{Inputs: []exec.Input{{Value: tt.give}}, Platform: &on})
+		if tt.want == "" {
+			require.NoError(t, err, tt.why)
+			continue
+		}
+		var outside *exec.InputError
+		require.ErrorAs(t, err, &outside, tt.why)
+		assert.Equal(t, tt.want, err.Error(), tt.why)
+	}
+}
+
+// TestPlaces: a buffer is told by the operators that its kernel was made of, an operator by its own name.
+func TestPlaces(t *testing.T) {
+	code := buffer("buf0", "{s0, 8L}", "{8L, 1L}") + "AtenTensorHandle buf1_handle;\nAOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_cuda_relu(buf0, &buf1_handle));\nRAIIAtenTensorHandle buf1(buf1_handle);\noutput_handles[0] = buf1.release();"
+	_, tr, err := edited(t, code, func(g *program.Graph) {
+		for _, n := range g.Body.Nodes {
+			n.Text = "aten.add, aten.mul"
+		}
+	})
+	require.NoError(t, err)
+	var got []string
+	for _, e := range tr.Events {
+		if e.Pass == 1 && e.Action == trace.Alloc {
+			got = append(got, tr.Sites[e.Site].Op)
+		}
+	}
+	assert.Equal(t, []string{"aten.add, aten.mul", "aten::relu"}, got)
+}
+
+// TestLoopsPlace: whether a loop goes on hangs on data: the note stands at the loop.
+func TestLoopsPlace(t *testing.T) {
+	read := func(name string) string {
+		return "AtenTensorHandle " + name + "_handle;\nAOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_empty_strided(0, int_array_0, int_array_0, cached_torch_dtype_bool, cached_torch_device_type_cuda, this->device_idx_, &" + name +
+			"_handle));\nRAIIAtenTensorHandle " + name + "(" + name + "_handle);\nbool " + name + "_scalar;\nAOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_item_bool(" + name + ", &" + name + "_scalar));\n"
+	}
+	_, tr, err := run(t, "static constexpr int64_t *int_array_0=nullptr;\nwhile (1) {\n"+read("test")+"if (!test_scalar) break;\n}\noutput_handles[0] = arg0_1.release();")
+	require.NoError(t, err)
+	var got []string
+	for _, n := range tr.Notes {
+		s := tr.Sites[n.Site]
+		got = append(got, string(n.ID)+" "+s.Op)
+	}
+	assert.Equal(t, []string{"branch-both while_loop"}, got)
+}
