@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Union
 
-from memshim.pretend import build, device, follow, support, toolkit
+from memshim.pretend import build, compiles, device, follow, support, toolkit
 from memshim.pretend.device import Device
 
 Wanted = Union[str, Device, Mapping[str, Any]]
@@ -50,10 +50,9 @@ def description(devices: Sequence[Device], torch: support.Torch) -> str:
 
 def caches(environ: Mapping[str, str]) -> dict[str, str]:
     """Folders of their own for what is tuned by measuring: on a pretend GPU times are invented."""
-    base = Path(environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "memshim"
     out = {}
-    for name, folder in (("TORCHINDUCTOR_CACHE_DIR", "inductor-pretend"), ("TRITON_CACHE_DIR", "triton-pretend")):
-        own = environ.get(name) or str(base / folder)
+    for name, folder in (("TORCHINDUCTOR_CACHE_DIR", compiles.FOLDER), ("TRITON_CACHE_DIR", "triton-pretend")):
+        own = environ.get(name) or str(compiles.base(environ) / folder)
         out[name] = own if own.endswith("-pretend") else f"{own}-pretend"
     return out
 

@@ -63,11 +63,11 @@ def start() -> None:
         sys.path.append(_SOURCE)
     if os.environ.get(REPORT):
         atexit.register(write_report)
-    from memshim.pretend import ending, timing
+    from memshim.pretend import compiles, ending, timing
 
     warnings.filterwarnings("ignore", "dynamo_pgo force disabled")  # it is: no answer hangs on what an earlier process found
     ending.register()
-    for module, act in timing.AFTER.items():
+    for module, act in {**timing.AFTER, "torch._inductor.utils": compiles.watch}.items():
         After(module, act)
     if os.environ.get(VALUES) != "0":
         from memshim.pretend import values
