@@ -36,6 +36,7 @@ class Event(NamedTuple):
 def read_entries(entries: list[dict], stacks: Stacks) -> list[Event]:
     """The allocator's trace entries of one device (torch.cuda.memory._snapshot()["device_traces"][i])."""
     known: dict[tuple[int, ...], int] = {}  # PyTorch gives one frame one dict in a snapshot
+    nodes: dict[tuple[str, ...], int] = {}  # and a node of the graph allocates more than once
     out = []
     for e in entries:
         action = e["action"]
@@ -47,9 +48,14 @@ def read_entries(entries: list[dict], stacks: Stacks) -> list[Event]:
             stack = known.get(ids, -2)
             if stack == -2:
                 stack = known[ids] = stacks.add([(f["filename"], f["line"], f["name"]) for f in frames])
-        told = e.get("forward_frames")
+        origin, told = -1, e.get("forward_frames")
+        if told:
+            texts = tuple(told)
+            origin = nodes.get(texts, -2)
+            if origin == -2:
+                origin = nodes[texts] = stacks.add(forward.frames(told))
         out.append(Event(action, e.get("addr", e.get("device_free", 0)), e["size"], e.get("stream", 0), "", stack,
-                         stacks.add(forward.frames(told)) if told else -1, e.get("user_metadata", ""), e.get("time_us", 0)))
+                         origin, e.get("user_metadata", ""), e.get("time_us", 0)))
     return out
 
 

@@ -11,6 +11,8 @@ import re
 import sys
 import threading
 from collections.abc import Callable
+from functools import lru_cache
+from types import CodeType
 
 _lock = threading.Lock()
 _open = 0
@@ -18,17 +20,26 @@ _program: Program
 
 
 MODULE = "<module that ran>"  # a frame of that file has the module's name for a function
+MOST_PLACES = 1 << 16
+_places: dict[tuple[int, int], tuple[str, CodeType]] = {}  # by code, which is kept for its number's sake, and instruction
 running: Callable[[], str] | None = None  # tells it, where somebody wants to know
 
 
 def stack() -> list[str]:
-    """file:line:function of the caller's frames, innermost first."""
+    """file:line:function of the caller's frames, innermost first, a line each: one text, for PyTorch copies it for each allocation of the node's."""
     frame, out = sys._getframe(1), [f"{MODULE}:0:{running()}\n"] if running else []
+    places = _places
     while frame is not None:
         code = frame.f_code
-        out.append(f"{code.co_filename}:{frame.f_lineno}:{code.co_name}\n")  # PyTorch writes them out where a backward fails
+        place = id(code), frame.f_lasti  # a line's number takes longer to find than to look up, and code to hash
+        known = places.get(place)
+        if known is None:
+            if len(places) >= MOST_PLACES:
+                places.clear()
+            known = places[place] = f"{code.co_filename}:{frame.f_lineno}:{code.co_name}\n", code  # PyTorch writes them out where a backward fails
+        out.append(known[0])
         frame = frame.f_back
-    return out
+    return ["".join(out)]
 
 
 class Program:
@@ -90,7 +101,15 @@ def frames(told: list[str]) -> list[tuple[str, int, str]]:
     """The frames that a node tells of, innermost first: written by stack, or by PyTorch where the program itself looks for anomalies."""
     if told and told[0].startswith("  File "):
         told = [" ".join(text.splitlines()[:1]) for text in reversed(told)]
-    return [(m["file"], int(m["line"]), m["name"]) for m in map(_PLACE.match, told) if m]
+    else:
+        told = [line for text in told for line in text.splitlines()]
+    return [place for place in map(_place, told) if place]
+
+
+@lru_cache(maxsize=MOST_PLACES)
+def _place(text: str) -> tuple[str, int, str] | None:
+    m = _PLACE.match(text)
+    return (m["file"], int(m["line"]), m["name"]) if m else None
 
 
 _PLACE = re.compile(r'(?:  File ")?(?P<file>.*?)(?:", line |:)(?P<line>\d+)(?:, in |:)(?P<name>[^\n]*)')

@@ -31,24 +31,31 @@ class Stacks:
     def __init__(self) -> None:
         self.frames: list[Frame] = []
         self.stacks: list[tuple[int, ...]] = []
-        self._frame: dict[Frame, int] = {}
+        self._frame: dict[tuple[str, int, str], int] = {}  # -1: one of ours
         self._stack: dict[tuple[int, ...], int] = {}
 
     def add(self, frames: list[tuple[str, int, str]]) -> int:
-        frames = [f for f in frames if not f[0].startswith(_OURS) and not (f[2] == "redispatch" and f[0].endswith(_DISPATCH))]
-        if not frames:
-            return -1
         numbers = []
-        for f in map(Frame._make, frames):
-            if f not in self._frame:
-                self._frame[f] = len(self.frames)
-                self.frames.append(f)
-            numbers.append(self._frame[f])
+        for f in frames:
+            number = self._frame.get(f)
+            if number is None:
+                number = self._frame[f] = self._number(f)
+            if number >= 0:
+                numbers.append(number)
+        if not numbers:
+            return -1
         key = tuple(numbers)
         if key not in self._stack:
             self._stack[key] = len(self.stacks)
             self.stacks.append(key)
         return self._stack[key]
+
+    def _number(self, f: tuple[str, int, str]) -> int:
+        """Of a frame that is new; -1 of one of ours."""
+        if f[0].startswith(_OURS) or f[2] == "redispatch" and f[0].endswith(_DISPATCH):
+            return -1
+        self.frames.append(Frame._make(f))
+        return len(self.frames) - 1
 
     def here(self, skipped: tuple[str, ...]) -> int:
         """The stack of the caller, less the files that end so."""
