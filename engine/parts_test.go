@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/memspec/memspec/engine/device"
+	"github.com/memspec/memspec/engine/internal/expr"
 	"github.com/memspec/memspec/engine/platform"
 	"github.com/memspec/memspec/engine/program"
 	"github.com/memspec/memspec/engine/spec"
@@ -327,4 +328,28 @@ func TestReadBaselineRefuses(t *testing.T) {
 		assert.EqualValues(t, delta, b.Case(name).Delta)
 	}
 	assert.Nil(t, b.Case("d"))
+}
+
+// TestCompiledInputsOfAll: every tensor that compiled code is given, its first open size as B, however many arguments with an example come before it.
+func TestCompiledInputsOfAll(t *testing.T) {
+	meta := func(sizes ...program.Size) *program.TensorMeta {
+		return &program.TensorMeta{DType: tensor.Float16, Sizes: sizes}
+	}
+	open := func(name string) program.Size {
+		s, err := expr.Parse(name)
+		require.NoError(t, err)
+		return s
+	}
+	p := &program.Program{Symbols: []program.Symbol{{Name: "s0"}, {Name: "s1"}}, Entry: &program.Func{Params: []program.Param{
+		{Name: "a", HasDef: true, Meta: meta()}, {Name: "n"}, {Name: "x", Meta: meta(open("s0"), open("3"))}, {Name: "b", HasDef: true, Meta: meta()}, {Name: "y", Meta: meta(open("s0"))},
+	}}}
+	g, err := compiledInputs(p)
+	require.NoError(t, err)
+	assert.Equal(t, []string{"x=float16[B,3]", "y=float16[B]"}, inputTexts(g.Inputs))
+	p.Symbols = nil
+	p.Entry.Params[2].Meta.Sizes[0] = open("4")
+	p.Entry.Params[4].Meta.Sizes[0] = open("5")
+	g, err = compiledInputs(p)
+	require.NoError(t, err)
+	assert.Equal(t, []string{"x=float16[4,3]", "y=float16[5]"}, inputTexts(g.Inputs))
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/memspec/memspec/engine/report"
 	"github.com/memspec/memspec/engine/trace"
 	"github.com/memspec/memspec/engine/units"
+	"github.com/memspec/memspec/engine/verdict"
 )
 
 // TestPlotPhases: a phase's name stands where it begins, if it ends before the next one's place and before the plot's end.
@@ -91,4 +92,25 @@ func TestPictureOfNothing(t *testing.T) {
 	text, err := json.Marshal(p)
 	require.NoError(t, err)
 	assert.NotContains(t, string(text), "null")
+}
+
+// TestRight: a case that was judged is right where it passes; one that was not where it ran, fits and is whole.
+func TestRight(t *testing.T) {
+	for _, tt := range []struct {
+		why  string
+		c    Case
+		want bool
+	}{
+		{"judged, and passes", Case{Judged: true, Outcome: verdict.Pass, Error: "x"}, true},
+		{"judged, and fails", Case{Judged: true, Outcome: verdict.Fail, Report: &report.Report{}}, false},
+		{"judged, and warns", Case{Judged: true, Outcome: verdict.Warn}, false},
+		{"not judged, without an account", Case{}, true},
+		{"with an error", Case{Error: "x", Report: &report.Report{}}, false},
+		{"with an account", Case{Report: &report.Report{Quality: report.Exact}}, true},
+		{"that does not fit", Case{Report: &report.Report{OOM: &report.OutOfMemory{}}}, false},
+		{"that is not whole", Case{Report: &report.Report{Quality: report.Incomplete}}, false},
+		{"both", Case{Report: &report.Report{Quality: report.Incomplete, OOM: &report.OutOfMemory{}}}, false},
+	} {
+		assert.Equal(t, tt.want, tt.c.Right(), tt.why)
+	}
 }

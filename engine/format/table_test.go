@@ -85,3 +85,13 @@ func TestFullDisk(t *testing.T) {
 		require.NoError(t, w.End(&format.Summary{}), "%s of no case", f.Name)
 	}
 }
+
+// TestEndings: the names' ends of files, as the formats come.
+func TestEndings(t *testing.T) {
+	var want []string
+	for _, f := range format.Formats() {
+		want = append(want, f.Endings...)
+	}
+	assert.Equal(t, want, format.Endings(format.Formats()))
+	assert.Equal(t, ".txt", want[0])
+}

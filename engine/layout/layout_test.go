@@ -134,3 +134,18 @@ func ExamplePrinter_Item() {
 	// Output:
 	//   peak at    aten::conv2d  layer3.5.conv2  resnet.py:146 (forward, first pass)
 }
+
+// Numbers are never broken: a table of them stays wider than its page, and so does one whose words are as narrow as may be.
+func TestTablesThatDoNotFit(t *testing.T) {
+	table := NewTable("rr")
+	table.Add("441.0 MiB", "441.0 MiB")
+	assert.Equal(t, []int{9, 9}, table.widths(10))
+	table = NewTable("rl")
+	table.Add("441.0 MiB", strings.Repeat("a", leastCell+3))
+	assert.Equal(t, []int{9, leastCell}, table.widths(12))
+	assert.Equal(t, []int{9, leastCell + 3}, table.widths(9+gap+leastCell+3))
+	assert.Equal(t, []int{9, leastCell + 2}, table.widths(9+gap+leastCell+2))
+	table = NewTable("lll")
+	table.Add(strings.Repeat("a", leastCell+4), strings.Repeat("b", leastCell+4), "c")
+	assert.Equal(t, []int{leastCell + 4, leastCell + 3, 1}, table.widths(2*leastCell+8+1+2*gap-1), "of equals the last gives way first")
+}

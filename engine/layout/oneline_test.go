@@ -14,6 +14,9 @@ func TestOneLine(t *testing.T) {
 	for _, c := range []struct{ why, in, want string }{
 		{"plain text", "a ~b", "a ~b"},
 		{"letters of any language, and what is drawn in several", "é 漢 👩‍👧", "é 漢 👩‍👧"},
+		{"at the beginning and at the end", "\x07a", none + "a"},
+		{"at the end alone", "a\x07", "a" + none},
+		{"alone", "\x1f", none},
 		{"the end of a line", "a\nb\r\tc", "a" + none + "b" + none + none + "c"},
 		{"a control character of the first 128", "a\x1bb\x7f", "a" + none + "b" + none},
 		{"one of the next 128", "a\u0085b", "a" + none + "b"},

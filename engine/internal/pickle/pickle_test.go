@@ -270,3 +270,26 @@ func TestDefaultLimits(t *testing.T) {
 	_, err = Decode([]byte(strings.Repeat("(", 10_001)+"."), Options{})
 	require.EqualError(t, err, "offset 10000: opcode MARK: got more than 10000 open MARKs")
 }
+
+// TestGet: a key's last value, in small dicts and in those that have an index; what cannot be a key of Python's has none.
+func TestGet(t *testing.T) {
+	for _, n := range []int{1, 2, linearDict, linearDict + 1, 3 * linearDict} {
+		d := &Dict{}
+		for i := range n {
+			d.Keys, d.Values = append(d.Keys, int64(i)), append(d.Values, i)
+		}
+		d.Keys, d.Values = append(d.Keys, int64(0), &List{}), append(d.Values, "again", "a list")
+		for i := 1; i < n; i++ {
+			got, ok := d.Get(int64(i))
+			require.True(t, ok, "%d of %d", i, n)
+			require.Equal(t, i, got)
+		}
+		got, ok := d.Get(int64(0))
+		assert.True(t, ok)
+		assert.Equal(t, "again", got, "the last of a key")
+		_, ok = d.Get(int64(n))
+		assert.False(t, ok)
+		_, ok = d.Get(d.Keys[n+1])
+		assert.False(t, ok, "a list is no key")
+	}
+}

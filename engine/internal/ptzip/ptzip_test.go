@@ -452,3 +452,19 @@ func TestIsWeight(t *testing.T) {
 		assert.Equal(t, want, IsWeight(name), name)
 	}
 }
+
+// TestLongestComment: a comment is as long as its length can say; what lies further before the end of a file is not looked for.
+func TestLongestComment(t *testing.T) {
+	var b bytes.Buffer
+	w := zip.NewWriter(&b)
+	_, err := w.Create("x")
+	require.NoError(t, err)
+	require.NoError(t, w.SetComment(strings.Repeat(" ", 1<<16-1)))
+	require.NoError(t, w.Close())
+	z, err := OpenBytes(b.Bytes())
+	require.NoError(t, err)
+	assert.Equal(t, []string{"x"}, z.Names())
+	assert.Equal(t, 1<<16-1, maxComment)
+	_, err = OpenBytes(append(b.Bytes(), ' '))
+	assert.ErrorIs(t, err, ErrNotZip)
+}

@@ -71,6 +71,9 @@ func TestParseExpr(t *testing.T) {
 		{"f()", "f[]", "a call without any"},
 		{"f(*a)[0]", `f["*a"][0]`, "arguments that are no expression here"},
 		{"nothing", "nothing", "a name may begin with a keyword"},
+		{"x . y", "x.y", "blanks around a point"},
+		{"x.\\\n y . z [ 0 ]", "x.y.z[0]", "and around more"},
+		{"f ( a )", `f["a"]`, "and around a call's brackets"},
 		{"x\\\n.y", "x.y", "a line goes on behind a backslash"},
 	} {
 		x, ok := ParseExpr(tt.text)

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -160,4 +161,15 @@ func TestSingle(t *testing.T) {
 	}
 	require.Empty(t, (&Targets{Names: []string{"a", "b"}}).Single())
 	require.Empty(t, (&Targets{}).Single())
+}
+
+// TestNamesOfText: names that are read: no attributes, no keywords of a call, nothing in texts and comments.
+func TestNamesOfText(t *testing.T) {
+	for text, want := range map[string]string{
+		"a + b.c": "a b", "f(k=x)": "f x", "f(g(k=x), l=y)": "f g x y", "[g(k=x)][l]": "g x l", "f({k: x}, l == y)": "f k x l y", "a = b": "a b", "f(a)(k=b) + (l=c)": "f a b c", "'x' + y # z": "y", "f(x) == y": "f x y",
+		"3 + a1": "a1", "f[k=x]": "f x", "f(k)": "f k", "f(k": "f k", "k": "k", "(a)=b": "a b",
+	} {
+		assert.Equal(t, want, strings.Join(appendNames(nil, text), " "), text)
+	}
+	assert.Equal(t, 50, maxNesting)
 }
