@@ -423,3 +423,43 @@ func TestReplayUpper(t *testing.T) {
 	_, err := ReplayUpper(tr, mustNew(t, Config{}))
 	require.EqualError(t, err, "estimate of storage 9: got no such storage, want one from 0 to 3")
 }
+
+// TestWords: what is said of memory that ends, and of statistics that contradict themselves, each number at its place.
+func TestWords(t *testing.T) {
+	e := &OOMError{Segment: 1 << 20, Limit: 4 << 20, Stats: Stats{Reserved: 3 << 20, Allocated: 2 << 20}}
+	assert.EqualError(t, e, "out of memory: tried to allocate 1.0 MiB, got 3.0 MiB reserved (2.0 MiB allocated), want at most 4.0 MiB")
+	for _, tt := range []struct {
+		st   Stats
+		want string
+	}{
+		{Stats{Requested: 4, Allocated: 1, Active: 3, Reserved: 5}, "got requested 4, allocated 1, active 3, reserved 5, want requested and allocated within active within reserved"},
+		{Stats{Requested: 1, Allocated: 4, Active: 3, Reserved: 5}, "got requested 1, allocated 4, active 3, reserved 5, want"},
+		{Stats{Requested: 1, Allocated: 2, Active: 6, Reserved: 5}, "got requested 1, allocated 2, active 6, reserved 5, want"},
+	} {
+		assert.ErrorContains(t, Verify(Snapshot{}, tt.st), tt.want)
+	}
+	byte1 := Snapshot{Segments: []trace.Segment{{Addr: 1, Size: 1, Expandable: true, Blocks: []trace.Block{{Addr: 1, Size: 1, State: trace.ActiveAllocated, Requested: 1, Storage: trace.NoStorage}}}}}
+	assert.NoError(t, Verify(byte1, Stats{Requested: 1, Allocated: 1, Active: 1, Reserved: 1, Blocks: 1, ActiveBlocks: 1}), "a block of a byte")
+}
+
+// TestFreedInTwoSteps: what was not let go of is not completed, in any allocator.
+func TestFreedInTwoSteps(t *testing.T) {
+	for name, a := range map[string]Allocator{"ideal": NewIdeal(0), "caching": mustNew(t, Config{})} {
+		addr, err := a.Malloc(5000, 0)
+		require.NoError(t, err)
+		before := a.Stats()
+		a.FreeCompleted(addr)
+		assert.Equal(t, before, a.Stats(), "%s: it is in use", name)
+		a.FreeRequested(addr)
+		requested := a.Stats()
+		assert.Zero(t, requested.Allocated, name)
+		assert.NotZero(t, requested.Active, name)
+		a.FreeRequested(addr)
+		assert.Equal(t, requested, a.Stats(), "%s: twice is once", name)
+		a.FreeCompleted(addr)
+		assert.Zero(t, a.Stats().Active, name)
+		after := a.Stats()
+		a.FreeCompleted(addr)
+		assert.Equal(t, after, a.Stats(), "%s: it is gone", name)
+	}
+}

@@ -114,3 +114,16 @@ func TestRight(t *testing.T) {
 		assert.Equal(t, tt.want, tt.c.Right(), tt.why)
 	}
 }
+
+// TestBudgetFigure: what a finding says of a budget, with the upper figure where an account has one.
+func TestBudgetFigure(t *testing.T) {
+	f := &verdict.Finding{Budget: verdict.Budget{Metric: report.Allocated, Limit: 5}, Outcome: verdict.Fail, Predicted: 7, Known: true}
+	size := func(n units.Bytes) *units.Bytes { return &n }
+	assert.Equal(t, Figure{Metric: report.Allocated, Outcome: verdict.Fail, Limit: size(5), Predicted: size(7)}, budgetFigure(f, nil))
+	assert.Equal(t, Figure{Metric: report.Allocated, Outcome: verdict.Fail, Limit: size(5), Predicted: size(7)}, budgetFigure(f, &report.Report{}))
+	with := budgetFigure(f, &report.Report{Upper: &report.Upper{Allocated: 9}})
+	require.NotNil(t, with.Upper)
+	assert.Equal(t, units.Bytes(9), *with.Upper)
+	f.Known = false
+	assert.Nil(t, budgetFigure(f, nil).Predicted)
+}

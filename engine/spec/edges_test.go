@@ -254,3 +254,15 @@ func TestErrorsOfInputs(t *testing.T) {
 	_, err = ParseValue(strings.Repeat(" ", 65535) + "1")
 	assert.NoError(t, err)
 }
+
+// TestWhereItIsSaid: a file that is too large is told at its beginning, a device of one's own has the line of its name.
+func TestWhereItIsSaid(t *testing.T) {
+	_, err := Parse("memspec.yaml", []byte("version: 1\n#"+strings.Repeat("x", 1<<20)))
+	assert.EqualError(t, err, "memspec.yaml:1:1: got a file of 1048588 bytes, want at most 1048576")
+	_, err = Parse("memspec.yaml", []byte("# nothing\n"))
+	assert.EqualError(t, err, "memspec.yaml:1:1: got an empty file, want version: 1 and models:")
+	cases, err := Parse("memspec.yaml", []byte("version: 1\ndevices:\n  big: {memory: 1GiB, compute_capability: 8.6, sms: 2}\nmodels:\n  a: {artifact: a.pt, device: big, budget: {reserved: 1GiB}}\n"))
+	require.NoError(t, err)
+	d := cases[0].Platform.Device
+	assert.Equal(t, []any{"big", "memspec.yaml:3:3", 2}, []any{d.Name, d.Source, d.SMs})
+}

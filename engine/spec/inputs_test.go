@@ -60,6 +60,10 @@ func TestParseInputErrors(t *testing.T) {
 		want   string
 	}{
 		{"", 0, "got the end, want a value such as float32[8,3,224,224]"},
+		{"  hello", 2, `got "hello", want a value such as float32[8,3,224,224]; a text stands in quotes`},
+		{"[1,  hello]", 5, `got "hello", want a value such as float32[8,3,224,224]; a text stands in quotes`},
+		{"float32[1,  ?]", 12, "got \"?\", want a number, a dim or ("},
+		{"float32[1,  2MiB]", 12, "got 2MiB, want a number of elements"},
 		{"x=", 2, "got the end, want a value such as float32[8,3,224,224]"},
 		{"x=float23[1]", 2, `got dtype "float23", want one of PyTorch's: did you mean "float32"?`},
 		{"x=quux[1]", 2, `got dtype "quux", want one of PyTorch's, such as float32, float16, bfloat16, int64, bool`},
@@ -103,6 +107,8 @@ func TestBindErrors(t *testing.T) {
 	for _, c := range []struct{ in, want string }{
 		{"[{k: (float32[N],)}]", `got dim "N" without a value, want one of B`},
 		{"float32[B-3]", "got size -1, want 0 or more"},
+		{"float32[B-3,B-4,C]", "got size -1, want 0 or more"},
+		{"float32[C,B-4]", `got dim "C" without a value, want one of B`},
 		{"float32[4611686018427387904, B]", "got float32[4611686018427387904,2], want a tensor whose bytes fit int64"},
 		{"float64[2305843009213693952]", "got float64[2305843009213693952], want a tensor whose bytes fit int64"},
 	} {

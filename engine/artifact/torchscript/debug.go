@@ -221,8 +221,8 @@ func (s *debugSources) record(v rangeValue) (r debugRecord, err error) {
 	if where.kind != rangeTuple && len(parts) > 2 {
 		where = parts[2]
 	}
-	span, err := s.m.items(where)
-	if err != nil || len(span) != 3 || span[1].kind != rangeInt || span[2].kind != rangeInt {
+	span, _ := s.m.items(where) // none of what is no list
+	if len(span) != 3 || span[1].kind != rangeInt || span[2].kind != rangeInt {
 		return r, errors.New("got a range without source, start and end")
 	}
 	r.offset, r.start, r.end = parts[0].a, span[1].a, span[2].a

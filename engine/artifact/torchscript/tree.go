@@ -13,7 +13,7 @@ import (
 
 // nameTree lists the modules depth first and names every tensor by the first path that leads to it, constants first.
 func (d *decoder) nameTree(root *program.Object) {
-	ofCode := false
+	ofCode := true
 	w := walker{
 		tensor: func(s *program.State, name string) {
 			if s.Name == "" {
@@ -21,7 +21,6 @@ func (d *decoder) nameTree(root *program.Object) {
 			}
 		},
 	}
-	ofCode = true
 	for i, v := range d.consts {
 		w.walk(v, "CONSTANTS.c"+strconv.Itoa(i))
 	}

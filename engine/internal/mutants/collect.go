@@ -116,7 +116,8 @@ func (c *collector) parent(n int) ast.Node {
 	return c.stack[len(c.stack)-1-n]
 }
 
-// skipped says whether nothing under a node is changed: lengths of array types, which the compiler holds against the rest, and capacities.
+// skipped says whether nothing under a node is changed: lengths of array types, which the compiler holds against the rest, capacities, the bits of a float
+// to be read, which are 64 unless they are 32, and the sign of an infinity, which any number above 0 says.
 func (c *collector) skipped(n ast.Node) bool {
 	switch p := c.parent(1).(type) {
 	case *ast.ArrayType:
@@ -128,6 +129,12 @@ func (c *collector) skipped(n ast.Node) bool {
 			_, isMap := c.typeOf(p).(*types.Map)
 			_, isChan := c.typeOf(p).(*types.Chan)
 			return i == 2 || i == 1 && (isMap || isChan)
+		}
+		switch c.text(p.Fun) {
+		case "strconv.ParseFloat":
+			return len(p.Args) == 2 && n == p.Args[1] && c.text(p.Args[1]) == "64"
+		case "math.Inf":
+			return len(p.Args) == 1 && n == p.Args[0] && c.text(p.Args[0]) == "1"
 		}
 		return isGrow(p) && n != p.Fun
 	}

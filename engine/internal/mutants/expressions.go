@@ -121,7 +121,7 @@ func (c *collector) call(x *ast.CallExpr) {
 // symmetric says whether a function of the standard library gives the same when its first two arguments are swapped.
 func (c *collector) symmetric(x *ast.CallExpr) bool {
 	switch c.text(x.Fun) {
-	case "bits.Mul64", "bits.Add64", "strings.EqualFold", "bytes.Equal", "slices.Equal", "math.Max", "math.Min":
+	case "bits.Mul64", "bits.Add64", "strings.EqualFold", "strings.ContainsAny", "bytes.Equal", "slices.Equal", "math.Max", "math.Min":
 		return true
 	}
 	return false

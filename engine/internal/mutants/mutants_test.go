@@ -156,6 +156,21 @@ func TestMutations(t *testing.T) {
 			"return: f: return make([]int, n, n+2), make(map[int]int, n+1) => return nil, make(map[int]int, n+1)",
 			"return: f: return make([]int, n, n+2), make(map[int]int, n+1) => return make([]int, n, n+2), nil",
 		}},
+		{"the bits of a float and the sign of an infinity are left alone, and what is the same turned round", `var strconv struct{ ParseFloat func(string, int) float64 }
+		var math struct{ Inf func(int) float64 }
+		var strings struct{ ContainsAny func(a, b string) bool }
+		var (
+			a = strconv.ParseFloat("", 64)
+			b = strconv.ParseFloat("", 32)
+			c = math.Inf(1)
+			d = math.Inf(-1)
+			e = strings.ContainsAny("a", "b")
+		)`, []string{
+			`constant: b: strconv.ParseFloat("", 32) => strconv.ParseFloat("", 33)`,
+			`constant: b: strconv.ParseFloat("", 32) => strconv.ParseFloat("", 31)`,
+			"constant: d: 1 => 2",
+			"constant: d: 1 => 0",
+		}},
 		{"variables of the package, methods, the same text twice", `type T struct{ on bool }
 		var limit = 2
 		func (t *T) set(x, y *T) { x.on, y.on = true, true; t.on = true }`, []string{
