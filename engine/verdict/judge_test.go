@@ -308,3 +308,18 @@ func TestStaleArtifact(t *testing.T) {
 	assert.Equal(t, verdict.Fail, verdict.Judge(r, one(report.Reserved, 199), allowed).Outcome)
 	assert.Empty(t, verdict.Judge(r, one(report.Reserved, 201), allowed).Why)
 }
+
+// TestOK: what passes and what only warns lets a test pass.
+func TestOK(t *testing.T) {
+	for o, want := range map[verdict.Outcome]bool{verdict.Pass: true, verdict.Warn: true, verdict.Fail: false, verdict.Inconclusive: false, verdict.Error: false} {
+		assert.Equal(t, want, verdict.Verdict{Outcome: o}.OK(), o.String())
+	}
+}
+
+// TestFirstStaleNote: of several artifacts the first that is stale is told.
+func TestFirstStaleNote(t *testing.T) {
+	r := account(func(r *report.Report) {
+		r.Notes = []report.Note{{ID: note.ArtifactStale, Text: "first"}, {ID: note.ArtifactStale, Text: "second"}}
+	})
+	assert.Equal(t, []string{"first"}, verdict.Judge(r, one(report.Reserved, 201), verdict.Options{}).Why)
+}

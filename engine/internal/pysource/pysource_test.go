@@ -173,3 +173,41 @@ func TestNamesOfText(t *testing.T) {
 	}
 	assert.Equal(t, 50, maxNesting)
 }
+
+// TestClosing: where a bracket ends, past texts and comments that hold others.
+func TestClosing(t *testing.T) {
+	for text, want := range map[string]int{
+		"(a)b": 2, "(a(b)[c]{d})e": 11, "(')')x": 4, "(# )\n)x": 5, "(\")\")": 4, "(": 1, "(a": 2, "((a)": 4, "(#": 2, "('a": 3,
+	} {
+		assert.Equal(t, want, closing(text, 0), text)
+	}
+	assert.Equal(t, 5, closing("a = (b)", 4)-1)
+}
+
+// TestBlankLines: what ends a line is none, by any system's ends, and neither is a comment.
+func TestBlankLines(t *testing.T) {
+	for text, want := range map[string]string{
+		"a\nb": "0a 0b", "a\r\nb\r\n": "0a 0b", "\n\n  a": "2a", "\r\n\ra": "0a", "\fa": "0a", "# c\na": "0a", "  # c\n  a # d\n b": "2a 1b", "\ta\n \tb\n        \tc": "8a 8b 16c", "   ": "", "": "", "a;b": "0a;b",
+	} {
+		var got []string
+		for _, l := range logicalLines(text) {
+			got = append(got, fmt.Sprintf("%d%s", l.indent, strings.TrimSpace(strings.Split(text[l.start:l.end], "#")[0])))
+		}
+		assert.Equal(t, want, strings.Join(got, " "), "%q", text)
+	}
+}
+
+// TestLocalsInOrder: names are numbered as they are met: on the right first, then in what the left reads, then the targets.
+func TestLocalsInOrder(t *testing.T) {
+	for text, want := range map[string]string{
+		"def f():\n    a = b = c = d = e = 0\n":                  "a b c d e",
+		"def f():\n    z[b] = a\n    a = b = 1\n":                "a b",
+		"def f():\n    z.c[b] = 1\n    a = b = z = 1\n":          "z b a",
+		"def f():\n    for i in a[j]:\n        j = i\n    a = 1\n": "a j i",
+		"def f():\n    g(a)\n    b = 1\n    a = 2\n":            "a b",
+		"def f():\n    if b:\n        a = b\n        b = a\n":    "b a",
+		"def f():\n    a += b\n    b = 1\n":                     "b a",
+	} {
+		assert.Equal(t, want, strings.Join(Read(text).Locals, " "), text)
+	}
+}

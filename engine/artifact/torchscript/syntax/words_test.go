@@ -97,3 +97,27 @@ func TestSpans(t *testing.T) {
 		assert.Equal(t, statements[i], strings.TrimRight(strings.ReplaceAll(f.Text(s.Bounds()), "\n  ", "\n"), "\n"))
 	}
 }
+
+// TestSubscripts: an index, a slice of up to three parts, several of either.
+func TestSubscripts(t *testing.T) {
+	for text, want := range map[string]string{
+		"a[0]": "a[0]", "a[1:2]": "a[1:2]", "a[1:2:3]": "a[1:2:3]", "a[:]": "a[:]", "a[::]": "a[:]", "a[::2]": "a[::2]", "a[1:]": "a[1:]", "a[:2]": "a[:2]", "a[0, 1]": "a[0, 1]", "a[0, 1:2, :]": "a[0, 1:2, :]",
+	} {
+		f, err := Parse("f.py", "x = "+text+"\n")
+		require.NoError(t, err, text)
+		assert.Equal(t, want, PrintExpr(f.Body[0].(*Assign).Value), text)
+	}
+	long := strings.Repeat("a", 40)
+	for text, want := range map[string]string{
+		"x = a[]": `f.py:1:7: got "]", want expression`, "x = a[1:2:3:4]": `f.py:1:12: got ":", want "]"`, "x = a[1 2]": `f.py:1:9: got "2", want "]"`, "x = 3.a": "f.py:1:", "x = 3 .a": "f.py:1:",
+		"x = 1 " + long: `f.py:1:7: got "` + long + `", want newline`, "x = 1 " + long + "b": `f.py:1:7: got "` + long + `…", want newline`, "x = 1 'b'": `f.py:1:7: got string 'b', want newline`,
+		"x = (3).a": "", "x = 3.5.a": "f.py:1:8: got an attribute of a number, want operator", "x = 3j.a": "f.py:1:",
+	} {
+		_, err := Parse("f.py", text+"\n")
+		if want == "" {
+			assert.NoError(t, err, text)
+			continue
+		}
+		assert.ErrorContains(t, err, want, text)
+	}
+}
