@@ -200,13 +200,13 @@ func TestBlankLines(t *testing.T) {
 // TestLocalsInOrder: names are numbered as they are met: on the right first, then in what the left reads, then the targets.
 func TestLocalsInOrder(t *testing.T) {
 	for text, want := range map[string]string{
-		"def f():\n    a = b = c = d = e = 0\n":                  "a b c d e",
-		"def f():\n    z[b] = a\n    a = b = 1\n":                "a b",
-		"def f():\n    z.c[b] = 1\n    a = b = z = 1\n":          "z b a",
+		"def f():\n    a = b = c = d = e = 0\n":                    "a b c d e",
+		"def f():\n    z[b] = a\n    a = b = 1\n":                  "a b",
+		"def f():\n    z.c[b] = 1\n    a = b = z = 1\n":            "z b a",
 		"def f():\n    for i in a[j]:\n        j = i\n    a = 1\n": "a j i",
-		"def f():\n    g(a)\n    b = 1\n    a = 2\n":            "a b",
-		"def f():\n    if b:\n        a = b\n        b = a\n":    "b a",
-		"def f():\n    a += b\n    b = 1\n":                     "b a",
+		"def f():\n    g(a)\n    b = 1\n    a = 2\n":               "a b",
+		"def f():\n    if b:\n        a = b\n        b = a\n":      "b a",
+		"def f():\n    a += b\n    b = 1\n":                        "b a",
 	} {
 		assert.Equal(t, want, strings.Join(Read(text).Locals, " "), text)
 	}
