@@ -41,7 +41,7 @@ flags. Records made on CPU tensors are compared with nothing.
 
 Exit codes: 2 if the file or a record cannot be read; else 1 if a budget is broken by the predicted or the measured number, or the two are
 further apart than the case's tolerance; else 2 if a case cannot be predicted or its model fails; else 3 if something could not be judged, a
-case without a measurement under --require is, or no case has a record in the folder given; else 0.`,
+case without a measurement under --require is, no case has a record in the folder given, or none was run with --on pretend; else 0.`,
 		Example: `  memspec verify --measured measured
   memspec verify models/memspec.yaml --measured measured --case 'resnet50[*]' --require
   memspec verify --require                     # on a machine with the GPU
@@ -154,17 +154,29 @@ func (o *verifyOptions) end(all []*verify.Account) error {
 		}
 	}
 	code := verdict.ExitCode(outcomes)
-	if code == exitOK && measured == 0 && o.dir != "" {
+	if none := o.none(measured); code == exitOK && none != nil {
 		code = exitUnsure
 	}
 	result.Exit = code
 	if err := o.out.end(&format.Summary{Exit: code, Text: func(w io.Writer) error { return writeVerified(w, all) }, JSON: result}); err != nil {
 		return err
 	}
-	if code == exitUnsure && measured == 0 && o.dir != "" {
-		return &exit{code: code, err: fmt.Errorf("%s: got no record that any case can be held against", o.dir)}
+	if none := o.none(measured); code == exitUnsure && none != nil {
+		return &exit{code: code, err: none}
 	}
 	return exitWith(code)
+}
+
+// none says why nothing was held against anything, where that was asked for: a machine need not have a case's GPU, but every one can pretend it.
+func (o *verifyOptions) none(measured int) error {
+	switch {
+	case measured > 0:
+	case o.dir != "":
+		return fmt.Errorf("%s: got no record that any case can be held against", o.dir)
+	case o.on.value == "pretend":
+		return errors.New("got no case that was run on a pretend GPU, want at least one")
+	}
+	return nil
 }
 
 // accountCase is an account for every format: what check finds, with what was measured beside it.
