@@ -7,16 +7,8 @@ import (
 
 // lacks is what these operators take on a device that their rules do not tell: testdata/devices.txt has the calls that show it.
 var lacks = map[string]func(*ops.Call) string{
-	"aten::binary_cross_entropy":                ops.Always("the storage of all elements that a mean or sum of them keeps, and sums that lie otherwise"),
-	"aten::binary_cross_entropy_with_logits":    ops.Always("the storage of all elements that a mean or sum of them keeps, and sums that lie otherwise"),
-	"aten::huber_loss":                          ops.Always("the storage of all elements that a mean or sum of them keeps, and sums that lie otherwise"),
-	"aten::l1_loss":                             ops.Always("the storage of all elements that a mean or sum of them keeps, and sums that lie otherwise"),
-	"aten::mse_loss":                            ops.Always("the storage of all elements that a mean or sum of them keeps, and sums that lie otherwise"),
-	"aten::smooth_l1_loss":                      ops.Always("the storage of all elements that a mean or sum of them keeps, and sums that lie otherwise"),
-	"aten::soft_margin_loss":                    ops.Always("the storage of all elements that a mean or sum of them keeps, and sums that lie otherwise"),
-	"aten::multi_margin_loss":                   ops.Always("the storage of all elements that a mean or sum of them keeps, and sums that lie otherwise"),
-	"aten::multilabel_margin_loss":              ops.Always("the storage of all elements that a mean or sum of them keeps, and sums that lie otherwise"),
-	"aten::nll_loss_nd":                         ops.Always("the storage of all elements that a mean or sum of them keeps, and sums that lie otherwise"),
+	"aten::l1_loss":                             ops.OfComplex("the parts of a complex absolute value"),
+	"aten::multilabel_margin_loss":              ops.Always("copies of what does not lie row by row"),
 	"aten::_embedding_bag_dense_backward":       ops.Always("copies and sorts of a gradient's kernel"),
 	"aten::_softmax_backward_data":              ops.Always("copies and sorts of a gradient's kernel"),
 	"aten::_log_softmax_backward_data":          ops.Always("copies and sorts of a gradient's kernel"),
