@@ -66,6 +66,12 @@ def remove(made: Path, process: int) -> None:
         shutil.rmtree(made, ignore_errors=True)
 
 
+def remove_own() -> None:
+    """This process's, where it ends without what is registered with atexit."""
+    if found := _own.get(os.getpid()):
+        remove(found[0], os.getpid())
+
+
 def remove_dead(within: Path) -> None:
     """The folders of processes that are gone."""
     for made in within.glob(f"{PREFIX}*"):

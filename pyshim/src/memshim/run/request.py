@@ -29,11 +29,20 @@ def answer(request: str, a: argparse.Namespace) -> int:
     """Measure a case as memspec cases tells it and write its record to a.output; how the process is to end. The last line on stderr says why not."""
     end_with_parent()
     code = _answered(request, a)
+    if any(t is not threading.current_thread() and not t.daemon for t in threading.enumerate()):
+        leave(code)  # threads that the model left running would keep the process
     sys.stdout.flush()
     sys.stderr.flush()
-    if any(t is not threading.current_thread() and not t.daemon for t in threading.enumerate()):
-        os._exit(code)  # threads that the model left running would keep the process
     return code
+
+
+def leave(code: int) -> None:
+    """End this process at once, whatever runs in it. What it compiled on a pretend GPU goes with it."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    if compiles := sys.modules.get("memshim.pretend.compiles"):
+        compiles.remove_own()
+    os._exit(code)
 
 
 def _answered(request: str, a: argparse.Namespace) -> int:
