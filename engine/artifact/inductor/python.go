@@ -235,7 +235,7 @@ func (r *pyReader) line(l *codeLine) error {
 		return r.unpacks(words[:at])
 	case x.kind == nameTerm && x.text == "args" && at > 0:
 		return r.takes(words[:at])
-	case r.called(x) != "":
+	case at > 0 && r.called(x) != "":
 		r.pending = nil
 		return r.callsOwn(words[:at], x)
 	case at == 4 && words[1].text == "[": // buf1[0] = …

@@ -81,6 +81,7 @@ func TestPythonRefused(t *testing.T) {
 		{"a call that no wrapper makes", "os.system('true')", "10:13: got a call of os.system, want one that a wrapper makes"},
 		{"a call for a value", "x = open('f')", "10:17: got a call of open, want one that a wrapper makes"},
 		{"a name that stands for nothing", "del buf9", "10:17: got buf9 freed, want a name that stands for something"},
+		{"no name", "= arg1_1", "10:13: got an assignment to =…, want one to a name"},
 		{"no return", "args.clear()", "1:1: got a call without a return"},
 		{"another dtype", "buf0 = empty_strided_cuda((1, ), (1, ), torch.float33)", "10:53: got torch.float33, want a dtype"},
 		{"a size of another kind", "buf0 = empty_strided_cuda((len(x), ), (1, ), torch.float32)", "10:40: got len(…) in a size, want whole numbers, symbols, + - * // % min and max"},
@@ -207,6 +208,7 @@ func FuzzPython(f *testing.F) {
 	f.Add(pythonWrapper("buf0 = empty_strided_cuda((s77, 128), (128, 1), torch.float32)\nreturn (buf0, )"))
 	f.Add(stepWrapper(stepForward, stepBackward))
 	f.Add(pythonWrapper(pythonControl) + pythonFunctions)
+	f.Add("# AOT ID: [_inference]\nclass Runner:\n def call(self,args):\n  =o()\ndef get_args():\ndef o(args):") // what is called is the module's own
 	f.Fuzz(func(t *testing.T, text string) {
 		w, err := DecodeWrapper(text, "w.py")
 		if err != nil {
