@@ -1,6 +1,10 @@
 package stacks
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/memspec/memspec/engine/program"
+)
 
 // What containers hold, as far as their uses tell.
 
@@ -13,6 +17,9 @@ type listed struct {
 
 // growingLists finds lists that grow from operator to operator (cat([a, b]), then cat([a, b, c])) or from a module's call to the next.
 func (t *function) growingLists() map[int]listed {
+	if !t.joinsSeveral() {
+		return nil
+	}
 	var out map[int]listed
 	type list struct {
 		node  int
@@ -64,6 +71,13 @@ func (t *function) growingLists() map[int]listed {
 		}
 	}
 	return out
+}
+
+// joinsSeveral says whether any node may take a list of more than one member.
+func (t *function) joinsSeveral() bool {
+	return slices.ContainsFunc(t.nodes, func(n *program.Node) bool {
+		return n.Op == "prim::CallMethod" && len(n.Args) > 2 || n.Op == "prim::ListConstruct" && len(n.Args) > 1
+	})
 }
 
 // findContainers finds lists: values without names that one statement makes and a later one joins. They end together.

@@ -48,13 +48,13 @@ func (t *function) follow(c *call, ends []end) []end {
 // bindings lists the statements of a call that give a local a value or are the last to use one.
 func (t *function) bindings(c *call) []*binding {
 	var out []*binding
-	at := map[*statement]*binding{}
+	var at few[*statement, *binding]
 	find := func(i int) *binding {
 		s := t.at[i].stmt(c.depth)
-		b := at[s]
-		if b == nil {
+		b, ok := at.get(s)
+		if !ok {
 			b = &binding{stmt: s}
-			at[s] = b
+			at.set(s, b)
 			out = append(out, b)
 		}
 		return b
@@ -140,7 +140,7 @@ func (s *scope) ended(b *binding) []int {
 // boundAgain says whether the name of a value is one that the call is known to bind more than once.
 func (s *scope) boundAgain(id int) bool {
 	n := s.t.names[id]
-	return n.call == s.call && !n.none && len(s.t.bound[n]) > 1
+	return n.call == s.call && !n.none && s.t.next[s.t.first[id]-1] > 0
 }
 
 // operand is where a statement's first user takes a value.

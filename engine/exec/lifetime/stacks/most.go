@@ -110,26 +110,29 @@ func (t *function) boundAnew(i, depth int, runs *lineRuns) int {
 	return -1
 }
 
+// called is a function that a line calls.
+type called struct{ file, function string }
+
 // lineRun is an execution of a line in a call.
 type lineRun struct {
 	number, line int
 	call, inner  *call             // inner is the call that the line is making
 	modules      []*program.Object // that it called, and the lists that these are members of
-	functions    []program.Frame   // that it called
+	functions    []called          // that it called
 	few          struct {          // room for most lines'
 		modules   [2]*program.Object
-		functions [1]program.Frame
+		functions [1]called
 	}
 }
 
 // goesOn says whether node i, with the inner call and its function, is part of the execution. A line that calls a module or function again, or
 // the next module of a list, may be a loop's.
-func (r *lineRun) goesOn(t *function, i int, inner *call, fn program.Frame) bool {
+func (r *lineRun) goesOn(t *function, i int, inner *call, fn called) bool {
 	if inner != nil {
 		return inner == r.inner || !slices.Contains(r.functions, fn)
 	}
-	called := func(o *program.Object) bool { return o != nil && slices.Contains(r.modules, o) }
-	return !called(t.callee[i]) && !called(t.list[i])
+	again := func(o *program.Object) bool { return o != nil && slices.Contains(r.modules, o) }
+	return !again(t.callee[i]) && !again(t.list[i])
 }
 
 // lineRuns are the executions of a function's lines, numbered.
@@ -148,16 +151,17 @@ type line struct {
 // lineRuns numbers the executions of lines.
 func (t *function) lineRuns() *lineRuns {
 	out := &lineRuns{at: t.p.lists.Cut(len(t.nodes))}
-	latest := map[line]int{} // execution
+	out.next, out.last = t.p.numbers.Cut(len(t.nodes))[:0], t.p.numbers.Cut(len(t.nodes))[:0]
+	var latest few[line, int] // execution
 	var open []*lineRun
 	for i, f := range t.frames {
 		calls := t.at[i].calls
 		out.at[i] = t.p.numbers.Cut(len(f))
 		for d := range f {
 			var inner *call
-			fn := program.Frame{}
+			fn := called{}
 			if d+1 < len(f) {
-				inner, fn = calls[d+1], program.Frame{File: f[d+1].File, Function: f[d+1].Function}
+				inner, fn = calls[d+1], called{f[d+1].File, f[d+1].Function}
 			}
 			if d >= len(open) || open[d].call != calls[d] || open[d].line != f[d].Line || !open[d].goesOn(t, i, inner, fn) {
 				r := t.p.runs.New()
@@ -165,10 +169,10 @@ func (t *function) lineRuns() *lineRuns {
 				*r = lineRun{number: number, line: f[d].Line, call: calls[d], modules: r.few.modules[:0], functions: r.few.functions[:0]}
 				open = append(open[:min(d, len(open))], r)
 				key := line{calls[d], f[d].Line}
-				if before, ok := latest[key]; ok {
+				if before, ok := latest.get(key); ok {
 					out.next[before] = number
 				}
-				latest[key] = number
+				latest.set(key, number)
 				out.next, out.last = append(out.next, -1), append(out.last, i)
 			}
 			r := open[d]

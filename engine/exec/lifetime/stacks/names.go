@@ -93,15 +93,23 @@ func (t *function) origin(id int, callees []*function) origin {
 	return origin{known: true, text: t.printed[id]}
 }
 
-// bind lists the values of each name.
+// bind links the values of each name, in order.
 func (t *function) bind() {
+	var last few[name, int]
 	for id := range t.names {
-		if n := &t.names[id]; n.known() {
-			if t.bound == nil {
-				t.bound = map[name][]int{}
-			}
-			t.bound[*n] = append(t.bound[*n], id)
+		n := &t.names[id]
+		if !n.known() {
+			continue
 		}
+		if t.first == nil {
+			t.first, t.next = t.p.numbers.Cut(len(t.names)), t.p.numbers.Cut(len(t.names))
+		}
+		if before, ok := last.get(*n); ok {
+			t.first[id], t.next[before] = t.first[before], id+1
+		} else {
+			t.first[id] = id + 1
+		}
+		last.set(*n, id)
 	}
 }
 

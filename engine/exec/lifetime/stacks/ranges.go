@@ -177,7 +177,7 @@ func (t *function) temporary(id, depth int) end {
 // rebound finds the statement that binds the name of a value anew.
 func (t *function) rebound(id int) (end, bool) {
 	name := t.names[id]
-	for _, w := range t.bound[name] {
+	for w := t.first[id] - 1; w >= 0; w = t.next[w] - 1 {
 		if t.def[w] <= t.def[id] || !t.at[t.def[w]].in(name.call) {
 			continue
 		}

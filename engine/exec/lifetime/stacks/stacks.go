@@ -83,7 +83,8 @@ type function struct {
 	number  []numeric // by value
 	printed []string  // by value: its printed name without the printer's counter, "" for none
 	names   []name
-	bound   map[name][]int    // values by name, in order
+	first   []int             // by value: the first one with the same name, plus one; 0 where no name is known
+	next    []int             // by value: the next one with the same name, plus one; 0 for none
 	list    []*program.Object // by node: the list of modules that the module it calls is a member of
 	callee  []*program.Object // by node: the module it calls
 	result  []origin          // what the function returns
