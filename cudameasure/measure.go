@@ -92,12 +92,11 @@ func (t *Tools) run(ctx context.Context, c *spec.Case, where recording.Where) (*
 	}
 	defer os.RemoveAll(dir)
 	file := filepath.Join(dir, "record.json")
-	limit := cmp.Or(t.Limit, DefaultLimit)
+	limit, whole := t.limits(where)
 	j := job{path: t.Python, args: []string{"-m", "memshim", "measure", "--request", "-", "--output", file, "--where", string(where),
-		"--timeout", strconv.FormatFloat(limit.Seconds(), 'f', -1, 64)}, env: t.environment(c, os.Environ()), stdin: request, limit: limit + startAndEnd}
+		"--timeout", strconv.FormatFloat(limit.Seconds(), 'f', -1, 64)}, env: t.environment(c, os.Environ()), stdin: request, limit: whole}
 	stop := func() map[string]*Sampled { return nil }
 	if where == recording.OnCUDA {
-		j.limit += cmp.Or(t.Wait, DefaultWait)
 		stop = t.sample(ctx)
 	}
 	out, err := j.run(ctx)
@@ -127,6 +126,16 @@ func (t *Tools) run(ctx context.Context, c *spec.Case, where recording.Where) (*
 		m.Sampled = seen[t.Device]
 	}
 	return m, nil
+}
+
+// limits are the time that a run has, and that its process has with what it takes besides: on a GPU also the wait until that is free.
+func (t *Tools) limits(where recording.Where) (run, process time.Duration) {
+	run = cmp.Or(t.Limit, DefaultLimit)
+	process = run + startAndEnd
+	if where == recording.OnCUDA {
+		process += cmp.Or(t.Wait, DefaultWait)
+	}
+	return run, process
 }
 
 // startAndEnd is what a process may take besides: PyTorch is imported, and memshim ends a run that is late by itself.

@@ -201,3 +201,43 @@ func TestMemshimIsToldTheBinary(t *testing.T) {
 	assert.NotContains(t, tools.environment(c, []string{"MEMSPEC=mine"}), "MEMSPEC=/opt/memspec")
 	assert.Equal(t, []string{"HOME=/"}, (&Tools{}).environment(c, []string{"HOME=/"}))
 }
+
+// TestLimits: a process has a minute more than its run, and on a GPU as long as it may wait for that.
+func TestLimits(t *testing.T) {
+	for _, tt := range []struct {
+		tools        Tools
+		where        recording.Where
+		run, process time.Duration
+	}{
+		{Tools{}, recording.OnPretend, DefaultLimit, DefaultLimit + time.Minute}, {Tools{}, recording.OnCUDA, DefaultLimit, DefaultLimit + time.Minute + DefaultWait},
+		{Tools{Limit: time.Second}, recording.OnCPU, time.Second, 61 * time.Second}, {Tools{Limit: time.Second, Wait: time.Hour}, recording.OnCUDA, time.Second, time.Hour + 61*time.Second},
+		{Tools{Limit: time.Second, Wait: time.Hour}, recording.OnPretend, time.Second, 61 * time.Second},
+	} {
+		run, process := tt.tools.limits(tt.where)
+		assert.Equal(t, []time.Duration{tt.run, tt.process}, []time.Duration{run, process})
+	}
+}
+
+// TestEnvironment: what a case says of its environment is the case's own; nothing of the machine's stands beside it.
+func TestEnvironment(t *testing.T) {
+	given := []string{"HOME=/h", "PYTORCH_CUDA_ALLOC_CONF=a", "PYTORCH_ALLOC_CONF=b", "CUBLAS_WORKSPACE_CONFIG=c", "PYTORCH_NO_CUDA_MEMORY_CACHING=1", "TORCH_CUDNN_V8_API_DISABLED=1", "TORCH_CUDNN_USE_HEURISTIC_MODE_B=1", "CUDA_VISIBLE_DEVICES=3", "MEMSPEC_X=1", "EMPTY="}
+	for _, tt := range []struct {
+		why   string
+		tools Tools
+		edit  func(c *spec.Case)
+		given []string
+		want  string
+	}{
+		{"nothing", Tools{}, func(*spec.Case) {}, given, "HOME=/h CUDA_VISIBLE_DEVICES=3 MEMSPEC_X=1 EMPTY="},
+		{"a GPU of several", Tools{Device: "GPU-b"}, func(*spec.Case) {}, given, "HOME=/h MEMSPEC_X=1 EMPTY= CUDA_VISIBLE_DEVICES=GPU-b"},
+		{"the command", Tools{Binary: "/bin/memspec"}, func(*spec.Case) {}, []string{"A=1"}, "A=1 MEMSPEC=/bin/memspec"},
+		{"which the machine says", Tools{Binary: "/bin/memspec"}, func(*spec.Case) {}, []string{"MEMSPEC=/mine"}, "MEMSPEC=/mine"},
+		{"settings", Tools{}, func(c *spec.Case) { c.Platform.AllocConf, c.Platform.CuDNNv7 = "x:1", true }, nil, "PYTORCH_CUDA_ALLOC_CONF=x:1 TORCH_CUDNN_V8_API_DISABLED=1"},
+		{"cuBLAS's workspace", Tools{}, func(c *spec.Case) { c.Platform.CublasWorkspace = ":16:8" }, nil, "CUBLAS_WORKSPACE_CONFIG=:16:8"},
+	} {
+		c := *smallCase(t)
+		c.Platform.AllocConf, c.Platform.CublasWorkspace, c.Platform.Deterministic = "", "", false
+		tt.edit(&c)
+		assert.Equal(t, tt.want, strings.Join(tt.tools.environment(&c, tt.given), " "), tt.why)
+	}
+}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/memspec/memspec/engine/device"
 	"github.com/memspec/memspec/engine/internal/expr"
+	"github.com/memspec/memspec/engine/ops/builtin"
 	"github.com/memspec/memspec/engine/platform"
 	"github.com/memspec/memspec/engine/program"
 	"github.com/memspec/memspec/engine/spec"
@@ -352,4 +353,37 @@ func TestCompiledInputsOfAll(t *testing.T) {
 	g, err = compiledInputs(p)
 	require.NoError(t, err)
 	assert.Equal(t, []string{"x=float16[4,3]", "y=float16[5]"}, inputTexts(g.Inputs))
+}
+
+// TestMissingInOrder: operators without a rule are told as they are met, methods of one name in the order of their classes; what is told of is where each
+// is met first, and how often.
+func TestMissingInOrder(t *testing.T) {
+	of := func(class *program.Class, method string, ops ...string) *program.Func {
+		g := &program.Graph{Body: &program.Block{}}
+		for i, op := range ops {
+			n := &program.Node{Op: op, Where: program.Where{Line: int32(i + 1)}}
+			if name, ok := strings.CutPrefix(op, "call "); ok {
+				n.Op, n.Text, n.Args = "prim::CallMethod", name, []program.Arg{{}}
+			}
+			g.Body.Nodes = append(g.Body.Nodes, n)
+		}
+		g.Body.Nodes = append(g.Body.Nodes, &program.Node{Op: "prim::Return", Args: []program.Arg{{}}})
+		f := &program.Func{Name: class.Name + "." + method, Method: method, Class: class, Record: class.Name + ".py"}
+		program.NewFunc(f, func(*program.Func) (*program.Graph, error) { return g, nil })
+		class.Methods = append(class.Methods, f)
+		return f
+	}
+	root, a, b := &program.Class{Name: "Root"}, &program.Class{Name: "A"}, &program.Class{Name: "B"}
+	entry := of(root, "forward", "my::first", "call f", "my::first", "aten::relu", "prim::Print", "call f", "call forward")
+	of(a, "f", "my::a", "my::first")
+	of(a, "g", "my::unreached")
+	of(b, "f", "my::b", "my::a")
+	p := &program.Program{Entry: entry, Objects: program.Objects{Classes: []*program.Class{root, a, b}}, Modules: []*program.Module{{FQN: "", Object: &program.Object{Class: root}}, {FQN: "x.a", Object: &program.Object{Class: a}}, {FQN: "y.a", Object: &program.Object{Class: a}}}}
+	w := &walker{program: p, table: builtin.Table(), seen: map[*program.Func]bool{}, index: map[string]int{}}
+	require.NoError(t, w.walk())
+	var got []string
+	for _, u := range w.missing {
+		got = append(got, fmt.Sprintf("%s ×%d %s:%d %s", u.Op, u.Count, u.First.File, u.First.Line, u.First.Module))
+	}
+	assert.Equal(t, []string{"my::first ×3 Root.py:1 ", "my::a ×2 A.py:1 x.a", "my::b ×1 B.py:1 "}, got)
 }
