@@ -305,3 +305,36 @@ func BenchmarkText(b *testing.B) {
 		}
 	})
 }
+
+// TestCoverageIsWritten: an account of what was covered is written where any of its numbers is not nought, and read again.
+func TestCoverageIsWritten(t *testing.T) {
+	for _, c := range []Coverage{{}, {Nodes: 1}, {TensorOutputs: 1}, {KnownDType: 1}, {Sized: 1}, {Nodes: 1, TensorOutputs: 2, KnownDType: 3, Sized: 4}} {
+		tr := &Trace{Coverage: c}
+		assert.Equal(t, c.Nodes+c.TensorOutputs+c.KnownDType+c.Sized > 0, strings.Contains(tr.String(), "coverage"), "%v", c)
+		again, err := Parse(strings.NewReader(tr.String()))
+		require.NoError(t, err)
+		assert.Equal(t, c, again.Coverage)
+	}
+}
+
+// TestJoins: segments that grow are one where the second begins at the end of the first, of one stream and one pool.
+func TestJoins(t *testing.T) {
+	of := func(edit func(s *Segment)) *rewound {
+		s := Segment{Addr: 4096, Size: 4096, Stream: 1, Private: "g", Expandable: true}
+		edit(&s)
+		return &rewound{Segment: s}
+	}
+	first := of(func(*Segment) {})
+	for _, tt := range []struct {
+		why  string
+		edit func(s *Segment)
+		want bool
+	}{
+		{"behind it", func(s *Segment) { s.Addr = 8192 }, true}, {"apart", func(s *Segment) { s.Addr = 8193 }, false}, {"within it", func(s *Segment) { s.Addr = 8191 }, false}, {"before it", func(s *Segment) { s.Addr = 0 }, false},
+		{"of another stream", func(s *Segment) { s.Addr, s.Stream = 8192, 2 }, false}, {"of another pool", func(s *Segment) { s.Addr, s.Private = 8192, "" }, false}, {"that does not grow", func(s *Segment) { s.Addr, s.Expandable = 8192, false }, false},
+	} {
+		assert.Equal(t, tt.want, first.joins(of(tt.edit)), tt.why)
+	}
+	fixed := of(func(s *Segment) { s.Expandable = false })
+	assert.False(t, fixed.joins(of(func(s *Segment) { s.Addr = 8192 })))
+}

@@ -293,3 +293,40 @@ func TestGet(t *testing.T) {
 		assert.False(t, ok, "a list is no key")
 	}
 }
+
+// TestWhatValuesCost: how many bytes each kind of value is counted as, beside the pickle itself: as much as may be had reads it, and a byte less does not.
+func TestWhatValuesCost(t *testing.T) {
+	for _, tt := range []struct {
+		why, data string
+		cost      int
+	}{
+		{"none, truths and small numbers", "N0\x880\x890K\x010J\x00\x00\x00\x00.", 0},
+		{"an empty tuple", ").", 0},
+		{"a tuple of one", "N\x85.", 40},
+		{"of two", "NN\x86.", 56},
+		{"of three", "NNN\x87.", 72},
+		{"of four", "(NNNNt.", 88},
+		{"an empty list", "].", 24},
+		{"a list of one", "]Na.", 56},
+		{"of three", "](NNNe.", 72},
+		{"a list from a mark", "(NNl.", 32},
+		{"an empty dict", "}.", 64},
+		{"a dict of one", "}K\x01Ns.", 128},
+		{"of two", "}(K\x01NK\x02Nu.", 192},
+		{"a dict from a mark", "(K\x01Nd.", 64},
+		{"an empty set", "\x8f.", 24},
+		{"a text", "X\x03\x00\x00\x00abc.", 16},
+		{"bytes", "C\x03abc.", 27},
+		{"a large number", "J\x00\x00\x00\x01.", 0},
+		{"a fraction", "G\x3f\xf0\x00\x00\x00\x00\x00\x00.", 0},
+		{"a memo entry", "Nq\x00.", 16},
+	} {
+		least := 0
+		for ; least < 1000; least++ {
+			if _, err := Decode([]byte(tt.data), Options{MaxBytes: least + 1}); err == nil {
+				break
+			}
+		}
+		assert.Equal(t, tt.cost, least+1-len(tt.data), "%s", tt.why)
+	}
+}
