@@ -127,3 +127,35 @@ func TestBudgetFigure(t *testing.T) {
 	f.Known = false
 	assert.Nil(t, budgetFigure(f, nil).Predicted)
 }
+
+// TestReasonsInOrder: what could not be told is told in its order, at the case, and a budget's own finding is not said beside it.
+func TestReasonsInOrder(t *testing.T) {
+	pos := verdict.Pos{File: "memspec.yaml", Line: 3}
+	fails := verdict.Finding{Budget: verdict.Budget{Metric: report.Allocated, Limit: 5}, Outcome: verdict.Fail, Predicted: 7, Known: true}
+	passes := verdict.Finding{Budget: verdict.Budget{Metric: report.Reserved, Limit: 9}, Outcome: verdict.Pass, Predicted: 7, Known: true}
+	c := Judged("m", pos, nil, verdict.Verdict{Outcome: verdict.Inconclusive, Findings: []verdict.Finding{fails, passes}, Why: []string{"first", "second"}})
+	var told []string
+	for _, f := range c.Findings {
+		told = append(told, f.Text)
+		assert.Equal(t, pos, f.Pos)
+	}
+	assert.Equal(t, []string{"first", "second"}, told)
+	assert.Len(t, c.Figures, 2)
+	c = Judged("m", pos, nil, verdict.Verdict{Outcome: verdict.Fail, Findings: []verdict.Finding{passes, fails}})
+	require.Len(t, c.Findings, 1)
+	assert.Equal(t, report.Allocated, c.Findings[0].Metric)
+	assert.True(t, c.Judged)
+}
+
+// TestReportsPaths: every place of an account that is told has its path as it is told.
+func TestReportsPaths(t *testing.T) {
+	p := Paths{}
+	full := &report.Report{OOM: &report.OutOfMemory{Moment: report.Moment{Site: report.Site{File: "/opt/a.py"}}}, Holders: []report.Holder{{Site: report.Site{File: "/opt/b.py"}}}}
+	out := p.Report(full)
+	require.NotNil(t, out.OOM)
+	assert.NotSame(t, full.OOM, out.OOM)
+	named, _ := p.Source("/opt/a.py")
+	assert.Equal(t, named, out.OOM.File)
+	assert.Equal(t, "/opt/a.py", full.OOM.File, "the account itself stays")
+	assert.Nil(t, p.Report(&report.Report{}).OOM)
+}

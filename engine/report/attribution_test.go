@@ -2,6 +2,7 @@ package report
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -99,4 +100,27 @@ func TestOrderOfHolders(t *testing.T) {
 		got[i].Cum = 0
 	}
 	assert.Equal(t, want, got)
+}
+
+// TestFoldDepth: modules are told to one more part than all that hold something of the run's own share, less a module's last part.
+func TestFoldDepth(t *testing.T) {
+	for _, tt := range []struct {
+		why     string
+		modules string
+		want    int
+	}{
+		{"none", "", 1}, {"one", "a", 1}, {"one of two parts", "a.b", 2}, {"one of three", "a.b.c", 3}, {"two that part at once", "a b", 1}, {"two of one parent", "a.b a.c", 2}, {"the parent too", "a a.b", 1}, {"behind", "a.b a", 1},
+		{"deep", "a.b.c.d a.b.c.e", 4}, {"that part higher", "a.b.c.d a.b.e.f", 3}, {"of unequal depth", "a.b.c.d a.b.c", 3}, {"three", "a.b.c a.b.d a.e", 2}, {"twice the same", "a.b.c a.b.c", 3}, {"weights do not count", "a.b.c w:z", 3},
+	} {
+		var hs []Holder
+		for _, m := range strings.Fields(tt.modules) {
+			h := Holder{Category: "activation"}
+			if rest, weight := strings.CutPrefix(m, "w:"); weight {
+				h.Category, m = "parameter", rest
+			}
+			h.Module = m
+			hs = append(hs, h, Holder{Category: "activation"})
+		}
+		assert.Equal(t, tt.want, foldDepth(hs), tt.why)
+	}
 }

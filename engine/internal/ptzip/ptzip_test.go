@@ -468,3 +468,22 @@ func TestLongestComment(t *testing.T) {
 	_, err = OpenBytes(append(b.Bytes(), ' '))
 	assert.ErrorIs(t, err, ErrNotZip)
 }
+
+// TestFileInfo: what a record says of itself as a file: it is read, and nothing else.
+func TestFileInfo(t *testing.T) {
+	var b bytes.Buffer
+	w := zip.NewWriter(&b)
+	f, err := w.Create("x")
+	require.NoError(t, err)
+	_, err = f.Write([]byte("abc"))
+	require.NoError(t, err)
+	require.NoError(t, w.Close())
+	z, err := OpenBytes(b.Bytes())
+	require.NoError(t, err)
+	file, err := z.Open("x")
+	require.NoError(t, err)
+	defer file.Close()
+	info, err := file.Stat()
+	require.NoError(t, err)
+	assert.Equal(t, []any{"x", int64(3), fs.FileMode(0o444), false, nil, true}, []any{info.Name(), info.Size(), info.Mode(), info.IsDir(), info.Sys(), info.ModTime().IsZero()})
+}
