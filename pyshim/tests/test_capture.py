@@ -94,11 +94,14 @@ def folder(tmp_path_factory):
     return path
 
 
+TRAINED = ["zoo.py:net", "--input", "float32[4,3,34,34]", "--on", "t4", "--mode", "training", "--optimizer", "Adam", "-o", "net.rec"]
+
+
 @pytest.fixture(scope="module")
 def training(folder):
     if pretended.missing():
         pytest.skip("no pretend GPU")
-    p = capture_afresh(folder, "zoo.py:net", "--input", "float32[4,3,34,34]", "--on", "t4", "--mode", "training", "--optimizer", "Adam", "-o", "net.rec")
+    p = capture_afresh(folder, *TRAINED)
     assert p.returncode == 0 and p.stdout.startswith("net.rec ("), p.stderr
     return folder / "net.rec"
 
@@ -148,10 +151,11 @@ def test_memspec_replays_it_to_the_byte(training, folder):
 
 def test_the_same_run_gives_the_same_bytes(training, folder):
     """In a process of its own and in one that is forked."""
-    before = training.read_bytes()
-    p = memshim(folder, "zoo.py:net", "--input", "float32[4,3,34,34]", "--on", "t4", "--mode", "training", "--optimizer", "Adam", "-o", "net.rec")
+    before, when = training.read_bytes(), training.stat().st_mtime_ns
+    p = memshim(folder, *TRAINED, "--fresh")
     assert p.returncode == 0, p.stderr
     assert training.read_bytes() == before
+    assert training.stat().st_mtime_ns > when, "it was written again"
 
 
 PLAIN = '''

@@ -11,9 +11,13 @@ import argparse
 import contextlib
 import os
 import sys
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from memshim import binary, cases, progress, sizes
+from memshim.pretend import support
 from memshim.run import inputs, made, on, process, rec
 from memshim.run.build import BuildError
 from memshim.run.errors import TIMEOUT, USAGE, UNSURE, MeasureError, NoGPU
@@ -34,7 +38,18 @@ def case_of(a: argparse.Namespace) -> dict:
             "mode": a.mode, "grad": a.grad, "dtype": a.dtype, "autocast": a.autocast, "inputs": texts, "alloc_conf": a.alloc_conf,
             "cublas_workspace": a.cublas_workspace, "memory_fraction": 0, "runtime": "eager", "iterations": a.iterations,
             "flags": {"tf32_matmul": False, "tf32_cudnn": True, "benchmark": False, "deterministic": False}, "training": training_of(a),
-            "command": ["python", "-m", "memshim", "capture", *a.words]}
+            "command": [*compiling(os.environ), "python", "-m", "memshim", "capture", *(w for w in a.words if w != "--fresh")]}
+
+
+COMPILING = ("TORCHINDUCTOR_", "TORCHDYNAMO_", "TORCH_COMPILE_", "AOT_INDUCTOR_", "TRITON_")  # how inductor, dynamo and Triton are told otherwise
+PRETENDING = ("TRITON_LIBCUDA_PATH", "TORCHINDUCTOR_FORCE_DISABLE_CACHES")  # pretend/activate.py sets them itself
+
+
+def compiling(environ: Mapping[str, str]) -> list[str]:
+    """What of the environment says how to compile, as a command begins with it. Where caches lie is none of it."""
+    found = [f"{k}={v if v.isprintable() else ascii(v)}" for k, v in sorted(environ.items())
+             if k.startswith(COMPILING) and not k.endswith("_CACHE_DIR") and k not in PRETENDING]
+    return ["env", *found] if found else []
 
 
 def training_of(a: argparse.Namespace) -> dict | None:
@@ -74,6 +89,7 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--grad", choices=("no_grad", "inference_mode"), default="no_grad")
     p.add_argument("--alloc-conf", default="", metavar="TEXT", help="PYTORCH_CUDA_ALLOC_CONF")
     p.add_argument("--cublas-workspace", default="", metavar="TEXT", help="CUBLAS_WORKSPACE_CONFIG")
+    p.add_argument("--fresh", action="store_true", help="run it again, though FILE.rec is of this very run and nothing that it hangs on has changed")
     p.add_argument("--timeout", type=float, default=TIMEOUT, metavar="SECONDS", help=f"for one case ({TIMEOUT:g})")
     return p
 
@@ -102,6 +118,9 @@ def _of_source(a: argparse.Namespace) -> int:
     case = case_of(a)
     if a.on:
         case["device"] = on.case_device(a)
+        if not a.fresh and up_to_date(a.output, case):
+            print(f"{a.output} is up to date ({sizes.show(os.path.getsize(a.output))}); --fresh runs it again")
+            return 0
     with contextlib.closing(process.Fresh()) as runner:
         return _say([_captured(runner, case, a.output, "pretend" if a.on else "cuda", a, environment if a.memory or a.count != 1 else None)], {})
 
@@ -136,11 +155,32 @@ def of_spec(spec: str, found: list[dict]) -> list[dict]:
     return list(out.values())
 
 
+UNREADABLE = (OSError, EOFError, zlib.error, ValueError, KeyError, TypeError)  # or no recording of ours
+
+
+def up_to_date(recording: str, case: dict) -> bool:
+    """Whether a recording is there that the same command made: of these source files, with this PyTorch and Python, and by memshim as it is. Of an
+    archive, whose weights are no text, none is."""
+    try:
+        told = rec.header(recording)["made"]
+        here = os.path.realpath(case["source"].rpartition(":")[0])
+        files = {os.path.realpath(os.path.join(os.path.dirname(recording), f["path"])) for f in told["files"]}
+        return (told["command"] == case["command"] and told["versions"] == made.versions(support.torch_here().version) and here in files
+                and os.path.getmtime(recording) > _changed() and fresh(recording))
+    except UNREADABLE:
+        return False
+
+
+def _changed() -> float:
+    """When a file of memshim was last written."""
+    return max(f.stat().st_mtime for f in Path(process.__file__).parents[1].rglob("*") if f.suffix in (".py", ".c", ".h"))
+
+
 def fresh(recording: str) -> bool:
     """Whether a recording is there, and the files that it was made from are as they were."""
     try:
         return not made.differences(recording, rec.header(recording)["made"] | {"parameters": []}, None)
-    except (OSError, EOFError, ValueError, KeyError, TypeError):
+    except UNREADABLE:
         return False
 
 

@@ -27,7 +27,12 @@ def made(beside: str | os.PathLike, source: str, folder: str, model: Any, comman
     base = os.path.dirname(os.path.abspath(beside))
     files = sorted(({"path": os.path.relpath(f, base).replace(os.sep, "/"), "sha256": digest(f)} for f in found), key=lambda f: f["path"])
     return {"files": files[:MOST], "parameters": parameters(model),
-            "versions": {"memshim": version(), "python": platform.python_version(), "torch": torch.__version__}, "command": command}
+            "versions": versions(torch.__version__), "command": command}
+
+
+def versions(torch: str) -> dict[str, str]:
+    """Of what takes part."""
+    return {"memshim": version(), "python": platform.python_version(), "torch": str(torch)}
 
 
 def differences(file: str | os.PathLike, told: dict[str, Any], model: Any) -> list[str]:
@@ -52,9 +57,11 @@ def _is(told: tuple[str, list[int]] | None, word: str) -> str:
 
 def parameters(model: Any) -> list[list]:
     """Name, dtype and sizes of parameters and buffers."""
+    if not hasattr(model, "state_dict"):
+        return []
     import torch
 
-    state = model.state_dict(keep_vars=True) if hasattr(model, "state_dict") else {}
+    state = model.state_dict(keep_vars=True)
     return [[n, str(t.dtype).removeprefix("torch."), list(t.shape)] for n, t in state.items() if isinstance(t, torch.Tensor)]
 
 
