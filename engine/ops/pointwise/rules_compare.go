@@ -112,7 +112,7 @@ var compareRules = []ops.Rule{
 	{Schema: "aten::signbit(Tensor self) -> Tensor", Out: predicate},
 	{Schema: "aten::isfinite(Tensor self) -> Tensor", Body: isFinite},
 	{Schema: "aten::isreal(Tensor self) -> Tensor", Body: isReal},
-	{Schema: "aten::isin.Tensor_Tensor(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor", Out: isIn},
+	{Schema: "aten::isin.Tensor_Tensor(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor", Out: isIn, Workspace: isInWorkspace},
 	{Schema: "aten::isin.Tensor_Scalar(Tensor elements, Scalar test_element, *, bool assume_unique=False, bool invert=False) -> Tensor", Out: isIn},
-	{Schema: "aten::isin.Scalar_Tensor(Scalar element, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor", Out: isIn},
+	{Schema: "aten::isin.Scalar_Tensor(Scalar element, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor", Out: isIn, Workspace: isInWorkspace},
 }
