@@ -130,6 +130,14 @@ def test_a_pretend_gpu_is_compared_and_never_called_a_measurement(case, answer, 
     assert "peak allocated on a pretend GPU " in text and "no GPU: a pretend " in text and "measured" not in text.replace("--measured", "")
 
 
+@pytest.mark.parametrize("options, text", [(Options("pretend"), "ERROR net[B=1] run on a pretend GPU: zoo.py: got no net"), (Options("always"), "ERROR net[B=1] measured: zoo.py: got no net")])
+def test_a_failure_on_a_pretend_gpu_is_no_measurements(case, options, text):
+    def fails(*_):
+        raise measure.MeasureError("zoo.py: got no net")
+
+    assert check.verify("memspec.yaml", case, Seen(why="no GPU here"), options, fails) == check.Measured("error", text)
+
+
 def test_cases_that_say_no_source_or_no_card_are_not_pretended(case):
     assert check.pretendable(case)
     assert not check.pretendable(case | {"source": ""}) and not check.pretendable(case | {"device": {"name": "none", "memory": 0}})

@@ -65,7 +65,7 @@ def verify(spec: str, case: dict, seen: gpu.Seen, o: Options, run: Callable[...,
     except (measure.NoGPU, measure.NothingToRun) as e:
         return skipped(str(e), o, name)
     except measure.MeasureError as e:
-        return Measured("error", f"ERROR {name} measured: {e}")
+        return Measured("error", f"ERROR {name} {'run on a pretend GPU' if pretending else 'measured'}: {e}")
     if o.output:
         record.write(got, o.output)
     if got["where"] != ("pretend" if pretending else "cuda"):
