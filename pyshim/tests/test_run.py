@@ -110,6 +110,16 @@ def test_a_program_that_does_not_fit(tmp_path):
     assert binary.call("replay", str(tmp_path / "big.rec")).code == 0
 
 
+def test_a_program_whose_first_tensor_does_not_fit(tmp_path):
+    """It took nothing of the GPU, and that is not what is told."""
+    (tmp_path / "big.py").write_text("import torch\ntorch.empty(3 << 30, dtype=torch.uint8, device='cuda')\n")
+    p = run("--on", "t4", "--memory", "2GiB", "--json", "out.json", "--record", "big.rec", "--", "big.py", cwd=tmp_path)
+    assert p.returncode == 1 and "memshim: big.py on a pretend Tesla T4: does not fit: CUDA out of memory. Tried to allocate 3.00 GiB." in p.stderr
+    assert "out of memory: 3.00 GiB asked for at big.py:2 (<module>)" in p.stderr
+    assert json.loads((tmp_path / "out.json").read_text())["fits"] is False
+    assert binary.call("replay", str(tmp_path / "big.rec")).code == 0
+
+
 def test_a_program_that_catches_it(tmp_path):
     (tmp_path / "big.py").write_text(OOM.format(caught=True))
     p = run("--on", "t4", "--memory", "2GiB", "--", "big.py", cwd=tmp_path)

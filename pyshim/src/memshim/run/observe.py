@@ -115,14 +115,15 @@ class Device:
         peaks = self.whole.peaks()
         if self.recorded:
             self.recorded.last(self.whole, rest, now)
-        if not peaks["reserved"]:
+        ooms = torch.cuda.memory_stats(self.index).get("num_ooms", 0)
+        if not peaks["reserved"] and not ooms:
             return None
         table = trace.of(self.whole, top=top)
         free, total = torch.cuda.mem_get_info(self.index)
         context = total - free - torch.cuda.memory_reserved(self.index)
         return {"index": self.index, "name": torch.cuda.get_device_name(self.index), "memory": total, "context": context,
                 "allocated": peaks["allocated"], "reserved": peaks["reserved"], "total": peaks["reserved"] + context,
-                "iterations": [i._asdict() for i in self.iterations], "ooms": torch.cuda.memory_stats(self.index).get("num_ooms", 0),
+                "iterations": [i._asdict() for i in self.iterations], "ooms": ooms,
                 "lines": table.as_json(), "table": table.table()}
 
 
