@@ -208,3 +208,64 @@ func TestMetaTensors(t *testing.T) {
 		assert.ErrorContains(t, err, tt.want)
 	}
 }
+
+// TestFunctionsInEachOther: forked functions may stand in each other as deep as may be; how many stand beside each other does not count.
+func TestFunctionsInEachOther(t *testing.T) {
+	lowered := func(body string) error {
+		p, err := Decode(archive("class M(Module):\n  def forward(self: __torch__.M,\n    x: Tensor) -> Tensor:\n" + body + "    return x\n"))
+		require.NoError(t, err)
+		_, err = p.Entry.Graph()
+		return err
+	}
+	nested := func(n int) string {
+		var b strings.Builder
+		for i := range n {
+			fmt.Fprintf(&b, "%sdef f%d():\n", strings.Repeat(" ", 4+i), i)
+		}
+		fmt.Fprintf(&b, "%sreturn x\n", strings.Repeat(" ", 4+n))
+		for i := n - 1; i > 0; i-- {
+			fmt.Fprintf(&b, "%sreturn x\n", strings.Repeat(" ", 4+i))
+		}
+		return b.String()
+	}
+	assert.NoError(t, lowered(strings.Repeat("    def f():\n      return x\n", 2*maxDepth)))
+	for n := 1; ; n++ {
+		if err := lowered(nested(n)); err != nil {
+			assert.ErrorContains(t, err, "got more than ", "at %d", n)
+			assert.GreaterOrEqual(t, n, 90)
+			break
+		}
+	}
+	assert.Equal(t, 200, maxDepth)
+}
+
+// TestRecordsOfArchives: which records are code, what an archive of another form is called, and which attribute's fault is told.
+func TestRecordsOfArchives(t *testing.T) {
+	for name, want := range map[string]bool{"code/__torch__.py": true, "code/a/b.py": true, "code/a.py.debug_pkl": false, "other/a.py": false, "a.py": false, "code/a": false, "code/.py": true} {
+		assert.Equal(t, want, isCode(name), name)
+	}
+	good := archive("class M(Module):\n  pass\n")
+	good["model.json"] = &fstest.MapFile{Data: []byte("{}")}
+	good["other/not_code.py"] = &fstest.MapFile{Data: []byte("import os\nos.system('x')\n")}
+	_, err := Decode(good)
+	require.NoError(t, err, "what lies beside is passed over")
+	delete(good, "data.pkl")
+	_, err = Decode(good)
+	assert.ErrorIs(t, err, ErrLegacy)
+	delete(good, "model.json")
+	_, err = Decode(good)
+	require.Error(t, err)
+	assert.NotErrorIs(t, err, ErrLegacy)
+
+	p, err := Decode(archive("class M(Module):\n  __parameters__ = []\n  __buffers__ = []\n  a : int\n  b : int\n"))
+	require.NoError(t, err)
+	u := anUnpickler(aDecoder(t, ""))
+	_, err = u.build(&program.Object{Class: p.Root.Class}, &pickle.Dict{Keys: []any{"y", "z"}, Values: []any{int64(1), int64(2)}})
+	assert.EqualError(t, err, "got attribute y of __torch__.M, which its class does not declare")
+	o := &program.Object{Class: p.Root.Class}
+	_, err = u.build(o, &pickle.Dict{Keys: []any{"a", "b", "a"}, Values: []any{int64(1), int64(2), int64(3)}})
+	require.NoError(t, err)
+	assert.Equal(t, []any{int64(3), int64(2)}, o.Attrs, "the last of a key counts, as in Python")
+	_, err = u.build(&program.Object{Class: p.Root.Class}, &pickle.Dict{Keys: []any{int64(1)}, Values: []any{int64(1)}})
+	assert.EqualError(t, err, "got attribute 1 of __torch__.M, which its class does not declare")
+}
