@@ -1,0 +1,87 @@
+package artifact_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/memspec/memspec/engine/artifact"
+	"github.com/memspec/memspec/engine/recording"
+)
+
+// TestKindsOfFiles: what an artifact of each kind is called, from whom it is, and what it can answer.
+func TestKindsOfFiles(t *testing.T) {
+	data := filepath.Join("..", "..", "testdata")
+	for _, tt := range []struct{ file, format, line, producer, runtimes, modes string }{
+		{"artifacts/small/addmm.script.pt", "torchscript", "a TorchScript archive (torch.jit.save)", "", "eager,torchscript", "inference"},
+		{"compiled/mlp.t4.pt2", "aotinductor", "", "compiled for CUDA, compute capability 7.5", "compiled", "inference"},
+		{"compiled/mlp.t4.wrapper", "inductor", "", "torch.compile", "compiled", "inference"},
+		{"compiled/mlp_step.t4.wrapper", "inductor", "", "torch.compile", "compiled", "training"},
+	} {
+		path := filepath.Join(data, filepath.FromSlash(tt.file))
+		name, line, err := artifact.What(path)
+		require.NoError(t, err, tt.file)
+		assert.Equal(t, tt.format, name, tt.file)
+		if tt.line != "" {
+			assert.Equal(t, tt.line, line, tt.file)
+		}
+		a, err := artifact.Open(path)
+		require.NoError(t, err, tt.file)
+		assert.Equal(t, tt.format, a.Format, tt.file)
+		if tt.producer != "" {
+			assert.Equal(t, tt.producer, a.Producer, tt.file)
+		}
+		assert.Equal(t, tt.runtimes+" "+tt.modes, strings.Join(a.Runtimes, ",")+" "+strings.Join(a.Modes, ","), tt.file)
+		require.NotNil(t, a.Program, tt.file)
+	}
+
+	path := filepath.Join(data, "artifacts", "small", "addmm.script.pt")
+	bytes, err := os.ReadFile(path)
+	require.NoError(t, err)
+	a, err := artifact.Unpack(bytes)
+	require.NoError(t, err)
+	assert.Equal(t, "torchscript", a.Format)
+	_, err = artifact.Unpack(bytes[:len(bytes)/2])
+	assert.Error(t, err)
+
+	dir := t.TempDir()
+	wrapper, err := os.ReadFile(filepath.Join(data, "compiled", "mlp.t4.wrapper"))
+	require.NoError(t, err)
+	broken := filepath.Join(dir, "broken.py")
+	require.NoError(t, os.WriteFile(broken, []byte(strings.Replace(string(wrapper), "def call(self, args):", "def call(self, args):\n        for i in x:\n            pass\n        return ()\n    def other(self):", 1)), 0o600))
+	_, err = artifact.Open(broken)
+	require.Error(t, err)
+	assert.Regexp(t, `^`+broken+`:\d+:\d+: got `, err.Error(), "at its place in the file")
+	name, line, err := artifact.What(filepath.Join(dir, "gone.pt"))
+	assert.EqualError(t, err, filepath.Join(dir, "gone.pt")+": no such file or directory")
+	assert.Empty(t, name+line)
+	name, line, err = artifact.What(dir)
+	require.NoError(t, err)
+	assert.Empty(t, name)
+	assert.NotEmpty(t, line)
+}
+
+// TestWhereARecordingIsFrom: a pretend GPU is never shown as a real one.
+func TestWhereARecordingIsFrom(t *testing.T) {
+	for where, want := range map[recording.Where]string{recording.OnCUDA: "torch 2.15, on Tesla T4", recording.OnPretend: "torch 2.15, on a pretend Tesla T4", recording.OnCPU: "torch 2.15, on CPU tensors"} {
+		r, err := recording.Read(filepath.Join("..", "recording", "testdata", "records", "small.json"))
+		require.NoError(t, err)
+		r.Torch, r.Where, r.Device.Name, r.Runtime, r.Mode = "2.15", where, "Tesla T4", "eager", "inference"
+		a, err := artifact.OfRecording(r)
+		require.NoError(t, err)
+		assert.Equal(t, want, a.Producer)
+		assert.Equal(t, []string{"eager"}, a.Runtimes)
+		assert.Equal(t, []string{"inference"}, a.Modes)
+		r.Runtime, r.Mode = "", ""
+		a, err = artifact.OfRecording(r)
+		require.NoError(t, err)
+		assert.Empty(t, append(a.Runtimes, a.Modes...), "what it does not tell it does not refuse")
+		r.Events = nil
+		_, err = artifact.OfRecording(r)
+		assert.EqualError(t, err, "got a recording without events, want one that was made with its history")
+	}
+}
