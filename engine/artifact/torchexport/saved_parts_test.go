@@ -1,8 +1,11 @@
 package torchexport
 
 import (
+	"fmt"
 	"math"
+	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -176,5 +179,59 @@ func TestDTypeNumbers(t *testing.T) {
 		}
 		assert.ErrorContains(t, err, "want one of torch.export's")
 		assert.Equal(t, tensor.Undefined, d)
+	}
+}
+
+// TestUnwrap: a subclass is the tensors that it is made of, however deep, each once, under its name and their attributes.
+func TestUnwrap(t *testing.T) {
+	leaf := func(storage string) *savedTensor { return &savedTensor{storage: storage, bytes: 8} }
+	inside := &savedTensor{inner: []innerTensor{{"a", leaf("0")}, {"b", leaf("1")}}}
+	whole := &savedTensor{inner: []innerTensor{{"x", inside}, {"y", leaf("2")}, {"z", inside}, {"y", leaf("2")}, {"w", leaf("0")}}}
+	l := &states{byName: map[string]*program.State{}, storages: map[string]int{}}
+	var got []string
+	for _, p := range l.unwrap("m.weight", whole, tensor.Parameter, "r") {
+		got = append(got, fmt.Sprint(p.attr, " ", p.state.Name, " ", p.state.Storage, " ", p.state.NBytes))
+	}
+	assert.Equal(t, []string{"x.a m.weight:x.a 0 8", "x.b m.weight:x.b 1 8", "y m.weight:y 2 8", "z.a m.weight:z.a 0 8", "z.b m.weight:z.b 1 8", "w m.weight:w 0 8"}, got)
+	assert.Len(t, l.order, 6)
+	assert.Len(t, l.byName, 6)
+}
+
+// TestConfigs: weights and constants are told each by a file of its own, either of which may be missing; what is wrong in one is told by its name.
+func TestConfigs(t *testing.T) {
+	config := func(name, record string) *fstest.MapFile {
+		return &fstest.MapFile{Data: []byte(`{"other": 3, "config": {"` + name + `": {"path_name": "` + record + `", "use_pickle": true}}}`)}
+	}
+	record := &fstest.MapFile{Data: []byte("12345678")}
+	const weights, constants = "data/weights/m_weights_config.json", "data/constants/m_constants_config.json"
+	for _, tt := range []struct {
+		why   string
+		files fstest.MapFS
+		want  string
+		err   string
+	}{
+		{"both", fstest.MapFS{weights: config("w", "0"), constants: config("c", "1"), "data/weights/0": record, "data/constants/1": record}, "w data/weights/0 8, c data/constants/1 8", ""},
+		{"weights alone", fstest.MapFS{weights: config("w", "0"), "data/weights/0": record}, "w data/weights/0 8", ""},
+		{"constants alone", fstest.MapFS{constants: config("c", "1"), "data/constants/1": record}, "c data/constants/1 8", ""},
+		{"neither", fstest.MapFS{"data/weights/0": record}, "", ""},
+		{"without its record", fstest.MapFS{constants: config("c", "1")}, "", constants + ": got no record data/constants/1, want that of c"},
+		{"no JSON", fstest.MapFS{weights: {Data: []byte("[")}}, "", weights + ": "},
+		{"something behind it", fstest.MapFS{weights: {Data: []byte("{} x")}}, "", weights + ": "},
+	} {
+		a, ps := &archive{fs: tt.files}, &payloads{byName: map[string]*payload{}}
+		err := a.configs(ps, "m")
+		if tt.err != "" {
+			assert.ErrorContains(t, err, tt.err, tt.why)
+			_, err = a.weights("models/m.json")
+			assert.ErrorContains(t, err, tt.err, tt.why)
+			continue
+		}
+		require.NoError(t, err, tt.why)
+		var got []string
+		for _, p := range ps.list {
+			got = append(got, fmt.Sprint(p.name, " ", p.record, " ", p.bytes))
+			assert.True(t, p.pickled)
+		}
+		assert.Equal(t, tt.want, strings.Join(got, ", "), tt.why)
 	}
 }

@@ -27,6 +27,8 @@ func TestParseSize(t *testing.T) {
 		{"Mul(Integer(8), Add(" + s + ", Integer(1)))", "8*(s77 + 1)", 56},
 		{"Mul(" + s + ", Pow(" + r + ", Integer(2)))", "s77*s27*s27", 96},
 		{"Mul(Rational(1, 2), " + s + ")", "s77/2", 3},
+		{"Mul(Integer(2), Mul(Integer(-1), " + s + "))", "2*(-s77)", -12},
+		{"FloorDiv(Mul(Integer(-1), " + s + "), Integer(4))", "(-s77)//4", -2},
 		{"Mul(Rational(-1, 2), Integer(-2), " + s + ")", "(-1)*(-2)*s77/2", 6},
 		{"Mul(Rational(3, 2), " + s + ", " + r + ")", "3*s77*s27/2", 36},
 		{"Mul(" + s + ", " + r + ", Pow(Integer(8), Integer(-1)))", "s77*s27/8", 3},
