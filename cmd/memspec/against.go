@@ -153,7 +153,7 @@ func (c *commit) cases(ctx context.Context, below, folder string) ([]spec.Case, 
 	copied := map[string]bool{}
 	for i := range cases {
 		cases[i].Baseline, cases[i].Regression, cases[i].Fits = "", nil, nil
-		for _, file := range []string{cases[i].Artifact, cases[i].Workspace} {
+		for _, file := range []string{cases[i].Artifact, fileOf(&cases[i]), cases[i].Workspace} {
 			rel, err := filepath.Rel(folder, file)
 			if file == "" || err != nil || copied[file] {
 				continue

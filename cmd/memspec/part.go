@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/memspec/memspec/engine/artifact"
 	"github.com/memspec/memspec/engine/spec"
 )
 
@@ -110,13 +111,19 @@ func caseText(c *spec.Case) string {
 	return b.String()
 }
 
+// fileOf is the file of a case's artifact, without the model of it that is meant.
+func fileOf(k *spec.Case) string {
+	file, _ := artifact.Split(k.Artifact)
+	return file
+}
+
 // touched says whether a file that a case depends on has changed.
 func (c *commit) touched(k *spec.Case, changed map[string]bool) bool {
 	source, _, _ := strings.Cut(k.Source, ".py:")
 	if source != "" {
 		source = filepath.Join(k.Dir, filepath.FromSlash(source+".py"))
 	}
-	for _, file := range []string{k.Artifact, k.Artifact + ".inputs.json", k.Workspace, k.Baseline, source} {
+	for _, file := range []string{k.Artifact, fileOf(k), k.Artifact + ".inputs.json", k.Workspace, k.Baseline, source} {
 		if file == "" || file == ".inputs.json" {
 			continue
 		}

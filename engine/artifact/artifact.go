@@ -145,6 +145,9 @@ func (f *file) open() (*Artifact, error) {
 	if k == nil || k.open == nil {
 		return nil, &Unrecognized{What: what}
 	}
+	if f.model != "" && k.name != inductor.Format {
+		return nil, fmt.Errorf("got the model %s of %s, want one of %s: no other file has several", f.model, what, lineOf(inductor.Format))
+	}
 	a, err := k.open(f)
 	if err != nil {
 		return nil, err
@@ -164,12 +167,13 @@ func plain(err error) error {
 
 // openFile opens a file to look at it, a zip archive as what is in it. The caller closes it.
 func openFile(path string) (*file, error) {
+	path, model := Split(path)
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, err
 	}
 	if info.IsDir() {
-		return &file{archive: os.DirFS(path)}, nil
+		return &file{archive: os.DirFS(path), model: model}, nil
 	}
 	if !info.Mode().IsRegular() { // opening a pipe would wait for its other end
 		return nil, &Unrecognized{What: "something that is no plain file"}
@@ -178,7 +182,7 @@ func openFile(path string) (*file, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &file{path: path, size: info.Size(), from: from}
+	f := &file{path: path, model: model, size: info.Size(), from: from}
 	if err := f.look(); err != nil {
 		f.close()
 		return nil, err

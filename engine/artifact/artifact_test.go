@@ -5,6 +5,8 @@ import (
 	"bytes"
 	"compress/gzip"
 	"errors"
+	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -188,4 +190,65 @@ func TestMissing(t *testing.T) {
 func TestLegacyIsTyped(t *testing.T) {
 	_, err := Open(corpusFile(t, "torchscript/LaurentMazare__tch-rs__foo-2be389b1.pt"))
 	assert.ErrorIs(t, err, torchscript.ErrLegacy)
+}
+
+// TestModelOfSeveral: FILE.pt2#MODEL is a model of a package, unless a file has that name.
+func TestModelOfSeveral(t *testing.T) {
+	dir := t.TempDir()
+	of := func(file string) []byte {
+		z, err := zip.OpenReader("../../testdata/compiled/" + file)
+		require.NoError(t, err)
+		defer z.Close()
+		for _, r := range z.File {
+			if strings.HasSuffix(r.Name, ".wrapper.cpp") {
+				from, err := r.Open()
+				require.NoError(t, err)
+				text, err := io.ReadAll(from)
+				require.NoError(t, err)
+				return text
+			}
+		}
+		t.Fatalf("%s has no wrapper", file)
+		return nil
+	}
+	path := filepath.Join(dir, "net.pt2")
+	out, err := os.Create(path)
+	require.NoError(t, err)
+	z := zip.NewWriter(out)
+	for name, file := range map[string]string{"model": "mlp.t4.pt2", "large": "encoder.t4.pt2"} {
+		w, err := z.CreateHeader(&zip.FileHeader{Name: "net/data/aotinductor/" + name + "/a.wrapper.cpp", Method: zip.Store})
+		require.NoError(t, err)
+		_, err = w.Write(of(file))
+		require.NoError(t, err)
+	}
+	require.NoError(t, errors.Join(z.Close(), out.Close()))
+	weights := func(path string) int {
+		a, err := Open(path)
+		require.NoError(t, err, path)
+		return len(a.Program.States)
+	}
+	alone, large := weights("../../testdata/compiled/mlp.t4.pt2"), weights("../../testdata/compiled/encoder.t4.pt2")
+	require.NotEqual(t, alone, large)
+	assert.Equal(t, alone, weights(path), "the one named model")
+	assert.Equal(t, alone, weights(path+"#model"))
+	assert.Equal(t, large, weights(path+"#large"))
+	_, err = Open(path + "#small")
+	require.EqualError(t, err, path+"#small: got no model small in the package, want one of large, model")
+	_, err = Open(path + "#")
+	require.ErrorIs(t, err, fs.ErrNotExist, "no name")
+	_, err = Open(filepath.Join(dir, "gone.pt2#large"))
+	require.ErrorIs(t, err, fs.ErrNotExist)
+	_, err = Open("../../testdata/compiled/mlp.t4.wrapper#large")
+	require.EqualError(t, err, "../../testdata/compiled/mlp.t4.wrapper#large: got the model large of a wrapper that torch.compile wrote (output_code.py), want one of an AOTInductor package (torch._inductor.aoti_compile_and_package): no other file has several")
+	whole, err := Digest(path)
+	require.NoError(t, err)
+	one, err := Digest(path + "#large")
+	require.NoError(t, err)
+	assert.NotEqual(t, whole, one, "two models of a file are not told from another's cache")
+	data, err := os.ReadFile("../../testdata/compiled/mlp.t4.pt2")
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(path+"#large", data, 0o600))
+	assert.Equal(t, alone, weights(path+"#large"), "a file that is named so")
+	file, model := Split("a#b/net.pt2")
+	assert.Equal(t, []string{"a#b/net.pt2", ""}, []string{file, model}, "a folder's name")
 }

@@ -15,6 +15,7 @@ func Digest(path string) (sum [sha256.Size]byte, err error) {
 	}
 	defer f.close()
 	h := sha256.New()
+	io.WriteString(h, f.model)
 	switch {
 	case f.zip != nil:
 		err = f.zip.WriteReadable(h)

@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"strings"
 
 	"github.com/memspec/memspec/engine/internal/ptzip"
 )
@@ -13,11 +14,24 @@ import (
 // file is what a kind is known by.
 type file struct {
 	path    string // "" of an archive that is no file
+	model   string // which of a package's is meant, "" where it is not said
 	size    int64
 	from    *os.File      // nil of a folder
 	head    []byte        // the first bytes
 	archive fs.FS         // of a zip archive or folder what is in it; else nil
 	zip     *ptzip.Reader // of a zip archive
+}
+
+// Split takes apart FILE.pt2#MODEL, which means one model of a package of several. A file that itself is named so is meant with all of its name.
+func Split(path string) (file, model string) {
+	at := strings.LastIndexByte(path, '#')
+	if at <= 0 || at == len(path)-1 || strings.ContainsAny(path[at:], `/\`) {
+		return path, ""
+	}
+	if _, err := os.Lstat(path); err == nil {
+		return path, ""
+	}
+	return path[:at], path[at+1:]
 }
 
 // headSize is how much of a file is looked at: a tar header is 512 bytes.

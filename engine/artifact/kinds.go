@@ -198,7 +198,7 @@ func openTorchExport(f *file) (*Artifact, error) {
 }
 
 func openAOTInductor(f *file) (*Artifact, error) {
-	p, err := inductor.Decode(f.archive)
+	p, err := inductor.Decode(f.archive, f.model)
 	if err != nil {
 		return nil, err
 	}

@@ -160,13 +160,13 @@ func TestPackages(t *testing.T) {
 	}{
 		{"a library alone", fstest.MapFS{in + "a.so": text}, "got no wrapper (*.wrapper.cpp) below data/aotinductor, want the package with its sources: aot_inductor.package_cpp_only, or torch 2.6 and later"},
 		{"two models", fstest.MapFS{in + "a.wrapper.cpp": text, "data/aotinductor/other/a.wrapper.cpp": text, in + "a.wrapper_metadata.json": told("cuda")}, ""},
-		{"two models, none of which is the one that is loaded", fstest.MapFS{"data/aotinductor/first/a.wrapper.cpp": text, "data/aotinductor/other/a.wrapper.cpp": text}, "got 2 wrappers, of the models first, other, want a package of one model, or one among them named model, which aoti_load_package loads"},
+		{"two models, none of which is the one that is loaded", fstest.MapFS{"data/aotinductor/first/a.wrapper.cpp": text, "data/aotinductor/other/a.wrapper.cpp": text}, "got 2 wrappers, of the models first, other, want one named: FILE.pt2#MODEL; without it the model named model is read, as aoti_load_package does"},
 		{"code of a CPU", fstest.MapFS{in + "a.wrapper.cpp": text, in + "a.wrapper_metadata.json": told("cpu")}, "got a package that was compiled for cpu, want one compiled for cuda"},
 		{"stripped of its source", fstest.MapFS{in + "a.wrapper.cpp": &fstest.MapFile{}}, in + "a.wrapper.cpp: got no text, want the wrapper's"},
 		{"code of a GPU", fstest.MapFS{in + "a.wrapper.cpp": text, in + "a.kernel.cpp": text, in + "a.wrapper_metadata.json": told("cuda")}, ""},
 	} {
 		t.Run(tt.why, func(t *testing.T) {
-			p, err := Decode(tt.files)
+			p, err := Decode(tt.files, "")
 			if tt.want != "" {
 				require.EqualError(t, err, tt.want)
 				return
@@ -177,13 +177,42 @@ func TestPackages(t *testing.T) {
 	}
 }
 
+// TestNamedModel: the one that is asked for, whatever else is in the package.
+func TestNamedModel(t *testing.T) {
+	text := func(name string) *fstest.MapFile {
+		return &fstest.MapFile{Data: []byte(wrapper("output_handles[0] = arg0_1.release(); // " + name + "\n"))}
+	}
+	const in = "data/aotinductor/"
+	several := fstest.MapFS{in + "first/a.wrapper.cpp": text("first"), in + "model/b.wrapper.cpp": text("model"), in + "empty/a.so": text(""),
+		in + "twice/a.wrapper.cpp": text(""), in + "twice/b.wrapper.cpp": text("")}
+	for _, tt := range []struct{ model, record, want string }{
+		{"", "model/b.wrapper.cpp", ""},
+		{"model", "model/b.wrapper.cpp", ""},
+		{"first", "first/a.wrapper.cpp", ""},
+		{"second", "", "got no model second in the package, want one of empty, first, model, twice"},
+		{"first/..", "", "got no model first/.. in the package, want one of empty, first, model, twice"},
+		{"empty", "", "got 0 wrappers of the model empty, want one"},
+		{"twice", "", "got 2 wrappers of the model twice, want one"},
+	} {
+		p, err := Decode(several, tt.model)
+		if tt.want != "" {
+			require.EqualError(t, err, tt.want)
+			continue
+		}
+		require.NoError(t, err, tt.model)
+		assert.Equal(t, in+tt.record, p.Entry.Record, tt.model)
+	}
+	_, err := Decode(fstest.MapFS{in + "first/a.wrapper.cpp": text("first")}, "model")
+	require.EqualError(t, err, "got no model model in the package, want one of first", "a package of one is held to the name too")
+}
+
 // open reads a package of the repository.
 func open(t testing.TB, path string) *program.Program {
 	data, err := os.ReadFile(path)
 	require.NoError(t, err)
 	z, err := ptzip.Open(strings.NewReader(string(data)), int64(len(data)))
 	require.NoError(t, err)
-	p, err := Decode(z)
+	p, err := Decode(z, "")
 	require.NoError(t, err, path)
 	return p
 }
@@ -228,7 +257,7 @@ func BenchmarkResnet50(b *testing.B) {
 	for b.Loop() {
 		z, err := ptzip.Open(strings.NewReader(string(data)), int64(len(data)))
 		require.NoError(b, err)
-		p, err := Decode(z)
+		p, err := Decode(z, "")
 		require.NoError(b, err)
 		_, err = p.Entry.Graph()
 		require.NoError(b, err)

@@ -6,6 +6,7 @@
 package inductor
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -32,9 +33,9 @@ func Sniff(f fs.FS) bool {
 	return err == nil
 }
 
-// Decode reads a package, presented as its top folder.
-func Decode(f fs.FS) (*program.Program, error) {
-	record, err := wrapperOf(f)
+// Decode reads a package, presented as its top folder: the model of that name, "" for the one that is loaded where no other is asked for.
+func Decode(f fs.FS, model string) (*program.Program, error) {
+	record, err := wrapperOf(f, model)
 	if err != nil {
 		return nil, err
 	}
@@ -72,13 +73,13 @@ func Decode(f fs.FS) (*program.Program, error) {
 // loadedModel is the model that torch._inductor.aoti_load_package loads where it is not told another (torch/_inductor/package/package.py load_package).
 const loadedModel = "model"
 
-// wrapperOf is the record of the one wrapper in the package, or of the one that is loaded of several.
-func wrapperOf(f fs.FS) (string, error) {
+// wrapperOf is the record of a model's wrapper: of the one that is named, else of the only one in the package, or of the one that is loaded of several.
+func wrapperOf(f fs.FS, model string) (string, error) {
 	models, err := fs.ReadDir(f, Folder)
 	if err != nil {
 		return "", err
 	}
-	var found, folders []string
+	var found, folders, loaded []string
 	for _, m := range models {
 		if !m.IsDir() {
 			continue
@@ -91,25 +92,25 @@ func wrapperOf(f fs.FS) (string, error) {
 		for _, e := range records {
 			if strings.HasSuffix(e.Name(), ".wrapper.cpp") || strings.HasSuffix(e.Name(), ".cpp") && !strings.HasSuffix(e.Name(), ".kernel.cpp") {
 				found = append(found, path.Join(Folder, m.Name(), e.Name()))
+				if m.Name() == cmp.Or(model, loadedModel) {
+					loaded = append(loaded, path.Join(Folder, m.Name(), e.Name()))
+				}
 			}
 		}
 	}
-	switch len(found) {
-	case 1:
+	switch {
+	case model != "" && !slices.Contains(folders, model):
+		return "", fmt.Errorf("got no model %s in the package, want one of %s", short(model), strings.Join(folders, ", "))
+	case len(loaded) == 1:
+		return loaded[0], nil
+	case model != "":
+		return "", fmt.Errorf("got %d wrappers of the model %s, want one", len(loaded), short(model))
+	case len(found) == 1:
 		return found[0], nil
-	case 0:
+	case len(found) == 0:
 		return "", fmt.Errorf("got no wrapper (*.wrapper.cpp) below %s, want the package with its sources: aot_inductor.package_cpp_only, or torch 2.6 and later", Folder)
 	}
-	var loaded []string
-	for _, record := range found {
-		if path.Base(path.Dir(record)) == loadedModel {
-			loaded = append(loaded, record)
-		}
-	}
-	if len(loaded) == 1 {
-		return loaded[0], nil
-	}
-	return "", fmt.Errorf("got %d wrappers, of the models %s, want a package of one model, or one among them named %s, which aoti_load_package loads", len(found), strings.Join(folders, ", "), loadedModel)
+	return "", fmt.Errorf("got %d wrappers, of the models %s, want one named: FILE.pt2#MODEL; without it the model named %s is read, as aoti_load_package does", len(found), strings.Join(folders, ", "), loadedModel)
 }
 
 var metadata = regexp.MustCompile(`"(AOTI_[A-Z_]+)": ?"([^"]*)"`)

@@ -115,7 +115,7 @@ output_handles[0] = buf0.release();
 		{"0", "", "buf0%1 inductor::proxy_executor().an operator of the package's own; inductor::free(arg0_1%0); return [buf0%1]"},
 		{"0", "[]", in + "a.wrapper.json: got json: cannot unmarshal array into Go value of type struct { Nodes []inductor.ownCall }, want the calls of operators that the package brings"},
 	} {
-		p, err := Decode(fstest.MapFS{in + "a.wrapper.cpp": {Data: []byte(wrapper(call(tt.number)))}, in + "a.wrapper.json": {Data: []byte(tt.record)}})
+		p, err := Decode(fstest.MapFS{in + "a.wrapper.cpp": {Data: []byte(wrapper(call(tt.number)))}, in + "a.wrapper.json": {Data: []byte(tt.record)}}, "")
 		if err != nil {
 			assert.EqualError(t, err, tt.want)
 			continue
@@ -128,15 +128,15 @@ output_handles[0] = buf0.release();
 	for told, want := range map[string][2]int{"75": {7, 5}, "120": {12, 0}, "10": {1, 0}, "9": {}, "999": {99, 9}, "1000": {}, "x": {}} {
 		f := fstest.MapFS{in + "a.wrapper.cpp": {Data: []byte(wrapper("output_handles[0] = arg0_1.release();\n"))}, in + "a.wrapper_metadata.json": {Data: []byte(`{"AOTI_COMPUTE_CAPABILITY": "` + told + `"}`)}}
 		assert.True(t, Sniff(f))
-		p, err := Decode(f)
+		p, err := Decode(f, "")
 		require.NoError(t, err)
 		assert.Equal(t, want, p.For, told)
 	}
 	assert.False(t, Sniff(fstest.MapFS{"data/other": {}}))
-	_, err := Decode(fstest.MapFS{"data/other": {}})
+	_, err := Decode(fstest.MapFS{"data/other": {}}, "")
 	assert.ErrorIs(t, err, fs.ErrNotExist)
 	for text, want := range map[string]string{"output_handles[0] = v.release();\n": in + "a.wrapper.cpp:18:1: got v, want a name that stands for something"} {
-		_, err := Decode(fstest.MapFS{in + "a.wrapper.cpp": {Data: []byte(wrapper(text))}})
+		_, err := Decode(fstest.MapFS{in + "a.wrapper.cpp": {Data: []byte(wrapper(text))}}, "")
 		assert.EqualError(t, err, want)
 	}
 }

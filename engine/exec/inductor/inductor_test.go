@@ -35,7 +35,7 @@ void AOTInductorModel::run_impl(AtenTensorHandle* input_handles) {
     auto arg0_1 = std::move(inputs[0]);
     if (_check_aoti_runtime_check_inputs_env()) { assert_size_stride(arg0_1, {s0, 8L}, {8L, 1L}, "input"); }
 ` + code + "}\n"
-	p, err := artifact.Decode(fstest.MapFS{"data/aotinductor/model/a.wrapper.cpp": {Data: []byte(text)}})
+	p, err := artifact.Decode(fstest.MapFS{"data/aotinductor/model/a.wrapper.cpp": {Data: []byte(text)}}, "")
 	require.NoError(t, err)
 	g, err := p.Entry.Graph()
 	require.NoError(t, err)

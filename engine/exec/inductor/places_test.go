@@ -48,7 +48,7 @@ void AOTInductorModel::run_impl(AtenTensorHandle* input_handles) {
 		{"a tensor for an int", anInt, of(tensor.Float32), "input arg0_1: got a tensor, want an int"},
 		{"a float for an int", anInt, 2.5, "input arg0_1: got no tensor, want an int"},
 	} {
-		p, err := artifact.Decode(fstest.MapFS{"data/aotinductor/model/a.wrapper.cpp": {Data: []byte(text)}})
+		p, err := artifact.Decode(fstest.MapFS{"data/aotinductor/model/a.wrapper.cpp": {Data: []byte(text)}}, "")
 		require.NoError(t, err)
 		if tt.edit != nil {
 			tt.edit(&p.Entry.Params[0])
