@@ -1,6 +1,8 @@
 package exec
 
 import (
+	"slices"
+
 	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/tensor"
 	"github.com/memspec/memspec/engine/trace"
@@ -84,6 +86,9 @@ func (m *Machine) held(run *trace.Trace) *trace.Trace {
 	l := &m.longest
 	if !l.told || l.lost || m.changes.written || m.bounded || m.unsettled > 0 {
 		return nil
+	}
+	if slices.ContainsFunc(l.holders, func(n int32) bool { return n != 0 }) {
+		return nil // a pass lets go of all that it holds: the driver lost count
 	}
 	later := make([]bool, run.Storages())
 	for i := range l.frees {

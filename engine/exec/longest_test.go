@@ -101,6 +101,11 @@ func TestLongest(t *testing.T) {
 			_, err = r.Next(true, nil)
 			require.NoError(t, err)
 		}},
+		{"what is not let go of", "+0=4 -0", "", func(m *exec.Machine) {
+			v := made(m, 1)
+			m.HoldLonger(v)
+			m.Drop(v)
+		}},
 		{"what the driver does not know", "", "", func(m *exec.Machine) { m.LoseLongest() }},
 	} {
 		d, err := device.Lookup("none")

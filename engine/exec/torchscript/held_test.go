@@ -40,15 +40,21 @@ func compareGolden(t *testing.T, file, got string) {
 // eachSmall calls f with the small archives of a kind and the inputs that they were recorded with.
 func eachSmall(t *testing.T, kind string, f func(name string, p *program.Program, o exec.Options)) {
 	t.Helper()
+	n := eachArchive(t, kind, func(file string) bool { return strings.Contains(file, "/small/") }, f)
+	require.Greater(t, n, 30)
+}
+
+// eachArchive is eachSmall for the archives that take names.
+func eachArchive(t *testing.T, kind string, takes func(file string) bool, f func(name string, p *program.Program, o exec.Options)) (n int) {
+	t.Helper()
 	const testdata = "../../../testdata"
 	d, err := device.Lookup("none")
 	require.NoError(t, err)
 	none, err := platform.New(d, platform.Newest())
 	require.NoError(t, err)
-	n := 0
 	for _, r := range conformance.Read(t, filepath.Join(testdata, "conformance/2.15-fake-cuda")) {
 		s := r.Stream(kind + ".torchscript")
-		if s == nil || !strings.Contains(s.Artifact, "/small/") {
+		if s == nil || s.Artifact == "" || !takes(s.Artifact) {
 			continue
 		}
 		a, err := artifact.Open(filepath.Join(testdata, s.Artifact))
@@ -56,7 +62,7 @@ func eachSmall(t *testing.T, kind string, f func(name string, p *program.Program
 		f(r.Model, a.Program, exec.Options{Inputs: r.ExecInputs(t), Platform: &none, DType: tensor.Undefined})
 		n++
 	}
-	require.Greater(t, n, 30)
+	return n
 }
 
 // TestHeld runs traced archives with every local held that Python might still hold, and prints what the first pass then allocates and frees. The account
@@ -104,6 +110,24 @@ func freesSorted(tr *trace.Trace) []trace.Event {
 		from = to
 	}
 	return out
+}
+
+// TestHeldThroughCalls holds that a run tells both accounts of models whose modules call others many deep, and hand on what these leave.
+func TestHeldThroughCalls(t *testing.T) {
+	deep := []string{"densenet121.trace", "googlenet.trace", "resnet50.trace", "swin_t.trace"}
+	n := eachArchive(t, "trace", func(file string) bool {
+		return slices.ContainsFunc(deep, func(name string) bool { return strings.Contains(file, name) })
+	}, func(name string, p *program.Program, o exec.Options) {
+		o.Liveness, o.HeldToo = exec.PythonFrame, true
+		both, err := exec.Run(context.Background(), New(p), builtin.Table(), o)
+		require.NoError(t, err)
+		o.HoldLocals, o.HeldToo = true, false
+		held, err := exec.Run(context.Background(), New(p), builtin.Table(), o)
+		require.NoError(t, err)
+		require.NotNil(t, both.Held, name)
+		require.True(t, slices.Equal(freesSorted(held.Trace), freesSorted(both.Held)), name)
+	})
+	require.Greater(t, n, 2)
 }
 
 // TestHeldFrozen holds that what a frozen archive makes is held to the end: it is one function without frames and names. A small traced one of one

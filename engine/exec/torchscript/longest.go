@@ -91,7 +91,6 @@ func (m *interp) dropHeldOn(f *frame, num int32) {
 			keep++
 		}
 	}
-	clear(m.held.until[keep:])
 	m.held.until = m.held.until[:keep]
 }
 
@@ -100,7 +99,6 @@ func (m *interp) handHeldOn(f *frame) {
 	for _, l := range m.held.until[f.held.until:] {
 		m.DropLonger(l.value)
 	}
-	clear(m.held.until[f.held.until:])
 	m.held.until = m.held.until[:f.held.until]
 	caller := f.parent
 	holds := caller != nil && caller.code.until != nil
@@ -117,7 +115,6 @@ func (m *interp) handHeldOn(f *frame) {
 			m.DropLonger(l.value)
 		}
 	}
-	clear(m.held.stay[f.held.stay:])
 	m.held.stay = m.held.stay[:f.held.stay]
 }
 
