@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/stretchr/testify/require"
 
@@ -171,6 +172,49 @@ func TestHeldTooOrNot(t *testing.T) {
 	})
 	require.Equal(t, []string{"dict_values", "encoder_layer", "list_comprehension", "list_growth", "list_input", "list_methods", "list_read", "module_dict", "objects",
 		"profiler_range", "resample", "script_class", "with_block", "zip_enumerate"}, not)
+}
+
+// TestHeldToAnEarlyReturn holds that a function which returns from within a block lets go, in either account, of what it would have held to its end.
+func TestHeldToAnEarlyReturn(t *testing.T) {
+	file := func(s string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(s)} }
+	a, err := artifact.Decode(fstest.MapFS{"version": file("3\n"), "constants.pkl": file("\x80\x02)."), "data.pkl": file("\x80\x02c__torch__\nM\n)\x81}(ub."),
+		"code/__torch__.py": file(`class M(Module):
+  __parameters__ = []
+  __buffers__ = []
+  def forward(self: __torch__.M, x: Tensor) -> Tensor:
+    a = (self).first(x, True, )
+    b = torch.add(a, 1)
+    c = torch.add(b, 1)
+    d = torch.add(c, 1)
+    e = torch.add(d, 1)
+    f = torch.add(e, 1)
+    g = torch.add(f, 1)
+    return torch.add(g, 1)
+  def first(self: __torch__.M, x: Tensor, early: bool) -> Tensor:
+    y = torch.add(x, 1)
+    if early:
+      return torch.add(y, 2)
+    else:
+      pass
+    z = torch.mul(y, y)
+    return torch.mul(z, y)
+`)})
+	require.NoError(t, err)
+	a.Program.Tells = program.TellsNothing
+	d, err := device.Lookup("none")
+	require.NoError(t, err)
+	none, err := platform.New(d, platform.Newest())
+	require.NoError(t, err)
+	x := tensor.Meta{DType: tensor.Float32, Sizes: []int64{4}, Strides: []int64{1}, Device: exec.Accelerator}
+	o := exec.Options{Inputs: []exec.Input{{Value: x}}, Platform: &none, Liveness: exec.PythonFrame, HeldToo: true}
+	both, err := exec.Run(context.Background(), New(a.Program), builtin.Table(), o)
+	require.NoError(t, err)
+	require.NotNil(t, both.Held)
+	o.HoldLocals, o.HeldToo = true, false
+	held, err := exec.Run(context.Background(), New(a.Program), builtin.Table(), o)
+	require.NoError(t, err)
+	require.Equal(t, freesSorted(held.Trace), freesSorted(both.Held))
+	require.NotEqual(t, freesSorted(both.Trace), freesSorted(both.Held))
 }
 
 // TestSooner holds that ranges which end before those by which a function runs are found, where something may be allocated in between.
