@@ -27,10 +27,12 @@ const (
 	kernelsFile = "kernel_information.json"
 	nodesFile   = "inductor_provenance_tracking_node_mappings.json"
 	graphFile   = "fx_graph_transformed.py"
+	codeFile    = "output_code.py"
 )
 
-// Beside are the files of a wrapper's folder that are read with it.
-var Beside = []string{nodesFile, graphFile}
+// Beside are the files of a wrapper's folder that are read with it; of a step those of its passes, in a folder each.
+var Beside = []string{nodesFile, graphFile,
+	"forward/" + codeFile, "forward/" + nodesFile, "forward/" + graphFile, "backward/" + codeFile, "backward/" + nodesFile, "backward/" + graphFile}
 
 // lines are the places in the user's code that a kernel was made of.
 type lines struct {
@@ -154,6 +156,27 @@ func wrapperLines(f fs.FS) (map[string]*lines, error) {
 		out[handle] = newLines(stacks)
 	}
 	return out, nil
+}
+
+// passLines reads the files of a pass: of one alone from its own folder, of one of a step from the folder forward or backward, if the wrapper there is
+// the one that was joined. Numbers of kernels begin anew in each graph: another graph's files would name wrong lines.
+func passLines(folder fs.FS, p pass, alone bool) (map[string]*lines, error) {
+	if folder == nil || alone {
+		return wrapperLines(folder)
+	}
+	text, err := readBeside(folder, p.kind+"/"+codeFile)
+	if err != nil {
+		return nil, err
+	}
+	_, code, _ := strings.Cut(string(text), header)
+	if _, joined, _ := strings.Cut(p.text, header); code == "" || strings.TrimSpace(code) != strings.TrimSpace(joined) {
+		return nil, nil
+	}
+	own, err := fs.Sub(folder, p.kind)
+	if err != nil {
+		return nil, err
+	}
+	return wrapperLines(own)
 }
 
 var (

@@ -1,6 +1,7 @@
 package inductor
 
 import (
+	"strings"
 	"testing"
 	"testing/fstest"
 
@@ -90,4 +91,47 @@ func FuzzKernelLines(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestStepLines: the kernels of each pass of a step are told by the files of that pass's folder, where it holds the wrapper that was joined.
+func TestStepLines(t *testing.T) {
+	forward := strings.Replace(stepForward, "buf1 = ", "# Topologically Sorted Source Nodes: [h], Original ATen: [aten.sin]\n# [Provenance debug handles] k:1\nextern_kernels.mm(primals_1, primals_2, out=buf0)\nbuf1 = ", 1)
+	backward := strings.Replace(stepBackward, "return", "# Topologically Sorted Source Nodes: [], Original ATen: [aten.mm]\n# [Provenance debug handles] k:1\nextern_kernels.mm(primals_2, tangents_1, out=buf0)\nreturn", 1)
+	text := stepWrapper(forward, backward)
+	at := strings.LastIndex(text, header)
+	folder := func(forward, backward string) fstest.MapFS {
+		out := fstest.MapFS{}
+		for kind, code := range map[string]string{"forward": forward, "backward": backward} {
+			out[kind+"/"+codeFile] = &fstest.MapFile{Data: []byte(code)}
+			out[kind+"/"+nodesFile] = &fstest.MapFile{Data: []byte(`{"cppCodeToPost": {"k:1": ["mm"]}}`)}
+			out[kind+"/"+graphFile] = &fstest.MapFile{Data: []byte("# File: /m/" + kind + ".py:7 in forward, code: y\nmm = 1\n")}
+		}
+		return out
+	}
+	for _, tt := range []struct {
+		why    string
+		folder fstest.MapFS
+		want   []string
+	}{
+		{"both", folder(text[:at], text[at:]), []string{"/m/forward.py", "/m/backward.py"}},
+		{"with lines around them", folder("\n"+text[:at]+"\n\n", text[at:]+"\n"), []string{"/m/forward.py", "/m/backward.py"}},
+		{"another forward pass", folder(text[:at]+"# other\n", text[at:]), []string{"w.py", "/m/backward.py"}},
+		{"they are exchanged", folder(text[at:], text[:at]), []string{"w.py", "w.py"}},
+		{"none", fstest.MapFS{}, []string{"w.py", "w.py"}},
+		{"those of one graph, in the wrapper's own folder", fstest.MapFS{nodesFile: folder("", "")["forward/"+nodesFile], graphFile: folder("", "")["forward/"+graphFile]}, []string{"w.py", "w.py"}},
+	} {
+		w, err := DecodeWrapperIn(tt.folder, text, "w.py")
+		require.NoError(t, err, tt.why)
+		g, err := w.Entry.Graph()
+		require.NoError(t, err)
+		var files []string
+		for _, n := range g.Body.Nodes {
+			if strings.HasSuffix(n.Op, "mm") {
+				if files = append(files, n.Where.Pos().File); files[len(files)-1] == "" {
+					files[len(files)-1] = "w.py"
+				}
+			}
+		}
+		assert.Equal(t, tt.want, files, tt.why)
+	}
 }

@@ -33,7 +33,8 @@ type Wrapper struct {
 // what it frees of its arguments its forward pass tells.
 func DecodeWrapper(text, record string) (*Wrapper, error) { return DecodeWrapperIn(nil, text, record) }
 
-// DecodeWrapperIn reads a wrapper with what lies beside it in its folder; of one graph, whose kernels that may tell the lines of.
+// DecodeWrapperIn reads a wrapper with what lies beside it in its folder, which may tell the lines of its kernels: of one graph in that folder itself, of a
+// step in the folders forward and backward there, where they hold the very files that were joined.
 func DecodeWrapperIn(folder fs.FS, text, record string) (*Wrapper, error) {
 	if len(text) > maxText {
 		return nil, fmt.Errorf("got %d bytes, want at most %d", len(text), maxText)
@@ -45,11 +46,13 @@ func DecodeWrapperIn(folder fs.FS, text, record string) (*Wrapper, error) {
 	out := &program.Program{Format: WrapperFormat, Compiled: true}
 	r := &pyReader{graph: newGraph(), build: &build{program: out, symbols: map[string]int64{}}}
 	r.lang = python
-	if len(files) == 1 {
-		if r.places, err = wrapperLines(folder); err != nil {
+	places := make([]map[string]*lines, len(files))
+	for i, p := range files {
+		if places[i], err = passLines(folder, p, len(files) == 1); err != nil {
 			return nil, err
 		}
 	}
+	r.places = places[0]
 	last, err := r.read(files[0])
 	if err != nil {
 		return nil, err
@@ -61,6 +64,7 @@ func DecodeWrapperIn(folder fs.FS, text, record string) (*Wrapper, error) {
 		}
 	}
 	if len(files) == 2 {
+		r.places = places[1]
 		if results, last, err = r.step(files[1], results); err != nil {
 			return nil, err
 		}
