@@ -12,6 +12,18 @@ import (
 
 func randint(c *ops.Call) ([]tensor.Meta, error) { return created(c, tensor.Int64, c.Ints("size")...) }
 
+// someNumber wants a number from low on below high (native/DistributionTemplates.h random_from_to).
+func someNumber(c *ops.Call) error {
+	low, high := int64(0), c.Int("high")
+	if c.Schema.ArgIndex("low") >= 0 {
+		low = c.Int("low")
+	}
+	if low >= high {
+		return c.Errorf("got numbers from %d below %d, want at least one", low, high)
+	}
+	return nil
+}
+
 // randintInto writes into the tensor that it is given, of its dtype, resized where its sizes are others.
 func randintInto(c *ops.Call) ([]tensor.Meta, error) {
 	out, sizes := c.T("out"), c.Ints("size")

@@ -179,15 +179,18 @@ func rfftMany(c *ops.Call) (any, error) {
 }
 
 // lastSize is the length of the real dimension, and s with that of its complex half.
-func lastSize(c *ops.Call, dims []int, s []int64) (int64, []int64) {
+func lastSize(c *ops.Call, dims []int, s []int64) (int64, []int64, error) {
 	k := len(s) - 1
 	last := s[k]
 	s = slices.Clone(s)
 	if last < 0 {
 		last = 2 * (c.Self().Sizes[dims[k]] - 1)
 	}
+	if last == 0 && c.OK() { // of a size of 0 resizeFFT tells
+		return 0, nil, c.Errorf("got %v for %d points, want at least 1", c.Self().Sizes, last)
+	}
 	s[k] = last/2 + 1
-	return last, s
+	return last, s, nil
 }
 
 func irfftMany(c *ops.Call) (any, error) {
@@ -195,7 +198,10 @@ func irfftMany(c *ops.Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	last, s := lastSize(c, dims, s)
+	last, s, err := lastSize(c, dims, s)
+	if err != nil {
+		return nil, err
+	}
 	return c2r(c, resizeFFT(c, fftInput(c, c.Self(), true), dims, s), dims, last), nil
 }
 
@@ -204,7 +210,10 @@ func hfftMany(c *ops.Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	last, s := lastSize(c, dims, s)
+	last, s, err := lastSize(c, dims, s)
+	if err != nil {
+		return nil, err
+	}
 	x := resizeFFT(c, fftInput(c, c.Self(), true), dims, s)
 	k := len(dims) - 1
 	if k > 0 {

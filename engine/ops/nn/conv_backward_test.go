@@ -131,3 +131,38 @@ func TestConvolutionBackwardByRule(t *testing.T) {
 	require.Len(t, notes, 1)
 	assert.Equal(t, note.WorkspaceEstimate, notes[0].ID)
 }
+
+// TestWhoseGradient: each gradient has the sizes of what it is the gradient of, in its place, whatever kernel makes it, and is None where nobody asked.
+func TestWhoseGradient(t *testing.T) {
+	h, f := tensor.BFloat16, tensor.Float32
+	one := ops.IntList(1, 1)
+	for _, tt := range []struct {
+		why, dev string
+		d        tensor.DType
+		w        []int64
+		groups   int64
+	}{
+		{"cuDNN", "a10g", f, []int64{4, 8, 3, 3}, 1},
+		{"columns, as cuDNN has no bfloat16 there", "t4", h, []int64{4, 8, 3, 3}, 1},
+		{"depthwise", "a10g", f, []int64{8, 1, 3, 3}, 8},
+		{"fake tensors", "none", f, []int64{4, 8, 3, 3}, 1},
+	} {
+		x, g := []int64{2, 8, 6, 6}, []int64{2, tt.w[0], 6, 6}
+		for asked := range 8 {
+			b := aten.NewBench(builtin.Table(), on(t, tt.dev, "2.15", false))
+			of := func(sizes []int64) any { return b.Tensor(aten.Dense(tt.d, sizes...), nil) }
+			mask := ops.NewList(schema.Bool, asked&1 > 0, asked&2 > 0, asked&4 > 0)
+			got, _, err := b.Run("aten::convolution_backward", []any{of(g), of(x), of(tt.w), ops.IntList(tt.w[0]), one, one, one, false, ops.IntList(0, 0), tt.groups, mask}, nil)
+			require.NoError(t, err, tt.why)
+			for i, sizes := range [][]int64{x, tt.w, tt.w[:1]} {
+				item := got.(*ops.Tuple).Items[i]
+				if asked>>i&1 == 0 {
+					assert.Nil(t, item, "%s, %03b asked: %d", tt.why, asked, i)
+					continue
+				}
+				require.NotNil(t, item, "%s, %03b asked: %d", tt.why, asked, i)
+				assert.Equal(t, sizes, item.(*tensor.Tensor).Sizes, "%s, %03b asked: %d", tt.why, asked, i)
+			}
+		}
+	}
+}

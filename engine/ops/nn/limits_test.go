@@ -76,3 +76,32 @@ func TestLimits(t *testing.T) {
 		assert.Equal(t, tt.got, aten.Told(got), tt.why)
 	}
 }
+
+// TestBatchNormOfCuDNN: how many images, elements and statistics a batch norm may have that cuDNN runs (native/Normalization.cpp use_cudnn), each limit at its edge and
+// beyond: the last result of _batch_norm_impl_index names the kernel, 1 cuDNN's and 0 PyTorch's own.
+func TestBatchNormOfCuDNN(t *testing.T) {
+	const most = 1<<31 - 1
+	for _, tt := range []struct {
+		why      string
+		d        tensor.DType
+		sizes    []int64
+		training bool
+		want     int64
+	}{
+		{"as many elements as an int counts", tensor.Float32, []int64{1, 1, most}, true, 1},
+		{"an element more", tensor.Float32, []int64{1, 1, most + 1}, true, 0},
+		{"as many images as in training", tensor.Float32, []int64{880801, 2, 3}, true, 1},
+		{"an image more", tensor.Float32, []int64{880802, 2, 3}, true, 0},
+		{"as many images as in evaluation", tensor.Float32, []int64{65535, 2, 3}, false, 1},
+		{"an image more in evaluation", tensor.Float32, []int64{65536, 2, 3}, false, 0},
+		{"features of images", tensor.Float32, []int64{5, 2}, true, 0},
+		{"half with weights of float", tensor.Float16, []int64{5, 2, 3}, true, 1},
+		{"bfloat16", tensor.BFloat16, []int64{5, 2, 3}, true, 0},
+	} {
+		b := aten.NewBench(builtin.Table(), on(t, "a10g", "2.15", false))
+		v := func() any { return b.Tensor(aten.Dense(tensor.Float32, tt.sizes[1]), nil) }
+		got, _, err := b.Run("aten::_batch_norm_impl_index", []any{b.Tensor(aten.Dense(tt.d, tt.sizes...), nil), v(), v(), v(), v(), tt.training, 0.1, 1e-5, true}, nil)
+		require.NoError(t, err, tt.why)
+		assert.Equal(t, tt.want, got.(*ops.Tuple).Items[4], tt.why)
+	}
+}

@@ -20,14 +20,14 @@ func subtract(c *ops.Call) ([]tensor.Meta, error) {
 // divMode keeps integers where the quotient is rounded.
 func divMode(c *ops.Call) ([]tensor.Meta, error) {
 	if c.Has("rounding_mode") {
-		return binary(c)
+		return ops.Refusing(realNumbers, binary)(c)
 	}
 	return binaryFloat(c)
 }
 
 func inPlaceMode(c *ops.Call) ([]tensor.Meta, error) {
 	if c.Has("rounding_mode") {
-		return inPlace(c)
+		return ops.Refusing(realNumbers, inPlace)(c)
 	}
 	return inPlaceFloat(c)
 }

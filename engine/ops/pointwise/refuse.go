@@ -1,6 +1,9 @@
 package pointwise
 
-import "github.com/memspec/memspec/engine/ops"
+import (
+	"github.com/memspec/memspec/engine/ops"
+	"github.com/memspec/memspec/engine/tensor"
+)
 
 // What PyTorch refuses though the results would have sizes (native/UnaryOps.cpp mvlgamma_check, native/BinaryOps.cpp, native/ReduceOps.cpp diff_check).
 
@@ -19,6 +22,23 @@ func noFractions(c *ops.Call) error {
 	n, isInt := ops.AsInt(c.Arg("exponent"))
 	if isInt && n < 0 && c.Self().DType.Integral(true) {
 		return c.Errorf("got %s to the power of %d, want no negative power of integers", c.Self().DType, n)
+	}
+	return nil
+}
+
+// realNumbers refuses operands whose kernels of rounded quotients and remainders have neither bools nor complex numbers
+// (native/cuda/BinaryDivFloorKernel.cu, BinaryDivTruncKernel.cu, BinaryRemainderKernel.cu).
+func realNumbers(c *ops.Call) error {
+	if d := pairType(c); d == tensor.Bool || d.Complex() {
+		return c.Errorf("got %s, want integers or floats", d)
+	}
+	return nil
+}
+
+// integers refuses operands of which one is none (native/cuda/GcdLcmKernel.cu).
+func integers(c *ops.Call) error {
+	if d := pairType(c); !d.Integral(false) {
+		return c.Errorf("got %s, want integers", d)
 	}
 	return nil
 }

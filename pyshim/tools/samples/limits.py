@@ -83,6 +83,7 @@ POINTWISE = [
     *[call("prelu", x, w) for x, w in ((t(2, 3), t(3)), (t(2, 3), t(1)), (cl(2, 3, 4, 4), t(3)), (t(3), t(1)))],
     *[call(n, x) for n in ("log_sigmoid", "mish", "hardswish", "silu") for x in (t(2, 3), tr(t(2, 3)), f16(2, 3))],
     *[call("isclose", t(3), t(3), 1e-5, 1e-8, n) for n in (True, False)],
+    *[bad("floor_divide", x, x) for x in (c64(3), boo(3))], bad("div", c64(3), c64(3), rounding_mode="floor"), bad("lcm", boo(3), boo(3)),
 ]  # fmt: skip
 
 INDEX = [
@@ -95,6 +96,7 @@ INDEX = [
     *[call("index_put", t(3, 4, 5), [None, i64(2)], v) for v in (t(), t(5), t(3, 2, 5), t(3, 1, 5))],
     *[bad("take", t(3, 4), t(3)), bad("embedding", t(4), i64(3)), bad("embedding", t(4, 3), t(3))],
     *[bad("diagonal", t(3), 0, 0, 1), bad("diagonal", t(3, 4), 0, 1, 1), bad("diag_embed", t(3, 4), 0, 1, 1)],
+    *[bad("scatter_add", t(3, 4), 1, i, t(3, 4)) for i in (t(3, 4), boo(3, 4))], call("scatter_add", t(3, 4), 1, i32(3, 4), t(3, 4)),
 ]  # fmt: skip
 
 REDUCE = [
@@ -133,6 +135,7 @@ FFT = [
     *[exact("stft", "center", x, 8, h, w, win, center, "reflect", False, one, True) for x, h, w, win, center, one in ((t(40), None, None, t(8), True, True), (t(2, 40), 3, 6, t(6), False, True), (t(2, 40), 4, None, None, True, False), (t(40), 2, 8, None, False, None))],
     *[bad("stft", x, n, h, w, win, False, True, True) for x, n, h, w, win in ((t(2, 3, 40), 8, 2, 8, None), (t(40), 41, 2, 8, None), (t(40), 8, 0, 8, None), (t(40), 8, 2, 9, None), (t(40), 8, 2, 6, t(8)), (t(), 8, 2, 6, None))],
     *[bad("istft", *a) for a in ((t(5, 9), 8), (c64(5), 8), (c64(6, 9), 8), (c64(5, 9), 8, 9), (c64(5, 9), 8, 2, 9), (c64(2, 3, 5, 9), 8), (c64(5, 0), 8))],
+    *[bad(n, c64(3, 4), [3, 0]) for n in ("fft_irfftn", "fft_hfftn")], bad("fft_irfftn", c64(3, 1)),
 ]  # fmt: skip
 
 CREATE = [
@@ -150,6 +153,7 @@ CREATE = [
     *[call("dropout", t(3), 0.0, True), call("dropout", t(3), 1.0, True), call("alpha_dropout", t(3), 0.5, True), call("feature_dropout", t(2, 3, 4), 0.5, True), call("feature_alpha_dropout", t(2, 3, 4), 0.5, True), call("native_dropout", t(3), 0.5, True), call("native_dropout", t(3), 0.5, False), bad("feature_dropout", t(3), 0.5, True)],
     *[call("_to_copy", x, dtype=d) for x in (cl(2, 3, 4, 4), tr(t(2, 3)), perm(t(2, 3, 4), 2, 0, 1)) for d in (torch.float16, torch.int64)],
     *[call("tril_indices", r, c, o, device=torch.device("cuda")) for r, c, o in ((3, 4, 0), (4, 3, -1), (3, 3, 2), (0, 3, 0), (3, 3, -5))], *[call("triu_indices", r, c, o, device=torch.device("cuda")) for r, c, o in ((3, 4, 0), (4, 3, -1), (3, 3, 2), (3, 3, 5))], bad("tril_indices", -1, 3, 0, device=torch.device("cuda")),
+    *[bad("randint", *a, [2], dtype=torch.int64, device=torch.device("cuda")) for a in ((3, 3), (5, 3), (0,))], call("randint", 3, 4, [2], dtype=torch.int64, device=torch.device("cuda")),
 ]  # fmt: skip
 
 CALLS = ATTENTION + LINALG + NN + POINTWISE + INDEX + REDUCE + VIEW + FFT + CREATE
