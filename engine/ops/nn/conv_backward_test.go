@@ -166,3 +166,30 @@ func TestWhoseGradient(t *testing.T) {
 		}
 	}
 }
+
+// TestGradientsDimensions: gradient, input and weight have as many dimensions, three at least.
+func TestGradientsDimensions(t *testing.T) {
+	h := aten.NewHost(t, builtin.Table())
+	for _, tt := range []struct {
+		g, x, w []int64
+		want    string // of an error
+	}{
+		{[]int64{2, 4, 6}, []int64{2, 8, 6}, []int64{4, 8, 3}, ""},
+		{[]int64{2, 4}, []int64{2, 8}, []int64{4, 8}, "got gradient [2 4], input [2 8] and weight [4 8], want as many dimensions"},
+		{[]int64{4, 6}, []int64{2, 8, 6}, []int64{4, 8, 3}, "got gradient [4 6], input [2 8 6] and weight [4 8 3], want as many dimensions"},
+		{[]int64{2, 4, 6}, []int64{8, 6}, []int64{4, 8, 3}, "got gradient [2 4 6], input [8 6] and weight [4 8 3], want as many dimensions"},
+		{[]int64{2, 4, 6}, []int64{2, 8, 6}, []int64{4, 8, 3, 3}, "got gradient [2 4 6], input [2 8 6] and weight [4 8 3 3], want as many dimensions"},
+	} {
+		of := func(sizes []int64) any { return h.Of(tensor.Float32, sizes...) }
+		one := ops.IntList(1)
+		got, events, err := h.Bench.Run("aten::convolution_backward", []any{of(tt.g), of(tt.x), of(tt.w), nil, one, one, one, false, ops.IntList(0), int64(1),
+			ops.NewList(schema.Bool, true, true, true)}, nil)
+		if tt.want != "" {
+			assert.EqualError(t, err, "aten::convolution_backward: "+tt.want)
+			continue
+		}
+		require.NoError(t, err)
+		assert.Empty(t, events, "the host's gradients take nothing on the device")
+		assert.Equal(t, "(float32[2, 8, 6] [48, 6, 1], float32[4, 8, 3] [24, 3, 1], float32[4] [1])", aten.Told(got))
+	}
+}

@@ -104,4 +104,26 @@ func TestBatchNormOfCuDNN(t *testing.T) {
 		require.NoError(t, err, tt.why)
 		assert.Equal(t, tt.want, got.(*ops.Tuple).Items[4], tt.why)
 	}
+	for _, tt := range []struct { // which of weight, bias, mean and variance are there, as bits
+		there            int
+		training, others int64 // the kernel in training, and else
+	}{
+		{0b1111, 1, 1}, {0b0011, 1, -1}, {0b0111, 0, -1}, {0b1011, 0, -1}, {0b1110, 0, 0}, {0b1101, 0, 0}, {0b1100, 0, 0}, {0b0010, 0, -1}, {0b0001, 0, -1},
+	} {
+		for training, want := range map[bool]int64{true: tt.training, false: tt.others} {
+			if want < 0 {
+				continue // statistics that are not there are not read
+			}
+			b := aten.NewBench(builtin.Table(), on(t, "a10g", "2.15", false))
+			args := []any{b.Tensor(aten.Dense(tensor.Float32, 5, 2, 3), nil), nil, nil, nil, nil, training, 0.1, 1e-5, true}
+			for i := range 4 {
+				if tt.there>>i&1 == 1 {
+					args[1+i] = b.Tensor(aten.Dense(tensor.Float32, 2), nil)
+				}
+			}
+			got, _, err := b.Run("aten::_batch_norm_impl_index", args, nil)
+			require.NoError(t, err, "%04b", tt.there)
+			assert.Equal(t, want, got.(*ops.Tuple).Items[4], "%04b, training %t", tt.there, training)
+		}
+	}
 }
