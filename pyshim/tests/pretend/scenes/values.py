@@ -45,7 +45,8 @@ def questions():
     lengths = torch.tensor([3, 1, 2]).cuda()
     return [bool((x >= 0).all()), x.max().item(), x[x > 2].tolist(), torch.nonzero(x > 2).shape[0], torch.unique(x % 3).tolist(), torch.equal(x, x.clone()),
             torch.repeat_interleave(lengths).tolist(), torch.masked_select(x, x > 3).tolist(), torch.bincount(x % 3).tolist(), torch.isin(x, lengths).tolist(),
-            torch.searchsorted(x, lengths).tolist(), x.argmax().item(), torch.where(x > 4)[0].tolist(), len(x.split(lengths.tolist())), torch.allclose(x, x)]
+            torch.searchsorted(x, lengths).tolist(), x.argmax().item(), torch.where(x > 4)[0].tolist(), len(x.split(lengths.tolist())), torch.allclose(x, x),
+            torch.isin(3, torch.arange(20, device="cuda")).item(), torch.isin(30, torch.arange(20, device="cuda")).item()]
 
 
 @known

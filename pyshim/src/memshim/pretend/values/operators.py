@@ -72,6 +72,8 @@ class Operator:
             self.kernel = self.copy
         elif self.name in counts.OF:
             self.kernel = self.counted
+        elif self.name == "aten::isin" and isinstance(schema.arguments[0].type, torch.NumberType):
+            self.kernel = self.of_one
         elif torch.Tag.data_dependent_output in op.tags and not any(isinstance(r.type, torch.TensorType) for r in schema.returns):
             self.kernel = self.asked
         elif self.name == "aten::zero_":
@@ -169,8 +171,7 @@ class Operator:
                 if computed and not training:
                     zeros = self.of_zeros(args, kwargs, tensors)
                     computed = zeros not in self.stay_zero
-        reads = self.values.library.reads()
-        before = reads.count
+        before = (reads := self.values.library.reads()).count
         kept = self.keep(args, kwargs) if computed and self.in_place and not self.over_itself else None
         out = self.inside(keyset, args, kwargs)
         if reads.count != before:
@@ -213,8 +214,7 @@ class Operator:
         values = self.values
         if type(first) not in PLAIN or not first.is_cuda or first.layout is not torch.strided or self.on_host and not self.random and values.memory.known(first):
             return self.default(keyset, args, kwargs)
-        reads = values.library.reads()
-        before = reads.count
+        before = (reads := values.library.reads()).count
         out = self.inside(keyset, args, kwargs)
         if reads.count != before:
             values.reads.note(self.name, reads.bytes)
@@ -347,8 +347,7 @@ class Operator:
                     host(to).copy_(of)
                 self.values.memory.wrote(to, True)
             return out
-        reads = self.values.library.reads()
-        before = reads.count
+        before = (reads := self.values.library.reads()).count
         out = self.inside(keyset, args, kwargs)
         if reads.count != before:
             assumed = self.values.reads.assumed()
@@ -357,6 +356,18 @@ class Operator:
                 with C._ExcludeDispatchKeyGuard(ABOVE):
                     to.fill_(assumed)
         return out
+
+    def of_one(self, keyset: C.DispatchKeySet, args: tuple, kwargs: dict) -> Any:
+        """isin of a number that is sorted: PyTorch reads how many different ones that is, which is one, and how many the others are."""
+        tests, memory = args[1], self.values.memory
+        self.values.library.answer(1)
+        if type(tests) in PLAIN and tests.is_cuda and tests.numel() <= KNOWN_LIMIT and memory.known(tests):
+            with C._ExcludeDispatchKeyGuard(ABOVE):
+                self.values.library.answer(host(tests).unique().numel())
+        try:
+            return self.default(keyset, args, kwargs)
+        finally:
+            self.values.library.answers_end()
 
     def counted(self, keyset: C.DispatchKeySet, args: tuple, kwargs: dict) -> Any:
         """An operator whose result has a size that hangs on values: how many there are is read from the device while it runs."""
