@@ -2,6 +2,7 @@
 taken and it is told; what the trials take for themselves is a card's."""
 
 import importlib.util
+import json
 import os
 import shutil
 import subprocess
@@ -219,6 +220,20 @@ models:
     p = subprocess.run([sys.executable, "-m", "memshim", "capture", "memspec.yaml"], cwd=tmp_path, env=os.environ | fresh, capture_output=True, text=True, timeout=300)
     assert p.returncode != 0
     assert "got no C compiler (cc, gcc or clang), want one: Triton builds what launches its kernels with it" in p.stderr, p.stderr
+
+
+def test_without_a_compiler_the_last_line_of_a_run_names_it(tmp_path):
+    """Of a program: PyTorch's traceback is its own, and long."""
+    if not importlib.util.find_spec("triton"):
+        pytest.skip("no Triton here")
+    (tmp_path / "train.py").write_text(NO_COMPILER + "\n\nnet().cuda()(torch.zeros(4, 8, device='cuda'))\n")
+    fresh = {"TORCHINDUCTOR_CACHE_DIR": str(tmp_path / "inductor"), "TRITON_CACHE_DIR": str(tmp_path / "triton")}
+    command = [sys.executable, "-m", "memshim", "run", "--on", "t4", "--json", "told.json", "--", "train.py"]
+    p = subprocess.run(command, cwd=tmp_path, env=os.environ | fresh, capture_output=True, text=True, timeout=300)
+    assert p.returncode == 1 and "Traceback" in p.stderr
+    said = "got no C compiler (cc, gcc or clang), want one: Triton builds what launches its kernels with it (apt-get install gcc, or CC)"
+    assert p.stderr.splitlines()[-1] == f"memshim: {said}"
+    assert [q["missing"] for q in json.loads((tmp_path / "told.json").read_text())["processes"] if q["missing"]] == [said]
 
 
 @pytest.fixture(name="bare")

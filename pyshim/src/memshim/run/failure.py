@@ -63,6 +63,13 @@ def without_compiler(e: BaseException) -> str:
     return next((said for at in chain(e) for text, said in _COMPILERS.items() if text in first_line(at)), "")
 
 
+def missing(e: BaseException) -> str:
+    """What is said where the cause is that Triton or a compiler is missing; empty where it is not."""
+    if without_triton(e):
+        return "got no package triton, want one: torch.compile makes its kernels with it (pip install triton)"
+    return without_compiler(e)
+
+
 def not_stood_in_for(text: str) -> str:
     """Where a library's error is a pretend GPU's, the call that it refused: PyTorch names the library's status alone."""
     library = next((name for name in ("cufft", "cusolver", "cusparse", "cudnn") if name in text.lower()), "")
@@ -77,11 +84,7 @@ def not_stood_in_for(text: str) -> str:
 def describe(e: BaseException) -> str:
     """An error on one line, with the innermost place outside PyTorch and memshim. TorchScript's is told by what failed in it."""
     text = str(e)
-    missing = without_compiler(e)
-    if without_triton(e):
-        missing = "got no package triton, want one: torch.compile makes its kernels with it (pip install triton)"
-    if missing:
-        said = missing
+    if said := missing(e):
         at = next((f"{shorten(f.filename)}:{f.lineno}" for f in traceback.extract_tb(e.__traceback__) if not inside(f.filename)), "")
     elif text.startswith(_SCRIPT):
         last = next((line.strip() for line in reversed(text.splitlines()) if _NAMED.match(line.strip())), "")

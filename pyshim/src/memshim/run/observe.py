@@ -173,14 +173,14 @@ class Observer:
         import torch
 
         from memshim import pretend
-        from memshim.run.failure import out_of_memory
+        from memshim.run.failure import missing, out_of_memory
 
         error = getattr(sys, "last_exc", None) or getattr(sys, "last_value", None)  # what ended the program
         devices = [told for d in self.devices if (told := d.told(self._top))]
         told = getattr(pretend, "report", None)  # of values and calls
         seen = told().as_json() if told else {"exact": True, "reads": [], "refused": [], "absent": [], "unsized": [], "timed": []}
         out = {"pid": self._pid, "arguments": sys.argv, "torch": torch.__version__, "out_of_memory": out_of_memory(error) if error else "",
-               "devices": devices, **{k: seen[k] for k in ("exact", "reads", "refused", "absent", "unsized", "timed")}}
+               "missing": missing(error) if error else "", "devices": devices, **{k: seen[k] for k in ("exact", "reads", "refused", "absent", "unsized", "timed")}}
         for d in self.devices:
             if d.recorded and any(told["index"] == d.index for told in devices):
                 Path(self._folder, f"{self._pid}.{d.index}.rec").write_bytes(d.recorded.encode(d.whole, out["out_of_memory"]))

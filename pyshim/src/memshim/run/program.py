@@ -88,14 +88,19 @@ def text(found: dict[str, Any], name: str) -> str:
     used = [p for p in found["processes"] if p["devices"]]
     if not used:
         why = "" if found["processes"] else ": torch was never imported, or it ended without a word, as after os._exit or by a signal"
-        return f"memshim: {name} took nothing of the pretend GPU{why}"
+        return "\n".join([f"memshim: {name} took nothing of the pretend GPU{why}", *_missing(found)])
     out = []
     for p in used:
         who = name if len(used) == 1 else f"{name}, process {p['pid']} ({' '.join(p['arguments'][:2])})"
         for d in p["devices"]:
             out += _device(who, p, d, found["exit"])
         out += _notes(p)
-    return "\n".join(out)
+    return "\n".join(out + _missing(found))
+
+
+def _missing(found: dict[str, Any]) -> list[str]:
+    """What ended a process and can be installed: last, below PyTorch's own pages about it."""
+    return [f"memshim: {said}" for said in dict.fromkeys(p["missing"] for p in found["processes"]) if said]
 
 
 def _device(who: str, process: dict[str, Any], d: dict[str, Any], code: int) -> list[str]:
