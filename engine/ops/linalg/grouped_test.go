@@ -69,3 +69,13 @@ func TestGroupsThatDoNotFit(t *testing.T) {
 		assert.Equal(t, "float32[5, 4] [4, 1]", aten.Told(got), tt.why)
 	}
 }
+
+// On fake tensors it is one tensor, of the rows' number and the matrices' columns.
+func TestGroupsOnFakeTensors(t *testing.T) {
+	b := aten.NewBench(builtin.Table(), aten.On(t, "none", "2.15"))
+	of := func(d tensor.DType, sizes ...int64) any { return b.Tensor(aten.Dense(d, sizes...), nil) }
+	got, events, err := b.Run("transformers::grouped_mm_fallback", []any{of(tensor.Float32, 5, 3), of(tensor.Float32, 2, 3, 4), of(tensor.Int32, 2)}, nil)
+	require.NoError(t, err)
+	assert.Len(t, events, 1)
+	assert.Equal(t, []int64{5, 4}, got.(*tensor.Tensor).Sizes)
+}
