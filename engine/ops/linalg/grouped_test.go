@@ -79,3 +79,25 @@ func TestGroupsOnFakeTensors(t *testing.T) {
 	assert.Len(t, events, 1)
 	assert.Equal(t, []int64{5, 4}, got.(*tensor.Tensor).Sizes)
 }
+
+// TestGroupedProductsThatDoNotFit: what is told names the two as they were given.
+func TestGroupedProductsThatDoNotFit(t *testing.T) {
+	h := aten.NewHost(t, builtin.Table())
+	f := func(sizes ...int64) *tensor.Tensor { return h.Of(tensor.BFloat16, sizes...) }
+	two := h.Of(tensor.Int32, 2)
+	for _, tt := range []struct {
+		a, b *tensor.Tensor
+		offs any
+		want string
+	}{
+		{f(8), f(2, 8, 8), two, "got [8] and [2 8 8], want two or three dimensions of each"},
+		{f(8, 16), f(2, 8, 24), two, "got [8 16] and [2 8 24], want as many columns as rows"},
+		{f(8, 16), f(2, 16, 24), nil, "got [8 16] and [2 16 24] and offs false, want offs where one is a matrix"},
+		{f(2, 8, 16), f(2, 16, 24), two, "got [2 8 16] and [2 16 24] and offs true, want offs where one is a matrix"},
+		{f(8, 16), f(2, 16, 24), h.Of(tensor.Int64, 2), "got offs of int64 [2], want a vector of int32"},
+		{f(8, 16), f(3, 16, 24), two, "got [8 16] and [3 16 24] in 2 groups, want as many of each"},
+	} {
+		_, _, err := h.Bench.Run("aten::_grouped_mm", []any{tt.a, tt.b, tt.offs}, nil)
+		assert.EqualError(t, err, "aten::_grouped_mm: "+tt.want)
+	}
+}

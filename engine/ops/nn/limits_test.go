@@ -61,6 +61,9 @@ func TestLimits(t *testing.T) {
 		{"a sequence alone", "aten::_pack_padded_sequence", []any{f(5), h.Ints(5), false}, "", "aten::_pack_padded_sequence: got input [5] and lengths [1], want [time, batch, …] and [batch]"},
 		{"lengths in a matrix", "aten::_pack_padded_sequence", []any{f(5, 3), h.Of(tensor.Int64, 3, 1), false}, "", "aten::_pack_padded_sequence: got input [5 3] and lengths [3 1], want [time, batch, …] and [batch]"},
 
+		{"an image that is not square, folded", "aten::col2im", []any{f(2, 12, 8), ops.IntList(3, 5), ops.IntList(2, 2), ops.IntList(1, 1), ops.IntList(0, 0), ops.IntList(1, 1)}, "float32[2, 3, 3, 5] [45, 15, 5, 1]", ""},
+		{"a place more", "aten::col2im", []any{f(2, 12, 9), ops.IntList(3, 5), ops.IntList(2, 2), ops.IntList(1, 1), ops.IntList(0, 0), ops.IntList(1, 1)}, "", "aten::col2im: got 9 columns, want 8"},
+
 		{"points in lines", "aten::_cdist_forward", []any{f(3, 4), f(5, 4), 2.0, nil}, "float32[3, 5] [5, 1]", ""},
 		{"points of other dimensions", "aten::_cdist_forward", []any{f(3, 4), f(5, 3), 2.0, nil}, "", "aten::_cdist_forward: got [3 4] and [5 3], want points of one dimension"},
 		{"a point alone", "aten::_cdist_forward", []any{f(4), f(5, 4), 2.0, nil}, "", "aten::_cdist_forward: got [4] and [5 4], want points of one dimension"},
