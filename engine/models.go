@@ -193,16 +193,17 @@ func (ms *Models) JudgeAll(ctx context.Context, cases []spec.Case, done func(), 
 	for range min(runtime.GOMAXPROCS(0), len(cases)) {
 		go func() {
 			for i := range next {
-				results[i] <- ms.Judge(ctx, cases[i])
+				r := ms.Judge(ctx, cases[i])
+				if done != nil {
+					done() // before the result is handed on: none comes after the last
+				}
+				results[i] <- r
 				ms.mu.Lock()
 				path := pathOf(&cases[i])
 				if left[path]--; left[path] == 0 {
 					delete(ms.byPath, path)
 				}
 				ms.mu.Unlock()
-				if done != nil {
-					done()
-				}
 			}
 		}()
 	}
