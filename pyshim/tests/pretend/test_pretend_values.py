@@ -62,7 +62,7 @@ def test_a_step_hardly_comes_by_python(seen):
     """What a pass costs with values: a visit is some ten microseconds, and so is what is computed."""
     visits, computed = seen["visits"]
     assert sum(visits.values()) <= 20, visits
-    assert computed == ["aten::fill_"], "the gradient that a pass begins with"
+    assert set(computed) == {"aten::fill_"} and len(computed) <= 2, "the gradient that a pass begins with: one operator, before 2.15 one within another"
 
 
 PROGRAM = """
@@ -141,7 +141,7 @@ def test_every_program_is_compared(streams):
 # Calls whose course hangs on values: with values a GPU would go another way than with zeros.
 DECIDED_BY_VALUES = {"aten::linalg_eig", "aten::matrix_exp", "aten::linalg_matrix_exp", "aten::index_put", "aten::index_put_", "aten::masked_scatter_backward",
                      "aten::masked_scatter", "aten::masked_select", "aten::nonzero", "aten::index", "aten::_unique2", "aten::repeat_interleave",
-                     "aten::normal",
+                     "aten::normal", "aten::combinations",
                      "aten::cross_entropy_loss"}  # smoothed and weighted, its mean selects the weights of the targets that are not ignored
 # PyTorch asks whether two references are one object, which a call that passes through Python does not keep: an error less for a wrong argument.
 SAME_OBJECT = {"aten::addr_"}
