@@ -65,6 +65,16 @@ var edits = []struct {
 	}},
 	{"a scan over a tensor that ends with it", "scanned", 0, func(_ *program.Program, g *program.Graph) { over(g, "higher_order::scan", 1) }},
 	{"a map over a tensor that ends with it", "mapped", 0, func(_ *program.Program, g *program.Graph) { over(g, "higher_order::map_impl", 0) }},
+	{"two results of a map, put together in the order of its graph", "mapped", 0, func(_ *program.Program, g *program.Graph) {
+		n := find(g.Body, "higher_order::map_impl")
+		b := n.Blocks[0]
+		short := &program.Value{ID: g.NumValues, Name: "short", Type: n.Outs[0].Type}
+		second := &program.Value{ID: g.NumValues + 1, Name: "second", Type: n.Outs[0].Type}
+		g.NumValues += 2
+		sum := &program.Node{Op: "aten::sum", Args: []program.Arg{{Name: "self", Value: b.Outs[0].Value}}, Outs: []*program.Value{short}, Where: n.Where, Told: &program.Told{Key: "aten::sum"}}
+		b.Nodes, b.Outs = append(slices.Clone(b.Nodes), sum), append(slices.Clone(b.Outs), program.Arg{Value: short})
+		n.Outs = append(n.Outs, second)
+	}},
 	{"an error within two calls", "branch", 0, func(_ *program.Program, g *program.Graph) {
 		n := find(g.Body, "aten::sum")
 		n.Args[0] = program.Arg{Name: "self", Const: "text"}

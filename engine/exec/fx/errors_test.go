@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -31,6 +32,19 @@ func find(b *program.Block, op string) *program.Node {
 	return nil
 }
 
+// made is the node of a graph's body that makes a value.
+func made(g *program.Graph, v *program.Value) *program.Node {
+	for _, n := range g.Body.Nodes {
+		if slices.Contains(n.Outs, v) {
+			return n
+		}
+	}
+	return nil
+}
+
+// before puts a node before another.
+func before(g *program.Graph, at, n *program.Node) { insert(g, slices.Index(g.Body.Nodes, at), n) }
+
 const (
 	addBatchDim    = "python::torch._functorch.predispatch._add_batch_dim"
 	removeBatchDim = "python::torch._functorch.predispatch._remove_batch_dim"
@@ -49,6 +63,21 @@ func TestVectorised(t *testing.T) {
 			n.Op, n.Told.Key, n.Args = "aten::sum", "aten::sum", n.Args[:1]
 		}, "aten::sum"},
 		{"a tensor without a hidden dimension besides", "aten::mul", func(g *program.Graph, n *program.Node) { n.Args[0] = program.Arg{Value: g.Params[0]} }, "aten::mul.Tensor"},
+		{"a tensor of another dtype, which vmap promotes as what is shown would be", "aten::mul", func(g *program.Graph, n *program.Node) {
+			flags := &program.Value{ID: g.NumValues, Name: "flags", Type: n.Outs[0].Type}
+			g.NumValues++
+			args := []program.Arg{{Name: "self", Value: n.Args[0].Value}, {Name: "other", Value: n.Args[0].Value}}
+			before(g, n, &program.Node{Op: "aten::eq", Args: args, Outs: []*program.Value{flags}, Where: n.Where, Told: &program.Told{Key: "aten::eq.Tensor"}})
+			n.Args[1].Value = flags
+		}, "aten::mul.Tensor"},
+		{"a tensor of more dimensions, which vmap lines up by what is shown", "aten::mul", func(g *program.Graph, n *program.Node) {
+			hide := made(g, n.Args[1].Value)
+			longer := &program.Value{ID: g.NumValues, Name: "longer", Type: n.Outs[0].Type}
+			g.NumValues++
+			args := []program.Arg{{Name: "self", Value: hide.Args[0].Value}, {Name: "dim", Const: int64(-1)}}
+			before(g, hide, &program.Node{Op: "aten::unsqueeze", Args: args, Outs: []*program.Value{longer}, Where: n.Where, Told: &program.Told{Key: "aten::unsqueeze"}})
+			hide.Args[0].Value = longer
+		}, "aten::mul.Tensor"},
 		{"a vmap in another", addBatchDim, func(g *program.Graph, n *program.Node) {
 			var second *program.Node
 			for _, m := range g.Body.Nodes {
