@@ -177,7 +177,10 @@ func (w *walker) bind(args []any) error {
 		}
 		given[i] = t.Sizes
 	}
-	if w.symbols != nil {
+	if w.symbols != nil { // as in the pass before, less what that one read of data
+		for name := range w.reads {
+			delete(w.symbols, name)
+		}
 		return nil
 	}
 	symbols, err := w.prog.BindSymbols(given)
