@@ -135,7 +135,19 @@ def test_a_failure_on_a_pretend_gpu_is_no_measurements(case, options, text):
     def fails(*_):
         raise measure.MeasureError("zoo.py: got no net")
 
-    assert check.verify("memspec.yaml", case, Seen(why="no GPU here"), options, fails) == check.Measured("error", text)
+    got = check.verify("memspec.yaml", case, Seen(why="no GPU here"), options, fails)
+    where = "pretend" if options.when == "pretend" else ""
+    assert got == check.Measured("error", text, where=where) and got.as_json()["where"] == where
+
+
+def test_a_command_whose_only_run_failed_on_a_pretend_gpu_says_so(project, capsys, monkeypatch):
+    """Its last line too, which said that it was run for real."""
+    def fails(*_):
+        raise measure.MeasureError("zoo.py: got no net")
+
+    monkeypatch.setattr(process.Fresh, "measure", fails)
+    assert check.main(["--case", "net[B=1]", "--on", "pretend"]) == 2
+    assert capsys.readouterr().out.splitlines()[-1] == "run on a pretend GPU, 1 case: 1 error"
 
 
 def test_cases_that_say_no_source_or_no_card_are_not_pretended(case):

@@ -33,16 +33,18 @@ class Options(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """What running a case came to. outcome is pass, warn, fail, error, inconclusive, or skipped; text is for the user."""
+    """What running a case came to. outcome is pass, warn, fail, error, inconclusive, or skipped; text is for the user. where is pretend for a run that
+    failed on a pretend GPU, which left no record to tell so."""
 
     outcome: str
     text: str
     record: dict | None = None
     comparison: report.Comparison | None = None
+    where: str = ""
 
     def as_json(self) -> dict:
         c = self.comparison
-        return {"outcome": self.outcome, "text": self.text, "where": self.record["where"] if self.record else "", "rows": c.rows if c else [],
+        return {"outcome": self.outcome, "text": self.text, "where": self.record["where"] if self.record else self.where, "rows": c.rows if c else [],
                 "findings": c.findings if c else [], "events": c.events if c else None}
 
 
@@ -65,7 +67,7 @@ def verify(spec: str, case: dict, seen: gpu.Seen, o: Options, run: Callable[...,
     except (measure.NoGPU, measure.NothingToRun) as e:
         return skipped(str(e), o, name)
     except measure.MeasureError as e:
-        return Measured("error", f"ERROR {name} {'run on a pretend GPU' if pretending else 'measured'}: {e}")
+        return Measured("error", f"ERROR {name} {'run on a pretend GPU' if pretending else 'measured'}: {e}", where="pretend" if pretending else "")
     if o.output:
         record.write(got, o.output)
     if got["where"] != ("pretend" if pretending else "cuda"):
@@ -140,7 +142,7 @@ def _check(a: argparse.Namespace) -> int:
         print(json.dumps({"schema": checked["schema"], "exit": code, "cases": checked["cases"]}, indent=2, ensure_ascii=False))
     elif results:
         count = {o: sum(r.outcome == o for r in results) for o in ("pass", "warn", "fail", "error", "inconclusive", "skipped")}
-        where = {r.record["where"] for r in results if r.record}
+        where = {at for r in results if (at := r.record["where"] if r.record else r.where)}
         how = "run on a pretend GPU" if where == {"pretend"} else "run for real" if "pretend" not in where else "run, some on a pretend GPU"
         print(f"{how}, {len(results)} case{'s'[:len(results) != 1]}: " + ", ".join(f"{n} {o}" for o, n in count.items() if n))
     return code
