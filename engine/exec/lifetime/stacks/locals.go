@@ -76,7 +76,8 @@ func (t *function) bindings(c *call) []*binding {
 	return out
 }
 
-// bind goes through a statement.
+// bind goes through a statement. `x = f(x, y)` may be one of its operands again; a new
+// name for what is made of three for the last time is none of theirs, as attention's of q, k and v.
 func (s *scope) bind(b *binding) {
 	t := s.t
 	ended := s.ended(b)
@@ -90,7 +91,7 @@ func (s *scope) bind(b *binding) {
 		l := s.named[name.text]
 		if l == nil {
 			l = &local{name: name.text, value: -1, first: id}
-			if k := slices.IndexFunc(ended, func(id int) bool { return s.of[id].name == "" }); k >= 0 {
+			if k := slices.IndexFunc(ended, func(id int) bool { return s.of[id].name == "" }); k >= 0 && len(ended) <= len(b.given)+1 {
 				l = s.of[ended[k]]
 				l.name = name.text
 			}
