@@ -12,6 +12,7 @@ type local struct {
 	name  string
 	value int // what it holds, -1 for nothing
 	first int // the first value that it held
+	named int // the last one that a name is told of, plus one; 0 for none
 }
 
 // scope is what the locals of a call hold while its statements are gone through.
@@ -21,6 +22,7 @@ type scope struct {
 	of    map[int]*local // by value
 	named map[string]*local
 	ends  []end
+	times map[int]int // by line: how often it is bound on, 0 behind its first time
 }
 
 // binding is one statement: what it gives to locals, and what it is the last to use.
@@ -34,8 +36,18 @@ type binding struct {
 // local of a value that the statement is the last to use; what is not taken stays.
 func (t *function) follow(c *call, ends []end) []end {
 	s := &scope{t: t, call: c, of: map[int]*local{}, named: map[string]*local{}, ends: ends}
-	for _, b := range t.bindings(c) {
+	bindings := t.bindings(c)
+	if s.times = t.p.times; s.times == nil {
+		s.times = map[int]int{}
+		t.p.times = s.times
+	}
+	clear(s.times)
+	for _, b := range bindings {
+		s.times[b.stmt.line]++
+	}
+	for _, b := range bindings {
 		s.bind(b)
+		s.times[b.stmt.line] = 0
 	}
 	for _, id := range c.locals {
 		if l := s.of[id]; l != nil && l.value == id {
@@ -80,7 +92,7 @@ func (t *function) bindings(c *call) []*binding {
 // name for what is made of three for the last time is none of theirs, as attention's of q, k and v.
 func (s *scope) bind(b *binding) {
 	t := s.t
-	ended := s.ended(b)
+	ended := s.goOn(b, s.ended(b))
 	var open []int
 	for _, id := range b.given { // known names first
 		name := t.names[id]
@@ -98,6 +110,7 @@ func (s *scope) bind(b *binding) {
 			s.named[name.text] = l
 		}
 		s.give(l, id, b.stmt)
+		l.named = id + 1
 	}
 	ended = slices.DeleteFunc(ended, func(id int) bool { return s.of[id].value != id })
 	for i, id := range open {
@@ -137,6 +150,21 @@ func (s *scope) ended(b *binding) []int {
 	}
 	return out
 }
+
+// goOn are those of ended whose locals a statement's results may take. What softmax gives is no longer scores, and what a loop begins with may have
+// a name beside the one that goes from round to round: neither takes over a local without a name, softmax none whose name is not bound again.
+func (s *scope) goOn(b *binding, ended []int) []int {
+	if s.times[b.stmt.line] > 1 {
+		ended = slices.DeleteFunc(ended, func(id int) bool { return s.of[id].name == "" })
+	}
+	if slices.ContainsFunc(b.given, func(id int) bool { return s.t.nodes[s.t.def[id]].Op == "aten::softmax" }) {
+		ended = slices.DeleteFunc(ended, func(id int) bool { return !s.boundLater(s.of[id]) })
+	}
+	return ended
+}
+
+// boundLater says whether the name of a local is told of a value that it has not held yet.
+func (s *scope) boundLater(l *local) bool { return l.named > 0 && s.t.next[l.named-1] > 0 }
 
 // boundAgain says whether the name of a value is one that the call is known to bind more than once.
 func (s *scope) boundAgain(id int) bool {

@@ -62,6 +62,19 @@ func TestRanges(t *testing.T) {
 		{"what is made of three is none of them, as attention of q, k and v",
 			lines("_0 = self.a(p) | n.py:1 forward", "_1 = self.b(p) | n.py:2 forward", "_2 = self.c(p) | n.py:3 forward", "x = op(_0, _1, _2) | n.py:4 forward, n.py:9 g", "y = op(x) | n.py:5 forward", "_3 = op(y) | n.py:6 forward", "return _3"),
 			lines("_3: Return, temporary", "_0: Return, local to the end of its call", "_1: Return, local to the end of its call", "_2: Return, local to the end of its call", "x: Return, local to the end of its call", "y: Return, local to the end of its call")},
+		{"what a loop begins with may have a name of its own, what goes from round to round goes",
+			lines("_0 = self.a(p) | n.py:1 forward", "_1 = self.layers.0(_0) | n.py:2 forward", "_2 = self.layers.1(_1) | n.py:2 forward", "_3 = self.layers.2(_2) | n.py:2 forward", "_4 = self.c(_3) | n.py:3 forward", "return _4"),
+			lines("_1: _2, local bound anew", "_2: _3, local bound anew", "_4: Return, temporary", "_0: Return, local to the end of its call", "_3: Return, local to the end of its call")},
+		{"unless it has the loop's",
+			lines("x = op(p) | n.py:1 forward", "x0 = op(x) | n.py:2 forward", "x1 = op(x0) | n.py:2 forward", "_3 = op(x1) | n.py:3 forward", "return _3"),
+			lines("x: x0, local bound anew", "x0: x1, local bound anew", "_3: Return, temporary", "x1: Return, local to the end of its call")},
+		{"what softmax gives is no longer scores",
+			lines("_0 = self.a(p) | n.py:1 forward", "_1 = aten::softmax(_0) | n.py:2 forward, f.py:9 softmax", "_2 = self.b(_1) | n.py:3 forward", "return _2"),
+			lines("_2: Return, temporary", "_0: Return, local to the end of its call", "_1: Return, local to the end of its call")},
+		{"unless that name is bound again",
+			lines("_0 = self.a(p) | n.py:1 forward", "y = op(_0) | n.py:2 forward, n.py:9 g", "_2 = op(y) | n.py:3 forward", "_3 = aten::softmax(_2) | n.py:4 forward, f.py:9 softmax",
+				"y0 = op(_3) | n.py:5 forward, f.py:19 dropout", "_4 = op(y0) | n.py:6 forward", "return _4"),
+			lines("_0: y, local bound anew", "y: _2, local bound anew", "_2: _3, local bound anew", "_3: y0, local bound anew", "_4: Return, temporary", "y0: Return, local to the end of its call")},
 		{"a result without a name takes the local whose value its statement reads last",
 			lines("_0 = self.a(p) | n.py:1 forward", "_1 = self.b(_0) | n.py:2 forward", "_2 = self.c(_1) | n.py:3 forward", "return _2"),
 			lines("_0: _1, local bound anew", "_2: Return, temporary", "_1: Return, local to the end of its call")},
@@ -114,7 +127,7 @@ func TestRanges(t *testing.T) {
 			lines("_0 = op(p)", "_1 = op(_0)", "return _1"),
 			lines("_0: _1, last use", "_1: Return, last use")},
 	} {
-		p, f := read(t, map[string]string{"": tt.graph, "a": inner, "b": inner, "c": inner, "l.0": inner, "m.0": inner})
+		p, f := read(t, map[string]string{"": tt.graph, "a": inner, "layers.0": inner, "layers.1": inner, "layers.2": inner, "b": inner, "c": inner, "l.0": inner, "m.0": inner})
 		ranges, err := p.Ranges(p.prog.Entry, p.prog.Root)
 		require.NoError(t, err)
 		assert.Equal(t, tt.want, told(f, ranges), tt.why)

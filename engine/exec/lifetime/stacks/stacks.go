@@ -34,6 +34,7 @@ type Program struct {
 	depth     int
 
 	counts    map[string]int // of userNames
+	times     map[int]int    // of the scope under way
 	ends      []end          // of the ranges under way
 	numbers   slab.Of[int]
 	values    slab.Of[numeric]
