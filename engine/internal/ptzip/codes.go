@@ -87,43 +87,31 @@ func makeDist() []code {
 	return out
 }
 
-// lengths are the symbols that have a code, in order, with its length: a text uses few of those there are.
+// lengths are the symbols that have a code, by its length, those of one length in order.
 type lengths struct {
-	used  [maxLitLen + 2]symbol
-	n     int
-	count [maxCodeLen + 1]uint16 // by length
+	symbols [maxCodeLen + 1][maxLitLen + 2]uint16
+	count   [maxCodeLen + 1]uint16
 }
 
-type symbol struct {
-	symbol uint16
-	length uint8
-}
-
-func (l *lengths) reset() {
-	l.n = 0
-	l.count = [maxCodeLen + 1]uint16{}
-}
+func (l *lengths) reset() { l.count = [maxCodeLen + 1]uint16{} }
 
 func (l *lengths) add(s int, length uint8) {
-	if l.n < len(l.used) {
-		l.used[l.n] = symbol{uint16(s), length}
-		l.n++
-		l.count[length&maxCodeLen]++
+	length &= maxCodeLen
+	if at := l.count[length]; int(at) < maxLitLen+2 {
+		l.symbols[length][at] = uint16(s)
+		l.count[length] = at + 1
 	}
 }
 
 // build makes the table of a canonical code. A code of one symbol may be incomplete, and one of none is empty. The table is made for codes of one
 // bit, then doubled for those of two, and so on: what stands in it already, shorter codes, is then where it belongs.
 func (t *codeTable) build(l *lengths, symbols []code, width uint) error {
-	longest := maxCodeLen
+	longest := uint(maxCodeLen)
 	for longest > 0 && l.count[longest] == 0 {
 		longest--
 	}
-	// Symbols by length, those of one length in order.
-	var next [maxCodeLen + 2]uint16
 	left := 1 // codes of the length at hand that are still free
-	for n := 1; n <= longest; n++ {
-		next[n+1] = next[n] + l.count[n]
+	for n := uint(1); n <= longest; n++ {
 		if left = left<<1 - int(l.count[n]); left < 0 {
 			return errTree
 		}
@@ -138,34 +126,25 @@ func (t *codeTable) build(l *lengths, symbols []code, width uint) error {
 		size = 2
 		t.first[1] = noCode
 	}
-	var sorted [maxLitLen + 2]symbol
-	for _, u := range l.used[:l.n] {
-		at := &next[u.length&maxCodeLen]
-		if int(*at) < len(sorted) {
-			sorted[*at] = u
-		}
-		*at++
+	if longest > width {
+		t.rest = longest - width
 	}
-	code16, last := uint16(0), uint(0) // the next code, and the length of the one before
-	if longest > int(width) {
-		t.rest = uint(longest) - width
-	}
-	for _, u := range sorted[:l.n] {
-		e := code(noCode)
-		if int(u.symbol) < len(symbols) {
-			e = symbols[u.symbol] | code(u.length)
-		}
-		n := uint(u.length & maxCodeLen)
-		code16 <<= (n - last) & 15
-		word := uint(bits.Reverse16(code16) >> ((16 - n) & 15)) // its first bit lowest
-		code16++
-		last = n
-		if n <= width {
-			size = t.double(size, 1<<(n&15))
-			t.first[word&litLenMask] = e
-		} else {
-			size = t.double(size, 1<<width)
-			t.long(word, n, width, e)
+	next := uint16(0) // the next code, its first bit highest
+	for n := uint(1); n <= longest; n++ {
+		next <<= 1
+		size = t.double(size, 1<<min(n, width))
+		for _, s := range l.symbols[n][:l.count[n]] {
+			e := code(noCode)
+			if int(s) < len(symbols) {
+				e = symbols[s] | code(n)
+			}
+			word := uint(bits.Reverse16(next) >> ((16 - n) & 15)) // its first bit lowest
+			next++
+			if n <= width {
+				t.first[word&litLenMask] = e
+			} else {
+				t.long(word, n, width, e)
+			}
 		}
 	}
 	t.double(size, 1<<width)

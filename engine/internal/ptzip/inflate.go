@@ -3,6 +3,7 @@ package ptzip
 import (
 	"errors"
 	"fmt"
+	"sync"
 )
 
 // Inflating (RFC 1951) of whole records whose size is known. An archive holds hundreds of records of a few hundred bytes, and most of the time of
@@ -29,8 +30,11 @@ type inflater struct {
 	dist   codeTable
 	codes  codeTable
 
-	litLenLengths, distLengths, codeLenLengths lengths
+	litLenLengths, distLengths lengths // the second also of the code lengths' own code
 }
+
+// inflaters are those at hand: one is some 25 KiB of tables, as much as all else that opening an archive takes.
+var inflaters = sync.Pool{New: func() any { return new(inflater) }}
 
 // inflate fills out exactly.
 func (f *inflater) inflate(out, packed []byte) error {
@@ -156,19 +160,21 @@ func (f *inflater) dynamic() error {
 	}
 	var codeLens [numCodeLens]uint8
 	for i := range numCodes {
-		f.refill()
+		if i%14 == 0 { // 42 bits: held for the first 14, and for the others after another refill
+			f.refill()
+		}
 		codeLens[codeLenOrder[i]] = uint8(f.take(3))
 	}
 	if f.held > 64 {
 		return errShort
 	}
-	f.codeLenLengths.reset()
+	f.distLengths.reset()
 	for i, n := range codeLens {
 		if n > 0 {
-			f.codeLenLengths.add(i, n)
+			f.distLengths.add(i, n)
 		}
 	}
-	if err := f.codes.build(&f.codeLenLengths, codeLenSymbols, codeLenBits); err != nil {
+	if err := f.codes.build(&f.distLengths, codeLenSymbols, codeLenBits); err != nil {
 		return err
 	}
 	if err := f.codeLengths(numLit, numLit+numDist); err != nil {
@@ -200,19 +206,20 @@ func (f *inflater) codeLengths(numLit, num int) error {
 		case e == noCode:
 			return errCode
 		case v < 16:
+			last = v
 		case v == 16:
 			if i == 0 {
 				return errLengths
 			}
-			v, repeat = last, 3+int(hold&3)
+			repeat = 3 + int(hold&3)
 			hold >>= 2
 			n += 2
 		case v == 17:
-			v, repeat = 0, 3+int(hold&7)
+			last, repeat = 0, 3+int(hold&7)
 			hold >>= 3
 			n += 3
 		default:
-			v, repeat = 0, 11+int(hold&127)
+			last, repeat = 0, 11+int(hold&127)
 			hold >>= 7
 			n += 7
 		}
@@ -223,18 +230,16 @@ func (f *inflater) codeLengths(numLit, num int) error {
 		if repeat > num-i {
 			return errLengths
 		}
-		last = v
-		if v == 0 {
+		if last == 0 {
 			i += repeat
 			continue
 		}
-		for range repeat {
+		for end := i + repeat; i < end; i++ {
 			if i < numLit {
-				f.litLenLengths.add(i, v)
+				f.litLenLengths.add(i, last)
 			} else {
-				f.distLengths.add(i-numLit, v)
+				f.distLengths.add(i-numLit, last)
 			}
-			i++
 		}
 	}
 	f.hold, f.held = hold, held

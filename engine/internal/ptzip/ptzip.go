@@ -91,7 +91,6 @@ type Reader struct {
 	mu    sync.Mutex // guards what follows
 	runs  [4]run     // the latest
 	run   int        // the last one
-	infl  inflater
 	total int64
 	twins map[twinKey]twin
 }

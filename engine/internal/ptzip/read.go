@@ -57,7 +57,10 @@ func (z *Reader) read(i int32, buf []byte) ([]byte, error) {
 			buf = make([]byte, rec.size)
 		}
 		out := buf[:rec.size]
-		if err := z.infl.inflate(out, packed); err != nil {
+		f := inflaters.Get().(*inflater)
+		err := f.inflate(out, packed)
+		inflaters.Put(f)
+		if err != nil {
 			return nil, malformed(rec.offset, "deflated data: %w", err)
 		}
 		return out, nil
