@@ -98,6 +98,7 @@ type decoder struct {
 
 	mu        sync.Mutex // guards what follows: lowering
 	low       lowerer
+	alike     map[bodyText]alike
 	texts     map[sourceKey]*origin
 	ranges    rangeMachine
 	frames    map[string]*program.Frame // by line

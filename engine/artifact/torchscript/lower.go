@@ -25,6 +25,7 @@ type lowerer struct {
 	line    int32
 	in      program.NodeFlags // InReturn or nothing
 	inner   int               // forked functions around
+	forks   bool              // it has forked functions, which are called after it
 
 	nodeSlab  slab.Of[program.Node]
 	valueSlab slab.Of[program.Value]
@@ -81,6 +82,9 @@ func (b *body) lower(fn *program.Func) (g *program.Graph, err error) {
 	l.file, l.fn = b.file, fn
 	l.check(b.d.readDebug(b.file))
 	defer func() { b.file.lowered++ }()
+	if g := b.d.lowered(b, fn); g != nil {
+		return g, nil
+	}
 	l.parser.Use(&b.file.File)
 	stmts, err := l.parser.Body(&b.def)
 	l.check(err)
@@ -93,6 +97,7 @@ func (b *body) lower(fn *program.Func) (g *program.Graph, err error) {
 	g.Body = l.function(stmts, b.def.End)
 	g.NumValues = l.ids
 	l.origin(g)
+	b.d.keep(b, fn, g)
 	return g, nil
 }
 
@@ -101,7 +106,7 @@ func (l *lowerer) reset() {
 	l.scope.reset()
 	l.nodes.stack, l.outList.stack = l.nodes.stack[:0], l.outList.stack[:0]
 	l.args.stack, l.args2.stack = l.args.stack[:0], l.args2.stack[:0]
-	l.stmt, l.line, l.in, l.inner = 0, 0, 0, 0
+	l.stmt, l.line, l.in, l.inner, l.forks = 0, 0, 0, 0, false
 }
 
 // function lowers a whole body: it ends in a Return.
@@ -340,6 +345,7 @@ func (l *lowerer) forkDef(s *syntax.FuncDef) {
 	if l.inner++; l.inner > maxDepth {
 		l.failf(s.Start, "got more than %d functions in each other, want less", maxDepth)
 	}
+	l.forks = true
 	fn := &program.Func{Name: l.fn.Name + "." + s.Name, Method: s.Name, Record: l.file.Name, Line: s.Line}
 	outer := l.enterFunction()
 	stmt := l.stmt

@@ -16,7 +16,8 @@ type compiler struct {
 	prog   *program.Program
 	table  *ops.Table // by which operators were resolved
 	made   map[recipe]*code
-	stacks *stacks.Program // of a traced program
+	first  map[layoutOf]*code // of the functions that have a graph, where the user's names are told by text
+	stacks *stacks.Program    // of a traced program
 	reader locals.Reader
 
 	fromHost bool // tracing wrote the host into the code
@@ -37,6 +38,12 @@ type compiler struct {
 
 // recipe is a function and when its values go.
 type recipe struct {
+	fn   *program.Func
+	ends ends
+}
+
+// layoutOf is a graph and when its values go: functions that are the same but for their class have one graph.
+type layoutOf struct {
 	graph *program.Graph
 	ends  ends
 }
@@ -52,19 +59,26 @@ const (
 )
 
 func newCompiler(p *program.Program) *compiler {
-	m := &compiler{prog: p, made: map[recipe]*code{}, stacks: stacks.New(p), fromHost: p.Tells != program.TellsSource && exec.FromHost(p)}
+	m := &compiler{prog: p, made: map[recipe]*code{}, first: map[layoutOf]*code{}, stacks: stacks.New(p), fromHost: p.Tells != program.TellsSource && exec.FromHost(p)}
 	m.apply = m.layout.apply
 	return m
 }
 
 // ready is fn made ready to run; self is the module it runs in.
 func (m *compiler) ready(fn *program.Func, self *program.Object, e ends) (*code, error) {
+	if c := m.made[recipe{fn, e}]; c != nil {
+		return c, nil
+	}
 	g, err := fn.Graph()
 	if err != nil {
 		return nil, err
 	}
-	if c := m.made[recipe{g, e}]; c != nil {
-		return c, nil
+	if c := m.first[layoutOf{g, e}]; c != nil {
+		own := m.laidOut.New()
+		*own = *c
+		own.fn = fn
+		m.made[recipe{fn, e}] = own
+		return own, nil
 	}
 	c := m.compile(fn, g, nil)
 	switch {
@@ -80,10 +94,11 @@ func (m *compiler) ready(fn *program.Func, self *program.Object, e ends) (*code,
 	case m.prog.Tells == program.TellsSource:
 		c.names = m.reader.Read(g, c.count)
 		eagerUses(c)
+		m.first[layoutOf{g, e}] = c
 	case e == asHeld:
 		m.replace(c, lifetime.ToEnd(g))
 	}
-	m.made[recipe{g, e}] = c
+	m.made[recipe{fn, e}] = c
 	return c, nil
 }
 

@@ -61,13 +61,11 @@ func (m *interp) arg(f *frame, a *program.Arg) any {
 
 // codeOf is fn made ready to run; self is the module it runs in.
 func (m *interp) codeOf(fn *program.Func, self *Object) (*code, error) {
-	g, err := fn.Graph()
-	if err != nil {
-		return nil, err
-	}
-	c := m.codes[g]
-	if c != nil {
+	if c := m.codes[fn]; c != nil {
 		return c, nil
+	}
+	if _, err := fn.Graph(); err != nil {
+		return nil, err
 	}
 	if m.ends != afterLastUse {
 		m.noteLocals()
@@ -76,8 +74,9 @@ func (m *interp) codeOf(fn *program.Func, self *Object) (*code, error) {
 	if self != nil {
 		module = self.lit
 	}
-	if c, err = m.ready(fn, module, m.ends); err == nil {
-		m.codes[g] = c
+	c, err := m.ready(fn, module, m.ends)
+	if err == nil {
+		m.codes[fn] = c
 		if c.sooner {
 			m.LoseLongest()
 		}

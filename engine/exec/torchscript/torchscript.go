@@ -23,8 +23,9 @@ func New(p *program.Program) exec.Start {
 		if c.table != m.Table() { // an instruction keeps the overload that it resolved to
 			c.table = m.Table()
 			clear(c.made)
+			clear(c.first)
 		}
-		d := &interp{compiler: c, Machine: m, codes: map[*program.Graph]*code{}, objects: map[*program.Object]*Object{}}
+		d := &interp{compiler: c, Machine: m, codes: map[*program.Func]*code{}, objects: map[*program.Object]*Object{}}
 		if m.Options().Liveness == exec.PythonFrame {
 			d.eager, d.ends = true, asTold
 			switch {
@@ -46,7 +47,7 @@ type interp struct {
 	eager bool
 	ends  ends
 
-	codes   map[*program.Graph]*code
+	codes   map[*program.Func]*code
 	objects map[*program.Object]*Object
 
 	frame    *frame // the innermost call

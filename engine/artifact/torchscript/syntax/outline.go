@@ -15,6 +15,11 @@ type lazyBody struct {
 	indent int32 // of the def
 }
 
+// Unread is where the body of a function that Outline found lies, as whole lines, the number of the first of them, and how deep its def stands.
+func (d *FuncDef) Unread() (at Span, line int, indent int32) {
+	return d.lazy.Span, d.lazy.line, d.lazy.indent
+}
+
 // Outline reads f: function bodies are left to Body, and annotations, defaults and the values of a class's assignments
 // become Raw, left to Expr. It accepts more than Parse does: what it passes over may still be wrong.
 func (p *Parser) Outline(f *File) (err error) {
