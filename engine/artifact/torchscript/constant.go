@@ -23,13 +23,25 @@ func (d *decoder) constant(f *syntax.File, x syntax.Expr) (any, error) {
 		case "False":
 			return false, nil
 		}
+		v, ok := d.fixed[raw.Text]
+		if ok {
+			return v, nil
+		}
 		d.small.Use(f)
 		d.small.Reset()
-		var err error
-		if x, err = d.small.Expr(x); err != nil {
+		y, err := d.small.Expr(x)
+		if err != nil {
 			return nil, err
 		}
+		if v, err = d.literalOf(f, y); err == nil && immutable(v) {
+			d.fixed[raw.Text] = v
+		}
+		return v, err
 	}
+	return d.literalOf(f, x)
+}
+
+func (d *decoder) literalOf(f *syntax.File, x syntax.Expr) (any, error) {
 	v, ok, err := d.fold(f, x)
 	if err != nil {
 		return nil, err

@@ -58,6 +58,7 @@ func Decode(f fs.FS) (*program.Program, error) {
 		texts:  map[sourceKey]*origin{},
 		ops:    map[string]string{},
 		frames: map[string]*program.Frame{},
+		fixed:  map[string]any{},
 
 		records: map[string]*debugTable{},
 	}
@@ -88,6 +89,7 @@ type decoder struct {
 	consts     []any                    // constants.pkl
 	root       any                      // data.pkl
 	late       []lateConstant
+	fixed      map[string]any // literals of classes that nothing changes, by text
 
 	items  slab.Of[any] // of literals in code
 	lists  slab.Of[program.ListLit]

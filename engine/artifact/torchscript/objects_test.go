@@ -52,6 +52,10 @@ func TestTypes(t *testing.T) {
 		_, err := d.typeText(text)
 		assert.ErrorContains(t, err, "want a type", text)
 	}
+	for _, text := range []string{"a..b", ".a", "a.", "3a", "a.3", ""} {
+		assert.False(t, isDotted(text), text)
+	}
+	assert.True(t, isDotted("__torch__.a1._B.Z"))
 	class, err := d.typeText("__torch__.C")
 	require.NoError(t, err)
 	assert.Equal(t, program.ClassType, class.Kind)
@@ -282,6 +286,19 @@ func TestLiteralsAreShared(t *testing.T) {
 	}
 	assert.NoError(t, nested(maxDepth-1))
 	assert.ErrorContains(t, nested(maxDepth), "levels of nesting")
+}
+
+// TestConstantsAreShared: classes share what nothing changes, where its text is the same; a list is each one's own.
+func TestConstantsAreShared(t *testing.T) {
+	const class = "(Module):\n  a : Final[Tuple[int, int]] = (3, 3)\n  b : Final[List[int]] = [3, 3]\n  c : Final[Tuple[List[int]]] = ([3],)\n  d : Final[str] = \"(3, 3)\"\n"
+	p, err := Decode(archive("class M" + class + "class N" + class))
+	require.NoError(t, err)
+	m, n := p.Classes[0].Attrs, p.Classes[1].Attrs
+	assert.Same(t, m[0].Default, n[0].Default)
+	assert.Equal(t, m[1].Default, n[1].Default)
+	assert.NotSame(t, m[1].Default, n[1].Default)
+	assert.NotSame(t, m[2].Default, n[2].Default)
+	assert.Equal(t, "(3, 3)", n[3].Default)
 }
 
 // TestStates: what an object's state may be.

@@ -17,6 +17,11 @@ func (d *decoder) typeOf(f *syntax.File, x syntax.Expr) (*program.Type, error) {
 		return t, nil
 	}
 	if _, raw := x.(*syntax.Raw); raw {
+		if isDotted(text) { // a class's name, of which a big model has many
+			t := d.classType(text)
+			d.types[text] = t
+			return t, nil
+		}
 		d.small.Use(f)
 		d.small.Reset()
 		var err error
@@ -36,6 +41,23 @@ func (d *decoder) typeOf(f *syntax.File, x syntax.Expr) (*program.Type, error) {
 func (d *decoder) typeText(text string) (*program.Type, error) {
 	f := &syntax.File{Name: "type", Source: text}
 	return d.typeOf(f, &syntax.Raw{Span: syntax.Span{End: syntax.Pos(len(text))}, Text: text})
+}
+
+// isDotted says whether a text is names with points between them.
+func isDotted(text string) bool {
+	first := true // of a name
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c|0x20 >= 'a' && c|0x20 <= 'z' || c == '_':
+			first = false
+		case c >= '0' && c <= '9' && !first:
+		case c == '.' && !first:
+			first = true
+		default:
+			return false
+		}
+	}
+	return !first
 }
 
 // plainTypes are the types without parts, as PyTorch's printer and older ones write them.

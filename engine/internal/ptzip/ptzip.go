@@ -187,12 +187,13 @@ func (z *Reader) place() error {
 
 // find returns a record for an fs call.
 func (z *Reader) find(op, name string) (int32, error) {
-	if !fs.ValidPath(name) {
-		return 0, &fs.PathError{Op: op, Path: name, Err: fs.ErrInvalid}
-	}
 	i, ok := z.index[name]
 	if !ok {
-		return 0, &fs.PathError{Op: op, Path: name, Err: fs.ErrNotExist}
+		err := fs.ErrNotExist
+		if !fs.ValidPath(name) { // no record has such a name
+			err = fs.ErrInvalid
+		}
+		return 0, &fs.PathError{Op: op, Path: name, Err: err}
 	}
 	return i, nil
 }
