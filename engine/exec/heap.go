@@ -24,6 +24,7 @@ type Heap struct {
 	bytes   units.Bytes       // of live storages on the accelerator
 	peak    units.Bytes
 	longest longest
+	own     own
 
 	storages slab.Of[tensor.Storage]
 	tensors  slab.Of[tensor.Tensor]

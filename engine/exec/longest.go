@@ -99,14 +99,18 @@ func (m *Machine) held(run *trace.Trace) *trace.Trace {
 	frees := l.frees
 	for i := range run.Events {
 		for ; len(frees) > 0 && frees[0].at == i; frees = frees[1:] {
-			out.Events = append(out.Events, frees[0].Event)
+			if !m.own.keeps(&frees[0].Event) {
+				out.Events = append(out.Events, frees[0].Event)
+			}
 		}
-		if e := &run.Events[i]; e.Action != trace.FreeRequested || !later[e.Storage] {
+		if e := &run.Events[i]; e.Action != trace.FreeRequested || !later[e.Storage] && !m.own.keeps(e) {
 			out.Events = append(out.Events, *e)
 		}
 	}
 	for i := range frees {
-		out.Events = append(out.Events, frees[i].Event)
+		if !m.own.keeps(&frees[i].Event) {
+			out.Events = append(out.Events, frees[i].Event)
+		}
 	}
 	return &out
 }

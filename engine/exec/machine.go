@@ -3,6 +3,7 @@ package exec
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/program"
@@ -76,6 +77,9 @@ func (m *Machine) run(start Start) (err error) {
 func (m *Machine) Trace() *trace.Trace {
 	t := m.Dispatch.Trace()
 	t.Passes = m.o.Passes
+	if m.o.HoldLocals {
+		t.Events = slices.DeleteFunc(slices.Clone(t.Events), func(e trace.Event) bool { return m.own.keeps(&e) })
+	}
 	return t
 }
 

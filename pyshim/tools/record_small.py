@@ -24,9 +24,9 @@ def _load(path: pathlib.Path) -> types.ModuleType:
 
 
 def _case(path: pathlib.Path) -> Case:
-    only_script = '\nkinds = ("script",)\n' in path.read_text()
-    return Case(path.stem, "small", lambda: _load(path).Model(), lambda: _load(path).inputs(),
-                ("script",) if only_script else KINDS)
+    text = path.read_text()
+    only = next((k for k in KINDS if f'\nkinds = ("{k}",)\n' in text), None)
+    return Case(path.stem, "small", lambda: _load(path).Model(), lambda: _load(path).inputs(), (only,) if only else KINDS)
 
 
 def cases() -> list[Case]:
