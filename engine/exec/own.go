@@ -30,6 +30,9 @@ func (h *Heap) KeepOwn(args []any, kw ops.Kw, result any) {
 	if h.sites.pass != 1 {
 		return
 	}
+	if len(args) > 0 && h.own.ofInput(args[0]) && h.own.ofInput(result) { // as most are
+		return
+	}
 	made := ofOwn
 	take := func(t *tensor.Tensor) { made = min(made, h.own.state(t)) }
 	packed := false
@@ -48,6 +51,12 @@ func (h *Heap) KeepOwn(args []any, kw ops.Kw, result any) {
 		h.own.tell(t.Storage, made)
 		return true
 	})
+}
+
+// ofInput says of one tensor that an input is in it.
+func (o *own) ofInput(v any) bool {
+	t, ok := v.(*tensor.Tensor)
+	return ok && o.state(t) == ofInputs
 }
 
 // state is what a tensor is made of.
