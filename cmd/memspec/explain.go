@@ -144,7 +144,11 @@ func (r *explained) write(w io.Writer) error {
 	if rep.ReservedAt != nil {
 		p.Item("reserved", "grew last at %s; %s of it (%s) stays cached but free", rep.ReservedAt.String(), rep.Cached, report.Percent(rep.Cached, rep.Peak.Reserved))
 	}
-	p.Line("  held at the allocated peak, by %s:", r.by)
+	when, holders := rep.Decisive()
+	if rep.OOM == nil {
+		when = "at the allocated peak"
+	}
+	p.Line("  held %s, by %s:", when, r.by)
 	if p.Err != nil {
 		return p.Err
 	}
@@ -152,7 +156,7 @@ func (r *explained) write(w io.Writer) error {
 	if r.by == report.ByLine {
 		err = writeLines(w, r.lines, r.rows)
 	} else {
-		err = report.WriteRows(w, r.by, report.Gather(rep.Holders, r.by), r.rows)
+		err = report.WriteRows(w, r.by, report.Gather(holders, r.by), r.rows)
 	}
 	if err != nil {
 		return err
@@ -167,16 +171,17 @@ type explainJSON struct {
 }
 
 type explainedJSON struct {
-	Name      string         `json:"name"`
-	Artifact  string         `json:"artifact"`
-	Device    string         `json:"device"`
-	Runtime   string         `json:"runtime"`
-	Quality   report.Quality `json:"quality"`
-	Allocated units.Bytes    `json:"allocated"` // the peak whose holders the rows are
-	Reserved  units.Bytes    `json:"reserved"`
-	PeakAt    *report.Moment `json:"peak_at"` // null where nothing was allocated
-	By        report.By      `json:"by"`
-	Rows      []rowJSON      `json:"rows"` // the largest first
+	Name      string              `json:"name"`
+	Artifact  string              `json:"artifact"`
+	Device    string              `json:"device"`
+	Runtime   string              `json:"runtime"`
+	Quality   report.Quality      `json:"quality"`
+	Allocated units.Bytes         `json:"allocated"` // the peak whose holders the rows are
+	Reserved  units.Bytes         `json:"reserved"`
+	PeakAt    *report.Moment      `json:"peak_at"`       // null where nothing was allocated
+	OOM       *report.OutOfMemory `json:"oom,omitempty"` // the run does not fit: the rows are what was held then
+	By        report.By           `json:"by"`
+	Rows      []rowJSON           `json:"rows"` // the largest first
 }
 
 type rowJSON struct {
@@ -191,13 +196,19 @@ func (r *explained) asJSON() explainedJSON {
 	rep := r.Report
 	j := explainedJSON{Name: r.Case.Name, Artifact: rep.Artifact, Device: rep.Device, Runtime: rep.Runtime, Quality: rep.Quality, Allocated: rep.Peak.Allocated,
 		Reserved: rep.Peak.Reserved, PeakAt: rep.PeakAt, By: r.by, Rows: []rowJSON{}}
+	if rep.OOM != nil {
+		oom := *rep.OOM
+		oom.Holders = nil
+		j.OOM = &oom
+	}
 	if r.by == report.ByLine {
 		for _, l := range r.lines {
 			j.Rows = append(j.Rows, rowJSON{Where: l.location, What: strings.Join(l.ops, ", "), Flat: l.mem, Cum: l.mem, Count: len(l.blocks)})
 		}
 		return j
 	}
-	for _, row := range report.Gather(rep.Holders, r.by) {
+	_, holders := rep.Decisive()
+	for _, row := range report.Gather(holders, r.by) {
 		j.Rows = append(j.Rows, rowJSON{Where: row.Where, What: row.What, Flat: row.Flat, Cum: row.Cum, Count: row.Count})
 	}
 	return j

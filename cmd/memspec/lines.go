@@ -25,7 +25,7 @@ type heldLine struct {
 // untraced is the row of what was there before the first pass.
 const untraced = "untraced"
 
-// heldByLine gathers what is held at the allocated peak by source line, the largest first.
+// heldByLine gathers what is held at the allocated peak by source line, the largest first; where the run did not fit, what was held then.
 func heldByLine(tl *allocator.Timeline) []*heldLine {
 	var out []*heldLine
 	at := map[string]*heldLine{}
@@ -45,7 +45,11 @@ func heldByLine(tl *allocator.Timeline) []*heldLine {
 	for _, size := range tl.Kept() {
 		add(untraced, "", size)
 	}
-	for _, id := range tl.Held(tl.Peaks.Allocated.Event) {
+	event := tl.Peaks.Allocated.Event
+	if tl.OOM != nil && tl.OOM.Stats.Allocated > 0 {
+		event = tl.OOM.Event - 1
+	}
+	for _, id := range tl.Held(event) {
 		where, op := lineOfStorage(tl, id)
 		add(where, op, tl.Storages[id].Size)
 	}

@@ -88,12 +88,10 @@ func (p Paths) Report(r *report.Report) *report.Report {
 	if r.OOM != nil {
 		oom := *r.OOM
 		oom.File, _ = p.Source(oom.File)
+		oom.Holders = p.holders(oom.Holders)
 		out.OOM = &oom
 	}
-	out.Holders = slices.Clone(r.Holders)
-	for i := range out.Holders {
-		out.Holders[i].File, _ = p.Source(out.Holders[i].File)
-	}
+	out.Holders = p.holders(r.Holders)
 	out.Notes = slices.Clone(r.Notes)
 	for i := range out.Notes {
 		out.Notes[i].First.File, _ = p.Source(out.Notes[i].First.File)
@@ -132,4 +130,12 @@ func slashes(file string) string { return strings.ReplaceAll(file, `\`, "/") }
 // absolute says whether a path with forward slashes is one from the root of a file system, also of one with drives.
 func absolute(file string) bool {
 	return strings.HasPrefix(file, "/") || len(file) > 2 && file[1] == ':' && file[2] == '/'
+}
+
+func (p Paths) holders(hs []report.Holder) []report.Holder {
+	out := slices.Clone(hs)
+	for i := range out {
+		out[i].File, _ = p.Source(out[i].File)
+	}
+	return out
 }

@@ -71,7 +71,7 @@ func Build(s Source) *Report {
 	r.ReservedAt = moment(tr, tl.Peaks.Reserved.Event)
 	r.Cached = cached(tl)
 	if tl.OOM != nil {
-		r.OOM = &OutOfMemory{Requested: tl.OOM.Requested, Limit: tl.OOM.Limit}
+		r.OOM = &OutOfMemory{Requested: tl.OOM.Requested, Limit: tl.OOM.Limit, Allocated: tl.OOM.Stats.Allocated, Holders: holders(tl, tl.OOM.Event-1)}
 		if m := moment(tr, tl.OOM.Event); m != nil {
 			r.OOM.Moment = *m
 		}

@@ -71,6 +71,37 @@ func TestBuild(t *testing.T) {
 	}
 }
 
+// Who holds what where a run does not fit is of that moment, which may come after the allocated peak: so do an optimizer's states.
+func TestBuildOfWhatDoesNotFitAfterItsPeak(t *testing.T) {
+	const mib = units.MiB
+	r := build(t, `origin exec
+passes first steady
+a = alloc 2MiB parameter w m
+pass 1 forward
+b = alloc 32MiB activation aten::mm m m.py:7
+free b
+c = alloc 4MiB optimizer_state aten::zeros_like "" adam.py:9
+pass 2 forward
+d = alloc 64MiB activation aten::mm m m.py:8
+`, 64*mib, 100*mib)
+	require.NotNil(t, r.OOM)
+	assert.Equal(t, "m.py:8", r.OOM.Source())
+	assert.Equal(t, "m.py:7", r.PeakAt.Source())
+	assert.Equal(t, []units.Bytes{34 * mib, 6 * mib}, []units.Bytes{r.Peak.Allocated, r.OOM.Allocated})
+	when, held := r.Decisive()
+	assert.Equal(t, "when it did not fit, 6.0 MiB", when)
+	require.Len(t, held, 2)
+	assert.Equal(t, []string{"optimizer_state", "parameter"}, []string{held[0].Category, held[1].Category})
+	assert.Equal(t, r.OOM.Allocated, held[0].Flat+held[1].Flat, "they are all of it")
+	var text strings.Builder
+	require.NoError(t, report.WriteAccount(&text, r, 0))
+	assert.Contains(t, text.String(), "held when it did not fit, 6.0 MiB:")
+	r.OOM.Holders = nil // as a report of before has it
+	when, held = r.Decisive()
+	assert.Equal(t, "at the peak", when)
+	assert.Equal(t, r.Holders, held)
+}
+
 // Of a compiled model the first call is a figure of its own; what the cache keeps of it is not taken off.
 func TestBuildOfACompiledModel(t *testing.T) {
 	const mib = units.MiB

@@ -144,6 +144,17 @@ type OutOfMemory struct {
 	Moment
 	Requested units.Bytes `json:"requested"`
 	Limit     units.Bytes `json:"limit"`
+	Allocated units.Bytes `json:"allocated,omitempty"` // before it: less than the peak where the peak came earlier
+	Holders   []Holder    `json:"holders,omitempty"`   // of Allocated, as Report.Holders are of the peak
+}
+
+// Decisive are the holders that say why a run takes what it takes, and when they held it: at the allocated peak, and where the run ended because it
+// did not fit, then, which may be another moment: optimizer state comes after the peak of the first iteration.
+func (r *Report) Decisive() (when string, held []Holder) {
+	if r.OOM != nil && len(r.OOM.Holders) > 0 {
+		return "when it did not fit, " + r.OOM.Allocated.String(), r.OOM.Holders
+	}
+	return "at the peak", r.Holders
 }
 
 // Coverage says how much of the program the rules covered. Each count holds the next.

@@ -272,8 +272,9 @@ func WriteAccount(w io.Writer, r *Report, rows int) error {
 	if r.PeakAt != nil {
 		p.Item("peak at", "%s", r.PeakAt.String())
 	}
-	if folded := Fold(r.Holders); len(folded) > 0 {
-		p.Line("  held at the peak:")
+	when, holders := r.Decisive()
+	if folded := Fold(holders); len(folded) > 0 {
+		p.Line("  held %s:", when)
 		held(p, folded, rows)
 	}
 	if r.ReservedAt != nil && r.Peak.Reserved > 0 {

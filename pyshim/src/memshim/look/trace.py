@@ -99,20 +99,22 @@ class trace:  # lower case: it is used as a function, `with memshim.trace() as t
 
         return traced
 
-    def lines(self) -> tuple[list[Line], Line | None]:
+    def lines(self, p: Peak | None = None) -> tuple[list[Line], Line | None]:
         """The lines that the filters keep, and one that sums those they leave out."""
-        keep = [x for x in self.peak.lines if self._keeps(_place(x))]
+        lines = (p or self.peak).lines
+        keep = [x for x in lines if self._keeps(_place(x))]
         kept = set(map(id, keep))
-        rest = [x for x in self.peak.lines if id(x) not in kept]
+        rest = [x for x in lines if id(x) not in kept]
         return keep, Line(None, sum(x.mem for x in rest), sum(x.count for x in rest), 0) if rest else None
 
     def _keeps(self, place: str) -> bool:
         return (not self._include or any(p.search(place) for p in self._include)) and not any(p.search(place) for p in self._exclude)
 
-    def rows(self) -> list[dict]:
-        """As in the table: mem, cumulative, median, count, location, largest first; "untraced" is what was there before. They add up to the peak."""
-        lines, rest = self.lines()
-        p = self.peak
+    def rows(self, p: Peak | None = None) -> list[dict]:
+        """As in the table: mem, cumulative, median, count, location, largest first; "untraced" is what was there before. They add up to the peak, or
+        to what was held at another moment."""
+        p = p or self.peak
+        lines, rest = self.lines(p)
         named = [(x, _place(x)) for x in lines]
         if p.before.mem:
             named.append((p.before, "untraced"))
@@ -133,7 +135,10 @@ class trace:  # lower case: it is used as a function, `with memshim.trace() as t
 
     def as_json(self) -> dict:
         p = self.peak
-        oom = {"size": p.oom.size, "free": p.oom.free, "at": str(p.oom.at or "")} if p.oom else None
+        oom = None
+        if p.oom:
+            then = p.oom.then or p
+            oom = {"size": p.oom.size, "free": p.oom.free, "at": str(p.oom.at or ""), "held": then.total, "rows": self.rows(then)}
         return {"schema": SCHEMA, "where": self.where, "peak": p.total, "untraced": p.before.mem, "total_allocated": p.churn,
                 "at": str(p.at or ""), "out_of_memory": oom, "incomplete": p.lost, "rows": self.rows()}
 
@@ -147,17 +152,23 @@ class trace:  # lower case: it is used as a function, `with memshim.trace() as t
             out.append(f"incomplete: {p.lost}")
         if self.compiled:
             out.append("incomplete: what compiled code makes is counted when an operator is given it; on CPU tensors more is not to be seen")
-        rows = self.rows()
+        out += self._rows(p)
+        if p.oom and p.oom.then:
+            out += [f"held when memory ran out: {sizes.show(p.oom.then.total)}", *self._rows(p.oom.then)]
+        return "\n".join(out)
+
+    def _rows(self, p: Peak) -> list[str]:
+        rows = self.rows(p)
         shown = rows if not self._top else rows[: self._top]
         cells = [("Mem", "Cumulative Mem", "Median", "Count", "Location")]
         for r in shown:
             cells.append((sizes.show(r["mem"]), sizes.show(r["cumulative"]), sizes.show(r["median"]) if r["median"] else "",
                           str(r["count"] or ""), r["location"]))
         widths = [max(len(c[i]) for c in cells) for i in range(4)]
-        out += ["  ".join([*(c[i].rjust(widths[i]) for i in range(4)), c[4]]) for c in cells]
+        out = ["  ".join([*(c[i].rjust(widths[i]) for i in range(4)), c[4]]) for c in cells]
         if len(rows) > len(shown):
             out.append(f"… {len(rows) - len(shown)} more, {sizes.show(sum(r['mem'] for r in rows[len(shown):]))}")
-        return "\n".join(out)
+        return out
 
 
 _NOTHING = Peak(0, None, [], Line(None, 0, 0, 0))

@@ -138,6 +138,7 @@ class OutOfMemory(NamedTuple):
     size: int  # asked for
     free: int  # on the device
     at: Frame | None
+    then: Peak | None = None  # who held what when it failed; None: what was held at the peak
 
 
 class Peak(NamedTuple):
@@ -180,18 +181,25 @@ def at_peak(region: Region, every_frame: bool = False) -> Peak:
     """Who held the most that was allocated at once, by source line, the largest first."""
     changes = replay(region)
     m = moment(region, changes)
-    lines = by_line(region, m.held, every_frame)
     told = region.peaks().get("allocated", 0) if region.where == "cuda" else 0
-    total = max(m.total, told)
+    churn = sum(e.size for e in region.events if e.action == "alloc")
+    return _account(region, m, max(m.total, told), every_frame)._replace(churn=churn, oom=_last_oom(region, changes, m, every_frame), lost=region.lost)
+
+
+def _account(region: Region, m: Moment, total: int, every_frame: bool) -> Peak:
+    """Who held what at a moment."""
     at = line_of(region.stacks, region.events[m.at], every_frame)[0] if m.at >= 0 else None
-    return Peak(total, at, lines, Line(None, sum(m.before), len(m.before), median(m.before)),
-                sum(h.block - h.event.size for h in m.held), total - sum(m.before) - sum(h.block for h in m.held), sum(e.size for e in region.events if e.action == "alloc"),
-                last_oom(region, every_frame), region.lost)
+    return Peak(total, at, by_line(region, m.held, every_frame), Line(None, sum(m.before), len(m.before), median(m.before)),
+                sum(h.block - h.event.size for h in m.held), total - sum(m.before) - sum(h.block for h in m.held))
 
 
-def last_oom(region: Region, every_frame: bool = False) -> OutOfMemory | None:
-    e = next((e for e in reversed(region.events) if e.action == "oom"), None)
-    return OutOfMemory(e.size, e.key, line_of(region.stacks, e, every_frame)[0]) if e else None
+def _last_oom(region: Region, changes: list[Change], peak: Moment, every_frame: bool) -> OutOfMemory | None:
+    at = next((i for i in range(len(region.events) - 1, -1, -1) if region.events[i].action == "oom"), -1)
+    if at < 0:
+        return None
+    e, m = region.events[at], moment(region, changes, at)
+    then = _account(region, m, m.total, every_frame) if m._replace(at=peak.at) != peak else None
+    return OutOfMemory(e.size, e.key, line_of(region.stacks, e, every_frame)[0], then)
 
 
 def line_of(stacks: Stacks, e: Event, every_frame: bool = False) -> tuple[Frame | None, bool]:
