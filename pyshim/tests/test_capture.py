@@ -184,6 +184,19 @@ print(json.dumps([[e.action, e.size] for e in region.events]))
 '''
 
 
+def test_autocast_lets_go_in_one_order(folder):
+    """PyTorch's own order is that of addresses on the host, another in every process."""
+    one, other = (folder / name for name in ("one.rec", "other.rec"))
+    for to in (one, other):
+        p = memshim(folder, "zoo.py:net", "--input", "x=float32[4,3,34,34]", "--on", "t4", "--mode", "training", "--optimizer", "SGD", "--loss", "sum",
+                    "--autocast", "float16", "-o", str(to), "--name", "half")
+        assert p.returncode == 0, p.stderr
+    headers, events = zip(*map(decode, (one, other)))
+    assert events[0] == events[1]
+    frees = [[e["key"] for e in events[0][i:i + 8] if e["action"] == "free_requested"] for i, e in enumerate(events[0])]
+    assert any(len(f) == 4 for f in frees), "copies of weights go together"
+
+
 def test_attribution_moves_no_allocation(training, folder):
     """The events of the same step in a plain loop, without marks, hooks and C++ stacks."""
     p = subprocess.run([sys.executable, "-c", PLAIN], cwd=folder, env=pretended.environment("t4"), capture_output=True, text=True)

@@ -16,6 +16,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from memshim.run import forward
+from memshim.run.events import Event
 from memshim.run.frames import compiled
 from memshim.run.generated import generated, operators
 from memshim.run.rec import Site
@@ -47,6 +48,7 @@ class Attribution:
         self.phases: list[Mark] = []
         self.modules: list[Mark] = []  # the module that runs from there on, "" for none
         self._gradients: list[Gradient] = []
+        self.cleared: list[tuple[int, int]] = []  # counts between which autocast let go of the copies that it keeps
         self._names: dict[int, str] = {}  # by id of a module
         self._roots: list[Any] = []  # held, so that no id comes twice
         self._running = threading.local()
@@ -94,10 +96,17 @@ class Attribution:
         def stepped(*_: Any) -> None:
             self._steps -= 1
 
+        clear = torch.clear_autocast_cache
+
+        def cleared() -> None:
+            before = self.count()
+            clear()
+            self.cleared.append((before, self.count()))
+
         handles = [register_module_forward_pre_hook(enter), register_module_forward_hook(leave, always_call=True),
                    register_optimizer_step_pre_hook(steps), register_optimizer_step_post_hook(stepped)]
-        torch.autograd.backward = backward
-        self._undo = [h.remove for h in handles] + [lambda: setattr(torch.autograd, "backward", original)]
+        torch.autograd.backward, torch.clear_autocast_cache = backward, cleared
+        self._undo = [h.remove for h in handles] + [lambda: setattr(torch.autograd, "backward", original), lambda: setattr(torch, "clear_autocast_cache", clear)]
         forward.running = self.running
         return self
 
@@ -178,6 +187,8 @@ class Reading:
         self._region, self._marks, self._owners = region, marks, owners
         self._counted = [i for i, e in enumerate(region.events) if e.action in ("alloc", "free_requested")]
         self._start = start
+        for before, after in marks.cleared:
+            in_order_of_birth(region.events, self.index(before), self.index(after))
         self._starts = [self.index(m.count) for m in marks.modules]
 
     def index(self, count: int) -> int:
@@ -275,6 +286,16 @@ class Reading:
         frames = [f for f in stacks.of(stack) if f.file != forward.MODULE and f.line > 0 and not compiled(f.file)]
         frames = [f for f in frames if not generated(f.file)] or frames
         return stacks.add(list(map(tuple, frames)))
+
+
+def in_order_of_birth(events: list[Event], begin: int, end: int) -> None:
+    """Autocast lets go of its copies in the order of a hash of their addresses in the process (autocast_mode.cpp, cached_casts), which is another in
+    every run. What is held afterwards is the same in any order: the oldest goes first."""
+    pairs = [events[i:i + 2] for i in range(begin, end, 2)]
+    if not all([e.action for e in pair] == ["free_requested", "free_completed"] and pair[0].key == pair[1].key for pair in pairs):
+        return  # it let go of nothing, or of what a stream still reads
+    born = {e.key: i for i, e in enumerate(events[:begin]) if e.action == "alloc"}
+    events[begin:end] = [e for pair in sorted(pairs, key=lambda pair: born.get(pair[0].key, -1)) for e in pair]
 
 
 def _outlives(region: CUDARegion, born: int, death: int) -> bool:
