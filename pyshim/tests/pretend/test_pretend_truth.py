@@ -35,12 +35,14 @@ def test_five_models_with_the_torch_that_they_were_measured_with():
 
 
 def test_training_steps_with_the_torch_that_they_were_measured_with():
-    """resnet50 at 32: both figures to the byte. Only gpt2, whose transformers is not known, is off by more than 5 % of reserved or 1 % of allocated."""
+    """Half of the figures to the byte, gpt2's four but for 0.04 % of one; of the others allocated within 0.3 %, reserved within 3 %."""
     rows = [line.split() for line in (HELD / "2.11.0.t4.txt").read_text().splitlines()[1:]]
     by = {(" ".join(r[:2]), r[3]): r for r in rows}
-    assert by["resnet50 32", "allocated"][-1] == by["resnet50 32", "reserved"][-1] == "equal"
-    off = {key: float(r[7]) for key, r in by.items() if r[-1] != "equal" and not key[0].startswith("gpt2")}
-    assert all(abs(v) <= (0.2 if figure == "allocated" else 5) for (_, figure), v in off.items()), off
+    assert [" ".join(key) for key, r in by.items() if r[-1] == "equal"] == [
+        "gpt2 4x128 allocated", "gpt2 4x128 reserved", "gpt2 8x256 reserved", "distilbert-base-uncased 4x128 reserved", "bert-base-uncased 4x128 reserved",
+        "resnet50 16 reserved", "resnet50 32 allocated", "resnet50 32 reserved"]
+    off = {key: float(r[7]) for key, r in by.items() if r[-1] != "equal"}
+    assert all(abs(v) <= (0.3 if figure == "allocated" else 3) for (_, figure), v in off.items()), off
 
 
 @pytest.mark.parametrize("length, kind, options, segments, reserved", truth.RECORDED, ids=str)

@@ -24,7 +24,7 @@ def second_step(model, loss_of):
     def step():
         optimizer.zero_grad(set_to_none=True)
         with torch.autocast("cuda", dtype=torch.bfloat16 if torch.cuda.is_bf16_supported() else torch.float16):
-            loss = loss_of(model)
+            loss, *held = loss_of(model)  # noqa: F841: what the measured step's names hold through the backward pass
         loss.backward()
         optimizer.step()
 
@@ -74,7 +74,7 @@ BEFORE = (  # layers, width, heads, hidden, batch, length, dropout, fused attent
 def stack(layers, width, heads, hidden, batch, length, dropout, fused):
     model = nn.Sequential(*[Layer(width, heads, hidden, dropout, fused) for _ in range(layers)]).cuda()
     x = torch.randn(batch, length, width, device="cuda")
-    return second_step(model, lambda m: m(x).float().pow(2).mean())
+    return second_step(model, lambda m: (m(x).float().pow(2).mean(),))
 
 
 def image_model(batch):
@@ -82,7 +82,7 @@ def image_model(batch):
 
     model = torchvision.models.resnet50().cuda()
     x, y = torch.randn(batch, 3, 224, 224, device="cuda"), torch.randint(0, 1000, (batch,), device="cuda")
-    return second_step(model, lambda m: F.cross_entropy(m(x), y))
+    return second_step(model, lambda m: (F.cross_entropy(m(x), y),))
 
 
 def text_model(name, batch, length):
@@ -91,9 +91,11 @@ def text_model(name, batch, length):
     model = {"gpt2": lambda: t.AutoModelForCausalLM.from_config(t.GPT2Config()), "bert-base-uncased": lambda: t.AutoModel.from_config(t.BertConfig()),
              "distilbert-base-uncased": lambda: t.AutoModel.from_config(t.DistilBertConfig())}[name]().cuda()
     ids = torch.randint(0, model.config.vocab_size - 1, (batch, length), device="cuda")
-    if name == "gpt2":
-        return second_step(model, lambda m: m(input_ids=ids, labels=ids).loss)
-    return second_step(model, lambda m: m(input_ids=ids).last_hidden_state.float().pow(2).mean())
+    def loss_of(m):
+        out = m(input_ids=ids, labels=ids) if name == "gpt2" else m(input_ids=ids)
+        return out.loss if name == "gpt2" else out.last_hidden_state.float().pow(2).mean(), out
+
+    return second_step(model, loss_of)
 
 
 TEXT = {f"{name} {batch}x{length}": (text_model, name, batch, length)
