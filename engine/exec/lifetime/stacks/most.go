@@ -152,8 +152,8 @@ type line struct {
 func (t *function) lineRuns() *lineRuns {
 	out := &lineRuns{at: t.p.lists.Cut(len(t.nodes))}
 	out.next, out.last = t.p.numbers.Cut(len(t.nodes))[:0], t.p.numbers.Cut(len(t.nodes))[:0]
-	var latest few[line, int] // execution
-	var open []*lineRun
+	var latest few[line, int]   // execution
+	lines, open := t.p.lines, 0 // the execution that each call is in, and how many calls are
 	for i, f := range t.frames {
 		calls := t.at[i].calls
 		out.at[i] = t.p.numbers.Cut(len(f))
@@ -163,11 +163,14 @@ func (t *function) lineRuns() *lineRuns {
 			if d+1 < len(f) {
 				inner, fn = calls[d+1], called{f[d+1].File, f[d+1].Function}
 			}
-			if d >= len(open) || open[d].call != calls[d] || open[d].line != f[d].Line || !open[d].goesOn(t, i, inner, fn) {
-				r := t.p.runs.New()
+			if d == len(lines) {
+				lines = append(lines, new(lineRun))
+			}
+			r := lines[d]
+			if d >= open || r.call != calls[d] || r.line != f[d].Line || !r.goesOn(t, i, inner, fn) {
 				number := len(out.next)
 				*r = lineRun{number: number, line: f[d].Line, call: calls[d], modules: r.few.modules[:0], functions: r.few.functions[:0]}
-				open = append(open[:min(d, len(open))], r)
+				open = d + 1
 				key := line{calls[d], f[d].Line}
 				if before, ok := latest.get(key); ok {
 					out.next[before] = number
@@ -175,7 +178,6 @@ func (t *function) lineRuns() *lineRuns {
 				latest.set(key, number)
 				out.next, out.last = append(out.next, -1), append(out.last, i)
 			}
-			r := open[d]
 			r.inner = inner
 			if inner != nil {
 				r.functions = append(r.functions, fn)
@@ -189,5 +191,6 @@ func (t *function) lineRuns() *lineRuns {
 			out.at[i][d], out.last[r.number] = r.number, i
 		}
 	}
+	t.p.lines = lines
 	return out
 }

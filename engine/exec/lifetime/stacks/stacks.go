@@ -36,6 +36,7 @@ type Program struct {
 	counts    map[string]int // of userNames
 	times     map[int]int    // of the scope under way
 	ends      []end          // of the ranges under way
+	lines     []*lineRun     // by depth, of the lines under way: each is used again for the next execution
 	numbers   slab.Of[int]
 	values    slab.Of[numeric]
 	lists     slab.Of[[]int]
@@ -48,7 +49,6 @@ type Program struct {
 	positions slab.Of[position]
 	parts     slab.Of[*statement]
 	stmts     slab.Of[statement]
-	runs      slab.Of[lineRun]
 	held      slab.Of[Held]
 	ranges    slab.Of[lifetime.Range]
 }
