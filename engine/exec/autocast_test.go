@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/memspec/memspec/engine/device"
+	"github.com/memspec/memspec/engine/internal/faults"
 	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/ops/builtin"
 	"github.com/memspec/memspec/engine/platform"
@@ -112,6 +113,54 @@ func TestAutocastCasts(t *testing.T) {
 		_, err := m.Apply(b, []any{x, x, nil, int64(1)})
 		require.ErrorContains(t, err, "unsafe")
 	})
+}
+
+// TestAutocastFaults: where one of the calls fails that autocast makes for an operator, a cast, a buffer or the operator itself, the operator fails with it.
+func TestAutocastFaults(t *testing.T) {
+	table, err := faults.New(builtin.Table())
+	require.NoError(t, err)
+	for _, c := range []struct {
+		op    string
+		sizes [][]int64 // of tensors of float16 where half is true, else of float32
+		half  bool
+		args  func(x []any) []any
+		calls int // that fail, one in each run
+	}{
+		{"aten::mm", [][]int64{{8, 8}, {8, 8}}, false, func(x []any) []any { return x }, 3},
+		{"aten::cat", [][]int64{{8, 8}, {8, 8}}, false, func(x []any) []any { return []any{ops.NewList(schema.Tensor, x...), int64(0)} }, 1},
+		{"aten::norm.Scalar", [][]int64{{8, 8}}, true, func(x []any) []any { return append(x, int64(2)) }, 1},
+		{"aten::sum", [][]int64{{8, 8}}, true, func(x []any) []any { return append(x, nil) }, 1},
+		{"torchvision::roi_align", [][]int64{{1, 4, 8, 8}, {3, 5}}, true, func(x []any) []any { return append(x, 1.0, int64(2), int64(2), int64(2), false) }, 4},
+		{"torchvision::roi_pool", [][]int64{{1, 4, 8, 8}, {3, 5}}, true, func(x []any) []any { return append(x, 1.0, int64(2), int64(2)) }, 5},
+		{"aten::_cudnn_rnn", [][]int64{{64, 8}, {64, 16}, {64}, {64}, {5, 2, 8}, {1, 2, 16}, {1, 2, 16}}, false, func(x []any) []any {
+			return []any{x[4], ops.NewList(schema.Tensor, x[:4]...), int64(4), nil, x[5], x[6], int64(2), int64(16), int64(0), int64(1), false, 0.0, false, false,
+				ops.NewList(schema.Int), nil}
+		}, 6},
+	} {
+		for n := c.calls + 1; n > 0; n-- {
+			table.Fail(0, nil)
+			m := autocastMachine(t, "none", "bfloat16")
+			m.table = table.Table
+			b, ok := m.table.Lookup(c.op)
+			require.True(t, ok)
+			var x []any
+			for _, sizes := range c.sizes {
+				dtype := tensor.Float32
+				if c.half {
+					dtype = tensor.Float16
+				}
+				x = append(x, m.emptyOf(t, dtype, sizes...))
+			}
+			table.Fail(n, faults.Err)
+			_, err := m.Apply(b, c.args(x))
+			if n > c.calls {
+				require.NoError(t, err, c.op)
+				require.Equal(t, c.calls, table.Calls(), c.op)
+				continue
+			}
+			require.ErrorIs(t, err, faults.Err, "%s: call %d fails", c.op, n)
+		}
+	}
 }
 
 // eventText writes births and deaths, numbered from the first birth on.

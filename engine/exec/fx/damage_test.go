@@ -90,7 +90,7 @@ func TestFaults(t *testing.T) {
 			if err != nil || len(whole.Trace.Coverage.Unsupported) > 0 || len(whole.Trace.Notes) > 0 {
 				continue
 			}
-			for n := min(table.Calls(), 24); n > 0; n-- {
+			for n := min(table.Calls(), 200); n > 0; n-- {
 				tried++
 				_, err := run(n, faults.Err)
 				assert.ErrorIs(t, err, faults.Err, "%s: call %d fails", path, n)

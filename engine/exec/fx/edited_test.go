@@ -75,6 +75,24 @@ var edits = []struct {
 		b.Nodes, b.Outs = append(slices.Clone(b.Nodes), sum), append(slices.Clone(b.Outs), program.Arg{Value: short})
 		n.Outs = append(n.Outs, second)
 	}},
+	{"what a branch gives ends with its last user", "branch", 0, func(_ *program.Program, g *program.Graph) { consume(g) }},
+	{"what a loop gives ends with its last user", "loops", 0, func(_ *program.Program, g *program.Graph) { consume(g) }},
+	{"what a map gives ends with its last user", "mapped", 0, func(_ *program.Program, g *program.Graph) { consume(g) }},
+	{"what a scan gives ends with its last user", "scanned", 0, func(_ *program.Program, g *program.Graph) { consume(g) }},
+	{"what an associative scan gives ends with its last user", "associated", 0, func(_ *program.Program, g *program.Graph) { consume(g) }},
+	{"a scan's indices do not fit what can be addressed, where its results do", "scanned", 0, func(_ *program.Program, g *program.Graph) {
+		n := find(g.Body, "higher_order::scan")
+		b := n.Blocks[0]
+		result := &b.Outs[len(b.Outs)-1]
+		flags := &program.Value{ID: g.NumValues, Name: "flags", Type: n.Outs[0].Type}
+		wide := &program.Value{ID: g.NumValues + 1, Name: "wide", Type: n.Outs[0].Type}
+		g.NumValues += 2
+		sum := &program.Node{Op: "aten::any", Args: []program.Arg{{Name: "self", Value: result.Value}}, Outs: []*program.Value{flags}, Where: n.Where, Told: &program.Told{Key: "aten::any"}}
+		size := program.Arg{Name: "size", Items: []program.Arg{{Const: int64(1) << 60}}}
+		expand := &program.Node{Op: "aten::expand", Args: []program.Arg{{Name: "self", Value: flags}, size}, Outs: []*program.Value{wide}, Where: n.Where, Told: &program.Told{Key: "aten::expand"}}
+		b.Nodes = append(slices.Clone(b.Nodes), sum, expand)
+		result.Value = wide
+	}},
 	{"an error within two calls", "branch", 0, func(_ *program.Program, g *program.Graph) {
 		n := find(g.Body, "aten::sum")
 		n.Args[0] = program.Arg{Name: "self", Const: "text"}
@@ -105,6 +123,27 @@ func over(g *program.Graph, op string, arg int) {
 	relu := &program.Node{Op: "aten::relu", Args: []program.Arg{{Name: "self", Value: g.Params[0]}}, Outs: []*program.Value{made}, Where: n.Where, Told: &program.Told{Key: "aten::relu"}}
 	n.Args[arg].Items[0] = program.Arg{Value: made}
 	insert(g, slices.Index(g.Body.Nodes, n), relu)
+}
+
+// consume makes the program return, in place of each tensor, what is made of it at the end.
+func consume(g *program.Graph) {
+	end := g.Body.Nodes[len(g.Body.Nodes)-1]
+	var replace func(args []program.Arg)
+	replace = func(args []program.Arg) {
+		for i := range args {
+			replace(args[i].Items)
+			v := args[i].Value
+			if v == nil {
+				continue
+			}
+			made := &program.Value{ID: g.NumValues, Name: "made", Type: v.Type}
+			g.NumValues++
+			args[i].Value = made
+			insert(g, len(g.Body.Nodes)-1, &program.Node{Op: "aten::relu", Args: []program.Arg{{Name: "self", Value: v}}, Outs: []*program.Value{made}, Where: end.Where,
+				Told: &program.Told{Key: "aten::relu"}})
+		}
+	}
+	replace(end.Args)
 }
 
 func insert(g *program.Graph, at int, n *program.Node) {

@@ -93,6 +93,7 @@ func TestLifetimes(t *testing.T) {
 
 // TestGradients: a leaf takes the gradient that is made for it, unless someone else holds it too or the leaf lies otherwise: then a copy, and the other ends.
 func TestGradients(t *testing.T) {
+	const unknown = -9 // the size s9
 	for _, tt := range []struct {
 		why            string
 		sizes, strides []int64 // of the leaf
@@ -107,12 +108,17 @@ func TestGradients(t *testing.T) {
 		{"repeated along a dimension of one", []int64{1, 8}, []int64{8, 1}, "{0L, 1L}", false, "+32 +32 -0", ""},
 		{"both repeated, and nothing else", []int64{1, 8}, []int64{0, 1}, "{0L, 1L}", false, "+32 +32 -0", ""},
 		{"of another size", []int64{1, 9}, []int64{8, 1}, "{8L, 1L}", false, "", "got a gradient of sizes [1 8], want those of its argument: [1 9]"},
+		{"of a size that no input tells", []int64{1, unknown}, []int64{8, 1}, "{8L, 1L}", false, "", "s9"},
 		{"of fewer dimensions", []int64{8}, []int64{1}, "{8L, 1L}", false, "", "got a gradient of sizes [1 8], want those of its argument: [8]"},
 	} {
 		got, _, err := edited(t, buffer("buf0", "{1L, 8L}", tt.made)+"output_handles[0] = buf0.release();", func(g *program.Graph) {
 			meta := &program.TensorMeta{DType: tensor.Float32, Device: exec.Accelerator}
 			for i := range tt.sizes {
-				meta.Sizes, meta.Strides = append(meta.Sizes, expr.Const(tt.sizes[i])), append(meta.Strides, expr.Const(tt.strides[i]))
+				size := expr.Const(tt.sizes[i])
+				if tt.sizes[i] == unknown {
+					size = symbol(t, "s9")
+				}
+				meta.Sizes, meta.Strides = append(meta.Sizes, size), append(meta.Strides, expr.Const(tt.strides[i]))
 			}
 			last := len(g.Body.Nodes) - 1
 			end := g.Body.Nodes[last]
@@ -194,4 +200,11 @@ func TestRuns(t *testing.T) {
 	assert.True(t, inductor.Runs("inductor::free"))
 	assert.False(t, inductor.Runs("inductor::proxy_executor"), "an operator that has no rule")
 	assert.False(t, inductor.Runs("aten::relu"))
+}
+
+// symbol is a size that is a name.
+func symbol(t *testing.T, name string) program.Size {
+	s, err := expr.Parse(name)
+	require.NoError(t, err)
+	return s
 }

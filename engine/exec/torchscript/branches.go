@@ -1,6 +1,10 @@
 package torchscript
 
-import "github.com/memspec/memspec/engine/program"
+import (
+	"slices"
+
+	"github.com/memspec/memspec/engine/program"
+)
 
 // eagerUses moves the last uses that compile put behind an If, as PyTorch's interpreter has them, into its branches: Python lets go of what the
 // branch it takes does not need. What a name holds is held by the name; this is about values without one. It also has `1 / x`, which is
@@ -58,7 +62,7 @@ func sink(b *block, id int) bool {
 		in := &b.insts[i]
 		if in.usesInside(id) {
 			if in.node.Op != "prim::If" || !sinkAll(in, id) {
-				in.drop = append(in.drop, id)
+				in.drop = once(in.drop, id)
 			}
 			return true
 		}
@@ -69,8 +73,16 @@ func sink(b *block, id int) bool {
 			}
 		}
 	}
-	b.dead = append(b.dead, id)
+	b.dead = once(b.dead, id)
 	return true
+}
+
+// once adds a value to a list. An If in a branch is gone through twice: for what the outer If lets go of, and for itself.
+func once(list []int, id int) []int {
+	if slices.Contains(list, id) {
+		return list
+	}
+	return append(list, id)
 }
 
 // usesInside says whether the node's blocks use a value.
