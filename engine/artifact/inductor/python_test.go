@@ -73,6 +73,8 @@ func TestPythonRefused(t *testing.T) {
 		{"a choice by a number that was not read", "if arg0_1 == 3:\n    pass\nreturn ()", "10:13: got a block that runs if arg0_1, want a value that was read held against a number"},
 		{"a loop over a range", "for i in range(3):\n    pass\nreturn ()", "10:13: got for, want if or while: other control flow in compiled code is not read"},
 		{"a loop by a number", "while arg0_1:\n    pass\nreturn ()", "10:19: got arg0_1, want a tensor to decide by"},
+		{"a choice by a call of what is named as a tensor is", "if not arg1_1(3):\n    pass\nreturn ()", "10:20: got arg1_1(…), want a tensor to decide by"},
+		{"a choice by a text that is a tensor's name", "if not 'arg1_1':\n    pass\nreturn ()", "10:20: got arg1_1, want a tensor to decide by"},
 		{"a loop by a call", "while f():\n    pass\nreturn ()", "10:13: got a loop while f(…), want a name"},
 		{"a call of no function", "buf0 = f(args)", "10:20: got a call of f, want one that a wrapper makes"},
 		{"a member of no list", "buf0[0] = arg1_1", "10:13: got an assignment to buf0[…], want one to a name or to a member of a list"},
@@ -114,6 +116,7 @@ func TestPythonRefused(t *testing.T) {
 		{"an import of the module", "class Runner:", "from socket import *\nclass Runner:", "2:6: got an import of socket, want one that a wrapper makes: torch, triton, ctypes, math, cmath, random, os, tempfile"},
 		{"several imports", "class Runner:", "import os, socket\nclass Runner:", "2:1: got several imports on a line, want one"},
 		{"another function by a known name", "class Runner:", "empty_strided_cuda = torch.zeros\nclass Runner:", "2:1: got empty_strided_cuda = torch.zeros, want a line of a wrapper's module"},
+		{"a method of a text", "class Runner:", "'text'.join(x)\nclass Runner:", "2:1: got 'text' . join ( x ), want a line of a wrapper's module"},
 		{"a call for a name of the module", "class Runner:", "x = open('f')\nclass Runner:", "2:1: got x = open(…), want a line of a wrapper's module"},
 		{"a call in a kernel's text", "class Runner:", "x = async_compile.triton(f())\nclass Runner:", "2:26: got a call of f, want numbers and names"},
 		{"a choice of the module", "class Runner:", "if x:\n    f()\nclass Runner:", "2:1: got if x :, want a line of a wrapper's module"},
@@ -146,6 +149,7 @@ func TestOlderModules(t *testing.T) {
 	const text = `# AOT ID: ['0_inference']
 from torch import device, empty_strided
 import triton.language as tl
+"""what a module says of itself"""
 from torch._inductor.runtime.triton_heuristics import (
     grid,
     start_graph,

@@ -73,6 +73,25 @@ func TestSizes(t *testing.T) {
 		_, err := parse(text).size(alias)
 		assert.ErrorContains(t, err, "want whole numbers", text)
 	}
+	for text, want := range map[string]string{
+		strings.Repeat("-", 99) + "s0":           "",
+		strings.Repeat("-", 100) + "s0":          "1:101: got terms nested deeper than 100",
+		strings.Repeat("(", 99) + "s0":           "got the end",
+		strings.Repeat("(", 100) + "s0":          "1:101: got terms nested deeper than 100",
+		"f(" + strings.Repeat("[", 99) + "s0":    "1:102: got terms nested deeper than 100",
+		"s0" + strings.Repeat(" + -s0", 200):     "",
+		strings.Repeat("f(s0) + ", 200) + "s0":   "",
+		strings.Repeat("(s0) + ", 200) + "s0[0]": "",
+	} {
+		tokens, err := lex(text, place{1, 1}, cpp)
+		require.NoError(t, err)
+		_, err = (&parser{toks: tokens}).term()
+		if want == "" {
+			assert.NoError(t, err, text)
+			continue
+		}
+		assert.ErrorContains(t, err, want, text)
+	}
 	deep := map[string]*term{"a": parse("a + 1")}
 	_, err := parse("a").size(deep)
 	assert.ErrorContains(t, err, "got a size nested deeper than 100")

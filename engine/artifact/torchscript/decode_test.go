@@ -159,6 +159,11 @@ func TestObjects(t *testing.T) {
 	assert.Equal(t, program.Device("cpu"), attr(r, "dev"))
 	assert.Equal(t, complex(1, 2), attr(r, "cplx"))
 	assert.Equal(t, int64(7), attr(r, "k"), "a constant of the class")
+	var modules []string
+	for _, m := range p.Modules {
+		modules = append(modules, m.FQN)
+	}
+	assert.Equal(t, []string{"", "mod", "lin", "seq", "seq.0", "seq.1", "ml", "ml.0", "ml.1"}, modules, "depth first")
 	e, ok := attr(r, "e").(program.EnumLit)
 	require.True(t, ok)
 	assert.Equal(t, "B", e.Name)

@@ -80,7 +80,10 @@ var edits = []struct {
 	{"what a map gives ends with its last user", "mapped", 0, func(_ *program.Program, g *program.Graph) { consume(g) }},
 	{"what a scan gives ends with its last user", "scanned", 0, func(_ *program.Program, g *program.Graph) { consume(g) }},
 	{"what an associative scan gives ends with its last user", "associated", 0, func(_ *program.Program, g *program.Graph) { consume(g) }},
-	{"a scan's indices do not fit what can be addressed, where its results do", "scanned", 0, func(_ *program.Program, g *program.Graph) {
+	{"what a map gives has no name", "mapped", 0, func(_ *program.Program, g *program.Graph) { forget(g, "higher_order::map_impl") }},
+	{"what a scan gives has no name", "scanned", 0, func(_ *program.Program, g *program.Graph) { forget(g, "higher_order::scan") }},
+	{"what an associative scan gives has no name", "associated", 0, func(_ *program.Program, g *program.Graph) { forget(g, "higher_order::associative_scan") }},
+	{"a scan's results do not fit what can be addressed", "scanned", 0, func(_ *program.Program, g *program.Graph) {
 		n := find(g.Body, "higher_order::scan")
 		b := n.Blocks[0]
 		result := &b.Outs[len(b.Outs)-1]
@@ -144,6 +147,15 @@ func consume(g *program.Graph) {
 		}
 	}
 	replace(end.Args)
+}
+
+// forget makes the program return its first input, and nothing that an operator, its last, gives.
+func forget(g *program.Graph, op string) {
+	n := find(g.Body, op)
+	n.Outs = nil
+	end := g.Body.Nodes[len(g.Body.Nodes)-1]
+	end.Args = []program.Arg{{Value: g.Params[0]}}
+	g.Body.Nodes = append(slices.Clone(g.Body.Nodes[:slices.Index(g.Body.Nodes, n)+1]), end)
 }
 
 func insert(g *program.Graph, at int, n *program.Node) {

@@ -122,6 +122,9 @@ func TestMalformed(t *testing.T) {
 		{"operands are too few", "branch", "higher_order::cond", func(n *program.Node) { n.Args = n.Args[:1] }, "operands, want the"},
 		{"a loop's operands are too few", "loops", "higher_order::while_loop", func(n *program.Node) { n.Args = nil }, "operands, want the"},
 		{"a condition of two results", "loops", "higher_order::while_loop", func(n *program.Node) { n.Blocks[0].Outs = append(n.Blocks[0].Outs, n.Blocks[0].Outs...) }, "another form"},
+		{"a condition that is no number", "loops", "higher_order::while_loop", func(n *program.Node) {
+			n.Blocks[0].Outs = []program.Arg{constant("text")}
+		}, "want a bool"},
 		{"a body of more results than there are operands", "loops", "higher_order::while_loop", func(n *program.Node) {
 			for len(n.Blocks[1].Outs) < 20 {
 				n.Blocks[1].Outs = append(n.Blocks[1].Outs, n.Blocks[1].Outs...)

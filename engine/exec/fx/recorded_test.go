@@ -135,8 +135,13 @@ func TestRecordedResults(t *testing.T) {
 			p := open(t, path)
 			bad := map[string]int{}
 			otherwise := false
+			first, least := map[*program.Node]int{}, map[*program.Node]int{} // result of a node that was told first, and the first of them
 			tr := run(t, fx.Compare(p, func(m fx.Mismatch) {
 				compared++
+				if _, met := first[m.Node]; !met {
+					first[m.Node], least[m.Node] = m.Result, m.Result
+				}
+				least[m.Node] = min(least[m.Node], m.Result)
 				switch key := m.Node.Key(); {
 				case otherOnCUDA[key] != "" && m.Result > 0:
 				case m.Recorded.DType == tensor.BFloat16 && m.Got.DType == tensor.Float32: // in a region of autocast for the host, which does nothing to the accelerator
@@ -149,6 +154,7 @@ func TestRecordedResults(t *testing.T) {
 				}
 			}), p, example(t, p))
 			assert.Empty(t, slices.Sorted(maps.Keys(bad)))
+			assert.Equal(t, least, first, "results are told in their order")
 			assert.Empty(t, tr.Coverage.Unsupported)
 		})
 	}

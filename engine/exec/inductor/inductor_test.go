@@ -109,6 +109,7 @@ func TestGradients(t *testing.T) {
 		{"both repeated, and nothing else", []int64{1, 8}, []int64{0, 1}, "{0L, 1L}", false, "+32 +32 -0", ""},
 		{"of another size", []int64{1, 9}, []int64{8, 1}, "{8L, 1L}", false, "", "got a gradient of sizes [1 8], want those of its argument: [1 9]"},
 		{"of a size that no input tells", []int64{1, unknown}, []int64{8, 1}, "{8L, 1L}", false, "", "s9"},
+		{"of a layout that reaches too far", []int64{1, 8}, []int64{8, 1 << 60}, "{8L, 1L}", false, "", "size overflows int64"},
 		{"of fewer dimensions", []int64{8}, []int64{1}, "{8L, 1L}", false, "", "got a gradient of sizes [1 8], want those of its argument: [8]"},
 	} {
 		got, _, err := edited(t, buffer("buf0", "{1L, 8L}", tt.made)+"output_handles[0] = buf0.release();", func(g *program.Graph) {
@@ -200,6 +201,36 @@ func TestRuns(t *testing.T) {
 	assert.True(t, inductor.Runs("inductor::free"))
 	assert.False(t, inductor.Runs("inductor::proxy_executor"), "an operator that has no rule")
 	assert.False(t, inductor.Runs("aten::relu"))
+}
+
+// TestNamesOfNothing: what takes a buffer that is gone, or that was moved on, fails with its name.
+func TestNamesOfNothing(t *testing.T) {
+	a, b := buffer("buf0", "{s0, 8L}", "{8L, 1L}"), buffer("buf1", "{s0, s0}", "{s0, 1L}")
+	const product = "AOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_cuda_mm_out(%s, %s, wrap_with_raii_handle_if_needed(reinterpret_tensor_wrapper(%s, 2, {8L, s0}, {1L, 8L}, 0L))));\n"
+	for _, tt := range []struct{ why, code string }{
+		{"a view", a + "buf0.reset();\nauto buf2 = wrap_with_raii_handle_if_needed(reinterpret_tensor_wrapper(buf0, 1, {8L}, {1L}, 0L));"},
+		{"a move", a + "buf0.reset();\nauto buf2 = std::move(buf0);"},
+		{"a second move", a + "auto buf2 = std::move(buf0);\nauto buf3 = std::move(buf0);"},
+		{"an output", a + "buf0.reset();\noutput_handles[0] = buf0.release();"},
+		{"an argument", a + b + "buf0.reset();\n" + fmt.Sprintf(product, "buf1", "buf0", "arg0_1")},
+		{"a view in an argument", a + b + "buf0.reset();\n" + fmt.Sprintf(product, "buf1", "arg0_1", "buf0")},
+		{"a result", a + b + "buf0.reset();\n" + fmt.Sprintf(product, "buf0", "arg0_1", "arg0_1")},
+	} {
+		_, _, err := run(t, tt.code)
+		assert.ErrorContains(t, err, "got buf0, which names no tensor here", tt.why)
+	}
+	_, _, err := edited(t, a+"output_handles[0] = buf0.release();", func(g *program.Graph) {
+		last := len(g.Body.Nodes) - 1
+		end := g.Body.Nodes[last]
+		grad := &program.Value{ID: g.NumValues, Name: "grad"}
+		g.NumValues++
+		buf := end.Args[0].Items[0].Value
+		free := &program.Node{Op: program.BufferFree, Args: []program.Arg{{Value: buf}}, Where: end.Where}
+		n := &program.Node{Op: program.BufferGradient, Args: []program.Arg{{Value: buf}, {Const: false}}, Outs: []*program.Value{grad}, Where: end.Where,
+			Told: &program.Told{Recorded: []*program.TensorMeta{{DType: tensor.Float32, Device: exec.Accelerator}}, Class: tensor.Gradient}}
+		g.Body.Nodes = append(g.Body.Nodes[:last:last], free, n, end)
+	})
+	assert.ErrorContains(t, err, "got buf0, which names no tensor here", "a gradient")
 }
 
 // symbol is a size that is a name.

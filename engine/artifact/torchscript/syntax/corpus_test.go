@@ -62,6 +62,7 @@ func TestCorpusComesBack(t *testing.T) {
 		for _, d := range functions(g.Body) {
 			d.Body, err = p.Body(d)
 			require.NoError(t, err, archive)
+			require.NotEmpty(t, d.Body, archive)
 		}
 		if got := canonical(Print(g)); got != want {
 			t.Errorf("%s %s: bodies: %s", archive, record, firstDifference(got, want))

@@ -260,3 +260,28 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// TestBodies: what an outline leaves for later is read as it is when everything is read at once, and what was read is not read again.
+func TestBodies(t *testing.T) {
+	const src = "class M(Module):\n  def f(self,\n    x: Tensor) -> Tensor:\n    y = torch.neg(x)\n    return y\ndef g(x: int) -> int:\n  return x\n"
+	whole, err := Parse("f.py", src)
+	require.NoError(t, err)
+	var p Parser
+	outline := &File{Name: "f.py", Source: src}
+	require.NoError(t, p.Outline(outline))
+	read, left := functions(whole.Body), functions(outline.Body)
+	require.Len(t, left, 2)
+	for i, d := range left {
+		require.Empty(t, d.Body, d.Name)
+		body, err := p.Body(d)
+		require.NoError(t, err)
+		require.Len(t, body, 2-i)
+		require.Len(t, read[i].Body, 2-i)
+		again, err := p.Body(read[i])
+		require.NoError(t, err)
+		require.Len(t, again, 2-i)
+		assert.Same(t, read[i].Body[0], again[0])
+		d.Body = body
+	}
+	assert.Equal(t, src, Print(outline))
+}

@@ -131,7 +131,7 @@ func (r *lineRun) goesOn(t *function, i int, inner *call, fn called) bool {
 	if inner != nil {
 		return inner == r.inner || !slices.Contains(r.functions, fn)
 	}
-	again := func(o *program.Object) bool { return o != nil && slices.Contains(r.modules, o) }
+	again := func(o *program.Object) bool { return slices.Contains(r.modules, o) } // which has no nil
 	return !again(t.callee[i]) && !again(t.list[i])
 }
 
