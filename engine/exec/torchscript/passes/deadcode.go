@@ -21,11 +21,11 @@ func (g *Graph) eliminateIn(b *program.Block, used []bool) {
 	nodes := b.Nodes
 	for i := len(nodes) - 1; i >= 0; i-- {
 		n := nodes[i]
-		live := g.sideEffects(n)
+		live := false
 		for _, o := range n.Outs {
 			live = live || used[o.ID]
 		}
-		if !live {
+		if !live && !g.sideEffects(n) {
 			continue
 		}
 		for j := range n.Args {
