@@ -58,6 +58,20 @@ def loop():
 
     return iteration
 
+def averaged():
+    model = nn.Linear(64, 64).cuda()
+    average = torch.optim.swa_utils.AveragedModel(model, multi_avg_fn=torch.optim.swa_utils.get_ema_multi_avg_fn(0.9), use_buffers=False)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    x = torch.zeros(32, 64, device="cuda")
+
+    def iteration():
+        model(x).sum().backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        average.update_parameters(model)
+
+    return iteration
+
 def too_big():
     return nn.Linear(100000, 100000, device="meta").to_empty(device="cuda")
 
@@ -220,6 +234,32 @@ def test_a_callable_is_taken_as_it_is(folder):
     assert [q["name"] for q in header["phases"]] == ["baseline", "first", "steady", "steady", "steady"]
     assert [q["name"] for q in header["phases"][2]["phases"]] == ["forward", "backward", "step"]
     assert sum(e["category"] == "optimizer_state" for e in events if e["action"] == "alloc") == 2
+
+
+def test_what_a_callable_keeps_is_told_for_what_it_is(folder):
+    """An average of its weights is parameters and its data input, though no module is given; what it makes in an iteration is neither."""
+    p = memshim(folder, "zoo.py:averaged", "--on", "t4", "-o", "averaged.rec", "--mode", "training")
+    assert p.returncode == 0, p.stderr
+    header, events = decode(folder / "averaged.rec")
+    loaded = [(e["category"], e["op"], e["size"]) for e in events[:header["phases"][0]["events"]] if e["action"] == "alloc"]
+    weight, bias = 64 * 64 * 4, 64 * 4
+    assert sorted(loaded) == sorted([("parameter", "parameter", n) for n in (weight, bias) * 2] + [("input", "input", 32 * 64 * 4)])
+    said = binary.call("estimate", "--device", "t4", str(folder / "averaged.rec"))
+    assert f"weights    33.0 KiB ({2 * (weight + 512)} B)" in said.out, said.out
+    assert {e["size"] for e in events if e["action"] == "alloc" and e["category"] == "gradient"} == {weight, bias}
+
+
+def test_lbfgs_searches_as_far_as_it_may(folder):
+    """With losses and gradients of zero it would stop at once and keep nothing; the note has no line of ours."""
+    p = memshim(folder, "zoo.py:net", "--input", "x=float32[4,3,34,34]", "--on", "t4", "--mode", "training", "--optimizer", "LBFGS(max_iter=4, max_eval=9)",
+                "--loss", "sum", "-o", "lbfgs.rec")
+    assert p.returncode == 0, p.stderr
+    header, events = decode(folder / "lbfgs.rec")
+    weights = sum(e["size"] for e in events if e["action"] == "alloc" and e["category"] == "parameter")
+    state = [e["size"] for e in events if e["action"] == "alloc" and e["category"] == "optimizer_state" and e["size"] == weights]
+    assert len(state) == 2 * 11 + 2, "three iterations of four: after the first of all, each keeps a direction and a step; direction and gradient of the last"
+    (note,) = header["notes"]
+    assert "in memspec's own step, and was given what lets LBFGS search as far as it may" in note["text"] and "file" not in note
 
 
 def test_a_module_that_does_not_fit_is_recorded_whole(folder):
@@ -387,4 +427,4 @@ def test_a_case_that_fails_does_not_stop_the_others(folder):
     (folder / "memspec.yaml").write_text(SPEC.replace("zoo.py:net\n    inputs", "zoo.py:raises\n    inputs"))
     p = memshim(folder, "memspec.yaml")
     assert p.returncode == 2 and len(p.stdout.splitlines()) == 2
-    assert p.stderr == "memshim capture: plain: ValueError: no such weights (zoo.py:50)\n"
+    assert p.stderr == f"memshim capture: plain: ValueError: no such weights (zoo.py:{line_of('no such weights')})\n"

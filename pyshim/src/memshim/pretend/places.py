@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import linecache
 import os
 import sys
 import threading
@@ -12,6 +13,7 @@ from typing import Iterator, Union
 Number = Union[bool, int, float]
 
 _OWN = os.path.dirname(os.path.abspath(__file__)) + os.sep  # memshim/pretend/
+_LBFGS = os.sep + os.path.join("torch", "optim", "lbfgs.py")
 _SITE = ("site-packages" + os.sep, "dist-packages" + os.sep, os.path.dirname(os.__file__) + os.sep)
 
 
@@ -37,6 +39,7 @@ class Read:
     bytes: int  # of the last such read
     count: int = 0
     assumed: Number | None = None  # what assume says
+    given: str = ""  # in words, where that is neither zero nor what assume says
 
 
 @dataclass
@@ -46,11 +49,12 @@ class Reads:
     found: dict[tuple, Read] = field(default_factory=dict)
     assume: dict[str, Number] = field(default_factory=dict)
     lock: threading.Lock = field(default_factory=threading.Lock)
+    losses: int = 0  # that LBFGS was given
 
-    def note(self, op: str, size: int, assumed: Number | None = None) -> None:
+    def note(self, op: str, size: int, assumed: Number | None = None, given: str = "") -> None:
         inner, place = places()
         with self.lock:
-            read = self.found.setdefault((place, inner, op), Read(place, inner, op, size, assumed=assumed))
+            read = self.found.setdefault((place, inner, op), Read(place, inner, op, size, assumed=assumed, given=given))
             read.count += 1
             read.bytes = size
 
@@ -63,6 +67,22 @@ class Reads:
                 file, _, line = key.rpartition(":")
                 if int(line) == frame.f_lineno and matches(frame.f_code.co_filename, file):
                     return value
+        return None
+
+
+    def searching(self, kind: type) -> Number | None:
+        """What torch.optim.LBFGS reads so that its search goes on as far as it may (lbfgs.py, step): no optimum is found, each loss is smaller than the
+        one before, and each direction is kept (ys > 1e-10). With zeros it would end at once, and hold nothing. None outside of it."""
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None and not frame.f_code.co_filename.endswith(_LBFGS):
+            frame = frame.f_back
+        if frame is None:
+            return None
+        if kind is float and frame.f_code.co_name in ("step", "_directional_evaluate"):
+            self.losses += 1
+            return -self.losses
+        if kind is bool and frame.f_code.co_name == "step":
+            return "ys" in linecache.getline(frame.f_code.co_filename, frame.f_lineno)
         return None
 
 

@@ -23,6 +23,7 @@ class Read(NamedTuple):
     bytes: int  # of the last one
     count: int
     assumed: float | int | bool | None  # what assume said it gives
+    given: str = ""  # in words, where that was neither zero nor what assume said
 
 
 class Called(NamedTuple):
@@ -58,7 +59,7 @@ def report() -> Report:
     notes = Library().notes()
     hook = values.installed()
     found = list(hook.reads.found.values()) if hook else []
-    reads = [Read(r.place.file, r.place.line, r.place.function, f"{r.inner.file}:{r.inner.line}", r.op, r.bytes, r.count, r.assumed) for r in found]
+    reads = [Read(r.place.file, r.place.line, r.place.function, f"{r.inner.file}:{r.inner.line}", r.op, r.bytes, r.count, r.assumed, r.given) for r in found]
     reads += [Read("", 0, "outside of PyTorch's operators", "", n.name, 0, n.count, None) for n in notes if n.kind == "unfollowed"]
     return Report(reads, *([Called(n.name, n.count) for n in notes if n.kind == kind] for kind in ("refused", "absent", "unsized")), timing.found())
 

@@ -118,10 +118,13 @@ class Attribution:
 
     def watch(self, model: Any) -> None:
         """Name a model's modules and see its gradients as they come."""
+        self._name(model)
+        self.watch_gradients(model.parameters())
+
+    def watch_gradients(self, parameters: Any) -> None:
         import torch
 
-        self._name(model)
-        for p in model.parameters():
+        for p in parameters:
             if not torch.nn.parameter.is_lazy(p) and p.requires_grad and p.is_leaf:
                 self._undo.append(p.register_post_accumulate_grad_hook(self._accumulated).remove)
 

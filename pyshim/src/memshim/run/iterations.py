@@ -12,7 +12,7 @@ from memshim.run.account import pretend_context
 from memshim.run.attribution import Attribution, Reading
 from memshim.run.failure import out_of_memory
 from memshim.run.forward import Lines
-from memshim.run.frames import Stacks, shorten
+from memshim.run.frames import Stacks, inside, shorten
 from memshim.run.recorder import CUDARegion
 from memshim.run.step import Work, prepare
 from memshim.run.storages import nbytes, storages
@@ -82,6 +82,8 @@ class Iterations:
             settings.set_flags(case)
             if self.work.model is not None:
                 self.marks.watch(self.work.model)
+            else:
+                self.marks.watch_gradients([p for o in optimizers(gc.get_objects()) for group in o.param_groups for p in group["params"]])
             gc.collect()
             self._end(name, self.region.now())
             for i in range(wanted):
@@ -134,7 +136,13 @@ class Iterations:
             add([p.grad for p in self.work.model.parameters() if p.grad is not None], "gradient")
             add(list(self.work.model.buffers()), "buffer")
             add((self.work.args, self.work.kwargs), "input")
-        for o in [o for o in gc.get_objects() if issubclass(type(o), torch.optim.Optimizer) and "state" in o.__dict__]:
+        there = gc.get_objects()
+        for o in [o for o in there if issubclass(type(o), torch.nn.Module) and "_parameters" in o.__dict__]:  # a callable's: its model, an average
+            own = [p for p in o._parameters.values() if p is not None and not torch.nn.parameter.is_lazy(p)]
+            add(own, "parameter")
+            add([p.grad for p in own if p.grad is not None], "gradient")
+            add([b for b in o._buffers.values() if b is not None], "buffer")
+        for o in optimizers(there):
             for group in o.param_groups:
                 add(group["params"], "parameter")
                 add([p.grad for p in group["params"] if p.grad is not None], "gradient")
@@ -176,9 +184,18 @@ class Iterations:
         return pretend_context() if where.pretended() else None
 
 
+def optimizers(objects: list) -> list:
+    import torch
+
+    return [o for o in objects if issubclass(type(o), torch.optim.Optimizer) and "state" in o.__dict__]
+
+
 def _loaded(site: rec.Site | None, loading: bool) -> rec.Site | None:
-    """Of loaded state the operator is what it is."""
-    return site._replace(op=site.category) if site is not None and loading and site.category in LOADED else site
+    """Of loaded state the operator is what it is. What a callable made before its first iteration and no module has is given to all of them."""
+    if site is None or not loading:
+        return site
+    category = "input" if site.category == "activation" else site.category
+    return site._replace(op=category, category=category) if category in LOADED else site
 
 
 def parts(starts: list[tuple[int, str]], begin: int, end: int, number: list[int]) -> list[dict[str, Any]]:
@@ -201,9 +218,10 @@ def notes() -> list[dict[str, Any]]:
     seen = pretend.report()
     out = []
     for r in seen.reads:
-        given = "and was given 0" if r.assumed is None else f"and was given {r.assumed}, as assume: says"
-        out.append({"id": "value-read", "text": f"{r.op} read {r.count} value{'s'[:r.count != 1]} that no kernel computed, {given}",
-                    **({"file": shorten(r.file), "line": r.line} if r.file else {})})
+        given = f"and was given {r.given or 0}" if r.assumed is None else f"and was given {r.assumed}, as assume: says"
+        own = inside(r.file)  # a GradScaler's, or LBFGS's
+        out.append({"id": "value-read", "text": f"{r.op} read {r.count} value{'s'[:r.count != 1]} that no kernel computed" + " in memspec's own step" * own
+                    + f", {given}", **({"file": shorten(r.file), "line": r.line} if r.file and not own else {})})
     for t in seen.timed:
         out.append({"id": "timing-decides", "text": f"on a card a measured time decides {t.what} (×{t.count})",
                     **({"file": shorten(t.file), "line": t.line} if t.file else {})})

@@ -134,7 +134,9 @@ def _notes(process: dict[str, Any]) -> list[str]:
     out = []
     for r in process["reads"]:
         place = f"{shorten(r['file'])}:{r['line']} ({r['function']})" if r["file"] else r["function"]
-        given = "read as zero" if r["assumed"] is None else f"assumed to be {r['assumed']}"
+        if r["inner"] and r["inner"] != f"{r['file']}:{r['line']}":  # a library's, several of which may be behind one line
+            place += f", in {shorten(r['inner'])}"
+        given = f"read as {r['given'] or 'zero'}" if r["assumed"] is None else f"assumed to be {r['assumed']}"
         out.append(f"  value-read: {place}: {r['op']} read {r['count']} value{'s'[:r['count'] != 1]} that no kernel computed, {given}")
     for t in process["timed"]:
         place = f"{shorten(t['file'])}:{t['line']}: " if t["file"] else ""

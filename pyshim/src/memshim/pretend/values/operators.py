@@ -307,12 +307,15 @@ class Operator:
             return type(value)(state.count)
         if state.asked:
             return value
-        assumed = self.values.reads.assumed()
-        self.values.reads.note(self.name, t.element_size(), assumed)
+        reads = self.values.reads
+        assumed, given = reads.assumed(), ""
         if assumed is not None:
-            return type(value)(assumed)
-        if isinstance(value, bool) and within("distributions"):
-            return True  # a distribution checks its parameters: taken as passed
+            value = type(value)(assumed)
+        elif isinstance(value, bool) and within("distributions"):
+            value, given = True, "true, a distribution's check"
+        elif (goes_on := reads.searching(type(value))) is not None:
+            value, given = type(value)(goes_on), "what lets LBFGS search as far as it may"
+        reads.note(self.name, t.element_size(), assumed, given)
         return value
 
     def asked(self, keyset: C.DispatchKeySet, args: tuple, kwargs: dict) -> Any:
