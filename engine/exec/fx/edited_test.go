@@ -96,6 +96,9 @@ var edits = []struct {
 		b.Nodes = append(slices.Clone(b.Nodes), sum, expand)
 		result.Value = wide
 	}},
+	{"an operator within a loop's body fails", "loops", 0, func(_ *program.Program, g *program.Graph) {
+		find(g.Body, "higher_order::while_loop").Blocks[1].Nodes[0].Args[0] = program.Arg{Name: "self", Const: "text"}
+	}},
 	{"an error within two calls", "branch", 0, func(_ *program.Program, g *program.Graph) {
 		n := find(g.Body, "aten::sum")
 		n.Args[0] = program.Arg{Name: "self", Const: "text"}

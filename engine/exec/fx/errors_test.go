@@ -125,6 +125,9 @@ func TestMalformed(t *testing.T) {
 		{"a condition that is no number", "loops", "higher_order::while_loop", func(n *program.Node) {
 			n.Blocks[0].Outs = []program.Arg{constant("text")}
 		}, "want a bool"},
+		{"an operator within a loop's condition fails", "loops", "higher_order::while_loop", func(n *program.Node) {
+			n.Blocks[0].Nodes[0].Args[0] = constant("text")
+		}, "aten::lt.Scalar: got str as self"},
 		{"a body of more results than there are operands", "loops", "higher_order::while_loop", func(n *program.Node) {
 			for len(n.Blocks[1].Outs) < 20 {
 				n.Blocks[1].Outs = append(n.Blocks[1].Outs, n.Blocks[1].Outs...)

@@ -228,6 +228,7 @@ func TestNamesOfNothing(t *testing.T) {
 		free := &program.Node{Op: program.BufferFree, Args: []program.Arg{{Value: buf}}, Where: end.Where}
 		n := &program.Node{Op: program.BufferGradient, Args: []program.Arg{{Value: buf}, {Const: false}}, Outs: []*program.Value{grad}, Where: end.Where,
 			Told: &program.Told{Recorded: []*program.TensorMeta{{DType: tensor.Float32, Device: exec.Accelerator}}, Class: tensor.Gradient}}
+		end.Args[0].Items[0].Value = grad
 		g.Body.Nodes = append(g.Body.Nodes[:last:last], free, n, end)
 	})
 	assert.ErrorContains(t, err, "got buf0, which names no tensor here", "a gradient")

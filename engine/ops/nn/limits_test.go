@@ -11,6 +11,7 @@ import (
 	"github.com/memspec/memspec/engine/ops/builtin"
 	"github.com/memspec/memspec/engine/schema"
 	"github.com/memspec/memspec/engine/tensor"
+	"github.com/memspec/memspec/engine/trace"
 )
 
 // TestLimits: what kernels refuse and fake tensors take, each limit at its edge and beyond: a call without words of an error is one that is taken.
@@ -129,4 +130,34 @@ func TestBatchNormOfCuDNN(t *testing.T) {
 			assert.Equal(t, want, got.(*ops.Tuple).Items[4], "%04b, training %t", tt.there, training)
 		}
 	}
+}
+
+// TestTargetsOfUnknownLengths: where the lengths' values are not known, the longest target is at most all of them, one behind the other, or a row of a matrix.
+func TestTargetsOfUnknownLengths(t *testing.T) {
+	h := aten.NewHost(t, builtin.Table())
+	for _, tt := range []struct {
+		targets []int64
+		longest int64
+	}{{[]int64{7}, 7}, {[]int64{2, 5}, 5}} {
+		got, _, err := h.Bench.Run("aten::_ctc_loss", []any{h.Of(tensor.Float32, 6, 2, 5), h.Of(tensor.Int64, tt.targets...), h.Of(tensor.Int64, 2), h.Of(tensor.Int64, 2), int64(0), false}, nil)
+		require.NoError(t, err)
+		assert.Equal(t, []int64{2, 6, 2*tt.longest + 1}, got.(*ops.Tuple).Items[1].(*tensor.Tensor).Sizes, "targets %v", tt.targets)
+	}
+}
+
+// TestScaledInItsOwnLayout: where rms_norm is made of several operators, as with a weight of another dtype, what is normalised keeps its layout, takes the
+// weight in it, is copied into the contiguous one, and at last has the input's dtype; recorded of PyTorch 2.15 on fake CUDA tensors.
+func TestScaledInItsOwnLayout(t *testing.T) {
+	b := aten.NewBench(builtin.Table(), aten.On(t, "a10g", "2.15"))
+	x := b.Tensor(tensor.Meta{DType: tensor.Float32, Sizes: []int64{2, 4, 3}, Strides: []int64{12, 1, 4}, Device: "cuda"}, nil)
+	got, events, err := b.Run("aten::rms_norm", []any{x, ops.NewList(schema.Int, int64(4), int64(3)), b.Tensor(aten.Dense(tensor.Float64, 4, 3), nil), 1e-5}, nil)
+	require.NoError(t, err)
+	var births []int64
+	for _, e := range events {
+		if e.Action == trace.Alloc {
+			births = append(births, int64(e.Bytes))
+		}
+	}
+	assert.Equal(t, []int64{96, 8, 8, 96, 192, 192, 96}, births)
+	assert.Equal(t, tensor.Float32, got.(*tensor.Tensor).DType)
 }

@@ -124,6 +124,8 @@ func rmsNorm(c *ops.Call) (any, error) {
 	}
 	if up != x {
 		c.Free(up)
+	}
+	if c.OK() && out.DType != x.DType { // of half, or of another weight
 		out = c.Do("aten::type_as", out, x)
 	}
 	return out, nil

@@ -1,0 +1,108 @@
+package inductor_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	artifact "github.com/memspec/memspec/engine/artifact/inductor"
+	"github.com/memspec/memspec/engine/device"
+	"github.com/memspec/memspec/engine/exec"
+	"github.com/memspec/memspec/engine/exec/inductor"
+	"github.com/memspec/memspec/engine/internal/faults"
+	"github.com/memspec/memspec/engine/note"
+	"github.com/memspec/memspec/engine/ops"
+	"github.com/memspec/memspec/engine/ops/builtin"
+	"github.com/memspec/memspec/engine/platform"
+	"github.com/memspec/memspec/engine/tensor"
+	"github.com/memspec/memspec/engine/trace"
+)
+
+// mostFaults is how many calls of rules, and how many steps, of a wrapper are tried.
+const mostFaults = 40
+
+// TestRecordedWrappers holds the committed wrappers against the recorded events of their first call, but for those whose convolutions take what cuDNN tells;
+// and, with one call of a rule failing, with one that has no rule, and with too few steps, to saying so.
+func TestRecordedWrappers(t *testing.T) {
+	compiled := filepath.Join("..", "..", "..", "testdata", "compiled")
+	whole, err := filepath.Glob(filepath.Join(compiled, "*.wrapper.txt"))
+	require.NoError(t, err)
+	control, err := filepath.Glob(filepath.Join(compiled, "control", "*.wrapper.txt"))
+	require.NoError(t, err)
+	d, err := device.Lookup("t4")
+	require.NoError(t, err)
+	on, err := platform.New(d, platform.Version{Major: 2, Minor: 15})
+	require.NoError(t, err)
+	table, err := faults.New(builtin.Table())
+	require.NoError(t, err)
+	tried, compared := 0, 0
+	for _, path := range append(whole, control...) {
+		recorded, err := os.ReadFile(path)
+		require.NoError(t, err)
+		text, err := os.ReadFile(strings.TrimSuffix(path, ".txt"))
+		require.NoError(t, err)
+		if strings.Contains(string(text), "convolution") {
+			continue
+		}
+		w, err := artifact.DecodeWrapper(string(text), "w.py")
+		require.NoError(t, err)
+		o := exec.Options{Platform: &on, DType: tensor.Undefined}
+		run := func(n int, err error) (*exec.Result, error) {
+			table.Fail(n, err)
+			return exec.Run(context.Background(), inductor.New(w.Program), table.Table, o)
+		}
+		r, err := run(0, nil)
+		require.NoError(t, err, path)
+		_, events, _ := strings.Cut(string(recorded), "\nevents ")
+		events, _, _ = strings.Cut(events, "\n")
+		if filepath.Base(filepath.Dir(path)) != "control" {
+			compared++
+			assert.Equal(t, events, firstPass(r.Trace), path)
+		}
+		if slices.ContainsFunc(r.Trace.Notes, func(n trace.Note) bool { return n.ID == note.BranchBoth }) {
+			continue // a way that fails is none
+		}
+		for n := min(table.Calls(), mostFaults); n > 0; n-- {
+			tried++
+			got, err := run(n, faults.Err)
+			assert.True(t, err != nil && strings.Contains(err.Error(), faults.Err.Error()) || err == nil && len(got.Trace.Coverage.Unsupported) > 0, "%s: call %d fails, got %v", path, n, err)
+			got, err = run(n, &ops.MissingError{Op: "test::none"})
+			assert.True(t, err != nil || len(got.Trace.Coverage.Unsupported) > 0, "%s: call %d has no rule", path, n)
+		}
+		for o.MaxSteps = 1; o.MaxSteps < mostFaults; o.MaxSteps++ {
+			got, err := run(0, nil)
+			if err == nil {
+				assert.Equal(t, r.Trace.String(), got.Trace.String(), path)
+				break
+			}
+			var limit *exec.LimitError
+			assert.ErrorAs(t, err, &limit, "%s: %d steps", path, o.MaxSteps)
+		}
+	}
+	assert.NotZero(t, tried)
+	assert.Greater(t, compared, 4)
+}
+
+// firstPass writes the events of the first pass: births in bytes, and deaths by number.
+func firstPass(tr *trace.Trace) string {
+	number := map[tensor.StorageID]int{}
+	var out []string
+	for _, e := range tr.Events {
+		switch n, known := number[e.Storage]; {
+		case e.Pass != 1 || e.Bytes == 0:
+		case e.Action == trace.Alloc:
+			number[e.Storage] = len(number)
+			out = append(out, fmt.Sprintf("+%d", e.Bytes))
+		case known:
+			out = append(out, fmt.Sprintf("-%d", n))
+		}
+	}
+	return strings.Join(out, " ")
+}
