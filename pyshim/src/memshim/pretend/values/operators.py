@@ -307,9 +307,8 @@ class Operator:
             return type(value)(state.count)
         if state.asked:
             return value
-        reads = self.values.reads
-        assumed, given = reads.assumed(), ""
-        if assumed is not None:
+        reads, given = self.values.reads, ""
+        if (assumed := reads.assumed()) is not None:
             value = type(value)(assumed)
         elif isinstance(value, bool) and within("distributions"):
             value, given = True, "true, a distribution's check"
