@@ -183,6 +183,14 @@ def initialised():
     torch.manual_seed(0)
     small = torch.nn.Linear(4, 4)
     torch.nn.init.trunc_normal_(m.weight)
+    torch.nn.init.ones_(m.weight)
+
+    class Masked(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.mask = torch.empty(1024, 1024).fill_(2)  # no weights: what it goes on to compute with
+
+    assert Masked().mask.sum().item() == 2 << 20
     return [m.weight.abs().max().item(), m.bias.abs().max().item() > 0, small.weight.abs().max().item() > 0,
             small.cuda()(torch.ones(1, 4, device="cuda")).tolist() == small.cpu()(torch.ones(1, 4)).tolist()]
 
