@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -17,10 +18,12 @@ import (
 	"github.com/memspec/memspec/engine/exec"
 	"github.com/memspec/memspec/engine/exec/inductor"
 	"github.com/memspec/memspec/engine/internal/faults"
+	"github.com/memspec/memspec/engine/internal/ptzip"
 	"github.com/memspec/memspec/engine/note"
 	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/ops/builtin"
 	"github.com/memspec/memspec/engine/platform"
+	"github.com/memspec/memspec/engine/program"
 	"github.com/memspec/memspec/engine/tensor"
 	"github.com/memspec/memspec/engine/trace"
 )
@@ -31,19 +34,8 @@ const mostFaults = 40
 // TestRecordedWrappers holds the committed wrappers against the recorded events of their first call, but for those whose convolutions take what cuDNN tells;
 // and, with one call of a rule failing, with one that has no rule, and with too few steps, to saying so.
 func TestRecordedWrappers(t *testing.T) {
-	compiled := filepath.Join("..", "..", "..", "testdata", "compiled")
-	whole, err := filepath.Glob(filepath.Join(compiled, "*.wrapper.txt"))
-	require.NoError(t, err)
-	control, err := filepath.Glob(filepath.Join(compiled, "control", "*.wrapper.txt"))
-	require.NoError(t, err)
-	d, err := device.Lookup("t4")
-	require.NoError(t, err)
-	on, err := platform.New(d, platform.Version{Major: 2, Minor: 15})
-	require.NoError(t, err)
-	table, err := faults.New(builtin.Table())
-	require.NoError(t, err)
-	tried, compared := 0, 0
-	for _, path := range append(whole, control...) {
+	compared := 0
+	for _, path := range recordings(t, "*.wrapper.txt") {
 		recorded, err := os.ReadFile(path)
 		require.NoError(t, err)
 		text, err := os.ReadFile(strings.TrimSuffix(path, ".txt"))
@@ -53,41 +45,108 @@ func TestRecordedWrappers(t *testing.T) {
 		}
 		w, err := artifact.DecodeWrapper(string(text), "w.py")
 		require.NoError(t, err)
-		o := exec.Options{Platform: &on, DType: tensor.Undefined}
-		run := func(n int, err error) (*exec.Result, error) {
-			table.Fail(n, err)
-			return exec.Run(context.Background(), inductor.New(w.Program), table.Table, o)
-		}
-		r, err := run(0, nil)
-		require.NoError(t, err, path)
-		_, events, _ := strings.Cut(string(recorded), "\nevents ")
-		events, _, _ = strings.Cut(events, "\n")
+		r := tried(t, path, w.Program, nil)
 		if filepath.Base(filepath.Dir(path)) != "control" {
 			compared++
-			assert.Equal(t, events, firstPass(r.Trace), path)
-		}
-		if slices.ContainsFunc(r.Trace.Notes, func(n trace.Note) bool { return n.ID == note.BranchBoth }) {
-			continue // a way that fails is none
-		}
-		for n := min(table.Calls(), mostFaults); n > 0; n-- {
-			tried++
-			got, err := run(n, faults.Err)
-			assert.True(t, err != nil && strings.Contains(err.Error(), faults.Err.Error()) || err == nil && len(got.Trace.Coverage.Unsupported) > 0, "%s: call %d fails, got %v", path, n, err)
-			got, err = run(n, &ops.MissingError{Op: "test::none"})
-			assert.True(t, err != nil || len(got.Trace.Coverage.Unsupported) > 0, "%s: call %d has no rule", path, n)
-		}
-		for o.MaxSteps = 1; o.MaxSteps < mostFaults; o.MaxSteps++ {
-			got, err := run(0, nil)
-			if err == nil {
-				assert.Equal(t, r.Trace.String(), got.Trace.String(), path)
-				break
-			}
-			var limit *exec.LimitError
-			assert.ErrorAs(t, err, &limit, "%s: %d steps", path, o.MaxSteps)
+			assert.Equal(t, eventsOf(string(recorded)), firstPass(r.Trace), path)
 		}
 	}
-	assert.NotZero(t, tried)
 	assert.Greater(t, compared, 4)
+}
+
+// TestRecordedPackages does the same with AOTInductor's packages, on each recorded input.
+func TestRecordedPackages(t *testing.T) {
+	compared := 0
+	for _, path := range recordings(t, "*.t4.txt") {
+		recorded, err := os.ReadFile(path)
+		require.NoError(t, err)
+		if strings.Contains(path, "resnet") {
+			continue
+		}
+		data, err := os.ReadFile(strings.TrimSuffix(path, ".txt") + ".pt2")
+		require.NoError(t, err)
+		z, err := ptzip.OpenBytes(data)
+		require.NoError(t, err)
+		p, err := artifact.Decode(z, "")
+		require.NoError(t, err, path)
+		for i, call := range strings.Split(string(recorded), "\ninput ")[1:] {
+			text, _, _ := strings.Cut(call, "\n")
+			var inputs []exec.Input
+			for _, one := range strings.Fields(text) {
+				dtype, sizes, ok := strings.Cut(strings.TrimSuffix(one, "]"), "[")
+				require.True(t, ok, text)
+				d, err := tensor.ParseDType(dtype)
+				require.NoError(t, err)
+				m := tensor.Meta{DType: d, Device: exec.Accelerator}
+				for _, n := range strings.FieldsFunc(sizes, func(r rune) bool { return r == ',' }) {
+					size, err := strconv.ParseInt(n, 10, 64)
+					require.NoError(t, err)
+					m.Sizes = append(m.Sizes, size)
+				}
+				m.Strides = tensor.ContiguousStrides(m.Sizes)
+				inputs = append(inputs, exec.Input{Value: m})
+			}
+			r := tried(t, path, p, inputs)
+			if filepath.Base(filepath.Dir(path)) != "control" {
+				compared++
+				assert.Equal(t, eventsOf(call), firstPass(r.Trace), "%s, call %d", path, i)
+			}
+		}
+	}
+	assert.Greater(t, compared, 3)
+}
+
+func recordings(t *testing.T, name string) []string {
+	var out []string
+	for _, dir := range []string{".", "control"} {
+		paths, err := filepath.Glob(filepath.Join("..", "..", "..", "testdata", "compiled", dir, name))
+		require.NoError(t, err)
+		require.NotEmpty(t, paths)
+		out = append(out, paths...)
+	}
+	return out
+}
+
+func eventsOf(recorded string) string {
+	_, events, _ := strings.Cut(recorded, "\nevents ")
+	events, _, _ = strings.Cut(events, "\n")
+	return events
+}
+
+// tried runs a program, and then with all that may fail.
+func tried(t *testing.T, path string, p *program.Program, inputs []exec.Input) *exec.Result {
+	d, err := device.Lookup("t4")
+	require.NoError(t, err)
+	on, err := platform.New(d, platform.Version{Major: 2, Minor: 15})
+	require.NoError(t, err)
+	table, err := faults.New(builtin.Table())
+	require.NoError(t, err)
+	o := exec.Options{Inputs: inputs, Platform: &on, DType: tensor.Undefined}
+	run := func(n int, err error) (*exec.Result, error) {
+		table.Fail(n, err)
+		return exec.Run(context.Background(), inductor.New(p), table.Table, o)
+	}
+	r, err := run(0, nil)
+	require.NoError(t, err, path)
+	if slices.ContainsFunc(r.Trace.Notes, func(n trace.Note) bool { return n.ID == note.BranchBoth }) {
+		return r // a way that fails is none
+	}
+	for n := min(table.Calls(), mostFaults); n > 0; n-- {
+		got, err := run(n, faults.Err)
+		assert.True(t, err != nil && strings.Contains(err.Error(), faults.Err.Error()) || err == nil && len(got.Trace.Coverage.Unsupported) > 0, "%s: call %d fails, got %v", path, n, err)
+		got, err = run(n, &ops.MissingError{Op: "test::none"})
+		assert.True(t, err != nil || len(got.Trace.Coverage.Unsupported) > 0, "%s: call %d has no rule", path, n)
+	}
+	for o.MaxSteps = 1; o.MaxSteps < mostFaults; o.MaxSteps++ {
+		got, err := run(0, nil)
+		if err == nil {
+			assert.Equal(t, r.Trace.String(), got.Trace.String(), path)
+			break
+		}
+		var limit *exec.LimitError
+		assert.ErrorAs(t, err, &limit, "%s: %d steps", path, o.MaxSteps)
+	}
+	return r
 }
 
 // firstPass writes the events of the first pass: births in bytes, and deaths by number.
