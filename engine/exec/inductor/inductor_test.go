@@ -160,6 +160,9 @@ func TestOperators(t *testing.T) {
 	require.Len(t, tr.Coverage.Unsupported, 1)
 	assert.Equal(t, "aten::nothing_like_it", tr.Coverage.Unsupported[0].Op)
 
+	_, _, err = run(t, call("nothing_like_it", "aten.nothing_like_it.default", "{4611686018427387904L, 8L}"))
+	assert.ErrorContains(t, err, "overflow", "larger than any memory")
+
 	_, _, err = run(t, call("relu", "aten.relu.default", "{5L*s0, 8L}"))
 	assert.ErrorContains(t, err, "aten::relu: got result 0 of 128 bytes, the package says 640: another PyTorch wrote it")
 

@@ -21,6 +21,7 @@ func TestComplexOfTwo(t *testing.T) {
 		{tensor.Float32, tensor.Float32, "complex64[2, 3] [3, 1]", ""},
 		{tensor.Float64, tensor.Float64, "complex128[2, 3] [3, 1]", ""},
 		{tensor.Float32, tensor.Float64, "", "got float32 and float64, want one floating dtype"},
+		{tensor.Int64, tensor.Float64, "", "got int64 and float64, want one floating dtype"},
 		{tensor.Float64, tensor.Int64, "", "got float64 and int64, want one floating dtype"},
 		{tensor.Int64, tensor.Int64, "", "got int64 and int64, want one floating dtype"},
 		{tensor.Complex64, tensor.Complex64, "", "got complex64 and complex64, want one floating dtype"},

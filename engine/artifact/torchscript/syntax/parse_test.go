@@ -282,6 +282,12 @@ func TestBodies(t *testing.T) {
 		require.Len(t, again, 2-i)
 		assert.Same(t, read[i].Body[0], again[0])
 		d.Body = body
+		again, err = p.Body(d)
+		require.NoError(t, err)
+		assert.Same(t, body[0], again[0], "what was read of an outline")
 	}
 	assert.Equal(t, src, Print(outline))
+	none, err := p.Body(&FuncDef{})
+	require.NoError(t, err)
+	assert.Nil(t, none, "a function without a body, which no outline left")
 }
