@@ -2,8 +2,10 @@
 
 import hashlib
 import json
+import os
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -421,6 +423,18 @@ def test_cases_with_a_source_alone(folder):
     p = subprocess.run([sys.executable, "-m", "memshim", "check"], cwd=folder, capture_output=True, text=True)
     assert p.returncode == 0 and "run on a pretend GPU, 3 cases: 3 pass" in p.stdout, "what is stale is captured as it is needed" + p.stdout + p.stderr
     (folder / "zoo.py").write_text(ZOO)
+
+
+def test_what_is_ended_leaves_nothing(folder, tmp_path):
+    """By a signal, as timeout and a CI send it."""
+    p = subprocess.Popen([sys.executable, "-m", "memshim", "capture", "zoo.py:hangs", "--on", "t4", "-o", "never.rec"], cwd=folder, env={**os.environ, "TMPDIR": str(tmp_path)})
+    began = time.monotonic()
+    while not list(tmp_path.glob("memshim-*")) and p.poll() is None and time.monotonic() - began < 60:
+        time.sleep(0.05)
+    assert list(tmp_path.glob("memshim-*")), "it is at the case"
+    p.terminate()
+    assert p.wait(60) == 128 + 15
+    assert not list(tmp_path.glob("memshim-*"))
 
 
 def test_a_case_that_fails_does_not_stop_the_others(folder):

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import importlib
 import os
+import signal
 import sys
+import threading
 import traceback
 
 # command: module whose main(arguments) runs it and returns the exit code, and what it does. A module is imported when it is asked for.
@@ -24,8 +26,13 @@ COMMANDS = {
 }
 
 FORMER = {"scratch": "workspace"}  # names that commands once had
+OF_CASES = ("check", "capture", "measure")  # which run them in processes and folders of their own
 RUNS_SCRIPTS = ("trace", "track")  # whose errors are theirs, as python SCRIPT tells them
 USAGE = 2
+
+
+def _end(number: int, frame: object) -> None:
+    sys.exit(128 + number)
 
 
 def usage() -> str:
@@ -48,6 +55,8 @@ def main(arguments: list[str] | None = None) -> int:
     if name not in COMMANDS:
         print(f"memshim: got command {name!r}, want one of {', '.join(COMMANDS)}", file=sys.stderr)
         return USAGE
+    if name in OF_CASES and "--request" not in rest and threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, _end)  # as from timeout, or from a CI that gives up: nothing is left behind
     try:
         return importlib.import_module(COMMANDS[name][0]).main(rest)
     except BrokenPipeError:  # whoever read our output has gone
