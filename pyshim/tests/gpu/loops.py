@@ -157,7 +157,7 @@ def ema():
 
 def lbfgs():
     model = MLP(64).to(CUDA)
-    optimizer = torch.optim.LBFGS(model.parameters(), max_iter=3)
+    optimizer = torch.optim.LBFGS(model.parameters(), max_iter=3, history_size=4)  # which the second step fills
     x, y = data()
 
     def closure():
