@@ -77,7 +77,7 @@ func (m *Machine) run(start Start) (err error) {
 func (m *Machine) Trace() *trace.Trace {
 	t := m.Dispatch.Trace()
 	t.Passes = m.o.Passes
-	if m.o.HoldLocals {
+	if len(m.own.kept) > 0 && m.o.HoldLocals {
 		t.Events = slices.DeleteFunc(slices.Clone(t.Events), func(e trace.Event) bool { return m.own.keeps(&e) })
 	}
 	return t

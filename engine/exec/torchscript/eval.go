@@ -208,7 +208,7 @@ func (m *interp) evalOp(f *frame, in *inst) (any, error) {
 	base := len(m.argStack)
 	args, kw := m.opArgs(f, in)
 	v, err := m.evalArgs(in, args, kw)
-	if err == nil && m.ends != asTold {
+	if err == nil && m.ends > asTold {
 		m.KeepOwn(args, kw, v)
 	}
 	m.popArgs(base)
