@@ -81,6 +81,7 @@ type search struct {
 	missing []trace.Unsupported // in any run: a way that cannot be told may be the heaviest
 	calls   libraryCalls        // of all runs
 	open    []trace.Site        // of loops whose most is not known, in any run
+	refused error               // of the first way that ends with an operator that cannot run
 }
 
 // run runs the program, and again with other ways where it branches on tensor data.
@@ -114,6 +115,9 @@ func (s *search) conclude(o Options) error {
 	}
 	if s.err != nil { // with the sizes that data really has, the model may go on
 		s.best.Lacks(Lack{Reason: trace.RefusedAtMost, Detail: s.err.Error()})
+	}
+	if s.err == nil && s.refused != nil && !o.Lower { // data may choose that way
+		s.best.Lacks(Lack{Reason: trace.RefusedWay, Detail: s.refused.Error()})
 	}
 	if len(s.queue) > 0 && len(s.missing) == 0 {
 		s.best.Lacks(Lack{"prim::If", trace.ManyBranches, strconv.Itoa(s.runs)})
@@ -157,6 +161,10 @@ func (s *search) add(m *Machine, err error) {
 				s.open = append(s.open, m.Sites.list[n.Site])
 			}
 		}
+	}
+	var eval *EvalError
+	if errors.As(err, &eval) && !eval.Raise && !m.openEnded && s.refused == nil {
+		s.refused = err
 	}
 	if s.best == nil || s.err != nil && err == nil || s.err == nil && err == nil && m.better(s.best) {
 		s.best, s.err = m, err

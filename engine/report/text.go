@@ -210,6 +210,8 @@ func (u *Unsupported) Text() string {
 		return u.Op + " on tensor data in more than " + u.Detail + " combinations"
 	case trace.RefusedAtMost:
 		return "sizes at their most, which the model refuses: " + u.Detail
+	case trace.RefusedWay:
+		return "a way that tensor data may choose, which an operator refuses: " + u.Detail
 	case trace.CustomClass:
 		return "torch.classes " + strings.TrimPrefix(u.Detail+" "+u.Op, " ")
 	case trace.CutShort:

@@ -79,6 +79,7 @@ func TestUnsupportedInWords(t *testing.T) {
 		{Unsupported{Op: "aten::zeros", Reason: trace.ReadsData}, "aten::zeros of a value that depends on tensor data"},
 		{Unsupported{Op: "aten::range", Reason: trace.OpenLoop}, "aten::range of a length that depends on tensor data"},
 		{Unsupported{Op: "branches", Reason: trace.ManyBranches, Detail: "8"}, "branches on tensor data in more than 8 combinations"},
+		{Unsupported{Op: "aten::x", Reason: trace.RefusedWay, Detail: "got 3"}, "a way that tensor data may choose, which an operator refuses: got 3"},
 		{Unsupported{Op: "aten::x", Reason: trace.RefusedAtMost, Detail: "got 3"}, "sizes at their most, which the model refuses: got 3"},
 		{Unsupported{Op: "run", Reason: trace.CustomClass, Detail: "my.Class"}, "torch.classes my.Class run"},
 		{Unsupported{Op: "my.Class", Reason: trace.CustomClass}, "torch.classes my.Class"},

@@ -233,13 +233,14 @@ const (
 	OpenLoop                       // how often a loop runs depends on tensor data, and each round may hold more
 	ManyBranches                   // branches on tensor data go more ways than are tried; Detail is how many were
 	RefusedAtMost                  // the model refuses sizes at their most; Detail is its error
+	RefusedWay                     // one way of a branch on tensor data is refused by an operator; Detail is its error
 	CustomClass                    // the operator is a method of a class written in C++
 	CutShort                       // the recording ends where memory ran out; Detail is the pass
 	FailedState                    // the operator is the __setstate__ of an archived object; Detail is its error
 	NotUnderAutocast               // the live module runs other operators under autocast than this one, which was traced without it
 )
 
-var reasonNames = [...]string{"no-rule", "reads-data", "open-loop", "many-branches", "refused-at-most", "custom-class", "cut-short", "failed-state", "not-under-autocast"}
+var reasonNames = [...]string{"no-rule", "reads-data", "open-loop", "many-branches", "refused-at-most", "refused-way", "custom-class", "cut-short", "failed-state", "not-under-autocast"}
 
 func (r Reason) String() string {
 	if int(r) < len(reasonNames) {

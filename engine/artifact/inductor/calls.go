@@ -157,6 +157,8 @@ func (r *cppReader) shim(x *term) error {
 		return nil
 	case name == "grad_mode_set_enabled":
 		return nil
+	case name == "clone" && len(args) == 2 && args[1].kind == signTerm && args[1].text == "&" && len(args[1].args) == 1 && args[1].args[0].isOutput():
+		return r.copied(args[0], args[1].args[0].args[1].n, x.where)
 	case strings.HasPrefix(name, "item_") && len(args) == 2 && args[1].kind == signTerm && args[1].text == "&" && len(args[1].args) == 1:
 		a, ok, err := r.tensor(args[0])
 		if err != nil || !ok {
@@ -210,6 +212,24 @@ func (r *cppReader) viewed(out string, of *term, d tensor.DType, layout []*term)
 		r.made[v] = r.made[a.Value]
 	}
 	r.handles[out] = program.Arg{Value: v}
+	return nil
+}
+
+// copied gives the caller a copy of a weight: aoti_torch_clone(w, &output_handles[0]).
+func (r *cppReader) copied(of *term, at int64, where place) error {
+	a, ok, err := r.tensor(of)
+	if err != nil || !ok {
+		return orFail(err, where, "got a copy of %s, want one of a buffer", of)
+	}
+	if at < 0 || at > maxOutputs {
+		return fail(where, "got output %d, want a number", at)
+	}
+	n := r.node("aten::clone", where)
+	n.Told, n.Args = &program.Told{Key: "aten::clone"}, []program.Arg{a}
+	v := r.value(fmt.Sprintf("output %d", at))
+	n.Outs = []*program.Value{v}
+	r.most = max(r.most, int(at)+1)
+	r.results[int(at)] = program.Arg{Value: v}
 	return nil
 }
 
@@ -317,8 +337,9 @@ func (r *cppReader) argument(x *term) (a program.Arg, count int, err error) {
 		return program.Arg{Const: int64(0)}, -1, nil
 	case x.kind == nameTerm && memoryFormats[strings.TrimPrefix(x.text, "cached_torch_memory_format_")] > 0:
 		return program.Arg{Const: memoryFormats[strings.TrimPrefix(x.text, "cached_torch_memory_format_")] - 1}, -1, nil
-	case x.kind == callTerm && x.text == "std::numeric_limits::infinity":
-		return program.Arg{Const: infinity}, -1, nil
+	}
+	if f, ok := x.unbounded(); ok {
+		return program.Arg{Const: f}, -1, nil
 	}
 	size, err := x.size(r.numbers)
 	if err != nil {

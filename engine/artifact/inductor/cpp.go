@@ -245,13 +245,21 @@ func (r *cppReader) symbol(name string, x *term) error {
 	return fail(x.where, "got %s from %s, want a size of an input", short(name), x)
 }
 
+// maxOutputs bounds the number of an output.
+const maxOutputs = 1 << 20
+
+// isOutput says whether a term is output_handles[0].
+func (t *term) isOutput() bool {
+	return t.kind == indexTerm && t.args[0].text == "output_handles" && t.args[1].kind == intTerm
+}
+
 // output reads output_handles[0] = buf22.release().
 func (r *cppReader) output(s *statement) error {
 	if len(s.left) != 4 || s.left[2].kind != numberToken {
 		return fail(s.where, "got an output without its number")
 	}
 	at, err := number(&s.left[2])
-	if err != nil || at.kind != intTerm || at.n < 0 || at.n > 1<<20 {
+	if err != nil || at.kind != intTerm || at.n < 0 || at.n > maxOutputs {
 		return fail(s.where, "got output %s, want a number", short(s.left[2].text))
 	}
 	x := s.right
@@ -267,7 +275,7 @@ func (r *cppReader) output(s *statement) error {
 		r.forget(name)
 		r.results[n] = a
 		return nil
-	case x.kind == indexTerm && x.args[0].text == "output_handles" && x.args[1].kind == intTerm:
+	case x.isOutput():
 		r.results[n] = r.results[int(x.args[1].n)]
 		return nil
 	}

@@ -217,15 +217,13 @@ func (r *pyReader) argument(x *term) (program.Arg, error) {
 	case x.kind == callTerm && x.text == "reinterpret_tensor":
 		return r.tensor(x)
 	case x.kind == callTerm && x.text == "device":
-		return program.Arg{Const: program.Device("cuda")}, computed(x.args...)
+		return program.Arg{Const: deviceOf(x.args)}, computed(x.args...)
 	case x.kind == nameTerm && r.names[x.text].Value != nil:
 		return r.names[x.text], nil
 	case x.kind == nameTerm && x.text == "None":
 		return program.Arg{}, nil
 	case x.kind == nameTerm && (x.text == "True" || x.text == "False"):
 		return program.Arg{Const: x.text == "True"}, nil
-	case x.kind == nameTerm && (x.text == "inf" || x.text == "math.inf"):
-		return program.Arg{Const: infinity}, nil
 	case x.kind == nameTerm && x.text == "torch.strided":
 		return program.Arg{Const: int64(0)}, nil
 	case x.kind == nameTerm && strings.HasPrefix(x.text, "torch."):
@@ -235,8 +233,25 @@ func (r *pyReader) argument(x *term) (program.Arg, error) {
 		d, err := dtypeOf(x)
 		return program.Arg{Const: int64(d)}, err
 	}
+	if f, ok := x.unbounded(); ok {
+		return program.Arg{Const: f}, nil
+	}
 	s, err := x.size(r.numbers)
 	return program.Arg{Const: s}, err
+}
+
+// deviceOf is what device('cpu') and device(type='cuda', index=0) name; the device of the case where they do not tell.
+func deviceOf(args []*term) program.Device {
+	for _, a := range args {
+		if a.kind == signTerm && a.text == "=type" {
+			a = a.args[0]
+		}
+		if a.kind == textTerm {
+			name, _, _ := strings.Cut(a.text, ":")
+			return program.Device(name)
+		}
+	}
+	return "cuda"
 }
 
 // results reads return (a, b, ).

@@ -372,7 +372,19 @@ func (t *term) String() string {
 	return short(t.text)
 }
 
-var infinity = math.Inf(1)
+// unbounded is a float that has no digits, as either language writes it: -inf, std::numeric_limits<double>::quiet_NaN().
+func (t *term) unbounded() (f float64, ok bool) {
+	switch {
+	case t.kind == signTerm && t.text == "-" && len(t.args) == 1:
+		f, ok = t.args[0].unbounded()
+		return -f, ok
+	case t.kind == nameTerm && (t.text == "inf" || t.text == "math.inf"), t.kind == callTerm && t.text == "std::numeric_limits::infinity":
+		return math.Inf(1), true
+	case t.kind == nameTerm && (t.text == "nan" || t.text == "math.nan"), t.kind == callTerm && t.text == "std::numeric_limits::quiet_NaN":
+		return math.NaN(), true
+	}
+	return 0, false
+}
 
 // memoryFormats are c10::MemoryFormat's numbers, each one more.
 var memoryFormats = map[string]int64{"contiguous_format": 1, "preserve_format": 2, "channels_last": 3, "channels_last_3d": 4}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -19,7 +18,6 @@ import (
 	"github.com/memspec/memspec/engine/exec/inductor"
 	"github.com/memspec/memspec/engine/internal/faults"
 	"github.com/memspec/memspec/engine/internal/ptzip"
-	"github.com/memspec/memspec/engine/note"
 	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/ops/builtin"
 	"github.com/memspec/memspec/engine/platform"
@@ -128,9 +126,6 @@ func tried(t *testing.T, path string, p *program.Program, inputs []exec.Input) *
 	}
 	r, err := run(0, nil)
 	require.NoError(t, err, path)
-	if slices.ContainsFunc(r.Trace.Notes, func(n trace.Note) bool { return n.ID == note.BranchBoth }) {
-		return r // a way that fails is none
-	}
 	for n := min(table.Calls(), mostFaults); n > 0; n-- {
 		got, err := run(n, faults.Err)
 		assert.True(t, err != nil && strings.Contains(err.Error(), faults.Err.Error()) || err == nil && len(got.Trace.Coverage.Unsupported) > 0, "%s: call %d fails, got %v", path, n, err)
