@@ -1,6 +1,10 @@
 package program
 
-import "github.com/memspec/memspec/engine/tensor"
+import (
+	"iter"
+
+	"github.com/memspec/memspec/engine/tensor"
+)
 
 // Value is one SSA value: assigned once, but for the Params and Outs of If and Loop.
 type Value struct {
@@ -47,6 +51,25 @@ func (b *Block) EachArg(f func(*Arg)) {
 	for i := range b.Outs {
 		f(&b.Outs[i])
 	}
+}
+
+// All are the nodes of a block, each before those of the blocks within it.
+func (b *Block) All() iter.Seq[*Node] {
+	return func(yield func(*Node) bool) { b.each(yield) }
+}
+
+func (b *Block) each(yield func(*Node) bool) bool {
+	for _, n := range b.Nodes {
+		if !yield(n) {
+			return false
+		}
+		for _, sub := range n.Blocks {
+			if !sub.each(yield) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // Node is one operation.

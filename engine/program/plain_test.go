@@ -97,3 +97,18 @@ func TestAFunctionIsCheckedWhenItIsLowered(t *testing.T) {
 	assert.EqualError(t, err, "not a sound program: f: got a body that does not end in prim::Return; f: line 0: aten::relu: got y%1 before it is defined")
 	assert.False(t, lowered)
 }
+
+// TestAllNodes: a node comes before those of its blocks, which come before the next node; who has enough gets no more.
+func TestAllNodes(t *testing.T) {
+	node := func(op string, blocks ...*Block) *Node { return &Node{Op: op, Blocks: blocks} }
+	b := &Block{Nodes: []*Node{node("a"), node("b", &Block{Nodes: []*Node{node("c", &Block{Nodes: []*Node{node("d")}}), node("e")}}, &Block{Nodes: []*Node{node("f")}}), node("g")}}
+	for enough, want := range []string{"a", "ab", "abc", "abcd", "abcde", "abcdef", "abcdefg", "abcdefg"} {
+		got := ""
+		for n := range b.All() {
+			if got += n.Op; len(got) > enough {
+				break
+			}
+		}
+		assert.Equal(t, want, got)
+	}
+}

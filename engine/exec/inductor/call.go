@@ -58,15 +58,8 @@ func (w *walker) operator(n *program.Node) error {
 
 // prepare finds a node's rule and sets its arguments in the schema's order; nil where there is no rule.
 func (w *walker) prepare(n *program.Node) (*call, error) {
-	if c, ok := w.calls[n]; ok {
-		return c, nil
-	}
-	if w.calls == nil {
-		w.calls = map[*program.Node]*call{}
-	}
 	b, ok := w.Table().Lookup(n.Key())
-	if !ok || n.Op == program.Proxied {
-		w.calls[n] = nil
+	if !ok {
 		return nil, nil
 	}
 	c := &call{bound: b, args: make([]*program.Arg, len(b.Schema.Args))}
@@ -91,11 +84,10 @@ func (w *walker) prepare(n *program.Node) (*call, error) {
 		next++
 	}
 	for i := range c.args {
-		if p := &b.Schema.Args[i]; c.args[i] == nil && !p.HasDefault && p.Type.Kind != schema.Optional {
+		if p := &b.Schema.Args[i]; c.args[i] == nil && !p.HasDefault {
 			return nil, fmt.Errorf("got no argument %s of %s: the package is of another PyTorch", p.Name, b.Schema.Key())
 		}
 	}
-	w.calls[n] = c
 	return c, nil
 }
 
@@ -181,7 +173,7 @@ func (w *walker) missing(n *program.Node) error {
 		name = n.Text
 	}
 	w.Unsupported(name, trace.NoRule)
-	if len(n.Outs) == 1 && itemsOf(w.graph.Body, n.Outs[0]) {
+	if len(n.Outs) == 1 && w.itemsOf(n.Outs[0]) {
 		return w.missingSeveral(n)
 	}
 	for i, v := range n.Outs {
@@ -231,15 +223,10 @@ func (w *walker) missingSeveral(n *program.Node) error {
 }
 
 // itemsOf says whether members of a value are taken.
-func itemsOf(b *program.Block, v *program.Value) bool {
-	for _, n := range b.Nodes {
+func (w *walker) itemsOf(v *program.Value) bool {
+	for n := range w.graph.Body.All() {
 		if n.Op == program.BufferItem && n.Args[0].Value == v {
 			return true
-		}
-		for _, inner := range n.Blocks {
-			if itemsOf(inner, v) {
-				return true
-			}
 		}
 	}
 	return false
@@ -259,7 +246,7 @@ func (w *walker) give(n *program.Node, v any) error {
 		w.put(n.Outs[0], v)
 		return nil
 	}
-	if t, ok := v.(*ops.Tuple); ok && len(n.Outs) == 1 { // Python has a name for all of them: torch.ops gives a plain tuple, whatever names the schema has for results
+	if t, ok := v.(*ops.Tuple); ok { // Python has a name for all of them: torch.ops gives a plain tuple, whatever names the schema has for results
 		t.Struct = false
 	}
 	if len(n.Outs) == 1 {

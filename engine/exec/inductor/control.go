@@ -19,17 +19,6 @@ type number struct {
 	value       any  // as it was read last; nil of one that was not
 }
 
-// nodesIn counts the nodes of a block and of those in it.
-func nodesIn(b *program.Block) int {
-	count := len(b.Nodes)
-	for _, n := range b.Nodes {
-		for _, inner := range n.Blocks {
-			count += nodesIn(inner)
-		}
-	}
-	return count
-}
-
 // readsOf are the numbers that a program reads, by name.
 func readsOf(p *program.Program, g *program.Graph) map[string]*number {
 	var out map[string]*number
@@ -49,7 +38,7 @@ func readsOf(p *program.Program, g *program.Graph) map[string]*number {
 
 // markSizes finds which of the numbers sizes are written with.
 func markSizes(b *program.Block, reads map[string]*number) {
-	for _, n := range b.Nodes {
+	for n := range b.All() {
 		for _, m := range n.Recorded() {
 			if m == nil {
 				continue
@@ -63,9 +52,6 @@ func markSizes(b *program.Block, reads map[string]*number) {
 					}
 				}
 			}
-		}
-		for _, inner := range n.Blocks {
-			markSizes(inner, reads)
 		}
 	}
 }
@@ -85,19 +71,19 @@ func (w *walker) told(m *program.TensorMeta) bool {
 }
 
 // unknown is a number that is written with one that was read and is not known.
-func (w *walker) unknown(s program.Size) (ops.Unbacked, bool) {
+func (w *walker) unknown(s program.Size) (any, bool) {
 	for _, name := range s.Names() {
 		if r := w.reads[name]; r != nil {
 			if _, known := w.symbols[name]; known {
 				continue
 			}
-			if u, ok := r.value.(ops.Unbacked); ok && s.String() == name {
-				return u, true
+			if r.value != nil { // what it is read off says whether it is a fraction
+				return r.value, true
 			}
 			return ops.NewUnbacked("aten::item", schema.Int), true
 		}
 	}
-	return ops.Unbacked{}, false
+	return nil, false
 }
 
 // assign gives a name another content.
@@ -237,9 +223,6 @@ func (w *walker) loop(n *program.Node) error {
 		return err
 	}
 	for {
-		if err := w.Step(); err != nil {
-			return err
-		}
 		end, err := w.run(n.Blocks[0])
 		if err != nil {
 			w.rounds.Failed()

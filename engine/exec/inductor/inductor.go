@@ -33,11 +33,8 @@ func New(p *program.Program) exec.Start {
 			return nil, err
 		}
 		m.PythonContainers()
-		w := &walker{Machine: m, prog: p, graph: g, regs: make([]any, g.NumValues), sites: make([]trace.SiteID, nodesIn(g.Body)),
+		w := &walker{Machine: m, prog: p, graph: g, regs: make([]any, g.NumValues), sites: map[*program.Node]trace.SiteID{},
 			weights: map[*program.State]*tensor.Tensor{}, reads: readsOf(p, g)}
-		for i := range w.sites {
-			w.sites[i] = trace.NoSite
-		}
 		return w, nil
 	}
 }
@@ -50,12 +47,11 @@ type walker struct {
 	*exec.Machine
 	prog    *program.Program
 	graph   *program.Graph
-	regs    []any          // by value; nil of one that names nothing
-	sites   []trace.SiteID // by node
+	regs    []any // by value; nil of one that names nothing
+	sites   map[*program.Node]trace.SiteID
 	weights map[*program.State]*tensor.Tensor
 	symbols map[string]int64 // their values in this run
 	now     *program.Node
-	calls   map[*program.Node]*call
 	tried   bool // its first call tunes kernels
 	reads   map[string]*number
 	rounds  *exec.Rounds                      // of the loop under way
@@ -79,20 +75,18 @@ const alignment = 64
 // Load takes the weights' block.
 func (w *walker) Load() {
 	w.Machine.Load(nil, nil)
+	if w.prog.Format != packaged { // a wrapper's arguments are the caller's, and its states examples of them
+		return
+	}
 	var block units.Bytes
 	for _, s := range w.prog.States {
-		if s.Class == tensor.Input { // the caller's
-			continue
-		}
 		meta := s.Meta
 		w.weights[s] = w.TensorOn(&tensor.Storage{ID: -1, NBytes: units.Bytes(s.NBytes), Device: meta.Device, Category: s.Class}, meta)
 		if meta.Device == exec.Accelerator {
 			block += units.Bytes((s.NBytes + alignment - 1) / alignment * alignment)
 		}
 	}
-	if block > 0 {
-		w.TakeOutside(block)
-	}
+	w.TakeOutside(block)
 }
 
 // Prepare has nothing to do: a package's code is compiled.
@@ -122,7 +116,7 @@ func (w *walker) Forward(args []any) (any, error) {
 	if err != nil {
 		return nil, w.fail(err)
 	}
-	if end == nil || end.Op != "prim::Return" {
+	if end == nil {
 		return nil, w.fail(errors.New("got the end of the code, want a return"))
 	}
 	return w.results(end)
@@ -203,11 +197,14 @@ var places = map[string]string{program.Choice: "torch.cond", program.RoundsOf: "
 
 // place makes a node's place the current one: the operators that it was made of, and the line of the wrapper.
 func (w *walker) place(n *program.Node) {
-	i := n.Where.Stmt
-	if w.sites[i] != trace.NoSite {
-		w.Sites.EnterAgain(w.sites[i])
-		return
+	if site, there := w.sites[n]; there {
+		w.Sites.EnterAgain(site)
+	} else {
+		w.sites[n] = w.newPlace(n)
 	}
+}
+
+func (w *walker) newPlace(n *program.Node) trace.SiteID {
 	op := n.Op
 	if told := places[op]; told != "" {
 		op = told
@@ -219,7 +216,7 @@ func (w *walker) place(n *program.Node) {
 	if n.Where.Stack != nil {
 		at = n.Where.Pos()
 	}
-	w.sites[i] = w.Sites.EnterAs(class(n), op, "", at)
+	return w.Sites.EnterAs(class(n), op, "", at)
 }
 
 // class is what a node's results are for.
@@ -304,7 +301,7 @@ func (w *walker) gradient(n *program.Node) error {
 		if size != t.Sizes[i] {
 			return fmt.Errorf("got a gradient of sizes %v, want those of its argument: %v", t.Sizes, leaf.Sizes)
 		}
-		copied = copied || size != 1 && leaf.Strides[i] != t.Strides[i] || size == 1 && t.Strides[i] == 0
+		copied = copied || size != 1 && leaf.Strides[i] != t.Strides[i] || t.Strides[i] == 0
 	}
 	out := any(t)
 	if copied {
@@ -380,19 +377,17 @@ func (w *walker) view(n *program.Node) error {
 	if err != nil {
 		return err
 	}
-	meta := of.Meta
-	if r := n.Recorded(); len(r) > 0 {
-		bound := *r[0]
-		if bound.DType == tensor.Undefined {
-			bound.DType = of.DType
-		}
-		if meta, err = bound.Bind(w.symbols); err != nil {
-			return err
-		}
-		meta.Device = of.Device
-		if end := meta.StorageBytes(); end > of.Storage.NBytes || meta.StorageOffset < 0 {
-			return fmt.Errorf("got a view up to byte %d from element %d on, want it within the %d bytes of %s", int64(end), meta.StorageOffset, int64(of.Storage.NBytes), nameOf(&n.Args[0]))
-		}
+	bound := *n.Recorded()[0]
+	if bound.DType == tensor.Undefined {
+		bound.DType = of.DType
+	}
+	meta, err := bound.Bind(w.symbols)
+	if err != nil {
+		return err
+	}
+	meta.Device = of.Device
+	if end := meta.StorageBytes(); end > of.Storage.NBytes || meta.StorageOffset < 0 {
+		return fmt.Errorf("got a view up to byte %d from element %d on, want it within the %d bytes of %s", int64(end), meta.StorageOffset, int64(of.Storage.NBytes), nameOf(&n.Args[0]))
 	}
 	t := w.TensorOn(of.Storage, meta)
 	w.Hold(t)
@@ -419,8 +414,8 @@ func (w *walker) results(n *program.Node) (any, error) {
 		out.Items = append(out.Items, t)
 	}
 	for id := range w.regs {
-		if t := w.regs[id]; t != nil && !seen[id] {
-			w.Drop(t)
+		if !seen[id] {
+			w.Drop(w.regs[id])
 		}
 		w.regs[id] = nil
 	}
@@ -429,8 +424,7 @@ func (w *walker) results(n *program.Node) (any, error) {
 
 // fail makes err an error of the model at the current node.
 func (w *walker) fail(err error) error {
-	var e *exec.EvalError
-	if errors.As(err, &e) || w.now == nil {
+	if w.now == nil {
 		return err
 	}
 	at := program.Pos{File: w.prog.Entry.Record, Line: int(w.now.Where.Line)}

@@ -2,6 +2,7 @@ package inductor_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"testing/fstest"
 
@@ -71,7 +72,9 @@ void AOTInductorModel::run_impl(AtenTensorHandle* input_handles) {
 // TestPlaces: a buffer is told by the operators that its kernel was made of, an operator by its own name.
 func TestPlaces(t *testing.T) {
 	code := buffer("buf0", "{s0, 8L}", "{8L, 1L}") + "AtenTensorHandle buf1_handle;\nAOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_cuda_relu(buf0, &buf1_handle));\nRAIIAtenTensorHandle buf1(buf1_handle);\noutput_handles[0] = buf1.release();"
+	placed := 0
 	_, tr, err := edited(t, code, func(g *program.Graph) {
+		placed = len(g.Body.Nodes) - 1 // the return has none
 		for _, n := range g.Body.Nodes {
 			n.Text = "aten.add, aten.mul"
 		}
@@ -84,6 +87,35 @@ func TestPlaces(t *testing.T) {
 		}
 	}
 	assert.Equal(t, []string{"aten.add, aten.mul", "aten::relu"}, got)
+	assert.Len(t, tr.Sites, placed+1, "in two passes each line is one place, the input another")
+}
+
+// TestPlacesOfStacks: where the line of the user's own code is told, it is the place.
+func TestPlacesOfStacks(t *testing.T) {
+	_, tr, err := edited(t, buffer("buf0", "{s0, 8L}", "{8L, 1L}")+"output_handles[0] = buf0.release();", func(g *program.Graph) {
+		g.Body.Nodes[0].Where.Stack = &program.Stack{Frames: []*program.Frame{{File: "/u/net.py", Line: 7}}}
+	})
+	require.NoError(t, err)
+	for _, e := range tr.Events {
+		if e.Pass == 1 && e.Action == trace.Alloc {
+			assert.Equal(t, "/u/net.py:7", fmt.Sprint(tr.Sites[e.Site].File, ":", tr.Sites[e.Site].Line))
+		}
+	}
+}
+
+// TestFirstInput: of two inputs that do not fit the first is told.
+func TestFirstInput(t *testing.T) {
+	const code = "# AOT ID: ['0_inference']\nclass Runner:\n    def call(self, args):\n        arg0_1, arg1_1 = args\n        args.clear()\n        return (arg0_1, )\n\ndef get_args():\n" +
+		"    arg0_1 = rand_strided((8, ), (1, ), device='cuda:0', dtype=torch.float32)\n    arg1_1 = rand_strided((8, ), (1, ), device='cuda:0', dtype=torch.float16)\n    return [arg0_1, arg1_1]\n"
+	w, err := artifact.DecodeWrapper(code, "w.py")
+	require.NoError(t, err)
+	d, err := device.Lookup("t4")
+	require.NoError(t, err)
+	on, err := platform.New(d, platform.Version{Major: 2, Minor: 15})
+	require.NoError(t, err)
+	in := exec.Input{Value: tensor.Meta{DType: tensor.Int64, Sizes: []int64{8}, Strides: []int64{1}, Device: exec.Accelerator}}
+	_, err = exec.Run(context.Background(), inductor.New(w.Program), builtin.Table(), exec.Options{Inputs: []exec.Input{in, in}, Platform: &on})
+	assert.EqualError(t, err, "input arg0_1: got int64, want float32: compiled code takes one dtype")
 }
 
 // TestLoopsPlace: whether a loop goes on hangs on data: the note stands at the loop.

@@ -24,25 +24,31 @@ import (
 )
 
 // TestPieces: what pieces of wrappers allocate and free, with what is assumed, or why they do not run: testdata/runs. A piece follows a line == REASON,
-// its first line is number 10; what follows its line -- stands behind the function. A line ! assume PLACE N states what depends on tensor data, and
+// its first line is number 10 in Python; what follows its line -- stands behind the function. Those of a training step are whole. A line ! assume PLACE N states what depends on tensor data, and
 // ! lower takes it at its least.
 func TestPieces(t *testing.T) {
 	golden.Run(t, filepath.Join("testdata", "runs", "*.txtar"), func(a *golden.Archive) {
 		matrix := func(d tensor.DType, sizes ...int64) exec.Input {
 			return exec.Input{Value: tensor.Meta{DType: d, Sizes: sizes, Strides: tensor.ContiguousStrides(sizes), Device: exec.Accelerator}}
 		}
-		python := filepath.Base(a.T().Name()) == "python"
+		kind := filepath.Base(a.T().Name())
 		inputs := []exec.Input{matrix(tensor.Float32, 6, 8)}
-		if python {
+		switch kind {
+		case "step":
+			inputs = []exec.Input{matrix(tensor.Float32, 8, 4), matrix(tensor.Float32, 8, 4), matrix(tensor.Float32, 8, 4)}
+		case "python":
 			inputs = []exec.Input{{Value: int64(6)}, matrix(tensor.Float32, 6, 64), matrix(tensor.Float16, 64, 128), matrix(tensor.Int64)}
 		}
 		decode := func(code, behind string) (*program.Program, error) {
-			if !python {
+			if kind == "cpp" {
 				text := string(a.Input("head.cpp")) + code + "}\n"
 				return artifact.Decode(fstest.MapFS{"data/aotinductor/model/a.wrapper.cpp": {Data: []byte(text)}}, "")
 			}
-			head, tail, _ := strings.Cut(string(a.Input("file.py")), "CODE\n")
-			w, err := artifact.DecodeWrapper(head+"            "+strings.ReplaceAll(strings.TrimRight(code, "\n"), "\n", "\n            ")+"\n"+tail+behind, "w.py")
+			if kind == "python" {
+				head, tail, _ := strings.Cut(string(a.Input("file.py")), "CODE\n")
+				code = head + "            " + strings.ReplaceAll(strings.TrimRight(code, "\n"), "\n", "\n            ") + "\n" + tail + behind
+			}
+			w, err := artifact.DecodeWrapper(code, "w.py")
 			if err != nil {
 				return nil, err
 			}
