@@ -125,7 +125,6 @@ func (r *Rounds) Next(cond any, carried []any) (bool, error) {
 	if r.trips == endless && (depends || r.blind) {
 		r.open = true
 	}
-	r.decisions = m.ways.decisions
 	switch {
 	case m.Incomplete() && r.open:
 		return r.round == 0, nil // what the rounds hold is not known anyway
