@@ -2,24 +2,29 @@
 // block is cheaper than one a value.
 package slab
 
+import "unsafe"
+
 // Of hands out zeroed values of one type. The zero Of is ready.
 type Of[T any] struct {
 	free []T
 	size int // of the last block
 }
 
-// How many values are made at once: few at first, twice as many each time.
+// How many bytes a block has: few at first, twice as many each time. The types share these sizes, because each size of a kind that is in use costs a
+// process pages of its own.
 const (
-	firstBlock   = 8
-	largestBlock = 128
+	firstBlock   = 2 << 10
+	largestBlock = 8 << 10
+	header       = 8 // what the allocator puts before values that hold pointers
 )
 
-// refill makes the next block, of at least n values: no more than half the largest.
+// refill makes the next block, of at least n values.
 func (s *Of[T]) refill(n int) {
-	for s.size = min(max(2*s.size, firstBlock), largestBlock); s.size < n; {
+	each := max(int(unsafe.Sizeof(*new(T))), 1)
+	for s.size = min(max(2*s.size, firstBlock), largestBlock); s.size-header < n*each; {
 		s.size *= 2
 	}
-	s.free = make([]T, s.size)
+	s.free = make([]T, (s.size-header)/each)
 }
 
 // New returns a zeroed value.
@@ -45,7 +50,7 @@ func (s *Of[T]) Cut(n int) []T {
 		return nil
 	}
 	if n > len(s.free) {
-		if n > largestBlock/2 {
+		if n*int(unsafe.Sizeof(*new(T))) > largestBlock/2 {
 			return make([]T, n)
 		}
 		s.refill(n)
@@ -55,10 +60,12 @@ func (s *Of[T]) Cut(n int) []T {
 	return list
 }
 
+const shortestList = 256
+
 // Extend makes a list longer by n zeroed values. It may move: who holds a part of the old one keeps that part.
 func Extend[T any](list []T, n int) []T {
 	if cap(list)-len(list) < n {
-		list = append(make([]T, 0, max(2*cap(list), len(list)+n, 2*largestBlock)), list...)
+		list = append(make([]T, 0, max(2*cap(list), len(list)+n, shortestList)), list...)
 	}
 	from := len(list)
 	list = list[:from+n]
