@@ -94,7 +94,7 @@ probe: $(VENV)/.stamp
 # pyshim/tests/conftest.py; anything else fails.
 test-python: $(VENV)/.stamp $(HEADERS)/.stamp
 	PYTHONPATH=$(CURDIR)/pyshim/src $(VENV)/bin/python -c 'from memshim import binary; binary.find()' # built once, before several tests ask for it
-	MEMSPEC_WHOLE=1 PYTHONPATH=$(CURDIR)/pyshim/src $(VENV)/bin/python -m pytest -q -rs -n 2 pyshim/tests
+	env -u PYTHONDONTWRITEBYTECODE MEMSPEC_WHOLE=1 PYTHONPATH=$(CURDIR)/pyshim/src $(VENV)/bin/python -m pytest -q -rs -n 2 pyshim/tests
 	MEMSPEC_PYTHON_TESTS=1 $(GO) test ./cudameasure
 
 # CUDA's public headers, of both majors, that the pretend GPU's declarations are compared with; 100 MB.

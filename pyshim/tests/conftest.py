@@ -16,7 +16,8 @@ pytest_plugins = ["pytester"]
 collect_ignore = [] if os.environ.get(pretended.MARK) else ["gpu"]  # test_gpu.py runs them
 
 # Processes that tests start use the same memshim.
-os.environ["PYTHONPATH"] = os.pathsep.join(p for p in (str(Path(memshim.__file__).parents[1]), os.environ.get("PYTHONPATH", "")) if p)
+STARTUP = str(Path(__file__).parent / "startup")
+os.environ["PYTHONPATH"] = os.pathsep.join(p for p in (STARTUP, str(Path(memshim.__file__).parents[1]), os.environ.get("PYTHONPATH", "")) if p)
 
 # Why a test may be left out of `make test`, which sets MEMSPEC_WHOLE: everything else that a test skips for fails there, so that a pretend GPU or a
 # binary which cannot be had is no pass.
@@ -102,6 +103,31 @@ def pytest_runtest_makereport():
 @pytest.hookimpl(wrapper=True)
 def pytest_make_collect_report():
     return told((yield))
+
+
+# Of several processes of pytest-xdist's each takes a file at a time, since a file's tests share what was made for them; of these files a test at a time.
+APART = {"test_gpu.py", "test_run.py", "test_run_libraries.py", "test_workspace_answers.py"}
+# What takes long is begun early, so that no process ends long after the others.
+LONGEST = ("test_pretend_compiled.py", "test_gpu.py", "test_pretend_oracle.py", "test_pretend_truth.py", "test_pretend_values.py", "test_run_libraries.py",
+           "test_run.py", "test_measure.py", "test_storages.py", "test_capture.py", "test_pretend_features.py")
+
+
+def pytest_collection_modifyitems(items):
+    at = {name: i for i, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: at.get(item.path.name, len(at)))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    from xdist.scheduler import LoadFileScheduling
+
+    class ByFile(LoadFileScheduling):
+        def _split_scope(self, nodeid):
+            file = super()._split_scope(nodeid)
+            return nodeid if Path(file).name in APART else file
+
+    config.option.loadscopereorder = False  # as they are sorted above
+    return ByFile(config, log)
 
 
 def pytest_collection_finish():

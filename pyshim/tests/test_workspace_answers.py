@@ -5,6 +5,7 @@ The library is that of the torch of this Python, and those in the folders of MEM
 
 import csv
 import functools
+import hashlib
 import os
 import pickle
 import sys
@@ -60,21 +61,43 @@ def test_committed_profiles_are_what_the_library_says(file, version):
         process.close()
 
 
+# Engines whose kernel NVRTC compiles when the plan is made, half a second each: 6 calls of 100 and 95 % of the time that all of them take.
+COMPILE = {"forward": "5", "dgrad": "6", "wgrad": "19"}
+
+
+def heard(folder: str, beside: tuple[str, ...], device_class: str) -> Path:
+    """A file that is there once this library has answered, asked by this code, what is committed for the class: it would answer the same again."""
+    state = hashlib.sha256(device_class.encode())
+    for path in sorted({*Path(folder).glob("*.so*"), *map(Path, beside), *map(Path, query.driver())}):
+        state.update(f"{path} {path.stat().st_size} {path.stat().st_mtime_ns}\n".encode())
+    for path in (*sorted(Path(query.__file__).parent.rglob("*.py")), Path(ask_rows.__file__), ask_rows.OUT):
+        state.update(path.read_bytes())
+    return ROOT / ".cache" / "heard" / state.hexdigest()[:20]
+
+
 @pytest.mark.parametrize("device_class", ask_rows.CLASSES)
 @pytest.mark.parametrize("version", VERSIONS)
 def test_rows_are_what_the_library_says(version, device_class):
-    """1800 calls a version and direction, of all classes; one process a class."""
+    """1800 calls a version and direction, of all classes; one process a class. Those that compile are made where they have not been heard before: all
+    are with MEMSPEC_ASK=1."""
     folder, beside = installed(version)
-    known, asked = ask_rows.load(), 0
+    known, asked, before = ask_rows.load(), 0, heard(folder, beside, device_class)
+    again = not before.exists() or bool(os.environ.get("MEMSPEC_ASK"))
     process = query.Process(folder, beside, device_class)
     for name, answers in known["answers"].items():
         answered, _, direction = name.partition(" ")
+        direction = direction or "forward"
         if answered == version:
             want = {group: told for group, told in answers.items() if group.split()[0] == device_class}
-            assert ask_rows.ask(known["convolutions"], process, device_class, direction or "forward") == want
+            given = {}
+            for group, row in want.items() if not again else ():
+                given[group] = {line: told for line, told in zip(known["convolutions"], row) if told.endswith("/" + COMPILE[direction])}
+            assert ask_rows.ask(known["convolutions"], process, device_class, direction, given) == want
             asked += sum(map(len, want.values()))
     assert asked == len(known["convolutions"]) * len(ask_rows.GROUPS) // len(ask_rows.CLASSES) * {"9.10.2": 1, "9.26.0": 3}[version]
     process.close()
+    before.parent.mkdir(parents=True, exist_ok=True)
+    before.touch()
 
 
 def row(r: dict) -> str:

@@ -20,7 +20,9 @@ WORKSPACE = 32 << 20  # cuBLAS's, on 9.0
 
 @pytest.fixture(scope="module")
 def caches(tmp_path_factory):
-    return {"TORCHINDUCTOR_CACHE_DIR": str(tmp_path_factory.mktemp("inductor")), "TRITON_CACHE_DIR": str(tmp_path_factory.mktemp("triton"))}
+    """And no process beside each to compile in, which imports PyTorch once more (test_pretend_compiles.py has one)."""
+    return {"TORCHINDUCTOR_CACHE_DIR": str(tmp_path_factory.mktemp("inductor")), "TRITON_CACHE_DIR": str(tmp_path_factory.mktemp("triton")),
+            "TORCHINDUCTOR_COMPILE_THREADS": "1"}
 
 
 @pytest.fixture(scope="module")
@@ -216,7 +218,7 @@ defaults: {device: t4, torch: %d.%d}
 models:
   net: {source: zoo.py:net, inputs: ["float32[4,8]"], budget: {reserved: 100%%}}
 """ % support.torch_here().release)
-    fresh = {"TORCHINDUCTOR_CACHE_DIR": str(tmp_path / "inductor"), "TRITON_CACHE_DIR": str(tmp_path / "triton")}
+    fresh = {"TORCHINDUCTOR_CACHE_DIR": str(tmp_path / "inductor"), "TRITON_CACHE_DIR": str(tmp_path / "triton"), "TORCHINDUCTOR_COMPILE_THREADS": "1"}
     p = subprocess.run([sys.executable, "-m", "memshim", "capture", "memspec.yaml"], cwd=tmp_path, env=os.environ | fresh, capture_output=True, text=True, timeout=300)
     assert p.returncode != 0
     assert "got no C compiler (cc, gcc or clang), want one: Triton builds what launches its kernels with it" in p.stderr, p.stderr
@@ -227,7 +229,7 @@ def test_without_a_compiler_the_last_line_of_a_run_names_it(tmp_path):
     if not importlib.util.find_spec("triton"):
         pytest.skip("no Triton here")
     (tmp_path / "train.py").write_text(NO_COMPILER + "\n\nnet().cuda()(torch.zeros(4, 8, device='cuda'))\n")
-    fresh = {"TORCHINDUCTOR_CACHE_DIR": str(tmp_path / "inductor"), "TRITON_CACHE_DIR": str(tmp_path / "triton")}
+    fresh = {"TORCHINDUCTOR_CACHE_DIR": str(tmp_path / "inductor"), "TRITON_CACHE_DIR": str(tmp_path / "triton"), "TORCHINDUCTOR_COMPILE_THREADS": "1"}
     command = [sys.executable, "-m", "memshim", "run", "--on", "t4", "--json", "told.json", "--", "train.py"]
     p = subprocess.run(command, cwd=tmp_path, env=os.environ | fresh, capture_output=True, text=True, timeout=300)
     assert p.returncode == 1 and "Traceback" in p.stderr
