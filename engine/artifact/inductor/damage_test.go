@@ -88,33 +88,82 @@ output_handles[1] = output_handles[0];
 // TestDamaged holds what is said to wrappers with one word damaged: testdata/damaged.
 func TestDamaged(t *testing.T) {
 	golden.Run(t, filepath.Join("testdata", "damaged", "*.txtar"), func(a *golden.Archive) {
-		name, text, read := filepath.Base(a.T().Name()), "", decodeCPP
-		switch name {
-		case "cpp":
-			text = wrapper(cppStatements)
-		case "cpp_memory":
-			text = wrapper(cppMemory)
-		case "python":
-			text, read = pythonWrapper(pythonStatements), decodePython
-		case "python_memory":
-			text, read = pythonWrapper(pythonMemory), decodePython
-		}
+		name := filepath.Base(a.T().Name())
+		text, read := damagedText(name)
 		if strings.HasSuffix(name, "_memory") { // as it is, which Damage leaves out
-			p, err := read(text, "w")
+			whole, err := read(text)
 			require.NoError(a.T(), err)
-			a.Want("read", []byte(listing(a.T(), p)))
+			a.Want("read", []byte(whole))
 		}
-		a.Want("said", []byte(golden.Damage(a.T(), text, func(text string) (string, error) {
-			p, err := read(text, "w")
-			if err != nil {
-				return "", err
+		a.Want("said", []byte(golden.Damage(a.T(), text, read)))
+	})
+}
+
+// damagedText is a wrapper by its name, and what reads it.
+func damagedText(name string) (string, golden.Reader) {
+	text, read := "", decodeCPP
+	switch name {
+	case "cpp":
+		text = wrapper(cppStatements)
+	case "cpp_memory":
+		text = wrapper(cppMemory)
+	case "cpp_control":
+		text = wrapper(cppControl)
+	case "python":
+		text, read = pythonWrapper(pythonStatements), decodePython
+	case "python_memory":
+		text, read = pythonWrapper(pythonMemory), decodePython
+	case "python_control":
+		text, read = pythonWrapper(pythonControl)+pythonFunctions, decodePython
+	}
+	return text, func(text string) (string, error) {
+		p, err := read(text, "w")
+		if err != nil {
+			return "", err
+		}
+		if err := program.Check(p); err != nil {
+			return "", err
+		}
+		var out strings.Builder
+		err = program.Write(&out, p)
+		return out.String(), err
+	}
+}
+
+// TestKinds holds what is said to wrappers in which one word is of another kind: a name is a text or a call, a call a name, a text a name, a number a
+// text or a fraction. What is written alike does not stand for the same: testdata/kinds.
+func TestKinds(t *testing.T) {
+	golden.Run(t, filepath.Join("testdata", "kinds", "*.txtar"), func(a *golden.Archive) {
+		name := filepath.Base(a.T().Name())
+		text, read := damagedText(name)
+		quote := map[bool]string{true: "'", false: `"`}[strings.HasPrefix(name, "python")]
+		a.Want("said", []byte(golden.DamageBy(a.T(), text, read, func(text string, from, to int) [][2]string {
+			if line := text[strings.LastIndexByte(text[:from], '\n')+1 : from]; strings.Contains(line, "#") || strings.Contains(line, "//") {
+				return nil // a comment
 			}
-			if err := program.Check(p); err != nil {
-				return "", err
+			word, with := text[from:to], func(what, other string) [2]string { return [2]string{what, text[:from] + other + text[to:]} }
+			switch c := word[0]; {
+			case '0' <= c && c <= '9':
+				return [][2]string{with("as a text", quote+word+quote), with("as a fraction", word+".5")}
+			case len(word) > 1 && (c == '"' || c == '\''):
+				return [][2]string{with("as a name", strings.NewReplacer(" ", "_", "'", "_", "[", "_", "]", "_").Replace(word[1:len(word)-1]))}
+			case !(c == '_' || 'A' <= c && c <= 'Z' || 'a' <= c && c <= 'z'):
+				return nil
+			case !strings.HasPrefix(text[to:], "("):
+				return [][2]string{with("as a text", quote+word+quote), with("as a call", word+"()"), with("as a member", word+"[0]")}
 			}
-			var out strings.Builder
-			err = program.Write(&out, p)
-			return out.String(), err
+			open, end := 0, to
+			for ; end < len(text); end++ {
+				if text[end] == '(' {
+					open++
+				} else if text[end] == ')' {
+					if open--; open == 0 {
+						break
+					}
+				}
+			}
+			return [][2]string{with("as a text", quote+word+quote), {"as a name", text[:to] + text[end+1:]}, {"without arguments", text[:to] + "()" + text[end+1:]},
+				{"with another argument", text[:end] + ", 3" + text[end:]}}
 		})))
 	})
 }

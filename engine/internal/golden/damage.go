@@ -24,6 +24,12 @@ var word = regexp.MustCompile(`\n[ \t]*|[A-Za-z_][A-Za-z0-9_]*|[0-9]+|"[^"\n]*"|
 // is. Under each line of the text stand the words and what is said: an error, or how the lines that were read differ. What changes nothing is not told.
 func Damage(t testing.TB, text string, read Reader) string {
 	t.Helper()
+	return DamageBy(t, text, read, damageWord)
+}
+
+// DamageBy is Damage by changes of one's own: of the word text[from:to] they are what is told of a change and the text with it.
+func DamageBy(t testing.TB, text string, read Reader, changes func(text string, from, to int) [][2]string) string {
+	t.Helper()
 	whole, err := read(text)
 	if err != nil {
 		t.Fatalf("the text as it is: %v", err)
@@ -33,7 +39,12 @@ func Damage(t testing.TB, text string, read Reader) string {
 	for number, line := range lines {
 		var said []string
 		for _, span := range word.FindAllStringIndex(line, -1) {
-			said = append(said, damageWord(text, at+span[0], at+span[1], whole, read)...)
+			from, to := at+span[0], at+span[1]
+			for _, c := range changes(text, from, to) {
+				if got := outcome(c[1], whole, read); got != "" {
+					said = append(said, fmt.Sprintf("\t%d %s %s: %s\n", column(text, from), strings.ReplaceAll(text[from:to], "\n", "␤"), c[0], got))
+				}
+			}
 		}
 		at += len(line)
 		if len(said) > 0 {
@@ -43,7 +54,7 @@ func Damage(t testing.TB, text string, read Reader) string {
 	return out.String()
 }
 
-func damageWord(text string, from, to int, whole string, read Reader) []string {
+func damageWord(text string, from, to int) [][2]string {
 	was := text[from:to]
 	changes := [][2]string{{"without", ""}}
 	switch c := was[0]; {
@@ -58,17 +69,10 @@ func damageWord(text string, from, to int, whole string, read Reader) []string {
 	default:
 		changes = append(changes, [2]string{"twice", was + was}, [2]string{"as ;", ";"})
 	}
-	var said []string
-	tell := func(what, damaged string) {
-		if got := outcome(damaged, whole, read); got != "" {
-			said = append(said, fmt.Sprintf("\t%d %s %s: %s\n", column(text, from), strings.ReplaceAll(was, "\n", "␤"), what, got))
-		}
+	for i, c := range changes {
+		changes[i][1] = text[:from] + c[1] + text[to:]
 	}
-	for _, c := range changes {
-		tell(c[0], text[:from]+c[1]+text[to:])
-	}
-	tell("is the last", text[:to])
-	return said
+	return append(changes, [2]string{"is the last", text[:to]})
 }
 
 func column(text string, at int) int { return at - strings.LastIndexByte(text[:at], '\n') }
