@@ -111,7 +111,7 @@ func (r *cppReader) temporary(of program.Arg, m *program.TensorMeta, where place
 func (r *cppReader) wrapped(x *term) (program.Arg, bool, error) {
 	inner := x.args[0]
 	if inner.kind == nameTerm && x.text != "temporary_reference" {
-		if a, ok := r.handles[inner.text]; ok && a.Value != nil {
+		if a, ok := r.handles[inner.text]; ok {
 			r.counter++
 			name := fmt.Sprintf("handle %d", r.counter)
 			r.bind(name, a)
@@ -126,11 +126,11 @@ func (r *cppReader) wrapped(x *term) (program.Arg, bool, error) {
 func (r *cppReader) shim(x *term) error {
 	args, outs := x.args, []string(nil)
 	for len(args) > 0 {
-		last := args[len(args)-1]
-		if last.kind != signTerm || last.text != "&" || len(last.args) != 1 || !r.declared[last.args[0].text] {
+		last := args[len(args)-1].addressed()
+		if last == nil || !r.declared[last.text] {
 			break
 		}
-		outs = append([]string{last.args[0].text}, outs...)
+		outs = append([]string{last.text}, outs...)
 		args = args[:len(args)-1]
 	}
 	name := strings.TrimPrefix(x.text, "aoti_torch_")
@@ -157,14 +157,14 @@ func (r *cppReader) shim(x *term) error {
 		return nil
 	case name == "grad_mode_set_enabled":
 		return nil
-	case name == "clone" && len(args) == 2 && args[1].kind == signTerm && args[1].text == "&" && len(args[1].args) == 1 && args[1].args[0].isOutput():
-		return r.copied(args[0], args[1].args[0].args[1].n, x.where)
-	case strings.HasPrefix(name, "item_") && len(args) == 2 && args[1].kind == signTerm && args[1].text == "&" && len(args[1].args) == 1:
+	case name == "clone" && len(args) == 2 && args[1].addressed().isOutput():
+		return r.copied(args[0], args[1].addressed().args[1].n, x.where)
+	case strings.HasPrefix(name, "item_") && len(args) == 2 && args[1].addressed() != nil:
 		a, ok, err := r.tensor(args[0])
 		if err != nil || !ok {
 			return orFail(err, x.where, "got a value of %s, want one of a buffer", args[0])
 		}
-		r.item(args[1].args[0].text, a, x.where)
+		r.item(args[1].addressed().text, a, x.where)
 		return nil
 	}
 	return r.operator(x, name, args, outs)
@@ -208,9 +208,7 @@ func (r *cppReader) viewed(out string, of *term, d tensor.DType, layout []*term)
 	}
 	v := r.value(strings.TrimSuffix(out, "_handle"))
 	n.Outs = []*program.Value{v}
-	if a.Value != nil {
-		r.made[v] = r.made[a.Value]
-	}
+	r.made[v] = r.made[a.Value]
 	r.handles[out] = program.Arg{Value: v}
 	return nil
 }
@@ -235,7 +233,7 @@ func (r *cppReader) copied(of *term, at int64, where place) error {
 
 func (r *cppReader) deleted(x *term) error {
 	a, ok := r.handles[x.text]
-	if !ok || a.Value == nil {
+	if !ok {
 		return fail(x.where, "got %s deleted, want a handle", x)
 	}
 	n := r.node(program.BufferFree, x.where)
@@ -291,16 +289,19 @@ func (r *cppReader) operator(x *term, name string, args []*term, outs []string) 
 	return nil
 }
 
-// argument reads an argument of an operator; count is the length of a list and 0 of a device, which C gives another argument; -1 of what has none.
+// alone is the count of an argument that C gives in one.
+const alone = -1
+
+// argument reads an argument of an operator; count is the length of a list and 0 of a device, which C gives another argument, else alone.
 func (r *cppReader) argument(x *term) (a program.Arg, count int, err error) {
-	for x.kind == signTerm && x.text == "&" && len(x.args) == 1 || x.kind == callTerm && (x.text == "temporary_reference" || x.text == "static_cast") && len(x.args) == 1 {
+	for x.addressed() != nil || x.kind == callTerm && (x.text == "temporary_reference" || x.text == "static_cast") && len(x.args) == 1 {
 		x = x.args[0]
 	}
 	if a, ok, err := r.tensor(x); ok || err != nil {
-		if a.Value != nil && r.none[a.Value] {
+		if r.none[a.Value] {
 			a = program.Arg{}
 		}
-		return a, -1, err
+		return a, alone, err
 	}
 	if x.kind == nameTerm {
 		if t := r.arrays[x.text]; t != nil {
@@ -311,11 +312,11 @@ func (r *cppReader) argument(x *term) (a program.Arg, count int, err error) {
 	}
 	switch {
 	case x.kind == intTerm:
-		return program.Arg{Const: x.n}, -1, nil
+		return program.Arg{Const: x.n}, alone, nil
 	case x.kind == floatTerm:
-		return program.Arg{Const: x.f}, -1, nil
+		return program.Arg{Const: x.f}, alone, nil
 	case x.kind == textTerm:
-		return program.Arg{Const: x.text}, -1, nil
+		return program.Arg{Const: x.text}, alone, nil
 	case x.kind == listTerm:
 		items := make([]program.Arg, len(x.args))
 		for i, item := range x.args {
@@ -325,25 +326,25 @@ func (r *cppReader) argument(x *term) (a program.Arg, count int, err error) {
 		}
 		return program.Arg{Items: items}, len(items), nil
 	case x.kind == nameTerm && x.text == "nullptr":
-		return program.Arg{}, -1, nil
+		return program.Arg{}, alone, nil
 	case x.kind == nameTerm && (x.text == "true" || x.text == "false"):
-		return program.Arg{Const: x.text == "true"}, -1, nil
+		return program.Arg{Const: x.text == "true"}, alone, nil
 	case x.kind == nameTerm && strings.HasPrefix(x.text, "cached_torch_dtype_"):
 		d, err := dtypeOf(x)
-		return program.Arg{Const: int64(d)}, -1, err
+		return program.Arg{Const: int64(d)}, alone, err
 	case x.kind == nameTerm && strings.HasPrefix(x.text, "cached_torch_device_type_"):
 		return program.Arg{Const: program.Device(strings.TrimPrefix(x.text, "cached_torch_device_type_"))}, 0, nil
 	case x.kind == nameTerm && x.text == "cached_torch_layout_strided":
-		return program.Arg{Const: int64(0)}, -1, nil
+		return program.Arg{Const: int64(0)}, alone, nil
 	case x.kind == nameTerm && memoryFormats[strings.TrimPrefix(x.text, "cached_torch_memory_format_")] > 0:
-		return program.Arg{Const: memoryFormats[strings.TrimPrefix(x.text, "cached_torch_memory_format_")] - 1}, -1, nil
+		return program.Arg{Const: memoryFormats[strings.TrimPrefix(x.text, "cached_torch_memory_format_")] - 1}, alone, nil
 	}
 	if f, ok := x.unbounded(); ok {
-		return program.Arg{Const: f}, -1, nil
+		return program.Arg{Const: f}, alone, nil
 	}
 	size, err := x.size(r.numbers)
 	if err != nil {
-		return a, -1, err
+		return a, alone, err
 	}
-	return program.Arg{Const: size}, -1, nil
+	return program.Arg{Const: size}, alone, nil
 }

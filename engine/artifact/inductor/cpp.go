@@ -165,11 +165,6 @@ func (r *cppReader) assignment(s *statement) error {
 		return r.assign(name, x.args[0].text, s.where)
 	case x.kind == callTerm && x.text == "std::move" && len(x.args) == 1:
 		return r.moved(name, x.args[0], s.where)
-	case x.kind == signTerm && x.text == "*" && len(x.args) == 1, x.kind == callTerm && x.text == "static_cast":
-		return nil // the kernels
-	case x.kind == callTerm && (strings.HasSuffix(x.text, ".sizes") || strings.HasSuffix(x.text, ".strides")):
-		r.numbers[name] = x // arg0_1_size
-		return nil
 	case x.kind == indexTerm:
 		return r.symbol(name, x)
 	case first == "auto" && x.kind == nameTerm && r.renamed(x.text, name): // auto u0 = u0_raw
@@ -193,7 +188,7 @@ func (r *cppReader) assignment(s *statement) error {
 			return err
 		}
 		if !ok {
-			r.numbers[name] = x // an optional number, device or dtype that a call is given by address
+			r.numbers[name] = x // arg0_1_size, the kernels, or an optional number, device or dtype that a call is given by address
 			return nil
 		}
 		r.keep(name, a)
@@ -250,7 +245,7 @@ const maxOutputs = 1 << 20
 
 // isOutput says whether a term is output_handles[0].
 func (t *term) isOutput() bool {
-	return t.kind == indexTerm && t.args[0].text == "output_handles" && t.args[1].kind == intTerm
+	return t != nil && t.kind == indexTerm && t.args[0].text == "output_handles" && t.args[1].kind == intTerm
 }
 
 // output reads output_handles[0] = buf22.release().

@@ -86,9 +86,7 @@ func (g *graph) view(name string, of program.Arg, m *program.TensorMeta, where p
 	}
 	n.Args = []program.Arg{of}
 	v := g.name(name, n)
-	if of.Value != nil {
-		g.made[v] = g.made[of.Value]
-	}
+	g.made[v] = g.made[of.Value]
 }
 
 // move gives what one name holds to another.

@@ -161,12 +161,13 @@ func (x *lexer) pass(n int) string {
 	return text
 }
 
+// skipTo passes over a comment, which two signs begin, to what ends it.
 func (x *lexer) skipTo(end string) error {
-	n := strings.Index(x.text[x.pos:], end)
+	n := strings.Index(x.text[x.pos+2:], end)
 	if n < 0 {
 		return fail(x.here(), "got the end, want %s", end)
 	}
-	x.pass(n + len(end))
+	x.pass(2 + n + len(end))
 	return nil
 }
 

@@ -169,7 +169,7 @@ func passLines(folder fs.FS, p pass, alone bool) (map[string]*lines, error) {
 		return nil, err
 	}
 	_, code, _ := strings.Cut(string(text), header)
-	if _, joined, _ := strings.Cut(p.text, header); code == "" || strings.TrimSpace(code) != strings.TrimSpace(joined) {
+	if _, joined, _ := strings.Cut(p.text, header); strings.TrimSpace(code) != strings.TrimSpace(joined) {
 		return nil, nil
 	}
 	own, err := fs.Sub(folder, p.kind)

@@ -90,7 +90,7 @@ func wrapperOf(f fs.FS, model string) (string, error) {
 			return "", err
 		}
 		for _, e := range records {
-			if strings.HasSuffix(e.Name(), ".wrapper.cpp") || strings.HasSuffix(e.Name(), ".cpp") && !strings.HasSuffix(e.Name(), ".kernel.cpp") {
+			if strings.HasSuffix(e.Name(), ".cpp") && !strings.HasSuffix(e.Name(), ".kernel.cpp") {
 				found = append(found, path.Join(Folder, m.Name(), e.Name()))
 				if m.Name() == cmp.Or(model, loadedModel) {
 					loaded = append(loaded, path.Join(Folder, m.Name(), e.Name()))

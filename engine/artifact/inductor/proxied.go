@@ -25,9 +25,9 @@ func (r *cppReader) proxied(x *term) error {
 		}
 		a, ok := r.names[t.text]
 		if !ok {
-			a, ok = r.handles[t.text]
+			a = r.handles[t.text]
 		}
-		if t.kind == nameTerm && ok && a.Value != nil && r.none[a.Value] {
+		if t.kind == nameTerm && r.none[a.Value] {
 			delete(r.none, a.Value)
 			n.Outs = append(n.Outs, a.Value)
 			r.made[a.Value] = n
@@ -153,5 +153,5 @@ func ownTensor(g *graph, data json.RawMessage) (program.Arg, bool) {
 		return program.Arg{}, false
 	}
 	a, ok := g.names[t.Name]
-	return a, ok && !(a.Value != nil && g.none[a.Value])
+	return a, ok && !g.none[a.Value]
 }

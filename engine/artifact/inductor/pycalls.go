@@ -1,6 +1,7 @@
 package inductor
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/memspec/memspec/engine/program"
@@ -61,14 +62,14 @@ func (r *pyReader) describes(x *term) error {
 	n := r.pending
 	at, item := r.items[a.Value]
 	switch {
-	case a.Value == nil || item && (at < 0 || at > maxResults):
+	case a.Value == nil || at < 0 || at > maxResults:
 		return nil
 	case item: // of several
 		n = r.made[a.Value]
 	case n == nil || len(n.Outs) != 1 || n.Outs[0] != a.Value:
 		return nil
 	}
-	if n == nil || n.Told == nil || n.Told.Key == "" {
+	if n == nil || n.Told.Key == "" {
 		return nil
 	}
 	d, err := dtypeOf(x.args[3])
@@ -151,10 +152,7 @@ func (r *pyReader) operator(x *term, name string) error {
 	switch {
 	case strings.HasPrefix(op, "extern_kernels."):
 		told.Key = "aten::" + strings.TrimPrefix(op, "extern_kernels.")
-	case strings.HasPrefix(op, "aten."):
-		op = "torch.ops." + op
-		fallthrough
-	case strings.HasPrefix(op, "torch.ops."):
+	case strings.HasPrefix(op, "torch.ops."), strings.HasPrefix(op, "aten."):
 		k, err := key(op)
 		if err != nil {
 			return fail(x.where, "%v", err)
@@ -242,16 +240,16 @@ func (r *pyReader) argument(x *term) (program.Arg, error) {
 
 // deviceOf is what device('cpu') and device(type='cuda', index=0) name; the device of the case where they do not tell.
 func deviceOf(args []*term) program.Device {
-	for _, a := range args {
-		if a.kind == signTerm && a.text == "=type" {
-			a = a.args[0]
-		}
-		if a.kind == textTerm {
-			name, _, _ := strings.Cut(a.text, ":")
-			return program.Device(name)
-		}
+	at := slices.IndexFunc(args, func(a *term) bool { return a.kind == textTerm || a.kind == signTerm && a.text == "=type" })
+	if at < 0 {
+		return "cuda"
 	}
-	return "cuda"
+	a := args[at]
+	if a.kind == signTerm {
+		a = a.args[0]
+	}
+	name, _, _ := strings.Cut(a.text, ":")
+	return program.Device(name)
 }
 
 // results reads return (a, b, ).

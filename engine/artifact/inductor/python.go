@@ -352,12 +352,19 @@ func (r *pyReader) symbolArgument(name string) bool {
 	return slices.ContainsFunc(r.params, func(in *input) bool { return in.name == name && in.value.Type.Kind == program.IntType })
 }
 
-// named reads name = x. A name that stands outside of the block under way is the same in it.
+// named reads name = x. A name that stands outside of the block under way is the same in it; outside of blocks it is another.
 func (r *pyReader) named(name string, x *term) error {
-	before, there := r.names[name]
-	held := slices.Contains(r.owned, name)
-	if err := r.binds(name, x); err != nil || r.now == &r.body || !there || before.Value == nil || r.names[name].Value == before.Value {
+	before, held := r.names[name], slices.Contains(r.owned, name)
+	if err := r.binds(name, x); err != nil || before.Value == nil || r.names[name].Value == before.Value {
 		return err
+	}
+	if r.now == &r.body {
+		if held { // what it stood for ends when it stands for something else
+			n := r.node(program.BufferFree, x.where)
+			n.Args = []program.Arg{before}
+			r.forget(name)
+		}
+		return nil
 	}
 	now := r.names[name]
 	r.counter++
@@ -366,9 +373,8 @@ func (r *pyReader) named(name string, x *term) error {
 		r.forget(name)
 	}
 	r.bind(temp, now)
-	if r.names[name] = before; held {
-		r.owned = append(r.owned, name)
-	}
+	r.names[name] = before
+	r.owned = append(r.owned, name)
 	return r.assign(name, temp, x.where)
 }
 
@@ -386,7 +392,7 @@ func (r *pyReader) binds(name string, x *term) error {
 		return nil
 	case x.kind == callTerm && x.text == "copy_if_misaligned" && len(x.args) == 1 && r.names[name].Value != nil && r.names[x.args[0].text].Value != nil:
 		return nil // an allocator's block is aligned
-	case x.kind == callTerm && strings.HasPrefix(x.text, "empty_strided_") && len(x.args) >= 3:
+	case strings.HasPrefix(x.text, "empty_strided_") && len(x.args) >= 3:
 		return r.allocates(name, x)
 	case x.kind == callTerm && (x.text == "reinterpret_tensor" || x.text == "alloc_from_pool" || x.text == "torch.ops.inductor._alloc_from_pool"):
 		a, err := r.tensor(x)
@@ -456,7 +462,7 @@ func (r *pyReader) tensor(x *term) (program.Arg, error) {
 			return a, nil
 		}
 	}
-	if x.kind != callTerm || x.text != "reinterpret_tensor" && !strings.HasSuffix(x.text, "alloc_from_pool") || len(x.args) < 4 {
+	if x.text != "reinterpret_tensor" && !strings.HasSuffix(x.text, "alloc_from_pool") || len(x.args) < 4 {
 		return program.Arg{}, fail(x.where, "got %s, want a buffer", x)
 	}
 	of, err := r.tensor(x.args[0])

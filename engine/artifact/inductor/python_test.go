@@ -59,6 +59,7 @@ func TestPythonLines(t *testing.T) {
 			require.NoError(t, program.Check(w.Program))
 			assert.Equal(t, tt.want, nodes(t, w.Program))
 			assert.False(t, w.Training)
+			assert.True(t, w.Compiled)
 			require.Len(t, w.Symbols, 1)
 			assert.Equal(t, int64(8), w.Symbols[0].Example)
 			assert.Equal(t, "float16[64, 128] strides [1, 64] cuda", w.Entry.Params[2].Meta.String())
@@ -124,6 +125,11 @@ func TestPythonRefused(t *testing.T) {
 		{"another line of a method", "class Runner:", "class Runner:\n    def __init__(self, partitions):\n        f()", "4:9: got f ( ), want a line of a wrapper's class"},
 		{"a call among the examples", "arg0_1 = 8", "arg0_1 = f()", "13:14: got a call of f, want numbers and names"},
 		{"code among the examples", "arg0_1 = 8", "f()", "13:5: got f ( ), want an example of an argument"},
+		{"a partition that is a text", "def get_args", "def part(args):\n    return ()\n\nrunner = Runner(partitions=['part'])\ndef get_args", "15:10: got partitions that are no functions of the module"},
+		{"partitions that are one function", "def get_args", "def part(args):\n    return ()\n\nrunner = Runner(partitions=min(part))\ndef get_args", "15:10: got partitions that are no functions of the module"},
+		{"a global of two words", "arg0_1 = 8", "global a b", "13:5: got global a b, want an example of an argument"},
+		{"a global number", "arg0_1 = 8", "global 3", "13:5: got global 3, want an example of an argument"},
+		{"three words", "arg0_1 = 8", "a b", "13:5: got a b, want an example of an argument"},
 		{"an indented line", "class Runner:", "  x = None\nclass Runner:", "2:3: got an indented line, want one of the module"},
 		{"partitions that the class is given", "def get_args", "runner = Runner(partitions=[partition_0])\ndef get_args", "12:10: got partitions that are no functions of the module"},
 		{"a function that is called without a list", "return (arg1_1, )", "buf0 = part(arg1_1)\n            return (arg1_1, )\n\ndef part(args):\n    return ()\n", "10:20: got arg1_1, want a list of arguments"},

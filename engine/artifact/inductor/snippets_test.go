@@ -132,8 +132,13 @@ output_handles[0] = buf0.release();
 		require.NoError(t, err)
 		assert.Equal(t, want, p.For, told)
 	}
+	_, err := Decode(fstest.MapFS{in + "a.wrapper.cpp/b": {}}, "")
+	assert.Error(t, err, "a wrapper that is a folder")
+	p, err := Decode(fstest.MapFS{Folder + "/other/a.wrapper.cpp": {Data: []byte(wrapper("output_handles[0] = arg0_1.release();\n"))}, Folder + "/other/a.kernel.cpp": {}, Folder + "/other/a.txt": {}}, "")
+	require.NoError(t, err, "the only model, of whatever name")
+	assert.Equal(t, Folder+"/other/a.wrapper.cpp", p.Entry.Record)
 	assert.False(t, Sniff(fstest.MapFS{"data/other": {}}))
-	_, err := Decode(fstest.MapFS{"data/other": {}}, "")
+	_, err = Decode(fstest.MapFS{"data/other": {}}, "")
 	assert.ErrorIs(t, err, fs.ErrNotExist)
 	for text, want := range map[string]string{"output_handles[0] = v.release();\n": in + "a.wrapper.cpp:18:1: got v, want a name that stands for something"} {
 		_, err := Decode(fstest.MapFS{in + "a.wrapper.cpp": {Data: []byte(wrapper(text))}}, "")
@@ -194,6 +199,7 @@ func TestExamples(t *testing.T) {
 		{"by a sum", "rand_strided((2*arg0_1, 64), (64, 1), device='cuda:0', dtype=torch.float32)", "float32[16 64] cuda"},
 		{"of another device", "rand_strided((8, 64), (64, 1), device='cpu', dtype=torch.float32)", "float32[8 64] cpu"},
 		{"without either", "rand_strided((8, 64), (64, 1))", "float32[8 64] cuda"},
+		{"of no dimensions", "rand_strided((), ())", "float32[] cuda"},
 		{"by its whole name", "torch._dynamo.testing.rand_strided((8, 64), (64, 1), dtype=torch.int8)", "int8[8 64] cuda"},
 		{"with something else", "rand_strided((8, 64), (64, 1), 3, dtype=torch.int8, other=3)", "int8[8 64] cuda"},
 		{"of strides", "rand_strided((8, 64), (1, 8))", "float32[8 64] strides [1 8] cuda"},
@@ -216,6 +222,7 @@ func TestExamples(t *testing.T) {
 		require.Len(t, w.States, 2, tt.why)
 		m := w.States[0].Meta
 		assert.Equal(t, tt.want, shownMeta(&m), tt.why)
+		assert.NotNil(t, m.Sizes, tt.why)
 		assert.Equal(t, int64(m.StorageBytes()), w.States[0].NBytes, tt.why)
 	}
 }
@@ -232,6 +239,8 @@ func TestConstants(t *testing.T) {
 		{"cached_torch_device_type_cuda", "cached_torch_device_type_cpu", "net.w parameter float32[64 8] cpu 2048"},
 		{"cached_torch_dtype_float32", "cached_torch_dtype_float33", `constant 0: got dtype "float33"`},
 		{"data_size = 2048", "data_size = -1", "constant 0: got a negative size"},
+		{"data_size = 2048", "data_size = 9223372036854775807", "net.w parameter float32[64 8] cuda 9223372036854775807"},
+		{"shape = {64, 8};\n    constants_info_[0].stride = {8, 1}", "shape = {0, 9223372036854775807};\n    constants_info_[0].stride = {1, 1}", "net.w parameter float32[0 9223372036854775807] strides [1 1] cuda 2048"},
 		{"shape = {64, 8}", "shape = {64, x}", "constant 0: "},
 	} {
 		p, err := decodeCPP(strings.Replace(whole, tt.old, tt.new, 1), "w.cpp")
@@ -242,4 +251,37 @@ func TestConstants(t *testing.T) {
 		s := p.States[0]
 		assert.Equal(t, tt.want, fmt.Sprint(s.Name, " ", s.Class, " ", shownMeta(&s.Meta), " ", s.NBytes), tt.new)
 	}
+}
+
+// TestMostLists: the members of lists that are declared count together, however many each has.
+func TestMostLists(t *testing.T) {
+	for _, tt := range []struct {
+		why   string
+		lists int
+		of    string
+		want  string
+	}{
+		{"sixteen of the most", 16, "4096", ""},
+		{"one more", 17, "4096", "26:20: got a list of 4096, want one of at most 4096 results, and 65536 together"},
+		{"many of a few", 100, "2", ""},
+		{"many of none", 100, "0", ""},
+		{"fewer than none", 1, "-1", "10:20: got a list of -1, want one of at most 4096 results, and 65536 together"},
+		{"too many at once", 1, "4097", "10:20: got a list of 4097, want one of at most 4096 results, and 65536 together"},
+	} {
+		_, err := decodePython(pythonWrapper(strings.Repeat("buf0 = [None] * "+tt.of+"\n", tt.lists)+"return (arg1_1, )"), "w.py")
+		if tt.want == "" {
+			require.NoError(t, err, tt.why)
+			continue
+		}
+		assert.ErrorContains(t, err, tt.want[strings.Index(tt.want, "got"):], tt.why)
+	}
+}
+
+// TestAlikeConstants: of two weights of one name the second has another.
+func TestAlikeConstants(t *testing.T) {
+	whole := wrapper("output_handles[0] = arg0_1.release();\n")
+	first := whole[:strings.Index(whole, "    int32_t arg0_1")]
+	p, err := decodeCPP(first+strings.ReplaceAll(first, "[0]", "[1]")+whole[len(first):], "w.cpp")
+	require.NoError(t, err)
+	assert.Equal(t, []string{"net.w", "constant 1"}, []string{p.States[0].Name, p.States[1].Name})
 }

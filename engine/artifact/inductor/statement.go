@@ -147,7 +147,6 @@ func (p *parser) condition() (*term, error) {
 
 // left reads what stands before = or, of a declaration without one, the type: "static constexpr int64_t x[] =", "auto x =", "RAIIAtenTensorHandle" before x(…).
 func (p *parser) left(s *statement) error {
-	from := p.pos
 	for p.take("[") { // [[maybe_unused]]
 		for !p.take("]") {
 			if p.peek().kind == endToken {
@@ -180,16 +179,13 @@ func (p *parser) left(s *statement) error {
 	}
 	// no =: a call, or a declaration, whose type goes before the name
 	p.pos = begin
-	for p.pos+1 < len(p.toks) && p.toks[p.pos].kind == nameToken && (p.toks[p.pos+1].kind == nameToken || p.toks[p.pos+1].text == "*" && p.toks[p.pos].text != "return") {
+	for p.toks[p.pos].kind == nameToken && (p.toks[p.pos+1].kind == nameToken || p.toks[p.pos+1].text == "*" && p.toks[p.pos].text != "return") {
 		if !skipped[p.toks[p.pos].text] {
 			s.left = append(s.left, p.toks[p.pos])
 		}
 		p.pos++
 		for p.take("*") {
 		}
-	}
-	if p.pos < from {
-		p.pos = from
 	}
 	return nil
 }

@@ -120,3 +120,18 @@ func TestClasses(t *testing.T) {
 	assert.Equal(t, []string{"buf0 activation", "buf1 activation aten::mul", "buf2 temporary", "buf1 temporary recomputed aten::mul", "buf2 temporary aten::mul", "buf0 gradient",
 		"gradient of primals_2 gradient gradient of primals_2"}, got)
 }
+
+// TestGradientOfForward: what the forward pass made is an activation, though the backward pass returns it as a gradient too.
+func TestGradientOfForward(t *testing.T) {
+	w, err := DecodeWrapper(stepWrapper(stepForward, strings.NewReplacer("del mul\n", "", "(None, buf0, )", "(mul, buf0, )").Replace(stepBackward)), "w.py")
+	require.NoError(t, err)
+	g, err := w.Entry.Graph()
+	require.NoError(t, err)
+	var got []string
+	for _, n := range g.Body.Nodes {
+		if n.Op == program.BufferEmpty {
+			got = append(got, n.Outs[0].Name+" "+n.Told.Class.String())
+		}
+	}
+	assert.Equal(t, []string{"buf0 activation", "buf1 activation", "buf0 gradient"}, got)
+}

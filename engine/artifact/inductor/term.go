@@ -218,7 +218,7 @@ func (p *parser) named(t *token) (*term, error) {
 		case p.is("."), p.is("->"):
 			join = "."
 		}
-		if join == "" || p.pos+1 >= len(p.toks) || p.toks[p.pos+1].kind != nameToken {
+		if join == "" || p.toks[p.pos+1].kind != nameToken {
 			break
 		}
 		name += join + p.toks[p.pos+1].text
@@ -237,7 +237,7 @@ func (p *parser) named(t *token) (*term, error) {
 				open -= 2
 			}
 		}
-		if p.is("::") && p.pos+1 < len(p.toks) && p.toks[p.pos+1].kind == nameToken {
+		if p.is("::") && p.toks[p.pos+1].kind == nameToken {
 			name += "::" + p.toks[p.pos+1].text
 			p.pos += 2
 		}
@@ -258,7 +258,7 @@ func (p *parser) named(t *token) (*term, error) {
 func (p *parser) list(end string) ([]*term, error) {
 	items := []*term{}
 	for !p.take(end) {
-		if p.peek().kind == nameToken && p.pos+1 < len(p.toks) && p.toks[p.pos+1].kind == signToken && p.toks[p.pos+1].text == "=" {
+		if p.peek().kind == nameToken && p.toks[p.pos+1].kind == signToken && p.toks[p.pos+1].text == "=" {
 			name := p.peek()
 			p.pos += 2
 			x, err := p.term()
@@ -370,6 +370,14 @@ func (t *term) String() string {
 		return t.args[0].String() + "[…]"
 	}
 	return short(t.text)
+}
+
+// addressed is what a term is the address of: &x; nil of another.
+func (t *term) addressed() *term {
+	if t.kind == signTerm && t.text == "&" && len(t.args) == 1 {
+		return t.args[0]
+	}
+	return nil
 }
 
 // unbounded is a float that has no digits, as either language writes it: -inf, std::numeric_limits<double>::quiet_NaN().

@@ -25,7 +25,11 @@ func TestWords(t *testing.T) {
 		{python, "a = b ** c // d\n\n# x\n# Original ATen: [y]\ne += 1\nf -= 2", "name a 1|sign = 1|name b 1|sign ** 1|name c 1|sign // 1|name d 1|line  1|note # Original ATen: [y] 4|line  4|name e 5|sign += 5|number 1 5|line  5|name f 6|sign -= 6|number 2 6|line  6"},
 		{python, "a(\nb, [\n{c\n}])\nd)\ne", "name a 1|sign ( 1|name b 2|sign , 2|sign [ 2|sign { 3|name c 3|sign } 4|sign ] 4|sign ) 4|line  4|name d 5|sign ) 5|line  5|name e 6|line  6"},
 		{python, "'''a\nb''' \"\"\"c\"\"\" R\"d\"", "string a\nb 1|string c 2|name R 2|string d 2|line  2"},
+		{python, "a \\ b", "name a 1|sign \\ 1|name b 1|line  1"},
 		{python, "", ""},
+		{cpp, ".5", "number .5 1"},
+		{cpp, "a.", "name a 1|sign . 1"},
+		{cpp, "a /**/ b /*/ c */ d", "name a 1|name b 1|name d 1"},
 	} {
 		tokens, err := lex(tt.text, place{1, 1}, tt.lang)
 		require.NoError(t, err, tt.text)
