@@ -176,9 +176,9 @@ func (d *Dispatch) castArg(v any, to, lower tensor.DType) (any, error) {
 			return c, nil
 		}
 		if !cached {
-			return d.temporary("aten::to.dtype", t, int64(to), false, false, nil)
+			return d.temporary("aten::to.dtype", t, int64(to))
 		}
-		c, err := d.made("aten::to.dtype", t, int64(to), false, false, nil)
+		c, err := d.made("aten::to.dtype", t, int64(to))
 		if err != nil {
 			return nil, err
 		}
@@ -225,7 +225,7 @@ func (d *Dispatch) castBack(b *ops.Bound, args []any, v any, mark int) (any, err
 		if !ok {
 			continue
 		}
-		c, err := d.made("aten::to.dtype", t, int64(first.DType), false, false, nil)
+		c, err := d.made("aten::to.dtype", t, int64(first.DType))
 		if err != nil {
 			return nil, err
 		}
@@ -251,13 +251,17 @@ func (d *Dispatch) temporary(op string, args ...any) (any, error) {
 	return t, nil
 }
 
-// made is the tensor that an operator makes.
+// made is the tensor that an operator makes; arguments left out take their defaults.
 func (d *Dispatch) made(op string, args ...any) (*tensor.Tensor, error) {
 	b, ok := d.table.Lookup(op)
 	if !ok {
 		return nil, &ops.MissingError{Op: op}
 	}
-	r, err := d.Apply(b, args)
+	full, err := b.Fill(args)
+	if err != nil {
+		return nil, err
+	}
+	r, err := d.Apply(b, full)
 	if err != nil {
 		return nil, err
 	}

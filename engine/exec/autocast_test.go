@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -78,6 +79,23 @@ func TestAutocastCasts(t *testing.T) {
 		{"aten::norm.Scalar", "by the overload with a dtype: no copy, float32", []tensor.DType{half}, [][]int64{square}, []any{int64(2)}, "+4"},
 		{"aten::sum", "by its dtype: no copy, float32", []tensor.DType{half}, [][]int64{square}, []any{nil}, "+4"},
 		{"aten::rsqrt.out", "no kernel for autocast", []tensor.DType{half, half}, [][]int64{square, square}, nil, ""},
+		{"aten::mm", "of its own dtype it is left alone", []tensor.DType{tensor.BFloat16, tensor.BFloat16}, [][]int64{square, square}, nil, "+128"},
+		{"aten::mm", "one of the two is cast", []tensor.DType{tensor.BFloat16, float}, [][]int64{square, square}, nil, "+128 +128 -0"},
+		{"aten::mm", "float64 is left alone", []tensor.DType{tensor.Float64, tensor.Float64}, [][]int64{square, square}, nil, "+512"},
+		{"aten::rsqrt", "of ints there is nothing to cast", []tensor.DType{tensor.Int64}, [][]int64{square}, nil, "+256"},
+		{"aten::norm.Scalar", "float64 stays", []tensor.DType{tensor.Float64}, [][]int64{square}, []any{int64(2)}, "+8"},
+		{"aten::norm.ScalarOpt_dim", "along a dimension by the overload with a dtype too", []tensor.DType{half}, [][]int64{square}, []any{int64(2), ops.IntList(1), false}, "+32"},
+		{"aten::norm.ScalarOpt_dim", "of float64 not", []tensor.DType{tensor.Float64}, [][]int64{square}, []any{int64(2), ops.IntList(1), false}, "+64"},
+		{"aten::norm.ScalarOpt_dim_dtype", "which is left alone itself", []tensor.DType{half}, [][]int64{square}, []any{int64(2), ops.IntList(1), false, int64(half)}, "+16"},
+		{"aten::sum", "a dtype that is told stays", []tensor.DType{half}, [][]int64{square}, []any{int64(half)}, "+2"},
+		{"aten::sum", "float64 is left alone", []tensor.DType{tensor.Float64}, [][]int64{square}, []any{nil}, "+8"},
+		{"aten::sum.dim_IntList", "along a dimension", []tensor.DType{half}, [][]int64{square}, []any{ops.IntList(0), false, nil}, "+32"},
+		{"aten::addcmul", "of one type nothing is cast", []tensor.DType{tensor.BFloat16, tensor.BFloat16, tensor.BFloat16}, [][]int64{square, square, square}, []any{int64(1)}, "+128"},
+		{"aten::addcmul", "float32 is the wider", []tensor.DType{tensor.BFloat16, float, tensor.BFloat16}, [][]int64{square, square, square}, []any{int64(1)}, "+256 +256 +256 -1 -0"},
+		{"aten::addcmul", "float64 and ints do not count", []tensor.DType{tensor.BFloat16, tensor.Float64, tensor.Int64}, [][]int64{square, square, square}, []any{int64(1)}, "+512"},
+		{"torchvision::nms", "places are no values and stay", []tensor.DType{half, half}, [][]int64{{3, 4}, {3}}, []any{0.5}, "+48 +12 +24 -0 -1"},
+		{"torchvision::roi_align", "of float32 the result stays what it is", []tensor.DType{float, half},
+			[][]int64{{1, 4, 8, 8}, {3, 5}}, []any{1.0, int64(2), int64(2), int64(2), false}, "+60 +192 -0"},
 		{"torchvision::roi_align", "to float32, the first argument first, and the result back", []tensor.DType{half, half},
 			[][]int64{{1, 4, 8, 8}, {3, 5}}, []any{1.0, int64(2), int64(2), int64(2), false}, "+1024 +60 +192 -0 -1 +96 -2"},
 		{"torchvision::roi_pool", "two results: both are cast before either goes", []tensor.DType{half, half},
@@ -97,6 +115,16 @@ func TestAutocastCasts(t *testing.T) {
 			require.Equal(t, c.want, eventText(m.events[before:]), c.why)
 		})
 	}
+	t.Run("no dtype", func(t *testing.T) {
+		m := autocastMachine(t, "none", "float99")
+		m.casts.to = "" // while the tensor is made
+		x := m.emptyOf(t, half, 8, 8)
+		m.casts.to = "float99"
+		b, ok := m.table.Lookup("aten::mm")
+		require.True(t, ok)
+		_, err := m.Apply(b, []any{x, x})
+		require.ErrorContains(t, err, "float99")
+	})
 	t.Run("neither type", func(t *testing.T) {
 		m := autocastMachine(t, "none", "bfloat16")
 		b, ok := m.table.Lookup("aten::addcmul")
@@ -201,4 +229,95 @@ func TestAutocastRNN(t *testing.T) {
 		}
 	}
 	require.Equal(t, []int64{flat, state, state, 2 * steps * batch * in, 2 * steps * batch * hidden, state, state, 0}, births, "the last is the workspace, taken for nothing")
+}
+
+// TestAutocastKeeps: which casts are kept to the end of the pass: those of float32 parameters that require a gradient, to autocast's own dtype. All else is cast
+// for each call anew. They go in the order in which they were made.
+func TestAutocastKeeps(t *testing.T) {
+	for _, c := range []struct {
+		why  string
+		edit func(x *tensor.Tensor)
+		kept bool
+	}{
+		{"a parameter", func(*tensor.Tensor) {}, true},
+		{"one that requires no gradient", func(x *tensor.Tensor) { x.RequiresGrad = false }, false},
+		{"a buffer", func(x *tensor.Tensor) { x.Storage.Category = tensor.Buffer }, false},
+		{"a view of a parameter", func(x *tensor.Tensor) { x.View = true }, false},
+		{"another dtype than float32", func(x *tensor.Tensor) { x.DType = tensor.Float16 }, false},
+	} {
+		m := autocastMachine(t, "none", "bfloat16")
+		b, ok := m.table.Lookup("aten::mm")
+		require.True(t, ok)
+		var x [2]*tensor.Tensor
+		for i := range x {
+			x[i] = m.emptyOf(t, tensor.Float32, 8, 8)
+			x[i].RequiresGrad, x[i].Storage.Category = true, tensor.Parameter
+			c.edit(x[i])
+		}
+		from := len(m.events)
+		for range 2 {
+			v, err := m.Apply(b, []any{x[0], x[1]})
+			require.NoError(t, err)
+			m.Drop(v)
+		}
+		m.leaveAutocast()
+		want := "+128 +128 +128 -2 +128 -3 -0 -1"
+		if !c.kept {
+			want = "+128 +128 +128 -1 -0 -2 +128 +128 +128 -4 -3 -5"
+		}
+		require.Equal(t, want, eventText(m.events[from:]), c.why)
+		require.Empty(t, m.casts.byTensor)
+	}
+	m := autocastMachine(t, "none", "bfloat16")
+	x := m.emptyOf(t, tensor.Float32, 8, 8)
+	x.RequiresGrad, x.Storage.Category = true, tensor.Parameter
+	v, err := m.castArg(x, tensor.Float32, tensor.BFloat16)
+	require.NoError(t, err)
+	require.Same(t, x, v, "of the dtype it is to have it is itself")
+	half := m.emptyOf(t, tensor.Float16, 8, 8)
+	half.RequiresGrad, half.Storage.Category = true, tensor.Parameter
+	_, err = m.castArg(half, tensor.Float32, tensor.BFloat16)
+	require.NoError(t, err)
+	require.Empty(t, m.casts.order, "to float32 nothing is kept")
+	list, err := m.castArg(ops.NewList(schema.Tensor, x, nil, half), tensor.BFloat16, tensor.BFloat16)
+	require.NoError(t, err)
+	items := list.(*ops.List).Items
+	require.Len(t, items, 3)
+	require.Equal(t, []tensor.DType{tensor.BFloat16, tensor.BFloat16}, []tensor.DType{items[0].(*tensor.Tensor).DType, items[2].(*tensor.Tensor).DType})
+	require.Nil(t, items[1])
+	require.Equal(t, schema.Tensor, list.(*ops.List).Elem)
+	require.Len(t, m.casts.order, 1)
+}
+
+// TestAutocastRegions: a region of the program under autocast; leaving the outermost lets go of the casts, unless the whole pass is under autocast.
+func TestAutocastRegions(t *testing.T) {
+	for _, c := range []struct{ around, want string }{
+		{"", "+128 +128 +128 -2 +128 -3 -0 -1 +256 -4"},
+		{"bfloat16", "+128 +128 +128 -2 +128 -3 +128 -4"},
+	} {
+		m := autocastMachine(t, "none", c.around)
+		b, ok := m.table.Lookup("aten::mm")
+		require.True(t, ok)
+		var x [2]*tensor.Tensor
+		for i := range x {
+			x[i] = m.emptyOf(t, tensor.Float32, 8, 8)
+			x[i].RequiresGrad, x[i].Storage.Category = true, tensor.Parameter
+		}
+		from := len(m.events)
+		run := func() error {
+			v, err := m.Apply(b, []any{x[0], x[1]})
+			require.NoError(t, err)
+			m.Drop(v)
+			return nil
+		}
+		require.NoError(t, m.Autocast("bfloat16", func() error {
+			require.NoError(t, run())
+			return m.Autocast("bfloat16", run)
+		}))
+		require.NoError(t, run())
+		require.Equal(t, c.want, eventText(m.events[from:]), "around: %q", c.around)
+		failed := errors.New("got nothing, want something")
+		require.ErrorIs(t, m.Autocast("", func() error { return failed }), failed)
+		require.Equal(t, c.around, m.casts.to)
+	}
 }

@@ -101,14 +101,7 @@ func (m *Machine) staysPut(s *program.State) bool {
 func (m *Machine) Tie(s, other *program.State) { m.states[s] = m.State(other) }
 
 // moduleOf is the module of a state's name.
-func moduleOf(name string) string {
-	for i := len(name) - 1; i >= 0; i-- {
-		if name[i] == '.' {
-			return name[:i]
-		}
-	}
-	return ""
-}
+func moduleOf(name string) string { return name[:max(strings.LastIndexByte(name, '.'), 0)] }
 
 // FromHost says whether a program was made on the host and knows of no accelerator: a device that its code names is then the one that it was made
 // on, and means the run's. Where its tensors were on an accelerator, a CPU that it names is the CPU.

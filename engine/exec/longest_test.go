@@ -70,6 +70,11 @@ func TestLongest(t *testing.T) {
 			m.Drop(made(m, 2))
 			m.Drop(v)
 		}},
+		{"a tensor on the host has no events", "+0=8 -0", "+0=8 -0", func(m *exec.Machine) {
+			v, err := m.NewTensor(tensor.Meta{DType: tensor.Float32, Sizes: []int64{3}, Strides: []int64{1}, Device: "cpu"}, tensor.Activation)
+			require.NoError(t, err)
+			later(m, v)
+		}},
 		{"what a list holds", "+0=4 -0 +1=8 -1", "+0=4 +1=8 -1 -0", func(m *exec.Machine) { later(m, &ops.List{Refs: 1, Items: []any{made(m, 1), nil}}) }},
 		{"what a dict holds in a tuple", "+0=4 -0 +1=8 -1", "+0=4 +1=8 -1 -0", func(m *exec.Machine) {
 			later(m, &ops.Tuple{Refs: 1, Items: []any{&ops.Dict{Refs: 1, Keys: []any{"a"}, Values: []any{made(m, 1)}}}})

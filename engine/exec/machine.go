@@ -38,7 +38,6 @@ func (m *Machine) run(start Start) (err error) {
 	if m.driver, err = start(m); err != nil {
 		return err
 	}
-	m.Sites.phase = trace.Load
 	m.driver.Load()
 	if m.args, err = m.inputs(); err != nil {
 		return err

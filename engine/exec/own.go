@@ -30,9 +30,6 @@ func (h *Heap) KeepOwn(args []any, kw ops.Kw, result any) {
 	if h.sites.pass != 1 {
 		return
 	}
-	if len(args) > 0 && h.own.ofInput(args[0]) && h.own.ofInput(result) { // as most are
-		return
-	}
 	made := ofOwn
 	take := func(t *tensor.Tensor) { made = min(made, h.own.state(t)) }
 	packed := false
@@ -53,12 +50,6 @@ func (h *Heap) KeepOwn(args []any, kw ops.Kw, result any) {
 	})
 }
 
-// ofInput says of one tensor that an input is in it.
-func (o *own) ofInput(v any) bool {
-	t, ok := v.(*tensor.Tensor)
-	return ok && o.state(t) == ofInputs
-}
-
 // state is what a tensor is made of.
 func (o *own) state(t *tensor.Tensor) ownState {
 	switch id := t.Storage.ID; {
@@ -73,7 +64,7 @@ func (o *own) state(t *tensor.Tensor) ownState {
 
 // tell is the state of a storage that an operator made, or wrote.
 func (o *own) tell(s *tensor.Storage, made ownState) {
-	if s.ID < 0 || s.Category != tensor.Activation || made == ofInputs && int(s.ID) >= len(o.of) {
+	if s.ID < 0 || s.Category != tensor.Activation {
 		return
 	}
 	if n := int(s.ID) + 1 - len(o.of); n > 0 {
