@@ -10,7 +10,6 @@ package layout
 import (
 	"fmt"
 	"io"
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -147,43 +146,48 @@ func shellWords(command string) []string {
 	return words
 }
 
-// sized is a number with its unit, which stay together.
-var sized = regexp.MustCompile(`(\d) ([KMGT]iB|B)\b`)
-
-const unbroken = "\u00a0"
-
 // wrap breaks a text at blanks into lines of at most so many columns, the first and the others. There is always a line. Two blanks in a row stay two.
 func wrap(text string, first, rest int) []string {
 	if columns(text) <= first {
 		return []string{text}
 	}
-	lines := breakLines(sized.ReplaceAllString(text, "$1"+unbroken+"$2"), first, rest)
-	for i := range lines {
-		lines[i] = strings.ReplaceAll(lines[i], unbroken, " ")
-	}
-	return lines
-}
-
-func breakLines(text string, first, rest int) []string {
 	var lines []string
 	line, room := "", first
 	for len(text) > 0 {
 		blanks := len(text) - len(strings.TrimLeft(text, " "))
-		end := strings.IndexByte(text[blanks:], ' ')
-		if end < 0 {
-			end = len(text) - blanks
-		}
-		word := text[blanks : blanks+end]
+		word := firstWord(text[blanks:])
 		if line != "" && columns(line)+blanks+columns(word) > room {
 			lines = append(lines, strings.TrimRight(line, " "))
 			line, room = word, rest
 		} else {
 			line += text[:blanks] + word
 		}
-		text = text[blanks+end:]
+		text = text[blanks+len(word):]
 	}
 	return append(lines, line)
 }
+
+// firstWord is what a text has up to its first blank; a number and its unit of bytes stay together.
+func firstWord(text string) string {
+	for i := range len(text) {
+		if text[i] == ' ' && !(i > 0 && isDigit(text[i-1]) && beginsWithUnit(text[i+1:])) {
+			return text[:i]
+		}
+	}
+	return text
+}
+
+func beginsWithUnit(text string) bool {
+	if len(text) > 1 && strings.IndexByte("KMGT", text[0]) >= 0 && text[1] == 'i' {
+		text = text[2:]
+	}
+	behind, ok := strings.CutPrefix(text, "B")
+	return ok && (behind == "" || !isDigit(behind[0]) && !isLetter(behind[0]))
+}
+
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }
+
+func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' || c == '_' }
 
 // columns is how many columns a text takes.
 func columns(s string) int { return utf8.RuneCountInString(s) }

@@ -53,6 +53,29 @@ func TestItems(t *testing.T) {
 	}))
 }
 
+// Where a text may be broken: not between a number and its unit of bytes.
+func TestFirstWord(t *testing.T) {
+	for text, want := range map[string]string{
+		"":           "",
+		"one two":    "one",
+		" one":       "",        // a blank is no word's
+		"5 MiB more": "5 MiB",   // a size
+		"5 B":        "5 B",     // at the end
+		"5 KiB, so":  "5 KiB,",  // what follows without a blank stays, too
+		"5 B/2 B of": "5 B/2 B", // and a second size
+		"5 Bytes":    "5",       // a word that begins as a unit does
+		"5 B2":       "5",       // likewise
+		"5 i":        "5",       // no unit
+		"5 M":        "5",       // likewise, cut short
+		"x MiB":      "x",       // no number
+		"5  B":       "5",       // two blanks stand between columns
+		"(5 GiB) is": "(5 GiB)", // in brackets
+		"é5 TiB é":   "é5 TiB",  // beside what is not ASCII
+	} {
+		assert.Equal(t, want, firstWord(text), "%q", text)
+	}
+}
+
 // A word longer than a line stays whole.
 func TestLongWords(t *testing.T) {
 	var b strings.Builder
