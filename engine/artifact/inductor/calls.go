@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/memspec/memspec/engine/program"
 	"github.com/memspec/memspec/engine/tensor"
@@ -242,20 +243,20 @@ func (r *cppReader) deleted(x *term) error {
 }
 
 var (
-	version  = regexp.MustCompile(`_v\d+$`)
-	overload = regexp.MustCompile(`_[A-Z]\w*$`) // pow_Tensor_Scalar is pow.Tensor_Scalar
+	version  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`_v\d+$`) })
+	overload = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`_[A-Z]\w*$`) }) // pow_Tensor_Scalar is pow.Tensor_Scalar
 )
 
 // operator reads a call of an operator of PyTorch's: its arguments as C has them.
 func (r *cppReader) operator(x *term, name string, args []*term, outs []string) error {
-	base := version.ReplaceAllString(strings.TrimPrefix(strings.TrimPrefix(name, "cuda_"), "cpu_"), "")
+	base := version().ReplaceAllString(strings.TrimPrefix(strings.TrimPrefix(name, "cuda_"), "cpu_"), "")
 	op := "aten::" + base
 	told := &program.Told{Key: op}
 	lead := 0 // arguments that stand before the schema's
 	if cut, ok := strings.CutSuffix(base, "_out"); ok {
 		op, lead = "aten::"+cut, 1
 		told.Key = op + ".out"
-	} else if at := overload.FindStringIndex(base); at != nil {
+	} else if at := overload().FindStringIndex(base); at != nil {
 		op = "aten::" + base[:at[0]]
 		told.Key = op + "." + base[at[0]+1:]
 	}

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/memspec/memspec/engine/program"
 )
@@ -112,12 +113,14 @@ func readBeside(f fs.FS, name string) ([]byte, error) {
 	return fs.ReadFile(f, name)
 }
 
-var frame = regexp.MustCompile(`File "([^"\n]+)", line (\d{1,9}), in ([^\n]+)(?:\n +([^\n]+))?`)
+var frame = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`File "([^"\n]+)", line (\d{1,9}), in ([^\n]+)(?:\n +([^\n]+))?`)
+})
 
 // stackOf reads a stack as Python prints it, the innermost frame last.
 func stackOf(text string) *program.Stack {
 	s := &program.Stack{}
-	for _, m := range frame.FindAllStringSubmatch(text, 1000) {
+	for _, m := range frame().FindAllStringSubmatch(text, 1000) {
 		line, _ := strconv.Atoi(m[2])
 		s.Frames = append(s.Frames, &program.Frame{File: m[1], Line: line, Function: m[3], Text: m[4]})
 	}
@@ -180,8 +183,8 @@ func passLines(folder fs.FS, p pass, alone bool) (map[string]*lines, error) {
 }
 
 var (
-	graphPlace = regexp.MustCompile(`^# File: (.+):(\d{1,9}) in (\S+), code: (.*)$`)
-	graphNode  = regexp.MustCompile(`^([A-Za-z_]\w*)(?:: "[^"]*")? = `)
+	graphPlace = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^# File: (.+):(\d{1,9}) in (\S+), code: (.*)$`) })
+	graphNode  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([A-Za-z_]\w*)(?:: "[^"]*")? = `) })
 )
 
 // nodeLines reads the listing of a graph, in which a comment tells the place of the nodes beneath it.
@@ -193,12 +196,12 @@ func nodeLines(text string) map[string]*program.Stack {
 		switch {
 		case strings.HasPrefix(line, "#"):
 			now = nil
-			if m := graphPlace.FindStringSubmatch(line); m != nil {
+			if m := graphPlace().FindStringSubmatch(line); m != nil {
 				n, _ := strconv.Atoi(m[2])
 				now = &program.Stack{Frames: []*program.Frame{{File: m[1], Line: n, Function: m[3], Text: m[4]}}}
 			}
 		case now != nil:
-			if m := graphNode.FindStringSubmatch(line); m != nil {
+			if m := graphNode().FindStringSubmatch(line); m != nil {
 				out[m[1]] = now
 			}
 		}

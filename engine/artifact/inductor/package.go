@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/memspec/memspec/engine/program"
 	"github.com/memspec/memspec/engine/tensor"
@@ -113,7 +114,7 @@ func wrapperOf(f fs.FS, model string) (string, error) {
 	return "", fmt.Errorf("got %d wrappers, of the models %s, want one named: FILE.pt2#MODEL; without it the model named %s is read, as aoti_load_package does", len(found), strings.Join(folders, ", "), loadedModel)
 }
 
-var metadata = regexp.MustCompile(`"(AOTI_[A-Z_]+)": ?"([^"]*)"`)
+var metadata = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`"(AOTI_[A-Z_]+)": ?"([^"]*)"`) })
 
 // readMetadata tells what a package was compiled for (torch/_inductor/codecache.py); nothing where it does not say.
 func readMetadata(f fs.FS, record string) map[string]string {
@@ -122,7 +123,7 @@ func readMetadata(f fs.FS, record string) map[string]string {
 		return nil
 	}
 	told := map[string]string{}
-	for _, m := range metadata.FindAllStringSubmatch(string(data), 20) {
+	for _, m := range metadata().FindAllStringSubmatch(string(data), 20) {
 		told[m[1]] = m[2]
 	}
 	return told

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/memspec/memspec/engine/program"
 )
@@ -67,12 +68,12 @@ func readOwn(f fs.FS, record string) ([]ownCall, error) {
 	return own.Nodes, nil
 }
 
-var target = regexp.MustCompile(`^[A-Za-z_]\w*::[A-Za-z_]\w*(\.[A-Za-z_]\w*)?$`)
+var target = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_]\w*::[A-Za-z_]\w*(\.[A-Za-z_]\w*)?$`) })
 
 // tell gives a node the operator's name, and its arguments where each of them is of a form that is known; else it has none.
 func (c *ownCall) tell(g *graph, n *program.Node) {
 	key := strings.TrimSuffix(c.Node.Target, ".default")
-	if !target.MatchString(key) {
+	if !target().MatchString(key) {
 		return
 	}
 	n.Text = key
