@@ -71,7 +71,8 @@ func noCase(path, pattern string, cases []spec.Case) error {
 
 // caseFlag adds --case, completed from the file on the command line.
 func caseFlag(cmd *cobra.Command) *[]string {
-	patterns := cmd.Flags().StringArray("case", nil, "only the case of this `NAME`: its exact name, else with * and ?; repeats")
+	patterns := new([]string)
+	repeatedFlag(cmd.Flags(), patterns, "case", "", "only the case of this `NAME`: its exact name, else with * and ?; repeats")
 	_ = cmd.RegisterFlagCompletionFunc("case", func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		files, err := specFiles(args)
 		if err != nil {

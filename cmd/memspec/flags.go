@@ -28,8 +28,8 @@ type runFlags struct {
 func newRunFlags(cmd *cobra.Command) *runFlags {
 	f := &runFlags{}
 	fs := cmd.Flags()
-	fs.StringArrayVar(&f.inputs, "input", nil, "an `INPUT`, such as 'x=float32[B,3,224,224]'; repeats, without a name the inputs are taken in order")
-	fs.StringArrayVar(&f.dims, "dim", nil, "a dimension's value, `NAME=SIZE`, such as B=8; repeats")
+	repeatedFlag(fs, &f.inputs, "input", "", "an `INPUT`, such as 'x=float32[B,3,224,224]'; repeats, without a name the inputs are taken in order")
+	repeatedFlag(fs, &f.dims, "dim", "", "a dimension's value, `NAME=SIZE`, such as B=8; repeats")
 	fs.StringVar(&f.device, "device", "", "the GPU's `NAME`, see memspec devices")
 	fs.StringVar(&f.torch, "torch", platform.Newest().String(), "the PyTorch `RELEASE` whose rules apply")
 	fs.StringVar(&f.allocConf, "alloc-conf", "", "`PYTORCH_CUDA_ALLOC_CONF` of the run")
@@ -43,6 +43,24 @@ func newRunFlags(cmd *cobra.Command) *runFlags {
 		_ = cmd.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions)
 	}
 	return f
+}
+
+// repeated is a flag that may be given several times, each time with one value.
+type repeated []string
+
+func (r *repeated) String() string { return strings.Join(*r, ",") }
+
+func (r *repeated) Set(value string) error {
+	*r = append(*r, value)
+	return nil
+}
+
+// Type is by name that of pflag's own: completion knows by it that the flag may come again.
+func (r *repeated) Type() string { return "stringArray" }
+
+// repeatedFlag adds a flag whose values come to list. pflag's own writes each default as CSV, with a buffer of 4 KiB, whenever the command starts.
+func repeatedFlag(fs *pflag.FlagSet, list *[]string, name, shorthand, usage string) {
+	fs.VarP((*repeated)(list), name, shorthand, usage)
 }
 
 // workspaceFlag adds --workspace, which names a workspace profile.

@@ -39,7 +39,7 @@ func newOutputs(cmd *cobra.Command, known format.Facts) *outputs {
 	o.name = &choice{value: "text", allowed: names, kind: "FORMAT"}
 	cmd.Flags().Var(o.name, "format", "how results are written: "+strings.Join(names, ", "))
 	complete(cmd, "format", names...)
-	cmd.Flags().StringArrayVarP(&o.paths, "output", "o", nil, "a `FILE` to write results to as well; its ending chooses the format ("+strings.Join(format.Endings(o.offered), " ")+"); repeats")
+	repeatedFlag(cmd.Flags(), &o.paths, "output", "o", "a `FILE` to write results to as well; its ending chooses the format ("+strings.Join(format.Endings(o.offered), " ")+"); repeats")
 	cmd.Flags().BoolVarP(&o.quiet, "quiet", "q", false, "a line a case, none for those that pass")
 	return o
 }

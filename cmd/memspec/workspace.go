@@ -61,7 +61,7 @@ Exit codes of --missing: 0 none is missing, 3 some are, 2 a case cannot be run.`
 	fs := cmd.Flags()
 	fs.BoolVar(&f.missing, "missing", false, "only those without an answer")
 	fs.StringVar(&f.torch, "torch", "", "of this PyTorch `RELEASE`, whatever the cases say")
-	fs.StringArrayVar(&f.devices, "device", nil, "on the GPU of this `NAME`, whatever the cases say; repeats")
+	repeatedFlag(fs, &f.devices, "device", "", "on the GPU of this `NAME`, whatever the cases say; repeats")
 	f.profile = workspaceFlag(cmd)
 	f.patterns = caseFlag(cmd)
 	f.format = formatFlag(cmd)
