@@ -105,6 +105,37 @@ func TestLookupOfAnUnknownName(t *testing.T) {
 	}
 }
 
+// Each machine of a cloud has a card of the table, which is suggested for the machine itself and for its sizes, and for no other name.
+func TestMachinesOfClouds(t *testing.T) {
+	nearby := func(name string) []string {
+		_, err := device.Lookup(name)
+		unknown, ok := errors.AsType[*device.UnknownError](err)
+		require.True(t, ok, name)
+		return unknown.Nearby
+	}
+	for machine, card := range device.Instances() {
+		_, err := device.Lookup(card)
+		require.NoError(t, err, machine)
+		assert.Equal(t, []string{card}, nearby(machine), machine)
+		assert.Equal(t, []string{card}, nearby(machine+".xlarge"), machine)
+		assert.Equal(t, []string{card}, nearby(machine+"-8g"), machine)
+		assert.NotEqual(t, []string{card}, nearby(machine+"xzq"), machine)
+	}
+}
+
+// What a word asks for that is no card's name; names of AMD's cards are told by their form.
+func TestHints(t *testing.T) {
+	const cuda, none, all = "; CUDA's are known", "", "; how much fits depends on the card, which nvidia-smi -L names"
+	for name, want := range map[string]string{
+		"cuda": all, "cuda:1": all, "gpu": all, "cpu": "; the device none counts what the model itself takes on any card",
+		"mps": cuda, "xpu": cuda, "hip:0": cuda, "rocm": cuda, "tpu": cuda, "xla": cuda, "mi300x": cuda, "mi250": cuda, "mi300a": cuda, "mi": none, "mi-zq77": none, "qq300x": none,
+	} {
+		assert.Equal(t, want, device.Hint(name), name)
+	}
+	_, err := device.Lookup("cuda:0")
+	assert.EqualError(t, err, `got device "cuda:0", want a known device`+all+` (all: memspec devices)`)
+}
+
 func TestCapability(t *testing.T) {
 	c := device.Capability{Major: 8, Minor: 6}
 	assert.Equal(t, "8.6", c.String())

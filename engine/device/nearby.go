@@ -9,11 +9,11 @@ import (
 
 // instances are machines that clouds rent, by how their names begin, with the card in each: as the providers list them (AWS accelerated computing,
 // Google Cloud GPU machine types, Azure N-series). They are suggested, never taken: a machine's card may be shared or cut in parts.
-var instances = []struct{ begins, card string }{
-	{"g4dn", "t4"}, {"g5", "a10g"}, {"g6e", "l40s"}, {"g6", "l4"}, {"p3dn", "v100-32gb"}, {"p3", "v100-16gb"}, {"p4de", "a100-sxm-80gb"}, {"p4d", "a100-sxm-40gb"},
-	{"p5en", "h200-sxm"}, {"p5e", "h200-sxm"}, {"p5", "h100-sxm-80gb"},
-	{"g2-standard", "l4"}, {"a2-highgpu", "a100-sxm-40gb"}, {"a2-ultragpu", "a100-sxm-80gb"}, {"a3-highgpu", "h100-sxm-80gb"}, {"a3-ultragpu", "h200-sxm"},
-	{"standard-nc4as-t4", "t4"}, {"standard-nc24ads-a100", "a100-pcie-80gb"}, {"standard-nc40ads-h100", "h100-nvl-94gb"},
+var instances = map[string]string{
+	"g4dn": "t4", "g5": "a10g", "g6e": "l40s", "g6": "l4", "p3dn": "v100-32gb", "p3": "v100-16gb", "p4de": "a100-sxm-80gb", "p4d": "a100-sxm-40gb",
+	"p5en": "h200-sxm", "p5e": "h200-sxm", "p5": "h100-sxm-80gb",
+	"g2-standard": "l4", "a2-highgpu": "a100-sxm-40gb", "a2-ultragpu": "a100-sxm-80gb", "a3-highgpu": "h100-sxm-80gb", "a3-ultragpu": "h200-sxm",
+	"standard-nc4as-t4": "t4", "standard-nc24ads-a100": "a100-pcie-80gb", "standard-nc40ads-h100": "h100-nvl-94gb",
 }
 
 // nearby are the names that a name may have meant: those that it begins ("a100"), those that hold it ("4090"), the card of a cloud's machine
@@ -40,9 +40,9 @@ func nearby(name string) []string {
 	if hold != nil {
 		return hold
 	}
-	for _, m := range instances {
-		if rest, ok := strings.CutPrefix(name, m.begins); ok && (rest == "" || rest[0] == '.' || rest[0] == '-') {
-			return []string{m.card}
+	for begins, card := range instances { // one at most: no name goes on as another
+		if rest, ok := strings.CutPrefix(name, begins); ok && (rest == "" || rest[0] == '.' || rest[0] == '-') {
+			return []string{card}
 		}
 	}
 	if like := nearest.Word(name, spellings); like != "" {

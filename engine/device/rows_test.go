@@ -40,6 +40,11 @@ func TestRows(t *testing.T) {
 			fmt.Fprintf(&limits, "%s: %d threads, %d blocks, %d registers; shared %d B, %d B a block, %d B at most, %d B kept\n", l.ComputeCapability, l.ThreadsPerSM, l.BlocksPerSM,
 				l.RegistersPerSM, l.SharedPerSM, l.SharedPerBlock, l.SharedOptIn, l.SharedReserved)
 		}
+		var logs strings.Builder
+		for _, l := range device.Logs() {
+			fmt.Fprintln(&logs, l)
+		}
+		a.Want("logs", []byte(logs.String()))
 		a.Want("rows", []byte(rows.String()))
 		a.Want("limits", []byte(limits.String()))
 	})
