@@ -285,3 +285,11 @@ func TestAlikeConstants(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, []string{"net.w", "constant 1"}, []string{p.States[0].Name, p.States[1].Name})
 }
+
+// TestFirstAssert: of two checks of an input the first tells its layout.
+func TestFirstAssert(t *testing.T) {
+	const check = `if (_check_aoti_runtime_check_inputs_env()) { assert_size_stride(arg0_1, {9L, 9L}, {9L, 1L}, "input"); }` + "\n"
+	p, err := decodeCPP(wrapper(check+"output_handles[0] = arg0_1.release();\n"), "w.cpp")
+	require.NoError(t, err)
+	assert.Equal(t, "float32[s77, 8] strides [8, 1] cuda", p.Entry.Params[0].Meta.String())
+}

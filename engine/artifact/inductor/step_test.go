@@ -88,6 +88,11 @@ func TestEngineOrder(t *testing.T) {
 		}
 	}
 	assert.Equal(t, []int{0, 2, 6, 8, 4}, weights)
+	for _, want := range [][]int{ // libstdc++'s __adjust_heap by hand
+		{}, {0}, {0, 1}, {0, 1, 2}, {0, 2, 1, 3}, {0, 2, 4, 1, 3}, {0, 2, 5, 4, 1, 3}, {0, 2, 5, 6, 4, 1, 3}, {0, 2, 6, 5, 7, 4, 1, 3}, {0, 2, 6, 8, 5, 7, 4, 1, 3}, {0, 2, 6, 9, 8, 5, 7, 4, 1, 3},
+	} {
+		assert.Equal(t, want, engineOrder(len(want)))
+	}
 	for n := range 40 {
 		seen := map[int]bool{}
 		for _, at := range engineOrder(n) {

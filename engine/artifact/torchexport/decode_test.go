@@ -147,6 +147,8 @@ func TestRefused(t *testing.T) {
 			"models/model.json: got a joint graph of forward and backward, want a program of forward alone: a training step is recorded instead (python -m memshim capture)"},
 		{"a write to nothing", model(`{"user_output": {"arg": {"as_tensor": {"name": "y"}}}}`, `{"buffer_mutation": {"arg": {"name": "y"}, "buffer_name": "w"}}`),
 			"models/model.json: got a write to w, which is no parameter or buffer"},
+		{"a result that is a text", model(`"outputs": [{"as_tensor": {"name": "y"}}], "metadata"`, `"outputs": [{"as_string": "y"}], "metadata"`),
+			"models/model.json: node 0, torch.ops.aten.relu.default: got a result of another kind than tensor, number, list or None"},
 		{"a graph where none can be", model(`"arg": {"as_tensor": {"name": "x"}}, "kind"`, `"arg": {"as_graph": {"name": "g", "graph": {}}}, "kind"`),
 			"models/model.json: node 0, torch.ops.aten.relu.default: got a graph as an argument, want one in torch.ops.higher_order alone"},
 		{"a structure that is none", model(`"module_call_graph": []`, `"module_call_graph": [{"fqn": "", "signature": {"in_spec": "[1, 2", "out_spec": ""}}]`),

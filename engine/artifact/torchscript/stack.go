@@ -10,10 +10,7 @@ import (
 // parseFrame reads one line of a traced operation's stack: `file(line): function`.
 func parseFrame(line string) (program.Frame, bool) {
 	colon := strings.LastIndex(line, "): ")
-	if colon < 0 {
-		return program.Frame{}, false
-	}
-	open := strings.LastIndexByte(line[:colon], '(')
+	open := strings.LastIndexByte(line[:max(colon, 0)], '(')
 	if open < 0 {
 		return program.Frame{}, false
 	}

@@ -3,6 +3,7 @@ package fx_test
 import (
 	"context"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -10,8 +11,10 @@ import (
 
 	"github.com/memspec/memspec/engine/exec"
 	"github.com/memspec/memspec/engine/exec/fx"
+	"github.com/memspec/memspec/engine/internal/expr"
 	"github.com/memspec/memspec/engine/note"
 	"github.com/memspec/memspec/engine/ops/builtin"
+	"github.com/memspec/memspec/engine/program"
 	"github.com/memspec/memspec/engine/tensor"
 )
 
@@ -51,6 +54,57 @@ func TestWhatTheLiveModelDoesOtherwise(t *testing.T) {
 			s.Class = tt.class
 		}
 		r, err := exec.Run(context.Background(), fx.NewSeen(p, &tt.seen), builtin.Table(), o)
+		require.NoError(t, err, tt.why)
+		got := ""
+		for _, n := range r.Trace.Notes {
+			if n.ID == note.OperatorsDiffer {
+				got = n.Subject
+			}
+		}
+		assert.Equal(t, tt.want, got, tt.why)
+	}
+}
+
+// TestAttentionLaidOutOtherwise: where the live model may call contiguous(), an attention whose result lies otherwise here than it was recorded is a note;
+// dimensions of one lie anyhow.
+func TestAttentionLaidOutOtherwise(t *testing.T) {
+	const subject = "aten::scaled_dot_product_attention lays its result out otherwise than where the program was exported: the model's contiguous() may copy here"
+	for _, tt := range []struct {
+		why        string
+		contiguous bool
+		frees      exec.Liveness
+		strides    string // as recorded, of sizes s77, s27 and 16; "" where nothing was
+		want       string
+	}{
+		{"as recorded", true, exec.PythonFrame, "16 16*s77 1", ""},
+		{"the first dimension", true, exec.PythonFrame, "7 16*s77 1", subject},
+		{"the last dimension", true, exec.PythonFrame, "16 16*s77 7", subject},
+		{"of fewer dimensions", true, exec.PythonFrame, "16 16*s77", ""},
+		{"of fewer dimensions, one of which differs", true, exec.PythonFrame, "16 7", subject},
+		{"the model calls no contiguous()", false, exec.PythonFrame, "16 16 1", ""},
+		{"the program itself runs", true, exec.LastUse, "16 16 1", ""},
+		{"nothing was recorded", true, exec.PythonFrame, "", ""},
+		{"by a size that is not known", true, exec.PythonFrame, "s9 16 1", ""},
+	} {
+		p := open(t, filepath.Join("..", "..", "..", "testdata", "artifacts", "exported", "tied.pt2"))
+		g, err := p.Entry.Graph()
+		require.NoError(t, err)
+		n := find(g.Body, "aten::linear")
+		of := n.Args[0].Value
+		n.Op, n.Told.Key, n.Args = "aten::scaled_dot_product_attention", "aten::scaled_dot_product_attention", []program.Arg{{Name: "query", Value: of}, {Name: "key", Value: of}, {Name: "value", Value: of}}
+		recorded := *n.Told.Recorded[0]
+		recorded.Strides = nil
+		for _, word := range strings.Fields(tt.strides) {
+			s, err := expr.Parse(word)
+			require.NoError(t, err)
+			recorded.Strides = append(recorded.Strides, s)
+		}
+		recorded.Sizes = recorded.Sizes[:len(recorded.Strides)]
+		if n.Told.Recorded = []*program.TensorMeta{&recorded}; tt.strides == "" {
+			n.Told.Recorded[0] = nil
+		}
+		o := exec.Options{Inputs: example(t, p), Platform: on(t, "t4"), DType: tensor.Undefined, Liveness: tt.frees}
+		r, err := exec.Run(context.Background(), fx.NewSeen(p, &fx.Seen{Contiguous: tt.contiguous}), builtin.Table(), o)
 		require.NoError(t, err, tt.why)
 		got := ""
 		for _, n := range r.Trace.Notes {
