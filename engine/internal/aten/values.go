@@ -315,8 +315,8 @@ func describeGot(v any, name func(tensor.StorageID) string) any {
 	return fmt.Sprint(v)
 }
 
-// describeFloat prints 15 digits: libm and Go part in the last place.
-func describeFloat(f float64) string { return strconv.FormatFloat(f, 'g', 15, 64) }
+// describeFloat prints 13 digits: libm and Go part in the last places.
+func describeFloat(f float64) string { return strconv.FormatFloat(f, 'g', 13, 64) }
 
 func describeAll(items []any, name func(tensor.StorageID) string) any {
 	out := []any{}

@@ -165,6 +165,9 @@ func powNum(c *ops.Call) (any, error) {
 	if z, ok := complex2(c, cmplx.Pow); ok {
 		return z, nil
 	}
+	if ops.AsFloat(c.Args[0]) == 0 && ops.AsFloat(c.Args[1]) < 0 {
+		return nil, c.Errorf("got 0 to the power of %v, want no power below 0", c.Args[1])
+	}
 	return both(c, func(a, b int64) (int64, error) {
 		if b < 0 {
 			return 0, nil
@@ -324,7 +327,11 @@ func degrees(x float64) float64 { return x * 180 / math.Pi }
 func radians(x float64) float64 { return x * math.Pi / 180 }
 
 func modfNum(c *ops.Call) (any, error) {
-	i, f := math.Modf(ops.AsFloat(c.Args[0]))
+	x := ops.AsFloat(c.Args[0])
+	if math.IsInf(x, 0) {
+		return c.Tuple(math.Copysign(0, x), x), nil
+	}
+	i, f := math.Modf(x)
 	return c.Tuple(f, i), nil
 }
 
