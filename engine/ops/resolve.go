@@ -2,6 +2,8 @@ package ops
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/memspec/memspec/engine/schema"
@@ -162,18 +164,7 @@ func defaultValue(a *schema.Arg) any {
 	return a.Default
 }
 
-func sortedKeys(kw Kw) []string {
-	ks := make([]string, 0, len(kw))
-	for k := range kw {
-		ks = append(ks, k)
-	}
-	for i := 1; i < len(ks); i++ {
-		for j := i; j > 0 && ks[j] < ks[j-1]; j-- {
-			ks[j], ks[j-1] = ks[j-1], ks[j]
-		}
-	}
-	return ks
-}
+func sortedKeys(kw Kw) []string { return slices.Sorted(maps.Keys(kw)) }
 
 // match fits the arguments to the schema.
 func (b *Bound) match(pos []any, kw Kw, convert bool) ([]any, bool) {
