@@ -361,13 +361,13 @@ func TestMissingInOrder(t *testing.T) {
 	of := func(class *program.Class, method string, ops ...string) *program.Func {
 		g := &program.Graph{Body: &program.Block{}}
 		for i, op := range ops {
-			n := &program.Node{Op: op, Where: program.Where{Line: int32(i + 1)}}
+			n := &program.Node{Operation: &program.Operation{Op: op, Where: program.Where{Line: int32(i + 1)}}}
 			if name, ok := strings.CutPrefix(op, "call "); ok {
 				n.Op, n.Text, n.Args = "prim::CallMethod", name, []program.Arg{{}}
 			}
 			g.Body.Nodes = append(g.Body.Nodes, n)
 		}
-		g.Body.Nodes = append(g.Body.Nodes, &program.Node{Op: "prim::Return", Args: []program.Arg{{}}})
+		g.Body.Nodes = append(g.Body.Nodes, &program.Node{Operation: &program.Operation{Op: "prim::Return"}, Args: []program.Arg{{}}})
 		f := &program.Func{Name: class.Name + "." + method, Method: method, Class: class, Record: class.Name + ".py"}
 		program.NewFunc(f, func(*program.Func) (*program.Graph, error) { return g, nil })
 		class.Methods = append(class.Methods, f)

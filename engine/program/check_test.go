@@ -18,7 +18,7 @@ func (m *maker) value(name string) *Value { m.n++; return &Value{ID: m.n - 1, Na
 
 func arg(v *Value) Arg          { return Arg{Value: v} }
 func lit(v any) Arg             { return Arg{Const: v} }
-func ret(a Arg) *Node           { return &Node{Op: "prim::Return", Args: []Arg{a}} }
+func ret(a Arg) *Node           { return &Node{Operation: &Operation{Op: "prim::Return"}, Args: []Arg{a}} }
 func outs(v ...*Value) []*Value { return v }
 
 // of makes a program of one function with one parameter x.
@@ -43,24 +43,24 @@ func TestCheck(t *testing.T) {
 		{"sound", func(m *maker, x *Value) []*Node {
 			y, z, i, w := m.value("y"), m.value("z"), m.value("i"), m.value("w")
 			return []*Node{
-				{Op: "prim::If", Args: []Arg{lit(true)}, Outs: outs(y), Blocks: []*Block{{Outs: []Arg{arg(x)}}, {Outs: []Arg{lit(nil)}}}},
-				{Op: "prim::Loop", Args: []Arg{lit(int64(3)), lit(true), arg(y)}, Outs: outs(w), Blocks: []*Block{{Params: outs(i, z), Outs: []Arg{lit(true), arg(z)}}}},
+				{Operation: &Operation{Op: "prim::If"}, Args: []Arg{lit(true)}, Outs: outs(y), Blocks: []*Block{{Outs: []Arg{arg(x)}}, {Outs: []Arg{lit(nil)}}}},
+				{Operation: &Operation{Op: "prim::Loop"}, Args: []Arg{lit(int64(3)), lit(true), arg(y)}, Outs: outs(w), Blocks: []*Block{{Params: outs(i, z), Outs: []Arg{lit(true), arg(z)}}}},
 				ret(arg(w)),
 			}
 		}, ""},
 		{"use_before_definition", func(m *maker, x *Value) []*Node {
 			y := m.value("y")
-			return []*Node{{Op: "aten::relu", Args: []Arg{arg(y)}}, ret(arg(x))}
+			return []*Node{{Operation: &Operation{Op: "aten::relu"}, Args: []Arg{arg(y)}}, ret(arg(x))}
 		}, "f: line 0: aten::relu: got y%1 before it is defined"},
 		{"value_of_a_block", func(m *maker, x *Value) []*Node {
 			y := m.value("y")
 			return []*Node{
-				{Op: "prim::If", Args: []Arg{lit(true)}, Blocks: []*Block{{Nodes: []*Node{{Op: "aten::relu", Args: []Arg{arg(x)}, Outs: outs(y)}}}, {}}},
+				{Operation: &Operation{Op: "prim::If"}, Args: []Arg{lit(true)}, Blocks: []*Block{{Nodes: []*Node{{Operation: &Operation{Op: "aten::relu"}, Args: []Arg{arg(x)}, Outs: outs(y)}}}, {}}},
 				ret(arg(y)),
 			}
 		}, "prim::Return: got y%1 before it is defined"},
 		{"assigned_twice", func(m *maker, x *Value) []*Node {
-			return []*Node{{Op: "aten::relu", Args: []Arg{arg(x)}, Outs: outs(x)}, ret(arg(x))}
+			return []*Node{{Operation: &Operation{Op: "aten::relu"}, Args: []Arg{arg(x)}, Outs: outs(x)}, ret(arg(x))}
 		}, "got value x%0 assigned twice"},
 		{"number_out_of_range", func(_ *maker, x *Value) []*Node {
 			return []*Node{ret(arg(&Value{ID: 7}))}
@@ -70,32 +70,34 @@ func TestCheck(t *testing.T) {
 		}, "argument 0 is both a value and a literal"},
 		{"foreign_literal", func(_ *maker, x *Value) []*Node { return []*Node{ret(lit(int32(1)))} }, "got a literal of Go type int32"},
 		{"if_results", func(m *maker, x *Value) []*Node {
-			return []*Node{{Op: "prim::If", Args: []Arg{lit(true)}, Outs: outs(m.value("y")), Blocks: []*Block{{Outs: []Arg{arg(x)}}, {}}}, ret(arg(x))}
+			return []*Node{{Operation: &Operation{Op: "prim::If"}, Args: []Arg{lit(true)}, Outs: outs(m.value("y")), Blocks: []*Block{{Outs: []Arg{arg(x)}}, {}}}, ret(arg(x))}
 		}, "block 1: got 0 parameters and 0 results, want 0 and 1"},
 		{"if_blocks", func(_ *maker, x *Value) []*Node {
-			return []*Node{{Op: "prim::If", Args: []Arg{lit(true)}, Blocks: []*Block{{}}}, ret(arg(x))}
+			return []*Node{{Operation: &Operation{Op: "prim::If"}, Args: []Arg{lit(true)}, Blocks: []*Block{{}}}, ret(arg(x))}
 		}, "prim::If: got 1 blocks, want 2"},
 		{"loop_parameters", func(m *maker, x *Value) []*Node {
-			return []*Node{{Op: "prim::Loop", Args: []Arg{lit(int64(1)), lit(true), arg(x)}, Blocks: []*Block{{Params: outs(m.value("i")), Outs: []Arg{lit(true)}}}}, ret(arg(x))}
+			return []*Node{{Operation: &Operation{Op: "prim::Loop"}, Args: []Arg{lit(int64(1)), lit(true), arg(x)}, Blocks: []*Block{{Params: outs(m.value("i")), Outs: []Arg{lit(true)}}}}, ret(arg(x))}
 		}, "got 1 parameters, 1 results of the block and 0 of the loop, want 2, 2 and 1"},
 		{"operator_with_block", func(_ *maker, x *Value) []*Node {
-			return []*Node{{Op: "aten::relu", Args: []Arg{arg(x)}, Blocks: []*Block{{}}}, ret(arg(x))}
+			return []*Node{{Operation: &Operation{Op: "aten::relu"}, Args: []Arg{arg(x)}, Blocks: []*Block{{}}}, ret(arg(x))}
 		}, "aten::relu: got 1 blocks, want none"},
-		{"no_return", func(_ *maker, x *Value) []*Node { return []*Node{{Op: "aten::relu", Args: []Arg{arg(x)}}} }, "got a body that does not end in prim::Return"},
+		{"no_return", func(_ *maker, x *Value) []*Node {
+			return []*Node{{Operation: &Operation{Op: "aten::relu"}, Args: []Arg{arg(x)}}}
+		}, "got a body that does not end in prim::Return"},
 		{"call_of_nothing", func(_ *maker, x *Value) []*Node {
-			return []*Node{{Op: "prim::CallFunction", Args: []Arg{arg(x)}}, ret(arg(x))}
+			return []*Node{{Operation: &Operation{Op: "prim::CallFunction"}, Args: []Arg{arg(x)}}, ret(arg(x))}
 		}, "prim::CallFunction: got no function"},
 		{"attribute_without_name", func(_ *maker, x *Value) []*Node {
-			return []*Node{{Op: "prim::GetAttr", Args: []Arg{arg(x)}}, ret(arg(x))}
+			return []*Node{{Operation: &Operation{Op: "prim::GetAttr"}, Args: []Arg{arg(x)}}, ret(arg(x))}
 		}, "prim::GetAttr: got no text"},
 		{"arity", func(_ *maker, x *Value) []*Node {
-			return []*Node{{Op: "prim::SetAttr", Text: "a", Args: []Arg{arg(x)}}, ret(arg(x))}
+			return []*Node{{Operation: &Operation{Op: "prim::SetAttr", Text: "a"}, Args: []Arg{arg(x)}}, ret(arg(x))}
 		}, "prim::SetAttr: got 1 arguments, want 2"},
 		{"cast_without_type", func(m *maker, x *Value) []*Node {
-			return []*Node{{Op: "prim::unchecked_cast", Args: []Arg{arg(x)}, Outs: outs(m.value(""))}, ret(arg(x))}
+			return []*Node{{Operation: &Operation{Op: "prim::unchecked_cast"}, Args: []Arg{arg(x)}, Outs: outs(m.value(""))}, ret(arg(x))}
 		}, "got 0 types, want 1"},
 		{"odd_dict", func(_ *maker, x *Value) []*Node {
-			return []*Node{{Op: "prim::DictConstruct", Args: []Arg{arg(x)}}, ret(arg(x))}
+			return []*Node{{Operation: &Operation{Op: "prim::DictConstruct"}, Args: []Arg{arg(x)}}, ret(arg(x))}
 		}, "got 1 arguments, want an even number"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -111,7 +113,7 @@ func TestCheck(t *testing.T) {
 
 // All violations come at once, those of classes, modules and tensors too.
 func TestCheckGathers(t *testing.T) {
-	p := of(func(m *maker, x *Value) []*Node { return []*Node{{Op: "prim::GetAttr"}} })
+	p := of(func(m *maker, x *Value) []*Node { return []*Node{{Operation: &Operation{Op: "prim::GetAttr"}}} })
 	p.Format = ""
 	p.Classes = append(p.Classes, &Class{Name: "A", Attrs: []Attr{{Name: "a"}, {Name: "a"}}, Parameters: []string{"b"}})
 	p.Modules = []*Module{{FQN: "m", Object: p.Root}, {FQN: "m"}}
@@ -134,8 +136,7 @@ func TestWrite(t *testing.T) {
 		y := m.value("")
 		text := &SourceText{File: "/home/u/net.py", FirstLine: 10, Text: "def f(x):\n    return -x\n"}
 		return []*Node{
-			{Op: "aten::add", Args: []Arg{arg(x), lit(1.0), {Name: "alpha", Const: int64(2)}}, Outs: outs(y), Flags: Nested | InReturn,
-				Where: Where{SourceRange: SourceRange{Text: text, Start: 14, End: 23}}},
+			{Operation: &Operation{Op: "aten::add", Flags: Nested | InReturn, Where: Where{SourceRange: SourceRange{Text: text, Start: 14, End: 23}}}, Args: []Arg{arg(x), lit(1.0), {Name: "alpha", Const: int64(2)}}, Outs: outs(y)},
 			ret(arg(y)),
 		}
 	})
@@ -200,7 +201,7 @@ func TestShapesOfNodes(t *testing.T) {
 	for op, s := range shapes {
 		build := func(args, results, blocks int) string {
 			p := of(func(m *maker, x *Value) []*Node {
-				n := &Node{Op: op, Text: "t"}
+				n := &Node{Operation: &Operation{Op: op, Text: "t"}}
 				for range args {
 					n.Args = append(n.Args, arg(x))
 				}
@@ -252,8 +253,8 @@ func TestWriteBlocks(t *testing.T) {
 	p := of(func(m *maker, x *Value) []*Node {
 		y, i, z := m.value("y"), m.value("i"), m.value("z")
 		return []*Node{
-			{Op: "prim::Loop", Args: []Arg{lit(int64(3)), lit(true), arg(x)}, Outs: outs(y), Blocks: []*Block{{
-				Params: outs(i, z), Nodes: []*Node{{Op: "prim::If", Args: []Arg{lit(true)}, Blocks: []*Block{{}, {}}}}, Outs: []Arg{lit(true), arg(z)},
+			{Operation: &Operation{Op: "prim::Loop"}, Args: []Arg{lit(int64(3)), lit(true), arg(x)}, Outs: outs(y), Blocks: []*Block{{
+				Params: outs(i, z), Nodes: []*Node{{Operation: &Operation{Op: "prim::If"}, Args: []Arg{lit(true)}, Blocks: []*Block{{}, {}}}}, Outs: []Arg{lit(true), arg(z)},
 			}}},
 			ret(arg(y)),
 		}

@@ -72,12 +72,18 @@ func (b *Block) each(yield func(*Node) bool) bool {
 	return true
 }
 
-// Node is one operation.
+// Node is one operation on values.
 type Node struct {
+	*Operation // what it does; nodes that were copied from one share it
+	Args       []Arg
+	Outs       []*Value
+	Blocks     []*Block
+	ID         int // in a graph that was rewritten: its number, for tables beside the graph
+}
+
+// Operation is what a node does, and where.
+type Operation struct {
 	Op     string
-	Args   []Arg
-	Outs   []*Value
-	Blocks []*Block
 	Text   string // attribute, method or class name, see the node kinds
 	Callee *Func
 	Class  *Class
@@ -86,7 +92,6 @@ type Node struct {
 	Flags  NodeFlags
 	Means  Upgrade
 	Told   *Told // nil where the format tells nothing more
-	ID     int   // in a graph that was rewritten: its number, for tables beside the graph
 }
 
 // Told is what some formats tell of a node besides: apart from it, for the graphs of the others have many nodes.

@@ -61,7 +61,7 @@ func TestNodesAtTheirLimits(t *testing.T) {
 		}
 		said := func(args, outs, types int, text string, recorded bool) string {
 			p := of(func(m *maker, x *Value) []*Node {
-				n := &Node{Op: op, Text: text, Told: &Told{}}
+				n := &Node{Operation: &Operation{Op: op, Text: text, Told: &Told{}}}
 				for range args {
 					n.Args = append(n.Args, lit(int64(1)))
 				}

@@ -53,12 +53,12 @@ func full(t *testing.T) *Program {
 	}, func(*Func) (*Graph, error) {
 		self, x, n, f, g, h, l := &Value{Name: "self"}, &Value{ID: 1, Name: "x"}, &Value{ID: 2, Name: "n"}, &Value{ID: 3, Type: str}, &Value{ID: 4}, &Value{ID: 5, Name: "h", Type: ints}, &Value{ID: 6}
 		return &Graph{Params: outs(self, x, n), NumValues: 7, Body: &Block{Nodes: []*Node{
-			{Op: "prim::fork", Callee: forked, Args: []Arg{arg(x)}, Outs: outs(f)},
-			{Op: "prim::fork", Callee: side, Args: []Arg{arg(x)}},
-			{Op: "prim::CallFunction", Callee: side, Args: []Arg{arg(n)}, Outs: outs(g)},
-			{Op: "prim::TupleUnpack", Args: []Arg{{Items: []Arg{arg(f), {Items: []Arg{arg(g), lit(true)}}, lit(nil)}}}, Outs: outs(h, l), Flags: Builtin | Nested},
-			{Op: "aten::div", Means: Div0To3, Args: []Arg{arg(h), lit(false)}},
-			{Op: "prim::isinstance", Types: []*Type{str, {Kind: ClassType, Name: "A.Child"}, nil}, Args: []Arg{arg(h)}, Where: Where{Stack: &Stack{}}},
+			{Operation: &Operation{Op: "prim::fork", Callee: forked}, Args: []Arg{arg(x)}, Outs: outs(f)},
+			{Operation: &Operation{Op: "prim::fork", Callee: side}, Args: []Arg{arg(x)}},
+			{Operation: &Operation{Op: "prim::CallFunction", Callee: side}, Args: []Arg{arg(n)}, Outs: outs(g)},
+			{Operation: &Operation{Op: "prim::TupleUnpack", Flags: Builtin | Nested}, Args: []Arg{{Items: []Arg{arg(f), {Items: []Arg{arg(g), lit(true)}}, lit(nil)}}}, Outs: outs(h, l)},
+			{Operation: &Operation{Op: "aten::div", Means: Div0To3}, Args: []Arg{arg(h), lit(false)}},
+			{Operation: &Operation{Op: "prim::isinstance", Types: []*Type{str, {Kind: ClassType, Name: "A.Child"}, nil}, Where: Where{Stack: &Stack{}}}, Args: []Arg{arg(h)}},
 			ret(arg(l)),
 		}}}, nil
 	})
@@ -158,7 +158,7 @@ func TestWriteWhatCannotBeLowered(t *testing.T) {
 	wrong := errors.New("e.py:1:2: got x")
 	bad := func() *Func { return NewFunc(&Func{Name: "bad"}, func(*Func) (*Graph, error) { return nil, wrong }) }
 	forks := NewFunc(&Func{Name: "forks"}, func(*Func) (*Graph, error) {
-		return &Graph{Body: &Block{Nodes: []*Node{{Op: "prim::fork", Callee: bad()}, ret(lit(nil))}}}, nil
+		return &Graph{Body: &Block{Nodes: []*Node{{Operation: &Operation{Op: "prim::fork", Callee: bad()}}, ret(lit(nil))}}}, nil
 	})
 	for name, p := range map[string]*Program{
 		"method":   {Objects: Objects{Classes: []*Class{{Name: "M", Methods: []*Func{bad()}}}}},
@@ -259,7 +259,7 @@ func TestCheckOfBodies(t *testing.T) {
 		return identity(&Func{Name: "g", Params: []Param{{Name: "a"}, {Name: "b", HasDef: true}, {Name: "c"}}})
 	}
 	call := func(args ...Arg) *Graph {
-		return &Graph{Params: outs(x), NumValues: 1, Body: &Block{Nodes: []*Node{{Op: "prim::CallFunction", Callee: callee(), Args: args}, ret(arg(x))}}}
+		return &Graph{Params: outs(x), NumValues: 1, Body: &Block{Nodes: []*Node{{Operation: &Operation{Op: "prim::CallFunction", Callee: callee()}, Args: args}, ret(arg(x))}}}
 	}
 	named := func(name string) Arg { return Arg{Name: name, Value: x} }
 	for _, c := range []struct {
@@ -269,7 +269,7 @@ func TestCheckOfBodies(t *testing.T) {
 		{"", &Graph{Params: outs(x), NumValues: 1, Body: &Block{Nodes: []*Node{ret(arg(x))}}}},
 		{"f: got no body", &Graph{Params: outs(x), NumValues: 1}},
 		{"f: got value 1, want less than 1; f: got value 2, want less than 1",
-			&Graph{Params: outs(x), NumValues: 1, Body: &Block{Nodes: []*Node{{Op: "aten::max", Outs: outs(y, &Value{ID: 2})}, ret(lit(nil))}}}},
+			&Graph{Params: outs(x), NumValues: 1, Body: &Block{Nodes: []*Node{{Operation: &Operation{Op: "aten::max"}, Outs: outs(y, &Value{ID: 2})}, ret(lit(nil))}}}},
 		{"f: got 0 parameter values, want 1", &Graph{Body: &Block{Nodes: []*Node{ret(lit(nil))}}}},
 		{"f: got a nil value", &Graph{Params: outs(nil), Body: &Block{Nodes: []*Node{ret(lit(nil))}}}},
 		{"f: got value 1, want less than 1", &Graph{Params: outs(y), NumValues: 1, Body: &Block{Nodes: []*Node{ret(lit(nil))}}}},
@@ -309,7 +309,7 @@ func TestCheckFollowsCalls(t *testing.T) {
 	n := 0
 	bad := NewFunc(&Func{Name: "bad"}, func(*Func) (*Graph, error) { n++; return nil, errors.New("b.py:1:1: got x") })
 	f := NewFunc(&Func{Name: "f"}, func(*Func) (*Graph, error) {
-		return &Graph{Body: &Block{Nodes: []*Node{{Op: "prim::CallFunction", Callee: bad}, {Op: "prim::fork", Callee: bad}, ret(lit(nil))}}}, nil
+		return &Graph{Body: &Block{Nodes: []*Node{{Operation: &Operation{Op: "prim::CallFunction", Callee: bad}}, {Operation: &Operation{Op: "prim::fork", Callee: bad}}, ret(lit(nil))}}}, nil
 	})
 	assert.EqualError(t, Check(&Program{Format: "test", Objects: Objects{Funcs: []*Func{f}}, Entry: f}), "bad: b.py:1:1: got x")
 	assert.Equal(t, 1, n)

@@ -21,9 +21,9 @@ func plain(t *testing.T) *Program {
 	stack := &Stack{Frames: []*Frame{{File: "/home/u/net.py", Line: 7, Function: "forward"}}}
 	x, y, z := &Value{ID: 0, Name: "x"}, &Value{ID: 1, Name: "linear"}, &Value{ID: 2, Name: "sort"}
 	body := &Block{Nodes: []*Node{
-		{Op: "aten::linear", Told: &Told{Key: "aten::linear", Recorded: []*TensorMeta{meta("B", "4")}}, Args: []Arg{arg(x), lit(weight), lit(nil)}, Outs: outs(y), Where: Where{Stack: stack, Call: &ModuleCall{Module: fc}}},
-		{Op: "aten::sort", Told: &Told{Key: "aten::sort.stable", Recorded: []*TensorMeta{meta("B", "4"), nil}}, Args: []Arg{arg(y), {Name: "stable", Const: true}}, Outs: outs(z), Where: Where{Call: &ModuleCall{Module: root}, Stmt: 1}},
-		{Op: "prim::Return", Args: []Arg{arg(z)}, Where: Where{Stmt: 2}},
+		{Operation: &Operation{Op: "aten::linear", Told: &Told{Key: "aten::linear", Recorded: []*TensorMeta{meta("B", "4")}}, Where: Where{Stack: stack, Call: &ModuleCall{Module: fc}}}, Args: []Arg{arg(x), lit(weight), lit(nil)}, Outs: outs(y)},
+		{Operation: &Operation{Op: "aten::sort", Told: &Told{Key: "aten::sort.stable", Recorded: []*TensorMeta{meta("B", "4"), nil}}, Where: Where{Call: &ModuleCall{Module: root}, Stmt: 1}}, Args: []Arg{arg(y), {Name: "stable", Const: true}}, Outs: outs(z)},
+		{Operation: &Operation{Op: "prim::Return", Where: Where{Stmt: 2}}, Args: []Arg{arg(z)}},
 	}}
 	entry := NewFunc(&Func{Name: "forward", Record: "models/model.json", Params: []Param{{Name: "x", Type: &Type{Kind: TensorType}, Meta: meta("B", "8")}}},
 		func(*Func) (*Graph, error) { return &Graph{Params: outs(x), Body: body, NumValues: 3}, nil })
@@ -91,7 +91,7 @@ func TestAFunctionIsCheckedWhenItIsLowered(t *testing.T) {
 	callee := NewFunc(&Func{Name: "g"}, func(*Func) (*Graph, error) { lowered = true; return &Graph{}, nil })
 	x, y := &Value{ID: 0, Name: "x"}, &Value{ID: 1, Name: "y"}
 	f := NewFunc(&Func{Name: "f", Params: []Param{{Name: "x"}}}, func(*Func) (*Graph, error) {
-		return &Graph{Params: outs(x), NumValues: 2, Body: &Block{Nodes: []*Node{{Op: "prim::CallFunction", Callee: callee}, {Op: "aten::relu", Args: []Arg{arg(y)}}}}}, nil
+		return &Graph{Params: outs(x), NumValues: 2, Body: &Block{Nodes: []*Node{{Operation: &Operation{Op: "prim::CallFunction", Callee: callee}}, {Operation: &Operation{Op: "aten::relu"}, Args: []Arg{arg(y)}}}}}, nil
 	})
 	_, err := f.Graph()
 	assert.EqualError(t, err, "not a sound program: f: got a body that does not end in prim::Return; f: line 0: aten::relu: got y%1 before it is defined")
@@ -100,7 +100,7 @@ func TestAFunctionIsCheckedWhenItIsLowered(t *testing.T) {
 
 // TestAllNodes: a node comes before those of its blocks, which come before the next node; who has enough gets no more.
 func TestAllNodes(t *testing.T) {
-	node := func(op string, blocks ...*Block) *Node { return &Node{Op: op, Blocks: blocks} }
+	node := func(op string, blocks ...*Block) *Node { return &Node{Operation: &Operation{Op: op}, Blocks: blocks} }
 	b := &Block{Nodes: []*Node{node("a"), node("b", &Block{Nodes: []*Node{node("c", &Block{Nodes: []*Node{node("d")}}), node("e")}}, &Block{Nodes: []*Node{node("f")}}), node("g")}}
 	for enough, want := range []string{"a", "ab", "abc", "abcd", "abcde", "abcdef", "abcdefg", "abcdefg"} {
 		got := ""

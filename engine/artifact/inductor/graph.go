@@ -49,7 +49,7 @@ func (g *graph) value(name string) *program.Value {
 
 // node appends a node, with what it was made of as the place.
 func (g *graph) node(op string, where place) *program.Node {
-	n := &program.Node{Op: op, Where: program.Where{Line: where.line, Stmt: int32(g.nodes)}}
+	n := &program.Node{Operation: &program.Operation{Op: op, Where: program.Where{Line: where.line, Stmt: int32(g.nodes)}}}
 	g.nodes++
 	g.now.Nodes = append(g.now.Nodes, n)
 	return n

@@ -121,7 +121,7 @@ func (l *lowerer) entry(f *program.Func) (*program.Graph, error) {
 	if f.Output != nil && f.Output.Leaves() != len(result.Items) {
 		return nil, fmt.Errorf("got %d results, want the %d leaves of out_spec", len(result.Items), f.Output.Leaves())
 	}
-	out.Body.Nodes = append(out.Body.Nodes, &program.Node{Op: "prim::Return", Args: []program.Arg{result}, Where: program.Where{Stmt: int32(l.numbers)}})
+	out.Body.Nodes = append(out.Body.Nodes, &program.Node{Operation: &program.Operation{Op: "prim::Return", Where: program.Where{Stmt: int32(l.numbers)}}, Args: []program.Arg{result}})
 	out.NumValues = l.values
 	return out, nil
 }
@@ -216,7 +216,7 @@ func (l *lowerer) results(b *program.Block, s *scope) (program.Arg, error) {
 		}
 		v := l.value("copy__"+o.arg.text, tensorType)
 		to.Name, from.Name = "self", "src"
-		n := &program.Node{Op: "aten::copy_", Told: &program.Told{Key: "aten::copy_"}, Args: []program.Arg{to, from}, Outs: []*program.Value{v}}
+		n := &program.Node{Operation: &program.Operation{Op: "aten::copy_", Told: &program.Told{Key: "aten::copy_"}}, Args: []program.Arg{to, from}, Outs: []*program.Value{v}}
 		n.Where.Stmt = l.number()
 		b.Nodes = append(b.Nodes, n)
 		copied[o.arg.text] = program.Arg{Value: v}

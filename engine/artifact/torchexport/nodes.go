@@ -22,7 +22,7 @@ func (l *lowerer) nodes(b *program.Block, g *graph, s *scope) error {
 }
 
 func (l *lowerer) node(n *node, s *scope) (*program.Node, error) {
-	out := &program.Node{Where: l.where(n), Told: &program.Told{}}
+	out := &program.Node{Operation: &program.Operation{Where: l.where(n), Told: &program.Told{}}}
 	out.Where.Stmt = l.number()
 	out.Op, out.Told.Key = operator(n.target)
 	out.Args = make([]program.Arg, 0, len(n.inputs))

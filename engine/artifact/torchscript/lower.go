@@ -27,14 +27,15 @@ type lowerer struct {
 	inner   int               // forked functions around
 	forks   bool              // it has forked functions, which are called after it
 
-	nodeSlab  slab.Of[program.Node]
-	valueSlab slab.Of[program.Value]
-	blockSlab slab.Of[program.Block]
-	argSlab   slab.Of[program.Arg]
-	outSlab   slab.Of[*program.Value]
-	nodeList  slab.Of[*program.Node]
-	blockList slab.Of[*program.Block]
-	typeList  slab.Of[*program.Type]
+	nodeSlab      slab.Of[program.Node]
+	operationSlab slab.Of[program.Operation]
+	valueSlab     slab.Of[program.Value]
+	blockSlab     slab.Of[program.Block]
+	argSlab       slab.Of[program.Arg]
+	outSlab       slab.Of[*program.Value]
+	nodeList      slab.Of[*program.Node]
+	blockList     slab.Of[*program.Block]
+	typeList      slab.Of[*program.Type]
 }
 
 // list gathers items of nested lists on one stack.
@@ -395,7 +396,8 @@ func (l *lowerer) nodeOuts(op string, at syntax.Pos, outs []*program.Value, flag
 }
 
 func (l *lowerer) nodeArgs(op string, at syntax.Pos, flags program.NodeFlags, args []program.Arg) *program.Node {
-	n := l.nodeSlab.Put(program.Node{Op: op, Args: args, Where: program.Where{Line: l.line, Stmt: l.stmt - 1}, Flags: flags | l.in, Means: upgrade(op, l.d.version)})
+	of := l.operationSlab.Put(program.Operation{Op: op, Where: program.Where{Line: l.line, Stmt: l.stmt - 1}, Flags: flags | l.in, Means: upgrade(op, l.d.version)})
+	n := l.nodeSlab.Put(program.Node{Operation: of, Args: args})
 	l.locate(n, at)
 	l.nodes.push(n)
 	return n

@@ -11,7 +11,7 @@ import (
 func from(texts ...*program.SourceText) *program.Block {
 	b := &program.Block{}
 	for _, t := range texts {
-		b.Nodes = append(b.Nodes, &program.Node{Where: program.Where{SourceRange: program.SourceRange{Text: t}}})
+		b.Nodes = append(b.Nodes, &program.Node{Operation: &program.Operation{Where: program.Where{SourceRange: program.SourceRange{Text: t}}}})
 	}
 	return b
 }

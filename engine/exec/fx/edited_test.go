@@ -61,7 +61,7 @@ var edits = []struct {
 		made := &program.Value{ID: g.NumValues, Name: "made", Type: g.Params[0].Type}
 		g.NumValues++
 		args := []program.Arg{{Name: "self", Value: g.Params[0]}, {Name: "device", Const: program.Device("meta")}}
-		insert(g, 0, &program.Node{Op: "aten::zeros_like", Args: args, Outs: []*program.Value{made}, Where: g.Body.Nodes[0].Where, Told: &program.Told{Key: "aten::zeros_like"}})
+		insert(g, 0, &program.Node{Operation: &program.Operation{Op: "aten::zeros_like", Where: g.Body.Nodes[0].Where, Told: &program.Told{Key: "aten::zeros_like"}}, Args: args, Outs: []*program.Value{made}})
 	}},
 	{"a scan over a tensor that ends with it", "scanned", 0, func(_ *program.Program, g *program.Graph) { over(g, "higher_order::scan", 1) }},
 	{"a map over a tensor that ends with it", "mapped", 0, func(_ *program.Program, g *program.Graph) { over(g, "higher_order::map_impl", 0) }},
@@ -71,7 +71,7 @@ var edits = []struct {
 		short := &program.Value{ID: g.NumValues, Name: "short", Type: n.Outs[0].Type}
 		second := &program.Value{ID: g.NumValues + 1, Name: "second", Type: n.Outs[0].Type}
 		g.NumValues += 2
-		sum := &program.Node{Op: "aten::sum", Args: []program.Arg{{Name: "self", Value: b.Outs[0].Value}}, Outs: []*program.Value{short}, Where: n.Where, Told: &program.Told{Key: "aten::sum"}}
+		sum := &program.Node{Operation: &program.Operation{Op: "aten::sum", Where: n.Where, Told: &program.Told{Key: "aten::sum"}}, Args: []program.Arg{{Name: "self", Value: b.Outs[0].Value}}, Outs: []*program.Value{short}}
 		b.Nodes, b.Outs = append(slices.Clone(b.Nodes), sum), append(slices.Clone(b.Outs), program.Arg{Value: short})
 		n.Outs = append(n.Outs, second)
 	}},
@@ -90,9 +90,9 @@ var edits = []struct {
 		flags := &program.Value{ID: g.NumValues, Name: "flags", Type: n.Outs[0].Type}
 		wide := &program.Value{ID: g.NumValues + 1, Name: "wide", Type: n.Outs[0].Type}
 		g.NumValues += 2
-		sum := &program.Node{Op: "aten::any", Args: []program.Arg{{Name: "self", Value: result.Value}}, Outs: []*program.Value{flags}, Where: n.Where, Told: &program.Told{Key: "aten::any"}}
+		sum := &program.Node{Operation: &program.Operation{Op: "aten::any", Where: n.Where, Told: &program.Told{Key: "aten::any"}}, Args: []program.Arg{{Name: "self", Value: result.Value}}, Outs: []*program.Value{flags}}
 		size := program.Arg{Name: "size", Items: []program.Arg{{Const: int64(1) << 60}}}
-		expand := &program.Node{Op: "aten::expand", Args: []program.Arg{{Name: "self", Value: flags}, size}, Outs: []*program.Value{wide}, Where: n.Where, Told: &program.Told{Key: "aten::expand"}}
+		expand := &program.Node{Operation: &program.Operation{Op: "aten::expand", Where: n.Where, Told: &program.Told{Key: "aten::expand"}}, Args: []program.Arg{{Name: "self", Value: flags}, size}, Outs: []*program.Value{wide}}
 		b.Nodes = append(slices.Clone(b.Nodes), sum, expand)
 		result.Value = wide
 	}},
@@ -126,7 +126,7 @@ func over(g *program.Graph, op string, arg int) {
 	n := find(g.Body, op)
 	made := &program.Value{ID: g.NumValues, Name: "made", Type: g.Params[0].Type}
 	g.NumValues++
-	relu := &program.Node{Op: "aten::relu", Args: []program.Arg{{Name: "self", Value: g.Params[0]}}, Outs: []*program.Value{made}, Where: n.Where, Told: &program.Told{Key: "aten::relu"}}
+	relu := &program.Node{Operation: &program.Operation{Op: "aten::relu", Where: n.Where, Told: &program.Told{Key: "aten::relu"}}, Args: []program.Arg{{Name: "self", Value: g.Params[0]}}, Outs: []*program.Value{made}}
 	n.Args[arg].Items[0] = program.Arg{Value: made}
 	insert(g, slices.Index(g.Body.Nodes, n), relu)
 }
@@ -145,8 +145,7 @@ func consume(g *program.Graph) {
 			made := &program.Value{ID: g.NumValues, Name: "made", Type: v.Type}
 			g.NumValues++
 			args[i].Value = made
-			insert(g, len(g.Body.Nodes)-1, &program.Node{Op: "aten::relu", Args: []program.Arg{{Name: "self", Value: v}}, Outs: []*program.Value{made}, Where: end.Where,
-				Told: &program.Told{Key: "aten::relu"}})
+			insert(g, len(g.Body.Nodes)-1, &program.Node{Operation: &program.Operation{Op: "aten::relu", Where: end.Where, Told: &program.Told{Key: "aten::relu"}}, Args: []program.Arg{{Name: "self", Value: v}}, Outs: []*program.Value{made}})
 		}
 	}
 	replace(end.Args)

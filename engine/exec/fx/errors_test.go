@@ -67,7 +67,7 @@ func TestVectorised(t *testing.T) {
 			flags := &program.Value{ID: g.NumValues, Name: "flags", Type: n.Outs[0].Type}
 			g.NumValues++
 			args := []program.Arg{{Name: "self", Value: n.Args[0].Value}, {Name: "other", Value: n.Args[0].Value}}
-			before(g, n, &program.Node{Op: "aten::eq", Args: args, Outs: []*program.Value{flags}, Where: n.Where, Told: &program.Told{Key: "aten::eq.Tensor"}})
+			before(g, n, &program.Node{Operation: &program.Operation{Op: "aten::eq", Where: n.Where, Told: &program.Told{Key: "aten::eq.Tensor"}}, Args: args, Outs: []*program.Value{flags}})
 			n.Args[1].Value = flags
 		}, "aten::mul.Tensor"},
 		{"a tensor of more dimensions, which vmap lines up by what is shown", "aten::mul", func(g *program.Graph, n *program.Node) {
@@ -75,7 +75,7 @@ func TestVectorised(t *testing.T) {
 			longer := &program.Value{ID: g.NumValues, Name: "longer", Type: n.Outs[0].Type}
 			g.NumValues++
 			args := []program.Arg{{Name: "self", Value: hide.Args[0].Value}, {Name: "dim", Const: int64(-1)}}
-			before(g, hide, &program.Node{Op: "aten::unsqueeze", Args: args, Outs: []*program.Value{longer}, Where: n.Where, Told: &program.Told{Key: "aten::unsqueeze"}})
+			before(g, hide, &program.Node{Operation: &program.Operation{Op: "aten::unsqueeze", Where: n.Where, Told: &program.Told{Key: "aten::unsqueeze"}}, Args: args, Outs: []*program.Value{longer}})
 			hide.Args[0].Value = longer
 		}, "aten::mul.Tensor"},
 		{"a vmap in another", addBatchDim, func(g *program.Graph, n *program.Node) {

@@ -23,7 +23,9 @@ import (
 
 // TestByHand: a graph that no wrapper is read as, made by hand, is refused with a reason, not run otherwise.
 func TestByHand(t *testing.T) {
-	node := func(op string, args ...program.Arg) *program.Node { return &program.Node{Op: op, Args: args} }
+	node := func(op string, args ...program.Arg) *program.Node {
+		return &program.Node{Operation: &program.Operation{Op: op}, Args: args}
+	}
 	block := func(nodes ...*program.Node) *program.Block { return &program.Block{Nodes: nodes} }
 	with := func(n *program.Node, blocks ...*program.Block) *program.Node {
 		n.Blocks = blocks

@@ -127,10 +127,9 @@ func TestGradients(t *testing.T) {
 			grad := &program.Value{ID: g.NumValues, Name: "grad"}
 			g.NumValues++
 			end.Args[0].Items[0].Value = grad
-			n := &program.Node{Op: program.BufferGradient, Args: []program.Arg{{Value: buf}, {Const: tt.held}}, Outs: []*program.Value{grad}, Where: end.Where,
-				Told: &program.Told{Recorded: []*program.TensorMeta{meta}, Class: tensor.Gradient}}
-			free := &program.Node{Op: program.BufferFree, Args: []program.Arg{{Value: buf}}, Where: end.Where}                                // what it was called is nothing now
-			constant := &program.Node{Op: program.BufferFree, Args: []program.Arg{{Const: &program.State{Name: "weight"}}}, Where: end.Where} // the model holds it
+			n := &program.Node{Operation: &program.Operation{Op: program.BufferGradient, Where: end.Where, Told: &program.Told{Recorded: []*program.TensorMeta{meta}, Class: tensor.Gradient}}, Args: []program.Arg{{Value: buf}, {Const: tt.held}}, Outs: []*program.Value{grad}}
+			free := &program.Node{Operation: &program.Operation{Op: program.BufferFree, Where: end.Where}, Args: []program.Arg{{Value: buf}}}                                // what it was called is nothing now
+			constant := &program.Node{Operation: &program.Operation{Op: program.BufferFree, Where: end.Where}, Args: []program.Arg{{Const: &program.State{Name: "weight"}}}} // the model holds it
 			g.Body.Nodes = append(g.Body.Nodes[:last:last], n, free, free, constant, end)
 		})
 		if tt.err != "" {
@@ -228,9 +227,8 @@ func TestNamesOfNothing(t *testing.T) {
 		grad := &program.Value{ID: g.NumValues, Name: "grad"}
 		g.NumValues++
 		buf := end.Args[0].Items[0].Value
-		free := &program.Node{Op: program.BufferFree, Args: []program.Arg{{Value: buf}}, Where: end.Where}
-		n := &program.Node{Op: program.BufferGradient, Args: []program.Arg{{Value: buf}, {Const: false}}, Outs: []*program.Value{grad}, Where: end.Where,
-			Told: &program.Told{Recorded: []*program.TensorMeta{{DType: tensor.Float32, Device: exec.Accelerator}}, Class: tensor.Gradient}}
+		free := &program.Node{Operation: &program.Operation{Op: program.BufferFree, Where: end.Where}, Args: []program.Arg{{Value: buf}}}
+		n := &program.Node{Operation: &program.Operation{Op: program.BufferGradient, Where: end.Where, Told: &program.Told{Recorded: []*program.TensorMeta{{DType: tensor.Float32, Device: exec.Accelerator}}, Class: tensor.Gradient}}, Args: []program.Arg{{Value: buf}, {Const: false}}, Outs: []*program.Value{grad}}
 		end.Args[0].Items[0].Value = grad
 		g.Body.Nodes = append(g.Body.Nodes[:last:last], free, n, end)
 	})

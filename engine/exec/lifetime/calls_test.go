@@ -57,7 +57,7 @@ func (r *graphReader) node(line string) *program.Node {
 		results, call = "", parts[0]
 	}
 	words := strings.Fields(call)
-	n := &program.Node{Op: words[0]}
+	n := &program.Node{Operation: &program.Operation{Op: words[0]}}
 	for i := 1; i < len(words); i++ {
 		name, list := strings.CutPrefix(words[i], "[")
 		if !list {

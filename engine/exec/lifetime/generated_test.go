@@ -24,14 +24,14 @@ func TestGenerated(t *testing.T) {
 	inner, dead, out := value("inner"), value("dead"), value("out")
 	got := value("got")
 	sub := &program.Block{Params: []*program.Value{inner, dead}, Outs: []program.Arg{arg(out)}, Nodes: []*program.Node{
-		{Op: "aten::add", Args: []program.Arg{arg(inner), arg(c)}, Outs: []*program.Value{out}},
+		{Operation: &program.Operation{Op: "aten::add"}, Args: []program.Arg{arg(inner), arg(c)}, Outs: []*program.Value{out}},
 	}}
 	g := &program.Graph{Params: []*program.Value{x, unused}, Body: &program.Block{Nodes: []*program.Node{
-		{Op: "aten::relu", Args: []program.Arg{arg(x)}, Outs: []*program.Value{a}},
-		{Op: "aten::max", Args: []program.Arg{arg(a)}, Outs: []*program.Value{b, spare}},
-		{Op: "aten::cat", Args: []program.Arg{{Items: []program.Arg{arg(b), arg(a), arg(b)}}, arg(x)}, Outs: []*program.Value{c}},
-		{Op: "higher_order::cond", Args: []program.Arg{arg(c)}, Outs: []*program.Value{got}, Blocks: []*program.Block{sub}},
-		{Op: "prim::Return", Args: []program.Arg{{Items: []program.Arg{arg(got)}}}},
+		{Operation: &program.Operation{Op: "aten::relu"}, Args: []program.Arg{arg(x)}, Outs: []*program.Value{a}},
+		{Operation: &program.Operation{Op: "aten::max"}, Args: []program.Arg{arg(a)}, Outs: []*program.Value{b, spare}},
+		{Operation: &program.Operation{Op: "aten::cat"}, Args: []program.Arg{{Items: []program.Arg{arg(b), arg(a), arg(b)}}, arg(x)}, Outs: []*program.Value{c}},
+		{Operation: &program.Operation{Op: "higher_order::cond"}, Args: []program.Arg{arg(c)}, Outs: []*program.Value{got}, Blocks: []*program.Block{sub}},
+		{Operation: &program.Operation{Op: "prim::Return"}, Args: []program.Arg{{Items: []program.Arg{arg(got)}}}},
 	}}}
 	g.NumValues = n
 	f := lifetime.Func{Func: &program.Func{Name: "forward"}, Graph: g, Ranges: lifetime.Generated(g)}

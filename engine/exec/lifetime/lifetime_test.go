@@ -19,7 +19,7 @@ func (m *maker) value(name string) *program.Value {
 }
 
 func node(op string, outs []*program.Value, args ...*program.Value) *program.Node {
-	n := &program.Node{Op: op, Outs: outs}
+	n := &program.Node{Operation: &program.Operation{Op: op}, Outs: outs}
 	for _, v := range args {
 		n.Args = append(n.Args, program.Arg{Value: v})
 	}

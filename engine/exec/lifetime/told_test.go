@@ -15,7 +15,7 @@ import (
 func TestTold(t *testing.T) {
 	x, a, b, c, d := &program.Value{ID: 0, Name: "x"}, &program.Value{ID: 1, Name: "a"}, &program.Value{ID: 2, Name: "b"}, &program.Value{ID: 3, Name: "c"}, &program.Value{ID: 4, Name: "d"}
 	node := func(out *program.Value, in ...*program.Value) *program.Node {
-		n := &program.Node{Op: "aten::add", Outs: []*program.Value{out}}
+		n := &program.Node{Operation: &program.Operation{Op: "aten::add"}, Outs: []*program.Value{out}}
 		for _, v := range in {
 			n.Args = append(n.Args, program.Arg{Value: v})
 		}
@@ -23,7 +23,7 @@ func TestTold(t *testing.T) {
 	}
 	g := &program.Graph{Params: []*program.Value{x}, NumValues: 5, Body: &program.Block{Nodes: []*program.Node{
 		node(a, x), node(b, a), node(c, b, a), node(d, c),
-		{Op: "prim::Return", Args: []program.Arg{{Value: d}}},
+		{Operation: &program.Operation{Op: "prim::Return"}, Args: []program.Arg{{Value: d}}},
 	}}}
 	ranges, err := lifetime.Told(g, []lifetime.Release{{Value: "a", After: "b"}, {Value: "c", After: "d"}})
 	require.NoError(t, err)

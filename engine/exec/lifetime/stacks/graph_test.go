@@ -100,7 +100,7 @@ func (d *body) line(line string, caller []*program.Frame) {
 		if n := d.g.Body.Nodes[len(d.g.Body.Nodes)-1]; strings.HasPrefix(name, "_") { // printed inside the return, without its name
 			n.Flags |= program.InReturn
 		}
-		d.g.Body.Nodes = append(d.g.Body.Nodes, &program.Node{Op: "prim::Return", Args: d.args(name)})
+		d.g.Body.Nodes = append(d.g.Body.Nodes, &program.Node{Operation: &program.Operation{Op: "prim::Return"}, Args: d.args(name)})
 		return
 	}
 	line, stack, _ := strings.Cut(line, " | ")
@@ -112,7 +112,7 @@ func (d *body) line(line string, caller []*program.Frame) {
 			frames = append(frames, d.frame(f))
 		}
 	}
-	n := &program.Node{Where: program.Where{Stack: &program.Stack{Frames: stackOf(frames, caller)}}}
+	n := &program.Node{Operation: &program.Operation{Where: program.Where{Stack: &program.Stack{Frames: stackOf(frames, caller)}}}}
 	head, args, _ := strings.Cut(strings.TrimSuffix(right, ")"), "(")
 	switch {
 	case strings.HasPrefix(right, "["):
@@ -146,7 +146,7 @@ func (d *body) attribute(of *program.Value, o *program.Object, name, path string
 		o.Attrs[i] = d.module(path, caller)
 	}
 	v := d.value("%" + path)
-	d.g.Body.Nodes = append(d.g.Body.Nodes, &program.Node{Op: "prim::GetAttr", Text: name, Args: []program.Arg{{Value: of}}, Outs: []*program.Value{v}})
+	d.g.Body.Nodes = append(d.g.Body.Nodes, &program.Node{Operation: &program.Operation{Op: "prim::GetAttr", Text: name}, Args: []program.Arg{{Value: of}}, Outs: []*program.Value{v}})
 	return v, o.Attrs[i].(*program.Object)
 }
 

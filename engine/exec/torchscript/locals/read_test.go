@@ -69,7 +69,7 @@ func (b *builder) block(to *program.Block, indent string) {
 			to.Outs = b.args(outs)
 			return
 		}
-		n := &program.Node{Where: program.Where{Stmt: b.count}}
+		n := &program.Node{Operation: &program.Operation{Where: program.Where{Stmt: b.count}}}
 		b.count++
 		line, at, told := strings.Cut(line, " @ ")
 		if l, ok := strings.CutSuffix(line, " !"); ok {

@@ -112,7 +112,7 @@ func newRunner(t *testing.T, text string, steps []string) *runner {
 			n.header[i] = n.stmt[i]
 			n.placed[n.stmt[i]] = true
 		}
-		node := &program.Node{Where: program.Where{Stmt: int32(i)}}
+		node := &program.Node{Operation: &program.Operation{Where: program.Where{Stmt: int32(i)}}}
 		r.nodes = append(r.nodes, node)
 		for j, w := range words[1:] {
 			name, v, ok := strings.Cut(w, "=")

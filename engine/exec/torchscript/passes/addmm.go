@@ -24,10 +24,10 @@ func (g *Graph) decomposeAddmm(b *program.Block) {
 		}
 		product := &program.Value{ID: g.NumValues}
 		g.NumValues++
-		mm := g.newNode(n)
-		mm.Op, mm.Args, mm.Outs = "aten::mm", []program.Arg{args[1], args[2]}, []*program.Value{product}
-		add := g.newNode(n)
-		add.Op, add.Args, add.Outs = "aten::add", []program.Arg{args[0], {Value: product}}, n.Outs
+		mm := g.newNode("aten::mm", n)
+		mm.Args, mm.Outs = []program.Arg{args[1], args[2]}, []*program.Value{product}
+		add := g.newNode("aten::add", n)
+		add.Args, add.Outs = []program.Arg{args[0], {Value: product}}, n.Outs
 		out = append(out, mm, add)
 	}
 	b.Nodes = out

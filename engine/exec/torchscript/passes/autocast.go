@@ -53,9 +53,9 @@ func (g *Graph) castBlock(b *program.Block, to string, def []*program.Node) {
 		switch {
 		case writes(n):
 		case lowered[n.Op]:
-			out = g.castArgs(out, n, def, program.Node{Op: "aten::_autocast_to_reduced_precision", Args: []program.Arg{{}, {Const: true}, {Const: false}, {Const: scalarTypes[to]}, {Const: scalarTypes[onCPU]}}})
+			out = g.castArgs(out, n, def, "aten::_autocast_to_reduced_precision", []program.Arg{{}, {Const: true}, {Const: false}, {Const: scalarTypes[to]}, {Const: scalarTypes[onCPU]}})
 		case raised[n.Op] && !toldDType(n):
-			out = g.castArgs(out, n, def, program.Node{Op: "aten::_autocast_to_full_precision", Args: []program.Arg{{}, {Const: true}, {Const: false}}})
+			out = g.castArgs(out, n, def, "aten::_autocast_to_full_precision", []program.Arg{{}, {Const: true}, {Const: false}})
 		}
 		out = append(out, n)
 	}
@@ -63,7 +63,7 @@ func (g *Graph) castBlock(b *program.Block, to string, def []*program.Node) {
 }
 
 // castArgs appends the casts of a node's tensors to out, one for each tensor, and gives them to the node.
-func (g *Graph) castArgs(out []*program.Node, n *program.Node, def []*program.Node, cast program.Node) []*program.Node {
+func (g *Graph) castArgs(out []*program.Node, n *program.Node, def []*program.Node, cast string, with []program.Arg) []*program.Node {
 	done := map[any]*program.Value{}
 	args := slices.Clone(n.Args)
 	for i := range args {
@@ -74,12 +74,12 @@ func (g *Graph) castArgs(out []*program.Node, n *program.Node, def []*program.No
 				continue
 			}
 			of = state
-		} else if v := args[i].Value; !g.typedTensor(v, def) || v.ID < len(def) && def[v.ID] != nil && def[v.ID].Op == cast.Op {
+		} else if v := args[i].Value; !g.typedTensor(v, def) || v.ID < len(def) && def[v.ID] != nil && def[v.ID].Op == cast {
 			continue
 		}
 		if done[of] == nil {
-			c := g.newNode(n)
-			c.Op, c.Args = cast.Op, slices.Clone(cast.Args)
+			c := g.newNode(cast, n)
+			c.Args = slices.Clone(with)
 			c.Args[0] = program.Arg{Value: args[i].Value, Const: args[i].Const}
 			done[of] = &program.Value{ID: g.NumValues, Type: &program.Type{Kind: program.TensorType}}
 			g.NumValues++

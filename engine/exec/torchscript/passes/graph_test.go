@@ -203,7 +203,7 @@ var nodeLine = regexp.MustCompile(`^(?:(.+?) = )?([\w:]+)(?:\[(\w+)\])?\((.*)\)$
 func (r *reader) node(line, indent string) *program.Node {
 	m := nodeLine.FindStringSubmatch(line)
 	require.NotNil(r.t, m, line)
-	n := &program.Node{Op: m[2], Text: m[3], Args: r.args(m[4]), ID: len(r.calls)}
+	n := &program.Node{Operation: &program.Operation{Op: m[2], Text: m[3]}, Args: r.args(m[4]), ID: len(r.calls)}
 	n.Where.Line = int32(len(r.calls))
 	r.calls = append(r.calls, &Call{})
 	if n.Op == "prim::CallFunction" {

@@ -65,7 +65,7 @@ func (in *inliner) inline(entry *program.Func, root any) (*Graph, error) {
 		return nil, err
 	}
 	last := in.node(at)
-	last.Op, last.Args = "prim::Return", []program.Arg{result}
+	last.Operation, last.Args = &program.Operation{Op: "prim::Return"}, []program.Arg{result}
 	g.Body.Nodes = append(g.Body.Nodes, last)
 	g.NumValues = in.numValues
 	return &Graph{Graph: g, calls: in.calls, eval: in.eval}, nil
@@ -191,9 +191,7 @@ func (in *inliner) block(nodes []*program.Node, env []program.Arg, at *Call, out
 			return &exec.LimitError{What: "nodes after inlining", Limit: in.most}
 		}
 		c := in.node(at)
-		id := c.ID
-		*c = *n
-		c.ID, c.Args = id, in.mapped(n.Args, env)
+		c.Operation, c.Args = n.Operation, in.mapped(n.Args, env)
 		c.Blocks = in.lists.Cut(len(n.Blocks))
 		for i, b := range n.Blocks {
 			nb := in.blocks.New()

@@ -16,26 +16,29 @@ func (in *inliner) literals(fn *program.Func, args []program.Arg, at *Call, out 
 			continue
 		}
 		c := in.node(at)
-		id := c.ID
-		*c = *n
-		c.ID = id
+		c.Operation, c.Args = n.Operation, n.Args
 		a.Value, a.Const = in.value(&program.Value{Type: typeOfLiteral(a.Const)}), nil
 		c.Outs = append(c.Outs, a.Value)
 		out.Nodes = append(out.Nodes, c)
 	}
 }
 
+var (
+	listConstruct = &program.Operation{Op: "prim::ListConstruct"}
+	dictConstruct = &program.Operation{Op: "prim::DictConstruct"}
+)
+
 // construct is the node that makes a container, nil of what is none.
 func construct(v any) *program.Node {
 	switch v := v.(type) {
 	case *program.ListLit:
-		n := &program.Node{Op: "prim::ListConstruct"}
+		n := &program.Node{Operation: listConstruct}
 		for _, item := range v.Items {
 			n.Args = append(n.Args, program.Arg{Const: item})
 		}
 		return n
 	case *program.DictLit:
-		n := &program.Node{Op: "prim::DictConstruct"}
+		n := &program.Node{Operation: dictConstruct}
 		for i := range v.Keys {
 			n.Args = append(n.Args, program.Arg{Const: v.Keys[i]}, program.Arg{Const: v.Values[i]})
 		}

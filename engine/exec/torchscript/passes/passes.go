@@ -59,8 +59,8 @@ type Graph struct {
 func (g *Graph) Call(n *program.Node) *Call { return g.calls[n.ID] }
 
 // newNode makes a node in the place of another.
-func (g *Graph) newNode(of *program.Node) *program.Node {
-	n := &program.Node{ID: len(g.calls), Where: of.Where}
+func (g *Graph) newNode(op string, of *program.Node) *program.Node {
+	n := &program.Node{ID: len(g.calls), Operation: &program.Operation{Op: op, Where: of.Where}}
 	g.calls = append(g.calls, g.calls[of.ID])
 	return n
 }
