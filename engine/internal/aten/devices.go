@@ -59,7 +59,7 @@ func runDevices(t *testing.T, table *ops.Table, family map[string]bool, listed m
 				}
 			}
 			onFakes := func(file string) bool {
-				return slices.Contains([]string{"written.jsonl", "written_limits.jsonl", "written_varied.jsonl", "written_varied_host.jsonl"}, filepath.Base(file))
+				return slices.Contains([]string{"written.jsonl", "written_limits.jsonl", "written_ways.jsonl", "written_varied_host.jsonl"}, filepath.Base(file))
 			}
 			calls{family: family, files: slices.DeleteFunc(sampleFiles(t), onFakes)}.each(t, visit)
 			calls{family: family, files: []string{filepath.Join(dumps(t), "devices", "calls.jsonl")}, plus: true}.each(t, visit)
