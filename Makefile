@@ -91,7 +91,8 @@ probe: $(VENV)/.stamp
 	MEMSPEC_PROBE_TESTS=1 $(GO) test ./cudameasure -run Probe
 
 # The shim's own tests, the wheel's with them, and cudameasure's run of the shim. They need torch and no GPU. What a test may skip for is listed in
-# pyshim/tests/conftest.py; anything else fails.
+# pyshim/tests/conftest.py; anything else fails. Convolutions that cuDNN compiles a kernel for are asked about where the library or the code has
+# changed since they were (.cache/heard), and with MEMSPEC_ASK=1.
 test-python: $(VENV)/.stamp $(HEADERS)/.stamp
 	PYTHONPATH=$(CURDIR)/pyshim/src $(VENV)/bin/python -c 'from memshim import binary; binary.find()' # built once, before several tests ask for it
 	env -u PYTHONDONTWRITEBYTECODE MEMSPEC_WHOLE=1 PYTHONPATH=$(CURDIR)/pyshim/src $(VENV)/bin/python -m pytest -q -rs -n 2 pyshim/tests

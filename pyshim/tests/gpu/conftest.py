@@ -1,6 +1,8 @@
 """These tests run where PyTorch has a GPU, pretended or real: ../test_gpu.py starts them there. Named by themselves elsewhere, they hold no tests."""
 
+import gc
 import os
+import sys
 
 import pytest
 
@@ -16,3 +18,13 @@ class Elsewhere(pytest.Module):
 
 def pytest_pycollect_makemodule(module_path, parent):
     return None if os.environ.get(pretended.MARK) else Elsewhere.from_parent(parent, path=module_path)
+
+
+@pytest.fixture(autouse=True)
+def imported():
+    """What a test imports stays to the end, as what was there before them all (../conftest.py): inductor and what it wants are 200,000 objects."""
+    before = len(sys.modules)
+    yield
+    if len(sys.modules) > before + 100:
+        gc.collect()
+        gc.freeze()

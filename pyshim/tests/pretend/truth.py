@@ -44,10 +44,8 @@ def measured(table):
 
 def pretended(table, rows=None):
     """row → figure → bytes."""
-    if table == "five":  # one a process: what a model before it left in the cache would count
-        found = {m: play("truth_five", "rtx-4090", m)[m] for m in rows or measured(table)}
-    else:
-        found = play("truth_t4", "t4", *(rows or ()))
+    scene, card = {"five": ("truth_five", "rtx-4090"), "t4": ("truth_t4", "t4")}[table]
+    found = play(scene, card, *(rows or ()))
     broken = {row: v for row, v in found.items() if isinstance(v, dict)}
     assert not broken, broken
     return {row: dict(zip(FIGURES[table], v)) for row, v in found.items() if row in measured(table)}

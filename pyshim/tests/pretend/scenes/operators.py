@@ -114,15 +114,15 @@ def call(sample, check):
     except Exception as e:  # noqa: BLE001
         return ["not made: " + type(e).__name__, 0, 0, None]
     before = ([to_cpu(a) for a in args], {k: to_cpu(a) for k, a in kwargs.items()}) if check else None
-    was = torch.cuda.memory_stats()
+    was = torch.cuda.memory_stats_as_nested_dict()
     out = None
     try:
         out = op(*args, **kwargs)
         outcome = "ok"
     except Exception as e:  # noqa: BLE001 compared with the other run
         outcome = type(e).__name__ + ": " + str(e).split("\n")[0][:160]
-    now = torch.cuda.memory_stats()
-    taken = [now.get(k, 0) - was.get(k, 0) for k in ("allocation.all.allocated", "allocated_bytes.all.allocated")]
+    now = torch.cuda.memory_stats_as_nested_dict()
+    taken = [now[k]["all"]["allocated"] - was[k]["all"]["allocated"] for k in ("allocation", "allocated_bytes")]
     right = as_the_cpu(op, args, kwargs, before, out) if check and outcome == "ok" else None
     return [outcome, *taken, right]
 

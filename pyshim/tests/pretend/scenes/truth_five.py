@@ -1,6 +1,8 @@
 """Five classifiers, one image, float32, the first pass: what is allocated before it and at its peak, and what is reserved then. Bytes."""
 
 import gc
+import json
+import os
 
 import cases
 import torch
@@ -21,8 +23,32 @@ def first_pass(name):
     return [base, torch.cuda.max_memory_allocated(), torch.cuda.max_memory_reserved()]
 
 
-for name in MODELS:  # one a process: what a model before it left in the cache would count
-    cases.CASES[name] = lambda name=name: first_pass(name)
+def by_itself(name):
+    """Each in a process of its own, forked before there is CUDA: what a model before it left in the cache would count."""
+    end, start = os.pipe()
+    if os.fork() == 0:
+        try:
+            told = first_pass(name)
+        except Exception as e:  # noqa: BLE001 told to the test, as cases.run does
+            told = {"error": type(e).__name__, "text": str(e)}
+        os.write(start, json.dumps(told).encode())
+        os._exit(0)
+    os.close(start)
+    with open(end) as told:
+        text = told.read()
+    os.wait()
+    return json.loads(text)
+
+
+def as_it_is(tensor, *arguments, **options):
+    """In the place of what draws a weight's first values, which nobody looks at."""
+    return tensor
+
+
+for name in [n for n in dir(torch.nn.init) if n.endswith("_") and not n.startswith("_")]:
+    setattr(torch.nn.init, name, as_it_is)
+for name in MODELS:
+    cases.CASES[name] = lambda name=name: by_itself(name)
 
 if __name__ == "__main__":
     cases.run()
