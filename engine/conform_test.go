@@ -60,11 +60,12 @@ func compareAll(t testing.TB) []account {
 				if s == nil || s.Artifact == "" {
 					continue
 				}
+				open := opener(s.Artifact)
 				if s.Failed == "" {
-					jobs = append(jobs, func() account { return compare(r, s, s.Artifact, kind, "torchscript") })
+					jobs = append(jobs, func() account { return compare(r, s, open, s.Artifact, kind, "torchscript") })
 				}
 				if live != nil && live.Failed == "" {
-					jobs = append(jobs, func() account { return compare(r, live, s.Artifact, kind, "eager") })
+					jobs = append(jobs, func() account { return compare(r, live, open, s.Artifact, kind, "eager") })
 				}
 			}
 		}
@@ -88,6 +89,7 @@ func inParallel[T any](jobs []func() T) []T {
 		wait.Go(func() {
 			for i := next.Add(1) - 1; i < int64(len(jobs)); i = next.Add(1) - 1 {
 				out[i] = jobs[i]()
+				jobs[i] = nil // what it shares with others goes with the last of them
 			}
 		})
 	}
@@ -95,12 +97,17 @@ func inParallel[T any](jobs []func() T) []T {
 	return out
 }
 
-func compare(r *recording, s *stream, file, kind, runtime string) account {
+// opener opens an archive of testdata once, for all the runs that are compared.
+func opener(file string) func() (*engine.Model, error) {
+	return sync.OnceValues(func() (*engine.Model, error) { return engine.Open(filepath.Join(testdataRoot(), file)) })
+}
+
+func compare(r *recording, s *stream, open func() (*engine.Model, error), file, kind, runtime string) account {
 	a := account{model: r.Model, kind: kind, runtime: runtime, group: filepath.Base(filepath.Dir(file)), artifact: file, events: len(s.Events), want: s.Peak}
 	for _, in := range r.Inputs {
 		a.inputs = append(a.inputs, "--input '"+in+"'")
 	}
-	tr, err := runNone(r, file, runtime)
+	tr, err := runNone(r, open, runtime)
 	a.follow(tr, err, r, s)
 	return a
 }
@@ -132,8 +139,8 @@ func (a *account) follow(tr *trace.Trace, err error, r *recording, s *stream) {
 }
 
 // runNone runs an archive on the device none, under the settings of a recording.
-func runNone(r *recording, file, runtime string) (*trace.Trace, error) {
-	m, c, err := caseNone(r, file, runtime)
+func runNone(r *recording, open func() (*engine.Model, error), runtime string) (*trace.Trace, error) {
+	m, c, err := caseNone(r, open, runtime)
 	if err != nil {
 		return nil, err
 	}
@@ -145,8 +152,8 @@ func runNone(r *recording, file, runtime string) (*trace.Trace, error) {
 }
 
 // caseNone is that run's model and case.
-func caseNone(r *recording, file, runtime string) (m *engine.Model, c spec.Case, err error) {
-	if m, err = engine.Open(filepath.Join(testdataRoot(), file)); err != nil {
+func caseNone(r *recording, open func() (*engine.Model, error), runtime string) (m *engine.Model, c spec.Case, err error) {
+	if m, err = open(); err != nil {
 		return nil, c, err
 	}
 	d, err := device.Lookup("none")

@@ -19,6 +19,7 @@ func TestLifetimes(t *testing.T) {
 			if s == nil || s.Artifact == "" {
 				continue
 			}
+			open := opener(s.Artifact)
 			for _, runtime := range []string{"eager", "torchscript"} {
 				if (kind != "trace" || runtime != "eager") && !strings.Contains(s.Artifact, "/small/") {
 					continue
@@ -29,7 +30,7 @@ func TestLifetimes(t *testing.T) {
 					}
 					families[family] = true
 				}
-				m, c, err := caseNone(r, s.Artifact, runtime)
+				m, c, err := caseNone(r, open, runtime)
 				require.NoError(t, err)
 				lifetimes(t, m, c, false)
 				if kind == "trace" && runtime == "eager" {

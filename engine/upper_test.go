@@ -66,7 +66,7 @@ func TestUpperHolds(t *testing.T) {
 
 // boundsOf runs one archive; a zero result is one that has no account.
 func boundsOf(t *testing.T, r *recording, live *stream, artifact string) bounded {
-	m, c, err := caseNone(r, artifact, "eager")
+	m, c, err := caseNone(r, opener(artifact), "eager")
 	require.NoError(t, err)
 	run, err := m.Run(context.Background(), c)
 	require.NoError(t, err)
