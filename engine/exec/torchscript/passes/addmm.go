@@ -9,17 +9,13 @@ import (
 // decomposeAddmm takes addmm with factors of 1 apart into mm and an addition that allocates (torch/csrc/jit/passes/decompose_ops.cpp).
 // aten::linear is not touched.
 func (g *Graph) decomposeAddmm(b *program.Block) {
-	if !has(b, "aten::addmm") {
-		return
-	}
-	out := make([]*program.Node, 0, len(b.Nodes))
-	for _, n := range b.Nodes {
+	for at := 0; at < len(b.Nodes); at++ {
+		n := b.Nodes[at]
 		for _, sub := range n.Blocks {
 			g.decomposeAddmm(sub)
 		}
 		args, ok := factorless(n)
 		if n.Op != "aten::addmm" || !ok {
-			out = append(out, n)
 			continue
 		}
 		product := &program.Value{ID: g.NumValues}
@@ -28,9 +24,8 @@ func (g *Graph) decomposeAddmm(b *program.Block) {
 		mm.Args, mm.Outs = []program.Arg{args[1], args[2]}, []*program.Value{product}
 		add := g.newNode("aten::add", n)
 		add.Args, add.Outs = []program.Arg{args[0], {Value: product}}, n.Outs
-		out = append(out, mm, add)
+		b.Nodes = slices.Replace(b.Nodes, at, at+1, mm, add)
 	}
-	b.Nodes = out
 }
 
 // factorless are the summand and the two matrices of an addmm whose factors are 1.
@@ -43,10 +38,10 @@ func factorless(n *program.Node) (args [3]program.Arg, ok bool) {
 			at = slices.Index([]string{"self", "mat1", "mat2", "beta", "alpha"}, a.Name)
 		}
 		switch {
-		case at < 0 || at > 4:
+		case at < 0:
 			return args, false
 		case at > 2:
-			if a.Value != nil || a.Const != int64(1) && a.Const != 1.0 {
+			if a.Const != int64(1) && a.Const != 1.0 {
 				return args, false
 			}
 			continue

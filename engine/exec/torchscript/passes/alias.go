@@ -36,7 +36,7 @@ func (g *Graph) aliases() *aliases {
 		a.parent[i] = int32(i)
 	}
 	for _, p := range g.Params {
-		a.join(a.of(p), wild)
+		a.escape(p)
 	}
 	a.containersOf(g.Body)
 	a.block(g.Body)
@@ -46,37 +46,32 @@ func (g *Graph) aliases() *aliases {
 // containersOf finds the values that something else than a plain operator uses: an operator that neither returns a part of its argument
 // nor writes it. What a list for such operators alone holds (the members of a cat) does not escape by it.
 func (a *aliases) containersOf(b *program.Block) {
-	mark := func(arg *program.Arg) {
-		if arg.Value != nil {
-			a.shared[arg.Value.ID] = true
+	mark := func(args []program.Arg) {
+		for v := range used(args) {
+			a.shared[v.ID] = true
 		}
 	}
 	for _, n := range b.Nodes {
-		if n.Op == "prim::Return" {
+		switch {
+		case n.Op == "prim::Return":
+			for v := range used(n.Args) {
+				a.results[v.ID] = true
+			}
+		case len(n.Blocks) > 0:
+			mark(n.Args)
+			for _, sub := range n.Blocks {
+				a.containersOf(sub)
+			}
+		default:
+			e := a.g.effects(n)
 			for i := range n.Args {
-				if v := n.Args[i].Value; v != nil {
-					a.results[v.ID] = true
+				if !e.Known || n.Op == "aten::__getitem__" || marked(e.Views|e.Writes, i) {
+					mark(n.Args[i : i+1])
 				}
 			}
-			continue
-		}
-		e := &operator{}
-		if len(n.Blocks) == 0 {
-			e = a.g.effects(n)
-		}
-		for i := range n.Args {
-			bit := uint32(1) << min(i, 31)
-			if !e.Known || n.Op == "aten::__getitem__" || (e.Views|e.Writes)&bit != 0 {
-				mark(&n.Args[i])
-			}
-		}
-		for _, sub := range n.Blocks {
-			a.containersOf(sub)
 		}
 	}
-	for i := range b.Outs {
-		mark(&b.Outs[i])
-	}
+	mark(b.Outs)
 }
 
 func (a *aliases) of(v *program.Value) int32 { return int32(v.ID) + 1 }
@@ -103,13 +98,14 @@ func (a *aliases) join(i, j int32) {
 	a.leaves[i] = a.leaves[i] || a.leaves[j]
 }
 
+// escape puts a value among what escapes.
+func (a *aliases) escape(v *program.Value) { a.join(a.of(v), wild) }
+
 // leave marks what a node's arguments hold as reachable from a result.
 func (a *aliases) leave(n *program.Node) {
-	for i := range n.Args {
-		if v := n.Args[i].Value; v != nil {
-			a.escapes[a.find(a.of(v))] = true
-			a.leaves[a.find(a.of(v))] = true
-		}
+	for v := range used(n.Args) {
+		a.escapes[a.find(a.of(v))] = true
+		a.leaves[a.find(a.of(v))] = true
 	}
 }
 
@@ -155,13 +151,11 @@ func (a *aliases) control(n *program.Node) {
 
 func (a *aliases) node(n *program.Node) {
 	escape := func() {
-		for i := range n.Args {
-			if v := n.Args[i].Value; v != nil {
-				a.join(a.of(v), wild)
-			}
+		for v := range used(n.Args) {
+			a.escape(v)
 		}
 		for _, o := range n.Outs {
-			a.join(a.of(o), wild)
+			a.escape(o)
 		}
 	}
 	switch n.Op {
@@ -169,7 +163,7 @@ func (a *aliases) node(n *program.Node) {
 		return
 	case "prim::GetAttr", "aten::__getitem__", "prim::TupleUnpack", "prim::ListUnpack", "prim::TupleIndex":
 		for _, o := range n.Outs {
-			a.join(a.of(o), wild)
+			a.escape(o)
 		}
 		return
 	case "prim::Return":
@@ -182,10 +176,8 @@ func (a *aliases) node(n *program.Node) {
 			}
 			return
 		}
-		for i := range n.Args {
-			if v := n.Args[i].Value; v != nil {
-				a.join(a.of(v), wild) // contained
-			}
+		for v := range used(n.Args) {
+			a.escape(v) // contained
 		}
 		return
 	case "prim::unchecked_cast", "prim::unchecked_unwrap_optional", "aten::_unwrap_optional":
@@ -208,14 +200,13 @@ func (a *aliases) node(n *program.Node) {
 		if v == nil {
 			continue
 		}
-		bit := uint32(1) << min(i, 31)
-		if e.Writes&bit != 0 || n.Args[i].Name == "out" {
+		if marked(e.Writes, i) || n.Args[i].Name == "out" {
 			a.write(v)
 			if i > 0 || !e.Tensors { // a container takes members in
 				a.containers(n)
 			}
 		}
-		if e.Views&bit != 0 {
+		if marked(e.Views, i) {
 			for _, o := range n.Outs {
 				a.join(a.of(o), a.of(v))
 			}
@@ -237,17 +228,15 @@ func isCall(n *program.Node) bool {
 
 // containers marks what a container operator (append, _set_item) takes in.
 func (a *aliases) containers(n *program.Node) {
-	for i := 1; i < len(n.Args); i++ {
-		if v := n.Args[i].Value; v != nil {
-			a.join(a.of(v), wild)
-		}
+	for v := range used(n.Args[1:]) {
+		a.escape(v)
 	}
 }
 
 // hasWriters says whether anything a node reads or makes may be written.
 func (a *aliases) hasWriters(n *program.Node) bool {
-	for i := range n.Args {
-		if v := n.Args[i].Value; v != nil && a.written[a.find(a.of(v))] {
+	for v := range used(n.Args) {
+		if a.written[a.find(a.of(v))] {
 			return true
 		}
 	}
@@ -281,7 +270,7 @@ func (a *aliases) writesTo(n, of *program.Node) bool {
 	}
 	for i := range n.Args {
 		v := n.Args[i].Value
-		if v != nil && (e.Writes&(1<<min(i, 31)) != 0 || n.Args[i].Name == "out") && a.reaches(of, a.find(a.of(v))) {
+		if v != nil && (marked(e.Writes, i) || n.Args[i].Name == "out") && a.reaches(of, a.find(a.of(v))) {
 			return true
 		}
 	}
@@ -295,8 +284,8 @@ func (a *aliases) reaches(n *program.Node, class int32) bool {
 			return true
 		}
 	}
-	for i := range n.Args {
-		if v := n.Args[i].Value; v != nil && a.find(a.of(v)) == class {
+	for v := range used(n.Args) {
+		if a.find(a.of(v)) == class {
 			return true
 		}
 	}

@@ -20,9 +20,6 @@ var raised = names(`acos add addcdiv addcmul asin atan2 bilinear binary_cross_en
 	logsumexp margin_ranking_loss mse_loss mul multi_margin_loss multilabel_margin_loss native_layer_norm nll_loss nll_loss2d nuclear_norm pdist pow prod reciprocal
 	renorm rsqrt sinh smooth_l1_loss soft_margin_loss softmax softplus sub sum tan tensordot triplet_margin_loss`)
 
-// atDType are those that are left alone where they are told a dtype: where it stands among the arguments, -1 where it is given by name alone.
-var atDType = map[string]int{"aten::softmax": 2, "aten::log_softmax": 2, "aten::sum": -1, "aten::prod": -1, "aten::cumsum": -1, "aten::cumprod": -1}
-
 func names(text string) map[string]bool {
 	out := map[string]bool{}
 	for _, name := range strings.Fields(text) {
@@ -74,7 +71,7 @@ func (g *Graph) castArgs(out []*program.Node, n *program.Node, def []*program.No
 				continue
 			}
 			of = state
-		} else if v := args[i].Value; !g.typedTensor(v, def) || v.ID < len(def) && def[v.ID] != nil && def[v.ID].Op == cast {
+		} else if v := args[i].Value; !g.typedTensor(v, def) || def[v.ID] != nil && def[v.ID].Op == cast {
 			continue
 		}
 		if done[of] == nil {
@@ -97,26 +94,25 @@ func writes(n *program.Node) bool {
 	return slices.ContainsFunc(n.Args, func(a program.Arg) bool { return a.Name == "out" })
 }
 
-// toldDType says that an operator is told the dtype of its result.
+// toldDType says that an operator is told the dtype of its result: by name, or where softmax takes it.
 func toldDType(n *program.Node) bool {
-	at, ok := atDType[n.Op]
-	if !ok {
-		return false
+	place := -1
+	if n.Op == "aten::softmax" || n.Op == "aten::log_softmax" {
+		place = 2
 	}
-	for i := range n.Args {
-		if a := &n.Args[i]; a.Name == "dtype" || a.Name == "" && i == at {
-			return a.Value != nil || a.Const != nil
-		}
-	}
-	return false
+	a := at(n, place, "dtype")
+	return a != nil && (a.Value != nil || a.Const != nil)
 }
 
 // typedTensor says whether a value's static type is Tensor: an optional one is not.
 func (g *Graph) typedTensor(v *program.Value, def []*program.Node) bool {
-	if v.Type != nil && v.Type.Kind != program.AnyType || v.ID >= len(def) || def[v.ID] == nil {
-		return v.Type != nil && v.Type.Kind == program.TensorType || v.ID >= len(def)
+	if v.Type != nil && v.Type.Kind != program.AnyType {
+		return v.Type.Kind == program.TensorType
 	}
 	d := def[v.ID]
+	if d == nil {
+		return false
+	}
 	switch d.Op {
 	case "prim::GetAttr":
 		t := g.attrType(d)
@@ -143,10 +139,11 @@ func (g *Graph) typedMember(tuple *program.Arg, i int, def []*program.Node) bool
 	if v.Type != nil && v.Type.Kind == program.TupleType {
 		return i < len(v.Type.Elems) && v.Type.Elems[i].Kind == program.TensorType
 	}
-	if v.ID >= len(def) || def[v.ID] == nil || def[v.ID].Op != "prim::TupleConstruct" || i >= len(def[v.ID].Args) {
+	d := def[v.ID]
+	if d == nil || d.Op != "prim::TupleConstruct" || i >= len(d.Args) {
 		return false
 	}
-	of := &def[v.ID].Args[i]
+	of := &d.Args[i]
 	return of.Value != nil && g.typedTensor(of.Value, def)
 }
 

@@ -21,7 +21,7 @@ func (g *Graph) canonicalize(b *program.Block) {
 			continue
 		}
 		other := at(n, 1, "other")
-		if other == nil || other.Value != nil {
+		if other == nil {
 			continue
 		}
 		if v, ok := number(other.Const); ok {

@@ -11,9 +11,6 @@ type concat struct {
 // combineConcats puts the members of a concatenation into the one that alone uses it, where both go along one dimension
 // (passes/concat_opt.cpp CombineConcats). Of several inner ones in one list only the first moves, as in PyTorch.
 func (g *Graph) combineConcats() {
-	if !has(g.Body, "aten::cat") {
-		return
-	}
 	c := &combiner{g: g, def: g.definers(), members: map[*program.Node][]program.Arg{}}
 	c.uses = make([]use, g.NumValues)
 	c.count(g.Body)
@@ -87,7 +84,7 @@ func (c *combiner) concat(n *program.Node) (concat, bool) {
 	k := concat{node: n, list: list}
 	if len(n.Args) > 1 {
 		dim, ok := n.Args[1].Const.(int64)
-		if !ok || n.Args[1].Value != nil {
+		if !ok {
 			return concat{}, false
 		}
 		k.dim = dim

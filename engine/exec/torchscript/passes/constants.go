@@ -28,8 +28,8 @@ func (g *Graph) propagateConstants(what extent) {
 }
 
 func (g *Graph) foldBlock(b *program.Block, a *aliases, what extent) []*program.Node {
-	out, own := b.Nodes[:0], false // written over what was read, unless branches are longer than what they replace
-	for at, n := range b.Nodes {
+	out, own := b.Nodes[:0], false // written over what was read, unless there are branches, which may be longer than what they replace
+	for _, n := range b.Nodes {
 		known := true
 		for i := range n.Args {
 			g.resolve(&n.Args[i])
@@ -38,13 +38,13 @@ func (g *Graph) foldBlock(b *program.Block, a *aliases, what extent) []*program.
 		switch {
 		case n.Op == "prim::If":
 			nodes := g.foldIf(n, a, what)
-			if !own && len(out)+len(nodes) > at+1 {
+			if !own {
 				out, own = append(make([]*program.Node, 0, len(b.Nodes)+len(nodes)), out...), true
 			}
 			out = append(out, nodes...)
 			continue
 		case n.Op == "prim::Loop":
-			if k, ok := n.Args[0].Const.(int64); n.Args[0].Value == nil && ok && k <= 0 {
+			if k, ok := n.Args[0].Const.(int64); ok && k <= 0 {
 				for i, o := range n.Outs {
 					g.replace(o, n.Args[i+2])
 				}
@@ -53,11 +53,9 @@ func (g *Graph) foldBlock(b *program.Block, a *aliases, what extent) []*program.
 			fallthrough
 		case len(n.Blocks) > 0:
 			for _, sub := range n.Blocks {
-				nodes := g.foldBlock(sub, a, what)
-				sub.Nodes = nodes
-				g.rewriteOuts(sub)
+				sub.Nodes = g.foldBlock(sub, a, what)
 			}
-		case known && what == everything && g.unpack(n, a):
+		case known && g.unpack(n, a):
 			continue
 		case known && g.foldable(n, a, what):
 			if g.compute(n, what) {
@@ -77,21 +75,19 @@ func (g *Graph) rewriteOuts(b *program.Block) {
 
 // foldIf replaces an If with a known condition by its branch; of another it drops the outs that both branches agree on.
 func (g *Graph) foldIf(n *program.Node, a *aliases, what extent) []*program.Node {
-	if c, ok := n.Args[0].Const.(bool); n.Args[0].Value == nil && ok {
+	if c, ok := n.Args[0].Const.(bool); ok {
 		b := n.Blocks[1]
 		if c {
 			b = n.Blocks[0]
 		}
 		nodes := g.foldBlock(b, a, what)
-		g.rewriteOuts(b)
 		for i, o := range n.Outs {
 			g.replace(o, b.Outs[i])
 		}
 		return nodes
 	}
 	for _, sub := range n.Blocks {
-		nodes := g.foldBlock(sub, a, what)
-		sub.Nodes = nodes
+		sub.Nodes = g.foldBlock(sub, a, what)
 		g.rewriteOuts(sub)
 	}
 	kept := 0
@@ -149,7 +145,7 @@ func (g *Graph) foldable(n *program.Node, a *aliases, what extent) bool {
 
 // unpack puts the members of a constant list or tuple in the place of a node's results.
 func (g *Graph) unpack(n *program.Node, a *aliases) bool {
-	if n.Op != "prim::ListUnpack" && n.Op != "prim::TupleUnpack" || len(n.Args) != 1 {
+	if n.Op != "prim::ListUnpack" && n.Op != "prim::TupleUnpack" {
 		return false
 	}
 	var items []any
@@ -243,11 +239,7 @@ func (g *Graph) poolConstants() {
 	if len(g.earlier) == 0 {
 		return
 	}
-	pool := func(a *program.Arg) {
-		if a.Value == nil {
-			a.Const = g.pooled(a.Const)
-		}
-	}
+	pool := func(a *program.Arg) { a.Const = g.pooled(a.Const) }
 	g.Body.EachArg(pool)
 	for i := range g.by {
 		pool(&g.by[i])
@@ -271,9 +263,7 @@ func (g *Graph) dropUnused() {
 	g.Body.EachArg(func(a *program.Arg) {
 		switch a.Const.(type) {
 		case *tensor.Tensor, *ops.List, *ops.Tuple:
-			if a.Value == nil {
-				used[a.Const] = true
-			}
+			used[a.Const] = true
 		}
 	})
 	for i := len(g.computed) - 1; i >= 0; i-- {

@@ -1,6 +1,7 @@
 package passes
 
 import (
+	"encoding/binary"
 	"fmt"
 	"strconv"
 
@@ -82,7 +83,7 @@ func (g *Graph) keyOf(n *program.Node) []byte {
 		b = append(b, ',')
 		b = append(b, a.Name...)
 		if a.Value != nil {
-			b = strconv.AppendInt(append(b, '%'), int64(a.Value.ID), 10)
+			b = binary.LittleEndian.AppendUint32(append(b, '%'), uint32(a.Value.ID))
 			continue
 		}
 		b = g.appendConst(b, a.Const)
@@ -95,11 +96,11 @@ func (g *Graph) keyOf(n *program.Node) []byte {
 func (g *Graph) appendConst(b []byte, v any) []byte {
 	switch v := v.(type) {
 	case nil:
-		return append(b, "None"...)
+		return append(b, 'n')
 	case bool:
 		return strconv.AppendBool(b, v)
 	case int64:
-		return strconv.AppendInt(b, v, 10)
+		return binary.LittleEndian.AppendUint64(append(b, 'i'), uint64(v))
 	case *tensor.Tensor, *ops.List, *ops.Tuple:
 		return fmt.Appendf(b, "%p", g.pooled(v))
 	case *program.ListLit:
@@ -120,10 +121,10 @@ func (g *Graph) appendList(b []byte, l *program.ListLit) []byte {
 	for _, v := range l.Items {
 		switch v.(type) {
 		case nil, bool, int64:
-			b = append(g.appendConst(b, v), ' ')
+			b = g.appendConst(b, v)
 		default:
 			return fmt.Appendf(b[:begin], "%p", l)
 		}
 	}
-	return append(b, ']')
+	return b
 }

@@ -222,7 +222,7 @@ func (in *inliner) attr(n *program.Node, env []program.Arg) bool {
 		return false
 	}
 	a := mapped(&n.Args[0], env)
-	if a.Value != nil || in.eval.Class(a.Const) == nil {
+	if in.eval.Class(a.Const) == nil {
 		return false
 	}
 	v, ok := in.eval.Attribute(a.Const, n.Text)

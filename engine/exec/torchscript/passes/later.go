@@ -53,7 +53,7 @@ func (l *builtList) use(g *Graph, n *program.Node, arg int, within *program.Bloc
 	switch {
 	case n.Op == "aten::append" && arg == 0 && l.read == nil && within == l.block:
 		l.grown = true
-	case g.effects(n).Writes&(1<<min(arg, 31)) != 0, !l.grown:
+	case marked(g.effects(n).Writes, arg), !l.grown:
 		l.kept = true
 	case l.read == nil && (n.Op == "aten::__getitem__" || n.Op == "prim::ListUnpack"):
 		l.read = n

@@ -79,7 +79,7 @@ func (in *inliner) writesIn(b *program.Block, params []*program.Value, w []bool)
 		}
 		writes, next := in.eval.Effects(n.Op, len(n.Args)).Writes, 0
 		for i := range n.Args {
-			written := writes&(1<<min(i, 31)) != 0
+			written := marked(writes, i)
 			if callee != nil {
 				at := n.Callee.ParamOf(&n.Args[i], &next)
 				written = at >= 0 && at < len(callee) && callee[at]

@@ -1,6 +1,7 @@
 package passes
 
 import (
+	"iter"
 	"strings"
 
 	"github.com/memspec/memspec/engine/internal/slab"
@@ -38,6 +39,20 @@ func (g *Graph) effects(n *program.Node) *operator {
 		}
 	}
 	return &g.operators[*at-1]
+}
+
+// marked says whether a mask of arguments has one: bit i, those from the 31st on together (ops.Effects).
+func marked(mask uint32, i int) bool { return mask>>min(i, 31)&1 != 0 }
+
+// used are the values among arguments.
+func used(args []program.Arg) iter.Seq[*program.Value] {
+	return func(yield func(*program.Value) bool) {
+		for i := range args {
+			if v := args[i].Value; v != nil && !yield(v) {
+				return
+			}
+		}
+	}
 }
 
 // sideEffects keeps a node whose results no one uses.
@@ -83,7 +98,7 @@ func (g *Graph) nondeterministic(n *program.Node) bool {
 		return true
 	}
 	for i := range n.Args {
-		if train, ok := n.Args[i].Const.(bool); ok && n.Args[i].Value == nil && !train {
+		if train, ok := n.Args[i].Const.(bool); ok && !train {
 			return false
 		}
 	}

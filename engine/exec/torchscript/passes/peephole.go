@@ -66,11 +66,11 @@ func (g *Graph) peepholeNode(n *program.Node, a *lazyAliases, def []*program.Nod
 
 // dropIdentity replaces x + 0 and x * 1, where the number is an int (another would promote), by x.
 func (g *Graph) dropIdentity(n *program.Node, a *lazyAliases, identity int64, def []*program.Node) {
-	if len(n.Args) < 2 || len(n.Outs) != 1 || n.Args[0].Value == nil || n.Args[1].Value != nil {
+	if len(n.Args) < 2 || len(n.Outs) != 1 || n.Args[0].Value == nil {
 		return
 	}
 	for i := 2; i < len(n.Args); i++ {
-		if alpha, ok := n.Args[i].Const.(int64); n.Args[i].Value != nil || !ok || alpha != 1 {
+		if alpha, ok := n.Args[i].Const.(int64); !ok || alpha != 1 {
 			return
 		}
 	}
@@ -197,7 +197,7 @@ func (g *Graph) listIdiom(n *program.Node, l *lazyAliases, def []*program.Node) 
 		g.replace(n.Outs[0], program.Arg{Const: int64(len(items))})
 	case "aten::__getitem__":
 		i, ok := n.Args[1].Const.(int64)
-		if n.Args[1].Value != nil || !ok {
+		if !ok {
 			return
 		}
 		if i < 0 {

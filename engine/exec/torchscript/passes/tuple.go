@@ -4,9 +4,6 @@ import "github.com/memspec/memspec/engine/program"
 
 // lowerSimpleTuples gives the users of a tuple that is made and taken apart its members (passes/lower_tuples.cpp LowerSimpleTuples).
 func (g *Graph) lowerSimpleTuples() {
-	if !has(g.Body, "prim::TupleConstruct") && !has(g.Body, "prim::NamedTupleConstruct") {
-		return
-	}
 	def := g.definers()
 	var walk func(*program.Block)
 	walk = func(b *program.Block) {
@@ -32,7 +29,7 @@ func (g *Graph) lowerSimpleTuples() {
 					}
 				}
 			case "aten::__getitem__", "prim::TupleIndex":
-				if i, ok := n.Args[1].Const.(int64); ok && n.Args[1].Value == nil {
+				if i, ok := n.Args[1].Const.(int64); ok {
 					if i < 0 {
 						i += int64(len(d.Args))
 					}
