@@ -158,3 +158,40 @@ func TestKindsOfNumbers(t *testing.T) {
 		assert.Equal(t, tt.want, Item(x, tt.as), "%+v", tt)
 	}
 }
+
+// TestFillArguments: what a rule that calls another may leave out, and what is said of what it may not.
+func TestFillArguments(t *testing.T) {
+	bound := func(text string) *Bound {
+		s, err := schema.Parse(text)
+		require.NoError(t, err)
+		return &Bound{Schema: s, Rule: &Rule{Schema: text}}
+	}
+	const add = "aten::f.g(Tensor a, int b=2, float c=1, *, Tensor? d=None) -> Tensor"
+	x := &tensor.Tensor{}
+	for _, tt := range []struct {
+		why  string
+		text string
+		args []any
+		want []any
+		err  string
+	}{
+		{"all of them", add, []any{x, int64(1), 2.5, x}, []any{x, int64(1), 2.5, x}, ""},
+		{"defaults, whole numbers as real ones where these are wanted", add, []any{x}, []any{x, int64(2), 1.0, nil}, ""},
+		{"by name", add, []any{x, Kw{"d": x, "b": int64(7)}}, []any{x, int64(7), 1.0, x}, ""},
+		{"no name", add, []any{x, Kw{}}, []any{x, int64(2), 1.0, nil}, ""},
+		{"an optional one without a default", "aten::f(Tensor? a) -> Tensor", nil, []any{nil}, ""},
+		{"one without a default", add, nil, nil, "aten::f.g: got no argument a"},
+		{"too many", add, []any{x, int64(1), 2.5, x, x}, nil, "aten::f.g: got 5 arguments, want at most 4"},
+		{"a name that is none of them", add, []any{x, Kw{"e": x, "b": int64(7)}}, nil, "aten::f.g: got keyword arguments [b e], want those of " + add},
+		{"a name that was given by place", add, []any{x, int64(1), Kw{"b": int64(7)}}, nil, "aten::f.g: got keyword arguments [b], want those of " + add},
+		{"any number of them", "prim::f(Tensor a, ...) -> Tensor", []any{x, int64(1), "b"}, []any{x, int64(1), "b"}, ""},
+	} {
+		got, err := bound(tt.text).Fill(tt.args)
+		if tt.err != "" {
+			assert.EqualError(t, err, tt.err, tt.why)
+			continue
+		}
+		require.NoError(t, err, tt.why)
+		assert.Equal(t, tt.want, got, tt.why)
+	}
+}

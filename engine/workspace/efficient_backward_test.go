@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"github.com/memspec/memspec/engine/device"
 	"github.com/memspec/memspec/engine/note"
 	"github.com/memspec/memspec/engine/tensor"
 	"github.com/memspec/memspec/engine/units"
@@ -66,6 +67,42 @@ func TestEfficientBackward(t *testing.T) {
 
 	got = a.EfficientBackward(on(t, "v100-16gb", "2.10"), grad)
 	assert.Equal(t, note.WorkspaceEstimate, got[2].Note, "no pretend GPU was asked")
+}
+
+// TestBackwardKernels: the first kernel of cutlassB.h's list that takes a head, at both ends of each, by what the shared memory of a class holds.
+func TestBackwardKernels(t *testing.T) {
+	const f, h = tensor.Float32, tensor.Float16
+	for _, tt := range []struct {
+		major, minor int
+		dtype        tensor.DType
+		dropout      bool
+		heads        []int64 // the least and the most of a kernel
+		want         backwardKernel
+	}{
+		{7, 5, f, false, []int64{8, 32}, backwardKernel{64, 64, 32}},
+		{9, 0, h, false, []int64{33, 64}, backwardKernel{64, 64, 64}},
+		{7, 5, h, false, []int64{65, 128}, backwardKernel{128, 64, 128}},
+		{7, 5, f, false, []int64{65, 128}, backwardKernel{64, 64, 128}},
+		{8, 0, h, false, []int64{65, 128}, backwardKernel{128, 128, 128}},
+		{8, 0, f, false, []int64{65, 128}, backwardKernel{128, 64, 128}},
+		{8, 6, h, false, []int64{65, 96}, backwardKernel{128, 64, 96}},
+		{8, 9, h, false, []int64{65, 96}, backwardKernel{128, 64, 96}},
+		{8, 6, h, true, []int64{65, 96}, backwardKernel{64, 64, 128}},
+		{8, 6, h, false, []int64{97, 128}, backwardKernel{64, 64, 128}},
+		{8, 6, f, false, []int64{65, 128}, backwardKernel{64, 64, 128}},
+		{12, 0, h, false, []int64{65, 96, 128}, backwardKernel{64, 64, 128}},
+		{12, 0, f, false, []int64{65, 128}, backwardKernel{64, 64, 128}},
+		{10, 0, h, false, []int64{65, 128}, backwardKernel{128, 128, 128}},
+		{7, 5, h, false, []int64{129, 512}, backwardKernel{128, 64, wholeHead}},
+		{8, 6, h, false, []int64{129}, backwardKernel{128, 64, wholeHead}},
+		{8, 0, f, false, []int64{129}, backwardKernel{128, 64, wholeHead}},
+		{8, 6, f, false, []int64{129}, backwardKernel{64, 64, wholeHead}},
+		{7, 5, f, false, []int64{129}, backwardKernel{64, 64, wholeHead}},
+	} {
+		for _, head := range tt.heads {
+			assert.Equal(t, tt.want, backwardKernelFor(device.Capability{Major: tt.major, Minor: tt.minor}, tt.dtype, head, tt.dropout), "%d.%d, %s, %d", tt.major, tt.minor, tt.dtype, head)
+		}
+	}
 }
 
 // bytesAsked are the sizes that are asked for.

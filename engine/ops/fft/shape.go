@@ -1,6 +1,7 @@
 package fft
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/memspec/memspec/engine/ops"
@@ -36,15 +37,7 @@ func fftStrides(strides, sizes []int64, dims []int) []int64 {
 
 // byStride sorts dimensions by falling stride.
 func byStride(dims []int, strides []int64) {
-	slices.SortStableFunc(dims, func(a, b int) int {
-		switch {
-		case strides[a] > strides[b]:
-			return -1
-		case strides[a] < strides[b]:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(dims, func(a, b int) int { return cmp.Compare(strides[b], strides[a]) })
 }
 
 // complexStrides are those of complex transforms over dims, at most three at a time (_fft_c2c_cufft).

@@ -401,7 +401,7 @@ func listSelect(c *ops.Call) (any, error) {
 
 // sliceRange is Python's slice.indices.
 func sliceRange(c *ops.Call, n int64) (start, end, step int64, err error) {
-	step = c.IntOr("step", 1)
+	step = c.Int("step")
 	if step == 0 {
 		return 0, 0, 0, c.Errorf("got step 0, want another")
 	}

@@ -132,7 +132,7 @@ func strReplace(c *ops.Call) (any, error) {
 func strRange(c *ops.Call) (s string, from int, ok bool) {
 	s = c.Str("self")
 	n := int64(len(s))
-	start, end := c.IntOr("start", 0), c.IntOr("end", -1)
+	start, end := c.Int("start"), c.Int("end")
 	if start < 0 {
 		start = max(start+n, 0)
 	}
@@ -205,14 +205,14 @@ func strSplit(c *ops.Call) (any, error) {
 		return nil, c.Errorf("got an empty separator, want another")
 	}
 	n := -1
-	if limit := c.IntOr("max", -1); limit >= 0 {
+	if limit := c.Int("max"); limit >= 0 {
 		n = int(limit) + 1
 	}
 	return strList(c, strings.SplitN(s, sep, n)), nil
 }
 
 func strRsplit(c *ops.Call) (any, error) {
-	s, sep, limit := c.Str("self"), c.Str("separator"), c.IntOr("max", -1)
+	s, sep, limit := c.Str("self"), c.Str("separator"), c.Int("max")
 	if sep == "" {
 		return nil, c.Errorf("got an empty separator, want another")
 	}
