@@ -34,6 +34,9 @@ go: fmt vet staticcheck long-files unit check examples
 # Go's tests and its compiler hardly collect garbage, as the command does not: a sixth less processor time.
 unit race goldens formats: export GOGC ?= 400
 
+# What is shipped has no cgo, and what is tested has none either: it links faster. The race detector needs it.
+unit goldens formats: export CGO_ENABLED ?= 0
+
 fmt:
 	@out=$$(gofmt -l $$(git ls-files -co --exclude-standard '*.go')); if [ -n "$$out" ]; then echo "gofmt: not formatted:"; echo "$$out"; exit 1; fi
 
