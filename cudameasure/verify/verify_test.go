@@ -156,25 +156,38 @@ func TestThePretendGPUNeedsNone(t *testing.T) {
 // A case with a source alone is predicted from a recording; a run on a pretend GPU is one, so that its budgets are judged.
 func TestASourceAloneIsJudgedByItsRun(t *testing.T) {
 	cases, err := spec.Parse("memspec.yaml", []byte(`version: 1
-models: {small: {source: "zoo.py:net", device: rtx-3090, inputs: {x: "float32[2,1024,512]"}, budget: {allocated: 8388607}}}
+models:
+  small: {source: "zoo.py:net", device: rtx-3090, inputs: {x: "float32[2,1024,512]"}, budget: {allocated: 8388607}}
+  fits: {source: "zoo.py:net", device: rtx-3090, inputs: {x: "float32[2,1024,512]"}, budget: {allocated: 8388608}}
 `))
 	require.NoError(t, err)
 	record, err := cudameasure.Read("../../engine/recording/testdata/records/small.json")
 	require.NoError(t, err)
-	record.Case, record.Where, record.Device.SMs = "small", recording.OnPretend, cases[0].Platform.Device.SMs
+	record.Where, record.Device.SMs = recording.OnPretend, cases[0].Platform.Device.SMs
+	for i, want := range []verdict.Outcome{verdict.Fail, verdict.Pass} { // the first has a byte less than the 8 MiB it takes
+		sourceIsJudged(t, cases[i], record, want)
+	}
+}
+
+func sourceIsJudged(t *testing.T, c spec.Case, record *cudameasure.Measurement, want verdict.Outcome) {
+	t.Helper()
+	record.Case = c.Name
 	text, err := json.Marshal(&record.Recording)
 	require.NoError(t, err)
 	m, d := machine(t, `for a in "$@"; do [ "$prev" != --output ] || out=$a; prev=$a; done; cat >/dev/null; cp "$d/record.json" "$out"`)
 	require.NoError(t, os.WriteFile(d+"/record.json", text, 0o600))
 	m.Pretend = true
-	r := engine.Judge(context.Background(), cases[0])
+	r := engine.Judge(context.Background(), c)
 	require.Equal(t, verdict.Inconclusive, r.Verdict.Outcome)
 	a, err := m.Run(context.Background(), r)
 	require.NoError(t, err)
 	require.Empty(t, a.Skipped)
-	assert.Equal(t, verdict.Fail, a.Outcome, "8 MiB of one byte less")
+	assert.Equal(t, want, a.Outcome, c.Name)
 	assert.Equal(t, report.Exact, a.Report.Quality, "%v", a.Report.Notes)
 	assert.Equal(t, "pretend", a.Report.Where)
+	require.Len(t, a.Compared, 1)
+	assert.True(t, a.Compared[0].Aligned, "its events were kept")
+	assert.Nil(t, a.Compared[0].Parts, "they are the prediction's own")
 }
 
 func TestACaseWithoutAPredictionIsNotCompared(t *testing.T) {

@@ -463,29 +463,3 @@ func TestFreedInTwoSteps(t *testing.T) {
 		assert.Equal(t, after, a.Stats(), "%s: it is gone", name)
 	}
 }
-
-// TestAtRecordedPlaces: a recorded event is followed where there is a free block at its very place, as large as is asked for; a segment is given back whole.
-func TestAtRecordedPlaces(t *testing.T) {
-	a, err := newCaching(Config{})
-	require.NoError(t, err)
-	first, err := a.Malloc(2<<20, 0)
-	require.NoError(t, err)
-	second, err := a.Malloc(1<<20, 0)
-	require.NoError(t, err)
-	a.Free(first)
-	a.Free(second)
-	size := a.Stats().Reserved
-	at := func(addr Addr, n units.Bytes) *trace.Event { return &trace.Event{Addr: uint64(addr), Bytes: n} }
-	for _, e := range []*trace.Event{at(1, 512), at(first+512, 512), at(first+Addr(size), 512), at(first, size+512)} {
-		assert.False(t, a.handAt(e), "%#x, %d bytes", e.Addr, e.Bytes)
-		assert.False(t, a.releaseAt(e), "%#x, %d bytes", e.Addr, e.Bytes)
-	}
-	assert.False(t, a.releaseAt(at(first, size-512)), "less than the segment")
-	assert.False(t, a.releaseAt(at(first+512, size)), "the segment's size within it")
-	require.True(t, a.handAt(at(first, 4096)))
-	assert.False(t, a.releaseAt(at(first, size)), "a part of it is in use")
-	assert.False(t, a.releaseAt(at(first+4096, size-4096)), "the rest of it is no segment")
-	a.Free(first)
-	assert.True(t, a.releaseAt(at(first, size)))
-	assert.Zero(t, a.Stats().Reserved)
-}

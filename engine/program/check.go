@@ -120,10 +120,10 @@ func (c *checker) program(p *Program) {
 		}
 	}
 	c.look("", "program")
-	if !slices.IsSortedFunc(p.Classes, func(a, b *Class) int { return compare(a.Name, b.Name) }) {
+	if !slices.IsSortedFunc(p.Classes, func(a, b *Class) int { return strings.Compare(a.Name, b.Name) }) {
 		c.errorf("got classes out of order")
 	}
-	if !slices.IsSortedFunc(p.Funcs, func(a, b *Func) int { return compare(a.Name, b.Name) }) {
+	if !slices.IsSortedFunc(p.Funcs, func(a, b *Func) int { return strings.Compare(a.Name, b.Name) }) {
 		c.errorf("got functions out of order")
 	}
 	names := make(map[string]bool, len(p.Modules))
@@ -155,16 +155,6 @@ func (c *checker) program(p *Program) {
 		c.look("state", s.Name)
 		c.state(s, bytes)
 	}
-}
-
-func compare(a, b string) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }
 
 func (c *checker) state(s *State, bytes map[int]int64) {

@@ -79,6 +79,8 @@ func TestMadeIsChecked(t *testing.T) {
 		{[]recording.File{{"a.py", strings.ToUpper(sum)}}, "a.py: got sha256"},
 		{[]recording.File{{"b.py", sum}, {"a.py", sum}}, `file 1: got "a.py" after "b.py", want them sorted, each once`},
 		{[]recording.File{{"a.py", sum}, {"a.py", sum}}, `file 1: got "a.py" after "a.py"`},
+		{[]recording.File{{"b.py", sum}, {"a.py", sum}, {"", sum}}, `file 1: got "a.py" after "b.py"`},
+		{[]recording.File{{"b.py", "0"}, {"a.py", "0"}}, `file 0: b.py: got sha256 "0"`},
 	} {
 		err := (&recording.Made{Files: c.files}).Check()
 		if c.want == "" {
@@ -88,10 +90,14 @@ func TestMadeIsChecked(t *testing.T) {
 		require.ErrorContains(t, err, c.want)
 	}
 	require.EqualError(t, (&recording.Made{Command: []string{"python", "\x1b[2J"}}).Check(), `got the word "\x1b[2J" in a command, want it printable: people read it`)
+	require.EqualError(t, (&recording.Made{Command: []string{"a b", "\n", "\x00"}}).Check(), `got the word "\n" in a command, want it printable: people read it`)
+	require.NoError(t, (&recording.Made{Command: make([]string, 1000)}).Check())
 	require.EqualError(t, (&recording.Made{Command: make([]string, 1001)}).Check(), "got a command of 1001 words, want at most 1000")
 	many := &recording.Made{}
 	for i := range 10_001 {
 		many.Files = append(many.Files, recording.File{Path: fmt.Sprintf("%05d.py", i), SHA256: sum})
 	}
 	require.EqualError(t, many.Check(), "got 10001 files, want at most 10000")
+	many.Files = many.Files[:10_000]
+	require.NoError(t, many.Check())
 }

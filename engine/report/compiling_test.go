@@ -42,6 +42,12 @@ func TestCompilingTakes(t *testing.T) {
        384 B  350 B   +34 B  weights
        150 B  400 B  -250 B  activations
 `)
+	same := &report.Report{Run: report.Run{Runtime: "compiled"}, Holders: []report.Holder{
+		held("temporary", "b", 30), held("temporary", "a", 30), held("temporary", "c", 10), held("activation", "aten::relu", 470), held("layout copy", "layout copy for b", 70)}}
+	assert.Equal(t, []report.KindChange{
+		{Kind: "activations", Old: 400, New: 470, Most: "aten::relu"}, {Kind: "layout copies", New: 70, Most: "layout copy for b"}, {Kind: "temporaries", New: 70, Most: "a"},
+		{Kind: "workspaces", Old: 70}, {Kind: "weights", Old: 350},
+	}, report.Diff(eager, same).Kinds, "of changes alike the first by name, and so of what has most of one")
 	compiled.Holders, compiled.Outside = nil, 0
 	text.Reset()
 	require.NoError(t, report.Diff(eager, compiled).WriteText(&text, 1))

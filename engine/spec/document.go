@@ -285,7 +285,7 @@ func (d *document) size(n *yaml.Node, least units.Bytes) units.Bytes {
 		return 0
 	}
 	e, err := ParseExpr(s)
-	v := int64(0)
+	var v int64
 	if err == nil {
 		v, err = e.Eval(nil)
 	}

@@ -261,6 +261,13 @@ func TestWhereItIsSaid(t *testing.T) {
 	assert.EqualError(t, err, "memspec.yaml:1:1: got a file of 1048588 bytes, want at most 1048576")
 	_, err = Parse("memspec.yaml", []byte("# nothing\n"))
 	assert.EqualError(t, err, "memspec.yaml:1:1: got an empty file, want version: 1 and models:")
+	for text, want := range map[string]string{ // of a text on a line of its own the place within it, else where it begins
+		"1GiB + 1GB": "6:26", "'1GiB + 1GB'": "6:27", "\"1GiB + 1GB\"": "6:27", "1GiB +": "6:24", "'é'": "6:19", "'é 1'": "6:19",
+		"|\n        1GiB + 1GB": "6:18", ">\n        1GiB + 1GB": "6:18",
+	} {
+		_, err := Parse("memspec.yaml", []byte("version: 1\nmodels:\n  a:\n    artifact: a.pt\n    budget:\n      reserved:  "+text+"\n    device: rtx-3090\n"))
+		assert.ErrorContains(t, err, "memspec.yaml:"+want+": got ", "%q", text)
+	}
 	cases, err := Parse("memspec.yaml", []byte("version: 1\ndevices:\n  big: {memory: 1GiB, compute_capability: 8.6, sms: 2}\nmodels:\n  a: {artifact: a.pt, device: big, budget: {reserved: 1GiB}}\n"))
 	require.NoError(t, err)
 	d := cases[0].Platform.Device

@@ -199,6 +199,64 @@ func TestRewind(t *testing.T) {
 	}
 }
 
+// TestRewindContradictions: an event that the end's segments do not allow is counted and leaves them as they were.
+func TestRewindContradictions(t *testing.T) {
+	const heap = "heap 0x200000 2MiB small\nblock 512 active_allocated requested=5\nblock 1KiB active_awaiting_free requested=1000\nblock 2095616 inactive\n" +
+		"heap 0x1000000 40MiB expandable\nblock 20MiB active_allocated requested=20MiB\nblock 20MiB inactive\n"
+	for _, tt := range []struct{ why, event string }{
+		{"below every segment", "a = alloc 5 addr=0x200"},
+		{"between two", "a = alloc 5 addr=0x400000"},
+		{"behind every segment", "a = alloc 5 addr=0x3800000"},
+		{"within a block", "a = alloc 5 addr=0x200001"},
+		{"a block that is free", "a = alloc 5 addr=0x200600"},
+		{"a block that is asked back already", "a = alloc 5 addr=0x200200"},
+		{"asked back, and still allocated", "free a bytes=5 addr=0x200000"},
+		{"asked back, and free", "free a bytes=5 addr=0x200600"},
+		{"asked back within a block", "free a bytes=5 addr=0x200201"},
+		{"asked back outside", "free a bytes=5 addr=0x400000"},
+		{"freed, and still allocated", "free_completed a bytes=5 addr=0x200000"},
+		{"freed, and still awaited", "free_completed a bytes=5 addr=0x200200"},
+		{"freed, larger than what is free there", "free_completed a bytes=2095617 addr=0x200600"},
+		{"freed outside", "free_completed a bytes=5 addr=0x400000"},
+		{"a segment at no segment", "segment_alloc bytes=2MiB addr=0x400000"},
+		{"a segment within one", "segment_alloc bytes=2MiB addr=0x200200"},
+		{"a smaller segment", "segment_alloc bytes=1MiB addr=0x200000"},
+		{"a larger segment", "segment_alloc bytes=4MiB addr=0x200000"},
+		{"a segment in use", "segment_alloc bytes=2MiB addr=0x200000"},
+		{"pages in use", "segment_map bytes=20MiB addr=0x1000000"},
+		{"pages partly in use", "segment_map bytes=30MiB addr=0x1a00000"},
+		{"pages past the end", "segment_map bytes=22MiB addr=0x2400000"},
+		{"pages before the beginning", "segment_map bytes=20MiB addr=0xe00000"},
+		{"given back, and still there", "segment_free bytes=2MiB addr=0x200000"},
+		{"given back where the next one begins", "segment_free bytes=4MiB addr=0xe00000"},
+		{"pages given back, and still there", "segment_unmap bytes=20MiB addr=0x2400000"},
+	} {
+		end, err := Parse(strings.NewReader(heap))
+		require.NoError(t, err)
+		events, err := Parse(strings.NewReader(tt.event))
+		require.NoError(t, err, tt.why)
+		r := Recording{Trace: events, Final: end.Heap}
+		assert.Equal(t, 1, r.Rewind(DefaultGeometry()), tt.why)
+		assert.Equal(t, heap, (&Trace{Heap: events.Heap}).String(), tt.why)
+	}
+	for event, start := range map[string]string{ // and what just fits is taken back
+		"segment_unmap bytes=2MiB addr=0x3800000 stream=1":                    heap + "heap 0x3800000 2MiB small expandable stream=1\nblock 2MiB inactive\n",
+		"segment_free bytes=2MiB addr=0xe00000":                               strings.Replace(heap, "heap 0x1000000", "heap 0xe00000 2MiB small\nblock 2MiB inactive\nheap 0x1000000", 1),
+		"segment_free bytes=4MiB addr=0x3800000":                              heap + "heap 0x3800000 4MiB\nblock 4MiB inactive\n",
+		"free_completed a bytes=2095616 addr=0x200600":                        strings.Replace(heap, "2095616 inactive", "2095616 active_awaiting_free a requested=2095616", 1),
+		"segment_map bytes=20MiB addr=0x2400000":                              strings.Replace(strings.Replace(heap, "block 20MiB inactive\n", "", 1), "40MiB", "20MiB", 1),
+		"segment_unmap bytes=20MiB addr=0x3800000":                            strings.Replace(strings.Replace(heap, "block 20MiB inactive", "block 40MiB inactive", 1), "40MiB expandable", "60MiB expandable", 1),
+	} {
+		end, err := Parse(strings.NewReader(heap))
+		require.NoError(t, err)
+		events, err := Parse(strings.NewReader(event))
+		require.NoError(t, err)
+		r := Recording{Trace: events, Final: end.Heap}
+		assert.Zero(t, r.Rewind(DefaultGeometry()), event)
+		assert.Equal(t, start, (&Trace{Heap: events.Heap}).String(), event)
+	}
+}
+
 func TestGeometry(t *testing.T) {
 	g := DefaultGeometry()
 	for n, want := range map[units.Bytes]units.Bytes{0: 512, 1: 512, 512: 512, 513: 1024} {

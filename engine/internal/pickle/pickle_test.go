@@ -2,6 +2,7 @@ package pickle
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -132,6 +133,43 @@ func TestMemoCosts(t *testing.T) {
 	require.ErrorContains(t, err, "offset 10: opcode MEMOIZE: got values of more than 171 bytes")
 	_, err = Decode([]byte("Nq\x00q\x00q\x00."), Options{MaxBytes: 8 + 16})
 	require.NoError(t, err, "an entry written again costs nothing")
+}
+
+// TestCosts: what a value costs of the budget beside the bytes it is written in. One byte less is too little, and it is the last value that is refused.
+func TestCosts(t *testing.T) {
+	for _, tt := range []struct {
+		name, data string
+		cost       int
+	}{
+		{"None and bools", "N\x880\x890.", 0},
+		{"an empty tuple", ").", 0},
+		{"a tuple of one", "N\x85.", 24 + 16},
+		{"a tuple of two", "NN\x86.", 24 + 2*16},
+		{"a tuple of three", "NNN\x87.", 24 + 3*16},
+		{"a tuple of four", "(NNNNt.", 24 + 4*16},
+		{"an empty list", "].", 24},
+		{"a list of three at once", "](NNNe.", 24 + 3*16},
+		{"a list that grows may be moved", "](NNe(NNNe.", 24 + 2*16 + 3*32},
+		{"a list that grows by one", "](Ne(Ne.", 24 + 16 + 32},
+		{"an item appended", "]NaNa.", 24 + 2*32},
+		{"a list off the stack", "(NNl.", 2 * 16},
+		{"an empty dict", "}.", 64},
+		{"a dict of two", "}(NNNNu.", 64 + 4*32},
+		{"an item set", "}NNs.", 64 + 2*32},
+		{"an empty set", "\x8f.", 24},
+		{"a set that grows", "\x8f(NN\x90(N\x90.", 24 + 2*16 + 32},
+		{"a frozen set", "(NN\x91.", 2 * 16},
+		{"text", "\x8c\x03abc.", 16},
+		{"long text", "X\x03\x00\x00\x00abc.", 16},
+		{"Python 2's text", "U\x03abc.", 16},
+		{"bytes are copied", "C\x03abc.", 24 + 3},
+		{"a memo entry", "Nq\x00.", 16},
+	} {
+		_, err := Decode([]byte(tt.data), Options{MaxBytes: len(tt.data) + tt.cost})
+		require.NoError(t, err, tt.name)
+		_, err = Decode([]byte(tt.data), Options{MaxBytes: len(tt.data) + tt.cost - 1})
+		require.ErrorContains(t, err, fmt.Sprintf("got values of more than %d bytes", len(tt.data)+tt.cost-1), tt.name)
+	}
 }
 
 // TestClient decodes what the C++ pickler writes for a module: a class, its state, a tensor's storage, and a list with a type tag.

@@ -257,6 +257,9 @@ func TestHostile(t *testing.T) {
 		{"shorter than it says", patch(second+24, 0xff, 0xff, 0, 0), "deflated data: got 15000 bytes, want 65535"},
 		{"broken deflate", patch(int(binary.LittleEndian.Uint32(good[second+42:]))+localHeader+3, 0xff, 0xff), "deflated data:"},
 		{"bomb", archive(t, entry{"n/code/a.py", strings.Repeat("\x00", 8<<20), deflated}), "ratio: got 10"},
+		{"packed in a byte", patch(second+20, 1, 0, 0, 0, 1, 0, 0x10, 0), "ratio: got 1048577, want at most"},
+		{"packed in no byte", patch(second+20, 0, 0, 0, 0, 1, 0, 0x10, 0), "ratio: got 1048577, want at most"},
+		{"a MiB may be packed in a byte", patch(second+20, 1, 0, 0, 0, 0, 0, 0x10, 0), "deflated data:"},
 		{"zip64 without its field", patch(second+24, 0xff, 0xff, 0xff, 0xff), "record bytes: got 4294967295, want at most 268435456"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

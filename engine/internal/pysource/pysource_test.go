@@ -154,6 +154,22 @@ func TestTopLevelWord(t *testing.T) {
 	}
 }
 
+// TestScanTop: the places that are shown are those outside of brackets, texts and comments, what opens a bracket among them.
+func TestScanTop(t *testing.T) {
+	for text, want := range map[string]string{
+		"a+b": "a+b", "a(b)c": "a(c", "[{(b)}]c": "[c", "'a'b": "b", `"a"'c'd`: "d", "a'(b": "a", "a#(b\nc": "a\nc", "#": "", "": "", "f('x',#)\n)g": "f(g",
+	} {
+		var got strings.Builder
+		require.Equal(t, -1, ScanTop(text, func(i int) bool { got.WriteByte(text[i]); return false }))
+		assert.Equal(t, want, got.String(), "%q", text)
+		for i := range text { // where it is said to be is where it ends
+			if strings.IndexByte(want, text[i]) >= 0 && strings.Count(text, text[i:i+1]) == 1 {
+				assert.Equal(t, i, topLevel(text, text[i]), "%q", text)
+			}
+		}
+	}
+}
+
 // A statement binds one name by itself where it takes nothing apart.
 func TestSingle(t *testing.T) {
 	for want, targets := range map[string]Targets{"a": {Names: []string{"a"}}, "": {Names: []string{"a"}, Tuple: true}} {

@@ -239,9 +239,6 @@ func (s *Source) number() {
 			}
 		}
 	}
-	if len(assigned) == 0 {
-		return
-	}
 	s.Locals = make([]string, 0, len(assigned))
 	add := func(names []string) {
 		for _, n := range names {

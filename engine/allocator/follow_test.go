@@ -1,0 +1,92 @@
+package allocator
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/memspec/memspec/engine/trace"
+	"github.com/memspec/memspec/engine/units"
+)
+
+// TestAtRecordedPlaces: a recorded event is followed where there is a free block at its very place, as large as is asked for; a segment is given back whole.
+func TestAtRecordedPlaces(t *testing.T) {
+	a, err := newCaching(Config{})
+	require.NoError(t, err)
+	first, err := a.Malloc(2<<20, 0)
+	require.NoError(t, err)
+	second, err := a.Malloc(1<<20, 0)
+	require.NoError(t, err)
+	a.Free(first)
+	a.Free(second)
+	size := a.Stats().Reserved
+	at := func(addr Addr, n units.Bytes) *trace.Event { return &trace.Event{Addr: uint64(addr), Bytes: n} }
+	for _, e := range []*trace.Event{at(1, 512), at(first+512, 512), at(first+Addr(size), 512), at(first, size+512)} {
+		assert.False(t, a.handAt(e), "%#x, %d bytes", e.Addr, e.Bytes)
+		assert.False(t, a.releaseAt(e), "%#x, %d bytes", e.Addr, e.Bytes)
+	}
+	assert.False(t, a.releaseAt(at(first, size-512)), "less than the segment")
+	assert.False(t, a.releaseAt(at(first+512, size)), "the segment's size within it")
+	require.True(t, a.handAt(at(first, 4096)))
+	assert.False(t, a.releaseAt(at(first, size)), "a part of it is in use")
+	assert.False(t, a.releaseAt(at(first+4096, size-4096)), "the rest of it is no segment")
+	a.Free(first)
+	assert.True(t, a.releaseAt(at(first, size)))
+	assert.Zero(t, a.Stats().Reserved)
+}
+
+// TestPagesAtRecordedPlaces: pages are mapped and unmapped where the recording says; what is mapped side by side is one block.
+func TestPagesAtRecordedPlaces(t *testing.T) {
+	const base, page = 1 << 40, 20 * units.MiB
+	const none = -1
+	for _, tt := range []struct {
+		why   string
+		steps []int // pages mapped, by their place; from 10 on they are unmapped
+		ok    bool  // of the last step
+		first int   // the place at which the largest block that can then be handed out begins
+		pages int
+	}{
+		{"one", []int{0}, true, 0, 1},
+		{"in order", []int{0, 1, 2}, true, 0, 3},
+		{"the first, then the last, then what is between", []int{0, 2, 1}, true, 0, 3},
+		{"a gap stays one", []int{0, 2}, true, 0, 1},
+		{"and so behind it", []int{0, 2}, true, 2, 1},
+		{"two behind a gap", []int{0, 3, 2}, true, 2, 2},
+		{"the last one goes", []int{0, 1, 12}, false, 0, 2},
+		{"unmapped at the end", []int{0, 1, 11}, true, 0, 1},
+		{"unmapped at the beginning", []int{0, 1, 10}, true, 1, 1},
+		{"unmapped in the middle", []int{0, 1, 2, 11}, true, 2, 1},
+		{"and mapped again", []int{0, 1, 2, 11, 1}, true, 0, 3},
+		{"all gone", []int{0, 10}, true, none, 0},
+		{"and there again", []int{0, 10, 0}, true, 0, 1},
+	} {
+		settings := DefaultSettings()
+		settings.Expandable = true
+		a, err := newCaching(Config{Settings: settings})
+		require.NoError(t, err)
+		var ok bool
+		mapped := units.Bytes(0)
+		for _, s := range tt.steps {
+			e := &trace.Event{Addr: uint64(base + units.Bytes(s%10)*page), Bytes: page}
+			if s < 10 {
+				ok = a.mapAt(e)
+				mapped += page
+			} else if ok = a.unmapAt(e); ok {
+				mapped -= page
+			}
+			require.NoError(t, Verify(a.Snapshot(), a.Stats()), tt.why)
+		}
+		assert.Equal(t, tt.ok, ok, tt.why)
+		assert.Equal(t, mapped, a.Stats().Reserved, tt.why)
+		if tt.first == none {
+			assert.Empty(t, a.Snapshot().Segments, tt.why)
+			continue
+		}
+		at := uint64(base + units.Bytes(tt.first)*page)
+		assert.False(t, a.handAt(&trace.Event{Addr: at, Bytes: units.Bytes(tt.pages)*page + 1}), tt.why)
+		assert.True(t, a.handAt(&trace.Event{Addr: at, Bytes: units.Bytes(tt.pages) * page}), tt.why)
+		assert.False(t, a.unmapAt(&trace.Event{Addr: at, Bytes: page}), "%s: pages in use", tt.why)
+		assert.False(t, a.releaseAt(&trace.Event{Addr: at, Bytes: page}), "%s: it is no segment", tt.why)
+	}
+}
