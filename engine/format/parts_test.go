@@ -64,6 +64,55 @@ func TestTightestBudget(t *testing.T) {
 	assert.Zero(t, k.ShareB)
 }
 
+// TestFigureResult: what a table of budgets says of one: nothing of a case that was not judged, the error of one that could not be, else how it went.
+func TestFigureResult(t *testing.T) {
+	size := func(n units.Bytes) *units.Bytes { return &n }
+	judged, broken := &markdownCase{judged: true}, &markdownCase{judged: true, outcome: verdict.Error, error: "no such file"}
+	for _, tt := range []struct {
+		why  string
+		c    *markdownCase
+		f    Figure
+		want string
+	}{
+		{"not judged", &markdownCase{}, Figure{Outcome: verdict.Fail, Limit: size(2), Predicted: size(3)}, ""},
+		{"an error", broken, Figure{Outcome: verdict.Pass}, "**error**: `no such file`"},
+		{"a pass", judged, Figure{Outcome: verdict.Pass, Limit: size(4), Predicted: size(3)}, "pass: 75.0% of the budget"},
+		{"what was measured counts", judged, Figure{Outcome: verdict.Pass, Limit: size(4), Predicted: size(3), Measured: size(2)}, "pass: 50.0% of the budget"},
+		{"a pass of no figure", judged, Figure{Outcome: verdict.Pass, Limit: size(4)}, "pass"},
+		{"a pass without a budget", judged, Figure{Outcome: verdict.Pass, Predicted: size(3)}, "pass"},
+		{"over", judged, Figure{Outcome: verdict.Fail, Limit: size(4), Predicted: size(5)}, "**fail**: over by 1 B (+25.0%)"},
+		{"over by more than there may be", judged, Figure{Outcome: verdict.Fail, Limit: size(1), Predicted: size(4)}, "**fail**: over by 3 B (+300.0%)"},
+		{"over a budget of nothing", judged, Figure{Outcome: verdict.Fail, Limit: size(0), Predicted: size(5)}, "**fail**"},
+		{"over by an estimate", judged, Figure{Outcome: verdict.Inconclusive, Limit: size(4), Predicted: size(6)}, "**inconclusive**: over by 2 B (+50.0%)"},
+		{"not over, and not settled", judged, Figure{Outcome: verdict.Inconclusive, Limit: size(4), Predicted: size(4)}, "**inconclusive**"},
+		{"a warning without a budget", judged, Figure{Outcome: verdict.Warn, Predicted: size(4)}, "**warn**"},
+	} {
+		assert.Equal(t, tt.want, figureResult(tt.c, &tt.f), tt.why)
+	}
+}
+
+// TestRunsThatChanged: a trace that another event has come to since does not run again, and every format that draws one says so.
+func TestRunsThatChanged(t *testing.T) {
+	tr, err := trace.Parse(strings.NewReader("a = alloc 512\nb = alloc 512\nfree a\n"))
+	require.NoError(t, err)
+	tl, err := allocator.Replay(tr, allocator.NewIdeal(0))
+	require.NoError(t, err)
+	tr.Events = append(tr.Events, tr.Events[0])
+	c := &Case{Name: "changed", Timeline: tl, Report: &report.Report{}, Judged: true, Outcome: verdict.Pass}
+	const want = "event 3: storage 0: got it allocated twice"
+	require.ErrorContains(t, Plot(&strings.Builder{}, c), want)
+	for _, f := range Formats() {
+		w := f.New(&strings.Builder{}, Options{})
+		err := w.Case(c)
+		switch f.Name {
+		case "perfetto", "html", "snapshot":
+			require.ErrorContains(t, err, want, f.Name)
+		default:
+			require.NoError(t, err, f.Name)
+		}
+	}
+}
+
 // TestPeakOf: the moment that a finding is about: that at which memory ran out, else that of the figure's peak; of what holds no single moment there is none.
 func TestPeakOf(t *testing.T) {
 	peak, reserved, out := &report.Moment{Event: 1}, &report.Moment{Event: 2}, report.Moment{Event: 3}

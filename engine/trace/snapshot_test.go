@@ -240,12 +240,12 @@ func TestRewindContradictions(t *testing.T) {
 		assert.Equal(t, heap, (&Trace{Heap: events.Heap}).String(), tt.why)
 	}
 	for event, start := range map[string]string{ // and what just fits is taken back
-		"segment_unmap bytes=2MiB addr=0x3800000 stream=1":                    heap + "heap 0x3800000 2MiB small expandable stream=1\nblock 2MiB inactive\n",
-		"segment_free bytes=2MiB addr=0xe00000":                               strings.Replace(heap, "heap 0x1000000", "heap 0xe00000 2MiB small\nblock 2MiB inactive\nheap 0x1000000", 1),
-		"segment_free bytes=4MiB addr=0x3800000":                              heap + "heap 0x3800000 4MiB\nblock 4MiB inactive\n",
-		"free_completed a bytes=2095616 addr=0x200600":                        strings.Replace(heap, "2095616 inactive", "2095616 active_awaiting_free a requested=2095616", 1),
-		"segment_map bytes=20MiB addr=0x2400000":                              strings.Replace(strings.Replace(heap, "block 20MiB inactive\n", "", 1), "40MiB", "20MiB", 1),
-		"segment_unmap bytes=20MiB addr=0x3800000":                            strings.Replace(strings.Replace(heap, "block 20MiB inactive", "block 40MiB inactive", 1), "40MiB expandable", "60MiB expandable", 1),
+		"segment_unmap bytes=2MiB addr=0x3800000 stream=1": heap + "heap 0x3800000 2MiB small expandable stream=1\nblock 2MiB inactive\n",
+		"segment_free bytes=2MiB addr=0xe00000":            strings.Replace(heap, "heap 0x1000000", "heap 0xe00000 2MiB small\nblock 2MiB inactive\nheap 0x1000000", 1),
+		"segment_free bytes=4MiB addr=0x3800000":           heap + "heap 0x3800000 4MiB\nblock 4MiB inactive\n",
+		"free_completed a bytes=2095616 addr=0x200600":     strings.Replace(heap, "2095616 inactive", "2095616 active_awaiting_free a requested=2095616", 1),
+		"segment_map bytes=20MiB addr=0x2400000":           strings.Replace(strings.Replace(heap, "block 20MiB inactive\n", "", 1), "40MiB", "20MiB", 1),
+		"segment_unmap bytes=20MiB addr=0x3800000":         strings.Replace(strings.Replace(heap, "block 20MiB inactive", "block 40MiB inactive", 1), "40MiB expandable", "60MiB expandable", 1),
 	} {
 		end, err := Parse(strings.NewReader(heap))
 		require.NoError(t, err)
