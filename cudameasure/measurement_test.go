@@ -48,6 +48,13 @@ func TestValues(t *testing.T) {
 	got, ok := small.Value(report.Total)
 	assert.True(t, ok)
 	assert.Equal(t, 270*MiB, got, "as the samples saw the device")
+	small.Sampled.Most = 120 * MiB
+	got, ok = small.Value(report.Total)
+	assert.True(t, ok)
+	assert.Equal(t, 20*MiB, got, "nothing but what the allocator has")
+	small.Sampled.Most--
+	_, ok = small.Value(report.Total)
+	assert.False(t, ok, "a byte less than the allocator has")
 	small.Sampled.Most = 110 * MiB
 	_, ok = small.Value(report.Total)
 	assert.False(t, ok, "samples that missed the peak tell nothing")

@@ -90,3 +90,17 @@ func TestPagesAtRecordedPlaces(t *testing.T) {
 		assert.False(t, a.releaseAt(&trace.Event{Addr: at, Bytes: page}), "%s: it is no segment", tt.why)
 	}
 }
+
+// TestRangeSize: an expandable segment has room for 9/8 of the device, which is as large as is known.
+func TestRangeSize(t *testing.T) {
+	for _, tt := range []struct{ total, limit, page, want units.Bytes }{
+		{80 * units.GiB, 0, 20 * units.MiB, 90 * units.GiB},
+		{80 * units.GiB, 40 * units.GiB, 2 * units.MiB, 90 * units.GiB},
+		{0, 40 * units.GiB, 2 * units.MiB, 45 * units.GiB},
+		{0, 8*units.MiB + 8, 2 * units.MiB, 10 * units.MiB},
+		{0, 0, 2 * units.MiB, 9 * units.TiB / 2},
+	} {
+		a := &caching{config: Config{Total: tt.total, Limit: tt.limit}}
+		assert.Equal(t, tt.want.RoundUp(tt.page), a.rangeSize(tt.page))
+	}
+}

@@ -113,6 +113,33 @@ func TestRunsThatChanged(t *testing.T) {
 	}
 }
 
+// TestVarint: seven bits a byte, the lowest first, as the encoding of protocol buffers has it.
+func TestVarint(t *testing.T) {
+	for v, want := range map[uint64]string{0: "\x00", 1: "\x01", 127: "\x7f", 128: "\x80\x01", 300: "\xac\x02", 16383: "\xff\x7f", 16384: "\x80\x80\x01", 1<<64 - 1: "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"} {
+		var m message
+		m.varint(v)
+		assert.Equal(t, want, string(m), v)
+	}
+}
+
+// TestPhaseName: a pass has the report's name where the report knows it, else its number.
+func TestPhaseName(t *testing.T) {
+	tr := &trace.Trace{Sites: []trace.Site{{}, {Phase: trace.Backward}}}
+	c, named := &Case{Timeline: &allocator.Timeline{Trace: tr}}, &Case{Timeline: &allocator.Timeline{Trace: tr}, Report: &report.Report{Passes: []report.Pass{{Name: "first"}}}}
+	for _, tt := range []struct {
+		c    *Case
+		e    trace.Event
+		want string
+	}{
+		{c, trace.Event{}, "load"}, {named, trace.Event{Action: trace.Alloc, Site: 1}, "load"},
+		{c, trace.Event{Pass: 1}, "pass 1"}, {named, trace.Event{Pass: 1}, "first pass"}, {named, trace.Event{Pass: 2}, "pass 2"},
+		{named, trace.Event{Pass: 1, Action: trace.Alloc}, "first pass"}, {named, trace.Event{Pass: 1, Action: trace.Alloc, Site: 1}, "first pass, backward"},
+		{named, trace.Event{Pass: 1, Action: trace.FreeRequested, Site: 1}, "first pass"},
+	} {
+		assert.Equal(t, tt.want, phaseName(tt.c, &tt.e))
+	}
+}
+
 // TestPeakOf: the moment that a finding is about: that at which memory ran out, else that of the figure's peak; of what holds no single moment there is none.
 func TestPeakOf(t *testing.T) {
 	peak, reserved, out := &report.Moment{Event: 1}, &report.Moment{Event: 2}, report.Moment{Event: 3}

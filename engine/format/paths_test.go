@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/memspec/memspec/engine/format"
+	"github.com/memspec/memspec/engine/report"
 )
 
 func TestSourcePaths(t *testing.T) {
@@ -61,4 +62,18 @@ func TestNamedPaths(t *testing.T) {
 	} {
 		assert.Equal(t, tt.want, tt.p.Named(tt.file), tt.file)
 	}
+}
+
+// TestReportOfPaths: every place that a report names is told as seen from the repository, and the report that it is made of is left as it was.
+func TestReportOfPaths(t *testing.T) {
+	of := func(file string) *report.Report {
+		site := report.Site{Op: "aten::relu", File: file, Line: 3}
+		return &report.Report{PeakAt: &report.Moment{Site: site}, ReservedAt: &report.Moment{Site: site, Event: 1}, Holders: []report.Holder{{Site: site, Flat: 5}},
+			OOM:   &report.OutOfMemory{Moment: report.Moment{Site: site, Event: 2}, Holders: []report.Holder{{Site: site, Flat: 4}}},
+			Notes: []report.Note{{Text: "n", First: site}}, Coverage: report.Coverage{Unsupported: []report.Unsupported{{Op: "x", First: site}}}}
+	}
+	r := of("/home/me/repo/net.py")
+	assert.Equal(t, of("net.py"), tree("net.py").Report(r))
+	assert.Equal(t, of("/home/me/repo/net.py"), r)
+	assert.Equal(t, &report.Report{}, tree("net.py").Report(&report.Report{}))
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"github.com/memspec/memspec/engine/trace"
 	"github.com/memspec/memspec/engine/units"
 )
 
@@ -20,14 +21,33 @@ func TestSortHoldersFillsCum(t *testing.T) {
 		holder("layer1", "activation", 2, 1),
 		holder("layer1.0.conv1", "activation", 4, 1),
 		holder("layer10", "activation", 8, 1),
+		holder("layer2", "activation", 3, 1), holder("layer2", "workspace", 5, 1), // of one module side by side
+		holder("layer1.0.conv1", "workspace", 16, 1), // and apart
 	}
 	sortHolders(hs)
 	cum := map[string]units.Bytes{}
 	for _, h := range hs {
 		cum[h.Module] = h.Cum
 	}
-	assert.Equal(t, map[string]units.Bytes{"": 15, "layer1": 6, "layer1.0.conv1": 4, "layer10": 8}, cum, "layer10 is not beneath layer1")
-	assert.Equal(t, "layer10", hs[0].Module, "largest first")
+	assert.Equal(t, map[string]units.Bytes{"": 39, "layer1": 22, "layer1.0.conv1": 20, "layer10": 8, "layer2": 8}, cum, "layer10 is not beneath layer1")
+	assert.Equal(t, "layer1.0.conv1", hs[0].Module, "largest first")
+	assert.Equal(t, "layer10", hs[1].Module)
+}
+
+// TestSiteIndex: a site has the number of its first asking, by whatever ID it is asked for; the phase tells no sites apart.
+func TestSiteIndex(t *testing.T) {
+	a, b := trace.Site{Op: "a", Line: 1}, trace.Site{Op: "b", Line: 1}
+	later := a
+	later.Phase = trace.Backward
+	x := newSiteIndex(&trace.Trace{Sites: []trace.Site{a, b, a, later}}, 2)
+	for _, tt := range []struct {
+		id     trace.SiteID
+		number int
+		first  bool
+	}{{1, 0, true}, {1, 0, false}, {0, 1, true}, {2, 1, false}, {0, 1, false}, {3, 1, false}, {2, 1, false}, {1, 0, false}} {
+		number, first := x.of(tt.id)
+		assert.Equal(t, []any{tt.number, tt.first}, []any{number, first}, tt.id)
+	}
 }
 
 func TestFold(t *testing.T) {

@@ -273,3 +273,26 @@ func TestWhereItIsSaid(t *testing.T) {
 	d := cases[0].Platform.Device
 	assert.Equal(t, []any{"big", "memspec.yaml:3:3", 2}, []any{d.Name, d.Source, d.SMs})
 }
+
+// TestDimsThatNothingNames: a dim of a case that neither an input nor a budget nor an assumption names is refused; of names as near the first is meant.
+func TestDimsThatNothingNames(t *testing.T) {
+	const doc = "version: 1\nmodels:\n  a:\n    artifact: a.pt\n    device: rtx-3090\n    dims: {batch: 1, blocka: 2, blockb: 3}\n    inputs: {x: 'float32[batch]'}\n" +
+		"    budget: {reserved: 1GiB * blocka}\n    assume: {'a.py:3': blockc, 'a.py:4': blockd}\n    cases:\n"
+	for dims, want := range map[string]string{
+		"batch: 2": "", "blocka: 2": "",
+		"blockb: 2": `got the dim blockb, which no input, budget or assume of the case names: did you mean "blocka"?`,
+		"other: 2":  "got the dim other, which no input, budget or assume of the case names",
+		"blackc: 2": `got the dim blackc, which no input, budget or assume of the case names: did you mean "blockc"?`,
+		"blockf: 2": `got the dim blockf, which no input, budget or assume of the case names: did you mean "blocka"?`,
+		"lockx: 2":  `got the dim lockx, which no input, budget or assume of the case names`,
+	} {
+		_, err := Parse("memspec.yaml", []byte(doc+"      - {dims: {blockc: 1, blockd: 1, "+dims+"}}\n"))
+		if want == "" {
+			require.NoError(t, err, dims)
+			continue
+		}
+		require.ErrorContains(t, err, want, dims)
+	}
+	_, err := Parse("memspec.yaml", []byte(strings.Replace(doc, " * blocka", "", 1)+"      - {dims: {blockc: 1, blockd: 1, blockf: 1}}\n"))
+	require.ErrorContains(t, err, `did you mean "blockc"?`, "the first assumption's")
+}

@@ -334,6 +334,10 @@ func TestZip64(t *testing.T) {
 	binary.LittleEndian.PutUint64(data[len(local)+len(central)+len(end64)+8:], 1<<63+5)
 	_, err = OpenBytes(data)
 	require.ErrorContains(t, err, "zip64 end record: got offset")
+
+	z, err = OpenBytes(join(u32(end64Signature), u64(44), make([]byte, 44), u32(locator64Sig), u32(0), u64(0), u32(1), end))
+	require.NoError(t, err, "an empty archive's end record is the first thing in it")
+	assert.Empty(t, z.Names())
 }
 
 func TestCopyRaw(t *testing.T) {
