@@ -168,6 +168,9 @@ func TestPictureOfNothing(t *testing.T) {
 	text, err := json.Marshal(p)
 	require.NoError(t, err)
 	assert.NotContains(t, string(text), "null")
+	var plot strings.Builder
+	require.NoError(t, Plot(&plot, &Case{Name: "empty", Timeline: tl}))
+	assert.Empty(t, plot.String())
 }
 
 // TestRight: a case that was judged is right where it passes; one that was not where it ran, fits and is whole.

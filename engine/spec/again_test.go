@@ -8,6 +8,7 @@ import (
 
 	"github.com/memspec/memspec/engine/device"
 	"github.com/memspec/memspec/engine/spec"
+	"github.com/memspec/memspec/engine/workspace/profile"
 )
 
 // TestOtherDims: a case at other dims is read again, and what does not come out is an error with its place.
@@ -23,8 +24,11 @@ models:
 	require.Len(t, cases[0].Operators, 1, "the user's own")
 	assert.Equal(t, "my::op(Tensor x) -> Tensor", cases[0].Operators[0].Schema)
 
+	cases[0].Workspace, cases[0].Platform.Workspace = "answers.json", new(profile.Profile)
 	more, err := cases[0].With(spec.Dim{Name: "B", Value: 10})
 	require.NoError(t, err)
+	assert.Equal(t, "answers.json", more.Workspace)
+	assert.Same(t, cases[0].Platform.Workspace, more.Platform.Workspace, "what libraries answer was read once")
 	assert.Equal(t, []spec.Dim{{Name: "B", Value: 10}}, more.Dims)
 	assert.Equal(t, []spec.Dim{{Name: "B", Value: 8}}, cases[0].Dims, "the case itself stays")
 	assert.Equal(t, cases[0].Operators, more.Operators)

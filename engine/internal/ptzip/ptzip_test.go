@@ -240,6 +240,7 @@ func TestHostile(t *testing.T) {
 		{"empty name", archive(t, entry{"", "", stored}), `got 1 records in a central directory of 46 bytes`},
 		{"one name twice", archive(t, entry{"n/a", "", stored}, entry{"n/a", "", stored}), `got two records "n/a", want one of a name`},
 		{"more records than there is room", patch(end+10, 0xfe, 0xff), "got 65534 records in a central directory of"},
+		{"as many as zip64 has, without it", patch(end+10, 0xff, 0xff), "got 65535 records in a central directory of"},
 		{"directory outside", patch(end+16, 0xff, 0xff, 0xff, 0x7f), "central directory: got"},
 		{"directory of another kind", patch(dir, 'X'), "want a central directory entry"},
 		{"several disks", patch(end+4, 1), "got disk 1 of several, want one file"},
