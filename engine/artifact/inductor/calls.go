@@ -59,7 +59,7 @@ func (r *cppReader) fused(x *term) error {
 	return nil
 }
 
-// tensor reads a term that stands for a tensor; ok says whether it is one.
+// tensor reads a term that stands for a tensor; ok says whether it is one, which it is not with an error.
 func (r *cppReader) tensor(x *term) (a program.Arg, ok bool, err error) {
 	switch {
 	case x.kind == nameTerm:
@@ -77,7 +77,7 @@ func (r *cppReader) tensor(x *term) (a program.Arg, ok bool, err error) {
 		return r.wrapped(x)
 	case x.text == "reinterpret_tensor_wrapper" && len(x.args) == 5:
 		of, ok, err := r.tensor(x.args[0])
-		if err != nil || !ok {
+		if !ok {
 			return of, ok, orFail(err, x.where, "got a view of %s, want a buffer", x.args[0])
 		}
 		m, err := r.meta(tensor.Undefined, x.args[2], x.args[3])
@@ -138,7 +138,7 @@ func (r *cppReader) shim(x *term) error {
 	one := len(outs) == 1
 	switch {
 	case (name == "empty_strided" || name == "empty_strided_pinned") && len(args) >= 6 && one:
-		return r.allocated(name, args, outs[0])
+		return r.allocated(name, args, outs[0], x.where)
 	case name == "_alloc_from_pool" && len(args) == 6 && one:
 		d, err := dtypeOf(args[2])
 		if err != nil {
@@ -162,7 +162,7 @@ func (r *cppReader) shim(x *term) error {
 		return r.copied(args[0], args[1].addressed().args[1].n, x.where)
 	case strings.HasPrefix(name, "item_") && len(args) == 2 && args[1].addressed() != nil:
 		a, ok, err := r.tensor(args[0])
-		if err != nil || !ok {
+		if !ok {
 			return orFail(err, x.where, "got a value of %s, want one of a buffer", args[0])
 		}
 		r.item(args[1].addressed().text, a, x.where)
@@ -171,7 +171,7 @@ func (r *cppReader) shim(x *term) error {
 	return r.operator(x, name, args, outs)
 }
 
-func (r *cppReader) allocated(name string, args []*term, out string) error {
+func (r *cppReader) allocated(name string, args []*term, out string, where place) error {
 	d, err := dtypeOf(args[3])
 	if err != nil {
 		return err
@@ -183,7 +183,7 @@ func (r *cppReader) allocated(name string, args []*term, out string) error {
 	if m.Device = strings.TrimPrefix(args[4].text, "cached_torch_device_type_"); name != "empty_strided" {
 		m.Device = "cpu"
 	}
-	n := r.node(program.BufferEmpty, args[0].where)
+	n := r.node(program.BufferEmpty, where)
 	n.Told = &program.Told{Recorded: []*program.TensorMeta{m}}
 	v := r.value(strings.TrimSuffix(out, "_handle"))
 	n.Outs = []*program.Value{v}
@@ -195,7 +195,7 @@ func (r *cppReader) allocated(name string, args []*term, out string) error {
 // viewed makes a handle another look at what a term names; with no sizes the same.
 func (r *cppReader) viewed(out string, of *term, d tensor.DType, layout []*term) error {
 	a, ok, err := r.tensor(of)
-	if err != nil || !ok {
+	if !ok {
 		return orFail(err, of.where, "got a view of %s, want a buffer", of)
 	}
 	n := r.node(program.BufferAlias, of.where)
@@ -217,7 +217,7 @@ func (r *cppReader) viewed(out string, of *term, d tensor.DType, layout []*term)
 // copied gives the caller a copy of a weight: aoti_torch_clone(w, &output_handles[0]).
 func (r *cppReader) copied(of *term, at int64, where place) error {
 	a, ok, err := r.tensor(of)
-	if err != nil || !ok {
+	if !ok {
 		return orFail(err, where, "got a copy of %s, want one of a buffer", of)
 	}
 	if at < 0 || at > maxOutputs {

@@ -17,9 +17,8 @@ func (g *graph) declare(name string, where place) { g.name(name, g.node(program.
 
 // assign gives what a name holds to another that is there already.
 func (g *graph) assign(to, from string, where place) error {
-	a, ok := g.names[from]
-	target := g.names[to]
-	if !ok || a.Value == nil || target.Value == nil {
+	a, target := g.names[from], g.names[to]
+	if a.Value == nil || target.Value == nil {
 		return fail(where, "got %s given to %s, want two names of tensors", short(from), short(to))
 	}
 	n := g.node(program.BufferAssign, where)
@@ -71,19 +70,20 @@ func (g *graph) bounded(x *term) {
 	if left.kind == intTerm {
 		left, right, sign = right, left, map[string]string{"<=": ">=", ">=": "<=", "<": ">", ">": "<"}[sign]
 	}
-	if left.kind != nameTerm || g.reads[left.text] == nil || right.kind != intTerm {
+	if left.kind != nameTerm || right.kind != intTerm {
 		return
 	}
 	name, n := left.text, right.n
 	switch {
-	case sign == "<" && n > math.MinInt64:
+	case sign == "<": // the least number wraps round to the largest, which bounds nothing
 		n--
 		fallthrough
 	case sign == "<=":
-		if most, ok := g.most[name]; !ok || n < most {
-			g.most[name] = n
+		if most, ok := g.most[name]; ok {
+			n = min(n, most)
 		}
-	case sign == ">" && n < math.MaxInt64:
+		g.most[name] = n
+	case sign == ">":
 		n++
 		fallthrough
 	case sign == ">=":

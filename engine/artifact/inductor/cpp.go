@@ -49,7 +49,7 @@ func (r *cppReader) statement(s *statement) error {
 	case s.note != "":
 		r.note(s.note)
 		return nil
-	case s.cond != nil && (s.again || s.other != nil):
+	case s.again || s.other != nil:
 		return r.control(s)
 	case s.cond != nil && s.cond.text == checksInputs:
 		return r.asserts(s.block)
@@ -123,7 +123,7 @@ func (r *cppReader) assignment(s *statement) error {
 		case t.kind == nameToken:
 			name = t.text
 		case t.text == "[":
-			array = i+1 < len(s.left) && s.left[i+1].text == "]"
+			array = s.left[i+1].text == "]"
 		}
 	}
 	first := s.left[0].text
@@ -137,7 +137,7 @@ func (r *cppReader) assignment(s *statement) error {
 	case first == "int64_t" && x.kind == nameTerm && x.text == "nullptr": // of no dimensions
 		r.arrays[name] = &term{kind: listTerm, where: s.where}
 		return nil
-	case x.kind == nameTerm && len(s.left) >= 1 && first == "AtenTensorHandle": // declared without a value
+	case x.kind == nameTerm && first == "AtenTensorHandle": // declared without a value
 		r.declared[x.text] = true
 		return nil
 	case x.kind == nameTerm && len(s.left) == 1 && first == "RAIIAtenTensorHandle":
@@ -161,9 +161,9 @@ func (r *cppReader) assignment(s *statement) error {
 		}
 		r.names[name] = program.Arg{Const: r.states[n]}
 		return nil
-	case x.kind == callTerm && x.text == "std::move" && len(x.args) == 1 && len(s.left) == 1 && x.args[0].kind == nameTerm: // of a name that is declared
+	case x.text == "std::move" && len(x.args) == 1 && len(s.left) == 1 && x.args[0].kind == nameTerm: // of a name that is declared
 		return r.assign(name, x.args[0].text, s.where)
-	case x.kind == callTerm && x.text == "std::move" && len(x.args) == 1:
+	case x.text == "std::move" && len(x.args) == 1:
 		return r.moved(name, x.args[0], s.where)
 	case x.kind == indexTerm:
 		return r.symbol(name, x)
@@ -176,10 +176,10 @@ func (r *cppReader) assignment(s *statement) error {
 		}
 		r.size(name, a, x.args[0].n, s.where)
 		return nil
-	case len(s.left) == 1 && r.numbers[name] != nil && x.kind == signTerm: // a kernel's xnumel, as it is for the next one
+	case len(s.left) == 1 && r.numbers[name] != nil && x.kind != callTerm: // a kernel's xnumel, as it is for the next one
 		r.numbers[name] = x
 		return nil
-	case first == "int64_t" || first == "double" || first == "auto" && (x.kind == intTerm || x.kind == floatTerm || x.kind == signTerm) || first == "int32_t" || first == "float" || first == "bool":
+	case first == "int64_t" || first == "double" || first == "int32_t" || first == "float" || first == "bool":
 		r.numbers[name] = x
 		return nil
 	case first == "auto":
@@ -216,14 +216,12 @@ func (r *cppReader) moved(name string, of *term, where place) error {
 
 // keep gives a temporary a name, for as long as that lasts.
 func (r *cppReader) keep(name string, a program.Arg) {
-	for i, temp := range r.temps {
-		if r.names[temp].Value == a.Value && a.Value != nil {
-			r.temps = append(r.temps[:i], r.temps[i+1:]...)
-			r.forget(temp)
-			a.Value.Name = name
-			r.bind(name, a)
-			return
-		}
+	if last := len(r.temps) - 1; last >= 0 && r.names[r.temps[last]].Value == a.Value {
+		r.forget(r.temps[last])
+		r.temps = r.temps[:last]
+		a.Value.Name = name
+		r.bind(name, a)
+		return
 	}
 	r.view(name, a, nil, place{})
 }
@@ -305,7 +303,7 @@ func (r *cppReader) asserts(list []statement) error {
 func (r *cppReader) recorded(x *term) error {
 	a := r.names[x.args[0].text]
 	n := r.last
-	if n == nil || a.Value == nil || n.Told == nil {
+	if n == nil {
 		return nil
 	}
 	for i, v := range n.Outs {

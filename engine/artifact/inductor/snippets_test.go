@@ -293,3 +293,9 @@ func TestFirstAssert(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "float32[s77, 8] strides [8, 1] cuda", p.Entry.Params[0].Meta.String())
 }
+
+// TestShortAssert: a check of an input that tells sizes alone tells no layout.
+func TestShortAssert(t *testing.T) {
+	_, err := decodeCPP(strings.Replace(wrapper("output_handles[0] = arg0_1.release();\n"), "{s77, 8L}, {8L, 1L}, \"input\"", "{s77, 8L}", 1), "w.cpp")
+	assert.EqualError(t, err, "got no sizes of the input arg0_1 (assert_size_stride), want a package of torch 2.9 or later")
+}

@@ -58,7 +58,7 @@ func (r *pyReader) classify(returned []program.Arg, first int) {
 		}
 	}
 	for _, a := range r.returns {
-		if n := r.made[a.Value]; n != nil && slices.Contains(r.body.Nodes[first:], n) {
+		if n := r.made[a.Value]; slices.Contains(r.body.Nodes[first:], n) {
 			n.Told.Class = tensor.Gradient
 		}
 	}

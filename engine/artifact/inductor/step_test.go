@@ -140,3 +140,14 @@ func TestGradientOfForward(t *testing.T) {
 	}
 	assert.Equal(t, []string{"buf0 activation", "buf1 activation", "buf0 gradient"}, got)
 }
+
+// TestSizesOfBackward: a size among the arguments of a backward pass is none of the tensors that its forward pass saved.
+func TestSizesOfBackward(t *testing.T) {
+	text := strings.NewReplacer("primals_2, mul, tangents_1 = args", "s77, primals_2, mul, tangents_1 = args", "    mul = ", "    s77 = 8\n    mul = ").Replace(stepWrapper(stepForward, stepBackward))
+	w, err := DecodeWrapper(text, "w.py")
+	require.NoError(t, err)
+	want, err := DecodeWrapper(stepWrapper(stepForward, stepBackward), "w.py")
+	require.NoError(t, err)
+	assert.Equal(t, strings.Count(nodes(t, want.Program), ";"), strings.Count(nodes(t, w.Program), ";"))
+	assert.Contains(t, nodes(t, w.Program), "inductor::backward(); inductor::free(buf1")
+}
