@@ -295,7 +295,7 @@ const alone = -1
 
 // argument reads an argument of an operator; count is the length of a list and 0 of a device, which C gives another argument, else alone.
 func (r *cppReader) argument(x *term) (a program.Arg, count int, err error) {
-	for x.addressed() != nil || x.kind == callTerm && (x.text == "temporary_reference" || x.text == "static_cast") && len(x.args) == 1 {
+	for x.addressed() != nil || (x.text == "temporary_reference" || x.text == "static_cast") && len(x.args) == 1 {
 		x = x.args[0]
 	}
 	if a, ok, err := r.tensor(x); ok || err != nil {
