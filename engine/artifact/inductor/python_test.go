@@ -127,6 +127,7 @@ func TestPythonRefused(t *testing.T) {
 		{"code among the examples", "arg0_1 = 8", "f()", "13:5: got f ( ), want an example of an argument"},
 		{"a partition that is a text", "def get_args", "def part(args):\n    return ()\n\nrunner = Runner(partitions=['part'])\ndef get_args", "15:10: got partitions that are no functions of the module"},
 		{"partitions that are one function", "def get_args", "def part(args):\n    return ()\n\nrunner = Runner(partitions=min(part))\ndef get_args", "15:10: got partitions that are no functions of the module"},
+		{"a function of two names", "def get_args", "def a b(args):\n    return ()\n\ndef get_args", "12:1: got def a b ( args ) :, want a line of a wrapper's module"},
 		{"a global of two words", "arg0_1 = 8", "global a b", "13:5: got global a b, want an example of an argument"},
 		{"a global number", "arg0_1 = 8", "global 3", "13:5: got global 3, want an example of an argument"},
 		{"three words", "arg0_1 = 8", "a b", "13:5: got a b, want an example of an argument"},

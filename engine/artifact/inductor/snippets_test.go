@@ -132,7 +132,15 @@ output_handles[0] = buf0.release();
 		require.NoError(t, err)
 		assert.Equal(t, want, p.For, told)
 	}
-	_, err := Decode(fstest.MapFS{in + "a.wrapper.cpp/b": {}}, "")
+	twice := fstest.MapFS{in + "a.wrapper.cpp": {Data: []byte(wrapper("output_handles[0] = arg0_1.release();\n"))}, in + "a.wrapper_metadata.json": {Data: []byte(`{"AOTI_COMPUTE_CAPABILITY": "75", "AOTI_COMPUTE_CAPABILITY": "80"}`)}}
+	p8, err := Decode(twice, "")
+	require.NoError(t, err)
+	assert.Equal(t, [2]int{8, 0}, p8.For, "of two that are told the last, as JSON is read")
+	delete(twice, in+"a.wrapper_metadata.json")
+	twice[in+kernelsFile+"/x"] = &fstest.MapFile{}
+	_, err = Decode(twice, "")
+	assert.Error(t, err, "a file of kernels that is a folder")
+	_, err = Decode(fstest.MapFS{in + "a.wrapper.cpp/b": {}}, "")
 	assert.Error(t, err, "a wrapper that is a folder")
 	p, err := Decode(fstest.MapFS{Folder + "/other/a.wrapper.cpp": {Data: []byte(wrapper("output_handles[0] = arg0_1.release();\n"))}, Folder + "/other/a.kernel.cpp": {}, Folder + "/other/a.txt": {}}, "")
 	require.NoError(t, err, "the only model, of whatever name")
@@ -298,4 +306,20 @@ func TestFirstAssert(t *testing.T) {
 func TestShortAssert(t *testing.T) {
 	_, err := decodeCPP(strings.Replace(wrapper("output_handles[0] = arg0_1.release();\n"), "{s77, 8L}, {8L, 1L}, \"input\"", "{s77, 8L}", 1), "w.cpp")
 	assert.EqualError(t, err, "got no sizes of the input arg0_1 (assert_size_stride), want a package of torch 2.9 or later")
+}
+
+// TestMostLines: the lines of functions count each time that they are called.
+func TestMostLines(t *testing.T) {
+	behind := "\ndef part(args):\n    a, = args\n" + strings.Repeat("    pass\n", 2044) + "    return ()\n\ndef many(args):\n    a, = args\n" + strings.Repeat("    x = [a]\n    y = part(x)\n", 32) + "    return ()\n"
+	for calls, want := range map[int]string{0: "", 1: "got functions that call others deeper than 100, or of more than 65536 lines together"} {
+		_, err := decodePython(pythonWrapper(strings.Repeat("x = [arg1_1]\ny = many(x)\n", calls)+"return ()")+behind, "w.py")
+		if want == "" {
+			require.NoError(t, err)
+			continue
+		}
+		require.ErrorContains(t, err, want)
+	}
+	fewer := strings.Replace(behind, strings.Repeat("    pass\n", 2044), strings.Repeat("    pass\n", 2040), 1) // 32 times 2042 and 66
+	_, err := decodePython(pythonWrapper("x = [arg1_1]\ny = many(x)\nreturn ()")+fewer, "w.py")
+	require.NoError(t, err)
 }
