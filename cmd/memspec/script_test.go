@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,8 +12,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"github.com/memspec/memspec/cmd/memspec/internal/jsonschema"
 	"github.com/memspec/memspec/engine/report"
 )
 
@@ -101,9 +103,17 @@ func cmdSchema(ts *testscript.TestScript, neg bool, args []string) {
 	if !ok {
 		ts.Fatalf("got schema %q, want one of %v", args[0], report.SchemaNames())
 	}
-	s, err := jsonschema.Parse(text)
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
 	ts.Check(err)
-	err = s.Check([]byte(ts.ReadFile(args[1])))
+	c := jsonschema.NewCompiler()
+	ts.Check(c.AddResource("schema.json", doc))
+	s, err := c.Compile("schema.json")
+	ts.Check(err)
+	var value any
+	d := json.NewDecoder(bytes.NewReader([]byte(ts.ReadFile(args[1]))))
+	d.UseNumber()
+	ts.Check(d.Decode(&value))
+	err = s.Validate(value)
 	if neg && err == nil {
 		ts.Fatalf("got a value that fits schema %s, want one that does not", args[0])
 	}

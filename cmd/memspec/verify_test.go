@@ -8,10 +8,10 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/memspec/memspec/cmd/memspec/internal/jsonschema"
 	"github.com/memspec/memspec/cudameasure"
 	"github.com/memspec/memspec/cudameasure/verify"
 	"github.com/memspec/memspec/engine"
@@ -167,7 +167,13 @@ func validate(t *testing.T, schema string, value []byte) {
 	t.Helper()
 	text, ok := report.JSONSchema(schema)
 	require.True(t, ok)
-	s, err := jsonschema.Parse(text)
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
 	require.NoError(t, err)
-	require.NoError(t, s.Check(value))
+	c := jsonschema.NewCompiler()
+	require.NoError(t, c.AddResource("schema.json", doc))
+	s, err := c.Compile("schema.json")
+	require.NoError(t, err)
+	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(value))
+	require.NoError(t, err)
+	require.NoError(t, s.Validate(v))
 }
