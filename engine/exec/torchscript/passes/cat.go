@@ -11,6 +11,9 @@ type concat struct {
 // combineConcats puts the members of a concatenation into the one that alone uses it, where both go along one dimension
 // (passes/concat_opt.cpp CombineConcats). Of several inner ones in one list only the first moves, as in PyTorch.
 func (g *Graph) combineConcats() {
+	if !has(g.Body, "aten::cat") {
+		return
+	}
 	c := &combiner{g: g, def: g.definers(), members: map[*program.Node][]program.Arg{}}
 	c.uses = make([]use, g.NumValues)
 	c.count(g.Body)

@@ -133,3 +133,18 @@ func defineAll(b *program.Block, def []*program.Node) {
 		}
 	}
 }
+
+// has says whether a node of a block is an operator: most graphs lack what some passes look for, and looking costs less than the pass.
+func has(b *program.Block, op string) bool {
+	for _, n := range b.Nodes {
+		if n.Op == op {
+			return true
+		}
+		for _, sub := range n.Blocks {
+			if has(sub, op) {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -4,6 +4,9 @@ import "github.com/memspec/memspec/engine/program"
 
 // lowerSimpleTuples gives the users of a tuple that is made and taken apart its members (passes/lower_tuples.cpp LowerSimpleTuples).
 func (g *Graph) lowerSimpleTuples() {
+	if !has(g.Body, "prim::TupleConstruct") && !has(g.Body, "prim::NamedTupleConstruct") {
+		return
+	}
 	def := g.definers()
 	var walk func(*program.Block)
 	walk = func(b *program.Block) {
