@@ -155,13 +155,14 @@ func TestMessages(t *testing.T) {
 		got.Files = append(got.Files, txtar.File{Name: m.name, Data: []byte(text)})
 	}
 	path := filepath.Join("testdata", "messages.txtar")
-	if os.Getenv("MEMSPEC_UPDATE") == "1" {
-		require.NoError(t, os.WriteFile(path, txtar.Format(got), 0o644))
-		return
-	}
 	want, err := os.ReadFile(path)
 	require.NoError(t, err)
-	if diff := cmp.Diff(string(want), string(txtar.Format(got))); diff != "" {
+	diff := cmp.Diff(string(want), string(txtar.Format(got)))
+	switch {
+	case diff == "":
+	case os.Getenv("MEMSPEC_UPDATE") == "1":
+		require.NoError(t, os.WriteFile(path, txtar.Format(got), 0o644))
+	default:
 		t.Errorf("messages (-want +got):\n%s", diff)
 	}
 }

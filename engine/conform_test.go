@@ -18,6 +18,7 @@ import (
 
 	"github.com/memspec/memspec/engine"
 	"github.com/memspec/memspec/engine/device"
+	"github.com/memspec/memspec/engine/internal/golden"
 	"github.com/memspec/memspec/engine/platform"
 	"github.com/memspec/memspec/engine/spec"
 	"github.com/memspec/memspec/engine/trace"
@@ -221,7 +222,7 @@ func writeExceptions(t testing.TB, all []account, old map[string]exception) {
 			fmt.Fprintf(&b, "%s %d %s\n", a.name(), a.agree, old[a.name()].cause)
 		}
 	}
-	require.NoError(t, os.WriteFile(exceptionsFile, []byte(b.String()), 0o644))
+	golden.Write(t, exceptionsFile, []byte(b.String()))
 }
 
 // TestConformance compares every predicted stream with its recording, event for event. A stream may part only where exceptions.txt says why,
@@ -229,7 +230,7 @@ func writeExceptions(t testing.TB, all []account, old map[string]exception) {
 func TestConformance(t *testing.T) {
 	all := compareAll(t)
 	known := readExceptions(t)
-	if os.Getenv("MEMSPEC_UPDATE") != "" {
+	if golden.Updating() {
 		writeExceptions(t, all, known)
 		known = readExceptions(t)
 	}

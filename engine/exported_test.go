@@ -10,11 +10,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/memspec/memspec/engine"
+	"github.com/memspec/memspec/engine/internal/golden"
 	"github.com/memspec/memspec/engine/note"
 	"github.com/memspec/memspec/engine/platform"
 	"github.com/memspec/memspec/engine/program"
@@ -188,14 +188,10 @@ func TestExportedAgainstPretended(t *testing.T) {
 	for _, path := range paths {
 		table.WriteString(lines[path])
 	}
-	golden := filepath.Join(dir, "agree.txt")
-	if os.Getenv("MEMSPEC_UPDATE") == "1" {
-		require.NoError(t, os.WriteFile(golden, []byte(table.String()), 0o644))
-		require.NoError(t, os.WriteFile(filepath.Join(dir, "memspec.yaml"), []byte(convolved(t, paths)), 0o644))
+	golden.File(t, filepath.Join(dir, "agree.txt"), table.String())
+	if golden.Updating() {
+		golden.Write(t, filepath.Join(dir, "memspec.yaml"), []byte(convolved(t, paths)))
 	}
-	told, err := os.ReadFile(golden)
-	require.NoError(t, err)
-	assert.Empty(t, cmp.Diff(string(told), table.String()), "MEMSPEC_UPDATE=1 go test ./engine -run TestExportedAgainstPretended")
 }
 
 // convolved is a memspec.yaml of the recorded runs that ask cuDNN for a convolution's workspace: the profile beside it is made from that.

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/memspec/memspec/engine/internal/golden"
 	"github.com/memspec/memspec/engine/platform"
 	"github.com/memspec/memspec/engine/trace"
 	"github.com/memspec/memspec/engine/units"
@@ -28,10 +28,7 @@ func TestScripts(t *testing.T) {
 			want, err := os.ReadFile(path)
 			require.NoError(t, err)
 			got := runScript(t, string(want))
-			if os.Getenv("MEMSPEC_UPDATE") == "1" && !bytes.Equal(want, got) {
-				require.NoError(t, os.WriteFile(path, got, 0o644))
-			}
-			assert.Equal(t, string(want), string(got))
+			golden.File(t, path, string(got))
 		})
 	}
 }

@@ -76,11 +76,13 @@ def main() -> int:
     short = ".".join(torch.__version__.split(".")[:2])
     versions = [f"torch {torch.__version__}", *record_torchvision.versions()]
     failed = 0
-    for name in names:
-        target = ROOT / f"testdata/conformance/{short}-settings/{name}.txt"
-        case, setting = all_names[name]
+
+    def one(name: str) -> str:
         with tempfile.TemporaryDirectory() as scratch:
-            text = _record(case, setting, versions, pathlib.Path(scratch))
+            return _record(*all_names[name], versions, pathlib.Path(scratch))
+
+    for name, text in zip(names, record_models.side_by_side(one, names) if args.check else map(one, names)):
+        target = ROOT / f"testdata/conformance/{short}-settings/{name}.txt"
         if args.check:
             where = record_stream.first_difference(target.read_text(), text) if target.exists() else "is not there"
             failed += bool(where)

@@ -11,7 +11,6 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -48,13 +47,7 @@ func TestDecode(t *testing.T) {
 			require.NoError(t, program.Check(p))
 			var b bytes.Buffer
 			require.NoError(t, program.Write(&b, p))
-			file := filepath.Join("testdata", name+".txt")
-			if golden.Updating() {
-				require.NoError(t, os.WriteFile(file, b.Bytes(), 0o644))
-			}
-			want, err := os.ReadFile(file)
-			require.NoError(t, err)
-			assert.Empty(t, cmp.Diff(string(want), b.String()), "MEMSPEC_UPDATE=1 go test ./engine/artifact/torchexport -run TestDecode/%s", name)
+			golden.File(t, filepath.Join("testdata", name+".txt"), b.String())
 		})
 	}
 }

@@ -4,14 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/memspec/memspec/engine/exec"
@@ -197,11 +194,5 @@ func TestEdited(t *testing.T) {
 			}
 		}
 	}
-	file := filepath.Join("testdata", "edited.txt")
-	if golden.Updating() {
-		require.NoError(t, os.WriteFile(file, []byte(b.String()), 0o644))
-	}
-	want, err := os.ReadFile(file)
-	require.NoError(t, err)
-	assert.Empty(t, cmp.Diff(string(want), b.String()), "MEMSPEC_UPDATE=1 go test ./engine/exec/fx -run TestEdited")
+	golden.File(t, filepath.Join("testdata", "edited.txt"), b.String())
 }

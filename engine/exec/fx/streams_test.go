@@ -2,13 +2,10 @@ package fx_test
 
 import (
 	"context"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/memspec/memspec/engine/exec"
@@ -50,14 +47,7 @@ func TestStreams(t *testing.T) {
 				require.NoError(t, r.Trace.Validate())
 				b.WriteString(r.Trace.String())
 			}
-			file := filepath.Join("testdata", "streams", name+".txt")
-			if golden.Updating() {
-				require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
-				require.NoError(t, os.WriteFile(file, []byte(b.String()), 0o644))
-			}
-			want, err := os.ReadFile(file)
-			require.NoError(t, err)
-			assert.Empty(t, cmp.Diff(string(want), b.String()), "MEMSPEC_UPDATE=1 go test ./engine/exec/fx -run TestStreams/%s", name)
+			golden.File(t, filepath.Join("testdata", "streams", name+".txt"), b.String())
 		})
 	}
 }

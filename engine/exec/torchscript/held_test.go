@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -26,17 +25,6 @@ import (
 	"github.com/memspec/memspec/engine/tensor"
 	"github.com/memspec/memspec/engine/trace"
 )
-
-// compareGolden holds text to a file.
-func compareGolden(t *testing.T, file, got string) {
-	t.Helper()
-	if golden.Updating() {
-		require.NoError(t, os.WriteFile(file, []byte(got), 0o644))
-	}
-	want, err := os.ReadFile(file)
-	require.NoError(t, err)
-	require.Equal(t, string(want), got, "MEMSPEC_UPDATE=1 go test ./engine/exec/torchscript")
-}
 
 // eachSmall calls f with the small archives of a kind and the inputs that they were recorded with.
 func eachSmall(t *testing.T, kind string, f func(name string, p *program.Program, o exec.Options)) {
@@ -95,7 +83,7 @@ func TestHeld(t *testing.T) {
 			fmt.Fprintf(&out, "%s%s\n", a, b)
 		}
 	})
-	compareGolden(t, "testdata/held.txt", out.String())
+	golden.File(t, "testdata/held.txt", out.String())
 	require.Empty(t, apart, "that one run does not tell both accounts of")
 }
 
@@ -148,7 +136,7 @@ func TestHeldFrozen(t *testing.T) {
 			fmt.Fprintf(&out, "%s%s\n", conformance.Events(r.Trace, 1), r.Trace.Notes[0].Subject)
 		}
 	})
-	compareGolden(t, "testdata/frozen.txt", out.String())
+	golden.File(t, "testdata/frozen.txt", out.String())
 }
 
 // TestHeldTooOrNot holds that a run tells the account of the longest lives as a run of its own does, or does not tell it. Scripts whose names nobody
@@ -268,7 +256,7 @@ func TestWatch(t *testing.T) {
 				out.WriteByte('\n')
 			}
 		})
-		compareGolden(t, "testdata/lifetimes."+kind+".txt", out.String())
+		golden.File(t, "testdata/lifetimes."+kind+".txt", out.String())
 	}
 }
 

@@ -103,5 +103,5 @@ func writeReasons(t *testing.T, path string, listed map[string]string) {
 			b.WriteString(why + ": " + strings.Join(keys, " ") + "\n")
 		}
 	}
-	require.NoError(t, os.WriteFile(path, []byte(b.String()), 0o644))
+	golden.Write(t, path, []byte(b.String()))
 }

@@ -172,7 +172,7 @@ func Refused(t *testing.T, table *ops.Table, family [][]ops.Rule) {
 	for _, text := range order {
 		b.WriteString(strings.Join(calls[text], " ") + " | " + text + "\n")
 	}
-	require.NoError(t, os.WriteFile(path, []byte(b.String()), 0o644))
+	golden.Write(t, path, []byte(b.String()))
 }
 
 // byNumber sorts calls of an operator as they lie in their file.

@@ -61,11 +61,7 @@ func (p Programs) Run(t *testing.T) {
 			fmt.Fprintf(&out, "eager:\n%storchscript:\n%s\n", eager, inlined)
 		}
 	}
-	if golden.Updating() {
-		require.NoError(t, os.WriteFile(p.File, []byte(out.String()), 0o644))
-		return
-	}
-	require.Equal(t, string(data), out.String(), "MEMSPEC_UPDATE=1 rewrites %s", p.File)
+	golden.File(t, p.File, out.String())
 }
 
 // source is a program as text.

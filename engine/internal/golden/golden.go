@@ -156,12 +156,6 @@ func (a *Archive) update() error {
 		files = append(files, f)
 	}
 	out := txtar.Format(&txtar.Archive{Comment: a.archive.Comment, Files: append(files, a.wrote...)})
-	old, err := os.ReadFile(a.path)
-	if err != nil {
-		return err
-	}
-	if bytes.Equal(old, out) {
-		return nil
-	}
-	return os.WriteFile(a.path, out, 0o644)
+	Write(a.t, a.path, out)
+	return nil
 }

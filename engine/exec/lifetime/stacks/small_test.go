@@ -3,7 +3,6 @@ package stacks_test
 import (
 	"bytes"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -54,12 +53,7 @@ func TestSmall(t *testing.T) {
 			}
 		}
 	}
-	if golden.Updating() {
-		require.NoError(t, os.WriteFile(file, out.Bytes(), 0o644))
-	}
-	want, err := os.ReadFile(file)
-	require.NoError(t, err)
-	require.Equal(t, string(want), out.String(), "MEMSPEC_UPDATE=1 go test ./engine/exec/lifetime/stacks")
+	golden.File(t, file, out.String())
 }
 
 // modules are a module and those within it, each class of functions once.

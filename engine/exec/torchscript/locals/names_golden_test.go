@@ -2,7 +2,6 @@ package locals
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -50,12 +49,7 @@ func TestNames(t *testing.T) {
 			each(f)
 		}
 	}
-	if golden.Updating() {
-		require.NoError(t, os.WriteFile(file, []byte(out.String()), 0o644))
-	}
-	want, err := os.ReadFile(file)
-	require.NoError(t, err)
-	require.Equal(t, string(want), out.String(), "MEMSPEC_UPDATE=1 go test ./engine/exec/torchscript/locals")
+	golden.File(t, file, out.String())
 }
 
 func show(r *Reader, g *program.Graph) string {

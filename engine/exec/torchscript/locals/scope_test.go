@@ -53,10 +53,7 @@ func TestScope(t *testing.T) {
 		}
 		out.WriteString("\n")
 	}
-	if golden.Updating() {
-		require.NoError(t, os.WriteFile(file, []byte(out.String()), 0o644))
-	}
-	require.Equal(t, string(data), out.String(), "MEMSPEC_UPDATE=1 go test ./engine/exec/torchscript/locals")
+	golden.File(t, file, out.String())
 }
 
 // value is a value of a run.

@@ -51,7 +51,7 @@ func rewrites(t *testing.T, file string, f func(g *Graph)) {
 		}
 	}
 	if golden.Updating() {
-		require.NoError(t, os.WriteFile(file, []byte(out.String()), 0o644))
+		golden.Write(t, file, []byte(out.String()))
 	}
 }
 

@@ -99,7 +99,7 @@ func TestInline(t *testing.T) {
 		}
 	}
 	if golden.Updating() {
-		require.NoError(t, os.WriteFile(file, []byte(out.String()), 0o644))
+		golden.Write(t, file, []byte(out.String()))
 	}
 }
 
