@@ -170,7 +170,7 @@ func (w *walker) toDevice(in *inst, c *program.State) {
 	in.bound, _ = w.Table().Lookup("aten::_to_copy")
 	s := in.bound.Schema
 	in.args = make([]any, len(s.Args))
-	for i := 1; i < len(in.args); i++ {
+	for i := range in.args {
 		in.args[i] = in.bound.Default(i)
 	}
 	in.args[0], in.args[s.ArgIndex("device")] = w.literal(c), ops.Device(exec.Accelerator)
@@ -194,7 +194,7 @@ func (w *walker) takesNumber(b *ops.Bound, n *program.Node) bool {
 		if a.Value != nil && a.Value.Type != nil && a.Value.Type.Kind != program.TensorType {
 			return true
 		}
-		if a.Value == nil && ops.IsScalar(a.Const) {
+		if ops.IsScalar(a.Const) {
 			return true
 		}
 	}

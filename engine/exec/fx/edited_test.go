@@ -93,6 +93,27 @@ var edits = []struct {
 		b.Nodes = append(slices.Clone(b.Nodes), sum, expand)
 		result.Value = wide
 	}},
+	{"a loop without rounds gives copies of tensors, and numbers as they are", "loops", 0, func(_ *program.Program, g *program.Graph) {
+		n := find(g.Body, "higher_order::while_loop")
+		n.Blocks[0].Outs[0] = program.Arg{Const: false}
+	}},
+	{"a loop that is given more than it carries", "loops", 0, func(_ *program.Program, g *program.Graph) {
+		n := find(g.Body, "higher_order::while_loop")
+		n.Args = append(slices.Clone(n.Args), program.Arg{Items: []program.Arg{{Value: g.Params[0]}}})
+		for _, b := range n.Blocks {
+			more := &program.Value{ID: g.NumValues, Name: "more", Type: g.Params[0].Type}
+			g.NumValues++
+			b.Params = append(slices.Clone(b.Params), more)
+			made := &program.Value{ID: g.NumValues, Name: "made", Type: g.Params[0].Type}
+			g.NumValues++
+			relu := &program.Node{Operation: &program.Operation{Op: "aten::relu", Where: n.Where, Told: &program.Told{Key: "aten::relu"}}, Args: []program.Arg{{Name: "self", Value: more}}, Outs: []*program.Value{made}}
+			b.Nodes = append(slices.Clone(b.Nodes), relu)
+		}
+	}},
+	{"a wrapper with hints runs its graph on a tuple", "branch", 0, func(_ *program.Program, g *program.Graph) {
+		n := find(g.Body, "higher_order::wrap_with_autocast")
+		n.Op, n.Args = "higher_order::hints_wrapper", []program.Arg{{Items: n.Args[4:]}}
+	}},
 	{"an operator within a loop's body fails", "loops", 0, func(_ *program.Program, g *program.Graph) {
 		find(g.Body, "higher_order::while_loop").Blocks[1].Nodes[0].Args[0] = program.Arg{Name: "self", Const: "text"}
 	}},

@@ -133,6 +133,9 @@ func TestMalformed(t *testing.T) {
 				n.Blocks[1].Outs = append(n.Blocks[1].Outs, n.Blocks[1].Outs...)
 			}
 		}, "another form"},
+		{"a scan of something else than tensors", "scanned", "higher_order::scan", func(n *program.Node) {
+			n.Blocks[0].Outs[len(n.Blocks[0].Outs)-1] = constant(int64(1))
+		}, "got int from its graph, want a tensor"},
 		{"nothing to map", "mapped", "higher_order::map_impl", func(n *program.Node) { n.Args = nil }, "got no operands"},
 		{"no tensors to map", "mapped", "higher_order::map_impl", func(n *program.Node) { n.Args[0] = constant(int64(1)) }, "got no tensors to go over"},
 		{"nothing to combine", "associated", "higher_order::associative_scan", func(n *program.Node) { n.Args = nil }, "got no tensors to go over"},

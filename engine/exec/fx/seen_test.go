@@ -11,6 +11,8 @@ import (
 
 	"github.com/memspec/memspec/engine/exec"
 	"github.com/memspec/memspec/engine/exec/fx"
+	"github.com/memspec/memspec/engine/exec/lifetime"
+	"github.com/memspec/memspec/engine/internal/conformance"
 	"github.com/memspec/memspec/engine/internal/expr"
 	"github.com/memspec/memspec/engine/note"
 	"github.com/memspec/memspec/engine/ops/builtin"
@@ -114,4 +116,28 @@ func TestAttentionLaidOutOtherwise(t *testing.T) {
 		}
 		assert.Equal(t, tt.want, got, tt.why)
 	}
+}
+
+// TestSeenReleases: what Python was seen to let go of decides, unless the account holds all that Python might hold; releases of another program are refused.
+func TestSeenReleases(t *testing.T) {
+	p := open(t, filepath.Join("..", "..", "..", "testdata", "artifacts", "exported", "nested.pt2"))
+	g, err := p.Entry.Graph()
+	require.NoError(t, err)
+	var seen fx.Seen
+	for _, n := range g.Body.Nodes {
+		for _, v := range n.Outs {
+			seen.Releases = append(seen.Releases, lifetime.Release{Value: v.Name, After: v.Name})
+		}
+	}
+	events := func(start exec.Start, hold bool) string {
+		o := exec.Options{Inputs: example(t, p), Platform: on(t, "t4"), DType: tensor.Undefined, Liveness: exec.PythonFrame, HoldLocals: hold}
+		r, err := exec.Run(context.Background(), start, builtin.Table(), o)
+		require.NoError(t, err)
+		return conformance.Events(r.Trace, 1)
+	}
+	assert.Equal(t, events(fx.New(p), true), events(fx.NewSeen(p, &seen), true), "what might be held ends later than all that was seen")
+	assert.NotEqual(t, events(fx.NewSeen(p, &seen), false), events(fx.NewSeen(p, &seen), true))
+	seen.Releases = append(seen.Releases, lifetime.Release{Value: "nobody's", After: "nothing"})
+	_, err = exec.Run(context.Background(), fx.NewSeen(p, &seen), builtin.Table(), exec.Options{Inputs: example(t, p), Platform: on(t, "t4"), DType: tensor.Undefined, Liveness: exec.PythonFrame})
+	require.ErrorContains(t, err, "it was written for another one")
 }

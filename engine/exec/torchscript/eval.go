@@ -334,7 +334,7 @@ func (m *interp) resolve(in *inst, args []any, kw ops.Kw) (*ops.Bound, []any, er
 		in.overload = o
 	}
 	o.bound, o.kinds = bound, o.kinds[:0]
-	if len(kw) == 0 && len(args) == len(bound.Schema.Args) && unchanged(args, full) {
+	if len(args) == len(bound.Schema.Args) && unchanged(args, full) {
 		if cap(o.kinds) < len(args) {
 			o.kinds = m.compiler.kinds.Cut(len(args))[:0]
 		}

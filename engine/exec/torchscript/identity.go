@@ -65,8 +65,8 @@ func (m *interp) onIdentity(n *program.Node, args []any) (v any, done bool, err 
 
 // same is Python's `is` on what TorchScript compares with it: None, and objects.
 func same(a, b any) bool {
-	if a == nil || b == nil {
-		return a == nil && b == nil
+	if a == nil {
+		return b == nil
 	}
 	switch x := a.(type) {
 	case *tensor.Tensor, *Object, *ops.List, *ops.Dict, *ops.Tuple, bool:

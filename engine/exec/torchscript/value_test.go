@@ -22,7 +22,7 @@ func TestKinds(t *testing.T) {
 		at, twice := seen[k]
 		assert.False(t, twice, "values %d and %d", at, i)
 		seen[k] = i
-		assert.Equal(t, kind(i), map[int]kind{0: kNone, 1: kBool, 2: kInt, 3: kFloat, 4: kComplex, 5: kStr, 6: kTensor, 7: kScalarTensor, 8: kDevice, 9: kList, 10: kTuple, 11: kDict, 12: kUnknown, 13: kOther}[i])
+		assert.Equal(t, k, map[int]kind{0: kNone, 1: kBool, 2: kInt, 3: kFloat, 4: kComplex, 5: kStr, 6: kTensor, 7: kScalarTensor, 8: kDevice, 9: kList, 10: kTuple, 11: kDict, 12: kUnknown, 13: kOther}[i])
 		assert.Equal(t, i < 11, sameKinds([]kind{k}, []any{v}), "value %d", i)
 	}
 	assert.True(t, sameKinds([]kind{kInt, kNone}, []any{int64(7), nil}))

@@ -169,7 +169,7 @@ func (b *counters) add(v *program.Value) {
 		return // the printer's own: an underscore and a number
 	}
 	base := v.Name
-	for end := len(base) - 1; end > 0 && base[end] >= '0' && base[end] <= '9'; end-- {
+	for end := len(base) - 1; end >= len(strings.TrimRight(v.Name, "0123456789")); end-- {
 		next, taken := b.next[base[:end]]
 		if !taken || base[end] == '0' && end+1 < len(base) {
 			continue

@@ -143,16 +143,27 @@ func (s *Scope) ascend(from, j int) (done bool) {
 	}
 	_, to := t.Suite(p, suite)
 	s.runSilent(from, to)
+	loop := s.endOfLoop(p)
 	switch {
 	case p == j:
 		s.at = position{p, inStmt}
 		return true
-	case (t.Stmts[p].Kind == pysource.For || t.Stmts[p].Kind == pysource.While) && t.Child(p, 0, j) >= 0:
+	case loop && t.Child(p, 0, j) >= 0:
 		s.at = position{p, 0}
 	default:
 		s.at = position{p, behind}
 	}
 	return false
+}
+
+// endOfLoop says whether statement p, the end of whose suite is reached, is a loop: a break or continue leads no farther.
+func (s *Scope) endOfLoop(p int) bool {
+	k := s.src.Stmts[p].Kind
+	if k != pysource.For && k != pysource.While {
+		return false
+	}
+	s.left = false
+	return true
 }
 
 // runSilent runs statements [from, to) of one suite that left no nodes. It says whether control gets to the end.
@@ -261,7 +272,6 @@ func (s *Scope) assign(group pysource.Targets, v any) {
 func (s *Scope) EnterBranch(node int, taken bool) {
 	if h := s.header[node]; h >= 0 {
 		s.flush()
-		s.left = false
 		s.at = position{int(h), 1}
 		if taken {
 			s.at.suite = 0
@@ -291,12 +301,13 @@ func (s *Scope) leave(h int) {
 		p := t.Stmts[i].Parent
 		_, to := t.Suite(p, t.Stmts[i].Suite)
 		s.runSilent(t.Stmts[i].After, to)
+		s.endOfLoop(p)
 		s.at = position{p, behind}
 	}
 	if s.at.stmt != h {
 		return
 	}
-	if s.at.suite >= 0 && s.at.suite != behind {
+	if s.at.suite != behind {
 		from, to := t.Suite(h, s.at.suite)
 		s.runSilent(from, to)
 	}

@@ -148,10 +148,8 @@ func (r *reading) binds(in *node, st *pysource.Stmt) bool {
 		if len(st.Targets) == 0 {
 			return false
 		}
-		left := r.src.Text[st.Start:st.Right]
-		i := strings.Index(left, "."+in.Text)
-		end := i + 1 + len(in.Text)
-		return i >= 0 && (end == len(left) || !pysource.InName(left[end]))
+		_, behind, found := strings.Cut(r.src.Text[st.Start:st.Right], "."+in.Text)
+		return found && (behind == "" || !pysource.InName(behind[0]))
 	}
 	if r.emptyList(in) {
 		return r.bindsList(in, st)

@@ -22,10 +22,14 @@ func (s *Scope) value(text string) (v any, ok bool) {
 	}
 	e := &evaluation{scope: s}
 	v = e.eval(x)
-	for i := len(e.fresh) - 1; i >= 0; i-- { // those that went nowhere
-		if c := e.fresh[i]; !held(c) && (e.bad || c != v) {
-			s.run.Hold(c)
+	for _, c := range e.fresh {
+		s.run.Hold(c)
+	}
+	for i := len(e.fresh) - 1; i >= 0; i-- { // those that went nowhere go, the outer ones first
+		if c := e.fresh[i]; e.bad || c != v {
 			s.run.Drop(c)
+		} else {
+			loosen(c)
 		}
 	}
 	if e.bad {
@@ -34,15 +38,14 @@ func (s *Scope) value(text string) (v any, ok bool) {
 	return v, true
 }
 
-// held says whether anything holds a container.
-func held(c any) bool {
+// loosen takes back a hold of a container, which lives on.
+func loosen(c any) {
 	switch c := c.(type) {
 	case *ops.Tuple:
-		return c.Refs > 0
+		c.Refs--
 	case *ops.List:
-		return c.Refs > 0
+		c.Refs--
 	}
-	return false
 }
 
 func (e *evaluation) fail() any {
