@@ -30,6 +30,9 @@ type source struct {
 	conf  types.Config
 	help  *ast.File // helpText
 	tests bool      // it has tests
+
+	functions map[*types.Func]*ast.FuncDecl // see declared
+	asking    map[*ast.FuncDecl]bool        // of functions that were looked at: whether they change nothing
 }
 
 type sourceFile struct {

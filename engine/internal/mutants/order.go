@@ -10,7 +10,8 @@ import (
 
 // rounds says of a loop over a slice whether its rounds may come in any order, so that going through it from the end changes nothing. It is so where
 // a round only asks, and what it does is the same for any order: a sum, a largest, a mark that is always the same, the member of the round's own
-// number, or an end with always the same answer. Two names are taken for two things.
+// number, or an end with always the same answer. It asks the language, the standard library, and functions of the package that change nothing. Two names
+// are taken for two things.
 type rounds struct {
 	*collector
 	loop    *ast.RangeStmt
@@ -20,6 +21,8 @@ type rounds struct {
 	effects int                    // of sums and own members
 	answers []string               // what rounds return
 	breaks  int
+	calls   bool          // a function of the package is asked, which may look at whatever it reaches
+	within  *ast.FuncDecl // the function whose own variables are meant, nil for those of the loop
 }
 
 // anyOrder says whether the rounds of a loop may come in any order.
@@ -31,7 +34,7 @@ func (c *collector) anyOrder(loop *ast.RangeStmt) bool {
 	if len(r.answers) > 0 && (r.effects > 0 || len(r.marks) > 0 || r.breaks > 0) || r.breaks > 0 && r.effects > 0 {
 		return false
 	}
-	return !r.reads()
+	return !r.reads() && !(r.calls && r.reached())
 }
 
 // block says whether statements do what may come in any order; here says whether a break among them ends the loop.
@@ -96,7 +99,11 @@ func (r *rounds) inside(x ast.Expr) bool {
 		return false
 	}
 	o := r.s.info.ObjectOf(id)
-	return id.Name == "_" || o != nil && r.loop.Pos() <= o.Pos() && o.Pos() < r.loop.End()
+	var whole ast.Node = r.loop
+	if r.within != nil {
+		whole = r.within
+	}
+	return id.Name == "_" || o != nil && whole.Pos() <= o.Pos() && o.Pos() < whole.End()
 }
 
 func (r *rounds) assigns(s *ast.AssignStmt) bool {
@@ -235,12 +242,15 @@ func (r *rounds) question(call *ast.CallExpr) bool {
 	case "len", "cap", "min", "max":
 		return true
 	}
-	sel, ok := call.Fun.(*ast.SelectorExpr)
-	if !ok {
+	f := r.called(call)
+	if f == nil || f.Pkg() == nil {
 		return false
 	}
-	f, ok := r.s.info.Uses[sel.Sel].(*types.Func)
-	if !ok || f.Pkg() == nil || f.Signature().Recv() != nil {
+	if d := r.s.declared()[f]; d != nil {
+		r.calls = true
+		return r.onlyAsks(d)
+	}
+	if f.Signature().Recv() != nil {
 		return false
 	}
 	if f.Pkg().Path() == "slices" {

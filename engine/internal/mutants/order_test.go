@@ -46,8 +46,28 @@ func TestOrder(t *testing.T) {
 		{"variables from outside", `i, x := 0, 0; for i, x = range xs { }; return i + x`, false},
 		{"a text that grows", `s := ""; for _, x := range xs { s += string(rune(x)) }; return len(s)`, false},
 		{"what waits for the end", `for _, x := range xs { defer g(x) }; return 0`, false},
+		{"a question of the package's own", `n := 0; for _, x := range xs { if asks(x) { n++ } }; return n`, true},
+		{"one that asks itself", `for _, x := range xs { if again(x) { return 1 } }; return 0`, true},
+		{"one of a method", `for _, x := range xs { if (thing{}).asks(x) { return 1 } }; return 0`, true},
+		{"one that counts how often it is asked", `for _, x := range xs { if counts(x) { return 1 } }; return 0`, false},
+		{"one that writes where it was told", `for _, x := range xs { if writes(ys, x) { return 1 } }; return 0`, false},
+		{"one that asks such a one", `for _, x := range xs { if through(x) { return 1 } }; return 0`, false},
+		{"one that gives out numbers", `for _, x := range xs { if <-line > x { return 1 } }; return 0`, false},
+		{"one that may look at what the rounds write", `for _, x := range xs { if asks(x) { total++ } }; return 0`, false},
+		{"or at what they write in a slice", `for i, x := range xs { if asks(x) { ys[i] = 1 } }; return 0`, false},
 	} {
-		s := parsed(t, "package p\nfunc g(int) bool { return true }\nfunc f(xs, ys []int) int { "+c.body+" }")
+		s := parsed(t, `package p
+var total int
+var line chan int
+type thing struct{}
+func (thing) asks(x int) bool { return x > total }
+func asks(x int) bool { n := 0; for i := range x { n += i }; x = n; return x > total }
+func again(x int) bool { return x > 3 || x > 0 && again(x-1) }
+func counts(x int) bool { total++; return x > 3 }
+func writes(to []int, x int) bool { to[0] = x; return x > 3 }
+func through(x int) bool { y := counts(x); return y }
+func g(x int) bool { writes(nil, x); return true }
+func f(xs, ys []int) int { `+c.body+` }`)
 		reversed := 0
 		for _, m := range s.mutations() {
 			if m.operator == "order" {
