@@ -238,3 +238,31 @@ func TestReportsPaths(t *testing.T) {
 	assert.Equal(t, "/opt/a.py", full.OOM.File, "the account itself stays")
 	assert.Nil(t, p.Report(&report.Report{}).OOM)
 }
+
+// TestDrawnCases: a page draws so many cases, then as many again that are not right.
+func TestDrawnCases(t *testing.T) {
+	for _, tt := range []struct {
+		why     string
+		before  int
+		judged  bool
+		outcome verdict.Outcome
+		want    bool
+	}{
+		{"the first", 0, true, verdict.Pass, true},
+		{"the last that passes", mostPictures - 1, true, verdict.Pass, true},
+		{"one more that passes", mostPictures, true, verdict.Pass, false},
+		{"one more that nothing judges", mostPictures, false, verdict.Fail, false},
+		{"one more that fails", mostPictures, true, verdict.Fail, true},
+		{"one more to warn of", mostPictures, true, verdict.Warn, true},
+		{"the last that fails", 2*mostPictures - 1, true, verdict.Fail, true},
+		{"one more still", 2 * mostPictures, true, verdict.Fail, false},
+	} {
+		p := &page{pictures: tt.before}
+		assert.Equal(t, tt.want, p.drawn(&Case{Judged: tt.judged, Outcome: tt.outcome}), tt.why)
+		count := tt.before
+		if tt.want {
+			count++
+		}
+		assert.Equal(t, count, p.pictures, "%s: how many are drawn", tt.why)
+	}
+}

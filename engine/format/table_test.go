@@ -95,3 +95,27 @@ func TestEndings(t *testing.T) {
 	assert.Equal(t, want, format.Endings(format.Formats()))
 	assert.Equal(t, ".txt", want[0])
 }
+
+// TestTextThatFails: what a case or the end says in words may fail; a format that has these words then fails too, the others do not ask.
+func TestTextThatFails(t *testing.T) {
+	fails := func(io.Writer) error { return errFull }
+	c := *archiveCases(t, "testdata/small.txtar")[0]
+	c.Text = fails
+	ofCases, ofEnds := map[string]bool{}, map[string]bool{}
+	for _, f := range format.Formats() {
+		ofCases[f.Name] = f.New(io.Discard, format.Options{}).Case(&c) != nil
+		ofEnds[f.Name] = f.New(io.Discard, format.Options{}).End(&format.Summary{Text: fails}) != nil
+	}
+	with := func(names ...string) map[string]bool {
+		out := map[string]bool{}
+		for _, f := range format.Formats() {
+			out[f.Name] = false
+		}
+		for _, name := range names {
+			out[name] = true
+		}
+		return out
+	}
+	assert.Equal(t, with("text", "github"), ofCases)
+	assert.Equal(t, with("text", "github"), ofEnds)
+}

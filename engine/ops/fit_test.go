@@ -52,10 +52,17 @@ func TestFit(t *testing.T) {
 		require.NoError(t, err, tt.typ)
 		var plain, converted []string
 		for _, v := range values {
-			if _, ok := fit(v.v, s.Args[0].Type, false); ok {
+			got, ok := fit(v.v, s.Args[0].Type, false)
+			if ok {
 				plain = append(plain, v.name)
-			} else if _, ok := fit(v.v, s.Args[0].Type, true); ok {
+			} else if got, ok = fit(v.v, s.Args[0].Type, true); ok {
 				converted = append(converted, v.name)
+			}
+			if ok {
+				assert.Equal(t, v.v == nil, got == nil, "%s as %s: what fits is there", v.name, tt.typ)
+			}
+			if tuple, isTuple := v.v.(*Tuple); ok && isTuple && strings.HasSuffix(tt.typ, "]") {
+				assert.Equal(t, &List{Items: tuple.Items, Elem: s.Args[0].Type.Elems[0].Kind}, got, "%s as %s: a list of its items", v.name, tt.typ)
 			}
 		}
 		assert.Equal(t, tt.want, strings.Join(plain, " ")+" | "+strings.Join(converted, " "), tt.typ)

@@ -1,6 +1,7 @@
 package torchexport
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -197,4 +198,49 @@ func TestStacks(t *testing.T) {
 	assert.Nil(t, p.stack([]byte(`no frame here`)))
 	other := p.stack([]byte(`  File \"net.py\", line 13, in forward\n    out = self.helper(x)\n`))
 	assert.Same(t, s.Frames[1], other.Frames[0], "equal frames are one")
+}
+
+// TestFramesOfStacks: which lines of a stack begin a frame; all others are the text of the frame above, or nothing.
+func TestFramesOfStacks(t *testing.T) {
+	for _, tt := range []struct {
+		why, line string
+		want      program.Frame
+		ok        bool
+	}{
+		{"as Python writes it", `  File "net.py", line 13, in forward`, program.Frame{File: "net.py", Line: 13, Function: "forward"}, true},
+		{"without a function", `File "net.py", line 13`, program.Frame{File: "net.py", Line: 13}, true},
+		{"a name with quotes", `File "a"b.py", line 1, in f`, program.Frame{File: `a"b.py`, Line: 1, Function: "f"}, true},
+		{"code", "out = self.helper(x)", program.Frame{}, false},
+		{"no line", `File "net.py"`, program.Frame{}, false},
+		{"a line that is no number", `File "net.py", line x, in f`, program.Frame{}, false},
+		{"nothing", "", program.Frame{}, false},
+	} {
+		f, ok := frameLine(tt.line)
+		assert.Equal(t, tt.want, f, tt.why)
+		assert.Equal(t, tt.ok, ok, tt.why)
+	}
+}
+
+// TestCallsOfModules: the modules that a node is in, the outermost first, each call once in the program.
+func TestCallsOfModules(t *testing.T) {
+	p := newPlaces()
+	inner := p.call([]byte(`L__self__,,net.Net;L__self___c,c@1,torch.nn.Conv2d`))
+	require.NotNil(t, inner)
+	assert.Equal(t, "c", inner.Module.FQN)
+	assert.Equal(t, 1, inner.Number)
+	require.NotNil(t, inner.Outer)
+	assert.Same(t, inner.Outer, p.call([]byte(`L__self__,,net.Net`)))
+	assert.Nil(t, inner.Outer.Outer)
+	deep := func(calls int) []byte { return []byte(strings.Repeat("a,m,C;", calls-1) + "a,m,C") }
+	depth := 0
+	for c := p.call(deep(maxCalls + 1)); c != nil; c = c.Outer {
+		depth++
+	}
+	assert.Equal(t, maxCalls+1, depth, "as deep as modules may call one another")
+	for _, tt := range []struct {
+		why string
+		raw []byte
+	}{{"none", nil}, {"deeper", deep(maxCalls + 2)}, {"torch lost them", []byte(noModules)}, {"no JSON text", []byte(`a,b\x,C`)}} {
+		assert.Nil(t, p.call(tt.raw), tt.why)
+	}
 }

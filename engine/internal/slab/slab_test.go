@@ -45,4 +45,8 @@ func TestExtend(t *testing.T) {
 	moved[0] = 5
 	require.Equal(t, 4, full[0], "without room it moves, and the old one keeps its values")
 	require.Len(t, moved, 303)
+	exact := make([]int, 2, 5)
+	filled := slab.Extend(exact, 3)
+	filled[0] = 6
+	require.Equal(t, 6, exact[0], "with just enough room it stays")
 }
