@@ -25,6 +25,9 @@ func TestValuesAreZeroedAndApart(t *testing.T) {
 		lists = append(lists, list)
 		_ = append(list, 1000)
 	}
+	for _, n := range []int{5_000, 1 << 20} {
+		require.Len(t, s.Cut(n), n, "more than a block has left")
+	}
 	for n, list := range lists {
 		for _, v := range list {
 			require.Equal(t, n, v)

@@ -180,15 +180,7 @@ func matrixRank(c *ops.Call) (any, error) {
 	if c.Schema.Overload == "" {
 		first = c.Arg("tol")
 	}
-	if _, ok := first.(*tensor.Tensor); ok {
-		first = nil
-	}
-	second := c.Arg("rtol")
-	if _, ok := second.(*tensor.Tensor); ok {
-		second = nil
-	}
-	atol = fill(atol, first)
-	rtol = fill(rtol, second)
+	atol, rtol = fill(atol, first), fill(rtol, c.Arg("rtol"))
 	if a.Numel() == 0 {
 		c.Free(made...)
 		return c.Do("aten::fill_.Scalar", result, int64(0)), nil

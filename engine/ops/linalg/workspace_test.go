@@ -65,3 +65,32 @@ func TestProductsInto(t *testing.T) {
 		}
 	}
 }
+
+// TestResultsGiven: a tensor that a product is written into keeps its dtype where the result casts to it, takes the result's sizes, and is refused where the
+// product is or where no cast leads to it.
+func TestResultsGiven(t *testing.T) {
+	h := aten.NewHost(t, builtin.Table())
+	a, b := h.Of(tensor.Float32, 2, 3), h.Of(tensor.Float32, 3, 5)
+	onDevice := h.Bench.Tensor(ops.NewMeta(tensor.Float32, "cuda", []int64{2, 5}), nil)
+	for _, tt := range []struct {
+		why       string
+		b, out    *tensor.Tensor
+		want, err string
+	}{
+		{"as it is", b, h.Of(tensor.Float32, 2, 5), "float32[2, 5] [5, 1]", ""},
+		{"a wider dtype", b, h.Of(tensor.Float64, 2, 5), "float64[2, 5] [5, 1]", ""},
+		{"of other sizes", b, h.Of(tensor.Float32, 4), "float32[2, 5] [5, 1]", ""},
+		{"no product", a, h.Of(tensor.Float32, 2, 5), "", "aten::mm: got [2 3] and [2 3], want [n, m] and [m, p]"},
+		{"no cast", b, h.Of(tensor.Int64, 2, 5), "", "aten::mm: got a result of float32 and a tensor of int64 for it"},
+		{"elsewhere", b, onDevice, "", "aten::mm: got a result on cpu and a tensor on cuda for it"},
+	} {
+		got, _, err := h.Bench.Run("aten::mm", []any{a, tt.b}, ops.Kw{"out": tt.out})
+		if tt.err != "" {
+			assert.EqualError(t, err, tt.err, tt.why)
+			continue
+		}
+		assert.NoError(t, err, tt.why)
+		assert.Equal(t, tt.want, aten.Told(got), tt.why)
+		assert.Same(t, tt.out, got, "%s: the tensor given is the result", tt.why)
+	}
+}

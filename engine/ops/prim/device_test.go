@@ -9,6 +9,8 @@ import (
 	"github.com/memspec/memspec/engine/internal/aten"
 	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/ops/builtin"
+	"github.com/memspec/memspec/engine/schema"
+	"github.com/memspec/memspec/engine/tensor"
 )
 
 // TestDeviceNames: what names a device, and what none does.
@@ -41,4 +43,26 @@ func TestDeviceNames(t *testing.T) {
 		require.NoError(t, err, tt.why)
 		assert.Equal(t, tt.index, index, tt.why)
 	}
+}
+
+// TestTruth: what counts as true, of numbers and of tensors of one element; of what is not known it is not known.
+func TestTruth(t *testing.T) {
+	h := aten.NewHost(t, builtin.Table())
+	unknown := ops.NewUnbacked("x", schema.Int)
+	for _, tt := range []struct {
+		v    any
+		want any
+	}{
+		{int64(0), false}, {int64(-1), true}, {0.0, false}, {0.5, true}, {unknown, nil}, {ops.NewUnbacked("x", schema.Float), nil}, {h.Of(tensor.Float32, 1), nil},
+	} {
+		got, _, err := h.Bench.Run("aten::Bool", []any{tt.v}, nil)
+		require.NoError(t, err)
+		if tt.want != nil {
+			assert.Equal(t, tt.want, got, "%v", tt.v)
+			continue
+		}
+		assert.False(t, ops.IsKnown(got), "%v: got %v", tt.v, got)
+	}
+	_, _, err := h.Bench.Run("aten::Bool", []any{h.Of(tensor.Float32, 2)}, nil)
+	assert.EqualError(t, err, "aten::Bool: got a tensor of 2 elements, want one")
 }

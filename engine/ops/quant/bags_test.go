@@ -40,3 +40,36 @@ func TestBags(t *testing.T) {
 		assert.Equal(t, c.want, got, "%s %v", c.call.Op, c.call.Kw)
 	}
 }
+
+// TestBagsRefused: indices are a matrix, a bag a row, or a vector with where each bag begins.
+func TestBagsRefused(t *testing.T) {
+	h := aten.NewHost(t, builtin.Table())
+	const want = ", want a matrix, or a vector with a vector of offsets"
+	of := func(sizes ...int64) any { return h.Of(tensor.Int64, sizes...) }
+	for _, tt := range []struct {
+		why       string
+		args      []any
+		last      bool
+		want, err string
+	}{
+		{"a matrix", []any{of(6, 2)}, false, "float32[6, 8] [8, 1]", ""},
+		{"a vector", []any{of(6), of(2)}, false, "float32[2, 8] [8, 1]", ""},
+		{"the end of the last bag told", []any{of(6), of(3)}, true, "float32[2, 8] [8, 1]", ""},
+		{"that alone", []any{of(6), of(1)}, true, "float32[0, 8] [8, 1]", ""},
+		{"nothing told", []any{of(6), of(0)}, true, "", "got no offsets, want the last at least"},
+		{"a vector alone", []any{of(6)}, false, "", "got indices [6]" + want},
+		{"a number", []any{of(), of(2)}, false, "", "got indices []" + want},
+		{"a number alone", []any{of()}, false, "", "got indices []" + want},
+		{"three dimensions", []any{of(2, 2, 2), of(2)}, false, "", "got indices [2 2 2]" + want},
+		{"offsets in a matrix", []any{of(6), of(2, 2)}, false, "", "got indices [6]" + want},
+	} {
+		const op = "quantized::embedding_bag_byte_rowwise_offsets"
+		got, _, err := h.Bench.Run(op, append([]any{h.Of(tensor.Uint8, 7, 16)}, tt.args...), ops.Kw{"include_last_offset": tt.last})
+		if tt.err != "" {
+			assert.EqualError(t, err, op+": "+tt.err, tt.why)
+			continue
+		}
+		assert.NoError(t, err, tt.why)
+		assert.Equal(t, tt.want, aten.Told(got), tt.why)
+	}
+}
