@@ -41,6 +41,13 @@ func TestAlikeFunctionsAreApart(t *testing.T) {
 	var failed *exec.EvalError
 	require.ErrorAs(t, err, &failed)
 	require.Equal(t, "__torch__.B.B.f", failed.Stack[0].Func)
+	require.Equal(t, "aten::reshape", failed.Op)
+	_, err = exec.Run(context.Background(), New(a.Program), builtin.Table(), exec.Options{Inputs: []exec.Input{{Value: x}}, Platform: &none, Liveness: exec.LastUse})
+	var inlined *exec.EvalError
+	require.ErrorAs(t, err, &inlined)
+	require.Equal(t, failed.Op, inlined.Op)
+	require.Equal(t, failed.Pos, inlined.Pos)
+	require.Equal(t, "__torch__.B.B.f", inlined.Stack[0].Func)
 	var names []string
 	funcs := ranges()
 	for i := range funcs {

@@ -260,6 +260,27 @@ func TestWatch(t *testing.T) {
 	}
 }
 
+// TestWatchHeld prints the live ranges by which a traced archive is held as long as Python might.
+func TestWatchHeld(t *testing.T) {
+	var out bytes.Buffer
+	eachSmall(t, "trace", func(name string, p *program.Program, o exec.Options) {
+		if name != "functions" && name != "results_together" {
+			return
+		}
+		o.Liveness, o.HoldLocals = exec.PythonFrame, true
+		start, ranges := Watch(p)
+		_, err := exec.Run(context.Background(), start, builtin.Table(), o)
+		require.NoError(t, err)
+		funcs := ranges()
+		for i := range funcs {
+			require.NoError(t, lifetime.Check(&funcs[i]), name)
+		}
+		fmt.Fprintf(&out, "## %s\n", name)
+		require.NoError(t, lifetime.Write(&out, funcs))
+	})
+	golden.File(t, "testdata/lifetimes.held.txt", out.String())
+}
+
 // TestFastPathUnderAutocast holds that a trace of an encoder's fast path tells nothing of the live module under autocast, which does not take it; the
 // archive itself does.
 func TestFastPathUnderAutocast(t *testing.T) {

@@ -6,26 +6,18 @@ import "github.com/memspec/memspec/engine/program"
 type leftStates struct {
 	uses   map[*program.State]int // how many attributes have each; counted when an attribute is first assigned
 	states map[*program.State]bool
-	attrs  map[attrPlace]bool // were assigned before
-}
-
-// attrPlace is an attribute of an archived object.
-type attrPlace struct {
-	object *program.Object
-	index  int
 }
 
 // leave ends the module's own hold of the tensors of an attribute that is assigned anew: the first time, and where no other attribute has them.
 func (m *interp) leave(o *program.Object, index int) {
-	l, place := &m.left, attrPlace{o, index}
-	if l.attrs[place] || !mayHaveStates(o.Attrs[index]) {
+	l := &m.left
+	if !mayHaveStates(o.Attrs[index]) {
 		return
 	}
 	if l.uses == nil {
-		*l = leftStates{uses: map[*program.State]int{}, states: map[*program.State]bool{}, attrs: map[attrPlace]bool{}}
+		*l = leftStates{uses: map[*program.State]int{}, states: map[*program.State]bool{}}
 		eachState(m.prog.Root, func(s *program.State) { l.uses[s]++ })
 	}
-	l.attrs[place] = true
 	eachState(o.Attrs[index], func(s *program.State) {
 		if l.uses[s] == 1 && !l.states[s] {
 			l.states[s] = true

@@ -1,6 +1,7 @@
 package stacks
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -71,6 +72,9 @@ func TestRanges(t *testing.T) {
 		{"what softmax gives is no longer scores",
 			lines("_0 = self.a(p) | n.py:1 forward", "_1 = aten::softmax(_0) | n.py:2 forward, f.py:9 softmax", "_2 = self.b(_1) | n.py:3 forward", "return _2"),
 			lines("_2: Return, temporary", "_0: Return, local to the end of its call", "_1: Return, local to the end of its call")},
+		{"though they have a name, which is bound once",
+			lines("x = op(p) | n.py:1 forward", "_1 = aten::softmax(x) | n.py:2 forward, f.py:9 softmax", "_2 = self.b(_1) | n.py:3 forward", "return _2"),
+			lines("_2: Return, temporary", "x: Return, local to the end of its call", "_1: Return, local to the end of its call")},
 		{"unless that name is bound again",
 			lines("_0 = self.a(p) | n.py:1 forward", "y = op(_0) | n.py:2 forward, n.py:9 g", "_2 = op(y) | n.py:3 forward", "_3 = aten::softmax(_2) | n.py:4 forward, f.py:9 softmax",
 				"y0 = op(_3) | n.py:5 forward, f.py:19 dropout", "_4 = op(y0) | n.py:6 forward", "return _4"),
@@ -217,4 +221,39 @@ func TestMost(t *testing.T) {
 		}
 		assert.Equal(t, tt.until, strings.Join(until, ", "), tt.why)
 	}
+}
+
+// TestNothingTold: calls that nest too deep tell nothing, and a function that cannot be read is an error.
+func TestNothingTold(t *testing.T) {
+	p := traced(t, map[string]string{"": lines("_0 = op(p) | n.py:1 forward", "return _0")})
+	p.depth = maxNesting
+	ranges, err := p.Ranges(p.prog.Entry, p.prog.Root)
+	require.NoError(t, err)
+	require.Nil(t, ranges)
+	held, err := p.Most(p.prog.Entry, p.prog.Root)
+	require.NoError(t, err)
+	require.Nil(t, held)
+	damaged := program.NewFunc(&program.Func{Name: "f"}, func(*program.Func) (*program.Graph, error) { return nil, errors.New("got no code") })
+	p = New(p.prog)
+	_, err = p.Ranges(damaged, p.prog.Root)
+	require.EqualError(t, err, "got no code")
+	_, err = p.Most(damaged, p.prog.Root)
+	require.EqualError(t, err, "got no code")
+}
+
+// TestSmallForms: what no tracer writes is read without a name: a function that returns nothing, and an attribute that the archive does not fill.
+func TestSmallForms(t *testing.T) {
+	p := traced(t, map[string]string{"": lines("x = op(p) | n.py:1 forward", "_0 = self.a(x) | n.py:2 forward", "return _0"), "a": lines("_0 = op(p) | l.py:1 forward", "return _0")})
+	g, err := p.prog.Entry.Graph()
+	require.NoError(t, err)
+	g.Body.Nodes[len(g.Body.Nodes)-1].Args = nil
+	f, err := p.function(p.prog.Entry, p.prog.Root)
+	require.NoError(t, err)
+	require.Empty(t, f.result)
+	p = New(p.prog)
+	p.prog.Root.Attrs = nil
+	f, err = p.function(p.prog.Entry, p.prog.Root)
+	require.NoError(t, err)
+	require.NotNil(t, f)
+	require.Len(t, p.functions, 1, "the module that it would be is not read")
 }

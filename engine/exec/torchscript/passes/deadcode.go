@@ -11,6 +11,7 @@ func (g *Graph) eliminateDeadCode() {
 	g.eliminateIn(g.Body, g.used)
 }
 
+// eliminateIn goes through a block from its end: what it hands on is used, by the next round too where it is a loop's.
 func (g *Graph) eliminateIn(b *program.Block, used []bool) {
 	for i := range b.Outs {
 		if v := b.Outs[i].Value; v != nil {
@@ -31,15 +32,6 @@ func (g *Graph) eliminateIn(b *program.Block, used []bool) {
 		for j := range n.Args {
 			if v := n.Args[j].Value; v != nil {
 				used[v.ID] = true
-			}
-		}
-		if n.Op == "prim::Loop" { // a value carried round is used by the next round
-			for _, sub := range n.Blocks {
-				for j := range sub.Outs {
-					if v := sub.Outs[j].Value; v != nil {
-						used[v.ID] = true
-					}
-				}
 			}
 		}
 		for j := len(n.Blocks) - 1; j >= 0; j-- {
