@@ -107,6 +107,9 @@ func TestRoot(t *testing.T) {
 		{"torch.export up to 2.7 has none", "", "version data/x"},
 		{"several folders", "", "a/x b/x"},
 		{"one record at the top", "", "x"},
+		{"one at the top behind a folder", "", "a/x y"},
+		{"one at the top before a folder", "", "y a/x"},
+		{"a folder within a folder", "a", "a/b/x a/b/y"},
 		{"empty archive", "", ""},
 	} {
 		var entries []entry
@@ -226,6 +229,8 @@ func TestHostile(t *testing.T) {
 		copy(out[at:], bytes)
 		return out
 	}
+	two := archive(t, entry{"n/" + strings.Repeat("a", 60), "", stored}) // whose end record speaks of two records, for which there is room
+	two[len(two)-endRecord+8], two[len(two)-endRecord+10] = 2, 2
 	for _, tt := range []struct {
 		name string
 		data []byte
@@ -243,6 +248,8 @@ func TestHostile(t *testing.T) {
 		{"as many as zip64 has, without it", patch(end+10, 0xff, 0xff), "got 65535 records in a central directory of"},
 		{"directory outside", patch(end+16, 0xff, 0xff, 0xff, 0x7f), "central directory: got"},
 		{"directory of another kind", patch(dir, 'X'), "want a central directory entry"},
+		{"more records than entries", two, "got 0 bytes left, want a central directory entry"},
+		{"an entry without its field", patch(dir+20, 0xff, 0xff, 0xff, 0xff), "got 4294967295 bytes stored of 4"},
 		{"several disks", patch(end+4, 1), "got disk 1 of several, want one file"},
 		{"record inside the next", patch(second+42, 8, 0, 0, 0), "got room to offset"},
 		{"two records at one place", patch(second+42, 0, 0, 0, 0), "got room to offset"},
@@ -332,9 +339,11 @@ func TestZip64(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "payload", string(got))
 
-	binary.LittleEndian.PutUint64(data[len(local)+len(central)+len(end64)+8:], 1<<63+5)
-	_, err = OpenBytes(data)
-	require.ErrorContains(t, err, "zip64 end record: got offset")
+	for _, at := range []uint64{1<<63 + 5, uint64(len(local) + len(central) + 1)} { // below 0; where the record would reach into its locator
+		binary.LittleEndian.PutUint64(data[len(local)+len(central)+len(end64)+8:], at)
+		_, err = OpenBytes(data)
+		require.ErrorContains(t, err, "zip64 end record: got offset")
+	}
 
 	z, err = OpenBytes(join(u32(end64Signature), u64(44), make([]byte, 44), u32(locator64Sig), u32(0), u64(0), u32(1), end))
 	require.NoError(t, err, "an empty archive's end record is the first thing in it")
