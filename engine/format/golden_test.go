@@ -216,3 +216,43 @@ func readableProfile(t testing.TB, data []byte) []byte {
 	}
 	return b.Bytes()
 }
+
+// TestProfilesAreShort: storages that were made at one place are one sample of a profile, and a function that is met again is the same function.
+func TestProfilesAreShort(t *testing.T) {
+	for _, c := range archiveCases(t, "testdata/rich.txtar") {
+		if c.Timeline == nil {
+			continue
+		}
+		z, err := gzip.NewReader(bytes.NewReader(write(t, named(t, "pprof"), format.Options{}, c)))
+		require.NoError(t, err)
+		raw, err := io.ReadAll(z)
+		require.NoError(t, err)
+		stacks, functions, count := map[string]bool{}, map[[3]uint64]bool{}, uint64(0)
+		for _, f := range fields(t, raw) {
+			switch f.number {
+			case 2:
+				var stack string
+				for _, part := range fields(t, f.bytes) {
+					switch part.number {
+					case 1:
+						stack = fmt.Sprint(packed(t, part.bytes))
+					case 2:
+						count += packed(t, part.bytes)[0]
+					}
+				}
+				assert.False(t, stacks[stack], "%s: two samples of the stack %s", c.Name, stack)
+				stacks[stack] = true
+			case 5:
+				var key [3]uint64 // name and file
+				for _, part := range fields(t, f.bytes) {
+					if part.number == 2 || part.number == 4 {
+						key[part.number/2] = part.value
+					}
+				}
+				assert.False(t, functions[key], "%s: two functions %v", c.Name, key)
+				functions[key] = true
+			}
+		}
+		assert.EqualValues(t, len(c.Timeline.Held(c.Timeline.Peaks.Allocated.Event)), count, c.Name)
+	}
+}

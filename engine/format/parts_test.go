@@ -266,3 +266,48 @@ func TestDrawnCases(t *testing.T) {
 		assert.Equal(t, count, p.pictures, "%s: how many are drawn", tt.why)
 	}
 }
+
+// TestChange: how a figure changed, with its share of what it was where it was something and is not the same.
+func TestChange(t *testing.T) {
+	size := func(n units.Bytes) *units.Bytes { return &n }
+	for _, tt := range []struct {
+		before, after *units.Bytes
+		want          string
+	}{
+		{nil, size(1), ""}, {size(1), nil, ""}, {nil, nil, ""},
+		{size(100), size(102), "+2 B (+2.0%)"}, {size(100), size(98), "-2 B (-2.0%)"}, {size(100), size(100), "0 B"}, {size(0), size(5), "+5 B"}, {size(1), size(0), "-1 B (-100.0%)"}, {size(0), size(0), "0 B"},
+	} {
+		assert.Equal(t, tt.want, change(tt.before, tt.after), "%v to %v", tt.before, tt.after)
+	}
+}
+
+// TestPlaces: where an annotation and a finding of code scanning stand: at the budget's line, else at the case's, else in its file alone.
+func TestPlaces(t *testing.T) {
+	at := func(file string, line int) verdict.Pos { return verdict.Pos{File: file, Line: line} }
+	for _, tt := range []struct {
+		why            string
+		ofCase, budget verdict.Pos
+		github         string
+		file           string
+		line           int
+	}{
+		{"the budget's", at("memspec.yaml", 3), at("memspec.yaml", 7), "file=memspec.yaml,line=7,", "memspec.yaml", 7},
+		{"the case's", at("memspec.yaml", 3), verdict.Pos{}, "file=memspec.yaml,line=3,", "memspec.yaml", 3},
+		{"the file's", at("memspec.yaml", 0), verdict.Pos{}, "file=memspec.yaml,title", "memspec.yaml", 0},
+		{"none", verdict.Pos{}, verdict.Pos{}, "::error title=", "", 0},
+	} {
+		c := &Case{Name: "a", Pos: tt.ofCase, Judged: true, Outcome: verdict.Fail, Findings: []Finding{{Outcome: verdict.Fail, Text: "over", Pos: tt.budget}}}
+		assert.Contains(t, (&github{}).annotate(c), tt.github, tt.why)
+		r := (&sarif{}).result(c, c.Findings[0])
+		if tt.file == "" {
+			assert.Empty(t, r.Locations, tt.why)
+			continue
+		}
+		assert.Equal(t, tt.file, r.Locations[0].Physical.Artifact.URI, tt.why)
+		line := 0
+		if region := r.Locations[0].Physical.Region; region != nil {
+			line = region.StartLine
+		}
+		assert.Equal(t, tt.line, line, tt.why)
+	}
+}
