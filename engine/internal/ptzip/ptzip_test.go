@@ -318,38 +318,6 @@ func TestLongNames(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// TestZip64 reads an archive whose sizes and offsets stand in zip64 fields only.
-func TestZip64(t *testing.T) {
-	u16 := func(v uint16) []byte { return binary.LittleEndian.AppendUint16(nil, v) }
-	u32 := func(v uint32) []byte { return binary.LittleEndian.AppendUint32(nil, v) }
-	u64 := func(v uint64) []byte { return binary.LittleEndian.AppendUint64(nil, v) }
-	join := func(parts ...[]byte) []byte { return bytes.Join(parts, nil) }
-	padding := join(u16(0x4246), u16(3), []byte("ZZZ")) // "FB": how PyTorch aligns records
-	local := join(u32(localSignature), make([]byte, 22), u16(3), u16(uint16(len(padding))), []byte("n/a"), padding, []byte("payload"))
-	zip64 := join(padding, u16(zip64Extra), u16(24), u64(7), u64(7), u64(0))
-	central := join(u32(centralSignature), make([]byte, 16), u32(max32), u32(max32), u16(3), u16(uint16(len(zip64))), make([]byte, 10), u32(max32), []byte("n/a"), zip64)
-	end64 := join(u32(end64Signature), u64(44), make([]byte, 12), u64(1), u64(1), u64(uint64(len(central))), u64(uint64(len(local))))
-	loc := join(u32(locator64Sig), u32(0), u64(uint64(len(local)+len(central))), u32(1))
-	end := join(u32(endSignature), u16(0), u16(0), u16(max16), u16(max16), u32(max32), u32(max32), u16(0))
-	data := join(local, central, end64, loc, end)
-
-	z, err := OpenBytes(data)
-	require.NoError(t, err)
-	got, err := z.ReadFile("a")
-	require.NoError(t, err)
-	assert.Equal(t, "payload", string(got))
-
-	for _, at := range []uint64{1<<63 + 5, uint64(len(local) + len(central) + 1)} { // below 0; where the record would reach into its locator
-		binary.LittleEndian.PutUint64(data[len(local)+len(central)+len(end64)+8:], at)
-		_, err = OpenBytes(data)
-		require.ErrorContains(t, err, "zip64 end record: got offset")
-	}
-
-	z, err = OpenBytes(join(u32(end64Signature), u64(44), make([]byte, 44), u32(locator64Sig), u32(0), u64(0), u32(1), end))
-	require.NoError(t, err, "an empty archive's end record is the first thing in it")
-	assert.Empty(t, z.Names())
-}
-
 func TestCopyRaw(t *testing.T) {
 	data := archive(t, entry{"old/data/0", strings.Repeat("w", 10_000), stored}, entry{"old/code/a.py", long, deflated})
 	z, err := OpenBytes(data)
