@@ -34,6 +34,10 @@ func TestSourcePaths(t *testing.T) {
 		{in, "../../etc/passwd", "../../etc/passwd", false, "out of the repository"},
 		{repo, "<string>", "<string>", false, ""},
 		{repo, "", "", false, ""},
+		{repo, "a", "a", false, "one character"},
+		{repo, "net.py", "net.py", true, "a bare name that is relative"},
+		{repo, "C:", "C:", false, "a drive alone"},
+		{repo, "CD:/repo/net.py", "CD:/repo/net.py", false, "no drive"},
 		{format.Paths{}, "/home/me/repo/net.py", "/home/me/repo/net.py", false, "no repository"},
 	} {
 		got, inTree := tt.p.Source(tt.file)
@@ -58,6 +62,9 @@ func TestNamedPaths(t *testing.T) {
 		{in, "/elsewhere/a.yaml", "/elsewhere/a.yaml"},
 		{in, `sub\a.yaml`, "models/sub/a.yaml"},
 		{in, "", ""},
+		{in, "a", "models/a"},
+		{in, `C:\a.yaml`, "C:/a.yaml"},
+		{in, "C:a.yaml", "models/C:a.yaml"},
 		{format.Paths{}, "./a.yaml", "a.yaml"},
 	} {
 		assert.Equal(t, tt.want, tt.p.Named(tt.file), tt.file)

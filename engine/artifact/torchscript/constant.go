@@ -146,7 +146,7 @@ func number(f *syntax.File, x *syntax.Number) (any, error) {
 		}
 		return complex(0, v), nil
 	}
-	if len(text) < 10 && strings.IndexByte(text, '.') < 0 { // short integers, nearly all
+	if len(text) < 10 { // short integers, nearly all
 		v := int64(0)
 		for i := 0; i < len(text); i++ {
 			c := text[i] - '0'

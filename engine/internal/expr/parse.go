@@ -147,7 +147,6 @@ func (p *parser) unary(depth int) (*node, error) {
 }
 
 func (p *parser) atom(depth int) (*node, error) {
-	p.space()
 	at := p.pos
 	if p.accept("(") {
 		x, err := p.sum(depth + 1)

@@ -86,6 +86,8 @@ func TestDecodeErrors(t *testing.T) {
 		{"set item of a list", "](NNu.", "offset 4: opcode SETITEMS: got list, want a dict", Options{}},
 		{"odd items", "}(Nu.", "offset 3: opcode SETITEMS: got 1 keys and values, want pairs", Options{}},
 		{"memo never written", "h\x03.", "offset 0: opcode BINGET: got memo entry 3 of 0", Options{}},
+		{"a memo entry of four bytes", "j\x01\x02\x03\x04.", "offset 0: opcode LONG_BINGET: got memo entry 67305985 of 0", Options{}},
+		{"a memo entry of four bytes to write", "Nr\x01\x02\x03\x04.", "offset 1: opcode LONG_BINPUT: got memo entry 67305985, want less than 8", Options{}},
 		{"memo hole", "Nq\x03h\x02.", "offset 3: opcode BINGET: got memo entry 2, which was never written", Options{}},
 		{"memo index", "Nr\xff\xff\xff\x7f.", "offset 1: opcode LONG_BINPUT: got memo entry 2147483647, want less than 8", Options{}},
 		{"memo index past the bytes", "Nr\xe8\x03\x00\x00.", "offset 1: opcode LONG_BINPUT: got memo entry 1000, want less than 8", Options{}},
@@ -109,6 +111,7 @@ func TestDecodeErrors(t *testing.T) {
 			require.ErrorContains(t, err, tt.want)
 			var e *Error
 			require.ErrorAs(t, err, &e)
+			require.ErrorIs(t, err, e.Err)
 		})
 	}
 }

@@ -1,0 +1,44 @@
+package linalg_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/memspec/memspec/engine/internal/aten"
+	"github.com/memspec/memspec/engine/ops"
+	"github.com/memspec/memspec/engine/ops/builtin"
+	"github.com/memspec/memspec/engine/tensor"
+)
+
+// TestSystemsThatDoNotFit: products and systems of sizes that do not go together are refused with both, in their order; those that do have a result.
+func TestSystemsThatDoNotFit(t *testing.T) {
+	h := aten.NewHost(t, builtin.Table())
+	of := func(sizes ...int64) *tensor.Tensor { return h.Of(tensor.Float32, sizes...) }
+	const product = ", want [n, m] and [m, p]"
+	for _, tt := range []struct {
+		why, op   string
+		args      []any
+		kw        ops.Kw
+		want, err string
+	}{
+		{"a product", "aten::_scaled_mm", []any{of(2, 3), of(3, 5), of(), of()}, nil, "float32[2, 5] [5, 1]", ""},
+		{"another dtype", "aten::_scaled_mm", []any{of(2, 3), of(3, 5), of(), of()}, ops.Kw{"out_dtype": int64(tensor.Float16)}, "float16[2, 5] [5, 1]", ""},
+		{"other columns than rows", "aten::_scaled_mm", []any{of(2, 3), of(2, 5), of(), of()}, nil, "", "got [2 3] and [2 5]" + product},
+		{"a vector first", "aten::_scaled_mm", []any{of(3), of(3, 5), of(), of()}, nil, "", "got [3] and [3 5]" + product},
+		{"a vector second", "aten::_scaled_mm", []any{of(2, 3), of(3), of(), of()}, nil, "", "got [2 3] and [3]" + product},
+		{"a batch", "aten::_scaled_mm", []any{of(2, 3), of(3, 5, 1), of(), of()}, nil, "", "got [2 3] and [3 5 1]" + product},
+		{"a system", "aten::linalg_tensorsolve", []any{of(6, 2, 3), of(6)}, nil, "float32[2, 3] [3, 1]", ""},
+		{"dims that go last", "aten::linalg_tensorsolve", []any{of(2, 6, 3), of(6), ops.IntList(0, 2)}, nil, "float32[2, 3] [3, 1]", ""},
+		{"dims that there are none of", "aten::linalg_tensorsolve", []any{of(2, 6, 3), of(6), ops.IntList(3)}, nil, "", "got dim 3, want one in [-3, 2]"},
+		{"more dims on the right", "aten::linalg_tensorsolve", []any{of(6), of(2, 3)}, nil, "", "got [6] and [2 3], want a system that fits"},
+	} {
+		got, _, err := h.Bench.Run(tt.op, tt.args, tt.kw)
+		if tt.err != "" {
+			assert.EqualError(t, err, tt.op+": "+tt.err, tt.why)
+			continue
+		}
+		assert.NoError(t, err, tt.why)
+		assert.Equal(t, tt.want, aten.Told(got), tt.why)
+	}
+}
