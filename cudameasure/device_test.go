@@ -16,6 +16,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/memspec/memspec/engine/device"
+	"github.com/memspec/memspec/engine/platform"
+	"github.com/memspec/memspec/engine/recording"
+	"github.com/memspec/memspec/engine/spec"
 	"github.com/memspec/memspec/engine/units"
 )
 
@@ -253,4 +257,62 @@ func buildProbe(t *testing.T) (probe, driver string) {
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	return probe, driver
+}
+
+// TestSameDevice: a recording's GPU is the case's by what it computes with, where that is told, else by its memory.
+func TestSameDevice(t *testing.T) {
+	d, err := device.Lookup("t4")
+	require.NoError(t, err)
+	p, err := platform.New(d, platform.Newest())
+	require.NoError(t, err)
+	c := &spec.Case{Platform: p}
+	capability, other, total, more := d.ComputeCapability.String(), "12.7", d.Memory, 4*d.Memory
+	for _, tt := range []struct {
+		why  string
+		d    recording.Device
+		want bool
+	}{
+		{"all the same", recording.Device{ComputeCapability: capability, SMs: d.SMs, Total: &total}, true},
+		{"with more memory", recording.Device{ComputeCapability: capability, SMs: d.SMs, Total: &more}, true},
+		{"of another capability", recording.Device{ComputeCapability: other, SMs: d.SMs, Total: &total}, false},
+		{"of more multiprocessors", recording.Device{ComputeCapability: capability, SMs: d.SMs + 1, Total: &total}, false},
+		{"its memory alone", recording.Device{ComputeCapability: capability, Total: &total}, true},
+		{"of more memory", recording.Device{ComputeCapability: capability, Total: &more}, false},
+		{"its memory, with another capability", recording.Device{ComputeCapability: other, Total: &total}, false},
+		{"nothing but the capability", recording.Device{ComputeCapability: capability}, false},
+	} {
+		assert.Equal(t, tt.want, sameDevice(c, &tt.d), tt.why)
+	}
+}
+
+// TestMostRisen: of several GPUs the one whose memory rose most, of equals the first by name; one that did not rise is none.
+func TestMostRisen(t *testing.T) {
+	of := func(uuid string, before, most units.Bytes) *Sampled {
+		return &Sampled{UUID: uuid, Before: before, Most: most}
+	}
+	for _, tt := range []struct {
+		why  string
+		seen []*Sampled
+		want string
+	}{
+		{"none", nil, ""},
+		{"one that stayed", []*Sampled{of("a", 5, 5)}, ""},
+		{"one that fell", []*Sampled{of("a", 5, 4)}, ""},
+		{"one that rose", []*Sampled{of("a", 5, 6)}, "a"},
+		{"the rise counts, not what there is", []*Sampled{of("a", 50, 51), of("b", 0, 2)}, "b"},
+		{"of equals the first by name", []*Sampled{of("c", 0, 2), of("b", 1, 3), of("d", 0, 2)}, "b"},
+		{"a name does not go before a rise", []*Sampled{of("a", 0, 1), of("b", 0, 3), of("c", 0, 2)}, "b"},
+	} {
+		for range 20 { // a map comes in any order
+			seen := map[string]*Sampled{}
+			for _, s := range tt.seen {
+				seen[s.UUID] = s
+			}
+			got := ""
+			if most := mostRisen(seen); most != nil {
+				got = most.UUID
+			}
+			assert.Equal(t, tt.want, got, tt.why)
+		}
+	}
 }

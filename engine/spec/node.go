@@ -210,11 +210,8 @@ func kindName(n *yaml.Node) string {
 	case yaml.SequenceNode:
 		return "a list"
 	case yaml.ScalarNode:
-		switch {
-		case n.Tag == "!!null":
+		if n.Tag == "!!null" {
 			return "nothing"
-		case n.Value == "":
-			return `""`
 		}
 		return strconv.Quote(shorten(n.Value))
 	}
