@@ -304,6 +304,7 @@ func (r *reader) module(name string) *module {
 		m = &module{name: name, attrs: map[string]any{"training": false}, class: &program.Class{Name: name, Kind: program.ModuleClass, Attrs: []program.Attr{
 			{Name: "training", Type: &program.Type{Kind: program.BoolType}}, {Name: "nothing", Type: &program.Type{Kind: program.NoneType}},
 			{Name: "perhaps", Type: &program.Type{Kind: program.OptionalType, Elems: []*program.Type{{Kind: program.IntType}}}}, {Name: "untyped"},
+			{Name: "bias", Type: &program.Type{Kind: program.OptionalType, Elems: []*program.Type{{Kind: program.TensorType}}}},
 		}}}
 		r.k.modules[name] = m
 	}

@@ -135,6 +135,16 @@ func TestInlineBounds(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, fmt.Sprintf("x\ny = prim::CallFunction[f%d](x)\nprim::Return(y)\n", maxDepth+1), g.String(), "the call beyond the last one stays")
 
+	var long strings.Builder
+	long.WriteString("def main(x: Tensor)\n")
+	for i := range maxDepth + 3 {
+		fmt.Fprintf(&long, "y%d = prim::CallFunction[f](x)\n", i)
+	}
+	long.WriteString("prim::Return(x)\ndef f(x: Tensor)\ny = aten::relu(x)\nprim::Return(y)\n")
+	g, err = inlined(t, long.String())
+	require.NoError(t, err)
+	require.NotContains(t, g.String(), "prim::CallFunction", "calls one after another are not deep")
+
 	const three = "def main(x: Tensor)\ny = prim::CallFunction[f](x)\nz = aten::relu(y)\nprim::Return(z)\ndef f(x: Tensor)\ny = aten::relu(x)\nprim::Return(y)\n"
 	for most, want := range map[int]string{1: "got more than 1 nodes after inlining, want fewer", 2: "", maxNodes: ""} { // the return is not counted
 		entry, root, k := functions(t, three)

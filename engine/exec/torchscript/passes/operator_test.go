@@ -57,7 +57,7 @@ func TestUsed(t *testing.T) {
 
 // TestOfTensors: which lists may have tensors.
 func TestOfTensors(t *testing.T) {
-	for text, want := range map[string]bool{"": true, "Any": true, "Tensor": true, "List[Tensor]": true, "List[Any]": true, "List[Optional[Tensor]]": true, "List[int]": false, "List[bool]": false} {
+	for text, want := range map[string]bool{"": true, "Any": true, "Tensor": true, "List[Tensor]": true, "List[Any]": true, "List[Optional[Tensor]]": true, "Optional[int]": true, "List[int]": false, "List[bool]": false} {
 		var typ *program.Type
 		if text != "" {
 			typ = typeOf(t, text)
