@@ -141,3 +141,19 @@ func TestSeenReleases(t *testing.T) {
 	_, err = exec.Run(context.Background(), fx.NewSeen(p, &seen), builtin.Table(), exec.Options{Inputs: example(t, p), Platform: on(t, "t4"), DType: tensor.Undefined, Liveness: exec.PythonFrame})
 	require.ErrorContains(t, err, "it was written for another one")
 }
+
+// TestWatch: after a run its live ranges are told, and none before one.
+func TestWatch(t *testing.T) {
+	p := open(t, filepath.Join("..", "..", "..", "testdata", "artifacts", "exported", "nested.pt2"))
+	g, err := p.Entry.Graph()
+	require.NoError(t, err)
+	start, ranges := fx.Watch(p, nil)
+	assert.Nil(t, ranges())
+	_, err = exec.Run(context.Background(), start, builtin.Table(), exec.Options{Inputs: example(t, p), Platform: on(t, "t4"), DType: tensor.Undefined})
+	require.NoError(t, err)
+	funcs := ranges()
+	require.Len(t, funcs, 1)
+	assert.Same(t, p.Entry, funcs[0].Func)
+	assert.Equal(t, lifetime.Generated(g), funcs[0].Ranges, "a program that runs by itself lets go where its generated code does")
+	require.NoError(t, lifetime.Check(&funcs[0]))
+}

@@ -10,6 +10,7 @@ import (
 	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/program"
 	"github.com/memspec/memspec/engine/schema"
+	"github.com/memspec/memspec/engine/tensor"
 )
 
 // TestConvert: a literal as its parameter's type has it.
@@ -84,5 +85,38 @@ func TestTake(t *testing.T) {
 		{"something that is no container", int64(7), tree(program.TupleTree, leaf, leaf), []any{int64(7)}},
 	} {
 		assert.Equal(t, tt.want, take(nil, tt.v, tt.t), tt.why)
+	}
+}
+
+// TestLeaves: what a caller gives must be what the program was exported with: tensors where it has tensors, and as many values as its structures have leaves.
+func TestLeaves(t *testing.T) {
+	leaf, meta := &program.Tree{}, &program.TensorMeta{DType: tensor.Float32}
+	pair := &program.Tree{Kind: program.TupleTree, Items: []*program.Tree{leaf, leaf}}
+	x := &tensor.Tensor{}
+	for _, tt := range []struct {
+		why    string
+		inputs []program.Input
+		args   []any
+		want   []any
+		error  string
+	}{
+		{"a tensor without dimensions and a number", nil, []any{x, int64(2)}, []any{x, int64(2)}, ""},
+		{"None where no tensor was", nil, []any{x, nil}, []any{x, nil}, ""},
+		{"None for a tensor", nil, []any{nil, int64(2)}, nil, "input x: got None, want a tensor float32[]"},
+		{"a tensor for a number", nil, []any{x, x}, nil, "input n: got a tensor, want none: the program was exported without one"},
+		{"both in a tuple", []program.Input{{Name: "both", Tree: pair}}, []any{&ops.Tuple{Items: []any{x, int64(2)}}}, []any{x, int64(2)}, ""},
+		{"a tuple of three", []program.Input{{Name: "both", Tree: pair}}, []any{&ops.Tuple{Items: []any{x, x, x}}}, nil, "input both: got 3 values, want the 2 of (*, *)"},
+	} {
+		f := &program.Func{Params: []program.Param{{Name: "x", Meta: meta}, {Name: "n"}}, Inputs: tt.inputs}
+		w := &walker{prog: &program.Program{Entry: f}, symbols: map[string]int64{}}
+		got, err := w.leaves(tt.args)
+		if tt.error != "" {
+			var input *exec.InputError
+			require.ErrorAs(t, err, &input, tt.why)
+			assert.Contains(t, err.Error(), tt.error, tt.why)
+			continue
+		}
+		require.NoError(t, err, tt.why)
+		assert.Equal(t, tt.want, got, tt.why)
 	}
 }

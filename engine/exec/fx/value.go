@@ -71,7 +71,7 @@ func (w *walker) leaves(args []any) ([]any, error) {
 		p := &f.Params[i]
 		switch v := v.(type) {
 		case *tensor.Tensor:
-			given[i] = v.Sizes
+			given[i] = append([]int64{}, v.Sizes...) // not nil, though it has no dimensions
 			if p.Meta == nil {
 				return nil, &exec.InputError{Msg: fmt.Sprintf("input %s: got a tensor, want none: the program was exported without one", p.Name)}
 			}
