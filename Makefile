@@ -25,11 +25,11 @@ RACE := ./engine/program ./assert ./cudameasure/...
 RACE_ENGINE := ^Test(Invariants|Judge|TrainingSteps|ARunIsMadeOnce)
 RACE_COMMAND := ^TestScript$$/^(against|baseline|check|init|update|verify)$$|^TestVerify|^TestInterrupted
 
-.PHONY: test go fmt vet staticcheck long-files unit race goldens formats python probe recordings test-python test-compat test-pretend examples-python check workspace scratch workspace-current examples fuzz bench bench-python scale mutants truth release clean
+.PHONY: test go fmt vet staticcheck files unit race goldens formats python probe recordings test-python test-compat test-pretend examples-python check workspace scratch workspace-current examples fuzz bench bench-python scale mutants truth release clean
 
 test: go race goldens formats python probe recordings workspace-current test-python examples-python
 
-go: fmt vet staticcheck long-files unit check examples
+go: fmt vet staticcheck files unit check examples
 
 # Go's tests and its compiler hardly collect garbage, as the command does not: a sixth less processor time.
 unit race goldens formats: export GOGC ?= 400
@@ -46,8 +46,8 @@ vet:
 staticcheck:
 	$(GO) run $(STATICCHECK) ./...
 
-long-files:
-	@.ci/check-long-files
+files:
+	@.ci/check-files
 
 unit:
 	$(GO) test ./...

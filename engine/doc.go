@@ -10,9 +10,10 @@
 //	                           ops              PyTorch      device
 //	                       (rule table)         snapshot     (rows)
 //
-// Each arrow is one Go value that can be printed, checked and stored: *artifact.Artifact, *program.Program, *trace.Trace, *allocator.Timeline, *report.Report,
-// verdict.Verdict. A room imports only rooms to its left; arch_test.go holds the table of imports and fails on any other edge. The measured
-// world enters at trace: a recorded snapshot of PyTorch, or the recording of a run, becomes the same value that exec makes.
+// Each arrow is one Go value that can be printed, checked and stored: *artifact.Artifact, *program.Program, *trace.Trace,
+// *allocator.Timeline, *report.Report, verdict.Verdict. A room imports only rooms to its left; arch_test.go holds the table of imports and
+// fails on any other edge. The measured world enters at trace: a recorded snapshot of PyTorch, or the recording of a run, becomes the same
+// value that exec makes.
 //
 //	units      sizes in bytes: read, printed, added
 //	layout     text for people in columns: wrapped lines, tables
@@ -23,9 +24,13 @@
 //	workspace  what libraries and kernels take beside results, as functions of shapes and platform; in profile: what libraries themselves answer
 //	note       what a run may have to assume: IDs and texts
 //	artifact   what people have, at sight: archives to programs, recordings and snapshots to runs, strangers by name; and strip
+//	           artifact/torchscript, artifact/torchexport, artifact/inductor: a decoder for each format
 //	program    the typed graph
 //	ops        the language of operator rules; the rules by family beneath it, joined in ops/builtin: results, aliases, composites, workspace
-//	exec       the abstract run: shapes, aliases, lifetimes; the machine, and its drivers: exec/torchscript, exec/fx, exec/inductor
+//	exec       the abstract run: shapes, aliases, lifetimes; the machine, and its drivers beneath it
+//	           exec/torchscript: TorchScript's interpreter; in passes what its executor does to a graph, in locals what Python's names hold
+//	           exec/fx: programs of torch.export; exec/inductor: compiled code
+//	           exec/lifetime: live ranges as values; in stacks those of traced archives, read off the calls
 //	trace      allocations and frees in order, with their places
 //	recording  runs as PyTorch's allocator recorded them, to traces
 //	allocator  the caching allocator, simulated
@@ -33,24 +38,35 @@
 //	verdict    budgets judged
 //	format     reports, verdicts and timelines in the forms that other tools read
 //	spec       memspec.yaml to cases
+//	internal   containers and scanners of files (ptzip, pickle, jsonscan, pysource, expr), memory in slabs, names that are meant (nearest);
+//	           for tests: golden files, recordings (conformance), operator samples (aten), faults, mutants
+//
+// Doors, each of which calls this package and adds no rule of its own:
+//
+//	cmd/memspec         the command; a verb is a file
+//	assert              go test; assert/require ends the test
+//	cudameasure         runs a case with memshim, on a GPU or a pretend one; cudameasure/verify holds the run against the prediction
+//	pyshim              memshim: python -m memshim, pytest, the pretend GPU
 //
 // Where to add what: an operator is a row in its family under ops (ops/doc.go has the families and the six questions); a kind of artifact is
-// a row in artifact/kinds.go, and a folder beside it where it holds a program; a device is a row in device; an allocator setting is a row in allocator; a format of reports is a writer and a row in
-// format.Formats; a metric is a constant in report and its line in Value; a note is a row in note, a line below and a witness in notes_test.go.
+// a row in artifact/kinds.go, and a folder beside it where it holds a program; a device is a row in device; an allocator setting is a row in
+// allocator; a format of reports is a writer and a row in format.Formats; a metric is a constant in report and its line in Value; a note is
+// a row in note, a line below and a witness in notes_test.go.
 //
 // # Promises
 //
-// This package's functions, packages assert and assert/require and memspec.yaml are kept. The rooms beneath are public so that operators, devices and formats
-// can be added from outside, but they are v0 and may change.
+// This package's functions, packages assert and assert/require and memspec.yaml are kept. The rooms beneath are public so that operators,
+// devices and formats can be added from outside, but they are v0 and may change.
 //
 // Nothing is executed, no tensor bytes are read (small constants excepted), nothing reads the environment, and the same case gives the same
 // bytes on every machine. An operator without a rule is never guessed: the account is then incomplete and no budget passes.
 //
 // # What is not modelled
 //
-// Training, but as a recording of it (package recording) or as the wrappers of a compiled step. Several streams of one run. Fused kernels that TorchScript's profiling executor may make from the second pass on. What libraries
-// allocate outside PyTorch's allocator, but for the context's cost where a device's row or memspec.yaml states it, and the weights of an AOTInductor package. Library workspace is by rule
-// where nothing more exact is known, and the report says so.
+// Training, but as a recording of it (package recording) or as the wrappers of a compiled step. Several streams of one run. Fused kernels
+// that TorchScript's profiling executor may make from the second pass on. What libraries allocate outside PyTorch's allocator, but for the
+// context's cost where a device's row or memspec.yaml states it, and the weights of an AOTInductor package. Library workspace is by rule where
+// nothing more exact is known, and the report says so.
 //
 // # Notes
 //

@@ -48,7 +48,7 @@ Exit codes: 0 something fits (with --devices: on a card); 1 not even 1 does; 2 w
 		if *most < 1 || *most > engine.EndValue {
 			return fmt.Errorf("--most: got %d, want a number from 1 to %d", *most, int64(engine.EndValue))
 		}
-		s, err := newSubject(f, args)
+		s, err := newSubject(cmd, f, args)
 		if err != nil {
 			return err
 		}
@@ -85,7 +85,7 @@ type subject struct {
 }
 
 // newSubject reads the arguments: --dim B is open, --dim B=8 is given.
-func newSubject(f *runFlags, args []string) (*subject, error) {
+func newSubject(cmd *cobra.Command, f *runFlags, args []string) (*subject, error) {
 	s := &subject{flags: f}
 	var given []string
 	for _, d := range f.dims {
@@ -101,6 +101,9 @@ func newSubject(f *runFlags, args []string) (*subject, error) {
 	f.dims = given
 	if isArtifact(args) {
 		return s, s.ofArtifact(args[0])
+	}
+	if name := f.given(cmd, "dim"); name != "" {
+		return nil, fmt.Errorf("%s: got --%s beside the case %s, want it without: a case says how it runs", cmd.Name(), name, args[0])
 	}
 	cases, err := casesOf(args[1:], args[:1])
 	if err != nil {

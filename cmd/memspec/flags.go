@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -70,10 +71,10 @@ func workspaceFlag(cmd *cobra.Command) *string {
 	return path
 }
 
-// given says whether any of the flags was used: a case of memspec.yaml has them all.
-func (f *runFlags) given(cmd *cobra.Command) string {
+// given names a flag that was used, of those that say how an artifact runs: a case of memspec.yaml has them all.
+func (f *runFlags) given(cmd *cobra.Command, but ...string) string {
 	for _, name := range []string{"input", "dim", "device", "torch", "alloc-conf", "runtime", "mode"} {
-		if cmd.Flags().Changed(name) {
+		if cmd.Flags().Changed(name) && !slices.Contains(but, name) {
 			return name
 		}
 	}

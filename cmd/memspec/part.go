@@ -14,7 +14,7 @@ import (
 	"github.com/memspec/memspec/engine/spec"
 )
 
-// shard keeps the cases of one of several parts, such as 2/8: which part a case is in hangs on its name and its file alone, so that another case that comes
+// shard keeps the cases of one of several parts, such as 2/8: which part a case is in depends on its name and its file alone, so that another case that comes
 // or goes moves none.
 func shard(cases []spec.Case, text string) ([]spec.Case, error) {
 	first, last, ok := strings.Cut(text, "/")

@@ -35,7 +35,7 @@ they say (3 where sizes are missing): memspec check judges, memspec fit searches
 		if err != nil {
 			return err
 		}
-		s, err := newSubject(f, args)
+		s, err := newSubject(cmd, f, args)
 		if err != nil {
 			return err
 		}

@@ -132,56 +132,28 @@ func Replay(tr *trace.Trace, a Allocator) (*Timeline, error) {
 // ReplayUpper takes every event of a trace that Replay took through an allocator, every allocation of estimated size at its most, and returns
 // the peaks, up to where memory runs out.
 func ReplayUpper(tr *trace.Trace, a Allocator) (*Peaks, error) {
-	storages := make([]struct {
-		addr Addr
-		most units.Bytes // 0 where the size is no estimate
-	}, tr.Storages())
+	r := newReplayer(tr, a)
+	r.most = make([]units.Bytes, len(r.storages))
 	for _, u := range tr.Upper {
-		if u.Storage < 0 || int(u.Storage) >= len(storages) {
-			return nil, fmt.Errorf("estimate of storage %d: got no such storage, want one from 0 to %d", u.Storage, len(storages)-1)
+		if u.Storage < 0 || int(u.Storage) >= len(r.most) {
+			return nil, fmt.Errorf("estimate of storage %d: got no such storage, want one from 0 to %d", u.Storage, len(r.most)-1)
 		}
-		storages[u.Storage].most = u.Bytes
+		r.most[u.Storage] = u.Bytes
 	}
-	for i := range tr.Heap {
-		for _, b := range tr.Heap[i].Blocks {
-			if b.Storage >= 0 {
-				storages[b.Storage].addr = Addr(b.Addr)
-			}
-		}
-	}
-	twoStep := hasCompleted(tr)
 	p := &Peaks{}
 	st := a.Stats()
 	p.begin(&st)
 	for i := range tr.Events {
-		e := &tr.Events[i]
-		switch e.Action {
-		case trace.Alloc:
-			s := &storages[e.Storage]
-			bytes := e.Bytes
-			if s.most > 0 {
-				bytes = s.most
-			}
-			addr, err := a.Malloc(bytes, e.Stream)
-			if _, oom := err.(*OOMError); oom {
-				return p, nil
-			}
-			if err != nil {
-				return nil, fmt.Errorf("event %d: %w", i, err)
-			}
-			s.addr = addr
+		oom, err := r.step(i)
+		if err != nil {
+			return nil, err
+		}
+		if oom != nil {
+			return p, nil
+		}
+		if tr.Events[i].Action == trace.Alloc {
 			st = a.Stats()
 			p.raise(&st, i)
-		case trace.FreeRequested:
-			if twoStep {
-				a.FreeRequested(storages[e.Storage].addr)
-			} else {
-				a.Free(storages[e.Storage].addr)
-			}
-		case trace.FreeCompleted:
-			a.FreeCompleted(storages[e.Storage].addr)
-		case trace.EmptyCache:
-			a.EmptyCache()
 		}
 	}
 	return p, nil
@@ -227,7 +199,8 @@ type replayer struct {
 	tr       *trace.Trace
 	a        Allocator
 	storages []Storage
-	twoStep  bool // the trace tells when frees were completed
+	most     []units.Bytes // what an allocation of estimated size takes at its most, 0 where none is; nil to take the estimates
+	twoStep  bool          // the trace tells when frees were completed
 }
 
 func newReplayer(tr *trace.Trace, a Allocator) *replayer {
@@ -270,14 +243,18 @@ func (r *replayer) step(i int) (*OOMError, error) {
 		if s.Alloc != Never {
 			return nil, fmt.Errorf("event %d: storage %d: got it allocated twice", i, e.Storage)
 		}
-		addr, err := r.a.Malloc(e.Bytes, e.Stream)
+		bytes := e.Bytes
+		if r.most != nil && r.most[e.Storage] > 0 {
+			bytes = r.most[e.Storage]
+		}
+		addr, err := r.a.Malloc(bytes, e.Stream)
 		if oom, ok := err.(*OOMError); ok {
 			return oom, nil
 		}
 		if err != nil {
 			return nil, fmt.Errorf("event %d: %w", i, err)
 		}
-		*s = Storage{Alloc: i, Free: Never, Addr: addr, Requested: e.Bytes, Stream: e.Stream}
+		*s = Storage{Alloc: i, Free: Never, Addr: addr, Requested: bytes, Stream: e.Stream}
 	case trace.FreeRequested:
 		s, err := r.storage(i, e.Storage)
 		if err != nil {

@@ -33,7 +33,7 @@ func archiveOf(t *testing.T, code string, weight []byte) string {
 	return path
 }
 
-// What a digest hangs on is what can be read: not the bytes of large weights.
+// What a digest depends on is what can be read: not the bytes of large weights.
 func TestDigest(t *testing.T) {
 	digest := func(path string) [32]byte {
 		sum, err := artifact.Digest(path)

@@ -77,9 +77,6 @@ type Device struct {
 	Figures           Figures
 }
 
-// MemoryNominal says that Memory is the vendor's round figure.
-func (d Device) MemoryNominal() bool { return d.MemoryFrom == Nominal && d.Kind != None }
-
 // UnknownError is a name that is in no row.
 type UnknownError struct {
 	Name   string

@@ -31,7 +31,6 @@ func TestTable(t *testing.T) {
 			}
 			assert.GreaterOrEqual(t, len(d.Source), 20, "every row says where its figures are from")
 			assert.Equal(t, d.MemoryFrom == device.Nominal && d.Kind == device.CUDA, strings.HasPrefix(d.Source, "nominal"), "the source of a nominal figure says so")
-			assert.Equal(t, d.MemoryNominal(), strings.HasPrefix(d.Source, "nominal"))
 			if d.Kind == device.None {
 				return
 			}
@@ -64,7 +63,6 @@ func TestNoneHasNoLimitAndNoContext(t *testing.T) {
 	assert.Zero(t, d.Memory)
 	assert.True(t, d.ContextKnown, "its total is its reserved")
 	assert.Zero(t, d.Context)
-	assert.False(t, d.MemoryNominal())
 }
 
 func TestLookup(t *testing.T) {

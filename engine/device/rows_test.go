@@ -87,6 +87,5 @@ func TestWords(t *testing.T) {
 	assert.Equal(t, "cuda none", device.CUDA.String()+" "+device.None.String())
 	for from, want := range map[device.MemoryFrom]string{device.Nominal: "nominal", device.Runtime: "cuda", device.SMI: "nvidia-smi", device.Given: "given"} {
 		assert.Equal(t, want, from.String())
-		assert.Equal(t, from == device.Nominal, device.Device{MemoryFrom: from}.MemoryNominal())
 	}
 }

@@ -20,3 +20,6 @@ func RunOnce(start Start, t *ops.Table, o Options) (*Machine, error) {
 func (m *Machine) Steps() int        { return m.steps }
 func (m *Machine) Made() int         { return len(m.holders) }
 func (m *Machine) Peak() units.Bytes { return m.peak }
+
+// Bounded says whether some size was taken at an end of its range.
+func (d *Dispatch) Bounded() bool { return d.bounded }

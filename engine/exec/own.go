@@ -25,7 +25,7 @@ const (
 	ofPacked // own, and unpacked
 )
 
-// KeepOwn tells an operator's result: where no argument hangs on an input, its storages may be kept by the program's modules.
+// KeepOwn tells an operator's result: where no argument depends on an input, its storages may be kept by the program's modules.
 func (h *Heap) KeepOwn(args []any, kw ops.Kw, result any) {
 	if h.sites.pass != 1 {
 		return

@@ -43,9 +43,6 @@ func (d *Dispatch) Bound(u ops.Unbacked) int64 {
 	return u.Max
 }
 
-// Bounded says whether some size was taken at an end of its range.
-func (d *Dispatch) Bounded() bool { return d.bounded }
-
 // Lower says whether the run takes data-dependent sizes at their lower end.
 func (d *Dispatch) Lower() bool { return d.lower }
 

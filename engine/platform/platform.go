@@ -94,9 +94,6 @@ func (p *Platform) CublasConfig() string {
 	return p.CublasWorkspace
 }
 
-// CublasWorkspaceBytes is the size of the cuBLAS workspace: CUBLAS_WORKSPACE_CONFIG, else the default of release and device.
-func (p *Platform) CublasWorkspaceBytes() units.Bytes { return p.Cublas().Bytes }
-
 // Cublas is the workspace of a gemm, batched gemm, gemv or dot.
 func (p *Platform) Cublas() Workspace {
 	r := p.Release()

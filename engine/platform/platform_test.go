@@ -146,30 +146,30 @@ func TestWorkspaces(t *testing.T) {
 	} {
 		p := on(t, c.device, c.torch)
 		assert.Equal(t, c.cublas, p.Cublas(), "%s %s cublas: %s", c.device, c.torch, c.why)
-		assert.Equal(t, c.cublas.Bytes, p.CublasWorkspaceBytes())
+		assert.Equal(t, c.cublas.Bytes, p.Cublas().Bytes)
 		assert.Equal(t, c.lt, p.CublasLt(), "%s %s lt: %s", c.device, c.torch, c.why)
 		assert.Equal(t, c.takes, p.LtTakesCublas(), "%s %s", c.device, c.torch)
 	}
 	thor := on(t, "b200", "2.13")
 	thor.Device.ComputeCapability = device.Capability{Major: 11}
-	assert.Equal(t, small, thor.CublasWorkspaceBytes(), "11.x came with 2.14")
+	assert.Equal(t, small, thor.Cublas().Bytes, "11.x came with 2.14")
 	thor.Torch = version(t, "2.14")
-	assert.Equal(t, big, thor.CublasWorkspaceBytes())
+	assert.Equal(t, big, thor.Cublas().Bytes)
 }
 
 func TestCublasWorkspaceDeterministic(t *testing.T) {
 	p := on(t, "a10g", "2.15")
 	p.Deterministic = true
-	assert.Equal(t, 32*units.MiB, p.CublasWorkspaceBytes(), "cuBLAS refuses without a setting, and measured runs take :4096:8")
+	assert.Equal(t, 32*units.MiB, p.Cublas().Bytes, "cuBLAS refuses without a setting, and measured runs take :4096:8")
 	assert.Equal(t, ":4096:8", p.CublasConfig())
 	p.CublasWorkspace = ":16:8"
-	assert.Equal(t, 128*units.KiB, p.CublasWorkspaceBytes(), "a setting decides")
+	assert.Equal(t, 128*units.KiB, p.Cublas().Bytes, "a setting decides")
 	assert.Equal(t, ":16:8", p.CublasConfig())
 	assert.Empty(t, on(t, "a10g", "2.15").CublasConfig())
 	assert.Zero(t, func() units.Bytes {
 		p := on(t, "none", "2.15")
 		p.Deterministic = true
-		return p.CublasWorkspaceBytes()
+		return p.Cublas().Bytes
 	}(), "the device none has no library")
 }
 
@@ -193,7 +193,7 @@ func TestCublasWorkspaceConfig(t *testing.T) {
 		p := on(t, "h200", "2.10")
 		p.CublasWorkspace = c.config
 		require.NoError(t, p.Check())
-		assert.Equal(t, c.want, p.CublasWorkspaceBytes(), "the setting beats the device's default")
+		assert.Equal(t, c.want, p.Cublas().Bytes, "the setting beats the device's default")
 	}
 	for _, bad := range []string{"4096:8", ":4096", ":4096:", ":a:b", ":-1:8", ":4096:8:16", ":99999999999:1", ":2147483648:1", ":1:2147483648", "", ":", ":4096:8a", ":4096:0x8", "x:4096:8", ":4096:8:2147483647:4194304:2147483647:4194304", ":2147483647:2147483647:2147483647:2147483647:2147483647:2147483647"} {
 		_, err := platform.ParseCublasWorkspace(bad)

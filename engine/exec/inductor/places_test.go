@@ -118,7 +118,7 @@ func TestFirstInput(t *testing.T) {
 	assert.EqualError(t, err, "input arg0_1: got int64, want float32: compiled code takes one dtype")
 }
 
-// TestLoopsPlace: whether a loop goes on hangs on data: the note stands at the loop.
+// TestLoopsPlace: whether a loop goes on depends on data: the note stands at the loop.
 func TestLoopsPlace(t *testing.T) {
 	read := func(name string) string {
 		return "AtenTensorHandle " + name + "_handle;\nAOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_empty_strided(0, int_array_0, int_array_0, cached_torch_dtype_bool, cached_torch_device_type_cuda, this->device_idx_, &" + name +

@@ -71,7 +71,7 @@ type codeSites struct {
 	sites []int32
 }
 
-// sitesOf are the places of c's instructions for a module; those of no module's functions hang on an object of none.
+// sitesOf are the places of c's instructions for a module; those of functions that belong to no module are kept under no object.
 func (m *interp) sitesOf(c *code, from *inst, module *Object) []int32 {
 	if module == nil {
 		module = &m.noModule

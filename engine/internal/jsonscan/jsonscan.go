@@ -359,11 +359,5 @@ func (s *Scanner) Skip() {
 
 func (s *Scanner) skipMember(string) { s.Skip() }
 
-// IsNull says whether the next value is null, and leaves it there.
-func (s *Scanner) IsNull() bool { return s.next() == 'n' }
-
-// IsString says whether the next value is a string, and leaves it there.
-func (s *Scanner) IsString() bool { return s.next() == '"' }
-
 // IsObject says whether the next value is an object, and leaves it there.
 func (s *Scanner) IsObject() bool { return s.next() == '{' }

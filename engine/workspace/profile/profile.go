@@ -7,7 +7,6 @@ package profile
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -180,19 +179,6 @@ func (p *Profile) Add(by Answerer, e Entry) error {
 	}
 	group[key] = e
 	return nil
-}
-
-// Merge puts all entries of other into p. It names every contradiction; p then holds what it held first.
-func (p *Profile) Merge(other *Profile) error {
-	var errs []error
-	for _, g := range other.Groups() {
-		for _, e := range g.Entries {
-			if err := p.Add(g.Answerer, e); err != nil {
-				errs = append(errs, err)
-			}
-		}
-	}
-	return errors.Join(errs...)
 }
 
 // Groups are all entries, sorted by library, version, class and key.

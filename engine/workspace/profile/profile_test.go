@@ -85,23 +85,17 @@ func TestWrittenReadsBackAndIsSorted(t *testing.T) {
 	}
 }
 
-func TestMerge(t *testing.T) {
-	a, b := &profile.Profile{}, &profile.Profile{}
-	other := conv1()
-	other.Input[0] = 8
-	require.NoError(t, a.Add(sm89, profile.Entry{Call: conv1(), Answer: profile.Answer{Bytes: 1, Engine: 38}}))
-	require.NoError(t, b.Add(sm89, profile.Entry{Call: conv1(), Answer: profile.Answer{Bytes: 1, Engine: 38}}))
-	require.NoError(t, b.Add(sm89, profile.Entry{Call: other, Answer: profile.Answer{Bytes: 2, Engine: 55}}))
-	require.NoError(t, a.Merge(b), "agreeing entries merge")
-	assert.Len(t, a.Groups()[0].Entries, 2)
-
-	c := &profile.Profile{}
-	require.NoError(t, c.Add(sm89, profile.Entry{Call: conv1(), Answer: profile.Answer{Bytes: 9, Engine: 0}}))
-	err := a.Merge(c)
+func TestEntriesThatContradictOneAnother(t *testing.T) {
+	p := &profile.Profile{}
+	entry := profile.Entry{Call: conv1(), Answer: profile.Answer{Bytes: 1, Engine: 38}}
+	require.NoError(t, p.Add(sm89, entry))
+	require.NoError(t, p.Add(sm89, entry), "the same again")
+	assert.Len(t, p.Groups()[0].Entries, 1)
+	err := p.Add(sm89, profile.Entry{Call: conv1(), Answer: profile.Answer{Bytes: 9, Engine: 0}})
 	require.EqualError(t, err, "got two answers of cudnn 9.10.2 for sm89 to conv forward float32 1,3,224,224 150528,50176,224,1 64,3,7,7 147,49,7,1 3,3 2,2 1,1 1 tf32: "+
 		"1 B of engine 38 and 9 B of engine 0")
 	call := conv1()
-	got, _ := a.Lookup(sm89, &call)
+	got, _ := p.Lookup(sm89, &call)
 	assert.Equal(t, units.Bytes(1), got.Bytes, "what was there stays")
 }
 

@@ -138,7 +138,7 @@ def test_every_program_is_compared(streams):
     assert set(streams[0]) == set(STREAMS)
 
 
-# Calls whose course hangs on values: with values a GPU would go another way than with zeros.
+# Calls whose course depends on values: with values a GPU would go another way than with zeros.
 DECIDED_BY_VALUES = {"aten::linalg_eig", "aten::matrix_exp", "aten::linalg_matrix_exp", "aten::index_put", "aten::index_put_", "aten::masked_scatter_backward",
                      "aten::masked_scatter", "aten::masked_select", "aten::nonzero", "aten::index", "aten::_unique2", "aten::repeat_interleave",
                      "aten::normal", "aten::combinations",

@@ -8,7 +8,7 @@ import (
 
 // What containers hold, as far as their uses tell.
 
-// listed is what holds a list's members: they stay to the end of the call. The newest may have a name besides.
+// listed is what holds a list's members: they stay to the end of the call. A local may hold the newest member too (named).
 type listed struct {
 	call  *call
 	first int // the first member

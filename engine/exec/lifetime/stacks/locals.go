@@ -32,8 +32,8 @@ type binding struct {
 	ended []int
 }
 
-// follow goes through the statements of a call and finds which local takes each result. That of a known name is known. Another one takes the
-// local of a value that the statement is the last to use; what is not taken stays.
+// follow goes through the statements of a call and finds which local takes each result. Where the archive tells the name of a result, that is
+// the local. A result without a name takes the local of a value that the statement is the last to use. A local that no result takes keeps its value.
 func (t *function) follow(c *call, ends []end) []end {
 	s := &scope{t: t, call: c, of: map[int]*local{}, named: map[string]*local{}, ends: ends}
 	bindings := t.bindings(c)

@@ -13,7 +13,7 @@ import (
 // A temporary goes with its user: what one execution of a line makes and takes, and no name is told of. Anything else may be a local, and is
 // held to the end of its call. What a call leaves, its caller may hold: in a tuple of which the rest is used, in a list that was passed in. The
 // statement that made the call binds the same names anew when it runs again, so it is held until then, or else to the end of the caller's own
-// call, and so on outward. Out of account are what is written to attributes that no line of a caller holds too (but for what hangs on no input: exec.Heap.KeepOwn), and containers that keep what
+// call, and so on outward. Out of account are what is written to attributes that no line of a caller holds too (but for what depends on no input: exec.Heap.KeepOwn), and containers that keep what
 // each round of a loop gave and are then thrown away.
 
 // Held is how long values might be held at most.

@@ -65,7 +65,7 @@ def start() -> None:
         atexit.register(write_report)
     from memshim.pretend import compiles, ending, timing
 
-    warnings.filterwarnings("ignore", "dynamo_pgo force disabled")  # it is: no answer hangs on what an earlier process found
+    warnings.filterwarnings("ignore", "dynamo_pgo force disabled")  # it is: no answer depends on what an earlier process found
     ending.register()
     for module, act in {**timing.AFTER, "torch._inductor.utils": compiles.watch}.items():
         After(module, act)

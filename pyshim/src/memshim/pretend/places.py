@@ -31,7 +31,7 @@ class Place:
 
 @dataclass
 class Read:
-    """A value that hangs on what no kernel computed was asked for at a place, by an operator."""
+    """A value that depends on what no kernel computed was asked for at a place, by an operator."""
 
     place: Place  # the user's line: the innermost that is neither PyTorch's nor a package's; else the innermost that is not PyTorch's
     inner: Place  # the innermost line that is not PyTorch's

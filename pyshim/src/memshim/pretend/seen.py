@@ -1,4 +1,4 @@
-"""What a process on pretend GPUs asked for that is not exact: values that hang on what no kernel computed, calls that failed, sizes that are not known."""
+"""What a process on pretend GPUs asked for that is not exact: values that depend on what no kernel computed, calls that failed, sizes that are not known."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--grad", choices=("no_grad", "inference_mode"), default="no_grad")
     p.add_argument("--alloc-conf", default="", metavar="TEXT", help="PYTORCH_CUDA_ALLOC_CONF")
     p.add_argument("--cublas-workspace", default="", metavar="TEXT", help="CUBLAS_WORKSPACE_CONFIG")
-    p.add_argument("--fresh", action="store_true", help="run it again, though FILE.rec is of this very run and nothing that it hangs on has changed")
+    p.add_argument("--fresh", action="store_true", help="run it again, though FILE.rec is of this very run and nothing that it depends on has changed")
     p.add_argument("--timeout", type=float, default=TIMEOUT, metavar="SECONDS", help=f"for one case ({TIMEOUT:g})")
     return p
 

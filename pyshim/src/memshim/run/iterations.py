@@ -180,7 +180,7 @@ class Iterations:
         return [i < end for i in range(len(self.region.events))]
 
     def _context(self) -> int | None:
-        """Of a real one it would hang on what else runs there."""
+        """Of a real one it would depend on what else runs there."""
         return pretend_context() if where.pretended() else None
 
 

@@ -188,7 +188,7 @@ def _added(parts: list) -> Any:
 
 def _needed(loss: Any) -> Any:
     if loss is None or not loss.requires_grad:
-        raise BuildError("got a result without a loss that a gradient can come from, want one that hangs on parameters that require it")
+        raise BuildError("got a result without a loss that a gradient can come from, want one that depends on parameters that require it")
     if loss.numel() != 1:
         raise BuildError(f"got a loss of shape {list(loss.shape)}, want one number")
     return loss

@@ -1,4 +1,4 @@
-"""What the host wrote and small arithmetic on it come back right; what hangs on weights or on random numbers reads as zero and is noted."""
+"""What the host wrote and small arithmetic on it come back right; what depends on weights or on random numbers reads as zero and is noted."""
 
 import threading
 
@@ -92,7 +92,7 @@ def layers():
 
 @known
 def trained():
-    """A step of a small net: its gradients and numbers hang on weights, what stands beside it is known before and after."""
+    """A step of a small net: its gradients and numbers depend on weights, what stands beside it is known before and after."""
     net = torch.nn.Sequential(torch.nn.Conv2d(1, 4, 3), torch.nn.BatchNorm2d(4), torch.nn.ReLU(), torch.nn.Dropout(), torch.nn.Flatten(), torch.nn.Linear(144, 2)).cuda()
     optimizer = torch.optim.SGD(net.parameters(), 0.1)
     lengths, labels = torch.tensor([1, 2, 3]).cuda(), torch.zeros(2, dtype=torch.long).cuda()

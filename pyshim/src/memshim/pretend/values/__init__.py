@@ -1,4 +1,4 @@
-"""Values on a pretend GPU, where kernels do nothing: what the host wrote and small arithmetic on it come back right; what hangs on weights or on random
+"""Values on a pretend GPU, where kernels do nothing: what the host wrote and small arithmetic on it come back right; what depends on weights or on random
 numbers reads as zero, and is noted with the user's line.
 
 Every operator passes a kernel of ours on its way to CUDA's: registered for a dispatch key of PyTorch's that stands directly above the backends and that

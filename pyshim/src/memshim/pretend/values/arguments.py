@@ -48,7 +48,7 @@ def collect(items: Any, into: list[torch.Tensor]) -> bool:
 
 
 def trained(tensors: list[torch.Tensor]) -> bool:
-    """Whether this is of a pass that is trained, or of its gradients: numbers hang on weights as all of them do, and read as zero."""
+    """Whether this is of a pass that is trained, or of its gradients: numbers depend on weights as all of them do, and read as zero."""
     if torch.is_grad_enabled():
         for t in tensors:
             if t.requires_grad:

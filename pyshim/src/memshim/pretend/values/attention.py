@@ -36,7 +36,7 @@ class Unplanned:
 
 
 def alike(value: Any) -> Any:
-    """What a plan hangs on of the arguments."""
+    """What of the arguments a plan depends on."""
     if isinstance(value, torch.Tensor):
         return value.shape, value.stride(), value.dtype
     if isinstance(value, (tuple, list)):

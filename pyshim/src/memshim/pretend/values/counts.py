@@ -1,4 +1,4 @@
-"""Operators whose result has a size that hangs on values: how many rows it has, from the result that the CPU gives. CUDA's kernels read that count
+"""Operators whose result has a size that depends on values: how many rows it has, from the result that the CPU gives. CUDA's kernels read that count
 from the device, and allocate by it."""
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """Constructors that fill tensors cost nothing: random weights on the host are not computed, so that a model that is built on the CPU and moved takes
-no host memory. What hangs on weights is not known on a pretend GPU anyway."""
+no host memory. What depends on weights is not known on a pretend GPU anyway."""
 
 from __future__ import annotations
 

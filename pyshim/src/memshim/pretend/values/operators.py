@@ -183,7 +183,7 @@ class Operator:
         return out
 
     def of_zeros(self, args: tuple, kwargs: dict, tensors: list[torch.Tensor]) -> Any:
-        """What the result hangs on where all that is read is zero, as nobody wrote there: None where somebody did."""
+        """What the result depends on where all that is read is zero, as nobody wrote there: None where somebody did."""
         untouched = self.values.memory.untouched
         for t in tensors:
             if not untouched(t):
@@ -223,7 +223,7 @@ class Operator:
         return out
 
     def known(self, args: tuple, kwargs: dict, tensors: list[torch.Tensor]) -> bool:
-        """Whether all that the result hangs on is known."""
+        """Whether all that the result depends on is known."""
         ignored = {id(kwargs[name]) for name in self.pure if name in kwargs}
         if args and ("self" in self.pure or self.beta is not None and (args[self.beta] if self.beta < len(args) else kwargs.get("beta", 1)) == 0):
             ignored.add(id(args[0]))  # 0 times what was there
@@ -372,7 +372,7 @@ class Operator:
             self.values.library.answers_end()
 
     def counted(self, keyset: C.DispatchKeySet, args: tuple, kwargs: dict) -> Any:
-        """An operator whose result has a size that hangs on values: how many there are is read from the device while it runs."""
+        """An operator whose result has a size that depends on values: how many there are is read from the device while it runs."""
         tensors: list[torch.Tensor] = []
         if not collect((*args, *kwargs.values()), tensors) or not any(t.is_cuda for t in tensors):
             return self.forward(keyset, args, kwargs)

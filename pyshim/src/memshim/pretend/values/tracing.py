@@ -41,7 +41,7 @@ def exclude_while_tracing(own: C.DispatchKeySet) -> None:
 
 def follow_folding(key: C.DispatchKey, joint_graph: ModuleType) -> None:
     """After torch._inductor.fx_passes.joint_graph is imported. Inductor computes constants of one value by running their operators on the device, and
-    reads them: what a sum or a product with one leaves out hangs on that. These tensors are no fake ones: they are followed."""
+    reads them: what a sum or a product with one leaves out depends on that. These tensors are no fake ones: they are followed."""
     folder = joint_graph.UniformValueConstantFolder
     deduce, replaced = folder._deduce_value, folder.add_node_replacement
 
