@@ -118,6 +118,10 @@ var (
 
 // syntaxError turns the library's message, which names a line at best, into ours.
 func (r *reader) syntaxError(data []byte, err error) {
+	if bytes.HasPrefix(data, []byte("PK\x03\x04")) {
+		r.errorAt(r.pos(1, 1), "got an archive, want a file of cases: memspec estimate takes an archive, memspec init writes a file of cases for it")
+		return
+	}
 	line, col, msg := 1, 1, err.Error()
 	if m := yamlMessage().FindStringSubmatch(msg); m != nil {
 		msg = m[2]

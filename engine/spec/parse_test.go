@@ -73,6 +73,7 @@ func TestHostileYAML(t *testing.T) {
 			"got more than 10000 cases, want fewer"},
 		{"too large", "version: 1\n#" + strings.Repeat("x", 1<<20), "got a file of 1048588 bytes, want at most 1048576"},
 		{"binary", "\x00\x01\x02\x03", "not YAML: control characters are not allowed"},
+		{"an archive", "PK\x03\x04\x00", "1:1: got an archive, want a file of cases: memspec estimate takes an archive, memspec init writes a file of cases for it"},
 		{"not UTF-8", "version: \xff\xfe\n", "not YAML: "},
 		{"many errors", "version: 1\n" + manyKeys(3000), "… and 950 more"},
 		{"carriage returns", "version: 2\r\nmodels: {}\r\n", "m.yaml:1:10: got version 2, want 1"},
