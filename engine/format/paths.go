@@ -48,10 +48,8 @@ func (p Paths) Source(file string) (below string, inTree bool) {
 	if file == "" {
 		return "", false
 	}
-	for _, packages := range []string{"/site-packages/", "/dist-packages/"} {
-		if i := strings.LastIndex(file, packages); i >= 0 {
-			return file[i+len(packages):], false
-		}
+	if below, ok := report.Installed(file); ok {
+		return below, false
 	}
 	if p.Root == "" || p.Exists == nil {
 		return file, false

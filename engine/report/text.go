@@ -251,20 +251,33 @@ func (p Site) String() string {
 	return strings.Join(parts, "  ")
 }
 
-// Source is "models/unet.py:146": the file with its line, and without its folder where it is an absolute path, which is another on every machine; ""
-// where it is not known.
+// Source is "models/unet.py:146": the file with its line, from the package on where it is an installed one's, else without its folder where it is an
+// absolute path, which is another on every machine; "" where it is not known.
 func (p Site) Source() string {
 	if p.File == "" {
 		return ""
 	}
 	f := p.File
-	if i := strings.LastIndexAny(f, `/\`); i >= 0 && (strings.HasPrefix(f, "/") || strings.ContainsAny(f, `\:`)) {
+	if below, ok := Installed(f); ok {
+		f = below
+	} else if i := strings.LastIndexAny(f, `/\`); i >= 0 && (strings.HasPrefix(f, "/") || strings.ContainsAny(f, `\:`)) {
 		f = f[i+1:]
 	}
 	if p.Line == 0 {
 		return f
 	}
 	return f + ":" + strconv.Itoa(p.Line)
+}
+
+// Installed is a file of an installed package, named from the package on: torchvision/models/resnet.py.
+func Installed(file string) (below string, ok bool) {
+	file = strings.ReplaceAll(file, `\`, "/")
+	for _, packages := range []string{"/site-packages/", "/dist-packages/"} {
+		if i := strings.LastIndex(file, packages); i >= 0 {
+			return file[i+len(packages):], true
+		}
+	}
+	return file, false
 }
 
 // WriteAccount writes where the peak is, who holds it and what is cached but free: the middle of every failing check.

@@ -324,3 +324,18 @@ func TestRowsOfATable(t *testing.T) {
 	require.NoError(t, Diff(many, many).WriteText(&b, 3))
 	assert.Contains(t, b.String(), "  the same holders at the peak\n")
 }
+
+func TestSource(t *testing.T) {
+	for _, c := range []struct{ why, file, want string }{
+		{"not known", "", ""},
+		{"as the archive names it", "models/unet.py", "models/unet.py:7"},
+		{"an absolute path is another on every machine", "/home/a/models/unet.py", "unet.py:7"},
+		{"that of another system too", `C:\a\unet.py`, "unet.py:7"},
+		{"an installed package's, from the package on", "/opt/lib/python3.12/site-packages/torchvision/models/resnet.py", "torchvision/models/resnet.py:7"},
+		{"Debian's folder of packages", "/usr/lib/python3/dist-packages/net/m.py", "net/m.py:7"},
+		{"the innermost folder of packages counts", `C:\Lib\site-packages\a\site-packages\b\m.py`, "b/m.py:7"},
+	} {
+		assert.Equal(t, c.want, Site{File: c.file, Line: 7}.Source(), c.why)
+	}
+	assert.Equal(t, "unet.py", Site{File: "/a/unet.py"}.Source(), "without a line")
+}
