@@ -1,12 +1,13 @@
 # make test   everything a fresh machine needs (Go modules, a Python environment), then every check and every test
 # make go     the part that needs nothing but Go
+# make hostile  every command on a thousand files that ask for too much, with limits of memory and time
 # make fuzz   every fuzz target, an hour in all (FUZZTIME=30s for a short one)
 # make bench  the benchmarks; bench-python: memshim's own
 # make workspace  asks cuDNN for the workspaces that memspec.yaml's cases need, without a GPU; workspace-current says whether that is needed
 # make probe  cudaprobe on a stand-in driver; make test-compat: the shim with the oldest PyTorch that is promised, 5 GB more
 # make test-pretend  the pretend GPU with each PyTorch from 2.10 to 2.15, one environment of 5 to 8 GB at a time (RELEASES="2.10.0 2.12.0")
 # make mutants  small bugs put into the code one at a time: which of them no test of their own package sees (N=300 SEED=1 PKG=./engine/...)
-# make scale  ten thousand cases in one check: processor time and memory, without a cache and with one
+# make scale  ten thousand cases in one check: processor time and memory
 # make truth  the tables of docs/accuracy.md: predictions against recorded truth
 # make truth-compiled  what is read from compiled models' wrappers against PyTorch on pretend GPUs: 33 models, 12 with DEVICES=--training, three device classes, hours (MODELS="resnet18 gpt2" DEVICES="--device t4"; PYTHONPATH of timm and transformers)
 # make truth-pretend  predictions against PyTorch on pretend GPUs, for all of torchvision's models: hours (CATALOG=timm ORACLE=DIR DEVICES="--device t4")
@@ -16,6 +17,7 @@ SHELL := /bin/sh
 GO ?= go
 PYTHON ?= python3
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+ACTIONLINT := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 SARIF := github.com/owenrumney/go-sarif/v3@v3.3.1
 VENV := .venv
 COMPAT := .venv-compat
@@ -25,17 +27,21 @@ RACE := ./engine/program ./assert ./cudameasure/...
 RACE_ENGINE := ^Test(Invariants|Judge|TrainingSteps|ARunIsMadeOnce)
 RACE_COMMAND := ^TestScript$$/^(against|baseline|check|init|update|verify)$$|^TestVerify|^TestInterrupted
 
-.PHONY: test go fmt vet staticcheck files unit race goldens formats python probe recordings test-python test-compat test-pretend examples-python check workspace scratch workspace-current examples fuzz bench bench-python scale mutants truth release clean
+.PHONY: test help go fmt vet tidy staticcheck workflows files unit hostile race goldens formats python probe recordings test-python test-compat test-pretend examples-python check workspace scratch workspace-current examples fuzz bench bench-python scale mutants truth release clean
 
-test: go race goldens formats python probe recordings workspace-current test-python examples-python
+test: go hostile race goldens formats python probe recordings workspace-current test-python examples-python
 
-go: fmt vet staticcheck files unit check examples
+go: fmt vet tidy staticcheck workflows files unit check examples
+
+# The lines at the top of this file.
+help:
+	@sed -n '/^# /!q; s/^# //p' Makefile
 
 # Go's tests and its compiler hardly collect garbage, as the command does not: a sixth less processor time.
-unit race goldens formats: export GOGC ?= 400
+unit hostile race goldens formats: export GOGC ?= 400
 
 # What is shipped has no cgo, and what is tested has none either: it links faster. The race detector needs it.
-unit goldens formats: export CGO_ENABLED ?= 0
+unit hostile goldens formats: export CGO_ENABLED ?= 0
 
 fmt:
 	@out=$$(gofmt -l $$(git ls-files -co --exclude-standard '*.go')); if [ -n "$$out" ]; then echo "gofmt: not formatted:"; echo "$$out"; exit 1; fi
@@ -43,14 +49,27 @@ fmt:
 vet:
 	$(GO) vet ./...
 
+# go.mod and go.sum are what go mod tidy writes.
+tidy:
+	$(GO) mod tidy -diff
+
 staticcheck:
 	$(GO) run $(STATICCHECK) ./...
+
+# The workflows and the action, as GitHub reads them.
+workflows:
+	$(GO) run $(ACTIONLINT) -shellcheck= -pyflakes= .github/workflows/*.yml examples/ci/pre-merge.yml examples/ci/comment.yml
 
 files:
 	@.ci/check-files
 
 unit:
 	$(GO) test ./...
+	cd tools && $(GO) vet ./... && $(GO) test ./...
+
+# What SECURITY.md promises of malformed files; go test ./... tries a part of them.
+hostile:
+	MEMSPEC_HOSTILE=1 $(GO) test ./cmd/memspec -run '^TestHostile'
 
 race:
 	$(GO) test -race -short $(RACE)
@@ -96,9 +115,10 @@ probe: $(VENV)/.stamp
 # The shim's own tests, the wheel's with them, and cudameasure's run of the shim. They need torch and no GPU. What a test may skip for is listed in
 # pyshim/tests/conftest.py; anything else fails. Convolutions that cuDNN compiles a kernel for are asked about where the library or the code has
 # changed since they were (.cache/heard), and with MEMSPEC_ASK=1.
+# SHARD=1/3 runs a third of them.
 test-python: $(VENV)/.stamp $(HEADERS)/.stamp
 	PYTHONPATH=$(CURDIR)/pyshim/src $(VENV)/bin/python -c 'from memshim import binary; binary.find()' # built once, before several tests ask for it
-	env -u PYTHONDONTWRITEBYTECODE MEMSPEC_WHOLE=1 PYTHONPATH=$(CURDIR)/pyshim/src $(VENV)/bin/python -m pytest -q -rs -n 2 pyshim/tests
+	env -u PYTHONDONTWRITEBYTECODE MEMSPEC_WHOLE=1 MEMSPEC_SHARD=$(SHARD) PYTHONPATH=$(CURDIR)/pyshim/src $(VENV)/bin/python -m pytest -q -rs -n 2 pyshim/tests
 	MEMSPEC_PYTHON_TESTS=1 $(GO) test ./cudameasure
 
 # CUDA's public headers, of both majors, that the pretend GPU's declarations are compared with; 100 MB.
@@ -123,7 +143,7 @@ $(COMPAT)/.stamp: .ci/requirements-compat.txt
 	touch $@
 
 examples-python: $(VENV)/.stamp
-	cd examples/pytest && PYTHONPATH=../../pyshim/src ../../$(VENV)/bin/python -m pytest -q -p memshim.plugin -p no:cacheprovider
+	cd examples/pytest && PYTHONPATH=../../pyshim/src ../../$(VENV)/bin/python -m pytest -q -p memshim.judge.plugin -p no:cacheprovider
 
 fuzz:
 	@.ci/fuzz
@@ -143,7 +163,8 @@ N ?= 300
 SEED ?= 1
 PKG ?= ./engine/...,./cudameasure/...
 mutants:
-	$(GO) run ./engine/internal/mutants -n $(N) -seed $(SEED) -pkg $(PKG) -min 95
+	cd tools && $(GO) build -o ../bin/mutants ./mutants
+	bin/mutants -n $(N) -seed $(SEED) -pkg $(PKG) -min 95
 
 # What cuDNN answers for the project's own cases: asked for where it is missing. The library is that of the torch in $(VENV), and those in
 # the folders of CUDNN, as in `make workspace CUDNN="--cudnn DIR"`. Its former name was scratch.

@@ -1,9 +1,11 @@
 package assert
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
+	"os"
 	"slices"
 	"strings"
 
@@ -32,13 +34,45 @@ const (
 	OnPretend                    // on a pretend GPU of the case's device, which needs Python with torch and memshim, and no GPU; a case that was not run fails
 )
 
+// Likely makes the likely figure of an estimate decide, whatever judge: of the case says: memspec check --judge likely.
+const Likely = Basis(verdict.ByLikely)
+
+// Basis is the figure of an estimate that decides.
+type Basis verdict.Basis
+
+// An Option changes how cases are judged: a Measure or a Basis.
+type Option interface{ apply(*options) }
+
+type options struct {
+	measure Measure
+	basis   verdict.Basis // "" is the case's own
+}
+
+func (m Measure) apply(o *options) { o.measure = m }
+func (b Basis) apply(o *options)   { o.basis = verdict.Basis(b) }
+
+func optionsOf(list []Option) options {
+	var o options
+	for _, option := range list {
+		option.apply(&o)
+	}
+	return o
+}
+
+// of is the case as the options have it judged.
+func (o *options) of(c spec.Case) spec.Case {
+	c.Judge = cmp.Or(o.basis, c.Judge)
+	return c
+}
+
 // Case predicts one case and fails t unless every budget holds. With a measure it is also run for real: t fails unless every budget holds for
 // the measured numbers too, and the two agree within the case's tolerance.
-func Case(t TB, c spec.Case, measure ...Measure) verdict.Verdict {
+func Case(t TB, c spec.Case, list ...Option) verdict.Verdict {
 	if h, ok := t.(helper); ok {
 		h.Helper()
 	}
-	return finish(t, engine.Judge(contextOf(t), c), machineOf(measure))
+	o := optionsOf(list)
+	return finish(t, judge(t, o.of(c)), machineOf(o.measure))
 }
 
 // PeakAtMost fails t if one run of the artifact allocates more than limit at once.
@@ -54,7 +88,7 @@ func PeakAtMost(t TB, artifact string, limit units.Bytes, inputs ...string) verd
 	if err != nil {
 		return tell(t, &engine.Result{Case: c, Err: err, Verdict: verdict.Verdict{Outcome: verdict.Error}})
 	}
-	return tell(t, engine.Judge(contextOf(t), c))
+	return tell(t, judge(t, c))
 }
 
 // AtMost fails t if one run of the artifact on a device takes more than the limits, by metric: reserved and total are a device's own. The runtime is eager,
@@ -77,7 +111,7 @@ func AtMost(t TB, device, artifact string, limits map[report.Metric]units.Bytes,
 	if err != nil {
 		return tell(t, &engine.Result{Case: c, Err: err, Verdict: verdict.Verdict{Outcome: verdict.Error}})
 	}
-	return tell(t, engine.Judge(contextOf(t), c))
+	return tell(t, judge(t, c))
 }
 
 // CaseOf is a case of a memspec.yaml by its name, for NoRegression and the like. It ends the test where there is none, if t can.
@@ -143,7 +177,7 @@ func caseOn(name, artifact string, inputs []string) (spec.Case, error) {
 func File[T interface {
 	TB
 	Run(string, func(T)) bool
-}](t T, path string, measure ...Measure) {
+}](t T, path string, list ...Option) {
 	if h, ok := any(t).(helper); ok {
 		h.Helper()
 	}
@@ -152,16 +186,23 @@ func File[T interface {
 		t.Errorf("memspec: %v", err)
 		return
 	}
-	var models engine.Models
-	machine := machineOf(measure)
+	models := engine.Models{Environ: os.Environ()}
+	o := optionsOf(list)
+	machine := machineOf(o.measure)
 	for _, c := range cases {
 		t.Run(c.Name, func(t T) {
 			if h, ok := any(t).(helper); ok {
 				h.Helper()
 			}
-			finish(t, models.Judge(contextOf(t), c), machine)
+			finish(t, models.Judge(contextOf(t), o.of(c)), machine)
 		})
 	}
+}
+
+// judge predicts a case and compares it with its budgets. What a recorded run read of the environment is compared with that of the test.
+func judge(t TB, c spec.Case) *engine.Result {
+	models := engine.Models{Environ: os.Environ()}
+	return models.Judge(contextOf(t), c)
 }
 
 // tell reports a result to t and returns its verdict.
@@ -177,7 +218,7 @@ func tell(t TB, r *engine.Result) verdict.Verdict {
 	case verdict.Warn:
 		logf(t, "%s", message(t, r))
 	default:
-		var models engine.Models
+		models := engine.Models{Environ: os.Environ()}
 		r.Remedies = models.Remedies(contextOf(t), r)
 		t.Errorf("%s", message(t, r))
 	}

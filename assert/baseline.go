@@ -5,12 +5,11 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
-	"os"
 	"strings"
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/memspec/memspec/engine"
+	"github.com/memspec/memspec/engine/regular"
 	"github.com/memspec/memspec/engine/report"
 	"github.com/memspec/memspec/engine/spec"
 	"github.com/memspec/memspec/engine/units"
@@ -36,7 +35,7 @@ func NoRegression(t TB, c spec.Case, committed string, tolerance float64) verdic
 		return verdict.Verdict{Outcome: verdict.Error}
 	}
 	c.Budgets = budgets(before, committed, tolerance)
-	r := engine.Judge(contextOf(t), c)
+	r := judge(t, c)
 	if r.Report != nil {
 		if differ := report.Unlike(&before.Run, &r.Report.Run); len(differ) > 0 {
 			t.Errorf("memspec: %s: got the account of another run than %s: %s", committed, c.Name, strings.Join(differ, "; "))
@@ -51,7 +50,7 @@ func NoRegression(t TB, c spec.Case, committed string, tolerance float64) verdic
 }
 
 func readReport(path string) (*report.Report, error) {
-	f, err := os.Open(path)
+	f, _, err := regular.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s: %w", path, fs.ErrNotExist)
 	}
@@ -74,10 +73,20 @@ func budgets(before *report.Report, path string, tolerance float64) []verdict.Bu
 		if !ok {
 			continue
 		}
-		limit := units.Bytes(math.Min(float64(v)*(1+tolerance), float64(units.Max)))
-		out = append(out, verdict.Budget{Metric: m, Limit: max(limit, v), Path: string(m) + " of " + path, Text: fmt.Sprintf("%s + %g%%", v, 100*tolerance)})
+		b := verdict.Budget{Metric: m, Limit: grown(v, tolerance), Regression: true, Path: string(m) + " of " + path,
+			Text: fmt.Sprintf("%s + %g%%", v, 100*tolerance)}
+		if up, ok := before.UpperValue(m); ok {
+			limit := grown(up, tolerance)
+			b.UpperLimit = &limit
+		}
+		out = append(out, b)
 	}
 	return out
+}
+
+// grown is a size with the tolerance added.
+func grown(v units.Bytes, tolerance float64) units.Bytes {
+	return max(units.Bytes(math.Min(float64(v)*(1+tolerance), float64(units.Max))), v)
 }
 
 // account is what two reports are compared by: sizes, and who holds the peak by module, operator and kind.

@@ -11,7 +11,8 @@
 //     judged too, and the two must agree within the case's tolerance.
 //  3. What could not be said fails too. An operator without a rule, an unknown context cost, an artifact that cannot be read: nothing
 //     passes by accident, nor does a case that was not measured where that is Required; WherePossible logs why it was not. A case may allow
-//     notes (allow: in memspec.yaml), and then they do not count.
+//     notes (allow: in memspec.yaml), and then they do not count. Where only the likely figure of an estimate keeps a budget, the test
+//     fails, unless judge: likely in memspec.yaml or the option Likely lets that figure decide.
 //  4. A budget of level warn never fails: it is logged.
 //  5. A failure is told by one Errorf with the whole account: metric, predicted, budget, by how much, the line of the spec, where the peak
 //     is, who holds it, what was assumed, and the commands that give it again. The test goes on.

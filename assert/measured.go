@@ -9,11 +9,10 @@ import (
 )
 
 // machineOf is what runs cases; nil for none.
-func machineOf(measure []Measure) *verify.Machine {
-	if len(measure) == 0 || measure[len(measure)-1] == Predict {
+func machineOf(how Measure) *verify.Machine {
+	if how == Predict {
 		return nil
 	}
-	how := measure[len(measure)-1]
 	return &verify.Machine{Required: how == Required || how == OnPretend, Pretend: how == OnPretend}
 }
 

@@ -1,16 +1,17 @@
 package engine
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"math/big"
-	"os"
 	"slices"
 	"strings"
 
+	"github.com/memspec/memspec/engine/regular"
 	"github.com/memspec/memspec/engine/report"
 	"github.com/memspec/memspec/engine/spec"
 	"github.com/memspec/memspec/engine/units"
@@ -38,6 +39,7 @@ type BaselineCase struct {
 	Allocated units.Bytes      `json:"allocated"`
 	Reserved  units.Bytes      `json:"reserved"`
 	Total     *units.Bytes     `json:"total"`
+	Upper     *report.Upper    `json:"upper,omitempty"` // of an estimate: its upper figures
 	PeakAt    *BaselineSite    `json:"peak_at"`
 	Holders   []BaselineHolder `json:"holders"`
 }
@@ -58,7 +60,8 @@ type BaselineHolder struct {
 
 // BaselineOf is the entry of a case that ran.
 func BaselineOf(name string, r *report.Report) BaselineCase {
-	c := BaselineCase{Name: name, Run: r.Run, Quality: r.Quality, Delta: r.Delta, Allocated: r.Peak.Allocated, Reserved: r.Peak.Reserved, Total: r.Peak.Total, Holders: []BaselineHolder{}}
+	c := BaselineCase{Name: name, Run: r.Run, Quality: r.Quality, Delta: r.Delta, Allocated: r.Peak.Allocated, Reserved: r.Peak.Reserved, Total: r.Peak.Total,
+		Upper: r.Upper, Holders: []BaselineHolder{}}
 	if w, ok := r.Value(report.Weights); ok {
 		c.Weights = &w
 	}
@@ -85,8 +88,9 @@ func BaselineOf(name string, r *report.Report) BaselineCase {
 
 // Report is the entry as an account, with what an entry has.
 func (c *BaselineCase) Report() *report.Report {
-	r := &report.Report{Schema: report.Schema, Run: c.Run, Quality: c.Quality, Delta: c.Delta,
-		Peak: report.Peak{Allocated: c.Allocated, Reserved: c.Reserved, Total: c.Total}}
+	r := &report.Report{Schema: report.Schema, Run: c.Run, Quality: c.Quality, Delta: c.Delta, Upper: c.Upper,
+		Baseline: report.Sizes{Allocated: max(c.Allocated-c.Delta, 0)},
+		Peak:     report.Peak{Allocated: c.Allocated, Reserved: c.Reserved, Total: c.Total}}
 	if c.Weights != nil {
 		r.Weights = *c.Weights
 	} else {
@@ -125,7 +129,7 @@ func (b *Baseline) Write(w io.Writer) error {
 
 // ReadBaseline reads the file that memspec baseline wrote.
 func ReadBaseline(path string) (*Baseline, error) {
-	f, err := os.Open(path)
+	f, _, err := regular.Open(path)
 	if err != nil {
 		return nil, plain(err)
 	}
@@ -142,9 +146,12 @@ func readBaseline(r io.Reader, path string, most int64) (*Baseline, error) {
 	if int64(len(data)) > most {
 		return nil, fmt.Errorf("%s: got a baseline of more than %d bytes", path, most)
 	}
+	if err := regular.CheckJSON(data, holderText); err != nil {
+		return nil, fmt.Errorf("%s: not a baseline: %w", path, err)
+	}
 	var file struct {
-		Schema *int           `json:"schema"`
-		Cases  []BaselineCase `json:"cases"`
+		Schema *int          `json:"schema"`
+		Cases  baselineCases `json:"cases"`
 	}
 	switch err := json.Unmarshal(data, &file); {
 	case err != nil:
@@ -155,6 +162,39 @@ func readBaseline(r io.Reader, path string, most int64) (*Baseline, error) {
 		return nil, fmt.Errorf("%s: got a baseline of schema %d, want %d: memspec baseline writes it again", path, *file.Schema, BaselineSchema)
 	}
 	return &Baseline{file.Cases}, nil
+}
+
+// maxBaselineCases bounds them: memspec.yaml has at most a tenth.
+const maxBaselineCases = 100_000
+
+// holderText is the least text of a holder, of which a baseline has most.
+const holderText = 64
+
+// baselineCases are read one by one: a case takes a hundred times its least text.
+type baselineCases []BaselineCase
+
+func (b *baselineCases) UnmarshalJSON(data []byte) error {
+	d := json.NewDecoder(bytes.NewReader(data))
+	switch first, err := d.Token(); {
+	case err != nil || first == nil: // null is no case
+		return err
+	case first != json.Delim('['):
+		return errors.New("cases: got no list, want a list of cases")
+	}
+	for d.More() {
+		var c BaselineCase
+		if err := d.Decode(&c); err != nil {
+			return err
+		}
+		if c.Name == "" {
+			return fmt.Errorf("cases[%d]: got no name", len(*b))
+		}
+		if len(*b) == maxBaselineCases {
+			return fmt.Errorf("got more than %d cases", maxBaselineCases)
+		}
+		*b = append(*b, c)
+	}
+	return nil
 }
 
 // Case is the entry of a name, nil where there is none.
@@ -192,7 +232,13 @@ func (r *Result) Compare(before *report.Report, from string) {
 			r.cannotCompare(fmt.Sprintf("%s is not known in %s", g.Metric, from))
 			continue
 		}
-		budgets = append(budgets, verdict.Budget{Metric: g.Metric, Limit: allowed(was, g), Level: g.Level, Text: g.Text + " over " + was.String() + " before", Path: g.Path, Pos: g.Pos})
+		b := verdict.Budget{Metric: g.Metric, Limit: allowed(was, g), Level: g.Level, Regression: true,
+			Text: g.Text + " over " + was.String() + " before", Path: g.Path, Pos: g.Pos}
+		if was, ok := upperBefore(before, g.Metric); ok {
+			limit := allowed(was, g)
+			b.UpperLimit = &limit
+		}
+		budgets = append(budgets, b)
 	}
 	if len(budgets) == 0 {
 		return
@@ -200,11 +246,29 @@ func (r *Result) Compare(before *report.Report, from string) {
 	judged := verdict.Judge(r.Report, budgets, r.options)
 	r.Verdict.Findings = append(r.Verdict.Findings, judged.Findings...)
 	r.Verdict.Why = slices.DeleteFunc(r.Verdict.Why, saysNoBudget)
-	if len(r.Case.Budgets) == 0 && len(r.Case.Fits) == 0 {
+	if len(r.Case.Budgets) == 0 && len(r.Case.Fits) == 0 && !r.uncompared {
 		r.Verdict.Outcome = judged.Outcome
 		return
 	}
 	r.Verdict.Outcome = verdict.Worst(r.Verdict.Outcome, judged.Outcome)
+}
+
+// Incomparable records why there is nothing to compare a result with: a case with regression: is then inconclusive.
+func (r *Result) Incomparable(why string) {
+	if r.Report != nil {
+		r.cannotCompare(why)
+	}
+}
+
+// upperBefore is the upper figure of a metric before: of an exact report its figure; false where an estimate does not record it.
+func upperBefore(before *report.Report, m report.Metric) (units.Bytes, bool) {
+	if up, ok := before.UpperValue(m); ok {
+		return up, true
+	}
+	if before.Quality == report.Exact {
+		return before.Value(m)
+	}
+	return 0, false
 }
 
 // cannotCompare makes a case that has a regression: inconclusive: nothing passes for want of something to compare with.
@@ -213,6 +277,7 @@ func (r *Result) cannotCompare(why string) {
 		r.Change = why
 		return
 	}
+	r.uncompared = true
 	r.Verdict.Outcome = verdict.Worst(r.Verdict.Outcome, verdict.Inconclusive)
 	r.Verdict.Why = append(slices.DeleteFunc(r.Verdict.Why, saysNoBudget), "regression: "+why)
 }
@@ -230,5 +295,11 @@ func allowed(was units.Bytes, g spec.Regression) units.Bytes {
 	return was.Add(more)
 }
 
-// errNoBaseline is what a case with regression: says where there is no baseline at all.
-var errNoBaseline = errors.New("there is no " + spec.BaselineFile + " beside memspec.yaml; memspec baseline writes it")
+// noBaseline is why a case with regression: cannot be compared where there is no baseline at all, with the command that writes one.
+func noBaseline(c *spec.Case) string {
+	command := "memspec baseline"
+	if c.Pos.File != "" && c.Pos.File != "memspec.yaml" {
+		command += " " + ShellQuote(c.Pos.File)
+	}
+	return "there is no " + spec.BaselineFile + " beside memspec.yaml; to write it: " + command
+}

@@ -312,6 +312,11 @@ func TestAScriptedArchiveTellsItsSource(t *testing.T) {
 	r := judged()
 	assert.Equal(t, verdict.Inconclusive, r.Verdict.Outcome)
 	assert.Contains(t, r.Line(), source+" no longer has the function that stood at its line ")
+	c.Source = strings.TrimSuffix(base, ".py") + ":make"
+	assert.Contains(t, judged().Line(), source+" no longer has the function", "named as a module")
+	c.Source = "elsewhere.net:make"
+	assert.Equal(t, verdict.Pass, judged().Verdict.Outcome, "a module that Python finds elsewhere")
+	c.Source = base + ":make"
 	require.NoError(t, os.Remove(source))
 	assert.Contains(t, judged().Line(), source+" is gone since the artifact was made")
 	c.Source = "other/" + c.Source

@@ -39,7 +39,7 @@
 //	format     reports, verdicts and timelines in the forms that other tools read
 //	spec       memspec.yaml to cases
 //	internal   containers and scanners of files (ptzip, pickle, jsonscan, pysource, expr), memory in slabs, names that are meant (nearest);
-//	           for tests: golden files, recordings (conformance), operator samples (aten), faults, mutants
+//	           for tests: golden files, recordings (conformance), operator samples (aten), faults
 //
 // Doors, each of which calls this package and adds no rule of its own:
 //
@@ -74,8 +74,10 @@
 //
 //	artifact-stale       what the artifact was made from has changed: the verdict is inconclusive
 //	branch-both          a branch depends on tensor data: both ways were run and the heavier is kept
+//	dependencies-unchecked  some of what a recorded run depends on was not compared with what is there now; the verdict does not depend on it
 //	device-remapped      the archive's code names a device; it was read as the case's
 //	first-call           what the first call of compiled code tries leaves blocks cached, which its wrapper does not tell: later calls may take others
+//	gradient-missing     after a training step parameters that require a gradient had none: nothing of the step used them
 //	index-assumed        a position depends on tensor data; it does not matter to memory
 //	later-graph          TorchScript's executor makes another graph for later passes, in which tensors may go earlier
 //	locals-unknown       eager lifetimes of a traced or frozen archive: it does not tell Python's names
@@ -88,7 +90,11 @@
 //	shape-bound          a size depends on tensor data and is taken at its most
 //	timing-decides       on a card a measured time decides what a compiled model takes: the way that takes more was taken
 //	value-assumed        a number depends on tensor data and is only computed with; it does not matter to memory
+//	value-compared       a run on a pretend GPU read a value that no kernel computed; with other values it takes the same
+//	value-decides        a value that no kernel computed decides what a run takes: runs with other values give the figure two ends
+//	value-open           a value that no kernel computed may decide what a run takes, and no upper end is known: the verdict is inconclusive
 //	value-read           a run on a pretend GPU read a value that no kernel computed, and went on with another
+//	value-stated         assume: states a value that a run on a pretend GPU read: the figure holds for it
 //	workspace-benchmark  cudnn.benchmark runs the fastest plan, which only a device can tell
 //	workspace-estimate   some library workspace is by rule
 //	workspace-stand-in   another version of a library answered for one that cannot be asked

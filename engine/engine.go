@@ -49,6 +49,8 @@ type Model struct {
 	seen *fx.Seen        // of an exported program, where its sidecar tells it
 	made *recording.Made // how, as far as it tells
 
+	environ []string // NAME=VALUE, for variables that the run read; nil where it is not known
+
 	// eager reads the program that the live model runs, once; nil where its sidecar holds none.
 	eager func() (*Model, error)
 

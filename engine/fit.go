@@ -29,6 +29,8 @@ type Fitted struct {
 	Next    *Limit // what breaks at the next value; nil where the search ended at its bound
 	Tried   int    // values that were run
 	Scanned bool   // fitting came and went with growing values, so one after the other was tried
+
+	Quality report.Quality // of the figures at the largest value, or at 1 where none fits
 }
 
 // A Limit is what a value breaks.
@@ -74,7 +76,7 @@ func (s *search) largest(most int64) (*Fitted, error) {
 	if s.err != nil {
 		return nil, s.err
 	}
-	f := &Fitted{Largest: low, Scanned: scanned}
+	f := &Fitted{Largest: low, Scanned: scanned, Quality: s.quality[max(low, 1)]}
 	if low < most && !s.fits(low+1) {
 		f.Next = s.tried[low+1]
 	}
@@ -100,6 +102,8 @@ type search struct {
 	at     At
 	tried  map[int64]*Limit // nil fits
 	err    error
+
+	quality map[int64]report.Quality // of the figures at each value that was tried
 }
 
 // fits runs a value once.
@@ -130,6 +134,10 @@ func (s *search) run(value int64) (*Limit, error) {
 	if r.Err != nil {
 		return nil, fmt.Errorf("at %d: %w", value, r.Err)
 	}
+	if s.quality == nil {
+		s.quality = map[int64]report.Quality{}
+	}
+	s.quality[value] = r.Report.Quality
 	return limitOf(r, value), nil
 }
 
@@ -141,7 +149,9 @@ func limitOf(r *Result, value int64) *Limit {
 		return &Limit{Value: value, Metric: report.Reserved, Predicted: rep.Peak.Reserved.Add(rep.OOM.Requested), Limit: rep.OOM.Limit, Why: "the device's memory ends"}
 	case rep.Quality == report.Incomplete:
 		return &Limit{Value: value, Metric: report.Reserved, Predicted: rep.Peak.Reserved, Why: report.Lacking(rep.Coverage.Unsupported), Unsure: true}
-	case r.Verdict.Outcome == verdict.Pass || r.Verdict.Outcome == verdict.Warn || len(r.Verdict.Findings) == 0:
+	case len(r.Verdict.Findings) == 0:
+		return upperLimit(r, value)
+	case r.Verdict.Outcome == verdict.Pass || r.Verdict.Outcome == verdict.Warn:
 		return nil
 	}
 	f := r.worst()
@@ -149,6 +159,16 @@ func limitOf(r *Result, value int64) *Limit {
 		return nil
 	}
 	return &Limit{Value: value, Metric: f.Metric, Predicted: f.Predicted, Limit: f.Limit, Why: f.Why, Unsure: f.Outcome == verdict.Inconclusive}
+}
+
+// upperLimit is the device where a case without budgets may not fit it; nil where it fits.
+func upperLimit(r *Result, value int64) *Limit {
+	up := r.Report.Upper
+	if up == nil || up.OOM == nil || r.Case.Judge == verdict.ByLikely {
+		return nil
+	}
+	return &Limit{Value: value, Metric: report.Reserved, Predicted: r.Report.Peak.Reserved, Limit: up.OOM.Limit,
+		Why: fmt.Sprintf("the device's memory may end: %s asked for at its most", up.OOM.Requested), Unsure: true}
 }
 
 // between halves the gap between a value that fits and one that does not.

@@ -14,16 +14,26 @@ import (
 	"github.com/memspec/memspec/engine/verdict"
 )
 
-// The answer of a search is that of trying every value, for every limit on resnet50's reserved memory, which rises and falls with the batch.
+// The answer of a search is that of trying every value, for every limit on resnet50's reserved memory, which rises and falls with
+// the batch. The figure that decides is the upper one, and with judge: likely the likely one.
 func TestLargestIsThatOfTryingAll(t *testing.T) {
+	for _, basis := range []verdict.Basis{verdict.ByUpper, verdict.ByLikely} {
+		t.Run(string(basis), func(t *testing.T) { largestIsThatOfTryingAll(t, basis) })
+	}
+}
+
+func largestIsThatOfTryingAll(t *testing.T, basis verdict.Basis) {
 	base := resnet50On(t)
 	const most = 24
-	reserved := make([]units.Bytes, most+1)
+	reserved, likely := make([]units.Bytes, most+1), make([]units.Bytes, most+1)
 	var models engine.Models
 	for b := int64(1); b <= most; b++ {
 		r, err := models.Run(context.Background(), atBatch(base, b))
 		require.NoError(t, err)
-		reserved[b] = r.Report.Peak.Reserved
+		reserved[b], likely[b] = r.Report.Upper.Reserved, r.Report.Peak.Reserved
+		if basis == verdict.ByLikely {
+			reserved[b] = likely[b]
+		}
 	}
 	falls := false
 	for _, limit := range reserved[1:] {
@@ -37,7 +47,7 @@ func TestLargestIsThatOfTryingAll(t *testing.T) {
 		}
 		at := func(b int64) (spec.Case, error) {
 			c := atBatch(base, b)
-			c.Budgets = []verdict.Budget{{Metric: report.Reserved, Limit: limit}}
+			c.Budgets, c.Judge = []verdict.Budget{{Metric: report.Reserved, Limit: limit}}, basis
 			return c, nil
 		}
 		got, err := models.Largest(context.Background(), at, most)
@@ -46,7 +56,7 @@ func TestLargestIsThatOfTryingAll(t *testing.T) {
 		if got.Largest < most {
 			require.NotNil(t, got.Next)
 			assert.Equal(t, want+1, got.Next.Value)
-			assert.Equal(t, reserved[want+1], got.Next.Predicted)
+			assert.Equal(t, likely[want+1], got.Next.Predicted)
 		}
 	}
 	assert.True(t, falls, "some limit has a gap, or the test shows nothing")
@@ -96,9 +106,10 @@ func TestRemedies(t *testing.T) {
 	cases, err := spec.Parse("memspec.yaml", []byte(`version: 1
 defaults: {device: t4}
 models:
-  big: {artifact: ../testdata/artifacts/torchvision/resnet50.script.pt, inputs: ["float32[B,3,224,224]"], dims: {B: 2000}, budget: {reserved: 60GiB}}
+  big: {artifact: ../testdata/artifacts/torchvision/resnet50.script.pt, inputs: ["float32[B,3,224,224]"], dims: {B: 2000}, budget: {reserved: 60GiB}, judge: likely}
   tight: {artifact: ../testdata/artifacts/torchvision/resnet50.script.pt, inputs: ["float32[B,3,224,224]"], dims: {B: 8}, budget: {reserved: 200MiB}}
   none: {artifact: ../testdata/artifacts/torchvision/resnet50.script.pt, inputs: ["float32[B,3,224,224]"], dims: {B: 1}, budget: {weights: 1MiB}}
+  upper: {artifact: ../testdata/artifacts/torchvision/resnet50.script.pt, inputs: ["float32[B,3,224,224]"], dims: {B: 2000}, budget: {reserved: 60GiB}}
 `))
 	require.NoError(t, err)
 	var models engine.Models
@@ -119,4 +130,11 @@ models:
 	}
 	assert.NotEmpty(t, tell(1))
 	assert.Empty(t, tell(2), "nothing makes weights smaller")
+
+	assert.Equal(t, []string{"B=922", "device: v100-32gb (31.73 GiB)"}, tell(3), "the upper figure has to fit, too")
+	for batch, want := range map[int64]verdict.Outcome{922: verdict.Pass, 923: verdict.Inconclusive} {
+		at, err := cases[3].With(spec.Dim{Name: "B", Value: batch})
+		require.NoError(t, err)
+		assert.Equal(t, want, models.Judge(context.Background(), at).Verdict.Outcome, "B=%d", batch)
+	}
 }

@@ -23,8 +23,10 @@ type Result struct {
 	Change   string         // against it, in words; "" where nothing changed, else why it could not be told
 	options  verdict.Options
 	Remedies []string // changes with which a failing case would pass, where they were asked for
-	Fits     []string // values of dims that it was asked to fit and does
-	Err      error    // why nothing could be judged; the outcome is then Error, or Inconclusive of an *Uncaptured
+
+	uncompared bool     // regression: has nothing to compare with
+	Fits       []string // values of dims that it was asked to fit and does
+	Err        error    // why nothing could be judged; the outcome is then Error, or Inconclusive of an *Uncaptured
 }
 
 func failed(c spec.Case, err error) *Result {
@@ -39,7 +41,7 @@ func failed(c spec.Case, err error) *Result {
 // Judge holds the run against its case's budgets. Where tensor data decides sizes, the model is run again at their lower end.
 func (r *Run) Judge(ctx context.Context) *Result {
 	var lower *report.Report
-	if r.Report.Quality == report.Bound {
+	if r.Report.Quality == report.Bound && len(r.Report.OtherValues) == 0 {
 		low, err := r.Model.run(ctx, r.Case, lowerEnd)
 		var refuses *exec.EvalError // the model has no run at that end
 		switch {
@@ -54,8 +56,17 @@ func (r *Run) Judge(ctx context.Context) *Result {
 
 // judged holds an account against its case's budgets. lower is the account with data-dependent sizes at their lower end, nil where there is none.
 func judged(c spec.Case, run *Run, account, lower *report.Report) *Result {
-	o := verdict.Options{Allow: c.Allow, Lower: lower}
+	o := verdict.Options{Allow: c.Allow, Lower: lower, Assume: assumed(&c), Basis: c.Judge}
 	return &Result{Case: c, Run: run, Report: account, options: o, Verdict: verdict.Judge(account, c.Budgets, o)}
+}
+
+// assumed are a case's assumptions in words.
+func assumed(c *spec.Case) []string {
+	var out []string
+	for _, a := range c.Assume {
+		out = append(out, fmt.Sprintf("%s = %d", a.Line, a.Size))
+	}
+	return out
 }
 
 // JudgeRecording judges a case by a run of it that was recorded just now: what its file in .memspec would tell, if it were kept.

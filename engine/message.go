@@ -31,11 +31,15 @@ func (r *Result) Line() string {
 		return head + ": " + FindingText(f)
 	}
 	if len(r.Verdict.Findings) == 0 || r.Verdict.Outcome != verdict.Pass {
-		return head + ": " + strings.Join(append(slices.Clone(r.Verdict.Why), r.Fits...), "; ")
+		parts := append(slices.Clone(r.Verdict.Why), r.Fits...)
+		if r.onlyUncompared() && len(r.Verdict.Findings) > 0 {
+			parts = append(parts, "its budgets hold")
+		}
+		return head + ": " + strings.Join(parts, "; ")
 	}
 	parts := make([]string, len(r.Verdict.Findings))
-	for i, f := range r.Verdict.Findings {
-		parts[i] = fmt.Sprintf("%s %s of %s", f.Metric, f.Predicted, f.Limit)
+	for i := range r.Verdict.Findings {
+		parts[i] = r.Verdict.Findings[i].Held()
 	}
 	parts = append(parts, r.Fits...)
 	if r.Change != "" {
@@ -47,10 +51,24 @@ func (r *Result) Line() string {
 	return head + ": " + strings.Join(parts, ", ")
 }
 
-// Caution says where a budget holds but estimated workspace at its most would break it; "" where it would not.
+// onlyUncompared says whether all that keeps the case from a pass is that regression: has nothing to compare with.
+func (r *Result) onlyUncompared() bool {
+	return r.uncompared && r.Err == nil && r.Verdict.Outcome == verdict.Inconclusive &&
+		!slices.ContainsFunc(r.Verdict.Findings, func(f verdict.Finding) bool { return f.Outcome != verdict.Pass }) && len(r.Verdict.Why) == 1
+}
+
+// RestsOn is what the verdict rests on beside its figures, in a line; "" where that is nothing.
+func (r *Result) RestsOn() string {
+	if r.Report == nil {
+		return ""
+	}
+	return verdict.GroundsText(r.Report.Quality, r.Verdict.Grounds)
+}
+
+// Caution says where the likely figure decides and the upper one would break a budget or not fit the device; "" where it would not.
 func (r *Result) Caution() string {
 	for _, f := range r.Verdict.Findings {
-		if f.Outcome == verdict.Pass && f.Upper > 0 {
+		if f.Outcome == verdict.Pass && (f.Upper > 0 || f.NoRoom) {
 			return fmt.Sprintf("caution: %s: %s", f.Metric, f.Why)
 		}
 	}
@@ -107,6 +125,9 @@ func (r *Result) Message(o MessageOptions) string {
 		writeReproduce(p, o.Reproduce)
 		return b.String()
 	}
+	if r.onlyUncompared() { // one line says it: nothing is wrong with the case
+		return b.String()
+	}
 	for i := range r.Verdict.Findings {
 		r.writeBudget(p, &r.Verdict.Findings[i])
 	}
@@ -120,6 +141,9 @@ func (r *Result) Message(o MessageOptions) string {
 	_ = r.writeBroken(w, o.Rows)
 	writeUnsupported(p, r.Report, o.Rows)
 	_ = report.WriteAssumed(w, r.Report)
+	if r.Verdict.OK() || slices.ContainsFunc(r.Verdict.Grounds, func(g verdict.Ground) bool { return g.Stated() }) {
+		item(p, "rests on", r.RestsOn())
+	}
 	for i, remedy := range r.Remedies {
 		name := "fits with"
 		if i > 0 {

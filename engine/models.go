@@ -16,7 +16,14 @@ import (
 
 // Models are opened artifacts, each read once however many cases run it. The zero value is ready; several goroutines may use it.
 type Models struct {
-	Cache *Cache // of accounts; nil for none
+	// Environ is the caller's environment, NAME=VALUE: variables that a recorded run read are compared with it. nil compares none. The engine reads no
+	// environment itself.
+	Environ []string
+
+	// Answers stand behind the workspace profile of each case: what was asked just now.
+	Answers *profile.Profile
+	// Called, if not nil, gets the library calls of each run, from any goroutine.
+	Called func(*spec.Case, []LibraryCall)
 
 	mu        sync.Mutex
 	byPath    map[string]func() (*Model, error)
@@ -32,7 +39,13 @@ func (ms *Models) Open(path string) (*Model, error) {
 	}
 	open, ok := ms.byPath[path]
 	if !ok {
-		open = sync.OnceValues(func() (*Model, error) { return Open(path) })
+		open = sync.OnceValues(func() (*Model, error) {
+			m, err := Open(path)
+			if err == nil {
+				m.environ = ms.Environ
+			}
+			return m, err
+		})
 		ms.byPath[path] = open
 	}
 	ms.mu.Unlock()
@@ -52,41 +65,33 @@ func (ms *Models) Run(ctx context.Context, c spec.Case) (*Run, error) {
 	if err := ms.useProfile(&c); err != nil {
 		return nil, err
 	}
-	return m.Run(ctx, c)
+	run, err := m.Run(ctx, c)
+	if err == nil && ms.Called != nil {
+		ms.Called(&c, run.Calls)
+	}
+	return run, err
 }
 
-// useProfile reads the workspace profile that a case names.
+// useProfile reads the workspace profile that a case names, and puts the answers of ms behind it.
 func (ms *Models) useProfile(c *spec.Case) (err error) {
 	if c.Platform.Workspace == nil && c.Workspace != "" {
-		c.Platform.Workspace, err = ms.profile(c.Workspace)
+		if c.Platform.Workspace, err = ms.profile(c.Workspace); err != nil {
+			return plain(err)
+		}
 	}
-	return plain(err)
+	if ms.Answers != nil {
+		c.Platform.Workspace = c.Platform.Workspace.Before(ms.Answers)
+	}
+	return nil
 }
 
-// Judge runs a case and holds it against its budgets. One that passes by an account of the cache has no Run.
+// Judge runs a case and compares it with its budgets, its fits: and its baseline.
 func (ms *Models) Judge(ctx context.Context, c spec.Case) *Result {
-	result := ms.judge(ctx, c)
-	if result.Verdict.Outcome != verdict.Pass {
-		ms.Complete(ctx, result)
-	}
-	return result
-}
-
-// Complete runs the case of a result whose account was in the cache, for what an account does not tell.
-func (ms *Models) Complete(ctx context.Context, r *Result) {
-	if r.Run != nil || r.Err != nil {
-		return
-	}
-	run, err := ms.Run(ctx, r.Case)
+	run, err := ms.Run(ctx, c)
 	if err != nil {
-		*r = *failed(r.Case, err)
-		return
+		return failed(c, err)
 	}
-	r.Run = run
-}
-
-func (ms *Models) judge(ctx context.Context, c spec.Case) *Result {
-	result := ms.account(ctx, c)
+	result := run.Judge(ctx)
 	if result.Err != nil {
 		return result
 	}
@@ -97,7 +102,7 @@ func (ms *Models) judge(ctx context.Context, c spec.Case) *Result {
 	}
 	if c.Baseline == "" {
 		if len(c.Regression) > 0 {
-			result.cannotCompare(errNoBaseline.Error())
+			result.cannotCompare(noBaseline(&c))
 		}
 		return result
 	}

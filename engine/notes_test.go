@@ -19,6 +19,7 @@ import (
 	file "github.com/memspec/memspec/engine/recording"
 	"github.com/memspec/memspec/engine/report"
 	"github.com/memspec/memspec/engine/spec"
+	"github.com/memspec/memspec/engine/units"
 )
 
 // doc.go lists the notes as the table has them.
@@ -78,6 +79,12 @@ func TestNotesHaveAWitness(t *testing.T) {
 			c.Artifact = filepath.Join(t.TempDir(), "a.rec")
 			keep(t, rec, c.Artifact)
 		}},
+		{note.DependsUnchecked, "", nil, func(c *spec.Case) {
+			rec := trained()
+			rec.Made.Packages = map[string]string{"transformers": "5.22.0"}
+			c.Artifact = filepath.Join(t.TempDir(), "a.rec")
+			keep(t, rec, c.Artifact)
+		}},
 		{note.TimingDecides, "", nil, func(c *spec.Case) {
 			rec := trained()
 			rec.Compiled, rec.Notes = true, []file.Note{{ID: string(note.TimingDecides), Text: "on a card a measured time decides whether operands are padded"}}
@@ -90,6 +97,11 @@ func TestNotesHaveAWitness(t *testing.T) {
 			c.Artifact = filepath.Join(t.TempDir(), "a.rec")
 			keep(t, rec, c.Artifact)
 		}},
+		{note.ValueDecides, "", nil, withValues(t, more("most", 512*units.MiB))},
+		{note.ValueOpen, "", nil, withValues(t, file.Values{Runs: []file.ValueRun{{Values: "most", Failed: "IndexError"}}})},
+		{note.GradientMissing, "", nil, noting(t, note.GradientMissing)},
+		{note.ValueCompared, "", nil, noting(t, note.ValueCompared)},
+		{note.ValueStated, "", nil, noting(t, note.ValueStated)},
 	} {
 		t.Run(string(tt.id), func(t *testing.T) {
 			c := caseOn(t, "a10g", tt.artifact, tt.inputs...)
@@ -106,6 +118,16 @@ func TestNotesHaveAWitness(t *testing.T) {
 		})
 	}
 	assert.Empty(t, unwitnessed, "no run here writes them")
+}
+
+// noting makes a case of a recording that has a note.
+func noting(t *testing.T, id note.ID) func(*spec.Case) {
+	return func(c *spec.Case) {
+		rec := trained()
+		rec.Notes = []file.Note{{ID: string(id), Text: "aten::item read 1 value"}}
+		c.Artifact = filepath.Join(t.TempDir(), "a.rec")
+		keep(t, rec, c.Artifact)
+	}
 }
 
 // A note is written once at each of its places, so that whoever reads the account learns all that assume: may speak of.

@@ -238,7 +238,7 @@ func TestSidecarLimits(t *testing.T) {
 	}
 	for _, tt := range []struct{ why, data, err string }{
 		{"as large as may be", pad(16 << 20), ""},
-		{"and a byte", pad(16<<20 + 1), path + ".inputs.json: got 16777217 bytes, want at most 16777216"},
+		{"and a byte", pad(16<<20 + 1), "read " + path + ".inputs.json: got more than 16777216 bytes, want fewer bytes"},
 		{"as deep as may be", module(1000), ""},
 		{"and a module", module(1001), path + ".inputs.json: modules[1]: got a path of 1001 names, want at most 1000"},
 		{"no JSON", "{", path + ".inputs.json: unexpected end of JSON input"},
@@ -301,7 +301,8 @@ func TestReadBaselineRefuses(t *testing.T) {
 	path := filepath.Join(dir, "b.json")
 	for _, tt := range []struct{ why, data, want string }{
 		{"no JSON", "{", path + ": not a baseline: unexpected end of JSON input"},
-		{"another type", "[]", path + ": not a baseline: json: cannot unmarshal array into Go value of type struct { Schema *int \"json:\\\"schema\\\"\"; Cases []engine.BaselineCase \"json:\\\"cases\\\"\" }"},
+		{"another type", "[]", path + ": not a baseline: json: cannot unmarshal array into Go value of type struct { Schema *int \"json:\\\"schema\\\"\"; Cases engine.baselineCases \"json:\\\"cases\\\"\" }"},
+		{"no list of cases", `{"schema":1,"cases":7}`, path + ": not a baseline: cases: got no list, want a list of cases"},
 		{"no schema", "{}", path + ": got a baseline without a schema, want 1"},
 		{"an older one", `{"schema":0}`, path + ": got a baseline of schema 0, want 1: memspec baseline writes it again"},
 		{"a newer one", `{"schema":2}`, path + ": got a baseline of schema 2, want 1: memspec baseline writes it again"},
@@ -313,7 +314,7 @@ func TestReadBaselineRefuses(t *testing.T) {
 	_, err := ReadBaseline(filepath.Join(dir, "gone.json"))
 	assert.EqualError(t, err, filepath.Join(dir, "gone.json")+": no such file or directory")
 	_, err = ReadBaseline(dir)
-	assert.EqualError(t, err, dir+": is a directory")
+	assert.EqualError(t, err, dir+": got a folder, want a regular file")
 	empty := `{"schema":1}`
 	_, err = readBaseline(strings.NewReader(empty), path, int64(len(empty)))
 	require.NoError(t, err, "as large as may be")

@@ -21,6 +21,7 @@ import (
 // notRaced are functions of tests that start goroutines and that make race leaves out, with the reason.
 var notRaced = map[string]string{
 	"inParallel":   "runs models that share no more than those of TestInvariants do, for minutes with the detector",
+	"within":       "waits for a call that shares nothing, to see that it does not wait for ever",
 	"startBrowser": "reads what a browser prints, where one is asked for",
 }
 

@@ -9,7 +9,6 @@ import (
 
 	"github.com/memspec/memspec/engine/allocator"
 	"github.com/memspec/memspec/engine/artifact"
-	"github.com/memspec/memspec/engine/device"
 	"github.com/memspec/memspec/engine/note"
 	"github.com/memspec/memspec/engine/recording"
 	"github.com/memspec/memspec/engine/report"
@@ -38,7 +37,7 @@ func recorded(rec *artifact.Recorded, c *spec.Case) (*trace.Trace, error) {
 	tr.Notes = slices.Clone(tr.Notes)
 	if h := rec.Header; h != nil {
 		tr.Sites = slices.Clone(tr.Sites)
-		for _, n := range h.Notes {
+		for _, n := range valueNotes(h) {
 			tr.Sites = append(tr.Sites, trace.Site{File: n.File, Line: n.Line})
 			tr.Notes = append(tr.Notes, trace.Note{Note: note.Note{ID: note.ID(n.ID), Subject: n.Text}, Site: trace.SiteID(len(tr.Sites) - 1)})
 		}
@@ -46,35 +45,10 @@ func recorded(rec *artifact.Recorded, c *spec.Case) (*trace.Trace, error) {
 	if h := rec.Header; h != nil && h.OOM != nil { // what the run does not tell, should it fit this device
 		tr.Coverage.Unsupported = []trace.Unsupported{{Reason: trace.CutShort, Detail: h.OOM.Pass, Count: 1}}
 	}
-	if subject := elsewhere(rec.Header, c); subject != "" {
-		tr.Notes = append(tr.Notes, trace.Note{Note: note.Note{ID: note.OtherDevice, Subject: subject}, Site: trace.NoSite})
+	if n := elsewhere(rec.Header, c); n != nil {
+		tr.Notes = append(tr.Notes, trace.Note{Note: *n, Site: trace.NoSite})
 	}
 	return &tr, nil
-}
-
-// elsewhere says that a run was not recorded on the case's device with its torch, or does not tell; "" where it was.
-func elsewhere(h *recording.Header, c *spec.Case) string {
-	const why = ": what libraries and kernels take there may differ"
-	if h == nil {
-		return "a memory snapshot does not tell on which device it was recorded" + why
-	}
-	on := h.Device.Name + " with torch " + h.Torch
-	if h.Where == recording.OnCPU {
-		return "the run was recorded on CPU tensors" + why
-	}
-	if !sameClass(&c.Platform.Device, h) || !c.Platform.Torch.Covers(h.Torch) {
-		return "the run was recorded on " + on + why
-	}
-	return ""
-}
-
-// sameClass says whether kernels and libraries see the same in a device and in the one that a run was recorded on: its multiprocessors where they
-// are told, as a pretend card may have been given more memory than it has; else its memory.
-func sameClass(d *device.Device, h *recording.Header) bool {
-	if h.Device.SMs > 0 {
-		return d.ComputeCapability.String() == h.Device.ComputeCapability && d.SMs == h.Device.SMs
-	}
-	return h.Device.Total != nil && d.Is(h.Device.ComputeCapability, *h.Device.Total)
 }
 
 // contradictions are what a case states and the recording says otherwise. Settings of the allocator are the case's to choose.
@@ -92,7 +66,7 @@ func contradictions(h *recording.Header, c *spec.Case) []string {
 			parts = append(parts, fmt.Sprintf("%s %s, the case says %s", what, orNone(got), orNone(want)))
 		}
 	}
-	if len(inputs) > 0 {
+	if len(inputs) > 0 && !sameInputs(h.Inputs, c.Inputs) {
 		differ("inputs", strings.Join(h.Inputs, "; "), strings.Join(inputs, "; "))
 	}
 	if c.DType != "" {
@@ -166,10 +140,15 @@ func orNone(s string) string {
 
 // notTold are the metrics that a recording does not tell of.
 func notTold(rec *artifact.Recorded) []report.Metric {
-	if rec != nil && rec.Header == nil {
+	if rec != nil && (rec.Header == nil || ofProgram(rec) && !tellsWeights(rec.Trace)) {
 		return []report.Metric{report.Weights} // which blocks are weights
 	}
 	return nil
+}
+
+// ofProgram says whether a whole program was recorded (memshim run), not an iteration of a model.
+func ofProgram(rec *artifact.Recorded) bool {
+	return rec != nil && rec.Header != nil && rec.Header.Built == "a program"
 }
 
 // tellsWeights says whether a recorded run tells which storages are weights. Its header has their bytes in any event, which the allocator rounds up.

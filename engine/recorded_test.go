@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"bytes"
 	"context"
 	"os"
 	"path/filepath"
@@ -15,8 +16,10 @@ import (
 	"github.com/memspec/memspec/engine/device"
 	"github.com/memspec/memspec/engine/note"
 	"github.com/memspec/memspec/engine/platform"
+	file "github.com/memspec/memspec/engine/recording"
 	"github.com/memspec/memspec/engine/report"
 	"github.com/memspec/memspec/engine/spec"
+	"github.com/memspec/memspec/engine/tensor"
 	"github.com/memspec/memspec/engine/trace"
 	"github.com/memspec/memspec/engine/units"
 	"github.com/memspec/memspec/engine/verdict"
@@ -70,7 +73,18 @@ func TestARecordingIsAnArtifact(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, report.Estimated, r.Quality)
 	require.True(t, r.HasNote(note.OtherDevice))
-	assert.Contains(t, r.Notes[0].Text, "with torch 2.15.0+cu130: what libraries and kernels take there may differ")
+	assert.Contains(t, r.Notes[0].Text, "(compute capability 8.6), the case is on rtx-3090 (9.0); to record it for the case: ")
+	assert.True(t, r.Notes[0].Undecided)
+	c.Budgets = []verdict.Budget{{Metric: report.Allocated, Limit: units.GiB}}
+	v, err := engine.Check(context.Background(), c)
+	require.NoError(t, err)
+	assert.Equal(t, verdict.Inconclusive, v.Outcome)
+	assert.Equal(t, []string{r.Notes[0].Text}, v.Why)
+	c.Allow = []string{string(note.OtherDevice)}
+	v, err = engine.Check(context.Background(), c)
+	require.NoError(t, err)
+	assert.Equal(t, verdict.Pass, v.Outcome)
+	c.Budgets, c.Allow = nil, nil
 
 	for _, tt := range []struct {
 		want string
@@ -87,6 +101,34 @@ func TestARecordingIsAnArtifact(t *testing.T) {
 		tt.edit(&c)
 		_, err := engine.Estimate(context.Background(), c)
 		assert.ErrorContains(t, err, tt.want)
+	}
+}
+
+// A recording made with inputs by position serves a case that names them, and the other way round; order, dtype, sizes and given names count.
+func TestInputsByPositionAndByName(t *testing.T) {
+	for _, tt := range []struct {
+		recorded, inputs []string
+		same             bool
+	}{
+		{[]string{"float32[8,64]"}, []string{"input=float32[8,64]"}, true},
+		{[]string{"input=float32[8,64]"}, []string{"float32[8,64]"}, true},
+		{[]string{"float32[8,64]", "mask=bool[8]"}, []string{"x=float32[8,64]", "mask=bool[8]"}, true},
+		{[]string{"float32[8,64]"}, []string{"x=float32[8,65]"}, false},
+		{[]string{"float32[8,64]"}, []string{"x=float16[8,64]"}, false},
+		{[]string{"bool[8]", "float32[8,64]"}, []string{"x=float32[8,64]", "mask=bool[8]"}, false},
+		{[]string{"float32[8,64]"}, []string{"x=float32[8,64]", "mask=bool[8]"}, false},
+		{[]string{"x=float32[8,64]"}, []string{"y=float32[8,64]"}, false},
+	} {
+		rec := trained()
+		rec.Inputs = tt.recorded
+		path := filepath.Join(t.TempDir(), "a.rec")
+		keep(t, rec, path)
+		_, err := engine.Estimate(context.Background(), caseOn(t, "t4", path, tt.inputs...))
+		if tt.same {
+			assert.NoError(t, err, "%q for %q", tt.recorded, tt.inputs)
+		} else {
+			assert.ErrorContains(t, err, "the run was recorded with inputs ", "%q for %q", tt.recorded, tt.inputs)
+		}
 	}
 }
 
@@ -164,4 +206,48 @@ func given(tr *trace.Trace) bool {
 		}
 	}
 	return false
+}
+
+// A program's recording (memshim run) begins with nothing: its weights are those that it holds at the peak, where categories are known, and its mode
+// is its own where no optimizer stepped. Without modules it is shown by line.
+func TestAProgramsRecording(t *testing.T) {
+	program := func(edit func(*file.Recording)) (*report.Report, string) {
+		rec := trained()
+		rec.Built, rec.Weights, rec.Training, rec.Passes[0].Events = "a program", 0, nil, 0
+		rec.Frames, rec.Stacks = []file.Frame{{File: "train.py", Line: 7, Function: "main"}}, [][]int{{0}}
+		for i := range rec.Sites {
+			rec.Sites[i].Stack = 1
+		}
+		edit(rec)
+		path := filepath.Join(t.TempDir(), "a.rec")
+		keep(t, rec, path)
+		r, err := engine.Estimate(context.Background(), caseOn(t, "t4", path))
+		require.NoError(t, err)
+		var text bytes.Buffer
+		require.NoError(t, report.WriteText(&text, r))
+		return r, text.String()
+	}
+
+	r, text := program(func(*file.Recording) {})
+	w, known := r.Value(report.Weights)
+	assert.True(t, known && w == 4*units.MiB, "got weights %s", w)
+	assert.Contains(t, text, "eager, training")
+	assert.NotContains(t, text, "baseline")
+	assert.NotContains(t, text, "delta")
+	assert.Contains(t, text, "cum  module")
+
+	r, text = program(func(rec *file.Recording) {
+		rec.Mode = "program"
+		for i := range rec.Sites {
+			rec.Sites[i].Module, rec.Sites[i].Category = "", tensor.Untraced
+		}
+	})
+	_, known = r.Value(report.Weights)
+	assert.False(t, known)
+	assert.True(t, r.Program)
+	assert.Contains(t, text, "eager, program")
+	assert.NotContains(t, text, "weights")
+	assert.Contains(t, text, "cum  line")
+	assert.Regexp(t, `train\.py:7 +untraced`, text)
+	assert.Equal(t, report.ByLine, report.DefaultBy(r.Holders))
 }

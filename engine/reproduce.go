@@ -10,8 +10,12 @@ import (
 func ExplainCommand(c spec.Case) string {
 	words := []string{"memspec", "explain"}
 	if c.Pos.File != "" {
-		words = append(words, "--case", c.Name, c.Pos.File)
-		return quoteAll(words)
+		name, elsewhere := c.Written()
+		words = append(words, "--case", name)
+		if elsewhere != "" {
+			words = append(words, "--device", elsewhere)
+		}
+		return quoteAll(append(words, c.Pos.File))
 	}
 	words = append(words, c.Artifact)
 	for _, in := range c.Inputs {

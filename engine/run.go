@@ -26,7 +26,7 @@ type Run struct {
 	Model    *Model
 	Trace    *trace.Trace        // what it allocates and frees
 	Timeline *allocator.Timeline // the trace through the allocator of the case's device
-	Upper    *allocator.Peaks    // of the same run with what is estimated at its most; nil where nothing is
+	Upper    *allocator.Upper    // of the same run with what is estimated at its most; nil where nothing is
 	Calls    []LibraryCall       // what it asks of libraries, each call once, in the order they are first made
 	Report   *report.Report      // the account of it
 }
@@ -60,13 +60,11 @@ func (m *Model) run(ctx context.Context, c spec.Case, which account) (r *Run, er
 	if err != nil {
 		return nil, err
 	}
-	stale, err := m.stale(&c)
+	stale, err := m.staleness(&c)
 	if err != nil {
 		return nil, err
 	}
-	if stale != nil {
-		made.Trace.Notes = append(made.Trace.Notes, *stale)
-	}
+	made.Trace.Notes = append(made.Trace.Notes, stale...)
 	r = &Run{Case: c, Model: m, Trace: made.Trace, Calls: libraryCalls(made.Calls, c.Platform.Answerer())}
 	a, err := allocator.On(&c.Platform, r.Trace.Heap)
 	if err != nil {
@@ -80,16 +78,20 @@ func (m *Model) run(ctx context.Context, c spec.Case, which account) (r *Run, er
 			return nil, err
 		}
 	}
-	src := report.Source{Run: r.describe(), Platform: &c.Platform, Timeline: r.Timeline, Upper: r.Upper, Workspace: answered(r.Calls), Ask: askCommand(c.Pos.File)}
+	src := report.Source{Run: r.describe(), Platform: &c.Platform, Timeline: r.Timeline, Upper: r.Upper, Workspace: answered(r.Calls),
+		Ask: askCommand(c.Pos.File), Remake: m.settleCommand(&c), Origin: m.origin(&c)}
 	if rec := m.Artifact.Recorded; rec != nil {
 		src.Unknown = notTold(rec)
 		src.Compiled = rec.Header != nil && rec.Header.Compiled
-		if rec.Header != nil && !tellsWeights(r.Trace) {
+		if rec.Header != nil && !ofProgram(rec) && !tellsWeights(r.Trace) {
 			src.Weights = &rec.Header.Weights
 		}
 	}
 	if p := m.Artifact.Program; p != nil && takesWeights(p) {
 		src.Unknown = []report.Metric{report.Weights}
+	}
+	if src.OtherValues, err = r.otherValues(m.Artifact.Recorded, src, a); err != nil {
+		return nil, err
 	}
 	r.Report = report.Build(src)
 	return r, nil
@@ -98,7 +100,7 @@ func (m *Model) run(ctx context.Context, c spec.Case, which account) (r *Run, er
 // upper is what the run takes at most where its trace has estimates: with every workspace of estimated size at its most, and every local of
 // Python's that the artifact does not tell of, or that other operators may hold, held to the end of its call. It is nil where nothing is estimated,
 // and where nothing tells the most. held is the account with such locals, where the run told it too.
-func (r *Run) upper(ctx context.Context, held *trace.Trace, a allocator.Allocator) (*allocator.Peaks, error) {
+func (r *Run) upper(ctx context.Context, held *trace.Trace, a allocator.Allocator) (*allocator.Upper, error) {
 	tr := r.Trace
 	if slices.ContainsFunc(tr.Notes, func(n trace.Note) bool { return n.ID == note.WorkspaceUnknown }) {
 		return nil, nil // no figure is the most
@@ -181,7 +183,7 @@ func (m *Model) executeOn(ctx context.Context, start exec.Start, c *spec.Case, w
 // runtime is how the case runs: as it says, else eagerly, and a recorded run as it was recorded.
 func (m *Model) runtime(c *spec.Case) spec.Runtime {
 	switch {
-	case c.Runtime != spec.ByArtifact:
+	case c.Runtime != spec.ByArtifact && m.Artifact.Recorded == nil:
 		return c.Runtime
 	case len(m.Artifact.Runtimes) > 0:
 		return spec.Runtime(m.Artifact.Runtimes[0])
@@ -192,6 +194,8 @@ func (m *Model) runtime(c *spec.Case) spec.Runtime {
 // mode is what the run does.
 func (m *Model) mode(c *spec.Case) spec.Mode {
 	switch {
+	case len(m.Artifact.Modes) == 0 && ofProgram(m.Artifact.Recorded):
+		return report.Program
 	case len(m.Artifact.Modes) == 0:
 		return report.Recorded
 	case c.Mode == "":
@@ -213,7 +217,7 @@ func (r *Run) describe() report.Run {
 	if rec := m.Artifact.Recorded; rec != nil && rec.Header != nil {
 		inputs, where = rec.Header.Inputs, string(rec.Header.Where)
 	}
-	return report.Run{Artifact: m.Path, Format: m.Artifact.Format, Producer: m.Artifact.Producer, Where: where, Runtime: string(m.runtime(c)), Mode: string(m.mode(c)),
+	return report.Run{Program: ofProgram(m.Artifact.Recorded), Artifact: m.Path, Format: m.Artifact.Format, Producer: m.Artifact.Producer, Where: where, Runtime: string(m.runtime(c)), Mode: string(m.mode(c)),
 		Device: c.Platform.Device.Name, Torch: c.Platform.Torch.String(), AllocConf: c.Platform.AllocConf, Inputs: inputs}
 }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"strings"
 	"sync"
 
@@ -14,6 +13,7 @@ import (
 	"github.com/memspec/memspec/engine/exec/lifetime"
 	"github.com/memspec/memspec/engine/program"
 	"github.com/memspec/memspec/engine/recording"
+	"github.com/memspec/memspec/engine/regular"
 	"github.com/memspec/memspec/engine/spec"
 )
 
@@ -22,6 +22,9 @@ const sidecarSuffix = ".inputs.json"
 
 // maxSidecar bounds it.
 const maxSidecar = 16 << 20
+
+// sidecarText is the least text of an object in it: a file with its hash.
+const sidecarText = 64
 
 // maxDepth bounds the modules in one another that a sidecar names.
 const maxDepth = 1000
@@ -57,19 +60,15 @@ type sidecar struct {
 // readSidecar reads the file beside an artifact; nil where there is none.
 func readSidecar(artifact string) (*sidecar, error) {
 	path := artifact + sidecarSuffix
-	info, err := os.Stat(path)
+	data, err := regular.Read(path, maxSidecar)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	if info.Size() > maxSidecar {
-		return nil, fmt.Errorf("%s: got %d bytes, want at most %d", path, info.Size(), maxSidecar)
-	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
+	if err := regular.CheckJSON(data, sidecarText); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	s := &sidecar{}
 	if err := json.Unmarshal(data, s); err != nil {

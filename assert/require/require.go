@@ -22,9 +22,9 @@ type TB interface {
 }
 
 // Case is assert.Case.
-func Case(t TB, c spec.Case, measure ...assert.Measure) verdict.Verdict {
+func Case(t TB, c spec.Case, options ...assert.Option) verdict.Verdict {
 	help(t)
-	return ended(t, assert.Case(t, c, measure...))
+	return ended(t, assert.Case(t, c, options...))
 }
 
 // PeakAtMost is assert.PeakAtMost.

@@ -173,7 +173,7 @@ func TestPublishedBuilds(t *testing.T) {
 		steps := readAction(t).Runs.Steps
 		for i := range steps {
 			if steps[i].Run == "" {
-				assert.Equal(t, "actions/setup-go@v5", steps[i].Uses)
+				assert.Contains(t, steps[i].Uses, "actions/setup-go@")
 				assert.FileExists(t, r.expand(steps[i].With["go-version-file"]))
 				assert.FileExists(t, r.expand(steps[i].With["cache-dependency-path"]))
 				continue

@@ -1,18 +1,14 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
-	"path"
 	"path/filepath"
+	"strconv"
 	"strings"
 
-	"github.com/memspec/memspec/engine"
-	"github.com/memspec/memspec/engine/report"
 	"github.com/memspec/memspec/engine/spec"
 )
 
@@ -48,22 +44,9 @@ func openCommit(ctx context.Context, flag, ref string) (*commit, error) {
 // unshallow fetches every branch with all that came before it.
 const unshallow = "git fetch --unshallow origin '+refs/heads/*:refs/remotes/origin/*'"
 
-// git runs git for what it knows of its objects.
+// git runs git in the repository.
 func (c *commit) git(ctx context.Context, args ...string) ([]byte, error) {
-	cmd := exec.CommandContext(ctx, "git", args...)
-	cmd.Dir = c.root
-	var out, errs bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &errs
-	if err := cmd.Run(); err != nil {
-		if errors.Is(err, exec.ErrNotFound) {
-			return nil, errors.New("got no git, want it on PATH")
-		}
-		if text := strings.TrimSpace(errs.String()); text != "" {
-			return nil, errors.New(oneLine(text))
-		}
-		return nil, err
-	}
-	return out.Bytes(), nil
+	return git(ctx, c.root, args...)
 }
 
 // below is a path relative to the repository.
@@ -86,87 +69,44 @@ func (c *commit) below(file string) (string, error) {
 	return filepath.ToSlash(rel), nil
 }
 
-// copyFile puts a file of the commit at the same place below a folder; false where the commit has none.
-func (c *commit) copyFile(ctx context.Context, below, folder string) (bool, error) {
-	if _, err := c.git(ctx, "cat-file", "-e", c.id+":"+below); err != nil {
-		return false, ctx.Err()
+// maxBlob bounds a file of a commit, which is read whole.
+const maxBlob = 1 << 30
+
+// read returns a file of the commit; false where the commit has none.
+func (c *commit) read(ctx context.Context, below string) ([]byte, bool, error) {
+	return c.readAtMost(ctx, below, maxBlob)
+}
+
+func (c *commit) readAtMost(ctx context.Context, below string, most int64) ([]byte, bool, error) {
+	text, err := c.git(ctx, "cat-file", "-s", c.id+":"+below)
+	if err != nil {
+		return nil, false, ctx.Err()
+	}
+	size, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
+	if err == nil && size > most {
+		err = fmt.Errorf("got %d bytes, want at most %d", size, most)
+	}
+	if err != nil {
+		return nil, false, fmt.Errorf("%s at %s: %w", below, c.ref, err)
 	}
 	data, err := c.git(ctx, "cat-file", "blob", c.id+":"+below)
 	if err != nil {
-		return false, fmt.Errorf("%s at %s: %w", below, c.ref, err)
+		return nil, false, fmt.Errorf("%s at %s: %w", below, c.ref, err)
+	}
+	return data, true, nil
+}
+
+// copyFile puts a file of the commit at the same place below a folder; false where the commit has none.
+func (c *commit) copyFile(ctx context.Context, below, folder string) (bool, error) {
+	data, there, err := c.read(ctx, below)
+	if err != nil || !there {
+		return false, err
 	}
 	to := filepath.Join(folder, filepath.FromSlash(below))
 	if err := os.MkdirAll(filepath.Dir(to), 0o777); err != nil {
 		return false, err
 	}
 	return true, os.WriteFile(to, data, 0o666)
-}
-
-// accounts are what the cases of some files took at that commit, by file and name: its artifacts, by its memspec.yaml.
-func (c *commit) accounts(ctx context.Context, files []string) (map[string]*report.Report, error) {
-	folder, err := os.MkdirTemp("", "memspec-against-")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(folder)
-	out := map[string]*report.Report{}
-	for _, file := range files {
-		below, err := c.below(file)
-		if err != nil {
-			return nil, err
-		}
-		there, err := c.copyFile(ctx, below, folder)
-		if err != nil {
-			return nil, err
-		}
-		if !there {
-			continue // its cases are new
-		}
-		cases, err := c.cases(ctx, below, folder)
-		if err != nil {
-			return nil, err
-		}
-		var models engine.Models
-		models.JudgeAll(ctx, cases, nil, func(r *engine.Result) {
-			if r.Report != nil {
-				out[caseKey(file, r.Case.Name)] = repositoryPaths().Report(r.Report)
-			}
-		})
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
-}
-
-// cases reads a memspec.yaml of the commit with the files that it names.
-func (c *commit) cases(ctx context.Context, below, folder string) ([]spec.Case, error) {
-	for _, name := range []string{spec.WorkspaceFile, "memspec.scratch.json"} {
-		if _, err := c.copyFile(ctx, path.Join(path.Dir(below), name), folder); err != nil {
-			return nil, err
-		}
-	}
-	cases, err := spec.Load(filepath.Join(folder, filepath.FromSlash(below)))
-	if err != nil {
-		return nil, c.named(err, below)
-	}
-	copied := map[string]bool{}
-	for i := range cases {
-		cases[i].Baseline, cases[i].Regression, cases[i].Fits = "", nil, nil
-		for _, file := range []string{cases[i].Artifact, fileOf(&cases[i]), cases[i].Workspace} {
-			rel, err := filepath.Rel(folder, file)
-			if file == "" || err != nil || copied[file] {
-				continue
-			}
-			copied[file] = true
-			for _, suffix := range []string{"", ".inputs.json"} {
-				if _, err := c.copyFile(ctx, filepath.ToSlash(rel)+suffix, folder); err != nil {
-					return nil, err
-				}
-			}
-		}
-	}
-	return cases, nil
 }
 
 // named is an error of a file of the commit that names it as git does: main:models/memspec.yaml.

@@ -17,47 +17,74 @@ import (
 func newBaseline() *cobra.Command {
 	var output string
 	cmd := &cobra.Command{
-		Use:   "baseline [memspec.yaml]",
+		Use:   "baseline [memspec.yaml | FOLDER | PATTERN]...",
 		Short: "Write what every case takes, for later runs to be compared with",
-		Long: `Predict every case of a memspec.yaml and write its account to ` + spec.BaselineFile + ` beside it: sorted, one case a line, to be committed. From then on
+		Long: `Predict every case of a memspec.yaml and write its report to ` + spec.BaselineFile + ` beside it: sorted, one case a line, to be committed. Several
+files may be named, folders with all beneath them, and patterns; each has its own. From then on
 memspec check tells what changed against it, and a case may budget the change: regression: {allocated: 2%, reserved: 16MiB}. Run it again to accept
 a change.`,
 		Example: `  memspec baseline
   memspec check`,
-		Args:              wantArgs(0, 1, "at most one memspec.yaml"),
+		Args:              cobra.ArbitraryArgs,
 		ValidArgsFunction: completeSpecs,
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", "", "the `FILE` to write (default: "+spec.BaselineFile+" beside memspec.yaml)")
 	profile := workspaceFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		file, err := specFile(args)
+		files, err := specFiles(args)
 		if err != nil {
 			return err
 		}
-		cases, err := loadCases([]string{file}, nil)
-		if err != nil {
-			return err
+		if output != "" && len(files) > 1 {
+			return fmt.Errorf("-o %s: got %d files of cases, want one: each has its baseline beside it", output, len(files))
 		}
-		if err := useProfile(cases, *profile); err != nil {
-			return err
+		w := baselineWriter{cmd: cmd, output: output, profile: *profile, written: map[string]string{}}
+		for _, file := range files {
+			if err := w.write(file); err != nil {
+				return err
+			}
 		}
-		b, err := baselineOf(cmd, cases)
-		if err != nil {
-			return err
-		}
-		if output == "" {
-			output = filepath.Join(filepath.Dir(file), spec.BaselineFile)
-		}
-		var text bytes.Buffer
-		if err := b.Write(&text); err != nil {
-			return err
-		}
-		if err := writeWhole(output, text.Bytes()); err != nil {
-			return err
-		}
-		return writeLine(cmd.OutOrStdout(), fmt.Sprintf("%s: %s", output, plural(len(b.Cases), "case")))
+		return nil
 	}
 	return cmd
+}
+
+// baselineWriter writes the baseline of each of several files of cases.
+type baselineWriter struct {
+	cmd     *cobra.Command
+	output  string // "" for beside each file
+	profile string
+	written map[string]string // the file of cases of each baseline
+}
+
+func (w *baselineWriter) write(file string) error {
+	output := w.output
+	if output == "" {
+		output = filepath.Join(filepath.Dir(file), spec.BaselineFile)
+	}
+	if other, twice := w.written[output]; twice {
+		return fmt.Errorf("%s: got it for %s and for %s, want one file of cases in a folder", output, other, file)
+	}
+	w.written[output] = file
+	cases, err := loadCases([]string{file}, nil)
+	if err != nil {
+		return err
+	}
+	if err := useProfile(cases, w.profile); err != nil {
+		return err
+	}
+	b, err := baselineOf(w.cmd, cases)
+	if err != nil {
+		return err
+	}
+	var text bytes.Buffer
+	if err := b.Write(&text); err != nil {
+		return err
+	}
+	if err := writeWhole(output, text.Bytes()); err != nil {
+		return err
+	}
+	return writeLine(w.cmd.OutOrStdout(), fmt.Sprintf("%s: %s", output, plural(len(b.Cases), "case")))
 }
 
 // baselineOf runs every case; one that cannot be run is an error, for a baseline without it would say nothing of it.
@@ -67,7 +94,7 @@ func baselineOf(cmd *cobra.Command, cases []spec.Case) (*engine.Baseline, error)
 	}
 	b := &engine.Baseline{}
 	var wrong, unsure []error
-	var models engine.Models
+	models := engine.Models{Environ: os.Environ()}
 	bar := newProgress(cmd.ErrOrStderr(), len(cases))
 	models.JudgeAll(cmd.Context(), cases, bar.step, func(r *engine.Result) {
 		switch {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/memspec/memspec/engine/device"
 	"github.com/memspec/memspec/engine/spec"
 )
 
@@ -89,6 +90,35 @@ func caseFlag(cmd *cobra.Command) *[]string {
 		return names, cobra.ShellCompDirectiveNoFileComp
 	})
 	return patterns
+}
+
+// deviceFlag adds --device to a command that reads cases.
+func deviceFlag(cmd *cobra.Command) *string {
+	name := cmd.Flags().String("device", "", "the cases on this GPU, by its `NAME`, instead of those of memspec.yaml; see memspec devices")
+	_ = cmd.RegisterFlagCompletionFunc("device", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return device.Names(), cobra.ShellCompDirectiveNoFileComp
+	})
+	return name
+}
+
+// onDevice puts cases on another device. Cases that are told apart by their device alone are then one.
+func onDevice(cases []spec.Case, name string) ([]spec.Case, error) {
+	if name == "" {
+		return cases, nil
+	}
+	var out []spec.Case
+	seen := map[string]bool{}
+	for i := range cases {
+		c, err := cases[i].OnNamed(name)
+		if err != nil {
+			return nil, fmt.Errorf("--device: %w", err)
+		}
+		if key := caseKey(c.Pos.File, c.Name); !seen[key] {
+			seen[key] = true
+			out = append(out, c)
+		}
+	}
+	return out, nil
 }
 
 // completeSpecs offers YAML files.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/memspec/memspec/engine/allocator"
 	"github.com/memspec/memspec/engine/format"
 	"github.com/memspec/memspec/engine/layout"
+	"github.com/memspec/memspec/engine/note"
 	"github.com/memspec/memspec/engine/report"
 	"github.com/memspec/memspec/engine/spec"
 	"github.com/memspec/memspec/engine/units"
@@ -38,24 +40,29 @@ Exit codes: 2 if the file cannot be read; else 1 if any case fails; else 2 if an
 	}
 	patterns := caseFlag(cmd)
 	profile := workspaceFlag(cmd)
+	basis := judgeFlag(cmd)
+	q := newQuery(cmd)
 	out := newOutputs(cmd, format.Verdicts|format.Timelines)
-	against := cmd.Flags().String("against", "", "compare with another `COMMIT` of the repository, read from git: its artifacts, by its memspec.yaml")
+	against := cmd.Flags().String("against", "", "compare with another `COMMIT` of the repository, read from git: its artifacts and recordings, by its memspec.yaml")
 	part := cmd.Flags().String("shard", "", "only one `PART` of the cases, such as 2/8: the same ones whatever else the file holds")
 	since := cmd.Flags().String("changed-since", "", "only cases that something changed for since a `COMMIT`: artifact, profile, source or lines of memspec.yaml")
+	on := deviceFlag(cmd)
 	baseline := cmd.Flags().String("baseline", "", "compare with this `FILE` in place of the memspec.baseline.json beside each memspec.yaml")
-	cacheAt := cmd.Flags().String("cache", "", "keep accounts in this `FOLDER`, and run only cases that something changed for: artifact, sidecar, source, profile, memspec.yaml, memspec")
-	_ = cmd.MarkFlagDirname("cache")
 	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "the whole account of every case, every holder")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := wantValues(cmd, "against", "baseline", "shard", "changed-since", "cache"); err != nil {
+		if err := wantValues(cmd, "against", "baseline", "shard", "changed-since"); err != nil {
 			return err
+		}
+		if *on != "" && *against != "" {
+			return errors.New("got --against beside --device, want one of them: the commit has its cases on their own devices")
 		}
 		files, err := specFiles(args)
 		if err != nil {
 			return err
 		}
-		cases, err := loadCases(files, *patterns)
-		if err != nil {
+		cases, wrong, err := loadReadable(files, *patterns)
+		if len(wrong) == len(files) || err != nil { // nothing can be judged
+			_, err = loadCases(files, *patterns)
 			return err
 		}
 		if *part != "" {
@@ -68,21 +75,23 @@ Exit codes: 2 if the file cannot be read; else 1 if any case fails; else 2 if an
 				return err
 			}
 		}
+		if cases, err = onDevice(cases, *on); err != nil {
+			return err
+		}
 		if err := useProfile(cases, *profile); err != nil {
 			return err
 		}
-		all := &checked{out: out, verbose: verbose}
-		if all.cache, err = openCache(*cacheAt); err != nil {
+		judgeBy(cases, basis)
+		all := &checked{out: out, verbose: verbose, query: q}
+		if err := all.compareWith(cmd, compared{files: readable(files, wrong), cases: cases, against: *against, baseline: *baseline}); err != nil {
 			return err
 		}
-		if err := all.compareWith(cmd, compared{files: files, cases: cases, against: *against, baseline: *baseline}); err != nil {
-			return err
-		}
-		if err := out.open(len(cases)); err != nil {
+		if err := out.open(len(cases) + len(wrong)); err != nil {
 			return err
 		}
 		defer out.abandon()
 		all.json = out.has("json")
+		all.wrong = wrong
 		code, err := runCheck(cmd, cases, all)
 		if err != nil {
 			return err
@@ -116,10 +125,10 @@ func (c *checked) compareWith(cmd *cobra.Command, with compared) error {
 		if err != nil {
 			return err
 		}
-		if c.before, err = at.accounts(cmd.Context(), with.files); err != nil {
+		if c.before, err = at.estimates(cmd.Context(), with.files); err != nil {
 			return err
 		}
-		c.from, c.regressions = with.against, map[string][]spec.Regression{}
+		c.regressions = map[string][]spec.Regression{}
 		for i := range with.cases {
 			k := &with.cases[i]
 			c.regressions[caseKey(k.Pos.File, k.Name)] = k.Regression
@@ -150,12 +159,12 @@ const mostRemedied = 20
 func runCheck(cmd *cobra.Command, cases []spec.Case, all *checked) (int, error) {
 	bar := newProgress(cmd.ErrOrStderr(), len(cases))
 	var outcomes []verdict.Outcome
-	var err error
 	remedied := 0
-	var models engine.Models
-	if !all.out.need(format.Timelines) { // which accounts do not tell
-		models.Cache = all.cache
+	models, err := all.query.models()
+	if err != nil {
+		return 0, err
 	}
+	var held []*engine.Result // with --missing nothing is written before all have run
 	models.JudgeAll(cmd.Context(), cases, bar.step, func(r *engine.Result) {
 		if cmd.Context().Err() != nil {
 			return
@@ -163,9 +172,7 @@ func runCheck(cmd *cobra.Command, cases []spec.Case, all *checked) (int, error) 
 		if all.before != nil && r.Err == nil {
 			key := caseKey(r.Case.Pos.File, r.Case.Name)
 			r.Case.Regression = all.regressions[key]
-			if r.Compare(all.before[key], all.from); r.Verdict.Outcome != verdict.Pass {
-				models.Complete(cmd.Context(), r)
-			}
+			all.before.compare(key, r)
 		}
 		outcomes = append(outcomes, r.Verdict.Outcome)
 		if r.Verdict.Outcome == verdict.Fail && remedied < mostRemedied {
@@ -173,7 +180,10 @@ func runCheck(cmd *cobra.Command, cases []spec.Case, all *checked) (int, error) 
 			r.Remedies = models.Remedies(cmd.Context(), r)
 		}
 		bar.clear()
-		if err == nil {
+		switch {
+		case all.query.missing != "":
+			held = append(held, r)
+		case err == nil:
 			err = all.add(r)
 		}
 	})
@@ -184,8 +194,20 @@ func runCheck(cmd *cobra.Command, cases []spec.Case, all *checked) (int, error) 
 	if err != nil {
 		return 0, err
 	}
-	if all.cache != nil && all.cache.Err() != nil {
-		fmt.Fprintf(cmd.ErrOrStderr(), "memspec: --cache: not every account is kept: %s\n", oneLine(all.cache.Err().Error()))
+	if err := all.query.unanswered(); err != nil {
+		return 0, err
+	}
+	for _, r := range held {
+		if err := all.add(r); err != nil {
+			return 0, err
+		}
+	}
+	for _, w := range all.wrong { // the others are judged all the same
+		outcomes = append(outcomes, verdict.Error)
+		c := spec.Case{Name: w.file, Pos: spec.Pos{File: w.file}}
+		if err := all.add(&engine.Result{Case: c, Err: errors.New(strings.Join(errorLines(w.err), "; ")), Verdict: verdict.Verdict{Outcome: verdict.Error}}); err != nil {
+			return 0, err
+		}
 	}
 	code := verdict.ExitCode(outcomes)
 	if err := all.end(code); err != nil {
@@ -228,13 +250,14 @@ func interrupted(done, of int) error {
 // checked are the results of a check: a line a case that passes, the whole account of any other, and a summary.
 type checked struct {
 	out         *outputs
+	query       *query
 	verbose     bool
+	wrong       []unreadable                 // files of cases
 	json        bool                         // it is asked for
-	cache       *engine.Cache                // nil where none is asked for
-	before      map[string]*report.Report    // of another commit, by caseKey; nil where none was asked for
-	from        string                       // its name
+	before      *estimates                   // of another commit; nil where none was asked for
 	regressions map[string][]spec.Regression // what cases may take more than there
 	cases       []caseJSON
+	legend      []string // explains what passes rest on
 	count       [verdict.Error + 1]int
 	total       int
 
@@ -246,6 +269,7 @@ func (c *checked) add(r *engine.Result) error {
 	c.count[r.Verdict.Outcome]++
 	c.total++
 	c.notice(r)
+	c.explain(r)
 	if r.Report != nil {
 		r.Report = repositoryPaths().Report(r.Report)
 	}
@@ -259,7 +283,7 @@ func (c *checked) add(r *engine.Result) error {
 func resultCase(r *engine.Result, out *outputs, verbose bool) *format.Case {
 	whole := func(w io.Writer) error {
 		o := engine.MessageOptions{Rows: rowsShown(verbose), Columns: layout.Columns(w)}
-		if missing := new(engine.Uncaptured); !errors.As(r.Err, &missing) { // else there is nothing to explain yet
+		if missing := new(engine.Uncaptured); !errors.As(r.Err, &missing) && r.Case.Artifact+r.Case.Source != "" { // else there is nothing to explain yet
 			o.Reproduce = []string{engine.ExplainCommand(r.Case)}
 		}
 		_, err := io.WriteString(w, r.Message(o))
@@ -284,15 +308,69 @@ func resultCase(r *engine.Result, out *outputs, verbose bool) *format.Case {
 	}
 	c.Line, c.Text, c.Account = r.Line(), whole, whole
 	if c.Right() && !verbose {
-		c.Text = func(w io.Writer) error { return writeLine(w, c.Line) }
+		c.Text = func(w io.Writer) error { return writePassed(w, c) }
 	}
 	return c
+}
+
+// writePassed writes a case that passes: its line, and what it rests on beside its figures.
+func writePassed(w io.Writer, c *format.Case) error {
+	if err := writeLine(w, c.Line); err != nil || c.RestsOn == "" {
+		return err
+	}
+	p := layout.To(w)
+	p.Item("rests on", "%s", c.RestsOn)
+	return p.Err
+}
+
+// explain remembers what the short lines of cases that pass name: each ground is explained once, at the end.
+func (c *checked) explain(r *engine.Result) {
+	if c.verbose || c.out.quiet || r.Err != nil || r.Verdict.Outcome != verdict.Pass {
+		return
+	}
+	for _, g := range r.Verdict.Grounds {
+		line := ""
+		switch g.Kind {
+		case verdict.GroundNote, verdict.GroundAllow:
+			k, _ := note.Of(g.ID)
+			line = string(g.ID) + ": " + k.Meaning
+			if g.Settle != "" {
+				line += "; to make it exact: " + g.Settle
+			}
+		case verdict.GroundOrigin:
+			line = "origin unknown: " + g.Text
+		}
+		if line != "" && !slices.Contains(c.legend, line) {
+			c.legend = append(c.legend, line)
+		}
+	}
+}
+
+// mostExplained is how many lines explain what passes rest on.
+const mostExplained = 12
+
+func (c *checked) writeLegend(w io.Writer) error {
+	p := layout.To(w)
+	if len(c.legend) > 0 {
+		p.Line("what passes rest on:")
+	}
+	for i, line := range c.legend {
+		if i == mostExplained {
+			p.Line("  … %d more (-v)", len(c.legend)-i)
+			break
+		}
+		p.Line("  %s", line)
+	}
+	return p.Err
 }
 
 func (c *checked) end(code int) error {
 	sum := &format.Summary{Exit: code, Text: func(w io.Writer) error {
 		if c.total == 0 {
 			return writeLine(w, "0 cases: nothing to check")
+		}
+		if err := c.writeLegend(w); err != nil {
+			return err
 		}
 		return writeLine(w, fmt.Sprintf("%s: %s", plural(c.total, "case"), countsText(&c.count)))
 	}}
@@ -329,22 +407,34 @@ type caseJSON struct {
 	Error    string          `json:"error"`
 	Findings []findingJSON   `json:"findings"`
 	Change   string          `json:"change,omitempty"` // against what the case took before, in words
+	RestsOn  *restsJSON      `json:"rests_on,omitempty"`
 	Report   *report.Report  `json:"report"`
 }
 
+// restsJSON is what an outcome rests on beside the figures: in a line, and each ground.
+type restsJSON struct {
+	Text    string           `json:"text"`
+	Grounds []verdict.Ground `json:"grounds"`
+}
+
 type findingJSON struct {
-	Metric    report.Metric   `json:"metric"`
-	Limit     units.Bytes     `json:"limit"`
-	Predicted *units.Bytes    `json:"predicted"`
-	Measured  *units.Bytes    `json:"measured"`
-	Over      units.Bytes     `json:"over"`
-	Spec      string          `json:"spec"`
-	Outcome   verdict.Outcome `json:"outcome"`
-	Why       string          `json:"why,omitempty"`
+	Metric     report.Metric   `json:"metric"`
+	Limit      units.Bytes     `json:"limit"`
+	Predicted  *units.Bytes    `json:"predicted"`
+	Measured   *units.Bytes    `json:"measured"`
+	Over       units.Bytes     `json:"over"`
+	Spec       string          `json:"spec"`
+	Outcome    verdict.Outcome `json:"outcome"`
+	Why        string          `json:"why,omitempty"`
+	Upper      *units.Bytes    `json:"upper,omitempty"`      // the upper figure, where it breaks what the likely one keeps
+	Regression bool            `json:"regression,omitempty"` // the limit is what the figure was before, with what it may take more
 }
 
 func asJSON(r *engine.Result) caseJSON {
 	j := caseJSON{Name: r.Case.Name, Spec: lineOf(r.Case.Pos), Outcome: r.Verdict.Outcome, Findings: []findingJSON{}, Change: r.Change, Report: r.Report}
+	if text := r.RestsOn(); text != "" {
+		j.RestsOn = &restsJSON{text, r.Verdict.Grounds}
+	}
 	if r.Err != nil {
 		j.Error = r.Err.Error()
 	}
@@ -352,7 +442,10 @@ func asJSON(r *engine.Result) caseJSON {
 		r.Report.Normalize()
 	}
 	for _, f := range r.Verdict.Findings {
-		fj := findingJSON{Metric: f.Metric, Limit: f.Limit, Over: f.Over, Spec: lineOf(f.Pos), Outcome: f.Outcome, Why: f.Why}
+		fj := findingJSON{Metric: f.Metric, Limit: f.Limit, Over: f.Over, Spec: lineOf(f.Pos), Outcome: f.Outcome, Why: f.Why, Regression: f.Regression}
+		if f.Upper > 0 {
+			fj.Upper = &f.Upper
+		}
 		if f.Known {
 			fj.Predicted = &f.Predicted
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/memspec/memspec/engine"
 	"github.com/memspec/memspec/engine/format"
+	"github.com/memspec/memspec/engine/regular"
 	"github.com/memspec/memspec/engine/report"
 	"github.com/memspec/memspec/engine/verdict"
 )
@@ -129,7 +130,7 @@ func (f *runFlags) readReport(ctx context.Context, path string) (*report.Report,
 	if err != nil {
 		return nil, err
 	}
-	var models engine.Models
+	models := engine.Models{Environ: os.Environ()}
 	r, err := models.Run(ctx, c)
 	if err != nil {
 		return nil, err
@@ -140,7 +141,7 @@ func (f *runFlags) readReport(ctx context.Context, path string) (*report.Report,
 }
 
 func readEstimate(path string) (*report.Report, error) {
-	f, err := os.Open(path)
+	f, _, err := regular.Open(path)
 	if err != nil {
 		return nil, plainPathError(err)
 	}

@@ -1,16 +1,18 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/memspec/memspec/engine/format"
+	"github.com/memspec/memspec/engine/regular"
 	"github.com/memspec/memspec/engine/report"
 )
 
@@ -21,27 +23,82 @@ type checkedCase struct {
 	Report *report.Report `json:"report"`
 }
 
+// maxCheck bounds the result of a check: 10,000 cases have some 100 MiB.
+const maxCheck = 1 << 30
+
 // readCheck reads the result of memspec check --format json; nil where the file is none.
 func readCheck(path string) ([]checkedCase, error) {
 	if !isJSON(path) {
 		return nil, nil
 	}
-	data, err := os.ReadFile(path)
+	data, err := regular.Read(path, maxCheck)
 	if err != nil {
 		return nil, plainPathError(err)
 	}
-	var file struct {
-		Schema int           `json:"schema"`
-		Cases  []checkedCase `json:"cases"`
-		Exit   *int          `json:"exit"`
+	if err := report.CheckJSON(data); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	if json.Unmarshal(data, &file) != nil || file.Exit == nil || file.Cases == nil {
+	var file struct {
+		Schema int          `json:"schema"`
+		Cases  checkedCases `json:"cases"`
+		Exit   *int         `json:"exit"`
+	}
+	err = json.Unmarshal(data, &file)
+	var refused *caseError
+	switch {
+	case errors.As(err, &refused):
+		return nil, fmt.Errorf("%s: %w", path, err)
+	case err != nil || file.Exit == nil || file.Cases == nil:
 		return nil, nil
 	}
 	if file.Schema != 1 {
 		return nil, fmt.Errorf("%s: got a check of schema %d, want 1", path, file.Schema)
 	}
 	return file.Cases, nil
+}
+
+// maxChecked bounds the cases of a check: one of memspec.yaml has at most a tenth.
+const maxChecked = 100_000
+
+// checkedCases are read one by one.
+type checkedCases []checkedCase
+
+// A caseError is the result of a check with a case that no check writes.
+type caseError struct{ text string }
+
+func (e *caseError) Error() string { return e.text }
+
+func (cs *checkedCases) UnmarshalJSON(data []byte) error {
+	d := json.NewDecoder(bytes.NewReader(data))
+	if first, err := d.Token(); err != nil || first != json.Delim('[') {
+		return err
+	}
+	*cs = checkedCases{}
+	for d.More() {
+		var c checkedCase
+		if err := d.Decode(&c); err != nil {
+			return err
+		}
+		if c.Name == "" {
+			return &caseError{fmt.Sprintf("cases[%d]: got no name", len(*cs))}
+		}
+		if len(*cs) == maxChecked {
+			return &caseError{fmt.Sprintf("got more than %d cases", maxChecked)}
+		}
+		*cs = append(*cs, c)
+	}
+	return nil
+}
+
+// byName are cases by their names, the first of each.
+func byName(cases []checkedCase) map[string]*checkedCase {
+	out := make(map[string]*checkedCase, len(cases))
+	for i := range cases {
+		if out[cases[i].Name] == nil {
+			out[cases[i].Name] = &cases[i]
+		}
+	}
+	return out
 }
 
 // checksDiff is what two checks differ in, by case.
@@ -61,20 +118,21 @@ type caseDiffJSON struct {
 // compareChecks matches the cases of two checks by name.
 func compareChecks(before, after []checkedCase) *checksDiff {
 	d := &checksDiff{Schema: 1, Cases: []caseDiffJSON{}}
+	were, are := byName(before), byName(after)
 	for _, c := range after {
-		i := slices.IndexFunc(before, func(b checkedCase) bool { return b.Name == c.Name })
-		if i < 0 {
+		was := were[c.Name]
+		if was == nil {
 			d.Cases = append(d.Cases, caseDiffJSON{Name: c.Name, Kind: "added"})
 			continue
 		}
-		if k, changed := compareCase(before[i], c); changed {
+		if k, changed := compareCase(*was, c); changed {
 			d.Cases = append(d.Cases, k)
 		} else {
 			d.Same++
 		}
 	}
 	for _, b := range before {
-		if !slices.ContainsFunc(after, func(c checkedCase) bool { return c.Name == b.Name }) {
+		if are[b.Name] == nil {
 			d.Cases = append(d.Cases, caseDiffJSON{Name: b.Name, Kind: "removed"})
 		}
 	}
@@ -92,7 +150,8 @@ func compareCase(before, after checkedCase) (caseDiffJSON, bool) {
 		return k, true
 	}
 	if differ := report.Unlike(&before.Report.Run, &after.Report.Run); len(differ) > 0 {
-		k.Kind, k.Change = "unlike", strings.Join(differ, "; ")
+		k.Kind, k.Change = "unlike", strings.Join(differ, "; ")+": "+bothFigures(before.Report, after.Report)
+		k.Diff = report.Diff(before.Report, after.Report)
 		return k, true
 	}
 	k.Diff = report.Diff(before.Report, after.Report)
@@ -100,10 +159,23 @@ func compareCase(before, after checkedCase) (caseDiffJSON, bool) {
 	return k, k.Change != ""
 }
 
-// increase is the largest share by which a metric of any case grew.
+// bothFigures are the peaks of two runs, each labelled: "allocated 70.8 MiB before and 141.2 MiB after".
+func bothFigures(before, after *report.Report) string {
+	var parts []string
+	for _, m := range []report.Metric{report.Allocated, report.Reserved} {
+		was, known := before.Value(m)
+		is, too := after.Value(m)
+		if known && too {
+			parts = append(parts, fmt.Sprintf("%s %s before and %s after", m, was, is))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// increase is the largest share by which a metric of any case grew. Runs of other inputs or on other devices do not count.
 func (d *checksDiff) increase() (most float64) {
 	for _, c := range d.Cases {
-		if c.Diff == nil {
+		if c.Diff == nil || c.Kind == "unlike" {
 			continue
 		}
 		for _, m := range c.Diff.Metrics {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 
 	"github.com/spf13/cobra"
 
@@ -61,7 +62,7 @@ from 0 as the runtime runs them, those of blocks with them; TorchScript's runtim
 		if err != nil {
 			return err
 		}
-		var models engine.Models
+		models := engine.Models{Environ: os.Environ()}
 		if stage.value == "lifetimes" {
 			m, err := models.Open(args[0])
 			if err != nil {

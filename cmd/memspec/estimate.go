@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"os"
 
 	"github.com/spf13/cobra"
 
@@ -38,7 +39,7 @@ Exit 1 where the run does not fit the device; 3 where operators have no rule and
 			return err
 		}
 		defer out.abandon()
-		var models engine.Models
+		models := engine.Models{Environ: os.Environ()}
 		r, err := models.Run(cmd.Context(), c)
 		if err != nil {
 			return err

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -25,7 +26,7 @@ func newExplain() *cobra.Command {
 		Long: `Show who holds the allocated peak of an artifact, or of a case of a memspec.yaml: by module, operator, source line or category.
 flat is what a row holds itself; cum, for modules, what it holds with the modules beneath it; sum% adds up the rows so far. By line it is the
 table that python -m memshim trace prints of a real run: what each line holds, the sum so far, the median block and how many there are, with
-what was there before the first pass as "untraced". --plot draws the run's memory, which a terminal gets by itself.`,
+what was there before the first pass as "untraced". Without --by rows are modules, or lines where no module is known. --plot draws the run's memory, which a terminal gets by itself.`,
 		Example: `  memspec explain --case 'resnet50[B=32]' memspec.yaml
   memspec explain model.pt --input 'float32[8,3,224,224]' --device a10g --by op`,
 		Args: wantArgs(0, 1, "one ARTIFACT, or --case and at most one memspec.yaml"),
@@ -49,7 +50,7 @@ what was there before the first pass as "untraced". --plot draws the run's memor
 			*plot = terminal(cmd.OutOrStdout())
 		}
 		code, result := exitOK, explainJSON{Schema: 1, Cases: []explainedJSON{}}
-		var models engine.Models
+		models := engine.Models{Environ: os.Environ()}
 		for i, c := range cases {
 			r := models.Judge(cmd.Context(), c)
 			if r.Err != nil {
@@ -58,6 +59,9 @@ what was there before the first pass as "untraced". --plot draws the run's memor
 			r.Report = repositoryPaths().Report(r.Report)
 			r.Report.Normalize()
 			e := explained{Result: r, by: report.By(by.value), rows: rowsShown(verbose), first: i == 0}
+			if _, holders := r.Report.Decisive(); !cmd.Flags().Changed("by") {
+				e.by = report.DefaultBy(holders)
+			}
 			if e.by == report.ByLine {
 				e.lines = heldByLine(r.Run.Timeline)
 			}
@@ -77,11 +81,14 @@ what was there before the first pass as "untraced". --plot draws the run's memor
 
 func explainCases(cmd *cobra.Command, f *runFlags, patterns, args []string) ([]spec.Case, error) {
 	if len(patterns) > 0 {
-		if name := f.given(cmd); name != "" {
+		if name := f.given(cmd, "device"); name != "" {
 			return nil, fmt.Errorf("got --%s beside --case, want one of them: a case says how it runs", name)
 		}
 		cases, err := casesOf(args, patterns)
 		if err != nil {
+			return nil, err
+		}
+		if cases, err = onDevice(cases, f.device); err != nil {
 			return nil, err
 		}
 		return cases, useProfile(cases, *f.workspace)

@@ -41,6 +41,7 @@ Exit codes: 0 something fits (with --devices: on a card); 1 not even 1 does; 2 w
 		Args: wantArgs(1, 2, "a CASE and at most one memspec.yaml, or one ARTIFACT"),
 	}
 	f := newRunFlags(cmd)
+	q := newQuery(cmd)
 	format := formatFlag(cmd)
 	cmd.Flags().StringVar(&all, "devices", "", "`all`, or names with commas: a row for each card instead of the case's")
 	most := cmd.Flags().Int64("most", engine.MostValue, "the largest `VALUE` that is tried")
@@ -56,10 +57,17 @@ Exit codes: 0 something fits (with --devices: on a card); 1 not even 1 does; 2 w
 			return fmt.Errorf("fit: got %d dims to search, want one or two, such as --dim B", len(s.open))
 		}
 		answer := fitJSON{Schema: 1, Case: s.base.Name, Device: s.base.Platform.Device.Name, Dims: []fitDimJSON{}}
-		if all != "" {
-			return fitDevices(cmd, s, fitDevicesOf{names: all, most: *most, json: format.value == "json"})
+		models, err := q.models()
+		if err != nil {
+			return err
 		}
-		if err := answer.search(cmd.Context(), s, *most); err != nil {
+		if all != "" {
+			return fitDevices(cmd, s, fitDevicesOf{names: all, most: *most, json: format.value == "json", models: models, query: q})
+		}
+		if err := answer.search(cmd.Context(), s, models, *most); err != nil {
+			return s.unsearchable(err)
+		}
+		if err := q.unanswered(); err != nil {
 			return err
 		}
 		if format.value == "json" {
@@ -102,7 +110,7 @@ func newSubject(cmd *cobra.Command, f *runFlags, args []string) (*subject, error
 	if isArtifact(args) {
 		return s, s.ofArtifact(args[0])
 	}
-	if name := f.given(cmd, "dim"); name != "" {
+	if name := f.given(cmd, "dim", "device"); name != "" {
 		return nil, fmt.Errorf("%s: got --%s beside the case %s, want it without: a case says how it runs", cmd.Name(), name, args[0])
 	}
 	cases, err := casesOf(args[1:], args[:1])
@@ -111,6 +119,9 @@ func newSubject(cmd *cobra.Command, f *runFlags, args []string) (*subject, error
 	}
 	if len(cases) != 1 {
 		return nil, fmt.Errorf("got %d cases of the name %s, such as %s and %s, want one", len(cases), args[0], cases[0].Name, cases[1].Name)
+	}
+	if cases, err = onDevice(cases, f.device); err != nil {
+		return nil, err
 	}
 	if err := useProfile(cases, *f.workspace); err != nil {
 		return nil, err
@@ -216,6 +227,8 @@ type fitDimJSON struct {
 	Next    *nextJSON `json:"next"`    // null: the search ended at its bound
 	Tried   int       `json:"tried"`
 	Scanned bool      `json:"scanned"` // fitting comes and goes with growing values: one after the other was tried
+
+	Quality report.Quality `json:"quality,omitempty"` // of the figures at the largest value
 }
 
 type nextJSON struct {
@@ -236,8 +249,7 @@ type fitPairJSON struct {
 	Second int64 `json:"second"`
 }
 
-func (j *fitJSON) search(ctx context.Context, s *subject, most int64) error {
-	var models engine.Models
+func (j *fitJSON) search(ctx context.Context, s *subject, models *engine.Models, most int64) error {
 	for _, name := range s.open {
 		found, err := models.Largest(ctx, s.one(name), most)
 		if err != nil {
@@ -264,7 +276,7 @@ func (j *fitJSON) search(ctx context.Context, s *subject, most int64) error {
 }
 
 func fitDim(name string, f *engine.Fitted) fitDimJSON {
-	d := fitDimJSON{Dim: name, Largest: f.Largest, Tried: f.Tried, Scanned: f.Scanned}
+	d := fitDimJSON{Dim: name, Largest: f.Largest, Tried: f.Tried, Scanned: f.Scanned, Quality: f.Quality}
 	if n := f.Next; n != nil {
 		d.Next = &nextJSON{n.Value, n.Metric, n.Predicted, n.Limit, n.Why, n.Unsure}
 	}
@@ -306,6 +318,9 @@ func (j *fitJSON) write(w io.Writer, s *subject) error {
 			how = "one after the other: fitting comes and goes with growing values"
 		}
 		p.Item("tried", "%d values %s", d.Tried, how)
+		if words := report.QualityWords(d.Quality); words != "" {
+			p.Item("quality", "%s", words)
+		}
 	}
 	if len(j.Pairs) > 0 {
 		p.Line("  together:")
@@ -361,6 +376,9 @@ type fitDevicesOf struct {
 	names string
 	most  int64
 	json  bool
+
+	models *engine.Models
+	query  *query
 }
 
 type fitDevicesJSON struct {
@@ -386,7 +404,6 @@ func fitDevices(cmd *cobra.Command, s *subject, o fitDevicesOf) error {
 		return err
 	}
 	out := fitDevicesJSON{Schema: 1, Case: s.base.Name, Dim: s.open[0], Devices: []fitDeviceJSON{}}
-	var models engine.Models
 	bar := newProgress(cmd.ErrOrStderr(), len(devices))
 	for _, d := range devices {
 		on, err := s.base.On(d)
@@ -395,15 +412,21 @@ func fitDevices(cmd *cobra.Command, s *subject, o fitDevicesOf) error {
 		}
 		there := *s
 		there.base = on
-		found, err := models.Largest(cmd.Context(), there.one(s.open[0]), o.most)
+		found, err := o.models.Largest(cmd.Context(), there.one(s.open[0]), o.most)
 		if err != nil {
 			bar.clear()
+			if said := s.unsearchable(err); said != err {
+				return said
+			}
 			return fmt.Errorf("on %s: %w", d.Name, err)
 		}
 		bar.step()
 		out.Devices = append(out.Devices, fitDeviceJSON{d.Name, d.Memory, fitDim(s.open[0], found)})
 	}
 	bar.clear()
+	if err := o.query.unanswered(); err != nil {
+		return err
+	}
 	code := exitBroken // where it fits no card
 	for i := range out.Devices {
 		if c := out.Devices[i].exit(); c == exitOK || code == exitBroken {
@@ -431,6 +454,12 @@ func fitDevices(cmd *cobra.Command, s *subject, o fitDevicesOf) error {
 		t.Add(d.Device, d.Memory.String(), strconv.FormatInt(d.Largest, 10), next)
 	}
 	p.Table(2, t)
+	for _, d := range out.Devices {
+		if words := report.QualityWords(d.Quality); words != "" {
+			p.Item("quality", "%s", words)
+			break
+		}
+	}
 	if p.Err != nil {
 		return p.Err
 	}

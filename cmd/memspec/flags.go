@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -15,13 +16,17 @@ import (
 	"github.com/memspec/memspec/engine"
 	"github.com/memspec/memspec/engine/device"
 	"github.com/memspec/memspec/engine/platform"
+	"github.com/memspec/memspec/engine/recording"
 	"github.com/memspec/memspec/engine/spec"
+	"github.com/memspec/memspec/engine/verdict"
 )
 
 // runFlags say what to run and on what: estimate, explain, diff, dump and init share them.
 type runFlags struct {
 	inputs, dims             []string
 	device, torch, allocConf string
+	torchGiven               func() bool // whether --torch was
+	recorded                 map[string]*recording.Header
 	workspace                *string
 	runtime, mode            *choice
 }
@@ -31,8 +36,9 @@ func newRunFlags(cmd *cobra.Command) *runFlags {
 	fs := cmd.Flags()
 	repeatedFlag(fs, &f.inputs, "input", "", "an `INPUT`, such as 'x=float32[B,3,224,224]'; repeats, without a name the inputs are taken in order")
 	repeatedFlag(fs, &f.dims, "dim", "", "a dimension's value, `NAME=SIZE`, such as B=8; repeats")
-	fs.StringVar(&f.device, "device", "", "the GPU's `NAME`, see memspec devices")
-	fs.StringVar(&f.torch, "torch", platform.Newest().String(), "the PyTorch `RELEASE` whose rules apply")
+	fs.StringVar(&f.device, "device", "", "the GPU's `NAME`, see memspec devices; by default a recording's own")
+	fs.StringVar(&f.torch, "torch", platform.Newest().String(), "the PyTorch `RELEASE` whose rules apply; without --device a recording's own")
+	f.torchGiven = func() bool { return fs.Changed("torch") }
 	fs.StringVar(&f.allocConf, "alloc-conf", "", "`PYTORCH_CUDA_ALLOC_CONF` of the run")
 	f.runtime = choiceFlag(cmd, "runtime", "how it is run, which decides when tensors die (default: eager, of compiled code compiled, and of a recorded run the recorded one)", "", "eager", "torchscript", "export", "compiled")
 	f.workspace = workspaceFlag(cmd)
@@ -71,6 +77,18 @@ func workspaceFlag(cmd *cobra.Command) *string {
 	return path
 }
 
+// judgeFlag adds --judge, which overrides judge: of memspec.yaml.
+func judgeFlag(cmd *cobra.Command) *choice {
+	return choiceFlag(cmd, "judge", "which figure of an estimate decides, whatever judge: of memspec.yaml says", "", string(verdict.ByUpper), string(verdict.ByLikely))
+}
+
+// judgeBy gives every case the basis of --judge in place of its own.
+func judgeBy(cases []spec.Case, basis *choice) {
+	for i := range cases {
+		cases[i].Judge = cmp.Or(verdict.Basis(basis.value), cases[i].Judge)
+	}
+}
+
 // given names a flag that was used, of those that say how an artifact runs: a case of memspec.yaml has them all.
 func (f *runFlags) given(cmd *cobra.Command, but ...string) string {
 	for _, name := range []string{"input", "dim", "device", "torch", "alloc-conf", "runtime", "mode"} {
@@ -99,11 +117,11 @@ func (f *runFlags) oneCase(artifact string) (spec.Case, error) {
 
 func (f *runFlags) build(artifact string, dims []spec.Dim) (spec.Case, error) {
 	if ext := filepath.Ext(artifact); ext == ".yaml" || ext == ".yml" {
-		return spec.Case{}, fmt.Errorf("%s: got a file of cases, want an artifact: memspec check %s, or memspec explain --case NAME %s", artifact, engine.ShellQuote(artifact), engine.ShellQuote(artifact))
+		return spec.Case{}, fmt.Errorf("%s: got a file of cases, want an artifact: memspec check %s, or memspec explain --case NAME %s (both take --device)", artifact, engine.ShellQuote(artifact), engine.ShellQuote(artifact))
 	}
 	c := spec.Case{Name: artifact, Artifact: artifact, Workspace: *f.workspace, Runtime: spec.Runtime(f.runtime.value), Mode: spec.Mode(f.mode.value), Dims: dims}
 	var err error
-	if c.Platform, err = f.platform(); err != nil {
+	if c.Platform, err = f.platform(artifact); err != nil {
 		return c, err
 	}
 	inputs, err := f.parseInputs(artifact)
@@ -168,24 +186,53 @@ func withoutValue(inputs []spec.Input, dims map[string]int64) error {
 	return fmt.Errorf("got dim %s without a value, want %s", strings.Join(names, ", "), strings.Join(flags, " "))
 }
 
-func (f *runFlags) platform() (platform.Platform, error) {
-	if f.device == "" {
-		return platform.Platform{}, errors.New("got no --device, want one such as a10g (all: memspec devices; none counts what the model itself takes on any card)")
-	}
-	d, err := device.Lookup(f.device)
-	if err != nil {
-		return platform.Platform{}, fmt.Errorf("--device: %w", err)
-	}
-	v, err := platform.ParseVersion(f.torch)
+// platform is what the flags say; without --device it is what a recording was made on. artifact "" is none.
+func (f *runFlags) platform(artifact string) (platform.Platform, error) {
+	torch, err := platform.ParseVersion(f.torch)
 	if err != nil {
 		return platform.Platform{}, fmt.Errorf("--torch: %w", err)
 	}
-	p, err := platform.New(d, v)
+	var d device.Device
+	if f.device != "" {
+		if d, err = device.Lookup(f.device); err != nil {
+			return platform.Platform{}, fmt.Errorf("--device: %w", err)
+		}
+	} else {
+		h := f.recording(artifact)
+		if h == nil || h.Where == recording.OnCPU {
+			return platform.Platform{}, errors.New("got no --device, want one such as a10g (all: memspec devices; none counts what the model itself takes on any card)")
+		}
+		if d, err = engine.RecordedOn(h); err != nil {
+			return platform.Platform{}, fmt.Errorf("got no --device: %s: %w", artifact, err)
+		}
+		if own, err := platform.ParseVersion(h.Torch); err == nil && !f.torchGiven() {
+			torch = own
+		}
+	}
+	p, err := platform.New(d, torch)
 	if err != nil {
 		return p, fmt.Errorf("--torch: %w", err)
 	}
 	p.AllocConf = f.allocConf
 	return p, p.Check()
+}
+
+// recording is the header of an artifact that is a recording with one; nil where it is none, or cannot be read: opening it says why.
+func (f *runFlags) recording(artifact string) *recording.Header {
+	if ext := filepath.Ext(artifact); ext != ".rec" && ext != ".json" {
+		return nil
+	}
+	h, read := f.recorded[artifact]
+	if !read {
+		if r, err := recording.Read(artifact); err == nil {
+			h = &r.Header
+		}
+		if f.recorded == nil {
+			f.recorded = map[string]*recording.Header{}
+		}
+		f.recorded[artifact] = h
+	}
+	return h
 }
 
 // parseInputs reads --input; where there is none, the inputs that were written beside the artifact when it was exported.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,6 +34,7 @@ Paths count from the folder of the memspec.yaml.`,
 		Args: cobra.ArbitraryArgs,
 	}
 	f := newRunFlags(cmd)
+	q := newQuery(cmd)
 	cmd.Flags().StringVar(&name, "name", "", "the model's `NAME` (default: the artifact's, without its extensions)")
 	cmd.Flags().StringVar(&headroom, "headroom", "5%", "how much a budget is above the prediction, a `SHARE` such as 10%")
 	cmd.Flags().StringVarP(&output, "output", "o", "", "the `FILE` to write, which must not be there yet (default: standard output)")
@@ -44,8 +46,13 @@ Paths count from the folder of the memspec.yaml.`,
 		if output != "" && exists(output) {
 			return fmt.Errorf("-o %s: got a file that is there, want a new one: memspec update changes the budgets of one", output)
 		}
-		file := &initFile{flags: f, headroom: share, text: headroom}
-		if err := file.gather(cmd, args, name); err != nil {
+		models, err := q.models()
+		if err != nil {
+			return err
+		}
+		file := &initFile{flags: f, headroom: share, text: headroom, runs: models}
+		gathered := file.gather(cmd, args, name)
+		if err := cmp.Or(q.unanswered(), gathered); err != nil {
 			return err
 		}
 		text := file.yaml()
@@ -56,7 +63,15 @@ Paths count from the folder of the memspec.yaml.`,
 		if err := writeWhole(output, []byte(text)); err != nil {
 			return err
 		}
-		return writeLine(cmd.OutOrStdout(), fmt.Sprintf("%s: %s of %s", output, plural(file.cases(), "case"), plural(len(file.models), "model")))
+		line := fmt.Sprintf("%s: %s of %s", output, plural(file.cases(), "case"), plural(len(file.models), "model"))
+		if err := writeLine(cmd.OutOrStdout(), line); err != nil {
+			return err
+		}
+		if command, n := file.settle(); n > 0 && command != "" {
+			return writeLine(cmd.OutOrStdout(), fmt.Sprintf("%s on upper figures of an estimate; to make it exact: %s, then memspec update --tighten",
+				counted(n, "budget rests", "budgets rest"), command))
+		}
+		return nil
 	}
 	return cmd
 }
@@ -70,6 +85,7 @@ type initFile struct {
 	headroom float64
 	text     string // of the headroom, as it was given
 	models   []initModel
+	runs     *engine.Models
 	left     []string // artifacts that no budget can be given for, each with why
 }
 
@@ -81,7 +97,7 @@ type initModel struct {
 
 // gather predicts the artifacts. One that was named must work; of those that were found, the others are told.
 func (file *initFile) gather(cmd *cobra.Command, args []string, name string) error {
-	if _, err := file.flags.platform(); err != nil {
+	if _, err := file.flags.platform(""); err != nil {
 		return err
 	}
 	found := len(args) == 0
@@ -147,7 +163,7 @@ func (file *initFile) model(cmd *cobra.Command, path string) (*initModel, error)
 	if err != nil {
 		return nil, err
 	}
-	if m.results, err = predictAll(cmd, cases); err != nil {
+	if m.results, err = predictAll(cmd, file.runs, cases); err != nil {
 		return nil, err
 	}
 	m.inputs, err = file.flags.parseInputs(path)
@@ -220,10 +236,9 @@ func crossCases(f *runFlags, artifact string, dims []dimValues) ([]spec.Case, er
 	return cases, nil
 }
 
-func predictAll(cmd *cobra.Command, cases []spec.Case) ([]*engine.Result, error) {
+func predictAll(cmd *cobra.Command, models *engine.Models, cases []spec.Case) ([]*engine.Result, error) {
 	var results []*engine.Result
 	var err error
-	var models engine.Models
 	bar := newProgress(cmd.ErrOrStderr(), len(cases))
 	models.JudgeAll(cmd.Context(), cases, bar.step, func(r *engine.Result) {
 		switch {
@@ -246,4 +261,12 @@ func (file *initFile) cases() (n int) {
 		n += len(m.results)
 	}
 	return n
+}
+
+// counted is a number with the right words: "1 budget rests", "3 budgets rest".
+func counted(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
 }

@@ -18,6 +18,10 @@ func (file *initFile) yaml() string {
 	var b strings.Builder
 	b.WriteString(schemaLine)
 	fmt.Fprintf(&b, "# Budgets are what memspec init predicted (where that is an estimate, what it may be at most) and %s more, rounded up to whole MiB.\n", file.text)
+	if command, n := file.settle(); n > 0 && command != "" {
+		fmt.Fprintf(&b, "# %s on upper figures of an estimate; to make it exact: %s, then memspec update --tighten\n",
+			counted(n, "budget rests", "budgets rest"), command)
+	}
 	for _, left := range file.left {
 		fmt.Fprintf(&b, "# left out: %s\n", left)
 	}
@@ -41,12 +45,12 @@ func (file *initFile) write(b *strings.Builder, m *initModel) {
 	writeInputs(b, m.inputs)
 	first := m.results[0]
 	if len(first.Case.Dims) == 0 {
-		fmt.Fprintf(b, "    budget: %s\n", file.budget(first.Report))
+		fmt.Fprintf(b, "    budget: %s%s\n", file.budget(first.Report), whyAbove(first.Report))
 		return
 	}
 	b.WriteString("    cases:\n")
 	for _, r := range m.results {
-		fmt.Fprintf(b, "      - dims: {%s}\n        budget: %s\n", dimsText(r.Case.Dims), file.budget(r.Report))
+		fmt.Fprintf(b, "      - dims: {%s}\n        budget: %s%s\n", dimsText(r.Case.Dims), file.budget(r.Report), whyAbove(r.Report))
 	}
 }
 
@@ -82,6 +86,37 @@ func dimsText(dims []spec.Dim) string {
 
 func (file *initFile) budget(r *report.Report) string {
 	return fmt.Sprintf("{allocated: %s, reserved: %s}", withHeadroom(r, report.Allocated, file.headroom), withHeadroom(r, report.Reserved, file.headroom))
+}
+
+// whyAbove is a comment beside a budget that rests on upper figures above the likely ones; "" where it does not.
+func whyAbove(r *report.Report) string {
+	if !restsOnUpper(r) {
+		return ""
+	}
+	return fmt.Sprintf("  # upper figures of an estimate; likely: allocated %s, reserved %s", r.Peak.Allocated, r.Peak.Reserved)
+}
+
+// restsOnUpper says whether a budget of a report is made from figures above the likely ones.
+func restsOnUpper(r *report.Report) bool {
+	return r.Upper != nil && (r.Upper.Allocated > r.Peak.Allocated || r.Upper.Reserved > r.Peak.Reserved)
+}
+
+// settle is the command that makes the upper figures of a file's cases exact, and how many rest on such; 0 where none does.
+func (file *initFile) settle() (command string, cases int) {
+	for _, m := range file.models {
+		for _, r := range m.results {
+			if !restsOnUpper(r.Report) {
+				continue
+			}
+			cases++
+			for _, n := range r.Report.Notes {
+				if n.Settle != "" && command == "" {
+					command = n.Settle
+				}
+			}
+		}
+	}
+	return command, cases
 }
 
 // withHeadroom is a budget for what a report tells, in whole MiB.

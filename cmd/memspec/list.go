@@ -28,9 +28,13 @@ has all that running a case for real takes: inputs with their dims bound, how to
 	}
 	patterns := caseFlag(cmd)
 	format := formatFlag(cmd)
+	on := deviceFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		cases, err := casesOf(args, *patterns)
 		if err != nil {
+			return err
+		}
+		if cases, err = onDevice(cases, *on); err != nil {
 			return err
 		}
 		if format.value == "text" {

@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -84,9 +85,24 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		}
 	}
 	for _, line := range errorLines(end.err) {
-		fmt.Fprintf(stderr, "memspec: %s\n", line)
+		fmt.Fprintf(stderr, "memspec: %s\n", shortened(line))
 	}
 	return end.code
+}
+
+// Of a line of an error so many letters are printed: names and texts in it may come from anybody.
+const (
+	longestError = 400
+	errorEnd     = 80 // of which these are its last
+)
+
+// shortened is a line without the middle where it is too long.
+func shortened(line string) string {
+	if utf8.RuneCountInString(line) <= longestError {
+		return line
+	}
+	letters := []rune(line)
+	return string(letters[:longestError-errorEnd]) + " … " + string(letters[len(letters)-errorEnd:])
 }
 
 // exitCodeOf is the code that an error ends the command with, where it has one of its own.

@@ -27,7 +27,7 @@ func TestColours(t *testing.T) {
 // What a name brings along is gone before anything is coloured.
 func TestNamesColourNothing(t *testing.T) {
 	var b strings.Builder
-	_, err := printable{&colours{w: &b}, &b, 80, new(error)}.Write([]byte("FAIL \x1b[32mm\n"))
+	_, err := printable{w: &colours{w: &b}, raw: &b, columns: 80, failed: new(error)}.Write([]byte("FAIL \x1b[32mm\n"))
 	require.NoError(t, err)
 	assert.Equal(t, "\x1b[1;31mFAIL\x1b[0m \uFFFD[32mm\n", b.String())
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/memspec/memspec/engine/artifact"
+	"github.com/memspec/memspec/engine/recording"
 	"github.com/memspec/memspec/engine/spec"
 )
 
@@ -34,8 +35,9 @@ func shard(cases []spec.Case, text string) ([]spec.Case, error) {
 	return out, nil
 }
 
-// changedSince keeps the cases that something changed for since a commit: their artifact with what lies beside it, their profile or baseline, the file of
-// their source (any Python file where the source is all there is), or what memspec.yaml says of them.
+// changedSince keeps the cases that something changed for since a commit: their artifact with what lies beside it, their recording
+// and the files it was made from, their profile or baseline, the file of their source (any Python file where the source is all
+// there is), or what memspec.yaml says of them.
 func changedSince(ctx context.Context, cases []spec.Case, ref string) ([]spec.Case, error) {
 	c, err := openCommit(ctx, "--changed-since", ref)
 	if err != nil {
@@ -65,7 +67,11 @@ func changedSince(ctx context.Context, cases []spec.Case, ref string) ([]spec.Ca
 
 // changed are the files that differ from the commit, below the repository: of the working tree, also those that git does not know yet.
 func (c *commit) changed(ctx context.Context) (map[string]bool, error) {
-	differ, err := c.git(ctx, "diff", "--name-only", "--no-renames", "-z", c.id, "--")
+	own, err := withoutPrograms(ctx, c.root)
+	if err != nil {
+		return nil, err
+	}
+	differ, err := c.git(ctx, append(own, "diff", "--name-only", "--no-renames", "--no-ext-diff", "--no-textconv", "-z", c.id, "--")...)
 	if err != nil {
 		return nil, err
 	}
@@ -90,8 +96,8 @@ func (c *commit) casesOf(ctx context.Context, file string, changed map[string]bo
 		return nil, err
 	}
 	out := map[string]string{}
-	data, err := c.git(ctx, "cat-file", "blob", c.id+":"+below)
-	if err != nil {
+	data, there, err := c.read(ctx, below)
+	if err != nil || !there {
 		return out, ctx.Err()
 	}
 	cases, err := spec.LoadAs(file, data)
@@ -119,11 +125,9 @@ func fileOf(k *spec.Case) string {
 
 // touched says whether a file that a case depends on has changed.
 func (c *commit) touched(k *spec.Case, changed map[string]bool) bool {
-	source, _, _ := strings.Cut(k.Source, ".py:")
-	if source != "" {
-		source = filepath.Join(k.Dir, filepath.FromSlash(source+".py"))
-	}
-	for _, file := range []string{k.Artifact, fileOf(k), k.Artifact + ".inputs.json", k.Workspace, k.Baseline, source} {
+	source, _ := k.SourceFile()
+	files := []string{k.Artifact, fileOf(k), k.Artifact + ".inputs.json", k.Workspace, k.Baseline, source, k.Captured()}
+	for _, file := range append(files, madeOf(k)...) {
 		if file == "" || file == ".inputs.json" {
 			continue
 		}
@@ -136,6 +140,23 @@ func (c *commit) touched(k *spec.Case, changed map[string]bool) bool {
 		return false
 	}
 	return slices.ContainsFunc(keys(changed), func(name string) bool { return path.Ext(name) == ".py" })
+}
+
+// madeOf returns the files that a case's recording was made from; none where it has no recording, or one that cannot be read: the check says so.
+func madeOf(k *spec.Case) []string {
+	recorded := k.Captured()
+	if recorded == "" {
+		return nil
+	}
+	r, err := recording.Read(recorded)
+	if err != nil || r.Made == nil {
+		return nil
+	}
+	var out []string
+	for _, f := range r.Made.Files {
+		out = append(out, filepath.Join(filepath.Dir(recorded), filepath.FromSlash(f.Path)))
+	}
+	return out
 }
 
 func keys(m map[string]bool) []string {

@@ -16,10 +16,11 @@ type printable struct {
 	raw     io.Writer // without colours
 	columns int
 	failed  *error // the first error of a write: a command that looked away still ends with it
+	actions bool   // a runner of GitHub Actions reads it, which takes commands of the form ##[name] anywhere in a line
 }
 
 func newPrintable(w io.Writer) printable {
-	p := printable{w, w, layout.DefaultColumns, new(error)}
+	p := printable{w: w, raw: w, columns: layout.DefaultColumns, failed: new(error), actions: os.Getenv("GITHUB_ACTIONS") != ""}
 	if coloured(w) {
 		p.w = &colours{w: w}
 	}
@@ -45,7 +46,8 @@ func (p printable) Write(b []byte) (int, error) {
 }
 
 func (p printable) write(b []byte) (int, error) {
-	if !bytes.ContainsFunc(b, hidden) {
+	command := p.actions && bytes.Contains(b, []byte(actionsCommand))
+	if !command && !bytes.ContainsFunc(b, hidden) {
 		return p.w.Write(b)
 	}
 	clean := bytes.Map(func(c rune) rune {
@@ -54,15 +56,21 @@ func (p printable) write(b []byte) (int, error) {
 		}
 		return c
 	}, b)
+	if command {
+		clean = bytes.ReplaceAll(clean, []byte(actionsCommand), []byte("##\u200b["))
+	}
 	if _, err := p.w.Write(clean); err != nil {
 		return 0, err
 	}
 	return len(b), nil
 }
 
-// hidden says whether a letter is a control character that does no more than end lines and columns.
+// actionsCommand begins a command of the runner of GitHub Actions (ActionCommand.TryParse).
+const actionsCommand = "##["
+
+// hidden says whether a letter is not seen: a control character other than those that end lines and columns, or a blank of no width.
 func hidden(c rune) bool {
-	return c < ' ' && c != '\n' && c != '\t' || c == 0x7f || c >= 0x80 && c < 0xa0
+	return c == '\u200b' || c < ' ' && c != '\n' && c != '\t' || c == 0x7f || c >= 0x80 && c < 0xa0
 }
 
 // raw is what a printable writes to.

@@ -9,14 +9,20 @@ import (
 )
 
 func TestPrintable(t *testing.T) {
-	for _, c := range []struct{ in, want, reason string }{
-		{"a\tb\nc ×2 …\n", "a\tb\nc ×2 …\n", "lines, columns and letters of any language stay"},
-		{"a\x1b[31mb", "a\uFFFD[31mb", "an escape sequence is no more than its letters"},
-		{"a\rb\x00\x7f", "a\uFFFDb\uFFFD\uFFFD", "what hides or ends a line otherwise"},
-		{"a\u009b31m", "a\uFFFD31m", "the one-letter form of an escape"},
+	for _, c := range []struct {
+		in, want, reason string
+		actions          bool
+	}{
+		{in: "a\tb\nc ×2 …\n", want: "a\tb\nc ×2 …\n", reason: "lines, columns and letters of any language stay"},
+		{in: "a\x1b[31mb", want: "a\uFFFD[31mb", reason: "an escape sequence is no more than its letters"},
+		{in: "a\rb\x00\x7f", want: "a\uFFFDb\uFFFD\uFFFD", reason: "what hides or ends a line otherwise"},
+		{in: "a\u009b31m", want: "a\uFFFD31m", reason: "the one-letter form of an escape"},
+		{in: "a\u200bb", want: "a\uFFFDb", reason: "a blank of no width"},
+		{in: "x ##[error]y", want: "x ##[error]y", reason: "the runner's form of a command, elsewhere"},
+		{in: "x ##[error]y", want: "x ##\u200b[error]y", reason: "the runner takes it for a command", actions: true},
 	} {
 		var b strings.Builder
-		n, err := printable{&b, &b, 80, new(error)}.Write([]byte(c.in))
+		n, err := printable{w: &b, raw: &b, columns: 80, failed: new(error), actions: c.actions}.Write([]byte(c.in))
 		require.NoError(t, err, c.reason)
 		assert.Equal(t, len(c.in), n, c.reason)
 		assert.Equal(t, c.want, b.String(), c.reason)

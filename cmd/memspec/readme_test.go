@@ -63,19 +63,6 @@ func fenced(t *testing.T, first string) string {
 	return block
 }
 
-// With only a file: the commands of the first page, one after the other, as they stand there.
-func TestReadmeFirstPage(t *testing.T) {
-	f := newReadmeFolder(t)
-	lines := regexp.MustCompile(`(?m)^ {4}(memspec [^#\n]*)`).FindAllStringSubmatch(published(t, "README.md"), -1)
-	require.Len(t, lines, 2)
-	for _, line := range lines {
-		code, out := f.run(line[1])
-		require.Zero(t, code, "%s\n%s", line[1], out)
-	}
-	_, out := f.run(lines[1][1])
-	assert.Contains(t, out, "2 cases: 2 pass")
-}
-
 // The example is what the command prints; … stands for lines that are left out.
 func TestReadmeFailure(t *testing.T) {
 	f := newReadmeFolder(t)
@@ -102,7 +89,7 @@ models:
 	assert.Regexp(t, "^"+strings.Join(want, "")+"$", out)
 }
 
-// The README's memspec.yaml is one, its cases pass, and the commands of its table are run on them as they stand there.
+// The README's memspec.yaml is one, its cases pass, and the commands of the guide's table run on them as they stand there.
 func TestReadmeCommands(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("got no git, of which --against reads")
@@ -114,7 +101,7 @@ func TestReadmeCommands(t *testing.T) {
 		code, out := f.run(line)
 		require.Zero(t, code, "%s\n%s", line, out)
 	}
-	rows := regexp.MustCompile("(?m)^\\| `(memspec [^`]*)`").FindAllStringSubmatch(published(t, "README.md"), -1)
+	rows := regexp.MustCompile("(?m)^\\| `(memspec [^`]*)`").FindAllStringSubmatch(published(t, "docs/guide/exported-model.md"), -1)
 	ran := map[string]bool{}
 	for _, row := range rows {
 		words := strings.Fields(row[1])

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -14,6 +13,7 @@ import (
 	"github.com/memspec/memspec/engine/format"
 	"github.com/memspec/memspec/engine/layout"
 	"github.com/memspec/memspec/engine/platform"
+	"github.com/memspec/memspec/engine/regular"
 	"github.com/memspec/memspec/engine/report"
 	"github.com/memspec/memspec/engine/units"
 	"github.com/memspec/memspec/engine/verdict"
@@ -24,6 +24,9 @@ type replayJSON struct {
 	Devices []allocator.DeviceReplay `json:"devices"`
 	Record  *recordReplay            `json:"record,omitempty"` // of a measurement record
 }
+
+// maxSnapshot bounds a memory snapshot: PyTorch writes some 200 bytes an event with its stack.
+const maxSnapshot = 1 << 30
 
 func newReplay() *cobra.Command {
 	cmd := &cobra.Command{
@@ -50,7 +53,7 @@ Exit codes: 0 all agree, 1 they part, 3 nothing to replay, 2 the file cannot be 
 		if kind != "snapshot" {
 			return fmt.Errorf("%s: got %s, want a memory snapshot (torch.cuda.memory._dump_snapshot) or a recording (memshim measure)", args[0], what)
 		}
-		data, err := os.ReadFile(args[0])
+		data, err := regular.Read(args[0], maxSnapshot)
 		if err != nil {
 			return plainPathError(err)
 		}

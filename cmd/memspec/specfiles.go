@@ -123,24 +123,44 @@ func specsBeneath(folder string) ([]string, error) {
 	return out, nil
 }
 
+// unreadable is a file of cases that cannot be read, and why.
+type unreadable struct {
+	file string
+	err  error
+}
+
 // loadCases reads files of cases and keeps those that patterns name; no pattern keeps all.
 func loadCases(files, patterns []string) ([]spec.Case, error) {
-	var cases []spec.Case
-	var wrong spec.Errors
+	cases, wrong, err := loadReadable(files, patterns)
+	var all spec.Errors
+	for _, w := range wrong {
+		var many spec.Errors
+		if !errors.As(w.err, &many) {
+			return nil, w.err
+		}
+		all = append(all, many...)
+	}
+	if len(all) > 0 {
+		return nil, all
+	}
+	return cases, err
+}
+
+// loadReadable is loadCases of the files that can be read, and says which cannot.
+func loadReadable(files, patterns []string) (cases []spec.Case, wrong []unreadable, err error) {
 	for _, file := range files {
 		cs, err := spec.Load(file)
-		var many spec.Errors
-		switch {
-		case errors.As(err, &many):
-			wrong = append(wrong, many...)
-		case err != nil:
-			return nil, err
+		if err != nil {
+			wrong = append(wrong, unreadable{file, plainPathError(err)})
 		}
 		cases = append(cases, cs...)
 	}
-	if len(wrong) > 0 {
-		return nil, wrong
-	}
+	cases, err = named(files, patterns, cases)
+	return cases, wrong, err
+}
+
+// named keeps the cases that patterns name; no pattern keeps all.
+func named(files, patterns []string, cases []spec.Case) ([]spec.Case, error) {
 	if len(patterns) == 0 {
 		return cases, nil
 	}
@@ -157,6 +177,13 @@ func loadCases(files, patterns []string) ([]spec.Case, error) {
 		}
 	}
 	return out, nil
+}
+
+// readable are the files that can be read.
+func readable(files []string, wrong []unreadable) []string {
+	return slices.DeleteFunc(slices.Clone(files), func(file string) bool {
+		return slices.ContainsFunc(wrong, func(w unreadable) bool { return w.file == file })
+	})
 }
 
 // casesOf reads the one file of cases that arguments name.

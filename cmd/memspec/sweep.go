@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"os"
 	"strconv"
 	"strings"
 
@@ -43,10 +44,10 @@ they say (3 where sizes are missing): memspec check judges, memspec fit searches
 			return err
 		}
 		defer out.abandon()
-		var models engine.Models
+		models := engine.Models{Environ: os.Environ()}
 		results, err := models.Sweep(cmd.Context(), s.one(dim), values)
 		if err != nil {
-			return err
+			return s.unsearchable(err)
 		}
 		return writeSweep(out, &sweep{subject: s, dim: dim, values: values, results: results})
 	}
@@ -187,6 +188,16 @@ func writeSweep(out *outputs, s *sweep) error {
 	return exitWith(code)
 }
 
+// quality is that of the first run whose figures are less than exact.
+func (s *sweep) quality() report.Quality {
+	for _, r := range s.results {
+		if r.Report.Quality != report.Exact {
+			return r.Report.Quality
+		}
+	}
+	return report.Exact
+}
+
 // lacking is what is missing from the account of a run, "" where nothing is.
 func (s *sweep) lacking() string {
 	for _, r := range s.results {
@@ -246,6 +257,9 @@ func (j *sweepJSON) write(w io.Writer, s *sweep) error {
 		t.Add(strconv.FormatInt(pt.Value, 10), pt.Allocated.String(), pt.Reserved.String(), fits, bar(pt.Allocated, pt.Reserved, most))
 	}
 	p.Table(2, t)
+	if words := report.QualityWords(s.quality()); words != "" && s.lacking() == "" {
+		p.Item("quality", "%s", words)
+	}
 	if why := s.lacking(); why != "" {
 		p.Item("incomplete", "%s: what it makes is missing from the sizes", why)
 	}

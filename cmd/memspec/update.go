@@ -13,7 +13,9 @@ import (
 
 	"github.com/memspec/memspec/engine"
 	"github.com/memspec/memspec/engine/layout"
+	"github.com/memspec/memspec/engine/regular"
 	"github.com/memspec/memspec/engine/report"
+	"github.com/memspec/memspec/engine/spec"
 	"github.com/memspec/memspec/engine/units"
 	"github.com/memspec/memspec/engine/verdict"
 )
@@ -55,7 +57,7 @@ Exit codes: 1 if a budget that is broken was left; 2 if a case cannot be run; 3 
 			return err
 		}
 		u := &update{tighten: tighten, headroom: share}
-		var models engine.Models
+		models := engine.Models{Environ: os.Environ()}
 		models.JudgeAll(cmd.Context(), cases, nil, u.add)
 		if err := cmd.Context().Err(); err != nil {
 			return interrupted(len(u.left), len(cases))
@@ -105,8 +107,16 @@ func (u *update) add(r *engine.Result) {
 			u.budgets = append(u.budgets, &updated{Budget: f.Budget, fixed: err == nil})
 		}
 		b := u.budgets[i]
+		decides := f.Predicted // by what the budget is judged: the upper figure of an estimate
+		if up, ok := r.Report.UpperValue(f.Metric); ok && r.Case.Judge != verdict.ByLikely {
+			decides = max(up, decides)
+		}
 		b.most = max(b.most, f.Predicted)
-		b.needs = max(b.needs, f.Predicted.Add(units.Bytes(float64(f.Predicted)*u.headroom)).RoundUp(units.MiB))
+		b.needs = max(b.needs, decides.Add(units.Bytes(float64(decides)*u.headroom)).RoundUp(units.MiB))
+		if f.Undecided() {
+			u.leave(f.Outcome, fmt.Sprintf("%s = %s of %s: %s", b.Path, b.Text, r.Case.Name, f.Why))
+			continue
+		}
 		if !b.fixed && f.Outcome != verdict.Pass {
 			u.leave(f.Outcome, fmt.Sprintf("%s = %s, which %s breaks with %s", b.Path, b.Text, r.Case.Name, f.Predicted))
 		}
@@ -132,7 +142,7 @@ func (u *update) changed() []*updated {
 }
 
 func (u *update) end(cmd *cobra.Command, file string, dry bool) error {
-	data, err := os.ReadFile(file)
+	data, err := regular.Read(file, spec.MaxFile)
 	if err != nil {
 		return plainPathError(err)
 	}

@@ -26,6 +26,7 @@ type verifyOptions struct {
 	on      *choice
 	timeout time.Duration
 	out     *outputs
+	query   query
 }
 
 func newVerify() *cobra.Command {
@@ -58,6 +59,8 @@ case without a measurement under --require is, no case has a record in the folde
 	complete(cmd, "timeout")
 	patterns := caseFlag(cmd)
 	profile := workspaceFlag(cmd)
+	basis := judgeFlag(cmd)
+	o.query.answersFlag(cmd)
 	o.out = newOutputs(cmd, format.Verdicts|format.Timelines)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if o.timeout <= 0 {
@@ -73,6 +76,7 @@ case without a measurement under --require is, no case has a record in the folde
 		if err := useProfile(cases, *profile); err != nil {
 			return err
 		}
+		judgeBy(cases, basis)
 		hold, err := o.holder()
 		if err != nil {
 			return err
@@ -114,7 +118,10 @@ func (o *verifyOptions) verifyAll(cmd *cobra.Command, cases []spec.Case, hold ho
 	stderr := cmd.ErrOrStderr()
 	live := terminal(stderr) && o.dir == "" // a run takes a while
 	bar := raw(stderr)
-	var models engine.Models
+	models, err := o.query.models()
+	if err != nil {
+		return nil, err
+	}
 	models.JudgeAll(cmd.Context(), cases, nil, func(r *engine.Result) {
 		if first != nil || cmd.Context().Err() != nil {
 			return

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"slices"
 	"strings"
 
@@ -165,8 +166,8 @@ func deviceOf(name string, cases []spec.Case) (*device.Device, error) {
 
 // gather runs the cases; one that cannot be run is told and leaves the others.
 func (f *workspaceFlags) gather(ctx context.Context, path string, cases []spec.Case) (*workspaceJSON, error) {
-	out := &workspaceJSON{Schema: 1, Spec: path, Groups: []*workspaceGroup{}, Errors: []workspaceError{}}
-	var models engine.Models
+	out := newWorkspaceJSON(path)
+	models := engine.Models{Environ: os.Environ()}
 	profiles := map[string]*profile.Profile{}
 	for i := range cases {
 		c := &cases[i]
@@ -189,13 +190,22 @@ func (f *workspaceFlags) gather(ctx context.Context, path string, cases []spec.C
 		}
 		out.add(c, r.Calls, f.missing)
 	}
-	for _, g := range out.Groups {
+	out.sort()
+	return out, nil
+}
+
+func newWorkspaceJSON(path string) *workspaceJSON {
+	return &workspaceJSON{Schema: 1, Spec: path, Groups: []*workspaceGroup{}, Errors: []workspaceError{}}
+}
+
+// sort puts the groups and their calls in the order of the file.
+func (s *workspaceJSON) sort() {
+	for _, g := range s.Groups {
 		slices.SortFunc(g.Calls, func(a, b profile.Call) int { return strings.Compare(a.Key(), b.Key()) })
 	}
-	slices.SortFunc(out.Groups, func(a, b *workspaceGroup) int {
+	slices.SortFunc(s.Groups, func(a, b *workspaceGroup) int {
 		return cmp.Or(strings.Compare(a.Library, b.Library), strings.Compare(a.Version, b.Version), strings.Compare(a.Class, b.Class))
 	})
-	return out, nil
 }
 
 // loadProfile reads a profile; one that is yet to be made is empty.

@@ -417,10 +417,16 @@ func TestReplayUpper(t *testing.T) {
 		require.NoError(t, err)
 		p, err := ReplayUpper(tr, a)
 		require.NoError(t, err)
-		require.Equal(t, u.want, *p)
+		require.Equal(t, Upper{Peaks: u.want}, *p)
 	}
+	tr.Upper = []trace.Estimate{{Storage: 1, Bytes: 3 << 20}} // more than there is: the run ends there
+	p, err := ReplayUpper(tr, mustNew(t, Config{Settings: DefaultSettings(), Limit: 3 << 20}))
+	require.NoError(t, err)
+	require.NotNil(t, p.OOM)
+	require.Equal(t, units.Bytes(3<<20), p.OOM.Requested)
+	require.Equal(t, Peak{512, 0}, p.Allocated)
 	tr.Upper = []trace.Estimate{{Storage: 9, Bytes: 1 << 30}}
-	_, err := ReplayUpper(tr, mustNew(t, Config{}))
+	_, err = ReplayUpper(tr, mustNew(t, Config{}))
 	require.EqualError(t, err, "estimate of storage 9: got no such storage, want one from 0 to 3")
 }
 

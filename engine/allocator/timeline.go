@@ -26,6 +26,12 @@ type Timeline struct {
 // Peaks are the largest values of some figures. They need not be reached at one moment.
 type Peaks struct{ Requested, Allocated, Active, Reserved Peak }
 
+// Upper is a run with every allocation of estimated size at its most.
+type Upper struct {
+	Peaks
+	OOM *OOMError // the allocation at which that run ended, or nil
+}
+
 // Peak is the largest value of a figure and the first event after which it held; Before is before any.
 type Peak struct {
 	Bytes units.Bytes
@@ -131,7 +137,7 @@ func Replay(tr *trace.Trace, a Allocator) (*Timeline, error) {
 
 // ReplayUpper takes every event of a trace that Replay took through an allocator, every allocation of estimated size at its most, and returns
 // the peaks, up to where memory runs out.
-func ReplayUpper(tr *trace.Trace, a Allocator) (*Peaks, error) {
+func ReplayUpper(tr *trace.Trace, a Allocator) (*Upper, error) {
 	r := newReplayer(tr, a)
 	r.most = make([]units.Bytes, len(r.storages))
 	for _, u := range tr.Upper {
@@ -140,7 +146,7 @@ func ReplayUpper(tr *trace.Trace, a Allocator) (*Peaks, error) {
 		}
 		r.most[u.Storage] = u.Bytes
 	}
-	p := &Peaks{}
+	p := &Upper{}
 	st := a.Stats()
 	p.begin(&st)
 	for i := range tr.Events {
@@ -149,6 +155,7 @@ func ReplayUpper(tr *trace.Trace, a Allocator) (*Peaks, error) {
 			return nil, err
 		}
 		if oom != nil {
+			p.OOM = oom
 			return p, nil
 		}
 		if tr.Events[i].Action == trace.Alloc {

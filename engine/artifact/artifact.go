@@ -18,6 +18,7 @@ import (
 	"github.com/memspec/memspec/engine/internal/ptzip"
 	"github.com/memspec/memspec/engine/program"
 	"github.com/memspec/memspec/engine/recording"
+	"github.com/memspec/memspec/engine/regular"
 	"github.com/memspec/memspec/engine/trace"
 )
 
@@ -35,6 +36,14 @@ type Artifact struct {
 type Recorded struct {
 	*trace.Recording
 	Header *recording.Header // what was run, and on what; nil of a memory snapshot, which does not tell
+	Others []OtherRun        // the same run with other values, those that take otherwise
+}
+
+// OtherRun is a recorded run with other values than the recording's own.
+type OtherRun struct {
+	Values string
+	Trace  *trace.Trace
+	OOM    *recording.OutOfMemory // where memory ran out while it was recorded
 }
 
 // Refusal is something that an artifact cannot answer.
@@ -77,8 +86,15 @@ func (e *Unrecognized) Error() string {
 	if e.Want != "" {
 		return "got " + e.What + ", want " + e.Want
 	}
+	if strings.Contains(e.What, "weights and no program") {
+		return "got " + e.What + ", " + buildAndRecord
+	}
 	return "got " + e.What + ", want " + readable()
 }
+
+// buildAndRecord is what to do with weights alone.
+const buildAndRecord = "want the model: build it in Python, as from its config, and record it " +
+	"(python -m memshim capture FILE.py:NAME --input INPUT --on DEVICE -o model.rec)"
 
 // Is makes errors.Is(err, ErrUnrecognized) hold.
 func (e *Unrecognized) Is(target error) bool { return target == ErrUnrecognized }
@@ -168,21 +184,21 @@ func plain(err error) error {
 // openFile opens a file to look at it, a zip archive as what is in it. The caller closes it.
 func openFile(path string) (*file, error) {
 	path, model := Split(path)
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		folder, err := regular.OpenFolder(path, ptzip.MaxRecord)
+		if err != nil {
+			return nil, err
+		}
+		return &file{archive: folder, folder: folder, model: model}, nil
 	}
-	if info.IsDir() {
-		return &file{archive: os.DirFS(path), model: model}, nil
-	}
-	if !info.Mode().IsRegular() { // opening a pipe would wait for its other end
+	from, size, err := regular.Open(path)
+	if errors.Is(err, regular.ErrNotRegular) {
 		return nil, &Unrecognized{What: "something that is no plain file"}
 	}
-	from, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	f := &file{path: path, model: model, size: info.Size(), from: from}
+	f := &file{path: path, model: model, size: size, from: from}
 	if err := f.look(); err != nil {
 		f.close()
 		return nil, err

@@ -95,7 +95,9 @@ func TestUnrecognized(t *testing.T) {
 			_, err := Open(c.path)
 			require.Error(t, err)
 			assert.True(t, errors.Is(err, ErrUnrecognized))
-			if strings.HasSuffix(c.want, "(") {
+			if strings.Contains(c.want, "weights and no program") {
+				assert.EqualError(t, err, c.path+": got "+c.want+", "+buildAndRecord, "the way to a figure, and no list of formats")
+			} else if strings.HasSuffix(c.want, "(") {
 				assert.ErrorContains(t, err, c.path+": got "+c.want)
 			} else {
 				assert.EqualError(t, err, c.path+": got "+c.want+", "+wanted)
@@ -240,11 +242,6 @@ func TestModelOfSeveral(t *testing.T) {
 	require.ErrorIs(t, err, fs.ErrNotExist)
 	_, err = Open("../../testdata/compiled/mlp.t4.wrapper#large")
 	require.EqualError(t, err, "../../testdata/compiled/mlp.t4.wrapper#large: got the model large of a wrapper that torch.compile wrote (output_code.py), want one of an AOTInductor package (torch._inductor.aoti_compile_and_package): no other file has several")
-	whole, err := Digest(path)
-	require.NoError(t, err)
-	one, err := Digest(path + "#large")
-	require.NoError(t, err)
-	assert.NotEqual(t, whole, one, "two models of a file are not told from another's cache")
 	data, err := os.ReadFile("../../testdata/compiled/mlp.t4.pt2")
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(path+"#large", data, 0o600))

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/memspec/memspec/engine/internal/ptzip"
+	"github.com/memspec/memspec/engine/regular"
 )
 
 // file is what a kind is known by.
@@ -16,10 +17,11 @@ type file struct {
 	path    string // "" of an archive that is no file
 	model   string // which of a package's is meant, "" where it is not said
 	size    int64
-	from    *os.File      // nil of a folder
-	head    []byte        // the first bytes
-	archive fs.FS         // of a zip archive or folder what is in it; else nil
-	zip     *ptzip.Reader // of a zip archive
+	from    *os.File        // nil of a folder
+	head    []byte          // the first bytes
+	folder  *regular.Folder // of a folder
+	archive fs.FS           // of a zip archive or folder what is in it; else nil
+	zip     *ptzip.Reader   // of a zip archive
 }
 
 // Split takes apart FILE.pt2#MODEL, which means one model of a package of several. A file that itself is named so is meant with all of its name.
@@ -73,6 +75,9 @@ func (f *file) unpacked() []byte {
 func (f *file) close() {
 	if f.from != nil {
 		f.from.Close()
+	}
+	if f.folder != nil {
+		f.folder.Close()
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"io"
 	"io/fs"
-	"os"
 	"path"
 	"path/filepath"
 	"strings"
@@ -14,7 +13,9 @@ import (
 	"github.com/memspec/memspec/engine/artifact/inductor"
 	"github.com/memspec/memspec/engine/artifact/torchexport"
 	"github.com/memspec/memspec/engine/artifact/torchscript"
+	"github.com/memspec/memspec/engine/internal/ptzip"
 	"github.com/memspec/memspec/engine/recording"
+	"github.com/memspec/memspec/engine/regular"
 )
 
 // kind is a kind of file that people have where an artifact is wanted.
@@ -213,7 +214,12 @@ func openWrapper(f *file) (*Artifact, error) {
 	if err != nil {
 		return nil, err
 	}
-	w, err := inductor.DecodeWrapperIn(os.DirFS(filepath.Dir(f.path)), string(text), path.Base(f.path))
+	beside, err := regular.OpenFolder(filepath.Dir(f.path), ptzip.MaxRecord)
+	if err != nil {
+		return nil, err
+	}
+	defer beside.Close()
+	w, err := inductor.DecodeWrapperIn(beside, string(text), path.Base(f.path))
 	if err != nil {
 		return nil, err
 	}

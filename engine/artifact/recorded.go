@@ -64,13 +64,27 @@ func OfRecording(r *recording.Recording) (*Artifact, error) {
 		Producer: "torch " + r.Torch + ", " + whereText(r),
 		Recorded: &Recorded{Recording: &trace.Recording{Trace: tr, Skipped: skipped, Settings: trace.Conf{Text: r.AllocConf}}, Header: &r.Header},
 	}
-	if r.Runtime != "" {
-		a.Runtimes = []string{r.Runtime}
+	if a.Recorded.Others, err = othersOf(r); err != nil {
+		return nil, err
 	}
-	if r.Mode != "" {
+	a.Runtimes = runtimesOf(r)
+	if r.Mode != "" && r.Mode != "program" { // whose kind is not known: it answers either
 		a.Modes = []string{r.Mode}
 	}
 	return a, nil
+}
+
+// runtimesOf are the runtimes that a recording answers, the one that it is reported as first: a case says eager
+// of a source that compiles itself.
+func runtimesOf(r *recording.Recording) []string {
+	var out []string
+	if r.Compiled {
+		out = append(out, "compiled")
+	}
+	if r.Runtime != "" {
+		out = append(out, r.Runtime)
+	}
+	return out
 }
 
 // whereText says what a recording was made on; a pretend GPU is never shown as a real one.
@@ -82,4 +96,21 @@ func whereText(r *recording.Recording) string {
 		return "on CPU tensors"
 	}
 	return "on " + r.Device.Name
+}
+
+// othersOf are the runs with other values that have events of their own.
+func othersOf(r *recording.Recording) ([]OtherRun, error) {
+	var out []OtherRun
+	for i := 0; r.Values != nil && i < len(r.Values.Runs); i++ {
+		run := &r.Values.Runs[i]
+		if !run.Own() {
+			continue
+		}
+		tr, _, err := r.With(i).Asked()
+		if err != nil {
+			return nil, fmt.Errorf("values %s: %w", run.Values, err)
+		}
+		out = append(out, OtherRun{Values: run.Values, Trace: tr, OOM: run.OOM})
+	}
+	return out, nil
 }

@@ -13,12 +13,37 @@ import (
 //
 // Left out are logs of Windows, whose driver does not tell a process's memory, and of programs that take device memory past the allocator (NCCL, vLLM,
 // tiny-cuda-nn): theirs is another question.
+//
+// The log of a serving engine prints the context at its start instead, before anything but the driver took memory: its unallocated is 0.
 type contextLog struct {
 	devices     []string // those that the log may be of, by its capacity and what its author says
 	inUse       hundredth
 	allocated   hundredth
 	unallocated float64 // MiB, to a hundredth
 	source      string
+}
+
+// A laterLog is what a process took outside of PyTorch's allocator after its context was made, as kernels and libraries were loaded. It is the upper
+// part of a range: no message of the allocator says whether they were loaded when memory ran out.
+type laterLog struct {
+	capability Capability
+	high       units.Bytes
+	source     string
+}
+
+var laterLogs = []laterLog{
+	{Capability{8, 6}, 34 * units.MiB, "xMem's records of language models in training on an RTX 3060 with torch 2.6"},
+	{Capability{9, 0}, 275 * units.GiB / 1000, "vLLM 0.19's logs on an H100: 0.24 to 0.27 GiB over its profile run"},
+}
+
+// laterOn is what libraries load later on cards of a compute capability; nil where nobody measured it.
+func laterOn(c Capability) *laterLog {
+	for i := range laterLogs {
+		if laterLogs[i].capability == c {
+			return &laterLogs[i]
+		}
+	}
+	return nil
 }
 
 // hundredth is a size in hundredths of a GiB, as the message prints it: it may be half of one more or less.
@@ -44,6 +69,8 @@ var contextLogs = []contextLog{
 	{[]string{"rtx-4090"}, 2161, 2116, 11.05, "github.com/Soul-AILab/SoulX-FlashTalk/issues/5"},
 	{[]string{"rtx-4090"}, 2269, 2172, 520.54, "github.com/pinokiofactory/flux-webui/issues/11"},
 	{[]string{"h100-nvl-94gb"}, 9191, 8610, 5.15 * 1024, "github.com/ali-vilab/VACE/issues/56"},
+	{[]string{"h100-sxm-80gb", "h100-pcie-80gb"}, 51, 0, 0, "vLLM 0.19 with torch 2.10 at the start of Qwen3-8B on an H100 of 80 GB"},
+	{[]string{"h100-sxm-80gb", "h100-pcie-80gb"}, 51, 0, 0, "vLLM 0.19 with torch 2.10 at the start of Qwen3-30B-A3B on an H100 of 80 GB"},
 	{[]string{"rtx-5090"}, 3134, 3074, 19.41, "github.com/Wan-Video/Wan2.1/issues/465"},
 	{[]string{"rtx-5090"}, 2689, 2595, 343.86, "github.com/TrajectoryCrafter/TrajectoryCrafter/issues/20"},
 }
@@ -51,6 +78,9 @@ var contextLogs = []contextLog{
 // ends are the least and the most that the context may have been.
 func (l *contextLog) ends() (low, high units.Bytes) {
 	const rounding = units.GiB / 100 // half a hundredth of each of two figures
+	if l.allocated == 0 {            // and of one
+		return l.inUse.bytes() - rounding/2, l.inUse.bytes() + rounding/2
+	}
 	unallocated := units.Bytes(l.unallocated * float64(units.MiB))
 	if l.unallocated >= 1024 { // printed in GiB, to a hundredth
 		low -= units.GiB / 200
@@ -60,9 +90,10 @@ func (l *contextLog) ends() (low, high units.Bytes) {
 	return low + rest - rounding, high + rest + rounding
 }
 
-// ContextRange is what a CUDA context takes, as far as logs tell. One process may load what another does not, so a single log is no range: a card has
-// that of its own logs where there are several, else that of all cards of its compute capability where there are three logs and not of one card only,
-// else that of all logs.
+// ContextRange is what a CUDA context takes, as far as logs show, with what libraries load into it
+// later where that was measured. One process may load what another does not, so a single log is no
+// range: a card has that of its own logs where there are several, else that of all cards of its
+// compute capability where there are three logs and not of one card only, else that of all logs.
 type ContextRange struct {
 	Low, High units.Bytes
 	Source    string
@@ -70,6 +101,16 @@ type ContextRange struct {
 
 // contextOf is the range of a row whose context nobody measured.
 func contextOf(d *Device) *ContextRange {
+	r := loggedContext(d)
+	if later := laterOn(d.ComputeCapability); later != nil {
+		r.High += later.high
+		r.Source += fmt.Sprintf("; up to %s of it for what libraries load later (%s)", later.high, later.source)
+	}
+	return r
+}
+
+// loggedContext is the range that logs of contexts tell.
+func loggedContext(d *Device) *ContextRange {
 	own := within(func(l *contextLog) bool { return slices.Contains(l.devices, d.Name) })
 	if own.logs > 1 {
 		return own.of("the card")

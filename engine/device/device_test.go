@@ -208,3 +208,18 @@ func TestIs(t *testing.T) {
 	d.Memory = 0
 	assert.True(t, d.Is(cc, units.GiB), "of no limit any memory")
 }
+
+// The card of a recording is the row whose name the driver reports, with the memory that the driver reports.
+func TestOf(t *testing.T) {
+	for _, d := range device.All()[1:] {
+		got, known := device.Of(d.Figures.Driver, d.ComputeCapability.String(), d.Memory)
+		require.True(t, known, d.Name)
+		assert.Equal(t, d.Figures.Driver, got.Figures.Driver)
+		assert.Equal(t, d.Memory, got.Memory, d.Name)
+	}
+	d, known := device.Of("NVIDIA A10G", "8.6", 40*units.GiB)
+	require.True(t, known)
+	assert.Equal(t, []any{"a10g", 40 * units.GiB, device.Given}, []any{d.Name, d.Memory, d.MemoryFrom}, "a pretend card may be given any memory")
+	_, known = device.Of("NVIDIA A10G", "9.0", 40*units.GiB)
+	assert.False(t, known)
+}

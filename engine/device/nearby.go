@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/memspec/memspec/engine/internal/nearest"
+	"github.com/memspec/memspec/engine/units"
 )
 
 // instances are machines that clouds rent, by how their names begin, with the card in each: as the providers list them (AWS accelerated computing,
@@ -49,6 +50,28 @@ func nearby(name string) []string {
 		return []string{owner[like]}
 	}
 	return nil
+}
+
+// Of returns the card that a driver reports by this name, compute capability ("8.6") and memory: the row of that name and capability whose
+// memory is nearest. Where no driver gives a row so much memory (a pretend card may be given any), it is the row with that memory.
+// It is false where no row has the name.
+func Of(driver, capability string, memory units.Bytes) (Device, bool) {
+	var found *Device
+	off := func(d *Device) units.Bytes { return max(d.Memory-memory, memory-d.Memory) }
+	for i := range table {
+		d := &table[i]
+		if figures[d.Name].Driver == driver && d.ComputeCapability.String() == capability && (found == nil || off(d) < off(found)) {
+			found = d
+		}
+	}
+	if found == nil {
+		return Device{}, false
+	}
+	d := found.clone()
+	if !d.Is(capability, memory) {
+		d.Memory, d.MemoryFrom = memory, Given
+	}
+	return d, true
 }
 
 // hint says what a word that is no card's name asks for.

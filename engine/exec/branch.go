@@ -151,7 +151,7 @@ func ends(err error) bool {
 // add judges a run and lines up the ways that it shows.
 func (s *search) add(m *Machine, err error) {
 	s.runs++
-	s.steps += m.steps
+	s.steps += m.steps + m.walked
 	maps.Copy(s.asked, m.asked)
 	same := s.best != nil && err == nil && s.err == nil && slices.Equal(m.events, s.best.events)
 	if err == nil || m.openEnded {

@@ -14,6 +14,7 @@ import (
 type Dispatch struct {
 	*Heap
 	*Notes
+	Budget
 	Sites *Sites
 
 	table    *ops.Table
@@ -95,7 +96,11 @@ func (d *Dispatch) run(b *ops.Bound, args []any) (any, error) {
 	c := d.calls[d.depth] // no rule keeps its call
 	d.depth++
 	*c = ops.Call{Bound: b, Args: args, M: d}
-	v, err := d.rule(c)
+	err := d.looksAt(c)
+	var v any
+	if err == nil {
+		v, err = d.rule(c)
+	}
 	d.depth--
 	return v, err
 }
@@ -124,7 +129,14 @@ func (d *Dispatch) host(c *ops.Call) (any, error) {
 		}
 		return d.unknownResult(c.Bound), nil
 	}
+	members := 0
+	if len(c.Args) > 0 {
+		members = membersOf(c.Args[0])
+	}
 	v, err := c.Rule.Host(c)
+	if err == nil {
+		err = d.hostMade(c, members, v)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -176,6 +188,9 @@ func (d *Dispatch) body(c *ops.Call) (any, error) {
 // out runs a kernel: its workspace and its results, each in its order.
 func (d *Dispatch) out(c *ops.Call) (any, error) {
 	metas, err := c.Rule.Out(c)
+	if err == nil && len(metas) > hostItems {
+		err = d.Walk(len(metas))
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -21,6 +21,7 @@ type Case struct {
 	Error    string          // why there is nothing to tell; "" where there is
 	Figures  []Figure        // in the order they are printed
 	Findings []Finding       // what is not right, the worst first
+	RestsOn  string          // what the outcome rests on beside the figures, in a line; "" for nothing
 	Report   *report.Report  // nil where Error says why
 	Timeline *allocator.Timeline
 	Limit    units.Bytes             // what the segments may take together: the device's memory less the context; 0 is no limit

@@ -19,6 +19,7 @@ type github struct {
 	o     Options
 	text  strings.Builder
 	cases []annotation
+	rests restingCases
 }
 
 func newGitHub(w io.Writer, o Options) Writer { return &github{w: w, o: o} }
@@ -33,6 +34,7 @@ func (g *github) Case(c *Case) error {
 	if err := (text{&g.text}).Case(c); err != nil {
 		return err
 	}
+	g.rests.add(c)
 	if c.Outcome == verdict.Pass || !c.Judged {
 		return nil
 	}
@@ -91,6 +93,9 @@ func (g *github) End(s *Summary) error {
 	})
 	for _, a := range g.cases {
 		b.WriteString(a.text)
+	}
+	for _, group := range g.rests.groups {
+		fmt.Fprintf(&b, "::notice title=%s::%s\n", commandProperty("memspec: what passes rest on"), commandData(group.text()))
 	}
 	_, err := io.WriteString(g.w, b.String())
 	return err

@@ -71,6 +71,7 @@ func policyHash(text string) string {
 type pageCase struct {
 	ID                    int
 	Name, Outcome, Line   string
+	RestsOn               string
 	Spec                  string
 	Allocated, Reserved   string
 	Budget                string // the tightest: "reserved 276.0 MiB of 64.0 MiB"
@@ -106,6 +107,9 @@ func (p *page) Case(c *Case) error {
 		k.Findings = append(k.Findings, f.Outcome.String()+": "+oneLine(f.Text))
 	}
 	k.describe(c.Report, p.o.Paths)
+	if c.RestsOn != "" {
+		k.RestsOn = oneLine(c.RestsOn)
+	}
 	if c.Timeline != nil {
 		if p.drawn(c) {
 			data, err := pictureOf(c, p.o.Paths, p.shared)

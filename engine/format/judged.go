@@ -10,6 +10,9 @@ import (
 // its own to add.
 func Judged(name string, pos verdict.Pos, r *report.Report, v verdict.Verdict) *Case {
 	c := &Case{Name: name, Pos: pos, Judged: true, Outcome: v.Outcome, Report: r}
+	if r != nil {
+		c.RestsOn = verdict.GroundsText(r.Quality, v.Grounds)
+	}
 	for i := range v.Findings {
 		f := &v.Findings[i]
 		c.Figures = append(c.Figures, budgetFigure(f, r))

@@ -85,6 +85,9 @@ func (j *junit) Case(c *Case) error {
 	s.Tests++
 	switch c.Outcome {
 	case verdict.Pass:
+		if c.RestsOn != "" {
+			t.Out = &junitText{oneLine(c.Line) + "\nrests on " + oneLine(c.RestsOn) + "\n"}
+		}
 	case verdict.Warn:
 		t.Out = &account
 	case verdict.Fail:
@@ -122,6 +125,7 @@ func junitProperties(c *Case) []junitProperty {
 		add("runtime", r.Runtime)
 		add("quality", string(r.Quality))
 	}
+	add("rests_on", c.RestsOn)
 	for _, f := range c.figures() {
 		for _, v := range []struct {
 			kind  string

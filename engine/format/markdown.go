@@ -42,6 +42,7 @@ type markdownCase struct {
 	line    string
 	error   string
 	figures []Figure
+	rests   string // what it rests on beside the figures
 	account string // of what is not right
 }
 
@@ -49,7 +50,8 @@ func (m *markdown) Case(c *Case) error {
 	if c.Judged {
 		m.count[c.Outcome]++
 	}
-	k := markdownCase{name: c.title(), judged: c.Judged, outcome: c.Outcome, line: oneLine(c.Line), error: oneLine(c.Error), figures: slices.Clone(c.figures())}
+	k := markdownCase{name: c.title(), judged: c.Judged, outcome: c.Outcome, line: oneLine(c.Line), error: oneLine(c.Error), figures: slices.Clone(c.figures()),
+		rests: c.RestsOn}
 	if c.Judged && c.Outcome != verdict.Pass || !c.Judged {
 		k.account = plain(c.account())
 	}
@@ -139,13 +141,14 @@ func plural(n int, one, many string) string {
 
 // markdownTable has the columns that any of its cases fills.
 type markdownTable struct {
-	judged, limit, before, measured bool
+	judged, limit, before, measured, rests bool
 }
 
 func newMarkdownTable(cases []markdownCase) *markdownTable {
 	t := &markdownTable{}
 	for i := range cases {
 		t.judged = t.judged || cases[i].judged
+		t.rests = t.rests || cases[i].rests != ""
 		for _, f := range cases[i].figures {
 			t.limit = t.limit || f.Limit != nil
 			t.before = t.before || f.Before != nil
@@ -173,6 +176,7 @@ func (t *markdownTable) head() string {
 	column(t.before, "change", "--:")
 	column(t.measured, "measured", "--:")
 	column(t.judged, "result", "---")
+	column(t.rests, "rests on", "---")
 	return names + "\n" + rules + "\n"
 }
 
@@ -183,6 +187,7 @@ func (t *markdownTable) rows(c *markdownCase) string {
 	if c.error != "" || len(figures) == 0 {
 		figures = []Figure{{Outcome: c.outcome}}
 	}
+	rests := codeSpan(c.rests)
 	for _, f := range figures {
 		fmt.Fprintf(&b, "| %s | %s |", name, word(f.Name()))
 		name = ""
@@ -197,6 +202,8 @@ func (t *markdownTable) rows(c *markdownCase) string {
 		cell(t.before, change(f.Before, f.Predicted))
 		cell(t.measured, known(f.Measured))
 		cell(t.judged, figureResult(c, &f))
+		cell(t.rests, rests)
+		rests = ""
 		b.WriteString("\n")
 	}
 	return b.String()

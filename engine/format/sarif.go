@@ -16,12 +16,13 @@ import (
 const mostResults = 25000
 
 // sarif writes SARIF 2.1.0, which code scanning reads: a result a finding, on the line of its budget, with the model's own line at the peak beside it
-// where that file is the repository's. A fingerprint is of the spec, the case and the rule, so that a result stays the same one when lines move.
+// where that file is the repository's. What passes has no result, as code scanning would show one as an alert: what passes rest on is a notification. A fingerprint is of the spec, the case and the rule, so that a result stays the same one when lines move.
 // Of more than code scanning takes, errors stay before warnings, and a notification tells how many are missing.
 type sarif struct {
 	w       io.Writer
 	o       Options
 	results []sarifResult
+	rests   restingCases
 }
 
 func newSARIF(w io.Writer, o Options) Writer { return &sarif{w: w, o: o, results: []sarifResult{}} }
@@ -127,6 +128,7 @@ func (s *sarif) Case(c *Case) error {
 	for _, f := range c.Findings {
 		s.results = append(s.results, s.result(c, f))
 	}
+	s.rests.add(c)
 	return nil
 }
 
@@ -196,6 +198,9 @@ func (s *sarif) End(sum *Summary) error {
 		slices.SortStableFunc(s.results, func(a, b sarifResult) int { return strings.Compare(a.Level, b.Level) }) // error, warning
 		s.results = s.results[:mostResults]
 		ran.Notifications = []sarifNotification{{"warning", sarifText{fmt.Sprintf("got %d results, code scanning takes %d: %d are left out", n, mostResults, n-mostResults)}}}
+	}
+	for _, group := range s.rests.groups {
+		ran.Notifications = append(ran.Notifications, sarifNotification{"note", sarifText{messageText(group.text())}})
 	}
 	driver := sarifDriver{Name: "memspec", Version: s.o.Version, URI: "https://github.com/memspec/memspec", Rules: sarifRules}
 	return report.EncodeJSON(s.w, sarifLog{

@@ -192,7 +192,7 @@ func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' || c == '_' }
 // columns is how many columns a text takes.
 func columns(s string) int { return utf8.RuneCountInString(s) }
 
-// OneLine keeps a text on one line and as it looks: line ends, control characters, those that turn the direction of writing and those that are none
+// OneLine keeps a text on one line and as it looks: line ends, control characters, blanks of no width, those that turn the direction of writing and those that are none
 // (U+FFFE and the like) are replaced.
 func OneLine(s string) string {
 	plain := true
@@ -203,7 +203,7 @@ func OneLine(s string) string {
 		return s
 	}
 	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029' || r&0xfffe == 0xfffe {
+		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u200b' || r == '\u2028' || r == '\u2029' || r&0xfffe == 0xfffe {
 			return unicode.ReplacementChar
 		}
 		return r

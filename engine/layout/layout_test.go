@@ -172,3 +172,18 @@ func TestTablesThatDoNotFit(t *testing.T) {
 	table.Add(strings.Repeat("a", leastCell+4), strings.Repeat("b", leastCell+4), "c")
 	assert.Equal(t, []int{leastCell + 4, leastCell + 3, 1}, table.widths(2*leastCell+8+1+2*gap-1), "of equals the last gives way first")
 }
+
+// A path of a file with its line is not broken, whatever the page's width; other words give way.
+func TestPathsStayWhole(t *testing.T) {
+	for _, page := range []int{20, 40, 60, 80} {
+		var b strings.Builder
+		p := To(Wide(&b, page))
+		table := NewTable("rll")
+		table.Add("4.0 MiB", "transformers/loss/loss_utils.py:42 (forward)", "model.layers.0.self_attention.projection.weight")
+		table.Add("2.0 MiB", "train.py:7", "activations and what is beside them")
+		p.Table(2, table)
+		require.NoError(t, p.Err)
+		assert.Contains(t, b.String(), "transformers/loss/loss_utils.py:42", page)
+		assert.Contains(t, b.String(), "train.py:7", page)
+	}
+}

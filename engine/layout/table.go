@@ -6,7 +6,7 @@ import (
 )
 
 // A Table is rows of cells. Columns of numbers stand to the right; where a row is wider than the page, the widest columns of text give way, and
-// their cells continue on the next line.
+// their cells continue on the next line. A path stays whole: a row with a longer one is wider than the page.
 type Table struct {
 	Right []bool // by column
 	rows  [][]string
@@ -50,18 +50,20 @@ func (p *Printer) Table(indent int, t *Table) {
 
 // widths are the columns' widths within so many columns of the page, as far as columns of text can give way.
 func (t *Table) widths(page int) []int {
-	width := make([]int, len(t.Right))
+	width, least := make([]int, len(t.Right)), make([]int, len(t.Right))
 	total := -gap
 	for i := range width {
+		least[i] = leastCell
 		for _, row := range t.rows {
 			width[i] = max(width[i], columns(row[i]))
+			least[i] = max(least[i], wholeWord(row[i]))
 		}
 		total += width[i] + gap
 	}
 	for total > page {
 		widest := -1
 		for i, w := range width {
-			if !t.Right[i] && w > leastCell && (widest < 0 || w >= width[widest]) {
+			if !t.Right[i] && w > least[i] && (widest < 0 || w >= width[widest]) {
 				widest = i
 			}
 		}
@@ -73,6 +75,22 @@ func (t *Table) widths(page int) []int {
 	}
 	return width
 }
+
+// wholeWord is the width of the longest word of a cell that stays whole: a path of a file, so that people can click and copy it, and a short word.
+func wholeWord(cell string) (most int) {
+	const shortWord = 12
+	for word := range strings.FieldsSeq(cell) {
+		name, _, _ := strings.Cut(word, ":")
+		isPath := strings.Contains(name, "/") || strings.HasSuffix(name, ".py")
+		if n := columns(word); isPath || n <= shortWord && !strings.ContainsAny(word, breaks) {
+			most = max(most, n)
+		}
+	}
+	return most
+}
+
+// breaks are the letters behind which a word that is too long goes on in the next line.
+const breaks = "./:_-,"
 
 func (t *Table) row(b *strings.Builder, indent string, row []string, width []int) {
 	lines := make([][]string, len(row)) // of each cell
@@ -105,7 +123,7 @@ func (t *Table) row(b *strings.Builder, indent string, row []string, width []int
 	}
 }
 
-// wrapCell breaks a cell at blanks, and a word that is too long behind a point, a slash or the like, else anywhere.
+// wrapCell breaks a cell at blanks, and a word that is too long behind a point, a colon or the like, else anywhere.
 func wrapCell(cell string, width int) []string {
 	if width <= 0 || columns(cell) <= width {
 		return []string{cell}
@@ -116,7 +134,7 @@ func wrapCell(cell string, width int) []string {
 			letters := []rune(line)
 			cut := width
 			for i := width; i > width/2; i-- {
-				if strings.ContainsRune("./:_-,", letters[i-1]) {
+				if strings.ContainsRune(breaks, letters[i-1]) {
 					cut = i
 					break
 				}

@@ -13,8 +13,10 @@ type ID string
 const (
 	ArtifactStale      ID = "artifact-stale"
 	BranchBoth         ID = "branch-both"
+	DependsUnchecked   ID = "dependencies-unchecked"
 	DeviceRemapped     ID = "device-remapped"
 	FirstCall          ID = "first-call"
+	GradientMissing    ID = "gradient-missing"
 	IndexAssumed       ID = "index-assumed"
 	LaterGraph         ID = "later-graph"
 	LocalsUnknown      ID = "locals-unknown"
@@ -27,7 +29,11 @@ const (
 	ShapeBound         ID = "shape-bound"
 	TimingDecides      ID = "timing-decides"
 	ValueAssumed       ID = "value-assumed"
+	ValueCompared      ID = "value-compared"
+	ValueDecides       ID = "value-decides"
+	ValueOpen          ID = "value-open"
 	ValueRead          ID = "value-read"
+	ValueStated        ID = "value-stated"
 	WorkspaceBenchmark ID = "workspace-benchmark"
 	WorkspaceEstimate  ID = "workspace-estimate"
 	WorkspaceStandIn   ID = "workspace-stand-in"
@@ -39,6 +45,8 @@ type Note struct {
 	ID      ID
 	Subject string // see Kind.Subject
 	Askable bool   // of a workspace's size: the library itself could be asked for it
+	// Undecided says that no budget passes or fails while the note stands, unless allow: names its ID.
+	Undecided bool
 }
 
 // Kind is what the notes of an ID have in common.
@@ -64,10 +72,14 @@ var kinds = [...]Kind{
 		Text: "{subject}", Subject: "what has changed, and the command that makes the artifact again"},
 	{ID: BranchBoth, Meaning: "a branch depends on tensor data: both ways were run and the heavier is kept",
 		Text: "a branch depends on tensor data: both ways were run, the heavier is kept"},
+	{ID: DependsUnchecked, Meaning: "some of what a recorded run depends on was not compared with what is there now; the verdict does not depend on it",
+		Text: "not compared: {subject}", Subject: "what was not compared, and why"},
 	{ID: DeviceRemapped, Meaning: "the archive's code names a device; it was read as the case's",
 		Text: "the archive names the device {subject} in its code: read as the case's device", Subject: "the device that the code names"},
 	{ID: FirstCall, Meaning: "what the first call of compiled code tries leaves blocks cached, which its wrapper does not tell: later calls may take others",
 		Text: "what the first call tries leaves blocks cached: later calls may lie in others, a rest of up to 1 MiB more or less, and reserved is more"},
+	{ID: GradientMissing, Meaning: "after a training step parameters that require a gradient had none: nothing of the step used them",
+		Text: "{subject}", Subject: "how many parameters of how many bytes, and in which modules"},
 	{ID: IndexAssumed, Meaning: "a position depends on tensor data; it does not matter to memory",
 		Text: "a position depends on tensor data; it does not matter to memory"},
 	{ID: LaterGraph, Meaning: "TorchScript's executor makes another graph for later passes, in which tensors may go earlier",
@@ -94,8 +106,18 @@ var kinds = [...]Kind{
 		Text: "{subject}", Subject: "what is decided, and what was taken"},
 	{ID: ValueAssumed, Meaning: "a number depends on tensor data and is only computed with; it does not matter to memory",
 		Text: "a number depends on tensor data and is only computed with; it does not matter to memory"},
+	{ID: ValueCompared, Meaning: "a run on a pretend GPU read a value that no kernel computed; with other values it takes the same",
+		Text: "{subject}; runs with other values take the same", Subject: "what was read, and what was taken instead"},
+	{ID: ValueDecides, Meaning: "a value that no kernel computed decides what a run takes: runs with other values give the figure two ends",
+		Text: "{subject}", Subject: "the lines that read it",
+		Assume: Assume{"VALUE", " (give assume: {assume} to state which is meant)"}},
+	{ID: ValueOpen, Meaning: "a value that no kernel computed may decide what a run takes, and no upper end is known: the verdict is inconclusive",
+		Text: "{subject}", Subject: "the first line that reads it, and why no end is known",
+		Assume: Assume{"VALUE", " (give assume: {assume} to state which is meant)"}},
 	{ID: ValueRead, Meaning: "a run on a pretend GPU read a value that no kernel computed, and went on with another",
 		Text: "{subject}", Subject: "what was read, and what was taken instead"},
+	{ID: ValueStated, Meaning: "assume: states a value that a run on a pretend GPU read: the figure holds for it",
+		Text: "{subject}", Subject: "what was read, and what assume: says"},
 	{ID: WorkspaceBenchmark, Meaning: "cudnn.benchmark runs the fastest plan, which only a device can tell",
 		Text: "{subject}", Subject: "where the figure comes from"},
 	{ID: WorkspaceEstimate, Meaning: "some library workspace is by rule",

@@ -173,18 +173,19 @@ var positions = []string{"idx", "index", "key", "start", "end", "step", "n"}
 // a container, or takes a tensor out of one, the account ends: lost.
 func Guard(c *Call) (result Unbacked, lost, guarded bool) {
 	looks := !slices.Contains(moving, c.Schema.Name)
+	whole := looks || c.byKey() // it matters whether some member is not known
 	inside, found := false, false
 	for i, v := range c.Args {
 		switch v := v.(type) {
 		case Unbacked:
 			found = found || !c.onContainer() || looks || i < len(c.Schema.Args) && slices.Contains(positions, c.Schema.Args[i].Name)
 		case *List:
-			inside = inside || slices.ContainsFunc(v.Items, func(v any) bool { return !IsKnown(v) })
+			inside = inside || whole && slices.ContainsFunc(v.Items, func(v any) bool { return !IsKnown(v) })
 		case *Dict:
-			inside = inside || slices.ContainsFunc(v.Keys, func(v any) bool { return !IsKnown(v) })
+			inside = inside || whole && slices.ContainsFunc(v.Keys, func(v any) bool { return !IsKnown(v) })
 		}
 	}
-	if !found && !(inside && (looks || c.byKey())) {
+	if !found && !inside {
 		return Unbacked{}, false, false
 	}
 	kind := schema.Any
@@ -220,6 +221,9 @@ func (c *Call) onContainer() bool {
 
 // byKey says whether a call finds a member of a dict.
 func (c *Call) byKey() bool {
+	if len(c.Args) == 0 { // aten::dict() makes an empty one
+		return false
+	}
 	_, isDict := c.Args[0].(*Dict)
 	return isDict && c.Schema.ArgIndex("key") >= 0
 }

@@ -122,6 +122,7 @@ func TestGuard(t *testing.T) {
 		{"aten::eq.int_list", []any{ints(n), ints(int64(4))}, true, false, schema.Bool, "they may be equal"},
 		{"aten::__getitem__.Dict_int", []any{&ops.Dict{Keys: []any{n}, Values: []any{x}}, int64(4)}, true, true, schema.Any, "a key may be that"},
 		{"aten::keys.int", []any{&ops.Dict{Keys: []any{n}, Values: []any{x}}}, false, false, schema.Any, "all of them"},
+		{"aten::dict", nil, false, false, schema.Any, "an empty one, of no arguments"},
 	} {
 		b, ok := builtin.Table().Lookup(c.key)
 		require.True(t, ok, c.key)

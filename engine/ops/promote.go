@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"github.com/memspec/memspec/engine/schema"
 	"github.com/memspec/memspec/engine/tensor"
 )
 
@@ -101,6 +102,8 @@ func ResultType(values ...any) tensor.DType {
 			switch {
 			case len(v.Sizes) > 0:
 				dim = PromoteTypes(dim, v.DType)
+			case v.Wrapped:
+				wrapped = PromoteTypes(wrapped, wrappedDType(v.DType))
 			case v.Storage != nil && v.Storage.Category == tensor.Constant && v.DType == tensor.Float64:
 				wrapped = PromoteTypes(wrapped, ScalarDType(0.0)) // a constant of the code's is a number: traced `x * 1.5`
 			default:
@@ -153,4 +156,49 @@ func CanCast(from, to tensor.DType) bool {
 		return false
 	}
 	return true
+}
+
+// WrappedNumber is the tensor that PyTorch makes of a Python number given for a tensor, nil for any other
+// value: without dimensions, on the host, as wide as Python's (c10/core/ScalarType.h, ScalarOps.h).
+func WrappedNumber(v any) *tensor.Tensor {
+	d, data := tensor.Undefined, (*tensor.Data)(nil)
+	switch v := v.(type) {
+	case bool:
+		d, data = tensor.Bool, &tensor.Data{Ints: []int64{0}}
+		if v {
+			data.Ints[0] = 1
+		}
+	case int64:
+		d, data = tensor.Int64, &tensor.Data{Ints: []int64{v}}
+	case float64:
+		d, data = tensor.Float64, &tensor.Data{Floats: []float64{v}}
+	case complex128:
+		d = tensor.Complex128
+	case Unbacked:
+		switch v.Kind {
+		case schema.Bool:
+			d = tensor.Bool
+		case schema.Int:
+			d = tensor.Int64
+		case schema.Float:
+			d = tensor.Float64
+		}
+	}
+	if d == tensor.Undefined {
+		return nil
+	}
+	m := NewMeta(d, "cpu", nil)
+	s := &tensor.Storage{ID: -1, NBytes: m.StorageBytes(), Device: m.Device, Category: tensor.Constant}
+	return &tensor.Tensor{Meta: m, Storage: s, Data: data, Wrapped: true}
+}
+
+// wrappedDType is what a wrapped number counts as in promotion: the default dtype where it is a fraction.
+func wrappedDType(d tensor.DType) tensor.DType {
+	switch d {
+	case tensor.Float64:
+		return ScalarDType(0.0)
+	case tensor.Complex128:
+		return ScalarDType(complex(0, 0))
+	}
+	return d
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/memspec/memspec/engine/ops"
+	"github.com/memspec/memspec/engine/schema"
 	"github.com/memspec/memspec/engine/tensor"
 )
 
@@ -56,6 +57,34 @@ func TestPromoteTypes(t *testing.T) {
 		assert.Equal(t, d, ops.PromoteTypes(tensor.Undefined, d))
 		assert.Equal(t, d, ops.PromoteTypes(d, d))
 	}
+}
+
+// TestResultTypeOfWrappedNumbers: a number given for a tensor decides only where its category is higher.
+func TestResultTypeOfWrappedNumbers(t *testing.T) {
+	zero := func(d tensor.DType) *tensor.Tensor {
+		return &tensor.Tensor{Meta: ops.NewMeta(d, "cuda", nil)}
+	}
+	for _, tt := range []struct {
+		with   tensor.DType
+		number any
+		want   tensor.DType
+	}{
+		{tensor.Int32, int64(2), tensor.Int32},
+		{tensor.Int32, true, tensor.Int32},
+		{tensor.Int32, 0.5, tensor.Float32},
+		{tensor.Float16, 0.5, tensor.Float16},
+		{tensor.Bool, int64(2), tensor.Int64},
+		{tensor.Float32, complex(0, 1), tensor.Complex64},
+		{tensor.Float64, complex(0, 1), tensor.Complex128},
+		{tensor.Int32, ops.NewUnbacked("", schema.Float), tensor.Float32},
+		{tensor.Int32, ops.NewUnbacked("", schema.Int), tensor.Int32},
+		{tensor.Bool, ops.NewUnbacked("", schema.Bool), tensor.Bool},
+	} {
+		got := ops.ResultType(zero(tt.with), ops.WrappedNumber(tt.number))
+		assert.Equal(t, tt.want, got, "a %s without dimensions and %v", tt.with, tt.number)
+	}
+	assert.Nil(t, ops.WrappedNumber("2"), "text is no number")
+	assert.Nil(t, ops.WrappedNumber(ops.NewUnbacked("", schema.Any)), "nothing is known of it")
 }
 
 // TestCanCast: torch.can_cast of torch 2.15, a category after the other.

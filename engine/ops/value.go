@@ -1,6 +1,8 @@
 package ops
 
 import (
+	"slices"
+
 	"github.com/memspec/memspec/engine/schema"
 	"github.com/memspec/memspec/engine/tensor"
 )
@@ -39,6 +41,8 @@ type (
 	Dict struct {
 		Keys, Values []any
 		Refs         int32
+
+		places map[any]int // of the first keys, so many as it has entries; nil of a small one
 	}
 )
 
@@ -47,12 +51,42 @@ func NewList(elem schema.Kind, items ...any) *List { return &List{Items: items, 
 
 // Find is the place of key in d, -1 where it has none. Keys are strings, ints, bools, floats or tensors (by identity).
 func (d *Dict) Find(key any) int {
+	if len(d.Keys) > smallDict {
+		return d.place(key)
+	}
 	for i, k := range d.Keys {
 		if k == key {
 			return i
 		}
 	}
 	return -1
+}
+
+// smallDict is how many keys are compared one by one.
+const smallDict = 16
+
+// place is Find of a dict with many keys. Keys are only ever added at the end, but for Remove.
+func (d *Dict) place(key any) int {
+	if d.places == nil || len(d.places) > len(d.Keys) {
+		d.places = make(map[any]int, len(d.Keys))
+	}
+	for i := len(d.places); i < len(d.Keys); i++ {
+		if _, twice := d.places[d.Keys[i]]; twice || d.Keys[i] != d.Keys[i] { // not made by this language
+			d.places = nil
+			return slices.Index(d.Keys, key)
+		}
+		d.places[d.Keys[i]] = i
+	}
+	if i, ok := d.places[key]; ok {
+		return i
+	}
+	return -1
+}
+
+// Remove takes the key at a place out.
+func (d *Dict) Remove(i int) {
+	d.Keys, d.Values = slices.Delete(d.Keys, i, i+1), slices.Delete(d.Values, i, i+1)
+	d.places = nil
 }
 
 // IsScalar says whether v is a Python number: what a Scalar argument takes.

@@ -41,13 +41,23 @@ func (r *Recording) Check() error {
 			return fmt.Errorf("made: %w", err)
 		}
 	}
-	return r.checkRows()
+	if err := r.checkRows(); err != nil {
+		return err
+	}
+	if r.Values != nil {
+		if err := r.Values.check(r); err != nil {
+			return fmt.Errorf("values: %w", err)
+		}
+	}
+	return nil
 }
 
 func (r *Recording) checkTraining() error {
 	switch {
 	case r.Device.SMs < 0:
 		return errors.New("got fewer than 0 multiprocessors")
+	case slices.ContainsFunc(r.Device.Asked, func(s string) bool { return s != AskedMemory && s != AskedName }):
+		return fmt.Errorf("device: got asked %q, want %s or %s", r.Device.Asked, AskedMemory, AskedName)
 	case r.Training == nil:
 		return nil
 	case r.Mode != "training":
@@ -124,7 +134,7 @@ func (r *Recording) checkRows() error {
 		if s.Stack < 0 || s.Stack > len(r.Stacks) {
 			return fmt.Errorf("site %d: got stack %d of %d", i+1, s.Stack, len(r.Stacks))
 		}
-		if s.Category > tensor.Workspace {
+		if s.Category > tensor.Untraced {
 			return fmt.Errorf("site %d: got category %d", i+1, s.Category)
 		}
 	}

@@ -49,6 +49,6 @@ func TestLimits(t *testing.T) {
 	_, err := decode(strings.NewReader(rec(`"events":1`, strings.Repeat(" ", 2000))), most)
 	require.ErrorContains(t, err, "got more than 1000 bytes of text", "a bomb")
 
-	// The limits in force: a hundredfold of what a large model's training step has, a bound on memory all the same.
-	assert.Equal(t, limits{text: 268435456, header: 67108864, line: 1048576, events: 4194304, sites: 1048576, stacks: 1048576, frames: 1048576, inStacks: 16777216}, defaultLimits())
+	// The limits in force: some twentyfold of what a large model's training step has, a bound on memory all the same.
+	assert.Equal(t, limits{text: 268435456, header: 67108864, line: 1048576, events: 2097152, sites: 262144, stacks: 1048576, frames: 1048576, inStacks: 16777216}, defaultLimits())
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -20,45 +21,137 @@ func hashed(path, text string) recording.File {
 	return recording.File{Path: path, SHA256: hex.EncodeToString(sum[:])}
 }
 
-func TestStale(t *testing.T) {
+func TestChanges(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) {
 		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755))
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
-	write("models/zoo.py", "a = 1\nb = 2\n")
-	write("models/parts.py", "c = 3\n")
-	m := &recording.Made{Files: []recording.File{hashed("../models/parts.py", "c = 3\n"), hashed("../models/zoo.py", "a = 1\nb = 2\n")}}
-	folder := filepath.Join(dir, ".memspec")
-	for _, c := range []struct {
-		why, text, want string
-	}{
-		{"as it was", "a = 1\nb = 2\n", ""},
-		{"checked out with other ends of lines", "a = 1\r\nb = 2\r\n", ""},
-		{"a line more", "a = 1\nb = 2\nc = 3\n", "has changed"},
-		{"larger than any source", strings.Repeat("#", 16<<20+1), "has changed"},
-	} {
-		write("models/zoo.py", c.text)
-		file, what, err := m.Stale(folder)
-		require.NoError(t, err, c.why)
-		assert.Equal(t, c.want, what, c.why)
-		if c.want != "" {
-			assert.Equal(t, filepath.Join(dir, "models", "zoo.py"), file)
-		}
+	at := func(name string) string { return filepath.Join(dir, filepath.FromSlash(name)) }
+	data := func(path, text string) recording.Data {
+		return recording.Data{Path: path, SHA256: hashed(path, text).SHA256}
 	}
-	require.NoError(t, os.Remove(filepath.Join(dir, "models", "parts.py")))
-	file, what, err := m.Stale(folder)
-	require.NoError(t, err)
-	assert.Equal(t, filepath.Join(dir, "models", "parts.py")+" is gone", file+" "+what)
-	require.NoError(t, os.Mkdir(filepath.Join(dir, "models", "parts.py"), 0o755))
-	_, what, err = m.Stale(folder)
-	require.NoError(t, err)
-	assert.Equal(t, "has changed", what, "a folder where a file was")
+	nine := int64(9)
+	m := &recording.Made{
+		Files:     []recording.File{hashed("../models/parts.py", "c = 3\n"), hashed("../models/zoo.py", "a = 1\nb = 2\n")},
+		Read:      []recording.Data{data("../conf/a.json", "{}"), {Path: "../conf/weights.bin", Size: &nine}, {Path: "../local.ini", SHA256: hashed("", "x").SHA256, Ignored: true}},
+		Folders:   []recording.Listing{{Path: "../conf", Suffixes: []string{".json"}, SHA256: hashed("", "a.json").SHA256}, {Path: "../models", SHA256: hashed("", "parts.py\nzoo.py").SHA256}},
+		Variables: map[string]string{"WIDTH": recording.HashVariable("WIDTH", "8"), "DEPTH": ""},
+	}
+	fresh := func() {
+		require.NoError(t, os.RemoveAll(dir))
+		write("models/zoo.py", "a = 1\nb = 2\n")
+		write("models/parts.py", "c = 3\n")
+		write("conf/a.json", "{}")
+		write("conf/weights.bin", "ninebytes")
+	}
+	place := recording.Place{Folder: at(".memspec"), Roots: []string{dir}, Dir: dir, Environ: []string{"WIDTH=8", "PATH=/bin"}}
+	for _, tt := range []struct {
+		why  string
+		edit func(p *recording.Place)
+		want []string
+	}{
+		{"as it was", func(*recording.Place) {}, nil},
+		{"checked out with other ends of lines", func(*recording.Place) { write("models/zoo.py", "a = 1\r\nb = 2\r\n") }, nil},
+		{"a carriage return that ends no line", func(*recording.Place) { write("models/zoo.py", "a = 1\n\rb = 2\n") }, []string{at("models/zoo.py") + " has changed"}},
+		{"a line more", func(*recording.Place) { write("models/zoo.py", "a = 1\nb = 2\nc = 3\n") }, []string{at("models/zoo.py") + " has changed"}},
+		{"other text of the same length", func(*recording.Place) { write("models/zoo.py", "a = 1\nb = 3\n") }, []string{at("models/zoo.py") + " has changed"}},
+		{"a source is gone", func(*recording.Place) { require.NoError(t, os.Remove(at("models/parts.py"))) },
+			[]string{at("models/parts.py") + " is gone", at("models") + " has other files"}},
+		{"a folder where a file was", func(*recording.Place) {
+			require.NoError(t, os.Remove(at("models/parts.py")))
+			require.NoError(t, os.Mkdir(at("models/parts.py"), 0o755))
+		}, []string{at("models/parts.py") + " has changed"}},
+		{"a configuration", func(*recording.Place) { write("conf/a.json", "[]") }, []string{at("conf/a.json") + " has changed"}},
+		{"one that does not count", func(p *recording.Place) { write("conf/a.json", "[]"); p.Depends.Ignore = []string{"conf/**"} }, nil},
+		{"a large file of another size", func(*recording.Place) { write("conf/weights.bin", "ten bytes.") }, []string{at("conf/weights.bin") + " has changed"}},
+		{"a large file of the same size", func(*recording.Place) { write("conf/weights.bin", "9 letters") }, nil},
+		{"a file that git ignores and that is another", func(*recording.Place) { write("local.ini", "y") }, []string{at("local.ini") + " has changed"}},
+		{"one more that the glob finds", func(*recording.Place) { write("conf/b.json", "{}") }, []string{at("conf") + " has other files"}},
+		{"one more that it does not find", func(*recording.Place) { write("conf/README.md", "") }, nil},
+		{"a hidden one", func(*recording.Place) { write("models/.cache", ""); write("models/__pycache__/a.pyc", "") }, nil},
+		{"a variable", func(p *recording.Place) { p.Environ = []string{"WIDTH=9"} }, []string{"variable WIDTH has changed"}},
+		{"a variable that is set now", func(p *recording.Place) { p.Environ = append(slices.Clip(p.Environ), "DEPTH=") }, []string{"variable DEPTH has changed"}},
+		{"a variable that is not set", func(p *recording.Place) { p.Environ = []string{} }, []string{"variable WIDTH has changed"}},
+		{"variables that do not count", func(p *recording.Place) { p.Environ = []string{}; p.Depends.Ignore = []string{"$W*"} }, nil},
+		{"variables that are not known", func(p *recording.Place) { p.Environ = nil }, nil},
+		{"files that count as well", func(p *recording.Place) {
+			write("extra/deep/new.yaml", "")
+			p.Depends.Also = []string{"extra/**/*.yaml", "none/**"}
+		},
+			[]string{at("extra/deep/new.yaml") + " is new"}},
+		{"files that count and were known", func(p *recording.Place) { p.Depends.Also = []string{"models/**", "conf/a.json"} }, nil},
+		{"the repository is elsewhere", func(p *recording.Place) {
+			p.Roots = []string{at("models")}
+			p.Depends.Ignore = []string{"conf/**", "local.ini"}
+		},
+			nil},
+		{"a file outside of it", func(p *recording.Place) {
+			p.Roots = []string{at("conf")}
+			p.Depends.Ignore = []string{"models/zoo.py", "conf", "local.ini"}
+		},
+			[]string{"../models/parts.py lies outside of the repository, and may have changed", "../models lies outside of the repository, and may have changed"}},
+	} {
+		t.Run(tt.why, func(t *testing.T) {
+			fresh()
+			p := place
+			tt.edit(&p)
+			got, err := m.Changes(p)
+			require.NoError(t, err)
+			assert.Equal(t, tt.want, got)
+		})
+	}
 }
 
-func TestStaleCannotTell(t *testing.T) {
+// What is hashed is bounded over all files: names of one large file many times are no work.
+func TestChangesAreBounded(t *testing.T) {
+	dir := t.TempDir()
+	f, err := os.Create(filepath.Join(dir, "large"))
+	require.NoError(t, err)
+	require.NoError(t, f.Truncate(200<<20))
+	require.NoError(t, f.Close())
+	m := &recording.Made{}
+	sum := strings.Repeat("0a", 32)
+	for _, name := range []string{"a", "b"} {
+		require.NoError(t, os.Symlink("large", filepath.Join(dir, name)))
+		m.Read = append(m.Read, recording.Data{Path: name, SHA256: sum})
+	}
+	got, err := m.Changes(recording.Place{Folder: dir, Roots: []string{dir}, Dir: dir})
+	require.NoError(t, err)
+	assert.Equal(t, []string{filepath.Join(dir, "a") + " has changed", filepath.Join(dir, "b") + " may have changed: more than 256 MiB are not compared"}, got)
+}
+
+// A \r\n is a \n wherever the pieces that are read end.
+func TestEndsOfLinesAcrossReads(t *testing.T) {
+	dir := t.TempDir()
+	for _, tt := range []struct{ text, like string }{
+		{strings.Repeat("a", 32<<10-1) + "\r\nb\r", strings.Repeat("a", 32<<10-1) + "\nb\r"}, {"\r\r\n\n\r", "\r\n\n\r"}, {"a\rb", "a\rb"},
+	} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "x"), []byte(tt.text), 0o600))
+		m := &recording.Made{Files: []recording.File{hashed("x", tt.like)}}
+		got, err := m.Changes(recording.Place{Folder: dir, Roots: []string{dir}, Dir: dir})
+		require.NoError(t, err)
+		assert.Empty(t, got)
+	}
+}
+
+func TestMatches(t *testing.T) {
+	for _, tt := range []struct {
+		pattern, path string
+		want          bool
+	}{
+		{"data/**", "data/a/b.json", true}, {"data/**", "data", false}, {"data/**", "mydata/a", false}, {"data", "data/a/b", true}, {"data/", "data/a", true}, {"data", "data2", false},
+		{"*.json", "a.json", true}, {"*.json", "conf/a.json", false}, {"**/*.json", "a.json", true}, {"**/*.json", "x/y/a.json", true}, {"conf/?.yaml", "conf/a.yaml", true},
+		{"conf/?.yaml", "conf/ab.yaml", false}, {"../shared/**", "../shared/x", true}, {"a+b.(x)", "a+b.(x)", true}, {"a.b", "axb", false}, {"**", "any/thing", true},
+	} {
+		assert.Equal(t, tt.want, recording.Matches(tt.pattern, tt.path), "%s of %s", tt.pattern, tt.path)
+	}
+}
+
+func TestChangesCannotBeFound(t *testing.T) {
 	m := &recording.Made{Files: []recording.File{{Path: strings.Repeat("a", 1000), SHA256: strings.Repeat("0a", 32)}}}
-	_, _, err := m.Stale(t.TempDir())
+	dir := t.TempDir()
+	_, err := m.Changes(recording.Place{Folder: dir, Roots: []string{dir}, Dir: dir})
 	assert.Error(t, err, "a name that no file can have: not gone, nor changed")
 }
 

@@ -11,6 +11,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/memspec/memspec/engine/regular"
 )
 
 // Schema numbers the form of a recording's keys: pyshim/src/memshim/schemas/measurement.schema.json.
@@ -24,7 +26,7 @@ type limits struct {
 	text     int64 // bytes, uncompressed
 	header   int   // bytes of all keys but the long lists
 	line     int   // bytes of a line of a .rec but for the first
-	events   int
+	events   int   // of all runs together
 	sites    int
 	stacks   int
 	frames   int
@@ -33,12 +35,12 @@ type limits struct {
 
 // defaultLimits: a recording of a training step of a large model has some 10^5 events.
 func defaultLimits() limits {
-	return limits{text: 256 << 20, header: 64 << 20, line: 1 << 20, events: 4 << 20, sites: 1 << 20, stacks: 1 << 20, frames: 1 << 20, inStacks: 16 << 20}
+	return limits{text: 256 << 20, header: 64 << 20, line: 1 << 20, events: 2 << 20, sites: 256 << 10, stacks: 1 << 20, frames: 1 << 20, inStacks: 16 << 20}
 }
 
 // Read reads a recording's file, of either form.
 func Read(path string) (*Recording, error) {
-	f, err := os.Open(path)
+	f, _, err := regular.Open(path)
 	if err != nil {
 		return nil, err
 	}

@@ -8,7 +8,10 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
+	"unicode/utf8"
 
+	"github.com/memspec/memspec/engine/internal/jsonscan"
 	"github.com/memspec/memspec/engine/tensor"
 	"github.com/memspec/memspec/engine/trace"
 	"github.com/memspec/memspec/engine/units"
@@ -25,7 +28,7 @@ type recHead struct {
 	Frames  int             `json:"frames"`  // ["file", line, "function"]
 	Stacks  int             `json:"stacks"`  // [frame, …] of the frames above, counted from 0, innermost first
 	Sites   int             `json:"sites"`   // ["operator", "module", "category", stack] with the stack counted from 1, 0 for none
-	Events  int             `json:"events"`  // [action, key less the key before, size, site, stream] with the site counted from 1; zeros at the end left out
+	Events  int             `json:"events"`  // [action, key less the key before, size, site, stream] with the site counted from 1; zeros at the end left out; then those of the runs of Values, in their order
 }
 
 // Encode writes a recording as a .rec: compressed lines of JSON. The same recording gives the same bytes.
@@ -64,17 +67,30 @@ func (r *Recording) Encode(w io.Writer) error {
 	if err != nil {
 		return err
 	}
+	err = writeEvents(b, r.Events, 0, number[:])
+	for i := 0; r.Values != nil && i < len(r.Values.Runs) && err == nil; i++ {
+		run := &r.Values.Runs[i]
+		var before uint64
+		if run.Shared > 0 {
+			before = r.Events[run.Shared-1].Key
+		}
+		err = writeEvents(b, run.Events, before, number[:])
+	}
+	return errors.Join(err, b.Flush(), z.Close())
+}
+
+// writeEvents writes a line for each event. before is the key of the event before the first; number has the actions' numbers.
+func writeEvents(w io.Writer, events []Event, before uint64, number []int64) error {
 	var line []byte
-	var before uint64
-	for i := range r.Events {
-		e := &r.Events[i]
+	for i := range events {
+		e := &events[i]
 		line = appendRow(line[:0], number[e.Action], int64(e.Key-before), int64(e.Size), int64(e.Site), int64(e.Stream))
 		before = e.Key
-		if _, err := b.Write(line); err != nil {
+		if _, err := w.Write(line); err != nil {
 			return err
 		}
 	}
-	return errors.Join(b.Flush(), z.Close())
+	return nil
 }
 
 // appendRow writes numbers as a line, without the zeros behind the third.
@@ -99,6 +115,7 @@ type recReader struct {
 	actions []trace.Action
 	key     uint64
 	inAll   int
+	texts   map[string]string // of frames and sites, each once
 }
 
 func decodeRec(from io.Reader, most limits) (*Recording, error) {
@@ -106,7 +123,7 @@ func decodeRec(from io.Reader, most limits) (*Recording, error) {
 	if err != nil {
 		return nil, fmt.Errorf("got no recording: %w", err)
 	}
-	j := &recReader{lines: bufio.NewReaderSize(atMost(most.text, z), 64<<10), most: most, r: &Recording{}}
+	j := &recReader{lines: bufio.NewReaderSize(atMost(most.text, z), 64<<10), most: most, r: &Recording{}, texts: map[string]string{}}
 	head, err := j.head()
 	if err != nil {
 		return nil, err
@@ -125,15 +142,12 @@ func decodeRec(from io.Reader, most limits) (*Recording, error) {
 		if part.n < 0 || part.n > part.most {
 			return nil, fmt.Errorf("got %d %ss, want 0 to %d", part.n, part.what, part.most)
 		}
-		for i := range part.n {
-			line, err := j.line(most.line)
-			if err == nil {
-				err = part.read(line)
-			}
-			if err != nil {
-				return nil, fmt.Errorf("%s %d: %w", part.what, i, err)
-			}
+		if err := j.part(part.what, part.n, part.read); err != nil {
+			return nil, err
 		}
+	}
+	if err := j.readValues(); err != nil {
+		return nil, err
 	}
 	switch _, err := j.line(most.line); {
 	case err == nil:
@@ -142,6 +156,20 @@ func decodeRec(from io.Reader, most limits) (*Recording, error) {
 		return nil, err
 	}
 	return j.r, nil
+}
+
+// part reads so many lines of a kind.
+func (j *recReader) part(what string, n int, read func(line []byte) error) error {
+	for i := range n {
+		line, err := j.line(j.most.line)
+		if err == nil {
+			err = read(line)
+		}
+		if err != nil {
+			return fmt.Errorf("%s %d: %w", what, i, err)
+		}
+	}
+	return nil
 }
 
 // errEnd is where a line was wanted and there is none.
@@ -195,26 +223,47 @@ func (j *recReader) head() (*recHead, error) {
 	return h, decodeHeader(h.Record, &j.r.Header)
 }
 
-// fields reads a line of JSON values, as many as there are places for them.
-func fields(line []byte, into ...any) error {
-	var values []json.RawMessage
-	if err := json.Unmarshal(line, &values); err != nil {
-		return err
+// fields reads a line that is a list of strings and whole numbers, as many as there are places for them.
+func (j *recReader) fields(line []byte, into ...any) error {
+	if !utf8.Valid(line) {
+		return errors.New("got a line that is no UTF-8")
 	}
-	if len(values) != len(into) {
-		return fmt.Errorf("got %d values, want %d", len(values), len(into))
-	}
-	for i, v := range values {
-		if err := json.Unmarshal(v, into[i]); err != nil {
-			return err
+	s, n := jsonscan.New(line), 0
+	s.Array(func() {
+		if n++; n > len(into) {
+			s.Skip()
+			return
 		}
+		switch to := into[n-1].(type) {
+		case *string:
+			*to = j.once(s.String())
+		case *int:
+			*to = int(s.Int())
+		}
+	})
+	s.End()
+	switch {
+	case s.Err() != nil:
+		return s.Err()
+	case n != len(into):
+		return fmt.Errorf("got %d values, want %d", n, len(into))
 	}
 	return nil
 }
 
+// once keeps a text once, however often it comes: the line that it is a part of is overwritten.
+func (j *recReader) once(text string) string {
+	kept, known := j.texts[text]
+	if !known {
+		kept = strings.Clone(text)
+		j.texts[kept] = kept
+	}
+	return kept
+}
+
 func (j *recReader) frame(line []byte) error {
 	var f Frame
-	err := fields(line, &f.File, &f.Line, &f.Function)
+	err := j.fields(line, &f.File, &f.Line, &f.Function)
 	j.r.Frames = append(j.r.Frames, f)
 	return err
 }
@@ -234,7 +283,7 @@ func (j *recReader) stack(line []byte) error {
 func (j *recReader) site(line []byte) error {
 	var s Site
 	var category string
-	if err := fields(line, &s.Op, &s.Module, &category, &s.Stack); err != nil {
+	if err := j.fields(line, &s.Op, &s.Module, &category, &s.Stack); err != nil {
 		return err
 	}
 	var known bool

@@ -222,6 +222,11 @@ func (h Header) listed() Header {
 		h.Schema = Schema
 	}
 	h.Inputs, h.Passes = orEmpty(h.Inputs), orEmpty(h.Passes)
+	if h.Values != nil && h.Values.Lines == nil {
+		values := *h.Values
+		values.Lines = []ValueLine{}
+		h.Values = &values
+	}
 	if h.Made != nil && h.Made.Files == nil {
 		made := *h.Made
 		made.Files = []File{}

@@ -74,6 +74,7 @@ type Header struct {
 	Compiled        bool         `json:"compiled,omitempty"` // by torch.compile: the first pass compiles and tunes
 	Training        *Training    `json:"training,omitempty"` // nil of an inference, and of a program that trains by itself
 	Made            *Made        `json:"made,omitempty"`     // from what; nil where it does not tell
+	Values          *Values      `json:"values,omitempty"`   // runs with other values; nil where no value was read, or no other was tried
 }
 
 // Device is what the case ran on.
@@ -83,7 +84,15 @@ type Device struct {
 	ComputeCapability string       `json:"compute_capability"`
 	Driver            string       `json:"driver"`        // empty where it cannot be told
 	SMs               int          `json:"sms,omitempty"` // multiprocessors; 0 where it does not tell
+	// Asked is what the program itself queried of the device, sorted: such a run holds for a device of the same alone.
+	Asked []string `json:"asked,omitempty"`
 }
+
+// What a program may query of its device and then decide by.
+const (
+	AskedMemory = "memory" // free or total
+	AskedName   = "name"
+)
 
 // Training is one iteration of a training loop, around a model.
 type Training struct {

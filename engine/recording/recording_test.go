@@ -137,7 +137,7 @@ func TestRowsThatAreRefused(t *testing.T) {
 		{func(r *recording.Recording) { r.Events[2].Site = -1 }, "event 2: got site -1 of 2"},
 		{func(r *recording.Recording) { r.Events[2].Site = 3 }, "event 2: got site 3 of 2"},
 		{func(r *recording.Recording) { r.Sites[1].Stack = -1 }, "site 2: got stack -1 of 2"},
-		{func(r *recording.Recording) { r.Sites[1].Category = tensor.Workspace + 1 }, "site 2: got category 9"},
+		{func(r *recording.Recording) { r.Sites[1].Category = tensor.Untraced + 1 }, "site 2: got category 10"},
 		{func(r *recording.Recording) { r.Device.SMs = -1 }, "got fewer than 0 multiprocessors"},
 		{func(r *recording.Recording) { r.Training = &recording.Training{Accumulate: 1, Iterations: 2} }, `got a training step of a run of mode "inference"`},
 		{func(r *recording.Recording) {
@@ -190,8 +190,8 @@ func TestEventsAreATrace(t *testing.T) {
 	assert.Equal(t, uint64(139637976727552), small.Events[1].Addr)
 	assert.Zero(t, cpu.Events[0].Addr, "the number of a storage is no address")
 	site := small.Site(small.Events[2].Site)
-	assert.Equal(t, trace.Site{Op: "forward", File: "model.py", Line: 7, Phase: trace.Forward}, site, "the innermost frame of Python, not the allocator's own")
-	assert.Equal(t, trace.Site{Op: "forward", File: "model.py", Line: 7, Phase: trace.Load}, small.Site(small.Events[1].Site))
+	assert.Equal(t, trace.Site{Op: "forward", File: "model.py", Line: 7, Phase: trace.Forward, Category: tensor.Untraced}, site, "the innermost frame of Python, not the allocator's own")
+	assert.Equal(t, trace.Site{Op: "forward", File: "model.py", Line: 7, Phase: trace.Load, Category: tensor.Untraced}, small.Site(small.Events[1].Site))
 
 	r := record(t, "small")
 	r.Events[5].Size = 2 * units.MiB

@@ -21,7 +21,11 @@ func (r *Recording) Trace() (*trace.Trace, error) {
 	for i := 1; i < max(len(r.Passes), t.pass+1); i++ { // Baseline is no pass of a trace
 		t.t.Passes = append(t.t.Passes, trace.Pass{Name: passName(i)})
 	}
-	t.t.Uncategorized = !slices.ContainsFunc(r.Sites, func(s Site) bool { return s.Category != tensor.Activation })
+	if !slices.ContainsFunc(r.Sites, func(s Site) bool { return s.Category != tensor.Activation }) { // no site has a category
+		for i := range t.t.Sites {
+			t.t.Sites[i].Category = tensor.Untraced
+		}
+	}
 	return t.t, nil
 }
 

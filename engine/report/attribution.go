@@ -155,6 +155,29 @@ func Fold(hs []Holder) []Row {
 	return rows
 }
 
+// DefaultBy is what holders are gathered by unless something else is asked for: by line where lines are known and no module is.
+func DefaultBy(hs []Holder) By {
+	if !slices.ContainsFunc(hs, func(h Holder) bool { return h.Module != "" }) && slices.ContainsFunc(hs, func(h Holder) bool { return h.File != "" }) {
+		return ByLine
+	}
+	return ByModule
+}
+
+// foldLines is Fold of a program without modules, by line. Of what is untraced the line is all that is known.
+func foldLines(hs []Holder) []Row {
+	g := newGatherer()
+	for i := range hs {
+		h := &hs[i]
+		switch {
+		case stateCategory(h.Category) && (h.Category != Untraced || h.File == ""):
+			g.add("", h)
+		default:
+			g.add(h.Site.Source(), h)
+		}
+	}
+	return g.rows()
+}
+
 func stateCategory(c string) bool {
 	return c == "parameter" || c == "buffer" || c == "constant" || c == "input" || c == Untraced
 }

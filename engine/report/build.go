@@ -20,12 +20,16 @@ type Source struct {
 	Run       Run
 	Platform  *platform.Platform
 	Timeline  *allocator.Timeline
-	Upper     *allocator.Peaks // of the same run with estimated workspace at its most; nil where none is estimated
+	Upper     *allocator.Upper // of the same run with estimated workspace at its most; nil where none is estimated
 	Workspace []Workspace
 	Ask       string       // the command that asks libraries for what is by rule
+	Remake    string       // the command that settles what the artifact does not have of Python's names or the live model's operators
+	Origin    string       // OriginUnknown, or "" where something records what the artifact was made from
 	Weights   *units.Bytes // where the trace does not tell which storages are weights; else nil
 	Unknown   []Metric     // what nothing tells of
 	Compiled  bool         // the model: its peak is that of the calls after the first
+
+	OtherValues []OtherValues // what the run takes with other values, where that is not the same
 }
 
 // Build makes the account of a replayed run.
@@ -49,7 +53,7 @@ func Build(s Source) *Report {
 	if s.Weights != nil {
 		r.Weights = *s.Weights
 	}
-	r.Unknown = s.Unknown
+	r.Unknown, r.Origin = s.Unknown, s.Origin
 	switch d := &s.Platform.Device; {
 	case d.ContextKnown:
 		total := r.Peak.Reserved.Add(d.Context).Add(r.Outside)
@@ -64,9 +68,15 @@ func Build(s Source) *Report {
 	if s.Compiled {
 		r.ofLaterCalls(tl)
 	}
+	if s.Run.Program {
+		r.Weights = weightsHeld(r.Holders)
+	}
 	if s.Upper != nil {
 		// other sizes split and fit other blocks, so that more workspace may end in less memory; the most is not below the prediction
 		r.Upper = &Upper{Allocated: max(s.Upper.Allocated.Bytes, r.Peak.Allocated), Reserved: max(s.Upper.Reserved.Bytes, r.Peak.Reserved)}
+		if oom := s.Upper.OOM; oom != nil && tl.OOM == nil {
+			r.Upper.OOM = &NoRoom{Requested: oom.Requested, Limit: oom.Limit}
+		}
 	}
 	r.ReservedAt = moment(tr, tl.Peaks.Reserved.Event)
 	r.Cached = cached(tl)
@@ -76,7 +86,8 @@ func Build(s Source) *Report {
 			r.OOM.Moment = *m
 		}
 	}
-	r.Notes = notes(tr, s.Ask)
+	r.OtherValues = s.OtherValues
+	r.Notes = notes(tr, s.Ask, s.Remake)
 	r.Quality = quality(r)
 	r.Normalize()
 	return r
@@ -156,6 +167,16 @@ func weights(tl *allocator.Timeline) (sum units.Bytes) {
 	return sum
 }
 
+// weightsHeld is weights of a program, which makes them while it runs: those held at the peak.
+func weightsHeld(hs []Holder) (sum units.Bytes) {
+	for i := range hs {
+		if c, known := tensor.ParseCategory(hs[i].Category); known && isWeight(c) {
+			sum += hs[i].Flat
+		}
+	}
+	return sum
+}
+
 func isWeight(c tensor.Category) bool {
 	return c == tensor.Parameter || c == tensor.Buffer || c == tensor.Constant
 }
@@ -188,15 +209,7 @@ func siteOf(s trace.Site) Site {
 }
 
 // Untraced is the category of what was there before a recording began, and of what it says nothing of.
-const Untraced = "untraced"
-
-// categoryOf is what the storages of a site are for, as far as the trace tells.
-func categoryOf(tr *trace.Trace, s *trace.Site) string {
-	if tr.Uncategorized {
-		return Untraced
-	}
-	return s.Category.String()
-}
+var Untraced = tensor.Untraced.String()
 
 // holders are the storages held after an event, gathered by where they were made.
 func holders(tl *allocator.Timeline, event int) []Holder {
@@ -231,7 +244,7 @@ func holders(tl *allocator.Timeline, event int) []Holder {
 		i, first := index.of(tr.Events[st.Alloc].Site)
 		if first {
 			site := tr.Site(tr.Events[st.Alloc].Site)
-			out = append(out, Holder{Site: siteOf(site), Category: categoryOf(tr, &site)})
+			out = append(out, Holder{Site: siteOf(site), Category: site.Category.String()})
 		}
 		out[i].Flat += st.Size
 		out[i].Count++
@@ -307,14 +320,17 @@ func coverage(c *trace.Coverage) Coverage {
 }
 
 // notes are the trace's, each once at a place, and one for everything that is missing. ask is the command that settles what a library could
-// be asked for.
-func notes(tr *trace.Trace, ask string) []Note {
+// be asked for, remake the one that settles what the artifact lacks.
+func notes(tr *trace.Trace, ask, remake string) []Note {
 	out := slices.Grow([]Note(nil), len(tr.Notes))
 	seen := make(map[Note]bool, len(tr.Notes))
 	for _, n := range tr.Notes {
-		m := Note{ID: n.ID, Text: n.Text(), First: siteOf(tr.Site(n.Site))}
-		if n.Askable && ask != "" {
-			m.Text += "; to settle it: " + ask
+		m := Note{ID: n.ID, Text: n.Text(), First: siteOf(tr.Site(n.Site)), Undecided: n.Undecided}
+		switch {
+		case n.Askable && ask != "":
+			m.Text, m.Settle = m.Text+"; to settle it: "+ask, ask
+		case n.ID == note.LocalsUnknown || n.ID == note.OperatorsDiffer:
+			m.Settle = remake
 		}
 		if k, _ := note.Of(n.ID); k.Assume.What != "" && m.First.File != "" {
 			m.Assume = m.First.File + ":" + strconv.Itoa(m.First.Line)
@@ -335,7 +351,7 @@ func notes(tr *trace.Trace, ask string) []Note {
 // estimates says whether what a note tells makes figures estimates; a note that is not known might.
 func estimates(id note.ID) bool {
 	switch id {
-	case note.WorkspaceEstimate, note.WorkspaceUnknown, note.OpAssumed, note.FirstCall, note.LaterGraph, note.LocalsUnknown, note.OperatorsDiffer, note.OtherDevice, note.ValueRead, note.ArtifactStale, note.TimingDecides:
+	case note.WorkspaceEstimate, note.WorkspaceUnknown, note.OpAssumed, note.FirstCall, note.LaterGraph, note.LocalsUnknown, note.OperatorsDiffer, note.OtherDevice, note.ValueOpen, note.ValueRead, note.ArtifactStale, note.TimingDecides:
 		return true
 	}
 	_, known := note.Of(id)
@@ -346,7 +362,7 @@ func quality(r *Report) Quality {
 	switch {
 	case len(r.Coverage.Unsupported) > 0:
 		return Incomplete
-	case r.HasNote(note.ShapeBound) || r.HasNote(note.BranchBoth) || r.HasNote(note.LoopBound):
+	case r.HasNote(note.ShapeBound) || r.HasNote(note.BranchBoth) || r.HasNote(note.LoopBound) || r.HasNote(note.ValueDecides):
 		return Bound
 	case r.Upper != nil || slices.ContainsFunc(r.Notes, func(n Note) bool { return estimates(n.ID) }):
 		return Estimated

@@ -11,6 +11,7 @@ import (
 	"github.com/memspec/memspec/engine/device"
 	"github.com/memspec/memspec/engine/platform"
 	"github.com/memspec/memspec/engine/report"
+	"github.com/memspec/memspec/engine/tensor"
 	"github.com/memspec/memspec/engine/trace"
 	"github.com/memspec/memspec/engine/units"
 )
@@ -148,6 +149,30 @@ free e
 	assert.Equal(t, 66*mib, got)
 }
 
+// The second call of a compiled model counts as each later one does.
+func TestTheSecondCallOfACompiledModelCounts(t *testing.T) {
+	tr, err := trace.Parse(strings.NewReader(`origin exec
+passes first steady steady
+pass 1 forward
+a = alloc 2MiB activation aten::mm m m.py:7
+free a
+pass 2 forward
+b = alloc 8MiB activation aten::mm m m.py:8
+free b
+pass 3 forward
+c = alloc 4MiB activation aten::mm m m.py:9
+free c
+`))
+	require.NoError(t, err)
+	a, err := allocator.New(allocator.Config{})
+	require.NoError(t, err)
+	tl, err := allocator.Replay(tr, a)
+	require.NoError(t, err)
+	r := report.Build(report.Source{Platform: &platform.Platform{}, Timeline: tl, Compiled: true})
+	assert.Equal(t, 8*units.MiB, r.Peak.Allocated)
+	assert.Equal(t, "m.py:8", r.PeakAt.Source())
+}
+
 // A call that allocates nothing (a replayed CUDA graph) holds what was held, and a run that ends in its first call has no later ones.
 func TestACompiledModelsLaterCallsMayBeNone(t *testing.T) {
 	const text = `origin exec
@@ -188,13 +213,19 @@ g = alloc 16KiB constant aten::zeros m
 
 // The most is never below the prediction, though more workspace may end in less memory: it fits other blocks.
 func TestUpper(t *testing.T) {
+	upper := func(allocated, reserved units.Bytes, oom *allocator.OOMError) *allocator.Upper {
+		return &allocator.Upper{OOM: oom, Peaks: allocator.Peaks{
+			Allocated: allocator.Peak{Bytes: allocated * units.MiB}, Reserved: allocator.Peak{Bytes: reserved * units.MiB}}}
+	}
 	for _, tt := range []struct {
-		upper *allocator.Peaks
+		upper *allocator.Upper
 		want  *report.Upper
 	}{
 		{nil, nil},
-		{&allocator.Peaks{Allocated: allocator.Peak{Bytes: 17 * units.MiB}, Reserved: allocator.Peak{Bytes: 23 * units.MiB}}, &report.Upper{Allocated: 17 * units.MiB, Reserved: 23 * units.MiB}},
-		{&allocator.Peaks{Allocated: allocator.Peak{Bytes: 15 * units.MiB}, Reserved: allocator.Peak{Bytes: 21 * units.MiB}}, &report.Upper{Allocated: 16 * units.MiB, Reserved: 22 * units.MiB}},
+		{upper(17, 23, nil), &report.Upper{Allocated: 17 * units.MiB, Reserved: 23 * units.MiB}},
+		{upper(15, 21, nil), &report.Upper{Allocated: 16 * units.MiB, Reserved: 22 * units.MiB}},
+		{upper(17, 23, &allocator.OOMError{Requested: 5, Limit: 24}), &report.Upper{Allocated: 17 * units.MiB, Reserved: 23 * units.MiB,
+			OOM: &report.NoRoom{Requested: 5, Limit: 24}}},
 	} {
 		tr, err := trace.Parse(strings.NewReader(twoPasses))
 		require.NoError(t, err)
@@ -297,7 +328,9 @@ f = alloc 512 activation aten::relu
 func TestBuildOfARecording(t *testing.T) {
 	tr, err := trace.Parse(strings.NewReader(twoPasses))
 	require.NoError(t, err)
-	tr.Uncategorized = true
+	for i := range tr.Sites {
+		tr.Sites[i].Category = tensor.Untraced
+	}
 	tr.Sources = append(tr.Sources, trace.Source{Storage: tr.Events[0].Storage, Text: "models/zoo.py"})
 	a, err := allocator.New(allocator.Config{})
 	require.NoError(t, err)

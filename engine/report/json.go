@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"github.com/memspec/memspec/engine/note"
+	"github.com/memspec/memspec/engine/regular"
 )
 
 // WriteJSON writes r as indented JSON; every size is an integer of bytes, empty lists are [].
@@ -24,16 +25,34 @@ func EncodeJSON(w io.Writer, v any) error {
 	return e.Encode(v)
 }
 
+// maxJSON bounds an estimate: one of a million holders is no larger.
+const maxJSON = 256 << 20
+
+// holderText is the least text of an object in what WriteJSON wrote: a holder without a line.
+const holderText = 128
+
+// CheckJSON refuses a text with more objects than estimates of its size have.
+func CheckJSON(data []byte) error { return regular.CheckJSON(data, holderText) }
+
 // ReadJSON reads what WriteJSON wrote. Keys it does not know are left out.
 func ReadJSON(rd io.Reader) (*Report, error) {
-	d := json.NewDecoder(rd)
+	data, err := io.ReadAll(io.LimitReader(rd, maxJSON+1))
+	switch {
+	case err != nil:
+		return nil, err
+	case len(data) > maxJSON:
+		return nil, fmt.Errorf("got an estimate of more than %d bytes", maxJSON)
+	}
+	if err := CheckJSON(data); err != nil {
+		return nil, fmt.Errorf("not an estimate: %w", err)
+	}
 	r := new(Report)
 	read := struct {
 		*Report
 		Scratch []Workspace     `json:"scratch"` // the former name of workspace
 		Cases   json.RawMessage `json:"cases"`   // of a check
 	}{Report: r}
-	if err := d.Decode(&read); err != nil {
+	if err := json.Unmarshal(data, &read); err != nil {
 		return nil, fmt.Errorf("not an estimate: %w", err)
 	}
 	switch {

@@ -90,7 +90,7 @@ func sharesAt(tl *allocator.Timeline, event int) []Share {
 		}
 		category := Untraced
 		if st.Alloc >= 0 && tr.Events[st.Alloc].Site != trace.NoSite {
-			category = categoryOf(tr, &tr.Sites[tr.Events[st.Alloc].Site])
+			category = tr.Sites[tr.Events[st.Alloc].Site].Category.String()
 		}
 		held[category] += st.Size
 	}

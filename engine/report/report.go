@@ -41,7 +41,7 @@ type Quality string
 const (
 	Exact      Quality = "exact"      // no assumption
 	Estimated  Quality = "estimate"   // some library workspace is by rule: note workspace-estimate
-	Bound      Quality = "bound"      // data-dependent sizes at their most: never under
+	Bound      Quality = "bound"      // data-dependent sizes at their most: never under; with OtherValues, a figure with two ends
 	Incomplete Quality = "incomplete" // operators without a rule: sizes are missing
 )
 
@@ -58,20 +58,31 @@ type Report struct {
 	Peak       Peak         `json:"peak"`                 // over the whole run; of a compiled model over its later calls, Reserved and Total over all
 	FirstCall  *Sizes       `json:"first_call,omitempty"` // of a compiled model, with the trials of its kernels; else nil
 	Upper      *Upper       `json:"upper,omitempty"`
+	Origin     string       `json:"origin,omitempty"` // OriginUnknown where nothing records what the artifact was made from
 	Delta      units.Bytes  `json:"delta"`
 	PeakAt     *Moment      `json:"peak_at,omitempty"`     // of the allocated peak; nil where nothing was allocated
 	ReservedAt *Moment      `json:"reserved_at,omitempty"` // of the reserved peak
 	Cached     units.Bytes  `json:"cached"`                // reserved but free while the reserved peak lasts, when that is least
 	OOM        *OutOfMemory `json:"oom,omitempty"`         // the run does not fit the device
 	Quality    Quality      `json:"quality"`
-	Workspace  []Workspace  `json:"workspace,omitempty"` // who answered for the workspace of library calls
-	Coverage   Coverage     `json:"coverage"`
-	Holders    []Holder     `json:"holders"` // of the allocated peak; by Flat, largest first, then by place
-	Notes      []Note       `json:"notes"`   // in the order they were written, each once at a place
+
+	// OtherValues are runs with other values that take otherwise, of a run that read values which no kernel computed; none where all take the same.
+	OtherValues []OtherValues `json:"other_values,omitempty"`
+
+	Workspace []Workspace `json:"workspace,omitempty"` // who answered for the workspace of library calls
+	Coverage  Coverage    `json:"coverage"`
+	Holders   []Holder    `json:"holders"` // of the allocated peak; by Flat, largest first, then by place
+	Notes     []Note      `json:"notes"`   // in the order they were written, each once at a place
 }
+
+// OriginUnknown is the origin of an artifact whose sources nothing records.
+const OriginUnknown = "unknown"
 
 // Recorded is the runtime and the mode of a recorded run that does not tell its own.
 const Recorded = "recorded"
+
+// Program is the mode of a recorded program in which no optimizer stepped.
+const Program = "program"
 
 // Run says what ran, and on what.
 type Run struct {
@@ -81,6 +92,7 @@ type Run struct {
 	Where     string   `json:"where,omitempty"` // of a recorded run: cuda, pretend or cpu
 	Runtime   string   `json:"runtime"`
 	Mode      string   `json:"mode"`
+	Program   bool     `json:"program,omitempty"` // a whole program was recorded: nothing was held before its first pass
 	Device    string   `json:"device"`
 	Torch     string   `json:"torch"`
 	AllocConf string   `json:"alloc_conf"`
@@ -121,6 +133,13 @@ type Peak struct {
 type Upper struct {
 	Allocated units.Bytes `json:"allocated"`
 	Reserved  units.Bytes `json:"reserved"`
+	OOM       *NoRoom     `json:"oom,omitempty"` // such a run does not fit the device: its peaks are those up to there; nil where it fits
+}
+
+// NoRoom is an allocation that the device could not satisfy.
+type NoRoom struct {
+	Requested units.Bytes `json:"requested"`
+	Limit     units.Bytes `json:"limit"`
 }
 
 // Site is where something happened, as far as the artifact tells: trace.Site for people.
@@ -208,6 +227,15 @@ type Note struct {
 	Text   string  `json:"text"`
 	Assume string  `json:"assume,omitempty"` // what names its place under assume: in memspec.yaml, where something can be stated there
 	First  Site    `json:"first"`
+	// Settle is the command that makes the figure exact, where there is one.
+	Settle string `json:"settle,omitempty"`
+	// Undecided says that no budget passes or fails while the note stands, unless allow: names its ID.
+	Undecided bool `json:"undecided,omitempty"`
+}
+
+// Lowers says whether the note makes figures less than exact.
+func (n *Note) Lowers() bool {
+	return estimates(n.ID) || slices.Contains([]note.ID{note.ShapeBound, note.BranchBoth, note.LoopBound, note.LoopOpen, note.OpMissing, note.ValueDecides}, n.ID)
 }
 
 // Value is the predicted size of a metric; false where it is not known (total, where the context is not; weights of a memory snapshot).
@@ -245,9 +273,10 @@ func (r *Report) TotalRange() (low, high units.Bytes, ok bool) {
 	return held.Add(r.Context.Low), held.Add(r.Context.High), true
 }
 
-// UpperValue is a metric with all that is estimated at its most; false where nothing was estimated or the metric is not known.
+// UpperValue is a metric with all that is estimated at its most; false where nothing was estimated, the metric is not known, or
+// such a run does not fit the device.
 func (r *Report) UpperValue(m Metric) (units.Bytes, bool) {
-	if r.Upper == nil {
+	if r.Upper == nil || r.Upper.OOM != nil {
 		return 0, false
 	}
 	switch m {
@@ -260,6 +289,9 @@ func (r *Report) UpperValue(m Metric) (units.Bytes, bool) {
 	case Total:
 		if r.Peak.Total != nil {
 			return *r.Peak.Total - r.Peak.Reserved + r.Upper.Reserved, true
+		}
+		if _, high, ok := r.TotalRange(); ok {
+			return high - r.Peak.Reserved + r.Upper.Reserved, true
 		}
 	}
 	return 0, false

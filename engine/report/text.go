@@ -49,7 +49,9 @@ func writeText(w io.Writer, r *Report, rows int) error {
 		}
 		p.Item("weights", "%s%s", Both(w), outside)
 	}
-	p.Item("delta", "%s", Both(r.Delta))
+	if !r.Program {
+		p.Item("delta", "%s", Both(r.Delta))
+	}
 	if c := r.Context; c != nil && c.Low == c.High {
 		p.Item("context", "%s", Both(c.Low))
 	} else if c != nil {
@@ -118,6 +120,19 @@ func orNothing(prefix, s string) string {
 	return prefix + s
 }
 
+// QualityWords say what figures of a quality are worth, where several runs are shown together; "" for exact ones.
+func QualityWords(q Quality) string {
+	switch q {
+	case Estimated:
+		return "estimate: memspec estimate at one value says what was assumed, and the upper figures"
+	case Bound:
+		return "bound: sizes that data decides are at their upper end"
+	case Incomplete:
+		return "incomplete: sizes are missing"
+	}
+	return ""
+}
+
 func qualityText(r *Report) string {
 	switch r.Quality {
 	case Exact:
@@ -135,8 +150,14 @@ func qualityText(r *Report) string {
 		} else if r.HasNote(note.OperatorsDiffer) {
 			why = "the live model may run other operators than the program"
 		}
+		if oom := r.Upper.OOM; oom != nil {
+			return fmt.Sprintf("estimate: %s; at its most it does not fit the device: %s asked for with a limit of %s", why, oom.Requested, oom.Limit)
+		}
 		return fmt.Sprintf("estimate: %s; at its most %s allocated, %s reserved", why, r.Upper.Allocated, r.Upper.Reserved)
 	case Bound:
+		if len(r.OtherValues) > 0 {
+			return "bound: values that no kernel computed decide: " + valuesText(r)
+		}
 		return "bound: data-dependent sizes are at their most"
 	case Incomplete:
 		return "incomplete: " + Lacking(r.Coverage.Unsupported)
@@ -288,9 +309,13 @@ func WriteAccount(w io.Writer, r *Report, rows int) error {
 		p.Item("peak at", "%s", r.PeakAt.String())
 	}
 	when, holders := r.Decisive()
-	if folded := Fold(holders); len(folded) > 0 {
+	by, folded := ByModule, Fold(holders)
+	if r.Program && DefaultBy(holders) == ByLine {
+		by, folded = ByLine, foldLines(holders)
+	}
+	if len(folded) > 0 {
 		p.Line("  held %s:", when)
-		held(p, folded, rows)
+		held(p, by, folded, rows)
 	}
 	if r.ReservedAt != nil && r.Peak.Reserved > 0 {
 		p.Line("  cached but free: %s (%s of reserved)", r.Cached, Percent(r.Cached, r.Peak.Reserved))
@@ -436,7 +461,9 @@ func sizes(r *Report) *layout.Table {
 		t.Add(name, s.Requested.String(), s.Allocated.String(), s.Reserved.String())
 	}
 	t.Add("", "requested", "allocated", "reserved")
-	row("baseline", r.Baseline)
+	if !r.Program {
+		row("baseline", r.Baseline)
+	}
 	for _, pass := range r.Passes {
 		row(r.passText(&pass), pass.Peak)
 		for _, phase := range pass.Phases {
@@ -448,10 +475,10 @@ func sizes(r *Report) *layout.Table {
 	return t
 }
 
-// held writes folded holders; there cum is what the rows down to this one hold together.
-func held(p *layout.Printer, rows []Row, most int) {
+// held writes folded holders, by module or line; there cum is what the rows down to this one hold together.
+func held(p *layout.Printer, by By, rows []Row, most int) {
 	t := layout.NewTable("rrll")
-	t.Add("flat", "cum", "module", "what")
+	t.Add("flat", "cum", string(by), "what")
 	var sum units.Bytes
 	for i := range rows {
 		if most > 0 && i == most {

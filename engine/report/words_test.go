@@ -125,7 +125,8 @@ func TestEstimates(t *testing.T) {
 			no = append(no, k.ID)
 		}
 	}
-	assert.Equal(t, []note.ID{note.BranchBoth, note.DeviceRemapped, note.IndexAssumed, note.LoopBound, note.LoopOpen, note.OpMissing, note.ShapeBound, note.ValueAssumed, note.WorkspaceBenchmark, note.WorkspaceStandIn}, no)
+	assert.Equal(t, []note.ID{note.BranchBoth, note.DependsUnchecked, note.DeviceRemapped, note.GradientMissing, note.IndexAssumed, note.LoopBound, note.LoopOpen, note.OpMissing, note.ShapeBound, note.ValueAssumed,
+		note.ValueCompared, note.ValueDecides, note.ValueStated, note.WorkspaceBenchmark, note.WorkspaceStandIn}, no)
 	assert.True(t, estimates("later-note"))
 	for _, c := range []struct {
 		r    Report
@@ -137,6 +138,9 @@ func TestEstimates(t *testing.T) {
 		{Report{Notes: []Note{{ID: note.ShapeBound}, {ID: note.TimingDecides}}}, Bound},
 		{Report{Notes: []Note{{ID: note.BranchBoth}}}, Bound},
 		{Report{Notes: []Note{{ID: note.LoopBound}}}, Bound},
+		{Report{Notes: []Note{{ID: note.ValueDecides}, {ID: note.ValueRead}}}, Bound},
+		{Report{Notes: []Note{{ID: note.ValueOpen}}}, Estimated},
+		{Report{Notes: []Note{{ID: note.ValueCompared}, {ID: note.ValueStated}}}, Exact},
 		{Report{Notes: []Note{{ID: note.LoopBound}}, Coverage: Coverage{Unsupported: []Unsupported{{}}}}, Incomplete},
 	} {
 		assert.Equal(t, c.want, quality(&c.r))
@@ -157,14 +161,14 @@ func TestNotesOfATrace(t *testing.T) {
 		{ID: note.ShapeBound, Text: tight, Assume: "m.py:12", First: Site{Op: "aten::nonzero", File: "m.py", Line: 12}},
 		{ID: note.ShapeBound, Text: tight, First: Site{Op: "aten::conv2d", Module: "c"}},
 		{ID: note.ShapeBound, Text: tight, Assume: "m.py:13", First: Site{Op: "aten::nonzero", File: "m.py", Line: 13}},
-		{ID: note.WorkspaceEstimate, Text: "a workspace is by rule; to settle it: make workspace", First: Site{Op: "aten::conv2d", Module: "c"}},
+		{ID: note.WorkspaceEstimate, Text: "a workspace is by rule; to settle it: make workspace", Settle: "make workspace", First: Site{Op: "aten::conv2d", Module: "c"}},
 		{ID: note.WorkspaceEstimate, Text: "a sort is by rule", First: Site{Op: "aten::conv2d", Module: "c"}},
 		{ID: note.ValueAssumed, Text: "a number depends on tensor data and is only computed with; it does not matter to memory", First: Site{Op: "aten::nonzero", File: "m.py", Line: 13}},
 		{ID: note.OpMissing, Text: "no rule for aten::foo, met 3 times: what it makes is missing from the account", First: Site{Op: "aten::foo", Module: "m"}},
 	}
-	assert.Equal(t, want, notes(tr, "make workspace"))
-	want[3].Text = "a workspace is by rule"
-	assert.Equal(t, want, notes(tr, ""))
+	assert.Equal(t, want, notes(tr, "make workspace", ""))
+	want[3].Text, want[3].Settle = "a workspace is by rule", ""
+	assert.Equal(t, want, notes(tr, "", ""))
 	assert.Equal(t, []string{
 		"shape-bound: " + tight + " (give assume: {m.py:12: SIZE, m.py:13: SIZE} to state a tighter one); at 3 places, first at aten::nonzero  m.py:12",
 		"workspace-estimate: a workspace is by rule; first at aten::conv2d  c",
@@ -251,7 +255,7 @@ func TestUnlike(t *testing.T) {
 // What is no estimate is refused, each field that it must have for itself.
 func TestReadJSONRefuses(t *testing.T) {
 	for text, want := range map[string]string{
-		`{`: "not an estimate: unexpected EOF",
+		`{`: "not an estimate: unexpected end of JSON input",
 		`{"schema": 2, "artifact": "m", "device": "t4"}`:              "got estimate schema 2, want 1",
 		`{"artifact": "m", "device": "t4"}`:                           "got estimate schema 0, want 1",
 		`{"schema": 1, "cases": [], "artifact": "m", "device": "t4"}`: "got the result of a check, want an estimate",

@@ -53,6 +53,10 @@ func (c *Case) captureKey() string {
 	line("capability", p.Device.ComputeCapability)
 	line("sms", p.Device.SMs)
 	for _, a := range c.Assume {
+		if a.Values != "" {
+			line("assume", a.Line+"="+a.Values)
+			continue
+		}
 		line("assume", fmt.Sprintf("%s=%d", a.Line, a.Size))
 	}
 	line("training", trainingText(c.Training))

@@ -9,6 +9,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/memspec/memspec/engine/device"
 	"github.com/memspec/memspec/engine/internal/expr"
 	"github.com/memspec/memspec/engine/platform"
 	"github.com/memspec/memspec/engine/verdict"
@@ -24,9 +25,10 @@ type dimDecl struct {
 
 // assumeDecl is an assumption as written.
 type assumeDecl struct {
-	line string
-	size Expr
-	node *yaml.Node
+	line   string
+	size   Expr
+	values string // in the place of a size
+	node   *yaml.Node
 }
 
 // fitDecl is a value of a dim at which a case must fit, as written.
@@ -80,17 +82,39 @@ func (r *reader) assume(e entry) *[]assumeDecl {
 		if !ok {
 			continue
 		}
+		if a.name == Routing && s != valueWords[0] {
+			r.errorf(a.val, "got %s: %s, want %s", Routing, shorten(s), valueWords[0])
+			continue
+		}
+		if a.name == Routing || readsValues(a.name) && slices.Contains(valueWords, s) {
+			out = append(out, assumeDecl{line: a.name, values: s, node: a.val})
+			continue
+		}
+		if readsValues(a.name) {
+			switch s {
+			case "true":
+				s = "1"
+			case "false":
+				s = "0"
+			}
+		}
 		x, err := ParseExpr(s)
 		if err != nil {
 			r.errorIn(a.val, exprOffset(err), err)
 			continue
 		}
-		out = append(out, assumeDecl{a.name, x, a.val})
+		out = append(out, assumeDecl{line: a.name, size: x, node: a.val})
 	}
 	return &out
 }
 
-// cases makes a case for each combination of dims. s is the case's settings over the model's over the defaults; its dims are the case's own.
+// readsValues says whether a place is one where a run of a Python source may read a value: a line of a .py file, or a function of one.
+func readsValues(place string) bool {
+	file, at, ok := strings.Cut(place, ".py:")
+	return ok && file != "" && at != ""
+}
+
+// cases makes a case for each combination of dims and devices; the device changes fastest. s is the case's settings over the model's over the defaults; its dims are the case's own.
 func (d *document) cases(m modelDecl, s settings) []Case {
 	dims, named := mergeDims(m.settings.dims, s.dims)
 	total := 1
@@ -103,8 +127,16 @@ func (d *document) cases(m modelDecl, s settings) []Case {
 			return nil
 		}
 	}
+	on := s.devices
+	if on == nil {
+		on = &deviceList{of: []*device.Device{nil}}
+	}
+	if total *= len(on.of); total > maxCases-d.count {
+		d.errorAt(m.pos, "got more than %d cases, want fewer", maxCases)
+		return nil
+	}
 	d.count += total
-	if s.device == nil && !s.deviceSaid {
+	if s.devices == nil && !s.deviceSaid {
 		d.errorAt(m.pos, "got no device for %s, want device: in the case, its model or defaults: (all: memspec devices)", m.name)
 	}
 	if len(s.budgets) == 0 && !s.budgetSaid && len(s.fits) == 0 && len(s.regression) == 0 {
@@ -113,14 +145,16 @@ func (d *document) cases(m modelDecl, s settings) []Case {
 	d.unusedDims(s)
 	var out []Case
 	for i := range total {
-		c := Case{Model: m.name, Dir: d.dir, Pos: m.pos, Dims: pick(dims, i, total)}
-		c.Name = caseName(m.name, s.name, c.Dims, dims, named)
+		s.device = on.of[i%len(on.of)]
+		c := Case{Model: m.name, Dir: d.dir, Pos: m.pos, Dims: pick(dims, i/len(on.of), total/len(on.of))}
+		called := naming{model: m.name, given: s.name, dims: dims, named: named, device: on.list && (s.name == nil || len(on.of) > 1)}
+		c.Name = called.of(c.Dims, s.device)
 		if first, twice := d.names[c.Name]; twice {
 			d.errorAt(m.pos, "got a second case of the name %q, first at line %d: name: gives another", shorten(c.Name), first.Line)
 			continue
 		}
 		d.names[c.Name] = m.pos
-		c.made = &template{d, m, s}
+		c.made = &template{d, m, s, called}
 		d.build(&c, m, s)
 		out = append(out, c)
 	}
@@ -133,13 +167,25 @@ func (d *document) unusedDims(s settings) {
 	if s.inputs == nil {
 		return
 	}
-	var used []string
-	for _, in := range *s.inputs {
-		for _, e := range in.exprs {
-			used = append(used, e.Names()...)
+	used := usedDims(s)
+	for _, dim := range s.dims {
+		if !slices.Contains(used, dim.name) {
+			d.errorf(dim.key, "got the dim %s, which no input, budget or assume of the case names%s", dim.name, didYouMean(dim.name, used))
 		}
 	}
-	for _, b := range s.budgets {
+}
+
+// usedDims are the dims that inputs, budgets and assume: of a case name.
+func usedDims(s settings) []string {
+	var used []string
+	if s.inputs != nil {
+		for _, in := range *s.inputs {
+			for _, e := range in.exprs {
+				used = append(used, e.Names()...)
+			}
+		}
+	}
+	for _, b := range append(slices.Clone(s.budgets), s.regression...) {
 		used = append(used, b.limit.Names()...)
 	}
 	if s.assume != nil {
@@ -147,9 +193,25 @@ func (d *document) unusedDims(s settings) {
 			used = append(used, a.size.Names()...)
 		}
 	}
-	for _, dim := range s.dims {
+	return used
+}
+
+// unusedModelDims refuses dims of a model that none of its cases names: a misspelt one would go unnoticed. Without inputs: they come
+// with the artifact.
+func (d *document) unusedModelDims(dims []dimDecl, cases []settings) {
+	if len(d.errs) > 0 { // what cannot be read may name them
+		return
+	}
+	var used []string
+	for _, s := range cases {
+		if s.inputs == nil {
+			return
+		}
+		used = append(used, usedDims(s)...)
+	}
+	for _, dim := range dims {
 		if !slices.Contains(used, dim.name) {
-			d.errorf(dim.key, "got the dim %s, which no input, budget or assume of the case names%s", dim.name, didYouMean(dim.name, used))
+			d.errorf(dim.key, "got the dim %s, which no input, budget or assume of the model's cases names%s", dim.name, didYouMean(dim.name, used))
 		}
 	}
 }
@@ -181,17 +243,29 @@ func pick(dims []dimDecl, i, total int) []Dim {
 	return out
 }
 
-// caseName is resnet50[B=8]. A given name stands for all of it, and of several cases each adds what tells them apart.
-func caseName(model string, given *string, dims []Dim, decls []dimDecl, named []bool) string {
-	name := model
-	if given != nil {
-		name = *given
+// naming is what the names of a model's cases are made of.
+type naming struct {
+	model  string
+	given  *string // name: of the case
+	dims   []dimDecl
+	named  []bool // of the dims, those that stand in the name
+	device bool   // so does the device: device: is a list
+}
+
+// of is resnet50[B=8,device=t4]. A given name stands for all of it, and of several cases each adds what tells them apart.
+func (n *naming) of(dims []Dim, on *device.Device) string {
+	name := n.model
+	if n.given != nil {
+		name = *n.given
 	}
 	var parts []string
 	for i, dim := range dims {
-		if named[i] && (given == nil || len(decls[i].values) > 1) {
+		if n.named[i] && (n.given == nil || len(n.dims[i].values) > 1) {
 			parts = append(parts, dim.Name+"="+strconv.FormatInt(dim.Value, 10))
 		}
+	}
+	if n.device && on != nil {
+		parts = append(parts, "device="+on.Name)
 	}
 	if len(parts) == 0 {
 		return name
@@ -218,6 +292,7 @@ func (d *document) build(c *Case, m modelDecl, s settings) {
 		for _, set := range s.sets {
 			set(c)
 		}
+		c.Grad = ""                                              // gradients are recorded
 		if c.Training.Optimizer != "" && c.Training.Loss == "" { // without an optimizer a program may do its own steps
 			c.Training.Loss = DefaultLoss
 		}
@@ -272,6 +347,10 @@ func assign[T any](dst *T, src *T) {
 func (d *document) bindAssume(c *Case, decls []assumeDecl) {
 	dims := c.Symbols()
 	for _, a := range decls {
+		if a.values != "" {
+			c.Assume = append(c.Assume, Assumption{Line: a.line, Values: a.values, Pos: d.at(a.node)})
+			continue
+		}
 		n, err := a.size.Eval(dims)
 		switch {
 		case err != nil:

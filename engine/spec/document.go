@@ -12,6 +12,7 @@ import (
 
 	"github.com/memspec/memspec/engine/device"
 	"github.com/memspec/memspec/engine/ops/custom"
+	"github.com/memspec/memspec/engine/regular"
 	"github.com/memspec/memspec/engine/units"
 )
 
@@ -65,12 +66,12 @@ func exists(path string) bool {
 
 // read is a file's content, of a device without an end as much as tells that it is too much.
 func read(path string) ([]byte, error) {
-	f, err := os.Open(path)
+	f, _, err := regular.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, maxFileBytes+1))
+	return io.ReadAll(io.LimitReader(f, MaxFile+1))
 }
 
 // Parse reads a memspec.yaml that is already in memory. name stands in the errors, and its directory is the one that paths start from.
@@ -188,9 +189,13 @@ func (d *document) model(e entry, defaults settings) []Case {
 		d.errorf(e.key, "got the model %s without artifact: or source:, want one", e.name)
 	}
 	if own.cases == nil {
-		return d.cases(m, settings{}.over(base))
+		s := settings{}.over(base)
+		out := d.cases(m, s)
+		d.unusedModelDims(base.dims, []settings{s})
+		return out
 	}
 	var out []Case
+	var said []settings
 	items := d.list(own.cases, "a list of cases")
 	if len(items) == 0 && own.cases.Kind == yaml.SequenceNode {
 		d.errorf(own.cases, "got no case under cases:, want at least one, or no cases: at all")
@@ -201,8 +206,13 @@ func (d *document) model(e entry, defaults settings) []Case {
 		c.pos = d.at(n)
 		own := d.layer(n, inCase, casePath)
 		if n.Kind == yaml.MappingNode {
-			out = append(out, d.cases(c, own.over(base))...)
+			s := own.over(base)
+			said = append(said, s)
+			out = append(out, d.cases(c, s)...)
 		}
+	}
+	if len(said) == len(items) && len(said) > 0 {
+		d.unusedModelDims(base.dims, said)
 	}
 	return out
 }
@@ -298,9 +308,43 @@ func (d *document) size(n *yaml.Node, least units.Bytes) units.Bytes {
 	return units.Bytes(v)
 }
 
+// deviceList is device: as written: one name, or a list that makes a case each.
+type deviceList struct {
+	of   []*device.Device
+	list bool
+}
+
+// deviceOrList reads device:; nil where it is wrong.
+func (d *document) deviceOrList(e entry) *deviceList {
+	if e.val.Kind != yaml.SequenceNode {
+		if one := d.device(e.val); one != nil {
+			return &deviceList{of: []*device.Device{one}}
+		}
+		return nil
+	}
+	out := &deviceList{list: true}
+	if len(e.val.Content) == 0 {
+		d.errorf(e.val, "got an empty list of devices, want names")
+	}
+	for _, n := range d.list(e.val, "names of devices") {
+		one := d.device(n)
+		switch {
+		case one == nil:
+		case slices.ContainsFunc(out.of, func(other *device.Device) bool { return other.Name == one.Name }):
+			d.errorf(n, "got the device %s twice, want it once", one.Name)
+		default:
+			out.of = append(out.of, one)
+		}
+	}
+	if len(out.of) == 0 {
+		return nil
+	}
+	return out
+}
+
 // device looks a name up among the user's own devices, then in the table.
-func (d *document) device(e entry) *device.Device {
-	s, ok := d.text(e.val, "the name of a device")
+func (d *document) device(n *yaml.Node) *device.Device {
+	s, ok := d.text(n, "the name of a device")
 	if !ok {
 		return nil
 	}
@@ -317,10 +361,10 @@ func (d *document) device(e entry) *device.Device {
 	for i := range d.own {
 		own = append(own, d.own[i].Name)
 	}
-	if n := Nearest(s, own); n != "" {
-		d.errorf(e.val, "got device %q, want a known device: did you mean %q?", shorten(s), n)
+	if near := Nearest(s, own); near != "" {
+		d.errorf(n, "got device %q, want a known device: did you mean %q?", shorten(s), near)
 	} else {
-		d.errorf(e.val, "%s", err)
+		d.errorf(n, "%s", err)
 	}
 	return nil
 }

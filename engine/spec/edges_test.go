@@ -276,7 +276,7 @@ func TestWhereItIsSaid(t *testing.T) {
 
 // TestDimsThatNothingNames: a dim of a case that neither an input nor a budget nor an assumption names is refused; of names as near the first is meant.
 func TestDimsThatNothingNames(t *testing.T) {
-	const doc = "version: 1\nmodels:\n  a:\n    artifact: a.pt\n    device: rtx-3090\n    dims: {batch: 1, blocka: 2, blockb: 3}\n    inputs: {x: 'float32[batch]'}\n" +
+	const doc = "version: 1\nmodels:\n  a:\n    artifact: a.pt\n    device: rtx-3090\n    dims: {batch: 1, blocka: 2}\n    inputs: {x: 'float32[batch]'}\n" +
 		"    budget: {reserved: 1GiB * blocka}\n    assume: {'a.py:3': blockc, 'a.py:4': blockd}\n    cases:\n"
 	for dims, want := range map[string]string{
 		"batch: 2": "", "blocka: 2": "",

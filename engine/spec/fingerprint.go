@@ -10,34 +10,19 @@ import (
 	"github.com/memspec/memspec/engine/workspace/profile"
 )
 
-// judges are the fields of a case that its run does not depend on: they say what becomes of the account.
-var judges = []string{"Budgets", "Allow", "Fits", "Regression", "Baseline"}
-
-// WriteRun writes all that memspec.yaml says of the run of a case, in a form of its own: two cases that write the same are run alike, whatever their budgets
-// and wherever in the file they stand. What the files hold that it names is not in it.
+// WriteSaid writes all that memspec.yaml says of a case, wherever in the file it stands: two cases that write the same are judged alike. What the files
+// hold that it names is not in it, nor which baseline lies beside it.
 //
 // It goes through every field there is, so that a new one counts until somebody says that it does not.
-func (c *Case) WriteRun(w io.Writer) {
+func (c *Case) WriteSaid(w io.Writer) {
 	v := reflect.ValueOf(c).Elem()
 	for i := range v.NumField() {
-		if name := v.Type().Field(i).Name; !slices.Contains(judges, name) {
+		if name := v.Type().Field(i).Name; name != "Baseline" {
 			fmt.Fprintf(w, "%s=", name)
 			writeValue(w, v.Field(i))
 		}
 	}
 	fmt.Fprintf(w, "file=%q\n", c.Pos.File) // commands name it
-}
-
-// WriteSaid is WriteRun with what judges the case: all that memspec.yaml says of it.
-func (c *Case) WriteSaid(w io.Writer) {
-	c.WriteRun(w)
-	v := reflect.ValueOf(c).Elem()
-	for _, name := range judges {
-		if name != "Baseline" { // a file beside, of which memspec.yaml says nothing
-			fmt.Fprintf(w, "%s=", name)
-			writeValue(w, v.FieldByName(name))
-		}
-	}
 }
 
 // passed are types of which nothing is written: where something stands, what a case was made from, and what a file holds.

@@ -31,14 +31,16 @@ type CaseJSON struct {
 	Tolerance       float64             `json:"tolerance"`
 	Inputs          []string            `json:"inputs"`
 	Assume          []AssumeJSON        `json:"assume"`
+	Depends         recording.Depends   `json:"depends"`
 	Training        *recording.Training `json:"training"` // null of an inference
 	Budgets         []BudgetJSON        `json:"budgets"`
 }
 
 // AssumeJSON is an Assumption.
 type AssumeJSON struct {
-	Place string `json:"place"`
-	Size  int64  `json:"size"`
+	Place  string `json:"place"`
+	Size   int64  `json:"size"`
+	Values string `json:"values,omitempty"` // balanced, least, most or skewed: in the place of a size
 }
 
 // DeviceJSON is what a case runs on.
@@ -81,7 +83,7 @@ func (c *Case) JSON() CaseJSON {
 		Flags: FlagsJSON{TF32Matmul: p.TF32Matmul, TF32CuDNN: p.TF32CuDNN, Benchmark: p.Benchmark, Deterministic: p.Deterministic, CuDNNv7: p.CuDNNv7, Attention: p.Attention.Names()},
 		Torch: p.Torch.String(), CuDNN: p.CuDNN.String(), AllocConf: p.AllocConf, CublasWorkspace: p.CublasWorkspace,
 		MemoryFraction: p.MemoryFraction, Tolerance: c.Tolerance, Inputs: []string{}, Assume: []AssumeJSON{}, Budgets: []BudgetJSON{},
-		Training: trainingJSON(c.Training),
+		Training: trainingJSON(c.Training), Depends: recording.Depends{Ignore: orEmpty(c.Depends.Ignore), Also: orEmpty(c.Depends.Also)},
 	}
 	if p.Device.ContextKnown {
 		j.Device.Context = &p.Device.Context
@@ -93,12 +95,19 @@ func (c *Case) JSON() CaseJSON {
 		j.Inputs = append(j.Inputs, in.String())
 	}
 	for _, a := range c.Assume {
-		j.Assume = append(j.Assume, AssumeJSON{a.Line, a.Size})
+		j.Assume = append(j.Assume, AssumeJSON{a.Line, a.Size, a.Values})
 	}
 	for i := range c.Budgets {
 		j.Budgets = append(j.Budgets, budgetAsJSON(&c.Budgets[i]))
 	}
 	return j
+}
+
+func orEmpty(texts []string) []string {
+	if texts == nil {
+		return []string{}
+	}
+	return texts
 }
 
 // trainingJSON never says null where it means that there is no argument.

@@ -16,7 +16,7 @@ import (
 
 // Limits on a memspec.yaml, far above what anybody writes and far below what would hurt.
 const (
-	maxFileBytes  = 1 << 20
+	MaxFile       = 1 << 20
 	maxNodeVisits = 200_000 // every look at a node through every alias counts: an alias bomb ends here
 	maxNodeDepth  = 64
 	maxCases      = 10_000
@@ -78,8 +78,8 @@ func (r *reader) errorIn(n *yaml.Node, offset int, err error) {
 
 // root reads the file's one document, or nil with the error reported.
 func (r *reader) root(data []byte) (root *yaml.Node) {
-	if len(data) > maxFileBytes {
-		r.errorAt(r.pos(1, 1), "got a file of %d bytes, want at most %d", len(data), maxFileBytes)
+	if len(data) > MaxFile {
+		r.errorAt(r.pos(1, 1), "got a file of %d bytes, want at most %d", len(data), MaxFile)
 		return nil
 	}
 	defer func() {

@@ -14,6 +14,7 @@ import (
 	"github.com/memspec/memspec/engine/device"
 	"github.com/memspec/memspec/engine/note"
 	"github.com/memspec/memspec/engine/platform"
+	"github.com/memspec/memspec/engine/recording"
 	"github.com/memspec/memspec/engine/tensor"
 	"github.com/memspec/memspec/engine/verdict"
 )
@@ -23,7 +24,8 @@ type settings struct {
 	sets map[string]func(*Case) // by key or flag: what it sets of a case
 
 	// What a case is made of, or made by.
-	device     *device.Device
+	device     *device.Device // of the case that is made; one of devices
+	devices    *deviceList
 	torch      *platform.Version
 	level      *verdict.Level
 	assume     *[]assumeDecl
@@ -34,6 +36,7 @@ type settings struct {
 	dims       []dimDecl
 
 	trains []entry // the keys of mode: training that were written for a model or a case
+	infers []entry // the keys of mode: inference alone, of the same
 
 	deviceSaid, budgetSaid bool // the key was written, even if what it holds is wrong
 
@@ -75,6 +78,7 @@ func keyRules() []keyRule {
 		}},
 		{"fits", inModel | inCase, func(r *reader, s *settings, e entry, _ string) { s.fits = r.fits(e) }},
 		{"level", everywhere, func(r *reader, s *settings, e entry, _ string) { s.level = r.level(e) }},
+		{"judge", everywhere, field(oneOf(verdict.ByUpper, verdict.ByLikely), func(c *Case) *verdict.Basis { return &c.Judge })},
 		{"device", everywhere, nil}, // read once own devices are known
 		{"runtime", everywhere, field(oneOf(Eager, TorchScript, Export, Compiled), func(c *Case) *Runtime { return &c.Runtime })},
 		{"mode", everywhere, field(oneOf(Inference, Training), func(c *Case) *Mode { return &c.Mode })},
@@ -84,13 +88,14 @@ func keyRules() []keyRule {
 		{"cublas_workspace", everywhere, field((*reader).cublas, func(c *Case) *string { return &c.Platform.CublasWorkspace })},
 		{"memory_fraction", everywhere, field((*reader).fraction, func(c *Case) *float64 { return &c.Platform.MemoryFraction })},
 		{"tolerance", everywhere, field((*reader).tolerance, func(c *Case) *float64 { return &c.Tolerance })},
-		{"grad", everywhere, field(oneOf(NoGrad, InferenceMode), func(c *Case) *Grad { return &c.Grad })},
+		{"grad", everywhere, inInference(field(oneOf(NoGrad, InferenceMode), func(c *Case) *Grad { return &c.Grad }))},
 		{"dtype", everywhere, field((*reader).dtype, func(c *Case) *string { return &c.DType })},
 		{"autocast", everywhere, field((*reader).half, func(c *Case) *string { return &c.Platform.Autocast })},
 		{"attention", everywhere, field((*reader).attention, func(c *Case) *platform.SDPABackends { return &c.Platform.Attention })},
 		{"flags", everywhere, func(r *reader, s *settings, e entry, _ string) { r.flags(s, e) }},
 		{"workspace", everywhere, field(func(r *reader, e entry) *string { return r.words(e, "a path") }, func(c *Case) *string { return &c.Workspace })},
 		{"assume", everywhere, func(r *reader, s *settings, e entry, _ string) { s.assume = r.assume(e) }},
+		{"depends", everywhere, field((*reader).depends, func(c *Case) *recording.Depends { return &c.Depends })},
 		{"allow", everywhere, field((*reader).allow, func(c *Case) *[]string { return &c.Allow })},
 		{"cases", inModel, func(_ *reader, s *settings, e entry, _ string) { s.cases = e.val }},
 	}, trainingRules()...)
@@ -162,7 +167,7 @@ func (d *document) layer(n *yaml.Node, in layers, path string) settings {
 		case k.in&in == 0:
 			d.errorf(e.key, "got the key %q in %s, want it in %s", e.name, layerNames[in], layersOf(k.in))
 		case e.name == "device":
-			s.device, s.deviceSaid = d.device(e), true
+			s.devices, s.deviceSaid = d.deviceOrList(e), true
 		default:
 			k.read(d.reader, &s, e, path)
 		}
@@ -186,7 +191,7 @@ func (s settings) over(lower settings) settings {
 	out.artifactAt = s.artifactAt
 	out.name, out.artifact, out.source, out.cases, out.dims = s.name, s.artifact, s.source, s.cases, s.dims
 	out.deviceSaid, out.budgetSaid = s.deviceSaid || lower.deviceSaid, s.budgetSaid || lower.budgetSaid
-	set(&out.device, s.device)
+	set(&out.devices, s.devices)
 	set(&out.torch, s.torch)
 	set(&out.level, s.level)
 	set(&out.assume, s.assume)
@@ -197,6 +202,7 @@ func (s settings) over(lower settings) settings {
 		out.fits = s.fits
 	}
 	out.trains = append(slices.Clone(lower.trains), s.trains...)
+	out.infers = append(slices.Clone(lower.infers), s.infers...)
 	out.sets = maps.Clone(lower.sets)
 	for key, to := range s.sets {
 		out.set(key, to)
@@ -246,19 +252,6 @@ func (r *reader) setting(e entry) *string {
 		return nil
 	}
 	return &s
-}
-
-func (r *reader) source(e entry) *string {
-	s := r.words(e, "FILE.py:NAME")
-	if s == nil {
-		return nil
-	}
-	file, name, ok := strings.Cut(*s, ".py:")
-	if !ok || file == "" || !isPath(name) {
-		r.errorf(e.val, "got %q, want FILE.py:NAME", shorten(*s))
-		return nil
-	}
-	return s
 }
 
 func (r *reader) level(e entry) *verdict.Level {

@@ -60,7 +60,7 @@ type Case struct {
 	Name       string // resnet50[B=8]
 	Model      string // resnet50
 	Artifact   string // a path that can be opened; empty where Source alone is given
-	Source     string // how to build the live model: models/zoo.py:resnet50, the path relative to Dir
+	Source     string // how to build the live model: models/zoo.py:resnet50, the path relative to Dir, or package.module:resnet50
 	Dir        string // the directory of memspec.yaml
 	Platform   platform.Platform
 	Runtime    Runtime
@@ -73,7 +73,9 @@ type Case struct {
 	Budgets    []verdict.Budget
 	Tolerance  float64 // 0.01 is 1%
 	Assume     []Assumption
+	Depends    recording.Depends // corrections of what a recorded run depends on
 	Allow      []string          // IDs of notes that do not make the verdict inconclusive
+	Judge      verdict.Basis     // which figure of an estimate decides
 	Workspace  string            // path of the workspace profile that the file names or that lies beside it, empty for none
 	Operators  []custom.Operator // the user's own
 	Fits       []Fit
@@ -82,6 +84,7 @@ type Case struct {
 	Pos        Pos
 	// ArtifactPos is where the artifact is named, the zero Pos where it is not.
 	ArtifactPos Pos
+	written     string    // its name in memspec.yaml, where On put it on another device
 	made        *template // what With makes it from again; nil of a case that was written in Go
 }
 
@@ -108,12 +111,19 @@ type Dim struct {
 	Value int64
 }
 
-// Assumption is what a case states of a number that depends on tensor data: a size, or how often a loop runs.
+// Assumption is what a case states of a number that depends on tensor data: a size, how often a loop runs, or a value that a run reads.
 type Assumption struct {
-	Line string // of the model's source, as the note has it: FILE:LINE
-	Size int64
-	Pos  Pos
+	Line   string // of the model's source, as the note has it: FILE:LINE; FILE.py:FUNCTION; or Routing
+	Size   int64
+	Values string // balanced, least, most or skewed in the place of a size; else ""
+	Pos    Pos
 }
+
+// Routing is the place of indices that come from unknown scores, wherever they are read.
+const Routing = "routing"
+
+// valueWords are what can stand in the place of a number where a run reads a value.
+var valueWords = []string{"balanced", "least", "most", "skewed"}
 
 // Symbols are the dims as a map.
 func (c *Case) Symbols() map[string]int64 { return symbols(c.Dims) }

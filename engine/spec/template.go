@@ -13,6 +13,7 @@ type template struct {
 	document *document
 	model    modelDecl
 	settings settings
+	naming   naming
 }
 
 // With is the case with other values for some of its dims: its inputs, its budgets and what it assumes are worked out anew. A case that was written in Go
@@ -29,7 +30,7 @@ func (c *Case) With(dims ...Dim) (Case, error) {
 	return c.again(c.made.settings, dims)
 }
 
-// On is the case on another device.
+// On is the case on another device. Its name says so where the names of the model's cases have their device.
 func (c *Case) On(d device.Device) (Case, error) {
 	if c.made == nil {
 		out := *c
@@ -38,14 +39,44 @@ func (c *Case) On(d device.Device) (Case, error) {
 	}
 	s := c.made.settings
 	s.device = &d
-	return c.again(s, nil)
+	out, err := c.again(s, nil)
+	if out.written == "" && d.Name != c.Platform.Device.Name {
+		out.written = c.Name
+	}
+	out.Name = c.made.naming.of(c.Dims, &d)
+	return out, err
+}
+
+// OnNamed is the case on the device of that name: one of devices: of its memspec.yaml, or a row.
+func (c *Case) OnNamed(name string) (Case, error) {
+	if c.made != nil {
+		for _, own := range c.made.document.own {
+			if own.Name == name {
+				return c.On(own)
+			}
+		}
+	}
+	row, err := device.Lookup(name)
+	if err != nil {
+		return Case{}, err
+	}
+	return c.On(row)
+}
+
+// Written is the case's name in memspec.yaml, and the device that On put it on; "" where it is on that of memspec.yaml.
+func (c *Case) Written() (name, elsewhere string) {
+	if c.written == "" {
+		return c.Name, ""
+	}
+	return c.written, c.Platform.Device.Name
 }
 
 func (c *Case) again(s settings, dims []Dim) (Case, error) {
 	d := *c.made.document
 	r := *d.reader
 	r.errs, d.reader = nil, &r
-	out := Case{Name: c.Name, Model: c.Model, Dir: c.Dir, Pos: c.Pos, Dims: slices.Clone(c.Dims), made: &template{c.made.document, c.made.model, s}}
+	out := Case{Name: c.Name, Model: c.Model, Dir: c.Dir, Pos: c.Pos, Dims: slices.Clone(c.Dims), written: c.written,
+		made: &template{c.made.document, c.made.model, s, c.made.naming}}
 	for i := range out.Dims {
 		for _, changed := range dims {
 			if changed.Name == out.Dims[i].Name {
@@ -58,7 +89,7 @@ func (c *Case) again(s settings, dims []Dim) (Case, error) {
 		return Case{}, r.errs.sorted()
 	}
 	out.Workspace, out.Platform.Workspace = c.Workspace, c.Platform.Workspace
-	out.Operators = c.Operators
+	out.Operators, out.Judge = c.Operators, c.Judge
 	out.Regression = nil // what it took before was with other dims, on another device
 	return out, nil
 }

@@ -49,6 +49,16 @@ func inTraining[T any](read func(*reader, entry) *T, set func(*recording.Trainin
 	}
 }
 
+// inInference is a key of an inference. Beside mode: training it may only stand in defaults.
+func inInference(read func(*reader, *settings, entry, string)) func(*reader, *settings, entry, string) {
+	return func(r *reader, s *settings, e entry, path string) {
+		if path != pathDefaults {
+			s.infers = append(s.infers, e)
+		}
+		read(r, s, e, path)
+	}
+}
+
 // train gives a case of mode: training its step.
 func (d *document) train(c *Case, s settings) {
 	if c.Mode != Training {
@@ -57,7 +67,9 @@ func (d *document) train(c *Case, s settings) {
 		}
 		return
 	}
-	c.Grad = "" // gradients are recorded
+	for _, e := range s.infers {
+		d.errorf(e.key, "got %s: in a case of mode: %s, want mode: %s", e.name, c.Mode, Inference)
+	}
 	c.Training = &recording.Training{Accumulate: 1, Iterations: DefaultIterations}
 }
 

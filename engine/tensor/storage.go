@@ -19,6 +19,7 @@ type Tensor struct {
 	Storage *Storage
 	View    bool  // an operator made it of another tensor, on that one's storage
 	Data    *Data // values, where they are known: CPU tensors of at most MaxData elements
+	Wrapped bool  // a Python number that was given for a tensor: it promotes as a number (TensorImpl::is_wrapped_number)
 }
 
 // MaxData is the most elements whose values are carried.
@@ -45,9 +46,10 @@ const (
 	OptimizerState
 	Temporary
 	Workspace
+	Untraced // nothing records what it is for
 )
 
-var categoryNames = [...]string{"activation", "input", "parameter", "buffer", "constant", "gradient", "optimizer_state", "temporary", "workspace"}
+var categoryNames = [...]string{"activation", "input", "parameter", "buffer", "constant", "gradient", "optimizer_state", "temporary", "workspace", "untraced"}
 
 func (c Category) String() string {
 	if int(c) < len(categoryNames) {

@@ -267,12 +267,12 @@ func TestClone(t *testing.T) {
 }
 
 func TestCategories(t *testing.T) {
-	for c := Activation; c <= Workspace; c++ {
+	for c := Activation; c <= Untraced; c++ {
 		back, ok := ParseCategory(c.String())
 		require.True(t, ok)
 		require.Equal(t, c, back)
 	}
-	require.Equal(t, "unknown", (Workspace + 1).String())
+	require.Equal(t, "unknown", (Untraced + 1).String())
 	require.Equal(t, "unknown", Category(255).String())
 	_, ok := ParseCategory("unknown")
 	require.False(t, ok)

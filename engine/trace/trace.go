@@ -29,7 +29,6 @@ type Trace struct {
 	Coverage Coverage
 	Outside  units.Bytes // device memory that the run holds beside the allocator's: the weights of an AOTInductor package
 
-	Uncategorized bool // no site tells what its storages are for
 }
 
 // Pass is a stretch of a run that repeats in kind: a forward pass, an iteration of a training loop.

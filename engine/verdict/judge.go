@@ -13,20 +13,27 @@ const NoBudget = "no budget was given"
 
 // Judge judges a report against budgets. The findings are in the order of the budgets.
 //
-// Rules, in order: what is said of an artifact that is stale is inconclusive. A run that does not fit its device fails. An incomplete account is inconclusive, whatever the sizes say. A budget on a
-// size that is not known is inconclusive. A bound that data-dependent sizes made is judged at both its ends, and inconclusive where they
-// disagree. What is left passes at or under the limit. A budget of level warn only ever warns.
+// Rules, in order: a report with a note that leaves it undecided (a stale artifact, a recording of another card) is inconclusive.
+// A figure that values decide without a known end is inconclusive, and one with two ends is judged at both.
+// A run that does not fit its device fails. An incomplete report is inconclusive, whatever the sizes say. A budget on a size that
+// is not known is inconclusive. A bound that data-dependent sizes made is judged at both its ends, and inconclusive where they
+// disagree. Where the likely figure keeps a budget and the upper one does not, or the upper one does not fit the device, it is
+// inconclusive, unless the likely figure decides (ByLikely). What is left passes at or under the limit. A budget of level warn only ever warns.
 func Judge(r *report.Report, budgets []Budget, o Options) Verdict {
 	var v Verdict
 	for _, b := range budgets {
 		v.Findings = append(v.Findings, judgeOne(r, b, o))
 	}
 	v.Outcome = worst(v.Findings)
+	v.Grounds = grounds(r, o)
 	switch {
 	case len(budgets) == 0:
 		v.Why = append(v.Why, NoBudget)
-	case stale(r, o) != "":
-		v.Why = append(v.Why, stale(r, o))
+	case unsettled(r, o) != "":
+		v.Why = append(v.Why, unsettled(r, o))
+	case openValues(r, o) != "":
+		v.Why = append(v.Why, openValues(r, o))
+	case valuesDecide(r, o):
 	case r.OOM != nil:
 		v.Why = append(v.Why, fmt.Sprintf("the run does not fit the device: %s asked for with a limit of %s", r.OOM.Requested, r.OOM.Limit))
 	case incomplete(r, o):
@@ -51,9 +58,14 @@ func judgeOne(r *report.Report, b Budget, o Options) Finding {
 // decide fills in what stands beside the outcome; the level is not its business.
 func (f *Finding) decide(r *report.Report, o Options) Outcome {
 	switch {
-	case stale(r, o) != "":
-		f.Why = stale(r, o)
+	case unsettled(r, o) != "":
+		f.Why = unsettled(r, o)
 		return Inconclusive
+	case openValues(r, o) != "":
+		f.Why = openValues(r, o)
+		return Inconclusive
+	case valuesDecide(r, o) && !f.Regression: // which compares like with like
+		return f.decideValues(r, o)
 	case r.OOM != nil:
 		f.Why = "the run stopped where the device's memory ended"
 		return Fail
@@ -70,19 +82,15 @@ func (f *Finding) decide(r *report.Report, o Options) Outcome {
 	if f.Over > 0 {
 		at = Fail
 	}
-	if up, ok := r.UpperValue(f.Metric); ok && at == Pass && up > f.Limit {
-		f.Upper = up
-		f.Why = fmt.Sprintf("%s could take it to %s, over the budget", unsure(r), up)
-	}
-	if !dependsOnData(r, o) {
-		return at
+	if f.Regression || !dependsOnData(r, o) {
+		return f.decideUpper(r, o, at)
 	}
 	if o.Lower == nil {
 		if at == Fail {
 			f.Why = "this is the most that data-dependent sizes allow; the least was not judged"
 			return Inconclusive
 		}
-		return at
+		return f.decideUpper(r, o, at)
 	}
 	low, ok := o.Lower.Value(f.Metric)
 	if !ok || o.Lower.OOM != nil || incomplete(o.Lower, o) {
@@ -94,7 +102,49 @@ func (f *Finding) decide(r *report.Report, o Options) Outcome {
 		f.Why = fmt.Sprintf("data-dependent sizes decide: between %s and %s; assume: states a tighter bound", min(low, f.Predicted), max(low, f.Predicted))
 		return Inconclusive
 	}
-	return at
+	return f.decideUpper(r, o, at)
+}
+
+// decideUpper judges the upper figure of an estimate whose likely figure came to at.
+func (f *Finding) decideUpper(r *report.Report, o Options, at Outcome) Outcome {
+	limit, what := f.Limit, "the budget"
+	up, ok := r.UpperValue(f.Metric)
+	if oom := upperOOM(r); oom != nil && at == Pass && (!f.Regression || f.UpperLimit != nil) {
+		f.NoRoom = true
+		cause, settle := unsure(r)
+		f.Why = fmt.Sprintf("%s could take it over the device's memory: %s asked for with a limit of %s", cause, oom.Requested, oom.Limit)
+		return f.undecided(o, settle)
+	}
+	if f.Regression {
+		if f.UpperLimit == nil {
+			return at
+		}
+		limit, what = *f.UpperLimit, "what the upper figure was before and may grow ("+f.UpperLimit.String()+")"
+	}
+	if at != Pass || !ok || up <= limit {
+		return at
+	}
+	f.Upper = up
+	cause, settle := unsure(r)
+	f.Why = fmt.Sprintf("%s could take it to %s, over %s", cause, up, what)
+	return f.undecided(o, settle)
+}
+
+// undecided is the outcome where the likely figure passes and the upper one does not.
+func (f *Finding) undecided(o Options, settle string) Outcome {
+	if o.Basis == ByLikely {
+		return Pass
+	}
+	f.Why += "; to make it exact: " + settle
+	return Inconclusive
+}
+
+// upperOOM is where the run at its most does not fit the device, though the likely one does; nil where it fits.
+func upperOOM(r *report.Report) *report.NoRoom {
+	if r.Upper == nil {
+		return nil
+	}
+	return r.Upper.OOM
 }
 
 // decideTotal judges a total of which only a range is known, at both its ends.
@@ -108,7 +158,7 @@ func (f *Finding) decideTotal(r *report.Report, o Options) Outcome {
 	f.Over = max(high-f.Limit, 0)
 	switch {
 	case high <= f.Limit:
-		return Pass
+		return f.decideUpper(r, o, Pass)
 	case low > f.Limit:
 		return Fail
 	}
@@ -129,17 +179,15 @@ func dependsOnData(r *report.Report, o Options) bool {
 			}
 			noted = true
 		}
+		noted = noted || n.ID == note.ValueDecides // which valuesDecide asks for
 	}
 	return r.Quality == report.Bound && !noted
 }
 
-// stale says what the artifact was made from that is another now; "" where nothing is, or that is allowed.
-func stale(r *report.Report, o Options) string {
-	if slices.Contains(o.Allow, string(note.ArtifactStale)) {
-		return ""
-	}
+// unsettled is the first note that leaves the whole report undecided and is not allowed; "" where there is none.
+func unsettled(r *report.Report, o Options) string {
 	for _, n := range r.Notes {
-		if n.ID == note.ArtifactStale {
+		if (n.Undecided || n.ID == note.ArtifactStale) && !slices.Contains(o.Allow, string(n.ID)) {
 			return n.Text
 		}
 	}
@@ -162,15 +210,31 @@ func missing(r *report.Report) string {
 	return report.Lacking(r.Coverage.Unsupported)
 }
 
-// unsure is what makes an account an estimate.
-func unsure(r *report.Report) string {
-	switch {
-	case r.HasNote(note.LocalsUnknown):
-		return "what Python's names may hold"
-	case r.HasNote(note.OperatorsDiffer):
-		return "what else the live model may run"
+// unsure is what makes a report an estimate, and the command that makes it exact.
+func unsure(r *report.Report) (cause, settle string) {
+	settle = "measure it on the card (memspec verify)"
+	for _, c := range []struct {
+		cause string
+		ids   []note.ID
+	}{
+		{"what Python's names may hold", []note.ID{note.LocalsUnknown}},
+		{"what else the live model may run", []note.ID{note.OperatorsDiffer}},
+		{"estimated library workspace", []note.ID{note.WorkspaceEstimate, note.WorkspaceStandIn, note.WorkspaceBenchmark}},
+	} {
+		found := false
+		for _, n := range r.Notes {
+			if slices.Contains(c.ids, n.ID) {
+				found = true
+				if n.Settle != "" {
+					return c.cause, n.Settle
+				}
+			}
+		}
+		if found {
+			return c.cause, settle
+		}
 	}
-	return "estimated library workspace"
+	return "estimated library workspace", settle
 }
 
 func unknown(r *report.Report, m report.Metric) string {

@@ -83,13 +83,13 @@ func TestJudge(t *testing.T) {
 		{name: "estimate over", report: account(func(r *report.Report) { r.Quality = report.Estimated }), budgets: one(report.Reserved, 150), want: verdict.Fail, over: 50},
 		{name: "estimate under, its upper over", report: account(func(r *report.Report) {
 			r.Quality, r.Upper = report.Estimated, &report.Upper{Allocated: 150, Reserved: 260}
-		}), budgets: one(report.Reserved, 250), want: verdict.Pass, why: "estimated library workspace could take it to 260 B, over the budget"},
+		}), budgets: one(report.Reserved, 250), want: verdict.Inconclusive, why: "estimated library workspace could take it to 260 B, over the budget; to make it exact: measure it on the card (memspec verify)"},
 		{name: "the upper of an archive without Python's names is over", report: account(func(r *report.Report) {
 			r.Quality, r.Upper, r.Notes = report.Estimated, &report.Upper{Allocated: 150, Reserved: 260}, []report.Note{{ID: note.LocalsUnknown}, {ID: note.WorkspaceEstimate}}
-		}), budgets: one(report.Reserved, 250), want: verdict.Pass, why: "what Python's names may hold could take it to 260 B, over the budget"},
+		}), budgets: one(report.Reserved, 250), want: verdict.Inconclusive, why: "what Python's names may hold could take it to 260 B, over the budget; to make it exact: measure it on the card (memspec verify)"},
 		{name: "the upper of a program that the live model departs from is over", report: account(func(r *report.Report) {
 			r.Quality, r.Upper, r.Notes = report.Estimated, &report.Upper{Allocated: 150, Reserved: 260}, []report.Note{{ID: note.OperatorsDiffer}}
-		}), budgets: one(report.Reserved, 250), want: verdict.Pass, why: "what else the live model may run could take it to 260 B, over the budget"},
+		}), budgets: one(report.Reserved, 250), want: verdict.Inconclusive, why: "what else the live model may run could take it to 260 B, over the budget; to make it exact: measure it on the card (memspec verify)"},
 
 		{name: "bound under: the upper end passes", report: bound(200, "shape-bound"), budgets: one(report.Reserved, 200), want: verdict.Pass},
 		{name: "bound over, no lower end", report: bound(300, "shape-bound"), budgets: one(report.Reserved, 200), want: verdict.Inconclusive, over: 100,
@@ -158,6 +158,9 @@ func TestEnds(t *testing.T) {
 		want    verdict.Finding // but for the budget
 	}{
 		{"an upper end over the budget", upper(260), verdict.Budget{Metric: report.Reserved, Limit: 250}, verdict.Options{},
+			verdict.Finding{Outcome: verdict.Inconclusive, Predicted: 200, Known: true, Upper: 260,
+				Why: "estimated library workspace could take it to 260 B, over the budget; to make it exact: measure it on the card (memspec verify)"}},
+		{"an upper end over the budget, judged by the likely figure", upper(260), verdict.Budget{Metric: report.Reserved, Limit: 250}, verdict.Options{Basis: verdict.ByLikely},
 			verdict.Finding{Outcome: verdict.Pass, Predicted: 200, Known: true, Upper: 260, Why: "estimated library workspace could take it to 260 B, over the budget"}},
 		{"an upper end at the budget", upper(250), verdict.Budget{Metric: report.Reserved, Limit: 250}, verdict.Options{}, verdict.Finding{Outcome: verdict.Pass, Predicted: 200, Known: true}},
 		{"broken anyway", upper(260), verdict.Budget{Metric: report.Reserved, Limit: 199}, verdict.Options{}, verdict.Finding{Outcome: verdict.Fail, Predicted: 200, Known: true, Over: 1}},
@@ -168,6 +171,38 @@ func TestEnds(t *testing.T) {
 	} {
 		c.want.Budget = c.budget
 		assert.Equal(t, c.want, verdict.Judge(c.report, []verdict.Budget{c.budget}, c.options).Findings[0], c.name)
+	}
+}
+
+// An estimate whose likely run fits the device and whose upper one does not is undecided whatever the budget is, unless the likely
+// figure decides. A regression is undecided where the upper figure did fit before.
+func TestUpperThatDoesNotFit(t *testing.T) {
+	r := account(func(r *report.Report) {
+		r.Quality, r.Upper = report.Estimated, &report.Upper{Allocated: 150, Reserved: 260, OOM: &report.NoRoom{Requested: 90, Limit: 300}}
+	})
+	before := units.Bytes(300)
+	const why = "estimated library workspace could take it over the device's memory: 90 B asked for with a limit of 300 B"
+	const settle = "; to make it exact: measure it on the card (memspec verify)"
+	for _, c := range []struct {
+		name   string
+		budget verdict.Budget
+		basis  verdict.Basis
+		want   verdict.Outcome
+		why    string
+	}{
+		{"reserved", verdict.Budget{Metric: report.Reserved, Limit: 1000}, "", verdict.Inconclusive, why + settle},
+		{"weights", verdict.Budget{Metric: report.Weights, Limit: 1000}, verdict.ByUpper, verdict.Inconclusive, why + settle},
+		{"the likely figure decides", verdict.Budget{Metric: report.Reserved, Limit: 1000}, verdict.ByLikely, verdict.Pass, why},
+		{"a warning", verdict.Budget{Metric: report.Reserved, Limit: 1000, Level: verdict.LevelWarn}, "", verdict.Warn, why + settle},
+		{"broken anyway", verdict.Budget{Metric: report.Reserved, Limit: 199}, "", verdict.Fail, ""},
+		{"did not fit before either", verdict.Budget{Metric: report.Reserved, Limit: 200, Regression: true}, "", verdict.Pass, ""},
+		{"did fit before", verdict.Budget{Metric: report.Reserved, Limit: 200, Regression: true, UpperLimit: &before}, "", verdict.Inconclusive, why + settle},
+	} {
+		f := verdict.Judge(r, []verdict.Budget{c.budget}, verdict.Options{Basis: c.basis}).Findings[0]
+		assert.Equal(t, c.want, f.Outcome, c.name)
+		assert.Equal(t, c.why, f.Why, c.name)
+		assert.Equal(t, c.why != "", f.NoRoom, c.name)
+		assert.Equal(t, c.want == verdict.Inconclusive, f.Undecided(), c.name)
 	}
 }
 
@@ -226,6 +261,16 @@ func TestFindingText(t *testing.T) {
 	} {
 		assert.Equal(t, c.want, c.finding.String())
 	}
+}
+
+// A regression compares the plain figures of two runs: neither end of data-dependent sizes is asked for.
+func TestRegressionOfABound(t *testing.T) {
+	r := account(func(r *report.Report) { r.Quality, r.Notes = report.Bound, notes("shape-bound") })
+	grown := []verdict.Budget{{Metric: report.Reserved, Limit: 150, Regression: true, Text: "50% over 100 B before"}}
+	v := verdict.Judge(r, grown, verdict.Options{})
+	assert.Equal(t, verdict.Fail, v.Outcome)
+	assert.Equal(t, "peak reserved 200 B, regression limit 150 B (50% over 100 B before): over by 50 B (+33.3%)", v.Findings[0].String())
+	assert.Equal(t, "reserved 200 B of 150 B (regression: 50% over 100 B before)", v.Findings[0].Held())
 }
 
 func TestNothingPassesByAccident(t *testing.T) {

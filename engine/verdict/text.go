@@ -10,12 +10,12 @@ import (
 // String is a finding in a sentence: "peak reserved 2.31 GiB, budget 2.00 GiB: over by 0.31 GiB (+15.5%)".
 func (f *Finding) String() string {
 	if !f.Known {
-		return fmt.Sprintf("%s unknown, budget %s: %s", metricText(f.Metric), f.Limit, f.Why)
+		return fmt.Sprintf("%s unknown, %s: %s", metricText(f.Metric), f.limitText(), f.Why)
 	}
 	if f.Metric == report.Total && f.Outcome == Inconclusive && f.HasLower {
-		return fmt.Sprintf("%s between %s and %s, budget %s: %s", metricText(f.Metric), f.Lower, f.Predicted, f.Limit, f.Why)
+		return fmt.Sprintf("%s between %s and %s, %s: %s", metricText(f.Metric), f.Lower, f.Predicted, f.limitText(), f.Why)
 	}
-	s := fmt.Sprintf("%s %s, budget %s", metricText(f.Metric), f.Predicted, f.Limit)
+	s := fmt.Sprintf("%s %s, %s", metricText(f.Metric), f.Predicted, f.limitText())
 	switch {
 	case f.Over > 0 && f.Limit > 0:
 		s += fmt.Sprintf(": over by %s (+%s)", inUnitOf(f.Over, f.Limit), report.Percent(f.Over, f.Limit))
@@ -26,6 +26,24 @@ func (f *Finding) String() string {
 		s += ": " + f.Why
 	}
 	return s
+}
+
+// Held is a budget that holds, in few words: "allocated 29.0 MiB of 40.0 MiB", of a regression "allocated 29.0 MiB of 29.5 MiB
+// (regression: 2% over 28.9 MiB before)".
+func (f *Finding) Held() string {
+	s := fmt.Sprintf("%s %s of %s", f.Metric, f.Predicted, f.Limit)
+	if f.Regression {
+		s += " (regression: " + f.Text + ")"
+	}
+	return s
+}
+
+// limitText is "budget 2.00 GiB", of a regression "regression limit 29.5 MiB (2% over 28.9 MiB before)".
+func (b *Budget) limitText() string {
+	if b.Regression {
+		return fmt.Sprintf("regression limit %s (%s)", b.Limit, b.Text)
+	}
+	return "budget " + b.Limit.String()
 }
 
 // metricText names a metric in a sentence: what is a peak is called one.

@@ -40,6 +40,15 @@ const (
 
 func (l Level) String() string { return [...]string{"fail", "warn"}[l] }
 
+// Basis is the figure of an estimate that decides. The zero value is ByUpper.
+type Basis string
+
+// The bases, as judge: in memspec.yaml has them.
+const (
+	ByUpper  Basis = "upper"  // a budget that only the likely figure keeps is undecided
+	ByLikely Basis = "likely" // the likely figure decides; what the upper one breaks is a warning beside the pass
+)
+
 // Budget is a metric with its limit. Exactly at the limit passes.
 type Budget struct {
 	Metric report.Metric
@@ -48,6 +57,11 @@ type Budget struct {
 	Text   string // the limit as written: "60%", "98MiB + 12MiB*B"
 	Path   string // where it is written: "models.resnet50.cases[1].budget.reserved"
 	Pos    Pos
+
+	// Regression says that Limit is what the same figure was before, with what it may take more: it is compared with the plain
+	// prediction alone, and the upper figure with UpperLimit, which is nil where the upper figure before is not known.
+	Regression bool
+	UpperLimit *units.Bytes
 }
 
 // Outcome is what a case came to.
@@ -79,14 +93,19 @@ type Finding struct {
 	Lower     units.Bytes // Predicted at the lower end of data-dependent sizes; see HasLower
 	HasLower  bool
 	Upper     units.Bytes // where an estimate at its most breaks a budget that Predicted keeps: that size; else 0
+	NoRoom    bool        // whether an estimate at its most does not fit the device, though Predicted does
 	Why       string      // in words, where the sizes alone do not say it
 }
+
+// Undecided says whether the likely figure keeps the budget and the upper one breaks it or does not fit the device.
+func (f *Finding) Undecided() bool { return f.Outcome == Inconclusive && (f.Upper > 0 || f.NoRoom) }
 
 // Verdict is a case judged. Findings are in the order of the budgets.
 type Verdict struct {
 	Outcome  Outcome
 	Findings []Finding
 	Why      []string // what made the whole case inconclusive or fail, where no single budget did
+	Grounds  []Ground // what it rests on beside the figures
 }
 
 // OK says whether nothing is broken: a pass, or a warning.
@@ -94,8 +113,10 @@ func (v Verdict) OK() bool { return v.Outcome == Pass || v.Outcome == Warn }
 
 // Options are what Judge may be told besides.
 type Options struct {
-	Lower *report.Report // the same run with data-dependent sizes at their lower end
-	Allow []string       // IDs of notes that do not count
+	Lower  *report.Report // the same run with data-dependent sizes at their lower end
+	Allow  []string       // IDs of notes that do not count
+	Assume []string       // what the case states of sizes, each in words
+	Basis  Basis          // which figure of an estimate decides
 }
 
 // Worst is the outcome of several that decides: Fail before Error before Inconclusive before Warn before Pass.

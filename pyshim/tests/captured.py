@@ -61,14 +61,15 @@ def capture_afresh(folder: Path, *arguments: str) -> subprocess.CompletedProcess
 
 
 def decode(path: Path) -> tuple[dict, list[dict]]:
-    """A .rec: header, events with their sites."""
+    """A .rec: header, events with their sites, then those of runs with other values."""
     lines = [json.loads(line) for line in gzip.decompress(path.read_bytes()).decode().splitlines()]
     head, rest = lines[0], lines[1:]
     cut = []
     for part in ("frames", "stacks", "sites", "events"):
         cut.append(rest[:head[part]])
         rest = rest[head[part]:]
-    assert not rest
+    more = [r.get("events", 0) for r in head["record"].get("values", {}).get("runs", ())]
+    assert len(rest) == sum(more)
     frames, stacks, sites, events = cut
     out, key = [], 0
     for action, delta, size, *more in events:

@@ -31,6 +31,7 @@ MAY_SKIP = re.compile(
             "no snapshots of real GPUs here",
             "cuDNN .* is not installed",
             "has no entries of",
+            "only root gives files to another user",
             "no (clang|sanitizers) here",  # gcc is asked for
             r"no g\+\+ here",  # AOTInductor's compiler
         )
@@ -109,12 +110,29 @@ def pytest_make_collect_report():
 APART = {"test_gpu.py", "test_run.py", "test_run_libraries.py", "test_workspace_answers.py"}
 # What takes long is begun early, so that no process ends long after the others.
 LONGEST = ("test_pretend_compiled.py", "test_gpu.py", "test_pretend_oracle.py", "test_pretend_truth.py", "test_pretend_values.py", "test_run_libraries.py",
-           "test_run.py", "test_measure.py", "test_storages.py", "test_capture.py", "test_pretend_features.py")
+           "test_run.py", "test_measure.py", "test_storages.py", "test_capture.py", "test_capture_cases.py",
+           "test_pretend_features.py")
 
 
-def pytest_collection_modifyitems(items):
+def pytest_collection_modifyitems(config, items):
+    if shard := os.environ.get("MEMSPEC_SHARD"):
+        keep_shard(config, items, *map(int, shard.split("/")))
     at = {name: i for i, name in enumerate(LONGEST)}
     items.sort(key=lambda item: at.get(item.path.name, len(at)))
+
+
+def keep_shard(config, items, number, of):
+    """Keep the tests of one shard: whole files, except those of APART, whose tests are spread one by one."""
+    units = sorted({unit(i.nodeid) for i in items})
+    mine = {u for k, u in enumerate(units) if k % of == number - 1}
+    config.hook.pytest_deselected(items=[i for i in items if unit(i.nodeid) not in mine])
+    items[:] = [i for i in items if unit(i.nodeid) in mine]
+
+
+def unit(nodeid):
+    """What one process runs as a whole: a file, or one test of the files in APART."""
+    file = nodeid.partition("::")[0]
+    return nodeid if Path(file).name in APART else file
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -123,8 +141,7 @@ def pytest_xdist_make_scheduler(config, log):
 
     class ByFile(LoadFileScheduling):
         def _split_scope(self, nodeid):
-            file = super()._split_scope(nodeid)
-            return nodeid if Path(file).name in APART else file
+            return unit(nodeid)
 
     config.option.loadscopereorder = False  # as they are sorted above
     return ByFile(config, log)
@@ -176,7 +193,7 @@ def run_pytest(pytester, archive):
     (pytester.path / "net.pt").write_bytes(archive.read_bytes())
     pytester.makepyfile(zoo=ZOO)
     installed = any(e.name == "memshim" for e in importlib.metadata.entry_points(group="pytest11"))
-    plugin = () if installed else ("-p", "memshim.plugin")
+    plugin = () if installed else ("-p", "memshim.judge.plugin")
 
     def run(*arguments, fork=False):
         return (pytester.runpytest_subprocess if fork else pytester.runpytest_inprocess)(*plugin, *arguments)

@@ -380,51 +380,6 @@ def test_training_steps(folder):
     assert got["no module"] == "got checkpoint 'layers.*', and no module of the model has such a name"
 
 
-SPEC = """
-version: 1
-defaults: {device: t4}
-models:
-  net:
-    source: zoo.py:net
-    mode: training
-    optimizer: {name: Adam, fused: true}
-    loss: sum
-    inputs: {x: "float32[B,3,34,34]"}
-    cases:
-      - dims: {B: [4, 8]}
-        budget: {allocated: 32MiB}
-  plain:
-    source: zoo.py:net
-    inputs: {x: "float32[2,3,34,34]"}
-    budget: {allocated: 8MiB}
-"""
-
-
-def test_cases_with_a_source_alone(folder):
-    """Captured into .memspec, many in one interpreter; predicted from there without Python; stale when the source changes."""
-    (folder / "memspec.yaml").write_text(SPEC)
-    said = binary.call("check", str(folder / "memspec.yaml"))
-    assert said.code == 3 and "python -m memshim capture" in said.out, "not captured yet"
-    p = capture_afresh(folder, "memspec.yaml")
-    assert p.returncode == 0, p.stderr
-    files = sorted(f.name for f in (folder / ".memspec").iterdir())
-    assert len(files) == 3 and all(f.endswith(".rec") for f in files) and len(p.stdout.splitlines()) == 3
-    said = binary.call("check", str(folder / "memspec.yaml"))
-    assert said.code == 0 and said.out.splitlines()[-1] == "3 cases: 3 pass", said.out + said.err
-    header, events = decode(next(f for f in (folder / ".memspec").iterdir() if f.name.startswith("net-")))
-    assert header["training"]["arguments"] == {"fused": True} and any(e["category"] == "optimizer_state" for e in events)
-    (folder / "zoo.py").write_text(ZOO.replace("for _ in range(2)", "for _ in range(3)"))
-    said = binary.call("check", str(folder / "memspec.yaml"))
-    assert said.code == 3 and "zoo.py" in said.out, said.out
-    p = memshim(folder, "memspec.yaml", "--case", "plain")
-    assert p.returncode == 0 and len(p.stdout.splitlines()) == 1
-    said = binary.call("check", str(folder / "memspec.yaml"), "--case", "plain")
-    assert said.code == 0, said.out
-    p = subprocess.run([sys.executable, "-m", "memshim", "check"], cwd=folder, capture_output=True, text=True)
-    assert p.returncode == 0 and "run on a pretend GPU, 3 cases: 3 pass" in p.stdout, "what is stale is captured as it is needed" + p.stdout + p.stderr
-    (folder / "zoo.py").write_text(ZOO)
-
-
 def test_what_is_ended_leaves_nothing(folder, tmp_path):
     """By a signal, as timeout and a CI send it."""
     p = subprocess.Popen([sys.executable, "-m", "memshim", "capture", "zoo.py:hangs", "--on", "t4", "-o", "never.rec"], cwd=folder, env={**os.environ, "TMPDIR": str(tmp_path)})
@@ -435,10 +390,3 @@ def test_what_is_ended_leaves_nothing(folder, tmp_path):
     p.terminate()
     assert p.wait(60) == 128 + 15
     assert not list(tmp_path.glob("memshim-*"))
-
-
-def test_a_case_that_fails_does_not_stop_the_others(folder):
-    (folder / "memspec.yaml").write_text(SPEC.replace("zoo.py:net\n    inputs", "zoo.py:raises\n    inputs"))
-    p = memshim(folder, "memspec.yaml")
-    assert p.returncode == 2 and len(p.stdout.splitlines()) == 2
-    assert p.stderr == f"memshim capture: plain: ValueError: no such weights (zoo.py:{line_of('no such weights')})\n"

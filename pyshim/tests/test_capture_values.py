@@ -77,14 +77,17 @@ def test_a_value_that_no_kernel_computed_is_noted_and_can_be_assumed(folder):
     assert p.returncode == 0, p.stderr
     files = {decode(f)[0]["case"]: decode(f)[0] for f in (folder / ".memspec").iterdir()}
     (unknown,), (taken,) = files["unknown"]["notes"], files["taken"]["notes"]
-    assert (unknown["id"], unknown["file"], unknown["line"]) == ("value-read", "zoo.py", READ) and unknown["text"].endswith("and was given 0")
+    assert (unknown["id"], unknown["file"], unknown["line"]) == ("value-read", "zoo.py", READ) and "and was given false" in unknown["text"]
     assert taken["text"].endswith("and was given 1, as assume: says")
     peaks = {name: f["phases"][1]["requested"] - f["phases"][0]["requested"] for name, f in files.items()}
     assert peaks["taken"] >= 2 * 3 * ROWS > peaks["unknown"] >= 2 * ROWS, "the other way, by assumption"
     said = binary.call("check", str(folder / "memspec.yaml"), "--format", "json")
     reports = {c["name"]: c["report"] for c in json.loads(said.out)["cases"]}
-    assert said.code == 0 and all("value-read" in {n["id"] for n in r["notes"]} for r in reports.values()), "memspec says so too"
-    assert [(n["first"]["file"], n["first"]["line"]) for n in reports["unknown"]["notes"]] == [("zoo.py", READ)] and reports["unknown"]["quality"] == "estimate"
+    ids = {name: [n["id"] for n in r["notes"] if n["id"] != "dependencies-unchecked"] for name, r in reports.items()}
+    assert said.code == 0 and ids == {"unknown": ["value-read", "value-decides"], "taken": ["value-stated"]}, "memspec says so too"
+    assert {(n["first"]["file"], n["first"]["line"]) for n in reports["unknown"]["notes"]} == {("zoo.py", READ)}
+    assert (reports["unknown"]["quality"], reports["taken"]["quality"]) == ("bound", "exact")
+    assert reports["unknown"]["other_values"][0]["allocated"] == reports["taken"]["peak"]["allocated"], "the other end is what the assumption takes"
 
 
 def test_a_value_that_the_host_gave_is_read_as_it_is(folder):

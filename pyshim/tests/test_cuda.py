@@ -96,8 +96,7 @@ def test_one_measurement_at_a_time(monkeypatch, tmp_path):
     import sys
 
     pytest.importorskip("fcntl")
-    monkeypatch.setenv("TMPDIR", str(tmp_path))
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     monkeypatch.setattr(gpu, "hinted", lambda: True)
     other = subprocess.Popen([sys.executable, "-c", """
 import pathlib, sys, time

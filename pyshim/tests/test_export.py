@@ -382,11 +382,12 @@ def test_inputs_that_forward_does_not_take_are_told_before(project, capsys):
     assert not (project / "odd.pt").exists()
 
 
-def test_the_first_page_of_the_readme(tmp_path):
-    """With torch and a model: its commands as they stand there, from model.py to a checked case."""
-    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
-    lines = [line.split("#")[0].strip() for line in readme.split("## Your model, checked")[1].split("With only a file")[0].splitlines() if line.startswith("    ")]
-    assert [line.split()[:3] for line in lines[:2]] == [["pip", "install", "./pyshim"], ["python", "-m", "memshim"]] and lines[3] == "memspec check"
+def test_the_guide_for_files(tmp_path):
+    """With torch and a model: the guide's commands as they stand there, from model.py to a checked case."""
+    page = (Path(__file__).parents[2] / "docs" / "guide" / "exported-model.md").read_text(encoding="utf-8")
+    export = [line.strip() for line in page.splitlines() if line.startswith("    python -m memshim export ")]
+    lines = export + [line.removeprefix("$ ") for line in page.splitlines() if line.startswith(("$ memspec init", "$ memspec check"))]
+    assert [line.split()[:2] for line in lines] == [["python", "-m"], ["memspec", "init"], ["memspec", "check"]]
     (tmp_path / "model.py").write_text("""
 import torch
 
@@ -398,7 +399,7 @@ class Net(torch.nn.Sequential):
     (tmp_path / "bin" / "memspec").symlink_to(binary.find())
     path = f"{tmp_path / 'bin'}{os.pathsep}{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     env = os.environ | {"PATH": path, "PYTHONPATH": str(Path(memshim.__file__).parents[1])}
-    for line in lines[1:]:
+    for line in lines:
         p = subprocess.run(line.replace("python -m", f"{sys.executable} -m"), shell=True, cwd=tmp_path, env=env, capture_output=True, text=True)
         assert p.returncode == 0, (line, p.stdout, p.stderr)
     assert p.stdout.startswith("PASS net") and p.stdout.endswith(" pass\n")

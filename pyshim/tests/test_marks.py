@@ -265,6 +265,7 @@ def test_histogram():
     ('allocated="24 MB"', "the unit 'MB', want MiB"),
     ("'1GiB'", "got '1GiB' without a metric"),
     ("weights=1", "got the metric 'weights', want one of allocated, reserved, delta, leaked"),
+    ("alocated=1", "want one of allocated, reserved, delta, leaked, did you mean allocated?"),
     ("", "got no limit"),
     ("allocated=-1", "want 0 or more"),
     ("allocated='110%'", "got '110%', want 0% to 100%"),
@@ -284,6 +285,7 @@ def test_a_mark_that_cannot_be_fails_its_test_alone(gpu, mark, error):
     r.assert_outcomes(passed=1, failed=1)
     r.stdout.fnmatch_lines([f"memory_budget: *{error.replace('[', '[[]')}*"])
     r.stdout.no_fnmatch_line("*RuntimeError*")
+    r.stdout.no_fnmatch_line("*During handling of*")
 
 
 def test_without_a_gpu_a_budget_is_not_judged_and_says_so(run_pytest, monkeypatch):
@@ -294,9 +296,17 @@ def test_without_a_gpu_a_budget_is_not_judged_and_says_so(run_pytest, monkeypatc
         @pytest.mark.memory_budget(allocated=0)
         def test_it(): pass
     """)
-    r = run_pytest()
-    r.assert_outcomes(passed=1)
-    r.stdout.fnmatch_lines(["1 budget: 1 not judged: no GPU here"])
+    monkeypatch.delenv("CI", raising=False)
+    r = run_pytest("-rs")
+    r.assert_outcomes(skipped=1)
+    r.stdout.fnmatch_lines(["1 budget: 1 not judged: no GPU here", "SKIPPED*its budget is not judged: no GPU here"])
+    for strict in (("--memspec-strict",), ("-o", "memspec_strict=true"), ()):
+        if not strict:
+            monkeypatch.setenv("CI", "true")
+        r = run_pytest(*strict)
+        r.assert_outcomes(failed=1)
+        r.stdout.fnmatch_lines(["INCONCLUSIVE *::test_it: its budget is not judged: no GPU here"])
+    run_pytest("--memspec-no-strict").assert_outcomes(skipped=1)
     r = run_pytest("--memspec-require-gpu")
     r.assert_outcomes(failed=1)
     r.stdout.fnmatch_lines(["INCONCLUSIVE *::test_it: no GPU here, and a GPU is required"])

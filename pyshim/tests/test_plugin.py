@@ -156,7 +156,7 @@ def test_ini_says_what_options_say(run_pytest, monkeypatch):
 @pytest.mark.parametrize("option", options.OPTIONS, ids=lambda o: o.name)
 def test_each_option_is_one_of_the_ini_file(pytester, option):
     installed = any(e.name == "memshim" for e in importlib.metadata.entry_points(group="pytest11"))
-    plugin = () if installed else ("-p", "memshim.plugin")
+    plugin = () if installed else ("-p", "memshim.judge.plugin")
     value = {bool: "true", int: "7", str: "a b"}[option.kind]
     pytester.makeini(f"[pytest]\n{option.name} = {value}\n")
     by_ini = options.get(pytester.parseconfig(*plugin), option.name)

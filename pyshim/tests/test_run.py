@@ -10,7 +10,7 @@ import pytest
 import pretended
 from captured import decode
 from memshim import binary
-from memshim.run import program
+from memshim.run import othervalues, processes, program
 
 pytest.importorskip("torch")
 MIB = 1 << 20
@@ -81,8 +81,9 @@ def test_a_program_as_an_artifact(tmp_path):
     assert said.code == 0 and "simulation and recording agree" in said.out, said.out + said.err
     said = binary.call("estimate", str(tmp_path / "train.rec"), "--device", "t4", "--format", "json")
     assert said.code == 0 and max(q["peak"]["reserved"] for q in json.loads(said.out)["passes"]) == max(t[1] for t in tops), said.out + said.err
-    again = run("--on", "t4", "--record", "again.rec", "--", "train.py", cwd=tmp_path)
-    assert again.returncode == 7 and (tmp_path / "again.rec").read_bytes() == (tmp_path / "train.rec").read_bytes(), "the same run, the same bytes"
+    before = (tmp_path / "train.rec").read_bytes()
+    again = run("--on", "t4", "--record", "train.rec", "--json", "out.json", "--", "train.py", cwd=tmp_path)
+    assert again.returncode == 7 and (tmp_path / "train.rec").read_bytes() == before, "the same run, the same bytes"
 
 
 OOM = '''
@@ -103,7 +104,8 @@ def test_a_program_that_does_not_fit(tmp_path):
     p = run("--on", "t4", "--memory", "2GiB", "--json", "out.json", "--record", "big.rec", "--", "big.py", cwd=tmp_path)
     assert p.returncode == 1 and "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB" in p.stderr, "the program's own traceback"
     told = p.stderr[p.stderr.index("memshim: "):]
-    assert told.startswith("memshim: big.py on a pretend Tesla T4: does not fit: CUDA out of memory. Tried to allocate 2.00 GiB.")
+    assert told.startswith("memshim: big.py on a pretend Tesla T4: does not fit: CUDA out of memory. Tried to allocate 2.00 GiB.\n")
+    assert p.stderr.count("PYTORCH_CUDA_ALLOC_CONF") + p.stderr.count("PYTORCH_ALLOC_CONF") == 1, "PyTorch's whole text stands there once"
     assert "out of memory: 2.00 GiB asked for at big.py:10 (<module>)" in told and "700.0 MiB" in told
     assert json.loads((tmp_path / "out.json").read_text())["fits"] is False
     assert decode(tmp_path / "big.rec")[0]["oom"]["text"].startswith("CUDA out of memory. Tried to allocate 2.00 GiB")
@@ -193,11 +195,35 @@ def test_values_that_no_kernel_computed_are_noted(tmp_path):
     assert "  value-read: ask.py:7 (<module>): " in p.stderr
 
 
+BRANCH = """
+import torch
+x = torch.randn(1 << 20, device="cuda")
+big = torch.cat([x] * 100) if x.abs().mean() > 1e-9 else x
+"""
+
+
+def test_the_ends_of_what_values_decide(tmp_path):
+    """Without --check-values the figure is an estimate that names the line; with it the program runs with other values too."""
+    (tmp_path / "branch.py").write_text(BRANCH)
+    p = run("--on", "t4", "--json", "out.json", "--", "branch.py", cwd=tmp_path)
+    found = json.loads((tmp_path / "out.json").read_text())
+    assert p.returncode == 0 and (found["values"], found["quality"]) == ("balanced", "estimate") and "ends" not in found
+    assert "  estimate         values that no kernel computed may decide, read at branch.py:4 (<module>)" in p.stderr
+    p = run("--on", "t4", "--json", "out.json", "--check-values", "--", "branch.py", cwd=tmp_path)
+    found = json.loads((tmp_path / "out.json").read_text())
+    assert p.returncode == 0 and found["quality"] == "bound" and "  bound            values that no kernel computed decide" in p.stderr
+    peaks = {e["values"]: e["peaks"][0]["allocated"] for e in found["ends"]}
+    assert list(peaks) == ["least", "most", "skewed"] and max(peaks.values()) >= 400 * MIB > 20 * MIB > found["processes"][0]["devices"][0]["allocated"]
+    p = run("--on", "t4", "--memory", "1GiB", "--values", "most", "--json", "out.json", "--", "branch.py", cwd=tmp_path)
+    found = json.loads((tmp_path / "out.json").read_text())
+    assert found["values"] == "most" and found["processes"][0]["devices"][0]["allocated"] == peaks["most"]
+
+
 def test_programs_that_tell_nothing(tmp_path):
     """No torch, ended in the middle, a module, code, a command that is no Python: the exit code is theirs."""
     assert run("--on", "t4", "--", "-c", "print(3)").stdout == "3\n"
     p = run("--on", "t4", "--", "-c", "import os; os._exit(9)")
-    assert p.returncode == 9 and "memshim: python -c took nothing of the pretend GPU: torch was never imported, or it ended without a word" in p.stderr
+    assert p.returncode == 9 and "memshim: python -c took nothing of the pretend GPU: torch was never imported" in p.stderr
     p = run("--on", "t4", "--", "-c", "import os; os.kill(os.getpid(), 15)")
     assert p.returncode == 143
     (tmp_path / "mod.py").write_text("import sys; print(sys.argv[1:]); sys.exit(4)")
@@ -235,3 +261,47 @@ def test_signals_are_the_programs(tmp_path):
     p.terminate()
     _, said = p.communicate(timeout=120)
     assert p.returncode == 5 and "peak             allocated 50.0 MiB" in said, said
+
+
+def test_an_interrupted_program_has_its_report_and_exit_code(tmp_path):
+    (tmp_path / "wait.py").write_text("import os, signal, torch\nx = torch.empty(50 << 20, dtype=torch.uint8, device='cuda')\n"
+                                      "signal.signal(signal.SIGINT, signal.default_int_handler)\nos.kill(os.getpid(), signal.SIGINT)\n")
+    p = run("--on", "t4", "--", "wait.py", cwd=tmp_path)
+    assert p.returncode == 130 and "memshim: wait.py on a pretend Tesla T4: ended by SIGINT: total " in p.stderr
+    assert "wait.py:2 (<module>)" in p.stderr
+
+
+def of_device(name, **more):
+    """A process that used one device, as it reports it itself: the context at its least."""
+    card = program.pretend.find(name)
+    d = {"index": 0, "name": card.driver, "memory": card.memory, "context": card.context, "allocated": MIB, "reserved": 2 * MIB, "ooms": 0, "iterations": [],
+         "lines": {}, "table": ""} | more
+    return {"pid": 1, "arguments": [], "exact": True, "out_of_memory": "", "missing": "", "reads": [], "timed": [], "refused": [], "unsized": [],
+            "files": [], "kept_back": [], "ended": "", "code": 0, "failed": False, "devices": [d | {"total": d["reserved"] + d["context"]}]}
+
+
+def test_a_total_is_the_range_of_the_devices_row():
+    """The range that memspec estimate prints of its recording: what the driver takes is known within one, and both ends decide whether it fits."""
+    rows = {r["name"]: r for r in json.loads(binary.call("devices", "--format", "json").out)["devices"]}
+    for name in ("t4", "a10g", "rtx-3060", "h100-sxm-80gb"):
+        p = of_device(name)
+        processes.ranges([p], [program.pretend.find(name)])
+        context = rows[name].get("context_range") or {"low": rows[name]["context"], "high": rows[name]["context"]}
+        assert p["devices"][0]["total_range"] == {"low": 2 * MIB + context["low"], "high": 2 * MIB + context["high"]}
+    p = of_device("rtx-3060")
+    processes.ranges([p], [program.pretend.find("t4"), program.pretend.find("rtx-3060")])
+    assert p["devices"][0]["total_range"]["high"] > p["devices"][0]["total"], "a card is known by its name where the program reordered them"
+    found = program.report(0, [p], ["x"], ["rtx-3060"])
+    assert found["fits"] is True and ": fits: total 201.8 MiB to 361.1 MiB of 11.72 GiB\n" in program.text(found, "x")
+    assert "total 201.8 MiB to 361.1 MiB (of it 199.8 MiB to 359.1 MiB outside of" in program.text(found, "x")
+
+
+def test_a_total_that_may_be_more_than_the_card():
+    card = program.pretend.find("rtx-3060")
+    p = of_device("rtx-3060", reserved=card.memory - card.context - MIB)
+    processes.ranges([p], [card])
+    found = program.report(0, [p], ["x"], ["rtx-3060"])
+    assert found["fits"] is None and program.undecided(found), "at its least it fits, at its most it does not"
+    assert ": may not fit, as what the driver takes is not known: total 11.72 GiB to 11.88 GiB of 11.72 GiB" in program.text(found, "x")
+    found["ends"] = [{"fits": None, "failed": False}]
+    assert othervalues.verdict(found | {"fits": True}) is None, "so it is where other values take more"

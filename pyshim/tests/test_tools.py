@@ -253,7 +253,7 @@ def test_the_profile_command(tmp_path, capsys):
 
 
 def test_importing_memshim_does_not_import_torch():
-    code = "import sys, memshim, memshim.plugin, memshim.check; sys.exit('torch' in sys.modules)"
+    code = "import sys, memshim, memshim.judge.plugin, memshim.judge.check; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
 
 

@@ -93,8 +93,9 @@ def install(wheel, site):
 def make_project(folder):
     """The example, with its artifact beside it."""
     examples = PYSHIM.parent / "examples" / "pytest"
-    text = (examples / "memspec.yaml").read_text().replace("../../testdata/artifacts/torchvision/", "")
+    text = (examples / "memspec.yaml").read_text().replace("../../testdata/artifacts/torchvision/", "").replace("../../memspec.workspace.json", "memspec.workspace.json")
     folder.mkdir()
+    shutil.copy(PYSHIM.parent / "memspec.workspace.json", folder)
     (folder / "memspec.yaml").write_text(text)
     shutil.copy(examples / "models.py", folder)
     shutil.copy(PYSHIM.parent / "testdata" / "artifacts" / "torchvision" / "mobilenet_v3_small.script.pt", folder)

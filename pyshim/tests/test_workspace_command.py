@@ -286,7 +286,7 @@ def test_answers_before_an_interruption_are_kept(world, monkeypatch, capsys):
 
     monkeypatch.setattr(workspace, "ask", interrupted)
     world.groups = [group(call(1), call(2), call(3))]
-    assert world.run() == 2
+    assert world.run() == 130
     assert "interrupted" in capsys.readouterr().err
     monkeypatch.setattr(workspace, "ask", real)
     assert world.run() == 0

@@ -11,6 +11,7 @@ import zipfile
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import export_numbers
 import torch
 from torch import nn
 from torch.export import Dim
@@ -239,6 +240,7 @@ def models() -> dict[str, tuple[nn.Module, tuple[Any, ...], dict[str, Any], Any]
         "custom": (Custom(), (r(8, 16),), {}, ({0: B},)),
         "half": (Half(), (r(64, 32),), {}, None),
         "again": (Again(), (r(2, 16),), {}, ({0: B},)),
+        "numbers": (export_numbers.Numbers(), export_numbers.inputs(), {}, None),
     }
 
 

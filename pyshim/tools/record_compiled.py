@@ -8,6 +8,7 @@ takes (testdata/compiled/README.md). Each in a process of its own.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import subprocess
@@ -22,6 +23,7 @@ from memshim import binary
 
 sys.path.insert(0, str(Path(__file__).parent))
 from branching_models import branch, counted, loop, own_operator, read, rows  # noqa: E402
+from fallback_models import FALLBACKS  # noqa: E402
 
 
 def encoder() -> Any:
@@ -53,7 +55,12 @@ MODELS: dict[str, tuple[Callable[[], Any], list[int], dict[int, tuple[str, int, 
     "resnet18_open": (torchvision("resnet18"), [4, 3, 64, 64], {0: ("B", 1, 64)}, [[4, 3, 64, 64], [7, 3, 64, 64]]),
     "resnet50": (torchvision("resnet50"), [1, 3, 224, 224], {}, [[1, 3, 224, 224]]),
     **{make.__name__: (make, [8, 64], {}, [[8, 64]]) for make in (branch, loop, read, rows, counted, own_operator)},
+    **{name: (f.make, f.shape, f.open_dims, f.shapes) for name, f in FALLBACKS.items()},
 }
+
+
+def dtype_of(name: str) -> str:
+    return FALLBACKS[name].dtype if name in FALLBACKS else "float32"
 
 
 def convolutions() -> Any:
@@ -96,6 +103,14 @@ STEPS: dict[str, tuple[Callable[[], Any], list[int]]] = {
 }
 
 
+def allowed(name: str) -> Any:
+    """The backend of attention that a model is compiled for."""
+    from torch.nn.attention import SDPBackend, sdpa_kernel
+
+    backend = FALLBACKS[name].backend if name in FALLBACKS else ""
+    return sdpa_kernel([getattr(SDPBackend, backend)]) if backend else contextlib.nullcontext()
+
+
 def build(name: str, path: Path) -> None:
     import torch
     import torch._inductor
@@ -104,9 +119,10 @@ def build(name: str, path: Path) -> None:
     torch._inductor.config.aot_inductor.compile_wrapper_opt_level = "O0"  # of code that is not run
     torch._inductor.config.aot_inductor.precompile_headers = False
     dims = {at: torch.export.Dim(dim, min=least, max=most) for at, (dim, least, most) in open_dims.items()}
-    with torch.no_grad():
+    with torch.no_grad(), allowed(name):
         module = make().eval().cuda()
-        program = torch.export.export(module, (torch.randn(shape, device="cuda"),), dynamic_shapes=(dims,) if dims else None)
+        x = torch.randn(shape, device="cuda").to(getattr(torch, dtype_of(name)))
+        program = torch.export.export(module, (x,), dynamic_shapes=(dims,) if dims else None)
         torch._inductor.aoti_compile_and_package(program, package_path=str(path))
 
 
@@ -116,10 +132,10 @@ def record(name: str, path: Path, shape: list[int]) -> list[str]:
     sys.path.insert(0, str(Path(__file__).parent))
     from record_exported import measure
 
-    x = torch.zeros(shape, device="cuda")
+    x = torch.zeros(shape, device="cuda", dtype=getattr(torch, dtype_of(name)))
     MODELS[name][0]()  # the operators that it may bring
     model = torch._inductor.aoti_load_package(str(path))
-    return ["input float32[" + ",".join(map(str, shape)) + "]", *measure(torch, model, (x,), {})]
+    return [f"input {dtype_of(name)}[" + ",".join(map(str, shape)) + "]", *measure(torch, model, (x,), {})]
 
 
 def compiled(name: str, device: str, out: Path) -> list[str]:
@@ -222,11 +238,14 @@ def main() -> int:
         if name in STEPS:
             recorded(device, name, name, out, one)
             continue
+        if name in FALLBACKS and FALLBACKS[name].device != device:
+            continue
         if not (packages / f"{name}.{device}.pt2").exists():
             subprocess.run([*one, name], check=True, stdout=subprocess.DEVNULL)
         strip(packages / f"{name}.{device}.pt2", out / f"{name}.{device}.pt2")
         head = ["compiled 1", f"torch {torch.__version__}", f"device {device}", f"model {name}"]
-        recorded(device, name, f"{name}:wrapper", out, one)
+        if name not in FALLBACKS:
+            recorded(device, name, f"{name}:wrapper", out, one)
         lines = head[:]
         for call in range(len(MODELS[name][3])):
             text = subprocess.run([*one, f"{name}:{call}"], check=True, stdout=subprocess.PIPE, text=True, env=os.environ).stdout

@@ -249,6 +249,18 @@ var (
 
 // operator reads a call of an operator of PyTorch's: its arguments as C has them.
 func (r *cppReader) operator(x *term, name string, args []*term, outs []string) error {
+	if name == "proxy_executor_call_function" {
+		return r.proxied(x)
+	}
+	if s := shims()[strings.TrimPrefix(strings.TrimPrefix(name, "cuda_"), "cpu_")]; s != nil && s.count() == len(x.args) {
+		return r.known(x, s)
+	}
+	return r.inferred(x, name, args, outs)
+}
+
+// inferred reads a call of a function that the table does not have: the operator is what the name says, and
+// arguments have their places in the schema.
+func (r *cppReader) inferred(x *term, name string, args []*term, outs []string) error {
 	base := version().ReplaceAllString(strings.TrimPrefix(strings.TrimPrefix(name, "cuda_"), "cpu_"), "")
 	op := "aten::" + base
 	told := &program.Told{Key: op}
@@ -259,9 +271,6 @@ func (r *cppReader) operator(x *term, name string, args []*term, outs []string) 
 	} else if at := overload().FindStringIndex(base); at != nil {
 		op = "aten::" + base[:at[0]]
 		told.Key = op + "." + base[at[0]+1:]
-	}
-	if name == "proxy_executor_call_function" {
-		return r.proxied(x)
 	}
 	var list []program.Arg
 	for i := 0; i < len(args); i++ {
@@ -280,12 +289,9 @@ func (r *cppReader) operator(x *term, name string, args []*term, outs []string) 
 	n := r.node(op, x.where)
 	n.Args, n.Told = list, told
 	for _, out := range outs {
-		v := r.value(strings.TrimSuffix(out, "_handle"))
-		n.Outs = append(n.Outs, v)
-		r.made[v] = n
-		r.handles[out] = program.Arg{Value: v}
+		r.result(n, out)
 	}
-	r.last = n
+	r.last, r.lastKnown = n, false
 	r.tell(n)
 	return nil
 }

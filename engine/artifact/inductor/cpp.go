@@ -18,8 +18,10 @@ type cppReader struct {
 	results  map[int]program.Arg
 	most     int // one more than the last result
 	last     *program.Node
-	temps    []string // of the statement under way
-	counter  int
+	// lastKnown says that the function which last calls is of the table: the overload is its.
+	lastKnown bool
+	temps     []string // of the statement under way
+	counter   int
 }
 
 // input is a parameter of the wrapper.
@@ -324,7 +326,7 @@ func (r *cppReader) recorded(x *term) error {
 			return fail(x.where, "%v", err)
 		case n.Op == program.Proxied:
 			n.Text = op
-		default:
+		case !r.lastKnown:
 			n.Told.Key = op
 			n.Op, _, _ = strings.Cut(op, ".")
 		}

@@ -35,7 +35,7 @@ func (r *cppReader) proxied(x *term) error {
 		}
 	}
 	list(x)
-	r.last = n
+	r.last, r.lastKnown = n, false
 	r.tell(n)
 	return nil
 }

@@ -139,13 +139,23 @@ func (d *decoder) readFile(name string) (string, error) {
 // Container versions: kMinSupportedFileFormatVersion and kMaxSupportedFileFormatVersion of caffe2/serialize/versions.h in 2.15.
 const minVersion, maxVersion = 1, 10
 
+// maxVersionBytes bounds the record: a number and a newline.
+const maxVersionBytes = 64
+
 // readVersion reads the container's version: the record version or, in archives for mobile and those of some releases, .data/version.
 func (d *decoder) readVersion() error {
 	for _, name := range []string{"version", ".data/version"} {
-		text, err := d.readFile(name)
+		info, err := fs.Stat(d.fs, name)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
+		if err != nil {
+			return err
+		}
+		if info.Size() > maxVersionBytes {
+			return fmt.Errorf("%s: got %d bytes, want a number", name, info.Size())
+		}
+		text, err := d.readFile(name)
 		if err != nil {
 			return err
 		}

@@ -74,8 +74,13 @@ type unpickler struct {
 	orderedDicts slab.Of[pickle.Dict] // each tensor has one, for its hooks
 }
 
+// maxPickle bounds what the values of a record take, in bytes.
+const maxPickle = 256 << 20
+
 func (u *unpickler) read(record string, data []byte) (any, error) {
 	v, err := pickle.Decode(data, pickle.Options{
+		MaxBytes: maxPickle,
+
 		Globals:        u.global,
 		Reduce:         u.reduce,
 		Build:          u.build,

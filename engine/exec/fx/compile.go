@@ -119,11 +119,6 @@ func (w *walker) prepare(in *inst) {
 		return
 	}
 	b, ok := w.Table().Lookup(n.Key())
-	if ok && w.takesNumber(b, n) { // torch.ops wraps a number where a tensor is wanted, as the overload for numbers does
-		if scalar, has := w.Table().Lookup(n.Op + ".Scalar"); has {
-			b = scalar
-		}
-	}
 	if !ok {
 		return
 	}
@@ -183,28 +178,15 @@ func (e *argumentError) Error() string {
 	return "got another argument " + e.name + " of " + e.op + " than its schema has: the program is of another PyTorch"
 }
 
-// takesNumber says whether a number is given for a tensor.
-func (w *walker) takesNumber(b *ops.Bound, n *program.Node) bool {
-	for i := range n.Args {
-		a := &n.Args[i]
-		at := b.Schema.ArgIndex(a.Name)
-		if at < 0 || b.Schema.Args[at].Type.Kind != schema.Tensor {
-			continue
-		}
-		if a.Value != nil && a.Value.Type != nil && a.Value.Type.Kind != program.TensorType {
-			return true
-		}
-		if ops.IsScalar(a.Const) {
-			return true
-		}
-	}
-	return false
-}
-
-// convert makes an int a float where the schema wants one: JSON tells them apart, but Python passes either.
+// convert makes an int a float and a number a tensor where the schema wants these: Python passes either.
 func convert(v any, t *schema.Type) any {
 	if t.Kind == schema.Optional {
 		t = t.Elems[0]
+	}
+	if t.Kind == schema.Tensor {
+		if n := ops.WrappedNumber(v); n != nil {
+			return n
+		}
 	}
 	if n, ok := v.(int64); ok && t.Kind == schema.Float {
 		return float64(n)

@@ -23,6 +23,9 @@ func TestStreams(t *testing.T) {
 	require.NotEmpty(t, paths)
 	for _, path := range paths {
 		name := strings.TrimSuffix(filepath.Base(path), ".pt2")
+		if name == "numbers" { // 500 calls, each compared with PyTorch in engine's TestExportedAgainstPretended
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			var b strings.Builder
 			for _, o := range []struct {

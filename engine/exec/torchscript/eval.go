@@ -91,16 +91,25 @@ func (m *interp) eval(f *frame, in *inst) (any, error) {
 	case "prim::CreateObject":
 		return m.evalCreate(f, in)
 	case "prim::TupleConstruct", "prim::NamedTupleConstruct":
+		if err := m.MakeItems(len(n.Args)); err != nil {
+			return nil, err
+		}
 		t := &ops.Tuple{Items: m.heldArgs(f, n.Args), Refs: 1}
 		if n.Class != nil {
 			nameTuple(t, n.Class)
 		}
 		return t, nil
 	case "prim::ListConstruct":
+		if err := m.MakeItems(len(n.Args)); err != nil {
+			return nil, err
+		}
 		l := &ops.List{Items: m.heldArgs(f, n.Args), Refs: 1}
 		l.Elem = listElem(n, l)
 		return l, nil
 	case "prim::DictConstruct":
+		if err := m.MakeItems(len(n.Args)); err != nil {
+			return nil, err
+		}
 		d := &ops.Dict{Refs: 1}
 		items := m.heldArgs(f, n.Args)
 		for i := 0; i+1 < len(items); i += 2 {

@@ -3,6 +3,7 @@ package pickle
 import (
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"unsafe"
 )
 
@@ -11,7 +12,7 @@ type Options struct {
 	MaxSteps int // opcodes
 	MaxDepth int // MARKs open at once
 	MaxMemo  int // memo entries
-	MaxBytes int // bytes of the values made, about
+	MaxBytes int // bytes of the values made and of the stack, about; by default more for much data
 
 	Globals        func(module, name string) (any, bool)
 	Reduce         func(fn any, args []any) (any, error)
@@ -25,7 +26,7 @@ const (
 	defaultMaxSteps = 1 << 26
 	defaultMaxDepth = 10_000
 	defaultMaxMemo  = 1 << 23
-	defaultMaxBytes = 2 << 30
+	defaultMaxBytes = 512 << 20
 )
 
 // Error is a pickle that cannot be read.
@@ -52,7 +53,7 @@ func NewDecoder(o Options) *Decoder {
 	for _, l := range []struct {
 		limit *int
 		value int
-	}{{&o.MaxSteps, defaultMaxSteps}, {&o.MaxDepth, defaultMaxDepth}, {&o.MaxMemo, defaultMaxMemo}, {&o.MaxBytes, defaultMaxBytes}} {
+	}{{&o.MaxSteps, defaultMaxSteps}, {&o.MaxDepth, defaultMaxDepth}, {&o.MaxMemo, defaultMaxMemo}} {
 		if *l.limit <= 0 {
 			*l.limit = l.value
 		}
@@ -89,7 +90,8 @@ type machine struct {
 	marks  []int
 	memo   []any
 	steps  int
-	budget int // bytes left
+	most   int // bytes
+	budget int // of them, left
 	boxes
 	o Options
 }
@@ -100,7 +102,11 @@ type unset struct{}
 func (m *machine) reset(data []byte) {
 	m.data = unsafe.String(unsafe.SliceData(data), len(data))
 	m.pos, m.start, m.base, m.steps = 0, 0, 0, 0
-	m.budget = m.o.MaxBytes
+	m.most = m.o.MaxBytes
+	if m.most <= 0 {
+		m.most = max(defaultMaxBytes, 8*len(data))
+	}
+	m.budget = m.most
 	m.stack, m.marks, m.memo = m.stack[:0], m.marks[:0], m.memo[:0]
 	if m.memo == nil {
 		m.memo = make([]any, 0, min(len(data)/16, 1<<16)) // about as many as TorchScript's pickler writes
@@ -176,11 +182,34 @@ func (m *machine) fail(format string, args ...any) { panic(stop{fmt.Errorf(forma
 // charge takes n bytes of the budget.
 func (m *machine) charge(n int) {
 	if m.budget -= n; m.budget < 0 {
-		m.fail("got values of more than %d bytes", m.o.MaxBytes)
+		m.fail("got values of more than %d bytes", m.most)
 	}
 }
 
-func (m *machine) push(v any) { m.stack = append(m.stack, v) }
+func (m *machine) push(v any) {
+	if len(m.stack) == cap(m.stack) {
+		m.deepen()
+	}
+	m.stack = append(m.stack, v)
+}
+
+// deepen takes a larger stack from the budget; a small one is free.
+func (m *machine) deepen() {
+	n := max(len(m.stack), smallStack)
+	if n > maxStack && len(m.marks) == 0 {
+		m.fail("got a stack of more than %d values without a MARK", maxStack)
+	}
+	if n > smallStack {
+		m.charge(16 * n)
+	}
+	m.stack = slices.Grow(m.stack, n)
+}
+
+// smallStack is how many values lie on a stack that is not charged.
+const smallStack = 1 << 10
+
+// maxStack is how many values lie on the stack that no MARK begins: what takes them takes at most three.
+const maxStack = 1 << 16
 
 func (m *machine) pop() any {
 	n := len(m.stack) - 1

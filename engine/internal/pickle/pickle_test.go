@@ -301,8 +301,13 @@ func FuzzDecode(f *testing.F) {
 // TestDefaultLimits: what a reader takes that sets no limit of its own. A negative one is none.
 func TestDefaultLimits(t *testing.T) {
 	for _, o := range []Options{{}, {MaxSteps: -1, MaxDepth: -1, MaxMemo: -1, MaxBytes: -1}} {
-		got := NewDecoder(o).m.o
-		assert.Equal(t, [4]int{1 << 26, 10_000, 1 << 23, 2 << 30}, [4]int{got.MaxSteps, got.MaxDepth, got.MaxMemo, got.MaxBytes}, "opcodes, open MARKs, memo entries, bytes")
+		d := NewDecoder(o)
+		got := d.m.o
+		assert.Equal(t, [3]int{1 << 26, 10_000, 1 << 23}, [3]int{got.MaxSteps, got.MaxDepth, got.MaxMemo}, "opcodes, open MARKs, memo entries")
+		d.m.reset([]byte("N."))
+		assert.Equal(t, 512<<20, d.m.budget, "bytes")
+		d.m.reset(make([]byte, 100<<20))
+		assert.Equal(t, 800<<20, d.m.budget, "of much data")
 	}
 	one := NewDecoder(Options{MaxSteps: 1, MaxDepth: 1, MaxMemo: 1, MaxBytes: 1}).m.o
 	assert.Equal(t, [4]int{1, 1, 1, 1}, [4]int{one.MaxSteps, one.MaxDepth, one.MaxMemo, one.MaxBytes}, "a limit of one is a limit")
@@ -370,4 +375,17 @@ func TestWhatValuesCost(t *testing.T) {
 		}
 		assert.Equal(t, tt.cost, least+1-len(tt.data), "%s", tt.why)
 	}
+}
+
+// TestTheStackIsCharged: values that nothing takes off the stack are refused long before they fill the memory.
+func TestTheStackIsCharged(t *testing.T) {
+	whole := func(n int) []byte { return []byte("\x80\x02" + strings.Repeat("N", n) + ".") }
+	_, err := Decode(whole(maxStack/2), Options{})
+	require.NoError(t, err)
+	_, err = Decode(whole(4*maxStack), Options{})
+	assert.ErrorContains(t, err, "got a stack of more than 65536 values without a MARK")
+	_, err = Decode([]byte("\x80\x02("+strings.Repeat("N", 1<<16)+"t."), Options{MaxBytes: 4 << 20})
+	require.NoError(t, err)
+	_, err = Decode([]byte("\x80\x02("+strings.Repeat("N", 1<<16)+"t."), Options{MaxBytes: 5 << 18})
+	assert.ErrorContains(t, err, "got values of more than 1310720 bytes")
 }

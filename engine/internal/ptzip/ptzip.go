@@ -26,6 +26,9 @@ var ErrNotZip = errors.New("not a zip archive")
 // MaxSmall is the most bytes of a weight record that ReadFile reads.
 const MaxSmall = 4096
 
+// MaxRecord is the most bytes of any record that is read.
+const MaxRecord = 256 << 20
+
 // Limits bound what an archive may cost. A zero field takes the default.
 type Limits struct {
 	Records     int64 // entries of the central directory
@@ -40,7 +43,7 @@ func (l Limits) defaults() Limits {
 	for _, d := range []struct {
 		field *int64
 		value int64
-	}{{&l.Records, 1 << 20}, {&l.NameBytes, 1024}, {&l.RecordBytes, 256 << 20}, {&l.TotalBytes, 1 << 30}, {&l.Ratio, 200}} {
+	}{{&l.Records, 1 << 20}, {&l.NameBytes, 1024}, {&l.RecordBytes, MaxRecord}, {&l.TotalBytes, 1 << 30}, {&l.Ratio, 200}} {
 		if *d.field <= 0 {
 			*d.field = d.value
 		}

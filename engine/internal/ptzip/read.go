@@ -239,21 +239,3 @@ var _ interface {
 	fs.ReadDirFS
 	fs.StatFS
 } = (*Reader)(nil)
-
-// WriteReadable writes all of the archive that ReadFile can ever return, and its directory: every byte of the file but those of large weights. Two
-// archives that write the same are the same to who reads no weights.
-func (z *Reader) WriteReadable(w io.Writer) error {
-	from := int64(0)
-	for _, i := range z.order {
-		rec := &z.records[i]
-		if !IsWeight(z.names[i]) || rec.size <= MaxSmall {
-			continue
-		}
-		if _, err := io.Copy(w, io.NewSectionReader(z.r, from, rec.offset-from)); err != nil {
-			return err
-		}
-		from = rec.limit
-	}
-	_, err := io.Copy(w, io.NewSectionReader(z.r, from, z.size-from))
-	return err
-}

@@ -183,7 +183,7 @@ func take(c *ops.Call, d *ops.Dict, key any) (any, error) {
 	k, v := d.Keys[i], d.Values[i]
 	c.M.Keep(k)
 	c.M.Keep(v)
-	d.Keys, d.Values = slices.Delete(d.Keys, i, i+1), slices.Delete(d.Values, i, i+1)
+	d.Remove(i)
 	c.M.Drop(k)
 	c.M.Drop(v)
 	return v, nil
@@ -300,7 +300,7 @@ func setItem(c *ops.Call) (any, error) {
 func clearAll(c *ops.Call) (any, error) {
 	if d, ok := c.Args[0].(*ops.Dict); ok {
 		keys, values := d.Keys, d.Values
-		d.Keys, d.Values = nil, nil
+		*d = ops.Dict{Refs: d.Refs}
 		for i := range keys {
 			c.M.Drop(keys[i])
 			c.M.Drop(values[i])

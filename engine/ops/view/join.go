@@ -240,11 +240,17 @@ func each(c *ops.Call, name string, f func(*tensor.Tensor) *tensor.Tensor) (any,
 	return c.List(schema.Tensor, items...), nil
 }
 
+// maxGridDims bounds the dimensions of a grid: PyTorch's iterators take no more.
+const maxGridDims = 64
+
 // meshgrid shows each vector along its own dimension.
 func meshgrid(c *ops.Call) (any, error) {
 	ts, err := given(c, "tensors")
 	if err != nil {
 		return nil, err
+	}
+	if len(ts) > maxGridDims {
+		return nil, c.Errorf("got %d tensors, want at most %d", len(ts), maxGridDims)
 	}
 	xy := false
 	if i := c.Schema.ArgIndex("indexing"); i >= 0 {
@@ -324,6 +330,9 @@ func cartesianProd(c *ops.Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if len(ts) > maxGridDims {
+		return nil, c.Errorf("got %d tensors, want at most %d", len(ts), maxGridDims)
+	}
 	for _, t := range ts {
 		if len(t.Sizes) != 1 {
 			return nil, c.Errorf("got sizes %v, want vectors", t.Sizes)
@@ -346,6 +355,9 @@ func combinations(c *ops.Call) (any, error) {
 	self, r := c.Self(), c.Int("r")
 	if len(self.Sizes) != 1 || r < 0 {
 		return nil, c.Errorf("got sizes %v and r %d, want a vector and r of at least 0", self.Sizes, r)
+	}
+	if r > maxGridDims {
+		return nil, c.Errorf("got r %d, want at most %d", r, maxGridDims)
 	}
 	if r == 0 {
 		return c.Do("aten::empty.memory_format", ops.IntList(0), ops.Kw{"dtype": int64(self.DType), "device": ops.Device(self.Device)}), nil

@@ -6,10 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"regexp"
 	"slices"
 	"sync"
+
+	"github.com/memspec/memspec/engine/regular"
 )
 
 // file is the JSON form.
@@ -33,17 +34,7 @@ func Load(path string) (*Profile, error) {
 
 // read is the bytes of a plain file, of one too many at the most; a pipe or a device is not opened.
 func read(path string) ([]byte, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if info.IsDir() {
-		return nil, fmt.Errorf("%s: is a directory", path)
-	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s: got no plain file, want a workspace profile", path)
-	}
-	f, err := os.Open(path)
+	f, _, err := regular.Open(path)
 	if err != nil {
 		return nil, err
 	}

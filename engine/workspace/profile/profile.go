@@ -70,6 +70,7 @@ type Group struct {
 // Profile is one file, or several merged. A nil Profile has no entries.
 type Profile struct {
 	answers map[Answerer]map[string]Entry
+	behind  *Profile // answers where this one has none
 }
 
 // Key is the call as a line of text: equal keys get equal answers.
@@ -100,11 +101,23 @@ func (c *Call) Key() string {
 
 // Lookup is the answer to a call, false where nobody was asked.
 func (p *Profile) Lookup(by Answerer, c *Call) (Answer, bool) {
-	if p == nil || p.answers[by] == nil {
+	if p == nil {
 		return Answer{}, false
 	}
-	e, ok := p.answers[by][c.Key()]
-	return e.Answer, ok
+	if entries := p.answers[by]; entries != nil {
+		if e, ok := entries[c.Key()]; ok {
+			return e.Answer, true
+		}
+	}
+	return p.behind.Lookup(by, c)
+}
+
+// Before is a profile that answers as p does, and as behind where p has no answer. Groups are p's alone. Neither profile changes.
+func (p *Profile) Before(behind *Profile) *Profile {
+	if p == nil || p == behind {
+		return behind
+	}
+	return &Profile{answers: p.answers, behind: behind}
 }
 
 // StandIn is the answer of another version of the same library for the same class, of the nearest one that was asked, and who gave it.
@@ -125,8 +138,10 @@ func (p *Profile) StandIn(by Answerer, c *Call) (Answer, Answerer, bool) {
 			best = other
 		}
 	}
-	e, ok := p.answers[best][key]
-	return e.Answer, best, ok
+	if e, ok := p.answers[best][key]; ok {
+		return e.Answer, best, true
+	}
+	return p.behind.StandIn(by, c)
 }
 
 // nearer says whether version a is nearer to v than b is. Of two on one side of it that is the one between; else the first part whose

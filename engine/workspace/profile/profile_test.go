@@ -169,10 +169,10 @@ func TestLoadNamesTheFile(t *testing.T) {
 	_, err := profile.Load(path)
 	require.ErrorIs(t, err, os.ErrNotExist)
 	_, err = profile.Load(filepath.Dir(path))
-	require.EqualError(t, err, filepath.Dir(path)+": is a directory")
+	require.EqualError(t, err, "open "+filepath.Dir(path)+": got a folder, want a regular file")
 	if _, none := os.Stat(os.DevNull); none == nil {
 		_, err = profile.Load(os.DevNull)
-		require.EqualError(t, err, os.DevNull+": got no plain file, want a workspace profile", "a pipe or a device may have no end")
+		require.EqualError(t, err, "open "+os.DevNull+": got a device, want a regular file", "a pipe or a device may have no end")
 	}
 	require.NoError(t, os.WriteFile(path, []byte(`{"schema": 7}`), 0o600))
 	_, err = profile.Load(path)

@@ -1,20 +1,33 @@
 """The Python side of memspec. It estimates nothing: the memspec binary does, and this package speaks its JSON.
 
-run    a case or a region of code is run, and what it takes is recorded
-look   who took it: by line, between two lines, by layer
-pretend  a GPU that is not there
-judge  budgets: memspec.yaml's cases, marks on tests
+run        a case or a region of code is run, and what it takes is recorded
+look       who took it: by line, between two lines, by layer
+pretend    a GPU that is not there
+judge      budgets: memspec.yaml's cases, marks on tests
 workspace  what cuDNN answers about its workspace
 """
 
 from __future__ import annotations
 
-import importlib
+import os
 import sys
-import types
-from typing import TYPE_CHECKING, Any
 
-from memshim.moved import keep_old_paths
+
+def _hide_working_directory() -> str:
+    """Take the working directory off the search path, where `python -m memshim` put it first, and return it: nothing that this package imports
+    comes out of a checkout. memshim.workdir puts it back for the user's own code."""
+    words = sys.orig_argv[1:]
+    module = next((b for a, b in zip(words, words[1:]) if a == "-m"), "")
+    started = module == "memshim" or module.startswith("memshim.")
+    if not started or getattr(sys.flags, "safe_path", False) or not sys.path or (sys.path[0] or os.getcwd()) != os.getcwd():
+        return ""
+    return sys.path.pop(0) or os.getcwd()
+
+
+HIDDEN = _hide_working_directory()
+
+import importlib  # noqa: E402
+from typing import TYPE_CHECKING, Any  # noqa: E402
 
 if TYPE_CHECKING:
     from memshim import pretend
@@ -31,7 +44,7 @@ _OF = {"Profiler": "look.profile", "Tracker": "look.track", "clear_cache": "look
 
 
 def __getattr__(name: str) -> Any:
-    """Imported when it is asked for: every process on a pretend GPU imports this package."""
+    """Imported when it is used: every process on a pretend GPU imports this package."""
     if name == "pretend":
         return importlib.import_module("memshim.pretend")
     if name not in _OF:
@@ -40,13 +53,6 @@ def __getattr__(name: str) -> Any:
     return found
 
 
-class _Package(types.ModuleType):
-    """trace, track and export are functions here, and were modules: importing one by its old path leaves the name to the function."""
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if name not in _OF or not isinstance(value, types.ModuleType):
-            super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Package
-keep_old_paths()
+def __dir__() -> list[str]:
+    """The names for users, which a notebook completes."""
+    return [*__all__, "__all__", "__doc__", "__file__", "__name__", "__path__", "__spec__"]

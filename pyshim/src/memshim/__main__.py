@@ -12,10 +12,13 @@ import sys
 import threading
 import traceback
 
-# command: module whose main(arguments) runs it and returns the exit code, and what it does. A module is imported when it is asked for.
+# command: module whose main(arguments), or another function, runs it and returns the exit code, and what it does. A module is imported when it is
+# asked for.
 COMMANDS = {
     "run": ("memshim.run.program", "run any program on a pretend GPU and tell what it takes"),
     "check": ("memshim.judge.check", "check a memspec.yaml, and where there is a GPU run its cases and compare"),
+    "init": ("memshim.workspace.queried:init", "memspec init, with cuDNN's own answers for the workspace of convolutions"),
+    "fit": ("memshim.workspace.queried:fit", "memspec fit, with cuDNN's own answers at every size that it tries"),
     "export": ("memshim.run.export", "write an artifact that memspec reads, with its inputs beside it"),
     "capture": ("memshim.run.capture", "run a model or a training step and keep what the allocator did, as an artifact that memspec reads"),
     "measure": ("memshim.run.measure", "run cases for real and record what they take"),
@@ -29,6 +32,7 @@ FORMER = {"scratch": "workspace"}  # names that commands once had
 OF_CASES = ("check", "capture", "measure")  # which run them in processes and folders of their own
 RUNS_SCRIPTS = ("trace", "track")  # whose errors are theirs, as python SCRIPT tells them
 USAGE = 2
+INTERRUPTED = 130  # as a shell has it: 128 and the number of SIGINT
 
 
 def _end(number: int, frame: object) -> None:
@@ -58,7 +62,8 @@ def main(arguments: list[str] | None = None) -> int:
     if name in OF_CASES and "--request" not in rest and threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, _end)  # as from timeout, or from a CI that gives up: nothing is left behind
     try:
-        return importlib.import_module(COMMANDS[name][0]).main(rest)
+        module, _, function = COMMANDS[name][0].partition(":")
+        return getattr(importlib.import_module(module), function or "main")(rest)
     except BrokenPipeError:  # whoever read our output has gone
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except Exception as e:
@@ -75,6 +80,7 @@ def main(arguments: list[str] | None = None) -> int:
             print(f"memshim: {describe(e)}", file=sys.stderr)
     except KeyboardInterrupt:
         print("memshim: interrupted", file=sys.stderr)
+        return INTERRUPTED
     return USAGE
 
 

@@ -8,8 +8,11 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
+
+from memshim import private
 
 VARIABLE = "MEMSPEC"
 NAME = "memspec.exe" if os.name == "nt" else "memspec"
@@ -68,7 +71,10 @@ def build(root: Path) -> str:
     out = root / ".cache" / "memshim" / NAME
     if out.is_file() and out.stat().st_mtime >= newest(root):
         return str(out)
-    out.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        private.folder(out.parent)
+    except private.NotPrivate as e:
+        raise BinaryError(str(e)) from None
     with tempfile.TemporaryDirectory(dir=out.parent) as tmp:
         made = os.path.join(tmp, NAME)
         p = subprocess.run(["go", "build", *FLAGS, "-o", made, "./cmd/memspec"], cwd=root, capture_output=True, text=True,
@@ -102,9 +108,9 @@ def call(*arguments: str, columns: int | None = None) -> Said:
     return Said(p.stdout, p.stderr.strip(), p.returncode)
 
 
-def ask(*arguments: str) -> Answer:
-    """Run memspec and read its JSON."""
-    said = call(*arguments, "--format", "json")
+def ask(*arguments: str, more: Sequence[str] = ()) -> Answer:
+    """Run memspec and read its JSON. more are arguments that no message repeats."""
+    said = call(*arguments, *more, "--format", "json")
     if not said.out.strip():
         return Answer(None, said.err or f"memspec {' '.join(arguments)} said nothing", said.code)
     try:

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from memshim import binary
+
+if TYPE_CHECKING:
+    from memshim.workspace.queried import Queried
 
 
 class SpecError(Exception):
@@ -11,7 +16,10 @@ class SpecError(Exception):
 
 def ask(*arguments: str) -> dict:
     """memspec's answer; SpecError where it gives none."""
-    answer = binary.ask(*arguments)
+    return read(binary.ask(*arguments))
+
+
+def read(answer: binary.Answer) -> dict:
     if answer.json is None:
         raise SpecError(answer.err)
     return answer.json
@@ -22,14 +30,18 @@ def selected(spec: str, names: list[str]) -> list[str]:
     return [str(spec), *(word for n in names for word in ("--case", n))]
 
 
-def load(spec: str, names: list[str] = ()) -> list[dict]:
-    """Every case, or those named: its exact name, else with * and ?."""
-    return ask("cases", *selected(spec, list(names)))["cases"]
+def load(spec: str, names: list[str] = (), device: str = "") -> list[dict]:
+    """Every case, or those named: its exact name, else with * and ?; on another device than the file says where one is given."""
+    return ask("cases", *selected(spec, list(names)), *(["--device", device] if device else []))["cases"]
 
 
-def check(spec: str, names: list[str] = (), extra: list[str] = ()) -> dict:
-    """memspec check, as JSON."""
-    return ask("check", *selected(spec, list(names)), *extra)
+def check(spec: str, names: list[str] = (), extra: list[str] = (), queried: Queried | None = None) -> dict:
+    """memspec check, as JSON; with cuDNN's own answers where somebody asks for them."""
+
+    def run(more: list[str]) -> binary.Answer:
+        return binary.ask("check", *selected(spec, list(names)), *extra, more=more)
+
+    return read(queried.settle(run) if queried is not None else run([]))
 
 
 def message(spec: str, name: str, extra: list[str] = ()) -> str:
@@ -38,7 +50,7 @@ def message(spec: str, name: str, extra: list[str] = ()) -> str:
     return "\n".join(out.rstrip("\n").split("\n")[:-1]) or said
 
 
-def headline(spec: str, name: str) -> str:
+def headline(spec: str, name: str, extra: list[str] = ()) -> str:
     """The message's first line, whatever its length."""
-    out, _, _ = binary.call("check", *selected(spec, [name]), columns=1_000_000)
+    out, _, _ = binary.call("check", *selected(spec, [name]), *extra, columns=1_000_000)
     return out.partition("\n")[0]

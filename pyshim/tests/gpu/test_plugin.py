@@ -7,6 +7,7 @@ import torch
 
 import pretended
 from memshim.judge import region
+from memshim.run import recorder  # noqa: F401  one for all the runs of pytest in this process, as in one run
 
 MIB = 1 << 20
 
@@ -99,7 +100,41 @@ def test_memory_that_ends_is_told_with_who_held_it(gpu):
     """)
     r = gpu()
     r.assert_outcomes(failed=1)
-    r.stdout.fnmatch_lines(["*OutOfMemoryError*", "*memspec: who held the memory*", "out of memory: 1.00 TiB asked for at *", "*100.0 MiB*"])
+    r.stdout.fnmatch_lines(["FAIL test_it on *: it does not fit: *Tried to allocate *", "  who held the memory:", "*out of memory: 1.00 TiB asked for at *", "*100.0 MiB*",
+                            "  reproduce  pytest *::test_it", "1 budget: 1 fail"])
+    r.stdout.no_fnmatch_line("*memshim/*.py*")
+
+
+def test_memory_of_fixtures_has_its_lines(gpu):
+    gpu.makepyfile("""
+        import pytest, torch
+        @pytest.fixture
+        def weights():
+            return torch.empty(100 << 20, dtype=torch.uint8, device="cuda")
+        @pytest.mark.memory_budget(allocated="1MiB")
+        def test_it(weights):
+            more = torch.empty(20 << 20, dtype=torch.uint8, device="cuda")
+    """)
+    r = gpu()
+    r.assert_outcomes(failed=1)
+    r.stdout.fnmatch_lines(["*held at the peak:*", "*100.0 MiB* (weights)*", "*20.0 MiB* (test_it)*"])
+    r.stdout.no_fnmatch_line("*untraced*")
+
+
+def test_a_test_that_takes_nothing_is_not_judged(gpu, monkeypatch):
+    monkeypatch.delenv("CI", raising=False)
+    gpu.makepyfile("""
+        import pytest, torch
+        @pytest.mark.memory_budget(allocated="1GiB")
+        def test_on_the_host(): torch.zeros(1 << 20)
+        @pytest.mark.memory_budget(delta=0, leaked=0)
+        def test_that_takes_nothing(): torch.zeros(1 << 20)
+        @pytest.mark.memory_budget(on="t4")
+        def test_that_fits(take): take(1)
+    """)
+    r = gpu("-rs", "-p", "no:memspec-apart")
+    r.assert_outcomes(skipped=1, passed=2)
+    r.stdout.fnmatch_lines(["3 budgets: 2 pass, 1 not judged: it allocates nothing on *", "SKIPPED*its budget is not judged: it allocates nothing on *"])
 
 
 def test_a_share_of_the_device_and_its_number(gpu):
@@ -206,7 +241,7 @@ def pytest_sessionfinish(session):
     """)
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
     monkeypatch.delenv("MEMSPEC_PRETEND")
-    r = gpu(fork=True)
-    r.assert_outcomes(passed=1)
+    r = gpu("--memspec-no-strict", fork=True)
+    r.assert_outcomes(skipped=1)
     r.stdout.fnmatch_lines(["1 budget: 1 not judged: no GPU here"])
     assert pretended.MARK in pretended.os.environ

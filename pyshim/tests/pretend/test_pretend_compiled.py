@@ -118,7 +118,7 @@ models:
     report = said["report"]
     assert report["first_call"]["allocated"] > report["peak"]["allocated"] == report["passes"][1]["peak"]["allocated"]
     assert report["quality"] == "estimate"
-    assert [(n["id"], n["first"]["file"]) for n in report["notes"]] == [("timing-decides", "zoo.py")]
+    assert [(n["id"], n["first"]["file"]) for n in report["notes"]] == [("timing-decides", "zoo.py"), ("dependencies-unchecked", "")], "no lock file here"
 
 
 FUSED = """import torch

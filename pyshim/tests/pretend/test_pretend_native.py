@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from memshim.pretend import build
+from memshim.run import processes
 
 HERE = Path(__file__).parent / "native"
 HEADERS = Path(__file__).parents[3] / ".cache" / "cuda-headers"
@@ -48,18 +49,43 @@ def forking(tmp_path_factory):
 def made(out, sanitizers):
     units = [f for f in build.sources() if f.suffix == ".c"]
     p = run(build.compiler(), "-std=gnu11", "-D_GNU_SOURCE", "-g", "-O1", f"-fsanitize={sanitizers}", "-fno-sanitize-recover=all", "-Wall", "-Wextra",
-            "-Werror", "-pthread", f"-I{build.SOURCES}", *units, HERE / "unit.c", "-o", out, "-ldl")
+            "-Werror", "-pthread", f"-I{build.SOURCES}", *units, *(HERE / f"{n}.c" for n in ("unit", "misuse", "ends")), "-o", out, "-ldl")
     if p.returncode and "cannot find" in p.stderr:
         pytest.skip(f"no sanitizers here: {p.stderr.strip().splitlines()[-1]}")
     assert p.returncode == 0, p.stderr
     return out
 
 
-@pytest.mark.parametrize("name", ["devices", "memory", "lot", "expandable", "values", "spans", "captures", "refusals", "collectives", "threads"])
+@pytest.mark.parametrize("name", ["devices", "memory", "lot", "expandable", "values", "spans", "captures", "refusals", "collectives", "threads",
+                                  "wrong_addresses", "wrong_handles", "wrong_sizes", "spanning", "managed", "no_addresses"])
 def test_unit(unit, forking, name):
     unit = forking if name == "threads" else unit
     p = run(unit, name, env={"MEMSPEC_PRETEND": f"{T4}\n{H100}"})
     assert (p.returncode, p.stdout) == (0, "ok\n"), f"{p.stderr}\nreproduce: MEMSPEC_PRETEND='{T4}\n{H100}' {unit} {name}"
+
+
+def test_figures_stay_whatever_ends_a_process(unit, tmp_path):
+    p = run(unit, "ends", env={"MEMSPEC_PRETEND": f"{T4}\n{H100}", processes.FIGURES: str(tmp_path)})
+    assert (p.returncode, p.stdout, p.stderr) == (0, "ok\n", "")
+    found = [processes.read_figures(f) for f in sorted(tmp_path.iterdir(), key=lambda f: int(f.name.split(".")[0]))]
+    assert [f.command for f in found] == [[str(unit), "ends"]] * 5, "a process that takes nothing has no file"
+    at_once, left, killed, parent, child = found
+    mib = 1 << 20
+    context = 100 * mib  # T4's
+    assert at_once[1:3] == (processes.EXITED_AT_ONCE, 3)
+    assert at_once.cards == [processes.Card("Tesla T4", 0, 1 << 30, context, context + 4 * mib, context + 20 * mib, 0, 0, 0, 6 * mib)]
+    assert left[1:3] == (processes.EXITED, 4)
+    assert left.cards == [processes.Card("NVIDIA H100 80GB HBM3", 1, 2 << 30, 0, 5 * mib, 5 * mib, 3 * mib, 4 * mib, 0, 0)]
+    assert (killed.end, killed.cards[0].most) == (processes.RUNNING, context + 6 * mib)
+    assert (parent[1:3], parent.cards[0].most) == ((processes.EXITED, 0), context + 7 * mib)
+    assert (child[1:3], child.cards[0].most) == ((processes.EXITED_AT_ONCE, 0), 8 * mib), "a child of one that had a context"
+
+
+def test_a_folder_without_room_for_figures(unit, tmp_path):
+    """The process goes on; one line says what is lost. A folder that is gone is one that its command has removed."""
+    for folder, said in (tmp_path / "gone", ""), (Path("/dev/full"), "Not a directory; what this process takes is lost if it ends by a signal or by _exit\n"):
+        p = run(unit, "memory", env={"MEMSPEC_PRETEND": f"{T4}\n{H100}", processes.FIGURES: str(folder)})
+        assert (p.returncode, p.stdout) == (0, "ok\n") and p.stderr.endswith(said) and p.stderr.count("\n") == said.count("\n")
 
 
 @pytest.mark.parametrize("description, visible, name, said", [

@@ -58,7 +58,10 @@ func (a *arena) reset() {
 	a.parList.reset()
 }
 
-const firstChunk, lastChunk = 16, 512
+const firstChunk, lastChunk = 16, 512 // values
+
+// doublings is how many chunks it takes from the first size to the last.
+const doublings = 5
 
 // slab hands out single values; a value's address holds until reset.
 type slab[T any] struct {
@@ -69,7 +72,7 @@ type slab[T any] struct {
 
 func (s *slab[T]) new(v T) *T {
 	if s.chunk == len(s.chunks) {
-		s.chunks = append(s.chunks, make([]T, min(firstChunk<<len(s.chunks), lastChunk)))
+		s.chunks = append(s.chunks, make([]T, min(firstChunk<<min(len(s.chunks), doublings), lastChunk)))
 	}
 	c := s.chunks[s.chunk]
 	p := &c[s.used]

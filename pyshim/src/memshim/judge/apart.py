@@ -16,6 +16,7 @@ import pytest
 
 from memshim import binary, pretend
 from memshim.judge import options
+from memshim.run.compare import OTHERS
 
 OPTION = "--memspec-reports"  # of the process: the file where it leaves what it reports
 
@@ -39,7 +40,48 @@ def command(item: pytest.Item, reports: str) -> list[str]:
 
 
 def run(item: pytest.Item, environ: dict[str, str]) -> list[pytest.TestReport]:
-    """What the test came to."""
+    """What the test came to; where it read values that no kernel computed, with others too."""
+    reports = once(item, environ)
+    call = called(reports)
+    if call is not None and outcomes(call) and (lines := getattr(call, "memspec_reads", None)):
+        others = {values: called(once(item, environ | {"MEMSPEC_VALUES": values})) for values in OTHERS}
+        judge_ends(item, call, others, lines)
+    return reports
+
+
+def called(reports: list[pytest.TestReport]) -> pytest.TestReport | None:
+    return next((r for r in reports if r.when == "call"), None)
+
+
+def outcomes(report: pytest.TestReport) -> dict[str, str]:
+    """Of the budgets of a test, by property; none of one that failed before they were judged."""
+    return {k: v for k, v in report.user_properties if k.startswith("memspec.") and k.endswith("outcome")}
+
+
+def judge_ends(item: pytest.Item, call: pytest.TestReport, others: dict[str, pytest.TestReport | None], lines: list[str]) -> None:
+    """A budget that is kept with some values and broken with others is not judged, nor is one where a run has no known end. A run in which an assertion of
+    the test fails counts for nothing: the test fails there whatever it takes."""
+    own = outcomes(call)
+    found = {values: outcomes(r) if r else {} for values, r in others.items()}
+    unknown = [values for values, got in found.items() if not got and not getattr(others[values], "memspec_asserted", False)]
+    differ = [values for values, got in found.items() if got and got != own]
+    undecided = {k: v for k, v in own.items() if unknown or any(found[values].get(k) != v for values in differ)}
+    if not undecided or any(v == "fail" and k not in undecided for k, v in own.items()):
+        return
+    which = f"{'broken' if 'fail' in undecided.values() else 'kept'} as they are read, and "
+    which += f"not with {' and '.join(differ)} values" if differ else f"with {' and '.join(unknown)} values the test does not come to its end"
+    why = f"values that no kernel computed decide, read at {', '.join(lines[:4])}: the budget is {which}"
+    properties = [(k, v) if k not in undecided else (k.removesuffix("outcome") + "not_judged", why) for k, v in call.user_properties]
+    call.user_properties, call.memspec_broken = properties, False
+    if options.strict(item.config):
+        call.outcome, call.longrepr = "failed", f"INCONCLUSIVE {call.nodeid}: its budget is not judged: {why}"
+    else:
+        path, line, _ = call.location
+        call.outcome, call.longrepr = "skipped", (path, (line or 0) + 1, f"Skipped: its budget is not judged: {why}")
+
+
+def once(item: pytest.Item, environ: dict[str, str]) -> list[pytest.TestReport]:
+    """What the test came to in a process."""
     with tempfile.TemporaryDirectory(prefix="memshim-") as folder:
         file = os.path.join(folder, "reports")
         words = command(item, file)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
+import shlex
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -15,14 +16,16 @@ from typing import NamedTuple
 
 from memshim import binary, cases, progress
 from memshim.judge import report
-from memshim.run import capture, gpu, measure, process, record
+from memshim.run import capture, gpu, measure, pickles, process, record
+from memshim.workspace import queried
 
+RECORDED = "recorded"
 EXIT = {"fail": 1, "error": 2, "inconclusive": 3}  # the worst of many, in this order
 
 
 class Options(NamedTuple):
     """auto: on this machine's GPU where it is the case's, else on a pretend one where the case has a source. real: the first alone. pretend: the
-    second alone, of every case. always: where there is no GPU, on CPU tensors. never."""
+    second alone, of every case. A case whose prediction is a recording of a pretend GPU is not run on one again, unless its record is wanted. always: where there is no GPU, on CPU tensors. never."""
 
     when: str = "auto"
     require_gpu: bool = False
@@ -34,7 +37,7 @@ class Options(NamedTuple):
 
 class Measured(NamedTuple):
     """What running a case came to. outcome is pass, warn, fail, error, inconclusive, or skipped; text is for the user. where is pretend for a run that
-    failed on a pretend GPU, which left no record to tell so."""
+    failed on a pretend GPU, which left no record, and RECORDED for a case that was not run because its prediction is such a run."""
 
     outcome: str
     text: str
@@ -60,6 +63,8 @@ def verify(spec: str, case: dict, seen: gpu.Seen, o: Options, run: Callable[...,
     pretending = device is None and not o.require_gpu and (o.when == "pretend" or o.when == "auto" and pretendable(case))
     if device is None and not pretending and (o.when != "always" or o.require_gpu):
         return skipped(why, o, name)
+    if pretending and not o.output and case.get("recording") and capture.fresh(case["recording"], case):
+        return Measured("skipped", f"NOT RUN {name}: its prediction is a recording of a pretend GPU", where=RECORDED)
     case = case | {"visible": device["uuid"] if device and len(seen.devices) > 1 else ""}
     at = "cuda" if o.require_gpu else "pretend" if pretending else "auto"
     try:
@@ -89,7 +94,8 @@ def exit_code(outcomes: list[str]) -> int:
 
 def main(arguments: list[str]) -> int:
     p = argparse.ArgumentParser(prog="python -m memshim check", description="Check the budgets of a memspec.yaml; where this machine has the "
-                                "GPU of a case, run it for real and compare.", epilog="Exit codes: 0 all pass, 1 a budget is broken or prediction and "
+                                "GPU of a case, run it for real and compare. It runs the code that source: names: give it only code that you would run anyway. "
+                                "--on none runs nothing.", epilog="Exit codes: 0 all pass, 1 a budget is broken or prediction and "
                                 "measurement disagree, 2 wrong usage or unreadable input, 3 could not say.")
     p.add_argument("spec", nargs="?", default="memspec.yaml")
     p.add_argument("--case", action="append", default=[], metavar="NAME", help="only this case: its exact name, else with * and ?; repeats")
@@ -104,6 +110,7 @@ def main(arguments: list[str]) -> int:
     p.add_argument("--require-gpu", action="store_true", help="exit 3 where a case was not measured on its GPU")
     p.add_argument("-o", "--output", metavar="FOLDER", help="keep the records there")
     p.add_argument("--jobs", type=measure.jobs, default=1, metavar="N", help="cases run at a time (1); on a GPU one at a time in any event")
+    pickles.add_argument(p)
     p.add_argument("--timeout", type=measure.seconds, default=measure.TIMEOUT, metavar="SECONDS", help=f"for running one case ({measure.TIMEOUT:g})")
     p.add_argument("--format", choices=("text", "json"), default="text")
     a = p.parse_args(arguments)
@@ -120,10 +127,21 @@ def main(arguments: list[str]) -> int:
 
 
 def _check(a: argparse.Namespace) -> int:
+    with queried.Queried() as asked:
+        return _judge(a, asked)
+
+
+def _judge(a: argparse.Namespace, asked: queried.Queried) -> int:
     extra = ["--workspace", a.workspace] if a.workspace else []
-    checked = cases.check(a.spec, a.case, extra)
+    checked = cases.check(a.spec, a.case, extra, asked)
     if a.when not in ("never", "real") and _captures(a):
-        checked = cases.check(a.spec, a.case, extra)
+        checked = cases.check(a.spec, a.case, extra, asked)
+    for line in asked.lines():
+        print(f"memshim: {line}", file=sys.stderr)
+    if asked.count:
+        print(f"memshim: cuDNN answered {asked.count} calls that no workspace profile has; python -m memshim workspace {shlex.quote(a.spec)} keeps the "
+              "answers for memspec check", file=sys.stderr)
+    extra += asked.arguments
     if a.format == "text":
         text, said, _ = binary.call("check", *cases.selected(a.spec, a.case), *extra)
         print(text, end="")
@@ -140,7 +158,7 @@ def _check(a: argparse.Namespace) -> int:
                 if r and r.comparison and r.record["where"] == "cuda":  # what a pretend GPU says is in c["measured"], which tells where
                     f["measured"] = r.comparison.peak(f["metric"])
         print(json.dumps({"schema": checked["schema"], "exit": code, "cases": checked["cases"]}, indent=2, ensure_ascii=False))
-    elif results:
+    elif results := [r for r in results if r.where != RECORDED]:
         count = {o: sum(r.outcome == o for r in results) for o in ("pass", "warn", "fail", "error", "inconclusive", "skipped")}
         where = {at for r in results if (at := r.record["where"] if r.record else r.where)}
         how = "run on a pretend GPU" if where == {"pretend"} else "run for real" if "pretend" not in where else "run, some on a pretend GPU"
@@ -151,7 +169,7 @@ def _check(a: argparse.Namespace) -> int:
 def _captures(a: argparse.Namespace) -> bool:
     """Capture the recordings that are missing or stale; whether there were any."""
     found = cases.load(a.spec, a.case)
-    if all(capture.fresh(c["recording"]) for c in capture.of_spec(a.spec, found)):
+    if all(capture.fresh(c["recording"], c) for c in capture.of_spec(a.spec, found)):
         return False
     with contextlib.closing(process.runner()) as runner:
         for line in capture.refresh(a.spec, found, runner, a.timeout):
@@ -180,5 +198,7 @@ def _measure(a: argparse.Namespace, extra: list[str]) -> list[Measured]:
         with contextlib.closing(process.measure_all(all_cases, o.jobs, one)) as measured:
             for got in measured:
                 results.append(got)
+                if got.where == RECORDED:
+                    continue
                 bar.say(got.text, sys.stderr if a.format == "json" else sys.stdout)
     return results

@@ -76,8 +76,12 @@ class CaseItem(pytest.Item):
             if self.case.get("recording") and options.of_check(self.config).when not in ("never", "real"):
                 for line in capture.refresh(near(self.path), [self.case], machine.runner(self.config)):
                     self.add_report_section("setup", "memspec", line)
-            self.checked = cases.check(near(self.path), [self.name])["cases"][0]
-            self.messages = [] if self.checked["outcome"] == "pass" else [self.reproducible(cases.message(near(self.path), self.name))]
+            asked = machine.asked(self.config)
+            self.checked = cases.check(near(self.path), [self.name], queried=asked)["cases"][0]
+            for line in asked.lines():
+                self.add_report_section("setup", "memspec", line)
+            self.answers = asked.arguments
+            self.messages = [] if self.checked["outcome"] == "pass" else [self.reproducible(cases.message(near(self.path), self.name, self.answers))]
             self.measured = self.measure()
         except (cases.SpecError, binary.BinaryError) as e:
             self.note("outcome", "error")
@@ -90,6 +94,7 @@ class CaseItem(pytest.Item):
         o = options.of_check(self.config)
         if o.when == "never":
             return None
+        o = o._replace(extra=tuple(self.answers))
         return check.verify(near(self.path), self.case, machine.seen(self.config), o, lambda *a: machine.runner(self.config).measure(*a))
 
     def tell(self) -> None:
@@ -120,7 +125,7 @@ class CaseItem(pytest.Item):
         increase.judge(self, increase.Numbers(self.case["device"]["name"], peak))
         if self.messages:
             at_once = self.checked["outcome"] == "pass"
-            self.note("warning", self.messages[0].splitlines()[0] if at_once else cases.headline(near(self.path), self.name))
+            self.note("warning", self.messages[0].splitlines()[0] if at_once else cases.headline(near(self.path), self.name, self.answers))
 
     def reproducible(self, text: str) -> str:
         """The commands that give the account again, this test's first."""

@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 
 from memshim.run import gpu, process
+from memshim.workspace import queried
 
 SEEN = pytest.StashKey[Any]()
 RUNNER = pytest.StashKey[Any]()
+QUERIED = pytest.StashKey[Any]()
 
 
 def seen(config: pytest.Config) -> gpu.Seen:
@@ -47,6 +49,16 @@ def runner(config: pytest.Config) -> process.Fresh | process.Server:
     return config.stash[RUNNER]
 
 
+def asked(config: pytest.Config) -> queried.Queried:
+    """What cuDNN answered this process."""
+    if config.stash.get(QUERIED, None) is None:
+        config.stash[QUERIED] = queried.Queried()
+    return config.stash[QUERIED]
+
+
 def close(config: pytest.Config) -> None:
+    if config.stash.get(QUERIED, None) is not None:
+        config.stash[QUERIED].close()
+        config.stash[QUERIED] = None
     if config.stash.get(RUNNER, None) is not None:
         config.stash[RUNNER].close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from difflib import get_close_matches
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -45,6 +46,10 @@ class Budget(NamedTuple):
         """Exactly at the limit passes."""
         return [(x, getattr(peaks, x.metric)) for x in (x.of(peaks.total) for x in self.limits) if getattr(peaks, x.metric) > x.bytes]
 
+    def nothing(self) -> bool:
+        """Whether it is kept only by code that takes nothing, or is of what stays: then such code is judged."""
+        return all(x.metric == "leaked" or x.metric == "delta" and x.bytes == 0 and not x.share for x in self.limits)
+
     def wants(self, metric: str) -> bool:
         return any(x.metric == metric for x in self.limits)
 
@@ -70,7 +75,11 @@ def memory_budget(*args: Any, device: int | str | None = None, on: str = "", **l
         raise ValueError(f"memory_budget: got {args[0]!r} without a metric, want {'=, '.join(METRICS)}=")
     unknown = [k for k in limits if k not in METRICS]
     if unknown:
-        raise ValueError(f"memory_budget: got the metric {unknown[0]!r}, want one of {', '.join(METRICS)}")
+        near = get_close_matches(unknown[0], METRICS, 1)
+        meant = f", did you mean {near[0]}?" if near else ""
+        raise ValueError(f"memory_budget: got the metric {unknown[0]!r}, want one of {', '.join(METRICS)}{meant}")
+    if not limits and on:
+        limits = {"reserved": "100%"}  # it must fit that GPU
     if not limits:
         raise ValueError(f"memory_budget: got no limit, want {'=, '.join(METRICS)}=")
     try:

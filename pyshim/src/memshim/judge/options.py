@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any, NamedTuple
 
 import pytest
@@ -37,6 +38,8 @@ OPTIONS = (
     Option("memspec_snapshot", str, "keep a snapshot there of each test that breaks its budget, for PyTorch's memory_viz", "FOLDER"),
     Option("memspec_top", int, f"lines told of who held the peak ({region.TOP})", "N"),
     Option("memspec_no_warmup", bool, "let what libraries keep from their first use fall into the test that uses them first"),
+    Option("memspec_strict", bool, "a budget that could not be judged fails its test; the default where CI=true. Without it the test is skipped"),
+    Option("memspec_no_strict", bool, "a budget that could not be judged skips its test, also where CI=true"),
     Option("memspec_no_summary", bool, "no summary at the end"),
 )
 
@@ -81,6 +84,13 @@ def of_check(config: pytest.Config) -> Options:
     told = "auto" if not on else "never" if on == "none" else on if on == "real" else "pretend"
     when = "never" if get(config, "memspec_no_measure") else "always" if get(config, "memspec_measure") else told
     return Options(when, bool(get(config, "memspec_require_gpu")), get(config, "memspec_output"))
+
+
+def strict(config: pytest.Config) -> bool:
+    """Whether a budget that could not be judged fails its test."""
+    if get(config, "memspec_no_strict"):
+        return False
+    return bool(get(config, "memspec_strict")) or os.environ.get("CI", "").lower() == "true"
 
 
 def surveys(config: pytest.Config) -> bool:

@@ -16,7 +16,7 @@ import re
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
@@ -29,6 +29,8 @@ from memshim.run.where import pretended
 
 COUNT = pytest.StashKey[int]()  # budgets of a test so far
 SURVEY = pytest.StashKey[Any]()
+UNJUDGED = pytest.StashKey[list[str]]()  # why budgets of a test could not be judged
+FIXTURES = pytest.StashKey[Any]()  # the region that began before a test's fixtures
 BROKEN = pytest.StashKey[bool]()
 VIEWER = "https://docs.pytorch.org/memory_viz"
 
@@ -88,20 +90,57 @@ def budgets_of(item: pytest.Item) -> list[marks.Budget]:
     return marks.closest([*found, *([default] if default else [])])
 
 
+def _budgets_or_error(item: pytest.Item) -> tuple[list[marks.Budget], str]:
+    try:
+        return budgets_of(item), ""
+    except (ValueError, TypeError) as e:
+        return [], str(e)
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item):
     if isinstance(item, (CaseItem, Unreadable)):
         return (yield)
-    try:
-        budgets = budgets_of(item)
-    except (ValueError, TypeError) as e:
-        pytest.fail(str(e), pytrace=False)
+    budgets, wrong = _budgets_or_error(item)
+    if wrong:
+        pytest.fail(wrong, pytrace=False)
     if options.surveys(item.config) and not any(b.device is None for b in budgets):
         budgets.append(marks.Budget(()))
     with contextlib.ExitStack() as stack:
         for budget in budgets:
             stack.enter_context(held_to(item, budget, whole=budget.device is None))
+        result = yield
+    _unjudged(item)
+    return result
+
+
+def _unjudged(item: pytest.Item) -> None:
+    """What was not judged has not passed."""
+    whys = list(dict.fromkeys(item.stash.get(UNJUDGED, ())))
+    if whys and options.strict(item.config):
+        pytest.fail(f"INCONCLUSIVE {item.nodeid}: its budget is not judged: {'; '.join(whys)}", pytrace=False)
+    if whys:
+        pytest.skip(f"its budget is not judged: {'; '.join(whys)}")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup(item: pytest.Item):
+    """What fixtures allocate has its lines, too."""
+    with contextlib.suppress(ValueError, TypeError):
+        if not isinstance(item, (CaseItem, Unreadable)) and budgets_of(item):
+            region = item.config.hook.pytest_memspec_region(device=None, config=item.config)
+            if not region.why_not and hasattr(region, "before_fixtures"):
+                item.stash[FIXTURES] = region.before_fixtures()
+    return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item):
+    try:
         return (yield)
+    finally:
+        if region := item.stash.get(FIXTURES, None):
+            region.close()
 
 
 @contextlib.contextmanager
@@ -121,8 +160,10 @@ def held_to(item: pytest.Item, budget: marks.Budget, whole: bool = False) -> Ite
         if budget.limits:
             if options.of_check(item.config).require_gpu:
                 pytest.fail(f"INCONCLUSIVE {item.nodeid}: {why_not}, and a GPU is required", pytrace=False)
-            note("not_judged", why_not)
+            _not_judged(item, note, why_not)
         return
+    if (fixtures := item.stash.get(FIXTURES, None)) and hasattr(region, "after"):
+        region.after(fixtures)
     region.start()
     try:
         try:
@@ -130,8 +171,12 @@ def held_to(item: pytest.Item, budget: marks.Budget, whole: bool = False) -> Ite
         except pytest.skip.Exception:
             raise
         except BaseException as e:  # a test that fails for reasons of its own is told as that, with what it took so far
-            _tell(note, region.stop(), budget)
-            _tell_oom(item, region, e)
+            peaks = region.stop()
+            _tell(note, peaks, budget)
+            if said := _out_of_memory(e):
+                if budget.limits:
+                    _fail_oom(item, peaks, region, note, said)
+                item.add_report_section("call", "memspec: who held the memory", region.holders())
             raise
         peaks = region.stop()
         if budget.wants("leaked") or surveyed:
@@ -139,7 +184,9 @@ def held_to(item: pytest.Item, budget: marks.Budget, whole: bool = False) -> Ite
         _tell(note, peaks, budget)
         if surveyed:
             item.stash[SURVEY] = _survey(region, peaks)
-        if budget.limits:
+        if budget.limits and not budget.nothing() and hasattr(region, "took_nothing") and region.took_nothing():
+            _not_judged(item, note, f"it allocates nothing on {peaks.device}")
+        elif budget.limits:
             _judge(item, budget, peaks, region, note)
         if surveyed:
             increase.judge(item, increase.Numbers(peaks.device, {"delta": peaks.delta, "leaked": peaks.leaked}))
@@ -162,12 +209,35 @@ def _tell(note, peaks: marks.Peaks, budget: marks.Budget) -> None:
         note(f"budget.{x.metric}", x.of(peaks.total).bytes)
 
 
-def _tell_oom(item: pytest.Item, region: Region, e: BaseException) -> None:
-    """Memory that ends in a test is told with who held it."""
+def _not_judged(item: pytest.Item, note, why: str) -> None:
+    note("not_judged", why)
+    item.stash.setdefault(UNJUDGED, []).append(why)
+
+
+def _out_of_memory(e: BaseException) -> str:
+    """What is said of the memory that ran out; empty where that is not the cause."""
     from memshim.run.failure import out_of_memory
 
-    if isinstance(e, Exception) and out_of_memory(e):
-        item.add_report_section("call", "memspec: who held the memory", region.holders())
+    return out_of_memory(e) if isinstance(e, Exception) else ""
+
+
+def _fail_oom(item: pytest.Item, peaks: marks.Peaks, region: Region, note, said: str) -> NoReturn:
+    """Memory that runs out in a test with a budget breaks it, whatever its limits are."""
+    note("outcome", "fail")
+    item.stash[BROKEN] = True
+    asked = " ".join(re.split(r"(?<=\.) ", said)[:2])
+    held = "".join(f"\n    {line}" for line in region.holders().splitlines())
+    pytest.fail(f"FAIL {item.name} on {peaks.device}: it does not fit: {asked}\n  who held the memory:{held}\n"
+                f"  reproduce  {shlex.join(['pytest', item.nodeid])}", pytrace=False)
+
+
+def _reads() -> list[str]:
+    """The lines that read values which no kernel computed, and which are others with MEMSPEC_VALUES."""
+    from memshim import pretend
+    from memshim.run.frames import shorten
+
+    seen = pretend.report().reads
+    return list(dict.fromkeys(f"{shorten(r.file)}:{r.line} ({r.function})" if r.file else r.function for r in seen if r.varied and r.assumed is None))
 
 
 def _survey(region: Region, peaks: marks.Peaks) -> dict[str, Any]:
@@ -213,6 +283,8 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo):
         report.memspec_survey = item.stash.get(SURVEY, None)
         report.memspec_numbers = item.stash.get(increase.NUMBERS, None) if report.passed else None
         report.memspec_broken = item.stash.get(BROKEN, False)
+        report.memspec_reads = _reads() if pretended() else []
+        report.memspec_asserted = bool(call.excinfo) and issubclass(call.excinfo.type, AssertionError)
     return report
 
 
@@ -262,14 +334,15 @@ class Shim:
         """Fails unless every case passes (as memspec check says); gives what it says."""
         __tracebackhide__ = True
         try:
-            checked, wrong = cases.check(spec, [case] if case else []), ""
+            asked = machine.asked(self._item.config)
+            checked, wrong = cases.check(spec, [case] if case else [], queried=asked), ""
         except cases.SpecError as e:
             checked, wrong = {}, str(e)
         if wrong:
             pytest.fail(wrong)
         bad = [c["name"] for c in checked["cases"] if c["outcome"] not in ("pass", "warn")]
         if bad:
-            pytest.fail("\n".join(cases.message(spec, name) for name in bad), pytrace=False)
+            pytest.fail("\n".join(cases.message(spec, name, asked.arguments) for name in bad), pytrace=False)
         return checked
 
     def trace(self, *args, **kw):

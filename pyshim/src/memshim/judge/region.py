@@ -33,6 +33,7 @@ class CUDABudget:
 
     def __init__(self, device: int | None = None, top: int = TOP, warm: bool = True):
         self._device, self._top, self._warm, self._region, self._lines, self._leaks = device, top, warm, None, None, []
+        self._fixtures, self._since = None, 0  # the region that began before the test's fixtures, and how many events it had before the test
         self.why_not = self._missing()
 
     def _missing(self) -> str:
@@ -47,6 +48,16 @@ class CUDABudget:
             raise ValueError(f"memory_budget: got device {self._device}, but PyTorch finds {found} GPU here")
         return "" if found else gpu.NONE
 
+    def before_fixtures(self) -> Any:
+        """A region from here on, for after."""
+        from memshim.run.recorder import CUDARegion
+
+        return CUDARegion(self._device).open()
+
+    def after(self, fixtures: Any) -> None:
+        """fixtures: the region that was opened before the test's fixtures were made, whose lines are known from there on."""
+        self._fixtures = fixtures
+
     def start(self) -> None:
         import torch
 
@@ -60,6 +71,10 @@ class CUDABudget:
         torch.cuda.empty_cache()  # what a budget around this one saw reserved is kept
         self._lines = Lines().__enter__()
         self._region = CUDARegion(self._device).open()
+        if self._fixtures is not None and self._fixtures.index == self._region.index:
+            self._since = self._fixtures.mark()
+        else:
+            self._fixtures = None
 
     def stop(self) -> Peaks:
         import torch
@@ -100,7 +115,16 @@ class CUDABudget:
         from memshim.look.trace import trace
 
         self._region.close()
-        return trace.of(self._region, top=self._top).table()
+        if self._fixtures is None:
+            return trace.of(self._region, top=self._top).table()
+        self._fixtures.close()
+        return trace.of(self._fixtures, self._since, top=self._top).table()
+
+    def took_nothing(self) -> bool:
+        """Whether neither the code nor its fixtures allocated anything on the device."""
+        region = self._fixtures or self._region
+        region.mark()
+        return not any(e.action == "alloc" for e in region.events)
 
     def survey(self) -> dict[str, Any]:
         """How much was allocated in all and in how many allocations, how many of each size, and the lines that held the peak; ends the region."""

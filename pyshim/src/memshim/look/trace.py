@@ -45,10 +45,10 @@ class trace:  # lower case: it is used as a function, `with memshim.trace() as t
         self.where, self.peak, self.compiled = "", _NOTHING, False
 
     @classmethod
-    def of(cls, region: history.Region, **kw: Any) -> trace:
-        """What a region that has ended holds."""
+    def of(cls, region: history.Region, since: int = 0, **kw: Any) -> trace:
+        """What a region that has ended holds, its peak from event number since on."""
         t = cls(**kw)
-        t.where, t.peak = where.told(region.where), at_peak(region, t._every)
+        t.where, t.peak = where.told(region.where), at_peak(region, t._every, since)
         return t
 
     def start(self) -> trace:

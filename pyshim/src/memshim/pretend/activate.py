@@ -52,7 +52,7 @@ def caches(environ: Mapping[str, str]) -> dict[str, str]:
     """Folders of their own for what is tuned by measuring: on a pretend GPU times are invented."""
     out = {}
     for name, folder in (("TORCHINDUCTOR_CACHE_DIR", compiles.FOLDER), ("TRITON_CACHE_DIR", "triton-pretend")):
-        own = environ.get(name) or str(compiles.base(environ) / folder)
+        own = environ.get(name) or str(build.private_folder(compiles.base(environ) / folder))
         out[name] = own if own.endswith("-pretend") else f"{own}-pretend"
     return out
 
@@ -131,4 +131,5 @@ def pretend(wanted: Wanted | Sequence[Wanted], *, count: int = 1, memory: int | 
     for path in found["LD_PRELOAD"].split(":")[:2]:  # first in the global scope: before every library that torch loads
         ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL)
     _active.extend(devices)
+    follow.warns = follow.warns or not os.environ.get("MEMSPEC_RUN")  # memshim run reports all reads
     follow.after_torch()

@@ -9,6 +9,8 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+from memshim import private
+
 SOURCES = Path(__file__).resolve().parent / "native"
 PREBUILT = Path(__file__).resolve().parent / "lib"
 LIBRARY, NVML = "libcuda.so.1", "libnvidia-ml.so.1"  # the names under which everybody loads the driver and NVML
@@ -53,6 +55,14 @@ def cache() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "memshim" / "pretend"
 
 
+def private_folder(path: Path) -> Path:
+    """Made where it is not there. BuildError: others than this user may put there what processes load."""
+    try:
+        return private.folder(path)
+    except private.NotPrivate as e:
+        raise BuildError(str(e)) from None
+
+
 def compile_into(folder: Path, extra: list[str] | None = None) -> None:
     """Both libraries. They have the sonames of the driver and of NVML, so that whoever loads these gets them, once they are loaded. The second
     is empty but for its name, and needs the first."""
@@ -72,13 +82,14 @@ def library() -> Path:
     """The folder with the built libraries."""
     if (PREBUILT / LIBRARY).is_file():
         return PREBUILT
-    folder = cache() / key()
+    folder = private_folder(cache()) / key()
+    if folder.is_dir():
+        private_folder(folder)
     if (folder / NVML).is_file():
         return folder
-    folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent) as tmp:
         made = Path(tmp) / "made"
-        made.mkdir()
+        made.mkdir(mode=0o700)
         compile_into(made, ["-s"])
         try:
             made.rename(folder)

@@ -18,6 +18,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from memshim import private
+
 FOLDER = "inductor-pretend"
 PREFIX = "process-"
 LOCK = "lock"
@@ -54,7 +56,7 @@ def folder() -> str:
         within = base() / FOLDER
         remove_dead(within)
         made = Path(tempfile.mkdtemp(prefix=PREFIX, dir=within))
-        lock = open(made / LOCK, "w")  # noqa: SIM115  held to the end
+        lock = os.fdopen(private.lock_file(made / LOCK), "r+")  # held to the end
         fcntl.flock(lock, fcntl.LOCK_EX)
         _own[os.getpid()] = made, lock
         atexit.register(remove, made, os.getpid())
@@ -75,11 +77,11 @@ def remove_own() -> None:
 def remove_dead(within: Path) -> None:
     """The folders of processes that are gone."""
     for made in within.glob(f"{PREFIX}*"):
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, private.NotPrivate):
             if not (made / LOCK).exists():
                 if time.time() - made.stat().st_mtime > FRESH:
                     remove(made, os.getpid())
                 continue
-            with open(made / LOCK, "w") as lock:
+            with os.fdopen(private.lock_file(made / LOCK), "r+") as lock:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # fails where its process holds it
                 remove(made, os.getpid())

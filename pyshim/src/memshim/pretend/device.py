@@ -39,11 +39,17 @@ class Device:
     shared_per_block: int
     shared_optin: int
     shared_reserved: int
+    context_high: int | None = None  # the most that a context takes with what libraries load later, where a range of it is known
 
     @property
     def sm(self) -> int:
         """86 for 8.6."""
         return self.compute_capability[0] * 10 + self.compute_capability[1]
+
+    @property
+    def uncertain(self) -> int:
+        """How much more than `context` the context may take, bytes."""
+        return max((self.context_high or 0) - (self.context or 0), 0)
 
     def with_memory(self, memory: int | str) -> Device:
         """The same card with another size of memory."""
@@ -119,13 +125,13 @@ def of_row(row: dict[str, Any]) -> Device:
     if limits is None:
         known = ", ".join(c["compute_capability"] for c in table()["capabilities"])
         raise UnknownDevice(f"{name}: got compute capability {row['compute_capability']}, want one of {known}: PyTorch 2.10 and newer run on these")
-    context = row.get("context")
+    context, high = row.get("context"), None
     if context is None and row.get("context_range"):
-        context = row["context_range"]["low"]  # what every process takes, as memspec has it
+        context, high = row["context_range"]["low"], row["context_range"]["high"]  # what every process takes, as memspec has it
     borrowed = tuple(k for k in FIGURES if not row.get(k))
     figures = {k: nearest(of, sms, k)[k] if k in borrowed else row[k] for k in FIGURES}
     return Device(name=name, driver=row.get("driver") or name, memory=sizes.parse(row["memory"]), compute_capability=of, sms=sms,
-                  context=None if context is None else sizes.parse(context), borrowed=borrowed, **figures, **{k: limits[k] for k in LIMITS})
+                  context=None if context is None else sizes.parse(context), borrowed=borrowed, context_high=high, **figures, **{k: limits[k] for k in LIMITS})
 
 
 def of_case(told: dict[str, Any]) -> Device:

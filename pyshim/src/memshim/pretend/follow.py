@@ -18,6 +18,8 @@ VALUES = "MEMSPEC_PRETEND_VALUES"  # 0: values are not followed
 ASSUME = "MEMSPEC_PRETEND_ASSUME"  # {"train.py:12": 3} as JSON
 REPORT = "MEMSPEC_PRETEND_REPORT"  # a folder, where every process writes PID.json at its end
 
+warns = False  # this process called memshim.pretend(): nobody reports its reads at its end, so that the first is a warning
+
 _SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))  # the folder of memshim
 
 
@@ -63,16 +65,19 @@ def start() -> None:
         sys.path.append(_SOURCE)
     if os.environ.get(REPORT):
         atexit.register(write_report)
-    from memshim.pretend import compiles, ending, timing
+    from memshim.pretend import compiles, ending, gradients, timing, writes
 
     warnings.filterwarnings("ignore", "dynamo_pgo force disabled")  # it is: no answer depends on what an earlier process found
     ending.register()
+    gradients.watch()
+    writes.watch(After)
     for module, act in {**timing.AFTER, "torch._inductor.utils": compiles.watch}.items():
         After(module, act)
     if os.environ.get(VALUES) != "0":
         from memshim.pretend import values
 
-        values.install(json.loads(os.environ.get(ASSUME) or "{}"))
+        hook = values.install(json.loads(os.environ.get(ASSUME) or "{}"), values.modes.of_environment(os.environ))
+        hook.reads.warns = warns
 
 
 def write_report() -> None:

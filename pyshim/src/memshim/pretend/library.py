@@ -34,10 +34,14 @@ class Library:
         pointer, size = ctypes.c_void_p, ctypes.c_size_t
         self.known = lib.memspec_pretend_known
         self.known.argtypes = [pointer, size]
+        self.chosen = lib.memspec_pretend_chosen
+        self.chosen.argtypes = [pointer, size]
         self.untouched = lib.memspec_pretend_untouched
         self.untouched.argtypes = [pointer, size]
         self.wrote = lib.memspec_pretend_wrote
         self.wrote.argtypes, self.wrote.restype = [pointer, size, ctypes.c_int], None
+        self.chose = lib.memspec_pretend_chose
+        self.chose.argtypes, self.chose.restype = [pointer, size], None
         self.unknown = lib.memspec_pretend_unknown
         self.unknown.argtypes, self.unknown.restype = [pointer, size], None
         self.zero = lib.memspec_pretend_zero
@@ -50,6 +54,8 @@ class Library:
         self._note = lib.memspec_pretend_note
         self._note.argtypes = [ctypes.c_int, ctypes.POINTER(ctypes.c_int), ctypes.POINTER(ctypes.c_char_p), ctypes.POINTER(ctypes.c_ulonglong)]
         self._note.restype = ctypes.c_bool
+        self._figures = lib.memspec_pretend_figures
+        self._figures.restype = ctypes.c_char_p
         lib.memspec_pretend_reads.restype = ctypes.POINTER(_Reads)
         lib.memspec_pretend_operators.restype = ctypes.POINTER(ctypes.c_int)
         self._lib, self._threads = lib, threading.local()
@@ -69,6 +75,10 @@ class Library:
         except AttributeError:
             self._threads.operators = self._lib.memspec_pretend_operators().contents
             return self._threads.operators
+
+    def figures(self) -> str:
+        """The file, in the folder that MEMSPEC_PRETEND_FIGURES names, where this process's figures are kept; "" where none is wanted."""
+        return (self._figures() or b"").decode()
 
     def notes(self) -> list[Note]:
         kind, name, count = ctypes.c_int(), ctypes.c_char_p(), ctypes.c_ulonglong()

@@ -6,15 +6,20 @@ import linecache
 import os
 import sys
 import threading
+import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import FrameType
-from typing import Iterator, Union
+from typing import Callable, Iterator, Union
 
 Number = Union[bool, int, float]
+ROUTING = "routing"  # in the place of a line: indices that come from unknown scores
+WORDS = ("balanced", "least", "most", "skewed")
+MOST_LOGGED = 1 << 17  # reads whose moments are kept
 
 _OWN = os.path.dirname(os.path.abspath(__file__)) + os.sep  # memshim/pretend/
 _LBFGS = os.sep + os.path.join("torch", "optim", "lbfgs.py")
-_SITE = ("site-packages" + os.sep, "dist-packages" + os.sep, os.path.dirname(os.__file__) + os.sep)
+_SITE = ("site-packages" + os.sep, "dist-packages" + os.sep, os.path.dirname(os.__file__) + os.sep, os.path.dirname(os.path.dirname(_OWN)) + os.sep)
 
 
 @dataclass(frozen=True)
@@ -38,8 +43,13 @@ class Read:
     op: str  # aten::_local_scalar_dense for .item(), if and while; aten::copy_ for .cpu() and .tolist(); aten::nonzero ...
     bytes: int  # of the last such read
     count: int = 0
-    assumed: Number | None = None  # what assume says
+    assumed: Number | str | None = None  # what assume says: a number, or which values are given
     given: str = ""  # in words, where that is neither zero nor what assume says
+    kind: str = ""  # bool, int, float, or count: how many there are of something, which sizes a result
+    value: Number | None = None  # what the last read gave; None for several values at once
+    bounded: bool = True  # False: an integer whose range is not known, so that mode most gives no upper end
+    varied: bool = True  # False: a read inside of an operator or a library, which gives the same in every mode
+    endless: bool = False  # a loop at this place went on until it was given the opposite value
 
 
 @dataclass
@@ -47,28 +57,56 @@ class Reads:
     """All reads of a process, in the order in which their places came first."""
 
     found: dict[tuple, Read] = field(default_factory=dict)
-    assume: dict[str, Number] = field(default_factory=dict)
+    assume: dict[str, Number | str] = field(default_factory=dict)
     lock: threading.Lock = field(default_factory=threading.Lock)
     losses: int = 0  # that LBFGS was given
+    moment: Callable[[], int] | None = None  # counts what the allocator did, for whoever compares runs
+    warns = False  # whether the first read is a Python warning
+    log: list[tuple[Read, int]] = field(default_factory=list)  # each read with its moment, where there is one
 
-    def note(self, op: str, size: int, assumed: Number | None = None, given: str = "") -> None:
+    def note(self, op: str, size: int, assumed: Number | None = None, given: str = "", kind: str = "", value: Number | None = None, bounded: bool = True,
+             varied: bool = True) -> Read:
         inner, place = places()
+        assumed = self.stated() if assumed is None else assumed
         with self.lock:
-            read = self.found.setdefault((place, inner, op), Read(place, inner, op, size, assumed=assumed, given=given))
+            read = self.found.setdefault((place, inner, op), Read(place, inner, op, size, assumed=assumed, given=given, kind=kind))
             read.count += 1
-            read.bytes = size
+            read.bytes, read.value = size, value
+            read.bounded, read.varied = read.bounded and bounded, read.varied and varied
+            if self.moment and len(self.log) < MOST_LOGGED:
+                self.log.append((read, self.moment()))
+            warns, self.warns = self.warns and assumed is None, self.warns and assumed is not None
+        if warns:
+            warn(read)
+        return read
 
     def assumed(self) -> Number | None:
         """What assume says of a read at the line that is running; None where it says nothing."""
+        said = self.said()
+        return None if isinstance(said, str) else said
+
+    def stated(self) -> str | None:
+        """The mode of values that assume names at the line that is running; None where it names none."""
+        said = self.said()
+        return said if isinstance(said, str) else None
+
+    def said(self) -> Number | str | None:
+        """What assume says of the line that is running, or of the function that reads there: train.py:12, train.py:route."""
         if not self.assume:
             return None
-        for frame in frames():
+        readers = 2  # the innermost that is not PyTorch's, and the innermost that is no package's either
+        for i, frame in enumerate(frames()):
+            code = frame.f_code
+            user = not any(s in code.co_filename for s in _SITE)
             for key, value in self.assume.items():
-                file, _, line = key.rpartition(":")
-                if int(line) == frame.f_lineno and matches(frame.f_code.co_filename, file):
+                file, _, at = key.rpartition(":")
+                if not matches(code.co_filename, file):
+                    continue
+                if at == str(frame.f_lineno) or readers and (i == 0 or user) and at in (code.co_name, getattr(code, "co_qualname", "")):
                     return value
+            if i == 0 or user:
+                readers = 0 if user else 1
         return None
-
 
     def searching(self, kind: type) -> Number | None:
         """What torch.optim.LBFGS reads so that its search goes on as far as it may (lbfgs.py, step): no optimum is found, each loss is smaller than the
@@ -84,6 +122,15 @@ class Reads:
         if kind is bool and frame.f_code.co_name == "step":
             return "ys" in linecache.getline(frame.f_code.co_filename, frame.f_lineno)
         return None
+
+
+class UnknownValue(UserWarning):
+    """A program read a value that no kernel of a pretend GPU computed."""
+
+
+def warn(read: Read) -> None:
+    warnings.warn_explicit(f"kernels compute nothing on a pretend GPU, and this line reads what one would have computed: {read.given or '0'}. It is no result. "
+                           "memshim.pretend.report() lists all such reads; later ones do not warn", UnknownValue, read.place.file or "?", read.place.line)
 
 
 def matches(path: str, file: str) -> bool:
@@ -125,12 +172,15 @@ def within(folder: str) -> bool:
     return False
 
 
-def read_assume(assume: dict[str, Number]) -> dict[str, Number]:
-    """Checked: {"train.py:12": 3}."""
+def read_assume(assume: Mapping[str, Number | str]) -> dict[str, Number | str]:
+    """Checked: {"train.py:12": 3, "train.py:route": "balanced", "routing": "balanced"}."""
     for key, value in assume.items():
-        file, _, line = key.rpartition(":")
-        if not file or not line.isdecimal():
-            raise ValueError(f"got assume {key!r}, want a place such as train.py:12")
-        if not isinstance(value, (bool, int, float)):
-            raise ValueError(f"got assume {key}: {value!r}, want a number, true or false")
+        file, _, at = key.rpartition(":")
+        if key == ROUTING:
+            if value != WORDS[0]:
+                raise ValueError(f"got assume {key}: {value!r}, want {WORDS[0]}")
+        elif not file or not (at.isdecimal() or at.replace(".", "").isidentifier()):
+            raise ValueError(f"got assume {key!r}, want a place such as train.py:12, a function such as train.py:route, or {ROUTING}")
+        elif not isinstance(value, (bool, int, float)) and value not in WORDS:
+            raise ValueError(f"got assume {key}: {value!r}, want a number, true or false, or one of {', '.join(WORDS)}")
     return dict(assume)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from memshim.pretend.gradients import Missing
 from memshim.pretend.library import Library
 from memshim.pretend.timing import Decided
 
@@ -22,8 +23,18 @@ class Read(NamedTuple):
     op: str
     bytes: int  # of the last one
     count: int
-    assumed: float | int | bool | None  # what assume said it gives
+    assumed: float | int | bool | str | None  # what assume said it gives: a number, or which values
     given: str = ""  # in words, where that was neither zero nor what assume said
+    kind: str = ""  # bool, int, float, or count (a size by value: nonzero, unique, nms); "" where it is not known
+    value: float | int | bool | None = None  # what the last one gave; None for several values at once
+    bounded: bool = True  # False: an integer whose range is not known: mode most is no upper end
+    varied: bool = True  # False: it gives the same in every mode, so that repeating a run shows nothing
+    endless: bool = False  # a loop at this line went on until it was given the opposite value: it has no known end
+
+    @property
+    def might_decide(self) -> bool:
+        """Whether memory might depend on it, as far as one run shows: any value that is read may be compared or be a size."""
+        return self.assumed is None
 
 
 class Called(NamedTuple):
@@ -40,28 +51,39 @@ class Report:
     absent: list[Called]  # functions that were asked for by name, and are not there; the program may have gone on without them
     unsized: list[Called]  # stood in for, though what they take of the device is not known
     timed: list[Decided]  # what a measured time decides on a card; here the way that takes more was taken
+    without_gradient: Missing | None = None  # parameters that require a gradient and had none after a training step
 
     @property
     def exact(self) -> bool:
         """Whether nothing was read that is not known and not stated, nothing taken that has no size, and nothing decided by a time."""
         return not self.unsized and not self.timed and all(r.assumed is not None for r in self.reads)
 
+    @property
+    def mode(self) -> str:
+        """Of the values that no kernel computed: balanced, least, most or skewed."""
+        from memshim.pretend import values
+
+        hook = values.installed()
+        return hook.chosen_mode if hook else "balanced"
+
     def as_json(self) -> dict[str, Any]:
         called = {k: [c._asdict() for c in getattr(self, k)] for k in ("refused", "absent", "unsized")}
-        return {"pid": os.getpid(), "exact": self.exact, "reads": [r._asdict() for r in self.reads], **called,
-                "timed": [t._asdict() for t in self.timed]}
+        return {"pid": os.getpid(), "exact": self.exact, "values": self.mode, "reads": [r._asdict() for r in self.reads], **called,
+                "timed": [t._asdict() for t in self.timed],
+                "without_gradient": self.without_gradient._asdict() if self.without_gradient else None}
 
 
 def report() -> Report:
     """What this process asked for so far."""
-    from memshim.pretend import timing, values
+    from memshim.pretend import gradients, timing, values
 
     notes = Library().notes()
     hook = values.installed()
     found = list(hook.reads.found.values()) if hook else []
-    reads = [Read(r.place.file, r.place.line, r.place.function, f"{r.inner.file}:{r.inner.line}", r.op, r.bytes, r.count, r.assumed, r.given) for r in found]
-    reads += [Read("", 0, "outside of PyTorch's operators", "", n.name, 0, n.count, None) for n in notes if n.kind == "unfollowed"]
-    return Report(reads, *([Called(n.name, n.count) for n in notes if n.kind == kind] for kind in ("refused", "absent", "unsized")), timing.found())
+    reads = [Read(r.place.file, r.place.line, r.place.function, f"{r.inner.file}:{r.inner.line}", r.op, r.bytes, r.count, r.assumed, r.given, r.kind, r.value,
+                  r.bounded, r.varied, r.endless) for r in found]
+    reads += [Read("", 0, "outside of PyTorch's operators", "", n.name, 0, n.count, None, varied=False) for n in notes if n.kind == "unfollowed"]
+    return Report(reads, *([Called(n.name, n.count) for n in notes if n.kind == kind] for kind in ("refused", "absent", "unsized")), timing.found(), gradients.found())
 
 
 def read_reports(folder: str | os.PathLike[str]) -> list[dict[str, Any]]:

@@ -41,11 +41,13 @@ def home(environ: Mapping[str, str]) -> str:
     if "include/cuda_runtime_api.h" not in wanted:
         return ""
     key = hashlib.sha256("\n".join(f"{name} {f}" for name, f in sorted(wanted.items())).encode()).hexdigest()[:16]
-    folder = build.cache() / f"toolkit-{key}"
-    if not folder.is_dir():
-        folder.parent.mkdir(parents=True, exist_ok=True)
+    folder = build.private_folder(build.cache()) / f"toolkit-{key}"
+    if folder.is_dir():
+        build.private_folder(folder)
+    else:
         with tempfile.TemporaryDirectory(dir=folder.parent) as tmp:
             made = Path(tmp) / "made"
+            made.mkdir(mode=0o700)
             for name, f in wanted.items():
                 (made / name).parent.mkdir(parents=True, exist_ok=True)
                 os.symlink(f, made / name)

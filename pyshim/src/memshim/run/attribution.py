@@ -10,8 +10,12 @@ tells with the node (run/forward.py), with the module that ran. Hooks are PyTorc
 from __future__ import annotations
 
 import bisect
+import gc
 import re
 import threading
+import weakref
+from array import array
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -35,9 +39,31 @@ class Mark(NamedTuple):
     name: str
 
 
-class Gradient(NamedTuple):
+class Owned(NamedTuple):
+    """What the storage at an address was for at a count. module: None where the module that made it counts."""
+
     count: int
     key: int
+    category: str
+    module: str | None = None
+
+
+class Log:
+    """Rows of numbers, each with a label. It keeps no object that Python's garbage collector counts: the collector comes when it comes without us."""
+
+    def __init__(self, width: int):
+        self._width, self._numbers, self._labels = width, array("q"), []
+
+    def add(self, label: Any, *numbers: int) -> None:
+        self._numbers.extend(numbers)
+        self._labels.append(label)
+
+    def __len__(self) -> int:
+        return len(self._labels)
+
+    def __iter__(self) -> Iterator[tuple]:
+        for i, label in enumerate(self._labels):
+            yield *self._numbers[i * self._width:(i + 1) * self._width], label
 
 
 class Attribution:
@@ -46,19 +72,26 @@ class Attribution:
     def __init__(self, index: int = 0):
         self._index = index
         self.phases: list[Mark] = []
-        self.modules: list[Mark] = []  # the module that runs from there on, "" for none
-        self._gradients: list[Gradient] = []
+        self.modules = Log(1)  # the module that runs from there on, None for none
+        self._owned = Log(2)  # counts and addresses, labelled with category and module
+        self._labels: dict[tuple[str, str | None], tuple[str, str | None]] = {}  # each once
+        self.called: Callable[[Any, Any], None] | None = None  # with each module that no other calls, and its arguments
         self.cleared: list[tuple[int, int]] = []  # counts between which autocast let go of the copies that it keeps
-        self._names: dict[int, str] = {}  # by id of a module
-        self._roots: list[Any] = []  # held, so that no id comes twice
+        self._names: dict[int, tuple[weakref.ref, str]] = {}  # by id of a module, which may come twice
         self._running = threading.local()
         self._undo: list[Any] = []
         self._lock = threading.Lock()
         self._deep = self._steps = 0  # calls of backward, and steps of optimizers, that are under way
 
     def count(self) -> int:
-        told = recorder.real_stats(self._index)["allocation"]["all"]
-        return told["allocated"] + told["freed"]
+        collects = gc.isenabled()
+        gc.disable()  # which the dicts of PyTorch's answer would call
+        try:
+            told = recorder.real_stats(self._index)["allocation"]["all"]
+            return told["allocated"] + told["freed"]
+        finally:
+            if collects:
+                gc.enable()
 
     def on(self) -> Attribution:
         import torch
@@ -69,7 +102,7 @@ class Attribution:
 
         def enter(module: Any, args: Any) -> None:
             if not compiling():
-                self._push(module)
+                self._push(module, args)
 
         def leave(module: Any, args: Any, out: Any) -> None:
             if not compiling():
@@ -129,14 +162,29 @@ class Attribution:
                 self._undo.append(p.register_post_accumulate_grad_hook(self._accumulated).remove)
 
     def _name(self, root: Any) -> None:
-        self._roots.append(root)
         for name, m in root.named_modules():
-            self._names.setdefault(id(m), name)
+            if self._name_of(m) is None:
+                self._names[id(m)] = weakref.ref(m), name
+
+    def _name_of(self, module: Any) -> str | None:
+        held, name = self._names.get(id(module), (None, None))
+        return name if held is not None and held() is module else None
 
     def _accumulated(self, parameter: Any) -> None:
         count = self.count()
         if parameter.grad is not None:
-            self._gradients += [Gradient(count, s.data_ptr()) for s in storages(parameter.grad) if s.nbytes()]
+            self.own(count, parameter.grad, "gradient")
+
+    def own(self, count: int, t: Any, category: str, module: str | None = None) -> None:
+        """What a tensor's storages are for, at a count."""
+        for s in storages(t):
+            if s.device.type == "cuda" and s.device.index == self._index and s.nbytes():
+                label = category, module
+                self._owned.add(self._labels.setdefault(label, label), count, s.data_ptr())
+
+    def owned(self) -> Iterator[Owned]:
+        for count, key, (category, module) in self._owned:
+            yield Owned(count, key, category, module)
 
     def _stack(self) -> list[str]:
         try:
@@ -149,28 +197,31 @@ class Attribution:
         """An iteration begins."""
         self._phase(FORWARD)
 
-    def _push(self, module: Any) -> None:
+    def _push(self, module: Any, args: Any) -> None:
         stack = self._stack()
         if not stack and not self._deep and self.phases and self.phases[-1].name != FORWARD:
             self._phase(FORWARD)
-        if id(module) not in self._names:
-            if stack:
-                self._roots.append(module)
-                self._names[id(module)] = stack[-1]  # made on the way: it counts for whoever runs it
-            else:
-                self._name(module)
-        stack.append(self._names[id(module)])
-        self._module(stack[-1])
+        name = self._name_of(module)
+        if name is None and stack:
+            name = stack[-1]  # made on the way: it counts for whoever runs it
+            self._names[id(module)] = weakref.ref(module), name
+        elif name is None:
+            self._name(module)
+            name = ""
+        if self.called is not None and not stack and not self._deep:
+            self.called(module, args)
+        stack.append(name)
+        self._module(name)
 
     def _pop(self) -> None:
         stack = self._stack()
         if stack:
             stack.pop()
-        self._module(stack[-1] if stack else "")
+        self._module(stack[-1] if stack else None)
 
-    def _module(self, name: str) -> None:
+    def _module(self, name: str | None) -> None:
         with self._lock:
-            self.modules.append(Mark(self.count(), name))
+            self.modules.add(name, self.count())
 
     def _phase(self, name: str) -> None:
         with self._lock:
@@ -185,14 +236,18 @@ class Attribution:
 class Reading:
     """The events of a region in the light of the marks."""
 
-    def __init__(self, region: CUDARegion, marks: Attribution, start: int, owners: dict[int, str]):
-        """start: the count when the region began. owners: category of what is there at the end, by key."""
-        self._region, self._marks, self._owners = region, marks, owners
+    def __init__(self, region: CUDARegion, marks: Attribution, start: int, owners: dict[int, str], program: bool = False):
+        """start: the count when the region began. owners: category of what is there at the end, by key. program: it is no iteration of ours, and what
+        no module made may be anything."""
+        self._region, self._marks, self._owners, self._program = region, marks, owners, program
+        self._told: dict[int, tuple[str, bool]] = {}  # by stack, the operator, and whether a library asked
+        self._lines: dict[int, int] = {}  # by stack, what is Python's of it
         self._counted = [i for i, e in enumerate(region.events) if e.action in ("alloc", "free_requested")]
         self._start = start
         for before, after in marks.cleared:
             in_order_of_birth(region.events, self.index(before), self.index(after))
-        self._starts = [self.index(m.count) for m in marks.modules]
+        self._ran = [Mark(self.index(count), name) for count, name in marks.modules]
+        self._starts = [m.count for m in self._ran]
 
     def index(self, count: int) -> int:
         """The first event after a mark. What completes frees before it belongs to them."""
@@ -210,39 +265,49 @@ class Reading:
         """Where phases begin, by event."""
         return [(self.index(m.count), m.name) for m in self._marks.phases]
 
-    def module_at(self, event: int) -> str:
+    def module_at(self, event: int) -> str | None:
+        """None where none ran."""
         i = bisect.bisect_right(self._starts, event) - 1
-        return self._marks.modules[i].name if i >= 0 else ""
+        return self._ran[i].name if i >= 0 else None
 
     def phase_at(self, phases: list[tuple[int, str]], event: int) -> str:
         i = bisect.bisect_right(phases, (event, "\U0010ffff")) - 1
         return phases[i][1] if i >= 0 else FORWARD
 
-    def gradients(self) -> set[int]:
-        """The events that allocated what became a gradient."""
+    def owned(self) -> dict[int, Owned]:
+        """By the event that allocated it, what a storage was for: a gradient, else what was seen first but for an input. What became an input is one
+        where no module made it."""
         born: dict[int, list[int]] = {}
         for i, e in enumerate(self._region.events):
             if e.action == "alloc":
                 born.setdefault(e.key, []).append(i)
-        out = set()
-        for g in self._marks._gradients:
-            of = born.get(g.key, [])
-            at = bisect.bisect_left(of, self.index(g.count)) - 1
-            if at >= 0:
-                out.add(of[at])
+        out: dict[int, Owned] = {}
+        for o in self._marks.owned():
+            of = born.get(o.key, [])
+            at = bisect.bisect_left(of, self.index(o.count)) - 1
+            if at < 0 or o.count - self._start > len(self._counted):  # of before, or of what is no longer recorded
+                continue
+            at = of[at]
+            known = out.get(at)
+            if o.category == "input" and (known or self.module_at(at) is not None):
+                continue
+            if known is None or known.category == "input" or o.category == "gradient":
+                out[at] = o
+            elif known.module is None and known.category == o.category:
+                out[at] = known._replace(module=o.module)
         return out
 
     def sites(self) -> list[Site | None]:
         """One an event: a free's is its allocation's."""
-        phases, gradients, ends = self.phases(), self.gradients(), self._deaths()
+        phases, owned, ends = self.phases(), self.owned(), self._deaths()
         live: dict[int, Site] = {}
         out: list[Site | None] = []
         for i, e in enumerate(self._region.events):
             if e.action == "alloc":
-                live[e.key] = self._site(i, self.phase_at(phases, i), i in gradients, ends.get(i))
+                live[e.key] = self._site(i, phases, owned.get(i), ends.get(i))
                 out.append(live[e.key])
             elif e.action == "oom":
-                out.append(self._site(i, self.phase_at(phases, i), False, None))
+                out.append(self._site(i, phases, None, None))
             elif e.action == "free_completed":
                 out.append(live.pop(e.key, None))
             else:
@@ -260,35 +325,47 @@ class Reading:
                 out[live.pop(e.key)] = i
         return out
 
-    def _site(self, at: int, phase: str, gradient: bool, death: int | None) -> Site:
+    def _site(self, at: int, phases: list[tuple[int, str]], owned: Owned | None, death: int | None) -> Site:
         e, stacks = self._region.events[at], self._region.stacks
-        told = stacks.of(e.stack)
-        module = self.module_at(at)
+        ran = module = self.module_at(at)
         stack = e.stack
         if e.forward >= 0:
             stack, frames = e.forward, stacks.of(e.forward)
             module = next((f.function for f in frames if f.file == forward.MODULE), module)
-        category = self._category(at, phase, gradient, death, told)
-        return Site(_operator(told) or _fused(told), module, category, self._python(stack))
+        op, library = self._asked(e.stack)
+        if owned:
+            module, category = module if owned.module is None else owned.module, owned.category
+        elif death is None and e.key in self._owners:
+            category = self._owners[e.key]
+        else:
+            category = "workspace" if library else self._category(at, phases, op if ran is None else None, death)
+        return Site(op, module or "", category, self._python(stack))
 
-    def _category(self, at: int, phase: str, gradient: bool, death: int | None, told: list) -> str:
-        e = self._region.events[at]
-        if gradient:
-            return "gradient"
-        if death is None and e.key in self._owners:
-            return self._owners[e.key]
-        if _library(told):
-            return "workspace"
+    def _asked(self, stack: int) -> tuple[str, bool]:
+        """The operator that asked, and whether a library did for it."""
+        if stack not in self._told:
+            told = self._region.stacks.of(stack)
+            self._told[stack] = _operator(told) or _fused(told), _library(told)
+        return self._told[stack]
+
+    def _category(self, at: int, phases: list[tuple[int, str]], outside: str | None, death: int | None) -> str:
+        """Of what nobody owns. outside: the operator, where no module ran."""
+        phase = self.phase_at(phases, at)
         if phase != FORWARD:
+            ends = next((i for i, name in phases if i > at and name != phase), len(self._region.events)) if self._program else at
+            return "untraced" if self._program and (death is None or death > ends) else "temporary"
+        if death is not None and not _outlives(self._region, at, death):
             return "temporary"
-        return "activation" if death is None or _outlives(self._region, at, death) else "temporary"
+        return "untraced" if self._program and outside is not None and _makes(outside) else "activation"
 
     def _python(self, stack: int) -> int:
         """The stack without what is not Python's, and without the code that inductor made of the user's."""
-        stacks = self._region.stacks
-        frames = [f for f in stacks.of(stack) if f.file != forward.MODULE and f.line > 0 and not compiled(f.file)]
-        frames = [f for f in frames if not generated(f.file)] or frames
-        return stacks.add(list(map(tuple, frames)))
+        if stack not in self._lines:
+            stacks = self._region.stacks
+            frames = [f for f in stacks.of(stack) if f.file != forward.MODULE and f.line > 0 and not compiled(f.file)]
+            frames = [f for f in frames if not generated(f.file)] or frames
+            self._lines[stack] = stacks.add(list(map(tuple, frames)))
+        return self._lines[stack]
 
 
 def in_order_of_birth(events: list[Event], begin: int, end: int) -> None:
@@ -317,6 +394,18 @@ def _overloads() -> dict[str, str]:
 
     return {"_".join(filter(None, (s.name.removeprefix("aten::"), s.overload_name))): s.name for s in torch._C._jit_get_all_schemas()
             if s.name.startswith("aten::")}
+
+
+@lru_cache(maxsize=None)
+def _makes(op: str) -> bool:
+    """Whether an operator makes or moves data, where others compute: what that is for only the program knows."""
+    import torch
+
+    name = op.removeprefix("aten::")
+    if not op or name.endswith("_like") or name.startswith("new_") or name in ("to", "_to_copy", "clone", "cuda"):
+        return True
+    schemas = torch._C._jit_get_schemas_for_operator(op)
+    return all("Tensor" not in str(a.type) for s in schemas for a in s.arguments if a.name != "out")
 
 
 def _operator(told: list) -> str:

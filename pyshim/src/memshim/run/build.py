@@ -12,6 +12,9 @@ import sys
 import zipfile
 from typing import Any, NamedTuple
 
+from memshim import workdir
+from memshim.run import pickles
+
 STRIPPED = ".memspec/stripped.json"  # the record that memspec strip leaves
 
 
@@ -57,6 +60,7 @@ def load(source: str, folder: str = "."):
 
 def named(source: str, folder: str = "."):
     """What that name holds."""
+    workdir.show()
     where, _, name = source.rpartition(":")
     if not where or not name:
         raise BuildError(f"got source {source!r}, want FILE.py:NAME or package.module:NAME")
@@ -152,7 +156,14 @@ def load_artifact(path: str, device: str):
     runtime = _runtime_of(path)
     if any(n.endswith(STRIPPED) for n in _records(path)):
         raise BuildError(f"{path} is stripped: want the archive with its weights, or its source")
-    return on_device(torch.export.load(path), device).module() if runtime == "export" else torch.jit.load(path, map_location="cpu")
+    return on_device(_program(path), device).module() if runtime == "export" else torch.jit.load(path, map_location="cpu")
+
+
+def _program(path: str):
+    try:
+        return pickles.load_program(path)
+    except pickles.Unsafe as e:
+        raise BuildError(str(e)) from None
 
 
 def _by_name(program, model):
@@ -272,7 +283,7 @@ def _export(case: dict, args: list, kwargs: dict) -> Made:
     import torch
 
     if _runnable(case, "export"):
-        program, how = torch.export.load(case["artifact"]), "artifact"
+        program, how = _program(case["artifact"]), "artifact"
         if case["dtype"]:
             kind = getattr(torch, case["dtype"])
             for state in (program.state_dict, program.constants):

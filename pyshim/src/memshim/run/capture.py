@@ -18,8 +18,9 @@ from typing import Any
 
 from memshim import binary, cases, progress, sizes
 from memshim.pretend import support
-from memshim.run import inputs, made, on, process, rec
+from memshim.run import inputs, made, on, pickles, process, rec
 from memshim.run.build import BuildError
+from memshim.run.depends import Depends
 from memshim.run.errors import TIMEOUT, USAGE, UNSURE, MeasureError, NoGPU
 from memshim.run.step import parse_optimizer
 
@@ -68,7 +69,8 @@ def training_of(a: argparse.Namespace) -> dict | None:
 
 def parser() -> argparse.ArgumentParser:
     p = argparse.ArgumentParser(prog="python -m memshim capture", description="Run a model or a training step and keep what the allocator did as an "
-                                "artifact: memspec check, estimate, explain, diff, replay and dump read it.")
+                                "artifact: memspec check, estimate, explain, diff, replay and dump read it. "
+                                "It runs the code that source: names: give it only code that you would run anyway.")
     p.add_argument("source", help="FILE.py:NAME of a module, of a function that makes one, of a module with its inputs, or of a callable that does one "
                    "iteration; an archive (.pt, .pt2); or a memspec.yaml")
     p.add_argument("-o", "--output", metavar="FILE.rec")
@@ -89,7 +91,8 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--grad", choices=("no_grad", "inference_mode"), default="no_grad")
     p.add_argument("--alloc-conf", default="", metavar="TEXT", help="PYTORCH_CUDA_ALLOC_CONF")
     p.add_argument("--cublas-workspace", default="", metavar="TEXT", help="CUBLAS_WORKSPACE_CONFIG")
-    p.add_argument("--fresh", action="store_true", help="run it again, though FILE.rec is of this very run and nothing that it depends on has changed")
+    p.add_argument("--fresh", action="store_true", help="run it again, though its recording is of this very run and nothing that it depends on has changed")
+    pickles.add_argument(p)
     p.add_argument("--timeout", type=float, default=TIMEOUT, metavar="SECONDS", help=f"for one case ({TIMEOUT:g})")
     return p
 
@@ -102,7 +105,7 @@ def main(arguments: list[str]) -> int:
         p.error(f"argument --iterations: got {a.iterations}, want 2 or more: the first, and a steady one")
     try:
         if a.source.endswith((".yaml", ".yml")):
-            return _of_spec(p, a)
+            return _of_spec(a)
         if not a.output:
             p.error("got no -o FILE, want the recording to write")
         return _of_source(a)
@@ -119,10 +122,14 @@ def _of_source(a: argparse.Namespace) -> int:
     if a.on:
         case["device"] = on.case_device(a)
         if not a.fresh and up_to_date(a.output, case):
-            print(f"{a.output} is up to date ({sizes.show(os.path.getsize(a.output))}); --fresh runs it again")
+            print(_up_to_date(a.output))
             return 0
-    with contextlib.closing(process.Fresh()) as runner:
+    with contextlib.closing(process.runner() if a.on else process.Fresh()) as runner:  # a run on a pretend GPU may be repeated
         return _say([_captured(runner, case, a.output, "pretend" if a.on else "cuda", a, environment if a.memory or a.count != 1 else None)], {})
+
+
+def _up_to_date(output: str) -> str:
+    return f"{output} is up to date ({sizes.show(os.path.getsize(output))}); --fresh runs it again"
 
 
 def _captured(runner: process.Runner, case: dict, output: str, at: str, a: argparse.Namespace, extra: dict[str, str] | None = None) -> Any:
@@ -163,10 +170,12 @@ def up_to_date(recording: str, case: dict) -> bool:
     archive, whose weights are no text, none is."""
     try:
         told = rec.header(recording)["made"]
-        here = os.path.realpath(case["source"].rpartition(":")[0])
+        file = case["source"].rpartition(":")[0]
+        here = os.path.realpath(os.path.join(case["dir"], file))
         files = {os.path.realpath(os.path.join(os.path.dirname(recording), f["path"])) for f in told["files"]}
-        return (told["command"] == case["command"] and told["versions"] == made.versions(support.torch_here().version) and here in files
-                and os.path.getmtime(recording) > _changed() and fresh(recording))
+        of_source = here in files if file.endswith(".py") else bool(file and files)
+        return (of_source and told["command"] == case["command"] and told["versions"] == made.versions(support.torch_here().version)
+                and os.path.getmtime(recording) > _changed() and fresh(recording, case))
     except UNREADABLE:
         return False
 
@@ -176,10 +185,10 @@ def _changed() -> float:
     return max(f.stat().st_mtime for f in Path(process.__file__).parents[1].rglob("*") if f.suffix in (".py", ".c", ".h"))
 
 
-def fresh(recording: str) -> bool:
-    """Whether a recording is there, and the files that it was made from are as they were."""
+def fresh(recording: str, case: dict) -> bool:
+    """Whether a recording is there, and what it was made from is as it was."""
     try:
-        return not made.differences(recording, rec.header(recording)["made"] | {"parameters": []}, None)
+        return not made.differences(recording, rec.header(recording)["made"] | {"parameters": []}, None, case["dir"], Depends.of(case))
     except UNREADABLE:
         return False
 
@@ -187,7 +196,7 @@ def fresh(recording: str) -> bool:
 def refresh(spec: str, found: list[dict], runner: process.Runner, timeout: float = TIMEOUT) -> list[str]:
     """Capture what of the cases' recordings is missing or stale; what could not be, a line each."""
     out = []
-    wanted = [c for c in of_spec(spec, found) if not fresh(c["recording"])]
+    wanted = [c for c in of_spec(spec, found) if not fresh(c["recording"], c)]
     with progress.Progress(len(wanted)) as bar:
         for case in wanted:
             bar.start(f"capturing {case['name']}")
@@ -198,16 +207,20 @@ def refresh(spec: str, found: list[dict], runner: process.Runner, timeout: float
     return out
 
 
-def _of_spec(p: argparse.ArgumentParser, a: argparse.Namespace) -> int:
-    given = [w for w, v in (("-o", a.output), ("--input", a.input), ("--dim", a.dim), ("--on", a.on), ("--mode", a.mode != "inference")) if v]
+def _of_spec(a: argparse.Namespace) -> int:
+    given = [w for w, v in (("-o", a.output), ("--input", a.input), ("--dim", a.dim), ("--memory", a.memory), ("--count", a.count != 1),
+                                    ("--mode", a.mode != "inference")) if v]
     if given:
-        p.error(f"got {given[0]} beside a memspec.yaml, want none: it says all of it")
-    found = of_spec(a.source, cases.load(a.source, a.case))
+        raise BuildError(f"got {given[0]} beside a memspec.yaml, want none: the cases say how they run (--on DEVICE records them on another card)")
+    if len(a.on or []) > 1:
+        raise BuildError(f"got --on {len(a.on)} times beside a memspec.yaml, want it once: a case has one device")
+    found = of_spec(a.source, cases.load(a.source, a.case, a.on[0] if a.on else ""))
     if not found:
         raise BuildError(f"{a.source}: got no case with a source: and without an artifact:, want one to capture")
     results: list = []
     with progress.Progress(len(found)) as bar, contextlib.closing(process.runner()) as runner:
         for case in found:
             bar.start(case["name"])
-            results.append(_captured(runner, case, case["recording"], "pretend", a))
+            current = not a.fresh and up_to_date(case["recording"], case)
+            results.append(_up_to_date(case["recording"]) if current else _captured(runner, case, case["recording"], "pretend", a))
     return _say(results, {i: c["name"] for i, c in enumerate(found)})

@@ -20,7 +20,10 @@ from typing import Any
 from memshim import binary, cases
 from memshim.run import eager, inputs, made, operators, retyped
 from memshim.run.build import BuildError, load_source
+from memshim.run.depends import Depends
 from memshim.run.failure import describe
+from memshim.run.files import write_whole
+from memshim.run.reads import Reads
 from memshim.run.releases import Releases
 
 KINDS = ("script", "trace", "export")
@@ -79,17 +82,15 @@ def tell_made(path: str | os.PathLike, told: dict[str, Any]) -> None:
     """Say in an artifact's sidecar what it was made from."""
     sidecar = Path(f"{path}{SIDECAR}")
     found = json.loads(sidecar.read_text(encoding="utf-8")) if sidecar.exists() else {"inputs": []}
-    part = sidecar.with_name(f".{sidecar.name}.{os.getpid()}")
-    part.write_text(json.dumps(found | {"made": told}, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-    os.replace(part, sidecar)
+    write_whole(sidecar, (json.dumps(found | {"made": told}, indent=2, ensure_ascii=False) + "\n").encode())
 
 
-def stale(path: str | os.PathLike, model) -> list[str]:
-    """Why an artifact is not what its source gives now: the files it was made from, and the parameters of the live model. ExportError: it does not
-    say what it was made from."""
+def stale(path: str | os.PathLike, model, folder: str = ".", of: Depends = Depends()) -> list[str]:
+    """Why an artifact is not what its source gives now: what it was made from, and the parameters of the live model. ExportError: it does not say what it
+    was made from."""
     try:
         told = json.loads(Path(f"{path}{SIDECAR}").read_text(encoding="utf-8"))["made"]
-        return made.differences(path, told, model)
+        return made.differences(path, told, model, folder, of)
     except (OSError, ValueError, KeyError, TypeError) as e:
         raise ExportError(f"{path}{SIDECAR}: does not say what the artifact was made from ({type(e).__name__}): export it again") from None
 
@@ -143,7 +144,8 @@ def _all_open(model: Any, args: tuple, kwargs: dict[str, Any]) -> dict[str, Any]
 
 
 def main(arguments: list[str]) -> int:
-    p = argparse.ArgumentParser(prog="python -m memshim export", description="Write artifacts that memspec reads, with their inputs beside them.")
+    p = argparse.ArgumentParser(prog="python -m memshim export", description="Write artifacts that memspec reads, with their inputs beside them. "
+                                "It runs the code that source: names: give it only code that you would run anyway.")
     p.add_argument("source", help="FILE.py:NAME, or a memspec.yaml for every model of it that has source: and artifact:")
     p.add_argument("-o", "--output", metavar="FILE", help="the artifact to write")
     p.add_argument("--input", action="append", default=[], metavar="INPUT", help="such as 'x=float32[B,3,224,224]'; repeats, without a name in order")
@@ -166,6 +168,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _export_source(a: argparse.Namespace) -> int:
+    reads = Reads().begin()
     model = load_source(a.source)
     if a.check:
         return _check(a.output, model)
@@ -178,7 +181,7 @@ def _export_source(a: argparse.Namespace) -> int:
         args, kwargs = inputs.make(a.input, dims)
         opened = _opened((args, kwargs), inputs.make(a.input, {name: size + 1 for name, size in dims.items()}))
     print(_write(a, model, a.output, args, kwargs, opened))
-    tell_made(a.output, made.made(a.output, a.source, ".", model, ["python", "-m", "memshim", "export", *a.words]))
+    tell_made(a.output, made.made(a.output, a.source, ".", model, ["python", "-m", "memshim", "export", *a.words], reads))
     return 0
 
 
@@ -226,8 +229,8 @@ def _opened(inputs: tuple[list, dict], others: tuple[list, dict]) -> dict[str, A
     return kwargs or tuple(args)
 
 
-def _check(path: str, model) -> int:
-    why = stale(path, model)
+def _check(path: str, model, folder: str = ".", of: Depends = Depends()) -> int:
+    why = stale(path, model, folder, of)
     print(f"{path}: " + ("; ".join(["stale", *why]).replace(";", ":", 1) if why else "is what its source gives"))
     return 1 if why else 0
 
@@ -235,19 +238,21 @@ def _check(path: str, model) -> int:
 def _export_spec(a: argparse.Namespace) -> int:
     if a.output or a.input or a.dim:
         raise ExportError("got -o, --input or --dim beside a memspec.yaml, want none: it says all of it")
-    done, code = set(), 0
+    done, code, reads = set(), 0, Reads()
     for case in cases.load(a.source, a.case):
         if not case["source"] or not case["artifact"] or case["artifact"] in done:
             continue
         done.add(case["artifact"])
+        reads.begin()
         model = load_source(case["source"], case["dir"])
         if a.check:
-            code = max(code, _check(case["artifact"], model))
+            code = max(code, _check(case["artifact"], model, case["dir"], Depends.of(case)))
             continue
         args, kwargs = inputs.make(case["inputs"], dtype=case["dtype"])
         print(_write(a, model, case["artifact"], args, kwargs))
         words = [os.path.basename(a.source), *(w for w, given in (("--strip", a.strip), ("--kind", a.kind), (a.kind, a.kind)) if given)]
-        tell_made(case["artifact"], made.made(case["artifact"], case["source"], case["dir"], model, ["python", "-m", "memshim", "export", *words]))
+        command = ["python", "-m", "memshim", "export", *words]
+        tell_made(case["artifact"], made.made(case["artifact"], case["source"], case["dir"], model, command, reads, Depends.of(case)))
     if not done:
         raise ExportError(f"{a.source}: got no model with both source: and artifact:")
     return code

@@ -14,7 +14,9 @@ from memshim.run import where
 
 MIB = 1 << 20
 PATIENCE = 300  # seconds; a driver that loads its modules first takes some
-_ASK = """import json, torch
+_ASK = """import sys
+sys.path[:] = filter(None, sys.path)  # not the working directory
+import json, torch
 if torch.cuda.is_available():
     out = []
     for i in range(torch.cuda.device_count()):

@@ -91,10 +91,10 @@ def replay(region: Region) -> list[Change]:
     return out
 
 
-def moment(region: Region, changes: list[Change], at: int | None = None) -> Moment:
-    """What is alive after the event of that index; None: when most was, for the first time."""
+def moment(region: Region, changes: list[Change], at: int | None = None, since: int = 0) -> Moment:
+    """What is alive after the event of that index; None: when most was, for the first time from event number since on."""
     if at is None:
-        at = peak_of(region, changes)
+        at = peak_of(region, changes, since)
     before, held = dict(region.before), {}
     total = sum(before.values())
     for c in changes:
@@ -111,13 +111,13 @@ def moment(region: Region, changes: list[Change], at: int | None = None) -> Mome
     return Moment(at, total, sizes, list(held.values()))
 
 
-def peak_of(region: Region, changes: list[Change]) -> int:
-    """The index of the event that made the peak; -1: it was at the beginning."""
+def peak_of(region: Region, changes: list[Change], since: int = 0) -> int:
+    """The index of the event that made the peak from event number since on, that before it where it only fell from there; -1: it was at the beginning."""
     total = most = sum(region.before.values())
     at = -1
     for c in changes:
         total += c.bytes
-        if total > most:
+        if total > most or c.index < since:
             most, at = total, c.index
     return at
 
@@ -177,11 +177,11 @@ def lines_at(region: Region, at: int, loaded: int) -> list[Line]:
     return sorted(lines + ([Line(None, sum(first), len(first), median(first))] if first else []), key=lambda x: -x.mem)
 
 
-def at_peak(region: Region, every_frame: bool = False) -> Peak:
-    """Who held the most that was allocated at once, by source line, the largest first."""
+def at_peak(region: Region, every_frame: bool = False, since: int = 0) -> Peak:
+    """Who held the most that was allocated at once from event number since on, by source line, the largest first."""
     changes = replay(region)
-    m = moment(region, changes)
-    told = region.peaks().get("allocated", 0) if region.where == "cuda" else 0
+    m = moment(region, changes, since=since)
+    told = region.peaks().get("allocated", 0) if region.where == "cuda" and not since else 0
     churn = sum(e.size for e in region.events if e.action == "alloc")
     return _account(region, m, max(m.total, told), every_frame)._replace(churn=churn, oom=_last_oom(region, changes, m, every_frame), lost=region.lost)
 

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import gc
 import itertools
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from memshim import pretend
-from memshim.run import gpu, inputs, made, rec, record, settings, where
+from memshim.pretend import values
+from memshim.pretend.places import ROUTING
+from memshim.run import gpu, inputs, made, queries, rec, record, settings, where
 from memshim.run.account import pretend_context
 from memshim.run.attribution import Attribution, Reading
+from memshim.run.compiling import MOST_MORE, Compiling, merge
+from memshim.run.depends import Depends
 from memshim.run.failure import out_of_memory
 from memshim.run.forward import Lines
 from memshim.run.frames import Stacks, inside, shorten
+from memshim.run.reads import Reads
 from memshim.run.recorder import CUDARegion
 from memshim.run.step import Work, prepare
 from memshim.run.storages import nbytes, storages
@@ -21,13 +27,15 @@ LOADED = ("parameter", "buffer", "input")
 
 
 class Recorded(NamedTuple):
-    """A recording in parts: header, and one site an event. of_module: memspec's own iteration of a module ran, not a program's."""
+    """A recording in parts: header, and one site an event. of_module: memspec's own iteration of a module ran, not a program's. reads: the values that it
+    read and no kernel computed."""
 
     header: dict[str, Any]
     events: list
     sites: list[rec.Site | None]
     stacks: Stacks
     of_module: bool
+    reads: dict[str, Any]
 
     def encode(self) -> bytes:
         return rec.encode(self.header, self.events, self.sites, self.stacks)
@@ -39,9 +47,9 @@ class Recorded(NamedTuple):
         return out
 
 
-def run(case: dict, beside: str = "") -> Recorded:
-    """A case, run in this process, which should be fresh and have a GPU, real or pretended. beside: where the recording is to lie; none tells not
-    what it was made from. settings.apply(case) was called before."""
+def run(case: dict, beside: str = "", read: Reads | None = None) -> Recorded:
+    """A case, run in this process, which should be fresh and have a GPU, real or pretended. beside: where the recording is to lie; without one it does
+    not say what it was made from. read: what the process reads of files and variables. settings.apply(case) was called before."""
     import torch
 
     torch.cuda.init()
@@ -53,14 +61,16 @@ def run(case: dict, beside: str = "") -> Recorded:
         region = CUDARegion(0, stacks="alloc").open()
         marks = Attribution(0)
         start = marks.count()
+        log_reads(marks.count)
         iterations = Iterations(case, region, marks)
         try:
             iterations.all(args, kwargs)
             owners = iterations.owners()
         finally:
+            iterations.compiling.close()
             region.close()
             marks.off()
-    return iterations.recorded(Reading(region, marks, start, owners), beside)
+    return iterations.recorded(Reading(region, marks, start, owners), beside, read)
 
 
 class Iterations:
@@ -71,6 +81,7 @@ class Iterations:
         self.passes: list[dict[str, Any]] = []
         self.oom: dict[str, Any] | None = None
         self.work: Work | None = None
+        self.compiling = Compiling(collects=True)
 
     def all(self, args: list, kwargs: dict) -> None:
         case = self.case
@@ -86,11 +97,14 @@ class Iterations:
                 self.marks.watch_gradients([p for o in optimizers(gc.get_objects()) for group in o.param_groups for p in group["params"]])
             gc.collect()
             self._end(name, self.region.now())
-            for i in range(wanted):
-                name = "first" if i == 0 else "steady"
+            for i in itertools.count():
+                if i >= wanted and (len(self.passes) > 2 or i >= wanted + MOST_MORE):
+                    break
+                name = "first" if len(self.passes) == 1 else "steady"
                 self.region.restart_peaks()
                 self.marks.begin()
                 gc.collect()
+                self.compiling.restart()
                 gc.disable()  # reference cycles are held to the iteration's end, whenever the collector would have come
                 try:
                     result = self.work.iterate()
@@ -98,6 +112,8 @@ class Iterations:
                     del result
                 finally:
                     gc.enable()
+                if self.compiling.seen and i + 1 < wanted + MOST_MORE:
+                    merge(self.passes)
         except Exception as e:
             text = out_of_memory(e)
             if not text:
@@ -149,7 +165,7 @@ class Iterations:
             add(list(map(dict, o.state.values())), "optimizer_state")
         return out
 
-    def recorded(self, reading: Reading, beside: str) -> Recorded:
+    def recorded(self, reading: Reading, beside: str, read: Reads | None = None) -> Recorded:
         import torch
 
         case, p, work = self.case, torch.cuda.get_device_properties(0), self.work
@@ -164,7 +180,8 @@ class Iterations:
         model = work.model if work else None
         header = {"schema": record.SCHEMA, "case": case["name"], "runtime": "eager", "where": where.told("cuda"), "built": work.how if work else "",
                   "device": {"name": p.name, "total": p.total_memory, "compute_capability": f"{p.major}.{p.minor}",
-                             "driver": "" if where.pretended() else gpu.driver_version(), "sms": p.multi_processor_count},
+                             "driver": "" if where.pretended() else gpu.driver_version(), "sms": p.multi_processor_count,
+                             **queries.asked()},
                   "torch": torch.__version__, "cuda": torch.version.cuda or "", "cudnn": gpu.cudnn_version(),
                   **{k: case[k] for k in record.FROM_CASE}, "flags": settings.flags_now(case), "weights": nbytes(work.state) if work else 0,
                   "phases": self.passes, "context": self._context(), "oom": self.oom, "notes": notes(),
@@ -172,8 +189,9 @@ class Iterations:
         if settings.compiled():
             header["compiled"] = True
         if beside:
-            header["made"] = made.made(beside, case["source"] or case["artifact"], case["dir"], model, case["command"])
-        return Recorded(header, list(itertools.compress(events, kept)), list(itertools.compress(sites, kept)), self.region.stacks, model is not None)
+            header["made"] = made.made(beside, case["source"] or case["artifact"], case["dir"], model, case["command"], read, Depends.of(case))
+        return Recorded(header, list(itertools.compress(events, kept)), list(itertools.compress(sites, kept)), self.region.stacks, model is not None,
+                        reads(lambda count: number[reading.index(count)]))
 
     def _loading(self) -> list[bool]:
         end = self.passes[0]["events"] if self.passes else len(self.region.events)
@@ -211,18 +229,60 @@ def parts(starts: list[tuple[int, str]], begin: int, end: int, number: list[int]
     return out
 
 
+def log_reads(moment: Callable[[], int]) -> None:
+    """From here on, on a pretend GPU, keep when each value was read that no kernel computed."""
+    if hook := values.installed() if where.pretended() else None:
+        hook.reads.moment = moment
+
+
+def reads(index: Callable[[int], int]) -> dict[str, Any]:
+    """The values that were read and no kernel computed, by line, in the order of their first read, and all reads as they came: [read, event]. index: the
+    event that comes after a count."""
+    hook = values.installed() if where.pretended() else None
+    if hook is None:
+        return {"reads": [], "log": []}
+    seen = pretend.report().reads
+    number = {id(r): i for i, r in enumerate(hook.reads.found.values())}
+    told = [{"file": shorten(r.file) if r.file else "", "line": r.line, "function": r.function, "varied": r.varied and r.assumed is None, "open": open_end(r)}
+            for r in seen]
+    return {"reads": told, "log": [[number[id(r)], index(count)] for r, count in hook.reads.log]}
+
+
+def open_end(r: Any) -> str:
+    """Why no run has the upper end of what is read; empty where one has."""
+    if r.endless:
+        return "a loop that ends by such a value"
+    return "" if r.bounded else "an integer of no known range"
+
+
 def notes() -> list[dict[str, Any]]:
     """What makes the numbers less than exact."""
     if not where.pretended() or not hasattr(pretend, "report"):
         return []
     seen = pretend.report()
     out = []
-    for r in seen.reads:
-        given = f"and was given {r.given or 0}" if r.assumed is None else f"and was given {r.assumed}, as assume: says"
-        own = inside(r.file)  # a GradScaler's, or LBFGS's
-        out.append({"id": "value-read", "text": f"{r.op} read {r.count} value{'s'[:r.count != 1]} that no kernel computed" + " in memspec's own step" * own
-                    + f", {given}", **({"file": shorten(r.file), "line": r.line} if r.file and not own else {})})
+    hook = values.installed()
+    if hook and hook.turn and hook.reads.assume.get(ROUTING):
+        out.append({"id": "value-stated", "text": "indices that come from unknown scores are spread evenly, as assume: says (routing: balanced)"})
+    return [*map(_of_read, seen.reads), *out, *_of_others(seen)]
+
+
+def _of_read(r: Any) -> dict[str, Any]:
+    own = inside(r.file)  # a GradScaler's, or LBFGS's
+    words = isinstance(r.assumed, str)
+    given = f"and was given {r.assumed if r.assumed is not None and not words else r.given or 0}"
+    if r.assumed is not None:
+        given += ": no step of the optimizer is skipped" if own else f", {'its ' + r.assumed + ' value ' if words else ''}as assume: says"
+    return {"id": "value-read" if r.assumed is None else "value-stated",
+            "text": f"{r.op} read {r.count} value{'s'[:r.count != 1]} that no kernel computed{' in memspec' + chr(39) + 's own step' if own else ''}, {given}",
+            **({"file": shorten(r.file), "line": r.line} if r.file and not own else {})}
+
+
+def _of_others(seen: Any) -> list[dict[str, Any]]:
+    out = []
     for t in seen.timed:
         out.append({"id": "timing-decides", "text": f"on a card a measured time decides {t.what} (×{t.count})",
                     **({"file": shorten(t.file), "line": t.line} if t.file else {})})
+    if seen.without_gradient:
+        out.append({"id": "gradient-missing", "text": seen.without_gradient.text()})
     return out + [{"id": "workspace-estimate", "text": f"{c.name}: what it takes of the device is not known"} for c in seen.unsized]

@@ -1,9 +1,8 @@
-"""What a file was made from, so that it can be told when it is stale: the source and what it imported of the project, the model's parameters,
-versions, and the command that makes the file again (engine/recording/FORMAT.md, "made")."""
+"""What a file was made from, so that it is known when it is stale: the source and what it imported of the project, what the run read (run/depends.py), the
+model's parameters, versions, and the command that makes the file again (engine/recording/FORMAT.md, "made")."""
 
 from __future__ import annotations
 
-import hashlib
 import os
 import platform
 import sys
@@ -11,23 +10,29 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from memshim.run import depends
+from memshim.run.depends import Depends, digest
 from memshim.run.frames import OWN
+from memshim.run.reads import Reads
 
 MOST = 10_000  # files
 _INSTALLED = ("site-packages", "dist-packages")
 
 
-def made(beside: str | os.PathLike, source: str, folder: str, model: Any, command: list[str]) -> dict[str, Any]:
-    """Of a file that is to lie at beside. source: as a case has it, relative to folder; its module is imported. model: a module, or None."""
+def made(beside: str | os.PathLike, source: str, folder: str, model: Any, command: list[str], reads: Reads | None = None,
+         of: Depends = Depends()) -> dict[str, Any]:
+    """Of a file that is to lie at beside. source: as a case has it, relative to folder; its module is imported. model: a module, or None. reads: what the
+    run read; of: what the case says of that."""
     import torch
 
     file = source.rpartition(":")[0]
     first = os.path.abspath(os.path.join(folder, file)) if file.endswith(".py") else getattr(sys.modules.get(file), "__file__", None)
-    found = imported(root(os.path.dirname(first) if first else folder, folder), first)
+    project = root(os.path.dirname(first) if first else folder, folder)
+    found = imported(project, first)
     base = os.path.dirname(os.path.abspath(beside))
     files = sorted(({"path": os.path.relpath(f, base).replace(os.sep, "/"), "sha256": digest(f)} for f in found), key=lambda f: f["path"])
-    return {"files": files[:MOST], "parameters": parameters(model),
-            "versions": versions(torch.__version__), "command": command}
+    read = depends.of(reads.end(), project, base, folder, found, of) if reads else {}
+    return {"files": files[:MOST], **read, "parameters": parameters(model), "versions": versions(torch.__version__), "command": command}
 
 
 def versions(torch: str) -> dict[str, str]:
@@ -35,15 +40,10 @@ def versions(torch: str) -> dict[str, str]:
     return {"memshim": version(), "python": platform.python_version(), "torch": str(torch)}
 
 
-def differences(file: str | os.PathLike, told: dict[str, Any], model: Any) -> list[str]:
-    """What is not so any more of what a file says it was made from: of files of the project, and of the parameters of the live model."""
-    base, out = os.path.dirname(os.path.abspath(file)), []
-    for f in told["files"]:
-        path = os.path.join(base, f["path"])
-        if not os.path.isfile(path):
-            out.append(f"{f['path']} is gone")
-        elif digest(path) != f["sha256"]:
-            out.append(f"{f['path']} has changed")
+def differences(file: str | os.PathLike, told: dict[str, Any], model: Any, folder: str = ".", of: Depends = Depends()) -> list[str]:
+    """What is not so any more of what a file says it was made from: of what the run read, and of the parameters of the live model. folder: of the
+    memspec.yaml; of: what its case says."""
+    out = depends.differences(os.path.dirname(os.path.abspath(file)), told, folder, of)
     now, then = {n: (d, s) for n, d, s in parameters(model)}, {n: (d, s) for n, d, s in told["parameters"]}
     for name in [*then, *(n for n in now if n not in then)]:
         if then.get(name) != now.get(name):
@@ -92,11 +92,6 @@ def imported(project: str, first: str | None) -> set[str]:
             if path.startswith(project + os.sep) and not path.startswith(OWN) and not any(f"{os.sep}{p}{os.sep}" in path for p in _INSTALLED):
                 out.add(path)
     return out
-
-
-def digest(file: str | os.PathLike) -> str:
-    r"""SHA-256 of a file with every \r\n read as \n: a checkout on Windows is the same."""
-    return hashlib.sha256(Path(file).read_bytes().replace(b"\r\n", b"\n")).hexdigest()
 
 
 def modules(model: Any) -> list[str]:

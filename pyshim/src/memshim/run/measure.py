@@ -17,7 +17,7 @@ import sys
 from pathlib import Path
 
 from memshim import binary, cases, pretend, progress
-from memshim.run import process, record, request
+from memshim.run import pickles, process, record, request
 from memshim.run.where import pretended
 from memshim.run.errors import TIMEOUT, TORCH_MISSING, USAGE, UNSURE, CaseError, MeasureError, ModelError, NoGPU, NothingToRun, NoTorch
 
@@ -60,7 +60,8 @@ def _answer(text: str, a: argparse.Namespace) -> int:
 
 
 def main(arguments: list[str]) -> int:
-    p = argparse.ArgumentParser(prog="python -m memshim measure", description="Run cases of a memspec.yaml for real and record what they take.")
+    p = argparse.ArgumentParser(prog="python -m memshim measure", description="Run cases of a memspec.yaml for real and record what they take. "
+                                "It runs the code that source: names: give it only code that you would run anyway.")
     p.add_argument("spec", nargs="?", default="memspec.yaml")
     p.add_argument("--case", action="append", default=[], metavar="NAME", help="only this case: its exact name, else with * and ?; repeats")
     p.add_argument("--where", choices=("auto", "cuda", "pretend", "cpu"), default="auto", help="auto: on the GPU where there is one, else on CPU "
@@ -69,6 +70,7 @@ def main(arguments: list[str]) -> int:
     p.add_argument("-o", "--output", default="measured", metavar="FOLDER", help="where records go (measured); with --request, the file")
     p.add_argument("--stacks", choices=("all", "python"), default="all", help="of each event on a GPU: with C++ frames, or without")
     p.add_argument("--jobs", type=jobs, default=1, metavar="N", help="cases at a time (1); of a GPU one at a time in any event")
+    pickles.add_argument(p)
     p.add_argument("--timeout", type=seconds, default=TIMEOUT, metavar="SECONDS", help=f"for one case, from when it has the GPU ({TIMEOUT:g})")
     p.add_argument("--request", metavar="FILE", help="measure one case in this process, as memspec cases --format json tells it; - is standard input")
     p.add_argument("--recording", default="", metavar="FILE.rec", help="with --request, write a recording that is to lie there, not a record")

@@ -12,11 +12,13 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from memshim.run import rec, record
+from memshim.pretend.places import ROUTING
+from memshim.run import compare, rec, record
 from memshim.run.errors import FAILED, KINDS, TIMEOUT, ModelError, NoGPU
 from memshim.run.frames import inside, shorten
 from memshim.run.request import TOO_LONG
@@ -26,6 +28,8 @@ WAIT = 6 * 3600.0  # seconds: how long others may hold the GPU before a case
 
 
 ROOM = 4 << 40  # bytes of a pretend card on which a case is recorded whole
+VALUES = "MEMSPEC_VALUES"  # of a process on a pretend GPU: balanced, least, most or skewed
+PATIENCE, MANY_TIMES = 30.0, 20.0  # a run with other values may take so many seconds, and so many times what the first one took
 
 
 def _environment(extra: dict[str, str] | None = None) -> dict[str, str]:
@@ -47,9 +51,13 @@ def pretended(case: dict, at: str, memory: int | None = None) -> dict[str, str]:
         raise NoGPU(str(e)) from None
 
 
-def _assumed(case: dict) -> dict[str, int]:
-    """What a case's assume: states of lines of Python; other places are an archive's."""
-    return {a["place"]: a["size"] for a in case.get("assume") or () if re.fullmatch(r".+\.py:\d+", a["place"])}
+OWN_STEP = "memshim/run/step.py:iteration"
+
+
+def _assumed(case: dict) -> dict[str, int | str]:
+    """What a case's assume: states of lines and functions of Python; other places are an archive's. memspec's own step skips no step of the optimizer."""
+    stated = {a["place"]: a.get("values") or a["size"] for a in case.get("assume") or () if a["place"] == ROUTING or re.fullmatch(r".+\.py:[\w.]+", a["place"])}
+    return {OWN_STEP: compare.BALANCED} | stated
 
 
 def _start(command: list[str], extra: dict[str, str] | None = None, **kw: Any) -> subprocess.Popen:
@@ -109,13 +117,32 @@ class Runner:
         on one with room, so that another size of memory can be judged. Errors: MeasureError."""
         job = {"where": at, "timeout": timeout, "stacks": "all", "recording": os.path.abspath(path)}
         with tempfile.TemporaryDirectory(prefix="memshim-") as folder:
-            out = os.path.join(folder, "out")
-            self.run(folder, case, job, pretended(case, at) if extra is None else extra)
-            if extra is None and rec.header(out)["oom"] and rec.header(out)["built"] != OWN_ITERATION:
-                self.run(folder, case, job, pretended(case, at, ROOM))
-            data = Path(out).read_bytes()
+            begin = time.monotonic()
+            data, reads = self._recorded(folder, case, job, at, extra, compare.BALANCED)
+            if at == "pretend" and reads.decisive:
+                job["timeout"] = min(timeout, PATIENCE + MANY_TIMES * (time.monotonic() - begin))
+                data = compare.merge(data, reads, [self._repeated(folder, case, job, at, extra, values) for values in compare.OTHERS])
         rec.write(data, path)
         return len(data)
+
+    def _recorded(self, folder: str, case: dict, job: dict, at: str, extra: dict[str, str] | None, values: str) -> tuple[bytes, compare.Reads]:
+        """A recording with these values, and what it read."""
+        out, chosen = os.path.join(folder, "out"), {VALUES: values} if at == "pretend" else {}
+        self.run(folder, case, job, (pretended(case, at) if extra is None else extra) | chosen)
+        if extra is None and rec.header(out)["oom"] and rec.header(out)["built"] != OWN_ITERATION:
+            self.run(folder, case, job, pretended(case, at, ROOM) | chosen)
+        return Path(out).read_bytes(), compare.read_reads(out)
+
+    def _repeated(self, folder: str, case: dict, job: dict, at: str, extra: dict[str, str] | None, values: str) -> compare.Run:
+        """The same run with other values, whatever it comes to."""
+        for name in ("out", "out" + compare.READS):
+            with contextlib.suppress(FileNotFoundError):
+                os.remove(os.path.join(folder, name))
+        try:
+            data, reads = self._recorded(folder, case, job, at, extra, values)
+            return compare.Run(values, compare.Parts(data), reads)
+        except ModelError as e:
+            return compare.Run(values, failed=compare.short(e))
 
 
 class Fresh(Runner):

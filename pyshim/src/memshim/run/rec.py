@@ -6,11 +6,12 @@ import gzip
 import io
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from memshim.run.events import ACTIONS, Event
+from memshim.run.files import write_whole
 from memshim.run.frames import Stacks, shorten
 
 VERSION = 1
@@ -60,17 +61,28 @@ def encode(header: dict[str, Any], events: Sequence[Event], sites: Sequence[Site
     frames_out = [[shorten(f.file), f.line, f.function] for f in told]
     head = {"rec": VERSION, "record": {k: v for k, v in header.items() if k not in LONG}, "actions": list(actions), "frames": len(frames_out),
             "stacks": len(stacks_out), "sites": len(sites_out), "events": len(rows)}
-    text = "".join(json.dumps(line, separators=(",", ":"), ensure_ascii=False) + "\n" for line in [head, *frames_out, *stacks_out, *sites_out, *rows])
+    return compress([head, *frames_out, *stacks_out, *sites_out, *rows])
+
+
+def compress(lines: Iterable[Any]) -> bytes:
+    """Lines of JSON, compressed."""
+    text = "".join(json.dumps(line, separators=(",", ":"), ensure_ascii=False) + "\n" for line in lines)
     out = io.BytesIO()
     with gzip.GzipFile(fileobj=out, mode="wb", compresslevel=9, filename="", mtime=0) as z:
         z.write(text.encode())
     return out.getvalue()
 
 
+MOST_HEADER = 64 << 20  # characters: memspec reads as many bytes
+
+
 def header(path: str | os.PathLike) -> dict[str, Any]:
     """Of a .rec of ours."""
     with gzip.open(path, "rt", encoding="utf-8") as f:
-        return json.loads(f.readline())["record"]
+        line = f.readline(MOST_HEADER + 1)
+    if len(line) > MOST_HEADER:
+        raise ValueError(f"{os.fspath(path)}: got a first line of more than {MOST_HEADER} characters")
+    return json.loads(line)["record"]
 
 
 def _signed(n: int) -> int:
@@ -80,9 +92,4 @@ def _signed(n: int) -> int:
 
 def write(data: bytes, path: str | os.PathLike) -> Path:
     """The file appears whole or not at all."""
-    path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f".{path.name}.{os.getpid()}")
-    part.write_bytes(data)
-    os.replace(part, path)
-    return path
+    return write_whole(path, data)

@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import quote
 
 from memshim import sizes
+from memshim.run.files import write_whole
 from memshim.run.frames import Stacks, shorten
 from memshim.run.events import ACTIONS, Event
 
@@ -76,12 +77,7 @@ def dump(record: dict) -> str:
 
 def write(record: dict, folder: str | os.PathLike) -> Path:
     """The file appears whole or not at all."""
-    path = Path(folder) / file_name(record)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f".{path.name}.{os.getpid()}")
-    part.write_text(dump(record), encoding="utf-8")
-    os.replace(part, path)
-    return path
+    return write_whole(Path(folder) / file_name(record), dump(record).encode())
 
 
 def read(path: str | os.PathLike) -> dict:

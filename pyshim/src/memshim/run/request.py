@@ -10,7 +10,6 @@ import json
 import os
 import signal
 import sys
-import tempfile
 import threading
 import time
 import traceback
@@ -18,11 +17,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from memshim.run import gpu, inputs, record, settings, where
+from memshim import private
+from memshim.run import compare, gpu, inputs, record, settings, where
 from memshim.run.account import Account
 from memshim.run.build import BuildError, Made, NothingToRun, make, place
 from memshim.run.errors import FAILED, NO_TORCH, NOTHING, TORCH_MISSING, UNSURE, USAGE, NoGPU
 from memshim.run.failure import describe, out_of_memory
+from memshim.run.reads import Reads
 
 
 def answer(request: str, a: argparse.Namespace) -> int:
@@ -78,11 +79,15 @@ def _cuda(at: str) -> bool:
 
 
 def _recording(case: dict, a: argparse.Namespace) -> bytes:
-    from memshim.run import iterations
+    from memshim.run import iterations, queries
 
+    read = Reads().begin()
     if not _cuda(a.where):
         raise NoGPU("a recording is made on a GPU or a pretend one, and PyTorch finds none here")
-    return iterations.run(case, a.recording).encode()
+    queries.begin()
+    recorded = iterations.run(case, a.recording, read)
+    Path(a.output + compare.READS).write_text(json.dumps(recorded.reads), encoding="utf-8")
+    return recorded.encode()
 
 
 def run(case: dict, at: str = "auto", stacks: str = "python") -> dict:
@@ -201,10 +206,21 @@ def alone(at: str) -> Iterator[None]:
     except ImportError:  # not a Unix
         yield
         return
-    path = os.path.join(tempfile.gettempdir(), f"memshim-gpu-{os.getuid()}.lock")
-    with open(path, "w") as f:
-        fcntl.flock(f, fcntl.LOCK_EX)  # let go of when the process ends, however it does
+    try:
+        f = private.lock_file(private.folder(lock_folder()) / "gpu.lock")
+    except (private.NotPrivate, OSError) as e:
+        raise BuildError(str(e)) from None
+    try:
+        fcntl.flock(f, fcntl.LOCK_EX)  # released when the process ends, however it does
         yield
+    finally:
+        os.close(f)
+
+
+def lock_folder() -> Path:
+    """Of this user and this machine: the session's, else the cache."""
+    runtime = os.environ.get("XDG_RUNTIME_DIR", "")
+    return Path(runtime if os.path.isdir(runtime) else os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / private.OURS
 
 
 def _model_failed(e: BaseException) -> int:

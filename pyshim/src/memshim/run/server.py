@@ -66,7 +66,7 @@ def _measure(job: dict) -> None:
     try:
         os.setsid()
         os.chdir(job["folder"])
-        sys.path[0] = job["folder"]  # as python -m has it
+        sys.path.insert(0, job["folder"])  # as python -m has it: the case is user code
         os.environ.clear()
         os.environ.update(job["environment"])
         for fd, path, flags in ((0, os.devnull, os.O_RDONLY), (2, job["stderr"], os.O_WRONLY | os.O_CREAT | os.O_TRUNC)):
@@ -75,7 +75,7 @@ def _measure(job: dict) -> None:
             os.close(opened)
         os.dup2(2, 1)
         faulthandler.enable()
-        _assume()
+        _values()
         a = argparse.Namespace(output=job["output"], where=job["where"], timeout=job["timeout"], stacks=job["stacks"],
                                recording=job["recording"])
         code = request.answer(json.dumps(job["case"]), a)
@@ -83,8 +83,8 @@ def _measure(job: dict) -> None:
         request.leave(code)
 
 
-def _assume() -> None:
-    """Of a pretend GPU's values, what this case states: the process that was forked from began with another's."""
+def _values() -> None:
+    """Of a pretend GPU's values, what this case states, and which are given: the process that was forked from began with another's."""
     from memshim.pretend import follow
 
     if os.environ.get(DESCRIPTION):
@@ -93,6 +93,7 @@ def _assume() -> None:
         if hook := values.installed():
             hook.reads.assume.clear()
             hook.reads.assume.update(json.loads(os.environ.get(follow.ASSUME) or "{}"))
+            hook.choose(values.modes.of_environment(os.environ))
 
 
 if __name__ == "__main__":

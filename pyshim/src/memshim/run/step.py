@@ -13,6 +13,7 @@ import functools
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+from memshim.pretend import gradients
 from memshim.run.build import BuildError, accepts, in_order, load, load_artifact, named
 
 OWN_ITERATION = "source, its own iteration"  # what was run, of a callable
@@ -142,6 +143,8 @@ def trainer(step: dict, autocast: Callable[[], Any], model: Any, args: list, kwa
                 scaler.update()
             elif optimizer:
                 optimizer.step()
+        if optimizer is None:
+            gradients.look(model.parameters())
         (optimizer or model).zero_grad()
 
     return iteration

@@ -29,7 +29,7 @@ DEFAULT_SPEC = "memspec.yaml"
 PATIENCE, WASTE = 5, 20.0
 ANSWER = 60.0  # seconds for one call; 4 ms are usual
 
-OK, DIFFERS, USAGE, UNSURE = 0, 1, 2, 3
+OK, DIFFERS, USAGE, UNSURE, INTERRUPTED = 0, 1, 2, 3, 130
 
 
 def parser() -> argparse.ArgumentParser:
@@ -290,7 +290,7 @@ def main(arguments: list[str]) -> int:
         return USAGE
     except KeyboardInterrupt:
         print("memshim: interrupted; the answers so far are kept and will not be asked for again", file=sys.stderr)
-        return USAGE
+        return INTERRUPTED
 
 
 def run(a: argparse.Namespace) -> int:

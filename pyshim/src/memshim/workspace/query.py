@@ -41,7 +41,8 @@ class Process:
     def __init__(self, folder: str, beside: Iterable[str] = (), device_class: str = "", command: list[str] | None = None):
         self._stderr = tempfile.TemporaryFile()
         command = command or [sys.executable, "-m", "memshim.workspace.query"]
-        env = os.environ | {"PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")])}
+        paths = [str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")]
+        env = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, paths))}  # an empty entry is the working directory
         self._child = subprocess.Popen(
             [*command, folder, device_class, *beside], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._stderr, env=env
         )

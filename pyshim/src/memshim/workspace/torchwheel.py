@@ -9,6 +9,7 @@ import sys
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
+from site import ENABLE_USER_SITE, getsitepackages, getusersitepackages
 from typing import Callable, Iterable, Iterator
 
 from memshim.workspace import cudnn, query
@@ -81,9 +82,11 @@ def folders(given: Iterable[str], cache: Path) -> Iterator[tuple[Path, list[Path
 
 
 def site() -> list[Path]:
-    """The nvidia folders of this Python's packages."""
-    found = [Path(p) / "nvidia" for p in sys.path if p]
-    return [p for p in dict.fromkeys(found) if p.is_dir()]
+    """The nvidia folders of this Python's installed packages. No other entry of the search path counts: a library of a checkout is never loaded."""
+    installed = [*getsitepackages(), *([getusersitepackages()] if ENABLE_USER_SITE else [])]
+    installed += [p for p in sys.path if os.path.isabs(p) and os.path.basename(p) in ("site-packages", "dist-packages")]
+    found = [Path(p) / "nvidia" for p in dict.fromkeys(installed)]
+    return [p for p in found if p.is_dir()]
 
 
 def siblings(folder: Path) -> list[Path]:

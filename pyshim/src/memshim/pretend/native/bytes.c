@@ -14,6 +14,7 @@
 
 /* Copies of more bytes are not made: they would cost host memory. */
 static size_t copy_limit = (size_t)1 << 20;
+enum value { UNKNOWN, KNOWN, CHOSEN }; /* as ../values/memory.py has them */
 static bool tracking; /* somebody tells which bytes operators write; else nothing is known */
 
 /* ---- sets of bytes: disjoint spans in the order of addresses ---- */
@@ -25,7 +26,7 @@ struct span_set {
 	struct span *spans;
 	size_t count, room;
 };
-static struct span_set written, known;
+static struct span_set written, known, chosen; /* chosen: known, or following from values that the Python side chose */
 
 static size_t first_to_after(const struct span_set *s, const char *p) { /* the first span that ends after p */
 	size_t low = 0, high = s->count;
@@ -149,17 +150,20 @@ API void memspec_pretend_track(int on, size_t limit) {
 	lock_memory();
 	tracking = on;
 	if (limit) copy_limit = limit;
-	known.count = 0;
+	known.count = chosen.count = 0;
 	unlock_memory();
 }
 
-API int memspec_pretend_known(const void *p, size_t n) { /* 1: all of it; 0: some; -1: none */
+static int covered(const struct span_set *s, const char *p, size_t n) { /* 1: all of it; 0: some; -1: none */
 	lock_memory();
 	int which = 1;
-	if (n && !has(&known, p, (const char *)p + n)) which = touches(&known, p, (const char *)p + n) ? 0 : -1;
+	if (n && !has(s, p, p + n)) which = touches(s, p, p + n) ? 0 : -1;
 	unlock_memory();
 	return which;
 }
+
+API int memspec_pretend_known(const void *p, size_t n) { return covered(&known, p, n); }
+API int memspec_pretend_chosen(const void *p, size_t n) { return covered(&chosen, p, n); }
 
 API int memspec_pretend_untouched(const void *p, size_t n) { /* nobody wrote there: zeros */
 	lock_memory();
@@ -168,18 +172,31 @@ API int memspec_pretend_untouched(const void *p, size_t n) { /* nobody wrote the
 	return yes;
 }
 
-API void memspec_pretend_wrote(void *p, size_t n, int is_known) {
+static void mark(char *from, char *to, enum value value) { /* the lock is held */
+	if (value == KNOWN && tracking) add(&known, from, to);
+	else cut(&known, from, to);
+	if (value != UNKNOWN && tracking) add(&chosen, from, to);
+	else cut(&chosen, from, to);
+}
+
+API void memspec_pretend_wrote(void *p, size_t n, int value) {
 	if (!n || !address_is_device(p)) return;
 	lock_memory();
 	bool kept = add(&written, p, (char *)p + n);
-	if (kept && is_known && tracking) add(&known, p, (char *)p + n);
-	else cut(&known, p, (char *)p + n);
+	mark(p, (char *)p + n, kept ? (enum value)value : UNKNOWN);
+	unlock_memory();
+}
+
+API void memspec_pretend_chose(void *p, size_t n) { /* what lies there is chosen as it is */
+	if (!n || !address_is_device(p)) return;
+	lock_memory();
+	mark(p, (char *)p + n, CHOSEN);
 	unlock_memory();
 }
 
 void bytes_unknown(const void *p, size_t n) {
 	lock_memory();
-	cut(&known, (char *)(uintptr_t)p, (char *)(uintptr_t)p + n);
+	mark((char *)(uintptr_t)p, (char *)(uintptr_t)p + n, UNKNOWN);
 	unlock_memory();
 }
 
@@ -188,7 +205,7 @@ API void memspec_pretend_unknown(const void *p, size_t n) { bytes_unknown(p, n);
 void bytes_after_launch(const void *function) {
 	if (operators > 0 || !tracking || (!operators && is_pytorchs(function))) return; /* of an operator it is told what it writes, where it is not fresh */
 	lock_memory();
-	known.count = 0;
+	known.count = chosen.count = 0;
 	unlock_memory();
 }
 
@@ -205,22 +222,26 @@ static void zero(char *p, size_t n) {
 	}
 }
 
+static bool is_managed(const void *p) {
+	struct range r;
+	return range_find(p, &r) && r.kind == MANAGED;
+}
+
 void bytes_copy(void *dst, const void *src, size_t n) {
 	if (!n) return;
 	bool from_device = address_is_device(src), to_device = address_is_device(dst);
-	bool is_known = !from_device || memspec_pretend_known(src, n) == 1;
-	if (from_device && !to_device && !is_known) {
+	enum value value = !from_device || memspec_pretend_known(src, n) == 1 ? KNOWN : memspec_pretend_chosen(src, n) == 1 ? CHOSEN : UNKNOWN;
+	if (from_device && !to_device && value != KNOWN && !is_managed(dst)) { /* into managed memory it is no read: kernels work there too */
 		if (answer(dst, n)) return; /* who answers has noted it */
 		reads.count++;
 		reads.bytes = n;
 		if (tracking && !operators) note_unfollowed("cudaMemcpy");
 	}
 	if (n <= copy_limit) memmove(dst, src, n);
-	else if (to_device) is_known = false; /* what was there stays; it is not known */
-	else zero(dst, n);
+	else if (!to_device) zero(dst, n);
 	if (!to_device) return;
-	if (n <= copy_limit) memspec_pretend_wrote(dst, n, is_known);
-	else bytes_unknown(dst, n);
+	if (n <= copy_limit) memspec_pretend_wrote(dst, n, value);
+	else bytes_unknown(dst, n); /* what was there stays */
 }
 
 /* Zeros again where somebody wrote; whole pages go back to the system. The lock is held. */
@@ -235,7 +256,7 @@ static void clear(char *from, char *to) {
 		} else memset(a, 0, (size_t)(b - a));
 	}
 	cut(&written, from, to);
-	cut(&known, from, to);
+	mark(from, to, UNKNOWN);
 }
 
 void bytes_fresh(void *p, size_t n) {
@@ -250,7 +271,7 @@ API void memspec_pretend_zero(void *p, size_t n) {
 	if (!n || !address_is_device(p)) return;
 	lock_memory();
 	clear(p, (char *)p + n);
-	if (tracking) add(&known, p, (char *)p + n);
+	mark(p, (char *)p + n, KNOWN);
 	unlock_memory();
 }
 
@@ -258,7 +279,10 @@ void bytes_set(void *dst, const void *pattern, size_t width, size_t count) {
 	static const char zeros[8];
 	size_t n = width * count;
 	if (!n) return;
-	if (!memcmp(pattern, zeros, width)) memspec_pretend_zero(dst, n);
+	if (!memcmp(pattern, zeros, width)) {
+		if (address_is_device(dst)) memspec_pretend_zero(dst, n);
+		else zero(dst, n);
+	}
 	else if (n <= copy_limit) {
 		for (size_t i = 0; i < count; i++) memcpy((char *)dst + i * width, pattern, width);
 		memspec_pretend_wrote(dst, n, true);
@@ -271,6 +295,9 @@ void bytes_set(void *dst, const void *pattern, size_t width, size_t count) {
 API void _ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE(void *p, int64_t n, size_t allocated, size_t reserved, uint16_t device) {
 	static void (*real)(void *, int64_t, size_t, size_t, uint16_t);
 	if (!real) ASSIGN_FUNCTION(real, real_function("libc10.so", "_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE"));
-	if (n > 0) bytes_fresh(p, (size_t)n);
+	if (n > 0) {
+		bytes_fresh(p, (size_t)n);
+		if ((device & 0xff) == 1) figures_pytorch(device >> 8, allocated, reserved); /* c10::Device: its type, CUDA, and its index */
+	}
 	if (real) real(p, n, allocated, reserved, device);
 }

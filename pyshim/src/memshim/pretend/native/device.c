@@ -132,19 +132,15 @@ int gpu_physical_count(void) {
 struct gpu *gpu_at(int ordinal) { return ordinal >= 0 && ordinal < gpu_count() ? &gpus[visible[ordinal]] : NULL; }
 struct gpu *gpu_physical(int index) { return index >= 0 && index < gpu_physical_count() ? &gpus[index] : NULL; }
 int gpu_index(const struct gpu *g) { return (int)(g - gpus); }
+int gpu_ordinal(const struct gpu *g) {
+	for (int i = 0; i < gpu_count(); i++)
+		if (visible[i] == gpu_index(g)) return i;
+	return -1;
+}
 
 int current_device(void) { return current; }
 struct gpu *current_gpu(void) { return gpu_at(current); }
 void set_current_device(int ordinal) { current = ordinal; }
-
-void gpu_activate(struct gpu *g) {
-	lock_memory();
-	if (!g->active) {
-		g->active = true;
-		g->used += g->context;
-	}
-	unlock_memory();
-}
 
 /* ---- attributes ---- */
 

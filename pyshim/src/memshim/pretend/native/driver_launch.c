@@ -24,9 +24,7 @@ API CUresult cuModuleGetFunction(CUfunction *f, CUmodule m, const char *name UNU
 	return CUDA_SUCCESS;
 }
 API CUresult cuModuleGetGlobal_v2(CUdeviceptr *p, size_t *size, CUmodule m UNUSED, const char *name UNUSED) {
-	static char place[65536];
-	*p = (uintptr_t)place;
-	if (size) *size = sizeof place;
+	*p = (uintptr_t)kernel_variable(size);
 	return CUDA_SUCCESS;
 }
 API CUresult cuLibraryLoadData(CUlibrary *l, const void *code UNUSED, CUjit_option *jit UNUSED, void **jit_values UNUSED, unsigned int jit_count UNUSED,

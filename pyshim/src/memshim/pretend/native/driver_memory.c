@@ -4,97 +4,195 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Physical memory: taken at cuMemCreate, given back when it is released and mapped nowhere. */
+/* Physical memory: taken at cuMemCreate, given back when it is released and mapped nowhere. Handles ascend, so the table is in their order. */
 struct physical {
-	size_t size;
+	unsigned long long handle;
+	size_t size, mappings;
 	int ordinal;
-	unsigned references;
+	bool released;
 };
-struct mapping {
-	char *at;
-	size_t size;
-	struct physical *memory;
-};
-static struct mapping *mappings;
-static size_t mapping_count, mapping_room;
+static struct physical *memories;
+static size_t memory_count, memory_room;
 
-static void drop(struct physical *m) { /* the lock is held */
-	if (--m->references) return;
+/* The lock is held in these two. */
+static struct physical *of_handle(unsigned long long h) {
+	size_t low = 0, high = memory_count;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (memories[middle].handle < h) low = middle + 1;
+		else high = middle;
+	}
+	return low < memory_count && memories[low].handle == h ? &memories[low] : NULL;
+}
+static void give_unused(struct physical *m) {
+	if (!m->released || m->mappings) return;
 	struct gpu *g = gpu_at(m->ordinal);
-	if (g) g->used -= m->size;
-	free(m);
+	g->used -= m->size;
+	figures_used(g, 0, m->size);
+	memory_count--;
+	memmove(m, m + 1, (size_t)(memories + memory_count - m) * sizeof *m);
 }
 
-static struct physical *of_handle(CUmemGenericAllocationHandle h) { return (struct physical *)(uintptr_t)h; }
+#define GRANULARITY ((size_t)2 << 20)
+
+static bool whole_pages(unsigned long long n) { return n % GRANULARITY == 0; }
 
 API CUresult cuMemGetAllocationGranularity(size_t *size, const CUmemAllocationProp *p UNUSED, CUmemAllocationGranularity_flags option UNUSED) {
-	*size = (size_t)2 << 20;
+	*size = GRANULARITY;
 	return CUDA_SUCCESS;
 }
 
 API CUresult cuMemCreate(CUmemGenericAllocationHandle *h, size_t size, const CUmemAllocationProp *p, unsigned long long flags UNUSED) {
+	static unsigned long long last;
 	struct gpu *g = gpu_at(p->location.id);
-	if (!g || !size) return CUDA_ERROR_INVALID_VALUE;
+	if (!g || !size || !whole_pages(size)) return CUDA_ERROR_INVALID_VALUE;
 	if (size > g->memory || !memory_take(g, size)) return CUDA_ERROR_OUT_OF_MEMORY;
-	struct physical *m = malloc(sizeof *m);
-	if (!m) return memory_give(g, size), CUDA_ERROR_OUT_OF_MEMORY;
-	*m = (struct physical){ size, p->location.id, 1 };
-	*h = (uintptr_t)m;
+	lock_memory();
+	if (memory_count == memory_room) {
+		size_t room = memory_room ? 2 * memory_room : 256;
+		struct physical *more = realloc(memories, room * sizeof *more);
+		if (!more) return unlock_memory(), memory_give(g, size), CUDA_ERROR_OUT_OF_MEMORY;
+		memories = more;
+		memory_room = room;
+	}
+	*h = ++last;
+	memories[memory_count++] = (struct physical){ .handle = last, .size = size, .ordinal = p->location.id };
+	unlock_memory();
 	return CUDA_SUCCESS;
 }
 
 API CUresult cuMemRelease(CUmemGenericAllocationHandle h) {
 	lock_memory();
-	drop(of_handle(h));
+	struct physical *m = of_handle(h);
+	bool there = m && !m->released;
+	if (there) {
+		m->released = true;
+		give_unused(m);
+	}
 	unlock_memory();
-	return CUDA_SUCCESS;
+	return there ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-API CUresult cuMemAddressReserve(CUdeviceptr *p, size_t size, size_t alignment UNUSED, CUdeviceptr wanted UNUSED, unsigned long long flags UNUSED) {
-	*p = (uintptr_t)address_reserve(size);
+/* Addresses that were reserved: few, one for each stream and pool of expandable segments. */
+struct reservation {
+	char *at;
+	size_t size;
+};
+static struct reservation *reservations;
+static size_t reservation_count, reservation_room;
+
+static struct reservation *reservation_of(const char *p, size_t n) { /* the lock is held */
+	for (size_t i = 0; i < reservation_count; i++) {
+		struct reservation *r = &reservations[i];
+		if (p >= r->at && (size_t)(p - r->at) < r->size && n <= r->size - (size_t)(p - r->at)) return r;
+	}
+	return NULL;
+}
+
+API CUresult cuMemAddressReserve(CUdeviceptr *p, size_t size, size_t alignment, CUdeviceptr wanted UNUSED, unsigned long long flags UNUSED) {
+	if (!size || size % 4096 || (alignment & (alignment - 1))) return CUDA_ERROR_INVALID_VALUE;
+	char *at = address_reserve(size);
+	lock_memory();
+	if (at && reservation_count == reservation_room) {
+		size_t room = reservation_room ? 2 * reservation_room : 16;
+		struct reservation *more = realloc(reservations, room * sizeof *more);
+		if (!more) {
+			unlock_memory();
+			address_free(at, size);
+			return CUDA_ERROR_OUT_OF_MEMORY;
+		}
+		reservations = more;
+		reservation_room = room;
+	}
+	if (at) reservations[reservation_count++] = (struct reservation){ at, size };
+	unlock_memory();
+	*p = (uintptr_t)at;
 	log_line("%zu bytes of addresses reserved at %#llx", size, *p);
-	return *p ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+	if (!at) note_refused(CUDA_DRIVER, NO_ADDRESSES);
+	return at ? CUDA_SUCCESS : CUDA_ERROR_NOT_SUPPORTED;
 }
 API CUresult cuMemAddressFree(CUdeviceptr p, size_t size) {
-	address_free((void *)(uintptr_t)p, size);
-	return CUDA_SUCCESS;
+	char *at = (char *)(uintptr_t)p;
+	lock_memory();
+	struct reservation *r = reservation_of(at, size);
+	bool there = r && r->at == at && r->size == size && !ranges_overlap(at, size);
+	if (there) *r = reservations[--reservation_count];
+	unlock_memory();
+	if (there) address_free(at, size);
+	return there ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-API CUresult cuMemMap(CUdeviceptr p, size_t size, size_t offset UNUSED, CUmemGenericAllocationHandle h, unsigned long long flags UNUSED) {
-	struct physical *m = of_handle(h);
+API CUresult cuMemMap(CUdeviceptr p, size_t size, size_t offset, CUmemGenericAllocationHandle h, unsigned long long flags UNUSED) {
 	char *at = (char *)(uintptr_t)p;
-	if (!address_is_device(at) || !address_back(at, size)) return CUDA_ERROR_OUT_OF_MEMORY;
+	CUresult e = CUDA_ERROR_INVALID_VALUE;
 	lock_memory();
-	if (mapping_count == mapping_room) {
-		size_t room = mapping_room ? 2 * mapping_room : 256;
-		struct mapping *more = realloc(mappings, room * sizeof *more);
-		if (!more) return unlock_memory(), CUDA_ERROR_OUT_OF_MEMORY;
-		mappings = more;
-		mapping_room = room;
+	struct physical *m = of_handle(h);
+	if (m && !m->released && size && size <= m->size && !offset && whole_pages(size) && whole_pages(p) && reservation_of(at, size) && !ranges_overlap(at, size)) {
+		e = CUDA_ERROR_NOT_SUPPORTED;
+		if (address_back(at, size)) {
+			ranges_add((struct range){ at, size, MAPPED, m->ordinal, h });
+			m->mappings++;
+			e = CUDA_SUCCESS;
+		}
 	}
-	mappings[mapping_count++] = (struct mapping){ at, size, m };
-	m->references++;
 	unlock_memory();
-	range_add(at, size, m->ordinal);
-	return CUDA_SUCCESS;
+	if (e == CUDA_ERROR_NOT_SUPPORTED) note_refused(CUDA_DRIVER, NO_ADDRESSES);
+	return e;
 }
 
 API CUresult cuMemUnmap(CUdeviceptr p, size_t size) {
 	char *at = (char *)(uintptr_t)p;
-	range_remove(at, size);
+	size_t count = 0;
+	lock_memory();
+	const struct range *first = ranges_mapped(at, size, &count);
+	unlock_memory();
+	if (!first) return CUDA_ERROR_INVALID_VALUE;
 	address_unback(at, size);
 	lock_memory();
-	for (size_t i = 0; i < mapping_count;) {
-		if (mappings[i].at >= at && mappings[i].at < at + size) {
-			drop(mappings[i].memory);
-			mappings[i] = mappings[--mapping_count];
-		} else i++;
+	first = ranges_mapped(at, size, &count);
+	for (size_t i = 0; first && i < count; i++) {
+		struct physical *m = of_handle(first[i].handle);
+		m->mappings--;
+		give_unused(m);
 	}
+	if (first) ranges_remove(first, count);
 	unlock_memory();
 	return CUDA_SUCCESS;
 }
 
-API CUresult cuMemSetAccess(CUdeviceptr p UNUSED, size_t size UNUSED, const CUmemAccessDesc *list UNUSED, size_t n UNUSED) { return CUDA_SUCCESS; }
+API CUresult cuMemSetAccess(CUdeviceptr p, size_t size, const CUmemAccessDesc *list UNUSED, size_t n UNUSED) {
+	size_t count;
+	lock_memory();
+	bool mapped = ranges_mapped((void *)(uintptr_t)p, size, &count);
+	unlock_memory();
+	return mapped ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+/* ---- managed memory: where it lies is nobody's concern here, so that advice about it changes nothing ---- */
+
+API CUresult cuMemAllocManaged(CUdeviceptr *p, size_t size, unsigned int flags) {
+	void *at = NULL;
+	CUresult e = flags == 1 || flags == 2 ? (CUresult)managed_malloc(&at, size, current_device()) : CUDA_ERROR_INVALID_VALUE;
+	*p = (uintptr_t)at;
+	return e;
+}
+#ifndef PUBLIC_HEADERS /* CUDA 13 has a location where 12 has a device, and flags before the stream. None is looked at: what is checked comes before them. */
+static CUresult advised(CUdeviceptr p, size_t n) {
+	struct range r;
+	bool managed = n && range_find((void *)(uintptr_t)p, &r) && r.kind == MANAGED && range_holds((void *)(uintptr_t)p, n);
+	return managed ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+API CUresult cuMemPrefetchAsync(CUdeviceptr p, size_t n) { return advised(p, n); }
+API CUresult cuMemPrefetchAsync_v2(CUdeviceptr p, size_t n) { return advised(p, n); }
+API CUresult cuMemAdvise(CUdeviceptr p, size_t n) { return advised(p, n); }
+API CUresult cuMemAdvise_v2(CUdeviceptr p, size_t n) { return advised(p, n); }
+API cudaError_t cudaMemPrefetchAsync(const void *p, size_t n) { return fail((cudaError_t)advised((uintptr_t)p, n)); }
+API cudaError_t cudaMemPrefetchAsync_v2(const void *p, size_t n) { return fail((cudaError_t)advised((uintptr_t)p, n)); }
+API cudaError_t cudaMemAdvise(const void *p, size_t n) { return fail((cudaError_t)advised((uintptr_t)p, n)); }
+API cudaError_t cudaMemAdvise_v2(const void *p, size_t n) { return fail((cudaError_t)advised((uintptr_t)p, n)); }
+#endif
+
+/* ---- plain allocations, and what an address is ---- */
 
 API CUresult cuMemAlloc_v2(CUdeviceptr *p, size_t size) {
 	void *at;
@@ -107,7 +205,7 @@ API CUresult cuMemGetInfo_v2(size_t *free_bytes, size_t *total) { return (CUresu
 
 API CUresult cuMemGetAddressRange_v2(CUdeviceptr *base, size_t *size, CUdeviceptr p) {
 	struct range r;
-	if (!range_find((void *)(uintptr_t)p, &r) || r.owner < 0) return CUDA_ERROR_NOT_FOUND;
+	if (!range_find((void *)(uintptr_t)p, &r) || range_on_host(&r)) return CUDA_ERROR_NOT_FOUND;
 	if (base) *base = (uintptr_t)r.at;
 	if (size) *size = r.size;
 	return CUDA_SUCCESS;
@@ -116,22 +214,23 @@ API CUresult cuMemGetAddressRange_v2(CUdeviceptr *base, size_t *size, CUdevicept
 API CUresult cuPointerGetAttribute(void *out, CUpointer_attribute a, CUdeviceptr p) {
 	struct range r;
 	if (!range_find((void *)(uintptr_t)p, &r)) return CUDA_ERROR_INVALID_VALUE;
-	int ordinal = r.owner < 0 ? 0 : r.owner;
+	bool host = range_on_host(&r);
+	int ordinal = host ? 0 : r.owner, managed = r.kind == MANAGED;
 	CUdeviceptr address = p, start = (uintptr_t)r.at;
-	unsigned int type = r.owner < 0 ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
+	unsigned int type = host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
 	void *context = (void *)(uintptr_t)(ordinal + 1);
 	switch ((int)a) {
 	case CU_POINTER_ATTRIBUTE_CONTEXT: memcpy(out, &context, sizeof context); return CUDA_SUCCESS;
 	case CU_POINTER_ATTRIBUTE_MEMORY_TYPE: memcpy(out, &type, sizeof type); return CUDA_SUCCESS;
 	case CU_POINTER_ATTRIBUTE_HOST_POINTER:
-		if (r.owner >= 0) return CUDA_ERROR_INVALID_VALUE;
+		if (!host && !managed) return CUDA_ERROR_INVALID_VALUE;
 		memcpy(out, &address, sizeof address);
 		return CUDA_SUCCESS;
 	case CU_POINTER_ATTRIBUTE_DEVICE_POINTER: memcpy(out, &address, sizeof address); return CUDA_SUCCESS;
 	case CU_POINTER_ATTRIBUTE_BUFFER_ID:
 	case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR: memcpy(out, &start, sizeof start); return CUDA_SUCCESS;
 	case CU_POINTER_ATTRIBUTE_RANGE_SIZE: memcpy(out, &r.size, sizeof r.size); return CUDA_SUCCESS;
-	case CU_POINTER_ATTRIBUTE_IS_MANAGED: memset(out, 0, sizeof(int)); return CUDA_SUCCESS;
+	case CU_POINTER_ATTRIBUTE_IS_MANAGED: memcpy(out, &managed, sizeof managed); return CUDA_SUCCESS;
 	case CU_POINTER_ATTRIBUTE_MAPPED: memset(out, 1, 1); return CUDA_SUCCESS;
 	case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: memcpy(out, &ordinal, sizeof ordinal); return CUDA_SUCCESS;
 	default: note_absent("cuPointerGetAttribute of another attribute"); return CUDA_ERROR_NOT_SUPPORTED;
@@ -140,16 +239,16 @@ API CUresult cuPointerGetAttribute(void *out, CUpointer_attribute a, CUdeviceptr
 
 /* ---- copies and fills ---- */
 
-API CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void *from, size_t n, CUstream s) { return (CUresult)cudaMemcpyAsync((void *)(uintptr_t)to, from, n, 0, s); }
-API CUresult cuMemcpyDtoHAsync_v2(void *to, CUdeviceptr from, size_t n, CUstream s) { return (CUresult)cudaMemcpyAsync(to, (void *)(uintptr_t)from, n, 0, s); }
+API CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void *from, size_t n, CUstream s) { return (CUresult)device_copy((void *)(uintptr_t)to, from, n, s); }
+API CUresult cuMemcpyDtoHAsync_v2(void *to, CUdeviceptr from, size_t n, CUstream s) { return (CUresult)device_copy(to, (void *)(uintptr_t)from, n, s); }
 API CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, size_t n, CUstream s) {
-	return (CUresult)cudaMemcpyAsync((void *)(uintptr_t)to, (void *)(uintptr_t)from, n, 0, s);
+	return (CUresult)device_copy((void *)(uintptr_t)to, (void *)(uintptr_t)from, n, s);
 }
 API CUresult cuMemcpyHtoD_v2(CUdeviceptr to, const void *from, size_t n) { return cuMemcpyHtoDAsync_v2(to, from, n, NULL); }
 API CUresult cuMemcpyDtoH_v2(void *to, CUdeviceptr from, size_t n) { return cuMemcpyDtoHAsync_v2(to, from, n, NULL); }
-API CUresult cuMemsetD8Async(CUdeviceptr p, unsigned char value, size_t n, CUstream s) { return (CUresult)cudaMemsetAsync((void *)(uintptr_t)p, value, n, s); }
+API CUresult cuMemsetD8Async(CUdeviceptr p, unsigned char value, size_t n, CUstream s) {
+	return (CUresult)device_set((void *)(uintptr_t)p, &value, sizeof value, n, s);
+}
 API CUresult cuMemsetD32Async(CUdeviceptr p, unsigned int value, size_t n, CUstream s) {
-	if (stream_capturing(s)) bytes_unknown((void *)(uintptr_t)p, 4 * n);
-	else bytes_set((void *)(uintptr_t)p, &value, sizeof value, n);
-	return CUDA_SUCCESS;
+	return (CUresult)device_set((void *)(uintptr_t)p, &value, sizeof value, n, s);
 }

@@ -1,4 +1,4 @@
-/* Device memory: what is taken of a card, which addresses it has, who owns an address.
+/* Device memory: what is taken of a card, and which addresses it has.
 
    A device address is an address of this process that nobody touched: one reservation without access, of which allocations open their part.
    Reading gives zeros and costs nothing, writing costs a page; what is freed is closed again, and its pages go back. Segments lie at
@@ -20,7 +20,21 @@ void lock_memory(void) { pthread_mutex_lock(&lock); }
 void unlock_memory(void) { pthread_mutex_unlock(&lock); }
 
 /* A forked child (a DataLoader's worker) must not inherit a lock that another thread held. */
-__attribute__((constructor)) static void keep_lock_over_fork(void) { pthread_atfork(lock_memory, unlock_memory, unlock_memory); }
+static void after_fork(void) {
+	figures_forked();
+	unlock_memory();
+}
+__attribute__((constructor)) static void keep_lock_over_fork(void) { pthread_atfork(lock_memory, unlock_memory, after_fork); }
+
+void gpu_activate(struct gpu *g) {
+	lock_memory();
+	if (!g->active) {
+		g->active = true;
+		g->used += g->context;
+		figures_used(g, g->context, 0);
+	}
+	unlock_memory();
+}
 
 bool memory_take(struct gpu *g, size_t n) {
 	gpu_activate(g);
@@ -28,7 +42,7 @@ bool memory_take(struct gpu *g, size_t n) {
 	bool room = n <= g->memory - g->used;
 	if (room) {
 		g->used += n;
-		if (g->used > g->reserved_high) g->reserved_high = g->used;
+		figures_used(g, n, 0);
 	}
 	unlock_memory();
 	return room;
@@ -37,6 +51,7 @@ bool memory_take(struct gpu *g, size_t n) {
 void memory_give(struct gpu *g, size_t n) {
 	lock_memory();
 	g->used -= n;
+	figures_used(g, 0, n);
 	unlock_memory();
 }
 
@@ -140,59 +155,6 @@ void address_unback(void *p, size_t n) {
 
 bool address_is_device(const void *p) { return arena && (const char *)p >= arena && (const char *)p < arena_end; }
 
-/* ---- owners: an array in the order of addresses ---- */
-
-static struct range *ranges;
-static size_t range_count, range_room;
-
-static size_t first_ending_after(const void *p) {
-	size_t low = 0, high = range_count;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (ranges[middle].at + ranges[middle].size <= (const char *)p) low = middle + 1;
-		else high = middle;
-	}
-	return low;
-}
-
-void range_add(void *p, size_t n, int owner) {
-	lock_memory();
-	if (range_count == range_room) {
-		size_t room = range_room ? 2 * range_room : 256;
-		struct range *more = realloc(ranges, room * sizeof *more);
-		if (!more) {
-			unlock_memory();
-			complain("no host memory for the table of allocations");
-			abort();
-		}
-		ranges = more;
-		range_room = room;
-	}
-	size_t i = first_ending_after(p);
-	memmove(ranges + i + 1, ranges + i, (range_count - i) * sizeof *ranges);
-	ranges[i] = (struct range){ p, n, owner };
-	range_count++;
-	unlock_memory();
-}
-
-void range_remove(void *p, size_t n) {
-	lock_memory();
-	size_t i = first_ending_after(p), j = i;
-	while (j < range_count && ranges[j].at < (char *)p + n) j++;
-	memmove(ranges + i, ranges + j, (range_count - j) * sizeof *ranges);
-	range_count -= j - i;
-	unlock_memory();
-}
-
-bool range_find(const void *p, struct range *out) {
-	lock_memory();
-	size_t i = first_ending_after(p);
-	bool found = i < range_count && ranges[i].at <= (const char *)p;
-	if (found) *out = ranges[i];
-	unlock_memory();
-	return found;
-}
-
 /* ---- cudaMalloc ---- */
 
 cudaError_t device_malloc(void **p, size_t n, int ordinal) {
@@ -207,9 +169,10 @@ cudaError_t device_malloc(void **p, size_t n, int ordinal) {
 	if (!at || !address_back(at, n)) {
 		if (at) address_free(at, n);
 		memory_give(g, n);
-		return cudaErrorMemoryAllocation;
+		note_refused(CUDA_RUNTIME, NO_ADDRESSES);
+		return cudaErrorNotSupported; /* the card has the memory: it is not the one that ran out */
 	}
-	range_add(at, n, ordinal);
+	range_add((struct range){ at, n, ALLOCATED, ordinal, 0 });
 	log_line("device %d: %zu bytes at %p", ordinal, n, at);
 	*p = at;
 	return cudaSuccess;
@@ -218,11 +181,36 @@ cudaError_t device_malloc(void **p, size_t n, int ordinal) {
 cudaError_t device_free(void *p) {
 	struct range r;
 	if (!p) return cudaSuccess;
-	if (!range_find(p, &r) || r.at != p || r.owner < 0) return cudaErrorInvalidValue;
-	range_remove(p, r.size);
+	if (range_take(p, MANAGED, &r)) {
+		munmap(p, r.size);
+		lock_memory();
+		figures_managed(r.owner, 0, r.size);
+		unlock_memory();
+		return cudaSuccess;
+	}
+	if (!range_take(p, ALLOCATED, &r)) return cudaErrorInvalidValue;
 	address_unback(p, r.size);
 	address_free(p, r.size);
 	memory_give(gpu_at(r.owner), r.size);
 	log_line("device %d: %p freed", r.owner, p);
+	return cudaSuccess;
+}
+
+/* ---- cudaMallocManaged: its pages move between host and card as they are used, so that it is taken of neither. Here it is the host's ---- */
+
+cudaError_t managed_malloc(void **p, size_t n, int ordinal) {
+	struct gpu *g = gpu_at(ordinal);
+	*p = NULL;
+	if (!g) return cudaErrorNoDevice;
+	if (!n) return cudaErrorInvalidValue;
+	gpu_activate(g);
+	void *at = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (at == MAP_FAILED) return cudaErrorMemoryAllocation;
+	range_add((struct range){ at, n, MANAGED, ordinal, 0 });
+	lock_memory();
+	figures_managed(ordinal, n, 0);
+	unlock_memory();
+	log_line("device %d: %zu bytes of managed memory at %p", ordinal, n, at);
+	*p = at;
 	return cudaSuccess;
 }

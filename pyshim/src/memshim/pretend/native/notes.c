@@ -25,6 +25,11 @@ static int note_count, note_room;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static __thread const char *last_refused;
 
+/* A forked child must not inherit a lock that another thread held. */
+static void hold(void) { pthread_mutex_lock(&lock); }
+static void release(void) { pthread_mutex_unlock(&lock); }
+__attribute__((constructor)) static void keep_lock_over_fork(void) { pthread_atfork(hold, release, release); }
+
 static bool keep(enum kind kind, const char *name) { /* whether it is the first of its name */
 	pthread_mutex_lock(&lock);
 	int i = 0;

@@ -22,7 +22,6 @@ struct gpu {
 	bool active;                     /* has a context */
 	size_t used;                     /* bytes of memory that are taken, the context's among them */
 	size_t pool_used, pool_high;     /* of them, those of cudaMallocAsync */
-	size_t reserved_high;
 };
 
 int gpu_count(void);                      /* those that CUDA_VISIBLE_DEVICES shows */
@@ -30,7 +29,7 @@ struct gpu *gpu_at(int ordinal);          /* null where there is none */
 int gpu_physical_count(void);             /* all of them: NVML does not look at CUDA_VISIBLE_DEVICES */
 struct gpu *gpu_physical(int index);
 int gpu_index(const struct gpu *g);
-void gpu_activate(struct gpu *g);         /* a context from now on */
+int gpu_ordinal(const struct gpu *g);     /* the first under which CUDA_VISIBLE_DEVICES shows it; -1 where it does not */
 int gpu_attribute(const struct gpu *g, int attribute); /* by the number of cudaDeviceAttr, which is that of CUdevice_attribute */
 int gpu_occupancy(const struct gpu *g, int threads, size_t shared);
 void gpu_uuid(const struct gpu *g, char out[16]);
@@ -41,36 +40,61 @@ struct gpu *current_gpu(void); /* null where there is none */
 void set_current_device(int ordinal);
 int runtime_version(void); /* of the CUDA runtime in this process, such as 13020 */
 
-/* ---- memory.c: bytes taken, addresses, who owns an address ---- */
-
-enum owner { OWNER_NONE = -1, OWNER_HOST = -2 }; /* else a device's ordinal */
+/* ---- memory.c: bytes taken, addresses ---- */
 
 void lock_memory(void); /* for what is counted and for the tables; not recursive */
 void unlock_memory(void);
 
+void gpu_activate(struct gpu *g); /* a context from now on */
 bool memory_take(struct gpu *g, size_t n); /* false: out of memory */
 void memory_give(struct gpu *g, size_t n);
 
+#define NO_ADDRESSES "device memory beyond this process's address space (ulimit -v)" /* noted as refused where addresses run out */
 void *address_reserve(size_t n); /* a range of addresses without memory; null where there is none left */
 void address_free(void *p, size_t n);
 bool address_back(void *p, size_t n); /* bytes behind a reserved range, zero at first */
 void address_unback(void *p, size_t n);
 bool address_is_device(const void *p);
 
+cudaError_t device_malloc(void **p, size_t n, int ordinal);
+cudaError_t device_free(void *p);
+cudaError_t managed_malloc(void **p, size_t n, int ordinal);
+
+/* ---- ranges.c: who owns an address ---- */
+
+/* cudaMalloc, cuMemMap, cudaMallocManaged, a kernel's variable, cudaHostAlloc, cudaHostRegister */
+enum range_kind { ALLOCATED, MAPPED, MANAGED, VARIABLE, PINNED, REGISTERED };
+
 struct range {
 	char *at;
 	size_t size;
-	int owner;
+	enum range_kind kind;
+	int owner;                 /* a device's ordinal; of host memory it means nothing */
+	unsigned long long handle; /* of a mapping: its physical memory */
 };
-void range_add(void *p, size_t n, int owner);
-void range_remove(void *p, size_t n); /* all ranges inside */
+bool range_on_host(const struct range *r);
+void range_add(struct range r);
 bool range_find(const void *p, struct range *out);
+bool range_take(const void *p, enum range_kind kind, struct range *out); /* removes the range of that kind that begins at p */
+bool range_holds(const void *p, size_t n); /* all of it is in one range, or in mappings that lie side by side */
+void *kernel_variable(size_t *size);       /* the place of every variable of a kernel's module: nobody reads it */
+/* With the lock held: the mappings that make up exactly these addresses, and how many they are; null where they do not. */
+const struct range *ranges_mapped(const void *p, size_t n, size_t *count);
+bool ranges_overlap(const void *p, size_t n);
+void ranges_add(struct range r);
+void ranges_remove(const struct range *first, size_t count);
 
-cudaError_t device_malloc(void **p, size_t n, int ordinal);
-cudaError_t device_free(void *p);
+/* ---- figures.c: what this process takes, where its parent reads it ---- */
 
-/* ---- bytes.c: what lies in device memory, and whether it is known ---- */
+void figures_used(const struct gpu *g, size_t taken, size_t given); /* with the lock held */
+void figures_managed(int ordinal, size_t taken, size_t given);      /* with the lock held */
+void figures_pytorch(int ordinal, size_t allocated, size_t reserved);
+void figures_forked(void); /* in a forked child, which has taken nothing yet */
 
+/* ---- bytes.c: what lies in device memory, and whether it is known; runtime_memory.c: checked copies and fills ---- */
+
+cudaError_t device_copy(void *dst, const void *src, size_t n, cudaStream_t s); /* checked; a stream that captures copies nothing */
+cudaError_t device_set(void *p, const void *pattern, size_t width, size_t count, cudaStream_t s);
 void bytes_copy(void *dst, const void *src, size_t n);
 void bytes_set(void *dst, const void *pattern, size_t width, size_t count); /* count times the pattern of width bytes */
 void bytes_fresh(void *p, size_t n);      /* a block that is given out anew holds zeros that nobody wrote */
@@ -108,7 +132,5 @@ void *driver_function(const char *name); /* of this library, in its newest form;
 /* Functions of the runtime that the driver's are made of. */
 cudaError_t cudaRuntimeGetVersion(int *version);
 cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total);
-cudaError_t cudaMemcpyAsync(void *dst, const void *src, size_t n, copy_kind kind, cudaStream_t s);
-cudaError_t cudaMemsetAsync(void *p, int value, size_t n, cudaStream_t s);
 cudaError_t cudaStreamSynchronize(cudaStream_t s);
 #endif

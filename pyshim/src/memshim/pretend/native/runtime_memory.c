@@ -5,7 +5,9 @@
 #include <sys/mman.h>
 
 API cudaError_t cudaMalloc(void **p, size_t n) { return fail(device_malloc(p, n, current_device())); }
-API cudaError_t cudaMallocManaged(void **p, size_t n, unsigned int flags UNUSED) { return cudaMalloc(p, n); }
+API cudaError_t cudaMallocManaged(void **p, size_t n, unsigned int flags) { /* for all streams, or for the host first */
+	return fail(flags == 1 || flags == 2 ? managed_malloc(p, n, current_device()) : cudaErrorInvalidValue);
+}
 API cudaError_t cudaFree(void *p) { return fail(device_free(p)); }
 
 API cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total) {
@@ -48,7 +50,7 @@ API cudaError_t cudaMallocAsync(void **p, size_t n, cudaStream_t s) {
 }
 API cudaError_t cudaFreeAsync(void *p, cudaStream_t s) {
 	struct range r;
-	if (!range_find(p, &r) || r.owner < 0) return fail(cudaErrorInvalidValue);
+	if (!range_find(p, &r) || r.kind != ALLOCATED) return fail(cudaErrorInvalidValue);
 	cudaError_t e = device_free(p);
 	if (e) return fail(e);
 	struct gpu *g = gpu_at(r.owner);
@@ -89,7 +91,7 @@ API cudaError_t cudaHostAlloc(void **p, size_t n, unsigned int flags UNUSED) {
 	if (!n) return cudaSuccess;
 	void *at = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (at == MAP_FAILED) return fail(cudaErrorMemoryAllocation);
-	range_add(at, n, OWNER_HOST);
+	range_add((struct range){ at, n, PINNED, 0, 0 });
 	*p = at;
 	return cudaSuccess;
 }
@@ -97,8 +99,7 @@ API cudaError_t cudaMallocHost(void **p, size_t n) { return cudaHostAlloc(p, n, 
 API cudaError_t cudaFreeHost(void *p) {
 	struct range r;
 	if (!p) return cudaSuccess;
-	if (!range_find(p, &r) || r.at != p || r.owner != OWNER_HOST) return fail(cudaErrorInvalidValue);
-	range_remove(p, r.size);
+	if (!range_take(p, PINNED, &r)) return fail(cudaErrorInvalidValue);
 	munmap(p, r.size);
 	return cudaSuccess;
 }
@@ -107,14 +108,13 @@ API cudaError_t cudaHostRegister(void *p, size_t n, unsigned int flags UNUSED) {
 	struct range r;
 	if (!p || !n) return fail(cudaErrorInvalidValue);
 	if (range_find(p, &r)) return fail(ALREADY_REGISTERED);
-	range_add(p, n, OWNER_HOST);
+	range_add((struct range){ p, n, REGISTERED, 0, 0 });
 	return cudaSuccess;
 }
 API cudaError_t cudaHostUnregister(void *p) {
 	enum { NOT_REGISTERED = 713 }; /* cudaErrorHostMemoryNotRegistered */
 	struct range r;
-	if (!range_find(p, &r) || r.at != p || r.owner != OWNER_HOST) return fail(NOT_REGISTERED);
-	range_remove(p, r.size);
+	if (!range_take(p, REGISTERED, &r)) return fail(NOT_REGISTERED);
 	return cudaSuccess;
 }
 API cudaError_t cudaHostGetDevicePointer(void **device, void *host, unsigned int flags UNUSED) {
@@ -126,42 +126,66 @@ API cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *out, cons
 	/* CUDA 13 added eight words that are reserved; CUDA 12's callers have no room for them. */
 	memset(out, 0, runtime_version() < 13000 ? offsetof(struct cudaPointerAttributes, hostPointer) + sizeof out->hostPointer : sizeof *out);
 	struct range r;
-	bool found = range_find(p, &r);
-	out->type = !found ? cudaMemoryTypeUnregistered : r.owner < 0 ? cudaMemoryTypeHost : cudaMemoryTypeDevice;
-	out->device = !found ? -2 : r.owner < 0 ? 0 : r.owner; /* -2: cudaInvalidDeviceId */
+	bool found = range_find(p, &r), host = found && range_on_host(&r), managed = found && r.kind == MANAGED;
+	out->type = !found ? cudaMemoryTypeUnregistered : host ? cudaMemoryTypeHost : managed ? cudaMemoryTypeManaged : cudaMemoryTypeDevice;
+	out->device = !found ? -2 : host ? 0 : r.owner; /* -2: cudaInvalidDeviceId */
 	if (found) out->devicePointer = (void *)(uintptr_t)p;
-	if (!found || r.owner < 0) out->hostPointer = (void *)(uintptr_t)p;
+	if (!found || host || managed) out->hostPointer = (void *)(uintptr_t)p;
 	return cudaSuccess;
 }
 
 /* ---- copies and fills; while a stream captures nothing is copied ---- */
 
-static cudaError_t copy(void *dst, const void *src, size_t n, cudaStream_t s) {
+/* Of the host's own memory nobody knows how far it reaches. */
+static bool reaches(const void *p, size_t n) {
+	struct range r;
+	if (!n) return true;
+	if ((uintptr_t)p + n < (uintptr_t)p) return false;
+	return address_is_device(p) || (range_find(p, &r) && !range_on_host(&r)) ? range_holds(p, n) : p != NULL;
+}
+
+static void do_copy(void *dst, const void *src, size_t n, cudaStream_t s) {
 	if (stream_capturing(s)) {
 		capture_node(s);
 		if (address_is_device(dst)) bytes_unknown(dst, n);
 	} else bytes_copy(dst, src, n);
+}
+cudaError_t device_copy(void *dst, const void *src, size_t n, cudaStream_t s) {
+	if (!reaches(dst, n) || !reaches(src, n)) return cudaErrorInvalidValue;
+	do_copy(dst, src, n, s);
 	return cudaSuccess;
 }
-static cudaError_t set(void *p, int value, size_t n, cudaStream_t s) {
-	const unsigned char byte = (unsigned char)value;
+cudaError_t device_set(void *p, const void *pattern, size_t width, size_t count, cudaStream_t s) {
+	if (count > SIZE_MAX / width || (uintptr_t)p % width || (count && !range_holds(p, width * count))) return cudaErrorInvalidValue;
 	if (stream_capturing(s)) {
 		capture_node(s);
-		bytes_unknown(p, n);
-	} else bytes_set(p, &byte, 1, n);
+		bytes_unknown(p, width * count);
+	} else bytes_set(p, pattern, width, count);
 	return cudaSuccess;
 }
 
-API cudaError_t cudaMemcpy(void *dst, const void *src, size_t n, copy_kind kind UNUSED) { return copy(dst, src, n, NULL); }
-API cudaError_t cudaMemcpyAsync(void *dst, const void *src, size_t n, copy_kind kind UNUSED, cudaStream_t s) { return copy(dst, src, n, s); }
-API cudaError_t cudaMemcpyPeerAsync(void *dst, int to UNUSED, const void *src, int from UNUSED, size_t n, cudaStream_t s) { return copy(dst, src, n, s); }
+API cudaError_t cudaMemcpyAsync(void *dst, const void *src, size_t n, copy_kind kind UNUSED, cudaStream_t s) { return fail(device_copy(dst, src, n, s)); }
+API cudaError_t cudaMemcpy(void *dst, const void *src, size_t n, copy_kind kind UNUSED) { return fail(device_copy(dst, src, n, NULL)); }
+API cudaError_t cudaMemcpyPeerAsync(void *dst, int to UNUSED, const void *src, int from UNUSED, size_t n, cudaStream_t s) {
+	return fail(device_copy(dst, src, n, s));
+}
 API cudaError_t cudaMemcpy2DAsync(void *dst, size_t dst_pitch, const void *src, size_t src_pitch, size_t width, size_t height, copy_kind kind UNUSED,
 	cudaStream_t s) {
-	for (size_t i = 0; i < height; i++) copy((char *)dst + i * dst_pitch, (const char *)src + i * src_pitch, width, s);
+	enum { INVALID_PITCH = 12 }; /* cudaErrorInvalidPitchValue */
+	if (!width || !height) return cudaSuccess;
+	if (width > dst_pitch || width > src_pitch) return fail(INVALID_PITCH);
+	size_t to, from;
+	if (__builtin_mul_overflow(dst_pitch, height - 1, &to) || __builtin_add_overflow(to, width, &to) || __builtin_mul_overflow(src_pitch, height - 1, &from) ||
+		__builtin_add_overflow(from, width, &from) || !reaches(dst, to) || !reaches(src, from))
+		return fail(cudaErrorInvalidValue);
+	for (size_t i = 0; i < height; i++) do_copy((char *)dst + i * dst_pitch, (const char *)src + i * src_pitch, width, s);
 	return cudaSuccess;
 }
-API cudaError_t cudaMemset(void *p, int value, size_t n) { return set(p, value, n, NULL); }
-API cudaError_t cudaMemsetAsync(void *p, int value, size_t n, cudaStream_t s) { return set(p, value, n, s); }
+API cudaError_t cudaMemsetAsync(void *p, int value, size_t n, cudaStream_t s) {
+	const unsigned char byte = (unsigned char)value;
+	return fail(device_set(p, &byte, sizeof byte, n, s));
+}
+API cudaError_t cudaMemset(void *p, int value, size_t n) { return cudaMemsetAsync(p, value, n, NULL); }
 /* Symbols are read by kernels alone. */
 API cudaError_t cudaMemcpyToSymbol(const void *symbol UNUSED, const void *src UNUSED, size_t n UNUSED, size_t offset UNUSED, copy_kind kind UNUSED) {
 	return cudaSuccess;

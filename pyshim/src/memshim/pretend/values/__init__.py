@@ -10,21 +10,23 @@ isTensorSubclassLike), which moves allocations; this moves none, and tests hold 
 
 from __future__ import annotations
 
-from memshim.pretend.values.operators import Values
+from memshim.pretend.values import modes
+from memshim.pretend.values.hook import Values
 
-__all__ = ["Values", "install", "installed"]
+__all__ = ["Values", "install", "installed", "modes"]
 
 _installed: Values | None = None
 
 
-def install(assume: dict | None = None) -> Values:
-    """From here on, in this process. torch is imported; further calls change nothing but assume."""
+def install(assume: dict | None = None, mode: str = modes.BALANCED) -> Values:
+    """From here on, in this process. torch is imported; further calls change nothing but assume and the mode."""
     global _installed
     if _installed is None:
         _installed = Values()
         _installed.install()
     if assume:
         _installed.reads.assume.update(assume)
+    _installed.choose(mode)
     return _installed
 
 

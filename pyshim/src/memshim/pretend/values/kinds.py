@@ -22,6 +22,6 @@ PASSED_BY = ("as_strided", "view", "_unsafe_view", "t", "transpose.int", "permut
              "native_group_norm_backward")  # what they give is fresh, not known and not zeroed first: no need to come by here
 WHOLE = {f"aten::{n}" for n in ("relu", "relu_", "mean", "sum", "_log_softmax", "_softmax", "add_", "sub_", "mul_", "div_", "add", "sub", "mul", "div",
          "nll_loss_forward", "gelu", "silu", "sigmoid", "tanh")}  # what these call inside says nothing beside them
-OVER_ITSELF = ("add_", "sub_", "mul_", "div_")  # CUDA's kernel leaves what it writes over as it was
+OVER_ITSELF = ("add_", "sub_", "mul_", "div_", "scatter_")  # CUDA's kernel leaves what it writes over as it was
 PARTLY = {"aten::_grouped_mm", "aten::_scaled_grouped_mm"}  # what no group covers of their results is not written
 RUNNING = ("running_mean", "running_var", "save_mean", "save_invstd")  # batch norm writes these though its schema does not say so

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ctypes
-from typing import Iterator
+from typing import Callable, Iterator
 
 import torch
 
 from memshim.pretend.library import Library
 
+UNKNOWN, KNOWN, CHOSEN = 0, 1, 2  # native/bytes.c
 MOST_RUNS = 256  # of a tensor that does not lie dense: more are not followed
 
 
@@ -47,20 +48,27 @@ class Memory:
         self.library, self.is_known = library, library.known
 
     def known(self, t: torch.Tensor) -> bool:
-        if not t.is_cuda:
-            return True
+        """Whether its values are what a GPU would have."""
+        return not t.is_cuda or self.all_in(t, self.is_known)
+
+    def chosen(self, t: torch.Tensor) -> bool:
+        """Whether its values are known, or follow from values that were chosen within their range (modes.py)."""
+        return not t.is_cuda or self.all_in(t, self.library.chosen)
+
+    def all_in(self, t: torch.Tensor, is_in: Callable[[int, int], int]) -> bool:
         contiguous = t.is_contiguous()
-        found = self.is_known(t.data_ptr(), t.nbytes if contiguous else span(t))
+        found = is_in(t.data_ptr(), t.nbytes if contiguous else span(t))
         if found or contiguous:
             return found > 0
         stretches = runs(t)
-        return stretches is not None and all(self.library.known(at, n) > 0 for at, n in stretches)
+        return stretches is not None and all(is_in(at, n) > 0 for at, n in stretches)
 
     def untouched(self, t: torch.Tensor) -> bool:
         """Nobody wrote where it lies: it is zero."""
         return t.is_cuda and self.library.untouched(t.data_ptr(), span(t))
 
-    def wrote(self, t: torch.Tensor, known: bool) -> None:
+    def wrote(self, t: torch.Tensor, known: int) -> None:
+        """known is one of UNKNOWN, KNOWN and CHOSEN."""
         if t.is_cuda and t.is_contiguous():
             self.library.wrote(t.data_ptr(), t.nbytes, known)
             return
@@ -70,6 +78,11 @@ class Memory:
             return
         for at, n in stretches:
             self.library.wrote(at, n, known)
+
+    def chose(self, t: torch.Tensor) -> None:
+        """Its values were chosen as they lie there, at no cost."""
+        for at, n in runs(t) or ():
+            self.library.chose(at, n)
 
     def zero(self, t: torch.Tensor) -> None:
         """Zeros, which are known, at no cost."""

@@ -2,37 +2,27 @@
 
 from __future__ import annotations
 
-import threading
 from functools import partial
-from typing import Any, Callable
+from typing import TYPE_CHECKING, Any, Callable
 
 import torch
 import torch._C as C
 
-from memshim.pretend.follow import After
-from memshim.pretend.library import Library
-from memshim.pretend.values import counts, kinds, threads
+from memshim.pretend.values import choices, counts, kinds, modes
 from memshim.pretend.values.arguments import NUMBERS, PLAIN, TENSORS, collect, of_floats, to_host, trained, with_number
-from memshim.pretend.values.attention import PLANNED, Unplanned, alike
+from memshim.pretend.values.attention import PLANNED, alike
 from memshim.pretend.values.initialise import skipped
-from memshim.pretend.values.tracing import exclude_while_tracing, follow_folding
-from memshim.pretend.values.memory import Memory, host
-from memshim.pretend.places import Reads, within
+from memshim.pretend.values.keys import ABOVE, CHOSEN_LIMIT, KNOWN_LIMIT, OWN, PRODUCT_LIMIT, UNKNOWN_LIMIT
+from memshim.pretend.values.memory import CHOSEN, KNOWN, UNKNOWN, host
+from memshim.pretend.values.reading import Reading
 
-KEY_NAME = "CustomRNGKeyId"
-KEY = C._dispatch_key_parse(KEY_NAME)
-OWN = C.DispatchKeySet(KEY)
-BELOW = C._dispatch_keyset_full_after(KEY)  # the backends
-ABOVE = C._dispatch_keyset_full() - BELOW - C.DispatchKeySet(C.DispatchKey.BackendSelect)  # it, autograd, autocast and all that
+if TYPE_CHECKING:
+    from memshim.pretend.values.hook import Values
 
-KNOWN_LIMIT = 1 << 20  # elements: what follows from known values is computed up to here
-UNKNOWN_LIMIT = 1 << 17  # and what does not, so that checks of it (is it finite? a distribution?) go the usual way
 MOST_CALLS = 4096  # of an operator, that are remembered to give zeros of zeros
-PRODUCT_LIMIT = 1 << 24  # multiplications of a matrix product: milliseconds
-INTEGER_LIMIT = 1 << 24  # copies of integers from the host: ids, masks and lengths decide, images do not
 
 
-class Operator:
+class Operator(Reading):
     """What is known of one overload, and its kernel."""
 
     def __init__(self, op: torch._ops.OpOverload, values: Values):
@@ -41,6 +31,7 @@ class Operator:
         self.redispatch = op._handle.redispatch_boxed if self.name.startswith("aten::") else op.redispatch
         self.overloads: dict[int, torch._ops.OpOverload] = {}
         self.stay_zero: set[Any] = set()  # calls that give zeros of zeros
+        self.places = {a.name: (i, a.default_value) for i, a in enumerate(schema.arguments)}
         self.numbers = [i for i, a in enumerate(schema.arguments) if isinstance(a.type, torch.TensorType) and not a.kwarg_only]
         self.takes_numbers = self.name.partition("::")[2].rstrip("_") in kinds.TAKE_NUMBERS
         own = C._dispatch_has_kernel_for_dispatch_key(op.name(), "CUDA")
@@ -61,6 +52,7 @@ class Operator:
         self.product = self.name in kinds.PRODUCTS
         self.over_itself = base in kinds.OVER_ITSELF
         self.known_only = self.product or base.startswith(kinds.LAYERS) or "backward" in base
+        self.follows = self.on_host and not self.random and not self.known_only
         aliases = any(r.alias_info is not None and not r.alias_info.is_write for r in schema.returns)
         if self.name.startswith("symm_mem::"):
             self.kernel: Callable = self.anywhere
@@ -68,6 +60,8 @@ class Operator:
             self.kernel = self.forward  # native/nccl.c tells what they write; they wait for other processes, and must not run twice
         elif self.name == "aten::_local_scalar_dense":
             self.kernel = self.scalar
+        elif self.name == "aten::_linalg_check_errors":
+            self.kernel = self.checking
         elif self.name == "aten::copy_":
             self.kernel = self.copy
         elif self.name in counts.OF:
@@ -89,6 +83,8 @@ class Operator:
             self.alone = self.alone or base.startswith(kinds.LAYERS) and not base.startswith("linalg_")
         else:
             self.kernel = self.counter if self.over_itself else self.default
+        if self.name in choices.OF and own:
+            self.kernel = partial(self.choosing, self.kernel)
         if self.name in PLANNED:
             self.kernel = values.unplanned.guarded(self.name, self.kernel)
 
@@ -162,10 +158,14 @@ class Operator:
             return args[0] if self.writes and tensors and skipped(self.name, args) else self.forward(keyset, args, kwargs)
         largest = max([t.numel() for t in tensors])
         known = computed = self.on_host and not self.random and largest <= KNOWN_LIMIT
-        zeros, training = None, False
+        value, zeros, training = KNOWN, None, False
         if computed:
             known = self.known(args, kwargs, tensors)
-            if not known:
+        if not known:
+            value = UNKNOWN
+            if self.follows and largest <= CHOSEN_LIMIT and self.chosen(args, kwargs, tensors):
+                value, computed, training = CHOSEN, True, trained(tensors)
+            elif computed:
                 training = trained(tensors)
                 computed = not self.known_only and largest <= UNKNOWN_LIMIT and not (training and self.in_place)
                 if computed and not training:
@@ -175,12 +175,59 @@ class Operator:
         kept = self.keep(args, kwargs) if computed and self.in_place and not self.over_itself else None
         out = self.inside(keyset, args, kwargs)
         if reads.count != before:
-            self.values.reads.note(self.name, reads.bytes)
+            self.values.reads.note(self.name, reads.bytes, varied=False)
+            reads.count = before
         if computed and not (training and of_floats(out)):
-            self.compute(args, kwargs, out, kept, known, zeros)
+            self.compute(args, kwargs, out, kept, value, zeros)
         elif self.writes:
             self.forget(args, kwargs)
+        if value == UNKNOWN:
+            self.flag(args, kwargs, out, computed, zeros)
         return out
+
+    def choosing(self, kernel: Callable, keyset: C.DispatchKeySet, args: tuple, kwargs: dict) -> Any:
+        """Of an operator that gives indices: those of unknown scores are chosen."""
+        out = kernel(keyset, args, kwargs)
+        read: list[torch.Tensor] = []
+        results: list[torch.Tensor] = []
+        if not collect(args, read) or not collect([out], results) or not all(t.is_cuda for t in results):
+            return out
+        memory = self.values.memory
+        if not self.random and all(map(memory.chosen, results if self.writes else read)) or torch.cuda.is_current_stream_capturing():
+            return out
+        self.values.turn += 1
+        spread = partial(modes.spread, self.values.routing, self.values.turn)
+        with C._ExcludeDispatchKeyGuard(ABOVE):
+            for t, indices in choices.OF[self.name](self, spread, args, kwargs, out):
+                if 0 < t.numel() <= CHOSEN_LIMIT:
+                    host(t).copy_(indices)
+                    memory.wrote(t, CHOSEN)
+        return out
+
+    def argument(self, args: tuple, kwargs: dict, name: str) -> Any:
+        if name not in self.places:
+            return None
+        place, default = self.places[name]
+        return args[place] if place < len(args) else kwargs.get(name, default)
+
+    def flag(self, args: tuple, kwargs: dict, out: Any, computed: bool, zeros: Any) -> None:
+        """Booleans that follow from unknown values are chosen: in mode balanced they are what zeros give."""
+        if not self.writes and not (type(out) in PLAIN and out.dtype is torch.bool):
+            return
+        for t in self.written(args, kwargs) if self.writes else [out]:
+            if t.dtype is torch.bool and t.is_cuda and 0 < t.numel() <= CHOSEN_LIMIT and not torch.cuda.is_current_stream_capturing():
+                self.values.flag(t, not computed and zeros is None and self.at_zero(args, kwargs))
+
+    def at_zero(self, args: tuple, kwargs: dict) -> bool:
+        """What an operator that works element by element gives of zeros."""
+        if not self.follows or self.writes or torch.Tag.pointwise not in self.op.tags:
+            return False
+        with C._ExcludeDispatchKeyGuard(ABOVE):
+            try:
+                zero = [torch.zeros((1,) * a.dim(), dtype=a.dtype, device="cpu") if type(a) in PLAIN else a for a in args]
+                return bool(self.overload(args)(*zero, **kwargs).any())
+            except Exception:  # noqa: BLE001 the CPU has no such kernel, or not for this dtype
+                return False
 
     def of_zeros(self, args: tuple, kwargs: dict, tensors: list[torch.Tensor]) -> Any:
         """What the result depends on where all that is read is zero, as nobody wrote there: None where somebody did."""
@@ -217,17 +264,26 @@ class Operator:
         before = (reads := values.library.reads()).count
         out = self.inside(keyset, args, kwargs)
         if reads.count != before:
-            values.reads.note(self.name, reads.bytes)
+            values.reads.note(self.name, reads.bytes, varied=False)
+            reads.count = before
         if self.writes:
             self.forget(args, kwargs)
         return out
 
     def known(self, args: tuple, kwargs: dict, tensors: list[torch.Tensor]) -> bool:
         """Whether all that the result depends on is known."""
+        return self.all_read(args, kwargs, tensors, self.values.memory.known)
+
+    def chosen(self, args: tuple, kwargs: dict, tensors: list[torch.Tensor]) -> bool:
+        """Whether all that the result depends on is chosen or known, and not all of it known."""
+        memory = self.values.memory
+        return self.all_read(args, kwargs, tensors, memory.chosen) and not self.all_read(args, kwargs, tensors, memory.known)
+
+    def all_read(self, args: tuple, kwargs: dict, tensors: list[torch.Tensor], such: Callable) -> bool:
         ignored = {id(kwargs[name]) for name in self.pure if name in kwargs}
         if args and ("self" in self.pure or self.beta is not None and (args[self.beta] if self.beta < len(args) else kwargs.get("beta", 1)) == 0):
             ignored.add(id(args[0]))  # 0 times what was there
-        return all(id(t) in ignored or self.values.memory.known(t) for t in tensors)
+        return all(id(t) in ignored or such(t) for t in tensors)
 
     def keep(self, args: tuple, kwargs: dict) -> list[torch.Tensor]:
         """What is written, as it was before: operators that CUDA's kernel is made of may compute the same into it."""
@@ -245,13 +301,13 @@ class Operator:
         for t in self.written(args, kwargs) if self.writes else ():
             self.values.memory.unknown(t)
 
-    def compute(self, args: tuple, kwargs: dict, out: Any, kept: list[torch.Tensor] | None, known: bool, zeros: Any = None) -> None:
+    def compute(self, args: tuple, kwargs: dict, out: Any, kept: list[torch.Tensor] | None, value: int, zeros: Any = None) -> None:
         written = self.written(args, kwargs) if self.writes else []
         fresh: list[torch.Tensor] = []
         if not written and not collect([out], fresh):
             return
         results = written or fresh
-        limit = KNOWN_LIMIT if known else UNKNOWN_LIMIT
+        limit = {KNOWN: KNOWN_LIMIT, CHOSEN: CHOSEN_LIMIT}.get(value, UNKNOWN_LIMIT)
         layer = self.product and self.multiplications(args, results) > PRODUCT_LIMIT
         if layer or any(t.numel() > limit for t in results) or torch.cuda.is_current_stream_capturing():
             self.forget(args, kwargs)
@@ -262,7 +318,7 @@ class Operator:
                 for t, was in zip(written, kept or ()):
                     if t.shape == was.shape:
                         host(t).copy_(was)
-                own = self.overload(args)(*map(to_host, self.tensors(args)), **{k: to_host(v) for k, v in kwargs.items()})
+                own = self.on_cpu(self.tensors(args), kwargs)
                 if not written:
                     copies: list[torch.Tensor] = []
                     collect([own], copies)
@@ -274,11 +330,18 @@ class Operator:
                         self.stay_zero.add(zeros)
                 for t in results:
                     if t.is_cuda:
-                        if not known and t.dtype.is_floating_point:
+                        if value != KNOWN and t.dtype.is_floating_point:
                             host(t).nan_to_num_(0.0, 0.0, 0.0)  # 0/0 of zeros that are none says nothing
-                        memory.wrote(t, known)
+                        memory.wrote(t, value)
             except Exception:  # noqa: BLE001 the CPU has no such kernel, or not for this dtype
                 self.forget(args, kwargs)
+
+    def on_cpu(self, args: tuple, kwargs: dict) -> Any:
+        """The same call on the CPU."""
+        here = [to_host(a) for a in args]
+        if self.name == "aten::histc" and not here[0].is_floating_point():  # of integers on CUDA only
+            return self.op(here[0].double(), *here[1:], **kwargs).to(here[0].dtype)
+        return self.overload(args)(*here, **{k: to_host(v) for k, v in kwargs.items()})
 
     def multiplications(self, args: tuple, results: list[torch.Tensor]) -> int:
         factor = args[1 if "add" in self.name else 0]  # the first of the product's
@@ -289,212 +352,3 @@ class Operator:
         if type(args[0]) in PLAIN and args[0].is_cuda and args[0].layout is torch.strided and not torch.cuda.is_current_stream_capturing():
             self.values.memory.zero(args[0])
         return out
-
-    # ---- reading ----
-
-    def scalar(self, keyset: C.DispatchKeySet, args: tuple, kwargs: dict) -> Any:
-        """.item(), bool(), int(), float(): a number of the device's goes to the host."""
-        t = args[0]
-        if type(t) in NUMBERS:
-            return self.inside(keyset, args, kwargs)
-        if not t.is_cuda:
-            return self.redispatch(keyset, t)
-        if type(t) not in PLAIN or self.values.memory.known(t):
-            return self.inside(keyset, args, kwargs)
-        value = self.inside(keyset, args, kwargs)
-        state = self.values.state
-        if state.count is not None:
-            return type(value)(state.count)
-        if state.asked:
-            return value
-        reads, given = self.values.reads, ""
-        if (assumed := reads.assumed()) is not None:
-            value = type(value)(assumed)
-        elif isinstance(value, bool) and within("distributions"):
-            value, given = True, "true, a distribution's check"
-        elif (goes_on := reads.searching(type(value))) is not None:
-            value, given = type(value)(goes_on), "what lets LBFGS search as far as it may"
-        reads.note(self.name, t.element_size(), assumed, given)
-        return value
-
-    def asked(self, keyset: C.DispatchKeySet, args: tuple, kwargs: dict) -> Any:
-        """An operator that answers Python: are these equal? CUDA's kernel runs, and the CPU answers."""
-        tensors: list[torch.Tensor] = []
-        if not collect((*args, *kwargs.values()), tensors) or not any(t.is_cuda for t in tensors):
-            return self.forward(keyset, args, kwargs)
-        state, known = self.values.state, all(map(self.values.memory.known, tensors))
-        state.asked += 1
-        try:
-            answer = self.inside(keyset, args, kwargs)
-        finally:
-            state.asked -= 1
-        assumed = None if known else self.values.reads.assumed()
-        if not known:
-            self.values.reads.note(self.name, 1, assumed)
-        if assumed is not None:
-            return type(answer)(assumed)
-        if any(t.numel() > (INTEGER_LIMIT if known else UNKNOWN_LIMIT) for t in tensors):
-            return answer
-        with C._ExcludeDispatchKeyGuard(ABOVE):
-            return self.op(*map(to_host, self.tensors(args)), **{k: to_host(v) for k, v in kwargs.items()})
-
-    def copy(self, keyset: C.DispatchKeySet, args: tuple, kwargs: dict) -> Any:
-        to, of = args[0], args[1]
-        if type(to) not in PLAIN or type(of) not in PLAIN or not (to.is_cuda or of.is_cuda):
-            return self.forward(keyset, args, kwargs)
-        if to.is_cuda:
-            out = self.default(keyset, args, kwargs)
-            if not of.is_cuda and KNOWN_LIMIT < to.numel() <= INTEGER_LIMIT and not of.dtype.is_floating_point and not of.dtype.is_complex:
-                with C._ExcludeDispatchKeyGuard(ABOVE):
-                    host(to).copy_(of)
-                self.values.memory.wrote(to, True)
-            return out
-        before = (reads := self.values.library.reads()).count
-        out = self.inside(keyset, args, kwargs)
-        if reads.count != before:
-            assumed = self.values.reads.assumed()
-            self.values.reads.note(self.name, reads.bytes, assumed)
-            if assumed is not None:
-                with C._ExcludeDispatchKeyGuard(ABOVE):
-                    to.fill_(assumed)
-        return out
-
-    def of_one(self, keyset: C.DispatchKeySet, args: tuple, kwargs: dict) -> Any:
-        """isin of a number that is sorted: PyTorch reads how many different ones that is, which is one, and how many the others are."""
-        tests, memory = args[1], self.values.memory
-        self.values.library.answer(1)
-        if type(tests) in PLAIN and tests.is_cuda and tests.numel() <= KNOWN_LIMIT and memory.known(tests):
-            with C._ExcludeDispatchKeyGuard(ABOVE):
-                self.values.library.answer(host(tests).unique().numel())
-        try:
-            return self.default(keyset, args, kwargs)
-        finally:
-            self.values.library.answers_end()
-
-    def counted(self, keyset: C.DispatchKeySet, args: tuple, kwargs: dict) -> Any:
-        """An operator whose result has a size that depends on values: how many there are is read from the device while it runs."""
-        tensors: list[torch.Tensor] = []
-        if not collect((*args, *kwargs.values()), tensors) or not any(t.is_cuda for t in tensors):
-            return self.forward(keyset, args, kwargs)
-        values, memory, state = self.values, self.values.memory, self.values.state
-        known = all(memory.known(t) for t in tensors)
-        own = count = None
-        if state.count is None and all(t.numel() <= (INTEGER_LIMIT if known else UNKNOWN_LIMIT) for t in tensors):
-            with C._ExcludeDispatchKeyGuard(ABOVE):
-                try:
-                    own = self.op(*map(to_host, args), **{k: to_host(v) for k, v in kwargs.items() if k != "out"})
-                    count = counts.OF[self.name](own)
-                except Exception:  # noqa: BLE001 the CPU has no such kernel, or not for this dtype
-                    known = False
-        assumed = None
-        if state.count is not None:
-            count = state.count  # an operator around this one knows it
-        elif not known:
-            assumed = values.reads.assumed()
-            values.reads.note(self.name, 8, assumed)
-            if assumed is not None:
-                own, count = None, int(assumed)
-        if count is None:
-            return self.inside(keyset, args, kwargs)
-        outer, state.count = state.count, count
-        values.library.answer(count)
-        try:
-            out = self.inside(keyset, args, kwargs)
-        finally:
-            state.count = outer
-            values.library.answers_end()
-        fresh: list[torch.Tensor] = []
-        if own is not None and collect([out], fresh):
-            copies: list[torch.Tensor] = []
-            collect([own], copies)
-            with C._ExcludeDispatchKeyGuard(ABOVE):
-                for there, here in zip(fresh, copies):
-                    if there.is_cuda and there.shape == here.shape and there.numel():
-                        host(there).copy_(here)
-                        memory.wrote(there, known)
-        return out
-
-
-class State(threading.local):
-    """Of the operators that a thread is inside of."""
-
-    count: int | None = None  # what it will read from the device as the size of its result
-    asked = 0  # inside of one that the CPU answers for
-
-
-class Values:
-    """The hook, for this process."""
-
-    def __init__(self) -> None:
-        self.library = Library()
-        self.memory = Memory(self.library)
-        self.reads = Reads()
-        self.state = State()
-        self.unplanned = Unplanned()
-        self.operators: dict[Any, Operator] = {}
-        self.libraries: dict[str, Any] = {}
-        self.direct: set[str] = set()
-
-    def install(self) -> None:
-        self.fallback = C._dispatch_library("IMPL", "_", KEY_NAME, __file__, 0)
-        self.fallback.fallback(KEY_NAME, self.call, True)
-        self.register()
-        self.follow_registrations()
-        exclude_while_tracing(OWN)
-        After("torch._inductor.fx_passes.joint_graph", partial(follow_folding, KEY))
-        self.library.track(1, 0)
-        threads.include(KEY)
-
-    def register(self) -> None:
-        """Operators that have both a composite kernel and a backend's own: for our key PyTorch would take the composite one, before the fallback."""
-        names = C._dispatch_get_registrations_for_dispatch_key
-        composite = {n for key in kinds.COMPOSITES for n in names(key)}
-        own = {n for key in kinds.BACKENDS for n in names(key)}
-        passed_by = {name for name in (f"aten::{n}" for n in kinds.PASSED_BY) if C._dispatch_has_kernel(name)}
-        for name in sorted((composite & own | kinds.LEAVES | passed_by) - self.direct):
-            namespace, _, rest = name.partition("::")
-            library = self.libraries.get(namespace)
-            if library is None:
-                library = self.libraries[namespace] = C._dispatch_library("IMPL", namespace, KEY_NAME, __file__, 0)
-            library.impl(rest, KEY_NAME, torch.library.fallthrough_kernel if name in passed_by else partial(self.named, name), True)
-            self.direct.add(name)
-
-    def follow_registrations(self) -> None:
-        """Kernels that the program registers later count too."""
-        impl = torch.library.Library.impl
-        load = torch.ops.load_library
-
-        def impl_and_follow(library: Any, *args: Any, **kwargs: Any) -> Any:
-            out = impl(library, *args, **kwargs)
-            self.register()
-            return out
-
-        def load_and_follow(path: str) -> None:
-            load(path)
-            self.register()
-
-        torch.library.Library.impl = impl_and_follow  # type: ignore[method-assign]
-        torch.ops.load_library = load_and_follow  # type: ignore[method-assign]
-
-    def call(self, keyset: C.DispatchKeySet, op: torch._ops.OpOverload, *args: Any, **kwargs: Any) -> Any:
-        known = self.operators.get(op)
-        if known is None:
-            known = self.operators[op] = Operator(op, self)
-        try:
-            return known.kernel(keyset & BELOW, args, kwargs)
-        except BaseException as e:
-            del args, kwargs  # a program that catches this must not hold what a traceback through here would
-            raise e.with_traceback(None)
-
-    def named(self, name: str, keyset: C.DispatchKeySet, *args: Any, **kwargs: Any) -> Any:
-        known = self.operators.get(name)
-        if known is None:
-            namespace, _, rest = name.partition("::")
-            base, _, overload = rest.partition(".")
-            op = getattr(getattr(getattr(torch.ops, namespace), base), overload or "default")
-            known = self.operators[name] = Operator(op, self)
-        try:
-            return known.kernel(keyset & BELOW, args, kwargs)
-        except BaseException as e:
-            del args, kwargs
-            raise e.with_traceback(None)

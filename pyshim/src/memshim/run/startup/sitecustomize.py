@@ -1,8 +1,10 @@
 """Python runs this at the start of every process of a program under memshim run (run/program.py puts its folder first on PYTHONPATH): the process is
 observed from the moment that torch is imported. Whatever sitecustomize stands behind this one is run too."""
 
+import atexit
 import importlib.machinery
 import importlib.util
+import json
 import os
 import sys
 
@@ -12,9 +14,13 @@ sys.path[:] = [p for p in sys.path if os.path.abspath(p or ".") != HERE]  # proc
 _WANTED = "MEMSPEC_RUN"
 
 
-def _begin(torch):
+def _found() -> None:
     if importlib.util.find_spec("memshim") is None:
         sys.path.append(os.path.dirname(os.path.dirname(os.path.dirname(HERE))))
+
+
+def _begin(torch):
+    _found()
     from memshim.run import observe
 
     observe.begin()
@@ -27,8 +33,25 @@ def _observe() -> None:
     follow.After("torch", _begin)
 
 
+def _keep_interrupt() -> None:
+    """Python ends by SIGINT where KeyboardInterrupt ended the program, unless code that was evaluated since reset what it knows of that, as our report's
+    does. Registered first, this is called last."""
+    error = getattr(sys, "last_exc", None) or getattr(sys, "last_value", None)
+    if isinstance(error, KeyboardInterrupt) and not hasattr(sys, "ps1"):
+        try:
+            exec("raise KeyboardInterrupt")
+        except KeyboardInterrupt:
+            pass
+
+
 if os.environ.get(_WANTED):
+    atexit.register(_keep_interrupt)
     _observe()
+    if json.loads(os.environ[_WANTED])["record"]:  # what it reads from the start on, which the recording holds
+        _found()
+        from memshim.run.reads import Reads
+
+        Reads().begin()
 _behind = importlib.machinery.PathFinder.find_spec("sitecustomize", sys.path)
 if _behind is not None and _behind.loader is not None:
     _behind.loader.exec_module(importlib.util.module_from_spec(_behind))

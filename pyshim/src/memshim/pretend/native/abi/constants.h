@@ -21,6 +21,7 @@
 	NUMBER(cudaMemoryTypeUnregistered, 0) \
 	NUMBER(cudaMemoryTypeHost, 1) \
 	NUMBER(cudaMemoryTypeDevice, 2) \
+	NUMBER(cudaMemoryTypeManaged, 3) \
 	NUMBER(cudaStreamCaptureStatusNone, 0) \
 	NUMBER(cudaStreamCaptureStatusActive, 1) \
 	NUMBER(cudaStreamCaptureStatusInvalidated, 2) \

@@ -1,0 +1,94 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// What any file of at most 64 MiB may cost that is no legal model: SECURITY.md promises it.
+const (
+	hostileMemory = 1 << 30
+	hostileTime   = 10 * time.Second
+)
+
+// A limitedRun is what a command took.
+type limitedRun struct {
+	code   int
+	out    string // what it printed, both streams
+	memory int64  // bytes, at the most
+	cpu    time.Duration
+}
+
+// A limited runs the command in processes with limits: this test's own binary under the name memspec.
+type limited struct{ binary string }
+
+func newLimited(t testing.TB) limited {
+	t.Helper()
+	own, err := os.Executable()
+	require.NoError(t, err)
+	link := filepath.Join(t.TempDir(), "memspec")
+	require.NoError(t, os.Symlink(own, link))
+	return limited{link}
+}
+
+// run runs memspec in a folder. A process that takes far too much is ended.
+func (l limited) run(t testing.TB, dir string, args ...string) limitedRun {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	const limits = `ulimit -v 6000000; ulimit -t 25; exec "$0" "$@"`
+	cmd := exec.CommandContext(ctx, "/bin/sh", append([]string{"-c", limits, l.binary}, args...)...)
+	cmd.Dir = dir
+	// The command's own settings of the collector bound its memory; make sets others for tests.
+	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "GOGC=") })
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	used := cmd.ProcessState.SysUsage().(*syscall.Rusage)
+	most := used.Maxrss
+	if runtime.GOOS != "darwin" {
+		most <<= 10
+	}
+	return limitedRun{cmd.ProcessState.ExitCode(), out.String(), most, cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()}
+}
+
+// within fails a test whose command panicked, printed a page, or took more than is promised.
+func (r limitedRun) within(t testing.TB, name string) {
+	t.Helper()
+	const longestLine = 2000
+	switch {
+	case strings.Contains(r.out, "internal error") || strings.Contains(r.out, "goroutine "):
+		t.Errorf("%s: got a panic: %.2000s", name, r.out)
+	case r.code < 0 || r.code > 3:
+		t.Errorf("%s: got exit code %d after %v and %d MiB, want 0 to 3: %.500s", name, r.code, r.cpu, r.memory>>20, r.out)
+	case r.memory > hostileMemory:
+		t.Errorf("%s: got %d MiB, want at most %d", name, r.memory>>20, int64(hostileMemory)>>20)
+	case r.cpu > hostileTime:
+		t.Errorf("%s: got %v of processor time, want at most %v", name, r.cpu, hostileTime)
+	}
+	if r.code == 2 {
+		for line := range strings.Lines(r.out) {
+			if len(line) > longestLine {
+				t.Errorf("%s: got a line of %d bytes, want at most %d: %.200s…", name, len(line), longestLine, line)
+			}
+		}
+	}
+}

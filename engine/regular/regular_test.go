@@ -1,0 +1,107 @@
+//go:build unix
+
+package regular_test
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/memspec/memspec/engine/regular"
+)
+
+// within fails a test that waits: for the other end of a pipe, say.
+func within(t *testing.T, run func()) {
+	t.Helper()
+	done := make(chan struct{})
+	go func() { defer close(done); run() }()
+	select {
+	case <-done:
+	case <-time.After(10 * time.Second):
+		t.Fatal("got a call that waits")
+	}
+}
+
+func TestRead(t *testing.T) {
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	require.NoError(t, os.WriteFile(at("ten"), []byte("0123456789"), 0o600))
+	require.NoError(t, os.Symlink("ten", at("link")))
+	require.NoError(t, os.Symlink("/dev/zero", at("zero")))
+	require.NoError(t, syscall.Mkfifo(at("pipe"), 0o600))
+	for _, c := range []struct {
+		name, err string
+		most      int64
+	}{
+		{"ten", "", 10},
+		{"link", "", 10},
+		{"ten", "read " + at("ten") + ": got more than 9 bytes, want fewer bytes", 9},
+		{"zero", "open " + at("zero") + ": got a device, want a regular file", 10},
+		{"pipe", "open " + at("pipe") + ": got a named pipe, want a regular file", 10},
+		{".", "open " + dir + ": got a folder, want a regular file", 10},
+		{"gone", "stat " + at("gone") + ": no such file or directory", 10},
+		{"/proc/self/status", "", 1 << 20}, // it says that it has no bytes
+		{"/proc/self/status", "read /proc/self/status: got more than 9 bytes, want fewer bytes", 9},
+	} {
+		path := c.name
+		if !filepath.IsAbs(path) {
+			path = at(path)
+		}
+		if _, err := os.Lstat(path); filepath.IsAbs(c.name) && err != nil {
+			continue // no /proc on this system
+		}
+		within(t, func() {
+			data, err := regular.Read(path, c.most)
+			if c.err != "" {
+				assert.EqualError(t, err, c.err)
+				return
+			}
+			assert.NoError(t, err, c.name)
+			assert.NotEmpty(t, data, c.name)
+		})
+	}
+	_, err := regular.Read(at("pipe"), 10)
+	assert.ErrorIs(t, err, regular.ErrNotRegular)
+	_, err = regular.Read(at("ten"), 1)
+	assert.ErrorIs(t, err, regular.ErrTooLarge)
+}
+
+func TestFolder(t *testing.T) {
+	outside, dir := t.TempDir(), t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(outside, "secret"), []byte("s"), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "data.pkl"), []byte("0123456789"), 0o600))
+	require.NoError(t, os.MkdirAll(filepath.Join(dir, "code"), 0o700))
+	require.NoError(t, os.Symlink("../data.pkl", filepath.Join(dir, "code", "inside")))
+	require.NoError(t, os.Symlink(filepath.Join(outside, "secret"), filepath.Join(dir, "absolute")))
+	require.NoError(t, os.Symlink("../"+filepath.Base(outside)+"/secret", filepath.Join(dir, "relative")))
+	require.NoError(t, os.Symlink("/dev/zero", filepath.Join(dir, "zero")))
+	require.NoError(t, syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o600))
+	f, err := regular.OpenFolder(dir, 10)
+	require.NoError(t, err)
+	defer f.Close()
+	for _, name := range []string{"data.pkl", "code/inside"} {
+		data, err := fs.ReadFile(f, name)
+		require.NoError(t, err, name)
+		assert.Equal(t, "0123456789", string(data), name)
+	}
+	for _, name := range []string{"absolute", "relative", "zero", "pipe", "gone", "../" + filepath.Base(outside) + "/secret", "/dev/zero"} {
+		within(t, func() {
+			_, err := fs.ReadFile(f, name)
+			assert.Error(t, err, name)
+		})
+	}
+	entries, err := fs.ReadDir(f, ".")
+	require.NoError(t, err)
+	assert.Len(t, entries, 6)
+	small, err := regular.OpenFolder(dir, 9)
+	require.NoError(t, err)
+	defer small.Close()
+	_, err = small.Open("data.pkl")
+	assert.EqualError(t, err, "open data.pkl: got 10 bytes, want at most 9")
+}

@@ -1,0 +1,161 @@
+"""The hook of a process: PyTorch calls it for every operator, and it calls what operators.py knows of that one."""
+
+from __future__ import annotations
+
+import threading
+from functools import partial
+from typing import Any
+
+import torch
+import torch._C as C
+
+from memshim.pretend.follow import After
+from memshim.pretend.library import Library
+from memshim.pretend.places import ROUTING, Reads, within
+from memshim.pretend.values import kinds, modes, threads
+from memshim.pretend.values.attention import Unplanned
+from memshim.pretend.values.memory import CHOSEN, Memory, host
+from memshim.pretend.values.keys import ABOVE, BELOW, KEY, KEY_NAME, OWN
+from memshim.pretend.values.operators import Operator
+from memshim.pretend.values.tracing import exclude_while_tracing, follow_folding
+
+
+class State(threading.local):
+    """Of the operators that a thread is inside of."""
+
+    count: int | None = None  # what it will read from the device as the size of its result
+    asked = 0  # inside of one that the CPU answers for
+    checking = 0  # inside of one that checks for an error
+
+
+class Values:
+    """The hook, for this process."""
+
+    def __init__(self) -> None:
+        self.library = Library()
+        self.memory = Memory(self.library)
+        self.reads = Reads()
+        self.state = State()
+        self.unplanned = Unplanned()
+        self.operators: dict[Any, Operator] = {}
+        self.libraries: dict[str, Any] = {}
+        self.direct: set[str] = set()
+        self.chosen_mode = modes.BALANCED
+        self.turn = 0  # how often indices were chosen
+
+    def choose(self, mode: str) -> None:
+        """From here on, unknown values read as the mode says. ValueError for a mode that does not exist."""
+        self.chosen_mode, self.turn = modes.checked(mode), 0
+
+    @property
+    def mode(self) -> str:
+        """Of the line that is running: what assume says of it, else what was chosen."""
+        return self.reads.stated() or self.chosen_mode
+
+    @property
+    def routing(self) -> str:
+        """Of indices that come from unknown scores."""
+        return str(self.reads.assume.get(ROUTING) or self.mode)
+
+    def reading(self, op: str, t: torch.Tensor | None, value: modes.Number, chosen: bool = False) -> modes.Number:
+        """What a read of one value gives that no kernel computed, and the record of it. value is what lies in memory."""
+        reads, dtype = self.reads, t.dtype if t is not None else torch.bool
+        size, kind = dtype.itemsize, modes.kind(dtype)
+        if (assumed := reads.assumed()) is not None:
+            value = type(value)(assumed)
+            reads.note(op, size, assumed, kind=kind, value=value)
+            return value
+        if isinstance(value, bool) and within("distributions"):
+            reads.note(op, size, given="true, a distribution's check", kind=kind, value=True)
+            return True
+        if (goes_on := reads.searching(type(value))) is not None:
+            value = type(value)(goes_on)
+            reads.note(op, size, given="what lets LBFGS search as far as it may", kind=kind, value=value)
+            return value
+        chosen = chosen or t is not None and self.memory.chosen(t)
+        if not chosen and not self.state.checking:
+            value = modes.number(self.mode, value, dtype)
+        read = reads.note(op, size, given=modes.given(self.mode, value, chosen), kind=kind, value=value, bounded=chosen or kind != "int" or bool(self.state.checking))
+        if read.count > modes.ENDLESS:
+            read.endless = True
+            read.value = value = modes.opposite(value, dtype)
+        return value
+
+    def flag(self, t: torch.Tensor, balanced: bool) -> None:
+        """Booleans that no kernel computed: as they lie in memory and `balanced` says, or as the mode chooses."""
+        memory = self.memory
+        with C._ExcludeDispatchKeyGuard(ABOVE):
+            if self.mode == modes.LEAST or self.mode == modes.BALANCED and not balanced and memory.untouched(t):
+                if not memory.untouched(t):
+                    host(t).fill_(False)
+                memory.chose(t)
+                return
+            if self.mode == modes.MOST or balanced:
+                host(t).fill_(self.mode != modes.SKEWED)
+            elif self.mode == modes.SKEWED:
+                host(t).logical_not_()
+            memory.wrote(t, CHOSEN)
+
+    def install(self) -> None:
+        self.fallback = C._dispatch_library("IMPL", "_", KEY_NAME, __file__, 0)
+        self.fallback.fallback(KEY_NAME, self.call, True)
+        self.register()
+        self.follow_registrations()
+        exclude_while_tracing(OWN)
+        After("torch._inductor.fx_passes.joint_graph", partial(follow_folding, KEY))
+        self.library.track(1, 0)
+        threads.include(KEY)
+
+    def register(self) -> None:
+        """Operators that have both a composite kernel and a backend's own: for our key PyTorch would take the composite one, before the fallback."""
+        names = C._dispatch_get_registrations_for_dispatch_key
+        composite = {n for key in kinds.COMPOSITES for n in names(key)}
+        own = {n for key in kinds.BACKENDS for n in names(key)}
+        passed_by = {name for name in (f"aten::{n}" for n in kinds.PASSED_BY) if C._dispatch_has_kernel(name)}
+        for name in sorted((composite & own | kinds.LEAVES | passed_by) - self.direct):
+            namespace, _, rest = name.partition("::")
+            library = self.libraries.get(namespace)
+            if library is None:
+                library = self.libraries[namespace] = C._dispatch_library("IMPL", namespace, KEY_NAME, __file__, 0)
+            library.impl(rest, KEY_NAME, torch.library.fallthrough_kernel if name in passed_by else partial(self.named, name), True)
+            self.direct.add(name)
+
+    def follow_registrations(self) -> None:
+        """Kernels that the program registers later count too."""
+        impl = torch.library.Library.impl
+        load = torch.ops.load_library
+
+        def impl_and_follow(library: Any, *args: Any, **kwargs: Any) -> Any:
+            out = impl(library, *args, **kwargs)
+            self.register()
+            return out
+
+        def load_and_follow(path: str) -> None:
+            load(path)
+            self.register()
+
+        torch.library.Library.impl = impl_and_follow  # type: ignore[method-assign]
+        torch.ops.load_library = load_and_follow  # type: ignore[method-assign]
+
+    def call(self, keyset: C.DispatchKeySet, op: torch._ops.OpOverload, *args: Any, **kwargs: Any) -> Any:
+        known = self.operators.get(op)
+        if known is None:
+            known = self.operators[op] = Operator(op, self)
+        try:
+            return known.kernel(keyset & BELOW, args, kwargs)
+        except BaseException as e:
+            del args, kwargs  # a program that catches this must not hold what a traceback through here would
+            raise e.with_traceback(None)
+
+    def named(self, name: str, keyset: C.DispatchKeySet, *args: Any, **kwargs: Any) -> Any:
+        known = self.operators.get(name)
+        if known is None:
+            namespace, _, rest = name.partition("::")
+            base, _, overload = rest.partition(".")
+            op = getattr(getattr(getattr(torch.ops, namespace), base), overload or "default")
+            known = self.operators[name] = Operator(op, self)
+        try:
+            return known.kernel(keyset & BELOW, args, kwargs)
+        except BaseException as e:
+            del args, kwargs
+            raise e.with_traceback(None)

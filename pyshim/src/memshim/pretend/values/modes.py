@@ -1,0 +1,98 @@
+"""Which values a pretend GPU gives where no kernel computed any. A run that is repeated in
+another mode shows whether such a value decides about memory.
+
+MEMSPEC_VALUES names the mode of a process; Values.choose changes it in a process that is forked."""
+
+from __future__ import annotations
+
+from typing import Any, Mapping, Union
+
+import torch
+
+Number = Union[bool, int, float]
+
+VARIABLE = "MEMSPEC_VALUES"
+BALANCED, LEAST, MOST, SKEWED = MODES = ("balanced", "least", "most", "skewed")
+LARGE = 1e30  # a float in mode most: a size that is computed from it raises, a comparison with it takes the other side
+MANY = 4096  # an integer without a known range in mode most: a loop over it still ends
+ENDLESS = 4096  # reads of single values at one place; from then on the opposite value is given, so that a loop ends
+
+ASSUMED = {BALANCED: "indices spread evenly, other values zero", LEAST: "unknown values at the lower end of their range",
+           MOST: "unknown values at the upper end of their range", SKEWED: "all indices the same, booleans flipped"}
+
+
+def of_environment(environ: Mapping[str, str]) -> str:
+    """The mode that MEMSPEC_VALUES names, balanced without it. ValueError for any other."""
+    return checked(environ.get(VARIABLE) or BALANCED)
+
+
+def checked(mode: str) -> str:
+    if mode not in MODES:
+        raise ValueError(f"got {VARIABLE}={mode!r}, want one of {', '.join(MODES)}")
+    return mode
+
+
+def number(mode: str, value: Number, dtype: torch.dtype) -> Number:
+    """What a read of one unknown value gives: value is what lies in memory, zero mostly."""
+    if isinstance(value, bool):
+        return {LEAST: False, MOST: True, SKEWED: not value}.get(mode, value)
+    if mode == LEAST:
+        return type(value)(0)
+    if mode == MOST:
+        return large(dtype) if isinstance(value, float) else MANY
+    return value
+
+
+def large(dtype: torch.dtype) -> float:
+    """A large finite number of a floating-point type."""
+    return min(LARGE, torch.finfo(dtype).max) if dtype.is_floating_point else float(MANY)
+
+
+def opposite(value: Number, dtype: torch.dtype) -> Number:
+    """Another value, which ends a loop that waits for one."""
+    if isinstance(value, bool):
+        return not value
+    if value:
+        return type(value)(0)
+    return large(dtype) if isinstance(value, float) else MANY
+
+
+def everywhere(mode: str, dtype: torch.dtype) -> Number | None:
+    """What a copy of unknown values holds; None for what lies in memory."""
+    if mode == LEAST:
+        return 0
+    if mode == MOST:
+        return True if dtype is torch.bool else large(dtype) if dtype.is_floating_point else MANY
+    return dtype is torch.bool or None  # booleans flipped
+
+
+def given(mode: str, value: Number | None, chosen: bool) -> str:
+    """In words, what a read gave: "" for zero."""
+    if not chosen and not value and mode == BALANCED:
+        return ""
+    if value is None:
+        return ASSUMED[mode]
+    shown = str(value).lower() if isinstance(value, bool) else f"{value:g}" if isinstance(value, float) else str(value)
+    return f"{shown}: {ASSUMED[mode]}"
+
+
+def kind(value: Any) -> str:
+    """Of what is read, by its type or dtype: bool, int or float."""
+    if isinstance(value, torch.dtype):
+        return "bool" if value is torch.bool else "float" if value.is_floating_point or value.is_complex else "int"
+    return "bool" if isinstance(value, bool) else "int" if isinstance(value, int) else "float"
+
+
+def spread(mode: str, turn: int, rows: int, k: int, n: int) -> torch.Tensor:
+    """rows x k indices below n, those of a row distinct (k <= n). Balanced: each index as often as any other, give or take one.
+    Skewed: each turn has others, so that what several turns choose is distinct too."""
+    if mode == BALANCED:
+        places = torch.arange(rows * k, device="cpu")
+        even = places % n if rows * k >= n else (2 * places + 1) * n // (2 * rows * k)
+        return even.view(rows, k)
+    row = torch.arange(k, device="cpu")
+    if mode == MOST:
+        row = n - 1 - row
+    elif mode == SKEWED:
+        row = (row + n // 2 + turn) % n
+    return row.expand(rows, k)

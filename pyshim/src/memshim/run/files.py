@@ -1,0 +1,84 @@
+"""Files that appear whole or not at all, and temporary folders that no later run finds."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+LOCK = "lock"
+FRESH = 60  # seconds in which a folder may be without its lock: it has just been made
+
+
+def write_whole(path: str | os.PathLike[str], data: bytes) -> Path:
+    """Write a file; its folder is made. OSError names the file, and nothing half-written is left."""
+    path = Path(path)
+    part = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part.write_bytes(data)
+        os.replace(part, path)
+    except OSError as e:
+        with contextlib.suppress(OSError):
+            part.unlink()
+        raise OSError(e.errno, e.strerror, str(path)) from None
+    except BaseException:  # Ctrl-C
+        with contextlib.suppress(OSError):
+            part.unlink()
+        raise
+    return path
+
+
+def check_writable(path: str | os.PathLike[str]) -> None:
+    """OSError, which names the file, where it cannot be written. What is there stays as it is."""
+    path = Path(path)
+    part = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        if path.is_dir():
+            raise IsADirectoryError(21, "Is a directory")
+        if path.exists() and not path.is_file():  # /dev/stdout, a pipe
+            return
+        part.touch()
+        part.unlink()
+    except OSError as e:
+        raise OSError(e.errno, e.strerror, str(path)) from None
+
+
+@contextlib.contextmanager
+def temporary_folder(prefix: str) -> Iterator[Path]:
+    """A folder for as long as it is used. Those of processes that were killed are removed: a lock shows which."""
+    import fcntl  # not on Windows
+
+    remove_dead(Path(tempfile.gettempdir()), prefix)
+    made = Path(tempfile.mkdtemp(prefix=prefix))
+    try:
+        with open(made / LOCK, "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield made
+    finally:
+        shutil.rmtree(made, ignore_errors=True)
+
+
+def remove_dead(within: Path, prefix: str) -> None:
+    import fcntl
+
+    for made in within.glob(f"{prefix}*"):
+        with contextlib.suppress(OSError):
+            there = made.lstat()
+            if there.st_uid != os.getuid() or made.is_symlink() or not made.is_dir():
+                continue
+            try:
+                lock = os.open(made / LOCK, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
+            except FileNotFoundError:
+                if time.time() - there.st_mtime > FRESH:
+                    shutil.rmtree(made, ignore_errors=True)
+                continue
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # fails where its process holds it
+                shutil.rmtree(made, ignore_errors=True)
+            finally:
+                os.close(lock)

@@ -1,0 +1,92 @@
+"""A program as a child of this process: its signals are its own, and nothing of it is left running where a signal ended it."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36  # linux/prctl.h
+PATIENCE = 5  # seconds between SIGTERM and SIGKILL
+
+
+def run(words: list[str], environ: dict[str, str], quiet: bool = False) -> tuple[int, dict[int, int]]:
+    """Run a command to its end, whatever signals come: they are its own. Its process id; and of it and of those of its processes that this one waited
+    for, what waiting gave: an exit code, or less than nothing for a signal. quiet: without its standard streams."""
+    prctl = _prctl()
+    prctl(PR_SET_CHILD_SUBREAPER, 1)  # processes whose parent has ended become this one's children
+    parent = os.getpid()
+
+    def end_with_parent() -> None:
+        prctl(PR_SET_PDEATHSIG, int(signal.SIGTERM))
+        if os.getppid() != parent:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    streams = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL) if quiet else {}
+    p = subprocess.Popen(words, env=environ, **streams, preexec_fn=end_with_parent if sys.platform == "linux" else None)
+
+    def forward(number: int, frame: Any) -> None:
+        if number != signal.SIGINT:  # a terminal sends that one to both
+            p.send_signal(number)
+
+    before = {n: signal.signal(n, forward) for n in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    try:
+        statuses = {p.pid: p.wait()}
+        if statuses[p.pid] < 0:
+            end_children(statuses)
+        reap(statuses)
+    finally:
+        for n, handler in before.items():
+            signal.signal(n, handler)
+        prctl(PR_SET_CHILD_SUBREAPER, 0)
+    return p.pid, statuses
+
+
+def _prctl() -> Callable[[int, int], Any]:
+    if sys.platform != "linux":
+        return lambda option, value: None
+    call = ctypes.CDLL(None).prctl
+    return lambda option, value: call(option, ctypes.c_ulong(value), ctypes.c_ulong(0), ctypes.c_ulong(0), ctypes.c_ulong(0))
+
+
+def reap(statuses: dict[int, int]) -> None:
+    """Add those children that have ended."""
+    with contextlib.suppress(ChildProcessError):
+        while True:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+            if not pid:
+                return
+            statuses[pid] = os.waitstatus_to_exitcode(status)
+
+
+def children() -> list[int]:
+    """The processes whose parent is this one."""
+    found: list[int] = []
+    for task in os.listdir("/proc/self/task"):
+        with contextlib.suppress(OSError), open(f"/proc/self/task/{task}/children", encoding="ascii") as f:
+            found += map(int, f.read().split())
+    return found
+
+
+def end_children(statuses: dict[int, int]) -> None:
+    """End what a program that a signal ended has left behind; what those leave is left to this process in turn."""
+    asked: set[int] = set()
+    until = time.monotonic() + PATIENCE
+    while left := children():
+        late = time.monotonic() > until
+        for pid in left:
+            if late or pid not in asked:
+                asked.add(pid)
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL if late else signal.SIGTERM)
+        reap(statuses)
+        if children():
+            time.sleep(0.02)
+        if time.monotonic() > until + PATIENCE:
+            return

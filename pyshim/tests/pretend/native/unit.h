@@ -1,0 +1,75 @@
+/* What the tests of the library share: checks, and the calls that they make. */
+#pragma once
+#include "pretend.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define CHECK(x) \
+	do { \
+		if (!(x)) { \
+			fprintf(stderr, "%s:%d: got false: %s\n", __FILE__, __LINE__, #x); \
+			exit(1); \
+		} \
+	} while (0)
+#define SUCCEEDS(call) CHECK((int)(call) == 0)
+
+/* What the tests call; the runtime's own header declares them with other parameter types. */
+cudaError_t cudaGetDeviceCount(int *), cudaSetDevice(int), cudaGetDevice(int *), cudaMalloc(void **, size_t), cudaFree(void *), cudaGetLastError(void), cudaPeekAtLastError(void);
+cudaError_t cudaHostAlloc(void **, size_t, unsigned), cudaFreeHost(void *), cudaHostRegister(void *, size_t, unsigned), cudaHostUnregister(void *);
+cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *, const void *), cudaMemcpy(void *, const void *, size_t, int), cudaMemset(void *, int, size_t);
+cudaError_t cudaMemcpy2DAsync(void *, size_t, const void *, size_t, size_t, size_t, int, cudaStream_t);
+cudaError_t cudaStreamCreate(cudaStream_t *), cudaStreamDestroy(cudaStream_t), cudaStreamBeginCapture(cudaStream_t, int), cudaStreamEndCapture(cudaStream_t, cudaGraph_t *);
+cudaError_t cudaStreamIsCapturing(cudaStream_t, int *), cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned), cudaStreamQuery(cudaStream_t);
+cudaError_t cudaEventCreate(cudaEvent_t *), cudaEventRecord(cudaEvent_t, cudaStream_t), cudaEventDestroy(cudaEvent_t), cudaEventQuery(cudaEvent_t);
+cudaError_t cudaGraphGetNodes(cudaGraph_t, void *, size_t *), cudaGraphDestroy(cudaGraph_t), cudaGraphInstantiate(cudaGraphExec_t *, cudaGraph_t, unsigned long long);
+cudaError_t cudaGraphLaunch(cudaGraphExec_t, cudaStream_t), cudaGraphExecDestroy(cudaGraphExec_t);
+cudaError_t cudaUserObjectCreate(cudaUserObject_t *, void *, cudaHostFn_t, unsigned, unsigned), cudaGraphRetainUserObject(cudaGraph_t, cudaUserObject_t, unsigned, unsigned);
+cudaError_t cudaLaunchKernel(const void *, dim3, dim3, void **, size_t, cudaStream_t), cudaFuncSetAttribute(const void *, int, int);
+cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *, const void *), cudaIpcGetMemHandle(void), cudaLaunchHostFunc(cudaStream_t, cudaHostFn_t, void *);
+cudaError_t cudaMallocAsync(void **, size_t, cudaStream_t), cudaFreeAsync(void *, cudaStream_t), cudaMemPoolGetAttribute(cudaMemPool_t, int, void *);
+cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t *, int), cudaDeviceGetAttribute(int *, int, int);
+const char *cudaGetErrorString(cudaError_t);
+CUresult cuMemCreate(CUmemGenericAllocationHandle *, size_t, const CUmemAllocationProp *, unsigned long long), cuMemRelease(CUmemGenericAllocationHandle);
+CUresult cuMemAddressReserve(CUdeviceptr *, size_t, size_t, CUdeviceptr, unsigned long long), cuMemAddressFree(CUdeviceptr, size_t);
+CUresult cuMemMap(CUdeviceptr, size_t, size_t, CUmemGenericAllocationHandle, unsigned long long), cuMemUnmap(CUdeviceptr, size_t);
+CUresult cuCtxGetCurrent(CUcontext *), cuCtxPushCurrent_v2(CUcontext), cuCtxPopCurrent_v2(CUcontext *), cuDevicePrimaryCtxRetain(CUcontext *, CUdevice);
+CUresult cuDevicePrimaryCtxGetState(CUdevice, unsigned *, int *), cuPointerGetAttribute(void *, int, CUdeviceptr);
+nvmlReturn_t nvmlDeviceGetHandleByIndex_v2(unsigned, nvmlDevice_t *), nvmlDeviceGetMemoryInfo(nvmlDevice_t, nvmlMemory_t *), nvmlDeviceGetUUID(nvmlDevice_t, char *, unsigned);
+nvmlReturn_t nvmlDeviceGetHandleByUUID(const char *, nvmlDevice_t *), nvmlDeviceGetComputeRunningProcesses_v2(nvmlDevice_t, unsigned *, nvmlProcessInfo_v2_t *);
+CUresult cuMulticastCreate(void), cuMemSetAccess(CUdeviceptr, size_t, const CUmemAccessDesc *, size_t), cuMemFree_v2(CUdeviceptr), cuMemAllocManaged(CUdeviceptr *, size_t, unsigned);
+CUresult cuMemsetD32Async(CUdeviceptr, unsigned, size_t, CUstream), cuMemsetD8Async(CUdeviceptr, unsigned char, size_t, CUstream), cuMemAdvise(CUdeviceptr, size_t, int, CUdevice);
+CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr, CUdeviceptr, size_t, CUstream), cuMemPrefetchAsync(CUdeviceptr, size_t, CUdevice, CUstream);
+cudaError_t cudaMallocManaged(void **, size_t, unsigned), cudaMemPrefetchAsync(const void *, size_t, int, cudaStream_t), cudaMemAdvise(const void *, size_t, int, int);
+cudaError_t cudaGetSymbolAddress(void **, const void *);
+const char *memspec_pretend_figures(void);
+ncclResult_t ncclCommInitRank(ncclComm_t *, int, ncclUniqueId, int), ncclCommDestroy(ncclComm_t), ncclGroupStart(void), ncclGroupEnd(void), ncclAllGather(const void *, void *, size_t, int, ncclComm_t, cudaStream_t);
+ncclResult_t ncclReduceScatter(const void *, void *, size_t, int, int, ncclComm_t, cudaStream_t), ncclAllReduce(const void *, void *, size_t, int, int, ncclComm_t, cudaStream_t);
+ncclResult_t ncclBroadcast(const void *, void *, size_t, int, int, ncclComm_t, cudaStream_t);
+struct reads {
+	unsigned long long count, bytes;
+};
+struct reads *memspec_pretend_reads(void);
+int *memspec_pretend_operators(void);
+void memspec_pretend_answer(uint64_t), memspec_pretend_track(int, size_t), memspec_pretend_wrote(void *, size_t, int), memspec_pretend_unknown(const void *, size_t);
+int memspec_pretend_answers_end(void), memspec_pretend_known(const void *, size_t), memspec_pretend_untouched(const void *, size_t);
+bool memspec_pretend_note(int, int *, const char **, unsigned long long *);
+void _ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE(void *, int64_t, size_t, size_t, uint16_t);
+
+static const size_t MIB UNUSED = 1 << 20;
+
+UNUSED static bool is_known(const void *p, size_t n) { return memspec_pretend_known(p, n) == 1; }
+
+UNUSED static size_t free_now(void) {
+	size_t f, t;
+	SUCCEEDS(cudaMemGetInfo(&f, &t));
+	return f;
+}
+
+
+/* misuse.c, figures.c */
+void wrong_addresses(void), wrong_handles(void), wrong_sizes(void), spanning(void), managed(void), no_addresses(void), ends(void);

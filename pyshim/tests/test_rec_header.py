@@ -1,0 +1,20 @@
+"""The header of a .rec, which anybody may have written."""
+
+from __future__ import annotations
+
+import gzip
+
+import pytest
+
+from memshim.run import rec
+
+
+def test_first_line_is_limited(tmp_path, monkeypatch):
+    path = tmp_path / "m.rec"
+    line = b'{"record": {"made": 1}}'
+    path.write_bytes(gzip.compress(line + b"\n"))
+    monkeypatch.setattr(rec, "MOST_HEADER", len(line) + 1)
+    assert rec.header(path) == {"made": 1}
+    monkeypatch.setattr(rec, "MOST_HEADER", len(line))
+    with pytest.raises(ValueError, match="got a first line of more than 23 characters"):
+        rec.header(path)

@@ -1,0 +1,223 @@
+"""python -m memshim run: what every process of a program took is reported, whatever ends it, and nothing is left behind."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import pretended
+from captured import decode
+from memshim.run import files, launch, processes, program
+
+pytest.importorskip("torch")
+MIB = 1 << 20
+
+
+@pytest.fixture(autouse=True)
+def possible():
+    if why := pretended.missing():
+        pytest.skip(why)
+
+
+def run(*arguments, **kw):
+    return subprocess.run([sys.executable, "-m", "memshim", "run", *arguments], capture_output=True, text=True, timeout=300, **kw)
+
+
+ENDS = '''
+import ctypes, multiprocessing, os, signal, subprocess, sys
+import torch
+
+def take(mib):
+    return torch.empty(mib << 20, dtype=torch.uint8, device="cuda")
+
+def forked(end, mib):
+    pid = os.fork()
+    if not pid:
+        kept = take(mib)
+        end()
+    os.waitpid(pid, 0)
+    print(pid)
+
+def worker():
+    w = torch.nn.Parameter(take(40).float())
+    optimizer = torch.optim.SGD([w], lr=1)
+    for _ in range(2):
+        (w * 2).sum().backward()
+        optimizer.step()
+
+forked(lambda: os._exit(0), 300)
+forked(lambda: ctypes.CDLL(None).exit(5), 310)
+forked(lambda: os.kill(os.getpid(), signal.SIGKILL), 320)
+forked(lambda: os.abort(), 330)
+forked(lambda: sys.exit(6), 340)
+process = multiprocessing.get_context("fork").Process(target=worker)
+process.start()
+process.join()
+print(process.pid)
+take(1024)
+sys.stdout.flush()
+os.kill(os.getpid(), signal.SIGTERM)
+'''
+
+
+def test_whatever_ends_a_process(tmp_path):
+    """Forked children that use CUDA, and the program itself: by os._exit, C's exit, signals, sys.exit, and as multiprocessing ends them."""
+    (tmp_path / "ends.py").write_text(ENDS)
+    p = run("--on", "t4", "--json", "out.json", "--record", "ends.rec", "--", "ends.py", cwd=tmp_path)
+    assert p.returncode == 128 + signal.SIGTERM, p.stderr
+    found = json.loads((tmp_path / "out.json").read_text())
+    assert found["fits"] is None and found["exact"] is False
+    main, *children = found["processes"]
+    by = {q["pid"]: q for q in children}
+    at_once, left, killed, aborted, exited, worker = [by[int(pid)] for pid in p.stdout.split()]
+    assert [(q["ended"], q["code"], q["failed"]) for q in (at_once, left, killed, aborted)] == [
+        ("os._exit", 0, False), ("exit", 5, True), ("a signal", None, True), ("a signal", None, True)]
+    assert (main["ended"], main["code"], main["failed"]) == ("SIGTERM", 143, True)
+    for q, mib in ((main, 1024), (at_once, 300), (left, 310), (killed, 320), (aborted, 330)):
+        (d,) = q["devices"]
+        assert (d["allocated"] // MIB, d["reserved"] // MIB, d["lines"], q["exact"]) == (mib, mib, None, False)
+        assert d["total"] == d["reserved"] + d["context"] and d["name"] == "Tesla T4"
+    (d,) = exited["devices"]
+    assert (exited["ended"], exited["code"], exited["exact"], d["allocated"] // MIB, d["lines"]["rows"][0]["line"]) == ("", 6, True, 340, 6)
+    (d,) = worker["devices"]
+    assert (worker["ended"], worker["failed"], len(d["iterations"])) == ("", False, 2) and worker["exact"]
+    assert {r["line"] for r in d["lines"]["rows"]} >= {17, 20}, "a child that multiprocessing forked has lines and iterations"
+    assert "ends.py) on a pretend Tesla T4: ended by SIGTERM: total 1." in p.stderr and "ended by os._exit: total " in p.stderr
+    assert "ended by exit with 5: total " in p.stderr and "ended by a signal: total " in p.stderr and "  no lines: these figures are the pretend GPU's own" in p.stderr
+    assert "fits" not in p.stderr
+    assert len([decode(f) for f in tmp_path.glob("ends.*.rec")]) == 2, "of those that reported"
+
+
+LAUNCHER = '''
+import os, subprocess, sys
+if len(sys.argv) > 1:
+    import torch
+    kept = torch.empty(100 << 20, dtype=torch.uint8, device="cuda")
+    sys.exit("rank 1 failed" if sys.argv[1] == "1" else 0)
+ranks = [subprocess.Popen([sys.executable, __file__, rank]) for rank in "01"]
+for r in ranks:
+    r.wait()
+'''
+
+
+def test_a_launcher_whose_rank_fails_is_undecided(tmp_path):
+    (tmp_path / "launch.py").write_text(LAUNCHER)
+    p = run("--on", "t4", "--json", "out.json", "--", "launch.py", cwd=tmp_path)
+    found = json.loads((tmp_path / "out.json").read_text())
+    assert (p.returncode, found["exit"], found["fits"]) == (3, 0, None) and "fits" not in p.stderr
+    assert sorted((q["failed"], q["code"], q["devices"][0]["allocated"] // MIB) for q in found["processes"]) == [(False, 0, 100), (True, 1, 100)]
+    (said,) = [line for line in p.stderr.splitlines() if line.startswith("memshim: undecided: process ")]
+    assert said.endswith(" ended with 1") and " of launch.py (" in said
+
+
+def test_a_program_without_an_answer_is_not_undecided(tmp_path):
+    """A process that fails before it takes anything of the GPU is reported too; one that succeeds is no failure."""
+    one = {"pid": 1, "arguments": ["a.py"], "devices": [], "out_of_memory": "", "missing": "", "exact": True, "ended": "", "code": 0, "failed": False}
+    other = one | {"pid": 2, "failed": True, "code": 1}
+    assert program.report(0, [one], ["a.py"], ["t4"])["fits"] is None and "undecided" not in program.text(program.report(0, [one], ["a.py"], ["t4"]), "a.py")
+    said = program.text(program.report(0, [one, other], ["a.py"], ["t4"]), "a.py").splitlines()
+    assert said[-1] == "memshim: undecided: process 2 of a.py (a.py) ended with 1"
+
+
+MANAGED = '''
+import ctypes
+import torch
+kept = torch.empty(10 << 20, dtype=torch.uint8, device="cuda")
+cuda = ctypes.CDLL(None)
+p = ctypes.c_void_p()
+assert cuda.cudaMallocManaged(ctypes.byref(p), ctypes.c_size_t(3 << 30), 1) == 0
+assert cuda.cudaMemPrefetchAsync(p, ctypes.c_size_t(3 << 30), 0, None) == 0
+before = torch.cuda.mem_get_info()
+assert cuda.cudaFree(p) == 0 and torch.cuda.mem_get_info() == before
+other = ctypes.c_void_p()
+assert cuda.cudaMalloc(ctypes.byref(other), ctypes.c_size_t(64 << 20)) == 0
+'''
+
+
+def test_managed_memory_is_a_figure_of_its_own(tmp_path):
+    (tmp_path / "paged.py").write_text(MANAGED)
+    p = run("--on", "t4", "--memory", "2GiB", "--json", "out.json", "--", "paged.py", cwd=tmp_path)
+    assert p.returncode == 0, p.stderr
+    (d,) = json.loads((tmp_path / "out.json").read_text())["processes"][0]["devices"]
+    assert (d["managed"], d["reserved"]) == (3 << 30, 10 * MIB) and d["total"] < 1 << 30
+    assert "  managed          3.00 GiB (cudaMallocManaged;" in p.stderr
+
+
+# ---- nothing half-written, nothing left ----
+
+def test_a_file_that_cannot_be_written_is_named(tmp_path, monkeypatch):
+    def full(self, data):
+        with open(self, "wb"):
+            pass
+        raise OSError(28, "No space left on device")
+
+    target = tmp_path / "made" / "a.rec"
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(OSError, match=r"No space left on device: '.*/made/a\.rec'"):
+        files.write_whole(target, b"x")
+    assert not list(target.parent.iterdir()), "no file of 0 bytes is left"
+
+
+def test_what_is_there_stays_where_it_cannot_be_replaced(tmp_path):
+    kept = tmp_path / "out.json"
+    kept.write_text("old")
+    files.check_writable(kept)
+    assert kept.read_text() == "old" and list(tmp_path.iterdir()) == [kept]
+    with pytest.raises(OSError, match=str(tmp_path)):
+        files.check_writable(tmp_path)
+
+
+def test_folders_of_runs_that_were_killed_are_removed(tmp_path, monkeypatch):
+    monkeypatch.setattr(files.tempfile, "gettempdir", lambda: str(tmp_path))
+    monkeypatch.setattr(files.tempfile, "tempdir", str(tmp_path))
+    dead, fresh, other = tmp_path / "run-dead", tmp_path / "run-fresh", tmp_path / "else-dead"
+    for f in (dead, fresh, other):
+        f.mkdir()
+    for f in (dead, other):
+        (f / files.LOCK).touch()
+    (tmp_path / "run-link").symlink_to(other)
+    with files.temporary_folder("run-") as one, files.temporary_folder("run-") as two:
+        assert one.is_dir() and two.is_dir(), "one that is in use stays"
+        assert not dead.exists() and fresh.is_dir() and other.is_dir()
+    assert not one.exists() and not two.exists()
+    os.utime(fresh, (0, 0))
+    files.remove_dead(tmp_path, "run-")
+    assert not fresh.exists() and other.is_dir() and (tmp_path / "run-link").is_symlink()
+
+
+STAYS = '''
+import os, signal, subprocess, sys
+child = subprocess.Popen([sys.executable, "-c", "import signal, time; signal.signal(15, signal.SIG_IGN); print(1, flush=True); time.sleep(600)"], stdout=subprocess.PIPE)
+child.stdout.readline()
+print(child.pid, flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
+'''
+
+
+def test_nothing_is_left_running_of_a_program_that_was_killed(tmp_path, monkeypatch):
+    monkeypatch.setattr(launch, "PATIENCE", 0.3)
+    out = tmp_path / "out"
+    pid, statuses = launch.run(["sh", "-c", f'exec {sys.executable} -c "$0" > {out}', STAYS], dict(os.environ))
+    child = int(out.read_text())
+    assert {p: statuses.get(p) for p in (pid, child)} == {pid: -signal.SIGKILL, child: -signal.SIGKILL} and not processes.running(child)
+
+
+def test_a_program_ends_with_the_command_that_runs_it(tmp_path):
+    runs = f"import os; from memshim.run import launch; launch.run(['sh', '-c', 'echo $$ > {tmp_path}/pid; sleep 600 & wait'], dict(os.environ))"
+    p = subprocess.Popen([sys.executable, "-c", runs], env=os.environ | {"PYTHONPATH": str(Path(launch.__file__).parents[2])})
+    while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text():
+        time.sleep(0.02)
+        assert p.poll() is None
+    p.kill()
+    p.wait()
+    pid = int((tmp_path / "pid").read_text())
+    for _ in range(500):
+        if not processes.running(pid):
+            break
+        time.sleep(0.02)
+    assert not processes.running(pid)

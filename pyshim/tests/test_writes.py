@@ -1,0 +1,126 @@
+"""A pretend run harms nothing: files that hold values stay as they are."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from memshim.pretend import support
+
+TRAIN = """
+import os, shutil, sys, torch
+import numpy as np
+m = torch.nn.Linear(4, 4).cuda()
+m(torch.randn(2, 4, device="cuda")).sum().backward()
+
+def attempt(name, act):
+    try:
+        act()
+        print(name, "done")
+    except PermissionError as e:
+        print(name, "refused:", e)
+
+def stream():
+    with open("stream.pt", "wb") as f:
+        torch.save(m.state_dict(), f)
+
+def replace():
+    torch.save(m.state_dict(), "part.tmp")
+    os.replace("part.tmp", "replaced.pt")
+
+def safe():
+    from safetensors.torch import save_file
+    save_file(m.state_dict(), "real.safetensors")
+
+attempt("save", lambda: torch.save(m.state_dict(), "saved.pt"))
+attempt("plain", lambda: torch.save(m.state_dict(), "checkpoint"))
+attempt("stream", stream)
+attempt("replace", replace)
+attempt("numpy", lambda: np.save("array.npy", m.weight.detach().cpu().numpy()))
+attempt("safetensors", safe)
+attempt("remove", lambda: os.remove("old.pt"))
+attempt("rmtree", lambda: shutil.rmtree("checkpoint-1"))
+attempt("new", lambda: torch.save(m.state_dict(), "new.pt"))
+attempt("again", lambda: torch.save(m.state_dict(), "new.pt"))
+
+def whole():
+    torch.save(m.state_dict(), "tmp_by_a_library")
+    os.rename("tmp_by_a_library", "epoch.ckpt")
+    with open("tmp2", "wb") as f:
+        f.write(b"x")
+    os.rename("tmp2", "step.ckpt")
+    os.remove("epoch.ckpt")
+    os.remove("step.ckpt")
+
+attempt("whole", whole)
+attempt("text", lambda: open("log.txt", "w").write("3"))
+print("mode", os.environ.get("WANDB_MODE"))
+"""
+REAL = ("saved.pt", "checkpoint", "stream.pt", "replaced.pt", "array.npy", "real.safetensors", "old.pt", "checkpoint-1/model.bin", "log.txt")
+
+
+@pytest.fixture
+def folder(tmp_path):
+    try:
+        support.check_machine()
+        support.torch_here()
+    except support.Unsupported as e:
+        pytest.skip(str(e))
+    here = tmp_path / "work"
+    (here / "checkpoint-1").mkdir(parents=True)
+    for name in REAL:
+        (here / name).write_text("values")
+    (here / "train.py").write_text(TRAIN)
+    return here
+
+
+def run(folder, *options):
+    command = [sys.executable, "-m", "memshim", "run", "--on", "t4", "--json", str(folder.parent / "run.json"), *options, "--", "train.py"]
+    environ = {k: v for k, v in os.environ.items() if k != "WANDB_MODE"} | {"XDG_CACHE_HOME": str(folder.parent / "cache")}
+    os.makedirs(folder.parent / "cache", mode=0o700, exist_ok=True)
+    p = subprocess.run(command, cwd=folder, env=environ, capture_output=True, text=True)
+    assert p.returncode == 0, p.stderr
+    return p
+
+
+def test_nothing_that_holds_values_changes(folder):
+    for attempt in ("first", "second"):  # what the first wrote the second may write again
+        p = run(folder)
+        said = dict(line.split(" ", 1) for line in p.stdout.splitlines())
+        for name in ("save", "plain", "stream", "replace", "numpy", "safetensors", "remove", "rmtree"):
+            assert said[name].startswith("refused: memshim: got a pretend run that would "), (attempt, name, said[name])
+        assert f"save over {folder / 'saved.pt'}, which no pretend run wrote" in said["save"]
+        assert (said["new"], said["again"], said["whole"], said["text"], said["mode"]) == ("done", "done", "done", "done", "offline")
+        for name in set(REAL) - {"log.txt"}:
+            assert (folder / name).read_text() == "values", name
+    assert [f["path"] for p in json.loads((folder.parent / "run.json").read_text())["processes"] for f in p["files"]] == []
+    (folder / "new.pt").unlink()
+    p = run(folder)
+    assert f"new file         {folder / 'new.pt'} (" in p.stderr
+    (folder / "new.pt").write_bytes(b"a real run's, by now")
+    said = dict(line.split(" ", 1) for line in run(folder).stdout.splitlines())
+    assert said["new"].startswith("refused"), "another file of the name is no pretend run's"
+
+
+def test_writes_may_be_allowed(folder):
+    said = dict(line.split(" ", 1) for line in run(folder, "--allow-writes").stdout.splitlines())
+    assert set(said.values()) == {"done", "None"}
+    assert (folder / "saved.pt").read_bytes()[:2] == b"PK"
+    assert not (folder / "old.pt").exists()
+
+
+def test_a_sandbox_keeps_the_folder(folder):
+    p = subprocess.run(["unshare", "--user", "--map-root-user", "--mount", "true"], capture_output=True)
+    before = sorted(f.name for f in folder.rglob("*"))
+    if p.returncode:
+        command = [sys.executable, "-m", "memshim", "run", "--on", "t4", "--sandbox", "--", "train.py"]
+        q = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+        assert (q.returncode, "--sandbox: this system allows no copy-on-write view" in q.stderr) == (2, True), q.stderr
+    else:
+        q = run(folder, "--sandbox")
+        assert dict(line.split(" ", 1) for line in q.stdout.splitlines())["save"] == "done"
+        assert "thrown away" in q.stderr
+    assert sorted(f.name for f in folder.rglob("*")) == before
+    assert all((folder / name).read_text() == "values" for name in REAL)
