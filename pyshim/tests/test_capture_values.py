@@ -85,7 +85,8 @@ def test_a_value_that_no_kernel_computed_is_noted_and_can_be_assumed(folder):
     reports = {c["name"]: c["report"] for c in json.loads(said.out)["cases"]}
     ids = {name: [n["id"] for n in r["notes"] if n["id"] != "dependencies-unchecked"] for name, r in reports.items()}
     assert said.code == 0 and ids == {"unknown": ["value-read", "value-decides"], "taken": ["value-stated"]}, "memspec says so too"
-    assert {(n["first"]["file"], n["first"]["line"]) for n in reports["unknown"]["notes"]} == {("zoo.py", READ)}
+    places = {(n["first"]["file"], n["first"]["line"]) for n in reports["unknown"]["notes"] if n["id"] in ids["unknown"]}
+    assert places == {("zoo.py", READ)}
     assert (reports["unknown"]["quality"], reports["taken"]["quality"]) == ("bound", "exact")
     assert reports["unknown"]["other_values"][0]["allocated"] == reports["taken"]["peak"]["allocated"], "the other end is what the assumption takes"
 

@@ -112,8 +112,8 @@ def _install() -> None:
 
 
 def _heard(event: str, args: tuple) -> None:
-    """An audit event. Nothing may be raised here: it would end what the program does."""
-    act = _EVENTS.get(event)
+    """An audit event. Nothing may be raised here: it would end what the program does. When Python ends, this module's names become None."""
+    act = _EVENTS.get(event) if _EVENTS is not None else None
     if act is not None and _watched is not None:
         try:
             act(_watched, *args)

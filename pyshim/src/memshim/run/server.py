@@ -10,6 +10,7 @@ import json
 import os
 import sys
 import time
+import traceback
 
 from memshim.pretend.activate import DESCRIPTION
 from memshim.run import request, settings
@@ -79,6 +80,8 @@ def _measure(job: dict) -> None:
         a = argparse.Namespace(output=job["output"], where=job["where"], timeout=job["timeout"], stacks=job["stacks"],
                                recording=job["recording"])
         code = request.answer(json.dumps(job["case"]), a)
+    except Exception:  # leave ends the process before Python would print it
+        traceback.print_exc()
     finally:
         request.leave(code)
 
