@@ -18,7 +18,7 @@ import (
 
 	"github.com/memspec/memspec/engine"
 	"github.com/memspec/memspec/engine/device"
-	"github.com/memspec/memspec/engine/internal/golden"
+	"github.com/memspec/memspec/engine/internal/testing/golden"
 	"github.com/memspec/memspec/engine/platform"
 	"github.com/memspec/memspec/engine/spec"
 	"github.com/memspec/memspec/engine/trace"

@@ -39,7 +39,7 @@
 //	format     reports, verdicts and timelines in the forms that other tools read
 //	spec       memspec.yaml to cases
 //	internal   containers and scanners of files (ptzip, pickle, jsonscan, pysource, expr), memory in slabs, names that are meant (nearest);
-//	           for tests: golden files, recordings (conformance), operator samples (aten), faults
+//	           internal/testing: golden files, recordings (conformance), operator samples (aten), faults
 //
 // Doors, each of which calls this package and adds no rule of its own:
 //

@@ -11,7 +11,7 @@ import (
 
 	"github.com/memspec/memspec/engine"
 	"github.com/memspec/memspec/engine/exec/lifetime"
-	"github.com/memspec/memspec/engine/internal/golden"
+	"github.com/memspec/memspec/engine/internal/testing/golden"
 	"github.com/memspec/memspec/engine/note"
 	"github.com/memspec/memspec/engine/program"
 	"github.com/memspec/memspec/engine/report"

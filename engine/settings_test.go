@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/memspec/memspec/engine"
-	"github.com/memspec/memspec/engine/internal/conformance"
+	"github.com/memspec/memspec/engine/internal/testing/conformance"
 	"github.com/memspec/memspec/engine/spec"
 	"github.com/memspec/memspec/engine/tensor"
 )

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/memspec/memspec/engine/exec/torchscript"
-	"github.com/memspec/memspec/engine/internal/conformance"
+	"github.com/memspec/memspec/engine/internal/testing/conformance"
 )
 
 // TestRecordings holds the machine to what PyTorch allocates, whoever drives it.

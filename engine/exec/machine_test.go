@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/memspec/memspec/engine/exec/torchscript"
-	"github.com/memspec/memspec/engine/internal/conformance"
+	"github.com/memspec/memspec/engine/internal/testing/conformance"
 )
 
 // TestPrograms holds what the machine makes of loops, branches and sizes that depend on tensor data, of autocast and of workspace.

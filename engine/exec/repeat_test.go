@@ -14,7 +14,7 @@ import (
 	"github.com/memspec/memspec/engine/device"
 	"github.com/memspec/memspec/engine/exec"
 	"github.com/memspec/memspec/engine/exec/torchscript"
-	"github.com/memspec/memspec/engine/internal/conformance"
+	"github.com/memspec/memspec/engine/internal/testing/conformance"
 	"github.com/memspec/memspec/engine/ops/builtin"
 	"github.com/memspec/memspec/engine/platform"
 	"github.com/memspec/memspec/engine/program"

@@ -16,8 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/memspec/memspec/engine/format"
-	"github.com/memspec/memspec/engine/internal/golden"
 	"github.com/memspec/memspec/engine/internal/pickle"
+	"github.com/memspec/memspec/engine/internal/testing/golden"
 )
 
 // Every format of every archive. What is binary is shown as text.

@@ -9,7 +9,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 	"github.com/stretchr/testify/require"
 
-	"github.com/memspec/memspec/engine/internal/golden"
+	"github.com/memspec/memspec/engine/internal/testing/golden"
 	"github.com/memspec/memspec/engine/report"
 )
 

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/memspec/memspec/engine/internal/golden"
+	"github.com/memspec/memspec/engine/internal/testing/golden"
 )
 
 // TestDamaged holds what is said to schemas with one word damaged: testdata/damaged.txtar.

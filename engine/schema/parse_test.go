@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/memspec/memspec/engine/internal/golden"
+	"github.com/memspec/memspec/engine/internal/testing/golden"
 )
 
 // TestParseEverySchema parses every schema that PyTorch 2.15 registers.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/memspec/memspec/engine/internal/golden"
+	"github.com/memspec/memspec/engine/internal/testing/golden"
 	"github.com/memspec/memspec/engine/note"
 	"github.com/memspec/memspec/engine/spec"
 )

@@ -12,8 +12,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/memspec/memspec/engine/internal/golden"
 	"github.com/memspec/memspec/engine/internal/pickle"
+	"github.com/memspec/memspec/engine/internal/testing/golden"
 )
 
 // TestDamaged holds what is said to a trace with one word damaged, and whether it is sound: testdata/damaged.txtar.

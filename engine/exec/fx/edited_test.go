@@ -13,7 +13,7 @@ import (
 
 	"github.com/memspec/memspec/engine/exec"
 	"github.com/memspec/memspec/engine/exec/fx"
-	"github.com/memspec/memspec/engine/internal/golden"
+	"github.com/memspec/memspec/engine/internal/testing/golden"
 	"github.com/memspec/memspec/engine/ops/builtin"
 	"github.com/memspec/memspec/engine/program"
 	"github.com/memspec/memspec/engine/tensor"

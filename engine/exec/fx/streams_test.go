@@ -10,7 +10,7 @@ import (
 
 	"github.com/memspec/memspec/engine/exec"
 	"github.com/memspec/memspec/engine/exec/fx"
-	"github.com/memspec/memspec/engine/internal/golden"
+	"github.com/memspec/memspec/engine/internal/testing/golden"
 	"github.com/memspec/memspec/engine/ops/builtin"
 	"github.com/memspec/memspec/engine/tensor"
 )

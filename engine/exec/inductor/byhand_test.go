@@ -13,7 +13,7 @@ import (
 	"github.com/memspec/memspec/engine/device"
 	"github.com/memspec/memspec/engine/exec"
 	"github.com/memspec/memspec/engine/exec/inductor"
-	"github.com/memspec/memspec/engine/internal/faults"
+	"github.com/memspec/memspec/engine/internal/testing/faults"
 	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/ops/builtin"
 	"github.com/memspec/memspec/engine/platform"

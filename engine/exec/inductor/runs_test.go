@@ -16,7 +16,7 @@ import (
 	"github.com/memspec/memspec/engine/device"
 	"github.com/memspec/memspec/engine/exec"
 	"github.com/memspec/memspec/engine/exec/inductor"
-	"github.com/memspec/memspec/engine/internal/golden"
+	"github.com/memspec/memspec/engine/internal/testing/golden"
 	"github.com/memspec/memspec/engine/ops/builtin"
 	"github.com/memspec/memspec/engine/platform"
 	"github.com/memspec/memspec/engine/program"

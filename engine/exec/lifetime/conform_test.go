@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/memspec/memspec/engine/exec/torchscript"
-	"github.com/memspec/memspec/engine/internal/conformance"
+	"github.com/memspec/memspec/engine/internal/testing/conformance"
 )
 
 // TestRecordings holds last uses to what PyTorch's interpreter allocates and frees.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/memspec/memspec/engine/internal/golden"
+	"github.com/memspec/memspec/engine/internal/testing/golden"
 )
 
 // TestDamaged holds what is said to a pickle of which one byte is another: testdata/damaged.txtar.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/memspec/memspec/engine/internal/golden"
+	"github.com/memspec/memspec/engine/internal/testing/golden"
 )
 
 // TestDamaged holds what is said to an archive of which one byte is another: testdata/damaged.txtar.

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/memspec/memspec/engine/internal/golden"
+	"github.com/memspec/memspec/engine/internal/testing/golden"
 )
 
 // TestDamaged holds what is read of sources and expressions with one word damaged: testdata/damaged.txtar.

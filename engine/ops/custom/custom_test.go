@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/memspec/memspec/engine/device"
-	"github.com/memspec/memspec/engine/internal/aten"
+	"github.com/memspec/memspec/engine/internal/testing/aten"
 	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/ops/builtin"
 	"github.com/memspec/memspec/engine/ops/custom"

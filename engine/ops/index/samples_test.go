@@ -3,7 +3,7 @@ package index_test
 import (
 	"testing"
 
-	"github.com/memspec/memspec/engine/internal/aten"
+	"github.com/memspec/memspec/engine/internal/testing/aten"
 	"github.com/memspec/memspec/engine/ops/builtin"
 	"github.com/memspec/memspec/engine/ops/index"
 )

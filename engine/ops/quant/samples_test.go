@@ -3,7 +3,7 @@ package quant_test
 import (
 	"testing"
 
-	"github.com/memspec/memspec/engine/internal/aten"
+	"github.com/memspec/memspec/engine/internal/testing/aten"
 	"github.com/memspec/memspec/engine/ops/builtin"
 	"github.com/memspec/memspec/engine/ops/quant"
 )

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/memspec/memspec/engine/internal/golden"
+	"github.com/memspec/memspec/engine/internal/testing/golden"
 )
 
 // TestDamaged holds what is said to a profile with one value another or missing, and what is answered from those that are read: testdata/damaged.txtar.

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/memspec/memspec/engine/exec/torchscript"
-	"github.com/memspec/memspec/engine/internal/conformance"
+	"github.com/memspec/memspec/engine/internal/testing/conformance"
 )
 
 // TestRecordings holds the live ranges to what eager PyTorch allocates and frees. The big models are witnesses of rules that no small one needs.

@@ -13,7 +13,7 @@ import (
 	"github.com/memspec/memspec/engine/artifact"
 	"github.com/memspec/memspec/engine/exec/lifetime"
 	"github.com/memspec/memspec/engine/exec/lifetime/stacks"
-	"github.com/memspec/memspec/engine/internal/golden"
+	"github.com/memspec/memspec/engine/internal/testing/golden"
 	"github.com/memspec/memspec/engine/program"
 )
 

@@ -10,8 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/memspec/memspec/engine/internal/golden"
 	"github.com/memspec/memspec/engine/internal/pysource"
+	"github.com/memspec/memspec/engine/internal/testing/golden"
 	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/program"
 )

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/memspec/memspec/engine/exec/torchscript"
-	"github.com/memspec/memspec/engine/internal/conformance"
+	"github.com/memspec/memspec/engine/internal/testing/conformance"
 )
 
 // TestRecordings holds what the passes make of a graph to what PyTorch's executor allocates.

@@ -31,7 +31,7 @@ func TestFile(t *testing.T) {
 		why, update, before, got, after, error string
 		kept                                   bool
 	}{
-		{why: "what is not there is not right, whatever the code says", error: "(-want +got; MEMSPEC_UPDATE=1 go test -run '^TestThis/one' ./engine/internal/golden rewrites it)"},
+		{why: "what is not there is not right, whatever the code says", error: "(-want +got; MEMSPEC_UPDATE=1 go test -run '^TestThis/one' ./engine/internal/testing/golden rewrites it)"},
 		{why: "updating makes the file, and its folder", update: "1", got: "a\n", after: "a\n"},
 		{why: "equal", before: "a\n", got: "a\n", after: "a\n", kept: true},
 		{why: "another text", before: "a\n", got: "b\n", after: "a\n", kept: true, error: "want.txt (-want +got"},

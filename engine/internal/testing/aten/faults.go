@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/memspec/memspec/engine/internal/faults"
+	"github.com/memspec/memspec/engine/internal/testing/faults"
 	"github.com/memspec/memspec/engine/ops"
 )
 

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/memspec/memspec/engine/exec"
-	"github.com/memspec/memspec/engine/internal/faults"
+	"github.com/memspec/memspec/engine/internal/testing/faults"
 	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/ops/builtin"
 )

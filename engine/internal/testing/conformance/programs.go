@@ -17,7 +17,7 @@ import (
 	"github.com/memspec/memspec/engine/artifact"
 	"github.com/memspec/memspec/engine/device"
 	"github.com/memspec/memspec/engine/exec"
-	"github.com/memspec/memspec/engine/internal/golden"
+	"github.com/memspec/memspec/engine/internal/testing/golden"
 	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/ops/builtin"
 	"github.com/memspec/memspec/engine/platform"
