@@ -13,7 +13,7 @@
 // it, or with the function that it was passed to; a local holds its value until it is bound anew or its call ends. What only is likely: where
 // no name is told, a result is bound to the local whose value its statement reads for the last time, for `x = f(x)` is far more common than a
 // name left lying. What nothing tells: del, aliases, containers that a call fills, results that the program throws away. So Ranges is a
-// reading, and Most is its other end: every value that a name might still hold is held. engine/RATIONALE.md has the rules, why each follows,
+// reading, and Most is its other end: every value that a name might still hold is held. docs/decisions/lifetimes.md has the rules, why each follows,
 // and the recording or test that fails without it.
 package stacks
 
