@@ -9,7 +9,6 @@
 # make mutants  small bugs put into the code one at a time: which of them no test of their own package sees (N=300 SEED=1 PKG=./engine/...)
 # make scale  ten thousand cases in one check: processor time and memory
 # make truth  the tables of docs/accuracy.md: predictions against recorded truth
-# make truth-compiled  what is read from compiled models' wrappers against PyTorch on pretend GPUs: 33 models, 12 with DEVICES=--training, three device classes, hours (MODELS="resnet18 gpt2" DEVICES="--device t4"; PYTHONPATH of timm and transformers)
 # make truth-pretend  predictions against PyTorch on pretend GPUs, for all of torchvision's models: hours (CATALOG=timm ORACLE=DIR DEVICES="--device t4")
 # make release  memshim's source distribution and wheels for every system into dist/, each tried in a fresh environment
 
@@ -179,10 +178,6 @@ CATALOG ?= torchvision
 ORACLE ?= .cache/oracle
 truth-pretend: $(VENV)/.stamp
 	PYTHONPATH=$(CURDIR)/pyshim/src:$(CURDIR)/pyshim/tools $(VENV)/bin/python -m oracle $(CATALOG) --cache $(ORACLE) $(DEVICES) $(MODELS)
-
-# The models of transformers want its package (.ci/requirements-pretend.txt).
-truth-compiled: $(VENV)/.stamp
-	PYTHONPATH=$(CURDIR)/pyshim/src:$(PYTHONPATH) $(VENV)/bin/python pyshim/tools/truth_compiled.py $(DEVICES) $(MODELS)
 
 truth:
 	@$(GO) test ./engine -run '^Test(Truth|Workspace)Tables$$' -count=1 -v | grep -v -e '^=== ' -e '^--- ' -e '^PASS$$' -e '^ok '

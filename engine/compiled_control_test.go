@@ -3,9 +3,7 @@ package engine_test
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -62,7 +60,7 @@ func TestControlledPackages(t *testing.T) {
 			call := readCalls(t, path+".txt")[0]
 			c := caseOn(t, "t4", path+".pt2", call.input)
 			r, nought := ranOf(t, c)
-			assert.Equal(t, want.notes, noted(r.Report, ""), "%v", r.Report.Notes)
+			assert.Equal(t, want.notes, noted(r.Report), "%v", r.Report.Notes)
 			assert.Equal(t, want.quality, r.Report.Quality)
 			assert.GreaterOrEqual(t, int64(r.Report.Peak.Allocated), call.passes[0][1], "never under")
 			c.Assume = nought
@@ -77,72 +75,33 @@ func TestControlledPackages(t *testing.T) {
 	}
 }
 
-// TestControlledWrappers holds the wrappers that torch.compile writes for the same models against their third call.
-func TestControlledWrappers(t *testing.T) {
-	dir := filepath.Join("..", "testdata", "compiled", "control")
-	for name, want := range controlled {
-		t.Run(name, func(t *testing.T) {
-			path := filepath.Join(dir, name+".t4.wrapper")
-			recorded, err := os.ReadFile(path + ".txt")
-			require.NoError(t, err)
-			_, after, _ := strings.Cut(string(recorded), "\nevents ")
-			c := caseOn(t, "t4", path)
-			r, nought := ranOf(t, c)
-			assert.Equal(t, want.notes, noted(r.Report, note.FirstCall), "%v", r.Report.Notes)
-			c.Assume = nought
-			if name == "own_operator" {
-				c.Operators = own
-			}
-			r, _ = ranOf(t, c)
-			assert.Equal(t, strings.Fields(after), streamOf(r.Trace))
-		})
-	}
-}
-
-// TestPartitionedWrapper: the parts that a graph is cut into for CUDA graphs take together what the whole takes.
-func TestPartitionedWrapper(t *testing.T) {
-	dir := filepath.Join("..", "testdata", "compiled", "control")
-	var streams [2][]string
-	for i, name := range []string{"own_operator", "own_operator_in_parts"} {
-		c := caseOn(t, "t4", filepath.Join(dir, name+".t4.wrapper"))
-		c.Operators = own
-		r, _ := ranOf(t, c)
-		streams[i] = streamOf(r.Trace)
-	}
-	require.NotEmpty(t, streams[0])
-	assert.Equal(t, streams[0], streams[1])
-}
-
-// noted are a report's notes, each once, but for one.
-func noted(r *report.Report, but note.ID) []note.ID {
+// noted are a report's notes, each once.
+func noted(r *report.Report) []note.ID {
 	var out []note.ID
 	for _, n := range r.Notes {
-		if n.ID != but && (len(out) == 0 || out[len(out)-1] != n.ID) {
+		if len(out) == 0 || out[len(out)-1] != n.ID {
 			out = append(out, n.ID)
 		}
 	}
 	return out
 }
 
-// TestKernelsAreToldByLines: a kernel is told by the lines of the user's code that it was made of, where inductor kept account of them: in a package
-// (trace.provenance_tracking_level), and beside a wrapper (TORCH_COMPILE_DEBUG).
+// TestKernelsAreToldByLines: a package that inductor recorded source lines in (trace.provenance_tracking_level)
+// names a kernel by the lines of the user's code that it was made of.
 func TestKernelsAreToldByLines(t *testing.T) {
-	dir := filepath.Join("..", "testdata", "compiled", "lines")
-	for name, inputs := range map[string][]string{"net.t4.pt2": {"float32[8,64]"}, "output_code.py": nil} {
-		r, _ := ranOf(t, caseOn(t, "t4", filepath.Join(dir, name), inputs...))
-		var got []string
-		for _, e := range r.Trace.Events {
-			if e.Pass == 1 && e.Action == trace.Alloc && e.Site >= 0 {
-				at := r.Trace.Sites[e.Site]
-				got = append(got, fmt.Sprintf("%s %s:%d", at.Op, at.File, at.Line))
-			}
+	r, _ := ranOf(t, caseOn(t, "t4", filepath.Join("..", "testdata", "compiled", "lines", "net.t4.pt2"), "float32[8,64]"))
+	var got []string
+	for _, e := range r.Trace.Events {
+		if e.Pass == 1 && e.Action == trace.Alloc && e.Site >= 0 {
+			at := r.Trace.Sites[e.Site]
+			got = append(got, fmt.Sprintf("%s %s:%d", at.Op, at.File, at.Line))
 		}
-		assert.Equal(t, []string{
-			"aten::t, aten::addmm /models/net.py:7",
-			"aten::mm /models/net.py:7", // its workspace
-			"aten::sum /models/net.py:9",
-			"aten::addmm, aten::sin, aten::add, aten::gelu, aten::t /models/net.py:11",
-			"aten::addmm /models/net.py:11",
-		}, got, name)
 	}
+	assert.Equal(t, []string{
+		"aten::t, aten::addmm /models/net.py:7",
+		"aten::mm /models/net.py:7", // its workspace
+		"aten::sum /models/net.py:9",
+		"aten::addmm, aten::sin, aten::add, aten::gelu, aten::t /models/net.py:11",
+		"aten::addmm /models/net.py:11",
+	}, got)
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/memspec/memspec/engine"
-	"github.com/memspec/memspec/engine/note"
 	"github.com/memspec/memspec/engine/report"
 	"github.com/memspec/memspec/engine/spec"
 	"github.com/memspec/memspec/engine/trace"
@@ -103,92 +102,11 @@ func TestPackageWeights(t *testing.T) {
 	assert.EqualValues(t, 2048, r.Baseline.Allocated, "the input alone")
 }
 
-// TestWrappersAgainstPretended holds the wrappers that torch.compile writes against the calls of the compiled models on a pretend GPU: every event, and
-// what a call adds at its peak.
-func TestWrappersAgainstPretended(t *testing.T) {
-	dir := filepath.Join("..", "testdata", "compiled")
-	paths, err := filepath.Glob(filepath.Join(dir, "*.wrapper"))
-	require.NoError(t, err)
-	require.NotEmpty(t, paths)
-	for _, path := range paths {
-		name := strings.TrimSuffix(filepath.Base(path), ".wrapper")
-		t.Run(name, func(t *testing.T) {
-			recorded, err := os.ReadFile(path + ".txt")
-			require.NoError(t, err)
-			var events []string
-			var requested, allocated int64
-			for line := range strings.Lines(string(recorded)) {
-				if rest, ok := strings.CutPrefix(line, "events "); ok {
-					events = strings.Fields(rest)
-				}
-				if rest, ok := strings.CutPrefix(line, "call "); ok {
-					_, err := fmt.Sscan(rest, &requested, &allocated)
-					require.NoError(t, err)
-				}
-			}
-			require.NotEmpty(t, events)
-			c := caseOn(t, name[strings.LastIndexByte(name, '.')+1:], path)
-			c.Workspace = filepath.Join(dir, "memspec.workspace.json")
-			if strings.Contains(name, "_step.") {
-				c.Mode = spec.Training
-			}
-			r, err := new(engine.Models).Run(context.Background(), c)
-			require.NoError(t, err)
-			for _, n := range r.Report.Notes {
-				assert.Equal(t, note.FirstCall, n.ID, "nothing else is assumed")
-			}
-			assert.Equal(t, events, streamOf(r.Trace))
-			p, b := r.Report.Peak, r.Report.Baseline
-			assert.Equal(t, requested, int64(p.Requested-b.Requested))
-			assert.Equal(t, allocated, int64(r.Report.Delta))
-			assert.Contains(t, r.Report.Unknown, report.Weights, "which arguments are weights is not told")
-		})
-	}
-}
-
-// TestCompiledStepIsToldByPhase: a step's two passes have peaks of their own, and what each holds is told by what it is for.
-func TestCompiledStepIsToldByPhase(t *testing.T) {
-	c := caseOn(t, "t4", filepath.Join("..", "testdata", "compiled", "attention_step.t4.wrapper"))
-	c.Mode = spec.Training
-	r, err := new(engine.Models).Run(context.Background(), c)
-	require.NoError(t, err)
-	for _, p := range r.Report.Passes {
-		require.Len(t, p.Phases, 2, p.Name)
-		held := map[string]map[string]bool{}
-		for _, phase := range p.Phases {
-			held[phase.Name] = map[string]bool{}
-			for _, share := range phase.Held {
-				held[phase.Name][share.Category] = true
-			}
-		}
-		assert.Equal(t, map[string]bool{"input": true, "activation": true, "temporary": true, "workspace": true}, held["forward"], p.Name)
-		assert.Equal(t, map[string]bool{"input": true, "activation": true, "gradient": true, "temporary": true, "workspace": true}, held["backward"], p.Name)
-		assert.Equal(t, "forward", p.Phases[0].Name, p.Name)
-	}
-}
-
-// TestForeignCodeInAWrapper: code that inductor does not write is an error at its line and column, wherever it stands.
-func TestForeignCodeInAWrapper(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join("..", "testdata", "compiled", "mlp.t4.wrapper"))
-	require.NoError(t, err)
-	for foreign, want := range map[string]string{
-		"\nimport os; os.system('x')\nclass Runner:":                  ":96:12: got os . system ( 'x' ), want a line of a wrapper's module",
-		"\nclass Runner:\n    os.system('x')":                         ":97:5: got os . system ( 'x' ) in the class of a wrapper, want its methods __init__, recursively_apply_fns and call",
-		"\nclass Runner:\n    def f(self):\n        os.system('x')\n": ":97:5: got def f ( self ) : in the class of a wrapper, want its methods __init__, recursively_apply_fns and call",
-	} {
-		path := filepath.Join(t.TempDir(), "w.py")
-		require.NoError(t, os.WriteFile(path, []byte(strings.Replace(string(text), "\nclass Runner:", foreign, 1)), 0o644))
-		_, err := engine.Open(path)
-		assert.EqualError(t, err, path+want)
-	}
-}
-
 // TestCompiledInputs: what code was compiled for is told by itself; its first open size is the batch.
 func TestCompiledInputs(t *testing.T) {
 	for name, want := range map[string][]string{
 		"resnet50.t4.pt2":      {"arg320_1=float32[1,3,224,224]"},
 		"resnet18_open.t4.pt2": {"arg122_1=float32[B,3,64,64]"},
-		"mlp.t4.wrapper":       nil, // its file has an example of each
 	} {
 		m, err := engine.Open(filepath.Join("..", "testdata", "compiled", name))
 		require.NoError(t, err)

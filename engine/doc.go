@@ -24,12 +24,12 @@
 //	workspace  what libraries and kernels take beside results, as functions of shapes and platform; in profile: what libraries themselves answer
 //	note       what a run may have to assume: IDs and texts
 //	artifact   what people have, at sight: archives to programs, recordings and snapshots to runs, strangers by name; and strip
-//	           artifact/torchscript, artifact/torchexport, artifact/inductor: a decoder for each format
+//	           artifact/torchscript, artifact/torchexport, artifact/aotinductor: a decoder for each format
 //	program    the typed graph
 //	ops        the language of operator rules; the rules by family beneath it, joined in ops/builtin: results, aliases, composites, workspace
 //	exec       the abstract run: shapes, aliases, lifetimes; the machine, and its drivers beneath it
 //	           exec/torchscript: TorchScript's interpreter; in passes what its executor does to a graph, in locals what Python's names hold
-//	           exec/fx: programs of torch.export; exec/inductor: compiled code
+//	           exec/fx: programs of torch.export; exec/aotinductor: compiled code
 //	           exec/lifetime: live ranges as values; in stacks those of traced archives, read off the calls
 //	trace      allocations and frees in order, with their places
 //	recording  runs as PyTorch's allocator recorded them, to traces
@@ -63,7 +63,7 @@
 //
 // # What is not modelled
 //
-// Training, but as a recording of it (package recording) or as the wrappers of a compiled step. Several streams of one run. Fused kernels
+// Training, but as a recording of it (package recording). Several streams of one run. Fused kernels
 // that TorchScript's profiling executor may make from the second pass on. What libraries allocate outside PyTorch's allocator, but for the
 // context's cost where a device's row or memspec.yaml states it, and the weights of an AOTInductor package. Library workspace is by rule where
 // nothing more exact is known, and the report says so.
@@ -76,7 +76,6 @@
 //	branch-both          a branch depends on tensor data: both ways were run and the heavier is kept
 //	dependencies-unchecked  some of what a recorded run depends on was not compared with what is there now; the verdict does not depend on it
 //	device-remapped      the archive's code names a device; it was read as the case's
-//	first-call           what the first call of compiled code tries leaves blocks cached, which its wrapper does not tell: later calls may take others
 //	gradient-missing     after a training step parameters that require a gradient had none: nothing of the step used them
 //	index-assumed        a position depends on tensor data; it does not matter to memory
 //	later-graph          TorchScript's executor makes another graph for later passes, in which tensors may go earlier

@@ -9,8 +9,8 @@ import (
 
 	"github.com/memspec/memspec/engine/artifact"
 	"github.com/memspec/memspec/engine/exec"
+	"github.com/memspec/memspec/engine/exec/aotinductor"
 	"github.com/memspec/memspec/engine/exec/fx"
-	"github.com/memspec/memspec/engine/exec/inductor"
 	"github.com/memspec/memspec/engine/exec/torchscript"
 	"github.com/memspec/memspec/engine/program"
 	"github.com/memspec/memspec/engine/recording"
@@ -71,7 +71,7 @@ func (m *Model) start() exec.Start {
 	case p.Tells == program.TellsModules: // graphs alone
 		return fx.NewSeen(p, m.seen)
 	case p.Compiled:
-		return inductor.New(p)
+		return aotinductor.New(p)
 	}
 	return torchscript.New(m.Artifact.Program)
 }

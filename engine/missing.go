@@ -3,8 +3,8 @@ package engine
 import (
 	"strings"
 
+	"github.com/memspec/memspec/engine/exec/aotinductor"
 	"github.com/memspec/memspec/engine/exec/fx"
-	"github.com/memspec/memspec/engine/exec/inductor"
 	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/ops/builtin"
 	"github.com/memspec/memspec/engine/program"
@@ -98,7 +98,7 @@ func (w *walker) block(f *program.Func, b *program.Block) {
 
 // operator notes an operator without a rule. The prim:: nodes are exec's own.
 func (w *walker) operator(f *program.Func, n *program.Node) {
-	if strings.HasPrefix(n.Op, "prim::") || w.table.Has(n.Op) || fx.Runs(n.Op) || inductor.Runs(n.Op) {
+	if strings.HasPrefix(n.Op, "prim::") || w.table.Has(n.Op) || fx.Runs(n.Op) || aotinductor.Runs(n.Op) {
 		return
 	}
 	i, ok := w.index[n.Op]

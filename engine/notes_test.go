@@ -53,7 +53,6 @@ func TestNotesHaveAWitness(t *testing.T) {
 	}{
 		{note.BranchBoth, bad + "branch.pt", []string{"float32[8,8]"}, nil},
 		{note.DeviceRemapped, small + "constants.trace.pt", []string{"float32[64,32]"}, nil},
-		{note.FirstCall, "../testdata/compiled/mlp.t4.wrapper", nil, func(c *spec.Case) { c.Runtime = spec.Compiled }},
 		{note.IndexAssumed, bad + "numbers.pt", []string{"float32[8,8]", "4"}, nil},
 		{note.LaterGraph, small + "list_read.script.pt", []string{"float32[64,32]"}, func(c *spec.Case) { c.Runtime = spec.TorchScript }},
 		{note.LocalsUnknown, small + "views.trace.pt", []string{"float32[64,32]"}, func(c *spec.Case) { c.Runtime = spec.Eager }},

@@ -87,9 +87,6 @@ func (m *Model) run(ctx context.Context, c spec.Case, which account) (r *Run, er
 			src.Weights = &rec.Header.Weights
 		}
 	}
-	if p := m.Artifact.Program; p != nil && takesWeights(p) {
-		src.Unknown = []report.Metric{report.Weights}
-	}
 	if src.OtherValues, err = r.otherValues(m.Artifact.Recorded, src, a); err != nil {
 		return nil, err
 	}
@@ -243,11 +240,6 @@ func tableOf(c *spec.Case) (*ops.Table, error) {
 		}
 	}
 	return builtin.With(rules)
-}
-
-// takesWeights says whether a program's weights are among its parameters: which ones is not told.
-func takesWeights(p *program.Program) bool {
-	return p.Compiled && slices.ContainsFunc(p.States, func(s *program.State) bool { return s.Class == tensor.Input })
 }
 
 // runsOn says whether compiled code runs on a device: its kernels are binaries, which run on their compute capability and on later ones of its major

@@ -14,7 +14,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/memspec/memspec/engine/artifact/inductor"
+	"github.com/memspec/memspec/engine/artifact/aotinductor"
 	"github.com/memspec/memspec/engine/internal/ptzip"
 	"github.com/memspec/memspec/engine/program"
 	"github.com/memspec/memspec/engine/recording"
@@ -86,15 +86,15 @@ func (e *Unrecognized) Error() string {
 	if e.Want != "" {
 		return "got " + e.What + ", want " + e.Want
 	}
-	if strings.Contains(e.What, "weights and no program") {
-		return "got " + e.What + ", " + buildAndRecord
-	}
 	return "got " + e.What + ", want " + readable()
 }
 
-// buildAndRecord is what to do with weights alone.
-const buildAndRecord = "want the model: build it in Python, as from its config, and record it " +
-	"(python -m memshim capture FILE.py:NAME --input INPUT --on DEVICE -o model.rec)"
+// What to use instead of a file that cannot be read.
+const (
+	capture        = "(python -m memshim capture FILE.py:NAME --input INPUT --on DEVICE -o model.rec)"
+	buildAndRecord = "the model: build it in Python, as from its config, and record it " + capture
+	recordCompiled = "a recording of the compiled model's run " + capture
+)
 
 // Is makes errors.Is(err, ErrUnrecognized) hold.
 func (e *Unrecognized) Is(target error) bool { return target == ErrUnrecognized }
@@ -104,9 +104,6 @@ func (e *Unrecognized) Is(target error) bool { return target == ErrUnrecognized 
 func Open(path string) (*Artifact, error) {
 	a, err := open(path)
 	if err != nil {
-		if _, ok := err.(*inductor.SyntaxError); ok { // of the file's own text: PATH:LINE:COL:
-			return nil, fmt.Errorf("%s:%w", path, err)
-		}
 		return nil, fmt.Errorf("%s: %w", path, plain(err))
 	}
 	return a, nil
@@ -158,11 +155,14 @@ func open(path string) (*Artifact, error) {
 // open opens a file by its kind.
 func (f *file) open() (*Artifact, error) {
 	k, what := f.kind()
-	if k == nil || k.open == nil {
+	if k == nil {
 		return nil, &Unrecognized{What: what}
 	}
-	if f.model != "" && k.name != inductor.Format {
-		return nil, fmt.Errorf("got the model %s of %s, want one of %s: no other file has several", f.model, what, lineOf(inductor.Format))
+	if k.open == nil {
+		return nil, &Unrecognized{What: what, Want: k.want}
+	}
+	if f.model != "" && k.name != aotinductor.Format {
+		return nil, fmt.Errorf("got the model %s of %s, want one of %s: no other file has several", f.model, what, lineOf(aotinductor.Format))
 	}
 	a, err := k.open(f)
 	if err != nil {

@@ -30,7 +30,7 @@ func corpusFile(t *testing.T, name string) string {
 	return path
 }
 
-const wanted = "want a TorchScript archive (torch.jit.save), a torch.export program, an AOTInductor package (torch._inductor.aoti_compile_and_package), a wrapper that torch.compile wrote (output_code.py), a recording (memshim measure) or a memory snapshot (torch.cuda.memory._dump_snapshot)"
+const wanted = "want a TorchScript archive (torch.jit.save), a torch.export program, an AOTInductor package (torch._inductor.aoti_compile_and_package), a recording (memshim measure) or a memory snapshot (torch.cuda.memory._dump_snapshot)"
 
 func TestUnrecognizedFolder(t *testing.T) {
 	dir := t.TempDir()
@@ -86,6 +86,7 @@ func TestUnrecognized(t *testing.T) {
 		{write("page.pt", "\n<!DOCTYPE html>\n<html>"+rest), "an HTML page: what was downloaded is a web page, not the file"},
 		{write("page2.pt", "<html><head>"+rest), "an HTML page: what was downloaded is a web page, not the file"},
 		{write("report.json", `{"schema": 1, "artifact": "a.pt"}`), "JSON that is no recording"},
+		{write("output_code.py", "\n# AOT ID: ['0_inference']\nimport torch\n"), "a wrapper that torch.compile wrote (output_code.py)"},
 		{write("net.py", "import torch\n"), "Python source: what it builds has to be exported first (python -m memshim export)"},
 		{zipped("other.zip", "a/readme.txt"), "a zip archive without data.pkl"},
 		{zipped("outer.zip", "model.pt"), "a zip archive around model.pt: unpack it first"},
@@ -96,7 +97,10 @@ func TestUnrecognized(t *testing.T) {
 			require.Error(t, err)
 			assert.True(t, errors.Is(err, ErrUnrecognized))
 			if strings.Contains(c.want, "weights and no program") {
-				assert.EqualError(t, err, c.path+": got "+c.want+", "+buildAndRecord, "the way to a figure, and no list of formats")
+				assert.EqualError(t, err, c.path+": got "+c.want+", want "+buildAndRecord, "the way to a figure, and no list of formats")
+			} else if strings.Contains(c.want, "torch.compile") {
+				assert.EqualError(t, err, c.path+": got "+c.want+", want a recording of the compiled model's run "+
+					"(python -m memshim capture FILE.py:NAME --input INPUT --on DEVICE -o model.rec)")
 			} else if strings.HasSuffix(c.want, "(") {
 				assert.ErrorContains(t, err, c.path+": got "+c.want)
 			} else {
@@ -240,8 +244,8 @@ func TestModelOfSeveral(t *testing.T) {
 	require.ErrorIs(t, err, fs.ErrNotExist, "no name")
 	_, err = Open(filepath.Join(dir, "gone.pt2#large"))
 	require.ErrorIs(t, err, fs.ErrNotExist)
-	_, err = Open("../../testdata/compiled/mlp.t4.wrapper#large")
-	require.EqualError(t, err, "../../testdata/compiled/mlp.t4.wrapper#large: got the model large of a wrapper that torch.compile wrote (output_code.py), want one of an AOTInductor package (torch._inductor.aoti_compile_and_package): no other file has several")
+	_, err = Open("../../testdata/artifacts/small/addmm.script.pt#large")
+	require.EqualError(t, err, "../../testdata/artifacts/small/addmm.script.pt#large: got the model large of a TorchScript archive (torch.jit.save), want one of an AOTInductor package (torch._inductor.aoti_compile_and_package): no other file has several")
 	data, err := os.ReadFile("../../testdata/compiled/mlp.t4.pt2")
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(path+"#large", data, 0o600))

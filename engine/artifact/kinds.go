@@ -3,19 +3,15 @@ package artifact
 import (
 	"bytes"
 	"encoding/binary"
-	"io"
 	"io/fs"
 	"path"
-	"path/filepath"
 	"strings"
 	"unicode/utf8"
 
-	"github.com/memspec/memspec/engine/artifact/inductor"
+	"github.com/memspec/memspec/engine/artifact/aotinductor"
 	"github.com/memspec/memspec/engine/artifact/torchexport"
 	"github.com/memspec/memspec/engine/artifact/torchscript"
-	"github.com/memspec/memspec/engine/internal/ptzip"
 	"github.com/memspec/memspec/engine/recording"
-	"github.com/memspec/memspec/engine/regular"
 )
 
 // kind is a kind of file that people have where an artifact is wanted.
@@ -23,6 +19,7 @@ type kind struct {
 	name  string             // of those that can be read
 	line  string             // what it is, for people
 	say   func(*file) string // the line of a file, where it depends on it
+	want  string             // what to use instead; "" is any kind that can be read
 	is    func(*file) bool
 	open  func(*file) (*Artifact, error) // nil of those that cannot be read
 	strip bool                           // its weights are records of their own, which Strip empties
@@ -33,12 +30,11 @@ type kind struct {
 var kinds = [...]kind{
 	{name: "torchscript", line: "a TorchScript archive (torch.jit.save)", is: inArchive(torchscript.Sniff), open: openTorchScript, strip: true},
 	{name: "torchexport", line: "a torch.export program", is: isExported, open: openTorchExport, strip: true},
-	{name: inductor.Format, line: "an AOTInductor package (torch._inductor.aoti_compile_and_package)", is: inArchive(inductor.Sniff), open: openAOTInductor, strip: true},
-	{name: inductor.WrapperFormat, line: "a wrapper that torch.compile wrote (output_code.py)", is: func(f *file) bool { return f.archive == nil && inductor.SniffWrapper(f.head) }, open: openWrapper},
+	{name: aotinductor.Format, line: "an AOTInductor package (torch._inductor.aoti_compile_and_package)", is: inArchive(aotinductor.Sniff), open: openAOTInductor, strip: true},
 	{name: recordingFormat, line: "a recording (memshim measure)", is: isRecording, open: openRecording},
 	{name: "snapshot", line: "a memory snapshot (torch.cuda.memory._dump_snapshot)", is: isSnapshot, open: openSnapshot},
 
-	{line: "a checkpoint of torch.save, which holds weights and no program", is: holds("data.pkl")},
+	{line: "a checkpoint of torch.save, which holds weights and no program", want: buildAndRecord, is: holds("data.pkl")},
 	{line: "a folder without data.pkl", is: func(f *file) bool { return f.archive != nil && f.zip == nil }},
 	{line: "a zip archive around another", is: func(f *file) bool { return f.inner() != "" }, say: func(f *file) string {
 		return "a zip archive around " + f.inner() + ": unpack it first"
@@ -47,19 +43,20 @@ var kinds = [...]kind{
 
 	{line: "an empty file", is: func(f *file) bool { return f.size == 0 }},
 	{line: "a truncated zip archive: it has no directory at its end", is: begins("PK\x03\x04")},
-	{line: "a checkpoint of torch.save (in the format before 1.6), which holds weights and no program", is: begins(legacyMagic)},
-	{line: "a safetensors file, which holds weights and no program", is: isSafetensors},
+	{line: "a checkpoint of torch.save (in the format before 1.6), which holds weights and no program", want: buildAndRecord, is: begins(legacyMagic)},
+	{line: "a safetensors file, which holds weights and no program", want: buildAndRecord, is: isSafetensors},
 	{line: "a compiled library, which holds no program that can be read", is: begins("\x7fELF")},
 	{line: "an ONNX model", is: func(f *file) bool {
 		return bytes.HasPrefix(f.head, []byte("\x08")) && bytes.Contains(f.head[:min(len(f.head), 64)], []byte("pytorch"))
 	}},
 	{line: "a Git LFS pointer: the file itself has not been fetched (git lfs pull)", is: begins("version https://git-lfs.github.com/spec/")},
-	{line: "a GGUF file, which holds weights and no program that can be read", is: begins("GGUF")},
+	{line: "a GGUF file, which holds weights and no program that can be read", want: buildAndRecord, is: begins("GGUF")},
 	{line: "an HDF5 file (Keras writes its weights so)", is: begins("\x89HDF\r\n\x1a\n")},
 	{line: "a gzip file: unpack it first", is: begins("\x1f\x8b")},
 	{line: "a tar archive: unpack it first", is: func(f *file) bool { return len(f.head) > 262 && string(f.head[257:262]) == "ustar" }},
 	{line: "an HTML page: what was downloaded is a web page, not the file", is: isHTML},
 	{line: "JSON that is no recording", is: func(f *file) bool { return isObject(f.head) }},
+	{line: "a wrapper that torch.compile wrote (output_code.py)", want: recordCompiled, is: isWrapper},
 	{line: "Python source: what it builds has to be exported first (python -m memshim export)", is: func(f *file) bool {
 		return strings.EqualFold(path.Ext(f.path), ".py")
 	}},
@@ -117,7 +114,7 @@ const legacyMagic = "\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19."
 
 // isExported knows a program of torch.export: a package of compiled code (AOTInductor) has the same marks.
 func isExported(f *file) bool {
-	return f.archive != nil && !inductor.Sniff(f.archive) && torchexport.Sniff(f.archive)
+	return f.archive != nil && !aotinductor.Sniff(f.archive) && torchexport.Sniff(f.archive)
 }
 
 // isRecording knows the two forms of a recording by their beginning: an object that tells its schema and its case, as it is or compressed.
@@ -127,6 +124,12 @@ func isRecording(f *file) bool {
 		text = f.unpacked()
 	}
 	return isObject(text) && bytes.Contains(text, []byte(`"schema"`)) && bytes.Contains(text, []byte(`"case"`))
+}
+
+// isWrapper knows what torch.compile writes for a graph: TORCH_COMPILE_DEBUG's output_code.py, and the
+// file in inductor's cache.
+func isWrapper(f *file) bool {
+	return bytes.HasPrefix(bytes.TrimLeft(f.head, "\r\n\t "), []byte("# AOT ID: ["))
 }
 
 // isObject says whether a text begins like a JSON object.
@@ -199,33 +202,9 @@ func openTorchExport(f *file) (*Artifact, error) {
 }
 
 func openAOTInductor(f *file) (*Artifact, error) {
-	p, err := inductor.Decode(f.archive, f.model)
+	p, err := aotinductor.Decode(f.archive, f.model)
 	if err != nil {
 		return nil, err
 	}
 	return &Artifact{Producer: p.Producer, Program: p, Runtimes: []string{"compiled"}, Modes: []string{"inference"}}, nil
-}
-
-// Beside are the names of files that tell more of the artifact that lies in their folder.
-var Beside = inductor.Beside
-
-func openWrapper(f *file) (*Artifact, error) {
-	text, err := io.ReadAll(io.NewSectionReader(f.from, 0, f.size))
-	if err != nil {
-		return nil, err
-	}
-	beside, err := regular.OpenFolder(filepath.Dir(f.path), ptzip.MaxRecord)
-	if err != nil {
-		return nil, err
-	}
-	defer beside.Close()
-	w, err := inductor.DecodeWrapperIn(beside, string(text), path.Base(f.path))
-	if err != nil {
-		return nil, err
-	}
-	mode := "inference"
-	if w.Training {
-		mode = "training"
-	}
-	return &Artifact{Producer: "torch.compile", Program: w.Program, Runtimes: []string{"compiled"}, Modes: []string{mode}}, nil
 }

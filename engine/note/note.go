@@ -15,7 +15,6 @@ const (
 	BranchBoth         ID = "branch-both"
 	DependsUnchecked   ID = "dependencies-unchecked"
 	DeviceRemapped     ID = "device-remapped"
-	FirstCall          ID = "first-call"
 	GradientMissing    ID = "gradient-missing"
 	IndexAssumed       ID = "index-assumed"
 	LaterGraph         ID = "later-graph"
@@ -76,8 +75,6 @@ var kinds = [...]Kind{
 		Text: "not compared: {subject}", Subject: "what was not compared, and why"},
 	{ID: DeviceRemapped, Meaning: "the archive's code names a device; it was read as the case's",
 		Text: "the archive names the device {subject} in its code: read as the case's device", Subject: "the device that the code names"},
-	{ID: FirstCall, Meaning: "what the first call of compiled code tries leaves blocks cached, which its wrapper does not tell: later calls may take others",
-		Text: "what the first call tries leaves blocks cached: later calls may lie in others, a rest of up to 1 MiB more or less, and reserved is more"},
 	{ID: GradientMissing, Meaning: "after a training step parameters that require a gradient had none: nothing of the step used them",
 		Text: "{subject}", Subject: "how many parameters of how many bytes, and in which modules"},
 	{ID: IndexAssumed, Meaning: "a position depends on tensor data; it does not matter to memory",

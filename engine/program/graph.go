@@ -2,8 +2,6 @@ package program
 
 import (
 	"iter"
-
-	"github.com/memspec/memspec/engine/tensor"
 )
 
 // Value is one SSA value: assigned once, but for the Params and Outs of If and Loop.
@@ -100,7 +98,6 @@ type Told struct {
 	// Recorded is what the node gave when the program was made: a tensor a result of its operator, in their order, a list flattened; nil for a result
 	// that is none. The whole is nil where that is not told.
 	Recorded []*TensorMeta
-	Class    tensor.Category // of what the node makes, in the wrappers of a training step
 }
 
 // Key is that of the node's overload, "" where it is not told.

@@ -21,13 +21,9 @@ const (
 	BufferView  = "inductor::reinterpret_tensor" // Args[0], seen as Recorded; a view without a dtype keeps it
 	BufferAlias = "inductor::alias"              // Args[0], under another name
 	BufferMove  = "inductor::move"               // what Args[0] names, which then names nothing: a buffer that is used again
-	BufferItem  = "inductor::getitem"            // a member of what Args[0] names: the one that Args[1] numbers
 	BufferFree  = "inductor::free"               // Args[0] names nothing any more
-	// BufferGradient is the gradient Args[0] of a leaf that Recorded describes, which takes it over, or a copy of it in its own layout, or one where Args[1] is true
-	BufferGradient = "inductor::accumulate_grad"
-	BackwardPass   = "inductor::backward"       // the backward pass begins
-	FusedKernel    = "inductor::kernel"         // a kernel that inductor made, on Args; it takes no memory
-	Proxied        = "inductor::proxy_executor" // the operator Text without its arguments, which no C function stands for
+	FusedKernel = "inductor::kernel"             // a kernel that inductor made, on Args; it takes no memory
+	Proxied     = "inductor::proxy_executor"     // the operator Text without its arguments, which no C function stands for
 
 	BufferDeclare = "inductor::declare" // a name that names nothing yet
 	BufferAssign  = "inductor::assign"  // Args[0] ends what it names, and takes over what Args[1] names
@@ -77,10 +73,7 @@ var shapes = map[string]shape{
 	BufferView:              {minArgs: 1, maxArgs: 1, maxOuts: 1, recorded: true},
 	BufferAlias:             {minArgs: 1, maxArgs: 1, maxOuts: 1},
 	BufferMove:              {minArgs: 1, maxArgs: 1, maxOuts: 1},
-	BufferItem:              {minArgs: 2, maxArgs: 2, maxOuts: 1},
 	BufferFree:              {minArgs: 1, maxArgs: 1},
-	BufferGradient:          {minArgs: 2, maxArgs: 2, maxOuts: 1, recorded: true},
-	BackwardPass:            {},
 	FusedKernel:             {maxArgs: -1},
 	BufferDeclare:           {maxOuts: 1},
 	BufferAssign:            {minArgs: 2, maxArgs: 2},

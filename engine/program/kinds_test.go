@@ -12,8 +12,8 @@ import (
 // TestEveryKindsShape: how many arguments, results, blocks and types each kind of node has, and what else it must tell, as the package comment says.
 func TestEveryKindsShape(t *testing.T) {
 	want := strings.Fields(`aten::ComplexImplicit:1,1 aten::FloatImplicit:1,1 aten::IntImplicit:1,1 aten::ScalarImplicit:1,1
-inductor::accumulate_grad:2,1,recorded inductor::alias:1,1 inductor::assign:2,0 inductor::backward:0,0 inductor::break:1,0,1blocks inductor::declare:0,1 inductor::empty_strided:0,1,recorded inductor::free:1,0
-inductor::getitem:2,1 inductor::if:2,0,2blocks inductor::item:1,1 inductor::kernel:any,0 inductor::move:1,1 inductor::reinterpret_tensor:1,1,recorded inductor::size:2,0,text inductor::while:0,0,1blocks
+inductor::alias:1,1 inductor::assign:2,0 inductor::break:1,0,1blocks inductor::declare:0,1 inductor::empty_strided:0,1,recorded inductor::free:1,0
+inductor::if:2,0,2blocks inductor::item:1,1 inductor::kernel:any,0 inductor::move:1,1 inductor::reinterpret_tensor:1,1,recorded inductor::size:2,0,text inductor::while:0,0,1blocks
 prim::CallFunction:any,1,callee prim::CallMethod:1+,1,text prim::CreateObject:any,1,text prim::DictConstruct:any,1 prim::Enter:1,1 prim::EnumName:1,1 prim::EnumValue:1,1 prim::Exit:1,0 prim::GetAttr:1,1,text
 prim::If:1,any,2blocks prim::ListConstruct:any,1 prim::ListUnpack:1,any prim::Loop:2+,any,1blocks prim::RaiseException:1,0 prim::Return:1,0 prim::SetAttr:2,0,text prim::TupleConstruct:any,1 prim::TupleUnpack:1,any
 prim::Uninitialized:0,1 prim::fork:any,1,callee prim::isinstance:1,1,1types prim::tolist:1,1 prim::unchecked_cast:1,1,1types`)

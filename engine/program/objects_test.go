@@ -368,15 +368,12 @@ func TestNodeKinds(t *testing.T) {
 aten::FloatImplicit: 1 -> 0 to 1
 aten::IntImplicit: 1 -> 0 to 1
 aten::ScalarImplicit: 1 -> 0 to 1
-inductor::accumulate_grad: 2 -> 0 to 1, recorded
 inductor::alias: 1 -> 0 to 1
 inductor::assign: 2 -> 0
-inductor::backward: 0 -> 0
 inductor::break: 1 -> 0, 1 blocks
 inductor::declare: 0 -> 0 to 1
 inductor::empty_strided: 0 -> 0 to 1, recorded
 inductor::free: 1 -> 0
-inductor::getitem: 2 -> 0 to 1
 inductor::if: 2 -> 0, 2 blocks
 inductor::item: 1 -> 0 to 1
 inductor::kernel: at least 0 -> 0

@@ -351,7 +351,7 @@ func notes(tr *trace.Trace, ask, remake string) []Note {
 // estimates says whether what a note tells makes figures estimates; a note that is not known might.
 func estimates(id note.ID) bool {
 	switch id {
-	case note.WorkspaceEstimate, note.WorkspaceUnknown, note.OpAssumed, note.FirstCall, note.LaterGraph, note.LocalsUnknown, note.OperatorsDiffer, note.OtherDevice, note.ValueOpen, note.ValueRead, note.ArtifactStale, note.TimingDecides:
+	case note.WorkspaceEstimate, note.WorkspaceUnknown, note.OpAssumed, note.LaterGraph, note.LocalsUnknown, note.OperatorsDiffer, note.OtherDevice, note.ValueOpen, note.ValueRead, note.ArtifactStale, note.TimingDecides:
 		return true
 	}
 	_, known := note.Of(id)

@@ -22,7 +22,6 @@ type KindChange struct {
 // The kinds beside categories: what compiling adds, and weights, which a package holds outside of the allocator.
 const (
 	layoutCopies = "layout copies"
-	recomputed   = "recomputed"
 	allWeights   = "weights"
 )
 
@@ -87,8 +86,6 @@ func kindOf(h *Holder) string {
 	switch {
 	case strings.HasPrefix(h.Op, "layout copy for "):
 		return layoutCopies
-	case strings.HasPrefix(h.Op, "recomputed "):
-		return recomputed
 	case h.Category == tensor.Parameter.String() || h.Category == tensor.Buffer.String() || h.Category == tensor.Constant.String():
 		return allWeights
 	}

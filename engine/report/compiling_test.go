@@ -20,10 +20,10 @@ func TestCompilingTakes(t *testing.T) {
 		held("parameter", "fc.weight", 300), held("buffer", "bn.mean", 50), held("activation", "aten::relu", 400), held("workspace", "aten::conv2d", 70)}}
 	compiled := &report.Report{Run: report.Run{Runtime: "compiled"}, Outside: 384, Holders: []report.Holder{
 		held("activation", "aten::relu, aten::mul", 150), held("activation", "layout copy for aten::convolution", 80), held("activation", "layout copy for aten::mm", 20),
-		held("temporary", "recomputed aten::gelu", 60), held("workspace", "aten::convolution", 70)}}
+		held("temporary", "aten::gelu", 60), held("workspace", "aten::convolution", 70)}}
 	want := []report.KindChange{
 		{Kind: "layout copies", New: 100, Most: "layout copy for aten::convolution"},
-		{Kind: "recomputed", New: 60, Most: "recomputed aten::gelu"},
+		{Kind: "temporaries", New: 60, Most: "aten::gelu"},
 		{Kind: "weights", Old: 350, New: 384},
 		{Kind: "activations", Old: 400, New: 150},
 	}
@@ -34,11 +34,11 @@ func TestCompilingTakes(t *testing.T) {
 
 	var text strings.Builder
 	require.NoError(t, report.Diff(eager, compiled).WriteText(&text, 1))
-	assert.Contains(t, text.String(), `  compiling takes more at the peak: layout copies (+100 B), recomputed (+60 B),
+	assert.Contains(t, text.String(), `  compiling takes more at the peak: layout copies (+100 B), temporaries (+60 B),
     weights (+34 B)
     compiled  eager  change  what           most of it
        100 B    0 B  +100 B  layout copies  layout copy for aten::convolution
-        60 B    0 B   +60 B  recomputed     recomputed aten::gelu
+        60 B    0 B   +60 B  temporaries    aten::gelu
        384 B  350 B   +34 B  weights
        150 B  400 B  -250 B  activations
 `)

@@ -2,8 +2,7 @@
 
 PACKAGES/NAME.DEVICE.pt2 is compiled where it is not there yet, for the device's class; a C++ compiler and CUDA's headers (CUDA_HOME) build it. OUT/NAME.DEVICE.pt2
 is the package without its binaries and without the folders that it was made in. OUT/NAME.DEVICE.txt keeps, for each of the model's inputs, the baseline,
-the peaks of two calls and every event of the first. OUT/NAME.DEVICE.wrapper is the wrapper that torch.compile writes for the model, NAME.DEVICE.wrapper.txt what its third call
-takes (testdata/compiled/README.md). Each in a process of its own.
+the peaks of two calls and every event of the first (testdata/compiled/README.md). Each runs in a process of its own.
 """
 
 from __future__ import annotations
@@ -63,46 +62,6 @@ def dtype_of(name: str) -> str:
     return FALLBACKS[name].dtype if name in FALLBACKS else "float32"
 
 
-def convolutions() -> Any:
-    from torch import nn
-
-    return nn.Sequential(nn.Conv2d(3, 64, 3, 2), nn.BatchNorm2d(64), nn.ReLU(), nn.Conv2d(64, 128, 3), nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(128, 10))
-
-
-def attention() -> Any:
-    from torch import nn
-
-    return nn.TransformerEncoderLayer(64, 2, 128, batch_first=True, norm_first=True, activation="gelu", dropout=0.1)
-
-
-def checkpointed() -> Any:
-    import torch
-    from torch import nn
-    from torch.utils.checkpoint import checkpoint
-
-    class Checkpointed(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.first, self.second = nn.Linear(64, 256), nn.Linear(256, 10)
-
-        def hidden(self, x: torch.Tensor) -> torch.Tensor:
-            return self.second(torch.nn.functional.gelu(self.first(x)))
-
-        def forward(self, x: torch.Tensor) -> torch.Tensor:
-            return checkpoint(self.hidden, x, use_reentrant=False)
-
-    return Checkpointed()
-
-
-# Models of which a training step is recorded, and the shape that they are compiled for.
-STEPS: dict[str, tuple[Callable[[], Any], list[int]]] = {
-    "mlp_step": (mlp, [8, 64]),
-    "convolutions_step": (convolutions, [2, 3, 33, 33]),
-    "checkpointed_step": (checkpointed, [8, 64]),
-    "attention_step": (attention, [2, 48, 64]),
-}
-
-
 def allowed(name: str) -> Any:
     """The backend of attention that a model is compiled for."""
     from torch.nn.attention import SDPBackend, sdpa_kernel
@@ -138,60 +97,6 @@ def record(name: str, path: Path, shape: list[int]) -> list[str]:
     return [f"input {dtype_of(name)}[" + ",".join(map(str, shape)) + "]", *measure(torch, model, (x,), {})]
 
 
-def compiled(name: str, device: str, out: Path) -> list[str]:
-    """The wrapper that torch.compile writes for a model, and the third call of it: by then nothing is compiled or tuned."""
-    import torch
-    from torch._inductor.graph import GraphLowering
-
-    sys.path.insert(0, str(Path(__file__).parent))
-    from record_exported import events
-
-    written: list[str] = []
-    GraphLowering.save_output_code = staticmethod(written.append)
-    make, shape, open_dims, shapes = MODELS[name]
-    module = make().cuda()
-    module = module.train() if name.startswith("encoder") else module.eval()  # in eval mode an encoder is one operator
-    torch._dynamo.config.capture_scalar_outputs = torch._dynamo.config.capture_dynamic_output_shape_ops = True
-    model = torch.compile(module)
-    x = torch.zeros(shape, device="cuda")
-    for at in open_dims:
-        torch._dynamo.mark_dynamic(x, at)
-    with torch.no_grad():
-        model(x)
-        model(x)
-        assert len(written) == 1, f"got {len(written)} graphs of {name}, want one"
-        before = torch.cuda.memory_stats()
-        torch.cuda.reset_peak_memory_stats()
-        torch.cuda.memory._record_memory_history(context=None, stacks="python", max_entries=1_000_000)
-        result = model(x)
-        kept = events(torch, 0)
-        peak = torch.cuda.memory_stats()
-        del result
-    text = re.sub(r"# kernel path: .*", "# kernel path", written[0])
-    (out / f"{name}.{device}.wrapper").write_text(text)
-    took = [str(peak[f"{k}_bytes.all.peak"] - before[f"{k}_bytes.all.current"]) for k in ("requested", "allocated")]
-    return ["call " + " ".join(took), "events " + " ".join(kept)]
-
-
-def step(name: str, device: str, out: Path) -> list[str]:
-    """The wrappers of a training step, without what is not read of them, and the third step: gradients from those that the caller holds of the outputs."""
-    import torch
-    from torch._inductor.graph import GraphLowering
-
-    sys.path.insert(0, str(Path(__file__).parent))
-    from compiled_models import joined, third
-
-    written: list[str] = []
-    GraphLowering.save_output_code = staticmethod(written.append)
-    make, shape = STEPS[name]
-    kept, took = third(make(), (torch.zeros(shape),), True)
-    assert len(written) == 2, f"got {len(written)} graphs of {name}, want two"
-    text = re.sub(r"\'\'\'\n.*?\'\'\'", "\'\'\'\'\'\'", joined(written), flags=re.S)  # the kernels
-    text = re.sub(r"(?m)^# kernel path: .*\n|^#   .*\n|^# (Source node|Graph fragment).*\n", "", text)
-    (out / f"{name}.{device}.wrapper").write_text(text)
-    return [f"call {took['requested']} {took['allocated']}", "events " + " ".join(kept)]
-
-
 def strip(path: Path, out: Path) -> None:
     """The package as it is committed."""
     named = out.with_suffix(".whole")
@@ -206,26 +111,14 @@ def strip(path: Path, out: Path) -> None:
     named.unlink()
 
 
-def recorded(device: str, name: str, asked: str, out: Path, one: list[str]) -> None:
-    import torch
-
-    text = subprocess.run([*one, asked], check=True, stdout=subprocess.PIPE, text=True).stdout
-    head = ["compiled 1", f"torch {torch.__version__}", f"device {device}", f"model {name}"]
-    (out / f"{name}.{device}.wrapper.txt").write_text("\n".join([*head, "", *[x for x in text.splitlines() if x.startswith(("call", "events"))]]) + "\n")
-
-
 def main() -> int:
     device, packages, out, names = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3]), sys.argv[4:]
     if len(names) == 2 and names[0] == "--one":  # in a process of its own: a package that is not there, or one call
         memshim.pretend(device)
         name, _, call = names[1].partition(":")
         path = packages / f"{name}.{device}.pt2"
-        if name in STEPS:
-            print("\n".join(step(name, device, out)))
-        elif not call:
+        if not call:
             build(name, path)
-        elif call == "wrapper":
-            print("\n".join(compiled(name, device, out)))
         else:
             print("\n".join(record(name, path, MODELS[name][3][int(call)])))
         return 0
@@ -234,18 +127,13 @@ def main() -> int:
     packages.mkdir(parents=True, exist_ok=True)
     out.mkdir(parents=True, exist_ok=True)
     one = [sys.executable, __file__, device, str(packages), str(out), "--one"]
-    for name in names or [*MODELS, *STEPS]:
-        if name in STEPS:
-            recorded(device, name, name, out, one)
-            continue
+    for name in names or MODELS:
         if name in FALLBACKS and FALLBACKS[name].device != device:
             continue
         if not (packages / f"{name}.{device}.pt2").exists():
             subprocess.run([*one, name], check=True, stdout=subprocess.DEVNULL)
         strip(packages / f"{name}.{device}.pt2", out / f"{name}.{device}.pt2")
         head = ["compiled 1", f"torch {torch.__version__}", f"device {device}", f"model {name}"]
-        if name not in FALLBACKS:
-            recorded(device, name, f"{name}:wrapper", out, one)
         lines = head[:]
         for call in range(len(MODELS[name][3])):
             text = subprocess.run([*one, f"{name}:{call}"], check=True, stdout=subprocess.PIPE, text=True, env=os.environ).stdout

@@ -1,0 +1,129 @@
+package aotinductor_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	artifact "github.com/memspec/memspec/engine/artifact/aotinductor"
+	"github.com/memspec/memspec/engine/device"
+	"github.com/memspec/memspec/engine/exec"
+	"github.com/memspec/memspec/engine/exec/aotinductor"
+	"github.com/memspec/memspec/engine/internal/testing/faults"
+	"github.com/memspec/memspec/engine/ops"
+	"github.com/memspec/memspec/engine/ops/builtin"
+	"github.com/memspec/memspec/engine/platform"
+	"github.com/memspec/memspec/engine/program"
+	"github.com/memspec/memspec/engine/tensor"
+)
+
+// TestByHand: a graph that no wrapper is read as, made by hand, is refused with a reason, not run otherwise.
+func TestByHand(t *testing.T) {
+	node := func(op string, args ...program.Arg) *program.Node {
+		return &program.Node{Operation: &program.Operation{Op: op}, Args: args}
+	}
+	block := func(nodes ...*program.Node) *program.Block { return &program.Block{Nodes: nodes} }
+	with := func(n *program.Node, blocks ...*program.Block) *program.Node {
+		n.Blocks = blocks
+		return n
+	}
+	end := func(g *program.Graph) *program.Node { return g.Body.Nodes[len(g.Body.Nodes)-1] }
+	value := func(g *program.Graph, name string) *program.Value {
+		v := &program.Value{ID: g.NumValues, Name: name}
+		g.NumValues++
+		return v
+	}
+	for _, tt := range []struct {
+		why  string
+		edit func(*program.Graph)
+		want string
+	}{
+		{"no nodes", func(g *program.Graph) { g.Body.Nodes = nil }, "got the end of the code, want a return"},
+		{"no return", func(g *program.Graph) { g.Body.Nodes = g.Body.Nodes[:len(g.Body.Nodes)-1] }, "a.wrapper.cpp:10: got the end of the code, want a return"},
+		{"another node with blocks", func(g *program.Graph) { g.Body.Nodes = []*program.Node{with(node("prim::If"), block())} }, "a.wrapper.cpp:0: got prim::If with blocks, want code of a wrapper"},
+		{"a loop that nothing leaves", func(g *program.Graph) {
+			g.Body.Nodes = []*program.Node{with(node(program.RoundsOf), block(node(program.BufferDeclare))), end(g)}
+		}, "a.wrapper.cpp:0: got a loop that nothing leaves"},
+		{"a way out of no loop", func(g *program.Graph) {
+			g.Body.Nodes = []*program.Node{with(node(program.LeaveLoop, program.Arg{Value: g.Params[0]}), block()), end(g)}
+		}, "a.wrapper.cpp:0: got a way out of a loop outside of one"},
+		{"code on the way out of a loop that cannot run", func(g *program.Graph) {
+			gone, test, moved := value(g, "gone"), value(g, "test"), value(g, "moved")
+			read := node(program.ValueRead, program.Arg{Value: g.Params[0]})
+			read.Outs = []*program.Value{test}
+			move := node(program.BufferMove, program.Arg{Value: gone})
+			move.Outs = []*program.Value{moved}
+			g.Body.Nodes = []*program.Node{with(node(program.RoundsOf), block(read, with(node(program.LeaveLoop, program.Arg{Value: test}), block(move)))), end(g)}
+		}, "a.wrapper.cpp:0: got gone, which names no tensor here"},
+		{"a choice by a tensor", func(g *program.Graph) {
+			g.Body.Nodes = []*program.Node{with(node(program.Choice, program.Arg{Value: g.Params[0]}, program.Arg{Const: int64(1)}), block(), block()), end(g)}
+		}, "a.wrapper.cpp:0: got Tensor to choose by, want a value"},
+		{"a view of a number", func(g *program.Graph) {
+			n := node(program.BufferAlias, program.Arg{Const: int64(3)})
+			n.Outs = []*program.Value{value(g, "buf0")}
+			g.Body.Nodes = []*program.Node{n, end(g)}
+		}, "a.wrapper.cpp:0: got a number, which names no tensor here"},
+		{"a size of a dimension that is no number", func(g *program.Graph) {
+			g.Body.Nodes = []*program.Node{node(program.SizeRead, program.Arg{Value: g.Params[0]}, program.Arg{Const: "0"}), end(g)}
+		}, "a.wrapper.cpp:0: got dimension 0 of arg0_1, want one of 2"},
+	} {
+		_, _, err := edited(t, buffer("buf0", "{s0, 8L}", "{8L, 1L}")+"output_handles[0] = arg0_1.release();", tt.edit)
+		require.Error(t, err, tt.why)
+		assert.Equal(t, tt.want, strings.ReplaceAll(err.Error(), "data/aotinductor/model/", ""), tt.why)
+	}
+	d, err := device.Lookup("t4")
+	require.NoError(t, err)
+	on, err := platform.New(d, platform.Version{Major: 2, Minor: 15})
+	require.NoError(t, err)
+	failing := errors.New("no graph")
+	for _, tt := range []struct {
+		why   string
+		entry *program.Func
+		want  string
+	}{
+		{"no entry", nil, "got a program without a graph, want one"},
+		{"a graph that cannot be read", program.NewFunc(&program.Func{}, func(*program.Func) (*program.Graph, error) { return nil, failing }), "no graph"},
+	} {
+		_, err := exec.Run(context.Background(), aotinductor.New(&program.Program{Entry: tt.entry}), builtin.Table(), exec.Options{Platform: &on})
+		assert.ErrorContains(t, err, tt.want, tt.why)
+	}
+}
+
+// TestMissingWithin: an operator whose rule calls one that there is not has its results as the wrapper records them.
+func TestMissingWithin(t *testing.T) {
+	d, err := device.Lookup("t4")
+	require.NoError(t, err)
+	on, err := platform.New(d, platform.Version{Major: 2, Minor: 15})
+	require.NoError(t, err)
+	const text = `int32_t arg0_1_expected_dtype = aoti_torch_dtype_float32();
+void AOTInductorModel::run_impl(AtenTensorHandle* input_handles) {
+    auto inputs = steal_from_raw_handles_to_raii_handles(input_handles, 1);
+    auto arg0_1 = std::move(inputs[0]);
+    if (_check_aoti_runtime_check_inputs_env()) { assert_size_stride(arg0_1, {8L}, {1L}, "input"); }
+    AtenTensorHandle buf0_handle;
+    AOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_cuda_relu(arg0_1, &buf0_handle));
+    RAIIAtenTensorHandle buf0(buf0_handle);
+    if (_check_aoti_runtime_check_inputs_env()) { assert_size_stride(buf0, {8L}, {1L}, "torch.ops.aten.relu.default", cached_torch_dtype_float32, "torch.float32"); }
+    output_handles[0] = buf0.release();
+}
+`
+	p, err := artifact.Decode(fstest.MapFS{"data/aotinductor/model/a.wrapper.cpp": {Data: []byte(text)}}, "")
+	require.NoError(t, err)
+	table, err := faults.New(builtin.Table())
+	require.NoError(t, err)
+	table.Fail(1, &ops.MissingError{Op: "test::none"})
+	in := exec.Input{Value: tensor.Meta{DType: tensor.Float32, Sizes: []int64{8}, Strides: []int64{1}, Device: exec.Accelerator}}
+	r, err := exec.Run(context.Background(), aotinductor.New(p), table.Table, exec.Options{Inputs: []exec.Input{in}, Platform: &on})
+	require.NoError(t, err)
+	var got []string
+	for _, u := range r.Trace.Coverage.Unsupported {
+		got = append(got, u.Op)
+	}
+	assert.Equal(t, []string{"test::none", "aten::relu"}, got)
+	assert.Equal(t, "+32", firstPass(r.Trace))
+}
