@@ -19,7 +19,7 @@ from typing import Any
 
 from memshim.pretend.places import ROUTING
 from memshim.run import compare, rec, record
-from memshim.run.errors import FAILED, KINDS, TIMEOUT, ModelError, NoGPU
+from memshim.run.errors import KINDS, TIMEOUT, ModelError, NoGPU
 from memshim.run.frames import inside, shorten
 from memshim.run.request import TOO_LONG
 from memshim.run.step import OWN_ITERATION
@@ -204,7 +204,10 @@ class Server(Runner):
             check(json.loads(answer)["status"], out, said, job["timeout"])
         else:
             del self._loaded[bool(extra)]
-            check(p.wait() or FAILED, "", self._said(bool(extra)), job["timeout"])
+            status = p.wait()
+            if status == 0:
+                raise ModelError("the process that forks cases ended: its input was closed")
+            check(status, "", self._said(bool(extra)), job["timeout"])
 
     def close(self) -> None:
         for p in list(self._loaded.values()):  # a worker may be at one

@@ -65,16 +65,16 @@ def _measure(job: dict) -> None:
     """In the forked process; never returns."""
     code = 1
     try:
-        os.setsid()
-        os.chdir(job["folder"])
-        sys.path.insert(0, job["folder"])  # as python -m has it: the case is user code
-        os.environ.clear()
-        os.environ.update(job["environment"])
         for fd, path, flags in ((0, os.devnull, os.O_RDONLY), (2, job["stderr"], os.O_WRONLY | os.O_CREAT | os.O_TRUNC)):
             opened = os.open(path, flags, 0o600)
             os.dup2(opened, fd)
             os.close(opened)
         os.dup2(2, 1)
+        os.setsid()
+        os.chdir(job["folder"])
+        sys.path.insert(0, job["folder"])  # as python -m has it: the case is user code
+        os.environ.clear()
+        os.environ.update(job["environment"])
         faulthandler.enable()
         _values()
         a = argparse.Namespace(output=job["output"], where=job["where"], timeout=job["timeout"], stacks=job["stacks"],
