@@ -25,7 +25,7 @@ func TestMemshimHasTheSameRules(t *testing.T) {
 		return string(found[1])
 	}
 	p := platform.Platform{Deterministic: true}
-	assert.Equal(t, p.CublasConfig(), rule("run/settings.py", `workspace = "(:[0-9:]+)"`), "the workspace of cuBLAS in a deterministic run")
+	assert.Equal(t, p.CublasConfig(), rule("case/settings.py", `workspace = "(:[0-9:]+)"`), "the workspace of cuBLAS in a deterministic run")
 
 	slack, err := strconv.ParseFloat(rule("judge/report.py", `device\["total"\]\) <= ([0-9.]+) \* wanted`), 64)
 	require.NoError(t, err)

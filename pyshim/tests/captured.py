@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from memshim import __main__
-from memshim.run import process
+from memshim.case import process
 
 
 class Shared(process.Server):

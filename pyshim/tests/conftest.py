@@ -168,8 +168,8 @@ def found_binary():
 def archive(tmp_path_factory):
     """Net, scripted and stripped."""
     pytest.importorskip("torch._dynamo")  # pytester takes away what is imported for the first time in it, which this cannot bear
-    from memshim.run.build import load_source
-    from memshim.run.export import export
+    from memshim.case.build import load_source
+    from memshim.exporting.command import export
 
     folder = tmp_path_factory.mktemp("zoo")
     (folder / "zoo.py").write_text(ZOO)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from memshim.run.blocks import MIB, Blocks, Settings
+from memshim.allocator.blocks import MIB, Blocks, Settings
 
 
 @pytest.mark.parametrize("size, block", [(19 * MIB, 20 * MIB), (19 * MIB - 512, 19 * MIB - 512), (19 * MIB + 512, 20 * MIB)])

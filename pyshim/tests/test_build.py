@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from memshim.run import settings
-from memshim.run.build import load_source
+from memshim.case import settings
+from memshim.case.build import load_source
 
 torch = pytest.importorskip("torch")
 

@@ -177,7 +177,7 @@ def test_the_same_run_gives_the_same_bytes(training, folder):
 PLAIN = '''
 import json, sys
 import torch
-from memshim.run.recorder import CUDARegion
+from memshim.allocator.recorder import CUDARegion
 from zoo import net
 torch.cuda.init()
 torch.manual_seed(0)
@@ -313,8 +313,8 @@ def own_optimizer(parameters):
 STEPS = '''
 import gc, json, sys
 import torch
-from memshim.run import step
-from memshim.run.build import BuildError
+from memshim.case import step
+from memshim.case.build import BuildError
 import zoo
 
 CASE = {"mode": "training", "source": "zoo.py:net", "dir": ".", "artifact": "", "dtype": "", "autocast": "", "grad": "no_grad"}

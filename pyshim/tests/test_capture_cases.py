@@ -70,7 +70,7 @@ models:
 NOTHING_HEAVY = """
 import sys
 from memshim import __main__, binary
-from memshim.run import process
+from memshim.case import process
 
 def started(*a, **kw):
     raise AssertionError(f"a process of a case was started: {a}")

@@ -7,7 +7,7 @@ import pytest
 import pretended
 from captured import capture, decode
 from memshim import binary
-from memshim.run import process
+from memshim.case import process
 
 torch = pytest.importorskip("torch")
 

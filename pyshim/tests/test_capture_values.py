@@ -8,7 +8,7 @@ import memshim
 import pretended
 from captured import capture, decode
 from memshim import binary
-from memshim.run.build import load_source
+from memshim.case.build import load_source
 
 torch = pytest.importorskip("torch")
 

@@ -4,11 +4,13 @@ import json
 
 import pytest
 
-from memshim import binary, cases
+from memshim import binary
+from memshim.case import memspec_yaml
 from memshim.judge import check
-from memshim.run import gpu, measure, process, record, request
+from memshim.case import measure, process, record, request
+from memshim.gpu import devices
 from memshim.judge.check import Options, verify
-from memshim.run.gpu import Seen
+from memshim.gpu.devices import Seen
 
 T4 = {"name": "Tesla T4", "total": 15_633_219_584, "compute_capability": "7.5", "uuid": "GPU-1", "torch": "2.15.0+cu132"}
 MIB = 1 << 20
@@ -17,13 +19,13 @@ MIB = 1 << 20
 @pytest.fixture
 def case(project):
     (project / "memspec.yaml").write_text((project / "memspec.yaml").read_text().replace("device: none", "device: t4").replace("allocated: 1MiB", "allocated: 100MiB"))
-    return cases.load("memspec.yaml", ["net[B=1]"])[0]
+    return memspec_yaml.load("memspec.yaml", ["net[B=1]"])[0]
 
 
 @pytest.fixture
 def answer(case):
     """A record that says what is predicted; more is added to the peaks."""
-    predicted = cases.check("memspec.yaml", ["net[B=1]"])["cases"][0]["report"]
+    predicted = memspec_yaml.check("memspec.yaml", ["net[B=1]"])["cases"][0]["report"]
 
     def give(more=None, **change):
         at = {"baseline": predicted["baseline"], **{p["name"]: p["peak"] for p in predicted["passes"]}}
@@ -80,7 +82,7 @@ def test_disagreement_fails_and_an_under_estimate_is_marked(case, answer, measur
 def test_a_measured_budget(case, answer, measured, project):
     text = (project / "memspec.yaml").read_text().replace("defaults: {", "defaults: {tolerance: 100%, ")
     (project / "memspec.yaml").write_text(text)
-    case = cases.load("memspec.yaml", ["net[B=1]"])[0]
+    case = memspec_yaml.load("memspec.yaml", ["net[B=1]"])[0]
     (r,) = (p for p in answer()["phases"] if p["name"] == "first")
     measured(answer({"reserved": 1, "allocated": 1}))
     got = verify("memspec.yaml", case, Seen((T4,)), Options())
@@ -187,7 +189,7 @@ def test_json_keeps_memspecs_schema(case, answer, measured, capsys, monkeypatch)
     runs = [Seen(why="no GPU here"), Seen((T4,))]
     for seen in runs:
         measured(answer({"reserved": MIB}))
-        monkeypatch.setattr(gpu, "look", lambda: seen)
+        monkeypatch.setattr(devices, "look", lambda: seen)
         check.main(["--format", "json", "--on", "real"])
         said = json.loads(capsys.readouterr().out)
         jsonschema.validate(said, schema)
@@ -207,7 +209,7 @@ def test_the_command_records_on_cpu_tensors(project, capsys, monkeypatch):
 def test_the_command_with_a_gpu(case, answer, measured, capsys, monkeypatch):
     (first,) = (p for p in answer()["phases"] if p["name"] == "first")
     measured(answer({"reserved": 2 * MIB}))
-    monkeypatch.setattr(gpu, "look", lambda: Seen((T4,)))
+    monkeypatch.setattr(devices, "look", lambda: Seen((T4,)))
     assert check.main(["--case", "net[B=1]"]) == 1
     assert "run for real, 1 case: 1 fail" in capsys.readouterr().out
     assert check.main(["--case", "net[B=1]", "--format", "json"]) == 1

@@ -6,12 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from memshim import cases
-from memshim.run import gpu, record, request, where
-from memshim.run.frames import Stacks
-from memshim.run.blocks import Settings
-from memshim.run.events import Event, deltas, read_entries
-from memshim.run.history import at_peak
+from memshim.case import memspec_yaml
+from memshim.case import record, request
+from memshim.gpu import devices, where
+from memshim.frames import Stacks
+from memshim.allocator.blocks import Settings
+from memshim.allocator.events import Event, deltas, read_entries
+from memshim.allocator.history import at_peak
 
 torch = pytest.importorskip("torch")
 jsonschema = pytest.importorskip("jsonschema")
@@ -97,11 +98,12 @@ def test_one_measurement_at_a_time(monkeypatch, tmp_path):
 
     pytest.importorskip("fcntl")
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
-    monkeypatch.setattr(gpu, "hinted", lambda: True)
+    monkeypatch.setattr(devices, "hinted", lambda: True)
     other = subprocess.Popen([sys.executable, "-c", """
 import pathlib, sys, time
-from memshim.run import gpu, request
-gpu.hinted = lambda: True
+from memshim.case import request
+from memshim.gpu import devices
+devices.hinted = lambda: True
 with request.alone("auto"):
     print("held", flush=True)
     sys.stdin.readline()
@@ -127,32 +129,32 @@ def test_nvidia_smi(tmp_path, monkeypatch, answer, used, driver):
     fake.write_text(f"#!/bin/sh\nprintf '{answer}'\n".replace("\n'", "\\n'") if answer else "#!/bin/sh\nexit 9\n")
     fake.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
-    assert gpu.used() == used
-    assert gpu.driver_version() == driver, "its first cell"
+    assert devices.used() == used
+    assert devices.driver_version() == driver, "its first cell"
 
 
 def test_a_hidden_gpu_is_none(monkeypatch):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
-    assert gpu.look() == gpu.Seen(why="no GPU here")
+    assert devices.look() == devices.Seen(why="no GPU here")
 
 
 @pytest.mark.parametrize("body, want", [
-    ("""echo '[{"name": "Stand-in"}, {"name": "Another"}]'""", gpu.Seen(({"name": "Stand-in"}, {"name": "Another"}))),
-    ("echo a warning; echo '[]'", gpu.Seen(why="no GPU here")),
-    ("exit 0", gpu.Seen(why="no GPU here")),
-    ("""echo "ModuleNotFoundError: No module named 'torch'" >&2; exit 1""", gpu.Seen(why="no torch here")),
-    ("echo Traceback >&2; echo 'ImportError: libcudart.so' >&2; exit 1", gpu.Seen(why="PyTorch fails when asked for the GPU: ImportError: libcudart.so")),
-    ("kill -9 $$", gpu.Seen(why="PyTorch fails when asked for the GPU: it ended with -9")),
-    ("exec sleep 60", gpu.Seen(why="PyTorch gives no answer about the GPU in 0.2 s")),
+    ("""echo '[{"name": "Stand-in"}, {"name": "Another"}]'""", devices.Seen(({"name": "Stand-in"}, {"name": "Another"}))),
+    ("echo a warning; echo '[]'", devices.Seen(why="no GPU here")),
+    ("exit 0", devices.Seen(why="no GPU here")),
+    ("""echo "ModuleNotFoundError: No module named 'torch'" >&2; exit 1""", devices.Seen(why="no torch here")),
+    ("echo Traceback >&2; echo 'ImportError: libcudart.so' >&2; exit 1", devices.Seen(why="PyTorch fails when asked for the GPU: ImportError: libcudart.so")),
+    ("kill -9 $$", devices.Seen(why="PyTorch fails when asked for the GPU: it ended with -9")),
+    ("exec sleep 60", devices.Seen(why="PyTorch gives no answer about the GPU in 0.2 s")),
 ])
 def test_pytorch_is_asked_for_the_gpu(tmp_path, monkeypatch, body, want):
     fake = tmp_path / "python"
     fake.write_text(f"#!/bin/sh\n{body}\n")
     fake.chmod(0o755)
-    monkeypatch.setattr(gpu, "hinted", lambda: True)
-    monkeypatch.setattr(gpu, "PATIENCE", 0.2 if "sleep" in body else 60)
+    monkeypatch.setattr(devices, "hinted", lambda: True)
+    monkeypatch.setattr(devices, "PATIENCE", 0.2 if "sleep" in body else 60)
     monkeypatch.setattr("sys.executable", str(fake))
-    assert gpu.look() == want
+    assert devices.look() == want
 
 
 @pytest.mark.parametrize("name, count, error", [

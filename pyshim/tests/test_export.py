@@ -12,15 +12,16 @@ import pytest
 
 import memshim
 import pretended
-from memshim import binary, cases
-from memshim.run.build import load_source
-from memshim.run.export import ExportError, main
+from memshim import binary
+from memshim.case import memspec_yaml
+from memshim.case.build import load_source
+from memshim.exporting.command import ExportError, main
 
 torch = pytest.importorskip("torch")
 
 
 def estimate(path, *inputs):
-    return cases.ask("estimate", str(path), "--device", "none", "--runtime", "torchscript", *(w for i in inputs for w in ("--input", i)))
+    return memspec_yaml.ask("estimate", str(path), "--device", "none", "--runtime", "torchscript", *(w for i in inputs for w in ("--input", i)))
 
 
 @pytest.mark.parametrize("kind", ["script", "trace"])
@@ -119,7 +120,7 @@ def test_a_model_that_cannot_be_traced_either_is_told_what_to_do(project, capsys
     assert told.endswith("): want -o odd.pt2, an exported program; or record a run of it: python -m memshim capture")
     assert not (project / "odd.pt").exists()
     assert main([*words, "-o", "odd.pt2"]) == 0, "what it said works"
-    assert cases.ask("estimate", "odd.pt2", "--device", "none")["weights"] > 0
+    assert memspec_yaml.ask("estimate", "odd.pt2", "--device", "none")["weights"] > 0
 
 
 def test_the_command(project, capsys):
@@ -127,7 +128,7 @@ def test_the_command(project, capsys):
     assert capsys.readouterr().out.splitlines()[-1] == "a.pt"
     (project / "net.pt").unlink()
     assert main(["memspec.yaml", "--strip"]) == 0, "every artifact of a memspec.yaml that has a source"
-    assert cases.check("memspec.yaml", ["net[B=8]"])["cases"][0]["outcome"] == "pass"
+    assert memspec_yaml.check("memspec.yaml", ["net[B=8]"])["cases"][0]["outcome"] == "pass"
     for arguments, error in [
         (["zoo.py:net", "-o", "a.pt", "--input", "x=float32[B]"], "the dim 'B' without a value"),
         (["zoo.py:absent", "-o", "a.pt"], "got no absent"),
@@ -151,14 +152,14 @@ def test_when_python_let_go_of_an_exported_programs_results(tmp_path):
     path = memshim.export(Residual(), tmp_path / "r.pt2", torch.zeros(4, 3), kind="export")
     told = json.loads(path.with_name("r.pt2.inputs.json").read_text())
     assert told["releases"] == [["exp", "add"], ["relu", "mul"], ["add", "mul"], ["sin", "mul"], ["mul", "mul"]]  # y is bound anew; the others are locals to the end
-    report = cases.ask("estimate", str(path), "--device", "none", "--runtime", "eager", "--input", "float32[4,3]")
+    report = memspec_yaml.ask("estimate", str(path), "--device", "none", "--runtime", "eager", "--input", "float32[4,3]")
     assert report["peak"]["requested"] == 5 * 48 and report["quality"] == "exact"  # x, kept, y, z and the result
 
 
 def test_sizes_that_the_command_names_stay_open(project, capsys):
     assert main(["zoo.py:net", "--input", "float32[B,3,16,16]", "--dim", "B=1", "-o", "open.pt2"]) == 0
     for batch in (1, 64):
-        assert cases.ask("estimate", "open.pt2", "--device", "none", "--input", f"float32[{batch},3,16,16]")["coverage"]["unsupported"] == []
+        assert memspec_yaml.ask("estimate", "open.pt2", "--device", "none", "--input", f"float32[{batch},3,16,16]")["coverage"]["unsupported"] == []
 
 
 def test_what_an_artifact_was_made_from(project, capsys):
@@ -268,17 +269,17 @@ def test_whether_the_live_model_runs_the_programs_operators(tmp_path, model, inp
     assert sidecar["operators"] == told
     assert ("eager" in sidecar) == (quality == "exact" and not told["same"])
     assert not hasattr(model, "calls") or model.calls == 0, "what it writes is as before"
-    report = cases.ask("estimate", str(path), "--device", "t4", "--runtime", "eager", *(f"--input=float32{list(i.shape)}".replace(" ", "") for i in inputs))
+    report = memspec_yaml.ask("estimate", str(path), "--device", "t4", "--runtime", "eager", *(f"--input=float32{list(i.shape)}".replace(" ", "") for i in inputs))
     assert report["quality"] == quality
     assert ("operators-differ" in [n["id"] for n in report["notes"]]) == (quality == "estimate")
 
 
 @pytest.mark.parametrize("make", [Keeps, KeepsElsewhere])
 def test_of_a_model_that_keeps_what_its_first_pass_made_no_program_is_told(make):
-    from memshim.run import export, operators
+    from memshim.exporting import command, compare_operators
 
     model = make()
-    assert export.told_of_trace(model, (torch.zeros(4, 3),), {}, operators.attributes(model)) == {}
+    assert command.told_of_trace(model, (torch.zeros(4, 3),), {}, compare_operators.attributes(model)) == {}
 
 
 @pytest.mark.parametrize(
@@ -309,11 +310,11 @@ class GoesByData(torch.nn.Module):
 def test_a_traced_archive_whose_eager_run_is_told(tmp_path):
     path = memshim.export(GoesByData(), tmp_path / "t.pt", torch.zeros(4, 3), kind="trace")
     asked = ("estimate", str(path), "--device", "none", "--input", "float32[8,3]")
-    report = cases.ask(*asked, "--runtime", "eager")
+    report = memspec_yaml.ask(*asked, "--runtime", "eager")
     assert report["quality"] == "exact"
     assert report["peak"]["requested"] == 96 + 96 + 96 + 32, "x, kept, y and the result"
     path.with_name("t.pt.inputs.json").unlink()
-    assert cases.ask(*asked, "--runtime", "eager")["quality"] == "estimate"
+    assert memspec_yaml.ask(*asked, "--runtime", "eager")["quality"] == "estimate"
 
 
 class Positions(torch.nn.Module):
@@ -338,7 +339,7 @@ def test_what_eager_keeps_on_the_host(tmp_path, kind):
     path = memshim.export(Positions(kind == "trace"), tmp_path / "p", torch.zeros(4 if kind == "trace" else 200, 3), kind=kind)  # a trace's sizes are open
     told = json.loads(path.with_name(path.name + ".inputs.json").read_text())
     assert "eager" in told
-    report = cases.ask("estimate", str(path), "--device", "t4", "--input", "float32[200,3]", "--runtime", "eager")
+    report = memspec_yaml.ask("estimate", str(path), "--device", "t4", "--input", "float32[200,3]", "--runtime", "eager")
     assert report["quality"] == "exact"
     assert report["weights"] == 4096, "one table"
     p = pretended.run(f"import sys\nimport torch\n{inspect.getsource(Positions)}\n{ON_GPU}", kind, device="t4")
@@ -370,7 +371,7 @@ class Takes(torch.nn.Module):
 def test_sizes_are_open_however_inputs_are_taken(forward, args, kwargs, tmp_path):
     path = memshim.export(Takes(forward), tmp_path / "t.pt", *args, kind="trace", **kwargs)
     batches = [x.replace("[4,", "[8,") for x in json.loads(path.with_name("t.pt.inputs.json").read_text())["inputs"]]
-    report = cases.ask("estimate", str(path), "--device", "none", "--runtime", "eager", *(a for x in batches for a in ("--input", x)))
+    report = memspec_yaml.ask("estimate", str(path), "--device", "none", "--runtime", "eager", *(a for x in batches for a in ("--input", x)))
     assert report["quality"] == "exact"
     assert report["delta"] == 2 * 512, "two of the product, relu's result and the sum at a time"
 
@@ -408,20 +409,20 @@ class Net(torch.nn.Sequential):
 @pytest.mark.parametrize("behind, want", [(".transpose(1, 2).contiguous()", True), (".transpose(1, 2).reshape(2, 8, 16)", False), (".contiguous()", False), ("", False)])
 def test_whether_contiguous_had_nothing_to_copy_behind_attention(tmp_path, behind, want):
     """On the host attention lays its result out as its query, here as batch × length × heads × size: transposed it is contiguous, and as it is it is copied."""
-    from memshim.run import operators
+    from memshim.exporting import compare_operators
 
     scope = {}
     exec(f"import torch\nclass Net(torch.nn.Module):\n    def forward(self, x):\n        x = x.transpose(1, 2)\n        return torch.nn.functional.scaled_dot_product_attention(x, x, x){behind}\n", scope)
     import torch
 
-    assert operators.asks_contiguous(scope["Net"](), (torch.randn(2, 8, 4, 4),), {}) is want
+    assert compare_operators.asks_contiguous(scope["Net"](), (torch.randn(2, 8, 4, 4),), {}) is want
 
 
 def test_an_exported_program_names_the_lines_of_functions_that_forward_calls(tmp_path):
     """torch.export keeps the frames of functions named forward alone: a recording of the same model names the line within the function."""
     import torch
 
-    from memshim.run.releases import Releases
+    from memshim.exporting.releases import Releases
 
     file = tmp_path / "net.py"
     file.write_text("import torch\nclass Net(torch.nn.Module):\n    def twice(self, x):\n        return x.relu() * 2\n    def forward(self, x):\n        return self.twice(x)\n")
@@ -438,8 +439,8 @@ def test_what_is_compiled_after_an_export_compiles():
     """dynamo knows PyTorch's functions by what they are at its first import, which may fall into an export."""
     code = """
 import torch
-from memshim.run import eager
-with eager.unnoticed():
+from memshim.exporting import eager_program
+with eager_program.unnoticed():
     import torch._dynamo
 m = torch.nn.Sequential(torch.nn.Linear(2, 2))
 m[0].register_forward_hook(lambda *_: None)

@@ -7,7 +7,7 @@ import pytest
 import captured
 import pretended
 
-from memshim.run import failure
+from memshim.gpu import failure
 
 
 def test_triton_that_is_missing_is_named():

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from memshim.run.frames import Frame, Stacks, compiled, inside, shorten
+from memshim.frames import Frame, Stacks, compiled, inside, shorten
 
 torch = pytest.importorskip("torch")
 TORCH = str(Path(torch.__file__).parent)

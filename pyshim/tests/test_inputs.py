@@ -1,8 +1,8 @@
 import pytest
 
 from memshim import sizes
-from memshim.run import inputs
-from memshim.run.inputs import InputError, TensorSpec
+from memshim.case import inputs
+from memshim.case.inputs import InputError, TensorSpec
 
 
 @pytest.mark.parametrize("text, name, value", [

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from memshim import cases
-from memshim.run import errors, measure, process, record, request, settings
-from memshim.run.build import BuildError, NothingToRun, load_source
+from memshim.case import memspec_yaml
+from memshim.case import errors, measure, process, record, request, settings
+from memshim.case.build import BuildError, NothingToRun, load_source
 
 jsonschema = pytest.importorskip("jsonschema")
 torch = pytest.importorskip("torch")
@@ -27,7 +27,7 @@ MAP = 4 * 2 * 8 * 14 * 14
 
 @pytest.fixture
 def case(project):
-    return cases.load("memspec.yaml", ["small"])[0]
+    return memspec_yaml.load("memspec.yaml", ["small"])[0]
 
 
 @pytest.fixture(scope="module")
@@ -208,7 +208,7 @@ def test_a_bad_model_costs_its_own_case(server, case, project, source, timeout, 
 
 def test_many_cases_share_a_process_that_has_pytorch_loaded(project, monkeypatch):
     """Forty cost two processes that import it, and come in order. tools/bench.py tells what two hundred cost."""
-    (case,) = cases.load("memspec.yaml", ["small"])
+    (case,) = memspec_yaml.load("memspec.yaml", ["small"])
     many = [case | {"name": f"case {i}", "inputs": [f"x=float32[{i + 1},3,16,16]"]} for i in range(40)]
     started, start = [], process._start
     monkeypatch.setattr(process, "_start", lambda *args, **kw: started.append(args) or start(*args, **kw))
@@ -309,15 +309,17 @@ def test_the_limit_begins_when_the_gpu_is_had(tmp_path, monkeypatch):
     pytest.importorskip("fcntl")
     code = """
 import argparse, sys, time
-from memshim.run import gpu, request
-gpu.hinted = lambda: True
+from memshim.case import request
+from memshim.gpu import devices
+devices.hinted = lambda: True
 request.run = lambda *a: time.sleep(0.2) or sys.exit("done")
 sys.exit(request.answer('{"flags": {"deterministic": false}, "cublas_workspace": "", "alloc_conf": ""}', argparse.Namespace(where="cuda", timeout=3, stacks="", output="x")))
 """
     holder = """
 import time
-from memshim.run import gpu, request
-gpu.hinted = lambda: True
+from memshim.case import request
+from memshim.gpu import devices
+devices.hinted = lambda: True
 with request.alone("cuda"):
     print("held", flush=True)
     time.sleep(4)
@@ -420,7 +422,7 @@ def test_a_measurement_ends_with_whoever_asked_for_it(tmp_path, runner):
     (tmp_path / "m.py").write_text(f"import os, time\nopen({str(tmp_path / 'pid')!r}, 'w').write(str(os.getpid()))\ntime.sleep(600)\n")
     case = {"name": "x", "alloc_conf": "", "cublas_workspace": "", "flags": {"deterministic": False}, "inputs": [], "dtype": "", "mode": "inference",
             "runtime": "eager", "artifact": "", "source": "m.py:x", "dir": str(tmp_path), "memory_fraction": 0}
-    code = f"from memshim.run import process\nprocess.{runner}().measure({case!r}, 'cpu')"
+    code = f"from memshim.case import process\nprocess.{runner}().measure({case!r}, 'cpu')"
     asking = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.DEVNULL)
     request = wait_for(tmp_path / "pid")
     asking.kill()
@@ -482,7 +484,7 @@ def test_the_exit_code_of_many(project, monkeypatch, capsys, case, raised, code)
                 return {"case": "x", "runtime": "eager", "where": "cpu", "weights": 0, "phases": [], "oom": None, "device": {"name": "cpu"}}
             yield one(case, run)
 
-    monkeypatch.setattr(cases, "load", lambda *a: [case] * len(raised))
+    monkeypatch.setattr(memspec_yaml, "load", lambda *a: [case] * len(raised))
     monkeypatch.setattr(process, "measure_all", all_of)
     assert measure.main([]) == code
     assert capsys.readouterr().err.count("memshim: small: why\n") == sum(e is not None for e in raised)

@@ -8,7 +8,7 @@ import pytest
 
 from memshim import binary
 from memshim.judge import options
-from memshim.run import process, record, request
+from memshim.case import process, record, request
 
 
 def test_a_case_is_a_test(run_pytest):
@@ -28,9 +28,9 @@ def test_a_case_is_a_test(run_pytest):
 
 
 def test_the_message_is_the_binarys(run_pytest):
-    from memshim import cases
+    from memshim.case import memspec_yaml
 
-    want = cases.message("memspec.yaml", "small")
+    want = memspec_yaml.message("memspec.yaml", "small")
     got = run_pytest("-q", "memspec.yaml::small").stdout.str()
     for line in want.splitlines():
         assert line.strip().removeprefix("reproduce").strip() in got, "the same account as memspec check and go test"
@@ -202,5 +202,5 @@ def test_wrong_use_of_the_fixture_is_told_at_its_line(run_pytest):
         ">*memshim.check(case=\"nope\")", "E * got no case \"nope\", want one of *",
         ">*memshim.check(\"absent.yaml\")", "E * absent.yaml: no such file or directory",
     ])  # fmt: skip
-    r.stdout.no_fnmatch_line("*cases.py*")
+    r.stdout.no_fnmatch_line("*memspec_yaml.py*")
     r.stdout.no_fnmatch_line("*marks.py*")

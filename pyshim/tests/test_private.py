@@ -8,8 +8,9 @@ import pytest
 
 from memshim import private
 from memshim.pretend import activate, build, compiles
-from memshim.run import gpu, request, where
-from memshim.run.build import BuildError
+from memshim.case import request
+from memshim.gpu import devices, where
+from memshim.case.build import BuildError
 
 
 @pytest.fixture
@@ -86,7 +87,7 @@ def test_a_lock_keeps_what_it_opens(tmp_path):
 
 def test_the_lock_of_a_measurement_is_in_a_folder_of_the_users(cache, monkeypatch, tmp_path):
     monkeypatch.setattr(where, "pretended", lambda: False)
-    monkeypatch.setattr(gpu, "hinted", lambda: True)
+    monkeypatch.setattr(devices, "hinted", lambda: True)
     for folder in (cache, tmp_path / "session" / "memshim"):
         with request.alone("cuda"):
             p = subprocess.run([sys.executable, "-c", f"import fcntl; fcntl.flock(open('{folder}/gpu.lock'), fcntl.LOCK_EX | fcntl.LOCK_NB)"], capture_output=True, text=True)

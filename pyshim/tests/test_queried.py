@@ -7,7 +7,7 @@ import pytest
 
 from memshim import __main__ as memshim
 from memshim import binary
-from memshim.workspace import queried, torchwheel
+from memshim.workspace import answers, torchwheel
 
 SPEC = """
 version: 1
@@ -25,7 +25,7 @@ models:
 def detector(tmp_path_factory):
     """ssd300_vgg16, scripted and stripped: by formula it takes 392 MiB on an A10G and more than 425 at most, by cuDNN's answers 420."""
     detection = pytest.importorskip("torchvision.models.detection")
-    from memshim.run.export import export
+    from memshim.exporting.command import export
 
     folder = tmp_path_factory.mktemp("detector")
     return export(detection.ssd300_vgg16(weights=None, weights_backbone=None).eval(), folder / "detector.pt", strip=True)
@@ -49,7 +49,7 @@ def folder(tmp_path, monkeypatch, detector, cached):
 def installed():
     by = {"library": "cudnn", "version": "9.26.0", "class": "sm86", "torch": ["2.15"]}
     try:
-        torchwheel.find(by, (), queried.command.cache_folder(None))
+        torchwheel.find(by, (), answers.command.cache_folder(None))
     except torchwheel.NotFound:
         pytest.skip("cuDNN 9.26.0 is not installed")
 
@@ -89,7 +89,7 @@ def wanted(n):
 
 
 def test_a_command_runs_again_until_nothing_is_missing_and_not_for_ever(cached, monkeypatch):
-    with queried.Queried() as q:
+    with answers.Queried() as q:
         runs = []
         monkeypatch.setattr(q, "_query", lambda groups: True)
 
@@ -108,4 +108,4 @@ def test_a_command_runs_again_until_nothing_is_missing_and_not_for_ever(cached, 
 
         runs.clear()
         assert "--missing" not in q.settle(never)
-        assert len(runs) == queried.ROUNDS + 1 and "times over" in q.lines()[0]
+        assert len(runs) == answers.ROUNDS + 1 and "times over" in q.lines()[0]

@@ -9,7 +9,7 @@ import pytest
 import pretended
 from captured import capture, decode
 from memshim import binary
-from memshim.run import queries
+from memshim.gpu import queries
 
 torch = pytest.importorskip("torch")
 

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from memshim.run import depends, reads
-from memshim.run.depends import Depends
-from memshim.run.reads import Reads
+from memshim.origin import dependencies, reads
+from memshim.origin.dependencies import Depends
+from memshim.origin.reads import Reads
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ def watched():
 
 
 def held(seen, at, case=Depends(), imported=()):
-    return depends.of(seen.end(), str(at), str(at), str(at), set(imported), case)
+    return dependencies.of(seen.end(), str(at), str(at), str(at), set(imported), case)
 
 
 def paths(entries):
@@ -74,9 +74,9 @@ def test_a_file_that_is_opened_is_held_by_its_content(repository, watched):
     with open(repository / "data/1.csv", "rb") as f:
         f.read()
     got = held(watched, repository)
-    assert got["read"] == [{"path": "conf/a.json", "sha256": depends.digest(repository / "conf/a.json")},
-                           {"path": "data/1.csv", "sha256": depends.digest(repository / "data/1.csv")}]
-    assert got["elsewhere"] == [] and not depends.differences(str(repository), {"files": [], **got}, str(repository), Depends())
+    assert got["read"] == [{"path": "conf/a.json", "sha256": dependencies.digest(repository / "conf/a.json")},
+                           {"path": "data/1.csv", "sha256": dependencies.digest(repository / "data/1.csv")}]
+    assert got["elsewhere"] == [] and not dependencies.differences(str(repository), {"files": [], **got}, str(repository), Depends())
 
 
 @pytest.mark.parametrize("name", ["site-packages/x/x.json", ".memspec/net.rec", "memspec.yaml"])
@@ -112,12 +112,12 @@ def test_a_file_that_another_process_of_the_run_wrote_is_not_held(repository, wa
 def test_what_git_ignores_may_be_missing_in_another_clone(repository, watched):
     (repository / "weights/local.bin").read_bytes()
     got = held(watched, repository)
-    assert got["read"] == [{"path": "weights/local.bin", "sha256": depends.digest(repository / "weights/local.bin"), "ignored": True}]
+    assert got["read"] == [{"path": "weights/local.bin", "sha256": dependencies.digest(repository / "weights/local.bin"), "ignored": True}]
     told = {"files": [], **got}
     (repository / "weights/local.bin").write_text("others")
-    assert depends.differences(str(repository), told, str(repository), Depends()) == ["weights/local.bin has changed"]
+    assert dependencies.differences(str(repository), told, str(repository), Depends()) == ["weights/local.bin has changed"]
     (repository / "weights/local.bin").unlink()
-    assert depends.differences(str(repository), told, str(repository), Depends()) == []
+    assert dependencies.differences(str(repository), told, str(repository), Depends()) == []
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root gives files to another user")
@@ -133,11 +133,11 @@ def test_a_program_that_the_repository_names_is_not_run(repository):
     (repository / "evil").write_text("#!/bin/sh\ntouch ran\n")
     (repository / "evil").chmod(0o755)
     subprocess.run(["git", "config", "core.fsmonitor", str(repository / "evil")], cwd=repository, check=True)
-    assert depends._ignored(str(repository), [str(repository / "weights/local.bin")]) and not (repository / "ran").exists()
+    assert dependencies._ignored(str(repository), [str(repository / "weights/local.bin")]) and not (repository / "ran").exists()
 
 
 def test_a_large_file_is_held_by_its_size(repository, watched, monkeypatch):
-    monkeypatch.setattr(depends, "LARGEST", 10)
+    monkeypatch.setattr(dependencies, "LARGEST", 10)
     (repository / "conf/a.json").read_text()  # of 11 bytes
     (repository / "data/1.csv").read_text()
     got = held(watched, repository)["read"]
@@ -147,7 +147,7 @@ def test_a_large_file_is_held_by_its_size(repository, watched, monkeypatch):
 def test_a_checkout_of_windows_is_the_same(tmp_path):
     (tmp_path / "a").write_bytes(b"x\r\ny\rz\r\n\r")
     (tmp_path / "b").write_bytes(b"x\ny\rz\n\r")
-    assert depends.digest(tmp_path / "a") == depends.digest(tmp_path / "b")
+    assert dependencies.digest(tmp_path / "a") == dependencies.digest(tmp_path / "b")
 
 
 # Files elsewhere.
@@ -162,21 +162,21 @@ def test_files_elsewhere_have_size_and_time_and_count_for_memshim_alone(reposito
     os.utime(home / "hub/hf_token.json", (1e9, 1e9))
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setattr(tempfile, "gettempdir", lambda: "/nowhere")
-    depends._system.cache_clear()
+    dependencies._system.cache_clear()
     watched.written.clear()
     try:
         for name in ("config.json", "hf_token.json"):
             (home / "hub" / name).read_text()
         got = held(watched, repository)
     finally:
-        depends._system.cache_clear()
+        dependencies._system.cache_clear()
     file = home / "hub/config.json"
     assert got["read"] == []
-    assert got["elsewhere"] == [{"path": "~/hub/config.json", "size": 2, "mtime": 10 ** 9, "sha256": depends.digest(file)}]
+    assert got["elsewhere"] == [{"path": "~/hub/config.json", "size": 2, "mtime": 10 ** 9, "sha256": dependencies.digest(file)}]
     told = {"files": [], "elsewhere": got["elsewhere"]}
 
     def differ():
-        return depends.differences(str(repository), told, str(repository), Depends())
+        return dependencies.differences(str(repository), told, str(repository), Depends())
 
     file.touch()
     assert differ() == [], "another time with the same content, as a cache that is filled again has it"
@@ -195,13 +195,13 @@ def test_files_elsewhere_have_size_and_time_and_count_for_memshim_alone(reposito
 def test_a_listing_is_held_by_its_names(repository, watched, lists):
     lists(repository / "data")
     got = held(watched, repository)
-    assert got["folders"] == [{"path": "data", "sha256": depends.listing(str(repository / "data"), [])}]
+    assert got["folders"] == [{"path": "data", "sha256": dependencies.listing(str(repository / "data"), [])}]
     told = {"files": [], **got}
     (repository / "data/.hidden").write_text("")
-    assert depends.differences(str(repository), told, str(repository), Depends()) == []
+    assert dependencies.differences(str(repository), told, str(repository), Depends()) == []
     (repository / "data/3.csv").write_text("")
-    assert depends.differences(str(repository), told, str(repository), Depends()) == ["data has other files"]
-    assert depends.differences(str(repository), told, str(repository), Depends(ignore=("data/**",))) == []
+    assert dependencies.differences(str(repository), told, str(repository), Depends()) == ["data has other files"]
+    assert dependencies.differences(str(repository), told, str(repository), Depends(ignore=("data/**",))) == []
 
 
 def test_names_of_the_kinds_that_were_read_count(repository, watched):
@@ -210,7 +210,7 @@ def test_names_of_the_kinds_that_were_read_count(repository, watched):
     got = held(watched, repository)
     assert got["folders"][0]["suffixes"] == [".csv"]
     (repository / "data/notes.txt").write_text("")
-    assert depends.differences(str(repository), {"files": [], **got}, str(repository), Depends()) == []
+    assert dependencies.differences(str(repository), {"files": [], **got}, str(repository), Depends()) == []
 
 
 def test_folders_that_differ_in_each_clone_are_not_held(repository, watched):
@@ -242,14 +242,14 @@ def test_variables_that_the_projects_code_reads(repository, watched, monkeypatch
     space = code(repository, "import os\ndef ask():\n    return os.environ['WIDTH'], os.getenv('DEPTH', '2'), 'HEADS' in os.environ\n")
     assert space["ask"]()[:2] == ("256", "2")
     got = held(watched, repository)["variables"]
-    assert got == {"WIDTH": depends.hashed_value("WIDTH", "256"), "DEPTH": "", "HEADS": ""}
-    assert len(got["WIDTH"]) == depends.HASHED and "256" not in json.dumps(got)
+    assert got == {"WIDTH": dependencies.hashed_value("WIDTH", "256"), "DEPTH": "", "HEADS": ""}
+    assert len(got["WIDTH"]) == dependencies.HASHED and "256" not in json.dumps(got)
     told = {"files": [], "variables": dict(sorted(got.items()))}
-    assert depends.differences(str(repository), told, str(repository), Depends()) == []
+    assert dependencies.differences(str(repository), told, str(repository), Depends()) == []
     monkeypatch.setenv("WIDTH", "25600")
     monkeypatch.setenv("DEPTH", "2")
-    assert depends.differences(str(repository), told, str(repository), Depends()) == ["variable DEPTH has changed", "variable WIDTH has changed"]
-    assert depends.differences(str(repository), told, str(repository), Depends(ignore=("$WIDTH", "$DEP*"))) == []
+    assert dependencies.differences(str(repository), told, str(repository), Depends()) == ["variable DEPTH has changed", "variable WIDTH has changed"]
+    assert dependencies.differences(str(repository), told, str(repository), Depends(ignore=("$WIDTH", "$DEP*"))) == []
 
 
 def test_variables_that_a_library_reads_are_not_held(repository, watched, tmp_path):
@@ -338,7 +338,7 @@ def test_packages_are_those_whose_modules_are_imported(tmp_path, monkeypatch):
     assert got["reads-used"] == "1.2" and "reads-unused" not in got and "memshim" not in got
     (at / "Reads_Used-1.2.dist-info/METADATA").write_text("Metadata-Version: 2.1\nName: Reads_Used\nVersion: 1.3\n")
     told = {"files": [], "packages": {"reads-used": "1.2", "not-installed-here": "1"}}
-    assert depends.differences(str(tmp_path), told, str(tmp_path), Depends()) == ["reads-used 1.2 → 1.3"]
+    assert dependencies.differences(str(tmp_path), told, str(tmp_path), Depends()) == ["reads-used 1.2 → 1.3"]
 
 
 # depends: of a case.
@@ -353,10 +353,10 @@ def test_depends_corrects(repository, watched, monkeypatch):
     got = held(watched, repository, case)
     assert paths(got["read"]) == ["data/1.csv", "data/2.csv"] and got["variables"] == {}
     told = {"files": [], **got}
-    assert depends.differences(str(repository), told, str(repository), case) == []
+    assert dependencies.differences(str(repository), told, str(repository), case) == []
     (repository / "data/3.csv").write_text("")
     (repository / "data/1.csv").unlink()
-    assert depends.differences(str(repository), told, str(repository), case) == ["data/1.csv is gone", "data/3.csv is new"]
+    assert dependencies.differences(str(repository), told, str(repository), case) == ["data/1.csv is gone", "data/3.csv is new"]
 
 
 def test_after_the_end_nothing_is_seen(repository, watched):

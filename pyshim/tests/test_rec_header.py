@@ -6,15 +6,15 @@ import gzip
 
 import pytest
 
-from memshim.run import rec
+from memshim.allocator import recording
 
 
 def test_first_line_is_limited(tmp_path, monkeypatch):
     path = tmp_path / "m.rec"
     line = b'{"record": {"made": 1}}'
     path.write_bytes(gzip.compress(line + b"\n"))
-    monkeypatch.setattr(rec, "MOST_HEADER", len(line) + 1)
-    assert rec.header(path) == {"made": 1}
-    monkeypatch.setattr(rec, "MOST_HEADER", len(line))
+    monkeypatch.setattr(recording, "MOST_HEADER", len(line) + 1)
+    assert recording.header(path) == {"made": 1}
+    monkeypatch.setattr(recording, "MOST_HEADER", len(line))
     with pytest.raises(ValueError, match="got a first line of more than 23 characters"):
-        rec.header(path)
+        recording.header(path)

@@ -1,4 +1,4 @@
-"""Whether a live model runs its program's operators in other dtypes than the export's (memshim.run.retyped)."""
+"""Whether a live model runs its program's operators in other dtypes than the export's (memshim.exporting.other_dtypes)."""
 
 import json
 
@@ -7,7 +7,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import memshim  # noqa: E402
-from memshim.run import eager, retyped  # noqa: E402
+from memshim.exporting import eager_program, other_dtypes  # noqa: E402
 
 SAME = {"autocast": "", "dtype": ""}
 UNDER = {"autocast": "eager runs nothing where the program has aten::_to_copy bfloat16[4, 4]",
@@ -40,8 +40,8 @@ def net(body):
 ])
 def test_in_other_dtypes(why, body, want):
     model, args = net(body), (torch.randn(4, 4),)
-    program, _ = eager.export(model, args, {}, None)
-    assert retyped.compare(model, program, args, {}) == want, why
+    program, _ = eager_program.export(model, args, {}, None)
+    assert other_dtypes.compare(model, program, args, {}) == want, why
 
 
 @pytest.mark.parametrize("kind", ["export", "trace"])

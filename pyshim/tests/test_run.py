@@ -10,7 +10,7 @@ import pytest
 import pretended
 from captured import decode
 from memshim import binary
-from memshim.run import othervalues, processes, program
+from memshim.program import command, other_values, process_reports
 
 pytest.importorskip("torch")
 MIB = 1 << 20
@@ -246,7 +246,7 @@ def test_programs_that_tell_nothing(tmp_path):
     (["--on", "t4", "--record", "/no/folder/x.rec", "--", "-c", "0"], "/no/folder/x.rec"),
 ])
 def test_what_cannot_be_run(arguments, text, capsys):
-    assert program.main(arguments) == 2
+    assert command.main(arguments) == 2
     said = capsys.readouterr().err
     assert said.startswith("memshim run: ") and text in said and said.count("\n") == 1
 
@@ -273,7 +273,7 @@ def test_an_interrupted_program_has_its_report_and_exit_code(tmp_path):
 
 def of_device(name, **more):
     """A process that used one device, as it reports it itself: the context at its least."""
-    card = program.pretend.find(name)
+    card = command.pretend.find(name)
     d = {"index": 0, "name": card.driver, "memory": card.memory, "context": card.context, "allocated": MIB, "reserved": 2 * MIB, "ooms": 0, "iterations": [],
          "lines": {}, "table": ""} | more
     return {"pid": 1, "arguments": [], "exact": True, "out_of_memory": "", "missing": "", "reads": [], "timed": [], "refused": [], "unsized": [],
@@ -285,23 +285,23 @@ def test_a_total_is_the_range_of_the_devices_row():
     rows = {r["name"]: r for r in json.loads(binary.call("devices", "--format", "json").out)["devices"]}
     for name in ("t4", "a10g", "rtx-3060", "h100-sxm-80gb"):
         p = of_device(name)
-        processes.ranges([p], [program.pretend.find(name)])
+        process_reports.ranges([p], [command.pretend.find(name)])
         context = rows[name].get("context_range") or {"low": rows[name]["context"], "high": rows[name]["context"]}
         assert p["devices"][0]["total_range"] == {"low": 2 * MIB + context["low"], "high": 2 * MIB + context["high"]}
     p = of_device("rtx-3060")
-    processes.ranges([p], [program.pretend.find("t4"), program.pretend.find("rtx-3060")])
+    process_reports.ranges([p], [command.pretend.find("t4"), command.pretend.find("rtx-3060")])
     assert p["devices"][0]["total_range"]["high"] > p["devices"][0]["total"], "a card is known by its name where the program reordered them"
-    found = program.report(0, [p], ["x"], ["rtx-3060"])
-    assert found["fits"] is True and ": fits: total 201.8 MiB to 361.1 MiB of 11.72 GiB\n" in program.text(found, "x")
-    assert "total 201.8 MiB to 361.1 MiB (of it 199.8 MiB to 359.1 MiB outside of" in program.text(found, "x")
+    found = command.report(0, [p], ["x"], ["rtx-3060"])
+    assert found["fits"] is True and ": fits: total 201.8 MiB to 361.1 MiB of 11.72 GiB\n" in command.text(found, "x")
+    assert "total 201.8 MiB to 361.1 MiB (of it 199.8 MiB to 359.1 MiB outside of" in command.text(found, "x")
 
 
 def test_a_total_that_may_be_more_than_the_card():
-    card = program.pretend.find("rtx-3060")
+    card = command.pretend.find("rtx-3060")
     p = of_device("rtx-3060", reserved=card.memory - card.context - MIB)
-    processes.ranges([p], [card])
-    found = program.report(0, [p], ["x"], ["rtx-3060"])
-    assert found["fits"] is None and program.undecided(found), "at its least it fits, at its most it does not"
-    assert ": may not fit, as what the driver takes is not known: total 11.72 GiB to 11.88 GiB of 11.72 GiB" in program.text(found, "x")
+    process_reports.ranges([p], [card])
+    found = command.report(0, [p], ["x"], ["rtx-3060"])
+    assert found["fits"] is None and command.undecided(found), "at its least it fits, at its most it does not"
+    assert ": may not fit, as what the driver takes is not known: total 11.72 GiB to 11.88 GiB of 11.72 GiB" in command.text(found, "x")
     found["ends"] = [{"fits": None, "failed": False}]
-    assert othervalues.verdict(found | {"fits": True}) is None, "so it is where other values take more"
+    assert other_values.verdict(found | {"fits": True}) is None, "so it is where other values take more"

@@ -12,7 +12,8 @@ import pytest
 
 import pretended
 from captured import decode
-from memshim.run import files, launch, processes, program
+from memshim import files
+from memshim.program import command, launch, process_reports
 
 pytest.importorskip("torch")
 MIB = 1 << 20
@@ -119,8 +120,8 @@ def test_a_program_without_an_answer_is_not_undecided(tmp_path):
     """A process that fails before it takes anything of the GPU is reported too; one that succeeds is no failure."""
     one = {"pid": 1, "arguments": ["a.py"], "devices": [], "out_of_memory": "", "missing": "", "exact": True, "ended": "", "code": 0, "failed": False}
     other = one | {"pid": 2, "failed": True, "code": 1}
-    assert program.report(0, [one], ["a.py"], ["t4"])["fits"] is None and "undecided" not in program.text(program.report(0, [one], ["a.py"], ["t4"]), "a.py")
-    said = program.text(program.report(0, [one, other], ["a.py"], ["t4"]), "a.py").splitlines()
+    assert command.report(0, [one], ["a.py"], ["t4"])["fits"] is None and "undecided" not in command.text(command.report(0, [one], ["a.py"], ["t4"]), "a.py")
+    said = command.text(command.report(0, [one, other], ["a.py"], ["t4"]), "a.py").splitlines()
     assert said[-1] == "memshim: undecided: process 2 of a.py (a.py) ended with 1"
 
 
@@ -204,11 +205,11 @@ def test_nothing_is_left_running_of_a_program_that_was_killed(tmp_path, monkeypa
     out = tmp_path / "out"
     pid, statuses = launch.run(["sh", "-c", f'exec {sys.executable} -c "$0" > {out}', STAYS], dict(os.environ))
     child = int(out.read_text())
-    assert {p: statuses.get(p) for p in (pid, child)} == {pid: -signal.SIGKILL, child: -signal.SIGKILL} and not processes.running(child)
+    assert {p: statuses.get(p) for p in (pid, child)} == {pid: -signal.SIGKILL, child: -signal.SIGKILL} and not process_reports.running(child)
 
 
 def test_a_program_ends_with_the_command_that_runs_it(tmp_path):
-    runs = f"import os; from memshim.run import launch; launch.run(['sh', '-c', 'echo $$ > {tmp_path}/pid; sleep 600 & wait'], dict(os.environ))"
+    runs = f"import os; from memshim.program import launch; launch.run(['sh', '-c', 'echo $$ > {tmp_path}/pid; sleep 600 & wait'], dict(os.environ))"
     p = subprocess.Popen([sys.executable, "-c", runs], env=os.environ | {"PYTHONPATH": str(Path(launch.__file__).parents[2])})
     while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text():
         time.sleep(0.02)
@@ -217,7 +218,7 @@ def test_a_program_ends_with_the_command_that_runs_it(tmp_path):
     p.wait()
     pid = int((tmp_path / "pid").read_text())
     for _ in range(500):
-        if not processes.running(pid):
+        if not process_reports.running(pid):
             break
         time.sleep(0.02)
-    assert not processes.running(pid)
+    assert not process_reports.running(pid)

@@ -14,8 +14,8 @@ torch = pytest.importorskip("torch")
 from torch._subclasses.fake_tensor import FakeTensorMode  # noqa: E402
 from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402
 
-from memshim.run.cpu import CPURegion, watcher  # noqa: E402
-from memshim.run.storages import nbytes, storages  # noqa: E402
+from memshim.allocator.cpu_region import CPURegion, watcher  # noqa: E402
+from memshim.gpu.storages import nbytes, storages  # noqa: E402
 
 KIB, MIB = 1 << 10, 1 << 20
 
@@ -107,7 +107,7 @@ from torch.distributed.tensor import Shard, distribute_tensor, init_device_mesh
 dist.init_process_group("fake", rank=0, world_size=4, store=FakeStore())
 whole = torch.zeros(1 << 20)
 d = distribute_tensor(whole, init_device_mesh("cpu", (4,)), [Shard(0)])
-from memshim.run.storages import nbytes
+from memshim.gpu.storages import nbytes
 assert nbytes([d]) == 1 << 20
 t = memshim.Tracker(file=open(os.devnull, "w"))
 t.track()

@@ -150,7 +150,7 @@ def test_a_scripts_own_error_is_its_own(script, capsys):
 
 def test_without_torch_every_command_says_so_on_one_line(script, capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
-    from memshim.run.measure import TORCH_MISSING
+    from memshim.case.measure import TORCH_MISSING
 
     real = builtins.__import__
 

@@ -27,7 +27,7 @@ def test_the_users_own_code_still_finds_its_neighbours(tmp_path):
     (tmp_path / "sizes_of_mine.py").write_text("N = 3\n")
     (tmp_path / "models").mkdir()
     (tmp_path / "models" / "net.py").write_text("import sizes_of_mine\nclass Net: pass\nnet = sizes_of_mine.N\n")
-    code = "import sys; sys.argv[0] = '-m'\nfrom memshim.run import build\nprint(build.named('models/net.py:net'))"
+    code = "import sys; sys.argv[0] = '-m'\nfrom memshim.case import build\nprint(build.named('models/net.py:net'))"
     started = f"import runpy, sys; sys.orig_argv[1:] = ['-m', 'memshim']; sys.path.insert(0, {str(tmp_path)!r}); exec({code!r})"
     p = subprocess.run([sys.executable, "-c", started], cwd=tmp_path, capture_output=True, text=True)
     assert (p.returncode, p.stdout) == (0, "3\n"), p.stderr
@@ -64,7 +64,7 @@ def program(tmp_path_factory):
 
 
 def test_an_exported_program_is_loaded(program):
-    from memshim.run import pickles
+    from memshim.case import pickles
 
     assert pickles.load_program(str(program)).module() is not None
 
@@ -73,7 +73,7 @@ def test_an_exported_program_is_loaded(program):
 def test_a_pickle_that_runs_code_is_refused(program, tmp_path, monkeypatch, trust):
     import torch
 
-    from memshim.run import build, pickles
+    from memshim.case import build, pickles
 
     ran, hostile = tmp_path / "ran", tmp_path / "hostile.pt2"
     torch.save(Touch(ran), tmp_path / "inputs.pt", pickle_module=pickle)

@@ -8,7 +8,7 @@ import pytest
 
 import pretended
 from captured import capture, decode
-from memshim.run import capture as command
+from memshim.case import capture as command
 
 pytest.importorskip("torch")
 
@@ -111,7 +111,7 @@ def test_from_another_folder_the_same_words_are_another_source(folder, monkeypat
 def test_other_software(folder, monkeypatch):
     here = case(folder, monkeypatch)
     with monkeypatch.context() as m:
-        m.setattr(command.made, "versions", lambda torch: {"memshim": "", "python": "", "torch": torch})
+        m.setattr(command.provenance, "versions", lambda torch: {"memshim": "", "python": "", "torch": torch})
         assert not command.up_to_date("net.rec", here), "another release of something that takes part"
     with monkeypatch.context() as m:
         m.setattr(command, "_changed", lambda: os.path.getmtime("net.rec") + 1)

@@ -28,8 +28,8 @@ from torch import nn
 from torch.export import Dim
 
 from export_small import portable
-from memshim.run import eager, operators, places
-from memshim.run.releases import Releases
+from memshim.exporting import compare_operators, eager_program, gpu_program
+from memshim.exporting.releases import Releases
 
 AUTO = Dim.AUTO
 
@@ -453,19 +453,19 @@ def main() -> int:
                 program = export(model)
             told = releases.of(program)
             to = o.out / f"{name}.pt2"
-            ran = {} if o.decompose else operators.compare(model.module, program, model.args, model.kwargs)
+            ran = {} if o.decompose else compare_operators.compare(model.module, program, model.args, model.kwargs)
             if o.decompose:
                 program, to = program.run_decompositions(), o.out / f"{name}_core.pt2"
             found = None
             if ran and model.reads:
                 sibling = MODELS[model.reads]()
-                found = places.find(model.module, model.args, model.kwargs, model.dynamic, operators.dispatched(sibling.module, sibling.args, sibling.kwargs)[1])
+                found = gpu_program.find(model.module, model.args, model.kwargs, model.dynamic, compare_operators.dispatched(sibling.module, sibling.args, sibling.kwargs)[1])
             elif ran and not ran["same"]:
-                found = eager.find(model.module, model.args, model.kwargs, model.dynamic, program)
-            live = eager.pack(found and (portable(found[0]), found[1]))
+                found = eager_program.find(model.module, model.args, model.kwargs, model.dynamic, program)
+            live = eager_program.pack(found and (portable(found[0]), found[1]))
             torch.export.save(portable(program), to)
             if not o.decompose:
-                Path(f"{to}.inputs.json").write_text(json.dumps({"inputs": [], "releases": told, "operators": ran, "contiguous": operators.asks_contiguous(model.module, model.args, model.kwargs)} | live) + "\n")
+                Path(f"{to}.inputs.json").write_text(json.dumps({"inputs": [], "releases": told, "operators": ran, "contiguous": compare_operators.asks_contiguous(model.module, model.args, model.kwargs)} | live) + "\n")
             print(f"{name}: {len(program.graph.nodes)} nodes, {to.stat().st_size} bytes, {time.time() - begin:.1f} s", flush=True)
         except Exception as e:
             failed += 1

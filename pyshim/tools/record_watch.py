@@ -14,7 +14,7 @@ from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.utils._python_dispatch import _disable_current_modes
 from torch.utils._pytree import tree_leaves, tree_map
 
-from memshim.run.watch import Watch
+from memshim.allocator.storage_watch import Watch
 from record_stream import Event, Stream
 
 _WATCH = sys.modules[Watch.__module__].__file__

@@ -1,10 +1,18 @@
 """The Python side of memspec. It estimates nothing: the memspec binary does, and this package speaks its JSON.
 
-run        a case or a region of code is run, and what it takes is recorded
-look       who took it: by line, between two lines, by layer
-pretend    a GPU that is not there
-judge      budgets: memspec.yaml's cases, marks on tests
-workspace  what cuDNN answers about its workspace
+pretend      a pretend GPU: a described device that PyTorch takes for real
+workspace    what cuDNN answers about its workspace
+gpu          what this process runs on
+allocator    what an allocator did
+attribution  whose each allocation is
+origin       what a file was made from
+case         one case is run
+exporting    an artifact is written (memshim.export is the function for users)
+look         who took the memory: by line, between two lines, by layer
+program      one program is run
+judge        budgets: memspec.yaml's cases, marks on tests
+
+Each package imports those above it alone; pyproject.toml has the table.
 """
 
 from __future__ import annotations
@@ -35,11 +43,11 @@ if TYPE_CHECKING:
     from memshim.look.profile import Profiler
     from memshim.look.trace import trace
     from memshim.look.track import Tracker, clear_cache, track
-    from memshim.run.export import export
+    from memshim.exporting.command import export
 
 __all__ = ["Profiler", "Tracker", "clear_cache", "export", "modelsize", "pretend", "trace", "track"]
 
-_OF = {"Profiler": "look.profile", "Tracker": "look.track", "clear_cache": "look.track", "export": "run.export", "modelsize": "look.modelsize",
+_OF = {"Profiler": "look.profile", "Tracker": "look.track", "clear_cache": "look.track", "export": "exporting.command", "modelsize": "look.modelsize",
        "trace": "look.trace", "track": "look.track"}
 
 

@@ -15,13 +15,13 @@ import traceback
 # command: module whose main(arguments), or another function, runs it and returns the exit code, and what it does. A module is imported when it is
 # asked for.
 COMMANDS = {
-    "run": ("memshim.run.program", "run any program on a pretend GPU and tell what it takes"),
+    "run": ("memshim.program.command", "run any program on a pretend GPU and tell what it takes"),
     "check": ("memshim.judge.check", "check a memspec.yaml, and where there is a GPU run its cases and compare"),
-    "init": ("memshim.workspace.queried:init", "memspec init, with cuDNN's own answers for the workspace of convolutions"),
-    "fit": ("memshim.workspace.queried:fit", "memspec fit, with cuDNN's own answers at every size that it tries"),
-    "export": ("memshim.run.export", "write an artifact that memspec reads, with its inputs beside it"),
-    "capture": ("memshim.run.capture", "run a model or a training step and keep what the allocator did, as an artifact that memspec reads"),
-    "measure": ("memshim.run.measure", "run cases for real and record what they take"),
+    "init": ("memshim.workspace.answers:init", "memspec init, with cuDNN's own answers for the workspace of convolutions"),
+    "fit": ("memshim.workspace.answers:fit", "memspec fit, with cuDNN's own answers at every size that it tries"),
+    "export": ("memshim.exporting.command", "write an artifact that memspec reads, with its inputs beside it"),
+    "capture": ("memshim.case.capture", "run a model or a training step and keep what the allocator did, as an artifact that memspec reads"),
+    "measure": ("memshim.case.measure", "run cases for real and record what they take"),
     "trace": ("memshim.look.trace", "run a script and show who held the most memory, by source line"),
     "track": ("memshim.look.track", "run a script and show what changed between some of its lines"),
     "profile": ("memshim.look.profile", "run training steps of a model and show what they are made of, by layer"),
@@ -51,7 +51,7 @@ def main(arguments: list[str] | None = None) -> int:
         print(usage(), file=sys.stdout if arguments else sys.stderr)
         return 0 if arguments else USAGE
     if arguments[0] in ("--version", "version"):
-        from memshim.run.made import version
+        from memshim.origin.provenance import version
 
         print(f"memshim {version() or '(of a checkout)'}")
         return 0
@@ -67,8 +67,8 @@ def main(arguments: list[str] | None = None) -> int:
     except BrokenPipeError:  # whoever read our output has gone
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except Exception as e:
-        from memshim.run.failure import describe
-        from memshim.run.errors import TORCH_MISSING
+        from memshim.gpu.failure import describe
+        from memshim.case.errors import TORCH_MISSING
 
         if isinstance(e, ModuleNotFoundError) and e.name == "torch":
             print(f"memshim: {TORCH_MISSING}", file=sys.stderr)

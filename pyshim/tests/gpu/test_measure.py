@@ -11,10 +11,12 @@ import torch
 
 import memshim
 import pretended
-from memshim import binary, cases
-from memshim.run import errors, gpu, process, record, request
-from memshim.run.build import load_source
-from memshim.run.failure import describe, out_of_memory
+from memshim import binary
+from memshim.case import memspec_yaml
+from memshim.case import errors, process, record, request
+from memshim.gpu import devices
+from memshim.case.build import load_source
+from memshim.gpu.failure import describe, out_of_memory
 
 KIB, MIB = 1 << 10, 1 << 20
 SCHEMA = json.loads(record.SCHEMA_FILE.read_text())
@@ -49,7 +51,7 @@ def case(tmp_path, monkeypatch):
     (tmp_path / "zoo.py").write_text(ZOO)
     (tmp_path / "memspec.yaml").write_text(SPEC)
     monkeypatch.chdir(tmp_path)
-    return cases.load("memspec.yaml")[0]
+    return memspec_yaml.load("memspec.yaml")[0]
 
 
 @pytest.fixture(scope="module")
@@ -183,7 +185,7 @@ class Fails(Wide):
 
 def test_one_of_several_gpus(server, case):
     """By the UUID that PyTorch tells; the others are not touched."""
-    code = "import json; from memshim.run import gpu; print(json.dumps(gpu.look().devices))"
+    code = "import json; from memshim.gpu import devices; print(json.dumps(devices.look().devices))"
     p = pretended.run(code, count=2)
     first, second = json.loads(p.stdout)
     assert first["uuid"] != second["uuid"]
@@ -215,12 +217,12 @@ def test_the_driver_is_asked_without_a_process(monkeypatch):
     """Through a binding of NVML: the one that PyTorch brings, of the pretend GPU's driver here, and pynvml."""
     monkeypatch.setattr(subprocess, "run", None)
     uuid = f"GPU-{torch.cuda.get_device_properties(0).uuid}"
-    if gpu.NVML()._theirs:
+    if devices.NVML()._theirs:
         torch.cuda.init()
         torch.zeros(1, device="cuda")  # the context is there
-        before = gpu.used()[uuid]
+        before = devices.used()[uuid]
         kept = torch.empty(64 * MIB, dtype=torch.uint8, device="cuda")
-        assert gpu.used() == {uuid: before + kept.nbytes} and gpu.driver_version()
+        assert devices.used() == {uuid: before + kept.nbytes} and devices.driver_version()
         del kept
 
     class Old:
@@ -239,7 +241,7 @@ def test_the_driver_is_asked_without_a_process(monkeypatch):
 
     monkeypatch.setitem(sys.modules, "cuda.bindings", None)
     monkeypatch.setitem(sys.modules, "pynvml", Old())
-    assert gpu.used() == {"GPU-a": 0, "GPU-b": 5} and gpu.driver_version() == "600.1"
+    assert devices.used() == {"GPU-a": 0, "GPU-b": 5} and devices.driver_version() == "600.1"
 
 
 def test_an_allocator_without_a_history(server, case):

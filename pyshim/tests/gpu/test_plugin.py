@@ -7,7 +7,7 @@ import torch
 
 import pretended
 from memshim.judge import region
-from memshim.run import recorder  # noqa: F401  one for all the runs of pytest in this process, as in one run
+from memshim.allocator import recorder  # noqa: F401  one for all the runs of pytest in this process, as in one run
 
 MIB = 1 << 20
 
@@ -203,15 +203,15 @@ def test_xdists_processes_ask_for_the_gpu_once(gpu):
     """And import torch nowhere where no test needs it."""
     gpu.makeconftest("""
 import sys
-from memshim.run import gpu
-ask = gpu.subprocess.run
+from memshim.gpu import devices
+ask = devices.subprocess.run
 
 def counted(command, *a, **kw):
     if command[1:2] == ["-c"]:
         with open("asked", "a") as f: f.write("x")
     return ask(command, *a, **kw)
 
-gpu.subprocess.run = counted
+devices.subprocess.run = counted
 
 def pytest_sessionfinish(session):
     assert "torch" not in sys.modules

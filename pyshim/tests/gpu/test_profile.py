@@ -17,8 +17,8 @@ import pretended
 from memshim.judge.region import CUDABudget
 from memshim.look import profile
 from memshim.look.breakdown import Breaker, Parts
-from memshim.run.recorder import recorder
-from memshim.run.storages import nbytes
+from memshim.allocator.recorder import recorder
+from memshim.gpu.storages import nbytes
 
 KIB, MIB = 1 << 10, 1 << 20
 

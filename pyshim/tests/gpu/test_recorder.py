@@ -11,9 +11,9 @@ import torch
 import memshim
 import pretended
 from memshim.judge.region import CUDABudget
-from memshim.run import recorder as module
-from memshim.run.blocks import Blocks, Settings
-from memshim.run.recorder import CUDARegion, recorder
+from memshim.allocator import recorder as module
+from memshim.allocator.blocks import Blocks, Settings
+from memshim.allocator.recorder import CUDARegion, recorder
 
 KIB, MIB = 1 << 10, 1 << 20
 memory = torch.cuda.memory
@@ -380,7 +380,7 @@ assert s.parts.workspace > 1 << 20, "cuBLAS's, told by C++ frames"
 with memshim.trace(file=None) as t:
     model(torch.zeros(99, 300, device="cuda")).sum().backward()
 assert not {"torch._dynamo", "torch._inductor"} & set(sys.modules), "nobody imports what the program does not"
-from memshim.run.recorder import without_inductor
+from memshim.allocator.recorder import without_inductor
 with without_inductor():
     assert not hasattr(torch._inductor, "codecache") and torch._inductor.config.triton, "others get the real one"
 import torch._inductor

@@ -37,7 +37,7 @@ def makes(code="", *args, **environ):
 @pytest.mark.parametrize(("why", "code"), [
     ("it ends", ""),
     ("it fails", "raise SystemExit(3)"),
-    ("it ends at once, as a case that was forked off does", "from memshim.run import request\nrequest.leave(0)"),
+    ("it ends at once, as a case that was forked off does", "from memshim.case import request\nrequest.leave(0)"),
     ("a child of it ends first", "\nif not os.fork(): sys.exit()\nos.wait()\nassert os.path.exists(made)"),
 ])
 def test_what_a_process_compiled_goes_with_it(home, why, code):

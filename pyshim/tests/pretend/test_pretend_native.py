@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from memshim.pretend import build
-from memshim.run import processes
+from memshim.program import process_reports
 
 HERE = Path(__file__).parent / "native"
 HEADERS = Path(__file__).parents[3] / ".cache" / "cuda-headers"
@@ -65,26 +65,26 @@ def test_unit(unit, forking, name):
 
 
 def test_figures_stay_whatever_ends_a_process(unit, tmp_path):
-    p = run(unit, "ends", env={"MEMSPEC_PRETEND": f"{T4}\n{H100}", processes.FIGURES: str(tmp_path)})
+    p = run(unit, "ends", env={"MEMSPEC_PRETEND": f"{T4}\n{H100}", process_reports.FIGURES: str(tmp_path)})
     assert (p.returncode, p.stdout, p.stderr) == (0, "ok\n", "")
-    found = [processes.read_figures(f) for f in sorted(tmp_path.iterdir(), key=lambda f: int(f.name.split(".")[0]))]
+    found = [process_reports.read_figures(f) for f in sorted(tmp_path.iterdir(), key=lambda f: int(f.name.split(".")[0]))]
     assert [f.command for f in found] == [[str(unit), "ends"]] * 5, "a process that takes nothing has no file"
     at_once, left, killed, parent, child = found
     mib = 1 << 20
     context = 100 * mib  # T4's
-    assert at_once[1:3] == (processes.EXITED_AT_ONCE, 3)
-    assert at_once.cards == [processes.Card("Tesla T4", 0, 1 << 30, context, context + 4 * mib, context + 20 * mib, 0, 0, 0, 6 * mib)]
-    assert left[1:3] == (processes.EXITED, 4)
-    assert left.cards == [processes.Card("NVIDIA H100 80GB HBM3", 1, 2 << 30, 0, 5 * mib, 5 * mib, 3 * mib, 4 * mib, 0, 0)]
-    assert (killed.end, killed.cards[0].most) == (processes.RUNNING, context + 6 * mib)
-    assert (parent[1:3], parent.cards[0].most) == ((processes.EXITED, 0), context + 7 * mib)
-    assert (child[1:3], child.cards[0].most) == ((processes.EXITED_AT_ONCE, 0), 8 * mib), "a child of one that had a context"
+    assert at_once[1:3] == (process_reports.EXITED_AT_ONCE, 3)
+    assert at_once.cards == [process_reports.Card("Tesla T4", 0, 1 << 30, context, context + 4 * mib, context + 20 * mib, 0, 0, 0, 6 * mib)]
+    assert left[1:3] == (process_reports.EXITED, 4)
+    assert left.cards == [process_reports.Card("NVIDIA H100 80GB HBM3", 1, 2 << 30, 0, 5 * mib, 5 * mib, 3 * mib, 4 * mib, 0, 0)]
+    assert (killed.end, killed.cards[0].most) == (process_reports.RUNNING, context + 6 * mib)
+    assert (parent[1:3], parent.cards[0].most) == ((process_reports.EXITED, 0), context + 7 * mib)
+    assert (child[1:3], child.cards[0].most) == ((process_reports.EXITED_AT_ONCE, 0), 8 * mib), "a child of one that had a context"
 
 
 def test_a_folder_without_room_for_figures(unit, tmp_path):
     """The process goes on; one line says what is lost. A folder that is gone is one that its command has removed."""
     for folder, said in (tmp_path / "gone", ""), (Path("/dev/full"), "Not a directory; what this process takes is lost if it ends by a signal or by _exit\n"):
-        p = run(unit, "memory", env={"MEMSPEC_PRETEND": f"{T4}\n{H100}", processes.FIGURES: str(folder)})
+        p = run(unit, "memory", env={"MEMSPEC_PRETEND": f"{T4}\n{H100}", process_reports.FIGURES: str(folder)})
         assert (p.returncode, p.stdout) == (0, "ok\n") and p.stderr.endswith(said) and p.stderr.count("\n") == said.count("\n")
 
 

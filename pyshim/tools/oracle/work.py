@@ -97,17 +97,17 @@ def make(model: Any, task: dict, cache: Path):
 
 def tell(model: Any, task: dict, cache: Path):
     """The traced archive again, with the sidecar that memshim export writes beside one."""
-    from memshim.run import export, operators
+    from memshim.exporting import command, compare_operators
 
     trace, path = (cache / "archives" / f"{model.name}.{kind}.pt" for kind in ("trace", "told"))
     told: dict[str, Any] = {"model": model.name, "told": ""}
     try:
         module, given = built(model), model.inputs(2)  # a size of one would be taken for the only one
-        found = export.told_of_trace(module, given, {}, operators.attributes(module))
+        found = command.told_of_trace(module, given, {}, compare_operators.attributes(module))
         if not found:
             raise ValueError("torch.export gives no program that the live model agrees with")
         path.write_bytes(trace.read_bytes())
-        path.with_name(path.name + export.SIDECAR).write_text(json.dumps({"inputs": []} | found))
+        path.with_name(path.name + command.SIDECAR).write_text(json.dumps({"inputs": []} | found))
     except Exception as e:
         told["told"] = why(e)
     yield told

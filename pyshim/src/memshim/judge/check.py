@@ -14,10 +14,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from memshim import binary, cases, progress
+from memshim import binary, progress
+from memshim.case import memspec_yaml
 from memshim.judge import report
-from memshim.run import capture, gpu, measure, pickles, process, record
-from memshim.workspace import queried
+from memshim.case import capture, measure, pickles, process, record
+from memshim.gpu import devices
+from memshim.workspace import answers
 
 RECORDED = "recorded"
 EXIT = {"fail": 1, "error": 2, "inconclusive": 3}  # the worst of many, in this order
@@ -56,7 +58,7 @@ def skipped(why: str, o: Options, name: str) -> Measured:
     return Measured("inconclusive" if o.require_gpu else "skipped", f"{'INCONCLUSIVE' if o.require_gpu else 'NOT MEASURED'} {name}: {why}")
 
 
-def verify(spec: str, case: dict, seen: gpu.Seen, o: Options, run: Callable[..., dict] | None = None) -> Measured:
+def verify(spec: str, case: dict, seen: devices.Seen, o: Options, run: Callable[..., dict] | None = None) -> Measured:
     """Run one case of a memspec.yaml and compare. case is of memspec cases, seen what this machine has, run what measures (measure.measure)."""
     name = case["name"]
     device, why = (None, "") if o.when == "pretend" else report.device_for(case, seen)
@@ -119,7 +121,7 @@ def main(arguments: list[str]) -> int:
         p.error(f"got --require-gpu beside {'--on pretend' if a.when == 'pretend' else '--no-measure or --on none'}, want one of them")
     try:
         return _check(a)
-    except cases.SpecError as e:
+    except memspec_yaml.SpecError as e:
         print(e, file=sys.stderr)
     except binary.BinaryError as e:
         print(f"memshim: {e}", file=sys.stderr)
@@ -127,15 +129,15 @@ def main(arguments: list[str]) -> int:
 
 
 def _check(a: argparse.Namespace) -> int:
-    with queried.Queried() as asked:
+    with answers.Queried() as asked:
         return _judge(a, asked)
 
 
-def _judge(a: argparse.Namespace, asked: queried.Queried) -> int:
+def _judge(a: argparse.Namespace, asked: answers.Queried) -> int:
     extra = ["--workspace", a.workspace] if a.workspace else []
-    checked = cases.check(a.spec, a.case, extra, asked)
+    checked = memspec_yaml.check(a.spec, a.case, extra, asked)
     if a.when not in ("never", "real") and _captures(a):
-        checked = cases.check(a.spec, a.case, extra, asked)
+        checked = memspec_yaml.check(a.spec, a.case, extra, asked)
     for line in asked.lines():
         print(f"memshim: {line}", file=sys.stderr)
     if asked.count:
@@ -143,7 +145,7 @@ def _judge(a: argparse.Namespace, asked: queried.Queried) -> int:
               "answers for memspec check", file=sys.stderr)
     extra += asked.arguments
     if a.format == "text":
-        text, said, _ = binary.call("check", *cases.selected(a.spec, a.case), *extra)
+        text, said, _ = binary.call("check", *memspec_yaml.selected(a.spec, a.case), *extra)
         print(text, end="")
         if said:
             print(said, file=sys.stderr)
@@ -168,7 +170,7 @@ def _judge(a: argparse.Namespace, asked: queried.Queried) -> int:
 
 def _captures(a: argparse.Namespace) -> bool:
     """Capture the recordings that are missing or stale; whether there were any."""
-    found = cases.load(a.spec, a.case)
+    found = memspec_yaml.load(a.spec, a.case)
     if all(capture.fresh(c["recording"], c) for c in capture.of_spec(a.spec, found)):
         return False
     with contextlib.closing(process.runner()) as runner:
@@ -181,8 +183,8 @@ def _measure(a: argparse.Namespace, extra: list[str]) -> list[Measured]:
     o = Options(a.when, a.require_gpu, a.output, a.timeout, tuple(extra), a.jobs)
     if o.when == "never":
         return []
-    seen = gpu.Seen() if o.when == "pretend" else gpu.look()
-    all_cases = cases.load(a.spec, a.case)
+    seen = devices.Seen() if o.when == "pretend" else devices.look()
+    all_cases = memspec_yaml.load(a.spec, a.case)
     if not seen.devices and (o.when == "real" or o.when == "auto" and not any(map(pretendable, all_cases))) and not o.require_gpu:
         print(f"not measured: {seen.why} (--measure runs the cases on CPU tensors, --require-gpu makes this exit 3)", file=sys.stderr)
         return []

@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from memshim import binary, cases
+from memshim import binary
+from memshim.case import memspec_yaml
 from memshim.judge import check, increase, machine, options
-from memshim.run import capture
+from memshim.case import capture
 
 
 def near(path: Any) -> str:
@@ -28,8 +29,8 @@ class SpecFile(pytest.File):
 
     def collect(self) -> Iterator[pytest.Item]:
         try:
-            found = cases.load(near(self.path))
-        except (cases.SpecError, binary.BinaryError) as e:
+            found = memspec_yaml.load(near(self.path))
+        except (memspec_yaml.SpecError, binary.BinaryError) as e:
             yield Unreadable.from_parent(self, name="(unreadable)", why=str(e))
             return
         for case in found:
@@ -77,13 +78,13 @@ class CaseItem(pytest.Item):
                 for line in capture.refresh(near(self.path), [self.case], machine.runner(self.config)):
                     self.add_report_section("setup", "memspec", line)
             asked = machine.asked(self.config)
-            self.checked = cases.check(near(self.path), [self.name], queried=asked)["cases"][0]
+            self.checked = memspec_yaml.check(near(self.path), [self.name], queried=asked)["cases"][0]
             for line in asked.lines():
                 self.add_report_section("setup", "memspec", line)
             self.answers = asked.arguments
-            self.messages = [] if self.checked["outcome"] == "pass" else [self.reproducible(cases.message(near(self.path), self.name, self.answers))]
+            self.messages = [] if self.checked["outcome"] == "pass" else [self.reproducible(memspec_yaml.message(near(self.path), self.name, self.answers))]
             self.measured = self.measure()
-        except (cases.SpecError, binary.BinaryError) as e:
+        except (memspec_yaml.SpecError, binary.BinaryError) as e:
             self.note("outcome", "error")
             pytest.fail(str(e), pytrace=False)
         self.tell()
@@ -125,7 +126,7 @@ class CaseItem(pytest.Item):
         increase.judge(self, increase.Numbers(self.case["device"]["name"], peak))
         if self.messages:
             at_once = self.checked["outcome"] == "pass"
-            self.note("warning", self.messages[0].splitlines()[0] if at_once else cases.headline(near(self.path), self.name, self.answers))
+            self.note("warning", self.messages[0].splitlines()[0] if at_once else memspec_yaml.headline(near(self.path), self.name, self.answers))
 
     def reproducible(self, text: str) -> str:
         """The commands that give the account again, this test's first."""

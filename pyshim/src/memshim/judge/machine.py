@@ -7,37 +7,38 @@ from typing import Any
 
 import pytest
 
-from memshim.run import gpu, process
-from memshim.workspace import queried
+from memshim.case import process
+from memshim.gpu import devices
+from memshim.workspace import answers
 
 SEEN = pytest.StashKey[Any]()
 RUNNER = pytest.StashKey[Any]()
 QUERIED = pytest.StashKey[Any]()
 
 
-def seen(config: pytest.Config) -> gpu.Seen:
+def seen(config: pytest.Config) -> devices.Seen:
     """This machine's GPUs, asked once: of xdist's processes the first that needs it asks, the others read its answer."""
     found = config.stash.get(SEEN, None)
     if found is None:
-        found = config.stash[SEEN] = _shared(config) if hasattr(config, "workerinput") and gpu.hinted() else gpu.look()
+        found = config.stash[SEEN] = _shared(config) if hasattr(config, "workerinput") and devices.hinted() else devices.look()
     return found
 
 
-def _shared(config: pytest.Config) -> gpu.Seen:
+def _shared(config: pytest.Config) -> devices.Seen:
     try:
         import fcntl
 
         folder = config._tmp_path_factory.getbasetemp().parent  # type: ignore[attr-defined]  # of all processes, as xdist's manual shares things
     except (ImportError, AttributeError):
-        return gpu.look()
+        return devices.look()
     with open(folder / "memspec-gpus.json", "a+", encoding="utf-8") as f:
         fcntl.flock(f, fcntl.LOCK_EX)
         f.seek(0)
         text = f.read()
         if text:
             told = json.loads(text)
-            return gpu.Seen(tuple(told["devices"]), told["why"])
-        found = gpu.look()
+            return devices.Seen(tuple(told["devices"]), told["why"])
+        found = devices.look()
         json.dump({"devices": found.devices, "why": found.why}, f)
         return found
 
@@ -49,10 +50,10 @@ def runner(config: pytest.Config) -> process.Fresh | process.Server:
     return config.stash[RUNNER]
 
 
-def asked(config: pytest.Config) -> queried.Queried:
+def asked(config: pytest.Config) -> answers.Queried:
     """What cuDNN answered this process."""
     if config.stash.get(QUERIED, None) is None:
-        config.stash[QUERIED] = queried.Queried()
+        config.stash[QUERIED] = answers.Queried()
     return config.stash[QUERIED]
 
 

@@ -20,12 +20,12 @@ from typing import Any, NoReturn
 
 import pytest
 
-from memshim import cases
-from memshim.judge import apart, increase, machine, marks, options
+from memshim.case import memspec_yaml
+from memshim.judge import increase, machine, marks, options, separate_process
 from memshim.judge.items import CaseItem, SpecFile, Unreadable
 from memshim.judge.region import TOP, CUDABudget, Region
 from memshim.judge.summary import Summary
-from memshim.run.where import pretended
+from memshim.gpu.where import pretended
 
 COUNT = pytest.StashKey[int]()  # budgets of a test so far
 SURVEY = pytest.StashKey[Any]()
@@ -44,7 +44,7 @@ def pytest_configure(config: pytest.Config) -> None:
                             "on= in a process of its own, on that GPU, pretended")
     config.pluginmanager.register(Summary(config), "memspec-summary")
     config.pluginmanager.register(increase.Keeper(), "memspec-increase")
-    apart.register(config)
+    separate_process.register(config)
     options.check(config)
     get = lambda name: options.get(config, name)
     if get("memspec_no_measure") and (get("memspec_measure") or get("memspec_require_gpu")):
@@ -150,7 +150,7 @@ def held_to(item: pytest.Item, budget: marks.Budget, whole: bool = False) -> Ite
         region = item.config.hook.pytest_memspec_region(device=budget.device, config=item.config)
     except ValueError as e:
         pytest.fail(str(e), pytrace=False)
-    why_not = item.stash.get(apart.NO_PRETEND, "") or region.why_not
+    why_not = item.stash.get(separate_process.NO_PRETEND, "") or region.why_not
     note = _notes(item) if budget.limits else lambda name, value: None
     surveyed = whole and options.surveys(item.config)
     if why_not:
@@ -216,7 +216,7 @@ def _not_judged(item: pytest.Item, note, why: str) -> None:
 
 def _out_of_memory(e: BaseException) -> str:
     """What is said of the memory that ran out; empty where that is not the cause."""
-    from memshim.run.failure import out_of_memory
+    from memshim.gpu.failure import out_of_memory
 
     return out_of_memory(e) if isinstance(e, Exception) else ""
 
@@ -234,14 +234,14 @@ def _fail_oom(item: pytest.Item, peaks: marks.Peaks, region: Region, note, said:
 def _reads() -> list[str]:
     """The lines that read values which no kernel computed, and which are others with MEMSPEC_VALUES."""
     from memshim import pretend
-    from memshim.run.frames import shorten
+    from memshim.frames import shorten
 
     seen = pretend.report().reads
     return list(dict.fromkeys(f"{shorten(r.file)}:{r.line} ({r.function})" if r.file else r.function for r in seen if r.varied and r.assumed is None))
 
 
 def _survey(region: Region, peaks: marks.Peaks) -> dict[str, Any]:
-    from memshim.run import where
+    from memshim.gpu import where
 
     told = region.survey() if hasattr(region, "survey") else {"churn": 0, "allocations": 0, "histogram": [], "lines": []}
     return {**peaks._asdict(), "where": where.told("cuda"), **told}
@@ -335,14 +335,14 @@ class Shim:
         __tracebackhide__ = True
         try:
             asked = machine.asked(self._item.config)
-            checked, wrong = cases.check(spec, [case] if case else [], queried=asked), ""
-        except cases.SpecError as e:
+            checked, wrong = memspec_yaml.check(spec, [case] if case else [], queried=asked), ""
+        except memspec_yaml.SpecError as e:
             checked, wrong = {}, str(e)
         if wrong:
             pytest.fail(wrong)
         bad = [c["name"] for c in checked["cases"] if c["outcome"] not in ("pass", "warn")]
         if bad:
-            pytest.fail("\n".join(cases.message(spec, name, asked.arguments) for name in bad), pytrace=False)
+            pytest.fail("\n".join(memspec_yaml.message(spec, name, asked.arguments) for name in bad), pytrace=False)
         return checked
 
     def trace(self, *args, **kw):

@@ -9,7 +9,7 @@ from types import BuiltinFunctionType, CodeType, FrameType, FunctionType, Module
 from typing import Any, Protocol
 
 from memshim.judge.marks import Peaks
-from memshim.run import gpu, where
+from memshim.gpu import devices, where
 
 TOP = 8  # lines told of who held the peak
 BINS = (512, 4 << 10, 32 << 10, 256 << 10, 1 << 20, 10 << 20, 100 << 20, 1 << 30)  # 1 MiB and 10 MiB are the allocator's own limits
@@ -37,8 +37,8 @@ class CUDABudget:
         self.why_not = self._missing()
 
     def _missing(self) -> str:
-        if "torch" not in sys.modules and not gpu.hinted():
-            return gpu.NONE  # without importing it
+        if "torch" not in sys.modules and not devices.hinted():
+            return devices.NONE  # without importing it
         try:
             import torch
         except ImportError:
@@ -46,11 +46,11 @@ class CUDABudget:
         found = torch.cuda.device_count() if torch.cuda.is_available() else 0
         if found and (self._device or 0) >= found:
             raise ValueError(f"memory_budget: got device {self._device}, but PyTorch finds {found} GPU here")
-        return "" if found else gpu.NONE
+        return "" if found else devices.NONE
 
     def before_fixtures(self) -> Any:
         """A region from here on, for after."""
-        from memshim.run.recorder import CUDARegion
+        from memshim.allocator.recorder import CUDARegion
 
         return CUDARegion(self._device).open()
 
@@ -61,8 +61,8 @@ class CUDABudget:
     def start(self) -> None:
         import torch
 
-        from memshim.run.forward import Lines
-        from memshim.run.recorder import CUDARegion
+        from memshim.attribution.forward_lines import Lines
+        from memshim.allocator.recorder import CUDARegion
 
         torch.cuda.init()
         if self._warm:
@@ -91,7 +91,7 @@ class CUDABudget:
         """What was allocated since the start and is there still, but for what fixtures hold: they are ended after the test."""
         import torch
 
-        from memshim.run.history import moment, replay
+        from memshim.allocator.history import moment, replay
 
         gc.collect()
         torch.cuda.synchronize(self._region.index)
@@ -104,7 +104,7 @@ class CUDABudget:
     def leaks(self) -> str:
         """By source line, after leaked."""
         from memshim import sizes
-        from memshim.run.history import by_line
+        from memshim.allocator.history import by_line
 
         rows = by_line(self._region, self._leaks)
         out = [f"{sizes.show(x.mem):>10}  {x.count:>5}  {x.frame or 'no Python line'}{', backward' * x.backward}" for x in rows[: self._top]]
@@ -137,7 +137,7 @@ class CUDABudget:
 
     def snapshot(self) -> dict:
         """As torch.cuda.memory._dump_snapshot writes it, with what happened since the start."""
-        from memshim.run.snapshot import snapshot
+        from memshim.allocator.snapshot import snapshot
 
         return snapshot(self._region)
 
@@ -179,7 +179,7 @@ def _addresses(kept: Iterable[Any]) -> set[int]:
     """Of the storages that these objects hold, gradients among them."""
     import torch
 
-    from memshim.run.storages import aside, storages
+    from memshim.gpu.storages import aside, storages
 
     out: set[int] = set()
     seen: set[int] = set()

@@ -6,8 +6,10 @@ import re
 import tempfile
 from typing import NamedTuple
 
-from memshim import binary, cases, sizes
-from memshim.run import gpu, record
+from memshim import binary, sizes
+from memshim.case import memspec_yaml
+from memshim.case import record
+from memshim.gpu import devices
 
 PHASES = {"baseline": "baseline", "first": "first pass", "steady": "steady pass"}
 
@@ -38,9 +40,9 @@ def compare(spec: str, measured: dict, extra: list[str] = ()) -> Comparison:
     """Hold a record against the case of its name in a memspec.yaml. extra are arguments that check has too."""
     with tempfile.TemporaryDirectory(prefix="memshim-") as folder:
         record.write(measured, folder)
-        arguments = ["verify", *cases.selected(spec, [measured["case"]]), "--measured", folder, *extra]
+        arguments = ["verify", *memspec_yaml.selected(spec, [measured["case"]]), "--measured", folder, *extra]
         arguments += ["--on", "pretend"] if measured["where"] == "pretend" else []
-        answer = cases.ask(*arguments)["cases"][0]
+        answer = memspec_yaml.ask(*arguments)["cases"][0]
         text, _, _ = binary.call(*arguments)
         blank = r"\s+(?:\\\n\s*)?"  # a long command is continued with a backslash
         text = re.sub(f"{blank}--measured{blank}{re.escape(folder)}", "", text).replace(folder + "/", "")
@@ -51,7 +53,7 @@ def compare(spec: str, measured: dict, extra: list[str] = ()) -> Comparison:
     return Comparison(text, got["rows"], got["findings"], got["events"], "")
 
 
-def device_for(case: dict, seen: gpu.Seen) -> tuple[dict | None, str]:
+def device_for(case: dict, seen: devices.Seen) -> tuple[dict | None, str]:
     """The GPU of this machine that a case is for, or why running it would tell nothing: compute capability and memory decide; drivers report memory
     a little differently."""
     wanted = case["device"]

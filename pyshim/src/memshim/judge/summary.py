@@ -9,7 +9,7 @@ import pytest
 from memshim import sizes
 from memshim.judge import options
 from memshim.judge.region import BINS
-from memshim.run import where
+from memshim.gpu import where
 
 OUTCOMES = ("pass", "warn", "fail", "error", "inconclusive")
 _BARS = "▁▂▃▄▅▆▇█"

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 from memshim import sizes
 from memshim.look.loop import STEP, Loop, tag_of
 from memshim.look.parts import Breakdown, Parts, Row
-from memshim.look.workspace import Workspace, of_library
-from memshim.run.cpu import BASE
-from memshim.run.history import Held, Region, line_of, moment, replay
-from memshim.run.storages import aside, storages
+from memshim.attribution.library_workspace import Workspace, of_library
+from memshim.allocator.cpu_region import BASE
+from memshim.allocator.history import Held, Region, line_of, moment, replay
+from memshim.gpu.storages import aside, storages
 
 
 class Owner(NamedTuple):

@@ -14,8 +14,8 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from memshim.run.cpu import BASE, watcher
-from memshim.run.storages import storages
+from memshim.allocator.cpu_region import BASE, watcher
+from memshim.gpu.storages import storages
 
 STEP = BASE + "step"
 GRADIENT, INPUT = BASE + "gradient ", BASE + "input"

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import NamedTuple, TextIO
 
 from memshim import sizes
-from memshim.run import where
+from memshim.gpu import where
 
 
 class ModelSize(NamedTuple):
@@ -35,7 +35,7 @@ def modelsize(model, *inputs, file: TextIO | None | str = "stdout", **named) -> 
     """
     import torch
 
-    from memshim.run.storages import nbytes
+    from memshim.gpu.storages import nbytes
 
     lazy = next((name for name, p in [*model.named_parameters(), *model.named_buffers()] if torch.nn.parameter.is_lazy(p)), None)
     if lazy is not None:
@@ -82,13 +82,14 @@ def _as_it_was(model, device) -> Iterator[None]:
 def _intermediates(model, inputs, named, device, backward: bool) -> int:
     import torch
 
-    from memshim.run.history import region, replay
+    from memshim.allocator.history import region, replay
+    from memshim.case.step import differentiable_sum
 
     r = region(device, stacks="").open()
     with torch.set_grad_enabled(backward), contextlib.closing(r):
         out = model(*inputs, **named)
         if backward:
-            loss = loss_of(out)
+            loss = differentiable_sum(out)
             if loss is not None:
                 loss.backward()
             del loss
@@ -104,12 +105,3 @@ def _intermediates(model, inputs, named, device, backward: bool) -> int:
         total += c.bytes
         most = max(most, total)
     return most
-
-
-def loss_of(out):
-    """The sum of everything in a result that has a gradient."""
-    import torch
-    from torch.utils._pytree import tree_leaves
-
-    parts = [t.float().sum() for t in tree_leaves(out) if isinstance(t, torch.Tensor) and t.requires_grad]
-    return sum(parts[1:], parts[0]) if parts else None

@@ -20,8 +20,8 @@ from typing import Any, NamedTuple, TextIO
 
 from memshim import sizes
 from memshim.look.parts import Breakdown, Parts, Row
-from memshim.run import where
-from memshim.run.recorder import uncollected
+from memshim.gpu import where
+from memshim.allocator.recorder import uncollected
 
 CSV_FILE = "memshim-profile.csv"
 # On a GPU an iteration is recorded where it is one of the first, or one that is printed; and no more once so many in a row did what earlier ones did.
@@ -65,7 +65,7 @@ class Profiler:
 
         from memshim.look.breakdown import Breaker
         from memshim.look.loop import Loop
-        from memshim.run.storages import storages
+        from memshim.gpu.storages import storages
 
         if rows not in ("", "layer", "tensor"):
             raise ValueError(f"got rows {rows!r}, want layer, tensor or an empty text")
@@ -92,8 +92,8 @@ class Profiler:
         self._begin(True)
 
     def _make_region(self):
-        from memshim.run.cpu import CPURegion
-        from memshim.run.recorder import CUDARegion
+        from memshim.allocator.cpu_region import CPURegion
+        from memshim.allocator.recorder import CUDARegion
 
         return CUDARegion(self._device.index, stacks="alloc") if self._device.type == "cuda" else CPURegion()
 
@@ -228,7 +228,7 @@ def _counters(region) -> tuple:
     """What the allocator counts, but for what lies unused in which segment; empty where it counts nothing."""
     if region.where != "cuda" or not region.begun:
         return ()
-    from memshim.run.recorder import recorder
+    from memshim.allocator.recorder import recorder
 
     told = recorder.real_stats(region.index)
     return tuple((kind[pool]["allocated"], kind[pool]["freed"], kind[pool]["current"], kind[pool]["peak"])
@@ -276,12 +276,13 @@ def _iteration_line(s: Stats) -> str:
 def main(arguments: list[str]) -> int:
     import argparse
 
-    from memshim.run import inputs, on
-    from memshim.run.build import BuildError, load_source
+    from memshim.case import inputs
+    from memshim.pretend import restart
+    from memshim.case.build import BuildError, load_source
 
     p = argparse.ArgumentParser(prog="python -m memshim profile", description="Run training steps of a model (its loss is the sum of its results) "
                                 "and show what they are made of, by layer.")
-    on.add_arguments(p)
+    restart.add_arguments(p)
     p.add_argument("source", help="FILE.py:NAME of the model, or of a function that makes it")
     p.add_argument("--input", action="append", required=True, metavar="INPUT", help="such as 'x=float32[B,3,224,224]'; repeats")
     p.add_argument("--dim", action="append", default=[], metavar="NAME=SIZE", help="a dimension's value; repeats")
@@ -292,7 +293,7 @@ def main(arguments: list[str]) -> int:
     a = p.parse_args(arguments)
     if a.steps < 1:
         p.error(f"argument --steps: got {a.steps}, want 1 or more")
-    if (code := on.enter(a, "profile")) is not None:
+    if (code := restart.enter(a, "profile")) is not None:
         return code
     try:
         model, (args, kwargs) = load_source(a.source), inputs.make(a.input, inputs.parse_dims(a.dim))
@@ -302,7 +303,7 @@ def main(arguments: list[str]) -> int:
     import torch
     from torch.utils._pytree import tree_map
 
-    from memshim.look.modelsize import loss_of
+    from memshim.case.step import differentiable_sum
 
     if a.optimizer and not isinstance(getattr(torch.optim, a.optimizer, None), type):
         print(f"memshim: got optimizer {a.optimizer!r}, want a class of torch.optim", file=sys.stderr)
@@ -318,7 +319,7 @@ def main(arguments: list[str]) -> int:
     optimizer = getattr(torch.optim, a.optimizer)(model.parameters()) if a.optimizer else None
     with Profiler(model, print_period=1, csv=a.csv or False, optimizer=optimizer, rows="") as profiler:
         for _ in range(a.steps):
-            loss = loss_of(model(*args, **kwargs))
+            loss = differentiable_sum(model(*args, **kwargs))
             if loss is not None:
                 loss.backward()
             del loss

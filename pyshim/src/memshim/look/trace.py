@@ -22,8 +22,11 @@ from collections.abc import Callable, Iterable
 from typing import Any, TextIO
 
 from memshim import sizes
-from memshim.run import history, on, script, where
-from memshim.run.history import Line, Peak, at_peak
+from memshim.allocator import history
+from memshim.gpu import where
+from memshim.look import run_script
+from memshim.pretend import restart
+from memshim.allocator.history import Line, Peak, at_peak
 
 SCHEMA = 2
 
@@ -53,7 +56,7 @@ class trace:  # lower case: it is used as a function, `with memshim.trace() as t
 
     def start(self) -> trace:
         """Begin to record."""
-        from memshim.run.forward import Lines
+        from memshim.attribution.forward_lines import Lines
 
         if self._region is not None:
             raise RuntimeError("this trace is recording already: another memshim.trace() records beside it")
@@ -185,7 +188,7 @@ def _patterns(given: str | Iterable[str]) -> list[re.Pattern]:
 
 def main(arguments: list[str]) -> int:
     p = argparse.ArgumentParser(prog="python -m memshim trace", description="Run a script and show who held the most memory, by source line.")
-    on.add_arguments(p)
+    restart.add_arguments(p)
     p.add_argument("--device", help="cuda:N or cpu; else the current GPU, else CPU tensors")
     p.add_argument("--top", type=int, default=20, metavar="N", help="rows shown (20), 0 for all")
     p.add_argument("--include", action="append", default=[], metavar="REGEXP", help="only lines whose file:line (function) has this; repeats")
@@ -196,7 +199,7 @@ def main(arguments: list[str]) -> int:
     p.add_argument("script")
     p.add_argument("arguments", nargs=argparse.REMAINDER)
     a = p.parse_args(arguments)
-    if (code := on.enter(a, "trace")) is not None:
+    if (code := restart.enter(a, "trace")) is not None:
         return code
     if a.top < 0:
         p.error(f"argument --top: got {a.top}, want 0 or more")
@@ -212,7 +215,7 @@ def main(arguments: list[str]) -> int:
         return 2
     started: list[trace] = []
     try:
-        code = script.code_of(lambda: script.run(a.script, a.arguments, a.module), lambda: started.append(t.start()))
+        code = run_script.code_of(lambda: run_script.run(a.script, a.arguments, a.module), lambda: started.append(t.start()))
     finally:
         if started:
             t.__exit__(None, None, None)

@@ -20,8 +20,10 @@ from collections import Counter
 from typing import Any, NamedTuple, TextIO
 
 from memshim import sizes
-from memshim.run import on, script, where
-from memshim.run.frames import Frame
+from memshim.gpu import where
+from memshim.look import run_script
+from memshim.pretend import restart
+from memshim.frames import Frame
 
 
 class Kind(NamedTuple):
@@ -105,7 +107,7 @@ class Tracker:
         return change
 
     def _ask(self, wanted: where.Where) -> Allocator:
-        from memshim.run.recorder import CUDARegion
+        from memshim.allocator.recorder import CUDARegion
 
         if self._peaks is None:
             self._peaks = CUDARegion(wanted.index, events=False).open()
@@ -173,7 +175,7 @@ def count(wanted: where.Where) -> Census:
     """The tensors on one device."""
     import torch
 
-    from memshim.run.storages import aside, reachable, stored
+    from memshim.gpu.storages import aside, reachable, stored
 
     behind: dict[int, tuple] = {}
     found = reachable()
@@ -208,14 +210,14 @@ def _caller() -> Frame:
 
 def main(arguments: list[str]) -> int:
     p = argparse.ArgumentParser(prog="python -m memshim track", description="Run a script and show what changed between some of its lines.")
-    on.add_arguments(p)
+    restart.add_arguments(p)
     p.add_argument("--at", action="append", type=int, required=True, metavar="LINE", help="before this line of the script is run; repeats")
     p.add_argument("--device", help="cuda:N or cpu; else the GPU, else CPU tensors")
     p.add_argument("-o", "--output", metavar="FILE", help="append there, not to standard output")
     p.add_argument("script")
     p.add_argument("arguments", nargs=argparse.REMAINDER)
     a = p.parse_args(arguments)
-    if (code := on.enter(a, "track")) is not None:
+    if (code := restart.enter(a, "track")) is not None:
         return code
     try:
         with open(a.script, "rb") as f:
@@ -231,7 +233,7 @@ def main(arguments: list[str]) -> int:
     module.__dict__.update(__file__=a.script, __memshim_track__=tracker.track)
     sys.argv, sys.modules["__main__"] = [a.script, *a.arguments], module
     sys.path.insert(0, os.path.dirname(os.path.abspath(a.script)))
-    return script.code_of(lambda: exec(code, module.__dict__), lambda: where.of(a.device) and None)
+    return run_script.code_of(lambda: exec(code, module.__dict__), lambda: where.of(a.device) and None)
 
 
 def _tracked(source: bytes, file: str, lines: set[int]) -> types.CodeType:

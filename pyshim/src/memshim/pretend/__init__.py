@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from memshim.pretend.activate import TooLate, active, environment
     from memshim.pretend.build import BuildError
     from memshim.pretend.device import Device, UnknownDevice, find, names, of_case
-    from memshim.pretend.seen import Report, read_reports, report
+    from memshim.pretend.inexact import Report, read_reports, report
     from memshim.pretend.support import Unsupported
 
 __all__ = ["BuildError", "Device", "Report", "TooLate", "UnknownDevice", "Unsupported", "active", "environment", "find", "names", "of_case", "read_reports",
@@ -27,7 +27,7 @@ __all__ = ["BuildError", "Device", "Report", "TooLate", "UnknownDevice", "Unsupp
 
 # Where each name is: a process on a pretend GPU imports this package at its start, and asks for few of them.
 _MODULES = {"activate": ("TooLate", "active", "environment"), "build": ("BuildError",), "device": ("Device", "UnknownDevice", "find", "names", "of_case"),
-            "seen": ("Report", "read_reports", "report"), "support": ("Unsupported",)}
+            "inexact": ("Report", "read_reports", "report"), "support": ("Unsupported",)}
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 
 

@@ -78,7 +78,7 @@ def variables(devices: Sequence[Device], environ: Mapping[str, str]) -> dict[str
 
 
 def options(values: bool, assume: Mapping[str, Any] | None) -> dict[str, str]:
-    from memshim.pretend.places import read_assume
+    from memshim.pretend.value_reads import read_assume
 
     return {follow.VALUES: str(int(values)), follow.ASSUME: json.dumps(read_assume(assume or {}))}
 

@@ -1,5 +1,5 @@
 /* What this process takes of each card, kept where its parent can read it at any time, whatever ends the process: a file of a few KiB in the folder
-   that MEMSPEC_PRETEND_FIGURES names, mapped and shared. run/processes.py reads it; both know its layout. */
+   that MEMSPEC_PRETEND_FIGURES names, mapped and shared. program/process_reports.py reads it; both know its layout. */
 #include "pretend.h"
 
 #include <errno.h>

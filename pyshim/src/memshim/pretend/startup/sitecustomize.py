@@ -20,10 +20,18 @@ def run_own() -> None:
 def follow() -> None:
     if not os.environ.get("MEMSPEC_PRETEND"):
         return
-    spec = importlib.util.spec_from_file_location("memshim_pretend_follow", os.path.join(os.path.dirname(HERE), "follow.py"))
+    spec = importlib.util.spec_from_file_location("memshim_after_import", os.path.join(os.path.dirname(HERE), "after_import.py"))
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    module.after_torch()
+    module.once_imported("torch", start)
+
+
+def start() -> None:
+    if importlib.util.find_spec("memshim") is None:
+        sys.path.append(os.path.dirname(os.path.dirname(os.path.dirname(HERE))))
+    from memshim.pretend import follow
+
+    follow.start()
 
 
 follow()

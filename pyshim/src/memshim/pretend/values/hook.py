@@ -9,9 +9,9 @@ from typing import Any
 import torch
 import torch._C as C
 
-from memshim.pretend.follow import After
+from memshim.pretend.after_import import After
 from memshim.pretend.library import Library
-from memshim.pretend.places import ROUTING, Reads, within
+from memshim.pretend.value_reads import ROUTING, Reads, within
 from memshim.pretend.values import kinds, modes, threads
 from memshim.pretend.values.attention import Unplanned
 from memshim.pretend.values.memory import CHOSEN, Memory, host

@@ -1,0 +1,1 @@
+"""What an allocator did: events, blocks, the recorder of its history, snapshots, recordings."""

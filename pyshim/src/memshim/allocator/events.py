@@ -1,0 +1,93 @@
+"""What an allocator did, event by event."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import NamedTuple
+
+from memshim.allocator.blocks import MIN_BLOCK
+from memshim.frames import Stacks
+
+MAX_EVENTS = 10_000_000  # of the allocator's ring buffer, which grows as it fills
+
+# Those that a record keeps: not what reading the history leaves in it (snapshot), nor what changes no memory (annotate).
+ACTIONS = frozenset(("alloc", "free_requested", "free_completed", "segment_alloc", "segment_free", "segment_map", "segment_unmap", "oom"))
+ANNOTATE = "annotate"
+
+
+class Event(NamedTuple):
+    """On CUDA the actions and sizes of TraceEntry (sizes as asked for, key an address); on CPU alloc and free_completed of a storage's number.
+
+    forward is the stack of the forward operator whose backward this is, -1 where none is known. tag is what the thread that did it called its work.
+    """
+
+    action: str
+    key: int
+    size: int
+    stream: int = 0
+    operator: str = ""
+    stack: int = -1
+    forward: int = -1
+    tag: str = ""
+    time: int = 0  # microseconds, of the allocator's clock
+
+
+def read_entries(entries: list[dict], stacks: Stacks) -> list[Event]:
+    """The allocator's trace entries of one device (torch.cuda.memory._snapshot()["device_traces"][i])."""
+    known: dict[tuple[int, ...], int] = {}  # PyTorch gives one frame one dict in a snapshot
+    nodes: dict[tuple[str, ...], int] = {}  # and a node of the graph allocates more than once
+    out = []
+    for e in entries:
+        action = e["action"]
+        if action not in ACTIONS and action != ANNOTATE:
+            continue
+        stack, frames = -1, e.get("frames")
+        if frames:
+            ids = tuple(map(id, frames))
+            stack = known.get(ids, -2)
+            if stack == -2:
+                stack = known[ids] = stacks.add([(f["filename"], f["line"], f["name"]) for f in frames])
+        origin, told = -1, e.get("forward_frames")
+        if told:
+            texts = tuple(told)
+            origin = nodes.get(texts, -2)
+            if origin == -2:
+                origin = nodes[texts] = stacks.add(forward_frames(told))
+        out.append(Event(action, e.get("addr", e.get("device_free", 0)), e["size"], e.get("stream", 0), "", stack,
+                         origin, e.get("user_metadata", ""), e.get("time_us", 0)))
+    return out
+
+
+def block(size: int, where: str) -> int:
+    """What an allocation counts for where its block is not known: on CUDA the request rounded up (roundup_power2_divisions apart)."""
+    return -(-size // MIN_BLOCK) * MIN_BLOCK if where == "cuda" else size
+
+
+def deltas(events: list[Event], where: str) -> Iterator[tuple[Event, int]]:
+    """For each event that changes what is allocated: the event, and by how much. A free of what the history never saw born is of before."""
+    free = "free_requested" if where == "cuda" else "free_completed"  # PyTorch counts a block as free when that is asked for
+    for e in events:
+        if e.action == "alloc":
+            yield e, block(e.size, where)
+        elif e.action == free:
+            yield e, -block(e.size, where)
+
+
+def forward_frames(told: list[str]) -> list[tuple[str, int, str]]:
+    """The frames that a node tells of, innermost first: written by attribution/forward_lines.py, or by PyTorch where the program itself looks for anomalies."""
+    if told and told[0].startswith("  File "):
+        told = [" ".join(text.splitlines()[:1]) for text in reversed(told)]
+    else:
+        told = [line for text in told for line in text.splitlines()]
+    return [place for place in map(_place, told) if place]
+
+
+@lru_cache(maxsize=1 << 16)
+def _place(text: str) -> tuple[str, int, str] | None:
+    m = _PLACE.match(text)
+    return (m["file"], int(m["line"]), m["name"]) if m else None
+
+
+_PLACE = re.compile(r'(?:  File ")?(?P<file>.*?)(?:", line |:)(?P<line>\d+)(?:, in |:)(?P<name>[^\n]*)')

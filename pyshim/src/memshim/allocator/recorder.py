@@ -1,0 +1,473 @@
+"""One recording of the CUDA allocator's history in a process, and any number of regions that read it, in any order and at once.
+
+The allocator has one history and one set of peaks a device. Whoever clears the one or resets the other takes it from all who look. So memshim's
+regions share: events are moved from the allocator's history into ours before it is cleared, and before peaks are reset every open region keeps
+what they were, and so does the program: it reads its own peaks as if nobody looked. Its calls of `reset_peak_memory_stats` and
+`_record_memory_history` pass through here for the same reason; what it began to record goes on afterwards, with its own arguments.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import gc
+import importlib
+import os
+import sys
+import threading
+import types
+from collections.abc import Iterator
+from typing import Any
+
+from memshim.allocator.blocks import Blocks, Settings
+from memshim.allocator.events import MAX_EVENTS, Event, read_entries
+from memshim.frames import Stacks
+
+# A region's peaks: our names, and those of torch.cuda.memory_stats.
+METRICS = {m: f"{m}_bytes" for m in ("requested", "allocated", "reserved", "active", "inactive_split")}
+SYMBOLIZE = "TORCH_SYMBOLIZE_MODE"  # unset, PyTorch before 2.15 names C++ frames by starting addr2line, and fails where that is not installed
+# What the history keeps for each kind of stack, and of which.
+_CONTEXT = {"": (None, "python"), "python": ("alloc", "python"), "alloc": ("alloc", "all"), "all": ("all", "all")}
+
+
+class CUDARegion:
+    """What the caching allocator of one GPU does from open to close. Where CUDA has not started yet, it begins when that does.
+
+    stacks: "python"; "alloc" with C++ frames, "all" of what is freed too; "" for none. events: False for peaks alone, which costs nothing.
+    """
+
+    where = "cuda"
+
+    def __init__(self, index: int | None = None, stacks: str = "python", events: bool = True):
+        self.index, self.wants, self.keeps_events = index, stacks, events
+        self.begun, self.lost = False, ""  # lost: why the events do not tell all
+        self.events: list[Event] = []
+        self.before: dict[int, int] = {}  # blocks in use at the beginning: size by address
+        self.segments: list[dict] = []  # at the beginning
+        self.at_end: dict[int, dict] = {}  # at the last mark: the snapshot's blocks in use by address
+        self.settings = Settings()
+        self.allocated_before = self.allocated_after = 0
+        self._most: dict[str, int] = {}
+        self._from, self._ended = 0, False  # the number of the first event that is ours
+
+    @property
+    def stacks(self) -> Stacks:
+        return recorder.stacks
+
+    def open(self) -> CUDARegion:
+        recorder.open(self)
+        return self
+
+    def close(self) -> None:
+        recorder.close(self)
+
+    def mark(self) -> int:
+        """How many events there are so far."""
+        recorder.read(self)
+        return len(self.events)
+
+    def peaks(self) -> dict[str, int]:
+        """The most since the beginning, by metric."""
+        if self.begun and not self._ended:
+            self.keep_peaks()
+        return {m: self._most.get(m, 0) for m in METRICS}
+
+    def restart_peaks(self) -> None:
+        """Count peaks anew from here."""
+        recorder.restart_peaks(self)
+
+    def restart(self) -> None:
+        """Begin anew: what is there now is of before."""
+        recorder.restart(self)
+
+    def turn(self) -> CUDARegion:
+        """mark and restart in one: what there was so far, as a region that is closed."""
+        return recorder.turn(self)
+
+    def want(self, stacks: str) -> None:
+        """Other stacks from here on."""
+        recorder.want(self, stacks)
+
+    def keep_events(self, keep: bool) -> None:
+        """Whether to record from here on. Peaks are counted in any event. What there was and is, restart tells."""
+        recorder.keep_events(self, keep)
+
+    def now(self) -> dict[str, int]:
+        return stats(self.index, "current") if self.begun else dict.fromkeys(METRICS, 0)
+
+    def keep_peaks(self) -> None:
+        for m, n in stats(self.index, "peak").items():
+            self._most[m] = max(self._most.get(m, 0), n)
+
+    def keys_of(self, tensor) -> list[int]:
+        from memshim.gpu.storages import storages
+
+        return [s.data_ptr() for s in storages(tensor)]
+
+
+def stats(index: int, kind: str) -> dict[str, int]:
+    """The allocator's counters, all pools together. kind: current or peak."""
+    import torch
+
+    told = recorder.real_stats(index)
+    return {m: told[name]["all"][kind] for m, name in METRICS.items()}
+
+
+class Recorder:
+    """Opens, reads and closes regions."""
+
+    def __init__(self) -> None:
+        self.regions: list[CUDARegion] = []
+        self._events: dict[int, list[Event]] = {}  # by device, those that an open region may still read
+        self._first: dict[int, int] = {}  # by device, the number of the first of them
+        self.stacks = Stacks()
+        self._lock = threading.RLock()
+        self._guard = Guard(self)
+        self._theirs = False  # the program's own recording runs: its history is read, never cleared
+        self._settings = ("", None)  # how we record: kind of stacks, and the program's own arguments where it began while we did
+        self._seen: dict[int, tuple[int, tuple]] = {}  # of the program's history, how many were read and the last of them
+        self._program: dict[int, dict] = {}  # by device, the counters as they were when we last reset its peaks: the program did not
+
+    def open(self, region: CUDARegion) -> None:
+        import torch
+
+        with self._lock:
+            if torch.cuda.is_initialized() or hasattr(torch.cuda._tls, "is_initializing"):  # which PyTorch before 2.15 asks for a lock that it holds
+                self._begin(region)
+            else:
+                torch.cuda._lazy_call(lambda: self._begin(region) if not region._ended else None)
+
+    def _begin(self, region: CUDARegion) -> None:
+        import torch
+
+        with self._lock:
+            if region.index is None:
+                region.index = torch._C._cuda_getDevice()
+            if not self.regions:
+                self.stacks, self._events, self._first, self._seen = Stacks(), {}, {}, {}
+                self._guard.install()
+            region.begun = True
+            backend = torch._C._cuda_getAllocatorBackend()
+            if region.keeps_events and backend != "native":
+                region.lost, region.keeps_events = f"the allocator {backend} keeps no history", False
+            torch.cuda.synchronize(region.index)
+            first = not any(r.keeps_events for r in self.regions)
+            self.regions.append(region)
+            if region.keeps_events:
+                self._start(region.wants) if first else self._want()
+            self._renew(region)
+
+    def restart(self, region: CUDARegion) -> None:
+        with self._lock:
+            if region.begun and not region._ended:
+                self._renew(region)
+
+    def turn(self, region: CUDARegion) -> CUDARegion:
+        with self._lock:
+            snapshot = self.read(region)
+            region.peaks()
+            past = copy.copy(region)
+            past._ended = True
+            if region.begun and not region._ended:
+                self._renew(region, snapshot)
+            return past
+
+    def _renew(self, region: CUDARegion, snapshot: dict | None = None) -> None:
+        """The region begins here, where a snapshot was just made or one is."""
+        if region.keeps_events:
+            snapshot = snapshot or self._drain(any(r is not region and r.keeps_events for r in self.regions))
+            events = self._events.setdefault(region.index, [])
+            region.events, region._from = [], self._first.setdefault(region.index, 0) + len(events)
+            region.settings = Settings.of(snapshot.get("allocator_settings") or {})
+            region.segments = [s for s in snapshot["segments"] if s["device"] == region.index]
+            region.before = {b["address"]: b["size"] for s in region.segments for b in s["blocks"] if b["state"] == "active_allocated"}
+            self._trim(region.index)
+        self._reset(region.index)
+        region._most = {}
+        region.allocated_before = stats(region.index, "current")["allocated"]
+
+    def _trim(self, index: int) -> None:
+        unread = min(r._from for r in self.regions if r.keeps_events and r.index == index) - self._first[index]
+        del self._events[index][:unread]
+        self._first[index] += unread
+
+    def _start(self, stacks: str) -> None:
+        import torch
+
+        self._theirs = torch._C._cuda_isHistoryEnabled()
+        self._settings = (stacks, None)
+        if not self._theirs:
+            self._record(clear=True)
+
+    def keep_events(self, region: CUDARegion, keep: bool) -> None:
+        with self._lock:
+            if not region.begun or region._ended or region.keeps_events == keep or region.lost and keep:
+                region.keeps_events = keep and not region.lost
+                return
+            first = not any(r.keeps_events for r in self.regions)
+            region.keeps_events = keep
+            if keep:
+                self._start(region.wants) if first else self._want()
+            elif not any(r.keeps_events for r in self.regions):
+                self._end()
+            else:
+                self._want()
+
+    def want(self, region: CUDARegion, stacks: str) -> None:
+        with self._lock:
+            region.wants = stacks
+            if region.begun and region.keeps_events and not region._ended:
+                self._want()
+
+    def _want(self) -> None:
+        """Record the most that anybody wants."""
+        stacks = max((r.wants for r in self.regions if r.keeps_events), key=list(_CONTEXT).index)
+        if stacks != self._settings[0]:
+            self._settings = (stacks, self._settings[1])
+            if not self._theirs:
+                self._record(clear=False)
+
+    def _record(self, clear: bool) -> None:
+        context, stacks = _CONTEXT[self._settings[0]]
+        self._guard.record("all", context, stacks, MAX_EVENTS, clear_history=clear)
+
+    def read(self, region: CUDARegion) -> dict | None:
+        """Bring a region's events up to date; the snapshot that they were read from."""
+        with self._lock:
+            if region.begun and region.keeps_events and not region._ended:
+                snapshot = self._drain()
+                region.at_end = {b["address"]: b for s in snapshot["segments"] if s["device"] == region.index for b in s["blocks"]
+                                 if b["state"] == "active_allocated"}
+                region.events = self._events[region.index][region._from - self._first[region.index]:]
+                return snapshot
+            return None
+
+    def _drain(self, keep: bool = True) -> dict:
+        """Move what is new in the allocator's history into ours, unless nobody needs it; the snapshot that it was read from."""
+        import torch
+
+        with uncollected():  # what it let go of between the first two would be told nowhere; and it finds nothing in the entries, over and over
+            snapshot, ended = allocator_snapshot(), not torch._C._cuda_isHistoryEnabled()
+            if ended or not self._theirs:
+                self._record(clear=True)
+            if ended:
+                self._lose(None, "the program ended the recording of the allocator's history")
+                self._theirs, self._settings = False, (self._settings[0], None)
+            for device, entries in enumerate(snapshot["device_traces"]):
+                new = self._new(device, entries) if self._theirs else entries
+                if keep and any(r.index == device for r in self.regions):
+                    self._events.setdefault(device, []).extend(read_entries(new, self.stacks))
+        return snapshot
+
+    def _new(self, device: int, entries: list[dict]) -> list[dict]:
+        """Of the program's own history, what was not read yet. Its ring may have gone on over what was."""
+        count, last = self._seen.get(device, (0, None))
+        if entries:
+            self._seen[device] = (len(entries), _identity(entries[-1]))
+        if count == 0:
+            return entries
+        if len(entries) >= count and _identity(entries[count - 1]) == last:
+            return entries[count:]
+        for i in range(len(entries) - 1, -1, -1):
+            if _identity(entries[i]) == last:
+                return entries[i + 1:]
+        self._lose(device, "the program's own recording keeps too few entries, or was ended")
+        return entries
+
+    def _lose(self, device: int | None, why: str) -> None:
+        for r in self.regions:
+            if device in (None, r.index):
+                r.lost = r.lost or why
+
+    def close(self, region: CUDARegion) -> None:
+        import torch
+
+        with self._lock:
+            if region._ended or region not in self.regions:
+                region._ended = True
+                return
+            torch.cuda.synchronize(region.index)
+            region.keep_peaks()
+            region.allocated_after = stats(region.index, "current")["allocated"]
+            self.read(region)
+            region._ended = True
+            self.regions.remove(region)
+            if region.keeps_events and not any(r.keeps_events for r in self.regions):
+                self._end()
+            self._unguard()
+
+    def _unguard(self) -> None:
+        """Once nobody looks, and what the program reads is what there is."""
+        if self.regions:
+            return
+        self._program = {i: told for i, told in self._program.items() if self.program_reads(i) != self.real_stats(i)}
+        if not self._program:
+            self._guard.remove()
+
+    def _end(self) -> None:
+        """The program's own recording goes on, as it began it."""
+        if self._settings[1] is not None:
+            enabled, args, kw = self._settings[1]
+            self._guard.record(enabled, *args, **{**kw, "clear_history": False})
+        elif not self._theirs:
+            self._guard.record(None)
+
+    def restart_peaks(self, region: CUDARegion) -> None:
+        with self._lock:
+            if region.begun and not region._ended:
+                self._reset(region.index)
+                region._most = {}
+
+    def _reset(self, index: int) -> None:
+        """Reset the peaks; whoever counts already does not lose what was."""
+        for r in self.regions:
+            if r.index == index:
+                r.keep_peaks()
+        self._program[index] = self.program_reads(index)
+        self._guard.reset_peaks(index)
+
+    def program_resets(self, index: int) -> None:
+        with self._lock:
+            self._reset(index)
+            del self._program[index]
+            self._unguard()
+
+    def program_reads(self, index: int) -> dict:
+        """The allocator's counters with the peaks since the program reset them, whenever we did."""
+        now, before = self.real_stats(index), self._program.get(index)
+        return _most(now, before) if before else now
+
+    def real_stats(self, index: int) -> dict:
+        return self._guard.stats(index)
+
+    def program_records(self, enabled: Any, args: tuple, kw: dict) -> None:
+        """The program begins or ends its own recording."""
+        with self._lock:
+            if not any(r.keeps_events for r in self.regions):
+                self._guard.record(enabled, *args, **kw)
+                return
+            self._drain()
+            if not enabled:
+                self._theirs, self._settings = False, (self._settings[0], None)
+                self._record(clear=True)
+            elif self._theirs and self._settings[1] is None:  # it ran before ours did
+                self._guard.record(enabled, *args, **kw)
+                self._seen = {} if kw.get("clear_history") else self._seen
+            else:
+                self._settings = ("all", (enabled, args, kw))
+                self._record(clear=True)
+                self._theirs, self._seen = True, {}  # from here on it is read, and not cleared
+
+
+@contextlib.contextmanager
+def uncollected() -> Iterator[None]:
+    """Without Python's garbage collector."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+class _Unloaded(types.ModuleType):
+    """torch._inductor as long as it is not imported, without the one module that a snapshot asks it for; whoever else asks it gets the real one."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "codecache":
+            raise AttributeError(name)
+        return getattr(importlib.import_module("torch._inductor"), name)
+
+
+@contextlib.contextmanager
+def without_inductor() -> Iterator[None]:
+    """To name the frames of code that inductor wrote, PyTorch asks for its cache of code (combined_traceback.cpp, py_symbolize), and so imports it,
+    and torch._dynamo with it, where the program never did: 2 s and 1,500 modules."""
+    import torch
+
+    if "torch._inductor" in sys.modules:
+        yield
+        return
+    stand_in = torch._inductor = _Unloaded("torch._inductor")
+    try:
+        yield
+    finally:
+        if vars(torch).get("_inductor") is stand_in:
+            del torch._inductor
+
+
+def allocator_snapshot() -> dict:
+    """PyTorch's own, whose C++ frames are named without another program."""
+    import torch
+
+    asked = os.environ.get(SYMBOLIZE)
+    os.environ[SYMBOLIZE] = asked or "dladdr"
+    try:
+        with uncollected(), without_inductor():  # it makes a dict an entry, and none of them is garbage
+            return torch.cuda.memory._snapshot()
+    finally:
+        if asked is None:
+            del os.environ[SYMBOLIZE]
+
+
+def _most(now: dict, before: dict) -> dict:
+    """The counters, with the higher of each two peaks."""
+    return {k: _most(v, before.get(k, {})) if isinstance(v, dict) else max(v, before.get(k, v)) if k == "peak" else v for k, v in now.items()}
+
+
+def _identity(entry: dict) -> tuple:
+    return entry["action"], entry.get("addr", entry.get("device_free")), entry["size"], entry.get("time_us")
+
+
+class Guard:
+    """Stands before torch's own functions while a region is open."""
+
+    def __init__(self, owner: Recorder):
+        self._owner = owner
+        self._real: dict[str, Any] = {}
+
+    def install(self) -> None:
+        import torch
+
+        if self._real:
+            return
+        c, owner = torch._C, self._owner
+        self._real = {name: getattr(c, name) for name in _GUARDED if hasattr(c, name)}
+        self._record_history = torch.cuda.memory._record_memory_history
+        c._cuda_resetPeakMemoryStats = owner.program_resets
+        c._cuda_memoryStats = owner.program_reads
+        if "_accelerator_resetPeakStats" in self._real:
+            c._accelerator_resetPeakStats = owner.program_resets
+        if "_accelerator_getDeviceStats" in self._real:
+            c._accelerator_getDeviceStats = owner.program_reads
+
+        def record(enabled: Any = "all", *args: Any, **kw: Any) -> None:
+            owner.program_records(enabled, args, kw)
+
+        record.__wrapped__ = self._record_history
+        torch.cuda.memory._record_memory_history = record
+
+    def remove(self) -> None:
+        import torch
+
+        for name, fn in self._real.items():
+            setattr(torch._C, name, fn)
+        self._real = {}
+        torch.cuda.memory._record_memory_history = self._record_history
+
+    def record(self, *args: Any, **kw: Any) -> None:
+        self._record_history(*args, **kw)
+
+    def stats(self, index: int) -> dict:
+        import torch
+
+        return self._real.get("_cuda_memoryStats", torch._C._cuda_memoryStats)(index)
+
+    def reset_peaks(self, index: int) -> None:
+        self._real["_cuda_resetPeakMemoryStats"](index)
+
+
+_GUARDED = ("_cuda_resetPeakMemoryStats", "_accelerator_resetPeakStats", "_cuda_memoryStats", "_accelerator_getDeviceStats")
+
+recorder = Recorder()

@@ -1,0 +1,1 @@
+"""Whose each allocation is: modules, phases, gradients, forward lines, owners."""

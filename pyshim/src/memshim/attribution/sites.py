@@ -1,0 +1,432 @@
+"""Whose each allocation is: module, operator, category, phase and the line that asked.
+
+While it is on, marks are kept of when modules run, a backward begins and an optimizer steps, and of which block becomes a gradient. A phase goes
+on until another begins; a forward begins with the next module that is called, or with the iteration. A mark is a count
+of the allocator's own counters, so that it lies between two events of its history whatever PyTorch keeps with them (2.11 keeps no metadata), and
+making one allocates nothing. Operators and lines are read from the stacks; of a backward operator they are those of its forward, which PyTorch
+tells with the node (forward_lines.py), with the module that ran. Hooks are PyTorch's global ones: nothing is put into the model.
+"""
+
+from __future__ import annotations
+
+import bisect
+import gc
+import re
+import threading
+import weakref
+from array import array
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from memshim.attribution import forward_lines
+from memshim.allocator.events import Event
+from memshim.frames import compiled
+from memshim.attribution.generated_code import generated, operators
+from memshim.allocator.recording import Site
+from memshim.allocator.recorder import CUDARegion, recorder
+from memshim.gpu.storages import storages
+
+FORWARD, BACKWARD, STEP = "forward", "backward", "step"
+_OPERATOR = re.compile(r"at::_ops::(\w+)::(?:call|redispatch)")
+_TENSOR = ("empty_generic", "empty_strided_generic", "StorageImpl", "resize_bytes", "empty_cuda", "empty_strided_cuda")
+
+
+class Mark(NamedTuple):
+    """count: how many allocations and frees there had been."""
+
+    count: int
+    name: str
+
+
+class Owned(NamedTuple):
+    """What the storage at an address was for at a count. module: None where the module that made it counts."""
+
+    count: int
+    key: int
+    category: str
+    module: str | None = None
+
+
+class Log:
+    """Rows of numbers, each with a label. It keeps no object that Python's garbage collector counts: the collector comes when it comes without us."""
+
+    def __init__(self, width: int):
+        self._width, self._numbers, self._labels = width, array("q"), []
+
+    def add(self, label: Any, *numbers: int) -> None:
+        self._numbers.extend(numbers)
+        self._labels.append(label)
+
+    def __len__(self) -> int:
+        return len(self._labels)
+
+    def __iter__(self) -> Iterator[tuple]:
+        for i, label in enumerate(self._labels):
+            yield *self._numbers[i * self._width:(i + 1) * self._width], label
+
+
+class Attribution:
+    """Of one device, from `on` to `off`; `sites` reads what a region of it tells."""
+
+    def __init__(self, index: int = 0):
+        self._index = index
+        self.phases: list[Mark] = []
+        self.modules = Log(1)  # the module that runs from there on, None for none
+        self._owned = Log(2)  # counts and addresses, labelled with category and module
+        self._labels: dict[tuple[str, str | None], tuple[str, str | None]] = {}  # each once
+        self.called: Callable[[Any, Any], None] | None = None  # with each module that no other calls, and its arguments
+        self.cleared: list[tuple[int, int]] = []  # counts between which autocast let go of the copies that it keeps
+        self._names: dict[int, tuple[weakref.ref, str]] = {}  # by id of a module, which may come twice
+        self._running = threading.local()
+        self._undo: list[Any] = []
+        self._lock = threading.Lock()
+        self._deep = self._steps = 0  # calls of backward, and steps of optimizers, that are under way
+
+    def count(self) -> int:
+        collects = gc.isenabled()
+        gc.disable()  # which the dicts of PyTorch's answer would call
+        try:
+            told = recorder.real_stats(self._index)["allocation"]["all"]
+            return told["allocated"] + told["freed"]
+        finally:
+            if collects:
+                gc.enable()
+
+    def on(self) -> Attribution:
+        import torch
+        from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
+        from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
+
+        compiling = torch.compiler.is_compiling
+
+        def enter(module: Any, args: Any) -> None:
+            if not compiling():
+                self._push(module, args)
+
+        def leave(module: Any, args: Any, out: Any) -> None:
+            if not compiling():
+                self._pop()
+
+        original = torch.autograd.backward
+
+        def backward(*args: Any, **kwargs: Any) -> Any:
+            nested = self._deep
+            self._deep += 1
+            if not nested:
+                self._phase(BACKWARD)
+            try:
+                return original(*args, **kwargs)
+            finally:
+                self._deep -= 1
+                if not nested and self._steps:
+                    self._phase(STEP)
+
+        def steps(*_: Any) -> None:
+            self._steps += 1
+            self._phase(STEP)
+
+        def stepped(*_: Any) -> None:
+            self._steps -= 1
+
+        clear = torch.clear_autocast_cache
+
+        def cleared() -> None:
+            before = self.count()
+            clear()
+            self.cleared.append((before, self.count()))
+
+        handles = [register_module_forward_pre_hook(enter), register_module_forward_hook(leave, always_call=True),
+                   register_optimizer_step_pre_hook(steps), register_optimizer_step_post_hook(stepped)]
+        torch.autograd.backward, torch.clear_autocast_cache = backward, cleared
+        self._undo = [h.remove for h in handles] + [lambda: setattr(torch.autograd, "backward", original), lambda: setattr(torch, "clear_autocast_cache", clear)]
+        forward_lines.running = self.running
+        return self
+
+    def off(self) -> None:
+        forward_lines.running = None
+        for undo in self._undo:
+            undo()
+        self._undo = []
+
+    def watch(self, model: Any) -> None:
+        """Name a model's modules and see its gradients as they come."""
+        self._name(model)
+        self.watch_gradients(model.parameters())
+
+    def watch_gradients(self, parameters: Any) -> None:
+        import torch
+
+        for p in parameters:
+            if not torch.nn.parameter.is_lazy(p) and p.requires_grad and p.is_leaf:
+                self._undo.append(p.register_post_accumulate_grad_hook(self._accumulated).remove)
+
+    def _name(self, root: Any) -> None:
+        for name, m in root.named_modules():
+            if self._name_of(m) is None:
+                self._names[id(m)] = weakref.ref(m), name
+
+    def _name_of(self, module: Any) -> str | None:
+        held, name = self._names.get(id(module), (None, None))
+        return name if held is not None and held() is module else None
+
+    def _accumulated(self, parameter: Any) -> None:
+        count = self.count()
+        if parameter.grad is not None:
+            self.own(count, parameter.grad, "gradient")
+
+    def own(self, count: int, t: Any, category: str, module: str | None = None) -> None:
+        """What a tensor's storages are for, at a count."""
+        for s in storages(t):
+            if s.device.type == "cuda" and s.device.index == self._index and s.nbytes():
+                label = category, module
+                self._owned.add(self._labels.setdefault(label, label), count, s.data_ptr())
+
+    def owned(self) -> Iterator[Owned]:
+        for count, key, (category, module) in self._owned:
+            yield Owned(count, key, category, module)
+
+    def _stack(self) -> list[str]:
+        try:
+            return self._running.stack
+        except AttributeError:
+            self._running.stack = []
+            return self._running.stack
+
+    def begin(self) -> None:
+        """An iteration begins."""
+        self._phase(FORWARD)
+
+    def _push(self, module: Any, args: Any) -> None:
+        stack = self._stack()
+        if not stack and not self._deep and self.phases and self.phases[-1].name != FORWARD:
+            self._phase(FORWARD)
+        name = self._name_of(module)
+        if name is None and stack:
+            name = stack[-1]  # made on the way: it counts for whoever runs it
+            self._names[id(module)] = weakref.ref(module), name
+        elif name is None:
+            self._name(module)
+            name = ""
+        if self.called is not None and not stack and not self._deep:
+            self.called(module, args)
+        stack.append(name)
+        self._module(name)
+
+    def _pop(self) -> None:
+        stack = self._stack()
+        if stack:
+            stack.pop()
+        self._module(stack[-1] if stack else None)
+
+    def _module(self, name: str | None) -> None:
+        with self._lock:
+            self.modules.add(name, self.count())
+
+    def _phase(self, name: str) -> None:
+        with self._lock:
+            self.phases.append(Mark(self.count(), name))
+
+    def running(self) -> str:
+        """The module that runs in this thread."""
+        stack = self._stack()
+        return stack[-1] if stack else ""
+
+
+class Reading:
+    """The events of a region in the light of the marks."""
+
+    def __init__(self, region: CUDARegion, marks: Attribution, start: int, owners: dict[int, str], program: bool = False):
+        """start: the count when the region began. owners: category of what is there at the end, by key. program: it is no iteration of ours, and what
+        no module made may be anything."""
+        self._region, self._marks, self._owners, self._program = region, marks, owners, program
+        self._told: dict[int, tuple[str, bool]] = {}  # by stack, the operator, and whether a library asked
+        self._lines: dict[int, int] = {}  # by stack, what is Python's of it
+        self._counted = [i for i, e in enumerate(region.events) if e.action in ("alloc", "free_requested")]
+        self._start = start
+        for before, after in marks.cleared:
+            in_order_of_birth(region.events, self.index(before), self.index(after))
+        self._ran = [Mark(self.index(count), name) for count, name in marks.modules]
+        self._starts = [m.count for m in self._ran]
+
+    def index(self, count: int) -> int:
+        """The first event after a mark. What completes frees before it belongs to them."""
+        n, events = count - self._start, self._region.events
+        if n <= 0:
+            return 0
+        if n > len(self._counted):
+            return len(events)
+        at = self._counted[n - 1] + 1
+        while at < len(events) and events[at].action in ("free_completed", "segment_free", "segment_unmap", "annotate"):
+            at += 1
+        return at
+
+    def phases(self) -> list[tuple[int, str]]:
+        """Where phases begin, by event."""
+        return [(self.index(m.count), m.name) for m in self._marks.phases]
+
+    def module_at(self, event: int) -> str | None:
+        """None where none ran."""
+        i = bisect.bisect_right(self._starts, event) - 1
+        return self._ran[i].name if i >= 0 else None
+
+    def phase_at(self, phases: list[tuple[int, str]], event: int) -> str:
+        i = bisect.bisect_right(phases, (event, "\U0010ffff")) - 1
+        return phases[i][1] if i >= 0 else FORWARD
+
+    def owned(self) -> dict[int, Owned]:
+        """By the event that allocated it, what a storage was for: a gradient, else what was seen first but for an input. What became an input is one
+        where no module made it."""
+        born: dict[int, list[int]] = {}
+        for i, e in enumerate(self._region.events):
+            if e.action == "alloc":
+                born.setdefault(e.key, []).append(i)
+        out: dict[int, Owned] = {}
+        for o in self._marks.owned():
+            of = born.get(o.key, [])
+            at = bisect.bisect_left(of, self.index(o.count)) - 1
+            if at < 0 or o.count - self._start > len(self._counted):  # of before, or of what is no longer recorded
+                continue
+            at = of[at]
+            known = out.get(at)
+            if o.category == "input" and (known or self.module_at(at) is not None):
+                continue
+            if known is None or known.category == "input" or o.category == "gradient":
+                out[at] = o
+            elif known.module is None and known.category == o.category:
+                out[at] = known._replace(module=o.module)
+        return out
+
+    def sites(self) -> list[Site | None]:
+        """One an event: a free's is its allocation's."""
+        phases, owned, ends = self.phases(), self.owned(), self._deaths()
+        live: dict[int, Site] = {}
+        out: list[Site | None] = []
+        for i, e in enumerate(self._region.events):
+            if e.action == "alloc":
+                live[e.key] = self._site(i, phases, owned.get(i), ends.get(i))
+                out.append(live[e.key])
+            elif e.action == "oom":
+                out.append(self._site(i, phases, None, None))
+            elif e.action == "free_completed":
+                out.append(live.pop(e.key, None))
+            else:
+                out.append(live.get(e.key) if e.action == "free_requested" else None)
+        return out
+
+    def _deaths(self) -> dict[int, int]:
+        """By an allocation's event, the event that asks for its free."""
+        live: dict[int, int] = {}
+        out: dict[int, int] = {}
+        for i, e in enumerate(self._region.events):
+            if e.action == "alloc":
+                live[e.key] = i
+            elif e.action == "free_requested" and e.key in live:
+                out[live.pop(e.key)] = i
+        return out
+
+    def _site(self, at: int, phases: list[tuple[int, str]], owned: Owned | None, death: int | None) -> Site:
+        e, stacks = self._region.events[at], self._region.stacks
+        ran = module = self.module_at(at)
+        stack = e.stack
+        if e.forward >= 0:
+            stack, frames = e.forward, stacks.of(e.forward)
+            module = next((f.function for f in frames if f.file == forward_lines.MODULE), module)
+        op, library = self._asked(e.stack)
+        if owned:
+            module, category = module if owned.module is None else owned.module, owned.category
+        elif death is None and e.key in self._owners:
+            category = self._owners[e.key]
+        else:
+            category = "workspace" if library else self._category(at, phases, op if ran is None else None, death)
+        return Site(op, module or "", category, self._python(stack))
+
+    def _asked(self, stack: int) -> tuple[str, bool]:
+        """The operator that asked, and whether a library did for it."""
+        if stack not in self._told:
+            told = self._region.stacks.of(stack)
+            self._told[stack] = _operator(told) or _fused(told), _library(told)
+        return self._told[stack]
+
+    def _category(self, at: int, phases: list[tuple[int, str]], outside: str | None, death: int | None) -> str:
+        """Of what nobody owns. outside: the operator, where no module ran."""
+        phase = self.phase_at(phases, at)
+        if phase != FORWARD:
+            ends = next((i for i, name in phases if i > at and name != phase), len(self._region.events)) if self._program else at
+            return "untraced" if self._program and (death is None or death > ends) else "temporary"
+        if death is not None and not _outlives(self._region, at, death):
+            return "temporary"
+        return "untraced" if self._program and outside is not None and _makes(outside) else "activation"
+
+    def _python(self, stack: int) -> int:
+        """The stack without what is not Python's, and without the code that inductor made of the user's."""
+        if stack not in self._lines:
+            stacks = self._region.stacks
+            frames = [f for f in stacks.of(stack) if f.file != forward_lines.MODULE and f.line > 0 and not compiled(f.file)]
+            frames = [f for f in frames if not generated(f.file)] or frames
+            self._lines[stack] = stacks.add(list(map(tuple, frames)))
+        return self._lines[stack]
+
+
+def in_order_of_birth(events: list[Event], begin: int, end: int) -> None:
+    """Autocast lets go of its copies in the order of a hash of their addresses in the process (autocast_mode.cpp, cached_casts), which is another in
+    every run. What is held afterwards is the same in any order: the oldest goes first."""
+    pairs = [events[i:i + 2] for i in range(begin, end, 2)]
+    if not all([e.action for e in pair] == ["free_requested", "free_completed"] and pair[0].key == pair[1].key for pair in pairs):
+        return  # it let go of nothing, or of what a stream still reads
+    born = {e.key: i for i, e in enumerate(events[:begin]) if e.action == "alloc"}
+    events[begin:end] = [e for pair in sorted(pairs, key=lambda pair: born.get(pair[0].key, -1)) for e in pair]
+
+
+def _outlives(region: CUDARegion, born: int, death: int) -> bool:
+    """Whether something else was asked for by another line before it was let go: it outlived the operator that made it."""
+    stack = region.events[born].stack
+    for e in region.events[born + 1:death]:
+        if e.action == "alloc" and e.stack != stack:
+            return True
+    return False
+
+
+@lru_cache(maxsize=None)
+def _overloads() -> dict[str, str]:
+    """By the name of its C++ struct in at::_ops, every operator."""
+    import torch
+
+    return {"_".join(filter(None, (s.name.removeprefix("aten::"), s.overload_name))): s.name for s in torch._C._jit_get_all_schemas()
+            if s.name.startswith("aten::")}
+
+
+@lru_cache(maxsize=None)
+def _makes(op: str) -> bool:
+    """Whether an operator makes or moves data, where others compute: what that is for only the program knows."""
+    import torch
+
+    name = op.removeprefix("aten::")
+    if not op or name.endswith("_like") or name.startswith("new_") or name in ("to", "_to_copy", "clone", "cuda"):
+        return True
+    schemas = torch._C._jit_get_schemas_for_operator(op)
+    return all("Tensor" not in str(a.type) for s in schemas for a in s.arguments if a.name != "out")
+
+
+def _operator(told: list) -> str:
+    """What Python, or a node of the backward, called: the outermost operator of the innermost C++."""
+    found = ""
+    for f in told:
+        if f.file.endswith(".py"):
+            break
+        m = _OPERATOR.search(f.function)
+        if m:
+            found = _overloads().get(m[1], found)
+    return found
+
+
+def _fused(told: list) -> str:
+    """What the kernel was made of that a line of inductor's code makes a buffer for."""
+    first = next((f for f in told if f.line > 0 and not compiled(f.file)), None)
+    return operators(first.file, first.line) if first is not None and generated(first.file) else ""
+
+
+def _library(told: list) -> bool:
+    """Whether no tensor asked: cuBLAS's, cuDNN's and CUB's workspace."""
+    names = [f.function for f in told]
+    return any("::" in n for n in names) and not any(t in n for n in names for t in _TENSOR)

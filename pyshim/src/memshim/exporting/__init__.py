@@ -1,0 +1,1 @@
+"""Exported artifacts, and what export asks of the live model."""

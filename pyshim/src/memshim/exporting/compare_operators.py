@@ -1,0 +1,252 @@
+"""Whether a live model runs the operators of its exported program."""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+from collections.abc import Iterator
+from typing import Any
+
+
+def compare(model: Any, program: Any, args: tuple, kwargs: dict[str, Any]) -> dict[str, Any]:
+    """What the sidecar tells of the operators that the model runs on the inputs it was exported with: {"same": true}, or {"same": false, "first": TEXT}
+    with the first difference.
+
+    A module may ask whether it is being exported (torch.compiler.is_exporting) or look at data, and run others then. Compared are the operators with the
+    dtypes and sizes of their results, less views, as PyTorch dispatches them on the inputs' device. A tensor that the module makes on the host, by a
+    function without device=, is a difference too, for a program that is moved to a device has it there; and a number that torch.tensor puts on the device, for that
+    is the host's in a program. So is a module that asks which device it is on, and calls others on a GPU, and one that keeps what its first pass made for those after it.
+    """
+    try:
+        with _without_values(model, args, kwargs):
+            return _compare(model, program, args, kwargs)
+    except Exception as e:  # whatever the user's module raises: the export itself is done
+        return {"same": False, "first": f"not compared: {type(e).__name__}: {str(e).strip().splitlines()[0] if str(e).strip() else ''}"}
+
+
+def _compare(model: Any, program: Any, args: tuple, kwargs: dict[str, Any]) -> dict[str, Any]:
+    with buffers_kept(model):
+        live, read = dispatched(model, args, kwargs)
+    with buffers_kept(model):
+        exported, _ = dispatched(program.module(check_guards=False), args, kwargs)
+    with buffers_kept(model):
+        second = difference(live, dispatched(model, args, kwargs)[0])  # state that keeps() does not see
+    with buffers_kept(model):
+        placed = _placed(model, args, kwargs)
+    elsewhere = _elsewhere(model, args, kwargs, read)
+    first = difference(exported, live) or second and second.replace("eager runs", "a second pass runs").replace("the program has", "the first has") or placed or elsewhere
+    return {"same": True} if first is None else {"same": False, "first": first}
+
+
+def difference(exported: list[str], live: list[str]) -> str | None:
+    """Where two sequences part, in words; None where they are one."""
+    if exported == live:
+        return None
+    for tag, a, b, c, d in difflib.SequenceMatcher(None, exported, live, autojunk=False).get_opcodes():
+        if tag == "equal":
+            continue
+        ran = f"eager runs {live[c]}" if c < d else "eager runs nothing"
+        return ran + (f" where the program has {exported[a]}" if a < b else " that the program has not")
+    return None
+
+
+def _without_values(model: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
+    """Runs a model on fake tensors as if it were on real ones: one that reads no data calls the same, and any other fails."""
+    import torch
+    from torch._subclasses.fake_tensor import FakeTensor
+
+    from memshim.exporting import eager_program
+
+    tensors = [*model.parameters(), *model.buffers(), *torch.utils._pytree.tree_leaves((args, kwargs))]
+    stack = contextlib.ExitStack()
+    for t in tensors:
+        if isinstance(t, torch.Tensor) and t.is_meta:
+            raise ValueError("the model was exported on the device meta")
+        if isinstance(t, FakeTensor):
+            stack.enter_context(t.fake_mode)
+            stack.enter_context(eager_program.unnoticed())
+            break
+    return stack
+
+
+@contextlib.contextmanager
+def buffers_kept(model: Any) -> Iterator[None]:
+    """A forward pass may write buffers: they are as before after."""
+    import torch
+
+    saved = [(b, b.detach().clone()) for b in model.buffers()]
+    try:
+        with torch.random.fork_rng():
+            yield
+    finally:
+        with torch.no_grad():
+            for b, was in saved:
+                b.copy_(was)
+
+
+def dispatched(module: Any, args: tuple, kwargs: dict[str, Any], places: bool = False) -> tuple[list[str], list[Any]]:
+    """The operators that a module dispatches, with the devices of their results where places are asked for, and what it read of tensor data, in order."""
+    import torch
+    from torch.utils._python_dispatch import TorchDispatchMode
+    from torch.utils._pytree import tree_leaves, tree_map
+
+    seen: list[str] = []
+    read: list[Any] = []
+
+    class Watch(TorchDispatchMode):
+        def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            out = function(*args, **(kwargs or {}))
+            if _reads(function):
+                read.append(out)
+            schema = function._schema
+            results = [t for t in tree_leaves(out) if isinstance(t, torch.Tensor)]
+            writes = any(a.alias_info is not None and a.alias_info.is_write for a in schema.arguments)
+            fresh = any(r.alias_info is None for r in schema.returns)
+            if writes or results and fresh and function is not torch.ops.aten.lift_fresh_copy.default:  # torch.tensor's, which eager makes without an operator
+                at = {t: f" {t.device.type}" if places else "" for t in results}
+                seen.append(_name(function) + "".join(f" {str(t.dtype).removeprefix('torch.')}{list(t.shape)}{at[t]}" for t in results))
+            return out
+
+    own = tree_map(lambda t: t.detach().clone() if isinstance(t, torch.Tensor) else t, (args, kwargs))  # a module may write its inputs
+    with torch.no_grad(), Watch():
+        module(*own[0], **own[1])
+    return seen, read
+
+
+def _reads(function: Any) -> bool:
+    import torch
+
+    aten = torch.ops.aten
+    return function in (aten._local_scalar_dense.default, aten.is_nonzero.default, aten.equal.default)
+
+
+def _elsewhere(model: Any, args: tuple, kwargs: dict[str, Any], read: list[Any]) -> str | None:
+    """What the module calls on a GPU and not on the host, in words; None where it calls the same."""
+    host = _called(model, args, kwargs, read, "cpu")
+    try:
+        gpu = _called(model, args, kwargs, read, "cuda")
+    except Exception as e:
+        return f"not compared on a GPU: {type(e).__name__}: {str(e).strip().splitlines()[0] if str(e).strip() else ''}"
+    first = difference(host, gpu)
+    return first and first.replace("eager runs", "on a GPU eager calls").replace("the program has", "on the host it calls")
+
+
+def _called(model: Any, args: tuple, kwargs: dict[str, Any], read: list[Any], device: str) -> list[str]:
+    """The functions of torch that the module calls on tensors without data on a device, with what it read of data with them."""
+    import torch
+    from torch._subclasses.fake_tensor import FakeTensorMode
+    from torch.overrides import TorchFunctionMode
+    from torch.utils._python_dispatch import TorchDispatchMode
+    from torch.utils._pytree import tree_leaves, tree_map
+
+    from memshim.exporting import eager_program
+
+    answers, seen, fakes = list(read), [], {}
+
+    class Answer(TorchDispatchMode):
+        def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            return answers.pop(0) if _reads(function) and answers else function(*args, **(kwargs or {}))
+
+    class Watch(TorchFunctionMode):
+        def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            out = function(*args, **(kwargs or {}))
+            results = [t for t in tree_leaves(out) if isinstance(t, torch.Tensor)]
+            name = getattr(function, "__name__", str(function))
+            if results and name != "__get__":
+                seen.append(f"torch.{name}" + "".join(f" {str(t.dtype).removeprefix('torch.')}{list(t.shape)}" for t in results))
+            return out
+
+    def fake(t: Any) -> Any:
+        if not isinstance(t, torch.Tensor):
+            return t
+        if id(t) not in fakes:
+            fakes[id(t)] = torch.empty_strided(t.size(), t.stride(), dtype=t.dtype, device=device)
+        return fakes[id(t)]
+
+    with FakeTensorMode(allow_non_fake_inputs=True):
+        named = [*model.named_parameters(remove_duplicate=False), *model.named_buffers(remove_duplicate=False)]
+        state = {name: fake(t) for name, t in named}
+        args, kwargs = tree_map(fake, (args, kwargs))
+        with torch.no_grad(), eager_program.unnoticed(), Answer(), Watch():
+            torch.func.functional_call(model, state, args, kwargs, tie_weights=False)
+    return seen
+
+
+def _placed(module: Any, args: tuple, kwargs: dict[str, Any]) -> str | None:
+    import torch
+    from torch.overrides import TorchFunctionMode
+    from torch.utils._device import _device_constructors
+
+    makers, lifted, found = _device_constructors(), (torch.tensor, torch.as_tensor), []
+
+    class Watch(TorchFunctionMode):
+        def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            out = function(*args, **(kwargs or {}))
+            if function in makers and isinstance(out, torch.Tensor) and not found:
+                on_host = (kwargs or {}).get("device") is None
+                told_on_host = function in lifted and not out.dim()
+                if on_host != told_on_host:
+                    where = ("on the host", "where it runs") if on_host else ("where it runs", "on the host")
+                    found.append(f"eager makes torch.{function.__name__} {str(out.dtype).removeprefix('torch.')}{list(out.shape)} {where[0]}, the program {where[1]}")
+            return out
+
+    own = torch.utils._pytree.tree_map(lambda t: t.detach().clone() if isinstance(t, torch.Tensor) else t, (args, kwargs))
+    with torch.no_grad(), Watch():
+        module(*own[0], **own[1])
+    return found[0] if found else None
+
+
+def attributes(model: Any) -> dict[str, str]:
+    """The tensors that modules hold, also in lists, tuples and dicts of theirs, with dtype and sizes; parameters are left out."""
+    import torch
+
+    found = {}
+    for path, module in model.named_modules():
+        held = {name: x for name, x in vars(module).items() if isinstance(x, (torch.Tensor, list, tuple, dict)) and name not in ("_parameters", "_modules")}
+        for keys, t in torch.utils._pytree.tree_flatten_with_path(held)[0]:
+            if isinstance(t, torch.Tensor):
+                name = ".".join(x for x in [path, *(str(getattr(k, "key", getattr(k, "idx", k))) for k in keys if getattr(k, "key", None) != "_buffers")] if x)
+                found[name] = f"{str(t.dtype).removeprefix('torch.')}{list(t.shape)}"
+    return found
+
+
+def keeps(before: dict[str, str], model: Any) -> str | None:
+    """What passes made that modules hold by now, in words; None where they hold what they held before: what a first pass keeps later passes do not make."""
+    new = [f"{name} {t}" for name, t in attributes(model).items() if before.get(name) != t]
+    return f"a pass keeps {new[0]} for those after it" if new else None
+
+
+def asks_contiguous(model: Any, args: tuple, kwargs: dict[str, Any]) -> bool:
+    """Whether the model calls contiguous() on what scaled_dot_product_attention gives, or on a view of that, and it had nothing to copy here: then it
+    is in no program, and copies where another backend lays its result out otherwise. True where it cannot be told.
+    """
+    import torch
+    from torch.nn import functional
+    from torch.overrides import TorchFunctionMode
+
+    results: list[Any] = []
+    asked = []
+
+    class Watch(TorchFunctionMode):
+        def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            out = function(*args, **(kwargs or {}))
+            if function is functional.scaled_dot_product_attention:
+                results.append(out.untyped_storage()._cdata)
+                results.append(out)  # so that no other gets its place
+            elif function is torch.Tensor.contiguous and out.untyped_storage()._cdata in results[::2] or function is functional.multi_head_attention_forward:
+                asked.append(function)  # the latter asks within
+            return out
+
+    try:
+        with _without_values(model, args, kwargs), buffers_kept(model), torch.no_grad(), Watch():
+            own = torch.utils._pytree.tree_map(lambda t: t.detach().clone() if isinstance(t, torch.Tensor) else t, (args, kwargs))
+            model(*own[0], **own[1])
+    except Exception:  # whatever the user's module raises
+        return True
+    return bool(asked)
+
+
+def _name(function: Any) -> str:
+    name = function._schema.name
+    overload = function._schema.overload_name
+    return f"{name}.{overload}" if overload else name

@@ -1,0 +1,1 @@
+"""What this process runs on: a GPU or the CPU, its devices, its storages, its failures."""

@@ -1,0 +1,1 @@
+"""One program under memshim run: its processes, and the report of what they took."""

@@ -1,0 +1,57 @@
+"""Python runs this at the start of every process of a program under memshim run (program/command.py puts its folder first on PYTHONPATH): the process is
+observed from the moment that torch is imported. Whatever sitecustomize stands behind this one is run too."""
+
+import atexit
+import importlib.machinery
+import importlib.util
+import json
+import os
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:] = [p for p in sys.path if os.path.abspath(p or ".") != HERE]  # processes that it starts have it by their environment
+
+_WANTED = "MEMSPEC_RUN"
+
+
+def _found() -> None:
+    if importlib.util.find_spec("memshim") is None:
+        sys.path.append(os.path.dirname(os.path.dirname(os.path.dirname(HERE))))
+
+
+def _begin(torch):
+    _found()
+    from memshim.program import observe
+
+    observe.begin()
+
+
+def _observe() -> None:
+    spec = importlib.util.spec_from_file_location("memshim_after_import", os.path.join(HERE, "..", "..", "pretend", "after_import.py"))
+    after_import = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(after_import)
+    after_import.After("torch", _begin)
+
+
+def _keep_interrupt() -> None:
+    """Python ends by SIGINT where KeyboardInterrupt ended the program, unless code that was evaluated since reset what it knows of that, as our report's
+    does. Registered first, this is called last."""
+    error = getattr(sys, "last_exc", None) or getattr(sys, "last_value", None)
+    if isinstance(error, KeyboardInterrupt) and not hasattr(sys, "ps1"):
+        try:
+            exec("raise KeyboardInterrupt")
+        except KeyboardInterrupt:
+            pass
+
+
+if os.environ.get(_WANTED):
+    atexit.register(_keep_interrupt)
+    _observe()
+    if json.loads(os.environ[_WANTED])["record"]:  # what it reads from the start on, which the recording holds
+        _found()
+        from memshim.origin.reads import Reads
+
+        Reads().begin()
+_behind = importlib.machinery.PathFinder.find_spec("sitecustomize", sys.path)
+if _behind is not None and _behind.loader is not None:
+    _behind.loader.exec_module(importlib.util.module_from_spec(_behind))

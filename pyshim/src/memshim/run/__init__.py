@@ -1,1 +1,0 @@
-"""A case or a region of code is run, and what it takes is recorded."""
