@@ -439,8 +439,8 @@ def test_what_is_compiled_after_an_export_compiles():
     """dynamo knows PyTorch's functions by what they are at its first import, which may fall into an export."""
     code = """
 import torch
-from memshim.exporting import eager_program
-with eager_program.unnoticed():
+from memshim.exporting import live_model
+with live_model.unnoticed():
     import torch._dynamo
 m = torch.nn.Sequential(torch.nn.Linear(2, 2))
 m[0].register_forward_hook(lambda *_: None)

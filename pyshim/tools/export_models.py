@@ -28,7 +28,7 @@ from torch import nn
 from torch.export import Dim
 
 from export_small import portable
-from memshim.exporting import compare_operators, eager_program, gpu_program
+from memshim.exporting import compare_operators, find_program, gpu_program, live_model
 from memshim.exporting.releases import Releases
 
 AUTO = Dim.AUTO
@@ -459,10 +459,10 @@ def main() -> int:
             found = None
             if ran and model.reads:
                 sibling = MODELS[model.reads]()
-                found = gpu_program.find(model.module, model.args, model.kwargs, model.dynamic, compare_operators.dispatched(sibling.module, sibling.args, sibling.kwargs)[1])
+                found = gpu_program.find(model.module, model.args, model.kwargs, model.dynamic, live_model.dispatched(sibling.module, sibling.args, sibling.kwargs)[1])
             elif ran and not ran["same"]:
-                found = eager_program.find(model.module, model.args, model.kwargs, model.dynamic, program)
-            live = eager_program.pack(found and (portable(found[0]), found[1]))
+                found = find_program.find(model.module, model.args, model.kwargs, model.dynamic, program)
+            live = find_program.pack(found and (portable(found[0]), found[1]))
             torch.export.save(portable(program), to)
             if not o.decompose:
                 Path(f"{to}.inputs.json").write_text(json.dumps({"inputs": [], "releases": told, "operators": ran, "contiguous": compare_operators.asks_contiguous(model.module, model.args, model.kwargs)} | live) + "\n")

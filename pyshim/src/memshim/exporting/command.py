@@ -20,7 +20,7 @@ from typing import Any
 from memshim import binary
 from memshim.case import memspec_yaml
 from memshim.case import inputs
-from memshim.exporting import compare_operators, eager_program, other_dtypes
+from memshim.exporting import compare_operators, find_program, other_dtypes
 from memshim.origin import provenance
 from memshim.case.build import BuildError, load_source
 from memshim.origin.dependencies import Depends
@@ -69,7 +69,7 @@ def export(model, path: str | os.PathLike, *args: Any, kind: str = "script", str
             for m, training in modes.items():
                 m.training = training
         if strip:
-            made = eager_program.stripped(made, folder)
+            made = find_program.stripped(made, folder)
         texts = [inputs.show(inputs.of(v)) for v in args] + [f"{k}={inputs.show(inputs.of(v))}" for k, v in kwargs.items()]
         sidecar = os.path.join(folder, path.name + SIDECAR)
         with open(sidecar, "w", encoding="utf-8") as f:
@@ -113,9 +113,9 @@ def _save(model, file: str, kind: str, args: tuple, kwargs: dict, dynamic_shapes
         if kept := compare_operators.keeps(before, model):
             ran = {"same": False, "first": kept}
         known = kept or ran["same"] or ran["first"].startswith("a second pass")  # what it kept by now hides what its first pass runs
-        found = None if known else eager_program.find(model, args, kwargs, dynamic_shapes, program)
+        found = None if known else find_program.find(model, args, kwargs, dynamic_shapes, program)
         return {"releases": told, "operators": ran, "contiguous": compare_operators.asks_contiguous(model, args, kwargs), "modules": provenance.modules(model),
-                "retyped": other_dtypes.compare(model, found[0] if found else program, args, kwargs)} | eager_program.pack(found)
+                "retyped": other_dtypes.compare(model, found[0] if found else program, args, kwargs)} | find_program.pack(found)
     with torch.no_grad():
         if kind == "script":
             archive = torch.jit.script(model)
@@ -130,11 +130,11 @@ def _save(model, file: str, kind: str, args: tuple, kwargs: dict, dynamic_shapes
 def told_of_trace(model: Any, args: tuple, kwargs: dict[str, Any], before: dict[str, str]) -> dict[str, Any]:
     """What the sidecar of a traced archive tells of eager runs; nothing where no program is what the live model runs, or its passes differ. before: what its modules held
     before the first (operators.attributes)."""
-    found = None if compare_operators.keeps(before, model) else eager_program.find(model, args, kwargs, _all_open(model, args, kwargs))
+    found = None if compare_operators.keeps(before, model) else find_program.find(model, args, kwargs, _all_open(model, args, kwargs))
     if not found or compare_operators.keeps(before, model):
         return {}
     return {"contiguous": compare_operators.asks_contiguous(model, args, kwargs), "modules": provenance.modules(model),
-            "retyped": other_dtypes.compare(model, found[0], args, kwargs)} | eager_program.pack(found)
+            "retyped": other_dtypes.compare(model, found[0], args, kwargs)} | find_program.pack(found)
 
 
 def _all_open(model: Any, args: tuple, kwargs: dict[str, Any]) -> dict[str, Any]:
@@ -165,7 +165,7 @@ def main(arguments: list[str]) -> int:
         if not a.output:
             p.error("got no -o FILE, want the artifact to write")
         return _export_source(a)
-    except (BuildError, ExportError, eager_program.StripError, inputs.InputError, memspec_yaml.SpecError, binary.BinaryError) as e:
+    except (BuildError, ExportError, find_program.StripError, inputs.InputError, memspec_yaml.SpecError, binary.BinaryError) as e:
         print(f"memshim: {e}", file=sys.stderr)
         return 2
 

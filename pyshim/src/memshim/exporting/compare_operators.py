@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import difflib
-from collections.abc import Iterator
 from typing import Any
+
+from memshim.exporting.live_model import buffers_kept, dispatched, reads_value, unnoticed, without_values
 
 
 def compare(model: Any, program: Any, args: tuple, kwargs: dict[str, Any]) -> dict[str, Any]:
@@ -18,7 +18,7 @@ def compare(model: Any, program: Any, args: tuple, kwargs: dict[str, Any]) -> di
     is the host's in a program. So is a module that asks which device it is on, and calls others on a GPU, and one that keeps what its first pass made for those after it.
     """
     try:
-        with _without_values(model, args, kwargs):
+        with without_values(model, args, kwargs):
             return _compare(model, program, args, kwargs)
     except Exception as e:  # whatever the user's module raises: the export itself is done
         return {"same": False, "first": f"not compared: {type(e).__name__}: {str(e).strip().splitlines()[0] if str(e).strip() else ''}"}
@@ -50,76 +50,6 @@ def difference(exported: list[str], live: list[str]) -> str | None:
     return None
 
 
-def _without_values(model: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
-    """Runs a model on fake tensors as if it were on real ones: one that reads no data calls the same, and any other fails."""
-    import torch
-    from torch._subclasses.fake_tensor import FakeTensor
-
-    from memshim.exporting import eager_program
-
-    tensors = [*model.parameters(), *model.buffers(), *torch.utils._pytree.tree_leaves((args, kwargs))]
-    stack = contextlib.ExitStack()
-    for t in tensors:
-        if isinstance(t, torch.Tensor) and t.is_meta:
-            raise ValueError("the model was exported on the device meta")
-        if isinstance(t, FakeTensor):
-            stack.enter_context(t.fake_mode)
-            stack.enter_context(eager_program.unnoticed())
-            break
-    return stack
-
-
-@contextlib.contextmanager
-def buffers_kept(model: Any) -> Iterator[None]:
-    """A forward pass may write buffers: they are as before after."""
-    import torch
-
-    saved = [(b, b.detach().clone()) for b in model.buffers()]
-    try:
-        with torch.random.fork_rng():
-            yield
-    finally:
-        with torch.no_grad():
-            for b, was in saved:
-                b.copy_(was)
-
-
-def dispatched(module: Any, args: tuple, kwargs: dict[str, Any], places: bool = False) -> tuple[list[str], list[Any]]:
-    """The operators that a module dispatches, with the devices of their results where places are asked for, and what it read of tensor data, in order."""
-    import torch
-    from torch.utils._python_dispatch import TorchDispatchMode
-    from torch.utils._pytree import tree_leaves, tree_map
-
-    seen: list[str] = []
-    read: list[Any] = []
-
-    class Watch(TorchDispatchMode):
-        def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-            out = function(*args, **(kwargs or {}))
-            if _reads(function):
-                read.append(out)
-            schema = function._schema
-            results = [t for t in tree_leaves(out) if isinstance(t, torch.Tensor)]
-            writes = any(a.alias_info is not None and a.alias_info.is_write for a in schema.arguments)
-            fresh = any(r.alias_info is None for r in schema.returns)
-            if writes or results and fresh and function is not torch.ops.aten.lift_fresh_copy.default:  # torch.tensor's, which eager makes without an operator
-                at = {t: f" {t.device.type}" if places else "" for t in results}
-                seen.append(_name(function) + "".join(f" {str(t.dtype).removeprefix('torch.')}{list(t.shape)}{at[t]}" for t in results))
-            return out
-
-    own = tree_map(lambda t: t.detach().clone() if isinstance(t, torch.Tensor) else t, (args, kwargs))  # a module may write its inputs
-    with torch.no_grad(), Watch():
-        module(*own[0], **own[1])
-    return seen, read
-
-
-def _reads(function: Any) -> bool:
-    import torch
-
-    aten = torch.ops.aten
-    return function in (aten._local_scalar_dense.default, aten.is_nonzero.default, aten.equal.default)
-
-
 def _elsewhere(model: Any, args: tuple, kwargs: dict[str, Any], read: list[Any]) -> str | None:
     """What the module calls on a GPU and not on the host, in words; None where it calls the same."""
     host = _called(model, args, kwargs, read, "cpu")
@@ -139,13 +69,11 @@ def _called(model: Any, args: tuple, kwargs: dict[str, Any], read: list[Any], de
     from torch.utils._python_dispatch import TorchDispatchMode
     from torch.utils._pytree import tree_leaves, tree_map
 
-    from memshim.exporting import eager_program
-
     answers, seen, fakes = list(read), [], {}
 
     class Answer(TorchDispatchMode):
         def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-            return answers.pop(0) if _reads(function) and answers else function(*args, **(kwargs or {}))
+            return answers.pop(0) if reads_value(function) and answers else function(*args, **(kwargs or {}))
 
     class Watch(TorchFunctionMode):
         def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -167,7 +95,7 @@ def _called(model: Any, args: tuple, kwargs: dict[str, Any], read: list[Any], de
         named = [*model.named_parameters(remove_duplicate=False), *model.named_buffers(remove_duplicate=False)]
         state = {name: fake(t) for name, t in named}
         args, kwargs = tree_map(fake, (args, kwargs))
-        with torch.no_grad(), eager_program.unnoticed(), Answer(), Watch():
+        with torch.no_grad(), unnoticed(), Answer(), Watch():
             torch.func.functional_call(model, state, args, kwargs, tie_weights=False)
     return seen
 
@@ -238,15 +166,9 @@ def asks_contiguous(model: Any, args: tuple, kwargs: dict[str, Any]) -> bool:
             return out
 
     try:
-        with _without_values(model, args, kwargs), buffers_kept(model), torch.no_grad(), Watch():
+        with without_values(model, args, kwargs), buffers_kept(model), torch.no_grad(), Watch():
             own = torch.utils._pytree.tree_map(lambda t: t.detach().clone() if isinstance(t, torch.Tensor) else t, (args, kwargs))
             model(*own[0], **own[1])
     except Exception:  # whatever the user's module raises
         return True
     return bool(asked)
-
-
-def _name(function: Any) -> str:
-    name = function._schema.name
-    overload = function._schema.overload_name
-    return f"{name}.{overload}" if overload else name

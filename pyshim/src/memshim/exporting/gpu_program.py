@@ -12,19 +12,20 @@ from collections.abc import Iterator
 from typing import Any
 from unittest import mock
 
-from memshim.exporting import compare_operators, eager_program
+from memshim.exporting import eager_program
+from memshim.exporting.live_model import buffers_kept, dispatched, unnoticed
 
 
 def find(model: Any, args: tuple, kwargs: dict[str, Any], dynamic_shapes: Any, read: list[Any] | None = None) -> tuple[Any, list[list[str]]] | None:
-    """The program and when Python let go of its results, as eager.find gives them; None where the live model on a GPU runs another one.
+    """The program and when Python let go of its results, as find_program.find gives them; None where the live model on a GPU runs another one.
 
     Tests on tensor data go the way that they go on the host, or, of a model without data, as told (read).
     """
     from torch._subclasses.fake_tensor import FakeTensor
 
     if read is None:
-        with compare_operators.buffers_kept(model):
-            _, read = compare_operators.dispatched(model, args, kwargs)
+        with buffers_kept(model):
+            _, read = dispatched(model, args, kwargs)
     mode, moved, args, kwargs = on_gpu(model, args, kwargs)
     with answered(read), constants_apart():
         program, releases = eager_program.export(moved, args, kwargs, dynamic_shapes)
@@ -116,5 +117,5 @@ def constants_apart() -> Iterator[None]:
 
 def _placed(mode: Any, module: Any, args: tuple, kwargs: dict[str, Any], read: list[Any]) -> list[str]:
     """The operators that a module on a GPU dispatches, with the device of each result."""
-    with mode, eager_program.unnoticed(), answered(read):
-        return compare_operators.dispatched(module, args, kwargs, places=True)[0]
+    with mode, unnoticed(), answered(read):
+        return dispatched(module, args, kwargs, places=True)[0]

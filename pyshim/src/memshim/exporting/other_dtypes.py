@@ -9,7 +9,8 @@ from __future__ import annotations
 import contextlib
 from typing import Any
 
-from memshim.exporting import compare_operators
+from memshim.exporting.compare_operators import difference
+from memshim.exporting.live_model import buffers_kept, dispatched, operator_name, reads_value, unnoticed, without_values
 
 CASTS = ("to", "type", "type_as", "float", "half", "bfloat16", "double")
 
@@ -18,8 +19,8 @@ def compare(model: Any, program: Any, args: tuple, kwargs: dict[str, Any]) -> di
     """What the sidecar tells of runs under autocast, and of a model and inputs that are converted: the first difference of their operators in words, "" where
     they are the same. Each runs in bfloat16 on the host, on tensors without data; what the model reads of data is what it reads here."""
     try:
-        with compare_operators._without_values(model, args, kwargs), compare_operators.buffers_kept(model):
-            _, read = compare_operators.dispatched(model, args, kwargs)
+        with without_values(model, args, kwargs), buffers_kept(model):
+            _, read = dispatched(model, args, kwargs)
     except Exception as e:  # whatever the user's module raises
         return dict.fromkeys(("autocast", "dtype"), _failed(e))
     return {how: _difference(model, program, args, kwargs, read, how) for how in ("autocast", "dtype")}
@@ -32,7 +33,7 @@ def _difference(model: Any, program: Any, args: tuple, kwargs: dict[str, Any], r
         exported, _ = _dispatched(program.module(check_guards=False), args, kwargs, read, how)
     except Exception as e:
         return _failed(e)
-    if first := compare_operators.difference(exported, live):
+    if first := difference(exported, live):
         return first
     copies = [name for (name, same), (_, was) in zip(casts, idle) if was and not same]
     if len(casts) != len(idle):
@@ -53,20 +54,18 @@ def _dispatched(module: Any, args: tuple, kwargs: dict[str, Any], read: list[Any
     from torch.utils._python_dispatch import TorchDispatchMode
     from torch.utils._pytree import tree_leaves, tree_map
 
-    from memshim.exporting import eager_program
-
     answers, seen, casts, fakes = list(read), [], [], {}
 
     class Watch(TorchDispatchMode):
         def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-            if compare_operators._reads(function) and answers:
+            if reads_value(function) and answers:
                 return answers.pop(0)
             if function is torch.ops.aten._assert_tensor_metadata.default:  # that its input has the dtype of the export
                 return None
             out = function(*args, **(kwargs or {}))
             results = [t for t in tree_leaves(out) if isinstance(t, torch.Tensor)]
             if results and any(r.alias_info is None for r in function._schema.returns) and function is not torch.ops.aten.lift_fresh_copy.default:
-                seen.append(compare_operators._name(function) + "".join(f" {str(t.dtype).removeprefix('torch.')}{list(t.shape)}" for t in results))
+                seen.append(operator_name(function) + "".join(f" {str(t.dtype).removeprefix('torch.')}{list(t.shape)}" for t in results))
             return out
 
     class Casts(TorchFunctionMode):
@@ -89,6 +88,6 @@ def _dispatched(module: Any, args: tuple, kwargs: dict[str, Any], read: list[Any
         state = {name: fake(t) for name, t in named}
         args, kwargs = tree_map(fake, (args, kwargs))
         cast = torch.autocast("cpu", torch.bfloat16) if how == "autocast" else contextlib.nullcontext()
-        with torch.no_grad(), eager_program.unnoticed(), cast, Watch(), Casts():
+        with torch.no_grad(), unnoticed(), cast, Watch(), Casts():
             torch.func.functional_call(module, state, args, kwargs, tie_weights=False)
     return seen, casts
