@@ -330,7 +330,7 @@ with request.alone("cuda"):
     start = time.monotonic()
     p = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment)
     other.wait()
-    assert p.stderr.splitlines()[-1] == "memshim: SystemExit: done (<string>:5)" and time.monotonic() - start > 2, p.stderr
+    assert p.stderr.splitlines()[-1] == "memshim: SystemExit: done (<string>:6)" and time.monotonic() - start > 2, p.stderr
 
 
 def test_threads_that_a_model_leaves_do_not_keep_the_process(monkeypatch):
