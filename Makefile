@@ -22,7 +22,7 @@ VENV := .venv
 COMPAT := .venv-compat
 HEADERS := .cache/cuda-headers
 # What runs on more than one goroutine: packages, and of the two big ones the tests that run models side by side and the commands that judge many cases.
-RACE := ./engine/program ./assert ./cudameasure/...
+RACE := ./engine/program ./engine/internal/once ./assert ./cudameasure/...
 RACE_ENGINE := ^Test(Invariants|Judge|TrainingSteps|ARunIsMadeOnce)
 RACE_COMMAND := ^TestScript$$/^(against|baseline|check|init|update|verify)$$|^TestVerify|^TestInterrupted
 
@@ -72,7 +72,7 @@ hostile:
 
 race:
 	$(GO) test -race -short $(RACE)
-	$(GO) test -race -short -run '$(RACE_ENGINE)' ./engine
+	$(GO) test -race -short -run '$(RACE_ENGINE)' ./engine ./engine/suite
 	$(GO) test -race -short -run '$(RACE_COMMAND)' ./cmd/memspec
 
 goldens:

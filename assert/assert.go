@@ -9,11 +9,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/memspec/memspec/engine"
 	"github.com/memspec/memspec/engine/device"
+	"github.com/memspec/memspec/engine/origin"
 	"github.com/memspec/memspec/engine/platform"
 	"github.com/memspec/memspec/engine/report"
 	"github.com/memspec/memspec/engine/spec"
+	"github.com/memspec/memspec/engine/suite"
 	"github.com/memspec/memspec/engine/units"
 	"github.com/memspec/memspec/engine/verdict"
 )
@@ -86,7 +87,7 @@ func PeakAtMost(t TB, artifact string, limit units.Bytes, inputs ...string) verd
 	}
 	c, err := peakCase(artifact, limit, inputs)
 	if err != nil {
-		return tell(t, &engine.Result{Case: c, Err: err, Verdict: verdict.Verdict{Outcome: verdict.Error}})
+		return tell(t, suite.Failed(c, err))
 	}
 	return tell(t, judge(t, c))
 }
@@ -109,7 +110,7 @@ func AtMost(t TB, device, artifact string, limits map[report.Metric]units.Bytes,
 		}
 	}
 	if err != nil {
-		return tell(t, &engine.Result{Case: c, Err: err, Verdict: verdict.Verdict{Outcome: verdict.Error}})
+		return tell(t, suite.Failed(c, err))
 	}
 	return tell(t, judge(t, c))
 }
@@ -155,7 +156,7 @@ func caseOn(name, artifact string, inputs []string) (spec.Case, error) {
 		return c, err
 	}
 	if len(inputs) == 0 {
-		if c.Inputs, err = engine.SidecarInputs(artifact); err != nil {
+		if c.Inputs, err = origin.Inputs(artifact); err != nil {
 			return c, err
 		}
 	}
@@ -186,7 +187,7 @@ func File[T interface {
 		t.Errorf("memspec: %v", err)
 		return
 	}
-	models := engine.Models{Environ: os.Environ()}
+	models := suite.New(os.Environ())
 	o := optionsOf(list)
 	machine := machineOf(o.measure)
 	for _, c := range cases {
@@ -200,13 +201,13 @@ func File[T interface {
 }
 
 // judge predicts a case and compares it with its budgets. What a recorded run read of the environment is compared with that of the test.
-func judge(t TB, c spec.Case) *engine.Result {
-	models := engine.Models{Environ: os.Environ()}
+func judge(t TB, c spec.Case) *suite.Result {
+	models := suite.New(os.Environ())
 	return models.Judge(contextOf(t), c)
 }
 
 // tell reports a result to t and returns its verdict.
-func tell(t TB, r *engine.Result) verdict.Verdict {
+func tell(t TB, r *suite.Result) verdict.Verdict {
 	if h, ok := t.(helper); ok {
 		h.Helper()
 	}
@@ -218,7 +219,7 @@ func tell(t TB, r *engine.Result) verdict.Verdict {
 	case verdict.Warn:
 		logf(t, "%s", message(t, r))
 	default:
-		models := engine.Models{Environ: os.Environ()}
+		models := suite.New(os.Environ())
 		r.Remedies = models.Remedies(contextOf(t), r)
 		t.Errorf("%s", message(t, r))
 	}

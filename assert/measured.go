@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/memspec/memspec/cudameasure/verify"
-	"github.com/memspec/memspec/engine"
+	"github.com/memspec/memspec/engine/suite"
 	"github.com/memspec/memspec/engine/verdict"
 )
 
@@ -17,7 +17,7 @@ func machineOf(how Measure) *verify.Machine {
 }
 
 // finish reports a prediction to t, and with a machine what the run says of it: in one text, whatever is wrong.
-func finish(t TB, r *engine.Result, machine *verify.Machine) verdict.Verdict {
+func finish(t TB, r *suite.Result, machine *verify.Machine) verdict.Verdict {
 	if h, ok := t.(helper); ok {
 		h.Helper()
 	}

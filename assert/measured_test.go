@@ -13,10 +13,10 @@ import (
 
 	memory "github.com/memspec/memspec/assert"
 	"github.com/memspec/memspec/cudameasure"
-	"github.com/memspec/memspec/engine"
 	"github.com/memspec/memspec/engine/recording"
 	"github.com/memspec/memspec/engine/report"
 	"github.com/memspec/memspec/engine/spec"
+	"github.com/memspec/memspec/engine/suite"
 	"github.com/memspec/memspec/engine/units"
 	"github.com/memspec/memspec/engine/verdict"
 )
@@ -63,7 +63,7 @@ func write(t *testing.T, path, text string, mode os.FileMode) {
 
 func asPredicted(t *testing.T, c spec.Case) *cudameasure.Measurement {
 	t.Helper()
-	r := engine.Judge(context.Background(), c)
+	r := suite.Judge(context.Background(), c)
 	require.NoError(t, r.Err)
 	p := c.Platform
 	m := &cudameasure.Measurement{Recording: recording.Recording{Header: recording.Header{Case: c.Name, Runtime: string(c.Runtime), Where: recording.OnCUDA,

@@ -7,20 +7,21 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/memspec/memspec/engine"
+	"github.com/memspec/memspec/engine/layout"
 	"github.com/memspec/memspec/engine/report"
+	"github.com/memspec/memspec/engine/suite"
 )
 
 // message is the failure text: the account, then the commands that give it again.
-func message(t TB, r *engine.Result) string {
+func message(t TB, r *suite.Result) string {
 	var commands []string
 	if c := testCommandOf(t); c != "" {
 		commands = append(commands, c)
 	}
 	if r.Case.Artifact != "" {
-		commands = append(commands, engine.ExplainCommand(r.Case))
+		commands = append(commands, suite.ExplainCommand(r.Case))
 	}
-	return strings.TrimRight(r.Message(engine.MessageOptions{Rows: report.ShortRows, Reproduce: commands}), "\n")
+	return strings.TrimRight(r.Message(suite.MessageOptions{Rows: report.ShortRows, Reproduce: commands}), "\n")
 }
 
 // testCommandOf is the command that runs this test again; empty for a t without a name.
@@ -37,7 +38,7 @@ func testCommand(name string) string {
 	for i, p := range parts {
 		parts[i] = "^" + regexp.QuoteMeta(p) + "$"
 	}
-	return "go test " + packageHere() + "-run " + engine.ShellQuote(strings.Join(parts, "/"))
+	return "go test " + packageHere() + "-run " + layout.ShellQuote(strings.Join(parts, "/"))
 }
 
 // packageHere is the import path of the package whose tests run, with a space: go test runs them in its folder, and the path is understood anywhere in
@@ -54,7 +55,7 @@ func packageHere() string {
 			if m == nil || err != nil {
 				return ""
 			}
-			return engine.ShellQuote(path.Join(string(m[1]), filepath.ToSlash(rel))) + " "
+			return layout.ShellQuote(path.Join(string(m[1]), filepath.ToSlash(rel))) + " "
 		}
 		if root == filepath.Dir(root) {
 			return ""

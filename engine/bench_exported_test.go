@@ -11,6 +11,7 @@ import (
 
 	"github.com/memspec/memspec/engine"
 	"github.com/memspec/memspec/engine/artifact"
+	"github.com/memspec/memspec/engine/internal/testing/testcase"
 	"github.com/memspec/memspec/engine/spec"
 )
 
@@ -23,7 +24,7 @@ func BenchmarkExported(b *testing.B) {
 			b.Run(name+"/"+string(runtime), func(b *testing.B) {
 				a, err := artifact.Open(file)
 				require.NoError(b, err)
-				c := caseOn(b, "b200", file, exampleTexts(b, a.Program)...)
+				c := testcase.On(b, "b200", file, exampleTexts(b, a.Program)...)
 				c.Runtime = runtime
 				b.ReportAllocs()
 				meter := newCPUMeter()

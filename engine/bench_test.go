@@ -16,10 +16,12 @@ import (
 	"github.com/memspec/memspec/engine"
 	"github.com/memspec/memspec/engine/allocator"
 	"github.com/memspec/memspec/engine/device"
+	"github.com/memspec/memspec/engine/internal/testing/testcase"
 	"github.com/memspec/memspec/engine/platform"
 	file "github.com/memspec/memspec/engine/recording"
 	"github.com/memspec/memspec/engine/report"
 	"github.com/memspec/memspec/engine/spec"
+	"github.com/memspec/memspec/engine/suite"
 	"github.com/memspec/memspec/engine/trace"
 	"github.com/memspec/memspec/engine/units"
 )
@@ -119,8 +121,8 @@ func BenchmarkCheck(b *testing.B) {
 	each(b, func(b *testing.B) {
 		cases, err := spec.Load("../memspec.yaml")
 		require.NoError(b, err)
-		var models engine.Models
-		models.JudgeAll(context.Background(), cases, nil, func(r *engine.Result) { require.NoError(b, r.Err) })
+		var models suite.Models
+		models.JudgeAll(context.Background(), cases, nil, func(r *suite.Result) { require.NoError(b, r.Err) })
 	})
 }
 
@@ -130,7 +132,7 @@ func BenchmarkRecording(b *testing.B) {
 	require.NoError(b, err)
 	p, err := platform.New(d, platform.Newest())
 	require.NoError(b, err)
-	rec := trained()
+	rec := testcase.Trained()
 	key, at := uint64(1<<40), len(rec.Events)
 	for i := range 3333 { // within the last step: most are freed in the order of a stack
 		e := file.Event{Action: trace.Alloc, Key: key + uint64(i)<<21, Size: units.Bytes(512 * (1 + i%63)), Site: 1 + i%len(rec.Sites)}

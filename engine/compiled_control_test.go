@@ -10,10 +10,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/memspec/memspec/engine"
+	"github.com/memspec/memspec/engine/internal/testing/testcase"
 	"github.com/memspec/memspec/engine/note"
 	"github.com/memspec/memspec/engine/ops/custom"
 	"github.com/memspec/memspec/engine/report"
 	"github.com/memspec/memspec/engine/spec"
+	"github.com/memspec/memspec/engine/suite"
 	"github.com/memspec/memspec/engine/trace"
 )
 
@@ -39,7 +41,7 @@ var own = []custom.Operator{
 
 // ranOf is what a case comes to, and that each size and each loop that depends on data is nought.
 func ranOf(t *testing.T, c spec.Case) (*engine.Run, []spec.Assumption) {
-	r, err := new(engine.Models).Run(context.Background(), c)
+	r, err := new(suite.Models).Run(context.Background(), c)
 	require.NoError(t, err)
 	var nought []spec.Assumption
 	for _, n := range r.Report.Notes {
@@ -58,7 +60,7 @@ func TestControlledPackages(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(dir, name+".t4")
 			call := readCalls(t, path+".txt")[0]
-			c := caseOn(t, "t4", path+".pt2", call.input)
+			c := testcase.On(t, "t4", path+".pt2", call.input)
 			r, nought := ranOf(t, c)
 			assert.Equal(t, want.notes, noted(r.Report), "%v", r.Report.Notes)
 			assert.Equal(t, want.quality, r.Report.Quality)
@@ -89,7 +91,7 @@ func noted(r *report.Report) []note.ID {
 // TestKernelsAreToldByLines: a package that inductor recorded source lines in (trace.provenance_tracking_level)
 // names a kernel by the lines of the user's code that it was made of.
 func TestKernelsAreToldByLines(t *testing.T) {
-	r, _ := ranOf(t, caseOn(t, "t4", filepath.Join("..", "testdata", "compiled", "lines", "net.t4.pt2"), "float32[8,64]"))
+	r, _ := ranOf(t, testcase.On(t, "t4", filepath.Join("..", "testdata", "compiled", "lines", "net.t4.pt2"), "float32[8,64]"))
 	var got []string
 	for _, e := range r.Trace.Events {
 		if e.Pass == 1 && e.Action == trace.Alloc && e.Site >= 0 {

@@ -13,8 +13,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/memspec/memspec/engine"
+	"github.com/memspec/memspec/engine/guess"
+	"github.com/memspec/memspec/engine/internal/testing/testcase"
 	"github.com/memspec/memspec/engine/report"
 	"github.com/memspec/memspec/engine/spec"
+	"github.com/memspec/memspec/engine/suite"
 	"github.com/memspec/memspec/engine/trace"
 )
 
@@ -74,9 +77,9 @@ func TestPackagesAgainstPretended(t *testing.T) {
 		device := name[strings.LastIndexByte(name, '.')+1:]
 		for _, want := range readCalls(t, path) {
 			t.Run(name+"/"+want.input, func(t *testing.T) {
-				c := caseOn(t, device, filepath.Join(dir, name+".pt2"), want.input)
+				c := testcase.On(t, device, filepath.Join(dir, name+".pt2"), want.input)
 				c.Workspace = filepath.Join(dir, "memspec.workspace.json")
-				r, err := new(engine.Models).Run(context.Background(), c)
+				r, err := new(suite.Models).Run(context.Background(), c)
 				require.NoError(t, err)
 				assert.Equal(t, spec.Runtime(r.Report.Runtime), spec.Compiled)
 				assert.Equal(t, report.Exact, r.Report.Quality, "%v", r.Report.Notes)
@@ -91,7 +94,7 @@ func TestPackagesAgainstPretended(t *testing.T) {
 
 // TestPackageWeights: a package's weights are one block outside of PyTorch's allocator, each at a multiple of 64 bytes; they are weights, and part of total.
 func TestPackageWeights(t *testing.T) {
-	c := caseOn(t, "t4", filepath.Join("..", "testdata", "compiled", "mlp.t4.pt2"), "float32[8,64]")
+	c := testcase.On(t, "t4", filepath.Join("..", "testdata", "compiled", "mlp.t4.pt2"), "float32[8,64]")
 	r, err := engine.Estimate(context.Background(), c)
 	require.NoError(t, err)
 	const block = 128*64*4 + 128*4 + 10*128*4 + 64 // the last bias has 40 bytes
@@ -110,7 +113,7 @@ func TestCompiledInputs(t *testing.T) {
 	} {
 		m, err := engine.Open(filepath.Join("..", "testdata", "compiled", name))
 		require.NoError(t, err)
-		g, err := m.GuessInputs(context.Background())
+		g, err := guess.Inputs(context.Background(), m)
 		require.NoError(t, err)
 		var got []string
 		for _, in := range g.Inputs {
@@ -134,7 +137,7 @@ func TestPackageRefusals(t *testing.T) {
 		{"3", "", "got int, want Tensor"},
 		{"float32[4,3,64,64]", spec.Eager, "got runtime eager, want compiled: that is what can be predicted of an AOTInductor package"},
 	} {
-		c := caseOn(t, "t4", file, tt.input)
+		c := testcase.On(t, "t4", file, tt.input)
 		c.Runtime = tt.runtime
 		_, err := engine.Estimate(context.Background(), c)
 		assert.ErrorContains(t, err, tt.want, tt.input)
@@ -143,7 +146,7 @@ func TestPackageRefusals(t *testing.T) {
 		"t4": "", "none": "", "rtx-4090": "got code that was compiled for compute capability 7.5, want code for rtx-4090, which has 8.9",
 		"v100-16gb": "want code for v100-16gb, which has 7.0",
 	} {
-		_, err := engine.Estimate(context.Background(), caseOn(t, device, file, "float32[4,3,64,64]"))
+		_, err := engine.Estimate(context.Background(), testcase.On(t, device, file, "float32[4,3,64,64]"))
 		if want == "" {
 			assert.NoError(t, err, device)
 		} else {
@@ -155,7 +158,7 @@ func TestPackageRefusals(t *testing.T) {
 // TestFusedKernelsAreTold: a buffer is told by the operators that its kernel was made of, a copy that compiling adds as such: resnet50's convolutions are
 // run channels last, so its image and its weights are copied in every call.
 func TestFusedKernelsAreTold(t *testing.T) {
-	r, err := new(engine.Models).Run(context.Background(), caseOn(t, "t4", filepath.Join("..", "testdata", "compiled", "resnet50.t4.pt2"), "float32[1,3,224,224]"))
+	r, err := new(suite.Models).Run(context.Background(), testcase.On(t, "t4", filepath.Join("..", "testdata", "compiled", "resnet50.t4.pt2"), "float32[1,3,224,224]"))
 	require.NoError(t, err)
 	var copies, fused []int64
 	for i := range r.Trace.Events {

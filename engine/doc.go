@@ -30,6 +30,7 @@
 //	exec       the abstract run: shapes, aliases, lifetimes; the machine, and its drivers beneath it
 //	           exec/torchscript: TorchScript's interpreter; in passes what its executor does to a graph, in locals what Python's names hold
 //	           exec/fx: programs of torch.export; exec/aotinductor: compiled code
+//	           exec/recorded: a recorded run in place of an abstract one
 //	           exec/lifetime: live ranges as values; in stacks those of traced archives, read off the calls
 //	trace      allocations and frees in order, with their places
 //	recording  runs as PyTorch's allocator recorded them, to traces
@@ -38,6 +39,10 @@
 //	verdict    budgets judged
 //	format     reports, verdicts and timelines in the forms that other tools read
 //	spec       memspec.yaml to cases
+//	coverage   operators of a program that have no rule
+//	origin     what an artifact was made from: sources, sidecar, recordings of cases; what of it has changed
+//	suite      many cases: each file read once, fits:, baselines, searches, what a failing test prints
+//	guess      inputs that a model runs with, where nobody says them
 //	internal   containers and scanners of files (ptzip, pickle, jsonscan, pysource, expr), memory in slabs, names that are meant (nearest);
 //	           internal/testing: golden files, recordings (conformance), operator samples (aten), faults
 //

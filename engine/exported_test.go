@@ -13,13 +13,14 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/memspec/memspec/engine"
 	"github.com/memspec/memspec/engine/internal/testing/golden"
+	"github.com/memspec/memspec/engine/internal/testing/testcase"
 	"github.com/memspec/memspec/engine/note"
 	"github.com/memspec/memspec/engine/platform"
 	"github.com/memspec/memspec/engine/program"
 	"github.com/memspec/memspec/engine/report"
 	"github.com/memspec/memspec/engine/spec"
+	"github.com/memspec/memspec/engine/suite"
 	"github.com/memspec/memspec/engine/trace"
 	"github.com/memspec/memspec/engine/units"
 )
@@ -29,7 +30,7 @@ type pretended struct {
 	model, device string
 	attention     platform.SDPABackends // what sdpa_kernel was given
 	runs          map[string]*pretendedRun
-	models        *engine.Models // its archives, each read once
+	models        *suite.Models // its archives, each read once
 }
 
 type pretendedRun struct {
@@ -42,7 +43,7 @@ type pretendedRun struct {
 func readPretended(t testing.TB, path string) *pretended {
 	data, err := os.ReadFile(path)
 	require.NoError(t, err)
-	p := &pretended{runs: map[string]*pretendedRun{}, models: &engine.Models{}}
+	p := &pretended{runs: map[string]*pretendedRun{}, models: &suite.Models{}}
 	var r *pretendedRun
 	three := func(text string) (n [3]int64) {
 		_, err := fmt.Sscan(text, &n[0], &n[1], &n[2])
@@ -157,7 +158,7 @@ func TestExportedAgainstPretended(t *testing.T) {
 	byModel := slices.Clone(paths) // a model's archives are read once for all devices
 	slices.SortStableFunc(byModel, func(a, b string) int { return strings.Compare(filepath.Base(a), filepath.Base(b)) })
 	lines := map[string]string{} // by path
-	var models *engine.Models
+	var models *suite.Models
 	alone, last := "", "" // the archive without its sidecar
 	for _, path := range byModel {
 		want := readPretended(t, path)
@@ -253,7 +254,7 @@ func refusal(t *testing.T, want *pretended, runtime, file string) string {
 func pretendedCase(t *testing.T, want *pretended, runtime, file string) spec.Case {
 	m, err := want.models.Open(file)
 	require.NoError(t, err)
-	c := caseOn(t, want.device, file, exampleTexts(t, m.Artifact.Program)...)
+	c := testcase.On(t, want.device, file, exampleTexts(t, m.Artifact.Program)...)
 	c.Runtime, c.Platform.Attention = spec.Runtime(runtime), want.attention
 	c.Workspace = filepath.Join("..", "testdata", "conformance", "2.15-exported", "memspec.workspace.json")
 	return c

@@ -16,6 +16,7 @@ import (
 	"github.com/memspec/memspec/engine/program"
 	"github.com/memspec/memspec/engine/report"
 	"github.com/memspec/memspec/engine/spec"
+	"github.com/memspec/memspec/engine/suite"
 )
 
 // One archive through every room. case.yaml is a model of a memspec.yaml, its paths relative to testdata.
@@ -41,7 +42,7 @@ func TestGolden(t *testing.T) {
 			a.Want("lifetimes.most", lifetimes(t, m, c, true))
 		}
 
-		r := run.Judge(context.Background())
+		r := suite.Judge(context.Background(), c)
 		require.NoError(t, r.Err)
 		b.Reset()
 		require.NoError(t, report.WriteText(&b, r.Report))
@@ -49,7 +50,7 @@ func TestGolden(t *testing.T) {
 		b.Reset()
 		require.NoError(t, report.WriteJSON(&b, r.Report))
 		a.Want("report.json", b.Bytes())
-		a.Want("verdict", []byte(r.Message(engine.MessageOptions{Rows: report.ShortRows})))
+		a.Want("verdict", []byte(r.Message(suite.MessageOptions{Rows: report.ShortRows})))
 		a.Want("cost", fmt.Appendf(nil, "nodes %d  events %d  sites %d\n", tr.Coverage.Nodes, len(tr.Events), len(tr.Sites)))
 	})
 }

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/memspec/memspec/engine/exec"
 	"github.com/memspec/memspec/engine/spec"
@@ -107,15 +106,4 @@ func assumptions(as []spec.Assumption) map[string]int64 {
 		m[a.Line] = a.Size
 	}
 	return m
-}
-
-// sameInputs says whether a case's inputs are those that a run was recorded with. One that was given by position is the case's at that place,
-// whatever the case calls it; the other way round too.
-func sameInputs(recorded []string, inputs []spec.Input) bool {
-	return slices.EqualFunc(recorded, inputs, func(text string, in spec.Input) bool {
-		if was, err := spec.ParseInput(text); err == nil && (was.Name == "") != (in.Name == "") {
-			return was.Value.String() == in.Value.String()
-		}
-		return text == in.String()
-	})
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/memspec/memspec/engine"
+	"github.com/memspec/memspec/engine/internal/testing/testcase"
 	"github.com/memspec/memspec/engine/spec"
 )
 
@@ -71,7 +72,7 @@ func TestCostIsLinear(t *testing.T) {
 	cost := map[int]time.Duration{}
 	for _, runtime := range []spec.Runtime{spec.Export, spec.Eager} {
 		for _, n := range []int{few, many} {
-			c := caseOn(t, "t4", longProgram(t, n), "x=float32[64,64]")
+			c := testcase.On(t, "t4", longProgram(t, n), "x=float32[64,64]")
 			c.Runtime = runtime
 			for range 3 {
 				begin := cpuTime()
@@ -95,7 +96,7 @@ func BenchmarkNodes(b *testing.B) {
 	for n := 1000; n <= 1_000_000; n *= 10 {
 		for _, runtime := range []spec.Runtime{spec.Export, spec.Eager} {
 			b.Run(fmt.Sprintf("%d/%s", n, runtime), func(b *testing.B) {
-				c := caseOn(b, "t4", longProgram(b, n), "x=float32[64,64]")
+				c := testcase.On(b, "t4", longProgram(b, n), "x=float32[64,64]")
 				c.Runtime = runtime
 				b.ReportAllocs()
 				meter := newCPUMeter()

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/memspec/memspec/engine"
+	"github.com/memspec/memspec/engine/internal/testing/testcase"
 	"github.com/memspec/memspec/engine/note"
 	"github.com/memspec/memspec/engine/platform"
 	file "github.com/memspec/memspec/engine/recording"
@@ -61,7 +62,7 @@ func TestNotesHaveAWitness(t *testing.T) {
 		{note.OpAssumed, "../testdata/artifacts/exported/custom.pt2", []string{"float32[8,16]"}, nil},
 		{note.OpMissing, bad + "custom.pt", []string{"float32[4,4]"}, nil},
 		{note.OperatorsDiffer, "../testdata/artifacts/exported/models/llama_static.pt2", []string{"input_ids=int64[1,1]", "cache_position=int64[1]"}, func(c *spec.Case) { c.Runtime = spec.Eager }},
-		{note.OtherDevice, snapshots + "good.pickle", nil, nil},
+		{note.OtherDevice, "../testdata/snapshots/good.pickle", nil, nil},
 		{note.WorkspaceBenchmark, small + "conv_block.script.pt", []string{"float32[2,3,32,32]"}, func(c *spec.Case) { c.Platform.Benchmark = true }},
 		{note.WorkspaceEstimate, small + "conv_block.script.pt", []string{"float32[2,3,32,32]"}, nil},
 		{note.WorkspaceStandIn, "../testdata/artifacts/torchvision/resnet50.script.pt", []string{"float32[1,3,224,224]"}, func(c *spec.Case) {
@@ -73,37 +74,37 @@ func TestNotesHaveAWitness(t *testing.T) {
 		{note.ShapeBound, bad + "nonzero.pt", []string{"float32[64,64]"}, nil},
 		{note.ValueAssumed, bad + "numbers.pt", []string{"float32[8,8]", "0"}, nil},
 		{note.ArtifactStale, "", nil, func(c *spec.Case) {
-			rec := trained()
-			rec.Made = madeFrom("gone.py", "")
+			rec := testcase.Trained()
+			rec.Made = testcase.MadeFrom("gone.py", "")
 			c.Artifact = filepath.Join(t.TempDir(), "a.rec")
-			keep(t, rec, c.Artifact)
+			testcase.Keep(t, rec, c.Artifact)
 		}},
 		{note.DependsUnchecked, "", nil, func(c *spec.Case) {
-			rec := trained()
+			rec := testcase.Trained()
 			rec.Made.Packages = map[string]string{"transformers": "5.22.0"}
 			c.Artifact = filepath.Join(t.TempDir(), "a.rec")
-			keep(t, rec, c.Artifact)
+			testcase.Keep(t, rec, c.Artifact)
 		}},
 		{note.TimingDecides, "", nil, func(c *spec.Case) {
-			rec := trained()
+			rec := testcase.Trained()
 			rec.Compiled, rec.Notes = true, []file.Note{{ID: string(note.TimingDecides), Text: "on a card a measured time decides whether operands are padded"}}
 			c.Artifact = filepath.Join(t.TempDir(), "a.rec")
-			keep(t, rec, c.Artifact)
+			testcase.Keep(t, rec, c.Artifact)
 		}},
 		{note.ValueRead, "", nil, func(c *spec.Case) {
-			rec := trained()
+			rec := testcase.Trained()
 			rec.Notes = []file.Note{{ID: string(note.ValueRead), Text: "aten::item read 1 value that no kernel computed"}}
 			c.Artifact = filepath.Join(t.TempDir(), "a.rec")
-			keep(t, rec, c.Artifact)
+			testcase.Keep(t, rec, c.Artifact)
 		}},
-		{note.ValueDecides, "", nil, withValues(t, more("most", 512*units.MiB))},
-		{note.ValueOpen, "", nil, withValues(t, file.Values{Runs: []file.ValueRun{{Values: "most", Failed: "IndexError"}}})},
+		{note.ValueDecides, "", nil, testcase.WithValues(t, testcase.More("most", 512*units.MiB))},
+		{note.ValueOpen, "", nil, testcase.WithValues(t, file.Values{Runs: []file.ValueRun{{Values: "most", Failed: "IndexError"}}})},
 		{note.GradientMissing, "", nil, noting(t, note.GradientMissing)},
 		{note.ValueCompared, "", nil, noting(t, note.ValueCompared)},
 		{note.ValueStated, "", nil, noting(t, note.ValueStated)},
 	} {
 		t.Run(string(tt.id), func(t *testing.T) {
-			c := caseOn(t, "a10g", tt.artifact, tt.inputs...)
+			c := testcase.On(t, "a10g", tt.artifact, tt.inputs...)
 			if tt.edit != nil {
 				tt.edit(&c)
 			}
@@ -122,16 +123,16 @@ func TestNotesHaveAWitness(t *testing.T) {
 // noting makes a case of a recording that has a note.
 func noting(t *testing.T, id note.ID) func(*spec.Case) {
 	return func(c *spec.Case) {
-		rec := trained()
+		rec := testcase.Trained()
 		rec.Notes = []file.Note{{ID: string(id), Text: "aten::item read 1 value"}}
 		c.Artifact = filepath.Join(t.TempDir(), "a.rec")
-		keep(t, rec, c.Artifact)
+		testcase.Keep(t, rec, c.Artifact)
 	}
 }
 
 // A note is written once at each of its places, so that whoever reads the account learns all that assume: may speak of.
 func TestNotesOfEveryPlace(t *testing.T) {
-	r, err := engine.Estimate(context.Background(), caseOn(t, "none", bad+"loops.pt", "float32[8,8]", "12"))
+	r, err := engine.Estimate(context.Background(), testcase.On(t, "none", bad+"loops.pt", "float32[8,8]", "12"))
 	require.NoError(t, err)
 	places := map[report.Site]bool{}
 	for _, n := range r.Notes {

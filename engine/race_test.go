@@ -91,7 +91,8 @@ func racedBy(t *testing.T) func(pkg string) func(test string) bool {
 		return regexp.MustCompile(strings.TrimSuffix(first, "$")).MatchString
 	}
 	whole := strings.Fields(value("RACE"))
-	some := map[string]func(string) bool{"engine": named(value("RACE_ENGINE")), "cmd/memspec": named(strings.Join(commandTests(value("RACE_COMMAND")), "|"))}
+	engine := named(value("RACE_ENGINE"))
+	some := map[string]func(string) bool{"engine": engine, "engine/suite": engine, "cmd/memspec": named(strings.Join(commandTests(value("RACE_COMMAND")), "|"))}
 	return func(pkg string) func(string) bool {
 		for _, p := range whole {
 			p = strings.TrimPrefix(p, "./")

@@ -12,6 +12,7 @@ import (
 	"github.com/memspec/memspec/engine"
 	"github.com/memspec/memspec/engine/allocator"
 	"github.com/memspec/memspec/engine/device"
+	"github.com/memspec/memspec/engine/internal/testing/testcase"
 	"github.com/memspec/memspec/engine/platform"
 	"github.com/memspec/memspec/engine/program"
 	"github.com/memspec/memspec/engine/spec"
@@ -45,22 +46,10 @@ func everyRun(t *testing.T) []run {
 			m, err := engine.Open(filepath.Join("..", "testdata", s.Artifact))
 			require.NoError(t, err)
 			for _, runtime := range []spec.Runtime{spec.TorchScript, spec.Eager} {
-				c := spec.Case{Name: r.Model, Artifact: m.Path, Platform: p, Runtime: runtime, Inputs: parseInputs(t, r.Inputs)}
+				c := spec.Case{Name: r.Model, Artifact: m.Path, Platform: p, Runtime: runtime, Inputs: testcase.Inputs(t, r.Inputs)}
 				out = append(out, run{r.Model + "/" + kind + "." + string(runtime), m, c})
 			}
 		}
-	}
-	return out
-}
-
-func parseInputs(t testing.TB, texts []string) []spec.Input {
-	t.Helper()
-	out := make([]spec.Input, len(texts))
-	for i, s := range texts {
-		in, err := spec.ParseInput(s)
-		require.NoError(t, err)
-		out[i], err = in.Bind(nil)
-		require.NoError(t, err)
 	}
 	return out
 }
@@ -123,7 +112,7 @@ func TestStoragesAreAffineInTheBatch(t *testing.T) {
 			require.NoError(t, err)
 			var events [3][]trace.Event
 			for i, input := range []string{"float32[1,3,224,224]", "float32[2,3,224,224]", "float32[3,3,224,224]"} {
-				run, err := m.Run(context.Background(), spec.Case{Platform: p, Runtime: spec.Eager, Inputs: parseInputs(t, []string{input})})
+				run, err := m.Run(context.Background(), spec.Case{Platform: p, Runtime: spec.Eager, Inputs: testcase.Inputs(t, []string{input})})
 				require.NoError(t, err)
 				events[i] = run.Trace.Events
 			}

@@ -10,9 +10,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/memspec/memspec/engine"
 	"github.com/memspec/memspec/engine/report"
 	"github.com/memspec/memspec/engine/spec"
+	"github.com/memspec/memspec/engine/suite"
 )
 
 // TestTracedAgainstPretended holds traced archives with what was seen at export (memshim export --kind trace) against the live models on pretend GPUs: every event of
@@ -37,7 +37,7 @@ func TestTracedAgainstPretended(t *testing.T) {
 					c.Inputs[i].Name = ""
 				}
 				c.Artifact, c.Runtime = path, spec.Eager
-				r, err := new(engine.Models).Run(context.Background(), c)
+				r, err := new(suite.Models).Run(context.Background(), c)
 				require.NoError(t, err)
 				assert.Equal(t, report.Exact, r.Report.Quality, "%v", r.Report.Notes)
 				assert.Equal(t, w.events, streamOf(r.Trace))
@@ -46,7 +46,7 @@ func TestTracedAgainstPretended(t *testing.T) {
 				assert.Equal(t, w.passes[0], [3]int64{int64(p.Requested), int64(p.Allocated), int64(p.Reserved)}, "peak")
 
 				c.Artifact = withoutSidecar(t, path)
-				r, err = new(engine.Models).Run(context.Background(), c)
+				r, err = new(suite.Models).Run(context.Background(), c)
 				require.NoError(t, err)
 				require.NotNil(t, r.Upper)
 				assert.Equal(t, report.Estimated, r.Report.Quality)

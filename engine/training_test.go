@@ -7,11 +7,12 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/memspec/memspec/engine"
 	"github.com/memspec/memspec/engine/allocator"
+	"github.com/memspec/memspec/engine/internal/testing/testcase"
 	file "github.com/memspec/memspec/engine/recording"
 	"github.com/memspec/memspec/engine/report"
 	"github.com/memspec/memspec/engine/spec"
+	"github.com/memspec/memspec/engine/suite"
 	"github.com/memspec/memspec/engine/trace"
 	"github.com/memspec/memspec/engine/units"
 	"github.com/memspec/memspec/engine/verdict"
@@ -22,14 +23,14 @@ import (
 func TestTrainingSteps(t *testing.T) {
 	cases, err := spec.Load("../testdata/training/memspec.yaml")
 	require.NoError(t, err)
-	var models engine.Models
+	var models suite.Models
 	replayed := 0
-	models.JudgeAll(context.Background(), cases, nil, func(r *engine.Result) {
+	models.JudgeAll(context.Background(), cases, nil, func(r *suite.Result) {
 		require.NoError(t, r.Err, r.Case.Name)
 		assert.Equal(t, verdict.Pass, r.Verdict.Outcome, r.Line())
 		assert.Equal(t, report.Exact, r.Report.Quality, "%v", r.Report.Notes)
 		assert.Equal(t, "pretend", r.Report.Where)
-		assert.Equal(t, []string{"first", "steady"}, passNames(r.Report))
+		assert.Equal(t, []string{"first", "steady"}, testcase.PassNames(r.Report))
 		for _, p := range r.Report.Passes {
 			require.Len(t, p.Phases, 3, "%s %s", r.Case.Name, p.Name)
 			for _, phase := range p.Phases {

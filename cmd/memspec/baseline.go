@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/memspec/memspec/engine"
 	"github.com/memspec/memspec/engine/report"
 	"github.com/memspec/memspec/engine/spec"
+	"github.com/memspec/memspec/engine/suite"
 )
 
 func newBaseline() *cobra.Command {
@@ -88,22 +88,22 @@ func (w *baselineWriter) write(file string) error {
 }
 
 // baselineOf runs every case; one that cannot be run is an error, for a baseline without it would say nothing of it.
-func baselineOf(cmd *cobra.Command, cases []spec.Case) (*engine.Baseline, error) {
+func baselineOf(cmd *cobra.Command, cases []spec.Case) (*suite.Baseline, error) {
 	for i := range cases {
 		cases[i].Baseline, cases[i].Regression, cases[i].Fits = "", nil, nil
 	}
-	b := &engine.Baseline{}
+	b := &suite.Baseline{}
 	var wrong, unsure []error
-	models := engine.Models{Environ: os.Environ()}
+	models := suite.New(os.Environ())
 	bar := newProgress(cmd.ErrOrStderr(), len(cases))
-	models.JudgeAll(cmd.Context(), cases, bar.step, func(r *engine.Result) {
+	models.JudgeAll(cmd.Context(), cases, bar.step, func(r *suite.Result) {
 		switch {
 		case r.Err != nil:
 			wrong = append(wrong, fmt.Errorf("%s: %w", r.Case.Name, r.Err))
 		case r.Report.Quality == report.Incomplete:
 			unsure = append(unsure, fmt.Errorf("%s: %s", r.Case.Name, report.Lacking(r.Report.Coverage.Unsupported)))
 		default:
-			b.Cases = append(b.Cases, engine.BaselineOf(r.Case.Name, repositoryPaths().Report(r.Report)))
+			b.Cases = append(b.Cases, suite.BaselineOf(r.Case.Name, repositoryPaths().Report(r.Report)))
 		}
 	})
 	bar.clear()

@@ -9,11 +9,12 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/memspec/memspec/engine"
+	"github.com/memspec/memspec/engine/origin"
 	"github.com/memspec/memspec/engine/recording"
 	"github.com/memspec/memspec/engine/regular"
 	"github.com/memspec/memspec/engine/report"
 	"github.com/memspec/memspec/engine/spec"
+	"github.com/memspec/memspec/engine/suite"
 )
 
 // estimates are what the cases of another commit take, from its artifacts and recordings.
@@ -30,7 +31,7 @@ type estimateThere struct {
 }
 
 // compare compares a result with its case in the commit, or records why it cannot.
-func (e *estimates) compare(key string, r *engine.Result) {
+func (e *estimates) compare(key string, r *suite.Result) {
 	before, there := e.byCase[key]
 	switch file := filepath.Clean(r.Case.Pos.File); {
 	case before.report != nil:
@@ -69,8 +70,8 @@ func (c *commit) estimates(ctx context.Context, files []string) (*estimates, err
 		if err != nil {
 			return nil, err
 		}
-		var models engine.Models // without an environment: today's is not that of the commit's recordings
-		models.JudgeAll(ctx, cases, nil, func(r *engine.Result) {
+		var models suite.Models // without an environment: today's is not that of the commit's recordings
+		models.JudgeAll(ctx, cases, nil, func(r *suite.Result) {
 			var e estimateThere
 			if e, err = c.estimate(ctx, r, folder); err == nil {
 				out.byCase[caseKey(file, r.Case.Name)] = e
@@ -84,7 +85,7 @@ func (c *commit) estimates(ctx context.Context, files []string) (*estimates, err
 }
 
 // estimate is the estimate of one case of the commit, or why there is none. folder holds the commit's files.
-func (c *commit) estimate(ctx context.Context, r *engine.Result, folder string) (estimateThere, error) {
+func (c *commit) estimate(ctx context.Context, r *suite.Result, folder string) (estimateThere, error) {
 	recorded := r.Case.Captured()
 	file := recorded
 	if file == "" {
@@ -108,13 +109,13 @@ func (c *commit) estimate(ctx context.Context, r *engine.Result, folder string) 
 		return estimateThere{why: "no estimate of the case in " + c.ref + ": " + said}, nil
 	}
 	if recorded != "" {
-		changed, err := c.stale(ctx, r.Run.Model.Made(), path.Dir(below))
+		changed, err := c.stale(ctx, r.Run.Model.Origin.Made, path.Dir(below))
 		if err != nil {
 			return estimateThere{}, err
 		}
 		if changed != "" {
 			why := fmt.Sprintf("the recording in %s is not of its sources: %s; record the case in that commit (%s)%s",
-				c.ref, changed, engine.CaptureCommand(&spec.Case{Name: r.Case.Name, Pos: spec.Pos{File: path.Base(r.Case.Pos.File)}}), orBaseline)
+				c.ref, changed, origin.CaptureCommand(&spec.Case{Name: r.Case.Name, Pos: spec.Pos{File: path.Base(r.Case.Pos.File)}}), orBaseline)
 			return estimateThere{why: why}, nil
 		}
 	}

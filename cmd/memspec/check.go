@@ -10,13 +10,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/memspec/memspec/engine"
 	"github.com/memspec/memspec/engine/allocator"
 	"github.com/memspec/memspec/engine/format"
 	"github.com/memspec/memspec/engine/layout"
 	"github.com/memspec/memspec/engine/note"
+	"github.com/memspec/memspec/engine/origin"
 	"github.com/memspec/memspec/engine/report"
 	"github.com/memspec/memspec/engine/spec"
+	"github.com/memspec/memspec/engine/suite"
 	"github.com/memspec/memspec/engine/units"
 	"github.com/memspec/memspec/engine/verdict"
 	"github.com/memspec/memspec/engine/workspace/profile"
@@ -114,7 +115,7 @@ func (c *checked) compareWith(cmd *cobra.Command, with compared) error {
 	case with.against != "" && with.baseline != "":
 		return errors.New("got --against beside --baseline, want one of them")
 	case with.baseline != "":
-		if _, err := engine.ReadBaseline(with.baseline); err != nil {
+		if _, err := suite.ReadBaseline(with.baseline); err != nil {
 			return err
 		}
 		for i := range with.cases {
@@ -164,8 +165,8 @@ func runCheck(cmd *cobra.Command, cases []spec.Case, all *checked) (int, error) 
 	if err != nil {
 		return 0, err
 	}
-	var held []*engine.Result // with --missing nothing is written before all have run
-	models.JudgeAll(cmd.Context(), cases, bar.step, func(r *engine.Result) {
+	var held []*suite.Result // with --missing nothing is written before all have run
+	models.JudgeAll(cmd.Context(), cases, bar.step, func(r *suite.Result) {
 		if cmd.Context().Err() != nil {
 			return
 		}
@@ -205,7 +206,7 @@ func runCheck(cmd *cobra.Command, cases []spec.Case, all *checked) (int, error) 
 	for _, w := range all.wrong { // the others are judged all the same
 		outcomes = append(outcomes, verdict.Error)
 		c := spec.Case{Name: w.file, Pos: spec.Pos{File: w.file}}
-		if err := all.add(&engine.Result{Case: c, Err: errors.New(strings.Join(errorLines(w.err), "; ")), Verdict: verdict.Verdict{Outcome: verdict.Error}}); err != nil {
+		if err := all.add(&suite.Result{Case: c, Err: errors.New(strings.Join(errorLines(w.err), "; ")), Verdict: verdict.Verdict{Outcome: verdict.Error}}); err != nil {
 			return 0, err
 		}
 	}
@@ -230,7 +231,7 @@ func (c *checked) closing(took time.Duration) string {
 }
 
 // notice remembers the budget that holds with the least room, as a share of it.
-func (c *checked) notice(r *engine.Result) {
+func (c *checked) notice(r *suite.Result) {
 	for i := range r.Verdict.Findings {
 		f := &r.Verdict.Findings[i]
 		if f.Outcome != verdict.Pass || !f.Known || f.Limit <= 0 {
@@ -265,7 +266,7 @@ type checked struct {
 	tightestCase string
 }
 
-func (c *checked) add(r *engine.Result) error {
+func (c *checked) add(r *suite.Result) error {
 	c.count[r.Verdict.Outcome]++
 	c.total++
 	c.notice(r)
@@ -280,11 +281,11 @@ func (c *checked) add(r *engine.Result) error {
 }
 
 // resultCase is a judged result for every format. Its text is a line where it passes and no more is asked for.
-func resultCase(r *engine.Result, out *outputs, verbose bool) *format.Case {
+func resultCase(r *suite.Result, out *outputs, verbose bool) *format.Case {
 	whole := func(w io.Writer) error {
-		o := engine.MessageOptions{Rows: rowsShown(verbose), Columns: layout.Columns(w)}
-		if missing := new(engine.Uncaptured); !errors.As(r.Err, &missing) && r.Case.Artifact+r.Case.Source != "" { // else there is nothing to explain yet
-			o.Reproduce = []string{engine.ExplainCommand(r.Case)}
+		o := suite.MessageOptions{Rows: rowsShown(verbose), Columns: layout.Columns(w)}
+		if missing := new(origin.Uncaptured); !errors.As(r.Err, &missing) && r.Case.Artifact+r.Case.Source != "" { // else there is nothing to explain yet
+			o.Reproduce = []string{suite.ExplainCommand(r.Case)}
 		}
 		_, err := io.WriteString(w, r.Message(o))
 		return err
@@ -324,7 +325,7 @@ func writePassed(w io.Writer, c *format.Case) error {
 }
 
 // explain remembers what the short lines of cases that pass name: each ground is explained once, at the end.
-func (c *checked) explain(r *engine.Result) {
+func (c *checked) explain(r *suite.Result) {
 	if c.verbose || c.out.quiet || r.Err != nil || r.Verdict.Outcome != verdict.Pass {
 		return
 	}
@@ -430,7 +431,7 @@ type findingJSON struct {
 	Regression bool            `json:"regression,omitempty"` // the limit is what the figure was before, with what it may take more
 }
 
-func asJSON(r *engine.Result) caseJSON {
+func asJSON(r *suite.Result) caseJSON {
 	j := caseJSON{Name: r.Case.Name, Spec: lineOf(r.Case.Pos), Outcome: r.Verdict.Outcome, Findings: []findingJSON{}, Change: r.Change, Report: r.Report}
 	if text := r.RestsOn(); text != "" {
 		j.RestsOn = &restsJSON{text, r.Verdict.Grounds}

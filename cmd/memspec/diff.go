@@ -10,10 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/memspec/memspec/engine"
 	"github.com/memspec/memspec/engine/format"
 	"github.com/memspec/memspec/engine/regular"
 	"github.com/memspec/memspec/engine/report"
+	"github.com/memspec/memspec/engine/suite"
 	"github.com/memspec/memspec/engine/verdict"
 )
 
@@ -130,7 +130,7 @@ func (f *runFlags) readReport(ctx context.Context, path string) (*report.Report,
 	if err != nil {
 		return nil, err
 	}
-	models := engine.Models{Environ: os.Environ()}
+	models := suite.New(os.Environ())
 	r, err := models.Run(ctx, c)
 	if err != nil {
 		return nil, err

@@ -10,8 +10,10 @@ import (
 
 	"github.com/memspec/memspec/engine"
 	"github.com/memspec/memspec/engine/exec/lifetime"
+	"github.com/memspec/memspec/engine/layout"
 	"github.com/memspec/memspec/engine/program"
 	"github.com/memspec/memspec/engine/report"
+	"github.com/memspec/memspec/engine/suite"
 	"github.com/memspec/memspec/engine/tensor"
 	"github.com/memspec/memspec/engine/trace"
 	"github.com/memspec/memspec/engine/units"
@@ -62,7 +64,7 @@ from 0 as the runtime runs them, those of blocks with them; TorchScript's runtim
 		if err != nil {
 			return err
 		}
-		models := engine.Models{Environ: os.Environ()}
+		models := suite.New(os.Environ())
 		if stage.value == "lifetimes" {
 			m, err := models.Open(args[0])
 			if err != nil {
@@ -87,7 +89,7 @@ from 0 as the runtime runs them, those of blocks with them; TorchScript's runtim
 			return err
 		}
 		if len(r.Trace.Coverage.Unsupported) > 0 {
-			return &exit{code: exitUnsure, err: errors.New("the account is incomplete, see memspec ops --missing " + engine.ShellQuote(args[0]))}
+			return &exit{code: exitUnsure, err: errors.New("the account is incomplete, see memspec ops --missing " + layout.ShellQuote(args[0]))}
 		}
 		return nil
 	}

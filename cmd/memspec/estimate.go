@@ -11,6 +11,7 @@ import (
 	"github.com/memspec/memspec/engine/allocator"
 	"github.com/memspec/memspec/engine/format"
 	"github.com/memspec/memspec/engine/report"
+	"github.com/memspec/memspec/engine/suite"
 )
 
 func newEstimate() *cobra.Command {
@@ -39,7 +40,7 @@ Exit 1 where the run does not fit the device; 3 where operators have no rule and
 			return err
 		}
 		defer out.abandon()
-		models := engine.Models{Environ: os.Environ()}
+		models := suite.New(os.Environ())
 		r, err := models.Run(cmd.Context(), c)
 		if err != nil {
 			return err

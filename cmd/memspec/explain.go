@@ -9,11 +9,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/memspec/memspec/engine"
 	"github.com/memspec/memspec/engine/format"
 	"github.com/memspec/memspec/engine/layout"
 	"github.com/memspec/memspec/engine/report"
 	"github.com/memspec/memspec/engine/spec"
+	"github.com/memspec/memspec/engine/suite"
 	"github.com/memspec/memspec/engine/units"
 	"github.com/memspec/memspec/engine/verdict"
 )
@@ -50,7 +50,7 @@ what was there before the first pass as "untraced". Without --by rows are module
 			*plot = terminal(cmd.OutOrStdout())
 		}
 		code, result := exitOK, explainJSON{Schema: 1, Cases: []explainedJSON{}}
-		models := engine.Models{Environ: os.Environ()}
+		models := suite.New(os.Environ())
 		for i, c := range cases {
 			r := models.Judge(cmd.Context(), c)
 			if r.Err != nil {
@@ -102,7 +102,7 @@ func explainCases(cmd *cobra.Command, f *runFlags, patterns, args []string) ([]s
 
 // explained is a result with what its holders are gathered by.
 type explained struct {
-	*engine.Result
+	*suite.Result
 	by    report.By
 	rows  int         // at most; 0 means all
 	lines []*heldLine // by line
@@ -142,7 +142,7 @@ func (r *explained) write(w io.Writer) error {
 	p.Line("%s", r.head())
 	for i := range r.Verdict.Findings {
 		if f := &r.Verdict.Findings[i]; f.Outcome != verdict.Pass {
-			p.Item(f.Outcome.String(), "%s", engine.FindingText(f))
+			p.Item(f.Outcome.String(), "%s", suite.FindingText(f))
 		}
 	}
 	if rep.PeakAt != nil {

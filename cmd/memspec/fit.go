@@ -14,11 +14,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/memspec/memspec/engine"
 	"github.com/memspec/memspec/engine/device"
 	"github.com/memspec/memspec/engine/layout"
 	"github.com/memspec/memspec/engine/report"
 	"github.com/memspec/memspec/engine/spec"
+	"github.com/memspec/memspec/engine/suite"
 	"github.com/memspec/memspec/engine/units"
 )
 
@@ -44,10 +44,10 @@ Exit codes: 0 something fits (with --devices: on a card); 1 not even 1 does; 2 w
 	q := newQuery(cmd)
 	format := formatFlag(cmd)
 	cmd.Flags().StringVar(&all, "devices", "", "`all`, or names with commas: a row for each card instead of the case's")
-	most := cmd.Flags().Int64("most", engine.MostValue, "the largest `VALUE` that is tried")
+	most := cmd.Flags().Int64("most", suite.MostValue, "the largest `VALUE` that is tried")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if *most < 1 || *most > engine.EndValue {
-			return fmt.Errorf("--most: got %d, want a number from 1 to %d", *most, int64(engine.EndValue))
+		if *most < 1 || *most > suite.EndValue {
+			return fmt.Errorf("--most: got %d, want a number from 1 to %d", *most, int64(suite.EndValue))
 		}
 		s, err := newSubject(cmd, f, args)
 		if err != nil {
@@ -208,7 +208,7 @@ func (s *subject) at(names ...string) func(values ...int64) (spec.Case, error) {
 }
 
 // one is at for a single dim.
-func (s *subject) one(name string) engine.At {
+func (s *subject) one(name string) suite.At {
 	at := s.at(name)
 	return func(v int64) (spec.Case, error) { return at(v) }
 }
@@ -241,7 +241,7 @@ type nextJSON struct {
 }
 
 func (n *nextJSON) String() string {
-	return (&engine.Limit{Metric: n.Metric, Predicted: n.Predicted, Limit: n.Limit, Why: n.Why}).String()
+	return (&suite.Limit{Metric: n.Metric, Predicted: n.Predicted, Limit: n.Limit, Why: n.Why}).String()
 }
 
 type fitPairJSON struct {
@@ -249,7 +249,7 @@ type fitPairJSON struct {
 	Second int64 `json:"second"`
 }
 
-func (j *fitJSON) search(ctx context.Context, s *subject, models *engine.Models, most int64) error {
+func (j *fitJSON) search(ctx context.Context, s *subject, models *suite.Models, most int64) error {
 	for _, name := range s.open {
 		found, err := models.Largest(ctx, s.one(name), most)
 		if err != nil {
@@ -275,7 +275,7 @@ func (j *fitJSON) search(ctx context.Context, s *subject, models *engine.Models,
 	}
 }
 
-func fitDim(name string, f *engine.Fitted) fitDimJSON {
+func fitDim(name string, f *suite.Fitted) fitDimJSON {
 	d := fitDimJSON{Dim: name, Largest: f.Largest, Tried: f.Tried, Scanned: f.Scanned, Quality: f.Quality}
 	if n := f.Next; n != nil {
 		d.Next = &nextJSON{n.Value, n.Metric, n.Predicted, n.Limit, n.Why, n.Unsure}
@@ -377,7 +377,7 @@ type fitDevicesOf struct {
 	most  int64
 	json  bool
 
-	models *engine.Models
+	models *suite.Models
 	query  *query
 }
 

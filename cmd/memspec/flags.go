@@ -13,8 +13,10 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/memspec/memspec/engine"
 	"github.com/memspec/memspec/engine/device"
+	"github.com/memspec/memspec/engine/exec/recorded"
+	"github.com/memspec/memspec/engine/layout"
+	"github.com/memspec/memspec/engine/origin"
 	"github.com/memspec/memspec/engine/platform"
 	"github.com/memspec/memspec/engine/recording"
 	"github.com/memspec/memspec/engine/spec"
@@ -117,7 +119,7 @@ func (f *runFlags) oneCase(artifact string) (spec.Case, error) {
 
 func (f *runFlags) build(artifact string, dims []spec.Dim) (spec.Case, error) {
 	if ext := filepath.Ext(artifact); ext == ".yaml" || ext == ".yml" {
-		return spec.Case{}, fmt.Errorf("%s: got a file of cases, want an artifact: memspec check %s, or memspec explain --case NAME %s (both take --device)", artifact, engine.ShellQuote(artifact), engine.ShellQuote(artifact))
+		return spec.Case{}, fmt.Errorf("%s: got a file of cases, want an artifact: memspec check %s, or memspec explain --case NAME %s (both take --device)", artifact, layout.ShellQuote(artifact), layout.ShellQuote(artifact))
 	}
 	c := spec.Case{Name: artifact, Artifact: artifact, Workspace: *f.workspace, Runtime: spec.Runtime(f.runtime.value), Mode: spec.Mode(f.mode.value), Dims: dims}
 	var err error
@@ -202,7 +204,7 @@ func (f *runFlags) platform(artifact string) (platform.Platform, error) {
 		if h == nil || h.Where == recording.OnCPU {
 			return platform.Platform{}, errors.New("got no --device, want one such as a10g (all: memspec devices; none counts what the model itself takes on any card)")
 		}
-		if d, err = engine.RecordedOn(h); err != nil {
+		if d, err = recorded.On(h); err != nil {
 			return platform.Platform{}, fmt.Errorf("got no --device: %s: %w", artifact, err)
 		}
 		if own, err := platform.ParseVersion(h.Torch); err == nil && !f.torchGiven() {
@@ -238,7 +240,7 @@ func (f *runFlags) recording(artifact string) *recording.Header {
 // parseInputs reads --input; where there is none, the inputs that were written beside the artifact when it was exported.
 func (f *runFlags) parseInputs(artifact string) ([]spec.Input, error) {
 	if len(f.inputs) == 0 {
-		return engine.SidecarInputs(artifact)
+		return origin.Inputs(artifact)
 	}
 	out := make([]spec.Input, len(f.inputs))
 	for i, s := range f.inputs {

@@ -15,8 +15,10 @@ import (
 
 	"github.com/memspec/memspec/engine"
 	"github.com/memspec/memspec/engine/artifact"
+	"github.com/memspec/memspec/engine/guess"
 	"github.com/memspec/memspec/engine/report"
 	"github.com/memspec/memspec/engine/spec"
+	"github.com/memspec/memspec/engine/suite"
 )
 
 func newInit() *cobra.Command {
@@ -85,14 +87,14 @@ type initFile struct {
 	headroom float64
 	text     string // of the headroom, as it was given
 	models   []initModel
-	runs     *engine.Models
+	runs     *suite.Models
 	left     []string // artifacts that no budget can be given for, each with why
 }
 
 type initModel struct {
 	name, artifact, from string
 	inputs               []spec.Input // with dims
-	results              []*engine.Result
+	results              []*suite.Result
 }
 
 // gather predicts the artifacts. One that was named must work; of those that were found, the others are told.
@@ -171,15 +173,15 @@ func (file *initFile) model(cmd *cobra.Command, path string) (*initModel, error)
 }
 
 // guessInputs is what an artifact can be run with; a recorded run needs nothing.
-func guessInputs(ctx context.Context, path string) (*engine.Guess, error) {
+func guessInputs(ctx context.Context, path string) (*guess.Guess, error) {
 	m, err := engine.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	if m.Artifact.Recorded != nil {
-		return &engine.Guess{From: "a recorded run"}, nil
+		return &guess.Guess{From: "a recorded run"}, nil
 	}
-	return m.GuessInputs(ctx)
+	return guess.Inputs(ctx, m)
 }
 
 // maxFound bounds how many artifacts are taken from a folder.
@@ -236,11 +238,11 @@ func crossCases(f *runFlags, artifact string, dims []dimValues) ([]spec.Case, er
 	return cases, nil
 }
 
-func predictAll(cmd *cobra.Command, models *engine.Models, cases []spec.Case) ([]*engine.Result, error) {
-	var results []*engine.Result
+func predictAll(cmd *cobra.Command, models *suite.Models, cases []spec.Case) ([]*suite.Result, error) {
+	var results []*suite.Result
 	var err error
 	bar := newProgress(cmd.ErrOrStderr(), len(cases))
-	models.JudgeAll(cmd.Context(), cases, bar.step, func(r *engine.Result) {
+	models.JudgeAll(cmd.Context(), cases, bar.step, func(r *suite.Result) {
 		switch {
 		case err != nil:
 		case r.Err != nil:

@@ -10,11 +10,11 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/memspec/memspec/engine"
 	"github.com/memspec/memspec/engine/device"
 	"github.com/memspec/memspec/engine/platform"
 	"github.com/memspec/memspec/engine/report"
 	"github.com/memspec/memspec/engine/spec"
+	"github.com/memspec/memspec/engine/suite"
 	"github.com/memspec/memspec/engine/units"
 )
 
@@ -57,7 +57,7 @@ func TestDecoderByLine(t *testing.T) {
 	require.NoError(t, err)
 	table := func(file string, runtime spec.Runtime, inputs ...spec.Input) (string, *report.Report) {
 		path := filepath.Join("..", "..", "examples", "llm", file)
-		r, err := new(engine.Models).Run(context.Background(), spec.Case{Name: file, Artifact: path, Platform: p, Runtime: runtime, Inputs: inputs})
+		r, err := new(suite.Models).Run(context.Background(), spec.Case{Name: file, Artifact: path, Platform: p, Runtime: runtime, Inputs: inputs})
 		require.NoError(t, err)
 		var b strings.Builder
 		for _, l := range heldByLine(r.Timeline) { // operators aside: a recording names the function where it saw none

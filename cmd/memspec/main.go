@@ -21,9 +21,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/memspec/memspec/engine"
 	"github.com/memspec/memspec/engine/exec"
 	"github.com/memspec/memspec/engine/layout"
+	"github.com/memspec/memspec/engine/origin"
 	"github.com/memspec/memspec/engine/spec"
 )
 
@@ -80,7 +80,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	var end *exit
 	if !errors.As(err, &end) {
 		end = &exit{code: exitUsage, err: err}
-		if missing := new(engine.Uncaptured); errors.As(err, &missing) {
+		if missing := new(origin.Uncaptured); errors.As(err, &missing) {
 			end.code = exitUnsure
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/memspec/memspec/engine"
+	"github.com/memspec/memspec/engine/coverage"
 	"github.com/memspec/memspec/engine/ops/builtin"
 	"github.com/memspec/memspec/engine/report"
 )
@@ -90,7 +91,11 @@ func runMissing(cmd *cobra.Command, path, format string) error {
 	if err != nil {
 		return err
 	}
-	found, err := m.Missing()
+	p, err := m.Program()
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	found, err := coverage.Missing(p)
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/memspec/memspec/engine"
 	"github.com/memspec/memspec/engine/report"
 	"github.com/memspec/memspec/engine/spec"
+	"github.com/memspec/memspec/engine/suite"
 	"github.com/memspec/memspec/engine/workspace/profile"
 )
 
@@ -40,8 +41,8 @@ func newQuery(cmd *cobra.Command) *query {
 }
 
 // models are ready to run cases with the answers, and to list what is missing.
-func (q *query) models() (*engine.Models, error) {
-	ms := &engine.Models{Environ: os.Environ()}
+func (q *query) models() (*suite.Models, error) {
+	ms := suite.New(os.Environ())
 	if q.answers != "" {
 		p, err := profile.Load(q.answers)
 		if err != nil {

@@ -9,10 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/memspec/memspec/engine"
 	"github.com/memspec/memspec/engine/format"
 	"github.com/memspec/memspec/engine/layout"
 	"github.com/memspec/memspec/engine/report"
+	"github.com/memspec/memspec/engine/suite"
 	"github.com/memspec/memspec/engine/units"
 	"github.com/memspec/memspec/engine/verdict"
 )
@@ -44,7 +44,7 @@ they say (3 where sizes are missing): memspec check judges, memspec fit searches
 			return err
 		}
 		defer out.abandon()
-		models := engine.Models{Environ: os.Environ()}
+		models := suite.New(os.Environ())
 		results, err := models.Sweep(cmd.Context(), s.one(dim), values)
 		if err != nil {
 			return s.unsearchable(err)
@@ -138,7 +138,7 @@ type sweep struct {
 	*subject
 	dim     string
 	values  []int64
-	results []*engine.Result
+	results []*suite.Result
 }
 
 type sweepJSON struct {
@@ -230,7 +230,7 @@ func (s *sweep) asJSON() *sweepJSON {
 // closed is the line on which the peaks lie from some value on: at least half of them, and three.
 func closed(xs []int64, ys []units.Bytes) (closedJSON, bool) {
 	for from := 0; from <= len(xs)/2; from++ {
-		if a, b, ok := engine.Affine(xs[from:], ys[from:]); ok && b > 0 {
+		if a, b, ok := suite.Affine(xs[from:], ys[from:]); ok && b > 0 {
 			return closedJSON{From: xs[from], Fixed: a, Each: b}, true
 		}
 	}

@@ -11,11 +11,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/memspec/memspec/engine"
 	"github.com/memspec/memspec/engine/layout"
 	"github.com/memspec/memspec/engine/regular"
 	"github.com/memspec/memspec/engine/report"
 	"github.com/memspec/memspec/engine/spec"
+	"github.com/memspec/memspec/engine/suite"
 	"github.com/memspec/memspec/engine/units"
 	"github.com/memspec/memspec/engine/verdict"
 )
@@ -57,7 +57,7 @@ Exit codes: 1 if a budget that is broken was left; 2 if a case cannot be run; 3 
 			return err
 		}
 		u := &update{tighten: tighten, headroom: share}
-		models := engine.Models{Environ: os.Environ()}
+		models := suite.New(os.Environ())
 		models.JudgeAll(cmd.Context(), cases, nil, u.add)
 		if err := cmd.Context().Err(); err != nil {
 			return interrupted(len(u.left), len(cases))
@@ -84,7 +84,7 @@ type updated struct {
 	fixed bool        // a plain size
 }
 
-func (u *update) add(r *engine.Result) {
+func (u *update) add(r *suite.Result) {
 	switch {
 	case r.Err != nil:
 		u.leave(r.Verdict.Outcome, r.Case.Name+": "+oneLine(r.Err.Error()))

@@ -13,10 +13,10 @@ import (
 
 	"github.com/memspec/memspec/cudameasure"
 	"github.com/memspec/memspec/cudameasure/verify"
-	"github.com/memspec/memspec/engine"
 	"github.com/memspec/memspec/engine/format"
 	"github.com/memspec/memspec/engine/recording"
 	"github.com/memspec/memspec/engine/spec"
+	"github.com/memspec/memspec/engine/suite"
 	"github.com/memspec/memspec/engine/verdict"
 )
 
@@ -95,7 +95,7 @@ case without a measurement under --require is, no case has a record in the folde
 }
 
 // A holder holds one prediction against what was measured.
-type holder func(context.Context, *engine.Result) (*verify.Account, error)
+type holder func(context.Context, *suite.Result) (*verify.Account, error)
 
 func (o *verifyOptions) holder() (holder, error) {
 	if o.dir == "" {
@@ -122,7 +122,7 @@ func (o *verifyOptions) verifyAll(cmd *cobra.Command, cases []spec.Case, hold ho
 	if err != nil {
 		return nil, err
 	}
-	models.JudgeAll(cmd.Context(), cases, nil, func(r *engine.Result) {
+	models.JudgeAll(cmd.Context(), cases, nil, func(r *suite.Result) {
 		if first != nil || cmd.Context().Err() != nil {
 			return
 		}
@@ -196,7 +196,7 @@ func (o *verifyOptions) accountCase(a *verify.Account) *format.Case {
 			reproduce = append(reproduce, a.Command(o.dir))
 		}
 		if a.Verdict.Outcome != verdict.Pass && a.Err == nil {
-			reproduce = append(reproduce, engine.ExplainCommand(a.Case))
+			reproduce = append(reproduce, suite.ExplainCommand(a.Case))
 		}
 		return a.WriteText(w, reproduce...)
 	}

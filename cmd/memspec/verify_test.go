@@ -14,9 +14,9 @@ import (
 
 	"github.com/memspec/memspec/cudameasure"
 	"github.com/memspec/memspec/cudameasure/verify"
-	"github.com/memspec/memspec/engine"
 	"github.com/memspec/memspec/engine/recording"
 	"github.com/memspec/memspec/engine/report"
+	"github.com/memspec/memspec/engine/suite"
 	"github.com/memspec/memspec/engine/trace"
 	"github.com/memspec/memspec/engine/units"
 )
@@ -44,7 +44,7 @@ func asPredicted(t *testing.T, spec string) *cudameasure.Measurement {
 	cases, err := loadCases([]string{spec}, []string{"m[B=2]"})
 	require.NoError(t, err)
 	c := cases[0]
-	r := engine.Judge(t.Context(), c)
+	r := suite.Judge(t.Context(), c)
 	require.NoError(t, r.Err)
 	p := c.Platform
 	m := &cudameasure.Measurement{Recording: recording.Recording{Header: recording.Header{Case: c.Name, Runtime: "eager", Where: recording.OnCUDA, Built: "by hand for a test, not measured",

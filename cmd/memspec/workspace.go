@@ -18,6 +18,7 @@ import (
 	"github.com/memspec/memspec/engine/platform"
 	"github.com/memspec/memspec/engine/report"
 	"github.com/memspec/memspec/engine/spec"
+	"github.com/memspec/memspec/engine/suite"
 	"github.com/memspec/memspec/engine/workspace/profile"
 )
 
@@ -167,7 +168,7 @@ func deviceOf(name string, cases []spec.Case) (*device.Device, error) {
 // gather runs the cases; one that cannot be run is told and leaves the others.
 func (f *workspaceFlags) gather(ctx context.Context, path string, cases []spec.Case) (*workspaceJSON, error) {
 	out := newWorkspaceJSON(path)
-	models := engine.Models{Environ: os.Environ()}
+	models := suite.New(os.Environ())
 	profiles := map[string]*profile.Profile{}
 	for i := range cases {
 		c := &cases[i]

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/memspec/memspec/cudameasure"
-	"github.com/memspec/memspec/engine"
 	"github.com/memspec/memspec/engine/layout"
 	"github.com/memspec/memspec/engine/recording"
 	"github.com/memspec/memspec/engine/units"
@@ -155,12 +154,12 @@ func (a *Account) Command(dir string) string {
 	if c.Pos.File == "" {
 		return ""
 	}
-	words := "memspec verify --case " + engine.ShellQuote(c.Name) + " " + engine.ShellQuote(c.Pos.File)
+	words := "memspec verify --case " + layout.ShellQuote(c.Name) + " " + layout.ShellQuote(c.Pos.File)
 	if a.On == recording.OnPretend {
 		words += " --on pretend"
 	}
 	if dir != "" {
-		words += " --measured " + engine.ShellQuote(dir)
+		words += " --measured " + layout.ShellQuote(dir)
 	}
 	return words
 }

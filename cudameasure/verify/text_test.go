@@ -14,9 +14,9 @@ import (
 
 	"github.com/memspec/memspec/cudameasure"
 	"github.com/memspec/memspec/cudameasure/verify"
-	"github.com/memspec/memspec/engine"
 	"github.com/memspec/memspec/engine/recording"
 	"github.com/memspec/memspec/engine/report"
+	"github.com/memspec/memspec/engine/suite"
 	"github.com/memspec/memspec/engine/trace"
 	"github.com/memspec/memspec/engine/units"
 	"github.com/memspec/memspec/engine/verdict"
@@ -71,7 +71,7 @@ func TestAccounts(t *testing.T) {
 		a.Compared = append(a.Compared, of(recording.OnCUDA, "first.json"), c)
 	})
 	tell("an error of the prediction", func(a *verify.Account) {
-		a.Result = &engine.Result{Case: a.Case, Err: errors.New("no such\nfile"), Verdict: verdict.Verdict{Outcome: verdict.Error}}
+		a.Result = &suite.Result{Case: a.Case, Err: errors.New("no such\nfile"), Verdict: verdict.Verdict{Outcome: verdict.Error}}
 		a.Outcome = verdict.Error
 	})
 	tell("the model fails", func(a *verify.Account) {

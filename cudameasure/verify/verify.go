@@ -1,6 +1,6 @@
 // Package verify holds the prediction of a case against what the case took when it was really run.
 //
-// It turns an engine.Result and measurements (records made elsewhere, or a run on this machine's GPU) into an Account: the outcome of both, a
+// It turns a suite.Result and measurements (records made elsewhere, or a run on this machine's GPU) into an Account: the outcome of both, a
 // table of predicted and measured, and where the two streams of events first part. memspec verify and package assert print the same account.
 //
 // A measurement is compared only where it says of itself that it is this case's: name, device, torch, runtime, inputs and settings. What was
@@ -15,22 +15,23 @@ import (
 	"sync"
 
 	"github.com/memspec/memspec/cudameasure"
-	"github.com/memspec/memspec/engine"
+	"github.com/memspec/memspec/engine/origin"
 	"github.com/memspec/memspec/engine/recording"
 	"github.com/memspec/memspec/engine/spec"
+	"github.com/memspec/memspec/engine/suite"
 	"github.com/memspec/memspec/engine/trace"
 	"github.com/memspec/memspec/engine/verdict"
 )
 
 // An Account is one case with the measurements that were held against its prediction, and those that could not be.
 type Account struct {
-	*engine.Result                 // the prediction; of a case that has a source alone and no recording, what a run on a pretend GPU recorded
-	Outcome        verdict.Outcome // of the prediction and of every comparison, the worst
-	Compared       []Compared
-	Skipped        []Skipped
-	Failed         error           // the run that ended in the model's error; nil where none did
-	Required       bool            // a case without a measurement is inconclusive
-	On             recording.Where // what it was to be run on: OnCUDA or OnPretend
+	*suite.Result                 // the prediction; of a case that has a source alone and no recording, what a run on a pretend GPU recorded
+	Outcome       verdict.Outcome // of the prediction and of every comparison, the worst
+	Compared      []Compared
+	Skipped       []Skipped
+	Failed        error           // the run that ended in the model's error; nil where none did
+	Required      bool            // a case without a measurement is inconclusive
+	On            recording.Where // what it was to be run on: OnCUDA or OnPretend
 }
 
 // Compared is a prediction held against one measurement.
@@ -55,7 +56,7 @@ type Kept struct {
 }
 
 // Compare holds a prediction against those of the records that are its case's. The error is a record's.
-func (k *Kept) Compare(ctx context.Context, r *engine.Result) (*Account, error) {
+func (k *Kept) Compare(ctx context.Context, r *suite.Result) (*Account, error) {
 	a := &Account{Result: r, Outcome: r.Verdict.Outcome, Required: k.Required, On: recording.OnCUDA}
 	if k.Pretend {
 		a.On = recording.OnPretend
@@ -94,7 +95,7 @@ type Machine struct {
 
 // Run runs a case and holds its prediction against it. Where this machine lacks the case's GPU, or what it takes to run it, nothing is run and
 // the account says so. One case is run at a time: what a device has in use is the run's own. The error is the context's.
-func (h *Machine) Run(ctx context.Context, r *engine.Result) (*Account, error) {
+func (h *Machine) Run(ctx context.Context, r *suite.Result) (*Account, error) {
 	a := &Account{Result: r, Outcome: r.Verdict.Outcome, Required: h.Required, On: recording.OnCUDA}
 	if h.Pretend {
 		a.On = recording.OnPretend
@@ -159,8 +160,8 @@ func (a *Account) ran(ctx context.Context, run func(context.Context, spec.Case) 
 	case err != nil:
 		return "", err
 	}
-	if missing := new(engine.Uncaptured); a.On == recording.OnPretend && errors.As(a.Err, &missing) && cudameasure.WhyNot(&a.Case, m) == "" {
-		a.Result = engine.JudgeRecording(ctx, a.Case, &m.Recording) // it is predicted from a recording, and this is one
+	if missing := new(origin.Uncaptured); a.On == recording.OnPretend && errors.As(a.Err, &missing) && cudameasure.WhyNot(&a.Case, m) == "" {
+		a.Result = suite.JudgeRecording(ctx, a.Case, &m.Recording) // it is predicted from a recording, and this is one
 		a.Outcome = a.Verdict.Outcome
 	}
 	return "", a.add(ctx, m)

@@ -16,18 +16,18 @@ import (
 
 	"github.com/memspec/memspec/cudameasure"
 	"github.com/memspec/memspec/cudameasure/verify"
-	"github.com/memspec/memspec/engine"
 	"github.com/memspec/memspec/engine/device"
 	"github.com/memspec/memspec/engine/recording"
 	"github.com/memspec/memspec/engine/report"
 	"github.com/memspec/memspec/engine/spec"
+	"github.com/memspec/memspec/engine/suite"
 	"github.com/memspec/memspec/engine/verdict"
 )
 
 // What a whole account looks like is in the scripts of memspec verify and in the messages of package assert.
 
 // predicted is a case for a T4, predicted.
-func predicted(t *testing.T) *engine.Result {
+func predicted(t *testing.T) *suite.Result {
 	t.Helper()
 	cases, err := spec.Parse("memspec.yaml", []byte(`version: 1
 defaults: {device: t4, torch: 2.15, runtime: eager}
@@ -36,7 +36,7 @@ models:
 `))
 	require.NoError(t, err)
 	cases[0].Artifact = "../../testdata/artifacts/small/module_list.script.pt"
-	r := engine.Judge(context.Background(), cases[0])
+	r := suite.Judge(context.Background(), cases[0])
 	require.NoError(t, r.Err)
 	return r
 }
@@ -177,7 +177,7 @@ func sourceIsJudged(t *testing.T, c spec.Case, record *cudameasure.Measurement, 
 	m, d := machine(t, `for a in "$@"; do [ "$prev" != --output ] || out=$a; prev=$a; done; cat >/dev/null; cp "$d/record.json" "$out"`)
 	require.NoError(t, os.WriteFile(d+"/record.json", text, 0o600))
 	m.Pretend = true
-	r := engine.Judge(context.Background(), c)
+	r := suite.Judge(context.Background(), c)
 	require.Equal(t, verdict.Inconclusive, r.Verdict.Outcome)
 	a, err := m.Run(context.Background(), r)
 	require.NoError(t, err)
@@ -209,7 +209,7 @@ func TestHeadline(t *testing.T) {
 	r := predicted(t)
 	name := strings.ToUpper(verdict.Pass.String()) + " " + r.Case.Name
 	with := func(change func(a *verify.Account)) string {
-		a := &verify.Account{Result: &engine.Result{Case: r.Case}}
+		a := &verify.Account{Result: &suite.Result{Case: r.Case}}
 		a.Verdict.Outcome, a.Outcome = verdict.Pass, verdict.Pass
 		change(a)
 		return a.Headline()

@@ -12,13 +12,14 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/memspec/memspec/engine"
 	"github.com/memspec/memspec/engine/allocator"
 	"github.com/memspec/memspec/engine/device"
 	"github.com/memspec/memspec/engine/format"
+	"github.com/memspec/memspec/engine/layout"
 	"github.com/memspec/memspec/engine/platform"
 	"github.com/memspec/memspec/engine/report"
 	"github.com/memspec/memspec/engine/spec"
+	"github.com/memspec/memspec/engine/suite"
 	"github.com/memspec/memspec/engine/trace"
 	"github.com/memspec/memspec/engine/units"
 	"github.com/memspec/memspec/engine/verdict"
@@ -99,12 +100,12 @@ func (in *caseInput) make(t testing.TB, tr *trace.Trace) *format.Case {
 		}
 		budgets = append(budgets, v)
 	}
-	r := &engine.Result{Case: spec.Case{Name: in.Name, Platform: p, Pos: pos}, Report: rep, Verdict: verdict.Judge(rep, budgets, verdict.Options{})}
+	r := &suite.Result{Case: spec.Case{Name: in.Name, Platform: p, Pos: pos}, Report: rep, Verdict: verdict.Judge(rep, budgets, verdict.Options{})}
 	c := format.Judged(in.Name, pos, rep, r.Verdict)
 	c.Timeline, c.Limit = tl, limit
 	c.Line = r.Line()
 	c.Text = func(w io.Writer) error {
-		_, err := io.WriteString(w, r.Message(engine.MessageOptions{Rows: 3, Reproduce: []string{"memspec explain --case " + engine.ShellQuote(in.Name) + " memspec.yaml"}}))
+		_, err := io.WriteString(w, r.Message(suite.MessageOptions{Rows: 3, Reproduce: []string{"memspec explain --case " + layout.ShellQuote(in.Name) + " memspec.yaml"}}))
 		return err
 	}
 	if len(in.Budgets) == 0 {

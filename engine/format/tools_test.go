@@ -13,10 +13,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/memspec/memspec/engine"
 	"github.com/memspec/memspec/engine/allocator"
 	"github.com/memspec/memspec/engine/format"
 	"github.com/memspec/memspec/engine/spec"
+	"github.com/memspec/memspec/engine/suite"
 	"github.com/memspec/memspec/engine/trace"
 	"github.com/memspec/memspec/engine/units"
 )
@@ -28,7 +28,7 @@ func ran(t testing.TB, yaml string) []*format.Case {
 	require.NoError(t, err)
 	var out []*format.Case
 	for _, c := range parsed {
-		r := engine.Judge(context.Background(), c)
+		r := suite.Judge(context.Background(), c)
 		require.NoError(t, r.Err)
 		k := format.Judged(c.Name, c.Pos, r.Report, r.Verdict)
 		k.Line = r.Line()

@@ -88,3 +88,12 @@ func refused(path string, info fs.FileInfo) error {
 	}
 	return &fs.PathError{Op: "open", Path: path, Err: fmt.Errorf("got %s, %w", what, ErrNotRegular)}
 }
+
+// Plain returns err as "PATH: no such file or directory", without the system call that found it; any other error as it is.
+func Plain(err error) error {
+	var pe *fs.PathError
+	if errors.As(err, &pe) && err.Error() == pe.Error() {
+		return fmt.Errorf("%s: %w", pe.Path, pe.Err)
+	}
+	return err
+}

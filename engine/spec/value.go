@@ -56,6 +56,15 @@ func (in Input) Bind(dims map[string]int64) (Input, error) {
 	return in, err
 }
 
+// InputTexts are inputs in the grammar of --input.
+func InputTexts(ins []Input) []string {
+	out := make([]string, len(ins))
+	for i, in := range ins {
+		out[i] = in.String()
+	}
+	return out
+}
+
 // String writes the input as ParseInput reads it.
 func (in Input) String() string {
 	if in.Name == "" {

@@ -1,0 +1,41 @@
+package origin
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+
+	"github.com/memspec/memspec/engine/spec"
+)
+
+// Uncaptured is a case with a source and without an artifact whose recording is not there: it has to be run once. Its verdict is
+// inconclusive.
+type Uncaptured struct {
+	Case    *spec.Case
+	Path    string // where the recording is looked for
+	Command string // that makes it
+}
+
+func (e *Uncaptured) Error() string {
+	return "got no recording of it (" + e.Path + "), want the one that this makes: " + e.Command
+}
+
+// Path is the file that a case is predicted from: its artifact, or the recording of its source.
+func Path(c *spec.Case) string {
+	if path := c.Captured(); path != "" {
+		return path
+	}
+	return c.Artifact
+}
+
+// Find is Path. The error is an *Uncaptured where that is a recording which is not there: no program could be run in its place.
+func Find(c *spec.Case) (string, error) {
+	path := c.Captured()
+	if path == "" {
+		return c.Artifact, nil
+	}
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return "", &Uncaptured{Case: c, Path: path, Command: CaptureCommand(c)}
+	}
+	return path, nil
+}

@@ -1,0 +1,51 @@
+package suite
+
+import (
+	"context"
+
+	"github.com/memspec/memspec/engine"
+	"github.com/memspec/memspec/engine/internal/once"
+	"github.com/memspec/memspec/engine/origin"
+	"github.com/memspec/memspec/engine/spec"
+)
+
+// Models are opened artifacts, each read once however many cases run it. The zero value is ready; several goroutines may use it.
+type Models struct {
+	engine.Opener
+
+	// Called, if not nil, gets the library calls of each run, from any goroutine.
+	Called func(*spec.Case, []engine.LibraryCall)
+
+	byPath    once.Map[*engine.Model]
+	baselines once.Map[*Baseline]
+}
+
+// New returns models whose recorded runs are compared with an environment, NAME=VALUE.
+func New(environ []string) *Models { return &Models{Opener: engine.Opener{Environ: environ}} }
+
+// Open reads an artifact, or returns what reading it gave before.
+func (ms *Models) Open(path string) (*engine.Model, error) {
+	return ms.byPath.Get(path, func() (*engine.Model, error) { return ms.Opener.Open(path) })
+}
+
+// Baseline reads a baseline, or returns what reading it gave before.
+func (ms *Models) Baseline(path string) (*Baseline, error) {
+	return ms.baselines.Get(path, func() (*Baseline, error) { return ReadBaseline(path) })
+}
+
+// Run runs a case.
+func (ms *Models) Run(ctx context.Context, c spec.Case) (*engine.Run, error) {
+	path, err := origin.Find(&c)
+	if err != nil {
+		return nil, err
+	}
+	m, err := ms.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	run, err := m.Run(ctx, c)
+	if err == nil && ms.Called != nil {
+		ms.Called(&run.Case, run.Calls)
+	}
+	return run, err
+}

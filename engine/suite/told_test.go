@@ -1,0 +1,70 @@
+package suite_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/memspec/memspec/engine/internal/testing/golden"
+	"github.com/memspec/memspec/engine/spec"
+	"github.com/memspec/memspec/engine/suite"
+)
+
+// TestJudgeTells holds what is said of cases of every outcome, in full and with the first row of each table, and what would help: testdata/told.
+// Their baseline is what the same cases take without its section, written and read again, but for the lines of before.json.
+func TestJudgeTells(t *testing.T) {
+	golden.Run(t, filepath.Join("testdata", "told", "*.txtar"), func(a *golden.Archive) {
+		t := a.T()
+		cases, err := spec.LoadAs(filepath.Join("..", "..", "testdata", "artifacts", "memspec.yaml"), a.Input("memspec.yaml"))
+		require.NoError(t, err)
+		path := filepath.Join(t.TempDir(), "baseline.json")
+		require.NoError(t, os.WriteFile(path, a.Input("before.json"), 0o600))
+		var ms suite.Models
+		var out strings.Builder
+		for i, c := range cases {
+			if len(c.Regression) > 0 && !strings.Contains(c.Name, "without") {
+				c.Baseline = path
+			}
+			r := ms.Judge(context.Background(), c)
+			if i > 0 {
+				out.WriteByte('\n')
+			}
+			fmt.Fprintln(&out, strings.ReplaceAll(r.Line(), path, "BASELINE"))
+			out.WriteString(r.Message(suite.MessageOptions{Columns: 120, Reproduce: []string{"again", "and again"}}))
+			if r.Err != nil {
+				continue
+			}
+			r.Remedies = ms.Remedies(context.Background(), r)
+			if len(r.Remedies) > 0 {
+				out.WriteString("with remedies, a row of each table:\n")
+				out.WriteString(r.Message(suite.MessageOptions{Rows: 1}))
+			}
+		}
+		a.Want("told", []byte(out.String()))
+
+		for i := range cases {
+			cases[i].Regression, cases[i].Fits = nil, nil
+		}
+		b := &suite.Baseline{}
+		ms.JudgeAll(context.Background(), cases, nil, func(r *suite.Result) {
+			if r.Report != nil && !strings.Contains(r.Case.Name, "resnet") {
+				b.Cases = append(b.Cases, suite.BaselineOf(r.Case.Name, r.Report))
+			}
+		})
+		var text strings.Builder
+		require.NoError(t, b.Write(&text))
+		a.Want("baseline", []byte(text.String()))
+		require.NoError(t, os.WriteFile(path, []byte(text.String()), 0o600))
+		again, err := suite.ReadBaseline(path)
+		require.NoError(t, err)
+		require.Equal(t, b, again)
+		for _, c := range b.Cases {
+			require.Equal(t, c.Name, again.Case(c.Name).Name)
+		}
+	})
+}
