@@ -200,12 +200,20 @@ os.kill(os.getpid(), signal.SIGKILL)
 '''
 
 
-def test_nothing_is_left_running_of_a_program_that_was_killed(tmp_path, monkeypatch):
-    monkeypatch.setattr(launch, "PATIENCE", 0.3)
-    out = tmp_path / "out"
-    pid, statuses = launch.run(["sh", "-c", f'exec {sys.executable} -c "$0" > {out}', STAYS], dict(os.environ))
-    child = int(out.read_text())
-    assert {p: statuses.get(p) for p in (pid, child)} == {pid: -signal.SIGKILL, child: -signal.SIGKILL} and not process_reports.running(child)
+KILLED = f'''
+import os, sys
+from memshim.program import launch, process_reports
+launch.PATIENCE = 0.3
+pid, statuses = launch.run(["sh", "-c", 'exec {sys.executable} -c "$0" > out', sys.argv[1]], dict(os.environ))
+child = int(open("out").read())
+print(statuses[pid], statuses.get(child), process_reports.running(child))
+'''
+
+
+def test_nothing_is_left_running_of_a_program_that_was_killed(tmp_path):
+    """In a process of one program, as the command's: launch ends all of its children, and here are servers of other tests."""
+    p = subprocess.run([sys.executable, "-c", KILLED, STAYS], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert p.stdout.split() == [str(-signal.SIGKILL), str(-signal.SIGKILL), "False"], p.stderr
 
 
 def test_a_program_ends_with_the_command_that_runs_it(tmp_path):
