@@ -38,7 +38,7 @@ func NoRegression(t TB, c spec.Case, committed string, tolerance float64) verdic
 	r := judge(t, c)
 	if r.Report != nil {
 		if differ := report.Unlike(&before.Run, &r.Report.Run); len(differ) > 0 {
-			t.Errorf("memspec: %s: got the account of another run than %s: %s", committed, c.Name, strings.Join(differ, "; "))
+			t.Errorf("memspec: %s: got the report of another run than %s: %s", committed, c.Name, strings.Join(differ, "; "))
 			return verdict.Verdict{Outcome: verdict.Error}
 		}
 	}

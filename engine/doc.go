@@ -77,30 +77,30 @@
 //
 // What a run had to assume is a note with a stable ID, written once at a place; allow: in memspec.yaml names those that do not count.
 //
-//	artifact-stale       what the artifact was made from has changed: the verdict is inconclusive
-//	branch-both          a branch depends on tensor data: both ways were run and the heavier is kept
-//	dependencies-unchecked  some of what a recorded run depends on was not compared with what is there now; the verdict does not depend on it
+//	artifact-stale       a file that the artifact was made from has changed; the verdict is inconclusive
+//	branch-both          a branch depends on tensor data; both sides were run and the heavier is kept
+//	dependencies-unchecked  some dependencies of a recorded run were not compared with the current ones; the verdict does not depend on it
 //	device-remapped      the archive's code names a device; it was read as the case's
-//	gradient-missing     after a training step parameters that require a gradient had none: nothing of the step used them
+//	gradient-missing     after a training step some parameters that require a gradient had none; the step did not use them
 //	index-assumed        a position depends on tensor data; it does not matter to memory
-//	later-graph          TorchScript's executor makes another graph for later passes, in which tensors may go earlier
-//	locals-unknown       eager lifetimes of a traced or frozen archive: it does not tell Python's names
-//	loop-bound           how often a loop runs depends on tensor data; what its rounds hold does not grow
-//	loop-open            how often a loop runs depends on tensor data, and each round may hold more: the account is incomplete
-//	op-assumed           an operator without a rule; its results are as the program recorded them, which it does at its example sizes alone
-//	op-missing           an operator without a rule; the account is incomplete
-//	operators-differ     the live model runs other operators than its exported program: eager figures are the program's, and estimates
-//	other-device         a run was recorded elsewhere than on the case's device with its torch, or does not tell where
-//	shape-bound          a size depends on tensor data and is taken at its most
-//	timing-decides       on a card a measured time decides what a compiled model takes: the way that takes more was taken
+//	later-graph          TorchScript's executor runs another graph from the second pass on, in which tensors may die earlier
+//	locals-unknown       eager lifetimes of a traced or frozen archive, which does not record Python's names
+//	loop-bound           the number of rounds of a loop depends on tensor data; what they hold does not grow
+//	loop-open            the number of rounds of a loop depends on tensor data, and each may hold more; the report is incomplete
+//	op-assumed           an operator without a rule; its results are those that the program recorded at its example sizes
+//	op-missing           an operator without a rule; the report is incomplete
+//	operators-differ     the live model runs other operators than its exported program; eager figures are the program's, and estimates
+//	other-device         a run was recorded on another device or torch than the case's, or does not record which
+//	shape-bound          a size depends on tensor data; its upper bound was used
+//	timing-decides       on a card a measured time decides what a compiled model takes; the alternative that takes more was used
 //	value-assumed        a number depends on tensor data and is only computed with; it does not matter to memory
 //	value-compared       a run on a pretend GPU read a value that no kernel computed; with other values it takes the same
-//	value-decides        a value that no kernel computed decides what a run takes: runs with other values give the figure two ends
-//	value-open           a value that no kernel computed may decide what a run takes, and no upper end is known: the verdict is inconclusive
-//	value-read           a run on a pretend GPU read a value that no kernel computed, and went on with another
-//	value-stated         assume: states a value that a run on a pretend GPU read: the figure holds for it
-//	workspace-benchmark  cudnn.benchmark runs the fastest plan, which only a device can tell
-//	workspace-estimate   some library workspace is by rule
-//	workspace-stand-in   another version of a library answered for one that cannot be asked
-//	workspace-unknown    what an operator's kernels take beside its results is told by no rule, and taken as nothing
+//	value-decides        a value that no kernel computed decides what a run takes; runs with other values give the figure two ends
+//	value-open           a value that no kernel computed may decide what a run takes, and no upper end is known; the verdict is inconclusive
+//	value-read           a run on a pretend GPU read a value that no kernel computed, and continued with another
+//	value-stated         assume: states a value that a run on a pretend GPU read; the figure holds for that value
+//	workspace-benchmark  cudnn.benchmark runs the fastest plan, which only a device can choose
+//	workspace-estimate   some library workspace is by formula
+//	workspace-stand-in   another version of a library answered for one that cannot be queried
+//	workspace-unknown    no formula for part of an operator's workspace; that part is counted as 0
 package engine

@@ -89,7 +89,7 @@ from 0 as the runtime runs them, those of blocks with them; TorchScript's runtim
 			return err
 		}
 		if len(r.Trace.Coverage.Unsupported) > 0 {
-			return &exit{code: exitUnsure, err: errors.New("the account is incomplete, see memspec ops --missing " + layout.ShellQuote(args[0]))}
+			return &exit{code: exitUnsure, err: errors.New("the report is incomplete, see memspec ops --missing " + layout.ShellQuote(args[0]))}
 		}
 		return nil
 	}

@@ -26,7 +26,7 @@ func Strip(in, out string) error {
 	}
 	defer f.close()
 	if k, what := f.kind(); k == nil || !k.strip || f.zip == nil {
-		return fmt.Errorf("%s: %w", in, &Unrecognized{What: what, Want: "an archive whose weights are records of their own: one of torch.jit.save, or of torch.export"})
+		return fmt.Errorf("%s: %w", in, &Unrecognized{What: what, Want: "an archive with a record for each weight: one of torch.jit.save, or of torch.export"})
 	}
 	out, err = target(out)
 	if err != nil {

@@ -31,7 +31,7 @@ func (d *Dispatch) workspaceOf(c *ops.Call) workspaces {
 // noteLack notes what a call takes that no rule tells.
 func (d *Dispatch) noteLack(c *ops.Call) {
 	if lack := c.Lack(); lack != "" {
-		d.Note(note.Note{ID: note.WorkspaceUnknown, Subject: c.Schema.Name + " takes (" + lack + ")"})
+		d.Note(note.Note{ID: note.WorkspaceUnknown, Subject: c.Schema.Name + " (" + lack + ")"})
 	}
 }
 

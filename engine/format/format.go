@@ -45,7 +45,7 @@ const (
 func Formats() []Format {
 	return []Format{
 		{Name: "text", Endings: []string{".txt"}, Doc: "for people", New: newText},
-		{Name: "json", Endings: []string{".json"}, Doc: "the contract between the doors, see memspec schema", New: newJSON},
+		{Name: "json", Endings: []string{".json"}, Doc: "for programs; see memspec schema", New: newJSON},
 		{Name: "junit", Endings: []string{".xml"}, Doc: "test results, for any CI", Needs: Verdicts, New: newJUnit},
 		{Name: "sarif", Endings: []string{".sarif", ".sarif.json"}, Doc: "code scanning, SARIF 2.1.0", Needs: Verdicts, New: newSARIF},
 		{Name: "github", Doc: "the text, and annotations of a GitHub workflow", Needs: Verdicts, New: newGitHub},

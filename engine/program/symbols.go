@@ -76,7 +76,7 @@ func (p *Program) BindSymbols(given [][]int64) (map[string]int64, error) {
 		switch {
 		case s.Unbacked:
 		case !told:
-			b.errorf("got no input that tells the size %s, want %s", s.Name, s.span())
+			b.errorf("got no input that gives the size %s, want %s", s.Name, s.span())
 		case v < s.Min || v > s.Max:
 			b.errorf("%s: got %d, want %s: the range of %s that the program was exported for", b.from[s.Name], v, s.span(), s.Name)
 		}

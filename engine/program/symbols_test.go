@@ -39,15 +39,15 @@ func TestBindSymbols(t *testing.T) {
 		{"one symbol, two sizes", [][]string{{"B", "T"}, {"B"}}, [][]int64{{8, 2}, {9}}, nil, "input p1, dimension 0: got 9, want 8, which is B"},
 		{"outside the range", [][]string{{"B", "T"}}, [][]int64{{65, 2}}, nil, "input p0, dimension 0: got 65, want 1 to 64: the range of B that the program was exported for"},
 		{"outside a range without an end", [][]string{{"B", "T"}}, [][]int64{{64, 1}}, nil, "input p0, dimension 1: got 1, want at least 2: the range of T that the program was exported for"},
-		{"no whole number", [][]string{{"B", "8*T"}}, [][]int64{{8, 17}}, nil, "input p0, dimension 1: got 17, want a size that is 8*T\ngot no input that tells the size T, want at least 2"},
+		{"no whole number", [][]string{{"B", "8*T"}}, [][]int64{{8, 17}}, nil, "input p0, dimension 1: got 17, want a size that is 8*T\ngot no input that gives the size T, want at least 2"},
 		{"dimensions", [][]string{{"B", "T"}}, [][]int64{{8}}, nil,
-			"input p0: got 1 dimensions, want 2\ngot no input that tells the size B, want 1 to 64\ngot no input that tells the size T, want at least 2"},
+			"input p0: got 1 dimensions, want 2\ngot no input that gives the size B, want 1 to 64\ngot no input that gives the size T, want at least 2"},
 		{"all contradictions at once", [][]string{{"B", "3", "T"}}, [][]int64{{0, 4, 1}}, nil,
 			"input p0, dimension 1: got 4, want 3\ninput p0, dimension 0: got 0, want 1 to 64: the range of B that the program was exported for\n" +
 				"input p0, dimension 2: got 1, want at least 2: the range of T that the program was exported for"},
-		{"symbols that are nowhere alone", [][]string{{"B*T"}}, [][]int64{{6}}, nil, "got no input that tells the size B, want 1 to 64\ngot no input that tells the size T, want at least 2"},
+		{"symbols that are nowhere alone", [][]string{{"B*T"}}, [][]int64{{6}}, nil, "got no input that gives the size B, want 1 to 64\ngot no input that gives the size T, want at least 2"},
 		{"what no multiple reaches", [][]string{{"B", "T*T"}}, [][]int64{{8, 9}}, nil,
-			"input p0, dimension 1: got 9, want a size that is T*T\ngot no input that tells the size T, want at least 2"},
+			"input p0, dimension 1: got 9, want a size that is T*T\ngot no input that gives the size T, want at least 2"},
 	} {
 		entry := &Func{}
 		for i, texts := range c.params {

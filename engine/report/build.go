@@ -342,7 +342,7 @@ func notes(tr *trace.Trace, ask, remake string) []Note {
 	}
 	for _, u := range tr.Coverage.Unsupported {
 		lacks := Lacking([]Unsupported{{Op: u.Op, Reason: u.Reason, Detail: u.Detail}})
-		n := note.Note{ID: note.OpMissing, Subject: fmt.Sprintf("%s, met %d times: what it makes is missing from the account", lacks, u.Count)}
+		n := note.Note{ID: note.OpMissing, Subject: fmt.Sprintf("%s, met %d times: its results are missing from the report", lacks, u.Count)}
 		out = append(out, Note{ID: n.ID, Text: n.Text(), First: siteOf(u.First)})
 	}
 	return out

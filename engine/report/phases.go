@@ -28,7 +28,7 @@ func Categories() [][2]string {
 	return [][2]string{
 		{tensor.Parameter.String(), "parameters"}, {tensor.Buffer.String(), "buffers"}, {tensor.Constant.String(), "constants"}, {tensor.Input.String(), "inputs"},
 		{tensor.Gradient.String(), "gradients"}, {tensor.OptimizerState.String(), "optimizer state"}, {tensor.Activation.String(), "activations"},
-		{tensor.Temporary.String(), "temporaries"}, {tensor.Workspace.String(), "workspace"}, {Untraced, "not told"},
+		{tensor.Temporary.String(), "temporaries"}, {tensor.Workspace.String(), "workspace"}, {Untraced, "unattributed"},
 	}
 }
 

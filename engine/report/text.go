@@ -144,21 +144,21 @@ func qualityText(r *Report) string {
 		if r.Upper == nil {
 			return "estimate: see what was assumed"
 		}
-		why := "some library workspace is by rule"
+		why := "some library workspace is by formula"
 		if r.HasNote(note.LocalsUnknown) {
-			why = "the archive does not tell what Python's names hold"
+			why = "the archive does not record what Python's names hold"
 		} else if r.HasNote(note.OperatorsDiffer) {
 			why = "the live model may run other operators than the program"
 		}
 		if oom := r.Upper.OOM; oom != nil {
-			return fmt.Sprintf("estimate: %s; at its most it does not fit the device: %s asked for with a limit of %s", why, oom.Requested, oom.Limit)
+			return fmt.Sprintf("estimate: %s; the upper figure does not fit the device: %s requested with a limit of %s", why, oom.Requested, oom.Limit)
 		}
-		return fmt.Sprintf("estimate: %s; at its most %s allocated, %s reserved", why, r.Upper.Allocated, r.Upper.Reserved)
+		return fmt.Sprintf("estimate: %s; at most %s allocated, %s reserved", why, r.Upper.Allocated, r.Upper.Reserved)
 	case Bound:
 		if len(r.OtherValues) > 0 {
 			return "bound: values that no kernel computed decide: " + valuesText(r)
 		}
-		return "bound: data-dependent sizes are at their most"
+		return "bound: data-dependent sizes are at their upper bound"
 	case Incomplete:
 		return "incomplete: " + Lacking(r.Coverage.Unsupported)
 	}
@@ -172,7 +172,7 @@ func workspaceText(s *Workspace) string {
 		calls = fmt.Sprintf("%d convolutions", s.Calls)
 	}
 	if s.Basis == ByRule {
-		return calls + " by rule"
+		return calls + " by formula"
 	}
 	engines := make([]string, len(s.Engines))
 	for i, e := range s.Engines {
@@ -184,7 +184,7 @@ func workspaceText(s *Workspace) string {
 	}
 	text := fmt.Sprintf("%s as %s %s answered for %s (%s %s)", calls, libraryName(s.Library), s.Version, s.Class, word, strings.Join(engines, ", "))
 	if s.Basis == ByStandIn {
-		text += ", standing in"
+		text += ", for another version"
 	}
 	return text
 }
@@ -230,7 +230,7 @@ func (u *Unsupported) Text() string {
 	case trace.ManyBranches:
 		return u.Op + " on tensor data in more than " + u.Detail + " combinations"
 	case trace.RefusedAtMost:
-		return "sizes at their most, which the model refuses: " + u.Detail
+		return "upper-bound sizes, which the model rejects: " + u.Detail
 	case trace.RefusedWay:
 		return "a way that tensor data may choose, which an operator refuses: " + u.Detail
 	case trace.CustomClass:
@@ -386,7 +386,7 @@ func gatherNotes(notes []Note) []*noteGroup {
 	return out
 }
 
-// String is "workspace-estimate: a convolution's workspace is by rule; at 53 places, first at aten::conv2d  conv1  resnet.py:268".
+// String is "workspace-estimate: a convolution's workspace is by formula; at 53 places, first at aten::conv2d  conv1  resnet.py:268".
 func (g *noteGroup) String() string {
 	k, _ := note.Of(g.ID)
 	s := string(g.ID) + ": " + g.Text + k.AssumeHint(g.assume...)

@@ -80,7 +80,7 @@ func TestUnsupportedInWords(t *testing.T) {
 		{Unsupported{Op: "aten::range", Reason: trace.OpenLoop}, "aten::range of a length that depends on tensor data"},
 		{Unsupported{Op: "branches", Reason: trace.ManyBranches, Detail: "8"}, "branches on tensor data in more than 8 combinations"},
 		{Unsupported{Op: "aten::x", Reason: trace.RefusedWay, Detail: "got 3"}, "a way that tensor data may choose, which an operator refuses: got 3"},
-		{Unsupported{Op: "aten::x", Reason: trace.RefusedAtMost, Detail: "got 3"}, "sizes at their most, which the model refuses: got 3"},
+		{Unsupported{Op: "aten::x", Reason: trace.RefusedAtMost, Detail: "got 3"}, "upper-bound sizes, which the model rejects: got 3"},
 		{Unsupported{Op: "run", Reason: trace.CustomClass, Detail: "my.Class"}, "torch.classes my.Class run"},
 		{Unsupported{Op: "my.Class", Reason: trace.CustomClass}, "torch.classes my.Class"},
 		{Unsupported{Reason: trace.CutShort, Detail: "steady"}, "what comes after the steady pass began: the recording ends where memory ran out"},
@@ -98,7 +98,7 @@ func TestUnsupportedInWords(t *testing.T) {
 
 func TestQualityInWords(t *testing.T) {
 	upper := &Upper{Allocated: 2 * units.MiB, Reserved: 3 * units.MiB}
-	most := "; at its most 2.0 MiB allocated, 3.0 MiB reserved"
+	most := "; at most 2.0 MiB allocated, 3.0 MiB reserved"
 	for _, c := range []struct {
 		r    Report
 		want string
@@ -106,10 +106,10 @@ func TestQualityInWords(t *testing.T) {
 		{Report{Quality: Exact}, "exact: nothing assumed"},
 		{Report{Quality: Exact, Notes: []Note{{ID: note.IndexAssumed}}}, "exact: what was assumed does not matter to memory"},
 		{Report{Quality: Estimated}, "estimate: see what was assumed"},
-		{Report{Quality: Estimated, Upper: upper}, "estimate: some library workspace is by rule" + most},
-		{Report{Quality: Estimated, Upper: upper, Notes: []Note{{ID: note.LocalsUnknown}, {ID: note.OperatorsDiffer}}}, "estimate: the archive does not tell what Python's names hold" + most},
+		{Report{Quality: Estimated, Upper: upper}, "estimate: some library workspace is by formula" + most},
+		{Report{Quality: Estimated, Upper: upper, Notes: []Note{{ID: note.LocalsUnknown}, {ID: note.OperatorsDiffer}}}, "estimate: the archive does not record what Python's names hold" + most},
 		{Report{Quality: Estimated, Upper: upper, Notes: []Note{{ID: note.OperatorsDiffer}}}, "estimate: the live model may run other operators than the program" + most},
-		{Report{Quality: Bound}, "bound: data-dependent sizes are at their most"},
+		{Report{Quality: Bound}, "bound: data-dependent sizes are at their upper bound"},
 		{Report{Quality: Incomplete, Coverage: Coverage{Unsupported: []Unsupported{{Op: "a", Reason: trace.NoRule}}}}, "incomplete: no rule for a"},
 		{Report{Quality: "new"}, "new"},
 	} {
@@ -156,7 +156,7 @@ func TestNotesOfATrace(t *testing.T) {
 			{Note: note.Note{ID: note.ValueAssumed}, Site: 2},
 		},
 		Coverage: trace.Coverage{Unsupported: []trace.Unsupported{{Op: "aten::foo", Reason: trace.NoRule, Count: 3, First: trace.Site{Op: "aten::foo", Module: "m"}}}}}
-	tight := "the result's size depends on tensor data: taken at its most"
+	tight := "the result's size depends on tensor data: its upper bound was used"
 	want := []Note{
 		{ID: note.ShapeBound, Text: tight, Assume: "m.py:12", First: Site{Op: "aten::nonzero", File: "m.py", Line: 12}},
 		{ID: note.ShapeBound, Text: tight, First: Site{Op: "aten::conv2d", Module: "c"}},
@@ -164,7 +164,7 @@ func TestNotesOfATrace(t *testing.T) {
 		{ID: note.WorkspaceEstimate, Text: "a workspace is by rule; to settle it: make workspace", Settle: "make workspace", First: Site{Op: "aten::conv2d", Module: "c"}},
 		{ID: note.WorkspaceEstimate, Text: "a sort is by rule", First: Site{Op: "aten::conv2d", Module: "c"}},
 		{ID: note.ValueAssumed, Text: "a number depends on tensor data and is only computed with; it does not matter to memory", First: Site{Op: "aten::nonzero", File: "m.py", Line: 13}},
-		{ID: note.OpMissing, Text: "no rule for aten::foo, met 3 times: what it makes is missing from the account", First: Site{Op: "aten::foo", Module: "m"}},
+		{ID: note.OpMissing, Text: "no rule for aten::foo, met 3 times: its results are missing from the report", First: Site{Op: "aten::foo", Module: "m"}},
 	}
 	assert.Equal(t, want, notes(tr, "make workspace", ""))
 	want[3].Text, want[3].Settle = "a workspace is by rule", ""
@@ -174,7 +174,7 @@ func TestNotesOfATrace(t *testing.T) {
 		"workspace-estimate: a workspace is by rule; first at aten::conv2d  c",
 		"workspace-estimate: a sort is by rule; first at aten::conv2d  c",
 		"value-assumed: a number depends on tensor data and is only computed with; it does not matter to memory; first at aten::nonzero  m.py:13",
-		"op-missing: no rule for aten::foo, met 3 times: what it makes is missing from the account; first at aten::foo  m",
+		"op-missing: no rule for aten::foo, met 3 times: its results are missing from the report; first at aten::foo  m",
 	}, Assumed(want))
 }
 

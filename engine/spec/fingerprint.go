@@ -68,6 +68,6 @@ func writeValue(w io.Writer, v reflect.Value) {
 	case reflect.Float32, reflect.Float64:
 		fmt.Fprintf(w, "%g,", v.Float())
 	default:
-		panic(fmt.Sprintf("a case holds a %s, which cannot be told from another", v.Type()))
+		panic(fmt.Sprintf("a case holds a %s, which cannot be compared", v.Type()))
 	}
 }

@@ -205,7 +205,7 @@ func incomplete(r *report.Report, o Options) bool {
 // missing says why an account is incomplete.
 func missing(r *report.Report) string {
 	if len(r.Coverage.Unsupported) == 0 {
-		return "the account is incomplete"
+		return "the report is incomplete"
 	}
 	return report.Lacking(r.Coverage.Unsupported)
 }

@@ -77,7 +77,7 @@ func TestJudge(t *testing.T) {
 			why: "no rule for aten::a, aten::b, aten::c, aten::d"},
 		{name: "incomplete and allowed", report: incomplete, budgets: one(report.Reserved, 1000), options: verdict.Options{Allow: []string{"op-missing"}}, want: verdict.Pass},
 		{name: "a quality nobody knows", report: account(func(r *report.Report) { r.Quality = "" }), budgets: one(report.Reserved, 1000), want: verdict.Inconclusive,
-			why: "the account is incomplete"},
+			why: "the report is incomplete"},
 
 		{name: "estimate under", report: account(func(r *report.Report) { r.Quality = report.Estimated }), budgets: one(report.Reserved, 200), want: verdict.Pass},
 		{name: "estimate over", report: account(func(r *report.Report) { r.Quality = report.Estimated }), budgets: one(report.Reserved, 150), want: verdict.Fail, over: 50},
@@ -299,7 +299,7 @@ func TestWorstFindingDecides(t *testing.T) {
 	}
 	warned := verdict.Judge(account(func(r *report.Report) { r.Quality = report.Incomplete }), budgets[1:2], verdict.Options{})
 	assert.Equal(t, verdict.Warn, warned.Outcome, "a budget of level warn only ever warns")
-	assert.Equal(t, []string{"the account is incomplete"}, warned.Why)
+	assert.Equal(t, []string{"the report is incomplete"}, warned.Why)
 }
 
 func TestOutOfMemorySaysSo(t *testing.T) {

@@ -24,7 +24,7 @@ func (a *Attention) CuDNN(p *platform.Platform) Request {
 		r.Bytes = 256
 	}
 	if !attentionAsked(p) || q.Sizes[2] == 1 && !hopper || a.Dropout > 0 {
-		r.Note, r.Source = note.WorkspaceEstimate, "the workspace of cuDNN's attention is by rule: cuDNN tells it to nobody without a driver"
+		r.Note, r.Source = note.WorkspaceEstimate, "the workspace of cuDNN's attention is by formula: cuDNN answers only with a driver"
 		r.Upper = max(r.Bytes, 512)
 		if q.Sizes[2] == 1 {
 			r.Upper = max(r.Bytes, a.splitBytes(mostSplits))

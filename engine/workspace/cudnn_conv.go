@@ -16,18 +16,18 @@ func (v *Convolution) CuDNN(p *platform.Platform, out []int64, fused bool) []Req
 	n := convBytes{int64(v.Input.NBytes()), int64(v.Weight.NBytes()), tensor.Numel(out) * v.Input.DType.ItemSize()}
 	r := Request{
 		Bytes: units.Bytes(v.byRule(p, n)), Upper: units.Bytes(v.upperByRule(p, n, out)), Note: note.WorkspaceEstimate,
-		Source: "a cuDNN convolution's workspace is by rule, no workspace profile has it",
+		Source: "a cuDNN convolution's workspace is by formula: no workspace profile has it",
 	}
 	by, call := p.Answerer(), v.Call(p, out)
 	var a profile.Answer
 	ok := false
 	switch {
 	case p.CuDNNv7:
-		r.Source = "a cuDNN convolution's workspace is by rule: the v7 interface tells its choice only to a device"
+		r.Source = "a cuDNN convolution's workspace is by formula: the v7 interface answers only with a device"
 	case fused:
-		r.Source = "the workspace of a fused cuDNN convolution is by rule: it is not asked for"
+		r.Source = "the workspace of a fused cuDNN convolution is by formula: it cannot be queried"
 	case v.misaligned():
-		r.Source = "the workspace of a cuDNN convolution on a view that is aligned to less than 16 bytes is by rule: it is not asked for"
+		r.Source = "the workspace of a cuDNN convolution on a view that is aligned to less than 16 bytes is by formula: it cannot be queried"
 	default:
 		r.Asked = &Asked{Call: call}
 		if a, ok = p.Workspace.Lookup(by, call); ok {
@@ -37,7 +37,7 @@ func (v *Convolution) CuDNN(p *platform.Platform, out []int64, fused bool) []Req
 			if a, other, ok = p.Workspace.StandIn(by, call); ok {
 				r = Request{
 					Bytes: a.Bytes, Upper: max(r.Upper, a.Bytes), Note: note.WorkspaceStandIn, Asked: &Asked{call, other, a.Engine},
-					Source: fmt.Sprintf("%s stands in for %s, which answers nobody without a device", answererText(other), by.Version),
+					Source: fmt.Sprintf("%s answered in the place of %s, which does not answer without a device", answererText(other), by.Version),
 				}
 			}
 		}
@@ -78,7 +78,7 @@ func benchmark(r Request, call *profile.Call, most, upper units.Bytes) []Request
 	trial.Bytes, trial.Upper = most, max(upper, most)
 	run := Request{
 		Bytes: r.Bytes, Upper: trial.Upper, Note: note.WorkspaceBenchmark, Asked: r.Asked,
-		Source: "with cudnn.benchmark the fastest plan runs, which only a device can tell; taken for it: " + r.Source,
+		Source: "with cudnn.benchmark the fastest plan runs, which only a device can choose; used instead: " + r.Source,
 	}
 	return []Request{trial, run}
 }

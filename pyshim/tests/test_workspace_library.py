@@ -92,7 +92,7 @@ def test_an_older_release_alone_will_not_do(tmp_path, alone):
     wanted = WANTED | {"version": "9.1.0", "torch": ["2.6"], "wheel": "nvidia-cudnn-cu12==9.1.0.70"}
     with pytest.raises(torchwheel.NotFound) as e:
         find(tmp_path, tmp_path, wanted=wanted)
-    assert "got no cuDNN 9.1.0 (torch 2.6), which answers nobody without a device; got none of 9.8.0 or newer to stand in" in str(e.value)
+    assert "got no cuDNN 9.1.0 (torch 2.6), which does not answer without a device; got none of 9.8.0 or newer to stand in" in str(e.value)
     assert ". A wheel that can stand in is nvidia-cudnn-cu12==9.8.0.87: " in str(e.value)
 
 

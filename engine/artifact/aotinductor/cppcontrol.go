@@ -44,7 +44,7 @@ func (r *cppReader) tested(s *statement) (*program.Value, int64, error) {
 			return n.Outs[0], x.args[1].n, nil
 		}
 	}
-	return nil, 0, fail(s.where, "got a block that runs if %s, want a value that was read held against a number", s.cond)
+	return nil, 0, fail(s.where, "got a block that runs if %s, want a comparison of a value that was read with a number", s.cond)
 }
 
 // again reads a loop.

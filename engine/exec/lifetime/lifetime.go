@@ -60,7 +60,7 @@ const (
 )
 
 var whyNames = [...]string{"last use", "no use", "bound to a local", "temporary", "parameter of a call", "local bound anew", "local to the end of its call",
-	"in a container to the end of its call", "number", "held to the end, as nothing tells", "seen at export"}
+	"in a container to the end of its call", "number", "held to the end, as no death is known", "seen at export"}
 
 func (w Why) String() string { return whyNames[w] }
 

@@ -108,8 +108,8 @@ func TestToEnd(t *testing.T) {
 	})
 	f.Ranges = ToEnd(f.Graph)
 	assert.Equal(t, `func f  # f.py:3
-  y%1  0..3  after c  held to the end, as nothing tells
-  z%2  1..3  after c  held to the end, as nothing tells
+  y%1  0..3  after c  held to the end, as no death is known
+  z%2  1..3  after c  held to the end, as no death is known
 `, text(t, f), "a block's own values are not among them")
 }
 

@@ -181,7 +181,7 @@ func (z *Reader) place() error {
 		rec.limit = limit
 		least := int64(localHeader + len(rec.name))
 		if rec.offset > limit-least || rec.packed > limit-least-rec.offset {
-			return malformed(rec.offset, "record %q of %d bytes: got room to offset %d", rec.name, rec.packed, limit)
+			return malformed(rec.offset, "record %q of %d bytes: got space up to offset %d", rec.name, rec.packed, limit)
 		}
 		limit = rec.offset
 	}

@@ -79,7 +79,7 @@ func eachOnce(c *ops.Call) error {
 	sizes, strides := c.Ints("size"), c.Ints("stride")
 	for i := range min(len(sizes), len(strides)) {
 		if sizes[i] > 1 && strides[i] == 0 {
-			return c.Errorf("got stride 0 for %d elements, want each to have a place of its own", sizes[i])
+			return c.Errorf("got stride 0 for %d elements, want a separate place for each", sizes[i])
 		}
 	}
 	return nil

@@ -143,7 +143,7 @@ func multiDot(c *ops.Call) (any, error) {
 	}
 	for i, t := range ts {
 		if k := len(t.Sizes); k != 2 && (k != 1 || i > 0 && i < n-1) {
-			return nil, c.Errorf("got a tensor of %d dimensions, want matrices, but for a vector at either end", k)
+			return nil, c.Errorf("got a tensor of %d dimensions, want matrices, or a vector at either end", k)
 		}
 	}
 	ts = slices.Clone(ts)

@@ -80,7 +80,7 @@ func cat(c *ops.Call) ([]tensor.Meta, error) {
 		}
 		for i, d := range t.Sizes {
 			if i != dim && d != m.Sizes[i] {
-				return nil, c.Errorf("got sizes %v and %v, want them equal but for dimension %d", m.Sizes, t.Sizes, dim)
+				return nil, c.Errorf("got sizes %v and %v, want them equal except in dimension %d", m.Sizes, t.Sizes, dim)
 			}
 		}
 		m.Sizes[dim] += t.Sizes[dim]

@@ -204,7 +204,7 @@ func TestMost(t *testing.T) {
 			want:  lines("_0: _1, local bound anew", "_1: Return, local bound anew"), until: "_0 until _1, _1 stays"},
 		{why: "what has no stack may be held to the end",
 			graph: lines("_0 = op(p)", "_1 = op(_0)", "return _1"),
-			want:  lines("_0: out, held to the end, as nothing tells", "_1: out, held to the end, as nothing tells")},
+			want:  lines("_0: out, held to the end, as no death is known", "_1: out, held to the end, as no death is known")},
 	} {
 		p, f := read(t, map[string]string{"": tt.graph, "a": inner, "b": inner, "l.0": inner, "l.1": inner})
 		h, err := p.Most(p.prog.Entry, p.prog.Root)
