@@ -1,5 +1,6 @@
 # make test   everything a fresh machine needs (Go modules, a Python environment), then every check and every test
-# make go     the part that needs nothing but Go
+# make go     the part that needs only Go
+# make prose  the project's words, by Vale: pages, help and messages (needs a C compiler)
 # make hostile  every command on a thousand files that ask for too much, with limits of memory and time
 # make fuzz   every fuzz target, an hour in all (FUZZTIME=30s for a short one)
 # make bench  the benchmarks; bench-python: memshim's own
@@ -17,6 +18,7 @@ GO ?= go
 PYTHON ?= python3
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 ACTIONLINT := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
+VALE := github.com/vale-cli/vale/v3/cmd/vale@v3.21.0
 SARIF := github.com/owenrumney/go-sarif/v3@v3.3.1
 VENV := .venv
 COMPAT := .venv-compat
@@ -26,7 +28,7 @@ RACE := ./engine/program ./engine/internal/once ./assert ./cudameasure/...
 RACE_ENGINE := ^Test(Invariants|Judge|TrainingSteps|ARunIsMadeOnce)
 RACE_COMMAND := ^TestScript$$/^(against|baseline|check|init|update|verify)$$|^TestVerify|^TestInterrupted
 
-.PHONY: test help go fmt vet tidy staticcheck workflows files unit hostile race goldens formats python probe recordings test-python test-compat test-pretend examples-python check workspace scratch workspace-current examples fuzz bench bench-python scale mutants truth release clean
+.PHONY: test help go fmt vet tidy staticcheck workflows files prose unit hostile race goldens formats python probe recordings test-python test-compat test-pretend examples-python check workspace scratch workspace-current examples fuzz bench bench-python scale mutants truth release clean
 
 test: go hostile race goldens formats python probe recordings workspace-current test-python examples-python
 
@@ -61,6 +63,12 @@ workflows:
 
 files:
 	@.ci/check-files
+
+# Vale is compiled with cgo, a minute once. Rules: .ci/styles. Help is read in docs/reference, which is generated from it.
+PROSE := README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md docs pyshim/README.md
+prose:
+	@rm -rf bin/prose && .ci/messages bin/prose
+	@CGO_ENABLED=1 $(GO) run $(VALE) --no-global --no-wrap $(PROSE) bin/prose
 
 unit:
 	$(GO) test ./...
