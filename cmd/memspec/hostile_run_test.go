@@ -11,7 +11,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -55,8 +54,8 @@ func (l limited) run(t testing.TB, dir string, args ...string) limitedRun {
 	limits := fmt.Sprintf(`ulimit -v 6000000; ulimit -t %d; exec "$0" "$@"`, int(hangTime.Seconds()))
 	cmd := exec.CommandContext(ctx, "/bin/sh", append([]string{"-c", limits, l.binary}, args...)...)
 	cmd.Dir = dir
-	// The command's own settings of the collector bound its memory; make sets others for tests.
-	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "GOGC=") })
+	// The command's own settings of the collector bound its memory, whatever a user's are.
+	cmd.Env = append(os.Environ(), "GOGC=off", "GOMEMLIMIT=off")
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	err := cmd.Run()

@@ -5,6 +5,7 @@ package main
 import (
 	"archive/zip"
 	"bytes"
+	"encoding/base64"
 	"fmt"
 	"io"
 	"os"
@@ -15,16 +16,23 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// An archiver makes TorchScript archives from a small one by replacing some of its records.
+// An archiver makes archives from a small one by replacing some of its records.
 type archiver struct {
 	records map[string][]byte
 	order   []string
-	code    string // the record of the model's source
+	code    string // the record of a TorchScript model's source
 }
 
+// newArchiver makes TorchScript archives.
 func newArchiver(t testing.TB) *archiver {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join("..", "..", "testdata", "artifacts", "small", "addmm.script.pt"))
+	return archiverOf(t, "small", "addmm.script.pt")
+}
+
+// archiverOf makes archives from one of testdata/artifacts.
+func archiverOf(t testing.TB, path ...string) *archiver {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("..", "..", "testdata", "artifacts", filepath.Join(path...)))
 	require.NoError(t, err)
 	z, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
 	require.NoError(t, err)
@@ -63,7 +71,7 @@ func (a *archiver) with(changed map[string][]byte) []byte {
 
 // record is the name of a record below the archive's top folder.
 func (a *archiver) record(name string) string {
-	return a.code[:strings.IndexByte(a.code, '/')+1] + name
+	return a.order[0][:strings.IndexByte(a.order[0], '/')+1] + name
 }
 
 const scriptHead = `class Model(Module):
@@ -72,6 +80,20 @@ const scriptHead = `class Model(Module):
   training : bool
   _is_full_backward_hook : Optional[bool]
 `
+
+// edited is the archive with a part of a JSON record replaced, and with noise in the record, which
+// keeps its ratio low.
+func (a *archiver) edited(t testing.TB, name, old, with string) []byte {
+	t.Helper()
+	text := string(a.records[a.record(name)])
+	require.Contains(t, text, old, name)
+	text = strings.Replace(text, old, with, 1)
+	text = `{"noise":"` + noiseText(1+len(text)/200) + `",` + text[1:]
+	return a.with(map[string][]byte{a.record(name): []byte(text)})
+}
+
+// noiseText is noise in letters.
+func noiseText(n int) string { return base64.StdEncoding.EncodeToString(noise(n)) }
 
 // script is an archive whose forward has these lines.
 func (a *archiver) script(lines ...string) []byte {

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"testing"
 
@@ -178,7 +179,7 @@ func TestHostileFiles(t *testing.T) {
 	a := newArchiver(t)
 	l := newLimited(t)
 	dir := t.TempDir()
-	for _, f := range append(legal(a), costly(a)...) {
+	for _, f := range slices.Concat(legal(a), costly(a), bulky(t), packed(a)) {
 		if f.slow && !all {
 			continue
 		}

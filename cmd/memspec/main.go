@@ -38,13 +38,18 @@ const (
 )
 
 func main() {
-	if os.Getenv("GOGC") == "" {
-		// One prediction takes a few MiB and is over before a collection would pay: there is none before 64 MiB, and a long check stays below the limit.
-		debug.SetGCPercent(1600)
-		debug.SetMemoryLimit(256 << 20)
-	}
+	setCollector()
 	growStack(0)
 	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
+
+// setCollector sets the garbage collector, whatever GOGC and GOMEMLIMIT say: SECURITY.md states a
+// bound on memory, and a user's settings are for other programs. A prediction takes a few MiB and
+// ends before a collection would pay: there is none before 64 MiB, and a long check stays below the
+// limit.
+func setCollector() {
+	debug.SetGCPercent(1600)
+	debug.SetMemoryLimit(256 << 20)
 }
 
 // growStack makes the stack larger than a command needs while few calls are on it. A stack that grows is moved, and for every call on it the runtime then
@@ -90,9 +95,10 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	return end.code
 }
 
-// Of a line of an error so many letters are printed: names and texts in it may come from anybody.
+// Of a line of an error so many letters are printed, the file's path among them: names and texts in
+// it may come from anybody.
 const (
-	longestError = 400
+	longestError = 300
 	errorEnd     = 80 // of which these are its last
 )
 

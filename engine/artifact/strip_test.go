@@ -3,10 +3,13 @@ package artifact
 import (
 	"archive/zip"
 	"bytes"
+	"compress/flate"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -328,4 +331,49 @@ func filled(t *testing.T, data []byte) []byte {
 	}
 	require.NoError(t, w.Close())
 	return b.Bytes()
+}
+
+// Many small records cost no more than their bytes: a compressor is set up once and not for each.
+func TestStripManyRecords(t *testing.T) {
+	dir := t.TempDir()
+	in, out := filepath.Join(dir, "in.pt"), filepath.Join(dir, "out.pt")
+	model(t, in)
+	data, err := os.ReadFile(in)
+	require.NoError(t, err)
+	old, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
+	require.NoError(t, err)
+	var b bytes.Buffer
+	w := zip.NewWriter(&b)
+	for _, f := range old.File {
+		require.NoError(t, w.Copy(f))
+	}
+	const n = 2000
+	for i := range n {
+		require.NoError(t, record(w, fmt.Sprintf("net/extra/%d", i), []byte("text")))
+	}
+	require.NoError(t, w.Close())
+	require.NoError(t, os.WriteFile(in, b.Bytes(), 0o600))
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	require.NoError(t, Strip(in, out))
+	runtime.ReadMemStats(&after)
+	assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(n*100<<10), "bytes, a tenth of a compressor for each record")
+}
+
+// Beyond its first 16 MiB an archive is compressed fast.
+func TestDeflaterLevels(t *testing.T) {
+	var d deflater
+	_, err := d.to(io.Discard)
+	require.NoError(t, err)
+	require.Equal(t, deflateLevel, d.level)
+	first := d.w
+	d.written = slowDeflate
+	_, err = d.to(io.Discard)
+	require.NoError(t, err)
+	assert.Same(t, first, d.w)
+	_, err = d.Write([]byte("x"))
+	require.NoError(t, err)
+	_, err = d.to(io.Discard)
+	require.NoError(t, err)
+	assert.Equal(t, flate.BestSpeed, d.level)
 }

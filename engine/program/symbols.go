@@ -106,7 +106,13 @@ type binder struct {
 	errs   []error
 }
 
+// maxErrors is how many errors are listed: a file may name millions of symbols.
+const maxErrors = 20
+
 func (b *binder) errorf(format string, args ...any) {
+	if len(b.errs) == maxErrors {
+		return
+	}
 	b.errs = append(b.errs, fmt.Errorf(format, args...))
 }
 

@@ -1,7 +1,9 @@
 package program
 
 import (
+	"fmt"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -76,4 +78,14 @@ func TestTensorMetaBind(t *testing.T) {
 	assert.EqualError(t, err, `size 1: got dim "T" without a value, want one of B`)
 	_, err = m.Bind(map[string]int64{"B": -3, "T": 5})
 	assert.EqualError(t, err, "got a negative size")
+}
+
+func TestBindSymbolsListsFewErrors(t *testing.T) {
+	p := &Program{Entry: &Func{}}
+	for i := range 1000 {
+		p.Symbols = append(p.Symbols, Symbol{Name: fmt.Sprint("s", i), Max: 9})
+	}
+	_, err := p.BindSymbols(nil)
+	require.Error(t, err)
+	assert.Len(t, strings.Split(err.Error(), "\n"), maxErrors)
 }

@@ -6,15 +6,15 @@ func (r reader) graph() *graph {
 	r.Object(func(key string) {
 		switch key {
 		case "inputs":
-			r.list(func() { g.inputs = append(g.inputs, r.argument()) })
+			r.list(func() { g.inputs = add(r, g.inputs, r.argument()) })
 		case "outputs":
-			r.list(func() { g.outputs = append(g.outputs, r.argument()) })
+			r.list(func() { g.outputs = add(r, g.outputs, r.argument()) })
 		case "nodes":
-			r.list(func() { g.nodes = append(g.nodes, r.node()) })
+			r.list(func() { g.nodes = add(r, g.nodes, r.node()) })
 		case "tensor_values":
-			r.Object(func(name string) { g.tensors = append(g.tensors, namedTensor{name, r.tensor()}) })
+			r.Object(func(name string) { g.tensors = add(r, g.tensors, namedTensor{name, r.tensor()}) })
 		case "sym_int_values":
-			r.Object(func(name string) { g.ints = append(g.ints, namedSize{name, r.size()}) })
+			r.Object(func(name string) { g.ints = add(r, g.ints, namedSize{name, r.size()}) })
 		case "is_single_tensor_return":
 			g.single = r.Bool()
 		default:
@@ -35,9 +35,9 @@ func (r reader) node() (n node) {
 				n.name = r.String()
 			}
 		case "inputs":
-			r.list(func() { n.inputs = append(n.inputs, r.namedArgument()) })
+			r.list(func() { n.inputs = add(r, n.inputs, r.namedArgument()) })
 		case "outputs":
-			r.list(func() { n.outputs = append(n.outputs, r.argument()) })
+			r.list(func() { n.outputs = add(r, n.outputs, r.argument()) })
 		case "metadata":
 			r.Object(func(key string) {
 				switch key {
@@ -185,7 +185,7 @@ func (r reader) sequence(a *argument, key string) bool {
 		r.Object(func(name string) {
 			v := r.argument()
 			v.name = name
-			a.items = append(a.items, v)
+			a.items = add(r, a.items, v)
 		})
 		return true
 	default:
@@ -197,7 +197,7 @@ func (r reader) sequence(a *argument, key string) bool {
 
 func (r reader) items(elem kindOfArgument, item func() argument) argument {
 	a := argument{kind: listArg, elem: elem}
-	r.Array(func() { a.items = append(a.items, item()) })
+	r.Array(func() { a.items = add(r, a.items, item()) })
 	return a
 }
 
@@ -289,9 +289,9 @@ func (r reader) tensor() (t tensorMeta) {
 		case "dtype":
 			t.dtype = r.Int()
 		case "sizes":
-			r.list(func() { t.sizes = append(t.sizes, r.size()) })
+			r.list(func() { t.sizes = add(r, t.sizes, r.size()) })
 		case "strides":
-			r.list(func() { t.strides = append(t.strides, r.size()) })
+			r.list(func() { t.strides = add(r, t.strides, r.size()) })
 		case "storage_offset":
 			if r.IsObject() {
 				t.offset = r.size()

@@ -3,6 +3,7 @@ package torchexport
 import (
 	"errors"
 	"fmt"
+	"unsafe"
 
 	"github.com/memspec/memspec/engine/internal/jsonscan"
 )
@@ -150,7 +151,27 @@ type outputSpec struct {
 }
 
 // reader reads one document.
-type reader struct{ *jsonscan.Scanner }
+type reader struct {
+	*jsonscan.Scanner
+	made *int // bytes of the values that were made of it
+}
+
+// maxMade is how many bytes the values of one document may take. A number of two letters becomes
+// a value of a hundred bytes: the document's size bounds nothing. The program of a model of 70
+// billion parameters takes 5 MiB, one of 100,000 operators some 100 MiB.
+const maxMade = 128 << 20
+
+// maxSymbols is how many sizes a program may have that vary: a thousand times what one seen has.
+const maxSymbols = 100_000
+
+// add appends a value of the document to a list of it.
+func add[T any](r reader, list []T, v T) []T {
+	if *r.made += int(unsafe.Sizeof(v)); *r.made > maxMade {
+		r.Fail("got more than %d bytes of values, want fewer", maxMade)
+		return nil
+	}
+	return append(list, v)
+}
 
 // readDocument reads a model's JSON. A schema that is not known is refused by its number, whatever else may be odd about it.
 func readDocument(data []byte) (*document, error) {
@@ -184,11 +205,15 @@ func (d *document) read(r reader) {
 		case "graph_module":
 			d.readModule(r)
 		case "range_constraints":
-			r.Object(func(name string) { d.symbols = append(d.symbols, r.symbolRange(name)) })
+			r.Object(func(name string) {
+				if d.symbols = add(r, d.symbols, r.symbolRange(name)); len(d.symbols) > maxSymbols {
+					r.Fail("got more than %d symbols, want fewer", maxSymbols)
+				}
+			})
 		case "torch_version":
 			d.torch = r.String()
 		case "verifiers":
-			r.list(func() { d.verifiers = append(d.verifiers, r.String()) })
+			r.list(func() { d.verifiers = add(r, d.verifiers, r.String()) })
 		default:
 			r.Skip()
 		}
@@ -234,9 +259,9 @@ func (d *document) readModule(r reader) {
 			r.Object(func(key string) {
 				switch key {
 				case "input_specs":
-					r.list(func() { d.inputs = append(d.inputs, r.inputSpec()) })
+					r.list(func() { d.inputs = add(r, d.inputs, r.inputSpec()) })
 				case "output_specs":
-					r.list(func() { d.outputs = append(d.outputs, r.outputSpec()) })
+					r.list(func() { d.outputs = add(r, d.outputs, r.outputSpec()) })
 				default:
 					r.Skip()
 				}
@@ -265,7 +290,7 @@ func (d *document) readCall(r reader) {
 				case key == "out_spec":
 					out = r.String()
 				case key == "forward_arg_names":
-					r.list(func() { names = append(names, r.String()) })
+					r.list(func() { names = add(r, names, r.String()) })
 				default:
 					r.Skip()
 				}
@@ -397,4 +422,4 @@ func (r reader) outputSpec() (s outputSpec) {
 	return s
 }
 
-func newReader(data []byte) reader { return reader{jsonscan.New(data)} }
+func newReader(data []byte) reader { return reader{jsonscan.New(data), new(int)} }

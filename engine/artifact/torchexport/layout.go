@@ -176,7 +176,7 @@ func readPayloads(data []byte) (list []payload, err error) {
 					r.Skip()
 				}
 			})
-			list = append(list, p)
+			list = add(r, list, p)
 		})
 	})
 	r.End()

@@ -20,6 +20,9 @@ func readTree(text string) (*program.Tree, error) {
 	if text == "" {
 		return nil, nil
 	}
+	if len(text) > maxTreeText {
+		return nil, fmt.Errorf("got a treespec of %d bytes, want at most %d", len(text), maxTreeText)
+	}
 	var parts []json.RawMessage
 	if err := json.Unmarshal([]byte(text), &parts); err != nil || len(parts) != 2 {
 		return nil, errors.New("got a treespec that is none, want a protocol number and a tree")
@@ -34,8 +37,10 @@ func readTree(text string) (*program.Tree, error) {
 	return spec.tree(0)
 }
 
-// maxTree is how deep structures may be nested.
-const maxTree = 100
+const (
+	maxTree     = 100     // how deep structures may be nested
+	maxTreeText = 4 << 20 // bytes of a treespec: of the largest seen a thousand times
+)
 
 func (s *treespec) tree(depth int) (*program.Tree, error) {
 	if depth > maxTree {

@@ -19,9 +19,15 @@ type Stripped struct {
 // StrippedSchema is the version of Stripped.
 const StrippedSchema = 1
 
+// maxStripped is how long StrippedRecord may be, in bytes: some 400,000 records.
+const maxStripped = 16 << 20
+
 // ReadStripped reads the content of StrippedRecord.
 func ReadStripped(data []byte) (Stripped, error) {
 	s := Stripped{Schema: StrippedSchema}
+	if len(data) > maxStripped {
+		return s, &LimitError{What: "bytes", Name: StrippedRecord, Got: int64(len(data)), Limit: maxStripped}
+	}
 	if compactStripped(string(data), &s) {
 		return s, nil
 	}

@@ -1,6 +1,7 @@
 package ptzip
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -31,4 +32,12 @@ func TestReadStripped(t *testing.T) {
 	}
 	_, err := ReadStripped([]byte(`{"records":{},"schema":2}`))
 	assert.EqualError(t, err, ".memspec/stripped.json: got schema 2, want 1")
+}
+
+func TestStrippedIsBounded(t *testing.T) {
+	text := func(n int) []byte { return []byte(`{"schema":1,"records":{` + strings.Repeat(" ", n-25) + `}}`) }
+	_, err := ReadStripped(text(maxStripped))
+	require.NoError(t, err)
+	_, err = ReadStripped(text(maxStripped + 1))
+	assert.EqualError(t, err, ".memspec/stripped.json: bytes: got 16777217, want at most 16777216")
 }

@@ -105,6 +105,7 @@ func (p *Parser) outlineDeclaration() Stmt {
 			return nil
 		}
 	}
+	p.count(2) // the colon and the type
 	end := Pos(from + n)
 	x := p.names.new(Name{Span: Span{p.start, p.end}, Text: src[p.start:p.end]})
 	m := p.exprList.mark()

@@ -24,6 +24,19 @@ type Parser struct {
 	dedents int   // still to be reported
 	floor   int32 // the indentation the end of the text has
 	depth   int
+	tokens  int // read so far, of all files
+}
+
+// maxTokens is how many tokens one Parser reads, of all files together: some 3 times what the
+// largest archive seen has. A token may become a hundred bytes here and more in those who walk the
+// tree, so the size of the source alone does not bound them.
+const maxTokens = 4 << 20
+
+// count counts tokens.
+func (p *Parser) count(n int) {
+	if p.tokens += n; p.tokens > maxTokens {
+		p.failf(p.start, "got more than %d tokens of source, want fewer", maxTokens)
+	}
 }
 
 // Parse reads a whole file.

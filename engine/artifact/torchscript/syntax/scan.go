@@ -126,6 +126,7 @@ func keyword(s string) token {
 
 // next reads one token into p.tok, p.start, p.end.
 func (p *Parser) next() {
+	p.count(1)
 	p.prevEnd = p.end
 	if p.dedents > 0 {
 		p.dedents--
