@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/memspec/memspec/engine/internal/testing/tracetext"
 	"github.com/memspec/memspec/engine/tensor"
 	"github.com/memspec/memspec/engine/trace"
 	"github.com/memspec/memspec/engine/units"
@@ -193,7 +194,7 @@ func TestHeap(t *testing.T) {
 		{"heap 0x200 1KiB\nblock 512 inactive", "heap: segment 0x200: got blocks up to 0x400, want 0x600"},
 		{"heap 0x200 512\nblock 0 inactive", "heap: segment 0x200: block at 0x200: got 0 bytes"},
 	} {
-		tr, err := trace.Parse(strings.NewReader(tt.heap))
+		tr, err := tracetext.Parse(strings.NewReader(tt.heap))
 		require.NoError(t, err)
 		_, err = New(Config{Heap: tr.Heap})
 		require.ErrorContains(t, err, tt.want)
@@ -202,7 +203,7 @@ func TestHeap(t *testing.T) {
 
 // TestPrivatePools: blocks of a captured graph's pool are kept and freed, and nothing else is put there.
 func TestPrivatePools(t *testing.T) {
-	tr, err := trace.Parse(strings.NewReader("heap 0x200000 2MiB small private=1.2\nblock 1MiB active_allocated requested=1MiB\nblock 1MiB inactive\n" +
+	tr, err := tracetext.Parse(strings.NewReader("heap 0x200000 2MiB small private=1.2\nblock 1MiB active_allocated requested=1MiB\nblock 1MiB inactive\n" +
 		"heap 0x800000 20MiB private=1.2\nblock 20MiB inactive\nheap 0xa00000000 2MiB small private=9.9\nblock 2MiB inactive\n"))
 	require.NoError(t, err)
 	a := mustNew(t, Config{Heap: tr.Heap})
@@ -219,7 +220,7 @@ func TestPrivatePools(t *testing.T) {
 
 func TestVerify(t *testing.T) {
 	parse := func(heap string) Snapshot {
-		tr, err := trace.Parse(strings.NewReader(heap))
+		tr, err := tracetext.Parse(strings.NewReader(heap))
 		require.NoError(t, err)
 		return Snapshot{tr.Heap}
 	}
@@ -272,7 +273,7 @@ w = alloc 5MiB activation aten::relu
 `
 
 func timeline(t *testing.T, text string, c Config) *Timeline {
-	tr, err := trace.Parse(strings.NewReader(text))
+	tr, err := tracetext.Parse(strings.NewReader(text))
 	require.NoError(t, err)
 	tl, err := Replay(tr, mustNew(t, c))
 	require.NoError(t, err)
@@ -384,7 +385,7 @@ func TestReplayErrors(t *testing.T) {
 		{"free a", "event 0: storage 0: got a free, want it allocated"},
 		{"a = alloc 5\nfree a\nfree a", "event 2: storage 0: got a free, want it allocated"},
 	} {
-		tr, err := trace.Parse(strings.NewReader(tt.text))
+		tr, err := tracetext.Parse(strings.NewReader(tt.text))
 		require.NoError(t, err)
 		_, err = Replay(tr, mustNew(t, Config{}))
 		require.EqualError(t, err, tt.want)

@@ -7,14 +7,14 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/memspec/memspec/engine/internal/testing/tracetext"
 	"github.com/memspec/memspec/engine/tensor"
-	"github.com/memspec/memspec/engine/trace"
 	"github.com/memspec/memspec/engine/units"
 )
 
 // What was there before the first event: a block that an event frees, one that its owner let go of before, one that stays, and a free one.
 func TestTimelineOfAHeap(t *testing.T) {
-	tr, err := trace.Parse(strings.NewReader(`passes recorded
+	tr, err := tracetext.Parse(strings.NewReader(`passes recorded
 heap 0x7f0000000000 2MiB small
 block 512 active_allocated a requested=500
 block 1024 active_awaiting_free b requested=1000

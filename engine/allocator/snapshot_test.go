@@ -8,15 +8,16 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/memspec/memspec/engine/internal/testing/tracetext"
 	"github.com/memspec/memspec/engine/trace"
 	"github.com/memspec/memspec/engine/units"
 )
 
 // recording makes a recording of a heap at its end and events, both in the text form of a trace.
 func recording(t *testing.T, end, events string) *trace.Recording {
-	heap, err := trace.Parse(strings.NewReader(end))
+	heap, err := tracetext.Parse(strings.NewReader(end))
 	require.NoError(t, err)
-	tr, err := trace.Parse(strings.NewReader(events))
+	tr, err := tracetext.Parse(strings.NewReader(events))
 	require.NoError(t, err)
 	return &trace.Recording{Trace: tr, Final: heap.Heap}
 }
@@ -115,11 +116,11 @@ func FuzzReplaySnapshot(f *testing.F) {
 	f.Add("heap 0x1000000 20MiB expandable\nblock 3MiB active_allocated requested=3MiB\nblock 17MiB inactive\n",
 		"segment_map bytes=20MiB addr=0x1000000\na = alloc 3MiB addr=0x1000000\nsegment_unmap bytes=20MiB addr=0x2400000\nsegment_map bytes=20MiB addr=0x2400000", true)
 	f.Fuzz(func(t *testing.T, end, events string, expandable bool) {
-		heap, err := trace.Parse(strings.NewReader(end))
+		heap, err := tracetext.Parse(strings.NewReader(end))
 		if err != nil || heap.Validate() != nil {
 			return
 		}
-		tr, err := trace.Parse(strings.NewReader(events))
+		tr, err := tracetext.Parse(strings.NewReader(events))
 		if err != nil || tr.Storages() > 1000 {
 			return
 		}

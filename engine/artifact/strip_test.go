@@ -284,7 +284,7 @@ func TestStripSaved(t *testing.T) {
 			assert.Less(t, len(got), len(full))
 			assert.Equal(t, text(t, stripped), text(t, again))
 			assert.Equal(t, text(t, whole), text(t, again), "with its weights and without")
-			z, err := ptzip.OpenBytes(got)
+			z, err := ptzip.Open(bytes.NewReader(got), int64(len(got)))
 			require.NoError(t, err)
 			size, ok := z.Size(c.record)
 			require.True(t, ok)
@@ -295,7 +295,7 @@ func TestStripSaved(t *testing.T) {
 
 // filled is an archive with zeros where strip took weights out.
 func filled(t *testing.T, data []byte) []byte {
-	z, err := ptzip.OpenBytes(data)
+	z, err := ptzip.Open(bytes.NewReader(data), int64(len(data)))
 	require.NoError(t, err)
 	var sizes ptzip.Stripped
 	if told, err := z.ReadFile(ptzip.StrippedRecord); err == nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/memspec/memspec/engine/allocator"
 	"github.com/memspec/memspec/engine/device"
 	"github.com/memspec/memspec/engine/format"
+	"github.com/memspec/memspec/engine/internal/testing/tracetext"
 	"github.com/memspec/memspec/engine/layout"
 	"github.com/memspec/memspec/engine/platform"
 	"github.com/memspec/memspec/engine/report"
@@ -54,7 +55,7 @@ func readCases(t testing.TB, text []byte, section func(string) []byte) []*format
 		var tr *trace.Trace
 		if in.Error == "" {
 			var err error
-			tr, err = trace.Parse(bytes.NewReader(section(in.Trace)))
+			tr, err = tracetext.Parse(bytes.NewReader(section(in.Trace)))
 			require.NoError(t, err)
 			require.NoError(t, tr.Validate())
 		}

@@ -11,8 +11,8 @@ import (
 
 	"github.com/memspec/memspec/engine/allocator"
 	"github.com/memspec/memspec/engine/internal/testing/golden"
+	"github.com/memspec/memspec/engine/internal/testing/tracetext"
 	"github.com/memspec/memspec/engine/report"
-	"github.com/memspec/memspec/engine/trace"
 	"github.com/memspec/memspec/engine/units"
 	"github.com/memspec/memspec/engine/verdict"
 )
@@ -21,7 +21,7 @@ import (
 func TestDrawn(t *testing.T) {
 	golden.Run(t, filepath.Join("testdata", "drawn", "*.txtar"), func(a *golden.Archive) {
 		t := a.T()
-		tr, err := trace.Parse(bytes.NewReader(a.Input("trace")))
+		tr, err := tracetext.Parse(bytes.NewReader(a.Input("trace")))
 		require.NoError(t, err)
 		require.NoError(t, tr.Validate())
 		for _, limit := range []units.Bytes{0, 26 << 20} {

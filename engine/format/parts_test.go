@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/memspec/memspec/engine/allocator"
+	"github.com/memspec/memspec/engine/internal/testing/tracetext"
 	"github.com/memspec/memspec/engine/report"
 	"github.com/memspec/memspec/engine/trace"
 	"github.com/memspec/memspec/engine/units"
@@ -91,11 +92,17 @@ func TestFigureResult(t *testing.T) {
 	}
 }
 
+func caching(t *testing.T) allocator.Allocator {
+	a, err := allocator.New(allocator.Config{})
+	require.NoError(t, err)
+	return a
+}
+
 // TestRunsThatChanged: a trace that another event has come to since does not run again, and every format that draws one says so.
 func TestRunsThatChanged(t *testing.T) {
-	tr, err := trace.Parse(strings.NewReader("a = alloc 512\nb = alloc 512\nfree a\n"))
+	tr, err := tracetext.Parse(strings.NewReader("a = alloc 512\nb = alloc 512\nfree a\n"))
 	require.NoError(t, err)
-	tl, err := allocator.Replay(tr, allocator.NewIdeal(0))
+	tl, err := allocator.Replay(tr, caching(t))
 	require.NoError(t, err)
 	tr.Events = append(tr.Events, tr.Events[0])
 	c := &Case{Name: "changed", Timeline: tl, Report: &report.Report{}, Judged: true, Outcome: verdict.Pass}
@@ -161,7 +168,7 @@ func TestPeakOf(t *testing.T) {
 
 // TestPictureOfNothing: lists of what there is none of are written as empty ones, over which the page's script goes.
 func TestPictureOfNothing(t *testing.T) {
-	tl, err := allocator.Replay(&trace.Trace{}, allocator.NewIdeal(0))
+	tl, err := allocator.Replay(&trace.Trace{}, caching(t))
 	require.NoError(t, err)
 	p, err := pictureOf(&Case{Name: "empty", Timeline: tl}, Paths{}, newShared())
 	require.NoError(t, err)

@@ -53,9 +53,6 @@ func Read(path string) (*Recording, error) {
 	return r, nil
 }
 
-// Parse reads a recording of either form.
-func Parse(data []byte) (*Recording, error) { return Decode(bytes.NewReader(data)) }
-
 // gzipMagic begins every gzip file.
 const gzipMagic = "\x1f\x8b"
 

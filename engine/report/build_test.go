@@ -9,6 +9,7 @@ import (
 
 	"github.com/memspec/memspec/engine/allocator"
 	"github.com/memspec/memspec/engine/device"
+	"github.com/memspec/memspec/engine/internal/testing/tracetext"
 	"github.com/memspec/memspec/engine/platform"
 	"github.com/memspec/memspec/engine/report"
 	"github.com/memspec/memspec/engine/tensor"
@@ -33,7 +34,7 @@ free f
 
 func build(t *testing.T, text string, limit units.Bytes, context units.Bytes) *report.Report {
 	t.Helper()
-	tr, err := trace.Parse(strings.NewReader(text))
+	tr, err := tracetext.Parse(strings.NewReader(text))
 	require.NoError(t, err)
 	a, err := allocator.New(allocator.Config{Limit: limit})
 	require.NoError(t, err)
@@ -106,7 +107,7 @@ d = alloc 64MiB activation aten::mm m m.py:8
 // Of a compiled model the first call is a figure of its own; what the cache keeps of it is not taken off.
 func TestBuildOfACompiledModel(t *testing.T) {
 	const mib = units.MiB
-	tr, err := trace.Parse(strings.NewReader(`origin exec
+	tr, err := tracetext.Parse(strings.NewReader(`origin exec
 passes first steady steady
 a = alloc 2MiB parameter w m
 pass 1 forward
@@ -151,7 +152,7 @@ free e
 
 // The second call of a compiled model counts as each later one does.
 func TestTheSecondCallOfACompiledModelCounts(t *testing.T) {
-	tr, err := trace.Parse(strings.NewReader(`origin exec
+	tr, err := tracetext.Parse(strings.NewReader(`origin exec
 passes first steady steady
 pass 1 forward
 a = alloc 2MiB activation aten::mm m m.py:7
@@ -183,7 +184,7 @@ b = alloc 64MiB workspace tuner m
 free b
 c = alloc 4MiB activation aten::mm m m.py:7
 `
-	tr, err := trace.Parse(strings.NewReader(text))
+	tr, err := tracetext.Parse(strings.NewReader(text))
 	require.NoError(t, err)
 	for limit, want := range map[units.Bytes]units.Bytes{0: 6 * units.MiB, 40 * units.MiB: 2 * units.MiB} {
 		a, err := allocator.New(allocator.Config{Limit: limit})
@@ -227,7 +228,7 @@ func TestUpper(t *testing.T) {
 		{upper(17, 23, &allocator.OOMError{Requested: 5, Limit: 24}), &report.Upper{Allocated: 17 * units.MiB, Reserved: 23 * units.MiB,
 			OOM: &report.NoRoom{Requested: 5, Limit: 24}}},
 	} {
-		tr, err := trace.Parse(strings.NewReader(twoPasses))
+		tr, err := tracetext.Parse(strings.NewReader(twoPasses))
 		require.NoError(t, err)
 		a, err := allocator.New(allocator.Config{})
 		require.NoError(t, err)
@@ -326,7 +327,7 @@ f = alloc 512 activation aten::relu
 
 // What nothing tells of: a recording's storages without categories are untraced, and its weights are those that are told beside it.
 func TestBuildOfARecording(t *testing.T) {
-	tr, err := trace.Parse(strings.NewReader(twoPasses))
+	tr, err := tracetext.Parse(strings.NewReader(twoPasses))
 	require.NoError(t, err)
 	for i := range tr.Sites {
 		tr.Sites[i].Category = tensor.Untraced

@@ -1,4 +1,4 @@
-package trace
+package trace_test
 
 import (
 	"bytes"
@@ -10,28 +10,13 @@ import (
 	"strings"
 	"testing"
 
+	. "github.com/memspec/memspec/engine/trace"
+
 	"github.com/stretchr/testify/require"
 
 	"github.com/memspec/memspec/engine/internal/pickle"
 	"github.com/memspec/memspec/engine/internal/testing/golden"
 )
-
-// TestDamaged holds what is said to a trace with one word damaged, and whether it is sound: testdata/damaged.txtar.
-func TestDamaged(t *testing.T) {
-	golden.Run(t, "testdata/damaged.txtar", func(a *golden.Archive) {
-		a.Want("said", []byte(golden.Damage(a.T(), string(a.Input("trace")), func(text string) (string, error) {
-			tr, err := Parse(strings.NewReader(text))
-			if err != nil {
-				return "", err
-			}
-			out := tr.String()
-			if err := tr.Validate(); err != nil {
-				out += "not sound: " + err.Error()
-			}
-			return out, nil
-		})))
-	})
-}
 
 // TestDamagedSnapshots holds what is said to a snapshot with one value another or missing: testdata/snapshot.txtar. The snapshot stands there as JSON,
 // in which a list stands for a tuple too, and is pickled as PyTorch does.

@@ -30,11 +30,6 @@ const (
 	largeBuffer units.Bytes = 20 << 20 // kLargeBuffer
 )
 
-// DefaultGeometry is the allocator's without settings.
-func DefaultGeometry() Geometry {
-	return Geometry{Round: func(n units.Bytes) units.Bytes { return max(n, 1).RoundUp(minBlock) }, Unsplit: smallSize, Page: largeBuffer}
-}
-
 // Rewind fills Trace.Heap and returns the number of events that contradict the segments: recorded before or after others were lost.
 func (r *Recording) Rewind(g Geometry) int {
 	w := rewinder{g: g}

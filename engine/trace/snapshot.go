@@ -3,7 +3,6 @@ package trace
 import (
 	"errors"
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
 
@@ -39,25 +38,6 @@ type Conf struct {
 	MaxSplitSize units.Bytes // 0 is no limit
 	Expandable   bool
 	Roundup      []int64 // roundup_power2_divisions by interval, from 1 MiB up
-}
-
-// FromSnapshot reads the trace of one device, rewound under the default settings.
-func FromSnapshot(r io.Reader, device int) (*Trace, error) {
-	data, err := io.ReadAll(r)
-	if err != nil {
-		return nil, err
-	}
-	recs, err := ReadSnapshot(data)
-	if err != nil {
-		return nil, err
-	}
-	for _, rec := range recs {
-		if rec.Device == device {
-			rec.Rewind(DefaultGeometry())
-			return rec.Trace, nil
-		}
-	}
-	return nil, fmt.Errorf("got no segments or events of device %d", device)
 }
 
 // ReadSnapshot reads the devices of a snapshot that have segments or events, by number.

@@ -1,4 +1,4 @@
-package trace
+package trace_test
 
 import (
 	"bytes"
@@ -7,10 +7,13 @@ import (
 	"strings"
 	"testing"
 
+	. "github.com/memspec/memspec/engine/trace"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/memspec/memspec/engine/internal/pickle"
+	"github.com/memspec/memspec/engine/internal/testing/tracetext"
 	"github.com/memspec/memspec/engine/units"
 )
 
@@ -183,9 +186,9 @@ func TestRewind(t *testing.T) {
 			start:  "heap 0x200 512 small\nblock 512 active_allocated requested=5\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			end, err := Parse(strings.NewReader(tt.end))
+			end, err := tracetext.Parse(strings.NewReader(tt.end))
 			require.NoError(t, err)
-			events, err := Parse(strings.NewReader(tt.events))
+			events, err := tracetext.Parse(strings.NewReader(tt.events))
 			require.NoError(t, err)
 			g := DefaultGeometry()
 			if tt.geometry != nil {
@@ -232,9 +235,9 @@ func TestRewindContradictions(t *testing.T) {
 		{"given back where the next one begins", "segment_free bytes=4MiB addr=0xe00000"},
 		{"pages given back, and still there", "segment_unmap bytes=20MiB addr=0x2400000"},
 	} {
-		end, err := Parse(strings.NewReader(heap))
+		end, err := tracetext.Parse(strings.NewReader(heap))
 		require.NoError(t, err)
-		events, err := Parse(strings.NewReader(tt.event))
+		events, err := tracetext.Parse(strings.NewReader(tt.event))
 		require.NoError(t, err, tt.why)
 		r := Recording{Trace: events, Final: end.Heap}
 		assert.Equal(t, 1, r.Rewind(DefaultGeometry()), tt.why)
@@ -248,9 +251,9 @@ func TestRewindContradictions(t *testing.T) {
 		"segment_map bytes=20MiB addr=0x2400000":           strings.Replace(strings.Replace(heap, "block 20MiB inactive\n", "", 1), "40MiB", "20MiB", 1),
 		"segment_unmap bytes=20MiB addr=0x3800000":         strings.Replace(strings.Replace(heap, "block 20MiB inactive", "block 40MiB inactive", 1), "40MiB expandable", "60MiB expandable", 1),
 	} {
-		end, err := Parse(strings.NewReader(heap))
+		end, err := tracetext.Parse(strings.NewReader(heap))
 		require.NoError(t, err)
-		events, err := Parse(strings.NewReader(event))
+		events, err := tracetext.Parse(strings.NewReader(event))
 		require.NoError(t, err)
 		r := Recording{Trace: events, Final: end.Heap}
 		assert.Zero(t, r.Rewind(DefaultGeometry()), event)

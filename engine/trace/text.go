@@ -177,22 +177,6 @@ func storageName(id tensor.StorageID) string {
 	return string(b[i:])
 }
 
-func parseStorageName(s string) (tensor.StorageID, bool) {
-	if s == "-" {
-		return NoStorage, true
-	}
-	n := int64(0)
-	for i := range len(s) {
-		if s[i] < 'a' || s[i] > 'z' {
-			return 0, false
-		}
-		if n = n*26 + int64(s[i]-'a') + 1; n > 1<<31-1 {
-			return 0, false
-		}
-	}
-	return tensor.StorageID(n - 1), s != ""
-}
-
 func (p *printer) site(s Site) {
 	place := ""
 	if s.File != "" || s.Line != 0 {

@@ -1,4 +1,4 @@
-package trace
+package trace_test
 
 import (
 	"math/rand/v2"
@@ -6,6 +6,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/memspec/memspec/engine/internal/testing/tracetext"
+	. "github.com/memspec/memspec/engine/trace"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -16,20 +19,6 @@ import (
 	"github.com/memspec/memspec/engine/tensor"
 	"github.com/memspec/memspec/engine/units"
 )
-
-// example uses every part of the text form.
-const example = `origin exec
-passes first steady
-heap 0x7f0000000000 2MiB small stream=3
-block 512 active_allocated a requested=400
-block 2096640 inactive
-heap 0x7f1000000000 20MiB expandable private=1.2
-block 20MiB active_awaiting_free b requested=19MiB
-b = alloc 9408 parameter conv1.weight layer1
-pass 1 forward
-c = alloc 4MiB activation aten::relu layer1.0 "my model.py:7"
-d = alloc 3 workspace "" - x.py:1
-`
 
 func TestText(t *testing.T) {
 	text := `origin "fake cuda"
@@ -64,7 +53,7 @@ note branch-both both
 coverage 12 4 4 3
 unsupported no-rule my::op 2 activation my::op layer1 model.py:9 phase=backward
 `
-	tr, err := Parse(strings.NewReader(text))
+	tr, err := tracetext.Parse(strings.NewReader(text))
 	require.NoError(t, err)
 	assert.Equal(t, text, tr.String())
 	assert.Equal(t, "fake cuda", tr.Origin)
@@ -75,7 +64,7 @@ unsupported no-rule my::op 2 activation my::op layer1 model.py:9 phase=backward
 	assert.Equal(t, []tensor.StorageID{0, 1}, tr.Before())
 	assert.Equal(t, 702, tr.Storages())
 
-	again, err := Parse(strings.NewReader("# a comment\n\n\t" + strings.ReplaceAll(text, "\n", "   # so it is\n")))
+	again, err := tracetext.Parse(strings.NewReader("# a comment\n\n\t" + strings.ReplaceAll(text, "\n", "   # so it is\n")))
 	require.NoError(t, err)
 	assert.Empty(t, cmp.Diff(tr, again))
 }
@@ -95,7 +84,7 @@ func TestTextOfAnything(t *testing.T) {
 		}
 		site := func() SiteID { return SiteID(r.IntN(len(tr.Sites)+1)) - 1 }
 		for range r.IntN(20) {
-			e := Event{Action: Action(r.IntN(len(actionNames))), Storage: tensor.StorageID(r.IntN(30)), Bytes: units.Bytes(r.IntN(3) * 700), Addr: uint64(r.IntN(2)), Stream: r.IntN(3) - 1,
+			e := Event{Action: Action(r.IntN(int(Actions))), Storage: tensor.StorageID(r.IntN(30)), Bytes: units.Bytes(r.IntN(3) * 700), Addr: uint64(r.IntN(2)), Stream: r.IntN(3) - 1,
 				Pass: r.IntN(3), Site: site()}
 			if e.Action > FreeCompleted && r.IntN(2) == 0 {
 				e.Storage = NoStorage
@@ -106,10 +95,10 @@ func TestTextOfAnything(t *testing.T) {
 			tr.Notes = append(tr.Notes, Note{note.Note{ID: note.ID(pick("x", "shape-bound")), Subject: pick("", "some text", "askable"), Askable: r.IntN(2) == 0}, site()})
 		}
 		if r.IntN(2) == 0 {
-			tr.Coverage = Coverage{Nodes: r.IntN(5), Sized: 1, Unsupported: []Unsupported{{Op: pick("", "my::op"), Reason: Reason(r.IntN(len(reasonNames))), Detail: pick("", "a b"), Count: 3, First: Site{Op: "my::op", Phase: Backward}}}}
+			tr.Coverage = Coverage{Nodes: r.IntN(5), Sized: 1, Unsupported: []Unsupported{{Op: pick("", "my::op"), Reason: Reason(r.IntN(int(Reasons))), Detail: pick("", "a b"), Count: 3, First: Site{Op: "my::op", Phase: Backward}}}}
 		}
 		text := tr.String()
-		got, err := Parse(strings.NewReader(text))
+		got, err := tracetext.Parse(strings.NewReader(text))
 		require.NoError(t, err, text)
 		require.Equal(t, text, got.String())
 		require.Empty(t, cmp.Diff(resolved(tr), resolved(got), cmpopts.EquateEmpty()), text)
@@ -142,52 +131,6 @@ func resolved(t *Trace) any {
 	return []any{t.Origin, t.Passes, t.Heap, events, notes, t.Coverage}
 }
 
-func TestParseErrors(t *testing.T) {
-	for _, tt := range []struct{ text, want string }{
-		{"hello", `line 1: got "hello", want a storage with =, free, mark, pass or another action`},
-		{"alloc 5", `line 1: got "alloc", want a storage with =`},
-		{"\na = free 5", `line 2: got "free", want alloc`},
-		{"a = alloc", `line 1: size "": got no number`},
-		{"A = alloc 5", `got "A", want the letters of a storage`},
-		{"zzzzzz = alloc 5", `got "zzzzzz", want the letters of a storage`},
-		{"a = alloc 5GB", `got the unit "GB", want GiB`},
-		{"a = alloc -5", `got the size "-5", want one that is not negative`},
-		{"a = alloc 5 weights", `got the category "weights", want one such as activation or parameter`},
-		{"a = alloc 5 activation op mod file", `got the place "file", want file:line`},
-		{"a = alloc 5 activation op mod file:x", `got the place "file:x", want file:line`},
-		{"a = alloc 5 activation op mod file:1 more", `got "more", want the end of the line`},
-		{"a = alloc 5 stream=x", `got the stream "x", want a number`},
-		{"a = alloc 5 addr=12", `got "12", want an address such as 0x7f00`},
-		{"a = alloc 5 size=12", `got size=12, which does not belong here`},
-		{"a = alloc 5 stream=1 stream=2", `got stream= twice`},
-		{`a = alloc 5 "activation`, `want a quoted word that ends`},
-		{"free", `got "", want the letters of a storage`},
-		{"free a again", `got "again", want at or nosite`},
-		{"pass one", `got "one", want a number`},
-		{"pass 1 sideways", `got the phase "sideways", want load, forward, backward or step`},
-		{"heap 7f00 2MiB", `got "7f00", want an address such as 0x7f00`},
-		{"heap 0x7f00 2MiB tiny", `got "tiny", want small or expandable`},
-		{"block 512 inactive", `got a block, want a heap line before it`},
-		{"heap 0x7f00 512\nblock 512 free", `line 2: got the state "free", want inactive`},
-		{"coverage 1 2", `got "", want a number`},
-		{"mark x nosite", `got the mark "x" without a site`},
-		{"snapshot storage=5", `got the storage "5", want its letters`},
-		{strings.Repeat("x", maxLine+1), `line 1: bufio.Scanner: token too long`},
-	} {
-		_, err := Parse(strings.NewReader(tt.text))
-		require.ErrorContains(t, err, tt.want)
-	}
-}
-
-func TestStorageNames(t *testing.T) {
-	for id, want := range map[tensor.StorageID]string{0: "a", 25: "z", 26: "aa", 701: "zz", 702: "aaa", NoStorage: "-"} {
-		assert.Equal(t, want, storageName(id))
-		got, ok := parseStorageName(want)
-		assert.True(t, ok)
-		assert.Equal(t, id, got)
-	}
-}
-
 func TestValidate(t *testing.T) {
 	for _, tt := range []struct{ name, text, want string }{
 		{"good", "a = alloc 5 activation op\nfree a\nfree_completed a", ""},
@@ -204,7 +147,7 @@ func TestValidate(t *testing.T) {
 		{"pass", "pass -1\na = alloc 5", "event 0: got pass -1"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			tr, err := Parse(strings.NewReader(tt.text))
+			tr, err := tracetext.Parse(strings.NewReader(tt.text))
 			require.NoError(t, err)
 			if err = tr.Validate(); tt.want == "" {
 				require.NoError(t, err)
@@ -241,9 +184,9 @@ func TestAlign(t *testing.T) {
 		{"longer", base + "e = alloc 1 temporary z", "after 4 events: one event too many: got e = alloc 1 temporary z, want (end)"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			a, err := Parse(strings.NewReader(base))
+			a, err := tracetext.Parse(strings.NewReader(base))
 			require.NoError(t, err)
-			b, err := Parse(strings.NewReader(tt.got))
+			b, err := tracetext.Parse(strings.NewReader(tt.got))
 			require.NoError(t, err)
 			d := Align(a, b, Memory)
 			if tt.want == "" {
@@ -253,32 +196,15 @@ func TestAlign(t *testing.T) {
 			require.NotNil(t, d)
 			assert.EqualError(t, d, tt.want)
 			assert.Equal(t, tt.name == "longer", d.Unexpected)
-			assert.Len(t, d.ABefore, min(d.Compared, contextEvents))
+			assert.Len(t, d.ABefore, min(d.Compared, ContextEvents))
 		})
 	}
 	same := "a = alloc 5\nb = alloc 5\nfree a\nfree b"
-	a, _ := Parse(strings.NewReader(same))
-	b, _ := Parse(strings.NewReader(strings.Replace(strings.Replace(same, "free a", "free x", 1), "free b", "free a", 1)))
+	a, _ := tracetext.Parse(strings.NewReader(same))
+	b, _ := tracetext.Parse(strings.NewReader(strings.Replace(strings.Replace(same, "free a", "free x", 1), "free b", "free a", 1)))
 	require.ErrorContains(t, Align(a, b, func(*Trace, *Event) bool { return true }), "the sizes differ")
-	c, _ := Parse(strings.NewReader("a = alloc 5\nb = alloc 5\nfree b\nfree a"))
+	c, _ := tracetext.Parse(strings.NewReader("a = alloc 5\nb = alloc 5\nfree b\nfree a"))
 	require.ErrorContains(t, Align(a, c, Memory), "after 2 events: the storages differ", "equal sizes do not hide a swapped lifetime")
-}
-
-func FuzzParse(f *testing.F) {
-	f.Add(example)
-	f.Add("a = alloc 5\nfree a\nmark end\nnote x y activation")
-	f.Add("heap 0x200 1KiB small stream=-1\nblock 1KiB active_allocated a requested=4\nfree a nosite bytes=3")
-	f.Fuzz(func(t *testing.T, text string) {
-		tr, err := Parse(strings.NewReader(text))
-		if err != nil {
-			return
-		}
-		_ = tr.Validate()
-		once := tr.String()
-		again, err := Parse(strings.NewReader(once))
-		require.NoError(t, err, once)
-		require.Equal(t, once, again.String())
-	})
 }
 
 func BenchmarkText(b *testing.B) {
@@ -300,7 +226,7 @@ func BenchmarkText(b *testing.B) {
 	b.Run("parse", func(b *testing.B) {
 		b.SetBytes(int64(len(text)))
 		for b.Loop() {
-			_, err := Parse(strings.NewReader(text))
+			_, err := tracetext.Parse(strings.NewReader(text))
 			require.NoError(b, err)
 		}
 	})
@@ -311,30 +237,8 @@ func TestCoverageIsWritten(t *testing.T) {
 	for _, c := range []Coverage{{}, {Nodes: 1}, {TensorOutputs: 1}, {KnownDType: 1}, {Sized: 1}, {Nodes: 1, TensorOutputs: 2, KnownDType: 3, Sized: 4}} {
 		tr := &Trace{Coverage: c}
 		assert.Equal(t, c.Nodes+c.TensorOutputs+c.KnownDType+c.Sized > 0, strings.Contains(tr.String(), "coverage"), "%v", c)
-		again, err := Parse(strings.NewReader(tr.String()))
+		again, err := tracetext.Parse(strings.NewReader(tr.String()))
 		require.NoError(t, err)
 		assert.Equal(t, c, again.Coverage)
 	}
-}
-
-// TestJoins: segments that grow are one where the second begins at the end of the first, of one stream and one pool.
-func TestJoins(t *testing.T) {
-	of := func(edit func(s *Segment)) *rewound {
-		s := Segment{Addr: 4096, Size: 4096, Stream: 1, Private: "g", Expandable: true}
-		edit(&s)
-		return &rewound{Segment: s}
-	}
-	first := of(func(*Segment) {})
-	for _, tt := range []struct {
-		why  string
-		edit func(s *Segment)
-		want bool
-	}{
-		{"behind it", func(s *Segment) { s.Addr = 8192 }, true}, {"apart", func(s *Segment) { s.Addr = 8193 }, false}, {"within it", func(s *Segment) { s.Addr = 8191 }, false}, {"before it", func(s *Segment) { s.Addr = 0 }, false},
-		{"of another stream", func(s *Segment) { s.Addr, s.Stream = 8192, 2 }, false}, {"of another pool", func(s *Segment) { s.Addr, s.Private = 8192, "" }, false}, {"that does not grow", func(s *Segment) { s.Addr, s.Expandable = 8192, false }, false},
-	} {
-		assert.Equal(t, tt.want, first.joins(of(tt.edit)), tt.why)
-	}
-	fixed := of(func(s *Segment) { s.Expandable = false })
-	assert.False(t, fixed.joins(of(func(s *Segment) { s.Addr = 8192 })))
 }

@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+
+	"github.com/memspec/memspec/engine/tensor"
 )
 
 // TestWords: a word is quoted where a reader of the text would take it apart, take it for something else, or not see it.
@@ -32,4 +34,33 @@ func TestWords(t *testing.T) {
 		p.word(s)
 		assert.Equal(t, want, string(p.buf), "%q", s)
 	}
+}
+
+// TestStorageNames: the letters of a storage.
+func TestStorageNames(t *testing.T) {
+	for id, want := range map[tensor.StorageID]string{0: "a", 25: "z", 26: "aa", 701: "zz", 702: "aaa", NoStorage: "-"} {
+		assert.Equal(t, want, storageName(id))
+	}
+}
+
+// TestJoins: segments that grow are one where the second begins at the end of the first, of one stream and one pool.
+func TestJoins(t *testing.T) {
+	of := func(edit func(s *Segment)) *rewound {
+		s := Segment{Addr: 4096, Size: 4096, Stream: 1, Private: "g", Expandable: true}
+		edit(&s)
+		return &rewound{Segment: s}
+	}
+	first := of(func(*Segment) {})
+	for _, tt := range []struct {
+		why  string
+		edit func(s *Segment)
+		want bool
+	}{
+		{"behind it", func(s *Segment) { s.Addr = 8192 }, true}, {"apart", func(s *Segment) { s.Addr = 8193 }, false}, {"within it", func(s *Segment) { s.Addr = 8191 }, false}, {"before it", func(s *Segment) { s.Addr = 0 }, false},
+		{"of another stream", func(s *Segment) { s.Addr, s.Stream = 8192, 2 }, false}, {"of another pool", func(s *Segment) { s.Addr, s.Private = 8192, "" }, false}, {"that does not grow", func(s *Segment) { s.Addr, s.Expandable = 8192, false }, false},
+	} {
+		assert.Equal(t, tt.want, first.joins(of(tt.edit)), tt.why)
+	}
+	fixed := of(func(s *Segment) { s.Expandable = false })
+	assert.False(t, fixed.joins(of(func(s *Segment) { s.Addr = 8192 })))
 }

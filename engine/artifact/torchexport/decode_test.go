@@ -24,7 +24,7 @@ var exported = filepath.Join("..", "..", "..", "testdata", "artifacts", "exporte
 func open(t testing.TB, path string) fs.FS {
 	data, err := os.ReadFile(path)
 	require.NoError(t, err)
-	z, err := ptzip.OpenBytes(data)
+	z, err := ptzip.Open(bytes.NewReader(data), int64(len(data)))
 	require.NoError(t, err)
 	return z
 }

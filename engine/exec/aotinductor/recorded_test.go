@@ -41,7 +41,7 @@ func TestRecordedPackages(t *testing.T) {
 		require.NoError(t, err)
 		data, err := os.ReadFile(strings.TrimSuffix(path, ".txt") + ".pt2")
 		require.NoError(t, err)
-		z, err := ptzip.OpenBytes(data)
+		z, err := ptzip.Open(bytes.NewReader(data), int64(len(data)))
 		require.NoError(t, err)
 		if callsConvolution(t, z) {
 			continue

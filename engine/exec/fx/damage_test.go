@@ -1,6 +1,7 @@
 package fx_test
 
 import (
+	"bytes"
 	"context"
 	"io/fs"
 	"os"
@@ -51,7 +52,7 @@ func TestDamagedPrograms(t *testing.T) {
 		path := filepath.Join("..", "..", "..", "testdata", "artifacts", "exported", filepath.Base(a.T().Name())+".pt2")
 		data, err := os.ReadFile(path)
 		require.NoError(a.T(), err)
-		z, err := ptzip.OpenBytes(data)
+		z, err := ptzip.Open(bytes.NewReader(data), int64(len(data)))
 		require.NoError(a.T(), err)
 		text, err := z.ReadFile(record)
 		require.NoError(a.T(), err)

@@ -1,6 +1,7 @@
 package fx_test
 
 import (
+	"bytes"
 	"context"
 	"io/fs"
 	"os"
@@ -84,7 +85,7 @@ func FuzzRun(f *testing.F) {
 	for _, path := range paths {
 		data, err := os.ReadFile(path)
 		require.NoError(f, err)
-		z, err := ptzip.OpenBytes(data)
+		z, err := ptzip.Open(bytes.NewReader(data), int64(len(data)))
 		require.NoError(f, err)
 		model, err := fs.ReadFile(z, "models/model.json")
 		if strings.HasSuffix(path, "_27.pt2") { // an older layout of the same

@@ -164,7 +164,7 @@ func TestValuesOfADamagedFile(t *testing.T) {
 		_, err = w.Write(bytes.Replace(text, []byte(tt.from), []byte(tt.to), 1))
 		require.NoError(t, err)
 		require.NoError(t, w.Close())
-		_, err = file.Parse(again.Bytes())
+		_, err = file.Decode(&again)
 		assert.ErrorContains(t, err, tt.want)
 	}
 }

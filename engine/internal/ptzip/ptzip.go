@@ -9,7 +9,6 @@
 package ptzip
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -117,9 +116,6 @@ type run struct {
 
 // Open reads the central directory of an archive of size bytes, under the default limits.
 func Open(r io.ReaderAt, size int64) (*Reader, error) { return OpenLimits(r, size, Limits{}) }
-
-// OpenBytes opens an archive held in memory.
-func OpenBytes(data []byte) (*Reader, error) { return Open(bytes.NewReader(data), int64(len(data))) }
 
 // OpenLimits is Open with limits of the caller's.
 func OpenLimits(r io.ReaderAt, size int64, l Limits) (*Reader, error) {
