@@ -28,7 +28,7 @@ RACE := ./engine/program ./engine/internal/once ./assert ./cudameasure/...
 RACE_ENGINE := ^Test(Invariants|Judge|TrainingSteps|ARunIsMadeOnce)
 RACE_COMMAND := ^TestScript$$/^(against|baseline|check|init|update|verify)$$|^TestVerify|^TestInterrupted
 
-.PHONY: test help go fmt vet tidy staticcheck workflows files prose unit hostile race goldens formats python probe recordings test-python test-compat test-pretend examples-python check workspace scratch workspace-current examples fuzz bench bench-python scale mutants truth release clean
+.PHONY: test help go fmt vet tidy staticcheck workflows files prose unit hostile race goldens formats python probe recordings test-python test-compat test-pretend examples-python check workspace workspace-current examples fuzz bench bench-python scale mutants truth release clean
 
 test: go hostile race goldens formats python probe recordings workspace-current test-python examples-python
 
@@ -174,8 +174,8 @@ mutants:
 	bin/mutants -n $(N) -seed $(SEED) -pkg $(PKG) -min 95
 
 # What cuDNN answers for the project's own cases: asked for where it is missing. The library is that of the torch in $(VENV), and those in
-# the folders of CUDNN, as in `make workspace CUDNN="--cudnn DIR"`. Its former name was scratch.
-workspace scratch: $(VENV)/.stamp
+# the folders of CUDNN, as in `make workspace CUDNN="--cudnn DIR"`.
+workspace: $(VENV)/.stamp
 	PYTHONPATH=pyshim/src $(VENV)/bin/python -m memshim workspace --prune $(CUDNN)
 
 # The committed profile has an answer to every call of the cases and no other, and each answer of the library in $(VENV) is what it says today.

@@ -155,10 +155,8 @@ func (c *commit) stale(ctx context.Context, made *recording.Made, folder string)
 
 // cases reads a memspec.yaml of the commit with the files that it names.
 func (c *commit) cases(ctx context.Context, below, folder string) ([]spec.Case, error) {
-	for _, name := range []string{spec.WorkspaceFile, "memspec.scratch.json"} {
-		if _, err := c.copyFile(ctx, path.Join(path.Dir(below), name), folder); err != nil {
-			return nil, err
-		}
+	if _, err := c.copyFile(ctx, path.Join(path.Dir(below), spec.WorkspaceFile), folder); err != nil {
+		return nil, err
 	}
 	cases, err := spec.Load(filepath.Join(folder, filepath.FromSlash(below)))
 	if err != nil {

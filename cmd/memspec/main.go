@@ -203,19 +203,8 @@ Exit codes: 0 all pass; 1 a budget is broken; 2 wrong usage, unreadable spec or 
 	root.SetHelpFunc(help)
 	root.AddCommand(newCheck(), newEstimate(), newExplain(), newReplay(), newDiff(), newOps(), newDump(), newStrip(), newDevices(), newInit(),
 		newCases(), newWorkspace(), newVerify(), newSchema(), newVersion(), newFit(), newSweep(), newBaseline(), newUpdate())
-	root.SetGlobalNormalizationFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
-		return pflag.NormalizedName(currentName(name))
-	})
 	strictBuiltins(root)
 	return root
-}
-
-// currentName is the name that a flag or a schema has now, of one that it once had.
-func currentName(name string) string {
-	if name == "scratch" {
-		return "workspace"
-	}
-	return name
 }
 
 // help is cobra's own, laid out to the width of where it goes.

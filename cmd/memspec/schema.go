@@ -22,7 +22,7 @@ func newSchema() *cobra.Command {
 		Args:              wantArgs(1, 1, "one NAME of "+strings.Join(names, ", ")),
 		ValidArgsFunction: cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			b, ok := report.JSONSchema(currentName(args[0]))
+			b, ok := report.JSONSchema(args[0])
 			if args[0] == "spec" {
 				b, ok = spec.Schema, true
 			}

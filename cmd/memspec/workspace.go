@@ -47,9 +47,8 @@ type workspaceError struct {
 func newWorkspace() *cobra.Command {
 	f := &workspaceFlags{}
 	cmd := &cobra.Command{
-		Use:     "workspace [memspec.yaml]",
-		Aliases: []string{"scratch"}, // its former name
-		Short:   "List the library calls whose workspace only the library itself can tell",
+		Use:   "workspace [memspec.yaml]",
+		Short: "List the library calls whose workspace only the library itself can tell",
 		Long: `List the library calls of all cases of a memspec.yaml whose workspace only the library itself can tell: cuDNN's convolutions.
 With --missing, those that no workspace profile has; ` + "`python -m memshim workspace`" + ` asks the library for them, without a GPU.
 A profile that is not there yet has no entries.

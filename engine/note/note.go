@@ -134,17 +134,6 @@ func IDs() []string {
 	return ids
 }
 
-// formerly are IDs that notes once had.
-var formerly = map[string]ID{"scratch-benchmark": WorkspaceBenchmark, "scratch-estimate": WorkspaceEstimate, "scratch-stand-in": WorkspaceStandIn}
-
-// Named is the ID of a name, which may be one that the notes once had.
-func Named(name string) ID {
-	if id, ok := formerly[name]; ok {
-		return id
-	}
-	return ID(name)
-}
-
 // Of is the row of an ID; false for one that is in none.
 func Of(id ID) (Kind, bool) {
 	for i := range kinds {

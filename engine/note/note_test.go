@@ -26,12 +26,6 @@ func TestKinds(t *testing.T) {
 	assert.False(t, ok)
 }
 
-func TestNamed(t *testing.T) {
-	assert.Equal(t, note.WorkspaceEstimate, note.Named("scratch-estimate"), "its name until the word was workspace everywhere")
-	assert.Equal(t, note.WorkspaceEstimate, note.Named("workspace-estimate"))
-	assert.Equal(t, note.ID("no-such-note"), note.Named("no-such-note"))
-}
-
 func TestText(t *testing.T) {
 	for _, tt := range []struct {
 		n    note.Note

@@ -2,14 +2,12 @@ package report_test
 
 import (
 	"bytes"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/memspec/memspec/engine/internal/testing/golden"
-	"github.com/memspec/memspec/engine/note"
 	"github.com/memspec/memspec/engine/report"
 )
 
@@ -44,12 +42,4 @@ func TestGolden(t *testing.T) {
 		assert.False(t, d.Same())
 		assert.True(t, report.Diff(r, r).Same())
 	})
-}
-
-// What libraries take was called scratch, in a key and in the IDs of notes.
-func TestReadJSONByFormerNames(t *testing.T) {
-	r, err := report.ReadJSON(strings.NewReader(`{"schema": 1, "artifact": "m.pt", "device": "t4", "scratch": [{"basis": "rule", "calls": 2}], "notes": [{"id": "scratch-estimate"}]}`))
-	require.NoError(t, err)
-	assert.Equal(t, []report.Workspace{{Basis: report.ByRule, Calls: 2}}, r.Workspace)
-	assert.Equal(t, note.WorkspaceEstimate, r.Notes[0].ID)
 }

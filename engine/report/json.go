@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/memspec/memspec/engine/note"
 	"github.com/memspec/memspec/engine/regular"
 )
 
@@ -49,8 +48,7 @@ func ReadJSON(rd io.Reader) (*Report, error) {
 	r := new(Report)
 	read := struct {
 		*Report
-		Scratch []Workspace     `json:"scratch"` // the former name of workspace
-		Cases   json.RawMessage `json:"cases"`   // of a check
+		Cases json.RawMessage `json:"cases"` // of a check
 	}{Report: r}
 	if err := json.Unmarshal(data, &read); err != nil {
 		return nil, fmt.Errorf("not an estimate: %w", err)
@@ -62,12 +60,6 @@ func ReadJSON(rd io.Reader) (*Report, error) {
 		return nil, errors.New("got the result of a check, want an estimate")
 	case r.Artifact == "" || r.Device == "":
 		return nil, errors.New("not an estimate: it has no artifact or no device")
-	}
-	if r.Workspace == nil {
-		r.Workspace = read.Scratch
-	}
-	for i := range r.Notes {
-		r.Notes[i].ID = note.Named(string(r.Notes[i].ID))
 	}
 	r.Normalize()
 	return r, nil

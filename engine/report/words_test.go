@@ -266,9 +266,6 @@ func TestReadJSONRefuses(t *testing.T) {
 		_, err := ReadJSON(strings.NewReader(text))
 		assert.ErrorContains(t, err, want, text)
 	}
-	r, err := ReadJSON(strings.NewReader(`{"schema": 1, "artifact": "m", "device": "t4", "workspace": [{"calls": 1}], "scratch": [{"calls": 2}]}`))
-	require.NoError(t, err)
-	assert.Equal(t, []Workspace{{Calls: 1}}, r.Workspace, "the name of today goes first")
 	var b bytes.Buffer
 	require.NoError(t, WriteJSON(&b, &Report{Run: Run{Artifact: "<m>"}}))
 	for _, key := range []string{"inputs", "passes", "unsupported", "holders", "notes"} {

@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -22,9 +23,6 @@ const WorkspaceFile = "memspec.workspace.json"
 // BaselineFile is the name of the baseline that is found beside a memspec.yaml by itself.
 const BaselineFile = "memspec.baseline.json"
 
-// formerWorkspaceFile is the name it once had; it is read where there is no other.
-const formerWorkspaceFile = "memspec.scratch.json"
-
 // Load reads a memspec.yaml. Paths in it are relative to its directory. A case that names no workspace profile has the one that lies there.
 func Load(path string) ([]Case, error) {
 	data, err := read(path)
@@ -40,28 +38,21 @@ func LoadAs(path string, data []byte) ([]Case, error) {
 	if err != nil {
 		return nil, err
 	}
-	beside := ""
-	for _, name := range []string{formerWorkspaceFile, WorkspaceFile} {
-		if file := filepath.Join(filepath.Dir(path), name); exists(file) {
-			beside = file
-		}
-	}
-	baseline := filepath.Join(filepath.Dir(path), BaselineFile)
-	if !exists(baseline) {
-		baseline = ""
-	}
+	workspace, baseline := beside(path, WorkspaceFile), beside(path, BaselineFile)
 	for i := range cases {
-		if cases[i].Workspace == "" {
-			cases[i].Workspace = beside
-		}
+		cases[i].Workspace = cmp.Or(cases[i].Workspace, workspace)
 		cases[i].Baseline = baseline
 	}
 	return cases, nil
 }
 
-func exists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
+// beside is the file of a name in the folder of path, or "".
+func beside(path, name string) string {
+	file := filepath.Join(filepath.Dir(path), name)
+	if _, err := os.Stat(file); err != nil {
+		return ""
+	}
+	return file
 }
 
 // read is a file's content, of a device without an end as much as tells that it is too much.

@@ -147,11 +147,11 @@ models:
     artifact: b.pt
 `
 
-// TestBeside: what lies beside a memspec.yaml is of all its cases, but for a workspace profile of their own; the profile's former name is read where the newer is not.
+// TestBeside: what lies beside a memspec.yaml is of all its cases, but for a workspace profile of their own.
 func TestBeside(t *testing.T) {
 	text := strings.Replace(twoCases, ", workspace: own.json", "", 1)
 	for _, tt := range []struct{ beside, workspace, baseline string }{
-		{"", "", ""}, {WorkspaceFile, WorkspaceFile, ""}, {formerWorkspaceFile, formerWorkspaceFile, ""}, {WorkspaceFile + " " + formerWorkspaceFile, WorkspaceFile, ""}, {BaselineFile, "", BaselineFile},
+		{"", "", ""}, {WorkspaceFile, WorkspaceFile, ""}, {BaselineFile, "", BaselineFile},
 		{BaselineFile + " " + WorkspaceFile, WorkspaceFile, BaselineFile},
 	} {
 		dir := t.TempDir()

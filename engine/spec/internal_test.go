@@ -30,10 +30,7 @@ func TestSchemaKnowsEveryKey(t *testing.T) {
 		} `json:"$defs"`
 	}
 	require.NoError(t, json.Unmarshal(Schema, &s))
-	keys := func(m map[string]json.RawMessage) []string { // less former names
-		names := slices.Sorted(maps.Keys(m))
-		return slices.DeleteFunc(names, func(name string) bool { return formerKeys[name] != "" && slices.Contains(names, formerKeys[name]) })
-	}
+	keys := func(m map[string]json.RawMessage) []string { return slices.Sorted(maps.Keys(m)) }
 	sorted := func(names []string) []string { return slices.Sorted(slices.Values(names)) }
 
 	var defaults object
@@ -44,8 +41,6 @@ func TestSchemaKnowsEveryKey(t *testing.T) {
 	assert.Equal(t, sorted(keyNames(inCase)), keys(s.Defs.Case.Properties))
 	assert.Equal(t, sorted(metricNames()), keys(s.Defs.Budget.Properties))
 	assert.Equal(t, sorted(tensorKeys), keys(s.Defs.Tensor.Properties))
-	ids := s.Defs.Settings.Properties.Allow.Items.Enum
-	assert.Equal(t, note.IDs(), slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return note.Named(id) != note.ID(id) }))
-	assert.Len(t, ids, len(note.IDs())+3, "with three former names")
+	assert.Equal(t, note.IDs(), s.Defs.Settings.Properties.Allow.Items.Enum)
 	assert.Len(t, report.Metrics(), 5)
 }

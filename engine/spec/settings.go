@@ -126,9 +126,6 @@ func (s *settings) set(key string, to func(*Case)) {
 	s.sets[key] = to
 }
 
-// formerKeys are names that keys once had, and still may be written by.
-var formerKeys = map[string]string{"scratch": "workspace"}
-
 // keyNames are the keys that may stand in a layer.
 func keyNames(in layers) []string {
 	var out []string
@@ -149,17 +146,7 @@ const pathDefaults = "defaults"
 // layer reads one layer. path is where it stands: "models.resnet50.cases[1]".
 func (d *document) layer(n *yaml.Node, in layers, path string) settings {
 	var s settings
-	said := map[string]string{}
 	for _, e := range d.mapping(n, layerNames[in]+" as a mapping") {
-		written := e.name
-		if now, old := formerKeys[written]; old {
-			e.name = now
-		}
-		if other, twice := said[e.name]; twice {
-			d.errorf(e.key, "got %s: beside %s:, which mean the same: want one of them", written, other)
-			continue
-		}
-		said[e.name] = written
 		k, known := d.rules[e.name]
 		switch {
 		case !known:
@@ -419,7 +406,6 @@ func (r *reader) allow(e entry) *[]string {
 	ids := []string{}
 	for _, n := range r.list(e.val, "a list of note IDs such as [shape-bound]") {
 		s, ok := r.text(n, "a note's ID")
-		s = string(note.Named(s))
 		if ok && !slices.Contains(note.IDs(), s) {
 			ok = false
 			if near := didYouMean(s, note.IDs()); near != "" {

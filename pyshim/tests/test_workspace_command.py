@@ -356,16 +356,3 @@ def test_no_memspec_yaml_is_told_how_to_make_one(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert workspace.main([]) == 2
     assert capsys.readouterr().err == "memshim: got no memspec.yaml here, want the cases to ask for; memspec init writes one for an artifact\n"
-
-
-def test_the_former_name_of_the_file_and_of_the_command(tmp_path, capsys):
-    from memshim.__main__ import main
-
-    assert workspace.beside(tmp_path) == tmp_path / "memspec.workspace.json"
-    (tmp_path / "memspec.scratch.json").touch()
-    assert workspace.beside(tmp_path) == tmp_path / "memspec.scratch.json"
-    (tmp_path / "memspec.workspace.json").touch()
-    assert workspace.beside(tmp_path) == tmp_path / "memspec.workspace.json"
-    with pytest.raises(SystemExit) as end:
-        main(["scratch", "--help"])
-    assert end.value.code == 0 and "usage: python -m memshim workspace" in capsys.readouterr().out

@@ -28,7 +28,6 @@ COMMANDS = {
     "workspace": ("memshim.workspace.command", "ask cuDNN itself how much workspace the convolutions of a memspec.yaml take, without a GPU"),
 }
 
-FORMER = {"scratch": "workspace"}  # names that commands once had
 OF_CASES = ("check", "capture", "measure")  # which run them in processes and folders of their own
 RUNS_SCRIPTS = ("trace", "track")  # whose errors are theirs, as python SCRIPT tells them
 USAGE = 2
@@ -55,7 +54,7 @@ def main(arguments: list[str] | None = None) -> int:
 
         print(f"memshim {version() or '(of a checkout)'}")
         return 0
-    name, rest = FORMER.get(arguments[0], arguments[0]), arguments[1:]
+    name, rest = arguments[0], arguments[1:]
     if name not in COMMANDS:
         print(f"memshim: got command {name!r}, want one of {', '.join(COMMANDS)}", file=sys.stderr)
         return USAGE

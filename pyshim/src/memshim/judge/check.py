@@ -101,7 +101,7 @@ def main(arguments: list[str]) -> int:
                                 "measurement disagree, 2 wrong usage or unreadable input, 3 could not say.")
     p.add_argument("spec", nargs="?", default="memspec.yaml")
     p.add_argument("--case", action="append", default=[], metavar="NAME", help="only this case: its exact name, else with * and ?; repeats")
-    p.add_argument("--workspace", "--scratch", metavar="FILE", help="a workspace profile, for memspec check")
+    p.add_argument("--workspace", metavar="FILE", help="a workspace profile, for memspec check")
     p.set_defaults(when="auto")
     when = p.add_mutually_exclusive_group()
     when.add_argument("--on", dest="when", choices=("pretend", "real", "none"), default="auto", help="where cases are run: on a pretend GPU, on this machine's where it "

@@ -26,7 +26,7 @@ _SKIPPED = {".git", ".hg", ".svn", ".memspec", "__pycache__", "site-packages", "
             ".ipynb_checkpoints", ".tox", ".nox"}  # folders whose files are nobody's input
 _SYSTEM = ("/proc", "/sys", "/dev", "/etc", "/run", "/usr/lib", "/usr/lib64", "/usr/share", "/usr/include", "/lib", "/lib64", "/bin", "/usr/bin", "/var/lib", "/var/cache")
 _CACHES = ("memshim", "matplotlib", "torch/kernels", "torch_extensions", "pip", "fontconfig", "triton", "numba", "huggingface/token", "huggingface/stored_tokens")
-_OF_MEMSPEC = re.compile(r"(^|/)memspec\.(ya?ml|(workspace|scratch|baseline)\.json)$")
+_OF_MEMSPEC = re.compile(r"(^|/)memspec\.(ya?ml|(workspace|baseline)\.json)$")
 _CHUNK = 1 << 20
 # git starts no program that the repository names, and reads the repository of another user: a container runs as root over a user's folder.
 _NEUTRAL = ("-c", "safe.bareRepository=explicit", "-c", "safe.directory=*", "-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}")

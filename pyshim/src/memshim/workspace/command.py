@@ -23,7 +23,7 @@ from memshim.progress import Progress
 from memshim.workspace import cudnn, query, torchwheel
 from memshim.workspace.profiles import Answerer, Profile, ProfileError, key, load
 
-FILE, FORMER_FILE = "memspec.workspace.json", "memspec.scratch.json"
+FILE = "memspec.workspace.json"
 DEFAULT_SPEC = "memspec.yaml"
 # A device class is given up after so many children lost one after the other, without an answer between them, and so many seconds lost with them.
 PATIENCE, WASTE = 5, 20.0
@@ -134,12 +134,6 @@ def needed(a: argparse.Namespace, output: Path) -> tuple[list[dict], int]:
     if answer.err:
         print(answer.err, file=sys.stderr)
     return (answer.json["groups"] if answer.json else []), answer.code
-
-
-def beside(folder: Path) -> Path:
-    """The profile of a folder, which may still have its former name."""
-    former = folder / FORMER_FILE
-    return former if former.exists() and not (folder / FILE).exists() else folder / FILE
 
 
 def cache_folder(given: str | None) -> Path:
@@ -298,7 +292,7 @@ def run(a: argparse.Namespace) -> int:
     if a.spec == DEFAULT_SPEC and not Path(a.spec).exists():
         print(f"memshim: got no {DEFAULT_SPEC} here, want the cases to ask for; memspec init writes one for an artifact", file=sys.stderr)
         return USAGE
-    output = Path(a.output) if a.output else beside(Path(a.spec).parent)
+    output = Path(a.output) if a.output else Path(a.spec).parent / FILE
     old = load(output) if output.exists() else Profile()
     cache = cache_folder(a.cache)
     wanted, code = needed(a, output)
