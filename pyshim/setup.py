@@ -9,7 +9,6 @@ import atexit
 import os
 import platform
 import re
-import runpy
 import shutil
 import subprocess
 import sys
@@ -86,11 +85,13 @@ class BuildWithBinary(build_py):
             return
         if (platform.system(), platform.machine()) != ("Linux", "x86_64"):
             raise SystemExit(f"memshim: got MEMSHIM_TARGET=linux-amd64 on {platform.system()} {platform.machine()}, want it built on Linux x86-64: it has a library in C")
-        build = runpy.run_path(str(HERE / "src" / "memshim" / "pretend" / "build.py"))
+        sys.path.insert(0, str(HERE / "src"))
+        from memshim.pretend import build
+
         out.mkdir(parents=True)
         try:
-            build["compile_into"](out, ["-s"])
-        except build["BuildError"] as e:
+            build.compile_into(out, ["-s"])
+        except build.BuildError as e:
             raise SystemExit(f"memshim: {e}") from e
 
 

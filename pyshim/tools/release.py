@@ -25,6 +25,7 @@ from pathlib import Path
 PYSHIM = Path(__file__).resolve().parents[1]
 EXAMPLE = PYSHIM.parent / "examples" / "pytest"
 ARTIFACT = PYSHIM.parent / "testdata" / "artifacts" / "torchvision" / "mobilenet_v3_small.script.pt"
+PROFILE = PYSHIM.parent / "memspec.workspace.json"
 # By target: the wheel's tag, and the platforms of pip that it is for; none for this one.
 TARGETS = {
     "linux-amd64": (r"manylinux_2_\d+_x86_64(\.manylinux2014_x86_64)?", ()),
@@ -112,8 +113,12 @@ def look(made: Path, target: str) -> None:
 def project(folder: Path) -> Path:
     """The example, with its artifact beside it."""
     folder.mkdir()
-    (folder / "memspec.yaml").write_text((EXAMPLE / "memspec.yaml").read_text().replace("../../testdata/artifacts/torchvision/", ""))
+    text = (EXAMPLE / "memspec.yaml").read_text()
+    for path in ("../../testdata/artifacts/torchvision/", "../../"):  # of the artifact, and of the profile
+        text = text.replace(path, "")
+    (folder / "memspec.yaml").write_text(text)
     shutil.copy(ARTIFACT, folder)
+    shutil.copy(PROFILE, folder)
     return folder
 
 
