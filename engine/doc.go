@@ -91,6 +91,7 @@
 //	op-missing           an operator without a rule; the report is incomplete
 //	operators-differ     the live model runs other operators than its exported program; eager figures are the program's, and estimates
 //	other-device         a run was recorded on another device or torch than the case's, or does not record which
+//	outside-unknown      what a library takes outside PyTorch's allocator is not known; a budget on the total is undecided
 //	shape-bound          a size depends on tensor data; its upper bound was used
 //	timing-decides       on a card a measured time decides what a compiled model takes; the alternative that takes more was used
 //	value-assumed        a number depends on tensor data and is only computed with; it does not matter to memory

@@ -97,6 +97,7 @@ func TestNotesHaveAWitness(t *testing.T) {
 			c.Artifact = filepath.Join(t.TempDir(), "a.rec")
 			testcase.Keep(t, rec, c.Artifact)
 		}},
+		{note.OutsideUnknown, "", nil, noting(t, note.OutsideUnknown)},
 		{note.ValueDecides, "", nil, testcase.WithValues(t, testcase.More("most", 512*units.MiB))},
 		{note.ValueOpen, "", nil, testcase.WithValues(t, file.Values{Runs: []file.ValueRun{{Values: "most", Failed: "IndexError"}}})},
 		{note.GradientMissing, "", nil, noting(t, note.GradientMissing)},

@@ -30,6 +30,12 @@ type Run struct {
 // Run runs one case of the model. Whatever is read from files is read before the run begins.
 func (m *Model) Run(ctx context.Context, c spec.Case) (r *Run, err error) {
 	defer caught(m.Path, &err)
+	if c, err = m.asRecorded(c); err != nil {
+		return nil, err
+	}
+	if c, err = m.asRecorded(c); err != nil {
+		return nil, err
+	}
 	if err := m.Artifact.Answers(string(c.Runtime), string(c.Mode)); err != nil {
 		return nil, err
 	}
@@ -44,6 +50,22 @@ func (m *Model) Run(ctx context.Context, c spec.Case) (r *Run, err error) {
 		return nil, err
 	}
 	return m.run(ctx, c, likeliest, notes)
+}
+
+// asRecorded is the case as a recorded run answers it: where the case does not state a mode, the recording's own counts.
+func (m *Model) asRecorded(c spec.Case) (spec.Case, error) {
+	if m.Artifact.Recorded == nil || len(m.Artifact.Modes) == 0 || c.States("mode") && c.Mode != "" {
+		return c, nil
+	}
+	return c.InMode(spec.Mode(m.Artifact.Modes[0]))
+}
+
+// checkValues runs a recorded program again with other values; "" where nothing records how it was run, or that was not a program.
+func (m *Model) checkValues() string {
+	if !recorded.OfProgram(m.Artifact.Recorded) {
+		return ""
+	}
+	return m.Origin.CheckValues()
 }
 
 // useProfile reads the workspace profile that a case names, and puts the answers of o behind it.
@@ -114,7 +136,7 @@ func (r *Run) upper(ctx context.Context, held *trace.Trace, a allocator.Allocato
 func (r *Run) source() report.Source {
 	c, m := &r.Case, r.Model
 	src := report.Source{Run: r.describe(), Platform: &c.Platform, Timeline: r.Timeline, Upper: r.Upper, Workspace: answered(r.Calls),
-		Ask: askCommand(c.Pos.File), Remake: m.Origin.SettleCommand(c), Origin: m.Origin.Unknown(c)}
+		Ask: askCommand(c.Pos.File), Remake: m.Origin.SettleCommand(c), Record: m.Origin.RecordingOf(c), CheckValues: m.checkValues(), Origin: m.Origin.Unknown(c)}
 	if rec := m.Artifact.Recorded; rec != nil {
 		src.Unknown = recorded.Unknown(rec)
 		src.Compiled = rec.Header != nil && rec.Header.Compiled

@@ -43,13 +43,14 @@ Exit codes: 0 something fits (with --devices: on a card); 1 not even 1 does; 2 w
 	f := newRunFlags(cmd)
 	q := newQuery(cmd)
 	format := formatFlag(cmd)
+	basis := judgeFlag(cmd)
 	cmd.Flags().StringVar(&all, "devices", "", "`all`, or names with commas: a row for each card instead of the case's")
 	most := cmd.Flags().Int64("most", suite.MostValue, "the largest `VALUE` that is tried")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if *most < 1 || *most > suite.EndValue {
 			return fmt.Errorf("--most: got %d, want a number from 1 to %d", *most, int64(suite.EndValue))
 		}
-		s, err := newSubject(cmd, f, args)
+		s, err := newSubject(cmd, f, args, basis)
 		if err != nil {
 			return err
 		}
@@ -93,7 +94,7 @@ type subject struct {
 }
 
 // newSubject reads the arguments: --dim B is open, --dim B=8 is given.
-func newSubject(cmd *cobra.Command, f *runFlags, args []string) (*subject, error) {
+func newSubject(cmd *cobra.Command, f *runFlags, args []string, basis *choice) (*subject, error) {
 	s := &subject{flags: f}
 	var given []string
 	for _, d := range f.dims {
@@ -108,7 +109,9 @@ func newSubject(cmd *cobra.Command, f *runFlags, args []string) (*subject, error
 	}
 	f.dims = given
 	if isArtifact(args) {
-		return s, s.ofArtifact(args[0])
+		err := s.ofArtifact(args[0])
+		s.base.Judge = judgedBy(s.base.Judge, basis)
+		return s, err
 	}
 	if name := f.given(cmd, "dim", "device"); name != "" {
 		return nil, fmt.Errorf("%s: got --%s beside the case %s, want it without: a case says how it runs", cmd.Name(), name, args[0])
@@ -126,6 +129,7 @@ func newSubject(cmd *cobra.Command, f *runFlags, args []string) (*subject, error
 	if err := useProfile(cases, *f.workspace); err != nil {
 		return nil, err
 	}
+	judgeBy(cases, basis)
 	s.base, s.again = cases[0], true
 	dims, err := oneValueEach(given)
 	if err != nil {
@@ -202,7 +206,7 @@ func (s *subject) at(names ...string) func(values ...int64) (spec.Case, error) {
 			}
 		}
 		c, err := s.flags.build(s.base.Artifact, bound)
-		c.Platform.Device = s.base.Platform.Device
+		c.Platform.Device, c.Judge = s.base.Platform.Device, s.base.Judge
 		return c, err
 	}
 }

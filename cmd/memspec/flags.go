@@ -84,10 +84,15 @@ func judgeFlag(cmd *cobra.Command) *choice {
 	return choiceFlag(cmd, "judge", "which figure of an estimate decides, whatever judge: of memspec.yaml says", "", string(verdict.ByUpper), string(verdict.ByLikely))
 }
 
+// judgedBy is the basis of a case: that of --judge, else its own.
+func judgedBy(own verdict.Basis, basis *choice) verdict.Basis {
+	return cmp.Or(verdict.Basis(basis.value), own)
+}
+
 // judgeBy gives every case the basis of --judge in place of its own.
 func judgeBy(cases []spec.Case, basis *choice) {
 	for i := range cases {
-		cases[i].Judge = cmp.Or(verdict.Basis(basis.value), cases[i].Judge)
+		cases[i].Judge = judgedBy(cases[i].Judge, basis)
 	}
 }
 

@@ -281,10 +281,11 @@ func indent(text string) string {
 func notesReference() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, generated, "engine/note")
-	b.WriteString("# Notes\n\nA note says what a figure rests on. `allow:` in memspec.yaml names notes that do not make a verdict inconclusive.\n\n" +
-		"| note | meaning |\n|---|---|\n")
+	b.WriteString("# Notes\n\nA note says what a figure rests on. `allow:` in memspec.yaml names notes that do not make a verdict inconclusive;\n" +
+		"`judge: likely` judges figures that may be too low as they are.\n\n" +
+		"| note | meaning | verdict |\n|---|---|---|\n")
 	for _, k := range note.Kinds() {
-		fmt.Fprintf(&b, "| `%s` | %s |\n", k.ID, cell(k.Meaning))
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", k.ID, cell(k.Meaning), k.Effect)
 	}
 	return b.String()
 }

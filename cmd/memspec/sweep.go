@@ -14,7 +14,6 @@ import (
 	"github.com/memspec/memspec/engine/report"
 	"github.com/memspec/memspec/engine/suite"
 	"github.com/memspec/memspec/engine/units"
-	"github.com/memspec/memspec/engine/verdict"
 )
 
 func newSweep() *cobra.Command {
@@ -31,12 +30,13 @@ they say (3 where sizes are missing): memspec check judges, memspec fit searches
 	}
 	f := newRunFlags(cmd)
 	out := newOutputs(cmd, 0)
+	basis := judgeFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		dim, values, err := f.sweptDim()
 		if err != nil {
 			return err
 		}
-		s, err := newSubject(cmd, f, args)
+		s, err := newSubject(cmd, f, args, basis)
 		if err != nil {
 			return err
 		}
@@ -155,7 +155,8 @@ type sweptJSON struct {
 	Allocated units.Bytes    `json:"allocated"`
 	Reserved  units.Bytes    `json:"reserved"`
 	Total     *units.Bytes   `json:"total"`
-	Fits      bool           `json:"fits"` // the device, and every budget
+	Fits      bool           `json:"fits"`             // the device, and every budget
+	Unsure    bool           `json:"unsure,omitempty"` // it may fit: nobody can say
 	Quality   report.Quality `json:"quality"`
 }
 
@@ -213,8 +214,8 @@ func (s *sweep) asJSON() *sweepJSON {
 	byMetric := map[report.Metric][]units.Bytes{}
 	for i, r := range s.results {
 		p := &r.Report.Peak
-		fits := r.Report.OOM == nil && r.Report.Quality != report.Incomplete && (len(r.Verdict.Findings) == 0 || r.Verdict.Outcome == verdict.Pass || r.Verdict.Outcome == verdict.Warn)
-		j.Points = append(j.Points, sweptJSON{s.values[i], p.Allocated, p.Reserved, p.Total, fits, r.Report.Quality})
+		limit := r.Limit(s.values[i])
+		j.Points = append(j.Points, sweptJSON{s.values[i], p.Allocated, p.Reserved, p.Total, limit == nil, limit != nil && limit.Unsure, r.Report.Quality})
 		byMetric[report.Allocated] = append(byMetric[report.Allocated], p.Allocated)
 		byMetric[report.Reserved] = append(byMetric[report.Reserved], p.Reserved)
 	}
@@ -249,7 +250,7 @@ func (j *sweepJSON) write(w io.Writer, s *sweep) error {
 	for _, pt := range j.Points {
 		fits := "yes"
 		switch {
-		case pt.Quality == report.Incomplete:
+		case pt.Unsure:
 			fits = "?"
 		case !pt.Fits:
 			fits = "no"

@@ -56,6 +56,14 @@ func (o *Origin) SettleCommand(c *spec.Case) string {
 	if o.Made == nil || !o.Compared {
 		return o.Command(c)
 	}
+	return o.RecordingOf(c)
+}
+
+// RecordingOf records a run of what a program was made from: the run has what no formula has. It is "" of a recorded run.
+func (o *Origin) RecordingOf(c *spec.Case) string {
+	if o.Program == nil {
+		return ""
+	}
 	source := c.Source
 	if source == "" {
 		source = "FILE.py:NAME"
@@ -65,6 +73,19 @@ func (o *Origin) SettleCommand(c *spec.Case) string {
 		words = append(words, "--input", in.String())
 	}
 	return layout.ShellCommand(append(words, "--on", c.Platform.Device.Name, "-o", modelName(o.Path)+".rec"))
+}
+
+// CheckValues runs a recorded program again with other values; "" where nothing records how it was run.
+func (o *Origin) CheckValues() string {
+	if o.Made == nil {
+		return ""
+	}
+	words := slices.Clone(o.Made.Command)
+	at := slices.Index(words, "--")
+	if at < 0 || !slices.Contains(words[:at], "run") {
+		return ""
+	}
+	return layout.ShellCommand(slices.Insert(words, at, "--check-values"))
 }
 
 // modelName is a file's name without its folder and its ending.

@@ -24,10 +24,13 @@ type Source struct {
 	Workspace []Workspace
 	Ask       string       // the command that asks libraries for what is by rule
 	Remake    string       // the command that settles what the artifact does not have of Python's names or the live model's operators
+	Record    string       // the command that records a run which has what is not known here; "" where there is none
 	Origin    string       // OriginUnknown, or "" where something records what the artifact was made from
 	Weights   *units.Bytes // where the trace does not tell which storages are weights; else nil
 	Unknown   []Metric     // what nothing tells of
-	Compiled  bool         // the model: its peak is that of the calls after the first
+	// CheckValues is the command that runs a recorded program with other values; "" where there is none.
+	CheckValues string
+	Compiled    bool // the model: its peak is that of the calls after the first
 
 	OtherValues []OtherValues // what the run takes with other values, where that is not the same
 }
@@ -87,7 +90,7 @@ func Build(s Source) *Report {
 		}
 	}
 	r.OtherValues = s.OtherValues
-	r.Notes = notes(tr, s.Ask, s.Remake)
+	r.Notes = notes(tr, &s)
 	r.Quality = quality(r)
 	r.Normalize()
 	return r
@@ -319,18 +322,21 @@ func coverage(c *trace.Coverage) Coverage {
 	return out
 }
 
-// notes are the trace's, each once at a place, and one for everything that is missing. ask is the command that settles what a library could
-// be asked for, remake the one that settles what the artifact lacks.
-func notes(tr *trace.Trace, ask, remake string) []Note {
+// notes are the trace's, each once at a place, and one for everything that is missing.
+func notes(tr *trace.Trace, s *Source) []Note {
 	out := slices.Grow([]Note(nil), len(tr.Notes))
 	seen := make(map[Note]bool, len(tr.Notes))
 	for _, n := range tr.Notes {
 		m := Note{ID: n.ID, Text: n.Text(), First: siteOf(tr.Site(n.Site)), Undecided: n.Undecided}
 		switch {
-		case n.Askable && ask != "":
-			m.Text, m.Settle = m.Text+"; to settle it: "+ask, ask
+		case n.Askable && s.Ask != "":
+			m.Text, m.Settle = m.Text+"; to settle it: "+s.Ask, s.Ask
 		case n.ID == note.LocalsUnknown || n.ID == note.OperatorsDiffer:
-			m.Settle = remake
+			m.Settle = s.Remake
+		case n.ID == note.ValueRead:
+			m.Settle = s.CheckValues
+		case n.ID.Effect() == note.Open || n.ID.Effect() == note.OpenTotal:
+			m.Settle = s.Record
 		}
 		if k, _ := note.Of(n.ID); k.Assume.What != "" && m.First.File != "" {
 			m.Assume = m.First.File + ":" + strconv.Itoa(m.First.Line)
@@ -348,23 +354,17 @@ func notes(tr *trace.Trace, ask, remake string) []Note {
 	return out
 }
 
-// estimates says whether what a note tells makes figures estimates; a note that is not known might.
-func estimates(id note.ID) bool {
-	switch id {
-	case note.WorkspaceEstimate, note.WorkspaceUnknown, note.OpAssumed, note.LaterGraph, note.LocalsUnknown, note.OperatorsDiffer, note.OtherDevice, note.ValueOpen, note.ValueRead, note.ArtifactStale, note.TimingDecides:
-		return true
-	}
-	_, known := note.Of(id)
-	return !known
-}
-
+// quality is that of the figures, by the notes beside them.
 func quality(r *Report) Quality {
+	has := func(is func(note.Effect) bool) bool {
+		return slices.ContainsFunc(r.Notes, func(n Note) bool { return is(n.ID.Effect()) })
+	}
 	switch {
-	case len(r.Coverage.Unsupported) > 0:
+	case len(r.Coverage.Unsupported) > 0 || has(func(e note.Effect) bool { return e == note.Partial }):
 		return Incomplete
-	case r.HasNote(note.ShapeBound) || r.HasNote(note.BranchBoth) || r.HasNote(note.LoopBound) || r.HasNote(note.ValueDecides):
+	case has(func(e note.Effect) bool { return e == note.Ends }):
 		return Bound
-	case r.Upper != nil || slices.ContainsFunc(r.Notes, func(n Note) bool { return estimates(n.ID) }):
+	case r.Upper != nil || has(func(e note.Effect) bool { return e != note.Exact }):
 		return Estimated
 	}
 	return Exact

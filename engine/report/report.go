@@ -235,7 +235,7 @@ type Note struct {
 
 // Lowers says whether the note makes figures less than exact.
 func (n *Note) Lowers() bool {
-	return estimates(n.ID) || slices.Contains([]note.ID{note.ShapeBound, note.BranchBoth, note.LoopBound, note.LoopOpen, note.OpMissing, note.ValueDecides}, n.ID)
+	return n.ID.Effect() != note.Exact
 }
 
 // Value is the predicted size of a metric; false where it is not known (total, where the context is not; weights of a memory snapshot).

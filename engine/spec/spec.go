@@ -7,6 +7,7 @@ package spec
 import (
 	"math/big"
 	"slices"
+	"strconv"
 
 	"github.com/memspec/memspec/engine/ops/custom"
 	"github.com/memspec/memspec/engine/platform"
@@ -117,6 +118,14 @@ type Assumption struct {
 	Size   int64
 	Values string // balanced, least, most or skewed in the place of a size; else ""
 	Pos    Pos
+}
+
+// Text is what is stated: a number or a word.
+func (a *Assumption) Text() string {
+	if a.Values != "" {
+		return a.Values
+	}
+	return strconv.FormatInt(a.Size, 10)
 }
 
 // Routing is the place of indices that come from unknown scores, wherever they are read.

@@ -2,6 +2,7 @@ package spec
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -28,6 +29,39 @@ func (c *Case) With(dims ...Dim) (Case, error) {
 		return Case{}, fmt.Errorf("%s: got a case that is bound to its inputs, want one of a memspec.yaml", c.Name)
 	}
 	return c.again(c.made.settings, dims)
+}
+
+// FromFile says whether the case was read from a memspec.yaml, where a key that is not written states nothing; of a case that was
+// written in Go a field that is not set states nothing.
+func (c *Case) FromFile() bool { return c.made != nil }
+
+// States says whether a key was written for the case, in defaults:, its model or itself; "flags tf32" is one of the flags. A case that
+// was written in Go states what its fields hold.
+func (c *Case) States(key string) bool {
+	if c.made == nil {
+		return true
+	}
+	_, written := c.made.settings.sets[key]
+	return written
+}
+
+// StatesHere is States without defaults:, of a key of mode: training.
+func (c *Case) StatesHere(key string) bool {
+	return c.made == nil || slices.ContainsFunc(c.made.settings.trains, func(e entry) bool { return e.name == key })
+}
+
+// InMode is the case in another mode, with what its memspec.yaml says of that mode.
+func (c *Case) InMode(mode Mode) (Case, error) {
+	out := *c
+	if out.Mode = mode; c.Mode == mode || c.made == nil {
+		return out, nil
+	}
+	s := c.made.settings
+	s.sets = maps.Clone(s.sets)
+	s.set("mode", func(c *Case) { c.Mode = mode })
+	as, err := c.again(s, nil)
+	out.Training, out.Grad = as.Training, as.Grad
+	return out, err
 }
 
 // On is the case on another device. Its name says so where the names of the model's cases have their device.

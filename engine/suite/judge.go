@@ -125,5 +125,5 @@ func (ms *Models) limitAt(ctx context.Context, at At, value int64) (*Limit, repo
 	if r.Err != nil {
 		return nil, "", fmt.Errorf("at %d: %w", value, r.Err)
 	}
-	return limitOf(r, value), r.Report.Quality, nil
+	return r.Limit(value), r.Report.Quality, nil
 }

@@ -2,6 +2,7 @@ package suite
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/memspec/memspec/engine/report"
 	"github.com/memspec/memspec/engine/units"
@@ -30,8 +31,9 @@ func (l *Limit) String() string {
 	return s
 }
 
-// limitOf is what a result breaks; nil where it fits. Where the device's memory ends, what was held and asked for together did not fit.
-func limitOf(r *Result, value int64) *Limit {
+// Limit is what a result breaks at a value; nil where it fits its budgets and its device. Where the device's memory ends, what was held
+// and asked for together did not fit.
+func (r *Result) Limit(value int64) *Limit {
 	rep := r.Report
 	switch {
 	case rep.OOM != nil:
@@ -39,23 +41,26 @@ func limitOf(r *Result, value int64) *Limit {
 	case rep.Quality == report.Incomplete:
 		return &Limit{Value: value, Metric: report.Reserved, Predicted: rep.Peak.Reserved, Why: report.Lacking(rep.Coverage.Unsupported), Unsure: true}
 	case len(r.Verdict.Findings) == 0:
-		return upperLimit(r, value)
+		return deviceLimit(r, value)
 	case r.Verdict.Outcome == verdict.Pass || r.Verdict.Outcome == verdict.Warn:
 		return nil
 	}
 	f := r.worst()
 	if f == nil {
-		return nil
+		return &Limit{Value: value, Metric: report.Reserved, Predicted: rep.Peak.Reserved, Why: strings.Join(r.Verdict.Why, "; "), Unsure: true}
 	}
 	return &Limit{Value: value, Metric: f.Metric, Predicted: f.Predicted, Limit: f.Limit, Why: f.Why, Unsure: f.Outcome == verdict.Inconclusive}
 }
 
-// upperLimit is the device where a case without budgets may not fit it; nil where it fits.
-func upperLimit(r *Result, value int64) *Limit {
-	up := r.Report.Upper
-	if up == nil || up.OOM == nil || r.Case.Judge == verdict.ByLikely {
+// deviceLimit is the device where a case without budgets may not fit it, or nobody can say; nil where it fits.
+func deviceLimit(r *Result, value int64) *Limit {
+	v := verdict.Judge(r.Report, []verdict.Budget{{Metric: report.Reserved, Limit: units.Max}}, r.options)
+	if v.Outcome == verdict.Pass {
 		return nil
 	}
-	return &Limit{Value: value, Metric: report.Reserved, Predicted: r.Report.Peak.Reserved, Limit: up.OOM.Limit,
-		Why: fmt.Sprintf("the device's memory may end: %s asked for at its most", up.OOM.Requested), Unsure: true}
+	l := &Limit{Value: value, Metric: report.Reserved, Predicted: r.Report.Peak.Reserved, Why: v.Findings[0].Why, Unsure: v.Outcome == verdict.Inconclusive}
+	if up := r.Report.Upper; up != nil && up.OOM != nil {
+		l.Limit = up.OOM.Limit
+	}
+	return l
 }

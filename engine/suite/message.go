@@ -70,7 +70,7 @@ func (r *Result) RestsOn() string {
 // Caution says where the likely figure decides and the upper one would break a budget or not fit the device; "" where it would not.
 func (r *Result) Caution() string {
 	for _, f := range r.Verdict.Findings {
-		if f.Outcome == verdict.Pass && (f.Upper > 0 || f.NoRoom) {
+		if f.Outcome == verdict.Pass && (f.Upper > 0 || f.NoRoom || f.Open) {
 			return fmt.Sprintf("caution: %s: %s", f.Metric, f.Why)
 		}
 	}

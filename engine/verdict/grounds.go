@@ -68,7 +68,7 @@ func grounds(r *report.Report, o Options) []Ground {
 		k, _ := note.Of(note.ID(id))
 		out = append(out, Ground{Kind: GroundAllow, ID: note.ID(id), Text: k.Meaning})
 	}
-	if o.Basis == ByLikely && r.Upper != nil {
+	if o.Basis == ByLikely && (r.Upper != nil || tooLow(r, o, report.Total) != nil) {
 		out = append(out, Ground{Kind: GroundJudge, Text: "the likely figure decides, not the upper one"})
 	}
 	if r.Origin == report.OriginUnknown {

@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -18,7 +19,8 @@ const NoBudget = "no budget was given"
 // A run that does not fit its device fails. An incomplete report is inconclusive, whatever the sizes say. A budget on a size that
 // is not known is inconclusive. A bound that data-dependent sizes made is judged at both its ends, and inconclusive where they
 // disagree. Where the likely figure keeps a budget and the upper one does not, or the upper one does not fit the device, it is
-// inconclusive, unless the likely figure decides (ByLikely). What is left passes at or under the limit. A budget of level warn only ever warns.
+// inconclusive, unless the likely figure decides (ByLikely); so it is where a note says that a figure may be too low and nothing says
+// by how much. note.Effect has what each note does. What is left passes at or under the limit. A budget of level warn only ever warns.
 func Judge(r *report.Report, budgets []Budget, o Options) Verdict {
 	var v Verdict
 	for _, b := range budgets {
@@ -29,10 +31,8 @@ func Judge(r *report.Report, budgets []Budget, o Options) Verdict {
 	switch {
 	case len(budgets) == 0:
 		v.Why = append(v.Why, NoBudget)
-	case unsettled(r, o) != "":
-		v.Why = append(v.Why, unsettled(r, o))
-	case openValues(r, o) != "":
-		v.Why = append(v.Why, openValues(r, o))
+	case unsettled(r, o) != nil:
+		v.Why = append(v.Why, unsettled(r, o).Text)
 	case valuesDecide(r, o):
 	case r.OOM != nil:
 		v.Why = append(v.Why, fmt.Sprintf("the run does not fit the device: %s asked for with a limit of %s", r.OOM.Requested, r.OOM.Limit))
@@ -58,11 +58,8 @@ func judgeOne(r *report.Report, b Budget, o Options) Finding {
 // decide fills in what stands beside the outcome; the level is not its business.
 func (f *Finding) decide(r *report.Report, o Options) Outcome {
 	switch {
-	case unsettled(r, o) != "":
-		f.Why = unsettled(r, o)
-		return Inconclusive
-	case openValues(r, o) != "":
-		f.Why = openValues(r, o)
+	case unsettled(r, o) != nil:
+		f.Why = unsettled(r, o).Text
 		return Inconclusive
 	case valuesDecide(r, o) && !f.Regression: // which compares like with like
 		return f.decideValues(r, o)
@@ -107,6 +104,14 @@ func (f *Finding) decide(r *report.Report, o Options) Outcome {
 
 // decideUpper judges the upper figure of an estimate whose likely figure came to at.
 func (f *Finding) decideUpper(r *report.Report, o Options, at Outcome) Outcome {
+	if n := tooLow(r, o, f.Metric); n != nil && at == Pass && !f.Regression {
+		f.Open = true
+		f.Why = n.Text + ": the figure may be too low, and no upper one is known"
+		return f.undecided(o, cmp.Or(n.Settle, measureIt))
+	}
+	if !upperCounts(r, o) {
+		return at
+	}
 	limit, what := f.Limit, "the budget"
 	up, ok := r.UpperValue(f.Metric)
 	if oom := upperOOM(r); oom != nil && at == Pass && (!f.Regression || f.UpperLimit != nil) {
@@ -139,6 +144,34 @@ func (f *Finding) undecided(o Options, settle string) Outcome {
 	return Inconclusive
 }
 
+// tooLow is the first note that says that a figure may be too low without saying by how much; nil where there is none, or allow: names
+// it. Weights are what they are. A value that was read decides nothing more where runs with others have shown what it decides.
+func tooLow(r *report.Report, o Options, m report.Metric) *report.Note {
+	for i := range r.Notes {
+		n := &r.Notes[i]
+		switch {
+		case m == report.Weights || slices.Contains(o.Allow, string(n.ID)):
+		case n.ID == note.ValueRead && (r.HasNote(note.ValueDecides) || r.HasNote(note.ValueOpen)):
+		case n.ID.Effect() == note.Open, n.ID.Effect() == note.OpenTotal && m == report.Total:
+			return n
+		}
+	}
+	return nil
+}
+
+// upperCounts says whether the upper figure is judged: it is not where allow: names every note that it comes from.
+func upperCounts(r *report.Report, o Options) bool {
+	noted := false
+	for i := range r.Notes {
+		if id := r.Notes[i].ID; id.Effect() == note.Upper {
+			if noted = true; !slices.Contains(o.Allow, string(id)) {
+				return true
+			}
+		}
+	}
+	return !noted
+}
+
 // upperOOM is where the run at its most does not fit the device, though the likely one does; nil where it fits.
 func upperOOM(r *report.Report) *report.NoRoom {
 	if r.Upper == nil {
@@ -166,14 +199,11 @@ func (f *Finding) decideTotal(r *report.Report, o Options) Outcome {
 	return Inconclusive
 }
 
-// boundNotes are the notes whose runs have two ends.
-var boundNotes = []note.ID{note.BranchBoth, note.LoopBound, note.ShapeBound}
-
 // dependsOnData says whether the account has two ends: a note that makes them was written and not allowed, or it is a bound without one.
 func dependsOnData(r *report.Report, o Options) bool {
 	noted := false
 	for _, n := range r.Notes {
-		if slices.Contains(boundNotes, n.ID) {
+		if n.ID.Effect() == note.Ends && n.ID != note.ValueDecides {
 			if !slices.Contains(o.Allow, string(n.ID)) {
 				return true
 			}
@@ -184,14 +214,15 @@ func dependsOnData(r *report.Report, o Options) bool {
 	return r.Quality == report.Bound && !noted
 }
 
-// unsettled is the first note that leaves the whole report undecided and is not allowed; "" where there is none.
-func unsettled(r *report.Report, o Options) string {
-	for _, n := range r.Notes {
-		if (n.Undecided || n.ID == note.ArtifactStale) && !slices.Contains(o.Allow, string(n.ID)) {
-			return n.Text
+// unsettled is the first note that leaves the whole report undecided and is not allowed; nil where there is none.
+func unsettled(r *report.Report, o Options) *report.Note {
+	for i := range r.Notes {
+		n := &r.Notes[i]
+		if (n.Undecided || n.ID.Effect() == note.Decides) && !slices.Contains(o.Allow, string(n.ID)) {
+			return n
 		}
 	}
-	return ""
+	return nil
 }
 
 func incomplete(r *report.Report, o Options) bool {
@@ -210,9 +241,12 @@ func missing(r *report.Report) string {
 	return report.Lacking(r.Coverage.Unsupported)
 }
 
+// measureIt is what makes a figure exact where no command does.
+const measureIt = "measure it on the card (memspec verify)"
+
 // unsure is what makes a report an estimate, and the command that makes it exact.
 func unsure(r *report.Report) (cause, settle string) {
-	settle = "measure it on the card (memspec verify)"
+	settle = measureIt
 	for _, c := range []struct {
 		cause string
 		ids   []note.ID

@@ -9,19 +9,6 @@ import (
 	"github.com/memspec/memspec/engine/report"
 )
 
-// openValues says why no end is known of what values decide; "" where ends are known, or that is allowed.
-func openValues(r *report.Report, o Options) string {
-	if slices.Contains(o.Allow, string(note.ValueOpen)) {
-		return ""
-	}
-	for _, n := range r.Notes {
-		if n.ID == note.ValueOpen {
-			return n.Text
-		}
-	}
-	return ""
-}
-
 // valuesDecide says whether the run was repeated with other values, which took otherwise, and that counts.
 func valuesDecide(r *report.Report, o Options) bool {
 	return len(r.OtherValues) > 0 && !slices.Contains(o.Allow, string(note.ValueDecides))
@@ -49,7 +36,7 @@ func (f *Finding) decideValues(r *report.Report, o Options) Outcome {
 		f.Why = "with any values the run stops where the device's memory ends"
 		return Fail
 	case fit == runs && high <= f.Limit && !r.Cut():
-		return Pass
+		return f.decideUpper(r, o, Pass)
 	case low > f.Limit:
 		return Fail
 	}

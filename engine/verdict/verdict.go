@@ -93,12 +93,15 @@ type Finding struct {
 	Lower     units.Bytes // Predicted at the lower end of data-dependent sizes; see HasLower
 	HasLower  bool
 	Upper     units.Bytes // where an estimate at its most breaks a budget that Predicted keeps: that size; else 0
+	Open      bool        // whether Predicted keeps the budget and may be too low, nobody knows by how much
 	NoRoom    bool        // whether an estimate at its most does not fit the device, though Predicted does
 	Why       string      // in words, where the sizes alone do not say it
 }
 
-// Undecided says whether the likely figure keeps the budget and the upper one breaks it or does not fit the device.
-func (f *Finding) Undecided() bool { return f.Outcome == Inconclusive && (f.Upper > 0 || f.NoRoom) }
+// Undecided says whether the likely figure keeps the budget and the upper one breaks it, does not fit the device or is not known.
+func (f *Finding) Undecided() bool {
+	return f.Outcome == Inconclusive && (f.Upper > 0 || f.NoRoom || f.Open)
+}
 
 // Verdict is a case judged. Findings are in the order of the budgets.
 type Verdict struct {

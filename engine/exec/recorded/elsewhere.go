@@ -14,27 +14,25 @@ import (
 	"github.com/memspec/memspec/engine/units"
 )
 
-// elsewhere is the note of a run that was not recorded on the case's device with its torch, or that does not record where; nil where
-// it was. Kernels and libraries choose by compute capability and release, so a run of another one is no evidence: no budget passes by
-// it. The same holds for a run that queried the memory or the name of its device, on any other device. Other memory, more or fewer
-// multiprocessors of the same capability and another patch release leave an estimate.
+// elsewhere is the note of a run that was not recorded on the case's device with its torch, or that does not record where; nil where it
+// was. Kernels and libraries choose by compute capability, multiprocessors and release, so a run of another one is no evidence: no budget
+// passes by it. The same holds for a run that queried the memory or the name of its device, on any other device. Another memory of the same
+// chip changes nothing else.
 func elsewhere(h *recording.Header, c *spec.Case) *note.Note {
-	const why = ": what libraries and kernels take there may differ"
 	if h == nil {
-		return &note.Note{ID: note.OtherDevice, Subject: "a memory snapshot does not tell on which device it was recorded" + why}
-	}
-	on := h.Device.Name + " with torch " + h.Torch
-	d := &c.Platform.Device
-	switch differ := otherwise(h, c); {
-	case d.Kind == device.None && h.Where != recording.OnCPU: // its budgets are on what the model itself allocates
-	case len(differ) > 0:
 		return &note.Note{ID: note.OtherDevice, Undecided: true,
-			Subject: fmt.Sprintf("%s; to record it for the case: %s", strings.Join(differ, "; "), origin.RecordCommand(h.Made, c))}
+			Subject: "a memory snapshot does not record on which device it was made; allow: [other-device] states that it was the case's"}
 	}
-	if !sameClass(d, h) || !c.Platform.Torch.Covers(h.Torch) {
-		return &note.Note{ID: note.OtherDevice, Subject: "the run was recorded on " + on + why}
+	if c.Platform.IsNone() && h.Where != recording.OnCPU { // its budgets are on what the model itself allocates, which the run did too
+		return &note.Note{ID: note.OtherDevice, Subject: fmt.Sprintf("the run was recorded on %s with torch %s: what libraries took there counts",
+			h.Device.Name, h.Torch)}
 	}
-	return nil
+	differ := otherwise(h, c)
+	if len(differ) == 0 {
+		return nil
+	}
+	return &note.Note{ID: note.OtherDevice, Undecided: true,
+		Subject: fmt.Sprintf("%s; to record it for the case: %s", strings.Join(differ, "; "), origin.RecordCommand(h.Made, c))}
 }
 
 // otherwise says why a recording is no evidence for a case: none where it is.
@@ -47,10 +45,16 @@ func otherwise(h *recording.Header, c *spec.Case) []string {
 	if got := h.Device.ComputeCapability; got != d.ComputeCapability.String() {
 		out = append(out, fmt.Sprintf("the run was recorded on %s (compute capability %s), the case is on %s (%s)",
 			h.Device.Name, got, d.Name, d.ComputeCapability))
+	} else if !sameClass(d, h) {
+		out = append(out, fmt.Sprintf("the run was recorded on %s (%s), the case is on %s (%s)", h.Device.Name, chipText(h.Device.SMs, h.Device.Total),
+			d.Name, chipText(d.SMs, &d.Memory)))
 	}
-	if !sameRelease(want, h.Torch) {
+	switch {
+	case !sameRelease(want, h.Torch):
 		out = append(out, fmt.Sprintf("the run was recorded with torch %s, the case says %s (torch: %s states the recording's)",
 			h.Torch, want, release(h.Torch)))
+	case !want.Covers(h.Torch):
+		out = append(out, fmt.Sprintf("the run was recorded with torch %s, the case says %s", h.Torch, want))
 	}
 	if len(out) > 0 {
 		return out
@@ -93,6 +97,14 @@ func named(d *device.Device, name string) bool {
 		return row.Name == d.Name
 	}
 	return strings.EqualFold(name, d.Name)
+}
+
+// chipText is "80 multiprocessors", and where these are not known the memory.
+func chipText(sms int, memory *units.Bytes) string {
+	if sms > 0 {
+		return fmt.Sprintf("%d multiprocessors", sms)
+	}
+	return totalText(memory)
 }
 
 func totalText(b *units.Bytes) string {

@@ -14,8 +14,8 @@ import (
 	"github.com/memspec/memspec/engine/units"
 )
 
-// A run that was recorded elsewhere is no evidence for the case where kernels and libraries may choose otherwise: another compute
-// capability, another minor release, CPU tensors, and another device for a run that queried its device. allow: [other-device] judges it.
+// A run that was recorded elsewhere is no evidence for the case where kernels and libraries may choose otherwise: another chip, another
+// release than the case states, CPU tensors, and another device for a run that queried its device. allow: [other-device] judges it.
 func TestARecordingFromElsewhere(t *testing.T) {
 	memory := units.Bytes(24 << 30)
 	made := &recording.Made{Command: []string{"python", "-m", "memshim", "run", "--on", "a10g", "--record", "a.rec", "--", "finetune.py"}}
@@ -42,8 +42,15 @@ func TestARecordingFromElsewhere(t *testing.T) {
 	}{
 		{name: "there", header: on(nil), device: "a10g", torch: "2.15"},
 		{name: "another memory size", header: on(nil), device: "a10g", torch: "2.15", memory: 12 << 30},
-		{name: "a patch release of the same minor one", header: on(nil), device: "a10g", torch: "2.15.1", note: true},
-		{name: "another chip of the same capability", header: on(nil), device: "rtx-3090", torch: "2.15", note: true},
+		{name: "a patch release of the same minor one", header: on(nil), device: "a10g", torch: "2.15.1", note: true,
+			why: "the run was recorded with torch 2.15.0+cu132, the case says 2.15.1; to record it for the case: " +
+				"python -m memshim run --on a10g --record a.rec -- finetune.py"},
+		{name: "another chip of the same capability", header: on(nil), device: "rtx-3090", torch: "2.15", note: true,
+			why: "the run was recorded on NVIDIA A10G (80 multiprocessors), the case is on rtx-3090 (82 multiprocessors); to record it for the " +
+				"case: python -m memshim run --on rtx-3090 --record a.rec -- finetune.py"},
+		{name: "another chip by its memory alone", header: on(func(h *recording.Header) { h.Device.SMs = 0 }), device: "a10g", torch: "2.15", memory: 12 << 30,
+			note: true, why: "the run was recorded on NVIDIA A10G (24.00 GiB), the case is on a10g (80 multiprocessors); to record it for the case: " +
+				"python -m memshim run --on a10g --record a.rec -- finetune.py"},
 		{name: "another capability", header: on(nil), device: "t4", torch: "2.15", note: true,
 			why: "the run was recorded on NVIDIA A10G (compute capability 8.6), the case is on t4 (7.5)" + again},
 		{name: "another minor release", header: on(func(h *recording.Header) { h.Made = nil }), device: "a10g", torch: "2.14", note: true,
@@ -57,13 +64,20 @@ func TestARecordingFromElsewhere(t *testing.T) {
 			why: "the run queried the memory of its device, 24.00 GiB, and the case's has 12.00 GiB; to record it for the case: " +
 				"python -m memshim run --on a10g --record a.rec -- finetune.py"},
 		{name: "the name was queried, the same", header: on(asked("name")), device: "a10g", torch: "2.15", memory: 12 << 30},
-		{name: "the name was queried, another", header: on(asked("name")), device: "rtx-3090", torch: "2.15", note: true,
-			why: "the run queried the name of its device, NVIDIA A10G, and the case is on rtx-3090; to record it for the case: " +
-				"python -m memshim run --on rtx-3090 --record a.rec -- finetune.py"},
+		{name: "the name was queried, another", header: on(asked("name")), device: "a40-like", torch: "2.15", note: true,
+			why: "the run queried the name of its device, NVIDIA A10G, and the case is on a40-like; to record it for the case: " +
+				"python -m memshim run --on a40-like --record a.rec -- finetune.py"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			d, err := device.Lookup(c.device)
+			row, own := c.device, c.device == "a40-like" // a card of the user's with the same chip
+			if own {
+				row = "a10g"
+			}
+			d, err := device.Lookup(row)
 			require.NoError(t, err)
+			if own {
+				d.Name = c.device
+			}
 			if d.Memory = memory; c.memory > 0 {
 				d.Memory = c.memory
 			}
