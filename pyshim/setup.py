@@ -1,8 +1,9 @@
-"""Builds the memspec binary and the pretend GPU's library into the wheel: `pip install ./pyshim` in a checkout of memspec, or from its source
-distribution, with Go and, on Linux, a C compiler at hand.
+"""Builds the memspec binary and the pretend GPU's library into the wheel: `pip install ./pyshim` in
+a checkout of memspec, or from its source distribution, with Go and, on Linux, a C compiler at hand.
 
-MEMSHIM_TARGET names another system than this one: linux-amd64, linux-amd64-musl, linux-arm64, darwin-amd64, darwin-arm64, windows-amd64. The binary is
-static, so that one for Linux runs with any C library; the pretend GPU is for glibc on x86-64, and left out elsewhere.
+MEMSHIM_TARGET names another system than this one: linux-amd64, linux-amd64-musl, linux-arm64,
+darwin-amd64, darwin-arm64, windows-amd64. The binary is static, so that one for Linux runs with any
+C library; the pretend GPU is for glibc on x86-64, and left out elsewhere.
 """
 
 import atexit
@@ -57,7 +58,8 @@ def release(distribution: Distribution) -> list:
 
 
 class BuildWithBinary(build_py):
-    """Puts bin/memspec beside the package's modules. An editable install needs none: the checkout's own is found and kept current."""
+    """Puts bin/memspec beside the package's modules. An editable install needs none: the checkout's
+    own is found and kept current."""
 
     def run(self) -> None:
         super().run()

@@ -19,7 +19,8 @@ from memshim.case import process
 
 
 class Shared(process.Server):
-    """Lives as long as the tests: each case is forked from a process that has PyTorch loaded, as those of a memspec.yaml are. close gives it back."""
+    """Lives as long as the tests: each case is forked from a process that has PyTorch loaded, as
+    those of a memspec.yaml are. close gives it back."""
 
     idle: list[Shared] = []
 

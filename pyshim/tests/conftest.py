@@ -1,4 +1,5 @@
-"""What the tests share: the binary, a small model with a memspec.yaml, and pytester with the plugin."""
+"""What the tests share: the binary, a small model with a memspec.yaml, and pytester with the
+plugin."""
 
 import gc
 import importlib.metadata
@@ -19,8 +20,8 @@ collect_ignore = [] if os.environ.get(pretended.MARK) else ["gpu"]  # test_gpu.p
 STARTUP = str(Path(__file__).parent / "startup")
 os.environ["PYTHONPATH"] = os.pathsep.join(p for p in (STARTUP, str(Path(memshim.__file__).parents[1]), os.environ.get("PYTHONPATH", "")) if p)
 
-# Why a test may be left out of `make test`, which sets MEMSPEC_WHOLE: everything else that a test skips for fails there, so that a pretend GPU or a
-# binary which cannot be had is no pass.
+# Why a test may be left out of `make test`, which sets MEMSPEC_WHOLE: everything else that a test
+# skips for fails there, so that a pretend GPU or a binary which cannot be had is no pass.
 MAY_SKIP = re.compile(
     "|".join(
         (
@@ -106,7 +107,8 @@ def pytest_make_collect_report():
     return told((yield))
 
 
-# Of several processes of pytest-xdist's each takes a file at a time, since a file's tests share what was made for them; of these files a test at a time.
+# Of several processes of pytest-xdist's each takes a file at a time, since a file's tests share
+# what was made for them; of these files a test at a time.
 APART = {"test_gpu.py", "test_run.py", "test_run_libraries.py", "test_workspace_answers.py"}
 # What takes long is begun early, so that no process ends long after the others.
 LONGEST = ("test_pretend_compiled.py", "test_gpu.py", "test_pretend_oracle.py", "test_pretend_truth.py", "test_pretend_values.py", "test_run_libraries.py",
@@ -122,7 +124,8 @@ def pytest_collection_modifyitems(config, items):
 
 
 def keep_shard(config, items, number, of):
-    """Keep the tests of one shard: whole files, except those of APART, whose tests are spread one by one."""
+    """Keep the tests of one shard: whole files, except those of APART, whose tests are spread one
+    by one."""
     units = sorted({unit(i.nodeid) for i in items})
     mine = {u for k, u in enumerate(units) if k % of == number - 1}
     config.hook.pytest_deselected(items=[i for i in items if unit(i.nodeid) not in mine])
@@ -148,7 +151,8 @@ def pytest_xdist_make_scheduler(config, log):
 
 
 def pytest_collection_finish():
-    """What is there now, some 400,000 objects of PyTorch's, is there to the end: the collector, which many tests run, need not look at it each time."""
+    """What is there now, some 400,000 objects of PyTorch's, is there to the end: the collector,
+    which many tests run, need not look at it each time."""
     gc.collect()
     gc.freeze()
 
@@ -167,7 +171,8 @@ def found_binary():
 @pytest.fixture(scope="session")
 def archive(tmp_path_factory):
     """Net, scripted and stripped."""
-    pytest.importorskip("torch._dynamo")  # pytester takes away what is imported for the first time in it, which this cannot bear
+    # pytester takes away what is imported for the first time in it, which this cannot bear
+    pytest.importorskip("torch._dynamo")
     from memshim.case.build import load_source
     from memshim.exporting.command import export
 
@@ -188,7 +193,8 @@ def project(tmp_path, monkeypatch, archive):
 
 @pytest.fixture
 def run_pytest(pytester, archive):
-    """Runs pytest in a folder of its own, with the plugin however it is installed, and gives the result."""
+    """Runs pytest in a folder of its own, with the plugin however it is installed, and gives the
+    result."""
     pytester.makefile(".yaml", memspec=SPEC)
     (pytester.path / "net.pt").write_bytes(archive.read_bytes())
     pytester.makepyfile(zoo=ZOO)

@@ -1,4 +1,5 @@
-"""Models that are hard on whoever looks at them, on any device: name → a function that makes (model, one iteration)."""
+"""Models that are hard on whoever looks at them, on any device: name → a function that makes
+(model, one iteration)."""
 
 import copy
 import pickle

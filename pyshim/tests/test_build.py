@@ -24,7 +24,8 @@ SOURCES = {
     ("pack/inner/model.py:made", (3, 2)), ("pack.inner.model:made", (3, 2)), ("json.py:net", (5, 5)), ("deep/er/torch_model.py:net", (1, 9)),
 ])
 def test_sources(tmp_path, monkeypatch, source, shape):
-    """A file in a package imports its neighbours; one that is named like another module is itself, and the other stays."""
+    """A file in a package imports its neighbours; one that is named like another module is itself,
+    and the other stays."""
     for name, text in SOURCES.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
@@ -46,13 +47,15 @@ def test_the_case_decides_the_environment():
 
 
 def test_every_variable_that_bears_on_memory_is_known():
-    """Those that PyTorch's own libraries read and that change what is allocated: a release that reads one more shows here."""
+    """Those that PyTorch's own libraries read and that change what is allocated: a release that
+    reads one more shows here."""
     folder, seen = Path(torch.__file__).parent / "lib", set()
     for name in ("libtorch_cuda.so", "libc10_cuda.so", "libtorch_cpu.so", "libc10.so"):
         if (folder / name).exists():
             seen |= set(re.findall(rb"\0((?:TORCH_CUBLAS|TORCH_CUDNN|TORCH_BLAS|PYTORCH_[A-Z_]*ALLOC|CUBLAS|DISABLE_ADDMM)[A-Z0-9_]*)\0", (folder / name).read_bytes()))
     if not seen:
         pytest.skip("no CUDA build of PyTorch")
-    others = {"TORCH_CUDNN_V8_API_DEBUG", "TORCH_CUDNN_V8_API_LRU_CACHE_LIMIT", "TORCH_CUDNN_SDPA_CACHE_DEBUG", "PYTORCH_HIP_ALLOC_CONF"}  # change no size here
+    # change no size here
+    others = {"TORCH_CUDNN_V8_API_DEBUG", "TORCH_CUDNN_V8_API_LRU_CACHE_LIMIT", "TORCH_CUDNN_SDPA_CACHE_DEBUG", "PYTORCH_HIP_ALLOC_CONF"}
     known = set(settings.environment({"cublas_workspace": "", "alloc_conf": "", "flags": {"deterministic": False}})) | others
     assert {s.decode() for s in seen if not s.startswith((b"CUBLAS_STATUS", b"CUBLASLT_VERSION"))} <= known

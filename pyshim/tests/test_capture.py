@@ -1,4 +1,5 @@
-"""python -m memshim capture: what it writes is what the allocator did, with who did it, and memspec reads it."""
+"""python -m memshim capture: what it writes is what the allocator did, with who did it, and memspec
+reads it."""
 
 import hashlib
 import json
@@ -239,7 +240,8 @@ def test_a_callable_is_taken_as_it_is(folder):
 
 
 def test_what_a_callable_keeps_is_told_for_what_it_is(folder):
-    """An average of its weights is parameters and its data input, though no module is given; what it makes in an iteration is neither."""
+    """An average of its weights is parameters and its data input, though no module is given; what
+    it makes in an iteration is neither."""
     p = memshim(folder, "zoo.py:averaged", "--on", "t4", "-o", "averaged.rec", "--mode", "training")
     assert p.returncode == 0, p.stderr
     header, events = decode(folder / "averaged.rec")
@@ -252,7 +254,8 @@ def test_what_a_callable_keeps_is_told_for_what_it_is(folder):
 
 
 def test_lbfgs_searches_as_far_as_it_may(folder):
-    """With losses and gradients of zero it would stop at once and keep nothing; the note has no line of ours."""
+    """With losses and gradients of zero it would stop at once and keep nothing; the note has no
+    line of ours."""
     p = memshim(folder, "zoo.py:net", "--input", "x=float32[4,3,34,34]", "--on", "t4", "--mode", "training", "--optimizer", "LBFGS(max_iter=4, max_eval=9)",
                 "--loss", "sum", "-o", "lbfgs.rec")
     assert p.returncode == 0, p.stderr
@@ -265,7 +268,8 @@ def test_lbfgs_searches_as_far_as_it_may(folder):
 
 
 def test_a_module_that_does_not_fit_is_recorded_whole(folder):
-    """On a card with room, so that another size of memory can be judged; with --memory, on that card."""
+    """On a card with room, so that another size of memory can be judged; with --memory, on that
+    card."""
     p = memshim(folder, "zoo.py:too_big", "--input", "float32[1,100000]", "--on", "t4", "-o", "huge.rec")
     assert p.returncode == 0, p.stderr
     header, _ = decode(folder / "huge.rec")

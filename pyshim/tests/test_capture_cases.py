@@ -1,4 +1,5 @@
-"""memshim capture of a memspec.yaml: each case with a source is recorded where memspec check finds it, and stale ones are recorded again."""
+"""memshim capture of a memspec.yaml: each case with a source is recorded where memspec check finds
+it, and stale ones are recorded again."""
 
 import subprocess
 import sys
@@ -83,7 +84,8 @@ assert not {"torch", "numpy"} & set(sys.modules)
 
 
 def test_cases_with_a_source_alone(folder):
-    """Captured into .memspec, many in one interpreter; predicted from there without Python; stale when the source changes."""
+    """Captured into .memspec, many in one interpreter; predicted from there without Python; stale
+    when the source changes."""
     (folder / "memspec.yaml").write_text(SPEC)
     said = binary.call("check", str(folder / "memspec.yaml"))
     assert said.code == 3 and "python -m memshim capture" in said.out, "not captured yet"
@@ -114,7 +116,8 @@ def test_cases_with_a_source_alone(folder):
 
 
 def test_a_source_as_a_module(folder, tmp_path):
-    """source: package.module:NAME of memspec.yaml: found below its folder, with what it imports, and stale when that changes."""
+    """source: package.module:NAME of memspec.yaml: found below its folder, with what it imports,
+    and stale when that changes."""
     package = tmp_path / "nets"
     package.mkdir()
     (package / "__init__.py").write_text("")
@@ -133,7 +136,8 @@ def test_a_source_as_a_module(folder, tmp_path):
 
 
 def test_a_case_on_another_card_once(folder, tmp_path):
-    """--on beside a memspec.yaml records the case on another card, where memspec check --device finds it."""
+    """--on beside a memspec.yaml records the case on another card, where memspec check --device
+    finds it."""
     (tmp_path / "zoo.py").write_text(ZOO)
     (tmp_path / "memspec.yaml").write_text("version: 1\nmodels:\n  lin: {source: 'zoo.py:with_inputs', device: [t4, l4], budget: {allocated: 1GiB}}\n")
     spec = str(tmp_path / "memspec.yaml")

@@ -1,4 +1,5 @@
-"""memshim capture of what reads values that no kernel computed: the run is repeated with other values, and the figure has the ends that those show."""
+"""memshim capture of what reads values that no kernel computed: the run is repeated with other
+values, and the figure has the ends that those show."""
 
 import json
 
@@ -119,7 +120,8 @@ def test_a_value_that_decides_nothing_leaves_the_figure_exact(folder, count):
 
 
 def test_a_branch_has_two_ends(folder, count):
-    """A budget between what the branch takes and what it does not take is undecided; N2 of the tests of new users."""
+    """A budget between what the branch takes and what it does not take is undecided; N2 of the
+    tests of new users."""
     header = captured(folder, "Branch")
     assert len(count) == 4
     assert header["values"]["lines"] == [{"file": "zoo.py", "line": LINE["branch"], "function": "forward"}]

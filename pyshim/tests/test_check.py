@@ -1,4 +1,5 @@
-"""A case run for real and held against its prediction. What a GPU would answer is a stand-in; the comparison is memspec's own."""
+"""A case run for real and held against its prediction. What a GPU would answer is a stand-in; the
+comparison is memspec's own."""
 
 import json
 
@@ -109,7 +110,8 @@ def test_out_of_memory_fails(case, answer, measured):
     (Seen((T4,)), Options(), {"alloc_conf": "x:1"}, "skipped", 'alloc_conf "x:1"'),
     (Seen((T4,)), Options(), measure.NothingToRun("give source:"), "skipped", "give source:"),
     (Seen((T4,)), Options(require_gpu=True), measure.NothingToRun("give source:"), "inconclusive", "give source:"),
-    (Seen((T4,)), Options(), measure.CaseError("zoo.py: got no nett"), "error", "zoo.py: got no nett"),  # a mistake never passes
+    # a mistake never passes
+    (Seen((T4,)), Options(), measure.CaseError("zoo.py: got no nett"), "error", "zoo.py: got no nett"),
     (Seen((T4 | {"name": "A100 MIG 1g.10gb", "total": 10 << 30}, T4 | {"name": "Orin", "integrated": True, "compute_capability": "8.7"})), Options("real"), {},
      "skipped", "the GPUs here are A100 MIG 1g.10gb with 10.00 GiB, Orin (integrated), the case is for t4"),
     (Seen((T4,)), Options(), measure.ModelError("ValueError: no"), "error", "ValueError: no"),

@@ -1,4 +1,5 @@
-"""What is asked about a GPU where there is none, and recordings of real ones. What runs on a pretend GPU is in gpu/."""
+"""What is asked about a GPU where there is none, and recordings of real ones. What runs on a
+pretend GPU is in gpu/."""
 
 import json
 import pickle
@@ -75,7 +76,8 @@ class Plain(pickle.Unpickler):
 
 @pytest.mark.skipif(not (SNAPSHOTS / "replay.json").is_file(), reason="no snapshots of real GPUs here")
 def test_recordings_of_real_gpus():
-    """Against peaks rebuilt from the blocks at the end. Some begin in the middle of a program, in segments that nothing tells of."""
+    """Against peaks rebuilt from the blocks at the end. Some begin in the middle of a program, in
+    segments that nothing tells of."""
     exact, worst = 0, 0.0
     for key, known in json.loads((SNAPSHOTS / "replay.json").read_text()).items():
         name, device = key.removeprefix("snapshots/").split("#")

@@ -151,7 +151,8 @@ class Residual(torch.nn.Module):
 def test_when_python_let_go_of_an_exported_programs_results(tmp_path):
     path = memshim.export(Residual(), tmp_path / "r.pt2", torch.zeros(4, 3), kind="export")
     told = json.loads(path.with_name("r.pt2.inputs.json").read_text())
-    assert told["releases"] == [["exp", "add"], ["relu", "mul"], ["add", "mul"], ["sin", "mul"], ["mul", "mul"]]  # y is bound anew; the others are locals to the end
+    # y is bound anew; the others are locals to the end
+    assert told["releases"] == [["exp", "add"], ["relu", "mul"], ["add", "mul"], ["sin", "mul"], ["mul", "mul"]]
     report = memspec_yaml.ask("estimate", str(path), "--device", "none", "--runtime", "eager", "--input", "float32[4,3]")
     assert report["peak"]["requested"] == 5 * 48 and report["quality"] == "exact"  # x, kept, y, z and the result
 
@@ -163,7 +164,8 @@ def test_sizes_that_the_command_names_stay_open(project, capsys):
 
 
 def test_what_an_artifact_was_made_from(project, capsys):
-    """The command says it beside the artifact, and tells when it is no longer so; memspec reads the files' part without Python."""
+    """The command says it beside the artifact, and tells when it is no longer so; memspec reads the
+    files' part without Python."""
     (project / "part.py").write_text("SIZE = 10\n")
     (project / "zoo.py").write_text((project / "zoo.py").read_text().replace("import torch\n", "import torch\nfrom part import SIZE\n").replace("14, 10)", "14, SIZE)"))
     assert main(["memspec.yaml", "--strip"]) == 0
@@ -263,7 +265,8 @@ class KeepsElsewhere(torch.nn.Module):
     ids=["same", "asks whether it is exported", "fails on a GPU", "asks for its device", "keeps its first pass's", "keeps it elsewhere", "fast path"],
 )
 def test_whether_the_live_model_runs_the_programs_operators(tmp_path, model, inputs, told, quality):
-    """Where it does not, the program that it runs stands in the sidecar; where there is none, the account says so."""
+    """Where it does not, the program that it runs stands in the sidecar; where there is none, the
+    account says so."""
     path = memshim.export(model, tmp_path / "m.pt2", *inputs, kind="export")
     sidecar = json.loads(path.with_name("m.pt2.inputs.json").read_text())
     assert sidecar["operators"] == told
@@ -318,7 +321,8 @@ def test_a_traced_archive_whose_eager_run_is_told(tmp_path):
 
 
 class Positions(torch.nn.Module):
-    """Positions made on the host, a number put on the device, and maybe a look at data: tied weights."""
+    """Positions made on the host, a number put on the device, and maybe a look at data: tied
+    weights."""
 
     def __init__(self, looks):
         super().__init__()
@@ -336,7 +340,8 @@ class Positions(torch.nn.Module):
 
 @pytest.mark.parametrize("kind", ["export", "trace"])
 def test_what_eager_keeps_on_the_host(tmp_path, kind):
-    path = memshim.export(Positions(kind == "trace"), tmp_path / "p", torch.zeros(4 if kind == "trace" else 200, 3), kind=kind)  # a trace's sizes are open
+    # a trace's sizes are open
+    path = memshim.export(Positions(kind == "trace"), tmp_path / "p", torch.zeros(4 if kind == "trace" else 200, 3), kind=kind)
     told = json.loads(path.with_name(path.name + ".inputs.json").read_text())
     assert "eager" in told
     report = memspec_yaml.ask("estimate", str(path), "--device", "t4", "--input", "float32[200,3]", "--runtime", "eager")
@@ -384,7 +389,8 @@ def test_inputs_that_forward_does_not_take_are_told_before(project, capsys):
 
 
 def test_the_guide_for_files(tmp_path):
-    """With torch and a model: the guide's commands as they stand there, from model.py to a checked case."""
+    """With torch and a model: the guide's commands as they stand there, from model.py to a checked
+    case."""
     page = (Path(__file__).parents[2] / "docs" / "guide" / "exported-model.md").read_text(encoding="utf-8")
     export = [line.strip() for line in page.splitlines() if line.startswith("    python -m memshim export ")]
     lines = export + [line.removeprefix("$ ") for line in page.splitlines() if line.startswith(("$ memspec init", "$ memspec check"))]
@@ -408,7 +414,8 @@ class Net(torch.nn.Sequential):
 
 @pytest.mark.parametrize("behind, want", [(".transpose(1, 2).contiguous()", True), (".transpose(1, 2).reshape(2, 8, 16)", False), (".contiguous()", False), ("", False)])
 def test_whether_contiguous_had_nothing_to_copy_behind_attention(tmp_path, behind, want):
-    """On the host attention lays its result out as its query, here as batch × length × heads × size: transposed it is contiguous, and as it is it is copied."""
+    """On the host attention lays its result out as its query, here as batch × length × heads ×
+    size: transposed it is contiguous, and as it is it is copied."""
     from memshim.exporting import compare_operators
 
     scope = {}
@@ -419,7 +426,8 @@ def test_whether_contiguous_had_nothing_to_copy_behind_attention(tmp_path, behin
 
 
 def test_an_exported_program_names_the_lines_of_functions_that_forward_calls(tmp_path):
-    """torch.export keeps the frames of functions named forward alone: a recording of the same model names the line within the function."""
+    """torch.export keeps the frames of functions named forward alone: a recording of the same model
+    names the line within the function."""
     import torch
 
     from memshim.exporting.releases import Releases
@@ -436,7 +444,8 @@ def test_an_exported_program_names_the_lines_of_functions_that_forward_calls(tmp
 
 
 def test_what_is_compiled_after_an_export_compiles():
-    """dynamo knows PyTorch's functions by what they are at its first import, which may fall into an export."""
+    """dynamo knows PyTorch's functions by what they are at its first import, which may fall into an
+    export."""
     code = """
 import torch
 from memshim.exporting import live_model
@@ -476,7 +485,8 @@ def test_weights_are_moved_in_the_order_of_the_live_model(tmp_path, name, kind):
 
 
 def test_flex_attention_is_in_no_file(tmp_path):
-    """The format has no argument of numbers, tensors and graphs at once: when PyTorch can write one, memspec has to read it."""
+    """The format has no argument of numbers, tensors and graphs at once: when PyTorch can write
+    one, memspec has to read it."""
     from torch.nn.attention.flex_attention import flex_attention
 
     class Flex(torch.nn.Module):

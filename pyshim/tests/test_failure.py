@@ -11,7 +11,8 @@ from memshim.gpu import failure
 
 
 def test_triton_that_is_missing_is_named():
-    """As PyTorch's compiler says it, and as Python does where the compiler imports it: each wrapped in an error of the compiler's own."""
+    """As PyTorch's compiler says it, and as Python does where the compiler imports it: each wrapped
+    in an error of the compiler's own."""
     exc = pytest.importorskip("torch._inductor.exc")
 
     def refused(missing):
@@ -50,7 +51,8 @@ def test_a_compiler_that_is_missing_is_named(monkeypatch, tmp_path):
             return failure.describe(e)
         return "nothing"
 
-    wants = sum(p.default is p.empty for p in inspect.signature(building._build).parameters.values())  # more from release to release
+    # more from release to release
+    wants = sum(p.default is p.empty for p in inspect.signature(building._build).parameters.values())
     said = refused(lambda: building._build("launcher", str(tmp_path / "main.c"), str(tmp_path), *[[]] * (wants - 3)))
     assert said.startswith("got no C compiler (cc, gcc or clang), want one: Triton builds what launches its kernels with it (apt-get install gcc, or CC)"), said
     cpp_builder.cpp_compiler_search.cache_clear()

@@ -1,4 +1,5 @@
-"""What is in gpu/ runs on a pretend GPU: a process of its own for each file, since the device is there before torch is imported."""
+"""What is in gpu/ runs on a pretend GPU: a process of its own for each file, since the device is
+there before torch is imported."""
 
 import subprocess
 import sys

@@ -1,5 +1,5 @@
-"""The pages of docs/guide that need PyTorch: their files are written, their commands run as they stand there, and print what the page says. A line …
-stands for lines that are left out."""
+"""The pages of docs/guide that need PyTorch: their files are written, their commands run as they
+stand there, and print what the page says. A line … stands for lines that are left out."""
 
 import os
 import re

@@ -40,7 +40,8 @@ def server():
 
 @pytest.mark.parametrize("forked", [False, True])
 def test_a_process_of_its_own(case, project, monkeypatch, request, forked):
-    """All of a record, and that the case alone decides the environment that PyTorch reads when it starts."""
+    """All of a record, and that the case alone decides the environment that PyTorch reads when it
+    starts."""
     monkeypatch.setenv("PYTORCH_ALLOC_CONF", "expandable_segments:True")
     monkeypatch.setenv("CUBLAS_WORKSPACE_CONFIG", ":0:0")
     monkeypatch.setenv("TORCH_CUBLAS_WORKSPACE_CACHE", "1")
@@ -207,7 +208,8 @@ def test_a_bad_model_costs_its_own_case(server, case, project, source, timeout, 
 
 
 def test_many_cases_share_a_process_that_has_pytorch_loaded(project, monkeypatch):
-    """Forty cost two processes that import it, and come in order. tools/bench.py tells what two hundred cost."""
+    """Forty cost two processes that import it, and come in order. tools/bench.py tells what two
+    hundred cost."""
     (case,) = memspec_yaml.load("memspec.yaml", ["small"])
     many = [case | {"name": f"case {i}", "inputs": [f"x=float32[{i + 1},3,16,16]"]} for i in range(40)]
     started, start = [], process._start
@@ -230,7 +232,8 @@ def test_an_interrupt_ends_all_that_runs(project, capsys):
         wait_for(project / "child")
         os.kill(os.getpid(), signal.SIGINT)
 
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # what a shell starts in the background ignores it
+    # what a shell starts in the background ignores it
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     threading.Thread(target=interrupt).start()
     try:
         assert main(["measure", "--case", "net*", "--where", "cpu", "-o", "records"]) == 130
@@ -253,7 +256,8 @@ def test_no_torch(case, project, monkeypatch, capsys):
 
 @pytest.fixture
 def python(tmp_path, monkeypatch):
-    """Makes a script of the shell the Python that measurements are started with. $out is where the record goes."""
+    """Makes a script of the shell the Python that measurements are started with. $out is where the
+    record goes."""
 
     def write(body):
         path = tmp_path / "python"
@@ -399,7 +403,8 @@ def test_flags_are_set_after_the_source_and_told_as_torch_says(server, case, pro
 
 @pytest.mark.parametrize("wanted, want", [(["flash_attention"], ["flash_attention"]), (["math", "cudnn_attention"], ["math", "cudnn_attention"]), (None, None)])
 def test_attention_is_what_the_case_allows(server, case, wanted, want):
-    """What torch.nn.attention.sdpa_kernel would set, for the whole run; told only where a backend is off."""
+    """What torch.nn.attention.sdpa_kernel would set, for the whole run; told only where a backend
+    is off."""
     flags = case["flags"] | ({"attention": wanted} if wanted else {})
     assert server.measure(case | {"flags": flags}, "cpu")["flags"].get("attention") == want
 
@@ -418,7 +423,8 @@ def test_file_names(case_name, gpu, want):
 @pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="reads /proc")
 @pytest.mark.parametrize("runner", ["Fresh", "Server"])
 def test_a_measurement_ends_with_whoever_asked_for_it(tmp_path, runner):
-    """Also where that one is killed. A stand-in hangs in the place of a model, whose process is its grandchild or its child."""
+    """Also where that one is killed. A stand-in hangs in the place of a model, whose process is its
+    grandchild or its child."""
     (tmp_path / "m.py").write_text(f"import os, time\nopen({str(tmp_path / 'pid')!r}, 'w').write(str(os.getpid()))\ntime.sleep(600)\n")
     case = {"name": "x", "alloc_conf": "", "cublas_workspace": "", "flags": {"deterministic": False}, "inputs": [], "dtype": "", "mode": "inference",
             "runtime": "eager", "artifact": "", "source": "m.py:x", "dir": str(tmp_path), "memory_fraction": 0}

@@ -85,7 +85,8 @@ def test_what_trains_without_it_trains_with_it(name, tmp_path):
 
 
 def test_optimizers():
-    """LBFGS keeps lists; state may be older than the profiler; another model's optimizer is the other's."""
+    """LBFGS keeps lists; state may be older than the profiler; another model's optimizer is the
+    other's."""
 
     def profile(**kw):
         with memshim.Profiler(m, print_period=0, **kw) as p:

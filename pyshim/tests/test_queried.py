@@ -1,4 +1,5 @@
-"""cuDNN's own answers in check, init and fit: a budget between the formula's figure and cuDNN's answer gets its exact verdict."""
+"""cuDNN's own answers in check, init and fit: a budget between the formula's figure and cuDNN's
+answer gets its exact verdict."""
 
 import json
 import shutil
@@ -23,7 +24,8 @@ models:
 
 @pytest.fixture(scope="module")
 def detector(tmp_path_factory):
-    """ssd300_vgg16, scripted and stripped: by formula it takes 392 MiB on an A10G and more than 425 at most, by cuDNN's answers 420."""
+    """ssd300_vgg16, scripted and stripped: by formula it takes 392 MiB on an A10G and more than 425
+    at most, by cuDNN's answers 420."""
     detection = pytest.importorskip("torchvision.models.detection")
     from memshim.exporting.command import export
 

@@ -1,4 +1,5 @@
-"""What a program queries of its device: a recording of one that did is evidence for a device of the same memory, or name, alone."""
+"""What a program queries of its device: a recording of one that did is evidence for a device of the
+same memory, or name, alone."""
 
 import subprocess
 import sys

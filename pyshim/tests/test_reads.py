@@ -1,4 +1,5 @@
-"""What a run reads, seen in this process without torch: files, listings, variables, packages; and what of it a recording holds and compares."""
+"""What a run reads, seen in this process without torch: files, listings, variables, packages; and
+what of it a recording holds and compares."""
 
 import importlib
 import importlib.util

@@ -68,7 +68,8 @@ def explained(folder, by=None, command="explain"):
 
 
 def test_categories_and_modules(recorded):
-    """By arithmetic: a float32 for each parameter, as many gradients, and two of AdamW's; the activations are what autograd saves."""
+    """By arithmetic: a float32 for each parameter, as many gradients, and two of AdamW's; the
+    activations are what autograd saves."""
     header, events = decode(recorded / "train.rec")
     assert header["mode"] == "training" and [f["name"] for f in header["phases"][1]["phases"]][:3] == ["forward", "backward", "step"]
     made = Counter()

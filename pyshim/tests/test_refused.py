@@ -1,4 +1,5 @@
-"""Calls that PyTorch's kernels for CPU refuse and the engine accepts (engine/ops/*/testdata/accepted.txt): each has a reason, and PyTorch shows it."""
+"""Calls that PyTorch's kernels for CPU refuse and the engine accepts
+(engine/ops/*/testdata/accepted.txt): each has a reason, and PyTorch shows it."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,5 @@
-"""Whether a live model runs its program's operators in other dtypes than the export's (memshim.exporting.other_dtypes)."""
+"""Whether a live model runs its program's operators in other dtypes than the export's
+(memshim.exporting.other_dtypes)."""
 
 import json
 

@@ -46,7 +46,8 @@ sys.exit(7)
 
 
 def test_a_training_program(tmp_path):
-    """Its output, arguments, standard input and exit code are its own, the allocator does what it does without us, and the report is of what it did."""
+    """Its output, arguments, standard input and exit code are its own, the allocator does what it
+    does without us, and the report is of what it did."""
     (tmp_path / "train.py").write_text(TRAIN)
     p = run("--on", "t4", "--json", str(tmp_path / "out.json"), "--", "train.py", "--epochs", "1", stdin="fed", cwd=tmp_path)
     assert p.returncode == 7, p.stderr
@@ -132,7 +133,8 @@ torch.empty(1600 << 20, dtype=torch.uint8, device="cuda")
 
 
 def test_a_program_that_does_not_fit_after_its_peak(tmp_path):
-    """As with an optimizer's state, which comes after the first iteration's peak: who holds what is told of the moment at which memory ran out."""
+    """As with an optimizer's state, which comes after the first iteration's peak: who holds what is
+    told of the moment at which memory ran out."""
     (tmp_path / "later.py").write_text(LATER)
     p = run("--on", "t4", "--memory", "2GiB", "--json", "out.json", "--", "later.py", cwd=tmp_path)
     assert p.returncode == 1
@@ -203,7 +205,8 @@ big = torch.cat([x] * 100) if x.abs().mean() > 1e-9 else x
 
 
 def test_the_ends_of_what_values_decide(tmp_path):
-    """Without --check-values the figure is an estimate that names the line; with it the program runs with other values too."""
+    """Without --check-values the figure is an estimate that names the line; with it the program
+    runs with other values too."""
     (tmp_path / "branch.py").write_text(BRANCH)
     p = run("--on", "t4", "--json", "out.json", "--", "branch.py", cwd=tmp_path)
     found = json.loads((tmp_path / "out.json").read_text())
@@ -220,7 +223,8 @@ def test_the_ends_of_what_values_decide(tmp_path):
 
 
 def test_programs_that_tell_nothing(tmp_path):
-    """No torch, ended in the middle, a module, code, a command that is no Python: the exit code is theirs."""
+    """No torch, ended in the middle, a module, code, a command that is no Python: the exit code is
+    theirs."""
     assert run("--on", "t4", "--", "-c", "print(3)").stdout == "3\n"
     p = run("--on", "t4", "--", "-c", "import os; os._exit(9)")
     assert p.returncode == 9 and "memshim: python -c took nothing of the pretend GPU: torch was never imported" in p.stderr
@@ -281,7 +285,8 @@ def of_device(name, **more):
 
 
 def test_a_total_is_the_range_of_the_devices_row():
-    """The range that memspec estimate prints of its recording: what the driver takes is known within one, and both ends decide whether it fits."""
+    """The range that memspec estimate prints of its recording: what the driver takes is known
+    within one, and both ends decide whether it fits."""
     rows = {r["name"]: r for r in json.loads(binary.call("devices", "--format", "json").out)["devices"]}
     for name in ("t4", "a10g", "rtx-3060", "h100-sxm-80gb"):
         p = of_device(name)

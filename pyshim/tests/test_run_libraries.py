@@ -1,4 +1,5 @@
-"""Programs that train with what the field trains with, unmodified, under memshim run --on: each runs to its end, and the report is of what it did."""
+"""Programs that train with what the field trains with, unmodified, under memshim run --on: each
+runs to its end, and the report is of what it did."""
 
 import importlib.util
 import json
@@ -81,7 +82,8 @@ def run(folder, text, *options, command=("train.py",)):
 
 @pytest.mark.parametrize("library, program", [("transformers", TRAINER), ("peft", LORA), ("lightning", LIGHTNING)], ids=["trainer", "lora", "lightning"])
 def test_the_loops_of_libraries(tmp_path, library, program):
-    """Iterations are told apart, and what the optimizer keeps is there from the second on: twice what is trained, and no more."""
+    """Iterations are told apart, and what the optimizer keeps is there from the second on: twice
+    what is trained, and no more."""
     if importlib.util.find_spec(library) is None and not (library == "lightning" and importlib.util.find_spec("pytorch_lightning")):
         pytest.skip(f"no {library} here")
     said, told, _ = run(tmp_path, program)
@@ -192,7 +194,8 @@ for n in (64, 96, 128):
 
 
 def test_a_compiled_model_of_any_size_with_a_graph_break(tmp_path):
-    """Trained: what inductor reads for itself while it compiles is no value of the program's, and nothing of memshim's is told as a warning."""
+    """Trained: what inductor reads for itself while it compiles is no value of the program's, and
+    nothing of memshim's is told as a warning."""
     if not importlib.util.find_spec("triton"):
         pytest.skip("no Triton here")
     _, told, errors = run(tmp_path, COMPILED)

@@ -1,4 +1,5 @@
-"""python -m memshim run: what every process of a program took is reported, whatever ends it, and nothing is left behind."""
+"""python -m memshim run: what every process of a program took is reported, whatever ends it, and
+nothing is left behind."""
 
 import json
 import os
@@ -67,7 +68,8 @@ os.kill(os.getpid(), signal.SIGTERM)
 
 
 def test_whatever_ends_a_process(tmp_path):
-    """Forked children that use CUDA, and the program itself: by os._exit, C's exit, signals, sys.exit, and as multiprocessing ends them."""
+    """Forked children that use CUDA, and the program itself: by os._exit, C's exit, signals,
+    sys.exit, and as multiprocessing ends them."""
     (tmp_path / "ends.py").write_text(ENDS)
     p = run("--on", "t4", "--json", "out.json", "--record", "ends.rec", "--", "ends.py", cwd=tmp_path)
     assert p.returncode == 128 + signal.SIGTERM, p.stderr
@@ -117,7 +119,8 @@ def test_a_launcher_whose_rank_fails_is_undecided(tmp_path):
 
 
 def test_a_program_without_an_answer_is_not_undecided(tmp_path):
-    """A process that fails before it takes anything of the GPU is reported too; one that succeeds is no failure."""
+    """A process that fails before it takes anything of the GPU is reported too; one that succeeds
+    is no failure."""
     one = {"pid": 1, "arguments": ["a.py"], "devices": [], "out_of_memory": "", "missing": "", "exact": True, "ended": "", "code": 0, "failed": False}
     other = one | {"pid": 2, "failed": True, "code": 1}
     assert command.report(0, [one], ["a.py"], ["t4"])["fits"] is None and "undecided" not in command.text(command.report(0, [one], ["a.py"], ["t4"]), "a.py")

@@ -1,4 +1,5 @@
-"""memspec's predicted snapshots are read by PyTorch's own functions, which know the format by heart."""
+"""memspec's predicted snapshots are read by PyTorch's own functions, which know the format by
+heart."""
 
 import json
 import pickle
@@ -48,7 +49,8 @@ def peak(snapshot, takes, gives):
 
 
 def test_the_web_viewer_draws_it(tmp_path):
-    """MemoryViz.js draws nothing where events have categories and none of them is "unknown", and knows integers up to 2**53 only."""
+    """MemoryViz.js draws nothing where events have categories and none of them is "unknown", and
+    knows integers up to 2**53 only."""
     snapshot, report = predicted(tmp_path)
     events = snapshot["device_traces"][0]
     categories = {e.get("category") for e in events}

@@ -49,7 +49,8 @@ def test_trace_names_the_lines_that_held_the_peak(capsys):
 
 
 def test_the_table_is_that_of_memspec_explain(archive):
-    """Of a prediction by memspec, of a run by us: the same columns, and the same row for what was there before."""
+    """Of a prediction by memspec, of a run by us: the same columns, and the same row for what was
+    there before."""
     from memshim import binary
 
     explained = binary.call("explain", str(archive), "--input", "float32[2,3,16,16]", "--device", "none", "--by", "line")[0].splitlines()
@@ -107,7 +108,8 @@ def test_trace_every_frame():
 
 @pytest.fixture
 def script(tmp_path, monkeypatch):
-    """A script that uses a module beside it, its arguments and an exit code of its own. What commands change of the process is put back."""
+    """A script that uses a module beside it, its arguments and an exit code of its own. What
+    commands change of the process is put back."""
     monkeypatch.setattr(sys, "argv", sys.argv)
     monkeypatch.setattr(sys, "path", [*sys.path])
     monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])

@@ -1,4 +1,5 @@
-"""What a checkout cannot do to the commands that run in it: be imported, be loaded as a library, run by its pickles."""
+"""What a checkout cannot do to the commands that run in it: be imported, be loaded as a library,
+run by its pickles."""
 
 import os
 import pickle

@@ -1,4 +1,5 @@
-"""memshim capture -o FILE given again: what it depends on has not changed, so it is not run; what has changed runs it."""
+"""memshim capture -o FILE given again: what it depends on has not changed, so it is not run; what
+has changed runs it."""
 
 import os
 import sys

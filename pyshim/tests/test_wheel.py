@@ -1,4 +1,5 @@
-"""The wheel: it carries the binary, and what is installed from it works without torch, Go or a checkout."""
+"""The wheel: it carries the binary, and what is installed from it works without torch, Go or a
+checkout."""
 
 import importlib.util
 import json

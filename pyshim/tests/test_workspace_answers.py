@@ -1,6 +1,8 @@
-"""What cuDNN answers is what is committed: asked again where a library is installed, held against recordings where it is not.
+"""What cuDNN answers is what is committed: asked again where a library is installed, held against
+recordings where it is not.
 
-The library is that of the torch of this Python, and those in the folders of MEMSPEC_CUDNN (as --cudnn, separated by colons).
+The library is that of the torch of this Python, and those in the folders of MEMSPEC_CUDNN (as
+--cudnn, separated by colons).
 """
 
 import csv
@@ -61,12 +63,14 @@ def test_committed_profiles_are_what_the_library_says(file, version):
         process.close()
 
 
-# Engines whose kernel NVRTC compiles when the plan is made, half a second each: 6 calls of 100 and 95 % of the time that all of them take.
+# Engines whose kernel NVRTC compiles when the plan is made, half a second each: 6 calls of 100 and
+# 95 % of the time that all of them take.
 COMPILE = {"forward": "5", "dgrad": "6", "wgrad": "19"}
 
 
 def heard(folder: str, beside: tuple[str, ...], device_class: str) -> Path:
-    """A file that is there once this library has answered, asked by this code, what is committed for the class: it would answer the same again."""
+    """A file that is there once this library has answered, asked by this code, what is committed
+    for the class: it would answer the same again."""
     state = hashlib.sha256(device_class.encode())
     for path in sorted({*Path(folder).glob("*.so*"), *map(Path, beside), *map(Path, query.driver())}):
         state.update(f"{path} {path.stat().st_size} {path.stat().st_mtime_ns}\n".encode())
@@ -78,8 +82,8 @@ def heard(folder: str, beside: tuple[str, ...], device_class: str) -> Path:
 @pytest.mark.parametrize("device_class", ask_rows.CLASSES)
 @pytest.mark.parametrize("version", VERSIONS)
 def test_rows_are_what_the_library_says(version, device_class):
-    """1800 calls a version and direction, of all classes; one process a class. Those that compile are made where they have not been heard before: all
-    are with MEMSPEC_ASK=1."""
+    """1800 calls a version and direction, of all classes; one process a class. Those that compile
+    are made where they have not been heard before: all are with MEMSPEC_ASK=1."""
     folder, beside = installed(version)
     known, asked, before = ask_rows.load(), 0, heard(folder, beside, device_class)
     again = not before.exists() or bool(os.environ.get("MEMSPEC_ASK"))
@@ -106,8 +110,10 @@ def row(r: dict) -> str:
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_rows_are_those_of_the_tables(version):
-    """The committed answers hold every row of the tables that they were first found with. The tables lie beside this checkout, not in it. They were asked
-    again as PyTorch asks, those of 9.26.0 with a driver in sight, those of 9.10.2 with NVRTC too: other engines for 123 and 130 depthwise convolutions."""
+    """The committed answers hold every row of the tables that they were first found with. The
+    tables lie beside this checkout, not in it. They were asked again as PyTorch asks, those of
+    9.26.0 with a driver in sight, those of 9.10.2 with NVRTC too: other engines for 123 and 130
+    depthwise convolutions."""
     path = FACTS / f"cudnn-scratch-{version}.csv"
     if not path.exists():
         pytest.skip(f"{path.name} is not beside this checkout")
@@ -128,7 +134,8 @@ def test_rows_are_those_of_the_tables(version):
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_committed_peaks_agree_with_the_rows(version):
-    """The float32 contiguous rows of the five models, class by class, against the committed profile: it needs no library."""
+    """The float32 contiguous rows of the five models, class by class, against the committed
+    profile: it needs no library."""
     profile, known = profiles.load(GOLDEN / "peaks.workspace.json"), ask_rows.load()
     compared = 0
     for device_class in ask_rows.CLASSES:
@@ -140,12 +147,14 @@ def test_committed_peaks_agree_with_the_rows(version):
     assert compared == 4 * 69
 
 
-# The workspaces of run_conv_plan in a recording on a GPU (JasperSolt/EoR_NN snapshot.pickle, February 2025; the GPU is not named).
+# The workspaces of run_conv_plan in a recording on a GPU (JasperSolt/EoR_NN snapshot.pickle,
+# February 2025; the GPU is not named).
 RECORDED = (82880, 51328, 205056, 204928, 84032, 50168)
 
 
 def test_the_workspaces_are_those_of_the_recording():
-    """In the order of the recording, each once. It belongs to others and lies beside this checkout, not in it."""
+    """In the order of the recording, each once. It belongs to others and lies beside this checkout,
+    not in it."""
     path = FACTS.parent / "corpus" / "snapshots" / "JasperSolt__EoR_NN__snapshot.pickle"
     if not path.exists():
         pytest.skip(f"{path.name} is not beside this checkout")
@@ -180,8 +189,10 @@ def test_every_kind_has_an_answer():
     for version in VERSIONS:
         for device_class in ask_kinds.CLASSES:
             for c in ask_kinds.kinds():
-                compiled = version == "9.10.2" and c["direction"] == "wgrad" and c.get("groups", 1) > 1  # as it is asked, for any card
-                refused = device_class == "sm75-small" and c["dtype"] == "bfloat16" and not compiled  # no such kernels before sm 80
+                # as it is asked, for any card
+                compiled = version == "9.10.2" and c["direction"] == "wgrad" and c.get("groups", 1) > 1
+                # no such kernels before sm 80
+                refused = device_class == "sm75-small" and c["dtype"] == "bfloat16" and not compiled
                 assert (profile.get(("cudnn", version, device_class), c) is None) == refused, profiles.key(c)
 
 
@@ -240,7 +251,8 @@ def test_output(x, w, stride, padding, dilation, want):
 
 @pytest.mark.skipif(not query.driver(), reason="nothing can stand in for a driver here")
 def test_answers_are_those_of_a_machine_with_a_driver():
-    """PyTorch's convolution on a pretend T4 takes nothing (python -m oracle torchvision mnasnet0_5); cuDNN that sees no driver would take 2,410,366 B."""
+    """PyTorch's convolution on a pretend T4 takes nothing (python -m oracle torchvision
+    mnasnet0_5); cuDNN that sees no driver would take 2,410,366 B."""
     folder, beside = installed("9.26.0")
     process = query.Process(folder, beside, "sm75-small")
     depthwise = ask_kinds.call("forward", [4, 48, 56, 56], [48, 1, 3, 3], "float16", groups=48)

@@ -1,4 +1,5 @@
-"""The command around the library: what is asked, kept, merged and told, with a library process that does as it is told."""
+"""The command around the library: what is asked, kept, merged and told, with a library process that
+does as it is told."""
 
 import json
 import sys
@@ -51,7 +52,8 @@ def group(*calls, version="9.10.2", device_class="sm89"):
 
 @pytest.fixture
 def world(tmp_path, monkeypatch):
-    """memspec wants the calls of `world.groups`; a library of 9.10.2 is there; nothing is read or written outside tmp_path."""
+    """memspec wants the calls of `world.groups`; a library of 9.10.2 is there; nothing is read or
+    written outside tmp_path."""
 
     class World:
         groups: list = []

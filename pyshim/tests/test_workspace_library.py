@@ -15,7 +15,8 @@ WANTED = {"library": "cudnn", "version": "9.10.2", "class": "sm89", "torch": ["2
 
 @pytest.fixture
 def alone(monkeypatch):
-    """A Python without packages on a machine without cuDNN; a folder's name is its library's version."""
+    """A Python without packages on a machine without cuDNN; a folder's name is its library's
+    version."""
     monkeypatch.setattr(torchwheel, "site", lambda: [])
     monkeypatch.setattr(torchwheel, "SYSTEM", ())
     monkeypatch.setattr(torchwheel, "installed_torch", lambda: "2.15.0")

@@ -1,10 +1,12 @@
-"""Write testdata/workspace/attention.json: the workspace that cuDNN's attention takes, which engine/workspace knows by rule.
+"""Write testdata/workspace/attention.json: the workspace that cuDNN's attention takes, which
+engine/workspace knows by rule.
 
     PYTHONPATH=pyshim/src python pyshim/tools/ask_attention.py [--cudnn DIR] [--every N]      once a version of cuDNN
 
-Its kernels are compiled at run time, and without a driver library cuDNN answers nobody about them. This makes one that has no device (it
-needs a C compiler) and builds the graph of native/cudnn/MHA.cpp with nvidia-cudnn-frontend, NVRTC and the CUDA runtime, which are not
-otherwise needed; so the shim itself does not ask for attention.
+Its kernels are compiled at run time, and without a driver library cuDNN answers nobody about them.
+This makes one that has no device (it needs a C compiler) and builds the graph of
+native/cudnn/MHA.cpp with nvidia-cudnn-frontend, NVRTC and the CUDA runtime, which are not otherwise
+needed; so the shim itself does not ask for attention.
 """
 
 from __future__ import annotations
@@ -23,7 +25,8 @@ from memshim.workspace import deviceclass, torchwheel
 OUT = Path(__file__).parents[2] / "testdata" / "workspace" / "attention.json"
 CLASSES = ("sm90", "sm100")  # where PyTorch prefers cuDNN's attention
 
-# What cuDNN and NVRTC look up in the driver. Without a device cuInit says so and the others are not reached.
+# What cuDNN and NVRTC look up in the driver. Without a device cuInit says so and the others are not
+# reached.
 DRIVER = """
 cuCtxGetCurrent cuCtxGetDevice cuCtxGetLimit cuCtxPopCurrent cuCtxPushCurrent cuDeviceGet cuDeviceGetAttribute cuDevicePrimaryCtxRelease
 cuDevicePrimaryCtxReset cuDevicePrimaryCtxRetain cuFuncGetAttribute cuFuncSetAttribute cuGetErrorName cuGetErrorString cuGetProcAddress_v2
@@ -47,7 +50,8 @@ def driver(folder: Path) -> str:
 
 
 def calls() -> list[dict]:
-    """Batch, heads of the query and of key and value, lengths, widths: prefill of many shapes, and one query against a cache."""
+    """Batch, heads of the query and of key and value, lengths, widths: prefill of many shapes, and
+    one query against a cache."""
     out = []
     heads = ((12, 12), (16, 16), (32, 8))
     for b, (h, hk), n, d, causal in itertools.product((1, 8), heads, (77, 197, 512, 1024), (64, 80, 128), (False, True)):
@@ -63,7 +67,8 @@ def calls() -> list[dict]:
 
 
 def ask(cudnn, name: str, call: dict) -> int:
-    """The workspace of a call, in bfloat16, with the query's heads side by side as projections leave them."""
+    """The workspace of a call, in bfloat16, with the query's heads side by side as projections
+    leave them."""
     properties = deviceclass.properties(name) | ({"multiProcessorCount": call["sms"]} if "sms" in call else {})
     types = cudnn.data_type
     g = cudnn.pygraph(

@@ -1,5 +1,6 @@
-"""Write testdata/workspace/kinds.workspace.json: cuDNN's answers to one convolution of every kind, and to the six whose workspaces a GPU
-recorded. Run it once a version of cuDNN: PYTHONPATH=pyshim/src python pyshim/tools/ask_kinds.py [--cudnn DIR]
+"""Write testdata/workspace/kinds.workspace.json: cuDNN's answers to one convolution of every kind,
+and to the six whose workspaces a GPU recorded. Run it once a version of cuDNN:
+PYTHONPATH=pyshim/src python pyshim/tools/ask_kinds.py [--cudnn DIR]
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ OUT = Path(__file__).parents[2] / "testdata" / "workspace" / "kinds.workspace.js
 CLASSES = ("sm75-small", "sm80", "sm89")
 RECORDED_CLASSES = ("sm70", "sm75-small", "sm75-large", "sm80", "sm86", "sm89")
 
-# The convolutions of a recorded run of JasperSolt/EoR_NN counterfactuals.py (float32, batch 1, 3×3, padding 1) in the order of the recording.
+# The convolutions of a recorded run of JasperSolt/EoR_NN counterfactuals.py (float32, batch 1, 3×3,
+# padding 1) in the order of the recording.
 RECORDED = (
     ("forward", [1, 30, 256, 256], [16, 30, 3, 3]),
     ("forward", [1, 16, 128, 128], [32, 16, 3, 3]),
@@ -49,7 +51,8 @@ def recorded() -> list[dict]:
 
 
 def kinds() -> list[dict]:
-    """One to three dimensions, each direction, grouped, transposed, strided and dilated, each dtype, layout and flag."""
+    """One to three dimensions, each direction, grouped, transposed, strided and dilated, each
+    dtype, layout and flag."""
     out = []
     square, cube = ([8, 64, 56, 56], [64, 64, 3, 3]), ([2, 16, 8, 32, 32], [32, 16, 3, 3, 3])
     for dtype in cudnn.DTYPES:

@@ -1,10 +1,12 @@
-"""Write testdata/workspace/rows.json: cuDNN's answers to the convolutions of five models (alexnet, mobilenet_v3_small, resnet50, resnet101 and
-vgg16, one image of 224×224) in each direction, dtype and layout, on four classes of devices.
+"""Write testdata/workspace/rows.json: cuDNN's answers to the convolutions of five models (alexnet,
+mobilenet_v3_small, resnet50, resnet101 and vgg16, one image of 224×224) in each direction, dtype
+and layout, on four classes of devices.
 
     PYTHONPATH=pyshim/src python pyshim/tools/ask_rows.py [--cudnn DIR]      once a version of cuDNN
 
-A convolution is a line "x w stride padding dilation groups", an answer "bytes/engine", "-" where PyTorch's own kernels run. The answers of a
-version are those to forward convolutions, of "9.26.0 dgrad" and "9.26.0 wgrad" those to their gradients.
+A convolution is a line "x w stride padding dilation groups", an answer "bytes/engine", "-" where
+PyTorch's own kernels run. The answers of a version are those to forward convolutions, of "9.26.0
+dgrad" and "9.26.0 wgrad" those to their gradients.
 """
 
 from __future__ import annotations
@@ -46,7 +48,8 @@ def call(line: str, dtype: str, layout: str, direction: str = "forward") -> dict
 
 
 def native(c: dict, layout: str) -> bool:
-    """Depthwise convolutions that are contiguous have kernels of PyTorch's own, and in half precision cuDNN's for these sizes."""
+    """Depthwise convolutions that are contiguous have kernels of PyTorch's own, and in half
+    precision cuDNN's for these sizes."""
     return layout == "contiguous" and c["groups"] == c["input"][1] > 1 and c["dtype"] != "float16"
 
 
@@ -56,7 +59,8 @@ def load() -> dict:
 
 def ask(lines: list[str], process: query.Process, device_class: str, direction: str = "forward",
         given: dict[str, dict[str, str]] | None = None) -> dict[str, list[str]]:
-    """The library's own answers for a class, by class, dtype and layout. process: of that class. given: answers, by line, that it is not asked for."""
+    """The library's own answers for a class, by class, dtype and layout. process: of that class.
+    given: answers, by line, that it is not asked for."""
     out = {}
     for _, dtype, layout in (g for g in GROUPS if g[0] == device_class):
         answers = []

@@ -1,8 +1,10 @@
-"""What memshim costs on a pretend GPU: prints a table, of the processor's time. Run it on a quiet machine.
+"""What memshim costs on a pretend GPU: prints a table, of the processor's time. Run it on a quiet
+machine.
 
     python pyshim/tools/bench.py [--only NAME]...
 
-Each figure is the least of several runs in processes of their own. Source: this machine's PyTorch, on a pretend T4.
+Each figure is the least of several runs in processes of their own. Source: this machine's PyTorch,
+on a pretend T4.
 """
 
 from __future__ import annotations
@@ -78,7 +80,8 @@ print(json.dumps(out))
 
 
 def spent(command: list[str], environment: dict[str, str] | None = None, **kw) -> tuple[float, str]:
-    """The processor's time of a process and all that it waited for, in seconds, and what it said."""
+    """The processor's time of a process and all that it waited for, in seconds, and what it said.
+    """
     before = os.times()
     p = subprocess.run(command, env=environment, capture_output=True, text=True, **kw)
     after = os.times()
@@ -88,12 +91,14 @@ def spent(command: list[str], environment: dict[str, str] | None = None, **kw) -
 
 
 def imports() -> list[tuple[str, str]]:
-    """What the device adds to import torch, of modules that are compiled, as they are once they have been imported."""
+    """What the device adds to import torch, of modules that are compiled, as they are once they
+    have been imported."""
     with tempfile.TemporaryDirectory(prefix="memshim-bench-") as compiled:
         base = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"} | {"PYTHONPYCACHEPREFIX": compiled}
         run = lambda more: spent([sys.executable, "-c", "import torch"], base | more)[0]
         kinds = {"import torch": {}, "the device adds": pretend.environment("t4", values=False), "the device and values add": pretend.environment("t4")}
-        rounds = [{name: run(more) for name, more in kinds.items()} for _ in range(8)]  # by turns: the machine does other things too
+        # by turns: the machine does other things too
+        rounds = [{name: run(more) for name, more in kinds.items()} for _ in range(8)]
     best = {name: min(r[name] for r in rounds) for name in kinds}
     plain = best.pop("import torch")
     return [("import torch", f"{1000 * plain:.0f} ms"), *((name, f"{1000 * (cost - plain):.0f} ms") for name, cost in best.items())]
@@ -189,7 +194,7 @@ BENCHMARKS = {f.__name__: f for f in (imports, step, values, cases, capture, lar
 
 
 def main(arguments: list[str]) -> int:
-    p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    p = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     p.add_argument("--only", action="append", choices=list(BENCHMARKS), help="repeats")
     a = p.parse_args(arguments)
     for name in a.only or BENCHMARKS:

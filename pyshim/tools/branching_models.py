@@ -1,4 +1,5 @@
-"""Models whose compiled code does more than run straight on: it chooses, loops, reads a value, makes what a value says, calls an operator of the model's own."""
+"""Models whose compiled code does more than run straight on: it chooses, loops, reads a value,
+makes what a value says, calls an operator of the model's own."""
 
 from __future__ import annotations
 

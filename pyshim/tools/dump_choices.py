@@ -1,9 +1,12 @@
-"""Write which kernel PyTorch chooses for attention and for convolutions, on a described card of each compute capability.
+"""Write which kernel PyTorch chooses for attention and for convolutions, on a described card of
+each compute capability.
 
     PYTHONPATH=pyshim/src python pyshim/tools/dump_choices.py testdata/aten
 
-asks torch._fused_sdp_choice and torch._C._select_conv_backend on pretend GPUs (memshim.pretend) and writes testdata/aten/<torch>/choices/attention.txt,
-attention_forced.txt (2.15 alone has it) and convolution.txt (format: testdata/aten/README.md). Needs a C compiler and no GPU; ten seconds a card.
+asks torch._fused_sdp_choice and torch._C._select_conv_backend on pretend GPUs (memshim.pretend) and
+writes testdata/aten/<torch>/choices/attention.txt, attention_forced.txt (2.15 alone has it) and
+convolution.txt (format: testdata/aten/README.md). Needs a C compiler and no GPU; ten seconds a
+card.
 """
 
 from __future__ import annotations
@@ -20,7 +23,8 @@ BACKENDS = {0: "math", 1: "flash", 2: "efficient", 3: "cudnn"}  # at::SDPBackend
 
 
 def attention_calls() -> list[dict]:
-    """Query, key and value as sizes (strides where they are not contiguous), and what else the choice looks at."""
+    """Query, key and value as sizes (strides where they are not contiguous), and what else the
+    choice looks at."""
     out: list[dict] = []
 
     def call(dtype: str, q: list[int], k: list[int], v: list[int] | None = None, **more: object) -> None:

@@ -1,10 +1,13 @@
-"""Write what operators allocate and free on described GPUs, kernels' and libraries' workspaces among it.
+"""Write what operators allocate and free on described GPUs, kernels' and libraries' workspaces
+among it.
 
     PYTHONPATH=pyshim/src python pyshim/tools/dump_devices.py testdata/aten t4 a10g h100-sxm-80gb
 
-runs the calls of testdata/aten/<torch>/samples and those of samples/on_devices.py with PyTorch's own code on pretend GPUs (memshim.pretend: kernels
-do nothing, the dispatcher, the allocator and the libraries' plans are the real ones), and writes testdata/aten/<torch>/devices/calls.jsonl and
-devices/<gpu>.txt (format: testdata/aten/README.md). Needs a C compiler and no GPU; half a minute a device.
+runs the calls of testdata/aten/<torch>/samples and those of samples/on_devices.py with PyTorch's
+own code on pretend GPUs (memshim.pretend: kernels do nothing, the dispatcher, the allocator and the
+libraries' plans are the real ones), and writes testdata/aten/<torch>/devices/calls.jsonl and
+devices/<gpu>.txt (format: testdata/aten/README.md). Needs a C compiler and no GPU; half a minute a
+device.
 """
 
 from __future__ import annotations
@@ -17,11 +20,13 @@ import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).parent
-NOT_HERE = ("data", "host", "quant", "values", "written", "written_host", "written_limits")  # files of calls that ran on the host, or on fake tensors alone
+# files of calls that ran on the host, or on fake tensors alone
+NOT_HERE = ("data", "host", "quant", "values", "written", "written_host", "written_limits")
 
 
 def name_calls(folder: Path) -> dict[str, dict]:
-    """Every recorded call by its name: operator and line of the operator over all files, as the Go tests count."""
+    """Every recorded call by its name: operator and line of the operator over all files, as the Go
+    tests count."""
     out: dict[str, dict] = {}
     count: dict[str, int] = {}
     for file in sorted((folder / "samples").glob("*.jsonl")):

@@ -1,9 +1,11 @@
-"""Write the calls of samples/later.py and samples/limits.py and what PyTorch does with them, as dump_samples.py does.
+"""Write the calls of samples/later.py and samples/limits.py and what PyTorch does with them, as
+dump_samples.py does.
 
     python pyshim/tools/dump_later.py testdata/aten [written written_limits]
 
-writes testdata/aten/<torch major.minor>/samples/written.jsonl and written_limits.jsonl, whose names are the last: lists of exceptions name a call by its number
-among the operator's in all files. A call that PyTorch does not take, and is not to refuse, is a problem and told.
+writes testdata/aten/<torch major.minor>/samples/written.jsonl and written_limits.jsonl, whose names
+are the last: lists of exceptions name a call by its number among the operator's in all files. A
+call that PyTorch does not take, and is not to refuse, is a problem and told.
 """
 
 import logging

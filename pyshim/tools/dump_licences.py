@@ -1,4 +1,5 @@
-"""Writes LICENSES-go.txt: the licences of the Go modules that are linked into the memspec binary, and Go's own.
+"""Writes LICENSES-go.txt: the licences of the Go modules that are linked into the memspec binary,
+and Go's own.
 
     python pyshim/tools/dump_licences.py [--check]
 """

@@ -2,8 +2,9 @@
 
     python pyshim/tools/dump_refused.py testdata/aten [op ...]
 
-reads testdata/aten/<torch major.minor>/samples and writes refused.jsonl beside that folder (format: testdata/aten/README.md).
-A call is kept where the kernels for CPU refuse it; "fake" is false where fake CUDA tensors do not. Needs no GPU.
+reads testdata/aten/<torch major.minor>/samples and writes refused.jsonl beside that folder (format:
+testdata/aten/README.md). A call is kept where the kernels for CPU refuse it; "fake" is false where
+fake CUDA tensors do not. Needs no GPU.
 """
 
 import itertools

@@ -42,7 +42,8 @@ def _has_kernel(key: str) -> bool:
 
 
 def scripted() -> list[str]:
-    """`operator cast`, sorted: what the executor's pass does to each operator on tensors; `refused` where it raises."""
+    """`operator cast`, sorted: what the executor's pass does to each operator on tensors; `refused`
+    where it raises."""
     torch.set_autocast_enabled("cuda", True)
     found = set()
     for s in torch._C._jit_get_all_schemas():
@@ -55,7 +56,9 @@ def scripted() -> list[str]:
         call = f"{results} = {s.name}" if results else s.name
         try:
             graph = torch._C.parse_ir(f"graph({parameters}):\n  {call}({', '.join(f'%a{i}' for i in range(len(types)))})\n  return ({'%r0' if results else ''})\n")
-        except RuntimeError:  # other results than tensors, or types that the parser does not read: nothing of those is cast
+        # other results than tensors, or types that the parser does not read: nothing of those is
+        # cast
+        except RuntimeError:
             continue
         try:
             torch._C._jit_pass_autocast(graph)

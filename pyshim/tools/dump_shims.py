@@ -1,10 +1,12 @@
-"""Write the C functions that an AOTInductor package calls operators by: python pyshim/tools/dump_shims.py OUT
+"""Write the C functions that an AOTInductor package calls operators by: python
+pyshim/tools/dump_shims.py OUT
 
-OUT is engine/artifact/aotinductor/shims.txt. A line is a function without its prefix aoti_torch_ and its device, the
-overload that it calls, its arguments in C's order, and behind `->` its results: T a tensor, n a number. An argument
-whose name ends in * is a list: C gives its length behind it. One that ends in @ is a device: C gives its index behind
-it. The generated functions are those of torchgen's list (torchgen/aoti/fallback_ops.py), all versions of each; the
-others stand in torch/csrc/inductor/aoti_torch/c/shim.h.
+OUT is engine/artifact/aotinductor/shims.txt. A line is a function without its prefix aoti_torch_
+and its device, the overload that it calls, its arguments in C's order, and behind `->` its results:
+T a tensor, n a number. An argument whose name ends in * is a list: C gives its length behind it.
+One that ends in @ is a device: C gives its index behind it. The generated functions are those of
+torchgen's list (torchgen/aoti/fallback_ops.py), all versions of each; the others stand in
+torch/csrc/inductor/aoti_torch/c/shim.h.
 """
 
 from __future__ import annotations

@@ -1,8 +1,10 @@
-"""Write calls of operators on small CPU tensors with the values that PyTorch computes: size arithmetic as traced programs carry it.
+"""Write calls of operators on small CPU tensors with the values that PyTorch computes: size
+arithmetic as traced programs carry it.
 
     python pyshim/tools/dump_values.py testdata/aten
 
-writes testdata/aten/<torch major.minor>/samples/values.jsonl (format: testdata/aten/README.md). Takes a second.
+writes testdata/aten/<torch major.minor>/samples/values.jsonl (format: testdata/aten/README.md).
+Takes a second.
 """
 
 import json

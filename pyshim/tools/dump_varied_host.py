@@ -1,9 +1,10 @@
-"""Write recorded calls on numbers, strings, lists, dicts and small CPU tensors with other values, where PyTorch's answer is another than all that are recorded.
+"""Write recorded calls on numbers, strings, lists, dicts and small CPU tensors with other values,
+where PyTorch's answer is another than all that are recorded.
 
     python pyshim/tools/dump_varied_host.py testdata/aten [op ...]
 
-reads host.jsonl, written_host.jsonl and values.jsonl of testdata/aten/<torch major.minor>/samples and writes written_varied_host.jsonl there (format:
-testdata/aten/README.md). Needs no GPU.
+reads host.jsonl, written_host.jsonl and values.jsonl of testdata/aten/<torch major.minor>/samples
+and writes written_varied_host.jsonl there (format: testdata/aten/README.md). Needs no GPU.
 """
 
 import itertools
@@ -166,7 +167,8 @@ def varied(op, lines):
 
 
 def apart(op, lines):
-    """varied in a process of its own, which a remainder by 0 or a loop without an end ends: what it wrote until then, and whether it came to its end."""
+    """varied in a process of its own, which a remainder by 0 or a loop without an end ends: what it
+    wrote until then, and whether it came to its end."""
     read, write = os.pipe()
     pid = os.fork()
     if pid == 0:

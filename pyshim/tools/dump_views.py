@@ -2,9 +2,10 @@
 
     python pyshim/tools/dump_views.py testdata/aten
 
-writes testdata/aten/<torch major.minor>/fake_views.txt: sizes, strides and shape of `aten::view` on a fake CUDA tensor, and the strides of the
-result, or `refused`. Fake tensors make views dimension by dimension (torch/_refs/__init__.py _reshape_view_helper), and where a dimension has
-one element they may give it another stride than a device does.
+writes testdata/aten/<torch major.minor>/fake_views.txt: sizes, strides and shape of `aten::view` on
+a fake CUDA tensor, and the strides of the result, or `refused`. Fake tensors make views dimension
+by dimension (torch/_refs/__init__.py _reshape_view_helper), and where a dimension has one element
+they may give it another stride than a device does.
 """
 
 import itertools

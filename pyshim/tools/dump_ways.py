@@ -1,9 +1,12 @@
-"""Write recorded calls with one argument made another, where PyTorch then goes another way than in any call that is recorded.
+"""Write recorded calls with one argument made another, where PyTorch then goes another way than in
+any call that is recorded.
 
     python pyshim/tools/dump_ways.py testdata/aten [op ...]
 
-reads testdata/aten/<torch major.minor>/samples and writes written_ways.jsonl there (format: testdata/aten/README.md; "leaves" are left out). What is
-refused is kept where the kernels for CPU refuse it too, and what is taken where they take it. Needs no GPU; takes half an hour for all operators.
+reads testdata/aten/<torch major.minor>/samples and writes written_ways.jsonl there (format:
+testdata/aten/README.md; "leaves" are left out). What is refused is kept where the kernels for CPU
+refuse it too, and what is taken where they take it. Needs no GPU; takes half an hour for all
+operators.
 """
 
 import copy
@@ -30,8 +33,10 @@ from samples.resolve import Unresolved, overload  # noqa: E402
 from samples.spec import Call, Store, Ten, channels_last_strides, contiguous_strides, ex, tr  # noqa: E402
 
 TAKEN, REFUSED, TRIES = 4, 3, 30  # of an overload
-NOT_HERE = ("not implemented for", "not implemented on", "Could not run")  # what a kernel for CPU lacks says nothing of CUDA
-OTHERS = {"host", "written_host", "written_varied_host", "data", "quant", "values", "written_ways", "random"}  # files of other forms
+# what a kernel for CPU lacks says nothing of CUDA
+NOT_HERE = ("not implemented for", "not implemented on", "Could not run")
+# files of other forms
+OTHERS = {"host", "written_host", "written_varied_host", "data", "quant", "values", "written_ways", "random"}
 DTYPES = (torch.float64, torch.float16, torch.int64, torch.bool, torch.complex64, torch.uint8)
 
 

@@ -1,4 +1,5 @@
-"""Models whose packages call operators of PyTorch's that inductor makes no kernels for: record_compiled builds them."""
+"""Models whose packages call operators of PyTorch's that inductor makes no kernels for:
+record_compiled builds them."""
 
 from __future__ import annotations
 
@@ -53,7 +54,8 @@ def random() -> Any:
 
 
 def ordered() -> Any:
-    """Sorts that are too large for a kernel of inductor's, places written, and bytes read as another dtype."""
+    """Sorts that are too large for a kernel of inductor's, places written, and bytes read as
+    another dtype."""
     import torch
     from torch import nn
 

@@ -1,7 +1,8 @@
 """Takes the weight bytes out of TorchScript archives and puts zeros back in.
 
-A stripped archive has the same records in the same order. A record of weights (under data/, constants/ or tensors/)
-that is larger than KEEP is there, but empty; its true size stands in one more record, .memspec/stripped.json.
+A stripped archive has the same records in the same order. A record of weights (under data/,
+constants/ or tensors/) that is larger than KEEP is there, but empty; its true size stands in one
+more record, .memspec/stripped.json.
 """
 
 import io
@@ -46,7 +47,8 @@ def strip(path: str) -> bytes:
 def refill(stripped: str, path: str, device: str = "") -> int:
     """Writes an archive that PyTorch can load: zeros where the weights were.
 
-    With a device, the one that tracing wrote into the code is replaced by it. Returns how many places that were.
+    With a device, the one that tracing wrote into the code is replaced by it. Returns how many
+    places that were.
     """
     remapped = 0
     with zipfile.ZipFile(stripped) as archive, zipfile.ZipFile(path, "w") as full:
@@ -80,7 +82,8 @@ def _write_zeros(archive: zipfile.ZipFile, name: str, size: int) -> None:
 
 
 def differing(old: bytes, new: bytes, debug: bool) -> list[str]:
-    """Names the records in which two stripped archives differ; without debug, source positions are not looked at."""
+    """Names the records in which two stripped archives differ; without debug, source positions are
+    not looked at."""
     def records(blob: bytes) -> dict[str, bytes]:
         with zipfile.ZipFile(io.BytesIO(blob)) as archive:
             return {n: archive.read(n) for n in archive.namelist()
@@ -91,7 +94,8 @@ def differing(old: bytes, new: bytes, debug: bool) -> list[str]:
 
 
 def foreign_paths(blob: bytes, prefix: str) -> list[str]:
-    """Lists absolute paths of Python files in the debug records that do not lie below the neutral prefix."""
+    """Lists absolute paths of Python files in the debug records that do not lie below the neutral
+    prefix."""
     found = set()
     with zipfile.ZipFile(io.BytesIO(blob)) as archive:
         for name in archive.namelist():

@@ -1,8 +1,11 @@
-"""Packages of AOTInductor for tests, and what PyTorch allocates and frees for them on a pretend GPU: python pyshim/tools/record_compiled.py DEVICE PACKAGES OUT [NAME…]
+"""Packages of AOTInductor for tests, and what PyTorch allocates and frees for them on a pretend
+GPU: python pyshim/tools/record_compiled.py DEVICE PACKAGES OUT [NAME…]
 
-PACKAGES/NAME.DEVICE.pt2 is compiled where it is not there yet, for the device's class; a C++ compiler and CUDA's headers (CUDA_HOME) build it. OUT/NAME.DEVICE.pt2
-is the package without its binaries and without the folders that it was made in. OUT/NAME.DEVICE.txt keeps, for each of the model's inputs, the baseline,
-the peaks of two calls and every event of the first (testdata/compiled/README.md). Each runs in a process of its own.
+PACKAGES/NAME.DEVICE.pt2 is compiled where it is not there yet, for the device's class; a C++
+compiler and CUDA's headers (CUDA_HOME) build it. OUT/NAME.DEVICE.pt2 is the package without its
+binaries and without the folders that it was made in. OUT/NAME.DEVICE.txt keeps, for each of the
+model's inputs, the baseline, the peaks of two calls and every event of the first
+(testdata/compiled/README.md). Each runs in a process of its own.
 """
 
 from __future__ import annotations
@@ -46,7 +49,8 @@ def torchvision(name: str) -> Callable[[], Any]:
     return build
 
 
-# A model, the shape that it is compiled for, its open dimensions with their ranges, and the shapes that it is called with.
+# A model, the shape that it is compiled for, its open dimensions with their ranges, and the shapes
+# that it is called with.
 MODELS: dict[str, tuple[Callable[[], Any], list[int], dict[int, tuple[str, int, int]], list[list[int]]]] = {
     "mlp": (mlp, [8, 64], {}, [[8, 64]]),
     "encoder": (encoder, [2, 64, 256], {}, [[2, 64, 256]]),

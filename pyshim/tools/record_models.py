@@ -3,11 +3,12 @@
     record_models.py [--catalog torchvision|small] [MODEL ...]    write testdata/artifacts and testdata/conformance
     record_models.py --check [MODEL ...]                          record again, compare with what is there, write nothing
 
-Without names, all models whose records are kept in the repository; with --check, a quick choice of them.
+Without names, all models whose records are kept in the repository; with --check, a quick choice of
+them.
 
-Needs torch 2.15 and torchvision. Each run happens in a process of its own: the first pass of a fresh
-interpreter. Files that PyTorch writes into an archive name the source by absolute path, so packages are imported
-through a neutral prefix (a symbolic link); --prefix says where.
+Needs torch 2.15 and torchvision. Each run happens in a process of its own: the first pass of a
+fresh interpreter. Files that PyTorch writes into an archive name the source by absolute path, so
+packages are imported through a neutral prefix (a symbolic link); --prefix says where.
 """
 
 import argparse
@@ -121,7 +122,8 @@ def _record(args: argparse.Namespace) -> int:
 
 
 def side_by_side(work, names: list[str]):
-    """What the work gives for each name, in order; two forked processes share it. Some models take gigabytes: no more than two."""
+    """What the work gives for each name, in order; two forked processes share it. Some models take
+    gigabytes: no more than two."""
     import concurrent.futures
     import multiprocessing
 

@@ -1,11 +1,13 @@
-"""Records whole models under settings of a case: dtype, autocast, memory format, other shapes. No GPU is needed.
+"""Records whole models under settings of a case: dtype, autocast, memory format, other shapes. No
+GPU is needed.
 
     record_settings.py [NAME ...]            write testdata/conformance/<torch>-settings
     record_settings.py --check [NAME ...]    record again, compare with what is there, write nothing
 
-A name is MODEL@SETTING, as `resnet18@bfloat16`; without any, all of them (with --check, a few). The archives are those of record_models.py: what
-is recorded here is the live module, run eagerly, and the scripted archive in PyTorch's interpreter where the setting is one of the archive's
-own (dtype, shapes, memory format). There is no second witness: a CPU has casts of its own.
+A name is MODEL@SETTING, as `resnet18@bfloat16`; without any, all of them (with --check, a few). The
+archives are those of record_models.py: what is recorded here is the live module, run eagerly, and
+the scripted archive in PyTorch's interpreter where the setting is one of the archive's own (dtype,
+shapes, memory format). There is no second witness: a CPU has casts of its own.
 """
 
 import argparse

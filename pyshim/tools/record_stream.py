@@ -1,4 +1,5 @@
-"""The stream of one run, and the text form in which a model's streams are kept (testdata/conformance/README.md)."""
+"""The stream of one run, and the text form in which a model's streams are kept
+(testdata/conformance/README.md)."""
 
 import dataclasses
 
@@ -53,7 +54,8 @@ class Stream:
     def against(self, told: list[tuple[int, int]]) -> str:
         """Compares with the second witness: as strong a statement as holds.
 
-        Storages of one number are set apart on both sides: a CPU run makes one of each Python scalar.
+        Storages of one number are set apart on both sides: a CPU run makes one of each Python
+        scalar.
         """
         here = _without_scalars([(e.index, e.size) for e in self.events])
         there = _without_scalars(told)

@@ -7,8 +7,8 @@ import torchvision
 
 from record_case import Case
 
-# Not kept in the repository, for the size of their archives alone: each has a sister of the same code that is.
-# To record them elsewhere: --artifacts, --conformance and their names.
+# Not kept in the repository, for the size of their archives alone: each has a sister of the same
+# code that is. To record them elsewhere: --artifacts, --conformance and their names.
 LEFT_OUT = frozenset("""
     convnext_small convnext_base convnext_large densenet161 densenet169 densenet201 efficientnet_b2 efficientnet_b3
     efficientnet_b4 efficientnet_b5 efficientnet_b6 efficientnet_b7 efficientnet_v2_m efficientnet_v2_l mnasnet0_75

@@ -1,6 +1,7 @@
 """Watches storages being made and collected while a model runs on fake CUDA tensors.
 
-Nothing here needs a GPU: PyTorch's FakeTensorMode answers for the device, with CUDA's own decompositions.
+Nothing here needs a GPU: PyTorch's FakeTensorMode answers for the device, with CUDA's own
+decompositions.
 """
 
 import contextlib
@@ -22,7 +23,8 @@ _HERE = __file__.rsplit("/", 1)[0] + "/"
 
 
 class StreamWatch(Watch):
-    """Notes every storage that a dispatched operator returns first, and its death, in a stream. Fake tensors' storages count as those they stand for."""
+    """Notes every storage that a dispatched operator returns first, and its death, in a stream.
+    Fake tensors' storages count as those they stand for."""
 
     def __init__(self, device: str, known: list[torch.Tensor], stream: Stream, lines: bool) -> None:
         super().__init__(device)
@@ -36,7 +38,8 @@ class StreamWatch(Watch):
         self.stream.ops.add(func.name().split(".")[0])
         given = [t for t in tree_leaves((args, kwargs)) if isinstance(t, torch.Tensor)]
         if self.device == "cuda" and given and not any(isinstance(t, FakeTensor) for t in given):
-            # Sizes that a traced graph carries as CPU scalars: their values are needed, so they are computed.
+            # Sizes that a traced graph carries as CPU scalars: their values are needed, so they are
+            # computed.
             if torch.device(kwargs.get("device") or "cpu").type == "cpu":
                 with _disable_current_modes():
                     out = func(*args, **kwargs)
@@ -111,7 +114,8 @@ def watch(stream: Stream, call: Callable[..., Any], inputs: tuple, known: list[t
 
 
 class _Fakes:
-    """Turns real tensors into fake CUDA ones; tensors of one storage stay tensors of one storage."""
+    """Turns real tensors into fake CUDA ones; tensors of one storage stay tensors of one storage.
+    """
 
     def __init__(self, device: str) -> None:
         self.device = device
@@ -145,8 +149,8 @@ def warm() -> None:
 
 def eager(stream: Stream, module: torch.nn.Module, inputs: tuple, context: Callable[[], Any] = contextlib.nullcontext,
           requires_grad: bool = False) -> Stream:
-    """Runs the live module on fake CUDA tensors, the call within a context of its own. What the context lets go at its end, in an order of
-    its own, is told in the order of birth."""
+    """Runs the live module on fake CUDA tensors, the call within a context of its own. What the
+    context lets go at its end, in an order of its own, is told in the order of birth."""
 
     def call(*args):
         with context():
@@ -173,7 +177,8 @@ def eager(stream: Stream, module: torch.nn.Module, inputs: tuple, context: Calla
 
 
 def torchscript(stream: Stream, archive: str, inputs: tuple, dtype: torch.dtype | None = None) -> Stream:
-    """Runs an archive in PyTorch's own interpreter on fake CUDA tensors, converted to a dtype first where one is given."""
+    """Runs an archive in PyTorch's own interpreter on fake CUDA tensors, converted to a dtype first
+    where one is given."""
     module = torch.jit.load(archive, map_location="cpu")
     if dtype:
         module = module.to(dtype)

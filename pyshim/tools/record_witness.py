@@ -1,6 +1,8 @@
-"""The second witness: PyTorch's profiler on CPU tensors, which knows nothing of dispatch modes and weak references.
+"""The second witness: PyTorch's profiler on CPU tensors, which knows nothing of dispatch modes and
+weak references.
 
-Its memory events, less what an operator takes and gives back before it ends, must tell the same births and deaths.
+Its memory events, less what an operator takes and gives back before it ends, must tell the same
+births and deaths.
 """
 
 from typing import Any, Callable
@@ -15,9 +17,11 @@ _PLUMBING = ("aten::empty", "aten::resize_", "aten::as_strided", "aten::new_empt
 
 
 def witness(call: Callable[..., Any], inputs: tuple, ops: set[str]) -> list[tuple[int, int]]:
-    """Runs one pass on CPU tensors and returns births (number and size) and deaths (number and 0) in order.
+    """Runs one pass on CPU tensors and returns births (number and size) and deaths (number and 0)
+    in order.
 
-    The ops are those that the other witness saw whole. Attention is written out, as on a fake device.
+    The ops are those that the other witness saw whole. Attention is written out, as on a fake
+    device.
     """
     with torch.no_grad(), sdpa_kernel(SDPBackend.MATH), profile(activities=[ProfilerActivity.CPU], profile_memory=True) as prof:
         result = call(*inputs)
@@ -64,7 +68,8 @@ def _scratch(events: list[tuple[int, int, int, Any]], ops: set[str]) -> set[int]
 
 
 def _operator(node: Any, ops: set[str]) -> Any:
-    """The outermost operator around the node that is among ops, else the innermost that is more than plumbing.
+    """The outermost operator around the node that is among ops, else the innermost that is more
+    than plumbing.
 
     The second is for operators that a CPU calls by another name, batch norm for one.
     """

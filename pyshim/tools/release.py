@@ -1,10 +1,13 @@
-"""Builds memshim's source distribution and its wheels for every system, and tries each in a fresh environment.
+"""Builds memshim's source distribution and its wheels for every system, and tries each in a fresh
+environment.
 
     python pyshim/tools/release.py [--only TARGET]... [DIST]
 
-The binary is cross-compiled, so one machine builds all: Linux x86-64 with a C compiler, Go, and a Python with setuptools. What is for this system is
-installed and run; what is not, pip chooses among all of them for its system and installs into a fresh folder, and the program is looked at: for which
-system it is, that it is static, and its version. Where there is qemu-aarch64, that of Linux on aarch64 is run too.
+The binary is cross-compiled, so one machine builds all: Linux x86-64 with a C compiler, Go, and a
+Python with setuptools. What is for this system is installed and run; what is not, pip chooses among
+all of them for its system and installs into a fresh folder, and the program is looked at: for which
+system it is, that it is static, and its version. Where there is qemu-aarch64, that of Linux on
+aarch64 is run too.
 """
 
 from __future__ import annotations
@@ -123,7 +126,8 @@ def project(folder: Path) -> Path:
 
 
 def install(made: Path, folder: Path) -> None:
-    """Into an environment of its own, with nothing else on PATH; both commands, the plugin, no torch."""
+    """Into an environment of its own, with nothing else on PATH; both commands, the plugin, no
+    torch."""
     venv.create(folder / "venv", with_pip=True)
     bin = folder / "venv" / "bin"
     run(bin / "python", "-m", "pip", "install", "-q", "--disable-pip-version-check", "--no-index", "--no-deps", made)
@@ -161,7 +165,7 @@ def choose(dist: Path, target: str, folder: Path) -> str:
 
 
 def main(arguments: list[str]) -> int:
-    p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    p = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     p.add_argument("dist", nargs="?", default=PYSHIM.parent / "dist", type=Path)
     p.add_argument("--only", action="append", choices=["sdist", *TARGETS], help="repeats")
     a = p.parse_args(arguments)

@@ -1,9 +1,10 @@
 """Sizes that depend on values, with real values on the CPU and in each mode of a pretend GPU:
 python pyshim/tools/truth_values.py [CASE ...]
 
-The cases are those of pyshim/tests/pretend/scenes/ends.py: mixtures of experts of transformers, detectors of torchvision, generation, lengths, masks,
-branches. A line a size: what real values give (a seed each), what the modes give, and whether every real one lies between the ends. The exit code is 1
-where one does not. A mode in which a program raises has no end: its verdict is inconclusive.
+The cases are those of pyshim/tests/pretend/scenes/ends.py: mixtures of experts of transformers,
+detectors of torchvision, generation, lengths, masks, branches. A line a size: what real values give
+(a seed each), what the modes give, and whether every real one lies between the ends. The exit code
+is 1 where one does not. A mode in which a program raises has no end: its verdict is inconclusive.
 Needs transformers and torchvision.
 """
 

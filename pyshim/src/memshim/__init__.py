@@ -1,4 +1,5 @@
-"""The Python side of memspec. It estimates nothing: the memspec binary does, and this package speaks its JSON.
+"""The Python side of memspec. It estimates nothing: the memspec binary does, and this package
+speaks its JSON.
 
 pretend      a pretend GPU: a described device that PyTorch takes for real
 workspace    what cuDNN answers about its workspace
@@ -22,8 +23,9 @@ import sys
 
 
 def _hide_working_directory() -> str:
-    """Take the working directory off the search path, where `python -m memshim` put it first, and return it: nothing that this package imports
-    comes out of a checkout. memshim.workdir puts it back for the user's own code."""
+    """Take the working directory off the search path, where `python -m memshim` put it first, and
+    return it: nothing that this package imports comes out of a checkout. memshim.workdir puts it
+    back for the user's own code."""
     words = sys.orig_argv[1:]
     module = next((b for a, b in zip(words, words[1:]) if a == "-m"), "")
     started = module == "memshim" or module.startswith("memshim.")

@@ -1,6 +1,7 @@
 """python -m memshim COMMAND …
 
-The exit codes are memspec's: 0 all pass, 1 a budget is broken, 2 wrong usage or unreadable input, 3 could not say.
+The exit codes are memspec's: 0 all pass, 1 a budget is broken, 2 wrong usage or unreadable input, 3
+could not say.
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ import sys
 import threading
 import traceback
 
-# command: module whose main(arguments), or another function, runs it and returns the exit code, and what it does. A module is imported when it is
-# asked for.
+# command: module whose main(arguments), or another function, runs it and returns the exit code, and
+# what it does. A module is imported when it is asked for.
 COMMANDS = {
     "run": ("memshim.program.command", "run any program on a pretend GPU and tell what it takes"),
     "check": ("memshim.judge.check", "check a memspec.yaml, and where there is a GPU run its cases and compare"),

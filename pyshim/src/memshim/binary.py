@@ -24,7 +24,8 @@ class BinaryError(Exception):
 
 
 def find() -> str:
-    """The variable MEMSPEC, then beside this package (in the wheel), then the checkout above this file (built once), then PATH."""
+    """The variable MEMSPEC, then beside this package (in the wheel), then the checkout above this
+    file (built once), then PATH."""
     named = os.environ.get(VARIABLE)
     if named:
         if not shutil.which(named):

@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 OWN = os.path.dirname(os.path.abspath(__file__)) + os.sep  # the package
 _OURS = (OWN, "<frozen runpy>")
-_DISPATCH = os.path.join("torch", "_ops.py")  # its redispatch is how our operators of a pretend GPU go on (pretend/values)
+# its redispatch is how our operators of a pretend GPU go on (pretend/values)
+_DISPATCH = os.path.join("torch", "_ops.py")
 
 
 class Frame(NamedTuple):
@@ -26,7 +27,8 @@ class Frame(NamedTuple):
 
 
 class Stacks:
-    """Stacks by number, less our own frames; a stack is a tuple of frame numbers, innermost first. -1 is no stack."""
+    """Stacks by number, less our own frames; a stack is a tuple of frame numbers, innermost first.
+    -1 is no stack."""
 
     def __init__(self) -> None:
         self.frames: list[Frame] = []
@@ -71,7 +73,8 @@ class Stacks:
         return [self.frames[i] for i in self.stacks[stack]] if stack >= 0 else []
 
     def line(self, stack: int, every: bool = False) -> Frame | None:
-        """The innermost frame of Python code that is neither PyTorch's nor ours, else the innermost of Python; every: simply the innermost."""
+        """The innermost frame of Python code that is neither PyTorch's nor ours, else the innermost
+        of Python; every: simply the innermost."""
         python = [f for f in self.of(stack) if f.line > 0 and not compiled(f.file)]
         if every:
             return next(iter(python), None)
@@ -91,7 +94,8 @@ def compiled(file: str) -> bool:
 
 @lru_cache(maxsize=None)
 def inside(file: str) -> bool:
-    """Whether a file is a library's own rather than the user's: PyTorch's real folder wherever that lies, what it generates, memshim, Python."""
+    """Whether a file is a library's own rather than the user's: PyTorch's real folder wherever that
+    lies, what it generates, memshim, Python."""
     if file.startswith("<"):
         return not file.startswith(_TYPED) and not (file == "<string>" and _command())
     return file.startswith(_folders()) or bool(_INSTALLED_TORCH.search(file)) or file.startswith(_stdlib()) and "-packages" + os.sep not in file

@@ -1,4 +1,5 @@
-"""Folders and files of this user's alone: what lies there is loaded into processes, or kept open by them."""
+"""Folders and files of this user's alone: what lies there is loaded into processes, or kept open by
+them."""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ class NotPrivate(RuntimeError):
 
 
 def folder(path: Path) -> Path:
-    """Make a folder that only this user may use, and those above it down from OURS. NotPrivate: one that is there already is not such a folder."""
+    """Make a folder that only this user may use, and those above it down from OURS. NotPrivate: one
+    that is there already is not such a folder."""
     chain = [path]
     while chain[0].name != OURS and OURS in chain[0].parts:
         chain.insert(0, chain[0].parent)
@@ -40,7 +42,8 @@ def check(path: Path, found: os.stat_result) -> None:
 
 
 def lock_file(path: Path) -> int:
-    """Open a file to lock it, made where it is not there: its contents stay, a link is not followed, and nothing is waited for."""
+    """Open a file to lock it, made where it is not there: its contents stay, a link is not
+    followed, and nothing is waited for."""
     try:
         f = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK, 0o600)
     except OSError as e:

@@ -1,4 +1,5 @@
-"""These tests run where PyTorch has a GPU, pretended or real: ../test_gpu.py starts them there. Named by themselves elsewhere, they hold no tests."""
+"""These tests run where PyTorch has a GPU, pretended or real: ../test_gpu.py starts them there.
+Named by themselves elsewhere, they hold no tests."""
 
 import gc
 import os
@@ -22,7 +23,8 @@ def pytest_pycollect_makemodule(module_path, parent):
 
 @pytest.fixture(autouse=True)
 def imported():
-    """What a test imports stays to the end, as what was there before them all (../conftest.py): inductor and what it wants are 200,000 objects."""
+    """What a test imports stays to the end, as what was there before them all (../conftest.py):
+    inductor and what it wants are 200,000 objects."""
     before = len(sys.modules)
     yield
     if len(sys.modules) > before + 100:

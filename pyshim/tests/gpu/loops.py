@@ -1,4 +1,5 @@
-"""Training loops of many kinds: name → a function that makes (model, one iteration, what else is to be said of it)."""
+"""Training loops of many kinds: name → a function that makes (model, one iteration, what else is to
+be said of it)."""
 
 from __future__ import annotations
 
@@ -236,7 +237,8 @@ def functional():
         x, y = data(20)
         parameters = {k: v.detach() for k, v in model.named_parameters()}
         grads = torch.func.vmap(torch.func.grad(loss), in_dims=(None, 0, 0))(parameters, x, y)
-        torch.zeros((), device=CUDA, requires_grad=True).square().backward()  # behind it autograd's thread has let go of the pass before
+        # behind it autograd's thread has let go of the pass before
+        torch.zeros((), device=CUDA, requires_grad=True).square().backward()
         with torch.no_grad():
             for p, g in zip(model.parameters(), grads.values()):
                 p -= 0.1 * g.mean(0)

@@ -1,4 +1,5 @@
-"""Cases run for real on the CUDA allocator, of a pretend GPU: what a record holds, and what it is when memory ends."""
+"""Cases run for real on the CUDA allocator, of a pretend GPU: what a record holds, and what it is
+when memory ends."""
 
 import json
 import os
@@ -214,7 +215,8 @@ sys.exit(main(["check", "--measure", "-o", "records"]))
 
 
 def test_the_driver_is_asked_without_a_process(monkeypatch):
-    """Through a binding of NVML: the one that PyTorch brings, of the pretend GPU's driver here, and pynvml."""
+    """Through a binding of NVML: the one that PyTorch brings, of the pretend GPU's driver here, and
+    pynvml."""
     monkeypatch.setattr(subprocess, "run", None)
     uuid = f"GPU-{torch.cuda.get_device_properties(0).uuid}"
     if devices.NVML()._theirs:
@@ -237,7 +239,8 @@ def test_the_driver_is_asked_without_a_process(monkeypatch):
         def nvmlDeviceGetMemoryInfo(self, i, version=None):
             if i == 2:
                 raise RuntimeError("not supported")  # integrated
-            return type("Memory", (), {"used": 5 * i + (0 if version == self.nvmlMemory_v2 else 500 * MIB)})  # the first form counts the driver's own
+            # the first form counts the driver's own
+            return type("Memory", (), {"used": 5 * i + (0 if version == self.nvmlMemory_v2 else 500 * MIB)})
 
     monkeypatch.setitem(sys.modules, "cuda.bindings", None)
     monkeypatch.setitem(sys.modules, "pynvml", Old())

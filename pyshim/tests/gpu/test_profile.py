@@ -31,7 +31,8 @@ def fresh():
 
 
 def made(name: str) -> tuple:
-    """The loop, and nothing beside it: what fully_shard lets go of lies in cycles until the collector comes by."""
+    """The loop, and nothing beside it: what fully_shard lets go of lies in cycles until the
+    collector comes by."""
     fresh()
     loop = LOOPS[name]()
     gc.collect()
@@ -145,7 +146,8 @@ def of_gan(*networks: str) -> dict[str, list]:
 
 
 def test_one_network_beside_another():
-    """A GAN with a profiler for each network: each reads what it reads alone, which is the whole peak, with the other as another model."""
+    """A GAN with a profiler for each network: each reads what it reads alone, which is the whole
+    peak, with the other as another model."""
     whole, alone, both = traced("gan", 6), of_gan("g") | of_gan("d"), of_gan("g", "d")
     assert both == alone
     assert [s.peak_allocated for s in both["g"]] == [p.total for p in whole]
@@ -269,7 +271,8 @@ def test_it_ends_with_the_loop():
 
 
 def test_a_steady_loop_is_counted_and_nothing_more():
-    """What looking costs is what it records: C++ stacks in the first two iterations, other stacks in two more, then neither history nor hooks."""
+    """What looking costs is what it records: C++ stacks in the first two iterations, other stacks
+    in two more, then neither history nor hooks."""
     fresh()
     model, step = LOOPS["momentum"]()
     seen = []
@@ -287,7 +290,8 @@ def test_a_steady_loop_is_counted_and_nothing_more():
 
 @pytest.mark.parametrize("name", ["convolutions", "transformer", "amp", "checkpointing, reentrant", "gan", "custom function"])
 def test_workspace_that_comes_again_is_known_without_its_native_stack(name, monkeypatch):
-    """Each iteration is broken down, and its C++ stacks are recorded in the first two, and in all."""
+    """Each iteration is broken down, and its C++ stacks are recorded in the first two, and in all.
+    """
     monkeypatch.setattr(profile, "_counters", lambda region: ())
     got = profiled(name, 4)[2]
     monkeypatch.setattr(Breaker, "wants_native", property(lambda self: True, lambda self, value: None), raising=False)
@@ -297,7 +301,8 @@ def test_workspace_that_comes_again_is_known_without_its_native_stack(name, monk
 
 
 def test_workspace_that_was_never_seen_is_said():
-    """After two iterations that are alike a third is recorded without C++ stacks, and the one behind it with them."""
+    """After two iterations that are alike a third is recorded without C++ stacks, and the one
+    behind it with them."""
     fresh()
     model = MLP().cuda()
     p = memshim.Profiler(model, print_period=1, rows="", file=(out := io.StringIO()))

@@ -50,7 +50,8 @@ def work(at: dict) -> None:
 
 
 def test_the_program_reads_its_own_peaks():
-    """Whatever was reset by us, and also when nobody looks any more; what it resets itself is reset."""
+    """Whatever was reset by us, and also when nobody looks any more; what it resets itself is
+    reset."""
     torch.cuda.reset_peak_memory_stats()
     del_me = take(40 * MIB)
     del del_me
@@ -148,7 +149,8 @@ class Looks:
 
 
 def looked_at(*kinds: str, nested: bool = True) -> list:
-    """What each tells of a loop; the second starts after the first, and ends before it or after it. No kind: nobody there."""
+    """What each tells of a loop; the second starts after the first, and ends before it or after it.
+    No kind: nobody there."""
     torch.manual_seed(0)
     model = torch.nn.Sequential(torch.nn.Linear(300, 400), torch.nn.GELU(), torch.nn.Linear(400, 9)).cuda()
     optimizer, kept = torch.optim.SGD(model.parameters(), 0.1, momentum=0.9), []
@@ -301,7 +303,8 @@ def test_what_the_garbage_collector_lets_go_of_is_told(monkeypatch):
 
 @pytest.mark.parametrize("settings", ["", "max_split_size_mb:30", "roundup_power2_divisions:4", "expandable_segments:True", "roundup_power2_divisions:[256:1,512:2,>:8]"])
 def test_blocks_are_followed_to_the_byte(settings):
-    """Thousands of allocations and frees in two streams: the blocks in use and what they sum to are those of the allocator's own snapshot."""
+    """Thousands of allocations and frees in two streams: the blocks in use and what they sum to are
+    those of the allocator's own snapshot."""
     torch.cuda.synchronize()
     torch.cuda.empty_cache()
     torch._C._accelerator_setAllocatorSettings(settings or "expandable_segments:False,max_split_size_mb:1000000000,roundup_power2_divisions:1")
@@ -389,7 +392,8 @@ assert torch._inductor.config is sys.modules["torch._inductor.config"] and torch
 
 
 def test_c_frames_need_no_other_program(monkeypatch):
-    """PyTorch before 2.15 starts addr2line, unless it is told otherwise; and nobody wants inductor, which takes 2 s to import."""
+    """PyTorch before 2.15 starts addr2line, unless it is told otherwise; and nobody wants inductor,
+    which takes 2 s to import."""
     p = pretended.run(WITHOUT_ADDR2LINE, variables={"PATH": "/absent"})
     assert p.returncode == 0, p.stderr
     asked, real = [], memory._snapshot

@@ -1,5 +1,5 @@
-"""Each scene is a program that runs in a process of its own on pretend devices and prints what it saw, as one JSON object: case → result.
-A case that raised has {"error": type, "text": message}."""
+"""Each scene is a program that runs in a process of its own on pretend devices and prints what it
+saw, as one JSON object: case → result. A case that raised has {"error": type, "text": message}."""
 
 import json
 import os

@@ -1,5 +1,6 @@
-"""torch.compile on a pretend GPU: inductor, Triton's own compiler, CUDA graphs; every mode. Where a measured time would decide, what takes more is
-taken and it is told; what the trials take for themselves is a card's."""
+"""torch.compile on a pretend GPU: inductor, Triton's own compiler, CUDA graphs; every mode. Where a
+measured time would decide, what takes more is taken and it is told; what the trials take for
+themselves is a card's."""
 
 import importlib.util
 import json
@@ -20,7 +21,8 @@ WORKSPACE = 32 << 20  # cuBLAS's, on 9.0
 
 @pytest.fixture(scope="module")
 def caches(tmp_path_factory):
-    """And no process beside each to compile in, which imports PyTorch once more (test_pretend_compiles.py has one)."""
+    """And no process beside each to compile in, which imports PyTorch once more
+    (test_pretend_compiles.py has one)."""
     return {"TORCHINDUCTOR_CACHE_DIR": str(tmp_path_factory.mktemp("inductor")), "TRITON_CACHE_DIR": str(tmp_path_factory.mktemp("triton")),
             "TORCHINDUCTOR_COMPILE_THREADS": "1"}
 
@@ -57,8 +59,9 @@ def test_a_replay_allocates_nothing(seen):
 
 
 def test_tuning_writes_a_buffer_as_large_as_the_cache(seen):
-    """Before each measurement the L2 cache is flushed; the buffer is gone after the first call, reserved keeps it where no graph is recorded. What a later
-    call reserves (before 2.12 cuBLASLt's workspace of autograd's thread) it reserves untuned too."""
+    """Before each measurement the L2 cache is flushed; the buffer is gone after the first call,
+    reserved keeps it where no graph is recorded. What a later call reserves (before 2.12 cuBLASLt's
+    workspace of autograd's thread) it reserves untuned too."""
     l2 = pretend.find("h100-sxm-80gb").l2
     for mode in ("max_autotune", "max_autotune_no_cudagraphs"):
         first, second, third = (allocated for allocated, _ in seen[mode]["passes"])
@@ -93,14 +96,16 @@ def test_a_product_is_cublass_where_a_time_would_decide(seen):
 
 
 def test_what_was_tuned_before_changes_nothing(play, seen, caches):
-    """Another process with the same caches: the tuner's buffer and the trial of padding are there again."""
+    """Another process with the same caches: the tuner's buffer and the trial of padding are there
+    again."""
     again = play("compiled", "h100-sxm-80gb", "max_autotune", "padding", environ=caches)
     assert again["max_autotune"]["passes"][0][0] == seen["max_autotune"]["passes"][0][0]
     assert again["padding"] == seen["padding"]
 
 
 def test_a_recording_has_the_first_call_by_itself(tmp_path, caches, seen):
-    """memspec check: the budget on allocated is of the later calls, first_call has its own, and what a time would decide is said."""
+    """memspec check: the budget on allocated is of the later calls, first_call has its own, and
+    what a time would decide is said."""
     (tmp_path / "zoo.py").write_text((Path(__file__).parent / "scenes" / "zoo_compiled.py").read_text())
     (tmp_path / "memspec.yaml").write_text("""version: 1
 defaults: {device: h100-sxm-80gb, torch: %d.%d}
@@ -155,7 +160,8 @@ def test_a_fused_kernel_is_told_by_what_it_was_made_of(tmp_path, caches, seen):
         ("aten::sin, aten::mul", "y = x.sin() * 2"),
         ("aten::sin, aten::mul, aten::t, aten::addmm", "z = self.fc(y)"),
         ("aten::mm", "z = self.fc(y)"),
-        ("aten::addmm, aten::relu, prims::prepare_softmax_online", "def forward(self, x):"),  # of several results PyTorch keeps no line
+        # of several results PyTorch keeps no line
+        ("aten::addmm, aten::relu, prims::prepare_softmax_online", "def forward(self, x):"),
         ("aten::addmm, aten::relu, prims::prepare_softmax_online", "def forward(self, x):"),
         ("aten::addmm, aten::relu, aten::_softmax, aten::sum", "return torch.softmax(z.relu(), -1).sum(0)"),
     ]
@@ -246,7 +252,8 @@ def bare_machine(monkeypatch):
 
 
 def test_a_package_is_compiled_and_run_without_a_toolkit(play, tmp_path, caches, bare):
-    """AOTInductor: torch.export, a package, loaded and called; what it takes is a package's: a buffer, two workspaces, the result, and no weights."""
+    """AOTInductor: torch.export, a package, loaded and called; what it takes is a package's: a
+    buffer, two workspaces, the result, and no weights."""
     if support.torch_here().release < (2, 15):
         pytest.skip("recorded with torch 2.15")
     if not shutil.which(os.environ.get("CXX", "g++")):

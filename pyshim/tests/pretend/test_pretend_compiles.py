@@ -24,7 +24,8 @@ print(made, flush=True)
 @pytest.fixture
 def home(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    for name in ("TORCH_LOGS", "TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR"):  # PyTorch sets the second itself when it compiles, as another test may have
+    # PyTorch sets the second itself when it compiles, as another test may have
+    for name in ("TORCH_LOGS", "TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR"):
         monkeypatch.delenv(name, raising=False)
     return tmp_path / "memshim" / compiles.FOLDER
 

@@ -1,4 +1,5 @@
-"""Sizes that depend on values: real values on the CPU lie between the ends that the modes of a pretend GPU give (scenes/ends.py)."""
+"""Sizes that depend on values: real values on the CPU lie between the ends that the modes of a
+pretend GPU give (scenes/ends.py)."""
 
 import pytest
 

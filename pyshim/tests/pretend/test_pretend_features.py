@@ -1,4 +1,5 @@
-"""What PyTorch does with a GPU's memory, on a pretend one: each feature runs, and takes what it is known to take."""
+"""What PyTorch does with a GPU's memory, on a pretend one: each feature runs, and takes what it is
+known to take."""
 
 import json
 import os
@@ -18,10 +19,12 @@ def seen(play):
     return play("features", "a100-sxm-40gb")
 
 
-# Four blocks of 30, 30, less than 1 and 3 MiB: a block from 10 MiB takes a segment in steps of 2 MiB, one from 1 MiB one of 20, a small one one of 2.
+# Four blocks of 30, 30, less than 1 and 3 MiB: a block from 10 MiB takes a segment in steps of 2
+# MiB, one from 1 MiB one of 20, a small one one of 2.
 @pytest.mark.parametrize("conf, segments", [
     ("", [(2, "small", False), (20, "large", False), (30, "large", False), (30, "large", False)]),
-    ("expandable_segments:True", [(2, "small", True), (80, "large", True)]),  # one range of each kind, mapped in pages of 2 and 20 MiB
+    # one range of each kind, mapped in pages of 2 and 20 MiB
+    ("expandable_segments:True", [(2, "small", True), (80, "large", True)]),
     ("roundup_power2_divisions:4", [(2, "small", False), (20, "large", False), (32, "large", False), (32, "large", False)]),
     ("max_split_size_mb:25,garbage_collection_threshold:0.6", [(2, "small", False), (20, "large", False), (30, "large", False), (30, "large", False)]),
 ])
@@ -94,7 +97,8 @@ def test_attention_without_a_plan_is_an_error_each_time(play, device):
 
 
 def test_optimizers_states(seen):
-    """Parameters (1000 × 1000 and 1000 floats, in steps of 512 bytes), gradients, and what each keeps besides."""
+    """Parameters (1000 × 1000 and 1000 floats, in steps of 512 bytes), gradients, and what each
+    keeps besides."""
     p = 4000256 + 4096
     assert {k: v for k, v in seen["optimizers"].items() if "LBFGS" not in k} == {
         "SGD momentum": 3 * p, "AdamW": 4 * p, "AdamW foreach": 4 * p, "AdamW fused": 4 * p + 2 * 512, "Adam capturable": 4 * p + 2 * 512,
@@ -185,7 +189,8 @@ def test_jiterator(seen):
 
 
 def test_every_case_is_looked_at(seen):
-    own = {"segments", "cuda_malloc_async", "attention", "attention_without_a_plan"}  # these with devices and settings of their own
+    # these with devices and settings of their own
+    own = {"segments", "cuda_malloc_async", "attention", "attention_without_a_plan"}
     errors = {k: v for k, v in seen.items() if isinstance(v, dict) and "error" in v and "text" in v}
     assert errors == {}
     assert set(seen) - own == {"pools", "streams", "graphs", "nvml", "history", "profiler", "optimizers", "refused", "without_cudnn", "fsdp", "ddp", "nccl", "loader",

@@ -1,4 +1,5 @@
-"""Which iterations of a compiled program are steady, and what the first takes: as PyTorch alone takes it."""
+"""Which iterations of a compiled program are steady, and what the first takes: as PyTorch alone
+takes it."""
 
 import importlib.util
 import json
@@ -101,7 +102,8 @@ def captured_step(folder, name):
 
 
 def test_a_step_with_a_graph_break_takes_what_pytorch_takes(folder, broken):
-    """The compiler's reference cycles hold gradients until the collector comes: capture leaves it on while code is compiled."""
+    """The compiler's reference cycles hold gradients until the collector comes: capture leaves it
+    on while code is compiled."""
     said = captured_step(folder, "broken")
     assert [p["peak"]["allocated"] for p in said["passes"]] == [broken[0][0], max(broken[0][1:])]
 

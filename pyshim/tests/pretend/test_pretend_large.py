@@ -1,5 +1,5 @@
-"""Models that no machine here could hold: built, run and trained on a pretend GPU within little memory of the host. What it takes of time is a
-benchmark (tools/bench.py --only large)."""
+"""Models that no machine here could hold: built, run and trained on a pretend GPU within little
+memory of the host. What it takes of time is a benchmark (tools/bench.py --only large)."""
 
 
 GIB = 1 << 30
@@ -27,7 +27,8 @@ def test_seventy_billion(play):
 
 
 def test_training_eight_billion_does_not_fit(play):
-    """PyTorch's own words, in the second step: parameters, AdamW's two states, and what the forward pass saves."""
+    """PyTorch's own words, in the second step: parameters, AdamW's two states, and what the forward
+    pass saves."""
     seen = play("large", "a100-sxm-80gb", "training_8b")["training_8b"]
     assert seen["text"].startswith("CUDA out of memory. Tried to allocate") and seen["host"] < 2 * GIB
     assert seen["held"] == [2 * EIGHT, 4 * EIGHT]

@@ -1,4 +1,5 @@
-"""The C library by itself: without warnings, under sanitizers, against the public headers of both CUDA majors."""
+"""The C library by itself: without warnings, under sanitizers, against the public headers of both
+CUDA majors."""
 
 import os
 import re
@@ -42,7 +43,8 @@ def unit(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def forking(tmp_path_factory):
-    """The same for what forks beside other threads: there the address sanitizer's own locks stay locked in the child."""
+    """The same for what forks beside other threads: there the address sanitizer's own locks stay
+    locked in the child."""
     return made(tmp_path_factory.mktemp("native") / "forking", "undefined")
 
 
@@ -82,7 +84,8 @@ def test_figures_stay_whatever_ends_a_process(unit, tmp_path):
 
 
 def test_a_folder_without_room_for_figures(unit, tmp_path):
-    """The process goes on; one line says what is lost. A folder that is gone is one that its command has removed."""
+    """The process goes on; one line says what is lost. A folder that is gone is one that its
+    command has removed."""
     for folder, said in (tmp_path / "gone", ""), (Path("/dev/full"), "Not a directory; what this process takes is lost if it ends by a signal or by _exit\n"):
         p = run(unit, "memory", env={"MEMSPEC_PRETEND": f"{T4}\n{H100}", process_reports.FIGURES: str(folder)})
         assert (p.returncode, p.stdout) == (0, "ok\n") and p.stderr.endswith(said) and p.stderr.count("\n") == said.count("\n")
@@ -107,7 +110,8 @@ def test_descriptions(unit, description, visible, name, said):
 
 
 def test_functions_by_name():
-    """As PyTorch asks for the driver's: the newest form where there are several, the absence told by the result."""
+    """As PyTorch asks for the driver's: the newest form where there are several, the absence told
+    by the result."""
     source = """
 import ctypes, sys
 lib = ctypes.CDLL(sys.argv[1])
@@ -142,7 +146,8 @@ def includes(major):
 
 @pytest.fixture(scope="module")
 def crt(tmp_path_factory):
-    """crt/ by itself, for CUDA 12, whose runtime includes it; and the prototypes of what nvcc's host code calls, which are written for C++."""
+    """crt/ by itself, for CUDA 12, whose runtime includes it; and the prototypes of what nvcc's
+    host code calls, which are written for C++."""
     folder = HEADERS / "13" / "nvidia" / "cu13" / "include" / "crt"
     if not folder.is_dir():
         pytest.skip("no CUDA headers here: make .cache/cuda-headers/.stamp")
@@ -177,7 +182,8 @@ def test_every_function_has_its_public_prototype(major, crt):
     """Compiled against the public headers, a function of another type is an error."""
     units = [f for f in build.sources() if f.suffix == ".c"]
     if major == 12:
-        units = [f for f in units if f.name not in ("cublas.c", "cudnn.c", "nccl.c")]  # what is used of these is the same in both
+        # what is used of these is the same in both
+        units = [f for f in units if f.name not in ("cublas.c", "cudnn.c", "nccl.c")]
     for unit in units:
         p = check_prototypes(unit, major, crt)
         assert p.returncode == 0, f"{unit.name}\n{p.stderr}"

@@ -1,4 +1,5 @@
-"""The static engine against PyTorch on a pretend GPU, for a few models: all of them by `make truth-pretend`."""
+"""The static engine against PyTorch on a pretend GPU, for a few models: all of them by `make
+truth-pretend`."""
 
 import os
 import subprocess
@@ -13,7 +14,8 @@ TOOLS = ROOT / "pyshim" / "tools"
 
 @pytest.mark.skipif(not (TOOLS / "oracle").is_dir(), reason="the wheel is tested alone")
 def test_what_is_exact_is_equal(tmp_path):
-    """Depthwise convolutions in half precision, casts of TorchScript's executor, numbers that a traced archive has on the device, attention."""
+    """Depthwise convolutions in half precision, casts of TorchScript's executor, numbers that a
+    traced archive has on the device, attention."""
     pytest.importorskip("torchvision")
     environ = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT / "pyshim" / "src"), str(TOOLS)])}
     command = [sys.executable, "-m", "oracle", "torchvision", "mnasnet0_5", "shufflenet_v2_x0_5", "--cache", str(tmp_path), "--device", "t4", "--batch", "4",
@@ -42,7 +44,8 @@ with torch.no_grad():
 
 @pytest.mark.skipif(not (TOOLS / "oracle").is_dir(), reason="the wheel is tested alone")
 def test_later_passes_run_another_graph():
-    """What the note later-graph says: the first pass of list_read takes what memspec predicts, later ones go without the list, which held 8 KiB."""
+    """What the note later-graph says: the first pass of list_read takes what memspec predicts,
+    later ones go without the list, which held 8 KiB."""
     environ = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT / "pyshim" / "src"), str(ROOT / "testdata" / "artifacts" / "small")])}
     p = subprocess.run([sys.executable, "-W", "ignore", "-c", LATER], env=environ, capture_output=True, text=True)
     assert p.stdout.split() == ["43008", "34816", "34816"], p.stderr[-2000:]

@@ -1,4 +1,5 @@
-"""What a program on a pretend GPU is shown of values that no kernel computed, and of parameters without a gradient."""
+"""What a program on a pretend GPU is shown of values that no kernel computed, and of parameters
+without a gradient."""
 
 import json
 import os

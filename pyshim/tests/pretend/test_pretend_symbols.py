@@ -1,5 +1,5 @@
-"""Every call that PyTorch makes of CUDA's libraries is defined by the pretend GPU, or deliberately left to the real library: a PyTorch that makes
-one more fails here, by its name."""
+"""Every call that PyTorch makes of CUDA's libraries is defined by the pretend GPU, or deliberately
+left to the real library: a PyTorch that makes one more fails here, by its name."""
 
 import importlib.metadata
 import shutil

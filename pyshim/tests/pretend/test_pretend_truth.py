@@ -1,5 +1,6 @@
-"""A pretend GPU against real ones, where somebody measured. truth.py prints the whole tables; their errors are held as they are, for each torch
-that was tried (testdata/pretend/truth; MEMSPEC_UPDATE=1 writes that of this torch)."""
+"""A pretend GPU against real ones, where somebody measured. truth.py prints the whole tables; their
+errors are held as they are, for each torch that was tried (testdata/pretend/truth; MEMSPEC_UPDATE=1
+writes that of this torch)."""
 
 import os
 from pathlib import Path
@@ -35,7 +36,8 @@ def test_five_models_with_the_torch_that_they_were_measured_with():
 
 
 def test_training_steps_with_the_torch_that_they_were_measured_with():
-    """Half of the figures to the byte, gpt2's four but for 0.04 % of one; of the others allocated within 0.3 %, reserved within 3 %."""
+    """Half of the figures to the byte, gpt2's four but for 0.04 % of one; of the others allocated
+    within 0.3 %, reserved within 3 %."""
     rows = [line.split() for line in (HELD / "2.11.0.t4.txt").read_text().splitlines()[1:]]
     by = {(" ".join(r[:2]), r[3]): r for r in rows}
     assert [" ".join(key) for key, r in by.items() if r[-1] == "equal"] == [
@@ -47,15 +49,16 @@ def test_training_steps_with_the_torch_that_they_were_measured_with():
 
 @pytest.mark.parametrize("length, kind, options, segments, reserved", truth.RECORDED, ids=str)
 def test_a_recorded_decoder(length, kind, options, segments, reserved, found_binary):
-    """What a stranger's GPU recorded, event by event: actions and sizes in their order. Newer releases take other workspaces on the way; a pass
-    reserves the same with them."""
+    """What a stranger's GPU recorded, event by event: actions and sizes in their order. Newer
+    releases take other workspaces on the way; a pass reserves the same with them."""
     if not truth.snapshot(length, kind).is_file():
         pytest.skip("the recordings are not here")
     same_release = support.torch_here().release == (2, 11)
     if kind == "training" and not same_release:
         pytest.skip("recorded with torch 2.11")
     seen = truth.stream(length, kind, options)
-    casts = 24 * (4 * 1024 + 3 * 4096) * 1024 * 2 if options and support.torch_here().release < (2, 11) else 0  # of weights: kept in inference mode, too
+    # of weights: kept in inference mode, too
+    casts = 24 * (4 * 1024 + 3 * 4096) * 1024 * 2 if options and support.torch_here().release < (2, 11) else 0
     assert seen["segments"][0][1] == seen["segments"][1][1] + casts == reserved + casts
     if same_release:
         assert seen["events"][0] == seen["events"][1] == seen["same"], seen
@@ -63,7 +66,8 @@ def test_a_recorded_decoder(length, kind, options, segments, reserved, found_bin
 
 
 def test_a_recorded_compiled_training_step(found_binary):
-    """A stranger's GPU and torch.compile with graph breaks: every event, and what is allocated and reserved block by block."""
+    """A stranger's GPU and torch.compile with graph breaks: every event, and what is allocated and
+    reserved block by block."""
     if not truth.COMPILED.is_file():
         pytest.skip("the recordings are not here")
     if support.torch_here().release != (2, 10):

@@ -1,4 +1,5 @@
-"""Values on a pretend GPU: right where they can be, noted where not, and at no cost to what is measured."""
+"""Values on a pretend GPU: right where they can be, noted where not, and at no cost to what is
+measured."""
 
 import json
 from pathlib import Path
@@ -59,7 +60,8 @@ def test_a_read_has_the_users_line(seen):
 
 
 def test_a_step_hardly_comes_by_python(seen):
-    """What a pass costs with values: a visit is some ten microseconds, and so is what is computed."""
+    """What a pass costs with values: a visit is some ten microseconds, and so is what is computed.
+    """
     visits, computed = seen["visits"]
     assert sum(visits.values()) <= 20, visits
     assert set(computed) == {"aten::fill_"} and len(computed) <= 2, "the gradient that a pass begins with: one operator, before 2.15 one within another"
@@ -115,7 +117,8 @@ def streams(play):
 
 
 def ordered(events):
-    """Frees that follow one another, by address: autocast lets go of its cache in the order of a hash of addresses, which no two runs share."""
+    """Frees that follow one another, by address: autocast lets go of its cache in the order of a
+    hash of addresses, which no two runs share."""
     out, frees = [], []
     for e in [*events, None]:
         if e and e[0].startswith("free"):
@@ -142,10 +145,14 @@ def test_every_program_is_compared(streams):
 DECIDED_BY_VALUES = {"aten::linalg_eig", "aten::matrix_exp", "aten::linalg_matrix_exp", "aten::index_put", "aten::index_put_", "aten::masked_scatter_backward",
                      "aten::masked_scatter", "aten::masked_select", "aten::nonzero", "aten::index", "aten::_unique2", "aten::repeat_interleave",
                      "aten::normal", "aten::combinations",
-                     "aten::cross_entropy_loss"}  # smoothed and weighted, its mean selects the weights of the targets that are not ignored
-# PyTorch asks whether two references are one object, which a call that passes through Python does not keep: an error less for a wrong argument.
+                     # smoothed and weighted, its mean selects the weights of the targets that are
+                     # not ignored
+                     "aten::cross_entropy_loss"}
+# PyTorch asks whether two references are one object, which a call that passes through Python does
+# not keep: an error less for a wrong argument.
 SAME_OBJECT = {"aten::addr_"}
-# Its results on CPU and CUDA differ for arguments that do not belong together, as the recorded ones.
+# Its results on CPU and CUDA differ for arguments that do not belong together, as the recorded
+# ones.
 OTHERWISE_ON_CPU = {"aten::_embedding_bag_dense_backward"}
 
 

@@ -1,11 +1,15 @@
-"""What a pretend GPU says, against what real ones were measured to take (testdata/pretend/measured.csv): the table for the torch of this Python.
+"""What a pretend GPU says, against what real ones were measured to take
+(testdata/pretend/measured.csv): the table for the torch of this Python.
 
     python pyshim/tests/pretend/truth.py [five] [t4] [streams] [compiled]      # t4's language models want transformers
 
-five: five classifiers, first pass, measured with torch 2.10 on a card of capability 8.9. t4: training steps, measured with torch 2.11 on a Tesla T4.
-streams: a decoder's recorded allocator events; the card is not said (events are those of 8.9), the torch is 2.11 or 2.10.
-compiled: a compiled training step's recorded events; its card is not said (the tuner's buffers are of 48 MiB, a cache of Ada's), the torch is 2.10.
-Another torch, or another transformers, takes otherwise; nothing is fitted.
+five: five classifiers, first pass, measured with torch 2.10 on a card of capability 8.9. t4:
+training steps, measured with torch 2.11 on a Tesla T4.
+streams: a decoder's recorded allocator events; the card is not said (events are those of 8.9), the
+torch is 2.11 or 2.10.
+compiled: a compiled training step's recorded events; its card is not said (the tuner's buffers are
+of 48 MiB, a cache of Ada's), the torch is 2.10. Another torch, or another transformers, takes
+otherwise; nothing is fitted.
 """
 
 import csv

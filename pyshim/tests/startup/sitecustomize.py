@@ -1,5 +1,7 @@
-"""Of Python processes that tests start: at its end each would look once more for cycles among all of PyTorch's objects, a quarter of a short one's
-processor time. Frozen, they are left where they are; what is registered with atexit runs before this, and modules are let go of after it, as ever."""
+"""Of Python processes that tests start: at its end each would look once more for cycles among all
+of PyTorch's objects, a quarter of a short one's processor time. Frozen, they are left where they
+are; what is registered with atexit runs before this, and modules are let go of after it, as ever.
+"""
 
 import atexit
 import gc

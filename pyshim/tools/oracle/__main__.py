@@ -1,7 +1,11 @@
-"""The static engine held against PyTorch on pretend GPUs: PYTHONPATH=pyshim/src:pyshim/tools python -m oracle CATALOG --cache DIR [MODEL…]
+"""The static engine held against PyTorch on pretend GPUs: PYTHONPATH=pyshim/src:pyshim/tools python
+-m oracle CATALOG --cache DIR [MODEL…]
 
-Archives of each model are made once, runs and cuDNN's answers are kept in the cache, so that it goes on where it was stopped; predictions are made anew.
-Exit code 1: something is called exact and is not, or is beyond what its report says. timm and transformers have to be installed for the catalogs of that name. Prints a line for every model and writes the table where -o says.
+Archives of each model are made once, runs and cuDNN's answers are kept in the cache, so that it
+goes on where it was stopped; predictions are made anew.
+Exit code 1: something is called exact and is not, or is beyond what its report says. timm and
+transformers have to be installed for the catalogs of that name. Prints a line for every model and
+writes the table where -o says.
 """
 
 from __future__ import annotations
@@ -37,7 +41,8 @@ class Store:
 
 
 def work(device: str, catalog: str, cache: Path, what: str, tasks: list[dict], store: Store, done) -> None:
-    """Gives the tasks to processes one by one; one that ends early is followed by another, for what done says is left of its task."""
+    """Gives the tasks to processes one by one; one that ends early is followed by another, for what
+    done says is left of its task."""
     tasks = list(tasks)
     while tasks:
         log = (cache / f"{what}.{device}.log").open("ab")

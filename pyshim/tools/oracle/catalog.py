@@ -1,4 +1,5 @@
-"""The models that predictions are held against PyTorch with: of torchvision, timm and transformers, each with the inputs of a batch."""
+"""The models that predictions are held against PyTorch with: of torchvision, timm and transformers,
+each with the inputs of a batch."""
 
 from __future__ import annotations
 
@@ -19,7 +20,8 @@ class Model(NamedTuple):
 
 
 def quick_init() -> None:
-    """Constructors leave large weights as they come: an account does not read them, and nothing is written to memory."""
+    """Constructors leave large weights as they come: an account does not read them, and nothing is
+    written to memory."""
     for name in ("uniform_", "normal_", "erfinv_", "exponential_"):
         kept = getattr(torch.Tensor, name)
 
@@ -139,7 +141,8 @@ PIXELS = {
 
 def _hub(name: str, kind: str, names: tuple[str, ...], fixed: dict[str, Any], settings: dict[str, Any]) -> nn.Module:
     transformers = importlib.import_module("transformers")
-    config = getattr(transformers, name + "Config")(**{k: v for k, v in settings.items() if v is not None})  # None: a setting that this one has not
+    # None: a setting that this one has not
+    config = getattr(transformers, name + "Config")(**{k: v for k, v in settings.items() if v is not None})
     return First(getattr(transformers, name + kind)(config), names, fixed)
 
 

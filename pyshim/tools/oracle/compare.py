@@ -31,7 +31,8 @@ def ran(told: dict) -> dict[str, int]:
 
 
 def compare(report: dict, told: dict) -> Verdict:
-    """exact must be equal in all six figures. An estimate is never under by more than a hundredth and its upper figure never under; a bound is never under."""
+    """exact must be equal in all six figures. An estimate is never under by more than a hundredth
+    and its upper figure never under; a bound is never under."""
     if "error" in report:
         return Verdict("none", "error")
     quality, truth, ours = report["quality"], ran(told), figures(report)

@@ -1,6 +1,8 @@
-"""Where a run and its prediction part, event by event: python -m oracle.part CATALOG MODEL DEVICE BATCH SETTING ARTIFACT RUNTIME --cache DIR
+"""Where a run and its prediction part, event by event: python -m oracle.part CATALOG MODEL DEVICE
+BATCH SETTING ARTIFACT RUNTIME --cache DIR
 
-Prints the births and deaths around the first difference of each pass, ours beside PyTorch's. A birth is +bytes, a death the number of its birth.
+Prints the births and deaths around the first difference of each pass, ours beside PyTorch's. A
+birth is +bytes, a death the number of its birth.
 """
 
 from __future__ import annotations
@@ -79,7 +81,8 @@ def predicted(a: argparse.Namespace, cache: Path) -> list:
 
 
 def begins(entries: list, births: list[int], at: int) -> int:
-    """Where a pass begins among our entries, which tell of loading too: at the entry from which most of the pass's first births follow."""
+    """Where a pass begins among our entries, which tell of loading too: at the entry from which
+    most of the pass's first births follow."""
     sizes = [(n, e["size"]) for n, e in enumerate(entries) if e["action"] == "alloc" and n >= at]
     agree = [(sum(x == y[1] for x, y in zip(births, sizes[i:])), -i) for i in range(len(sizes))]
     return sizes[-max(agree)[1]][0]

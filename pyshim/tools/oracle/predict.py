@@ -1,4 +1,5 @@
-"""What memspec predicts for the runs: a memspec.yaml for each model, cuDNN asked for its convolutions, and the report of every case."""
+"""What memspec predicts for the runs: a memspec.yaml for each model, cuDNN asked for its
+convolutions, and the report of every case."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""A process on a pretend GPU: makes archives of models, or runs them. One line of JSON a task on standard input, one a result on the last descriptor.
+"""A process on a pretend GPU: makes archives of models, or runs them. One line of JSON a task on
+standard input, one a result on the last descriptor.
 
     python -m oracle.work DEVICE CATALOG CACHE make|tell|run|follow    # tasks: {"model": …} or {"model": …, "runs": [[batch, setting, run], …]}
     tell: writes beside a traced archive what memshim export does, the program that the live model runs
@@ -192,7 +193,8 @@ def one(model: Any, batch: int, setting: str, archive: Path | None, events: bool
 
 
 def stream(entries: list) -> list:
-    """Births ([bytes, place]) and deaths (the birth's number, -1 of what was there before), in order."""
+    """Births ([bytes, place]) and deaths (the birth's number, -1 of what was there before), in
+    order."""
     out: list = []
     born: dict[int, int] = {}
     number = 0

@@ -53,7 +53,8 @@ def all_facts(call: Call, overload: str) -> set[str]:
 
 
 def order(calls: list[tuple[Call, str]]) -> list[Call]:
-    """The calls, each next one showing the most that none before it showed; ties in the given order."""
+    """The calls, each next one showing the most that none before it showed; ties in the given
+    order."""
     left = [(c, all_facts(c, o)) for c, o in calls]
     seen: set[str] = set()
     out: list[Call] = []

@@ -1,7 +1,9 @@
 """Calls that fake CUDA tensors refuse, run on real CPU tensors.
 
-Sizes that depend on values: MOST gives each operator the values that make its result as large as it can be, LESS others.
-QUANT: quantised tensors and fake quantisation. DRIVER: operators whose kernels ask for a GPU even on fake tensors.
+Sizes that depend on values: MOST gives each operator the values that make its result as large as it
+can be, LESS others.
+QUANT: quantised tensors and fake quantisation. DRIVER: operators whose kernels ask for a GPU even
+on fake tensors.
 """
 
 from __future__ import annotations

@@ -114,7 +114,8 @@ class Tap(TorchFunctionMode):
 
 
 def quiet_python_overrides() -> None:
-    """Python functions of torch then run their bodies under the tap instead of being handed to it whole."""
+    """Python functions of torch then run their bodies under the tap instead of being handed to it
+    whole."""
     for name, module in list(sys.modules.items()):
         if not name.startswith("torch."):
             continue

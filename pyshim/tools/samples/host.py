@@ -49,7 +49,8 @@ def type_of(v: Any) -> str:
 
 
 def expression(v: Any, params: list[str]) -> str:
-    """None and dtypes as constants, all else as a parameter, so that nothing is computed at compile time."""
+    """None and dtypes as constants, all else as a parameter, so that nothing is computed at compile
+    time."""
     if v is None:
         return "None"
     if isinstance(v, torch.dtype):
@@ -59,7 +60,8 @@ def expression(v: Any, params: list[str]) -> str:
 
 
 class Encoder:
-    """As in encode, with dicts, tuples and tensors that have values. Numbers storages in order of appearance."""
+    """As in encode, with dicts, tuples and tensors that have values. Numbers storages in order of
+    appearance."""
 
     def __init__(self) -> None:
         self.storages: list[torch.UntypedStorage] = []

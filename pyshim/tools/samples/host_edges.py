@@ -1,4 +1,5 @@
-"""The calls of written_host.jsonl, more of what host.jsonl has: the ends of ranges, what is empty, what is refused."""
+"""The calls of written_host.jsonl, more of what host.jsonl has: the ends of ranges, what is empty,
+what is refused."""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
-"""Calls written by hand that came later than others: a file of their own, so that the numbers of those others stay as lists name them.
+"""Calls written by hand that came later than others: a file of their own, so that the numbers of
+those others stay as lists name them.
 
-They run on fake tensors and, where HOST says so, in the TorchScript interpreter on CPU; not on described devices.
+They run on fake tensors and, where HOST says so, in the TorchScript interpreter on CPU; not on
+described devices.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""Calls at the edges of what operators take, by family: what they refuse, and the ways that the calls of samples/later.py do not go."""
+"""Calls at the edges of what operators take, by family: what they refuse, and the ways that the
+calls of samples/later.py do not go."""
 
 from __future__ import annotations
 

@@ -47,8 +47,9 @@ class Build:
 
 
 def run(line: dict) -> str:
-    """Births and deaths of a call's storages: "+512 -0" is a birth of 512 bytes and the death of the first that was born, "-x" the death of one that was
-    there before. Its results live on. A call that does not run is "! and why"."""
+    """Births and deaths of a call's storages: "+512 -0" is a birth of 512 bytes and the death of
+    the first that was born, "-x" the death of one that was there before. Its results live on. A
+    call that does not run is "! and why"."""
     func = operator(line["op"], line.get("overload", ""))
     build = Build()
     args, kwargs = broadcast(func, build.value(line["args"]), {k: build.value(v) for k, v in line["kwargs"].items()})

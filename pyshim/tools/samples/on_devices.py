@@ -1,5 +1,6 @@
-"""Calls that only a device tells apart: large reductions and sorts, layouts that libraries copy, kernels that are chosen by size. Nothing runs, so
-sizes are as large as they need to be. A line is that of testdata/aten/README.md."""
+"""Calls that only a device tells apart: large reductions and sorts, layouts that libraries copy,
+kernels that are chosen by size. Nothing runs, so sizes are as large as they need to be. A line is
+that of testdata/aten/README.md."""
 
 from __future__ import annotations
 
@@ -190,7 +191,8 @@ def convolutions(c: _Lines) -> None:
         whole(x, w, None, [stride] * n, [padding] * n, [dilation] * n, False, [0] * n, groups, cudnn=cudnn)
 
     def whole(*args: Any, cudnn: bool = True) -> None:
-        c.call("aten::_convolution", *args, False, False, cudnn, True)  # benchmark, deterministic, cudnn_enabled, allow_tf32
+        # benchmark, deterministic, cudnn_enabled, allow_tf32
+        c.call("aten::_convolution", *args, False, False, cudnn, True)
 
     for kw in ({}, {"cudnn": False}):
         conv(f(4, 8, 32, 32), f(16, 8, 3, 3), padding=1, **kw)
@@ -289,7 +291,8 @@ def operands(c: _Lines) -> None:
 
 
 def products_of_patches(c: _Lines) -> None:
-    """Convolutions without cuDNN: columns of one sample, a product each, groups one after the other."""
+    """Convolutions without cuDNN: columns of one sample, a product each, groups one after the
+    other."""
     def conv(x: _Tensor, w: _Tensor, bias: _Tensor | None = None, stride: int = 1, padding: int = 0, dilation: int = 1, groups: int = 1, transposed: bool = False) -> None:
         n = len(x.sizes) - 2
         c.call("aten::_convolution", x, w, bias, [stride] * n, [padding] * n, [dilation] * n, transposed, [0] * n, groups, False, False, False, True)

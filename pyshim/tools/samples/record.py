@@ -194,7 +194,8 @@ STAND_INS = {("aten::to", "prim_Device"): to_device}
 
 
 def broadcast(func, args: list, kwargs: dict) -> tuple[list, dict]:
-    """One int where the schema says int[2] means two of them; Python's binding leaves that to TorchScript."""
+    """One int where the schema says int[2] means two of them; Python's binding leaves that to
+    TorchScript."""
     arguments = func._schema.arguments
     sized = {a.name: a.N for a in arguments if a.N}
 

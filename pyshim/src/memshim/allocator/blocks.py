@@ -1,7 +1,9 @@
-"""Which block each allocation got: the allocator's history says what was asked for and where it lies; the block may be larger.
+"""Which block each allocation got: the allocator's history says what was asked for and where it
+lies; the block may be larger.
 
-It is no simulation of what the allocator would choose. It follows what it chose, from a snapshot on, event by event: a segment is cut where an
-allocation lies, and free neighbours join, by the rules of c10/cuda/CUDACachingAllocator.cpp (should_split, try_merge_blocks, round_size).
+It is no simulation of what the allocator would choose. It follows what it chose, from a snapshot
+on, event by event: a segment is cut where an allocation lies, and free neighbours join, by the
+rules of c10/cuda/CUDACachingAllocator.cpp (should_split, try_merge_blocks, round_size).
 """
 
 from __future__ import annotations
@@ -51,8 +53,8 @@ class _Block:
 
 
 class Blocks:
-    """The blocks of one device. `alloc` and `freed` give the size of the block; what the blocks do not allow counts in `astray`, and a block is
-    then as large as the request rounded."""
+    """The blocks of one device. `alloc` and `freed` give the size of the block; what the blocks do
+    not allow counts in `astray`, and a block is then as large as the request rounded."""
 
     def __init__(self, segments: list[dict], settings: Settings = Settings()):
         """segments are a snapshot's, of one device."""

@@ -1,4 +1,5 @@
-"""Regions of CPU tensors: what stands in for the allocator where there is no GPU. One watch serves all that are open."""
+"""Regions of CPU tensors: what stands in for the allocator where there is no GPU. One watch serves
+all that are open."""
 
 from __future__ import annotations
 
@@ -20,7 +21,8 @@ _SKIPPED = ("/torch/utils/_python_dispatch.py", "/torch/_dynamo/eval_frame.py", 
 
 
 class CPURegion:
-    """Storages of CPU tensors from open to close: bytes as asked for, nothing that an allocator would add.
+    """Storages of CPU tensors from open to close: bytes as asked for, nothing that an allocator
+    would add.
 
     stacks: "" for none. before: the tensors that are there; None for all that Python can reach.
     """

@@ -12,15 +12,18 @@ from memshim.frames import Stacks
 
 MAX_EVENTS = 10_000_000  # of the allocator's ring buffer, which grows as it fills
 
-# Those that a record keeps: not what reading the history leaves in it (snapshot), nor what changes no memory (annotate).
+# Those that a record keeps: not what reading the history leaves in it (snapshot), nor what changes
+# no memory (annotate).
 ACTIONS = frozenset(("alloc", "free_requested", "free_completed", "segment_alloc", "segment_free", "segment_map", "segment_unmap", "oom"))
 ANNOTATE = "annotate"
 
 
 class Event(NamedTuple):
-    """On CUDA the actions and sizes of TraceEntry (sizes as asked for, key an address); on CPU alloc and free_completed of a storage's number.
+    """On CUDA the actions and sizes of TraceEntry (sizes as asked for, key an address); on CPU
+    alloc and free_completed of a storage's number.
 
-    forward is the stack of the forward operator whose backward this is, -1 where none is known. tag is what the thread that did it called its work.
+    forward is the stack of the forward operator whose backward this is, -1 where none is known. tag
+    is what the thread that did it called its work.
     """
 
     action: str
@@ -35,7 +38,8 @@ class Event(NamedTuple):
 
 
 def read_entries(entries: list[dict], stacks: Stacks) -> list[Event]:
-    """The allocator's trace entries of one device (torch.cuda.memory._snapshot()["device_traces"][i])."""
+    """The allocator's trace entries of one device
+    (torch.cuda.memory._snapshot()["device_traces"][i])."""
     known: dict[tuple[int, ...], int] = {}  # PyTorch gives one frame one dict in a snapshot
     nodes: dict[tuple[str, ...], int] = {}  # and a node of the graph allocates more than once
     out = []
@@ -61,13 +65,16 @@ def read_entries(entries: list[dict], stacks: Stacks) -> list[Event]:
 
 
 def block(size: int, where: str) -> int:
-    """What an allocation counts for where its block is not known: on CUDA the request rounded up (roundup_power2_divisions apart)."""
+    """What an allocation counts for where its block is not known: on CUDA the request rounded up
+    (roundup_power2_divisions apart)."""
     return -(-size // MIN_BLOCK) * MIN_BLOCK if where == "cuda" else size
 
 
 def deltas(events: list[Event], where: str) -> Iterator[tuple[Event, int]]:
-    """For each event that changes what is allocated: the event, and by how much. A free of what the history never saw born is of before."""
-    free = "free_requested" if where == "cuda" else "free_completed"  # PyTorch counts a block as free when that is asked for
+    """For each event that changes what is allocated: the event, and by how much. A free of what the
+    history never saw born is of before."""
+    # PyTorch counts a block as free when that is asked for
+    free = "free_requested" if where == "cuda" else "free_completed"
     for e in events:
         if e.action == "alloc":
             yield e, block(e.size, where)
@@ -76,7 +83,8 @@ def deltas(events: list[Event], where: str) -> Iterator[tuple[Event, int]]:
 
 
 def forward_frames(told: list[str]) -> list[tuple[str, int, str]]:
-    """The frames that a node tells of, innermost first: written by attribution/forward_lines.py, or by PyTorch where the program itself looks for anomalies."""
+    """The frames that a node tells of, innermost first: written by attribution/forward_lines.py, or
+    by PyTorch where the program itself looks for anomalies."""
     if told and told[0].startswith("  File "):
         told = [" ".join(text.splitlines()[:1]) for text in reversed(told)]
     else:

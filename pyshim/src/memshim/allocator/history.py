@@ -1,4 +1,5 @@
-"""What was allocated and freed while code ran, by whom: the CUDA allocator's own history, or storages of CPU tensors where there is no GPU."""
+"""What was allocated and freed while code ran, by whom: the CUDA allocator's own history, or
+storages of CPU tensors where there is no GPU."""
 
 from __future__ import annotations
 
@@ -29,7 +30,8 @@ class Region(Protocol):
 
 
 def region(device: Any = None, stacks: str = "python", events: bool = True) -> Region:
-    """Of the device named, else of the current GPU where there is one, else of CPU tensors; to be opened."""
+    """Of the device named, else of the current GPU where there is one, else of CPU tensors; to be
+    opened."""
     from memshim.allocator.recorder import CUDARegion
     from memshim.allocator.cpu_region import CPURegion
 
@@ -46,8 +48,9 @@ class Held(NamedTuple):
 
 
 class Moment(NamedTuple):
-    """What is alive at one moment of a region, in what the allocator counts. at is the index of its event, -1 for the beginning. total is more or
-    less than the parts only where the region's events do not tell all."""
+    """What is alive at one moment of a region, in what the allocator counts. at is the index of its
+    event, -1 for the beginning. total is more or less than the parts only where the region's events
+    do not tell all."""
 
     at: int
     total: int
@@ -56,7 +59,8 @@ class Moment(NamedTuple):
 
 
 class Change(NamedTuple):
-    """One step of a replay: an allocation or a free of so many bytes. of_before: the block was there when the region began."""
+    """One step of a replay: an allocation or a free of so many bytes. of_before: the block was
+    there when the region began."""
 
     index: int
     event: Event
@@ -92,7 +96,8 @@ def replay(region: Region) -> list[Change]:
 
 
 def moment(region: Region, changes: list[Change], at: int | None = None, since: int = 0) -> Moment:
-    """What is alive after the event of that index; None: when most was, for the first time from event number since on."""
+    """What is alive after the event of that index; None: when most was, for the first time from
+    event number since on."""
     if at is None:
         at = peak_of(region, changes, since)
     before, held = dict(region.before), {}
@@ -112,7 +117,8 @@ def moment(region: Region, changes: list[Change], at: int | None = None, since: 
 
 
 def peak_of(region: Region, changes: list[Change], since: int = 0) -> int:
-    """The index of the event that made the peak from event number since on, that before it where it only fell from there; -1: it was at the beginning."""
+    """The index of the event that made the peak from event number since on, that before it where it
+    only fell from there; -1: it was at the beginning."""
     total = most = sum(region.before.values())
     at = -1
     for c in changes:
@@ -123,7 +129,8 @@ def peak_of(region: Region, changes: list[Change], since: int = 0) -> int:
 
 
 class Line(NamedTuple):
-    """A source line that held memory at the peak. frame is None for what no stack tells; backward: the line's operators' backward holds it."""
+    """A source line that held memory at the peak. frame is None for what no stack tells; backward:
+    the line's operators' backward holds it."""
 
     frame: Frame | None
     mem: int  # as asked for
@@ -170,7 +177,8 @@ def by_line(region: Region, held: list[Held], every_frame: bool = False) -> list
 
 
 def lines_at(region: Region, at: int, loaded: int) -> list[Line]:
-    """Who held what after the event of that index; what was born before the event numbered loaded is one line without a place."""
+    """Who held what after the event of that index; what was born before the event numbered loaded
+    is one line without a place."""
     held = moment(region, replay(region), at).held
     first = [h.event.size for h in held if h.born < loaded]
     lines = by_line(region, [h for h in held if h.born >= loaded])
@@ -178,7 +186,8 @@ def lines_at(region: Region, at: int, loaded: int) -> list[Line]:
 
 
 def at_peak(region: Region, every_frame: bool = False, since: int = 0) -> Peak:
-    """Who held the most that was allocated at once from event number since on, by source line, the largest first."""
+    """Who held the most that was allocated at once from event number since on, by source line, the
+    largest first."""
     changes = replay(region)
     m = moment(region, changes, since=since)
     told = region.peaks().get("allocated", 0) if region.where == "cuda" and not since else 0

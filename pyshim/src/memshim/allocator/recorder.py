@@ -1,9 +1,12 @@
-"""One recording of the CUDA allocator's history in a process, and any number of regions that read it, in any order and at once.
+"""One recording of the CUDA allocator's history in a process, and any number of regions that read
+it, in any order and at once.
 
-The allocator has one history and one set of peaks a device. Whoever clears the one or resets the other takes it from all who look. So memshim's
-regions share: events are moved from the allocator's history into ours before it is cleared, and before peaks are reset every open region keeps
-what they were, and so does the program: it reads its own peaks as if nobody looked. Its calls of `reset_peak_memory_stats` and
-`_record_memory_history` pass through here for the same reason; what it began to record goes on afterwards, with its own arguments.
+The allocator has one history and one set of peaks a device. Whoever clears the one or resets the
+other takes it from all who look. So memshim's regions share: events are moved from the allocator's
+history into ours before it is cleared, and before peaks are reset every open region keeps what they
+were, and so does the program: it reads its own peaks as if nobody looked. Its calls of
+`reset_peak_memory_stats` and `_record_memory_history` pass through here for the same reason; what
+it began to record goes on afterwards, with its own arguments.
 """
 
 from __future__ import annotations
@@ -25,15 +28,19 @@ from memshim.frames import Stacks
 
 # A region's peaks: our names, and those of torch.cuda.memory_stats.
 METRICS = {m: f"{m}_bytes" for m in ("requested", "allocated", "reserved", "active", "inactive_split")}
-SYMBOLIZE = "TORCH_SYMBOLIZE_MODE"  # unset, PyTorch before 2.15 names C++ frames by starting addr2line, and fails where that is not installed
+# unset, PyTorch before 2.15 names C++ frames by starting addr2line, and fails where that is not
+# installed
+SYMBOLIZE = "TORCH_SYMBOLIZE_MODE"
 # What the history keeps for each kind of stack, and of which.
 _CONTEXT = {"": (None, "python"), "python": ("alloc", "python"), "alloc": ("alloc", "all"), "all": ("all", "all")}
 
 
 class CUDARegion:
-    """What the caching allocator of one GPU does from open to close. Where CUDA has not started yet, it begins when that does.
+    """What the caching allocator of one GPU does from open to close. Where CUDA has not started
+    yet, it begins when that does.
 
-    stacks: "python"; "alloc" with C++ frames, "all" of what is freed too; "" for none. events: False for peaks alone, which costs nothing.
+    stacks: "python"; "alloc" with C++ frames, "all" of what is freed too; "" for none. events:
+    False for peaks alone, which costs nothing.
     """
 
     where = "cuda"
@@ -89,7 +96,8 @@ class CUDARegion:
         recorder.want(self, stacks)
 
     def keep_events(self, keep: bool) -> None:
-        """Whether to record from here on. Peaks are counted in any event. What there was and is, restart tells."""
+        """Whether to record from here on. Peaks are counted in any event. What there was and is,
+        restart tells."""
         recorder.keep_events(self, keep)
 
     def now(self) -> dict[str, int]:
@@ -124,15 +132,19 @@ class Recorder:
         self._lock = threading.RLock()
         self._guard = Guard(self)
         self._theirs = False  # the program's own recording runs: its history is read, never cleared
-        self._settings = ("", None)  # how we record: kind of stacks, and the program's own arguments where it began while we did
-        self._seen: dict[int, tuple[int, tuple]] = {}  # of the program's history, how many were read and the last of them
-        self._program: dict[int, dict] = {}  # by device, the counters as they were when we last reset its peaks: the program did not
+        # how we record: kind of stacks, and the program's own arguments where it began while we did
+        self._settings = ("", None)
+        # of the program's history, how many were read and the last of them
+        self._seen: dict[int, tuple[int, tuple]] = {}
+        # by device, the counters as they were when we last reset its peaks: the program did not
+        self._program: dict[int, dict] = {}
 
     def open(self, region: CUDARegion) -> None:
         import torch
 
         with self._lock:
-            if torch.cuda.is_initialized() or hasattr(torch.cuda._tls, "is_initializing"):  # which PyTorch before 2.15 asks for a lock that it holds
+            # which PyTorch before 2.15 asks for a lock that it holds
+            if torch.cuda.is_initialized() or hasattr(torch.cuda._tls, "is_initializing"):
                 self._begin(region)
             else:
                 torch.cuda._lazy_call(lambda: self._begin(region) if not region._ended else None)
@@ -243,10 +255,13 @@ class Recorder:
             return None
 
     def _drain(self, keep: bool = True) -> dict:
-        """Move what is new in the allocator's history into ours, unless nobody needs it; the snapshot that it was read from."""
+        """Move what is new in the allocator's history into ours, unless nobody needs it; the
+        snapshot that it was read from."""
         import torch
 
-        with uncollected():  # what it let go of between the first two would be told nowhere; and it finds nothing in the entries, over and over
+        # what it let go of between the first two would be told nowhere; and it finds nothing in the
+        # entries, over and over
+        with uncollected():
             snapshot, ended = allocator_snapshot(), not torch._C._cuda_isHistoryEnabled()
             if ended or not self._theirs:
                 self._record(clear=True)
@@ -260,7 +275,8 @@ class Recorder:
         return snapshot
 
     def _new(self, device: int, entries: list[dict]) -> list[dict]:
-        """Of the program's own history, what was not read yet. Its ring may have gone on over what was."""
+        """Of the program's own history, what was not read yet. Its ring may have gone on over what
+        was."""
         count, last = self._seen.get(device, (0, None))
         if entries:
             self._seen[device] = (len(entries), _identity(entries[-1]))
@@ -372,7 +388,8 @@ def uncollected() -> Iterator[None]:
 
 
 class _Unloaded(types.ModuleType):
-    """torch._inductor as long as it is not imported, without the one module that a snapshot asks it for; whoever else asks it gets the real one."""
+    """torch._inductor as long as it is not imported, without the one module that a snapshot asks it
+    for; whoever else asks it gets the real one."""
 
     def __getattr__(self, name: str) -> Any:
         if name == "codecache":
@@ -382,8 +399,9 @@ class _Unloaded(types.ModuleType):
 
 @contextlib.contextmanager
 def without_inductor() -> Iterator[None]:
-    """To name the frames of code that inductor wrote, PyTorch asks for its cache of code (combined_traceback.cpp, py_symbolize), and so imports it,
-    and torch._dynamo with it, where the program never did: 2 s and 1,500 modules."""
+    """To name the frames of code that inductor wrote, PyTorch asks for its cache of code
+    (combined_traceback.cpp, py_symbolize), and so imports it, and torch._dynamo with it, where the
+    program never did: 2 s and 1,500 modules."""
     import torch
 
     if "torch._inductor" in sys.modules:

@@ -1,4 +1,5 @@
-"""Writes a .rec: a recording, compressed, as engine/recording of the Go engine reads it (its doc says every line). The same run gives the same bytes."""
+"""Writes a .rec: a recording, compressed, as engine/recording of the Go engine reads it (its doc
+says every line). The same run gives the same bytes."""
 
 from __future__ import annotations
 
@@ -29,7 +30,8 @@ class Site(NamedTuple):
 
 
 def encode(header: dict[str, Any], events: Sequence[Event], sites: Sequence[Site | None], stacks: Stacks) -> bytes:
-    """header: the keys of a measurement record but for its long lists, whose phases count in events. sites: one an event."""
+    """header: the keys of a measurement record but for its long lists, whose phases count in
+    events. sites: one an event."""
     actions: dict[str, int] = {}
     numbers: dict[Site, int] = {}
     of_stack: dict[int, int] = {}

@@ -1,4 +1,5 @@
-"""A region of the allocator's history in the form that PyTorch's memory_viz opens: as torch.cuda.memory._dump_snapshot writes it."""
+"""A region of the allocator's history in the form that PyTorch's memory_viz opens: as
+torch.cuda.memory._dump_snapshot writes it."""
 
 from __future__ import annotations
 
@@ -11,7 +12,8 @@ if TYPE_CHECKING:
 
 
 def snapshot(region: CUDARegion) -> dict[str, Any]:
-    """Blocks and segments as they are now; of what happened, what the region saw. Other devices have no history in it."""
+    """Blocks and segments as they are now; of what happened, what the region saw. Other devices
+    have no history in it."""
     from memshim.allocator.recorder import allocator_snapshot
 
     region.mark()

@@ -1,7 +1,9 @@
-"""Storages born and collected, seen from PyTorch's dispatcher: what stands in for the allocator's history where there is no GPU.
+"""Storages born and collected, seen from PyTorch's dispatcher: what stands in for the allocator's
+history where there is no GPU.
 
-A storage is born when an operator first returns a tensor on it and dies when PyTorch collects it. Memory that a kernel takes and gives back
-inside itself is not seen; nor what code that inductor compiled makes, until an operator is given it. Importing this imports torch.
+A storage is born when an operator first returns a tensor on it and dies when PyTorch collects it.
+Memory that a kernel takes and gives back inside itself is not seen; nor what code that inductor
+compiled makes, until an operator is given it. Importing this imports torch.
 """
 
 from __future__ import annotations
@@ -33,7 +35,8 @@ class Live(NamedTuple):
 class Watch(TorchDispatchMode):
     """Sees every storage that is born and collected on one kind of device while it is entered.
 
-    It holds no tensor: only weak references to storages. Subclasses say what becomes of a birth and a death; storages are numbered from 0.
+    It holds no tensor: only weak references to storages. Subclasses say what becomes of a birth and
+    a death; storages are numbered from 0.
     """
 
     def __init__(self, device: str):
@@ -73,7 +76,8 @@ class Watch(TorchDispatchMode):
                         self.see(storage, str(func))
 
     def see(self, storage: torch.UntypedStorage, operator: str) -> None:
-        """Count a storage if it is new, or has another size than it had: then the new bytes are there before the old ones go."""
+        """Count a storage if it is new, or has another size than it had: then the new bytes are
+        there before the old ones go."""
         with self._lock:
             key, size = storage._cdata, storage.nbytes()
             known = self.live.get(key)
@@ -131,7 +135,8 @@ class _InThread(TorchDispatchMode):
 
 
 class Threads:
-    """While it is entered, threads that start are watched as well. Those that run already are not."""
+    """While it is entered, threads that start are watched as well. Those that run already are not.
+    """
 
     def __init__(self, watch: Watch):
         self._watch = watch

@@ -1,8 +1,9 @@
 """The forward line of a backward operator.
 
-Backward runs in threads that have no Python of their own. PyTorch keeps, in anomaly mode, the stack that made a node of the autograd graph, and
-tells it with what the node allocates. Here that mode is on without its checks for NaN, and the stack is a list of places, not a formatted
-traceback: no cost that can be measured, and no allocation moves.
+Backward runs in threads that have no Python of their own. PyTorch keeps, in anomaly mode, the stack
+that made a node of the autograd graph, and tells it with what the node allocates. Here that mode is
+on without its checks for NaN, and the stack is a list of places, not a formatted traceback: no cost
+that can be measured, and no allocation moves.
 """
 
 from __future__ import annotations
@@ -19,12 +20,14 @@ _program: Program
 
 MODULE = "<module that ran>"  # a frame of that file has the module's name for a function
 MOST_PLACES = 1 << 16
-_places: dict[tuple[int, int], tuple[str, CodeType]] = {}  # by code, which is kept for its number's sake, and instruction
+# by code, which is kept for its number's sake, and instruction
+_places: dict[tuple[int, int], tuple[str, CodeType]] = {}
 running: Callable[[], str] | None = None  # tells it, where somebody wants to know
 
 
 def stack() -> list[str]:
-    """file:line:function of the caller's frames, innermost first, a line each: one text, for PyTorch copies it for each allocation of the node's."""
+    """file:line:function of the caller's frames, innermost first, a line each: one text, for
+    PyTorch copies it for each allocation of the node's."""
     frame, out = sys._getframe(1), [f"{MODULE}:0:{running()}\n"] if running else []
     places = _places
     while frame is not None:
@@ -34,15 +37,17 @@ def stack() -> list[str]:
         if known is None:
             if len(places) >= MOST_PLACES:
                 places.clear()
-            known = places[place] = f"{code.co_filename}:{frame.f_lineno}:{code.co_name}\n", code  # PyTorch writes them out where a backward fails
+            # PyTorch writes them out where a backward fails
+            known = places[place] = f"{code.co_filename}:{frame.f_lineno}:{code.co_name}\n", code
         out.append(known[0])
         frame = frame.f_back
     return ["".join(out)]
 
 
 class Program:
-    """What the program itself asks of anomaly mode while ours is on: it reads its own answer, and turning its own off leaves ours on, which libraries
-    do to all training that they run (Lightning's Trainer)."""
+    """What the program itself asks of anomaly mode while ours is on: it reads its own answer, and
+    turning its own off leaves ours on, which libraries do to all training that they run
+    (Lightning's Trainer)."""
 
     def __init__(self) -> None:
         import torch
@@ -55,7 +60,8 @@ class Program:
         torch.is_anomaly_check_nan_enabled = lambda: self.check_nan
 
         def stack_of_node() -> list[str]:
-            """A graph that is traced keeps stacks of its own; a program that looks for an anomaly reads what PyTorch writes."""
+            """A graph that is traced keeps stacks of its own; a program that looks for an anomaly
+            reads what PyTorch writes."""
             return self._format() if self.on or fx.has_preserved_node_meta() else stack()
 
         fx.format_stack = stack_of_node
@@ -77,7 +83,8 @@ class Program:
 
 
 class Lines:
-    """with Lines(): … operators that are run forward in it are named when their backward allocates."""
+    """with Lines(): … operators that are run forward in it are named when their backward allocates.
+    """
 
     def __enter__(self) -> Lines:
         global _open, _program

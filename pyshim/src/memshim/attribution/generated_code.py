@@ -1,7 +1,9 @@
 """What the code that inductor writes tells of its own lines.
 
-A buffer's line in it is followed by the first kernel that takes the buffer, and above that a comment with the operators that the kernel was made of
-(torch/_inductor/codegen/wrapper.py). The line of the user's code stands below it in the stack: PyTorch puts it there (PyCodeCache.stack_frames_for_code).
+A buffer's line in it is followed by the first kernel that takes the buffer, and above that a
+comment with the operators that the kernel was made of (torch/_inductor/codegen/wrapper.py). The
+line of the user's code stands below it in the stack: PyTorch puts it there
+(PyCodeCache.stack_frames_for_code).
 """
 
 from __future__ import annotations
@@ -22,7 +24,8 @@ def generated(file: str) -> bool:
 
 @lru_cache(maxsize=None)
 def operators(file: str, line: int) -> str:
-    """The operators that the kernel was made of which first takes the buffer that a line makes, as "aten::addmm, aten::gelu"; "" where it does not tell."""
+    """The operators that the kernel was made of which first takes the buffer that a line makes, as
+    "aten::addmm, aten::gelu"; "" where it does not tell."""
     text = _text(file)
     made = _BUFFER.match(text[line - 1]) if 0 < line <= len(text) else None
     if made is None:

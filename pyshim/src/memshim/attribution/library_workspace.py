@@ -1,5 +1,6 @@
-"""Which allocations are libraries' workspace and no tensor's. C++ stacks tell it, which cost more than all else that is recorded; an allocation that
-comes again, by the same lines and of the same size, is known without them."""
+"""Which allocations are libraries' workspace and no tensor's. C++ stacks tell it, which cost more
+than all else that is recorded; an allocation that comes again, by the same lines and of the same
+size, is known without them."""
 
 from __future__ import annotations
 
@@ -14,7 +15,8 @@ _TENSOR = ("empty_generic", "empty_strided_generic", "StorageImpl", "resize_byte
 
 
 def of_library(names: Iterable[str]) -> bool | None:
-    """Whether a stack is of an allocation that no tensor asked for: cuBLAS's, cuDNN's and CUB's workspace. None for one without C++ functions."""
+    """Whether a stack is of an allocation that no tensor asked for: cuBLAS's, cuDNN's and CUB's
+    workspace. None for one without C++ functions."""
     names = list(names)
     return not any(t in n for n in names for t in _TENSOR) if any("::" in n for n in names) else None
 
@@ -24,11 +26,13 @@ class Workspace:
 
     def __init__(self) -> None:
         self._stacks: Stacks | None = None
-        self._of: dict[int, tuple[tuple[int, ...], bool | None]] = {}  # by stack: its Python frames, and what its C++ ones say
+        # by stack: its Python frames, and what its C++ ones say
+        self._of: dict[int, tuple[tuple[int, ...], bool | None]] = {}
         self._known: dict[tuple, bool | None] = {}  # None: both were seen
 
     def learn(self, region: Region) -> bool:
-        """Of what was allocated in a region with C++ stacks; whether there was anything new, or that cannot be known again."""
+        """Of what was allocated in a region with C++ stacks; whether there was anything new, or
+        that cannot be known again."""
         if region.stacks is not self._stacks:
             self._stacks, self._of, self._known = region.stacks, {}, {}
         new = False

@@ -1,7 +1,9 @@
-"""What the storages of a program are for: parameters, buffers, gradients, an optimizer's state, inputs.
+"""What the storages of a program are for: parameters, buffers, gradients, an optimizer's state,
+inputs.
 
-They are looked up by address while they are there: when a module is called that no other module calls, when an optimizer has stepped, and at the end.
-Attribution finds the allocations that made them. Nothing is held, and no tensor is made.
+They are looked up by address while they are there: when a module is called that no other module
+calls, when an optimizer has stepped, and at the end. Attribution finds the allocations that made
+them. Nothing is held, and no tensor is made.
 """
 
 from __future__ import annotations
@@ -22,7 +24,8 @@ class Owners:
     def __init__(self, region: CUDARegion):
         self.marks, self.ended = Attribution(region.index), False
         self._region, self._start = region, self.marks.count()
-        self._modules: dict[int, tuple[weakref.ref, str]] = {}  # by the id of a parameter, which may come twice, the module that has it
+        # by the id of a parameter, which may come twice, the module that has it
+        self._modules: dict[int, tuple[weakref.ref, str]] = {}
         self.marks.on()
         self.marks.begin()
         self.marks.called = self._called

@@ -1,10 +1,13 @@
 """Whose each allocation is: module, operator, category, phase and the line that asked.
 
-While it is on, marks are kept of when modules run, a backward begins and an optimizer steps, and of which block becomes a gradient. A phase goes
-on until another begins; a forward begins with the next module that is called, or with the iteration. A mark is a count
-of the allocator's own counters, so that it lies between two events of its history whatever PyTorch keeps with them (2.11 keeps no metadata), and
-making one allocates nothing. Operators and lines are read from the stacks; of a backward operator they are those of its forward, which PyTorch
-tells with the node (forward_lines.py), with the module that ran. Hooks are PyTorch's global ones: nothing is put into the model.
+While it is on, marks are kept of when modules run, a backward begins and an optimizer steps, and of
+which block becomes a gradient. A phase goes on until another begins; a forward begins with the next
+module that is called, or with the iteration. A mark is a count of the allocator's own counters, so
+that it lies between two events of its history whatever PyTorch keeps with them (2.11 keeps no
+metadata), and making one allocates nothing. Operators and lines are read from the stacks; of a
+backward operator they are those of its forward, which PyTorch tells with the node
+(forward_lines.py), with the module that ran. Hooks are PyTorch's global ones: nothing is put into
+the model.
 """
 
 from __future__ import annotations
@@ -40,7 +43,8 @@ class Mark(NamedTuple):
 
 
 class Owned(NamedTuple):
-    """What the storage at an address was for at a count. module: None where the module that made it counts."""
+    """What the storage at an address was for at a count. module: None where the module that made it
+    counts."""
 
     count: int
     key: int
@@ -49,7 +53,8 @@ class Owned(NamedTuple):
 
 
 class Log:
-    """Rows of numbers, each with a label. It keeps no object that Python's garbage collector counts: the collector comes when it comes without us."""
+    """Rows of numbers, each with a label. It keeps no object that Python's garbage collector
+    counts: the collector comes when it comes without us."""
 
     def __init__(self, width: int):
         self._width, self._numbers, self._labels = width, array("q"), []
@@ -237,8 +242,8 @@ class Reading:
     """The events of a region in the light of the marks."""
 
     def __init__(self, region: CUDARegion, marks: Attribution, start: int, owners: dict[int, str], program: bool = False):
-        """start: the count when the region began. owners: category of what is there at the end, by key. program: it is no iteration of ours, and what
-        no module made may be anything."""
+        """start: the count when the region began. owners: category of what is there at the end, by
+        key. program: it is no iteration of ours, and what no module made may be anything."""
         self._region, self._marks, self._owners, self._program = region, marks, owners, program
         self._told: dict[int, tuple[str, bool]] = {}  # by stack, the operator, and whether a library asked
         self._lines: dict[int, int] = {}  # by stack, what is Python's of it
@@ -275,8 +280,8 @@ class Reading:
         return phases[i][1] if i >= 0 else FORWARD
 
     def owned(self) -> dict[int, Owned]:
-        """By the event that allocated it, what a storage was for: a gradient, else what was seen first but for an input. What became an input is one
-        where no module made it."""
+        """By the event that allocated it, what a storage was for: a gradient, else what was seen
+        first but for an input. What became an input is one where no module made it."""
         born: dict[int, list[int]] = {}
         for i, e in enumerate(self._region.events):
             if e.action == "alloc":
@@ -359,7 +364,8 @@ class Reading:
         return "untraced" if self._program and outside is not None and _makes(outside) else "activation"
 
     def _python(self, stack: int) -> int:
-        """The stack without what is not Python's, and without the code that inductor made of the user's."""
+        """The stack without what is not Python's, and without the code that inductor made of the
+        user's."""
         if stack not in self._lines:
             stacks = self._region.stacks
             frames = [f for f in stacks.of(stack) if f.file != forward_lines.MODULE and f.line > 0 and not compiled(f.file)]
@@ -369,8 +375,9 @@ class Reading:
 
 
 def in_order_of_birth(events: list[Event], begin: int, end: int) -> None:
-    """Autocast lets go of its copies in the order of a hash of their addresses in the process (autocast_mode.cpp, cached_casts), which is another in
-    every run. What is held afterwards is the same in any order: the oldest goes first."""
+    """Autocast lets go of its copies in the order of a hash of their addresses in the process
+    (autocast_mode.cpp, cached_casts), which is another in every run. What is held afterwards is the
+    same in any order: the oldest goes first."""
     pairs = [events[i:i + 2] for i in range(begin, end, 2)]
     if not all([e.action for e in pair] == ["free_requested", "free_completed"] and pair[0].key == pair[1].key for pair in pairs):
         return  # it let go of nothing, or of what a stream still reads
@@ -379,7 +386,8 @@ def in_order_of_birth(events: list[Event], begin: int, end: int) -> None:
 
 
 def _outlives(region: CUDARegion, born: int, death: int) -> bool:
-    """Whether something else was asked for by another line before it was let go: it outlived the operator that made it."""
+    """Whether something else was asked for by another line before it was let go: it outlived the
+    operator that made it."""
     stack = region.events[born].stack
     for e in region.events[born + 1:death]:
         if e.action == "alloc" and e.stack != stack:
@@ -398,7 +406,8 @@ def _overloads() -> dict[str, str]:
 
 @lru_cache(maxsize=None)
 def _makes(op: str) -> bool:
-    """Whether an operator makes or moves data, where others compute: what that is for only the program knows."""
+    """Whether an operator makes or moves data, where others compute: what that is for only the
+    program knows."""
     import torch
 
     name = op.removeprefix("aten::")
@@ -409,7 +418,8 @@ def _makes(op: str) -> bool:
 
 
 def _operator(told: list) -> str:
-    """What Python, or a node of the backward, called: the outermost operator of the innermost C++."""
+    """What Python, or a node of the backward, called: the outermost operator of the innermost C++.
+    """
     found = ""
     for f in told:
         if f.file.endswith(".py"):

@@ -1,4 +1,5 @@
-"""A case's runnable model: from its source, or from its artifact. It is made on the CPU, then placed on the device as its runtime does."""
+"""A case's runnable model: from its source, or from its artifact. It is made on the CPU, then
+placed on the device as its runtime does."""
 
 from __future__ import annotations
 
@@ -41,7 +42,8 @@ class Built(NamedTuple):
 
 
 def load_source(source: str, folder: str = "."):
-    """models/zoo.py:resnet50 or package.module:resnet50: what that name holds; a function or a class that is no module is called."""
+    """models/zoo.py:resnet50 or package.module:resnet50: what that name holds; a function or a
+    class that is no module is called."""
     import torch
 
     value = load(source, folder)
@@ -74,7 +76,8 @@ def named(source: str, folder: str = "."):
 
 
 def _from_file(file: str, folder: str):
-    """The module of a file: as a part of its package where it lies in one, so that it may import its neighbours."""
+    """The module of a file: as a part of its package where it lies in one, so that it may import
+    its neighbours."""
     path = os.path.abspath(os.path.join(folder, file))
     if not os.path.isfile(path):
         raise BuildError(f"{os.path.normpath(os.path.join(folder, file))}: no such file")
@@ -86,7 +89,8 @@ def _from_file(file: str, folder: str):
     if there is not None and getattr(there, "__file__", None) == path:
         return there
     if there is not None or importlib.util.find_spec(name.partition(".")[0]) is None or _origin(name) != path:
-        name = f"{os.path.splitext(os.path.basename(path))[0]}_{hashlib.sha256(path.encode()).hexdigest()[:8]}"  # another module has its name
+        # another module has its name
+        name = f"{os.path.splitext(os.path.basename(path))[0]}_{hashlib.sha256(path.encode()).hexdigest()[:8]}"
         spec = importlib.util.spec_from_file_location(name, path)
         module = sys.modules[name] = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
@@ -119,7 +123,8 @@ def _first_on_path(folder: str) -> None:
 
 
 def make(case: dict, args: list, kwargs: dict) -> Made:
-    """The model as the case's runtime has it, on the CPU and of the case's dtype. args and kwargs are what it will be called with."""
+    """The model as the case's runtime has it, on the CPU and of the case's dtype. args and kwargs
+    are what it will be called with."""
     if case["mode"] != "inference":
         raise NothingToRun(f"got mode {case['mode']}, want inference: a training step is not measured yet")
     runtime = case["runtime"] or "eager"
@@ -150,7 +155,8 @@ def on_device(program, device: str):
 
 
 def load_artifact(path: str, device: str):
-    """The module of an archive with its weights, which is run by PyTorch itself; an exported program's is on the device."""
+    """The module of an archive with its weights, which is run by PyTorch itself; an exported
+    program's is on the device."""
     import torch
 
     runtime = _runtime_of(path)
@@ -167,7 +173,8 @@ def _program(path: str):
 
 
 def _by_name(program, model):
-    """An exported program takes an argument by position or by name as it was exported; a case may name any."""
+    """An exported program takes an argument by position or by name as it was exported; a case may
+    name any."""
     names = program.module_call_graph[0].signature.forward_arg_names or []
     positional = names[:program.call_spec.in_spec.child(0).num_children]
 
@@ -266,7 +273,8 @@ def _torchscript(case: dict, args: list, kwargs: dict) -> Made:
 
 
 def _load_script(model, device: str):
-    """As an archive is loaded: its tensors go to the device one by one, in the order of its data.pkl and of the dtype they are to have there."""
+    """As an archive is loaded: its tensors go to the device one by one, in the order of its
+    data.pkl and of the dtype they are to have there."""
     import torch
 
     if isinstance(model, str):
@@ -305,7 +313,8 @@ def _nbytes(tensors: list) -> int:
 
 
 def in_order(model) -> list:
-    """Parameters and buffers as nn.Module._apply moves them: children first, then its own. Each storage once."""
+    """Parameters and buffers as nn.Module._apply moves them: children first, then its own. Each
+    storage once."""
     from memshim.gpu.storages import storages
 
     out, seen = [], set()

@@ -1,4 +1,5 @@
-"""Runs a model or a training step and keeps what the allocator did, as an artifact that memspec reads with nothing but Go.
+"""Runs a model or a training step and keeps what the allocator did, as an artifact that memspec
+reads with nothing but Go.
 
     python -m memshim capture models/zoo.py:resnet50 --input 'x=float32[8,3,224,224]' --on t4 -o resnet50.rec
     python -m memshim capture models/zoo.py:resnet50 --input 'x=float32[8,3,224,224]' --on t4 --mode training --optimizer AdamW -o step.rec
@@ -46,12 +47,14 @@ def case_of(a: argparse.Namespace) -> dict:
             "command": [*compiling(os.environ), "python", "-m", "memshim", "capture", *(w for w in a.words if w != "--fresh")]}
 
 
-COMPILING = ("TORCHINDUCTOR_", "TORCHDYNAMO_", "TORCH_COMPILE_", "AOT_INDUCTOR_", "TRITON_")  # how inductor, dynamo and Triton are told otherwise
+# how inductor, dynamo and Triton are told otherwise
+COMPILING = ("TORCHINDUCTOR_", "TORCHDYNAMO_", "TORCH_COMPILE_", "AOT_INDUCTOR_", "TRITON_")
 PRETENDING = ("TRITON_LIBCUDA_PATH", "TORCHINDUCTOR_FORCE_DISABLE_CACHES")  # pretend/activate.py sets them itself
 
 
 def compiling(environ: Mapping[str, str]) -> list[str]:
-    """What of the environment says how to compile, as a command begins with it. Where caches lie is none of it."""
+    """What of the environment says how to compile, as a command begins with it. Where caches lie is
+    none of it."""
     found = [f"{k}={v if v.isprintable() else ascii(v)}" for k, v in sorted(environ.items())
              if k.startswith(COMPILING) and not k.endswith("_CACHE_DIR") and k not in PRETENDING]
     return ["env", *found] if found else []
@@ -128,7 +131,8 @@ def _of_source(a: argparse.Namespace) -> int:
         if not a.fresh and up_to_date(a.output, case):
             print(_up_to_date(a.output))
             return 0
-    with contextlib.closing(process.runner() if a.on else process.Fresh()) as runner:  # a run on a pretend GPU may be repeated
+    # a run on a pretend GPU may be repeated
+    with contextlib.closing(process.runner() if a.on else process.Fresh()) as runner:
         return _say([_captured(runner, case, a.output, "pretend" if a.on else "cuda", a, environment if a.memory or a.count != 1 else None)], {})
 
 
@@ -156,8 +160,9 @@ def _say(results: list, names: dict[int, str]) -> int:
 
 
 def of_spec(spec: str, found: list[dict]) -> list[dict]:
-    """Of the cases of a memspec.yaml, those whose recordings are captured: they name where (recording), each file once. What a replay chooses, the
-    settings of the allocator and how much of the memory there is, is left to it."""
+    """Of the cases of a memspec.yaml, those whose recordings are captured: they name where
+    (recording), each file once. What a replay chooses, the settings of the allocator and how much
+    of the memory there is, is left to it."""
     out: dict[str, dict] = {}
     for c in found:
         if c.get("recording"):
@@ -170,8 +175,9 @@ UNREADABLE = (OSError, EOFError, zlib.error, ValueError, KeyError, TypeError)  #
 
 
 def up_to_date(file: str, case: dict) -> bool:
-    """Whether a recording is there that the same command made: of these source files, with this PyTorch and Python, and by memshim as it is. Of an
-    archive, whose weights are no text, none is."""
+    """Whether a recording is there that the same command made: of these source files, with this
+    PyTorch and Python, and by memshim as it is. Of an archive, whose weights are no text, none is.
+    """
     try:
         told = recording.header(file)["made"]
         source = case["source"].rpartition(":")[0]

@@ -1,5 +1,5 @@
-"""The run with other values in the place of those that it read and no kernel computed: whether it takes the same, and what it takes where it does not
-(engine/recording/FORMAT.md, "values")."""
+"""The run with other values in the place of those that it read and no kernel computed: whether it
+takes the same, and what it takes where it does not (engine/recording/FORMAT.md, "values")."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ TAIL = 120  # characters of why a run failed
 
 
 class Reads(NamedTuple):
-    """What a run read that no kernel computed: by line, in the order of the first reads, and every read with the event that came next."""
+    """What a run read that no kernel computed: by line, in the order of the first reads, and every
+    read with the event that came next."""
 
     lines: list[dict[str, Any]] = []
     log: list[tuple[int, int]] = []
@@ -43,7 +44,8 @@ class Run(NamedTuple):
 
 
 class Parts:
-    """A .rec in its parts. Rows are [action, address, size, site, stream] with the words and sites themselves, so that those of two runs are compared."""
+    """A .rec in its parts. Rows are [action, address, size, site, stream] with the words and sites
+    themselves, so that those of two runs are compared."""
 
     def __init__(self, data: bytes):
         lines = iter(gzip.decompress(data).decode().splitlines())
@@ -67,7 +69,8 @@ class Parts:
         return [(p["name"], p["events"]) for p in self.record["phases"]]
 
     def taken(self) -> Iterator[tuple]:
-        """What each event does to memory, without addresses: action, size, stream, and the allocation that a free is of."""
+        """What each event does to memory, without addresses: action, size, stream, and the
+        allocation that a free is of."""
         born: dict[int, int] = {}
         count = 0
         for action, key, size, _, stream in self.rows:
@@ -111,7 +114,8 @@ def merge(data: bytes, reads: Reads, runs: list[Run]) -> bytes:
 
 
 def lines(base: Parts, reads: Reads, runs: list[Run]) -> list[dict[str, Any]]:
-    """Those that may decide: after which a run takes otherwise before it reads again. Where a run failed, all that it and the recording read."""
+    """Those that may decide: after which a run takes otherwise before it reads again. Where a run
+    failed, all that it and the recording read."""
     out: dict[tuple, dict[str, Any]] = {}
 
     def add(of: Reads, i: int) -> None:
@@ -135,7 +139,8 @@ def lines(base: Parts, reads: Reads, runs: list[Run]) -> list[dict[str, Any]]:
 
 
 def _decide(a: Parts, of_a: Reads, b: Parts, of_b: Reads) -> list[int]:
-    """The reads after which two runs do not ask for the same before the next read, up to where they read at other lines. If none, the first of all."""
+    """The reads after which two runs do not ask for the same before the next read, up to where they
+    read at other lines. If none, the first of all."""
     out = []
     for i in range(min(len(of_a.log), len(of_b.log))):
         if of_a.place(i) != of_b.place(i):

@@ -1,4 +1,5 @@
-"""Which iterations torch.compile compiles in, or records a CUDA graph in: none of them is a steady one."""
+"""Which iterations torch.compile compiles in, or records a CUDA graph in: none of them is a steady
+one."""
 
 from __future__ import annotations
 
@@ -14,10 +15,11 @@ MOST_MORE = 10  # iterations beyond those wanted until one compiles nothing: dyn
 
 
 class Compiling:
-    """What PyTorch reports of compiling: graphs, backward passes at their first run, and CUDA graphs recorded.
+    """What PyTorch reports of compiling: graphs, backward passes at their first run, and CUDA
+    graphs recorded.
 
-    collects: turn the collector on for the rest of an iteration that compiles, as it is for the program alone. The
-    compiler leaves reference cycles that hold gradients.
+    collects: turn the collector on for the rest of an iteration that compiles, as it is for the
+    program alone. The compiler leaves reference cycles that hold gradients.
     """
 
     def __init__(self, collects: bool = False) -> None:

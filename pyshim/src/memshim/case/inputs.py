@@ -185,9 +185,11 @@ class _Reader:
 
 
 def make(texts: list[str], dims: dict[str, int] | None = None, dtype: str = "") -> tuple[list, dict]:
-    """The positional and the named arguments, tensors made on the CPU. dtype is what floating tensors are cast to; empty: as they are.
+    """The positional and the named arguments, tensors made on the CPU. dtype is what floating
+    tensors are cast to; empty: as they are.
 
-    Integers are zeros (indices stay in range), floats are seeded noise (no value is special, none differs between two runs).
+    Integers are zeros (indices stay in range), floats are seeded noise (no value is special, none
+    differs between two runs).
     """
     args, kwargs = [], {}
     for text in texts:

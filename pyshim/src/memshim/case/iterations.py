@@ -1,4 +1,5 @@
-"""A case is run iteration by iteration, and what the allocator did is told with who did it: what a recording holds."""
+"""A case is run iteration by iteration, and what the allocator did is told with who did it: what a
+recording holds."""
 
 from __future__ import annotations
 
@@ -31,8 +32,8 @@ LOADED = ("parameter", "buffer", "input")
 
 
 class Recorded(NamedTuple):
-    """A recording in parts: header, and one site an event. of_module: memspec's own iteration of a module ran, not a program's. reads: the values that it
-    read and no kernel computed."""
+    """A recording in parts: header, and one site an event. of_module: memspec's own iteration of a
+    module ran, not a program's. reads: the values that it read and no kernel computed."""
 
     header: dict[str, Any]
     events: list
@@ -52,8 +53,9 @@ class Recorded(NamedTuple):
 
 
 def run(case: dict, beside: str = "", read: Reads | None = None) -> Recorded:
-    """A case, run in this process, which should be fresh and have a GPU, real or pretended. beside: where the recording is to lie; without one it does
-    not say what it was made from. read: what the process reads of files and variables. settings.apply(case) was called before."""
+    """A case, run in this process, which should be fresh and have a GPU, real or pretended. beside:
+    where the recording is to lie; without one it does not say what it was made from. read: what the
+    process reads of files and variables. settings.apply(case) was called before."""
     import torch
 
     torch.cuda.init()
@@ -157,7 +159,8 @@ class Iterations:
             add(list(self.work.model.buffers()), "buffer")
             add((self.work.args, self.work.kwargs), "input")
         there = gc.get_objects()
-        for o in [o for o in there if issubclass(type(o), torch.nn.Module) and "_parameters" in o.__dict__]:  # a callable's: its model, an average
+        # a callable's: its model, an average
+        for o in [o for o in there if issubclass(type(o), torch.nn.Module) and "_parameters" in o.__dict__]:
             own = [p for p in o._parameters.values() if p is not None and not torch.nn.parameter.is_lazy(p)]
             add(own, "parameter")
             add([p.grad for p in own if p.grad is not None], "gradient")
@@ -207,7 +210,8 @@ class Iterations:
 
 
 def _loaded(site: recording.Site | None, loading: bool) -> recording.Site | None:
-    """Of loaded state the operator is what it is. What a callable made before its first iteration and no module has is given to all of them."""
+    """Of loaded state the operator is what it is. What a callable made before its first iteration
+    and no module has is given to all of them."""
     if site is None or not loading:
         return site
     category = "input" if site.category == "activation" else site.category
@@ -215,7 +219,8 @@ def _loaded(site: recording.Site | None, loading: bool) -> recording.Site | None
 
 
 def parts(starts: list[tuple[int, str]], begin: int, end: int, number: list[int]) -> list[dict[str, Any]]:
-    """The phases that begin between two events: the last where several begin at one, and none that goes on as it was."""
+    """The phases that begin between two events: the last where several begin at one, and none that
+    goes on as it was."""
     found: dict[int, str] = {}
     for at, name in starts:
         if begin <= at < end:
@@ -234,8 +239,8 @@ def log_reads(moment: Callable[[], int]) -> None:
 
 
 def reads(index: Callable[[int], int]) -> dict[str, Any]:
-    """The values that were read and no kernel computed, by line, in the order of their first read, and all reads as they came: [read, event]. index: the
-    event that comes after a count."""
+    """The values that were read and no kernel computed, by line, in the order of their first read,
+    and all reads as they came: [read, event]. index: the event that comes after a count."""
     hook = values.installed() if where.pretended() else None
     if hook is None:
         return {"reads": [], "log": []}

@@ -2,8 +2,8 @@
 
     python -m memshim measure [memspec.yaml] [--case NAME] [-o FOLDER]
 
-On a GPU the peaks are the caching allocator's; without one the same is done on CPU tensors, whose shapes, sizes and lifetimes are recorded and
-labelled so.
+On a GPU the peaks are the caching allocator's; without one the same is done on CPU tensors, whose
+shapes, sizes and lifetimes are recorded and labelled so.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ __all__ = ["CaseError", "MeasureError", "ModelError", "NoGPU", "NoTorch", "Nothi
 
 
 def measure(case: dict, where: str = "auto", timeout: float = TIMEOUT, stacks: str = "python") -> dict:
-    """The record of one case (as memspec cases tells it), measured in a fresh process. where: auto, cuda or cpu. Errors: MeasureError."""
+    """The record of one case (as memspec cases tells it), measured in a fresh process. where: auto,
+    cuda or cpu. Errors: MeasureError."""
     return process.Fresh().measure(case, where, timeout, stacks)
 
 

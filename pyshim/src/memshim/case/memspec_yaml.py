@@ -31,7 +31,8 @@ def selected(spec: str, names: list[str]) -> list[str]:
 
 
 def load(spec: str, names: list[str] = (), device: str = "") -> list[dict]:
-    """Every case, or those named: its exact name, else with * and ?; on another device than the file says where one is given."""
+    """Every case, or those named: its exact name, else with * and ?; on another device than the
+    file says where one is given."""
     return ask("cases", *selected(spec, list(names)), *(["--device", device] if device else []))["cases"]
 
 
@@ -45,7 +46,8 @@ def check(spec: str, names: list[str] = (), extra: list[str] = (), queried: Quer
 
 
 def message(spec: str, name: str, extra: list[str] = ()) -> str:
-    """What memspec check says of one case: the text of a failing go test. Its last line, which counts, is left out."""
+    """What memspec check says of one case: the text of a failing go test. Its last line, which
+    counts, is left out."""
     out, said, _ = binary.call("check", *selected(spec, [name]), *extra)
     return "\n".join(out.rstrip("\n").split("\n")[:-1]) or said
 

@@ -1,4 +1,5 @@
-"""The account of one run of a case: what it held before the first pass, and what each pass took at most."""
+"""The account of one run of a case: what it held before the first pass, and what each pass took at
+most."""
 
 from __future__ import annotations
 
@@ -14,7 +15,8 @@ from memshim.gpu.where import Where
 
 
 def pretend_context() -> int | None:
-    """What is taken off a pretend card for its context; None where that is not known of the card, and nothing is taken off."""
+    """What is taken off a pretend card for its context; None where that is not known of the card,
+    and nothing is taken off."""
     import torch
 
     free, total = torch.cuda.mem_get_info(0)
@@ -25,8 +27,9 @@ HELD = 8  # lines that are told of who held memory when it ended
 
 
 class Account:
-    """From before the model is moved to the device to the end of the last pass. On a GPU the numbers are its caching allocator's; on CPU tensors
-    bytes of storages, and nothing that an allocator would add."""
+    """From before the model is moved to the device to the end of the last pass. On a GPU the
+    numbers are its caching allocator's; on CPU tensors bytes of storages, and nothing that an
+    allocator would add."""
 
     def __init__(self, at: Where, stacks: str):
         from memshim.allocator.cpu_region import CPURegion
@@ -67,7 +70,8 @@ class Account:
         del result
 
     def ran_out(self, phase: str, text: str) -> dict:
-        """Memory ended in a phase: it is kept with the peaks that it reached, and what was asked for is told with who held what then."""
+        """Memory ended in a phase: it is kept with the peaks that it reached, and what was asked
+        for is told with who held what then."""
         self._read(phase, self.region.peaks)
         out: dict[str, Any] = {"phase": phase, "text": text}
         at = max((i for i, e in enumerate(self.region.events) if e.action == "oom"), default=None)
@@ -96,7 +100,8 @@ class Account:
         return {"name": p.name, "total": p.total_memory, "compute_capability": f"{p.major}.{p.minor}", "driver": devices.driver_version()}
 
     def context(self, used_before: dict[str, int] | None) -> int | None:
-        """What the process took of the device outside the allocator; None where it cannot be told."""
+        """What the process took of the device outside the allocator; None where it cannot be told.
+        """
         if self.where == "cpu":
             return None
         import torch

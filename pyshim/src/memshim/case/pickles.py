@@ -1,5 +1,6 @@
-"""Exported programs hold pickles, and PyTorch loads some of them without its safe unpickler. Here all of them are loaded by the safe one: what names a
-global that is not on PyTorch's list is refused, and nothing of it runs, unless --trust was given."""
+"""Exported programs hold pickles, and PyTorch loads some of them without its safe unpickler. Here
+all of them are loaded by the safe one: what names a global that is not on PyTorch's list is
+refused, and nothing of it runs, unless --trust was given."""
 
 from __future__ import annotations
 

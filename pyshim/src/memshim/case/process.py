@@ -1,4 +1,5 @@
-"""Processes that measure one case each: started anew, or forked from one that has PyTorch loaded already."""
+"""Processes that measure one case each: started anew, or forked from one that has PyTorch loaded
+already."""
 
 from __future__ import annotations
 
@@ -30,7 +31,8 @@ WAIT = 6 * 3600.0  # seconds: how long others may hold the GPU before a case
 
 ROOM = 4 << 40  # bytes of a pretend card on which a case is recorded whole
 VALUES = "MEMSPEC_VALUES"  # of a process on a pretend GPU: balanced, least, most or skewed
-PATIENCE, MANY_TIMES = 30.0, 20.0  # a run with other values may take so many seconds, and so many times what the first one took
+# a run with other values may take so many seconds, and so many times what the first one took
+PATIENCE, MANY_TIMES = 30.0, 20.0
 
 
 def _environment(extra: dict[str, str] | None = None) -> dict[str, str]:
@@ -41,7 +43,8 @@ def _environment(extra: dict[str, str] | None = None) -> dict[str, str]:
 
 
 def pretended(case: dict, at: str, memory: int | None = None) -> dict[str, str]:
-    """The variables of a process on the pretend device of a case, where it is to be on one. memory: another size. NoGPU: it cannot be had."""
+    """The variables of a process on the pretend device of a case, where it is to be on one. memory:
+    another size. NoGPU: it cannot be had."""
     from memshim import pretend
 
     if at != "pretend":
@@ -56,7 +59,8 @@ OWN_STEP = "memshim/case/step.py:iteration"
 
 
 def _assumed(case: dict) -> dict[str, int | str]:
-    """What a case's assume: states of lines and functions of Python; other places are an archive's. memspec's own step skips no step of the optimizer."""
+    """What a case's assume: states of lines and functions of Python; other places are an archive's.
+    memspec's own step skips no step of the optimizer."""
     stated = {a["place"]: a.get("values") or a["size"] for a in case.get("assume") or () if a["place"] == ROUTING or re.fullmatch(r".+\.py:[\w.]+", a["place"])}
     return {OWN_STEP: compare_values.BALANCED} | stated
 
@@ -75,7 +79,8 @@ def end(p: subprocess.Popen) -> None:
 
 
 def check(status: int, out: str, said: str, timeout: float) -> None:
-    """The error that the status and the last words of a process tell, where it did not write what it was to."""
+    """The error that the status and the last words of a process tell, where it did not write what
+    it was to."""
     if status == 0 and os.path.exists(out):
         return
     lines = [line for line in Path(said).read_text(encoding="utf-8", errors="replace").strip().splitlines() if line]
@@ -104,18 +109,21 @@ class Runner:
     """Measures and captures cases, each in a process of its own."""
 
     def run(self, folder: str, case: dict, job: dict[str, Any], extra: dict[str, str]) -> None:
-        """Do a job (where, timeout, stacks, recording) in a process whose environment has extra; it writes folder/out."""
+        """Do a job (where, timeout, stacks, recording) in a process whose environment has extra; it
+        writes folder/out."""
         raise NotImplementedError
 
     def measure(self, case: dict, at: str = "auto", timeout: float = TIMEOUT, stacks: str = "python") -> dict:
-        """The record of one case (as memspec cases tells it). at: auto, cuda, pretend or cpu. Errors: MeasureError."""
+        """The record of one case (as memspec cases tells it). at: auto, cuda, pretend or cpu.
+        Errors: MeasureError."""
         with tempfile.TemporaryDirectory(prefix="memshim-") as folder:
             self.run(folder, case, {"where": at, "timeout": timeout, "stacks": stacks, "recording": ""}, pretended(case, at))
             return record.read(os.path.join(folder, "out"))
 
     def capture(self, case: dict, path: str, at: str = "pretend", timeout: float = TIMEOUT, extra: dict[str, str] | None = None) -> int:
-        """Write the recording of one case; its size. extra: of another pretend GPU than the case's. A module that does not fit its card is recorded
-        on one with room, so that another size of memory can be judged. Errors: MeasureError."""
+        """Write the recording of one case; its size. extra: of another pretend GPU than the case's.
+        A module that does not fit its card is recorded on one with room, so that another size of
+        memory can be judged. Errors: MeasureError."""
         job = {"where": at, "timeout": timeout, "stacks": "all", "recording": os.path.abspath(path)}
         with tempfile.TemporaryDirectory(prefix="memshim-") as folder:
             begin = time.monotonic()
@@ -175,8 +183,9 @@ class Fresh(Runner):
 
 
 class Server(Runner):
-    """A process with PyTorch loaded that forks one for each case: a case costs milliseconds, not the import. Unix alone. Cases on pretend GPUs are
-    forked from another than the others: its CUDA is the pretended one from the start."""
+    """A process with PyTorch loaded that forks one for each case: a case costs milliseconds, not
+    the import. Unix alone. Cases on pretend GPUs are forked from another than the others: its CUDA
+    is the pretended one from the start."""
 
     def __init__(self) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="memshim-")
@@ -224,7 +233,8 @@ def runner() -> Fresh | Server:
 
 
 def measure_all(cases: list[dict], jobs: int, one: Callable[[dict, Callable[..., dict]], Any]) -> Iterator[Any]:
-    """What one(case, measure) gives for each case, in order, so many at a time; measure is a runner's."""
+    """What one(case, measure) gives for each case, in order, so many at a time; measure is a
+    runner's."""
     work: queue.Queue = queue.Queue()
     for i, case in enumerate(cases):
         work.put((i, case))

@@ -1,4 +1,5 @@
-"""The process that measures one case: build, move to the device, baseline, first pass, steady pass."""
+"""The process that measures one case: build, move to the device, baseline, first pass, steady pass.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +29,8 @@ from memshim.origin.reads import Reads
 
 
 def answer(request: str, a: argparse.Namespace) -> int:
-    """Measure a case as memspec cases tells it and write its record to a.output; how the process is to end. The last line on stderr says why not."""
+    """Measure a case as memspec cases tells it and write its record to a.output; how the process is
+    to end. The last line on stderr says why not."""
     end_with_parent()
     code = _answered(request, a)
     if any(t is not threading.current_thread() and not t.daemon for t in threading.enumerate()):
@@ -39,7 +41,8 @@ def answer(request: str, a: argparse.Namespace) -> int:
 
 
 def leave(code: int) -> None:
-    """End this process at once, whatever runs in it. What it compiled on a pretend GPU goes with it."""
+    """End this process at once, whatever runs in it. What it compiled on a pretend GPU goes with
+    it."""
     sys.stdout.flush()
     sys.stderr.flush()
     if compiles := sys.modules.get("memshim.pretend.compiles"):
@@ -93,7 +96,8 @@ def _recording(case: dict, a: argparse.Namespace) -> bytes:
 
 
 def run(case: dict, at: str = "auto", stacks: str = "python") -> dict:
-    """The record of a case, measured in this process, which should be fresh. at: auto, cuda, pretend or cpu."""
+    """The record of a case, measured in this process, which should be fresh. at: auto, cuda,
+    pretend or cpu."""
     used_before = devices.used() if at != "cpu" and not where.pretended() else None
     import torch
 
@@ -168,7 +172,8 @@ def _context(case: dict, device: str) -> Iterator[None]:
 
 
 def end_with_parent() -> None:
-    """A measurement ends with whoever asked for it, also where that one is killed: a model that hangs would hold the GPU for ever."""
+    """A measurement ends with whoever asked for it, also where that one is killed: a model that
+    hangs would hold the GPU for ever."""
     parent = os.getppid()
 
     def watch() -> None:
@@ -186,7 +191,8 @@ TOO_LONG = "Timeout ("  # what faulthandler says then, before the stacks
 
 @contextlib.contextmanager
 def limit(seconds: float | None) -> Iterator[None]:
-    """End the process after that time, saying where it was: by a thread of C, which needs nothing of Python."""
+    """End the process after that time, saying where it was: by a thread of C, which needs nothing
+    of Python."""
     if seconds:
         faulthandler.dump_traceback_later(seconds, exit=True, file=sys.__stderr__)
     try:
@@ -198,8 +204,9 @@ def limit(seconds: float | None) -> Iterator[None]:
 
 @contextlib.contextmanager
 def alone(at: str) -> Iterator[None]:
-    """One measurement at a time on this machine's GPUs, whoever asks (pytest-xdist's processes, go test's packages): what others allocate meanwhile
-    cannot be told from the context's cost, and may leave no room. Nothing is shared on CPU tensors and pretend GPUs."""
+    """One measurement at a time on this machine's GPUs, whoever asks (pytest-xdist's processes, go
+    test's packages): what others allocate meanwhile cannot be told from the context's cost, and may
+    leave no room. Nothing is shared on CPU tensors and pretend GPUs."""
     if at == "cpu" or where.pretended() or not devices.hinted():
         yield
         return

@@ -1,4 +1,5 @@
-"""A process that has PyTorch loaded and forks another for each case that it is told, as one line of JSON; it answers with how that one ended."""
+"""A process that has PyTorch loaded and forks another for each case that it is told, as one line of
+JSON; it answers with how that one ended."""
 
 from __future__ import annotations
 
@@ -36,7 +37,8 @@ def main() -> int:
 
 
 def _warm() -> None:
-    """Load what every case loads. Nothing here starts a thread or CUDA: they would not outlive the fork."""
+    """Load what every case loads. Nothing here starts a thread or CUDA: they would not outlive the
+    fork."""
     import torch
 
     from memshim.allocator.cpu_region import CPURegion
@@ -87,7 +89,8 @@ def _measure(job: dict) -> None:
 
 
 def _values() -> None:
-    """Of a pretend GPU's values, what this case states, and which are given: the process that was forked from began with another's."""
+    """Of a pretend GPU's values, what this case states, and which are given: the process that was
+    forked from began with another's."""
     from memshim.pretend import follow
 
     if os.environ.get(DESCRIPTION):

@@ -1,4 +1,5 @@
-"""What of PyTorch's settings bears on memory: each is set as the case says, cleared, or recorded. Nothing is inherited."""
+"""What of PyTorch's settings bears on memory: each is set as the case says, cleared, or recorded.
+Nothing is inherited."""
 
 from __future__ import annotations
 
@@ -7,7 +8,8 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-# Environment variables that change what a run takes, found in the libraries of PyTorch 2.15 and its Python code. Cleared where no case decides them.
+# Environment variables that change what a run takes, found in the libraries of PyTorch 2.15 and its
+# Python code. Cleared where no case decides them.
 CLEARED = (
     "PYTORCH_ALLOC_CONF", "PYTORCH_NO_CUDA_MEMORY_CACHING", "TORCH_CUDA_EXPANDABLE_SEGMENTS_IPC",
     "TORCH_CUBLAS_WORKSPACE_CACHE", "CUBLASLT_WORKSPACE_SIZE", "TORCH_CUBLASLT_UNIFIED_WORKSPACE", "DISABLE_ADDMM_CUDA_LT",
@@ -20,14 +22,17 @@ CLEARED = (
 
 
 def environment(case: dict) -> dict[str, str | None]:
-    """The variables that the case decides, None for those that must not be set. PyTorch reads them when it or CUDA starts."""
+    """The variables that the case decides, None for those that must not be set. PyTorch reads them
+    when it or CUDA starts."""
     workspace = case["cublas_workspace"]
     if not workspace and case["flags"]["deterministic"]:
         workspace = ":4096:8"  # else cuBLAS refuses to be deterministic
     return {**dict.fromkeys(CLEARED), "PYTORCH_CUDA_ALLOC_CONF": case["alloc_conf"] or None, "CUBLAS_WORKSPACE_CONFIG": workspace or None,
             "TORCH_CUDNN_V8_API_DISABLED": "1" if case["flags"].get("cudnn_v7") else None,
-            **({"CUDA_VISIBLE_DEVICES": case["visible"]} if case.get("visible") else {}),  # one GPU of several, by its UUID
-            "TORCH_SYMBOLIZE_MODE": "dladdr"}  # C++ frames by the libraries' own symbols: needs no addr2line, and takes no seconds
+            # one GPU of several, by its UUID
+            **({"CUDA_VISIBLE_DEVICES": case["visible"]} if case.get("visible") else {}),
+            # C++ frames by the libraries' own symbols: needs no addr2line, and takes no seconds
+            "TORCH_SYMBOLIZE_MODE": "dladdr"}
 
 
 def apply(case: dict) -> None:
@@ -66,7 +71,8 @@ def flags_now(case: dict) -> dict[str, Any]:
 
 
 def _switches() -> dict[str, tuple[Callable[[], bool], Callable[[bool], None]]]:
-    """What says and what sets whether a backend of scaled_dot_product_attention may be chosen, by its name in torch.nn.attention.SDPBackend in lower case."""
+    """What says and what sets whether a backend of scaled_dot_product_attention may be chosen, by
+    its name in torch.nn.attention.SDPBackend in lower case."""
     from torch.backends import cuda
 
     out = {"math": (cuda.math_sdp_enabled, cuda.enable_math_sdp), "flash_attention": (cuda.flash_sdp_enabled, cuda.enable_flash_sdp),

@@ -1,7 +1,7 @@
 """What one iteration of a case is: a forward pass, or a training step, of what its source gives.
 
-A source gives a module, a module with its inputs as (module, args), (module, kwargs) or (module, args, kwargs), or a callable that does one
-iteration by itself and is taken as it is.
+A source gives a module, a module with its inputs as (module, args), (module, kwargs) or (module,
+args, kwargs), or a callable that does one iteration by itself and is taken as it is.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ class Work(NamedTuple):
 
 
 def prepare(case: dict, args: list, kwargs: dict, device: str, move: Callable[[Any], Any]) -> Work:
-    """What the case runs. args and kwargs are its inputs, on the CPU; move brings a value to the device."""
+    """What the case runs. args and kwargs are its inputs, on the CPU; move brings a value to the
+    device."""
     import torch
 
     given = load_artifact(case["artifact"], device) if case["artifact"] and not case["source"] else load(case["source"], case["dir"])
@@ -95,9 +96,11 @@ def _forward(case: dict, model: Any, args: list, kwargs: dict) -> Any:
 
 
 def trainer(step: dict, autocast: Callable[[], Any], model: Any, args: list, kwargs: dict, folder: str) -> Callable[[], None]:
-    """memspec's own training step: forward and loss under autocast, backward, the optimizer's step, gradients let go; with float16 a GradScaler.
+    """memspec's own training step: forward and loss under autocast, backward, the optimizer's step,
+    gradients let go; with float16 a GradScaler.
 
-    step: as memspec cases tells it ("training"; engine/recording/FORMAT.md). The input named target is the loss's, not the model's.
+    step: as memspec cases tells it ("training"; engine/recording/FORMAT.md). The input named target
+    is the loss's, not the model's.
     """
     import torch
 
@@ -151,7 +154,8 @@ def trainer(step: dict, autocast: Callable[[], Any], model: Any, args: list, kwa
 
 
 def loss_function(text: str, folder: str) -> Callable[[Any, list, dict, Any], Any]:
-    """Of a result, the inputs and the target: sum, mean, output, a function of torch.nn.functional by its name, or FILE.py:NAME."""
+    """Of a result, the inputs and the target: sum, mean, output, a function of torch.nn.functional
+    by its name, or FILE.py:NAME."""
     import torch
 
     if text == "sum":
@@ -230,7 +234,8 @@ def make_optimizer(name: str, arguments: dict, model: Any, folder: str) -> Any:
 
 
 def checkpoint(told: dict | None, model: Any) -> None:
-    """Activation checkpointing of modules by name: {"modules": ["layers.*"], "reentrant": false}."""
+    """Activation checkpointing of modules by name: {"modules": ["layers.*"], "reentrant": false}.
+    """
     import torch.utils.checkpoint as checkpointing
 
     for pattern in told["modules"] if told else ():
@@ -242,7 +247,8 @@ def checkpoint(told: dict | None, model: Any) -> None:
 
 
 def parse_optimizer(text: str) -> tuple[str, dict]:
-    """AdamW, or AdamW(lr=0.001, fused=True), as the command line has it: the class and its arguments."""
+    """AdamW, or AdamW(lr=0.001, fused=True), as the command line has it: the class and its
+    arguments."""
     if ":" in text:
         return text, {}
     try:

@@ -1,4 +1,5 @@
-"""Writes an artifact that memspec reads, and beside it the inputs it was made with (ARTIFACT.inputs.json).
+"""Writes an artifact that memspec reads, and beside it the inputs it was made with
+(ARTIFACT.inputs.json).
 
     python -m memshim export models/zoo.py:resnet50 --input 'x=float32[1,3,224,224]' -o resnet50.pt [--kind trace] [--strip]
     python -m memshim export memspec.yaml                 every artifact of it that has a source
@@ -38,12 +39,15 @@ class ExportError(Exception):
 
 
 def export(model, path: str | os.PathLike, *args: Any, kind: str = "script", strip: bool = False, dynamic_shapes: Any = None, **kwargs: Any) -> Path:
-    """Write model as an artifact; args and kwargs are the inputs to trace or export with, and are told in the sidecar.
+    """Write model as an artifact; args and kwargs are the inputs to trace or export with, and are
+    told in the sidecar.
 
-    kind: script or trace for a TorchScript archive, export for an exported program. strip: without weights, small enough to commit. dynamic_shapes: the
-    sizes that an exported program leaves open, as torch.export.export takes them. The model's training mode is as before after; it is written in
-    evaluation mode. The file appears whole or not at all. Beside an exported program stands also when Python let go of its results, and whether the live
-    model runs the same operators, or else, and beside a traced archive, the program that it runs: with that eager runs are known.
+    kind: script or trace for a TorchScript archive, export for an exported program. strip: without
+    weights, small enough to commit. dynamic_shapes: the sizes that an exported program leaves open,
+    as torch.export.export takes them. The model's training mode is as before after; it is written
+    in evaluation mode. The file appears whole or not at all. Beside an exported program stands also
+    when Python let go of its results, and whether the live model runs the same operators, or else,
+    and beside a traced archive, the program that it runs: with that eager runs are known.
     """
     if kind not in KINDS:
         raise ExportError(f"got kind {kind!r}, want one of {', '.join(KINDS)}")
@@ -62,7 +66,8 @@ def export(model, path: str | os.PathLike, *args: Any, kind: str = "script", str
         try:
             model.eval()
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", FutureWarning)  # torch.jit is deprecated, and still the commonest kind there is
+                # torch.jit is deprecated, and still the commonest kind there is
+                warnings.simplefilter("ignore", FutureWarning)
                 warnings.simplefilter("ignore", DeprecationWarning)
                 told = _save(model, made, kind, args, kwargs, dynamic_shapes)
         finally:
@@ -89,8 +94,8 @@ def tell_made(path: str | os.PathLike, told: dict[str, Any]) -> None:
 
 
 def stale(path: str | os.PathLike, model, folder: str = ".", of: Depends = Depends()) -> list[str]:
-    """Why an artifact is not what its source gives now: what it was made from, and the parameters of the live model. ExportError: it does not say what it
-    was made from."""
+    """Why an artifact is not what its source gives now: what it was made from, and the parameters
+    of the live model. ExportError: it does not say what it was made from."""
     try:
         told = json.loads(Path(f"{path}{SIDECAR}").read_text(encoding="utf-8"))["made"]
         return provenance.differences(path, told, model, folder, of)
@@ -112,7 +117,8 @@ def _save(model, file: str, kind: str, args: tuple, kwargs: dict, dynamic_shapes
         ran = compare_operators.compare(model, program, args, kwargs)
         if kept := compare_operators.keeps(before, model):
             ran = {"same": False, "first": kept}
-        known = kept or ran["same"] or ran["first"].startswith("a second pass")  # what it kept by now hides what its first pass runs
+        # what it kept by now hides what its first pass runs
+        known = kept or ran["same"] or ran["first"].startswith("a second pass")
         found = None if known else find_program.find(model, args, kwargs, dynamic_shapes, program)
         return {"releases": told, "operators": ran, "contiguous": compare_operators.asks_contiguous(model, args, kwargs), "modules": provenance.modules(model),
                 "retyped": other_dtypes.compare(model, found[0] if found else program, args, kwargs)} | find_program.pack(found)
@@ -128,8 +134,9 @@ def _save(model, file: str, kind: str, args: tuple, kwargs: dict, dynamic_shapes
 
 
 def told_of_trace(model: Any, args: tuple, kwargs: dict[str, Any], before: dict[str, str]) -> dict[str, Any]:
-    """What the sidecar of a traced archive tells of eager runs; nothing where no program is what the live model runs, or its passes differ. before: what its modules held
-    before the first (operators.attributes)."""
+    """What the sidecar of a traced archive tells of eager runs; nothing where no program is what
+    the live model runs, or its passes differ. before: what its modules held before the first
+    (operators.attributes)."""
     found = None if compare_operators.keeps(before, model) else find_program.find(model, args, kwargs, _all_open(model, args, kwargs))
     if not found or compare_operators.keeps(before, model):
         return {}
@@ -138,7 +145,8 @@ def told_of_trace(model: Any, args: tuple, kwargs: dict[str, Any], before: dict[
 
 
 def _all_open(model: Any, args: tuple, kwargs: dict[str, Any]) -> dict[str, Any]:
-    """The sizes of inputs, each open if the model lets it: by parameter, as torch.export takes them of inputs by position, by name and of *args alike."""
+    """The sizes of inputs, each open if the model lets it: by parameter, as torch.export takes them
+    of inputs by position, by name and of *args alike."""
     import torch
     from torch.export import Dim
 
@@ -180,7 +188,8 @@ def _export_source(a: argparse.Namespace) -> int:
         raise ExportError(f"got an input named {min(kwargs)!r}: give it by position")
     opened = None
     if _kind(a, a.output) == "export" and a.dim:
-        dims = {name: max(size, 2) for name, size in inputs.parse_dims(a.dim).items()}  # a size of 1 would be taken for fixed
+        # a size of 1 would be taken for fixed
+        dims = {name: max(size, 2) for name, size in inputs.parse_dims(a.dim).items()}
         args, kwargs = inputs.make(a.input, dims)
         opened = _opened((args, kwargs), inputs.make(a.input, {name: size + 1 for name, size in dims.items()}))
     print(_write(a, model, a.output, args, kwargs, opened))
@@ -193,7 +202,8 @@ def _kind(a: argparse.Namespace, path: str) -> str:
 
 
 def _write(a: argparse.Namespace, model, path: str, args: list, kwargs: dict, opened: Any = None) -> Path:
-    """The artifact of the kind that was asked for. Where none was, a model that torch.jit.script refuses is traced, which is said."""
+    """The artifact of the kind that was asked for. Where none was, a model that torch.jit.script
+    refuses is traced, which is said."""
     try:
         return export(model, path, *args, kind=_kind(a, path), strip=a.strip, dynamic_shapes=opened, **kwargs)
     except (ExportError, binary.BinaryError, OSError):
@@ -213,7 +223,8 @@ def _write(a: argparse.Namespace, model, path: str, args: list, kwargs: dict, op
 
 
 def _opened(inputs: tuple[list, dict], others: tuple[list, dict]) -> dict[str, Any] | tuple:
-    """The sizes that --dim names: those in which the inputs differ from others, which were made with other ones."""
+    """The sizes that --dim names: those in which the inputs differ from others, which were made
+    with other ones."""
     import torch
     from torch.export import Dim
 

@@ -9,13 +9,16 @@ from memshim.exporting.live_model import buffers_kept, dispatched, reads_value, 
 
 
 def compare(model: Any, program: Any, args: tuple, kwargs: dict[str, Any]) -> dict[str, Any]:
-    """What the sidecar tells of the operators that the model runs on the inputs it was exported with: {"same": true}, or {"same": false, "first": TEXT}
-    with the first difference.
+    """What the sidecar tells of the operators that the model runs on the inputs it was exported
+    with: {"same": true}, or {"same": false, "first": TEXT} with the first difference.
 
-    A module may ask whether it is being exported (torch.compiler.is_exporting) or look at data, and run others then. Compared are the operators with the
-    dtypes and sizes of their results, less views, as PyTorch dispatches them on the inputs' device. A tensor that the module makes on the host, by a
-    function without device=, is a difference too, for a program that is moved to a device has it there; and a number that torch.tensor puts on the device, for that
-    is the host's in a program. So is a module that asks which device it is on, and calls others on a GPU, and one that keeps what its first pass made for those after it.
+    A module may ask whether it is being exported (torch.compiler.is_exporting) or look at data, and
+    run others then. Compared are the operators with the dtypes and sizes of their results, less
+    views, as PyTorch dispatches them on the inputs' device. A tensor that the module makes on the
+    host, by a function without device=, is a difference too, for a program that is moved to a
+    device has it there; and a number that torch.tensor puts on the device, for that is the host's
+    in a program. So is a module that asks which device it is on, and calls others on a GPU, and one
+    that keeps what its first pass made for those after it.
     """
     try:
         with without_values(model, args, kwargs):
@@ -51,7 +54,8 @@ def difference(exported: list[str], live: list[str]) -> str | None:
 
 
 def _elsewhere(model: Any, args: tuple, kwargs: dict[str, Any], read: list[Any]) -> str | None:
-    """What the module calls on a GPU and not on the host, in words; None where it calls the same."""
+    """What the module calls on a GPU and not on the host, in words; None where it calls the same.
+    """
     host = _called(model, args, kwargs, read, "cpu")
     try:
         gpu = _called(model, args, kwargs, read, "cuda")
@@ -62,7 +66,8 @@ def _elsewhere(model: Any, args: tuple, kwargs: dict[str, Any], read: list[Any])
 
 
 def _called(model: Any, args: tuple, kwargs: dict[str, Any], read: list[Any], device: str) -> list[str]:
-    """The functions of torch that the module calls on tensors without data on a device, with what it read of data with them."""
+    """The functions of torch that the module calls on tensors without data on a device, with what
+    it read of data with them."""
     import torch
     from torch._subclasses.fake_tensor import FakeTensorMode
     from torch.overrides import TorchFunctionMode
@@ -125,7 +130,8 @@ def _placed(module: Any, args: tuple, kwargs: dict[str, Any]) -> str | None:
 
 
 def attributes(model: Any) -> dict[str, str]:
-    """The tensors that modules hold, also in lists, tuples and dicts of theirs, with dtype and sizes; parameters are left out."""
+    """The tensors that modules hold, also in lists, tuples and dicts of theirs, with dtype and
+    sizes; parameters are left out."""
     import torch
 
     found = {}
@@ -139,14 +145,16 @@ def attributes(model: Any) -> dict[str, str]:
 
 
 def keeps(before: dict[str, str], model: Any) -> str | None:
-    """What passes made that modules hold by now, in words; None where they hold what they held before: what a first pass keeps later passes do not make."""
+    """What passes made that modules hold by now, in words; None where they hold what they held
+    before: what a first pass keeps later passes do not make."""
     new = [f"{name} {t}" for name, t in attributes(model).items() if before.get(name) != t]
     return f"a pass keeps {new[0]} for those after it" if new else None
 
 
 def asks_contiguous(model: Any, args: tuple, kwargs: dict[str, Any]) -> bool:
-    """Whether the model calls contiguous() on what scaled_dot_product_attention gives, or on a view of that, and it had nothing to copy here: then it
-    is in no program, and copies where another backend lays its result out otherwise. True where it cannot be told.
+    """Whether the model calls contiguous() on what scaled_dot_product_attention gives, or on a view
+    of that, and it had nothing to copy here: then it is in no program, and copies where another
+    backend lays its result out otherwise. True where it cannot be told.
     """
     import torch
     from torch.nn import functional

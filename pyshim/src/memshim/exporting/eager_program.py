@@ -9,10 +9,13 @@ from memshim.exporting.releases import Releases
 
 
 def export(model: Any, args: tuple, kwargs: dict[str, Any], dynamic_shapes: Any) -> tuple[Any, list[list[str]]]:
-    """The model exported as if it ran eagerly, with when Python let go of its results. Raises what torch.export raises.
+    """The model exported as if it ran eagerly, with when Python let go of its results. Raises what
+    torch.export raises.
 
-    To what asks whether it is being exported or compiled, or meets a tensor without data, the answer is no, and a test on tensor data goes the way that it
-    goes with the inputs' values. The caller holds the program against the live model (memshim.exporting.compare_operators): only then it is what eager runs.
+    To what asks whether it is being exported or compiled, or meets a tensor without data, the
+    answer is no, and a test on tensor data goes the way that it goes with the inputs' values. The
+    caller holds the program against the live model (memshim.exporting.compare_operators): only then
+    it is what eager runs.
     """
     import torch
     import torch._functorch.config
@@ -28,8 +31,8 @@ def export(model: Any, args: tuple, kwargs: dict[str, Any], dynamic_shapes: Any)
 
 
 def _without_tests(graph: Any) -> None:
-    """Leaves out what tracing adds to eager's operators: assertions, and the comparison that it makes of a tensor taken for a bool
-    (torch/fx/experimental/proxy_tensor.py, is_nonzero)."""
+    """Leaves out what tracing adds to eager's operators: assertions, and the comparison that it
+    makes of a tensor taken for a bool (torch/fx/experimental/proxy_tensor.py, is_nonzero)."""
     import torch
 
     aten = torch.ops.aten

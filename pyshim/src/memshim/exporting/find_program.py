@@ -1,4 +1,5 @@
-"""The program that a live model runs, which stands in the sidecar where torch.export gives another one."""
+"""The program that a live model runs, which stands in the sidecar where torch.export gives another
+one."""
 
 from __future__ import annotations
 
@@ -15,8 +16,9 @@ from memshim.exporting import compare_operators, eager_program, gpu_program
 
 
 def find(model: Any, args: tuple, kwargs: dict[str, Any], dynamic_shapes: Any, of: Any = None) -> tuple[Any, list[list[str]]] | None:
-    """The program that eager runs, as export gives it; None where there is none that the live model agrees with, or where it leaves fewer sizes open than
-    the program that it stands beside (of). Where the host's is not what a GPU runs, it is the GPU's (memshim.exporting.gpu_program)."""
+    """The program that eager runs, as export gives it; None where there is none that the live model
+    agrees with, or where it leaves fewer sizes open than the program that it stands beside (of).
+    Where the host's is not what a GPU runs, it is the GPU's (memshim.exporting.gpu_program)."""
 
     def on_host() -> tuple[Any, list[list[str]]] | None:
         found = eager_program.export(model, args, kwargs, dynamic_shapes)
@@ -34,7 +36,8 @@ def find(model: Any, args: tuple, kwargs: dict[str, Any], dynamic_shapes: Any, o
 
 
 def pack(found: tuple[Any, list[list[str]]] | None) -> dict[str, Any]:
-    """What the sidecar tells of it: {"eager": {"program": BASE64, "releases": […]}}, the program without weights."""
+    """What the sidecar tells of it: {"eager": {"program": BASE64, "releases": […]}}, the program
+    without weights."""
     import torch
 
     if found is None:

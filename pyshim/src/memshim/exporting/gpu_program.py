@@ -1,7 +1,8 @@
 """The program that a live model runs on a GPU, where not all of its results lie there.
 
-A program that was exported on the host does not tell which results eager execution keeps on the host when the model is on a GPU. So the model is exported once more,
-on tensors of a GPU without data: its nodes tell the device of each result.
+A program that was exported on the host does not tell which results eager execution keeps on the
+host when the model is on a GPU. So the model is exported once more, on tensors of a GPU without
+data: its nodes tell the device of each result.
 """
 
 from __future__ import annotations
@@ -17,9 +18,11 @@ from memshim.exporting.live_model import buffers_kept, dispatched, unnoticed
 
 
 def find(model: Any, args: tuple, kwargs: dict[str, Any], dynamic_shapes: Any, read: list[Any] | None = None) -> tuple[Any, list[list[str]]] | None:
-    """The program and when Python let go of its results, as find_program.find gives them; None where the live model on a GPU runs another one.
+    """The program and when Python let go of its results, as find_program.find gives them; None
+    where the live model on a GPU runs another one.
 
-    Tests on tensor data go the way that they go on the host, or, of a model without data, as told (read).
+    Tests on tensor data go the way that they go on the host, or, of a model without data, as told
+    (read).
     """
     from torch._subclasses.fake_tensor import FakeTensor
 
@@ -32,7 +35,8 @@ def find(model: Any, args: tuple, kwargs: dict[str, Any], dynamic_shapes: Any, r
     live, exported = (_placed(mode, module, args, kwargs, read) for module in (moved, program.module(check_guards=False)))
     if live != exported:
         return None
-    for name, t in [*model.named_parameters(remove_duplicate=False), *model.named_buffers(remove_duplicate=False)]:  # what is tied is saved as one
+    # what is tied is saved as one
+    for name, t in [*model.named_parameters(remove_duplicate=False), *model.named_buffers(remove_duplicate=False)]:
         for held in (program.state_dict, program.constants):
             if name in held and type(t) is not FakeTensor:
                 held[name] = t
@@ -47,7 +51,8 @@ def apart(program: Any) -> bool:
 
 @contextlib.contextmanager
 def told(program: Any) -> Iterator[None]:
-    """A program is saved with its weights on the devices that the graph has them on, wherever they are."""
+    """A program is saved with its weights on the devices that the graph has them on, wherever they
+    are."""
     from torch.export.pt2_archive import _package
 
     describe, at, nodes = _package.serialize_tensor_meta, {}, {n.name: n.meta.get("val") for n in program.graph.nodes if n.op == "placeholder"}
@@ -67,7 +72,8 @@ def told(program: Any) -> Iterator[None]:
 
 
 def on_gpu(model: Any, args: tuple, kwargs: dict[str, Any]) -> tuple[Any, Any, tuple, dict[str, Any]]:
-    """The mode of tensors without data, and the model and its inputs on a GPU as such. What is tied stays so."""
+    """The mode of tensors without data, and the model and its inputs on a GPU as such. What is tied
+    stays so."""
     import torch
     from torch._subclasses.fake_tensor import FakeTensorMode
 
@@ -108,7 +114,8 @@ def answered(read: list[Any]) -> Iterator[None]:
 
 @contextlib.contextmanager
 def constants_apart() -> Iterator[None]:
-    """Numbers that a model puts on the GPU are not computed with ahead: there is none that could."""
+    """Numbers that a model puts on the GPU are not computed with ahead: there is none that could.
+    """
     from torch.fx.experimental import proxy_tensor
 
     with mock.patch.object(proxy_tensor, "CONSTANT_NUMEL_LIMIT", -1):

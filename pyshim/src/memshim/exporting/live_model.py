@@ -1,4 +1,5 @@
-"""What export asks of the live model: which operators it dispatches and what it reads of tensor data, as if nothing traced it."""
+"""What export asks of the live model: which operators it dispatches and what it reads of tensor
+data, as if nothing traced it."""
 
 from __future__ import annotations
 
@@ -10,7 +11,8 @@ from unittest import mock
 
 
 def _ours(depth: int) -> bool:
-    """Whether a caller is PyTorch's own machinery, which has to know that it traces; its layers have not."""
+    """Whether a caller is PyTorch's own machinery, which has to know that it traces; its layers
+    have not."""
     name = sys._getframe(depth + 1).f_globals.get("__name__", "")
     return name == "torch" or name.startswith("torch.") and not name.startswith("torch.nn.")
 
@@ -26,7 +28,9 @@ def _no(real: Callable[..., bool]) -> Callable[..., bool]:
 def unnoticed() -> Iterator[None]:
     """To what asks whether it is traced, or meets a tensor without data, the answer is no."""
     import torch
-    import torch._dynamo  # it knows PyTorch's functions by what they are when it is imported first: not those that stand here for a while
+    # it knows PyTorch's functions by what they are when it is imported first: not those that stand
+    # here for a while
+    import torch._dynamo
     from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 
     class Hidden(type):
@@ -42,7 +46,8 @@ def unnoticed() -> Iterator[None]:
 
     leaves = torch.utils._pytree.tree_leaves
 
-    def each(function: Callable[..., Any], tree: Any, *others: Any) -> Any:  # less a result that is not there (_native_multi_head_attention's weights)
+    # less a result that is not there (_native_multi_head_attention's weights)
+    def each(function: Callable[..., Any], tree: Any, *others: Any) -> Any:
         for row in zip(leaves(tree), *map(leaves, others)):
             if None not in row[1:]:
                 function(*row)
@@ -55,7 +60,8 @@ def unnoticed() -> Iterator[None]:
             (torch.nn.modules.activation, "_is_make_fx_tracing", lambda: False),
             (torch.overrides, "has_torch_function", overridden),
             (torch._subclasses, "FakeTensor", Hidden("FakeTensor", (), {})),
-            # what is found out of results with values, and a check of their sizes: both fail on operators that give None
+            # what is found out of results with values, and a check of their sizes: both fail on
+            # operators that give None
             (sys.modules["torch._subclasses.fake_tensor"], "tree_map_", each),
             (FakeTensorMode, "_maybe_infer_fake_kernel_from_pytree_out", lambda *_: None),
         ]:
@@ -65,7 +71,8 @@ def unnoticed() -> Iterator[None]:
 
 
 def without_values(model: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
-    """Runs a model on fake tensors as if it were on real ones: one that reads no data calls the same, and any other fails."""
+    """Runs a model on fake tensors as if it were on real ones: one that reads no data calls the
+    same, and any other fails."""
     import torch
     from torch._subclasses.fake_tensor import FakeTensor
 
@@ -97,7 +104,8 @@ def buffers_kept(model: Any) -> Iterator[None]:
 
 
 def dispatched(module: Any, args: tuple, kwargs: dict[str, Any], places: bool = False) -> tuple[list[str], list[Any]]:
-    """The operators that a module dispatches, with the devices of their results where places are asked for, and what it read of tensor data, in order."""
+    """The operators that a module dispatches, with the devices of their results where places are
+    asked for, and what it read of tensor data, in order."""
     import torch
     from torch.utils._python_dispatch import TorchDispatchMode
     from torch.utils._pytree import tree_leaves, tree_map
@@ -114,12 +122,14 @@ def dispatched(module: Any, args: tuple, kwargs: dict[str, Any], places: bool = 
             results = [t for t in tree_leaves(out) if isinstance(t, torch.Tensor)]
             writes = any(a.alias_info is not None and a.alias_info.is_write for a in schema.arguments)
             fresh = any(r.alias_info is None for r in schema.returns)
-            if writes or results and fresh and function is not torch.ops.aten.lift_fresh_copy.default:  # torch.tensor's, which eager makes without an operator
+            # torch.tensor's, which eager makes without an operator
+            if writes or results and fresh and function is not torch.ops.aten.lift_fresh_copy.default:
                 at = {t: f" {t.device.type}" if places else "" for t in results}
                 seen.append(operator_name(function) + "".join(f" {str(t.dtype).removeprefix('torch.')}{list(t.shape)}{at[t]}" for t in results))
             return out
 
-    own = tree_map(lambda t: t.detach().clone() if isinstance(t, torch.Tensor) else t, (args, kwargs))  # a module may write its inputs
+    # a module may write its inputs
+    own = tree_map(lambda t: t.detach().clone() if isinstance(t, torch.Tensor) else t, (args, kwargs))
     with torch.no_grad(), Watch():
         module(*own[0], **own[1])
     return seen, read

@@ -1,7 +1,9 @@
 """Whether a live model runs its program's operators in other dtypes too.
 
-A program has the dtypes of its export: `x.to(y.dtype)` is a cast to what y had then. Under autocast, or with parameters of another dtype, y may be of another one, and
-the live model casts to that. And a cast that had nothing to do in the export is the tensor itself: where it copies, nothing tells how long Python holds either.
+A program has the dtypes of its export: `x.to(y.dtype)` is a cast to what y had then. Under
+autocast, or with parameters of another dtype, y may be of another one, and the live model casts to
+that. And a cast that had nothing to do in the export is the tensor itself: where it copies, nothing
+tells how long Python holds either.
 """
 
 from __future__ import annotations
@@ -16,8 +18,10 @@ CASTS = ("to", "type", "type_as", "float", "half", "bfloat16", "double")
 
 
 def compare(model: Any, program: Any, args: tuple, kwargs: dict[str, Any]) -> dict[str, str]:
-    """What the sidecar tells of runs under autocast, and of a model and inputs that are converted: the first difference of their operators in words, "" where
-    they are the same. Each runs in bfloat16 on the host, on tensors without data; what the model reads of data is what it reads here."""
+    """What the sidecar tells of runs under autocast, and of a model and inputs that are converted:
+    the first difference of their operators in words, "" where they are the same. Each runs in
+    bfloat16 on the host, on tensors without data; what the model reads of data is what it reads
+    here."""
     try:
         with without_values(model, args, kwargs), buffers_kept(model):
             _, read = dispatched(model, args, kwargs)
@@ -47,7 +51,8 @@ def _failed(e: Exception) -> str:
 
 
 def _dispatched(module: Any, args: tuple, kwargs: dict[str, Any], read: list[Any], how: str) -> tuple[list[str], list[tuple[str, bool]]]:
-    """The operators that a module dispatches, with the dtypes and sizes of their results; and the casts that it calls, each with whether it gave its tensor itself."""
+    """The operators that a module dispatches, with the dtypes and sizes of their results; and the
+    casts that it calls, each with whether it gave its tensor itself."""
     import torch
     from torch._subclasses.fake_tensor import FakeTensorMode
     from torch.overrides import TorchFunctionMode

@@ -1,4 +1,5 @@
-"""When Python let go of each result of a model while it was exported: what an exported program does not tell of eager execution."""
+"""When Python let go of each result of a model while it was exported: what an exported program does
+not tell of eager execution."""
 
 from __future__ import annotations
 
@@ -15,8 +16,9 @@ MARK = "memspec_result"
 class Releases:
     """Watches an export.
 
-    PyTorch runs the model's own Python on tensors without data and notes each operator's result as a node of the graph (torch.fx.experimental.proxy_tensor
-    track_tensor). Nothing of the export holds these tensors, so they die when Python lets go of them.
+    PyTorch runs the model's own Python on tensors without data and notes each operator's result as
+    a node of the graph (torch.fx.experimental.proxy_tensor track_tensor). Nothing of the export
+    holds these tensors, so they die when Python lets go of them.
     """
 
     def __init__(self) -> None:
@@ -49,7 +51,8 @@ class Releases:
         self._deaths.append((number, self._made - 1))
 
     def of(self, program: Any) -> list[list[str]]:
-        """The releases in order: a result, and the newest result then, as the program names them; results that it dropped are left out."""
+        """The releases in order: a result, and the newest result then, as the program names them;
+        results that it dropped are left out."""
         names: dict[int, str] = {}
         for node in program.graph.nodes:
             number = node.meta.pop(MARK, None)
@@ -65,7 +68,8 @@ class Releases:
 
 
 def _of_the_model(tracer: Any, stack: traceback.StackSummary) -> traceback.StackSummary:
-    """The frames of forward methods, as export keeps them, and those of the model's other functions: an exported program names the lines that a recording does."""
+    """The frames of forward methods, as export keeps them, and those of the model's other
+    functions: an exported program names the lines that a recording does."""
     import torch
     from torch.fx.experimental.symbolic_shapes import uninteresting_files
 

@@ -1,4 +1,5 @@
-"""What this machine has: asked of NVML, nvidia-smi and of PyTorch in a process of its own, so that asking leaves no CUDA context behind."""
+"""What this machine has: asked of NVML, nvidia-smi and of PyTorch in a process of its own, so that
+asking leaves no CUDA context behind."""
 
 from __future__ import annotations
 
@@ -28,14 +29,16 @@ if torch.cuda.is_available():
 
 
 def hinted() -> bool:
-    """Whether there may be a GPU: cheap. Where it says no there is none, but for boards whose driver shows in no file (Jetsons before Orin)."""
+    """Whether there may be a GPU: cheap. Where it says no there is none, but for boards whose
+    driver shows in no file (Jetsons before Orin)."""
     return where.pretended() or os.environ.get("CUDA_VISIBLE_DEVICES") not in ("", "-1") and (
         os.path.exists("/proc/driver/nvidia/version") or os.path.exists("/dev/nvidiactl") or os.path.exists("/dev/dxg") or
         shutil.which("nvidia-smi") is not None)
 
 
 class Seen(NamedTuple):
-    """The GPUs that PyTorch finds, in its order (name, total, compute_capability, uuid, integrated, torch); none, and why."""
+    """The GPUs that PyTorch finds, in its order (name, total, compute_capability, uuid, integrated,
+    torch); none, and why."""
 
     devices: tuple[dict, ...] = ()
     why: str = ""
@@ -74,7 +77,8 @@ def query(fields: str) -> list[list[str]]:
 
 
 class NVML:
-    """NVML through a binding for Python: cuda.bindings, which PyTorch 2.15 brings, else pynvml (nvidia-ml-py). Raises what they raise."""
+    """NVML through a binding for Python: cuda.bindings, which PyTorch 2.15 brings, else pynvml
+    (nvidia-ml-py). Raises what they raise."""
 
     def __init__(self) -> None:
         try:
@@ -94,7 +98,8 @@ class NVML:
         return _text(self._theirs.system_get_driver_version() if self._theirs else self._old.nvmlSystemGetDriverVersion())
 
     def used(self) -> dict[str, int]:
-        """Memory in use by GPU, without what the driver keeps for itself: as nvidia-smi and CUDA count. One that does not say is left out."""
+        """Memory in use by GPU, without what the driver keeps for itself: as nvidia-smi and CUDA
+        count. One that does not say is left out."""
         out = {}
         for i in range(self._theirs.device_get_count_v2() if self._theirs else self._old.nvmlDeviceGetCount()):
             with contextlib.suppress(Exception):  # integrated ones: not supported, in each binding's words

@@ -1,4 +1,5 @@
-"""What went wrong, in one line: an error told by its cause, and whether the cause is that the device has no memory left."""
+"""What went wrong, in one line: an error told by its cause, and whether the cause is that the
+device has no memory left."""
 
 from __future__ import annotations
 
@@ -12,8 +13,9 @@ _SCRIPT = "The following operation failed in the TorchScript interpreter."
 _SCRIPT_PLACE = re.compile(r'^\s*File "(?P<file>[^"]+)", line (?P<line>\d+), in ', re.M)
 _NAMED = re.compile(r"(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*(?:Error|Exception|Interrupt|Exit|Warning): ")
 
-# How libraries say it: the caching allocator; CUDA itself, by the runtime and by the driver; cuBLAS, cuDNN and the others, which take memory of
-# their own. Some reach Python as a plain RuntimeError.
+# How libraries say it: the caching allocator; CUDA itself, by the runtime and by the driver;
+# cuBLAS, cuDNN and the others, which take memory of their own. Some reach Python as a plain
+# RuntimeError.
 _OUT_OF_MEMORY = re.compile(r"CUDA out of memory|CUDA(?: driver)? error: out of memory|CUDA_ERROR_OUT_OF_MEMORY|cudaErrorMemoryAllocation|"
                             r"CU[A-Z]+_STATUS_ALLOC_FAILED|CUFFT_ALLOC_FAILED|NCCL .*out of memory")
 
@@ -31,7 +33,8 @@ def chain(e: BaseException) -> list[BaseException]:
 
 
 def out_of_memory(e: BaseException) -> str:
-    """What is said of the memory that was not there, in one line; empty where that was not the cause."""
+    """What is said of the memory that was not there, in one line; empty where that was not the
+    cause."""
     for at in chain(e):
         kind = type(at).__name__
         if isinstance(at, RuntimeError):
@@ -45,13 +48,14 @@ def out_of_memory(e: BaseException) -> str:
 
 
 def without_triton(e: BaseException) -> bool:
-    """Whether the cause is that there is no Triton: PyTorch says so of some ways into its compiler, Python of others, and Dynamo tells Python's in its own error,
-    Inductor before 2.11 PyTorch's."""
+    """Whether the cause is that there is no Triton: PyTorch says so of some ways into its compiler,
+    Python of others, and Dynamo tells Python's in its own error, Inductor before 2.11 PyTorch's."""
     return any(type(at).__name__ == "TritonMissing" or isinstance(at, ModuleNotFoundError) and at.name == "triton"
                or str(at).startswith(("ModuleNotFoundError: No module named 'triton'", "TritonMissing:")) for at in chain(e))
 
 
-# Who says that a compiler is not there, and what is said of it: Triton, before it builds what launches its kernels, and Inductor.
+# Who says that a compiler is not there, and what is said of it: Triton, before it builds what
+# launches its kernels, and Inductor.
 _COMPILERS = {
     "Failed to find C compiler": "got no C compiler (cc, gcc or clang), want one: Triton builds what launches its kernels with it (apt-get install gcc, or CC)",
     "No working C++ compiler found": "got no C++ compiler (g++), want one: torch.compile and AOTInductor build their code for the host with it (apt-get install g++, or CXX)",
@@ -59,19 +63,22 @@ _COMPILERS = {
 
 
 def without_compiler(e: BaseException) -> str:
-    """What is said where the cause is that a C or C++ compiler is missing; empty where it is not."""
+    """What is said where the cause is that a C or C++ compiler is missing; empty where it is not.
+    """
     return next((said for at in chain(e) for text, said in _COMPILERS.items() if text in first_line(at)), "")
 
 
 def missing(e: BaseException) -> str:
-    """What is said where the cause is that Triton or a compiler is missing; empty where it is not."""
+    """What is said where the cause is that Triton or a compiler is missing; empty where it is not.
+    """
     if without_triton(e):
         return "got no package triton, want one: torch.compile makes its kernels with it (pip install triton)"
     return without_compiler(e)
 
 
 def not_stood_in_for(text: str) -> str:
-    """Where a library's error is a pretend GPU's, the call that it refused: PyTorch names the library's status alone."""
+    """Where a library's error is a pretend GPU's, the call that it refused: PyTorch names the
+    library's status alone."""
     library = next((name for name in ("cufft", "cusolver", "cusparse", "cudnn") if name in text.lower()), "")
     if not library or not os.environ.get("MEMSPEC_PRETEND"):
         return ""
@@ -82,7 +89,8 @@ def not_stood_in_for(text: str) -> str:
 
 
 def describe(e: BaseException) -> str:
-    """An error on one line, with the innermost place outside PyTorch and memshim. TorchScript's is told by what failed in it."""
+    """An error on one line, with the innermost place outside PyTorch and memshim. TorchScript's is
+    told by what failed in it."""
     text = str(e)
     if said := missing(e):
         at = next((f"{shorten(f.filename)}:{f.lineno}" for f in traceback.extract_tb(e.__traceback__) if not inside(f.filename)), "")

@@ -1,7 +1,8 @@
 """What a program queries of its device and may then decide by: its memory, or its name.
 
-PyTorch's own queries do not count, nor Triton's, nor memshim's. A library's do: accelerate makes a device map of free memory. PyTorch's functions stay as
-they are, for torch.compile knows them by identity; what they call below is replaced.
+PyTorch's own queries do not count, nor Triton's, nor memshim's. A library's do: accelerate makes a
+device map of free memory. PyTorch's functions stay as they are, for torch.compile knows them by
+identity; what they call below is replaced.
 """
 
 from __future__ import annotations
@@ -53,7 +54,8 @@ def asked() -> dict[str, list[str]]:
 
 
 class Properties:
-    """torch.cuda's properties of a device, to every test of its class. An attribute that is read is a query."""
+    """torch.cuda's properties of a device, to every test of its class. An attribute that is read is
+    a query."""
 
     __slots__ = ("_of",)
 
@@ -78,14 +80,16 @@ class Properties:
 
 
 def _queried(frame: Any) -> str | None:
-    """The function of torch.cuda by which other code than PyTorch's queries, "" for none of them; None where PyTorch queries for itself."""
+    """The function of torch.cuda by which other code than PyTorch's queries, "" for none of them;
+    None where PyTorch queries for itself."""
     name = ""
     while frame is not None and frame.f_code.co_filename.startswith((_torch + "cuda" + os.sep, _torch + "accelerator" + os.sep)):
         name, frame = frame.f_code.co_name, frame.f_back
     file = frame.f_code.co_filename if frame is not None else ""
     if name and name not in PUBLIC or file.startswith(OWN) or f"{os.sep}triton{os.sep}" in file:
         return None
-    if file.startswith(_torch + os.path.join("_dynamo", "variables") + os.sep):  # a call in code that torch.compile traces
+    # a call in code that torch.compile traces
+    if file.startswith(_torch + os.path.join("_dynamo", "variables") + os.sep):
         return name
     return None if file.startswith(_torch) else name
 

@@ -1,4 +1,5 @@
-"""The memory behind a tensor: what it is made of that has bytes of its own on a device. Importing this imports torch."""
+"""The memory behind a tensor: what it is made of that has bytes of its own on a device. Importing
+this imports torch."""
 
 from __future__ import annotations
 
@@ -19,8 +20,9 @@ _SPARSE = {
 
 
 def parts(t: torch.Tensor) -> Iterator[torch.Tensor]:
-    """The plain tensors that a tensor is made of: itself; a sparse one's indices and values; what a subclass wraps, so of a sharded tensor what
-    this process holds; nothing for one that has no bytes: fake, meta, lazy, functional."""
+    """The plain tensors that a tensor is made of: itself; a sparse one's indices and values; what a
+    subclass wraps, so of a sharded tensor what this process holds; nothing for one that has no
+    bytes: fake, meta, lazy, functional."""
     if t.device.type == "meta" or isinstance(t, FakeTensor):
         return
     if type(t) in _PLAIN and t.layout is torch.strided and not t.is_quantized and not torch._C._functorch.is_functorch_wrapped_tensor(t) and (
@@ -49,18 +51,22 @@ def parts(t: torch.Tensor) -> Iterator[torch.Tensor]:
 
 
 def storage_of(t: torch.Tensor) -> torch.UntypedStorage | None:
-    """Of a plain tensor; None for one that keeps its bytes elsewhere (mkldnn's), or has none behind its storage."""
+    """Of a plain tensor; None for one that keeps its bytes elsewhere (mkldnn's), or has none behind
+    its storage."""
     try:
         storage = t.untyped_storage()
         if storage.nbytes() and storage.device.type != "meta" and not torch._C._is_cow_tensor(t):
-            storage.data_ptr()  # raises where there is nothing: of a subclass that wraps others, of zeros that are not stored
+            # raises where there is nothing: of a subclass that wraps others, of zeros that are not
+            # stored
+            storage.data_ptr()
         return storage
     except (NotImplementedError, RuntimeError):
         return None
 
 
 def stored(t: torch.Tensor) -> list[tuple[torch.Tensor, torch.UntypedStorage]]:
-    """The plain tensors behind a tensor, each with its storage. Nothing that a tensor may be makes it fail: whoever looks must not end the program."""
+    """The plain tensors behind a tensor, each with its storage. Nothing that a tensor may be makes
+    it fail: whoever looks must not end the program."""
     try:
         with torch._C.DisableTorchFunctionSubclass():
             return [(p, s) for p in parts(t) if (s := storage_of(p)) is not None]
@@ -86,7 +92,8 @@ def aside() -> Iterator[None]:
 
 
 def reachable() -> list[torch.Tensor]:
-    """Every tensor that Python can reach, gradients with it, once each. Those that wrap others stand beside them."""
+    """Every tensor that Python can reach, gradients with it, once each. Those that wrap others
+    stand beside them."""
     found, seen = [], set()
     with aside():
         pending = [o for o in gc.get_objects() if issubclass(type(o), torch.Tensor)]

@@ -1,4 +1,5 @@
-"""Where code runs whose memory is looked at: on a GPU or on CPU tensors. The one place that decides it, and that says how numbers are called."""
+"""Where code runs whose memory is looked at: on a GPU or on CPU tensors. The one place that decides
+it, and that says how numbers are called."""
 
 from __future__ import annotations
 
@@ -16,7 +17,8 @@ LABELS = {
 
 
 class Where(NamedTuple):
-    """kind is cuda or cpu: what PyTorch takes it for. index is None for the CPU, and for the GPU that is current when CUDA starts."""
+    """kind is cuda or cpu: what PyTorch takes it for. index is None for the CPU, and for the GPU
+    that is current when CUDA starts."""
 
     kind: str
     index: int | None = None
@@ -41,7 +43,8 @@ _NAMED = re.compile(r"cpu|cuda(?::(\d+))?")
 
 
 def parse(device: Any) -> Where | None:
-    """The device named, None for none, without asking whether it is there. ValueError: it is of another kind."""
+    """The device named, None for none, without asking whether it is there. ValueError: it is of
+    another kind."""
     if device is None:
         return None
     m = _NAMED.fullmatch(str(device))
@@ -51,9 +54,11 @@ def parse(device: Any) -> Where | None:
 
 
 def of(device: Any = None) -> Where:
-    """The device named, else the current GPU where there is one, else the CPU. ValueError: it is of another kind, or not there.
+    """The device named, else the current GPU where there is one, else the CPU. ValueError: it is of
+    another kind, or not there.
 
-    CUDA is not initialised by asking, and where NVML can be asked processes may still be forked that use it.
+    CUDA is not initialised by asking, and where NVML can be asked processes may still be forked
+    that use it.
     """
     import torch
 

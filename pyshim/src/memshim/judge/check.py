@@ -1,4 +1,5 @@
-"""Check a memspec.yaml: the memspec binary predicts and judges; each case is run too, on its GPU or on a pretend one, and the two are compared.
+"""Check a memspec.yaml: the memspec binary predicts and judges; each case is run too, on its GPU or
+on a pretend one, and the two are compared.
 
     python -m memshim check [memspec.yaml] [--case NAME] [--on pretend|real|none] [--measure] [--require-gpu]
 """
@@ -26,8 +27,10 @@ EXIT = {"fail": 1, "error": 2, "inconclusive": 3}  # the worst of many, in this 
 
 
 class Options(NamedTuple):
-    """auto: on this machine's GPU where it is the case's, else on a pretend one where the case has a source. real: the first alone. pretend: the
-    second alone, of every case. A case whose prediction is a recording of a pretend GPU is not run on one again, unless its record is wanted. always: where there is no GPU, on CPU tensors. never."""
+    """auto: on this machine's GPU where it is the case's, else on a pretend one where the case has
+    a source. real: the first alone. pretend: the second alone, of every case. A case whose
+    prediction is a recording of a pretend GPU is not run on one again, unless its record is wanted.
+    always: where there is no GPU, on CPU tensors. never."""
 
     when: str = "auto"
     require_gpu: bool = False
@@ -38,8 +41,9 @@ class Options(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """What running a case came to. outcome is pass, warn, fail, error, inconclusive, or skipped; text is for the user. where is pretend for a run that
-    failed on a pretend GPU, which left no record, and RECORDED for a case that was not run because its prediction is such a run."""
+    """What running a case came to. outcome is pass, warn, fail, error, inconclusive, or skipped;
+    text is for the user. where is pretend for a run that failed on a pretend GPU, which left no
+    record, and RECORDED for a case that was not run because its prediction is such a run."""
 
     outcome: str
     text: str
@@ -59,7 +63,8 @@ def skipped(why: str, o: Options, name: str) -> Measured:
 
 
 def verify(spec: str, case: dict, seen: devices.Seen, o: Options, run: Callable[..., dict] | None = None) -> Measured:
-    """Run one case of a memspec.yaml and compare. case is of memspec cases, seen what this machine has, run what measures (measure.measure)."""
+    """Run one case of a memspec.yaml and compare. case is of memspec cases, seen what this machine
+    has, run what measures (measure.measure)."""
     name = case["name"]
     device, why = (None, "") if o.when == "pretend" else report.device_for(case, seen)
     pretending = device is None and not o.require_gpu and (o.when == "pretend" or o.when == "auto" and pretendable(case))
@@ -157,7 +162,8 @@ def _judge(a: argparse.Namespace, asked: answers.Queried) -> int:
         for c, r in zip(checked["cases"], results or [None] * len(checked["cases"])):
             c["measured"] = r.as_json() if r else None
             for f in c["findings"]:
-                if r and r.comparison and r.record["where"] == "cuda":  # what a pretend GPU says is in c["measured"], which tells where
+                # what a pretend GPU says is in c["measured"], which tells where
+                if r and r.comparison and r.record["where"] == "cuda":
                     f["measured"] = r.comparison.peak(f["metric"])
         print(json.dumps({"schema": checked["schema"], "exit": code, "cases": checked["cases"]}, indent=2, ensure_ascii=False))
     elif results := [r for r in results if r.where != RECORDED]:

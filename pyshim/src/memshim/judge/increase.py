@@ -1,4 +1,5 @@
-"""--memspec-fail-on-increase: what a test took in the last run, or as a committed file says, held against what it takes now."""
+"""--memspec-fail-on-increase: what a test took in the last run, or as a committed file says, held
+against what it takes now."""
 
 from __future__ import annotations
 

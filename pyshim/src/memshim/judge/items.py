@@ -38,7 +38,8 @@ class SpecFile(pytest.File):
 
 
 class Unreadable(pytest.Item):
-    """A memspec.yaml whose cases are not known: one test that is an error, so that the others still run."""
+    """A memspec.yaml whose cases are not known: one test that is an error, so that the others still
+    run."""
 
     def __init__(self, *, why: str, **kw):
         super().__init__(**kw)
@@ -56,7 +57,8 @@ class Unreadable(pytest.Item):
 
 
 class CaseItem(pytest.Item):
-    """One case: predicted and run for real where its GPU is there, then judged. What keeps it from an answer is an error, not a failure."""
+    """One case: predicted and run for real where its GPU is there, then judged. What keeps it from
+    an answer is an error, not a failure."""
 
     def __init__(self, *, case: dict, **kw):
         super().__init__(**kw)

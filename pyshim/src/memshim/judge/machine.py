@@ -17,7 +17,8 @@ QUERIED = pytest.StashKey[Any]()
 
 
 def seen(config: pytest.Config) -> devices.Seen:
-    """This machine's GPUs, asked once: of xdist's processes the first that needs it asks, the others read its answer."""
+    """This machine's GPUs, asked once: of xdist's processes the first that needs it asks, the
+    others read its answer."""
     found = config.stash.get(SEEN, None)
     if found is None:
         found = config.stash[SEEN] = _shared(config) if hasattr(config, "workerinput") and devices.hinted() else devices.look()

@@ -1,4 +1,5 @@
-"""The marks: name to function. Each reads a mark's arguments (a ValueError there is the test's error) and gives what judges a test."""
+"""The marks: name to function. Each reads a mark's arguments (a ValueError there is the test's
+error) and gives what judges a test."""
 
 from __future__ import annotations
 
@@ -27,8 +28,8 @@ class Limit(NamedTuple):
 
 
 class Peaks(NamedTuple):
-    """What a region took on one GPU, in bytes. delta is what it added to what was allocated before; leaked what of it is still there, held by no
-    fixture; total the device's memory."""
+    """What a region took on one GPU, in bytes. delta is what it added to what was allocated before;
+    leaked what of it is still there, held by no fixture; total the device's memory."""
 
     device: str
     allocated: int
@@ -47,7 +48,8 @@ class Budget(NamedTuple):
         return [(x, getattr(peaks, x.metric)) for x in (x.of(peaks.total) for x in self.limits) if getattr(peaks, x.metric) > x.bytes]
 
     def nothing(self) -> bool:
-        """Whether it is kept only by code that takes nothing, or is of what stays: then such code is judged."""
+        """Whether it is kept only by code that takes nothing, or is of what stays: then such code
+        is judged."""
         return all(x.metric == "leaked" or x.metric == "delta" and x.bytes == 0 and not x.share for x in self.limits)
 
     def wants(self, metric: str) -> bool:
@@ -69,8 +71,9 @@ def _limit(metric: str, value: str | int | float) -> Limit:
 
 
 def memory_budget(*args: Any, device: int | str | None = None, on: str = "", **limits: str | int | float) -> Budget:
-    """memory_budget(allocated="1GiB", reserved="10%", delta=…, leaked=…, device=0, on="t4"): at most so much GPU memory while the test runs. on: in a
-    process of its own, where that GPU is pretended (separate_process.py)."""
+    """memory_budget(allocated="1GiB", reserved="10%", delta=…, leaked=…, device=0, on="t4"): at
+    most so much GPU memory while the test runs. on: in a process of its own, where that GPU is
+    pretended (separate_process.py)."""
     if args:
         raise ValueError(f"memory_budget: got {args[0]!r} without a metric, want {'=, '.join(METRICS)}=")
     unknown = [k for k in limits if k not in METRICS]
@@ -104,7 +107,8 @@ def budget_of(text: str) -> Budget:
 
 
 def closest(budgets: Iterable[Budget]) -> list[Budget]:
-    """Of the budgets of a test, the closest first: on each device the closest that names a metric decides it."""
+    """Of the budgets of a test, the closest first: on each device the closest that names a metric
+    decides it."""
     out: dict[int | None, dict[str, Limit]] = {}
     for b in budgets:
         mine = out.setdefault(b.device, {})
@@ -117,7 +121,8 @@ MARKS: dict[str, Callable[..., Budget]] = {"memory_budget": memory_budget}
 
 
 def message(name: str, place: str, budget: Budget, peaks: Peaks, told: dict[str, str]) -> str:
-    """The account of a broken budget, as memspec check gives it. told: what else is said of it, by what it is."""
+    """The account of a broken budget, as memspec check gives it. told: what else is said of it, by
+    what it is."""
     broken = budget.broken(peaks)
     limit, got = broken[0]
     over = got - limit.bytes

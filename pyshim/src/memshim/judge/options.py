@@ -12,7 +12,8 @@ from memshim.judge.check import Options
 
 
 class Option(NamedTuple):
-    """name is that of the ini, --memspec-… on the command line; const is what the word alone means where a value may follow."""
+    """name is that of the ini, --memspec-… on the command line; const is what the word alone means
+    where a value may follow."""
 
     name: str
     kind: type

@@ -61,7 +61,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def collect_root(config: pytest.Config) -> None:
-    """A memspec.yaml at the root is collected whatever `testpaths` says: that names folders of Python tests."""
+    """A memspec.yaml at the root is collected whatever `testpaths` says: that names folders of
+    Python tests."""
     if getattr(config, "args_source", None) == pytest.Config.ArgsSource.TESTPATHS:
         named = [Path(a).resolve() for a in config.args]
         for pattern in config.getini("memspec_files"):
@@ -195,7 +196,8 @@ def held_to(item: pytest.Item, budget: marks.Budget, whole: bool = False) -> Ite
 
 
 def _notes(item: pytest.Item):
-    """Writes a budget's properties: of the first of a test memspec.NAME, of the second memspec.2.NAME."""
+    """Writes a budget's properties: of the first of a test memspec.NAME, of the second
+    memspec.2.NAME."""
     n = item.stash[COUNT] = item.stash.get(COUNT, 0) + 1
     prefix = "memspec." if n == 1 else f"memspec.{n}."
     return lambda name, value: item.user_properties.append((prefix + name, value))
@@ -232,7 +234,8 @@ def _fail_oom(item: pytest.Item, peaks: marks.Peaks, region: Region, note, said:
 
 
 def _reads() -> list[str]:
-    """The lines that read values which no kernel computed, and which are others with MEMSPEC_VALUES."""
+    """The lines that read values which no kernel computed, and which are others with
+    MEMSPEC_VALUES."""
     from memshim import pretend
     from memshim.frames import shorten
 
@@ -354,5 +357,6 @@ class Shim:
 
 @pytest.fixture
 def memshim(request: pytest.FixtureRequest) -> Shim:
-    """Memory budgets on parts of a test: memshim.budget(allocated=…), memshim.check(…), memshim.trace(…)."""
+    """Memory budgets on parts of a test: memshim.budget(allocated=…), memshim.check(…),
+    memshim.trace(…)."""
     return Shim(request.node)

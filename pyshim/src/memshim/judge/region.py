@@ -12,7 +12,8 @@ from memshim.judge.marks import Peaks
 from memshim.gpu import devices, where
 
 TOP = 8  # lines told of who held the peak
-BINS = (512, 4 << 10, 32 << 10, 256 << 10, 1 << 20, 10 << 20, 100 << 20, 1 << 30)  # 1 MiB and 10 MiB are the allocator's own limits
+# 1 MiB and 10 MiB are the allocator's own limits
+BINS = (512, 4 << 10, 32 << 10, 256 << 10, 1 << 20, 10 << 20, 100 << 20, 1 << 30)
 
 
 class Region(Protocol):
@@ -29,11 +30,14 @@ class Region(Protocol):
 
 
 class CUDABudget:
-    """The caching allocator's peaks of one GPU. Its cache is emptied first, so that reserved is the region's own."""
+    """The caching allocator's peaks of one GPU. Its cache is emptied first, so that reserved is the
+    region's own."""
 
     def __init__(self, device: int | None = None, top: int = TOP, warm: bool = True):
         self._device, self._top, self._warm, self._region, self._lines, self._leaks = device, top, warm, None, None, []
-        self._fixtures, self._since = None, 0  # the region that began before the test's fixtures, and how many events it had before the test
+        # the region that began before the test's fixtures, and how many events it had before the
+        # test
+        self._fixtures, self._since = None, 0
         self.why_not = self._missing()
 
     def _missing(self) -> str:
@@ -55,7 +59,8 @@ class CUDABudget:
         return CUDARegion(self._device).open()
 
     def after(self, fixtures: Any) -> None:
-        """fixtures: the region that was opened before the test's fixtures were made, whose lines are known from there on."""
+        """fixtures: the region that was opened before the test's fixtures were made, whose lines
+        are known from there on."""
         self._fixtures = fixtures
 
     def start(self) -> None:
@@ -88,7 +93,8 @@ class CUDABudget:
         return Peaks(name, peaks["allocated"], peaks["reserved"], peaks["allocated"] - r.allocated_before, 0, p.total_memory)
 
     def leaked(self, kept: Iterable[Any]) -> int:
-        """What was allocated since the start and is there still, but for what fixtures hold: they are ended after the test."""
+        """What was allocated since the start and is there still, but for what fixtures hold: they
+        are ended after the test."""
         import torch
 
         from memshim.allocator.history import moment, replay
@@ -127,7 +133,8 @@ class CUDABudget:
         return not any(e.action == "alloc" for e in region.events)
 
     def survey(self) -> dict[str, Any]:
-        """How much was allocated in all and in how many allocations, how many of each size, and the lines that held the peak; ends the region."""
+        """How much was allocated in all and in how many allocations, how many of each size, and the
+        lines that held the peak; ends the region."""
         table = self.holders().splitlines()
         sizes = [e.size for e in self._region.events if e.action == "alloc"]
         counts = [0] * (len(BINS) + 1)
@@ -156,8 +163,8 @@ _warm: set[int] = set()
 
 
 def warm_up(device: int | None) -> None:
-    """Once a process and GPU: what libraries allocate when they are first used and keep (cuBLAS's workspace with PyTorch before 2.15) is there before any
-    test, and falls into none."""
+    """Once a process and GPU: what libraries allocate when they are first used and keep (cuBLAS's
+    workspace with PyTorch before 2.15) is there before any test, and falls into none."""
     import torch
 
     index = torch.cuda.current_device() if device is None else device

@@ -15,7 +15,8 @@ PHASES = {"baseline": "baseline", "first": "first pass", "steady": "steady pass"
 
 
 class Comparison(NamedTuple):
-    """One record held against its case's prediction. why_not: why it could not be; empty where it was."""
+    """One record held against its case's prediction. why_not: why it could not be; empty where it
+    was."""
 
     text: str  # memspec's account
     rows: list[dict]  # phase, metric, predicted, measured, difference, under
@@ -37,7 +38,8 @@ class Comparison(NamedTuple):
 
 
 def compare(spec: str, measured: dict, extra: list[str] = ()) -> Comparison:
-    """Hold a record against the case of its name in a memspec.yaml. extra are arguments that check has too."""
+    """Hold a record against the case of its name in a memspec.yaml. extra are arguments that check
+    has too."""
     with tempfile.TemporaryDirectory(prefix="memshim-") as folder:
         record.write(measured, folder)
         arguments = ["verify", *memspec_yaml.selected(spec, [measured["case"]]), "--measured", folder, *extra]
@@ -54,8 +56,8 @@ def compare(spec: str, measured: dict, extra: list[str] = ()) -> Comparison:
 
 
 def device_for(case: dict, seen: devices.Seen) -> tuple[dict | None, str]:
-    """The GPU of this machine that a case is for, or why running it would tell nothing: compute capability and memory decide; drivers report memory
-    a little differently."""
+    """The GPU of this machine that a case is for, or why running it would tell nothing: compute
+    capability and memory decide; drivers report memory a little differently."""
     wanted = case["device"]
     for device in seen.devices:
         if wanted["compute_capability"] == device["compute_capability"] and (
@@ -69,7 +71,8 @@ def device_for(case: dict, seen: devices.Seen) -> tuple[dict | None, str]:
 
 
 def _what(device: dict) -> str:
-    """A part of a card (MIG) is told by its name, which says so, and its memory; one that shares the machine's memory says that."""
+    """A part of a card (MIG) is told by its name, which says so, and its memory; one that shares
+    the machine's memory says that."""
     if " MIG " in device["name"]:
         return f"{device['name']} with {sizes.show(device['total'])}"
     return device["name"] + (" (integrated)" if device.get("integrated") else "")

@@ -1,6 +1,7 @@
 """Tests that run on a pretend GPU, each in a process of its own: those beside it are untouched.
 
-The process is pytest's own, on that one test, with the settings of this run; what it reports is reported here.
+The process is pytest's own, on that one test, with the settings of this run; what it reports is
+reported here.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ OPTION = "--memspec-reports"  # of the process: the file where it leaves what it
 
 
 def environment(device: str) -> dict[str, str]:
-    """The variables of a process on that device. pretend.Unsupported, pretend.BuildError: there can be none here."""
+    """The variables of a process on that device. pretend.Unsupported, pretend.BuildError: there can
+    be none here."""
     return pretend.environment(device)
 
 
@@ -59,8 +61,9 @@ def outcomes(report: pytest.TestReport) -> dict[str, str]:
 
 
 def judge_ends(item: pytest.Item, call: pytest.TestReport, others: dict[str, pytest.TestReport | None], lines: list[str]) -> None:
-    """A budget that is kept with some values and broken with others is not judged, nor is one where a run has no known end. A run in which an assertion of
-    the test fails counts for nothing: the test fails there whatever it takes."""
+    """A budget that is kept with some values and broken with others is not judged, nor is one where
+    a run has no known end. A run in which an assertion of the test fails counts for nothing: the
+    test fails there whatever it takes."""
     own = outcomes(call)
     found = {values: outcomes(r) if r else {} for values, r in others.items()}
     unknown = [values for values, got in found.items() if not got and not getattr(others[values], "memspec_asserted", False)]
@@ -115,7 +118,8 @@ def register(config: pytest.Config) -> None:
 
 
 class Apart:
-    """Runs tests elsewhere whose marks say on=, or all with a mark where everywhere names a device."""
+    """Runs tests elsewhere whose marks say on=, or all with a mark where everywhere names a device.
+    """
 
     def __init__(self, everywhere: str | None):
         self._everywhere = everywhere or ""

@@ -1,4 +1,5 @@
-"""What is said at the end of a run. With xdist it is the controller that says it: what is measured travels with the reports."""
+"""What is said at the end of a run. With xdist it is the controller that says it: what is measured
+travels with the reports."""
 
 from __future__ import annotations
 

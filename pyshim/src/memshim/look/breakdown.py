@@ -1,4 +1,5 @@
-"""What the peak of an iteration is made of: each block that is alive then, by what it is and whose. Importing this imports torch."""
+"""What the peak of an iteration is made of: each block that is alive then, by what it is and whose.
+Importing this imports torch."""
 
 from __future__ import annotations
 
@@ -16,7 +17,8 @@ from memshim.gpu.storages import aside, storages
 
 
 class Owner(NamedTuple):
-    """What a tensor that is there is: a field of Parts; of the model's own, the parameter's or buffer's name."""
+    """What a tensor that is there is: a field of Parts; of the model's own, the parameter's or
+    buffer's name."""
 
     part: str
     name: str = ""
@@ -31,7 +33,9 @@ class Breaker:
         self._types = {name: type(m).__name__ for name, m in loop.modules.items()}
         self._inside = _Inside(self._layers)
         self._workspace, self._unsure = Workspace(), 0
-        self.wants_native = True  # C++ stacks of the next iteration that is recorded: it may allocate what was not seen before
+        # C++ stacks of the next iteration that is recorded: it may allocate what was not seen
+        # before
+        self.wants_native = True
 
     def of(self, region: Region) -> Breakdown:
         """Of the iteration that ends now, which the region tells."""
@@ -76,7 +80,8 @@ class Breaker:
         return [(key, size) for key, size in region.before.items() if key not in gone]
 
     def _known(self, region: Region, key: int, size: int, owners: dict[int, Owner]) -> tuple[str, str]:
-        """What was there before the iteration: by what it is now, or was marked as while it was there."""
+        """What was there before the iteration: by what it is now, or was marked as while it was
+        there."""
         owner = owners.get(key)
         label = self._loop.label_of(key, size)
         if owner is not None:
@@ -204,7 +209,8 @@ class Breaker:
         return out
 
     def _look_around(self) -> None:
-        """Models and optimizers that were there before; those that come later are seen when they run and step."""
+        """Models and optimizers that were there before; those that come later are seen when they
+        run and step."""
         import torch
 
         if self._looked:
@@ -271,7 +277,8 @@ class _Calls:
 
 
 def _asked_before(region: Region) -> dict[int, int]:
-    """Of what was there when the region began, what had been asked for: told by its free, or by the snapshot where it still is."""
+    """Of what was there when the region began, what had been asked for: told by its free, or by the
+    snapshot where it still is."""
     if region.where != "cuda":
         return {}
     out = {key: b["requested_size"] for key, b in region.at_end.items()}

@@ -1,8 +1,11 @@
-"""Marks in a training loop: which layer runs, when the optimizer steps, which tensor is a gradient or an input.
+"""Marks in a training loop: which layer runs, when the optimizer steps, which tensor is a gradient
+or an input.
 
-The marks lie in the allocator's own history, so that they cost next to nothing and are in order with what it did: what a thread is doing is told
-with each allocation (torch.cuda.memory._set_memory_metadata), and what a block is by an annotation of it. Releases of PyTorch without these, and
-CPU tensors, keep them here. Hooks are PyTorch's global ones: nothing is put into the model, which can be pickled, copied, scripted and compiled.
+The marks lie in the allocator's own history, so that they cost next to nothing and are in order
+with what it did: what a thread is doing is told with each allocation
+(torch.cuda.memory._set_memory_metadata), and what a block is by an annotation of it. Releases of
+PyTorch without these, and CPU tensors, keep them here. Hooks are PyTorch's global ones: nothing is
+put into the model, which can be pickled, copied, scripted and compiled.
 """
 
 from __future__ import annotations
@@ -39,8 +42,9 @@ def _number(module: Any) -> str:
 
 
 class Doing:
-    """What each thread does, told with its allocations: BASE, and the modules that run in it, one in another, or that an optimizer steps. One for all
-    loops, so that none tells over another; each reads its own modules of it (Loop.own)."""
+    """What each thread does, told with its allocations: BASE, and the modules that run in it, one
+    in another, or that an optimizer steps. One for all loops, so that none tells over another; each
+    reads its own modules of it (Loop.own)."""
 
     def __init__(self, tell: Callable[[str], None] | None) -> None:
         self._tell, self._loops, self._threads = tell, 0, threading.local()
@@ -100,7 +104,8 @@ def _tell_watcher(tag: str) -> None:
 
 
 class Loop:
-    """Hooks for one model while it is on. `region` is told what is marked where annotations are not to be had."""
+    """Hooks for one model while it is on. `region` is told what is marked where annotations are not
+    to be had."""
 
     def __init__(self, model, region, begins) -> None:
         """begins is called when the model's forward begins."""
@@ -117,7 +122,8 @@ class Loop:
         self._model = model
         self.annotates = region.where == "cuda" and hasattr(torch._C, "_cuda_annotateMemory")
         self._doing, self._telling = doing(region.where), False
-        self.labels: dict[tuple[int, int], str] = {}  # by key and size of a storage, in this iteration and the one before
+        # by key and size of a storage, in this iteration and the one before
+        self.labels: dict[tuple[int, int], str] = {}
         self._older: dict[tuple[int, int], str] = {}
         self.others: weakref.WeakSet[Any] = weakref.WeakSet()  # modules that ran and are not the model's
         self.optimizers: weakref.WeakSet[Any] = weakref.WeakSet()
@@ -129,7 +135,8 @@ class Loop:
         from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
         self.off()
-        me, compiling = weakref.ref(self), self._torch.compiler.is_compiling  # a profiler that nobody holds ends, whatever PyTorch holds
+        # a profiler that nobody holds ends, whatever PyTorch holds
+        me, compiling = weakref.ref(self), self._torch.compiler.is_compiling
 
         def enter(module, args) -> None:
             if not compiling() and (loop := me()) is not None:
@@ -193,7 +200,8 @@ class Loop:
             self._doing.outside()
 
     def own(self, tag: str) -> str:
-        """Of what a thread did, what is this loop's: tag_of the innermost of its modules, STEP, BASE for the program beside them, empty in a backward."""
+        """Of what a thread did, what is this loop's: tag_of the innermost of its modules, STEP,
+        BASE for the program beside them, empty in a backward."""
         found = self._own.get(tag)
         if found is None:
             where, *names = tag.split("/")

@@ -13,7 +13,8 @@ from memshim.gpu import where
 
 
 class ModelSize(NamedTuple):
-    """In bytes. Intermediates are the most that was held at once besides parameters, buffers, inputs and parameters' gradients."""
+    """In bytes. Intermediates are the most that was held at once besides parameters, buffers,
+    inputs and parameters' gradients."""
 
     where: str
     parameters: int
@@ -28,10 +29,12 @@ class ModelSize(NamedTuple):
 
 
 def modelsize(model, *inputs, file: TextIO | None | str = "stdout", **named) -> ModelSize:
-    """Run the model where it lies, without gradients and then forward and backward, and tell what it takes.
+    """Run the model where it lies, without gradients and then forward and backward, and tell what
+    it takes.
 
-    Its gradients, modes and buffers and the generators of random numbers are as before after. On a GPU from the allocator's history, else from CPU
-    tensors. ValueError: a lazy module has no weights yet, and would have some after.
+    Its gradients, modes and buffers and the generators of random numbers are as before after. On a
+    GPU from the allocator's history, else from CPU tensors. ValueError: a lazy module has no
+    weights yet, and would have some after.
     """
     import torch
 
@@ -52,7 +55,8 @@ def modelsize(model, *inputs, file: TextIO | None | str = "stdout", **named) -> 
 
 @contextlib.contextmanager
 def _as_it_was(model, device) -> Iterator[None]:
-    """After it nothing of the model or of random state has changed. The gradients are put aside in it."""
+    """After it nothing of the model or of random state has changed. The gradients are put aside in
+    it."""
     import torch
 
     grads = {p: p.grad for p in model.parameters()}

@@ -36,7 +36,8 @@ class Row(NamedTuple):
 
 
 class Breakdown(NamedTuple):
-    """phase: forward, backward, step or outside of them; where: the layer or the line that was at work."""
+    """phase: forward, backward, step or outside of them; where: the layer or the line that was at
+    work."""
 
     peak: int
     cached: int | None  # reserved beside it at that moment; None on CPU tensors

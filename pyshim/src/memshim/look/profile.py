@@ -6,8 +6,9 @@
         profiler.record_stats()
     profiler.epoch_end()
 
-Each iteration's peak is broken down: weights, gradients, optimizer state, activations, temporaries, workspace, inputs, other models; by layer and by
-tensor. The parts add up to the peak to the byte. On a GPU it is the caching allocator's, without one that of CPU tensors, and labelled so.
+Each iteration's peak is broken down: weights, gradients, optimizer state, activations, temporaries,
+workspace, inputs, other models; by layer and by tensor. The parts add up to the peak to the byte.
+On a GPU it is the caching allocator's, without one that of CPU tensors, and labelled so.
 """
 
 from __future__ import annotations
@@ -24,15 +25,17 @@ from memshim.gpu import where
 from memshim.allocator.recorder import uncollected
 
 CSV_FILE = "memshim-profile.csv"
-# On a GPU an iteration is recorded where it is one of the first, or one that is printed; and no more once so many in a row did what earlier ones did.
+# On a GPU an iteration is recorded where it is one of the first, or one that is printed; and no
+# more once so many in a row did what earlier ones did.
 FIRST, PERIOD, ALIKE = 4, 5, 2
 
 
 class Stats(NamedTuple):
     """One iteration, in bytes. Cached is None on CPU, which keeps no cache.
 
-    breakdown: None for an iteration that was counted and not recorded: unlike those before it, after many that were alike. same_as: its breakdown
-    is that of an earlier iteration, in which the allocator counted the same to the byte; None where it is its own.
+    breakdown: None for an iteration that was counted and not recorded: unlike those before it,
+    after many that were alike. same_as: its breakdown is that of an earlier iteration, in which the
+    allocator counted the same to the byte; None where it is its own.
     """
 
     epoch: int
@@ -51,11 +54,12 @@ class Stats(NamedTuple):
 
 
 class Profiler:
-    """Starts with its construction; close(), leaving it as a context manager, or the end of the last reference to it ends it. epoch_end() pauses it
-    until the model runs again.
+    """Starts with its construction; close(), leaving it as a context manager, or the end of the
+    last reference to it ends it. epoch_end() pauses it until the model runs again.
 
-    print_period: every how many iterations it prints, 0 for never. rows: what is printed then, "layer", "tensor" or "" for the line of the
-    iteration alone. csv: True for memshim-profile.csv, or a path: a line for each iteration, and each period's layers and tensors. optimizer: whose
+    print_period: every how many iterations it prints, 0 for never. rows: what is printed then,
+    "layer", "tensor" or "" for the line of the iteration alone. csv: True for memshim-profile.csv,
+    or a path: a line for each iteration, and each period's layers and tensors. optimizer: whose
     state is counted; else that of every one that steps a parameter of the model.
     """
 
@@ -85,7 +89,8 @@ class Profiler:
         self._breaker = Breaker(model, self._loop, optimizer)
         self._known: dict[tuple, tuple[Breakdown, int]] = {}  # by what the allocator counted and what was called
         self._counted: tuple = ()
-        self._alike = self._since = 0  # how many iterations in a row were known ones; the first since it began or was paused
+        # how many iterations in a row were known ones; the first since it began or was paused
+        self._alike = self._since = 0
         self._paused = self._on = False
         self._region.open()
         self._end = weakref.finalize(self, _end, self._loop, self._region)
@@ -121,7 +126,8 @@ class Profiler:
             self._begin(self._wanted())
 
     def _wanted(self) -> bool:
-        """Whether the iteration that comes is to be recorded: not where the last ones were alike, which costs most of what looking costs."""
+        """Whether the iteration that comes is to be recorded: not where the last ones were alike,
+        which costs most of what looking costs."""
         period = self.print_period or PERIOD
         return self._region.where == "cpu" or self._alike < ALIKE and (self.iteration < self._since + FIRST or self.iteration % period == 0)
 
@@ -157,7 +163,8 @@ class Profiler:
         return s
 
     def epoch_end(self) -> list[Row]:
-        """Print the iteration of the epoch whose peak was highest, by layer; gives its rows. Until the model runs again nothing is recorded."""
+        """Print the iteration of the epoch whose peak was highest, by layer; gives its rows. Until
+        the model runs again nothing is recorded."""
         mine = [s for s in self.stats if s.epoch == self.epoch]
         top = max(mine, key=lambda s: (s.peak_allocated, s.breakdown is not None)) if mine else None
         told = max((s for s in mine if s.breakdown), key=lambda s: s.peak_allocated, default=top)
@@ -225,7 +232,8 @@ def _end(loop, region) -> None:
 
 
 def _counters(region) -> tuple:
-    """What the allocator counts, but for what lies unused in which segment; empty where it counts nothing."""
+    """What the allocator counts, but for what lies unused in which segment; empty where it counts
+    nothing."""
     if region.where != "cuda" or not region.begun:
         return ()
     from memshim.allocator.recorder import recorder

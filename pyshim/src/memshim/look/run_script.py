@@ -1,5 +1,5 @@
-"""Run a program as python would, and do something when it first imports torch: not before, so that what it sets up (environment variables, the
-devices it sees, forks) holds as without us."""
+"""Run a program as python would, and do something when it first imports torch: not before, so that
+what it sets up (environment variables, the devices it sees, forks) holds as without us."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ def run(name: str, arguments: list[str], module: bool = False) -> None:
 
 
 def code_of(program: Callable[[], None], then: Callable[[], None]) -> int:
-    """Run a program; its exit code. What it raises is raised. then is called when torch has been imported; a ValueError there is wrong usage: 2."""
+    """Run a program; its exit code. What it raises is raised. then is called when torch has been
+    imported; a ValueError there is wrong usage: 2."""
 
     def begin() -> None:
         try:

@@ -6,7 +6,8 @@
     @memshim.trace()                             t = memshim.trace(); t.start(); …; t.stop(); t.report()
     def step(x): ...
 
-On a GPU from the caching allocator's own history, at full speed; without one from CPU tensors, and labelled so.
+On a GPU from the caching allocator's own history, at full speed; without one from CPU tensors, and
+labelled so.
 """
 
 from __future__ import annotations
@@ -34,9 +35,12 @@ SCHEMA = 2
 class trace:  # lower case: it is used as a function, `with memshim.trace() as t`
     """Records while it is entered and prints a table when it is left.
 
-    device: cuda:1, cpu; else the current GPU, else CPU tensors. include, exclude: regular expressions of file:line (function); lines that they
-    leave out are summed in one row. every_frame: the innermost frame counts, even inside PyTorch. file: where the table goes, None for nowhere.
-    json: a path where the figures go; it is opened at the start. One object records once at a time; as a decorator it is another at each call.
+    device: cuda:1, cpu; else the current GPU, else CPU tensors. include, exclude: regular
+    expressions of file:line (function); lines that they leave out are summed in one row.
+    every_frame: the innermost frame counts, even inside PyTorch. file: where the table goes, None
+    for nowhere.
+    json: a path where the figures go; it is opened at the start. One object records once at a time;
+    as a decorator it is another at each call.
     """
 
     def __init__(self, device: Any = None, *, top: int | None = 20, include: str | Iterable[str] = (), exclude: str | Iterable[str] = (),
@@ -67,7 +71,8 @@ class trace:  # lower case: it is used as a function, `with memshim.trace() as t
         return self
 
     def stop(self) -> Peak:
-        """End, write the JSON where that is wanted, and give the peak; without a call of report nothing is printed."""
+        """End, write the JSON where that is wanted, and give the peak; without a call of report
+        nothing is printed."""
         if self._region is None:
             raise RuntimeError("this trace is not recording: start it first")
         region, self._region = self._region, None
@@ -114,8 +119,8 @@ class trace:  # lower case: it is used as a function, `with memshim.trace() as t
         return (not self._include or any(p.search(place) for p in self._include)) and not any(p.search(place) for p in self._exclude)
 
     def rows(self, p: Peak | None = None) -> list[dict]:
-        """As in the table: mem, cumulative, median, count, location, largest first; "untraced" is what was there before. They add up to the peak, or
-        to what was held at another moment."""
+        """As in the table: mem, cumulative, median, count, location, largest first; "untraced" is
+        what was there before. They add up to the peak, or to what was held at another moment."""
         p = p or self.peak
         lines, rest = self.lines(p)
         named = [(x, _place(x)) for x in lines]
@@ -178,7 +183,8 @@ _NOTHING = Peak(0, None, [], Line(None, 0, 0, 0))
 
 
 def _place(x: Line) -> str:
-    """Where PyTorch tells no line of the forward, its backward has none: its threads have no Python of their own."""
+    """Where PyTorch tells no line of the forward, its backward has none: its threads have no Python
+    of their own."""
     return f"{x.frame}{', backward' * x.backward}" if x.frame else "no Python line (backward, C++)"
 
 

@@ -4,7 +4,8 @@
     y = model(x)
     memshim.track()                  + | 7 * Size:(512, 512, 3, 3) | Memory: 63.0 MiB | Parameter | torch.float32
 
-Every tensor that Python can reach is counted, one for each storage; what only autograd holds is in the allocated total alone.
+Every tensor that Python can reach is counted, one for each storage; what only autograd holds is in
+the allocated total alone.
 """
 
 from __future__ import annotations
@@ -78,9 +79,11 @@ class Change(NamedTuple):
 
 
 class Tracker:
-    """Calls of track() on one tracker are compared with the call before. file: a path to append to, a stream, or standard output.
+    """Calls of track() on one tracker are compared with the call before. file: a path to append to,
+    a stream, or standard output.
 
-    device: cuda:1, cpu; else the current GPU, else CPU tensors. with Tracker() as t: … is a call at either end.
+    device: cuda:1, cpu; else the current GPU, else CPU tensors. with Tracker() as t: … is a call at
+    either end.
     """
 
     def __init__(self, file: str | os.PathLike | TextIO | None = None, device: Any = None):
@@ -151,7 +154,8 @@ _trackers: dict[tuple, Tracker] = {}  # one for each place that calls without a 
 
 
 def track(file: str | os.PathLike | TextIO | None = None, device: Any = None) -> _Tracked:
-    """Tell what changed since the last call of the same file and device; as a context manager, since it was entered."""
+    """Tell what changed since the last call of the same file and device; as a context manager,
+    since it was entered."""
     key = (os.path.abspath(file) if isinstance(file, (str, os.PathLike)) else id(file) if file else None, str(device))
     if key not in _trackers:
         _trackers[key] = Tracker(file, device)

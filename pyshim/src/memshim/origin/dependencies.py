@@ -1,4 +1,5 @@
-"""What a run depends on besides its code, as a recording and a sidecar hold it, and what of it has changed since (engine/recording/FORMAT.md, "made")."""
+"""What a run depends on besides its code, as a recording and a sidecar hold it, and what of it has
+changed since (engine/recording/FORMAT.md, "made")."""
 
 from __future__ import annotations
 
@@ -20,7 +21,8 @@ from memshim.frames import OWN
 from memshim.origin.reads import SECRET, Reads, normal, packages
 
 MOST, FEW = 10_000, 1_000  # files read; listings, variables, files elsewhere
-LARGEST, TOGETHER = 64 << 20, 192 << 20  # bytes that are hashed: of a file, and of all; beyond, a file's size is compared
+# bytes that are hashed: of a file, and of all; beyond, a file's size is compared
+LARGEST, TOGETHER = 64 << 20, 192 << 20
 HASHED = 16  # hexadecimal digits of a variable's hash
 _SKIPPED = {".git", ".hg", ".svn", ".memspec", "__pycache__", "site-packages", "dist-packages", "node_modules", ".pytest_cache", ".mypy_cache", ".ruff_cache",
             ".ipynb_checkpoints", ".tox", ".nox"}  # folders whose files are nobody's input
@@ -28,12 +30,14 @@ _SYSTEM = ("/proc", "/sys", "/dev", "/etc", "/run", "/usr/lib", "/usr/lib64", "/
 _CACHES = ("memshim", "matplotlib", "torch/kernels", "torch_extensions", "pip", "fontconfig", "triton", "numba", "huggingface/token", "huggingface/stored_tokens")
 _OF_MEMSPEC = re.compile(r"(^|/)memspec\.(ya?ml|(workspace|baseline)\.json)$")
 _CHUNK = 1 << 20
-# git starts no program that the repository names, and reads the repository of another user: a container runs as root over a user's folder.
+# git starts no program that the repository names, and reads the repository of another user: a
+# container runs as root over a user's folder.
 _NEUTRAL = ("-c", "safe.bareRepository=explicit", "-c", "safe.directory=*", "-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}")
 
 
 class Depends(NamedTuple):
-    """depends: of a case. Patterns of paths relative to the memspec.yaml's folder; in ignore, $NAME is a variable."""
+    """depends: of a case. Patterns of paths relative to the memspec.yaml's folder; in ignore, $NAME
+    is a variable."""
 
     ignore: tuple[str, ...] = ()
     also: tuple[str, ...] = ()
@@ -55,13 +59,14 @@ def _pattern(text: str) -> re.Pattern:
 
 
 def matches(pattern: str, path: str) -> bool:
-    """Whether a pattern is of a path or of a folder above it: * and ? stay within a name, ** goes through folders."""
+    """Whether a pattern is of a path or of a folder above it: * and ? stay within a name, ** goes
+    through folders."""
     return bool(_pattern(pattern.removesuffix("/")).fullmatch(path))
 
 
 def of(reads: Reads, project: str, base: str, folder: str, imported: set[str], case: Depends) -> dict[str, Any]:
-    """The keys of made that say what a run read. project: the root; base: what paths are relative to; folder: of the memspec.yaml; imported: Python files
-    that made.files has."""
+    """The keys of made that say what a run read. project: the root; base: what paths are relative
+    to; folder: of the memspec.yaml; imported: Python files that made.files has."""
     inside, outside, skipped = [], [], {os.path.realpath(f) for f in imported}
     for path in map(_source, list(reads.opened)):
         at = _place(path, project)
@@ -107,7 +112,8 @@ def _source(path: str) -> str:
 
 
 def _place(path: str, project: str) -> str | None:
-    """A file as it is compared: its path below the project, or its real one elsewhere. None where it is nobody's input."""
+    """A file as it is compared: its path below the project, or its real one elsewhere. None where
+    it is nobody's input."""
     real = os.path.realpath(path)
     at = path if path.startswith(project + os.sep) and real.startswith(project + os.sep) else real
     if at.startswith(OWN) or real.startswith(OWN) or at.endswith((".pyc", ".so")):
@@ -128,7 +134,8 @@ def _python(project: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=None)
 def _system() -> tuple[str, ...]:
-    """Folders of the system, of Python, and of caches that are made again wherever they are missing."""
+    """Folders of the system, of Python, and of caches that are made again wherever they are
+    missing."""
     paths = sysconfig.get_paths()
     cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
     folders = [*_SYSTEM, paths["stdlib"], paths["platstdlib"], sys.prefix + "/lib", sys.base_prefix + "/lib", tempfile.gettempdir(), os.path.expanduser("~/.config"),
@@ -250,7 +257,8 @@ def _root(folder: str) -> str:
 
 
 def _release(name: str) -> str:
-    """Of a distribution as it is installed here; "" where it is not, which is no change: nothing runs here then."""
+    """Of a distribution as it is installed here; "" where it is not, which is no change: nothing
+    runs here then."""
     try:
         return metadata.version(name)
     except metadata.PackageNotFoundError:
@@ -258,7 +266,8 @@ def _release(name: str) -> str:
 
 
 def _other(f: dict[str, Any]) -> bool:
-    """Whether a file elsewhere is another one. One that is not here is not compared: caches are filled again."""
+    """Whether a file elsewhere is another one. One that is not here is not compared: caches are
+    filled again."""
     path = os.path.expanduser(f["path"])
     try:
         info = os.stat(path)

@@ -1,5 +1,6 @@
-"""What a file was made from, so that it is known when it is stale: the source and what it imported of the project, what the run read (dependencies.py), the
-model's parameters, versions, and the command that makes the file again (engine/recording/FORMAT.md, "made")."""
+"""What a file was made from, so that it is known when it is stale: the source and what it imported
+of the project, what the run read (dependencies.py), the model's parameters, versions, and the
+command that makes the file again (engine/recording/FORMAT.md, "made")."""
 
 from __future__ import annotations
 
@@ -21,8 +22,9 @@ _INSTALLED = ("site-packages", "dist-packages")
 
 def made(beside: str | os.PathLike, source: str, folder: str, model: Any, command: list[str], reads: Reads | None = None,
          of: Depends = Depends()) -> dict[str, Any]:
-    """Of a file that is to lie at beside. source: as a case has it, relative to folder; its module is imported. model: a module, or None. reads: what the
-    run read; of: what the case says of that."""
+    """Of a file that is to lie at beside. source: as a case has it, relative to folder; its module
+    is imported. model: a module, or None. reads: what the run read; of: what the case says of that.
+    """
     import torch
 
     file = source.rpartition(":")[0]
@@ -41,8 +43,8 @@ def versions(torch: str) -> dict[str, str]:
 
 
 def differences(file: str | os.PathLike, told: dict[str, Any], model: Any, folder: str = ".", of: Depends = Depends()) -> list[str]:
-    """What is not so any more of what a file says it was made from: of what the run read, and of the parameters of the live model. folder: of the
-    memspec.yaml; of: what its case says."""
+    """What is not so any more of what a file says it was made from: of what the run read, and of
+    the parameters of the live model. folder: of the memspec.yaml; of: what its case says."""
     out = dependencies.differences(os.path.dirname(os.path.abspath(file)), told, folder, of)
     now, then = {n: (d, s) for n, d, s in parameters(model)}, {n: (d, s) for n, d, s in told["parameters"]}
     for name in [*then, *(n for n in now if n not in then)]:
@@ -73,7 +75,8 @@ def version() -> str:
 
 
 def root(start: str, folder: str) -> str:
-    """The project's: the nearest folder upwards that holds .git, else the memspec.yaml's, else the source's."""
+    """The project's: the nearest folder upwards that holds .git, else the memspec.yaml's, else the
+    source's."""
     at = Path(start).resolve()
     for p in (at, *at.parents):
         if (p / ".git").exists():
@@ -95,8 +98,9 @@ def imported(project: str, first: str | None) -> set[str]:
 
 
 def modules(model: Any) -> list[str]:
-    """The modules that hold tensors, parents first, in the order in which they are moved to a device; [] where a program tells it: one names parameters before
-    buffers, and so has no place for a module of buffers alone."""
+    """The modules that hold tensors, parents first, in the order in which they are moved to a
+    device; [] where a program tells it: one names parameters before buffers, and so has no place
+    for a module of buffers alone."""
     own = [(name, m) for name, m in model.named_modules() if name and any(t is not None for t in [*m._parameters.values(), *m._buffers.values()])]
     alone = any(next(m.parameters(), None) is None for _, m in own)
     return [name for name, _ in own] if alone else []

@@ -1,7 +1,9 @@
-"""What a run reads besides Python code: files, listings of folders, variables of the environment, installed distributions.
+"""What a run reads besides Python code: files, listings of folders, variables of the environment,
+installed distributions.
 
-Python's audit events report what Python opens (sys.addaudithook); the loaders of NATIVE open files by themselves and report here. Unseen are files that
-other native code opens, processes that the run starts, and variables that are read all at once (dict(os.environ)).
+Python's audit events report what Python opens (sys.addaudithook); the loaders of NATIVE open files
+by themselves and report here. Unseen are files that other native code opens, processes that the run
+starts, and variables that are read all at once (dict(os.environ)).
 """
 
 from __future__ import annotations
@@ -25,7 +27,8 @@ MACHINE = {"HOME", "USER", "LOGNAME", "USERNAME", "PATH", "PWD", "OLDPWD", "SHEL
            "MASTER_ADDR", "MASTER_PORT", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "TOKENIZERS_PARALLELISM"}
 MACHINES = ("MEMSHIM_", "MEMSPEC_", "LD_", "CUDA_", "CUBLAS_", "NVIDIA_", "PYTORCH_", "TORCHINDUCTOR_", "TORCHELASTIC_", "TRITON_", "XDG_", "LC_", "SSH_", "CONDA_",
             "WANDB_", "MLFLOW_", "COMET_", "GITHUB_", "GITLAB_", "RUNNER_", "SLURM_", "KUBERNETES_", "PYTHON", "PYTEST_", "COV_", "GIT_")
-_READERS = (f"{os.sep}omegaconf{os.sep}", f"-packages{os.sep}hydra{os.sep}", f"{os.sep}decouple.py", f"{os.sep}environs{os.sep}")  # libraries that read a variable for whoever asks them
+# libraries that read a variable for whoever asks them
+_READERS = (f"{os.sep}omegaconf{os.sep}", f"-packages{os.sep}hydra{os.sep}", f"{os.sep}decouple.py", f"{os.sep}environs{os.sep}")
 _IMPORTS = ("importlib", "pkgutil", "pkg_resources", "zipimport")  # which list folders to find modules
 _ACCESS = os.O_WRONLY | os.O_RDWR
 
@@ -37,7 +40,8 @@ class Reads:
         self.opened: dict[str, None] = {}
         self.written: set[str] = set()
         self.listed: dict[str, None] = {}
-        self.asked: dict[tuple[str, str], str | None] = {}  # by variable and the file of the code that read it first: its value then, None where unset
+        # by variable and the file of the code that read it first: its value then, None where unset
+        self.asked: dict[tuple[str, str], str | None] = {}
         self.assigned: set[str] = set()  # variables that the run set: what is read of them after that is its own
         self.began, self.cwd = 0.0, ""
 
@@ -112,7 +116,8 @@ def _install() -> None:
 
 
 def _heard(event: str, args: tuple) -> None:
-    """An audit event. Nothing may be raised here: it would end what the program does. When Python ends, this module's names become None."""
+    """An audit event. Nothing may be raised here: it would end what the program does. When Python
+    ends, this module's names become None."""
     act = _EVENTS.get(event) if _EVENTS is not None else None
     if act is not None and _watched is not None:
         try:

@@ -1,10 +1,12 @@
-"""A GPU that is not there: unmodified PyTorch on a described card, without a GPU, a driver or the memory that it would take.
+"""A GPU that is not there: unmodified PyTorch on a described card, without a GPU, a driver or the
+memory that it would take.
 
     import memshim; memshim.pretend("t4")       # before torch is imported; then torch.cuda is that card
     env = memshim.pretend.environment("t4")      # the variables for a fresh process
 
-A small library (native/) stands in for CUDA's runtime and driver: kernels do nothing, device memory is addresses. All that decides memory is the
-real thing: PyTorch's dispatcher, autograd, its caching allocator, cuDNN's choice of plans. Its numbers are no measurement of a real card.
+A small library (native/) stands in for CUDA's runtime and driver: kernels do nothing, device memory
+is addresses. All that decides memory is the real thing: PyTorch's dispatcher, autograd, its caching
+allocator, cuDNN's choice of plans. Its numbers are no measurement of a real card.
 """
 
 from __future__ import annotations
@@ -25,7 +27,8 @@ if TYPE_CHECKING:
 __all__ = ["BuildError", "Device", "Report", "TooLate", "UnknownDevice", "Unsupported", "active", "environment", "find", "names", "of_case", "read_reports",
            "report"]
 
-# Where each name is: a process on a pretend GPU imports this package at its start, and asks for few of them.
+# Where each name is: a process on a pretend GPU imports this package at its start, and asks for few
+# of them.
 _MODULES = {"activate": ("TooLate", "active", "environment"), "build": ("BuildError",), "device": ("Device", "UnknownDevice", "find", "names", "of_case"),
             "inexact": ("Report", "read_reports", "report"), "support": ("Unsupported",)}
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
@@ -43,7 +46,8 @@ class _Callable(types.ModuleType):
     """memshim.pretend("t4") and memshim.pretend.environment("t4") are one name."""
 
     def __call__(self, wanted: Any, *, count: int = 1, memory: int | str | None = None, values: bool = True, assume: Mapping[str, Any] | None = None) -> None:
-        """This process, and those that it starts, find these devices: memshim.pretend.activate.pretend tells of the arguments."""
+        """This process, and those that it starts, find these devices:
+        memshim.pretend.activate.pretend tells of the arguments."""
         importlib.import_module(f"{__name__}.activate").pretend(wanted, count=count, memory=memory, values=values, assume=assume)
 
 

@@ -21,7 +21,8 @@ STARTUP = str(Path(__file__).resolve().parent / "startup")
 
 
 class TooLate(RuntimeError):
-    """torch, or another user of CUDA, is loaded already: its references are bound to the real libraries."""
+    """torch, or another user of CUDA, is loaded already: its references are bound to the real
+    libraries."""
 
 
 def as_devices(wanted: Wanted | Sequence[Wanted], count: int = 1, memory: int | str | None = None) -> list[Device]:
@@ -70,7 +71,8 @@ def variables(devices: Sequence[Device], environ: Mapping[str, str]) -> dict[str
         DESCRIPTION: description(devices, torch),
         "LD_PRELOAD": ":".join(loaded + before),
         "PYTHONPATH": os.pathsep.join([STARTUP, *paths]),
-        "CUDA_VISIBLE_DEVICES": ",".join(map(str, range(len(devices)))),  # what was there speaks of the machine's own cards
+        # what was there speaks of the machine's own cards
+        "CUDA_VISIBLE_DEVICES": ",".join(map(str, range(len(devices)))),
         "TRITON_LIBCUDA_PATH": str(folder),
         "TORCHINDUCTOR_FORCE_DISABLE_CACHES": "1",  # what was tuned before would take no memory for it this time
         **caches(environ),
@@ -85,7 +87,8 @@ def options(values: bool, assume: Mapping[str, Any] | None) -> dict[str, str]:
 
 def environment(wanted: Wanted | Sequence[Wanted], *, count: int = 1, memory: int | str | None = None, values: bool = True,
                 assume: Mapping[str, Any] | None = None) -> dict[str, str]:
-    """The variables with which a fresh process finds these devices: subprocess.run(command, env=os.environ | environment("t4"))."""
+    """The variables with which a fresh process finds these devices: subprocess.run(command,
+    env=os.environ | environment("t4"))."""
     return variables(as_devices(wanted, count, memory), os.environ) | options(values, assume)
 
 
@@ -109,11 +112,14 @@ def loaded_already() -> str:
 
 def pretend(wanted: Wanted | Sequence[Wanted], *, count: int = 1, memory: int | str | None = None, values: bool = True,
             assume: Mapping[str, Any] | None = None) -> None:
-    """This process, and those that it starts, find these devices in the place of the machine's own. Before torch is imported.
+    """This process, and those that it starts, find these devices in the place of the machine's own.
+    Before torch is imported.
 
-    wanted: a name of memspec's table ("t4"), a Device, a row of `devices:` ({"memory": "8GiB", ...}), or several of them.
+    wanted: a name of memspec's table ("t4"), a Device, a row of `devices:` ({"memory": "8GiB",
+    ...}), or several of them.
     memory: another size of memory, in bytes or as "40GiB".
-    values: what the host wrote and small arithmetic on it come back right; reads of other values are noted (report()).
+    values: what the host wrote and small arithmetic on it come back right; reads of other values
+    are noted (report()).
     assume: what such a read gives, by the line that asks: {"train.py:12": 3}.
     Errors: TooLate, Unsupported, BuildError, UnknownDevice.
     """

@@ -1,6 +1,7 @@
 """Do something once a module has been imported.
 
-The startup folders' sitecustomize.py load this file by its path, before memshim can be imported: it uses the standard library alone."""
+The startup folders' sitecustomize.py load this file by its path, before memshim can be imported: it
+uses the standard library alone."""
 
 from __future__ import annotations
 
@@ -12,7 +13,8 @@ from typing import Any
 
 
 class After(importlib.abc.MetaPathFinder):
-    """Does something once a module is there, the first time. Stands before the finders until then: many only ask whether there is such a module."""
+    """Does something once a module is there, the first time. Stands before the finders until then:
+    many only ask whether there is such a module."""
 
     def __init__(self, name: str, act: Callable[[Any], None]) -> None:
         self.name, self.act, self.asking = name, act, False

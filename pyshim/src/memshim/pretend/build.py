@@ -1,4 +1,5 @@
-"""The C library: in the wheel it is built already, in a checkout it is built once with the C compiler, under a key of all that it depends on."""
+"""The C library: in the wheel it is built already, in a checkout it is built once with the C
+compiler, under a key of all that it depends on."""
 
 from __future__ import annotations
 
@@ -56,7 +57,8 @@ def cache() -> Path:
 
 
 def private_folder(path: Path) -> Path:
-    """Made where it is not there. BuildError: others than this user may put there what processes load."""
+    """Made where it is not there. BuildError: others than this user may put there what processes
+    load."""
     try:
         return private.folder(path)
     except private.NotPrivate as e:
@@ -64,8 +66,8 @@ def private_folder(path: Path) -> Path:
 
 
 def compile_into(folder: Path, extra: list[str] | None = None) -> None:
-    """Both libraries. They have the sonames of the driver and of NVML, so that whoever loads these gets them, once they are loaded. The second
-    is empty but for its name, and needs the first."""
+    """Both libraries. They have the sonames of the driver and of NVML, so that whoever loads these
+    gets them, once they are loaded. The second is empty but for its name, and needs the first."""
     cc, out = compiler(), folder / LIBRARY
     units = [str(f) for f in sources() if f.suffix == ".c"]
     commands = [

@@ -1,4 +1,5 @@
-"""The cards that can be pretended: rows of memspec's own table, and rows that a user wrote under `devices:`."""
+"""The cards that can be pretended: rows of memspec's own table, and rows that a user wrote under
+`devices:`."""
 
 from __future__ import annotations
 
@@ -26,12 +27,16 @@ class Device:
     memory: int
     compute_capability: tuple[int, int]
     sms: int
-    context: int | None  # what a CUDA context takes of it; at its least where a range of it is known; None where nothing is: nothing is taken off then
+    # what a CUDA context takes of it; at its least where a range of it is known; None where nothing
+    # is: nothing is taken off then
+    context: int | None
     l2: int
     clock_khz: int
     memory_clock_khz: int
     memory_bus_bits: int
-    borrowed: tuple[str, ...]  # those of the four figures above that are not known of this card: they are those of the likest row
+    # those of the four figures above that are not known of this card: they are those of the likest
+    # row
+    borrowed: tuple[str, ...]
     threads_per_sm: int
     blocks_per_sm: int
     registers_per_sm: int
@@ -39,7 +44,8 @@ class Device:
     shared_per_block: int
     shared_optin: int
     shared_reserved: int
-    context_high: int | None = None  # the most that a context takes with what libraries load later, where a range of it is known
+    # the most that a context takes with what libraries load later, where a range of it is known
+    context_high: int | None = None
 
     @property
     def sm(self) -> int:
@@ -59,7 +65,8 @@ class Device:
         return replace(self, memory=size)
 
     def describe(self, kernels: int) -> str:
-        """The line that the C library reads (native/device.c). kernels: the newest architecture that PyTorch's own kernels have for it."""
+        """The line that the C library reads (native/device.c). kernels: the newest architecture
+        that PyTorch's own kernels have for it."""
         values = {"name": self.driver.replace(";", " ").replace("\n", " "), "major": self.compute_capability[0], "minor": self.compute_capability[1],
                   "kernels": kernels, "sms": self.sms, "memory": self.memory, "context": self.context or 0, "l2": self.l2, "clock_khz": self.clock_khz,
                   "memory_clock_khz": self.memory_clock_khz, "bus_bits": self.memory_bus_bits}
@@ -76,7 +83,8 @@ def table() -> dict[str, Any]:
 
 
 def rows() -> list[dict[str, Any]]:
-    """Every row that can be pretended: PyTorch has had no kernels for the others since before 2.10."""
+    """Every row that can be pretended: PyTorch has had no kernels for the others since before 2.10.
+    """
     known = {c["compute_capability"] for c in table()["capabilities"]}
     return [r for r in table()["devices"] if r["compute_capability"] in known]
 
@@ -109,7 +117,8 @@ def capability(text: Any) -> tuple[int, int]:
 
 
 def of_row(row: dict[str, Any]) -> Device:
-    """A row of `memspec devices --format json`, or one of `devices:` with a name: {name, memory, compute_capability, sms, context}."""
+    """A row of `memspec devices --format json`, or one of `devices:` with a name: {name, memory,
+    compute_capability, sms, context}."""
     name = row.get("name") or "a device"
     unknown = sorted(row.keys() - {"name", "aliases", "memory", "memory_from", "compute_capability", "sms", "context", "context_range", "source", "driver",
                                    *FIGURES, "figures_source"})
@@ -127,7 +136,8 @@ def of_row(row: dict[str, Any]) -> Device:
         raise UnknownDevice(f"{name}: got compute capability {row['compute_capability']}, want one of {known}: PyTorch 2.10 and newer run on these")
     context, high = row.get("context"), None
     if context is None and row.get("context_range"):
-        context, high = row["context_range"]["low"], row["context_range"]["high"]  # what every process takes, as memspec has it
+        # what every process takes, as memspec has it
+        context, high = row["context_range"]["low"], row["context_range"]["high"]
     borrowed = tuple(k for k in FIGURES if not row.get(k))
     figures = {k: nearest(of, sms, k)[k] if k in borrowed else row[k] for k in FIGURES}
     return Device(name=name, driver=row.get("driver") or name, memory=sizes.parse(row["memory"]), compute_capability=of, sms=sms,
@@ -135,7 +145,8 @@ def of_row(row: dict[str, Any]) -> Device:
 
 
 def of_case(told: dict[str, Any]) -> Device:
-    """The device of a case, as `memspec cases` tells it: a row of the table, with the memory that the case gives it, or one of `devices:`."""
+    """The device of a case, as `memspec cases` tells it: a row of the table, with the memory that
+    the case gives it, or one of `devices:`."""
     if not told["memory"]:
         raise UnknownDevice(f"got device {told['name']}, which is no card: want one with memory and a compute capability")
     try:
@@ -146,7 +157,8 @@ def of_case(told: dict[str, Any]) -> Device:
 
 
 def nearest(of: tuple[int, int], sms: int, figure: str) -> dict[str, Any]:
-    """The likest row that has the figure: the nearest capability, then the nearest number of multiprocessors."""
+    """The likest row that has the figure: the nearest capability, then the nearest number of
+    multiprocessors."""
 
     def distance(r: dict[str, Any]) -> tuple:
         its = capability(r["compute_capability"])

@@ -1,9 +1,11 @@
 """The end of a process: no thread of autograd's needs Python any more when the interpreter goes.
 
-A thread of autograd's ends its hold on a backward pass after the program has been told that the pass is over. What it lets go of may be Python's: the
-context that PyTorch sends along with each pass (autograd/graph.py, _engine_run_backward), and gradients that went through Python. If the interpreter
-is ending by then, asking for it ends the thread in the middle of a destructor, and the process is aborted ("terminate called without an active
-exception"). A thread works in order: one more pass, which holds nothing of Python's, is over when all before it is.
+A thread of autograd's ends its hold on a backward pass after the program has been told that the
+pass is over. What it lets go of may be Python's: the context that PyTorch sends along with each
+pass (autograd/graph.py, _engine_run_backward), and gradients that went through Python. If the
+interpreter is ending by then, asking for it ends the thread in the middle of a destructor, and the
+process is aborted ("terminate called without an active exception"). A thread works in order: one
+more pass, which holds nothing of Python's, is over when all before it is.
 """
 
 from __future__ import annotations
@@ -30,7 +32,8 @@ def wait_for_autograd(process: int) -> None:
         return
     run = torch.autograd.Variable._execution_engine.run_backward  # torch.autograd.backward would send a context
     for device in sorted(autograd_threads() & set(range(torch.cuda.device_count()))):
-        if torch.cuda.memory_stats(device).get("allocated_bytes.all.allocated"):  # else it has had no work, and would make a context on the device
+        # else it has had no work, and would make a context on the device
+        if torch.cuda.memory_stats(device).get("allocated_bytes.all.allocated"):
             x = torch.empty(0, device=f"cuda:{device}", requires_grad=True)
             y, ones = x.view(0), torch.empty(0, device=f"cuda:{device}")
             _kept.extend((x, y, ones))
@@ -38,7 +41,8 @@ def wait_for_autograd(process: int) -> None:
 
 
 def autograd_threads() -> set[int]:
-    """The devices that have one. None where there was no backward pass: a thread that began here would itself be in the interpreter's way."""
+    """The devices that have one. None where there was no backward pass: a thread that began here
+    would itself be in the interpreter's way."""
     found = set()
     for task in os.listdir("/proc/self/task"):
         with contextlib.suppress(OSError), open(f"/proc/self/task/{task}/comm", encoding="utf-8", errors="replace") as f:

@@ -1,4 +1,5 @@
-"""What a process with pretend GPUs does once torch is imported: values are followed, and what was seen is reported at its end."""
+"""What a process with pretend GPUs does once torch is imported: values are followed, and what was
+seen is reported at its end."""
 
 from __future__ import annotations
 
@@ -13,7 +14,9 @@ VALUES = "MEMSPEC_PRETEND_VALUES"  # 0: values are not followed
 ASSUME = "MEMSPEC_PRETEND_ASSUME"  # {"train.py:12": 3} as JSON
 REPORT = "MEMSPEC_PRETEND_REPORT"  # a folder, where every process writes PID.json at its end
 
-warns = False  # this process called memshim.pretend(): nobody reports its reads at its end, so that the first is a warning
+# this process called memshim.pretend(): nobody reports its reads at its end, so that the first is a
+# warning
+warns = False
 
 
 def after_torch() -> None:
@@ -27,7 +30,8 @@ def start() -> None:
         atexit.register(write_report)
     from memshim.pretend import compiles, ending, gradients, timing, writes
 
-    warnings.filterwarnings("ignore", "dynamo_pgo force disabled")  # it is: no answer depends on what an earlier process found
+    # it is: no answer depends on what an earlier process found
+    warnings.filterwarnings("ignore", "dynamo_pgo force disabled")
     ending.register()
     gradients.watch()
     writes.watch(After)

@@ -1,5 +1,6 @@
-"""Parameters that require a gradient and have none when an optimizer has stepped: nothing of the step used them. A layer that a model never calls and an
-expert that no token was routed to look alike."""
+"""Parameters that require a gradient and have none when an optimizer has stepped: nothing of the
+step used them. A layer that a model never calls and an expert that no token was routed to look
+alike."""
 
 from __future__ import annotations
 

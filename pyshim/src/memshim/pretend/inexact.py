@@ -1,4 +1,5 @@
-"""What a process on pretend GPUs asked for that is not exact: values that depend on what no kernel computed, calls that failed, sizes that are not known."""
+"""What a process on pretend GPUs asked for that is not exact: values that depend on what no kernel
+computed, calls that failed, sizes that are not known."""
 
 from __future__ import annotations
 
@@ -33,7 +34,8 @@ class Read(NamedTuple):
 
     @property
     def might_decide(self) -> bool:
-        """Whether memory might depend on it, as far as one run shows: any value that is read may be compared or be a size."""
+        """Whether memory might depend on it, as far as one run shows: any value that is read may be
+        compared or be a size."""
         return self.assumed is None
 
 
@@ -48,14 +50,17 @@ class Report:
 
     reads: list[Read]
     refused: list[Called]  # calls that are not stood in for: they failed
-    absent: list[Called]  # functions that were asked for by name, and are not there; the program may have gone on without them
+    # functions that were asked for by name, and are not there; the program may have gone on without
+    # them
+    absent: list[Called]
     unsized: list[Called]  # stood in for, though what they take of the device is not known
     timed: list[Decided]  # what a measured time decides on a card; here the way that takes more was taken
     without_gradient: Missing | None = None  # parameters that require a gradient and had none after a training step
 
     @property
     def exact(self) -> bool:
-        """Whether nothing was read that is not known and not stated, nothing taken that has no size, and nothing decided by a time."""
+        """Whether nothing was read that is not known and not stated, nothing taken that has no
+        size, and nothing decided by a time."""
         return not self.unsized and not self.timed and all(r.assumed is not None for r in self.reads)
 
     @property
@@ -87,6 +92,7 @@ def report() -> Report:
 
 
 def read_reports(folder: str | os.PathLike[str]) -> list[dict[str, Any]]:
-    """What the processes of a program wrote into the folder that MEMSPEC_PRETEND_REPORT named, in the order of their ids."""
+    """What the processes of a program wrote into the folder that MEMSPEC_PRETEND_REPORT named, in
+    the order of their ids."""
     files = sorted(Path(folder).glob("*.json"), key=lambda f: int(f.stem))
     return [json.loads(f.read_text()) for f in files]

@@ -1,4 +1,5 @@
-"""The C library of this process, through ctypes: which bytes of device memory are known, what was read, what was refused (native/bytes.c, notes.c)."""
+"""The C library of this process, through ctypes: which bytes of device memory are known, what was
+read, what was refused (native/bytes.c, notes.c)."""
 
 from __future__ import annotations
 
@@ -69,7 +70,8 @@ class Library:
             return self._threads.reads
 
     def operators(self) -> ctypes.c_int:
-        """1 inside of an operator whose writes the library is told of, -1 of one whose are not; the caller sets it."""
+        """1 inside of an operator whose writes the library is told of, -1 of one whose are not; the
+        caller sets it."""
         try:
             return self._threads.operators
         except AttributeError:
@@ -77,7 +79,8 @@ class Library:
             return self._threads.operators
 
     def figures(self) -> str:
-        """The file, in the folder that MEMSPEC_PRETEND_FIGURES names, where this process's figures are kept; "" where none is wanted."""
+        """The file, in the folder that MEMSPEC_PRETEND_FIGURES names, where this process's figures
+        are kept; "" where none is wanted."""
         return (self._figures() or b"").decode()
 
     def notes(self) -> list[Note]:

@@ -41,7 +41,8 @@ def case_device(a: argparse.Namespace) -> dict:
 
 
 def enter(a: argparse.Namespace, command: str) -> int | None:
-    """Go on in a process that has the device, if this one has not: then this does not return. The exit code where that cannot be."""
+    """Go on in a process that has the device, if this one has not: then this does not return. The
+    exit code where that cannot be."""
     try:
         wanted = environment(a)
     except Unusable as e:

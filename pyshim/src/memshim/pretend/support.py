@@ -81,6 +81,7 @@ def torch_here() -> Torch:
 
 
 def kernels_for(sm: int, architectures: list[int]) -> int | None:
-    """The architecture whose kernels run on sm: the newest of the same generation that is not newer; None where there is none."""
+    """The architecture whose kernels run on sm: the newest of the same generation that is not
+    newer; None where there is none."""
     fit = [a for a in architectures if a <= sm and a // 10 == sm // 10]
     return max(fit, default=None)

@@ -1,8 +1,11 @@
-"""What a compiler decides by measuring time, which a pretend GPU cannot: the way that takes more memory is taken, and it is told.
+"""What a compiler decides by measuring time, which a pretend GPU cannot: the way that takes more
+memory is taken, and it is told.
 
-Two such choices move memory. Inductor pads the operands of a matrix product whose sizes fit the tensor cores badly, if that was faster: padded it
-takes copies. And under max-autotune a product is cuBLAS's or a kernel of Triton's, whichever was faster: cuBLAS takes a workspace. The trials are
-run as they are on a card, since they take memory too, and what another process found is not asked for: it would take none.
+Two such choices move memory. Inductor pads the operands of a matrix product whose sizes fit the
+tensor cores badly, if that was faster: padded it takes copies. And under max-autotune a product is
+cuBLAS's or a kernel of Triton's, whichever was faster: cuBLAS takes a workspace. The trials are run
+as they are on a card, since they take memory too, and what another process found is not asked for:
+it would take none.
 """
 
 from __future__ import annotations
@@ -15,7 +18,8 @@ from typing import Any, NamedTuple
 FRAME = re.compile(r'File "(.+)", line (\d+)')
 PADDING = "whether the operands of a matrix product are padded: taken as padded, which takes more"
 KERNEL = "whether a matrix product is cuBLAS's or a kernel of Triton's: taken as cuBLAS's, which takes a workspace"
-PADS = ("_should_pad", "is_padded_faster"), ("_should_pad_bench", "should_pad")  # the trial, and what says how it ended: now, and in torch 2.10
+# the trial, and what says how it ended: now, and in torch 2.10
+PADS = ("_should_pad", "is_padded_faster"), ("_should_pad_bench", "should_pad")
 OTHER_KERNEL = "which kernel of several an operator is: any of them was taken"
 
 

@@ -1,5 +1,6 @@
-"""What AOTInductor and torch.utils.cpp_extension compile and link against where no CUDA toolkit is installed: the headers that PyTorch's and Triton's
-wheels carry, and the pretend GPU's driver as libcuda.so. There is no nvcc in it."""
+"""What AOTInductor and torch.utils.cpp_extension compile and link against where no CUDA toolkit is
+installed: the headers that PyTorch's and Triton's wheels carry, and the pretend GPU's driver as
+libcuda.so. There is no nvcc in it."""
 
 from __future__ import annotations
 
@@ -19,9 +20,10 @@ def installed(environ: Mapping[str, str]) -> bool:
 
 
 def links(packages: Path, driver: Path) -> Iterator[tuple[str, Path]]:
-    """Name in the toolkit, and file; of two of one name the first is meant. CUDA 12's wheels are one a library, CUDA 13's share a folder; Triton has the
-    headers of nvcc's host code (crt/) where those have not. libcudart_static.a is left out: PyTorch would look for libcuda.so beside the file that its link
-    leads to."""
+    """Name in the toolkit, and file; of two of one name the first is meant. CUDA 12's wheels are
+    one a library, CUDA 13's share a folder; Triton has the headers of nvcc's host code (crt/) where
+    those have not. libcudart_static.a is left out: PyTorch would look for libcuda.so beside the
+    file that its link leads to."""
     for include in [*sorted(packages.glob("nvidia/*/include")), packages / "triton" / "backends" / "nvidia" / "include"]:
         for f in sorted(include.iterdir()) if include.is_dir() else []:
             yield f"include/{f.name}", f
@@ -32,7 +34,8 @@ def links(packages: Path, driver: Path) -> Iterator[tuple[str, Path]]:
 
 
 def home(environ: Mapping[str, str]) -> str:
-    """A folder for CUDA_HOME, made once; "" where there is a toolkit, or where the wheels carry no headers."""
+    """A folder for CUDA_HOME, made once; "" where there is a toolkit, or where the wheels carry no
+    headers."""
     if installed(environ):
         return ""
     wanted: dict[str, Path] = {}

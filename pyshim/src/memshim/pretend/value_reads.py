@@ -1,4 +1,5 @@
-"""Reads of values that no kernel computed: where the program asked, and what `assume` says it got."""
+"""Reads of values that no kernel computed: where the program asked, and what `assume` says it got.
+"""
 
 from __future__ import annotations
 
@@ -38,9 +39,13 @@ class Place:
 class Read:
     """A value that depends on what no kernel computed was asked for at a place, by an operator."""
 
-    place: Place  # the user's line: the innermost that is neither PyTorch's nor a package's; else the innermost that is not PyTorch's
+    # the user's line: the innermost that is neither PyTorch's nor a package's; else the innermost
+    # that is not PyTorch's
+    place: Place
     inner: Place  # the innermost line that is not PyTorch's
-    op: str  # aten::_local_scalar_dense for .item(), if and while; aten::copy_ for .cpu() and .tolist(); aten::nonzero ...
+    # aten::_local_scalar_dense for .item(), if and while; aten::copy_ for .cpu() and .tolist();
+    # aten::nonzero ...
+    op: str
     bytes: int  # of the last such read
     count: int = 0
     assumed: Number | str | None = None  # what assume says: a number, or which values are given
@@ -86,12 +91,14 @@ class Reads:
         return None if isinstance(said, str) else said
 
     def stated(self) -> str | None:
-        """The mode of values that assume names at the line that is running; None where it names none."""
+        """The mode of values that assume names at the line that is running; None where it names
+        none."""
         said = self.said()
         return said if isinstance(said, str) else None
 
     def said(self) -> Number | str | None:
-        """What assume says of the line that is running, or of the function that reads there: train.py:12, train.py:route."""
+        """What assume says of the line that is running, or of the function that reads there:
+        train.py:12, train.py:route."""
         if not self.assume:
             return None
         readers = 2  # the innermost that is not PyTorch's, and the innermost that is no package's either
@@ -109,8 +116,9 @@ class Reads:
         return None
 
     def searching(self, kind: type) -> Number | None:
-        """What torch.optim.LBFGS reads so that its search goes on as far as it may (lbfgs.py, step): no optimum is found, each loss is smaller than the
-        one before, and each direction is kept (ys > 1e-10). With zeros it would end at once, and hold nothing. None outside of it."""
+        """What torch.optim.LBFGS reads so that its search goes on as far as it may (lbfgs.py,
+        step): no optimum is found, each loss is smaller than the one before, and each direction is
+        kept (ys > 1e-10). With zeros it would end at once, and hold nothing. None outside of it."""
         frame: FrameType | None = sys._getframe(1)
         while frame is not None and not frame.f_code.co_filename.endswith(_LBFGS):
             frame = frame.f_back

@@ -1,8 +1,9 @@
-"""A pretend run harms nothing: the tensors that it would save hold no computed values, so that a file which no pretend run wrote is never changed by
-one. New files are listed in the report.
+"""A pretend run harms nothing: the tensors that it would save hold no computed values, so that a
+file which no pretend run wrote is never changed by one. New files are listed in the report.
 
-Python's own writes are seen by an audit hook; PyTorch's and safetensors' writers open files in C++ and Rust, and are wrapped. From the first use of
-CUDA on this counts for files that hold tensors by their name, and for whatever those writers are given. The standard library alone is imported here.
+Python's own writes are seen by an audit hook; PyTorch's and safetensors' writers open files in C++
+and Rust, and are wrapped. From the first use of CUDA on this counts for files that hold tensors by
+their name, and for whatever those writers are given. The standard library alone is imported here.
 """
 
 from __future__ import annotations
@@ -80,7 +81,8 @@ class Guard:
                 self.new.append(to)
 
     def _written_since(self, name: str) -> bool:
-        """Whether a file was written since this run began: a library's temporary file, which takes its name when it is whole."""
+        """Whether a file was written since this run began: a library's temporary file, which takes
+        its name when it is whole."""
         try:
             return os.path.isfile(name) and os.stat(name).st_mtime >= self._began
         except OSError:
@@ -183,7 +185,8 @@ def read_book(path: str) -> dict[str, list[int]]:
 
 
 def computes() -> bool:
-    """Whether this process has used the pretend GPU: before that, what it saves are values of the host."""
+    """Whether this process has used the pretend GPU: before that, what it saves are values of the
+    host."""
     torch = sys.modules.get("torch")
     cuda = getattr(torch, "cuda", None)
     return cuda is not None and getattr(cuda, "is_initialized", lambda: False)()
@@ -218,7 +221,8 @@ def watch(after: Callable[[str, Callable[[Any], None]], Any]) -> None:
 
 
 def _wrap(owner: Any, name: str, place: int) -> None:
-    """Ask before a writer that opens its file beside Python; place: of the file among its arguments."""
+    """Ask before a writer that opens its file beside Python; place: of the file among its
+    arguments."""
     write = getattr(owner, name)
 
     @functools.wraps(write)

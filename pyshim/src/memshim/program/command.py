@@ -2,7 +2,8 @@
 
     python -m memshim run --on a100-sxm-80gb [--memory 40GiB] [--count 2] [--json FILE] -- train.py --epochs 1
 
-The program keeps its standard streams, its signals and its exit code; the report goes to standard error.
+The program keeps its standard streams, its signals and its exit code; the report goes to standard
+error.
 """
 
 from __future__ import annotations
@@ -35,7 +36,8 @@ class Unusable(ValueError):
 
 
 def command(words: list[str]) -> list[str]:
-    """The program as a command: a script, -m and a module, -c and code run by this Python; anything else that can be run is run."""
+    """The program as a command: a script, -m and a module, -c and code run by this Python; anything
+    else that can be run is run."""
     if not words:
         raise Unusable("got no program, want -- train.py …, -- -m module … or -- command …")
     if words[0] in ("-m", "-c"):
@@ -140,7 +142,8 @@ def _device(who: str, process: dict[str, Any], d: dict[str, Any], failed: bool) 
     if d["lines"] is None:
         out.append("  no lines: these figures are the pretend GPU's own")
     steps = d["iterations"]
-    first = 1 + max((i for i, s in enumerate(steps) if s.get("compiled")), default=0)  # up to the last that compiled something
+    # up to the last that compiled something
+    first = 1 + max((i for i, s in enumerate(steps) if s.get("compiled")), default=0)
     if steps:
         name = f"first {first}" if first > 1 else "first iteration"
         out.append(f"  {name:<15}  {_sizes(_most(steps[:first]))}")
@@ -151,7 +154,8 @@ def _device(who: str, process: dict[str, Any], d: dict[str, Any], failed: bool) 
 
 
 def _two_sentences(said: str) -> str:
-    """What ran out and what was asked for. The rest of PyTorch's text stands in the program's own output."""
+    """What ran out and what was asked for. The rest of PyTorch's text stands in the program's own
+    output."""
     return " ".join(re.split(r"(?<=\.) ", said)[:2])
 
 
@@ -180,7 +184,8 @@ def _notes(process: dict[str, Any]) -> list[str]:
     out = []
     for r in process["reads"]:
         place = f"{shorten(r['file'])}:{r['line']} ({r['function']})" if r["file"] else r["function"]
-        if r["inner"] and r["inner"] != f"{r['file']}:{r['line']}":  # a library's, several of which may be behind one line
+        # a library's, several of which may be behind one line
+        if r["inner"] and r["inner"] != f"{r['file']}:{r['line']}":
             place += f", in {shorten(r['inner'])}"
         given = f"read as {r['given'] or 'zero'}" if r["assumed"] is None else f"assumed to be {r['assumed']}"
         out.append(f"  value-read: {place}: {r['op']} read {r['count']} value{'s'[:r['count'] != 1]} that no kernel computed, {given}")

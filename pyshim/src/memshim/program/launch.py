@@ -1,4 +1,5 @@
-"""A program as a child of this process: its signals are its own, and nothing of it is left running where a signal ended it."""
+"""A program as a child of this process: its signals are its own, and nothing of it is left running
+where a signal ended it."""
 
 from __future__ import annotations
 
@@ -17,8 +18,9 @@ PATIENCE = 5  # seconds between SIGTERM and SIGKILL
 
 
 def run(words: list[str], environ: dict[str, str], quiet: bool = False) -> tuple[int, dict[int, int]]:
-    """Run a command to its end, whatever signals come: they are its own. Its process id; and of it and of those of its processes that this one waited
-    for, what waiting gave: an exit code, or less than nothing for a signal. quiet: without its standard streams."""
+    """Run a command to its end, whatever signals come: they are its own. Its process id; and of it
+    and of those of its processes that this one waited for, what waiting gave: an exit code, or less
+    than nothing for a signal. quiet: without its standard streams."""
     prctl = _prctl()
     prctl(PR_SET_CHILD_SUBREAPER, 1)  # processes whose parent has ended become this one's children
     parent = os.getpid()
@@ -75,7 +77,8 @@ def children() -> list[int]:
 
 
 def end_children(statuses: dict[int, int]) -> None:
-    """End what a program that a signal ended has left behind; what those leave is left to this process in turn."""
+    """End what a program that a signal ended has left behind; what those leave is left to this
+    process in turn."""
     asked: set[int] = set()
     until = time.monotonic() + PATIENCE
     while left := children():

@@ -1,8 +1,10 @@
-"""In every process of a program under `memshim run`: from torch's import to the process's end, what it takes of each pretend GPU.
+"""In every process of a program under `memshim run`: from torch's import to the process's end, what
+it takes of each pretend GPU.
 
-Started by startup/sitecustomize.py, where the environment asks for it. It hears of an optimizer's steps and reads the allocator's own history; nothing
-that the program made is touched, and its errors and exit code are its own. A process that ends by a signal or by os._exit writes nothing here: of that
-one the library's figures remain (process_reports.py).
+Started by startup/sitecustomize.py, where the environment asks for it. It hears of an optimizer's
+steps and reads the allocator's own history; nothing that the program made is touched, and its
+errors and exit code are its own. A process that ends by a signal or by os._exit writes nothing
+here: of that one the library's figures remain (process_reports.py).
 """
 
 from __future__ import annotations
@@ -22,15 +24,16 @@ if TYPE_CHECKING:
     from memshim.allocator.recording import Site
     from memshim.allocator.recorder import CUDARegion
 
-# JSON: the folder where each process leaves PID.json, how many lines its table has, where recordings are to lie (each process leaves PID.DEVICE.rec; ""
-# for none), and the command.
+# JSON: the folder where each process leaves PID.json, how many lines its table has, where
+# recordings are to lie (each process leaves PID.DEVICE.rec; "" for none), and the command.
 WANTED = "MEMSPEC_RUN"
 MOST_EVENTS = 1_000_000  # of one device in one process, some 400 MB; peaks are counted in any event
 EVERY = 8  # iterations between two looks at how many there are
 
 
 class Iteration(NamedTuple):
-    """From one step of the optimizer to the next: peaks in bytes, and whether torch.compile compiled in it."""
+    """From one step of the optimizer to the next: peaks in bytes, and whether torch.compile
+    compiled in it."""
 
     allocated: int
     reserved: int
@@ -38,8 +41,9 @@ class Iteration(NamedTuple):
 
 
 class Recorded:
-    """A program as a recording: an iteration is a pass, and before the first nothing is held. Of a program without an optimizer the first pass is all
-    of it. What compiles something belongs to the first pass."""
+    """A program as a recording: an iteration is a pass, and before the first nothing is held. Of a
+    program without an optimizer the first pass is all of it. What compiles something belongs to the
+    first pass."""
 
     def __init__(self, compiling: Compiling, region: CUDARegion) -> None:
         from memshim.case import record
@@ -193,7 +197,8 @@ class Observer:
         from memshim.case.compiled_iterations import Compiling
 
         self._lines.__enter__()
-        warnings.filterwarnings("ignore", "Error detected in .*Backward.*")  # of the lines that we keep for the backward: told nowhere else
+        # of the lines that we keep for the backward: told nowhere else
+        warnings.filterwarnings("ignore", "Error detected in .*Backward.*")
         register_optimizer_step_post_hook(self._stepped)
         self._compiling = Compiling()
         if self._record:
@@ -202,7 +207,8 @@ class Observer:
         self._keep_figures()
         atexit.register(self._end)
         os.register_at_fork(after_in_child=self._forked)
-        util.register_after_fork(self, Observer._finalize)  # when multiprocessing has cleared what the parent registered
+        # when multiprocessing has cleared what the parent registered
+        util.register_after_fork(self, Observer._finalize)
         if multiprocessing.parent_process() is not None:
             self._finalize()
 
@@ -214,7 +220,8 @@ class Observer:
             self._file = Library().figures()
 
     def _forked(self) -> None:
-        """In a forked child. Where CUDA had begun PyTorch refuses it here, and there is nothing to report."""
+        """In a forked child. Where CUDA had begun PyTorch refuses it here, and there is nothing to
+        report."""
         if not self.devices:
             self._pid, self._stepping = os.getpid(), None
         self._keep_figures()

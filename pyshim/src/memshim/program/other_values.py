@@ -1,4 +1,5 @@
-"""A program under `memshim run`, repeated with other values in the place of those that it read and no kernel computed: what it takes at both ends."""
+"""A program under `memshim run`, repeated with other values in the place of those that it read and
+no kernel computed: what it takes at both ends."""
 
 from __future__ import annotations
 
@@ -29,7 +30,8 @@ def lines(found: Mapping[str, Any]) -> list[str]:
 
 
 def repeat(words: list[str], environ: Mapping[str, str], values: str, cards: list[Device]) -> dict[str, Any]:
-    """The program once more, without its output: how it ended, and the peaks of each device of each process, in order."""
+    """The program once more, without its output: how it ended, and the peaks of each device of each
+    process, in order."""
     with temporary_folder("memshim-run-") as folder:
         wanted = json.dumps({"folder": str(folder), "top": 1, "record": False})
         pid, statuses = launch.run(words, {**environ, WANTED: wanted, process_reports.FIGURES: str(folder), VALUES: values}, quiet=True)
@@ -46,7 +48,8 @@ def peaks(told: list[dict[str, Any]]) -> list[dict[str, int]]:
 
 
 def judge(found: dict[str, Any], ends: list[dict[str, Any]]) -> None:
-    """What the figure is worth: exact, an estimate, or a bound with two ends. The ends stand beside it."""
+    """What the figure is worth: exact, an estimate, or a bound with two ends. The ends stand beside
+    it."""
     read, own = lines(found), peaks(found["processes"])
     unvaried = any(r["assumed"] is None and not r.get("varied", True) for p in found["processes"] for r in p["reads"])
     if ends:
@@ -90,7 +93,8 @@ def text(found: Mapping[str, Any]) -> list[str]:
 
 
 def verdict(found: Mapping[str, Any]) -> bool | None:
-    """Whether the program fits with all values that were tried; None where the ends disagree, or are not known."""
+    """Whether the program fits with all values that were tried; None where the ends disagree, or
+    are not known."""
     fits = [found["fits"], *(e["fits"] for e in found.get("ends", ()))]
     if found["fits"] is None or any(e["failed"] for e in found.get("ends", ())):
         return None

@@ -1,4 +1,5 @@
-"""What the processes of a program left: each its report (observe.py), and the figures that the library keeps whatever ends a process (native/figures.c)."""
+"""What the processes of a program left: each its report (observe.py), and the figures that the
+library keeps whatever ends a process (native/figures.c)."""
 
 from __future__ import annotations
 
@@ -70,7 +71,8 @@ def running(pid: int) -> bool:
 
 
 def how(figures: Figures, status: int | None) -> tuple[str, int | None]:
-    """How a process ended, in words, and its exit code as a shell has it; None where nobody knows. status: what waiting for it gave, if that is known."""
+    """How a process ended, in words, and its exit code as a shell has it; None where nobody knows.
+    status: what waiting for it gave, if that is known."""
     if status is not None and status < 0:
         return _signal(-status), 128 - status
     if figures.end == EXITED_AT_ONCE:
@@ -89,15 +91,17 @@ def _signal(number: int) -> str:
 
 
 def read(folder: Path, pid: int, statuses: dict[int, int]) -> list[dict[str, Any]]:
-    """The processes that imported torch or used a card, each as one report: its own where it left one, else the library's figures; the program's own
-    process, pid, first. statuses: what waiting for processes gave."""
+    """The processes that imported torch or used a card, each as one report: its own where it left
+    one, else the library's figures; the program's own process, pid, first. statuses: what waiting
+    for processes gave."""
     reports = {p["figures"] or str(p["pid"]): p for f in sorted(folder.glob("*.json")) if (p := json.loads(f.read_text(encoding="utf-8")))}
     out = []
     for f in sorted(folder.glob("*.figures"), key=lambda f: [int(n) for n in f.name.split(".")[:2]]):
         figures = read_figures(f)
         if figures is None:
             continue
-        last = not (folder / f"{figures.pid}.{int(f.name.split('.')[1]) + 1}.figures").exists()  # else exec put another program in its place
+        # else exec put another program in its place
+        last = not (folder / f"{figures.pid}.{int(f.name.split('.')[1]) + 1}.figures").exists()
         ended, code = how(figures, statuses.get(figures.pid)) if last else ("exec", 0)
         found = reports.pop(f.name, None)
         left = found is not None
@@ -115,7 +119,8 @@ def read(folder: Path, pid: int, statuses: dict[int, int]) -> list[dict[str, Any
 
 
 def _add(report: dict[str, Any], figures: Figures) -> None:
-    """What the library knows beside a process's own report: managed memory, and cards on which PyTorch's allocator has nothing."""
+    """What the library knows beside a process's own report: managed memory, and cards on which
+    PyTorch's allocator has nothing."""
     report["figures"] = ""
     devices = {d["index"]: d for d in report["devices"]}
     for c in figures.cards:
@@ -130,7 +135,8 @@ def _add(report: dict[str, Any], figures: Figures) -> None:
 
 
 def ranges(reports: list[dict[str, Any]], cards: list[Device]) -> list[dict[str, Any]]:
-    """The reports with each device's total as a range: what the driver takes of a card is known within a range only, and the total has its least."""
+    """The reports with each device's total as a range: what the driver takes of a card is known
+    within a range only, and the total has its least."""
     for d in (d for p in reports for d in p["devices"]):
         card = next((c for c in [*cards[d["index"]:], *cards] if c.driver == d["name"]), None)
         d["total_range"] = {"low": d["total"], "high": d["total"] + (card.uncertain if card else 0)}

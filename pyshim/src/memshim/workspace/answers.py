@@ -1,7 +1,9 @@
-"""Ask cuDNN about every size that a command of memspec looks at, as far as no workspace profile has the answer.
+"""Ask cuDNN about every size that a command of memspec looks at, as far as no workspace profile has
+the answer.
 
-The command lists the calls without an answer (--missing), cuDNN answers them where it is installed, and the command runs again with the answers
-(--answers), which may lead it to other sizes. Answers are kept in the user's cache; no file beside memspec.yaml is written.
+The command lists the calls without an answer (--missing), cuDNN answers them where it is installed,
+and the command runs again with the answers (--answers), which may lead it to other sizes. Answers
+are kept in the user's cache; no file beside memspec.yaml is written.
 """
 
 from __future__ import annotations
@@ -25,7 +27,8 @@ T = TypeVar("T")
 
 
 class Queried:
-    """The answers of one command's runs, or of several's. A context manager: its files are gone at its end."""
+    """The answers of one command's runs, or of several's. A context manager: its files are gone at
+    its end."""
 
     def __init__(self) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="memshim-queried-")
@@ -59,8 +62,9 @@ class Queried:
         return ["--answers", str(self._answers)] if len(self._profile) else []
 
     def settle(self, run: Callable[[list[str]], T]) -> T:
-        """What run gives once it has every answer that can be had. It runs memspec with the arguments that it is given, and is run again as long
-        as calls are missing that cuDNN answers: such a run of memspec writes nothing else."""
+        """What run gives once it has every answer that can be had. It runs memspec with the
+        arguments that it is given, and is run again as long as calls are missing that cuDNN
+        answers: such a run of memspec writes nothing else."""
         for _ in range(ROUNDS):
             self._missing.unlink(missing_ok=True)
             got = run([*self.arguments, "--missing", str(self._missing)])

@@ -1,7 +1,9 @@
-"""python -m memshim workspace: ask cuDNN itself how much workspace the convolutions of a memspec.yaml take.
+"""python -m memshim workspace: ask cuDNN itself how much workspace the convolutions of a
+memspec.yaml take.
 
-memspec says which library calls the cases make; the cuDNN that belongs to their torch answers them for described devices, in processes
-that may crash or hang without harm; the answers go to a workspace profile beside memspec.yaml. No GPU, no driver, no torch.
+memspec says which library calls the cases make; the cuDNN that belongs to their torch answers them
+for described devices, in processes that may crash or hang without harm; the answers go to a
+workspace profile beside memspec.yaml. No GPU, no driver, no torch.
 """
 
 from __future__ import annotations
@@ -25,7 +27,8 @@ from memshim.workspace.profiles import Answerer, Profile, ProfileError, key, loa
 
 FILE = "memspec.workspace.json"
 DEFAULT_SPEC = "memspec.yaml"
-# A device class is given up after so many children lost one after the other, without an answer between them, and so many seconds lost with them.
+# A device class is given up after so many children lost one after the other, without an answer
+# between them, and so many seconds lost with them.
 PATIENCE, WASTE = 5, 20.0
 ANSWER = 60.0  # seconds for one call; 4 ms are usual
 
@@ -74,8 +77,9 @@ Start = Callable[[], query.Process]
 
 
 def ask(start: Start, calls: list[dict], jobs: int, answered: Callable[[dict, dict | Exception], None]) -> None:
-    """Ask all calls with so many processes. A process that is lost costs the call it was lost on, and is started again; after PATIENCE
-    losses in a row that took WASTE seconds the rest is given up. answered gets each call with its answer, or with why there is none."""
+    """Ask all calls with so many processes. A process that is lost costs the call it was lost on,
+    and is started again; after PATIENCE losses in a row that took WASTE seconds the rest is given
+    up. answered gets each call with its answer, or with why there is none."""
     work: queue.Queue[dict] = queue.Queue()
     for c in calls:
         work.put(c)
@@ -122,7 +126,8 @@ def ask(start: Start, calls: list[dict], jobs: int, answered: Callable[[dict, di
 
 
 def needed(a: argparse.Namespace, output: Path) -> tuple[list[dict], int]:
-    """The calls of the cases by answerer, without those that the file has unless all are wanted; and memspec's exit code."""
+    """The calls of the cases by answerer, without those that the file has unless all are wanted;
+    and memspec's exit code."""
     arguments = ["workspace", a.spec]
     if not (a.fresh or a.check or a.prune):
         arguments += ["--missing", "--workspace", str(output)]
@@ -142,7 +147,8 @@ def cache_folder(given: str | None) -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "memspec"
 
 
-CACHE = "workspace-compiler" if query.driver() else "workspace"  # cuDNN may choose otherwise without a driver; of older answers, without NVRTC
+# cuDNN may choose otherwise without a driver; of older answers, without NVRTC
+CACHE = "workspace-compiler" if query.driver() else "workspace"
 
 
 def cache_file(cache: Path, by: Answerer) -> Path:
@@ -238,7 +244,8 @@ def differences(old: Profile, groups: list[Group], new: Profile) -> list[str]:
 
 
 def locate(wanted: list[dict], a: argparse.Namespace, cache: Path) -> tuple[list[Group], list[dict], list[str]]:
-    """The library for each group, the groups without one, and why; what cannot be found is told and leaves the others."""
+    """The library for each group, the groups without one, and why; what cannot be found is told and
+    leaves the others."""
     groups, absent, errors = [], [], []
     for w in wanted:
         try:
@@ -256,7 +263,8 @@ def locate(wanted: list[dict], a: argparse.Namespace, cache: Path) -> tuple[list
 
 
 def report_failures(groups: list[Group]) -> int:
-    """Name every call that was lost with its process, and every refused one but for many that share a reason; how many in all."""
+    """Name every call that was lost with its process, and every refused one but for many that share
+    a reason; how many in all."""
     count = 0
     for g in groups:
         by = " ".join(g.by)
@@ -333,8 +341,8 @@ def run(a: argparse.Namespace) -> int:
 
 
 def keep(old: Profile, profile: Profile, wanted: list[dict] | None) -> None:
-    """Keep the entries of the old file that are not there already: all, or only those that are wanted of who answered or whom it stands
-    in for."""
+    """Keep the entries of the old file that are not there already: all, or only those that are
+    wanted of who answered or whom it stands in for."""
     for by in old.answerers():
         wants = [w for w in wanted or [] if (w["library"], w["class"]) == (by[0], by[2])]
         keys = {key(c) for w in wants if by[1] == w["version"] or torchwheel.parse(w["version"]) < cudnn.OLDEST for c in w["calls"]}

@@ -1,9 +1,11 @@
 """cuDNN's public backend API through ctypes: what a convolution's plan needs on a described device.
 
-Since 9.8 cuDNN answers its heuristics and finalises plans for a device that is only described (a device-property descriptor filled from
-JSON), with no GPU and no driver. The order of asking is that of PyTorch's Conv_v8.cpp. Numbers are the enumerators of cudnn_graph.h.
+Since 9.8 cuDNN answers its heuristics and finalises plans for a device that is only described (a
+device-property descriptor filled from JSON), with no GPU and no driver. The order of asking is that
+of PyTorch's Conv_v8.cpp. Numbers are the enumerators of cudnn_graph.h.
 
-The library may crash or hang on a device that it does not know well: use it in a process of its own (query.py).
+The library may crash or hang on a device that it does not know well: use it in a process of its own
+(query.py).
 """
 
 from __future__ import annotations
@@ -39,13 +41,15 @@ CROSS_CORRELATION = 1
 
 @dataclass(frozen=True)
 class Operation:
-    """One direction of a convolution: its descriptor, and the attributes of alpha, beta, convolution, w, x and y."""
+    """One direction of a convolution: its descriptor, and the attributes of alpha, beta,
+    convolution, w, x and y."""
 
     descriptor: int
     alpha: int
 
 
-# forward, the gradient of the input ("dgrad", also transposed convolutions) and of the weight ("wgrad")
+# forward, the gradient of the input ("dgrad", also transposed convolutions) and of the weight
+# ("wgrad")
 OPERATIONS = {"forward": Operation(10, 700), "wgrad": Operation(11, 712), "dgrad": Operation(12, 706)}
 
 
@@ -58,7 +62,8 @@ class Refused(Exception):
 
 
 class Library:
-    """A loaded libcudnn, after what it loads itself where PyTorch has put it (torchwheel.beside)."""
+    """A loaded libcudnn, after what it loads itself where PyTorch has put it (torchwheel.beside).
+    """
 
     def __init__(self, folder: str, beside: Iterable[str] = ()):
         for path in beside:
@@ -203,10 +208,12 @@ class Library:
         return self._get(plan, 402, TYPE_INT64, 1, ctypes.c_int64)[0]
 
     def plans(self, call: dict, device: ctypes.c_void_p) -> Iterator[tuple[int, int]]:
-        """Engine id and workspace of every plan that builds, in PyTorch's order of trying: the heuristics' list, then the fallbacks.
+        """Engine id and workspace of every plan that builds, in PyTorch's order of trying: the
+        heuristics' list, then the fallbacks.
 
-        PyTorch drops configurations before it tries them: those that convert their inputs down always, nondeterministic ones if asked to
-        be deterministic, tensor cores for float32 if TF32 is not allowed (Conv_v8.cpp filterEngineConfigs).
+        PyTorch drops configurations before it tries them: those that convert their inputs down
+        always, nondeterministic ones if asked to be deterministic, tensor cores for float32 if TF32
+        is not allowed (Conv_v8.cpp filterEngineConfigs).
         """
         graph, refused, tried = self.graph(call), None, 0
         for mode in (INSTANT, FALLBACK):
@@ -234,8 +241,8 @@ class Library:
             raise refused or Refused("asking for configurations (there are none)", 3000)
 
     def answer(self, call: dict, device: ctypes.c_void_p) -> dict:
-        """What PyTorch takes for the call: the first plan's workspace and engine. With benchmark also the largest workspace of all
-        plans, which it takes once while it times them."""
+        """What PyTorch takes for the call: the first plan's workspace and engine. With benchmark
+        also the largest workspace of all plans, which it takes once while it times them."""
         mark = self.mark()
         try:
             plans = self.plans(call, device)
@@ -258,7 +265,8 @@ def output(call: dict) -> list[int]:
 
 
 def strides(sizes: list[int], last: bool) -> list[int]:
-    """The strides of a dense tensor, contiguous or channels last; those of dimensions of one element too (fixSizeOneDimStride)."""
+    """The strides of a dense tensor, contiguous or channels last; those of dimensions of one
+    element too (fixSizeOneDimStride)."""
     order = [*range(len(sizes) - 1, -1, -1)]
     if last:
         order = [1, *range(len(sizes) - 1, 1, -1), 0]

@@ -1,9 +1,11 @@
-"""Device classes: what stands for all the GPUs that cuDNN's heuristics treat alike, as the JSON of its device-property descriptor.
+"""Device classes: what stands for all the GPUs that cuDNN's heuristics treat alike, as the JSON of
+its device-property descriptor.
 
-cuDNN's choice depends on the SM version alone: over 69 convolutions neither the number of multiprocessors, nor clocks, nor caches, nor
-memory, nor the driver changed a workspace on sm 80, 86, 89 and 120. On sm 90 extreme clocks move one or two; sm 75 has two families, by
-multiprocessors. So one device stands for each class. The limits are those of the compute capability (CUDA C++ Programming Guide,
-"Technical Specifications per Compute Capability").
+cuDNN's choice depends on the SM version alone: over 69 convolutions neither the number of
+multiprocessors, nor clocks, nor caches, nor memory, nor the driver changed a workspace on sm 80,
+86, 89 and 120. On sm 90 extreme clocks move one or two; sm 75 has two families, by multiprocessors.
+So one device stands for each class. The limits are those of the compute capability (CUDA C++
+Programming Guide, "Technical Specifications per Compute Capability").
 """
 
 from __future__ import annotations
@@ -28,8 +30,8 @@ _COMMON = {
     "driverVer": 12080,
 }
 
-# class: name, multiprocessors, opt-in shared memory a block, reserved shared memory a block, blocks and threads a multiprocessor,
-# memory in bytes, clocks in kHz, L2 in bytes.
+# class: name, multiprocessors, opt-in shared memory a block, reserved shared memory a block, blocks
+# and threads a multiprocessor, memory in bytes, clocks in kHz, L2 in bytes.
 _CLASSES = {
     "sm60": ("Tesla P100-PCIE-16GB", 56, 48 * KIB, 0, 32, 2048, 17071734784, 1328500, 715000, 4194304),
     "sm61": ("NVIDIA GeForce GTX 1080 Ti", 28, 48 * KIB, 0, 32, 2048, 11720130560, 1582000, 5505000, 2883584),
@@ -50,7 +52,8 @@ _CLASSES = {
 
 NAMES = tuple(_CLASSES)
 
-# The oldest SM version that a generation of CUDA builds for. cuDNN answers for older ones too, but none of its kernels runs there.
+# The oldest SM version that a generation of CUDA builds for. cuDNN answers for older ones too, but
+# none of its kernels runs there.
 _OLDEST = {13: 75}
 
 

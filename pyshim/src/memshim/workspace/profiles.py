@@ -1,4 +1,5 @@
-"""Workspace profiles: the file that memspec reads (engine/workspace/profile). Sorted, one entry a line, so that it merges and compares as text."""
+"""Workspace profiles: the file that memspec reads (engine/workspace/profile). Sorted, one entry a
+line, so that it merges and compares as text."""
 
 from __future__ import annotations
 
@@ -20,7 +21,8 @@ class ProfileError(Exception):
 
 
 def key(call: dict) -> str:
-    """The call as a line of text, as engine/workspace/profile writes it: equal keys get equal answers."""
+    """The call as a line of text, as engine/workspace/profile writes it: equal keys get equal
+    answers."""
     dims = [",".join(map(str, call[n])) for n in _DIMS]
     flags = [word for name, word in _FLAGS if call.get(name)]
     return " ".join([call["op"], call["direction"], call["dtype"], *dims, str(call["groups"]), *flags])
@@ -83,7 +85,8 @@ class Profile:
 
 
 def load(path: Path) -> Profile:
-    """The profile in a file; memspec's own reader checks every field of it, this one what it uses."""
+    """The profile in a file; memspec's own reader checks every field of it, this one what it uses.
+    """
     try:
         if path.exists() and not path.is_file():
             raise ProfileError(f"{path}: got no plain file, want a workspace profile")

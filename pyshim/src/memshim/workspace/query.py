@@ -2,7 +2,8 @@
 
     python -m memshim.workspace.query FOLDER CLASS [LIBRARY...]     (an empty CLASS tells the version only; libraries are loaded before cuDNN)
 
-One JSON document a line: it says hello with its version, then answers each call that it reads. cuDNN may crash or hang in it.
+One JSON document a line: it says hello with its version, then answers each call that it reads.
+cuDNN may crash or hang in it.
 """
 
 from __future__ import annotations
@@ -42,7 +43,8 @@ class Process:
         self._stderr = tempfile.TemporaryFile()
         command = command or [sys.executable, "-m", "memshim.workspace.query"]
         paths = [str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")]
-        env = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, paths))}  # an empty entry is the working directory
+        # an empty entry is the working directory
+        env = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, paths))}
         self._child = subprocess.Popen(
             [*command, folder, device_class, *beside], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._stderr, env=env
         )
@@ -109,10 +111,12 @@ class Process:
 
 @functools.cache
 def driver() -> tuple[str, ...]:
-    """The libraries that stand in for the driver, to be loaded before cuDNN; none where they cannot be built.
+    """The libraries that stand in for the driver, to be loaded before cuDNN; none where they cannot
+    be built.
 
-    Where it finds no driver at all cuDNN takes other engines than on a machine with a GPU: for depthwise convolutions in half precision on 7.5 one
-    that wants twice the input's bytes, where PyTorch takes one that wants nothing.
+    Where it finds no driver at all cuDNN takes other engines than on a machine with a GPU: for
+    depthwise convolutions in half precision on 7.5 one that wants twice the input's bytes, where
+    PyTorch takes one that wants nothing.
     """
     from memshim.pretend import build, support
 

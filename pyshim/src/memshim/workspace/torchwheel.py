@@ -1,4 +1,5 @@
-"""Find the cuDNN that belongs to a release of torch: that of the installed torch, or one in a folder. Nothing is imported or downloaded."""
+"""Find the cuDNN that belongs to a release of torch: that of the installed torch, or one in a
+folder. Nothing is imported or downloaded."""
 
 from __future__ import annotations
 
@@ -22,7 +23,8 @@ SYSTEM = ("/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/local
 
 
 class NotFound(Exception):
-    """No library that will do. The text says what was found instead and how to get the right one."""
+    """No library that will do. The text says what was found instead and how to get the right one.
+    """
 
 
 @dataclass(frozen=True)
@@ -82,7 +84,8 @@ def folders(given: Iterable[str], cache: Path) -> Iterator[tuple[Path, list[Path
 
 
 def site() -> list[Path]:
-    """The nvidia folders of this Python's installed packages. No other entry of the search path counts: a library of a checkout is never loaded."""
+    """The nvidia folders of this Python's installed packages. No other entry of the search path
+    counts: a library of a checkout is never loaded."""
     installed = [*getsitepackages(), *([getusersitepackages()] if ENABLE_USER_SITE else [])]
     installed += [p for p in sys.path if os.path.isabs(p) and os.path.basename(p) in ("site-packages", "dist-packages")]
     found = [Path(p) / "nvidia" for p in dict.fromkeys(installed)]
@@ -115,8 +118,9 @@ def unpack(wheel: Path, cache: Path) -> Path:
 
 
 def beside(cuda: int, places: Iterable[Path]) -> tuple[str, ...]:
-    """What cuDNN loads of a CUDA generation, as far as it is there: cuBLASLt, without which it aborts the process, and NVRTC with its own
-    parts, without which it leaves out the engines that are compiled as they are needed."""
+    """What cuDNN loads of a CUDA generation, as far as it is there: cuBLASLt, without which it
+    aborts the process, and NVRTC with its own parts, without which it leaves out the engines that
+    are compiled as they are needed."""
     searched = list(dict.fromkeys([*places, *site()]))
     found = (next((str(hit) for place in searched for hit in sorted(place.rglob(name % cuda))), "") for name in BESIDE)
     return tuple(filter(None, found))
@@ -126,15 +130,16 @@ Probe = Callable[[str], tuple[tuple[int, int, int], int]]
 
 
 def probe(folder: str) -> tuple[tuple[int, int, int], int]:
-    """The version of the library in a folder and its CUDA generation, asked in a process of its own."""
+    """The version of the library in a folder and its CUDA generation, asked in a process of its
+    own."""
     p = query.Process(folder)
     p.close()
     return p.version, p.cuda
 
 
 def find(wanted: dict, given: Iterable[str], cache: Path, probe: Probe = probe) -> Found:
-    """The library for one answerer of `memspec workspace`: of exactly its version; where that release answers nobody without a device, the
-    nearest newer one stands in."""
+    """The library for one answerer of `memspec workspace`: of exactly its version; where that
+    release answers nobody without a device, the nearest newer one stands in."""
     version = parse(wanted["version"])
     seen: dict[tuple[int, int, int], Found] = {}
     broken: list[str] = []

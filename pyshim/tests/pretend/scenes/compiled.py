@@ -6,11 +6,13 @@ import torch._inductor.config
 from cases import case
 
 
-torch._inductor.config.test_configs.max_mm_configs = 2  # of the ways to tile a matrix product, max-autotune tries so many: each is compiled
+# of the ways to tile a matrix product, max-autotune tries so many: each is compiled
+torch._inductor.config.test_configs.max_mm_configs = 2
 
 
 def anew():
-    """As in a process that has compiled nothing and has multiplied nothing: before 2.15 the workspaces of a case would stay to the next."""
+    """As in a process that has compiled nothing and has multiplied nothing: before 2.15 the
+    workspaces of a case would stay to the next."""
     torch._dynamo.reset()
     torch._C._cuda_clearCublasWorkspaces()
 
@@ -59,7 +61,8 @@ def max_autotune_no_cudagraphs():
 
 @case
 def padding():
-    """A head whose vocabulary fits the tensor cores badly: inductor tries it padded, and unpadded."""
+    """A head whose vocabulary fits the tensor cores badly: inductor tries it padded, and unpadded.
+    """
     from memshim import pretend
 
     x = torch.zeros(1024, 768, device="cuda", dtype=torch.bfloat16)
@@ -98,7 +101,8 @@ def chosen():
 
 @case
 def folded():
-    """Constants of one value, which inductor runs and reads while it compiles: what a sum with nought and a product with one leave out."""
+    """Constants of one value, which inductor runs and reads while it compiles: what a sum with
+    nought and a product with one leave out."""
     from memshim import pretend
     from torch._inductor.utils import run_and_get_code
 

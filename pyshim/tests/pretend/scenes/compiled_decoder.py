@@ -1,6 +1,8 @@
-"""A compiled training step that somebody recorded on a real GPU (bcrafton/assignment2-systems, benchmarking_script.py and memory_snapshot.pickle): a
-decoder of 12 layers at 64 tokens, compiled by Module.compile(), its loss and its optimizer eager. The same arithmetic in the same order, and the graphs
-broken where they were: at a rearrangement that dynamo could not follow. Prints where the allocator's events part from the recorded ones.
+"""A compiled training step that somebody recorded on a real GPU (bcrafton/assignment2-systems,
+benchmarking_script.py and memory_snapshot.pickle): a decoder of 12 layers at 64 tokens, compiled by
+Module.compile(), its loss and its optimizer eager. The same arithmetic in the same order, and the
+graphs broken where they were: at a rearrangement that dynamo could not follow. Prints where the
+allocator's events part from the recorded ones.
 
     compiled_decoder.py SNAPSHOT"""
 

@@ -1,5 +1,7 @@
-"""A decoder of 24 layers whose memory somebody recorded on a real GPU (Wedsonlin/assignment2-systems, results/medium_*_memory_snapshot.pickle): the same
-arithmetic in the same order, the same values held as long. Prints where the allocator's events part from the recorded ones.
+"""A decoder of 24 layers whose memory somebody recorded on a real GPU
+(Wedsonlin/assignment2-systems, results/medium_*_memory_snapshot.pickle): the same arithmetic in the
+same order, the same values held as long. Prints where the allocator's events part from the recorded
+ones.
 
     decoder.py SNAPSHOT LENGTH inference|training [autocast]"""
 
@@ -142,7 +144,8 @@ def loss_of(logits, targets):
 
 
 class AdamW(torch.optim.Optimizer):
-    """By hand. The zeros that a state begins with are made in each step, and what a state was is held until the next parameter's turn."""
+    """By hand. The zeros that a state begins with are made in each step, and what a state was is
+    held until the next parameter's turn."""
 
     def __init__(self, parameters):
         super().__init__(parameters, {})

@@ -1,7 +1,9 @@
-"""Programs whose sizes depend on values: with real values on the CPU, and on the pretend GPU in each mode. What a case returns are its sizes.
+"""Programs whose sizes depend on values: with real values on the CPU, and on the pretend GPU in
+each mode. What a case returns are its sizes.
 
-python ends.py [CASE ...] prints {case: {"real": [sizes of a seed, ...], "balanced": sizes, "least": ..., "most": ..., "skewed": ...}}; without names, the
-quick ones; all with --all. Cases of models need transformers and torchvision."""
+python ends.py [CASE ...] prints {case: {"real": [sizes of a seed, ...], "balanced": sizes, "least":
+..., "most": ..., "skewed": ...}}; without names, the quick ones; all with --all. Cases of models
+need transformers and torchvision."""
 
 import json
 import sys
@@ -78,7 +80,8 @@ TOKENS = 2, 32
 
 
 def drawn(model):
-    """Weights that no kernel computed: of a tiny model that was initialised on the CPU all is known, and routed as it really is."""
+    """Weights that no kernel computed: of a tiny model that was initialised on the CPU all is
+    known, and routed as it really is."""
     for p in model.parameters():
         p.data.normal_(std=0.05)
 

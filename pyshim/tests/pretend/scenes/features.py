@@ -19,7 +19,8 @@ def fill(*sizes):
 
 @case
 def segments():
-    """What the allocator's configuration in PYTORCH_CUDA_ALLOC_CONF makes of four blocks, and of giving them back."""
+    """What the allocator's configuration in PYTORCH_CUDA_ALLOC_CONF makes of four blocks, and of
+    giving them back."""
     torch.cuda.init()
     start = torch.cuda.mem_get_info()[0]
     x = fill(30 * MIB, 30 * MIB, 100, 3 * MIB)
@@ -172,7 +173,8 @@ def attention():
 
 @case
 def attention_without_a_plan():
-    """No plan of cuDNN's drops everything. After its error PyTorch 2.15 ends the process at the next such call, on a real card."""
+    """No plan of cuDNN's drops everything. After its error PyTorch 2.15 ends the process at the
+    next such call, on a real card."""
     from torch.nn.attention import SDPBackend, sdpa_kernel
 
     q = torch.zeros(1, 8, 128, 64, device="cuda", dtype=torch.float16, requires_grad=True)
@@ -192,7 +194,8 @@ def optimizers():
     seen = {}
     for name, kw in (("SGD", {"momentum": 0.9}), ("AdamW", {}), ("AdamW", {"foreach": False}), ("AdamW", {"fused": True}), ("Adafactor", {}), ("LBFGS", {"max_iter": 2}),
                      ("Adam", {"capturable": True})):
-        torch.nn.Linear(1000, 1000).cuda()(torch.ones(8, 1000, device="cuda")).sum().backward()  # cuBLAS's workspaces are there
+        # cuBLAS's workspaces are there
+        torch.nn.Linear(1000, 1000).cuda()(torch.ones(8, 1000, device="cuda")).sum().backward()
         torch.cuda.empty_cache()
         base = torch.cuda.memory_allocated()
         model = torch.nn.Linear(1000, 1000).cuda()
@@ -290,7 +293,8 @@ def ddp():
 
 @case
 def nccl():
-    """NCCL's group of this process alone: collectives run, and what NCCL takes is noted as not known."""
+    """NCCL's group of this process alone: collectives run, and what NCCL takes is noted as not
+    known."""
     import torch.distributed as dist
 
     os.environ.setdefault("MASTER_ADDR", "127.0.0.1")

@@ -1,4 +1,5 @@
-"""Every recorded call of every operator (testdata/aten), called on the pretend GPU: what it allocates, how it ends, and what values it gives.
+"""Every recorded call of every operator (testdata/aten), called on the pretend GPU: what it
+allocates, how it ends, and what values it gives.
 
     operators.py SAMPLES.jsonl ...    # prints one JSON object: file → [[outcome, allocations, bytes, right], ...], a row a call
 """
@@ -79,7 +80,8 @@ def to_cpu(v):
 
 
 def as_the_cpu(op, args, kwargs, before, out):
-    """Whether the results are what the CPU computes of the same arguments: None where it cannot be told."""
+    """Whether the results are what the CPU computes of the same arguments: None where it cannot be
+    told."""
     if torch.Tag.nondeterministic_seeded in op.tags or any(w in op.name() for w in ("empty", "resize", "dropout", "set_", "rrelu")):
         return None
     try:

@@ -1,4 +1,5 @@
-"""Programs whose allocator events are compared: with and without values, among others. Each case returns its events in order."""
+"""Programs whose allocator events are compared: with and without values, among others. Each case
+returns its events in order."""
 
 import cases
 import torch

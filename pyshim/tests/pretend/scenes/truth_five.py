@@ -1,4 +1,5 @@
-"""Five classifiers, one image, float32, the first pass: what is allocated before it and at its peak, and what is reserved then. Bytes."""
+"""Five classifiers, one image, float32, the first pass: what is allocated before it and at its
+peak, and what is reserved then. Bytes."""
 
 import gc
 import json
@@ -24,7 +25,8 @@ def first_pass(name):
 
 
 def by_itself(name):
-    """Each in a process of its own, forked before there is CUDA: what a model before it left in the cache would count."""
+    """Each in a process of its own, forked before there is CUDA: what a model before it left in the
+    cache would count."""
     end, start = os.pipe()
     if os.fork() == 0:
         try:

@@ -1,6 +1,7 @@
-"""Training steps that were measured on a Tesla T4 (testdata/pretend/measured.csv): 16-bit autocast, AdamW, no scaler, gradients set to none, the second
-step. All in one process and in the order in which they were measured, behind what was measured before them: what that left in the allocator's cache
-and its workspaces counts."""
+"""Training steps that were measured on a Tesla T4 (testdata/pretend/measured.csv): 16-bit autocast,
+AdamW, no scaler, gradients set to none, the second step. All in one process and in the order in
+which they were measured, behind what was measured before them: what that left in the allocator's
+cache and its workspaces counts."""
 
 import importlib.util
 

@@ -1,4 +1,5 @@
-"""What the host wrote and small arithmetic on it come back right; what depends on weights or on random numbers reads as zero and is noted."""
+"""What the host wrote and small arithmetic on it come back right; what depends on weights or on
+random numbers reads as zero and is noted."""
 
 import threading
 
@@ -10,7 +11,8 @@ from memshim import pretend
 
 
 def noted(f):
-    """What f returned, and the reads that it left: (line of this file relative to f, operator, count)."""
+    """What f returned, and the reads that it left: (line of this file relative to f, operator,
+    count)."""
     first = f.__code__.co_firstlineno
     before = {(r.line, r.op): r.count for r in pretend.report().reads}
     out = f()
@@ -72,7 +74,8 @@ def weights():
 
 @known
 def overwritten():
-    """What is computed from what is not known is not known either; a block that is used again neither."""
+    """What is computed from what is not known is not known either; a block that is used again
+    neither."""
     x = torch.ones(4, device="cuda")
     x.mul_(torch.rand(4, device="cuda"))
     y = torch.arange(4, device="cuda") + x
@@ -81,7 +84,8 @@ def overwritten():
 
 @known
 def layers():
-    """A product of a layer's size is not computed, nor what a convolution gives, nor a gradient of what is not known; a small product is."""
+    """A product of a layer's size is not computed, nor what a convolution gives, nor a gradient of
+    what is not known; a small product is."""
     small, large = torch.ones(64, 64, device="cuda"), torch.ones(512, 512, device="cuda")
     taps = torch.ones(1, 1, 3, 3, device="cuda")
     seen = [(small @ small)[0, 0].item(), (large @ large)[0, 0].item(), torch.nn.functional.conv2d(torch.ones(1, 1, 8, 8, device="cuda"), taps).sum().item()]
@@ -92,7 +96,8 @@ def layers():
 
 @known
 def trained():
-    """A step of a small net: its gradients and numbers depend on weights, what stands beside it is known before and after."""
+    """A step of a small net: its gradients and numbers depend on weights, what stands beside it is
+    known before and after."""
     net = torch.nn.Sequential(torch.nn.Conv2d(1, 4, 3), torch.nn.BatchNorm2d(4), torch.nn.ReLU(), torch.nn.Dropout(), torch.nn.Flatten(), torch.nn.Linear(144, 2)).cuda()
     optimizer = torch.optim.SGD(net.parameters(), 0.1)
     lengths, labels = torch.tensor([1, 2, 3]).cuda(), torch.zeros(2, dtype=torch.long).cuda()
@@ -217,7 +222,8 @@ def other_threads():
 
 @case
 def unfollowed():
-    """A read that no operator of PyTorch's makes: of a library that calls CUDA itself. It has no line."""
+    """A read that no operator of PyTorch's makes: of a library that calls CUDA itself. It has no
+    line."""
     import ctypes
 
     x, out = torch.rand(4, device="cuda"), (ctypes.c_float * 4)()

@@ -1,4 +1,5 @@
-"""Second names of operators, and names that nothing else here calls. torch.export keeps them, TorchScript does not."""
+"""Second names of operators, and names that nothing else here calls. torch.export keeps them,
+TorchScript does not."""
 
 import torch
 

@@ -1,4 +1,5 @@
-"""Overloads that write into tensors that are given: of the right sizes, of others, empty, of another dtype, of other strides."""
+"""Overloads that write into tensors that are given: of the right sizes, of others, empty, of
+another dtype, of other strides."""
 
 from ..spec import bad, boo, call, cl, exact, f16, f64, i64, t, tr
 

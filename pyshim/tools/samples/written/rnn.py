@@ -1,4 +1,5 @@
-"""Recurrent layers and cells. lstm, gru and rnn_* run on PyTorch's own cells (record.NO_CUDNN); _cudnn_rnn is what they call on a GPU."""
+"""Recurrent layers and cells. lstm, gru and rnn_* run on PyTorch's own cells (record.NO_CUDNN);
+_cudnn_rnn is what they call on a GPU."""
 
 from ..spec import bad, call, f16, t, tr
 

@@ -1,5 +1,6 @@
-"""Python runs this at the start of a process that has pretend GPUs (memshim.pretend.environment puts its folder first on PYTHONPATH): values and
-reads are followed from the moment that torch is imported. A sitecustomize of the machine's own is run too."""
+"""Python runs this at the start of a process that has pretend GPUs (memshim.pretend.environment
+puts its folder first on PYTHONPATH): values and reads are followed from the moment that torch is
+imported. A sitecustomize of the machine's own is run too."""
 
 import importlib.machinery
 import importlib.util

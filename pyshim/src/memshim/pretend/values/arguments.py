@@ -10,13 +10,15 @@ import torch._C as C
 from memshim.pretend.values.kinds import TAKE_NUMBERS
 from memshim.pretend.values.memory import host
 
-TENSORS = {int: torch.int64, float: torch.float64, bool: torch.bool, complex: torch.complex128}  # what PyTorch makes of a number
+# what PyTorch makes of a number
+TENSORS = {int: torch.int64, float: torch.float64, bool: torch.bool, complex: torch.complex128}
 NUMBERS = tuple(TENSORS)
 PLAIN = (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer)
 
 
 def with_number(op: torch._ops.OpOverload, place: int) -> torch._ops.OpOverload:
-    """The overload that differs by a number in that place; the given one where PyTorch makes a tensor of a number itself, or where there is none."""
+    """The overload that differs by a number in that place; the given one where PyTorch makes a
+    tensor of a number itself, or where there is none."""
     if op._schema.name.partition("::")[2].rstrip("_") in TAKE_NUMBERS:
         return op
     mine = op._schema.arguments
@@ -32,7 +34,8 @@ def with_number(op: torch._ops.OpOverload, place: int) -> torch._ops.OpOverload:
 
 
 def collect(items: Any, into: list[torch.Tensor]) -> bool:
-    """The tensors among arguments; False where one is of a kind that is not followed: a subclass's, sparse, quantised."""
+    """The tensors among arguments; False where one is of a kind that is not followed: a subclass's,
+    sparse, quantised."""
     for a in items:
         kind = type(a)
         if kind in PLAIN:
@@ -48,7 +51,8 @@ def collect(items: Any, into: list[torch.Tensor]) -> bool:
 
 
 def trained(tensors: list[torch.Tensor]) -> bool:
-    """Whether this is of a pass that is trained, or of its gradients: numbers depend on weights as all of them do, and read as zero."""
+    """Whether this is of a pass that is trained, or of its gradients: numbers depend on weights as
+    all of them do, and read as zero."""
     if torch.is_grad_enabled():
         for t in tensors:
             if t.requires_grad:

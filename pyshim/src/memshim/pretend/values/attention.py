@@ -1,5 +1,7 @@
-"""Attention of cuDNN's whose plan cannot be made. PyTorch keeps a place for a plan before it makes it: where that fails (a dropout of 1), the first call
-is an error, and from 2.15 the next one with the same arguments follows the empty place and ends the process, on a real card too. Here it is the error again."""
+"""Attention of cuDNN's whose plan cannot be made. PyTorch keeps a place for a plan before it makes
+it: where that fails (a dropout of 1), the first call is an error, and from 2.15 the next one with
+the same arguments follows the empty place and ends the process, on a real card too. Here it is the
+error again."""
 
 from __future__ import annotations
 
@@ -18,7 +20,8 @@ class Unplanned:
         self.errors: dict[Any, str] = {}
 
     def guarded(self, name: str, run: Callable) -> Callable:
-        """The kernel of an operator, which says an error again that it has said of a call like this."""
+        """The kernel of an operator, which says an error again that it has said of a call like
+        this."""
 
         def kernel(keyset: Any, args: tuple, kwargs: dict) -> Any:
             call = (name, torch.cuda.current_device(), alike((args, sorted(kwargs.items()))))

@@ -20,7 +20,8 @@ WIDEST = 1 << 40  # a wider range of random integers has no end that could be me
 
 
 def along(t: torch.Tensor, dim: int, spread: Spread, n: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """t holds indices of n things along its dimension dim: distinct there, where it holds no more than n."""
+    """t holds indices of n things along its dimension dim: distinct there, where it holds no more
+    than n."""
     rows = host(t).movedim(dim, -1) if t.dim() else host(t).view(1)
     k = rows.shape[-1]
     count = rows.numel() // k if k else 0

@@ -1,5 +1,5 @@
-"""Operators whose result has a size that depends on values: how many rows it has, from the result that the CPU gives. CUDA's kernels read that count
-from the device, and allocate by it."""
+"""Operators whose result has a size that depends on values: how many rows it has, from the result
+that the CPU gives. CUDA's kernels read that count from the device, and allocate by it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ OF = {
 
 
 def chosen(mode: str, name: str, shape: torch.Size) -> torch.Tensor | None:
-    """An argument on the host in the place of an unknown one, of which the operator finds as many as the mode says.
+    """An argument on the host in the place of an unknown one, of which the operator finds as many
+    as the mode says.
     None in mode balanced: what lies there, zeros mostly, is taken as it is."""
     if mode == modes.BALANCED:
         return None

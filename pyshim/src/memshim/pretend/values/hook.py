@@ -1,4 +1,5 @@
-"""The hook of a process: PyTorch calls it for every operator, and it calls what operators.py knows of that one."""
+"""The hook of a process: PyTorch calls it for every operator, and it calls what operators.py knows
+of that one."""
 
 from __future__ import annotations
 
@@ -44,7 +45,8 @@ class Values:
         self.turn = 0  # how often indices were chosen
 
     def choose(self, mode: str) -> None:
-        """From here on, unknown values read as the mode says. ValueError for a mode that does not exist."""
+        """From here on, unknown values read as the mode says. ValueError for a mode that does not
+        exist."""
         self.chosen_mode, self.turn = modes.checked(mode), 0
 
     @property
@@ -58,7 +60,8 @@ class Values:
         return str(self.reads.assume.get(ROUTING) or self.mode)
 
     def reading(self, op: str, t: torch.Tensor | None, value: modes.Number, chosen: bool = False) -> modes.Number:
-        """What a read of one value gives that no kernel computed, and the record of it. value is what lies in memory."""
+        """What a read of one value gives that no kernel computed, and the record of it. value is
+        what lies in memory."""
         reads, dtype = self.reads, t.dtype if t is not None else torch.bool
         size, kind = dtype.itemsize, modes.kind(dtype)
         if (assumed := reads.assumed()) is not None:
@@ -82,7 +85,8 @@ class Values:
         return value
 
     def flag(self, t: torch.Tensor, balanced: bool) -> None:
-        """Booleans that no kernel computed: as they lie in memory and `balanced` says, or as the mode chooses."""
+        """Booleans that no kernel computed: as they lie in memory and `balanced` says, or as the
+        mode chooses."""
         memory = self.memory
         with C._ExcludeDispatchKeyGuard(ABOVE):
             if self.mode == modes.LEAST or self.mode == modes.BALANCED and not balanced and memory.untouched(t):
@@ -107,7 +111,8 @@ class Values:
         threads.include(KEY)
 
     def register(self) -> None:
-        """Operators that have both a composite kernel and a backend's own: for our key PyTorch would take the composite one, before the fallback."""
+        """Operators that have both a composite kernel and a backend's own: for our key PyTorch
+        would take the composite one, before the fallback."""
         names = C._dispatch_get_registrations_for_dispatch_key
         composite = {n for key in kinds.COMPOSITES for n in names(key)}
         own = {n for key in kinds.BACKENDS for n in names(key)}

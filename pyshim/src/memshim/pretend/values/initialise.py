@@ -1,5 +1,6 @@
-"""Constructors that fill tensors cost nothing: random weights on the host are not computed, so that a model that is built on the CPU and moved takes
-no host memory. What depends on weights is not known on a pretend GPU anyway."""
+"""Constructors that fill tensors cost nothing: random weights on the host are not computed, so that
+a model that is built on the CPU and moved takes no host memory. What depends on weights is not
+known on a pretend GPU anyway."""
 
 from __future__ import annotations
 
@@ -14,7 +15,8 @@ LARGE = 1 << 20  # bytes; of less the values are kept
 # In place, on one tensor: what initialisers are made of.
 FILLS = {f"aten::{n}_" for n in ("normal", "uniform", "random", "exponential", "cauchy", "log_normal", "geometric", "bernoulli", "erfinv", "mul", "add", "sub",
                                  "div", "clamp", "clamp_min", "clamp_max")}
-# Of torch.nn.init alone: a module's own code fills masks and positions so, from which it goes on to compute.
+# Of torch.nn.init alone: a module's own code fills masks and positions so, from which it goes on to
+# compute.
 CONSTANTS = {"aten::fill_", "aten::zero_"}
 INITIALISERS = ("__init__", "reset_parameters", "init_weights", "_init_weights", "_initialize_weights", "_reset_parameters")
 FAR = 40  # frames

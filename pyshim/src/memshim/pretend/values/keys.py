@@ -8,11 +8,16 @@ KEY_NAME = "CustomRNGKeyId"
 KEY = C._dispatch_key_parse(KEY_NAME)
 OWN = C.DispatchKeySet(KEY)
 BELOW = C._dispatch_keyset_full_after(KEY)  # the backends
-ABOVE = C._dispatch_keyset_full() - BELOW - C.DispatchKeySet(C.DispatchKey.BackendSelect)  # it, autograd, autocast and all that
+# it, autograd, autocast and all that
+ABOVE = C._dispatch_keyset_full() - BELOW - C.DispatchKeySet(C.DispatchKey.BackendSelect)
 
 # In elements, of arguments and of results.
 KNOWN_LIMIT = 1 << 20  # what follows from known values
-CHOSEN_LIMIT = 1 << 25  # what follows from chosen ones: a one-hot mask of 16,384 tokens, 8 choices and 128 experts; above, unknown
-UNKNOWN_LIMIT = 1 << 17  # what follows from unknown ones, so that checks of it (is it finite? a distribution?) go the usual way
+# what follows from chosen ones: a one-hot mask of 16,384 tokens, 8 choices and 128 experts; above,
+# unknown
+CHOSEN_LIMIT = 1 << 25
+# what follows from unknown ones, so that checks of it (is it finite? a distribution?) go the usual
+# way
+UNKNOWN_LIMIT = 1 << 17
 INTEGER_LIMIT = 1 << 24  # copies of integers from the host: ids, masks and lengths decide, images do not
 PRODUCT_LIMIT = 1 << 24  # multiplications of a matrix product: milliseconds

@@ -1,4 +1,5 @@
-"""Device tensors as memory: which bytes they lie in, whether these are known, and the same bytes as a CPU tensor."""
+"""Device tensors as memory: which bytes they lie in, whether these are known, and the same bytes as
+a CPU tensor."""
 
 from __future__ import annotations
 
@@ -52,7 +53,8 @@ class Memory:
         return not t.is_cuda or self.all_in(t, self.is_known)
 
     def chosen(self, t: torch.Tensor) -> bool:
-        """Whether its values are known, or follow from values that were chosen within their range (modes.py)."""
+        """Whether its values are known, or follow from values that were chosen within their range
+        (modes.py)."""
         return not t.is_cuda or self.all_in(t, self.library.chosen)
 
     def all_in(self, t: torch.Tensor, is_in: Callable[[int, int], int]) -> bool:
@@ -99,7 +101,8 @@ class Memory:
 
 
 def host(t: torch.Tensor) -> torch.Tensor:
-    """A CPU tensor over the bytes of a device tensor: device memory of a pretend GPU is host memory."""
+    """A CPU tensor over the bytes of a device tensor: device memory of a pretend GPU is host
+    memory."""
     if not t.is_cuda:
         return t
     size = span(t)

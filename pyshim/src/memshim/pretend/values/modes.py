@@ -84,7 +84,8 @@ def kind(value: Any) -> str:
 
 
 def spread(mode: str, turn: int, rows: int, k: int, n: int) -> torch.Tensor:
-    """rows x k indices below n, those of a row distinct (k <= n). Balanced: each index as often as any other, give or take one.
+    """rows x k indices below n, those of a row distinct (k <= n). Balanced: each index as often as
+    any other, give or take one.
     Skewed: each turn has others, so that what several turns choose is distinct too."""
     if mode == BALANCED:
         places = torch.arange(rows * k, device="cpu")

@@ -1,4 +1,5 @@
-"""The kernel that every operator passes: CUDA's own first, then small results once more on the CPU."""
+"""The kernel that every operator passes: CUDA's own first, then small results once more on the CPU.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +36,8 @@ class Operator(Reading):
         self.numbers = [i for i, a in enumerate(schema.arguments) if isinstance(a.type, torch.TensorType) and not a.kwarg_only]
         self.takes_numbers = self.name.partition("::")[2].rstrip("_") in kinds.TAKE_NUMBERS
         own = C._dispatch_has_kernel_for_dispatch_key(op.name(), "CUDA")
-        # A number may become a tensor of the device inside (pow), which Python cannot be given: what such a kernel calls does not come here.
+        # A number may become a tensor of the device inside (pow), which Python cannot be given:
+        # what such a kernel calls does not come here.
         self.alone = own and (self.name in kinds.WHOLE or self.name in kinds.PRODUCTS) or own and any(isinstance(a.type, torch.NumberType) and not a.kwarg_only for a in schema.arguments)
         writes = [(i, a) for i, a in enumerate(schema.arguments) if a.alias_info is not None and a.alias_info.is_write]
         if "batch_norm" in self.name and not writes and "backward" not in self.name:
@@ -57,7 +59,9 @@ class Operator(Reading):
         if self.name.startswith("symm_mem::"):
             self.kernel: Callable = self.anywhere
         elif self.name.startswith(kinds.COLLECTIVES):
-            self.kernel = self.forward  # native/nccl.c tells what they write; they wait for other processes, and must not run twice
+            # native/nccl.c tells what they write; they wait for other processes, and must not run
+            # twice
+            self.kernel = self.forward
         elif self.name == "aten::_local_scalar_dense":
             self.kernel = self.scalar
         elif self.name == "aten::_linalg_check_errors":
@@ -91,8 +95,9 @@ class Operator(Reading):
     # ---- running CUDA's kernel ----
 
     def overload(self, args: tuple) -> torch._ops.OpOverload:
-        """What takes these arguments. PyTorch makes a tensor of a number that is added, and it comes to Python as a number again: then it is the
-        overload with a number in that place, which makes another tensor of it; or this one, where PyTorch allows it (add, mul)."""
+        """What takes these arguments. PyTorch makes a tensor of a number that is added, and it
+        comes to Python as a number again: then it is the overload with a number in that place,
+        which makes another tensor of it; or this one, where PyTorch allows it (add, mul)."""
         for i in self.numbers:
             if i < len(args) and type(args[i]) in NUMBERS:
                 found = self.overloads.get(i)
@@ -102,7 +107,8 @@ class Operator(Reading):
         return self.op
 
     def tensors(self, args: tuple) -> tuple:
-        """Numbers where neither this nor another overload takes one are the tensors again that they were (equal, of a traced graph's constants)."""
+        """Numbers where neither this nor another overload takes one are the tensors again that they
+        were (equal, of a traced graph's constants)."""
         if self.takes_numbers or self.overload(args) is not self.op:
             return args
         return tuple(torch.scalar_tensor(a, dtype=TENSORS[type(a)]) if i in self.numbers and type(a) in NUMBERS else a for i, a in enumerate(args))
@@ -125,7 +131,8 @@ class Operator(Reading):
             self.values.library.track(1, 0)
 
     def composed(self, keyset: C.DispatchKeySet, args: tuple, kwargs: dict) -> Any:
-        """Of an operator that is made of others, which come here themselves, and may launch a kernel besides (mode): then nothing is known after it."""
+        """Of an operator that is made of others, which come here themselves, and may launch a
+        kernel besides (mode): then nothing is known after it."""
         operators = self.values.library.operators()
         before, operators.value = operators.value, -1
         try:
@@ -211,7 +218,8 @@ class Operator(Reading):
         return args[place] if place < len(args) else kwargs.get(name, default)
 
     def flag(self, args: tuple, kwargs: dict, out: Any, computed: bool, zeros: Any) -> None:
-        """Booleans that follow from unknown values are chosen: in mode balanced they are what zeros give."""
+        """Booleans that follow from unknown values are chosen: in mode balanced they are what zeros
+        give."""
         if not self.writes and not (type(out) in PLAIN and out.dtype is torch.bool):
             return
         for t in self.written(args, kwargs) if self.writes else [out]:
@@ -230,7 +238,8 @@ class Operator(Reading):
                 return False
 
     def of_zeros(self, args: tuple, kwargs: dict, tensors: list[torch.Tensor]) -> Any:
-        """What the result depends on where all that is read is zero, as nobody wrote there: None where somebody did."""
+        """What the result depends on where all that is read is zero, as nobody wrote there: None
+        where somebody did."""
         untouched = self.values.memory.untouched
         for t in tensors:
             if not untouched(t):
@@ -254,7 +263,8 @@ class Operator(Reading):
         return out
 
     def layer(self, keyset: C.DispatchKeySet, args: tuple, kwargs: dict) -> Any:
-        """Of an operator that is computed at most where all is known: the first tensor that it reads tells, mostly."""
+        """Of an operator that is computed at most where all is known: the first tensor that it
+        reads tells, mostly."""
         first = args[1 if self.beta is not None and len(args) > 1 else 0] if args else None
         if type(first) is list and first:
             first = first[0]
@@ -286,7 +296,8 @@ class Operator(Reading):
         return all(id(t) in ignored or such(t) for t in tensors)
 
     def keep(self, args: tuple, kwargs: dict) -> list[torch.Tensor]:
-        """What is written, as it was before: operators that CUDA's kernel is made of may compute the same into it."""
+        """What is written, as it was before: operators that CUDA's kernel is made of may compute
+        the same into it."""
         with C._ExcludeDispatchKeyGuard(ABOVE):
             return [host(t).clone() for t in self.written(args, kwargs)]
 
@@ -297,7 +308,8 @@ class Operator(Reading):
         return found
 
     def forget(self, args: tuple, kwargs: dict) -> None:
-        """What is written from values that are not known is not known. A fresh result is not known as it is."""
+        """What is written from values that are not known is not known. A fresh result is not known
+        as it is."""
         for t in self.written(args, kwargs) if self.writes else ():
             self.values.memory.unknown(t)
 

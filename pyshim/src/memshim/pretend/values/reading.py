@@ -1,4 +1,5 @@
-"""Kernels of operators by which values come to the host: as a number, as a copy, as the size of a result."""
+"""Kernels of operators by which values come to the host: as a number, as a copy, as the size of a
+result."""
 
 from __future__ import annotations
 
@@ -56,7 +57,8 @@ class Reading:
             reads.count = before
 
     def checking(self, keyset: C.DispatchKeySet, args: tuple, kwargs: dict) -> Any:
-        """Of an operator that raises an error where a number of the device's is not zero: it is zero in every mode."""
+        """Of an operator that raises an error where a number of the device's is not zero: it is
+        zero in every mode."""
         state = self.values.state
         state.checking += 1
         try:
@@ -65,7 +67,8 @@ class Reading:
             state.checking -= 1
 
     def asked(self, keyset: C.DispatchKeySet, args: tuple, kwargs: dict) -> Any:
-        """An operator that answers Python: are these equal? CUDA's kernel runs, and the CPU answers."""
+        """An operator that answers Python: are these equal? CUDA's kernel runs, and the CPU
+        answers."""
         tensors: list[torch.Tensor] = []
         if not collect((*args, *kwargs.values()), tensors) or not any(t.is_cuda for t in tensors):
             return self.forward(keyset, args, kwargs)
@@ -122,7 +125,8 @@ class Reading:
                           bounded=chosen or kind != "int" or assumed is not None, varied=varied)
 
     def of_one(self, keyset: C.DispatchKeySet, args: tuple, kwargs: dict) -> Any:
-        """isin of a number that is sorted: PyTorch reads how many different ones that is, which is one, and how many the others are."""
+        """isin of a number that is sorted: PyTorch reads how many different ones that is, which is
+        one, and how many the others are."""
         tests, memory = args[1], self.values.memory
         self.values.library.answer(1)
         if type(tests) in PLAIN and tests.is_cuda and tests.numel() <= KNOWN_LIMIT and memory.known(tests):
@@ -134,7 +138,8 @@ class Reading:
             self.values.library.answers_end()
 
     def counted(self, keyset: C.DispatchKeySet, args: tuple, kwargs: dict) -> Any:
-        """An operator whose result has a size that depends on values: CUDA's kernel reads it from the device."""
+        """An operator whose result has a size that depends on values: CUDA's kernel reads it from
+        the device."""
         tensors: list[torch.Tensor] = []
         if not collect((*args, *kwargs.values()), tensors) or not any(t.is_cuda for t in tensors):
             return self.forward(keyset, args, kwargs)
@@ -176,7 +181,8 @@ class Reading:
         return out
 
     def count(self, args: tuple, kwargs: dict, tensors: list[torch.Tensor], followed: bool) -> tuple[Any, int | None]:
-        """The operator's result on the CPU, of what lies there or of what the mode chooses; and its number of rows."""
+        """The operator's result on the CPU, of what lies there or of what the mode chooses; and its
+        number of rows."""
         most = max(t.numel() for t in tensors)
         first, ends = args[0], None
         if not followed:

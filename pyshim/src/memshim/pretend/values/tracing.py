@@ -1,5 +1,6 @@
-"""While PyTorch traces (torch.compile, torch.export, make_fx), tensors are fake and operators are resolved in Python, which does not know our key:
-it is left out there. Tensors that hold memory come through it all the same when the traced code runs."""
+"""While PyTorch traces (torch.compile, torch.export, make_fx), tensors are fake and operators are
+resolved in Python, which does not know our key: it is left out there. Tensors that hold memory come
+through it all the same when the traced code runs."""
 
 from __future__ import annotations
 
@@ -40,8 +41,9 @@ def exclude_while_tracing(own: C.DispatchKeySet) -> None:
 
 
 def follow_folding(key: C.DispatchKey, joint_graph: ModuleType) -> None:
-    """After torch._inductor.fx_passes.joint_graph is imported. Inductor computes constants of one value by running their operators on the device, and
-    reads them: what a sum or a product with one leaves out depends on that. These tensors are no fake ones: they are followed."""
+    """After torch._inductor.fx_passes.joint_graph is imported. Inductor computes constants of one
+    value by running their operators on the device, and reads them: what a sum or a product with one
+    leaves out depends on that. These tensors are no fake ones: they are followed."""
     folder = joint_graph.UniformValueConstantFolder
     deduce, replaced = folder._deduce_value, folder.add_node_replacement
 
@@ -57,7 +59,8 @@ def follow_folding(key: C.DispatchKey, joint_graph: ModuleType) -> None:
 
 
 def replace(name: str, old: Any, new: Any) -> None:
-    """In every module of PyTorch's that has taken it by name already; the others take it from where it is defined."""
+    """In every module of PyTorch's that has taken it by name already; the others take it from where
+    it is defined."""
     for module in [m for n, m in list(sys.modules.items()) if n.partition(".")[0] == "torch" and m is not None]:
         if vars(module).get(name) is old:
             setattr(module, name, new)

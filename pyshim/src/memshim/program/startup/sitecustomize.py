@@ -1,5 +1,6 @@
-"""Python runs this at the start of every process of a program under memshim run (program/command.py puts its folder first on PYTHONPATH): the process is
-observed from the moment that torch is imported. Whatever sitecustomize stands behind this one is run too."""
+"""Python runs this at the start of every process of a program under memshim run (program/command.py
+puts its folder first on PYTHONPATH): the process is observed from the moment that torch is
+imported. Whatever sitecustomize stands behind this one is run too."""
 
 import atexit
 import importlib.machinery
@@ -9,7 +10,8 @@ import os
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[:] = [p for p in sys.path if os.path.abspath(p or ".") != HERE]  # processes that it starts have it by their environment
+# processes that it starts have it by their environment
+sys.path[:] = [p for p in sys.path if os.path.abspath(p or ".") != HERE]
 
 _WANTED = "MEMSPEC_RUN"
 
@@ -34,8 +36,9 @@ def _observe() -> None:
 
 
 def _keep_interrupt() -> None:
-    """Python ends by SIGINT where KeyboardInterrupt ended the program, unless code that was evaluated since reset what it knows of that, as our report's
-    does. Registered first, this is called last."""
+    """Python ends by SIGINT where KeyboardInterrupt ended the program, unless code that was
+    evaluated since reset what it knows of that, as our report's does. Registered first, this is
+    called last."""
     error = getattr(sys, "last_exc", None) or getattr(sys, "last_value", None)
     if isinstance(error, KeyboardInterrupt) and not hasattr(sys, "ps1"):
         try:
