@@ -22,7 +22,9 @@ from setuptools import Distribution, setup
 try:
     from setuptools.command.bdist_wheel import bdist_wheel
 except ImportError:
-    raise SystemExit(f"memshim: got setuptools {setuptools.__version__}, want 77 or newer: leave out --no-build-isolation, or pip install 'setuptools>=77'") from None
+    raise SystemExit(
+        f"memshim: got setuptools {setuptools.__version__}, want 77 or newer: leave out --no-build-isolation, or pip install 'setuptools>=77'"
+    ) from None
 from setuptools.command.build_py import build_py
 from setuptools.command.sdist import sdist
 
@@ -47,7 +49,9 @@ def target() -> str:
             raise SystemExit(f"memshim: got MEMSHIM_TARGET={wanted}, want linux-amd64, {', '.join(TAGS)}")
         return wanted
     system = {"Linux": "linux", "Darwin": "darwin", "Windows": "windows"}.get(platform.system(), "")
-    machine = {"x86_64": "amd64", "AMD64": "amd64", "aarch64": "arm64", "arm64": "arm64"}.get(platform.machine(), platform.machine())
+    machine = {"x86_64": "amd64", "AMD64": "amd64", "aarch64": "arm64", "arm64": "arm64"}.get(
+        platform.machine(), platform.machine()
+    )
     musl = "-musl" if (system, machine) == ("linux", "amd64") and platform.libc_ver()[0] != "glibc" else ""
     return f"{system}-{machine}{musl}"
 
@@ -73,8 +77,13 @@ class BuildWithBinary(build_py):
         out = Path(self.build_lib).resolve() / "memshim" / "bin" / ("memspec.exe" if system == "windows" else "memspec")
         shutil.rmtree(out.parent, ignore_errors=True)
         out.parent.mkdir(parents=True)
-        p = subprocess.run(["go", "build", "-trimpath", *release(self.distribution), "-o", str(out), "./cmd/memspec"], cwd=ROOT,
-                           env=os.environ | {"CGO_ENABLED": "0", "GOOS": system, "GOARCH": machine}, stderr=subprocess.PIPE, text=True)
+        p = subprocess.run(
+            ["go", "build", "-trimpath", *release(self.distribution), "-o", str(out), "./cmd/memspec"],
+            cwd=ROOT,
+            env=os.environ | {"CGO_ENABLED": "0", "GOOS": system, "GOARCH": machine},
+            stderr=subprocess.PIPE,
+            text=True,
+        )
         if p.returncode:
             raise SystemExit(f"memshim: go build ./cmd/memspec failed in {ROOT}:\n{p.stderr.strip()}")
         self.build_pretend()
@@ -86,7 +95,9 @@ class BuildWithBinary(build_py):
         if target() != "linux-amd64":
             return
         if (platform.system(), platform.machine()) != ("Linux", "x86_64"):
-            raise SystemExit(f"memshim: got MEMSHIM_TARGET=linux-amd64 on {platform.system()} {platform.machine()}, want it built on Linux x86-64: it has a library in C")
+            raise SystemExit(
+                f"memshim: got MEMSHIM_TARGET=linux-amd64 on {platform.system()} {platform.machine()}, want it built on Linux x86-64: it has a library in C"
+            )
         sys.path.insert(0, str(HERE / "src"))
         from memshim.pretend import build
 
@@ -126,7 +137,10 @@ class WithGo(sdist):
 
     def make_release_tree(self, base_dir: str, files: list) -> None:
         super().make_release_tree(base_dir, [f for f in files if not f.startswith("tests")])  # they need a checkout
-        for top, to in [*((ROOT / name, Path(base_dir, "go", name)) for name in GO_SOURCES), (HERE / "src", Path(base_dir, "src"))]:
+        for top, to in [
+            *((ROOT / name, Path(base_dir, "go", name)) for name in GO_SOURCES),
+            (HERE / "src", Path(base_dir, "src")),
+        ]:
             for f in sorted(p for p in ([top] if top.is_file() else top.rglob("*")) if p.is_file() and wanted(p)):
                 copy = to / f.relative_to(top) if f != top else to
                 copy.parent.mkdir(parents=True, exist_ok=True)
@@ -136,11 +150,18 @@ class WithGo(sdist):
 
 def wanted(f: Path) -> bool:
     """Whether a build needs it."""
-    return not f.name.endswith(("_test.go", ".pyc")) and not {"testdata", "__pycache__"} & set(f.parts) and not any(part.endswith(".egg-info") for part in f.parts)
+    return (
+        not f.name.endswith(("_test.go", ".pyc"))
+        and not {"testdata", "__pycache__"} & set(f.parts)
+        and not any(part.endswith(".egg-info") for part in f.parts)
+    )
 
 
 # Nothing is left in the checkout: a folder of metadata there would be found as an installed plugin.
 made = tempfile.mkdtemp(prefix="memshim-build-")
 atexit.register(shutil.rmtree, made, ignore_errors=True)
-setup(cmdclass={"build_py": BuildWithBinary, "bdist_wheel": PlatformWheel, "sdist": WithGo}, distclass=BinaryDistribution,
-      options={"build": {"build_base": made}, "egg_info": {"egg_base": made}})
+setup(
+    cmdclass={"build_py": BuildWithBinary, "bdist_wheel": PlatformWheel, "sdist": WithGo},
+    distclass=BinaryDistribution,
+    options={"build": {"build_base": made}, "egg_info": {"egg_base": made}},
+)

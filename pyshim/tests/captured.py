@@ -58,7 +58,13 @@ def capture(folder: Path, *arguments: str) -> subprocess.CompletedProcess:
 
 def capture_afresh(folder: Path, *arguments: str) -> subprocess.CompletedProcess:
     """The command as a user starts it."""
-    return subprocess.run([sys.executable, "-m", "memshim", "capture", *arguments], cwd=folder, capture_output=True, text=True, timeout=300)
+    return subprocess.run(
+        [sys.executable, "-m", "memshim", "capture", *arguments],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
 
 
 def decode(path: Path) -> tuple[dict, list[dict]]:
@@ -67,8 +73,8 @@ def decode(path: Path) -> tuple[dict, list[dict]]:
     head, rest = lines[0], lines[1:]
     cut = []
     for part in ("frames", "stacks", "sites", "events"):
-        cut.append(rest[:head[part]])
-        rest = rest[head[part]:]
+        cut.append(rest[: head[part]])
+        rest = rest[head[part] :]
     more = [r.get("events", 0) for r in head["record"].get("values", {}).get("runs", ())]
     assert len(rest) == sum(more)
     frames, stacks, sites, events = cut
@@ -77,6 +83,13 @@ def decode(path: Path) -> tuple[dict, list[dict]]:
         key += delta
         site = sites[more[0] - 1] if more and more[0] else None
         where = [frames[i] for i in stacks[site[3] - 1]] if site and site[3] else []
-        out.append({"action": head["actions"][action], "key": key, "size": size, **dict(zip(("op", "module", "category"), site[:3] if site else ("",) * 3)),
-                    "lines": [(f[0], f[1]) for f in where]})
+        out.append(
+            {
+                "action": head["actions"][action],
+                "key": key,
+                "size": size,
+                **dict(zip(("op", "module", "category"), site[:3] if site else ("",) * 3)),
+                "lines": [(f[0], f[1]) for f in where],
+            }
+        )
     return head["record"], out

@@ -18,7 +18,9 @@ collect_ignore = [] if os.environ.get(pretended.MARK) else ["gpu"]  # test_gpu.p
 
 # Processes that tests start use the same memshim.
 STARTUP = str(Path(__file__).parent / "startup")
-os.environ["PYTHONPATH"] = os.pathsep.join(p for p in (STARTUP, str(Path(memshim.__file__).parents[1]), os.environ.get("PYTHONPATH", "")) if p)
+os.environ["PYTHONPATH"] = os.pathsep.join(
+    p for p in (STARTUP, str(Path(memshim.__file__).parents[1]), os.environ.get("PYTHONPATH", "")) if p
+)
 
 # Why a test may be left out of `make test`, which sets MEMSPEC_WHOLE: everything else that a test
 # skips for fails there, so that a pretend GPU or a binary which cannot be had is no pass.
@@ -39,7 +41,7 @@ MAY_SKIP = re.compile(
     )
 )
 
-ZOO = '''
+ZOO = """
 import torch
 
 
@@ -65,9 +67,9 @@ class Broken(torch.nn.Module):
 
 broken = Broken()
 number = 7
-'''
+"""
 
-SPEC = '''
+SPEC = """
 version: 1
 defaults: {device: none, runtime: eager}
 models:
@@ -85,12 +87,17 @@ models:
         name: warned
         budget: {allocated: 64KiB}
         level: warn
-'''
+"""
 
 
 def told(report):
     """The same report, failed where `make test` may not skip for its reason."""
-    if os.environ.get("MEMSPEC_WHOLE") and report.skipped and not hasattr(report, "wasxfail") and isinstance(report.longrepr, tuple):
+    if (
+        os.environ.get("MEMSPEC_WHOLE")
+        and report.skipped
+        and not hasattr(report, "wasxfail")
+        and isinstance(report.longrepr, tuple)
+    ):
         why = report.longrepr[2].removeprefix("Skipped: ")
         if not MAY_SKIP.search(why):
             report.outcome, report.longrepr = "failed", f"skipped though MEMSPEC_WHOLE is set: {why}"
@@ -111,9 +118,20 @@ def pytest_make_collect_report():
 # what was made for them; of these files a test at a time.
 APART = {"test_gpu.py", "test_run.py", "test_run_libraries.py", "test_workspace_answers.py"}
 # What takes long is begun early, so that no process ends long after the others.
-LONGEST = ("test_pretend_compiled.py", "test_gpu.py", "test_pretend_oracle.py", "test_pretend_truth.py", "test_pretend_values.py", "test_run_libraries.py",
-           "test_run.py", "test_measure.py", "test_storages.py", "test_capture.py", "test_capture_cases.py",
-           "test_pretend_features.py")
+LONGEST = (
+    "test_pretend_compiled.py",
+    "test_gpu.py",
+    "test_pretend_oracle.py",
+    "test_pretend_truth.py",
+    "test_pretend_values.py",
+    "test_run_libraries.py",
+    "test_run.py",
+    "test_measure.py",
+    "test_storages.py",
+    "test_capture.py",
+    "test_capture_cases.py",
+    "test_pretend_features.py",
+)
 
 
 def pytest_collection_modifyitems(config, items):

@@ -58,7 +58,9 @@ def returns_odd(device):
 def per_sample(device):
     m = torch.nn.Linear(4, 1, device=device)
     loss = lambda parameters, x: torch.func.functional_call(m, parameters, (x,)).sum()
-    return m, lambda: torch.func.vmap(torch.func.grad(loss), in_dims=(None, 0))({k: v.detach() for k, v in m.named_parameters()}, torch.ones(3, 4, device=device))
+    return m, lambda: torch.func.vmap(torch.func.grad(loss), in_dims=(None, 0))(
+        {k: v.detach() for k, v in m.named_parameters()}, torch.ones(3, 4, device=device)
+    )
 
 
 def lazy(device):
@@ -98,4 +100,7 @@ def raises(device):
     return m, go
 
 
-ODD = {f.__name__: f for f in (sparse_embedding, returns_sparse, returns_odd, per_sample, lazy, scripted, compiled_whole, copied, raises)}
+ODD = {
+    f.__name__: f
+    for f in (sparse_embedding, returns_sparse, returns_odd, per_sample, lazy, scripted, compiled_whole, copied, raises)
+}

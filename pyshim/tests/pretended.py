@@ -28,9 +28,16 @@ def environment(device: str = "rtx-4090", **options: Any) -> dict[str, str]:
     return os.environ | pretend.environment(device, **options) | {MARK: device}
 
 
-def run(code: str, *arguments: str, device: str = "rtx-4090", variables: dict[str, str] | None = None, **options: Any) -> subprocess.CompletedProcess:
+def run(
+    code: str, *arguments: str, device: str = "rtx-4090", variables: dict[str, str] | None = None, **options: Any
+) -> subprocess.CompletedProcess:
     """Python on a pretend GPU, with variables of its environment."""
-    return subprocess.run([sys.executable, "-c", code, *arguments], env=environment(device, **options) | (variables or {}), capture_output=True, text=True)
+    return subprocess.run(
+        [sys.executable, "-c", code, *arguments],
+        env=environment(device, **options) | (variables or {}),
+        capture_output=True,
+        text=True,
+    )
 
 
 if __name__ == "__main__":  # python pyshim/tests/pretended.py ARGUMENTS OF PYTEST

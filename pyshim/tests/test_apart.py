@@ -66,7 +66,10 @@ def test_each_in_a_process_of_its_own(run_pytest):
     result.assert_outcomes(passed=3, failed=5, skipped=1)
     text = result.stdout.str()
     assert "PASSED" in text and "test_held[1] PASSED" in text and "test_held[50] MEMORY" in text
-    assert "FAIL test_held[50] on a pretend Tesla T4: peak allocated 50.0 MiB, budget 20.0 MiB: over by 30.0 MiB (+150.0%)" in text
+    assert (
+        "FAIL test_held[50] on a pretend Tesla T4: peak allocated 50.0 MiB, budget 20.0 MiB: over by 30.0 MiB (+150.0%)"
+        in text
+    )
     assert "  pretended  52428800 B reserved, 52428800 B allocated" in text and "its own error" in text
     assert "the test's own process ended by signal 11 before it was done" in text
     assert "got device 'toaster', want a known device" in text
@@ -106,7 +109,11 @@ def test_where_none_can_be_had_the_budget_is_not_judged(run_pytest, monkeypatch)
         raise pretend.Unsupported("macOS")
 
     monkeypatch.setattr(pretend, "environment", never)
-    run_pytest.makepyfile(test_one=ONE.replace("    assert torch.cuda.get_device_name() == \"Tesla T4\"\n", "").replace(', device="cuda"', ""))
+    run_pytest.makepyfile(
+        test_one=ONE.replace('    assert torch.cuda.get_device_name() == "Tesla T4"\n', "").replace(
+            ', device="cuda"', ""
+        )
+    )
     result = run_pytest("--memspec-on", "t4", "--memspec-no-strict", "test_one.py")
     result.assert_outcomes(passed=1, skipped=1)
     result.stdout.fnmatch_lines(["*1 budget: 1 not judged: * want Linux on x86-64*"])
@@ -151,8 +158,13 @@ def test_a_budget_between_the_ends_of_what_values_decide_is_not_judged(run_pytes
     result.assert_outcomes(passed=2, failed=2)
     said = "its budget is not judged: values that no kernel computed decide, read at test_branches.py:"
     between = f"{said}6 (branch): the budget is kept as they are read, and not with most and skewed values"
-    result.stdout.fnmatch_lines([f"INCONCLUSIVE test_branches.py::test_between: {between}", f"INCONCLUSIVE test_branches.py::test_raises: {said}22 "
-                                 "(test_raises): the budget is kept as they are read, and with most values the test does not come to its end"])
+    result.stdout.fnmatch_lines(
+        [
+            f"INCONCLUSIVE test_branches.py::test_between: {between}",
+            f"INCONCLUSIVE test_branches.py::test_raises: {said}22 "
+            "(test_raises): the budget is kept as they are read, and with most values the test does not come to its end",
+        ]
+    )
     result.stdout.fnmatch_lines(["4 budgets: 2 pass, 1 not judged: *"])
     result = run_pytest("--memspec-no-strict", "-rs", "-k", "between", "test_branches.py")
     result.assert_outcomes(skipped=1)

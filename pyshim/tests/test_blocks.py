@@ -5,7 +5,9 @@ import pytest
 from memshim.allocator.blocks import MIB, Blocks, Settings
 
 
-@pytest.mark.parametrize("size, block", [(19 * MIB, 20 * MIB), (19 * MIB - 512, 19 * MIB - 512), (19 * MIB + 512, 20 * MIB)])
+@pytest.mark.parametrize(
+    "size, block", [(19 * MIB, 20 * MIB), (19 * MIB - 512, 19 * MIB - 512), (19 * MIB + 512, 20 * MIB)]
+)
 def test_a_large_block_is_cut_for_a_rest_of_more_than_1_mib(size, block):
     """kSmallSize, by should_split: `remaining > kSmallSize`."""
     blocks = Blocks([])

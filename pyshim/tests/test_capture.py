@@ -16,7 +16,7 @@ from memshim import binary
 
 pytest.importorskip("torch")
 
-ZOO = '''
+ZOO = """
 import os
 import sys
 
@@ -95,7 +95,7 @@ def crashes():
     os.kill(os.getpid(), 11)
 
 number = 7
-'''
+"""
 
 
 @pytest.fixture(autouse=True)
@@ -111,7 +111,19 @@ def folder(tmp_path_factory):
     return path
 
 
-TRAINED = ["zoo.py:net", "--input", "float32[4,3,34,34]", "--on", "t4", "--mode", "training", "--optimizer", "Adam", "-o", "net.rec"]
+TRAINED = [
+    "zoo.py:net",
+    "--input",
+    "float32[4,3,34,34]",
+    "--on",
+    "t4",
+    "--mode",
+    "training",
+    "--optimizer",
+    "Adam",
+    "-o",
+    "net.rec",
+]
 
 
 @pytest.fixture(scope="module")
@@ -129,19 +141,42 @@ def line_of(text):
 
 def test_a_training_step(training):
     header, events = decode(training)
-    assert (header["where"], header["mode"], header["device"]["name"], header["source"]) == ("pretend", "training", "Tesla T4", "zoo.py:net")
+    assert (header["where"], header["mode"], header["device"]["name"], header["source"]) == (
+        "pretend",
+        "training",
+        "Tesla T4",
+        "zoo.py:net",
+    )
     names = [p["name"] for p in header["phases"]]
     assert names == ["baseline", "first", "steady", "steady"]
     assert [q["name"] for q in header["phases"][1]["phases"]] == ["forward", "backward", "step"]
-    assert header["phases"][2]["allocated"] > header["phases"][1]["allocated"], "the first iteration has no optimizer state yet"
+    assert header["phases"][2]["allocated"] > header["phases"][1]["allocated"], (
+        "the first iteration has no optimizer state yet"
+    )
     end, first = header["phases"][0]["events"], header["phases"][1]
     starts = {q["name"]: q["events"] for q in first["phases"]}
     held = [e for e in events[:end] if e["action"] == "alloc"]
-    assert [e["op"] for e in held].count("parameter") == 10 and [e["op"] for e in held].count("input") == 1, "of loaded state, what it is"
+    assert [e["op"] for e in held].count("parameter") == 10 and [e["op"] for e in held].count("input") == 1, (
+        "of loaded state, what it is"
+    )
     assert [e["category"] for e in held].count("buffer") == 6
-    assert header["training"] == {"optimizer": "Adam", "arguments": {}, "loss": "sum", "accumulate": 1, "clip": None, "checkpoint": None, "iterations": 3}
-    forward, backward, step = events[end:starts["backward"]], events[starts["backward"]:starts["step"]], events[starts["step"]:first["events"]]
-    conv = [e for e in forward if e["action"] == "alloc" and e["op"] == "aten::conv2d" and e["category"] == "activation"]
+    assert header["training"] == {
+        "optimizer": "Adam",
+        "arguments": {},
+        "loss": "sum",
+        "accumulate": 1,
+        "clip": None,
+        "checkpoint": None,
+        "iterations": 3,
+    }
+    forward, backward, step = (
+        events[end : starts["backward"]],
+        events[starts["backward"] : starts["step"]],
+        events[starts["step"] : first["events"]],
+    )
+    conv = [
+        e for e in forward if e["action"] == "alloc" and e["op"] == "aten::conv2d" and e["category"] == "activation"
+    ]
     assert [e["module"] for e in conv] == ["stem", "blocks.0.conv", "blocks.1.conv"]
     line = line_of("the block's line")
     gradients = [e for e in backward if e["action"] == "alloc" and e["category"] == "gradient"]
@@ -151,13 +186,18 @@ def test_a_training_step(training):
     assert any(f.endswith("zoo.py") and n == line for f, n in of_block[0]["lines"]), "the line of its forward"
     state = [e for e in step if e["action"] == "alloc" and e["category"] == "optimizer_state"]
     assert len(state) == 20 and {e["op"] for e in state} == {"aten::zeros_like"}
-    assert [e["op"] for e in forward if e["action"] == "alloc" and e["category"] == "workspace" and e["size"] >= 1 << 20] == ["aten::linear"]
+    assert [
+        e["op"] for e in forward if e["action"] == "alloc" and e["category"] == "workspace" and e["size"] >= 1 << 20
+    ] == ["aten::linear"]
 
 
 def test_what_it_was_made_from(training, folder):
     told = decode(training)[0]["made"]
     assert told["files"] == [{"path": "zoo.py", "sha256": hashlib.sha256(ZOO.encode()).hexdigest()}]
-    assert told["parameters"][0] == ["stem.weight", "float32", [8, 3, 3, 3]] and ["head.bias", "float32", [10]] in told["parameters"]
+    assert (
+        told["parameters"][0] == ["stem.weight", "float32", [8, 3, 3, 3]]
+        and ["head.bias", "float32", [10]] in told["parameters"]
+    )
     assert told["command"][:5] == ["python", "-m", "memshim", "capture", "zoo.py:net"] and told["versions"]["torch"]
 
 
@@ -175,7 +215,7 @@ def test_the_same_run_gives_the_same_bytes(training, folder):
     assert training.stat().st_mtime_ns > when, "it was written again"
 
 
-PLAIN = '''
+PLAIN = """
 import json, sys
 import torch
 from memshim.allocator.recorder import CUDARegion
@@ -198,35 +238,61 @@ for _ in range(3):
     step()
 region.mark()
 print(json.dumps([[e.action, e.size] for e in region.events]))
-'''
+"""
 
 
 def test_autocast_lets_go_in_one_order(folder):
     """PyTorch's own order is that of addresses on the host, another in every process."""
     one, other = (folder / name for name in ("one.rec", "other.rec"))
     for to in (one, other):
-        p = memshim(folder, "zoo.py:net", "--input", "x=float32[4,3,34,34]", "--on", "t4", "--mode", "training", "--optimizer", "SGD", "--loss", "sum",
-                    "--autocast", "float16", "-o", str(to), "--name", "half")
+        p = memshim(
+            folder,
+            "zoo.py:net",
+            "--input",
+            "x=float32[4,3,34,34]",
+            "--on",
+            "t4",
+            "--mode",
+            "training",
+            "--optimizer",
+            "SGD",
+            "--loss",
+            "sum",
+            "--autocast",
+            "float16",
+            "-o",
+            str(to),
+            "--name",
+            "half",
+        )
         assert p.returncode == 0, p.stderr
     headers, events = zip(*map(decode, (one, other)))
     assert events[0] == events[1]
-    frees = [[e["key"] for e in events[0][i:i + 8] if e["action"] == "free_requested"] for i, e in enumerate(events[0])]
+    frees = [
+        [e["key"] for e in events[0][i : i + 8] if e["action"] == "free_requested"] for i, e in enumerate(events[0])
+    ]
     assert any(len(f) == 4 for f in frees), "copies of weights go together"
 
 
 def test_attribution_moves_no_allocation(training, folder):
     """The events of the same step in a plain loop, without marks, hooks and C++ stacks."""
-    p = subprocess.run([sys.executable, "-c", PLAIN], cwd=folder, env=pretended.environment("t4"), capture_output=True, text=True)
+    p = subprocess.run(
+        [sys.executable, "-c", PLAIN], cwd=folder, env=pretended.environment("t4"), capture_output=True, text=True
+    )
     plain = json.loads(p.stdout)
     _, events = decode(training)
-    assert [[e["action"], e["size"]] for e in events] == plain[:len(events)]
+    assert [[e["action"], e["size"]] for e in events] == plain[: len(events)]
 
 
 def test_a_module_with_its_inputs(folder):
     p = memshim(folder, "zoo.py:with_inputs", "--on", "t4", "-o", "linear.rec")
     assert p.returncode == 0, p.stderr
     header, events = decode(folder / "linear.rec")
-    assert [(e["size"], e["category"]) for e in events if e["action"] == "alloc"][:3] == [(8192, "parameter"), (128, "parameter"), (32768, "input")]
+    assert [(e["size"], e["category"]) for e in events if e["action"] == "alloc"][:3] == [
+        (8192, "parameter"),
+        (128, "parameter"),
+        (32768, "input"),
+    ]
     assert header["weights"] == 8320
 
 
@@ -245,9 +311,13 @@ def test_what_a_callable_keeps_is_told_for_what_it_is(folder):
     p = memshim(folder, "zoo.py:averaged", "--on", "t4", "-o", "averaged.rec", "--mode", "training")
     assert p.returncode == 0, p.stderr
     header, events = decode(folder / "averaged.rec")
-    loaded = [(e["category"], e["op"], e["size"]) for e in events[:header["phases"][0]["events"]] if e["action"] == "alloc"]
+    loaded = [
+        (e["category"], e["op"], e["size"]) for e in events[: header["phases"][0]["events"]] if e["action"] == "alloc"
+    ]
     weight, bias = 64 * 64 * 4, 64 * 4
-    assert sorted(loaded) == sorted([("parameter", "parameter", n) for n in (weight, bias) * 2] + [("input", "input", 32 * 64 * 4)])
+    assert sorted(loaded) == sorted(
+        [("parameter", "parameter", n) for n in (weight, bias) * 2] + [("input", "input", 32 * 64 * 4)]
+    )
     said = binary.call("estimate", "--device", "t4", str(folder / "averaged.rec"))
     assert f"weights    33.0 KiB ({2 * (weight + 512)} B)" in said.out, said.out
     assert {e["size"] for e in events if e["action"] == "alloc" and e["category"] == "gradient"} == {weight, bias}
@@ -256,15 +326,38 @@ def test_what_a_callable_keeps_is_told_for_what_it_is(folder):
 def test_lbfgs_searches_as_far_as_it_may(folder):
     """With losses and gradients of zero it would stop at once and keep nothing; the note has no
     line of ours."""
-    p = memshim(folder, "zoo.py:net", "--input", "x=float32[4,3,34,34]", "--on", "t4", "--mode", "training", "--optimizer", "LBFGS(max_iter=4, max_eval=9)",
-                "--loss", "sum", "-o", "lbfgs.rec")
+    p = memshim(
+        folder,
+        "zoo.py:net",
+        "--input",
+        "x=float32[4,3,34,34]",
+        "--on",
+        "t4",
+        "--mode",
+        "training",
+        "--optimizer",
+        "LBFGS(max_iter=4, max_eval=9)",
+        "--loss",
+        "sum",
+        "-o",
+        "lbfgs.rec",
+    )
     assert p.returncode == 0, p.stderr
     header, events = decode(folder / "lbfgs.rec")
     weights = sum(e["size"] for e in events if e["action"] == "alloc" and e["category"] == "parameter")
-    state = [e["size"] for e in events if e["action"] == "alloc" and e["category"] == "optimizer_state" and e["size"] == weights]
-    assert len(state) == 2 * 11 + 2, "three iterations of four: after the first of all, each keeps a direction and a step; direction and gradient of the last"
+    state = [
+        e["size"]
+        for e in events
+        if e["action"] == "alloc" and e["category"] == "optimizer_state" and e["size"] == weights
+    ]
+    assert len(state) == 2 * 11 + 2, (
+        "three iterations of four: after the first of all, each keeps a direction and a step; direction and gradient of the last"
+    )
     (note,) = header["notes"]
-    assert "in memspec's own step, and was given what lets LBFGS search as far as it may" in note["text"] and "file" not in note
+    assert (
+        "in memspec's own step, and was given what lets LBFGS search as far as it may" in note["text"]
+        and "file" not in note
+    )
 
 
 def test_a_module_that_does_not_fit_is_recorded_whole(folder):
@@ -273,48 +366,77 @@ def test_a_module_that_does_not_fit_is_recorded_whole(folder):
     p = memshim(folder, "zoo.py:too_big", "--input", "float32[1,100000]", "--on", "t4", "-o", "huge.rec")
     assert p.returncode == 0, p.stderr
     header, _ = decode(folder / "huge.rec")
-    assert header["oom"] is None and header["device"]["total"] == 4 << 40 and header["phases"][2]["allocated"] > 40_000_000_000
-    p = memshim(folder, "zoo.py:too_big", "--input", "float32[1,100000]", "--on", "t4", "--memory", "1GiB", "-o", "big.rec")
+    assert (
+        header["oom"] is None
+        and header["device"]["total"] == 4 << 40
+        and header["phases"][2]["allocated"] > 40_000_000_000
+    )
+    p = memshim(
+        folder, "zoo.py:too_big", "--input", "float32[1,100000]", "--on", "t4", "--memory", "1GiB", "-o", "big.rec"
+    )
     assert p.returncode == 0, p.stderr
     header, events = decode(folder / "big.rec")
-    assert header["oom"]["phase"] == "baseline" and header["oom"]["text"].startswith("CUDA out of memory. Tried to allocate 37.25 GiB.")
+    assert header["oom"]["phase"] == "baseline" and header["oom"]["text"].startswith(
+        "CUDA out of memory. Tried to allocate 37.25 GiB."
+    )
     assert [e["size"] for e in events if e["action"] == "oom"] == [40000000000]
     assert [(type(q["events"]), q["events"]) for q in header["phases"]] == [(int, 1)], "a number, which memspec reads"
 
 
-@pytest.mark.parametrize("arguments, text", [
-    (["zoo.py:absent"], "zoo.py: got no absent"),
-    (["absent.py:net"], "absent.py: no such file"),
-    (["zoo.py:number"], "zoo.py:number: gives int, want a torch.nn.Module, a tuple of one and its inputs, or a callable"),
-    (["zoo.py:raises"], "ValueError: no such weights (zoo.py:"),
-    (["zoo.py:net", "--input", "float32[4,3"], "input "),
-    (["zoo.py:net", "--input", "float32[4,3,34,34]", "--mode", "training"], "got no optimizer, want one of torch.optim ("),
-    (["zoo.py:net", "--input", "float32[4,3,34,34]", "--optimizer", "Adam"], "got --optimizer in inference, want --mode training beside it"),
-    (["zoo.py:net", "--mode", "training", "--optimizer", "SGD(lr)"], "got optimizer 'SGD(lr)', want one such as AdamW or SGD(lr=0.1, momentum=0.9)"),
-    (["zoo.py:net", "--on", "toaster"], "got device 'toaster'"),
-    (["zoo.py:net", "--input", "input=float32[4,3,34,34]"], "got inputs input; want those of Net.forward(x)"),
-    (["zoo.py:net", "--mode", "training", "--optimizer", "SGD(lr=0.1)"], "got inputs none; want those of Net.forward(x)"),
-    (["zoo.py:loop", "--input", "float32[4]"], "zoo.py:loop: gives a callable that does one iteration, want no inputs in the case"),
-    (["zoo.py:hangs", "--timeout", "8"], "not done after 8 s (zoo.py:"),
-    (["zoo.py:ends"], "the process ended without a record, as after os._exit(0)"),
-    (["zoo.py:exits"], "SystemExit: 0 (zoo.py:"),
-    (["zoo.py:crashes"], "the process ended by signal 11"),
-])
+@pytest.mark.parametrize(
+    "arguments, text",
+    [
+        (["zoo.py:absent"], "zoo.py: got no absent"),
+        (["absent.py:net"], "absent.py: no such file"),
+        (
+            ["zoo.py:number"],
+            "zoo.py:number: gives int, want a torch.nn.Module, a tuple of one and its inputs, or a callable",
+        ),
+        (["zoo.py:raises"], "ValueError: no such weights (zoo.py:"),
+        (["zoo.py:net", "--input", "float32[4,3"], "input "),
+        (
+            ["zoo.py:net", "--input", "float32[4,3,34,34]", "--mode", "training"],
+            "got no optimizer, want one of torch.optim (",
+        ),
+        (
+            ["zoo.py:net", "--input", "float32[4,3,34,34]", "--optimizer", "Adam"],
+            "got --optimizer in inference, want --mode training beside it",
+        ),
+        (
+            ["zoo.py:net", "--mode", "training", "--optimizer", "SGD(lr)"],
+            "got optimizer 'SGD(lr)', want one such as AdamW or SGD(lr=0.1, momentum=0.9)",
+        ),
+        (["zoo.py:net", "--on", "toaster"], "got device 'toaster'"),
+        (["zoo.py:net", "--input", "input=float32[4,3,34,34]"], "got inputs input; want those of Net.forward(x)"),
+        (
+            ["zoo.py:net", "--mode", "training", "--optimizer", "SGD(lr=0.1)"],
+            "got inputs none; want those of Net.forward(x)",
+        ),
+        (
+            ["zoo.py:loop", "--input", "float32[4]"],
+            "zoo.py:loop: gives a callable that does one iteration, want no inputs in the case",
+        ),
+        (["zoo.py:hangs", "--timeout", "8"], "not done after 8 s (zoo.py:"),
+        (["zoo.py:ends"], "the process ended without a record, as after os._exit(0)"),
+        (["zoo.py:exits"], "SystemExit: 0 (zoo.py:"),
+        (["zoo.py:crashes"], "the process ended by signal 11"),
+    ],
+)
 def test_what_cannot_be_captured(folder, arguments, text):
     p = memshim(folder, *(arguments if "--on" in arguments else [*arguments, "--on", "t4"]), "-o", "none.rec")
     assert p.returncode == 2 and p.stderr.strip().splitlines()[-1].startswith(f"memshim capture: {text}"), p.stderr
     assert not (folder / "none.rec").exists()
 
 
-OWN = '''
+OWN = """
 def own_loss(out, x):
     return out.square().sum() / len(x)
 
 def own_optimizer(parameters):
     return torch.optim.SGD(parameters, lr=0.1)
-'''
+"""
 
-STEPS = '''
+STEPS = """
 import gc, json, sys
 import torch
 from memshim.case import step
@@ -344,25 +466,47 @@ for name, options in json.loads(sys.argv[1]).items():
     except BuildError as e:
         out[name] = str(e)
 print(json.dumps(out))
-'''
+"""
 
 
 def test_training_steps(folder):
     """Optimizers hold the state that they have, and options do what they say."""
     half = {"modules": ["blocks.*"], "reentrant": False}
     cases = {
-        "SGD": {}, "momentum": {"arguments": {"lr": 0.1, "momentum": 0.9}}, "none": {"optimizer": "none"},
-        "Adam": {"optimizer": "Adam"}, "fused": {"optimizer": "AdamW", "arguments": {"fused": True}},
-        "single": {"optimizer": "AdamW", "arguments": {"foreach": False}}, "capturable": {"optimizer": "Adam", "arguments": {"capturable": True}},
-        "Adafactor": {"optimizer": "Adafactor"}, "LBFGS": {"optimizer": "LBFGS", "arguments": {"max_iter": 2}}, "own": {"optimizer": "zoo.py:own_optimizer"},
-        "accumulate": {"accumulate": 2}, "clip": {"clip": 1.0}, "half": {"autocast": "float16"}, "bfloat16": {"dtype": "bfloat16"},
-        "checkpoint": {"checkpoint": half}, "reentrant": {"checkpoint": half | {"reentrant": True}},
-        "mean": {"loss": "mean"}, "output": {"loss": "output"}, "cross entropy": {"loss": "cross_entropy", "target": True}, "function": {"loss": "zoo.py:own_loss"},
-        "unknown optimizer": {"optimizer": "Adamm"}, "no option": {"optimizer": "SGD", "arguments": {"speed": 3}},
-        "unknown loss": {"loss": "hinge"}, "no target": {"loss": "cross_entropy"}, "no module": {"checkpoint": {"modules": ["layers.*"], "reentrant": False}},
+        "SGD": {},
+        "momentum": {"arguments": {"lr": 0.1, "momentum": 0.9}},
+        "none": {"optimizer": "none"},
+        "Adam": {"optimizer": "Adam"},
+        "fused": {"optimizer": "AdamW", "arguments": {"fused": True}},
+        "single": {"optimizer": "AdamW", "arguments": {"foreach": False}},
+        "capturable": {"optimizer": "Adam", "arguments": {"capturable": True}},
+        "Adafactor": {"optimizer": "Adafactor"},
+        "LBFGS": {"optimizer": "LBFGS", "arguments": {"max_iter": 2}},
+        "own": {"optimizer": "zoo.py:own_optimizer"},
+        "accumulate": {"accumulate": 2},
+        "clip": {"clip": 1.0},
+        "half": {"autocast": "float16"},
+        "bfloat16": {"dtype": "bfloat16"},
+        "checkpoint": {"checkpoint": half},
+        "reentrant": {"checkpoint": half | {"reentrant": True}},
+        "mean": {"loss": "mean"},
+        "output": {"loss": "output"},
+        "cross entropy": {"loss": "cross_entropy", "target": True},
+        "function": {"loss": "zoo.py:own_loss"},
+        "unknown optimizer": {"optimizer": "Adamm"},
+        "no option": {"optimizer": "SGD", "arguments": {"speed": 3}},
+        "unknown loss": {"loss": "hinge"},
+        "no target": {"loss": "cross_entropy"},
+        "no module": {"checkpoint": {"modules": ["layers.*"], "reentrant": False}},
     }
     (folder / "zoo.py").write_text(ZOO + OWN)
-    p = subprocess.run([sys.executable, "-c", STEPS, json.dumps(cases)], cwd=folder, env=pretended.environment("t4"), capture_output=True, text=True)
+    p = subprocess.run(
+        [sys.executable, "-c", STEPS, json.dumps(cases)],
+        cwd=folder,
+        env=pretended.environment("t4"),
+        capture_output=True,
+        text=True,
+    )
     (folder / "zoo.py").write_text(ZOO)
     assert p.returncode == 0, p.stderr[-3000:]
     got = json.loads(p.stdout)
@@ -372,21 +516,42 @@ def test_training_steps(folder):
     assert state["Adam"] == state["single"] == 2 * weights, "its step counters are on the host"
     assert state["capturable"] == state["fused"] == 2 * weights + 10, "and here on the device"
     assert state["LBFGS"] > weights and 0 < state["Adafactor"] < 2 * weights
-    assert {state[n] for n in ("SGD", "none", "accumulate", "clip", "own", "mean", "cross entropy", "function", "checkpoint", "reentrant")} == {0}
+    assert {
+        state[n]
+        for n in (
+            "SGD",
+            "none",
+            "accumulate",
+            "clip",
+            "own",
+            "mean",
+            "cross entropy",
+            "function",
+            "checkpoint",
+            "reentrant",
+        )
+    } == {0}
     assert got["half"]["held"] - got["half"]["base"] <= 2048, "the scaler's scale and its counts"
     assert got["checkpoint"]["steady"] < got["SGD"]["steady"] > got["reentrant"]["steady"]
     assert got["bfloat16"]["base"] < got["SGD"]["base"]
     assert got["unknown optimizer"].startswith("got optimizer 'Adamm', want one of torch.optim (ASGD, ")
     assert "speed" in got["no option"]
     assert got["output"] == "got a loss of shape [4, 10], want one number"
-    assert got["unknown loss"] == "got loss 'hinge', want sum, mean, output, a function of torch.nn.functional, or FILE.py:NAME"
+    assert (
+        got["unknown loss"]
+        == "got loss 'hinge', want sum, mean, output, a function of torch.nn.functional, or FILE.py:NAME"
+    )
     assert got["no target"] == "got loss cross_entropy without a target, want an input named target"
     assert got["no module"] == "got checkpoint 'layers.*', and no module of the model has such a name"
 
 
 def test_what_is_ended_leaves_nothing(folder, tmp_path):
     """By a signal, as timeout and a CI send it."""
-    p = subprocess.Popen([sys.executable, "-m", "memshim", "capture", "zoo.py:hangs", "--on", "t4", "-o", "never.rec"], cwd=folder, env={**os.environ, "TMPDIR": str(tmp_path)})
+    p = subprocess.Popen(
+        [sys.executable, "-m", "memshim", "capture", "zoo.py:hangs", "--on", "t4", "-o", "never.rec"],
+        cwd=folder,
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+    )
     began = time.monotonic()
     while not list(tmp_path.glob("memshim-*")) and p.poll() is None and time.monotonic() - began < 60:
         time.sleep(0.05)

@@ -12,7 +12,7 @@ from memshim import binary
 
 pytest.importorskip("torch")
 
-ZOO = '''
+ZOO = """
 import torch
 from torch import nn
 
@@ -36,7 +36,7 @@ def with_inputs():
 
 def raises():
     raise ValueError("no such weights")
-'''
+"""
 
 
 @pytest.fixture(scope="module")
@@ -96,7 +96,9 @@ def test_cases_with_a_source_alone(folder):
     said = binary.call("check", str(folder / "memspec.yaml"))
     assert said.code == 0 and said.out.splitlines()[-1] == "3 cases: 3 pass", said.out + said.err
     header, events = decode(next(f for f in (folder / ".memspec").iterdir() if f.name.startswith("net-")))
-    assert header["training"]["arguments"] == {"fused": True} and any(e["category"] == "optimizer_state" for e in events)
+    assert header["training"]["arguments"] == {"fused": True} and any(
+        e["category"] == "optimizer_state" for e in events
+    )
     (folder / "zoo.py").write_text(ZOO.replace("for _ in range(2)", "for _ in range(3)"))
     said = binary.call("check", str(folder / "memspec.yaml"))
     assert said.code == 3 and "zoo.py" in said.out, said.out
@@ -106,11 +108,15 @@ def test_cases_with_a_source_alone(folder):
     assert said.code == 0, said.out
     times = {f: f.stat().st_mtime_ns for f in (folder / ".memspec").iterdir()}
     p = command(folder, "check")
-    assert p.returncode == 0 and p.stdout.splitlines()[-1] == "3 cases: 3 pass", "what is stale is captured as it is needed" + p.stdout + p.stderr
+    assert p.returncode == 0 and p.stdout.splitlines()[-1] == "3 cases: 3 pass", (
+        "what is stale is captured as it is needed" + p.stdout + p.stderr
+    )
     changed = {f.name.partition("-")[0] for f, t in times.items() if f.stat().st_mtime_ns != t}
     assert changed == {"net"}, "and what is fresh is not"
     p = subprocess.run([sys.executable, "-c", NOTHING_HEAVY], cwd=folder, capture_output=True, text=True)
-    assert p.returncode == 0 and p.stdout.splitlines()[-1] == "3 cases: 3 pass", "no case is run and compared with itself" + p.stdout + p.stderr
+    assert p.returncode == 0 and p.stdout.splitlines()[-1] == "3 cases: 3 pass", (
+        "no case is run and compared with itself" + p.stdout + p.stderr
+    )
     assert [line.partition(" (")[0].rpartition(" is ")[2] for line in p.stdout.splitlines()[:3]] == ["up to date"] * 3
     (folder / "zoo.py").write_text(ZOO)
 
@@ -128,7 +134,11 @@ def test_a_source_as_a_module(folder, tmp_path):
     p = memshim(tmp_path, "memspec.yaml")
     assert p.returncode == 0, p.stderr
     header, _ = decode(next((tmp_path / ".memspec").iterdir()))
-    assert {f["path"] for f in header["made"]["files"]} >= {"../nets/__init__.py", "../nets/layers.py", "../nets/net.py"}
+    assert {f["path"] for f in header["made"]["files"]} >= {
+        "../nets/__init__.py",
+        "../nets/layers.py",
+        "../nets/net.py",
+    }
     assert binary.call("check", str(tmp_path / "memspec.yaml")).code == 0
     (package / "layers.py").write_text("from torch import nn\n\n\ndef layer():\n    return nn.Linear(64, 640)\n")
     said = binary.call("check", str(tmp_path / "memspec.yaml"))
@@ -139,18 +149,26 @@ def test_a_case_on_another_card_once(folder, tmp_path):
     """--on beside a memspec.yaml records the case on another card, where memspec check --device
     finds it."""
     (tmp_path / "zoo.py").write_text(ZOO)
-    (tmp_path / "memspec.yaml").write_text("version: 1\nmodels:\n  lin: {source: 'zoo.py:with_inputs', device: [t4, l4], budget: {allocated: 1GiB}}\n")
+    (tmp_path / "memspec.yaml").write_text(
+        "version: 1\nmodels:\n  lin: {source: 'zoo.py:with_inputs', device: [t4, l4], budget: {allocated: 1GiB}}\n"
+    )
     spec = str(tmp_path / "memspec.yaml")
     said = binary.call("check", spec, "--device", "a10g", columns=1000)
-    assert said.code == 3 and "capture" in said.out and said.out.splitlines()[0].endswith("--case 'lin[device=t4]' --on a10g"), said.out
+    assert (
+        said.code == 3
+        and "capture" in said.out
+        and said.out.splitlines()[0].endswith("--case 'lin[device=t4]' --on a10g")
+    ), said.out
     p = memshim(tmp_path, "memspec.yaml", "--case", "lin[device=t4]", "--on", "a10g")
     assert p.returncode == 0, p.stderr
     written = list((tmp_path / ".memspec").iterdir())
     assert [decode(f)[0]["device"]["name"] for f in written] == ["NVIDIA A10G"]
     assert binary.call("check", spec, "--device", "a10g").code == 0
     p = memshim(tmp_path, "memspec.yaml", "--input", "float32[1]")
-    assert p.returncode == 2 and p.stderr == ("memshim capture: got --input beside a memspec.yaml, want none: the cases say how they run "
-                                              "(--on DEVICE records them on another card)\n")
+    assert p.returncode == 2 and p.stderr == (
+        "memshim capture: got --input beside a memspec.yaml, want none: the cases say how they run "
+        "(--on DEVICE records them on another card)\n"
+    )
     p = memshim(tmp_path, "memspec.yaml", "--on", "a10g", "--on", "t4")
     assert p.returncode == 2 and "want it once" in p.stderr
 

@@ -99,7 +99,9 @@ def captured(folder, name):
 
 def judged(folder, name, allocated):
     """The case of memspec check, with its exit code."""
-    (folder / "memspec.yaml").write_text(f"version: 1\ndefaults: {{device: t4}}\nmodels: {{it: {{artifact: {name}.rec, budget: {{allocated: {allocated}}}}}}}\n")
+    (folder / "memspec.yaml").write_text(
+        f"version: 1\ndefaults: {{device: t4}}\nmodels: {{it: {{artifact: {name}.rec, budget: {{allocated: {allocated}}}}}}}\n"
+    )
     said = binary.call("check", str(folder / "memspec.yaml"), "--format", "json")
     return said.code, json.loads(said.out)["cases"][0]
 
@@ -130,7 +132,9 @@ def test_a_branch_has_two_ends(folder, count):
     undecided = verdicts["300MiB"][1]
     assert f"zoo.py:{LINE['branch']}" in undecided["findings"][0]["why"]
     (other,) = undecided["report"]["other_values"]
-    assert other["values"] == "most" and other["allocated"] >= 100 * X > 8 * X >= undecided["report"]["peak"]["allocated"]
+    assert (
+        other["values"] == "most" and other["allocated"] >= 100 * X > 8 * X >= undecided["report"]["peak"]["allocated"]
+    )
 
 
 def test_a_run_that_fails_with_other_values_has_no_known_end(folder):
@@ -151,7 +155,11 @@ def test_of_more_than_four_lines_the_first_is_named(folder):
     header = captured(folder, "Many")
     assert [x["line"] for x in header["values"]["lines"]] == [LINE["first"] + i for i in range(6)]
     code, case = judged(folder, "Many", "1GiB")
-    assert code == 3 and f"6 lines read values that no kernel computed before what is taken differs, the first zoo.py:{LINE['first']}" in case["findings"][0]["why"]
+    assert (
+        code == 3
+        and f"6 lines read values that no kernel computed before what is taken differs, the first zoo.py:{LINE['first']}"
+        in case["findings"][0]["why"]
+    )
 
 
 ASSUMED = f"""
@@ -163,7 +171,7 @@ models:
     inputs: ["float32[1024,1024]"]
     budget: {{allocated: 300MiB}}
     cases:
-      - {{name: line, assume: {{"zoo.py:{LINE['branch']}": false}}}}
+      - {{name: line, assume: {{"zoo.py:{LINE["branch"]}": false}}}}
       - {{name: function, assume: {{"zoo.py:forward": balanced}}}}
       - {{name: taken, assume: {{"zoo.py:Branch.forward": true}}}}
       - {{name: elsewhere, assume: {{"zoo.py:reverse": balanced}}}}
@@ -176,8 +184,17 @@ def test_what_a_case_assumes_of_a_line_or_a_function_is_not_varied_and_is_said(f
     assert p.returncode == 0, p.stderr
     said = binary.call("check", str(folder / "memspec.yaml"), "--format", "json")
     cases = {c["name"]: c for c in json.loads(said.out)["cases"]}
-    assert {name: c["outcome"] for name, c in cases.items()} == {"line": "pass", "function": "pass", "taken": "fail", "elsewhere": "inconclusive"}
+    assert {name: c["outcome"] for name, c in cases.items()} == {
+        "line": "pass",
+        "function": "pass",
+        "taken": "fail",
+        "elsewhere": "inconclusive",
+    }
     for name in ("line", "function", "taken"):
         (note,) = [n for n in cases[name]["report"]["notes"] if n["id"] != "dependencies-unchecked"]
-        assert note["id"] == "value-stated" and note["text"].endswith("as assume: says") and note["first"]["line"] == LINE["branch"], note
+        assert (
+            note["id"] == "value-stated"
+            and note["text"].endswith("as assume: says")
+            and note["first"]["line"] == LINE["branch"]
+        ), note
         assert cases[name]["report"]["quality"] == "exact"

@@ -13,13 +13,24 @@ from memshim.gpu import devices
 from memshim.judge.check import Options, verify
 from memshim.gpu.devices import Seen
 
-T4 = {"name": "Tesla T4", "total": 15_633_219_584, "compute_capability": "7.5", "uuid": "GPU-1", "torch": "2.15.0+cu132"}
+T4 = {
+    "name": "Tesla T4",
+    "total": 15_633_219_584,
+    "compute_capability": "7.5",
+    "uuid": "GPU-1",
+    "torch": "2.15.0+cu132",
+}
 MIB = 1 << 20
 
 
 @pytest.fixture
 def case(project):
-    (project / "memspec.yaml").write_text((project / "memspec.yaml").read_text().replace("device: none", "device: t4").replace("allocated: 1MiB", "allocated: 100MiB"))
+    (project / "memspec.yaml").write_text(
+        (project / "memspec.yaml")
+        .read_text()
+        .replace("device: none", "device: t4")
+        .replace("allocated: 1MiB", "allocated: 100MiB")
+    )
     return memspec_yaml.load("memspec.yaml", ["net[B=1]"])[0]
 
 
@@ -36,10 +47,25 @@ def answer(case):
                 p[metric] += n
         for p in phases:
             p["active"] = p["allocated"]
-        return {"schema": 1, "case": case["name"], "runtime": "eager", "where": "cuda", "built": "source",
-                "device": {k: T4[k] for k in ("name", "total", "compute_capability")} | {"driver": "1"}, "torch": T4["torch"], "cuda": "13.2",
-                "cudnn": "9.26.0", **{k: case[k] for k in record.FROM_CASE}, "weights": predicted["weights"], "phases": phases,
-                "context": 150 * MIB, "oom": None, "events": [], "stacks": [], "frames": []} | change
+        return {
+            "schema": 1,
+            "case": case["name"],
+            "runtime": "eager",
+            "where": "cuda",
+            "built": "source",
+            "device": {k: T4[k] for k in ("name", "total", "compute_capability")} | {"driver": "1"},
+            "torch": T4["torch"],
+            "cuda": "13.2",
+            "cudnn": "9.26.0",
+            **{k: case[k] for k in record.FROM_CASE},
+            "weights": predicted["weights"],
+            "phases": phases,
+            "context": 150 * MIB,
+            "oom": None,
+            "events": [],
+            "stacks": [],
+            "frames": [],
+        } | change
 
     return give
 
@@ -64,7 +90,10 @@ def test_agreement_passes(case, answer, measured):
     measured(answer())
     got = verify("memspec.yaml", case, Seen((T4,)), Options())
     assert got.outcome == "pass" and not got.comparison.findings
-    assert {(r["phase"], r["metric"], r["difference"]) for r in got.comparison.rows} >= {("first", "allocated", 0), ("peak", "reserved", 0)}
+    assert {(r["phase"], r["metric"], r["difference"]) for r in got.comparison.rows} >= {
+        ("first", "allocated", 0),
+        ("peak", "reserved", 0),
+    }
 
 
 @pytest.mark.parametrize("sign, under", [(+1, True), (-1, False)])
@@ -73,11 +102,15 @@ def test_disagreement_fails_and_an_under_estimate_is_marked(case, answer, measur
     measured(answer({"allocated": sign * r["allocated"] // 2}))
     got = verify("memspec.yaml", case, Seen((T4,)), Options())
     assert got.outcome == "fail"
-    assert [f["under"] for f in got.comparison.findings if "predicted" in f["text"] and f["metric"] == "allocated"] == [under]
+    assert [f["under"] for f in got.comparison.findings if "predicted" in f["text"] and f["metric"] == "allocated"] == [
+        under
+    ]
     assert got.text.splitlines()[-1].strip() == "reproduce  memspec verify --case 'net[B=1]' memspec.yaml"
     assert "memshim-" not in got.text, "no temporary folder is told"
     text = " ".join(got.text.split())  # in one line, however wide it was laid out
-    assert ("UNDER-ESTIMATED by" in text) is under and "Tesla T4, torch 2.15.0+cu132 (net[B=1].eager.tesla-t4.json)" in text
+    assert (
+        "UNDER-ESTIMATED by" in text
+    ) is under and "Tesla T4, torch 2.15.0+cu132 (net[B=1].eager.tesla-t4.json)" in text
 
 
 def test_a_measured_budget(case, answer, measured, project):
@@ -98,25 +131,56 @@ def test_out_of_memory_fails(case, answer, measured):
     assert got.outcome == "fail" and "Tried to allocate 9 GiB" in got.text
 
 
-@pytest.mark.parametrize("device, options, change, outcome, why", [
-    (Seen(why="no GPU here"), Options("real"), {}, "skipped", "no GPU here"),
-    (Seen(why="no GPU here"), Options(), measure.NoGPU("got macOS, want Linux"), "skipped", "NOT MEASURED net[B=1]: got macOS, want Linux"),
-    (Seen(why="no GPU here"), Options(), {}, "skipped", "RECORDED net[B=1]"),  # a record of a GPU is no pretend GPU's
-    (Seen((T4,)), Options("pretend"), {}, "skipped", "RECORDED net[B=1]"),
-    (Seen(why="no torch here"), Options(require_gpu=True), {}, "inconclusive", "no torch here"),
-    (Seen(({**T4, "name": "NVIDIA H200", "compute_capability": "9.0"},)), Options("real"), {}, "skipped", "this GPU is NVIDIA H200, the case is for t4"),
-    (Seen(({**T4, "total": 8 << 30},)), Options(require_gpu=True), {}, "inconclusive", "the case is for t4"),
-    (Seen((T4,)), Options(), {"torch": "2.11.0"}, "skipped", 'torch "2.11.0", the case says "2.15"'),
-    (Seen((T4,)), Options(), {"alloc_conf": "x:1"}, "skipped", 'alloc_conf "x:1"'),
-    (Seen((T4,)), Options(), measure.NothingToRun("give source:"), "skipped", "give source:"),
-    (Seen((T4,)), Options(require_gpu=True), measure.NothingToRun("give source:"), "inconclusive", "give source:"),
-    # a mistake never passes
-    (Seen((T4,)), Options(), measure.CaseError("zoo.py: got no nett"), "error", "zoo.py: got no nett"),
-    (Seen((T4 | {"name": "A100 MIG 1g.10gb", "total": 10 << 30}, T4 | {"name": "Orin", "integrated": True, "compute_capability": "8.7"})), Options("real"), {},
-     "skipped", "the GPUs here are A100 MIG 1g.10gb with 10.00 GiB, Orin (integrated), the case is for t4"),
-    (Seen((T4,)), Options(), measure.ModelError("ValueError: no"), "error", "ValueError: no"),
-    (Seen(why="no torch here"), Options("always"), measure.NoTorch("got no torch"), "error", "got no torch"),
-])
+@pytest.mark.parametrize(
+    "device, options, change, outcome, why",
+    [
+        (Seen(why="no GPU here"), Options("real"), {}, "skipped", "no GPU here"),
+        (
+            Seen(why="no GPU here"),
+            Options(),
+            measure.NoGPU("got macOS, want Linux"),
+            "skipped",
+            "NOT MEASURED net[B=1]: got macOS, want Linux",
+        ),
+        (
+            Seen(why="no GPU here"),
+            Options(),
+            {},
+            "skipped",
+            "RECORDED net[B=1]",
+        ),  # a record of a GPU is no pretend GPU's
+        (Seen((T4,)), Options("pretend"), {}, "skipped", "RECORDED net[B=1]"),
+        (Seen(why="no torch here"), Options(require_gpu=True), {}, "inconclusive", "no torch here"),
+        (
+            Seen(({**T4, "name": "NVIDIA H200", "compute_capability": "9.0"},)),
+            Options("real"),
+            {},
+            "skipped",
+            "this GPU is NVIDIA H200, the case is for t4",
+        ),
+        (Seen(({**T4, "total": 8 << 30},)), Options(require_gpu=True), {}, "inconclusive", "the case is for t4"),
+        (Seen((T4,)), Options(), {"torch": "2.11.0"}, "skipped", 'torch "2.11.0", the case says "2.15"'),
+        (Seen((T4,)), Options(), {"alloc_conf": "x:1"}, "skipped", 'alloc_conf "x:1"'),
+        (Seen((T4,)), Options(), measure.NothingToRun("give source:"), "skipped", "give source:"),
+        (Seen((T4,)), Options(require_gpu=True), measure.NothingToRun("give source:"), "inconclusive", "give source:"),
+        # a mistake never passes
+        (Seen((T4,)), Options(), measure.CaseError("zoo.py: got no nett"), "error", "zoo.py: got no nett"),
+        (
+            Seen(
+                (
+                    T4 | {"name": "A100 MIG 1g.10gb", "total": 10 << 30},
+                    T4 | {"name": "Orin", "integrated": True, "compute_capability": "8.7"},
+                )
+            ),
+            Options("real"),
+            {},
+            "skipped",
+            "the GPUs here are A100 MIG 1g.10gb with 10.00 GiB, Orin (integrated), the case is for t4",
+        ),
+        (Seen((T4,)), Options(), measure.ModelError("ValueError: no"), "error", "ValueError: no"),
+        (Seen(why="no torch here"), Options("always"), measure.NoTorch("got no torch"), "error", "got no torch"),
+    ],
+)
 def test_what_is_not_compared_says_why(case, answer, measured, device, options, change, outcome, why):
     measured(change if isinstance(change, Exception) else answer(**change))
     got = verify("memspec.yaml", case, device, options)
@@ -131,10 +195,20 @@ def test_a_pretend_gpu_is_compared_and_never_called_a_measurement(case, answer, 
     got = verify("memspec.yaml", case, seen, options)
     assert got.outcome == "fail" and got.as_json()["where"] == "pretend"
     text = " ".join(got.text.split())
-    assert "peak allocated on a pretend GPU " in text and "no GPU: a pretend " in text and "measured" not in text.replace("--measured", "")
+    assert (
+        "peak allocated on a pretend GPU " in text
+        and "no GPU: a pretend " in text
+        and "measured" not in text.replace("--measured", "")
+    )
 
 
-@pytest.mark.parametrize("options, text", [(Options("pretend"), "ERROR net[B=1] run on a pretend GPU: zoo.py: got no net"), (Options("always"), "ERROR net[B=1] measured: zoo.py: got no net")])
+@pytest.mark.parametrize(
+    "options, text",
+    [
+        (Options("pretend"), "ERROR net[B=1] run on a pretend GPU: zoo.py: got no net"),
+        (Options("always"), "ERROR net[B=1] measured: zoo.py: got no net"),
+    ],
+)
 def test_a_failure_on_a_pretend_gpu_is_no_measurements(case, options, text):
     def fails(*_):
         raise measure.MeasureError("zoo.py: got no net")
@@ -146,6 +220,7 @@ def test_a_failure_on_a_pretend_gpu_is_no_measurements(case, options, text):
 
 def test_a_command_whose_only_run_failed_on_a_pretend_gpu_says_so(project, capsys, monkeypatch):
     """Its last line too, which said that it was run for real."""
+
     def fails(*_):
         raise measure.MeasureError("zoo.py: got no net")
 
@@ -156,7 +231,9 @@ def test_a_command_whose_only_run_failed_on_a_pretend_gpu_says_so(project, capsy
 
 def test_cases_that_say_no_source_or_no_card_are_not_pretended(case):
     assert check.pretendable(case)
-    assert not check.pretendable(case | {"source": ""}) and not check.pretendable(case | {"device": {"name": "none", "memory": 0}})
+    assert not check.pretendable(case | {"source": ""}) and not check.pretendable(
+        case | {"device": {"name": "none", "memory": 0}}
+    )
 
 
 def test_a_case_without_a_prediction_is_not_compared(case, answer, measured, project):
@@ -166,7 +243,16 @@ def test_a_case_without_a_prediction_is_not_compared(case, answer, measured, pro
     assert got.outcome == "skipped" and "there is no prediction" in got.text
 
 
-@pytest.mark.parametrize("outcomes, code", [([], 0), (["pass", "warn", "skipped"], 0), (["error", "fail"], 1), (["inconclusive", "error"], 2), (["inconclusive"], 3)])
+@pytest.mark.parametrize(
+    "outcomes, code",
+    [
+        ([], 0),
+        (["pass", "warn", "skipped"], 0),
+        (["error", "fail"], 1),
+        (["inconclusive", "error"], 2),
+        (["inconclusive"], 3),
+    ],
+)
 def test_exit_codes(outcomes, code):
     assert check.exit_code(outcomes) == code
 
@@ -202,7 +288,9 @@ def test_json_keeps_memspecs_schema(case, answer, measured, capsys, monkeypatch)
 def test_the_command_records_on_cpu_tensors(project, capsys, monkeypatch):
     pytest.importorskip("torch")
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
-    monkeypatch.setattr(process.Fresh, "measure", lambda self, case, *a: json.loads(record.dump(request.run(case, "cpu"))))
+    monkeypatch.setattr(
+        process.Fresh, "measure", lambda self, case, *a: json.loads(record.dump(request.run(case, "cpu")))
+    )
     assert check.main(["--case", "net[B=1]", "--measure", "-o", "records"]) == 0
     assert "RECORDED net[B=1] on CPU tensors (no GPU)" in capsys.readouterr().out
     assert (project / "records" / "net[B=1].eager.cpu.json").is_file()
@@ -217,18 +305,26 @@ def test_the_command_with_a_gpu(case, answer, measured, capsys, monkeypatch):
     assert check.main(["--case", "net[B=1]", "--format", "json"]) == 1
     got = json.loads(capsys.readouterr().out)
     assert got["exit"] == 1 and got["cases"][0]["measured"]["outcome"] == "fail"
-    assert {f["metric"]: f["measured"] for f in got["cases"][0]["findings"]} == {"allocated": first["allocated"], "reserved": first["reserved"] + 2 * MIB}
-    assert {(r["phase"], r["metric"]): r["difference"] for r in got["cases"][0]["measured"]["rows"]}["first", "reserved"] == 2 * MIB
+    assert {f["metric"]: f["measured"] for f in got["cases"][0]["findings"]} == {
+        "allocated": first["allocated"],
+        "reserved": first["reserved"] + 2 * MIB,
+    }
+    assert {(r["phase"], r["metric"]): r["difference"] for r in got["cases"][0]["measured"]["rows"]}[
+        "first", "reserved"
+    ] == 2 * MIB
     assert check.main(["--case", "net[B=1]", "--no-measure"]) == 0
     assert "run for real" not in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("program, error", [
-    (None, "memshim: got MEMSPEC=/absent/memspec, which is no program that can be run\n"),
-    ("echo not JSON", "memshim: {0}: got an answer that is not memspec's: not JSON\n"),
-    ("exit 0", "memspec check memspec.yaml said nothing\n"),
-    ("echo 'memspec: unknown command' >&2; exit 2", "memspec: unknown command\n"),
-])
+@pytest.mark.parametrize(
+    "program, error",
+    [
+        (None, "memshim: got MEMSPEC=/absent/memspec, which is no program that can be run\n"),
+        ("echo not JSON", "memshim: {0}: got an answer that is not memspec's: not JSON\n"),
+        ("exit 0", "memspec check memspec.yaml said nothing\n"),
+        ("echo 'memspec: unknown command' >&2; exit 2", "memspec: unknown command\n"),
+    ],
+)
 def test_a_memspec_that_is_none(project, capsys, monkeypatch, program, error):
     fake = project / "fake"
     fake.write_text(f"#!/bin/sh\n{program}\n")
@@ -236,7 +332,9 @@ def test_a_memspec_that_is_none(project, capsys, monkeypatch, program, error):
     monkeypatch.setenv("MEMSPEC", str(fake) if program else "/absent/memspec")
     for command in (check.main, measure.main):
         assert command([]) == 2
-        assert capsys.readouterr().err == error.format(fake).replace("check", "cases" if command is measure.main else "check")
+        assert capsys.readouterr().err == error.format(fake).replace(
+            "check", "cases" if command is measure.main else "check"
+        )
 
 
 def test_progress_is_shown_on_a_terminal_alone(monkeypatch):

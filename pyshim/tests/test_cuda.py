@@ -50,9 +50,18 @@ class Stored:
 def test_entries_become_events():
     h = Stored(ENTRIES)
     assert [(e.action, e.key, e.size) for e in h.events] == [
-        ("segment_alloc", 1000, 2 * MIB), ("alloc", 1000, 700), ("alloc", 3000, 100), ("free_requested", 1000, 700),
-        ("free_completed", 1000, 700), ("annotate", 3000, 100), ("alloc", 1000, 513), ("oom", 55, 9 * MIB)], "readings are no events"
-    assert [change for _, change in deltas(h.events, "cuda")] == [1024, 512, -1024, 1024], "blocks of 512 B; a block is free when that is asked for"
+        ("segment_alloc", 1000, 2 * MIB),
+        ("alloc", 1000, 700),
+        ("alloc", 3000, 100),
+        ("free_requested", 1000, 700),
+        ("free_completed", 1000, 700),
+        ("annotate", 3000, 100),
+        ("alloc", 1000, 513),
+        ("oom", 55, 9 * MIB),
+    ], "readings are no events"
+    assert [change for _, change in deltas(h.events, "cuda")] == [1024, 512, -1024, 1024], (
+        "blocks of 512 B; a block is free when that is asked for"
+    )
 
 
 def test_the_peak_by_line():
@@ -101,7 +110,11 @@ def test_one_measurement_at_a_time(monkeypatch, tmp_path):
     pytest.importorskip("fcntl")
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     monkeypatch.setattr(devices, "hinted", lambda: True)
-    other = subprocess.Popen([sys.executable, "-c", """
+    other = subprocess.Popen(
+        [
+            sys.executable,
+            "-c",
+            """
 import pathlib, sys, time
 from memshim.case import request
 from memshim.gpu import devices
@@ -111,7 +124,13 @@ with request.alone("auto"):
     sys.stdin.readline()
     time.sleep(1)
     pathlib.Path("let go").touch()
-"""], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=tmp_path)
+""",
+        ],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=tmp_path,
+    )
     assert other.stdout.readline() == "held\n"
     with request.alone("cpu"):  # CPU tensors wait for nobody: it is held until a line comes
         other.stdin.write("\n")
@@ -121,11 +140,14 @@ with request.alone("auto"):
     other.wait()
 
 
-@pytest.mark.parametrize("answer, used, driver", [
-    ("GPU-1, 512\nGPU-2, 0\n", {"GPU-1": 512 * MIB, "GPU-2": 0}, "GPU-1"),
-    ("GPU-1, [N/A]\n", None, "GPU-1"),
-    ("", None, ""),
-])
+@pytest.mark.parametrize(
+    "answer, used, driver",
+    [
+        ("GPU-1, 512\nGPU-2, 0\n", {"GPU-1": 512 * MIB, "GPU-2": 0}, "GPU-1"),
+        ("GPU-1, [N/A]\n", None, "GPU-1"),
+        ("", None, ""),
+    ],
+)
 def test_nvidia_smi(tmp_path, monkeypatch, answer, used, driver):
     fake = tmp_path / "nvidia-smi"
     fake.write_text(f"#!/bin/sh\nprintf '{answer}'\n".replace("\n'", "\\n'") if answer else "#!/bin/sh\nexit 9\n")
@@ -140,15 +162,24 @@ def test_a_hidden_gpu_is_none(monkeypatch):
     assert devices.look() == devices.Seen(why="no GPU here")
 
 
-@pytest.mark.parametrize("body, want", [
-    ("""echo '[{"name": "Stand-in"}, {"name": "Another"}]'""", devices.Seen(({"name": "Stand-in"}, {"name": "Another"}))),
-    ("echo a warning; echo '[]'", devices.Seen(why="no GPU here")),
-    ("exit 0", devices.Seen(why="no GPU here")),
-    ("""echo "ModuleNotFoundError: No module named 'torch'" >&2; exit 1""", devices.Seen(why="no torch here")),
-    ("echo Traceback >&2; echo 'ImportError: libcudart.so' >&2; exit 1", devices.Seen(why="PyTorch fails when asked for the GPU: ImportError: libcudart.so")),
-    ("kill -9 $$", devices.Seen(why="PyTorch fails when asked for the GPU: it ended with -9")),
-    ("exec sleep 60", devices.Seen(why="PyTorch gives no answer about the GPU in 0.2 s")),
-])
+@pytest.mark.parametrize(
+    "body, want",
+    [
+        (
+            """echo '[{"name": "Stand-in"}, {"name": "Another"}]'""",
+            devices.Seen(({"name": "Stand-in"}, {"name": "Another"})),
+        ),
+        ("echo a warning; echo '[]'", devices.Seen(why="no GPU here")),
+        ("exit 0", devices.Seen(why="no GPU here")),
+        ("""echo "ModuleNotFoundError: No module named 'torch'" >&2; exit 1""", devices.Seen(why="no torch here")),
+        (
+            "echo Traceback >&2; echo 'ImportError: libcudart.so' >&2; exit 1",
+            devices.Seen(why="PyTorch fails when asked for the GPU: ImportError: libcudart.so"),
+        ),
+        ("kill -9 $$", devices.Seen(why="PyTorch fails when asked for the GPU: it ended with -9")),
+        ("exec sleep 60", devices.Seen(why="PyTorch gives no answer about the GPU in 0.2 s")),
+    ],
+)
 def test_pytorch_is_asked_for_the_gpu(tmp_path, monkeypatch, body, want):
     fake = tmp_path / "python"
     fake.write_text(f"#!/bin/sh\n{body}\n")
@@ -159,12 +190,15 @@ def test_pytorch_is_asked_for_the_gpu(tmp_path, monkeypatch, body, want):
     assert devices.look() == want
 
 
-@pytest.mark.parametrize("name, count, error", [
-    ("mps", 1, "got device 'mps', want cuda, cuda:N or cpu"),
-    ("nonsense", 1, "got device 'nonsense', want cuda, cuda:N or cpu"),
-    ("cuda", 0, "got device 'cuda', but PyTorch finds no GPU here"),
-    ("cuda:1", 1, "got device 'cuda:1', but PyTorch finds 1 GPU here"),
-])
+@pytest.mark.parametrize(
+    "name, count, error",
+    [
+        ("mps", 1, "got device 'mps', want cuda, cuda:N or cpu"),
+        ("nonsense", 1, "got device 'nonsense', want cuda, cuda:N or cpu"),
+        ("cuda", 0, "got device 'cuda', but PyTorch finds no GPU here"),
+        ("cuda:1", 1, "got device 'cuda:1', but PyTorch finds 1 GPU here"),
+    ],
+)
 def test_devices_that_are_not_there(monkeypatch, capsys, tmp_path, name, count, error):
     from memshim.__main__ import main
 
@@ -174,8 +208,11 @@ def test_devices_that_are_not_there(monkeypatch, capsys, tmp_path, name, count, 
     assert str(e.value) == error
     script = tmp_path / "script.py"
     script.write_text("import torch\nm = torch.nn.Linear(1, 1)\n")
-    for command in (["trace", "--device", name, str(script)], ["track", "--device", name, "--at", "1", str(script)],
-                    ["profile", "--device", name, f"{script}:m", "--input", "float32[1,1]"]):
+    for command in (
+        ["trace", "--device", name, str(script)],
+        ["track", "--device", name, "--at", "1", str(script)],
+        ["profile", "--device", name, f"{script}:m", "--input", "float32[1,1]"],
+    ):
         assert main(command) == 2
         assert error in capsys.readouterr().err.splitlines()[-1]
 
@@ -183,6 +220,11 @@ def test_devices_that_are_not_there(monkeypatch, capsys, tmp_path, name, count, 
 def test_events_keep_what_is_known():
     out, stacks = {}, Stacks()
     others, mine = stacks.add([("a.py", 1, "f"), ("b.py", 2, "g")]), stacks.add([("c.py", 3, "h"), ("b.py", 2, "g")])
-    record.put_events(out, [Event("alloc", 1, 2), Event("annotate", 1, 2, 0, "", others), Event("alloc", 1, 2, 3, "op", mine)], stacks)
-    assert out["events"] == [{"action": "alloc", "key": 1, "size": 2}, {"action": "alloc", "key": 1, "size": 2, "stream": 3, "op": "op", "stack": 0}]
+    record.put_events(
+        out, [Event("alloc", 1, 2), Event("annotate", 1, 2, 0, "", others), Event("alloc", 1, 2, 3, "op", mine)], stacks
+    )
+    assert out["events"] == [
+        {"action": "alloc", "key": 1, "size": 2},
+        {"action": "alloc", "key": 1, "size": 2, "stream": 3, "op": "op", "stack": 0},
+    ]
     assert out["stacks"] == [[0, 1]] and [f["file"] for f in out["frames"]] == ["c.py", "b.py"], "those of its events"

@@ -21,7 +21,15 @@ torch = pytest.importorskip("torch")
 
 
 def estimate(path, *inputs):
-    return memspec_yaml.ask("estimate", str(path), "--device", "none", "--runtime", "torchscript", *(w for i in inputs for w in ("--input", i)))
+    return memspec_yaml.ask(
+        "estimate",
+        str(path),
+        "--device",
+        "none",
+        "--runtime",
+        "torchscript",
+        *(w for i in inputs for w in ("--input", i)),
+    )
 
 
 @pytest.mark.parametrize("kind", ["script", "trace"])
@@ -41,7 +49,9 @@ def test_memspec_reads_it_stripped_or_not(project, kind):
     assert small.stat().st_size < whole.stat().st_size - 40_000
     a, b = estimate(whole), estimate(small)
     assert a["peak"] == b["peak"] and a["weights"] == b["weights"] > 60_000
-    assert sorted(p.name for p in (project / "new").iterdir()) == ["small.pt", "small.pt.inputs.json"], "nothing half-written is left"
+    assert sorted(p.name for p in (project / "new").iterdir()) == ["small.pt", "small.pt.inputs.json"], (
+        "nothing half-written is left"
+    )
 
 
 def test_the_inputs_beside_it_are_used(project):
@@ -62,10 +72,14 @@ def test_an_exported_program_stripped(project):
         stripped = json.loads(archive.read(next(n for n in archive.namelist() if n.endswith(".memspec/stripped.json"))))
     assert sum(sizes.values()) < whole and stripped["records"]
     assert all(sizes[name] == 0 for name in stripped["records"])
-    assert sizes["models/model.json"] and sizes["data/weights/model_weights_config.json"], "the program and what describes its weights stay"
+    assert sizes["models/model.json"] and sizes["data/weights/model_weights_config.json"], (
+        "the program and what describes its weights stay"
+    )
 
 
-@pytest.mark.parametrize("kw, error", [({"kind": "onnx"}, "want one of script, trace, export"), ({"kind": "trace"}, "got no inputs")])
+@pytest.mark.parametrize(
+    "kw, error", [({"kind": "onnx"}, "want one of script, trace, export"), ({"kind": "trace"}, "got no inputs")]
+)
 def test_what_cannot_be_written(project, kw, error):
     with pytest.raises(ExportError, match=error):
         memshim.export(load_source("zoo.py:net"), "n.pt", **kw)
@@ -104,7 +118,9 @@ def test_a_model_that_cannot_be_scripted_is_traced(project, capsys):
     assert main([*words, "-o", "odd.pt"]) == 0
     told = capsys.readouterr()
     assert told.out == "odd.pt\n"
-    assert told.err.startswith("memshim: torch.jit.script refuses it (NotSupportedError: Compiled functions can't take variable number of arguments")
+    assert told.err.startswith(
+        "memshim: torch.jit.script refuses it (NotSupportedError: Compiled functions can't take variable number of arguments"
+    )
     assert told.err.endswith("): traced with these inputs, --kind script shows why\n") and told.err.count("\n") == 1
     assert estimate("odd.pt")["weights"] > 0
     with pytest.raises(Exception, match="variable number of arguments"):
@@ -124,7 +140,23 @@ def test_a_model_that_cannot_be_traced_either_is_told_what_to_do(project, capsys
 
 
 def test_the_command(project, capsys):
-    assert main(["zoo.py:net", "--input", "x=float32[B,3,16,16]", "--dim", "B=2", "-o", "a.pt", "--kind", "trace", "--strip"]) == 0
+    assert (
+        main(
+            [
+                "zoo.py:net",
+                "--input",
+                "x=float32[B,3,16,16]",
+                "--dim",
+                "B=2",
+                "-o",
+                "a.pt",
+                "--kind",
+                "trace",
+                "--strip",
+            ]
+        )
+        == 0
+    )
     assert capsys.readouterr().out.splitlines()[-1] == "a.pt"
     (project / "net.pt").unlink()
     assert main(["memspec.yaml", "--strip"]) == 0, "every artifact of a memspec.yaml that has a source"
@@ -153,21 +185,33 @@ def test_when_python_let_go_of_an_exported_programs_results(tmp_path):
     told = json.loads(path.with_name("r.pt2.inputs.json").read_text())
     # y is bound anew; the others are locals to the end
     assert told["releases"] == [["exp", "add"], ["relu", "mul"], ["add", "mul"], ["sin", "mul"], ["mul", "mul"]]
-    report = memspec_yaml.ask("estimate", str(path), "--device", "none", "--runtime", "eager", "--input", "float32[4,3]")
+    report = memspec_yaml.ask(
+        "estimate", str(path), "--device", "none", "--runtime", "eager", "--input", "float32[4,3]"
+    )
     assert report["peak"]["requested"] == 5 * 48 and report["quality"] == "exact"  # x, kept, y, z and the result
 
 
 def test_sizes_that_the_command_names_stay_open(project, capsys):
     assert main(["zoo.py:net", "--input", "float32[B,3,16,16]", "--dim", "B=1", "-o", "open.pt2"]) == 0
     for batch in (1, 64):
-        assert memspec_yaml.ask("estimate", "open.pt2", "--device", "none", "--input", f"float32[{batch},3,16,16]")["coverage"]["unsupported"] == []
+        assert (
+            memspec_yaml.ask("estimate", "open.pt2", "--device", "none", "--input", f"float32[{batch},3,16,16]")[
+                "coverage"
+            ]["unsupported"]
+            == []
+        )
 
 
 def test_what_an_artifact_was_made_from(project, capsys):
     """The command says it beside the artifact, and tells when it is no longer so; memspec reads the
     files' part without Python."""
     (project / "part.py").write_text("SIZE = 10\n")
-    (project / "zoo.py").write_text((project / "zoo.py").read_text().replace("import torch\n", "import torch\nfrom part import SIZE\n").replace("14, 10)", "14, SIZE)"))
+    (project / "zoo.py").write_text(
+        (project / "zoo.py")
+        .read_text()
+        .replace("import torch\n", "import torch\nfrom part import SIZE\n")
+        .replace("14, 10)", "14, SIZE)")
+    )
     assert main(["memspec.yaml", "--strip"]) == 0
     told = json.loads((project / "net.pt.inputs.json").read_text())
     assert [f["path"] for f in told["made"]["files"]] == ["part.py", "zoo.py"] and told["inputs"]
@@ -179,9 +223,16 @@ def test_what_an_artifact_was_made_from(project, capsys):
     assert run_check(project)[0] == 0, "line ends are a checkout's"
     (project / "part.py").write_text("SIZE = 12\n")
     code, said = run_check(project)
-    assert (code, said) == (1, "net.pt: stale: part.py has changed; fc.weight is float32[12,1568], was float32[10,1568]; fc.bias is float32[12], was float32[10]\n")
+    assert (code, said) == (
+        1,
+        "net.pt: stale: part.py has changed; fc.weight is float32[12,1568], was float32[10,1568]; fc.bias is float32[12], was float32[10]\n",
+    )
     said = binary.call("check", "memspec.yaml")
-    assert said.code == 3 and "part.py" in said.out and "python -m memshim export memspec.yaml --strip" in " ".join(said.out.split())
+    assert (
+        said.code == 3
+        and "part.py" in said.out
+        and "python -m memshim export memspec.yaml --strip" in " ".join(said.out.split())
+    )
     (project / "part.py").unlink()
     (project / "net.pt.inputs.json").unlink()
     (project / "part.py").write_text("SIZE = 10\n")
@@ -189,7 +240,12 @@ def test_what_an_artifact_was_made_from(project, capsys):
 
 
 def run_check(folder):
-    p = subprocess.run([sys.executable, "-m", "memshim", "export", "memspec.yaml", "--check"], cwd=folder, capture_output=True, text=True)
+    p = subprocess.run(
+        [sys.executable, "-m", "memshim", "export", "memspec.yaml", "--check"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+    )
     return p.returncode, p.stdout.removeprefix("a model may print\n")
 
 
@@ -250,19 +306,58 @@ class KeepsElsewhere(torch.nn.Module):
     ("model", "inputs", "told", "quality"),
     [
         (Residual(), (torch.zeros(4, 3),), {"same": True}, "exact"),
-        (Asks(), (torch.zeros(4, 3),), {"same": False, "first": "eager runs nothing where the program has aten::clone float32[4, 3]"}, "exact"),
-        (Looks(), (torch.zeros(4, 3),), {"same": False, "first": "eager makes torch.arange int64[3] on the host, the program where it runs"}, "estimate"),
-        (Elsewhere(), (torch.zeros(4, 3),), {"same": False, "first": "on a GPU eager calls torch.sigmoid float32[4, 3] where on the host it calls torch.relu float32[4, 3]"}, "exact"),
-        (Keeps(), (torch.zeros(4, 3),), {"same": False, "first": "a pass keeps table float32[3] for those after it"}, "estimate"),
-        (KeepsElsewhere(), (torch.zeros(4, 3),), {"same": False, "first": "a second pass runs nothing where the first has aten::arange float32[3]"}, "estimate"),
+        (
+            Asks(),
+            (torch.zeros(4, 3),),
+            {"same": False, "first": "eager runs nothing where the program has aten::clone float32[4, 3]"},
+            "exact",
+        ),
+        (
+            Looks(),
+            (torch.zeros(4, 3),),
+            {"same": False, "first": "eager makes torch.arange int64[3] on the host, the program where it runs"},
+            "estimate",
+        ),
+        (
+            Elsewhere(),
+            (torch.zeros(4, 3),),
+            {
+                "same": False,
+                "first": "on a GPU eager calls torch.sigmoid float32[4, 3] where on the host it calls torch.relu float32[4, 3]",
+            },
+            "exact",
+        ),
+        (
+            Keeps(),
+            (torch.zeros(4, 3),),
+            {"same": False, "first": "a pass keeps table float32[3] for those after it"},
+            "estimate",
+        ),
+        (
+            KeepsElsewhere(),
+            (torch.zeros(4, 3),),
+            {"same": False, "first": "a second pass runs nothing where the first has aten::arange float32[3]"},
+            "estimate",
+        ),
         (
             torch.nn.TransformerEncoderLayer(8, 2, 16, batch_first=True),
             (torch.zeros(2, 4, 8),),
-            {"same": False, "first": "eager runs aten::_transformer_encoder_layer_fwd float32[2, 4, 8] where the program has aten::clone float32[4, 2, 8]"},
+            {
+                "same": False,
+                "first": "eager runs aten::_transformer_encoder_layer_fwd float32[2, 4, 8] where the program has aten::clone float32[4, 2, 8]",
+            },
             "exact",
         ),
     ],
-    ids=["same", "asks whether it is exported", "fails on a GPU", "asks for its device", "keeps its first pass's", "keeps it elsewhere", "fast path"],
+    ids=[
+        "same",
+        "asks whether it is exported",
+        "fails on a GPU",
+        "asks for its device",
+        "keeps its first pass's",
+        "keeps it elsewhere",
+        "fast path",
+    ],
 )
 def test_whether_the_live_model_runs_the_programs_operators(tmp_path, model, inputs, told, quality):
     """Where it does not, the program that it runs stands in the sidecar; where there is none, the
@@ -272,7 +367,15 @@ def test_whether_the_live_model_runs_the_programs_operators(tmp_path, model, inp
     assert sidecar["operators"] == told
     assert ("eager" in sidecar) == (quality == "exact" and not told["same"])
     assert not hasattr(model, "calls") or model.calls == 0, "what it writes is as before"
-    report = memspec_yaml.ask("estimate", str(path), "--device", "t4", "--runtime", "eager", *(f"--input=float32{list(i.shape)}".replace(" ", "") for i in inputs))
+    report = memspec_yaml.ask(
+        "estimate",
+        str(path),
+        "--device",
+        "t4",
+        "--runtime",
+        "eager",
+        *(f"--input=float32{list(i.shape)}".replace(" ", "") for i in inputs),
+    )
     assert report["quality"] == quality
     assert ("operators-differ" in [n["id"] for n in report["notes"]]) == (quality == "estimate")
 
@@ -341,10 +444,14 @@ class Positions(torch.nn.Module):
 @pytest.mark.parametrize("kind", ["export", "trace"])
 def test_what_eager_keeps_on_the_host(tmp_path, kind):
     # a trace's sizes are open
-    path = memshim.export(Positions(kind == "trace"), tmp_path / "p", torch.zeros(4 if kind == "trace" else 200, 3), kind=kind)
+    path = memshim.export(
+        Positions(kind == "trace"), tmp_path / "p", torch.zeros(4 if kind == "trace" else 200, 3), kind=kind
+    )
     told = json.loads(path.with_name(path.name + ".inputs.json").read_text())
     assert "eager" in told
-    report = memspec_yaml.ask("estimate", str(path), "--device", "t4", "--input", "float32[200,3]", "--runtime", "eager")
+    report = memspec_yaml.ask(
+        "estimate", str(path), "--device", "t4", "--input", "float32[200,3]", "--runtime", "eager"
+    )
     assert report["quality"] == "exact"
     assert report["weights"] == 4096, "one table"
     p = pretended.run(f"import sys\nimport torch\n{inspect.getsource(Positions)}\n{ON_GPU}", kind, device="t4")
@@ -368,15 +475,21 @@ class Takes(torch.nn.Module):
         self.forward = forward
 
 
-@pytest.mark.parametrize("forward, args, kwargs", [
-    (lambda *inputs: (inputs[0] * 2).relu() + inputs[1], (torch.zeros(4, 3), torch.zeros(4, 3)), {}),
-    (lambda x, y: (x * 2).relu() + y, (), {"x": torch.zeros(4, 3), "y": torch.zeros(4, 3)}),
-    (lambda x, y: (x * 2).relu() + y[0], (torch.zeros(4, 3), [torch.zeros(4, 3)]), {}),
-], ids=["*inputs", "by name", "a list"])
+@pytest.mark.parametrize(
+    "forward, args, kwargs",
+    [
+        (lambda *inputs: (inputs[0] * 2).relu() + inputs[1], (torch.zeros(4, 3), torch.zeros(4, 3)), {}),
+        (lambda x, y: (x * 2).relu() + y, (), {"x": torch.zeros(4, 3), "y": torch.zeros(4, 3)}),
+        (lambda x, y: (x * 2).relu() + y[0], (torch.zeros(4, 3), [torch.zeros(4, 3)]), {}),
+    ],
+    ids=["*inputs", "by name", "a list"],
+)
 def test_sizes_are_open_however_inputs_are_taken(forward, args, kwargs, tmp_path):
     path = memshim.export(Takes(forward), tmp_path / "t.pt", *args, kind="trace", **kwargs)
     batches = [x.replace("[4,", "[8,") for x in json.loads(path.with_name("t.pt.inputs.json").read_text())["inputs"]]
-    report = memspec_yaml.ask("estimate", str(path), "--device", "none", "--runtime", "eager", *(a for x in batches for a in ("--input", x)))
+    report = memspec_yaml.ask(
+        "estimate", str(path), "--device", "none", "--runtime", "eager", *(a for x in batches for a in ("--input", x))
+    )
     assert report["quality"] == "exact"
     assert report["delta"] == 2 * 512, "two of the product, relu's result and the sum at a time"
 
@@ -384,7 +497,9 @@ def test_sizes_are_open_however_inputs_are_taken(forward, args, kwargs, tmp_path
 def test_inputs_that_forward_does_not_take_are_told_before(project, capsys):
     (project / "odd.py").write_text(ODD.replace(", *more", ""))
     assert main(["odd.py:Listed", "--input", "y=float32[2,8]", "-o", "odd.pt"]) == 2
-    assert capsys.readouterr().err == "memshim: missing a required argument: 'x', want the inputs of Listed.forward(x)\n"
+    assert (
+        capsys.readouterr().err == "memshim: missing a required argument: 'x', want the inputs of Listed.forward(x)\n"
+    )
     assert not (project / "odd.pt").exists()
 
 
@@ -393,7 +508,9 @@ def test_the_guide_for_files(tmp_path):
     case."""
     page = (Path(__file__).parents[2] / "docs" / "guide" / "exported-model.md").read_text(encoding="utf-8")
     export = [line.strip() for line in page.splitlines() if line.startswith("    python -m memshim export ")]
-    lines = export + [line.removeprefix("$ ") for line in page.splitlines() if line.startswith(("$ memspec init", "$ memspec check"))]
+    lines = export + [
+        line.removeprefix("$ ") for line in page.splitlines() if line.startswith(("$ memspec init", "$ memspec check"))
+    ]
     assert [line.split()[:2] for line in lines] == [["python", "-m"], ["memspec", "init"], ["memspec", "check"]]
     (tmp_path / "model.py").write_text("""
 import torch
@@ -407,19 +524,37 @@ class Net(torch.nn.Sequential):
     path = f"{tmp_path / 'bin'}{os.pathsep}{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     env = os.environ | {"PATH": path, "PYTHONPATH": str(Path(memshim.__file__).parents[1])}
     for line in lines:
-        p = subprocess.run(line.replace("python -m", f"{sys.executable} -m"), shell=True, cwd=tmp_path, env=env, capture_output=True, text=True)
+        p = subprocess.run(
+            line.replace("python -m", f"{sys.executable} -m"),
+            shell=True,
+            cwd=tmp_path,
+            env=env,
+            capture_output=True,
+            text=True,
+        )
         assert p.returncode == 0, (line, p.stdout, p.stderr)
     assert p.stdout.startswith("PASS net") and p.stdout.endswith(" pass\n")
 
 
-@pytest.mark.parametrize("behind, want", [(".transpose(1, 2).contiguous()", True), (".transpose(1, 2).reshape(2, 8, 16)", False), (".contiguous()", False), ("", False)])
+@pytest.mark.parametrize(
+    "behind, want",
+    [
+        (".transpose(1, 2).contiguous()", True),
+        (".transpose(1, 2).reshape(2, 8, 16)", False),
+        (".contiguous()", False),
+        ("", False),
+    ],
+)
 def test_whether_contiguous_had_nothing_to_copy_behind_attention(tmp_path, behind, want):
     """On the host attention lays its result out as its query, here as batch × length × heads ×
     size: transposed it is contiguous, and as it is it is copied."""
     from memshim.exporting import compare_operators
 
     scope = {}
-    exec(f"import torch\nclass Net(torch.nn.Module):\n    def forward(self, x):\n        x = x.transpose(1, 2)\n        return torch.nn.functional.scaled_dot_product_attention(x, x, x){behind}\n", scope)
+    exec(
+        f"import torch\nclass Net(torch.nn.Module):\n    def forward(self, x):\n        x = x.transpose(1, 2)\n        return torch.nn.functional.scaled_dot_product_attention(x, x, x){behind}\n",
+        scope,
+    )
     import torch
 
     assert compare_operators.asks_contiguous(scope["Net"](), (torch.randn(2, 8, 4, 4),), {}) is want
@@ -433,13 +568,19 @@ def test_an_exported_program_names_the_lines_of_functions_that_forward_calls(tmp
     from memshim.exporting.releases import Releases
 
     file = tmp_path / "net.py"
-    file.write_text("import torch\nclass Net(torch.nn.Module):\n    def twice(self, x):\n        return x.relu() * 2\n    def forward(self, x):\n        return self.twice(x)\n")
+    file.write_text(
+        "import torch\nclass Net(torch.nn.Module):\n    def twice(self, x):\n        return x.relu() * 2\n    def forward(self, x):\n        return self.twice(x)\n"
+    )
     scope = {"__name__": "net"}
     exec(compile(file.read_text(), str(file), "exec"), scope)
     releases = Releases()
     with releases.watch():
         program = torch.export.export(scope["Net"](), (torch.randn(2),))
-    lines = [[int(line.split("line ")[1].split(",")[0]) for line in node.meta["stack_trace"].splitlines() if "line " in line] for node in program.graph.nodes if node.op == "call_function"]
+    lines = [
+        [int(line.split("line ")[1].split(",")[0]) for line in node.meta["stack_trace"].splitlines() if "line " in line]
+        for node in program.graph.nodes
+        if node.op == "call_function"
+    ]
     assert lines == [[6, 4], [6, 4]]
 
 

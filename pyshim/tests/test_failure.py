@@ -27,7 +27,9 @@ def test_triton_that_is_missing_is_named():
     said = "got no package triton, want one: torch.compile makes its kernels with it (pip install triton)"
     assert refused(exc.TritonMissing(None)).startswith(said)
     assert refused(ModuleNotFoundError("No module named 'triton'", name="triton")).startswith(said)
-    assert refused(RuntimeError("ModuleNotFoundError: No module named 'triton'\n\nSet TORCHDYNAMO_VERBOSE=1")).startswith(said)
+    assert refused(
+        RuntimeError("ModuleNotFoundError: No module named 'triton'\n\nSet TORCHDYNAMO_VERBOSE=1")
+    ).startswith(said)
     assert "triton, want one" not in refused(ModuleNotFoundError("No module named 'tritonclient'", name="tritonclient"))
     assert "triton, want one" not in refused(RuntimeError("no triton in sight"))
 
@@ -54,15 +56,27 @@ def test_a_compiler_that_is_missing_is_named(monkeypatch, tmp_path):
     # more from release to release
     wants = sum(p.default is p.empty for p in inspect.signature(building._build).parameters.values())
     said = refused(lambda: building._build("launcher", str(tmp_path / "main.c"), str(tmp_path), *[[]] * (wants - 3)))
-    assert said.startswith("got no C compiler (cc, gcc or clang), want one: Triton builds what launches its kernels with it (apt-get install gcc, or CC)"), said
+    assert said.startswith(
+        "got no C compiler (cc, gcc or clang), want one: Triton builds what launches its kernels with it (apt-get install gcc, or CC)"
+    ), said
     cpp_builder.cpp_compiler_search.cache_clear()
     said = refused(lambda: cpp_builder.cpp_compiler_search(("g++-of-no-kind",)))
-    assert said.startswith("got no C++ compiler (g++), want one: torch.compile and AOTInductor build their code for the host with it (apt-get install g++, or CXX)"), said
+    assert said.startswith(
+        "got no C++ compiler (g++), want one: torch.compile and AOTInductor build their code for the host with it (apt-get install g++, or CXX)"
+    ), said
 
 
 def test_a_call_that_no_pretend_gpu_stands_in_for_is_named(tmp_path):
     if why := pretended.missing():
         pytest.skip(why)
-    (tmp_path / "zoo.py").write_text("import torch\nclass Spectrum(torch.nn.Module):\n    def forward(self, x): return torch.fft.rfft(x)\n")
-    p = captured.memshim(tmp_path, "capture", "zoo.py:Spectrum", "--input", "float32[4,64]", "--on", "t4", "-o", "x.rec")
-    assert p.returncode == 2 and "CUFFT_NOT_SUPPORTED; no pretend GPU stands in for cufftCreate, whose memory only a real one tells (zoo.py:3)" in p.stderr, p.stderr
+    (tmp_path / "zoo.py").write_text(
+        "import torch\nclass Spectrum(torch.nn.Module):\n    def forward(self, x): return torch.fft.rfft(x)\n"
+    )
+    p = captured.memshim(
+        tmp_path, "capture", "zoo.py:Spectrum", "--input", "float32[4,64]", "--on", "t4", "-o", "x.rec"
+    )
+    assert (
+        p.returncode == 2
+        and "CUFFT_NOT_SUPPORTED; no pretend GPU stands in for cufftCreate, whose memory only a real one tells (zoo.py:3)"
+        in p.stderr
+    ), p.stderr

@@ -13,23 +13,26 @@ torch = pytest.importorskip("torch")
 TORCH = str(Path(torch.__file__).parent)
 
 
-@pytest.mark.parametrize("file, want", [
-    (f"{TORCH}/nn/modules/conv.py", True),
-    ("/usr/lib/python3/dist-packages/torch/nn/modules/conv.py", True),
-    ("/v/site-packages/torchvision/models/resnet.py", False),
-    ("/v/dist-packages/torch_geometric/nn.py", False),
-    ("/home/u/torch/train.py", False),
-    ("/home/u/site-packages.py", False),
-    (os.__file__, True),
-    (subprocess.__file__, True),
-    (pytest.__file__, False),
-    ("<frozen importlib._bootstrap>", True),
-    ("<eval_with_key>.3", True),
-    ("<stdin>", False),
-    ("<python-input-4>", False),
-    ("<ipython-input-3-abc>", False),
-    ("/tmp/ipykernel_77/123.py", False),
-])
+@pytest.mark.parametrize(
+    "file, want",
+    [
+        (f"{TORCH}/nn/modules/conv.py", True),
+        ("/usr/lib/python3/dist-packages/torch/nn/modules/conv.py", True),
+        ("/v/site-packages/torchvision/models/resnet.py", False),
+        ("/v/dist-packages/torch_geometric/nn.py", False),
+        ("/home/u/torch/train.py", False),
+        ("/home/u/site-packages.py", False),
+        (os.__file__, True),
+        (subprocess.__file__, True),
+        (pytest.__file__, False),
+        ("<frozen importlib._bootstrap>", True),
+        ("<eval_with_key>.3", True),
+        ("<stdin>", False),
+        ("<python-input-4>", False),
+        ("<ipython-input-3-abc>", False),
+        ("/tmp/ipykernel_77/123.py", False),
+    ],
+)
 def test_whose_code_it_is(file, want):
     assert inside(file) is want
 
@@ -43,23 +46,38 @@ def test_a_text_is_the_users_where_python_was_given_it(monkeypatch):
     inside.cache_clear()
 
 
-@pytest.mark.parametrize("file, want", [
-    ("/x/libtorch_cpu.so", True), ("/x/libpython3.11.so.1.0", True), ("/usr/bin/python3.11", True), ("../aten/src/ATen/Native.cpp", True),
-    ("/home/u/train.py", False), ("/home/u/bin/train", False), ("<stdin>", False), ("/home/u/so.py", False),
-])
+@pytest.mark.parametrize(
+    "file, want",
+    [
+        ("/x/libtorch_cpu.so", True),
+        ("/x/libpython3.11.so.1.0", True),
+        ("/usr/bin/python3.11", True),
+        ("../aten/src/ATen/Native.cpp", True),
+        ("/home/u/train.py", False),
+        ("/home/u/bin/train", False),
+        ("<stdin>", False),
+        ("/home/u/so.py", False),
+    ],
+)
 def test_whether_a_frame_is_compiled(file, want):
     assert compiled(file) is want
 
 
 def test_the_line_of_a_stack():
     s = Stacks()
-    n = s.add([(f"{TORCH}/nn/modules/conv.py", 5, "f"), ("/v/site-packages/vision/net.py", 6, "g"), ("/home/u/x.py", 7, "h")])
+    n = s.add(
+        [(f"{TORCH}/nn/modules/conv.py", 5, "f"), ("/v/site-packages/vision/net.py", 6, "g"), ("/home/u/x.py", 7, "h")]
+    )
     assert s.line(n) == Frame("/v/site-packages/vision/net.py", 6, "g"), "the innermost outside PyTorch"
     assert s.line(n, every=True).line == 5
     assert s.line(s.add([(f"{TORCH}/a.py", 1, "f")])).line == 1, "PyTorch's own where there is no other"
     assert s.line(s.add([("libtorch.so", 77, "at::empty")])) is None
     assert s.line(-1) is None and s.add([]) == -1
-    assert str(Frame("/v/site-packages/vision/net.py", 6, "g")) == str(Frame("/v/dist-packages/vision/net.py", 6, "g")) == "vision/net.py:6 (g)"
+    assert (
+        str(Frame("/v/site-packages/vision/net.py", 6, "g"))
+        == str(Frame("/v/dist-packages/vision/net.py", 6, "g"))
+        == "vision/net.py:6 (g)"
+    )
     assert shorten("<stdin>") == "<stdin>"
 
 

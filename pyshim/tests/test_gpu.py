@@ -19,6 +19,14 @@ def test_on_a_pretend_gpu(file):
     environment = pretended.environment()
     for name in [n for n in environment if n.startswith("PYTEST_")]:
         del environment[name]
-    p = subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(file)], env=environment, capture_output=True, text=True)
+    p = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(file)],
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
     if p.returncode:
-        pytest.fail(f"{p.stdout}{p.stderr}\nreproduce: python pyshim/tests/pretended.py {file.relative_to(pretended.ROOT)}", pytrace=False)
+        pytest.fail(
+            f"{p.stdout}{p.stderr}\nreproduce: python pyshim/tests/pretended.py {file.relative_to(pretended.ROOT)}",
+            pytrace=False,
+        )

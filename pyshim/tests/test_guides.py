@@ -17,7 +17,10 @@ FENCED = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.S | re.M)
 
 
 def blocks(page):
-    return [(language, name, body) for language, name, body in FENCED.findall((GUIDE / f"{page}.md").read_text(encoding="utf-8"))]
+    return [
+        (language, name, body)
+        for language, name, body in FENCED.findall((GUIDE / f"{page}.md").read_text(encoding="utf-8"))
+    ]
 
 
 def commands(body):
@@ -50,7 +53,9 @@ def test_a_page_says_what_its_commands_print(page, tmp_path, found_binary):
             words = shlex.split(command)
             program = [sys.executable] if words[0] == "python" else [os.path.abspath(found_binary)]
             plugin = ["-p", "memshim.judge.plugin"] if words[1:3] == ["-m", "pytest"] else []
-            p = subprocess.run([*program, *words[1:], *plugin], cwd=tmp_path, env=environ, capture_output=True, text=True)
+            p = subprocess.run(
+                [*program, *words[1:], *plugin], cwd=tmp_path, env=environ, capture_output=True, text=True
+            )
             ran += 1
             if lines:
                 assert re.fullmatch(pattern(lines), p.stdout + p.stderr), f"{command}\n{p.stdout}{p.stderr}"

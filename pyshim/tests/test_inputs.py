@@ -5,32 +5,38 @@ from memshim.case import inputs
 from memshim.case.inputs import InputError, TensorSpec
 
 
-@pytest.mark.parametrize("text, name, value", [
-    ("x=float32[8,3,224,224]", "x", TensorSpec("float32", (8, 3, 224, 224))),
-    ("float32[]", "", TensorSpec("float32", ())),
-    ("x=float16[1,3,2,2] channels_last cpu", "x", TensorSpec("float16", (1, 3, 2, 2), "channels_last", "cpu")),
-    ("x=[float32[3,640], (int64[4],)]", "x", [TensorSpec("float32", (3, 640)), (TensorSpec("int64", (4,)),)]),
-    ("a.b={k: 1, 'two words': -1.5e-3}", "a.b", {"k": 1, "two words": -1.5e-3}),
-    ("flag=true", "flag", True),
-    ("null", "", None),
-    ("(3)", "", 3),
-    ("s='it\\'s'", "s", "it's"),
-    ("x=float32[2*B, S//2+1]", "x", TensorSpec("float32", (8, 4))),
-])
+@pytest.mark.parametrize(
+    "text, name, value",
+    [
+        ("x=float32[8,3,224,224]", "x", TensorSpec("float32", (8, 3, 224, 224))),
+        ("float32[]", "", TensorSpec("float32", ())),
+        ("x=float16[1,3,2,2] channels_last cpu", "x", TensorSpec("float16", (1, 3, 2, 2), "channels_last", "cpu")),
+        ("x=[float32[3,640], (int64[4],)]", "x", [TensorSpec("float32", (3, 640)), (TensorSpec("int64", (4,)),)]),
+        ("a.b={k: 1, 'two words': -1.5e-3}", "a.b", {"k": 1, "two words": -1.5e-3}),
+        ("flag=true", "flag", True),
+        ("null", "", None),
+        ("(3)", "", 3),
+        ("s='it\\'s'", "s", "it's"),
+        ("x=float32[2*B, S//2+1]", "x", TensorSpec("float32", (8, 4))),
+    ],
+)
 def test_parse(text, name, value):
     assert inputs.parse(text, {"B": 4, "S": 7}) == (name, value)
     assert inputs.parse(inputs.show(value)) == ("", value), "what is shown reads back"
 
 
-@pytest.mark.parametrize("text, error", [
-    ("float32[B]", "the dim 'B' without a value"),
-    ("float32[-1]", "got '-1', want a size"),
-    ("x=", "got the end, want a value"),
-    ("x=words", "a text stands in quotes"),
-    ("[1 2]", "want , or ]"),
-    ("1 2", "want the end"),
-    ("float32[1].x", "want the end"),
-])
+@pytest.mark.parametrize(
+    "text, error",
+    [
+        ("float32[B]", "the dim 'B' without a value"),
+        ("float32[-1]", "got '-1', want a size"),
+        ("x=", "got the end, want a value"),
+        ("x=words", "a text stands in quotes"),
+        ("[1 2]", "want , or ]"),
+        ("1 2", "want the end"),
+        ("float32[1].x", "want the end"),
+    ],
+)
 def test_parse_says_what_is_wrong(text, error):
     with pytest.raises(InputError) as e:
         inputs.parse(text)
@@ -45,17 +51,31 @@ def test_make():
     assert inputs.show(inputs.of(args[0])) == "float16[2,3,4,5] channels_last"
 
 
-@pytest.mark.parametrize("text, n", [("1GiB", 1 << 30), ("1.5 KiB", 1536), ("7", 7), (7, 7), ("0.3B", 0), ("1.0001KiB", 1024)])
+@pytest.mark.parametrize(
+    "text, n", [("1GiB", 1 << 30), ("1.5 KiB", 1536), ("7", 7), (7, 7), ("0.3B", 0), ("1.0001KiB", 1024)]
+)
 def test_sizes_parse(text, n):
     assert sizes.parse(text) == n
 
 
-@pytest.mark.parametrize("text, error", [("24 MB", "want MiB"), ("1 GB", "want GiB"), ("lots", "want one such as"), (-1, "want 0 or more"), ("1 parsec", "B, KiB, MiB"), (True, "want one")])
+@pytest.mark.parametrize(
+    "text, error",
+    [
+        ("24 MB", "want MiB"),
+        ("1 GB", "want GiB"),
+        ("lots", "want one such as"),
+        (-1, "want 0 or more"),
+        ("1 parsec", "B, KiB, MiB"),
+        (True, "want one"),
+    ],
+)
 def test_sizes_parse_says_what_is_wrong(text, error):
     with pytest.raises(ValueError, match=error):
         sizes.parse(text)
 
 
-@pytest.mark.parametrize("n, text", [(0, "0 B"), (1023, "1023 B"), (63 << 20, "63.0 MiB"), ((1 << 30) - 1, "1.00 GiB"), (-2048, "-2.0 KiB")])
+@pytest.mark.parametrize(
+    "n, text", [(0, "0 B"), (1023, "1023 B"), (63 << 20, "63.0 MiB"), ((1 << 30) - 1, "1.00 GiB"), (-2048, "-2.0 KiB")]
+)
 def test_sizes_show(n, text):
     assert sizes.show(n) == text

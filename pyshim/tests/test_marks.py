@@ -61,15 +61,18 @@ def test_the_account_of_a_broken_budget(gpu):
     """)
     r = gpu()
     r.assert_outcomes(failed=1)
-    r.stdout.fnmatch_lines([
-        "FAIL test_it on Stand-in: peak allocated 3.0 MiB, budget 1.0 MiB: over by 2.0 MiB (+200.0%)",
-        "  budget     test_the_account_of_a_broken_budget.py:2  memory_budget(allocated='1 MiB') (1048576 B)",
-        "             reserved 5.0 MiB: over by 3.0 MiB",
-        "  measured   5242880 B reserved, 3145728 B allocated, 7 B of it by the test",
-        "  held at the peak:", "    peak of it all",
-        "  reproduce  pytest test_the_account_of_a_broken_budget.py::test_it",
-        "1 budget: 1 fail",
-    ])
+    r.stdout.fnmatch_lines(
+        [
+            "FAIL test_it on Stand-in: peak allocated 3.0 MiB, budget 1.0 MiB: over by 2.0 MiB (+200.0%)",
+            "  budget     test_the_account_of_a_broken_budget.py:2  memory_budget(allocated='1 MiB') (1048576 B)",
+            "             reserved 5.0 MiB: over by 3.0 MiB",
+            "  measured   5242880 B reserved, 3145728 B allocated, 7 B of it by the test",
+            "  held at the peak:",
+            "    peak of it all",
+            "  reproduce  pytest test_the_account_of_a_broken_budget.py::test_it",
+            "1 budget: 1 fail",
+        ]
+    )
 
 
 def test_its_numbers_are_in_junit_xml(gpu):
@@ -80,8 +83,13 @@ def test_its_numbers_are_in_junit_xml(gpu):
     """)
     gpu("--junit-xml=out.xml")
     found = {p.get("name"): p.get("value") for p in ET.parse(gpu.path / "out.xml").iter("property")}
-    assert found == {"memspec.measured.allocated": "1000", "memspec.measured.reserved": "2000", "memspec.measured.delta": "300",
-                     "memspec.budget.allocated": "1024", "memspec.outcome": "pass"}
+    assert found == {
+        "memspec.measured.allocated": "1000",
+        "memspec.measured.reserved": "2000",
+        "memspec.measured.delta": "300",
+        "memspec.budget.allocated": "1024",
+        "memspec.outcome": "pass",
+    }
 
 
 def test_a_test_that_fails_on_its_own_is_told_as_that(gpu):
@@ -120,12 +128,19 @@ def test_the_closest_mark_decides_a_metric(gpu):
     """)
     r = gpu("-rA")
     r.assert_outcomes(passed=1, failed=2)
-    r.stdout.fnmatch_lines_random(["FAIL test_a_reserved_of_the_class *: peak reserved 11 B, budget 10 B*", "FAIL test_c_of_the_class *: peak allocated 2 B, budget 1 B*"])
+    r.stdout.fnmatch_lines_random(
+        [
+            "FAIL test_a_reserved_of_the_class *: peak reserved 11 B, budget 10 B*",
+            "FAIL test_c_of_the_class *: peak allocated 2 B, budget 1 B*",
+        ]
+    )
 
 
 def test_marks_are_read_when_the_test_runs(gpu):
     """Whoever adds them: conftest.py's hooks, a fixture, another plugin."""
-    gpu.makeconftest(STAND_IN + """
+    gpu.makeconftest(
+        STAND_IN
+        + """
 def pytest_collection_modifyitems(items):
     for item in items:
         if item.name.startswith("test_all"):
@@ -134,7 +149,8 @@ def pytest_collection_modifyitems(items):
 @pytest.fixture
 def tight(request):
     request.node.add_marker(pytest.mark.memory_budget(allocated=10))
-""")
+"""
+    )
     gpu.makepyfile("""
         def test_all(takes): takes(11)
         def test_fixture(takes, tight): takes(11)
@@ -153,8 +169,14 @@ def test_what_is_left_behind(gpu):
     """)
     r = gpu()
     r.assert_outcomes(passed=1, failed=1)
-    r.stdout.fnmatch_lines(["FAIL test_more on Stand-in: leaked 1.0 KiB, budget 1.0 KiB: over by 1 B (+0.1%)", "  measured   0 B reserved, 5 B allocated, 0 B of it by the test, 1025 B left behind",
-                            "  left behind:", "    left.py:1"])
+    r.stdout.fnmatch_lines(
+        [
+            "FAIL test_more on Stand-in: leaked 1.0 KiB, budget 1.0 KiB: over by 1 B (+0.1%)",
+            "  measured   0 B reserved, 5 B allocated, 0 B of it by the test, 1025 B left behind",
+            "  left behind:",
+            "    left.py:1",
+        ]
+    )
     r.stdout.no_fnmatch_line("*held at the peak*")
 
 
@@ -185,7 +207,9 @@ def test_the_budget_of_every_test(gpu):
 
 def test_async_tests(gpu):
     """Whoever runs them."""
-    gpu.makeconftest(STAND_IN + """
+    gpu.makeconftest(
+        STAND_IN
+        + """
 import asyncio, inspect
 
 @pytest.hookimpl(tryfirst=True)
@@ -194,7 +218,8 @@ def pytest_pyfunc_call(pyfuncitem):
         names = pyfuncitem._fixtureinfo.argnames
         asyncio.run(pyfuncitem.obj(**{n: pyfuncitem.funcargs[n] for n in names}))
         return True
-""")
+"""
+    )
     gpu.makepyfile("""
         import asyncio, pytest
         @pytest.mark.memory_budget(allocated=10)
@@ -221,7 +246,11 @@ def test_every_budget_of_a_test_has_properties_of_its_own(gpu):
     names = [(p.get("name"), p.get("value")) for p in ET.parse(gpu.path / "out.xml").iter("property")]
     assert len(dict(names)) == len(names)
     found = dict(names)
-    assert (found["memspec.2.outcome"], found["memspec.2.measured.delta"], found["memspec.measured.allocated"]) == ("pass", "4", "60")
+    assert (found["memspec.2.outcome"], found["memspec.2.measured.delta"], found["memspec.measured.allocated"]) == (
+        "pass",
+        "4",
+        "60",
+    )
     assert "memspec.outcome" not in found, "it was not judged"
 
 
@@ -234,7 +263,12 @@ def test_a_test_that_takes_more_than_before(gpu):
     run(100).assert_outcomes(passed=1)
     r = run(150)
     r.assert_outcomes(failed=1)
-    r.stdout.fnmatch_lines(["FAIL test_it on Stand-in: takes more than before", "  delta      150 B (150 B), the last run: 100 B (100 B): more by 50 B (+50.0%)"])
+    r.stdout.fnmatch_lines(
+        [
+            "FAIL test_it on Stand-in: takes more than before",
+            "  delta      150 B (150 B), the last run: 100 B (100 B): more by 50 B (+50.0%)",
+        ]
+    )
     run(150).assert_outcomes(failed=1)
     run(90).assert_outcomes(passed=1)
     run(95).assert_outcomes(failed=1)
@@ -249,7 +283,13 @@ def test_the_report_of_every_test(gpu):
     for more in ((), ("-n", "2")):
         r = gpu("--memspec-report=2", *more, fork=bool(more))
         r.assert_outcomes(passed=3)
-        r.stdout.fnmatch_lines(["the 2 of 3 tests that took the most (allocated on *", "*::test_b: 300 B by the test, peak 1000 B allocated*", "*::test_c: 200 B by the test*"])
+        r.stdout.fnmatch_lines(
+            [
+                "the 2 of 3 tests that took the most (allocated on *",
+                "*::test_b: 300 B by the test, peak 1000 B allocated*",
+                "*::test_c: 200 B by the test*",
+            ]
+        )
         r.stdout.no_fnmatch_line("*::test_a: *")
 
 
@@ -261,19 +301,22 @@ def test_histogram():
     assert histogram([1, 0, 16, 0, 8, 0, 0, 0, 2]) == "≤512 B ▁ 1, ≤32.0 KiB █ 16, ≤1.0 MiB ▄ 8, >1.00 GiB ▁ 2"
 
 
-@pytest.mark.parametrize("mark, error", [
-    ('allocated="24 MB"', "the unit 'MB', want MiB"),
-    ("'1GiB'", "got '1GiB' without a metric"),
-    ("weights=1", "got the metric 'weights', want one of allocated, reserved, delta, leaked"),
-    ("alocated=1", "want one of allocated, reserved, delta, leaked, did you mean allocated?"),
-    ("", "got no limit"),
-    ("allocated=-1", "want 0 or more"),
-    ("allocated='110%'", "got '110%', want 0% to 100%"),
-    ("allocated='x%'", "got 'x%', want 0% to 100%"),
-    ("allocated=1.5", "got size 1.5, want one such as"),
-    ("allocated=1, device='cpu'", "got device 'cpu', want a GPU: a number or cuda:N"),
-    ("allocated=1, device='tpu'", "got device 'tpu', want cuda, cuda:N or cpu"),
-])
+@pytest.mark.parametrize(
+    "mark, error",
+    [
+        ('allocated="24 MB"', "the unit 'MB', want MiB"),
+        ("'1GiB'", "got '1GiB' without a metric"),
+        ("weights=1", "got the metric 'weights', want one of allocated, reserved, delta, leaked"),
+        ("alocated=1", "want one of allocated, reserved, delta, leaked, did you mean allocated?"),
+        ("", "got no limit"),
+        ("allocated=-1", "want 0 or more"),
+        ("allocated='110%'", "got '110%', want 0% to 100%"),
+        ("allocated='x%'", "got 'x%', want 0% to 100%"),
+        ("allocated=1.5", "got size 1.5, want one such as"),
+        ("allocated=1, device='cpu'", "got device 'cpu', want a GPU: a number or cuda:N"),
+        ("allocated=1, device='tpu'", "got device 'tpu', want cuda, cuda:N or cpu"),
+    ],
+)
 def test_a_mark_that_cannot_be_fails_its_test_alone(gpu, mark, error):
     gpu.makepyfile(f"""
         import pytest

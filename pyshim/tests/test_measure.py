@@ -75,38 +75,61 @@ def the_record_is_right(got):
     assert got["weights"] == WEIGHTS
     base, first, steady = got["phases"]
     assert base["requested"] == WEIGHTS + INPUT
-    assert first["requested"] == steady["requested"] == WEIGHTS + INPUT + 2 * MAP, "the convolution's result lives while batch norm makes its own"
-    assert {p[m] for p in got["phases"] for m in record.METRICS if m != "requested"} == {None}, "a CPU has no allocator's numbers"
+    assert first["requested"] == steady["requested"] == WEIGHTS + INPUT + 2 * MAP, (
+        "the convolution's result lives while batch norm makes its own"
+    )
+    assert {p[m] for p in got["phases"] for m in record.METRICS if m != "requested"} == {None}, (
+        "a CPU has no allocator's numbers"
+    )
     events = got["events"]
-    assert [e["op"] for e in events[: base["events"]]] == ["parameter"] * 4 + ["buffer"] * 3 + ["parameter"] * 2 + ["input"]
-    assert [(e["action"], e.get("op", "")) for e in events[base["events"]:first["events"]]] == [
-        ("alloc", "aten.convolution.default"), ("alloc", "aten.native_batch_norm.default"), ("free_completed", ""),
-        ("alloc", "aten.relu.default"), ("free_completed", ""), ("alloc", "aten.addmm.default"), ("free_completed", "")]
+    assert [e["op"] for e in events[: base["events"]]] == ["parameter"] * 4 + ["buffer"] * 3 + ["parameter"] * 2 + [
+        "input"
+    ]
+    assert [(e["action"], e.get("op", "")) for e in events[base["events"] : first["events"]]] == [
+        ("alloc", "aten.convolution.default"),
+        ("alloc", "aten.native_batch_norm.default"),
+        ("free_completed", ""),
+        ("alloc", "aten.relu.default"),
+        ("free_completed", ""),
+        ("alloc", "aten.addmm.default"),
+        ("free_completed", ""),
+    ]
     frames = [got["frames"][i] for i in got["stacks"][events[base["events"]]["stack"]]]
-    assert {"file": "zoo.py", "line": 11, "function": "forward"} in frames, "the user's own line, from the project's folder"
+    assert {"file": "zoo.py", "line": 11, "function": "forward"} in frames, (
+        "the user's own line, from the project's folder"
+    )
     assert not any("memshim" in f["file"] for f in got["frames"])
 
 
 def test_the_schema_keeps_cpu_and_cuda_apart(case):
     got = json.loads(record.dump(request.run(case, "cpu")))
-    for change in ({"where": "cuda"}, {"context": 5}, {"phases": [got["phases"][0] | {"allocated": 5}]}, {"case": None}, {"extra": 1},
-                   {"oom": {"phase": "first", "text": ""}}):
+    for change in (
+        {"where": "cuda"},
+        {"context": 5},
+        {"phases": [got["phases"][0] | {"allocated": 5}]},
+        {"case": None},
+        {"extra": 1},
+        {"oom": {"phase": "first", "text": ""}},
+    ):
         with pytest.raises(jsonschema.ValidationError):
             jsonschema.validate(got | change, SCHEMA)
 
 
-@pytest.mark.parametrize("change, kind, error", [
-    ({"source": ""}, NothingToRun, "runtime eager is measured on the live model: give source:"),
-    ({"source": "zoo.py:absent"}, BuildError, "zoo.py: got no absent"),
-    ({"source": "gone.py:net"}, BuildError, "gone.py: no such file"),
-    ({"source": "no.such.package:net"}, BuildError, "got source 'no.such.package', and Python finds no module no"),
-    ({"source": "zoo:absent"}, BuildError, "zoo.py: got no absent"),
-    ({"source": "zoo.py"}, BuildError, "got source 'zoo.py', want FILE.py:NAME or package.module:NAME"),
-    ({"source": "zoo.py:number"}, BuildError, "number gives int, want a torch.nn.Module"),
-    ({"source": "zoo.py:broken"}, ValueError, "this model never works"),
-    ({"runtime": "torchscript", "source": ""}, NothingToRun, "net.pt is stripped"),
-    ({"mode": "training"}, NothingToRun, "a training step is not measured yet"),
-])
+@pytest.mark.parametrize(
+    "change, kind, error",
+    [
+        ({"source": ""}, NothingToRun, "runtime eager is measured on the live model: give source:"),
+        ({"source": "zoo.py:absent"}, BuildError, "zoo.py: got no absent"),
+        ({"source": "gone.py:net"}, BuildError, "gone.py: no such file"),
+        ({"source": "no.such.package:net"}, BuildError, "got source 'no.such.package', and Python finds no module no"),
+        ({"source": "zoo:absent"}, BuildError, "zoo.py: got no absent"),
+        ({"source": "zoo.py"}, BuildError, "got source 'zoo.py', want FILE.py:NAME or package.module:NAME"),
+        ({"source": "zoo.py:number"}, BuildError, "number gives int, want a torch.nn.Module"),
+        ({"source": "zoo.py:broken"}, ValueError, "this model never works"),
+        ({"runtime": "torchscript", "source": ""}, NothingToRun, "net.pt is stripped"),
+        ({"mode": "training"}, NothingToRun, "a training step is not measured yet"),
+    ],
+)
 def test_what_cannot_be_measured_says_why(case, change, kind, error):
     with pytest.raises(kind) as e:
         request.run(case | change, "cpu")
@@ -148,23 +171,31 @@ def scripted(): return torch.jit.script(Checks())
 """
 
 
-@pytest.mark.parametrize("change, where, status, said", [
-    ({"source": "zoo.py:absent"}, "cpu", errors.USAGE, "zoo.py: got no absent"),
-    ({"source": ""}, "cpu", errors.NOTHING, "give source: in memspec.yaml"),
-    ({"inputs": ["x=float32[2,"]}, "cpu", errors.USAGE, "input 'float32[2,'"),
-    ({}, "cuda", errors.UNSURE, "a GPU is required, and PyTorch finds none here"),
-    ({"source": "zoo.py:broken"}, "cpu", errors.FAILED, "ValueError: this model never works (zoo.py:22)"),
-    ({"source": "zoo.py:raises"}, "cpu", errors.FAILED, "KeyError: 'no such' (zoo.py:29)"),
-    ({"source": "zoo.py:exits"}, "cpu", errors.FAILED, "SystemExit: 0 (zoo.py:30)"),
-    ({"source": "zoo.py:Says"}, "cpu", errors.FAILED, "SystemExit: bye (zoo.py:32)"),
-    ({"source": "zoo.py:Interrupts"}, "cpu", errors.FAILED, "KeyboardInterrupt: no text (zoo.py:34)"),
-    ({"source": "zoo.py:Deep"}, "cpu", errors.FAILED, "RecursionError: maximum recursion depth exceeded"),
-    ({"source": "zoo.py:scripted"}, "cpu", errors.FAILED, "AssertionError: not so many (zoo.py:55)"),
-    ({"inputs": ["y=float32[2,3,16,16]"]}, "cpu", errors.USAGE, "got inputs y; want those of Net.forward(x)"),
-    ({"source": "gone.py:x"}, "cpu", errors.USAGE, "gone.py: no such file"),
-    ({"source": "bad.py:x"}, "cpu", errors.FAILED, "SyntaxError: "),
-    ({"source": "needs.py:x"}, "cpu", errors.FAILED, "ModuleNotFoundError: No module named 'not_to_be_found' (needs.py:1)"),
-])
+@pytest.mark.parametrize(
+    "change, where, status, said",
+    [
+        ({"source": "zoo.py:absent"}, "cpu", errors.USAGE, "zoo.py: got no absent"),
+        ({"source": ""}, "cpu", errors.NOTHING, "give source: in memspec.yaml"),
+        ({"inputs": ["x=float32[2,"]}, "cpu", errors.USAGE, "input 'float32[2,'"),
+        ({}, "cuda", errors.UNSURE, "a GPU is required, and PyTorch finds none here"),
+        ({"source": "zoo.py:broken"}, "cpu", errors.FAILED, "ValueError: this model never works (zoo.py:22)"),
+        ({"source": "zoo.py:raises"}, "cpu", errors.FAILED, "KeyError: 'no such' (zoo.py:29)"),
+        ({"source": "zoo.py:exits"}, "cpu", errors.FAILED, "SystemExit: 0 (zoo.py:30)"),
+        ({"source": "zoo.py:Says"}, "cpu", errors.FAILED, "SystemExit: bye (zoo.py:32)"),
+        ({"source": "zoo.py:Interrupts"}, "cpu", errors.FAILED, "KeyboardInterrupt: no text (zoo.py:34)"),
+        ({"source": "zoo.py:Deep"}, "cpu", errors.FAILED, "RecursionError: maximum recursion depth exceeded"),
+        ({"source": "zoo.py:scripted"}, "cpu", errors.FAILED, "AssertionError: not so many (zoo.py:55)"),
+        ({"inputs": ["y=float32[2,3,16,16]"]}, "cpu", errors.USAGE, "got inputs y; want those of Net.forward(x)"),
+        ({"source": "gone.py:x"}, "cpu", errors.USAGE, "gone.py: no such file"),
+        ({"source": "bad.py:x"}, "cpu", errors.FAILED, "SyntaxError: "),
+        (
+            {"source": "needs.py:x"},
+            "cpu",
+            errors.FAILED,
+            "ModuleNotFoundError: No module named 'not_to_be_found' (needs.py:1)",
+        ),
+    ],
+)
 def test_how_the_process_ends(case, project, monkeypatch, capsys, change, where, status, said):
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     with (project / "zoo.py").open("a") as f:
@@ -186,13 +217,16 @@ def test_how_the_process_ends(case, project, monkeypatch, capsys, change, where,
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
-@pytest.mark.parametrize("source, timeout, error", [
-    ("Tells", 60, r"^ValueError: mine \(zoo\.py:40\)$"),  # not what the model said
-    ("Ends", 60, r"^the process ended without a record, as after os\._exit\(0\)$"),
-    ("Crashes", 60, r"^the process ended by signal 11"),
-    ("Hangs", 5, r"^not done after 5 s \(zoo\.py:48\)$"),
-    ("Leaves", 60, None),
-])
+@pytest.mark.parametrize(
+    "source, timeout, error",
+    [
+        ("Tells", 60, r"^ValueError: mine \(zoo\.py:40\)$"),  # not what the model said
+        ("Ends", 60, r"^the process ended without a record, as after os\._exit\(0\)$"),
+        ("Crashes", 60, r"^the process ended by signal 11"),
+        ("Hangs", 5, r"^not done after 5 s \(zoo\.py:48\)$"),
+        ("Leaves", 60, None),
+    ],
+)
 def test_a_bad_model_costs_its_own_case(server, case, project, source, timeout, error):
     with (project / "zoo.py").open("a") as f:
         f.write(ENDS)
@@ -261,25 +295,34 @@ def python(tmp_path, monkeypatch):
 
     def write(body):
         path = tmp_path / "python"
-        path.write_text('#!/bin/sh\nout=; prev=; for a in "$@"; do [ "$prev" != --output ] || out=$a; prev=$a; done\n' + body + "\n")
+        path.write_text(
+            '#!/bin/sh\nout=; prev=; for a in "$@"; do [ "$prev" != --output ] || out=$a; prev=$a; done\n' + body + "\n"
+        )
         path.chmod(0o755)
         monkeypatch.setattr(sys, "executable", str(path))
 
     return write
 
 
-@pytest.mark.parametrize("body, kind, error", [
-    ("echo 'memshim: zoo.py: got no absent' >&2; exit 2", errors.CaseError, "zoo.py: got no absent"),
-    ("echo 'memshim: a GPU is required' >&2; exit 3", errors.NoGPU, "a GPU is required"),
-    ("echo 'memshim: give source:' >&2; exit 5", errors.NothingToRun, "give source:"),
-    ("echo Traceback >&2; echo 'memshim: ValueError: no' >&2; exit 1", errors.ModelError, "ValueError: no"),
-    ("echo 'memshim: all is well' >&2; echo 'memshim: ValueError: no' >&2; exit 1", errors.ModelError, "ValueError: no"),
-    ("echo 'memshim: got no torch' >&2; exit 4", errors.NoTorch, "got no torch"),
-    ("kill -9 $$", errors.ModelError, "the process ended by signal 9"),
-    ("printf '\\377\\376' >&2; exit 9", errors.ModelError, "\ufffd\ufffd"),
-    ("exit 9", errors.ModelError, "the process ended with 9"),
-    ("exit 0", errors.ModelError, "the process ended without a record, as after os._exit(0)"),
-])
+@pytest.mark.parametrize(
+    "body, kind, error",
+    [
+        ("echo 'memshim: zoo.py: got no absent' >&2; exit 2", errors.CaseError, "zoo.py: got no absent"),
+        ("echo 'memshim: a GPU is required' >&2; exit 3", errors.NoGPU, "a GPU is required"),
+        ("echo 'memshim: give source:' >&2; exit 5", errors.NothingToRun, "give source:"),
+        ("echo Traceback >&2; echo 'memshim: ValueError: no' >&2; exit 1", errors.ModelError, "ValueError: no"),
+        (
+            "echo 'memshim: all is well' >&2; echo 'memshim: ValueError: no' >&2; exit 1",
+            errors.ModelError,
+            "ValueError: no",
+        ),
+        ("echo 'memshim: got no torch' >&2; exit 4", errors.NoTorch, "got no torch"),
+        ("kill -9 $$", errors.ModelError, "the process ended by signal 9"),
+        ("printf '\\377\\376' >&2; exit 9", errors.ModelError, "\ufffd\ufffd"),
+        ("exit 9", errors.ModelError, "the process ended with 9"),
+        ("exit 0", errors.ModelError, "the process ended without a record, as after os._exit(0)"),
+    ],
+)
 def test_what_the_process_could_not_do_is_typed(python, body, kind, error):
     python(body)
     with pytest.raises(errors.MeasureError) as e:
@@ -334,7 +377,9 @@ with request.alone("cuda"):
     start = time.monotonic()
     p = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment)
     other.wait()
-    assert p.stderr.splitlines()[-1] == "memshim: SystemExit: done (<string>:6)" and time.monotonic() - start > 2, p.stderr
+    assert p.stderr.splitlines()[-1] == "memshim: SystemExit: done (<string>:6)" and time.monotonic() - start > 2, (
+        p.stderr
+    )
 
 
 def test_threads_that_a_model_leaves_do_not_keep_the_process(monkeypatch):
@@ -361,7 +406,14 @@ def test_runtimes(case, runtime, how, dtype):
 def test_an_artifact_with_its_weights_is_run_without_a_source(case, project, kind):
     import memshim
 
-    artifact = str(memshim.export(load_source("zoo.py:net"), project / ("whole.pt2" if kind == "export" else "whole.pt"), torch.zeros(2, 3, 16, 16), kind=kind))
+    artifact = str(
+        memshim.export(
+            load_source("zoo.py:net"),
+            project / ("whole.pt2" if kind == "export" else "whole.pt"),
+            torch.zeros(2, 3, 16, 16),
+            kind=kind,
+        )
+    )
     runtime = "export" if kind == "export" else "torchscript"
     for dtype, weights in (("", WEIGHTS), ("float16", (WEIGHTS - 8) // 2 + 8)):
         got = request.run(case | {"runtime": runtime, "source": "", "artifact": artifact, "dtype": dtype}, "cpu")
@@ -382,26 +434,46 @@ def test_autocast(case):
 
 
 def test_inputs_that_stay_on_the_host_and_nested_ones(case, project):
-    (project / "zoo.py").write_text("import torch\nclass N(torch.nn.Module):\n    def forward(self, a, b): return a['k'][0] + b.sum()\nn = N()\n")
+    (project / "zoo.py").write_text(
+        "import torch\nclass N(torch.nn.Module):\n    def forward(self, a, b): return a['k'][0] + b.sum()\nn = N()\n"
+    )
     got = request.run(case | {"source": "zoo.py:n", "inputs": ["{k: [float32[4]]}", "b=int64[3] cpu"]}, "cpu")
     assert got["phases"][0]["requested"] == 16 + 24
 
 
-@pytest.mark.parametrize("top, want", [
-    ("torch.backends.cudnn.benchmark = True; torch.backends.cuda.matmul.allow_tf32 = True", {"benchmark": False, "tf32_matmul": False, "tf32_cudnn": True}),
-    ("torch.backends.cuda.matmul.fp32_precision = 'tf32'; torch.backends.cudnn.conv.fp32_precision = 'ieee'", {"tf32_matmul": False, "tf32_cudnn": True}),
-])
+@pytest.mark.parametrize(
+    "top, want",
+    [
+        (
+            "torch.backends.cudnn.benchmark = True; torch.backends.cuda.matmul.allow_tf32 = True",
+            {"benchmark": False, "tf32_matmul": False, "tf32_cudnn": True},
+        ),
+        (
+            "torch.backends.cuda.matmul.fp32_precision = 'tf32'; torch.backends.cudnn.conv.fp32_precision = 'ieee'",
+            {"tf32_matmul": False, "tf32_cudnn": True},
+        ),
+    ],
+)
 def test_flags_are_set_after_the_source_and_told_as_torch_says(server, case, project, top, want):
     """What a model file sets at its top does not stand; what its forward sets is recorded."""
     with (project / "zoo.py").open("a") as f:
-        f.write(f"\n{top}\nclass Sets(Net):\n    def forward(self, x):\n        torch.backends.cudnn.benchmark = True\n        return super().forward(x)\n")
+        f.write(
+            f"\n{top}\nclass Sets(Net):\n    def forward(self, x):\n        torch.backends.cudnn.benchmark = True\n        return super().forward(x)\n"
+        )
     flags = case["flags"] | {"tf32_matmul": False, "tf32_cudnn": True}
     got = server.measure(case | {"flags": flags}, "cpu")["flags"]
     assert {k: got[k] for k in want} == want
     assert server.measure(case | {"flags": flags, "source": "zoo.py:Sets"}, "cpu")["flags"]["benchmark"] is True
 
 
-@pytest.mark.parametrize("wanted, want", [(["flash_attention"], ["flash_attention"]), (["math", "cudnn_attention"], ["math", "cudnn_attention"]), (None, None)])
+@pytest.mark.parametrize(
+    "wanted, want",
+    [
+        (["flash_attention"], ["flash_attention"]),
+        (["math", "cudnn_attention"], ["math", "cudnn_attention"]),
+        (None, None),
+    ],
+)
 def test_attention_is_what_the_case_allows(server, case, wanted, want):
     """What torch.nn.attention.sdpa_kernel would set, for the whole run; told only where a backend
     is off."""
@@ -409,13 +481,16 @@ def test_attention_is_what_the_case_allows(server, case, wanted, want):
     assert server.measure(case | {"flags": flags}, "cpu")["flags"].get("attention") == want
 
 
-@pytest.mark.parametrize("case_name, gpu, want", [
-    ("resnet50[B=8]", "NVIDIA A100-SXM4-80GB", "resnet50[B=8].eager.nvidia-a100-sxm4-80gb.json"),
-    ("too big/../x", "Tesla T4", "too big%2F..%2Fx.eager.tesla-t4.json"),
-    ("too big%2F..%2Fx", "Tesla T4", "too big%252F..%252Fx.eager.tesla-t4.json"),
-    (".x", "Tesla T4", "%2Ex.eager.tesla-t4.json"),
-    ("n" * 300, "", "n" * 140 + "~230b07749.eager.cpu.json"),
-])
+@pytest.mark.parametrize(
+    "case_name, gpu, want",
+    [
+        ("resnet50[B=8]", "NVIDIA A100-SXM4-80GB", "resnet50[B=8].eager.nvidia-a100-sxm4-80gb.json"),
+        ("too big/../x", "Tesla T4", "too big%2F..%2Fx.eager.tesla-t4.json"),
+        ("too big%2F..%2Fx", "Tesla T4", "too big%252F..%252Fx.eager.tesla-t4.json"),
+        (".x", "Tesla T4", "%2Ex.eager.tesla-t4.json"),
+        ("n" * 300, "", "n" * 140 + "~230b07749.eager.cpu.json"),
+    ],
+)
 def test_file_names(case_name, gpu, want):
     assert record.file_name({"case": case_name, "runtime": "eager", "device": {"name": gpu}}) == want
 
@@ -425,9 +500,23 @@ def test_file_names(case_name, gpu, want):
 def test_a_measurement_ends_with_whoever_asked_for_it(tmp_path, runner):
     """Also where that one is killed. A stand-in hangs in the place of a model, whose process is its
     grandchild or its child."""
-    (tmp_path / "m.py").write_text(f"import os, time\nopen({str(tmp_path / 'pid')!r}, 'w').write(str(os.getpid()))\ntime.sleep(600)\n")
-    case = {"name": "x", "alloc_conf": "", "cublas_workspace": "", "flags": {"deterministic": False}, "inputs": [], "dtype": "", "mode": "inference",
-            "runtime": "eager", "artifact": "", "source": "m.py:x", "dir": str(tmp_path), "memory_fraction": 0}
+    (tmp_path / "m.py").write_text(
+        f"import os, time\nopen({str(tmp_path / 'pid')!r}, 'w').write(str(os.getpid()))\ntime.sleep(600)\n"
+    )
+    case = {
+        "name": "x",
+        "alloc_conf": "",
+        "cublas_workspace": "",
+        "flags": {"deterministic": False},
+        "inputs": [],
+        "dtype": "",
+        "mode": "inference",
+        "runtime": "eager",
+        "artifact": "",
+        "source": "m.py:x",
+        "dir": str(tmp_path),
+        "memory_fraction": 0,
+    }
     code = f"from memshim.case import process\nprocess.{runner}().measure({case!r}, 'cpu')"
     asking = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.DEVNULL)
     request = wait_for(tmp_path / "pid")
@@ -439,6 +528,7 @@ def test_a_measurement_ends_with_whoever_asked_for_it(tmp_path, runner):
 @pytest.fixture
 def here(monkeypatch):
     """Measures in this process."""
+
     class Here:
         def measure(self, case, where="auto", timeout=0, stacks="all"):
             try:
@@ -457,10 +547,18 @@ def here(monkeypatch):
 def test_the_command(project, capsys, here):
     assert measure.main(["--case", "net*", "--where", "cpu", "-o", "records"]) == 0
     said = capsys.readouterr().out.splitlines()
-    assert [x for x in said if x.startswith("records")] == ["records/net[B=1].eager.cpu.json", "records/net[B=8].eager.cpu.json"]
+    assert [x for x in said if x.startswith("records")] == [
+        "records/net[B=1].eager.cpu.json",
+        "records/net[B=8].eager.cpu.json",
+    ]
     at = said.index("records/net[B=1].eager.cpu.json") + 1
-    assert said[at] == "  eager on CPU tensors, no GPU: weights 62.3 KiB" and said[at + 1].split("  ")[-1] == "above the baseline"
-    assert said[at + 2].split() == "requested 65.3 KiB 77.5 KiB 77.5 KiB 12.2 KiB".split() and not said[at + 3].startswith(" "), "a CPU has no more"
+    assert (
+        said[at] == "  eager on CPU tensors, no GPU: weights 62.3 KiB"
+        and said[at + 1].split("  ")[-1] == "above the baseline"
+    )
+    assert said[at + 2].split() == "requested 65.3 KiB 77.5 KiB 77.5 KiB 12.2 KiB".split() and not said[
+        at + 3
+    ].startswith(" "), "a CPU has no more"
     assert measure.main(["--case", "nothing"]) == 2
     assert 'got no case "nothing"' in capsys.readouterr().err
     assert measure.main(["--case", "small", "--where", "cuda"]) == 3
@@ -480,14 +578,32 @@ def test_a_folder_that_cannot_be_is_told_before_anything_is_run(project, capsys,
         assert e.value.code == 2 and f"argument {option}: invalid {kind} value: '{value}'" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("raised, code", [([errors.NoGPU], 3), ([errors.NoGPU, errors.ModelError], 2), ([errors.MeasureError, errors.NoGPU], 2), ([None], 0)])
+@pytest.mark.parametrize(
+    "raised, code",
+    [
+        ([errors.NoGPU], 3),
+        ([errors.NoGPU, errors.ModelError], 2),
+        ([errors.MeasureError, errors.NoGPU], 2),
+        ([None], 0),
+    ],
+)
 def test_the_exit_code_of_many(project, monkeypatch, capsys, case, raised, code):
     def all_of(found, jobs, one):
         for e in raised:
+
             def run(*a, e=e):
                 if e:
                     raise e("why")
-                return {"case": "x", "runtime": "eager", "where": "cpu", "weights": 0, "phases": [], "oom": None, "device": {"name": "cpu"}}
+                return {
+                    "case": "x",
+                    "runtime": "eager",
+                    "where": "cpu",
+                    "weights": 0,
+                    "phases": [],
+                    "oom": None,
+                    "device": {"name": "cpu"},
+                }
+
             yield one(case, run)
 
     monkeypatch.setattr(memspec_yaml, "load", lambda *a: [case] * len(raised))

@@ -11,20 +11,20 @@ import pretended
 
 pytest.importorskip("torch")
 
-ZOO = '''
+ZOO = """
 import torch
 
 def net():
     return torch.nn.Sequential(torch.nn.Linear(512, 1024), torch.nn.ReLU(), torch.nn.Linear(1024, 8))
-'''
+"""
 
-SCRIPT = '''
+SCRIPT = """
 import torch
 from zoo import net
 model = net().cuda()
 kept = model(torch.randn(256, 512, device="cuda"))
 print("peak", torch.cuda.max_memory_allocated())
-'''
+"""
 
 
 @pytest.fixture(autouse=True)
@@ -41,7 +41,9 @@ def folder(tmp_path):
 
 
 def memshim(folder, *arguments):
-    return subprocess.run([sys.executable, "-m", "memshim", *arguments], cwd=folder, capture_output=True, text=True, timeout=300)
+    return subprocess.run(
+        [sys.executable, "-m", "memshim", *arguments], cwd=folder, capture_output=True, text=True, timeout=300
+    )
 
 
 def test_trace(folder):
@@ -69,13 +71,26 @@ def test_track(folder):
 def test_profile(folder):
     p = memshim(folder, "profile", "zoo.py:net", "--input", "float32[64,512]", "--on", "t4", "--optimizer", "Adam")
     assert p.returncode == 0, p.stderr
-    assert "(allocated on a pretend GPU)" in p.stdout and "optimizer state 4.1 MiB" in p.stdout and "workspace 8.1 MiB" in p.stdout, p.stdout
+    assert (
+        "(allocated on a pretend GPU)" in p.stdout
+        and "optimizer state 4.1 MiB" in p.stdout
+        and "workspace 8.1 MiB" in p.stdout
+    ), p.stdout
 
 
-@pytest.mark.parametrize("arguments, text", [
-    (["trace", "--on", "toaster", "use.py"], "memshim trace: got device 'toaster', want a known device (all: memspec devices)"),
-    (["track", "--count", "2", "--at", "3", "use.py"], "memshim track: got --memory or --count without --on, want --on DEVICE beside it"),
-])
+@pytest.mark.parametrize(
+    "arguments, text",
+    [
+        (
+            ["trace", "--on", "toaster", "use.py"],
+            "memshim trace: got device 'toaster', want a known device (all: memspec devices)",
+        ),
+        (
+            ["track", "--count", "2", "--at", "3", "use.py"],
+            "memshim track: got --memory or --count without --on, want --on DEVICE beside it",
+        ),
+    ],
+)
 def test_a_device_that_cannot_be(folder, arguments, text):
     p = memshim(folder, *arguments)
     assert (p.returncode, p.stderr) == (2, text + "\n")
@@ -114,13 +129,20 @@ def test_memory_that_ends_is_a_broken_budget(folder):
     """Of the run too, and no model's error; a model without a budget that it could break still does
     not fit."""
     card = "devices:\n  tiny: {memory: 24MiB, compute_capability: 7.5, sms: 20}\ndefaults: {device: tiny, runtime: eager}\n"
-    (folder / "memspec.yaml").write_text(SPEC.replace("defaults: {device: t4, runtime: eager}\n", card).replace("LIMIT", "1GiB").replace("[32, 256]", "8192"))
+    (folder / "memspec.yaml").write_text(
+        SPEC.replace("defaults: {device: t4, runtime: eager}\n", card)
+        .replace("LIMIT", "1GiB")
+        .replace("[32, 256]", "8192")
+    )
     assert captured.memshim(folder, "export", "memspec.yaml", "--strip").returncode == 0
     p = captured.memshim(folder, "check", "--on", "pretend", "--format", "json")
     (case,) = json.loads(p.stdout)["cases"]
     assert p.returncode == 1 and case["measured"]["outcome"] == "fail", p.stdout + p.stderr
     text = " ".join(captured.memshim(folder, "check", "--on", "pretend").stdout.split())
-    assert "broken on a pretend GPU out of memory in the first pass: CUDA out of memory. Tried to allocate 32.00 MiB" in text, text
+    assert (
+        "broken on a pretend GPU out of memory in the first pass: CUDA out of memory. Tried to allocate 32.00 MiB"
+        in text
+    ), text
 
 
 def test_measure(folder):

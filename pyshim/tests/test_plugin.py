@@ -14,17 +14,23 @@ from memshim.case import process, record, request
 def test_a_case_is_a_test(run_pytest):
     r = run_pytest("-v")
     r.assert_outcomes(passed=3, failed=1)
-    r.stdout.fnmatch_lines([
-        "*memspec.yaml::net[[]B=1] PASSED*", "*memspec.yaml::net[[]B=8] PASSED*", "*memspec.yaml::small FAILED*", "*memspec.yaml::warned PASSED*",
-        "FAIL small on none, eager: peak allocated * KiB, budget 64.0 KiB: over*",
-        "  budget     memspec.yaml:13  models.net.cases[[]1].budget.allocated = 64KiB", "             (65536 B)",
-        "  held at the peak:",
-        "  reproduce  pytest memspec.yaml::small",
-        "             memspec explain --case small memspec.yaml",
-        "*= memspec =*",
-        "WARN warned on none, eager: peak allocated *  (memspec.yaml::warned)",
-        "4 budgets: 2 pass, 1 warn, 1 fail, 4 not measured: no GPU here",
-    ])
+    r.stdout.fnmatch_lines(
+        [
+            "*memspec.yaml::net[[]B=1] PASSED*",
+            "*memspec.yaml::net[[]B=8] PASSED*",
+            "*memspec.yaml::small FAILED*",
+            "*memspec.yaml::warned PASSED*",
+            "FAIL small on none, eager: peak allocated * KiB, budget 64.0 KiB: over*",
+            "  budget     memspec.yaml:13  models.net.cases[[]1].budget.allocated = 64KiB",
+            "             (65536 B)",
+            "  held at the peak:",
+            "  reproduce  pytest memspec.yaml::small",
+            "             memspec explain --case small memspec.yaml",
+            "*= memspec =*",
+            "WARN warned on none, eager: peak allocated *  (memspec.yaml::warned)",
+            "4 budgets: 2 pass, 1 warn, 1 fail, 4 not measured: no GPU here",
+        ]
+    )
 
 
 def test_the_message_is_the_binarys(run_pytest):
@@ -57,7 +63,9 @@ def test_junit_properties(run_pytest):
     assert found["memspec.not_measured"].endswith("no GPU here")
     said = binary.call("check", str(run_pytest.path / "memspec.yaml"), "--case", "net[B=8]", "--format", "junit")
     of_memspec = {p.get("name"): p.get("value") for p in ET.fromstring(said.out).iter("property")}
-    assert len(of_memspec) > 6 and of_memspec.items() <= found.items(), "memspec check --format junit says the same by the same names"
+    assert len(of_memspec) > 6 and of_memspec.items() <= found.items(), (
+        "memspec check --format junit says the same by the same names"
+    )
 
 
 def test_an_unreadable_spec_fails_alone(run_pytest):
@@ -66,7 +74,12 @@ def test_an_unreadable_spec_fails_alone(run_pytest):
     (folder / "memspec.yaml").write_text("version: 1\nmodel: {}\n")
     r = run_pytest()
     r.assert_outcomes(passed=3, failed=1, errors=1)
-    r.stdout.fnmatch_lines(['*memspec.yaml:2:1: got the key "model"*did you mean "models"?*', "*5 budgets: 2 pass, 1 warn, 1 fail, 1 error, *"])
+    r.stdout.fnmatch_lines(
+        [
+            '*memspec.yaml:2:1: got the key "model"*did you mean "models"?*',
+            "*5 budgets: 2 pass, 1 warn, 1 fail, 1 error, *",
+        ]
+    )
 
 
 def test_a_memspec_that_is_not_there_fails_alone(run_pytest, monkeypatch):
@@ -96,7 +109,9 @@ def test_a_required_gpu_that_is_absent_fails(run_pytest, monkeypatch):
 def test_measuring_without_a_gpu_is_recorded_and_not_compared(run_pytest, monkeypatch):
     pytest.importorskip("torch")
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
-    monkeypatch.setattr(process.Server, "measure", lambda self, case, *a: json.loads(record.dump(request.run(case, "cpu"))))
+    monkeypatch.setattr(
+        process.Server, "measure", lambda self, case, *a: json.loads(record.dump(request.run(case, "cpu")))
+    )
     r = run_pytest("--memspec-measure", "--memspec-output=records", "-v", "-k", "net[B:1]")
     r.assert_outcomes(passed=1, deselected=3)
     r.stdout.fnmatch_lines(["RECORDED net[[]B=1] on CPU tensors (no GPU): *never compared*"])
@@ -144,9 +159,12 @@ def test_ini_says_what_options_say(run_pytest, monkeypatch):
     r.assert_outcomes(failed=1, deselected=3)
     r.stdout.fnmatch_lines(["INCONCLUSIVE net[[]B=1]: no GPU here"])
     r.stdout.no_fnmatch_line("*budgets: *")
-    for line, error in (("memspec_top = many", "memspec_top: got 'many', want a number"), ("memspec_budget = 5GiB", "memspec_budget: *"),
-                        ("memspec_budget = allocated=5GB", "memspec_budget: *the unit 'GB', want GiB"),
-                        ("memspec_baseline = absent.json", "absent.json: no such file; --memspec-update-baseline writes it")):
+    for line, error in (
+        ("memspec_top = many", "memspec_top: got 'many', want a number"),
+        ("memspec_budget = 5GiB", "memspec_budget: *"),
+        ("memspec_budget = allocated=5GB", "memspec_budget: *the unit 'GB', want GiB"),
+        ("memspec_baseline = absent.json", "absent.json: no such file; --memspec-update-baseline writes it"),
+    ):
         run_pytest.makeini(f"[pytest]\n{line}\n")
         r = run_pytest("-k", "net[B:1]", "--memspec-report")
         assert r.ret in (3, 4) or "top" in line
@@ -163,7 +181,9 @@ def test_each_option_is_one_of_the_ini_file(pytester, option):
     pytester.makeini("[pytest]\n")
     assert not options.get(pytester.parseconfig(*plugin), option.name)
     flag = "--" + option.name.replace("_", "-")
-    by_flag = options.get(pytester.parseconfig(*plugin, *([flag] if option.kind is bool else [flag, value])), option.name)
+    by_flag = options.get(
+        pytester.parseconfig(*plugin, *([flag] if option.kind is bool else [flag, value])), option.name
+    )
     assert by_ini == by_flag == {bool: True, int: 7, str: "a b"}[option.kind]
 
 
@@ -183,7 +203,12 @@ def test_a_prediction_that_grows(run_pytest, file):
     for _ in range(2):  # what failed is not taken for what was
         r = run_pytest(*hold, "-k", "warned")
         r.assert_outcomes(failed=1, deselected=3)
-        r.stdout.fnmatch_lines(["FAIL warned on none: takes more than before", f"  predicted allocated 1.0 MiB (* B), {file or 'the last run'}: * KiB (* B): more by *"])
+        r.stdout.fnmatch_lines(
+            [
+                "FAIL warned on none: takes more than before",
+                f"  predicted allocated 1.0 MiB (* B), {file or 'the last run'}: * KiB (* B): more by *",
+            ]
+        )
     spec.write_text(spec.read_text().replace("      - dims: {B: 64}", "      - dims: {B: 2}"))
     run_pytest(*hold, "-k", "warned").assert_outcomes(passed=1, deselected=3)
 

@@ -37,14 +37,18 @@ def test_folders_are_made_for_this_user_alone(cache):
 def test_a_folder_that_others_may_write_to_is_refused_by_name(cache, which):
     private.folder(cache / "pretend")
     (cache / which).chmod(0o770)
-    with pytest.raises(private.NotPrivate, match=f"{cache / which}: got mode 770, want one that this user alone may write to"):
+    with pytest.raises(
+        private.NotPrivate, match=f"{cache / which}: got mode 770, want one that this user alone may write to"
+    ):
         private.folder(cache / "pretend")
 
 
 def test_a_folder_of_another_user_is_refused_by_name(cache, monkeypatch):
     private.folder(cache)
     monkeypatch.setattr(os, "getuid", lambda: os.geteuid() + 1)
-    with pytest.raises(private.NotPrivate, match=f"{cache}: got a folder or file of user {os.geteuid()}, want one of this user's own"):
+    with pytest.raises(
+        private.NotPrivate, match=f"{cache}: got a folder or file of user {os.geteuid()}, want one of this user's own"
+    ):
         private.folder(cache)
 
 
@@ -90,7 +94,15 @@ def test_the_lock_of_a_measurement_is_in_a_folder_of_the_users(cache, monkeypatc
     monkeypatch.setattr(devices, "hinted", lambda: True)
     for folder in (cache, tmp_path / "session" / "memshim"):
         with request.alone("cuda"):
-            p = subprocess.run([sys.executable, "-c", f"import fcntl; fcntl.flock(open('{folder}/gpu.lock'), fcntl.LOCK_EX | fcntl.LOCK_NB)"], capture_output=True, text=True)
+            p = subprocess.run(
+                [
+                    sys.executable,
+                    "-c",
+                    f"import fcntl; fcntl.flock(open('{folder}/gpu.lock'), fcntl.LOCK_EX | fcntl.LOCK_NB)",
+                ],
+                capture_output=True,
+                text=True,
+            )
             assert "BlockingIOError" in p.stderr
         (tmp_path / "session").mkdir(exist_ok=True)
         monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "session"))

@@ -33,7 +33,11 @@ def test_what_the_driver_says(probe):
     p = subprocess.run([probe], env=environment, capture_output=True, text=True)
     assert p.returncode == 0, p.stderr
     first, second = json.loads(p.stdout)["devices"]
-    assert (first["name"], first["compute_capability"], second["name"]) == ("Tesla T4", "7.5", "NVIDIA GeForce RTX 4090")
+    assert (first["name"], first["compute_capability"], second["name"]) == (
+        "Tesla T4",
+        "7.5",
+        "NVIDIA GeForce RTX 4090",
+    )
     with subprocess.Popen([probe, "-memory"], env=environment, stdout=subprocess.PIPE, text=True) as p:
         lines = [p.stdout.readline() for _ in range(4)]
         p.kill()

@@ -38,18 +38,31 @@ def test_profiler(tmp_path):
                 s = p.record_stats()
             rows = p.epoch_end()
     parts = s.parts
-    assert s.breakdown.phase == "step" and s.breakdown.where.startswith("pyshim/tests/test_profile.py:"), "Adam's temporaries"
-    assert (parts.weights, parts.gradients, parts.optimizer_state, parts.inputs) == (WEIGHTS, WEIGHTS, 2 * WEIGHTS + 4 * 4, 0), "x is gone"
+    assert s.breakdown.phase == "step" and s.breakdown.where.startswith("pyshim/tests/test_profile.py:"), (
+        "Adam's temporaries"
+    )
+    assert (parts.weights, parts.gradients, parts.optimizer_state, parts.inputs) == (
+        WEIGHTS,
+        WEIGHTS,
+        2 * WEIGHTS + 4 * 4,
+        0,
+    ), "x is gone"
     assert parts.total() == s.peak_allocated and not parts.rounding and not parts.workspace
     assert s.peak_cached is None and s.current_cached is None and s.breakdown.cached is None
     assert [(r.layer, r.type, r.weights) for r in rows if not r.tensor and r.layer != "(outside of the model)"] == [
-        ("0", "Linear", 4 * (64 * 128 + 128)), ("2", "Linear", 4 * (128 * 8 + 8))]
+        ("0", "Linear", 4 * (64 * 128 + 128)),
+        ("2", "Linear", 4 * (128 * 8 + 8)),
+    ]
     text = out.getvalue()
-    assert text.count("\niteration ") + text.startswith("iteration ") == 3 + 2, "every second iteration, and each epoch's highest"
+    assert text.count("\niteration ") + text.startswith("iteration ") == 3 + 2, (
+        "every second iteration, and each epoch's highest"
+    )
     assert "epoch 1, 3 iterations (CPU tensors" in text and "0 Linear" in text
     lines = list(csv.DictReader(file.open()))
     assert [r["kind"] for r in lines].count("iteration") == 6 and {r["where"] for r in lines} == {"cpu"}
-    assert all(sum(int(r[x]) for x in Parts._fields) == int(r["peak_allocated"]) for r in lines if r["kind"] == "iteration")
+    assert all(
+        sum(int(r[x]) for x in Parts._fields) == int(r["peak_allocated"]) for r in lines if r["kind"] == "iteration"
+    )
 
 
 def test_activations_by_layer_at_a_peak_in_the_backward():

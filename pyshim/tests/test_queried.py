@@ -30,7 +30,9 @@ def detector(tmp_path_factory):
     from memshim.exporting.command import export
 
     folder = tmp_path_factory.mktemp("detector")
-    return export(detection.ssd300_vgg16(weights=None, weights_backbone=None).eval(), folder / "detector.pt", strip=True)
+    return export(
+        detection.ssd300_vgg16(weights=None, weights_backbone=None).eval(), folder / "detector.pt", strip=True
+    )
 
 
 @pytest.fixture
@@ -64,12 +66,24 @@ def test_a_detector_between_the_formula_and_cudnn_gets_its_exact_verdict(folder,
     (finding,) = json.loads(out)["cases"][0]["findings"]
     assert finding["predicted"] == 420 << 20
     assert "cuDNN answered" in err
-    assert sorted(p.name for p in folder.iterdir()) == ["cache", "detector.pt", "memspec.yaml"], "no profile is written beside memspec.yaml"
+    assert sorted(p.name for p in folder.iterdir()) == ["cache", "detector.pt", "memspec.yaml"], (
+        "no profile is written beside memspec.yaml"
+    )
 
 
 def test_init_and_fit_pass_arguments_and_exit_codes_through(folder, capfd):
     installed()
-    arguments = ["detector.pt", "--input", "images=[float32[3,480,640]]", "--device", "a10g", "--runtime", "eager", "--headroom", "0%"]
+    arguments = [
+        "detector.pt",
+        "--input",
+        "images=[float32[3,480,640]]",
+        "--device",
+        "a10g",
+        "--runtime",
+        "eager",
+        "--headroom",
+        "0%",
+    ]
     assert memshim.main(["init", *arguments]) == 0
     assert "reserved: 420MiB" in capfd.readouterr().out
     assert memshim.main(["fit", "detector", "--dim"]) == 2

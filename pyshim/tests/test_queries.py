@@ -67,14 +67,26 @@ def folder(tmp_path_factory):
 
 def verdict(folder, name, memory):
     """The exit code of memspec check on a T4 with so much memory, and why."""
-    (folder / "memspec.yaml").write_text(f"version: 1\ndevices: {{mine: {{memory: {memory}, compute_capability: 7.5, sms: 40}}}}\n"
-                                         f"models: {{it: {{artifact: {name}.rec, device: mine, budget: {{allocated: 1GiB}}}}}}\n")
+    (folder / "memspec.yaml").write_text(
+        f"version: 1\ndevices: {{mine: {{memory: {memory}, compute_capability: 7.5, sms: 40}}}}\n"
+        f"models: {{it: {{artifact: {name}.rec, device: mine, budget: {{allocated: 1GiB}}}}}}\n"
+    )
     said = binary.call("check", str(folder / "memspec.yaml"), "--format", "json")
     return said.code, said.out
 
 
-@pytest.mark.parametrize("name,asked", [("free", ["memory"]), ("total", ["memory"]), ("runtime", ["memory"]), ("printed", ["memory", "name"]), ("name", ["name"]),
-                                        ("chip", None), ("pytorch", None)])
+@pytest.mark.parametrize(
+    "name,asked",
+    [
+        ("free", ["memory"]),
+        ("total", ["memory"]),
+        ("runtime", ["memory"]),
+        ("printed", ["memory", "name"]),
+        ("name", ["name"]),
+        ("chip", None),
+        ("pytorch", None),
+    ],
+)
 def test_a_recording_says_what_the_program_queried(folder, name, asked):
     p = capture(folder, f"zoo.py:{name}", "--on", "t4", "-o", f"{name}.rec", "--fresh")
     assert p.returncode == 0, p.stderr
@@ -89,8 +101,13 @@ def test_a_program_that_is_run(folder):
     (folder / "train.py").write_text("from zoo import free\nfree()()\n")
     (folder / "plain.py").write_text("from zoo import pytorch\npytorch()()\n")
     for name, asked in (("train", ["memory"]), ("plain", None)):
-        p = subprocess.run([sys.executable, "-m", "memshim", "run", "--on", "t4", "--record", f"{name}.rec", "--", f"{name}.py"], cwd=folder, capture_output=True,
-                           text=True, timeout=300)
+        p = subprocess.run(
+            [sys.executable, "-m", "memshim", "run", "--on", "t4", "--record", f"{name}.rec", "--", f"{name}.py"],
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            timeout=300,
+        )
         assert p.returncode == 0, p.stderr
         assert decode(folder / f"{name}.rec")[0]["device"].get("asked") == asked
 
@@ -104,7 +121,14 @@ def test_the_driver_library_counts_by_its_caller(monkeypatch):
 
     def call(file, function):
         there = {"nvml": nvml}
-        exec(compile(f"def device_memory_used(): return nvml.{function}(0)\ndef _check(): return nvml.{function}(0)", file, "exec"), there)
+        exec(
+            compile(
+                f"def device_memory_used(): return nvml.{function}(0)\ndef _check(): return nvml.{function}(0)",
+                file,
+                "exec",
+            ),
+            there,
+        )
         return there
 
     for file in ("/lib/torch/distributed/x.py", "/lib/triton/x.py", queries.OWN + "x.py"):

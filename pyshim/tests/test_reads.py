@@ -23,7 +23,15 @@ from memshim.origin.reads import Reads
 def repository(tmp_path):
     """A project of git with a file of each kind, older than the run."""
     at = tmp_path / "repository"
-    for name in ("conf/a.json", "data/1.csv", "data/2.csv", "weights/local.bin", "site-packages/x/x.json", ".memspec/net.rec", "memspec.yaml"):
+    for name in (
+        "conf/a.json",
+        "data/1.csv",
+        "data/2.csv",
+        "weights/local.bin",
+        "site-packages/x/x.json",
+        ".memspec/net.rec",
+        "memspec.yaml",
+    ):
         (at / name).parent.mkdir(parents=True, exist_ok=True)
         (at / name).write_text(name)
     (at / ".gitignore").write_text("/weights/\n")
@@ -75,9 +83,13 @@ def test_a_file_that_is_opened_is_held_by_its_content(repository, watched):
     with open(repository / "data/1.csv", "rb") as f:
         f.read()
     got = held(watched, repository)
-    assert got["read"] == [{"path": "conf/a.json", "sha256": dependencies.digest(repository / "conf/a.json")},
-                           {"path": "data/1.csv", "sha256": dependencies.digest(repository / "data/1.csv")}]
-    assert got["elsewhere"] == [] and not dependencies.differences(str(repository), {"files": [], **got}, str(repository), Depends())
+    assert got["read"] == [
+        {"path": "conf/a.json", "sha256": dependencies.digest(repository / "conf/a.json")},
+        {"path": "data/1.csv", "sha256": dependencies.digest(repository / "data/1.csv")},
+    ]
+    assert got["elsewhere"] == [] and not dependencies.differences(
+        str(repository), {"files": [], **got}, str(repository), Depends()
+    )
 
 
 @pytest.mark.parametrize("name", ["site-packages/x/x.json", ".memspec/net.rec", "memspec.yaml"])
@@ -86,13 +98,17 @@ def test_what_is_nobodys_input_is_not_held(repository, watched, name):
     assert held(watched, repository)["read"] == []
 
 
-@pytest.mark.parametrize("write", [
-    lambda at: (at / "new.json").write_text("1"),
-    lambda at: (at / "conf/a.json").write_text("1"),
-    lambda at: (at / "data/1.csv").open("a").close(),
-    lambda at: os.rename(at / "data/1.csv", at / "new.json"),
-    lambda at: os.close(os.open(at / "data/1.csv", os.O_RDWR)),
-], ids=["new", "over", "appended", "renamed", "by its number"])
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda at: (at / "new.json").write_text("1"),
+        lambda at: (at / "conf/a.json").write_text("1"),
+        lambda at: (at / "data/1.csv").open("a").close(),
+        lambda at: os.rename(at / "data/1.csv", at / "new.json"),
+        lambda at: os.close(os.open(at / "data/1.csv", os.O_RDWR)),
+    ],
+    ids=["new", "over", "appended", "renamed", "by its number"],
+)
 def test_a_file_that_the_run_wrote_is_not_held(repository, watched, write):
     write(repository)
     for path in repository.glob("*/*.*"):
@@ -113,10 +129,14 @@ def test_a_file_that_another_process_of_the_run_wrote_is_not_held(repository, wa
 def test_what_git_ignores_may_be_missing_in_another_clone(repository, watched):
     (repository / "weights/local.bin").read_bytes()
     got = held(watched, repository)
-    assert got["read"] == [{"path": "weights/local.bin", "sha256": dependencies.digest(repository / "weights/local.bin"), "ignored": True}]
+    assert got["read"] == [
+        {"path": "weights/local.bin", "sha256": dependencies.digest(repository / "weights/local.bin"), "ignored": True}
+    ]
     told = {"files": [], **got}
     (repository / "weights/local.bin").write_text("others")
-    assert dependencies.differences(str(repository), told, str(repository), Depends()) == ["weights/local.bin has changed"]
+    assert dependencies.differences(str(repository), told, str(repository), Depends()) == [
+        "weights/local.bin has changed"
+    ]
     (repository / "weights/local.bin").unlink()
     assert dependencies.differences(str(repository), told, str(repository), Depends()) == []
 
@@ -134,7 +154,10 @@ def test_a_program_that_the_repository_names_is_not_run(repository):
     (repository / "evil").write_text("#!/bin/sh\ntouch ran\n")
     (repository / "evil").chmod(0o755)
     subprocess.run(["git", "config", "core.fsmonitor", str(repository / "evil")], cwd=repository, check=True)
-    assert dependencies._ignored(str(repository), [str(repository / "weights/local.bin")]) and not (repository / "ran").exists()
+    assert (
+        dependencies._ignored(str(repository), [str(repository / "weights/local.bin")])
+        and not (repository / "ran").exists()
+    )
 
 
 def test_a_large_file_is_held_by_its_size(repository, watched, monkeypatch):
@@ -173,7 +196,9 @@ def test_files_elsewhere_have_size_and_time_and_count_for_memshim_alone(reposito
         dependencies._system.cache_clear()
     file = home / "hub/config.json"
     assert got["read"] == []
-    assert got["elsewhere"] == [{"path": "~/hub/config.json", "size": 2, "mtime": 10 ** 9, "sha256": dependencies.digest(file)}]
+    assert got["elsewhere"] == [
+        {"path": "~/hub/config.json", "size": 2, "mtime": 10**9, "sha256": dependencies.digest(file)}
+    ]
     told = {"files": [], "elsewhere": got["elsewhere"]}
 
     def differ():
@@ -192,7 +217,11 @@ def test_files_elsewhere_have_size_and_time_and_count_for_memshim_alone(reposito
 # Listings.
 
 
-@pytest.mark.parametrize("lists", [os.listdir, lambda p: list(os.scandir(p)), lambda p: list(Path(p).glob("*.csv"))], ids=["listdir", "scandir", "glob"])
+@pytest.mark.parametrize(
+    "lists",
+    [os.listdir, lambda p: list(os.scandir(p)), lambda p: list(Path(p).glob("*.csv"))],
+    ids=["listdir", "scandir", "glob"],
+)
 def test_a_listing_is_held_by_its_names(repository, watched, lists):
     lists(repository / "data")
     got = held(watched, repository)
@@ -240,7 +269,10 @@ def test_variables_that_the_projects_code_reads(repository, watched, monkeypatch
     monkeypatch.setenv("WIDTH", "256")
     monkeypatch.delenv("DEPTH", raising=False)
     watched.assigned.clear()  # the test set it, not the run
-    space = code(repository, "import os\ndef ask():\n    return os.environ['WIDTH'], os.getenv('DEPTH', '2'), 'HEADS' in os.environ\n")
+    space = code(
+        repository,
+        "import os\ndef ask():\n    return os.environ['WIDTH'], os.getenv('DEPTH', '2'), 'HEADS' in os.environ\n",
+    )
     assert space["ask"]()[:2] == ("256", "2")
     got = held(watched, repository)["variables"]
     assert got == {"WIDTH": dependencies.hashed_value("WIDTH", "256"), "DEPTH": "", "HEADS": ""}
@@ -249,7 +281,10 @@ def test_variables_that_the_projects_code_reads(repository, watched, monkeypatch
     assert dependencies.differences(str(repository), told, str(repository), Depends()) == []
     monkeypatch.setenv("WIDTH", "25600")
     monkeypatch.setenv("DEPTH", "2")
-    assert dependencies.differences(str(repository), told, str(repository), Depends()) == ["variable DEPTH has changed", "variable WIDTH has changed"]
+    assert dependencies.differences(str(repository), told, str(repository), Depends()) == [
+        "variable DEPTH has changed",
+        "variable WIDTH has changed",
+    ]
     assert dependencies.differences(str(repository), told, str(repository), Depends(ignore=("$WIDTH", "$DEP*"))) == []
 
 
@@ -264,13 +299,31 @@ def test_variables_that_a_library_reads_are_not_held(repository, watched, tmp_pa
 def test_omegaconf_and_hydra_read_for_whoever_asks_them(repository, watched, library):
     ask = code(repository, "def ask(get):\n    return get()\n")["ask"]
     space = {}
-    exec(compile("import os\ndef get():\n    return os.environ.get('BATCH')\n", f"/lib/{library}/resolvers.py", "exec"), space)
+    exec(
+        compile("import os\ndef get():\n    return os.environ.get('BATCH')\n", f"/lib/{library}/resolvers.py", "exec"),
+        space,
+    )
     ask(space["get"])
     assert list(held(watched, repository)["variables"]) == ["BATCH"]
 
 
-@pytest.mark.parametrize("name", ["HF_TOKEN", "API_KEY", "aws_secret", "DB_PASSWORD", "GOOGLE_CREDENTIALS", "HOME", "USER", "CI", "RANK", "CUDA_VISIBLE_DEVICES",
-                                  "GITHUB_SHA", "PYTHONPATH"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "HF_TOKEN",
+        "API_KEY",
+        "aws_secret",
+        "DB_PASSWORD",
+        "GOOGLE_CREDENTIALS",
+        "HOME",
+        "USER",
+        "CI",
+        "RANK",
+        "CUDA_VISIBLE_DEVICES",
+        "GITHUB_SHA",
+        "PYTHONPATH",
+    ],
+)
 def test_secrets_and_what_belongs_to_a_machine_are_not_held(repository, watched, monkeypatch, name):
     monkeypatch.setenv(name, "value of it")
     watched.assigned.clear()
@@ -286,8 +339,17 @@ def test_what_the_run_set_itself_is_not_held(repository, watched, monkeypatch):
     assert held(watched, repository)["variables"] == {}
 
 
-@pytest.mark.parametrize("text", ["dict(os.environ)", "os.environ.copy()", "{k: v for k, v in os.environ.items()}", "{**os.environ}", "list(os.environ.values())",
-                                  "[os.environ[k] for k in os.environ]"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "dict(os.environ)",
+        "os.environ.copy()",
+        "{k: v for k, v in os.environ.items()}",
+        "{**os.environ}",
+        "list(os.environ.values())",
+        "[os.environ[k] for k in os.environ]",
+    ],
+)
 def test_all_variables_at_once_are_none(repository, watched, text):
     code(repository, f"import os\n{text}\n")
     assert held(watched, repository)["variables"] == {}
@@ -304,12 +366,15 @@ def test_safetensors_is_seen(repository, watched):
     watched.written.clear()
     watched.opened.clear()
     from safetensors import safe_open
+
     with safe_open(str(repository / "weights.safetensors"), "numpy") as f:
         f.get_tensor("x")
     assert paths(held(watched, repository)["read"]) == ["weights.safetensors"]
 
 
-@pytest.mark.parametrize("call", [lambda f, p: f(p), lambda f, p: f(str(p)), lambda f, p: f(path=str(p)), lambda f, p: f(filename=str(p))])
+@pytest.mark.parametrize(
+    "call", [lambda f, p: f(p), lambda f, p: f(str(p)), lambda f, p: f(path=str(p)), lambda f, p: f(filename=str(p))]
+)
 def test_a_function_that_opens_natively_reports(repository, watched, call):
     module = types.ModuleType("native")
     module.read = lambda *args, **kw: "as before"
@@ -357,7 +422,10 @@ def test_depends_corrects(repository, watched, monkeypatch):
     assert dependencies.differences(str(repository), told, str(repository), case) == []
     (repository / "data/3.csv").write_text("")
     (repository / "data/1.csv").unlink()
-    assert dependencies.differences(str(repository), told, str(repository), case) == ["data/1.csv is gone", "data/3.csv is new"]
+    assert dependencies.differences(str(repository), told, str(repository), case) == [
+        "data/1.csv is gone",
+        "data/3.csv is new",
+    ]
 
 
 def test_after_the_end_nothing_is_seen(repository, watched):

@@ -13,7 +13,7 @@ from memshim import binary
 
 pytest.importorskip("torch")
 
-TRAIN = '''
+TRAIN = """
 import torch
 torch.manual_seed(0)
 
@@ -40,11 +40,11 @@ def main():
 {before}
 main()
 {after}
-'''
+"""
 PARAMETERS = 2 * 4 * (2 * 512 * 2048 + 2048 + 512)
 HISTORY = 'torch.cuda.memory._record_memory_history("all", context=None, stacks="python", max_entries=1000000)'
-PRINT = '''import json
-print(json.dumps([[e["action"], e["size"]] for e in torch.cuda.memory._snapshot()["device_traces"][0]]))'''
+PRINT = """import json
+print(json.dumps([[e["action"], e["size"]] for e in torch.cuda.memory._snapshot()["device_traces"][0]]))"""
 
 
 @pytest.fixture(scope="module")
@@ -54,8 +54,28 @@ def recorded(tmp_path_factory):
         pytest.skip(why)
     folder = tmp_path_factory.mktemp("recorded")
     (folder / "train.py").write_text(TRAIN.format(before="", after=""))
-    p = subprocess.run([sys.executable, "-m", "memshim", "run", "--on", "t4", "--record", "train.rec", "--json", "out.json", "--top", "0", "--", "train.py"],
-                       cwd=folder, capture_output=True, text=True, timeout=300)
+    p = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "memshim",
+            "run",
+            "--on",
+            "t4",
+            "--record",
+            "train.rec",
+            "--json",
+            "out.json",
+            "--top",
+            "0",
+            "--",
+            "train.py",
+        ],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
     assert p.returncode == 0, p.stderr
     return folder
 
@@ -71,7 +91,11 @@ def test_categories_and_modules(recorded):
     """By arithmetic: a float32 for each parameter, as many gradients, and two of AdamW's; the
     activations are what autograd saves."""
     header, events = decode(recorded / "train.rec")
-    assert header["mode"] == "training" and [f["name"] for f in header["phases"][1]["phases"]][:3] == ["forward", "backward", "step"]
+    assert header["mode"] == "training" and [f["name"] for f in header["phases"][1]["phases"]][:3] == [
+        "forward",
+        "backward",
+        "step",
+    ]
     made = Counter()
     for e in events:
         if e["action"] == "alloc":
@@ -89,7 +113,7 @@ def test_categories_and_modules(recorded):
 
 def test_the_peak_is_the_live_reports(recorded):
     """Lines as the live report has them, and categories that add up."""
-    live, = json.loads((recorded / "out.json").read_text())["processes"][0]["devices"]
+    (live,) = json.loads((recorded / "out.json").read_text())["processes"][0]["devices"]
     rows = explained(recorded, "line")["cases"][0]["rows"]
     lines = Counter()
     for r in live["lines"]["rows"]:
@@ -99,7 +123,9 @@ def test_the_peak_is_the_live_reports(recorded):
     assert sum(r["flat"] for r in rows) == live["allocated"] == sum(lines.values())
     held = {r["where"]: r["flat"] for r in explained(recorded, "category")["cases"][0]["rows"]}
     assert sum(held.values()) == live["allocated"]
-    assert held["parameter"] == PARAMETERS and held["optimizer_state"] == 2 * PARAMETERS and held["buffer"] == 2 * 4 * 512
+    assert (
+        held["parameter"] == PARAMETERS and held["optimizer_state"] == 2 * PARAMETERS and held["buffer"] == 2 * 4 * 512
+    )
     said = binary.call("estimate", str(recorded / "train.rec"), "--device", "t4")
     assert "eager, training" in said.out and "baseline" not in said.out
 
@@ -107,8 +133,15 @@ def test_the_peak_is_the_live_reports(recorded):
 def test_attribution_moves_no_allocation(recorded):
     """The program alone, which keeps the history itself, does what is recorded."""
     (recorded / "alone.py").write_text(TRAIN.format(before=HISTORY, after=PRINT))
-    p = subprocess.run([sys.executable, "alone.py"], cwd=recorded, capture_output=True, text=True, env=pretended.environment("t4"), timeout=300)
+    p = subprocess.run(
+        [sys.executable, "alone.py"],
+        cwd=recorded,
+        capture_output=True,
+        text=True,
+        env=pretended.environment("t4"),
+        timeout=300,
+    )
     assert p.returncode == 0, p.stderr
     alone = [tuple(e) for e in json.loads(p.stdout) if e[0] != "snapshot"]
     found = [(e["action"], e["size"]) for e in decode(recorded / "train.rec")[1]]
-    assert found[:len(alone)] == alone and len(alone) > 100
+    assert found[: len(alone)] == alone and len(alone) > 100

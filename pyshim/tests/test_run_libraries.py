@@ -23,14 +23,19 @@ model = transformers.GPT2LMHeadModel(config)
 data = [{"input_ids": torch.arange(64), "labels": torch.arange(64)} for _ in range(12)]
 """
 
-TRAINER = LANGUAGE_MODEL + """
+TRAINER = (
+    LANGUAGE_MODEL
+    + """
 arguments = transformers.TrainingArguments("out", max_steps=3, per_device_train_batch_size=4, report_to=[], save_strategy="no", logging_strategy="no", disable_tqdm=True)
 trainer = transformers.Trainer(model, arguments, train_dataset=data)
 assert trainer.train().global_step == 3
 print("parameters", sum(p.nbytes for p in model.parameters()), "trained", sum(p.nbytes for p in model.parameters()))
 """
+)
 
-LORA = LANGUAGE_MODEL + """
+LORA = (
+    LANGUAGE_MODEL
+    + """
 import peft
 model = peft.get_peft_model(model.cuda(), peft.LoraConfig(r=4, target_modules=["c_attn"], fan_in_fan_out=True))
 optimizer = torch.optim.AdamW([p for p in model.parameters() if p.requires_grad])
@@ -41,6 +46,7 @@ for _ in range(3):
     optimizer.zero_grad()
 print("parameters", sum(p.nbytes for p in model.parameters()), "trained", sum(p.nbytes for p in model.parameters() if p.requires_grad))
 """
+)
 
 LIGHTNING = """
 import logging, warnings, torch
@@ -74,17 +80,28 @@ def possible():
 def run(folder, text, *options, command=("train.py",)):
     """The program's output, and the report."""
     (folder / "train.py").write_text(text)
-    p = subprocess.run([sys.executable, "-m", "memshim", "run", "--on", "t4", "--json", "told.json", *options, "--", *command], cwd=folder, capture_output=True,
-                       text=True, timeout=600)
+    p = subprocess.run(
+        [sys.executable, "-m", "memshim", "run", "--on", "t4", "--json", "told.json", *options, "--", *command],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
     assert p.returncode == 0, p.stdout + p.stderr
     return p.stdout, json.loads((folder / "told.json").read_text()), p.stderr
 
 
-@pytest.mark.parametrize("library, program", [("transformers", TRAINER), ("peft", LORA), ("lightning", LIGHTNING)], ids=["trainer", "lora", "lightning"])
+@pytest.mark.parametrize(
+    "library, program",
+    [("transformers", TRAINER), ("peft", LORA), ("lightning", LIGHTNING)],
+    ids=["trainer", "lora", "lightning"],
+)
 def test_the_loops_of_libraries(tmp_path, library, program):
     """Iterations are told apart, and what the optimizer keeps is there from the second on: twice
     what is trained, and no more."""
-    if importlib.util.find_spec(library) is None and not (library == "lightning" and importlib.util.find_spec("pytorch_lightning")):
+    if importlib.util.find_spec(library) is None and not (
+        library == "lightning" and importlib.util.find_spec("pytorch_lightning")
+    ):
         pytest.skip(f"no {library} here")
     said, told, _ = run(tmp_path, program)
     words = said.split()
@@ -94,7 +111,9 @@ def test_the_loops_of_libraries(tmp_path, library, program):
     (device,) = process["devices"]
     first, *later = [i["allocated"] for i in device["iterations"]]
     assert len(later) == 2 and first > parameters
-    assert all(device["allocated"] >= n >= parameters + 3 * trained for n in later), "weights, gradients, and two values a weight that is trained"
+    assert all(device["allocated"] >= n >= parameters + 3 * trained for n in later), (
+        "weights, gradients, and two values a weight that is trained"
+    )
     assert sum(r["mem"] for r in device["lines"]["rows"]) == device["lines"]["peak"] == device["allocated"]
     if library == "lightning":  # whose Trainer turns PyTorch's anomaly mode off, which forward lines come from
         assert not any(r["location"].startswith("no Python line") for r in device["lines"]["rows"])
@@ -148,9 +167,16 @@ def test_workers_tied_weights_an_average_and_an_operator_of_ones_own(tmp_path):
     (process,) = [p for p in told["processes"] if p["devices"]]
     (device,) = process["devices"]
     assert len(device["iterations"]) == 3
-    assert 4 * weight <= device["iterations"][2]["allocated"] < 7 * weight, "weights, average, momentum, gradients, and no copy of what is tied"
-    assert all(not p["devices"] for p in told["processes"] if p is not process), "a loader's workers took nothing of the GPU"
-    assert "train.py:7 (double)" in "\n".join(r["location"] for r in device["lines"]["rows"]) or device["lines"]["peak"] > 4 * weight, text
+    assert 4 * weight <= device["iterations"][2]["allocated"] < 7 * weight, (
+        "weights, average, momentum, gradients, and no copy of what is tied"
+    )
+    assert all(not p["devices"] for p in told["processes"] if p is not process), (
+        "a loader's workers took nothing of the GPU"
+    )
+    assert (
+        "train.py:7 (double)" in "\n".join(r["location"] for r in device["lines"]["rows"])
+        or device["lines"]["peak"] > 4 * weight
+    ), text
 
 
 DISTRIBUTED = """
@@ -204,16 +230,26 @@ def test_a_compiled_model_of_any_size_with_a_graph_break(tmp_path):
     parameters = 4 * (2 * 256 * 1024 + 1024 + 256)
     assert told["exact"] is True and first > 2 * parameters and all(n > 4 * parameters for n in later)
     assert sum(r["mem"] for r in device["lines"]["rows"]) == device["lines"]["peak"] == device["allocated"]
-    after_the_break = [r for r in device["lines"]["rows"] if "(torch_dynamo_resume_in_forward" in r["location"] and r["backward"]]
+    after_the_break = [
+        r for r in device["lines"]["rows"] if "(torch_dynamo_resume_in_forward" in r["location"] and r["backward"]
+    ]
     assert sum(r["mem"] for r in after_the_break) > 2 * parameters, "gradients, by the line of their forward"
     assert errors.count("a graph ends here") == 3 and "dynamo_pgo" not in errors
 
 
 def test_torchrun(tmp_path):
     """Each rank is told by its process and its device."""
-    _, told, text = run(tmp_path, DISTRIBUTED, "--count", "2", command=("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "train.py"))
+    _, told, text = run(
+        tmp_path,
+        DISTRIBUTED,
+        "--count",
+        "2",
+        command=("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "train.py"),
+    )
     ranks = sorted((d["index"], len(d["iterations"]), d["allocated"]) for p in told["processes"] for d in p["devices"])
-    assert [r[:2] for r in ranks] == [(0, 2), (1, 2)] and ranks[1][2] - ranks[0][2] >= 64 * 512 * 4, "its batch is larger"
+    assert [r[:2] for r in ranks] == [(0, 2), (1, 2)] and ranks[1][2] - ranks[0][2] >= 64 * 512 * 4, (
+        "its batch is larger"
+    )
     assert "on a pretend Tesla T4 1: " in text
 
 
@@ -239,8 +275,26 @@ def test_a_compiled_extension(tmp_path):
     (tmp_path / "widened.cpp").write_text(EXTENSION)
     folder = Path(torch.__file__).parent
     include = [f"-I{folder / 'include'}", f"-I{folder / 'include' / 'torch' / 'csrc' / 'api' / 'include'}"]
-    subprocess.run(["c++", "-shared", "-fPIC", "-O0", "-std=c++20", "-w", *include, "widened.cpp", "-o", "widened.so", f"-L{folder / 'lib'}", "-ltorch_cpu", "-lc10",
-                    f"-Wl,-rpath,{folder / 'lib'}"], cwd=tmp_path, check=True)
+    subprocess.run(
+        [
+            "c++",
+            "-shared",
+            "-fPIC",
+            "-O0",
+            "-std=c++20",
+            "-w",
+            *include,
+            "widened.cpp",
+            "-o",
+            "widened.so",
+            f"-L{folder / 'lib'}",
+            "-ltorch_cpu",
+            "-lc10",
+            f"-Wl,-rpath,{folder / 'lib'}",
+        ],
+        cwd=tmp_path,
+        check=True,
+    )
     said, told, _ = run(tmp_path, USES)
     assert said == "cuda:0 (1024, 4096)\n"
     (device,) = told["processes"][0]["devices"]

@@ -9,10 +9,10 @@ import sys
 import time
 from pathlib import Path
 
-import pytest
-
 import pretended
+import pytest
 from captured import decode
+
 from memshim import files
 from memshim.program import command, launch, process_reports
 
@@ -27,10 +27,12 @@ def possible():
 
 
 def run(*arguments, **kw):
-    return subprocess.run([sys.executable, "-m", "memshim", "run", *arguments], capture_output=True, text=True, timeout=300, **kw)
+    return subprocess.run(
+        [sys.executable, "-m", "memshim", "run", *arguments], capture_output=True, text=True, timeout=300, **kw
+    )
 
 
-ENDS = '''
+ENDS = """
 import ctypes, multiprocessing, os, signal, subprocess, sys
 import torch
 
@@ -64,7 +66,7 @@ print(process.pid)
 take(1024)
 sys.stdout.flush()
 os.kill(os.getpid(), signal.SIGTERM)
-'''
+"""
 
 
 def test_whatever_ends_a_process(tmp_path):
@@ -79,24 +81,43 @@ def test_whatever_ends_a_process(tmp_path):
     by = {q["pid"]: q for q in children}
     at_once, left, killed, aborted, exited, worker = [by[int(pid)] for pid in p.stdout.split()]
     assert [(q["ended"], q["code"], q["failed"]) for q in (at_once, left, killed, aborted)] == [
-        ("os._exit", 0, False), ("exit", 5, True), ("a signal", None, True), ("a signal", None, True)]
+        ("os._exit", 0, False),
+        ("exit", 5, True),
+        ("a signal", None, True),
+        ("a signal", None, True),
+    ]
     assert (main["ended"], main["code"], main["failed"]) == ("SIGTERM", 143, True)
     for q, mib in ((main, 1024), (at_once, 300), (left, 310), (killed, 320), (aborted, 330)):
         (d,) = q["devices"]
         assert (d["allocated"] // MIB, d["reserved"] // MIB, d["lines"], q["exact"]) == (mib, mib, None, False)
         assert d["total"] == d["reserved"] + d["context"] and d["name"] == "Tesla T4"
     (d,) = exited["devices"]
-    assert (exited["ended"], exited["code"], exited["exact"], d["allocated"] // MIB, d["lines"]["rows"][0]["line"]) == ("", 6, True, 340, 6)
+    assert (exited["ended"], exited["code"], exited["exact"], d["allocated"] // MIB, d["lines"]["rows"][0]["line"]) == (
+        "",
+        6,
+        True,
+        340,
+        6,
+    )
     (d,) = worker["devices"]
     assert (worker["ended"], worker["failed"], len(d["iterations"])) == ("", False, 2) and worker["exact"]
-    assert {r["line"] for r in d["lines"]["rows"]} >= {17, 20}, "a child that multiprocessing forked has lines and iterations"
-    assert "ends.py) on a pretend Tesla T4: ended by SIGTERM: total 1." in p.stderr and "ended by os._exit: total " in p.stderr
-    assert "ended by exit with 5: total " in p.stderr and "ended by a signal: total " in p.stderr and "  no lines: these figures are the pretend GPU's own" in p.stderr
+    assert {r["line"] for r in d["lines"]["rows"]} >= {17, 20}, (
+        "a child that multiprocessing forked has lines and iterations"
+    )
+    assert (
+        "ends.py) on a pretend Tesla T4: ended by SIGTERM: total 1." in p.stderr
+        and "ended by os._exit: total " in p.stderr
+    )
+    assert (
+        "ended by exit with 5: total " in p.stderr
+        and "ended by a signal: total " in p.stderr
+        and "  no lines: these figures are the pretend GPU's own" in p.stderr
+    )
     assert "fits" not in p.stderr
     assert len([decode(f) for f in tmp_path.glob("ends.*.rec")]) == 2, "of those that reported"
 
 
-LAUNCHER = '''
+LAUNCHER = """
 import os, subprocess, sys
 if len(sys.argv) > 1:
     import torch
@@ -105,7 +126,7 @@ if len(sys.argv) > 1:
 ranks = [subprocess.Popen([sys.executable, __file__, rank]) for rank in "01"]
 for r in ranks:
     r.wait()
-'''
+"""
 
 
 def test_a_launcher_whose_rank_fails_is_undecided(tmp_path):
@@ -113,7 +134,10 @@ def test_a_launcher_whose_rank_fails_is_undecided(tmp_path):
     p = run("--on", "t4", "--json", "out.json", "--", "launch.py", cwd=tmp_path)
     found = json.loads((tmp_path / "out.json").read_text())
     assert (p.returncode, found["exit"], found["fits"]) == (3, 0, None) and "fits" not in p.stderr
-    assert sorted((q["failed"], q["code"], q["devices"][0]["allocated"] // MIB) for q in found["processes"]) == [(False, 0, 100), (True, 1, 100)]
+    assert sorted((q["failed"], q["code"], q["devices"][0]["allocated"] // MIB) for q in found["processes"]) == [
+        (False, 0, 100),
+        (True, 1, 100),
+    ]
     (said,) = [line for line in p.stderr.splitlines() if line.startswith("memshim: undecided: process ")]
     assert said.endswith(" ended with 1") and " of launch.py (" in said
 
@@ -121,14 +145,26 @@ def test_a_launcher_whose_rank_fails_is_undecided(tmp_path):
 def test_a_program_without_an_answer_is_not_undecided(tmp_path):
     """A process that fails before it takes anything of the GPU is reported too; one that succeeds
     is no failure."""
-    one = {"pid": 1, "arguments": ["a.py"], "devices": [], "out_of_memory": "", "missing": "", "exact": True, "ended": "", "code": 0, "failed": False}
+    one = {
+        "pid": 1,
+        "arguments": ["a.py"],
+        "devices": [],
+        "out_of_memory": "",
+        "missing": "",
+        "exact": True,
+        "ended": "",
+        "code": 0,
+        "failed": False,
+    }
     other = one | {"pid": 2, "failed": True, "code": 1}
-    assert command.report(0, [one], ["a.py"], ["t4"])["fits"] is None and "undecided" not in command.text(command.report(0, [one], ["a.py"], ["t4"]), "a.py")
+    assert command.report(0, [one], ["a.py"], ["t4"])["fits"] is None and "undecided" not in command.text(
+        command.report(0, [one], ["a.py"], ["t4"]), "a.py"
+    )
     said = command.text(command.report(0, [one, other], ["a.py"], ["t4"]), "a.py").splitlines()
     assert said[-1] == "memshim: undecided: process 2 of a.py (a.py) ended with 1"
 
 
-MANAGED = '''
+MANAGED = """
 import ctypes
 import torch
 kept = torch.empty(10 << 20, dtype=torch.uint8, device="cuda")
@@ -140,7 +176,7 @@ before = torch.cuda.mem_get_info()
 assert cuda.cudaFree(p) == 0 and torch.cuda.mem_get_info() == before
 other = ctypes.c_void_p()
 assert cuda.cudaMalloc(ctypes.byref(other), ctypes.c_size_t(64 << 20)) == 0
-'''
+"""
 
 
 def test_managed_memory_is_a_figure_of_its_own(tmp_path):
@@ -153,6 +189,7 @@ def test_managed_memory_is_a_figure_of_its_own(tmp_path):
 
 
 # ---- nothing half-written, nothing left ----
+
 
 def test_a_file_that_cannot_be_written_is_named(tmp_path, monkeypatch):
     def full(self, data):
@@ -194,34 +231,37 @@ def test_folders_of_runs_that_were_killed_are_removed(tmp_path, monkeypatch):
     assert not fresh.exists() and other.is_dir() and (tmp_path / "run-link").is_symlink()
 
 
-STAYS = '''
+STAYS = """
 import os, signal, subprocess, sys
 child = subprocess.Popen([sys.executable, "-c", "import signal, time; signal.signal(15, signal.SIG_IGN); print(1, flush=True); time.sleep(600)"], stdout=subprocess.PIPE)
 child.stdout.readline()
 print(child.pid, flush=True)
 os.kill(os.getpid(), signal.SIGKILL)
-'''
+"""
 
 
-KILLED = f'''
+KILLED = f"""
 import os, sys
 from memshim.program import launch, process_reports
 launch.PATIENCE = 0.3
 pid, statuses = launch.run(["sh", "-c", 'exec {sys.executable} -c "$0" > out', sys.argv[1]], dict(os.environ))
 child = int(open("out").read())
 print(statuses[pid], statuses.get(child), process_reports.running(child))
-'''
+"""
 
 
 def test_nothing_is_left_running_of_a_program_that_was_killed(tmp_path):
-    """In a process of one program, as the command's: launch ends all of its children, and here are servers of other tests."""
+    """In a process of one program, as the command's: launch ends all of its children, and here are
+    servers of other tests."""
     p = subprocess.run([sys.executable, "-c", KILLED, STAYS], cwd=tmp_path, capture_output=True, text=True, timeout=60)
     assert p.stdout.split() == [str(-signal.SIGKILL), str(-signal.SIGKILL), "False"], p.stderr
 
 
 def test_a_program_ends_with_the_command_that_runs_it(tmp_path):
     runs = f"import os; from memshim.program import launch; launch.run(['sh', '-c', 'echo $$ > {tmp_path}/pid; sleep 600 & wait'], dict(os.environ))"
-    p = subprocess.Popen([sys.executable, "-c", runs], env=os.environ | {"PYTHONPATH": str(Path(launch.__file__).parents[2])})
+    p = subprocess.Popen(
+        [sys.executable, "-c", runs], env=os.environ | {"PYTHONPATH": str(Path(launch.__file__).parents[2])}
+    )
     while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text():
         time.sleep(0.02)
         assert p.poll() is None

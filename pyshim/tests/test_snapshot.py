@@ -16,7 +16,21 @@ ARTIFACT = Path(__file__).parents[2] / "testdata" / "artifacts" / "torchvision" 
 def predicted(tmp_path, *more):
     """The snapshot of a prediction, and its estimate."""
     out = tmp_path / "run.pickle"
-    said = binary.call("estimate", str(ARTIFACT), "--input", "float32[2,3,224,224]", "--device", "t4", "--runtime", "eager", "--format", "json", "-o", str(out), *more)
+    said = binary.call(
+        "estimate",
+        str(ARTIFACT),
+        "--input",
+        "float32[2,3,224,224]",
+        "--device",
+        "t4",
+        "--runtime",
+        "eager",
+        "--format",
+        "json",
+        "-o",
+        str(out),
+        *more,
+    )
     assert said.code == 0, said.err
     with open(out, "rb") as f:
         return pickle.load(f), json.loads(said.out)
@@ -33,11 +47,15 @@ def test_pytorch_reads_it(tmp_path, conf):
     assert sum(int(line.rsplit(" ", 1)[1]) for line in lines) == sum(s["total_size"] for s in snapshot["segments"])
     assert any("mobilenetv3.py:" in line and "aten::conv2d" in line or "classifier.3.weight" in line for line in lines)
     assert viz.memory(snapshot, format_flamegraph=lambda text: text)
-    assert not viz.compare(snapshot["segments"], snapshot["segments"], format_flamegraph=lambda text: text).strip(), "it differs from itself in nothing"
+    assert not viz.compare(snapshot["segments"], snapshot["segments"], format_flamegraph=lambda text: text).strip(), (
+        "it differs from itself in nothing"
+    )
     for page in viz.trace_plot(snapshot), viz.segment_plot(snapshot):
         assert "MemoryViz.js" in page
     assert len(viz.filter_alloc_free_pairs(snapshot)["device_traces"][0]) <= len(snapshot["device_traces"][0])
-    assert report["peak"]["reserved"] == peak(snapshot, "segment_map" if conf else "segment_alloc", "segment_unmap" if conf else "segment_free")
+    assert report["peak"]["reserved"] == peak(
+        snapshot, "segment_map" if conf else "segment_alloc", "segment_unmap" if conf else "segment_free"
+    )
 
 
 def peak(snapshot, takes, gives):

@@ -59,27 +59,41 @@ def bytes_(n):
     return torch.zeros(n, dtype=torch.uint8)
 
 
-@pytest.mark.parametrize("make, want", [
-    (lambda: bytes_(100), 100),
-    (lambda: bytes_(100)[50:], 100),
-    (lambda: bytes_(100).as_subclass(Refuses), 100),
-    (lambda: torch.nn.Parameter(torch.zeros(25)), 100),
-    (lambda: fake(1 << 30), 0),
-    (lambda: torch.empty(1 << 30, device="meta"), 0),
-    (lambda: Wrapper(bytes_(100)), 0),
-    (lambda: Flat(bytes_(100)), 100),
-    (lambda: torch.nn.LazyLinear(3).weight, 0),
-    (lambda: torch._efficientzerotensor(1000), 0),
-    (lambda: torch._to_functional_tensor(torch.zeros(25)), 100),
-    (lambda: torch.eye(4).to_sparse(), 4 * 2 * 8 + 4 * 4),
-    (lambda: torch.sparse_csr_tensor(torch.tensor([0, 1, 2]), torch.tensor([0, 1]), torch.ones(2)), 3 * 8 + 2 * 8 + 2 * 4),
-    (lambda: torch.sparse_csc_tensor(torch.tensor([0, 1, 2]), torch.tensor([0, 1]), torch.ones(2)), 3 * 8 + 2 * 8 + 2 * 4),
-    (lambda: torch.quantize_per_tensor(torch.zeros(100), 0.1, 0, torch.qint8), 100),
-    (lambda: torch.quantize_per_channel(torch.zeros(10, 10), torch.ones(10).double(), torch.zeros(10).long(), 0, torch.qint8), 100 + 10 * 8 * 2),
-    (lambda: torch.nested.nested_tensor([torch.zeros(5), torch.zeros(20)]), 100),
-    (lambda: torch.nested.nested_tensor([torch.zeros(5), torch.zeros(20)], layout=torch.jagged), 100 + 3 * 8),
-    (lambda: torch.zeros(16).to_mkldnn(), 0),
-])
+@pytest.mark.parametrize(
+    "make, want",
+    [
+        (lambda: bytes_(100), 100),
+        (lambda: bytes_(100)[50:], 100),
+        (lambda: bytes_(100).as_subclass(Refuses), 100),
+        (lambda: torch.nn.Parameter(torch.zeros(25)), 100),
+        (lambda: fake(1 << 30), 0),
+        (lambda: torch.empty(1 << 30, device="meta"), 0),
+        (lambda: Wrapper(bytes_(100)), 0),
+        (lambda: Flat(bytes_(100)), 100),
+        (lambda: torch.nn.LazyLinear(3).weight, 0),
+        (lambda: torch._efficientzerotensor(1000), 0),
+        (lambda: torch._to_functional_tensor(torch.zeros(25)), 100),
+        (lambda: torch.eye(4).to_sparse(), 4 * 2 * 8 + 4 * 4),
+        (
+            lambda: torch.sparse_csr_tensor(torch.tensor([0, 1, 2]), torch.tensor([0, 1]), torch.ones(2)),
+            3 * 8 + 2 * 8 + 2 * 4,
+        ),
+        (
+            lambda: torch.sparse_csc_tensor(torch.tensor([0, 1, 2]), torch.tensor([0, 1]), torch.ones(2)),
+            3 * 8 + 2 * 8 + 2 * 4,
+        ),
+        (lambda: torch.quantize_per_tensor(torch.zeros(100), 0.1, 0, torch.qint8), 100),
+        (
+            lambda: torch.quantize_per_channel(
+                torch.zeros(10, 10), torch.ones(10).double(), torch.zeros(10).long(), 0, torch.qint8
+            ),
+            100 + 10 * 8 * 2,
+        ),
+        (lambda: torch.nested.nested_tensor([torch.zeros(5), torch.zeros(20)]), 100),
+        (lambda: torch.nested.nested_tensor([torch.zeros(5), torch.zeros(20)], layout=torch.jagged), 100 + 3 * 8),
+        (lambda: torch.zeros(16).to_mkldnn(), 0),
+    ],
+)
 def test_the_bytes_behind_a_tensor(make, want):
     t = make()
     assert nbytes([t, t]) == want
@@ -120,7 +134,15 @@ assert [(k.nbytes, k.type, n) for k, n in t.track().added.items()] == [(1 << 20,
     assert p.returncode == 0, p.stderr
 
 
-@pytest.mark.parametrize("there", [lambda: fake(256 * MIB), lambda: torch.nn.LazyLinear(4), lambda: torch.empty(256 * MIB, device="meta"), lambda: Wrapper(fake(256 * MIB))])
+@pytest.mark.parametrize(
+    "there",
+    [
+        lambda: fake(256 * MIB),
+        lambda: torch.nn.LazyLinear(4),
+        lambda: torch.empty(256 * MIB, device="meta"),
+        lambda: Wrapper(fake(256 * MIB)),
+    ],
+)
 def test_what_has_no_bytes_counts_nowhere(there, tmp_path):
     kept = there()
     net, x = torch.nn.Linear(4, 4), torch.zeros(2, 4)

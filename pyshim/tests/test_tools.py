@@ -53,7 +53,9 @@ def test_the_table_is_that_of_memspec_explain(archive):
     there before."""
     from memshim import binary
 
-    explained = binary.call("explain", str(archive), "--input", "float32[2,3,16,16]", "--device", "none", "--by", "line")[0].splitlines()
+    explained = binary.call(
+        "explain", str(archive), "--input", "float32[2,3,16,16]", "--device", "none", "--by", "line"
+    )[0].splitlines()
     before = torch.zeros(1_000_000)
     with memshim.trace(file=None) as t:
         x = torch.zeros(1000)
@@ -116,14 +118,20 @@ def script(tmp_path, monkeypatch):
     monkeypatch.delitem(sys.modules, "beside", raising=False)
     (tmp_path / "beside.py").write_text("import torch\ndef make(n): return torch.zeros(n, dtype=torch.uint8)\n")
     path = tmp_path / "script.py"
-    path.write_text("import sys\nfrom beside import make\nx = make(int(sys.argv[1]))\ny = 1\nprint('mine', __name__)\nsys.exit(5)\n")
+    path.write_text(
+        "import sys\nfrom beside import make\nx = make(int(sys.argv[1]))\ny = 1\nprint('mine', __name__)\nsys.exit(5)\n"
+    )
     yield path
     sys.modules.pop("beside", None)
 
 
 def test_the_trace_command(script, capsys):
     """In a process of its own, so that what is seen is what a shell sees."""
-    p = subprocess.run([sys.executable, "-m", "memshim", "trace", "--device", "cpu", str(script), "2048"], capture_output=True, text=True)
+    p = subprocess.run(
+        [sys.executable, "-m", "memshim", "trace", "--device", "cpu", str(script), "2048"],
+        capture_output=True,
+        text=True,
+    )
     assert (p.returncode, p.stdout) == (5, "mine __main__\n")
     assert "2.0 KiB" in p.stderr and "beside.py:2 (make)" in p.stderr
     assert main(["trace", str(script) + ".absent"]) == 2
@@ -162,8 +170,12 @@ def test_without_torch_every_command_says_so_on_one_line(script, capsys, monkeyp
         return real(name, *a, **kw)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    for command in (["trace", str(script)], ["track", "--at", "1", str(script)], ["profile", f"{script}:x", "--input", "float32[1]"],
-                    ["export", f"{script}:x", "-o", "x.pt"]):
+    for command in (
+        ["trace", str(script)],
+        ["track", "--at", "1", str(script)],
+        ["profile", f"{script}:x", "--input", "float32[1]"],
+        ["export", f"{script}:x", "-o", "x.pt"],
+    ):
         assert main(command) == 2
         assert capsys.readouterr().err == f"memshim: {TORCH_MISSING}\n"
 
@@ -181,7 +193,10 @@ def test_track_tells_what_came_and_went(tmp_path):
         grad.sum().backward()
     assert first.lines == ["+ | 7 * Size:(512, 512, 3, 3) | Memory: 63.0 MiB | Parameter | torch.float32"]
     assert nothing.lines == [], "a view takes nothing"
-    assert t.change.lines == ["+ | 1 * Size:(3,) | Memory: 12 B | Gradient | torch.float32", "+ | 1 * Size:(3,) | Memory: 12 B | Parameter | torch.float32"]
+    assert t.change.lines == [
+        "+ | 1 * Size:(3,) | Memory: 12 B | Gradient | torch.float32",
+        "+ | 1 * Size:(3,) | Memory: 12 B | Parameter | torch.float32",
+    ]
     text = log.read_text()
     assert "- | 7 * Size:(512, 512, 3, 3) | Memory: 63.0 MiB | Parameter | torch.float32" in text
     assert text.count(f"{HERE}:") == 5 and "| CPU tensors" in text and "  no change" in text
@@ -235,15 +250,36 @@ def test_modelsize_of_models_without_gradients_and_without_sizes():
     assert inside == memshim.modelsize(m, x, file=None) and inside.with_backward > inside.without_backward
     frozen = memshim.modelsize(net().requires_grad_(False), x, file=None)
     assert frozen.with_backward == frozen.without_backward > 0
-    with pytest.raises(ValueError, match="got 0.weight without a size, want a model whose lazy modules have been called once"):
+    with pytest.raises(
+        ValueError, match="got 0.weight without a size, want a model whose lazy modules have been called once"
+    ):
         memshim.modelsize(torch.nn.Sequential(torch.nn.LazyLinear(3)), x, file=None)
 
 
 def test_the_profile_command(tmp_path, capsys):
     (tmp_path / "zoo.py").write_text("import torch\nmodel = torch.nn.Linear(4, 2)\n")
     out = tmp_path / "p.csv"
-    assert profiling.main([f"{tmp_path}/zoo.py:model", "--input", "float32[B,4]", "--dim", "B=3", "--steps", "2", "--device", "cpu", "--csv", str(out)]) == 0
-    assert "epoch 0, 2 iterations" in capsys.readouterr().out and out.read_text().startswith("kind,epoch,iteration,layer")
+    assert (
+        profiling.main(
+            [
+                f"{tmp_path}/zoo.py:model",
+                "--input",
+                "float32[B,4]",
+                "--dim",
+                "B=3",
+                "--steps",
+                "2",
+                "--device",
+                "cpu",
+                "--csv",
+                str(out),
+            ]
+        )
+        == 0
+    )
+    assert "epoch 0, 2 iterations" in capsys.readouterr().out and out.read_text().startswith(
+        "kind,epoch,iteration,layer"
+    )
     assert profiling.main([f"{tmp_path}/zoo.py:model", "--input", "float32[4]", "--optimizer", "Nothing"]) == 2
     assert profiling.main([f"{tmp_path}/zoo.py:absent", "--input", "float32[4]"]) == 2
     with pytest.raises(SystemExit):

@@ -17,7 +17,9 @@ ENDING = "import os\nopen('ran', 'w').close()\nos._exit(0)\n"
 @pytest.mark.parametrize("module", ["json", "argparse", "typing", "tempfile", "subprocess", "site"])
 def test_a_module_of_the_checkout_is_not_imported(tmp_path, module):
     (tmp_path / f"{module}.py").write_text(ENDING)
-    p = subprocess.run([sys.executable, "-m", "memshim", "check", "--on", "none"], cwd=tmp_path, capture_output=True, text=True)
+    p = subprocess.run(
+        [sys.executable, "-m", "memshim", "check", "--on", "none"], cwd=tmp_path, capture_output=True, text=True
+    )
     assert p.returncode == 2, p.stderr
     assert "memspec.yaml: no such file or directory" in p.stderr
     assert not (tmp_path / "ran").exists()
@@ -91,6 +93,9 @@ def test_a_pickle_that_runs_code_is_refused(program, tmp_path, monkeypatch, trus
             pass
         assert ran.exists(), "the file must be hostile for this test to show anything"
         return
-    with pytest.raises(build.BuildError, match=r"hostile\.pt2: got a pickle that PyTorch's safe unpickler refuses \(.*system.*\); --trust loads it"):
+    with pytest.raises(
+        build.BuildError,
+        match=r"hostile\.pt2: got a pickle that PyTorch's safe unpickler refuses \(.*system.*\); --trust loads it",
+    ):
         build.load_artifact(str(hostile), "cpu")
     assert not ran.exists()

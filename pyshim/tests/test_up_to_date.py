@@ -13,7 +13,7 @@ from memshim.case import capture as command
 
 pytest.importorskip("torch")
 
-ZOO = '''
+ZOO = """
 import os, sys
 import torch
 import width
@@ -23,7 +23,7 @@ print("runs", file=sys.stderr)
 def net():
     open("runs", "a").write("x")
     return torch.nn.Linear(width.WIDTH, 8)
-'''
+"""
 LINE = ["zoo.py:net", "--input", "float32[4,16]", "--on", "t4", "-o", "net.rec"]
 
 
@@ -66,13 +66,16 @@ def test_it_is(folder, monkeypatch):
     assert command.up_to_date(str(folder / "net.rec"), case(folder, monkeypatch)), "by another path"
 
 
-@pytest.mark.parametrize(("why", "file", "text"), [
-    ("the source has changed", "zoo.py", ZOO + "\n"),
-    ("what it imports has changed", "width.py", "WIDTH = 17\n"),
-    ("what it imports is gone", "width.py", None),
-    ("it is no recording", "net.rec", "nothing"),
-    ("it is not there", "net.rec", None),
-])
+@pytest.mark.parametrize(
+    ("why", "file", "text"),
+    [
+        ("the source has changed", "zoo.py", ZOO + "\n"),
+        ("what it imports has changed", "width.py", "WIDTH = 17\n"),
+        ("what it imports is gone", "width.py", None),
+        ("it is no recording", "net.rec", "nothing"),
+        ("it is not there", "net.rec", None),
+    ],
+)
 def test_a_file_that_changed(folder, monkeypatch, why, file, text):
     path, before = folder / file, (folder / file).read_bytes()
     here, when = case(folder, monkeypatch), path.stat()
@@ -89,7 +92,7 @@ def test_a_damaged_recording_is_made_again(folder, monkeypatch):
     here, path = case(folder, monkeypatch), folder / "damaged.rec"
     data = (folder / "net.rec").read_bytes()
     for cut in (0, 5, 12, 60):
-        path.write_bytes(data[:cut] + bytes(20) + data[cut + 20:])
+        path.write_bytes(data[:cut] + bytes(20) + data[cut + 20 :])
         assert not command.up_to_date("damaged.rec", here), cut
 
 

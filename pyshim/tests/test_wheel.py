@@ -30,7 +30,9 @@ def release():
 
 def test_the_licence_and_those_of_linked_modules():
     assert (PYSHIM / "LICENSE").read_bytes() == (PYSHIM.parent / "LICENSE").read_bytes()
-    p = subprocess.run([sys.executable, str(PYSHIM / "tools" / "dump_licences.py"), "--check"], capture_output=True, text=True)
+    p = subprocess.run(
+        [sys.executable, str(PYSHIM / "tools" / "dump_licences.py"), "--check"], capture_output=True, text=True
+    )
     assert p.returncode == 0, p.stdout + p.stderr
 
 
@@ -54,8 +56,17 @@ def header(kind):
     return bytes(body)
 
 
-@pytest.mark.parametrize("kind, system", [("elf", ("linux-amd64", True)), ("elf arm", ("linux-arm64", True)), ("elf dynamic", ("linux-amd64", False)),
-                                          ("mach", ("darwin-arm64", True)), ("pe", ("windows-amd64", True)), ("script", ("?", False))])
+@pytest.mark.parametrize(
+    "kind, system",
+    [
+        ("elf", ("linux-amd64", True)),
+        ("elf arm", ("linux-arm64", True)),
+        ("elf dynamic", ("linux-amd64", False)),
+        ("mach", ("darwin-arm64", True)),
+        ("pe", ("windows-amd64", True)),
+        ("script", ("?", False)),
+    ],
+)
 def test_which_system_a_program_is_for(kind, system):
     assert release().system_of(header(kind)) == system
 
@@ -72,18 +83,52 @@ def test_the_wheel(tmp_path):
 
 def build(folder):
     before = sorted(p.name for p in (PYSHIM / "src").iterdir())
-    subprocess.run([sys.executable, "-m", "pip", "wheel", "-q", "--disable-pip-version-check", "--no-deps", "--no-build-isolation", "-w", str(folder), str(PYSHIM)],
-                   check=True)
-    assert sorted(p.name for p in (PYSHIM / "src").iterdir()) == before and not (PYSHIM / "build").exists(), "the checkout is as it was"
+    subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "pip",
+            "wheel",
+            "-q",
+            "--disable-pip-version-check",
+            "--no-deps",
+            "--no-build-isolation",
+            "-w",
+            str(folder),
+            str(PYSHIM),
+        ],
+        check=True,
+    )
+    assert sorted(p.name for p in (PYSHIM / "src").iterdir()) == before and not (PYSHIM / "build").exists(), (
+        "the checkout is as it was"
+    )
     (made,) = folder.iterdir()
     return made
 
 
 def install(wheel, site):
     """A Python with the wheel in it, without torch, and with nothing on PATH."""
-    subprocess.run([sys.executable, "-m", "pip", "install", "-q", "--disable-pip-version-check", "--no-deps", "--no-index", "--target", str(site), str(wheel)], check=True)
+    subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "pip",
+            "install",
+            "-q",
+            "--disable-pip-version-check",
+            "--no-deps",
+            "--no-index",
+            "--target",
+            str(site),
+            str(wheel),
+        ],
+        check=True,
+    )
     (site / "torch.py").write_text("raise ModuleNotFoundError(\"No module named 'torch'\", name='torch')\n")
-    environment = {k: v for k, v in os.environ.items() if k not in ("MEMSPEC", "PYTHONPATH")} | {"PYTHONPATH": str(site), "PATH": "/nothing"}
+    environment = {k: v for k, v in os.environ.items() if k not in ("MEMSPEC", "PYTHONPATH")} | {
+        "PYTHONPATH": str(site),
+        "PATH": "/nothing",
+    }
 
     def run(*arguments, cwd):
         return subprocess.run([sys.executable, *arguments], cwd=cwd, env=environment, capture_output=True, text=True)
@@ -94,7 +139,12 @@ def install(wheel, site):
 def make_project(folder):
     """The example, with its artifact beside it."""
     examples = PYSHIM.parent / "examples" / "pytest"
-    text = (examples / "memspec.yaml").read_text().replace("../../testdata/artifacts/torchvision/", "").replace("../../memspec.workspace.json", "memspec.workspace.json")
+    text = (
+        (examples / "memspec.yaml")
+        .read_text()
+        .replace("../../testdata/artifacts/torchvision/", "")
+        .replace("../../memspec.workspace.json", "memspec.workspace.json")
+    )
     folder.mkdir()
     shutil.copy(PYSHIM.parent / "memspec.workspace.json", folder)
     (folder / "memspec.yaml").write_text(text)
@@ -104,13 +154,20 @@ def make_project(folder):
 
 
 def what_is_in_it(wheel):
-    assert wheel.name.startswith("memshim-") and "-py3-none-" in wheel.name and not wheel.name.endswith("-any.whl"), "any Python 3, this platform"
+    assert wheel.name.startswith("memshim-") and "-py3-none-" in wheel.name and not wheel.name.endswith("-any.whl"), (
+        "any Python 3, this platform"
+    )
     with zipfile.ZipFile(wheel) as z:
         names = z.namelist()
         entry_points = z.read(next(n for n in names if n.endswith("entry_points.txt"))).decode()
         metadata = z.read(next(n for n in names if n.endswith("METADATA"))).decode()
         binary = z.getinfo("memshim/bin/memspec")
-    assert {"memshim/__main__.py", "memshim/judge/plugin.py", "memshim/schemas/measurement.schema.json", "memshim/pretend/lib/libcuda.so.1"} <= set(names)
+    assert {
+        "memshim/__main__.py",
+        "memshim/judge/plugin.py",
+        "memshim/schemas/measurement.schema.json",
+        "memshim/pretend/lib/libcuda.so.1",
+    } <= set(names)
     assert not [n for n in names if "test" in n or n.startswith(("tools", "src"))]
     assert binary.external_attr >> 16 & 0o111 == 0o111, "it can be run"
     assert "[pytest11]\nmemshim = memshim.judge.plugin\n" in entry_points
@@ -134,7 +191,10 @@ def check_runs(python, project):
     p = python("-m", "memshim", "check", "--case", "mobilenet[B=1]", "--format", "json", cwd=project)
     assert json.loads(p.stdout)["cases"][0]["outcome"] == "pass"
     p = python("-m", "memshim", "measure", "--case", "mobilenet[B=1]", "--where", "cpu", cwd=project)
-    assert (p.returncode, p.stderr) == (2, "memshim: mobilenet[B=1]: got no torch, want PyTorch installed for this Python: python -m pip install torch\n")
+    assert (p.returncode, p.stderr) == (
+        2,
+        "memshim: mobilenet[B=1]: got no torch, want PyTorch installed for this Python: python -m pip install torch\n",
+    )
 
 
 def the_plugin_is_there(python, project):
@@ -147,6 +207,14 @@ def test_setuptools_that_are_too_old_are_told(tmp_path):
     (tmp_path / "setuptools" / "command").mkdir(parents=True)
     (tmp_path / "setuptools" / "__init__.py").write_text("__version__ = '65.5.0'\nDistribution = setup = None\n")
     (tmp_path / "setuptools" / "command" / "__init__.py").write_text("")
-    p = subprocess.run([sys.executable, str(PYSHIM / "setup.py")], capture_output=True, text=True, env=os.environ | {"PYTHONPATH": str(tmp_path)})
+    p = subprocess.run(
+        [sys.executable, str(PYSHIM / "setup.py")],
+        capture_output=True,
+        text=True,
+        env=os.environ | {"PYTHONPATH": str(tmp_path)},
+    )
     assert p.returncode == 1
-    assert p.stderr == "memshim: got setuptools 65.5.0, want 77 or newer: leave out --no-build-isolation, or pip install 'setuptools>=77'\n"
+    assert (
+        p.stderr
+        == "memshim: got setuptools 65.5.0, want 77 or newer: leave out --no-build-isolation, or pip install 'setuptools>=77'\n"
+    )

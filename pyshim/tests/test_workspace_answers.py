@@ -95,10 +95,20 @@ def test_rows_are_what_the_library_says(version, device_class):
             want = {group: told for group, told in answers.items() if group.split()[0] == device_class}
             given = {}
             for group, row in want.items() if not again else ():
-                given[group] = {line: told for line, told in zip(known["convolutions"], row) if told.endswith("/" + COMPILE[direction])}
+                given[group] = {
+                    line: told
+                    for line, told in zip(known["convolutions"], row)
+                    if told.endswith("/" + COMPILE[direction])
+                }
             assert ask_rows.ask(known["convolutions"], process, device_class, direction, given) == want
             asked += sum(map(len, want.values()))
-    assert asked == len(known["convolutions"]) * len(ask_rows.GROUPS) // len(ask_rows.CLASSES) * {"9.10.2": 1, "9.26.0": 3}[version]
+    assert (
+        asked
+        == len(known["convolutions"])
+        * len(ask_rows.GROUPS)
+        // len(ask_rows.CLASSES)
+        * {"9.10.2": 1, "9.26.0": 3}[version]
+    )
     process.close()
     before.parent.mkdir(parents=True, exist_ok=True)
     before.touch()
@@ -165,7 +175,11 @@ def test_the_workspaces_are_those_of_the_recording():
 
     with open(path, "rb") as f:
         events = Plain(f).load()["device_traces"][0]
-    allocated = [e["size"] for e in events if e["action"] == "alloc" and any("run_conv_plan" in x["name"] for x in e.get("frames") or [])]
+    allocated = [
+        e["size"]
+        for e in events
+        if e["action"] == "alloc" and any("run_conv_plan" in x["name"] for x in e.get("frames") or [])
+    ]
     assert len(allocated) > len(RECORDED)
     assert tuple(dict.fromkeys(allocated)) == RECORDED
 
@@ -205,7 +219,10 @@ def test_flags_change_the_choice():
         return profile.get(by, ask_kinds.call(direction, x, w, **other))
 
     assert ask("forward")["engine"] == 55
-    assert ask("forward", allow_tf32=False) == ask("forward", allow_tf32=False) | {"engine": 12, "bytes": 100 * 64 * 64 + 4 * 64}, "Winograd"
+    assert ask("forward", allow_tf32=False) == ask("forward", allow_tf32=False) | {
+        "engine": 12,
+        "bytes": 100 * 64 * 64 + 4 * 64,
+    }, "Winograd"
     timed = ask("forward", benchmark=True)
     assert timed["bytes"] == ask("forward")["bytes"] < timed["most"]
     half = ask("forward", dtype="float16"), ask("forward", dtype="float16", last=True)
@@ -217,7 +234,9 @@ def test_bfloat16_before_sm80_is_refused():
     process = query.Process(folder, beside, "sm75-small")
     with pytest.raises(query.Refusal, match=r"asking for configurations \(there are none\): cudnnStatus_t 3000"):
         process.ask(ask_kinds.call("forward", [1, 8, 8, 8], [8, 8, 3, 3], "bfloat16"))
-    assert process.ask(ask_kinds.call("forward", [1, 8, 8, 8], [8, 8, 3, 3], "float16"))["bytes"] >= 0, "the process goes on"
+    assert process.ask(ask_kinds.call("forward", [1, 8, 8, 8], [8, 8, 3, 3], "float16"))["bytes"] >= 0, (
+        "the process goes on"
+    )
     process.close()
 
 
@@ -246,7 +265,12 @@ def test_strides_are_as_pytorch_fixes_them():
 )
 def test_output(x, w, stride, padding, dilation, want):
     n = len(x) - 2
-    assert cudnn.output(ask_kinds.call("forward", x, w, stride=[stride] * n, padding=[padding] * n, dilation=[dilation] * n)) == want
+    assert (
+        cudnn.output(
+            ask_kinds.call("forward", x, w, stride=[stride] * n, padding=[padding] * n, dilation=[dilation] * n)
+        )
+        == want
+    )
 
 
 @pytest.mark.skipif(not query.driver(), reason="nothing can stand in for a driver here")

@@ -8,7 +8,8 @@ import textwrap
 import pytest
 
 from memshim import binary
-from memshim.workspace import command as workspace, profiles, query, torchwheel
+from memshim.workspace import command as workspace
+from memshim.workspace import profiles, query, torchwheel
 
 # A stand-in for the library process: a call's first weight size says what becomes of it.
 FAKE = textwrap.dedent(
@@ -47,7 +48,15 @@ def call(k, **other):
 
 def group(*calls, version="9.10.2", device_class="sm89"):
     wheel = f"nvidia-cudnn-cu12=={version}.21"
-    return {"library": "cudnn", "version": version, "class": device_class, "torch": ["2.10"], "devices": ["rtx-4090"], "wheel": wheel, "calls": list(calls)}
+    return {
+        "library": "cudnn",
+        "version": version,
+        "class": device_class,
+        "torch": ["2.10"],
+        "devices": ["rtx-4090"],
+        "wheel": wheel,
+        "calls": list(calls),
+    }
 
 
 @pytest.fixture
@@ -62,10 +71,14 @@ def world(tmp_path, monkeypatch):
         file = tmp_path / "memspec.workspace.json"
 
         def run(self, *arguments):
-            return workspace.main([str(tmp_path / "memspec.yaml"), "--cache", str(tmp_path / "cache"), "--jobs", "1", *arguments])
+            return workspace.main(
+                [str(tmp_path / "memspec.yaml"), "--cache", str(tmp_path / "cache"), "--jobs", "1", *arguments]
+            )
 
         def bytes(self):
-            return {e["weight"][0]: e["bytes"] for g in json.loads(self.file.read_text())["groups"] for e in g["entries"]}
+            return {
+                e["weight"][0]: e["bytes"] for g in json.loads(self.file.read_text())["groups"] for e in g["entries"]
+            }
 
     w = World()
     fake = tmp_path / "fake.py"
@@ -94,7 +107,9 @@ def test_answers_are_written_sorted_one_a_line(world, capsys):
     lines = text.splitlines()
     assert [json.loads(line.rstrip(","))["weight"][0] for line in lines if line.startswith('{"op"')] == [8, 8, 9]
     assert lines[1] == '{"library": "cudnn", "version": "9.10.2", "class": "sm80", "entries": ['
-    assert world.asked == [("workspace", str(world.file.parent / "memspec.yaml"), "--missing", "--workspace", str(world.file))]
+    assert world.asked == [
+        ("workspace", str(world.file.parent / "memspec.yaml"), "--missing", "--workspace", str(world.file))
+    ]
 
 
 def test_a_lost_child_costs_one_entry_and_is_named(world, capsys):
@@ -110,7 +125,9 @@ def test_a_lost_child_costs_one_entry_and_is_named(world, capsys):
         15: "no plan",
         16: "ended with exit code 3",
     }
-    assert err[0].startswith("memshim: no answer of cudnn 9.10.2 sm89 to conv forward float32 1,3,8,8 192,64,8,1 11,3,3,3 27,9,3,1 ")
+    assert err[0].startswith(
+        "memshim: no answer of cudnn 9.10.2 sm89 to conv forward float32 1,3,8,8 192,64,8,1 11,3,3,3 27,9,3,1 "
+    )
 
 
 def test_calls_lost_alike_are_each_named_and_refused_alike_are_counted(world, capsys):
@@ -129,7 +146,9 @@ def test_calls_lost_alike_are_each_named_and_refused_alike_are_counted(world, ca
 def test_a_profile_that_cannot_be_written_is_told(world, tmp_path, capsys):
     world.groups = [group(call(1))]
     assert world.run("-o", str(tmp_path / "absent" / "p.json")) == 2
-    assert capsys.readouterr().err == f"memshim: {tmp_path}/absent/p.json: cannot be written: no such file or directory\n"
+    assert (
+        capsys.readouterr().err == f"memshim: {tmp_path}/absent/p.json: cannot be written: no such file or directory\n"
+    )
     assert not (tmp_path / "absent").exists()
 
 
@@ -153,7 +172,10 @@ def test_a_class_that_always_crashes_is_given_up(world, capsys, monkeypatch):
     assert world.run() == 3
     err = capsys.readouterr().err.splitlines()
     assert len(err) == workspace.PATIENCE + 1
-    assert err[-1] == "memshim: 3 more calls to cudnn 9.10.2 sm89 were not asked: too many processes were lost one after the other"
+    assert (
+        err[-1]
+        == "memshim: 3 more calls to cudnn 9.10.2 sm89 were not asked: too many processes were lost one after the other"
+    )
     assert world.bytes() == {1: 100}, "the other class has its answers"
 
 
@@ -175,7 +197,10 @@ def test_a_class_that_cannot_be_asked_is_told_once(world, capsys, monkeypatch):
     monkeypatch.setattr(query, "Process", start)
     world.groups = [group(call(1), call(2), device_class="sm12"), group(call(3))]
     assert world.run() == 3
-    assert capsys.readouterr().err == "memshim: no answer of cudnn 9.10.2 sm12 to 2 calls: got device class 'sm12', want one of sm60\n"
+    assert (
+        capsys.readouterr().err
+        == "memshim: no answer of cudnn 9.10.2 sm12 to 2 calls: got device class 'sm12', want one of sm60\n"
+    )
     assert world.bytes() == {3: 300}
 
 
@@ -208,7 +233,9 @@ def test_prune_drops_what_is_not_needed(world):
     world.groups = [group(call(2))]
     assert world.run("--prune") == 0
     assert world.bytes() == {2: 200}
-    assert world.asked[-1] == ("workspace", str(world.file.parent / "memspec.yaml")), "all calls are asked for, not those missing"
+    assert world.asked[-1] == ("workspace", str(world.file.parent / "memspec.yaml")), (
+        "all calls are asked for, not those missing"
+    )
 
 
 def test_prune_keeps_what_cannot_be_asked(world, monkeypatch, capsys):
@@ -258,7 +285,11 @@ def test_check_with_prune_tells_what_no_case_needs(world, capsys):
 def test_installed_leaves_out_libraries_that_are_not_here(world, monkeypatch, capsys):
     other = group(call(2), call(3), version="9.26.0")
     world.groups = [group(call(1)), other]
-    monkeypatch.setattr(torchwheel, "find", lambda wanted, given, cache: torchwheel.Found("folder", (), torchwheel.parse(wanted["version"])))
+    monkeypatch.setattr(
+        torchwheel,
+        "find",
+        lambda wanted, given, cache: torchwheel.Found("folder", (), torchwheel.parse(wanted["version"])),
+    )
     assert world.run() == 0
 
     def find(wanted, given, cache):
@@ -314,7 +345,17 @@ def test_a_release_that_cannot_be_asked_has_a_stand_in(world, capsys):
 
 def test_flags_go_to_memspec(world):
     world.run("--torch", "2.15", "--device", "t4", "--device", "a10g", "-o", "other.json")
-    assert world.asked[-1][2:] == ("--missing", "--workspace", "other.json", "--torch", "2.15", "--device", "t4", "--device", "a10g")
+    assert world.asked[-1][2:] == (
+        "--missing",
+        "--workspace",
+        "other.json",
+        "--torch",
+        "2.15",
+        "--device",
+        "t4",
+        "--device",
+        "a10g",
+    )
 
 
 def test_memspec_that_cannot_read_the_file_ends_it(world, monkeypatch, capsys):
@@ -348,7 +389,14 @@ def test_what_is_no_plain_file_is_not_opened(world, capsys):
 
 def test_contradicting_entries_are_told(world, capsys):
     entry = call(1) | {"bytes": 1, "engine": 1}
-    text = json.dumps({"schema": 1, "groups": [{"library": "cudnn", "version": "9.10.2", "class": "sm89", "entries": [entry, entry | {"bytes": 2}]}]})
+    text = json.dumps(
+        {
+            "schema": 1,
+            "groups": [
+                {"library": "cudnn", "version": "9.10.2", "class": "sm89", "entries": [entry, entry | {"bytes": 2}]}
+            ],
+        }
+    )
     world.file.write_text(text)
     assert world.run() == 2
     assert "got two answers of cudnn 9.10.2 sm89 for conv forward float32" in capsys.readouterr().err
@@ -357,4 +405,7 @@ def test_contradicting_entries_are_told(world, capsys):
 def test_no_memspec_yaml_is_told_how_to_make_one(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert workspace.main([]) == 2
-    assert capsys.readouterr().err == "memshim: got no memspec.yaml here, want the cases to ask for; memspec init writes one for an artifact\n"
+    assert (
+        capsys.readouterr().err
+        == "memshim: got no memspec.yaml here, want the cases to ask for; memspec init writes one for an artifact\n"
+    )

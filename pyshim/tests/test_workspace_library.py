@@ -10,14 +10,20 @@ import pytest
 
 from memshim.workspace import deviceclass, query, torchwheel
 
-WANTED = {"library": "cudnn", "version": "9.10.2", "class": "sm89", "torch": ["2.10"], "wheel": "nvidia-cudnn-cu12==9.10.2.21"}
+WANTED = {
+    "library": "cudnn",
+    "version": "9.10.2",
+    "class": "sm89",
+    "torch": ["2.10"],
+    "wheel": "nvidia-cudnn-cu12==9.10.2.21",
+}
 
 
 @pytest.fixture
 def alone(monkeypatch):
     """A Python without packages on a machine without cuDNN; a folder's name is its library's
     version."""
-    monkeypatch.setattr(torchwheel, "site", lambda: [])
+    monkeypatch.setattr(torchwheel, "site", list)
     monkeypatch.setattr(torchwheel, "SYSTEM", ())
     monkeypatch.setattr(torchwheel, "installed_torch", lambda: "2.15.0")
 
@@ -76,7 +82,9 @@ def test_another_version_will_not_do(tmp_path, alone):
 def test_the_wheel_of_cuda_13_needs_another_cublas(tmp_path, alone):
     wanted = WANTED | {"version": "9.26.0", "torch": ["2.15"], "wheel": "nvidia-cudnn-cu13==9.26.0.51"}
     library(tmp_path / "v9.10.2")
-    with pytest.raises(torchwheel.NotFound, match="nvidia-cudnn-cu13==9.26.0.51 nvidia-cublas nvidia-cuda-nvrtc, then --cudnn DIR"):
+    with pytest.raises(
+        torchwheel.NotFound, match="nvidia-cudnn-cu13==9.26.0.51 nvidia-cublas nvidia-cuda-nvrtc, then --cudnn DIR"
+    ):
         find(tmp_path, tmp_path, wanted=wanted)
 
 
@@ -93,7 +101,10 @@ def test_an_older_release_alone_will_not_do(tmp_path, alone):
     wanted = WANTED | {"version": "9.1.0", "torch": ["2.6"], "wheel": "nvidia-cudnn-cu12==9.1.0.70"}
     with pytest.raises(torchwheel.NotFound) as e:
         find(tmp_path, tmp_path, wanted=wanted)
-    assert "got no cuDNN 9.1.0 (torch 2.6), which does not answer without a device; got none of 9.8.0 or newer to stand in" in str(e.value)
+    assert (
+        "got no cuDNN 9.1.0 (torch 2.6), which does not answer without a device; got none of 9.8.0 or newer to stand in"
+        in str(e.value)
+    )
     assert ". A wheel that can stand in is nvidia-cudnn-cu12==9.8.0.87: " in str(e.value)
 
 
@@ -113,8 +124,11 @@ def test_a_folder_without_a_library(tmp_path, alone, make, want):
 def test_wheels_are_unpacked_once(tmp_path, alone, monkeypatch):
     folder = tmp_path / "wheels"
     folder.mkdir()
-    for wheel, member in (("nvidia_cudnn_cu12-9.10.2.21-py3-none-any.whl", "libcudnn.so.9"), ("nvidia_cublas_cu12-12.8.4.1-py3-none-any.whl", "libcublasLt.so.12"),
-                          ("nvidia_cuda_nvrtc_cu12-12.8.93-py3-none-any.whl", "libnvrtc.so.12")):
+    for wheel, member in (
+        ("nvidia_cudnn_cu12-9.10.2.21-py3-none-any.whl", "libcudnn.so.9"),
+        ("nvidia_cublas_cu12-12.8.4.1-py3-none-any.whl", "libcublasLt.so.12"),
+        ("nvidia_cuda_nvrtc_cu12-12.8.93-py3-none-any.whl", "libnvrtc.so.12"),
+    ):
         with zipfile.ZipFile(folder / wheel, "w") as z:
             z.writestr(f"nvidia/x/lib/{member}", b"elf")
             z.writestr("nvidia/x/lib/other.txt", b"")
@@ -124,7 +138,9 @@ def test_wheels_are_unpacked_once(tmp_path, alone, monkeypatch):
         assert sorted(p.name for p in Path(found.folder).iterdir()) == ["libcudnn.so.9"]
         assert [Path(p).name for p in found.beside] == ["libcublasLt.so.12", "libnvrtc.so.12"]
     (folder / "nvidia_cudnn_cu12-9.10.2.21-py3-none-any.whl").write_bytes(b"no zip")
-    assert torchwheel.find(WANTED, [str(folder)], tmp_path / "cache", probe=lambda f: ((9, 10, 2), 12)), "it was unpacked before"
+    assert torchwheel.find(WANTED, [str(folder)], tmp_path / "cache", probe=lambda f: ((9, 10, 2), 12)), (
+        "it was unpacked before"
+    )
     with pytest.raises(torchwheel.NotFound, match="File is not a zip file"):
         torchwheel.find(WANTED, [str(folder)], tmp_path / "other", probe=by_name)
 
@@ -150,7 +166,9 @@ def test_a_class_that_the_library_does_not_run_on():
     deviceclass.check("sm70", 12)
     deviceclass.check("sm75-small", 13)
     deviceclass.check("", 13)
-    with pytest.raises(LookupError, match="^got device class sm70, want sm75 or newer: libraries for CUDA 13 do not run on it$"):
+    with pytest.raises(
+        LookupError, match="^got device class sm70, want sm75 or newer: libraries for CUDA 13 do not run on it$"
+    ):
         deviceclass.check("sm70", 13)
 
 
@@ -160,7 +178,11 @@ def test_classes_are_described_by_their_capability():
         assert p["deviceVer"] == 10 * int(name.removeprefix("sm").split("-")[0])
         assert p["maxSharedMemoryPerBlock"] <= p["maxSharedMemoryPerBlockOptin"]
         json.dumps(p)
-    assert deviceclass.properties("sm75-small")["multiProcessorCount"] < 60 < deviceclass.properties("sm75-large")["multiProcessorCount"]
+    assert (
+        deviceclass.properties("sm75-small")["multiProcessorCount"]
+        < 60
+        < deviceclass.properties("sm75-large")["multiProcessorCount"]
+    )
 
 
 def test_torch_is_not_imported():

@@ -58,7 +58,17 @@ attempt("whole", whole)
 attempt("text", lambda: open("log.txt", "w").write("3"))
 print("mode", os.environ.get("WANDB_MODE"))
 """
-REAL = ("saved.pt", "checkpoint", "stream.pt", "replaced.pt", "array.npy", "real.safetensors", "old.pt", "checkpoint-1/model.bin", "log.txt")
+REAL = (
+    "saved.pt",
+    "checkpoint",
+    "stream.pt",
+    "replaced.pt",
+    "array.npy",
+    "real.safetensors",
+    "old.pt",
+    "checkpoint-1/model.bin",
+    "log.txt",
+)
 
 
 @pytest.fixture
@@ -77,8 +87,22 @@ def folder(tmp_path):
 
 
 def run(folder, *options):
-    command = [sys.executable, "-m", "memshim", "run", "--on", "t4", "--json", str(folder.parent / "run.json"), *options, "--", "train.py"]
-    environ = {k: v for k, v in os.environ.items() if k != "WANDB_MODE"} | {"XDG_CACHE_HOME": str(folder.parent / "cache")}
+    command = [
+        sys.executable,
+        "-m",
+        "memshim",
+        "run",
+        "--on",
+        "t4",
+        "--json",
+        str(folder.parent / "run.json"),
+        *options,
+        "--",
+        "train.py",
+    ]
+    environ = {k: v for k, v in os.environ.items() if k != "WANDB_MODE"} | {
+        "XDG_CACHE_HOME": str(folder.parent / "cache")
+    }
     os.makedirs(folder.parent / "cache", mode=0o700, exist_ok=True)
     p = subprocess.run(command, cwd=folder, env=environ, capture_output=True, text=True)
     assert p.returncode == 0, p.stderr
@@ -92,10 +116,18 @@ def test_nothing_that_holds_values_changes(folder):
         for name in ("save", "plain", "stream", "replace", "numpy", "safetensors", "remove", "rmtree"):
             assert said[name].startswith("refused: memshim: got a pretend run that would "), (attempt, name, said[name])
         assert f"save over {folder / 'saved.pt'}, which no pretend run wrote" in said["save"]
-        assert (said["new"], said["again"], said["whole"], said["text"], said["mode"]) == ("done", "done", "done", "done", "offline")
+        assert (said["new"], said["again"], said["whole"], said["text"], said["mode"]) == (
+            "done",
+            "done",
+            "done",
+            "done",
+            "offline",
+        )
         for name in set(REAL) - {"log.txt"}:
             assert (folder / name).read_text() == "values", name
-    assert [f["path"] for p in json.loads((folder.parent / "run.json").read_text())["processes"] for f in p["files"]] == []
+    assert [
+        f["path"] for p in json.loads((folder.parent / "run.json").read_text())["processes"] for f in p["files"]
+    ] == []
     (folder / "new.pt").unlink()
     p = run(folder)
     assert f"new file         {folder / 'new.pt'} (" in p.stderr

@@ -41,8 +41,12 @@ NO_DEVICE = 100  # CUDA_ERROR_NO_DEVICE
 
 def driver(folder: Path) -> str:
     """A libcuda.so.1 without a device."""
-    text = f"int cuInit(void) {{ return {NO_DEVICE}; }}\nint cuDeviceGetCount(int *n) {{ *n = 0; return {NO_DEVICE}; }}\n"
-    text += "int cuDriverGetVersion(int *v) { *v = 13020; return 0; }\n" + "".join(f"int {n}(void) {{ return {NO_DEVICE}; }}\n" for n in DRIVER.split())
+    text = (
+        f"int cuInit(void) {{ return {NO_DEVICE}; }}\nint cuDeviceGetCount(int *n) {{ *n = 0; return {NO_DEVICE}; }}\n"
+    )
+    text += "int cuDriverGetVersion(int *v) { *v = 13020; return 0; }\n" + "".join(
+        f"int {n}(void) {{ return {NO_DEVICE}; }}\n" for n in DRIVER.split()
+    )
     (folder / "driver.c").write_text(text)
     out = folder / "libcuda.so.1"
     subprocess.run(["cc", "-shared", "-fPIC", "-Wl,-soname,libcuda.so.1", "-o", out, folder / "driver.c"], check=True)
@@ -54,13 +58,24 @@ def calls() -> list[dict]:
     one query against a cache."""
     out = []
     heads = ((12, 12), (16, 16), (32, 8))
-    for b, (h, hk), n, d, causal in itertools.product((1, 8), heads, (77, 197, 512, 1024), (64, 80, 128), (False, True)):
+    for b, (h, hk), n, d, causal in itertools.product(
+        (1, 8), heads, (77, 197, 512, 1024), (64, 80, 128), (False, True)
+    ):
         out.append({"b": b, "h": h, "hk": hk, "q": n, "k": n, "d": d, "dv": d, "causal": causal})
     for d, dv in ((8, 8), (40, 40), (96, 96), (128, 64), (64, 128), (192, 128), (256, 256)):
         out += [{"b": 2, "h": 8, "hk": 8, "q": 256, "k": 256, "d": d, "dv": dv, "mask": mask} for mask in (False, True)]
     for q in (2, 3, 63):
         out.append({"b": 1, "h": 32, "hk": 8, "q": q, "k": 2048, "d": 128, "dv": 128})
-    decode = ((1, 1, 1, 64), (1, 4, 1, 64), (1, 8, 8, 64), (1, 12, 12, 64), (1, 32, 8, 128), (3, 16, 16, 64), (8, 32, 8, 128), (16, 32, 8, 64))
+    decode = (
+        (1, 1, 1, 64),
+        (1, 4, 1, 64),
+        (1, 8, 8, 64),
+        (1, 12, 12, 64),
+        (1, 32, 8, 128),
+        (3, 16, 16, 64),
+        (8, 32, 8, 128),
+        (16, 32, 8, 64),
+    )
     for (b, h, hk, d), k, sms in itertools.product(decode, (300, 512, 513, 1000, 1024, 4096, 16384), (132, 114)):
         out.append({"b": b, "h": h, "hk": hk, "q": 1, "k": k, "d": d, "dv": d, "sms": sms})
     return out
@@ -82,7 +97,9 @@ def ask(cudnn, name: str, call: dict) -> int:
 
     more = {}
     if call.get("mask"):
-        more["bias"] = g.tensor(name="bias", dim=[b, h, q, k], stride=[h * q * k, q * k, k, 1], data_type=types.BFLOAT16)
+        more["bias"] = g.tensor(
+            name="bias", dim=[b, h, q, k], stride=[h * q * k, q * k, k, 1], data_type=types.BFLOAT16
+        )
     scale = g.tensor(name="scale", dim=[1, 1, 1, 1], stride=[1, 1, 1, 1], is_pass_by_value=True, data_type=types.FLOAT)
     o, _ = g.sdpa(
         q=tensor("q", h, q, d), k=tensor("k", hk, k, d), v=tensor("v", hk, k, dv), generate_stats=False, attn_scale=scale,
@@ -117,7 +134,9 @@ def main() -> int:
         known = [row for row in known if row["version"] != torchwheel.dotted(version)]
         for name in CLASSES:
             for call in calls()[:: a.every]:
-                known.append({"version": torchwheel.dotted(version), "class": name} | call | {"bytes": ask(cudnn, name, call)})
+                known.append(
+                    {"version": torchwheel.dotted(version), "class": name} | call | {"bytes": ask(cudnn, name, call)}
+                )
     known.sort(key=lambda row: tuple(map(int, row["version"].split("."))))
     OUT.write_text("[\n" + ",\n".join(json.dumps(row, separators=(",", ":")) for row in known) + "\n]\n")
     return 0

@@ -57,8 +57,13 @@ def load() -> dict:
     return json.loads(OUT.read_text())
 
 
-def ask(lines: list[str], process: query.Process, device_class: str, direction: str = "forward",
-        given: dict[str, dict[str, str]] | None = None) -> dict[str, list[str]]:
+def ask(
+    lines: list[str],
+    process: query.Process,
+    device_class: str,
+    direction: str = "forward",
+    given: dict[str, dict[str, str]] | None = None,
+) -> dict[str, list[str]]:
     """The library's own answers for a class, by class, dtype and layout. process: of that class.
     given: answers, by line, that it is not asked for."""
     out = {}

@@ -80,8 +80,7 @@ print(json.dumps(out))
 
 
 def spent(command: list[str], environment: dict[str, str] | None = None, **kw) -> tuple[float, str]:
-    """The processor's time of a process and all that it waited for, in seconds, and what it said.
-    """
+    """The processor's time of a process and all that it waited for, in seconds, and what it said."""
     before = os.times()
     p = subprocess.run(command, env=environment, capture_output=True, text=True, **kw)
     after = os.times()
@@ -94,21 +93,34 @@ def imports() -> list[tuple[str, str]]:
     """What the device adds to import torch, of modules that are compiled, as they are once they
     have been imported."""
     with tempfile.TemporaryDirectory(prefix="memshim-bench-") as compiled:
-        base = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"} | {"PYTHONPYCACHEPREFIX": compiled}
+        base = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"} | {
+            "PYTHONPYCACHEPREFIX": compiled
+        }
         run = lambda more: spent([sys.executable, "-c", "import torch"], base | more)[0]
-        kinds = {"import torch": {}, "the device adds": pretend.environment("t4", values=False), "the device and values add": pretend.environment("t4")}
+        kinds = {
+            "import torch": {},
+            "the device adds": pretend.environment("t4", values=False),
+            "the device and values add": pretend.environment("t4"),
+        }
         # by turns: the machine does other things too
         rounds = [{name: run(more) for name, more in kinds.items()} for _ in range(8)]
     best = {name: min(r[name] for r in rounds) for name in kinds}
     plain = best.pop("import torch")
-    return [("import torch", f"{1000 * plain:.0f} ms"), *((name, f"{1000 * (cost - plain):.0f} ms") for name, cost in best.items())]
+    return [
+        ("import torch", f"{1000 * plain:.0f} ms"),
+        *((name, f"{1000 * (cost - plain):.0f} ms") for name, cost in best.items()),
+    ]
 
 
 def step() -> list[tuple[str, str]]:
-    told = [json.loads(spent([sys.executable, "-c", STEP], os.environ | pretend.environment("t4", values=False))[1]) for _ in range(3)]
+    told = [
+        json.loads(spent([sys.executable, "-c", STEP], os.environ | pretend.environment("t4", values=False))[1])
+        for _ in range(3)
+    ]
     best = {k: min(t[k] for t in told) for k in told[0]}
     return [("resnet50, a training step", f"{1000 * best['plain']:.1f} ms")] + [
-        (f"with {k}", f"{1000 * best[k]:.1f} ms, {100 * (best[k] / best['plain'] - 1):+.0f} %") for k in list(best)[1:]]
+        (f"with {k}", f"{1000 * best[k]:.1f} ms, {100 * (best[k] / best['plain'] - 1):+.0f} %") for k in list(best)[1:]
+    ]
 
 
 # A net so small that PyTorch's own dispatch is most of it.
@@ -145,11 +157,22 @@ print(json.dumps(out | {"a pass without gradients": least(forward)}))
 
 def values() -> list[tuple[str, str]]:
     """What it costs that values are followed."""
-    told = [[json.loads(spent([sys.executable, "-c", SMALL], os.environ | pretend.environment("t4", values=v))[1]) for v in (False, True)] for _ in range(4)]
+    told = [
+        [
+            json.loads(spent([sys.executable, "-c", SMALL], os.environ | pretend.environment("t4", values=v))[1])
+            for v in (False, True)
+        ]
+        for _ in range(4)
+    ]
     out = []
     for what in told[0][0]:
         without, followed = (1000 * min(t[v][what] for t in told) for v in (0, 1))
-        out.append((f"a small net, {what}", f"{without:.2f} ms, with values {followed:.2f} ms ({followed / without:.1f} times)"))
+        out.append(
+            (
+                f"a small net, {what}",
+                f"{without:.2f} ms, with values {followed:.2f} ms ({followed / without:.1f} times)",
+            )
+        )
     return out
 
 
@@ -166,26 +189,67 @@ def cases() -> list[tuple[str, str]]:
     with project() as folder:
         for where in ("cpu", "pretend"):
             start = time.monotonic()
-            cost, _ = spent([sys.executable, "-m", "memshim", "measure", "--case", "small*", "--where", where, "--jobs", "2", "--stacks", "python", "-o", "out"],
-                            cwd=folder)
-            out.append((f"200 small cases measured, {where}", f"{time.monotonic() - start:.1f} s, {cost:.1f} s of the processor"))
+            cost, _ = spent(
+                [
+                    sys.executable,
+                    "-m",
+                    "memshim",
+                    "measure",
+                    "--case",
+                    "small*",
+                    "--where",
+                    where,
+                    "--jobs",
+                    "2",
+                    "--stacks",
+                    "python",
+                    "-o",
+                    "out",
+                ],
+                cwd=folder,
+            )
+            out.append(
+                (
+                    f"200 small cases measured, {where}",
+                    f"{time.monotonic() - start:.1f} s, {cost:.1f} s of the processor",
+                )
+            )
     return out
 
 
 def capture() -> list[tuple[str, str]]:
     """A training step as an artifact, and what the engine takes to read it."""
     with project() as folder:
-        cost, said = spent([sys.executable, "-m", "memshim", "capture", "memspec.yaml", "--case", "resnet50"], cwd=folder)
-        return [("resnet50's training step captured", f"{cost:.1f} s of the processor, {said.strip().rpartition('(')[2].rstrip(')')}")]
+        cost, said = spent(
+            [sys.executable, "-m", "memshim", "capture", "memspec.yaml", "--case", "resnet50"], cwd=folder
+        )
+        return [
+            (
+                "resnet50's training step captured",
+                f"{cost:.1f} s of the processor, {said.strip().rpartition('(')[2].rstrip(')')}",
+            )
+        ]
 
 
 def large() -> list[tuple[str, str]]:
     """Llama's sizes: to build one, and a pass."""
     scene, out = Path(__file__).parents[1] / "tests" / "pretend" / "scenes" / "large.py", []
-    for case, device, what in (("forward_8b", "h100-sxm-80gb", "8 billion parameters, 4,096 tokens"), ("forward_70b", BIG, "70 billion parameters, 8,192 tokens")):
-        told = json.loads(spent([sys.executable, str(scene), case], os.environ | pretend.environment(device))[1].strip().rpartition("\n")[2])[case]
+    for case, device, what in (
+        ("forward_8b", "h100-sxm-80gb", "8 billion parameters, 4,096 tokens"),
+        ("forward_70b", BIG, "70 billion parameters, 8,192 tokens"),
+    ):
+        told = json.loads(
+            spent([sys.executable, str(scene), case], os.environ | pretend.environment(device))[1]
+            .strip()
+            .rpartition("\n")[2]
+        )[case]
         wall, process = min(told["seconds"], key=lambda s: s[1])
-        out.append((what, f"built in {told['built']:.1f} s; a pass {process:.2f} s of the processor, {wall:.2f} s; {told['host'] >> 20} MiB of the host"))
+        out.append(
+            (
+                what,
+                f"built in {told['built']:.1f} s; a pass {process:.2f} s of the processor, {wall:.2f} s; {told['host'] >> 20} MiB of the host",
+            )
+        )
     return out
 
 

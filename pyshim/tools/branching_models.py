@@ -19,7 +19,12 @@ def branch() -> Any:
 
         def forward(self, x: torch.Tensor) -> torch.Tensor:
             x = x.relu()
-            return torch.cond(x.sum() > 0, lambda x: self.wide(x).sin(), lambda x: self.up(self.down(x).tanh()).cos(), (x,)) + 1
+            return (
+                torch.cond(
+                    x.sum() > 0, lambda x: self.wide(x).sin(), lambda x: self.up(self.down(x).tanh()).cos(), (x,)
+                )
+                + 1
+            )
 
     return Branch()
 
@@ -105,7 +110,9 @@ def own_operator() -> Any:
     def scale(x: torch.Tensor, by: float) -> torch.Tensor:
         return x * by
 
-    @torch.library.custom_op("memspec_sample::pair", mutates_args=(), schema="(Tensor x, int times) -> (Tensor, Tensor)")
+    @torch.library.custom_op(
+        "memspec_sample::pair", mutates_args=(), schema="(Tensor x, int times) -> (Tensor, Tensor)"
+    )
     def pair(x: torch.Tensor, times: int) -> tuple[torch.Tensor, torch.Tensor]:
         return x * times, x[0] * times
 

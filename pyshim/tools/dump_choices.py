@@ -18,7 +18,15 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).parent
-CARDS = {"7.5": "t4", "8.0": "a100-sxm-80gb", "8.6": "a10g", "8.9": "l4", "9.0": "h100-sxm-80gb", "10.0": "b200", "12.0": "rtx-5090"}
+CARDS = {
+    "7.5": "t4",
+    "8.0": "a100-sxm-80gb",
+    "8.6": "a10g",
+    "8.9": "l4",
+    "9.0": "h100-sxm-80gb",
+    "10.0": "b200",
+    "12.0": "rtx-5090",
+}
 BACKENDS = {0: "math", 1: "flash", 2: "efficient", 3: "cudnn"}  # at::SDPBackend
 
 
@@ -73,8 +81,16 @@ def convolution_calls() -> list[dict]:
 
     for dtype in ("float32", "float16", "bfloat16", "float64"):
         for last in (False, True):
-            for more in ({}, {"dilation": 2}, {"transposed": True}, {"transposed": True, "stride": 2, "output_padding": 1},
-                         {"transposed": True, "dilation": 2, "output_padding": 1}, {"off": True}, {"off": True, "dilation": 2}, {"off": True, "transposed": True}):
+            for more in (
+                {},
+                {"dilation": 2},
+                {"transposed": True},
+                {"transposed": True, "stride": 2, "output_padding": 1},
+                {"transposed": True, "dilation": 2, "output_padding": 1},
+                {"off": True},
+                {"off": True, "dilation": 2},
+                {"off": True, "transposed": True},
+            ):
                 call(dtype, [2, 8, 16, 16], [8, 8, 3, 3], last=last, **more)
                 call(dtype, [2, 8, 8, 8, 8], [8, 8, 3, 3, 3], last=last, **more)
                 call(dtype, [2, 8, 16, 16], [8, 4, 3, 3], 2, last=last, **more)
@@ -88,7 +104,9 @@ def convolution_calls() -> list[dict]:
         call(dtype, [2, 8, 16], [8, 1, 3], 8)
         call(dtype, [2, 64, 16], [64, 1, 3], 64)
     # check_cudnn_depthwise_workload_with_filter
-    for batch, channels, width, kernel, stride in itertools.product((1, 16, 17), (31, 32, 127, 128, 255, 256, 511, 512), (6, 7, 27, 28, 29), (1, 3, 7), (1, 2, 3)):
+    for batch, channels, width, kernel, stride in itertools.product(
+        (1, 16, 17), (31, 32, 127, 128, 255, 256, 511, 512), (6, 7, 27, 28, 29), (1, 3, 7), (1, 2, 3)
+    ):
         if kernel != 7 or (batch, width) == (1, 28):
             call("float16", [batch, channels, width, width], [channels, 1, kernel, kernel], channels, stride=stride)
     for kernel, stride in ((5, 1), (5, 2), (3, 1), (3, 2)):
@@ -116,7 +134,11 @@ def child(work: Path, card: str) -> None:
 
     from torch.nn.attention import SDPBackend, sdpa_kernel
 
-    forced = {"f": [SDPBackend.FLASH_ATTENTION], "e": [SDPBackend.EFFICIENT_ATTENTION], "c": [SDPBackend.CUDNN_ATTENTION]}
+    forced = {
+        "f": [SDPBackend.FLASH_ATTENTION],
+        "e": [SDPBackend.EFFICIENT_ATTENTION],
+        "c": [SDPBackend.CUDNN_ATTENTION],
+    }
     for a in attention_calls():
         q, k, v = (made(a["dtype"], a[name], a.get("strides")) for name in "qkv")
         mask = made("bool" if a.get("boolean") else a["dtype"], a["mask"]) if "mask" in a else None
@@ -124,7 +146,12 @@ def child(work: Path, card: str) -> None:
 
         def choice() -> str:
             try:
-                return BACKENDS.get(torch._fused_sdp_choice(q, k, v, mask, a.get("dropout", 0.0), a.get("causal", False), enable_gqa=a.get("gqa", False)), "!")
+                return BACKENDS.get(
+                    torch._fused_sdp_choice(
+                        q, k, v, mask, a.get("dropout", 0.0), a.get("causal", False), enable_gqa=a.get("gqa", False)
+                    ),
+                    "!",
+                )
             except RuntimeError:
                 return "!"
 
@@ -139,8 +166,17 @@ def child(work: Path, card: str) -> None:
         x, w = made(a["dtype"], a["x"], last=a.get("last", False)), made(a["dtype"], a["w"], last=a.get("last", False))
         n = len(a["x"]) - 2
         with torch.backends.cudnn.flags(enabled=not a.get("off", False)):
-            chosen = torch._C._select_conv_backend(x, w, None, [a.get("stride", 1)] * n, [0] * n, [a.get("dilation", 1)] * n, a.get("transposed", False),
-                                                   [a.get("output_padding", 0)] * n, a["groups"])
+            chosen = torch._C._select_conv_backend(
+                x,
+                w,
+                None,
+                [a.get("stride", 1)] * n,
+                [0] * n,
+                [a.get("dilation", 1)] * n,
+                a.get("transposed", False),
+                [a.get("output_padding", 0)] * n,
+                a["groups"],
+            )
         work.joinpath("convolution").open("a").write(str(chosen).rpartition(".")[2] + "\n")
 
 
@@ -174,13 +210,26 @@ def main() -> None:
             subprocess.run([sys.executable, __file__, "--child", work, card], check=True, stdout=subprocess.DEVNULL)
             for name, columns in chosen.items():
                 columns.append((Path(work) / name).read_text().split())
-    for name, calls, what in (("attention", attention_calls(), "torch._fused_sdp_choice"), ("attention_forced", attention_calls(), "torch._fused_sdp_choice under sdpa_kernel(one)"),
-                              ("convolution", convolution_calls(), "torch._C._select_conv_backend")):
-        lines = [f"# {what} of torch {release()} on pretend cards. By pyshim/tools/dump_choices.py", "cards: " + " ".join(f"{c}:{d}" for c, d in CARDS.items())]
+    for name, calls, what in (
+        ("attention", attention_calls(), "torch._fused_sdp_choice"),
+        ("attention_forced", attention_calls(), "torch._fused_sdp_choice under sdpa_kernel(one)"),
+        ("convolution", convolution_calls(), "torch._C._select_conv_backend"),
+    ):
+        lines = [
+            f"# {what} of torch {release()} on pretend cards. By pyshim/tools/dump_choices.py",
+            "cards: " + " ".join(f"{c}:{d}" for c, d in CARDS.items()),
+        ]
         for call, row in zip(calls, zip(*chosen[name])):
             lines.append(words(call) + ": " + (row[0] if len(set(row)) == 1 else " ".join(row)))
         (folder / f"{name}.txt").write_text("\n".join(lines) + "\n")
-        print(name, len(calls), json.dumps({c: {w: column.count(w) for w in sorted(set(column))} for c, column in zip(CARDS, chosen[name])}), file=sys.stderr)
+        print(
+            name,
+            len(calls),
+            json.dumps(
+                {c: {w: column.count(w) for w in sorted(set(column))} for c, column in zip(CARDS, chosen[name])}
+            ),
+            file=sys.stderr,
+        )
 
 
 if __name__ == "__main__":

@@ -80,8 +80,12 @@ def dump(device: str, folder: Path) -> None:
         done = Path(work) / "done.txt"
         done.write_text("")
         while True:
-            status = subprocess.run([sys.executable, __file__, "--child", device, str(folder), str(done)], stdout=subprocess.DEVNULL,
-                                    stderr=subprocess.PIPE, text=True)
+            status = subprocess.run(
+                [sys.executable, __file__, "--child", device, str(folder), str(done)],
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
             if status.returncode == 0:
                 break
             if not done.read_text().endswith("\t"):
@@ -90,9 +94,15 @@ def dump(device: str, folder: Path) -> None:
                 out.write("! the process ended\n")
         got = dict(text.split("\t") for text in done.read_text().splitlines())
     calls = name_calls(folder)
-    version = subprocess.run([sys.executable, "-c", "import torch; print(torch.__version__, torch.backends.cudnn.version())"],
-                             capture_output=True, text=True, check=True).stdout.split()
-    lines = [f"# torch {version[0]}, cuDNN {version[1]}, a pretend {device}. Calls that are not listed do as on fake tensors. By pyshim/tools/dump_devices.py"]
+    version = subprocess.run(
+        [sys.executable, "-c", "import torch; print(torch.__version__, torch.backends.cudnn.version())"],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.split()
+    lines = [
+        f"# torch {version[0]}, cuDNN {version[1]}, a pretend {device}. Calls that are not listed do as on fake tensors. By pyshim/tools/dump_devices.py"
+    ]
     lines += [f"{name} {events}".rstrip() for name, events in got.items() if events != fake_events(calls[name])]
     (folder / "devices" / f"{device}.txt").write_text("\n".join(lines) + "\n")
     refused = sum(events.startswith("!") for events in got.values())

@@ -23,12 +23,37 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from dump_schemas import release  # noqa: E402
 
-DOMAINS = ("attention", "cast", "compare", "conv", "create", "embedding", "index", "join", "loss", "matmul", "norm", "other", "pointwise", "pool", "reduce", "rnn",
-           "softmax", "sort", "view", "vision")
+DOMAINS = (
+    "attention",
+    "cast",
+    "compare",
+    "conv",
+    "create",
+    "embedding",
+    "index",
+    "join",
+    "loss",
+    "matmul",
+    "norm",
+    "other",
+    "pointwise",
+    "pool",
+    "reduce",
+    "rnn",
+    "softmax",
+    "sort",
+    "view",
+    "vision",
+)
 BASES = 4  # samples of an overload that are made wrong
 PER_ARGUMENT = 4
-CONSTANTS = {"memory_format": lambda v: getattr(torch, v), "dtype": lambda v: getattr(torch, v), "layout": lambda v: getattr(torch, v),
-             "float": float, "complex": lambda v: complex(*v)}
+CONSTANTS = {
+    "memory_format": lambda v: getattr(torch, v),
+    "dtype": lambda v: getattr(torch, v),
+    "layout": lambda v: getattr(torch, v),
+    "float": float,
+    "complex": lambda v: complex(*v),
+}
 
 
 def value(v, device, storages):
@@ -48,7 +73,11 @@ def tensor(v, device, storages):
     dtype, sizes = getattr(torch, v["d"]), v["s"]
     where = v.get("dev", device)
     if "st" not in v and "o" not in v and v["sid"] not in storages and "n" not in v:
-        storages[v["sid"]] = torch.ones(sizes, dtype=dtype, device=where) if dtype.is_floating_point else torch.zeros(sizes, dtype=dtype, device=where)
+        storages[v["sid"]] = (
+            torch.ones(sizes, dtype=dtype, device=where)
+            if dtype.is_floating_point
+            else torch.zeros(sizes, dtype=dtype, device=where)
+        )
         return storages[v["sid"]]
     if v["sid"] not in storages:
         last = v.get("o", 0) + sum((s - 1) * t for s, t in zip(sizes, v.get("st", []))) + 1
@@ -63,12 +92,24 @@ def runs(line, device) -> bool:
     op = getattr(getattr(getattr(torch.ops, namespace), base), line.get("overload", "") or "default")
     storages: dict = {}
     try:
-        args, kwargs = value(line["args"], device, storages), {k: value(v, device, storages) for k, v in line["kwargs"].items()}
+        args, kwargs = (
+            value(line["args"], device, storages),
+            {k: value(v, device, storages) for k, v in line["kwargs"].items()},
+        )
     except RuntimeError:
         return True  # an alias of another argument: what is wrong cannot be made
     try:
         op(*args, **kwargs)
-    except (RuntimeError, IndexError, ValueError, TypeError, NotImplementedError, AssertionError, OverflowError, ZeroDivisionError):
+    except (
+        RuntimeError,
+        IndexError,
+        ValueError,
+        TypeError,
+        NotImplementedError,
+        AssertionError,
+        OverflowError,
+        ZeroDivisionError,
+    ):
         return False
     return True
 
@@ -87,9 +128,9 @@ def wrong(v):
     elif isinstance(v, list):
         for i, x in enumerate(v):
             if isinstance(x, float):  # scales
-                yield from ((f"holds {n}", [*v[:i], n, *v[i + 1:]]) for n in (0.0, -1.0, 1e300))
+                yield from ((f"holds {n}", [*v[:i], n, *v[i + 1 :]]) for n in (0.0, -1.0, 1e300))
             for how, y in wrong(x):
-                yield how if not isinstance(x, dict) else f"member {how}", [*v[:i], y, *v[i + 1:]]
+                yield how if not isinstance(x, dict) else f"member {how}", [*v[:i], y, *v[i + 1 :]]
         if v and not isinstance(v[0], dict):
             yield "longer", [*v, v[-1]]
             yield "shorter", v[:-1]
@@ -98,8 +139,8 @@ def wrong(v):
     elif isinstance(v, dict) and "sid" in v and "st" not in v and "o" not in v:
         plain = {k: x for k, x in v.items() if k != "n"}
         for i, s in enumerate(v["s"]):
-            yield f"size {i} more", plain | {"s": [*v["s"][:i], s + 1, *v["s"][i + 1:]]}
-            yield f"size {i} none", plain | {"s": [*v["s"][:i], 0, *v["s"][i + 1:]]}
+            yield f"size {i} more", plain | {"s": [*v["s"][:i], s + 1, *v["s"][i + 1 :]]}
+            yield f"size {i} none", plain | {"s": [*v["s"][:i], 0, *v["s"][i + 1 :]]}
         yield "a dim more", plain | {"s": [1, *v["s"]]}
         if v["s"]:
             yield "a dim less", plain | {"s": v["s"][1:]}
@@ -110,7 +151,12 @@ def wrongs(line):
     named = itertools.chain(enumerate(line["args"]), line["kwargs"].items())
     for name, v in named:
         for how, w in wrong(v):
-            new = {"op": line["op"], **({"overload": line["overload"]} if "overload" in line else {}), "args": list(line["args"]), "kwargs": dict(line["kwargs"])}
+            new = {
+                "op": line["op"],
+                **({"overload": line["overload"]} if "overload" in line else {}),
+                "args": list(line["args"]),
+                "kwargs": dict(line["kwargs"]),
+            }
             new["args" if isinstance(name, int) else "kwargs"][name] = w
             yield name, how, new
 

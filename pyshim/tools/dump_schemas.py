@@ -47,15 +47,23 @@ def scripted() -> list[str]:
     torch.set_autocast_enabled("cuda", True)
     found = set()
     for s in torch._C._jit_get_all_schemas():
-        if not s.name.startswith("aten::") or "_autocast" in s.name or not any("Tensor" in str(a.type) for a in s.arguments):
+        if (
+            not s.name.startswith("aten::")
+            or "_autocast" in s.name
+            or not any("Tensor" in str(a.type) for a in s.arguments)
+        ):
             continue
         # a dtype that may be left out is: with one, sums and softmax are left alone
-        types = ["NoneType" if a.name == "dtype" and a.default_value is None else _written(str(a.type)) for a in s.arguments]
+        types = [
+            "NoneType" if a.name == "dtype" and a.default_value is None else _written(str(a.type)) for a in s.arguments
+        ]
         parameters = ", ".join(f"%a{i} : {t}" for i, t in enumerate(types))
         results = ", ".join(f"%r{i} : Tensor" for i in range(len(s.returns)))
         call = f"{results} = {s.name}" if results else s.name
         try:
-            graph = torch._C.parse_ir(f"graph({parameters}):\n  {call}({', '.join(f'%a{i}' for i in range(len(types)))})\n  return ({'%r0' if results else ''})\n")
+            graph = torch._C.parse_ir(
+                f"graph({parameters}):\n  {call}({', '.join(f'%a{i}' for i in range(len(types)))})\n  return ({'%r0' if results else ''})\n"
+            )
         # other results than tensors, or types that the parser does not read: nothing of those is
         # cast
         except RuntimeError:

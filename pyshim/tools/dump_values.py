@@ -26,15 +26,35 @@ PLACES, ROWS = torch.tensor([0, -1]), torch.tensor([1, 0, 1])
 def calls():
     """(operator, overload, arguments, keyword arguments)"""
     for op in ("add", "sub"):
-        yield from [(op, "Tensor", A, B), (op, "Scalar", A, 3), (op, "Scalar", A, 2.5), (op, "Tensor", M, Z), (op, "Tensor", A, F, {"alpha": 2})]
+        yield from [
+            (op, "Tensor", A, B),
+            (op, "Scalar", A, 3),
+            (op, "Scalar", A, 2.5),
+            (op, "Tensor", M, Z),
+            (op, "Tensor", A, F, {"alpha": 2}),
+        ]
     yield from [("rsub", "Scalar", A, 10), ("rsub", "Tensor", A, B)]
     for op in ("mul", "div", "floor_divide", "remainder", "fmod"):
         tensor = "" if op == "floor_divide" else "Tensor"
-        yield from [(op, tensor, A, B), (op, tensor, F, B), (op, "Scalar", A, 2), (op, "Scalar", F, 2), (op, "Scalar", A, -4)]
+        yield from [
+            (op, tensor, A, B),
+            (op, tensor, F, B),
+            (op, "Scalar", A, 2),
+            (op, "Scalar", F, 2),
+            (op, "Scalar", A, -4),
+        ]
     for mode in ("floor", "trunc"):
         how = {"rounding_mode": mode}
-        yield from [("div", "Tensor_mode", A, B, how), ("div", "Scalar_mode", F, 2, how), ("div", "Scalar_mode", A, -2, how)]
-    yield from [("pow", "Tensor_Scalar", A, 2), ("pow", "Tensor_Tensor", torch.tensor([2, 3]), torch.tensor([3, 4])), ("pow", "Tensor_Scalar", F, 2.0)]
+        yield from [
+            ("div", "Tensor_mode", A, B, how),
+            ("div", "Scalar_mode", F, 2, how),
+            ("div", "Scalar_mode", A, -2, how),
+        ]
+    yield from [
+        ("pow", "Tensor_Scalar", A, 2),
+        ("pow", "Tensor_Tensor", torch.tensor([2, 3]), torch.tensor([3, 4])),
+        ("pow", "Tensor_Scalar", F, 2.0),
+    ]
     yield from [("maximum", "", A, B), ("minimum", "", F, torch.zeros(3))]
     for op in ("eq", "ne", "lt", "le", "gt", "ge"):
         yield from [(op, "Tensor", A, B), (op, "Scalar", F, 1.5)]
@@ -44,28 +64,100 @@ def calls():
     yield ("round", "", torch.tensor([0.5, 1.5, 2.5, -0.5]))
     yield from [(op, "", G) for op in ("exp", "log", "sqrt", "rsqrt", "reciprocal", "sin", "cos", "tanh", "log2")]
     yield from [("sqrt", "", torch.tensor([1, 4])), ("log2", "", torch.tensor([1, 4]))]
-    yield from [("clamp", "", A, 0, 6), ("clamp", "", F, None, 2.5), ("clamp", "Tensor", A, B, torch.tensor(6)), ("clamp", "", A, 0.5, None)]
+    yield from [
+        ("clamp", "", A, 0, 6),
+        ("clamp", "", F, None, 2.5),
+        ("clamp", "Tensor", A, B, torch.tensor(6)),
+        ("clamp", "", A, 0.5, None),
+    ]
     yield from [("clamp_min", "", A, 1), ("clamp_max", "", F, 1)]
-    yield from [("view", "", M, [3, 2]), ("reshape", "", M, [3, 2]), ("reshape", "", M.t(), [6]), ("flatten", "using_ints", M), ("t", "", M), ("numpy_T", "", M)]
-    yield from [("transpose", "int", M, 0, 1), ("permute", "", M, [1, 0]), ("movedim", "int", M, 0, 1), ("expand", "", A, [2, 3])]
+    yield from [
+        ("view", "", M, [3, 2]),
+        ("reshape", "", M, [3, 2]),
+        ("reshape", "", M.t(), [6]),
+        ("flatten", "using_ints", M),
+        ("t", "", M),
+        ("numpy_T", "", M),
+    ]
+    yield from [
+        ("transpose", "int", M, 0, 1),
+        ("permute", "", M, [1, 0]),
+        ("movedim", "int", M, 0, 1),
+        ("expand", "", A, [2, 3]),
+    ]
     yield from [("unsqueeze", "", M, 1), ("squeeze", "", M[None]), ("squeeze", "dim", M[None], 0)]
     yield from [("select", "int", M, 1, -1), ("select", "int", M, 0, 1), ("select", "int", M.t(), 0, 1)]
     yield from [("slice", "Tensor", M, 1, 1, 3), ("slice", "Tensor", M, 1, 0, 3, 2), ("narrow", "", M, 1, 1, 2)]
     yield from [("cat", "", [A, B]), ("cat", "", [M, M], 1), ("cat", "", [M, M]), ("cat", "", [A, F])]
-    yield from [("stack", "", [A, B]), ("stack", "", [A, B], 1), ("stack", "", [Z, Z]), ("stack", "", [M, M], -1), ("stack", "", [M, M], 1)]
-    yield from [("index", "Tensor_hacked_twin", A, [PLACES]), ("index", "Tensor_hacked_twin", M, [ROWS]), ("index_select", "", M, 0, ROWS)]
-    yield from [("clone", "", M.t()), ("contiguous", "", M.t()), ("_to_copy", "", M.t(), {"dtype": torch.int32}), ("detach", "", A), ("alias", "", A)]
-    yield from [("to", "dtype", x, d) for x, d in ((F, torch.int64), (A, torch.float32), (A, torch.bool), (F, torch.bool))]
-    yield from [("arange", "", 5), ("arange", "start", 2, 7), ("arange", "start_step", 7, 2, -2), ("arange", "", 2.5), ("arange", "start_step", 0, 1, 0.3)]
-    yield from [("zeros", "", [2, 2]), ("ones", "", [3], {"dtype": torch.int64}), ("full", "", [2], 7), ("full", "", [2], 1.5)]
-    yield from [("zeros_like", "", A), ("ones_like", "", F), ("full_like", "", A, 4), ("new_zeros", "", A, [2]), ("new_full", "", A, [2], 3)]
+    yield from [
+        ("stack", "", [A, B]),
+        ("stack", "", [A, B], 1),
+        ("stack", "", [Z, Z]),
+        ("stack", "", [M, M], -1),
+        ("stack", "", [M, M], 1),
+    ]
+    yield from [
+        ("index", "Tensor_hacked_twin", A, [PLACES]),
+        ("index", "Tensor_hacked_twin", M, [ROWS]),
+        ("index_select", "", M, 0, ROWS),
+    ]
+    yield from [
+        ("clone", "", M.t()),
+        ("contiguous", "", M.t()),
+        ("_to_copy", "", M.t(), {"dtype": torch.int32}),
+        ("detach", "", A),
+        ("alias", "", A),
+    ]
+    yield from [
+        ("to", "dtype", x, d) for x, d in ((F, torch.int64), (A, torch.float32), (A, torch.bool), (F, torch.bool))
+    ]
+    yield from [
+        ("arange", "", 5),
+        ("arange", "start", 2, 7),
+        ("arange", "start_step", 7, 2, -2),
+        ("arange", "", 2.5),
+        ("arange", "start_step", 0, 1, 0.3),
+    ]
+    yield from [
+        ("zeros", "", [2, 2]),
+        ("ones", "", [3], {"dtype": torch.int64}),
+        ("full", "", [2], 7),
+        ("full", "", [2], 1.5),
+    ]
+    yield from [
+        ("zeros_like", "", A),
+        ("ones_like", "", F),
+        ("full_like", "", A, 4),
+        ("new_zeros", "", A, [2]),
+        ("new_full", "", A, [2], 3),
+    ]
     yield from [("scalar_tensor", "", 5), ("scalar_tensor", "", True, {"dtype": torch.bool})]
     for op in ("sub", "rsub"):
-        yield from [(op, "Tensor", F, G, {"alpha": 2.5}), (op, "Tensor", A, B, {"alpha": 3}), (op, "Scalar", F, 2.5, 2.0), (op, "Scalar", A, 10, 3)]
-    yield from [("remainder", "Tensor", F, -G), ("fmod", "Tensor", -F, G), ("floor_divide", "", -F, G), ("div", "Tensor_mode", -F, G, {"rounding_mode": "trunc"})]
+        yield from [
+            (op, "Tensor", F, G, {"alpha": 2.5}),
+            (op, "Tensor", A, B, {"alpha": 3}),
+            (op, "Scalar", F, 2.5, 2.0),
+            (op, "Scalar", A, 10, 3),
+        ]
+    yield from [
+        ("remainder", "Tensor", F, -G),
+        ("fmod", "Tensor", -F, G),
+        ("floor_divide", "", -F, G),
+        ("div", "Tensor_mode", -F, G, {"rounding_mode": "trunc"}),
+    ]
     yield from [("pow", "Tensor_Scalar", torch.tensor([3]), 0), ("pow", "Tensor_Scalar", torch.tensor([-2]), 3)]
-    yield from [("index_select", "", M, 0, torch.tensor([1])), ("index", "Tensor_hacked_twin", M, [torch.tensor([-1, -2])])]
-    yield from [("maximum", "", F, G.float()), ("minimum", "", A, B), ("eq", "Tensor", F, G), ("ne", "Tensor", F, G), ("ge", "Tensor", A, A), ("le", "Tensor", A, A)]
+    yield from [
+        ("index_select", "", M, 0, torch.tensor([1])),
+        ("index", "Tensor_hacked_twin", M, [torch.tensor([-1, -2])]),
+    ]
+    yield from [
+        ("maximum", "", F, G.float()),
+        ("minimum", "", A, B),
+        ("eq", "Tensor", F, G),
+        ("ne", "Tensor", F, G),
+        ("ge", "Tensor", A, A),
+        ("le", "Tensor", A, A),
+    ]
 
 
 class Encode:

@@ -30,7 +30,26 @@ from samples.resolve import Unresolved  # noqa: E402
 TAKEN, REFUSED, TRIES = 8, 2, 400  # of an overload
 INTS = (0, 1, -1, 2, 3, -3, 7, 8, -9, 64, 255, 1000)
 FLOATS = (0.0, 1.0, -1.0, 0.5, -2.5, 3.75, 1e10, math.inf, -math.inf)
-STRINGS = ("", " ", "a", "A", "ab", " a b ", "a-b", "-a-", "aXbXc", "7", "-3", "0.5", "\t x\n", "z\ny", "ünï", "A1 b", "{} {}", "%d%s")
+STRINGS = (
+    "",
+    " ",
+    "a",
+    "A",
+    "ab",
+    " a b ",
+    "a-b",
+    "-a-",
+    "aXbXc",
+    "7",
+    "-3",
+    "0.5",
+    "\t x\n",
+    "z\ny",
+    "ünï",
+    "A1 b",
+    "{} {}",
+    "%d%s",
+)
 FLOAT_TENSORS = ([1.5, -2.25, 7.75], [0.0, -0.5, 2.5], [[1.0, -1.0], [0.5, 3.0]], 2.5, [-1.0])
 INT_TENSORS = ([7, -3, 5], [0, -8, 2], [[1, 2, 3], [-4, 5, 6]], -3, [4])
 
@@ -79,11 +98,21 @@ def others(v):
         elif v.dtype.is_complex or v.is_quantized:
             return
         else:
-            yield from (torch.tensor(x, dtype=v.dtype) for x in (FLOAT_TENSORS if v.dtype.is_floating_point else INT_TENSORS))
-            yield from (v.flip(0) if v.dim() else -v, -v, v.t() if v.dim() == 2 else v[None], v.to(torch.int32), v.to(torch.float64), v.to(torch.int64), v != 0)
+            yield from (
+                torch.tensor(x, dtype=v.dtype) for x in (FLOAT_TENSORS if v.dtype.is_floating_point else INT_TENSORS)
+            )
+            yield from (
+                v.flip(0) if v.dim() else -v,
+                -v,
+                v.t() if v.dim() == 2 else v[None],
+                v.to(torch.int32),
+                v.to(torch.float64),
+                v.to(torch.int64),
+                v != 0,
+            )
     elif isinstance(v, list) and v:
         for i, x in enumerate(v):
-            yield from ([*v[:i], y, *v[i + 1:]] for y in others(x))
+            yield from ([*v[:i], y, *v[i + 1 :]] for y in others(x))
         yield from ([*v, v[0]], v[:-1], v[::-1], v[:1], [*v, *v[::-1]])
     elif isinstance(v, dict) and v:
         yield dict(list(v.items())[:1])
@@ -99,6 +128,7 @@ def typed(v, like):
 
 def type_of(v):
     from samples import host
+
     return host.type_of(v)
 
 
@@ -149,7 +179,11 @@ def varied(op, lines):
                 text = dumped(line)
             except Exception:  # no such call
                 continue
-            if line.get("overload", "") != name or len(text) > 700 or "9223372036854775808" in text.replace("-9223372036854775808", ""):
+            if (
+                line.get("overload", "") != name
+                or len(text) > 700
+                or "9223372036854775808" in text.replace("-9223372036854775808", "")
+            ):
                 continue
             if line.get("error"):
                 if wrong < REFUSED and text not in out:

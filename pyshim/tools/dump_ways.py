@@ -76,7 +76,7 @@ def other_tensors(x):
     dev, sizes = x.store.device, x.sizes
     yield from (dense(d, sizes, dev) for d in DTYPES if d != x.dtype)
     for i, s in enumerate(sizes):
-        yield from (dense(x.dtype, [*sizes[:i], n, *sizes[i + 1:]], dev) for n in (1, 0, s + 1) if n != s)
+        yield from (dense(x.dtype, [*sizes[:i], n, *sizes[i + 1 :]], dev) for n in (1, 0, s + 1) if n != s)
     yield dense(x.dtype, (1, *sizes), dev)
     yield dense(x.dtype, (2, *sizes), dev)
     yield dense(x.dtype, (*sizes, 1), dev)
@@ -109,10 +109,14 @@ def others(v):
         yield from (d for d in DTYPES if d != v)
         yield None
     elif isinstance(v, torch.memory_format):
-        yield from (f for f in (torch.contiguous_format, torch.preserve_format, torch.channels_last, torch.channels_last_3d) if f != v)
+        yield from (
+            f
+            for f in (torch.contiguous_format, torch.preserve_format, torch.channels_last, torch.channels_last_3d)
+            if f != v
+        )
     elif isinstance(v, list):
         for i, x in enumerate(v):
-            yield from ([*v[:i], y, *v[i + 1:]] for y in others(x) if y is not None)
+            yield from ([*v[:i], y, *v[i + 1 :]] for y in others(x) if y is not None)
         if v:
             yield [*v, v[-1]]
             yield v[:-1]
@@ -128,17 +132,36 @@ def everywhere(v, change):
 
 def together(call):
     """All tensors changed in one way."""
+
     def dtype_of(d):
-        return lambda x: Ten(d, x.sizes, x.strides, x.offset, Store(x.store.nbytes // x.dtype.itemsize * d.itemsize, x.store.device)) if x.dtype.is_floating_point else x
-    changes = [dtype_of(d) for d in (torch.float16, torch.float64, torch.int64, torch.complex64, torch.bool, torch.bfloat16)]
-    changes.append(lambda x: tr(dense(x.dtype, (*x.sizes[:-2], x.sizes[-1], x.sizes[-2]), x.store.device)) if len(x.sizes) > 1 else x)
-    changes.append(lambda x: dense(x.dtype, x.sizes, x.store.device, channels_last_strides(x.sizes)) if len(x.sizes) == 4 else x)
+        return lambda x: (
+            Ten(d, x.sizes, x.strides, x.offset, Store(x.store.nbytes // x.dtype.itemsize * d.itemsize, x.store.device))
+            if x.dtype.is_floating_point
+            else x
+        )
+
+    changes = [
+        dtype_of(d) for d in (torch.float16, torch.float64, torch.int64, torch.complex64, torch.bool, torch.bfloat16)
+    ]
+    changes.append(
+        lambda x: (
+            tr(dense(x.dtype, (*x.sizes[:-2], x.sizes[-1], x.sizes[-2]), x.store.device)) if len(x.sizes) > 1 else x
+        )
+    )
+    changes.append(
+        lambda x: dense(x.dtype, x.sizes, x.store.device, channels_last_strides(x.sizes)) if len(x.sizes) == 4 else x
+    )
     changes.append(lambda x: dense(x.dtype, (0, *x.sizes[1:]), x.store.device) if x.sizes else x)
     changes.append(lambda x: dense(x.dtype, (2, *x.sizes), x.store.device))
     changes.append(lambda x: dense(x.dtype, x.sizes[1:], x.store.device) if x.sizes else x)
     changes.append(lambda x: dense(x.dtype, tuple(1 for _ in x.sizes), x.store.device))
     for change in changes:
-        yield Call(call.op, everywhere(call.args, change), {k: everywhere(v, change) for k, v in call.kwargs.items()}, overload=call.overload)
+        yield Call(
+            call.op,
+            everywhere(call.args, change),
+            {k: everywhere(v, change) for k, v in call.kwargs.items()},
+            overload=call.overload,
+        )
 
 
 def variants(line, pool):
@@ -153,7 +176,11 @@ def variants(line, pool):
     for name, values in pool.items():
         if name not in base.kwargs and not (isinstance(name, int) and name != len(base.args)):
             for other in values:
-                yield Call(base.op, [*base.args, other] if isinstance(name, int) else list(base.args), base.kwargs if isinstance(name, int) else base.kwargs | {name: other})
+                yield Call(
+                    base.op,
+                    [*base.args, other] if isinstance(name, int) else list(base.args),
+                    base.kwargs if isinstance(name, int) else base.kwargs | {name: other},
+                )
     yield from together(base)
 
 
@@ -163,7 +190,10 @@ def on_cpu(line):
     op = getattr(getattr(getattr(torch.ops, namespace), base), line.get("overload", "") or "default")
     storages: dict = {}
     try:
-        args, kwargs = dump_refused.value(line["args"], "cpu", storages), {k: dump_refused.value(v, "cpu", storages) for k, v in line["kwargs"].items()}
+        args, kwargs = (
+            dump_refused.value(line["args"], "cpu", storages),
+            {k: dump_refused.value(v, "cpu", storages) for k, v in line["kwargs"].items()},
+        )
     except RuntimeError:
         return None
     try:
@@ -186,26 +216,52 @@ def way(line, leaves):
     def out(v):
         if isinstance(v, dict) and "sid" in v:
             order = "st" in v and sorted(range(len(v["st"])), key=lambda i: (-v["st"][i], i))
-            return (v["d"] == first, getattr(torch, v["d"]).is_floating_point, len(v["s"]), 0 in v["s"], order, v.get("o", 0) != 0, v["sid"])
+            return (
+                v["d"] == first,
+                getattr(torch, v["d"]).is_floating_point,
+                len(v["s"]),
+                0 in v["s"],
+                order,
+                v.get("o", 0) != 0,
+                v["sid"],
+            )
         return [out(x) for x in v] if isinstance(v, list) else type(v).__name__
+
     if line.get("error"):
         return None
-    return str((leaves, [out(v) for v in line["outs"]], [(e[0], e[-1]) for e in line["events"]], [out(v) for v in line.get("after", {}).values()]))
+    return str(
+        (
+            leaves,
+            [out(v) for v in line["outs"]],
+            [(e[0], e[-1]) for e in line["events"]],
+            [out(v) for v in line.get("after", {}).values()],
+        )
+    )
 
 
 def shape_of(call):
     """What of a refused call tells why: how its arguments differ in kind."""
+
     def kind(v):
         if isinstance(v, Ten):
             return (v.dtype.is_floating_point, len(v.sizes), v.store.device)
         return [kind(x) for x in v] if isinstance(v, list) else v if isinstance(v, int) else type(v).__name__
+
     return str([kind(v) for v in call.args] + [(k, kind(v)) for k, v in call.kwargs.items()])
 
 
 def fits(line):
     """Whether the numbers are such as a model has."""
+
     def big(v):
-        return isinstance(v, dict) and "s" in v and any(s > 1 << 20 for s in v["s"]) or isinstance(v, list) and any(big(x) for x in v)
+        return (
+            isinstance(v, dict)
+            and "s" in v
+            and any(s > 1 << 20 for s in v["s"])
+            or isinstance(v, list)
+            and any(big(x) for x in v)
+        )
+
     return not any(big(v) for v in [*line["args"], *line.get("outs", [])])
 
 
@@ -227,7 +283,7 @@ def ways_of(op, lines):
         tries = [c for line in good for c in variants(line, pool)]
         random.Random(op + name).shuffle(tries)
         taken, wrong, kinds = 0, 0, set()
-        for c in tries[:TRIES * 4]:
+        for c in tries[: TRIES * 4]:
             if taken >= TAKEN and wrong >= REFUSED:
                 break
             try:

@@ -111,5 +111,7 @@ FALLBACKS = {
     "random": Fallback("t4", random, [3, 64], "float32", {}, [[3, 64]]),
     "ordered": Fallback("t4", ordered, [4, 70000], "float32", {}, [[4, 70000]]),
     "scaled": Fallback(H100, scaled, [64, 256], "bfloat16", {}, [[64, 256]]),
-    "convolved_half": Fallback("t4", convolved, [2, 3, 65, 65], "float16", {0: ("B", 1, 64)}, [[2, 3, 65, 65], [7, 3, 65, 65]]),
+    "convolved_half": Fallback(
+        "t4", convolved, [2, 3, 65, 65], "float16", {0: ("B", 1, 64)}, [[2, 3, 65, 65], [7, 3, 65, 65]]
+    ),
 }

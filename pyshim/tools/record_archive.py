@@ -84,10 +84,14 @@ def _write_zeros(archive: zipfile.ZipFile, name: str, size: int) -> None:
 def differing(old: bytes, new: bytes, debug: bool) -> list[str]:
     """Names the records in which two stripped archives differ; without debug, source positions are
     not looked at."""
+
     def records(blob: bytes) -> dict[str, bytes]:
         with zipfile.ZipFile(io.BytesIO(blob)) as archive:
-            return {n: archive.read(n) for n in archive.namelist()
-                    if debug or not n.endswith((".debug_pkl", "serialization_id"))}
+            return {
+                n: archive.read(n)
+                for n in archive.namelist()
+                if debug or not n.endswith((".debug_pkl", "serialization_id"))
+            }
 
     a, b = records(old), records(new)
     return sorted(n for n in a.keys() | b.keys() if a.get(n) != b.get(n))

@@ -47,8 +47,16 @@ def _zero(tensor: torch.Tensor, *args: Any, **kwargs: Any) -> torch.Tensor:
 def cheap_init() -> None:
     """Makes torch.nn.init write zeros where it would draw numbers: the account of a run does not
     read weights."""
-    for name in ("uniform_", "normal_", "trunc_normal_", "orthogonal_", "kaiming_uniform_", "kaiming_normal_",
-                 "xavier_uniform_", "xavier_normal_"):
+    for name in (
+        "uniform_",
+        "normal_",
+        "trunc_normal_",
+        "orthogonal_",
+        "kaiming_uniform_",
+        "kaiming_normal_",
+        "xavier_uniform_",
+        "xavier_normal_",
+    ):
         setattr(torch.nn.init, name, _zero)
 
 

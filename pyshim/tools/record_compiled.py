@@ -31,7 +31,9 @@ from fallback_models import FALLBACKS  # noqa: E402
 def encoder() -> Any:
     import torch
 
-    return torch.nn.TransformerEncoderLayer(256, 4, 1024, batch_first=True, norm_first=True, activation="gelu", dropout=0.0)
+    return torch.nn.TransformerEncoderLayer(
+        256, 4, 1024, batch_first=True, norm_first=True, activation="gelu", dropout=0.0
+    )
 
 
 def mlp() -> Any:
@@ -140,8 +142,17 @@ def main() -> int:
         head = ["compiled 1", f"torch {torch.__version__}", f"device {device}", f"model {name}"]
         lines = head[:]
         for call in range(len(MODELS[name][3])):
-            text = subprocess.run([*one, f"{name}:{call}"], check=True, stdout=subprocess.PIPE, text=True, env=os.environ).stdout
-            lines += ["", *[line for line in text.splitlines() if line.split(" ", 1)[0] in ("input", "baseline", "pass", "events")]]
+            text = subprocess.run(
+                [*one, f"{name}:{call}"], check=True, stdout=subprocess.PIPE, text=True, env=os.environ
+            ).stdout
+            lines += [
+                "",
+                *[
+                    line
+                    for line in text.splitlines()
+                    if line.split(" ", 1)[0] in ("input", "baseline", "pass", "events")
+                ],
+            ]
         (out / f"{name}.{device}.txt").write_text("\n".join(lines) + "\n")
         print(name, *[x for x in lines if x.startswith("pass")], flush=True)
     return 0

@@ -39,7 +39,9 @@ def measure(torch: Any, module: Any, args: Any, kwargs: Any) -> list[str]:
     lines = []
     with torch.no_grad():
         stats = torch.cuda.memory_stats()
-        lines.append(f"baseline {stats['requested_bytes.all.current']} {stats['allocated_bytes.all.current']} {stats['reserved_bytes.all.current']}")
+        lines.append(
+            f"baseline {stats['requested_bytes.all.current']} {stats['allocated_bytes.all.current']} {stats['reserved_bytes.all.current']}"
+        )
         for n in (1, 2):
             torch.cuda.reset_peak_memory_stats()
             if n == 1:
@@ -49,7 +51,9 @@ def measure(torch: Any, module: Any, args: Any, kwargs: Any) -> list[str]:
                 kept = events(torch, 0)
                 torch.cuda.memory._record_memory_history(enabled=None)
             stats = torch.cuda.memory_stats()
-            lines.append(f"pass {stats['requested_bytes.all.peak']} {stats['allocated_bytes.all.peak']} {stats['reserved_bytes.all.peak']}")
+            lines.append(
+                f"pass {stats['requested_bytes.all.peak']} {stats['allocated_bytes.all.peak']} {stats['reserved_bytes.all.peak']}"
+            )
             del result
     lines.append("events " + " ".join(kept))
     return lines
@@ -108,7 +112,13 @@ def main() -> int:
     out.mkdir(parents=True, exist_ok=True)
     failed = 0
     for name in names or sorted(p.stem for p in archives.glob("*.pt2")):
-        lines = ["exported 1", f"torch {torch.__version__}", f"device {device}", f"model {name}", *([f"attention {attention}"] if attention else [])]
+        lines = [
+            "exported 1",
+            f"torch {torch.__version__}",
+            f"device {device}",
+            f"model {name}",
+            *([f"attention {attention}"] if attention else []),
+        ]
         for runtime in ("eager",) if name in export_models.BIG else ("export", "eager"):
             read, write = os.pipe()
             if (child := os.fork()) == 0:
@@ -119,7 +129,9 @@ def main() -> int:
                 except BaseException as e:
                     traceback.print_exc(limit=-3)
                     text = f"\nruntime {runtime}\nfailed {type(e).__name__}: {str(e).splitlines()[0][:200] if str(e) else ''}"
-                os.write(write, text.encode()) if len(text) < 60000 else [os.write(write, text.encode()[i : i + 60000]) for i in range(0, len(text.encode()), 60000)]
+                os.write(write, text.encode()) if len(text) < 60000 else [
+                    os.write(write, text.encode()[i : i + 60000]) for i in range(0, len(text.encode()), 60000)
+                ]
                 os._exit(0)
             os.close(write)
             with os.fdopen(read) as pipe:

@@ -27,8 +27,9 @@ SAMPLE = ["alexnet", "mobilenet_v3_small", "vit_b_32", "alias", "list_growth", "
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--catalog", default="torchvision,small",
-                        help="modules record_<CATALOG> with cases() and versions()")
+    parser.add_argument(
+        "--catalog", default="torchvision,small", help="modules record_<CATALOG> with cases() and versions()"
+    )
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--missing", action="store_true", help="only models that have no streams yet")
     parser.add_argument("--artifacts", default=str(ROOT / "testdata/artifacts"))
@@ -52,7 +53,12 @@ def reenter(args: argparse.Namespace, program: str = "record_models.py") -> int:
         made = tempfile.TemporaryDirectory()
         prefix = made.name
     prefix = pathlib.Path(prefix or PREFIX)
-    links = {"site-packages": sysconfig.get_paths()["purelib"], "record": str(TOOLS), "shim": str(TOOLS.parent / "src"), "testdata": str(ROOT / "testdata")}
+    links = {
+        "site-packages": sysconfig.get_paths()["purelib"],
+        "record": str(TOOLS),
+        "shim": str(TOOLS.parent / "src"),
+        "testdata": str(ROOT / "testdata"),
+    }
     links |= {f"more{n}/site-packages": os.path.abspath(p) for n, p in enumerate(args.packages)}
     for name, target in links.items():
         link = prefix / name
@@ -62,9 +68,15 @@ def reenter(args: argparse.Namespace, program: str = "record_models.py") -> int:
         link.symlink_to(target)
     path = [str(prefix / name) for name in links if name != "testdata"]
     env = {k: os.environ[k] for k in ("PATH", "HOME", "TMPDIR", "LD_LIBRARY_PATH") if k in os.environ}
-    env |= {"PYTHONPATH": os.pathsep.join(path), "PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1",
-            "MEMSPEC_RECORD_PREFIX": str(prefix), "MEMSPEC_RECORD_ROOT": str(ROOT), "OMP_NUM_THREADS": "1",
-            "KINETO_LOG_LEVEL": "99"}
+    env |= {
+        "PYTHONPATH": os.pathsep.join(path),
+        "PYTHONHASHSEED": "0",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "MEMSPEC_RECORD_PREFIX": str(prefix),
+        "MEMSPEC_RECORD_ROOT": str(ROOT),
+        "OMP_NUM_THREADS": "1",
+        "KINETO_LOG_LEVEL": "99",
+    }
     command = [sys.executable, "-S", "-P", str(prefix / "record" / program), *sys.argv[1:]]
     try:
         return os.waitstatus_to_exitcode(os.spawnve(os.P_WAIT, sys.executable, command, env) << 8)
@@ -258,6 +270,7 @@ class Job:
         if child == 0:
             os.environ["PYTHONWARNINGS"] = "ignore"
             import warnings
+
             warnings.simplefilter("ignore")
             code = 1
             try:

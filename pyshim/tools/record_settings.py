@@ -22,9 +22,26 @@ import tempfile
 import record_models
 from record_models import ROOT
 
-MODELS = ["alexnet", "resnet18", "mobilenet_v3_small", "densenet121", "googlenet", "efficientnet_b0", "shufflenet_v2_x0_5", "regnet_y_400mf",
-          "squeezenet1_1", "vit_b_32", "swin_t", "convnext_tiny"]
-CHECKED = ["mobilenet_v3_small@autocast-float16", "vit_b_32@autocast-cached", "resnet18@channels_last", "swin_t@bfloat16"]
+MODELS = [
+    "alexnet",
+    "resnet18",
+    "mobilenet_v3_small",
+    "densenet121",
+    "googlenet",
+    "efficientnet_b0",
+    "shufflenet_v2_x0_5",
+    "regnet_y_400mf",
+    "squeezenet1_1",
+    "vit_b_32",
+    "swin_t",
+    "convnext_tiny",
+]
+CHECKED = [
+    "mobilenet_v3_small@autocast-float16",
+    "vit_b_32@autocast-cached",
+    "resnet18@channels_last",
+    "swin_t@bfloat16",
+]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -73,7 +90,10 @@ def main() -> int:
     names = args.names or (CHECKED if args.check else list(all_names))
     unknown = [n for n in names if n not in all_names]
     if unknown:
-        print(f"got {', '.join(unknown)}, want MODEL@SETTING of {', '.join(MODELS)} and {', '.join(s.name for s in SETTINGS)}", file=sys.stderr)
+        print(
+            f"got {', '.join(unknown)}, want MODEL@SETTING of {', '.join(MODELS)} and {', '.join(s.name for s in SETTINGS)}",
+            file=sys.stderr,
+        )
         return 2
     short = ".".join(torch.__version__.split(".")[:2])
     versions = [f"torch {torch.__version__}", *record_torchvision.versions()]
@@ -113,8 +133,16 @@ def _record(case, setting: Setting, versions: list[str], scratch: pathlib.Path) 
         got.artifact = f"artifacts/{case.artifact('script')}"
         streams.append(got)
     inputs, _ = job.apart(lambda: [record_case.describe(t) for t in _inputs(setting, shape)])
-    head = [f"setting {k} {v}" for k, v in (("dtype", setting.dtype), ("autocast", setting.autocast), ("cached", "true" if setting.cached else ""),
-                                            ("memory_format", "channels_last" if setting.channels_last else "")) if v]
+    head = [
+        f"setting {k} {v}"
+        for k, v in (
+            ("dtype", setting.dtype),
+            ("autocast", setting.autocast),
+            ("cached", "true" if setting.cached else ""),
+            ("memory_format", "channels_last" if setting.channels_last else ""),
+        )
+        if v
+    ]
     return record_stream.write(case.name, versions + head, inputs, streams)
 
 
@@ -150,7 +178,9 @@ def _run(case, setting: Setting, shape: tuple[int, ...], kind: str, artifact: pa
     from record_stream import Stream
 
     inputs = _inputs(setting, shape)
-    context = functools.partial(_autocast, getattr(torch, setting.autocast)) if setting.autocast else contextlib.nullcontext
+    context = (
+        functools.partial(_autocast, getattr(torch, setting.autocast)) if setting.autocast else contextlib.nullcontext
+    )
     if kind == "live.eager":
         module = record_case.build(case)
         if setting.dtype:
@@ -159,7 +189,9 @@ def _run(case, setting: Setting, shape: tuple[int, ...], kind: str, artifact: pa
     full = scratch / artifact.name
     stream = Stream(kind)
     stream.remapped = record_archive.refill(str(artifact), str(full), "cuda")
-    return record_watch.torchscript(stream, str(full), inputs, dtype=getattr(torch, setting.dtype) if setting.dtype else None)
+    return record_watch.torchscript(
+        stream, str(full), inputs, dtype=getattr(torch, setting.dtype) if setting.dtype else None
+    )
 
 
 if __name__ == "__main__":

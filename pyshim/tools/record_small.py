@@ -27,7 +27,9 @@ def _load(path: pathlib.Path) -> types.ModuleType:
 def _case(path: pathlib.Path) -> Case:
     text = path.read_text()
     only = next((k for k in KINDS if f'\nkinds = ("{k}",)\n' in text), None)
-    return Case(path.stem, "small", lambda: _load(path).Model(), lambda: _load(path).inputs(), (only,) if only else KINDS)
+    return Case(
+        path.stem, "small", lambda: _load(path).Model(), lambda: _load(path).inputs(), (only,) if only else KINDS
+    )
 
 
 def cases() -> list[Case]:

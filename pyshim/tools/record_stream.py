@@ -106,7 +106,13 @@ def write(model: str, versions: list[str], inputs: list[str], streams: list[Stre
         if s.failed:
             body.append(f"failed {s.failed}")
             continue
-        body += [f"births {s.births()}", f"peak {s.peak()}", f"peak512 {s.peak(512)}", f"zero {s.zero}", f"host {s.host}"]
+        body += [
+            f"births {s.births()}",
+            f"peak {s.peak()}",
+            f"peak512 {s.peak(512)}",
+            f"zero {s.zero}",
+            f"host {s.host}",
+        ]
         if s.remapped:
             body.append(f"remapped {s.remapped}")
         if s.witness:

@@ -9,13 +9,15 @@ from record_case import Case
 
 # Not kept in the repository, for the size of their archives alone: each has a sister of the same
 # code that is. To record them elsewhere: --artifacts, --conformance and their names.
-LEFT_OUT = frozenset("""
+LEFT_OUT = frozenset(
+    """
     convnext_small convnext_base convnext_large densenet161 densenet169 densenet201 efficientnet_b2 efficientnet_b3
     efficientnet_b4 efficientnet_b5 efficientnet_b6 efficientnet_b7 efficientnet_v2_m efficientnet_v2_l mnasnet0_75
     mnasnet1_3 regnet_x_3_2gf regnet_x_8gf regnet_x_16gf regnet_x_32gf regnet_y_1_6gf regnet_y_3_2gf regnet_y_8gf
     regnet_y_16gf regnet_y_32gf regnet_y_128gf resnet152 resnext101_64x4d swin_b swin_v2_s swin_v2_b vit_h_14 vit_l_32
     wide_resnet101_2
-""".split())
+""".split()
+)
 IMAGE = {"inception_v3": 299}
 
 
@@ -30,8 +32,10 @@ def _inputs(side: int) -> tuple:
 
 def cases() -> list[Case]:
     names = torchvision.models.list_models(module=torchvision.models)
-    return [Case(name, "torchvision", functools.partial(_build, name), functools.partial(_inputs, IMAGE.get(name, 224)))
-            for name in names]
+    return [
+        Case(name, "torchvision", functools.partial(_build, name), functools.partial(_inputs, IMAGE.get(name, 224)))
+        for name in names
+    ]
 
 
 def versions() -> list[str]:

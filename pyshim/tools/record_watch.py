@@ -47,7 +47,12 @@ class StreamWatch(Watch):
                 return out
         for t in given:
             storage = t.untyped_storage()
-            if t.device.type == self.device and storage.nbytes() and storage._cdata not in self.known and storage._cdata not in self.live:
+            if (
+                t.device.type == self.device
+                and storage.nbytes()
+                and storage._cdata not in self.known
+                and storage._cdata not in self.live
+            ):
                 self.unseen.append(f"{func} was given {t.dtype} {tuple(t.shape)}, which no operator returned")
         del given
         out = func(*args, **kwargs)
@@ -89,8 +94,12 @@ def _line() -> str:
 
 def watch(stream: Stream, call: Callable[..., Any], inputs: tuple, known: list[torch.Tensor], device: str) -> Stream:
     """Runs one pass. What dies when the result is dropped is set apart from the pass."""
-    watcher = StreamWatch(device, known + [t for t in tree_leaves(inputs) if isinstance(t, torch.Tensor)], stream,
-                    lines=stream.name.endswith(".eager"))
+    watcher = StreamWatch(
+        device,
+        known + [t for t in tree_leaves(inputs) if isinstance(t, torch.Tensor)],
+        stream,
+        lines=stream.name.endswith(".eager"),
+    )
     gc.collect()
     gc.disable()
     try:
@@ -114,8 +123,7 @@ def watch(stream: Stream, call: Callable[..., Any], inputs: tuple, known: list[t
 
 
 class _Fakes:
-    """Turns real tensors into fake CUDA ones; tensors of one storage stay tensors of one storage.
-    """
+    """Turns real tensors into fake CUDA ones; tensors of one storage stay tensors of one storage."""
 
     def __init__(self, device: str) -> None:
         self.device = device
@@ -147,8 +155,13 @@ def warm() -> None:
         torch.empty(1, device="cuda") + 1
 
 
-def eager(stream: Stream, module: torch.nn.Module, inputs: tuple, context: Callable[[], Any] = contextlib.nullcontext,
-          requires_grad: bool = False) -> Stream:
+def eager(
+    stream: Stream,
+    module: torch.nn.Module,
+    inputs: tuple,
+    context: Callable[[], Any] = contextlib.nullcontext,
+    requires_grad: bool = False,
+) -> Stream:
     """Runs the live module on fake CUDA tensors, the call within a context of its own. What the
     context lets go at its end, in an order of its own, is told in the order of birth."""
 
@@ -156,7 +169,7 @@ def eager(stream: Stream, module: torch.nn.Module, inputs: tuple, context: Calla
         with context():
             result = module(*args)
             length.append(len(stream.events))
-        stream.events[length[0]:] = sorted(stream.events[length[0]:], key=lambda e: e.index)
+        stream.events[length[0] :] = sorted(stream.events[length[0] :], key=lambda e: e.index)
         return result
 
     length: list[int] = []

@@ -12,8 +12,15 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.profiler import ProfilerActivity, profile
 
 # What kernels call to make or reshape storage: no operators in their own right.
-_PLUMBING = ("aten::empty", "aten::resize_", "aten::as_strided", "aten::new_empty", "aten::zeros", "aten::zero_",
-             "aten::fill_")
+_PLUMBING = (
+    "aten::empty",
+    "aten::resize_",
+    "aten::as_strided",
+    "aten::new_empty",
+    "aten::zeros",
+    "aten::zero_",
+    "aten::fill_",
+)
 
 
 def witness(call: Callable[..., Any], inputs: tuple, ops: set[str]) -> list[tuple[int, int]]:
@@ -23,7 +30,11 @@ def witness(call: Callable[..., Any], inputs: tuple, ops: set[str]) -> list[tupl
     The ops are those that the other witness saw whole. Attention is written out, as on a fake
     device.
     """
-    with torch.no_grad(), sdpa_kernel(SDPBackend.MATH), profile(activities=[ProfilerActivity.CPU], profile_memory=True) as prof:
+    with (
+        torch.no_grad(),
+        sdpa_kernel(SDPBackend.MATH),
+        profile(activities=[ProfilerActivity.CPU], profile_memory=True) as prof,
+    ):
         result = call(*inputs)
     del result
     events: list[tuple[int, int, int, Any]] = []  # time, pointer, size, node

@@ -33,7 +33,10 @@ PROFILE = PYSHIM.parent / "memspec.workspace.json"
 TARGETS = {
     "linux-amd64": (r"manylinux_2_\d+_x86_64(\.manylinux2014_x86_64)?", ()),
     "linux-amd64-musl": (r"musllinux_1_1_x86_64", ("musllinux_1_1_x86_64",)),
-    "linux-arm64": (r"manylinux_2_17_aarch64\.manylinux2014_aarch64\.musllinux_1_1_aarch64", ("manylinux2014_aarch64", "musllinux_1_1_aarch64")),
+    "linux-arm64": (
+        r"manylinux_2_17_aarch64\.manylinux2014_aarch64\.musllinux_1_1_aarch64",
+        ("manylinux2014_aarch64", "musllinux_1_1_aarch64"),
+    ),
     "darwin-amd64": (r"macosx_12_0_x86_64", ("macosx_12_0_x86_64", "macosx_14_0_x86_64")),
     "darwin-arm64": (r"macosx_12_0_arm64", ("macosx_12_0_arm64", "macosx_15_0_arm64")),
     "windows-amd64": (r"win_amd64", ("win_amd64",)),
@@ -57,7 +60,7 @@ def run(*command: str | Path, **kw) -> str:
 
 
 def version() -> str:
-    return re.search(r'^version = "(.+)"$', (PYSHIM / "pyproject.toml").read_text(), re.M)[1]
+    return re.search(r'^version = "(.+)"$', (PYSHIM / "pyproject.toml").read_text(), re.MULTILINE)[1]
 
 
 def sdist(dist: Path) -> Path:
@@ -67,8 +70,20 @@ def sdist(dist: Path) -> Path:
 
 def wheel(dist: Path, target: str, source: Path = PYSHIM) -> Path:
     with tempfile.TemporaryDirectory(dir=dist) as folder:
-        run(sys.executable, "-m", "pip", "wheel", "-q", "--disable-pip-version-check", "--no-deps", "--no-build-isolation", "-w", folder, source,
-            env=os.environ | {"MEMSHIM_TARGET": target})
+        run(
+            sys.executable,
+            "-m",
+            "pip",
+            "wheel",
+            "-q",
+            "--disable-pip-version-check",
+            "--no-deps",
+            "--no-build-isolation",
+            "-w",
+            folder,
+            source,
+            env=os.environ | {"MEMSHIM_TARGET": target},
+        )
         (made,) = Path(folder).iterdir()
         return Path(shutil.move(made, dist / made.name))
 
@@ -81,7 +96,10 @@ def system_of(program: bytes) -> tuple[str, bool]:
         kinds = {struct.unpack_from("<I", program, at + i * size)[0] for i in range(count)}
         return f"linux-{machine}", 3 not in kinds  # PT_INTERP: a dynamic linker
     if program[:4] == b"\xcf\xfa\xed\xfe":
-        return f"darwin-{ {0x01000007: 'amd64', 0x0100000C: 'arm64'}.get(struct.unpack_from('<I', program, 4)[0], '?') }", True
+        return (
+            f"darwin-{ {0x01000007: 'amd64', 0x0100000C: 'arm64'}.get(struct.unpack_from('<I', program, 4)[0], '?') }",
+            True,
+        )
     if program[:2] == b"MZ":
         at = struct.unpack_from("<I", program, 60)[0]
         return f"windows-{ {0x8664: 'amd64'}.get(struct.unpack_from('<H', program, at + 4)[0], '?') }", True
@@ -91,7 +109,10 @@ def system_of(program: bytes) -> tuple[str, bool]:
 def look(made: Path, target: str) -> None:
     """What is in a wheel."""
     tag, _ = TARGETS[target]
-    expect(re.fullmatch(rf"memshim-{re.escape(version())}-py3-none-{tag}\.whl", made.name), f"{made.name}: got another name than for {target}")
+    expect(
+        re.fullmatch(rf"memshim-{re.escape(version())}-py3-none-{tag}\.whl", made.name),
+        f"{made.name}: got another name than for {target}",
+    )
     with zipfile.ZipFile(made) as z:
         names = set(z.namelist())
         info = f"memshim-{version()}.dist-info"
@@ -100,14 +121,36 @@ def look(made: Path, target: str) -> None:
         program = z.getinfo("memshim/bin/memspec" + ".exe" * target.startswith("windows"))
         content = z.read(program)
     expect(program.external_attr >> 16 & 0o111 == 0o111, "the program cannot be run")
-    expect(system_of(content) == (target.removesuffix("-musl"), True), f"got a program for {system_of(content)}, want {target} and static")
+    expect(
+        system_of(content) == (target.removesuffix("-musl"), True),
+        f"got a program for {system_of(content)}, want {target} and static",
+    )
     expect(version().encode() in content, "the program has another version")
-    expect({f"{info}/licenses/LICENSE", f"{info}/licenses/LICENSES-go.txt", "memshim/py.typed", "memshim/schemas/measurement.schema.json"} <= names, "parts are missing")
+    expect(
+        {
+            f"{info}/licenses/LICENSE",
+            f"{info}/licenses/LICENSES-go.txt",
+            "memshim/py.typed",
+            "memshim/schemas/measurement.schema.json",
+        }
+        <= names,
+        "parts are missing",
+    )
     pretend = {n for n in names if n.startswith("memshim/pretend/lib/")}
     expect(bool(pretend) == (target == "linux-amd64"), f"got {sorted(pretend)} of the pretend GPU")
-    expect("memspec = memshim.binary:main" in scripts and "memshim = memshim.__main__:main" in scripts and "[pytest11]" in scripts, "the commands are missing")
-    for line in ("License-Expression: Apache-2.0", "Project-URL: Homepage", "Requires-Python: >=3.10", "Classifier: Operating System :: POSIX :: Linux",
-                 f"Version: {version()}"):
+    expect(
+        "memspec = memshim.binary:main" in scripts
+        and "memshim = memshim.__main__:main" in scripts
+        and "[pytest11]" in scripts,
+        "the commands are missing",
+    )
+    for line in (
+        "License-Expression: Apache-2.0",
+        "Project-URL: Homepage",
+        "Requires-Python: >=3.10",
+        "Classifier: Operating System :: POSIX :: Linux",
+        f"Version: {version()}",
+    ):
         expect(f"\n{line}" in metadata, f"got no {line!r} in the metadata")
     relative = [link for link in re.findall(r"\]\(([^)]+)\)", metadata) if not link.startswith(("https://", "#"))]
     expect(not relative, f"got links that work in a checkout alone: {relative}")
@@ -139,7 +182,12 @@ def install(made: Path, folder: Path) -> None:
     for command in ("memspec", "memshim"):
         said = run(bin / command, "check", **here)
         expect("3 cases: 2 pass, 1 warn" in said.splitlines(), f"got from {command} check:\n{said}")
-    found = run(bin / "python", "-c", "import importlib.metadata as m; print([e.value for e in m.entry_points(group='pytest11')])", **here)
+    found = run(
+        bin / "python",
+        "-c",
+        "import importlib.metadata as m; print([e.value for e in m.entry_points(group='pytest11')])",
+        **here,
+    )
     expect("memshim.judge.plugin" in found, "pytest finds no plugin")
 
 
@@ -147,14 +195,39 @@ def choose(dist: Path, target: str, folder: Path) -> str:
     """As pip of that system does, of all that is there; its program is run where it can be."""
     for platform in TARGETS[target][1]:
         site = folder / platform
-        run(sys.executable, "-m", "pip", "install", "-q", "--disable-pip-version-check", "--no-index", "--find-links", dist, "--no-deps", "--only-binary", ":all:",
-            "--platform", platform, "--python-version", "3.10", "--target", site, "memshim")
+        run(
+            sys.executable,
+            "-m",
+            "pip",
+            "install",
+            "-q",
+            "--disable-pip-version-check",
+            "--no-index",
+            "--find-links",
+            dist,
+            "--no-deps",
+            "--only-binary",
+            ":all:",
+            "--platform",
+            platform,
+            "--python-version",
+            "3.10",
+            "--target",
+            site,
+            "memshim",
+        )
         program = site / "memshim" / "bin" / ("memspec.exe" if target.startswith("windows") else "memspec")
         expect(program.is_file(), f"pip chose a wheel without {program.name} for {platform}")
-        expect(system_of(program.read_bytes())[0] == target.removesuffix("-musl"), f"pip chose a wheel for another system for {platform}")
+        expect(
+            system_of(program.read_bytes())[0] == target.removesuffix("-musl"),
+            f"pip chose a wheel for another system for {platform}",
+        )
         pretend = (site / "memshim" / "pretend" / "lib").is_dir()
         expect(not pretend, f"pip chose the wheel with the pretend GPU for {platform}")
-    emulated = {"linux-amd64-musl": [], "linux-arm64": [found] if (found := shutil.which(EMULATOR) or shutil.which(EMULATOR + "-static")) else None}.get(target)
+    emulated = {
+        "linux-amd64-musl": [],
+        "linux-arm64": [found] if (found := shutil.which(EMULATOR) or shutil.which(EMULATOR + "-static")) else None,
+    }.get(target)
     if emulated is None:
         return "pip installed it for its system, its program was looked at"
     said = run(*emulated, program, "--version", env={})

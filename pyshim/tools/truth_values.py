@@ -33,17 +33,29 @@ def rows(name: str, seen: dict[str, Any]) -> list[tuple[str, bool]]:
     for size in (s for s in seen["real"][0] if not s.startswith("_")):
         real, ends = [r[size] for r in seen["real"]], [seen[m][size] for m in MODES]
         held = all(min(ends) <= r <= max(ends) for r in real)
-        out.append((f"{name:40} {size:18} {' '.join(map(str, real)):>26}  {' '.join(f'{e:>9}' for e in ends)}  {'held' if held else 'NOT HELD'}", held))
+        out.append(
+            (
+                f"{name:40} {size:18} {' '.join(map(str, real)):>26}  {' '.join(f'{e:>9}' for e in ends)}  {'held' if held else 'NOT HELD'}",
+                held,
+            )
+        )
     if "_uneven" in seen["balanced"]:
         b = seen["balanced"]
         even = b["_uneven"] <= 1 and b["routed"] == b["_expected"]
-        out.append((f"{name:40} {'balanced':18} {b['routed']} of {b['_expected']} routed, shares differ by {b['_uneven']}  {'held' if even else 'NOT HELD'}", even))
+        out.append(
+            (
+                f"{name:40} {'balanced':18} {b['routed']} of {b['_expected']} routed, shares differ by {b['_uneven']}  {'held' if even else 'NOT HELD'}",
+                even,
+            )
+        )
     return out
 
 
 def main() -> int:
     env = os.environ | pretend.environment("a100-sxm-40gb")
-    p = subprocess.run([sys.executable, str(SCENE), *(sys.argv[1:] or ["--all"])], env=env, stdout=subprocess.PIPE, text=True)
+    p = subprocess.run(
+        [sys.executable, str(SCENE), *(sys.argv[1:] or ["--all"])], env=env, stdout=subprocess.PIPE, text=True
+    )
     if p.returncode:
         return p.returncode
     print(f"{'case':40} {'size':18} {'real values':>26}  {' '.join(f'{m:>9}' for m in MODES)}")

@@ -29,7 +29,12 @@ def _hide_working_directory() -> str:
     words = sys.orig_argv[1:]
     module = next((b for a, b in zip(words, words[1:]) if a == "-m"), "")
     started = module == "memshim" or module.startswith("memshim.")
-    if not started or getattr(sys.flags, "safe_path", False) or not sys.path or (sys.path[0] or os.getcwd()) != os.getcwd():
+    if (
+        not started
+        or getattr(sys.flags, "safe_path", False)
+        or not sys.path
+        or (sys.path[0] or os.getcwd()) != os.getcwd()
+    ):
         return ""
     return sys.path.pop(0) or os.getcwd()
 
@@ -49,8 +54,15 @@ if TYPE_CHECKING:
 
 __all__ = ["Profiler", "Tracker", "clear_cache", "export", "modelsize", "pretend", "trace", "track"]
 
-_OF = {"Profiler": "look.profile", "Tracker": "look.track", "clear_cache": "look.track", "export": "exporting.command", "modelsize": "look.modelsize",
-       "trace": "look.trace", "track": "look.track"}
+_OF = {
+    "Profiler": "look.profile",
+    "Tracker": "look.track",
+    "clear_cache": "look.track",
+    "export": "exporting.command",
+    "modelsize": "look.modelsize",
+    "trace": "look.trace",
+    "track": "look.track",
+}
 
 
 def __getattr__(name: str) -> Any:

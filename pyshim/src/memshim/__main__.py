@@ -18,15 +18,24 @@ import traceback
 COMMANDS = {
     "run": ("memshim.program.command", "run any program on a pretend GPU and tell what it takes"),
     "check": ("memshim.judge.check", "check a memspec.yaml, and where there is a GPU run its cases and compare"),
-    "init": ("memshim.workspace.answers:init", "memspec init, with cuDNN's own answers for the workspace of convolutions"),
+    "init": (
+        "memshim.workspace.answers:init",
+        "memspec init, with cuDNN's own answers for the workspace of convolutions",
+    ),
     "fit": ("memshim.workspace.answers:fit", "memspec fit, with cuDNN's own answers at every size that it tries"),
     "export": ("memshim.exporting.command", "write an artifact that memspec reads, with its inputs beside it"),
-    "capture": ("memshim.case.capture", "run a model or a training step and keep what the allocator did, as an artifact that memspec reads"),
+    "capture": (
+        "memshim.case.capture",
+        "run a model or a training step and keep what the allocator did, as an artifact that memspec reads",
+    ),
     "measure": ("memshim.case.measure", "run cases for real and record what they take"),
     "trace": ("memshim.look.trace", "run a script and show who held the most memory, by source line"),
     "track": ("memshim.look.track", "run a script and show what changed between some of its lines"),
     "profile": ("memshim.look.profile", "run training steps of a model and show what they are made of, by layer"),
-    "workspace": ("memshim.workspace.command", "ask cuDNN itself how much workspace the convolutions of a memspec.yaml take, without a GPU"),
+    "workspace": (
+        "memshim.workspace.command",
+        "ask cuDNN itself how much workspace the convolutions of a memspec.yaml take, without a GPU",
+    ),
 }
 
 OF_CASES = ("check", "capture", "measure")  # which run them in processes and folders of their own

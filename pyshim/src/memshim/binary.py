@@ -41,7 +41,9 @@ def find() -> str:
     on_path = shutil.which("memspec")
     if on_path and not _ours(on_path):
         return on_path
-    raise BinaryError(f"got no memspec: set {VARIABLE}, or put it on PATH (go install github.com/memspec/memspec/cmd/memspec@latest)")
+    raise BinaryError(
+        f"got no memspec: set {VARIABLE}, or put it on PATH (go install github.com/memspec/memspec/cmd/memspec@latest)"
+    )
 
 
 def _ours(program: str) -> bool:
@@ -78,8 +80,13 @@ def build(root: Path) -> str:
         raise BinaryError(str(e)) from None
     with tempfile.TemporaryDirectory(dir=out.parent) as tmp:
         made = os.path.join(tmp, NAME)
-        p = subprocess.run(["go", "build", *FLAGS, "-o", made, "./cmd/memspec"], cwd=root, capture_output=True, text=True,
-                           env=os.environ | {"CGO_ENABLED": "0"})
+        p = subprocess.run(
+            ["go", "build", *FLAGS, "-o", made, "./cmd/memspec"],
+            cwd=root,
+            capture_output=True,
+            text=True,
+            env=os.environ | {"CGO_ENABLED": "0"},
+        )
         if p.returncode:
             raise BinaryError(f"go build ./cmd/memspec failed in {root}:\n{p.stderr.strip()}")
         os.replace(made, out)
@@ -105,7 +112,9 @@ class Answer(NamedTuple):
 def call(*arguments: str, columns: int | None = None) -> Said:
     """Run memspec; its text is laid out to so many columns (None: as it would do by itself)."""
     env = None if columns is None else os.environ | {"COLUMNS": str(columns)}
-    p = subprocess.run([find(), *arguments], capture_output=True, text=True, encoding="utf-8", errors="replace", env=env)
+    p = subprocess.run(
+        [find(), *arguments], capture_output=True, text=True, encoding="utf-8", errors="replace", env=env
+    )
     return Said(p.stdout, p.stderr.strip(), p.returncode)
 
 
@@ -117,7 +126,9 @@ def ask(*arguments: str, more: Sequence[str] = ()) -> Answer:
     try:
         return Answer(json.loads(said.out), said.err, said.code)
     except ValueError:
-        raise BinaryError(f"{find()}: got an answer that is not memspec's: {said.out.strip().splitlines()[0][:100]}") from None
+        raise BinaryError(
+            f"{find()}: got an answer that is not memspec's: {said.out.strip().splitlines()[0][:100]}"
+        ) from None
 
 
 def main() -> int:

@@ -98,7 +98,12 @@ def inside(file: str) -> bool:
     lies, what it generates, memshim, Python."""
     if file.startswith("<"):
         return not file.startswith(_TYPED) and not (file == "<string>" and _command())
-    return file.startswith(_folders()) or bool(_INSTALLED_TORCH.search(file)) or file.startswith(_stdlib()) and "-packages" + os.sep not in file
+    return (
+        file.startswith(_folders())
+        or bool(_INSTALLED_TORCH.search(file))
+        or file.startswith(_stdlib())
+        and "-packages" + os.sep not in file
+    )
 
 
 def _command() -> bool:
@@ -108,7 +113,9 @@ def _command() -> bool:
 
 def _stdlib() -> tuple[str, ...]:
     paths = sysconfig.get_paths()
-    return tuple({paths["stdlib"] + os.sep, paths["platstdlib"] + os.sep, os.path.dirname(os.path.abspath(os.__file__)) + os.sep})
+    return tuple(
+        {paths["stdlib"] + os.sep, paths["platstdlib"] + os.sep, os.path.dirname(os.path.abspath(os.__file__)) + os.sep}
+    )
 
 
 def _folders() -> tuple[str, ...]:

@@ -35,10 +35,14 @@ def check(path: Path, found: os.stat_result) -> None:
     if not hasattr(os, "getuid"):
         return
     if found.st_uid != os.getuid():
-        raise NotPrivate(f"{path}: got a folder or file of user {found.st_uid}, want one of this user's own ({os.getuid()})")
+        raise NotPrivate(
+            f"{path}: got a folder or file of user {found.st_uid}, want one of this user's own ({os.getuid()})"
+        )
     if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-        raise NotPrivate(f"{path}: got mode {stat.S_IMODE(found.st_mode):o}, want one that this user alone may write to: "
-                         f"look at what lies there, then chmod go-w {path}")
+        raise NotPrivate(
+            f"{path}: got mode {stat.S_IMODE(found.st_mode):o}, want one that this user alone may write to: "
+            f"look at what lies there, then chmod go-w {path}"
+        )
 
 
 def lock_file(path: Path) -> int:

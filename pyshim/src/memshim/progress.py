@@ -25,7 +25,12 @@ class Progress:
             now = time.monotonic()
             if self._live and now - self._last >= EVERY:
                 self._clear()
-                print(f"{self._done} of {self._total}: {name} ({now - self._start:.0f} s)", end="", file=self._stream, flush=True)
+                print(
+                    f"{self._done} of {self._total}: {name} ({now - self._start:.0f} s)",
+                    end="",
+                    file=self._stream,
+                    flush=True,
+                )
                 self._shown, self._last = True, now
 
     def say(self, text: str, stream: TextIO) -> None:

@@ -20,11 +20,17 @@ def parse(text: str | int) -> int:
         raise ValueError(f"got size {text!r}, want one such as 4096, 1.5GiB or 6 GiB")
     number, unit = m.groups()
     if unit not in _UNITS:
-        meant = next((u for u in _UNITS if u and u[0] == unit[0].upper() and unit[1:].lower() in ("", "i", "b", "ib")), "")
+        meant = next(
+            (u for u in _UNITS if u and u[0] == unit[0].upper() and unit[1:].lower() in ("", "i", "b", "ib")), ""
+        )
         raise ValueError(f"got size {text!r}: the unit {unit!r}, want {meant or 'B, KiB, MiB, GiB or TiB'}")
     whole, _, fraction = number.partition(".")
     size = _UNITS[unit]
-    return int(whole) * size + (int(fraction) * size * 2 + 10 ** len(fraction)) // (2 * 10 ** len(fraction)) if fraction else int(whole) * size
+    return (
+        int(whole) * size + (int(fraction) * size * 2 + 10 ** len(fraction)) // (2 * 10 ** len(fraction))
+        if fraction
+        else int(whole) * size
+    )
 
 
 def show(n: int) -> str:

@@ -30,6 +30,7 @@ def data(rows=200):
 
 def classifier(model, optimizer, rows=200, call=None):
     """The usual iteration. call: what is called in the model's place."""
+
     def step():
         x, y = data(rows)
         optimizer.zero_grad()
@@ -110,7 +111,11 @@ def tied():
     class Tied(torch.nn.Module):
         def __init__(self):
             super().__init__()
-            self.embed, self.body, self.head = torch.nn.Embedding(1000, 256), torch.nn.Linear(256, 256), torch.nn.Linear(256, 1000, bias=False)
+            self.embed, self.body, self.head = (
+                torch.nn.Embedding(1000, 256),
+                torch.nn.Linear(256, 256),
+                torch.nn.Linear(256, 1000, bias=False),
+            )
             self.head.weight = self.embed.weight
 
         def forward(self, ids):
@@ -129,7 +134,9 @@ def tied():
 
 
 def sparse():
-    model = torch.nn.Sequential(torch.nn.Embedding(5000, 64, sparse=True), torch.nn.Flatten(), torch.nn.Linear(64 * 16, 4)).to(CUDA)
+    model = torch.nn.Sequential(
+        torch.nn.Embedding(5000, 64, sparse=True), torch.nn.Flatten(), torch.nn.Linear(64 * 16, 4)
+    ).to(CUDA)
     optimizers = [torch.optim.SparseAdam(model[0].parameters()), torch.optim.Adam(model[2].parameters())]
 
     def step():
@@ -195,8 +202,16 @@ def frozen():
 
 
 def convolutions():
-    model = torch.nn.Sequential(torch.nn.Conv2d(3, 32, 3, padding=1), torch.nn.BatchNorm2d(32), torch.nn.ReLU(inplace=True), torch.nn.MaxPool2d(2),
-                                torch.nn.Conv2d(32, 64, 3), torch.nn.AdaptiveAvgPool2d(1), torch.nn.Flatten(), torch.nn.Linear(64, 10))
+    model = torch.nn.Sequential(
+        torch.nn.Conv2d(3, 32, 3, padding=1),
+        torch.nn.BatchNorm2d(32),
+        torch.nn.ReLU(inplace=True),
+        torch.nn.MaxPool2d(2),
+        torch.nn.Conv2d(32, 64, 3),
+        torch.nn.AdaptiveAvgPool2d(1),
+        torch.nn.Flatten(),
+        torch.nn.Linear(64, 10),
+    )
     model = model.to(CUDA, memory_format=torch.channels_last)
     optimizer = torch.optim.SGD(model.parameters(), 0.1)
 
@@ -210,7 +225,9 @@ def convolutions():
 
 
 def transformer():
-    model = torch.nn.TransformerEncoder(torch.nn.TransformerEncoderLayer(128, 4, 512, batch_first=True, dropout=0.1), 2).to(CUDA)
+    model = torch.nn.TransformerEncoder(
+        torch.nn.TransformerEncoderLayer(128, 4, 512, batch_first=True, dropout=0.1), 2
+    ).to(CUDA)
     optimizer = torch.optim.AdamW(model.parameters(), foreach=False)
 
     def step():
@@ -223,7 +240,9 @@ def transformer():
 
 def compiled():
     model = MLP().to(CUDA)
-    return classifier(model, torch.optim.Adam(model.parameters()), call=torch.compile(model, backend="aot_eager", fullgraph=True))
+    return classifier(
+        model, torch.optim.Adam(model.parameters()), call=torch.compile(model, backend="aot_eager", fullgraph=True)
+    )
 
 
 def functional():
@@ -343,8 +362,23 @@ LOOPS = {
     "adam": plain(torch.optim.Adam, rows=8, wide=16384),
     "adamw, one tensor at a time": plain(lambda p: torch.optim.AdamW(p, foreach=False), wide=4096),
     "adafactor": plain(torch.optim.Adafactor),
-    "amp": amp, "accumulation and clipping": accumulation, "checkpointing": checkpointing(False), "checkpointing, reentrant": checkpointing(True),
-    "tied weights": tied, "sparse embedding": sparse, "ema": ema, "lbfgs": lbfgs, "several optimizers": several_optimizers, "frozen layer": frozen,
-    "convolutions": convolutions, "transformer": transformer, "compiled": compiled, "functional": functional, "custom function": custom,
-    "inference": inference, "gan": gan, "ddp": ddp, "fsdp2": fsdp2,
+    "amp": amp,
+    "accumulation and clipping": accumulation,
+    "checkpointing": checkpointing(False),
+    "checkpointing, reentrant": checkpointing(True),
+    "tied weights": tied,
+    "sparse embedding": sparse,
+    "ema": ema,
+    "lbfgs": lbfgs,
+    "several optimizers": several_optimizers,
+    "frozen layer": frozen,
+    "convolutions": convolutions,
+    "transformer": transformer,
+    "compiled": compiled,
+    "functional": functional,
+    "custom function": custom,
+    "inference": inference,
+    "gan": gan,
+    "ddp": ddp,
+    "fsdp2": fsdp2,
 }

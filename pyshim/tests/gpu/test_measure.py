@@ -65,7 +65,9 @@ def server():
 CONTEXT = memshim.pretend.find("rtx-4090").context or 0  # what CUDA takes of the card before anything is allocated
 
 
-def on(runner: process.Runner, case: dict, stacks: str = "python", memory: int | None = None, count: int = 1, **change) -> dict:
+def on(
+    runner: process.Runner, case: dict, stacks: str = "python", memory: int | None = None, count: int = 1, **change
+) -> dict:
     """Measured on a card with that memory beside its context."""
     environment = pretended.environment(memory=memory and CONTEXT + memory, count=count)
     with pytest.MonkeyPatch.context() as m:
@@ -82,17 +84,25 @@ def test_a_record(server, case):
     assert got["where"] == "pretend", "never called a measurement of a GPU"
     base, first, steady = got["phases"]
     assert (got["weights"], base["requested"], base["allocated"]) == (WEIGHTS, WEIGHTS + INPUT, WEIGHTS + INPUT)
-    assert first["requested"] == steady["requested"] >= WEIGHTS + INPUT + 3 * HIDDEN, "the relu's result, and twice as much in the cat's"
+    assert first["requested"] == steady["requested"] >= WEIGHTS + INPUT + 3 * HIDDEN, (
+        "the relu's result, and twice as much in the cat's"
+    )
     assert all(p["reserved"] >= p["active"] >= p["allocated"] for p in got["phases"])
     lines = {f["line"] for f in got["frames"] if f["file"].endswith("zoo.py")}
-    assert lines == {8, 9, 10} and not any("::" in f["function"] for f in got["frames"]), "Python's stacks, which cost nothing"
+    assert lines == {8, 9, 10} and not any("::" in f["function"] for f in got["frames"]), (
+        "Python's stacks, which cost nothing"
+    )
     told = record.table(got).splitlines()
     assert told[0] == "  eager on a pretend NVIDIA GeForce RTX 4090: weights 32.0 MiB"
-    assert told[1].split() == ["baseline", "first", "steady", "above", "the", "baseline"] and [x.split()[0] for x in told[2:]] == list(record.METRICS)
+    assert told[1].split() == ["baseline", "first", "steady", "above", "the", "baseline"] and [
+        x.split()[0] for x in told[2:]
+    ] == list(record.METRICS)
     assert told[2].split()[1:3] == ["36.0", "MiB"]
     again = on(process.Fresh(), case, stacks="all")
     assert any("::" in f["function"] for f in again["frames"]), "a record that is kept has C++ ones"
-    assert [(e["action"], e["size"]) for e in again["events"]] == [(e["action"], e["size"]) for e in got["events"]], "a process of its own gives the same"
+    assert [(e["action"], e["size"]) for e in again["events"]] == [(e["action"], e["size"]) for e in got["events"]], (
+        "a process of its own gives the same"
+    )
     assert [p["reserved"] for p in again["phases"]] == [p["reserved"] for p in got["phases"]]
 
 
@@ -110,15 +120,22 @@ def test_a_dtype_reaches_the_device_as_it_is_to_be(server, case, runtime):
 def test_memory_that_ends_in_a_pass(server, case, runtime):
     got = on(server, case, runtime=runtime, memory=WEIGHTS + INPUT + 2 * HIDDEN + 12 * MIB)
     assert [p["name"] for p in got["phases"]] == ["baseline", "first"] and got["oom"]["phase"] == "first"
-    assert got["oom"]["text"].startswith("CUDA out of memory. Tried to allocate 32.00 MiB.") and got["oom"]["requested"] == 32 * MIB
-    assert WEIGHTS + INPUT + HIDDEN <= got["phases"][1]["requested"] <= WEIGHTS + INPUT + 2 * HIDDEN + 9 * MIB, "as far as it came"
+    assert (
+        got["oom"]["text"].startswith("CUDA out of memory. Tried to allocate 32.00 MiB.")
+        and got["oom"]["requested"] == 32 * MIB
+    )
+    assert WEIGHTS + INPUT + HIDDEN <= got["phases"][1]["requested"] <= WEIGHTS + INPUT + 2 * HIDDEN + 9 * MIB, (
+        "as far as it came"
+    )
     assert got["phases"][1]["reserved"] > got["phases"][0]["reserved"]
     model, *lines = got["oom"]["held"]
     assert (model["bytes"], model["count"], model["file"]) == (WEIGHTS + INPUT, 3, "")
     assert sum(x["bytes"] for x in lines) >= HIDDEN
     assert record.table(got).splitlines()[-1].startswith("    out of memory in first: CUDA out of memory. Tried")
     if runtime == "eager":
-        assert any(x["file"].endswith("zoo.py") and x["line"] == 8 and x["bytes"] == HIDDEN for x in lines), "the relu's"
+        assert any(x["file"].endswith("zoo.py") and x["line"] == 8 and x["bytes"] == HIDDEN for x in lines), (
+            "the relu's"
+        )
 
 
 @pytest.mark.parametrize("runtime", ["eager", "torchscript", "export"])
@@ -140,8 +157,10 @@ CAUSES = [
     RuntimeError("cuDNN error: CUDNN_STATUS_ALLOC_FAILED"),
     RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`"),
     RuntimeError("CUDA driver error: out of memory"),
-    RuntimeError('The following operation failed in the TorchScript interpreter.\nTraceback of TorchScript (most recent call last):\n  File "zoo.py", line 7, in forward\n'
-                 "    return x + x\n           ~~~~~ <--- HERE\nRuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB.\n"),
+    RuntimeError(
+        'The following operation failed in the TorchScript interpreter.\nTraceback of TorchScript (most recent call last):\n  File "zoo.py", line 7, in forward\n'
+        "    return x + x\n           ~~~~~ <--- HERE\nRuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB.\n"
+    ),
 ]
 
 
@@ -155,7 +174,9 @@ def test_how_libraries_say_that_memory_ended(error):
             raise ValueError("the model's own words") from e
     except ValueError as e:
         assert out_of_memory(e) == out_of_memory(error), "behind another"
-    assert not out_of_memory(ValueError("CUDA out of memory")) and not out_of_memory(RuntimeError("CUDA error: an illegal memory access was encountered"))
+    assert not out_of_memory(ValueError("CUDA out of memory")) and not out_of_memory(
+        RuntimeError("CUDA error: an illegal memory access was encountered")
+    )
 
 
 def test_the_kind_of_an_error_is_no_part_of_what_is_said():
@@ -177,7 +198,10 @@ class Fails(Wide):
         raise RuntimeError("cuDNN error: CUDNN_STATUS_ALLOC_FAILED")
 """)
     got = on(server, case, source="zoo.py:Fails")
-    assert got["oom"] == {"phase": "first", "text": "cuDNN error: CUDNN_STATUS_ALLOC_FAILED"} and got["phases"][1]["requested"] > WEIGHTS + HIDDEN
+    assert (
+        got["oom"] == {"phase": "first", "text": "cuDNN error: CUDNN_STATUS_ALLOC_FAILED"}
+        and got["phases"][1]["requested"] > WEIGHTS + HIDDEN
+    )
     with pytest.raises(errors.ModelError, match="CUDNN_STATUS_ALLOC_FAILED"):
         with pytest.MonkeyPatch.context() as m:
             m.setenv("CUDA_VISIBLE_DEVICES", "")
@@ -207,11 +231,19 @@ import sys
 from memshim.__main__ import main
 sys.exit(main(["check", "--measure", "-o", "records"]))
 """
-    p = subprocess.run([sys.executable, "-c", code], env=os.environ | memshim.pretend.environment(["t4", "rtx-4090"]), capture_output=True, text=True)
+    p = subprocess.run(
+        [sys.executable, "-c", code],
+        env=os.environ | memshim.pretend.environment(["t4", "rtx-4090"]),
+        capture_output=True,
+        text=True,
+    )
     (file,) = os.listdir("records")
     got = record.read(os.path.join("records", file))
     assert "4090" in got["device"]["name"] and got["where"] == "pretend", p.stderr
-    assert "RECORDED wide on a pretend GPU (NVIDIA GeForce RTX 4090): baseline " in p.stdout and "no measurement of a real one" in p.stdout, p.stdout
+    assert (
+        "RECORDED wide on a pretend GPU (NVIDIA GeForce RTX 4090): baseline " in p.stdout
+        and "no measurement of a real one" in p.stdout
+    ), p.stdout
 
 
 def test_the_driver_is_asked_without_a_process(monkeypatch):
@@ -230,11 +262,20 @@ def test_the_driver_is_asked_without_a_process(monkeypatch):
     class Old:
         nvmlMemory_v2 = 33554472
 
-        def nvmlInit(self): pass
-        def nvmlDeviceGetCount(self): return 3
-        def nvmlDeviceGetHandleByIndex(self, i): return i
-        def nvmlDeviceGetUUID(self, i): return (b"GPU-a", "GPU-b", "GPU-c")[i]
-        def nvmlSystemGetDriverVersion(self): return b"600.1"
+        def nvmlInit(self):
+            pass
+
+        def nvmlDeviceGetCount(self):
+            return 3
+
+        def nvmlDeviceGetHandleByIndex(self, i):
+            return i
+
+        def nvmlDeviceGetUUID(self, i):
+            return (b"GPU-a", "GPU-b", "GPU-c")[i]
+
+        def nvmlSystemGetDriverVersion(self):
+            return b"600.1"
 
         def nvmlDeviceGetMemoryInfo(self, i, version=None):
             if i == 2:
@@ -256,5 +297,3 @@ def test_an_allocator_without_a_history(server, case):
     else:
         jsonschema.validate(got, SCHEMA)
         assert not got["events"] and got["phases"][1]["allocated"] > WEIGHTS
-
-

@@ -59,8 +59,13 @@ def test_what_a_test_leaves_behind_is_told_by_line(gpu):
     """)
     r = gpu()
     r.assert_outcomes(passed=2, failed=1)
-    r.stdout.fnmatch_lines(["FAIL test_global on a pretend NVIDIA GeForce RTX 4090: leaked 7.0 MiB, budget 1.0 MiB: over by 6.0 MiB (+600.0%)", "  left behind:",
-                            "       7.0 MiB      2  conftest.py:4 (<lambda>)"])
+    r.stdout.fnmatch_lines(
+        [
+            "FAIL test_global on a pretend NVIDIA GeForce RTX 4090: leaked 7.0 MiB, budget 1.0 MiB: over by 6.0 MiB (+600.0%)",
+            "  left behind:",
+            "       7.0 MiB      2  conftest.py:4 (<lambda>)",
+        ]
+    )
 
 
 def test_a_snapshot_of_a_broken_budget_opens_in_memory_viz(gpu):
@@ -77,14 +82,26 @@ def test_a_snapshot_of_a_broken_budget_opens_in_memory_viz(gpu):
     r.assert_outcomes(passed=1, failed=1)
     (file,) = (gpu.path / "snapshots").iterdir()
     assert file.name.endswith("test_it_11.pickle")
-    r.stdout.fnmatch_lines([f"  snapshot   snapshots/{file.name} (https://docs.pytorch.org/memory_viz opens it)", "  reproduce  pytest *::test_it[[]11[]]'"])
+    r.stdout.fnmatch_lines(
+        [
+            f"  snapshot   snapshots/{file.name} (https://docs.pytorch.org/memory_viz opens it)",
+            "  reproduce  pytest *::test_it[[]11[]]'",
+        ]
+    )
     snapshot = pickle.loads(file.read_bytes())
     viz = pytest.importorskip("torch.cuda._memory_viz")
-    assert "MemoryViz.js" in viz.trace_plot(snapshot) and viz.memory(snapshot, format_flamegraph=lambda text: text) is not None
+    assert (
+        "MemoryViz.js" in viz.trace_plot(snapshot)
+        and viz.memory(snapshot, format_flamegraph=lambda text: text) is not None
+    )
     (trace,) = [t for t in snapshot["device_traces"] if t]
     taken = [e for e in trace if e["action"] == "alloc"]
     assert [e["size"] for e in taken] == [3 * MIB, 11 * MIB], "what happened in it, and nothing of before"
-    assert [f["line"] for f in taken[1]["frames"] if f["filename"].endswith("test_a_snapshot_of_a_broken_budget_opens_in_memory_viz.py")] == [7]
+    assert [
+        f["line"]
+        for f in taken[1]["frames"]
+        if f["filename"].endswith("test_a_snapshot_of_a_broken_budget_opens_in_memory_viz.py")
+    ] == [7]
     times = [e["time_us"] for e in trace]
     assert times == sorted(times) and times[0] > 0
     assert viz.segsum(snapshot)
@@ -100,8 +117,16 @@ def test_memory_that_ends_is_told_with_who_held_it(gpu):
     """)
     r = gpu()
     r.assert_outcomes(failed=1)
-    r.stdout.fnmatch_lines(["FAIL test_it on *: it does not fit: *Tried to allocate *", "  who held the memory:", "*out of memory: 1.00 TiB asked for at *", "*100.0 MiB*",
-                            "  reproduce  pytest *::test_it", "1 budget: 1 fail"])
+    r.stdout.fnmatch_lines(
+        [
+            "FAIL test_it on *: it does not fit: *Tried to allocate *",
+            "  who held the memory:",
+            "*out of memory: 1.00 TiB asked for at *",
+            "*100.0 MiB*",
+            "  reproduce  pytest *::test_it",
+            "1 budget: 1 fail",
+        ]
+    )
     r.stdout.no_fnmatch_line("*memshim/*.py*")
 
 
@@ -134,7 +159,12 @@ def test_a_test_that_takes_nothing_is_not_judged(gpu, monkeypatch):
     """)
     r = gpu("-rs", "-p", "no:memspec-apart")
     r.assert_outcomes(skipped=1, passed=2)
-    r.stdout.fnmatch_lines(["3 budgets: 2 pass, 1 not judged: it allocates nothing on *", "SKIPPED*its budget is not judged: it allocates nothing on *"])
+    r.stdout.fnmatch_lines(
+        [
+            "3 budgets: 2 pass, 1 not judged: it allocates nothing on *",
+            "SKIPPED*its budget is not judged: it allocates nothing on *",
+        ]
+    )
 
 
 def test_a_share_of_the_device_and_its_number(gpu):
@@ -164,9 +194,16 @@ def test_the_report_of_every_test(gpu):
     """)
     r = gpu("--memspec-report", "1")
     r.assert_outcomes(passed=3)
-    r.stdout.fnmatch_lines(["the 1 of 3 tests that took the most (allocated on a pretend GPU)", "",
-                            "*::test_b: 32.0 MiB by the test, peak * allocated, * reserved, 2.0 MiB left behind",
-                            "  32.0 MiB in 2 allocations: ≤10.0 MiB █ 1, ≤100.0 MiB █ 1", "* Location", "*32.0 MiB * conftest.py:4 (<lambda>)"])
+    r.stdout.fnmatch_lines(
+        [
+            "the 1 of 3 tests that took the most (allocated on a pretend GPU)",
+            "",
+            "*::test_b: 32.0 MiB by the test, peak * allocated, * reserved, 2.0 MiB left behind",
+            "  32.0 MiB in 2 allocations: ≤10.0 MiB █ 1, ≤100.0 MiB █ 1",
+            "* Location",
+            "*32.0 MiB * conftest.py:4 (<lambda>)",
+        ]
+    )
 
 
 LIBRARY = """
@@ -180,7 +217,9 @@ def test_second(x): x @ x
 """
 
 
-@pytest.mark.parametrize("options, outcomes", [((), {"passed": 2}), (("--memspec-no-warmup",), {"passed": 1, "failed": 1})])
+@pytest.mark.parametrize(
+    "options, outcomes", [((), {"passed": 2}), (("--memspec-no-warmup",), {"passed": 1, "failed": 1})]
+)
 def test_what_a_library_keeps_falls_into_no_test(gpu, monkeypatch, options, outcomes):
     """With PyTorch before 2.15 cuBLAS's workspace stays; this has 2.15 do so too."""
     monkeypatch.setenv("TORCH_CUBLAS_WORKSPACE_CACHE", "1")
@@ -225,7 +264,9 @@ models:
     r = gpu("-n", "3", fork=True)
     r.assert_outcomes(passed=6)
     assert (gpu.path / "asked").read_text() == "x"
-    r.stdout.fnmatch_lines(["6 budgets: 6 pass, 6 not measured: this GPU is NVIDIA GeForce RTX 4090, the case is for t4"])
+    r.stdout.fnmatch_lines(
+        ["6 budgets: 6 pass, 6 not measured: this GPU is NVIDIA GeForce RTX 4090, the case is for t4"]
+    )
 
 
 def test_without_a_gpu_torch_is_not_imported(gpu, monkeypatch):

@@ -102,7 +102,11 @@ def test_two_ways_to_the_same_numbers():
     _, _, stats = profiled("adam", 4)
     first, steady = stats[0], stats[-1]
     assert steady.breakdown.phase == "step"
-    assert (steady.parts.weights, steady.parts.gradients, steady.parts.optimizer_state) == (weights, weights, 2 * weights)
+    assert (steady.parts.weights, steady.parts.gradients, steady.parts.optimizer_state) == (
+        weights,
+        weights,
+        2 * weights,
+    )
     assert (steady.parts.inputs, steady.parts.other) == (8 * 256 * 4, 8 * 8), "x and y"
     assert steady.parts.temporaries == weights, "the foreach implementation's square roots"
     assert first.parts.optimizer_state in (0, weights, 2 * weights)
@@ -127,7 +131,11 @@ def test_what_compiled_code_keeps_is_the_models(before):
             step()
             s = p.record_stats()
     (whole,) = (r for r in s.breakdown.rows if not r.layer and not r.tensor)
-    assert 2 * 200 * 512 * 4 <= whole.activations <= s.parts.activations and s.parts.inputs == 200 * 256 * 4 and s.parts.other < 4 * KIB
+    assert (
+        2 * 200 * 512 * 4 <= whole.activations <= s.parts.activations
+        and s.parts.inputs == 200 * 256 * 4
+        and s.parts.other < 4 * KIB
+    )
     assert s.parts.other_models == 0 and s.parts.total() == s.peak_allocated
 
 
@@ -193,7 +201,9 @@ def test_iterations_that_differ():
     assert recorded == [0, 1, 2, 3, 6, 9]
     assert all(s.parts.total() == s.peak_allocated for s in p.stats if s.breakdown)
     assert "not recorded" not in p._file.getvalue()
-    assert p.epoch_end() and "iteration 11: peak" in p._file.getvalue() and "not recorded" in p._file.getvalue(), "the highest, and the highest known"
+    assert p.epoch_end() and "iteration 11: peak" in p._file.getvalue() and "not recorded" in p._file.getvalue(), (
+        "the highest, and the highest known"
+    )
 
 
 def test_an_iteration_unlike_a_steady_loop_is_counted_then_recorded():
@@ -221,13 +231,24 @@ def test_what_is_printed_and_written(tmp_path):
                 p.record_stats()
             rows = p.epoch_end()
     text = out.getvalue()
-    assert "allocated in step (" in text and "epoch 1, 4 iterations (allocated on a pretend GPU)\n" in text and "  weight float32[16384,256]" in text
+    assert (
+        "allocated in step (" in text
+        and "epoch 1, 4 iterations (allocated on a pretend GPU)\n" in text
+        and "  weight float32[16384,256]" in text
+    )
     assert "weights 16.7 MiB + gradients 16.7 MiB + optimizer state 33.4 MiB + " in text
     lines = list(csv.DictReader(file.open()))
     assert [r["kind"] for r in lines].count("iteration") == 8, "each iteration has its line"
     tensors = [r for r in lines if r["kind"] == "tensor" and r["iteration"] == "2"]
-    assert {(r["layer"], r["tensor"]) for r in tensors} == {("a", "weight"), ("a", "bias"), ("b", "weight"), ("b", "bias")}
-    assert {int(r["optimizer_state"]) for r in tensors if r["tensor"] == "weight" and r["layer"] == "a"} == {2 * 4 * 256 * 16384}
+    assert {(r["layer"], r["tensor"]) for r in tensors} == {
+        ("a", "weight"),
+        ("a", "bias"),
+        ("b", "weight"),
+        ("b", "bias"),
+    }
+    assert {int(r["optimizer_state"]) for r in tensors if r["tensor"] == "weight" and r["layer"] == "a"} == {
+        2 * 4 * 256 * 16384
+    }
     for r in (r for r in lines if r["kind"] == "iteration"):
         assert sum(int(r[part]) for part in Parts._fields) == int(r["peak_allocated"]) and r["where"] == "pretend"
     assert [r.layer for r in rows if not r.tensor and r.weights] == ["a", "b"]
@@ -281,17 +302,20 @@ def test_a_steady_loop_is_counted_and_nothing_more():
             kept = torch.zeros(3, device="cuda")
             names = [f["name"] for f in torch.cuda.memory._allocation_traceback(kept.data_ptr()) or ()]
             seen.append("C++" if any("::" in n for n in names) else "Python" if names else "none")
-            assert bool(names) == torch._C._cuda_isHistoryEnabled() == bool(torch.nn.modules.module._global_forward_hooks)
+            assert (
+                bool(names) == torch._C._cuda_isHistoryEnabled() == bool(torch.nn.modules.module._global_forward_hooks)
+            )
             step()
             p.record_stats()
     assert seen == ["C++", "C++", "Python", "Python", "none", "none", "none"]
     assert [s.same_as for s in p.stats] == [None, None, 1, 1, 1, 1, 1]
 
 
-@pytest.mark.parametrize("name", ["convolutions", "transformer", "amp", "checkpointing, reentrant", "gan", "custom function"])
+@pytest.mark.parametrize(
+    "name", ["convolutions", "transformer", "amp", "checkpointing, reentrant", "gan", "custom function"]
+)
 def test_workspace_that_comes_again_is_known_without_its_native_stack(name, monkeypatch):
-    """Each iteration is broken down, and its C++ stacks are recorded in the first two, and in all.
-    """
+    """Each iteration is broken down, and its C++ stacks are recorded in the first two, and in all."""
     monkeypatch.setattr(profile, "_counters", lambda region: ())
     got = profiled(name, 4)[2]
     monkeypatch.setattr(Breaker, "wants_native", property(lambda self: True, lambda self, value: None), raising=False)

@@ -28,7 +28,9 @@ def nothing_is_left():
     yield
     torch.cuda.reset_peak_memory_stats()  # until then the program may ask for peaks of before we looked
     assert not recorder.regions and not torch._C._cuda_isHistoryEnabled()
-    assert (torch._C._cuda_resetPeakMemoryStats, memory._record_memory_history) == (reset, record), "torch's own functions are put back"
+    assert (torch._C._cuda_resetPeakMemoryStats, memory._record_memory_history) == (reset, record), (
+        "torch's own functions are put back"
+    )
 
 
 def take(n: int) -> torch.Tensor:
@@ -143,7 +145,11 @@ class Looks:
             change = self.by.track()
             self.told = change.census.allocator, change.added, change.removed
         else:
-            self.told = [(e["action"], e["size"]) for e in memory._snapshot()["device_traces"][0] if e["action"] not in ("annotate", "snapshot")]
+            self.told = [
+                (e["action"], e["size"])
+                for e in memory._snapshot()["device_traces"][0]
+                if e["action"] not in ("annotate", "snapshot")
+            ]
             memory._record_memory_history(None)
         self.by = None
 
@@ -176,7 +182,9 @@ LOOKS = ("trace", "profiler", "budget", "tracker", "the program's own recording"
 @pytest.fixture(scope="module")
 def alone() -> dict:
     class Nothing(Looks):
-        def start(self): torch.cuda.empty_cache()
+        def start(self):
+            torch.cuda.empty_cache()
+
         end = start
 
     out = {}
@@ -280,12 +288,15 @@ def test_a_recording_that_keeps_too_little_is_said():
             kept += [take(MIB) for _ in range(9)]
     assert t.peak.lost == "the program's own recording keeps too few entries, or was ended"
     assert "incomplete: the program's own" in t.table() and t.peak.unknown > 0
-    assert sum(r["mem"] for r in t.rows()) == t.peak.total == torch.cuda.memory_allocated(), "what is not known is a row"
+    assert sum(r["mem"] for r in t.rows()) == t.peak.total == torch.cuda.memory_allocated(), (
+        "what is not known is a row"
+    )
     memory._record_memory_history(None)
 
 
 def test_what_the_garbage_collector_lets_go_of_is_told(monkeypatch):
     """Also while the history is read: here, whenever its entries are."""
+
     class Cycle:
         def __init__(self):
             self.me, self.held = self, take(5 * MIB)
@@ -301,13 +312,24 @@ def test_what_the_garbage_collector_lets_go_of_is_told(monkeypatch):
     assert t.peak.total == torch.cuda.max_memory_allocated() and not t.peak.unknown and len(kept) + len(more)
 
 
-@pytest.mark.parametrize("settings", ["", "max_split_size_mb:30", "roundup_power2_divisions:4", "expandable_segments:True", "roundup_power2_divisions:[256:1,512:2,>:8]"])
+@pytest.mark.parametrize(
+    "settings",
+    [
+        "",
+        "max_split_size_mb:30",
+        "roundup_power2_divisions:4",
+        "expandable_segments:True",
+        "roundup_power2_divisions:[256:1,512:2,>:8]",
+    ],
+)
 def test_blocks_are_followed_to_the_byte(settings):
     """Thousands of allocations and frees in two streams: the blocks in use and what they sum to are
     those of the allocator's own snapshot."""
     torch.cuda.synchronize()
     torch.cuda.empty_cache()
-    torch._C._accelerator_setAllocatorSettings(settings or "expandable_segments:False,max_split_size_mb:1000000000,roundup_power2_divisions:1")
+    torch._C._accelerator_setAllocatorSettings(
+        settings or "expandable_segments:False,max_split_size_mb:1000000000,roundup_power2_divisions:1"
+    )
     try:
         rng, held, other = random.Random(settings), [], torch.cuda.Stream()
         region = CUDARegion(stacks="").open()
@@ -336,14 +358,21 @@ def test_blocks_are_followed_to_the_byte(settings):
                 blocks.segment_event(e.action, e.key, e.size)
         assert blocks.astray == 0
         assert total == torch.cuda.memory_allocated() and most == region.peaks()["allocated"]
-        there = {b["address"]: b["size"] for s in memory._snapshot()["segments"] for b in s["blocks"] if b["state"] != "inactive"}
+        there = {
+            b["address"]: b["size"]
+            for s in memory._snapshot()["segments"]
+            for b in s["blocks"]
+            if b["state"] != "inactive"
+        }
         assert blocks.used() == there
         assert Settings.of(memory._snapshot()["allocator_settings"]) == region.settings
     finally:
         held.clear()
         torch.cuda.synchronize()
         torch.cuda.empty_cache()
-        torch._C._accelerator_setAllocatorSettings("expandable_segments:False,max_split_size_mb:1000000000,roundup_power2_divisions:1")
+        torch._C._accelerator_setAllocatorSettings(
+            "expandable_segments:False,max_split_size_mb:1000000000,roundup_power2_divisions:1"
+        )
 
 
 BEFORE_CUDA = """
@@ -401,8 +430,12 @@ def test_c_frames_need_no_other_program(monkeypatch):
     monkeypatch.setattr(memory, "_snapshot", lambda *a: asked.append(os.environ["TORCH_SYMBOLIZE_MODE"]) or real(*a))
     with memshim.trace(file=None) as t:
         kept = take(MIB)
-    assert set(asked) == {"dladdr"} and "TORCH_SYMBOLIZE_MODE" not in os.environ, "the program's own environment is as it was"
-    assert not any("::" in f.function for f in recorder.stacks.frames) and t.peak.total == len(kept), "and a table by line asks for none"
+    assert set(asked) == {"dladdr"} and "TORCH_SYMBOLIZE_MODE" not in os.environ, (
+        "the program's own environment is as it was"
+    )
+    assert not any("::" in f.function for f in recorder.stacks.frames) and t.peak.total == len(kept), (
+        "and a table by line asks for none"
+    )
 
 
 def test_an_allocator_without_a_history_is_said():

@@ -34,7 +34,9 @@ def step(net, x, optimizer):
     optimizer.zero_grad()
 
 
-@pytest.mark.parametrize("make", [lambda p: torch.optim.SGD(p, 0.1), lambda p: torch.optim.AdamW(p, foreach=False), torch.optim.Adam])
+@pytest.mark.parametrize(
+    "make", [lambda p: torch.optim.SGD(p, 0.1), lambda p: torch.optim.AdamW(p, foreach=False), torch.optim.Adam]
+)
 def test_the_rows_add_up_to_the_allocators_peak(make):
     net, x = Net().cuda(), torch.zeros(999, 300, device="cuda")
     optimizer = make(net.parameters())
@@ -42,7 +44,12 @@ def test_the_rows_add_up_to_the_allocators_peak(make):
         torch.cuda.reset_peak_memory_stats()
         with memshim.trace(file=None) as t:
             step(net, x, optimizer)
-        assert t.peak.total == torch.cuda.max_memory_allocated() == sum(r["mem"] for r in t.rows()) == t.rows()[-1]["cumulative"]
+        assert (
+            t.peak.total
+            == torch.cuda.max_memory_allocated()
+            == sum(r["mem"] for r in t.rows())
+            == t.rows()[-1]["cumulative"]
+        )
         assert not t.peak.unknown and not t.peak.lost
 
 
@@ -63,7 +70,9 @@ def test_start_stop_report_and_a_decorator(capsys):
 
     assert twice(2) == 3 * MIB and (twice.__name__, twice.__doc__) == ("twice", "Of itself.")
     inner, outer = capsys.readouterr().out.split("peak ")[1:]
-    assert inner.splitlines()[0].endswith("; 1.0 MiB allocated in all") and outer.splitlines()[0].endswith("; 3.0 MiB allocated in all"), "each call by itself"
+    assert inner.splitlines()[0].endswith("; 1.0 MiB allocated in all") and outer.splitlines()[0].endswith(
+        "; 3.0 MiB allocated in all"
+    ), "each call by itself"
     assert f"test_trace.py:{here('# decorated')} (twice)" in inner
 
 
@@ -71,7 +80,12 @@ def test_what_was_there_has_a_count_and_a_median():
     kept = [torch.empty(n, dtype=torch.uint8, device="cuda") for n in (KIB, 2 * KIB, 700 * KIB, 4 * MIB)]
     with memshim.trace(file=None) as t:
         x = torch.empty(5 * MIB, dtype=torch.uint8, device="cuda")
-    sizes = [b["size"] for s in torch.cuda.memory._snapshot()["segments"] for b in s["blocks"] if b["state"] == "active_allocated"]
+    sizes = [
+        b["size"]
+        for s in torch.cuda.memory._snapshot()["segments"]
+        for b in s["blocks"]
+        if b["state"] == "active_allocated"
+    ]
     sizes.remove(5 * MIB)
     (row,) = (r for r in t.rows() if r["location"] == "untraced")
     assert (row["mem"], row["count"], row["median"]) == (sum(sizes), len(sizes), int(statistics.median(sizes)))
@@ -94,13 +108,17 @@ def test_backward_is_told_by_the_line_of_its_forward():
     rows = {r["line"]: r for r in t.rows() if r["backward"]}
     assert list(rows) == [here("# last")], "its gradients and cuBLAS's workspace"
     assert rows[here("# last")]["location"].endswith(f":{here('# last')} (forward), backward")
-    assert {r["line"] for r in t.rows() if not r["backward"] and r["line"]} == {here("# between"), here("net(x).sum().backward()  # one")}
+    assert {r["line"] for r in t.rows() if not r["backward"] and r["line"]} == {
+        here("# between"),
+        here("net(x).sum().backward()  # one"),
+    }
     assert not any(r["location"].startswith("no Python line") for r in t.rows())
     assert not torch.is_anomaly_enabled() and torch.fx.traceback.format_stack.__module__ == "torch.fx.traceback"
 
 
 def test_no_allocation_moves():
     """The same events with and without it."""
+
     def events(look):
         torch.manual_seed(0)
         torch.cuda.empty_cache()
@@ -112,7 +130,11 @@ def test_no_allocation_moves():
                 step(net, x, optimizer)
         else:
             step(net, x, optimizer)
-        got = [(e["action"], e["size"], e["addr"]) for e in torch.cuda.memory._snapshot()["device_traces"][0] if e["action"] != "snapshot"]
+        got = [
+            (e["action"], e["size"], e["addr"])
+            for e in torch.cuda.memory._snapshot()["device_traces"][0]
+            if e["action"] != "snapshot"
+        ]
         torch.cuda.memory._record_memory_history(None)
         return got
 
@@ -126,8 +148,14 @@ def test_a_program_that_looks_for_no_anomaly_has_its_lines():
     with memshim.trace(file=None) as t, torch.autograd.set_detect_anomaly(False):
         assert not torch.is_anomaly_enabled()
         net(x).sum().backward()
-    assert [r["line"] for r in t.rows() if r["backward"]] == [here("# last")] and not any("no Python line" in r["location"] for r in t.rows())
-    with memshim.trace(file=None), pytest.warns(UserWarning, match="Traceback of forward call that caused the error"), pytest.raises(RuntimeError, match="nan"):
+    assert [r["line"] for r in t.rows() if r["backward"]] == [here("# last")] and not any(
+        "no Python line" in r["location"] for r in t.rows()
+    )
+    with (
+        memshim.trace(file=None),
+        pytest.warns(UserWarning, match="Traceback of forward call that caused the error"),
+        pytest.raises(RuntimeError, match="nan"),
+    ):
         with torch.autograd.detect_anomaly():
             assert torch.is_anomaly_enabled() and torch.is_anomaly_check_nan_enabled()
             torch.full((1,), -1.0, requires_grad=True).sqrt().backward()
@@ -178,7 +206,9 @@ with memshim.trace() as t:
     p = pretended.run(code, memory=context + (300 << 20))
     assert p.returncode == 0, p.stderr
     lines = p.stdout.splitlines()
-    assert lines[0].startswith("peak 150.0 MiB (allocated on a pretend GPU), reached at <string>:4 (<module>); 150.0 MiB allocated in all")
+    assert lines[0].startswith(
+        "peak 150.0 MiB (allocated on a pretend GPU), reached at <string>:4 (<module>); 150.0 MiB allocated in all"
+    )
     assert lines[1].startswith("out of memory: 200.0 MiB asked for at <string>:6 (<module>), ")
     assert lines[3].split()[:2] == ["150.0", "MiB"]
 
@@ -204,7 +234,10 @@ x = torch.zeros(1 << 20, device="cuda")
 assert torch.cuda.memory._snapshot()["allocator_settings"]["max_split_size"] == 300 << 20
 """)
     out = tmp_path / "out.json"
-    p = pretended.run(f"import sys; from memshim.__main__ import main; sys.exit(main(['trace', '--json', {str(out)!r}, {str(tmp_path / 's.py')!r}]))", count=2)
+    p = pretended.run(
+        f"import sys; from memshim.__main__ import main; sys.exit(main(['trace', '--json', {str(out)!r}, {str(tmp_path / 's.py')!r}]))",
+        count=2,
+    )
     assert p.returncode == 0, p.stderr
     assert "s.py:7 (<module>)" in p.stderr and json.loads(out.read_text())["rows"][0]["mem"] == 4 << 20
     assert main(["trace", "--json", str(tmp_path / "absent" / "x"), str(tmp_path / "s.py")]) == 2

@@ -21,7 +21,9 @@ def test_what_the_allocator_holds_and_the_peak_since_the_last_call():
     take(40)
     kept = take(3)
     a = t.track().census.allocator
-    assert a.allocated - start.allocated == kept.nbytes and a.peak - start.allocated == 40 * MIB, "the larger one had gone"
+    assert a.allocated - start.allocated == kept.nbytes and a.peak - start.allocated == 40 * MIB, (
+        "the larger one had gone"
+    )
     assert a.reserved >= 40 * MIB and f"{a.reserved - a.allocated}" and "cached" in str(a)
     b = t.track().census.allocator
     assert b.peak == b.allocated == a.allocated, "since the last call nothing rose"
@@ -29,7 +31,9 @@ def test_what_the_allocator_holds_and_the_peak_since_the_last_call():
     assert t.track().census.allocator.reserved == a.reserved, "what is freed stays cached"
     assert memshim.clear_cache() >= 40 * MIB
     assert t.track().census.allocator.reserved < a.reserved
-    assert torch.cuda.max_memory_allocated() >= start.allocated + 40 * MIB, "the program's own peak is not reset by ours"
+    assert torch.cuda.max_memory_allocated() >= start.allocated + 40 * MIB, (
+        "the program's own peak is not reset by ours"
+    )
 
 
 def test_one_devices_numbers_beside_its_tensors():
@@ -52,5 +56,8 @@ def test_modelsize(capsys):
     state = torch.cuda.get_rng_state()
     size = memshim.modelsize(m, torch.zeros(512, 256, device="cuda"))
     assert size.where == "pretend" and "on a pretend GPU" in capsys.readouterr().out
-    assert size.parameters == 4 * (256 * 1024 + 1024 + 1024 * 8 + 8) and size.with_backward >= size.without_backward >= 2 * 512 * 1024 * 4
+    assert (
+        size.parameters == 4 * (256 * 1024 + 1024 + 1024 * 8 + 8)
+        and size.with_backward >= size.without_backward >= 2 * 512 * 1024 * 4
+    )
     assert torch.equal(torch.cuda.get_rng_state(), state) and all(p.grad is None for p in m.parameters())

@@ -16,7 +16,11 @@ SCENES = Path(__file__).parent / "scenes"
 
 
 def pytest_addoption(parser):
-    parser.addoption("--all-calls", action="store_true", help="every recorded call of an operator on the pretend GPU, not every fifth")
+    parser.addoption(
+        "--all-calls",
+        action="store_true",
+        help="every recorded call of an operator on the pretend GPU, not every fifth",
+    )
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -9,7 +9,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-OURS = re.compile(r"(?:__cuda|cuda|cu[A-Z]|cublas|cudnn|cufft|cusolver|cusparse|cupti|curand|nccl|nvml|nvrtc|nvjpeg|nvshmem|nvJitLink)\w*")
+OURS = re.compile(
+    r"(?:__cuda|cuda|cu[A-Z]|cublas|cudnn|cufft|cusolver|cusparse|cupti|curand|nccl|nvml|nvrtc|nvjpeg|nvshmem|nvJitLink)\w*"
+)
 BY_NAME = re.compile(rb"\0((?:cu[A-Z]|nvml[A-Z])[A-Za-z0-9]{3,60}(?:_v\d)?)(?=\0)")
 LOOKS_UP = "libc10_cuda.so"  # the driver's and NVML's functions (driver_api.h)
 

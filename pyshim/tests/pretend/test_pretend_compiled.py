@@ -23,8 +23,11 @@ WORKSPACE = 32 << 20  # cuBLAS's, on 9.0
 def caches(tmp_path_factory):
     """And no process beside each to compile in, which imports PyTorch once more
     (test_pretend_compiles.py has one)."""
-    return {"TORCHINDUCTOR_CACHE_DIR": str(tmp_path_factory.mktemp("inductor")), "TRITON_CACHE_DIR": str(tmp_path_factory.mktemp("triton")),
-            "TORCHINDUCTOR_COMPILE_THREADS": "1"}
+    return {
+        "TORCHINDUCTOR_CACHE_DIR": str(tmp_path_factory.mktemp("inductor")),
+        "TRITON_CACHE_DIR": str(tmp_path_factory.mktemp("triton")),
+        "TORCHINDUCTOR_COMPILE_THREADS": "1",
+    }
 
 
 @pytest.fixture(scope="module")
@@ -85,7 +88,8 @@ def test_padding_is_taken_and_told(seen):
     (first, steady), (_, unpadded) = found["padded"], found["unpadded"]
     assert first > steady > unpadded + 50257 * 768 * 2
     assert [(t["what"].split(":")[0], Path(t["file"]).name, t["count"]) for t in found["timed"]] == [
-        ("whether the operands of a matrix product are padded", "compiled.py", 1)]
+        ("whether the operands of a matrix product are padded", "compiled.py", 1)
+    ]
 
 
 def test_a_product_is_cublass_where_a_time_would_decide(seen):
@@ -107,23 +111,33 @@ def test_a_recording_has_the_first_call_by_itself(tmp_path, caches, seen):
     """memspec check: the budget on allocated is of the later calls, first_call has its own, and
     what a time would decide is said."""
     (tmp_path / "zoo.py").write_text((Path(__file__).parent / "scenes" / "zoo_compiled.py").read_text())
-    (tmp_path / "memspec.yaml").write_text("""version: 1
+    (tmp_path / "memspec.yaml").write_text(
+        """version: 1
 defaults: {device: h100-sxm-80gb, torch: %d.%d}
 models:
   head:
     source: zoo.py:head
     inputs: {x: "bfloat16[1024,768]"}
     budget: {allocated: 300MiB, first_call: 300MiB, reserved: 1GiB}
-""" % support.torch_here().release)
+"""
+        % support.torch_here().release
+    )
     command = [sys.executable, "-m", "memshim", "capture", "memspec.yaml"]
     p = subprocess.run(command, cwd=tmp_path, env=os.environ | caches, capture_output=True, text=True, timeout=300)
     assert p.returncode == 0, p.stderr
     said = binary.ask("check", str(tmp_path / "memspec.yaml")).json["cases"][0]
-    assert [(f["metric"], f["outcome"]) for f in said["findings"]] == [("allocated", "pass"), ("first_call", "fail"), ("reserved", "pass")]
+    assert [(f["metric"], f["outcome"]) for f in said["findings"]] == [
+        ("allocated", "pass"),
+        ("first_call", "fail"),
+        ("reserved", "pass"),
+    ]
     report = said["report"]
     assert report["first_call"]["allocated"] > report["peak"]["allocated"] == report["passes"][1]["peak"]["allocated"]
     assert report["quality"] == "estimate"
-    assert [(n["id"], n["first"]["file"]) for n in report["notes"]] == [("timing-decides", "zoo.py"), ("dependencies-unchecked", "")], "no lock file here"
+    assert [(n["id"], n["first"]["file"]) for n in report["notes"]] == [
+        ("timing-decides", "zoo.py"),
+        ("dependencies-unchecked", ""),
+    ], "no lock file here"
 
 
 FUSED = """import torch
@@ -148,7 +162,19 @@ def net():
 def test_a_fused_kernel_is_told_by_what_it_was_made_of(tmp_path, caches, seen):
     """By the operators and the user's line, and nowhere by the file that inductor wrote."""
     (tmp_path / "net.py").write_text(FUSED)
-    command = [sys.executable, "-m", "memshim", "capture", "net.py:net", "--input", "float32[32,64]", "--on", "t4", "-o", "net.rec"]
+    command = [
+        sys.executable,
+        "-m",
+        "memshim",
+        "capture",
+        "net.py:net",
+        "--input",
+        "float32[32,64]",
+        "--on",
+        "t4",
+        "-o",
+        "net.rec",
+    ]
     p = subprocess.run(command, cwd=tmp_path, env=os.environ | caches, capture_output=True, text=True, timeout=300)
     assert p.returncode == 0, p.stderr
     _, events = captured.decode(tmp_path / "net.rec")
@@ -190,15 +216,20 @@ def net():
 def test_without_triton_its_package_is_named(tmp_path, caches):
     """Python finds no package of the name, as where it is not installed."""
     (tmp_path / "zoo.py").write_text(HIDDEN)
-    (tmp_path / "memspec.yaml").write_text("""version: 1
+    (tmp_path / "memspec.yaml").write_text(
+        """version: 1
 defaults: {device: t4, torch: %d.%d}
 models:
   net: {source: zoo.py:net, inputs: ["float32[4,8]"], budget: {reserved: 100%%}}
-""" % support.torch_here().release)
+"""
+        % support.torch_here().release
+    )
     command = [sys.executable, "-m", "memshim", "capture", "memspec.yaml"]
     p = subprocess.run(command, cwd=tmp_path, env=os.environ | caches, capture_output=True, text=True, timeout=300)
     assert p.returncode != 0
-    assert "got no package triton, want one: torch.compile makes its kernels with it (pip install triton)" in p.stderr, p.stderr
+    assert (
+        "got no package triton, want one: torch.compile makes its kernels with it (pip install triton)" in p.stderr
+    ), p.stderr
 
 
 NO_COMPILER = """import os
@@ -219,15 +250,31 @@ def test_without_a_compiler_it_is_named(tmp_path):
     if not importlib.util.find_spec("triton"):
         pytest.skip("no Triton here")
     (tmp_path / "zoo.py").write_text(NO_COMPILER)
-    (tmp_path / "memspec.yaml").write_text("""version: 1
+    (tmp_path / "memspec.yaml").write_text(
+        """version: 1
 defaults: {device: t4, torch: %d.%d}
 models:
   net: {source: zoo.py:net, inputs: ["float32[4,8]"], budget: {reserved: 100%%}}
-""" % support.torch_here().release)
-    fresh = {"TORCHINDUCTOR_CACHE_DIR": str(tmp_path / "inductor"), "TRITON_CACHE_DIR": str(tmp_path / "triton"), "TORCHINDUCTOR_COMPILE_THREADS": "1"}
-    p = subprocess.run([sys.executable, "-m", "memshim", "capture", "memspec.yaml"], cwd=tmp_path, env=os.environ | fresh, capture_output=True, text=True, timeout=300)
+"""
+        % support.torch_here().release
+    )
+    fresh = {
+        "TORCHINDUCTOR_CACHE_DIR": str(tmp_path / "inductor"),
+        "TRITON_CACHE_DIR": str(tmp_path / "triton"),
+        "TORCHINDUCTOR_COMPILE_THREADS": "1",
+    }
+    p = subprocess.run(
+        [sys.executable, "-m", "memshim", "capture", "memspec.yaml"],
+        cwd=tmp_path,
+        env=os.environ | fresh,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
     assert p.returncode != 0
-    assert "got no C compiler (cc, gcc or clang), want one: Triton builds what launches its kernels with it" in p.stderr, p.stderr
+    assert (
+        "got no C compiler (cc, gcc or clang), want one: Triton builds what launches its kernels with it" in p.stderr
+    ), p.stderr
 
 
 def test_without_a_compiler_the_last_line_of_a_run_names_it(tmp_path):
@@ -235,13 +282,19 @@ def test_without_a_compiler_the_last_line_of_a_run_names_it(tmp_path):
     if not importlib.util.find_spec("triton"):
         pytest.skip("no Triton here")
     (tmp_path / "train.py").write_text(NO_COMPILER + "\n\nnet().cuda()(torch.zeros(4, 8, device='cuda'))\n")
-    fresh = {"TORCHINDUCTOR_CACHE_DIR": str(tmp_path / "inductor"), "TRITON_CACHE_DIR": str(tmp_path / "triton"), "TORCHINDUCTOR_COMPILE_THREADS": "1"}
+    fresh = {
+        "TORCHINDUCTOR_CACHE_DIR": str(tmp_path / "inductor"),
+        "TRITON_CACHE_DIR": str(tmp_path / "triton"),
+        "TORCHINDUCTOR_COMPILE_THREADS": "1",
+    }
     command = [sys.executable, "-m", "memshim", "run", "--on", "t4", "--json", "told.json", "--", "train.py"]
     p = subprocess.run(command, cwd=tmp_path, env=os.environ | fresh, capture_output=True, text=True, timeout=300)
     assert p.returncode == 1 and "Traceback" in p.stderr
     said = "got no C compiler (cc, gcc or clang), want one: Triton builds what launches its kernels with it (apt-get install gcc, or CC)"
     assert p.stderr.splitlines()[-1] == f"memshim: {said}"
-    assert [q["missing"] for q in json.loads((tmp_path / "told.json").read_text())["processes"] if q["missing"]] == [said]
+    assert [q["missing"] for q in json.loads((tmp_path / "told.json").read_text())["processes"] if q["missing"]] == [
+        said
+    ]
 
 
 @pytest.fixture(name="bare")

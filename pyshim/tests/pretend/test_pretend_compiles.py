@@ -31,16 +31,25 @@ def home(tmp_path, monkeypatch):
 
 
 def makes(code="", *args, **environ):
-    p = subprocess.Popen([sys.executable, "-c", MAKES + code, *args], env=os.environ | environ, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    p = subprocess.Popen(
+        [sys.executable, "-c", MAKES + code, *args],
+        env=os.environ | environ,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     return p, p.stdout.readline().strip()
 
 
-@pytest.mark.parametrize(("why", "code"), [
-    ("it ends", ""),
-    ("it fails", "raise SystemExit(3)"),
-    ("it ends at once, as a case that was forked off does", "from memshim.case import request\nrequest.leave(0)"),
-    ("a child of it ends first", "\nif not os.fork(): sys.exit()\nos.wait()\nassert os.path.exists(made)"),
-])
+@pytest.mark.parametrize(
+    ("why", "code"),
+    [
+        ("it ends", ""),
+        ("it fails", "raise SystemExit(3)"),
+        ("it ends at once, as a case that was forked off does", "from memshim.case import request\nrequest.leave(0)"),
+        ("a child of it ends first", "\nif not os.fork(): sys.exit()\nos.wait()\nassert os.path.exists(made)"),
+    ],
+)
 def test_what_a_process_compiled_goes_with_it(home, why, code):
     p, made = makes(code)
     p.communicate()
@@ -101,6 +110,12 @@ def test_a_compile_leaves_nothing(home, tmp_path):
     except build.BuildError as e:
         pytest.skip(str(e))
     (tmp_path / "program.py").write_text(COMPILES)
-    p = subprocess.run([sys.executable, "-m", "memshim", "run", "--on", "t4", "--", "program.py"], cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    p = subprocess.run(
+        [sys.executable, "-m", "memshim", "run", "--on", "t4", "--", "program.py"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
     assert p.returncode == 0, p.stderr
     assert list(home.iterdir()) == []

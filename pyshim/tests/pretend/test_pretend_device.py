@@ -42,16 +42,19 @@ def test_a_row_of_devices():
     assert device.of_row({k: v for k, v in EDGE.items() if k != "context"}).context is None
 
 
-@pytest.mark.parametrize("wanted, text", [
-    ("a100", "got device 'a100', want a known device: did you mean a100-pcie-40gb or a100-sxm-40gb or"),
-    ("toaster", "got device 'toaster', want a known device (all: memspec devices)"),
-    ("none", "got device none, which is no card"),
-    ("p100-16gb", "p100-16gb: got compute capability 6.0, want one of 7.0, 7.5,"),
-    (EDGE | {"sms": 0}, "edge-8gb: got sms 0, want a whole number from 1"),
-    (EDGE | {"memory": "8 GB"}, "got size '8 GB'"),
-    (EDGE | {"compute_capability": "eight"}, "got compute capability 'eight', want one such as 8.6"),
-    (EDGE | {"clock": 1}, "edge-8gb: got 'clock', want name, memory,"),
-])
+@pytest.mark.parametrize(
+    "wanted, text",
+    [
+        ("a100", "got device 'a100', want a known device: did you mean a100-pcie-40gb or a100-sxm-40gb or"),
+        ("toaster", "got device 'toaster', want a known device (all: memspec devices)"),
+        ("none", "got device none, which is no card"),
+        ("p100-16gb", "p100-16gb: got compute capability 6.0, want one of 7.0, 7.5,"),
+        (EDGE | {"sms": 0}, "edge-8gb: got sms 0, want a whole number from 1"),
+        (EDGE | {"memory": "8 GB"}, "got size '8 GB'"),
+        (EDGE | {"compute_capability": "eight"}, "got compute capability 'eight', want one such as 8.6"),
+        (EDGE | {"clock": 1}, "edge-8gb: got 'clock', want name, memory,"),
+    ],
+)
 def test_what_is_no_device(wanted, text):
     with pytest.raises(ValueError) as e:
         pretend.environment(wanted)
@@ -65,25 +68,37 @@ def test_more_than_can_be():
         pretend.environment("t4", memory="100MiB")
 
 
-@pytest.mark.parametrize("got, text", [
-    ({"system": "darwin"}, "got macOS, want Linux on x86-64 with glibc, PyTorch 2.10 to 2.15 built for CUDA"),
-    ({"system": "win32"}, "got Windows, want Linux"),
-    ({"system": "linux", "machine": "aarch64"}, "got Linux on aarch64, want Linux on x86-64"),
-    ({"system": "linux", "machine": "x86_64", "libc": ""}, "got a C library other than glibc (musl?), want"),
-])
+@pytest.mark.parametrize(
+    "got, text",
+    [
+        ({"system": "darwin"}, "got macOS, want Linux on x86-64 with glibc, PyTorch 2.10 to 2.15 built for CUDA"),
+        ({"system": "win32"}, "got Windows, want Linux"),
+        ({"system": "linux", "machine": "aarch64"}, "got Linux on aarch64, want Linux on x86-64"),
+        ({"system": "linux", "machine": "x86_64", "libc": ""}, "got a C library other than glibc (musl?), want"),
+    ],
+)
 def test_machines_that_cannot(got, text):
     with pytest.raises(support.Unsupported) as e:
         support.check_machine(**got)
     assert str(e.value).startswith(text)
 
 
-@pytest.mark.parametrize("version, text", [
-    ("__version__ = '2.9.1+cu128'\ncuda: Optional[str] = '12.8'\n", "got PyTorch 2.9.1+cu128, want"),
-    ("__version__ = '2.16.0'\ncuda: Optional[str] = '13.4'\n", "got PyTorch 2.16.0, want"),
-    ("__version__ = '2.15.0+cpu'\ncuda: Optional[str] = None\n", "got PyTorch 2.15.0+cpu, built for the CPU alone, want"),
-    ("__version__ = '2.15.0+rocm7'\ncuda: Optional[str] = None\nhip: Optional[str] = '7.0'\n", "got PyTorch 2.15.0+rocm7, built for ROCm, want"),
-    (None, "version.py, want"),
-])
+@pytest.mark.parametrize(
+    "version, text",
+    [
+        ("__version__ = '2.9.1+cu128'\ncuda: Optional[str] = '12.8'\n", "got PyTorch 2.9.1+cu128, want"),
+        ("__version__ = '2.16.0'\ncuda: Optional[str] = '13.4'\n", "got PyTorch 2.16.0, want"),
+        (
+            "__version__ = '2.15.0+cpu'\ncuda: Optional[str] = None\n",
+            "got PyTorch 2.15.0+cpu, built for the CPU alone, want",
+        ),
+        (
+            "__version__ = '2.15.0+rocm7'\ncuda: Optional[str] = None\nhip: Optional[str] = '7.0'\n",
+            "got PyTorch 2.15.0+rocm7, built for ROCm, want",
+        ),
+        (None, "version.py, want"),
+    ],
+)
 def test_pytorches_that_cannot(tmp_path, monkeypatch, version, text):
     (tmp_path / "torch").mkdir()
     (tmp_path / "torch" / "__init__.py").touch()
@@ -100,7 +115,10 @@ def test_a_card_that_this_pytorch_has_no_kernels_for():
     torch = support.Torch("2.15.0+cu132", support.torch_here().folder)
     if 70 in torch.architectures():
         pytest.skip("the torch here has them")
-    with pytest.raises(support.Unsupported, match=r"got v100-16gb of compute capability 7.0 with PyTorch .*, which has kernels for 7.5, 8.0"):
+    with pytest.raises(
+        support.Unsupported,
+        match=r"got v100-16gb of compute capability 7.0 with PyTorch .*, which has kernels for 7.5, 8.0",
+    ):
         activate.description([pretend.find("v100-16gb")], torch)
     assert support.kernels_for(89, [75, 80, 86, 90]) == 86, "the newest of its generation that is not newer"
     assert support.kernels_for(75, [70, 75, 80]) == 75
@@ -112,11 +130,24 @@ def test_what_a_program_sees(play):
     p = seen["properties"]
     assert (p["name"], p["major"], p["minor"], p["total_memory"]) == ("Tesla T4", 7, 5, card.memory)
     assert (p["multi_processor_count"], p["L2_cache_size"], p["max_threads_per_multi_processor"]) == (40, 4 << 20, 1024)
-    assert (p["shared_memory_per_block"], p["shared_memory_per_block_optin"], p["shared_memory_per_multiprocessor"]) == (48 << 10, 64 << 10, 64 << 10)
+    assert (
+        p["shared_memory_per_block"],
+        p["shared_memory_per_block_optin"],
+        p["shared_memory_per_multiprocessor"],
+    ) == (48 << 10, 64 << 10, 64 << 10)
     assert (p["regs_per_multiprocessor"], p["warp_size"]) == (65536, 32)
-    assert seen["answers"] == {"available": True, "count": 1, "capability": [7, 5], "bf16": False, "nvml": 1, "name": "Tesla T4"}
+    assert seen["answers"] == {
+        "available": True,
+        "count": 1,
+        "capability": [7, 5],
+        "bf16": False,
+        "nvml": 1,
+        "name": "Tesla T4",
+    }
     m = seen["memory"]
-    assert m["total"] == card.memory and m["free"] == card.memory - card.context - (2 << 20), "the context and a segment are taken off"
+    assert m["total"] == card.memory and m["free"] == card.memory - card.context - (2 << 20), (
+        "the context and a segment are taken off"
+    )
     assert (m["reserved"], m["allocated"]) == (30 << 20, 30 << 20)
     assert seen["reused_memory_is_zero"] == {"same": True, "was": 7.0, "is": [0.0, 0.0, 0.0]}
     assert seen["copies"]["small"] == 999 and seen["copies"]["large"] == [0.0, 0.0] and seen["copies"]["sum"] == 0.0
@@ -124,8 +155,12 @@ def test_what_a_program_sees(play):
 
 def test_memory_ends_where_the_cards_does(play):
     seen = play("device", "t4", "out_of_memory", memory="2GiB")["out_of_memory"]
-    assert seen["text"].startswith("CUDA out of memory. Tried to allocate 900.00 MiB. GPU 0 has a total capacity of 2.00 GiB of which ")
-    assert "this process has" in seen["text"] and seen["retries"] == 1 and seen["ooms"] == 1, "PyTorch emptied its cache and tried again"
+    assert seen["text"].startswith(
+        "CUDA out of memory. Tried to allocate 900.00 MiB. GPU 0 has a total capacity of 2.00 GiB of which "
+    )
+    assert "this process has" in seen["text"] and seen["retries"] == 1 and seen["ooms"] == 1, (
+        "PyTorch emptied its cache and tried again"
+    )
 
 
 def test_several_at_once(play):
@@ -134,7 +169,11 @@ import json, torch
 print(json.dumps({"names": [torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())],
                   "peer": torch.cuda.can_device_access_peer(0, 1), "nvml": torch.cuda._device_count_nvml()}))
 """
-    assert play(source, ["t4", "h100-sxm-80gb"]) == {"names": ["Tesla T4", "NVIDIA H100 80GB HBM3"], "peer": True, "nvml": 2}
+    assert play(source, ["t4", "h100-sxm-80gb"]) == {
+        "names": ["Tesla T4", "NVIDIA H100 80GB HBM3"],
+        "peer": True,
+        "nvml": 2,
+    }
     hidden = """
 import json, os
 os.environ["CUDA_VISIBLE_DEVICES"] = "1"
@@ -143,15 +182,21 @@ print(json.dumps({"names": [torch.cuda.get_device_name(i) for i in range(torch.c
 """
     assert play(hidden, ["t4", "h100-sxm-80gb"]) == {"names": ["NVIDIA H100 80GB HBM3"]}
     seen = play(hidden)
-    assert seen == {"names": []} and "memspec: CUDA_VISIBLE_DEVICES=1: got 1, but the pretend devices are 0 to 0" in seen.stderr
+    assert (
+        seen == {"names": []}
+        and "memspec: CUDA_VISIBLE_DEVICES=1: got 1, but the pretend devices are 0 to 0" in seen.stderr
+    )
 
 
 def in_process(source, **environ):
-    return subprocess.run([sys.executable, "-c", source], env=os.environ | environ, capture_output=True, text=True, timeout=300)
+    return subprocess.run(
+        [sys.executable, "-c", source], env=os.environ | environ, capture_output=True, text=True, timeout=300
+    )
 
 
 def test_from_within():
-    p = in_process("""
+    p = in_process(
+        """
 import json, os, subprocess, sys
 import memshim
 memshim.pretend("t4", memory="4GiB")
@@ -164,17 +209,30 @@ try:
     memshim.pretend("a10g")
 except memshim.pretend.TooLate as e:
     print(e)
-""", CUDA_VISIBLE_DEVICES="")
+""",
+        CUDA_VISIBLE_DEVICES="",
+    )
     first, second = p.stdout.splitlines()
-    assert json.loads(first) == {"here": 4 << 30, "active": ["t4"], "child": 4 << 30}, "processes that it starts have the device too"
+    assert json.loads(first) == {"here": 4 << 30, "active": ["t4"], "child": 4 << 30}, (
+        "processes that it starts have the device too"
+    )
     assert second == "got a second memshim.pretend, but this process has t4 already: start a fresh process", p.stderr
 
 
-@pytest.mark.parametrize("before, text", [
-    ("import torch", "got torch imported already, want memshim.pretend before it: torch is bound to the machine's own CUDA by then"),
-    ("import ctypes, pathlib, importlib.util as u; l = pathlib.Path(u.find_spec('torch').origin).parents[1] / 'nvidia'; "
-     "ctypes.CDLL(str(next(l.rglob('libcudart.so.*'))))", "got libcudart.so.1"),
-])
+@pytest.mark.parametrize(
+    "before, text",
+    [
+        (
+            "import torch",
+            "got torch imported already, want memshim.pretend before it: torch is bound to the machine's own CUDA by then",
+        ),
+        (
+            "import ctypes, pathlib, importlib.util as u; l = pathlib.Path(u.find_spec('torch').origin).parents[1] / 'nvidia'; "
+            "ctypes.CDLL(str(next(l.rglob('libcudart.so.*'))))",
+            "got libcudart.so.1",
+        ),
+    ],
+)
 def test_too_late(before, text):
     p = in_process(f"{before}\nimport memshim\nmemshim.pretend('t4')")
     assert p.returncode == 1 and f"TooLate: {text}" in p.stderr

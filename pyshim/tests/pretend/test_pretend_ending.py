@@ -31,12 +31,18 @@ def test_a_thread_of_autograds_that_is_late_aborts_nothing(values, tmp_path):
     """On a busy machine the interpreter ends between two instructions of a thread that lets go of a
     pass: here it always does."""
     library = tmp_path / "late.so"
-    p = subprocess.run([build.compiler(), "-shared", "-fPIC", "-Wall", "-Wextra", "-Werror", "-o", library, LATE, "-ldl"], capture_output=True, text=True)
+    p = subprocess.run(
+        [build.compiler(), "-shared", "-fPIC", "-Wall", "-Wextra", "-Werror", "-o", library, LATE, "-ldl"],
+        capture_output=True,
+        text=True,
+    )
     assert p.returncode == 0, p.stderr
     env = os.environ | pretend.environment("t4", values=values)
     env["LD_PRELOAD"] += f":{library}"
     # it ends as a user's does
-    env["PYTHONPATH"] = os.pathsep.join(p for p in env["PYTHONPATH"].split(os.pathsep) if Path(p).parent.name != "tests")
+    env["PYTHONPATH"] = os.pathsep.join(
+        p for p in env["PYTHONPATH"].split(os.pathsep) if Path(p).parent.name != "tests"
+    )
     p = subprocess.run([sys.executable, "-c", PROGRAM], env=env, capture_output=True, text=True, timeout=120)
     if "late" not in p.stderr:
         pytest.skip("this Python is linked in a way that its functions cannot be replaced")

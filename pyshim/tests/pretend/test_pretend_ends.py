@@ -5,8 +5,21 @@ import pytest
 
 MODES = ("least", "balanced", "most", "skewed")
 ROUTED = ("Mixtral eager", "own_experts")
-QUICK = (*ROUTED, "Mixtral grouped_mm", "capacity", "nms", "packed", "masked", "shuffled", "branch", "other_branch", "early_exit", "scaler", "sampling",
-         "generate, greedy")
+QUICK = (
+    *ROUTED,
+    "Mixtral grouped_mm",
+    "capacity",
+    "nms",
+    "packed",
+    "masked",
+    "shuffled",
+    "branch",
+    "other_branch",
+    "early_exit",
+    "scaler",
+    "sampling",
+    "generate, greedy",
+)
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +50,16 @@ def test_balanced_routing_is_even(ends, name):
     assert balanced["_uneven"] <= 1 < skewed["_uneven"]
 
 
-@pytest.mark.parametrize("name, size", [("branch", "bytes"), ("other_branch", "bytes"), ("early_exit", "layers"), ("scaler", "state"), ("masked", "selected")])
+@pytest.mark.parametrize(
+    "name, size",
+    [
+        ("branch", "bytes"),
+        ("other_branch", "bytes"),
+        ("early_exit", "layers"),
+        ("scaler", "state"),
+        ("masked", "selected"),
+    ],
+)
 def test_what_decides_has_two_ends(ends, name, size):
     assert len({ends[name][m][size] for m in MODES}) > 1
 
@@ -72,12 +94,15 @@ def reads(play):
     return play(READS, environ={"MEMSPEC_VALUES": "most"})
 
 
-@pytest.mark.parametrize("mode, out", [
-    ("balanced", [False, 0.0, 7, 0, 0, [[0, 1], [2, 3], [4, 5], [6, 7], [0, 1], [2, 3]], 4096]),
-    ("least", [False, 0.0, 0, 0, 0, [[0, 1]] * 6, 0]),
-    ("most", [True, 1e30, 7, 48, 4096, [[7, 6]] * 6, 4096]),
-    ("skewed", [True, 0.0, 5, 48, 0, [[6, 7]] * 6, 0]),
-])
+@pytest.mark.parametrize(
+    "mode, out",
+    [
+        ("balanced", [False, 0.0, 7, 0, 0, [[0, 1], [2, 3], [4, 5], [6, 7], [0, 1], [2, 3]], 4096]),
+        ("least", [False, 0.0, 0, 0, 0, [[0, 1]] * 6, 0]),
+        ("most", [True, 1e30, 7, 48, 4096, [[7, 6]] * 6, 4096]),
+        ("skewed", [True, 0.0, 5, 48, 0, [[6, 7]] * 6, 0]),
+    ],
+)
 def test_a_mode_decides_what_unknown_values_read_as(reads, mode, out):
     assert reads[mode]["out"] == out
     assert reads["first"] == "most" and reads[mode]["mode"] == mode
@@ -85,7 +110,13 @@ def test_a_mode_decides_what_unknown_values_read_as(reads, mode, out):
 
 def test_a_read_says_its_kind_and_what_it_gave(reads):
     most = reads["most"]["reads"]
-    assert [r[:3] for r in most[:5]] == [["bool", True, True], ["float", 1e30, True], ["int", 7, True], ["count", 48, True], ["int", 4096, False]]
+    assert [r[:3] for r in most[:5]] == [
+        ["bool", True, True],
+        ["float", 1e30, True],
+        ["int", 7, True],
+        ["count", 48, True],
+        ["int", 4096, False],
+    ]
     assert most[2][5] == "7: unknown values at the upper end of their range"
     assert most[5][0] == "int" and most[5][1] is None and most[5][5] == "unknown values at the upper end of their range"
 

@@ -21,42 +21,68 @@ def seen(play):
 
 # Four blocks of 30, 30, less than 1 and 3 MiB: a block from 10 MiB takes a segment in steps of 2
 # MiB, one from 1 MiB one of 20, a small one one of 2.
-@pytest.mark.parametrize("conf, segments", [
-    ("", [(2, "small", False), (20, "large", False), (30, "large", False), (30, "large", False)]),
-    # one range of each kind, mapped in pages of 2 and 20 MiB
-    ("expandable_segments:True", [(2, "small", True), (80, "large", True)]),
-    ("roundup_power2_divisions:4", [(2, "small", False), (20, "large", False), (32, "large", False), (32, "large", False)]),
-    ("max_split_size_mb:25,garbage_collection_threshold:0.6", [(2, "small", False), (20, "large", False), (30, "large", False), (30, "large", False)]),
-])
+@pytest.mark.parametrize(
+    "conf, segments",
+    [
+        ("", [(2, "small", False), (20, "large", False), (30, "large", False), (30, "large", False)]),
+        # one range of each kind, mapped in pages of 2 and 20 MiB
+        ("expandable_segments:True", [(2, "small", True), (80, "large", True)]),
+        (
+            "roundup_power2_divisions:4",
+            [(2, "small", False), (20, "large", False), (32, "large", False), (32, "large", False)],
+        ),
+        (
+            "max_split_size_mb:25,garbage_collection_threshold:0.6",
+            [(2, "small", False), (20, "large", False), (30, "large", False), (30, "large", False)],
+        ),
+    ],
+)
 def test_segments(play, conf, segments):
     found = play("features", "a100-sxm-40gb", "segments", environ={"PYTORCH_CUDA_ALLOC_CONF": conf})["segments"]
     assert found["segments"] == [[n * MIB, kind, expandable] for n, kind, expandable in segments]
-    assert found["reserved"] == found["taken"] == sum(n for n, _, _ in segments) * MIB, "mem_get_info has less by what is reserved"
+    assert found["reserved"] == found["taken"] == sum(n for n, _, _ in segments) * MIB, (
+        "mem_get_info has less by what is reserved"
+    )
     assert found["after"] == [0, 0] and found["backend"] == "native"
 
 
 def test_expandable_segments_end_where_the_card_does(play):
-    found = play("device", "t4", "out_of_memory", memory="2GiB", environ={"PYTORCH_CUDA_ALLOC_CONF": "expandable_segments:True"})["out_of_memory"]
-    assert found["text"].startswith("CUDA out of memory. Tried to allocate 900.00 MiB. GPU 0 has a total capacity of 2.00 GiB") and found["ooms"] == 1
+    found = play(
+        "device", "t4", "out_of_memory", memory="2GiB", environ={"PYTORCH_CUDA_ALLOC_CONF": "expandable_segments:True"}
+    )["out_of_memory"]
+    assert (
+        found["text"].startswith(
+            "CUDA out of memory. Tried to allocate 900.00 MiB. GPU 0 has a total capacity of 2.00 GiB"
+        )
+        and found["ooms"] == 1
+    )
 
 
 def test_cuda_malloc_async(play):
-    found = play("features", "a100-sxm-40gb", "cuda_malloc_async", environ={"PYTORCH_CUDA_ALLOC_CONF": "backend:cudaMallocAsync"})["cuda_malloc_async"]
+    found = play(
+        "features", "a100-sxm-40gb", "cuda_malloc_async", environ={"PYTORCH_CUDA_ALLOC_CONF": "backend:cudaMallocAsync"}
+    )["cuda_malloc_async"]
     assert found == {"backend": "cudaMallocAsync", "allocated": [1000 * MIB + 100, 0], "peak": 1000 * MIB + 100}
 
 
 def test_pools(seen):
-    assert seen["pools"] == {"pools": 2, "inside": 20 * MIB, "reserved": 40 * MIB, "x": 2}, "a pool has segments of its own"
+    assert seen["pools"] == {"pools": 2, "inside": 20 * MIB, "reserved": 40 * MIB, "x": 2}, (
+        "a pool has segments of its own"
+    )
 
 
 def test_streams_and_events(seen):
-    assert seen["streams"] == {"done": [True, True], "time": True, "y": 20 * MIB, "segments": 40}, "blocks of one stream are not another's"
+    assert seen["streams"] == {"done": [True, True], "time": True, "y": 20 * MIB, "segments": 40}, (
+        "blocks of one stream are not another's"
+    )
 
 
 def test_graphs(seen):
     found = seen["graphs"]
     assert found["y"] == [64, 512] and not found["capturing"] and found["after"] == 64 * 512
-    assert found["replayed"] == 0 and found["private"] > 0, "a replay allocates nothing: its memory is in a pool of its own"
+    assert found["replayed"] == 0 and found["private"] > 0, (
+        "a replay allocates nothing: its memory is in a pool of its own"
+    )
     assert "capture" in found["error"], "a read during a capture is an error"
 
 
@@ -72,11 +98,14 @@ def test_profiler(seen):
     assert seen["profiler"] == {"mm": 40448, "shapes": [[100, 100], [100, 100]]}, "100 × 100 × 4 bytes in steps of 512"
 
 
-@pytest.mark.parametrize("device, half, single", [
-    ("t4", "EFFICIENT_ATTENTION", "EFFICIENT_ATTENTION"),
-    ("a100-sxm-40gb", "FLASH_ATTENTION", "EFFICIENT_ATTENTION"),
-    ("h100-sxm-80gb", "CUDNN_ATTENTION", "EFFICIENT_ATTENTION"),
-])
+@pytest.mark.parametrize(
+    "device, half, single",
+    [
+        ("t4", "EFFICIENT_ATTENTION", "EFFICIENT_ATTENTION"),
+        ("a100-sxm-40gb", "FLASH_ATTENTION", "EFFICIENT_ATTENTION"),
+        ("h100-sxm-80gb", "CUDNN_ATTENTION", "EFFICIENT_ATTENTION"),
+    ],
+)
 def test_attention_is_chosen_by_the_class_of_the_card(play, device, half, single):
     if half.startswith("CUDNN") and support.torch_here().release < (2, 11):
         half = "FLASH_ATTENTION"  # which came first until then
@@ -85,7 +114,9 @@ def test_attention_is_chosen_by_the_class_of_the_card(play, device, half, single
     out = 2 * 16 * 1024 * 64
     assert all(found[f"torch.{dtype}"][1] >= out * width for dtype, width in (("float16", 2), ("float32", 4)))
     if half == "FLASH_ATTENTION":
-        assert found["torch.float16"][1] == out * 2 + 2 * 16 * 1024 * 4 + 2 * 512, "the result, log-sum-exp of each row, seed and offset"
+        assert found["torch.float16"][1] == out * 2 + 2 * 16 * 1024 * 4 + 2 * 512, (
+            "the result, log-sum-exp of each row, seed and offset"
+        )
 
 
 @pytest.mark.parametrize("device", ["h100-sxm-80gb", "b200"])
@@ -93,7 +124,13 @@ def test_attention_without_a_plan_is_an_error_each_time(play, device):
     if device == "b200" and support.torch_here().release < (2, 11):
         pytest.skip("its cuDNN, 9.10, makes no plan for 10.0 (native/cudnn.c)")
     found = play("features", device, "attention_without_a_plan")["attention_without_a_plan"]
-    assert [text if text == "ran" else "Dropout probability cannot be 1" in text for text in found] == [True, True, "ran", True, "ran"], found
+    assert [text if text == "ran" else "Dropout probability cannot be 1" in text for text in found] == [
+        True,
+        True,
+        "ran",
+        True,
+        "ran",
+    ], found
 
 
 def test_optimizers_states(seen):
@@ -101,7 +138,11 @@ def test_optimizers_states(seen):
     keeps besides."""
     p = 4000256 + 4096
     assert {k: v for k, v in seen["optimizers"].items() if "LBFGS" not in k} == {
-        "SGD momentum": 3 * p, "AdamW": 4 * p, "AdamW foreach": 4 * p, "AdamW fused": 4 * p + 2 * 512, "Adam capturable": 4 * p + 2 * 512,
+        "SGD momentum": 3 * p,
+        "AdamW": 4 * p,
+        "AdamW foreach": 4 * p,
+        "AdamW fused": 4 * p + 2 * 512,
+        "Adam capturable": 4 * p + 2 * 512,
         "Adafactor": 2 * p + 3 * 4096,  # a row, a column, and the bias's
     }
     assert seen["optimizers"]["LBFGS max_iter"] > 3 * p, "its history"
@@ -118,7 +159,12 @@ def test_what_is_not_stood_in_for_fails_by_name(seen):
 def test_every_way_into_such_a_library_is_an_error(play):
     """None passes for having run, none ends the process; the call is on stderr."""
     found = play("libraries", "a100-sxm-40gb")
-    for library, says in (("cufft", "CUFFT_NOT_SUPPORTED"), ("cusolver", "cusolver error"), ("cusparse", "cusparseCreate"), ("cudnn", "CUDNN_STATUS_NOT_SUPPORTED")):
+    for library, says in (
+        ("cufft", "CUFFT_NOT_SUPPORTED"),
+        ("cusolver", "cusolver error"),
+        ("cusparse", "cusparseCreate"),
+        ("cudnn", "CUDNN_STATUS_NOT_SUPPORTED"),
+    ):
         assert {name: text for name, text in found[library].items() if says not in text} == {}, library
     assert found["goes_on"] == 4.0
     for call in ("cufftCreate", "cusolverDnCreate", "cusparseCreate", "cudnnSetDropoutDescriptor"):
@@ -137,7 +183,9 @@ def test_fsdp_with_the_fake_group(seen):
 
 
 def test_ddp_with_the_fake_group(seen):
-    assert seen["ddp"]["peak"] >= seen["ddp"]["model"] + 2 * 4 * 1024 * 1024 * 4, "gradients and the buckets that they are reduced in"
+    assert seen["ddp"]["peak"] >= seen["ddp"]["model"] + 2 * 4 * 1024 * 1024 * 4, (
+        "gradients and the buckets that they are reduced in"
+    )
 
 
 def test_nccl_of_one_process(seen):
@@ -166,14 +214,24 @@ def test_torchrun(tmp_path):
     program = tmp_path / "train.py"
     program.write_text(RANKS)
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", str(program)]
-    p = subprocess.run(command, env=os.environ | pretend.environment(["t4", "a100-sxm-40gb"]), capture_output=True, text=True, timeout=300)
+    p = subprocess.run(
+        command,
+        env=os.environ | pretend.environment(["t4", "a100-sxm-40gb"]),
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
     assert p.returncode == 0, p.stderr[-3000:]
     found = [json.loads((tmp_path / f"{rank}.json").read_text()) for rank in range(2)]
-    assert [name for name, _ in found] == ["Tesla T4", "NVIDIA A100-SXM4-40GB"] and all(taken > 0 for _, taken in found), found
+    assert [name for name, _ in found] == ["Tesla T4", "NVIDIA A100-SXM4-40GB"] and all(
+        taken > 0 for _, taken in found
+    ), found
 
 
 def test_workers_of_a_loader(seen):
-    assert seen["loader"] == [[True, 24.0, False], [True, 88.0, False]], "pinned; the values of the host; no CUDA in a worker"
+    assert seen["loader"] == [[True, 24.0, False], [True, 88.0, False]], (
+        "pinned; the values of the host; no CUDA in a worker"
+    )
 
 
 def test_a_forked_child_is_refused(seen):
@@ -193,5 +251,21 @@ def test_every_case_is_looked_at(seen):
     own = {"segments", "cuda_malloc_async", "attention", "attention_without_a_plan"}
     errors = {k: v for k, v in seen.items() if isinstance(v, dict) and "error" in v and "text" in v}
     assert errors == {}
-    assert set(seen) - own == {"pools", "streams", "graphs", "nvml", "history", "profiler", "optimizers", "refused", "without_cudnn", "fsdp", "ddp", "nccl", "loader",
-                               "forked", "generate", "jiterator"}
+    assert set(seen) - own == {
+        "pools",
+        "streams",
+        "graphs",
+        "nvml",
+        "history",
+        "profiler",
+        "optimizers",
+        "refused",
+        "without_cudnn",
+        "fsdp",
+        "ddp",
+        "nccl",
+        "loader",
+        "forked",
+        "generate",
+        "jiterator",
+    }

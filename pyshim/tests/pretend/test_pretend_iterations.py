@@ -126,4 +126,6 @@ def test_an_inference_that_records_a_graph_runs_until_one_is_replayed(folder):
     p = captured.capture(folder, "zoo.py:recorded", "--input", "float32[8,64]", "--on", "t4", "-o", "inference.rec")
     assert p.returncode == 0, p.stderr
     first, steady = report(folder, "inference.rec")["passes"]
-    assert first["peak"]["allocated"] - steady["peak"]["allocated"] > 8 << 20, "cuBLAS's workspaces are recorded with the graph"
+    assert first["peak"]["allocated"] - steady["peak"]["allocated"] > 8 << 20, (
+        "cuBLAS's workspaces are recorded with the graph"
+    )

@@ -1,7 +1,6 @@
 """Models that no machine here could hold: built, run and trained on a pretend GPU within little
 memory of the host. What it takes of time is a benchmark (tools/bench.py --only large)."""
 
-
 GIB = 1 << 30
 BIG = {"name": "big", "memory": "186GiB", "compute_capability": 10.0, "sms": 148}
 EIGHT, SEVENTY = 8030261248, 70553706496  # parameters of Llama 3's sizes: 2 bytes each

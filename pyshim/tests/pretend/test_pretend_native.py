@@ -16,10 +16,14 @@ from memshim.program import process_reports
 
 HERE = Path(__file__).parent / "native"
 HEADERS = Path(__file__).parents[3] / ".cache" / "cuda-headers"
-T4 = ("name=Tesla T4;major=7;minor=5;kernels=75;sms=40;threads_per_sm=1024;blocks_per_sm=16;shared_optin=65536;shared_per_sm=65536;"
-      "shared_reserved=0;memory=1073741824;context=104857600")
-H100 = ("name=NVIDIA H100 80GB HBM3;major=9;minor=0;kernels=90;sms=132;threads_per_sm=2048;blocks_per_sm=32;shared_optin=232448;"
-        "shared_per_sm=233472;shared_reserved=1024;memory=2147483648")
+T4 = (
+    "name=Tesla T4;major=7;minor=5;kernels=75;sms=40;threads_per_sm=1024;blocks_per_sm=16;shared_optin=65536;shared_per_sm=65536;"
+    "shared_reserved=0;memory=1073741824;context=104857600"
+)
+H100 = (
+    "name=NVIDIA H100 80GB HBM3;major=9;minor=0;kernels=90;sms=132;threads_per_sm=2048;blocks_per_sm=32;shared_optin=232448;"
+    "shared_per_sm=233472;shared_reserved=1024;memory=2147483648"
+)
 
 
 def run(*command, **options):
@@ -50,58 +54,134 @@ def forking(tmp_path_factory):
 
 def made(out, sanitizers):
     units = [f for f in build.sources() if f.suffix == ".c"]
-    p = run(build.compiler(), "-std=gnu11", "-D_GNU_SOURCE", "-g", "-O1", f"-fsanitize={sanitizers}", "-fno-sanitize-recover=all", "-Wall", "-Wextra",
-            "-Werror", "-pthread", f"-I{build.SOURCES}", *units, *(HERE / f"{n}.c" for n in ("unit", "misuse", "ends")), "-o", out, "-ldl")
+    p = run(
+        build.compiler(),
+        "-std=gnu11",
+        "-D_GNU_SOURCE",
+        "-g",
+        "-O1",
+        f"-fsanitize={sanitizers}",
+        "-fno-sanitize-recover=all",
+        "-Wall",
+        "-Wextra",
+        "-Werror",
+        "-pthread",
+        f"-I{build.SOURCES}",
+        *units,
+        *(HERE / f"{n}.c" for n in ("unit", "misuse", "ends")),
+        "-o",
+        out,
+        "-ldl",
+    )
     if p.returncode and "cannot find" in p.stderr:
         pytest.skip(f"no sanitizers here: {p.stderr.strip().splitlines()[-1]}")
     assert p.returncode == 0, p.stderr
     return out
 
 
-@pytest.mark.parametrize("name", ["devices", "memory", "lot", "expandable", "values", "spans", "captures", "refusals", "collectives", "threads",
-                                  "wrong_addresses", "wrong_handles", "wrong_sizes", "spanning", "managed", "no_addresses"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "devices",
+        "memory",
+        "lot",
+        "expandable",
+        "values",
+        "spans",
+        "captures",
+        "refusals",
+        "collectives",
+        "threads",
+        "wrong_addresses",
+        "wrong_handles",
+        "wrong_sizes",
+        "spanning",
+        "managed",
+        "no_addresses",
+    ],
+)
 def test_unit(unit, forking, name):
     unit = forking if name == "threads" else unit
     p = run(unit, name, env={"MEMSPEC_PRETEND": f"{T4}\n{H100}"})
-    assert (p.returncode, p.stdout) == (0, "ok\n"), f"{p.stderr}\nreproduce: MEMSPEC_PRETEND='{T4}\n{H100}' {unit} {name}"
+    assert (p.returncode, p.stdout) == (0, "ok\n"), (
+        f"{p.stderr}\nreproduce: MEMSPEC_PRETEND='{T4}\n{H100}' {unit} {name}"
+    )
 
 
 def test_figures_stay_whatever_ends_a_process(unit, tmp_path):
     p = run(unit, "ends", env={"MEMSPEC_PRETEND": f"{T4}\n{H100}", process_reports.FIGURES: str(tmp_path)})
     assert (p.returncode, p.stdout, p.stderr) == (0, "ok\n", "")
-    found = [process_reports.read_figures(f) for f in sorted(tmp_path.iterdir(), key=lambda f: int(f.name.split(".")[0]))]
+    found = [
+        process_reports.read_figures(f) for f in sorted(tmp_path.iterdir(), key=lambda f: int(f.name.split(".")[0]))
+    ]
     assert [f.command for f in found] == [[str(unit), "ends"]] * 5, "a process that takes nothing has no file"
     at_once, left, killed, parent, child = found
     mib = 1 << 20
     context = 100 * mib  # T4's
     assert at_once[1:3] == (process_reports.EXITED_AT_ONCE, 3)
-    assert at_once.cards == [process_reports.Card("Tesla T4", 0, 1 << 30, context, context + 4 * mib, context + 20 * mib, 0, 0, 0, 6 * mib)]
+    assert at_once.cards == [
+        process_reports.Card("Tesla T4", 0, 1 << 30, context, context + 4 * mib, context + 20 * mib, 0, 0, 0, 6 * mib)
+    ]
     assert left[1:3] == (process_reports.EXITED, 4)
-    assert left.cards == [process_reports.Card("NVIDIA H100 80GB HBM3", 1, 2 << 30, 0, 5 * mib, 5 * mib, 3 * mib, 4 * mib, 0, 0)]
+    assert left.cards == [
+        process_reports.Card("NVIDIA H100 80GB HBM3", 1, 2 << 30, 0, 5 * mib, 5 * mib, 3 * mib, 4 * mib, 0, 0)
+    ]
     assert (killed.end, killed.cards[0].most) == (process_reports.RUNNING, context + 6 * mib)
     assert (parent[1:3], parent.cards[0].most) == ((process_reports.EXITED, 0), context + 7 * mib)
-    assert (child[1:3], child.cards[0].most) == ((process_reports.EXITED_AT_ONCE, 0), 8 * mib), "a child of one that had a context"
+    assert (child[1:3], child.cards[0].most) == ((process_reports.EXITED_AT_ONCE, 0), 8 * mib), (
+        "a child of one that had a context"
+    )
 
 
 def test_a_folder_without_room_for_figures(unit, tmp_path):
     """The process goes on; one line says what is lost. A folder that is gone is one that its
     command has removed."""
-    for folder, said in (tmp_path / "gone", ""), (Path("/dev/full"), "Not a directory; what this process takes is lost if it ends by a signal or by _exit\n"):
+    for folder, said in (
+        (tmp_path / "gone", ""),
+        (Path("/dev/full"), "Not a directory; what this process takes is lost if it ends by a signal or by _exit\n"),
+    ):
         p = run(unit, "memory", env={"MEMSPEC_PRETEND": f"{T4}\n{H100}", process_reports.FIGURES: str(folder)})
-        assert (p.returncode, p.stdout) == (0, "ok\n") and p.stderr.endswith(said) and p.stderr.count("\n") == said.count("\n")
+        assert (
+            (p.returncode, p.stdout) == (0, "ok\n")
+            and p.stderr.endswith(said)
+            and p.stderr.count("\n") == said.count("\n")
+        )
 
 
-@pytest.mark.parametrize("description, visible, name, said", [
-    (f"{T4}\n{H100}", "1,0,5,0", "visible", "CUDA_VISIBLE_DEVICES=1,0,5,0: got 5, but the pretend devices are 0 to 1"),
-    (f"{T4}\n{H100}", "GPU-6d656d73-7065-632d-7072-6574656e6431,0,GPU-7", "visible", "CUDA_VISIBLE_DEVICES=GPU-6d656d73-7065-632d-7072-6574656e6431,0,GPU-7: got GPU-7"),
-    (T4, "", "none", ""),
-    (T4, "-1", "none", "CUDA_VISIBLE_DEVICES=-1: got -1, but the pretend devices are 0 to 0"),
-    (None, None, "none", ""),
-    ("rubbish", None, "none", "MEMSPEC_PRETEND: got rubbish, want key=value"),
-    ("name=x;sms=99999999999999999999999", None, "none", "MEMSPEC_PRETEND: got sms=99999999999999999999999, want a known key and a number"),
-    ("name=x;major=7;memory=9;context=10;sms=1;threads_per_sm=1", None, "none", "MEMSPEC_PRETEND: got a device without major, sms"),
-    ("\n".join([T4] * 17), None, "none", "MEMSPEC_PRETEND: got more than 16 devices"),
-])
+@pytest.mark.parametrize(
+    "description, visible, name, said",
+    [
+        (
+            f"{T4}\n{H100}",
+            "1,0,5,0",
+            "visible",
+            "CUDA_VISIBLE_DEVICES=1,0,5,0: got 5, but the pretend devices are 0 to 1",
+        ),
+        (
+            f"{T4}\n{H100}",
+            "GPU-6d656d73-7065-632d-7072-6574656e6431,0,GPU-7",
+            "visible",
+            "CUDA_VISIBLE_DEVICES=GPU-6d656d73-7065-632d-7072-6574656e6431,0,GPU-7: got GPU-7",
+        ),
+        (T4, "", "none", ""),
+        (T4, "-1", "none", "CUDA_VISIBLE_DEVICES=-1: got -1, but the pretend devices are 0 to 0"),
+        (None, None, "none", ""),
+        ("rubbish", None, "none", "MEMSPEC_PRETEND: got rubbish, want key=value"),
+        (
+            "name=x;sms=99999999999999999999999",
+            None,
+            "none",
+            "MEMSPEC_PRETEND: got sms=99999999999999999999999, want a known key and a number",
+        ),
+        (
+            "name=x;major=7;memory=9;context=10;sms=1;threads_per_sm=1",
+            None,
+            "none",
+            "MEMSPEC_PRETEND: got a device without major, sms",
+        ),
+        ("\n".join([T4] * 17), None, "none", "MEMSPEC_PRETEND: got more than 16 devices"),
+    ],
+)
 def test_descriptions(unit, description, visible, name, said):
     env = {k: v for k, v in (("MEMSPEC_PRETEND", description), ("CUDA_VISIBLE_DEVICES", visible)) if v is not None}
     p = run(unit, name, env=env)
@@ -130,10 +210,13 @@ assert ask("cuNoSuchCall") == (None, 1)
 
 # ---- the public headers ----
 
+
 def includes(major):
     """Where the public headers of a major lie."""
-    found = {12: [HEADERS / "12" / "nvidia" / p / "include" for p in ("cuda_runtime", "cuda_cupti", "nvml_dev")],
-             13: [HEADERS / "13" / "nvidia" / "cu13" / "include"]}[major]
+    found = {
+        12: [HEADERS / "12" / "nvidia" / p / "include" for p in ("cuda_runtime", "cuda_cupti", "nvml_dev")],
+        13: [HEADERS / "13" / "nvidia" / "cu13" / "include"],
+    }[major]
     if not all(f.is_dir() for f in found):
         pytest.skip("no CUDA headers here: make .cache/cuda-headers/.stamp")
     if major == 13:
@@ -155,21 +238,44 @@ def crt(tmp_path_factory):
     (out / "crt").symlink_to(folder)
     declared = {}
     for name in ("host_runtime.h", "device_functions.h"):
-        pattern = r"^(?:extern\s+)?(?:\"C\"\s+)?((?:[\w*]+\s+)*?[\w*]+\s*\**)\s*CUDARTAPI\s+(__cuda\w+)\(([^;{]*?)\)\s*;"
+        pattern = (
+            r"^(?:extern\s+)?(?:\"C\"\s+)?((?:[\w*]+\s+)*?[\w*]+\s*\**)\s*CUDARTAPI\s+(__cuda\w+)\(([^;{]*?)\)\s*;"
+        )
         for kind, function, parameters in re.findall(pattern, (folder / name).read_text(), re.MULTILINE):
             kind = re.sub(r"__host__|__device__|extern|\"C\"", "", kind).strip()
             declared[function] = f"{kind} {function}({re.sub(r'=[^,)]*', '', parameters)});"
-    wanted = {"__cudaGetKernel", "__cudaLaunchKernel", "__cudaPushCallConfiguration", "__cudaPopCallConfiguration", "__cudaRegisterFunction"}
+    wanted = {
+        "__cudaGetKernel",
+        "__cudaLaunchKernel",
+        "__cudaPushCallConfiguration",
+        "__cudaPopCallConfiguration",
+        "__cudaRegisterFunction",
+    }
     assert wanted <= declared.keys()
     declared = {f: d for f, d in declared.items() if "Reference" not in d}  # textures and surfaces: not defined here
-    of_12 = {f: d for f, d in declared.items() if f not in ("__cudaGetKernel", "__cudaLaunchKernel", "__cudaLaunchKernel_ptsz")}
+    of_12 = {
+        f: d
+        for f, d in declared.items()
+        if f not in ("__cudaGetKernel", "__cudaLaunchKernel", "__cudaLaunchKernel_ptsz")
+    }
     for major, functions in (12, of_12), (13, declared):
-        (out / f"prototypes_{major}.h").write_text("#include <cuda_runtime_api.h>\n" + "\n".join(functions.values()) + "\n")
+        (out / f"prototypes_{major}.h").write_text(
+            "#include <cuda_runtime_api.h>\n" + "\n".join(functions.values()) + "\n"
+        )
     return out
 
 
 def check_prototypes(unit, major, crt, *more):
-    flags = ["-std=gnu11", "-D_GNU_SOURCE", "-DPUBLIC_HEADERS", "-fsyntax-only", "-Wall", "-Werror", f"-I{build.SOURCES}", *includes(major)]
+    flags = [
+        "-std=gnu11",
+        "-D_GNU_SOURCE",
+        "-DPUBLIC_HEADERS",
+        "-fsyntax-only",
+        "-Wall",
+        "-Werror",
+        f"-I{build.SOURCES}",
+        *includes(major),
+    ]
     if major == 12:
         flags += [f"-I{crt}"]
     if Path(unit).name == "runtime_launch.c":
@@ -189,8 +295,14 @@ def test_every_function_has_its_public_prototype(major, crt):
         assert p.returncode == 0, f"{unit.name}\n{p.stderr}"
 
 
-@pytest.mark.parametrize("wrong", ["cudaError_t cudaMalloc(void *p) { return p ? 0 : 1; }", "CUresult cuMemMap(CUdeviceptr p) { return p ? 0 : 1; }",
-                                   "void __cudaRegisterFatBinaryEnd(int module) { (void)module; }"])
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        "cudaError_t cudaMalloc(void *p) { return p ? 0 : 1; }",
+        "CUresult cuMemMap(CUdeviceptr p) { return p ? 0 : 1; }",
+        "void __cudaRegisterFatBinaryEnd(int module) { (void)module; }",
+    ],
+)
 def test_a_wrong_type_is_seen(tmp_path, crt, wrong):
     unit = tmp_path / "runtime_launch.c"
     unit.write_text(f'#include "pretend.h"\n{wrong}\n')
@@ -202,8 +314,20 @@ def test_a_wrong_type_is_seen(tmp_path, crt, wrong):
 def test_layouts_and_numbers(major, tmp_path, crt):
     """Sizes, offsets and numbers by our declarations are those of the public headers."""
     printed = []
-    for name, flags in ("own", []), ("public", ["-DPUBLIC_HEADERS", *includes(major), *([f"-I{crt}"] if major == 12 else [])]):
-        p = run(build.compiler(), "-std=gnu11", f"-DMAJOR={major}", f"-I{build.SOURCES}", *flags, HERE / "abi.c", "-o", tmp_path / name)
+    for name, flags in (
+        ("own", []),
+        ("public", ["-DPUBLIC_HEADERS", *includes(major), *([f"-I{crt}"] if major == 12 else [])]),
+    ):
+        p = run(
+            build.compiler(),
+            "-std=gnu11",
+            f"-DMAJOR={major}",
+            f"-I{build.SOURCES}",
+            *flags,
+            HERE / "abi.c",
+            "-o",
+            tmp_path / name,
+        )
         assert p.returncode == 0, p.stderr
         printed.append(run(tmp_path / name).stdout.splitlines())
     assert len(printed[0]) > 150 and printed[0] == printed[1]
@@ -211,11 +335,15 @@ def test_layouts_and_numbers(major, tmp_path, crt):
 
 # ---- building ----
 
+
 def test_no_compiler(monkeypatch, tmp_path):
     monkeypatch.setattr(build, "PREBUILT", tmp_path)
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("CC", raising=False)
-    with pytest.raises(build.BuildError, match=r"got no C compiler \(cc, gcc or clang\), want one to build the pretend GPU from .*native, once; memshim's wheel carries it built"):
+    with pytest.raises(
+        build.BuildError,
+        match=r"got no C compiler \(cc, gcc or clang\), want one to build the pretend GPU from .*native, once; memshim's wheel carries it built",
+    ):
         build.library()
     monkeypatch.setenv("CC", "no-such-cc -O2")
     with pytest.raises(build.BuildError, match=r"got no C compiler \(no-such-cc\)"):

@@ -18,8 +18,25 @@ def test_what_is_exact_is_equal(tmp_path):
     traced archive has on the device, attention."""
     pytest.importorskip("torchvision")
     environ = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT / "pyshim" / "src"), str(TOOLS)])}
-    command = [sys.executable, "-m", "oracle", "torchvision", "mnasnet0_5", "shufflenet_v2_x0_5", "--cache", str(tmp_path), "--device", "t4", "--batch", "4",
-               "--setting", "float32", "--setting", "autocast", "-v"]
+    command = [
+        sys.executable,
+        "-m",
+        "oracle",
+        "torchvision",
+        "mnasnet0_5",
+        "shufflenet_v2_x0_5",
+        "--cache",
+        str(tmp_path),
+        "--device",
+        "t4",
+        "--batch",
+        "4",
+        "--setting",
+        "float32",
+        "--setting",
+        "autocast",
+        "-v",
+    ]
     p = subprocess.run(command, env=environ, capture_output=True, text=True)
     assert p.returncode == 0, f"{' '.join(command)}\n{p.stdout}\n{p.stderr[-2000:]}"
     assert p.stdout.splitlines()[-1] == "2 models: 4 estimate equal, 12 exact equal"
@@ -46,6 +63,8 @@ with torch.no_grad():
 def test_later_passes_run_another_graph():
     """What the note later-graph says: the first pass of list_read takes what memspec predicts,
     later ones go without the list, which held 8 KiB."""
-    environ = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT / "pyshim" / "src"), str(ROOT / "testdata" / "artifacts" / "small")])}
+    environ = os.environ | {
+        "PYTHONPATH": os.pathsep.join([str(ROOT / "pyshim" / "src"), str(ROOT / "testdata" / "artifacts" / "small")])
+    }
     p = subprocess.run([sys.executable, "-W", "ignore", "-c", LATER], env=environ, capture_output=True, text=True)
     assert p.stdout.split() == ["43008", "34816", "34816"], p.stderr[-2000:]

@@ -66,5 +66,10 @@ def test_the_first_read_of_an_unknown_value_is_one_warning(seen):
 
 def test_parameters_without_a_gradient_are_reported(seen):
     assert seen["used"] is None
-    assert seen["unused"] == {"bytes": 4 * (64 * 64 + 64 + 64 * 8 + 8) + 4 * 4, "parameters": 5, "modules": ["gate", "experts.3", "never"], "others": 0}
+    assert seen["unused"] == {
+        "bytes": 4 * (64 * 64 + 64 + 64 * 8 + 8) + 4 * 4,
+        "parameters": 5,
+        "modules": ["gate", "experts.3", "never"],
+        "others": 0,
+    }
     assert seen["report"] == seen["unused"]

@@ -21,7 +21,9 @@ RELEASES = sorted(f.stem for f in (DATA / "needed").glob("*.txt"))
 def ours():
     if not shutil.which("nm"):
         pytest.skip("no nm here")
-    p = subprocess.run(["nm", "-D", "--defined-only", str(build.library() / build.LIBRARY)], capture_output=True, text=True, check=True)
+    p = subprocess.run(
+        ["nm", "-D", "--defined-only", str(build.library() / build.LIBRARY)], capture_output=True, text=True, check=True
+    )
     return {line.split()[-1] for line in p.stdout.splitlines()}
 
 
@@ -33,16 +35,25 @@ def left():
 
 
 def read(release):
-    return {line.split()[0]: " ".join(line.split()[1:]) for line in (DATA / "needed" / f"{release}.txt").read_text().splitlines()}
+    return {
+        line.split()[0]: " ".join(line.split()[1:])
+        for line in (DATA / "needed" / f"{release}.txt").read_text().splitlines()
+    }
 
 
 def defined(name, of, ours):
     """As the dynamic linker and cudaGetDriverEntryPoint find it."""
-    return name in ours or of == "by name" and name.startswith("cu") and not {f"{name}_v2", f"{name}_v3"}.isdisjoint(ours)
+    return (
+        name in ours or of == "by name" and name.startswith("cu") and not {f"{name}_v2", f"{name}_v3"}.isdisjoint(ours)
+    )
 
 
 def unanswered(calls, ours, left):
-    return [f"{name} ({of})" for name, of in calls.items() if not defined(name, of, ours) and not any(fnmatchcase(name, p) for p in left)]
+    return [
+        f"{name} ({of})"
+        for name, of in calls.items()
+        if not defined(name, of, ours) and not any(fnmatchcase(name, p) for p in left)
+    ]
 
 
 def test_all_releases_are_there():
@@ -52,7 +63,9 @@ def test_all_releases_are_there():
 
 @pytest.mark.parametrize("release", RELEASES)
 def test_every_call_is_answered(release, ours, left):
-    assert unanswered(read(release), ours, left) == [], "define it in native/, refuse it in native/refused.c, or say in left.txt why the real library may answer"
+    assert unanswered(read(release), ours, left) == [], (
+        "define it in native/, refuse it in native/refused.c, or say in left.txt why the real library may answer"
+    )
 
 
 def test_nothing_is_left_in_vain(ours, left):
@@ -72,18 +85,27 @@ def test_the_torch_that_is_here(ours, left):
             wanted = {n: of for n, of in needed.needed(folder).items() if not n.startswith("nvjpeg")}
             assert unanswered(wanted, ours, left) == [], other
     release = importlib.metadata.version("torch").partition("+")[0]
-    assert release not in RELEASES or calls == read(release), f"python {needed.__file__} {torch.folder / 'lib'} > testdata/pretend/needed/{release}.txt"
+    assert release not in RELEASES or calls == read(release), (
+        f"python {needed.__file__} {torch.folder / 'lib'} > testdata/pretend/needed/{release}.txt"
+    )
 
 
 def test_a_call_that_nobody_answers_is_named(ours, left):
-    assert unanswered({"cudaNewCall": "libcudart.so.13", "cuNewCall": "by name", "cudaMalloc": ""}, ours, left) == ["cudaNewCall (libcudart.so.13)", "cuNewCall (by name)"]
+    assert unanswered({"cudaNewCall": "libcudart.so.13", "cuNewCall": "by name", "cudaMalloc": ""}, ours, left) == [
+        "cudaNewCall (libcudart.so.13)",
+        "cuNewCall (by name)",
+    ]
 
 
 def test_what_the_folder_says(tmp_path):
     if not shutil.which("nm"):
         pytest.skip("no nm here")
     source = tmp_path / "a.c"
-    source.write_text('extern int cudaMalloc(void), printf(const char *, ...); const char *name = "\\0cuMemCreate"; int f(void) { return cudaMalloc() + printf(name); }\n')
-    subprocess.run([build.compiler(), "-shared", "-fPIC", "-o", str(tmp_path / "libc10_cuda.so"), str(source)], check=True)
+    source.write_text(
+        'extern int cudaMalloc(void), printf(const char *, ...); const char *name = "\\0cuMemCreate"; int f(void) { return cudaMalloc() + printf(name); }\n'
+    )
+    subprocess.run(
+        [build.compiler(), "-shared", "-fPIC", "-o", str(tmp_path / "libc10_cuda.so"), str(source)], check=True
+    )
     p = subprocess.run([sys.executable, needed.__file__, str(tmp_path)], capture_output=True, text=True, check=True)
     assert p.stdout == "cuMemCreate by name\ncudaMalloc\n"

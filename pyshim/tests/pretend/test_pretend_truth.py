@@ -26,7 +26,9 @@ def test_tables_are_as_they_were(name, found_binary):
         held.parent.mkdir(exist_ok=True)
         held.write_text("\n".join(now) + "\n")
     was = held.read_text().splitlines()
-    assert [a for a, b in zip(now[1:], was[1:], strict=True) if a != b and "not run" not in a] == [], f"python {truth.__file__} {name}"
+    assert [a for a, b in zip(now[1:], was[1:], strict=True) if a != b and "not run" not in a] == [], (
+        f"python {truth.__file__} {name}"
+    )
 
 
 def test_five_models_with_the_torch_that_they_were_measured_with():
@@ -41,8 +43,15 @@ def test_training_steps_with_the_torch_that_they_were_measured_with():
     rows = [line.split() for line in (HELD / "2.11.0.t4.txt").read_text().splitlines()[1:]]
     by = {(" ".join(r[:2]), r[3]): r for r in rows}
     assert [" ".join(key) for key, r in by.items() if r[-1] == "equal"] == [
-        "gpt2 4x128 allocated", "gpt2 4x128 reserved", "gpt2 8x256 reserved", "distilbert-base-uncased 4x128 reserved", "bert-base-uncased 4x128 reserved",
-        "resnet50 16 reserved", "resnet50 32 allocated", "resnet50 32 reserved"]
+        "gpt2 4x128 allocated",
+        "gpt2 4x128 reserved",
+        "gpt2 8x256 reserved",
+        "distilbert-base-uncased 4x128 reserved",
+        "bert-base-uncased 4x128 reserved",
+        "resnet50 16 reserved",
+        "resnet50 32 allocated",
+        "resnet50 32 reserved",
+    ]
     off = {key: float(r[7]) for key, r in by.items() if r[-1] != "equal"}
     assert all(abs(v) <= (0.3 if figure == "allocated" else 3) for (_, figure), v in off.items()), off
 

@@ -14,31 +14,85 @@ def seen(play):
     return play("values", "a100-sxm-40gb")
 
 
-@pytest.mark.parametrize("name, out", [
-    ("fills", [[1.0] * 3, [7, 7], [0.0, 1.0, 2.0, 3.0], [0.0, 0.0], [[1.0, 0.0], [0.0, 1.0]], [0.0, 0.5, 1.0], [[1, 2], [3, 4]], [[True, False], [True, True]]]),
-    ("arithmetic", [[[0, 7, 2], [3, 4, 5]], [[0.0, 3.0], [7.0, 4.0], [2.0, 5.0]], 36, 3.5, [[0, 3, 2], [3, 0, 1]],
-                    [[1.0, 128.0, 4.0], [8.0, 16.0, 32.0]], 3.0, [[0, 7, 9], [3, 7, 12]]]),
-    ("questions", [True, 5, [3, 4, 5], 3, [0, 1, 2], True, [0, 0, 0, 1, 2, 2], [4, 5], [2, 2, 2], [False, True, True, True, False, False], [3, 1, 2], 5, [5], 3, True, True, False]),
-    ("masks", [[2, 1], [[0, 1, 1], [0, 1, 1]], [0.0, float("-inf"), float("-inf")], [False, False]]),
-    ("long_ids", [(1 << 18) - 1, 1 << 17]),
-    ("half_types", [[1.5, -2.0], [3.0, -4.0], [1.5, -2.0], [-1.5, 2.0], 1069547520]),
-    ("on_the_host", [True, 10, True]),
-    ("initialised", [0.0, True, True, True]),
-    ("traced", [3.0, 7.0, 11.0, 15.0]),
-])
+@pytest.mark.parametrize(
+    "name, out",
+    [
+        (
+            "fills",
+            [
+                [1.0] * 3,
+                [7, 7],
+                [0.0, 1.0, 2.0, 3.0],
+                [0.0, 0.0],
+                [[1.0, 0.0], [0.0, 1.0]],
+                [0.0, 0.5, 1.0],
+                [[1, 2], [3, 4]],
+                [[True, False], [True, True]],
+            ],
+        ),
+        (
+            "arithmetic",
+            [
+                [[0, 7, 2], [3, 4, 5]],
+                [[0.0, 3.0], [7.0, 4.0], [2.0, 5.0]],
+                36,
+                3.5,
+                [[0, 3, 2], [3, 0, 1]],
+                [[1.0, 128.0, 4.0], [8.0, 16.0, 32.0]],
+                3.0,
+                [[0, 7, 9], [3, 7, 12]],
+            ],
+        ),
+        (
+            "questions",
+            [
+                True,
+                5,
+                [3, 4, 5],
+                3,
+                [0, 1, 2],
+                True,
+                [0, 0, 0, 1, 2, 2],
+                [4, 5],
+                [2, 2, 2],
+                [False, True, True, True, False, False],
+                [3, 1, 2],
+                5,
+                [5],
+                3,
+                True,
+                True,
+                False,
+            ],
+        ),
+        ("masks", [[2, 1], [[0, 1, 1], [0, 1, 1]], [0.0, float("-inf"), float("-inf")], [False, False]]),
+        ("long_ids", [(1 << 18) - 1, 1 << 17]),
+        ("half_types", [[1.5, -2.0], [3.0, -4.0], [1.5, -2.0], [-1.5, 2.0], 1069547520]),
+        ("on_the_host", [True, 10, True]),
+        ("initialised", [0.0, True, True, True]),
+        ("traced", [3.0, 7.0, 11.0, 15.0]),
+    ],
+)
 def test_known_values_come_back(seen, name, out):
     assert seen[name] == {"out": out, "reads": []}
 
 
-@pytest.mark.parametrize("name, out, reads", [
-    ("weights", [0.0, False, 0], [[3, "aten::_local_scalar_dense", 2], [3, "aten::nonzero", 1]]),
-    ("overwritten", [4, 0.0], [[6, "aten::_local_scalar_dense", 1]]),
-    ("layers", [64.0, 0.0, 0.0, 0.0], [[5, "aten::_local_scalar_dense", 2], [8, "aten::_local_scalar_dense", 1]]),
-    ("trained", [[1, 2, 3], [0, 0], 2, True, 0.0, 0.0, 0.0], [[10, "aten::_local_scalar_dense", 3], [11, "aten::_local_scalar_dense", 1]]),
-    ("checked", [True, True, True], [[7, "aten::_local_scalar_dense", 3]]),
-    ("random_numbers", [5, 7, 8], [[2, "aten::copy_", 1]]),
-    ("graphs", [[1.0] * 4, 4, 0.0], [[9, "aten::_local_scalar_dense", 1]]),
-])
+@pytest.mark.parametrize(
+    "name, out, reads",
+    [
+        ("weights", [0.0, False, 0], [[3, "aten::_local_scalar_dense", 2], [3, "aten::nonzero", 1]]),
+        ("overwritten", [4, 0.0], [[6, "aten::_local_scalar_dense", 1]]),
+        ("layers", [64.0, 0.0, 0.0, 0.0], [[5, "aten::_local_scalar_dense", 2], [8, "aten::_local_scalar_dense", 1]]),
+        (
+            "trained",
+            [[1, 2, 3], [0, 0], 2, True, 0.0, 0.0, 0.0],
+            [[10, "aten::_local_scalar_dense", 3], [11, "aten::_local_scalar_dense", 1]],
+        ),
+        ("checked", [True, True, True], [[7, "aten::_local_scalar_dense", 3]]),
+        ("random_numbers", [5, 7, 8], [[2, "aten::copy_", 1]]),
+        ("graphs", [[1.0] * 4, 4, 0.0], [[9, "aten::_local_scalar_dense", 1]]),
+    ],
+)
 def test_what_hangs_on_more_reads_as_zero_and_is_noted(seen, name, out, reads):
     assert seen[name]["out"] == out
     assert seen[name]["reads"] == reads
@@ -47,11 +101,15 @@ def test_what_hangs_on_more_reads_as_zero_and_is_noted(seen, name, out, reads):
 def test_programs_that_ask_run_to_their_end(seen):
     assert seen["distributions"]["out"] == [[250], [750]]
     assert seen["scaler"]["out"] == 65536.0
-    assert {op for _, op, _ in seen["scaler"]["reads"]} == {"aten::_local_scalar_dense"}, "whether a gradient is infinite"
+    assert {op for _, op, _ in seen["scaler"]["reads"]} == {"aten::_local_scalar_dense"}, (
+        "whether a gradient is infinite"
+    )
 
 
 def test_threads(seen):
-    assert seen["other_threads"] == {"out": [[2.0, 2.0, 2.0], [1, 2, 3]], "reads": []}, "of the program's own, and autograd's"
+    assert seen["other_threads"] == {"out": [[2.0, 2.0, 2.0], [1, 2, 3]], "reads": []}, (
+        "of the program's own, and autograd's"
+    )
     assert seen["unfollowed"] == [["", 0, "cudaMemcpy", 1]]
 
 
@@ -60,11 +118,12 @@ def test_a_read_has_the_users_line(seen):
 
 
 def test_a_step_hardly_comes_by_python(seen):
-    """What a pass costs with values: a visit is some ten microseconds, and so is what is computed.
-    """
+    """What a pass costs with values: a visit is some ten microseconds, and so is what is computed."""
     visits, computed = seen["visits"]
     assert sum(visits.values()) <= 20, visits
-    assert set(computed) == {"aten::fill_"} and len(computed) <= 2, "the gradient that a pass begins with: one operator, before 2.15 one within another"
+    assert set(computed) == {"aten::fill_"} and len(computed) <= 2, (
+        "the gradient that a pass begins with: one operator, before 2.15 one within another"
+    )
 
 
 PROGRAM = """
@@ -97,10 +156,13 @@ def test_assume_states_what_a_read_gives(play, tmp_path):
     assert not play(run, assume={"program.py:8": 3})["exact"]
 
 
-@pytest.mark.parametrize("assume, text", [
-    ({"train.py": 3}, "got assume 'train.py', want a place such as train.py:12"),
-    ({"train.py:12": "three"}, "got assume train.py:12: 'three', want a number, true or false"),
-])
+@pytest.mark.parametrize(
+    "assume, text",
+    [
+        ({"train.py": 3}, "got assume 'train.py', want a place such as train.py:12"),
+        ({"train.py:12": "three"}, "got assume train.py:12: 'three', want a number, true or false"),
+    ],
+)
 def test_what_cannot_be_assumed(assume, text):
     from memshim import pretend
 
@@ -142,12 +204,25 @@ def test_every_program_is_compared(streams):
 
 
 # Calls whose course depends on values: with values a GPU would go another way than with zeros.
-DECIDED_BY_VALUES = {"aten::linalg_eig", "aten::matrix_exp", "aten::linalg_matrix_exp", "aten::index_put", "aten::index_put_", "aten::masked_scatter_backward",
-                     "aten::masked_scatter", "aten::masked_select", "aten::nonzero", "aten::index", "aten::_unique2", "aten::repeat_interleave",
-                     "aten::normal", "aten::combinations",
-                     # smoothed and weighted, its mean selects the weights of the targets that are
-                     # not ignored
-                     "aten::cross_entropy_loss"}
+DECIDED_BY_VALUES = {
+    "aten::linalg_eig",
+    "aten::matrix_exp",
+    "aten::linalg_matrix_exp",
+    "aten::index_put",
+    "aten::index_put_",
+    "aten::masked_scatter_backward",
+    "aten::masked_scatter",
+    "aten::masked_select",
+    "aten::nonzero",
+    "aten::index",
+    "aten::_unique2",
+    "aten::repeat_interleave",
+    "aten::normal",
+    "aten::combinations",
+    # smoothed and weighted, its mean selects the weights of the targets that are
+    # not ignored
+    "aten::cross_entropy_loss",
+}
 # PyTorch asks whether two references are one object, which a call that passes through Python does
 # not keep: an error less for a wrong argument.
 SAME_OBJECT = {"aten::addr_"}
@@ -166,7 +241,10 @@ def calls(play, tmp_path_factory, request):
         if f.stem not in ("host", "values"):
             files.append(str(folder / f.name))
             Path(files[-1]).write_text("\n".join(f.read_text().splitlines()[::step]))
-    without, with_values = play("operators", "a100-sxm-40gb", *files, values=False), play("operators", "a100-sxm-40gb", *files, "--check")
+    without, with_values = (
+        play("operators", "a100-sxm-40gb", *files, values=False),
+        play("operators", "a100-sxm-40gb", *files, "--check"),
+    )
     return [(f, a, b) for f in with_values for a, b in zip(without[f], with_values[f], strict=True)]
 
 
@@ -182,4 +260,6 @@ def test_what_is_called_known_is_right(calls):
     wrong = [(f, b) for f, _, b in calls if b[4] is False and b[0] not in OTHERWISE_ON_CPU]
     assert wrong == []
     verdicts = [b[4] for _, _, b in calls if b[4] is not None]
-    assert sum(v is True for v in verdicts) > 0.95 * len(verdicts), json.dumps({b[0]: b[4] for _, _, b in calls if b[4] not in (None, True)})
+    assert sum(v is True for v in verdicts) > 0.95 * len(verdicts), json.dumps(
+        {b[0]: b[4] for _, _, b in calls if b[4] not in (None, True)}
+    )

@@ -76,7 +76,11 @@ def text(table, found):
     torch = support.torch_here()
     body = list(lines(table, found))
     equal = sum(line.endswith("equal") for line in body)
-    return f"{table}: measured, and on a pretend GPU with torch {torch.version}: {equal} of {len(body)} equal\n" + "\n".join(body) + "\n"
+    return (
+        f"{table}: measured, and on a pretend GPU with torch {torch.version}: {equal} of {len(body)} equal\n"
+        + "\n".join(body)
+        + "\n"
+    )
 
 
 def snapshot(length, kind):

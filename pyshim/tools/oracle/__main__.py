@@ -46,9 +46,15 @@ def work(device: str, catalog: str, cache: Path, what: str, tasks: list[dict], s
     tasks = list(tasks)
     while tasks:
         log = (cache / f"{what}.{device}.log").open("ab")
-        p = subprocess.Popen([sys.executable, "-m", "oracle.work", device, catalog, str(cache), what], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                             stderr=log, text=True)
+        p = subprocess.Popen(
+            [sys.executable, "-m", "oracle.work", device, catalog, str(cache), what],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            text=True,
+        )
         text = "".join(json.dumps(t) + "\n" for t in tasks)
+
         def feed(p=p, text=text) -> None:
             try:
                 p.stdin.write(text)
@@ -69,7 +75,10 @@ def work(device: str, catalog: str, cache: Path, what: str, tasks: list[dict], s
         if begun and code != UNCLEAN:
             store.add({k: v for k, v in begun.items() if k != "begun"} | {"failed": f"the process ended with {code}"})
         elif code and code != UNCLEAN and what in ("make", "tell"):
-            store.add({"model": done(tasks)[0]["model"]} | dict.fromkeys(("script", "trace") if what == "make" else ("told",), f"the process ended with {code}"))
+            store.add(
+                {"model": done(tasks)[0]["model"]}
+                | dict.fromkeys(("script", "trace") if what == "make" else ("told",), f"the process ended with {code}")
+            )
         left = done(tasks)
         if len(left) == len(tasks) and left == tasks and code:
             raise SystemExit(f"oracle: a process of {device} ended with {code} and did nothing: see {log.name}")
@@ -77,7 +86,9 @@ def work(device: str, catalog: str, cache: Path, what: str, tasks: list[dict], s
 
 
 def main() -> int:
-    p = argparse.ArgumentParser(prog="python -m oracle", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p = argparse.ArgumentParser(
+        prog="python -m oracle", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     p.add_argument("catalog", help="torchvision, detection, timm or transformers")
     p.add_argument("models", nargs="*")
     p.add_argument("--cache", type=Path, required=True)
@@ -85,7 +96,11 @@ def main() -> int:
     p.add_argument("--setting", action="append", default=[])
     p.add_argument("--batch", action="append", type=int, default=[])
     p.add_argument("--limit", type=int, default=0, help="only so many models")
-    p.add_argument("--told", action="store_true", help="traced archives also with the sidecar of memshim export, which takes seconds a model")
+    p.add_argument(
+        "--told",
+        action="store_true",
+        help="traced archives also with the sidecar of memshim export, which takes seconds a model",
+    )
     p.add_argument("--kept", action="store_true", help="run nothing: only what the cache has")
     p.add_argument("-o", "--output", type=Path)
     p.add_argument("-v", action="store_true", help="a line for every configuration that is not equal")
@@ -95,7 +110,7 @@ def main() -> int:
     models = {m.name: m for m in CATALOGS[a.catalog]()}
     names = a.models or list(models)
     if a.limit:
-        names = names[:a.limit]
+        names = names[: a.limit]
     cache = a.cache / a.catalog
     devices, settings, batches = a.device or DEVICES, a.setting or SETTINGS, a.batch or BATCHES
 
@@ -114,7 +129,15 @@ def main() -> int:
         return [t for t in tasks if t["model"] not in {x["model"] for x in beside.lines}]
 
     if a.told and not a.kept:
-        work("t4", a.catalog, cache, "tell", untold([{"model": n} for n in names if "trace" in kinds.get(n, ())]), beside, untold)
+        work(
+            "t4",
+            a.catalog,
+            cache,
+            "tell",
+            untold([{"model": n} for n in names if "trace" in kinds.get(n, ())]),
+            beside,
+            untold,
+        )
     for x in beside.lines:
         if not x["told"]:
             kinds[x["model"]].append("told")
@@ -129,8 +152,20 @@ def main() -> int:
             return [t for t in left if t["runs"]]
 
         for what, which in () if a.kept else (("run", ("live", "script")), ("follow", ("trace",))):
-            tasks = [{"model": n, "runs": [[b, s, r] for b in batches for s in settings if s != "channels_last" or models[n].layouts
-                                           for r in which if r == "live" or r in kinds[n]]} for n in names]
+            tasks = [
+                {
+                    "model": n,
+                    "runs": [
+                        [b, s, r]
+                        for b in batches
+                        for s in settings
+                        if s != "channels_last" or models[n].layouts
+                        for r in which
+                        if r == "live" or r in kinds[n]
+                    ],
+                }
+                for n in names
+            ]
             work(device, a.catalog, cache, what, unrun(tasks), store, unrun)
     print(f"# made and run in {time.time() - begin:.0f} s", file=sys.stderr)
 

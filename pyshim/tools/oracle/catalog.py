@@ -30,7 +30,14 @@ def quick_init() -> None:
             return tensor if tensor.numel() > 64 else kept(tensor, *args, **kwargs)
 
         setattr(torch.Tensor, name, draw)
-    for name in ("orthogonal_", "trunc_normal_", "kaiming_uniform_", "kaiming_normal_", "xavier_uniform_", "xavier_normal_"):
+    for name in (
+        "orthogonal_",
+        "trunc_normal_",
+        "kaiming_uniform_",
+        "kaiming_normal_",
+        "xavier_uniform_",
+        "xavier_normal_",
+    ):
         setattr(nn.init, name, lambda tensor, *args, **kwargs: tensor)
 
 
@@ -54,7 +61,9 @@ def _vision(name: str) -> nn.Module:
     import torchvision
 
     extra: dict[str, Any] = {"init_weights": True} if name in ("googlenet", "inception_v3") else {}
-    if name.startswith(("fcn", "deeplab", "lraspp", "fasterrcnn", "retinanet", "ssd", "fcos", "maskrcnn", "keypointrcnn")):
+    if name.startswith(
+        ("fcn", "deeplab", "lraspp", "fasterrcnn", "retinanet", "ssd", "fcos", "maskrcnn", "keypointrcnn")
+    ):
         extra["weights_backbone"] = None
     return torchvision.models.get_model(name, weights=None, **extra)
 
@@ -102,7 +111,11 @@ def timm_models() -> Iterator[Model]:
     timm = importlib.import_module("timm")
     for name in TIMM:
         side = timm.get_pretrained_cfg_value(name, "input_size")
-        yield Model(f"timm.{name}", functools.partial(timm.create_model, name, pretrained=False), functools.partial(image, side[-1] if side else 224))
+        yield Model(
+            f"timm.{name}",
+            functools.partial(timm.create_model, name, pretrained=False),
+            functools.partial(image, side[-1] if side else 224),
+        )
 
 
 class First(nn.Module):
@@ -116,26 +129,113 @@ class First(nn.Module):
         return self.model(**dict(zip(self.names, inputs)), **self.fixed)[0]
 
 
-SMALL = {"vocab_size": 1024, "hidden_size": 256, "num_hidden_layers": 3, "num_attention_heads": 4, "intermediate_size": 512, "max_position_embeddings": 512}
+SMALL = {
+    "vocab_size": 1024,
+    "hidden_size": 256,
+    "num_hidden_layers": 3,
+    "num_attention_heads": 4,
+    "intermediate_size": 512,
+    "max_position_embeddings": 512,
+}
 GROUPED = {"num_key_value_heads": 2}
-VISION = {"hidden_size": 192, "num_hidden_layers": 3, "num_attention_heads": 3, "intermediate_size": 384, "image_size": 224, "patch_size": 16}
+VISION = {
+    "hidden_size": 192,
+    "num_hidden_layers": 3,
+    "num_attention_heads": 3,
+    "intermediate_size": 384,
+    "image_size": 224,
+    "patch_size": 16,
+}
 ENCODERS = {
-    "Bert": {}, "Roberta": {"max_position_embeddings": 514}, "Electra": {"embedding_size": 128}, "DistilBert": {"dim": 256, "n_layers": 3, "n_heads": 4, "hidden_dim": 512},
-    "Albert": {"embedding_size": 128}, "DebertaV2": {}, "Deberta": {}, "MPNet": {"max_position_embeddings": 514}, "RoFormer": {"embedding_size": 256}, "XLMRoberta": {"max_position_embeddings": 514},
-    "ConvBert": {"embedding_size": 256}, "FNet": {}, "Nystromformer": {}, "SqueezeBert": {"embedding_size": 256}, "MobileBert": {}, "Camembert": {"max_position_embeddings": 514},
-    "Ernie": {}, "MegatronBert": {}, "ModernBert": {"pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2, "cls_token_id": 1, "sep_token_id": 2}, "LayoutLM": {}, "BigBird": {"attention_type": "original_full"}, "Funnel": {"num_hidden_layers": None, "block_sizes": [1, 1, 1], "d_model": 256, "n_head": 4, "d_head": 64, "d_inner": 512},
-    "Longformer": {"attention_window": 64, "max_position_embeddings": 514}, "XLNet": {"max_position_embeddings": None, "d_model": 256, "n_layer": 3, "n_head": 4, "d_inner": 512},
+    "Bert": {},
+    "Roberta": {"max_position_embeddings": 514},
+    "Electra": {"embedding_size": 128},
+    "DistilBert": {"dim": 256, "n_layers": 3, "n_heads": 4, "hidden_dim": 512},
+    "Albert": {"embedding_size": 128},
+    "DebertaV2": {},
+    "Deberta": {},
+    "MPNet": {"max_position_embeddings": 514},
+    "RoFormer": {"embedding_size": 256},
+    "XLMRoberta": {"max_position_embeddings": 514},
+    "ConvBert": {"embedding_size": 256},
+    "FNet": {},
+    "Nystromformer": {},
+    "SqueezeBert": {"embedding_size": 256},
+    "MobileBert": {},
+    "Camembert": {"max_position_embeddings": 514},
+    "Ernie": {},
+    "MegatronBert": {},
+    "ModernBert": {"pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2, "cls_token_id": 1, "sep_token_id": 2},
+    "LayoutLM": {},
+    "BigBird": {"attention_type": "original_full"},
+    "Funnel": {
+        "num_hidden_layers": None,
+        "block_sizes": [1, 1, 1],
+        "d_model": 256,
+        "n_head": 4,
+        "d_head": 64,
+        "d_inner": 512,
+    },
+    "Longformer": {"attention_window": 64, "max_position_embeddings": 514},
+    "XLNet": {"max_position_embeddings": None, "d_model": 256, "n_layer": 3, "n_head": 4, "d_inner": 512},
 }
 DECODERS = {
-    "GPT2": {"n_positions": 512, "n_embd": 256, "n_layer": 3, "n_head": 4}, "OPT": {"ffn_dim": 512, "word_embed_proj_dim": 256}, "GPTNeoX": {}, "Bloom": {"n_layer": 3, "n_head": 4},
-    "Llama": GROUPED, "Mistral": GROUPED, "Qwen2": GROUPED, "Qwen3": GROUPED | {"head_dim": 64}, "Gemma": GROUPED | {"head_dim": 64}, "Gemma2": GROUPED | {"head_dim": 64},
-    "Phi": {}, "Phi3": GROUPED | {"pad_token_id": 0}, "Falcon": {}, "StableLm": GROUPED, "Olmo": GROUPED, "Olmo2": GROUPED, "Granite": GROUPED, "Cohere": GROUPED, "Starcoder2": GROUPED,
-    "GPTNeo": {"num_hidden_layers": None, "attention_types": [[["global", "local"], 1]], "num_layers": 2, "num_heads": 4}, "CodeGen": {"n_embd": 256, "n_layer": 3, "n_head": 4, "rotary_dim": 32, "n_positions": 512}, "Helium": GROUPED | {"head_dim": 64},
-    "SmolLM3": GROUPED | {"pad_token_id": 0}, "Glm": GROUPED | {"head_dim": 64, "pad_token_id": 0}, "Nemotron": GROUPED | {"head_dim": 64},
+    "GPT2": {"n_positions": 512, "n_embd": 256, "n_layer": 3, "n_head": 4},
+    "OPT": {"ffn_dim": 512, "word_embed_proj_dim": 256},
+    "GPTNeoX": {},
+    "Bloom": {"n_layer": 3, "n_head": 4},
+    "Llama": GROUPED,
+    "Mistral": GROUPED,
+    "Qwen2": GROUPED,
+    "Qwen3": GROUPED | {"head_dim": 64},
+    "Gemma": GROUPED | {"head_dim": 64},
+    "Gemma2": GROUPED | {"head_dim": 64},
+    "Phi": {},
+    "Phi3": GROUPED | {"pad_token_id": 0},
+    "Falcon": {},
+    "StableLm": GROUPED,
+    "Olmo": GROUPED,
+    "Olmo2": GROUPED,
+    "Granite": GROUPED,
+    "Cohere": GROUPED,
+    "Starcoder2": GROUPED,
+    "GPTNeo": {
+        "num_hidden_layers": None,
+        "attention_types": [[["global", "local"], 1]],
+        "num_layers": 2,
+        "num_heads": 4,
+    },
+    "CodeGen": {"n_embd": 256, "n_layer": 3, "n_head": 4, "rotary_dim": 32, "n_positions": 512},
+    "Helium": GROUPED | {"head_dim": 64},
+    "SmolLM3": GROUPED | {"pad_token_id": 0},
+    "Glm": GROUPED | {"head_dim": 64, "pad_token_id": 0},
+    "Nemotron": GROUPED | {"head_dim": 64},
 }
 PIXELS = {
-    "ViT": VISION, "DeiT": VISION, "Beit": VISION, "Dinov2": VISION, "ConvNext": {}, "ConvNextV2": {}, "Swin": {}, "Swinv2": {}, "ResNet": {}, "RegNet": {}, "MobileViT": {}, "PoolFormer": {}, "Segformer": {},
-    "Pvt": {}, "Levit": {}, "MobileNetV2": {}, "EfficientNet": {}, "Bit": {}, "Cvt": {}, "FocalNet": {}, "ViTMSN": VISION, "Data2VecVision": VISION, "SiglipVision": VISION, "CLIPVision": VISION,
+    "ViT": VISION,
+    "DeiT": VISION,
+    "Beit": VISION,
+    "Dinov2": VISION,
+    "ConvNext": {},
+    "ConvNextV2": {},
+    "Swin": {},
+    "Swinv2": {},
+    "ResNet": {},
+    "RegNet": {},
+    "MobileViT": {},
+    "PoolFormer": {},
+    "Segformer": {},
+    "Pvt": {},
+    "Levit": {},
+    "MobileNetV2": {},
+    "EfficientNet": {},
+    "Bit": {},
+    "Cvt": {},
+    "FocalNet": {},
+    "ViTMSN": VISION,
+    "Data2VecVision": VISION,
+    "SiglipVision": VISION,
+    "CLIPVision": VISION,
 }
 
 
@@ -155,12 +255,24 @@ def transformers_models() -> Iterator[Model]:
     part = functools.partial
     both = ("input_ids", "attention_mask")
     for name, settings in ENCODERS.items():
-        yield Model(f"hf.{name}", part(_hub, name, "Model", both, {}, SMALL | settings), part(tokens, True, 128), layouts=False)
+        yield Model(
+            f"hf.{name}", part(_hub, name, "Model", both, {}, SMALL | settings), part(tokens, True, 128), layouts=False
+        )
     for name, settings in DECODERS.items():
         kind = {"GPT2": "LMHeadModel"}.get(name, "ForCausalLM")
-        yield Model(f"hf.{name}", part(_hub, name, kind, ("input_ids",), {"use_cache": False}, SMALL | settings), part(tokens, False, 128), layouts=False)
+        yield Model(
+            f"hf.{name}",
+            part(_hub, name, kind, ("input_ids",), {"use_cache": False}, SMALL | settings),
+            part(tokens, False, 128),
+            layouts=False,
+        )
     for name, settings in PIXELS.items():
         yield Model(f"hf.{name}", part(_hub, name, "Model", ("pixel_values",), {}, settings), part(image, 224))
 
 
-CATALOGS = {"torchvision": torchvision_models, "detection": detection_models, "timm": timm_models, "transformers": transformers_models}
+CATALOGS = {
+    "torchvision": torchvision_models,
+    "detection": detection_models,
+    "timm": timm_models,
+    "transformers": transformers_models,
+}

@@ -27,7 +27,9 @@ def figures(report: dict) -> dict[str, int]:
 
 
 def ran(told: dict) -> dict[str, int]:
-    return {f"{phase} {m}": told[phase][i + 1] for phase in ("baseline", "first", "steady") for i, m in enumerate(METRICS)}
+    return {
+        f"{phase} {m}": told[phase][i + 1] for phase in ("baseline", "first", "steady") for i, m in enumerate(METRICS)
+    }
 
 
 def compare(report: dict, told: dict) -> Verdict:

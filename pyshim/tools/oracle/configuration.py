@@ -30,4 +30,10 @@ class Prediction(NamedTuple):
         return "live" if self.runtime == "eager" else self.artifact
 
 
-PREDICTIONS = (Prediction("script", "eager"), Prediction("script", "torchscript"), Prediction("trace", "eager"), Prediction("trace", "torchscript"), Prediction("told", "eager"))
+PREDICTIONS = (
+    Prediction("script", "eager"),
+    Prediction("script", "torchscript"),
+    Prediction("trace", "eager"),
+    Prediction("trace", "torchscript"),
+    Prediction("told", "eager"),
+)

@@ -31,7 +31,11 @@ def events(entries: list) -> list[tuple]:
     for e in entries:
         if e["action"] == "alloc":
             born[e["addr"]], number = number, number + 1
-            frames = [f"{f['filename'].rpartition('/')[2]}:{f['line']} {f['name']}" for f in e.get("frames", ()) if "/torch/" not in f["filename"]]
+            frames = [
+                f"{f['filename'].rpartition('/')[2]}:{f['line']} {f['name']}"
+                for f in e.get("frames", ())
+                if "/torch/" not in f["filename"]
+            ]
             out.append((f"+{e['size']}", " < ".join(frames[:2])))
         elif e["action"] == "free_requested":
             out.append((f"-{born.pop(e['addr'], 'old')}", ""))
@@ -75,8 +79,11 @@ def predicted(a: argparse.Namespace, cache: Path) -> list:
     name = f"{a.artifact} {a.runtime} {a.model} {a.device} {a.batch} {a.setting} {run}"
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "s.pickle"
-        subprocess.run([binary.find(), "explain", "--case", name, str(cache / "specs" / a.model / "memspec.yaml"), "-o", str(out)], check=True,
-                       capture_output=True)
+        subprocess.run(
+            [binary.find(), "explain", "--case", name, str(cache / "specs" / a.model / "memspec.yaml"), "-o", str(out)],
+            check=True,
+            capture_output=True,
+        )
         return pickle.loads(out.read_bytes())["device_traces"][0]
 
 
@@ -124,7 +131,7 @@ def main() -> None:
         more = ours[at:]
         if name == "first":  # as many births as PyTorch has, and what dies before the next
             second = [e["size"] for e in theirs[1] if e["action"] == "alloc"]
-            more = ours[at:begins(ours, second[:12], at + 1 + len(births))] if second else more
+            more = ours[at : begins(ours, second[:12], at + 1 + len(births))] if second else more
         print(f"{name} pass:", end=" ")
         show(events(more), events(entries))
         at += len(births)

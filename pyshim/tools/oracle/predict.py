@@ -21,7 +21,11 @@ def describe(value: Any, channels_last: bool) -> Any:
     import record_case
 
     if channels_last and hasattr(value, "dim") and value.dim() == 4:
-        return {"dtype": str(value.dtype).removeprefix("torch."), "shape": list(value.shape), "memory_format": "channels_last"}
+        return {
+            "dtype": str(value.dtype).removeprefix("torch."),
+            "shape": list(value.shape),
+            "memory_format": "channels_last",
+        }
     return record_case.describe(value)
 
 
@@ -36,12 +40,23 @@ def spec(model: Any, runs: Iterable[Run], archives: Path, kinds: Iterable[str]) 
         for run in runs:
             if run.run != p.run():
                 continue
-            case = {"name": f"{p.artifact} {p.runtime} {run.key()}", "device": run.device, "runtime": p.runtime,
-                    "inputs": [describe(x, run.setting == "channels_last") for x in model.inputs(run.batch)]}
+            case = {
+                "name": f"{p.artifact} {p.runtime} {run.key()}",
+                "device": run.device,
+                "runtime": p.runtime,
+                "inputs": [describe(x, run.setting == "channels_last") for x in model.inputs(run.batch)],
+            }
             cases.append(case | ({"autocast": "float16"} if run.setting == "autocast" else {}))
         if cases:
-            models[f"{p.artifact} {p.runtime}"] = {"artifact": os.path.relpath(path, archives.parent / "specs" / model.name), "cases": cases}
-    return {"version": 1, "defaults": {"torch": ".".join(map(str, support.torch_here().release)), "budget": {"allocated": "1024TiB"}}, "models": models}
+            models[f"{p.artifact} {p.runtime}"] = {
+                "artifact": os.path.relpath(path, archives.parent / "specs" / model.name),
+                "cases": cases,
+            }
+    return {
+        "version": 1,
+        "defaults": {"torch": ".".join(map(str, support.torch_here().release)), "budget": {"allocated": "1024TiB"}},
+        "models": models,
+    }
 
 
 def reports(model: Any, runs: Iterable[Run], cache: Path, kinds: Iterable[str]) -> dict[tuple[Prediction, Run], dict]:
@@ -55,7 +70,11 @@ def reports(model: Any, runs: Iterable[Run], cache: Path, kinds: Iterable[str]) 
         return {}
     if not path.exists() or path.read_text() != text or not (folder / "asked").exists():
         path.write_text(text)
-        asked = subprocess.run([sys.executable, "-m", "memshim", "workspace", "--jobs", "2", "--cache", str(cache / "cudnn"), str(path)], capture_output=True, text=True)
+        asked = subprocess.run(
+            [sys.executable, "-m", "memshim", "workspace", "--jobs", "2", "--cache", str(cache / "cudnn"), str(path)],
+            capture_output=True,
+            text=True,
+        )
         (folder / "asked").write_text(asked.stdout + asked.stderr)
     p = subprocess.run([binary.find(), "check", "--format", "json", str(path)], capture_output=True, text=True)
     if p.returncode not in (0, 1, 2, 3) or not p.stdout:

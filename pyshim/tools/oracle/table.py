@@ -8,7 +8,10 @@ from typing import NamedTuple
 from oracle.compare import Verdict, compare
 from oracle.configuration import Prediction, Run
 
-CAUSES = {"locals-unknown": "the archive does not tell Python's names (locals-unknown)", "operators-differ": "the live model runs other operators (operators-differ)"}
+CAUSES = {
+    "locals-unknown": "the archive does not tell Python's names (locals-unknown)",
+    "operators-differ": "the live model runs other operators (operators-differ)",
+}
 HOLDS = ("equal", "within", "none")  # none: memspec says that it cannot say
 
 
@@ -36,9 +39,15 @@ class Row(NamedTuple):
         for (p, run), v in self.verdicts().items():
             if v.word == "equal":
                 continue
-            off = f"{v.figure} {v.predicted} for {v.ran}, {v.off():+} ({100 * v.off() / max(v.ran, 1):+.2f} %)" if v.figure else self.reports[p, run].get("error", "")[:150]
+            off = (
+                f"{v.figure} {v.predicted} for {v.ran}, {v.off():+} ({100 * v.off() / max(v.ran, 1):+.2f} %)"
+                if v.figure
+                else self.reports[p, run].get("error", "")[:150]
+            )
             causes = [CAUSES[n["id"]] for n in self.reports[p, run].get("notes", ()) if n["id"] in CAUSES]
-            out.append("; ".join([f"{v.quality} {v.word}: {p.artifact} {p.runtime} {run.key()}: {off}", *sorted(set(causes))]))
+            out.append(
+                "; ".join([f"{v.quality} {v.word}: {p.artifact} {p.runtime} {run.key()}: {off}", *sorted(set(causes))])
+            )
         return out + [f"failed: {run.key()}: {x['failed']}" for run, x in self.told.items() if "failed" in x]
 
 
@@ -48,7 +57,6 @@ def total(rows: list[Row]) -> str:
 
 
 def text(rows: list[Row]) -> str:
-    """A line for each model that was run, with those below it that are not equal; then the total.
-    """
+    """A line for each model that was run, with those below it that are not equal; then the total."""
     run = [r for r in rows if r.reports]
     return "".join(r.line() + "\n" + "".join(f"  {x}\n" for x in r.off()) for r in run) + total(run) + "\n"

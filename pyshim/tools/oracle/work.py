@@ -170,7 +170,9 @@ def one(model: Any, batch: int, setting: str, archive: Path | None, events: bool
     given = on(model.inputs(batch), "cuda", setting == "channels_last")
     gc.collect()
     stats = torch.cuda.memory_stats()
-    told: dict[str, Any] = {"baseline": [stats[f"{m}_bytes.all.current"] for m in ("requested", "allocated", "reserved")]}
+    told: dict[str, Any] = {
+        "baseline": [stats[f"{m}_bytes.all.current"] for m in ("requested", "allocated", "reserved")]
+    }
     context = (lambda: torch.autocast("cuda", torch.float16)) if setting == "autocast" else contextlib.nullcontext
     gc.disable()
     try:
@@ -201,7 +203,11 @@ def stream(entries: list) -> list:
     for e in entries:
         if e["action"] == "alloc":
             born[e["addr"]], number = number, number + 1
-            frames = [f"{f['filename'].rpartition('/')[2]}:{f['line']} {f['name']}" for f in e.get("frames", ()) if "/torch/" not in f["filename"]]
+            frames = [
+                f"{f['filename'].rpartition('/')[2]}:{f['line']} {f['name']}"
+                for f in e.get("frames", ())
+                if "/torch/" not in f["filename"]
+            ]
             out.append([e["size"], frames[0] if frames else ""])
         elif e["action"] == "free_requested":
             out.append(born.pop(e["addr"], -1))

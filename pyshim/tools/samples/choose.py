@@ -27,7 +27,12 @@ def facts(where: str, v: Any) -> set[str]:
     """What a value shows, each under its argument's place."""
     if isinstance(v, Ten):
         ones = "one" if 1 in v.sizes else ""
-        return {f"{where} rank {len(v.sizes)}", f"{where} {v.dtype}", f"{where} {shape_of(v)} {ones}", f"{where} {v.store.device}"}
+        return {
+            f"{where} rank {len(v.sizes)}",
+            f"{where} {v.dtype}",
+            f"{where} {shape_of(v)} {ones}",
+            f"{where} {v.store.device}",
+        }
     if isinstance(v, (list, tuple)):
         out = {f"{where} list of {min(len(v), 4)}"}
         for x in v:
@@ -38,7 +43,7 @@ def facts(where: str, v: Any) -> set[str]:
     if isinstance(v, int):
         return {f"{where} int {max(-3, min(v, 4))}"}
     if isinstance(v, float):
-        return {f"{where} float {'>' if v > 0 else '<=' }0"}
+        return {f"{where} float {'>' if v > 0 else '<='}0"}
     return {f"{where} {v!r}"}
 
 

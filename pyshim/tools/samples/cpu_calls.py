@@ -82,7 +82,15 @@ Q = torch.quantize_per_tensor(X, 0.5, 0, torch.quint8)
 QUANT: list[HostCall] = [
     host("fake_quantize_per_tensor_affine", X, 0.5, 0, 0, 255),
     host("fake_quantize_per_tensor_affine", X, torch.tensor([0.5]), torch.tensor([0], dtype=torch.int32), 0, 255),
-    host("fake_quantize_per_channel_affine", X, torch.tensor([0.5, 0.5, 0.5]), torch.zeros(3, dtype=torch.int32), 1, 0, 255),
+    host(
+        "fake_quantize_per_channel_affine",
+        X,
+        torch.tensor([0.5, 0.5, 0.5]),
+        torch.zeros(3, dtype=torch.int32),
+        1,
+        0,
+        255,
+    ),
     host("fake_quantize_per_tensor_affine_cachemask", X, 0.5, 0, 0, 255),
     host("quantize_per_tensor", X, 0.5, 0, torch.quint8),
     host("quantize_per_tensor", X, 0.5, 0, torch.qint8),

@@ -118,7 +118,9 @@ def record(call: HostCall) -> dict:
     encoded = Encoder()
     line["args"] = [encoded(a) for a in call.args]
     line["kwargs"] = {k: encoded(v) for k, v in call.kwargs.items()}
-    values = [copied(v.value if isinstance(v, As) else v) for v in given if v is not None and not isinstance(v, torch.dtype)]
+    values = [
+        copied(v.value if isinstance(v, As) else v) for v in given if v is not None and not isinstance(v, torch.dtype)
+    ]
     try:
         with torch.jit.optimized_execution(False):
             result = unit.f(*values)
@@ -126,8 +128,14 @@ def record(call: HostCall) -> dict:
         line["error"] = True
         return line
     result, after = (result[0], list(result[1:])) if kept else (result, [])
-    line["outs"] = [] if not schema.returns else [encoded(x) for x in (result if len(schema.returns) > 1 else (result,))]
-    changed = {a.name: encoded(v) for a, v in zip(schema.arguments, after) if a.alias_info is not None and a.alias_info.is_write}
+    line["outs"] = (
+        [] if not schema.returns else [encoded(x) for x in (result if len(schema.returns) > 1 else (result,))]
+    )
+    changed = {
+        a.name: encoded(v)
+        for a, v in zip(schema.arguments, after)
+        if a.alias_info is not None and a.alias_info.is_write
+    }
     if changed:
         line["after"] = changed
     return line

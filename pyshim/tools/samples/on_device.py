@@ -38,7 +38,9 @@ class Build:
         dtype, sizes, device = getattr(torch, v["d"]), v["s"], v.get("dev", "cuda")
         numel = math.prod(sizes)
         if v["sid"] not in self.storages:
-            self.storages[v["sid"]] = torch.empty(v.get("n", numel * dtype.itemsize), dtype=torch.uint8, device=device).untyped_storage()
+            self.storages[v["sid"]] = torch.empty(
+                v.get("n", numel * dtype.itemsize), dtype=torch.uint8, device=device
+            ).untyped_storage()
         x = torch.empty(0, dtype=dtype, device=device)
         x.set_(self.storages[v["sid"]], v.get("o", 0), sizes, v.get("st") or contiguous_strides(tuple(sizes)))
         if "v" in v and device == "cpu":

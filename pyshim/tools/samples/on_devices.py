@@ -8,7 +8,16 @@ from typing import Any
 
 from .spec import contiguous_strides
 
-_DTYPES = {"f": "float32", "h": "float16", "b": "bfloat16", "d": "float64", "i": "int64", "?": "bool", "c": "complex64", "i32": "int32"}
+_DTYPES = {
+    "f": "float32",
+    "h": "float16",
+    "b": "bfloat16",
+    "d": "float64",
+    "i": "int64",
+    "?": "bool",
+    "c": "complex64",
+    "i32": "int32",
+}
 
 
 def _last(sizes: list[int]) -> list[int]:
@@ -44,7 +53,9 @@ class _Lines:
 
 
 class _Tensor:
-    def __init__(self, dtype: str, sizes: tuple[int, ...], strides: list[int] | None = None, offset: int = 0, host: bool = False):
+    def __init__(
+        self, dtype: str, sizes: tuple[int, ...], strides: list[int] | None = None, offset: int = 0, host: bool = False
+    ):
         self.dtype, self.sizes, self.strides, self.offset, self.host = dtype, list(sizes), strides, offset, host
 
     def line(self, sid: int) -> dict:
@@ -128,10 +139,24 @@ def products(c: _Lines) -> None:
 
 def reductions(c: _Lines) -> None:
     """Reductions whose blocks of threads meet in global memory, and those that do not."""
-    for d, sizes, dims in (("f", (65536, 1024), [0]), ("f", (2048, 4096), [0]), ("f", (64, 1024), [1]), ("f", (1 << 26,), [0]), ("f", (1 << 20,), [0]),
-                           ("f", (1000, 1000, 100), [1]), ("f", (1000, 1000, 100), [0, 2]), ("f", (32, 2048, 7, 7), [2, 3]), ("h", (65536, 1024), [0]),
-                           ("d", (65536, 1024), [0]), ("h", (1 << 24,), [0]), ("b", (4096, 4096), [0]), ("f", (8, 3, 512, 512), [0, 2, 3]),
-                           ("f", (16384, 3), [0]), ("f", (100000, 7), [0]), ("c", (65536, 512), [0])):
+    for d, sizes, dims in (
+        ("f", (65536, 1024), [0]),
+        ("f", (2048, 4096), [0]),
+        ("f", (64, 1024), [1]),
+        ("f", (1 << 26,), [0]),
+        ("f", (1 << 20,), [0]),
+        ("f", (1000, 1000, 100), [1]),
+        ("f", (1000, 1000, 100), [0, 2]),
+        ("f", (32, 2048, 7, 7), [2, 3]),
+        ("h", (65536, 1024), [0]),
+        ("d", (65536, 1024), [0]),
+        ("h", (1 << 24,), [0]),
+        ("b", (4096, 4096), [0]),
+        ("f", (8, 3, 512, 512), [0, 2, 3]),
+        ("f", (16384, 3), [0]),
+        ("f", (100000, 7), [0]),
+        ("c", (65536, 512), [0]),
+    ):
         x = of(d, *sizes)
         c.call("aten::sum.dim_IntList", x, dims)
         c.call("aten::mean.dim", x, dims)
@@ -161,8 +186,20 @@ def reductions(c: _Lines) -> None:
 
 def sorts(c: _Lines) -> None:
     """Sorts, selections and what CUB takes for them."""
-    for sizes, dim in (((4096,), 0), ((4097,), 0), ((1 << 20,), 0), ((1 << 24,), 0), ((8, 5000), 1), ((100, 5000), 1), ((200, 5000), 1), ((5000, 8), 0), ((2, 1 << 20), 1),
-                       ((1000, 100), 1), ((1000, 100), 0), ((16, 2048), 1)):
+    for sizes, dim in (
+        ((4096,), 0),
+        ((4097,), 0),
+        ((1 << 20,), 0),
+        ((1 << 24,), 0),
+        ((8, 5000), 1),
+        ((100, 5000), 1),
+        ((200, 5000), 1),
+        ((5000, 8), 0),
+        ((2, 1 << 20), 1),
+        ((1000, 100), 1),
+        ((1000, 100), 0),
+        ((16, 2048), 1),
+    ):
         for d in "fi":
             c.call("aten::sort.stable", of(d, *sizes), stable=False, dim=dim)
         c.call("aten::sort.stable", of("h", *sizes), stable=True, dim=dim)
@@ -186,7 +223,16 @@ def sorts(c: _Lines) -> None:
 
 def convolutions(c: _Lines) -> None:
     """Kernels of PyTorch's own and copies; cuDNN's workspaces are what it answers here."""
-    def conv(x: _Tensor, w: _Tensor, stride: int = 1, padding: int = 0, groups: int = 1, dilation: int = 1, cudnn: bool = True) -> None:
+
+    def conv(
+        x: _Tensor,
+        w: _Tensor,
+        stride: int = 1,
+        padding: int = 0,
+        groups: int = 1,
+        dilation: int = 1,
+        cudnn: bool = True,
+    ) -> None:
         n = len(x.sizes) - 2
         whole(x, w, None, [stride] * n, [padding] * n, [dilation] * n, False, [0] * n, groups, cudnn=cudnn)
 
@@ -217,15 +263,35 @@ def convolutions(c: _Lines) -> None:
         whole(f(4, 16, 16), f(16, 8, 3), None, [2], [1], [1], True, [0], 1, **kw)
     # check_cudnn_depthwise_workload_with_filter: half
     for batch in (1, 2, 8, 16, 17, 32):
-        for channels, size, filter in ((128, 7, 1), (128, 14, 1), (256, 28, 3), (256, 14, 3), (512, 7, 3), (512, 6, 3), (64, 28, 3), (16, 14, 3), (64, 14, 5), (512, 14, 7)):
-            conv(of("h", batch, channels, size, size), of("h", channels, 1, filter, filter), padding=filter // 2, groups=channels)
+        for channels, size, filter in (
+            (128, 7, 1),
+            (128, 14, 1),
+            (256, 28, 3),
+            (256, 14, 3),
+            (512, 7, 3),
+            (512, 6, 3),
+            (64, 28, 3),
+            (16, 14, 3),
+            (64, 14, 5),
+            (512, 14, 7),
+        ):
+            conv(
+                of("h", batch, channels, size, size),
+                of("h", channels, 1, filter, filter),
+                padding=filter // 2,
+                groups=channels,
+            )
     for stride in (1, 2, 3):
         conv(of("h", 2, 512, 14, 14), of("h", 512, 1, 3, 3), stride=stride, groups=512)
     conv(of("h", 2, 512, 1, 14), of("h", 512, 1, 1, 3), groups=512)
     conv(of("h", 2, 512, 14, 14), of("h", 512, 1, 3, 3), dilation=2, groups=512)
     for mask in ([True, True, True], [False, True, False], [True, False, False]):
-        for x, w, g, groups in ((f(4, 8, 32, 32), f(16, 8, 3, 3), f(4, 16, 32, 32), 1), (last("f", 4, 8, 32, 32), f(16, 8, 3, 3), f(4, 16, 32, 32), 1),
-                                (f(4, 8, 32, 32), f(8, 1, 3, 3), f(4, 8, 32, 32), 8), (f(4, 8, 32), f(16, 8, 3), f(4, 16, 32), 1)):
+        for x, w, g, groups in (
+            (f(4, 8, 32, 32), f(16, 8, 3, 3), f(4, 16, 32, 32), 1),
+            (last("f", 4, 8, 32, 32), f(16, 8, 3, 3), f(4, 16, 32, 32), 1),
+            (f(4, 8, 32, 32), f(8, 1, 3, 3), f(4, 8, 32, 32), 8),
+            (f(4, 8, 32), f(16, 8, 3), f(4, 16, 32), 1),
+        ):
             n = len(x.sizes) - 2
             c.call("aten::convolution_backward", g, x, w, [16], [1] * n, [1] * n, [1] * n, False, [0] * n, groups, mask)
 
@@ -270,7 +336,13 @@ def operands(c: _Lines) -> None:
         c.call("aten::_softmax", f(*sizes), -1, False)
     c.call("aten::native_layer_norm", f(8, 64, 128, strides=[128, 1024, 1]), [128], f(128), f(128), 1e-5)
     c.call("aten::_softmax", f(8, 64, 128, strides=[128, 1024, 1]), -1, False)
-    for x in (f(8, 32, 28, 28), last("f", 8, 32, 28, 28), f(8, 32, 1, 1), of("h", 8, 32, 28, 28), f(8, 32, 28, 28, strides=[25088, 784, 1, 28])):
+    for x in (
+        f(8, 32, 28, 28),
+        last("f", 8, 32, 28, 28),
+        f(8, 32, 1, 1),
+        of("h", 8, 32, 28, 28),
+        f(8, 32, 28, 28, strides=[25088, 784, 1, 28]),
+    ):
         n = x.sizes[2] * x.sizes[3]
         ch = x.dtype
         c.call("aten::native_group_norm", x, of(ch, 32), of(ch, 32), 8, 32, n, 4, 1e-5)
@@ -279,7 +351,12 @@ def operands(c: _Lines) -> None:
         for x in (f(8, 32, 28, 28), last("f", 8, 32, 28, 28)):
             c.call("aten::_batch_norm_impl_index", x, f(32), f(32), f(32), f(32), training, 0.1, 1e-5, True)
             c.call("aten::_batch_norm_impl_index", x, None, None, f(32), f(32), training, 0.1, 1e-5, True)
-    for x in (f(2, 8, 16, 16), last("f", 2, 8, 16, 16), last("f", 2, 3, 16, 16), f(2, 8, 16, 16, strides=[2048, 256, 1, 16])):
+    for x in (
+        f(2, 8, 16, 16),
+        last("f", 2, 8, 16, 16),
+        last("f", 2, 3, 16, 16),
+        f(2, 8, 16, 16, strides=[2048, 256, 1, 16]),
+    ):
         c.call("aten::upsample_nearest2d", x, [32, 32])
         c.call("aten::upsample_bilinear2d", x, [32, 32], False)
         c.call("aten::upsample_bicubic2d", x, [32, 32], False)
@@ -293,9 +370,34 @@ def operands(c: _Lines) -> None:
 def products_of_patches(c: _Lines) -> None:
     """Convolutions without cuDNN: columns of one sample, a product each, groups one after the
     other."""
-    def conv(x: _Tensor, w: _Tensor, bias: _Tensor | None = None, stride: int = 1, padding: int = 0, dilation: int = 1, groups: int = 1, transposed: bool = False) -> None:
+
+    def conv(
+        x: _Tensor,
+        w: _Tensor,
+        bias: _Tensor | None = None,
+        stride: int = 1,
+        padding: int = 0,
+        dilation: int = 1,
+        groups: int = 1,
+        transposed: bool = False,
+    ) -> None:
         n = len(x.sizes) - 2
-        c.call("aten::_convolution", x, w, bias, [stride] * n, [padding] * n, [dilation] * n, transposed, [0] * n, groups, False, False, False, True)
+        c.call(
+            "aten::_convolution",
+            x,
+            w,
+            bias,
+            [stride] * n,
+            [padding] * n,
+            [dilation] * n,
+            transposed,
+            [0] * n,
+            groups,
+            False,
+            False,
+            False,
+            True,
+        )
 
     x, w, b = f(3, 8, 16, 16), f(12, 8, 3, 3), f(12)
     conv(x, w, b)
@@ -328,15 +430,34 @@ def products_of_patches(c: _Lines) -> None:
     conv(f(3, 8, 16), f(8, 6, 3), groups=2, transposed=True)
     conv(of("c", 3, 8, 16, 16), of("c", 12, 8, 3, 3))
     for mask in ([True, True, True], [False, True, False], [True, False, False]):
-        for x, w, g, groups in ((f(3, 8, 8, 8, 8), f(12, 8, 3, 3, 3), f(3, 12, 8, 8, 8), 1), (f(3, 8, 8, 8), f(12, 4, 3, 3), f(3, 12, 8, 8), 2)):
+        for x, w, g, groups in (
+            (f(3, 8, 8, 8, 8), f(12, 8, 3, 3, 3), f(3, 12, 8, 8, 8), 1),
+            (f(3, 8, 8, 8), f(12, 4, 3, 3), f(3, 12, 8, 8), 2),
+        ):
             n = len(x.sizes) - 2
             c.call("aten::convolution_backward", g, x, w, [12], [1] * n, [1] * n, [1] * n, False, [0] * n, groups, mask)
 
 
 def windows(c: _Lines) -> None:
     """ceil_mode drops a window that would begin beyond the input."""
-    for size, kernel, stride, padding in ((4, 2, 4, 0), (5, 2, 4, 0), (4, 3, 3, 1), (5, 3, 3, 1), (6, 3, 3, 1), (7, 2, 3, 0), (8, 2, 3, 1)):
-        c.call("aten::max_pool2d_with_indices", f(1, 1, size, size), [kernel, kernel], [stride, stride], [padding, padding], [1, 1], True)
+    for size, kernel, stride, padding in (
+        (4, 2, 4, 0),
+        (5, 2, 4, 0),
+        (4, 3, 3, 1),
+        (5, 3, 3, 1),
+        (6, 3, 3, 1),
+        (7, 2, 3, 0),
+        (8, 2, 3, 1),
+    ):
+        c.call(
+            "aten::max_pool2d_with_indices",
+            f(1, 1, size, size),
+            [kernel, kernel],
+            [stride, stride],
+            [padding, padding],
+            [1, 1],
+            True,
+        )
         c.call("aten::avg_pool2d", f(1, 1, size, size), [kernel, kernel], [stride, stride], [padding, padding], True)
         c.call("aten::avg_pool3d", f(1, 1, size, size, size), [kernel] * 3, [stride] * 3, [padding] * 3, True)
 

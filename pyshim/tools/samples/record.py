@@ -159,7 +159,9 @@ def record(call: Call) -> dict:
             if call.fails:
                 line["error"] = True
                 return line
-            raise Refused(f"{type(e).__name__}: {str(e).strip().splitlines()[0][:160] if str(e).strip() else ''}") from None
+            raise Refused(
+                f"{type(e).__name__}: {str(e).strip().splitlines()[0][:160] if str(e).strip() else ''}"
+            ) from None
         if call.fails:
             raise Refused("got a result, want an error")
         before = len(log.events)

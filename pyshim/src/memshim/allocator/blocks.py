@@ -27,8 +27,11 @@ class Settings(NamedTuple):
     def of(cls, told: dict) -> Settings:
         """A snapshot's allocator_settings."""
         divisions = {int(k): v for k, v in (told.get("roundup_power2_divisions") or {}).items()}
-        return cls(max(0, told.get("max_split_size") or 0), bool(told.get("expandable_segments")),
-                   tuple(divisions[k] for k in sorted(divisions)) if any(divisions.values()) else ())
+        return cls(
+            max(0, told.get("max_split_size") or 0),
+            bool(told.get("expandable_segments")),
+            tuple(divisions[k] for k in sorted(divisions)) if any(divisions.values()) else (),
+        )
 
     def rounded(self, n: int) -> int:
         """round_size."""
@@ -62,7 +65,9 @@ class Blocks:
         self._at: dict[int, _Block] = {}
         self._lost: dict[int, int] = {}  # blocks whose segment is not known, by address
         for s in segments:
-            self._add(s["address"], [(b["size"], b["state"] == "inactive") for b in s["blocks"]], s["segment_type"] == "small")
+            self._add(
+                s["address"], [(b["size"], b["state"] == "inactive") for b in s["blocks"]], s["segment_type"] == "small"
+            )
 
     def _add(self, address: int, blocks: list[tuple[int, bool]], small: bool) -> None:
         last = None
@@ -80,7 +85,11 @@ class Blocks:
             self._lost[address] = want
             return want
         rest = b.size - want
-        if rest >= MIN_BLOCK if b.small or self.settings.expandable else rest > SMALL and not 0 < self.settings.max_split <= want:
+        if (
+            rest >= MIN_BLOCK
+            if b.small or self.settings.expandable
+            else rest > SMALL and not 0 < self.settings.max_split <= want
+        ):
             new = self._at[address + want] = _Block(rest, True, b.small)
             new.before, new.after = address, b.after
             if b.after is not None:
@@ -153,7 +162,10 @@ class Blocks:
             self._at[b.before].after = None
         if b.after is not None:
             self._at[b.after].before = None
-        for at, length, before, after in ((start, address - start, b.before, None), (address + size, start + b.size - address - size, None, b.after)):
+        for at, length, before, after in (
+            (start, address - start, b.before, None),
+            (address + size, start + b.size - address - size, None, b.after),
+        ):
             if length:
                 part = self._at[at] = _Block(length, True, b.small)
                 part.before, part.after = before, after

@@ -91,7 +91,7 @@ class CPURegion:
 
     def advance(self) -> None:
         """Count the events that came since the last time."""
-        for e in self.events[self._last:]:
+        for e in self.events[self._last :]:
             self._current += e.size if e.action == "alloc" else -e.size
             self._most = max(self._most, self._current)
         self._last = len(self.events)
@@ -169,7 +169,7 @@ class Watcher(Watch):
 
     def read(self, region: CPURegion) -> None:
         with self._regions_lock:
-            region.events = self._events[region._from - self._first:]
+            region.events = self._events[region._from - self._first :]
             region.advance()
 
     def close(self, region: CPURegion) -> None:

@@ -14,7 +14,18 @@ MAX_EVENTS = 10_000_000  # of the allocator's ring buffer, which grows as it fil
 
 # Those that a record keeps: not what reading the history leaves in it (snapshot), nor what changes
 # no memory (annotate).
-ACTIONS = frozenset(("alloc", "free_requested", "free_completed", "segment_alloc", "segment_free", "segment_map", "segment_unmap", "oom"))
+ACTIONS = frozenset(
+    (
+        "alloc",
+        "free_requested",
+        "free_completed",
+        "segment_alloc",
+        "segment_free",
+        "segment_map",
+        "segment_unmap",
+        "oom",
+    )
+)
 ANNOTATE = "annotate"
 
 
@@ -59,8 +70,19 @@ def read_entries(entries: list[dict], stacks: Stacks) -> list[Event]:
             origin = nodes.get(texts, -2)
             if origin == -2:
                 origin = nodes[texts] = stacks.add(forward_frames(told))
-        out.append(Event(action, e.get("addr", e.get("device_free", 0)), e["size"], e.get("stream", 0), "", stack,
-                         origin, e.get("user_metadata", ""), e.get("time_us", 0)))
+        out.append(
+            Event(
+                action,
+                e.get("addr", e.get("device_free", 0)),
+                e["size"],
+                e.get("stream", 0),
+                "",
+                stack,
+                origin,
+                e.get("user_metadata", ""),
+                e.get("time_us", 0),
+            )
+        )
     return out
 
 

@@ -192,14 +192,22 @@ def at_peak(region: Region, every_frame: bool = False, since: int = 0) -> Peak:
     m = moment(region, changes, since=since)
     told = region.peaks().get("allocated", 0) if region.where == "cuda" and not since else 0
     churn = sum(e.size for e in region.events if e.action == "alloc")
-    return _account(region, m, max(m.total, told), every_frame)._replace(churn=churn, oom=_last_oom(region, changes, m, every_frame), lost=region.lost)
+    return _account(region, m, max(m.total, told), every_frame)._replace(
+        churn=churn, oom=_last_oom(region, changes, m, every_frame), lost=region.lost
+    )
 
 
 def _account(region: Region, m: Moment, total: int, every_frame: bool) -> Peak:
     """Who held what at a moment."""
     at = line_of(region.stacks, region.events[m.at], every_frame)[0] if m.at >= 0 else None
-    return Peak(total, at, by_line(region, m.held, every_frame), Line(None, sum(m.before), len(m.before), median(m.before)),
-                sum(h.block - h.event.size for h in m.held), total - sum(m.before) - sum(h.block for h in m.held))
+    return Peak(
+        total,
+        at,
+        by_line(region, m.held, every_frame),
+        Line(None, sum(m.before), len(m.before), median(m.before)),
+        sum(h.block - h.event.size for h in m.held),
+        total - sum(m.before) - sum(h.block for h in m.held),
+    )
 
 
 def _last_oom(region: Region, changes: list[Change], peak: Moment, every_frame: bool) -> OutOfMemory | None:

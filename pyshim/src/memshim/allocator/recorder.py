@@ -192,7 +192,12 @@ class Recorder:
             region.events, region._from = [], self._first.setdefault(region.index, 0) + len(events)
             region.settings = Settings.of(snapshot.get("allocator_settings") or {})
             region.segments = [s for s in snapshot["segments"] if s["device"] == region.index]
-            region.before = {b["address"]: b["size"] for s in region.segments for b in s["blocks"] if b["state"] == "active_allocated"}
+            region.before = {
+                b["address"]: b["size"]
+                for s in region.segments
+                for b in s["blocks"]
+                if b["state"] == "active_allocated"
+            }
             self._trim(region.index)
         self._reset(region.index)
         region._most = {}
@@ -248,9 +253,14 @@ class Recorder:
         with self._lock:
             if region.begun and region.keeps_events and not region._ended:
                 snapshot = self._drain()
-                region.at_end = {b["address"]: b for s in snapshot["segments"] if s["device"] == region.index for b in s["blocks"]
-                                 if b["state"] == "active_allocated"}
-                region.events = self._events[region.index][region._from - self._first[region.index]:]
+                region.at_end = {
+                    b["address"]: b
+                    for s in snapshot["segments"]
+                    if s["device"] == region.index
+                    for b in s["blocks"]
+                    if b["state"] == "active_allocated"
+                }
+                region.events = self._events[region.index][region._from - self._first[region.index] :]
                 return snapshot
             return None
 
@@ -286,7 +296,7 @@ class Recorder:
             return entries[count:]
         for i in range(len(entries) - 1, -1, -1):
             if _identity(entries[i]) == last:
-                return entries[i + 1:]
+                return entries[i + 1 :]
         self._lose(device, "the program's own recording keeps too few entries, or was ended")
         return entries
 
@@ -431,7 +441,10 @@ def allocator_snapshot() -> dict:
 
 def _most(now: dict, before: dict) -> dict:
     """The counters, with the higher of each two peaks."""
-    return {k: _most(v, before.get(k, {})) if isinstance(v, dict) else max(v, before.get(k, v)) if k == "peak" else v for k, v in now.items()}
+    return {
+        k: _most(v, before.get(k, {})) if isinstance(v, dict) else max(v, before.get(k, v)) if k == "peak" else v
+        for k, v in now.items()
+    }
 
 
 def _identity(entry: dict) -> tuple:
@@ -486,6 +499,11 @@ class Guard:
         self._real["_cuda_resetPeakMemoryStats"](index)
 
 
-_GUARDED = ("_cuda_resetPeakMemoryStats", "_accelerator_resetPeakStats", "_cuda_memoryStats", "_accelerator_getDeviceStats")
+_GUARDED = (
+    "_cuda_resetPeakMemoryStats",
+    "_accelerator_resetPeakStats",
+    "_cuda_memoryStats",
+    "_accelerator_getDeviceStats",
+)
 
 recorder = Recorder()

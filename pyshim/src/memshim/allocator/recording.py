@@ -61,8 +61,15 @@ def encode(header: dict[str, Any], events: Sequence[Event], sites: Sequence[Site
         key = at
     told = [stacks.frames[f] for f in frames]
     frames_out = [[shorten(f.file), f.line, f.function] for f in told]
-    head = {"rec": VERSION, "record": {k: v for k, v in header.items() if k not in LONG}, "actions": list(actions), "frames": len(frames_out),
-            "stacks": len(stacks_out), "sites": len(sites_out), "events": len(rows)}
+    head = {
+        "rec": VERSION,
+        "record": {k: v for k, v in header.items() if k not in LONG},
+        "actions": list(actions),
+        "frames": len(frames_out),
+        "stacks": len(stacks_out),
+        "sites": len(sites_out),
+        "events": len(rows),
+    }
     return compress([head, *frames_out, *stacks_out, *sites_out, *rows])
 
 

@@ -24,12 +24,21 @@ def snapshot(region: CUDARegion) -> dict[str, Any]:
         if e.stack < 0:
             return []
         if e.stack not in frames:
-            frames[e.stack] = [{"filename": f.file, "line": f.line, "name": f.function} for f in region.stacks.of(e.stack)]
+            frames[e.stack] = [
+                {"filename": f.file, "line": f.line, "name": f.function} for f in region.stacks.of(e.stack)
+            ]
         return frames[e.stack]
 
     def entry(e: Event) -> dict[str, Any]:
         where = {"device_free": e.key} if e.action == "oom" else {"addr": e.key}
-        return {"action": e.action, **where, "size": e.size, "stream": e.stream, "time_us": e.time, "frames": stack_of(e)}
+        return {
+            "action": e.action,
+            **where,
+            "size": e.size,
+            "stream": e.stream,
+            "time_us": e.time,
+            "frames": stack_of(e),
+        }
 
     seen = [entry(e) for e in region.events if e.action != ANNOTATE]
     out["device_traces"] = [seen if i == region.index else [] for i in range(len(out["device_traces"]))]

@@ -55,7 +55,10 @@ class Program:
 
         self.on, self.check_nan = torch.is_anomaly_enabled(), torch.is_anomaly_check_nan_enabled()
         self._set, self._format = torch.set_anomaly_enabled, fx.format_stack
-        self._real = {name: getattr(torch, name) for name in ("set_anomaly_enabled", "is_anomaly_enabled", "is_anomaly_check_nan_enabled")}
+        self._real = {
+            name: getattr(torch, name)
+            for name in ("set_anomaly_enabled", "is_anomaly_enabled", "is_anomaly_check_nan_enabled")
+        }
         torch.set_anomaly_enabled, torch.is_anomaly_enabled = self.set, lambda: self.on
         torch.is_anomaly_check_nan_enabled = lambda: self.check_nan
 
@@ -83,8 +86,7 @@ class Program:
 
 
 class Lines:
-    """with Lines(): … operators that are run forward in it are named when their backward allocates.
-    """
+    """with Lines(): … operators that are run forward in it are named when their backward allocates."""
 
     def __enter__(self) -> Lines:
         global _open, _program

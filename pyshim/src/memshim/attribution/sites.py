@@ -68,7 +68,7 @@ class Log:
 
     def __iter__(self) -> Iterator[tuple]:
         for i, label in enumerate(self._labels):
-            yield *self._numbers[i * self._width:(i + 1) * self._width], label
+            yield *self._numbers[i * self._width : (i + 1) * self._width], label
 
 
 class Attribution:
@@ -141,10 +141,17 @@ class Attribution:
             clear()
             self.cleared.append((before, self.count()))
 
-        handles = [register_module_forward_pre_hook(enter), register_module_forward_hook(leave, always_call=True),
-                   register_optimizer_step_pre_hook(steps), register_optimizer_step_post_hook(stepped)]
+        handles = [
+            register_module_forward_pre_hook(enter),
+            register_module_forward_hook(leave, always_call=True),
+            register_optimizer_step_pre_hook(steps),
+            register_optimizer_step_post_hook(stepped),
+        ]
         torch.autograd.backward, torch.clear_autocast_cache = backward, cleared
-        self._undo = [h.remove for h in handles] + [lambda: setattr(torch.autograd, "backward", original), lambda: setattr(torch, "clear_autocast_cache", clear)]
+        self._undo = [h.remove for h in handles] + [
+            lambda: setattr(torch.autograd, "backward", original),
+            lambda: setattr(torch, "clear_autocast_cache", clear),
+        ]
         forward_lines.running = self.running
         return self
 
@@ -241,7 +248,9 @@ class Attribution:
 class Reading:
     """The events of a region in the light of the marks."""
 
-    def __init__(self, region: CUDARegion, marks: Attribution, start: int, owners: dict[int, str], program: bool = False):
+    def __init__(
+        self, region: CUDARegion, marks: Attribution, start: int, owners: dict[int, str], program: bool = False
+    ):
         """start: the count when the region began. owners: category of what is there at the end, by
         key. program: it is no iteration of ours, and what no module made may be anything."""
         self._region, self._marks, self._owners, self._program = region, marks, owners, program
@@ -357,7 +366,11 @@ class Reading:
         """Of what nobody owns. outside: the operator, where no module ran."""
         phase = self.phase_at(phases, at)
         if phase != FORWARD:
-            ends = next((i for i, name in phases if i > at and name != phase), len(self._region.events)) if self._program else at
+            ends = (
+                next((i for i, name in phases if i > at and name != phase), len(self._region.events))
+                if self._program
+                else at
+            )
             return "untraced" if self._program and (death is None or death > ends) else "temporary"
         if death is not None and not _outlives(self._region, at, death):
             return "temporary"
@@ -368,7 +381,9 @@ class Reading:
         user's."""
         if stack not in self._lines:
             stacks = self._region.stacks
-            frames = [f for f in stacks.of(stack) if f.file != forward_lines.MODULE and f.line > 0 and not compiled(f.file)]
+            frames = [
+                f for f in stacks.of(stack) if f.file != forward_lines.MODULE and f.line > 0 and not compiled(f.file)
+            ]
             frames = [f for f in frames if not generated(f.file)] or frames
             self._lines[stack] = stacks.add(list(map(tuple, frames)))
         return self._lines[stack]
@@ -378,8 +393,11 @@ def in_order_of_birth(events: list[Event], begin: int, end: int) -> None:
     """Autocast lets go of its copies in the order of a hash of their addresses in the process
     (autocast_mode.cpp, cached_casts), which is another in every run. What is held afterwards is the
     same in any order: the oldest goes first."""
-    pairs = [events[i:i + 2] for i in range(begin, end, 2)]
-    if not all([e.action for e in pair] == ["free_requested", "free_completed"] and pair[0].key == pair[1].key for pair in pairs):
+    pairs = [events[i : i + 2] for i in range(begin, end, 2)]
+    if not all(
+        [e.action for e in pair] == ["free_requested", "free_completed"] and pair[0].key == pair[1].key
+        for pair in pairs
+    ):
         return  # it let go of nothing, or of what a stream still reads
     born = {e.key: i for i, e in enumerate(events[:begin]) if e.action == "alloc"}
     events[begin:end] = [e for pair in sorted(pairs, key=lambda pair: born.get(pair[0].key, -1)) for e in pair]
@@ -389,7 +407,7 @@ def _outlives(region: CUDARegion, born: int, death: int) -> bool:
     """Whether something else was asked for by another line before it was let go: it outlived the
     operator that made it."""
     stack = region.events[born].stack
-    for e in region.events[born + 1:death]:
+    for e in region.events[born + 1 : death]:
         if e.action == "alloc" and e.stack != stack:
             return True
     return False
@@ -400,8 +418,11 @@ def _overloads() -> dict[str, str]:
     """By the name of its C++ struct in at::_ops, every operator."""
     import torch
 
-    return {"_".join(filter(None, (s.name.removeprefix("aten::"), s.overload_name))): s.name for s in torch._C._jit_get_all_schemas()
-            if s.name.startswith("aten::")}
+    return {
+        "_".join(filter(None, (s.name.removeprefix("aten::"), s.overload_name))): s.name
+        for s in torch._C._jit_get_all_schemas()
+        if s.name.startswith("aten::")
+    }
 
 
 @lru_cache(maxsize=None)
@@ -418,8 +439,7 @@ def _makes(op: str) -> bool:
 
 
 def _operator(told: list) -> str:
-    """What Python, or a node of the backward, called: the outermost operator of the innermost C++.
-    """
+    """What Python, or a node of the backward, called: the outermost operator of the innermost C++."""
     found = ""
     for f in told:
         if f.file.endswith(".py"):

@@ -69,7 +69,11 @@ def named(source: str, folder: str = "."):
     value = module = _from_file(where, folder) if where.endswith(".py") else _from_package(where, folder)
     for part in name.split("."):
         if not hasattr(value, part):
-            file = os.path.normpath(os.path.join(folder, where)) if where.endswith(".py") else getattr(module, "__file__", None) or where
+            file = (
+                os.path.normpath(os.path.join(folder, where))
+                if where.endswith(".py")
+                else getattr(module, "__file__", None) or where
+            )
             raise BuildError(f"{file}: got no {name}")
         value = getattr(value, part)
     return value
@@ -162,7 +166,9 @@ def load_artifact(path: str, device: str):
     runtime = _runtime_of(path)
     if any(n.endswith(STRIPPED) for n in _records(path)):
         raise BuildError(f"{path} is stripped: want the archive with its weights, or its source")
-    return on_device(_program(path), device).module() if runtime == "export" else torch.jit.load(path, map_location="cpu")
+    return (
+        on_device(_program(path), device).module() if runtime == "export" else torch.jit.load(path, map_location="cpu")
+    )
 
 
 def _program(path: str):
@@ -176,7 +182,7 @@ def _by_name(program, model):
     """An exported program takes an argument by position or by name as it was exported; a case may
     name any."""
     names = program.module_call_graph[0].signature.forward_arg_names or []
-    positional = names[:program.call_spec.in_spec.child(0).num_children]
+    positional = names[: program.call_spec.in_spec.child(0).num_children]
 
     def call(*args, **kwargs):
         given = dict(zip(positional, args)) | kwargs
@@ -211,7 +217,12 @@ def _records(artifact: str) -> list[str]:
 def _runnable(case: dict, runtime: str) -> bool:
     """Whether there is an artifact of that runtime with its weights."""
     path = case["artifact"]
-    return bool(path) and os.path.isfile(path) and not any(n.endswith(STRIPPED) for n in _records(path)) and _runtime_of(path) == runtime
+    return (
+        bool(path)
+        and os.path.isfile(path)
+        and not any(n.endswith(STRIPPED) for n in _records(path))
+        and _runtime_of(path) == runtime
+    )
 
 
 def _source(case: dict):
@@ -236,7 +247,9 @@ def accepts(model: Any, args: list, kwargs: dict) -> None:
         signature.bind(*args, **kwargs)
     except TypeError:
         given = ", ".join([*("one without a name" for _ in args), *kwargs]) or "none"
-        raise BuildError(f"got inputs {given}; want those of {type(model).__name__}.forward({', '.join(map(_parameter, signature.parameters.values()))})") from None
+        raise BuildError(
+            f"got inputs {given}; want those of {type(model).__name__}.forward({', '.join(map(_parameter, signature.parameters.values()))})"
+        ) from None
 
 
 def _parameter(p: inspect.Parameter) -> str:
@@ -245,8 +258,10 @@ def _parameter(p: inspect.Parameter) -> str:
 
 def _eager(case: dict, args: list, kwargs: dict) -> Made:
     if not case["source"]:
-        raise NothingToRun("runtime eager is measured on the live model: give source: in memspec.yaml (runtime: torchscript or export is measured "
-                           "on the artifact)")
+        raise NothingToRun(
+            "runtime eager is measured on the live model: give source: in memspec.yaml (runtime: torchscript or export is measured "
+            "on the artifact)"
+        )
     model = _cast(_source(case), case)
     accepts(model, args, kwargs)
     return Made(model, "eager", "source", _nbytes(in_order(model)))
@@ -257,7 +272,12 @@ def _torchscript(case: dict, args: list, kwargs: dict) -> Made:
 
     if _runnable(case, "torchscript"):
         if not case["dtype"]:
-            return Made(case["artifact"], "torchscript", "artifact", _nbytes(in_order(torch.jit.load(case["artifact"], map_location="cpu"))))
+            return Made(
+                case["artifact"],
+                "torchscript",
+                "artifact",
+                _nbytes(in_order(torch.jit.load(case["artifact"], map_location="cpu"))),
+            )
         model, how = torch.jit.load(case["artifact"], map_location="cpu"), "artifact"
     elif not case["source"]:
         raise _refuse(case, "runtime torchscript is measured on the archive")
@@ -298,12 +318,16 @@ def _export(case: dict, args: list, kwargs: dict) -> Made:
                 for name, t in state.items():
                     if isinstance(t, torch.Tensor) and t.is_floating_point():
                         cast = t.detach().to(kind)
-                        state[name] = torch.nn.Parameter(cast, t.requires_grad) if isinstance(t, torch.nn.Parameter) else cast
+                        state[name] = (
+                            torch.nn.Parameter(cast, t.requires_grad) if isinstance(t, torch.nn.Parameter) else cast
+                        )
     elif case["source"]:
         program, how = torch.export.export(_cast(_source(case), case), tuple(args), kwargs), "source, exported"
     else:
         raise _refuse(case, "runtime export is measured on the exported program")
-    return Made(program, "export", how, _nbytes([t for t in program.state_dict.values() if isinstance(t, torch.Tensor)]))
+    return Made(
+        program, "export", how, _nbytes([t for t in program.state_dict.values() if isinstance(t, torch.Tensor)])
+    )
 
 
 def _nbytes(tensors: list) -> int:

@@ -40,11 +40,32 @@ def case_of(a: argparse.Namespace) -> dict:
         name, value = inputs.parse(text, dims)
         texts.append(f"{name}={inputs.show(value)}" if name else inputs.show(value))
     artifact = a.source if a.source.endswith((".pt", ".pt2")) else ""
-    return {"name": a.name or os.path.basename(a.output).removesuffix(".rec"), "source": "" if artifact else a.source, "artifact": artifact, "dir": ".",
-            "mode": a.mode, "grad": a.grad, "dtype": a.dtype, "autocast": a.autocast, "inputs": texts, "alloc_conf": a.alloc_conf,
-            "cublas_workspace": a.cublas_workspace, "memory_fraction": 0, "runtime": "eager", "iterations": a.iterations,
-            "flags": {"tf32_matmul": False, "tf32_cudnn": True, "benchmark": False, "deterministic": False}, "training": training_of(a),
-            "command": [*compiling(os.environ), "python", "-m", "memshim", "capture", *(w for w in a.words if w != "--fresh")]}
+    return {
+        "name": a.name or os.path.basename(a.output).removesuffix(".rec"),
+        "source": "" if artifact else a.source,
+        "artifact": artifact,
+        "dir": ".",
+        "mode": a.mode,
+        "grad": a.grad,
+        "dtype": a.dtype,
+        "autocast": a.autocast,
+        "inputs": texts,
+        "alloc_conf": a.alloc_conf,
+        "cublas_workspace": a.cublas_workspace,
+        "memory_fraction": 0,
+        "runtime": "eager",
+        "iterations": a.iterations,
+        "flags": {"tf32_matmul": False, "tf32_cudnn": True, "benchmark": False, "deterministic": False},
+        "training": training_of(a),
+        "command": [
+            *compiling(os.environ),
+            "python",
+            "-m",
+            "memshim",
+            "capture",
+            *(w for w in a.words if w != "--fresh"),
+        ],
+    }
 
 
 # how inductor, dynamo and Triton are told otherwise
@@ -55,8 +76,11 @@ PRETENDING = ("TRITON_LIBCUDA_PATH", "TORCHINDUCTOR_FORCE_DISABLE_CACHES")  # pr
 def compiling(environ: Mapping[str, str]) -> list[str]:
     """What of the environment says how to compile, as a command begins with it. Where caches lie is
     none of it."""
-    found = [f"{k}={v if v.isprintable() else ascii(v)}" for k, v in sorted(environ.items())
-             if k.startswith(COMPILING) and not k.endswith("_CACHE_DIR") and k not in PRETENDING]
+    found = [
+        f"{k}={v if v.isprintable() else ascii(v)}"
+        for k, v in sorted(environ.items())
+        if k.startswith(COMPILING) and not k.endswith("_CACHE_DIR") and k not in PRETENDING
+    ]
     return ["env", *found] if found else []
 
 
@@ -69,36 +93,85 @@ def training_of(a: argparse.Namespace) -> dict | None:
         return None
     optimizer, arguments = parse_optimizer(a.optimizer) if a.optimizer else ("", {})
     modules = [m.strip() for m in a.checkpoint.removeprefix("reentrant:").split(",") if m.strip()]
-    return {"optimizer": optimizer, "arguments": arguments, "loss": a.loss or "sum", "accumulate": a.accumulate or 1, "clip": a.clip or None,
-            "checkpoint": {"modules": modules, "reentrant": a.checkpoint.startswith("reentrant:")} if modules else None,
-            "iterations": a.iterations or TRAINING}
+    return {
+        "optimizer": optimizer,
+        "arguments": arguments,
+        "loss": a.loss or "sum",
+        "accumulate": a.accumulate or 1,
+        "clip": a.clip or None,
+        "checkpoint": {"modules": modules, "reentrant": a.checkpoint.startswith("reentrant:")} if modules else None,
+        "iterations": a.iterations or TRAINING,
+    }
 
 
 def parser() -> argparse.ArgumentParser:
-    p = argparse.ArgumentParser(prog="python -m memshim capture", description="Run a model or a training step and keep what the allocator did as an "
-                                "artifact: memspec check, estimate, explain, diff, replay and dump read it. "
-                                "It runs the code that source: names: give it only code that you would run anyway.")
-    p.add_argument("source", help="FILE.py:NAME of a module, of a function that makes one, of a module with its inputs, or of a callable that does one "
-                   "iteration; an archive (.pt, .pt2); or a memspec.yaml")
+    p = argparse.ArgumentParser(
+        prog="python -m memshim capture",
+        description="Run a model or a training step and keep what the allocator did as an "
+        "artifact: memspec check, estimate, explain, diff, replay and dump read it. "
+        "It runs the code that source: names: give it only code that you would run anyway.",
+    )
+    p.add_argument(
+        "source",
+        help="FILE.py:NAME of a module, of a function that makes one, of a module with its inputs, or of a callable that does one "
+        "iteration; an archive (.pt, .pt2); or a memspec.yaml",
+    )
     p.add_argument("-o", "--output", metavar="FILE.rec")
-    p.add_argument("--case", action="append", default=[], metavar="NAME", help="of a memspec.yaml; its exact name, else with * and ?; repeats")
-    p.add_argument("--input", action="append", default=[], metavar="INPUT", help="such as 'x=float32[B,3,224,224]'; repeats, without a name in order")
+    p.add_argument(
+        "--case",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="of a memspec.yaml; its exact name, else with * and ?; repeats",
+    )
+    p.add_argument(
+        "--input",
+        action="append",
+        default=[],
+        metavar="INPUT",
+        help="such as 'x=float32[B,3,224,224]'; repeats, without a name in order",
+    )
     p.add_argument("--dim", action="append", default=[], metavar="NAME=SIZE", help="a dimension's value; repeats")
     restart.add_arguments(p)
     p.add_argument("--name", default="", help="the case's name (the file's)")
     p.add_argument("--mode", choices=("inference", "training"), default="inference")
-    p.add_argument("--iterations", type=int, default=0, metavar="N", help=f"how many, from 2 ({TRAINING} in training, else {INFERENCE})")
-    p.add_argument("--optimizer", default="", metavar="TEXT", help="in training, such as 'AdamW(lr=0.001, fused=True)', FILE.py:NAME, or none")
-    p.add_argument("--loss", default="", metavar="TEXT", help="sum (of the results), mean, output, a function of torch.nn.functional, or FILE.py:NAME (sum)")
+    p.add_argument(
+        "--iterations",
+        type=int,
+        default=0,
+        metavar="N",
+        help=f"how many, from 2 ({TRAINING} in training, else {INFERENCE})",
+    )
+    p.add_argument(
+        "--optimizer",
+        default="",
+        metavar="TEXT",
+        help="in training, such as 'AdamW(lr=0.001, fused=True)', FILE.py:NAME, or none",
+    )
+    p.add_argument(
+        "--loss",
+        default="",
+        metavar="TEXT",
+        help="sum (of the results), mean, output, a function of torch.nn.functional, or FILE.py:NAME (sum)",
+    )
     p.add_argument("--accumulate", type=int, default=0, metavar="N", help="forward and backward passes a step (1)")
     p.add_argument("--clip", type=float, default=0, metavar="NORM", help="clip the norm of the gradients")
-    p.add_argument("--checkpoint", default="", metavar="MODULES", help="activation checkpointing of modules: 'layers.*, head', 'reentrant: layers.*'")
+    p.add_argument(
+        "--checkpoint",
+        default="",
+        metavar="MODULES",
+        help="activation checkpointing of modules: 'layers.*, head', 'reentrant: layers.*'",
+    )
     p.add_argument("--autocast", choices=("float16", "bfloat16"), default="")
     p.add_argument("--dtype", choices=("float16", "bfloat16", "float32", "float64"), default="")
     p.add_argument("--grad", choices=("no_grad", "inference_mode"), default="no_grad")
     p.add_argument("--alloc-conf", default="", metavar="TEXT", help="PYTORCH_CUDA_ALLOC_CONF")
     p.add_argument("--cublas-workspace", default="", metavar="TEXT", help="CUBLAS_WORKSPACE_CONFIG")
-    p.add_argument("--fresh", action="store_true", help="run it again, though its recording is of this very run and nothing that it depends on has changed")
+    p.add_argument(
+        "--fresh",
+        action="store_true",
+        help="run it again, though its recording is of this very run and nothing that it depends on has changed",
+    )
     pickles.add_argument(p)
     p.add_argument("--timeout", type=float, default=TIMEOUT, metavar="SECONDS", help=f"for one case ({TIMEOUT:g})")
     return p
@@ -133,14 +206,28 @@ def _of_source(a: argparse.Namespace) -> int:
             return 0
     # a run on a pretend GPU may be repeated
     with contextlib.closing(process.runner() if a.on else process.Fresh()) as runner:
-        return _say([_captured(runner, case, a.output, "pretend" if a.on else "cuda", a, environment if a.memory or a.count != 1 else None)], {})
+        return _say(
+            [
+                _captured(
+                    runner,
+                    case,
+                    a.output,
+                    "pretend" if a.on else "cuda",
+                    a,
+                    environment if a.memory or a.count != 1 else None,
+                )
+            ],
+            {},
+        )
 
 
 def _up_to_date(output: str) -> str:
     return f"{output} is up to date ({sizes.show(os.path.getsize(output))}); --fresh runs it again"
 
 
-def _captured(runner: process.Runner, case: dict, output: str, at: str, a: argparse.Namespace, extra: dict[str, str] | None = None) -> Any:
+def _captured(
+    runner: process.Runner, case: dict, output: str, at: str, a: argparse.Namespace, extra: dict[str, str] | None = None
+) -> Any:
     """Where it is written, with its size; or a MeasureError."""
     try:
         return f"{output} ({sizes.show(runner.capture(case, output, at, a.timeout, extra))})"
@@ -184,21 +271,30 @@ def up_to_date(file: str, case: dict) -> bool:
         here = os.path.realpath(os.path.join(case["dir"], source))
         files = {os.path.realpath(os.path.join(os.path.dirname(file), f["path"])) for f in told["files"]}
         of_source = here in files if source.endswith(".py") else bool(source and files)
-        return (of_source and told["command"] == case["command"] and told["versions"] == provenance.versions(support.torch_here().version)
-                and os.path.getmtime(file) > _changed() and fresh(file, case))
+        return (
+            of_source
+            and told["command"] == case["command"]
+            and told["versions"] == provenance.versions(support.torch_here().version)
+            and os.path.getmtime(file) > _changed()
+            and fresh(file, case)
+        )
     except UNREADABLE:
         return False
 
 
 def _changed() -> float:
     """When a file of memshim was last written."""
-    return max(f.stat().st_mtime for f in Path(process.__file__).parents[1].rglob("*") if f.suffix in (".py", ".c", ".h"))
+    return max(
+        f.stat().st_mtime for f in Path(process.__file__).parents[1].rglob("*") if f.suffix in (".py", ".c", ".h")
+    )
 
 
 def fresh(file: str, case: dict) -> bool:
     """Whether a recording is there, and what it was made from is as it was."""
     try:
-        return not provenance.differences(file, recording.header(file)["made"] | {"parameters": []}, None, case["dir"], Depends.of(case))
+        return not provenance.differences(
+            file, recording.header(file)["made"] | {"parameters": []}, None, case["dir"], Depends.of(case)
+        )
     except UNREADABLE:
         return False
 
@@ -218,10 +314,22 @@ def refresh(spec: str, found: list[dict], runner: process.Runner, timeout: float
 
 
 def _of_spec(a: argparse.Namespace) -> int:
-    given = [w for w, v in (("-o", a.output), ("--input", a.input), ("--dim", a.dim), ("--memory", a.memory), ("--count", a.count != 1),
-                                    ("--mode", a.mode != "inference")) if v]
+    given = [
+        w
+        for w, v in (
+            ("-o", a.output),
+            ("--input", a.input),
+            ("--dim", a.dim),
+            ("--memory", a.memory),
+            ("--count", a.count != 1),
+            ("--mode", a.mode != "inference"),
+        )
+        if v
+    ]
     if given:
-        raise BuildError(f"got {given[0]} beside a memspec.yaml, want none: the cases say how they run (--on DEVICE records them on another card)")
+        raise BuildError(
+            f"got {given[0]} beside a memspec.yaml, want none: the cases say how they run (--on DEVICE records them on another card)"
+        )
     if len(a.on or []) > 1:
         raise BuildError(f"got --on {len(a.on)} times beside a memspec.yaml, want it once: a case has one device")
     found = of_spec(a.source, memspec_yaml.load(a.source, a.case, a.on[0] if a.on else ""))
@@ -232,5 +340,7 @@ def _of_spec(a: argparse.Namespace) -> int:
         for case in found:
             bar.start(case["name"])
             current = not a.fresh and up_to_date(case["recording"], case)
-            results.append(_up_to_date(case["recording"]) if current else _captured(runner, case, case["recording"], "pretend", a))
+            results.append(
+                _up_to_date(case["recording"]) if current else _captured(runner, case, case["recording"], "pretend", a)
+            )
     return _say(results, {i: c["name"] for i, c in enumerate(found)})

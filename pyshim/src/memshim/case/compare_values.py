@@ -99,10 +99,20 @@ def merge(data: bytes, reads: Reads, runs: list[Run]) -> bytes:
             told.append({"values": run.values, "as": alike})
             continue
         own.append((run.values, run.parts))
-        shared = next((i for i, (x, y) in enumerate(zip(base.rows, run.parts.rows)) if x != y), min(len(base.rows), len(run.parts.rows)))
+        shared = next(
+            (i for i, (x, y) in enumerate(zip(base.rows, run.parts.rows)) if x != y),
+            min(len(base.rows), len(run.parts.rows)),
+        )
         rows.append(run.parts.rows[shared:])
-        told.append({"values": run.values, "phases": run.parts.record["phases"], "oom": run.parts.record["oom"], "shared": shared,
-                     "events": len(rows[-1])})
+        told.append(
+            {
+                "values": run.values,
+                "phases": run.parts.record["phases"],
+                "oom": run.parts.record["oom"],
+                "shared": shared,
+                "events": len(rows[-1]),
+            }
+        )
     record = base.record
     record["values"] = {"lines": lines(base, reads, runs), "runs": told}
     if len(own) == 1 and not any(run.failed for run in runs):
@@ -161,7 +171,9 @@ def _join_files(record: dict[str, Any], others: list[dict[str, Any]]) -> None:
     """Files that a run with other values alone imports count too."""
     if "made" not in record:
         return
-    files = {f["path"]: f for other in others for f in other.get("made", {}).get("files", ())} | {f["path"]: f for f in record["made"]["files"]}
+    files = {f["path"]: f for other in others for f in other.get("made", {}).get("files", ())} | {
+        f["path"]: f for f in record["made"]["files"]
+    }
     record["made"]["files"] = [files[path] for path in sorted(files)]
 
 
@@ -197,7 +209,13 @@ def _encode(base: Parts, more: list[list[tuple]]) -> bytes:
     for rows, n in zip(more, shared, strict=True):
         put(rows, base.rows[n - 1][1] if n else 0)
     told = [[frames[f] for f in s] for s in stacks]
-    head = base.head | {"actions": list(actions), "frames": len(frames), "stacks": len(told), "sites": len(sites), "events": len(base.rows)}
+    head = base.head | {
+        "actions": list(actions),
+        "frames": len(frames),
+        "stacks": len(told),
+        "sites": len(sites),
+        "events": len(base.rows),
+    }
     return recording.compress([head, *map(list, frames), *told, *([*s[:3], stacks.get(s[3], 0)] for s in sites), *text])
 
 
@@ -211,4 +229,4 @@ def read_reads(out: str) -> Reads:
 def short(error: BaseException) -> str:
     """Why a run failed, in a line."""
     text = " ".join(str(error).split())
-    return text if len(text) <= TAIL else text[:TAIL - 1] + "…"
+    return text if len(text) <= TAIL else text[: TAIL - 1] + "…"

@@ -32,4 +32,10 @@ TORCH_MISSING = "got no torch, want PyTorch installed for this Python: python -m
 
 # How a process that measures one case ends.
 FAILED, USAGE, UNSURE, NO_TORCH, NOTHING = 1, 2, 3, 4, 5
-KINDS: dict[int, type[MeasureError]] = {FAILED: ModelError, USAGE: CaseError, UNSURE: NoGPU, NO_TORCH: NoTorch, NOTHING: NothingToRun}
+KINDS: dict[int, type[MeasureError]] = {
+    FAILED: ModelError,
+    USAGE: CaseError,
+    UNSURE: NoGPU,
+    NO_TORCH: NoTorch,
+    NOTHING: NothingToRun,
+}

@@ -1,6 +1,6 @@
 """Inputs in the grammar of memspec --input, dims bound: read into values, and made into tensors.
 
-    x=float32[8,3,224,224] channels_last    lengths=[int64[4], int64[4]]    flag=true    opts={k: 1.5, s: 'text'}
+x=float32[8,3,224,224] channels_last    lengths=[int64[4], int64[4]]    flag=true    opts={k: 1.5, s: 'text'}
 """
 
 from __future__ import annotations
@@ -13,11 +13,14 @@ from typing import Any, Callable
 
 FORMATS = ("contiguous", "channels_last", "channels_last_3d")
 _NAMED = re.compile(r"\s*([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)\s*=")
-_TOKEN = re.compile(r"""\s*(?:(?P<tensor>[A-Za-z_]\w*)\[(?P<sizes>[^\]]*)\](?P<words>(?:\s+(?:contiguous|channels_last_3d|channels_last|cpu)\b)*)
+_TOKEN = re.compile(
+    r"""\s*(?:(?P<tensor>[A-Za-z_]\w*)\[(?P<sizes>[^\]]*)\](?P<words>(?:\s+(?:contiguous|channels_last_3d|channels_last|cpu)\b)*)
     |(?P<text>'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*")
     |(?P<word>[A-Za-z_~][\w.]*)
     |(?P<number>[+-]?[\d.](?:[\w.]|(?<=[eE])[+-])*)
-    |(?P<mark>[\[\](){},:]))""", re.X)
+    |(?P<mark>[\[\](){},:]))""",
+    re.X,
+)
 _WORDS = {"true": True, "True": True, "false": False, "False": False, "null": None, "None": None, "~": None}
 
 
@@ -40,7 +43,7 @@ class TensorSpec:
 def parse(text: str, dims: dict[str, int] | None = None) -> tuple[str, Any]:
     """The name ("" where it is given by position) and the value of one input."""
     m = _NAMED.match(text)
-    name, rest = (m.group(1), text[m.end():]) if m else ("", text)
+    name, rest = (m.group(1), text[m.end() :]) if m else ("", text)
     reader = _Reader(rest, dims or {})
     value = reader.value()
     reader.end()
@@ -88,18 +91,26 @@ class _Reader:
         return _TOKEN.match(self.text, self.at)
 
     def end(self) -> None:
-        if self.text[self.at:].strip():
-            raise self.error(repr(self.text[self.at:].strip()), "the end")
+        if self.text[self.at :].strip():
+            raise self.error(repr(self.text[self.at :].strip()), "the end")
 
     def value(self) -> Any:
         m = self.token()
         if not m:
-            raise self.error(repr(self.text[self.at:].strip()) if self.text[self.at:].strip() else "the end", "a value such as float32[8,3,224,224]")
+            raise self.error(
+                repr(self.text[self.at :].strip()) if self.text[self.at :].strip() else "the end",
+                "a value such as float32[8,3,224,224]",
+            )
         self.at = m.end()
         if m["tensor"]:
             return self.tensor(m)
         if m["text"]:
-            return re.sub(r"\\(.)", lambda e: {"n": "\n", "t": "\t", "r": "\r"}.get(e.group(1), e.group(1)), m["text"][1:-1], flags=re.S)
+            return re.sub(
+                r"\\(.)",
+                lambda e: {"n": "\n", "t": "\t", "r": "\r"}.get(e.group(1), e.group(1)),
+                m["text"][1:-1],
+                flags=re.S,
+            )
         if m["word"]:
             if m["word"] not in _WORDS:
                 raise self.error(repr(m["word"]), "a value such as float32[8,3,224,224]; a text stands in quotes")
@@ -120,11 +131,21 @@ class _Reader:
         words = m["words"].split()
         formats = [w for w in words if w != "cpu"]
         sizes = [s for s in m["sizes"].split(",") if s.strip()] if m["sizes"].strip() else []
-        return TensorSpec(m["tensor"], tuple(self.size(s) for s in sizes), formats[-1] if formats else "contiguous", "cpu" if "cpu" in words else "")
+        return TensorSpec(
+            m["tensor"],
+            tuple(self.size(s) for s in sizes),
+            formats[-1] if formats else "contiguous",
+            "cpu" if "cpu" in words else "",
+        )
 
     _OPS: dict[type, Callable[[int, int], int]] = {
-        ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.floordiv, ast.FloorDiv: operator.floordiv,
-        ast.Mod: operator.mod}
+        ast.Add: operator.add,
+        ast.Sub: operator.sub,
+        ast.Mult: operator.mul,
+        ast.Div: operator.floordiv,
+        ast.FloorDiv: operator.floordiv,
+        ast.Mod: operator.mod,
+    }
 
     def size(self, text: str) -> int:
         """A number, a dim, or a sum or product of them."""
@@ -157,7 +178,7 @@ class _Reader:
                 self.at = m.end()
                 break
             if not comma:
-                raise self.error(repr(self.text[self.at:].strip()) or "the end", f", or {closing}")
+                raise self.error(repr(self.text[self.at :].strip()) or "the end", f", or {closing}")
             if opening == "{":
                 keys.append(self.key())
             items.append(self.value())
@@ -174,12 +195,12 @@ class _Reader:
     def key(self) -> str:
         m = self.token()
         if not m or not (m["text"] or m["word"]):
-            raise self.error(repr(self.text[self.at:].strip()), "a key or }")
+            raise self.error(repr(self.text[self.at :].strip()), "a key or }")
         self.at = m.end()
         key = m["text"][1:-1] if m["text"] else m["word"]
         m = self.token()
         if not m or m["mark"] != ":":
-            raise self.error(repr(self.text[self.at:].strip()), f": after the key {key}")
+            raise self.error(repr(self.text[self.at :].strip()), f": after the key {key}")
         self.at = m.end()
         return key
 
@@ -242,7 +263,9 @@ def of(value: Any) -> Any:
         memory_format = "contiguous"
         if not value.is_contiguous():
             for name in FORMATS[1:]:
-                if value.dim() == {"channels_last": 4, "channels_last_3d": 5}[name] and value.is_contiguous(memory_format=getattr(torch, name)):
+                if value.dim() == {"channels_last": 4, "channels_last_3d": 5}[name] and value.is_contiguous(
+                    memory_format=getattr(torch, name)
+                ):
                     memory_format = name
         return TensorSpec(str(value.dtype).removeprefix("torch."), tuple(value.shape), memory_format)
     if isinstance(value, (list, tuple)):
@@ -251,4 +274,6 @@ def of(value: Any) -> Any:
         return {k: of(v) for k, v in value.items()}
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
-    raise InputError(f"got an input of {type(value).__name__}, want tensors, numbers, bools, texts, None, lists, tuples or dicts")
+    raise InputError(
+        f"got an input of {type(value).__name__}, want tensors, numbers, bools, texts, None, lists, tuples or dicts"
+    )

@@ -91,7 +91,9 @@ class Iterations:
 
     def all(self, args: list, kwargs: dict) -> None:
         case = self.case
-        wanted = (case["training"] or {}).get("iterations", 3) if case["mode"] == "training" else case.get("iterations") or 2
+        wanted = (
+            (case["training"] or {}).get("iterations", 3) if case["mode"] == "training" else case.get("iterations") or 2
+        )
         self.marks.on()
         name = "baseline"
         try:
@@ -100,7 +102,9 @@ class Iterations:
             if self.work.model is not None:
                 self.marks.watch(self.work.model)
             else:
-                self.marks.watch_gradients([p for o in optimizers(gc.get_objects()) for group in o.param_groups for p in group["params"]])
+                self.marks.watch_gradients(
+                    [p for o in optimizers(gc.get_objects()) for group in o.param_groups for p in group["params"]]
+                )
             gc.collect()
             self._end(name, self.region.now())
             for i in itertools.count():
@@ -185,20 +189,46 @@ class Iterations:
                 q["phases"] = parts(starts, begin, q["events"], number)
             begin, q["events"] = q["events"], number[q["events"]]
         model = work.model if work else None
-        header = {"schema": record.SCHEMA, "case": case["name"], "runtime": "eager", "where": where.told("cuda"), "built": work.how if work else "",
-                  "device": {"name": p.name, "total": p.total_memory, "compute_capability": f"{p.major}.{p.minor}",
-                             "driver": "" if where.pretended() else devices.driver_version(), "sms": p.multi_processor_count,
-                             **queries.asked()},
-                  "torch": torch.__version__, "cuda": torch.version.cuda or "", "cudnn": devices.cudnn_version(),
-                  **{k: case[k] for k in record.FROM_CASE}, "flags": settings.flags_now(case), "weights": nbytes(work.state) if work else 0,
-                  "phases": self.passes, "context": self._context(), "oom": self.oom, "notes": notes(),
-                  "training": case["training"] if model is not None else None}
+        header = {
+            "schema": record.SCHEMA,
+            "case": case["name"],
+            "runtime": "eager",
+            "where": where.told("cuda"),
+            "built": work.how if work else "",
+            "device": {
+                "name": p.name,
+                "total": p.total_memory,
+                "compute_capability": f"{p.major}.{p.minor}",
+                "driver": "" if where.pretended() else devices.driver_version(),
+                "sms": p.multi_processor_count,
+                **queries.asked(),
+            },
+            "torch": torch.__version__,
+            "cuda": torch.version.cuda or "",
+            "cudnn": devices.cudnn_version(),
+            **{k: case[k] for k in record.FROM_CASE},
+            "flags": settings.flags_now(case),
+            "weights": nbytes(work.state) if work else 0,
+            "phases": self.passes,
+            "context": self._context(),
+            "oom": self.oom,
+            "notes": notes(),
+            "training": case["training"] if model is not None else None,
+        }
         if settings.compiled():
             header["compiled"] = True
         if beside:
-            header["made"] = provenance.made(beside, case["source"] or case["artifact"], case["dir"], model, case["command"], read, Depends.of(case))
-        return Recorded(header, list(itertools.compress(events, kept)), list(itertools.compress(sites, kept)), self.region.stacks, model is not None,
-                        reads(lambda count: number[reading.index(count)]))
+            header["made"] = provenance.made(
+                beside, case["source"] or case["artifact"], case["dir"], model, case["command"], read, Depends.of(case)
+            )
+        return Recorded(
+            header,
+            list(itertools.compress(events, kept)),
+            list(itertools.compress(sites, kept)),
+            self.region.stacks,
+            model is not None,
+            reads(lambda count: number[reading.index(count)]),
+        )
 
     def _loading(self) -> list[bool]:
         end = self.passes[0]["events"] if self.passes else len(self.region.events)
@@ -246,8 +276,16 @@ def reads(index: Callable[[int], int]) -> dict[str, Any]:
         return {"reads": [], "log": []}
     seen = pretend.report().reads
     number = {id(r): i for i, r in enumerate(hook.reads.found.values())}
-    told = [{"file": shorten(r.file) if r.file else "", "line": r.line, "function": r.function, "varied": r.varied and r.assumed is None, "open": open_end(r)}
-            for r in seen]
+    told = [
+        {
+            "file": shorten(r.file) if r.file else "",
+            "line": r.line,
+            "function": r.function,
+            "varied": r.varied and r.assumed is None,
+            "open": open_end(r),
+        }
+        for r in seen
+    ]
     return {"reads": told, "log": [[number[id(r)], index(count)] for r, count in hook.reads.log]}
 
 
@@ -266,7 +304,12 @@ def notes() -> list[dict[str, Any]]:
     out = []
     hook = values.installed()
     if hook and hook.turn and hook.reads.assume.get(ROUTING):
-        out.append({"id": "value-stated", "text": "indices that come from unknown scores are spread evenly, as assume: says (routing: balanced)"})
+        out.append(
+            {
+                "id": "value-stated",
+                "text": "indices that come from unknown scores are spread evenly, as assume: says (routing: balanced)",
+            }
+        )
     return [*map(_of_read, seen.reads), *out, *_of_others(seen)]
 
 
@@ -275,17 +318,31 @@ def _of_read(r: Any) -> dict[str, Any]:
     words = isinstance(r.assumed, str)
     given = f"and was given {r.assumed if r.assumed is not None and not words else r.given or 0}"
     if r.assumed is not None:
-        given += ": no step of the optimizer is skipped" if own else f", {'its ' + r.assumed + ' value ' if words else ''}as assume: says"
-    return {"id": "value-read" if r.assumed is None else "value-stated",
-            "text": f"{r.op} read {r.count} value{'s'[:r.count != 1]} that no kernel computed{' in memspec' + chr(39) + 's own step' if own else ''}, {given}",
-            **({"file": shorten(r.file), "line": r.line} if r.file and not own else {})}
+        given += (
+            ": no step of the optimizer is skipped"
+            if own
+            else f", {'its ' + r.assumed + ' value ' if words else ''}as assume: says"
+        )
+    return {
+        "id": "value-read" if r.assumed is None else "value-stated",
+        "text": f"{r.op} read {r.count} value{'s'[: r.count != 1]} that no kernel computed{' in memspec' + chr(39) + 's own step' if own else ''}, {given}",
+        **({"file": shorten(r.file), "line": r.line} if r.file and not own else {}),
+    }
 
 
 def _of_others(seen: Any) -> list[dict[str, Any]]:
     out = []
     for t in seen.timed:
-        out.append({"id": "timing-decides", "text": f"on a card a measured time decides {t.what} (×{t.count})",
-                    **({"file": shorten(t.file), "line": t.line} if t.file else {})})
+        out.append(
+            {
+                "id": "timing-decides",
+                "text": f"on a card a measured time decides {t.what} (×{t.count})",
+                **({"file": shorten(t.file), "line": t.line} if t.file else {}),
+            }
+        )
     if seen.without_gradient:
         out.append({"id": "gradient-missing", "text": seen.without_gradient.text()})
-    return out + [{"id": "workspace-estimate", "text": f"{c.name}: what it takes of the device is not known"} for c in seen.unsized]
+    return out + [
+        {"id": "workspace-estimate", "text": f"{c.name}: what it takes of the device is not known"}
+        for c in seen.unsized
+    ]

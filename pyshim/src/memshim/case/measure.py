@@ -20,9 +20,30 @@ from memshim import binary, pretend, progress
 from memshim.case import memspec_yaml
 from memshim.case import pickles, process, record, request
 from memshim.gpu.where import pretended
-from memshim.case.errors import TIMEOUT, TORCH_MISSING, USAGE, UNSURE, CaseError, MeasureError, ModelError, NoGPU, NothingToRun, NoTorch
+from memshim.case.errors import (
+    TIMEOUT,
+    TORCH_MISSING,
+    USAGE,
+    UNSURE,
+    CaseError,
+    MeasureError,
+    ModelError,
+    NoGPU,
+    NothingToRun,
+    NoTorch,
+)
 
-__all__ = ["CaseError", "MeasureError", "ModelError", "NoGPU", "NoTorch", "NothingToRun", "TIMEOUT", "TORCH_MISSING", "measure"]
+__all__ = [
+    "CaseError",
+    "MeasureError",
+    "ModelError",
+    "NoGPU",
+    "NoTorch",
+    "NothingToRun",
+    "TIMEOUT",
+    "TORCH_MISSING",
+    "measure",
+]
 
 
 def measure(case: dict, where: str = "auto", timeout: float = TIMEOUT, stacks: str = "python") -> dict:
@@ -56,26 +77,80 @@ def _answer(text: str, a: argparse.Namespace) -> int:
     except NoGPU as e:
         print(f"memshim: {e}", file=sys.stderr)
         return UNSURE
-    command = [sys.executable, "-m", "memshim", "measure", "--request", "-", "--output", a.output, "--where", "pretend", "--stacks", a.stacks,
-               "--timeout", str(a.timeout), *(["--recording", a.recording] if a.recording else [])]
+    command = [
+        sys.executable,
+        "-m",
+        "memshim",
+        "measure",
+        "--request",
+        "-",
+        "--output",
+        a.output,
+        "--where",
+        "pretend",
+        "--stacks",
+        a.stacks,
+        "--timeout",
+        str(a.timeout),
+        *(["--recording", a.recording] if a.recording else []),
+    ]
     return subprocess.run(command, input=text, text=True, env={**os.environ, **environ}).returncode
 
 
 def main(arguments: list[str]) -> int:
-    p = argparse.ArgumentParser(prog="python -m memshim measure", description="Run cases of a memspec.yaml for real and record what they take. "
-                                "It runs the code that source: names: give it only code that you would run anyway.")
+    p = argparse.ArgumentParser(
+        prog="python -m memshim measure",
+        description="Run cases of a memspec.yaml for real and record what they take. "
+        "It runs the code that source: names: give it only code that you would run anyway.",
+    )
     p.add_argument("spec", nargs="?", default="memspec.yaml")
-    p.add_argument("--case", action="append", default=[], metavar="NAME", help="only this case: its exact name, else with * and ?; repeats")
-    p.add_argument("--where", choices=("auto", "cuda", "pretend", "cpu"), default="auto", help="auto: on the GPU where there is one, else on CPU "
-                   "tensors; pretend: on a pretend GPU, the device of each case")
+    p.add_argument(
+        "--case",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="only this case: its exact name, else with * and ?; repeats",
+    )
+    p.add_argument(
+        "--where",
+        choices=("auto", "cuda", "pretend", "cpu"),
+        default="auto",
+        help="auto: on the GPU where there is one, else on CPU "
+        "tensors; pretend: on a pretend GPU, the device of each case",
+    )
     p.add_argument("--on", metavar="DEVICE", help="every case on this device, pretended (--where pretend: on its own)")
-    p.add_argument("-o", "--output", default="measured", metavar="FOLDER", help="where records go (measured); with --request, the file")
-    p.add_argument("--stacks", choices=("all", "python"), default="all", help="of each event on a GPU: with C++ frames, or without")
-    p.add_argument("--jobs", type=jobs, default=1, metavar="N", help="cases at a time (1); of a GPU one at a time in any event")
+    p.add_argument(
+        "-o",
+        "--output",
+        default="measured",
+        metavar="FOLDER",
+        help="where records go (measured); with --request, the file",
+    )
+    p.add_argument(
+        "--stacks", choices=("all", "python"), default="all", help="of each event on a GPU: with C++ frames, or without"
+    )
+    p.add_argument(
+        "--jobs", type=jobs, default=1, metavar="N", help="cases at a time (1); of a GPU one at a time in any event"
+    )
     pickles.add_argument(p)
-    p.add_argument("--timeout", type=seconds, default=TIMEOUT, metavar="SECONDS", help=f"for one case, from when it has the GPU ({TIMEOUT:g})")
-    p.add_argument("--request", metavar="FILE", help="measure one case in this process, as memspec cases --format json tells it; - is standard input")
-    p.add_argument("--recording", default="", metavar="FILE.rec", help="with --request, write a recording that is to lie there, not a record")
+    p.add_argument(
+        "--timeout",
+        type=seconds,
+        default=TIMEOUT,
+        metavar="SECONDS",
+        help=f"for one case, from when it has the GPU ({TIMEOUT:g})",
+    )
+    p.add_argument(
+        "--request",
+        metavar="FILE",
+        help="measure one case in this process, as memspec cases --format json tells it; - is standard input",
+    )
+    p.add_argument(
+        "--recording",
+        default="",
+        metavar="FILE.rec",
+        help="with --request, write a recording that is to lie there, not a record",
+    )
     a = p.parse_args(arguments)
     if a.request:
         return _answer(sys.stdin.read() if a.request == "-" else Path(a.request).read_text(encoding="utf-8"), a)

@@ -59,7 +59,10 @@ class Account:
         if self.where == "cpu":  # what was needed to build it is no part of it
             self.region.open()
             given = [t for t in tree_leaves((args, kwargs)) if isinstance(t, torch.Tensor)]
-            self.region.load([(t, "parameter" if isinstance(t, torch.nn.Parameter) else "buffer") for t in model.state] + [(t, "input") for t in given])
+            self.region.load(
+                [(t, "parameter" if isinstance(t, torch.nn.Parameter) else "buffer") for t in model.state]
+                + [(t, "input") for t in given]
+            )
         self._read("baseline", self.region.now)
 
     def run_pass(self, name: str, model: Any, args: list, kwargs: dict) -> None:
@@ -78,9 +81,20 @@ class Account:
         if at is not None:
             e = self.region.events[at]
             lines = history.lines_at(self.region, at, at if phase == "baseline" else self.phases[0]["events"])
-            out |= {"requested": e.size, "free": e.key, "held": [
-                {"bytes": x.mem, "count": x.count, "file": shorten(x.frame.file) if x.frame else "", "line": x.frame.line if x.frame else 0,
-                 "function": x.frame.function if x.frame else ""} for x in lines[:HELD]]}
+            out |= {
+                "requested": e.size,
+                "free": e.key,
+                "held": [
+                    {
+                        "bytes": x.mem,
+                        "count": x.count,
+                        "file": shorten(x.frame.file) if x.frame else "",
+                        "line": x.frame.line if x.frame else 0,
+                        "function": x.frame.function if x.frame else "",
+                    }
+                    for x in lines[:HELD]
+                ],
+            }
         return out
 
     def _read(self, name: str, sizes) -> None:
@@ -97,11 +111,15 @@ class Account:
         import torch
 
         p = torch.cuda.get_device_properties(self.device)
-        return {"name": p.name, "total": p.total_memory, "compute_capability": f"{p.major}.{p.minor}", "driver": devices.driver_version()}
+        return {
+            "name": p.name,
+            "total": p.total_memory,
+            "compute_capability": f"{p.major}.{p.minor}",
+            "driver": devices.driver_version(),
+        }
 
     def context(self, used_before: dict[str, int] | None) -> int | None:
-        """What the process took of the device outside the allocator; None where it cannot be told.
-        """
+        """What the process took of the device outside the allocator; None where it cannot be told."""
         if self.where == "cpu":
             return None
         import torch

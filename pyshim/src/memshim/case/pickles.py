@@ -22,8 +22,13 @@ class _Trust(argparse.Action):
 
 
 def add_argument(p: argparse.ArgumentParser) -> None:
-    p.add_argument("--trust", action=_Trust, nargs=0, help="also load .pt2 files whose pickles may run code; without it they are refused. The code of "
-                   "source: is run in any case")
+    p.add_argument(
+        "--trust",
+        action=_Trust,
+        nargs=0,
+        help="also load .pt2 files whose pickles may run code; without it they are refused. The code of "
+        "source: is run in any case",
+    )
 
 
 def load_program(path: str) -> Any:
@@ -46,7 +51,9 @@ def load_program(path: str) -> Any:
             cause = cause.__cause__ or cause.__context__
         if cause is None:
             raise
-        raise Unsafe(f"{path}: got a pickle that PyTorch's safe unpickler refuses ({_first(str(cause))}); --trust loads it, which may run code") from None
+        raise Unsafe(
+            f"{path}: got a pickle that PyTorch's safe unpickler refuses ({_first(str(cause))}); --trust loads it, which may run code"
+        ) from None
     finally:
         torch.load = load
 

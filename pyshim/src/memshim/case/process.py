@@ -61,7 +61,11 @@ OWN_STEP = "memshim/case/step.py:iteration"
 def _assumed(case: dict) -> dict[str, int | str]:
     """What a case's assume: states of lines and functions of Python; other places are an archive's.
     memspec's own step skips no step of the optimizer."""
-    stated = {a["place"]: a.get("values") or a["size"] for a in case.get("assume") or () if a["place"] == ROUTING or re.fullmatch(r".+\.py:[\w.]+", a["place"])}
+    stated = {
+        a["place"]: a.get("values") or a["size"]
+        for a in case.get("assume") or ()
+        if a["place"] == ROUTING or re.fullmatch(r".+\.py:[\w.]+", a["place"])
+    }
     return {OWN_STEP: compare_values.BALANCED} | stated
 
 
@@ -117,10 +121,14 @@ class Runner:
         """The record of one case (as memspec cases tells it). at: auto, cuda, pretend or cpu.
         Errors: MeasureError."""
         with tempfile.TemporaryDirectory(prefix="memshim-") as folder:
-            self.run(folder, case, {"where": at, "timeout": timeout, "stacks": stacks, "recording": ""}, pretended(case, at))
+            self.run(
+                folder, case, {"where": at, "timeout": timeout, "stacks": stacks, "recording": ""}, pretended(case, at)
+            )
             return record.read(os.path.join(folder, "out"))
 
-    def capture(self, case: dict, path: str, at: str = "pretend", timeout: float = TIMEOUT, extra: dict[str, str] | None = None) -> int:
+    def capture(
+        self, case: dict, path: str, at: str = "pretend", timeout: float = TIMEOUT, extra: dict[str, str] | None = None
+    ) -> int:
         """Write the recording of one case; its size. extra: of another pretend GPU than the case's.
         A module that does not fit its card is recorded on one with room, so that another size of
         memory can be judged. Errors: MeasureError."""
@@ -130,11 +138,17 @@ class Runner:
             data, reads = self._recorded(folder, case, job, at, extra, compare_values.BALANCED)
             if at == "pretend" and reads.decisive:
                 job["timeout"] = min(timeout, PATIENCE + MANY_TIMES * (time.monotonic() - begin))
-                data = compare_values.merge(data, reads, [self._repeated(folder, case, job, at, extra, values) for values in compare_values.OTHERS])
+                data = compare_values.merge(
+                    data,
+                    reads,
+                    [self._repeated(folder, case, job, at, extra, values) for values in compare_values.OTHERS],
+                )
         recording.write(data, path)
         return len(data)
 
-    def _recorded(self, folder: str, case: dict, job: dict, at: str, extra: dict[str, str] | None, values: str) -> tuple[bytes, compare_values.Reads]:
+    def _recorded(
+        self, folder: str, case: dict, job: dict, at: str, extra: dict[str, str] | None, values: str
+    ) -> tuple[bytes, compare_values.Reads]:
         """A recording with these values, and what it read."""
         out, chosen = os.path.join(folder, "out"), {VALUES: values} if at == "pretend" else {}
         self.run(folder, case, job, (pretended(case, at) if extra is None else extra) | chosen)
@@ -142,7 +156,9 @@ class Runner:
             self.run(folder, case, job, pretended(case, at, ROOM) | chosen)
         return Path(out).read_bytes(), compare_values.read_reads(out)
 
-    def _repeated(self, folder: str, case: dict, job: dict, at: str, extra: dict[str, str] | None, values: str) -> compare_values.Run:
+    def _repeated(
+        self, folder: str, case: dict, job: dict, at: str, extra: dict[str, str] | None, values: str
+    ) -> compare_values.Run:
         """The same run with other values, whatever it comes to."""
         for name in ("out", "out" + compare_values.READS):
             with contextlib.suppress(FileNotFoundError):
@@ -162,8 +178,23 @@ class Fresh(Runner):
 
     def run(self, folder: str, case: dict, job: dict[str, Any], extra: dict[str, str]) -> None:
         out, said, timeout = os.path.join(folder, "out"), os.path.join(folder, "stderr"), job["timeout"]
-        command = [sys.executable, "-m", "memshim", "measure", "--request", "-", "--output", out, "--where", job["where"], "--stacks", job["stacks"],
-                   "--timeout", str(timeout), *(["--recording", job["recording"]] if job["recording"] else [])]
+        command = [
+            sys.executable,
+            "-m",
+            "memshim",
+            "measure",
+            "--request",
+            "-",
+            "--output",
+            out,
+            "--where",
+            job["where"],
+            "--stacks",
+            job["stacks"],
+            "--timeout",
+            str(timeout),
+            *(["--recording", job["recording"]] if job["recording"] else []),
+        ]
         with open(said, "wb") as stderr:
             p = self._p = _start(command, extra, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=stderr)
             try:
@@ -198,13 +229,25 @@ class Server(Runner):
         found = self._loaded.get(bool(extra))
         if found is None:
             with open(self._said(bool(extra)), "wb") as said:
-                found = self._loaded[bool(extra)] = _start([sys.executable, "-m", "memshim.case.server"], extra, stdin=subprocess.PIPE,
-                                                           stdout=subprocess.PIPE, stderr=said)
+                found = self._loaded[bool(extra)] = _start(
+                    [sys.executable, "-m", "memshim.case.server"],
+                    extra,
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=said,
+                )
         return found
 
     def run(self, folder: str, case: dict, job: dict[str, Any], extra: dict[str, str]) -> None:
         out, said, p = os.path.join(folder, "out"), os.path.join(folder, "stderr"), self._server(extra)
-        line = {"case": case, "output": out, "stderr": said, **job, "folder": os.getcwd(), "environment": _environment(extra)}
+        line = {
+            "case": case,
+            "output": out,
+            "stderr": said,
+            **job,
+            "folder": os.getcwd(),
+            "environment": _environment(extra),
+        }
         answer = b""
         with contextlib.suppress(BrokenPipeError):
             p.stdin.write(json.dumps(line).encode() + b"\n")

@@ -23,7 +23,19 @@ MAX_NAME = 150  # of a case in a file's name: file systems take 255 bytes in all
 PHASES = ("baseline", "first", "steady")
 
 # What a record says as the case said it.
-FROM_CASE = ("mode", "alloc_conf", "cublas_workspace", "memory_fraction", "flags", "grad", "autocast", "dtype", "inputs", "artifact", "source")
+FROM_CASE = (
+    "mode",
+    "alloc_conf",
+    "cublas_workspace",
+    "memory_fraction",
+    "flags",
+    "grad",
+    "autocast",
+    "dtype",
+    "inputs",
+    "artifact",
+    "source",
+)
 
 
 class RecordError(Exception):
@@ -36,8 +48,7 @@ def phase(name: str, end: int, peaks: dict[str, int | None]) -> dict:
 
 
 def put_events(record: dict, events: list[Event], stacks: Stacks) -> None:
-    """The events with the stacks and frames that they have: stacks may be of more than this record.
-    """
+    """The events with the stacks and frames that they have: stacks may be of more than this record."""
     kept = [e for e in events if e.action in ACTIONS]
     numbers: dict[int, int] = {}
     record["events"] = [_event(e, numbers.setdefault(e.stack, len(numbers)) if e.stack >= 0 else -1) for e in kept]
@@ -61,7 +72,7 @@ def file_name(record: dict) -> str:
     if case.startswith("."):
         case = "%2E" + case[1:]  # no hidden file
     if len(case) > MAX_NAME:
-        case = f"{case[:MAX_NAME - 10]}~{hashlib.sha256(case.encode()).hexdigest()[:9]}"
+        case = f"{case[: MAX_NAME - 10]}~{hashlib.sha256(case.encode()).hexdigest()[:9]}"
     return f"{case}.{record['runtime']}.{gpu}.json"
 
 
@@ -93,8 +104,7 @@ def read(path: str | os.PathLike) -> dict:
 
 
 def table(record: dict) -> str:
-    """What people read of it: each phase's peaks, and how far the highest lies above the baseline.
-    """
+    """What people read of it: each phase's peaks, and how far the highest lies above the baseline."""
     device = record["device"]["name"]
     told = {"cuda": device, "pretend": f"a pretend {device}"}.get(record["where"], "CPU tensors, no GPU")
     cells = [("", *(p["name"] for p in record["phases"]), "above the baseline")]
@@ -104,7 +114,10 @@ def table(record: dict) -> str:
             cells.append((m, *map(sizes.show, sizes_of), sizes.show(max(sizes_of) - sizes_of[0])))
     widths = [max(map(len, column)) for column in zip(*cells)]
     out = [f"  {record['runtime']} on {told}: weights {sizes.show(record['weights'])}"]
-    out += ["    " + "  ".join([c[0].ljust(widths[0]), *(x.rjust(w) for x, w in zip(c[1:], widths[1:]))]).rstrip() for c in cells]
+    out += [
+        "    " + "  ".join([c[0].ljust(widths[0]), *(x.rjust(w) for x, w in zip(c[1:], widths[1:]))]).rstrip()
+        for c in cells
+    ]
     if record["oom"]:
         out.append(f"    out of memory in {record['oom']['phase']}: {record['oom']['text']}")
     return "\n".join(out)

@@ -1,5 +1,4 @@
-"""The process that measures one case: build, move to the device, baseline, first pass, steady pass.
-"""
+"""The process that measures one case: build, move to the device, baseline, first pass, steady pass."""
 
 from __future__ import annotations
 
@@ -55,7 +54,11 @@ def _answered(request: str, a: argparse.Namespace) -> int:
         with contextlib.redirect_stdout(sys.stderr), alone(a.where), limit(a.timeout):  # whatever the model prints
             case = json.loads(request)
             settings.apply(case)
-            told = _recording(case, a) if getattr(a, "recording", "") else record.dump(run(case, a.where, a.stacks)).encode()
+            told = (
+                _recording(case, a)
+                if getattr(a, "recording", "")
+                else record.dump(run(case, a.where, a.stacks)).encode()
+            )
         Path(a.output).write_bytes(told)
         return 0
     except NoGPU as e:
@@ -128,10 +131,23 @@ def run(case: dict, at: str = "auto", stacks: str = "python") -> dict:
                 raise
             oom = account.ran_out(phase, text)
         flags = settings.flags_now(case)
-    out = {"schema": record.SCHEMA, "case": case["name"], "runtime": made.runtime, "where": where.told(account.where), "built": made.how,
-           "device": account.describe(), "torch": torch.__version__, "cuda": torch.version.cuda or "", "cudnn": devices.cudnn_version(),
-           **{k: case[k] for k in record.FROM_CASE}, "flags": flags, "weights": made.weights,
-           "phases": account.phases, "context": account.context(used_before), "oom": oom}
+    out = {
+        "schema": record.SCHEMA,
+        "case": case["name"],
+        "runtime": made.runtime,
+        "where": where.told(account.where),
+        "built": made.how,
+        "device": account.describe(),
+        "torch": torch.__version__,
+        "cuda": torch.version.cuda or "",
+        "cudnn": devices.cudnn_version(),
+        **{k: case[k] for k in record.FROM_CASE},
+        "flags": flags,
+        "weights": made.weights,
+        "phases": account.phases,
+        "context": account.context(used_before),
+        "oom": oom,
+    }
     if settings.compiled():
         out["compiled"] = True
     record.put_events(out, account.region.events, account.region.stacks)
@@ -152,7 +168,9 @@ def _move(value: Any, case: dict, device: str) -> Any:
     if isinstance(value, dict):
         return {k: v if k in kept else tree_map(move, v) for k, v in value.items()}
     specs = [inputs.parse(t)[1] for t in case["inputs"][: len(value)]]
-    return [v if isinstance(s, inputs.TensorSpec) and s.device == "cpu" else tree_map(move, v) for v, s in zip(value, specs)]
+    return [
+        v if isinstance(s, inputs.TensorSpec) and s.device == "cpu" else tree_map(move, v) for v, s in zip(value, specs)
+    ]
 
 
 @contextlib.contextmanager
@@ -229,7 +247,10 @@ def alone(at: str) -> Iterator[None]:
 def lock_folder() -> Path:
     """Of this user and this machine: the session's, else the cache."""
     runtime = os.environ.get("XDG_RUNTIME_DIR", "")
-    return Path(runtime if os.path.isdir(runtime) else os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / private.OURS
+    return (
+        Path(runtime if os.path.isdir(runtime) else os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+        / private.OURS
+    )
 
 
 def _model_failed(e: BaseException) -> int:

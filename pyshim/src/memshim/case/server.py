@@ -67,7 +67,10 @@ def _measure(job: dict) -> None:
     """In the forked process; never returns."""
     code = 1
     try:
-        for fd, path, flags in ((0, os.devnull, os.O_RDONLY), (2, job["stderr"], os.O_WRONLY | os.O_CREAT | os.O_TRUNC)):
+        for fd, path, flags in (
+            (0, os.devnull, os.O_RDONLY),
+            (2, job["stderr"], os.O_WRONLY | os.O_CREAT | os.O_TRUNC),
+        ):
             opened = os.open(path, flags, 0o600)
             os.dup2(opened, fd)
             os.close(opened)
@@ -79,8 +82,13 @@ def _measure(job: dict) -> None:
         os.environ.update(job["environment"])
         faulthandler.enable()
         _values()
-        a = argparse.Namespace(output=job["output"], where=job["where"], timeout=job["timeout"], stacks=job["stacks"],
-                               recording=job["recording"])
+        a = argparse.Namespace(
+            output=job["output"],
+            where=job["where"],
+            timeout=job["timeout"],
+            stacks=job["stacks"],
+            recording=job["recording"],
+        )
         code = request.answer(json.dumps(job["case"]), a)
     except Exception:  # leave ends the process before Python would print it
         traceback.print_exc()

@@ -11,13 +11,32 @@ from typing import Any
 # Environment variables that change what a run takes, found in the libraries of PyTorch 2.15 and its
 # Python code. Cleared where no case decides them.
 CLEARED = (
-    "PYTORCH_ALLOC_CONF", "PYTORCH_NO_CUDA_MEMORY_CACHING", "TORCH_CUDA_EXPANDABLE_SEGMENTS_IPC",
-    "TORCH_CUBLAS_WORKSPACE_CACHE", "CUBLASLT_WORKSPACE_SIZE", "TORCH_CUBLASLT_UNIFIED_WORKSPACE", "DISABLE_ADDMM_CUDA_LT",
-    "TORCH_BLAS_PREFER_CUBLASLT", "TORCH_LINEAR_FLATTEN_3D", "TORCH_LINALG_PREFER_CUSOLVER", "NVIDIA_TF32_OVERRIDE", "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE",
-    "PYTORCH_TUNABLEOP_ENABLED", "PYTORCH_TUNABLEOP_TUNING",
-    "TORCH_CUDNN_USE_HEURISTIC_MODE_B", "TORCH_CUDNN_SDPA_DEPRIORITIZED", "TORCH_CUDNN_SDPA_NESTED_TENSOR_ENABLED", "TORCH_CUDNN_SDPA_AVOID_RECOMPILE",
-    "CUDNN_FRONTEND_ATTN_DP_WORKSPACE_LIMIT", "CUDA_MODULE_LOADING",
-    "PYTORCH_JIT", "PYTORCH_JIT_OPT_LIMIT", "PYTORCH_TENSOREXPR", "PYTORCH_TENSOREXPR_FALLBACK", "PYTORCH_TENSOREXPR_DONT_FUSE", "TORCH_JIT_DISABLE_NEW_EXECUTOR",
+    "PYTORCH_ALLOC_CONF",
+    "PYTORCH_NO_CUDA_MEMORY_CACHING",
+    "TORCH_CUDA_EXPANDABLE_SEGMENTS_IPC",
+    "TORCH_CUBLAS_WORKSPACE_CACHE",
+    "CUBLASLT_WORKSPACE_SIZE",
+    "TORCH_CUBLASLT_UNIFIED_WORKSPACE",
+    "DISABLE_ADDMM_CUDA_LT",
+    "TORCH_BLAS_PREFER_CUBLASLT",
+    "TORCH_LINEAR_FLATTEN_3D",
+    "TORCH_LINALG_PREFER_CUSOLVER",
+    "NVIDIA_TF32_OVERRIDE",
+    "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE",
+    "PYTORCH_TUNABLEOP_ENABLED",
+    "PYTORCH_TUNABLEOP_TUNING",
+    "TORCH_CUDNN_USE_HEURISTIC_MODE_B",
+    "TORCH_CUDNN_SDPA_DEPRIORITIZED",
+    "TORCH_CUDNN_SDPA_NESTED_TENSOR_ENABLED",
+    "TORCH_CUDNN_SDPA_AVOID_RECOMPILE",
+    "CUDNN_FRONTEND_ATTN_DP_WORKSPACE_LIMIT",
+    "CUDA_MODULE_LOADING",
+    "PYTORCH_JIT",
+    "PYTORCH_JIT_OPT_LIMIT",
+    "PYTORCH_TENSOREXPR",
+    "PYTORCH_TENSOREXPR_FALLBACK",
+    "PYTORCH_TENSOREXPR_DONT_FUSE",
+    "TORCH_JIT_DISABLE_NEW_EXECUTOR",
 )
 
 
@@ -27,12 +46,16 @@ def environment(case: dict) -> dict[str, str | None]:
     workspace = case["cublas_workspace"]
     if not workspace and case["flags"]["deterministic"]:
         workspace = ":4096:8"  # else cuBLAS refuses to be deterministic
-    return {**dict.fromkeys(CLEARED), "PYTORCH_CUDA_ALLOC_CONF": case["alloc_conf"] or None, "CUBLAS_WORKSPACE_CONFIG": workspace or None,
-            "TORCH_CUDNN_V8_API_DISABLED": "1" if case["flags"].get("cudnn_v7") else None,
-            # one GPU of several, by its UUID
-            **({"CUDA_VISIBLE_DEVICES": case["visible"]} if case.get("visible") else {}),
-            # C++ frames by the libraries' own symbols: needs no addr2line, and takes no seconds
-            "TORCH_SYMBOLIZE_MODE": "dladdr"}
+    return {
+        **dict.fromkeys(CLEARED),
+        "PYTORCH_CUDA_ALLOC_CONF": case["alloc_conf"] or None,
+        "CUBLAS_WORKSPACE_CONFIG": workspace or None,
+        "TORCH_CUDNN_V8_API_DISABLED": "1" if case["flags"].get("cudnn_v7") else None,
+        # one GPU of several, by its UUID
+        **({"CUDA_VISIBLE_DEVICES": case["visible"]} if case.get("visible") else {}),
+        # C++ frames by the libraries' own symbols: needs no addr2line, and takes no seconds
+        "TORCH_SYMBOLIZE_MODE": "dladdr",
+    }
 
 
 def apply(case: dict) -> None:
@@ -63,10 +86,18 @@ def flags_now(case: dict) -> dict[str, Any]:
     import torch
 
     cudnn = torch.backends.cudnn
-    out = {"tf32_matmul": _tf32(torch.backends.cuda.matmul), "tf32_cudnn": _tf32(cudnn.conv if hasattr(cudnn, "conv") else cudnn),
-           "benchmark": cudnn.benchmark, "deterministic": cudnn.deterministic or torch.are_deterministic_algorithms_enabled()}
+    out = {
+        "tf32_matmul": _tf32(torch.backends.cuda.matmul),
+        "tf32_cudnn": _tf32(cudnn.conv if hasattr(cudnn, "conv") else cudnn),
+        "benchmark": cudnn.benchmark,
+        "deterministic": cudnn.deterministic or torch.are_deterministic_algorithms_enabled(),
+    }
     on = [name for name, switch in _switches().items() if switch[0]()]
-    chosen = {"attention": on} if case.get("flags", {}).get("attention") or not {"math", "flash_attention", "efficient_attention"} <= set(on) else {}
+    chosen = (
+        {"attention": on}
+        if case.get("flags", {}).get("attention") or not {"math", "flash_attention", "efficient_attention"} <= set(on)
+        else {}
+    )
     return out | ({"cudnn_v7": True} if os.environ.get("TORCH_CUDNN_V8_API_DISABLED") == "1" else {}) | chosen
 
 
@@ -75,8 +106,11 @@ def _switches() -> dict[str, tuple[Callable[[], bool], Callable[[bool], None]]]:
     its name in torch.nn.attention.SDPBackend in lower case."""
     from torch.backends import cuda
 
-    out = {"math": (cuda.math_sdp_enabled, cuda.enable_math_sdp), "flash_attention": (cuda.flash_sdp_enabled, cuda.enable_flash_sdp),
-           "efficient_attention": (cuda.mem_efficient_sdp_enabled, cuda.enable_mem_efficient_sdp)}
+    out = {
+        "math": (cuda.math_sdp_enabled, cuda.enable_math_sdp),
+        "flash_attention": (cuda.flash_sdp_enabled, cuda.enable_flash_sdp),
+        "efficient_attention": (cuda.mem_efficient_sdp_enabled, cuda.enable_mem_efficient_sdp),
+    }
     if hasattr(cuda, "enable_cudnn_sdp"):  # since 2.4
         out["cudnn_attention"] = (cuda.cudnn_sdp_enabled, cuda.enable_cudnn_sdp)
     return out
@@ -91,4 +125,10 @@ def compiled() -> bool:
 def _tf32(of: Any) -> bool:
     """By the newer name where there is one: reading the older beside it is an error in PyTorch."""
     precision = getattr(of, "fp32_precision", None)
-    return precision == "tf32" if precision not in (None, "none") else bool(of.allow_tf32) if hasattr(of, "allow_tf32") else False
+    return (
+        precision == "tf32"
+        if precision not in (None, "none")
+        else bool(of.allow_tf32)
+        if hasattr(of, "allow_tf32")
+        else False
+    )

@@ -38,7 +38,11 @@ def prepare(case: dict, args: list, kwargs: dict, device: str, move: Callable[[A
     device."""
     import torch
 
-    given = load_artifact(case["artifact"], device) if case["artifact"] and not case["source"] else load(case["source"], case["dir"])
+    given = (
+        load_artifact(case["artifact"], device)
+        if case["artifact"] and not case["source"]
+        else load(case["source"], case["dir"])
+    )
     how = "source" if case["source"] else "artifact"
     if isinstance(given, tuple):
         model, own_args, own_kwargs = _with_inputs(case["source"], given)
@@ -52,7 +56,9 @@ def prepare(case: dict, args: list, kwargs: dict, device: str, move: Callable[[A
             raise BuildError(f"{case['source']}: gives a callable that does one iteration, want no inputs in the case")
         return Work(given, None, [], {}, OWN_ITERATION)
     else:
-        raise BuildError(f"{case['source']}: gives {type(given).__name__}, want a torch.nn.Module, a tuple of one and its inputs, or a callable")
+        raise BuildError(
+            f"{case['source']}: gives {type(given).__name__}, want a torch.nn.Module, a tuple of one and its inputs, or a callable"
+        )
     training = case["mode"] == "training"
     if case["source"]:
         accepts(model, args, {k: v for k, v in kwargs.items() if not training or k != "target"})
@@ -74,8 +80,10 @@ def _with_inputs(source: str, given: tuple) -> tuple[Any, list, dict]:
     kwargs = rest.pop() if rest and isinstance(rest[-1], dict) else {}
     args = rest.pop(0) if rest else ()
     if not isinstance(model, torch.nn.Module) or rest or not isinstance(args, (list, tuple)):
-        raise BuildError(f"{source}: gives a tuple of {', '.join(type(v).__name__ for v in given)}, want (module, args), (module, kwargs) or "
-                         "(module, args, kwargs)")
+        raise BuildError(
+            f"{source}: gives a tuple of {', '.join(type(v).__name__ for v in given)}, want (module, args), (module, kwargs) or "
+            "(module, args, kwargs)"
+        )
     return model, list(args), kwargs
 
 
@@ -84,7 +92,9 @@ def precision(case: dict, device: str = "cuda") -> Iterator[None]:
     """The case's autocast."""
     import torch
 
-    with torch.autocast(device, dtype=getattr(torch, case["autocast"])) if case["autocast"] else contextlib.nullcontext():
+    with (
+        torch.autocast(device, dtype=getattr(torch, case["autocast"])) if case["autocast"] else contextlib.nullcontext()
+    ):
         yield
 
 
@@ -95,7 +105,9 @@ def _forward(case: dict, model: Any, args: list, kwargs: dict) -> Any:
         return model(*args, **kwargs)
 
 
-def trainer(step: dict, autocast: Callable[[], Any], model: Any, args: list, kwargs: dict, folder: str) -> Callable[[], None]:
+def trainer(
+    step: dict, autocast: Callable[[], Any], model: Any, args: list, kwargs: dict, folder: str
+) -> Callable[[], None]:
     """memspec's own training step: forward and loss under autocast, backward, the optimizer's step,
     gradients let go; with float16 a GradScaler.
 
@@ -106,7 +118,10 @@ def trainer(step: dict, autocast: Callable[[], Any], model: Any, args: list, kwa
 
     target = kwargs.get("target")
     kwargs = {k: v for k, v in kwargs.items() if k != "target"}
-    loss_of, optimizer = loss_function(step["loss"], folder), make_optimizer(step["optimizer"], step.get("arguments") or {}, model, folder)
+    loss_of, optimizer = (
+        loss_function(step["loss"], folder),
+        make_optimizer(step["optimizer"], step.get("arguments") or {}, model, folder),
+    )
     several, clip = step["accumulate"] or 1, step["clip"]
     checkpoint(step["checkpoint"], model)
     closes = isinstance(optimizer, torch.optim.LBFGS)
@@ -166,7 +181,9 @@ def loss_function(text: str, folder: str) -> Callable[[Any, list, dict, Any], An
         return lambda out, args, kwargs, target: _needed(_own(out))
     if ":" in text:
         function = _callable(text, folder)
-        return lambda out, args, kwargs, target: _needed(function(out, *args, **kwargs, **({} if target is None else {"target": target})))
+        return lambda out, args, kwargs, target: _needed(
+            function(out, *args, **kwargs, **({} if target is None else {"target": target}))
+        )
     function = getattr(torch.nn.functional, text, None) if text.isidentifier() and not text.startswith("_") else None
     if not callable(function):
         got = f"loss {text!r}" if text else "no loss"
@@ -184,7 +201,13 @@ def _own(out: Any) -> Any:
     """A result that is the loss, or has it."""
     import torch
 
-    return out if isinstance(out, torch.Tensor) else out.get("loss") if isinstance(out, dict) else getattr(out, "loss", None)
+    return (
+        out
+        if isinstance(out, torch.Tensor)
+        else out.get("loss")
+        if isinstance(out, dict)
+        else getattr(out, "loss", None)
+    )
 
 
 def _added(parts: list) -> Any:
@@ -193,7 +216,9 @@ def _added(parts: list) -> Any:
 
 def _needed(loss: Any) -> Any:
     if loss is None or not loss.requires_grad:
-        raise BuildError("got a result without a loss that a gradient can come from, want one that depends on parameters that require it")
+        raise BuildError(
+            "got a result without a loss that a gradient can come from, want one that depends on parameters that require it"
+        )
     if loss.numel() != 1:
         raise BuildError(f"got a loss of shape {list(loss.shape)}, want one number")
     return loss
@@ -222,7 +247,11 @@ def make_optimizer(name: str, arguments: dict, model: Any, folder: str) -> Any:
     parameters = [p for p in model.parameters() if p.requires_grad]
     if name == "none":
         return None
-    kinds = {n: c for n, c in vars(torch.optim).items() if isinstance(c, type) and issubclass(c, torch.optim.Optimizer) and n != "Optimizer"}
+    kinds = {
+        n: c
+        for n, c in vars(torch.optim).items()
+        if isinstance(c, type) and issubclass(c, torch.optim.Optimizer) and n != "Optimizer"
+    }
     kind = _callable(name, folder) if ":" in name else kinds.get(name)
     if kind is None:
         got = f"optimizer {name!r}" if name else "no optimizer"
@@ -234,12 +263,15 @@ def make_optimizer(name: str, arguments: dict, model: Any, folder: str) -> Any:
 
 
 def checkpoint(told: dict | None, model: Any) -> None:
-    """Activation checkpointing of modules by name: {"modules": ["layers.*"], "reentrant": false}.
-    """
+    """Activation checkpointing of modules by name: {"modules": ["layers.*"], "reentrant": false}."""
     import torch.utils.checkpoint as checkpointing
 
     for pattern in told["modules"] if told else ():
-        found = [m for n, m in model.named_modules() if n and fnmatch.fnmatchcase(n, pattern) and n.count(".") == pattern.count(".")]
+        found = [
+            m
+            for n, m in model.named_modules()
+            if n and fnmatch.fnmatchcase(n, pattern) and n.count(".") == pattern.count(".")
+        ]
         if not found:
             raise BuildError(f"got checkpoint {pattern!r}, and no module of the model has such a name")
         for m in found:
@@ -253,11 +285,17 @@ def parse_optimizer(text: str) -> tuple[str, dict]:
         return text, {}
     try:
         call = ast.parse(text, mode="eval").body
-        name, options = (call, {}) if isinstance(call, ast.Name) else (call.func, {k.arg: ast.literal_eval(k.value) for k in call.keywords})
+        name, options = (
+            (call, {})
+            if isinstance(call, ast.Name)
+            else (call.func, {k.arg: ast.literal_eval(k.value) for k in call.keywords})
+        )
         if not isinstance(name, ast.Name) or isinstance(call, ast.Call) and call.args or None in options:
             raise ValueError
     except (SyntaxError, ValueError, AttributeError):
-        raise BuildError(f"got optimizer {text!r}, want one such as AdamW or SGD(lr=0.1, momentum=0.9), FILE.py:NAME, or none") from None
+        raise BuildError(
+            f"got optimizer {text!r}, want one such as AdamW or SGD(lr=0.1, momentum=0.9), FILE.py:NAME, or none"
+        ) from None
     return name.id, options
 
 

@@ -38,7 +38,15 @@ class ExportError(Exception):
     """The artifact cannot be written. The text is for the user."""
 
 
-def export(model, path: str | os.PathLike, *args: Any, kind: str = "script", strip: bool = False, dynamic_shapes: Any = None, **kwargs: Any) -> Path:
+def export(
+    model,
+    path: str | os.PathLike,
+    *args: Any,
+    kind: str = "script",
+    strip: bool = False,
+    dynamic_shapes: Any = None,
+    **kwargs: Any,
+) -> Path:
     """Write model as an artifact; args and kwargs are the inputs to trace or export with, and are
     told in the sidecar.
 
@@ -57,7 +65,9 @@ def export(model, path: str | os.PathLike, *args: Any, kind: str = "script", str
         try:
             inspect.signature(model.forward).bind(*args, **kwargs)
         except TypeError as e:
-            raise ExportError(f"{e}, want the inputs of {type(model).__name__}.forward{inspect.signature(model.forward)}") from None
+            raise ExportError(
+                f"{e}, want the inputs of {type(model).__name__}.forward{inspect.signature(model.forward)}"
+            ) from None
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     modes = {m: m.training for m in model.modules()}
@@ -75,7 +85,9 @@ def export(model, path: str | os.PathLike, *args: Any, kind: str = "script", str
                 m.training = training
         if strip:
             made = find_program.stripped(made, folder)
-        texts = [inputs.show(inputs.of(v)) for v in args] + [f"{k}={inputs.show(inputs.of(v))}" for k, v in kwargs.items()]
+        texts = [inputs.show(inputs.of(v)) for v in args] + [
+            f"{k}={inputs.show(inputs.of(v))}" for k, v in kwargs.items()
+        ]
         sidecar = os.path.join(folder, path.name + SIDECAR)
         with open(sidecar, "w", encoding="utf-8") as f:
             json.dump({"inputs": texts} | told, f, indent=2 if not told else None, ensure_ascii=False)
@@ -100,7 +112,9 @@ def stale(path: str | os.PathLike, model, folder: str = ".", of: Depends = Depen
         told = json.loads(Path(f"{path}{SIDECAR}").read_text(encoding="utf-8"))["made"]
         return provenance.differences(path, told, model, folder, of)
     except (OSError, ValueError, KeyError, TypeError) as e:
-        raise ExportError(f"{path}{SIDECAR}: does not say what the artifact was made from ({type(e).__name__}): export it again") from None
+        raise ExportError(
+            f"{path}{SIDECAR}: does not say what the artifact was made from ({type(e).__name__}): export it again"
+        ) from None
 
 
 def _save(model, file: str, kind: str, args: tuple, kwargs: dict, dynamic_shapes: Any) -> dict[str, Any]:
@@ -120,8 +134,13 @@ def _save(model, file: str, kind: str, args: tuple, kwargs: dict, dynamic_shapes
         # what it kept by now hides what its first pass runs
         known = kept or ran["same"] or ran["first"].startswith("a second pass")
         found = None if known else find_program.find(model, args, kwargs, dynamic_shapes, program)
-        return {"releases": told, "operators": ran, "contiguous": compare_operators.asks_contiguous(model, args, kwargs), "modules": provenance.modules(model),
-                "retyped": other_dtypes.compare(model, found[0] if found else program, args, kwargs)} | find_program.pack(found)
+        return {
+            "releases": told,
+            "operators": ran,
+            "contiguous": compare_operators.asks_contiguous(model, args, kwargs),
+            "modules": provenance.modules(model),
+            "retyped": other_dtypes.compare(model, found[0] if found else program, args, kwargs),
+        } | find_program.pack(found)
     with torch.no_grad():
         if kind == "script":
             archive = torch.jit.script(model)
@@ -137,11 +156,18 @@ def told_of_trace(model: Any, args: tuple, kwargs: dict[str, Any], before: dict[
     """What the sidecar of a traced archive tells of eager runs; nothing where no program is what
     the live model runs, or its passes differ. before: what its modules held before the first
     (operators.attributes)."""
-    found = None if compare_operators.keeps(before, model) else find_program.find(model, args, kwargs, _all_open(model, args, kwargs))
+    found = (
+        None
+        if compare_operators.keeps(before, model)
+        else find_program.find(model, args, kwargs, _all_open(model, args, kwargs))
+    )
     if not found or compare_operators.keeps(before, model):
         return {}
-    return {"contiguous": compare_operators.asks_contiguous(model, args, kwargs), "modules": provenance.modules(model),
-            "retyped": other_dtypes.compare(model, found[0], args, kwargs)} | find_program.pack(found)
+    return {
+        "contiguous": compare_operators.asks_contiguous(model, args, kwargs),
+        "modules": provenance.modules(model),
+        "retyped": other_dtypes.compare(model, found[0], args, kwargs),
+    } | find_program.pack(found)
 
 
 def _all_open(model: Any, args: tuple, kwargs: dict[str, Any]) -> dict[str, Any]:
@@ -151,20 +177,39 @@ def _all_open(model: Any, args: tuple, kwargs: dict[str, Any]) -> dict[str, Any]
     from torch.export import Dim
 
     bound = inspect.signature(model.forward).bind(*args, **kwargs)
-    return torch.utils._pytree.tree_map(lambda t: {i: Dim.AUTO for i in range(t.dim())} if isinstance(t, torch.Tensor) else None, dict(bound.arguments))
+    return torch.utils._pytree.tree_map(
+        lambda t: {i: Dim.AUTO for i in range(t.dim())} if isinstance(t, torch.Tensor) else None, dict(bound.arguments)
+    )
 
 
 def main(arguments: list[str]) -> int:
-    p = argparse.ArgumentParser(prog="python -m memshim export", description="Write artifacts that memspec reads, with their inputs beside them. "
-                                "It runs the code that source: names: give it only code that you would run anyway.")
-    p.add_argument("source", help="FILE.py:NAME, or a memspec.yaml for every model of it that has source: and artifact:")
+    p = argparse.ArgumentParser(
+        prog="python -m memshim export",
+        description="Write artifacts that memspec reads, with their inputs beside them. "
+        "It runs the code that source: names: give it only code that you would run anyway.",
+    )
+    p.add_argument(
+        "source", help="FILE.py:NAME, or a memspec.yaml for every model of it that has source: and artifact:"
+    )
     p.add_argument("-o", "--output", metavar="FILE", help="the artifact to write")
-    p.add_argument("--input", action="append", default=[], metavar="INPUT", help="such as 'x=float32[B,3,224,224]'; repeats, without a name in order")
+    p.add_argument(
+        "--input",
+        action="append",
+        default=[],
+        metavar="INPUT",
+        help="such as 'x=float32[B,3,224,224]'; repeats, without a name in order",
+    )
     p.add_argument("--dim", action="append", default=[], metavar="NAME=SIZE", help="a dimension's value; repeats")
     p.add_argument("--case", action="append", default=[], metavar="NAME", help="of a memspec.yaml; repeats")
-    p.add_argument("--kind", choices=KINDS, help="script (default; trace where that is refused), trace, or export for an exported program, the default of FILE.pt2")
+    p.add_argument(
+        "--kind",
+        choices=KINDS,
+        help="script (default; trace where that is refused), trace, or export for an exported program, the default of FILE.pt2",
+    )
     p.add_argument("--strip", action="store_true", help="without weights, small enough to commit")
-    p.add_argument("--check", action="store_true", help="write nothing: exit 1 where an artifact is not what its source gives now")
+    p.add_argument(
+        "--check", action="store_true", help="write nothing: exit 1 where an artifact is not what its source gives now"
+    )
     a = p.parse_args(arguments)
     a.words = arguments
     try:
@@ -173,7 +218,14 @@ def main(arguments: list[str]) -> int:
         if not a.output:
             p.error("got no -o FILE, want the artifact to write")
         return _export_source(a)
-    except (BuildError, ExportError, find_program.StripError, inputs.InputError, memspec_yaml.SpecError, binary.BinaryError) as e:
+    except (
+        BuildError,
+        ExportError,
+        find_program.StripError,
+        inputs.InputError,
+        memspec_yaml.SpecError,
+        binary.BinaryError,
+    ) as e:
         print(f"memshim: {e}", file=sys.stderr)
         return 2
 
@@ -193,7 +245,10 @@ def _export_source(a: argparse.Namespace) -> int:
         args, kwargs = inputs.make(a.input, dims)
         opened = _opened((args, kwargs), inputs.make(a.input, {name: size + 1 for name, size in dims.items()}))
     print(_write(a, model, a.output, args, kwargs, opened))
-    tell_made(a.output, provenance.made(a.output, a.source, ".", model, ["python", "-m", "memshim", "export", *a.words], reads))
+    tell_made(
+        a.output,
+        provenance.made(a.output, a.source, ".", model, ["python", "-m", "memshim", "export", *a.words], reads),
+    )
     return 0
 
 
@@ -212,14 +267,19 @@ def _write(a: argparse.Namespace, model, path: str, args: list, kwargs: dict, op
         if a.kind or _kind(a, path) != "script" or not (args or kwargs):
             raise
         refused = describe(e).rstrip(":")
-    print(f"memshim: torch.jit.script refuses it ({refused}): traced with these inputs, --kind script shows why", file=sys.stderr)
+    print(
+        f"memshim: torch.jit.script refuses it ({refused}): traced with these inputs, --kind script shows why",
+        file=sys.stderr,
+    )
     try:
         return export(model, path, *args, kind="trace", strip=a.strip, **kwargs)
     except (ExportError, binary.BinaryError, OSError):
         raise
     except Exception as e:
-        raise ExportError(f"torch.jit.trace refuses it too ({describe(e).rstrip(':')}): want -o {Path(path).with_suffix('.pt2')}, an exported program; "
-                          "or record a run of it: python -m memshim capture") from e
+        raise ExportError(
+            f"torch.jit.trace refuses it too ({describe(e).rstrip(':')}): want -o {Path(path).with_suffix('.pt2')}, an exported program; "
+            "or record a run of it: python -m memshim capture"
+        ) from e
 
 
 def _opened(inputs: tuple[list, dict], others: tuple[list, dict]) -> dict[str, Any] | tuple:
@@ -239,7 +299,9 @@ def _opened(inputs: tuple[list, dict], others: tuple[list, dict]) -> dict[str, A
 
     args, kwargs = sizes(inputs[0], others[0]), sizes(inputs[1], others[1])
     if kwargs and args:
-        raise ExportError("got inputs by position and by name, want all by position or all by name: torch.export takes the open sizes so")
+        raise ExportError(
+            "got inputs by position and by name, want all by position or all by name: torch.export takes the open sizes so"
+        )
     return kwargs or tuple(args)
 
 
@@ -264,9 +326,15 @@ def _export_spec(a: argparse.Namespace) -> int:
             continue
         args, kwargs = inputs.make(case["inputs"], dtype=case["dtype"])
         print(_write(a, model, case["artifact"], args, kwargs))
-        words = [os.path.basename(a.source), *(w for w, given in (("--strip", a.strip), ("--kind", a.kind), (a.kind, a.kind)) if given)]
+        words = [
+            os.path.basename(a.source),
+            *(w for w, given in (("--strip", a.strip), ("--kind", a.kind), (a.kind, a.kind)) if given),
+        ]
         command = ["python", "-m", "memshim", "export", *words]
-        tell_made(case["artifact"], provenance.made(case["artifact"], case["source"], case["dir"], model, command, reads, Depends.of(case)))
+        tell_made(
+            case["artifact"],
+            provenance.made(case["artifact"], case["source"], case["dir"], model, command, reads, Depends.of(case)),
+        )
     if not done:
         raise ExportError(f"{a.source}: got no model with both source: and artifact:")
     return code

@@ -24,7 +24,10 @@ def compare(model: Any, program: Any, args: tuple, kwargs: dict[str, Any]) -> di
         with without_values(model, args, kwargs):
             return _compare(model, program, args, kwargs)
     except Exception as e:  # whatever the user's module raises: the export itself is done
-        return {"same": False, "first": f"not compared: {type(e).__name__}: {str(e).strip().splitlines()[0] if str(e).strip() else ''}"}
+        return {
+            "same": False,
+            "first": f"not compared: {type(e).__name__}: {str(e).strip().splitlines()[0] if str(e).strip() else ''}",
+        }
 
 
 def _compare(model: Any, program: Any, args: tuple, kwargs: dict[str, Any]) -> dict[str, Any]:
@@ -37,7 +40,13 @@ def _compare(model: Any, program: Any, args: tuple, kwargs: dict[str, Any]) -> d
     with buffers_kept(model):
         placed = _placed(model, args, kwargs)
     elsewhere = _elsewhere(model, args, kwargs, read)
-    first = difference(exported, live) or second and second.replace("eager runs", "a second pass runs").replace("the program has", "the first has") or placed or elsewhere
+    first = (
+        difference(exported, live)
+        or second
+        and second.replace("eager runs", "a second pass runs").replace("the program has", "the first has")
+        or placed
+        or elsewhere
+    )
     return {"same": True} if first is None else {"same": False, "first": first}
 
 
@@ -54,15 +63,16 @@ def difference(exported: list[str], live: list[str]) -> str | None:
 
 
 def _elsewhere(model: Any, args: tuple, kwargs: dict[str, Any], read: list[Any]) -> str | None:
-    """What the module calls on a GPU and not on the host, in words; None where it calls the same.
-    """
+    """What the module calls on a GPU and not on the host, in words; None where it calls the same."""
     host = _called(model, args, kwargs, read, "cpu")
     try:
         gpu = _called(model, args, kwargs, read, "cuda")
     except Exception as e:
         return f"not compared on a GPU: {type(e).__name__}: {str(e).strip().splitlines()[0] if str(e).strip() else ''}"
     first = difference(host, gpu)
-    return first and first.replace("eager runs", "on a GPU eager calls").replace("the program has", "on the host it calls")
+    return first and first.replace("eager runs", "on a GPU eager calls").replace(
+        "the program has", "on the host it calls"
+    )
 
 
 def _called(model: Any, args: tuple, kwargs: dict[str, Any], read: list[Any], device: str) -> list[str]:
@@ -86,7 +96,9 @@ def _called(model: Any, args: tuple, kwargs: dict[str, Any], read: list[Any], de
             results = [t for t in tree_leaves(out) if isinstance(t, torch.Tensor)]
             name = getattr(function, "__name__", str(function))
             if results and name != "__get__":
-                seen.append(f"torch.{name}" + "".join(f" {str(t.dtype).removeprefix('torch.')}{list(t.shape)}" for t in results))
+                seen.append(
+                    f"torch.{name}" + "".join(f" {str(t.dtype).removeprefix('torch.')}{list(t.shape)}" for t in results)
+                )
             return out
 
     def fake(t: Any) -> Any:
@@ -120,10 +132,14 @@ def _placed(module: Any, args: tuple, kwargs: dict[str, Any]) -> str | None:
                 told_on_host = function in lifted and not out.dim()
                 if on_host != told_on_host:
                     where = ("on the host", "where it runs") if on_host else ("where it runs", "on the host")
-                    found.append(f"eager makes torch.{function.__name__} {str(out.dtype).removeprefix('torch.')}{list(out.shape)} {where[0]}, the program {where[1]}")
+                    found.append(
+                        f"eager makes torch.{function.__name__} {str(out.dtype).removeprefix('torch.')}{list(out.shape)} {where[0]}, the program {where[1]}"
+                    )
             return out
 
-    own = torch.utils._pytree.tree_map(lambda t: t.detach().clone() if isinstance(t, torch.Tensor) else t, (args, kwargs))
+    own = torch.utils._pytree.tree_map(
+        lambda t: t.detach().clone() if isinstance(t, torch.Tensor) else t, (args, kwargs)
+    )
     with torch.no_grad(), Watch():
         module(*own[0], **own[1])
     return found[0] if found else None
@@ -136,10 +152,25 @@ def attributes(model: Any) -> dict[str, str]:
 
     found = {}
     for path, module in model.named_modules():
-        held = {name: x for name, x in vars(module).items() if isinstance(x, (torch.Tensor, list, tuple, dict)) and name not in ("_parameters", "_modules")}
+        held = {
+            name: x
+            for name, x in vars(module).items()
+            if isinstance(x, (torch.Tensor, list, tuple, dict)) and name not in ("_parameters", "_modules")
+        }
         for keys, t in torch.utils._pytree.tree_flatten_with_path(held)[0]:
             if isinstance(t, torch.Tensor):
-                name = ".".join(x for x in [path, *(str(getattr(k, "key", getattr(k, "idx", k))) for k in keys if getattr(k, "key", None) != "_buffers")] if x)
+                name = ".".join(
+                    x
+                    for x in [
+                        path,
+                        *(
+                            str(getattr(k, "key", getattr(k, "idx", k)))
+                            for k in keys
+                            if getattr(k, "key", None) != "_buffers"
+                        ),
+                    ]
+                    if x
+                )
                 found[name] = f"{str(t.dtype).removeprefix('torch.')}{list(t.shape)}"
     return found
 
@@ -169,13 +200,19 @@ def asks_contiguous(model: Any, args: tuple, kwargs: dict[str, Any]) -> bool:
             if function is functional.scaled_dot_product_attention:
                 results.append(out.untyped_storage()._cdata)
                 results.append(out)  # so that no other gets its place
-            elif function is torch.Tensor.contiguous and out.untyped_storage()._cdata in results[::2] or function is functional.multi_head_attention_forward:
+            elif (
+                function is torch.Tensor.contiguous
+                and out.untyped_storage()._cdata in results[::2]
+                or function is functional.multi_head_attention_forward
+            ):
                 asked.append(function)  # the latter asks within
             return out
 
     try:
         with without_values(model, args, kwargs), buffers_kept(model), torch.no_grad(), Watch():
-            own = torch.utils._pytree.tree_map(lambda t: t.detach().clone() if isinstance(t, torch.Tensor) else t, (args, kwargs))
+            own = torch.utils._pytree.tree_map(
+                lambda t: t.detach().clone() if isinstance(t, torch.Tensor) else t, (args, kwargs)
+            )
             model(*own[0], **own[1])
     except Exception:  # whatever the user's module raises
         return True

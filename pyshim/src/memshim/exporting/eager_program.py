@@ -23,8 +23,16 @@ def export(model: Any, args: tuple, kwargs: dict[str, Any], dynamic_shapes: Any)
     from torch._subclasses.fake_tensor import FakeTensor
 
     releases = Releases()
-    values = not any(isinstance(t, FakeTensor) for t in [*model.parameters(), *model.buffers(), *torch.utils._pytree.tree_leaves((args, kwargs))])
-    with torch.no_grad(), torch._functorch.config.patch(fake_tensor_propagate_real_tensors=values), unnoticed(), releases.watch():
+    values = not any(
+        isinstance(t, FakeTensor)
+        for t in [*model.parameters(), *model.buffers(), *torch.utils._pytree.tree_leaves((args, kwargs))]
+    )
+    with (
+        torch.no_grad(),
+        torch._functorch.config.patch(fake_tensor_propagate_real_tensors=values),
+        unnoticed(),
+        releases.watch(),
+    ):
         program = torch.export.export(model, args, kwargs, dynamic_shapes=dynamic_shapes, strict=False)
     _without_tests(program.graph)
     return program, releases.of(program)
@@ -36,7 +44,12 @@ def _without_tests(graph: Any) -> None:
     import torch
 
     aten = torch.ops.aten
-    asserts = {aten._assert_scalar.default, aten._assert_tensor_metadata.default, aten.sym_constrain_range_for_size.default, aten.sym_constrain_range.default}
+    asserts = {
+        aten._assert_scalar.default,
+        aten._assert_tensor_metadata.default,
+        aten.sym_constrain_range_for_size.default,
+        aten.sym_constrain_range.default,
+    }
     for node in reversed(list(graph.nodes)):
         if node.op != "call_function" or node.users:
             continue

@@ -15,7 +15,9 @@ from memshim import binary
 from memshim.exporting import compare_operators, eager_program, gpu_program
 
 
-def find(model: Any, args: tuple, kwargs: dict[str, Any], dynamic_shapes: Any, of: Any = None) -> tuple[Any, list[list[str]]] | None:
+def find(
+    model: Any, args: tuple, kwargs: dict[str, Any], dynamic_shapes: Any, of: Any = None
+) -> tuple[Any, list[list[str]]] | None:
     """The program that eager runs, as export gives it; None where there is none that the live model
     agrees with, or where it leaves fewer sizes open than the program that it stands beside (of).
     Where the host's is not what a GPU runs, it is the GPU's (memshim.exporting.gpu_program)."""
@@ -55,7 +57,9 @@ def stripped(file: str, folder: str) -> str:
     out = os.path.join(folder, "stripped")
     p = subprocess.run([binary.find(), "strip", file, "-o", out], capture_output=True, text=True)
     if p.returncode:
-        raise StripError(p.stderr.strip().replace(file, os.path.basename(file)) or f"memspec strip ended with {p.returncode}")
+        raise StripError(
+            p.stderr.strip().replace(file, os.path.basename(file)) or f"memspec strip ended with {p.returncode}"
+        )
     return out
 
 

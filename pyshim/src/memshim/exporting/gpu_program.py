@@ -17,7 +17,9 @@ from memshim.exporting import eager_program
 from memshim.exporting.live_model import buffers_kept, dispatched, unnoticed
 
 
-def find(model: Any, args: tuple, kwargs: dict[str, Any], dynamic_shapes: Any, read: list[Any] | None = None) -> tuple[Any, list[list[str]]] | None:
+def find(
+    model: Any, args: tuple, kwargs: dict[str, Any], dynamic_shapes: Any, read: list[Any] | None = None
+) -> tuple[Any, list[list[str]]] | None:
     """The program and when Python let go of its results, as find_program.find gives them; None
     where the live model on a GPU runs another one.
 
@@ -32,7 +34,9 @@ def find(model: Any, args: tuple, kwargs: dict[str, Any], dynamic_shapes: Any, r
     mode, moved, args, kwargs = on_gpu(model, args, kwargs)
     with answered(read), constants_apart():
         program, releases = eager_program.export(moved, args, kwargs, dynamic_shapes)
-    live, exported = (_placed(mode, module, args, kwargs, read) for module in (moved, program.module(check_guards=False)))
+    live, exported = (
+        _placed(mode, module, args, kwargs, read) for module in (moved, program.module(check_guards=False))
+    )
     if live != exported:
         return None
     # what is tied is saved as one
@@ -55,7 +59,11 @@ def told(program: Any) -> Iterator[None]:
     are."""
     from torch.export.pt2_archive import _package
 
-    describe, at, nodes = _package.serialize_tensor_meta, {}, {n.name: n.meta.get("val") for n in program.graph.nodes if n.op == "placeholder"}
+    describe, at, nodes = (
+        _package.serialize_tensor_meta,
+        {},
+        {n.name: n.meta.get("val") for n in program.graph.nodes if n.op == "placeholder"},
+    )
     for spec in program.graph_signature.input_specs:
         weight = program.state_dict.get(spec.target, program.constants.get(spec.target)) if spec.target else None
         if hasattr(weight, "data_ptr") and hasattr(nodes.get(spec.arg.name), "device"):
@@ -114,8 +122,7 @@ def answered(read: list[Any]) -> Iterator[None]:
 
 @contextlib.contextmanager
 def constants_apart() -> Iterator[None]:
-    """Numbers that a model puts on the GPU are not computed with ahead: there is none that could.
-    """
+    """Numbers that a model puts on the GPU are not computed with ahead: there is none that could."""
     from torch.fx.experimental import proxy_tensor
 
     with mock.patch.object(proxy_tensor, "CONSTANT_NUMEL_LIMIT", -1):

@@ -28,6 +28,7 @@ def _no(real: Callable[..., bool]) -> Callable[..., bool]:
 def unnoticed() -> Iterator[None]:
     """To what asks whether it is traced, or meets a tensor without data, the answer is no."""
     import torch
+
     # it knows PyTorch's functions by what they are when it is imported first: not those that stand
     # here for a while
     import torch._dynamo
@@ -42,7 +43,12 @@ def unnoticed() -> Iterator[None]:
 
     def overridden(args: Any) -> bool:  # less the modes that trace
         plain = (torch.Tensor, torch.nn.Parameter, FakeTensor)
-        return any(type(a) not in plain and getattr(type(a), "__torch_function__", None) is not torch._C._disabled_torch_function_impl for a in args if isinstance(a, torch.Tensor))
+        return any(
+            type(a) not in plain
+            and getattr(type(a), "__torch_function__", None) is not torch._C._disabled_torch_function_impl
+            for a in args
+            if isinstance(a, torch.Tensor)
+        )
 
     leaves = torch.utils._pytree.tree_leaves
 
@@ -125,7 +131,10 @@ def dispatched(module: Any, args: tuple, kwargs: dict[str, Any], places: bool = 
             # torch.tensor's, which eager makes without an operator
             if writes or results and fresh and function is not torch.ops.aten.lift_fresh_copy.default:
                 at = {t: f" {t.device.type}" if places else "" for t in results}
-                seen.append(operator_name(function) + "".join(f" {str(t.dtype).removeprefix('torch.')}{list(t.shape)}{at[t]}" for t in results))
+                seen.append(
+                    operator_name(function)
+                    + "".join(f" {str(t.dtype).removeprefix('torch.')}{list(t.shape)}{at[t]}" for t in results)
+                )
             return out
 
     # a module may write its inputs

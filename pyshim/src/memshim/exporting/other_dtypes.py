@@ -50,7 +50,9 @@ def _failed(e: Exception) -> str:
     return f"not compared: {type(e).__name__}: {lines[0] if lines else ''}"
 
 
-def _dispatched(module: Any, args: tuple, kwargs: dict[str, Any], read: list[Any], how: str) -> tuple[list[str], list[tuple[str, bool]]]:
+def _dispatched(
+    module: Any, args: tuple, kwargs: dict[str, Any], read: list[Any], how: str
+) -> tuple[list[str], list[tuple[str, bool]]]:
     """The operators that a module dispatches, with the dtypes and sizes of their results; and the
     casts that it calls, each with whether it gave its tensor itself."""
     import torch
@@ -69,8 +71,15 @@ def _dispatched(module: Any, args: tuple, kwargs: dict[str, Any], read: list[Any
                 return None
             out = function(*args, **(kwargs or {}))
             results = [t for t in tree_leaves(out) if isinstance(t, torch.Tensor)]
-            if results and any(r.alias_info is None for r in function._schema.returns) and function is not torch.ops.aten.lift_fresh_copy.default:
-                seen.append(operator_name(function) + "".join(f" {str(t.dtype).removeprefix('torch.')}{list(t.shape)}" for t in results))
+            if (
+                results
+                and any(r.alias_info is None for r in function._schema.returns)
+                and function is not torch.ops.aten.lift_fresh_copy.default
+            ):
+                seen.append(
+                    operator_name(function)
+                    + "".join(f" {str(t.dtype).removeprefix('torch.')}{list(t.shape)}" for t in results)
+                )
             return out
 
     class Casts(TorchFunctionMode):

@@ -76,5 +76,10 @@ def _of_the_model(tracer: Any, stack: traceback.StackSummary) -> traceback.Stack
     tracing = uninteresting_files()
     library = str(Path(torch.__file__).parent)
     first = next((i for i, frame in enumerate(stack) if frame.name == "forward"), len(stack))
-    return traceback.StackSummary.from_list([f for f in stack[first:]
-                                              if f.filename not in tracing and (f.name == "forward" or not f.filename.startswith(library))])
+    return traceback.StackSummary.from_list(
+        [
+            f
+            for f in stack[first:]
+            if f.filename not in tracing and (f.name == "forward" or not f.filename.startswith(library))
+        ]
+    )

@@ -31,9 +31,16 @@ if torch.cuda.is_available():
 def hinted() -> bool:
     """Whether there may be a GPU: cheap. Where it says no there is none, but for boards whose
     driver shows in no file (Jetsons before Orin)."""
-    return where.pretended() or os.environ.get("CUDA_VISIBLE_DEVICES") not in ("", "-1") and (
-        os.path.exists("/proc/driver/nvidia/version") or os.path.exists("/dev/nvidiactl") or os.path.exists("/dev/dxg") or
-        shutil.which("nvidia-smi") is not None)
+    return (
+        where.pretended()
+        or os.environ.get("CUDA_VISIBLE_DEVICES") not in ("", "-1")
+        and (
+            os.path.exists("/proc/driver/nvidia/version")
+            or os.path.exists("/dev/nvidiactl")
+            or os.path.exists("/dev/dxg")
+            or shutil.which("nvidia-smi") is not None
+        )
+    )
 
 
 class Seen(NamedTuple):
@@ -51,13 +58,17 @@ def look() -> Seen:
     if not hinted():
         return Seen(why=NONE)
     try:
-        p = subprocess.run([sys.executable, "-c", _ASK], capture_output=True, text=True, errors="replace", timeout=PATIENCE)
+        p = subprocess.run(
+            [sys.executable, "-c", _ASK], capture_output=True, text=True, errors="replace", timeout=PATIENCE
+        )
     except subprocess.TimeoutExpired:
         return Seen(why=f"PyTorch gives no answer about the GPU in {PATIENCE} s")
     if p.returncode:
         if "No module named 'torch'" in p.stderr:
             return Seen(why="no torch here")
-        return Seen(why=f"PyTorch fails when asked for the GPU: {p.stderr.strip().rpartition(chr(10))[2] or f'it ended with {p.returncode}'}")
+        return Seen(
+            why=f"PyTorch fails when asked for the GPU: {p.stderr.strip().rpartition(chr(10))[2] or f'it ended with {p.returncode}'}"
+        )
     try:
         found = json.loads(p.stdout.strip().rpartition("\n")[2])
     except ValueError:
@@ -70,7 +81,12 @@ def query(fields: str) -> list[list[str]]:
     if not shutil.which("nvidia-smi"):
         return []
     try:
-        p = subprocess.run(["nvidia-smi", f"--query-gpu={fields}", "--format=csv,noheader,nounits"], capture_output=True, text=True, timeout=30)
+        p = subprocess.run(
+            ["nvidia-smi", f"--query-gpu={fields}", "--format=csv,noheader,nounits"],
+            capture_output=True,
+            text=True,
+            timeout=30,
+        )
     except (subprocess.TimeoutExpired, OSError):
         return []
     return [[cell.strip() for cell in line.split(",")] for line in p.stdout.splitlines()] if p.returncode == 0 else []
@@ -95,7 +111,9 @@ class NVML:
         pynvml.nvmlInit()
 
     def driver(self) -> str:
-        return _text(self._theirs.system_get_driver_version() if self._theirs else self._old.nvmlSystemGetDriverVersion())
+        return _text(
+            self._theirs.system_get_driver_version() if self._theirs else self._old.nvmlSystemGetDriverVersion()
+        )
 
     def used(self) -> dict[str, int]:
         """Memory in use by GPU, without what the driver keeps for itself: as nvidia-smi and CUDA
@@ -112,7 +130,9 @@ class NVML:
             handle = self._theirs.device_get_handle_by_index_v2(i)
             return _text(self._theirs.device_get_uuid(handle)), self._theirs.device_get_memory_info_v2(handle).used
         handle = self._old.nvmlDeviceGetHandleByIndex(i)
-        return _text(self._old.nvmlDeviceGetUUID(handle)), self._old.nvmlDeviceGetMemoryInfo(handle, self._old.nvmlMemory_v2).used
+        return _text(self._old.nvmlDeviceGetUUID(handle)), self._old.nvmlDeviceGetMemoryInfo(
+            handle, self._old.nvmlMemory_v2
+        ).used
 
 
 def _text(value: str | bytes) -> str:

@@ -16,8 +16,10 @@ _NAMED = re.compile(r"(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*(?:Error|Exception|Interrup
 # How libraries say it: the caching allocator; CUDA itself, by the runtime and by the driver;
 # cuBLAS, cuDNN and the others, which take memory of their own. Some reach Python as a plain
 # RuntimeError.
-_OUT_OF_MEMORY = re.compile(r"CUDA out of memory|CUDA(?: driver)? error: out of memory|CUDA_ERROR_OUT_OF_MEMORY|cudaErrorMemoryAllocation|"
-                            r"CU[A-Z]+_STATUS_ALLOC_FAILED|CUFFT_ALLOC_FAILED|NCCL .*out of memory")
+_OUT_OF_MEMORY = re.compile(
+    r"CUDA out of memory|CUDA(?: driver)? error: out of memory|CUDA_ERROR_OUT_OF_MEMORY|cudaErrorMemoryAllocation|"
+    r"CU[A-Z]+_STATUS_ALLOC_FAILED|CUFFT_ALLOC_FAILED|NCCL .*out of memory"
+)
 
 
 def chain(e: BaseException) -> list[BaseException]:
@@ -42,7 +44,7 @@ def out_of_memory(e: BaseException) -> str:
             if text or kind == "OutOfMemoryError":
                 said = text.strip() or first_line(at)
                 while kind_of := _NAMED.match(said):  # TorchScript puts its own and that of the error before it
-                    said = said[kind_of.end():]
+                    said = said[kind_of.end() :]
                 return said
     return ""
 
@@ -50,8 +52,13 @@ def out_of_memory(e: BaseException) -> str:
 def without_triton(e: BaseException) -> bool:
     """Whether the cause is that there is no Triton: PyTorch says so of some ways into its compiler,
     Python of others, and Dynamo tells Python's in its own error, Inductor before 2.11 PyTorch's."""
-    return any(type(at).__name__ == "TritonMissing" or isinstance(at, ModuleNotFoundError) and at.name == "triton"
-               or str(at).startswith(("ModuleNotFoundError: No module named 'triton'", "TritonMissing:")) for at in chain(e))
+    return any(
+        type(at).__name__ == "TritonMissing"
+        or isinstance(at, ModuleNotFoundError)
+        and at.name == "triton"
+        or str(at).startswith(("ModuleNotFoundError: No module named 'triton'", "TritonMissing:"))
+        for at in chain(e)
+    )
 
 
 # Who says that a compiler is not there, and what is said of it: Triton, before it builds what
@@ -63,14 +70,12 @@ _COMPILERS = {
 
 
 def without_compiler(e: BaseException) -> str:
-    """What is said where the cause is that a C or C++ compiler is missing; empty where it is not.
-    """
+    """What is said where the cause is that a C or C++ compiler is missing; empty where it is not."""
     return next((said for at in chain(e) for text, said in _COMPILERS.items() if text in first_line(at)), "")
 
 
 def missing(e: BaseException) -> str:
-    """What is said where the cause is that Triton or a compiler is missing; empty where it is not.
-    """
+    """What is said where the cause is that Triton or a compiler is missing; empty where it is not."""
     if without_triton(e):
         return "got no package triton, want one: torch.compile makes its kernels with it (pip install triton)"
     return without_compiler(e)
@@ -93,7 +98,14 @@ def describe(e: BaseException) -> str:
     told by what failed in it."""
     text = str(e)
     if said := missing(e):
-        at = next((f"{shorten(f.filename)}:{f.lineno}" for f in traceback.extract_tb(e.__traceback__) if not inside(f.filename)), "")
+        at = next(
+            (
+                f"{shorten(f.filename)}:{f.lineno}"
+                for f in traceback.extract_tb(e.__traceback__)
+                if not inside(f.filename)
+            ),
+            "",
+        )
     elif text.startswith(_SCRIPT):
         last = next((line.strip() for line in reversed(text.splitlines()) if _NAMED.match(line.strip())), "")
         places = [f"{shorten(m['file'])}:{m['line']}" for m in _SCRIPT_PLACE.finditer(text) if not inside(m["file"])]
@@ -102,7 +114,14 @@ def describe(e: BaseException) -> str:
             said = f"{type(e).__name__}: {said}"
     else:
         said = f"{type(e).__name__}: {first_line(e)}{not_stood_in_for(text)}"
-        at = next((f"{shorten(f.filename)}:{f.lineno}" for f in reversed(traceback.extract_tb(e.__traceback__)) if not inside(f.filename)), "")
+        at = next(
+            (
+                f"{shorten(f.filename)}:{f.lineno}"
+                for f in reversed(traceback.extract_tb(e.__traceback__))
+                if not inside(f.filename)
+            ),
+            "",
+        )
     return said + (f" ({at})" if at else "")
 
 

@@ -83,7 +83,9 @@ def _queried(frame: Any) -> str | None:
     """The function of torch.cuda by which other code than PyTorch's queries, "" for none of them;
     None where PyTorch queries for itself."""
     name = ""
-    while frame is not None and frame.f_code.co_filename.startswith((_torch + "cuda" + os.sep, _torch + "accelerator" + os.sep)):
+    while frame is not None and frame.f_code.co_filename.startswith(
+        (_torch + "cuda" + os.sep, _torch + "accelerator" + os.sep)
+    ):
         name, frame = frame.f_code.co_name, frame.f_back
     file = frame.f_code.co_filename if frame is not None else ""
     if name and name not in PUBLIC or file.startswith(OWN) or f"{os.sep}triton{os.sep}" in file:

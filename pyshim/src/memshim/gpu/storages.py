@@ -14,8 +14,10 @@ from torch.utils._python_dispatch import _disable_current_modes, is_traceable_wr
 _PLAIN = (torch.Tensor, torch.nn.Parameter)
 _SPARSE = {
     torch.sparse_coo: ("_indices", "_values"),
-    torch.sparse_csr: ("crow_indices", "col_indices", "values"), torch.sparse_bsr: ("crow_indices", "col_indices", "values"),
-    torch.sparse_csc: ("ccol_indices", "row_indices", "values"), torch.sparse_bsc: ("ccol_indices", "row_indices", "values"),
+    torch.sparse_csr: ("crow_indices", "col_indices", "values"),
+    torch.sparse_bsr: ("crow_indices", "col_indices", "values"),
+    torch.sparse_csc: ("ccol_indices", "row_indices", "values"),
+    torch.sparse_bsc: ("ccol_indices", "row_indices", "values"),
 }
 
 
@@ -25,8 +27,13 @@ def parts(t: torch.Tensor) -> Iterator[torch.Tensor]:
     bytes: fake, meta, lazy, functional."""
     if t.device.type == "meta" or isinstance(t, FakeTensor):
         return
-    if type(t) in _PLAIN and t.layout is torch.strided and not t.is_quantized and not torch._C._functorch.is_functorch_wrapped_tensor(t) and (
-            not torch._is_functional_tensor(t)):
+    if (
+        type(t) in _PLAIN
+        and t.layout is torch.strided
+        and not t.is_quantized
+        and not torch._C._functorch.is_functorch_wrapped_tensor(t)
+        and (not torch._is_functional_tensor(t))
+    ):
         yield t
         return
     if torch._C._functorch.is_functorch_wrapped_tensor(t):  # vmap's and grad's

@@ -16,10 +16,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from memshim import binary, progress
-from memshim.case import memspec_yaml
-from memshim.judge import report
-from memshim.case import capture, measure, pickles, process, record
+from memshim.case import capture, measure, memspec_yaml, pickles, process, record
 from memshim.gpu import devices
+from memshim.judge import report
 from memshim.workspace import answers
 
 RECORDED = "recorded"
@@ -53,13 +52,22 @@ class Measured(NamedTuple):
 
     def as_json(self) -> dict:
         c = self.comparison
-        return {"outcome": self.outcome, "text": self.text, "where": self.record["where"] if self.record else self.where, "rows": c.rows if c else [],
-                "findings": c.findings if c else [], "events": c.events if c else None}
+        return {
+            "outcome": self.outcome,
+            "text": self.text,
+            "where": self.record["where"] if self.record else self.where,
+            "rows": c.rows if c else [],
+            "findings": c.findings if c else [],
+            "events": c.events if c else None,
+        }
 
 
 def skipped(why: str, o: Options, name: str) -> Measured:
     """A clean skip, unless a GPU's word was required."""
-    return Measured("inconclusive" if o.require_gpu else "skipped", f"{'INCONCLUSIVE' if o.require_gpu else 'NOT MEASURED'} {name}: {why}")
+    return Measured(
+        "inconclusive" if o.require_gpu else "skipped",
+        f"{'INCONCLUSIVE' if o.require_gpu else 'NOT MEASURED'} {name}: {why}",
+    )
 
 
 def verify(spec: str, case: dict, seen: devices.Seen, o: Options, run: Callable[..., dict] | None = None) -> Measured:
@@ -67,7 +75,9 @@ def verify(spec: str, case: dict, seen: devices.Seen, o: Options, run: Callable[
     has, run what measures (measure.measure)."""
     name = case["name"]
     device, why = (None, "") if o.when == "pretend" else report.device_for(case, seen)
-    pretending = device is None and not o.require_gpu and (o.when == "pretend" or o.when == "auto" and pretendable(case))
+    pretending = (
+        device is None and not o.require_gpu and (o.when == "pretend" or o.when == "auto" and pretendable(case))
+    )
     if device is None and not pretending and (o.when != "always" or o.require_gpu):
         return skipped(why, o, name)
     if pretending and not o.output and case.get("recording") and capture.fresh(case["recording"], case):
@@ -79,7 +89,11 @@ def verify(spec: str, case: dict, seen: devices.Seen, o: Options, run: Callable[
     except (measure.NoGPU, measure.NothingToRun) as e:
         return skipped(str(e), o, name)
     except measure.MeasureError as e:
-        return Measured("error", f"ERROR {name} {'run on a pretend GPU' if pretending else 'measured'}: {e}", where="pretend" if pretending else "")
+        return Measured(
+            "error",
+            f"ERROR {name} {'run on a pretend GPU' if pretending else 'measured'}: {e}",
+            where="pretend" if pretending else "",
+        )
     if o.output:
         record.write(got, o.output)
     if got["where"] != ("pretend" if pretending else "cuda"):
@@ -100,30 +114,66 @@ def exit_code(outcomes: list[str]) -> int:
 
 
 def main(arguments: list[str]) -> int:
-    p = argparse.ArgumentParser(prog="python -m memshim check", description="Check the budgets of a memspec.yaml; where this machine has the "
-                                "GPU of a case, run it for real and compare. It runs the code that source: names: give it only code that you would run anyway. "
-                                "--on none runs nothing.", epilog="Exit codes: 0 all pass, 1 a budget is broken or prediction and "
-                                "measurement disagree, 2 wrong usage or unreadable input, 3 could not say.")
+    p = argparse.ArgumentParser(
+        prog="python -m memshim check",
+        description="Check the budgets of a memspec.yaml; where this machine has the "
+        "GPU of a case, run it for real and compare. It runs the code that source: names: give it only code that you would run anyway. "
+        "--on none runs nothing.",
+        epilog="Exit codes: 0 all pass, 1 a budget is broken or prediction and "
+        "measurement disagree, 2 wrong usage or unreadable input, 3 could not say.",
+    )
     p.add_argument("spec", nargs="?", default="memspec.yaml")
-    p.add_argument("--case", action="append", default=[], metavar="NAME", help="only this case: its exact name, else with * and ?; repeats")
+    p.add_argument(
+        "--case",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="only this case: its exact name, else with * and ?; repeats",
+    )
     p.add_argument("--workspace", metavar="FILE", help="a workspace profile, for memspec check")
     p.set_defaults(when="auto")
     when = p.add_mutually_exclusive_group()
-    when.add_argument("--on", dest="when", choices=("pretend", "real", "none"), default="auto", help="where cases are run: on a pretend GPU, on this machine's where it "
-                      "is the case's, not at all (the machine's where it is the case's, else a pretend one where the case has a source:)")
-    when.add_argument("--measure", dest="when", action="store_const", const="always", default="auto",
-                      help="run every case, on CPU tensors where there is no GPU (recorded, never compared)")
+    when.add_argument(
+        "--on",
+        dest="when",
+        choices=("pretend", "real", "none"),
+        default="auto",
+        help="where cases are run: on a pretend GPU, on this machine's where it "
+        "is the case's, not at all (the machine's where it is the case's, else a pretend one where the case has a source:)",
+    )
+    when.add_argument(
+        "--measure",
+        dest="when",
+        action="store_const",
+        const="always",
+        default="auto",
+        help="run every case, on CPU tensors where there is no GPU (recorded, never compared)",
+    )
     when.add_argument("--no-measure", dest="when", action="store_const", const="never", help="run none")
     p.add_argument("--require-gpu", action="store_true", help="exit 3 where a case was not measured on its GPU")
     p.add_argument("-o", "--output", metavar="FOLDER", help="keep the records there")
-    p.add_argument("--jobs", type=measure.jobs, default=1, metavar="N", help="cases run at a time (1); on a GPU one at a time in any event")
+    p.add_argument(
+        "--jobs",
+        type=measure.jobs,
+        default=1,
+        metavar="N",
+        help="cases run at a time (1); on a GPU one at a time in any event",
+    )
     pickles.add_argument(p)
-    p.add_argument("--timeout", type=measure.seconds, default=measure.TIMEOUT, metavar="SECONDS", help=f"for running one case ({measure.TIMEOUT:g})")
+    p.add_argument(
+        "--timeout",
+        type=measure.seconds,
+        default=measure.TIMEOUT,
+        metavar="SECONDS",
+        help=f"for running one case ({measure.TIMEOUT:g})",
+    )
     p.add_argument("--format", choices=("text", "json"), default="text")
     a = p.parse_args(arguments)
     a.when = "never" if a.when == "none" else a.when
     if a.require_gpu and a.when in ("never", "pretend"):
-        p.error(f"got --require-gpu beside {'--on pretend' if a.when == 'pretend' else '--no-measure or --on none'}, want one of them")
+        p.error(
+            f"got --require-gpu beside {'--on pretend' if a.when == 'pretend' else '--no-measure or --on none'}, want one of them"
+        )
     try:
         return _check(a)
     except memspec_yaml.SpecError as e:
@@ -146,8 +196,11 @@ def _judge(a: argparse.Namespace, asked: answers.Queried) -> int:
     for line in asked.lines():
         print(f"memshim: {line}", file=sys.stderr)
     if asked.count:
-        print(f"memshim: cuDNN answered {asked.count} calls that no workspace profile has; python -m memshim workspace {shlex.quote(a.spec)} keeps the "
-              "answers for memspec check", file=sys.stderr)
+        print(
+            f"memshim: cuDNN answered {asked.count} calls that no workspace profile has; python -m memshim workspace {shlex.quote(a.spec)} keeps the "
+            "answers for memspec check",
+            file=sys.stderr,
+        )
     extra += asked.arguments
     if a.format == "text":
         text, said, _ = binary.call("check", *memspec_yaml.selected(a.spec, a.case), *extra)
@@ -165,12 +218,28 @@ def _judge(a: argparse.Namespace, asked: answers.Queried) -> int:
                 # what a pretend GPU says is in c["measured"], which tells where
                 if r and r.comparison and r.record["where"] == "cuda":
                     f["measured"] = r.comparison.peak(f["metric"])
-        print(json.dumps({"schema": checked["schema"], "exit": code, "cases": checked["cases"]}, indent=2, ensure_ascii=False))
+        print(
+            json.dumps(
+                {"schema": checked["schema"], "exit": code, "cases": checked["cases"]}, indent=2, ensure_ascii=False
+            )
+        )
     elif results := [r for r in results if r.where != RECORDED]:
-        count = {o: sum(r.outcome == o for r in results) for o in ("pass", "warn", "fail", "error", "inconclusive", "skipped")}
+        count = {
+            o: sum(r.outcome == o for r in results)
+            for o in ("pass", "warn", "fail", "error", "inconclusive", "skipped")
+        }
         where = {at for r in results if (at := r.record["where"] if r.record else r.where)}
-        how = "run on a pretend GPU" if where == {"pretend"} else "run for real" if "pretend" not in where else "run, some on a pretend GPU"
-        print(f"{how}, {len(results)} case{'s'[:len(results) != 1]}: " + ", ".join(f"{n} {o}" for o, n in count.items() if n))
+        how = (
+            "run on a pretend GPU"
+            if where == {"pretend"}
+            else "run for real"
+            if "pretend" not in where
+            else "run, some on a pretend GPU"
+        )
+        print(
+            f"{how}, {len(results)} case{'s'[: len(results) != 1]}: "
+            + ", ".join(f"{n} {o}" for o, n in count.items() if n)
+        )
     return code
 
 
@@ -191,8 +260,15 @@ def _measure(a: argparse.Namespace, extra: list[str]) -> list[Measured]:
         return []
     seen = devices.Seen() if o.when == "pretend" else devices.look()
     all_cases = memspec_yaml.load(a.spec, a.case)
-    if not seen.devices and (o.when == "real" or o.when == "auto" and not any(map(pretendable, all_cases))) and not o.require_gpu:
-        print(f"not measured: {seen.why} (--measure runs the cases on CPU tensors, --require-gpu makes this exit 3)", file=sys.stderr)
+    if (
+        not seen.devices
+        and (o.when == "real" or o.when == "auto" and not any(map(pretendable, all_cases)))
+        and not o.require_gpu
+    ):
+        print(
+            f"not measured: {seen.why} (--measure runs the cases on CPU tensors, --require-gpu makes this exit 3)",
+            file=sys.stderr,
+        )
         return []
     if a.output:
         Path(a.output).mkdir(parents=True, exist_ok=True)  # before anything is run for it

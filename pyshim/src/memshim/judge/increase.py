@@ -29,7 +29,9 @@ def before(config: pytest.Config) -> dict[str, dict]:
     """By test, what was said before: of the baseline, else of the last run."""
     if BEFORE not in config.stash:
         file = options.get(config, "memspec_baseline")
-        config.stash[BEFORE] = _read(Path(file), bool(options.get(config, "memspec_update_baseline"))) if file else _cached(config)
+        config.stash[BEFORE] = (
+            _read(Path(file), bool(options.get(config, "memspec_update_baseline"))) if file else _cached(config)
+        )
     return config.stash[BEFORE]
 
 
@@ -62,12 +64,21 @@ def judge(item: pytest.Item, now: Numbers) -> None:
     if not was or was.get("device") != now.device:
         return
     said = options.get(item.config, "memspec_baseline") or "the last run"
-    worse = [(metric, was[metric], n) for metric, n in now.bytes.items() if isinstance(was.get(metric), int) and n > was[metric]]
+    worse = [
+        (metric, was[metric], n)
+        for metric, n in now.bytes.items()
+        if isinstance(was.get(metric), int) and n > was[metric]
+    ]
     if worse:
         del item.stash[NUMBERS]  # else the next run would take it for good
-        lines = [f"  {metric:10} {sizes.show(n)} ({n} B), {said}: {sizes.show(old)} ({old} B): more by {sizes.show(n - old)}"
-                 + (f" (+{100 * (n - old) / old:.1f}%)" if old else "") for metric, old, n in worse]
-        item.user_properties[:] = [(k, v) for k, v in item.user_properties if k != "memspec.outcome"] + [("memspec.outcome", "fail")]
+        lines = [
+            f"  {metric:10} {sizes.show(n)} ({n} B), {said}: {sizes.show(old)} ({old} B): more by {sizes.show(n - old)}"
+            + (f" (+{100 * (n - old) / old:.1f}%)" if old else "")
+            for metric, old, n in worse
+        ]
+        item.user_properties[:] = [(k, v) for k, v in item.user_properties if k != "memspec.outcome"] + [
+            ("memspec.outcome", "fail")
+        ]
         pytest.fail("\n".join([f"FAIL {item.name} on {now.device}: takes more than before", *lines]), pytrace=False)
 
 
@@ -90,4 +101,6 @@ class Keeper:
             config.cache.set(CACHE, {**_cached(config), **self.now})  # type: ignore[union-attr]
         if file and options.get(config, "memspec_update_baseline"):
             tests: dict[str, Any] = {**before(config), **self.now}
-            Path(file).write_text(json.dumps({"schema": SCHEMA, "tests": dict(sorted(tests.items()))}, indent=1) + "\n", encoding="utf-8")
+            Path(file).write_text(
+                json.dumps({"schema": SCHEMA, "tests": dict(sorted(tests.items()))}, indent=1) + "\n", encoding="utf-8"
+            )

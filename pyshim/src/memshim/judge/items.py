@@ -84,7 +84,11 @@ class CaseItem(pytest.Item):
             for line in asked.lines():
                 self.add_report_section("setup", "memspec", line)
             self.answers = asked.arguments
-            self.messages = [] if self.checked["outcome"] == "pass" else [self.reproducible(memspec_yaml.message(near(self.path), self.name, self.answers))]
+            self.messages = (
+                []
+                if self.checked["outcome"] == "pass"
+                else [self.reproducible(memspec_yaml.message(near(self.path), self.name, self.answers))]
+            )
             self.measured = self.measure()
         except (memspec_yaml.SpecError, binary.BinaryError) as e:
             self.note("outcome", "error")
@@ -98,7 +102,9 @@ class CaseItem(pytest.Item):
         if o.when == "never":
             return None
         o = o._replace(extra=tuple(self.answers))
-        return check.verify(near(self.path), self.case, machine.seen(self.config), o, lambda *a: machine.runner(self.config).measure(*a))
+        return check.verify(
+            near(self.path), self.case, machine.seen(self.config), o, lambda *a: machine.runner(self.config).measure(*a)
+        )
 
     def tell(self) -> None:
         """Its numbers and outcomes, by the names of memspec check --format junit."""
@@ -120,7 +126,11 @@ class CaseItem(pytest.Item):
         self.note("outcome", next((o for o in ("fail", "error", "inconclusive", "warn") if o in worst), "pass"))
 
     def runtest(self) -> None:
-        bad = self.checked["outcome"] not in ("pass", "warn") or bool(self.measured) and self.measured.outcome not in ("pass", "warn", "skipped")
+        bad = (
+            self.checked["outcome"] not in ("pass", "warn")
+            or bool(self.measured)
+            and self.measured.outcome not in ("pass", "warn", "skipped")
+        )
         if bad:
             pytest.fail("\n".join(self.messages), pytrace=False)
         report = self.checked.get("report") or {}
@@ -128,7 +138,12 @@ class CaseItem(pytest.Item):
         increase.judge(self, increase.Numbers(self.case["device"]["name"], peak))
         if self.messages:
             at_once = self.checked["outcome"] == "pass"
-            self.note("warning", self.messages[0].splitlines()[0] if at_once else memspec_yaml.headline(near(self.path), self.name, self.answers))
+            self.note(
+                "warning",
+                self.messages[0].splitlines()[0]
+                if at_once
+                else memspec_yaml.headline(near(self.path), self.name, self.answers),
+            )
 
     def reproducible(self, text: str) -> str:
         """The commands that give the account again, this test's first."""

@@ -21,7 +21,9 @@ def seen(config: pytest.Config) -> devices.Seen:
     others read its answer."""
     found = config.stash.get(SEEN, None)
     if found is None:
-        found = config.stash[SEEN] = _shared(config) if hasattr(config, "workerinput") and devices.hinted() else devices.look()
+        found = config.stash[SEEN] = (
+            _shared(config) if hasattr(config, "workerinput") and devices.hinted() else devices.look()
+        )
     return found
 
 

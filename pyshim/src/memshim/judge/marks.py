@@ -45,7 +45,11 @@ class Budget(NamedTuple):
 
     def broken(self, peaks: Peaks) -> list[tuple[Limit, int]]:
         """Exactly at the limit passes."""
-        return [(x, getattr(peaks, x.metric)) for x in (x.of(peaks.total) for x in self.limits) if getattr(peaks, x.metric) > x.bytes]
+        return [
+            (x, getattr(peaks, x.metric))
+            for x in (x.of(peaks.total) for x in self.limits)
+            if getattr(peaks, x.metric) > x.bytes
+        ]
 
     def nothing(self) -> bool:
         """Whether it is kept only by code that takes nothing, or is of what stays: then such code
@@ -128,13 +132,17 @@ def message(name: str, place: str, budget: Budget, peaks: Peaks, told: dict[str,
     over = got - limit.bytes
     percent = f" (+{100 * over / limit.bytes:.1f}%)" if limit.bytes else ""
     what = f"peak {limit.metric}" if limit.metric in ("allocated", "reserved") else limit.metric
-    out = [f"FAIL {name} on {peaks.device}: {what} {sizes.show(got)}, budget {sizes.show(limit.bytes)}: over by {sizes.show(over)}{percent}"]
+    out = [
+        f"FAIL {name} on {peaks.device}: {what} {sizes.show(got)}, budget {sizes.show(limit.bytes)}: over by {sizes.show(over)}{percent}"
+    ]
     for i, (x, n) in enumerate(broken):
         out.append(f"  budget     {place}  memory_budget({x.metric}={x.text!r}) ({x.bytes} B)")
         if i:
             out.append(f"             {x.metric} {sizes.show(n)}: over by {sizes.show(n - x.bytes)}")
     leaked = f", {peaks.leaked} B left behind" if budget.wants("leaked") else ""
-    out.append(f"  {'pretended' if where.pretended() else 'measured '}  {peaks.reserved} B reserved, {peaks.allocated} B allocated, {peaks.delta} B of it by the test{leaked}")
+    out.append(
+        f"  {'pretended' if where.pretended() else 'measured '}  {peaks.reserved} B reserved, {peaks.allocated} B allocated, {peaks.delta} B of it by the test{leaked}"
+    )
     for title, text in told.items():
         if "\n" in text or title.endswith(":"):
             out += [f"  {title}", *("    " + line for line in text.splitlines())] if text else []

@@ -25,21 +25,53 @@ class Option(NamedTuple):
 PLACES = ("pretend", "real", "none")  # words of --memspec-on that are no device
 OPTIONS = (
     Option("memspec_measure", bool, "run every case of a memspec.yaml for real, on CPU tensors where there is no GPU"),
-    Option("memspec_on", str, "pretend, real or none: where the cases of a memspec.yaml are run (on this machine's GPU where it is the case's, else on a "
-           "pretend one); or a device's name: marks without on= are judged on it, pretended, and cases too", "WHERE"),
-    Option("memspec_reports", str, "leave what tests report there: of a process that runs one test on a pretend GPU", "FILE"),
+    Option(
+        "memspec_on",
+        str,
+        "pretend, real or none: where the cases of a memspec.yaml are run (on this machine's GPU where it is the case's, else on a "
+        "pretend one); or a device's name: marks without on= are judged on it, pretended, and cases too",
+        "WHERE",
+    ),
+    Option(
+        "memspec_reports",
+        str,
+        "leave what tests report there: of a process that runs one test on a pretend GPU",
+        "FILE",
+    ),
     Option("memspec_no_measure", bool, "run no case for real, even where its GPU is there"),
     Option("memspec_require_gpu", bool, "what was not measured on its GPU fails"),
     Option("memspec_output", str, "keep the records of measured cases there", "FOLDER"),
-    Option("memspec_budget", str, "the budget of every test, where its own marks name no limit: 'allocated=1GiB leaked=0'", "LIMITS"),
+    Option(
+        "memspec_budget",
+        str,
+        "the budget of every test, where its own marks name no limit: 'allocated=1GiB leaked=0'",
+        "LIMITS",
+    ),
     Option("memspec_report", int, "measure every test and show the N that took the most (5)", "N", 5),
-    Option("memspec_fail_on_increase", bool, "measure every test; one that takes more than in the last run, or than the baseline says, fails"),
+    Option(
+        "memspec_fail_on_increase",
+        bool,
+        "measure every test; one that takes more than in the last run, or than the baseline says, fails",
+    ),
     Option("memspec_baseline", str, "the file to compare with, which can be committed", "FILE"),
     Option("memspec_update_baseline", bool, "write what is measured into the baseline"),
-    Option("memspec_snapshot", str, "keep a snapshot there of each test that breaks its budget, for PyTorch's memory_viz", "FOLDER"),
+    Option(
+        "memspec_snapshot",
+        str,
+        "keep a snapshot there of each test that breaks its budget, for PyTorch's memory_viz",
+        "FOLDER",
+    ),
     Option("memspec_top", int, f"lines told of who held the peak ({region.TOP})", "N"),
-    Option("memspec_no_warmup", bool, "let what libraries keep from their first use fall into the test that uses them first"),
-    Option("memspec_strict", bool, "a budget that could not be judged fails its test; the default where CI=true. Without it the test is skipped"),
+    Option(
+        "memspec_no_warmup",
+        bool,
+        "let what libraries keep from their first use fall into the test that uses them first",
+    ),
+    Option(
+        "memspec_strict",
+        bool,
+        "a budget that could not be judged fails its test; the default where CI=true. Without it the test is skipped",
+    ),
     Option("memspec_no_strict", bool, "a budget that could not be judged skips its test, also where CI=true"),
     Option("memspec_no_summary", bool, "no summary at the end"),
 )
@@ -96,4 +128,8 @@ def strict(config: pytest.Config) -> bool:
 
 def surveys(config: pytest.Config) -> bool:
     """Whether every test is measured."""
-    return bool(get(config, "memspec_report") or get(config, "memspec_fail_on_increase") or get(config, "memspec_update_baseline"))
+    return bool(
+        get(config, "memspec_report")
+        or get(config, "memspec_fail_on_increase")
+        or get(config, "memspec_update_baseline")
+    )

@@ -40,15 +40,20 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "memory_budget(allocated=, reserved=, delta=, leaked=, device=, on=): at most so much GPU memory while the test runs; with "
-                            "on= in a process of its own, on that GPU, pretended")
+    config.addinivalue_line(
+        "markers",
+        "memory_budget(allocated=, reserved=, delta=, leaked=, device=, on=): at most so much GPU memory while the test runs; with "
+        "on= in a process of its own, on that GPU, pretended",
+    )
     config.pluginmanager.register(Summary(config), "memspec-summary")
     config.pluginmanager.register(increase.Keeper(), "memspec-increase")
     separate_process.register(config)
     options.check(config)
     get = lambda name: options.get(config, name)
     if get("memspec_no_measure") and (get("memspec_measure") or get("memspec_require_gpu")):
-        raise pytest.UsageError("got --memspec-no-measure beside --memspec-measure or --memspec-require-gpu, want one of them")
+        raise pytest.UsageError(
+            "got --memspec-no-measure beside --memspec-measure or --memspec-require-gpu, want one of them"
+        )
     if get("memspec_update_baseline") and not get("memspec_baseline"):
         raise pytest.UsageError("got --memspec-update-baseline, want --memspec-baseline FILE beside it")
     if get("memspec_baseline"):
@@ -66,7 +71,11 @@ def collect_root(config: pytest.Config) -> None:
     if getattr(config, "args_source", None) == pytest.Config.ArgsSource.TESTPATHS:
         named = [Path(a).resolve() for a in config.args]
         for pattern in config.getini("memspec_files"):
-            config.args += [str(f) for f in sorted(config.rootpath.glob(pattern)) if not any(f.resolve().is_relative_to(n) for n in named)]
+            config.args += [
+                str(f)
+                for f in sorted(config.rootpath.glob(pattern))
+                if not any(f.resolve().is_relative_to(n) for n in named)
+            ]
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -181,7 +190,9 @@ def held_to(item: pytest.Item, budget: marks.Budget, whole: bool = False) -> Ite
             raise
         peaks = region.stop()
         if budget.wants("leaked") or surveyed:
-            peaks = peaks._replace(leaked=region.leaked([*getattr(item, "funcargs", {}).values(), getattr(item, "instance", None)]))
+            peaks = peaks._replace(
+                leaked=region.leaked([*getattr(item, "funcargs", {}).values(), getattr(item, "instance", None)])
+            )
         _tell(note, peaks, budget)
         if surveyed:
             item.stash[SURVEY] = _survey(region, peaks)
@@ -229,8 +240,11 @@ def _fail_oom(item: pytest.Item, peaks: marks.Peaks, region: Region, note, said:
     item.stash[BROKEN] = True
     asked = " ".join(re.split(r"(?<=\.) ", said)[:2])
     held = "".join(f"\n    {line}" for line in region.holders().splitlines())
-    pytest.fail(f"FAIL {item.name} on {peaks.device}: it does not fit: {asked}\n  who held the memory:{held}\n"
-                f"  reproduce  {shlex.join(['pytest', item.nodeid])}", pytrace=False)
+    pytest.fail(
+        f"FAIL {item.name} on {peaks.device}: it does not fit: {asked}\n  who held the memory:{held}\n"
+        f"  reproduce  {shlex.join(['pytest', item.nodeid])}",
+        pytrace=False,
+    )
 
 
 def _reads() -> list[str]:
@@ -240,13 +254,21 @@ def _reads() -> list[str]:
     from memshim.frames import shorten
 
     seen = pretend.report().reads
-    return list(dict.fromkeys(f"{shorten(r.file)}:{r.line} ({r.function})" if r.file else r.function for r in seen if r.varied and r.assumed is None))
+    return list(
+        dict.fromkeys(
+            f"{shorten(r.file)}:{r.line} ({r.function})" if r.file else r.function
+            for r in seen
+            if r.varied and r.assumed is None
+        )
+    )
 
 
 def _survey(region: Region, peaks: marks.Peaks) -> dict[str, Any]:
     from memshim.gpu import where
 
-    told = region.survey() if hasattr(region, "survey") else {"churn": 0, "allocations": 0, "histogram": [], "lines": []}
+    told = (
+        region.survey() if hasattr(region, "survey") else {"churn": 0, "allocations": 0, "histogram": [], "lines": []}
+    )
     return {**peaks._asdict(), "where": where.told("cuda"), **told}
 
 
@@ -320,7 +342,9 @@ class Shim:
     def __init__(self, item: pytest.Item):
         self._item = item
 
-    def budget(self, *, device: int | str | None = None, **limits: str | int | float) -> contextlib.AbstractContextManager:
+    def budget(
+        self, *, device: int | str | None = None, **limits: str | int | float
+    ) -> contextlib.AbstractContextManager:
         """The mark's budget on a part of the test."""
         __tracebackhide__ = True  # what is wrong with the call is told at the caller's line
         try:

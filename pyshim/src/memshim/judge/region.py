@@ -90,7 +90,9 @@ class CUDABudget:
         peaks = r.peaks()
         p = torch.cuda.get_device_properties(r.index)
         name = ("a pretend " if where.pretended() else "") + p.name
-        return Peaks(name, peaks["allocated"], peaks["reserved"], peaks["allocated"] - r.allocated_before, 0, p.total_memory)
+        return Peaks(
+            name, peaks["allocated"], peaks["reserved"], peaks["allocated"] - r.allocated_before, 0, p.total_memory
+        )
 
     def leaked(self, kept: Iterable[Any]) -> int:
         """What was allocated since the start and is there still, but for what fixtures hold: they
@@ -113,7 +115,10 @@ class CUDABudget:
         from memshim.allocator.history import by_line
 
         rows = by_line(self._region, self._leaks)
-        out = [f"{sizes.show(x.mem):>10}  {x.count:>5}  {x.frame or 'no Python line'}{', backward' * x.backward}" for x in rows[: self._top]]
+        out = [
+            f"{sizes.show(x.mem):>10}  {x.count:>5}  {x.frame or 'no Python line'}{', backward' * x.backward}"
+            for x in rows[: self._top]
+        ]
         return "\n".join([*out, *([f"… {len(rows) - self._top} more"] if len(rows) > self._top else [])])
 
     def holders(self) -> str:
@@ -194,7 +199,11 @@ def _addresses(kept: Iterable[Any]) -> set[int]:
         pending = list(kept)
         while pending:
             o = pending.pop()
-            if id(o) in seen or isinstance(o, _NO_HOLDERS) or type(o).__module__.partition(".")[0] in ("_pytest", "pytest", "pluggy"):
+            if (
+                id(o) in seen
+                or isinstance(o, _NO_HOLDERS)
+                or type(o).__module__.partition(".")[0] in ("_pytest", "pytest", "pluggy")
+            ):
                 continue
             seen.add(id(o))
             if isinstance(o, torch.Tensor):

@@ -61,13 +61,15 @@ def device_for(case: dict, seen: devices.Seen) -> tuple[dict | None, str]:
     wanted = case["device"]
     for device in seen.devices:
         if wanted["compute_capability"] == device["compute_capability"] and (
-                not wanted["memory"] or abs(wanted["memory"] - device["total"]) <= 0.04 * wanted["memory"]):
+            not wanted["memory"] or abs(wanted["memory"] - device["total"]) <= 0.04 * wanted["memory"]
+        ):
             return device, ""
     if not seen.devices:
         return None, seen.why
     names = ", ".join(dict.fromkeys(_what(d) for d in seen.devices))
     return None, f"this GPU is {names}, the case is for {wanted['name']}" if len(seen.devices) == 1 else (
-        f"the GPUs here are {names}, the case is for {wanted['name']}")
+        f"the GPUs here are {names}, the case is for {wanted['name']}"
+    )
 
 
 def _what(device: dict) -> str:

@@ -31,7 +31,18 @@ def environment(device: str) -> dict[str, str]:
 def command(item: pytest.Item, reports: str) -> list[str]:
     """pytest on that test alone, as this run is set up."""
     config, o = item.config, item.config.option
-    words = [sys.executable, "-m", "pytest", item.nodeid, OPTION, reports, "--rootdir", str(config.rootpath), "-p", "no:cacheprovider"]
+    words = [
+        sys.executable,
+        "-m",
+        "pytest",
+        item.nodeid,
+        OPTION,
+        reports,
+        "--rootdir",
+        str(config.rootpath),
+        "-p",
+        "no:cacheprovider",
+    ]
     if config.pluginmanager.hasplugin("xdist"):
         words += ["-n", "0"]  # whatever the ini file says
     if config.inipath:
@@ -60,21 +71,32 @@ def outcomes(report: pytest.TestReport) -> dict[str, str]:
     return {k: v for k, v in report.user_properties if k.startswith("memspec.") and k.endswith("outcome")}
 
 
-def judge_ends(item: pytest.Item, call: pytest.TestReport, others: dict[str, pytest.TestReport | None], lines: list[str]) -> None:
+def judge_ends(
+    item: pytest.Item, call: pytest.TestReport, others: dict[str, pytest.TestReport | None], lines: list[str]
+) -> None:
     """A budget that is kept with some values and broken with others is not judged, nor is one where
     a run has no known end. A run in which an assertion of the test fails counts for nothing: the
     test fails there whatever it takes."""
     own = outcomes(call)
     found = {values: outcomes(r) if r else {} for values, r in others.items()}
-    unknown = [values for values, got in found.items() if not got and not getattr(others[values], "memspec_asserted", False)]
+    unknown = [
+        values for values, got in found.items() if not got and not getattr(others[values], "memspec_asserted", False)
+    ]
     differ = [values for values, got in found.items() if got and got != own]
     undecided = {k: v for k, v in own.items() if unknown or any(found[values].get(k) != v for values in differ)}
     if not undecided or any(v == "fail" and k not in undecided for k, v in own.items()):
         return
     which = f"{'broken' if 'fail' in undecided.values() else 'kept'} as they are read, and "
-    which += f"not with {' and '.join(differ)} values" if differ else f"with {' and '.join(unknown)} values the test does not come to its end"
+    which += (
+        f"not with {' and '.join(differ)} values"
+        if differ
+        else f"with {' and '.join(unknown)} values the test does not come to its end"
+    )
     why = f"values that no kernel computed decide, read at {', '.join(lines[:4])}: the budget is {which}"
-    properties = [(k, v) if k not in undecided else (k.removesuffix("outcome") + "not_judged", why) for k, v in call.user_properties]
+    properties = [
+        (k, v) if k not in undecided else (k.removesuffix("outcome") + "not_judged", why)
+        for k, v in call.user_properties
+    ]
     call.user_properties, call.memspec_broken = properties, False
     if options.strict(item.config):
         call.outcome, call.longrepr = "failed", f"INCONCLUSIVE {call.nodeid}: its budget is not judged: {why}"
@@ -89,9 +111,13 @@ def once(item: pytest.Item, environ: dict[str, str]) -> list[pytest.TestReport]:
         file = os.path.join(folder, "reports")
         words = command(item, file)
         environ = {k: v for k, v in (os.environ | environ).items() if not k.startswith("PYTEST_")}
-        p = subprocess.run(words, cwd=item.config.rootpath, env=environ, capture_output=True, text=True, errors="replace")
+        p = subprocess.run(
+            words, cwd=item.config.rootpath, env=environ, capture_output=True, text=True, errors="replace"
+        )
         lines = Path(file).read_text(encoding="utf-8").splitlines() if os.path.exists(file) else []
-    reports = [item.config.hook.pytest_report_from_serializable(config=item.config, data=json.loads(line)) for line in lines]
+    reports = [
+        item.config.hook.pytest_report_from_serializable(config=item.config, data=json.loads(line)) for line in lines
+    ]
     for r in reports:
         if isinstance(r.longrepr, list):  # a tuple's JSON: file, line and reason of a skip
             r.longrepr = tuple(r.longrepr)
@@ -114,19 +140,24 @@ def register(config: pytest.Config) -> None:
         except (ValueError, binary.BinaryError) as e:
             raise pytest.UsageError(f"--memspec-on: {e}") from None
     file = options.get(config, OPTION.removeprefix("--").replace("-", "_"))
-    config.pluginmanager.register(Reports(config, file) if file else Apart(named if named not in options.PLACES else ""), "memspec-apart")
+    config.pluginmanager.register(
+        Reports(config, file) if file else Apart(named if named not in options.PLACES else ""), "memspec-apart"
+    )
 
 
 class Apart:
-    """Runs tests elsewhere whose marks say on=, or all with a mark where everywhere names a device.
-    """
+    """Runs tests elsewhere whose marks say on=, or all with a mark where everywhere names a device."""
 
     def __init__(self, everywhere: str | None):
         self._everywhere = everywhere or ""
 
     def device_of(self, item: pytest.Item) -> str:
         """Empty for a test that runs here."""
-        wanted = {pretend.find(name).name for m in item.iter_markers("memory_budget") if (name := m.kwargs.get("on") or self._everywhere)}
+        wanted = {
+            pretend.find(name).name
+            for m in item.iter_markers("memory_budget")
+            if (name := m.kwargs.get("on") or self._everywhere)
+        }
         if len(wanted) > 1:
             raise ValueError(f"got marks on {' and '.join(sorted(wanted))}, want one device a test")
         return next(iter(wanted), "")
@@ -140,7 +171,11 @@ class Apart:
             item.stash[NO_PRETEND] = f"no pretend GPU: {e}"
             return None
         except (ValueError, binary.BinaryError) as e:
-            self._tell(item, nextitem, [pytest.TestReport(item.nodeid, item.location, {}, "failed", f"memory_budget: {e}", "call")])
+            self._tell(
+                item,
+                nextitem,
+                [pytest.TestReport(item.nodeid, item.location, {}, "failed", f"memory_budget: {e}", "call")],
+            )
             return True
         if not device:
             return None

@@ -41,7 +41,11 @@ class Summary:
         top = options.get(self._config, "memspec_report")
         if top and (self.surveys or self.unmeasured):
             self._report(terminalreporter, top)
-        judged = [(nodeid, p) for nodeid, p in self.results if any(_is(k, "outcome") or _is(k, "not_judged") or k == "not_measured" for k in p)]
+        judged = [
+            (nodeid, p)
+            for nodeid, p in self.results
+            if any(_is(k, "outcome") or _is(k, "not_judged") or k == "not_measured" for k in p)
+        ]
         if judged and not options.get(self._config, "memspec_no_summary"):
             self._summary(terminalreporter, judged)
 
@@ -60,21 +64,25 @@ class Summary:
         for what, whys in (("not judged", not_judged), ("not measured", not_measured)):
             parts += [f"{n} {what}: {why}" for why, n in sorted(whys.items())]
         total = sum(outcomes.values()) + sum(not_judged.values())
-        write(f"{total} budget{'s'[:total != 1]}: " + ", ".join(parts))
+        write(f"{total} budget{'s'[: total != 1]}: " + ", ".join(parts))
 
     def _report(self, terminalreporter, top: int) -> None:
         write = terminalreporter.write_line
         terminalreporter.section("memspec report")
         for why, n in sorted(self.unmeasured.items()):
-            write(f"{n} test{'s'[:n != 1]} not measured: {why}")
+            write(f"{n} test{'s'[: n != 1]} not measured: {why}")
         if not self.surveys:
             return
         shown = sorted(self.surveys, key=lambda s: (-s[1]["delta"], s[0]))[:top]
-        write(f"the {len(shown)} of {len(self.surveys)} tests that took the most ({where.LABELS[shown[0][1]['where']]})")
+        write(
+            f"the {len(shown)} of {len(self.surveys)} tests that took the most ({where.LABELS[shown[0][1]['where']]})"
+        )
         for nodeid, s in shown:
             write("")
-            write(f"{nodeid}: {sizes.show(s['delta'])} by the test, peak {sizes.show(s['allocated'])} allocated, {sizes.show(s['reserved'])} reserved, "
-                  f"{sizes.show(s['leaked'])} left behind")
+            write(
+                f"{nodeid}: {sizes.show(s['delta'])} by the test, peak {sizes.show(s['allocated'])} allocated, {sizes.show(s['reserved'])} reserved, "
+                f"{sizes.show(s['leaked'])} left behind"
+            )
             write(f"  {sizes.show(s['churn'])} in {s['allocations']} allocations: {histogram(s['histogram'])}")
             for line in s["lines"]:
                 write("  " + line)

@@ -70,7 +70,9 @@ class Breaker:
             self._add(rows, part, *self._place(name), size)
         peak = max(m.total, told)
         sums["rounding"] += peak - held
-        lost = region.lost or (f"{sizes.show(self._unsure)} may be workspace: no C++ stacks tell" if self._unsure else "")
+        lost = region.lost or (
+            f"{sizes.show(self._unsure)} may be workspace: no C++ stacks tell" if self._unsure else ""
+        )
         self.wants_native = bool(new or self._unsure)
         return Breakdown(peak, _cached(region, m.at, peak), Parts(**sums), self._rows(rows), *at_peak, lost)
 
@@ -144,13 +146,24 @@ class Breaker:
     def _rows(self, rows: dict) -> list[Row]:
         """Layers in the model's order, each with its tensors."""
         order = {name: i for i, name in enumerate([*self._layers, OUTSIDE])}
-        return [Row(layer, self._shape(layer, tensor) if tensor else self._types.get(layer, ""), tensor, **rows[layer, tensor])
-                for layer, tensor in sorted(rows, key=lambda at: (order.get(at[0], len(order)), at))]
+        return [
+            Row(
+                layer,
+                self._shape(layer, tensor) if tensor else self._types.get(layer, ""),
+                tensor,
+                **rows[layer, tensor],
+            )
+            for layer, tensor in sorted(rows, key=lambda at: (order.get(at[0], len(order)), at))
+        ]
 
     def _shape(self, layer: str, tensor: str) -> str:
         """As memspec writes it: float32[64,3,7,7]."""
         t = getattr(self._loop.modules.get(layer), tensor, None)
-        return f"{str(t.dtype).removeprefix('torch.')}[{','.join(map(str, t.shape))}]" if t is not None and hasattr(t, "dtype") else ""
+        return (
+            f"{str(t.dtype).removeprefix('torch.')}[{','.join(map(str, t.shape))}]"
+            if t is not None and hasattr(t, "dtype")
+            else ""
+        )
 
     def _phase(self, region: Region, at: int, calls: _Calls) -> tuple[str, str]:
         """What went on when the peak was reached, and where."""
@@ -246,7 +259,9 @@ class _Inside:
         """Itself among them."""
         if layer not in self._known:
             name = self._names[layer]
-            self._known[layer] = {j for j, other in enumerate(self._names) if not name or other == name or other.startswith(name + ".")}
+            self._known[layer] = {
+                j for j, other in enumerate(self._names) if not name or other == name or other.startswith(name + ".")
+            }
         return self._known[layer]
 
 
@@ -270,7 +285,7 @@ class _Calls:
         if death is None:
             return True
         inside = self._inside.of(layer)
-        for i, tag in self._tags[bisect.bisect(self._tags, (born, chr(0x10FFFF))):]:
+        for i, tag in self._tags[bisect.bisect(self._tags, (born, chr(0x10FFFF))) :]:
             if self._layers.get(tag) not in inside:
                 return death > i
         return False
@@ -296,10 +311,9 @@ def _cached(region: Region, at: int, allocated: int) -> int | None:
     if region.where != "cuda":
         return None
     after = 0
-    for e in region.events[at + 1:]:
+    for e in region.events[at + 1 :]:
         if e.action in ("segment_alloc", "segment_map"):
             after += e.size
         elif e.action in ("segment_free", "segment_unmap"):
             after -= e.size
     return region.now()["reserved"] - after - allocated
-

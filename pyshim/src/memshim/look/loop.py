@@ -150,6 +150,7 @@ class Loop:
             def hook(parameter) -> None:
                 if (loop := me()) is not None and parameter.grad is not None:
                     loop._mark(parameter.grad, loop.gradient + name)
+
             return hook
 
         def steps(optimizer, args, kwargs) -> None:
@@ -161,10 +162,17 @@ class Loop:
             if (loop := me()) is not None:
                 loop._doing.pop(_STEPS)
 
-        self._handles = [register_module_forward_pre_hook(enter), register_module_forward_hook(leave, always_call=True),
-                         register_optimizer_step_pre_hook(steps), register_optimizer_step_post_hook(stepped)]
-        self._handles += [p.register_post_accumulate_grad_hook(accumulated(name)) for name, p in self._model.named_parameters()
-                          if not self._torch.nn.parameter.is_lazy(p) and p.requires_grad and p.is_leaf]
+        self._handles = [
+            register_module_forward_pre_hook(enter),
+            register_module_forward_hook(leave, always_call=True),
+            register_optimizer_step_pre_hook(steps),
+            register_optimizer_step_post_hook(stepped),
+        ]
+        self._handles += [
+            p.register_post_accumulate_grad_hook(accumulated(name))
+            for name, p in self._model.named_parameters()
+            if not self._torch.nn.parameter.is_lazy(p) and p.requires_grad and p.is_leaf
+        ]
         self._doing.begin()
         self._telling = True
         self.outside()
@@ -205,7 +213,9 @@ class Loop:
         found = self._own.get(tag)
         if found is None:
             where, *names = tag.split("/")
-            found = self._own[tag] = next((self._mine[n] for n in reversed(names) if n in self._mine), "" if where == _ELSEWHERE else BASE)
+            found = self._own[tag] = next(
+                (self._mine[n] for n in reversed(names) if n in self._mine), "" if where == _ELSEWHERE else BASE
+            )
         return found
 
     def _of(self, module) -> int | None:

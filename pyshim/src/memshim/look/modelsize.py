@@ -24,8 +24,10 @@ class ModelSize(NamedTuple):
 
     def __str__(self) -> str:
         what = {"cuda": "", "pretend": " (on a pretend GPU)"}.get(self.where, " (CPU tensors)")
-        return (f"parameters {sizes.show(self.parameters)}, buffers {sizes.show(self.buffers)}, intermediates {sizes.show(self.without_backward)} "
-                f"without backward, {sizes.show(self.with_backward)} with backward{what}")
+        return (
+            f"parameters {sizes.show(self.parameters)}, buffers {sizes.show(self.buffers)}, intermediates {sizes.show(self.without_backward)} "
+            f"without backward, {sizes.show(self.with_backward)} with backward{what}"
+        )
 
 
 def modelsize(model, *inputs, file: TextIO | None | str = "stdout", **named) -> ModelSize:
@@ -40,14 +42,18 @@ def modelsize(model, *inputs, file: TextIO | None | str = "stdout", **named) -> 
 
     from memshim.gpu.storages import nbytes
 
-    lazy = next((name for name, p in [*model.named_parameters(), *model.named_buffers()] if torch.nn.parameter.is_lazy(p)), None)
+    lazy = next(
+        (name for name, p in [*model.named_parameters(), *model.named_buffers()] if torch.nn.parameter.is_lazy(p)), None
+    )
     if lazy is not None:
         raise ValueError(f"got {lazy} without a size, want a model whose lazy modules have been called once")
     device = next((p.device for p in [*model.parameters(), *model.buffers()]), torch.device("cpu"))
     with _as_it_was(model, device), torch.inference_mode(False):
         without = _intermediates(model, inputs, named, device, backward=False)
         with_backward = _intermediates(model, inputs, named, device, backward=True)
-    size = ModelSize(where.told(device.type), nbytes(model.parameters()), nbytes(model.buffers()), without, with_backward)
+    size = ModelSize(
+        where.told(device.type), nbytes(model.parameters()), nbytes(model.buffers()), without, with_backward
+    )
     if file is not None:
         print(f"{type(model).__name__}: {size}", file=sys.stdout if file == "stdout" else file)
     return size

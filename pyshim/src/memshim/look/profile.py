@@ -63,8 +63,16 @@ class Profiler:
     state is counted; else that of every one that steps a parameter of the model.
     """
 
-    def __init__(self, model, print_period: int = 5, csv: bool | str | os.PathLike = False, *, optimizer=None, rows: str = "layer",
-                 file: TextIO | None = None):
+    def __init__(
+        self,
+        model,
+        print_period: int = 5,
+        csv: bool | str | os.PathLike = False,
+        *,
+        optimizer=None,
+        rows: str = "layer",
+        file: TextIO | None = None,
+    ):
         import torch
 
         from memshim.look.breakdown import Breaker
@@ -78,7 +86,9 @@ class Profiler:
         if self.csv:
             with open(self.csv, "w", newline="", encoding="utf-8") as f:
                 csv_module.writer(f).writerow(_COLUMNS)
-        device = next((s.device for t in [*model.parameters(), *model.buffers()] for s in storages(t)), torch.device("cpu"))
+        device = next(
+            (s.device for t in [*model.parameters(), *model.buffers()] for s in storages(t)), torch.device("cpu")
+        )
         self._device = device
         self.where = where.told(device.type)
         self.epoch, self.iteration = 0, 0
@@ -129,7 +139,11 @@ class Profiler:
         """Whether the iteration that comes is to be recorded: not where the last ones were alike,
         which costs most of what looking costs."""
         period = self.print_period or PERIOD
-        return self._region.where == "cpu" or self._alike < ALIKE and (self.iteration < self._since + FIRST or self.iteration % period == 0)
+        return (
+            self._region.where == "cpu"
+            or self._alike < ALIKE
+            and (self.iteration < self._since + FIRST or self.iteration % period == 0)
+        )
 
     def record_stats(self) -> Stats:
         """Call it once an iteration, at its end."""
@@ -150,7 +164,16 @@ class Profiler:
         elif known is not None:
             self._breaker.wants_native = False
         main = "allocated" if region.where == "cuda" else "requested"
-        s = Stats(self.epoch, self.iteration, most[main], now[main], most.get("reserved"), now.get("reserved"), breakdown, same_as)
+        s = Stats(
+            self.epoch,
+            self.iteration,
+            most[main],
+            now[main],
+            most.get("reserved"),
+            now.get("reserved"),
+            breakdown,
+            same_as,
+        )
         self.stats.append(s)
         period = bool(self.print_period) and self.iteration % self.print_period == 0
         rows = breakdown.rows if breakdown else []
@@ -239,9 +262,12 @@ def _counters(region) -> tuple:
     from memshim.allocator.recorder import recorder
 
     told = recorder.real_stats(region.index)
-    return tuple((kind[pool]["allocated"], kind[pool]["freed"], kind[pool]["current"], kind[pool]["peak"])
-                 for name, kind in told.items() if isinstance(kind, dict) and "all" in kind and not name.startswith("inactive_split")
-                 for pool in kind)
+    return tuple(
+        (kind[pool]["allocated"], kind[pool]["freed"], kind[pool]["current"], kind[pool]["peak"])
+        for name, kind in told.items()
+        if isinstance(kind, dict) and "all" in kind and not name.startswith("inactive_split")
+        for pool in kind
+    )
 
 
 def _change(before: tuple, after: tuple) -> tuple:
@@ -249,9 +275,36 @@ def _change(before: tuple, after: tuple) -> tuple:
     return tuple((b[0] - a[0], b[1] - a[1], a[2], b[2], b[3]) for a, b in zip(before, after))
 
 
-_NAMES = ("weights", "gradients", "optimizer state", "activations", "temporaries", "workspace", "inputs", "other models", "other", "rounding")
-_COLUMNS = ("kind", "epoch", "iteration", "layer", "tensor", "type", *Parts._fields, "cached", "peak_allocated", "current_allocated", "peak_cached",
-            "current_cached", "phase", "at", "same_as", "where")
+_NAMES = (
+    "weights",
+    "gradients",
+    "optimizer state",
+    "activations",
+    "temporaries",
+    "workspace",
+    "inputs",
+    "other models",
+    "other",
+    "rounding",
+)
+_COLUMNS = (
+    "kind",
+    "epoch",
+    "iteration",
+    "layer",
+    "tensor",
+    "type",
+    *Parts._fields,
+    "cached",
+    "peak_allocated",
+    "current_allocated",
+    "peak_cached",
+    "current_cached",
+    "phase",
+    "at",
+    "same_as",
+    "where",
+)
 
 
 def _or(n: int | None) -> int | str:
@@ -260,25 +313,58 @@ def _or(n: int | None) -> int | str:
 
 def _csv_line(s: Stats, told: str) -> tuple:
     b = s.breakdown or Breakdown(0, None, Parts(*[""] * len(Parts._fields)), [], "", "")
-    return ("iteration", s.epoch, s.iteration, "", "", "", *b.parts, _or(b.cached), s.peak_allocated, s.current_allocated, _or(s.peak_cached),
-            _or(s.current_cached), b.phase, b.where, _or(s.same_as), told)
+    return (
+        "iteration",
+        s.epoch,
+        s.iteration,
+        "",
+        "",
+        "",
+        *b.parts,
+        _or(b.cached),
+        s.peak_allocated,
+        s.current_allocated,
+        _or(s.peak_cached),
+        _or(s.current_cached),
+        b.phase,
+        b.where,
+        _or(s.same_as),
+        told,
+    )
 
 
 def _csv_row(s: Stats, r: Row, told: str, epoch_end: bool = False) -> tuple:
     kind = ("epoch " if epoch_end else "") + ("tensor" if r.tensor else "layer")
-    return (kind, s.epoch, s.iteration, r.layer, r.tensor, r.type, *r[3:], *[""] * (len(Parts._fields) - 4 + 7), _or(s.same_as), told)
+    return (
+        kind,
+        s.epoch,
+        s.iteration,
+        r.layer,
+        r.tensor,
+        r.type,
+        *r[3:],
+        *[""] * (len(Parts._fields) - 4 + 7),
+        _or(s.same_as),
+        told,
+    )
 
 
 def _iteration_line(s: Stats) -> str:
-    cached = "" if s.peak_cached is None else f", cached {sizes.show(s.peak_cached)} at most, {sizes.show(s.current_cached)} now"
+    cached = (
+        ""
+        if s.peak_cached is None
+        else f", cached {sizes.show(s.peak_cached)} at most, {sizes.show(s.current_cached)} now"
+    )
     b = s.breakdown
     what = "of CPU tensors" if s.peak_cached is None else "allocated"
     if b is None:
         return f"iteration {s.iteration}: peak {sizes.show(s.peak_allocated)} {what}, {sizes.show(s.current_allocated)} now{cached}; not recorded"
     parts = " + ".join(f"{name} {sizes.show(n)}" for name, n in zip(_NAMES, b.parts) if n)
     at = f"in {b.phase}" + (f" of {b.where}" if b.phase == "forward" else f" ({b.where})" if b.where else "")
-    return (f"iteration {s.iteration}: peak {sizes.show(s.peak_allocated)} {what} {at}, {sizes.show(s.current_allocated)} now{cached}; "
-            f"{parts or 'nothing'}{f'; incomplete: {b.lost}' if b.lost else ''}")
+    return (
+        f"iteration {s.iteration}: peak {sizes.show(s.peak_allocated)} {what} {at}, {sizes.show(s.current_allocated)} now{cached}; "
+        f"{parts or 'nothing'}{f'; incomplete: {b.lost}' if b.lost else ''}"
+    )
 
 
 def main(arguments: list[str]) -> int:
@@ -288,14 +374,21 @@ def main(arguments: list[str]) -> int:
     from memshim.pretend import restart
     from memshim.case.build import BuildError, load_source
 
-    p = argparse.ArgumentParser(prog="python -m memshim profile", description="Run training steps of a model (its loss is the sum of its results) "
-                                "and show what they are made of, by layer.")
+    p = argparse.ArgumentParser(
+        prog="python -m memshim profile",
+        description="Run training steps of a model (its loss is the sum of its results) "
+        "and show what they are made of, by layer.",
+    )
     restart.add_arguments(p)
     p.add_argument("source", help="FILE.py:NAME of the model, or of a function that makes it")
-    p.add_argument("--input", action="append", required=True, metavar="INPUT", help="such as 'x=float32[B,3,224,224]'; repeats")
+    p.add_argument(
+        "--input", action="append", required=True, metavar="INPUT", help="such as 'x=float32[B,3,224,224]'; repeats"
+    )
     p.add_argument("--dim", action="append", default=[], metavar="NAME=SIZE", help="a dimension's value; repeats")
     p.add_argument("--steps", type=int, default=3, help="(3)")
-    p.add_argument("--optimizer", default="AdamW", help="a class of torch.optim, with its defaults (AdamW); empty for none")
+    p.add_argument(
+        "--optimizer", default="AdamW", help="a class of torch.optim, with its defaults (AdamW); empty for none"
+    )
     p.add_argument("--device", help="cuda:N or cpu; else the GPU where there is one, else CPU tensors")
     p.add_argument("--csv", metavar="FILE", help="write the figures there as well")
     a = p.parse_args(arguments)

@@ -43,8 +43,17 @@ class trace:  # lower case: it is used as a function, `with memshim.trace() as t
     as a decorator it is another at each call.
     """
 
-    def __init__(self, device: Any = None, *, top: int | None = 20, include: str | Iterable[str] = (), exclude: str | Iterable[str] = (),
-                 every_frame: bool = False, file: TextIO | None | str = "stdout", json: str | os.PathLike | None = None):
+    def __init__(
+        self,
+        device: Any = None,
+        *,
+        top: int | None = 20,
+        include: str | Iterable[str] = (),
+        exclude: str | Iterable[str] = (),
+        every_frame: bool = False,
+        file: TextIO | None | str = "stdout",
+        json: str | os.PathLike | None = None,
+    ):
         where.parse(device)
         self._device, self._top, self._every, self._file, self._json = device, top, every_frame, file, json
         self._include, self._exclude = _patterns(include), _patterns(exclude)
@@ -116,7 +125,9 @@ class trace:  # lower case: it is used as a function, `with memshim.trace() as t
         return keep, Line(None, sum(x.mem for x in rest), sum(x.count for x in rest), 0) if rest else None
 
     def _keeps(self, place: str) -> bool:
-        return (not self._include or any(p.search(place) for p in self._include)) and not any(p.search(place) for p in self._exclude)
+        return (not self._include or any(p.search(place) for p in self._include)) and not any(
+            p.search(place) for p in self._exclude
+        )
 
     def rows(self, p: Peak | None = None) -> list[dict]:
         """As in the table: mem, cumulative, median, count, location, largest first; "untraced" is
@@ -136,9 +147,19 @@ class trace:  # lower case: it is used as a function, `with memshim.trace() as t
         out, cumulative = [], 0
         for x, location in named:
             cumulative += x.mem
-            out.append({"mem": x.mem, "cumulative": cumulative, "median": x.median, "count": x.count, "location": location,
-                        "file": x.frame.file if x.frame else "", "line": x.frame.line if x.frame else 0,
-                        "function": x.frame.function if x.frame else "", "backward": x.backward})
+            out.append(
+                {
+                    "mem": x.mem,
+                    "cumulative": cumulative,
+                    "median": x.median,
+                    "count": x.count,
+                    "location": location,
+                    "file": x.frame.file if x.frame else "",
+                    "line": x.frame.line if x.frame else 0,
+                    "function": x.frame.function if x.frame else "",
+                    "backward": x.backward,
+                }
+            )
         return out
 
     def as_json(self) -> dict:
@@ -146,20 +167,41 @@ class trace:  # lower case: it is used as a function, `with memshim.trace() as t
         oom = None
         if p.oom:
             then = p.oom.then or p
-            oom = {"size": p.oom.size, "free": p.oom.free, "at": str(p.oom.at or ""), "held": then.total, "rows": self.rows(then)}
-        return {"schema": SCHEMA, "where": self.where, "peak": p.total, "untraced": p.before.mem, "total_allocated": p.churn,
-                "at": str(p.at or ""), "out_of_memory": oom, "incomplete": p.lost, "rows": self.rows()}
+            oom = {
+                "size": p.oom.size,
+                "free": p.oom.free,
+                "at": str(p.oom.at or ""),
+                "held": then.total,
+                "rows": self.rows(then),
+            }
+        return {
+            "schema": SCHEMA,
+            "where": self.where,
+            "peak": p.total,
+            "untraced": p.before.mem,
+            "total_allocated": p.churn,
+            "at": str(p.at or ""),
+            "out_of_memory": oom,
+            "incomplete": p.lost,
+            "rows": self.rows(),
+        }
 
     def table(self) -> str:
         p = self.peak
         head = f"peak {sizes.show(p.total)} ({where.LABELS[self.where]})" + (f", reached at {p.at}" if p.at else "")
         out = [f"{head}; {sizes.show(p.churn)} allocated in all"]
         if p.oom:
-            out.append(f"out of memory: {sizes.show(p.oom.size)} asked for" + (f" at {p.oom.at}" if p.oom.at else "") + f", {sizes.show(p.oom.free)} free")
+            out.append(
+                f"out of memory: {sizes.show(p.oom.size)} asked for"
+                + (f" at {p.oom.at}" if p.oom.at else "")
+                + f", {sizes.show(p.oom.free)} free"
+            )
         if p.lost:
             out.append(f"incomplete: {p.lost}")
         if self.compiled:
-            out.append("incomplete: what compiled code makes is counted when an operator is given it; on CPU tensors more is not to be seen")
+            out.append(
+                "incomplete: what compiled code makes is counted when an operator is given it; on CPU tensors more is not to be seen"
+            )
         out += self._rows(p)
         if p.oom and p.oom.then:
             out += [f"held when memory ran out: {sizes.show(p.oom.then.total)}", *self._rows(p.oom.then)]
@@ -170,12 +212,19 @@ class trace:  # lower case: it is used as a function, `with memshim.trace() as t
         shown = rows if not self._top else rows[: self._top]
         cells = [("Mem", "Cumulative Mem", "Median", "Count", "Location")]
         for r in shown:
-            cells.append((sizes.show(r["mem"]), sizes.show(r["cumulative"]), sizes.show(r["median"]) if r["median"] else "",
-                          str(r["count"] or ""), r["location"]))
+            cells.append(
+                (
+                    sizes.show(r["mem"]),
+                    sizes.show(r["cumulative"]),
+                    sizes.show(r["median"]) if r["median"] else "",
+                    str(r["count"] or ""),
+                    r["location"],
+                )
+            )
         widths = [max(len(c[i]) for c in cells) for i in range(4)]
         out = ["  ".join([*(c[i].rjust(widths[i]) for i in range(4)), c[4]]) for c in cells]
         if len(rows) > len(shown):
-            out.append(f"… {len(rows) - len(shown)} more, {sizes.show(sum(r['mem'] for r in rows[len(shown):]))}")
+            out.append(f"… {len(rows) - len(shown)} more, {sizes.show(sum(r['mem'] for r in rows[len(shown) :]))}")
         return out
 
 
@@ -193,11 +242,19 @@ def _patterns(given: str | Iterable[str]) -> list[re.Pattern]:
 
 
 def main(arguments: list[str]) -> int:
-    p = argparse.ArgumentParser(prog="python -m memshim trace", description="Run a script and show who held the most memory, by source line.")
+    p = argparse.ArgumentParser(
+        prog="python -m memshim trace", description="Run a script and show who held the most memory, by source line."
+    )
     restart.add_arguments(p)
     p.add_argument("--device", help="cuda:N or cpu; else the current GPU, else CPU tensors")
     p.add_argument("--top", type=int, default=20, metavar="N", help="rows shown (20), 0 for all")
-    p.add_argument("--include", action="append", default=[], metavar="REGEXP", help="only lines whose file:line (function) has this; repeats")
+    p.add_argument(
+        "--include",
+        action="append",
+        default=[],
+        metavar="REGEXP",
+        help="only lines whose file:line (function) has this; repeats",
+    )
     p.add_argument("--exclude", action="append", default=[], metavar="REGEXP", help="not these; repeats")
     p.add_argument("--every-frame", action="store_true", help="count the innermost frame, even inside PyTorch")
     p.add_argument("--json", metavar="FILE", help="write the rows there as well")
@@ -213,7 +270,15 @@ def main(arguments: list[str]) -> int:
         print(f"memshim trace: {a.script}: no such file", file=sys.stderr)
         return 2
     try:
-        t = trace(a.device, top=a.top, include=a.include, exclude=a.exclude, every_frame=a.every_frame, file=sys.stderr, json=a.json)
+        t = trace(
+            a.device,
+            top=a.top,
+            include=a.include,
+            exclude=a.exclude,
+            every_frame=a.every_frame,
+            file=sys.stderr,
+            json=a.json,
+        )
         if a.json:
             open(a.json, "w").close()  # before anything is run for it
     except (ValueError, OSError, re.error) as e:
@@ -221,7 +286,9 @@ def main(arguments: list[str]) -> int:
         return 2
     started: list[trace] = []
     try:
-        code = run_script.code_of(lambda: run_script.run(a.script, a.arguments, a.module), lambda: started.append(t.start()))
+        code = run_script.code_of(
+            lambda: run_script.run(a.script, a.arguments, a.module), lambda: started.append(t.start())
+        )
     finally:
         if started:
             t.__exit__(None, None, None)

@@ -50,8 +50,10 @@ class Allocator(NamedTuple):
         return self.reserved - self.allocated
 
     def __str__(self) -> str:
-        return (f"Total Allocated Memory: {sizes.show(self.allocated)}, at most {sizes.show(self.peak)} since the last call"
-                f" | Reserved: {sizes.show(self.reserved)}, cached {sizes.show(self.cached)} | cuda:{self.device}")
+        return (
+            f"Total Allocated Memory: {sizes.show(self.allocated)}, at most {sizes.show(self.peak)} since the last call"
+            f" | Reserved: {sizes.show(self.reserved)}, cached {sizes.show(self.cached)} | cuda:{self.device}"
+        )
 
 
 class Census(NamedTuple):
@@ -187,7 +189,11 @@ def count(wanted: where.Where) -> Census:
     with aside():
         for t in found:
             for part, storage in stored(t):
-                if storage.device.type != wanted.kind or not storage.nbytes() or wanted.index not in (None, storage.device.index):
+                if (
+                    storage.device.type != wanted.kind
+                    or not storage.nbytes()
+                    or wanted.index not in (None, storage.device.index)
+                ):
                     continue
                 rank = isinstance(t, torch.nn.Parameter), not part._is_view(), part.numel()
                 if storage._cdata not in behind or rank > behind[storage._cdata][0]:
@@ -213,9 +219,18 @@ def _caller() -> Frame:
 
 
 def main(arguments: list[str]) -> int:
-    p = argparse.ArgumentParser(prog="python -m memshim track", description="Run a script and show what changed between some of its lines.")
+    p = argparse.ArgumentParser(
+        prog="python -m memshim track", description="Run a script and show what changed between some of its lines."
+    )
     restart.add_arguments(p)
-    p.add_argument("--at", action="append", type=int, required=True, metavar="LINE", help="before this line of the script is run; repeats")
+    p.add_argument(
+        "--at",
+        action="append",
+        type=int,
+        required=True,
+        metavar="LINE",
+        help="before this line of the script is run; repeats",
+    )
     p.add_argument("--device", help="cuda:N or cpu; else the GPU, else CPU tensors")
     p.add_argument("-o", "--output", metavar="FILE", help="append there, not to standard output")
     p.add_argument("script")

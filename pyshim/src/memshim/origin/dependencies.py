@@ -12,7 +12,7 @@ import sys
 import sysconfig
 import tempfile
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -24,15 +24,65 @@ MOST, FEW = 10_000, 1_000  # files read; listings, variables, files elsewhere
 # bytes that are hashed: of a file, and of all; beyond, a file's size is compared
 LARGEST, TOGETHER = 64 << 20, 192 << 20
 HASHED = 16  # hexadecimal digits of a variable's hash
-_SKIPPED = {".git", ".hg", ".svn", ".memspec", "__pycache__", "site-packages", "dist-packages", "node_modules", ".pytest_cache", ".mypy_cache", ".ruff_cache",
-            ".ipynb_checkpoints", ".tox", ".nox"}  # folders whose files are nobody's input
-_SYSTEM = ("/proc", "/sys", "/dev", "/etc", "/run", "/usr/lib", "/usr/lib64", "/usr/share", "/usr/include", "/lib", "/lib64", "/bin", "/usr/bin", "/var/lib", "/var/cache")
-_CACHES = ("memshim", "matplotlib", "torch/kernels", "torch_extensions", "pip", "fontconfig", "triton", "numba", "huggingface/token", "huggingface/stored_tokens")
+_SKIPPED = {
+    ".git",
+    ".hg",
+    ".svn",
+    ".memspec",
+    "__pycache__",
+    "site-packages",
+    "dist-packages",
+    "node_modules",
+    ".pytest_cache",
+    ".mypy_cache",
+    ".ruff_cache",
+    ".ipynb_checkpoints",
+    ".tox",
+    ".nox",
+}  # folders whose files are nobody's input
+_SYSTEM = (
+    "/proc",
+    "/sys",
+    "/dev",
+    "/etc",
+    "/run",
+    "/usr/lib",
+    "/usr/lib64",
+    "/usr/share",
+    "/usr/include",
+    "/lib",
+    "/lib64",
+    "/bin",
+    "/usr/bin",
+    "/var/lib",
+    "/var/cache",
+)
+_CACHES = (
+    "memshim",
+    "matplotlib",
+    "torch/kernels",
+    "torch_extensions",
+    "pip",
+    "fontconfig",
+    "triton",
+    "numba",
+    "huggingface/token",
+    "huggingface/stored_tokens",
+)
 _OF_MEMSPEC = re.compile(r"(^|/)memspec\.(ya?ml|(workspace|baseline)\.json)$")
 _CHUNK = 1 << 20
 # git starts no program that the repository names, and reads the repository of another user: a
 # container runs as root over a user's folder.
-_NEUTRAL = ("-c", "safe.bareRepository=explicit", "-c", "safe.directory=*", "-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}")
+_NEUTRAL = (
+    "-c",
+    "safe.bareRepository=explicit",
+    "-c",
+    "safe.directory=*",
+    "-c",
+    "core.fsmonitor=false",
+    "-c",
+    f"core.hooksPath={os.devnull}",
+)
 
 
 class Depends(NamedTuple):
@@ -51,7 +101,7 @@ class Depends(NamedTuple):
         return any(matches(p, path) or matches(p, path + "/") for p in self.ignore)
 
 
-@lru_cache(maxsize=None)
+@cache
 def _pattern(text: str) -> re.Pattern:
     parts = re.split(r"(\*\*/|\*\*|\*|\?)", text)
     words = {"**/": "(?:[^/]+/)*", "**": ".*", "*": "[^/]*", "?": "[^/]"}
@@ -84,17 +134,37 @@ def of(reads: Reads, project: str, base: str, folder: str, imported: set[str], c
         size = os.path.getsize(path)
         hashed = size <= min(left, LARGEST)
         left -= size * hashed
-        read.append({"path": _relative(path, base), **({"sha256": digest(path)} if hashed else {"size": size}), **({"ignored": True} if path in ignored else {})})
+        read.append(
+            {
+                "path": _relative(path, base),
+                **({"sha256": digest(path)} if hashed else {"size": size}),
+                **({"ignored": True} if path in ignored else {}),
+            }
+        )
         names.setdefault(os.path.dirname(path), set()).add(os.path.splitext(path)[1])
     listed = []
     for path in folders[:FEW]:
         kinds = sorted(names.get(path, ()))
         if (kinds or path != project) and not any(os.path.join(path, n) in ignored for n in os.listdir(path)):
-            listed.append({"path": _relative(path, base), **({"suffixes": kinds} if kinds else {}), "sha256": listing(path, kinds)})
-    variables = {name: hashed_value(name, value) for (name, file), value in reads.asked.items()
-                 if _of_project(file, project) and not any(p.startswith("$") and matches(p[1:], name) for p in case.ignore)}
-    return {"read": sorted(read, key=_path), "folders": sorted(listed, key=_path), "elsewhere": sorted(map(_outside, sorted(set(outside))[:FEW]), key=_path),
-            "variables": dict(sorted(variables.items())[:FEW]), "packages": packages()}
+            listed.append(
+                {
+                    "path": _relative(path, base),
+                    **({"suffixes": kinds} if kinds else {}),
+                    "sha256": listing(path, kinds),
+                }
+            )
+    variables = {
+        name: hashed_value(name, value)
+        for (name, file), value in reads.asked.items()
+        if _of_project(file, project) and not any(p.startswith("$") and matches(p[1:], name) for p in case.ignore)
+    }
+    return {
+        "read": sorted(read, key=_path),
+        "folders": sorted(listed, key=_path),
+        "elsewhere": sorted(map(_outside, sorted(set(outside))[:FEW]), key=_path),
+        "variables": dict(sorted(variables.items())[:FEW]),
+        "packages": packages(),
+    }
 
 
 def _path(entry: dict[str, Any]) -> str:
@@ -119,27 +189,47 @@ def _place(path: str, project: str) -> str | None:
     if at.startswith(OWN) or real.startswith(OWN) or at.endswith((".pyc", ".so")):
         return None
     if at.startswith(project + os.sep):
-        parts = at[len(project) + 1:].split(os.sep)
-        bad = _SKIPPED & set(parts) or any(p.endswith((".egg-info", ".dist-info")) for p in parts) or _OF_MEMSPEC.search(at) or at.startswith(_python(project))
+        parts = at[len(project) + 1 :].split(os.sep)
+        bad = (
+            _SKIPPED & set(parts)
+            or any(p.endswith((".egg-info", ".dist-info")) for p in parts)
+            or _OF_MEMSPEC.search(at)
+            or at.startswith(_python(project))
+        )
         return None if bad else at
-    bad = _SKIPPED & set(at.split(os.sep)) or at.startswith(_system()) or any(word in os.path.basename(at).upper() for word in SECRET)
+    bad = (
+        _SKIPPED & set(at.split(os.sep))
+        or at.startswith(_system())
+        or any(word in os.path.basename(at).upper() for word in SECRET)
+    )
     return None if bad else at
 
 
-@lru_cache(maxsize=None)
+@cache
 def _python(project: str) -> tuple[str, ...]:
     """Where Python is installed below the project."""
-    return tuple(p + os.sep for p in {sys.prefix, sys.exec_prefix, sys.base_prefix} if p.startswith(project + os.sep)) or ("\0",)
+    return tuple(
+        p + os.sep for p in {sys.prefix, sys.exec_prefix, sys.base_prefix} if p.startswith(project + os.sep)
+    ) or ("\0",)
 
 
-@lru_cache(maxsize=None)
+@cache
 def _system() -> tuple[str, ...]:
     """Folders of the system, of Python, and of caches that are made again wherever they are
     missing."""
     paths = sysconfig.get_paths()
     cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    folders = [*_SYSTEM, paths["stdlib"], paths["platstdlib"], sys.prefix + "/lib", sys.base_prefix + "/lib", tempfile.gettempdir(), os.path.expanduser("~/.config"),
-               os.path.expanduser("~/.triton"), *(os.path.join(cache, c) for c in _CACHES)]
+    folders = [
+        *_SYSTEM,
+        paths["stdlib"],
+        paths["platstdlib"],
+        sys.prefix + "/lib",
+        sys.base_prefix + "/lib",
+        tempfile.gettempdir(),
+        os.path.expanduser("~/.config"),
+        os.path.expanduser("~/.triton"),
+        *(os.path.join(cache, c) for c in _CACHES),
+    ]
     return tuple(os.path.realpath(f) + os.sep for f in folders)
 
 
@@ -147,7 +237,11 @@ def _of_project(file: str, project: str) -> bool:
     if file.startswith("<"):
         return file in ("<string>", "<stdin>")
     real = os.path.realpath(file)
-    return real.startswith(project + os.sep) and "-packages" + os.sep not in real and not real.startswith((OWN, *_python(project)))
+    return (
+        real.startswith(project + os.sep)
+        and "-packages" + os.sep not in real
+        and not real.startswith((OWN, *_python(project)))
+    )
 
 
 def _relative(path: str, base: str) -> str:
@@ -160,7 +254,11 @@ def _folders(reads: Reads, project: str) -> list[str]:
     made = {os.path.dirname(p) for p in reads.written}
     for path in list(reads.listed):
         real = os.path.realpath(path)
-        if real != project and _place(os.path.join(path, "x"), project) is None or not (real + os.sep).startswith(project + os.sep):
+        if (
+            real != project
+            and _place(os.path.join(path, "x"), project) is None
+            or not (real + os.sep).startswith(project + os.sep)
+        ):
             continue
         if os.path.isdir(real) and real not in made and path not in made and os.stat(real).st_mtime < reads.began:
             out.append(real)
@@ -169,8 +267,13 @@ def _folders(reads: Reads, project: str) -> list[str]:
 
 def _outside(path: str) -> dict[str, Any]:
     info, home = os.stat(path), os.path.realpath(os.path.expanduser("~"))
-    shown = "~" + path[len(home):] if path.startswith(home + os.sep) else path
-    return {"path": shown.replace(os.sep, "/"), "size": info.st_size, "mtime": int(info.st_mtime), **({"sha256": digest(path)} if info.st_size <= LARGEST else {})}
+    shown = "~" + path[len(home) :] if path.startswith(home + os.sep) else path
+    return {
+        "path": shown.replace(os.sep, "/"),
+        "size": info.st_size,
+        "mtime": int(info.st_mtime),
+        **({"sha256": digest(path)} if info.st_size <= LARGEST else {}),
+    }
 
 
 def _ignored(project: str, paths: list[str]) -> set[str]:
@@ -180,7 +283,15 @@ def _ignored(project: str, paths: list[str]) -> set[str]:
     environ = {k: v for k, v in os.environ.items() if not k.startswith(("LD_", "GIT_"))}
     text = "\0".join(_relative(p, project) for p in paths)
     try:
-        p = subprocess.run(["git", *_NEUTRAL, "check-ignore", "-z", "--stdin"], input=text, capture_output=True, text=True, cwd=project, env=environ, timeout=60)
+        p = subprocess.run(
+            ["git", *_NEUTRAL, "check-ignore", "-z", "--stdin"],
+            input=text,
+            capture_output=True,
+            text=True,
+            cwd=project,
+            env=environ,
+            timeout=60,
+        )
     except (OSError, subprocess.SubprocessError, UnicodeError):
         return set()
     return {os.path.join(project, name) for name in p.stdout.split("\0") if name}
@@ -201,13 +312,21 @@ def also(folder: str, project: str, case: Depends) -> Iterator[str]:
 
 def listing(folder: str, suffixes: list[str]) -> str:
     """A hash of the names in a folder: all but hidden ones, or those with one of the suffixes."""
-    names = sorted(n for n in os.listdir(folder) if not n.startswith(".") and n != "__pycache__" and (not suffixes or os.path.splitext(n)[1] in suffixes))
+    names = sorted(
+        n
+        for n in os.listdir(folder)
+        if not n.startswith(".") and n != "__pycache__" and (not suffixes or os.path.splitext(n)[1] in suffixes)
+    )
     return hashlib.sha256("\n".join(names).encode("utf-8", "surrogateescape")).hexdigest()
 
 
 def hashed_value(name: str, value: str | None) -> str:
     """A variable's value, which cannot be read back from it; "" where it is not set."""
-    return "" if value is None else hashlib.sha256(f"{name}={value}".encode("utf-8", "surrogateescape")).hexdigest()[:HASHED]
+    return (
+        ""
+        if value is None
+        else hashlib.sha256(f"{name}={value}".encode("utf-8", "surrogateescape")).hexdigest()[:HASHED]
+    )
 
 
 def digest(file: str | os.PathLike) -> str:
@@ -217,7 +336,7 @@ def digest(file: str | os.PathLike) -> str:
         while chunk := f.read(_CHUNK):
             chunk = kept + chunk
             kept = b"\r" if chunk.endswith(b"\r") else b""
-            h.update(chunk[:len(chunk) - len(kept)].replace(b"\r\n", b"\n"))
+            h.update(chunk[: len(chunk) - len(kept)].replace(b"\r\n", b"\n"))
     h.update(kept)
     return h.hexdigest()
 
@@ -235,7 +354,9 @@ def differences(base: str, told: dict[str, Any], folder: str, case: Depends) -> 
             out.append(f"{f['path']} has changed")
     for f in told.get("folders", ()):
         path = os.path.normpath(os.path.join(base, f["path"]))
-        if not case.ignores(_relative(path, folder)) and (not os.path.isdir(path) or listing(path, f.get("suffixes", [])) != f["sha256"]):
+        if not case.ignores(_relative(path, folder)) and (
+            not os.path.isdir(path) or listing(path, f.get("suffixes", [])) != f["sha256"]
+        ):
             out.append(f"{f['path']} has other files")
     for name, was in told.get("variables", {}).items():
         ignored = any(p.startswith("$") and matches(p[1:], name) for p in case.ignore)
@@ -247,7 +368,11 @@ def differences(base: str, told: dict[str, Any], folder: str, case: Depends) -> 
     out += [f"{f['path']} has changed" for f in told.get("elsewhere", ()) if _other(f)]
     if case.also:
         known = {os.path.realpath(os.path.join(base, f["path"])) for f in [*told["files"], *told.get("read", ())]}
-        out += [f"{_relative(f, base)} is new" for f in also(folder, _root(folder), case) if os.path.realpath(f) not in known]
+        out += [
+            f"{_relative(f, base)} is new"
+            for f in also(folder, _root(folder), case)
+            if os.path.realpath(f) not in known
+        ]
     return out
 
 

@@ -20,21 +20,41 @@ MOST = 10_000  # files
 _INSTALLED = ("site-packages", "dist-packages")
 
 
-def made(beside: str | os.PathLike, source: str, folder: str, model: Any, command: list[str], reads: Reads | None = None,
-         of: Depends = Depends()) -> dict[str, Any]:
+def made(
+    beside: str | os.PathLike,
+    source: str,
+    folder: str,
+    model: Any,
+    command: list[str],
+    reads: Reads | None = None,
+    of: Depends = Depends(),
+) -> dict[str, Any]:
     """Of a file that is to lie at beside. source: as a case has it, relative to folder; its module
     is imported. model: a module, or None. reads: what the run read; of: what the case says of that.
     """
     import torch
 
     file = source.rpartition(":")[0]
-    first = os.path.abspath(os.path.join(folder, file)) if file.endswith(".py") else getattr(sys.modules.get(file), "__file__", None)
+    first = (
+        os.path.abspath(os.path.join(folder, file))
+        if file.endswith(".py")
+        else getattr(sys.modules.get(file), "__file__", None)
+    )
     project = root(os.path.dirname(first) if first else folder, folder)
     found = imported(project, first)
     base = os.path.dirname(os.path.abspath(beside))
-    files = sorted(({"path": os.path.relpath(f, base).replace(os.sep, "/"), "sha256": digest(f)} for f in found), key=lambda f: f["path"])
+    files = sorted(
+        ({"path": os.path.relpath(f, base).replace(os.sep, "/"), "sha256": digest(f)} for f in found),
+        key=lambda f: f["path"],
+    )
     read = dependencies.of(reads.end(), project, base, folder, found, of) if reads else {}
-    return {"files": files[:MOST], **read, "parameters": parameters(model), "versions": versions(torch.__version__), "command": command}
+    return {
+        "files": files[:MOST],
+        **read,
+        "parameters": parameters(model),
+        "versions": versions(torch.__version__),
+        "command": command,
+    }
 
 
 def versions(torch: str) -> dict[str, str]:
@@ -42,7 +62,9 @@ def versions(torch: str) -> dict[str, str]:
     return {"memshim": version(), "python": platform.python_version(), "torch": str(torch)}
 
 
-def differences(file: str | os.PathLike, told: dict[str, Any], model: Any, folder: str = ".", of: Depends = Depends()) -> list[str]:
+def differences(
+    file: str | os.PathLike, told: dict[str, Any], model: Any, folder: str = ".", of: Depends = Depends()
+) -> list[str]:
     """What is not so any more of what a file says it was made from: of what the run read, and of
     the parameters of the live model. folder: of the memspec.yaml; of: what its case says."""
     out = dependencies.differences(os.path.dirname(os.path.abspath(file)), told, folder, of)
@@ -64,7 +86,9 @@ def parameters(model: Any) -> list[list]:
     import torch
 
     state = model.state_dict(keep_vars=True)
-    return [[n, str(t.dtype).removeprefix("torch."), list(t.shape)] for n, t in state.items() if isinstance(t, torch.Tensor)]
+    return [
+        [n, str(t.dtype).removeprefix("torch."), list(t.shape)] for n, t in state.items() if isinstance(t, torch.Tensor)
+    ]
 
 
 def version() -> str:
@@ -92,7 +116,11 @@ def imported(project: str, first: str | None) -> set[str]:
         file = getattr(m, "__file__", None)
         if isinstance(file, str) and file.endswith(".py") and os.path.isfile(file):
             path = os.path.abspath(file)
-            if path.startswith(project + os.sep) and not path.startswith(OWN) and not any(f"{os.sep}{p}{os.sep}" in path for p in _INSTALLED):
+            if (
+                path.startswith(project + os.sep)
+                and not path.startswith(OWN)
+                and not any(f"{os.sep}{p}{os.sep}" in path for p in _INSTALLED)
+            ):
                 out.add(path)
     return out
 
@@ -101,6 +129,10 @@ def modules(model: Any) -> list[str]:
     """The modules that hold tensors, parents first, in the order in which they are moved to a
     device; [] where a program tells it: one names parameters before buffers, and so has no place
     for a module of buffers alone."""
-    own = [(name, m) for name, m in model.named_modules() if name and any(t is not None for t in [*m._parameters.values(), *m._buffers.values()])]
+    own = [
+        (name, m)
+        for name, m in model.named_modules()
+        if name and any(t is not None for t in [*m._parameters.values(), *m._buffers.values()])
+    ]
     alone = any(next(m.parameters(), None) is None for _, m in own)
     return [name for name, _ in own] if alone else []

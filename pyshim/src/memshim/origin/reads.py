@@ -21,14 +21,87 @@ from memshim.frames import OWN
 MOST = 100_000  # paths that are kept
 SECRET = ("TOKEN", "KEY", "SECRET", "PASSW", "CREDENTIAL")  # variables with such a word in their names are not kept
 # Variables that belong to a machine, a user or a launcher, and those that memshim sets itself.
-MACHINE = {"HOME", "USER", "LOGNAME", "USERNAME", "PATH", "PWD", "OLDPWD", "SHELL", "TERM", "COLUMNS", "LINES", "LANG", "LANGUAGE", "TZ", "DISPLAY", "HOSTNAME",
-           "TMPDIR", "TEMP", "TMP", "EDITOR", "PAGER", "CI", "NO_COLOR", "FORCE_COLOR", "VIRTUAL_ENV", "HF_HOME", "TORCH_HOME", "TRANSFORMERS_CACHE", "HF_HUB_OFFLINE",
-           "RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "GROUP_RANK", "GROUP_WORLD_SIZE", "ROLE_RANK", "ROLE_NAME", "ROLE_WORLD_SIZE", "NODE_RANK",
-           "MASTER_ADDR", "MASTER_PORT", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "TOKENIZERS_PARALLELISM"}
-MACHINES = ("MEMSHIM_", "MEMSPEC_", "LD_", "CUDA_", "CUBLAS_", "NVIDIA_", "PYTORCH_", "TORCHINDUCTOR_", "TORCHELASTIC_", "TRITON_", "XDG_", "LC_", "SSH_", "CONDA_",
-            "WANDB_", "MLFLOW_", "COMET_", "GITHUB_", "GITLAB_", "RUNNER_", "SLURM_", "KUBERNETES_", "PYTHON", "PYTEST_", "COV_", "GIT_")
+MACHINE = {
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "USERNAME",
+    "PATH",
+    "PWD",
+    "OLDPWD",
+    "SHELL",
+    "TERM",
+    "COLUMNS",
+    "LINES",
+    "LANG",
+    "LANGUAGE",
+    "TZ",
+    "DISPLAY",
+    "HOSTNAME",
+    "TMPDIR",
+    "TEMP",
+    "TMP",
+    "EDITOR",
+    "PAGER",
+    "CI",
+    "NO_COLOR",
+    "FORCE_COLOR",
+    "VIRTUAL_ENV",
+    "HF_HOME",
+    "TORCH_HOME",
+    "TRANSFORMERS_CACHE",
+    "HF_HUB_OFFLINE",
+    "RANK",
+    "LOCAL_RANK",
+    "WORLD_SIZE",
+    "LOCAL_WORLD_SIZE",
+    "GROUP_RANK",
+    "GROUP_WORLD_SIZE",
+    "ROLE_RANK",
+    "ROLE_NAME",
+    "ROLE_WORLD_SIZE",
+    "NODE_RANK",
+    "MASTER_ADDR",
+    "MASTER_PORT",
+    "OMP_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "TOKENIZERS_PARALLELISM",
+}
+MACHINES = (
+    "MEMSHIM_",
+    "MEMSPEC_",
+    "LD_",
+    "CUDA_",
+    "CUBLAS_",
+    "NVIDIA_",
+    "PYTORCH_",
+    "TORCHINDUCTOR_",
+    "TORCHELASTIC_",
+    "TRITON_",
+    "XDG_",
+    "LC_",
+    "SSH_",
+    "CONDA_",
+    "WANDB_",
+    "MLFLOW_",
+    "COMET_",
+    "GITHUB_",
+    "GITLAB_",
+    "RUNNER_",
+    "SLURM_",
+    "KUBERNETES_",
+    "PYTHON",
+    "PYTEST_",
+    "COV_",
+    "GIT_",
+)
 # libraries that read a variable for whoever asks them
-_READERS = (f"{os.sep}omegaconf{os.sep}", f"-packages{os.sep}hydra{os.sep}", f"{os.sep}decouple.py", f"{os.sep}environs{os.sep}")
+_READERS = (
+    f"{os.sep}omegaconf{os.sep}",
+    f"-packages{os.sep}hydra{os.sep}",
+    f"{os.sep}decouple.py",
+    f"{os.sep}environs{os.sep}",
+)
 _IMPORTS = ("importlib", "pkgutil", "pkg_resources", "zipimport")  # which list folders to find modules
 _ACCESS = os.O_WRONLY | os.O_RDWR
 
@@ -127,7 +200,10 @@ def _heard(event: str, args: tuple) -> None:
 
 
 def _opens(to: Reads, path: Any, mode: Any = None, flags: Any = 0) -> None:
-    to.open(path, bool(isinstance(flags, int) and flags & _ACCESS) or isinstance(mode, str) and any(c in mode for c in "wax+"))
+    to.open(
+        path,
+        bool(isinstance(flags, int) and flags & _ACCESS) or isinstance(mode, str) and any(c in mode for c in "wax+"),
+    )
 
 
 def _moves(to: Reads, source: Any, target: Any, *_: Any) -> None:
@@ -139,9 +215,18 @@ def _assigns(to: Reads, name: Any, *_: Any) -> None:
     to.assigned.add(os.fsdecode(name))
 
 
-_EVENTS = {"open": _opens, "os.listdir": lambda to, path=None, *_: to.list(path), "os.scandir": lambda to, path=None, *_: to.list(path),
-           "os.rename": _moves, "os.link": _moves, "os.symlink": _moves, "os.mkdir": lambda to, path, *_: to.open(path, True),
-           "sqlite3.connect": lambda to, path, *_: to.open(path), "os.putenv": _assigns, "os.unsetenv": _assigns}
+_EVENTS = {
+    "open": _opens,
+    "os.listdir": lambda to, path=None, *_: to.list(path),
+    "os.scandir": lambda to, path=None, *_: to.list(path),
+    "os.rename": _moves,
+    "os.link": _moves,
+    "os.symlink": _moves,
+    "os.mkdir": lambda to, path, *_: to.open(path, True),
+    "sqlite3.connect": lambda to, path, *_: to.open(path),
+    "os.putenv": _assigns,
+    "os.unsetenv": _assigns,
+}
 
 
 def _absolute(path: Any) -> str | None:
@@ -190,7 +275,12 @@ def _watch_environment() -> None:
     get, each = environ.__getitem__, environ.__iter__
 
     def getitem(self: Any, key: Any) -> Any:
-        if _watched is None or self is not os.environ or not isinstance(key, str) or key == getattr(_passed, "name", None):
+        if (
+            _watched is None
+            or self is not os.environ
+            or not isinstance(key, str)
+            or key == getattr(_passed, "name", None)
+        ):
             return get(self, key)
         try:
             value = get(self, key)
@@ -221,8 +311,13 @@ def _watch_environment() -> None:
 
 
 # Functions that open a file natively, by the module that has them: the first argument is its path.
-NATIVE = {"safetensors._safetensors_rust": ("safe_open",), "h5py._hl.files": ("make_fid",), "pyarrow": ("memory_map",), "cv2": ("imread",),
-          "torchvision.io.image": ("read_file",)}
+NATIVE = {
+    "safetensors._safetensors_rust": ("safe_open",),
+    "h5py._hl.files": ("make_fid",),
+    "pyarrow": ("memory_map",),
+    "cv2": ("imread",),
+    "torchvision.io.image": ("read_file",),
+}
 
 
 def _watch_native() -> None:

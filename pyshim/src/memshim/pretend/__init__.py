@@ -24,13 +24,31 @@ if TYPE_CHECKING:
     from memshim.pretend.inexact import Report, read_reports, report
     from memshim.pretend.support import Unsupported
 
-__all__ = ["BuildError", "Device", "Report", "TooLate", "UnknownDevice", "Unsupported", "active", "environment", "find", "names", "of_case", "read_reports",
-           "report"]
+__all__ = [
+    "BuildError",
+    "Device",
+    "Report",
+    "TooLate",
+    "UnknownDevice",
+    "Unsupported",
+    "active",
+    "environment",
+    "find",
+    "names",
+    "of_case",
+    "read_reports",
+    "report",
+]
 
 # Where each name is: a process on a pretend GPU imports this package at its start, and asks for few
 # of them.
-_MODULES = {"activate": ("TooLate", "active", "environment"), "build": ("BuildError",), "device": ("Device", "UnknownDevice", "find", "names", "of_case"),
-            "inexact": ("Report", "read_reports", "report"), "support": ("Unsupported",)}
+_MODULES = {
+    "activate": ("TooLate", "active", "environment"),
+    "build": ("BuildError",),
+    "device": ("Device", "UnknownDevice", "find", "names", "of_case"),
+    "inexact": ("Report", "read_reports", "report"),
+    "support": ("Unsupported",),
+}
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 
 
@@ -45,10 +63,20 @@ def __getattr__(name: str) -> Any:
 class _Callable(types.ModuleType):
     """memshim.pretend("t4") and memshim.pretend.environment("t4") are one name."""
 
-    def __call__(self, wanted: Any, *, count: int = 1, memory: int | str | None = None, values: bool = True, assume: Mapping[str, Any] | None = None) -> None:
+    def __call__(
+        self,
+        wanted: Any,
+        *,
+        count: int = 1,
+        memory: int | str | None = None,
+        values: bool = True,
+        assume: Mapping[str, Any] | None = None,
+    ) -> None:
         """This process, and those that it starts, find these devices:
         memshim.pretend.activate.pretend tells of the arguments."""
-        importlib.import_module(f"{__name__}.activate").pretend(wanted, count=count, memory=memory, values=values, assume=assume)
+        importlib.import_module(f"{__name__}.activate").pretend(
+            wanted, count=count, memory=memory, values=values, assume=assume
+        )
 
 
 sys.modules[__name__].__class__ = _Callable

@@ -28,7 +28,10 @@ class TooLate(RuntimeError):
 def as_devices(wanted: Wanted | Sequence[Wanted], count: int = 1, memory: int | str | None = None) -> list[Device]:
     """Names, rows and devices, one or several; `count` of each."""
     several = wanted if isinstance(wanted, Sequence) and not isinstance(wanted, str) else [wanted]
-    found = [w if isinstance(w, Device) else device.find(w) if isinstance(w, str) else device.of_row(dict(w)) for w in several]
+    found = [
+        w if isinstance(w, Device) else device.find(w) if isinstance(w, str) else device.of_row(dict(w))
+        for w in several
+    ]
     if memory is not None:
         found = [d.with_memory(memory) for d in found]
     if not 1 <= count * len(found) <= MOST:
@@ -44,7 +47,9 @@ def description(devices: Sequence[Device], torch: support.Torch) -> str:
         kernels = support.kernels_for(d.sm, architectures)
         if kernels is None:
             built = ", ".join(f"{a // 10}.{a % 10}" for a in architectures)
-            raise support.Unsupported(f"{d.name} of compute capability {d.sm // 10}.{d.sm % 10} with PyTorch {torch.version}, which has kernels for {built}")
+            raise support.Unsupported(
+                f"{d.name} of compute capability {d.sm // 10}.{d.sm % 10} with PyTorch {torch.version}, which has kernels for {built}"
+            )
         lines.append(d.describe(kernels))
     return "\n".join(lines)
 
@@ -85,8 +90,14 @@ def options(values: bool, assume: Mapping[str, Any] | None) -> dict[str, str]:
     return {follow.VALUES: str(int(values)), follow.ASSUME: json.dumps(read_assume(assume or {}))}
 
 
-def environment(wanted: Wanted | Sequence[Wanted], *, count: int = 1, memory: int | str | None = None, values: bool = True,
-                assume: Mapping[str, Any] | None = None) -> dict[str, str]:
+def environment(
+    wanted: Wanted | Sequence[Wanted],
+    *,
+    count: int = 1,
+    memory: int | str | None = None,
+    values: bool = True,
+    assume: Mapping[str, Any] | None = None,
+) -> dict[str, str]:
     """The variables with which a fresh process finds these devices: subprocess.run(command,
     env=os.environ | environment("t4"))."""
     return variables(as_devices(wanted, count, memory), os.environ) | options(values, assume)
@@ -110,8 +121,14 @@ def loaded_already() -> str:
     return ""
 
 
-def pretend(wanted: Wanted | Sequence[Wanted], *, count: int = 1, memory: int | str | None = None, values: bool = True,
-            assume: Mapping[str, Any] | None = None) -> None:
+def pretend(
+    wanted: Wanted | Sequence[Wanted],
+    *,
+    count: int = 1,
+    memory: int | str | None = None,
+    values: bool = True,
+    assume: Mapping[str, Any] | None = None,
+) -> None:
     """This process, and those that it starts, find these devices in the place of the machine's own.
     Before torch is imported.
 
@@ -127,9 +144,13 @@ def pretend(wanted: Wanted | Sequence[Wanted], *, count: int = 1, memory: int | 
     if _active:
         if devices == _active:
             return
-        raise TooLate(f"got a second memshim.pretend, but this process has {', '.join(d.name for d in _active)} already: start a fresh process")
+        raise TooLate(
+            f"got a second memshim.pretend, but this process has {', '.join(d.name for d in _active)} already: start a fresh process"
+        )
     if "torch" in sys.modules:
-        raise TooLate("got torch imported already, want memshim.pretend before it: torch is bound to the machine's own CUDA by then")
+        raise TooLate(
+            "got torch imported already, want memshim.pretend before it: torch is bound to the machine's own CUDA by then"
+        )
     found = variables(devices, os.environ) | options(values, assume)
     if library := loaded_already():
         raise TooLate(f"got {library} loaded already, want memshim.pretend before whatever loaded it")

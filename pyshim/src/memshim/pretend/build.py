@@ -17,8 +17,23 @@ PREBUILT = Path(__file__).resolve().parent / "lib"
 LIBRARY, NVML = "libcuda.so.1", "libnvidia-ml.so.1"  # the names under which everybody loads the driver and NVML
 
 FLAGS = ["-std=gnu11", "-D_GNU_SOURCE", "-O2", "-fPIC", "-fvisibility=hidden", "-pthread"]
-WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-Wshadow", "-Wconversion", "-Wsign-conversion", "-Wstrict-prototypes", "-Wpointer-arith",
-            "-Wcast-align", "-Wformat=2", "-Wundef", "-Wvla", "-Wwrite-strings", "-Wnull-dereference"]
+WARNINGS = [
+    "-Wall",
+    "-Wextra",
+    "-Wpedantic",
+    "-Werror",
+    "-Wshadow",
+    "-Wconversion",
+    "-Wsign-conversion",
+    "-Wstrict-prototypes",
+    "-Wpointer-arith",
+    "-Wcast-align",
+    "-Wformat=2",
+    "-Wundef",
+    "-Wvla",
+    "-Wwrite-strings",
+    "-Wnull-dereference",
+]
 
 
 class BuildError(RuntimeError):
@@ -34,8 +49,10 @@ def compiler() -> str:
     for name in named[:1] or ["cc", "gcc", "clang"]:
         if found := shutil.which(name):
             return found
-    raise BuildError(f"got no C compiler ({named[0] if named else 'cc, gcc or clang'}), want one to build the pretend GPU from {SOURCES}, once; "
-                     "memshim's wheel carries it built")
+    raise BuildError(
+        f"got no C compiler ({named[0] if named else 'cc, gcc or clang'}), want one to build the pretend GPU from {SOURCES}, once; "
+        "memshim's wheel carries it built"
+    )
 
 
 def key() -> str:
@@ -72,12 +89,27 @@ def compile_into(folder: Path, extra: list[str] | None = None) -> None:
     units = [str(f) for f in sources() if f.suffix == ".c"]
     commands = [
         [cc, *FLAGS, *(extra or []), "-shared", f"-Wl,-soname,{LIBRARY}", "-o", str(out), *units, "-ldl"],
-        [cc, "-shared", f"-Wl,-soname,{NVML}", "-Wl,--no-as-needed", "-o", str(folder / NVML), "-x", "c", os.devnull, "-x", "none", str(out)],
+        [
+            cc,
+            "-shared",
+            f"-Wl,-soname,{NVML}",
+            "-Wl,--no-as-needed",
+            "-o",
+            str(folder / NVML),
+            "-x",
+            "c",
+            os.devnull,
+            "-x",
+            "none",
+            str(out),
+        ],
     ]
     for command in commands:
         p = subprocess.run(command, capture_output=True, text=True)
         if p.returncode:
-            raise BuildError(f"the pretend GPU does not compile: {' '.join(command[:1])} ended with {p.returncode}\n{(p.stderr or p.stdout).strip()}")
+            raise BuildError(
+                f"the pretend GPU does not compile: {' '.join(command[:1])} ended with {p.returncode}\n{(p.stderr or p.stdout).strip()}"
+            )
 
 
 def library() -> Path:

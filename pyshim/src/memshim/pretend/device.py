@@ -11,7 +11,15 @@ from typing import Any
 from memshim import binary, sizes
 
 FIGURES = ("l2", "clock_khz", "memory_clock_khz", "memory_bus_bits")
-LIMITS = ("threads_per_sm", "blocks_per_sm", "registers_per_sm", "shared_per_sm", "shared_per_block", "shared_optin", "shared_reserved")
+LIMITS = (
+    "threads_per_sm",
+    "blocks_per_sm",
+    "registers_per_sm",
+    "shared_per_sm",
+    "shared_per_block",
+    "shared_optin",
+    "shared_reserved",
+)
 
 
 class UnknownDevice(ValueError):
@@ -61,15 +69,27 @@ class Device:
         """The same card with another size of memory."""
         size = sizes.parse(memory)
         if size <= (self.context or 0):
-            raise UnknownDevice(f"got {sizes.show(size)} of memory for {self.name}, want more than its context of {sizes.show(self.context or 0)}")
+            raise UnknownDevice(
+                f"got {sizes.show(size)} of memory for {self.name}, want more than its context of {sizes.show(self.context or 0)}"
+            )
         return replace(self, memory=size)
 
     def describe(self, kernels: int) -> str:
         """The line that the C library reads (native/device.c). kernels: the newest architecture
         that PyTorch's own kernels have for it."""
-        values = {"name": self.driver.replace(";", " ").replace("\n", " "), "major": self.compute_capability[0], "minor": self.compute_capability[1],
-                  "kernels": kernels, "sms": self.sms, "memory": self.memory, "context": self.context or 0, "l2": self.l2, "clock_khz": self.clock_khz,
-                  "memory_clock_khz": self.memory_clock_khz, "bus_bits": self.memory_bus_bits}
+        values = {
+            "name": self.driver.replace(";", " ").replace("\n", " "),
+            "major": self.compute_capability[0],
+            "minor": self.compute_capability[1],
+            "kernels": kernels,
+            "sms": self.sms,
+            "memory": self.memory,
+            "context": self.context or 0,
+            "l2": self.l2,
+            "clock_khz": self.clock_khz,
+            "memory_clock_khz": self.memory_clock_khz,
+            "bus_bits": self.memory_bus_bits,
+        }
         return ";".join(f"{k}={v}" for k, v in (values | {k: getattr(self, k) for k in LIMITS}).items())
 
 
@@ -78,13 +98,14 @@ def table() -> dict[str, Any]:
     """What `memspec devices` tells."""
     answer = binary.ask("devices")
     if answer.json is None or "capabilities" not in answer.json:
-        raise binary.BinaryError(f"got no devices from {binary.find()}: {answer.err or 'it is an older memspec than this memshim'}")
+        raise binary.BinaryError(
+            f"got no devices from {binary.find()}: {answer.err or 'it is an older memspec than this memshim'}"
+        )
     return answer.json
 
 
 def rows() -> list[dict[str, Any]]:
-    """Every row that can be pretended: PyTorch has had no kernels for the others since before 2.10.
-    """
+    """Every row that can be pretended: PyTorch has had no kernels for the others since before 2.10."""
     known = {c["compute_capability"] for c in table()["capabilities"]}
     return [r for r in table()["devices"] if r["compute_capability"] in known]
 
@@ -120,8 +141,23 @@ def of_row(row: dict[str, Any]) -> Device:
     """A row of `memspec devices --format json`, or one of `devices:` with a name: {name, memory,
     compute_capability, sms, context}."""
     name = row.get("name") or "a device"
-    unknown = sorted(row.keys() - {"name", "aliases", "memory", "memory_from", "compute_capability", "sms", "context", "context_range", "source", "driver",
-                                   *FIGURES, "figures_source"})
+    unknown = sorted(
+        row.keys()
+        - {
+            "name",
+            "aliases",
+            "memory",
+            "memory_from",
+            "compute_capability",
+            "sms",
+            "context",
+            "context_range",
+            "source",
+            "driver",
+            *FIGURES,
+            "figures_source",
+        }
+    )
     if unknown:
         raise UnknownDevice(f"{name}: got {unknown[0]!r}, want name, memory, compute_capability, sms, context")
     if row.get("memory") is None or not row.get("compute_capability"):
@@ -133,26 +169,42 @@ def of_row(row: dict[str, Any]) -> Device:
     limits = next((c for c in table()["capabilities"] if capability(c["compute_capability"]) == of), None)
     if limits is None:
         known = ", ".join(c["compute_capability"] for c in table()["capabilities"])
-        raise UnknownDevice(f"{name}: got compute capability {row['compute_capability']}, want one of {known}: PyTorch 2.10 and newer run on these")
+        raise UnknownDevice(
+            f"{name}: got compute capability {row['compute_capability']}, want one of {known}: PyTorch 2.10 and newer run on these"
+        )
     context, high = row.get("context"), None
     if context is None and row.get("context_range"):
         # what every process takes, as memspec has it
         context, high = row["context_range"]["low"], row["context_range"]["high"]
     borrowed = tuple(k for k in FIGURES if not row.get(k))
     figures = {k: nearest(of, sms, k)[k] if k in borrowed else row[k] for k in FIGURES}
-    return Device(name=name, driver=row.get("driver") or name, memory=sizes.parse(row["memory"]), compute_capability=of, sms=sms,
-                  context=None if context is None else sizes.parse(context), borrowed=borrowed, context_high=high, **figures, **{k: limits[k] for k in LIMITS})
+    return Device(
+        name=name,
+        driver=row.get("driver") or name,
+        memory=sizes.parse(row["memory"]),
+        compute_capability=of,
+        sms=sms,
+        context=None if context is None else sizes.parse(context),
+        borrowed=borrowed,
+        context_high=high,
+        **figures,
+        **{k: limits[k] for k in LIMITS},
+    )
 
 
 def of_case(told: dict[str, Any]) -> Device:
     """The device of a case, as `memspec cases` tells it: a row of the table, with the memory that
     the case gives it, or one of `devices:`."""
     if not told["memory"]:
-        raise UnknownDevice(f"got device {told['name']}, which is no card: want one with memory and a compute capability")
+        raise UnknownDevice(
+            f"got device {told['name']}, which is no card: want one with memory and a compute capability"
+        )
     try:
         found = find(told["name"])
     except UnknownDevice:
-        return of_row({k: told[k] for k in ("name", "memory", "compute_capability", "sms", "context", *FIGURES) if told.get(k)})
+        return of_row(
+            {k: told[k] for k in ("name", "memory", "compute_capability", "sms", "context", *FIGURES) if told.get(k)}
+        )
     return found if told["memory"] == found.memory else found.with_memory(told["memory"])
 
 

@@ -45,7 +45,10 @@ def autograd_threads() -> set[int]:
     would itself be in the interpreter's way."""
     found = set()
     for task in os.listdir("/proc/self/task"):
-        with contextlib.suppress(OSError), open(f"/proc/self/task/{task}/comm", encoding="utf-8", errors="replace") as f:
+        with (
+            contextlib.suppress(OSError),
+            open(f"/proc/self/task/{task}/comm", encoding="utf-8", errors="replace") as f,
+        ):
             if name := AUTOGRAD.fullmatch(f.read().strip()):
                 found.add(int(name[1]))
     return found

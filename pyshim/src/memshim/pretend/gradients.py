@@ -20,8 +20,10 @@ class Missing(NamedTuple):
 
     def text(self) -> str:
         names = ", ".join(m or "no module" for m in self.modules) + (f" and {self.others} more" if self.others else "")
-        return (f"after a training step {self.parameters} parameter{'s'[:self.parameters != 1]} of {self.bytes} bytes that require"
-                f"{'s'[:self.parameters == 1]} a gradient had none: of {names}")
+        return (
+            f"after a training step {self.parameters} parameter{'s'[: self.parameters != 1]} of {self.bytes} bytes that require"
+            f"{'s'[: self.parameters == 1]} a gradient had none: of {names}"
+        )
 
 
 _found: Missing | None = None
@@ -36,7 +38,9 @@ def watch() -> None:
     """torch is imported: look after each step of an optimizer."""
     from torch.optim.optimizer import register_optimizer_step_post_hook
 
-    register_optimizer_step_post_hook(lambda optimizer, *_: look(p for g in optimizer.param_groups for p in g["params"]))
+    register_optimizer_step_post_hook(
+        lambda optimizer, *_: look(p for g in optimizer.param_groups for p in g["params"])
+    )
 
 
 def look(parameters: Iterable[Any]) -> None:

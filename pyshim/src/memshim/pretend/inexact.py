@@ -73,9 +73,15 @@ class Report:
 
     def as_json(self) -> dict[str, Any]:
         called = {k: [c._asdict() for c in getattr(self, k)] for k in ("refused", "absent", "unsized")}
-        return {"pid": os.getpid(), "exact": self.exact, "values": self.mode, "reads": [r._asdict() for r in self.reads], **called,
-                "timed": [t._asdict() for t in self.timed],
-                "without_gradient": self.without_gradient._asdict() if self.without_gradient else None}
+        return {
+            "pid": os.getpid(),
+            "exact": self.exact,
+            "values": self.mode,
+            "reads": [r._asdict() for r in self.reads],
+            **called,
+            "timed": [t._asdict() for t in self.timed],
+            "without_gradient": self.without_gradient._asdict() if self.without_gradient else None,
+        }
 
 
 def report() -> Report:
@@ -85,10 +91,36 @@ def report() -> Report:
     notes = Library().notes()
     hook = values.installed()
     found = list(hook.reads.found.values()) if hook else []
-    reads = [Read(r.place.file, r.place.line, r.place.function, f"{r.inner.file}:{r.inner.line}", r.op, r.bytes, r.count, r.assumed, r.given, r.kind, r.value,
-                  r.bounded, r.varied, r.endless) for r in found]
-    reads += [Read("", 0, "outside of PyTorch's operators", "", n.name, 0, n.count, None, varied=False) for n in notes if n.kind == "unfollowed"]
-    return Report(reads, *([Called(n.name, n.count) for n in notes if n.kind == kind] for kind in ("refused", "absent", "unsized")), timing.found(), gradients.found())
+    reads = [
+        Read(
+            r.place.file,
+            r.place.line,
+            r.place.function,
+            f"{r.inner.file}:{r.inner.line}",
+            r.op,
+            r.bytes,
+            r.count,
+            r.assumed,
+            r.given,
+            r.kind,
+            r.value,
+            r.bounded,
+            r.varied,
+            r.endless,
+        )
+        for r in found
+    ]
+    reads += [
+        Read("", 0, "outside of PyTorch's operators", "", n.name, 0, n.count, None, varied=False)
+        for n in notes
+        if n.kind == "unfollowed"
+    ]
+    return Report(
+        reads,
+        *([Called(n.name, n.count) for n in notes if n.kind == kind] for kind in ("refused", "absent", "unsized")),
+        timing.found(),
+        gradients.found(),
+    )
 
 
 def read_reports(folder: str | os.PathLike[str]) -> list[dict[str, Any]]:

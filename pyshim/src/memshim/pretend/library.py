@@ -53,7 +53,12 @@ class Library:
         self.answer.argtypes, self.answer.restype = [ctypes.c_uint64], None
         self.answers_end = lib.memspec_pretend_answers_end
         self._note = lib.memspec_pretend_note
-        self._note.argtypes = [ctypes.c_int, ctypes.POINTER(ctypes.c_int), ctypes.POINTER(ctypes.c_char_p), ctypes.POINTER(ctypes.c_ulonglong)]
+        self._note.argtypes = [
+            ctypes.c_int,
+            ctypes.POINTER(ctypes.c_int),
+            ctypes.POINTER(ctypes.c_char_p),
+            ctypes.POINTER(ctypes.c_ulonglong),
+        ]
         self._note.restype = ctypes.c_bool
         self._figures = lib.memspec_pretend_figures
         self._figures.restype = ctypes.c_char_p

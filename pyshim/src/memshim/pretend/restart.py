@@ -17,7 +17,13 @@ class Unusable(Exception):
 
 
 def add_arguments(p: argparse.ArgumentParser, required: bool = False) -> None:
-    p.add_argument("--on", action="append", required=required, metavar="DEVICE", help="on a pretend GPU: a device of memspec devices; repeats, for several")
+    p.add_argument(
+        "--on",
+        action="append",
+        required=required,
+        metavar="DEVICE",
+        help="on a pretend GPU: a device of memspec devices; repeats, for several",
+    )
     p.add_argument("--memory", metavar="SIZE", help="with --on, another size of its memory, such as 40GiB")
     p.add_argument("--count", type=int, default=1, metavar="N", help="with --on, so many of it (1)")
 

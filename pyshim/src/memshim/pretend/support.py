@@ -37,7 +37,10 @@ class Torch:
 
     def architectures(self) -> list[int]:
         """What its own kernels are built for: [75, 80, 86, ...]."""
-        with open(self.folder / "lib" / "libtorch_python.so", "rb") as f, mmap.mmap(f.fileno(), 0, access=mmap.ACCESS_READ) as m:
+        with (
+            open(self.folder / "lib" / "libtorch_python.so", "rb") as f,
+            mmap.mmap(f.fileno(), 0, access=mmap.ACCESS_READ) as m,
+        ):
             at = m.find(_MARK)
             if at < 0:
                 raise Unsupported(f"PyTorch {self.version}, which does not say what its kernels are built for")

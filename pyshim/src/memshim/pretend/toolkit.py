@@ -16,7 +16,12 @@ from memshim.pretend import build, support
 
 def installed(environ: Mapping[str, str]) -> bool:
     """Whether PyTorch finds a toolkit by itself (torch/utils/cpp_extension.py _find_cuda_home)."""
-    return bool(environ.get("CUDA_HOME") or environ.get("CUDA_PATH") or shutil.which("nvcc", path=environ.get("PATH")) or Path("/usr/local/cuda").exists())
+    return bool(
+        environ.get("CUDA_HOME")
+        or environ.get("CUDA_PATH")
+        or shutil.which("nvcc", path=environ.get("PATH"))
+        or Path("/usr/local/cuda").exists()
+    )
 
 
 def links(packages: Path, driver: Path) -> Iterator[tuple[str, Path]]:
@@ -24,7 +29,10 @@ def links(packages: Path, driver: Path) -> Iterator[tuple[str, Path]]:
     one a library, CUDA 13's share a folder; Triton has the headers of nvcc's host code (crt/) where
     those have not. libcudart_static.a is left out: PyTorch would look for libcuda.so beside the
     file that its link leads to."""
-    for include in [*sorted(packages.glob("nvidia/*/include")), packages / "triton" / "backends" / "nvidia" / "include"]:
+    for include in [
+        *sorted(packages.glob("nvidia/*/include")),
+        packages / "triton" / "backends" / "nvidia" / "include",
+    ]:
         for f in sorted(include.iterdir()) if include.is_dir() else []:
             yield f"include/{f.name}", f
     for f in sorted(packages.glob("nvidia/*/lib/libcudart.so.*")):

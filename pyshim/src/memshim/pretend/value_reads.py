@@ -1,5 +1,4 @@
-"""Reads of values that no kernel computed: where the program asked, and what `assume` says it got.
-"""
+"""Reads of values that no kernel computed: where the program asked, and what `assume` says it got."""
 
 from __future__ import annotations
 
@@ -20,7 +19,12 @@ MOST_LOGGED = 1 << 17  # reads whose moments are kept
 
 _OWN = os.path.dirname(os.path.abspath(__file__)) + os.sep  # memshim/pretend/
 _LBFGS = os.sep + os.path.join("torch", "optim", "lbfgs.py")
-_SITE = ("site-packages" + os.sep, "dist-packages" + os.sep, os.path.dirname(os.__file__) + os.sep, os.path.dirname(os.path.dirname(_OWN)) + os.sep)
+_SITE = (
+    "site-packages" + os.sep,
+    "dist-packages" + os.sep,
+    os.path.dirname(os.__file__) + os.sep,
+    os.path.dirname(os.path.dirname(_OWN)) + os.sep,
+)
 
 
 @dataclass(frozen=True)
@@ -69,12 +73,23 @@ class Reads:
     warns = False  # whether the first read is a Python warning
     log: list[tuple[Read, int]] = field(default_factory=list)  # each read with its moment, where there is one
 
-    def note(self, op: str, size: int, assumed: Number | None = None, given: str = "", kind: str = "", value: Number | None = None, bounded: bool = True,
-             varied: bool = True) -> Read:
+    def note(
+        self,
+        op: str,
+        size: int,
+        assumed: Number | None = None,
+        given: str = "",
+        kind: str = "",
+        value: Number | None = None,
+        bounded: bool = True,
+        varied: bool = True,
+    ) -> Read:
         inner, place = places()
         assumed = self.stated() if assumed is None else assumed
         with self.lock:
-            read = self.found.setdefault((place, inner, op), Read(place, inner, op, size, assumed=assumed, given=given, kind=kind))
+            read = self.found.setdefault(
+                (place, inner, op), Read(place, inner, op, size, assumed=assumed, given=given, kind=kind)
+            )
             read.count += 1
             read.bytes, read.value = size, value
             read.bounded, read.varied = read.bounded and bounded, read.varied and varied
@@ -109,7 +124,12 @@ class Reads:
                 file, _, at = key.rpartition(":")
                 if not matches(code.co_filename, file):
                     continue
-                if at == str(frame.f_lineno) or readers and (i == 0 or user) and at in (code.co_name, getattr(code, "co_qualname", "")):
+                if (
+                    at == str(frame.f_lineno)
+                    or readers
+                    and (i == 0 or user)
+                    and at in (code.co_name, getattr(code, "co_qualname", ""))
+                ):
                     return value
             if i == 0 or user:
                 readers = 0 if user else 1
@@ -137,8 +157,13 @@ class UnknownValue(UserWarning):
 
 
 def warn(read: Read) -> None:
-    warnings.warn_explicit(f"kernels compute nothing on a pretend GPU, and this line reads what one would have computed: {read.given or '0'}. It is no result. "
-                           "memshim.pretend.report() lists all such reads; later ones do not warn", UnknownValue, read.place.file or "?", read.place.line)
+    warnings.warn_explicit(
+        f"kernels compute nothing on a pretend GPU, and this line reads what one would have computed: {read.given or '0'}. It is no result. "
+        "memshim.pretend.report() lists all such reads; later ones do not warn",
+        UnknownValue,
+        read.place.file or "?",
+        read.place.line,
+    )
 
 
 def matches(path: str, file: str) -> bool:
@@ -188,7 +213,9 @@ def read_assume(assume: Mapping[str, Number | str]) -> dict[str, Number | str]:
             if value != WORDS[0]:
                 raise ValueError(f"got assume {key}: {value!r}, want {WORDS[0]}")
         elif not file or not (at.isdecimal() or at.replace(".", "").isidentifier()):
-            raise ValueError(f"got assume {key!r}, want a place such as train.py:12, a function such as train.py:route, or {ROUTING}")
+            raise ValueError(
+                f"got assume {key!r}, want a place such as train.py:12, a function such as train.py:route, or {ROUTING}"
+            )
         elif not isinstance(value, (bool, int, float)) and value not in WORDS:
             raise ValueError(f"got assume {key}: {value!r}, want a number, true or false, or one of {', '.join(WORDS)}")
     return dict(assume)

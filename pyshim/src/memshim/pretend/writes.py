@@ -21,7 +21,12 @@ from collections.abc import Callable
 from typing import Any
 
 ALLOW = "MEMSPEC_ALLOW_WRITES"  # 1: files may be changed
-OFFLINE = {"WANDB_MODE": "offline", "COMET_START_ONLINE": "0", "MLFLOW_TRACKING_URI": "file:./mlruns", "SWANLAB_MODE": "offline"}
+OFFLINE = {
+    "WANDB_MODE": "offline",
+    "COMET_START_ONLINE": "0",
+    "MLFLOW_TRACKING_URI": "file:./mlruns",
+    "SWANLAB_MODE": "offline",
+}
 SUFFIXES = (".pt", ".pth", ".bin", ".ckpt", ".safetensors", ".npy", ".npz", ".distcp", ".pt2", ".h5", ".gguf", ".tar")
 MOST = 100_000  # files that are remembered of earlier runs
 
@@ -30,8 +35,10 @@ class NotWritten(PermissionError):
     """A file that holds values, in which a pretend run would put none."""
 
     def __init__(self, path: str, what: str = "save over"):
-        super().__init__(f"memshim: got a pretend run that would {what} {path}, which no pretend run wrote: its tensors hold no computed values; "
-                         "--allow-writes lets it, --sandbox keeps the folder as it is")
+        super().__init__(
+            f"memshim: got a pretend run that would {what} {path}, which no pretend run wrote: its tensors hold no computed values; "
+            "--allow-writes lets it, --sandbox keeps the folder as it is"
+        )
 
 
 class Guard:
@@ -72,7 +79,7 @@ class Guard:
                 self.new.append(new)
             self.ours.add(new)
         for name in moved:
-            to = new + name[len(old):]
+            to = new + name[len(old) :]
             self.ours.discard(name)
             self.ours.add(to)
             if name in self.new:
@@ -93,7 +100,9 @@ class Guard:
         name = self._name(path)
         if name is None:
             return
-        names = [os.path.join(at, f) for at, _, files in os.walk(name) for f in files] if os.path.isdir(name) else [name]
+        names = (
+            [os.path.join(at, f) for at, _, files in os.walk(name) for f in files] if os.path.isdir(name) else [name]
+        )
         for each in names:
             if is_tensors(each) and os.path.isfile(each) and each not in self.ours and not self._earlier(each):
                 raise NotWritten(each, "remove")
@@ -227,7 +236,11 @@ def _wrap(owner: Any, name: str, place: int) -> None:
 
     @functools.wraps(write)
     def asked(*arguments: Any, **keywords: Any) -> Any:
-        file = arguments[place] if len(arguments) > place else keywords.get("filename", keywords.get("f", keywords.get("name")))
+        file = (
+            arguments[place]
+            if len(arguments) > place
+            else keywords.get("filename", keywords.get("f", keywords.get("name")))
+        )
         if _guard is not None and isinstance(file, (str, bytes, os.PathLike)) and computes():
             _guard.write(file)
         return write(*arguments, **keywords)
@@ -248,9 +261,16 @@ def keep_local(hub: Any) -> None:
             repository = str(keywords.get("repo_id") or next((a for a in arguments if isinstance(a, str)), ""))
             uploads.append(f"{name} {repository}".strip())
             if name == "create_repo":
-                found: Any = api.RepoUrl(f"https://huggingface.co/{repository if '/' in repository else 'pretend/' + repository}")
+                found: Any = api.RepoUrl(
+                    f"https://huggingface.co/{repository if '/' in repository else 'pretend/' + repository}"
+                )
             else:
-                found = api.CommitInfo(commit_url=f"https://huggingface.co/{repository}/commit/pretend", commit_message="", commit_description="", oid="pretend")
+                found = api.CommitInfo(
+                    commit_url=f"https://huggingface.co/{repository}/commit/pretend",
+                    commit_message="",
+                    commit_description="",
+                    oid="pretend",
+                )
             if keywords.get("run_as_future"):
                 from concurrent.futures import Future
 

@@ -56,7 +56,9 @@ def command(words: list[str]) -> list[str]:
 
 def keep(folder: Path, to: str, pid: int) -> list[str]:
     """Move the recordings of the processes to where they are wanted, the program's own first."""
-    files = sorted(folder.glob("*.rec"), key=lambda f: (int(f.name.split(".")[0]) != pid, [int(n) for n in f.name.split(".")[:2]]))
+    files = sorted(
+        folder.glob("*.rec"), key=lambda f: (int(f.name.split(".")[0]) != pid, [int(n) for n in f.name.split(".")[:2]])
+    )
     names = [to] if len(files) == 1 else [f"{to.removesuffix('.rec')}.{i}.rec" for i in range(len(files))]
     return [str(recording.write(f.read_bytes(), name)) for f, name in zip(files, names)]
 
@@ -67,8 +69,17 @@ def report(code: int, processes: list[dict[str, Any]], words: list[str], on: lis
     oom = next((p["out_of_memory"] for p in processes if p["out_of_memory"]), "")
     sure = all(d["total_range"]["high"] <= d["memory"] for p in used for d in p["devices"])
     fits = False if oom else True if used and code == 0 and sure and not any(p["failed"] for p in processes) else None
-    return {"schema": SCHEMA, "where": "pretend", "on": on, "program": words, "exit": code, "fits": fits, "out_of_memory": oom,
-            "exact": all(p["exact"] for p in used), "processes": processes}
+    return {
+        "schema": SCHEMA,
+        "where": "pretend",
+        "on": on,
+        "program": words,
+        "exit": code,
+        "fits": fits,
+        "out_of_memory": oom,
+        "exact": all(p["exact"] for p in used),
+        "processes": processes,
+    }
 
 
 def undecided(found: dict[str, Any]) -> bool:
@@ -81,7 +92,9 @@ def text(found: dict[str, Any], name: str) -> str:
     used = [p for p in found["processes"] if p["devices"]]
     if not used:
         why = "" if found["processes"] else ": torch was never imported"
-        return "\n".join([f"memshim: {name} took nothing of the pretend GPU{why}", *_failed(found, name), *_missing(found)])
+        return "\n".join(
+            [f"memshim: {name} took nothing of the pretend GPU{why}", *_failed(found, name), *_missing(found)]
+        )
     out = []
     for p in used:
         who = name if len(used) == 1 else f"{name}, process {p['pid']} ({' '.join(p['arguments'][:2])})"
@@ -98,18 +111,29 @@ FILES = 10  # that are named
 def _files(found: dict[str, Any]) -> list[str]:
     """What the program wrote and would have sent: none of it holds computed values."""
     files = {f["path"]: f["bytes"] for p in found["processes"] for f in p["files"]}
-    out = [f"  new file         {name} ({sizes.show(size)}); its tensors hold no computed values" for name, size in sorted(files.items())[:FILES]]
+    out = [
+        f"  new file         {name} ({sizes.show(size)}); its tensors hold no computed values"
+        for name, size in sorted(files.items())[:FILES]
+    ]
     if len(files) > FILES:
         out.append(f"  new files        {len(files) - FILES} more; --json names all")
     held = [u for p in found["processes"] for u in p["kept_back"]]
-    return out + ([f"  not pushed       {len(held)} calls to the Hub, the first: {held[0]}; --allow-writes sends them"] if held else [])
+    return out + (
+        [f"  not pushed       {len(held)} calls to the Hub, the first: {held[0]}; --allow-writes sends them"]
+        if held
+        else []
+    )
 
 
 def _failed(found: dict[str, Any], name: str) -> list[str]:
     """The processes that failed beside a program that did not."""
     if found["exit"]:
         return []
-    return [f"memshim: undecided: process {p['pid']} of {name} ({' '.join(p['arguments'][:2])}) {_ended(p)}" for p in found["processes"] if p["failed"]]
+    return [
+        f"memshim: undecided: process {p['pid']} of {name} ({' '.join(p['arguments'][:2])}) {_ended(p)}"
+        for p in found["processes"]
+        if p["failed"]
+    ]
 
 
 def _ended(p: dict[str, Any]) -> str:
@@ -131,14 +155,25 @@ def _device(who: str, process: dict[str, Any], d: dict[str, Any], failed: bool) 
         verdict = f"does not fit: {_two_sentences(process['out_of_memory'])}"
     else:
         verdict = f"total {_total(d)} of {sizes.show(d['memory'])}"
-        fits = "fits: " if d["total_range"]["high"] <= d["memory"] else "may not fit, as what the driver takes is not known: "
-        verdict = (f"{_ended(process)}: " if process["ended"] or process["failed"] else "undecided: " if failed else fits) + verdict
+        fits = (
+            "fits: "
+            if d["total_range"]["high"] <= d["memory"]
+            else "may not fit, as what the driver takes is not known: "
+        )
+        verdict = (
+            f"{_ended(process)}: " if process["ended"] or process["failed"] else "undecided: " if failed else fits
+        ) + verdict
         if d["ooms"]:
-            verdict += f"; memory ran out {d['ooms']} time{'s'[:d['ooms'] != 1]} and the program went on"
-    out = [f"memshim: {who} on a pretend {at}: {verdict}", f"  peak             {_sizes(d)}, total {_total(d)}"
-           f" (of it {_span(d['context'], d['context'] + d['total_range']['high'] - d['total'])} outside of PyTorch's allocator)"]
+            verdict += f"; memory ran out {d['ooms']} time{'s'[: d['ooms'] != 1]} and the program went on"
+    out = [
+        f"memshim: {who} on a pretend {at}: {verdict}",
+        f"  peak             {_sizes(d)}, total {_total(d)}"
+        f" (of it {_span(d['context'], d['context'] + d['total_range']['high'] - d['total'])} outside of PyTorch's allocator)",
+    ]
     if d.get("managed"):
-        out.append(f"  managed          {sizes.show(d['managed'])} (cudaMallocManaged; it moves between the card and the host, and is no part of the total)")
+        out.append(
+            f"  managed          {sizes.show(d['managed'])} (cudaMallocManaged; it moves between the card and the host, and is no part of the total)"
+        )
     if d["lines"] is None:
         out.append("  no lines: these figures are the pretend GPU's own")
     steps = d["iterations"]
@@ -149,7 +184,9 @@ def _device(who: str, process: dict[str, Any], d: dict[str, Any], failed: bool) 
         out.append(f"  {name:<15}  {_sizes(_most(steps[:first]))}")
     if steps[first:]:
         many = len(steps) - first
-        out.append(f"  steady           {_sizes(_most(steps[first:]))} (the most of {many} iteration{'s'[:many != 1]})")
+        out.append(
+            f"  steady           {_sizes(_most(steps[first:]))} (the most of {many} iteration{'s'[: many != 1]})"
+        )
     return out + ["  " + line for line in d["table"].splitlines()]
 
 
@@ -188,36 +225,72 @@ def _notes(process: dict[str, Any]) -> list[str]:
         if r["inner"] and r["inner"] != f"{r['file']}:{r['line']}":
             place += f", in {shorten(r['inner'])}"
         given = f"read as {r['given'] or 'zero'}" if r["assumed"] is None else f"assumed to be {r['assumed']}"
-        out.append(f"  value-read: {place}: {r['op']} read {r['count']} value{'s'[:r['count'] != 1]} that no kernel computed, {given}")
+        out.append(
+            f"  value-read: {place}: {r['op']} read {r['count']} value{'s'[: r['count'] != 1]} that no kernel computed, {given}"
+        )
     for t in process["timed"]:
         place = f"{shorten(t['file'])}:{t['line']}: " if t["file"] else ""
         out.append(f"  timing-decides: {place}on a card a measured time decides {t['what']} (×{t['count']})")
     if process.get("without_gradient"):
         out.append("  gradient-missing: " + gradients.Missing(**process["without_gradient"]).text())
-    for kind, what in (("refused", "is not stood in for, and failed"), ("unsized", "is stood in for, but what it takes of the device is not known")):
-        out += [f"  {kind}: {c['name']} {what} ({c['count']} call{'s'[:c['count'] != 1]})" for c in process[kind]]
+    for kind, what in (
+        ("refused", "is not stood in for, and failed"),
+        ("unsized", "is stood in for, but what it takes of the device is not known"),
+    ):
+        out += [f"  {kind}: {c['name']} {what} ({c['count']} call{'s'[: c['count'] != 1]})" for c in process[kind]]
     return out
 
 
 def main(arguments: list[str]) -> int:
-    p = argparse.ArgumentParser(prog="python -m memshim run", description="Run any program on a pretend GPU and tell what it took. The program's "
-                                "output and exit code are its own; the report goes to standard error.", usage="python -m memshim run --on DEVICE "
-                                "[--memory SIZE] [--count N] [--top N] [--json FILE] [--record FILE] [--values WHICH] [--check-values]"
-                                " [--sandbox | --allow-writes] -- (train.py | -m module | command) ARGUMENTS")
-    p.add_argument("--on", required=True, action="append", metavar="DEVICE", help="a device of memspec devices; repeats, for unlike ones")
+    p = argparse.ArgumentParser(
+        prog="python -m memshim run",
+        description="Run any program on a pretend GPU and tell what it took. The program's "
+        "output and exit code are its own; the report goes to standard error.",
+        usage="python -m memshim run --on DEVICE "
+        "[--memory SIZE] [--count N] [--top N] [--json FILE] [--record FILE] [--values WHICH] [--check-values]"
+        " [--sandbox | --allow-writes] -- (train.py | -m module | command) ARGUMENTS",
+    )
+    p.add_argument(
+        "--on",
+        required=True,
+        action="append",
+        metavar="DEVICE",
+        help="a device of memspec devices; repeats, for unlike ones",
+    )
     p.add_argument("--memory", metavar="SIZE", help="another size of memory, such as 40GiB")
     p.add_argument("--count", type=int, default=1, metavar="N", help="so many of it (1)")
     p.add_argument("--top", type=int, default=20, metavar="N", help="source lines shown (20), 0 for all")
     p.add_argument("--json", metavar="FILE", help="write the figures there as well")
-    p.add_argument("--record", metavar="FILE.rec", help="keep what the allocator did as an artifact that memspec reads; with several processes or GPUs "
-                   "FILE.0.rec, FILE.1.rec, …")
-    p.add_argument("--allow-writes", action="store_true", help="let the program change files that no pretend run wrote, and send to trackers and the Hub; "
-                   "what it saves holds no computed values")
-    p.add_argument("--sandbox", action="store_true", help="run it in a copy-on-write view of the working folder: what it writes there is thrown away")
-    p.add_argument("--values", choices=(compare_values.BALANCED, *compare_values.OTHERS), default="", help="what values that no kernel computed read as (balanced): least and most are "
-                   "the ends of their range, skewed gives all to one")
-    p.add_argument("--check-values", action="store_true", help="where such values were read, run the program with the others too, without its output: "
-                   "what it takes at both ends")
+    p.add_argument(
+        "--record",
+        metavar="FILE.rec",
+        help="keep what the allocator did as an artifact that memspec reads; with several processes or GPUs "
+        "FILE.0.rec, FILE.1.rec, …",
+    )
+    p.add_argument(
+        "--allow-writes",
+        action="store_true",
+        help="let the program change files that no pretend run wrote, and send to trackers and the Hub; "
+        "what it saves holds no computed values",
+    )
+    p.add_argument(
+        "--sandbox",
+        action="store_true",
+        help="run it in a copy-on-write view of the working folder: what it writes there is thrown away",
+    )
+    p.add_argument(
+        "--values",
+        choices=(compare_values.BALANCED, *compare_values.OTHERS),
+        default="",
+        help="what values that no kernel computed read as (balanced): least and most are "
+        "the ends of their range, skewed gives all to one",
+    )
+    p.add_argument(
+        "--check-values",
+        action="store_true",
+        help="where such values were read, run the program with the others too, without its output: "
+        "what it takes at both ends",
+    )
     p.add_argument("program", nargs=argparse.REMAINDER, help="after --")
     a = p.parse_args(arguments)
     try:
@@ -237,9 +310,19 @@ def main(arguments: list[str]) -> int:
         print(f"memshim run: {e}", file=sys.stderr)
         return USAGE
     with temporary_folder("memshim-run-") as folder:
-        wanted = {"folder": str(folder), "top": a.top or None, "record": os.path.abspath(a.record) if a.record else "",
-                  "command": ["python", "-m", "memshim", "run", *arguments]}
-        environ = {**os.environ, **environ, WANTED: json.dumps(wanted), process_reports.FIGURES: str(folder), **other_values.chosen(os.environ, a.values)}
+        wanted = {
+            "folder": str(folder),
+            "top": a.top or None,
+            "record": os.path.abspath(a.record) if a.record else "",
+            "command": ["python", "-m", "memshim", "run", *arguments],
+        }
+        environ = {
+            **os.environ,
+            **environ,
+            WANTED: json.dumps(wanted),
+            process_reports.FIGURES: str(folder),
+            **other_values.chosen(os.environ, a.values),
+        }
         environ["PYTHONPATH"] = os.pathsep.join(filter(None, [STARTUP, environ.get("PYTHONPATH", "")]))
         if a.allow_writes or a.sandbox:
             environ[writes.ALLOW] = "1"
@@ -255,7 +338,9 @@ def main(arguments: list[str]) -> int:
                 return USAGE
         pid, statuses = launch.run(words, environ)
         code = 128 - statuses[pid] if statuses[pid] < 0 else statuses[pid]
-        found = report(code, process_reports.ranges(process_reports.read(folder, pid, statuses), cards), a.program, a.on) | {"values": environ[other_values.VALUES]}
+        found = report(
+            code, process_reports.ranges(process_reports.read(folder, pid, statuses), cards), a.program, a.on
+        ) | {"values": environ[other_values.VALUES]}
         again = a.check_values and not code and other_values.lines(found)
         others = [v for v in (compare_values.BALANCED, *compare_values.OTHERS) if v != found["values"]] if again else []
         other_values.judge(found, [other_values.repeat(words, environ, v, cards) for v in others])
@@ -264,7 +349,10 @@ def main(arguments: list[str]) -> int:
         sys.stdout.flush()
         print(text(found, name), file=sys.stderr)
         if a.sandbox:
-            print(f"  thrown away      {len(sandbox.written(scratch))} files that it wrote into its working folder", file=sys.stderr)
+            print(
+                f"  thrown away      {len(sandbox.written(scratch))} files that it wrote into its working folder",
+                file=sys.stderr,
+            )
         try:
             for f in keep(folder, a.record, pid) if a.record else []:
                 print(f"  recording        {f}", file=sys.stderr)

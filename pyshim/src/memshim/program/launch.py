@@ -54,7 +54,9 @@ def _prctl() -> Callable[[int, int], Any]:
     if sys.platform != "linux":
         return lambda option, value: None
     call = ctypes.CDLL(None).prctl
-    return lambda option, value: call(option, ctypes.c_ulong(value), ctypes.c_ulong(0), ctypes.c_ulong(0), ctypes.c_ulong(0))
+    return lambda option, value: call(
+        option, ctypes.c_ulong(value), ctypes.c_ulong(0), ctypes.c_ulong(0), ctypes.c_ulong(0)
+    )
 
 
 def reap(statuses: dict[int, int]) -> None:

@@ -68,7 +68,7 @@ class Recorded:
     def last(self, region: CUDARegion, peaks: dict[str, int], now: dict[str, int]) -> None:
         """What came after the last step; the region has ended."""
         end = len(region.events)
-        if any(e.action == "alloc" for e in region.events[self.passes[-1]["events"]:]):
+        if any(e.action == "alloc" for e in region.events[self.passes[-1]["events"] :]):
             self.end(region, peaks)
         self.passes[-1]["events"] = end
         if len(self.passes) < 3:
@@ -97,25 +97,61 @@ class Recorded:
             if self.steps and q["name"] != "baseline":
                 q["phases"] = parts(starts, begin["events"], q["events"], number)
         passes = [q | {"phases": of["phases"]} if "phases" in of else q for q, of in zip(passes, self.passes)]
-        asked = {"mode": "training" if self.steps else "program", "alloc_conf": os.environ.get("PYTORCH_CUDA_ALLOC_CONF", ""),
-                 "cublas_workspace": os.environ.get("CUBLAS_WORKSPACE_CONFIG", ""), "memory_fraction": 0, "flags": flags_now({}), "grad": "no_grad",
-                 "autocast": "", "dtype": "", "inputs": [], "artifact": "", "source": ""}
-        header = {"schema": record.SCHEMA, "case": os.path.basename(sys.argv[0]) or "program", "runtime": "eager", "where": "pretend", "built": "a program",
-                  "device": {"name": p.name, "total": p.total_memory, "compute_capability": f"{p.major}.{p.minor}", "driver": "",
-                             "sms": p.multi_processor_count, **queries.asked()},
-                  "torch": torch.__version__, "cuda": torch.version.cuda or "", "cudnn": devices.cudnn_version(), **asked, "weights": 0, "phases": passes,
-                  "context": pretend_context(), "oom": {"phase": passes[-1]["name"], "text": out_of_memory} if out_of_memory else None,
-                  "notes": notes(), "training": None, **({"compiled": True} if compiled() else {}),
-                  **({"made": made} if made else {})}
-        return recording.encode(header, list(itertools.compress(region.events, kept)), list(itertools.compress(sites, kept)), region.stacks)
+        asked = {
+            "mode": "training" if self.steps else "program",
+            "alloc_conf": os.environ.get("PYTORCH_CUDA_ALLOC_CONF", ""),
+            "cublas_workspace": os.environ.get("CUBLAS_WORKSPACE_CONFIG", ""),
+            "memory_fraction": 0,
+            "flags": flags_now({}),
+            "grad": "no_grad",
+            "autocast": "",
+            "dtype": "",
+            "inputs": [],
+            "artifact": "",
+            "source": "",
+        }
+        header = {
+            "schema": record.SCHEMA,
+            "case": os.path.basename(sys.argv[0]) or "program",
+            "runtime": "eager",
+            "where": "pretend",
+            "built": "a program",
+            "device": {
+                "name": p.name,
+                "total": p.total_memory,
+                "compute_capability": f"{p.major}.{p.minor}",
+                "driver": "",
+                "sms": p.multi_processor_count,
+                **queries.asked(),
+            },
+            "torch": torch.__version__,
+            "cuda": torch.version.cuda or "",
+            "cudnn": devices.cudnn_version(),
+            **asked,
+            "weights": 0,
+            "phases": passes,
+            "context": pretend_context(),
+            "oom": {"phase": passes[-1]["name"], "text": out_of_memory} if out_of_memory else None,
+            "notes": notes(),
+            "training": None,
+            **({"compiled": True} if compiled() else {}),
+            **({"made": made} if made else {}),
+        }
+        return recording.encode(
+            header, list(itertools.compress(region.events, kept)), list(itertools.compress(sites, kept)), region.stacks
+        )
 
     def _attributed(self, region: CUDARegion) -> tuple[list[Site | None], list[tuple[int, str]]]:
         """Whose each event is, and where phases begin."""
         from memshim.allocator import recording
 
         if region.lost and not self.owners.ended:  # events are missing: counts do not say which one a mark lies before
-            return [recording.Site(category="untraced", stack=e.forward if e.forward >= 0 else e.stack) if e.action in ("alloc", "oom") else None
-                    for e in region.events], []
+            return [
+                recording.Site(category="untraced", stack=e.forward if e.forward >= 0 else e.stack)
+                if e.action in ("alloc", "oom")
+                else None
+                for e in region.events
+            ], []
         reading = self.owners.reading()
         return reading.sites(), reading.phases()
 
@@ -127,7 +163,10 @@ class Device:
         from memshim.allocator.recorder import CUDARegion
 
         self.index, self.compiling = index, compiling
-        self.whole, self.part = CUDARegion(index, "alloc" if record else "python").open(), CUDARegion(index, events=False).open()
+        self.whole, self.part = (
+            CUDARegion(index, "alloc" if record else "python").open(),
+            CUDARegion(index, events=False).open(),
+        )
         self.recorded = Recorded(compiling, self.whole) if record else None
         self.iterations: list[Iteration] = []
 
@@ -164,10 +203,19 @@ class Device:
         table = trace.of(self.whole, top=top)
         free, total = torch.cuda.mem_get_info(self.index)
         context = total - free - torch.cuda.memory_reserved(self.index)
-        return {"index": self.index, "name": torch.cuda.get_device_name(self.index), "memory": total, "context": context,
-                "allocated": peaks["allocated"], "reserved": peaks["reserved"], "total": peaks["reserved"] + context,
-                "iterations": [i._asdict() for i in self.iterations], "ooms": ooms,
-                "lines": table.as_json(), "table": table.table()}
+        return {
+            "index": self.index,
+            "name": torch.cuda.get_device_name(self.index),
+            "memory": total,
+            "context": context,
+            "allocated": peaks["allocated"],
+            "reserved": peaks["reserved"],
+            "total": peaks["reserved"] + context,
+            "iterations": [i._asdict() for i in self.iterations],
+            "ooms": ooms,
+            "lines": table.as_json(),
+            "table": table.table(),
+        }
 
 
 class Observer:
@@ -270,15 +318,38 @@ class Observer:
         error = getattr(sys, "last_exc", None) or getattr(sys, "last_value", None)  # what ended the program
         devices = [told for d in self.devices if (told := d.told(self._top))]
         told = getattr(pretend, "report", None)  # of values and calls
-        seen = told().as_json() if told else {"exact": True, "reads": [], "refused": [], "absent": [], "unsized": [], "timed": [], "without_gradient": None}
-        out = {"pid": os.getpid(), "figures": self._file, "arguments": sys.argv, "torch": torch.__version__, "out_of_memory": out_of_memory(error) if error else "",
-               "missing": missing(error) if error else "", "devices": devices,
-               **{k: seen[k] for k in ("exact", "reads", "refused", "absent", "unsized", "timed", "without_gradient")},
-               "files": guard.listed() if (guard := writes.guard()) else [], "kept_back": writes.uploads}
+        seen = (
+            told().as_json()
+            if told
+            else {
+                "exact": True,
+                "reads": [],
+                "refused": [],
+                "absent": [],
+                "unsized": [],
+                "timed": [],
+                "without_gradient": None,
+            }
+        )
+        out = {
+            "pid": os.getpid(),
+            "figures": self._file,
+            "arguments": sys.argv,
+            "torch": torch.__version__,
+            "out_of_memory": out_of_memory(error) if error else "",
+            "missing": missing(error) if error else "",
+            "devices": devices,
+            **{k: seen[k] for k in ("exact", "reads", "refused", "absent", "unsized", "timed", "without_gradient")},
+            "files": guard.listed() if (guard := writes.guard()) else [],
+            "kept_back": writes.uploads,
+        }
         made = self._made() if self._record and devices else None
         for d in self.devices:
             if d.recorded and any(told["index"] == d.index for told in devices):
-                write_whole(Path(self._folder, f"{os.getpid()}.{d.index}.rec"), d.recorded.encode(d.whole, out["out_of_memory"], made))
+                write_whole(
+                    Path(self._folder, f"{os.getpid()}.{d.index}.rec"),
+                    d.recorded.encode(d.whole, out["out_of_memory"], made),
+                )
         write_whole(Path(self._folder, f"{os.getpid()}.json"), json.dumps(out).encode())
 
     def _made(self) -> dict[str, Any]:

@@ -34,13 +34,20 @@ def repeat(words: list[str], environ: Mapping[str, str], values: str, cards: lis
     process, in order."""
     with temporary_folder("memshim-run-") as folder:
         wanted = json.dumps({"folder": str(folder), "top": 1, "record": False})
-        pid, statuses = launch.run(words, {**environ, WANTED: wanted, process_reports.FIGURES: str(folder), VALUES: values}, quiet=True)
+        pid, statuses = launch.run(
+            words, {**environ, WANTED: wanted, process_reports.FIGURES: str(folder), VALUES: values}, quiet=True
+        )
         told = process_reports.ranges(process_reports.read(folder, pid, statuses), cards)
     code = 128 - statuses[pid] if statuses[pid] < 0 else statuses[pid]
     sure = all(d["total_range"]["high"] <= d["memory"] for p in told for d in p["devices"])
     fits = False if any(p["out_of_memory"] for p in told) else True if sure else None
-    return {"values": values, "exit": code, "fits": fits, "failed": bool(code) and fits is not False or any(p["failed"] and not p["out_of_memory"] for p in told),
-            "peaks": peaks(told)}
+    return {
+        "values": values,
+        "exit": code,
+        "fits": fits,
+        "failed": bool(code) and fits is not False or any(p["failed"] and not p["out_of_memory"] for p in told),
+        "peaks": peaks(told),
+    }
 
 
 def peaks(told: list[dict[str, Any]]) -> list[dict[str, int]]:
@@ -66,7 +73,11 @@ def judge(found: dict[str, Any], ends: list[dict[str, Any]]) -> None:
 
 
 def _open(found: Mapping[str, Any]) -> bool:
-    return any(r["assumed"] is None and (r.get("endless") or not r.get("bounded", True)) for p in found["processes"] for r in p["reads"])
+    return any(
+        r["assumed"] is None and (r.get("endless") or not r.get("bounded", True))
+        for p in found["processes"]
+        for r in p["reads"]
+    )
 
 
 def text(found: Mapping[str, Any]) -> list[str]:
@@ -76,7 +87,9 @@ def text(found: Mapping[str, Any]) -> list[str]:
         return []
     if not ends:
         named = ", ".join(read[:4]) + (f", {len(read) - 4} more" if len(read) > 4 else "")
-        return [f"  estimate         values that no kernel computed may decide, read at {named}; --check-values runs it with others"]
+        return [
+            f"  estimate         values that no kernel computed may decide, read at {named}; --check-values runs it with others"
+        ]
     own = peaks(found["processes"])
     if found["quality"] == "exact":
         return ["  values           with other values the peaks are the same"]
@@ -87,9 +100,17 @@ def text(found: Mapping[str, Any]) -> list[str]:
         elif e["fits"] is False:
             out.append(f"  values {e['values']:9} does not fit")
         else:
-            out += [f"  values {e['values']:9} allocated {sizes.show(p['allocated'])}, reserved {sizes.show(p['reserved'])}" for p in e["peaks"] if e["peaks"] != own]
-    return [f"  {found['quality']:16} values that no kernel computed decide" if found["quality"] == "bound" else "  estimate         no end is known of values that no kernel computed",
-            *out]
+            out += [
+                f"  values {e['values']:9} allocated {sizes.show(p['allocated'])}, reserved {sizes.show(p['reserved'])}"
+                for p in e["peaks"]
+                if e["peaks"] != own
+            ]
+    return [
+        f"  {found['quality']:16} values that no kernel computed decide"
+        if found["quality"] == "bound"
+        else "  estimate         no end is known of values that no kernel computed",
+        *out,
+    ]
 
 
 def verdict(found: Mapping[str, Any]) -> bool | None:

@@ -76,9 +76,9 @@ def how(figures: Figures, status: int | None) -> tuple[str, int | None]:
     if status is not None and status < 0:
         return _signal(-status), 128 - status
     if figures.end == EXITED_AT_ONCE:
-        return "os._exit", figures.status & 0xff
+        return "os._exit", figures.status & 0xFF
     if figures.end == EXITED:
-        return "exit", figures.status & 0xff
+        return "exit", figures.status & 0xFF
     if status is not None:
         return "exit", status
     return ("", None) if running(figures.pid) else ("a signal", None)
@@ -94,7 +94,11 @@ def read(folder: Path, pid: int, statuses: dict[int, int]) -> list[dict[str, Any
     """The processes that imported torch or used a card, each as one report: its own where it left
     one, else the library's figures; the program's own process, pid, first. statuses: what waiting
     for processes gave."""
-    reports = {p["figures"] or str(p["pid"]): p for f in sorted(folder.glob("*.json")) if (p := json.loads(f.read_text(encoding="utf-8")))}
+    reports = {
+        p["figures"] or str(p["pid"]): p
+        for f in sorted(folder.glob("*.json"))
+        if (p := json.loads(f.read_text(encoding="utf-8")))
+    }
     out = []
     for f in sorted(folder.glob("*.figures"), key=lambda f: [int(n) for n in f.name.split(".")[:2]]):
         figures = read_figures(f)
@@ -106,13 +110,30 @@ def read(folder: Path, pid: int, statuses: dict[int, int]) -> list[dict[str, Any
         found = reports.pop(f.name, None)
         left = found is not None
         if found is None:
-            found = {"pid": figures.pid, "arguments": figures.command[1:] or figures.command, "torch": "", "out_of_memory": "", "missing": "", "devices": [],
-                     "exact": True, "reads": [], "refused": [], "absent": [], "unsized": [], "timed": [], "files": [], "kept_back": []}
+            found = {
+                "pid": figures.pid,
+                "arguments": figures.command[1:] or figures.command,
+                "torch": "",
+                "out_of_memory": "",
+                "missing": "",
+                "devices": [],
+                "exact": True,
+                "reads": [],
+                "refused": [],
+                "absent": [],
+                "unsized": [],
+                "timed": [],
+                "files": [],
+                "kept_back": [],
+            }
         _add(found, figures)
         quiet = left and not (code is None or code >= 128)  # its own report says how it ended
         failed = bool(code) or code is None and bool(found["devices"])
         out.append(found | {"ended": "" if quiet else ended or "still running", "code": code, "failed": failed})
-    out += [p | {"ended": "", "code": statuses.get(p["pid"]), "failed": bool(statuses.get(p["pid"]))} for p in reports.values()]
+    out += [
+        p | {"ended": "", "code": statuses.get(p["pid"]), "failed": bool(statuses.get(p["pid"]))}
+        for p in reports.values()
+    ]
     for p in out:
         del p["figures"]
     return sorted(out, key=lambda p: (p["pid"] != pid, p["pid"]))
@@ -128,9 +149,22 @@ def _add(report: dict[str, Any], figures: Figures) -> None:
             devices[c.index]["managed"] = c.managed_most
         elif c.most > c.context or c.managed_most:
             report["exact"] = False
-            report["devices"].append({
-                "index": c.index, "name": c.name, "memory": c.memory, "context": c.most - c.reserved, "allocated": c.allocated, "reserved": c.reserved,
-                "total": c.most, "managed": c.managed_most, "iterations": [], "ooms": 0, "lines": None, "table": ""})
+            report["devices"].append(
+                {
+                    "index": c.index,
+                    "name": c.name,
+                    "memory": c.memory,
+                    "context": c.most - c.reserved,
+                    "allocated": c.allocated,
+                    "reserved": c.reserved,
+                    "total": c.most,
+                    "managed": c.managed_most,
+                    "iterations": [],
+                    "ooms": 0,
+                    "lines": None,
+                    "table": "",
+                }
+            )
     report["devices"].sort(key=lambda d: d["index"])
 
 
@@ -138,6 +172,6 @@ def ranges(reports: list[dict[str, Any]], cards: list[Device]) -> list[dict[str,
     """The reports with each device's total as a range: what the driver takes of a card is known
     within a range only, and the total has its least."""
     for d in (d for p in reports for d in p["devices"]):
-        card = next((c for c in [*cards[d["index"]:], *cards] if c.driver == d["name"]), None)
+        card = next((c for c in [*cards[d["index"] :], *cards] if c.driver == d["name"]), None)
         d["total_range"] = {"low": d["total"], "high": d["total"] + (card.uncertain if card else 0)}
     return reports

@@ -30,14 +30,31 @@ def command(words: list[str], scratch: Path) -> list[str]:
         upper, work = scratch / f"written-{i}", scratch / f"work-{i}"
         upper.mkdir()
         work.mkdir()
-        inside = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", MOUNT, "sh", here, str(upper), str(work), option]
+        inside = [
+            "unshare",
+            "--user",
+            "--map-root-user",
+            "--mount",
+            "sh",
+            "-c",
+            MOUNT,
+            "sh",
+            here,
+            str(upper),
+            str(work),
+            option,
+        ]
         p = subprocess.run([*inside, "true"], capture_output=True, text=True)
         if p.returncode == 0:
             return [*inside, *words]
         said = p.stderr.strip().rpartition("\n")[2] or f"it ended with {p.returncode}"
-    raise Unavailable(f"--sandbox: this system allows no copy-on-write view of the working folder ({said}); copy the folder and run there")
+    raise Unavailable(
+        f"--sandbox: this system allows no copy-on-write view of the working folder ({said}); copy the folder and run there"
+    )
 
 
 def written(scratch: Path) -> list[Path]:
     """What the program changed, below the working folder."""
-    return sorted(f.relative_to(upper) for upper in scratch.glob("written-*") for f in upper.rglob("*") if not f.is_dir())
+    return sorted(
+        f.relative_to(upper) for upper in scratch.glob("written-*") for f in upper.rglob("*") if not f.is_dir()
+    )

@@ -81,12 +81,18 @@ class Queried:
         out = []
         if self._absent:
             versions = ", ".join(f"{v} (torch {', '.join(sorted(torch))})" for v, torch in sorted(self._absent.items()))
-            out.append(f"cuDNN {versions} is not installed here, or answers nobody without a device: its workspace is by rule; "
-                       "python -m memshim workspace says which wheel has it")
+            out.append(
+                f"cuDNN {versions} is not installed here, or answers nobody without a device: its workspace is by rule; "
+                "python -m memshim workspace says which wheel has it"
+            )
         if self._without:
-            out.append(f"cuDNN has no answer to {self._without} call{'s'[:self._without != 1]}: their workspace is by rule")
+            out.append(
+                f"cuDNN has no answer to {self._without} call{'s'[: self._without != 1]}: their workspace is by rule"
+            )
         if self._unsettled:
-            out.append(f"other sizes were looked at {ROUNDS} times over as cuDNN answered: the last of them are by rule")
+            out.append(
+                f"other sizes were looked at {ROUNDS} times over as cuDNN answered: the last of them are by rule"
+            )
         new = [line for line in out if line not in self._said]
         self._said.update(new)
         return new
@@ -138,8 +144,10 @@ def passed(name: str, arguments: list[str]) -> int:
         with Queried() as queried:
             if helped:
                 code = subprocess.run([binary.find(), name, *arguments]).returncode
-                print(f"\npython -m memshim {name} is memspec {name}, and asks cuDNN itself for the workspace of convolutions at every size, where the "
-                      "cuDNN of the release of torch is installed.")
+                print(
+                    f"\npython -m memshim {name} is memspec {name}, and asks cuDNN itself for the workspace of convolutions at every size, where the "
+                    "cuDNN of the release of torch is installed."
+                )
                 return code
             code = queried.settle(lambda more: subprocess.run([binary.find(), name, *more, *arguments]).returncode)
             for line in queried.lines():

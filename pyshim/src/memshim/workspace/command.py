@@ -43,17 +43,36 @@ def parser() -> argparse.ArgumentParser:
         "have no answer.",
     )
     p.add_argument("spec", nargs="?", default=DEFAULT_SPEC, metavar="memspec.yaml")
-    p.add_argument("-o", "--output", metavar="FILE", help=f"the profile to write or add to (default: {FILE} beside memspec.yaml)")
+    p.add_argument(
+        "-o", "--output", metavar="FILE", help=f"the profile to write or add to (default: {FILE} beside memspec.yaml)"
+    )
     p.add_argument("--torch", metavar="RELEASE", help="of this release, whatever the cases say")
-    p.add_argument("--device", action="append", default=[], metavar="NAME", help="for this device, whatever the cases say; repeats")
-    p.add_argument("--cudnn", action="append", default=[], metavar="DIR", help="a folder with libcudnn.so.9 or its wheel; repeats")
-    p.add_argument("--jobs", type=int, default=min(os.cpu_count() or 1, 4), metavar="N", help="processes that ask (default: %(default)s)")
+    p.add_argument(
+        "--device", action="append", default=[], metavar="NAME", help="for this device, whatever the cases say; repeats"
+    )
+    p.add_argument(
+        "--cudnn", action="append", default=[], metavar="DIR", help="a folder with libcudnn.so.9 or its wheel; repeats"
+    )
+    p.add_argument(
+        "--jobs",
+        type=int,
+        default=min(os.cpu_count() or 1, 4),
+        metavar="N",
+        help="processes that ask (default: %(default)s)",
+    )
     p.add_argument("--fresh", action="store_true", help="ask everything again: no cache, no entries of the file")
     p.add_argument("--prune", action="store_true", help="drop what the cases do not need")
-    p.add_argument("--check", action="store_true", help="write nothing; ask everything again and compare with the file; with --prune, tell "
-                   "what no case needs")
-    p.add_argument("--installed", action="store_true", help="ask only the libraries that are here; with --check, the entries of the others "
-                   "have to be there and are not asked again")
+    p.add_argument(
+        "--check",
+        action="store_true",
+        help="write nothing; ask everything again and compare with the file; with --prune, tell what no case needs",
+    )
+    p.add_argument(
+        "--installed",
+        action="store_true",
+        help="ask only the libraries that are here; with --check, the entries of the others "
+        "have to be there and are not asked again",
+    )
     p.add_argument("--cache", metavar="DIR", help="where answers are kept (default: ~/.cache/memspec)")
     return p
 
@@ -226,8 +245,16 @@ def unanswered(old: Profile, absent: list[dict]) -> list[str]:
     out = []
     for w in absent:
         by = (w["library"], w["version"], w["class"])
-        others = [o for o in old.answerers() if (o[0], o[2]) == (by[0], by[2])] if torchwheel.parse(w["version"]) < cudnn.OLDEST else [by]
-        out += [f"{' '.join(by)}: {key(c)}: got nothing in the file, want an answer" for c in w["calls"] if not any(old.get(o, c) for o in others)]
+        others = (
+            [o for o in old.answerers() if (o[0], o[2]) == (by[0], by[2])]
+            if torchwheel.parse(w["version"]) < cudnn.OLDEST
+            else [by]
+        )
+        out += [
+            f"{' '.join(by)}: {key(c)}: got nothing in the file, want an answer"
+            for c in w["calls"]
+            if not any(old.get(o, c) for o in others)
+        ]
     return out
 
 
@@ -239,7 +266,9 @@ def differences(old: Profile, groups: list[Group], new: Profile) -> list[str]:
             was, now = old.get(g.by, c), new.get(g.by, c)
             if was != now and now:
                 told = f"{was['bytes']} B of engine {was['engine']}" if was else "nothing"
-                out.append(f"{' '.join(g.by)}: {key(c)}: got {told} in the file, want {now['bytes']} B of engine {now['engine']}")
+                out.append(
+                    f"{' '.join(g.by)}: {key(c)}: got {told} in the file, want {now['bytes']} B of engine {now['engine']}"
+                )
     return out
 
 
@@ -256,8 +285,13 @@ def locate(wanted: list[dict], a: argparse.Namespace, cache: Path) -> tuple[list
             continue
         by = (w["library"], found.text, w["class"])
         if found.text != w["version"]:
-            nearest = "" if found.version[:2] == cudnn.OLDEST[:2] else f"; nearer is {torchwheel.OLDEST_WHEEL}, see --cudnn"
-            print(f"memshim: cuDNN {w['version']} answers nobody without a device, {found.text} stands in for it{nearest}", file=sys.stderr)
+            nearest = (
+                "" if found.version[:2] == cudnn.OLDEST[:2] else f"; nearer is {torchwheel.OLDEST_WHEEL}, see --cudnn"
+            )
+            print(
+                f"memshim: cuDNN {w['version']} answers nobody without a device, {found.text} stands in for it{nearest}",
+                file=sys.stderr,
+            )
         groups.append(Group(w, w["calls"], by, found))
     return groups, absent, list(dict.fromkeys(errors))
 
@@ -274,12 +308,18 @@ def report_failures(groups: list[Group]) -> int:
             if not isinstance(e, GivenUp) and shared[str(e)] <= 1:
                 print(f"memshim: no answer of {by} to {key(c)}: {e}", file=sys.stderr)
         if any("cublasLt" in str(e) for _, e in g.failures):
-            print(f"memshim: {by} needs the libcublasLt of its CUDA generation: put the wheel of cuBLAS beside it, see --cudnn", file=sys.stderr)
+            print(
+                f"memshim: {by} needs the libcublasLt of its CUDA generation: put the wheel of cuBLAS beside it, see --cudnn",
+                file=sys.stderr,
+            )
         for why, n in shared.items():
             if n > 1:
                 print(f"memshim: no answer of {by} to {n} calls: {why}", file=sys.stderr)
         if n := sum(isinstance(e, GivenUp) for _, e in g.failures):
-            print(f"memshim: {n} more calls to {by} were not asked: too many processes were lost one after the other", file=sys.stderr)
+            print(
+                f"memshim: {n} more calls to {by} were not asked: too many processes were lost one after the other",
+                file=sys.stderr,
+            )
     return count
 
 
@@ -298,7 +338,10 @@ def main(arguments: list[str]) -> int:
 def run(a: argparse.Namespace) -> int:
     start = time.monotonic()
     if a.spec == DEFAULT_SPEC and not Path(a.spec).exists():
-        print(f"memshim: got no {DEFAULT_SPEC} here, want the cases to ask for; memspec init writes one for an artifact", file=sys.stderr)
+        print(
+            f"memshim: got no {DEFAULT_SPEC} here, want the cases to ask for; memspec init writes one for an artifact",
+            file=sys.stderr,
+        )
         return USAGE
     output = Path(a.output) if a.output else Path(a.spec).parent / FILE
     old = load(output) if output.exists() else Profile()
@@ -310,7 +353,10 @@ def run(a: argparse.Namespace) -> int:
     if a.installed:
         errors = []
         for w in absent:
-            print(f"memshim: {w['library']} {w['version']} for {w['class']} is not here: {len(w['calls'])} calls are not asked", file=sys.stderr)
+            print(
+                f"memshim: {w['library']} {w['version']} for {w['class']} is not here: {len(w['calls'])} calls are not asked",
+                file=sys.stderr,
+            )
     for e in errors:
         print(f"memshim: {e}", file=sys.stderr)
     profile = Profile()
@@ -345,7 +391,12 @@ def keep(old: Profile, profile: Profile, wanted: list[dict] | None) -> None:
     wanted of who answered or whom it stands in for."""
     for by in old.answerers():
         wants = [w for w in wanted or [] if (w["library"], w["class"]) == (by[0], by[2])]
-        keys = {key(c) for w in wants if by[1] == w["version"] or torchwheel.parse(w["version"]) < cudnn.OLDEST for c in w["calls"]}
+        keys = {
+            key(c)
+            for w in wants
+            if by[1] == w["version"] or torchwheel.parse(w["version"]) < cudnn.OLDEST
+            for c in w["calls"]
+        }
         for e in old.entries(by):
             if not profile.get(by, e) and (wanted is None or key(e) in keys):
                 profile.add(by, e, e)

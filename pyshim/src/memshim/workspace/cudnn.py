@@ -62,8 +62,7 @@ class Refused(Exception):
 
 
 class Library:
-    """A loaded libcudnn, after what it loads itself where PyTorch has put it (torchwheel.beside).
-    """
+    """A loaded libcudnn, after what it loads itself where PyTorch has put it (torchwheel.beside)."""
 
     def __init__(self, folder: str, beside: Iterable[str] = ()):
         for path in beside:
@@ -110,7 +109,9 @@ class Library:
 
     def _set(self, d: ctypes.c_void_p, attribute: int, kind: int, values, ctype) -> None:
         array = (ctype * len(values))(*values)
-        self._check(f"setting attribute {attribute}", self._lib.cudnnBackendSetAttribute(d, attribute, kind, len(values), array))
+        self._check(
+            f"setting attribute {attribute}", self._lib.cudnnBackendSetAttribute(d, attribute, kind, len(values), array)
+        )
 
     def _set_descriptor(self, d: ctypes.c_void_p, attribute: int, value: ctypes.c_void_p) -> None:
         self._set(d, attribute, TYPE_DESCRIPTOR, [value.value], ctypes.c_void_p)
@@ -187,7 +188,9 @@ class Library:
             return []
         found = [self._create(ENGINECFG) for _ in range(count.value)]
         array = (ctypes.c_void_p * len(found))(*[d.value for d in found])
-        status = self._lib.cudnnBackendGetAttribute(heuristics, 202, TYPE_DESCRIPTOR, len(found), ctypes.byref(count), array)
+        status = self._lib.cudnnBackendGetAttribute(
+            heuristics, 202, TYPE_DESCRIPTOR, len(found), ctypes.byref(count), array
+        )
         self._check("getting configurations", status)
         return found[: count.value]
 
@@ -197,7 +200,9 @@ class Library:
         array, count = (ctypes.c_void_p * 1)(engine.value), ctypes.c_int64()
         status = self._lib.cudnnBackendGetAttribute(configuration, 300, TYPE_DESCRIPTOR, 1, ctypes.byref(count), array)
         self._check("getting the engine", status)
-        return self._get(engine, 1301, TYPE_INT64, 1, ctypes.c_int64)[0], set(self._get(engine, 1303, TYPE_NOTE, NOTES, ctypes.c_int))
+        return self._get(engine, 1301, TYPE_INT64, 1, ctypes.c_int64)[0], set(
+            self._get(engine, 1303, TYPE_NOTE, NOTES, ctypes.c_int)
+        )
 
     def workspace(self, configuration: ctypes.c_void_p, device: ctypes.c_void_p) -> int:
         """The bytes that the finalised plan of a configuration asks for."""

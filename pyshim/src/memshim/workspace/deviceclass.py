@@ -60,7 +60,9 @@ _OLDEST = {13: 75}
 def check(name: str, cuda: int) -> None:
     """LookupError where libraries of that CUDA generation do not run on the class."""
     if name in _CLASSES and sm_version(name) < _OLDEST.get(cuda, 0):
-        raise LookupError(f"got device class {name}, want sm{_OLDEST[cuda]} or newer: libraries for CUDA {cuda} do not run on it")
+        raise LookupError(
+            f"got device class {name}, want sm{_OLDEST[cuda]} or newer: libraries for CUDA {cuda} do not run on it"
+        )
 
 
 def sm_version(name: str) -> int:
@@ -92,10 +94,21 @@ def card(name: str) -> str:
     p = properties(name)
     sm = sm_version(name)
     figures = {
-        "name": p["deviceName"], "major": sm // 10, "minor": sm % 10, "kernels": sm, "sms": p["multiProcessorCount"], "memory": p["totalGlobalMem"],
-        "l2": p["l2CacheSize"], "clock_khz": p["smClockRateKHz"], "memory_clock_khz": p["memClockRateKHz"], "threads_per_sm": p["maxThreadsPerSM"],
-        "blocks_per_sm": p["maxCtasPerSM"], "registers_per_sm": p["maxRegistersPerSM"], "shared_per_block": p["maxSharedMemoryPerBlock"],
-        "shared_optin": p["maxSharedMemoryPerBlockOptin"], "shared_reserved": p["reservedSharedMemoryPerBlock"],
+        "name": p["deviceName"],
+        "major": sm // 10,
+        "minor": sm % 10,
+        "kernels": sm,
+        "sms": p["multiProcessorCount"],
+        "memory": p["totalGlobalMem"],
+        "l2": p["l2CacheSize"],
+        "clock_khz": p["smClockRateKHz"],
+        "memory_clock_khz": p["memClockRateKHz"],
+        "threads_per_sm": p["maxThreadsPerSM"],
+        "blocks_per_sm": p["maxCtasPerSM"],
+        "registers_per_sm": p["maxRegistersPerSM"],
+        "shared_per_block": p["maxSharedMemoryPerBlock"],
+        "shared_optin": p["maxSharedMemoryPerBlockOptin"],
+        "shared_reserved": p["reservedSharedMemoryPerBlock"],
         "shared_per_sm": p["maxSharedMemoryPerBlockOptin"] + p["reservedSharedMemoryPerBlock"],
     }
     return ";".join(f"{k}={v}" for k, v in figures.items())

@@ -70,7 +70,9 @@ class Profile:
             library, version, device_class = map(json.dumps, by)
             entries = self._entries[by]
             lines = ",\n".join(json.dumps(entries[k], separators=(",", ":")) for k in sorted(entries))
-            groups.append(f'{{"library": {library}, "version": {version}, "class": {device_class}, "entries": [\n{lines}\n]}}')
+            groups.append(
+                f'{{"library": {library}, "version": {version}, "class": {device_class}, "entries": [\n{lines}\n]}}'
+            )
         return f'{{"schema": {SCHEMA}, "groups": [' + ",".join("\n" + g for g in groups) + "\n]}\n"
 
     def write(self, path: Path) -> None:
@@ -85,8 +87,7 @@ class Profile:
 
 
 def load(path: Path) -> Profile:
-    """The profile in a file; memspec's own reader checks every field of it, this one what it uses.
-    """
+    """The profile in a file; memspec's own reader checks every field of it, this one what it uses."""
     try:
         if path.exists() and not path.is_file():
             raise ProfileError(f"{path}: got no plain file, want a workspace profile")
@@ -97,7 +98,9 @@ def load(path: Path) -> Profile:
         raise ProfileError(f"{path}: not a workspace profile: {e}") from e
     schema = data.get("schema") if isinstance(data, dict) else None
     if schema != SCHEMA:
-        raise ProfileError(f"{path}: got a workspace profile of schema {schema}, want {SCHEMA}: make it again with this version")
+        raise ProfileError(
+            f"{path}: got a workspace profile of schema {schema}, want {SCHEMA}: make it again with this version"
+        )
     out = Profile()
     try:
         for g in data["groups"]:

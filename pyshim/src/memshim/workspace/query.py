@@ -39,14 +39,20 @@ class Refusal(Exception):
 class Process:
     """A child that has the library loaded for one device class."""
 
-    def __init__(self, folder: str, beside: Iterable[str] = (), device_class: str = "", command: list[str] | None = None):
+    def __init__(
+        self, folder: str, beside: Iterable[str] = (), device_class: str = "", command: list[str] | None = None
+    ):
         self._stderr = tempfile.TemporaryFile()
         command = command or [sys.executable, "-m", "memshim.workspace.query"]
         paths = [str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")]
         # an empty entry is the working directory
         env = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, paths))}
         self._child = subprocess.Popen(
-            [*command, folder, device_class, *beside], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._stderr, env=env
+            [*command, folder, device_class, *beside],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._stderr,
+            env=env,
         )
         self._lines: queue.Queue[bytes | None] = queue.Queue()
         threading.Thread(target=self._read, daemon=True).start()

@@ -23,8 +23,7 @@ SYSTEM = ("/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/local
 
 
 class NotFound(Exception):
-    """No library that will do. The text says what was found instead and how to get the right one.
-    """
+    """No library that will do. The text says what was found instead and how to get the right one."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +73,14 @@ def folders(given: Iterable[str], cache: Path) -> Iterator[tuple[Path, list[Path
             yield folder, [base, *siblings(folder)]
         for wheel in wheels:
             unpacked = unpack(wheel, cache)
-            yield unpacked, [unpacked, *(unpack(w, cache) for name in WHEELS for w in sorted(base.glob(f"{name.replace('-', '_')}*.whl"))), *site()]
+            yield (
+                unpacked,
+                [
+                    unpacked,
+                    *(unpack(w, cache) for name in WHEELS for w in sorted(base.glob(f"{name.replace('-', '_')}*.whl"))),
+                    *site(),
+                ],
+            )
     for path in site():
         if (path / "cudnn" / "lib" / SONAME).is_file():
             yield path / "cudnn" / "lib", [path]
@@ -164,7 +170,9 @@ def missing(wanted: dict, version: tuple[int, int, int], seen: list[tuple[int, i
     releases = ", ".join(wanted.get("torch", []))
     text = f"got no cuDNN {dotted(version)}" + (f" (torch {releases})" if releases else "")
     if version < cudnn.OLDEST:
-        text += f", which answers nobody without a device; got none of {dotted(cudnn.OLDEST)} or newer to stand in either"
+        text += (
+            f", which answers nobody without a device; got none of {dotted(cudnn.OLDEST)} or newer to stand in either"
+        )
     if seen:
         text += f", only {', '.join(map(dotted, seen))}"
     if torch := installed_torch():

@@ -20,7 +20,9 @@ def anew():
 def run(mode, train=True):
     anew()
     torch._dynamo.utils.counters.clear()
-    model = torch.nn.Sequential(torch.nn.Linear(256, 256), torch.nn.GELU(), torch.nn.LayerNorm(256), torch.nn.Linear(256, 64)).cuda()
+    model = torch.nn.Sequential(
+        torch.nn.Linear(256, 256), torch.nn.GELU(), torch.nn.LayerNorm(256), torch.nn.Linear(256, 64)
+    ).cuda()
     compiled = torch.compile(model, mode=mode)
     x = torch.zeros(64, 256, device="cuda")
     out = []
@@ -36,7 +38,11 @@ def run(mode, train=True):
                 y = compiled(x)
                 del y
         out.append([torch.cuda.max_memory_allocated() - base, torch.cuda.memory_reserved()])
-    return {"passes": out, "graphs": torch._dynamo.utils.counters["stats"]["unique_graphs"], "breaks": len(torch._dynamo.utils.counters["graph_break"])}
+    return {
+        "passes": out,
+        "graphs": torch._dynamo.utils.counters["stats"]["unique_graphs"],
+        "breaks": len(torch._dynamo.utils.counters["graph_break"]),
+    }
 
 
 @case
@@ -61,8 +67,7 @@ def max_autotune_no_cudagraphs():
 
 @case
 def padding():
-    """A head whose vocabulary fits the tensor cores badly: inductor tries it padded, and unpadded.
-    """
+    """A head whose vocabulary fits the tensor cores badly: inductor tries it padded, and unpadded."""
     from memshim import pretend
 
     x = torch.zeros(1024, 768, device="cuda", dtype=torch.bfloat16)
@@ -70,7 +75,9 @@ def padding():
     out = {}
     for name, tried in (("padded", True), ("unpadded", False)):
         anew()
-        head = torch.compile(lambda x, w: torch.nn.functional.linear(torch.nn.functional.gelu(x), w), options={"shape_padding": tried})
+        head = torch.compile(
+            lambda x, w: torch.nn.functional.linear(torch.nn.functional.gelu(x), w), options={"shape_padding": tried}
+        )
         out[name] = []
         for _ in range(2):
             torch.cuda.reset_peak_memory_stats()
@@ -96,7 +103,11 @@ def chosen():
         torch.cuda.reset_peak_memory_stats()
         base = torch.cuda.memory_allocated()
         product(a)
-    return {"took": torch.cuda.max_memory_allocated() - base, "result": 512 * 512 * 2, "timed": [t.what for t in pretend.report().timed if t not in before]}
+    return {
+        "took": torch.cuda.max_memory_allocated() - base,
+        "result": 512 * 512 * 2,
+        "timed": [t.what for t in pretend.report().timed if t not in before],
+    }
 
 
 @case

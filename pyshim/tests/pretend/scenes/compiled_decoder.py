@@ -165,5 +165,18 @@ if __name__ == "__main__":
     a, b = events(ours), events(real)
     same = next((i for i, (x, y) in enumerate(zip(a, b)) if x != y), min(len(a), len(b)))
     segments = [sorted(x["total_size"] for x in s["segments"]) for s in (ours, real)]
-    blocks = [sorted(b["size"] for x in s["segments"] for b in x["blocks"] if b["state"] == "active_allocated") for s in (ours, real)]
-    print(json.dumps({"events": [len(a), len(b)], "same": same, "segments": segments, "blocks": blocks, "peak": [peak(ours), peak(real)]}))
+    blocks = [
+        sorted(b["size"] for x in s["segments"] for b in x["blocks"] if b["state"] == "active_allocated")
+        for s in (ours, real)
+    ]
+    print(
+        json.dumps(
+            {
+                "events": [len(a), len(b)],
+                "same": same,
+                "segments": segments,
+                "blocks": blocks,
+                "peak": [peak(ours), peak(real)],
+            }
+        )
+    )

@@ -164,7 +164,12 @@ class AdamW(torch.optim.Optimizer):
 
 
 def events(snapshot):
-    return [(e["action"], e["size"]) for t in snapshot["device_traces"] for e in t if e["action"] not in ("snapshot", "user_defined")]
+    return [
+        (e["action"], e["size"])
+        for t in snapshot["device_traces"]
+        for e in t
+        if e["action"] not in ("snapshot", "user_defined")
+    ]
 
 
 def recorded(run):
@@ -179,7 +184,10 @@ def recorded(run):
 
 def inference(length, autocast):
     model = Decoder(length).cuda().eval()
-    warm, ids = torch.randint(0, WORDS, (5, BATCH, length), device="cuda"), torch.randint(0, WORDS, (1, BATCH, length), device="cuda")
+    warm, ids = (
+        torch.randint(0, WORDS, (5, BATCH, length), device="cuda"),
+        torch.randint(0, WORDS, (1, BATCH, length), device="cuda"),
+    )
     with torch.inference_mode():
         for x in warm:
             with autocast():
@@ -223,8 +231,20 @@ def training(length, autocast):
 if __name__ == "__main__":
     with open(sys.argv[1], "rb") as f:
         real = pickle.load(f)  # noqa: S301 of the corpus
-    ours = {"inference": inference, "training": training}[sys.argv[3]](int(sys.argv[2]), lambda: torch.autocast("cuda", torch.bfloat16, enabled="autocast" in sys.argv))
+    ours = {"inference": inference, "training": training}[sys.argv[3]](
+        int(sys.argv[2]), lambda: torch.autocast("cuda", torch.bfloat16, enabled="autocast" in sys.argv)
+    )
     a, b = events(ours), events(real)
     same = next((i for i, (x, y) in enumerate(zip(a, b)) if x != y), min(len(a), len(b)))
     totals = [[len(s["segments"]), sum(g["total_size"] for g in s["segments"])] for s in (ours, real)]
-    print(json.dumps({"events": [len(a), len(b)], "same": same, "segments": totals, "ours": a[same : same + 4], "recorded": b[same : same + 4]}))
+    print(
+        json.dumps(
+            {
+                "events": [len(a), len(b)],
+                "same": same,
+                "segments": totals,
+                "ours": a[same : same + 4],
+                "recorded": b[same : same + 4],
+            }
+        )
+    )

@@ -10,15 +10,33 @@ MIB = 1 << 20
 @case
 def properties():
     p = torch.cuda.get_device_properties(0)
-    names = ("name", "major", "minor", "total_memory", "multi_processor_count", "L2_cache_size", "max_threads_per_multi_processor",
-             "regs_per_multiprocessor", "shared_memory_per_block", "shared_memory_per_block_optin", "shared_memory_per_multiprocessor", "warp_size")
+    names = (
+        "name",
+        "major",
+        "minor",
+        "total_memory",
+        "multi_processor_count",
+        "L2_cache_size",
+        "max_threads_per_multi_processor",
+        "regs_per_multiprocessor",
+        "shared_memory_per_block",
+        "shared_memory_per_block_optin",
+        "shared_memory_per_multiprocessor",
+        "warp_size",
+    )
     return {n: getattr(p, n) for n in names}
 
 
 @case
 def answers():
-    return {"available": torch.cuda.is_available(), "count": torch.cuda.device_count(), "capability": torch.cuda.get_device_capability(),
-            "bf16": torch.cuda.is_bf16_supported(including_emulation=False), "nvml": torch.cuda._device_count_nvml(), "name": torch.cuda.get_device_name()}
+    return {
+        "available": torch.cuda.is_available(),
+        "count": torch.cuda.device_count(),
+        "capability": torch.cuda.get_device_capability(),
+        "bf16": torch.cuda.is_bf16_supported(including_emulation=False),
+        "nvml": torch.cuda._device_count_nvml(),
+        "name": torch.cuda.get_device_name(),
+    }
 
 
 @case
@@ -28,7 +46,13 @@ def memory():
     free, total = torch.cuda.mem_get_info()
     torch.cuda.empty_cache()
     x = torch.empty(30 * MIB, dtype=torch.uint8, device="cuda")
-    return {"total": total, "free": free, "reserved": torch.cuda.memory_reserved(), "allocated": torch.cuda.memory_allocated(), "used": x.numel()}
+    return {
+        "total": total,
+        "free": free,
+        "reserved": torch.cuda.memory_reserved(),
+        "allocated": torch.cuda.memory_allocated(),
+        "used": x.numel(),
+    }
 
 
 @case
@@ -59,7 +83,12 @@ def reused_memory_is_zero():
 def copies():
     small, large = torch.arange(1000).cuda(), torch.ones(4 * MIB).cuda()
     two = torch.arange(12).view(3, 4).cuda().t().contiguous()
-    return {"small": small.tolist()[-1], "large": large.cpu()[:2].tolist(), "sum": large.cpu().sum().item(), "moved": two.shape}
+    return {
+        "small": small.tolist()[-1],
+        "large": large.cpu()[:2].tolist(),
+        "sum": large.cpu().sum().item(),
+        "moved": two.shape,
+    }
 
 
 if __name__ == "__main__":

@@ -65,15 +65,39 @@ class Saved(torch.autograd.graph.saved_tensors_hooks):
 
 # ---- mixtures of experts ----
 
-SMALL = dict(hidden_size=64, intermediate_size=96, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2, vocab_size=128, head_dim=16,
-             max_position_embeddings=128, pad_token_id=0, attn_implementation="eager")
+SMALL = dict(
+    hidden_size=64,
+    intermediate_size=96,
+    num_hidden_layers=2,
+    num_attention_heads=4,
+    num_key_value_heads=2,
+    vocab_size=128,
+    head_dim=16,
+    max_position_embeddings=128,
+    pad_token_id=0,
+    attn_implementation="eager",
+)
 FAMILIES = {
     "Mixtral": dict(num_local_experts=8, num_experts_per_tok=2),
-    "Qwen2Moe": dict(num_experts=8, num_experts_per_tok=4, moe_intermediate_size=32, shared_expert_intermediate_size=64),
+    "Qwen2Moe": dict(
+        num_experts=8, num_experts_per_tok=4, moe_intermediate_size=32, shared_expert_intermediate_size=64
+    ),
     "Qwen3Moe": dict(num_experts=16, num_experts_per_tok=4, moe_intermediate_size=32),
     "Olmoe": dict(num_experts=16, num_experts_per_tok=8),
-    "DeepseekV3": dict(n_routed_experts=16, num_experts_per_tok=4, n_group=4, topk_group=2, moe_intermediate_size=32, first_k_dense_replace=1, q_lora_rank=32,
-                       kv_lora_rank=32, qk_rope_head_dim=16, qk_nope_head_dim=16, v_head_dim=16, num_key_value_heads=4),
+    "DeepseekV3": dict(
+        n_routed_experts=16,
+        num_experts_per_tok=4,
+        n_group=4,
+        topk_group=2,
+        moe_intermediate_size=32,
+        first_k_dense_replace=1,
+        q_lora_rank=32,
+        kv_lora_rank=32,
+        qk_rope_head_dim=16,
+        qk_nope_head_dim=16,
+        v_head_dim=16,
+        num_key_value_heads=4,
+    ),
     "GptOss": dict(num_local_experts=8, num_experts_per_tok=2, layer_types=["full_attention", "sliding_attention"]),
 }
 TOKENS = 2, 32
@@ -91,7 +115,9 @@ def experts(family, implementation, device):
 
     config = getattr(transformers, f"{family}Config")(**SMALL | FAMILIES[family])
     config._experts_implementation = implementation
-    model = transformers.AutoModelForCausalLM.from_config(config, attn_implementation="eager", experts_implementation=implementation).to(device)
+    model = transformers.AutoModelForCausalLM.from_config(
+        config, attn_implementation="eager", experts_implementation=implementation
+    ).to(device)
     drawn(model)
     ids = torch.randint(3, 128, TOKENS, device="cpu").to(device)
     with Saved() as saved, Counts() as counts:
@@ -105,8 +131,14 @@ def experts(family, implementation, device):
         for _ in range(layers):
             hit = rows.pop(0)
             shares.append([rows.pop(0) for _ in range(hit)])
-        out |= {"routed": sum(map(sum, shares)), "most of an expert": max(map(max, shares)), "experts hit": sum(map(len, shares))}
-        count = next(n for n in (getattr(config, k, None) for k in ("num_local_experts", "num_experts", "n_routed_experts")) if n)
+        out |= {
+            "routed": sum(map(sum, shares)),
+            "most of an expert": max(map(max, shares)),
+            "experts hit": sum(map(len, shares)),
+        }
+        count = next(
+            n for n in (getattr(config, k, None) for k in ("num_local_experts", "num_experts", "n_routed_experts")) if n
+        )
         out["_uneven"] = max(max(s) - (min(s) if len(s) == count else 0) for s in shares)
         out["_expected"] = layers * TOKENS[0] * TOKENS[1] * config.num_experts_per_tok
         assert not rows
@@ -115,8 +147,11 @@ def experts(family, implementation, device):
 
 for family in FAMILIES:
     for implementation in ("eager", "batched_mm", "grouped_mm"):
-        case(lambda device, f=family, i=implementation: experts(f, i, device), (family, implementation) in (("Mixtral", "eager"), ("Mixtral", "grouped_mm")),
-             f"{family} {implementation}")
+        case(
+            lambda device, f=family, i=implementation: experts(f, i, device),
+            (family, implementation) in (("Mixtral", "eager"), ("Mixtral", "grouped_mm")),
+            f"{family} {implementation}",
+        )
 
 
 @case
@@ -145,17 +180,25 @@ def capacity(device):
 
 # ---- detectors ----
 
+
 def detect(name, device, **options):
     import torchvision
 
-    model = getattr(torchvision.models.detection, name)(weights=None, weights_backbone=None, **options).eval().to(device)
+    model = (
+        getattr(torchvision.models.detection, name)(weights=None, weights_backbone=None, **options).eval().to(device)
+    )
     drawn(model)
     with torch.no_grad(), Counts() as counts:
         found = model([torch.rand(3, 160, 192, device="cpu").to(device)])
     return {"rows": sum(counts.rows), "boxes": len(found[0]["boxes"])}
 
 
-for name in ("fasterrcnn_mobilenet_v3_large_320_fpn", "retinanet_resnet50_fpn", "ssdlite320_mobilenet_v3_large", "maskrcnn_resnet50_fpn"):
+for name in (
+    "fasterrcnn_mobilenet_v3_large_320_fpn",
+    "retinanet_resnet50_fpn",
+    "ssdlite320_mobilenet_v3_large",
+    "maskrcnn_resnet50_fpn",
+):
     case(lambda device, n=name: detect(n, device), False, name)
 
 
@@ -172,22 +215,35 @@ def nms(device):
 
 # ---- lengths and masks ----
 
+
 @case
 def packed(device):
     """Lengths that the host wrote are exact, others have two ends."""
     given = (torch.tensor([[1, 1, 1, 0], [1, 1, 0, 0]], device=device) != 0).sum(1)
     drawn = torch.randint(1, 9, (4,), device=device)
     x = torch.randn(4, 8, 5, device=device)
-    pack = lambda x, n: nn.utils.rnn.pack_padded_sequence(x, n.cpu(), batch_first=True, enforce_sorted=False).data.shape[0]  # noqa: E731
-    return {"exact given": pack(x[:2], given), "drawn": pack(x, drawn), "repeated": torch.repeat_interleave(x, drawn, 0).shape[0] // 4}
+    pack = lambda x, n: nn.utils.rnn.pack_padded_sequence(
+        x, n.cpu(), batch_first=True, enforce_sorted=False
+    ).data.shape[0]  # noqa: E731
+    return {
+        "exact given": pack(x[:2], given),
+        "drawn": pack(x, drawn),
+        "repeated": torch.repeat_interleave(x, drawn, 0).shape[0] // 4,
+    }
 
 
 @case
 def masked(device):
     x = torch.randn(64, 33, device=device)
     odd = x[(x > 0.5) | (x < -2)]
-    return {"selected": x[x > 0].shape[0], "both": odd.shape[0], "where": torch.where(x.mean(1) < 0)[0].shape[0], "unique": torch.unique(x.argmax(1)).shape[0],
-            "counted": torch.bincount(x.abs().argmax(1)).shape[0], "buckets": int(torch.bucketize(x[:, 0], torch.linspace(-1, 1, 5, device=device)).max())}
+    return {
+        "selected": x[x > 0].shape[0],
+        "both": odd.shape[0],
+        "where": torch.where(x.mean(1) < 0)[0].shape[0],
+        "unique": torch.unique(x.argmax(1)).shape[0],
+        "counted": torch.bincount(x.abs().argmax(1)).shape[0],
+        "buckets": int(torch.bucketize(x[:, 0], torch.linspace(-1, 1, 5, device=device)).max()),
+    }
 
 
 @case
@@ -196,11 +252,16 @@ def shuffled(device):
     noise = torch.rand(4, 49, device=device)
     keep = noise.argsort(1)[:, :12]
     mask = torch.ones(4, 49, device=device).scatter_(1, keep, 0.0)
-    return {"exact hidden": int(mask.sum()), "exact again": torch.nonzero(mask).shape[0], "exact order": int(keep.argsort(1).sum()),
-            "exact perm": int(torch.randperm(9, device=device).sum())}
+    return {
+        "exact hidden": int(mask.sum()),
+        "exact again": torch.nonzero(mask).shape[0],
+        "exact order": int(keep.argsort(1).sum()),
+        "exact perm": int(torch.randperm(9, device=device).sum()),
+    }
 
 
 # ---- branches and loops ----
+
 
 @case
 def branch(device):
@@ -255,7 +316,9 @@ def sampling(device):
 def generated(device, **options):
     import transformers
 
-    config = transformers.GPT2Config(vocab_size=64, n_positions=64, n_embd=32, n_layer=2, n_head=2, bos_token_id=1, eos_token_id=63, pad_token_id=0)
+    config = transformers.GPT2Config(
+        vocab_size=64, n_positions=64, n_embd=32, n_layer=2, n_head=2, bos_token_id=1, eos_token_id=63, pad_token_id=0
+    )
     model = transformers.GPT2LMHeadModel(config).eval().to(device)
     drawn(model)
     ids = torch.randint(2, 60, (2, 5), device="cpu").to(device)

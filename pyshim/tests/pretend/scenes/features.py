@@ -25,8 +25,12 @@ def segments():
     start = torch.cuda.mem_get_info()[0]
     x = fill(30 * MIB, 30 * MIB, 100, 3 * MIB)
     found = torch.cuda.memory_snapshot()
-    seen = {"backend": torch.cuda.memory.get_allocator_backend(), "reserved": torch.cuda.memory_reserved(), "taken": start - torch.cuda.mem_get_info()[0],
-            "segments": sorted([s["total_size"], s["segment_type"], s.get("is_expandable", False)] for s in found)}
+    seen = {
+        "backend": torch.cuda.memory.get_allocator_backend(),
+        "reserved": torch.cuda.memory_reserved(),
+        "taken": start - torch.cuda.mem_get_info()[0],
+        "segments": sorted([s["total_size"], s["segment_type"], s.get("is_expandable", False)] for s in found),
+    }
     del x
     torch.cuda.empty_cache()
     return seen | {"after": [torch.cuda.memory_reserved(), start - torch.cuda.mem_get_info()[0]]}
@@ -37,7 +41,11 @@ def cuda_malloc_async():
     x = fill(100, 1000 * MIB)
     before = torch.cuda.memory_allocated()
     del x
-    return {"backend": torch.cuda.memory.get_allocator_backend(), "allocated": [before, torch.cuda.memory_allocated()], "peak": torch.cuda.max_memory_allocated()}
+    return {
+        "backend": torch.cuda.memory.get_allocator_backend(),
+        "allocated": [before, torch.cuda.memory_allocated()],
+        "peak": torch.cuda.max_memory_allocated(),
+    }
 
 
 @case
@@ -49,7 +57,12 @@ def pools():
         x = fill(5 * MIB)
     y = fill(5 * MIB)
     ids = {tuple(s["segment_pool_id"]) for s in torch.cuda.memory_snapshot()}
-    return {"pools": len(ids), "inside": sum(s["total_size"] for s in pool.snapshot()), "reserved": torch.cuda.memory_reserved() - before, "x": len(x + y)}
+    return {
+        "pools": len(ids),
+        "inside": sum(s["total_size"] for s in pool.snapshot()),
+        "reserved": torch.cuda.memory_reserved() - before,
+        "x": len(x + y),
+    }
 
 
 @case
@@ -67,7 +80,12 @@ def streams():
     end = torch.cuda.Event(enable_timing=True)
     end.record()
     side.synchronize()
-    return {"done": [event.query(), side.query()], "time": event.elapsed_time(end) > 0, "y": y.numel(), "segments": (torch.cuda.memory_reserved() - before) // MIB}
+    return {
+        "done": [event.query(), side.query()],
+        "time": event.elapsed_time(end) > 0,
+        "y": y.numel(),
+        "segments": (torch.cuda.memory_reserved() - before) // MIB,
+    }
 
 
 @case
@@ -75,13 +93,24 @@ def generate():
     # before graphs(): with PyTorch 2.10 a generator never leaves a capture that failed
     import transformers
 
-    config = transformers.LlamaConfig(vocab_size=1000, hidden_size=256, intermediate_size=512, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2,
-                                      eos_token_id=999, pad_token_id=998)
+    config = transformers.LlamaConfig(
+        vocab_size=1000,
+        hidden_size=256,
+        intermediate_size=512,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        eos_token_id=999,
+        pad_token_id=998,
+    )
     model = transformers.LlamaForCausalLM(config).cuda().half().eval()
     x = torch.randint(1, 900, (2, 10)).cuda()
     mask = torch.ones_like(x)
     mask[0, :3] = 0
-    out = [list(model.generate(x, attention_mask=mask, max_new_tokens=8, **kw).shape) for kw in ({"do_sample": False}, {"do_sample": True}, {"num_beams": 3})]
+    out = [
+        list(model.generate(x, attention_mask=mask, max_new_tokens=8, **kw).shape)
+        for kw in ({"do_sample": False}, {"do_sample": True}, {"num_beams": 3})
+    ]
     return {"shapes": out, "peak": torch.cuda.max_memory_allocated() > 0}
 
 
@@ -113,7 +142,14 @@ def graphs():
             x.sum().item()
     except Exception as e:  # noqa: BLE001
         error = str(e).split("\n")[0]
-    return {"y": list(y.shape), "capturing": capturing, "replayed": replayed, "private": private, "error": error, "after": x.add(1).sum().item()}
+    return {
+        "y": list(y.shape),
+        "capturing": capturing,
+        "replayed": replayed,
+        "private": private,
+        "error": error,
+        "after": x.add(1).sum().item(),
+    }
 
 
 @case
@@ -127,8 +163,16 @@ def nvml():
     x = fill(100 * MIB)
     free, total = torch.cuda.mem_get_info()
     nvml, handle, memory = ctypes.CDLL("libnvidia-ml.so.1"), ctypes.c_void_p(), Memory()
-    results = [nvml.nvmlInit_v2(), nvml.nvmlDeviceGetHandleByIndex_v2(0, ctypes.byref(handle)), nvml.nvmlDeviceGetMemoryInfo(handle, ctypes.byref(memory))]
-    return {"results": results, "same": [memory.free == free, memory.total == total, memory.used == total - free], "held": x[0].numel() <= memory.used}
+    results = [
+        nvml.nvmlInit_v2(),
+        nvml.nvmlDeviceGetHandleByIndex_v2(0, ctypes.byref(handle)),
+        nvml.nvmlDeviceGetMemoryInfo(handle, ctypes.byref(memory)),
+    ]
+    return {
+        "results": results,
+        "same": [memory.free == free, memory.total == total, memory.used == total - free],
+        "held": x[0].numel() <= memory.used,
+    }
 
 
 @case
@@ -147,7 +191,9 @@ def profiler():
 
     a = torch.zeros(100, 100, device="cuda")
     (a @ a).sum()  # cuBLAS's workspace is there
-    with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA], profile_memory=True, record_shapes=True) as p:
+    with profile(
+        activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA], profile_memory=True, record_shapes=True
+    ) as p:
         (a @ a).sum()
     mm = [e for e in p.events() if e.name == "aten::mm"][0]
     return {"mm": mm.device_memory_usage, "shapes": mm.input_shapes}
@@ -192,8 +238,15 @@ def attention_without_a_plan():
 @case
 def optimizers():
     seen = {}
-    for name, kw in (("SGD", {"momentum": 0.9}), ("AdamW", {}), ("AdamW", {"foreach": False}), ("AdamW", {"fused": True}), ("Adafactor", {}), ("LBFGS", {"max_iter": 2}),
-                     ("Adam", {"capturable": True})):
+    for name, kw in (
+        ("SGD", {"momentum": 0.9}),
+        ("AdamW", {}),
+        ("AdamW", {"foreach": False}),
+        ("AdamW", {"fused": True}),
+        ("Adafactor", {}),
+        ("LBFGS", {"max_iter": 2}),
+        ("Adam", {"capturable": True}),
+    ):
         # cuBLAS's workspaces are there
         torch.nn.Linear(1000, 1000).cuda()(torch.ones(8, 1000, device="cuda")).sum().backward()
         torch.cuda.empty_cache()
@@ -217,10 +270,13 @@ def optimizers():
 @case
 def refused():
     seen = {}
-    for name, f in (("fft", lambda: torch.fft.fft(torch.ones(8, device="cuda"))), ("svd", lambda: torch.linalg.svd(torch.ones(4, 4, device="cuda"))),
-                    ("sparse", lambda: torch.mm(torch.eye(4, device="cuda").to_sparse_csr(), torch.ones(4, 4, device="cuda"))),
-                    ("lstm", lambda: torch.nn.LSTM(8, 8).cuda()(torch.ones(4, 2, 8, device="cuda"))),
-                    ("ipc", lambda: torch.ones(4, device="cuda").untyped_storage()._share_cuda_())):
+    for name, f in (
+        ("fft", lambda: torch.fft.fft(torch.ones(8, device="cuda"))),
+        ("svd", lambda: torch.linalg.svd(torch.ones(4, 4, device="cuda"))),
+        ("sparse", lambda: torch.mm(torch.eye(4, device="cuda").to_sparse_csr(), torch.ones(4, 4, device="cuda"))),
+        ("lstm", lambda: torch.nn.LSTM(8, 8).cuda()(torch.ones(4, 2, 8, device="cuda"))),
+        ("ipc", lambda: torch.ones(4, device="cuda").untyped_storage()._share_cuda_()),
+    ):
         try:
             f()
             seen[name] = "no error"
@@ -252,7 +308,9 @@ def fsdp():
     mesh = init_device_mesh("cuda", (8,))
     base = torch.cuda.memory_allocated()
     torch.cuda.reset_peak_memory_stats()
-    model = torch.nn.Sequential(*[torch.nn.Sequential(torch.nn.Linear(1024, 1024), torch.nn.ReLU()) for _ in range(4)]).cuda()
+    model = torch.nn.Sequential(
+        *[torch.nn.Sequential(torch.nn.Linear(1024, 1024), torch.nn.ReLU()) for _ in range(4)]
+    ).cuda()
     whole = torch.cuda.memory_allocated() - base
     for layer in model:
         fully_shard(layer, mesh=mesh)
@@ -264,7 +322,12 @@ def fsdp():
         opt.zero_grad()
     sharded = sum(p.to_local().numel() * 4 for p in model.parameters())
     dist.destroy_process_group()
-    return {"whole": whole, "sharded": sharded, "peak": torch.cuda.max_memory_allocated() - base, "now": torch.cuda.memory_allocated() - base}
+    return {
+        "whole": whole,
+        "sharded": sharded,
+        "peak": torch.cuda.max_memory_allocated() - base,
+        "now": torch.cuda.memory_allocated() - base,
+    }
 
 
 @case
@@ -311,7 +374,11 @@ def nccl():
     from memshim import pretend
 
     values = [x.sum().item(), out.sum().item(), [r.line for r in pretend.report().reads if r.function == "nccl"]]
-    return {"unsized": [u.name for u in pretend.report().unsized], "values": values, "grad": model.module.weight.grad is not None}
+    return {
+        "unsized": [u.name for u in pretend.report().unsized],
+        "values": values,
+        "grad": model.module.weight.grad is not None,
+    }
 
 
 class Numbers(torch.utils.data.Dataset):

@@ -25,7 +25,11 @@ class Layer(nn.Module):
         self.before, self.between = nn.RMSNorm(width, 1e-5), nn.RMSNorm(width, 1e-5)
         self.q, self.k, self.v = (nn.Linear(width, n * head, bias=False) for n in (heads, groups, groups))
         self.o = nn.Linear(width, width, bias=False)
-        self.gate, self.up, self.down = nn.Linear(width, hidden, bias=False), nn.Linear(width, hidden, bias=False), nn.Linear(hidden, width, bias=False)
+        self.gate, self.up, self.down = (
+            nn.Linear(width, hidden, bias=False),
+            nn.Linear(width, hidden, bias=False),
+            nn.Linear(hidden, width, bias=False),
+        )
 
     def rotate(self, x, cos, sin):
         a, b = x.chunk(2, -1)
@@ -34,8 +38,13 @@ class Layer(nn.Module):
     def forward(self, x, cos, sin):
         batch, length, _ = x.shape
         y = self.before(x)
-        q, k, v = (f(y).view(batch, length, n, -1).transpose(1, 2) for f, n in ((self.q, self.heads), (self.k, self.groups), (self.v, self.groups)))
-        y = F.scaled_dot_product_attention(self.rotate(q, cos, sin), self.rotate(k, cos, sin), v, is_causal=True, enable_gqa=True)
+        q, k, v = (
+            f(y).view(batch, length, n, -1).transpose(1, 2)
+            for f, n in ((self.q, self.heads), (self.k, self.groups), (self.v, self.groups))
+        )
+        y = F.scaled_dot_product_attention(
+            self.rotate(q, cos, sin), self.rotate(k, cos, sin), v, is_causal=True, enable_gqa=True
+        )
         x = x + self.o(y.transpose(1, 2).reshape(batch, length, -1))
         y = self.between(x)
         return x + self.down(F.silu(self.gate(y)) * self.up(y))
@@ -44,13 +53,20 @@ class Layer(nn.Module):
 class Decoder(nn.Module):
     def __init__(self, width, hidden, layers, heads, groups, words):
         super().__init__()
-        self.words, self.norm, self.head = nn.Embedding(words, width), nn.RMSNorm(width, 1e-5), nn.Linear(width, words, bias=False)
+        self.words, self.norm, self.head = (
+            nn.Embedding(words, width),
+            nn.RMSNorm(width, 1e-5),
+            nn.Linear(width, words, bias=False),
+        )
         self.layers = nn.ModuleList(Layer(width, hidden, heads, groups) for _ in range(layers))
         self.size = width // heads
 
     def forward(self, ids):
         x = self.words(ids)
-        angle = torch.outer(torch.arange(ids.shape[1], device=ids.device), 500000.0 ** (-torch.arange(0, self.size, 2, device=ids.device) / self.size))
+        angle = torch.outer(
+            torch.arange(ids.shape[1], device=ids.device),
+            500000.0 ** (-torch.arange(0, self.size, 2, device=ids.device) / self.size),
+        )
         angle = torch.cat((angle, angle), -1)
         cos, sin = angle.cos().to(x.dtype), angle.sin().to(x.dtype)
         for layer in self.layers:
@@ -65,8 +81,11 @@ def build(size, where="cuda"):
 
 
 def told(**more):
-    return {"allocated": torch.cuda.max_memory_allocated(), "reserved": torch.cuda.max_memory_reserved(),
-            "host": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10} | more
+    return {
+        "allocated": torch.cuda.max_memory_allocated(),
+        "reserved": torch.cuda.max_memory_reserved(),
+        "host": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10,
+    } | more
 
 
 def inference(size, length, where="cuda"):

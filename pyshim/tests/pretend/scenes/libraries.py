@@ -23,31 +23,54 @@ def tried(**calls):
 
 @case
 def cufft():
-    return tried(fft=lambda: torch.fft.fft(zeros(8, 64)), rfft2=lambda: torch.fft.rfft2(zeros(8, 64, 64)),
-                 irfft=lambda: torch.fft.irfft(zeros(8, 33, dtype=torch.complex64)),
-                 stft=lambda: torch.stft(zeros(2, 16000), 512, window=zeros(512), return_complex=True))
+    return tried(
+        fft=lambda: torch.fft.fft(zeros(8, 64)),
+        rfft2=lambda: torch.fft.rfft2(zeros(8, 64, 64)),
+        irfft=lambda: torch.fft.irfft(zeros(8, 33, dtype=torch.complex64)),
+        stft=lambda: torch.stft(zeros(2, 16000), 512, window=zeros(512), return_complex=True),
+    )
 
 
 @case
 def cusolver():
     x, one, linalg = zeros(8, 8), torch.eye(8, device="cuda"), torch.linalg
-    return tried(svd=lambda: linalg.svd(x), eigh=lambda: linalg.eigh(x), eig=lambda: linalg.eig(x), qr=lambda: linalg.qr(x), lu=lambda: linalg.lu(x),
-                 cholesky=lambda: linalg.cholesky(one), solve=lambda: linalg.solve(one, x), inv=lambda: linalg.inv(one), det=lambda: linalg.det(one),
-                 lstsq=lambda: linalg.lstsq(x, x), pinv=lambda: linalg.pinv(x), geqrf=lambda: torch.geqrf(x), norm=lambda: linalg.matrix_norm(x, 2))
+    return tried(
+        svd=lambda: linalg.svd(x),
+        eigh=lambda: linalg.eigh(x),
+        eig=lambda: linalg.eig(x),
+        qr=lambda: linalg.qr(x),
+        lu=lambda: linalg.lu(x),
+        cholesky=lambda: linalg.cholesky(one),
+        solve=lambda: linalg.solve(one, x),
+        inv=lambda: linalg.inv(one),
+        det=lambda: linalg.det(one),
+        lstsq=lambda: linalg.lstsq(x, x),
+        pinv=lambda: linalg.pinv(x),
+        geqrf=lambda: torch.geqrf(x),
+        norm=lambda: linalg.matrix_norm(x, 2),
+    )
 
 
 @case
 def cusparse():
     x = zeros(8, 8)
-    return tried(coo=lambda: torch.sparse.mm(torch.eye(8).to_sparse().to("cuda"), x), csr=lambda: torch.eye(8).to_sparse_csr().to("cuda") @ x)
+    return tried(
+        coo=lambda: torch.sparse.mm(torch.eye(8).to_sparse().to("cuda"), x),
+        csr=lambda: torch.eye(8).to_sparse_csr().to("cuda") @ x,
+    )
 
 
 @case
 def cudnn():
     x = zeros(5, 2, 8)
-    return tried(lstm=lambda: nn.LSTM(8, 16).cuda()(x), gru=lambda: nn.GRU(8, 16, 2, bidirectional=True).cuda()(x), rnn=lambda: nn.RNN(8, 16).cuda()(x),
-                 training=lambda: nn.LSTM(8, 16, 2, dropout=0.5).cuda()(x)[0].sum().backward(), half=lambda: nn.LSTM(8, 16).cuda().half()(x.half()),
-                 projected=lambda: nn.LSTM(8, 16, proj_size=4).cuda()(x))
+    return tried(
+        lstm=lambda: nn.LSTM(8, 16).cuda()(x),
+        gru=lambda: nn.GRU(8, 16, 2, bidirectional=True).cuda()(x),
+        rnn=lambda: nn.RNN(8, 16).cuda()(x),
+        training=lambda: nn.LSTM(8, 16, 2, dropout=0.5).cuda()(x)[0].sum().backward(),
+        half=lambda: nn.LSTM(8, 16).cuda().half()(x.half()),
+        projected=lambda: nn.LSTM(8, 16, proj_size=4).cuda()(x),
+    )
 
 
 @case

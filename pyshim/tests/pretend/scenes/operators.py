@@ -30,10 +30,20 @@ def tensor(meta, storages):
     if key not in storages:
         count = size // item
         flat = torch.arange(count, dtype=torch.int64).remainder(7)
-        flat = flat.remainder(2).bool() if dtype is torch.bool else (flat.float() / 4 + 0.125).to(dtype) if dtype.is_floating_point or dtype.is_complex else flat.to(dtype)
+        flat = (
+            flat.remainder(2).bool()
+            if dtype is torch.bool
+            else (flat.float() / 4 + 0.125).to(dtype)
+            if dtype.is_floating_point or dtype.is_complex
+            else flat.to(dtype)
+        )
         storages[key] = flat if meta.get("dev") == "cpu" else flat.cuda()
     flat = storages[key]
-    return flat.view(dtype).as_strided(sizes, strides, offset) if flat.dtype != dtype else flat.as_strided(sizes, strides, offset)
+    return (
+        flat.view(dtype).as_strided(sizes, strides, offset)
+        if flat.dtype != dtype
+        else flat.as_strided(sizes, strides, offset)
+    )
 
 
 def decode(v, storages):
@@ -82,7 +92,9 @@ def to_cpu(v):
 def as_the_cpu(op, args, kwargs, before, out):
     """Whether the results are what the CPU computes of the same arguments: None where it cannot be
     told."""
-    if torch.Tag.nondeterministic_seeded in op.tags or any(w in op.name() for w in ("empty", "resize", "dropout", "set_", "rrelu")):
+    if torch.Tag.nondeterministic_seeded in op.tags or any(
+        w in op.name() for w in ("empty", "resize", "dropout", "set_", "rrelu")
+    ):
         return None
     try:
         expected = op(*before[0], **before[1])

@@ -14,8 +14,17 @@ def recorded(run):
     found = torch.cuda.memory._snapshot()
     torch.cuda.memory._record_memory_history(enabled=None)
     base = min((s["address"] for s in found["segments"]), default=0)
-    events = [[e["action"], e["size"], e.get("addr", base) - base] for t in found["device_traces"] for e in t if e["action"] not in ("snapshot", "user_defined")]
-    return {"events": events, "allocated": torch.cuda.max_memory_allocated(), "reserved": torch.cuda.max_memory_reserved()}
+    events = [
+        [e["action"], e["size"], e.get("addr", base) - base]
+        for t in found["device_traces"]
+        for e in t
+        if e["action"] not in ("snapshot", "user_defined")
+    ]
+    return {
+        "events": events,
+        "allocated": torch.cuda.max_memory_allocated(),
+        "reserved": torch.cuda.max_memory_reserved(),
+    }
 
 
 def steps(model, loss_of, count=3, optimizer=torch.optim.AdamW, **autocast):
@@ -87,7 +96,12 @@ def checkpointed():
     from torch.utils.checkpoint import checkpoint
 
     def run():
-        model = torch.nn.ModuleList([torch.nn.Sequential(torch.nn.Linear(200, 800), torch.nn.GELU(), torch.nn.Linear(800, 200)) for _ in range(3)]).cuda()
+        model = torch.nn.ModuleList(
+            [
+                torch.nn.Sequential(torch.nn.Linear(200, 800), torch.nn.GELU(), torch.nn.Linear(800, 200))
+                for _ in range(3)
+            ]
+        ).cuda()
 
         def loss(m):
             x = torch.rand(50, 200, device="cuda")
@@ -103,6 +117,7 @@ def checkpointed():
 @case
 def out_of_memory_and_on():
     """A program that catches it and goes on with less."""
+
     def run():
         free = torch.cuda.mem_get_info()[0]
         for n in (free, free // 2):

@@ -89,9 +89,13 @@ def image_model(batch):
 def text_model(name, batch, length):
     import transformers as t
 
-    model = {"gpt2": lambda: t.AutoModelForCausalLM.from_config(t.GPT2Config()), "bert-base-uncased": lambda: t.AutoModel.from_config(t.BertConfig()),
-             "distilbert-base-uncased": lambda: t.AutoModel.from_config(t.DistilBertConfig())}[name]().cuda()
+    model = {
+        "gpt2": lambda: t.AutoModelForCausalLM.from_config(t.GPT2Config()),
+        "bert-base-uncased": lambda: t.AutoModel.from_config(t.BertConfig()),
+        "distilbert-base-uncased": lambda: t.AutoModel.from_config(t.DistilBertConfig()),
+    }[name]().cuda()
     ids = torch.randint(0, model.config.vocab_size - 1, (batch, length), device="cuda")
+
     def loss_of(m):
         out = m(input_ids=ids, labels=ids) if name == "gpt2" else m(input_ids=ids)
         return out.loss if name == "gpt2" else out.last_hidden_state.float().pow(2).mean(), out
@@ -99,8 +103,11 @@ def text_model(name, batch, length):
     return second_step(model, loss_of)
 
 
-TEXT = {f"{name} {batch}x{length}": (text_model, name, batch, length)
-        for name in ("gpt2", "distilbert-base-uncased", "bert-base-uncased") for batch, length in ((4, 128), (8, 256))}
+TEXT = {
+    f"{name} {batch}x{length}": (text_model, name, batch, length)
+    for name in ("gpt2", "distilbert-base-uncased", "bert-base-uncased")
+    for batch, length in ((4, 128), (8, 256))
+}
 IMAGES = {f"resnet50 {batch}": (image_model, batch) for batch in (16, 32)}
 START = {"warm up": (warm_up,)} | {f"stack {i}": (stack, *sizes) for i, sizes in enumerate(BEFORE)}
 

@@ -16,7 +16,11 @@ def noted(f):
     first = f.__code__.co_firstlineno
     before = {(r.line, r.op): r.count for r in pretend.report().reads}
     out = f()
-    reads = [[r.line - first, r.op, r.count - before.get((r.line, r.op), 0)] for r in pretend.report().reads if r.file == __file__]
+    reads = [
+        [r.line - first, r.op, r.count - before.get((r.line, r.op), 0)]
+        for r in pretend.report().reads
+        if r.file == __file__
+    ]
     return {"out": out, "reads": [r for r in reads if r[2]]}
 
 
@@ -28,9 +32,16 @@ def known(f):
 
 @known
 def fills():
-    return [torch.ones(3, device="cuda").tolist(), torch.full((2,), 7, device="cuda").tolist(), torch.arange(4.0, device="cuda").tolist(),
-            torch.zeros(2, device="cuda").tolist(), torch.eye(2, device="cuda").tolist(), torch.linspace(0, 1, 3, device="cuda").tolist(),
-            torch.tensor([[1, 2], [3, 4]], device="cuda").tolist(), torch.tril(torch.ones(2, 2, dtype=torch.bool, device="cuda")).tolist()]
+    return [
+        torch.ones(3, device="cuda").tolist(),
+        torch.full((2,), 7, device="cuda").tolist(),
+        torch.arange(4.0, device="cuda").tolist(),
+        torch.zeros(2, device="cuda").tolist(),
+        torch.eye(2, device="cuda").tolist(),
+        torch.linspace(0, 1, 3, device="cuda").tolist(),
+        torch.tensor([[1, 2], [3, 4]], device="cuda").tolist(),
+        torch.tril(torch.ones(2, 2, dtype=torch.bool, device="cuda")).tolist(),
+    ]
 
 
 @known
@@ -38,17 +49,41 @@ def arithmetic():
     x = torch.arange(6, device="cuda").view(2, 3)
     x[0, 1] = 7
     y = x.t().contiguous().float()
-    return [x.tolist(), y.tolist(), (x * 2 - 1).sum().item(), y.mean().item(), (x % 4).tolist(), (2.0**x).tolist(), round(y.softmax(-1).sum().item(), 5), x.cumsum(1).tolist()]
+    return [
+        x.tolist(),
+        y.tolist(),
+        (x * 2 - 1).sum().item(),
+        y.mean().item(),
+        (x % 4).tolist(),
+        (2.0**x).tolist(),
+        round(y.softmax(-1).sum().item(), 5),
+        x.cumsum(1).tolist(),
+    ]
 
 
 @known
 def questions():
     x = torch.arange(6, device="cuda")
     lengths = torch.tensor([3, 1, 2]).cuda()
-    return [bool((x >= 0).all()), x.max().item(), x[x > 2].tolist(), torch.nonzero(x > 2).shape[0], torch.unique(x % 3).tolist(), torch.equal(x, x.clone()),
-            torch.repeat_interleave(lengths).tolist(), torch.masked_select(x, x > 3).tolist(), torch.bincount(x % 3).tolist(), torch.isin(x, lengths).tolist(),
-            torch.searchsorted(x, lengths).tolist(), x.argmax().item(), torch.where(x > 4)[0].tolist(), len(x.split(lengths.tolist())), torch.allclose(x, x),
-            torch.isin(3, torch.arange(20, device="cuda")).item(), torch.isin(30, torch.arange(20, device="cuda")).item()]
+    return [
+        bool((x >= 0).all()),
+        x.max().item(),
+        x[x > 2].tolist(),
+        torch.nonzero(x > 2).shape[0],
+        torch.unique(x % 3).tolist(),
+        torch.equal(x, x.clone()),
+        torch.repeat_interleave(lengths).tolist(),
+        torch.masked_select(x, x > 3).tolist(),
+        torch.bincount(x % 3).tolist(),
+        torch.isin(x, lengths).tolist(),
+        torch.searchsorted(x, lengths).tolist(),
+        x.argmax().item(),
+        torch.where(x > 4)[0].tolist(),
+        len(x.split(lengths.tolist())),
+        torch.allclose(x, x),
+        torch.isin(3, torch.arange(20, device="cuda")).item(),
+        torch.isin(30, torch.arange(20, device="cuda")).item(),
+    ]
 
 
 @known
@@ -88,7 +123,11 @@ def layers():
     what is not known; a small product is."""
     small, large = torch.ones(64, 64, device="cuda"), torch.ones(512, 512, device="cuda")
     taps = torch.ones(1, 1, 3, 3, device="cuda")
-    seen = [(small @ small)[0, 0].item(), (large @ large)[0, 0].item(), torch.nn.functional.conv2d(torch.ones(1, 1, 8, 8, device="cuda"), taps).sum().item()]
+    seen = [
+        (small @ small)[0, 0].item(),
+        (large @ large)[0, 0].item(),
+        torch.nn.functional.conv2d(torch.ones(1, 1, 8, 8, device="cuda"), taps).sum().item(),
+    ]
     weight = torch.ones(4, requires_grad=True, device="cuda")
     torch.sigmoid(weight * torch.rand(4, device="cuda")).sum().backward()
     return [*seen, weight.grad.sum().item()]
@@ -98,15 +137,29 @@ def layers():
 def trained():
     """A step of a small net: its gradients and numbers depend on weights, what stands beside it is
     known before and after."""
-    net = torch.nn.Sequential(torch.nn.Conv2d(1, 4, 3), torch.nn.BatchNorm2d(4), torch.nn.ReLU(), torch.nn.Dropout(), torch.nn.Flatten(), torch.nn.Linear(144, 2)).cuda()
+    net = torch.nn.Sequential(
+        torch.nn.Conv2d(1, 4, 3),
+        torch.nn.BatchNorm2d(4),
+        torch.nn.ReLU(),
+        torch.nn.Dropout(),
+        torch.nn.Flatten(),
+        torch.nn.Linear(144, 2),
+    ).cuda()
     optimizer = torch.optim.SGD(net.parameters(), 0.1)
     lengths, labels = torch.tensor([1, 2, 3]).cuda(), torch.zeros(2, dtype=torch.long).cuda()
     for _ in range(2):
         out = net(torch.rand(2, 1, 8, 8, device="cuda"))
         torch.nn.functional.cross_entropy(out, labels).backward()
         optimizer.step()
-    return [lengths.tolist(), labels.tolist(), net[1].num_batches_tracked.item(), bool(torch.isfinite(out).all()), out.sum().item(), net[5].weight.grad.sum().item(),
-            net[1].running_mean[0].item()]
+    return [
+        lengths.tolist(),
+        labels.tolist(),
+        net[1].num_batches_tracked.item(),
+        bool(torch.isfinite(out).all()),
+        out.sum().item(),
+        net[5].weight.grad.sum().item(),
+        net[1].running_mean[0].item(),
+    ]
 
 
 @case
@@ -114,7 +167,13 @@ def visits():
     """Which operators of a step come by Python: [how often each, how many were computed]."""
     from memshim.pretend import values
 
-    net = torch.nn.Sequential(torch.nn.Conv2d(1, 4, 3, bias=False), torch.nn.BatchNorm2d(4), torch.nn.ReLU(), torch.nn.Flatten(), torch.nn.Linear(144, 2)).cuda()
+    net = torch.nn.Sequential(
+        torch.nn.Conv2d(1, 4, 3, bias=False),
+        torch.nn.BatchNorm2d(4),
+        torch.nn.ReLU(),
+        torch.nn.Flatten(),
+        torch.nn.Linear(144, 2),
+    ).cuda()
     x, labels, seen, computed = torch.rand(2, 1, 8, 8, device="cuda"), torch.zeros(2, dtype=torch.long).cuda(), {}, []
 
     def step():
@@ -123,6 +182,7 @@ def visits():
     step()
     before = {o: o.kernel for o in values.installed().operators.values()}
     for o in before:
+
         def kernel(*a, of=o, kernel=o.kernel):
             seen[of.name] = seen.get(of.name, 0) + 1
             return kernel(*a)
@@ -156,7 +216,9 @@ def distributions():
     loc = torch.nn.Linear(4096, 1 << 19, device="cuda")(torch.ones(1, 4096, device="cuda"))
     torch.distributions.Normal(torch.zeros(3, device="cuda"), torch.ones(3, device="cuda")).sample()
     torch.distributions.Categorical(logits=loc).sample()
-    return torch.multinomial(torch.nn.Linear(4096, 1000, device="cuda")(torch.ones(2, 4096, device="cuda")).softmax(-1), 1).tolist()
+    return torch.multinomial(
+        torch.nn.Linear(4096, 1000, device="cuda")(torch.ones(2, 4096, device="cuda")).softmax(-1), 1
+    ).tolist()
 
 
 @known
@@ -196,8 +258,12 @@ def initialised():
             self.mask = torch.empty(1024, 1024).fill_(2)  # no weights: what it goes on to compute with
 
     assert Masked().mask.sum().item() == 2 << 20
-    return [m.weight.abs().max().item(), m.bias.abs().max().item() > 0, small.weight.abs().max().item() > 0,
-            small.cuda()(torch.ones(1, 4, device="cuda")).tolist() == small.cpu()(torch.ones(1, 4)).tolist()]
+    return [
+        m.weight.abs().max().item(),
+        m.bias.abs().max().item() > 0,
+        small.weight.abs().max().item() > 0,
+        small.cuda()(torch.ones(1, 4, device="cuda")).tolist() == small.cpu()(torch.ones(1, 4)).tolist(),
+    ]
 
 
 @known
@@ -246,12 +312,19 @@ def graphs():
 @known
 def half_types():
     x = torch.tensor([1.5, -2.0]).cuda()
-    return [x.bfloat16().tolist(), x.half().mul(2).tolist(), x.to(torch.complex64).conj().mul(1j).imag.tolist(), x.neg().double().tolist(), x.view(torch.int32).tolist()[0]]
+    return [
+        x.bfloat16().tolist(),
+        x.half().mul(2).tolist(),
+        x.to(torch.complex64).conj().mul(1j).imag.tolist(),
+        x.neg().double().tolist(),
+        x.view(torch.int32).tolist()[0],
+    ]
 
 
 @case
 def reads():
     """A read has the user's line."""
+
     def ask(x):
         return bool(x > 0)  # the line
 

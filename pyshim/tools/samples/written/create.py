@@ -10,7 +10,10 @@ S = torch.strided
 
 CALLS = [
     *[call(n, [2, 3], dtype=F, device=D) for n in ("zeros", "ones", "empty")],
-    *[call(n, [2, 3], dtype=H, layout=S, device=D, pin_memory=False) for n in ("zeros", "ones", "empty", "rand", "randn")],
+    *[
+        call(n, [2, 3], dtype=H, layout=S, device=D, pin_memory=False)
+        for n in ("zeros", "ones", "empty", "rand", "randn")
+    ],
     *[call(n, [2, 3], device=D) for n in ("zeros", "ones", "empty", "rand", "randn")],
     *[call(n, [2, 3]) for n in ("zeros", "ones", "empty")],
     *[call(n, [], dtype=L, device=D) for n in ("zeros", "ones")],
@@ -21,7 +24,11 @@ CALLS = [
     call("full", [2, 3], True, device=D),
     call("full", [2, 3], 1, dtype=F, device=D),
     call("full", [], float("-inf"), dtype=H, layout=None, device=D, pin_memory=False),
-    *[call(n, x) for n in ("zeros_like", "ones_like", "empty_like", "rand_like", "randn_like") for x in (t(2, 3), cl(2, 3, 4, 4), tr(t(2, 3)), f16(2, 3))],
+    *[
+        call(n, x)
+        for n in ("zeros_like", "ones_like", "empty_like", "rand_like", "randn_like")
+        for x in (t(2, 3), cl(2, 3, 4, 4), tr(t(2, 3)), f16(2, 3))
+    ],
     call("zeros_like", ex(t(1, 3), 2, 3)),
     call("zeros_like", sl(t(2, 6), 1, 0, 3)),
     call("zeros_like", sl(t(2, 6), 1, 0, 6, 2)),

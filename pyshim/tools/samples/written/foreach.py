@@ -9,7 +9,17 @@ CALLS = [
     *[call(n, XS, 0.5) for n in ("_foreach_add", "_foreach_mul", "_foreach_div", "_foreach_sub", "_foreach_pow")],
     *[call(n, XS, 0.5) for n in ("_foreach_add_", "_foreach_mul_", "_foreach_div_")],
     *[call(n, XS, YS) for n in ("_foreach_add_", "_foreach_mul_", "_foreach_div_", "_foreach_copy_")],
-    *[call(n, XS) for n in ("_foreach_sqrt", "_foreach_neg", "_foreach_abs", "_foreach_reciprocal", "_foreach_zero_", "_foreach_sqrt_")],
+    *[
+        call(n, XS)
+        for n in (
+            "_foreach_sqrt",
+            "_foreach_neg",
+            "_foreach_abs",
+            "_foreach_reciprocal",
+            "_foreach_zero_",
+            "_foreach_sqrt_",
+        )
+    ],
     call("_foreach_add", XS, YS, alpha=-1),
     exact("_foreach_mul", "ScalarList", XS, [0.5, 1.0, 2.0]),
     call("_foreach_mul", XS, t()),

@@ -13,7 +13,11 @@ CALLS = [
     call("nll_loss", t(4, 10), i64(4)),
     call("nll_loss2d", t(2, 10, 3, 3), i64(2, 3, 3)),
     call("nll_loss_nd", t(2, 10, 3, 3), i64(2, 3, 3), None, 0),
-    *[call(n, t(4, 5), t(4, 5), r) for n in ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "soft_margin_loss", "kl_div") for r in (0, 1, 2)],
+    *[
+        call(n, t(4, 5), t(4, 5), r)
+        for n in ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "soft_margin_loss", "kl_div")
+        for r in (0, 1, 2)
+    ],
     call("mse_loss", t(4, 5), t(5)),
     call("binary_cross_entropy", t(4, 5), t(4, 5)),
     call("binary_cross_entropy", t(4, 5), t(4, 5), t(5), 0),

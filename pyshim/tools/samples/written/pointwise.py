@@ -95,7 +95,10 @@ CALLS = [
     *[call(n, cl(2, 3, 4, 4)) for n in UNARY],
     *[call(n, tr(t(3, 2))) for n in ("relu", "exp", "silu", "gelu", "hardswish")],
     *[call(n, f16(2, 3)) for n in UNARY],
-    *[call(n, i64(2, 3)) for n in ("sigmoid", "tanh", "exp", "sqrt", "rsqrt", "abs", "neg", "square", "sin", "erf", "reciprocal", "relu")],
+    *[
+        call(n, i64(2, 3))
+        for n in ("sigmoid", "tanh", "exp", "sqrt", "rsqrt", "abs", "neg", "square", "sin", "erf", "reciprocal", "relu")
+    ],
     call("abs", c64(2, 3)),
     *[call(n + "_", t(2, 3)) for n in UNARY],
     *[call(n + "_", cl(2, 3, 4, 4)) for n in ("relu", "sigmoid", "silu", "hardswish")],

@@ -5,8 +5,16 @@ import torch
 from ..spec import bad, call, cl, f16, i64, t, tr
 
 CALLS = [
-    *[call(n, t(2, 3), 0.5, train) for n in ("dropout", "feature_dropout", "alpha_dropout", "feature_alpha_dropout") for train in (True, False)],
-    *[call(n, t(2, 3), 0.5, train) for n in ("dropout_", "feature_dropout_", "alpha_dropout_") for train in (True, False)],
+    *[
+        call(n, t(2, 3), 0.5, train)
+        for n in ("dropout", "feature_dropout", "alpha_dropout", "feature_alpha_dropout")
+        for train in (True, False)
+    ],
+    *[
+        call(n, t(2, 3), 0.5, train)
+        for n in ("dropout_", "feature_dropout_", "alpha_dropout_")
+        for train in (True, False)
+    ],
     call("dropout", t(2, 3), 0.0, True),
     call("dropout", t(2, 3), 1.0, True),
     call("dropout", cl(2, 3, 4, 4), 0.1, True),

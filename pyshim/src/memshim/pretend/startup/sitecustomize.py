@@ -21,7 +21,9 @@ def run_own() -> None:
 def follow() -> None:
     if not os.environ.get("MEMSPEC_PRETEND"):
         return
-    spec = importlib.util.spec_from_file_location("memshim_after_import", os.path.join(os.path.dirname(HERE), "after_import.py"))
+    spec = importlib.util.spec_from_file_location(
+        "memshim_after_import", os.path.join(os.path.dirname(HERE), "after_import.py")
+    )
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     module.once_imported("torch", start)

@@ -26,7 +26,9 @@ def with_number(op: torch._ops.OpOverload, place: int) -> torch._ops.OpOverload:
         other = getattr(op.overloadpacket, name)
         theirs = other._schema.arguments
         if len(theirs) == len(mine) and all(
-            isinstance(b.type, torch.NumberType) if i == place else str(a.type) == str(b.type) and a.kwarg_only == b.kwarg_only
+            isinstance(b.type, torch.NumberType)
+            if i == place
+            else str(a.type) == str(b.type) and a.kwarg_only == b.kwarg_only
             for i, (a, b) in enumerate(zip(mine, theirs))
         ):
             return other

@@ -9,8 +9,12 @@ from typing import Any, Callable
 
 import torch
 
-PLANNED = {"aten::_scaled_dot_product_cudnn_attention", "aten::_cudnn_attention_forward", "aten::_scaled_dot_product_cudnn_attention_backward",
-           "aten::_cudnn_attention_backward"}
+PLANNED = {
+    "aten::_scaled_dot_product_cudnn_attention",
+    "aten::_cudnn_attention_forward",
+    "aten::_scaled_dot_product_cudnn_attention_backward",
+    "aten::_cudnn_attention_backward",
+}
 
 
 class Unplanned:

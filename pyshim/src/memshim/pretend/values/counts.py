@@ -30,9 +30,15 @@ def chosen(mode: str, name: str, shape: torch.Size) -> torch.Tensor | None:
     if name == "aten::nonzero":
         return (torch.zeros if mode == modes.LEAST else torch.ones)(shape, dtype=torch.bool, device="cpu")
     if name == "torchvision::nms":  # boxes: one upon the other, or all apart
-        left = torch.zeros(shape[0], device="cpu") if mode == modes.LEAST else 2.0 * torch.arange(shape[0], device="cpu")
+        left = (
+            torch.zeros(shape[0], device="cpu") if mode == modes.LEAST else 2.0 * torch.arange(shape[0], device="cpu")
+        )
         return torch.stack([left, torch.zeros_like(left), left + 1, torch.ones_like(left)], 1)
-    return torch.zeros(shape, dtype=torch.int64, device="cpu") if mode == modes.LEAST else torch.arange(n, device="cpu").view(shape)
+    return (
+        torch.zeros(shape, dtype=torch.int64, device="cpu")
+        if mode == modes.LEAST
+        else torch.arange(n, device="cpu").view(shape)
+    )
 
 
 def upper(mode: str, shape: torch.Size) -> int:

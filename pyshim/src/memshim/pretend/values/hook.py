@@ -78,7 +78,14 @@ class Values:
         chosen = chosen or t is not None and self.memory.chosen(t)
         if not chosen and not self.state.checking:
             value = modes.number(self.mode, value, dtype)
-        read = reads.note(op, size, given=modes.given(self.mode, value, chosen), kind=kind, value=value, bounded=chosen or kind != "int" or bool(self.state.checking))
+        read = reads.note(
+            op,
+            size,
+            given=modes.given(self.mode, value, chosen),
+            kind=kind,
+            value=value,
+            bounded=chosen or kind != "int" or bool(self.state.checking),
+        )
         if read.count > modes.ENDLESS:
             read.endless = True
             read.value = value = modes.opposite(value, dtype)
@@ -122,7 +129,12 @@ class Values:
             library = self.libraries.get(namespace)
             if library is None:
                 library = self.libraries[namespace] = C._dispatch_library("IMPL", namespace, KEY_NAME, __file__, 0)
-            library.impl(rest, KEY_NAME, torch.library.fallthrough_kernel if name in passed_by else partial(self.named, name), True)
+            library.impl(
+                rest,
+                KEY_NAME,
+                torch.library.fallthrough_kernel if name in passed_by else partial(self.named, name),
+                True,
+            )
             self.direct.add(name)
 
     def follow_registrations(self) -> None:

@@ -13,12 +13,38 @@ import torch
 LARGE = 1 << 20  # bytes; of less the values are kept
 
 # In place, on one tensor: what initialisers are made of.
-FILLS = {f"aten::{n}_" for n in ("normal", "uniform", "random", "exponential", "cauchy", "log_normal", "geometric", "bernoulli", "erfinv", "mul", "add", "sub",
-                                 "div", "clamp", "clamp_min", "clamp_max")}
+FILLS = {
+    f"aten::{n}_"
+    for n in (
+        "normal",
+        "uniform",
+        "random",
+        "exponential",
+        "cauchy",
+        "log_normal",
+        "geometric",
+        "bernoulli",
+        "erfinv",
+        "mul",
+        "add",
+        "sub",
+        "div",
+        "clamp",
+        "clamp_min",
+        "clamp_max",
+    )
+}
 # Of torch.nn.init alone: a module's own code fills masks and positions so, from which it goes on to
 # compute.
 CONSTANTS = {"aten::fill_", "aten::zero_"}
-INITIALISERS = ("__init__", "reset_parameters", "init_weights", "_init_weights", "_initialize_weights", "_reset_parameters")
+INITIALISERS = (
+    "__init__",
+    "reset_parameters",
+    "init_weights",
+    "_init_weights",
+    "_initialize_weights",
+    "_reset_parameters",
+)
 FAR = 40  # frames
 
 
@@ -27,14 +53,23 @@ def skipped(name: str, args: tuple[Any, ...]) -> bool:
     if name not in FILLS and name not in CONSTANTS:
         return False
     t = args[0]
-    if not t.dtype.is_floating_point or t.numel() * t.element_size() < LARGE or any(isinstance(a, torch.Tensor) for a in args[1:]):
+    if (
+        not t.dtype.is_floating_point
+        or t.numel() * t.element_size() < LARGE
+        or any(isinstance(a, torch.Tensor) for a in args[1:])
+    ):
         return False
     frame: FrameType | None = sys._getframe(1)
     for _ in range(FAR):
         if frame is None:
             return False
         code = frame.f_code
-        if code.co_filename == torch.nn.init.__file__ or name in FILLS and code.co_name in INITIALISERS and isinstance(frame.f_locals.get("self"), torch.nn.Module):
+        if (
+            code.co_filename == torch.nn.init.__file__
+            or name in FILLS
+            and code.co_name in INITIALISERS
+            and isinstance(frame.f_locals.get("self"), torch.nn.Module)
+        ):
             return True
         frame = frame.f_back
     return False

@@ -17,8 +17,12 @@ LARGE = 1e30  # a float in mode most: a size that is computed from it raises, a 
 MANY = 4096  # an integer without a known range in mode most: a loop over it still ends
 ENDLESS = 4096  # reads of single values at one place; from then on the opposite value is given, so that a loop ends
 
-ASSUMED = {BALANCED: "indices spread evenly, other values zero", LEAST: "unknown values at the lower end of their range",
-           MOST: "unknown values at the upper end of their range", SKEWED: "all indices the same, booleans flipped"}
+ASSUMED = {
+    BALANCED: "indices spread evenly, other values zero",
+    LEAST: "unknown values at the lower end of their range",
+    MOST: "unknown values at the upper end of their range",
+    SKEWED: "all indices the same, booleans flipped",
+}
 
 
 def of_environment(environ: Mapping[str, str]) -> str:

@@ -1,5 +1,4 @@
-"""The kernel that every operator passes: CUDA's own first, then small results once more on the CPU.
-"""
+"""The kernel that every operator passes: CUDA's own first, then small results once more on the CPU."""
 
 from __future__ import annotations
 
@@ -33,12 +32,19 @@ class Operator(Reading):
         self.overloads: dict[int, torch._ops.OpOverload] = {}
         self.stay_zero: set[Any] = set()  # calls that give zeros of zeros
         self.places = {a.name: (i, a.default_value) for i, a in enumerate(schema.arguments)}
-        self.numbers = [i for i, a in enumerate(schema.arguments) if isinstance(a.type, torch.TensorType) and not a.kwarg_only]
+        self.numbers = [
+            i for i, a in enumerate(schema.arguments) if isinstance(a.type, torch.TensorType) and not a.kwarg_only
+        ]
         self.takes_numbers = self.name.partition("::")[2].rstrip("_") in kinds.TAKE_NUMBERS
         own = C._dispatch_has_kernel_for_dispatch_key(op.name(), "CUDA")
         # A number may become a tensor of the device inside (pow), which Python cannot be given:
         # what such a kernel calls does not come here.
-        self.alone = own and (self.name in kinds.WHOLE or self.name in kinds.PRODUCTS) or own and any(isinstance(a.type, torch.NumberType) and not a.kwarg_only for a in schema.arguments)
+        self.alone = (
+            own
+            and (self.name in kinds.WHOLE or self.name in kinds.PRODUCTS)
+            or own
+            and any(isinstance(a.type, torch.NumberType) and not a.kwarg_only for a in schema.arguments)
+        )
         writes = [(i, a) for i, a in enumerate(schema.arguments) if a.alias_info is not None and a.alias_info.is_write]
         if "batch_norm" in self.name and not writes and "backward" not in self.name:
             writes = [(i, a) for i, a in enumerate(schema.arguments) if a.name in kinds.RUNNING]
@@ -50,7 +56,11 @@ class Operator(Reading):
         self.beta = next((i for i, a in enumerate(schema.arguments) if a.name == "beta"), None)
         self.random = torch.Tag.nondeterministic_seeded in op.tags
         base = self.name.partition("::")[2]
-        self.on_host = C._dispatch_has_computed_kernel_for_dispatch_key(op.name(), "CPU") and "convolution" not in base and self.name not in kinds.PARTLY
+        self.on_host = (
+            C._dispatch_has_computed_kernel_for_dispatch_key(op.name(), "CPU")
+            and "convolution" not in base
+            and self.name not in kinds.PARTLY
+        )
         self.product = self.name in kinds.PRODUCTS
         self.over_itself = base in kinds.OVER_ITSELF
         self.known_only = self.product or base.startswith(kinds.LAYERS) or "backward" in base
@@ -72,7 +82,9 @@ class Operator(Reading):
             self.kernel = self.counted
         elif self.name == "aten::isin" and isinstance(schema.arguments[0].type, torch.NumberType):
             self.kernel = self.of_one
-        elif torch.Tag.data_dependent_output in op.tags and not any(isinstance(r.type, torch.TensorType) for r in schema.returns):
+        elif torch.Tag.data_dependent_output in op.tags and not any(
+            isinstance(r.type, torch.TensorType) for r in schema.returns
+        ):
             self.kernel = self.asked
         elif self.name == "aten::zero_":
             self.kernel = self.zero
@@ -111,7 +123,10 @@ class Operator(Reading):
         were (equal, of a traced graph's constants)."""
         if self.takes_numbers or self.overload(args) is not self.op:
             return args
-        return tuple(torch.scalar_tensor(a, dtype=TENSORS[type(a)]) if i in self.numbers and type(a) in NUMBERS else a for i, a in enumerate(args))
+        return tuple(
+            torch.scalar_tensor(a, dtype=TENSORS[type(a)]) if i in self.numbers and type(a) in NUMBERS else a
+            for i, a in enumerate(args)
+        )
 
     def forward(self, keyset: C.DispatchKeySet, args: tuple, kwargs: dict) -> Any:
         for i in self.numbers:
@@ -162,7 +177,9 @@ class Operator(Reading):
         if not collect(args, tensors) or kwargs and not collect(kwargs.values(), tensors):
             return self.inside(keyset, args, kwargs)  # of a kind that is not followed
         if not any([t.is_cuda for t in tensors]):
-            return args[0] if self.writes and tensors and skipped(self.name, args) else self.forward(keyset, args, kwargs)
+            return (
+                args[0] if self.writes and tensors and skipped(self.name, args) else self.forward(keyset, args, kwargs)
+            )
         largest = max([t.numel() for t in tensors])
         known = computed = self.on_host and not self.random and largest <= KNOWN_LIMIT
         value, zeros, training = KNOWN, None, False
@@ -200,7 +217,11 @@ class Operator(Reading):
         if not collect(args, read) or not collect([out], results) or not all(t.is_cuda for t in results):
             return out
         memory = self.values.memory
-        if not self.random and all(map(memory.chosen, results if self.writes else read)) or torch.cuda.is_current_stream_capturing():
+        if (
+            not self.random
+            and all(map(memory.chosen, results if self.writes else read))
+            or torch.cuda.is_current_stream_capturing()
+        ):
             return out
         self.values.turn += 1
         spread = partial(modes.spread, self.values.routing, self.values.turn)
@@ -223,7 +244,12 @@ class Operator(Reading):
         if not self.writes and not (type(out) in PLAIN and out.dtype is torch.bool):
             return
         for t in self.written(args, kwargs) if self.writes else [out]:
-            if t.dtype is torch.bool and t.is_cuda and 0 < t.numel() <= CHOSEN_LIMIT and not torch.cuda.is_current_stream_capturing():
+            if (
+                t.dtype is torch.bool
+                and t.is_cuda
+                and 0 < t.numel() <= CHOSEN_LIMIT
+                and not torch.cuda.is_current_stream_capturing()
+            ):
                 self.values.flag(t, not computed and zeros is None and self.at_zero(args, kwargs))
 
     def at_zero(self, args: tuple, kwargs: dict) -> bool:
@@ -232,7 +258,9 @@ class Operator(Reading):
             return False
         with C._ExcludeDispatchKeyGuard(ABOVE):
             try:
-                zero = [torch.zeros((1,) * a.dim(), dtype=a.dtype, device="cpu") if type(a) in PLAIN else a for a in args]
+                zero = [
+                    torch.zeros((1,) * a.dim(), dtype=a.dtype, device="cpu") if type(a) in PLAIN else a for a in args
+                ]
                 return bool(self.overload(args)(*zero, **kwargs).any())
             except Exception:  # noqa: BLE001 the CPU has no such kernel, or not for this dtype
                 return False
@@ -254,8 +282,16 @@ class Operator(Reading):
     def counter(self, keyset: C.DispatchKeySet, args: tuple, kwargs: dict) -> Any:
         """A known number counted on, as every batch norm does."""
         t = args[0]
-        if (len(args) != 2 or kwargs or type(args[1]) not in NUMBERS or type(t) not in PLAIN or t.numel() != 1 or not t.is_cuda or not self.values.memory.known(t)
-                or torch.cuda.is_current_stream_capturing()):
+        if (
+            len(args) != 2
+            or kwargs
+            or type(args[1]) not in NUMBERS
+            or type(t) not in PLAIN
+            or t.numel() != 1
+            or not t.is_cuda
+            or not self.values.memory.known(t)
+            or torch.cuda.is_current_stream_capturing()
+        ):
             return self.default(keyset, args, kwargs)
         out = self.inside(keyset, args, kwargs)
         with C._ExcludeDispatchKeyGuard(ABOVE):
@@ -269,7 +305,14 @@ class Operator(Reading):
         if type(first) is list and first:
             first = first[0]
         values = self.values
-        if type(first) not in PLAIN or not first.is_cuda or first.layout is not torch.strided or self.on_host and not self.random and values.memory.known(first):
+        if (
+            type(first) not in PLAIN
+            or not first.is_cuda
+            or first.layout is not torch.strided
+            or self.on_host
+            and not self.random
+            and values.memory.known(first)
+        ):
             return self.default(keyset, args, kwargs)
         before = (reads := values.library.reads()).count
         out = self.inside(keyset, args, kwargs)
@@ -287,11 +330,17 @@ class Operator(Reading):
     def chosen(self, args: tuple, kwargs: dict, tensors: list[torch.Tensor]) -> bool:
         """Whether all that the result depends on is chosen or known, and not all of it known."""
         memory = self.values.memory
-        return self.all_read(args, kwargs, tensors, memory.chosen) and not self.all_read(args, kwargs, tensors, memory.known)
+        return self.all_read(args, kwargs, tensors, memory.chosen) and not self.all_read(
+            args, kwargs, tensors, memory.known
+        )
 
     def all_read(self, args: tuple, kwargs: dict, tensors: list[torch.Tensor], such: Callable) -> bool:
         ignored = {id(kwargs[name]) for name in self.pure if name in kwargs}
-        if args and ("self" in self.pure or self.beta is not None and (args[self.beta] if self.beta < len(args) else kwargs.get("beta", 1)) == 0):
+        if args and (
+            "self" in self.pure
+            or self.beta is not None
+            and (args[self.beta] if self.beta < len(args) else kwargs.get("beta", 1)) == 0
+        ):
             ignored.add(id(args[0]))  # 0 times what was there
         return all(id(t) in ignored or such(t) for t in tensors)
 
@@ -313,7 +362,9 @@ class Operator(Reading):
         for t in self.written(args, kwargs) if self.writes else ():
             self.values.memory.unknown(t)
 
-    def compute(self, args: tuple, kwargs: dict, out: Any, kept: list[torch.Tensor] | None, value: int, zeros: Any = None) -> None:
+    def compute(
+        self, args: tuple, kwargs: dict, out: Any, kept: list[torch.Tensor] | None, value: int, zeros: Any = None
+    ) -> None:
         written = self.written(args, kwargs) if self.writes else []
         fresh: list[torch.Tensor] = []
         if not written and not collect([out], fresh):
@@ -361,6 +412,11 @@ class Operator(Reading):
 
     def zero(self, keyset: C.DispatchKeySet, args: tuple, kwargs: dict) -> Any:
         out = self.inside(keyset, args, kwargs)
-        if type(args[0]) in PLAIN and args[0].is_cuda and args[0].layout is torch.strided and not torch.cuda.is_current_stream_capturing():
+        if (
+            type(args[0]) in PLAIN
+            and args[0].is_cuda
+            and args[0].layout is torch.strided
+            and not torch.cuda.is_current_stream_capturing()
+        ):
             self.values.memory.zero(args[0])
         return out

@@ -91,8 +91,12 @@ class Reading:
             return self.forward(keyset, args, kwargs)
         if to.is_cuda:
             out = self.default(keyset, args, kwargs)
-            if (not of.is_cuda and KNOWN_LIMIT < to.numel() <= INTEGER_LIMIT and not of.dtype.is_floating_point
-                    and not of.dtype.is_complex):
+            if (
+                not of.is_cuda
+                and KNOWN_LIMIT < to.numel() <= INTEGER_LIMIT
+                and not of.dtype.is_floating_point
+                and not of.dtype.is_complex
+            ):
                 with C._ExcludeDispatchKeyGuard(ABOVE):
                     host(to).copy_(of)
                 self.values.memory.wrote(to, KNOWN)
@@ -121,8 +125,16 @@ class Reading:
             given = value = None
             if to.numel() == 1 and not of.dtype.is_complex:
                 given = value = to.view(1).tolist()[0]
-        values.reads.note(self.name, size, assumed, modes.given(mode, given, chosen), kind, value,
-                          bounded=chosen or kind != "int" or assumed is not None, varied=varied)
+        values.reads.note(
+            self.name,
+            size,
+            assumed,
+            modes.given(mode, given, chosen),
+            kind,
+            value,
+            bounded=chosen or kind != "int" or assumed is not None,
+            varied=varied,
+        )
 
     def of_one(self, keyset: C.DispatchKeySet, args: tuple, kwargs: dict) -> Any:
         """isin of a number that is sorted: PyTorch reads how many different ones that is, which is
@@ -193,8 +205,11 @@ class Reading:
             return None, None
         try:
             rest = [to_host(a) if ends is None else zeros(a) for a in args[1:]]
-            own = self.op(to_host(first) if ends is None else ends, *rest,
-                          **{k: to_host(v) for k, v in kwargs.items() if k != "out"})
+            own = self.op(
+                to_host(first) if ends is None else ends,
+                *rest,
+                **{k: to_host(v) for k, v in kwargs.items() if k != "out"},
+            )
             return own, counts.OF[self.name](own)
         except Exception:  # noqa: BLE001 the CPU has no such kernel, or not for this dtype
             return None, None

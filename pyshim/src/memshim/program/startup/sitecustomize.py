@@ -29,7 +29,9 @@ def _begin(torch):
 
 
 def _observe() -> None:
-    spec = importlib.util.spec_from_file_location("memshim_after_import", os.path.join(HERE, "..", "..", "pretend", "after_import.py"))
+    spec = importlib.util.spec_from_file_location(
+        "memshim_after_import", os.path.join(HERE, "..", "..", "pretend", "after_import.py")
+    )
     after_import = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(after_import)
     after_import.After("torch", _begin)
