@@ -23,7 +23,8 @@ try:
     from setuptools.command.bdist_wheel import bdist_wheel
 except ImportError:
     raise SystemExit(
-        f"memshim: got setuptools {setuptools.__version__}, want 77 or newer: leave out --no-build-isolation, or pip install 'setuptools>=77'"
+        f"memshim: got setuptools {setuptools.__version__}, want 77 or newer: leave out --no-build-isolation, or pip "
+        f"install 'setuptools>=77'"
     ) from None
 from setuptools.command.build_py import build_py
 from setuptools.command.sdist import sdist
@@ -96,7 +97,8 @@ class BuildWithBinary(build_py):
             return
         if (platform.system(), platform.machine()) != ("Linux", "x86_64"):
             raise SystemExit(
-                f"memshim: got MEMSHIM_TARGET=linux-amd64 on {platform.system()} {platform.machine()}, want it built on Linux x86-64: it has a library in C"
+                f"memshim: got MEMSHIM_TARGET=linux-amd64 on {platform.system()} {platform.machine()}, want it built "
+                f"on Linux x86-64: it has a library in C"
             )
         sys.path.insert(0, str(HERE / "src"))
         from memshim.pretend import build

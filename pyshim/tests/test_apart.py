@@ -162,7 +162,8 @@ def test_a_budget_between_the_ends_of_what_values_decide_is_not_judged(run_pytes
         [
             f"INCONCLUSIVE test_branches.py::test_between: {between}",
             f"INCONCLUSIVE test_branches.py::test_raises: {said}22 "
-            "(test_raises): the budget is kept as they are read, and with most values the test does not come to its end",
+            "(test_raises): the budget is kept as they are read, and with most values the test "
+            "does not come to its end",
         ]
     )
     result.stdout.fnmatch_lines(["4 budgets: 2 pass, 1 not judged: *"])

@@ -34,7 +34,8 @@ class Block(nn.Module):
 class Net(nn.Module):
     def __init__(self):
         super().__init__()
-        self.stem, self.blocks, self.head = nn.Conv2d(3, 8, 3), nn.ModuleList(Block() for _ in range(2)), nn.Linear(8, 10)
+        self.stem, self.blocks = nn.Conv2d(3, 8, 3), nn.ModuleList(Block() for _ in range(2))
+        self.head = nn.Linear(8, 10)
 
     def forward(self, x):
         x = self.stem(x)
@@ -63,7 +64,8 @@ def loop():
 
 def averaged():
     model = nn.Linear(64, 64).cuda()
-    average = torch.optim.swa_utils.AveragedModel(model, multi_avg_fn=torch.optim.swa_utils.get_ema_multi_avg_fn(0.9), use_buffers=False)
+    ema = torch.optim.swa_utils.get_ema_multi_avg_fn(0.9)
+    average = torch.optim.swa_utils.AveragedModel(model, multi_avg_fn=ema, use_buffers=False)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     x = torch.zeros(32, 64, device="cuda")
 
@@ -351,7 +353,8 @@ def test_lbfgs_searches_as_far_as_it_may(folder):
         if e["action"] == "alloc" and e["category"] == "optimizer_state" and e["size"] == weights
     ]
     assert len(state) == 2 * 11 + 2, (
-        "three iterations of four: after the first of all, each keeps a direction and a step; direction and gradient of the last"
+        "three iterations of four: after the first of all, each keeps a direction and a step; direction and gradient "
+        "of the last"
     )
     (note,) = header["notes"]
     assert (
@@ -443,7 +446,8 @@ from memshim.case import step
 from memshim.case.build import BuildError
 import zoo
 
-CASE = {"mode": "training", "source": "zoo.py:net", "dir": ".", "artifact": "", "dtype": "", "autocast": "", "grad": "no_grad"}
+CASE = {"mode": "training", "source": "zoo.py:net", "dir": ".", "artifact": "", "dtype": "",
+        "autocast": "", "grad": "no_grad"}
 STEP = {"optimizer": "SGD", "arguments": {}, "loss": "sum", "accumulate": 1, "clip": None, "checkpoint": None}
 move = lambda v: torch.utils._pytree.tree_map(lambda t: t.cuda() if isinstance(t, torch.Tensor) else t, v)
 out = {}
@@ -460,7 +464,8 @@ for name, options in json.loads(sys.argv[1]).items():
             torch.cuda.reset_peak_memory_stats()
             work.iterate()
             tops.append(torch.cuda.max_memory_allocated())
-        out[name] = {"weights": sum(p.numel() * p.element_size() for p in work.model.parameters()), "base": base, "held": torch.cuda.memory_allocated(),
+        out[name] = {"weights": sum(p.numel() * p.element_size() for p in work.model.parameters()),
+                     "base": base, "held": torch.cuda.memory_allocated(),
                      "first": tops[0], "steady": tops[1]}
         del work
     except BuildError as e:

@@ -100,7 +100,8 @@ def captured(folder, name):
 def judged(folder, name, allocated):
     """The case of memspec check, with its exit code."""
     (folder / "memspec.yaml").write_text(
-        f"version: 1\ndefaults: {{device: t4}}\nmodels: {{it: {{artifact: {name}.rec, budget: {{allocated: {allocated}}}}}}}\n"
+        f"version: 1\ndefaults: {{device: t4}}\nmodels: {{it: {{artifact: {name}.rec, budget: {{allocated: "
+        f"{allocated}}}}}}}\n"
     )
     said = binary.call("check", str(folder / "memspec.yaml"), "--format", "json")
     return said.code, json.loads(said.out)["cases"][0]
@@ -157,7 +158,8 @@ def test_of_more_than_four_lines_the_first_is_named(folder):
     code, case = judged(folder, "Many", "1GiB")
     assert (
         code == 3
-        and f"6 lines read values that no kernel computed before what is taken differs, the first zoo.py:{LINE['first']}"
+        and f"6 lines read values that no kernel computed before what is taken differs, the first "
+        f"zoo.py:{LINE['first']}"
         in case["findings"][0]["why"]
     )
 

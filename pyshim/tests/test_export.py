@@ -119,7 +119,8 @@ def test_a_model_that_cannot_be_scripted_is_traced(project, capsys):
     told = capsys.readouterr()
     assert told.out == "odd.pt\n"
     assert told.err.startswith(
-        "memshim: torch.jit.script refuses it (NotSupportedError: Compiled functions can't take variable number of arguments"
+        "memshim: torch.jit.script refuses it (NotSupportedError: Compiled functions can't take variable number of "
+        "arguments"
     )
     assert told.err.endswith("): traced with these inputs, --kind script shows why\n") and told.err.count("\n") == 1
     assert estimate("odd.pt")["weights"] > 0
@@ -225,7 +226,8 @@ def test_what_an_artifact_was_made_from(project, capsys):
     code, said = run_check(project)
     assert (code, said) == (
         1,
-        "net.pt: stale: part.py has changed; fc.weight is float32[12,1568], was float32[10,1568]; fc.bias is float32[12], was float32[10]\n",
+        "net.pt: stale: part.py has changed; fc.weight is float32[12,1568], was float32[10,1568]; fc.bias is "
+        "float32[12], was float32[10]\n",
     )
     said = binary.call("check", "memspec.yaml")
     assert (
@@ -323,7 +325,8 @@ class KeepsElsewhere(torch.nn.Module):
             (torch.zeros(4, 3),),
             {
                 "same": False,
-                "first": "on a GPU eager calls torch.sigmoid float32[4, 3] where on the host it calls torch.relu float32[4, 3]",
+                "first": "on a GPU eager calls torch.sigmoid float32[4, 3] where on the host it calls torch.relu "
+                "float32[4, 3]",
             },
             "exact",
         ),
@@ -344,7 +347,8 @@ class KeepsElsewhere(torch.nn.Module):
             (torch.zeros(2, 4, 8),),
             {
                 "same": False,
-                "first": "eager runs aten::_transformer_encoder_layer_fwd float32[2, 4, 8] where the program has aten::clone float32[4, 2, 8]",
+                "first": "eager runs aten::_transformer_encoder_layer_fwd float32[2, 4, 8] where the program has "
+                "aten::clone float32[4, 2, 8]",
             },
             "exact",
         ),
@@ -517,7 +521,8 @@ import torch
 
 class Net(torch.nn.Sequential):
     def __init__(self):
-        super().__init__(torch.nn.Conv2d(3, 8, 3, stride=2), torch.nn.ReLU(), torch.nn.AdaptiveAvgPool2d(1), torch.nn.Flatten(), torch.nn.Linear(8, 2))
+        super().__init__(torch.nn.Conv2d(3, 8, 3, stride=2), torch.nn.ReLU(), torch.nn.AdaptiveAvgPool2d(1),
+                         torch.nn.Flatten(), torch.nn.Linear(8, 2))
 """)
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "memspec").symlink_to(binary.find())
@@ -552,7 +557,8 @@ def test_whether_contiguous_had_nothing_to_copy_behind_attention(tmp_path, behin
 
     scope = {}
     exec(
-        f"import torch\nclass Net(torch.nn.Module):\n    def forward(self, x):\n        x = x.transpose(1, 2)\n        return torch.nn.functional.scaled_dot_product_attention(x, x, x){behind}\n",
+        f"import torch\nclass Net(torch.nn.Module):\n    def forward(self, x):\n        x = x.transpose(1, 2)\n        "
+        f"return torch.nn.functional.scaled_dot_product_attention(x, x, x){behind}\n",
         scope,
     )
     import torch
@@ -569,7 +575,8 @@ def test_an_exported_program_names_the_lines_of_functions_that_forward_calls(tmp
 
     file = tmp_path / "net.py"
     file.write_text(
-        "import torch\nclass Net(torch.nn.Module):\n    def twice(self, x):\n        return x.relu() * 2\n    def forward(self, x):\n        return self.twice(x)\n"
+        "import torch\nclass Net(torch.nn.Module):\n    def twice(self, x):\n        return x.relu() * 2\n    def "
+        "forward(self, x):\n        return self.twice(x)\n"
     )
     scope = {"__name__": "net"}
     exec(compile(file.read_text(), str(file), "exec"), scope)

@@ -57,12 +57,14 @@ def test_a_compiler_that_is_missing_is_named(monkeypatch, tmp_path):
     wants = sum(p.default is p.empty for p in inspect.signature(building._build).parameters.values())
     said = refused(lambda: building._build("launcher", str(tmp_path / "main.c"), str(tmp_path), *[[]] * (wants - 3)))
     assert said.startswith(
-        "got no C compiler (cc, gcc or clang), want one: Triton builds what launches its kernels with it (apt-get install gcc, or CC)"
+        "got no C compiler (cc, gcc or clang), want one: Triton builds what launches its kernels with it (apt-get "
+        "install gcc, or CC)"
     ), said
     cpp_builder.cpp_compiler_search.cache_clear()
     said = refused(lambda: cpp_builder.cpp_compiler_search(("g++-of-no-kind",)))
     assert said.startswith(
-        "got no C++ compiler (g++), want one: torch.compile and AOTInductor build their code for the host with it (apt-get install g++, or CXX)"
+        "got no C++ compiler (g++), want one: torch.compile and AOTInductor build their code for the host with it "
+        "(apt-get install g++, or CXX)"
     ), said
 
 
@@ -77,6 +79,7 @@ def test_a_call_that_no_pretend_gpu_stands_in_for_is_named(tmp_path):
     )
     assert (
         p.returncode == 2
-        and "CUFFT_NOT_SUPPORTED; no pretend GPU stands in for cufftCreate, whose memory only a real one tells (zoo.py:3)"
+        and "CUFFT_NOT_SUPPORTED; no pretend GPU stands in for cufftCreate, whose memory only a real one tells "
+        "(zoo.py:3)"
         in p.stderr
     ), p.stderr

@@ -360,7 +360,8 @@ from memshim.case import request
 from memshim.gpu import devices
 devices.hinted = lambda: True
 request.run = lambda *a: time.sleep(0.2) or sys.exit("done")
-sys.exit(request.answer('{"flags": {"deterministic": false}, "cublas_workspace": "", "alloc_conf": ""}', argparse.Namespace(where="cuda", timeout=3, stacks="", output="x")))
+case = '{"flags": {"deterministic": false}, "cublas_workspace": "", "alloc_conf": ""}'
+sys.exit(request.answer(case, argparse.Namespace(where="cuda", timeout=3, stacks="", output="x")))
 """
     holder = """
 import time
@@ -458,7 +459,8 @@ def test_flags_are_set_after_the_source_and_told_as_torch_says(server, case, pro
     """What a model file sets at its top does not stand; what its forward sets is recorded."""
     with (project / "zoo.py").open("a") as f:
         f.write(
-            f"\n{top}\nclass Sets(Net):\n    def forward(self, x):\n        torch.backends.cudnn.benchmark = True\n        return super().forward(x)\n"
+            f"\n{top}\nclass Sets(Net):\n    def forward(self, x):\n        torch.backends.cudnn.benchmark = True\n    "
+            f"    return super().forward(x)\n"
         )
     flags = case["flags"] | {"tf32_matmul": False, "tf32_cudnn": True}
     got = server.measure(case | {"flags": flags}, "cpu")["flags"]

@@ -128,7 +128,8 @@ def test_check_runs_sources_beside_the_prediction(folder):
 def test_memory_that_ends_is_a_broken_budget(folder):
     """Of the run too, and no model's error; a model without a budget that it could break still does
     not fit."""
-    card = "devices:\n  tiny: {memory: 24MiB, compute_capability: 7.5, sms: 20}\ndefaults: {device: tiny, runtime: eager}\n"
+    card = "devices:\n  tiny: {memory: 24MiB, compute_capability: 7.5, sms: 20}\n"
+    card += "defaults: {device: tiny, runtime: eager}\n"
     (folder / "memspec.yaml").write_text(
         SPEC.replace("defaults: {device: t4, runtime: eager}\n", card)
         .replace("LIMIT", "1GiB")

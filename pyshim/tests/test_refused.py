@@ -21,7 +21,8 @@ for call in json.load(open(sys.argv[2])):
     device = call["device"]
     op = getattr(getattr(torch.ops.aten, call["op"].split("::")[1]), call.get("overload") or "default")
     storages = {}
-    args, kwargs = ({k: dump_refused.value(v, device, storages) for k, v in pairs} for pairs in (enumerate(call["args"]), call["kwargs"].items()))
+    values = lambda pairs: {k: dump_refused.value(v, device, storages) for k, v in pairs}
+    args, kwargs = values(enumerate(call["args"])), values(call["kwargs"].items())
     if call["regular"]:
         x = args[0]
         x.copy_(torch.eye(*x.shape[-2:], dtype=x.dtype).expand_as(x))

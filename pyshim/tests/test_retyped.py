@@ -21,7 +21,8 @@ def net(body):
     scope = {}
     lines = "\n".join(f"        {line}" for line in body.split("; "))
     exec(
-        f"import torch\nclass Net(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.l = torch.nn.Linear(4, 4)\n"
+        f"import torch\nclass Net(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n        "
+        f"self.l = torch.nn.Linear(4, 4)\n"
         f"        self.b = torch.nn.Buffer(torch.ones(4))\n    def forward(self, x):\n        y = self.l(x)\n{lines}\n",
         scope,
     )

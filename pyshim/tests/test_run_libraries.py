@@ -26,10 +26,12 @@ data = [{"input_ids": torch.arange(64), "labels": torch.arange(64)} for _ in ran
 TRAINER = (
     LANGUAGE_MODEL
     + """
-arguments = transformers.TrainingArguments("out", max_steps=3, per_device_train_batch_size=4, report_to=[], save_strategy="no", logging_strategy="no", disable_tqdm=True)
+arguments = transformers.TrainingArguments("out", max_steps=3, per_device_train_batch_size=4, report_to=[],
+                                          save_strategy="no", logging_strategy="no", disable_tqdm=True)
 trainer = transformers.Trainer(model, arguments, train_dataset=data)
 assert trainer.train().global_step == 3
-print("parameters", sum(p.nbytes for p in model.parameters()), "trained", sum(p.nbytes for p in model.parameters()))
+print("parameters", sum(p.nbytes for p in model.parameters()),
+      "trained", sum(p.nbytes for p in model.parameters()))
 """
 )
 
@@ -64,7 +66,8 @@ class Net(lightning.LightningModule):
     def configure_optimizers(self):
         return torch.optim.AdamW(self.parameters())
 model = Net()
-trainer = lightning.Trainer(max_steps=3, accelerator="gpu", devices=1, logger=False, enable_checkpointing=False, enable_progress_bar=False, enable_model_summary=False)
+trainer = lightning.Trainer(max_steps=3, accelerator="gpu", devices=1, logger=False,
+                            enable_checkpointing=False, enable_progress_bar=False, enable_model_summary=False)
 trainer.fit(model, torch.utils.data.DataLoader(torch.zeros(12, 256), batch_size=4))
 assert trainer.global_step == 3
 print("parameters", sum(p.nbytes for p in model.parameters()), "trained", sum(p.nbytes for p in model.parameters()))

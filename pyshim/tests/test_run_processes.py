@@ -233,7 +233,8 @@ def test_folders_of_runs_that_were_killed_are_removed(tmp_path, monkeypatch):
 
 STAYS = """
 import os, signal, subprocess, sys
-child = subprocess.Popen([sys.executable, "-c", "import signal, time; signal.signal(15, signal.SIG_IGN); print(1, flush=True); time.sleep(600)"], stdout=subprocess.PIPE)
+code = "import signal, time; signal.signal(15, signal.SIG_IGN); print(1, flush=True); time.sleep(600)"
+child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
 child.stdout.readline()
 print(child.pid, flush=True)
 os.kill(os.getpid(), signal.SIGKILL)
@@ -258,7 +259,8 @@ def test_nothing_is_left_running_of_a_program_that_was_killed(tmp_path):
 
 
 def test_a_program_ends_with_the_command_that_runs_it(tmp_path):
-    runs = f"import os; from memshim.program import launch; launch.run(['sh', '-c', 'echo $$ > {tmp_path}/pid; sleep 600 & wait'], dict(os.environ))"
+    words = ["sh", "-c", f"echo $$ > {tmp_path}/pid; sleep 600 & wait"]
+    runs = f"import os; from memshim.program import launch; launch.run({words!r}, dict(os.environ))"
     p = subprocess.Popen(
         [sys.executable, "-c", runs], env=os.environ | {"PYTHONPATH": str(Path(launch.__file__).parents[2])}
     )

@@ -31,7 +31,8 @@ def test_the_users_own_code_still_finds_its_neighbours(tmp_path):
     (tmp_path / "models").mkdir()
     (tmp_path / "models" / "net.py").write_text("import sizes_of_mine\nclass Net: pass\nnet = sizes_of_mine.N\n")
     code = "import sys; sys.argv[0] = '-m'\nfrom memshim.case import build\nprint(build.named('models/net.py:net'))"
-    started = f"import runpy, sys; sys.orig_argv[1:] = ['-m', 'memshim']; sys.path.insert(0, {str(tmp_path)!r}); exec({code!r})"
+    started = "import runpy, sys; sys.orig_argv[1:] = ['-m', 'memshim']; "
+    started += f"sys.path.insert(0, {str(tmp_path)!r}); exec({code!r})"
     p = subprocess.run([sys.executable, "-c", started], cwd=tmp_path, capture_output=True, text=True)
     assert (p.returncode, p.stdout) == (0, "3\n"), p.stderr
 

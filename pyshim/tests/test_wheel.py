@@ -215,6 +215,6 @@ def test_setuptools_that_are_too_old_are_told(tmp_path):
     )
     assert p.returncode == 1
     assert (
-        p.stderr
-        == "memshim: got setuptools 65.5.0, want 77 or newer: leave out --no-build-isolation, or pip install 'setuptools>=77'\n"
+        p.stderr == "memshim: got setuptools 65.5.0, want 77 or newer: leave out --no-build-isolation, or pip install "
+        "'setuptools>=77'\n"
     )

@@ -40,9 +40,9 @@ FAKE = textwrap.dedent(
 
 def call(k, **other):
     return {
-        "op": "conv", "direction": "forward", "dtype": "float32", "input": [1, 3, 8, 8], "input_strides": [192, 64, 8, 1],
-        "weight": [k, 3, 3, 3], "weight_strides": [27, 9, 3, 1], "padding": [1, 1], "stride": [1, 1], "dilation": [1, 1], "groups": 1,
-        "allow_tf32": True,
+        "op": "conv", "direction": "forward", "dtype": "float32",
+        "input": [1, 3, 8, 8], "input_strides": [192, 64, 8, 1], "weight": [k, 3, 3, 3], "weight_strides": [27, 9, 3, 1],
+        "padding": [1, 1], "stride": [1, 1], "dilation": [1, 1], "groups": 1, "allow_tf32": True,
     } | other  # fmt: skip
 
 
@@ -138,7 +138,8 @@ def test_calls_lost_alike_are_each_named_and_refused_alike_are_counted(world, ca
         "crashed (SIGSEGV)",
         "crashed (SIGSEGV)",
         "crashed (SIGABRT): Invalid handle. Cannot load symbol cublasLtCreate",
-        "memshim: cudnn 9.10.2 sm89 needs the libcublasLt of its CUDA generation: put the wheel of cuBLAS beside it, see --cudnn",
+        "memshim: cudnn 9.10.2 sm89 needs the libcublasLt of its CUDA generation: put the wheel of cuBLAS beside it, "
+        "see --cudnn",
         "memshim: no answer of cudnn 9.10.2 sm89 to 2 calls: no plan",
     ]
 
@@ -339,7 +340,10 @@ def test_a_release_that_cannot_be_asked_has_a_stand_in(world, capsys):
     world.groups = [group(call(1), version="9.1.0")]
     assert world.run() == 0
     assert json.loads(world.file.read_text())["groups"][0]["version"] == "9.10.2"
-    want = "memshim: cuDNN 9.1.0 answers nobody without a device, 9.10.2 stands in for it; nearer is nvidia-cudnn-cu12==9.8.0.87, see --cudnn"
+    want = (
+        "memshim: cuDNN 9.1.0 answers nobody without a device, 9.10.2 stands in for it; "
+        "nearer is nvidia-cudnn-cu12==9.8.0.87, see --cudnn"
+    )
     assert want in capsys.readouterr().err
 
 

@@ -73,8 +73,10 @@ def test_another_version_will_not_do(tmp_path, alone):
     with pytest.raises(torchwheel.NotFound) as e:
         find(tmp_path, tmp_path)
     assert str(e.value) == (
-        "got no cuDNN 9.10.2 (torch 2.10), only 9.26.0; the torch installed here is 2.15.0. Its wheel is nvidia-cudnn-cu12==9.10.2.21: "
-        "python -m pip download --no-deps -d DIR nvidia-cudnn-cu12==9.10.2.21 nvidia-cublas-cu12 nvidia-cuda-nvrtc-cu12, then --cudnn DIR"
+        "got no cuDNN 9.10.2 (torch 2.10), only 9.26.0; the torch installed here is 2.15.0. Its wheel is "
+        "nvidia-cudnn-cu12==9.10.2.21: "
+        "python -m pip download --no-deps -d DIR nvidia-cudnn-cu12==9.10.2.21 nvidia-cublas-cu12 "
+        "nvidia-cuda-nvrtc-cu12, then --cudnn DIR"
         f"\n  {tmp_path / 'vbroken'}: libcudnn.so.9: invalid ELF header"
     )
 
@@ -186,5 +188,6 @@ def test_classes_are_described_by_their_capability():
 
 
 def test_torch_is_not_imported():
-    code = "import sys, memshim.workspace.command, memshim.workspace.query, memshim.workspace.cudnn; sys.exit('torch' in sys.modules)"
+    names = ", ".join(f"memshim.workspace.{name}" for name in ("command", "query", "cudnn"))
+    code = f"import sys, {names}; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], cwd=Path(torchwheel.__file__).parents[1]).returncode == 0

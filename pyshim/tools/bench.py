@@ -80,7 +80,8 @@ print(json.dumps(out))
 
 
 def spent(command: list[str], environment: dict[str, str] | None = None, **kw) -> tuple[float, str]:
-    """The processor's time of a process and all that it waited for, in seconds, and what it said."""
+    """The processor's time of a process and all that it waited for, in seconds, and what it
+    said."""
     before = os.times()
     p = subprocess.run(command, env=environment, capture_output=True, text=True, **kw)
     after = os.times()
@@ -128,7 +129,8 @@ SMALL = """
 import json, time, torch
 from torch import nn
 def block(i, o, stride): return nn.Sequential(nn.Conv2d(i, o, 3, stride, 1, bias=False), nn.BatchNorm2d(o), nn.ReLU())
-net = nn.Sequential(block(3, 16, 1), block(16, 32, 2), block(32, 64, 2), block(64, 64, 1), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(64, 10)).cuda()
+net = nn.Sequential(block(3, 16, 1), block(16, 32, 2), block(32, 64, 2), block(64, 64, 1), 
+                    nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(64, 10)).cuda()
 optimizer, loss = torch.optim.SGD(net.parameters(), 0.1, momentum=0.9), nn.CrossEntropyLoss()
 x, y = torch.randn(4, 3, 32, 32).cuda(), torch.zeros(4, dtype=torch.long).cuda()
 
@@ -247,7 +249,8 @@ def large() -> list[tuple[str, str]]:
         out.append(
             (
                 what,
-                f"built in {told['built']:.1f} s; a pass {process:.2f} s of the processor, {wall:.2f} s; {told['host'] >> 20} MiB of the host",
+                f"built in {told['built']:.1f} s; a pass {process:.2f} s of the processor, {wall:.2f} s; "
+                f"{told['host'] >> 20} MiB of the host",
             )
         )
     return out

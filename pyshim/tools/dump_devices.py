@@ -101,7 +101,8 @@ def dump(device: str, folder: Path) -> None:
         check=True,
     ).stdout.split()
     lines = [
-        f"# torch {version[0]}, cuDNN {version[1]}, a pretend {device}. Calls that are not listed do as on fake tensors. By pyshim/tools/dump_devices.py"
+        f"# torch {version[0]}, cuDNN {version[1]}, a pretend {device}. Calls that are not listed do as on fake "
+        f"tensors. By pyshim/tools/dump_devices.py"
     ]
     lines += [f"{name} {events}".rstrip() for name, events in got.items() if events != fake_events(calls[name])]
     (folder / "devices" / f"{device}.txt").write_text("\n".join(lines) + "\n")

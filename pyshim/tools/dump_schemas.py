@@ -62,7 +62,8 @@ def scripted() -> list[str]:
         call = f"{results} = {s.name}" if results else s.name
         try:
             graph = torch._C.parse_ir(
-                f"graph({parameters}):\n  {call}({', '.join(f'%a{i}' for i in range(len(types)))})\n  return ({'%r0' if results else ''})\n"
+                f"graph({parameters}):\n  {call}({', '.join(f'%a{i}' for i in range(len(types)))})\n  return "
+                f"({'%r0' if results else ''})\n"
             )
         # other results than tensors, or types that the parser does not read: nothing of those is
         # cast

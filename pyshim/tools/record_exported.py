@@ -40,7 +40,8 @@ def measure(torch: Any, module: Any, args: Any, kwargs: Any) -> list[str]:
     with torch.no_grad():
         stats = torch.cuda.memory_stats()
         lines.append(
-            f"baseline {stats['requested_bytes.all.current']} {stats['allocated_bytes.all.current']} {stats['reserved_bytes.all.current']}"
+            f"baseline {stats['requested_bytes.all.current']} {stats['allocated_bytes.all.current']} "
+            f"{stats['reserved_bytes.all.current']}"
         )
         for n in (1, 2):
             torch.cuda.reset_peak_memory_stats()
@@ -52,7 +53,8 @@ def measure(torch: Any, module: Any, args: Any, kwargs: Any) -> list[str]:
                 torch.cuda.memory._record_memory_history(enabled=None)
             stats = torch.cuda.memory_stats()
             lines.append(
-                f"pass {stats['requested_bytes.all.peak']} {stats['allocated_bytes.all.peak']} {stats['reserved_bytes.all.peak']}"
+                f"pass {stats['requested_bytes.all.peak']} {stats['allocated_bytes.all.peak']} "
+                f"{stats['reserved_bytes.all.peak']}"
             )
             del result
     lines.append("events " + " ".join(kept))
@@ -128,7 +130,8 @@ def main() -> int:
                     text = "\n".join(["", f"runtime {runtime}", *run(name, runtime, archives, attention)])
                 except BaseException as e:
                     traceback.print_exc(limit=-3)
-                    text = f"\nruntime {runtime}\nfailed {type(e).__name__}: {str(e).splitlines()[0][:200] if str(e) else ''}"
+                    first = str(e).splitlines()[0][:200] if str(e) else ""
+                    text = f"\nruntime {runtime}\nfailed {type(e).__name__}: {first}"
                 os.write(write, text.encode()) if len(text) < 60000 else [
                     os.write(write, text.encode()[i : i + 60000]) for i in range(0, len(text.encode()), 60000)
                 ]

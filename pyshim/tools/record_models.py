@@ -1,7 +1,7 @@
 """Records what PyTorch itself allocates and frees when it runs whole models, without a GPU.
 
     record_models.py [--catalog torchvision|small] [MODEL ...]    write testdata/artifacts and testdata/conformance
-    record_models.py --check [MODEL ...]                          record again, compare with what is there, write nothing
+    record_models.py --check [MODEL ...]     record again and compare with what is there; write nothing
 
 Without names, all models whose records are kept in the repository; with --check, a quick choice of
 them.

@@ -91,7 +91,8 @@ def main() -> int:
     unknown = [n for n in names if n not in all_names]
     if unknown:
         print(
-            f"got {', '.join(unknown)}, want MODEL@SETTING of {', '.join(MODELS)} and {', '.join(s.name for s in SETTINGS)}",
+            f"got {', '.join(unknown)}, want MODEL@SETTING of {', '.join(MODELS)} and "
+            f"{', '.join(s.name for s in SETTINGS)}",
             file=sys.stderr,
         )
         return 2

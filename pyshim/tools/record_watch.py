@@ -123,7 +123,8 @@ def watch(stream: Stream, call: Callable[..., Any], inputs: tuple, known: list[t
 
 
 class _Fakes:
-    """Turns real tensors into fake CUDA ones; tensors of one storage stay tensors of one storage."""
+    """Turns real tensors into fake CUDA ones; tensors of one storage stay tensors of one
+    storage."""
 
     def __init__(self, device: str) -> None:
         self.device = device

@@ -35,7 +35,8 @@ def rows(name: str, seen: dict[str, Any]) -> list[tuple[str, bool]]:
         held = all(min(ends) <= r <= max(ends) for r in real)
         out.append(
             (
-                f"{name:40} {size:18} {' '.join(map(str, real)):>26}  {' '.join(f'{e:>9}' for e in ends)}  {'held' if held else 'NOT HELD'}",
+                f"{name:40} {size:18} {' '.join(map(str, real)):>26}  {' '.join(f'{e:>9}' for e in ends)}  "
+                f"{'held' if held else 'NOT HELD'}",
                 held,
             )
         )
@@ -44,7 +45,8 @@ def rows(name: str, seen: dict[str, Any]) -> list[tuple[str, bool]]:
         even = b["_uneven"] <= 1 and b["routed"] == b["_expected"]
         out.append(
             (
-                f"{name:40} {'balanced':18} {b['routed']} of {b['_expected']} routed, shares differ by {b['_uneven']}  {'held' if even else 'NOT HELD'}",
+                f"{name:40} {'balanced':18} {b['routed']} of {b['_expected']} routed, shares differ by {b['_uneven']}  "
+                f"{'held' if even else 'NOT HELD'}",
                 even,
             )
         )

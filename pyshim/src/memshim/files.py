@@ -15,7 +15,8 @@ FRESH = 60  # seconds in which a folder may be without its lock: it has just bee
 
 
 def write_whole(path: str | os.PathLike[str], data: bytes) -> Path:
-    """Write a file; its folder is made. OSError names the file, and nothing half-written is left."""
+    """Write a file; its folder is made. OSError names the file, and nothing half-written is
+    left."""
     path = Path(path)
     part = path.with_name(f".{path.name}.{os.getpid()}")
     try:

@@ -158,7 +158,8 @@ CAUSES = [
     RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`"),
     RuntimeError("CUDA driver error: out of memory"),
     RuntimeError(
-        'The following operation failed in the TorchScript interpreter.\nTraceback of TorchScript (most recent call last):\n  File "zoo.py", line 7, in forward\n'
+        "The following operation failed in the TorchScript interpreter.\nTraceback of TorchScript (most recent call "
+        'last):\n  File "zoo.py", line 7, in forward\n'
         "    return x + x\n           ~~~~~ <--- HERE\nRuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB.\n"
     ),
 ]

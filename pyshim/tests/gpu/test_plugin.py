@@ -61,7 +61,8 @@ def test_what_a_test_leaves_behind_is_told_by_line(gpu):
     r.assert_outcomes(passed=2, failed=1)
     r.stdout.fnmatch_lines(
         [
-            "FAIL test_global on a pretend NVIDIA GeForce RTX 4090: leaked 7.0 MiB, budget 1.0 MiB: over by 6.0 MiB (+600.0%)",
+            "FAIL test_global on a pretend NVIDIA GeForce RTX 4090: leaked 7.0 MiB, budget 1.0 MiB: over by 6.0 MiB "
+            "(+600.0%)",
             "  left behind:",
             "       7.0 MiB      2  conftest.py:4 (<lambda>)",
         ]
@@ -259,7 +260,10 @@ def pytest_sessionfinish(session):
 version: 1
 defaults: {device: t4, runtime: eager}
 models:
-  net: {artifact: net.pt, inputs: {x: "float32[B,3,16,16]"}, cases: [{dims: {B: [1, 2, 3, 4, 5, 6]}, budget: {allocated: 1GiB}}]}
+  net:
+    artifact: net.pt
+    inputs: {x: "float32[B,3,16,16]"}
+    cases: [{dims: {B: [1, 2, 3, 4, 5, 6]}, budget: {allocated: 1GiB}}]
 """)
     r = gpu("-n", "3", fork=True)
     r.assert_outcomes(passed=6)

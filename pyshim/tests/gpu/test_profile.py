@@ -315,7 +315,8 @@ def test_a_steady_loop_is_counted_and_nothing_more():
     "name", ["convolutions", "transformer", "amp", "checkpointing, reentrant", "gan", "custom function"]
 )
 def test_workspace_that_comes_again_is_known_without_its_native_stack(name, monkeypatch):
-    """Each iteration is broken down, and its C++ stacks are recorded in the first two, and in all."""
+    """Each iteration is broken down, and its C++ stacks are recorded in the first two, and in
+    all."""
     monkeypatch.setattr(profile, "_counters", lambda region: ())
     got = profiled(name, 4)[2]
     monkeypatch.setattr(Breaker, "wants_native", property(lambda self: True, lambda self, value: None), raising=False)

@@ -416,7 +416,8 @@ from memshim.allocator.recorder import without_inductor
 with without_inductor():
     assert not hasattr(torch._inductor, "codecache") and torch._inductor.config.triton, "others get the real one"
 import torch._inductor
-assert torch._inductor.config is sys.modules["torch._inductor.config"] and torch._inductor is sys.modules["torch._inductor"]
+assert torch._inductor.config is sys.modules["torch._inductor.config"]
+assert torch._inductor is sys.modules["torch._inductor"]
 """
 
 
@@ -439,7 +440,8 @@ def test_c_frames_need_no_other_program(monkeypatch):
 
 
 def test_an_allocator_without_a_history_is_said():
-    code = "import torch, memshim\nwith memshim.trace(file=None) as t: x = torch.zeros(1 << 20, device='cuda')\nprint(t.table())"
+    run = "with memshim.trace(file=None) as t: x = torch.zeros(1 << 20, device='cuda')"
+    code = f"import torch, memshim\n{run}\nprint(t.table())"
     p = pretended.run(code, variables={"PYTORCH_CUDA_ALLOC_CONF": "backend:cudaMallocAsync"})
     assert p.returncode == 0, p.stderr
     assert "peak 4.0 MiB" in p.stdout and "incomplete: the allocator cudaMallocAsync keeps no history" in p.stdout

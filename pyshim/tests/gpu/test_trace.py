@@ -180,7 +180,8 @@ assert (t.peak.before.mem, t.peak.churn) == (8 << 20, 2 << 20), t.peak
 assert (u.peak.before.mem, u.peak.churn) == (4 << 20, 1 << 20), u.peak
 torch.cuda.set_device(1)
 c = memshim.Tracker(file=open("/dev/null", "w")).track().census
-assert (c.nbytes, c.allocator.allocated, c.allocator.device) == (10 << 20, 10 << 20, 1), "one device's tensors beside one device's numbers"
+assert (c.nbytes, c.allocator.allocated, c.allocator.device) == (10 << 20, 10 << 20, 1), \
+    "one device's tensors beside one device's numbers"
 try:
     memshim.trace("cuda:2").start()
 except ValueError as e:
@@ -235,7 +236,8 @@ assert torch.cuda.memory._snapshot()["allocator_settings"]["max_split_size"] == 
 """)
     out = tmp_path / "out.json"
     p = pretended.run(
-        f"import sys; from memshim.__main__ import main; sys.exit(main(['trace', '--json', {str(out)!r}, {str(tmp_path / 's.py')!r}]))",
+        f"import sys; from memshim.__main__ import main; sys.exit(main(['trace', '--json', {str(out)!r}, "
+        f"{str(tmp_path / 's.py')!r}]))",
         count=2,
     )
     assert p.returncode == 0, p.stderr

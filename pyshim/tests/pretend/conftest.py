@@ -46,7 +46,8 @@ def play(scene, device="t4", *arguments, environ=(), **options):
     env = os.environ | pretend.environment(device, **options) | dict(environ)
     env["PYTHONPATH"] = os.pathsep.join([str(SCENES), env.get("PYTHONPATH", "")])
     p = subprocess.run(command, env=env, capture_output=True, text=True, timeout=600)
-    again = f"reproduce: memshim.pretend.environment({device!r}, **{options}) and {' '.join(command[:2] if chr(10) not in scene else command[:1])}"
+    words = " ".join(command[:2] if "\n" not in scene else command[:1])
+    again = f"reproduce: memshim.pretend.environment({device!r}, **{options}) and {words}"
     assert p.returncode == 0, f"{p.stderr[-3000:]}\n{again}"
     seen = Seen(json.loads(p.stdout.strip().rpartition("\n")[2]))
     seen.stderr = p.stderr

@@ -1,7 +1,10 @@
 """What PyTorch's libraries ask of CUDA: the symbols that they leave undefined, and the names that
 they look up. By nm and by reading strings.
 
-    python pyshim/tests/pretend/needed.py FOLDER   # of an installed or unpacked torch: prints its list, for testdata/pretend/needed/RELEASE.txt
+    python pyshim/tests/pretend/needed.py FOLDER
+
+FOLDER is of an installed or unpacked torch. Prints its list, for
+testdata/pretend/needed/RELEASE.txt.
 """
 
 import re

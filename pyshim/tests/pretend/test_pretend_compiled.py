@@ -201,7 +201,8 @@ HIDDEN = """import importlib.machinery
 import sys
 
 find = importlib.machinery.PathFinder.find_spec
-importlib.machinery.PathFinder.find_spec = staticmethod(lambda name, *rest: None if name.split(".")[0] == "triton" else find(name, *rest))
+importlib.machinery.PathFinder.find_spec = staticmethod(
+    lambda name, *rest: None if name.split(".")[0] == "triton" else find(name, *rest))
 for name in [name for name in sys.modules if name.split(".")[0] == "triton"]:
     del sys.modules[name]
 
@@ -290,7 +291,10 @@ def test_without_a_compiler_the_last_line_of_a_run_names_it(tmp_path):
     command = [sys.executable, "-m", "memshim", "run", "--on", "t4", "--json", "told.json", "--", "train.py"]
     p = subprocess.run(command, cwd=tmp_path, env=os.environ | fresh, capture_output=True, text=True, timeout=300)
     assert p.returncode == 1 and "Traceback" in p.stderr
-    said = "got no C compiler (cc, gcc or clang), want one: Triton builds what launches its kernels with it (apt-get install gcc, or CC)"
+    said = (
+        "got no C compiler (cc, gcc or clang), want one: Triton builds what launches its kernels with it "
+        "(apt-get install gcc, or CC)"
+    )
     assert p.stderr.splitlines()[-1] == f"memshim: {said}"
     assert [q["missing"] for q in json.loads((tmp_path / "told.json").read_text())["processes"] if q["missing"]] == [
         said

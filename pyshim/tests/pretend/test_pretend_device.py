@@ -203,7 +203,8 @@ memshim.pretend("t4", memory="4GiB")
 memshim.pretend("t4", memory="4GiB")  # the same again changes nothing
 import torch
 child = "import torch; print(torch.cuda.get_device_properties(0).total_memory)"
-print(json.dumps({"here": torch.cuda.get_device_properties(0).total_memory, "active": [d.name for d in memshim.pretend.active()],
+print(json.dumps({"here": torch.cuda.get_device_properties(0).total_memory,
+                  "active": [d.name for d in memshim.pretend.active()],
                   "child": int(subprocess.run([sys.executable, "-c", child], capture_output=True, text=True).stdout)}))
 try:
     memshim.pretend("a10g")
@@ -224,10 +225,12 @@ except memshim.pretend.TooLate as e:
     [
         (
             "import torch",
-            "got torch imported already, want memshim.pretend before it: torch is bound to the machine's own CUDA by then",
+            "got torch imported already, want memshim.pretend before it: torch is bound to the machine's own CUDA by "
+            "then",
         ),
         (
-            "import ctypes, pathlib, importlib.util as u; l = pathlib.Path(u.find_spec('torch').origin).parents[1] / 'nvidia'; "
+            "import ctypes, pathlib, importlib.util as u; l = pathlib.Path(u.find_spec('torch').origin).parents[1] / "
+            "'nvidia'; "
             "ctypes.CDLL(str(next(l.rglob('libcudart.so.*'))))",
             "got libcudart.so.1",
         ),

@@ -84,7 +84,9 @@ def look(mode):
     values.installed().choose(mode)
     values.installed().reads.found.clear()
     out = ask()
-    return {"out": out, "reads": [[r.kind, r.value, r.bounded, r.varied, r.endless, r.given] for r in pretend.report().reads], "mode": pretend.report().mode}
+    report = pretend.report()
+    reads = [[r.kind, r.value, r.bounded, r.varied, r.endless, r.given] for r in report.reads]
+    return {"out": out, "reads": reads, "mode": report.mode}
 print(json.dumps({"first": pretend.report().mode} | {m: look(m) for m in values.modes.MODES}))
 """
 

@@ -204,7 +204,8 @@ opt = torch.optim.AdamW(model.parameters())
 for _ in range(2):
     model(torch.ones(4, 512, device="cuda")).sum().backward()
     opt.step()
-Path(__file__).with_name(f"{rank}.json").write_text(json.dumps([torch.cuda.get_device_name(), torch.cuda.max_memory_allocated()]))
+seen = [torch.cuda.get_device_name(), torch.cuda.max_memory_allocated()]
+Path(__file__).with_name(f"{rank}.json").write_text(json.dumps(seen))
 dist.destroy_process_group()
 """
 

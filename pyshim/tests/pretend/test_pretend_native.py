@@ -17,11 +17,13 @@ from memshim.program import process_reports
 HERE = Path(__file__).parent / "native"
 HEADERS = Path(__file__).parents[3] / ".cache" / "cuda-headers"
 T4 = (
-    "name=Tesla T4;major=7;minor=5;kernels=75;sms=40;threads_per_sm=1024;blocks_per_sm=16;shared_optin=65536;shared_per_sm=65536;"
+    "name=Tesla "
+    "T4;major=7;minor=5;kernels=75;sms=40;threads_per_sm=1024;blocks_per_sm=16;shared_optin=65536;shared_per_sm=65536;"
     "shared_reserved=0;memory=1073741824;context=104857600"
 )
 H100 = (
-    "name=NVIDIA H100 80GB HBM3;major=9;minor=0;kernels=90;sms=132;threads_per_sm=2048;blocks_per_sm=32;shared_optin=232448;"
+    "name=NVIDIA H100 80GB "
+    "HBM3;major=9;minor=0;kernels=90;sms=132;threads_per_sm=2048;blocks_per_sm=32;shared_optin=232448;"
     "shared_per_sm=233472;shared_reserved=1024;memory=2147483648"
 )
 
@@ -197,7 +199,8 @@ import ctypes, sys
 lib = ctypes.CDLL(sys.argv[1])
 def ask(name):
     f, result = ctypes.c_void_p(), ctypes.c_int(-1)
-    assert lib.cudaGetDriverEntryPointByVersion(name.encode(), ctypes.byref(f), 12000, ctypes.c_ulonglong(0), ctypes.byref(result)) == 0
+    given = name.encode(), ctypes.byref(f), 12000, ctypes.c_ulonglong(0), ctypes.byref(result)
+    assert lib.cudaGetDriverEntryPointByVersion(*given) == 0
     return f.value, result.value
 address = lambda name: ctypes.cast(getattr(lib, name), ctypes.c_void_p).value
 assert ask("cuMemCreate") == (address("cuMemCreate"), 0)
@@ -342,7 +345,8 @@ def test_no_compiler(monkeypatch, tmp_path):
     monkeypatch.delenv("CC", raising=False)
     with pytest.raises(
         build.BuildError,
-        match=r"got no C compiler \(cc, gcc or clang\), want one to build the pretend GPU from .*native, once; memshim's wheel carries it built",
+        match=r"got no C compiler \(cc, gcc or clang\), want one to build the pretend GPU from .*native, once; "
+        r"memshim's wheel carries it built",
     ):
         build.library()
     monkeypatch.setenv("CC", "no-such-cc -O2")

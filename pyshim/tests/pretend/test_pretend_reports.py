@@ -41,8 +41,10 @@ with warnings.catch_warnings(record=True) as seen:
     quiet = len(seen)
     unknown = torch.randn(4096, 4096, device="cuda").sum().item()  # the line
     torch.randn(4096, device="cuda").mean().item()
-print(json.dumps({"known": known, "quiet": quiet, "warnings": [[w.category.__name__, w.filename, w.lineno, str(w.message)] for w in seen],
-                  "used": step(nn.Linear(64, 64).cuda()), "unused": step(Model().cuda()), "report": memshim.pretend.report().as_json()["without_gradient"]}))
+print(json.dumps({"known": known, "quiet": quiet,
+                  "warnings": [[w.category.__name__, w.filename, w.lineno, str(w.message)] for w in seen],
+                  "used": step(nn.Linear(64, 64).cuda()), "unused": step(Model().cuda()),
+                  "report": memshim.pretend.report().as_json()["without_gradient"]}))
 """
 
 

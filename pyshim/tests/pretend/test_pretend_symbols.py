@@ -102,7 +102,8 @@ def test_what_the_folder_says(tmp_path):
         pytest.skip("no nm here")
     source = tmp_path / "a.c"
     source.write_text(
-        'extern int cudaMalloc(void), printf(const char *, ...); const char *name = "\\0cuMemCreate"; int f(void) { return cudaMalloc() + printf(name); }\n'
+        'extern int cudaMalloc(void), printf(const char *, ...); const char *name = "\\0cuMemCreate"; int f(void) { '
+        "return cudaMalloc() + printf(name); }\n"
     )
     subprocess.run(
         [build.compiler(), "-shared", "-fPIC", "-o", str(tmp_path / "libc10_cuda.so"), str(source)], check=True

@@ -118,7 +118,8 @@ def test_a_read_has_the_users_line(seen):
 
 
 def test_a_step_hardly_comes_by_python(seen):
-    """What a pass costs with values: a visit is some ten microseconds, and so is what is computed."""
+    """What a pass costs with values: a visit is some ten microseconds, and so is what is
+    computed."""
     visits, computed = seen["visits"]
     assert sum(visits.values()) <= 20, visits
     assert set(computed) == {"aten::fill_"} and len(computed) <= 2, (

@@ -100,7 +100,11 @@ def streams():
             continue
         seen = stream(length, kind, options)
         ours, recorded = seen["events"]
-        yield f"{name:45} {seen['same']:6} of {recorded} events equal from the first, ours {ours}; reserved {seen['segments'][0][1]} of {reserved}"
+        held = seen["segments"][0][1]
+        yield (
+            f"{name:45} {seen['same']:6} of {recorded} events equal from the first, ours {ours}; "
+            f"reserved {held} of {reserved}"
+        )
 
 
 def compiled():
@@ -114,7 +118,8 @@ def compiled_lines():
         yield "compiled: the recording is not here"
         return
     seen = compiled()
-    yield f"compiled training step: recorded with torch 2.10 on a GPU, and on a pretend GPU with torch {support.torch_here().version}"
+    version = support.torch_here().version
+    yield f"compiled training step: recorded with torch 2.10 on a GPU, and on a pretend GPU with torch {version}"
     yield f"{'events':16} {seen['same']} of {seen['events'][1]} equal from the first, ours {seen['events'][0]}"
     for figure, ours, real in (
         ("peak allocated", *seen["peak"]),

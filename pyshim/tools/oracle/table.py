@@ -57,6 +57,7 @@ def total(rows: list[Row]) -> str:
 
 
 def text(rows: list[Row]) -> str:
-    """A line for each model that was run, with those below it that are not equal; then the total."""
+    """A line for each model that was run, with those below it that are not equal; then the
+    total."""
     run = [r for r in rows if r.reports]
     return "".join(r.line() + "\n" + "".join(f"  {x}\n" for x in r.off()) for r in run) + total(run) + "\n"

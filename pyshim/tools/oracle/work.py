@@ -1,11 +1,14 @@
 """A process on a pretend GPU: makes archives of models, or runs them. One line of JSON a task on
 standard input, one a result on the last descriptor.
 
-    python -m oracle.work DEVICE CATALOG CACHE make|tell|run|follow    # tasks: {"model": …} or {"model": …, "runs": [[batch, setting, run], …]}
+    python -m oracle.work DEVICE CATALOG CACHE make|tell|run|follow
+
+    tasks: {"model": …} or {"model": …, "runs": [[batch, setting, run], …]}
     tell: writes beside a traced archive what memshim export does, the program that the live model runs
     follow: numbers that the host knows are computed, which traced archives ask sizes of
 
-Kernels do nothing here: tracing and running a large model costs what PyTorch's own dispatch costs.
+Kernels do nothing here: tracing and running a large model costs what PyTorch's own dispatch
+costs.
 """
 
 from __future__ import annotations

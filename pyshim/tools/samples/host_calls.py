@@ -1,4 +1,5 @@
-"""The calls of host.jsonl: what serialised TorchScript asks of numbers, strings, lists and dicts."""
+"""The calls of host.jsonl: what serialised TorchScript asks of numbers, strings, lists and
+dicts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Calls as data: tensors described by dtype, sizes, strides, offset and storage, before any exists."""
+"""Calls as data: tensors described by dtype, sizes, strides, offset and storage, before any
+exists."""
 
 from __future__ import annotations
 

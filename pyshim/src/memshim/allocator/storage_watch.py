@@ -135,7 +135,8 @@ class _InThread(TorchDispatchMode):
 
 
 class Threads:
-    """While it is entered, threads that start are watched as well. Those that run already are not."""
+    """While it is entered, threads that start are watched as well. Those that run already are
+    not."""
 
     def __init__(self, watch: Watch):
         self._watch = watch

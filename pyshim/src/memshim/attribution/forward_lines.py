@@ -86,7 +86,8 @@ class Program:
 
 
 class Lines:
-    """with Lines(): … operators that are run forward in it are named when their backward allocates."""
+    """with Lines(): … operators that are run forward in it are named when their backward
+    allocates."""
 
     def __enter__(self) -> Lines:
         global _open, _program

@@ -439,7 +439,8 @@ def _makes(op: str) -> bool:
 
 
 def _operator(told: list) -> str:
-    """What Python, or a node of the backward, called: the outermost operator of the innermost C++."""
+    """What Python, or a node of the backward, called: the outermost operator of the innermost
+    C++."""
     found = ""
     for f in told:
         if f.file.endswith(".py"):

@@ -248,7 +248,8 @@ def accepts(model: Any, args: list, kwargs: dict) -> None:
     except TypeError:
         given = ", ".join([*("one without a name" for _ in args), *kwargs]) or "none"
         raise BuildError(
-            f"got inputs {given}; want those of {type(model).__name__}.forward({', '.join(map(_parameter, signature.parameters.values()))})"
+            f"got inputs {given}; want those of "
+            f"{type(model).__name__}.forward({', '.join(map(_parameter, signature.parameters.values()))})"
         ) from None
 
 
@@ -259,7 +260,8 @@ def _parameter(p: inspect.Parameter) -> str:
 def _eager(case: dict, args: list, kwargs: dict) -> Made:
     if not case["source"]:
         raise NothingToRun(
-            "runtime eager is measured on the live model: give source: in memspec.yaml (runtime: torchscript or export is measured "
+            "runtime eager is measured on the live model: give source: in memspec.yaml (runtime: torchscript or export "
+            "is measured "
             "on the artifact)"
         )
     model = _cast(_source(case), case)

@@ -1,9 +1,12 @@
 """Runs a model or a training step and keeps what the allocator did, as an artifact that memspec
 reads with nothing but Go.
 
-    python -m memshim capture models/zoo.py:resnet50 --input 'x=float32[8,3,224,224]' --on t4 -o resnet50.rec
-    python -m memshim capture models/zoo.py:resnet50 --input 'x=float32[8,3,224,224]' --on t4 --mode training --optimizer AdamW -o step.rec
-    python -m memshim capture memspec.yaml [--case NAME]      its cases that have a source: and no artifact:, each into .memspec/
+    python -m memshim capture models/zoo.py:resnet50 --input 'x=float32[8,3,224,224]' \
+        --on t4 -o resnet50.rec
+    python -m memshim capture models/zoo.py:resnet50 --input 'x=float32[8,3,224,224]' \
+        --on t4 --mode training --optimizer AdamW -o step.rec
+    python -m memshim capture memspec.yaml [--case NAME]
+        its cases that have a source: and no artifact:, each into .memspec/
 """
 
 from __future__ import annotations
@@ -113,7 +116,8 @@ def parser() -> argparse.ArgumentParser:
     )
     p.add_argument(
         "source",
-        help="FILE.py:NAME of a module, of a function that makes one, of a module with its inputs, or of a callable that does one "
+        help="FILE.py:NAME of a module, of a function that makes one, of a module with its inputs, or of a callable "
+        "that does one "
         "iteration; an archive (.pt, .pt2); or a memspec.yaml",
     )
     p.add_argument("-o", "--output", metavar="FILE.rec")
@@ -328,7 +332,8 @@ def _of_spec(a: argparse.Namespace) -> int:
     ]
     if given:
         raise BuildError(
-            f"got {given[0]} beside a memspec.yaml, want none: the cases say how they run (--on DEVICE records them on another card)"
+            f"got {given[0]} beside a memspec.yaml, want none: the cases say how they run (--on DEVICE records them on "
+            f"another card)"
         )
     if len(a.on or []) > 1:
         raise BuildError(f"got --on {len(a.on)} times beside a memspec.yaml, want it once: a case has one device")

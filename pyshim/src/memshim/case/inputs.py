@@ -1,6 +1,7 @@
 """Inputs in the grammar of memspec --input, dims bound: read into values, and made into tensors.
 
-x=float32[8,3,224,224] channels_last    lengths=[int64[4], int64[4]]    flag=true    opts={k: 1.5, s: 'text'}
+x=float32[8,3,224,224] channels_last    lengths=[int64[4], int64[4]]    flag=true    opts={k: 1.5,
+s: 'text'}
 """
 
 from __future__ import annotations

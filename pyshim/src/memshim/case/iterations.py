@@ -325,7 +325,8 @@ def _of_read(r: Any) -> dict[str, Any]:
         )
     return {
         "id": "value-read" if r.assumed is None else "value-stated",
-        "text": f"{r.op} read {r.count} value{'s'[: r.count != 1]} that no kernel computed{' in memspec' + chr(39) + 's own step' if own else ''}, {given}",
+        "text": f"{r.op} read {r.count} value{'s'[: r.count != 1]} that no kernel "
+        f"computed{' in memspec' + chr(39) + 's own step' if own else ''}, {given}",
         **({"file": shorten(r.file), "line": r.line} if r.file and not own else {}),
     }
 

@@ -119,7 +119,8 @@ class Account:
         }
 
     def context(self, used_before: dict[str, int] | None) -> int | None:
-        """What the process took of the device outside the allocator; None where it cannot be told."""
+        """What the process took of the device outside the allocator; None where it cannot be
+        told."""
         if self.where == "cpu":
             return None
         import torch

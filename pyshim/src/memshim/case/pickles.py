@@ -52,7 +52,8 @@ def load_program(path: str) -> Any:
         if cause is None:
             raise
         raise Unsafe(
-            f"{path}: got a pickle that PyTorch's safe unpickler refuses ({_first(str(cause))}); --trust loads it, which may run code"
+            f"{path}: got a pickle that PyTorch's safe unpickler refuses ({_first(str(cause))}); --trust loads it, "
+            f"which may run code"
         ) from None
     finally:
         torch.load = load

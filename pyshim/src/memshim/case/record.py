@@ -48,7 +48,8 @@ def phase(name: str, end: int, peaks: dict[str, int | None]) -> dict:
 
 
 def put_events(record: dict, events: list[Event], stacks: Stacks) -> None:
-    """The events with the stacks and frames that they have: stacks may be of more than this record."""
+    """The events with the stacks and frames that they have: stacks may be of more than this
+    record."""
     kept = [e for e in events if e.action in ACTIONS]
     numbers: dict[int, int] = {}
     record["events"] = [_event(e, numbers.setdefault(e.stack, len(numbers)) if e.stack >= 0 else -1) for e in kept]
@@ -104,7 +105,8 @@ def read(path: str | os.PathLike) -> dict:
 
 
 def table(record: dict) -> str:
-    """What people read of it: each phase's peaks, and how far the highest lies above the baseline."""
+    """What people read of it: each phase's peaks, and how far the highest lies above the
+    baseline."""
     device = record["device"]["name"]
     told = {"cuda": device, "pretend": f"a pretend {device}"}.get(record["where"], "CPU tensors, no GPU")
     cells = [("", *(p["name"] for p in record["phases"]), "above the baseline")]

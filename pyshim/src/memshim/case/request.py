@@ -1,4 +1,5 @@
-"""The process that measures one case: build, move to the device, baseline, first pass, steady pass."""
+"""The process that measures one case: build, move to the device, baseline, first pass, steady
+pass."""
 
 from __future__ import annotations
 

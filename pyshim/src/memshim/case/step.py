@@ -57,7 +57,8 @@ def prepare(case: dict, args: list, kwargs: dict, device: str, move: Callable[[A
         return Work(given, None, [], {}, OWN_ITERATION)
     else:
         raise BuildError(
-            f"{case['source']}: gives {type(given).__name__}, want a torch.nn.Module, a tuple of one and its inputs, or a callable"
+            f"{case['source']}: gives {type(given).__name__}, want a torch.nn.Module, a tuple of one and its inputs, "
+            f"or a callable"
         )
     training = case["mode"] == "training"
     if case["source"]:
@@ -81,7 +82,8 @@ def _with_inputs(source: str, given: tuple) -> tuple[Any, list, dict]:
     args = rest.pop(0) if rest else ()
     if not isinstance(model, torch.nn.Module) or rest or not isinstance(args, (list, tuple)):
         raise BuildError(
-            f"{source}: gives a tuple of {', '.join(type(v).__name__ for v in given)}, want (module, args), (module, kwargs) or "
+            f"{source}: gives a tuple of {', '.join(type(v).__name__ for v in given)}, want (module, args), (module, "
+            f"kwargs) or "
             "(module, args, kwargs)"
         )
     return model, list(args), kwargs
@@ -217,7 +219,8 @@ def _added(parts: list) -> Any:
 def _needed(loss: Any) -> Any:
     if loss is None or not loss.requires_grad:
         raise BuildError(
-            "got a result without a loss that a gradient can come from, want one that depends on parameters that require it"
+            "got a result without a loss that a gradient can come from, want one that depends on parameters that "
+            "require it"
         )
     if loss.numel() != 1:
         raise BuildError(f"got a loss of shape {list(loss.shape)}, want one number")
@@ -263,7 +266,8 @@ def make_optimizer(name: str, arguments: dict, model: Any, folder: str) -> Any:
 
 
 def checkpoint(told: dict | None, model: Any) -> None:
-    """Activation checkpointing of modules by name: {"modules": ["layers.*"], "reentrant": false}."""
+    """Activation checkpointing of modules by name: {"modules": ["layers.*"], "reentrant":
+    false}."""
     import torch.utils.checkpoint as checkpointing
 
     for pattern in told["modules"] if told else ():

@@ -1,9 +1,11 @@
 """Writes an artifact that memspec reads, and beside it the inputs it was made with
 (ARTIFACT.inputs.json).
 
-    python -m memshim export models/zoo.py:resnet50 --input 'x=float32[1,3,224,224]' -o resnet50.pt [--kind trace] [--strip]
+    python -m memshim export models/zoo.py:resnet50 --input 'x=float32[1,3,224,224]' \
+        -o resnet50.pt [--kind trace] [--strip]
     python -m memshim export memspec.yaml                 every artifact of it that has a source
-    python -m memshim export memspec.yaml --check         whether each is what its source would give now; exit 1 where one is stale
+    python -m memshim export memspec.yaml --check
+        whether each is what its source would give now; exit 1 where one is stale
 """
 
 from __future__ import annotations
@@ -204,7 +206,8 @@ def main(arguments: list[str]) -> int:
     p.add_argument(
         "--kind",
         choices=KINDS,
-        help="script (default; trace where that is refused), trace, or export for an exported program, the default of FILE.pt2",
+        help="script (default; trace where that is refused), trace, or export for an exported program, the default of "
+        "FILE.pt2",
     )
     p.add_argument("--strip", action="store_true", help="without weights, small enough to commit")
     p.add_argument(
@@ -277,7 +280,8 @@ def _write(a: argparse.Namespace, model, path: str, args: list, kwargs: dict, op
         raise
     except Exception as e:
         raise ExportError(
-            f"torch.jit.trace refuses it too ({describe(e).rstrip(':')}): want -o {Path(path).with_suffix('.pt2')}, an exported program; "
+            f"torch.jit.trace refuses it too ({describe(e).rstrip(':')}): want -o {Path(path).with_suffix('.pt2')}, an "
+            f"exported program; "
             "or record a run of it: python -m memshim capture"
         ) from e
 
@@ -300,7 +304,8 @@ def _opened(inputs: tuple[list, dict], others: tuple[list, dict]) -> dict[str, A
     args, kwargs = sizes(inputs[0], others[0]), sizes(inputs[1], others[1])
     if kwargs and args:
         raise ExportError(
-            "got inputs by position and by name, want all by position or all by name: torch.export takes the open sizes so"
+            "got inputs by position and by name, want all by position or all by name: torch.export takes the open "
+            "sizes so"
         )
     return kwargs or tuple(args)
 

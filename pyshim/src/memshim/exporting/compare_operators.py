@@ -63,7 +63,8 @@ def difference(exported: list[str], live: list[str]) -> str | None:
 
 
 def _elsewhere(model: Any, args: tuple, kwargs: dict[str, Any], read: list[Any]) -> str | None:
-    """What the module calls on a GPU and not on the host, in words; None where it calls the same."""
+    """What the module calls on a GPU and not on the host, in words; None where it calls the
+    same."""
     host = _called(model, args, kwargs, read, "cpu")
     try:
         gpu = _called(model, args, kwargs, read, "cuda")
@@ -133,7 +134,8 @@ def _placed(module: Any, args: tuple, kwargs: dict[str, Any]) -> str | None:
                 if on_host != told_on_host:
                     where = ("on the host", "where it runs") if on_host else ("where it runs", "on the host")
                     found.append(
-                        f"eager makes torch.{function.__name__} {str(out.dtype).removeprefix('torch.')}{list(out.shape)} {where[0]}, the program {where[1]}"
+                        f"eager makes torch.{function.__name__} "
+                        f"{str(out.dtype).removeprefix('torch.')}{list(out.shape)} {where[0]}, the program {where[1]}"
                     )
             return out
 

@@ -122,7 +122,8 @@ def answered(read: list[Any]) -> Iterator[None]:
 
 @contextlib.contextmanager
 def constants_apart() -> Iterator[None]:
-    """Numbers that a model puts on the GPU are not computed with ahead: there is none that could."""
+    """Numbers that a model puts on the GPU are not computed with ahead: there is none that
+    could."""
     from torch.fx.experimental import proxy_tensor
 
     with mock.patch.object(proxy_tensor, "CONSTANT_NUMEL_LIMIT", -1):

@@ -22,7 +22,8 @@ if torch.cuda.is_available():
     out = []
     for i in range(torch.cuda.device_count()):
         p = torch.cuda.get_device_properties(i)
-        out.append({"name": p.name, "total": p.total_memory, "compute_capability": f"{p.major}.{p.minor}", "uuid": f"GPU-{getattr(p, 'uuid', '')}",
+        out.append({"name": p.name, "total": p.total_memory, "compute_capability": f"{p.major}.{p.minor}",
+                    "uuid": f"GPU-{getattr(p, 'uuid', '')}",
                     "integrated": bool(getattr(p, "is_integrated", 0)), "torch": torch.__version__})
     print(json.dumps(out))
 """
@@ -67,7 +68,8 @@ def look() -> Seen:
         if "No module named 'torch'" in p.stderr:
             return Seen(why="no torch here")
         return Seen(
-            why=f"PyTorch fails when asked for the GPU: {p.stderr.strip().rpartition(chr(10))[2] or f'it ended with {p.returncode}'}"
+            why=f"PyTorch fails when asked for the GPU: "
+            f"{p.stderr.strip().rpartition(chr(10))[2] or f'it ended with {p.returncode}'}"
         )
     try:
         found = json.loads(p.stdout.strip().rpartition("\n")[2])

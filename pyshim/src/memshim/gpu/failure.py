@@ -64,18 +64,22 @@ def without_triton(e: BaseException) -> bool:
 # Who says that a compiler is not there, and what is said of it: Triton, before it builds what
 # launches its kernels, and Inductor.
 _COMPILERS = {
-    "Failed to find C compiler": "got no C compiler (cc, gcc or clang), want one: Triton builds what launches its kernels with it (apt-get install gcc, or CC)",
-    "No working C++ compiler found": "got no C++ compiler (g++), want one: torch.compile and AOTInductor build their code for the host with it (apt-get install g++, or CXX)",
+    "Failed to find C compiler": "got no C compiler (cc, gcc or clang), want one: Triton builds what launches its "
+    "kernels with it (apt-get install gcc, or CC)",
+    "No working C++ compiler found": "got no C++ compiler (g++), want one: torch.compile and AOTInductor build their "
+    "code for the host with it (apt-get install g++, or CXX)",
 }
 
 
 def without_compiler(e: BaseException) -> str:
-    """What is said where the cause is that a C or C++ compiler is missing; empty where it is not."""
+    """What is said where the cause is that a C or C++ compiler is missing; empty where it is
+    not."""
     return next((said for at in chain(e) for text, said in _COMPILERS.items() if text in first_line(at)), "")
 
 
 def missing(e: BaseException) -> str:
-    """What is said where the cause is that Triton or a compiler is missing; empty where it is not."""
+    """What is said where the cause is that Triton or a compiler is missing; empty where it is
+    not."""
     if without_triton(e):
         return "got no package triton, want one: torch.compile makes its kernels with it (pip install triton)"
     return without_compiler(e)

@@ -117,7 +117,8 @@ def main(arguments: list[str]) -> int:
     p = argparse.ArgumentParser(
         prog="python -m memshim check",
         description="Check the budgets of a memspec.yaml; where this machine has the "
-        "GPU of a case, run it for real and compare. It runs the code that source: names: give it only code that you would run anyway. "
+        "GPU of a case, run it for real and compare. It runs the code that source: names: give it only code that you "
+        "would run anyway. "
         "--on none runs nothing.",
         epilog="Exit codes: 0 all pass, 1 a budget is broken or prediction and "
         "measurement disagree, 2 wrong usage or unreadable input, 3 could not say.",
@@ -139,7 +140,8 @@ def main(arguments: list[str]) -> int:
         choices=("pretend", "real", "none"),
         default="auto",
         help="where cases are run: on a pretend GPU, on this machine's where it "
-        "is the case's, not at all (the machine's where it is the case's, else a pretend one where the case has a source:)",
+        "is the case's, not at all (the machine's where it is the case's, else a pretend one where the case has a "
+        "source:)",
     )
     when.add_argument(
         "--measure",
@@ -172,7 +174,8 @@ def main(arguments: list[str]) -> int:
     a.when = "never" if a.when == "none" else a.when
     if a.require_gpu and a.when in ("never", "pretend"):
         p.error(
-            f"got --require-gpu beside {'--on pretend' if a.when == 'pretend' else '--no-measure or --on none'}, want one of them"
+            f"got --require-gpu beside {'--on pretend' if a.when == 'pretend' else '--no-measure or --on none'}, want "
+            f"one of them"
         )
     try:
         return _check(a)
@@ -197,7 +200,8 @@ def _judge(a: argparse.Namespace, asked: answers.Queried) -> int:
         print(f"memshim: {line}", file=sys.stderr)
     if asked.count:
         print(
-            f"memshim: cuDNN answered {asked.count} calls that no workspace profile has; python -m memshim workspace {shlex.quote(a.spec)} keeps the "
+            f"memshim: cuDNN answered {asked.count} calls that no workspace profile has; python -m memshim workspace "
+            f"{shlex.quote(a.spec)} keeps the "
             "answers for memspec check",
             file=sys.stderr,
         )

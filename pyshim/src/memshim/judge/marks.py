@@ -133,7 +133,8 @@ def message(name: str, place: str, budget: Budget, peaks: Peaks, told: dict[str,
     percent = f" (+{100 * over / limit.bytes:.1f}%)" if limit.bytes else ""
     what = f"peak {limit.metric}" if limit.metric in ("allocated", "reserved") else limit.metric
     out = [
-        f"FAIL {name} on {peaks.device}: {what} {sizes.show(got)}, budget {sizes.show(limit.bytes)}: over by {sizes.show(over)}{percent}"
+        f"FAIL {name} on {peaks.device}: {what} {sizes.show(got)}, budget {sizes.show(limit.bytes)}: over by "
+        f"{sizes.show(over)}{percent}"
     ]
     for i, (x, n) in enumerate(broken):
         out.append(f"  budget     {place}  memory_budget({x.metric}={x.text!r}) ({x.bytes} B)")
@@ -141,7 +142,8 @@ def message(name: str, place: str, budget: Budget, peaks: Peaks, told: dict[str,
             out.append(f"             {x.metric} {sizes.show(n)}: over by {sizes.show(n - x.bytes)}")
     leaked = f", {peaks.leaked} B left behind" if budget.wants("leaked") else ""
     out.append(
-        f"  {'pretended' if where.pretended() else 'measured '}  {peaks.reserved} B reserved, {peaks.allocated} B allocated, {peaks.delta} B of it by the test{leaked}"
+        f"  {'pretended' if where.pretended() else 'measured '}  {peaks.reserved} B reserved, {peaks.allocated} B "
+        f"allocated, {peaks.delta} B of it by the test{leaked}"
     )
     for title, text in told.items():
         if "\n" in text or title.endswith(":"):

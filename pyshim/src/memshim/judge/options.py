@@ -28,7 +28,8 @@ OPTIONS = (
     Option(
         "memspec_on",
         str,
-        "pretend, real or none: where the cases of a memspec.yaml are run (on this machine's GPU where it is the case's, else on a "
+        "pretend, real or none: where the cases of a memspec.yaml are run (on this machine's GPU where it is the "
+        "case's, else on a "
         "pretend one); or a device's name: marks without on= are judged on it, pretended, and cases too",
         "WHERE",
     ),

@@ -1,7 +1,7 @@
 """The pytest plugin: every case of a memspec.yaml is a test, and any test may have a memory budget.
 
     memspec.yaml::resnet50[B=8]                                   collected where a file of that name is
-    @pytest.mark.memory_budget(allocated="1GiB")                  on any test: the CUDA allocator's peaks, where there is a GPU
+    @pytest.mark.memory_budget(allocated="1GiB")                  on any test: the CUDA allocator's peaks
     @pytest.mark.memory_budget(allocated="1GiB", on="t4")         the same in a process of its own, on a pretend GPU
     def test_x(memshim): with memshim.budget(delta="1MiB"): …     on a part of one
 
@@ -42,7 +42,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers",
-        "memory_budget(allocated=, reserved=, delta=, leaked=, device=, on=): at most so much GPU memory while the test runs; with "
+        "memory_budget(allocated=, reserved=, delta=, leaked=, device=, on=): at most so much GPU memory while the "
+        "test runs; with "
         "on= in a process of its own, on that GPU, pretended",
     )
     config.pluginmanager.register(Summary(config), "memspec-summary")

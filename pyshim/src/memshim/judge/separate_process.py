@@ -146,7 +146,8 @@ def register(config: pytest.Config) -> None:
 
 
 class Apart:
-    """Runs tests elsewhere whose marks say on=, or all with a mark where everywhere names a device."""
+    """Runs tests elsewhere whose marks say on=, or all with a mark where everywhere names a
+    device."""
 
     def __init__(self, everywhere: str | None):
         self._everywhere = everywhere or ""

@@ -80,7 +80,8 @@ class Summary:
         for nodeid, s in shown:
             write("")
             write(
-                f"{nodeid}: {sizes.show(s['delta'])} by the test, peak {sizes.show(s['allocated'])} allocated, {sizes.show(s['reserved'])} reserved, "
+                f"{nodeid}: {sizes.show(s['delta'])} by the test, peak {sizes.show(s['allocated'])} allocated, "
+                f"{sizes.show(s['reserved'])} reserved, "
                 f"{sizes.show(s['leaked'])} left behind"
             )
             write(f"  {sizes.show(s['churn'])} in {s['allocations']} allocations: {histogram(s['histogram'])}")

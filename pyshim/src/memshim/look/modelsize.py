@@ -25,7 +25,8 @@ class ModelSize(NamedTuple):
     def __str__(self) -> str:
         what = {"cuda": "", "pretend": " (on a pretend GPU)"}.get(self.where, " (CPU tensors)")
         return (
-            f"parameters {sizes.show(self.parameters)}, buffers {sizes.show(self.buffers)}, intermediates {sizes.show(self.without_backward)} "
+            f"parameters {sizes.show(self.parameters)}, buffers {sizes.show(self.buffers)}, intermediates "
+            f"{sizes.show(self.without_backward)} "
             f"without backward, {sizes.show(self.with_backward)} with backward{what}"
         )
 

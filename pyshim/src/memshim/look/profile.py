@@ -358,11 +358,13 @@ def _iteration_line(s: Stats) -> str:
     b = s.breakdown
     what = "of CPU tensors" if s.peak_cached is None else "allocated"
     if b is None:
-        return f"iteration {s.iteration}: peak {sizes.show(s.peak_allocated)} {what}, {sizes.show(s.current_allocated)} now{cached}; not recorded"
+        peak, now = sizes.show(s.peak_allocated), sizes.show(s.current_allocated)
+        return f"iteration {s.iteration}: peak {peak} {what}, {now} now{cached}; not recorded"
     parts = " + ".join(f"{name} {sizes.show(n)}" for name, n in zip(_NAMES, b.parts) if n)
     at = f"in {b.phase}" + (f" of {b.where}" if b.phase == "forward" else f" ({b.where})" if b.where else "")
     return (
-        f"iteration {s.iteration}: peak {sizes.show(s.peak_allocated)} {what} {at}, {sizes.show(s.current_allocated)} now{cached}; "
+        f"iteration {s.iteration}: peak {sizes.show(s.peak_allocated)} {what} {at}, {sizes.show(s.current_allocated)} "
+        f"now{cached}; "
         f"{parts or 'nothing'}{f'; incomplete: {b.lost}' if b.lost else ''}"
     )
 

@@ -200,7 +200,8 @@ class trace:  # lower case: it is used as a function, `with memshim.trace() as t
             out.append(f"incomplete: {p.lost}")
         if self.compiled:
             out.append(
-                "incomplete: what compiled code makes is counted when an operator is given it; on CPU tensors more is not to be seen"
+                "incomplete: what compiled code makes is counted when an operator is given it; on CPU tensors more is "
+                "not to be seen"
             )
         out += self._rows(p)
         if p.oom and p.oom.then:

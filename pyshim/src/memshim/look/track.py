@@ -76,7 +76,8 @@ class Change(NamedTuple):
 
     def __str__(self) -> str:
         c = self.census
-        head = f"At {self.at}: Total Tensor Memory: {sizes.show(c.nbytes)} in {c.tensors} tensors | {c.allocator or 'CPU tensors'}"
+        where = c.allocator or "CPU tensors"
+        head = f"At {self.at}: Total Tensor Memory: {sizes.show(c.nbytes)} in {c.tensors} tensors | {where}"
         return "\n".join([head, *(self.lines or ["  no change"])])
 
 

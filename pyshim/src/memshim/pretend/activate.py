@@ -48,7 +48,8 @@ def description(devices: Sequence[Device], torch: support.Torch) -> str:
         if kernels is None:
             built = ", ".join(f"{a // 10}.{a % 10}" for a in architectures)
             raise support.Unsupported(
-                f"{d.name} of compute capability {d.sm // 10}.{d.sm % 10} with PyTorch {torch.version}, which has kernels for {built}"
+                f"{d.name} of compute capability {d.sm // 10}.{d.sm % 10} with PyTorch {torch.version}, which has "
+                f"kernels for {built}"
             )
         lines.append(d.describe(kernels))
     return "\n".join(lines)
@@ -145,11 +146,13 @@ def pretend(
         if devices == _active:
             return
         raise TooLate(
-            f"got a second memshim.pretend, but this process has {', '.join(d.name for d in _active)} already: start a fresh process"
+            f"got a second memshim.pretend, but this process has {', '.join(d.name for d in _active)} already: start a "
+            f"fresh process"
         )
     if "torch" in sys.modules:
         raise TooLate(
-            "got torch imported already, want memshim.pretend before it: torch is bound to the machine's own CUDA by then"
+            "got torch imported already, want memshim.pretend before it: torch is bound to the machine's own CUDA by "
+            "then"
         )
     found = variables(devices, os.environ) | options(values, assume)
     if library := loaded_already():

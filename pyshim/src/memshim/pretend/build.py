@@ -50,7 +50,8 @@ def compiler() -> str:
         if found := shutil.which(name):
             return found
     raise BuildError(
-        f"got no C compiler ({named[0] if named else 'cc, gcc or clang'}), want one to build the pretend GPU from {SOURCES}, once; "
+        f"got no C compiler ({named[0] if named else 'cc, gcc or clang'}), want one to build the pretend GPU from "
+        f"{SOURCES}, once; "
         "memshim's wheel carries it built"
     )
 
@@ -108,7 +109,8 @@ def compile_into(folder: Path, extra: list[str] | None = None) -> None:
         p = subprocess.run(command, capture_output=True, text=True)
         if p.returncode:
             raise BuildError(
-                f"the pretend GPU does not compile: {' '.join(command[:1])} ended with {p.returncode}\n{(p.stderr or p.stdout).strip()}"
+                f"the pretend GPU does not compile: {' '.join(command[:1])} ended with "
+                f"{p.returncode}\n{(p.stderr or p.stdout).strip()}"
             )
 
 

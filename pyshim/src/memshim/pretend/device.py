@@ -70,7 +70,8 @@ class Device:
         size = sizes.parse(memory)
         if size <= (self.context or 0):
             raise UnknownDevice(
-                f"got {sizes.show(size)} of memory for {self.name}, want more than its context of {sizes.show(self.context or 0)}"
+                f"got {sizes.show(size)} of memory for {self.name}, want more than its context of "
+                f"{sizes.show(self.context or 0)}"
             )
         return replace(self, memory=size)
 
@@ -105,7 +106,8 @@ def table() -> dict[str, Any]:
 
 
 def rows() -> list[dict[str, Any]]:
-    """Every row that can be pretended: PyTorch has had no kernels for the others since before 2.10."""
+    """Every row that can be pretended: PyTorch has had no kernels for the others since before
+    2.10."""
     known = {c["compute_capability"] for c in table()["capabilities"]}
     return [r for r in table()["devices"] if r["compute_capability"] in known]
 
@@ -170,7 +172,8 @@ def of_row(row: dict[str, Any]) -> Device:
     if limits is None:
         known = ", ".join(c["compute_capability"] for c in table()["capabilities"])
         raise UnknownDevice(
-            f"{name}: got compute capability {row['compute_capability']}, want one of {known}: PyTorch 2.10 and newer run on these"
+            f"{name}: got compute capability {row['compute_capability']}, want one of {known}: PyTorch 2.10 and newer "
+            f"run on these"
         )
     context, high = row.get("context"), None
     if context is None and row.get("context_range"):

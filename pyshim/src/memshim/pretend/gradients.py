@@ -21,7 +21,8 @@ class Missing(NamedTuple):
     def text(self) -> str:
         names = ", ".join(m or "no module" for m in self.modules) + (f" and {self.others} more" if self.others else "")
         return (
-            f"after a training step {self.parameters} parameter{'s'[: self.parameters != 1]} of {self.bytes} bytes that require"
+            f"after a training step {self.parameters} parameter{'s'[: self.parameters != 1]} of {self.bytes} bytes "
+            f"that require"
             f"{'s'[: self.parameters == 1]} a gradient had none: of {names}"
         )
 

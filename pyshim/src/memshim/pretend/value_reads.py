@@ -1,4 +1,5 @@
-"""Reads of values that no kernel computed: where the program asked, and what `assume` says it got."""
+"""Reads of values that no kernel computed: where the program asked, and what `assume` says it
+got."""
 
 from __future__ import annotations
 
@@ -158,7 +159,8 @@ class UnknownValue(UserWarning):
 
 def warn(read: Read) -> None:
     warnings.warn_explicit(
-        f"kernels compute nothing on a pretend GPU, and this line reads what one would have computed: {read.given or '0'}. It is no result. "
+        f"kernels compute nothing on a pretend GPU, and this line reads what one would have computed: "
+        f"{read.given or '0'}. It is no result. "
         "memshim.pretend.report() lists all such reads; later ones do not warn",
         UnknownValue,
         read.place.file or "?",

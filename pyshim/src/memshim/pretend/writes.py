@@ -36,7 +36,8 @@ class NotWritten(PermissionError):
 
     def __init__(self, path: str, what: str = "save over"):
         super().__init__(
-            f"memshim: got a pretend run that would {what} {path}, which no pretend run wrote: its tensors hold no computed values; "
+            f"memshim: got a pretend run that would {what} {path}, which no pretend run wrote: its tensors hold no "
+            f"computed values; "
             "--allow-writes lets it, --sandbox keeps the folder as it is"
         )
 

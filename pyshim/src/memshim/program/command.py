@@ -168,11 +168,13 @@ def _device(who: str, process: dict[str, Any], d: dict[str, Any], failed: bool) 
     out = [
         f"memshim: {who} on a pretend {at}: {verdict}",
         f"  peak             {_sizes(d)}, total {_total(d)}"
-        f" (of it {_span(d['context'], d['context'] + d['total_range']['high'] - d['total'])} outside of PyTorch's allocator)",
+        f" (of it {_span(d['context'], d['context'] + d['total_range']['high'] - d['total'])} outside of PyTorch's "
+        f"allocator)",
     ]
     if d.get("managed"):
         out.append(
-            f"  managed          {sizes.show(d['managed'])} (cudaMallocManaged; it moves between the card and the host, and is no part of the total)"
+            f"  managed          {sizes.show(d['managed'])} (cudaMallocManaged; it moves between the card and the "
+            f"host, and is no part of the total)"
         )
     if d["lines"] is None:
         out.append("  no lines: these figures are the pretend GPU's own")
@@ -226,7 +228,8 @@ def _notes(process: dict[str, Any]) -> list[str]:
             place += f", in {shorten(r['inner'])}"
         given = f"read as {r['given'] or 'zero'}" if r["assumed"] is None else f"assumed to be {r['assumed']}"
         out.append(
-            f"  value-read: {place}: {r['op']} read {r['count']} value{'s'[: r['count'] != 1]} that no kernel computed, {given}"
+            f"  value-read: {place}: {r['op']} read {r['count']} value{'s'[: r['count'] != 1]} that no kernel "
+            f"computed, {given}"
         )
     for t in process["timed"]:
         place = f"{shorten(t['file'])}:{t['line']}: " if t["file"] else ""

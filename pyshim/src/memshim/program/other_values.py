@@ -88,7 +88,8 @@ def text(found: Mapping[str, Any]) -> list[str]:
     if not ends:
         named = ", ".join(read[:4]) + (f", {len(read) - 4} more" if len(read) > 4 else "")
         return [
-            f"  estimate         values that no kernel computed may decide, read at {named}; --check-values runs it with others"
+            f"  estimate         values that no kernel computed may decide, read at {named}; --check-values runs it "
+            f"with others"
         ]
     own = peaks(found["processes"])
     if found["quality"] == "exact":

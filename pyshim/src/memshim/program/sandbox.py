@@ -49,7 +49,8 @@ def command(words: list[str], scratch: Path) -> list[str]:
             return [*inside, *words]
         said = p.stderr.strip().rpartition("\n")[2] or f"it ended with {p.returncode}"
     raise Unavailable(
-        f"--sandbox: this system allows no copy-on-write view of the working folder ({said}); copy the folder and run there"
+        f"--sandbox: this system allows no copy-on-write view of the working folder ({said}); copy the folder and run "
+        f"there"
     )
 
 

@@ -82,7 +82,8 @@ class Queried:
         if self._absent:
             versions = ", ".join(f"{v} (torch {', '.join(sorted(torch))})" for v, torch in sorted(self._absent.items()))
             out.append(
-                f"cuDNN {versions} is not installed here, or answers nobody without a device: its workspace is by rule; "
+                f"cuDNN {versions} is not installed here, or answers nobody without a device: its workspace is by "
+                f"rule; "
                 "python -m memshim workspace says which wheel has it"
             )
         if self._without:
@@ -145,7 +146,8 @@ def passed(name: str, arguments: list[str]) -> int:
             if helped:
                 code = subprocess.run([binary.find(), name, *arguments]).returncode
                 print(
-                    f"\npython -m memshim {name} is memspec {name}, and asks cuDNN itself for the workspace of convolutions at every size, where the "
+                    f"\npython -m memshim {name} is memspec {name}, and asks cuDNN itself for the workspace of "
+                    f"convolutions at every size, where the "
                     "cuDNN of the release of torch is installed."
                 )
                 return code

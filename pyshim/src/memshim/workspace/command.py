@@ -38,8 +38,10 @@ OK, DIFFERS, USAGE, UNSURE, INTERRUPTED = 0, 1, 2, 3, 130
 def parser() -> argparse.ArgumentParser:
     p = argparse.ArgumentParser(
         prog="python -m memshim workspace",
-        description="Ask cuDNN itself, without a GPU, how much workspace the convolutions of a memspec.yaml take, and write a workspace "
-        "profile to keep beside it. Exit codes: 0 all is known, 1 --check found a difference, 2 wrong usage or no library, 3 some calls "
+        description="Ask cuDNN itself, without a GPU, how much workspace the convolutions of a memspec.yaml take, and "
+        "write a workspace "
+        "profile to keep beside it. Exit codes: 0 all is known, 1 --check found a difference, 2 wrong usage or no "
+        "library, 3 some calls "
         "have no answer.",
     )
     p.add_argument("spec", nargs="?", default=DEFAULT_SPEC, metavar="memspec.yaml")
@@ -233,7 +235,8 @@ def unneeded(old: Profile, wanted: list[dict]) -> list[str]:
     kept = Profile()
     keep(old, kept, wanted)
     return [
-        f"{' '.join(by)}: {key(e)}: got {e['bytes']} B of engine {e['engine']} in the file, want nothing: no case makes this call"
+        f"{' '.join(by)}: {key(e)}: got {e['bytes']} B of engine {e['engine']} in the file, want nothing: no case "
+        f"makes this call"
         for by in old.answerers()
         for e in old.entries(by)
         if not kept.get(by, e)
@@ -267,7 +270,8 @@ def differences(old: Profile, groups: list[Group], new: Profile) -> list[str]:
             if was != now and now:
                 told = f"{was['bytes']} B of engine {was['engine']}" if was else "nothing"
                 out.append(
-                    f"{' '.join(g.by)}: {key(c)}: got {told} in the file, want {now['bytes']} B of engine {now['engine']}"
+                    f"{' '.join(g.by)}: {key(c)}: got {told} in the file, want {now['bytes']} B of engine "
+                    f"{now['engine']}"
                 )
     return out
 
@@ -289,7 +293,8 @@ def locate(wanted: list[dict], a: argparse.Namespace, cache: Path) -> tuple[list
                 "" if found.version[:2] == cudnn.OLDEST[:2] else f"; nearer is {torchwheel.OLDEST_WHEEL}, see --cudnn"
             )
             print(
-                f"memshim: cuDNN {w['version']} answers nobody without a device, {found.text} stands in for it{nearest}",
+                f"memshim: cuDNN {w['version']} answers nobody without a device, {found.text} "
+                f"stands in for it{nearest}",
                 file=sys.stderr,
             )
         groups.append(Group(w, w["calls"], by, found))
@@ -309,7 +314,8 @@ def report_failures(groups: list[Group]) -> int:
                 print(f"memshim: no answer of {by} to {key(c)}: {e}", file=sys.stderr)
         if any("cublasLt" in str(e) for _, e in g.failures):
             print(
-                f"memshim: {by} needs the libcublasLt of its CUDA generation: put the wheel of cuBLAS beside it, see --cudnn",
+                f"memshim: {by} needs the libcublasLt of its CUDA generation: put the wheel of cuBLAS beside it, see "
+                f"--cudnn",
                 file=sys.stderr,
             )
         for why, n in shared.items():
@@ -354,7 +360,8 @@ def run(a: argparse.Namespace) -> int:
         errors = []
         for w in absent:
             print(
-                f"memshim: {w['library']} {w['version']} for {w['class']} is not here: {len(w['calls'])} calls are not asked",
+                f"memshim: {w['library']} {w['version']} for {w['class']} is not here: {len(w['calls'])} calls are not "
+                f"asked",
                 file=sys.stderr,
             )
     for e in errors:

@@ -62,7 +62,8 @@ class Refused(Exception):
 
 
 class Library:
-    """A loaded libcudnn, after what it loads itself where PyTorch has put it (torchwheel.beside)."""
+    """A loaded libcudnn, after what it loads itself where PyTorch has put it
+    (torchwheel.beside)."""
 
     def __init__(self, folder: str, beside: Iterable[str] = ()):
         for path in beside:

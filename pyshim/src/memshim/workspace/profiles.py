@@ -87,7 +87,8 @@ class Profile:
 
 
 def load(path: Path) -> Profile:
-    """The profile in a file; memspec's own reader checks every field of it, this one what it uses."""
+    """The profile in a file; memspec's own reader checks every field of it, this one what it
+    uses."""
     try:
         if path.exists() and not path.is_file():
             raise ProfileError(f"{path}: got no plain file, want a workspace profile")

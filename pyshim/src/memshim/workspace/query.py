@@ -1,6 +1,7 @@
 """The process that asks cuDNN, and the handle on it.
 
-    python -m memshim.workspace.query FOLDER CLASS [LIBRARY...]     (an empty CLASS tells the version only; libraries are loaded before cuDNN)
+    python -m memshim.workspace.query FOLDER CLASS [LIBRARY...]
+        an empty CLASS tells the version only; libraries are loaded before cuDNN
 
 One JSON document a line: it says hello with its version, then answers each call that it reads.
 cuDNN may crash or hang in it.

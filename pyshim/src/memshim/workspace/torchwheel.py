@@ -23,7 +23,8 @@ SYSTEM = ("/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/local
 
 
 class NotFound(Exception):
-    """No library that will do. The text says what was found instead and how to get the right one."""
+    """No library that will do. The text says what was found instead and how to get the right
+    one."""
 
 
 @dataclass(frozen=True)

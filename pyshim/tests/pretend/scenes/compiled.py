@@ -67,7 +67,8 @@ def max_autotune_no_cudagraphs():
 
 @case
 def padding():
-    """A head whose vocabulary fits the tensor cores badly: inductor tries it padded, and unpadded."""
+    """A head whose vocabulary fits the tensor cores badly: inductor tries it padded, and
+    unpadded."""
     from memshim import pretend
 
     x = torch.zeros(1024, 768, device="cuda", dtype=torch.bfloat16)

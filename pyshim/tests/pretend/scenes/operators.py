@@ -1,7 +1,9 @@
 """Every recorded call of every operator (testdata/aten), called on the pretend GPU: what it
 allocates, how it ends, and what values it gives.
 
-    operators.py SAMPLES.jsonl ...    # prints one JSON object: file → [[outcome, allocations, bytes, right], ...], a row a call
+    operators.py SAMPLES.jsonl ...
+
+prints one JSON object: file → [[outcome, allocations, bytes, right], ...], a row a call
 """
 
 import json

@@ -14,7 +14,8 @@ POLYNOMIALS = [
     "hermite_polynomial_h", "hermite_polynomial_he", "laguerre_polynomial_l", "legendre_polynomial_p",
 ]  # fmt: skip
 FOREACH_UNARY = (
-    "abs acos asin atan ceil cos cosh erf erfc exp expm1 floor frac lgamma log log10 log1p log2 neg reciprocal round rsqrt sigmoid sign sin "
+    "abs acos asin atan ceil cos cosh erf erfc exp expm1 floor frac lgamma log log10 log1p log2 neg reciprocal round "
+    "rsqrt sigmoid sign sin "
     "sinh sqrt tan tanh trunc"
 ).split()
 BACKWARD = ("gelu", "mish", "logit", "hardsigmoid", "silu", "tanh", "sigmoid")

@@ -1,4 +1,5 @@
-"""The kernel that every operator passes: CUDA's own first, then small results once more on the CPU."""
+"""The kernel that every operator passes: CUDA's own first, then small results once more on the
+CPU."""
 
 from __future__ import annotations
 
