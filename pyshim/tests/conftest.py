@@ -7,10 +7,10 @@ import os
 import re
 from pathlib import Path
 
+import pretended
 import pytest
 
 import memshim
-import pretended
 from memshim import binary
 
 pytest_plugins = ["pytester"]

@@ -1,8 +1,8 @@
 """Marks with on=: a test in a process of its own, on a pretend GPU."""
 
+import pretended
 import pytest
 
-import pretended
 from memshim import pretend
 
 pytest.importorskip("torch")

@@ -4,10 +4,12 @@ it, and stale ones are recorded again."""
 import subprocess
 import sys
 
-import pytest
-
 import pretended
-from captured import capture as memshim, capture_afresh, decode, memshim as command
+import pytest
+from captured import capture as memshim
+from captured import capture_afresh, decode
+from captured import memshim as command
+
 from memshim import binary
 
 pytest.importorskip("torch")

@@ -3,10 +3,10 @@ values, and the figure has the ends that those show."""
 
 import json
 
-import pytest
-
 import pretended
+import pytest
 from captured import capture, decode
+
 from memshim import binary
 from memshim.case import process
 

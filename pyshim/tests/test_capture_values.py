@@ -2,11 +2,11 @@
 
 import json
 
+import pretended
 import pytest
+from captured import capture, decode
 
 import memshim
-import pretended
-from captured import capture, decode
 from memshim import binary
 from memshim.case.build import load_source
 

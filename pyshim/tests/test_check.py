@@ -6,12 +6,11 @@ import json
 import pytest
 
 from memshim import binary
-from memshim.case import memspec_yaml
-from memshim.judge import check
-from memshim.case import measure, process, record, request
+from memshim.case import measure, memspec_yaml, process, record, request
 from memshim.gpu import devices
-from memshim.judge.check import Options, verify
 from memshim.gpu.devices import Seen
+from memshim.judge import check
+from memshim.judge.check import Options, verify
 
 T4 = {
     "name": "Tesla T4",

@@ -7,13 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from memshim.case import memspec_yaml
-from memshim.case import record, request
-from memshim.gpu import devices, where
-from memshim.frames import Stacks
 from memshim.allocator.blocks import Settings
 from memshim.allocator.events import Event, deltas, read_entries
 from memshim.allocator.history import at_peak
+from memshim.case import record, request
+from memshim.frames import Stacks
+from memshim.gpu import devices, where
 
 torch = pytest.importorskip("torch")
 jsonschema = pytest.importorskip("jsonschema")

@@ -2,10 +2,9 @@
 
 import inspect
 
-import pytest
-
 import captured
 import pretended
+import pytest
 
 from memshim.gpu import failure
 

@@ -8,9 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 import pretended
+import pytest
 
 GUIDE = Path(__file__).resolve().parents[2] / "docs" / "guide"
 FENCED = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.S | re.M)

@@ -8,13 +8,11 @@ import sys
 import threading
 import time
 from argparse import Namespace
-from pathlib import Path
 
 import pytest
 
-from memshim.case import memspec_yaml
-from memshim.case import errors, measure, process, record, request, settings
-from memshim.case.build import BuildError, NothingToRun, load_source
+from memshim.case import errors, measure, memspec_yaml, process, record, request
+from memshim.case.build import BuildError, NothingToRun
 
 jsonschema = pytest.importorskip("jsonschema")
 torch = pytest.importorskip("torch")
@@ -277,17 +275,6 @@ def test_an_interrupt_ends_all_that_runs(project, capsys):
     assert ends(wait_for(project / "child"))
 
 
-def test_no_torch(case, project, monkeypatch, capsys):
-    def missing(*a):
-        raise ModuleNotFoundError("No module named 'torch'", name="torch")
-
-    monkeypatch.setattr(request, "run", missing)
-    monkeypatch.setattr(settings, "apply", lambda case: None)
-    (project / "request.json").write_text(json.dumps(case))
-    assert measure.main(["--request", "request.json", "--output", "record.json"]) == errors.NO_TORCH
-    assert capsys.readouterr().err == f"memshim: {errors.TORCH_MISSING}\n"
-
-
 @pytest.fixture
 def python(tmp_path, monkeypatch):
     """Makes a script of the shell the Python that measurements are started with. $out is where the
@@ -393,96 +380,6 @@ def test_threads_that_a_model_leaves_do_not_keep_the_process(monkeypatch):
     assert ended == [0]
 
 
-@pytest.mark.parametrize("runtime, how", [("torchscript", "source, scripted"), ("export", "source, exported")])
-@pytest.mark.parametrize("dtype", ["", "float16"])
-def test_runtimes(case, runtime, how, dtype):
-    got = request.run(case | {"runtime": runtime, "dtype": dtype}, "cpu")
-    jsonschema.validate(json.loads(record.dump(got)), SCHEMA)
-    assert (got["runtime"], got["built"]) == (runtime, how)
-    assert got["weights"] == ((WEIGHTS - 8) // 2 + 8 if dtype else WEIGHTS)
-    assert got["phases"][1]["requested"] == (got["weights"] + INPUT // 2 + MAP if dtype else WEIGHTS + INPUT + 2 * MAP)
-
-
-@pytest.mark.parametrize("kind", ["script", "export"])
-def test_an_artifact_with_its_weights_is_run_without_a_source(case, project, kind):
-    import memshim
-
-    artifact = str(
-        memshim.export(
-            load_source("zoo.py:net"),
-            project / ("whole.pt2" if kind == "export" else "whole.pt"),
-            torch.zeros(2, 3, 16, 16),
-            kind=kind,
-        )
-    )
-    runtime = "export" if kind == "export" else "torchscript"
-    for dtype, weights in (("", WEIGHTS), ("float16", (WEIGHTS - 8) // 2 + 8)):
-        got = request.run(case | {"runtime": runtime, "source": "", "artifact": artifact, "dtype": dtype}, "cpu")
-        assert (got["runtime"], got["built"], got["weights"]) == (runtime, "artifact", weights)
-        assert got["phases"][0]["requested"] == weights + (INPUT // 2 if dtype else INPUT)
-
-
-def test_dtype_and_grad(case):
-    got = request.run(case | {"dtype": "float16", "grad": "inference_mode"}, "cpu")
-    assert got["weights"] == (WEIGHTS - 8) // 2 + 8, "the counter of batch norm stays int64"
-    assert got["phases"][0]["requested"] == got["weights"] + INPUT // 2
-
-
-def test_autocast(case):
-    got = request.run(case | {"autocast": "bfloat16"}, "cpu")
-    assert got["weights"] == WEIGHTS
-    assert {e["size"] for e in got["events"] if e.get("op") == "aten.convolution.default"} == {MAP // 2}
-
-
-def test_inputs_that_stay_on_the_host_and_nested_ones(case, project):
-    (project / "zoo.py").write_text(
-        "import torch\nclass N(torch.nn.Module):\n    def forward(self, a, b): return a['k'][0] + b.sum()\nn = N()\n"
-    )
-    got = request.run(case | {"source": "zoo.py:n", "inputs": ["{k: [float32[4]]}", "b=int64[3] cpu"]}, "cpu")
-    assert got["phases"][0]["requested"] == 16 + 24
-
-
-@pytest.mark.parametrize(
-    "top, want",
-    [
-        (
-            "torch.backends.cudnn.benchmark = True; torch.backends.cuda.matmul.allow_tf32 = True",
-            {"benchmark": False, "tf32_matmul": False, "tf32_cudnn": True},
-        ),
-        (
-            "torch.backends.cuda.matmul.fp32_precision = 'tf32'; torch.backends.cudnn.conv.fp32_precision = 'ieee'",
-            {"tf32_matmul": False, "tf32_cudnn": True},
-        ),
-    ],
-)
-def test_flags_are_set_after_the_source_and_told_as_torch_says(server, case, project, top, want):
-    """What a model file sets at its top does not stand; what its forward sets is recorded."""
-    with (project / "zoo.py").open("a") as f:
-        f.write(
-            f"\n{top}\nclass Sets(Net):\n    def forward(self, x):\n        torch.backends.cudnn.benchmark = True\n    "
-            f"    return super().forward(x)\n"
-        )
-    flags = case["flags"] | {"tf32_matmul": False, "tf32_cudnn": True}
-    got = server.measure(case | {"flags": flags}, "cpu")["flags"]
-    assert {k: got[k] for k in want} == want
-    assert server.measure(case | {"flags": flags, "source": "zoo.py:Sets"}, "cpu")["flags"]["benchmark"] is True
-
-
-@pytest.mark.parametrize(
-    "wanted, want",
-    [
-        (["flash_attention"], ["flash_attention"]),
-        (["math", "cudnn_attention"], ["math", "cudnn_attention"]),
-        (None, None),
-    ],
-)
-def test_attention_is_what_the_case_allows(server, case, wanted, want):
-    """What torch.nn.attention.sdpa_kernel would set, for the whole run; told only where a backend
-    is off."""
-    flags = case["flags"] | ({"attention": wanted} if wanted else {})
-    assert server.measure(case | {"flags": flags}, "cpu")["flags"].get("attention") == want
-
-
 @pytest.mark.parametrize(
     "case_name, gpu, want",
     [
@@ -525,90 +422,3 @@ def test_a_measurement_ends_with_whoever_asked_for_it(tmp_path, runner):
     asking.kill()
     asking.wait()
     assert ends(request)
-
-
-@pytest.fixture
-def here(monkeypatch):
-    """Measures in this process."""
-
-    class Here:
-        def measure(self, case, where="auto", timeout=0, stacks="all"):
-            try:
-                return json.loads(record.dump(request.run(case, where, stacks)))
-            except errors.MeasureError:
-                raise
-
-        def close(self):
-            pass
-
-    monkeypatch.setattr(process, "runner", Here)
-    monkeypatch.setattr(process, "Fresh", Here)
-    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
-
-
-def test_the_command(project, capsys, here):
-    assert measure.main(["--case", "net*", "--where", "cpu", "-o", "records"]) == 0
-    said = capsys.readouterr().out.splitlines()
-    assert [x for x in said if x.startswith("records")] == [
-        "records/net[B=1].eager.cpu.json",
-        "records/net[B=8].eager.cpu.json",
-    ]
-    at = said.index("records/net[B=1].eager.cpu.json") + 1
-    assert (
-        said[at] == "  eager on CPU tensors, no GPU: weights 62.3 KiB"
-        and said[at + 1].split("  ")[-1] == "above the baseline"
-    )
-    assert said[at + 2].split() == "requested 65.3 KiB 77.5 KiB 77.5 KiB 12.2 KiB".split() and not said[
-        at + 3
-    ].startswith(" "), "a CPU has no more"
-    assert measure.main(["--case", "nothing"]) == 2
-    assert 'got no case "nothing"' in capsys.readouterr().err
-    assert measure.main(["--case", "small", "--where", "cuda"]) == 3
-    assert "memshim: small: a GPU is required" in capsys.readouterr().err
-
-
-def test_a_folder_that_cannot_be_is_told_before_anything_is_run(project, capsys, monkeypatch):
-    from memshim.__main__ import main
-
-    monkeypatch.setattr(process, "measure_all", None)
-    for command in (["measure", "-o", "zoo.py"], ["check", "--measure", "--case", "net*", "-o", "zoo.py"]):
-        assert main(command) == 2
-        assert capsys.readouterr().err.splitlines()[-1].startswith("memshim: FileExistsError: ")
-    for option, value, kind in (("--timeout", "-1", "seconds"), ("--jobs", "0", "jobs")):
-        with pytest.raises(SystemExit) as e:
-            main(["measure", option, value])
-        assert e.value.code == 2 and f"argument {option}: invalid {kind} value: '{value}'" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    "raised, code",
-    [
-        ([errors.NoGPU], 3),
-        ([errors.NoGPU, errors.ModelError], 2),
-        ([errors.MeasureError, errors.NoGPU], 2),
-        ([None], 0),
-    ],
-)
-def test_the_exit_code_of_many(project, monkeypatch, capsys, case, raised, code):
-    def all_of(found, jobs, one):
-        for e in raised:
-
-            def run(*a, e=e):
-                if e:
-                    raise e("why")
-                return {
-                    "case": "x",
-                    "runtime": "eager",
-                    "where": "cpu",
-                    "weights": 0,
-                    "phases": [],
-                    "oom": None,
-                    "device": {"name": "cpu"},
-                }
-
-            yield one(case, run)
-
-    monkeypatch.setattr(memspec_yaml, "load", lambda *a: [case] * len(raised))
-    monkeypatch.setattr(process, "measure_all", all_of)
-    assert measure.main([]) == code
-    assert capsys.readouterr().err.count("memshim: small: why\n") == sum(e is not None for e in raised)

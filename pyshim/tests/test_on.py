@@ -4,10 +4,9 @@ import json
 import subprocess
 import sys
 
-import pytest
-
 import captured
 import pretended
+import pytest
 
 pytest.importorskip("torch")
 

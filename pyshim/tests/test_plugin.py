@@ -7,8 +7,8 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from memshim import binary
-from memshim.judge import options
 from memshim.case import process, record, request
+from memshim.judge import options
 
 
 def test_a_case_is_a_test(run_pytest):

@@ -7,10 +7,10 @@ import sys
 import pytest
 
 from memshim import private
-from memshim.pretend import activate, build, compiles
 from memshim.case import request
-from memshim.gpu import devices, where
 from memshim.case.build import BuildError
+from memshim.gpu import devices, where
+from memshim.pretend import activate, build, compiles
 
 
 @pytest.fixture

@@ -10,13 +10,12 @@ import memshim
 
 torch = pytest.importorskip("torch")
 
+from odd import ODD  # noqa: E402
 from torch.utils._python_dispatch import _get_current_dispatch_mode_stack  # noqa: E402
 
-from odd import ODD  # noqa: E402
-
-from memshim.look.breakdown import Parts  # noqa: E402
 from memshim.allocator.cpu_region import watcher  # noqa: E402
 from memshim.gpu.storages import nbytes  # noqa: E402
+from memshim.look.breakdown import Parts  # noqa: E402
 
 WEIGHTS = 4 * (64 * 128 + 128 + 128 * 8 + 8)
 

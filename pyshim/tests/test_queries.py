@@ -5,10 +5,10 @@ import subprocess
 import sys
 import types
 
-import pytest
-
 import pretended
+import pytest
 from captured import capture, decode
+
 from memshim import binary
 from memshim.gpu import queries
 
@@ -148,5 +148,5 @@ def test_properties_are_what_they_stand_for(monkeypatch):
     assert isinstance(p, types.SimpleNamespace) and p.major == 8 and "major" in dir(p) and not queries.asked()
     assert p.total_memory == 5 and queries.asked() == {"asked": ["memory"]}
     with pytest.raises(AttributeError):
-        p.total
+        p.total  # noqa: B018
     assert "name='x'" in repr(p) and queries.asked() == {"asked": ["memory", "name"]}

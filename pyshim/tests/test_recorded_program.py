@@ -5,10 +5,10 @@ import subprocess
 import sys
 from collections import Counter
 
-import pytest
-
 import pretended
+import pytest
 from captured import decode
+
 from memshim import binary
 
 pytest.importorskip("torch")

@@ -4,9 +4,8 @@
 import json
 from pathlib import Path
 
-import pytest
-
 import pretended
+import pytest
 
 torch = pytest.importorskip("torch")
 ROOT = Path(__file__).parents[2]

@@ -5,10 +5,10 @@ import os
 import subprocess
 import sys
 
-import pytest
-
 import pretended
+import pytest
 from captured import decode
+
 from memshim import binary
 from memshim.program import command, other_values, process_reports
 

@@ -8,9 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 import pretended
+import pytest
 
 torch = pytest.importorskip("torch")
 KIB, MIB = 1 << 10, 1 << 20
@@ -46,7 +45,8 @@ for _ in range(3):
     model(input_ids=ids, labels=ids).loss.backward()
     optimizer.step()
     optimizer.zero_grad()
-print("parameters", sum(p.nbytes for p in model.parameters()), "trained", sum(p.nbytes for p in model.parameters() if p.requires_grad))
+print("parameters", sum(p.nbytes for p in model.parameters()),
+      "trained", sum(p.nbytes for p in model.parameters() if p.requires_grad))
 """
 )
 

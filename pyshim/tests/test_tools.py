@@ -1,7 +1,6 @@
 """trace, track, modelsize and Profiler, on CPU tensors."""
 
 import builtins
-import csv
 import io
 import json
 import re
@@ -12,8 +11,8 @@ from pathlib import Path
 import pytest
 
 import memshim
-from memshim.look import profile as profiling
 from memshim.__main__ import main
+from memshim.look import profile as profiling
 
 torch = pytest.importorskip("torch")
 

@@ -5,10 +5,10 @@ import os
 import sys
 from pathlib import Path
 
-import pytest
-
 import pretended
+import pytest
 from captured import capture, decode
+
 from memshim.case import capture as command
 
 pytest.importorskip("torch")

@@ -41,7 +41,8 @@ FAKE = textwrap.dedent(
 def call(k, **other):
     return {
         "op": "conv", "direction": "forward", "dtype": "float32",
-        "input": [1, 3, 8, 8], "input_strides": [192, 64, 8, 1], "weight": [k, 3, 3, 3], "weight_strides": [27, 9, 3, 1],
+        "input": [1, 3, 8, 8], "input_strides": [192, 64, 8, 1],
+        "weight": [k, 3, 3, 3], "weight_strides": [27, 9, 3, 1],
         "padding": [1, 1], "stride": [1, 1], "dilation": [1, 1], "groups": 1, "allow_tf32": True,
     } | other  # fmt: skip
 

@@ -129,7 +129,7 @@ SMALL = """
 import json, time, torch
 from torch import nn
 def block(i, o, stride): return nn.Sequential(nn.Conv2d(i, o, 3, stride, 1, bias=False), nn.BatchNorm2d(o), nn.ReLU())
-net = nn.Sequential(block(3, 16, 1), block(16, 32, 2), block(32, 64, 2), block(64, 64, 1), 
+net = nn.Sequential(block(3, 16, 1), block(16, 32, 2), block(32, 64, 2), block(64, 64, 1),
                     nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(64, 10)).cuda()
 optimizer, loss = torch.optim.SGD(net.parameters(), 0.1, momentum=0.9), nn.CrossEntropyLoss()
 x, y = torch.randn(4, 3, 32, 32).cuda(), torch.zeros(4, dtype=torch.long).cuda()

@@ -18,12 +18,11 @@ import torchvision  # noqa: F401
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from dump_samples import dumped  # noqa: E402
-from dump_schemas import release  # noqa: E402
-from samples import host, later, limits  # noqa: E402
-from samples.record import Refused, record  # noqa: E402
-from samples.resolve import Unresolved  # noqa: E402
-
+from dump_samples import dumped
+from dump_schemas import release
+from samples import host, later, limits
+from samples.record import Refused, record
+from samples.resolve import Unresolved
 
 FILES = {"written": later, "written_limits": limits}
 

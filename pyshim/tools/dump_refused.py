@@ -21,7 +21,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from dump_schemas import release  # noqa: E402
+from dump_schemas import release
 
 DOMAINS = (
     "attention",

@@ -15,16 +15,15 @@ import sys
 import warnings
 from pathlib import Path
 
-import torch
 import torchvision  # noqa: F401
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from dump_schemas import release  # noqa: E402
-from samples import choose, cpu_calls, domains, host, host_calls, host_edges, written  # noqa: E402
-from samples.harvest import harvest  # noqa: E402
-from samples.record import Refused, record  # noqa: E402
-from samples.resolve import Unresolved, overload  # noqa: E402
+from dump_schemas import release
+from samples import choose, cpu_calls, domains, host, host_calls, host_edges, written
+from samples.harvest import harvest
+from samples.record import Refused, record
+from samples.resolve import Unresolved, overload
 
 # Lines of one operator that come from PyTorch's own tests; written ones are kept all.
 PER_OP, PER_OVERLOAD = 10, 3

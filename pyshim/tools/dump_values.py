@@ -15,7 +15,7 @@ import torch
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from dump_schemas import release  # noqa: E402
+from dump_schemas import release
 
 A, B = torch.tensor([7, -3, 5]), torch.tensor([2, 2, -2])
 F, G = torch.tensor([1.5, -2.25, 7.75]), torch.tensor([1.0, 2.0, 4.0], dtype=torch.float64)

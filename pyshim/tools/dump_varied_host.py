@@ -21,11 +21,10 @@ import torch
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-import dump_values  # noqa: E402
-from dump_samples import dumped  # noqa: E402
-from dump_schemas import release  # noqa: E402
-from samples.host import As, HostCall, record  # noqa: E402
-from samples.resolve import Unresolved  # noqa: E402
+import dump_values
+from dump_samples import dumped
+from dump_schemas import release
+from samples.host import As, HostCall, record
 
 TAKEN, REFUSED, TRIES = 8, 2, 400  # of an overload
 INTS = (0, 1, -1, 2, 3, -3, 7, 8, -9, 64, 255, 1000)

@@ -14,9 +14,8 @@ import sys
 from pathlib import Path
 
 import torch
-from torch._subclasses.fake_tensor import FakeTensorMode
-
 from dump_schemas import release
+from torch._subclasses.fake_tensor import FakeTensorMode
 
 SIZES = [
     (),

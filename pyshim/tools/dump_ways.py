@@ -25,12 +25,12 @@ import torchvision  # noqa: F401
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-import dump_refused  # noqa: E402
-from dump_samples import dumped  # noqa: E402
-from dump_schemas import release  # noqa: E402
-from samples.record import Refused, record  # noqa: E402
-from samples.resolve import Unresolved, overload  # noqa: E402
-from samples.spec import Call, Store, Ten, channels_last_strides, contiguous_strides, ex, tr  # noqa: E402
+import dump_refused
+from dump_samples import dumped
+from dump_schemas import release
+from samples.record import Refused, record
+from samples.resolve import Unresolved, overload
+from samples.spec import Call, Store, Ten, channels_last_strides, contiguous_strides, ex, tr
 
 TAKEN, REFUSED, TRIES = 4, 3, 30  # of an overload
 # what a kernel for CPU lacks says nothing of CUDA

@@ -1,7 +1,8 @@
 """What is recorded: a case is a model that can be built, with the inputs of one call."""
 
 import dataclasses
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 import torch
 

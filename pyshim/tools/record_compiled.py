@@ -24,8 +24,8 @@ import memshim
 from memshim import binary
 
 sys.path.insert(0, str(Path(__file__).parent))
-from branching_models import branch, counted, loop, own_operator, read, rows  # noqa: E402
-from fallback_models import FALLBACKS  # noqa: E402
+from branching_models import branch, counted, loop, own_operator, read, rows
+from fallback_models import FALLBACKS
 
 
 def encoder() -> Any:

@@ -66,11 +66,10 @@ def moved(torch: Any, value: Any) -> Any:
 
 
 def run(name: str, runtime: str, archives: Path, attention: str) -> list[str]:
-    import torch
-    from torch.nn.attention import SDPBackend, sdpa_kernel
-
     import export_models
     import export_small
+    import torch
+    from torch.nn.attention import SDPBackend, sdpa_kernel
 
     if name in export_models.BIG:
         module, kwargs = export_models.live(name)

@@ -89,10 +89,9 @@ def _record(args: argparse.Namespace) -> int:
     import importlib
     import platform
 
-    import torch
-
     import record_watch
     import record_witness  # noqa: F401 (imported before processes are forked)
+    import torch
 
     torch.set_num_threads(1)
     record_watch.warm()

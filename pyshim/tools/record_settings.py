@@ -77,11 +77,10 @@ def main() -> int:
     args.packages = []
     if "MEMSPEC_RECORD_PREFIX" not in os.environ:
         return record_models.reenter(args, "record_settings.py")
-    import torch
-
     import record_stream
     import record_torchvision
     import record_watch
+    import torch
 
     torch.set_num_threads(1)
     record_watch.warm()
@@ -171,11 +170,10 @@ def _autocast(dtype):
 
 
 def _run(case, setting: Setting, shape: tuple[int, ...], kind: str, artifact: pathlib.Path, scratch: pathlib.Path):
-    import torch
-
     import record_archive
     import record_case
     import record_watch
+    import torch
     from record_stream import Stream
 
     inputs = _inputs(setting, shape)

@@ -4,7 +4,6 @@ import functools
 
 import torch
 import torchvision
-
 from record_case import Case
 
 # Not kept in the repository, for the size of their archives alone: each has a sister of the same

@@ -8,15 +8,16 @@ import contextlib
 import gc
 import sys
 import weakref
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 import torch
+from record_stream import Event, Stream
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.utils._python_dispatch import _disable_current_modes
 from torch.utils._pytree import tree_leaves, tree_map
 
 from memshim.allocator.storage_watch import Watch
-from record_stream import Event, Stream
 
 _WATCH = sys.modules[Watch.__module__].__file__
 _HERE = __file__.rsplit("/", 1)[0] + "/"

@@ -5,7 +5,8 @@ Its memory events, less what an operator takes and gives back before it ends, mu
 births and deaths.
 """
 
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel

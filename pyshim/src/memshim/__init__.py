@@ -46,11 +46,11 @@ from typing import TYPE_CHECKING, Any  # noqa: E402
 
 if TYPE_CHECKING:
     from memshim import pretend
+    from memshim.exporting.command import export
     from memshim.look.modelsize import modelsize
     from memshim.look.profile import Profiler
     from memshim.look.trace import trace
     from memshim.look.track import Tracker, clear_cache, track
-    from memshim.exporting.command import export
 
 __all__ = ["Profiler", "Tracker", "clear_cache", "export", "modelsize", "pretend", "trace", "track"]
 

@@ -76,8 +76,8 @@ def main(arguments: list[str] | None = None) -> int:
     except BrokenPipeError:  # whoever read our output has gone
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except Exception as e:
-        from memshim.gpu.failure import describe
         from memshim.case.errors import TORCH_MISSING
+        from memshim.gpu.failure import describe
 
         if isinstance(e, ModuleNotFoundError) and e.name == "torch":
             print(f"memshim: {TORCH_MISSING}", file=sys.stderr)

@@ -7,9 +7,8 @@ import re
 import sys
 import sysconfig
 import tempfile
-from functools import lru_cache
+from functools import cache
 from typing import NamedTuple
-
 
 OWN = os.path.dirname(os.path.abspath(__file__)) + os.sep  # the package
 _OURS = (OWN, "<frozen runpy>")
@@ -86,13 +85,13 @@ _INSTALLED_TORCH = re.compile(r"[\\/](site|dist)-packages[\\/]torch[\\/]")  # an
 _TYPED = ("<stdin>", "<console>", "<python-input-", "<ipython-input-", "<doctest ")  # what people type
 
 
-@lru_cache(maxsize=None)
+@cache
 def compiled(file: str) -> bool:
     """Whether a frame of that file is C's or C++'s: a library, the interpreter, a source."""
     return bool(_COMPILED.search(file))
 
 
-@lru_cache(maxsize=None)
+@cache
 def inside(file: str) -> bool:
     """Whether a file is a library's own rather than the user's: PyTorch's real folder wherever that
     lies, what it generates, memshim, Python."""
@@ -131,7 +130,7 @@ def _folders() -> tuple[str, ...]:
     return tuple(folders)
 
 
-@lru_cache(maxsize=None)
+@cache
 def shorten(file: str) -> str:
     """Below the working directory or the installed packages: from there."""
     for packages in ("site-packages", "dist-packages"):

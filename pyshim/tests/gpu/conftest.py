@@ -5,9 +5,8 @@ import gc
 import os
 import sys
 
-import pytest
-
 import pretended
+import pytest
 
 
 class Elsewhere(pytest.Module):

@@ -7,16 +7,13 @@ import subprocess
 import sys
 
 import jsonschema
+import pretended
 import pytest
 import torch
 
 import memshim
-import pretended
-from memshim import binary
-from memshim.case import memspec_yaml
-from memshim.case import errors, process, record, request
+from memshim.case import errors, memspec_yaml, process, record
 from memshim.gpu import devices
-from memshim.case.build import load_source
 from memshim.gpu.failure import describe, out_of_memory
 
 KIB, MIB = 1 << 10, 1 << 20
@@ -203,10 +200,10 @@ class Fails(Wide):
         got["oom"] == {"phase": "first", "text": "cuDNN error: CUDNN_STATUS_ALLOC_FAILED"}
         and got["phases"][1]["requested"] > WEIGHTS + HIDDEN
     )
-    with pytest.raises(errors.ModelError, match="CUDNN_STATUS_ALLOC_FAILED"):
-        with pytest.MonkeyPatch.context() as m:
-            m.setenv("CUDA_VISIBLE_DEVICES", "")
-            server.measure(case | {"source": "zoo.py:Fails"}, "cpu", 300)
+    failed = pytest.raises(errors.ModelError, match="CUDNN_STATUS_ALLOC_FAILED")
+    with failed, pytest.MonkeyPatch.context() as m:
+        m.setenv("CUDA_VISIBLE_DEVICES", "")
+        server.measure(case | {"source": "zoo.py:Fails"}, "cpu", 300)
 
 
 def test_one_of_several_gpus(server, case):

@@ -2,12 +2,12 @@
 
 import pickle
 
+import pretended
 import pytest
 import torch
 
-import pretended
-from memshim.judge import region
 from memshim.allocator import recorder  # noqa: F401  one for all the runs of pytest in this process, as in one run
+from memshim.judge import region
 
 MIB = 1 << 20
 

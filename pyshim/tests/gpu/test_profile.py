@@ -7,18 +7,18 @@ import io
 import pickle
 import weakref
 
+import pretended
 import pytest
 import torch
 from loops import LOOPS, MLP, data
 from odd import ODD
 
 import memshim
-import pretended
+from memshim.allocator.recorder import recorder
+from memshim.gpu.storages import nbytes
 from memshim.judge.region import CUDABudget
 from memshim.look import profile
 from memshim.look.breakdown import Breaker, Parts
-from memshim.allocator.recorder import recorder
-from memshim.gpu.storages import nbytes
 
 KIB, MIB = 1 << 10, 1 << 20
 

@@ -5,15 +5,15 @@ import gc
 import os
 import random
 
+import pretended
 import pytest
 import torch
 
 import memshim
-import pretended
-from memshim.judge.region import CUDABudget
 from memshim.allocator import recorder as module
 from memshim.allocator.blocks import Blocks, Settings
 from memshim.allocator.recorder import CUDARegion, recorder
+from memshim.judge.region import CUDABudget
 
 KIB, MIB = 1 << 10, 1 << 20
 memory = torch.cuda.memory
@@ -333,7 +333,7 @@ def test_blocks_are_followed_to_the_byte(settings):
     try:
         rng, held, other = random.Random(settings), [], torch.cuda.Stream()
         region = CUDARegion(stacks="").open()
-        for i in range(3000):
+        for _ in range(3000):
             with torch.cuda.stream(other) if rng.random() < 0.3 else contextlib.nullcontext():
                 held.append(take(int(2 ** rng.uniform(0, 26))))
             if rng.random() < 0.2:
@@ -412,7 +412,7 @@ assert s.parts.workspace > 1 << 20, "cuBLAS's, told by C++ frames"
 with memshim.trace(file=None) as t:
     model(torch.zeros(99, 300, device="cuda")).sum().backward()
 assert not {"torch._dynamo", "torch._inductor"} & set(sys.modules), "nobody imports what the program does not"
-from memshim.allocator.recorder import without_inductor
+from memshim.allocator.pytorch_snapshot import without_inductor
 with without_inductor():
     assert not hasattr(torch._inductor, "codecache") and torch._inductor.config.triton, "others get the real one"
 import torch._inductor

@@ -3,11 +3,11 @@
 import json
 import statistics
 
+import pretended
 import pytest
 import torch
 
 import memshim
-import pretended
 from memshim.__main__ import main
 
 KIB, MIB = 1 << 10, 1 << 20

@@ -2,10 +2,10 @@
 
 import io
 
+import pretended
 import torch
 
 import memshim
-import pretended
 
 MIB = 1 << 20
 

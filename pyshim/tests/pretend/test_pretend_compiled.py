@@ -10,9 +10,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import captured
 import pytest
 
-import captured
 from memshim import binary, pretend
 from memshim.pretend import build, support, toolkit
 

@@ -7,9 +7,9 @@ import os
 import subprocess
 import sys
 
+import captured
 import pytest
 
-import captured
 from memshim import binary
 from memshim.pretend import build
 

@@ -20,9 +20,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from conftest import play  # noqa: E402
+from conftest import play
 
-from memshim.pretend import device, support  # noqa: E402
+from memshim.pretend import device, support
 
 MEASURED = Path(__file__).parents[3] / "testdata" / "pretend" / "measured.csv"
 CORPUS = Path(__file__).parents[4] / "shared" / "corpus" / "snapshots"  # large, and not in the repository

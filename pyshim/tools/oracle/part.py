@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 import memshim
-
 from oracle.work import READ
 
 AROUND = 6
@@ -44,9 +43,9 @@ def events(entries: list) -> list[tuple]:
 
 def ran(a: argparse.Namespace, cache: Path, model: Any) -> list[list]:
     """The allocator's entries of each pass."""
+    import record_archive
     import torch
 
-    import record_archive
     from oracle import work
 
     how = "live" if a.runtime == "eager" else a.artifact

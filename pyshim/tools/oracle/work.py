@@ -71,9 +71,8 @@ def why(e: BaseException) -> str:
 
 def make(model: Any, task: dict, cache: Path):
     """Scripts and traces a model; archives lie stripped in the cache."""
-    import torch
-
     import record_archive
+    import torch
 
     told: dict[str, Any] = {"model": model.name}
     for kind in ("script", "trace"):

@@ -5,7 +5,8 @@ from __future__ import annotations
 import itertools
 import random
 import sys
-from typing import Any, Iterator
+from collections.abc import Iterator
+from typing import Any
 
 import torch
 from torch.overrides import TorchFunctionMode

@@ -8,7 +8,7 @@ described devices.
 from __future__ import annotations
 
 from .host import host
-from .spec import bad, boo, c64, call, cl, cpu, exact, f16, f64, i32, i64, sl, strided, t, tr, u8
+from .spec import bad, boo, c64, call, cl, exact, f16, f64, i32, i64, sl, strided, t, tr, u8
 
 # An operator of the foreach family gives a float of an int, or keeps it.
 TO_FLOAT = (

@@ -6,7 +6,7 @@ from __future__ import annotations
 import torch
 
 from .host import host
-from .spec import bad, boo, bf16, c64, call, cl, cpu, exact, f16, f64, i32, i64, perm, strided, t, tr, u8
+from .spec import bad, bf16, boo, c64, call, cl, cpu, exact, f16, f64, i32, i64, perm, strided, t, tr, u8
 
 ATTENTION = [
     bad("_scaled_dot_product_flash_attention", f16(2, 4, 8), f16(2, 4, 8), f16(2, 4, 8)),

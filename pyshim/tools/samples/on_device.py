@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 import torch
-import torchvision  # noqa: F401: registers its operators
+import torchvision  # noqa: F401  registers its operators
 
 from .record import broadcast, operator
 from .spec import contiguous_strides

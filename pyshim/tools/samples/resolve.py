@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 import torch
@@ -65,7 +65,7 @@ class _Source:
         return "[" + ", ".join(self.expr(x) for x in v) + "]"
 
 
-@lru_cache(maxsize=None)
+@cache
 def _compile(op: str, source: str) -> str:
     try:
         graph = torch.jit.CompilationUnit(source).f.graph

@@ -12,9 +12,9 @@ from collections.abc import Iterator
 import torch
 
 from memshim.allocator.events import Event, forward_frames
+from memshim.allocator.storage_watch import COMPILED, Threads, Watch, found
 from memshim.frames import Stacks
 from memshim.gpu.storages import reachable
-from memshim.allocator.storage_watch import COMPILED, Threads, Watch, found
 
 BASE = "memshim:"  # what tags begin with
 _SKIPPED = ("/torch/utils/_python_dispatch.py", "/torch/_dynamo/eval_frame.py", "/torch/_compile.py")

@@ -6,10 +6,10 @@ from __future__ import annotations
 import statistics
 from typing import Any, NamedTuple, Protocol
 
-from memshim.gpu import where
 from memshim.allocator.blocks import Blocks
 from memshim.allocator.events import Event
 from memshim.frames import Frame, Stacks
+from memshim.gpu import where
 
 
 class Region(Protocol):
@@ -32,8 +32,8 @@ class Region(Protocol):
 def region(device: Any = None, stacks: str = "python", events: bool = True) -> Region:
     """Of the device named, else of the current GPU where there is one, else of CPU tensors; to be
     opened."""
-    from memshim.allocator.recorder import CUDARegion
     from memshim.allocator.cpu_region import CPURegion
+    from memshim.allocator.recorder import CUDARegion
 
     at = where.of(device)
     return CUDARegion(at.index, stacks, events) if at.kind == "cuda" else CPURegion(stacks)

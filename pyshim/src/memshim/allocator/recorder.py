@@ -11,26 +11,17 @@ it began to record goes on afterwards, with its own arguments.
 
 from __future__ import annotations
 
-import contextlib
 import copy
-import gc
-import importlib
-import os
-import sys
 import threading
-import types
-from collections.abc import Iterator
 from typing import Any
 
-from memshim.allocator.blocks import Blocks, Settings
+from memshim.allocator.blocks import Settings
 from memshim.allocator.events import MAX_EVENTS, Event, read_entries
+from memshim.allocator.pytorch_snapshot import allocator_snapshot, uncollected
 from memshim.frames import Stacks
 
 # A region's peaks: our names, and those of torch.cuda.memory_stats.
 METRICS = {m: f"{m}_bytes" for m in ("requested", "allocated", "reserved", "active", "inactive_split")}
-# unset, PyTorch before 2.15 names C++ frames by starting addr2line, and fails where that is not
-# installed
-SYMBOLIZE = "TORCH_SYMBOLIZE_MODE"
 # What the history keeps for each kind of stack, and of which.
 _CONTEXT = {"": (None, "python"), "python": ("alloc", "python"), "alloc": ("alloc", "all"), "all": ("all", "all")}
 
@@ -115,8 +106,6 @@ class CUDARegion:
 
 def stats(index: int, kind: str) -> dict[str, int]:
     """The allocator's counters, all pools together. kind: current or peak."""
-    import torch
-
     told = recorder.real_stats(index)
     return {m: told[name]["all"][kind] for m, name in METRICS.items()}
 
@@ -383,60 +372,6 @@ class Recorder:
                 self._settings = ("all", (enabled, args, kw))
                 self._record(clear=True)
                 self._theirs, self._seen = True, {}  # from here on it is read, and not cleared
-
-
-@contextlib.contextmanager
-def uncollected() -> Iterator[None]:
-    """Without Python's garbage collector."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
-
-
-class _Unloaded(types.ModuleType):
-    """torch._inductor as long as it is not imported, without the one module that a snapshot asks it
-    for; whoever else asks it gets the real one."""
-
-    def __getattr__(self, name: str) -> Any:
-        if name == "codecache":
-            raise AttributeError(name)
-        return getattr(importlib.import_module("torch._inductor"), name)
-
-
-@contextlib.contextmanager
-def without_inductor() -> Iterator[None]:
-    """To name the frames of code that inductor wrote, PyTorch asks for its cache of code
-    (combined_traceback.cpp, py_symbolize), and so imports it, and torch._dynamo with it, where the
-    program never did: 2 s and 1,500 modules."""
-    import torch
-
-    if "torch._inductor" in sys.modules:
-        yield
-        return
-    stand_in = torch._inductor = _Unloaded("torch._inductor")
-    try:
-        yield
-    finally:
-        if vars(torch).get("_inductor") is stand_in:
-            del torch._inductor
-
-
-def allocator_snapshot() -> dict:
-    """PyTorch's own, whose C++ frames are named without another program."""
-    import torch
-
-    asked = os.environ.get(SYMBOLIZE)
-    os.environ[SYMBOLIZE] = asked or "dladdr"
-    try:
-        with uncollected(), without_inductor():  # it makes a dict an entry, and none of them is garbage
-            return torch.cuda.memory._snapshot()
-    finally:
-        if asked is None:
-            del os.environ[SYMBOLIZE]
 
 
 def _most(now: dict, before: dict) -> dict:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 def snapshot(region: CUDARegion) -> dict[str, Any]:
     """Blocks and segments as they are now; of what happened, what the region saw. Other devices
     have no history in it."""
-    from memshim.allocator.recorder import allocator_snapshot
+    from memshim.allocator.pytorch_snapshot import allocator_snapshot
 
     region.mark()
     out = allocator_snapshot()

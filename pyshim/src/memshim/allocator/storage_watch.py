@@ -21,7 +21,6 @@ from torch.utils._pytree import tree_leaves
 
 from memshim.gpu.storages import aside, storages
 
-
 _INDUCTOR = "torch._inductor.codecache"  # imported when something is compiled for the CPU
 COMPILED = "compiled code"  # the operator of what it made
 

@@ -9,7 +9,7 @@ line of the user's code stands below it in the stack: PyTorch puts it there
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import cache
 
 _FILE = re.compile(r"[\\/]c[a-z2-7]{51}\.py$")  # a hash of its text (torch/_inductor/codecache.py)
 _BUFFER = re.compile(r"\s*(\w+) = empty_strided\w*\(")
@@ -22,7 +22,7 @@ def generated(file: str) -> bool:
     return bool(_FILE.search(file))
 
 
-@lru_cache(maxsize=None)
+@cache
 def operators(file: str, line: int) -> str:
     """The operators that the kernel was made of which first takes the buffer that a line makes, as
     "aten::addmm, aten::gelu"; "" where it does not tell."""
@@ -41,7 +41,7 @@ def operators(file: str, line: int) -> str:
     return ""
 
 
-@lru_cache(maxsize=None)
+@cache
 def _text(file: str) -> list[str]:
     try:
         with open(file, encoding="utf-8") as f:

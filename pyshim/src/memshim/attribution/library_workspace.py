@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from memshim.allocator.events import Event
-from memshim.frames import Stacks, compiled
 from memshim.allocator.history import Region
+from memshim.frames import Stacks, compiled
 
 # Functions of PyTorch that a tensor's memory is asked for by.
 _TENSOR = ("empty_generic", "empty_strided_generic", "StorageImpl", "resize_bytes", "empty_cuda", "empty_strided_cuda")

@@ -14,8 +14,9 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+from memshim.allocator.pytorch_snapshot import uncollected
+from memshim.allocator.recorder import CUDARegion
 from memshim.attribution.sites import Attribution, Reading
-from memshim.allocator.recorder import CUDARegion, uncollected
 
 
 class Owners:
@@ -87,9 +88,8 @@ class Owners:
                     self._tensor(count, t, category, name)
 
     def _optimizer(self, count: int, optimizer: Any) -> None:
-        from torch.utils._pytree import tree_leaves
-
         import torch
+        from torch.utils._pytree import tree_leaves
 
         for group in optimizer.param_groups:
             for p in group["params"]:

@@ -19,15 +19,15 @@ import threading
 import weakref
 from array import array
 from collections.abc import Callable, Iterator
-from functools import lru_cache
+from functools import cache
 from typing import Any, NamedTuple
 
-from memshim.attribution import forward_lines
 from memshim.allocator.events import Event
-from memshim.frames import compiled
-from memshim.attribution.generated_code import generated, operators
-from memshim.allocator.recording import Site
 from memshim.allocator.recorder import CUDARegion, recorder
+from memshim.allocator.recording import Site
+from memshim.attribution import forward_lines
+from memshim.attribution.generated_code import generated, operators
+from memshim.frames import compiled
 from memshim.gpu.storages import storages
 
 FORWARD, BACKWARD, STEP = "forward", "backward", "step"
@@ -407,13 +407,10 @@ def _outlives(region: CUDARegion, born: int, death: int) -> bool:
     """Whether something else was asked for by another line before it was let go: it outlived the
     operator that made it."""
     stack = region.events[born].stack
-    for e in region.events[born + 1 : death]:
-        if e.action == "alloc" and e.stack != stack:
-            return True
-    return False
+    return any(e.action == "alloc" and e.stack != stack for e in region.events[born + 1 : death])
 
 
-@lru_cache(maxsize=None)
+@cache
 def _overloads() -> dict[str, str]:
     """By the name of its C++ struct in at::_ops, every operator."""
     import torch
@@ -425,7 +422,7 @@ def _overloads() -> dict[str, str]:
     }
 
 
-@lru_cache(maxsize=None)
+@cache
 def _makes(op: str) -> bool:
     """Whether an operator makes or moves data, where others compute: what that is for only the
     program knows."""

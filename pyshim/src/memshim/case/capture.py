@@ -21,16 +21,14 @@ from pathlib import Path
 from typing import Any
 
 from memshim import binary, progress, sizes
-from memshim.case import memspec_yaml
-from memshim.pretend import support
 from memshim.allocator import recording
-from memshim.case import inputs, pickles, process
-from memshim.origin import provenance
-from memshim.pretend import restart
+from memshim.case import inputs, memspec_yaml, pickles, process
 from memshim.case.build import BuildError
-from memshim.origin.dependencies import Depends
-from memshim.case.errors import TIMEOUT, USAGE, UNSURE, MeasureError, NoGPU
+from memshim.case.errors import TIMEOUT, UNSURE, USAGE, MeasureError, NoGPU
 from memshim.case.step import parse_optimizer
+from memshim.origin import provenance
+from memshim.origin.dependencies import Depends
+from memshim.pretend import restart, support
 
 TRAINING, INFERENCE = 3, 2  # iterations where the case does not say
 

@@ -7,8 +7,8 @@ import gc
 import sys
 from typing import Any
 
-from memshim.pretend.after_import import After
 from memshim.case import record
+from memshim.pretend.after_import import After
 
 CALLBACKS = "torch._dynamo.callback"
 MOST_MORE = 10  # iterations beyond those wanted until one compiles nothing: dynamo compiles a function 8 times at most

@@ -9,24 +9,24 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from memshim import pretend
-from memshim.pretend import values
-from memshim.pretend.value_reads import ROUTING
 from memshim.allocator import recording
-from memshim.case import inputs, record, settings
-from memshim.gpu import devices, queries, where
-from memshim.origin import provenance
-from memshim.case.passes import pretend_context
-from memshim.attribution.sites import Attribution, Reading
-from memshim.case.compiled_iterations import MOST_MORE, Compiling, merge
-from memshim.origin.dependencies import Depends
-from memshim.gpu.failure import out_of_memory
+from memshim.allocator.recorder import CUDARegion
 from memshim.attribution.forward_lines import Lines
 from memshim.attribution.owners import optimizers
-from memshim.frames import Stacks, inside, shorten
-from memshim.origin.reads import Reads
-from memshim.allocator.recorder import CUDARegion
+from memshim.attribution.sites import Attribution, Reading
+from memshim.case import inputs, record, settings
+from memshim.case.compiled_iterations import MOST_MORE, Compiling, merge
+from memshim.case.passes import pretend_context
 from memshim.case.step import Work, prepare
+from memshim.frames import Stacks, inside, shorten
+from memshim.gpu import devices, queries, where
+from memshim.gpu.failure import out_of_memory
 from memshim.gpu.storages import nbytes, storages
+from memshim.origin import provenance
+from memshim.origin.dependencies import Depends
+from memshim.origin.reads import Reads
+from memshim.pretend import values
+from memshim.pretend.value_reads import ROUTING
 
 LOADED = ("parameter", "buffer", "input")
 

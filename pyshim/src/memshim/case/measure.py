@@ -17,14 +17,12 @@ import sys
 from pathlib import Path
 
 from memshim import binary, pretend, progress
-from memshim.case import memspec_yaml
-from memshim.case import pickles, process, record, request
-from memshim.gpu.where import pretended
+from memshim.case import memspec_yaml, pickles, process, record, request
 from memshim.case.errors import (
     TIMEOUT,
     TORCH_MISSING,
-    USAGE,
     UNSURE,
+    USAGE,
     CaseError,
     MeasureError,
     ModelError,
@@ -32,6 +30,7 @@ from memshim.case.errors import (
     NothingToRun,
     NoTorch,
 )
+from memshim.gpu.where import pretended
 
 __all__ = [
     "CaseError",

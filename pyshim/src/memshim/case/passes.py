@@ -8,9 +8,9 @@ from typing import Any
 
 from memshim.allocator import history
 from memshim.case import record
-from memshim.gpu import devices, where
 from memshim.case.build import Built
 from memshim.frames import shorten
+from memshim.gpu import devices, where
 from memshim.gpu.where import Where
 
 

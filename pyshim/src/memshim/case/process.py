@@ -18,13 +18,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from memshim.pretend.value_reads import ROUTING
 from memshim.allocator import recording
 from memshim.case import compare_values, record
 from memshim.case.errors import KINDS, TIMEOUT, ModelError, NoGPU
-from memshim.frames import inside, shorten
 from memshim.case.request import TOO_LONG
 from memshim.case.step import OWN_ITERATION
+from memshim.frames import inside, shorten
+from memshim.pretend.value_reads import ROUTING
 
 WAIT = 6 * 3600.0  # seconds: how long others may hold the GPU before a case
 

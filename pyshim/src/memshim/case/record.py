@@ -12,9 +12,9 @@ from typing import Any
 from urllib.parse import quote
 
 from memshim import sizes
+from memshim.allocator.events import ACTIONS, Event
 from memshim.files import write_whole
 from memshim.frames import Stacks, shorten
-from memshim.allocator.events import ACTIONS, Event
 
 SCHEMA = 1
 SCHEMA_FILE = Path(__file__).parents[1] / "schemas" / "measurement.schema.json"

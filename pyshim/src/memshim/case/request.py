@@ -20,10 +20,10 @@ from typing import Any
 
 from memshim import private
 from memshim.case import compare_values, inputs, record, settings
-from memshim.gpu import devices, where
-from memshim.case.passes import Account
 from memshim.case.build import BuildError, Made, NothingToRun, make, place
 from memshim.case.errors import FAILED, NO_TORCH, NOTHING, TORCH_MISSING, UNSURE, USAGE, NoGPU
+from memshim.case.passes import Account
+from memshim.gpu import devices, where
 from memshim.gpu.failure import describe, out_of_memory
 from memshim.origin.reads import Reads
 

@@ -13,8 +13,8 @@ import sys
 import time
 import traceback
 
-from memshim.pretend.activate import DESCRIPTION
 from memshim.case import request, settings
+from memshim.pretend.activate import DESCRIPTION
 
 
 def main() -> int:

@@ -13,8 +13,8 @@ import functools
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from memshim.pretend import gradients
 from memshim.case.build import BuildError, accepts, in_order, load, load_artifact, named
+from memshim.pretend import gradients
 
 OWN_ITERATION = "source, its own iteration"  # what was run, of a callable
 

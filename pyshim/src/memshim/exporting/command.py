@@ -21,16 +21,15 @@ from pathlib import Path
 from typing import Any
 
 from memshim import binary
-from memshim.case import memspec_yaml
-from memshim.case import inputs
-from memshim.exporting import compare_operators, find_program, other_dtypes
-from memshim.origin import provenance
+from memshim.case import inputs, memspec_yaml
 from memshim.case.build import BuildError, load_source
-from memshim.origin.dependencies import Depends
-from memshim.gpu.failure import describe
-from memshim.files import write_whole
-from memshim.origin.reads import Reads
+from memshim.exporting import compare_operators, find_program, other_dtypes
 from memshim.exporting.releases import Releases
+from memshim.files import write_whole
+from memshim.gpu.failure import describe
+from memshim.origin import provenance
+from memshim.origin.dependencies import Depends
+from memshim.origin.reads import Reads
 
 KINDS = ("script", "trace", "export")
 SIDECAR = ".inputs.json"
@@ -147,7 +146,7 @@ def _save(model, file: str, kind: str, args: tuple, kwargs: dict, dynamic_shapes
         if kind == "script":
             archive = torch.jit.script(model)
         elif kwargs:
-            archive = torch.jit.trace(model, example_inputs=None if not args else args, example_kwarg_inputs=kwargs)
+            archive = torch.jit.trace(model, example_inputs=args or None, example_kwarg_inputs=kwargs)
         else:
             archive = torch.jit.trace(model, args)
     archive.save(file)

@@ -19,7 +19,6 @@ def export(model: Any, args: tuple, kwargs: dict[str, Any], dynamic_shapes: Any)
     """
     import torch
     import torch._functorch.config
-
     from torch._subclasses.fake_tensor import FakeTensor
 
     releases = Releases()

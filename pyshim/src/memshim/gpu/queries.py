@@ -13,8 +13,8 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from memshim.pretend.after_import import After
 from memshim.frames import OWN
+from memshim.pretend.after_import import After
 
 MEMORY, NAME = "memory", "name"
 # PyTorch's functions that a program queries by. Others of torch.cuda query for themselves.

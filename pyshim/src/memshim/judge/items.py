@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 
 from memshim import binary
-from memshim.case import memspec_yaml
+from memshim.case import capture, memspec_yaml
 from memshim.judge import check, increase, machine, options
-from memshim.case import capture
 
 
 def near(path: Any) -> str:

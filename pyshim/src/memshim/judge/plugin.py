@@ -21,11 +21,11 @@ from typing import Any, NoReturn
 import pytest
 
 from memshim.case import memspec_yaml
+from memshim.gpu.where import pretended
 from memshim.judge import increase, machine, marks, options, separate_process
 from memshim.judge.items import CaseItem, SpecFile, Unreadable
 from memshim.judge.region import TOP, CUDABudget, Region
 from memshim.judge.summary import Summary
-from memshim.gpu.where import pretended
 
 COUNT = pytest.StashKey[int]()  # budgets of a test so far
 SURVEY = pytest.StashKey[Any]()

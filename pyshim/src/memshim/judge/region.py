@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from types import BuiltinFunctionType, CodeType, FrameType, FunctionType, ModuleType
 from typing import Any, Protocol
 
-from memshim.judge.marks import Peaks
 from memshim.gpu import devices, where
+from memshim.judge.marks import Peaks
 
 TOP = 8  # lines told of who held the peak
 # 1 MiB and 10 MiB are the allocator's own limits
@@ -66,8 +66,8 @@ class CUDABudget:
     def start(self) -> None:
         import torch
 
-        from memshim.attribution.forward_lines import Lines
         from memshim.allocator.recorder import CUDARegion
+        from memshim.attribution.forward_lines import Lines
 
         torch.cuda.init()
         if self._warm:

@@ -7,8 +7,7 @@ import tempfile
 from typing import NamedTuple
 
 from memshim import binary, sizes
-from memshim.case import memspec_yaml
-from memshim.case import record
+from memshim.case import memspec_yaml, record
 from memshim.gpu import devices
 
 PHASES = {"baseline": "baseline", "first": "first pass", "steady": "steady pass"}

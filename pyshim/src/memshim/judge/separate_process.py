@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 
 from memshim import binary, pretend
-from memshim.judge import options
 from memshim.case.compare_values import OTHERS
+from memshim.judge import options
 
 OPTION = "--memspec-reports"  # of the process: the file where it leaves what it reports
 

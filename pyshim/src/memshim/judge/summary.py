@@ -8,9 +8,9 @@ from collections import Counter
 import pytest
 
 from memshim import sizes
+from memshim.gpu import where
 from memshim.judge import options
 from memshim.judge.region import BINS
-from memshim.gpu import where
 
 OUTCOMES = ("pass", "warn", "fail", "error", "inconclusive")
 _BARS = "▁▂▃▄▅▆▇█"

@@ -8,12 +8,12 @@ import gc
 from typing import Any, NamedTuple
 
 from memshim import sizes
-from memshim.look.loop import STEP, Loop, tag_of
-from memshim.look.parts import Breakdown, Parts, Row
-from memshim.attribution.library_workspace import Workspace, of_library
 from memshim.allocator.cpu_region import BASE
 from memshim.allocator.history import Held, Region, line_of, moment, replay
+from memshim.attribution.library_workspace import Workspace, of_library
 from memshim.gpu.storages import aside, storages
+from memshim.look.loop import STEP, Loop, tag_of
+from memshim.look.parts import Breakdown, Parts, Row
 
 
 class Owner(NamedTuple):

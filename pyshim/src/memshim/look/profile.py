@@ -17,12 +17,12 @@ import csv as csv_module
 import os
 import sys
 import weakref
-from typing import Any, NamedTuple, TextIO
+from typing import NamedTuple, TextIO
 
 from memshim import sizes
-from memshim.look.parts import Breakdown, Parts, Row
+from memshim.allocator.pytorch_snapshot import uncollected
 from memshim.gpu import where
-from memshim.allocator.recorder import uncollected
+from memshim.look.parts import Breakdown, Parts, Row
 
 CSV_FILE = "memshim-profile.csv"
 # On a GPU an iteration is recorded where it is one of the first, or one that is printed; and no
@@ -75,9 +75,9 @@ class Profiler:
     ):
         import torch
 
+        from memshim.gpu.storages import storages
         from memshim.look.breakdown import Breaker
         from memshim.look.loop import Loop
-        from memshim.gpu.storages import storages
 
         if rows not in ("", "layer", "tensor"):
             raise ValueError(f"got rows {rows!r}, want layer, tensor or an empty text")
@@ -373,8 +373,8 @@ def main(arguments: list[str]) -> int:
     import argparse
 
     from memshim.case import inputs
-    from memshim.pretend import restart
     from memshim.case.build import BuildError, load_source
+    from memshim.pretend import restart
 
     p = argparse.ArgumentParser(
         prog="python -m memshim profile",

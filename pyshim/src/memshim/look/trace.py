@@ -24,10 +24,10 @@ from typing import Any, TextIO
 
 from memshim import sizes
 from memshim.allocator import history
+from memshim.allocator.history import Line, Peak, at_peak
 from memshim.gpu import where
 from memshim.look import run_script
 from memshim.pretend import restart
-from memshim.allocator.history import Line, Peak, at_peak
 
 SCHEMA = 2
 

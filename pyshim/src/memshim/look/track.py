@@ -21,10 +21,10 @@ from collections import Counter
 from typing import Any, NamedTuple, TextIO
 
 from memshim import sizes
+from memshim.frames import Frame
 from memshim.gpu import where
 from memshim.look import run_script
 from memshim.pretend import restart
-from memshim.frames import Frame
 
 
 class Kind(NamedTuple):

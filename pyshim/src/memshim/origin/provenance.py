@@ -11,9 +11,9 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from memshim.frames import OWN
 from memshim.origin import dependencies
 from memshim.origin.dependencies import Depends, digest
-from memshim.frames import OWN
 from memshim.origin.reads import Reads
 
 MOST = 10_000  # files

@@ -15,8 +15,8 @@ import time
 from importlib import metadata
 from typing import Any
 
-from memshim.pretend.after_import import After
 from memshim.frames import OWN
+from memshim.pretend.after_import import After
 
 MOST = 100_000  # paths that are kept
 SECRET = ("TOKEN", "KEY", "SECRET", "PASSW", "CREDENTIAL")  # variables with such a word in their names are not kept

@@ -8,12 +8,12 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Union
+from typing import Any
 
 from memshim.pretend import build, compiles, device, follow, support, toolkit
 from memshim.pretend.device import Device
 
-Wanted = Union[str, Device, Mapping[str, Any]]
+Wanted = str | Device | Mapping[str, Any]
 
 DESCRIPTION = "MEMSPEC_PRETEND"  # read by native/device.c
 MOST = 16  # native/pretend.h

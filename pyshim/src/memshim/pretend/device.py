@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import difflib
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 from memshim import binary, sizes
@@ -94,7 +94,7 @@ class Device:
         return ";".join(f"{k}={v}" for k, v in (values | {k: getattr(self, k) for k in LIMITS}).items())
 
 
-@lru_cache(maxsize=None)
+@cache
 def table() -> dict[str, Any]:
     """What `memspec devices` tells."""
     answer = binary.ask("devices")

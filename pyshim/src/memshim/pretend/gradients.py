@@ -5,7 +5,8 @@ alike."""
 from __future__ import annotations
 
 import gc
-from typing import Any, Iterable, NamedTuple
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 MOST_MODULES = 8  # that are named
 

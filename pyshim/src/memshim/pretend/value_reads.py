@@ -8,12 +8,11 @@ import os
 import sys
 import threading
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import FrameType
-from typing import Callable, Iterator, Union
 
-Number = Union[bool, int, float]
+Number = bool | int | float
 ROUTING = "routing"  # in the place of a line: indices that come from unknown scores
 WORDS = ("balanced", "least", "most", "skewed")
 MOST_LOGGED = 1 << 17  # reads whose moments are kept

@@ -18,12 +18,12 @@ from pathlib import Path
 from typing import Any
 
 from memshim import binary, pretend, sizes
-from memshim.pretend import writes
-from memshim.pretend.activate import as_devices
 from memshim.allocator import recording
 from memshim.case import compare_values
-from memshim.program import launch, other_values, process_reports, sandbox
 from memshim.files import check_writable, temporary_folder, write_whole
+from memshim.pretend import writes
+from memshim.pretend.activate import as_devices
+from memshim.program import launch, other_values, process_reports, sandbox
 from memshim.program.observe import WANTED
 
 SCHEMA = 1
@@ -217,8 +217,8 @@ def _sizes(peaks: dict[str, int]) -> str:
 
 def _notes(process: dict[str, Any]) -> list[str]:
     """What makes the numbers less than exact."""
-    from memshim.pretend import gradients
     from memshim.frames import shorten
+    from memshim.pretend import gradients
 
     out = []
     for r in process["reads"]:

@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from memshim.case.compiled_iterations import Compiling
-    from memshim.allocator.recording import Site
     from memshim.allocator.recorder import CUDARegion
+    from memshim.allocator.recording import Site
+    from memshim.case.compiled_iterations import Compiling
 
 # JSON: the folder where each process leaves PID.json, how many lines its table has, where
 # recordings are to lie (each process leaves PID.DEVICE.rec; "" for none), and the command.
@@ -46,8 +46,8 @@ class Recorded:
     first pass."""
 
     def __init__(self, compiling: Compiling, region: CUDARegion) -> None:
-        from memshim.case import record
         from memshim.attribution.owners import Owners
+        from memshim.case import record
 
         self.compiling, self.owners, self.steps = compiling, Owners(region), 0
         self.passes = [record.phase(record.PHASES[0], 0, dict.fromkeys(record.METRICS, 0))]
@@ -81,10 +81,10 @@ class Recorded:
 
         from memshim.allocator import recording
         from memshim.case import record
-        from memshim.gpu import devices, queries
-        from memshim.case.passes import pretend_context
         from memshim.case.iterations import notes, parts
+        from memshim.case.passes import pretend_context
         from memshim.case.settings import compiled, flags_now
+        from memshim.gpu import devices, queries
 
         p = torch.cuda.get_device_properties(region.index)
         sites, starts = self._attributed(region)  # which may put events in another order
@@ -241,8 +241,8 @@ class Observer:
         import torch
         from torch.optim.optimizer import register_optimizer_step_post_hook
 
-        from memshim.gpu import queries
         from memshim.case.compiled_iterations import Compiling
+        from memshim.gpu import queries
 
         self._lines.__enter__()
         # of the lines that we keep for the backward: told nowhere else
@@ -311,9 +311,9 @@ class Observer:
         import torch
 
         from memshim import pretend
-        from memshim.pretend import writes
-        from memshim.gpu.failure import missing, out_of_memory
         from memshim.files import write_whole
+        from memshim.gpu.failure import missing, out_of_memory
+        from memshim.pretend import writes
 
         error = getattr(sys, "last_exc", None) or getattr(sys, "last_value", None)  # what ended the program
         devices = [told for d in self.devices if (told := d.told(self._top))]

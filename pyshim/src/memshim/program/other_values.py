@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from memshim import sizes
-from memshim.pretend.device import Device
 from memshim.case import compare_values
-from memshim.program import launch, process_reports
 from memshim.files import temporary_folder
 from memshim.frames import shorten
+from memshim.pretend.device import Device
+from memshim.program import launch, process_reports
 from memshim.program.observe import WANTED
 
 VALUES = "MEMSPEC_VALUES"

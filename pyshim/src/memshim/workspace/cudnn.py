@@ -13,8 +13,8 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Iterable, Iterator
 
 OLDEST = (9, 8, 0)  # the first release that answers for a described device
 

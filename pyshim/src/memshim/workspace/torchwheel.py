@@ -8,10 +8,10 @@ import os
 import re
 import sys
 import zipfile
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from site import ENABLE_USER_SITE, getsitepackages, getusersitepackages
-from typing import Callable, Iterable, Iterator
 
 from memshim.workspace import cudnn, query
 

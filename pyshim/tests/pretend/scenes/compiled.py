@@ -5,7 +5,6 @@ import torch
 import torch._inductor.config
 from cases import case
 
-
 # of the ways to tile a matrix product, max-autotune tries so many: each is compiled
 torch._inductor.config.test_configs.max_mm_configs = 2
 
@@ -115,8 +114,9 @@ def chosen():
 def folded():
     """Constants of one value, which inductor runs and reads while it compiles: what a sum with
     nought and a product with one leave out."""
-    from memshim import pretend
     from torch._inductor.utils import run_and_get_code
+
+    from memshim import pretend
 
     torch._dynamo.reset()
     before = len(pretend.report().reads)

@@ -160,7 +160,7 @@ def peak(snapshot):
 
 if __name__ == "__main__":
     with open(sys.argv[1], "rb") as f:
-        real = pickle.load(f)  # noqa: S301 of the corpus
+        real = pickle.load(f)
     ours = training()
     a, b = events(ours), events(real)
     same = next((i for i, (x, y) in enumerate(zip(a, b)) if x != y), min(len(a), len(b)))

@@ -230,7 +230,7 @@ def training(length, autocast):
 
 if __name__ == "__main__":
     with open(sys.argv[1], "rb") as f:
-        real = pickle.load(f)  # noqa: S301 of the corpus
+        real = pickle.load(f)
     ours = {"inference": inference, "training": training}[sys.argv[3]](
         int(sys.argv[2]), lambda: torch.autocast("cuda", torch.bfloat16, enabled="autocast" in sys.argv)
     )

@@ -140,7 +140,7 @@ def graphs():
     try:
         with torch.cuda.graph(bad):
             x.sum().item()
-    except Exception as e:  # noqa: BLE001
+    except Exception as e:
         error = str(e).split("\n")[0]
     return {
         "y": list(y.shape),

@@ -25,7 +25,7 @@ def second_step(model, loss_of):
     def step():
         optimizer.zero_grad(set_to_none=True)
         with torch.autocast("cuda", dtype=torch.bfloat16 if torch.cuda.is_bf16_supported() else torch.float16):
-            loss, *held = loss_of(model)  # noqa: F841: what the measured step's names hold through the backward pass
+            loss, *held = loss_of(model)  # what the measured step's names hold through the backward pass
         loss.backward()
         optimizer.step()
 

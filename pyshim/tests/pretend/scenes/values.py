@@ -25,7 +25,7 @@ def noted(f):
 
 
 def known(f):
-    CASE = lambda: noted(f)  # noqa: E731
+    CASE = lambda: noted(f)
     CASE.__name__ = f.__name__
     return case(CASE)
 

@@ -15,8 +15,8 @@ from memshim.pretend.library import Library
 from memshim.pretend.value_reads import ROUTING, Reads, within
 from memshim.pretend.values import kinds, modes, threads
 from memshim.pretend.values.attention import Unplanned
-from memshim.pretend.values.memory import CHOSEN, Memory, host
 from memshim.pretend.values.keys import ABOVE, BELOW, KEY, KEY_NAME, OWN
+from memshim.pretend.values.memory import CHOSEN, Memory, host
 from memshim.pretend.values.operators import Operator
 from memshim.pretend.values.tracing import exclude_while_tracing, follow_folding
 
@@ -162,7 +162,7 @@ class Values:
             return known.kernel(keyset & BELOW, args, kwargs)
         except BaseException as e:
             del args, kwargs  # a program that catches this must not hold what a traceback through here would
-            raise e.with_traceback(None)
+            raise e.with_traceback(None)  # noqa: B904  it is the same error
 
     def named(self, name: str, keyset: C.DispatchKeySet, *args: Any, **kwargs: Any) -> Any:
         known = self.operators.get(name)
@@ -175,4 +175,4 @@ class Values:
             return known.kernel(keyset & BELOW, args, kwargs)
         except BaseException as e:
             del args, kwargs
-            raise e.with_traceback(None)
+            raise e.with_traceback(None)  # noqa: B904  it is the same error

@@ -4,7 +4,7 @@ a CPU tensor."""
 from __future__ import annotations
 
 import ctypes
-from typing import Callable, Iterator
+from collections.abc import Callable, Iterator
 
 import torch
 

@@ -5,11 +5,12 @@ MEMSPEC_VALUES names the mode of a process; Values.choose changes it in a proces
 
 from __future__ import annotations
 
-from typing import Any, Mapping, Union
+from collections.abc import Mapping
+from typing import Any
 
 import torch
 
-Number = Union[bool, int, float]
+Number = bool | int | float
 
 VARIABLE = "MEMSPEC_VALUES"
 BALANCED, LEAST, MOST, SKEWED = MODES = ("balanced", "least", "most", "skewed")

@@ -3,8 +3,9 @@ CPU."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any, Callable
+from typing import TYPE_CHECKING, Any
 
 import torch
 import torch._C as C
@@ -263,7 +264,7 @@ class Operator(Reading):
                     torch.zeros((1,) * a.dim(), dtype=a.dtype, device="cpu") if type(a) in PLAIN else a for a in args
                 ]
                 return bool(self.overload(args)(*zero, **kwargs).any())
-            except Exception:  # noqa: BLE001 the CPU has no such kernel, or not for this dtype
+            except Exception:
                 return False
 
     def of_zeros(self, args: tuple, kwargs: dict, tensors: list[torch.Tensor]) -> Any:
@@ -397,7 +398,7 @@ class Operator(Reading):
                         if value != KNOWN and t.dtype.is_floating_point:
                             host(t).nan_to_num_(0.0, 0.0, 0.0)  # 0/0 of zeros that are none says nothing
                         memory.wrote(t, value)
-            except Exception:  # noqa: BLE001 the CPU has no such kernel, or not for this dtype
+            except Exception:
                 self.forget(args, kwargs)
 
     def on_cpu(self, args: tuple, kwargs: dict) -> Any:

@@ -3,7 +3,8 @@ result."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Callable
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import torch
 import torch._C as C
@@ -211,7 +212,7 @@ class Reading:
                 **{k: to_host(v) for k, v in kwargs.items() if k != "out"},
             )
             return own, counts.OF[self.name](own)
-        except Exception:  # noqa: BLE001 the CPU has no such kernel, or not for this dtype
+        except Exception:
             return None, None
 
 
