@@ -2,6 +2,7 @@
 # make go     the part that needs only Go
 # make prose  the project's words, by Vale: pages, help and messages (needs a C compiler)
 # make hostile  every command on a thousand files that ask for too much, with limits of memory and time
+# make lint-python  memshim's format, rules and imports
 # make fuzz   every fuzz target, an hour in all (FUZZTIME=30s for a short one)
 # make bench  the benchmarks; bench-python: memshim's own
 # make workspace  asks cuDNN for the workspaces that memspec.yaml's cases need, without a GPU; workspace-current says whether that is needed
@@ -28,9 +29,9 @@ RACE := ./engine/program ./engine/internal/once ./assert ./cudameasure/...
 RACE_ENGINE := ^Test(Invariants|Judge|TrainingSteps|ARunIsMadeOnce)
 RACE_COMMAND := ^TestScript$$/^(against|baseline|check|init|update|verify)$$|^TestVerify|^TestInterrupted
 
-.PHONY: test help go fmt vet tidy staticcheck workflows files prose unit hostile race goldens formats python probe recordings test-python test-compat test-pretend examples-python check workspace workspace-current examples fuzz bench bench-python scale mutants truth release clean
+.PHONY: test help lint-python go fmt vet tidy staticcheck workflows files prose unit hostile race goldens formats python probe recordings test-python test-compat test-pretend examples-python check workspace workspace-current examples fuzz bench bench-python scale mutants truth release clean
 
-test: go hostile race goldens formats python probe recordings workspace-current test-python examples-python
+test: go lint-python hostile race goldens formats python probe recordings workspace-current test-python examples-python
 
 go: fmt vet tidy staticcheck workflows files unit check examples
 
@@ -102,6 +103,12 @@ $(VENV)/.stamp: .ci/requirements.txt
 	[ -x $(VENV)/bin/python ] || $(PYTHON) -m venv $(VENV)
 	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r .ci/requirements.txt
 	touch $@
+
+# memshim's format, its rules and the table of what imports what (pyshim/pyproject.toml).
+lint-python: $(VENV)/.stamp
+	$(VENV)/bin/python -m ruff check --quiet pyshim
+	$(VENV)/bin/python -m ruff format --quiet --check pyshim
+	cd pyshim && PYTHONPATH=src ../$(VENV)/bin/lint-imports --no-logo --no-cache
 
 # What memspec writes for other tools, held to what is not in the tree: the schema of SARIF 2.1.0, as a Go module carries it, and tried in a browser,
 # here only. Tests that want xmllint or a browser skip without them: apt-get install libxml2-utils chromium.
