@@ -54,7 +54,10 @@ func archiverOf(t testing.TB, path ...string) *archiver {
 }
 
 // with is the archive with some of its records replaced, compressed.
-func (a *archiver) with(changed map[string][]byte) []byte {
+func (a *archiver) with(changed map[string][]byte) []byte { return a.packed(changed, zip.Deflate) }
+
+// packed is the archive with some of its records replaced.
+func (a *archiver) packed(changed map[string][]byte, method uint16) []byte {
 	var out bytes.Buffer
 	z := zip.NewWriter(&out)
 	for _, name := range a.order {
@@ -62,7 +65,7 @@ func (a *archiver) with(changed map[string][]byte) []byte {
 		if !ok {
 			data = a.records[name]
 		}
-		w, _ := z.Create(name)
+		w, _ := z.CreateHeader(&zip.FileHeader{Name: name, Method: method})
 		_, _ = w.Write(data)
 	}
 	_ = z.Close()

@@ -22,20 +22,27 @@ const (
 	hostItems  = 8   // items that a host operator walks in the time of one of a kernel's
 )
 
-// Walk counts items that something looks at.
-func (b *Budget) Walk(items int) error {
-	if b.walked += items; b.walked > maxWalked {
+// Within is the error of a budget that is spent.
+func (b *Budget) Within() error {
+	switch {
+	case b.walked > maxWalked:
 		return &LimitError{What: "items of lists looked at", Limit: maxWalked}
+	case b.made > maxMade:
+		return &LimitError{What: "bytes of strings, lists, tuples and dicts", Limit: maxMade}
 	}
 	return nil
 }
 
+// Walk counts items that something looks at.
+func (b *Budget) Walk(items int) error {
+	b.walked += items
+	return b.Within()
+}
+
 // Make counts bytes that a run's values take.
 func (b *Budget) Make(bytes int) error {
-	if b.made += bytes; b.made > maxMade {
-		return &LimitError{What: "bytes of strings, lists, tuples and dicts", Limit: maxMade}
-	}
-	return nil
+	b.made += bytes
+	return b.Within()
 }
 
 // MakeItems counts a container of n members.

@@ -43,7 +43,10 @@ type slot struct {
 // compile lays the graph out and puts the ends of live ranges into it.
 func (w *walker) compile() error {
 	w.body = w.layout(w.graph.Body)
-	var err error
+	err := w.Within()
+	if err != nil {
+		return err
+	}
 	if w.ranges, err = w.liveRanges(); err != nil {
 		return err
 	}

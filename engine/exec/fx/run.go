@@ -25,6 +25,9 @@ func (w *walker) run(b *block) error {
 		if err := w.Step(); err != nil {
 			return w.fail(err)
 		}
+		if err := w.Within(); err != nil {
+			return w.fail(err)
+		}
 		w.Node()
 		v, err := w.eval(in)
 		if err != nil {
@@ -110,6 +113,7 @@ func (w *walker) filled(a *program.Arg, t *schema.Type) any {
 	if t.Kind == schema.Optional {
 		t = t.Elems[0]
 	}
+	_ = w.MakeItems(len(a.Items))
 	l := &ops.List{Items: make([]any, len(a.Items)), Refs: 1}
 	elem := t
 	if t.Kind == schema.List {
@@ -129,6 +133,7 @@ func (w *walker) arg(a *program.Arg) any {
 	case a.Value != nil:
 		return w.regs[a.Value.ID]
 	case a.Items != nil:
+		_ = w.MakeItems(len(a.Items))
 		l := &ops.List{Items: make([]any, len(a.Items))}
 		for i := range a.Items {
 			l.Items[i] = w.arg(&a.Items[i])

@@ -14,6 +14,8 @@ import (
 // Literal is the value of a literal of the program.
 func (w *walker) Literal(v any) any { return w.literal(v) }
 
+// literal makes a literal's value. What containers take is charged: a graph that runs for each part
+// of a tensor makes them each time. Where they are too much, the next instruction fails.
 func (w *walker) literal(v any) any {
 	switch v := v.(type) {
 	case *program.State:
@@ -25,6 +27,7 @@ func (w *walker) literal(v any) any {
 		}
 		return ops.Device(d)
 	case *program.ListLit:
+		_ = w.MakeItems(len(v.Items))
 		l := &ops.List{Items: make([]any, len(v.Items)), Elem: exec.ElemKind(v.Elem), Refs: 1}
 		for i, item := range v.Items {
 			l.Items[i] = w.literal(item)
@@ -32,6 +35,7 @@ func (w *walker) literal(v any) any {
 		}
 		return l
 	case *program.DictLit:
+		_ = w.MakeItems(2 * len(v.Keys))
 		d := &ops.Dict{Refs: 1}
 		for i, k := range v.Keys {
 			d.Keys, d.Values = append(d.Keys, w.literal(k)), append(d.Values, w.literal(v.Values[i]))

@@ -1,0 +1,135 @@
+//go:build unix
+
+package main
+
+import (
+	"archive/zip"
+	"bytes"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A fuzzedKind is a kind of file that commands open: how bytes become one, and the command.
+type fuzzedKind struct {
+	name string // of the file
+	args []string
+	file func(data []byte) []byte // nil: the bytes are the file
+}
+
+// fuzzedKinds are the kinds by number. The order is part of what a fuzzer has found: add at the end.
+func fuzzedKinds(t testing.TB) []fuzzedKind {
+	script, program := newArchiver(t), archiverOf(t, "exported", "half.pt2")
+	record := func(a *archiver, name string) func(data []byte) []byte {
+		// Not compressed: the limit on the ratio is not what is tried.
+		return func(data []byte) []byte { return a.packed(map[string][]byte{name: data}, zip.Store) }
+	}
+	text := func(data []byte) []byte { return gzipped(string(data)) }
+	return []fuzzedKind{
+		{"m.pt", estimateX, nil},
+		{"m.pt", estimateX, record(script, script.code)},
+		{"m.pt", estimateX, record(script, script.record("data.pkl"))},
+		{"m.pt", estimateX, record(script, script.record("constants.pkl"))},
+		{"m.pt2", estimateHalf, record(program, program.record("models/model.json"))},
+		{"m.pt2", estimateHalf, record(program, program.record("data/weights/model_weights_config.json"))},
+		{"m.pickle", []string{"replay"}, nil},
+		{"m.rec", []string{"replay"}, text},
+		{"memspec.yaml", []string{"check"}, nil},
+		{"m.json", []string{"diff", "m.json"}, nil},
+		{"m.pt", []string{"strip", "-o", "out.pt"}, nil},
+	}
+}
+
+// mostFuzzed is how long a file is made before it is packed, in bytes.
+const mostFuzzed = 32 << 20
+
+// FuzzCommand runs a whole command on a file of any kind: it ends with an exit code, without a
+// panic, within the memory that SECURITY.md promises. The file is head, part so many times over,
+// and tail, so that a few bytes reach the budgets.
+func FuzzCommand(f *testing.F) {
+	if testing.Short() {
+		f.Skip("files that reach the budgets")
+	}
+	setCollector()
+	kinds := fuzzedKinds(f)
+	script, program := newArchiver(f), archiverOf(f, "exported", "half.pt2")
+	forward := scriptHead + "  def forward(self: __torch__.addmm.Model,\n    x: Tensor) -> Tensor:\n"
+	model := string(program.records[program.record("models/model.json")])
+	split := func(text, at string) (string, string) {
+		before, after, ok := strings.Cut(text, at)
+		require.True(f, ok, at)
+		return before + at, after
+	}
+	nodes, afterNodes := split(model, `"nodes": [`)
+	ints, afterInts := split(model, `"as_ints": [`)
+	code, data := script.records[script.code], script.records[script.record("data.pkl")]
+	rec, snapshot := recOf("events", 4, "[0,1048576,512]"), stackPickle("N", 3, 0)
+	for _, s := range []struct {
+		kind             byte
+		head, part, tail string
+		times            uint32
+	}{
+		{0, string(script.with(nil)), "", "", 0},
+		{1, string(code), "", "", 0},
+		{1, forward + "    l = [", "0,", "0]\n    return x\n", 3 << 20},
+		{1, forward, "    y = torch.relu(x)\n", "    return x\n", 1000},
+		{1, forward + "    l = [x]\n    for i in range(1000000):\n", "      _0 = torch.append(l, x)\n", "    return x\n", 1},
+		{1, forward + "    s = \"", "ab", "\"\n    for i in range(1000000):\n      t = torch.add(s, s)\n    return x\n", 1 << 18},
+		{2, string(data), "", "", 0},
+		{2, "\x80\x02(", "]", "l.", 1 << 20},
+		{2, "\x80\x02", "]", ".", 60000},
+		{3, string(script.records[script.record("constants.pkl")]), "", "", 0},
+		{3, "\x80\x02(", "N", "t.", 4 << 20},
+		{4, model, "", "", 0},
+		{4, nodes, "{},", afterNodes, 2 << 20},
+		{4, ints, "1,", afterInts, 4 << 20},
+		{5, `{"config": {`, `"a":{},`, `"b":{}}}`, 2 << 20},
+		{6, string(snapshot), "", "", 0},
+		{6, "\x80\x02(", "N", "l.", 8 << 20},
+		{7, rec, "", "", 0},
+		{7, recOf("events", 1<<18, "[0,1048576,512]"), "", "", 0},
+		{8, "version: 1\nmodels: {m: {artifact: m.pt, device: t4, budget: {allocated: 1GiB}}}\n", "", "", 0},
+		{8, "version: 1\nmodels:\n", "  ? a\n", "  : {}\n", 100000},
+		{8, "version: 1\nmodels: {m: {dims: {n: [", "1,", "1]}}}\n", 100000},
+		{9, `{"schema":1,"exit":0,"cases":[{}`, ",{}", "]}", 1 << 20},
+		{10, string(script.with(nil)), "", "", 0},
+	} {
+		f.Add(s.kind, []byte(s.head), []byte(s.part), s.times, []byte(s.tail))
+	}
+	f.Fuzz(func(t *testing.T, kind byte, head, part []byte, times uint32, tail []byte) {
+		if int(kind) >= len(kinds) || len(head)+len(tail) > mostFuzzed {
+			return
+		}
+		if len(part) > 0 {
+			times = min(times, uint32((mostFuzzed-len(head)-len(tail))/len(part)))
+			head = append(append([]byte(nil), head...), bytes.Repeat(part, int(times))...)
+		}
+		k := kinds[kind]
+		data := append(head[:len(head):len(head)], tail...)
+		if k.file != nil {
+			data = k.file(data)
+		}
+		t.Chdir(t.TempDir())
+		require.NoError(t, os.WriteFile(k.name, data, 0o600))
+		hang := time.AfterFunc(hangTime, func() { panic("the command does not end: " + strings.Join(k.args, " ")) })
+		defer hang.Stop()
+		var out bytes.Buffer
+		before := usage(t)
+		code := run(append(k.args[:len(k.args):len(k.args)], k.name), strings.NewReader(""), limitWriter{&out}, limitWriter{&out})
+		after := usage(t)
+		limitedRun{code, out.String(), after.memory, after.cpu - before.cpu}.within(t, filepath.Base(k.name))
+	})
+}
+
+// limitWriter keeps the first MiB.
+type limitWriter struct{ to *bytes.Buffer }
+
+func (l limitWriter) Write(b []byte) (int, error) {
+	_, err := io.Copy(l.to, io.LimitReader(bytes.NewReader(b), int64(max(0, 1<<20-l.to.Len()))))
+	return len(b), err
+}
