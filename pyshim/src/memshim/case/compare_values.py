@@ -136,6 +136,12 @@ def lines(base: Parts, reads: Reads, runs: list[Run]) -> list[dict[str, Any]]:
         if r["open"]:
             found["open"] = r["open"]
 
+    if not reads.log:  # a program's reads have no moments: any of them may decide
+        reads = Reads(reads.lines, [(i, 0) for i in range(len(reads.lines))])
+        if any(run.failed or run.parts and not same(base, run.parts) for run in runs):
+            for i in range(len(reads.log)):
+                add(reads, i)
+        return list(out.values())
     for run in runs:
         if run.failed:
             for of in (reads, run.reads):

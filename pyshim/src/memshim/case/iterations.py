@@ -343,7 +343,15 @@ def _of_others(seen: Any) -> list[dict[str, Any]]:
         )
     if seen.without_gradient:
         out.append({"id": "gradient-missing", "text": seen.without_gradient.text()})
-    return out + [
-        {"id": "workspace-estimate", "text": f"{c.name}: what it takes of the device is not known"}
-        for c in seen.unsized
-    ]
+    return out + [_of_unsized(c.name) for c in seen.unsized]
+
+
+OUTSIDE = ("NCCL's own buffers", "CUDA graphs:")  # what libraries take of the device beside PyTorch's allocator
+
+
+def _of_unsized(name: str) -> dict[str, Any]:
+    """What a call takes is not known. Inside PyTorch's allocator any figure may be too low, outside of it
+    the total alone."""
+    if name.startswith(OUTSIDE):
+        return {"id": "outside-unknown", "text": f"{name}: what it takes of the device is not known"}
+    return {"id": "workspace-unknown", "text": name.removesuffix(": taken as 0")}

@@ -54,13 +54,10 @@ def command(words: list[str]) -> list[str]:
     return words
 
 
-def keep(folder: Path, to: str, pid: int) -> list[str]:
-    """Move the recordings of the processes to where they are wanted, the program's own first."""
-    files = sorted(
-        folder.glob("*.rec"), key=lambda f: (int(f.name.split(".")[0]) != pid, [int(n) for n in f.name.split(".")[:2]])
-    )
-    names = [to] if len(files) == 1 else [f"{to.removesuffix('.rec')}.{i}.rec" for i in range(len(files))]
-    return [str(recording.write(f.read_bytes(), name)) for f, name in zip(files, names)]
+def keep(data: list[bytes], to: str) -> list[str]:
+    """Write the recordings of the processes to where they are wanted, the program's own first."""
+    names = [to] if len(data) == 1 else [f"{to.removesuffix('.rec')}.{i}.rec" for i in range(len(data))]
+    return [str(recording.write(one, name)) for one, name in zip(data, names, strict=True)]
 
 
 def report(code: int, processes: list[dict[str, Any]], words: list[str], on: list[str]) -> dict[str, Any]:
@@ -346,7 +343,8 @@ def main(arguments: list[str]) -> int:
         ) | {"values": environ[other_values.VALUES]}
         again = a.check_values and not code and other_values.lines(found)
         others = [v for v in (compare_values.BALANCED, *compare_values.OTHERS) if v != found["values"]] if again else []
-        other_values.judge(found, [other_values.repeat(words, environ, v, cards) for v in others])
+        runs = [other_values.repeat(words, environ, v, cards, wanted["record"]) for v in others]
+        other_values.judge(found, [end for end, _ in runs])
         if others:
             found["fits"] = other_values.verdict(found)
         sys.stdout.flush()
@@ -357,7 +355,8 @@ def main(arguments: list[str]) -> int:
                 file=sys.stderr,
             )
         try:
-            for f in keep(folder, a.record, pid) if a.record else []:
+            data = [f.read_bytes() for f in other_values.recorded(folder, pid)] if a.record else []
+            for f in keep(other_values.merged(data, found, runs) if runs else data, a.record) if data else []:
                 print(f"  recording        {f}", file=sys.stderr)
             if a.json:
                 write_whole(a.json, (json.dumps(found, indent=2) + "\n").encode())

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from memshim import sizes
@@ -29,15 +30,22 @@ def lines(found: Mapping[str, Any]) -> list[str]:
     return list(dict.fromkeys(out))
 
 
-def repeat(words: list[str], environ: Mapping[str, str], values: str, cards: list[Device]) -> dict[str, Any]:
+def repeat(
+    words: list[str], environ: Mapping[str, str], values: str, cards: list[Device], record: str = ""
+) -> tuple[dict[str, Any], list[bytes]]:
     """The program once more, without its output: how it ended, and the peaks of each device of each
-    process, in order."""
+    process, in order.
+
+    With the path where the program's recording is to lie also the run's recordings, in the order of
+    recorded().
+    """
     with temporary_folder("memshim-run-") as folder:
-        wanted = json.dumps({"folder": str(folder), "top": 1, "record": False})
+        wanted = json.dumps({"folder": str(folder), "top": 1, "record": record})
         pid, statuses = launch.run(
             words, {**environ, WANTED: wanted, process_reports.FIGURES: str(folder), VALUES: values}, quiet=True
         )
         told = process_reports.ranges(process_reports.read(folder, pid, statuses), cards)
+        recordings = [f.read_bytes() for f in recorded(folder, pid)]
     code = 128 - statuses[pid] if statuses[pid] < 0 else statuses[pid]
     sure = all(d["total_range"]["high"] <= d["memory"] for p in told for d in p["devices"])
     fits = False if any(p["out_of_memory"] for p in told) else True if sure else None
@@ -47,6 +55,54 @@ def repeat(words: list[str], environ: Mapping[str, str], values: str, cards: lis
         "fits": fits,
         "failed": bool(code) and fits is not False or any(p["failed"] and not p["out_of_memory"] for p in told),
         "peaks": peaks(told),
+    }, recordings
+
+
+def recorded(folder: Path, pid: int) -> list[Path]:
+    """The recordings that processes left in a folder: one for each device of each process, the
+    program's own first."""
+    return sorted(
+        folder.glob("*.rec"), key=lambda f: (int(f.name.split(".")[0]) != pid, [int(n) for n in f.name.split(".")[:2]])
+    )
+
+
+def merged(data: list[bytes], found: Mapping[str, Any], ends: list[tuple[dict[str, Any], list[bytes]]]) -> list[bytes]:
+    """Recordings with what the runs with other values came to, as a capture keeps it.
+
+    found has the reads of the processes that the recordings are of, in the same order; ends has the
+    runs with their recordings.
+    """
+    of = [p for p in found["processes"] for _ in p["devices"]]
+    if found["values"] != compare_values.BALANCED or len(of) != len(data):
+        return data
+    out = []
+    for i, (one, process) in enumerate(zip(data, of, strict=True)):
+        runs = []
+        for end, recordings in ends:
+            failed = f"ended with {end['exit']}" if end["failed"] or len(recordings) != len(data) else ""
+            runs.append(
+                compare_values.Run(
+                    end["values"], None if failed else compare_values.Parts(recordings[i]), failed=failed
+                )
+            )
+        out.append(compare_values.merge(one, compare_values.Reads([_read(r) for r in process["reads"]]), runs))
+    return out
+
+
+def _read(r: Mapping[str, Any]) -> dict[str, Any]:
+    why = (
+        "a loop that ends by such a value"
+        if r.get("endless")
+        else ""
+        if r.get("bounded", True)
+        else "an integer of no known range"
+    )
+    return {
+        "file": shorten(r["file"]) if r["file"] else "",
+        "line": r["line"],
+        "function": r["function"],
+        "varied": r.get("varied", True) and r["assumed"] is None,
+        "open": why,
     }
 
 
