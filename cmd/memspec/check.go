@@ -10,17 +10,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/memspec/memspec/engine/allocator"
 	"github.com/memspec/memspec/engine/format"
 	"github.com/memspec/memspec/engine/layout"
 	"github.com/memspec/memspec/engine/note"
-	"github.com/memspec/memspec/engine/origin"
 	"github.com/memspec/memspec/engine/report"
 	"github.com/memspec/memspec/engine/spec"
 	"github.com/memspec/memspec/engine/suite"
 	"github.com/memspec/memspec/engine/units"
 	"github.com/memspec/memspec/engine/verdict"
-	"github.com/memspec/memspec/engine/workspace/profile"
 )
 
 func newCheck() *cobra.Command {
@@ -139,21 +136,6 @@ func (c *checked) compareWith(cmd *cobra.Command, with compared) error {
 	return nil
 }
 
-// useProfile gives every case the workspace profile of --workspace in place of its own.
-func useProfile(cases []spec.Case, path string) error {
-	if path == "" {
-		return nil
-	}
-	p, err := profile.Load(path)
-	if err != nil {
-		return err
-	}
-	for i := range cases {
-		cases[i].Platform.Workspace = p
-	}
-	return nil
-}
-
 // mostRemedied is for how many failing cases a check looks for what would make them fit: it runs each some dozen times more.
 const mostRemedied = 20
 
@@ -243,11 +225,6 @@ func (c *checked) notice(r *suite.Result) {
 	}
 }
 
-// interrupted says how far a command came.
-func interrupted(done, of int) error {
-	return &exit{code: exitInterrupted, err: fmt.Errorf("interrupted: %d of %s done", done, plural(of, "case"))}
-}
-
 // checked are the results of a check: a line a case that passes, the whole account of any other, and a summary.
 type checked struct {
 	out         *outputs
@@ -278,50 +255,6 @@ func (c *checked) add(r *suite.Result) error {
 		c.cases = append(c.cases, asJSON(r))
 	}
 	return c.out.add(resultCase(r, c.out, c.verbose))
-}
-
-// resultCase is a judged result for every format. Its text is a line where it passes and no more is asked for.
-func resultCase(r *suite.Result, out *outputs, verbose bool) *format.Case {
-	whole := func(w io.Writer) error {
-		o := suite.MessageOptions{Rows: rowsShown(verbose), Columns: layout.Columns(w)}
-		if missing := new(origin.Uncaptured); !errors.As(r.Err, &missing) && r.Case.Artifact+r.Case.Source != "" { // else there is nothing to explain yet
-			o.Reproduce = []string{suite.ExplainCommand(r.Case)}
-		}
-		_, err := io.WriteString(w, r.Message(o))
-		return err
-	}
-	var c *format.Case
-	if r.Err != nil {
-		c = format.Failed(r.Case.Name, r.Case.Pos, r.Err, r.Verdict.Outcome)
-	} else {
-		c = format.Judged(r.Case.Name, r.Case.Pos, r.Report, r.Verdict)
-		c.Limit = allocator.LimitOn(&r.Case.Platform)
-		for i := range c.Figures {
-			if f := &c.Figures[i]; r.Before != nil && f.Moment == "" {
-				if was, ok := r.Before.Value(f.Metric); ok {
-					f.Before = &was
-				}
-			}
-		}
-		if out.need(format.Timelines) {
-			c.Timeline = r.Run.Timeline
-		}
-	}
-	c.Line, c.Text, c.Account = r.Line(), whole, whole
-	if c.Right() && !verbose {
-		c.Text = func(w io.Writer) error { return writePassed(w, c) }
-	}
-	return c
-}
-
-// writePassed writes a case that passes: its line, and what it rests on beside its figures.
-func writePassed(w io.Writer, c *format.Case) error {
-	if err := writeLine(w, c.Line); err != nil || c.RestsOn == "" {
-		return err
-	}
-	p := layout.To(w)
-	p.Item("rests on", "%s", c.RestsOn)
-	return p.Err
 }
 
 // explain remembers what the short lines of cases that pass name: each ground is explained once, at the end.
@@ -384,17 +317,6 @@ func (c *checked) end(code int) error {
 	return c.out.end(sum)
 }
 
-// countsText is "3 pass, 1 fail".
-func countsText(count *[verdict.Error + 1]int) string {
-	var parts []string
-	for _, o := range []verdict.Outcome{verdict.Pass, verdict.Warn, verdict.Fail, verdict.Error, verdict.Inconclusive} {
-		if n := count[o]; n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, o))
-		}
-	}
-	return strings.Join(parts, ", ")
-}
-
 type checkJSON struct {
 	Schema int        `json:"schema"`
 	Exit   int        `json:"exit"`
@@ -453,10 +375,4 @@ func asJSON(r *suite.Result) caseJSON {
 		j.Findings = append(j.Findings, fj)
 	}
 	return j
-}
-
-// lineOf is file:line, as JSON promises.
-func lineOf(p verdict.Pos) string {
-	p.Col = 0
-	return p.String()
 }

@@ -73,11 +73,11 @@ runtime, mode, torch or allocator setting are not compared but with --unlike.`,
 			}
 			return exitWith(end)
 		}
-		before, err := f.readReport(cmd.Context(), args[0])
+		before, err := readReport(cmd.Context(), f, args[0])
 		if err != nil {
 			return err
 		}
-		after, err := f.readReport(cmd.Context(), args[1])
+		after, err := readReport(cmd.Context(), f, args[1])
 		if err != nil {
 			return err
 		}
@@ -122,7 +122,7 @@ func isJSON(path string) bool {
 }
 
 // readReport is the estimate that a file holds, or that of an artifact.
-func (f *runFlags) readReport(ctx context.Context, path string) (*report.Report, error) {
+func readReport(ctx context.Context, f *runFlags, path string) (*report.Report, error) {
 	if isJSON(path) {
 		return readEstimate(path)
 	}
@@ -143,7 +143,7 @@ func (f *runFlags) readReport(ctx context.Context, path string) (*report.Report,
 func readEstimate(path string) (*report.Report, error) {
 	f, _, err := regular.Open(path)
 	if err != nil {
-		return nil, plainPathError(err)
+		return nil, regular.Plain(err)
 	}
 	defer f.Close()
 	r, err := report.ReadJSON(f)
@@ -151,12 +151,4 @@ func readEstimate(path string) (*report.Report, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return r, nil
-}
-
-// rowsShown is how many rows of holders a text has: 0 means all.
-func rowsShown(verbose bool) int {
-	if verbose {
-		return 0
-	}
-	return report.ShortRows
 }

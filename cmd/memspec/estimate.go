@@ -1,14 +1,11 @@
 package main
 
 import (
-	"fmt"
 	"io"
 	"os"
 
 	"github.com/spf13/cobra"
 
-	"github.com/memspec/memspec/engine"
-	"github.com/memspec/memspec/engine/allocator"
 	"github.com/memspec/memspec/engine/format"
 	"github.com/memspec/memspec/engine/report"
 	"github.com/memspec/memspec/engine/suite"
@@ -62,18 +59,4 @@ Exit 1 where the run does not fit the device; 3 where operators have no rule and
 		return exitWith(code)
 	}
 	return cmd
-}
-
-// runCase is a run that is held against nothing, for every format.
-func runCase(r *engine.Run) *format.Case {
-	return &format.Case{Name: r.Case.Name, Report: r.Report, Timeline: r.Timeline, Limit: allocator.LimitOn(&r.Case.Platform),
-		Line: fmt.Sprintf("%s %s: %s", r.Case.Name, r.Report.On(), report.Headline(r.Report))}
-}
-
-// estimateExit is 3 where sizes are missing: a number that is too small must not look like one that is right.
-func estimateExit(r *report.Report) int {
-	if r.Quality == report.Incomplete {
-		return exitUnsure
-	}
-	return exitOK
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/memspec/memspec/engine/recording"
 	"github.com/memspec/memspec/engine/spec"
 	"github.com/memspec/memspec/engine/verdict"
+	"github.com/memspec/memspec/engine/workspace/profile"
 )
 
 // runFlags say what to run and on what: estimate, explain, diff, dump and init share them.
@@ -290,15 +291,6 @@ func parseDims(texts []string) ([]dimValues, error) {
 	return out, nil
 }
 
-// shorten keeps what a message repeats to one line.
-func shorten(s string) string {
-	const most = 200
-	if r := []rune(s); len(r) > most {
-		return string(r[:most]) + "…"
-	}
-	return s
-}
-
 // wantValues refuses flags that are given nothing, as by a variable of the shell that is not set: it would be as if they were not given at all.
 func wantValues(cmd *cobra.Command, names ...string) error {
 	for _, name := range names {
@@ -308,4 +300,29 @@ func wantValues(cmd *cobra.Command, names ...string) error {
 		}
 	}
 	return nil
+}
+
+// useProfile gives every case the workspace profile of --workspace in place of its own.
+func useProfile(cases []spec.Case, path string) error {
+	if path == "" {
+		return nil
+	}
+	p, err := profile.Load(path)
+	if err != nil {
+		return err
+	}
+	for i := range cases {
+		cases[i].Platform.Workspace = p
+	}
+	return nil
+}
+
+// parseShare reads a percentage.
+func parseShare(text string) (float64, error) {
+	number, ok := strings.CutSuffix(strings.TrimSpace(text), "%")
+	share, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+	if !ok || err != nil || !(share >= 0) {
+		return 0, fmt.Errorf("got %q, want a percentage such as 1%%", text)
+	}
+	return share / 100, nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/memspec/memspec/engine/format"
+	"github.com/memspec/memspec/engine/regular"
 )
 
 // outputs are where a command's results go: in one format to standard output, and to any number of files, whose endings choose theirs.
@@ -116,7 +117,7 @@ func (o *outputs) openSummary() error {
 	}
 	file, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
 	if err != nil {
-		return fmt.Errorf("GITHUB_STEP_SUMMARY: %w", plainPathError(err))
+		return fmt.Errorf("GITHUB_STEP_SUMMARY: %w", regular.Plain(err))
 	}
 	size := int64(0)
 	if info, err := file.Stat(); err == nil {
@@ -140,7 +141,7 @@ func (o *outputs) openFile(f format.Format, path string) error {
 		}
 		mode = info.Mode().Perm()
 		if kept, err := os.OpenFile(path, os.O_WRONLY, 0); err != nil { // it would be replaced although it must not be written
-			return fmt.Errorf("-o %w", plainPathError(err))
+			return fmt.Errorf("-o %w", regular.Plain(err))
 		} else if err := kept.Close(); err != nil {
 			return err
 		}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -60,32 +59,5 @@ func TestWidthOfStreams(t *testing.T) {
 	}{{"", 80}, {"100", 100}, {"0", 80}, {"-4", 80}, {"wide", 80}} {
 		t.Setenv("COLUMNS", c.columns)
 		assert.Equal(t, c.want, newPrintable(&bytes.Buffer{}).Columns(), c.columns)
-	}
-}
-
-// Interrupted, a command says how far it came, and leaves neither results nor halves of files.
-func TestInterrupted(t *testing.T) {
-	dir := t.TempDir()
-	artifact, err := filepath.Abs("../../testdata/artifacts/small/module_list.script.pt")
-	require.NoError(t, err)
-	file := filepath.Join(dir, "memspec.yaml")
-	require.NoError(t, os.WriteFile(file, []byte(strings.ReplaceAll(verifySpec, "ARTIFACT", artifact)), 0o644))
-	for _, command := range []string{"check", "verify"} {
-		ctx, cancel := context.WithCancel(t.Context())
-		cancel()
-		var out strings.Builder
-		root := newRoot()
-		root.SetOut(&out)
-		root.SetErr(&out)
-		root.SetArgs([]string{command, file, "-o", filepath.Join(dir, "junit.xml")})
-		err := root.ExecuteContext(ctx)
-		require.EqualError(t, err, "interrupted: 0 of 2 cases done")
-		var end *exit
-		require.ErrorAs(t, err, &end)
-		assert.Equal(t, 130, end.code)
-		assert.Empty(t, out.String())
-		left, err := filepath.Glob(filepath.Join(dir, "junit*"))
-		require.NoError(t, err)
-		assert.Empty(t, left)
 	}
 }

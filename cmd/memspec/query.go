@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/memspec/memspec/engine"
+	"github.com/memspec/memspec/engine/regular"
 	"github.com/memspec/memspec/engine/report"
 	"github.com/memspec/memspec/engine/spec"
 	"github.com/memspec/memspec/engine/suite"
@@ -46,7 +47,7 @@ func (q *query) models() (*suite.Models, error) {
 	if q.answers != "" {
 		p, err := profile.Load(q.answers)
 		if err != nil {
-			return nil, fmt.Errorf("--answers: %w", plainPathError(err))
+			return nil, fmt.Errorf("--answers: %w", regular.Plain(err))
 		}
 		ms.Answers = p
 	}

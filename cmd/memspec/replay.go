@@ -55,7 +55,7 @@ Exit codes: 0 all agree, 1 they part, 3 nothing to replay, 2 the file cannot be 
 		}
 		data, err := regular.Read(args[0], maxSnapshot)
 		if err != nil {
-			return plainPathError(err)
+			return regular.Plain(err)
 		}
 		devices, err := allocator.ReplaySnapshot(data)
 		if err != nil {

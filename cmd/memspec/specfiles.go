@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/memspec/memspec/engine/regular"
 	"github.com/memspec/memspec/engine/spec"
 )
 
@@ -64,16 +65,6 @@ func nearestSpec() (string, error) {
 	}
 }
 
-func exists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
-}
-
-func isFile(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && !info.IsDir()
-}
-
 func specsOf(arg string) ([]string, error) {
 	info, err := os.Stat(arg)
 	switch {
@@ -115,7 +106,7 @@ func specsBeneath(folder string) ([]string, error) {
 		return nil
 	})
 	if err != nil {
-		return nil, plainPathError(err)
+		return nil, regular.Plain(err)
 	}
 	if len(out) == 0 {
 		return nil, fmt.Errorf("%s: got no %s in that folder or beneath it", folder, strings.Join(specNames, " or "))
@@ -151,7 +142,7 @@ func loadReadable(files, patterns []string) (cases []spec.Case, wrong []unreadab
 	for _, file := range files {
 		cs, err := spec.Load(file)
 		if err != nil {
-			wrong = append(wrong, unreadable{file, plainPathError(err)})
+			wrong = append(wrong, unreadable{file, regular.Plain(err)})
 		}
 		cases = append(cases, cs...)
 	}

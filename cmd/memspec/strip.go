@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/memspec/memspec/engine/artifact"
+	"github.com/memspec/memspec/engine/regular"
 	"github.com/memspec/memspec/engine/units"
 )
 
@@ -28,14 +29,14 @@ Records of at most 4 KiB are kept: traced code computes shapes with them.`,
 		}
 		before, err := os.Stat(args[0])
 		if err != nil {
-			return plainPathError(err)
+			return regular.Plain(err)
 		}
 		if err := artifact.Strip(args[0], out); err != nil {
 			return err
 		}
 		after, err := os.Stat(out)
 		if err != nil {
-			return plainPathError(err)
+			return regular.Plain(err)
 		}
 		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %s, was %s\n", out, units.Bytes(after.Size()), units.Bytes(before.Size()))
 		return err

@@ -32,7 +32,7 @@ they say (3 where sizes are missing): memspec check judges, memspec fit searches
 	out := newOutputs(cmd, 0)
 	basis := judgeFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		dim, values, err := f.sweptDim()
+		dim, values, err := sweptDim(f)
 		if err != nil {
 			return err
 		}
@@ -58,7 +58,7 @@ they say (3 where sizes are missing): memspec check judges, memspec fit searches
 const maxSwept = 10_000
 
 // sweptDim takes the one --dim with several values out of the flags: B=1..64, B=1..64..8, B=1,2,4; those with one value stay.
-func (f *runFlags) sweptDim() (dim string, values []int64, err error) {
+func sweptDim(f *runFlags) (dim string, values []int64, err error) {
 	var rest []string
 	for _, d := range f.dims {
 		name, list, ok := strings.Cut(d, "=")

@@ -144,7 +144,7 @@ func (u *update) changed() []*updated {
 func (u *update) end(cmd *cobra.Command, file string, dry bool) error {
 	data, err := regular.Read(file, spec.MaxFile)
 	if err != nil {
-		return plainPathError(err)
+		return regular.Plain(err)
 	}
 	changed := u.changed()
 	p := layout.To(cmd.OutOrStdout())

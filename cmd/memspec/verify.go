@@ -15,6 +15,7 @@ import (
 	"github.com/memspec/memspec/cudameasure/verify"
 	"github.com/memspec/memspec/engine/format"
 	"github.com/memspec/memspec/engine/recording"
+	"github.com/memspec/memspec/engine/regular"
 	"github.com/memspec/memspec/engine/spec"
 	"github.com/memspec/memspec/engine/suite"
 	"github.com/memspec/memspec/engine/verdict"
@@ -107,7 +108,7 @@ func (o *verifyOptions) holder() (holder, error) {
 	}
 	records, err := cudameasure.ReadFolder(o.dir)
 	if err != nil {
-		return nil, plainPathError(err)
+		return nil, regular.Plain(err)
 	}
 	return (&verify.Kept{Records: records, Required: o.require, Pretend: o.on.value == "pretend"}).Compare, nil
 }
@@ -285,11 +286,4 @@ func writeVerified(w io.Writer, all []*verify.Account) error {
 		text += fmt.Sprintf(", %d of them %s", missing, not)
 	}
 	return writeLine(w, fmt.Sprintf("%s: %s", plural(len(all), "case"), text))
-}
-
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }

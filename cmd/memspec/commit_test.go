@@ -4,18 +4,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
-
-func TestShortened(t *testing.T) {
-	whole := strings.Repeat("ü", longestError)
-	assert.Equal(t, whole, shortened(whole))
-	assert.Equal(t, strings.Repeat("ü", longestError-errorEnd)+" … "+strings.Repeat("ü", errorEnd-3)+"end", shortened(whole+"end"))
-}
 
 // A file of a commit is read whole, and only where it is not too large.
 func TestReadAtMost(t *testing.T) {

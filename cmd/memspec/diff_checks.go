@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/memspec/memspec/engine/format"
@@ -33,7 +32,7 @@ func readCheck(path string) ([]checkedCase, error) {
 	}
 	data, err := regular.Read(path, maxCheck)
 	if err != nil {
-		return nil, plainPathError(err)
+		return nil, regular.Plain(err)
 	}
 	if err := report.CheckJSON(data); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
@@ -207,14 +206,4 @@ func (d *checksDiff) write(out *outputs, code int) error {
 	}
 	text := fmt.Sprintf("%s: %d the same, %d not", plural(d.Same+len(d.Cases), "case"), d.Same, len(d.Cases))
 	return out.end(&format.Summary{Exit: code, JSON: d, Text: func(w io.Writer) error { return writeLine(w, text) }})
-}
-
-// parseShare reads a percentage.
-func parseShare(text string) (float64, error) {
-	number, ok := strings.CutSuffix(strings.TrimSpace(text), "%")
-	share, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
-	if !ok || err != nil || !(share >= 0) {
-		return 0, fmt.Errorf("got %q, want a percentage such as 1%%", text)
-	}
-	return share / 100, nil
 }

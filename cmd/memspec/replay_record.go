@@ -11,6 +11,7 @@ import (
 	"github.com/memspec/memspec/engine/layout"
 	"github.com/memspec/memspec/engine/platform"
 	"github.com/memspec/memspec/engine/recording"
+	"github.com/memspec/memspec/engine/regular"
 	"github.com/memspec/memspec/engine/report"
 	"github.com/memspec/memspec/engine/trace"
 	"github.com/memspec/memspec/engine/units"
@@ -162,7 +163,7 @@ func passPeaks(tl *allocator.Timeline, passes int) ([]allocator.PeakSizes, error
 func endRecordReplay(out *outputs, path string) error {
 	m, err := recording.Read(path)
 	if err != nil {
-		return plainPathError(err)
+		return regular.Plain(err)
 	}
 	if len(m.Events) == 0 {
 		return &exit{code: exitUnsure, err: errors.New(path + ": nothing to replay: the record has no events")}

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/memspec/memspec/engine/exec"
+	"github.com/memspec/memspec/engine/regular"
+	"github.com/memspec/memspec/engine/spec"
+)
+
+// The exit codes.
+const (
+	exitOK     = 0 // all pass
+	exitBroken = 1 // a budget is broken
+	exitUsage  = 2 // wrong usage, unreadable spec or artifact
+	exitUnsure = 3 // could not say
+
+	exitInterrupted = 130 // by Ctrl-C, as shells have it
+)
+
+// An exit ends the command with a code; err is told on stderr, nil where stdout has said it all.
+type exit struct {
+	code int
+	err  error
+}
+
+func (e *exit) Error() string {
+	if e.err == nil {
+		return fmt.Sprintf("exit %d", e.code)
+	}
+	return e.err.Error()
+}
+
+func (e *exit) Unwrap() error { return e.err }
+
+// exitWith is nil for exitOK, so that a command can return it whatever the code.
+func exitWith(code int) error {
+	if code == exitOK {
+		return nil
+	}
+	return &exit{code: code}
+}
+
+// exitCodeOf is the code that an error ends the command with, where it has one of its own.
+func exitCodeOf(err error) int {
+	var end *exit
+	if errors.As(err, &end) {
+		return end.code
+	}
+	return exitUsage
+}
+
+// errorLines is one line an error; a memspec.yaml tells all that is wrong with it.
+func errorLines(err error) []string {
+	if err == nil {
+		return nil
+	}
+	var many spec.Errors
+	if errors.As(err, &many) {
+		return strings.Split(many.Error(), "\n")
+	}
+	line := oneLine(regular.Plain(err).Error())
+	var input *exec.InputError
+	if errors.As(err, &input) && len(input.Missing) > 0 {
+		line += fmt.Sprintf("; give each, as in --input '%s=float32[1,3,224,224]', or let memspec init guess", input.Missing[0])
+	}
+	return []string{line}
+}
+
+// wantArgs is cobra's argument check with a text that says what is wanted.
+func wantArgs(least, most int, what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) < least || len(args) > most {
+			return fmt.Errorf("%s: got %d arguments, want %s, see `%s --help`", cmd.Name(), len(args), what, cmd.CommandPath())
+		}
+		return nil
+	}
+}
