@@ -25,7 +25,7 @@ VENV := .venv
 COMPAT := .venv-compat
 HEADERS := .cache/cuda-headers
 # What runs on more than one goroutine: packages, and of the two big ones the tests that run models side by side and the commands that judge many cases.
-RACE := ./engine/program ./engine/internal/once ./assert ./cudameasure/...
+RACE := ./engine/program ./engine/internal/once ./internal/cli ./assert ./cudameasure/...
 RACE_ENGINE := ^Test(Invariants|Judge|TrainingSteps|ARunIsMadeOnce)
 RACE_COMMAND := ^TestScript$$/^(against|baseline|check|init|update|verify)$$|^TestVerify|^TestInterrupted
 

@@ -166,6 +166,12 @@ var mayImport = map[string][]string{
 		"engine/origin", "engine/recording", "engine/regular", "engine/report", "engine/spec", "engine/trace",
 		"engine/units", "engine/verdict",
 	},
+	"internal/cli": {
+		"engine", "engine/allocator", "engine/artifact", "engine/device", "engine/exec", "engine/exec/recorded",
+		"engine/format", "engine/layout", "engine/origin", "engine/platform", "engine/recording",
+		"engine/regular", "engine/report", "engine/spec", "engine/suite", "engine/verdict",
+		"engine/workspace/profile",
+	},
 	"engine/guess": {
 		"engine", "engine/device", "engine/origin", "engine/platform", "engine/program", "engine/spec",
 	},
@@ -184,11 +190,10 @@ var mayImport = map[string][]string{
 	},
 	"cmd/memspec": {
 		"cudameasure", "cudameasure/verify", "engine", "engine/allocator", "engine/artifact", "engine/coverage",
-		"engine/device", "engine/exec", "engine/exec/lifetime", "engine/exec/recorded", "engine/format",
-		"engine/guess", "engine/layout", "engine/note", "engine/ops/builtin", "engine/origin",
-		"engine/platform", "engine/program", "engine/recording", "engine/regular", "engine/report",
-		"engine/spec", "engine/suite", "engine/tensor", "engine/trace", "engine/units", "engine/verdict",
-		"engine/workspace/profile",
+		"engine/device", "engine/exec/lifetime", "engine/format", "engine/guess", "engine/layout",
+		"engine/note", "engine/ops/builtin", "engine/origin", "engine/platform", "engine/program",
+		"engine/recording", "engine/regular", "engine/report", "engine/spec", "engine/suite", "engine/tensor",
+		"engine/trace", "engine/units", "engine/verdict", "engine/workspace/profile", "internal/cli",
 	},
 }
 

@@ -59,7 +59,7 @@ def target() -> str:
 
 def release(distribution: Distribution) -> list:
     """The linker's flags: no symbols, and the version of this distribution."""
-    return [f"-ldflags=-s -w -X main.release={distribution.get_version()}"]
+    return [f"-ldflags=-s -w -X github.com/memspec/memspec/internal/cli.release={distribution.get_version()}"]
 
 
 class BuildWithBinary(build_py):

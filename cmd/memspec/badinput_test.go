@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/memspec/memspec/internal/cli"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -68,14 +69,14 @@ func TestBadInputThroughEveryDoor(t *testing.T) {
 		says                  string
 		doors                 []string // nil is all of them
 	}{
-		{"a file that is not there", "none.pt", "float32[B,3,32,32]", exitUsage, "none.pt: no such file or directory", nil},
-		{"a truncated archive", "short.pt", "float32[B,3,32,32]", exitUsage, "short.pt: ", nil},
-		{"a text", "text.pt", "float32[B,3,32,32]", exitUsage, "text.pt: got ", nil},
-		{"an empty file", "empty.pt", "float32[B,3,32,32]", exitUsage, "empty.pt: got an empty file", nil},
-		{"a wrong shape", "good.pt", "float32[B,4,32,32]", exitUsage, "got input of 4 channels", nil},
-		{"a wrong rank", "good.pt", "float32[B]", exitUsage, "good.pt: ", nil},
-		{"no shape", "good.pt", "float32[B", exitUsage, "input", nil},
-		{"no dtype", "good.pt", "float33[B,3,32,32]", exitUsage, `got dtype "float33"`, nil},
+		{"a file that is not there", "none.pt", "float32[B,3,32,32]", cli.ExitUsage, "none.pt: no such file or directory", nil},
+		{"a truncated archive", "short.pt", "float32[B,3,32,32]", cli.ExitUsage, "short.pt: ", nil},
+		{"a text", "text.pt", "float32[B,3,32,32]", cli.ExitUsage, "text.pt: got ", nil},
+		{"an empty file", "empty.pt", "float32[B,3,32,32]", cli.ExitUsage, "empty.pt: got an empty file", nil},
+		{"a wrong shape", "good.pt", "float32[B,4,32,32]", cli.ExitUsage, "got input of 4 channels", nil},
+		{"a wrong rank", "good.pt", "float32[B]", cli.ExitUsage, "good.pt: ", nil},
+		{"no shape", "good.pt", "float32[B", cli.ExitUsage, "input", nil},
+		{"no dtype", "good.pt", "float33[B,3,32,32]", cli.ExitUsage, `got dtype "float33"`, nil},
 	} {
 		for door, args := range onArtifact {
 			t.Run(tt.what+"/"+door, func(t *testing.T) {
@@ -104,7 +105,7 @@ func TestBadInputThroughEveryDoor(t *testing.T) {
 					args = []string{"ops", "--missing", artifact}
 				}
 				code, stdout, stderr := told(args...)
-				assert.Equal(t, exitUsage, code)
+				assert.Equal(t, cli.ExitUsage, code)
 				assert.Empty(t, stdout)
 				oneClearLine(t, stderr, says)
 				assert.NoFileExists(t, "stripped.pt")
@@ -135,13 +136,13 @@ func TestBadSpecsThroughEveryDoor(t *testing.T) {
 		says string
 		not  []string // doors that look at no artifact, or say it elsewhere
 	}{
-		{"absent.yaml", exitUsage, "absent.yaml: no such file or directory", nil},
-		{"bad.yaml", exitUsage, "bad.yaml:", nil},
-		{"none.yaml", exitUsage, "none.pt: no such file or directory", []string{"cases"}},
-		{"short.yaml", exitUsage, "short.pt: ", []string{"cases"}},
-		{"text.yaml", exitUsage, "text.pt: got ", []string{"cases"}},
-		{"shape.yaml", exitUsage, "got input of 4 channels", []string{"cases"}},
-		{"custom.yaml", exitUnsure, "memspec_test::twice", []string{"cases", "workspace"}},
+		{"absent.yaml", cli.ExitUsage, "absent.yaml: no such file or directory", nil},
+		{"bad.yaml", cli.ExitUsage, "bad.yaml:", nil},
+		{"none.yaml", cli.ExitUsage, "none.pt: no such file or directory", []string{"cases"}},
+		{"short.yaml", cli.ExitUsage, "short.pt: ", []string{"cases"}},
+		{"text.yaml", cli.ExitUsage, "text.pt: got ", []string{"cases"}},
+		{"shape.yaml", cli.ExitUsage, "got input of 4 channels", []string{"cases"}},
+		{"custom.yaml", cli.ExitUnsure, "memspec_test::twice", []string{"cases", "workspace"}},
 	} {
 		for door, args := range doors {
 			skip := false
@@ -170,15 +171,15 @@ func TestBadSpecsThroughEveryDoor(t *testing.T) {
 	}
 	t.Run("a baseline of another schema", func(t *testing.T) {
 		code, stdout, stderr := told("check", "good.yaml", "--baseline", "bad.json")
-		assert.Equal(t, exitUsage, code)
+		assert.Equal(t, cli.ExitUsage, code)
 		assert.Empty(t, stdout)
 		oneClearLine(t, stderr, "bad.json: got a baseline of schema 9, want 1")
 		code, stdout, stderr = told("diff", "bad.json", "bad.json")
-		assert.Equal(t, exitUsage, code)
+		assert.Equal(t, cli.ExitUsage, code)
 		assert.Empty(t, stdout)
 		oneClearLine(t, stderr, "bad.json: ")
 		code, stdout, stderr = told("replay", "bad.json")
-		assert.Equal(t, exitUsage, code)
+		assert.Equal(t, cli.ExitUsage, code)
 		assert.Empty(t, stdout)
 		oneClearLine(t, stderr, "bad.json: ")
 	})

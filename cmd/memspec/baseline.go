@@ -12,6 +12,7 @@ import (
 	"github.com/memspec/memspec/engine/report"
 	"github.com/memspec/memspec/engine/spec"
 	"github.com/memspec/memspec/engine/suite"
+	"github.com/memspec/memspec/internal/cli"
 )
 
 func newBaseline() *cobra.Command {
@@ -26,12 +27,12 @@ a change.`,
 		Example: `  memspec baseline
   memspec check`,
 		Args:              cobra.ArbitraryArgs,
-		ValidArgsFunction: completeSpecs,
+		ValidArgsFunction: cli.CompleteSpecs,
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", "", "the `FILE` to write (default: "+spec.BaselineFile+" beside memspec.yaml)")
-	profile := workspaceFlag(cmd)
+	profile := cli.WorkspaceFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		files, err := specFiles(args)
+		files, err := cli.SpecFiles(args)
 		if err != nil {
 			return err
 		}
@@ -66,11 +67,11 @@ func (w *baselineWriter) write(file string) error {
 		return fmt.Errorf("%s: got it for %s and for %s, want one file of cases in a folder", output, other, file)
 	}
 	w.written[output] = file
-	cases, err := loadCases([]string{file}, nil)
+	cases, err := cli.LoadCases([]string{file}, nil)
 	if err != nil {
 		return err
 	}
-	if err := useProfile(cases, w.profile); err != nil {
+	if err := cli.UseProfile(cases, w.profile); err != nil {
 		return err
 	}
 	b, err := baselineOf(w.cmd, cases)
@@ -81,10 +82,10 @@ func (w *baselineWriter) write(file string) error {
 	if err := b.Write(&text); err != nil {
 		return err
 	}
-	if err := writeWhole(output, text.Bytes()); err != nil {
+	if err := cli.WriteWhole(output, text.Bytes()); err != nil {
 		return err
 	}
-	return writeLine(w.cmd.OutOrStdout(), fmt.Sprintf("%s: %s", output, plural(len(b.Cases), "case")))
+	return cli.WriteLine(w.cmd.OutOrStdout(), fmt.Sprintf("%s: %s", output, cli.Plural(len(b.Cases), "case")))
 }
 
 // baselineOf runs every case; one that cannot be run is an error, for a baseline without it would say nothing of it.
@@ -95,23 +96,23 @@ func baselineOf(cmd *cobra.Command, cases []spec.Case) (*suite.Baseline, error) 
 	b := &suite.Baseline{}
 	var wrong, unsure []error
 	models := suite.New(os.Environ())
-	bar := newProgress(cmd.ErrOrStderr(), len(cases))
-	models.JudgeAll(cmd.Context(), cases, bar.step, func(r *suite.Result) {
+	bar := cli.NewProgress(cmd.ErrOrStderr(), len(cases))
+	models.JudgeAll(cmd.Context(), cases, bar.Step, func(r *suite.Result) {
 		switch {
 		case r.Err != nil:
 			wrong = append(wrong, fmt.Errorf("%s: %w", r.Case.Name, r.Err))
 		case r.Report.Quality == report.Incomplete:
 			unsure = append(unsure, fmt.Errorf("%s: %s", r.Case.Name, report.Lacking(r.Report.Coverage.Unsupported)))
 		default:
-			b.Cases = append(b.Cases, suite.BaselineOf(r.Case.Name, repositoryPaths().Report(r.Report)))
+			b.Cases = append(b.Cases, suite.BaselineOf(r.Case.Name, cli.RepositoryPaths().Report(r.Report)))
 		}
 	})
-	bar.clear()
+	bar.Clear()
 	if cmd.Context().Err() != nil {
-		return nil, interrupted(len(b.Cases), len(cases))
+		return nil, cli.Interrupted(len(b.Cases), len(cases))
 	}
 	if len(wrong) == 0 && len(unsure) > 0 {
-		return nil, &exit{code: exitUnsure, err: errors.Join(unsure...)}
+		return nil, &cli.Exit{Code: cli.ExitUnsure, Err: errors.Join(unsure...)}
 	}
 	return b, errors.Join(append(wrong, unsure...)...)
 }

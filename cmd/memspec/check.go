@@ -18,6 +18,7 @@ import (
 	"github.com/memspec/memspec/engine/suite"
 	"github.com/memspec/memspec/engine/units"
 	"github.com/memspec/memspec/engine/verdict"
+	"github.com/memspec/memspec/internal/cli"
 )
 
 func newCheck() *cobra.Command {
@@ -34,67 +35,67 @@ Exit codes: 2 if the file cannot be read; else 1 if any case fails; else 2 if an
   memspec check -o junit.xml -o report.html
   memspec check --format json > result.json`,
 		Args:              cobra.ArbitraryArgs,
-		ValidArgsFunction: completeSpecs,
+		ValidArgsFunction: cli.CompleteSpecs,
 	}
-	patterns := caseFlag(cmd)
-	profile := workspaceFlag(cmd)
-	basis := judgeFlag(cmd)
-	q := newQuery(cmd)
-	out := newOutputs(cmd, format.Verdicts|format.Timelines)
+	patterns := cli.CaseFlag(cmd)
+	profile := cli.WorkspaceFlag(cmd)
+	basis := cli.JudgeFlag(cmd)
+	q := cli.NewQuery(cmd)
+	out := cli.NewOutputs(cmd, format.Verdicts|format.Timelines)
 	against := cmd.Flags().String("against", "", "compare with another `COMMIT` of the repository, read from git: its artifacts and recordings, by its memspec.yaml")
 	part := cmd.Flags().String("shard", "", "only one `PART` of the cases, such as 2/8: the same ones whatever else the file holds")
 	since := cmd.Flags().String("changed-since", "", "only cases that something changed for since a `COMMIT`: artifact, profile, source or lines of memspec.yaml")
-	on := deviceFlag(cmd)
+	on := cli.DeviceFlag(cmd)
 	baseline := cmd.Flags().String("baseline", "", "compare with this `FILE` in place of the memspec.baseline.json beside each memspec.yaml")
 	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "the whole account of every case, every holder")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := wantValues(cmd, "against", "baseline", "shard", "changed-since"); err != nil {
+		if err := cli.WantValues(cmd, "against", "baseline", "shard", "changed-since"); err != nil {
 			return err
 		}
 		if *on != "" && *against != "" {
 			return errors.New("got --against beside --device, want one of them: the commit has its cases on their own devices")
 		}
-		files, err := specFiles(args)
+		files, err := cli.SpecFiles(args)
 		if err != nil {
 			return err
 		}
-		cases, wrong, err := loadReadable(files, *patterns)
+		cases, wrong, err := cli.LoadReadable(files, *patterns)
 		if len(wrong) == len(files) || err != nil { // nothing can be judged
-			_, err = loadCases(files, *patterns)
+			_, err = cli.LoadCases(files, *patterns)
 			return err
 		}
 		if *part != "" {
-			if cases, err = shard(cases, *part); err != nil {
+			if cases, err = cli.Shard(cases, *part); err != nil {
 				return err
 			}
 		}
 		if *since != "" {
-			if cases, err = changedSince(cmd.Context(), cases, *since); err != nil {
+			if cases, err = cli.ChangedSince(cmd.Context(), cases, *since); err != nil {
 				return err
 			}
 		}
-		if cases, err = onDevice(cases, *on); err != nil {
+		if cases, err = cli.OnDevice(cases, *on); err != nil {
 			return err
 		}
-		if err := useProfile(cases, *profile); err != nil {
+		if err := cli.UseProfile(cases, *profile); err != nil {
 			return err
 		}
-		judgeBy(cases, basis)
+		cli.JudgeBy(cases, basis)
 		all := &checked{out: out, verbose: verbose, query: q}
-		if err := all.compareWith(cmd, compared{files: readable(files, wrong), cases: cases, against: *against, baseline: *baseline}); err != nil {
+		if err := all.compareWith(cmd, compared{files: cli.Readable(files, wrong), cases: cases, against: *against, baseline: *baseline}); err != nil {
 			return err
 		}
-		if err := out.open(len(cases) + len(wrong)); err != nil {
+		if err := out.Open(len(cases) + len(wrong)); err != nil {
 			return err
 		}
-		defer out.abandon()
-		all.json = out.has("json")
+		defer out.Abandon()
+		all.json = out.Has("json")
 		all.wrong = wrong
 		code, err := runCheck(cmd, cases, all)
 		if err != nil {
 			return err
 		}
-		return exitWith(code)
+		return cli.ExitWith(code)
 	}
 	return cmd
 }
@@ -119,17 +120,17 @@ func (c *checked) compareWith(cmd *cobra.Command, with compared) error {
 			with.cases[i].Baseline = with.baseline
 		}
 	case with.against != "":
-		at, err := openCommit(cmd.Context(), "--against", with.against)
+		at, err := cli.OpenCommit(cmd.Context(), "--against", with.against)
 		if err != nil {
 			return err
 		}
-		if c.before, err = at.estimates(cmd.Context(), with.files); err != nil {
+		if c.before, err = at.Estimates(cmd.Context(), with.files); err != nil {
 			return err
 		}
 		c.regressions = map[string][]spec.Regression{}
 		for i := range with.cases {
 			k := &with.cases[i]
-			c.regressions[caseKey(k.Pos.File, k.Name)] = k.Regression
+			c.regressions[cli.CaseKey(k.Pos.File, k.Name)] = k.Regression
 			k.Baseline, k.Regression = "", nil // compared by hand once they have run
 		}
 	}
@@ -140,44 +141,44 @@ func (c *checked) compareWith(cmd *cobra.Command, with compared) error {
 const mostRemedied = 20
 
 func runCheck(cmd *cobra.Command, cases []spec.Case, all *checked) (int, error) {
-	bar := newProgress(cmd.ErrOrStderr(), len(cases))
+	bar := cli.NewProgress(cmd.ErrOrStderr(), len(cases))
 	var outcomes []verdict.Outcome
 	remedied := 0
-	models, err := all.query.models()
+	models, err := all.query.Models()
 	if err != nil {
 		return 0, err
 	}
 	var held []*suite.Result // with --missing nothing is written before all have run
-	models.JudgeAll(cmd.Context(), cases, bar.step, func(r *suite.Result) {
+	models.JudgeAll(cmd.Context(), cases, bar.Step, func(r *suite.Result) {
 		if cmd.Context().Err() != nil {
 			return
 		}
 		if all.before != nil && r.Err == nil {
-			key := caseKey(r.Case.Pos.File, r.Case.Name)
+			key := cli.CaseKey(r.Case.Pos.File, r.Case.Name)
 			r.Case.Regression = all.regressions[key]
-			all.before.compare(key, r)
+			all.before.Compare(key, r)
 		}
 		outcomes = append(outcomes, r.Verdict.Outcome)
 		if r.Verdict.Outcome == verdict.Fail && remedied < mostRemedied {
 			remedied++
 			r.Remedies = models.Remedies(cmd.Context(), r)
 		}
-		bar.clear()
+		bar.Clear()
 		switch {
-		case all.query.missing != "":
+		case all.query.Missing != "":
 			held = append(held, r)
 		case err == nil:
 			err = all.add(r)
 		}
 	})
-	bar.clear()
+	bar.Clear()
 	if cmd.Context().Err() != nil {
-		return 0, interrupted(len(outcomes), len(cases))
+		return 0, cli.Interrupted(len(outcomes), len(cases))
 	}
 	if err != nil {
 		return 0, err
 	}
-	if err := all.query.unanswered(); err != nil {
+	if err := all.query.Unanswered(); err != nil {
 		return 0, err
 	}
 	for _, r := range held {
@@ -187,8 +188,8 @@ func runCheck(cmd *cobra.Command, cases []spec.Case, all *checked) (int, error) 
 	}
 	for _, w := range all.wrong { // the others are judged all the same
 		outcomes = append(outcomes, verdict.Error)
-		c := spec.Case{Name: w.file, Pos: spec.Pos{File: w.file}}
-		if err := all.add(&suite.Result{Case: c, Err: errors.New(strings.Join(errorLines(w.err), "; ")), Verdict: verdict.Verdict{Outcome: verdict.Error}}); err != nil {
+		c := spec.Case{Name: w.File, Pos: spec.Pos{File: w.File}}
+		if err := all.add(&suite.Result{Case: c, Err: errors.New(strings.Join(cli.ErrorLines(w.Err), "; ")), Verdict: verdict.Verdict{Outcome: verdict.Error}}); err != nil {
 			return 0, err
 		}
 	}
@@ -196,8 +197,8 @@ func runCheck(cmd *cobra.Command, cases []spec.Case, all *checked) (int, error) 
 	if err := all.end(code); err != nil {
 		return 0, err
 	}
-	if out := cmd.OutOrStdout(); terminal(out) && !all.out.quiet && all.out.name.value == "text" {
-		return code, writeLine(out, all.closing(bar.elapsed()))
+	if out := cmd.OutOrStdout(); cli.Terminal(out) && !all.out.Quiet && all.out.Name.Value == "text" {
+		return code, cli.WriteLine(out, all.closing(bar.Elapsed()))
 	}
 	return code, nil
 }
@@ -227,12 +228,12 @@ func (c *checked) notice(r *suite.Result) {
 
 // checked are the results of a check: a line a case that passes, the whole account of any other, and a summary.
 type checked struct {
-	out         *outputs
-	query       *query
+	out         *cli.Outputs
+	query       *cli.Query
 	verbose     bool
-	wrong       []unreadable                 // files of cases
+	wrong       []cli.Unreadable             // files of cases
 	json        bool                         // it is asked for
-	before      *estimates                   // of another commit; nil where none was asked for
+	before      *cli.Estimates               // of another commit; nil where none was asked for
 	regressions map[string][]spec.Regression // what cases may take more than there
 	cases       []caseJSON
 	legend      []string // explains what passes rest on
@@ -249,17 +250,17 @@ func (c *checked) add(r *suite.Result) error {
 	c.notice(r)
 	c.explain(r)
 	if r.Report != nil {
-		r.Report = repositoryPaths().Report(r.Report)
+		r.Report = cli.RepositoryPaths().Report(r.Report)
 	}
 	if c.json {
 		c.cases = append(c.cases, asJSON(r))
 	}
-	return c.out.add(resultCase(r, c.out, c.verbose))
+	return c.out.Add(cli.ResultCase(r, c.out, c.verbose))
 }
 
 // explain remembers what the short lines of cases that pass name: each ground is explained once, at the end.
 func (c *checked) explain(r *suite.Result) {
-	if c.verbose || c.out.quiet || r.Err != nil || r.Verdict.Outcome != verdict.Pass {
+	if c.verbose || c.out.Quiet || r.Err != nil || r.Verdict.Outcome != verdict.Pass {
 		return
 	}
 	for _, g := range r.Verdict.Grounds {
@@ -301,12 +302,12 @@ func (c *checked) writeLegend(w io.Writer) error {
 func (c *checked) end(code int) error {
 	sum := &format.Summary{Exit: code, Text: func(w io.Writer) error {
 		if c.total == 0 {
-			return writeLine(w, "0 cases: nothing to check")
+			return cli.WriteLine(w, "0 cases: nothing to check")
 		}
 		if err := c.writeLegend(w); err != nil {
 			return err
 		}
-		return writeLine(w, fmt.Sprintf("%s: %s", plural(c.total, "case"), countsText(&c.count)))
+		return cli.WriteLine(w, fmt.Sprintf("%s: %s", cli.Plural(c.total, "case"), cli.CountsText(&c.count)))
 	}}
 	if c.json {
 		if c.cases == nil {
@@ -314,7 +315,7 @@ func (c *checked) end(code int) error {
 		}
 		sum.JSON = checkJSON{Schema: 1, Exit: code, Cases: c.cases}
 	}
-	return c.out.end(sum)
+	return c.out.End(sum)
 }
 
 type checkJSON struct {
@@ -354,7 +355,7 @@ type findingJSON struct {
 }
 
 func asJSON(r *suite.Result) caseJSON {
-	j := caseJSON{Name: r.Case.Name, Spec: lineOf(r.Case.Pos), Outcome: r.Verdict.Outcome, Findings: []findingJSON{}, Change: r.Change, Report: r.Report}
+	j := caseJSON{Name: r.Case.Name, Spec: cli.LineOf(r.Case.Pos), Outcome: r.Verdict.Outcome, Findings: []findingJSON{}, Change: r.Change, Report: r.Report}
 	if text := r.RestsOn(); text != "" {
 		j.RestsOn = &restsJSON{text, r.Verdict.Grounds}
 	}
@@ -365,7 +366,7 @@ func asJSON(r *suite.Result) caseJSON {
 		r.Report.Normalize()
 	}
 	for _, f := range r.Verdict.Findings {
-		fj := findingJSON{Metric: f.Metric, Limit: f.Limit, Over: f.Over, Spec: lineOf(f.Pos), Outcome: f.Outcome, Why: f.Why, Regression: f.Regression}
+		fj := findingJSON{Metric: f.Metric, Limit: f.Limit, Over: f.Over, Spec: cli.LineOf(f.Pos), Outcome: f.Outcome, Why: f.Why, Regression: f.Regression}
 		if f.Upper > 0 {
 			fj.Upper = &f.Upper
 		}

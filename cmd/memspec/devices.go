@@ -11,6 +11,7 @@ import (
 	"github.com/memspec/memspec/engine/layout"
 	"github.com/memspec/memspec/engine/report"
 	"github.com/memspec/memspec/engine/units"
+	"github.com/memspec/memspec/internal/cli"
 )
 
 type devicesJSON struct {
@@ -56,13 +57,13 @@ func newDevices() *cobra.Command {
 a context cost is one that was measured, or the range that public logs tell. Own devices go under devices: in memspec.yaml.`,
 		Example: `  memspec devices
   memspec devices --format json`,
-		Args:              wantArgs(0, 0, "none"),
+		Args:              cli.WantArgs(0, 0, "none"),
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
-	format := formatFlag(cmd)
+	format := cli.FormatFlag(cmd)
 	verbose := cmd.Flags().BoolP("verbose", "v", false, "with other names that are understood")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if format.value == "json" {
+		if format.Value == "json" {
 			return report.EncodeJSON(cmd.OutOrStdout(), devicesAsJSON())
 		}
 		return writeDevices(cmd, *verbose)

@@ -15,6 +15,7 @@ import (
 	"github.com/memspec/memspec/engine/report"
 	"github.com/memspec/memspec/engine/suite"
 	"github.com/memspec/memspec/engine/verdict"
+	"github.com/memspec/memspec/internal/cli"
 )
 
 func newDiff() *cobra.Command {
@@ -29,10 +30,10 @@ runtime, mode, torch or allocator setting are not compared but with --unlike.`,
 		Example: `  memspec estimate model.pt --input 'float32[1,3,224,224]' --device t4 --format json > old.json
   memspec diff old.json new.json
   memspec diff old.rec new.rec --device t4`,
-		Args: wantArgs(2, 2, "OLD and NEW, estimates, checks or artifacts"),
+		Args: cli.WantArgs(2, 2, "OLD and NEW, estimates, checks or artifacts"),
 	}
-	f := newRunFlags(cmd)
-	out := newOutputs(cmd, 0)
+	f := cli.NewRunFlags(cmd)
+	out := cli.NewOutputs(cmd, 0)
 	most := cmd.Flags().String("fail-on-increase", "", "exit 1 where any metric grew by more than this `SHARE`, such as 1%")
 	unlike := cmd.Flags().Bool("unlike", false, "compare runs of other inputs, devices, runtimes or settings, too")
 	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "every holder, not only the largest")
@@ -40,17 +41,17 @@ runtime, mode, torch or allocator setting are not compared but with --unlike.`,
 		limit := -1.0
 		if *most != "" {
 			var err error
-			if limit, err = parseShare(*most); err != nil {
+			if limit, err = cli.ParseShare(*most); err != nil {
 				return fmt.Errorf("--fail-on-increase: %w", err)
 			}
 		}
 		code := func(increase float64) int {
 			if limit >= 0 && increase > limit {
-				return exitBroken
+				return cli.ExitBroken
 			}
-			return exitOK
+			return cli.ExitOK
 		}
-		if name := f.given(cmd); name != "" && isJSON(args[0]) && isJSON(args[1]) {
+		if name := f.Given(cmd); name != "" && isJSON(args[0]) && isJSON(args[1]) {
 			return fmt.Errorf("got --%s, want an artifact beside it: %s and %s tell their own runs", name, args[0], args[1])
 		}
 		old, err := readCheck(args[0])
@@ -63,15 +64,15 @@ runtime, mode, torch or allocator setting are not compared but with --unlike.`,
 		}
 		if old != nil && now != nil {
 			d := compareChecks(old, now)
-			if err := out.open(len(d.Cases)); err != nil {
+			if err := out.Open(len(d.Cases)); err != nil {
 				return err
 			}
-			defer out.abandon()
+			defer out.Abandon()
 			end := code(d.increase())
 			if err := d.write(out, end); err != nil {
 				return err
 			}
-			return exitWith(end)
+			return cli.ExitWith(end)
 		}
 		before, err := readReport(cmd.Context(), f, args[0])
 		if err != nil {
@@ -84,26 +85,26 @@ runtime, mode, torch or allocator setting are not compared but with --unlike.`,
 		if differ := report.Unlike(&before.Run, &after.Run); len(differ) > 0 && !*unlike {
 			return fmt.Errorf("%s, %s: got unlike runs (--unlike compares them): %s", args[0], args[1], strings.Join(differ, "; "))
 		}
-		if err := out.open(1); err != nil {
+		if err := out.Open(1); err != nil {
 			return err
 		}
-		defer out.abandon()
+		defer out.Abandon()
 		d := report.Diff(before, after)
-		if err := out.add(diffCase(d, after, verbose)); err != nil {
+		if err := out.Add(diffCase(d, after, verbose)); err != nil {
 			return err
 		}
 		end := code((&checksDiff{Cases: []caseDiffJSON{{Diff: d}}}).increase())
-		if err := out.end(&format.Summary{Exit: end, JSON: d}); err != nil {
+		if err := out.End(&format.Summary{Exit: end, JSON: d}); err != nil {
 			return err
 		}
-		return exitWith(end)
+		return cli.ExitWith(end)
 	}
 	return cmd
 }
 
 // diffCase is a difference for every format.
 func diffCase(d *report.Difference, after *report.Report, verbose bool) *format.Case {
-	c := &format.Case{Name: after.Artifact, Report: after, Line: d.Head(), Text: func(w io.Writer) error { return d.WriteText(w, rowsShown(verbose)) }}
+	c := &format.Case{Name: after.Artifact, Report: after, Line: d.Head(), Text: func(w io.Writer) error { return d.WriteText(w, cli.RowsShown(verbose)) }}
 	c.Figures = changeFigures(d)
 	return c
 }
@@ -122,11 +123,11 @@ func isJSON(path string) bool {
 }
 
 // readReport is the estimate that a file holds, or that of an artifact.
-func readReport(ctx context.Context, f *runFlags, path string) (*report.Report, error) {
+func readReport(ctx context.Context, f *cli.RunFlags, path string) (*report.Report, error) {
 	if isJSON(path) {
 		return readEstimate(path)
 	}
-	c, err := f.oneCase(path)
+	c, err := f.OneCase(path)
 	if err != nil {
 		return nil, err
 	}
@@ -135,7 +136,7 @@ func readReport(ctx context.Context, f *runFlags, path string) (*report.Report, 
 	if err != nil {
 		return nil, err
 	}
-	r.Report = repositoryPaths().Report(r.Report)
+	r.Report = cli.RepositoryPaths().Report(r.Report)
 	r.Report.Normalize()
 	return r.Report, nil
 }

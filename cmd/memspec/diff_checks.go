@@ -13,6 +13,7 @@ import (
 	"github.com/memspec/memspec/engine/format"
 	"github.com/memspec/memspec/engine/regular"
 	"github.com/memspec/memspec/engine/report"
+	"github.com/memspec/memspec/internal/cli"
 )
 
 // checkedCase is a case of a check's result that was written as JSON.
@@ -187,7 +188,7 @@ func (d *checksDiff) increase() (most float64) {
 }
 
 // write adds each case that changed to every output.
-func (d *checksDiff) write(out *outputs, code int) error {
+func (d *checksDiff) write(out *cli.Outputs, code int) error {
 	for _, c := range d.Cases {
 		line := c.Name + ": " + c.Kind
 		if c.Change != "" {
@@ -196,14 +197,14 @@ func (d *checksDiff) write(out *outputs, code int) error {
 				line = c.Name + ": " + c.Kind + ": " + c.Change
 			}
 		}
-		k := &format.Case{Name: c.Name, Line: line, Text: func(w io.Writer) error { return writeLine(w, line) }}
+		k := &format.Case{Name: c.Name, Line: line, Text: func(w io.Writer) error { return cli.WriteLine(w, line) }}
 		if c.Diff != nil {
 			k.Figures = changeFigures(c.Diff)
 		}
-		if err := out.add(k); err != nil {
+		if err := out.Add(k); err != nil {
 			return err
 		}
 	}
-	text := fmt.Sprintf("%s: %d the same, %d not", plural(d.Same+len(d.Cases), "case"), d.Same, len(d.Cases))
-	return out.end(&format.Summary{Exit: code, JSON: d, Text: func(w io.Writer) error { return writeLine(w, text) }})
+	text := fmt.Sprintf("%s: %d the same, %d not", cli.Plural(d.Same+len(d.Cases), "case"), d.Same, len(d.Cases))
+	return out.End(&format.Summary{Exit: code, JSON: d, Text: func(w io.Writer) error { return cli.WriteLine(w, text) }})
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/memspec/memspec/engine/tensor"
 	"github.com/memspec/memspec/engine/trace"
 	"github.com/memspec/memspec/engine/units"
+	"github.com/memspec/memspec/internal/cli"
 )
 
 func newDump() *cobra.Command {
@@ -32,21 +33,21 @@ a value, from which node to which it lives, what ends it and why: "entry" is the
 from 0 as the runtime runs them, those of blocks with them; TorchScript's runtime has inlined calls and run its passes before.`,
 		Example: `  memspec dump model.pt --stage program
   memspec dump model.pt --stage trace --input 'float32[1,3,224,224]' --device none --format json`,
-		Args: wantArgs(1, 1, "one ARTIFACT"),
+		Args: cli.WantArgs(1, 1, "one ARTIFACT"),
 	}
-	f := newRunFlags(cmd)
-	stage := choiceFlag(cmd, "stage", "what to print (required)", "", "program", "lifetimes", "trace", "timeline")
+	f := cli.NewRunFlags(cmd)
+	stage := cli.ChoiceFlag(cmd, "stage", "what to print (required)", "", "program", "lifetimes", "trace", "timeline")
 	most := cmd.Flags().Bool("most", false, "with --stage lifetimes: live ranges at their longest")
-	format := formatFlag(cmd)
+	format := cli.FormatFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		w := cmd.OutOrStdout()
-		if format.value == "json" && (stage.value == "program" || stage.value == "lifetimes") {
-			return fmt.Errorf("dump: got --format json for the %s, want text: only the trace and the timeline have a JSON form", stage.value)
+		if format.Value == "json" && (stage.Value == "program" || stage.Value == "lifetimes") {
+			return fmt.Errorf("dump: got --format json for the %s, want text: only the trace and the timeline have a JSON form", stage.Value)
 		}
-		if *most && stage.value != "lifetimes" {
+		if *most && stage.Value != "lifetimes" {
 			return errors.New("dump: got --most, want --stage lifetimes with it")
 		}
-		switch stage.value {
+		switch stage.Value {
 		case "":
 			return errors.New("dump: got no --stage, want program, lifetimes, trace or timeline")
 		case "program":
@@ -60,12 +61,12 @@ from 0 as the runtime runs them, those of blocks with them; TorchScript's runtim
 			}
 			return program.Write(w, p)
 		}
-		c, err := f.oneCase(args[0])
+		c, err := f.OneCase(args[0])
 		if err != nil {
 			return err
 		}
 		models := suite.New(os.Environ())
-		if stage.value == "lifetimes" {
+		if stage.Value == "lifetimes" {
 			m, err := models.Open(args[0])
 			if err != nil {
 				return err
@@ -80,16 +81,16 @@ from 0 as the runtime runs them, those of blocks with them; TorchScript's runtim
 		if err != nil {
 			return err
 		}
-		if stage.value == "trace" {
-			err = writeTrace(w, r.Trace, format.value)
+		if stage.Value == "trace" {
+			err = writeTrace(w, r.Trace, format.Value)
 		} else {
-			err = writeTimeline(w, r.Timeline, format.value)
+			err = writeTimeline(w, r.Timeline, format.Value)
 		}
 		if err != nil {
 			return err
 		}
 		if len(r.Trace.Coverage.Unsupported) > 0 {
-			return &exit{code: exitUnsure, err: errors.New("the report is incomplete, see memspec ops --missing " + layout.ShellQuote(args[0]))}
+			return &cli.Exit{Code: cli.ExitUnsure, Err: errors.New("the report is incomplete, see memspec ops --missing " + layout.ShellQuote(args[0]))}
 		}
 		return nil
 	}

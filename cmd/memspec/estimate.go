@@ -9,6 +9,7 @@ import (
 	"github.com/memspec/memspec/engine/format"
 	"github.com/memspec/memspec/engine/report"
 	"github.com/memspec/memspec/engine/suite"
+	"github.com/memspec/memspec/internal/cli"
 )
 
 func newEstimate() *cobra.Command {
@@ -23,40 +24,40 @@ Exit 1 where the run does not fit the device; 3 where operators have no rule and
 		Example: `  memspec estimate model.pt --input 'x=float32[B,3,224,224]' --dim B=8 --device a10g
   memspec estimate model.pt --input 'x=[float32[3,640,640], float32[3,480,640]]' --device t4 --runtime eager
   memspec estimate model.pt --input 'int64[1,128]' --device none --format json`,
-		Args: wantArgs(1, 1, "one ARTIFACT"),
+		Args: cli.WantArgs(1, 1, "one ARTIFACT"),
 	}
-	f := newRunFlags(cmd)
-	out := newOutputs(cmd, format.Timelines)
+	f := cli.NewRunFlags(cmd)
+	out := cli.NewOutputs(cmd, format.Timelines)
 	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "every holder, not only the largest")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		c, err := f.oneCase(args[0])
+		c, err := f.OneCase(args[0])
 		if err != nil {
 			return err
 		}
-		if err := out.open(1); err != nil {
+		if err := out.Open(1); err != nil {
 			return err
 		}
-		defer out.abandon()
+		defer out.Abandon()
 		models := suite.New(os.Environ())
 		r, err := models.Run(cmd.Context(), c)
 		if err != nil {
 			return err
 		}
-		r.Report = repositoryPaths().Report(r.Report)
+		r.Report = cli.RepositoryPaths().Report(r.Report)
 		r.Report.Normalize()
-		k := runCase(r)
-		k.Text = func(w io.Writer) error { return report.WriteTextRows(w, r.Report, rowsShown(verbose)) }
-		if err := out.add(k); err != nil {
+		k := cli.RunCase(r)
+		k.Text = func(w io.Writer) error { return report.WriteTextRows(w, r.Report, cli.RowsShown(verbose)) }
+		if err := out.Add(k); err != nil {
 			return err
 		}
-		code := estimateExit(r.Report)
+		code := cli.EstimateExit(r.Report)
 		if r.Report.OOM != nil {
-			code = exitBroken
+			code = cli.ExitBroken
 		}
-		if err := out.end(&format.Summary{Exit: code, JSON: r.Report}); err != nil {
+		if err := out.End(&format.Summary{Exit: code, JSON: r.Report}); err != nil {
 			return err
 		}
-		return exitWith(code)
+		return cli.ExitWith(code)
 	}
 	return cmd
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/memspec/memspec/engine/suite"
 	"github.com/memspec/memspec/engine/units"
 	"github.com/memspec/memspec/engine/verdict"
+	"github.com/memspec/memspec/internal/cli"
 )
 
 func newExplain() *cobra.Command {
@@ -29,12 +30,12 @@ table that python -m memshim trace prints of a real run: what each line holds, t
 what was there before the first pass as "untraced". Without --by rows are modules, or lines where no module is known. --plot draws the run's memory, which a terminal gets by itself.`,
 		Example: `  memspec explain --case 'resnet50[B=32]' memspec.yaml
   memspec explain model.pt --input 'float32[8,3,224,224]' --device a10g --by op`,
-		Args: wantArgs(0, 1, "one ARTIFACT, or --case and at most one memspec.yaml"),
+		Args: cli.WantArgs(0, 1, "one ARTIFACT, or --case and at most one memspec.yaml"),
 	}
-	f := newRunFlags(cmd)
-	patterns := caseFlag(cmd)
-	by := choiceFlag(cmd, "by", "what a row is", "module", "op", "module", "line", "category")
-	out := newOutputs(cmd, format.Timelines)
+	f := cli.NewRunFlags(cmd)
+	patterns := cli.CaseFlag(cmd)
+	by := cli.ChoiceFlag(cmd, "by", "what a row is", "module", "op", "module", "line", "category")
+	out := cli.NewOutputs(cmd, format.Timelines)
 	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "every row, not only the largest")
 	plot := cmd.Flags().Bool("plot", false, "draw the memory over the run, with budgets and the device as lines (default: where the output is a terminal)")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -42,61 +43,61 @@ what was there before the first pass as "untraced". Without --by rows are module
 		if err != nil {
 			return err
 		}
-		if err := out.open(len(cases)); err != nil {
+		if err := out.Open(len(cases)); err != nil {
 			return err
 		}
-		defer out.abandon()
+		defer out.Abandon()
 		if !cmd.Flags().Changed("plot") {
-			*plot = terminal(cmd.OutOrStdout())
+			*plot = cli.Terminal(cmd.OutOrStdout())
 		}
-		code, result := exitOK, explainJSON{Schema: 1, Cases: []explainedJSON{}}
+		code, result := cli.ExitOK, explainJSON{Schema: 1, Cases: []explainedJSON{}}
 		models := suite.New(os.Environ())
 		for i, c := range cases {
 			r := models.Judge(cmd.Context(), c)
 			if r.Err != nil {
 				return r.Err
 			}
-			r.Report = repositoryPaths().Report(r.Report)
+			r.Report = cli.RepositoryPaths().Report(r.Report)
 			r.Report.Normalize()
-			e := explained{Result: r, by: report.By(by.value), rows: rowsShown(verbose), first: i == 0}
+			e := explained{Result: r, by: report.By(by.Value), rows: cli.RowsShown(verbose), first: i == 0}
 			if _, holders := r.Report.Decisive(); !cmd.Flags().Changed("by") {
 				e.by = report.DefaultBy(holders)
 			}
 			if e.by == report.ByLine {
 				e.lines = heldByLine(r.Run.Timeline)
 			}
-			if err := out.add(e.asCase(*plot)); err != nil {
+			if err := out.Add(e.asCase(*plot)); err != nil {
 				return err
 			}
 			result.Cases = append(result.Cases, e.asJSON())
-			code = max(code, estimateExit(r.Report))
+			code = max(code, cli.EstimateExit(r.Report))
 		}
-		if err := out.end(&format.Summary{Exit: code, JSON: result}); err != nil {
+		if err := out.End(&format.Summary{Exit: code, JSON: result}); err != nil {
 			return err
 		}
-		return exitWith(code)
+		return cli.ExitWith(code)
 	}
 	return cmd
 }
 
-func explainCases(cmd *cobra.Command, f *runFlags, patterns, args []string) ([]spec.Case, error) {
+func explainCases(cmd *cobra.Command, f *cli.RunFlags, patterns, args []string) ([]spec.Case, error) {
 	if len(patterns) > 0 {
-		if name := f.given(cmd, "device"); name != "" {
+		if name := f.Given(cmd, "device"); name != "" {
 			return nil, fmt.Errorf("got --%s beside --case, want one of them: a case says how it runs", name)
 		}
-		cases, err := casesOf(args, patterns)
+		cases, err := cli.CasesOf(args, patterns)
 		if err != nil {
 			return nil, err
 		}
-		if cases, err = onDevice(cases, f.device); err != nil {
+		if cases, err = cli.OnDevice(cases, f.Device); err != nil {
 			return nil, err
 		}
-		return cases, useProfile(cases, *f.workspace)
+		return cases, cli.UseProfile(cases, *f.Workspace)
 	}
 	if len(args) == 0 {
 		return nil, errors.New("explain: got neither an ARTIFACT nor --case, want one, see `memspec explain --help`")
 	}
-	c, err := f.oneCase(args[0])
+	c, err := f.OneCase(args[0])
 	return []spec.Case{c}, err
 }
 
@@ -111,7 +112,7 @@ type explained struct {
 
 // asCase is the result for every format. Nothing is judged: a case's budgets are told, and lines in the pictures.
 func (r *explained) asCase(plot bool) *format.Case {
-	c := runCase(r.Run)
+	c := cli.RunCase(r.Run)
 	judged := format.Judged(r.Case.Name, r.Case.Pos, r.Report, r.Verdict)
 	c.Name, c.Pos, c.Report, c.Figures = judged.Name, judged.Pos, judged.Report, judged.Figures
 	c.Line = r.head()

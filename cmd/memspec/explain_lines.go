@@ -12,6 +12,7 @@ import (
 	"github.com/memspec/memspec/engine/layout"
 	"github.com/memspec/memspec/engine/tensor"
 	"github.com/memspec/memspec/engine/units"
+	"github.com/memspec/memspec/internal/cli"
 )
 
 // A heldLine is a source line that holds memory at the peak: a row of the table that python -m memshim trace prints of a real run.
@@ -68,7 +69,7 @@ func lineOfStorage(tl *allocator.Timeline, id tensor.StorageID) (where, op strin
 	if site.File == "" {
 		return "no line known", site.Op
 	}
-	file, _ := repositoryPaths().Source(site.File)
+	file, _ := cli.RepositoryPaths().Source(site.File)
 	return file + ":" + strconv.Itoa(site.Line), site.Op
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/memspec/memspec/engine/spec"
 	"github.com/memspec/memspec/engine/suite"
 	"github.com/memspec/memspec/engine/units"
+	"github.com/memspec/memspec/internal/cli"
 )
 
 func newFit() *cobra.Command {
@@ -36,40 +37,40 @@ Exit codes: 0 something fits (with --devices: on a card); 1 not even 1 does; 2 w
   memspec fit model.pt --input 'x=float32[B,3,224,224]' --dim B --device t4
   memspec fit bert --dim B --dim T --format json
   memspec fit 'resnet50[B=1]' --dim B --devices all`,
-		Args: wantArgs(1, 2, "a CASE and at most one memspec.yaml, or one ARTIFACT"),
+		Args: cli.WantArgs(1, 2, "a CASE and at most one memspec.yaml, or one ARTIFACT"),
 	}
-	f := newRunFlags(cmd)
-	q := newQuery(cmd)
-	format := formatFlag(cmd)
-	basis := judgeFlag(cmd)
+	f := cli.NewRunFlags(cmd)
+	q := cli.NewQuery(cmd)
+	format := cli.FormatFlag(cmd)
+	basis := cli.JudgeFlag(cmd)
 	cmd.Flags().StringVar(&all, "devices", "", "`all`, or names with commas: a row for each card instead of the case's")
 	most := cmd.Flags().Int64("most", suite.MostValue, "the largest `VALUE` that is tried")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if *most < 1 || *most > suite.EndValue {
 			return fmt.Errorf("--most: got %d, want a number from 1 to %d", *most, int64(suite.EndValue))
 		}
-		s, err := newSubject(cmd, f, args, basis)
+		s, err := cli.NewSubject(cmd, f, args, basis)
 		if err != nil {
 			return err
 		}
-		if len(s.open) == 0 || len(s.open) > 2 {
-			return fmt.Errorf("fit: got %d dims to search, want one or two, such as --dim B", len(s.open))
+		if len(s.Open) == 0 || len(s.Open) > 2 {
+			return fmt.Errorf("fit: got %d dims to search, want one or two, such as --dim B", len(s.Open))
 		}
-		answer := fitJSON{Schema: 1, Case: s.base.Name, Device: s.base.Platform.Device.Name, Dims: []fitDimJSON{}}
-		models, err := q.models()
+		answer := fitJSON{Schema: 1, Case: s.Base.Name, Device: s.Base.Platform.Device.Name, Dims: []fitDimJSON{}}
+		models, err := q.Models()
 		if err != nil {
 			return err
 		}
 		if all != "" {
-			return fitDevices(cmd, s, fitDevicesOf{names: all, most: *most, json: format.value == "json", models: models, query: q})
+			return fitDevices(cmd, s, fitDevicesOf{names: all, most: *most, json: format.Value == "json", models: models, query: q})
 		}
 		if err := answer.search(cmd.Context(), s, models, *most); err != nil {
-			return s.unsearchable(err)
+			return s.Unsearchable(err)
 		}
-		if err := q.unanswered(); err != nil {
+		if err := q.Unanswered(); err != nil {
 			return err
 		}
-		if format.value == "json" {
+		if format.Value == "json" {
 			err = report.EncodeJSON(cmd.OutOrStdout(), answer)
 		} else {
 			err = answer.write(cmd.OutOrStdout(), s)
@@ -77,7 +78,7 @@ Exit codes: 0 something fits (with --devices: on a card); 1 not even 1 does; 2 w
 		if err != nil {
 			return err
 		}
-		return exitWith(answer.exit())
+		return cli.ExitWith(answer.exit())
 	}
 	return cmd
 }
@@ -118,18 +119,18 @@ type fitPairJSON struct {
 	Second int64 `json:"second"`
 }
 
-func (j *fitJSON) search(ctx context.Context, s *subject, models *suite.Models, most int64) error {
-	for _, name := range s.open {
-		found, err := models.Largest(ctx, s.one(name), most)
+func (j *fitJSON) search(ctx context.Context, s *cli.Subject, models *suite.Models, most int64) error {
+	for _, name := range s.Open {
+		found, err := models.Largest(ctx, s.One(name), most)
 		if err != nil {
 			return err
 		}
 		j.Dims = append(j.Dims, fitDim(name, found))
 	}
-	if len(s.open) < 2 || j.Dims[0].Largest == 0 || j.Dims[1].Largest == 0 {
+	if len(s.Open) < 2 || j.Dims[0].Largest == 0 || j.Dims[1].Largest == 0 {
 		return nil
 	}
-	both := s.at(s.open...)
+	both := s.At(s.Open...)
 	for first := int64(1); ; first *= 2 {
 		last := first >= j.Dims[0].Largest
 		first = min(first, j.Dims[0].Largest)
@@ -156,28 +157,28 @@ func fitDim(name string, f *suite.Fitted) fitDimJSON {
 func (d *fitDimJSON) exit() int {
 	switch {
 	case d.Largest > 0:
-		return exitOK
+		return cli.ExitOK
 	case d.Next != nil && d.Next.Unsure:
-		return exitUnsure
+		return cli.ExitUnsure
 	}
-	return exitBroken
+	return cli.ExitBroken
 }
 
 // exit is the worst of the dims': 1 before 3.
 func (j *fitJSON) exit() int {
-	code := exitOK
+	code := cli.ExitOK
 	for i := range j.Dims {
-		if c := j.Dims[i].exit(); code == exitOK || c == exitBroken {
+		if c := j.Dims[i].exit(); code == cli.ExitOK || c == cli.ExitBroken {
 			code = c
 		}
 	}
 	return code
 }
 
-func (j *fitJSON) write(w io.Writer, s *subject) error {
+func (j *fitJSON) write(w io.Writer, s *cli.Subject) error {
 	p := layout.To(w)
 	for i, d := range j.Dims {
-		p.Line("%s on %s: %s%s", j.Case, j.Device, d.text(), s.beside(i))
+		p.Line("%s on %s: %s%s", j.Case, j.Device, d.text(), beside(s, i))
 		p.Item("budgets", "%s", budgetsText(s))
 		if n := d.Next; n != nil {
 			p.Item("next", "%s=%d: %s", d.Dim, n.Value, n)
@@ -194,7 +195,7 @@ func (j *fitJSON) write(w io.Writer, s *subject) error {
 	if len(j.Pairs) > 0 {
 		p.Line("  together:")
 		t := layout.NewTable("rr")
-		t.Add(s.open[0], "largest "+s.open[1])
+		t.Add(s.Open[0], "largest "+s.Open[1])
 		for _, pair := range j.Pairs {
 			t.Add(strconv.FormatInt(pair.First, 10), strconv.FormatInt(pair.Second, 10))
 		}
@@ -204,12 +205,12 @@ func (j *fitJSON) write(w io.Writer, s *subject) error {
 }
 
 // beside says what the other of two dims is while the i-th is searched.
-func (s *subject) beside(i int) string {
-	if len(s.open) < 2 {
+func beside(s *cli.Subject, i int) string {
+	if len(s.Open) < 2 {
 		return ""
 	}
-	name, value := s.open[1-i], int64(1)
-	for _, d := range s.base.Dims {
+	name, value := s.Open[1-i], int64(1)
+	for _, d := range s.Base.Dims {
 		if d.Name == name {
 			value = d.Value
 		}
@@ -219,7 +220,7 @@ func (s *subject) beside(i int) string {
 
 func (d *fitDimJSON) text() string {
 	switch {
-	case d.exit() == exitUnsure:
+	case d.exit() == cli.ExitUnsure:
 		return fmt.Sprintf("whether %s=1 fits cannot be told", d.Dim)
 	case d.Largest == 0:
 		return fmt.Sprintf("not even %s=1 fits", d.Dim)
@@ -229,12 +230,12 @@ func (d *fitDimJSON) text() string {
 	return fmt.Sprintf("the largest %s that fits is %d", d.Dim, d.Largest)
 }
 
-func budgetsText(s *subject) string {
-	if len(s.base.Budgets) == 0 {
+func budgetsText(s *cli.Subject) string {
+	if len(s.Base.Budgets) == 0 {
 		return "none: what the device holds"
 	}
 	var parts []string
-	for _, b := range s.base.Budgets {
+	for _, b := range s.Base.Budgets {
 		parts = append(parts, fmt.Sprintf("%s %s", b.Metric, cmp.Or(b.Text, b.Limit.String())))
 	}
 	return strings.Join(parts, ", ")
@@ -247,7 +248,7 @@ type fitDevicesOf struct {
 	json  bool
 
 	models *suite.Models
-	query  *query
+	query  *cli.Query
 }
 
 type fitDevicesJSON struct {
@@ -264,44 +265,44 @@ type fitDeviceJSON struct {
 }
 
 // fitDevices is the largest value on each of several cards.
-func fitDevices(cmd *cobra.Command, s *subject, o fitDevicesOf) error {
-	if len(s.open) != 1 {
+func fitDevices(cmd *cobra.Command, s *cli.Subject, o fitDevicesOf) error {
+	if len(s.Open) != 1 {
 		return errors.New("--devices: got two dims, want one")
 	}
 	devices, err := devicesNamed(o.names)
 	if err != nil {
 		return err
 	}
-	out := fitDevicesJSON{Schema: 1, Case: s.base.Name, Dim: s.open[0], Devices: []fitDeviceJSON{}}
-	bar := newProgress(cmd.ErrOrStderr(), len(devices))
+	out := fitDevicesJSON{Schema: 1, Case: s.Base.Name, Dim: s.Open[0], Devices: []fitDeviceJSON{}}
+	bar := cli.NewProgress(cmd.ErrOrStderr(), len(devices))
 	for _, d := range devices {
-		on, err := s.base.On(d)
+		on, err := s.Base.On(d)
 		if err != nil {
 			return err
 		}
 		there := *s
-		there.base = on
-		found, err := o.models.Largest(cmd.Context(), there.one(s.open[0]), o.most)
+		there.Base = on
+		found, err := o.models.Largest(cmd.Context(), there.One(s.Open[0]), o.most)
 		if err != nil {
-			bar.clear()
-			if said := s.unsearchable(err); said != err {
+			bar.Clear()
+			if said := s.Unsearchable(err); said != err {
 				return said
 			}
 			return fmt.Errorf("on %s: %w", d.Name, err)
 		}
-		bar.step()
-		out.Devices = append(out.Devices, fitDeviceJSON{d.Name, d.Memory, fitDim(s.open[0], found)})
+		bar.Step()
+		out.Devices = append(out.Devices, fitDeviceJSON{d.Name, d.Memory, fitDim(s.Open[0], found)})
 	}
-	bar.clear()
-	if err := o.query.unanswered(); err != nil {
+	bar.Clear()
+	if err := o.query.Unanswered(); err != nil {
 		return err
 	}
-	code := exitBroken // where it fits no card
+	code := cli.ExitBroken // where it fits no card
 	for i := range out.Devices {
-		if c := out.Devices[i].exit(); c == exitOK || code == exitBroken {
+		if c := out.Devices[i].exit(); c == cli.ExitOK || code == cli.ExitBroken {
 			code = c
 		}
-		if code == exitOK {
+		if code == cli.ExitOK {
 			break
 		}
 	}
@@ -309,7 +310,7 @@ func fitDevices(cmd *cobra.Command, s *subject, o fitDevicesOf) error {
 		if err := report.EncodeJSON(cmd.OutOrStdout(), out); err != nil {
 			return err
 		}
-		return exitWith(code)
+		return cli.ExitWith(code)
 	}
 	p := layout.To(cmd.OutOrStdout())
 	p.Line("%s: the largest %s that fits, by memory", out.Case, out.Dim)
@@ -332,7 +333,7 @@ func fitDevices(cmd *cobra.Command, s *subject, o fitDevicesOf) error {
 	if p.Err != nil {
 		return p.Err
 	}
-	return exitWith(code)
+	return cli.ExitWith(code)
 }
 
 // devicesNamed are the cards of --devices, the least memory first.

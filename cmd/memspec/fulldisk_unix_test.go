@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/memspec/memspec/internal/cli"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -47,7 +48,7 @@ func TestFullDisk(t *testing.T) {
 		if !assert.True(t, errors.As(err, &exit), "%v: got exit 0", args) {
 			continue
 		}
-		assert.Equal(t, exitUsage, exit.ExitCode(), args)
+		assert.Equal(t, cli.ExitUsage, exit.ExitCode(), args)
 		oneClearLine(t, errs.String(), "no space left on device")
 
 		read, write, err := os.Pipe()
@@ -72,13 +73,13 @@ func TestFullDisk(t *testing.T) {
 	err = cmd.Run()
 	var exit *exec.ExitError
 	require.ErrorAs(t, err, &exit)
-	assert.Equal(t, exitUsage, exit.ExitCode())
+	assert.Equal(t, cli.ExitUsage, exit.ExitCode())
 	oneClearLine(t, errs.String(), "-o page.html: file too large")
 	left, err := filepath.Glob(filepath.Join(dir, "page*"))
 	require.NoError(t, err)
 	assert.Empty(t, left)
 	code, stdout, stderr := told("check", "good.yaml", "-o", "/dev/full")
-	assert.Equal(t, exitUsage, code)
+	assert.Equal(t, cli.ExitUsage, code)
 	assert.Empty(t, stdout)
 	oneClearLine(t, stderr, "-o /dev/full: got no ending")
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/memspec/memspec/engine/report"
 	"github.com/memspec/memspec/engine/spec"
 	"github.com/memspec/memspec/engine/suite"
+	"github.com/memspec/memspec/internal/cli"
 )
 
 func newInit() *cobra.Command {
@@ -35,26 +36,26 @@ Paths count from the folder of the memspec.yaml.`,
   memspec init model.pt --input 'x=float32[B,3,224,224]' --dim B=1,8 --device t4 --headroom 10% > memspec.yaml`,
 		Args: cobra.ArbitraryArgs,
 	}
-	f := newRunFlags(cmd)
-	q := newQuery(cmd)
+	f := cli.NewRunFlags(cmd)
+	q := cli.NewQuery(cmd)
 	cmd.Flags().StringVar(&name, "name", "", "the model's `NAME` (default: the artifact's, without its extensions)")
 	cmd.Flags().StringVar(&headroom, "headroom", "5%", "how much a budget is above the prediction, a `SHARE` such as 10%")
 	cmd.Flags().StringVarP(&output, "output", "o", "", "the `FILE` to write, which must not be there yet (default: standard output)")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		share, err := parseShare(headroom)
+		share, err := cli.ParseShare(headroom)
 		if err != nil {
 			return fmt.Errorf("--headroom: %w", err)
 		}
-		if output != "" && exists(output) {
+		if output != "" && cli.Exists(output) {
 			return fmt.Errorf("-o %s: got a file that is there, want a new one: memspec update changes the budgets of one", output)
 		}
-		models, err := q.models()
+		models, err := q.Models()
 		if err != nil {
 			return err
 		}
 		file := &initFile{flags: f, headroom: share, text: headroom, runs: models}
 		gathered := file.gather(cmd, args, name)
-		if err := cmp.Or(q.unanswered(), gathered); err != nil {
+		if err := cmp.Or(q.Unanswered(), gathered); err != nil {
 			return err
 		}
 		text := file.yaml()
@@ -62,15 +63,15 @@ Paths count from the folder of the memspec.yaml.`,
 			_, err = io.WriteString(cmd.OutOrStdout(), text)
 			return err
 		}
-		if err := writeWhole(output, []byte(text)); err != nil {
+		if err := cli.WriteWhole(output, []byte(text)); err != nil {
 			return err
 		}
-		line := fmt.Sprintf("%s: %s of %s", output, plural(file.cases(), "case"), plural(len(file.models), "model"))
-		if err := writeLine(cmd.OutOrStdout(), line); err != nil {
+		line := fmt.Sprintf("%s: %s of %s", output, cli.Plural(file.cases(), "case"), cli.Plural(len(file.models), "model"))
+		if err := cli.WriteLine(cmd.OutOrStdout(), line); err != nil {
 			return err
 		}
 		if command, n := file.settle(); n > 0 && command != "" {
-			return writeLine(cmd.OutOrStdout(), fmt.Sprintf("%s on upper figures of an estimate; to make it exact: %s, then memspec update --tighten",
+			return cli.WriteLine(cmd.OutOrStdout(), fmt.Sprintf("%s on upper figures of an estimate; to make it exact: %s, then memspec update --tighten",
 				counted(n, "budget rests", "budgets rest"), command))
 		}
 		return nil
@@ -83,7 +84,7 @@ const maxInitCases = 1000
 
 // initFile is the memspec.yaml that is written.
 type initFile struct {
-	flags    *runFlags
+	flags    *cli.RunFlags
 	headroom float64
 	text     string // of the headroom, as it was given
 	models   []initModel
@@ -99,7 +100,7 @@ type initModel struct {
 
 // gather predicts the artifacts. One that was named must work; of those that were found, the others are told.
 func (file *initFile) gather(cmd *cobra.Command, args []string, name string) error {
-	if _, err := file.flags.platform(""); err != nil {
+	if _, err := file.flags.Platform(""); err != nil {
 		return err
 	}
 	found := len(args) == 0
@@ -111,15 +112,15 @@ func (file *initFile) gather(cmd *cobra.Command, args []string, name string) err
 	if name != "" && len(args) > 1 {
 		return fmt.Errorf("--name: got it for %d artifacts, want one", len(args))
 	}
-	given := slices.Clone(file.flags.inputs)
+	given := slices.Clone(file.flags.Inputs)
 	for _, path := range args {
-		file.flags.inputs = given
+		file.flags.Inputs = given
 		m, err := file.model(cmd, path)
 		switch {
 		case err != nil && !found:
 			return err
 		case err != nil:
-			file.left = append(file.left, oneLine(err.Error()))
+			file.left = append(file.left, cli.OneLine(err.Error()))
 			continue
 		}
 		if m.name = name; name == "" {
@@ -143,21 +144,21 @@ func (file *initFile) unused(name, path string) string {
 
 func (file *initFile) model(cmd *cobra.Command, path string) (*initModel, error) {
 	m := &initModel{artifact: path}
-	texts := file.flags.dims
-	if len(file.flags.inputs) == 0 {
+	texts := file.flags.Dims
+	if len(file.flags.Inputs) == 0 {
 		guess, err := guessInputs(cmd.Context(), path)
 		if err != nil {
 			return nil, err
 		}
 		m.from = guess.From
 		for _, in := range guess.Inputs {
-			file.flags.inputs = append(file.flags.inputs, in.String())
+			file.flags.Inputs = append(file.flags.Inputs, in.String())
 		}
-		if len(texts) == 0 && slices.ContainsFunc(file.flags.inputs, func(s string) bool { return strings.Contains(s, "[B,") }) {
+		if len(texts) == 0 && slices.ContainsFunc(file.flags.Inputs, func(s string) bool { return strings.Contains(s, "[B,") }) {
 			texts = []string{"B=1,8"}
 		}
 	}
-	dims, err := parseDims(texts)
+	dims, err := cli.ParseDims(texts)
 	if err != nil {
 		return nil, err
 	}
@@ -168,7 +169,7 @@ func (file *initFile) model(cmd *cobra.Command, path string) (*initModel, error)
 	if m.results, err = predictAll(cmd, file.runs, cases); err != nil {
 		return nil, err
 	}
-	m.inputs, err = file.flags.parseInputs(path)
+	m.inputs, err = file.flags.ParseInputs(path)
 	return m, err
 }
 
@@ -213,10 +214,10 @@ func artifactsBeneath(folder string) []string {
 }
 
 // crossCases is one case for every combination of the dims' values, the last dim fastest.
-func crossCases(f *runFlags, artifact string, dims []dimValues) ([]spec.Case, error) {
+func crossCases(f *cli.RunFlags, artifact string, dims []cli.DimValues) ([]spec.Case, error) {
 	total := 1
 	for _, d := range dims {
-		if total *= len(d.values); total > maxInitCases {
+		if total *= len(d.Values); total > maxInitCases {
 			return nil, fmt.Errorf("--dim: got more than %d combinations, want fewer", maxInitCases)
 		}
 	}
@@ -225,11 +226,11 @@ func crossCases(f *runFlags, artifact string, dims []dimValues) ([]spec.Case, er
 		bound := make([]spec.Dim, len(dims))
 		rest := i
 		for j := len(dims) - 1; j >= 0; j-- {
-			n := len(dims[j].values)
-			bound[j] = spec.Dim{Name: dims[j].name, Value: dims[j].values[rest%n]}
+			n := len(dims[j].Values)
+			bound[j] = spec.Dim{Name: dims[j].Name, Value: dims[j].Values[rest%n]}
 			rest /= n
 		}
-		c, err := f.build(artifact, bound)
+		c, err := f.Build(artifact, bound)
 		if err != nil {
 			return nil, err
 		}
@@ -241,8 +242,8 @@ func crossCases(f *runFlags, artifact string, dims []dimValues) ([]spec.Case, er
 func predictAll(cmd *cobra.Command, models *suite.Models, cases []spec.Case) ([]*suite.Result, error) {
 	var results []*suite.Result
 	var err error
-	bar := newProgress(cmd.ErrOrStderr(), len(cases))
-	models.JudgeAll(cmd.Context(), cases, bar.step, func(r *suite.Result) {
+	bar := cli.NewProgress(cmd.ErrOrStderr(), len(cases))
+	models.JudgeAll(cmd.Context(), cases, bar.Step, func(r *suite.Result) {
 		switch {
 		case err != nil:
 		case r.Err != nil:
@@ -250,11 +251,11 @@ func predictAll(cmd *cobra.Command, models *suite.Models, cases []spec.Case) ([]
 		case r.Report.OOM != nil:
 			err = fmt.Errorf("%s does not fit %s: no budget to give", dimsText(r.Case.Dims), r.Report.Device)
 		case r.Report.Quality == report.Incomplete:
-			err = &exit{code: exitUnsure, err: errors.New("no budget to give: " + report.Lacking(r.Report.Coverage.Unsupported))}
+			err = &cli.Exit{Code: cli.ExitUnsure, Err: errors.New("no budget to give: " + report.Lacking(r.Report.Coverage.Unsupported))}
 		}
 		results = append(results, r)
 	})
-	bar.clear()
+	bar.Clear()
 	return results, err
 }
 

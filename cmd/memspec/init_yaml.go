@@ -27,7 +27,7 @@ func (file *initFile) yaml() string {
 	}
 	first := file.models[0].results[0]
 	fmt.Fprintf(&b, "version: 1\ndefaults:\n  device: %s\n  runtime: %s\n  torch: %s\n", first.Report.Device, first.Report.Runtime, first.Report.Torch)
-	if conf := file.flags.allocConf; conf != "" {
+	if conf := file.flags.AllocConf; conf != "" {
 		fmt.Fprintf(&b, "  alloc_conf: %s\n", yamlText(conf))
 	}
 	b.WriteString("models:\n")

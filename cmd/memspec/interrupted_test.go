@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/memspec/memspec/internal/cli"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -28,9 +29,9 @@ func TestInterrupted(t *testing.T) {
 		root.SetArgs([]string{command, file, "-o", filepath.Join(dir, "junit.xml")})
 		err := root.ExecuteContext(ctx)
 		require.EqualError(t, err, "interrupted: 0 of 2 cases done")
-		var end *exit
+		var end *cli.Exit
 		require.ErrorAs(t, err, &end)
-		assert.Equal(t, 130, end.code)
+		assert.Equal(t, 130, end.Code)
 		assert.Empty(t, out.String())
 		left, err := filepath.Glob(filepath.Join(dir, "junit*"))
 		require.NoError(t, err)

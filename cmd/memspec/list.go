@@ -7,6 +7,7 @@ import (
 
 	"github.com/memspec/memspec/engine/report"
 	"github.com/memspec/memspec/engine/spec"
+	"github.com/memspec/memspec/internal/cli"
 )
 
 // casesJSON is every case with everything that running it for real needs, so that who measures need not read YAML.
@@ -23,23 +24,23 @@ func newCases() *cobra.Command {
 has all that running a case for real takes: inputs with their dims bound, how to build the model, flags, budgets.`,
 		Example: `  memspec cases
   memspec cases --case 'resnet50[*]' --format json`,
-		Args:              wantArgs(0, 1, "at most one memspec.yaml"),
-		ValidArgsFunction: completeSpecs,
+		Args:              cli.WantArgs(0, 1, "at most one memspec.yaml"),
+		ValidArgsFunction: cli.CompleteSpecs,
 	}
-	patterns := caseFlag(cmd)
-	format := formatFlag(cmd)
-	on := deviceFlag(cmd)
+	patterns := cli.CaseFlag(cmd)
+	format := cli.FormatFlag(cmd)
+	on := cli.DeviceFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		cases, err := casesOf(args, *patterns)
+		cases, err := cli.CasesOf(args, *patterns)
 		if err != nil {
 			return err
 		}
-		if cases, err = onDevice(cases, *on); err != nil {
+		if cases, err = cli.OnDevice(cases, *on); err != nil {
 			return err
 		}
-		if format.value == "text" {
+		if format.Value == "text" {
 			for i := range cases {
-				fmt.Fprintf(cmd.OutOrStdout(), "%s on %s  %s\n", cases[i].Name, cases[i].Platform.Device.Name, lineOf(cases[i].Pos))
+				fmt.Fprintf(cmd.OutOrStdout(), "%s on %s  %s\n", cases[i].Name, cases[i].Platform.Device.Name, cli.LineOf(cases[i].Pos))
 			}
 			return nil
 		}

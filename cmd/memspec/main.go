@@ -24,6 +24,7 @@ import (
 	"github.com/memspec/memspec/engine/layout"
 	"github.com/memspec/memspec/engine/origin"
 	"github.com/memspec/memspec/engine/spec"
+	"github.com/memspec/memspec/internal/cli"
 )
 
 func main() {
@@ -57,31 +58,31 @@ func growStack(at int) byte {
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	out := newPrintable(stdout)
-	stderr = newPrintable(stderr)
+	out := cli.NewPrintable(stdout)
+	stderr = cli.NewPrintable(stderr)
 	root := newRoot()
 	root.SetArgs(args)
 	root.SetIn(stdin)
 	root.SetOut(out)
 	root.SetErr(stderr)
 	err := root.ExecuteContext(ctx)
-	if *out.failed != nil && (err == nil || exitCodeOf(err) != exitUsage) {
-		err = *out.failed
+	if *out.Failed != nil && (err == nil || cli.ExitCodeOf(err) != cli.ExitUsage) {
+		err = *out.Failed
 	}
 	if err == nil {
-		return exitOK
+		return cli.ExitOK
 	}
-	var end *exit
+	var end *cli.Exit
 	if !errors.As(err, &end) {
-		end = &exit{code: exitUsage, err: err}
+		end = &cli.Exit{Code: cli.ExitUsage, Err: err}
 		if missing := new(origin.Uncaptured); errors.As(err, &missing) {
-			end.code = exitUnsure
+			end.Code = cli.ExitUnsure
 		}
 	}
-	for _, line := range errorLines(end.err) {
+	for _, line := range cli.ErrorLines(end.Err) {
 		fmt.Fprintf(stderr, "memspec: %s\n", shortened(line))
 	}
-	return end.code
+	return end.Code
 }
 
 // Of a line of an error so many letters are printed, the file's path among them: names and texts in
@@ -111,7 +112,7 @@ Exit codes: 0 all pass; 1 a budget is broken; 2 wrong usage, unreadable spec or 
 		Example: `  memspec check
   memspec estimate model.pt --input 'x=float32[B,3,224,224]' --dim B=8 --device a10g
   memspec explain --case 'resnet50[B=32]' memspec.yaml`,
-		Version:       version(),
+		Version:       cli.Version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          cobra.ArbitraryArgs,
@@ -119,7 +120,7 @@ Exit codes: 0 all pass; 1 a budget is broken; 2 wrong usage, unreadable spec or 
 			if len(args) == 0 {
 				cmd.SetOut(cmd.ErrOrStderr())
 				_ = cmd.Help()
-				return &exit{code: exitUsage}
+				return &cli.Exit{Code: cli.ExitUsage}
 			}
 			return unknownCommand(cmd, args[0])
 		},
@@ -181,7 +182,7 @@ func strictBuiltins(root *cobra.Command) {
 				if len(args) > 0 {
 					got = strconv.Quote(args[0])
 				}
-				return fmt.Errorf("completion: got %s, want one of %s", shorten(got), strings.Join(shells, ", "))
+				return fmt.Errorf("completion: got %s, want one of %s", cli.Shorten(got), strings.Join(shells, ", "))
 			}
 		}
 	}
@@ -189,8 +190,8 @@ func strictBuiltins(root *cobra.Command) {
 
 // newVersion is --version as a command, as other tools have it.
 func newVersion() *cobra.Command {
-	return &cobra.Command{Use: "version", Short: "Print the version", Hidden: true, Args: wantArgs(0, 0, "none"), RunE: func(cmd *cobra.Command, _ []string) error {
-		_, err := fmt.Fprintf(cmd.OutOrStdout(), "memspec %s\n", version())
+	return &cobra.Command{Use: "version", Short: "Print the version", Hidden: true, Args: cli.WantArgs(0, 0, "none"), RunE: func(cmd *cobra.Command, _ []string) error {
+		_, err := fmt.Fprintf(cmd.OutOrStdout(), "memspec %s\n", cli.Version())
 		return err
 	}}
 }

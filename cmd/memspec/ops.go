@@ -10,6 +10,7 @@ import (
 	"github.com/memspec/memspec/engine/coverage"
 	"github.com/memspec/memspec/engine/ops/builtin"
 	"github.com/memspec/memspec/engine/report"
+	"github.com/memspec/memspec/internal/cli"
 )
 
 type opsJSON struct {
@@ -51,16 +52,16 @@ any overload; this needs no inputs and looks at all that forward can reach.
 Exit codes of --missing: 0 none is missing, 3 some are, 2 the artifact cannot be read.`,
 		Example: `  memspec ops
   memspec ops --missing model.pt --format json`,
-		Args:              wantArgs(0, 0, "none; an artifact goes behind --missing"),
+		Args:              cli.WantArgs(0, 0, "none; an artifact goes behind --missing"),
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
 	cmd.Flags().StringVar(&missing, "missing", "", "the operators of this `ARTIFACT` that have no rule")
-	format := formatFlag(cmd)
+	format := cli.FormatFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if cmd.Flags().Changed("missing") {
-			return runMissing(cmd, missing, format.value)
+			return runMissing(cmd, missing, format.Value)
 		}
-		return listOps(cmd.OutOrStdout(), format.value)
+		return listOps(cmd.OutOrStdout(), format.Value)
 	}
 	return cmd
 }
@@ -99,9 +100,9 @@ func runMissing(cmd *cobra.Command, path, format string) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	code := exitOK
+	code := cli.ExitOK
 	if len(found) > 0 {
-		code = exitUnsure
+		code = cli.ExitUnsure
 	}
 	if format == "json" {
 		out := missingJSON{Schema: 1, Artifact: path, Missing: []missingOp{}}
@@ -111,7 +112,7 @@ func runMissing(cmd *cobra.Command, path, format string) error {
 		if err := report.EncodeJSON(cmd.OutOrStdout(), out); err != nil {
 			return err
 		}
-		return exitWith(code)
+		return cli.ExitWith(code)
 	}
 	if len(found) == 0 {
 		fmt.Fprintf(cmd.OutOrStdout(), "%s: every operator has a rule\n", path)
@@ -119,5 +120,5 @@ func runMissing(cmd *cobra.Command, path, format string) error {
 	for _, u := range found {
 		fmt.Fprintf(cmd.OutOrStdout(), "%s ×%d, first at %s\n", u.Op, u.Count, report.Site{Module: u.First.Module, File: u.First.File, Line: u.First.Line})
 	}
-	return exitWith(code)
+	return cli.ExitWith(code)
 }

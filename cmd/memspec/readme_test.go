@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/memspec/memspec/internal/cli"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -77,7 +78,7 @@ models:
       - {dims: {B: 32}, budget: {reserved: 500MiB}}
 `)
 	code, out := f.run("memspec check")
-	assert.Equal(t, exitBroken, code)
+	assert.Equal(t, cli.ExitBroken, code)
 	var want []string
 	for line := range strings.Lines(fenced(t, "$ memspec check") + "\n") {
 		if strings.TrimSpace(line) == "…" {

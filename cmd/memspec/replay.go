@@ -17,6 +17,7 @@ import (
 	"github.com/memspec/memspec/engine/report"
 	"github.com/memspec/memspec/engine/units"
 	"github.com/memspec/memspec/engine/verdict"
+	"github.com/memspec/memspec/internal/cli"
 )
 
 type replayJSON struct {
@@ -39,9 +40,9 @@ ones. Of a record made on CPU tensors only what was requested is compared; the r
 Exit codes: 0 all agree, 1 they part, 3 nothing to replay, 2 the file cannot be read.`,
 		Example: `  memspec replay snapshot.pickle
   memspec replay 'measured/resnet50[B=8].eager.tesla-t4.json' --format json`,
-		Args: wantArgs(1, 1, "one SNAPSHOT.pickle or RECORD.json"),
+		Args: cli.WantArgs(1, 1, "one SNAPSHOT.pickle or RECORD.json"),
 	}
-	out := newOutputs(cmd, format.Verdicts|format.Timelines)
+	out := cli.NewOutputs(cmd, format.Verdicts|format.Timelines)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		kind, what, err := artifact.What(args[0])
 		if err != nil {
@@ -61,40 +62,40 @@ Exit codes: 0 all agree, 1 they part, 3 nothing to replay, 2 the file cannot be 
 		if err != nil {
 			return fmt.Errorf("%s: %w", args[0], err)
 		}
-		if err := out.open(len(devices)); err != nil {
+		if err := out.Open(len(devices)); err != nil {
 			return err
 		}
-		defer out.abandon()
-		code := exitOK
+		defer out.Abandon()
+		code := cli.ExitOK
 		for i := range devices {
 			if !devices[i].Agrees() {
-				code = exitBroken
+				code = cli.ExitBroken
 			}
 			c, err := deviceCase(args[0], &devices[i], out)
 			if err != nil {
 				return fmt.Errorf("%s: %w", args[0], err)
 			}
-			if err := out.add(c); err != nil {
+			if err := out.Add(c); err != nil {
 				return err
 			}
 		}
 		if devices == nil {
 			devices = []allocator.DeviceReplay{}
 		}
-		if err := out.end(&format.Summary{Exit: code, JSON: replayJSON{Schema: 1, Devices: devices}}); err != nil {
+		if err := out.End(&format.Summary{Exit: code, JSON: replayJSON{Schema: 1, Devices: devices}}); err != nil {
 			return err
 		}
 		if len(devices) == 0 {
-			return &exit{code: exitUnsure, err: errors.New(args[0] + ": nothing to replay: no device recorded an allocation or a free")}
+			return &cli.Exit{Code: cli.ExitUnsure, Err: errors.New(args[0] + ": nothing to replay: no device recorded an allocation or a free")}
 		}
-		return exitWith(code)
+		return cli.ExitWith(code)
 	}
 	return cmd
 }
 
 // deviceCase is a replayed device for every format. Its timeline is told where a replay of the events alone comes to the simulated peaks: it does not
 // where the recording gave segments back, which such a replay cannot know.
-func deviceCase(path string, d *allocator.DeviceReplay, out *outputs) (*format.Case, error) {
+func deviceCase(path string, d *allocator.DeviceReplay, out *cli.Outputs) (*format.Case, error) {
 	name := fmt.Sprintf("%s, device %d", path, d.Device)
 	c := &format.Case{Name: name, Judged: true, Outcome: verdict.Pass, Text: func(w io.Writer) error { return writeDevice(w, path, d) }}
 	c.Line = replayLine(name, d.Agrees())
@@ -110,7 +111,7 @@ func deviceCase(path string, d *allocator.DeviceReplay, out *outputs) (*format.C
 		c.Findings = append(c.Findings, format.Finding{Rule: format.RuleDisagreement, Outcome: verdict.Fail,
 			Text: fmt.Sprintf("%d of %d allocations at their recorded address", d.AddressMatch, d.Allocs)})
 	}
-	if !out.need(format.Timelines) {
+	if !out.Need(format.Timelines) {
 		return c, nil
 	}
 	a, err := allocator.New(allocator.Config{Settings: d.Settings, Heap: d.Recording.Heap})
@@ -149,7 +150,7 @@ func recordedRun(c *format.Case, run report.Run, tl *allocator.Timeline) error {
 		return err
 	}
 	c.Timeline = tl
-	c.Report = repositoryPaths().Report(report.Build(report.Source{Run: run, Platform: &p, Timeline: tl}))
+	c.Report = cli.RepositoryPaths().Report(report.Build(report.Source{Run: run, Platform: &p, Timeline: tl}))
 	c.Report.Quality, c.Report.Peak.Total, c.Report.Context = "", nil, nil // of a recorded run there is nothing to say about that
 	return nil
 }

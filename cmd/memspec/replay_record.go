@@ -16,6 +16,7 @@ import (
 	"github.com/memspec/memspec/engine/trace"
 	"github.com/memspec/memspec/engine/units"
 	"github.com/memspec/memspec/engine/verdict"
+	"github.com/memspec/memspec/internal/cli"
 )
 
 // recordReplay is a measurement record taken through the simulated allocator.
@@ -160,41 +161,41 @@ func passPeaks(tl *allocator.Timeline, passes int) ([]allocator.PeakSizes, error
 	return out, err
 }
 
-func endRecordReplay(out *outputs, path string) error {
+func endRecordReplay(out *cli.Outputs, path string) error {
 	m, err := recording.Read(path)
 	if err != nil {
 		return regular.Plain(err)
 	}
 	if len(m.Events) == 0 {
-		return &exit{code: exitUnsure, err: errors.New(path + ": nothing to replay: the record has no events")}
+		return &cli.Exit{Code: cli.ExitUnsure, Err: errors.New(path + ": nothing to replay: the record has no events")}
 	}
 	r, err := replayRecord(m)
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	if err := out.open(1); err != nil {
+	if err := out.Open(1); err != nil {
 		return err
 	}
-	defer out.abandon()
+	defer out.Abandon()
 	c, err := r.asCase(path, m)
 	if err != nil {
 		return err
 	}
-	if err := out.add(c); err != nil {
+	if err := out.Add(c); err != nil {
 		return err
 	}
-	code := exitOK
+	code := cli.ExitOK
 	if !r.agrees() {
-		code = exitBroken
+		code = cli.ExitBroken
 	}
 	result := replayJSON{Schema: 1, Devices: []allocator.DeviceReplay{}, Record: r}
 	if r.address != nil {
 		result.Devices = append(result.Devices, *r.address)
 	}
-	if err := out.end(&format.Summary{Exit: code, JSON: result}); err != nil {
+	if err := out.End(&format.Summary{Exit: code, JSON: result}); err != nil {
 		return err
 	}
-	return exitWith(code)
+	return cli.ExitWith(code)
 }
 
 // asCase is a replayed record for every format.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/memspec/memspec/engine/report"
 	"github.com/memspec/memspec/engine/spec"
+	"github.com/memspec/memspec/internal/cli"
 )
 
 func newSchema() *cobra.Command {
@@ -19,7 +20,7 @@ func newSchema() *cobra.Command {
 			strings.Join(names, ", ") + ".",
 		Example: `  memspec schema spec > memspec.schema.json
   memspec schema estimate`,
-		Args:              wantArgs(1, 1, "one NAME of "+strings.Join(names, ", ")),
+		Args:              cli.WantArgs(1, 1, "one NAME of "+strings.Join(names, ", ")),
 		ValidArgsFunction: cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			b, ok := report.JSONSchema(args[0])

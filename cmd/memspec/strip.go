@@ -10,6 +10,7 @@ import (
 	"github.com/memspec/memspec/engine/artifact"
 	"github.com/memspec/memspec/engine/regular"
 	"github.com/memspec/memspec/engine/units"
+	"github.com/memspec/memspec/internal/cli"
 )
 
 func newStrip() *cobra.Command {
@@ -20,7 +21,7 @@ func newStrip() *cobra.Command {
 		Long: `Write the archive without the bytes of its weights. It gives the same report, to the byte, and cannot be run any more.
 Records of at most 4 KiB are kept: traced code computes shapes with them.`,
 		Example: `  memspec strip model.pt -o testdata/model.pt`,
-		Args:    wantArgs(1, 1, "one archive IN"),
+		Args:    cli.WantArgs(1, 1, "one archive IN"),
 	}
 	cmd.Flags().StringVarP(&out, "output", "o", "", "the `FILE` to write (required)")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

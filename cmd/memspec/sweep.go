@@ -14,6 +14,7 @@ import (
 	"github.com/memspec/memspec/engine/report"
 	"github.com/memspec/memspec/engine/suite"
 	"github.com/memspec/memspec/engine/units"
+	"github.com/memspec/memspec/internal/cli"
 )
 
 func newSweep() *cobra.Command {
@@ -26,30 +27,30 @@ between them; with a step, as in 1..4096..1, it is what it says. A case's budget
 they say (3 where sizes are missing): memspec check judges, memspec fit searches.`,
 		Example: `  memspec sweep 'resnet50[B=1]' --dim B=1..64
   memspec sweep model.pt --input 'x=float32[B,3,224,224]' --dim B=1,2,4,8 --device t4 -o peaks.csv`,
-		Args: wantArgs(1, 2, "a CASE and at most one memspec.yaml, or one ARTIFACT"),
+		Args: cli.WantArgs(1, 2, "a CASE and at most one memspec.yaml, or one ARTIFACT"),
 	}
-	f := newRunFlags(cmd)
-	out := newOutputs(cmd, 0)
-	basis := judgeFlag(cmd)
+	f := cli.NewRunFlags(cmd)
+	out := cli.NewOutputs(cmd, 0)
+	basis := cli.JudgeFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		dim, values, err := sweptDim(f)
 		if err != nil {
 			return err
 		}
-		s, err := newSubject(cmd, f, args, basis)
+		s, err := cli.NewSubject(cmd, f, args, basis)
 		if err != nil {
 			return err
 		}
-		if err := out.open(len(values)); err != nil {
+		if err := out.Open(len(values)); err != nil {
 			return err
 		}
-		defer out.abandon()
+		defer out.Abandon()
 		models := suite.New(os.Environ())
-		results, err := models.Sweep(cmd.Context(), s.one(dim), values)
+		results, err := models.Sweep(cmd.Context(), s.One(dim), values)
 		if err != nil {
-			return s.unsearchable(err)
+			return s.Unsearchable(err)
 		}
-		return writeSweep(out, &sweep{subject: s, dim: dim, values: values, results: results})
+		return writeSweep(out, &sweep{Subject: s, dim: dim, values: values, results: results})
 	}
 	return cmd
 }
@@ -58,9 +59,9 @@ they say (3 where sizes are missing): memspec check judges, memspec fit searches
 const maxSwept = 10_000
 
 // sweptDim takes the one --dim with several values out of the flags: B=1..64, B=1..64..8, B=1,2,4; those with one value stay.
-func sweptDim(f *runFlags) (dim string, values []int64, err error) {
+func sweptDim(f *cli.RunFlags) (dim string, values []int64, err error) {
 	var rest []string
-	for _, d := range f.dims {
+	for _, d := range f.Dims {
 		name, list, ok := strings.Cut(d, "=")
 		if !ok || !strings.Contains(list, "..") && !strings.Contains(list, ",") {
 			rest = append(rest, d)
@@ -77,7 +78,7 @@ func sweptDim(f *runFlags) (dim string, values []int64, err error) {
 	if dim == "" {
 		return "", nil, fmt.Errorf("sweep: got no dim with several values, want one such as --dim B=1..64")
 	}
-	f.dims = append(rest, dim) // open
+	f.Dims = append(rest, dim) // open
 	return dim, values, nil
 }
 
@@ -135,7 +136,7 @@ func spaced(from, to int64) []int64 {
 }
 
 type sweep struct {
-	*subject
+	*cli.Subject
 	dim     string
 	values  []int64
 	results []*suite.Result
@@ -167,26 +168,26 @@ type closedJSON struct {
 	Each   units.Bytes   `json:"each"`
 }
 
-func writeSweep(out *outputs, s *sweep) error {
+func writeSweep(out *cli.Outputs, s *sweep) error {
 	j := s.asJSON()
 	for i, r := range s.results {
-		r.Report = repositoryPaths().Report(r.Report)
+		r.Report = cli.RepositoryPaths().Report(r.Report)
 		c := format.Judged(fmt.Sprintf("%s=%d", s.dim, s.values[i]), r.Case.Pos, r.Report, r.Verdict)
 		c.Judged = len(r.Verdict.Findings) > 0
 		c.Line = fmt.Sprintf("%s=%d %s: %s", s.dim, s.values[i], r.Report.On(), report.Headline(r.Report))
 		c.Text = func(io.Writer) error { return nil } // the table tells them together
-		if err := out.add(c); err != nil {
+		if err := out.Add(c); err != nil {
 			return err
 		}
 	}
-	code := exitOK
+	code := cli.ExitOK
 	if s.lacking() != "" {
-		code = exitUnsure
+		code = cli.ExitUnsure
 	}
-	if err := out.end(&format.Summary{Exit: code, JSON: j, Text: func(w io.Writer) error { return j.write(w, s) }}); err != nil {
+	if err := out.End(&format.Summary{Exit: code, JSON: j, Text: func(w io.Writer) error { return j.write(w, s) }}); err != nil {
 		return err
 	}
-	return exitWith(code)
+	return cli.ExitWith(code)
 }
 
 // quality is that of the first run whose figures are less than exact.
@@ -210,7 +211,7 @@ func (s *sweep) lacking() string {
 }
 
 func (s *sweep) asJSON() *sweepJSON {
-	j := &sweepJSON{Schema: 1, Case: s.base.Name, Device: s.base.Platform.Device.Name, Dim: s.dim, Points: []sweptJSON{}, Closed: []closedJSON{}}
+	j := &sweepJSON{Schema: 1, Case: s.Base.Name, Device: s.Base.Platform.Device.Name, Dim: s.dim, Points: []sweptJSON{}, Closed: []closedJSON{}}
 	byMetric := map[report.Metric][]units.Bytes{}
 	for i, r := range s.results {
 		p := &r.Report.Peak

@@ -18,6 +18,7 @@ import (
 	"github.com/memspec/memspec/engine/suite"
 	"github.com/memspec/memspec/engine/units"
 	"github.com/memspec/memspec/engine/verdict"
+	"github.com/memspec/memspec/internal/cli"
 )
 
 func newUpdate() *cobra.Command {
@@ -33,26 +34,26 @@ where CI is set: budgets are raised by people.
 Exit codes: 1 if a budget that is broken was left; 2 if a case cannot be run; 3 if one cannot be said; else 0.`,
 		Example: `  memspec update
   memspec update --tighten --headroom 10%`,
-		Args:              wantArgs(0, 1, "at most one memspec.yaml"),
-		ValidArgsFunction: completeSpecs,
+		Args:              cli.WantArgs(0, 1, "at most one memspec.yaml"),
+		ValidArgsFunction: cli.CompleteSpecs,
 	}
-	patterns := caseFlag(cmd)
+	patterns := cli.CaseFlag(cmd)
 	cmd.Flags().BoolVar(&tighten, "tighten", false, "lower the budgets that have more headroom, too")
 	cmd.Flags().BoolVarP(&dry, "dry-run", "n", false, "tell what would change, and write nothing")
 	cmd.Flags().StringVar(&headroom, "headroom", "5%", "how much a budget is above the prediction, a `SHARE` such as 10%")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		share, err := parseShare(headroom)
+		share, err := cli.ParseShare(headroom)
 		if err != nil {
 			return fmt.Errorf("--headroom: %w", err)
 		}
 		if os.Getenv("CI") != "" && !dry {
 			return errors.New("got CI in the environment, want a person: budgets are not raised by the check that they broke (-n tells what would change)")
 		}
-		file, err := specFile(args)
+		file, err := cli.SpecFile(args)
 		if err != nil {
 			return err
 		}
-		cases, err := loadCases([]string{file}, *patterns)
+		cases, err := cli.LoadCases([]string{file}, *patterns)
 		if err != nil {
 			return err
 		}
@@ -60,7 +61,7 @@ Exit codes: 1 if a budget that is broken was left; 2 if a case cannot be run; 3 
 		models := suite.New(os.Environ())
 		models.JudgeAll(cmd.Context(), cases, nil, u.add)
 		if err := cmd.Context().Err(); err != nil {
-			return interrupted(len(u.left), len(cases))
+			return cli.Interrupted(len(u.left), len(cases))
 		}
 		return u.end(cmd, file, dry)
 	}
@@ -87,7 +88,7 @@ type updated struct {
 func (u *update) add(r *suite.Result) {
 	switch {
 	case r.Err != nil:
-		u.leave(r.Verdict.Outcome, r.Case.Name+": "+oneLine(r.Err.Error()))
+		u.leave(r.Verdict.Outcome, r.Case.Name+": "+cli.OneLine(r.Err.Error()))
 		return
 	case r.Report.OOM != nil:
 		u.leave(verdict.Fail, r.Case.Name+": does not fit "+r.Report.Device+", which no budget changes")
@@ -149,7 +150,7 @@ func (u *update) end(cmd *cobra.Command, file string, dry bool) error {
 	changed := u.changed()
 	p := layout.To(cmd.OutOrStdout())
 	for _, b := range slices.Backward(changed) {
-		p.Line("%s: %s: %s → %s", lineOf(b.Pos), b.Path, b.Text, b.needs.Compact())
+		p.Line("%s: %s: %s → %s", cli.LineOf(b.Pos), b.Path, b.Text, b.needs.Compact())
 	}
 	for _, left := range u.left {
 		p.Line("left: %s", left)
@@ -158,22 +159,22 @@ func (u *update) end(cmd *cobra.Command, file string, dry bool) error {
 	case len(changed) == 0:
 		p.Line("%s: nothing to change", file)
 	case dry:
-		p.Line("%s: %s not written (-n)", file, plural(len(changed), "change"))
+		p.Line("%s: %s not written (-n)", file, cli.Plural(len(changed), "change"))
 	default:
 		for _, b := range changed {
 			if data, err = replaceAt(data, b); err != nil {
 				return err
 			}
 		}
-		if err := writeWhole(file, data); err != nil {
+		if err := cli.WriteWhole(file, data); err != nil {
 			return err
 		}
-		p.Line("%s: %s", file, plural(len(changed), "change"))
+		p.Line("%s: %s", file, cli.Plural(len(changed), "change"))
 	}
 	if p.Err != nil {
 		return p.Err
 	}
-	return exitWith(verdict.ExitCode(u.outcomes))
+	return cli.ExitWith(verdict.ExitCode(u.outcomes))
 }
 
 // replaceAt writes a budget's new size in place of its old text. The text has to stand where the budget was read.

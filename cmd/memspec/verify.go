@@ -19,15 +19,16 @@ import (
 	"github.com/memspec/memspec/engine/spec"
 	"github.com/memspec/memspec/engine/suite"
 	"github.com/memspec/memspec/engine/verdict"
+	"github.com/memspec/memspec/internal/cli"
 )
 
 type verifyOptions struct {
 	dir     string
 	require bool
-	on      *choice
+	on      *cli.Choice
 	timeout time.Duration
-	out     *outputs
-	query   query
+	out     *cli.Outputs
+	query   cli.Query
 }
 
 func newVerify() *cobra.Command {
@@ -48,21 +49,21 @@ case without a measurement under --require is, no case has a record in the folde
   memspec verify models/memspec.yaml --measured measured --case 'resnet50[*]' --require
   memspec verify --require                     # on a machine with the GPU
   memspec verify --on pretend                  # on any machine with PyTorch`,
-		Args:              wantArgs(0, 1, "at most one memspec.yaml"),
-		ValidArgsFunction: completeSpecs,
+		Args:              cli.WantArgs(0, 1, "at most one memspec.yaml"),
+		ValidArgsFunction: cli.CompleteSpecs,
 	}
 	fs := cmd.Flags()
 	fs.StringVar(&o.dir, "measured", "", "the `FOLDER` of measurement records; without it the cases are run here")
 	_ = cmd.MarkFlagDirname("measured")
-	o.on = choiceFlag(cmd, "on", "what cases are run on: this machine's GPUs, or a pretend GPU of each case's device, which needs none", "real", "real", "pretend")
+	o.on = cli.ChoiceFlag(cmd, "on", "what cases are run on: this machine's GPUs, or a pretend GPU of each case's device, which needs none", "real", "real", "pretend")
 	fs.BoolVar(&o.require, "require", false, "a case without a measurement is inconclusive: exit 3")
 	fs.DurationVar(&o.timeout, "timeout", cudameasure.DefaultLimit, "for running one case here")
-	complete(cmd, "timeout")
-	patterns := caseFlag(cmd)
-	profile := workspaceFlag(cmd)
-	basis := judgeFlag(cmd)
-	o.query.answersFlag(cmd)
-	o.out = newOutputs(cmd, format.Verdicts|format.Timelines)
+	cli.Complete(cmd, "timeout")
+	patterns := cli.CaseFlag(cmd)
+	profile := cli.WorkspaceFlag(cmd)
+	basis := cli.JudgeFlag(cmd)
+	o.query.AnswersFlag(cmd)
+	o.out = cli.NewOutputs(cmd, format.Verdicts|format.Timelines)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if o.timeout <= 0 {
 			return fmt.Errorf("--timeout: got %s, want more than 0", o.timeout)
@@ -70,22 +71,22 @@ case without a measurement under --require is, no case has a record in the folde
 		if fs.Changed("measured") && o.dir == "" {
 			return errors.New("--measured: got no folder, want that of the records that python -m memshim measure wrote")
 		}
-		cases, err := casesOf(args, *patterns)
+		cases, err := cli.CasesOf(args, *patterns)
 		if err != nil {
 			return err
 		}
-		if err := useProfile(cases, *profile); err != nil {
+		if err := cli.UseProfile(cases, *profile); err != nil {
 			return err
 		}
-		judgeBy(cases, basis)
+		cli.JudgeBy(cases, basis)
 		hold, err := o.holder()
 		if err != nil {
 			return err
 		}
-		if err := o.out.open(len(cases)); err != nil {
+		if err := o.out.Open(len(cases)); err != nil {
 			return err
 		}
-		defer o.out.abandon()
+		defer o.out.Abandon()
 		all, err := o.verifyAll(cmd, cases, hold)
 		if err != nil {
 			return err
@@ -103,23 +104,23 @@ func (o *verifyOptions) holder() (holder, error) {
 		tools := cudameasure.FromEnvironment()
 		tools.Limit = o.timeout
 		tools.Binary, _ = os.Executable() // where it cannot be told, memshim looks for it
-		here := &verify.Machine{Tools: &tools, Required: o.require, Pretend: o.on.value == "pretend"}
+		here := &verify.Machine{Tools: &tools, Required: o.require, Pretend: o.on.Value == "pretend"}
 		return here.Run, nil
 	}
 	records, err := cudameasure.ReadFolder(o.dir)
 	if err != nil {
 		return nil, regular.Plain(err)
 	}
-	return (&verify.Kept{Records: records, Required: o.require, Pretend: o.on.value == "pretend"}).Compare, nil
+	return (&verify.Kept{Records: records, Required: o.require, Pretend: o.on.Value == "pretend"}).Compare, nil
 }
 
 func (o *verifyOptions) verifyAll(cmd *cobra.Command, cases []spec.Case, hold holder) ([]*verify.Account, error) {
 	var all []*verify.Account
 	var first error
 	stderr := cmd.ErrOrStderr()
-	live := terminal(stderr) && o.dir == "" // a run takes a while
-	bar := raw(stderr)
-	models, err := o.query.models()
+	live := cli.Terminal(stderr) && o.dir == "" // a run takes a while
+	bar := cli.Raw(stderr)
+	models, err := o.query.Models()
 	if err != nil {
 		return nil, err
 	}
@@ -138,7 +139,7 @@ func (o *verifyOptions) verifyAll(cmd *cobra.Command, cases []spec.Case, hold ho
 		fmt.Fprint(bar, "\r\033[K")
 	}
 	if cmd.Context().Err() != nil {
-		return nil, interrupted(len(all), len(cases))
+		return nil, cli.Interrupted(len(all), len(cases))
 	}
 	return all, first
 }
@@ -155,24 +156,24 @@ func (o *verifyOptions) end(all []*verify.Account) error {
 		outcomes[i] = a.Outcome
 		result.Cases = append(result.Cases, a.AsJSON())
 		if a.Report != nil {
-			a.Report = repositoryPaths().Report(a.Report)
+			a.Report = cli.RepositoryPaths().Report(a.Report)
 		}
-		if err := o.out.add(o.accountCase(a)); err != nil {
+		if err := o.out.Add(o.accountCase(a)); err != nil {
 			return err
 		}
 	}
 	code := verdict.ExitCode(outcomes)
-	if none := o.none(measured); code == exitOK && none != nil {
-		code = exitUnsure
+	if none := o.none(measured); code == cli.ExitOK && none != nil {
+		code = cli.ExitUnsure
 	}
 	result.Exit = code
-	if err := o.out.end(&format.Summary{Exit: code, Text: func(w io.Writer) error { return writeVerified(w, all) }, JSON: result}); err != nil {
+	if err := o.out.End(&format.Summary{Exit: code, Text: func(w io.Writer) error { return writeVerified(w, all) }, JSON: result}); err != nil {
 		return err
 	}
-	if none := o.none(measured); code == exitUnsure && none != nil {
-		return &exit{code: code, err: none}
+	if none := o.none(measured); code == cli.ExitUnsure && none != nil {
+		return &cli.Exit{Code: code, Err: none}
 	}
-	return exitWith(code)
+	return cli.ExitWith(code)
 }
 
 // none says why nothing was held against anything, where that was asked for: a machine need not have a case's GPU, but every one can pretend it.
@@ -181,7 +182,7 @@ func (o *verifyOptions) none(measured int) error {
 	case measured > 0:
 	case o.dir != "":
 		return fmt.Errorf("%s: got no record that any case can be held against", o.dir)
-	case o.on.value == "pretend":
+	case o.on.Value == "pretend":
 		return errors.New("got no case that was run on a pretend GPU, want at least one")
 	}
 	return nil
@@ -189,7 +190,7 @@ func (o *verifyOptions) none(measured int) error {
 
 // accountCase is an account for every format: what check finds, with what was measured beside it.
 func (o *verifyOptions) accountCase(a *verify.Account) *format.Case {
-	c := resultCase(a.Result, o.out, true)
+	c := cli.ResultCase(a.Result, o.out, true)
 	c.Outcome, c.Line = a.Outcome, a.Headline()
 	c.Text = func(w io.Writer) error {
 		var reproduce []string
@@ -277,7 +278,7 @@ func writeVerified(w io.Writer, all []*verify.Account) error {
 			missing++
 		}
 	}
-	text := countsText(&count)
+	text := cli.CountsText(&count)
 	if missing > 0 {
 		not := "not measured"
 		if all[0].On == recording.OnPretend {
@@ -285,5 +286,5 @@ func writeVerified(w io.Writer, all []*verify.Account) error {
 		}
 		text += fmt.Sprintf(", %d of them %s", missing, not)
 	}
-	return writeLine(w, fmt.Sprintf("%s: %s", plural(len(all), "case"), text))
+	return cli.WriteLine(w, fmt.Sprintf("%s: %s", cli.Plural(len(all), "case"), text))
 }

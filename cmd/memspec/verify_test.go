@@ -19,6 +19,7 @@ import (
 	"github.com/memspec/memspec/engine/suite"
 	"github.com/memspec/memspec/engine/trace"
 	"github.com/memspec/memspec/engine/units"
+	"github.com/memspec/memspec/internal/cli"
 )
 
 const verifySpec = `version: 1
@@ -41,7 +42,7 @@ models:
 // asPredicted is a record that says of m[B=2] what is predicted: made up here, not measured.
 func asPredicted(t *testing.T, spec string) *cudameasure.Measurement {
 	t.Helper()
-	cases, err := loadCases([]string{spec}, []string{"m[B=2]"})
+	cases, err := cli.LoadCases([]string{spec}, []string{"m[B=2]"})
 	require.NoError(t, err)
 	c := cases[0]
 	r := suite.Judge(t.Context(), c)

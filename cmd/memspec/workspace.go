@@ -16,6 +16,7 @@ import (
 	"github.com/memspec/memspec/engine/spec"
 	"github.com/memspec/memspec/engine/suite"
 	"github.com/memspec/memspec/engine/workspace/profile"
+	"github.com/memspec/memspec/internal/cli"
 )
 
 func newWorkspace() *cobra.Command {
@@ -30,22 +31,22 @@ A profile that is not there yet has no entries.
 Exit codes of --missing: 0 none is missing, 3 some are, 2 a case cannot be run.`,
 		Example: `  memspec workspace --missing
   memspec workspace --torch 2.10 --device rtx-4090 --format json`,
-		Args:              wantArgs(0, 1, "at most one memspec.yaml"),
-		ValidArgsFunction: completeSpecs,
+		Args:              cli.WantArgs(0, 1, "at most one memspec.yaml"),
+		ValidArgsFunction: cli.CompleteSpecs,
 	}
 	fs := cmd.Flags()
 	fs.BoolVar(&f.missing, "missing", false, "only those without an answer")
 	fs.StringVar(&f.torch, "torch", "", "of this PyTorch `RELEASE`, whatever the cases say")
-	repeatedFlag(fs, &f.devices, "device", "", "on the GPU of this `NAME`, whatever the cases say; repeats")
-	f.profile = workspaceFlag(cmd)
-	f.patterns = caseFlag(cmd)
-	f.format = formatFlag(cmd)
+	cli.RepeatedFlag(fs, &f.devices, "device", "", "on the GPU of this `NAME`, whatever the cases say; repeats")
+	f.profile = cli.WorkspaceFlag(cmd)
+	f.patterns = cli.CaseFlag(cmd)
+	f.format = cli.FormatFlag(cmd)
 	_ = cmd.RegisterFlagCompletionFunc("device", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return device.Names(), cobra.ShellCompDirectiveNoFileComp
 	})
 	_ = cmd.RegisterFlagCompletionFunc("torch", cobra.NoFileCompletions)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		path, err := specFile(args)
+		path, err := cli.SpecFile(args)
 		if err != nil {
 			return err
 		}
@@ -60,11 +61,11 @@ type workspaceFlags struct {
 	devices  []string
 	profile  *string
 	patterns *[]string
-	format   *choice
+	format   *cli.Choice
 }
 
 func (f *workspaceFlags) run(cmd *cobra.Command, path string) error {
-	cases, err := loadCases([]string{path}, *f.patterns)
+	cases, err := cli.LoadCases([]string{path}, *f.patterns)
 	if err != nil {
 		return err
 	}
@@ -75,22 +76,22 @@ func (f *workspaceFlags) run(cmd *cobra.Command, path string) error {
 	if err != nil {
 		return err
 	}
-	if f.format.value == "json" {
+	if f.format.Value == "json" {
 		err = report.EncodeJSON(cmd.OutOrStdout(), out)
 	} else {
-		err = out.writeText(cmd.OutOrStdout(), f.missing)
+		err = out.WriteText(cmd.OutOrStdout(), f.missing)
 	}
 	if err != nil {
 		return err
 	}
 	for _, e := range out.Errors {
-		fmt.Fprintf(cmd.ErrOrStderr(), "memspec: %s: %s\n", e.Case, oneLine(e.Error))
+		fmt.Fprintf(cmd.ErrOrStderr(), "memspec: %s: %s\n", e.Case, cli.OneLine(e.Error))
 	}
 	switch {
 	case len(out.Errors) > 0:
-		return exitWith(exitUsage)
+		return cli.ExitWith(cli.ExitUsage)
 	case f.missing && len(out.Groups) > 0:
-		return exitWith(exitUnsure)
+		return cli.ExitWith(cli.ExitUnsure)
 	}
 	return nil
 }
@@ -139,8 +140,8 @@ func deviceOf(name string, cases []spec.Case) (*device.Device, error) {
 }
 
 // gather runs the cases; one that cannot be run is told and leaves the others.
-func (f *workspaceFlags) gather(ctx context.Context, path string, cases []spec.Case) (*workspaceJSON, error) {
-	out := newWorkspaceJSON(path)
+func (f *workspaceFlags) gather(ctx context.Context, path string, cases []spec.Case) (*cli.WorkspaceJSON, error) {
+	out := cli.NewWorkspaceJSON(path)
 	models := suite.New(os.Environ())
 	profiles := map[string]*profile.Profile{}
 	for i := range cases {
@@ -159,12 +160,12 @@ func (f *workspaceFlags) gather(ctx context.Context, path string, cases []spec.C
 			return nil, errors.New("interrupted")
 		}
 		if err != nil {
-			out.Errors = append(out.Errors, workspaceError{c.Name, err.Error()})
+			out.Errors = append(out.Errors, cli.WorkspaceError{Case: c.Name, Error: err.Error()})
 			continue
 		}
-		out.add(c, r.Calls, f.missing)
+		out.Add(c, r.Calls, f.missing)
 	}
-	out.sort()
+	out.Sort()
 	return out, nil
 }
 

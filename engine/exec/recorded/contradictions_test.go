@@ -51,7 +51,6 @@ var recordedKeys = map[string]struct{ like, other, refused, why string }{
 	"alloc_conf":      {why: "a replay's to choose"},
 	"memory_fraction": {why: "a replay's to choose"},
 	"workspace":       {why: "what libraries took was recorded"},
-	"scratch":         {why: "an older name of workspace"},
 	"tolerance":       {why: "of memspec verify"},
 	"depends":         {why: "says what makes the recording stale"},
 	"fits":            {why: "runs the case with other dims, which then contradict the recording"},

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"bytes"
@@ -26,7 +26,7 @@ func TestColours(t *testing.T) {
 // What a name brings along is gone before anything is coloured.
 func TestNamesColourNothing(t *testing.T) {
 	var b strings.Builder
-	_, err := printable{w: &colours{w: &b}, raw: &b, columns: 80, failed: new(error)}.Write([]byte("FAIL \x1b[32mm\n"))
+	_, err := Printable{w: &colours{w: &b}, raw: &b, columns: 80, Failed: new(error)}.Write([]byte("FAIL \x1b[32mm\n"))
 	require.NoError(t, err)
 	assert.Equal(t, "\x1b[1;31mFAIL\x1b[0m \uFFFD[32mm\n", b.String())
 }
@@ -58,6 +58,6 @@ func TestWidthOfStreams(t *testing.T) {
 		want    int
 	}{{"", 80}, {"100", 100}, {"0", 80}, {"-4", 80}, {"wide", 80}} {
 		t.Setenv("COLUMNS", c.columns)
-		assert.Equal(t, c.want, newPrintable(&bytes.Buffer{}).Columns(), c.columns)
+		assert.Equal(t, c.want, NewPrintable(&bytes.Buffer{}).Columns(), c.columns)
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"context"
@@ -17,8 +17,8 @@ import (
 	"github.com/memspec/memspec/engine/suite"
 )
 
-// estimates are what the cases of another commit take, from its artifacts and recordings.
-type estimates struct {
+// Estimates are what the cases of another commit take, from its artifacts and recordings.
+type Estimates struct {
 	ref    string
 	byCase map[string]estimateThere // by caseKey
 	specs  map[string]string        // by file, why it has no cases there; "" where it has
@@ -30,8 +30,8 @@ type estimateThere struct {
 	why    string
 }
 
-// compare compares a result with its case in the commit, or records why it cannot.
-func (e *estimates) compare(key string, r *suite.Result) {
+// Compare compares a result with its case in the commit, or records why it cannot.
+func (e *Estimates) Compare(key string, r *suite.Result) {
 	before, there := e.byCase[key]
 	switch file := filepath.Clean(r.Case.Pos.File); {
 	case before.report != nil:
@@ -45,14 +45,14 @@ func (e *estimates) compare(key string, r *suite.Result) {
 	}
 }
 
-// estimates runs the cases of some files as they are in the commit: its artifacts and recordings, by its memspec.yaml.
-func (c *commit) estimates(ctx context.Context, files []string) (*estimates, error) {
+// Estimates runs the cases of some files as they are in the commit: its artifacts and recordings, by its memspec.yaml.
+func (c *Commit) Estimates(ctx context.Context, files []string) (*Estimates, error) {
 	folder, err := os.MkdirTemp("", "memspec-against-")
 	if err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(folder)
-	out := &estimates{ref: c.ref, byCase: map[string]estimateThere{}, specs: map[string]string{}}
+	out := &Estimates{ref: c.ref, byCase: map[string]estimateThere{}, specs: map[string]string{}}
 	for _, file := range files {
 		below, err := c.below(file)
 		if err != nil {
@@ -74,7 +74,7 @@ func (c *commit) estimates(ctx context.Context, files []string) (*estimates, err
 		models.JudgeAll(ctx, cases, nil, func(r *suite.Result) {
 			var e estimateThere
 			if e, err = c.estimate(ctx, r, folder); err == nil {
-				out.byCase[caseKey(file, r.Case.Name)] = e
+				out.byCase[CaseKey(file, r.Case.Name)] = e
 			}
 		})
 		if err := errors.Join(err, ctx.Err()); err != nil {
@@ -85,7 +85,7 @@ func (c *commit) estimates(ctx context.Context, files []string) (*estimates, err
 }
 
 // estimate is the estimate of one case of the commit, or why there is none. folder holds the commit's files.
-func (c *commit) estimate(ctx context.Context, r *suite.Result, folder string) (estimateThere, error) {
+func (c *Commit) estimate(ctx context.Context, r *suite.Result, folder string) (estimateThere, error) {
 	recorded := r.Case.Captured()
 	file := recorded
 	if file == "" {
@@ -97,7 +97,7 @@ func (c *commit) estimate(ctx context.Context, r *suite.Result, folder string) (
 	}
 	below = filepath.ToSlash(below)
 	const orBaseline = ", or compare with a baseline (memspec baseline writes one)"
-	if !exists(file) {
+	if !Exists(file) {
 		what := "the file"
 		if recorded != "" {
 			what = "the recordings in " + spec.CaptureFolder
@@ -119,12 +119,12 @@ func (c *commit) estimate(ctx context.Context, r *suite.Result, folder string) (
 			return estimateThere{why: why}, nil
 		}
 	}
-	return estimateThere{report: repositoryPaths().Report(r.Report)}, nil
+	return estimateThere{report: RepositoryPaths().Report(r.Report)}, nil
 }
 
 // stale returns which file of the commit differs from the one that a recording in folder was made from; "" where none does.
 // A file that the commit does not have, as git does not know it, is the one of the working tree.
-func (c *commit) stale(ctx context.Context, made *recording.Made, folder string) (string, error) {
+func (c *Commit) stale(ctx context.Context, made *recording.Made, folder string) (string, error) {
 	if made == nil {
 		return "it does not say what it was made from", nil
 	}
@@ -154,7 +154,7 @@ func (c *commit) stale(ctx context.Context, made *recording.Made, folder string)
 }
 
 // cases reads a memspec.yaml of the commit with the files that it names.
-func (c *commit) cases(ctx context.Context, below, folder string) ([]spec.Case, error) {
+func (c *Commit) cases(ctx context.Context, below, folder string) ([]spec.Case, error) {
 	if _, err := c.copyFile(ctx, path.Join(path.Dir(below), spec.WorkspaceFile), folder); err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"errors"
@@ -14,48 +14,48 @@ import (
 
 // The exit codes.
 const (
-	exitOK     = 0 // all pass
-	exitBroken = 1 // a budget is broken
-	exitUsage  = 2 // wrong usage, unreadable spec or artifact
-	exitUnsure = 3 // could not say
+	ExitOK     = 0 // all pass
+	ExitBroken = 1 // a budget is broken
+	ExitUsage  = 2 // wrong usage, unreadable spec or artifact
+	ExitUnsure = 3 // could not say
 
 	exitInterrupted = 130 // by Ctrl-C, as shells have it
 )
 
 // An exit ends the command with a code; err is told on stderr, nil where stdout has said it all.
-type exit struct {
-	code int
-	err  error
+type Exit struct {
+	Code int
+	Err  error
 }
 
-func (e *exit) Error() string {
-	if e.err == nil {
-		return fmt.Sprintf("exit %d", e.code)
+func (e *Exit) Error() string {
+	if e.Err == nil {
+		return fmt.Sprintf("exit %d", e.Code)
 	}
-	return e.err.Error()
+	return e.Err.Error()
 }
 
-func (e *exit) Unwrap() error { return e.err }
+func (e *Exit) Unwrap() error { return e.Err }
 
-// exitWith is nil for exitOK, so that a command can return it whatever the code.
-func exitWith(code int) error {
-	if code == exitOK {
+// ExitWith is nil for exitOK, so that a command can return it whatever the code.
+func ExitWith(code int) error {
+	if code == ExitOK {
 		return nil
 	}
-	return &exit{code: code}
+	return &Exit{Code: code}
 }
 
-// exitCodeOf is the code that an error ends the command with, where it has one of its own.
-func exitCodeOf(err error) int {
-	var end *exit
+// ExitCodeOf is the code that an error ends the command with, where it has one of its own.
+func ExitCodeOf(err error) int {
+	var end *Exit
 	if errors.As(err, &end) {
-		return end.code
+		return end.Code
 	}
-	return exitUsage
+	return ExitUsage
 }
 
-// errorLines is one line an error; a memspec.yaml tells all that is wrong with it.
-func errorLines(err error) []string {
+// ErrorLines is one line an error; a memspec.yaml tells all that is wrong with it.
+func ErrorLines(err error) []string {
 	if err == nil {
 		return nil
 	}
@@ -63,7 +63,7 @@ func errorLines(err error) []string {
 	if errors.As(err, &many) {
 		return strings.Split(many.Error(), "\n")
 	}
-	line := oneLine(regular.Plain(err).Error())
+	line := OneLine(regular.Plain(err).Error())
 	var input *exec.InputError
 	if errors.As(err, &input) && len(input.Missing) > 0 {
 		line += fmt.Sprintf("; give each, as in --input '%s=float32[1,3,224,224]', or let memspec init guess", input.Missing[0])
@@ -71,8 +71,8 @@ func errorLines(err error) []string {
 	return []string{line}
 }
 
-// wantArgs is cobra's argument check with a text that says what is wanted.
-func wantArgs(least, most int, what string) cobra.PositionalArgs {
+// WantArgs is cobra's argument check with a text that says what is wanted.
+func WantArgs(least, most int, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) < least || len(args) > most {
 			return fmt.Errorf("%s: got %d arguments, want %s, see `%s --help`", cmd.Name(), len(args), what, cmd.CommandPath())

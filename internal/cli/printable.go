@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"bytes"
@@ -9,18 +9,18 @@ import (
 	"github.com/memspec/memspec/engine/layout"
 )
 
-// printable is one of the command's own streams. It writes text without control characters (names come from archives, and an escape sequence among
+// Printable is one of the command's own streams. It writes text without control characters (names come from archives, and an escape sequence among
 // them would reach the terminal) and knows how wide the text should be: as COLUMNS says, else as the terminal is, else 80.
-type printable struct {
+type Printable struct {
 	w       io.Writer
 	raw     io.Writer // without colours
 	columns int
-	failed  *error // the first error of a write: a command that looked away still ends with it
+	Failed  *error // the first error of a write: a command that looked away still ends with it
 	actions bool   // a runner of GitHub Actions reads it, which takes commands of the form ##[name] anywhere in a line
 }
 
-func newPrintable(w io.Writer) printable {
-	p := printable{w: w, raw: w, columns: layout.DefaultColumns, failed: new(error), actions: os.Getenv("GITHUB_ACTIONS") != ""}
+func NewPrintable(w io.Writer) Printable {
+	p := Printable{w: w, raw: w, columns: layout.DefaultColumns, Failed: new(error), actions: os.Getenv("GITHUB_ACTIONS") != ""}
 	if coloured(w) {
 		p.w = &colours{w: w}
 	}
@@ -35,17 +35,17 @@ func newPrintable(w io.Writer) printable {
 }
 
 // Columns is the width that text is laid out to.
-func (p printable) Columns() int { return p.columns }
+func (p Printable) Columns() int { return p.columns }
 
-func (p printable) Write(b []byte) (int, error) {
+func (p Printable) Write(b []byte) (int, error) {
 	n, err := p.write(b)
-	if err != nil && *p.failed == nil {
-		*p.failed = err
+	if err != nil && *p.Failed == nil {
+		*p.Failed = err
 	}
 	return n, err
 }
 
-func (p printable) write(b []byte) (int, error) {
+func (p Printable) write(b []byte) (int, error) {
 	command := p.actions && bytes.Contains(b, []byte(actionsCommand))
 	if !command && !bytes.ContainsFunc(b, hidden) {
 		return p.w.Write(b)
@@ -73,17 +73,17 @@ func hidden(c rune) bool {
 	return c == '\u200b' || c < ' ' && c != '\n' && c != '\t' || c == 0x7f || c >= 0x80 && c < 0xa0
 }
 
-// raw is what a printable writes to.
-func raw(w io.Writer) io.Writer {
-	if p, ok := w.(printable); ok {
+// Raw is what a Printable writes to.
+func Raw(w io.Writer) io.Writer {
+	if p, ok := w.(Printable); ok {
 		return p.raw
 	}
 	return w
 }
 
-// terminal says whether w is a terminal.
-func terminal(w io.Writer) bool {
-	f, ok := raw(w).(*os.File)
+// Terminal says whether w is a terminal.
+func Terminal(w io.Writer) bool {
+	f, ok := Raw(w).(*os.File)
 	if !ok {
 		return false
 	}

@@ -1,19 +1,19 @@
-package main
+package cli
 
 import (
 	"fmt"
 	"strings"
 )
 
-func plural(n int, what string) string {
+func Plural(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
 	}
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// oneLine keeps an error on one line, whatever made it.
-func oneLine(s string) string {
+// OneLine keeps an error on one line, whatever made it.
+func OneLine(s string) string {
 	s = strings.TrimSpace(s)
 	if !strings.ContainsAny(s, "\n\r") {
 		return s
@@ -25,8 +25,8 @@ func oneLine(s string) string {
 	return strings.Join(lines, "; ")
 }
 
-// shorten keeps what a message repeats to one line.
-func shorten(s string) string {
+// Shorten keeps what a message repeats to one line.
+func Shorten(s string) string {
 	const most = 200
 	if r := []rune(s); len(r) > most {
 		return string(r[:most]) + "…"

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"bytes"
@@ -32,7 +32,7 @@ func git(ctx context.Context, dir string, args ...string) ([]byte, error) {
 			return nil, errors.New("got no git, want it on PATH")
 		}
 		if text := strings.TrimSpace(errs.String()); text != "" {
-			return nil, errors.New(oneLine(text))
+			return nil, errors.New(OneLine(text))
 		}
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"cmp"
@@ -13,12 +13,12 @@ import (
 	"github.com/memspec/memspec/engine/workspace/profile"
 )
 
-// workspaceJSON is the library calls of a memspec.yaml, by who has to answer for them.
-type workspaceJSON struct {
+// WorkspaceJSON is the library calls of a memspec.yaml, by who has to answer for them.
+type WorkspaceJSON struct {
 	Schema int               `json:"schema"`
 	Spec   string            `json:"spec"`
 	Groups []*workspaceGroup `json:"groups"` // sorted by library, version and class
-	Errors []workspaceError  `json:"errors"` // cases that cannot be run, in the order of the file
+	Errors []WorkspaceError  `json:"errors"` // cases that cannot be run, in the order of the file
 }
 
 type workspaceGroup struct {
@@ -30,16 +30,16 @@ type workspaceGroup struct {
 	seen    map[string]bool
 }
 
-type workspaceError struct {
+type WorkspaceError struct {
 	Case  string `json:"case"`
 	Error string `json:"error"`
 }
 
-func newWorkspaceJSON(path string) *workspaceJSON {
-	return &workspaceJSON{Schema: 1, Spec: path, Groups: []*workspaceGroup{}, Errors: []workspaceError{}}
+func NewWorkspaceJSON(path string) *WorkspaceJSON {
+	return &WorkspaceJSON{Schema: 1, Spec: path, Groups: []*workspaceGroup{}, Errors: []WorkspaceError{}}
 }
 
-func (s *workspaceJSON) add(c *spec.Case, calls []engine.LibraryCall, missing bool) {
+func (s *WorkspaceJSON) Add(c *spec.Case, calls []engine.LibraryCall, missing bool) {
 	for i := range calls {
 		call := &calls[i]
 		if missing && call.Known() {
@@ -64,8 +64,8 @@ func (s *workspaceJSON) add(c *spec.Case, calls []engine.LibraryCall, missing bo
 	}
 }
 
-// sort puts the groups and their calls in the order of the file.
-func (s *workspaceJSON) sort() {
+// Sort puts the groups and their calls in the order of the file.
+func (s *WorkspaceJSON) Sort() {
 	for _, g := range s.Groups {
 		slices.SortFunc(g.Calls, func(a, b profile.Call) int { return strings.Compare(a.Key(), b.Key()) })
 	}
@@ -74,7 +74,7 @@ func (s *workspaceJSON) sort() {
 	})
 }
 
-func (s *workspaceJSON) writeText(w io.Writer, missing bool) error {
+func (s *WorkspaceJSON) WriteText(w io.Writer, missing bool) error {
 	var b strings.Builder
 	for _, g := range s.Groups {
 		word := "calls"

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"context"
@@ -15,14 +15,14 @@ import (
 	"github.com/memspec/memspec/engine/spec"
 )
 
-// shard keeps the cases of one of several parts, such as 2/8: which part a case is in depends on its name and its file alone, so that another case that comes
+// Shard keeps the cases of one of several parts, such as 2/8: which part a case is in depends on its name and its file alone, so that another case that comes
 // or goes moves none.
-func shard(cases []spec.Case, text string) ([]spec.Case, error) {
+func Shard(cases []spec.Case, text string) ([]spec.Case, error) {
 	first, last, ok := strings.Cut(text, "/")
 	part, err1 := strconv.ParseUint(first, 10, 32)
 	parts, err2 := strconv.ParseUint(last, 10, 32)
 	if !ok || err1 != nil || err2 != nil || part < 1 || part > parts {
-		return nil, fmt.Errorf("--shard: got %q, want a part of several such as 2/8", shorten(text))
+		return nil, fmt.Errorf("--shard: got %q, want a part of several such as 2/8", Shorten(text))
 	}
 	var out []spec.Case
 	for i := range cases {
@@ -35,11 +35,11 @@ func shard(cases []spec.Case, text string) ([]spec.Case, error) {
 	return out, nil
 }
 
-// changedSince keeps the cases that something changed for since a commit: their artifact with what lies beside it, their recording
+// ChangedSince keeps the cases that something changed for since a commit: their artifact with what lies beside it, their recording
 // and the files it was made from, their profile or baseline, the file of their source (any Python file where the source is all
 // there is), or what memspec.yaml says of them.
-func changedSince(ctx context.Context, cases []spec.Case, ref string) ([]spec.Case, error) {
-	c, err := openCommit(ctx, "--changed-since", ref)
+func ChangedSince(ctx context.Context, cases []spec.Case, ref string) ([]spec.Case, error) {
+	c, err := OpenCommit(ctx, "--changed-since", ref)
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +66,7 @@ func changedSince(ctx context.Context, cases []spec.Case, ref string) ([]spec.Ca
 }
 
 // changed are the files that differ from the commit, below the repository: of the working tree, also those that git does not know yet.
-func (c *commit) changed(ctx context.Context) (map[string]bool, error) {
+func (c *Commit) changed(ctx context.Context) (map[string]bool, error) {
 	own, err := withoutPrograms(ctx, c.root)
 	if err != nil {
 		return nil, err
@@ -88,9 +88,9 @@ func (c *commit) changed(ctx context.Context) (map[string]bool, error) {
 	return out, nil
 }
 
-// casesOf are the cases of a memspec.yaml as they were, each as text; nil where the file has not changed. One that was not there, or could not be read, had
+// CasesOf are the cases of a memspec.yaml as they were, each as text; nil where the file has not changed. One that was not there, or could not be read, had
 // none.
-func (c *commit) casesOf(ctx context.Context, file string, changed map[string]bool) (map[string]string, error) {
+func (c *Commit) casesOf(ctx context.Context, file string, changed map[string]bool) (map[string]string, error) {
 	below, err := c.below(file)
 	if err != nil || !changed[below] {
 		return nil, err
@@ -124,7 +124,7 @@ func fileOf(k *spec.Case) string {
 }
 
 // touched says whether a file that a case depends on has changed.
-func (c *commit) touched(k *spec.Case, changed map[string]bool) bool {
+func (c *Commit) touched(k *spec.Case, changed map[string]bool) bool {
 	source, _ := k.SourceFile()
 	files := []string{k.Artifact, fileOf(k), k.Artifact + ".inputs.json", k.Workspace, k.Baseline, source, k.Captured()}
 	for _, file := range append(files, madeOf(k)...) {

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"os"
@@ -8,8 +8,8 @@ import (
 	"github.com/memspec/memspec/engine/format"
 )
 
-// repositoryPaths are the paths of the repository that the working directory lies in, else of the working directory itself.
-var repositoryPaths = sync.OnceValue(func() format.Paths {
+// RepositoryPaths are the paths of the repository that the working directory lies in, else of the working directory itself.
+var RepositoryPaths = sync.OnceValue(func() format.Paths {
 	dir, err := os.Getwd()
 	if err != nil {
 		return format.Paths{}

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"errors"
@@ -14,13 +14,13 @@ import (
 	"github.com/memspec/memspec/engine/regular"
 )
 
-// outputs are where a command's results go: in one format to standard output, and to any number of files, whose endings choose theirs.
-type outputs struct {
+// Outputs are where a command's results go: in one format to standard output, and to any number of files, whose endings choose theirs.
+type Outputs struct {
 	cmd     *cobra.Command
 	offered []format.Format
-	name    *choice  // --format
+	Name    *Choice  // --format
 	paths   []string // -o
-	quiet   bool
+	Quiet   bool
 
 	sinks []*sink
 }
@@ -33,32 +33,32 @@ type sink struct {
 	path   string   // where the file belongs; "" where it is written in place
 }
 
-// newOutputs adds --format, -o and -q to a command that knows those facts of its cases.
-func newOutputs(cmd *cobra.Command, known format.Facts) *outputs {
-	o := &outputs{cmd: cmd, offered: format.Offered(known)}
+// NewOutputs adds --format, -o and -q to a command that knows those facts of its cases.
+func NewOutputs(cmd *cobra.Command, known format.Facts) *Outputs {
+	o := &Outputs{cmd: cmd, offered: format.Offered(known)}
 	names := format.Names(o.offered)
-	o.name = &choice{value: "text", allowed: names, kind: "FORMAT"}
-	cmd.Flags().Var(o.name, "format", "how results are written: "+strings.Join(names, ", "))
-	complete(cmd, "format", names...)
-	repeatedFlag(cmd.Flags(), &o.paths, "output", "o", "a `FILE` to write results to as well; its ending chooses the format ("+strings.Join(format.Endings(o.offered), " ")+"); repeats")
-	cmd.Flags().BoolVarP(&o.quiet, "quiet", "q", false, "a line a case, none for those that pass")
+	o.Name = &Choice{Value: "text", allowed: names, kind: "FORMAT"}
+	cmd.Flags().Var(o.Name, "format", "how results are written: "+strings.Join(names, ", "))
+	Complete(cmd, "format", names...)
+	RepeatedFlag(cmd.Flags(), &o.paths, "output", "o", "a `FILE` to write results to as well; its ending chooses the format ("+strings.Join(format.Endings(o.offered), " ")+"); repeats")
+	cmd.Flags().BoolVarP(&o.Quiet, "quiet", "q", false, "a line a case, none for those that pass")
 	return o
 }
 
-// open readies every output for so many cases, so that one that cannot be written is told before anything is run.
-func (o *outputs) open(cases int) error {
-	f, _ := format.ByName(o.offered, o.name.value)
+// Open readies every output for so many cases, so that one that cannot be written is told before anything is run.
+func (o *Outputs) Open(cases int) error {
+	f, _ := format.ByName(o.offered, o.Name.Value)
 	chosen := []format.Format{f}
 	for _, path := range o.paths {
 		f, ok := format.ByFile(o.offered, path)
 		if !ok {
-			return fmt.Errorf("-o %s: got no ending that %s writes, want one of %s", shorten(path), o.cmd.Name(), strings.Join(format.Endings(o.offered), " "))
+			return fmt.Errorf("-o %s: got no ending that %s writes, want one of %s", Shorten(path), o.cmd.Name(), strings.Join(format.Endings(o.offered), " "))
 		}
 		chosen = append(chosen, f)
 	}
 	for i, f := range chosen {
 		if f.One && cases != 1 {
-			return fmt.Errorf("%s: got %s, want one: a %s document holds one run (--case names a case)", o.given(i), plural(cases, "case"), f.Name)
+			return fmt.Errorf("%s: got %s, want one: a %s document holds one run (--case names a case)", o.given(i), Plural(cases, "case"), f.Name)
 		}
 	}
 	if err := o.openStdout(chosen[0]); err != nil {
@@ -66,41 +66,41 @@ func (o *outputs) open(cases int) error {
 	}
 	for i, path := range o.paths {
 		if err := o.openFile(chosen[i+1], path); err != nil {
-			o.abandon()
+			o.Abandon()
 			return err
 		}
 	}
 	return nil
 }
 
-// given is the flag that asked for the i-th output.
-func (o *outputs) given(i int) string {
+// Given is the flag that asked for the i-th output.
+func (o *Outputs) given(i int) string {
 	if i == 0 {
-		return "--format " + o.name.value
+		return "--format " + o.Name.Value
 	}
-	return "-o " + shorten(o.paths[i-1])
+	return "-o " + Shorten(o.paths[i-1])
 }
 
-func (o *outputs) openStdout(f format.Format) error {
+func (o *Outputs) openStdout(f format.Format) error {
 	out := o.cmd.OutOrStdout()
-	if f.Binary && terminal(out) {
+	if f.Binary && Terminal(out) {
 		return fmt.Errorf("--format %s: got a terminal, want a pipe, or -o FILE%s", f.Name, f.Endings[0])
 	}
 	s := &sink{format: f}
 	switch f.Name {
 	case "text":
-		if s.Writer = f.New(out, o.options(0)); o.quiet {
+		if s.Writer = f.New(out, o.options(0)); o.Quiet {
 			s.Writer = &quietText{w: out}
 		}
 	case "json":
 		s.Writer = f.New(out, o.options(0))
 	case "github":
-		s.Writer = f.New(raw(out), o.options(0))
+		s.Writer = f.New(Raw(out), o.options(0))
 		if err := o.openSummary(); err != nil {
 			return err
 		}
 	default: // it escapes what it has to, and may be binary
-		s.Writer = f.New(raw(out), o.options(0))
+		s.Writer = f.New(Raw(out), o.options(0))
 	}
 	o.sinks = append(o.sinks, s)
 	return nil
@@ -110,7 +110,7 @@ func (o *outputs) openStdout(f format.Format) error {
 const mostSummary = 1 << 20
 
 // openSummary adds the summary of a GitHub step, where the environment names its file.
-func (o *outputs) openSummary() error {
+func (o *Outputs) openSummary() error {
 	path := os.Getenv("GITHUB_STEP_SUMMARY")
 	if path == "" {
 		return nil
@@ -128,16 +128,16 @@ func (o *outputs) openSummary() error {
 	return nil
 }
 
-func (o *outputs) openFile(f format.Format, path string) error {
+func (o *Outputs) openFile(f format.Format, path string) error {
 	for _, s := range o.sinks {
 		if s.path != "" && filepath.Clean(s.path) == filepath.Clean(path) {
-			return fmt.Errorf("-o %s: got it twice", shorten(path))
+			return fmt.Errorf("-o %s: got it twice", Shorten(path))
 		}
 	}
 	mode := os.FileMode(0o666)
 	if info, err := os.Stat(path); err == nil {
 		if !info.Mode().IsRegular() {
-			return fmt.Errorf("-o %s: got no regular file", shorten(path))
+			return fmt.Errorf("-o %s: got no regular file", Shorten(path))
 		}
 		mode = info.Mode().Perm()
 		if kept, err := os.OpenFile(path, os.O_WRONLY, 0); err != nil { // it would be replaced although it must not be written
@@ -152,24 +152,24 @@ func (o *outputs) openFile(f format.Format, path string) error {
 		if errors.As(err, &pe) {
 			err = pe.Err
 		}
-		return fmt.Errorf("-o %s: %w", shorten(path), err)
+		return fmt.Errorf("-o %s: %w", Shorten(path), err)
 	}
 	s := &sink{format: f, file: file, path: path}
 	var w io.Writer = file
 	if f.Name == "text" {
-		w = newPrintable(file)
+		w = NewPrintable(file)
 	}
 	s.Writer = f.New(w, o.options(0))
 	o.sinks = append(o.sinks, s)
 	return nil
 }
 
-func (o *outputs) options(most int) format.Options {
-	return format.Options{Version: version(), Paths: repositoryPaths(), Most: most}
+func (o *Outputs) options(most int) format.Options {
+	return format.Options{Version: Version(), Paths: RepositoryPaths(), Most: most}
 }
 
-// need says whether any of the formats asked for needs such facts of a case, or is better with them.
-func (o *outputs) need(facts format.Facts) bool {
+// Need says whether any of the formats asked for needs such facts of a case, or is better with them.
+func (o *Outputs) Need(facts format.Facts) bool {
 	for _, s := range o.sinks {
 		if (s.format.Needs|s.format.Uses)&facts != 0 {
 			return true
@@ -178,8 +178,8 @@ func (o *outputs) need(facts format.Facts) bool {
 	return false
 }
 
-// has says whether one of the outputs is of that format.
-func (o *outputs) has(name string) bool {
+// Has says whether one of the outputs is of that format.
+func (o *Outputs) Has(name string) bool {
 	for _, s := range o.sinks {
 		if s.format.Name == name {
 			return true
@@ -188,8 +188,8 @@ func (o *outputs) has(name string) bool {
 	return false
 }
 
-// add writes one more case.
-func (o *outputs) add(c *format.Case) error {
+// Add writes one more case.
+func (o *Outputs) Add(c *format.Case) error {
 	for _, s := range o.sinks {
 		if err := s.Case(c); err != nil {
 			return s.told(err)
@@ -198,8 +198,8 @@ func (o *outputs) add(c *format.Case) error {
 	return nil
 }
 
-// end writes the end of every document and puts the files in their places. Standard output comes last, so that what it says is there.
-func (o *outputs) end(sum *format.Summary) error {
+// End writes the end of every document and puts the files in their places. Standard output comes last, so that what it says is there.
+func (o *Outputs) End(sum *format.Summary) error {
 	for i := len(o.sinks) - 1; i >= 0; i-- {
 		s := o.sinks[i]
 		err := s.End(sum)
@@ -227,11 +227,11 @@ func (s *sink) told(err error) error {
 	if errors.As(err, &pe) {
 		err = pe.Err
 	}
-	return fmt.Errorf("-o %s: %w", shorten(s.path), err)
+	return fmt.Errorf("-o %s: %w", Shorten(s.path), err)
 }
 
-// abandon removes what was not finished. After end it does nothing.
-func (o *outputs) abandon() {
+// Abandon removes what was not finished. After end it does nothing.
+func (o *Outputs) Abandon() {
 	for _, s := range o.sinks {
 		if s.path != "" && s.file != nil {
 			_ = s.file.Close()
@@ -247,7 +247,7 @@ func (q *quietText) Case(c *format.Case) error {
 	if c.Judged && c.Right() {
 		return nil
 	}
-	return writeLine(q.w, c.Line)
+	return WriteLine(q.w, c.Line)
 }
 
 func (q *quietText) End(s *format.Summary) error {

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"bytes"
@@ -18,31 +18,31 @@ import (
 
 // A query is how another program has a library asked about the sizes that a command looks at: --missing lists the calls without an answer,
 // --answers brings the answers. `python -m memshim` runs a command so until no call is missing.
-type query struct {
-	answers, missing string
+type Query struct {
+	answers, Missing string
 
 	mu    sync.Mutex
-	calls *workspaceJSON
+	calls *WorkspaceJSON
 }
 
-// answersFlag adds --answers.
-func (q *query) answersFlag(cmd *cobra.Command) {
+// AnswersFlag adds --answers.
+func (q *Query) AnswersFlag(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&q.answers, "answers", "", "a workspace profile of further answers: this `FILE` counts where a case's own profile has none")
 	_ = cmd.MarkFlagFilename("answers", "json")
 }
 
-// newQuery adds --answers and --missing.
-func newQuery(cmd *cobra.Command) *query {
-	q := &query{calls: newWorkspaceJSON("")}
-	q.answersFlag(cmd)
-	cmd.Flags().StringVar(&q.missing, "missing", "", "where library calls have no answer: write them to this `FILE`, as memspec workspace --missing "+
+// NewQuery adds --answers and --missing.
+func NewQuery(cmd *cobra.Command) *Query {
+	q := &Query{calls: NewWorkspaceJSON("")}
+	q.AnswersFlag(cmd)
+	cmd.Flags().StringVar(&q.Missing, "missing", "", "where library calls have no answer: write them to this `FILE`, as memspec workspace --missing "+
 		"--format json does, and nothing else (exit code 3)")
 	_ = cmd.MarkFlagFilename("missing", "json")
 	return q
 }
 
-// models are ready to run cases with the answers, and to list what is missing.
-func (q *query) models() (*suite.Models, error) {
+// Models are ready to run cases with the answers, and to list what is missing.
+func (q *Query) Models() (*suite.Models, error) {
 	ms := suite.New(os.Environ())
 	if q.answers != "" {
 		p, err := profile.Load(q.answers)
@@ -51,28 +51,28 @@ func (q *query) models() (*suite.Models, error) {
 		}
 		ms.Answers = p
 	}
-	if q.missing != "" {
+	if q.Missing != "" {
 		ms.Called = func(c *spec.Case, calls []engine.LibraryCall) {
 			q.mu.Lock()
 			defer q.mu.Unlock()
-			q.calls.add(c, calls, true)
+			q.calls.Add(c, calls, true)
 		}
 	}
 	return ms, nil
 }
 
-// unanswered writes what is missing, and is then the error that ends the command; nil where nothing is, or where nobody asked.
-func (q *query) unanswered() error {
-	if q.missing == "" || len(q.calls.Groups) == 0 {
+// Unanswered writes what is missing, and is then the error that ends the command; nil where nothing is, or where nobody asked.
+func (q *Query) Unanswered() error {
+	if q.Missing == "" || len(q.calls.Groups) == 0 {
 		return nil
 	}
-	q.calls.sort()
+	q.calls.Sort()
 	var b bytes.Buffer
 	if err := report.EncodeJSON(&b, q.calls); err != nil {
 		return err
 	}
-	if err := writeWhole(q.missing, b.Bytes()); err != nil {
+	if err := WriteWhole(q.Missing, b.Bytes()); err != nil {
 		return err
 	}
-	return exitWith(exitUnsure)
+	return ExitWith(ExitUnsure)
 }

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"errors"
@@ -6,8 +6,8 @@ import (
 	"os"
 )
 
-// writeWhole writes a file beside its place and puts it there when it is whole.
-func writeWhole(path string, data []byte) error {
+// WriteWhole writes a file beside its place and puts it there when it is whole.
+func WriteWhole(path string, data []byte) error {
 	mode := os.FileMode(0o666)
 	if info, err := os.Stat(path); err == nil {
 		mode = info.Mode().Perm()
@@ -34,7 +34,7 @@ func writeWhole(path string, data []byte) error {
 	return nil
 }
 
-func exists(path string) bool {
+func Exists(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil
 }

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"strings"
@@ -22,7 +22,7 @@ func TestPrintable(t *testing.T) {
 		{in: "x ##[error]y", want: "x ##\u200b[error]y", reason: "the runner takes it for a command", actions: true},
 	} {
 		var b strings.Builder
-		n, err := printable{w: &b, raw: &b, columns: 80, failed: new(error), actions: c.actions}.Write([]byte(c.in))
+		n, err := Printable{w: &b, raw: &b, columns: 80, Failed: new(error), actions: c.actions}.Write([]byte(c.in))
 		require.NoError(t, err, c.reason)
 		assert.Equal(t, len(c.in), n, c.reason)
 		assert.Equal(t, c.want, b.String(), c.reason)

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"cmp"
@@ -24,28 +24,28 @@ import (
 	"github.com/memspec/memspec/engine/workspace/profile"
 )
 
-// runFlags say what to run and on what: estimate, explain, diff, dump and init share them.
-type runFlags struct {
-	inputs, dims             []string
-	device, torch, allocConf string
+// RunFlags say what to run and on what: estimate, explain, diff, dump and init share them.
+type RunFlags struct {
+	Inputs, Dims             []string
+	Device, torch, AllocConf string
 	torchGiven               func() bool // whether --torch was
 	recorded                 map[string]*recording.Header
-	workspace                *string
-	runtime, mode            *choice
+	Workspace                *string
+	runtime, mode            *Choice
 }
 
-func newRunFlags(cmd *cobra.Command) *runFlags {
-	f := &runFlags{}
+func NewRunFlags(cmd *cobra.Command) *RunFlags {
+	f := &RunFlags{}
 	fs := cmd.Flags()
-	repeatedFlag(fs, &f.inputs, "input", "", "an `INPUT`, such as 'x=float32[B,3,224,224]'; repeats, without a name the inputs are taken in order")
-	repeatedFlag(fs, &f.dims, "dim", "", "a dimension's value, `NAME=SIZE`, such as B=8; repeats")
-	fs.StringVar(&f.device, "device", "", "the GPU's `NAME`, see memspec devices; by default a recording's own")
+	RepeatedFlag(fs, &f.Inputs, "input", "", "an `INPUT`, such as 'x=float32[B,3,224,224]'; repeats, without a name the inputs are taken in order")
+	RepeatedFlag(fs, &f.Dims, "dim", "", "a dimension's value, `NAME=SIZE`, such as B=8; repeats")
+	fs.StringVar(&f.Device, "device", "", "the GPU's `NAME`, see memspec devices; by default a recording's own")
 	fs.StringVar(&f.torch, "torch", platform.Newest().String(), "the PyTorch `RELEASE` whose rules apply; without --device a recording's own")
 	f.torchGiven = func() bool { return fs.Changed("torch") }
-	fs.StringVar(&f.allocConf, "alloc-conf", "", "`PYTORCH_CUDA_ALLOC_CONF` of the run")
-	f.runtime = choiceFlag(cmd, "runtime", "how it is run, which decides when tensors die (default: eager, of compiled code compiled, and of a recorded run the recorded one)", "", "eager", "torchscript", "export", "compiled")
-	f.workspace = workspaceFlag(cmd)
-	f.mode = choiceFlag(cmd, "mode", "what the run does; by default what the artifact is made for", "", "inference", "training")
+	fs.StringVar(&f.AllocConf, "alloc-conf", "", "`PYTORCH_CUDA_ALLOC_CONF` of the run")
+	f.runtime = ChoiceFlag(cmd, "runtime", "how it is run, which decides when tensors die (default: eager, of compiled code compiled, and of a recorded run the recorded one)", "", "eager", "torchscript", "export", "compiled")
+	f.Workspace = WorkspaceFlag(cmd)
+	f.mode = ChoiceFlag(cmd, "mode", "what the run does; by default what the artifact is made for", "", "inference", "training")
 	_ = cmd.RegisterFlagCompletionFunc("device", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return device.Names(), cobra.ShellCompDirectiveNoFileComp
 	})
@@ -68,37 +68,37 @@ func (r *repeated) Set(value string) error {
 // Type is by name that of pflag's own: completion knows by it that the flag may come again.
 func (r *repeated) Type() string { return "stringArray" }
 
-// repeatedFlag adds a flag whose values come to list. pflag's own writes each default as CSV, with a buffer of 4 KiB, whenever the command starts.
-func repeatedFlag(fs *pflag.FlagSet, list *[]string, name, shorthand, usage string) {
+// RepeatedFlag adds a flag whose values come to list. pflag's own writes each default as CSV, with a buffer of 4 KiB, whenever the command starts.
+func RepeatedFlag(fs *pflag.FlagSet, list *[]string, name, shorthand, usage string) {
 	fs.VarP((*repeated)(list), name, shorthand, usage)
 }
 
-// workspaceFlag adds --workspace, which names a workspace profile.
-func workspaceFlag(cmd *cobra.Command) *string {
+// WorkspaceFlag adds --workspace, which names a workspace profile.
+func WorkspaceFlag(cmd *cobra.Command) *string {
 	path := cmd.Flags().String("workspace", "", "a workspace profile: `FILE` of what libraries themselves answered about their workspace")
 	_ = cmd.MarkFlagFilename("workspace", "json")
 	return path
 }
 
-// judgeFlag adds --judge, which overrides judge: of memspec.yaml.
-func judgeFlag(cmd *cobra.Command) *choice {
-	return choiceFlag(cmd, "judge", "which figure of an estimate decides, whatever judge: of memspec.yaml says", "", string(verdict.ByUpper), string(verdict.ByLikely))
+// JudgeFlag adds --judge, which overrides judge: of memspec.yaml.
+func JudgeFlag(cmd *cobra.Command) *Choice {
+	return ChoiceFlag(cmd, "judge", "which figure of an estimate decides, whatever judge: of memspec.yaml says", "", string(verdict.ByUpper), string(verdict.ByLikely))
 }
 
 // judgedBy is the basis of a case: that of --judge, else its own.
-func judgedBy(own verdict.Basis, basis *choice) verdict.Basis {
-	return cmp.Or(verdict.Basis(basis.value), own)
+func judgedBy(own verdict.Basis, basis *Choice) verdict.Basis {
+	return cmp.Or(verdict.Basis(basis.Value), own)
 }
 
-// judgeBy gives every case the basis of --judge in place of its own.
-func judgeBy(cases []spec.Case, basis *choice) {
+// JudgeBy gives every case the basis of --judge in place of its own.
+func JudgeBy(cases []spec.Case, basis *Choice) {
 	for i := range cases {
 		cases[i].Judge = judgedBy(cases[i].Judge, basis)
 	}
 }
 
-// given names a flag that was used, of those that say how an artifact runs: a case of memspec.yaml has them all.
-func (f *runFlags) given(cmd *cobra.Command, but ...string) string {
+// Given names a flag that was used, of those that say how an artifact runs: a case of memspec.yaml has them all.
+func (f *RunFlags) Given(cmd *cobra.Command, but ...string) string {
 	for _, name := range []string{"input", "dim", "device", "torch", "alloc-conf", "runtime", "mode"} {
 		if cmd.Flags().Changed(name) && !slices.Contains(but, name) {
 			return name
@@ -107,32 +107,32 @@ func (f *runFlags) given(cmd *cobra.Command, but ...string) string {
 	return ""
 }
 
-// oneCase is the case that the flags describe, with one value a dimension.
-func (f *runFlags) oneCase(artifact string) (spec.Case, error) {
-	dims, err := parseDims(f.dims)
+// OneCase is the case that the flags describe, with one value a dimension.
+func (f *RunFlags) OneCase(artifact string) (spec.Case, error) {
+	dims, err := ParseDims(f.Dims)
 	if err != nil {
 		return spec.Case{}, err
 	}
 	var bound []spec.Dim
 	for _, d := range dims {
-		if len(d.values) != 1 {
-			return spec.Case{}, fmt.Errorf("--dim %s: got %d values, want one", d.name, len(d.values))
+		if len(d.Values) != 1 {
+			return spec.Case{}, fmt.Errorf("--dim %s: got %d values, want one", d.Name, len(d.Values))
 		}
-		bound = append(bound, spec.Dim{Name: d.name, Value: d.values[0]})
+		bound = append(bound, spec.Dim{Name: d.Name, Value: d.Values[0]})
 	}
-	return f.build(artifact, bound)
+	return f.Build(artifact, bound)
 }
 
-func (f *runFlags) build(artifact string, dims []spec.Dim) (spec.Case, error) {
+func (f *RunFlags) Build(artifact string, dims []spec.Dim) (spec.Case, error) {
 	if ext := filepath.Ext(artifact); ext == ".yaml" || ext == ".yml" {
 		return spec.Case{}, fmt.Errorf("%s: got a file of cases, want an artifact: memspec check %s, or memspec explain --case NAME %s (both take --device)", artifact, layout.ShellQuote(artifact), layout.ShellQuote(artifact))
 	}
-	c := spec.Case{Name: artifact, Artifact: artifact, Workspace: *f.workspace, Runtime: spec.Runtime(f.runtime.value), Mode: spec.Mode(f.mode.value), Dims: dims}
+	c := spec.Case{Name: artifact, Artifact: artifact, Workspace: *f.Workspace, Runtime: spec.Runtime(f.runtime.Value), Mode: spec.Mode(f.mode.Value), Dims: dims}
 	var err error
-	if c.Platform, err = f.platform(artifact); err != nil {
+	if c.Platform, err = f.Platform(artifact); err != nil {
 		return c, err
 	}
-	inputs, err := f.parseInputs(artifact)
+	inputs, err := f.ParseInputs(artifact)
 	if err != nil {
 		return c, err
 	}
@@ -194,15 +194,15 @@ func withoutValue(inputs []spec.Input, dims map[string]int64) error {
 	return fmt.Errorf("got dim %s without a value, want %s", strings.Join(names, ", "), strings.Join(flags, " "))
 }
 
-// platform is what the flags say; without --device it is what a recording was made on. artifact "" is none.
-func (f *runFlags) platform(artifact string) (platform.Platform, error) {
+// Platform is what the flags say; without --device it is what a recording was made on. artifact "" is none.
+func (f *RunFlags) Platform(artifact string) (platform.Platform, error) {
 	torch, err := platform.ParseVersion(f.torch)
 	if err != nil {
 		return platform.Platform{}, fmt.Errorf("--torch: %w", err)
 	}
 	var d device.Device
-	if f.device != "" {
-		if d, err = device.Lookup(f.device); err != nil {
+	if f.Device != "" {
+		if d, err = device.Lookup(f.Device); err != nil {
 			return platform.Platform{}, fmt.Errorf("--device: %w", err)
 		}
 	} else {
@@ -221,12 +221,12 @@ func (f *runFlags) platform(artifact string) (platform.Platform, error) {
 	if err != nil {
 		return p, fmt.Errorf("--torch: %w", err)
 	}
-	p.AllocConf = f.allocConf
+	p.AllocConf = f.AllocConf
 	return p, p.Check()
 }
 
 // recording is the header of an artifact that is a recording with one; nil where it is none, or cannot be read: opening it says why.
-func (f *runFlags) recording(artifact string) *recording.Header {
+func (f *RunFlags) recording(artifact string) *recording.Header {
 	if ext := filepath.Ext(artifact); ext != ".rec" && ext != ".json" {
 		return nil
 	}
@@ -243,30 +243,30 @@ func (f *runFlags) recording(artifact string) *recording.Header {
 	return h
 }
 
-// parseInputs reads --input; where there is none, the inputs that were written beside the artifact when it was exported.
-func (f *runFlags) parseInputs(artifact string) ([]spec.Input, error) {
-	if len(f.inputs) == 0 {
+// ParseInputs reads --input; where there is none, the inputs that were written beside the artifact when it was exported.
+func (f *RunFlags) ParseInputs(artifact string) ([]spec.Input, error) {
+	if len(f.Inputs) == 0 {
 		return origin.Inputs(artifact)
 	}
-	out := make([]spec.Input, len(f.inputs))
-	for i, s := range f.inputs {
+	out := make([]spec.Input, len(f.Inputs))
+	for i, s := range f.Inputs {
 		in, err := spec.ParseInput(s)
 		if err != nil {
-			return nil, fmt.Errorf("--input %s: %w", shorten(s), err)
+			return nil, fmt.Errorf("--input %s: %w", Shorten(s), err)
 		}
 		out[i] = in
 	}
 	return out, nil
 }
 
-// dimValues is one --dim: B=1,8.
-type dimValues struct {
-	name   string
-	values []int64
+// DimValues is one --dim: B=1,8.
+type DimValues struct {
+	Name   string
+	Values []int64
 }
 
-func parseDims(texts []string) ([]dimValues, error) {
-	var out []dimValues
+func ParseDims(texts []string) ([]DimValues, error) {
+	var out []DimValues
 	seen := map[string]bool{}
 	for _, t := range texts {
 		name, list, ok := strings.Cut(t, "=")
@@ -278,21 +278,21 @@ func parseDims(texts []string) ([]dimValues, error) {
 			return nil, fmt.Errorf("--dim: got %s twice, want it once", name)
 		}
 		seen[name] = true
-		d := dimValues{name: name}
+		d := DimValues{Name: name}
 		for part := range strings.SplitSeq(list, ",") {
 			n, err := strconv.ParseInt(strings.TrimSpace(part), 10, 64)
 			if err != nil || n < 0 {
 				return nil, fmt.Errorf("--dim %s: got %q, want a whole number of 0 or more", name, part)
 			}
-			d.values = append(d.values, n)
+			d.Values = append(d.Values, n)
 		}
 		out = append(out, d)
 	}
 	return out, nil
 }
 
-// wantValues refuses flags that are given nothing, as by a variable of the shell that is not set: it would be as if they were not given at all.
-func wantValues(cmd *cobra.Command, names ...string) error {
+// WantValues refuses flags that are given nothing, as by a variable of the shell that is not set: it would be as if they were not given at all.
+func WantValues(cmd *cobra.Command, names ...string) error {
 	for _, name := range names {
 		if f := cmd.Flags().Lookup(name); f.Changed && f.Value.String() == "" {
 			what, _ := pflag.UnquoteUsage(f)
@@ -302,8 +302,8 @@ func wantValues(cmd *cobra.Command, names ...string) error {
 	return nil
 }
 
-// useProfile gives every case the workspace profile of --workspace in place of its own.
-func useProfile(cases []spec.Case, path string) error {
+// UseProfile gives every case the workspace profile of --workspace in place of its own.
+func UseProfile(cases []spec.Case, path string) error {
 	if path == "" {
 		return nil
 	}
@@ -317,8 +317,8 @@ func useProfile(cases []spec.Case, path string) error {
 	return nil
 }
 
-// parseShare reads a percentage.
-func parseShare(text string) (float64, error) {
+// ParseShare reads a percentage.
+func ParseShare(text string) (float64, error) {
 	number, ok := strings.CutSuffix(strings.TrimSpace(text), "%")
 	share, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
 	if !ok || err != nil || !(share >= 0) {

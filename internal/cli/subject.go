@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"errors"
@@ -19,62 +19,62 @@ import (
 )
 
 // A subject is what fit and sweep run again and again: a case of a memspec.yaml, or an artifact, with the dims that are open.
-type subject struct {
-	base  spec.Case
-	open  []string // dims to search
-	flags *runFlags
+type Subject struct {
+	Base  spec.Case
+	Open  []string // dims to search
+	flags *RunFlags
 	own   []spec.Dim // given dims of an artifact
 	again bool       // a case of memspec.yaml
 }
 
-// newSubject reads the arguments: --dim B is open, --dim B=8 is given.
-func newSubject(cmd *cobra.Command, f *runFlags, args []string, basis *choice) (*subject, error) {
-	s := &subject{flags: f}
+// NewSubject reads the arguments: --dim B is open, --dim B=8 is given.
+func NewSubject(cmd *cobra.Command, f *RunFlags, args []string, basis *Choice) (*Subject, error) {
+	s := &Subject{flags: f}
 	var given []string
-	for _, d := range f.dims {
+	for _, d := range f.Dims {
 		if name := strings.TrimSpace(d); !strings.Contains(d, "=") && name != "" {
-			if slices.Contains(s.open, name) {
+			if slices.Contains(s.Open, name) {
 				return nil, fmt.Errorf("--dim: got %s twice, want it once", name)
 			}
-			s.open = append(s.open, name)
+			s.Open = append(s.Open, name)
 			continue
 		}
 		given = append(given, d)
 	}
-	f.dims = given
+	f.Dims = given
 	if isArtifact(args) {
 		err := s.ofArtifact(args[0])
-		s.base.Judge = judgedBy(s.base.Judge, basis)
+		s.Base.Judge = judgedBy(s.Base.Judge, basis)
 		return s, err
 	}
-	if name := f.given(cmd, "dim", "device"); name != "" {
+	if name := f.Given(cmd, "dim", "device"); name != "" {
 		return nil, fmt.Errorf("%s: got --%s beside the case %s, want it without: a case says how it runs", cmd.Name(), name, args[0])
 	}
-	cases, err := casesOf(args[1:], args[:1])
+	cases, err := CasesOf(args[1:], args[:1])
 	if err != nil {
 		return nil, err
 	}
 	if len(cases) != 1 {
 		return nil, fmt.Errorf("got %d cases of the name %s, such as %s and %s, want one", len(cases), args[0], cases[0].Name, cases[1].Name)
 	}
-	if cases, err = onDevice(cases, f.device); err != nil {
+	if cases, err = OnDevice(cases, f.Device); err != nil {
 		return nil, err
 	}
-	if err := useProfile(cases, *f.workspace); err != nil {
+	if err := UseProfile(cases, *f.Workspace); err != nil {
 		return nil, err
 	}
-	judgeBy(cases, basis)
-	s.base, s.again = cases[0], true
+	JudgeBy(cases, basis)
+	s.Base, s.again = cases[0], true
 	dims, err := oneValueEach(given)
 	if err != nil {
 		return nil, err
 	}
 	if len(dims) > 0 {
-		if s.base, err = s.base.With(dims...); err != nil {
+		if s.Base, err = s.Base.With(dims...); err != nil {
 			return nil, err
 		}
 	}
-	_, err = s.at(s.open...)(make([]int64, len(s.open))...)
+	_, err = s.At(s.Open...)(make([]int64, len(s.Open))...)
 	return s, err
 }
 
@@ -90,46 +90,46 @@ func isArtifact(args []string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-func (s *subject) ofArtifact(path string) error {
+func (s *Subject) ofArtifact(path string) error {
 	var err error
-	if s.own, err = oneValueEach(s.flags.dims); err != nil {
+	if s.own, err = oneValueEach(s.flags.Dims); err != nil {
 		return err
 	}
 	bound := slices.Clone(s.own)
-	for _, name := range s.open {
+	for _, name := range s.Open {
 		bound = append(bound, spec.Dim{Name: name, Value: 1})
 	}
-	s.base, err = s.flags.build(path, bound)
+	s.Base, err = s.flags.Build(path, bound)
 	return err
 }
 
 func oneValueEach(texts []string) ([]spec.Dim, error) {
-	dims, err := parseDims(texts)
+	dims, err := ParseDims(texts)
 	if err != nil {
 		return nil, err
 	}
 	var out []spec.Dim
 	for _, d := range dims {
-		if len(d.values) != 1 {
-			return nil, fmt.Errorf("--dim %s: got %d values, want one", d.name, len(d.values))
+		if len(d.Values) != 1 {
+			return nil, fmt.Errorf("--dim %s: got %d values, want one", d.Name, len(d.Values))
 		}
-		out = append(out, spec.Dim{Name: d.name, Value: d.values[0]})
+		out = append(out, spec.Dim{Name: d.Name, Value: d.Values[0]})
 	}
 	return out, nil
 }
 
-// at makes the case with values for those dims.
-func (s *subject) at(names ...string) func(values ...int64) (spec.Case, error) {
+// At makes the case with values for those dims.
+func (s *Subject) At(names ...string) func(values ...int64) (spec.Case, error) {
 	return func(values ...int64) (spec.Case, error) {
 		dims := make([]spec.Dim, len(names))
 		for i, name := range names {
 			dims[i] = spec.Dim{Name: name, Value: values[i]}
 		}
 		if s.again {
-			return s.base.With(dims...)
+			return s.Base.With(dims...)
 		}
 		bound := slices.Clone(s.own)
-		for _, name := range s.open {
+		for _, name := range s.Open {
 			bound = append(bound, spec.Dim{Name: name, Value: 1})
 		}
 		for _, d := range dims {
@@ -139,58 +139,58 @@ func (s *subject) at(names ...string) func(values ...int64) (spec.Case, error) {
 				}
 			}
 		}
-		c, err := s.flags.build(s.base.Artifact, bound)
-		c.Platform.Device, c.Judge = s.base.Platform.Device, s.base.Judge
+		c, err := s.flags.Build(s.Base.Artifact, bound)
+		c.Platform.Device, c.Judge = s.Base.Platform.Device, s.Base.Judge
 		return c, err
 	}
 }
 
-// one is at for a single dim.
-func (s *subject) one(name string) suite.At {
-	at := s.at(name)
+// One is at for a single dim.
+func (s *Subject) One(name string) suite.At {
+	at := s.At(name)
 	return func(v int64) (spec.Case, error) { return at(v) }
 }
 
-// unsearchable adds to an error of fit and sweep what makes the subject run at other values of its dims, where the subject cannot.
-func (s *subject) unsearchable(err error) error {
+// Unsearchable adds to an error of fit and sweep what makes the subject run at other values of its dims, where the subject cannot.
+func (s *Subject) Unsearchable(err error) error {
 	var missing *origin.Uncaptured
 	var input *exec.InputError
 	switch {
 	case errors.As(err, &missing) && missing.Case != nil:
 		return s.unrecorded(missing)
-	case err != nil && s.base.Artifact != "" && s.flags.recording(s.base.Artifact) != nil:
+	case err != nil && s.Base.Artifact != "" && s.flags.recording(s.Base.Artifact) != nil:
 		return fmt.Errorf("%w; a recording is of one run: record the model at each value (python -m memshim capture), or export it with that dim open", err)
-	case errors.As(err, &input) && filepath.Ext(s.base.Artifact) == ".pt2":
+	case errors.As(err, &input) && filepath.Ext(s.Base.Artifact) == ".pt2":
 		words := []string{"python", "-m", "memshim", "export", "FILE.py:NAME"}
-		for _, in := range s.flags.inputs {
+		for _, in := range s.flags.Inputs {
 			words = append(words, "--input", layout.ShellQuote(in))
 		}
-		for _, name := range s.open {
+		for _, name := range s.Open {
 			words = append(words, "--dim", name+"=SIZE")
 		}
-		return fmt.Errorf("%w; the program has the sizes of its export: %s -o %s leaves that dim open", err, strings.Join(words, " "), layout.ShellQuote(s.base.Artifact))
+		return fmt.Errorf("%w; the program has the sizes of its export: %s -o %s leaves that dim open", err, strings.Join(words, " "), layout.ShellQuote(s.Base.Artifact))
 	}
 	return err
 }
 
 // unrecorded says which recording a search would need, and how it comes to be: a source is recorded at the values and on the devices that
 // memspec.yaml lists, and is not run here.
-func (s *subject) unrecorded(missing *origin.Uncaptured) error {
-	file := s.base.Pos.File
+func (s *Subject) unrecorded(missing *origin.Uncaptured) error {
+	file := s.Base.Pos.File
 	command := "python -m memshim capture " + layout.ShellQuote(file)
-	if on := missing.Case.Platform.Device.Name; on != s.base.Platform.Device.Name {
-		return &exit{code: exitUnsure, err: fmt.Errorf("got no recording of %s on %s (%s): a source is recorded on the devices of memspec.yaml; "+
-			"give the case device: [%s, %s], then %s", s.base.Name, on, missing.Path, s.base.Platform.Device.Name, on, command)}
+	if on := missing.Case.Platform.Device.Name; on != s.Base.Platform.Device.Name {
+		return &Exit{Code: ExitUnsure, Err: fmt.Errorf("got no recording of %s on %s (%s): a source is recorded on the devices of memspec.yaml; "+
+			"give the case device: [%s, %s], then %s", s.Base.Name, on, missing.Path, s.Base.Platform.Device.Name, on, command)}
 	}
 	for i, d := range missing.Case.Dims {
-		own := s.base.Dims[i].Value
+		own := s.Base.Dims[i].Value
 		if d.Value == own {
 			continue
 		}
 		list := []int64{own, d.Value}
 		slices.Sort(list)
-		return &exit{code: exitUnsure, err: fmt.Errorf("got no recording of %s at %s=%d (%s): a source is recorded at the values that memspec.yaml lists; "+
-			"write dims: {%s: %s}, with every value that is asked for, then %s", s.base.Name, d.Name, d.Value, missing.Path, d.Name, listText(list), command)}
+		return &Exit{Code: ExitUnsure, Err: fmt.Errorf("got no recording of %s at %s=%d (%s): a source is recorded at the values that memspec.yaml lists; "+
+			"write dims: {%s: %s}, with every value that is asked for, then %s", s.Base.Name, d.Name, d.Value, missing.Path, d.Name, listText(list), command)}
 	}
 	return missing
 }

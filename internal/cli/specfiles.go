@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"errors"
@@ -16,9 +16,9 @@ import (
 // specNames are what a file of cases is called, the first by default.
 var specNames = []string{"memspec.yaml", "memspec.yml"}
 
-// specFiles are the files of cases that arguments name: files, folders with all beneath them, and patterns that no shell has taken. Without an argument it
+// SpecFiles are the files of cases that arguments name: files, folders with all beneath them, and patterns that no shell has taken. Without an argument it
 // is the working directory's, or that of the nearest folder above it within the repository.
-func specFiles(args []string) ([]string, error) {
+func SpecFiles(args []string) ([]string, error) {
 	if len(args) == 0 {
 		path, err := nearestSpec()
 		return []string{path}, err
@@ -38,9 +38,9 @@ func specFiles(args []string) ([]string, error) {
 	return out, nil
 }
 
-// specFile is the one file that at most one argument names.
-func specFile(args []string) (string, error) {
-	files, err := specFiles(args)
+// SpecFile is the one file that at most one argument names.
+func SpecFile(args []string) (string, error) {
+	files, err := SpecFiles(args)
 	if err != nil {
 		return "", err
 	}
@@ -59,7 +59,7 @@ func nearestSpec() (string, error) {
 			}
 		}
 		whole, err := filepath.Abs(dir)
-		if err != nil || exists(filepath.Join(dir, ".git")) || whole == filepath.Dir(whole) {
+		if err != nil || Exists(filepath.Join(dir, ".git")) || whole == filepath.Dir(whole) {
 			return "", fmt.Errorf("%s: no such file here or above in the repository; memspec init writes one", specNames[0])
 		}
 	}
@@ -114,20 +114,20 @@ func specsBeneath(folder string) ([]string, error) {
 	return out, nil
 }
 
-// unreadable is a file of cases that cannot be read, and why.
-type unreadable struct {
-	file string
-	err  error
+// Unreadable is a file of cases that cannot be read, and why.
+type Unreadable struct {
+	File string
+	Err  error
 }
 
-// loadCases reads files of cases and keeps those that patterns name; no pattern keeps all.
-func loadCases(files, patterns []string) ([]spec.Case, error) {
-	cases, wrong, err := loadReadable(files, patterns)
+// LoadCases reads files of cases and keeps those that patterns name; no pattern keeps all.
+func LoadCases(files, patterns []string) ([]spec.Case, error) {
+	cases, wrong, err := LoadReadable(files, patterns)
 	var all spec.Errors
 	for _, w := range wrong {
 		var many spec.Errors
-		if !errors.As(w.err, &many) {
-			return nil, w.err
+		if !errors.As(w.Err, &many) {
+			return nil, w.Err
 		}
 		all = append(all, many...)
 	}
@@ -137,12 +137,12 @@ func loadCases(files, patterns []string) ([]spec.Case, error) {
 	return cases, err
 }
 
-// loadReadable is loadCases of the files that can be read, and says which cannot.
-func loadReadable(files, patterns []string) (cases []spec.Case, wrong []unreadable, err error) {
+// LoadReadable is loadCases of the files that can be read, and says which cannot.
+func LoadReadable(files, patterns []string) (cases []spec.Case, wrong []Unreadable, err error) {
 	for _, file := range files {
 		cs, err := spec.Load(file)
 		if err != nil {
-			wrong = append(wrong, unreadable{file, regular.Plain(err)})
+			wrong = append(wrong, Unreadable{file, regular.Plain(err)})
 		}
 		cases = append(cases, cs...)
 	}
@@ -170,18 +170,18 @@ func named(files, patterns []string, cases []spec.Case) ([]spec.Case, error) {
 	return out, nil
 }
 
-// readable are the files that can be read.
-func readable(files []string, wrong []unreadable) []string {
+// Readable are the files that can be read.
+func Readable(files []string, wrong []Unreadable) []string {
 	return slices.DeleteFunc(slices.Clone(files), func(file string) bool {
-		return slices.ContainsFunc(wrong, func(w unreadable) bool { return w.file == file })
+		return slices.ContainsFunc(wrong, func(w Unreadable) bool { return w.File == file })
 	})
 }
 
-// casesOf reads the one file of cases that arguments name.
-func casesOf(args, patterns []string) ([]spec.Case, error) {
-	file, err := specFile(args)
+// CasesOf reads the one file of cases that arguments name.
+func CasesOf(args, patterns []string) ([]spec.Case, error) {
+	file, err := SpecFile(args)
 	if err != nil {
 		return nil, err
 	}
-	return loadCases([]string{file}, patterns)
+	return LoadCases([]string{file}, patterns)
 }

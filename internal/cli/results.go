@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"errors"
@@ -16,15 +16,15 @@ import (
 	"github.com/memspec/memspec/engine/verdict"
 )
 
-// interrupted says how far a command came.
-func interrupted(done, of int) error {
-	return &exit{code: exitInterrupted, err: fmt.Errorf("interrupted: %d of %s done", done, plural(of, "case"))}
+// Interrupted says how far a command came.
+func Interrupted(done, of int) error {
+	return &Exit{Code: exitInterrupted, Err: fmt.Errorf("interrupted: %d of %s done", done, Plural(of, "case"))}
 }
 
-// resultCase is a judged result for every format. Its text is a line where it passes and no more is asked for.
-func resultCase(r *suite.Result, out *outputs, verbose bool) *format.Case {
+// ResultCase is a judged result for every format. Its text is a line where it passes and no more is asked for.
+func ResultCase(r *suite.Result, out *Outputs, verbose bool) *format.Case {
 	whole := func(w io.Writer) error {
-		o := suite.MessageOptions{Rows: rowsShown(verbose), Columns: layout.Columns(w)}
+		o := suite.MessageOptions{Rows: RowsShown(verbose), Columns: layout.Columns(w)}
 		if missing := new(origin.Uncaptured); !errors.As(r.Err, &missing) && r.Case.Artifact+r.Case.Source != "" { // else there is nothing to explain yet
 			o.Reproduce = []string{suite.ExplainCommand(r.Case)}
 		}
@@ -44,7 +44,7 @@ func resultCase(r *suite.Result, out *outputs, verbose bool) *format.Case {
 				}
 			}
 		}
-		if out.need(format.Timelines) {
+		if out.Need(format.Timelines) {
 			c.Timeline = r.Run.Timeline
 		}
 	}
@@ -57,7 +57,7 @@ func resultCase(r *suite.Result, out *outputs, verbose bool) *format.Case {
 
 // writePassed writes a case that passes: its line, and what it rests on beside its figures.
 func writePassed(w io.Writer, c *format.Case) error {
-	if err := writeLine(w, c.Line); err != nil || c.RestsOn == "" {
+	if err := WriteLine(w, c.Line); err != nil || c.RestsOn == "" {
 		return err
 	}
 	p := layout.To(w)
@@ -65,8 +65,8 @@ func writePassed(w io.Writer, c *format.Case) error {
 	return p.Err
 }
 
-// countsText is "3 pass, 1 fail".
-func countsText(count *[verdict.Error + 1]int) string {
+// CountsText is "3 pass, 1 fail".
+func CountsText(count *[verdict.Error + 1]int) string {
 	var parts []string
 	for _, o := range []verdict.Outcome{verdict.Pass, verdict.Warn, verdict.Fail, verdict.Error, verdict.Inconclusive} {
 		if n := count[o]; n > 0 {
@@ -76,28 +76,28 @@ func countsText(count *[verdict.Error + 1]int) string {
 	return strings.Join(parts, ", ")
 }
 
-// lineOf is file:line, as JSON promises.
-func lineOf(p verdict.Pos) string {
+// LineOf is file:line, as JSON promises.
+func LineOf(p verdict.Pos) string {
 	p.Col = 0
 	return p.String()
 }
 
-// runCase is a run that is held against nothing, for every format.
-func runCase(r *engine.Run) *format.Case {
+// RunCase is a run that is held against nothing, for every format.
+func RunCase(r *engine.Run) *format.Case {
 	return &format.Case{Name: r.Case.Name, Report: r.Report, Timeline: r.Timeline, Limit: allocator.LimitOn(&r.Case.Platform),
 		Line: fmt.Sprintf("%s %s: %s", r.Case.Name, r.Report.On(), report.Headline(r.Report))}
 }
 
-// estimateExit is 3 where sizes are missing: a number that is too small must not look like one that is right.
-func estimateExit(r *report.Report) int {
+// EstimateExit is 3 where sizes are missing: a number that is too small must not look like one that is right.
+func EstimateExit(r *report.Report) int {
 	if r.Quality == report.Incomplete {
-		return exitUnsure
+		return ExitUnsure
 	}
-	return exitOK
+	return ExitOK
 }
 
-// rowsShown is how many rows of holders a text has: 0 means all.
-func rowsShown(verbose bool) int {
+// RowsShown is how many rows of holders a text has: 0 means all.
+func RowsShown(verbose bool) int {
 	if verbose {
 		return 0
 	}

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"fmt"
@@ -70,16 +70,16 @@ func noCase(path, pattern string, cases []spec.Case) error {
 	return fmt.Errorf("%s: got no case %q, want one of %s", path, pattern, strings.Join(names, ", "))
 }
 
-// caseFlag adds --case, completed from the file on the command line.
-func caseFlag(cmd *cobra.Command) *[]string {
+// CaseFlag adds --case, completed from the file on the command line.
+func CaseFlag(cmd *cobra.Command) *[]string {
 	patterns := new([]string)
-	repeatedFlag(cmd.Flags(), patterns, "case", "", "only the case of this `NAME`: its exact name, else with * and ?; repeats")
+	RepeatedFlag(cmd.Flags(), patterns, "case", "", "only the case of this `NAME`: its exact name, else with * and ?; repeats")
 	_ = cmd.RegisterFlagCompletionFunc("case", func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-		files, err := specFiles(args)
+		files, err := SpecFiles(args)
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		cases, err := loadCases(files, nil)
+		cases, err := LoadCases(files, nil)
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
@@ -92,8 +92,8 @@ func caseFlag(cmd *cobra.Command) *[]string {
 	return patterns
 }
 
-// deviceFlag adds --device to a command that reads cases.
-func deviceFlag(cmd *cobra.Command) *string {
+// DeviceFlag adds --device to a command that reads cases.
+func DeviceFlag(cmd *cobra.Command) *string {
 	name := cmd.Flags().String("device", "", "the cases on this GPU, by its `NAME`, instead of those of memspec.yaml; see memspec devices")
 	_ = cmd.RegisterFlagCompletionFunc("device", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return device.Names(), cobra.ShellCompDirectiveNoFileComp
@@ -101,8 +101,8 @@ func deviceFlag(cmd *cobra.Command) *string {
 	return name
 }
 
-// onDevice puts cases on another device. Cases that are told apart by their device alone are then one.
-func onDevice(cases []spec.Case, name string) ([]spec.Case, error) {
+// OnDevice puts cases on another device. Cases that are told apart by their device alone are then one.
+func OnDevice(cases []spec.Case, name string) ([]spec.Case, error) {
 	if name == "" {
 		return cases, nil
 	}
@@ -113,7 +113,7 @@ func onDevice(cases []spec.Case, name string) ([]spec.Case, error) {
 		if err != nil {
 			return nil, fmt.Errorf("--device: %w", err)
 		}
-		if key := caseKey(c.Pos.File, c.Name); !seen[key] {
+		if key := CaseKey(c.Pos.File, c.Name); !seen[key] {
 			seen[key] = true
 			out = append(out, c)
 		}
@@ -121,7 +121,7 @@ func onDevice(cases []spec.Case, name string) ([]spec.Case, error) {
 	return out, nil
 }
 
-// completeSpecs offers YAML files.
-func completeSpecs(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+// CompleteSpecs offers YAML files.
+func CompleteSpecs(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	return []string{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt
 }

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"os"
@@ -18,7 +18,7 @@ func TestReadAtMost(t *testing.T) {
 		out, err := exec.Command("git", append([]string{"-C", dir}, args...)...).CombinedOutput()
 		require.NoError(t, err, "%s", out)
 	}
-	c := &commit{root: dir, ref: "HEAD", id: "HEAD"}
+	c := &Commit{root: dir, ref: "HEAD", id: "HEAD"}
 	data, there, err := c.readAtMost(t.Context(), "f", 5)
 	require.NoError(t, err)
 	assert.True(t, there)

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"context"
@@ -13,18 +13,18 @@ import (
 )
 
 // A commit is another state of the repository, read from git's objects: nothing is checked out and nothing of it is run.
-type commit struct {
+type Commit struct {
 	root string // of the repository
 	ref  string // as it was given
 	id   string
 }
 
-// openCommit finds a commit of the repository that the working directory is in.
-func openCommit(ctx context.Context, flag, ref string) (*commit, error) {
+// OpenCommit finds a commit of the repository that the working directory is in.
+func OpenCommit(ctx context.Context, flag, ref string) (*Commit, error) {
 	if strings.HasPrefix(ref, "-") || ref == "" {
 		return nil, fmt.Errorf("%s: got %q, want a branch, a tag or a commit", flag, ref)
 	}
-	c := &commit{ref: ref}
+	c := &Commit{ref: ref}
 	root, err := c.git(ctx, "rev-parse", "--show-toplevel")
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", flag, err)
@@ -45,12 +45,12 @@ func openCommit(ctx context.Context, flag, ref string) (*commit, error) {
 const unshallow = "git fetch --unshallow origin '+refs/heads/*:refs/remotes/origin/*'"
 
 // git runs git in the repository.
-func (c *commit) git(ctx context.Context, args ...string) ([]byte, error) {
+func (c *Commit) git(ctx context.Context, args ...string) ([]byte, error) {
 	return git(ctx, c.root, args...)
 }
 
 // below is a path relative to the repository.
-func (c *commit) below(file string) (string, error) {
+func (c *Commit) below(file string) (string, error) {
 	whole, err := filepath.Abs(file)
 	if err != nil {
 		return "", err
@@ -73,11 +73,11 @@ func (c *commit) below(file string) (string, error) {
 const maxBlob = 1 << 30
 
 // read returns a file of the commit; false where the commit has none.
-func (c *commit) read(ctx context.Context, below string) ([]byte, bool, error) {
+func (c *Commit) read(ctx context.Context, below string) ([]byte, bool, error) {
 	return c.readAtMost(ctx, below, maxBlob)
 }
 
-func (c *commit) readAtMost(ctx context.Context, below string, most int64) ([]byte, bool, error) {
+func (c *Commit) readAtMost(ctx context.Context, below string, most int64) ([]byte, bool, error) {
 	text, err := c.git(ctx, "cat-file", "-s", c.id+":"+below)
 	if err != nil {
 		return nil, false, ctx.Err()
@@ -97,7 +97,7 @@ func (c *commit) readAtMost(ctx context.Context, below string, most int64) ([]by
 }
 
 // copyFile puts a file of the commit at the same place below a folder; false where the commit has none.
-func (c *commit) copyFile(ctx context.Context, below, folder string) (bool, error) {
+func (c *Commit) copyFile(ctx context.Context, below, folder string) (bool, error) {
 	data, there, err := c.read(ctx, below)
 	if err != nil || !there {
 		return false, err
@@ -110,7 +110,7 @@ func (c *commit) copyFile(ctx context.Context, below, folder string) (bool, erro
 }
 
 // named is an error of a file of the commit that names it as git does: main:models/memspec.yaml.
-func (c *commit) named(err error, below string) error {
+func (c *Commit) named(err error, below string) error {
 	var many spec.Errors
 	if !errors.As(err, &many) {
 		return fmt.Errorf("%s:%s: %w", c.ref, below, err)
@@ -124,5 +124,5 @@ func (c *commit) named(err error, below string) error {
 	return out
 }
 
-// caseKey tells cases of several files apart.
-func caseKey(file, name string) string { return filepath.Clean(file) + "\x00" + name }
+// CaseKey tells cases of several files apart.
+func CaseKey(file, name string) string { return filepath.Clean(file) + "\x00" + name }
