@@ -99,7 +99,7 @@ func (m *Model) executeOn(ctx context.Context, start exec.Start, c *spec.Case, w
 		return nil, err
 	}
 	o := exec.Options{Inputs: inputs, Liveness: liveness(m.runtime(c)), Platform: &c.Platform, DType: dtype, Lower: which == lowerEnd,
-		HoldLocals: which == localsHeld, HeldToo: which == likeliest, Assume: assumptions(c.Assume)}
+		HoldLocals: which == localsHeld, Assume: assumptions(c.Assume)}
 	table, err := tableOf(c)
 	if err != nil {
 		return nil, err

@@ -98,7 +98,7 @@ func (m *Model) run(ctx context.Context, c spec.Case, which account, origin []tr
 		return nil, err
 	}
 	if which == likeliest {
-		if r.Upper, err = r.upper(ctx, made.Held, a.Fresh()); err != nil {
+		if r.Upper, err = r.upper(ctx, a.Fresh()); err != nil {
 			return nil, err
 		}
 	}
@@ -110,22 +110,20 @@ func (m *Model) run(ctx context.Context, c spec.Case, which account, origin []tr
 	return r, nil
 }
 
-// upper is what the run takes at most where its trace has estimates: with every workspace of estimated size at its most, and every local of
-// Python's that the artifact does not tell of, or that other operators may hold, held to the end of its call. It is nil where nothing is estimated,
-// and where nothing tells the most. held is the account with such locals, where the run told it too.
-func (r *Run) upper(ctx context.Context, held *trace.Trace, a allocator.Allocator) (*allocator.Upper, error) {
+// upper is the upper bound of a run whose trace has estimates: with every workspace of estimated size at its upper
+// bound, and every local of Python's that the artifact does not record, or that other operators may hold, held to the
+// end of its call. It is nil where nothing is estimated, and where there is no upper bound.
+func (r *Run) upper(ctx context.Context, a allocator.Allocator) (*allocator.Upper, error) {
 	tr := r.Trace
 	if slices.ContainsFunc(tr.Notes, func(n trace.Note) bool { return n.ID == note.WorkspaceUnknown }) {
 		return nil, nil // no figure is the most
 	}
 	if slices.ContainsFunc(tr.Notes, func(n trace.Note) bool { return n.ID == note.LocalsUnknown || n.ID == note.OperatorsDiffer }) {
-		if tr = held; tr == nil {
-			again, err := r.Model.execute(ctx, &r.Case, localsHeld)
-			if err != nil {
-				return nil, err
-			}
-			tr = again.Trace
+		again, err := r.Model.execute(ctx, &r.Case, localsHeld)
+		if err != nil {
+			return nil, err
 		}
+		tr = again.Trace
 	} else if len(tr.Upper) == 0 {
 		return nil, nil
 	}

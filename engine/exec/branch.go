@@ -101,11 +101,7 @@ func (s *search) run(ctx context.Context, start Start, t *ops.Table, o Options) 
 		}
 	}
 	err := s.conclude(o)
-	r := &Result{Trace: s.best.Trace(), Calls: s.calls.list}
-	if s.runs == 1 && err == nil { // of several ways another may be the heaviest there
-		r.Held = s.best.held(r.Trace)
-	}
-	return r, err
+	return &Result{Trace: s.best.Trace(), Calls: s.calls.list}, err
 }
 
 // conclude adds to the best run what other runs found missing; its error is that run's, or the case's.

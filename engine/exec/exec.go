@@ -25,9 +25,8 @@
 // never changed and may be run by several goroutines.
 //
 // What a driver owes the machine: each node is a Step, before it runs; Sites.Enter stands before the first Apply at a place and Sites.Leave behind the
-// last; a value that Apply returns is held once, and whoever keeps it, hands it on or lets it go says so; a container that the driver writes is
-// Touched and another lasting change is Alter, for a pass that leaves all as it was is not run again; errors of the model are *EvalError. What
-// has no rule is Missed, and what follows from it is an ops.Unbacked.
+// last; a value that Apply returns is held once, and whoever keeps it, hands it on or lets it go says so; errors of
+// the model are *EvalError. What has no rule is Missed, and what follows from it is an ops.Unbacked.
 //
 // Not modelled: gradients, the graph executor's fusions in later passes, streams, threads.
 package exec
@@ -73,13 +72,10 @@ type Options struct {
 	DType      tensor.DType // what the model's floating parameters and buffers were converted to; tensor.Undefined: as stored
 	Passes     []trace.Pass // forward passes; none is trace.FirstAndSteady
 	HoldLocals bool         // eager, where an archive does not tell Python's names: every local that might still hold a value holds it to its call's end
-	HeldToo    bool         // tell also the account that HoldLocals makes, as Result.Held, where one run can
 	Lower      bool         // data-dependent sizes at their lower bound instead of the upper
 	Assume     map[string]int64
 	MaxSteps   int // nodes executed; 0 is DefaultMaxSteps
 	MaxDepth   int // nested calls; 0 is DefaultMaxDepth
-
-	everyPass bool // run also those that repeat the one before
 }
 
 // The default bounds: the biggest torchvision model executes about 10,000 nodes a pass and nests 20 calls; the bound ends an endless one in about a second.
@@ -107,8 +103,6 @@ type Driver interface {
 	Prepare() error
 	// Forward runs a pass on args, which the caller holds, and returns its result, held once. An error of the model is an *EvalError.
 	Forward(args []any) (any, error)
-	// Kept shows the values outside of args that a pass may find as an earlier one left them.
-	Kept(show func(any))
 	// Describe writes what the driver holds in the middle of a pass.
 	Describe(s *State)
 }
@@ -116,7 +110,6 @@ type Driver interface {
 // Result is what a run makes.
 type Result struct {
 	Trace *trace.Trace
-	Held  *trace.Trace       // of Options.HeldToo: the same births, deaths as with HoldLocals; nil where that takes a run of its own
 	Calls []*workspace.Asked // what was asked of libraries on any of its ways, each call once, in the order they are first made
 }
 

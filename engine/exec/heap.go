@@ -23,7 +23,6 @@ type Heap struct {
 	live    []*tensor.Storage // by storage, nil once it died
 	bytes   units.Bytes       // of live storages on the accelerator
 	peak    units.Bytes
-	longest longest
 	own     own
 
 	storages slab.Of[tensor.Storage]
@@ -105,7 +104,6 @@ func (h *Heap) grow(s *tensor.Storage, bytes units.Bytes) {
 	bigger := h.NewStorage(bytes, s.Device, s.Category)
 	h.holders[bigger.ID] = h.holders[s.ID]
 	h.holders[s.ID] = 0
-	h.longest.move(s.ID, bigger.ID)
 	h.release(s.ID)
 	*s = *bigger // the tensors on it point to s
 	h.live[s.ID] = s

@@ -9,7 +9,7 @@ import (
 )
 
 // own is what a traced program makes of no input: of parameters, buffers, constants and sizes alone. A module may keep what its first pass made so, as
-// attention keeps its biases in the order of their places, and a trace shows no attribute. So in the account of the longest lives it is held to the end
+// attention keeps its biases in the order of their places, and a trace shows no attribute. So where locals are held (Options.HoldLocals) it is held to the end
 // of the run. What is made of packed numbers is not: a model of eight bits unpacks its weights anew each time, or they would not be packed.
 type own struct {
 	kept []tensor.StorageID // of the first pass, ascending

@@ -14,7 +14,7 @@ import (
 	"github.com/memspec/memspec/engine/tensor"
 )
 
-// TestOwn holds what the account of the longest lives keeps of that which a pass makes without its inputs: all of the first pass, nothing of the second.
+// TestOwn: where locals are held, what the first pass makes without its inputs is kept, and nothing of the second.
 func TestOwn(t *testing.T) {
 	of := func(m *exec.Machine, dtype tensor.DType, c tensor.Category) *tensor.Tensor {
 		v, err := m.NewTensor(tensor.Meta{DType: dtype, Sizes: []int64{4}, Strides: []int64{1}, Device: exec.Accelerator}, c)
@@ -63,37 +63,25 @@ func TestOwn(t *testing.T) {
 			m.KeepOwn([]any{weight}, nil, pair)
 			m.Drop(pair)
 		}},
-		{"a name might hold it anyway", "+0=16 -0 +1=16 -1", "+0=16 +1=16 -1", "+0=16 +1=16 -1 -0", func(m *exec.Machine, weight, _, input *tensor.Tensor) {
-			v := made(m, weight)
-			m.HoldLonger(v)
-			m.Drop(v)
-			m.Drop(made(m, input))
-			m.DropLonger(v)
-		}},
 	} {
 		d, err := device.Lookup("none")
 		require.NoError(t, err)
 		on, err := platform.New(d, platform.Newest())
 		require.NoError(t, err)
-		start := func(told bool) exec.Start {
-			return func(m *exec.Machine) (exec.Driver, error) {
-				if told {
-					m.TellLongest()
-				}
-				weight, packed, input := of(m, tensor.Float32, tensor.Parameter), of(m, tensor.Int8, tensor.Buffer), of(m, tensor.Float32, tensor.Input)
-				return pass{m, func(m *exec.Machine) { c.forward(m, weight, packed, input) }}, nil
-			}
+		start := func(m *exec.Machine) (exec.Driver, error) {
+			weight, packed := of(m, tensor.Float32, tensor.Parameter), of(m, tensor.Int8, tensor.Buffer)
+			input := of(m, tensor.Float32, tensor.Input)
+			return scripted{m: m, forward: func(m *exec.Machine, _ []any) (any, error) {
+				c.forward(m, weight, packed, input)
+				return nil, nil
+			}}, nil
 		}
-		r, err := exec.Run(context.Background(), start(true), builtin.Table(), exec.Options{Platform: &on})
+		r, err := exec.Run(context.Background(), start, builtin.Table(), exec.Options{Platform: &on})
 		require.NoError(t, err, c.name)
 		require.Equal(t, c.run, passEvents(r.Trace, 1), c.name)
-		require.NotNil(t, r.Held, c.name)
-		require.Equal(t, c.first, passEvents(r.Held, 1), "%s, first pass", c.name)
-		require.Equal(t, c.second, passEvents(r.Held, 2), "%s, second pass", c.name)
-		apart, err := exec.Run(context.Background(), start(false), builtin.Table(), exec.Options{Platform: &on, HoldLocals: true})
+		held, err := exec.Run(context.Background(), start, builtin.Table(), exec.Options{Platform: &on, HoldLocals: true})
 		require.NoError(t, err, c.name)
-		if c.name != "a name might hold it anyway" {
-			require.Equal(t, r.Held.Events, apart.Trace.Events, "%s: a run of its own", c.name)
-		}
+		require.Equal(t, c.first, passEvents(held.Trace, 1), "%s, first pass", c.name)
+		require.Equal(t, c.second, passEvents(held.Trace, 2), "%s, second pass", c.name)
 	}
 }

@@ -31,7 +31,6 @@ type compiler struct {
 	blockLists slab.Of[*block]
 	flags      slab.Of[bool]
 	ids        slab.Of[int]
-	numbers    slab.Of[int32]
 	overloads  slab.Of[overload]
 	kinds      slab.Of[kind]
 }
@@ -55,7 +54,6 @@ const (
 	afterLastUse ends = iota // after their last use
 	asTold                   // as the archive tells of Python's names
 	asHeld                   // as late as Python's names might hold them
-	asBoth                   // asTold, and in the account of the longest lives asHeld
 )
 
 func newCompiler(p *program.Program) *compiler {
@@ -83,10 +81,6 @@ func (m *compiler) ready(fn *program.Func, self *program.Object, e ends) (*code,
 	c := m.compile(fn, g, nil)
 	switch {
 	case e == afterLastUse:
-	case e == asBoth:
-		if err := m.followBoth(c, self); err != nil {
-			return nil, err
-		}
 	case m.prog.Tells == program.TellsStacks:
 		if err := m.followStacks(c, self, e); err != nil {
 			return nil, err
@@ -116,8 +110,6 @@ type code struct {
 	told    []lifetime.Range // what the stacks of a traced archive tell, in the place of last uses
 	escapes []int            // values that a caller may hold on when the function returns
 	until   []int            // by instruction: until which one the function may hold what a call left; nil where it holds nothing so
-	later   []int32          // of asBoth, by value: when it goes in the account of the longest lives, where that is later
-	sooner  bool             // of asBoth: some value would go sooner there
 }
 
 // block mirrors program.Block.

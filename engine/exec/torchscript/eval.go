@@ -140,7 +140,6 @@ func (m *interp) eval(f *frame, in *inst) (any, error) {
 		v := m.arg(f, &n.Args[0])
 		if l, ok := v.(*ops.List); ok && len(l.Items) == 0 && l.Elem == schema.Any && len(n.Types) > 0 && n.Types[0].Kind == program.ListType {
 			l.Elem = exec.ElemKind(n.Types[0].Elems[0])
-			m.Touch(l)
 		}
 		m.Hold(v)
 		return v, nil
@@ -217,7 +216,7 @@ func (m *interp) evalOp(f *frame, in *inst) (any, error) {
 	base := len(m.argStack)
 	args, kw := m.opArgs(f, in)
 	v, err := m.evalArgs(in, args, kw)
-	if err == nil && m.ends > asTold {
+	if err == nil && m.ends == asHeld {
 		m.KeepOwn(args, kw, v)
 	}
 	m.popArgs(base)
@@ -425,9 +424,6 @@ func (m *interp) evalSetAttr(f *frame, in *inst) (any, error) {
 	}
 	if !slices.Contains(m.written, o) {
 		m.written = append(m.written, o)
-	}
-	if o.lit != nil {
-		m.Alter()
 	}
 	return nil, nil
 }

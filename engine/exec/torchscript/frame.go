@@ -28,7 +28,6 @@ type frame struct {
 	sites  []int32 // by instruction, see codeSites
 
 	leftovers []leftover // what calls left, where the account holds all that Python might hold
-	held      heldMark   // where its part of interp.held begins
 }
 
 // put stores an owned value in a register.
@@ -44,9 +43,6 @@ func (m *interp) clear(f *frame, id int) {
 	if f.set[id] {
 		v := f.regs[id]
 		f.regs[id], f.set[id] = nil, false
-		if f.code.later != nil && f.code.later[id] != sameEnd {
-			m.holdOn(v, f.code.later[id])
-		}
 		m.Drop(v)
 	}
 }
@@ -77,9 +73,6 @@ func (m *interp) codeOf(fn *program.Func, self *Object) (*code, error) {
 	c, err := m.ready(fn, module, m.ends)
 	if err == nil {
 		m.codes[fn] = c
-		if c.sooner {
-			m.LoseLongest()
-		}
 	}
 	return c, err
 }
@@ -114,7 +107,7 @@ func (m *interp) enter(c *code, args []any, module *Object) (any, error) {
 	f := m.newFrame()
 	from := m.callerOf(c)
 	*f = frame{code: c, regs: m.regs[base : base+n : base+n], set: m.set[base : base+n : base+n], parent: m.frame, module: module,
-		from: from, sites: m.sitesOf(c, from, module), held: m.held.mark()}
+		from: from, sites: m.sitesOf(c, from, module)}
 	m.frame = f
 	for i, p := range c.graph.Params {
 		f.regs[p.ID], f.set[p.ID] = args[i], true
@@ -132,7 +125,6 @@ func (m *interp) enter(c *code, args []any, module *Object) (any, error) {
 		for id := range f.set {
 			m.clear(f, id)
 		}
-		m.handHeldOn(f)
 	}
 	m.frame = f.parent
 	m.depth--
@@ -166,9 +158,6 @@ func (m *interp) runBlock(f *frame, b *block) error {
 		}
 		if len(f.leftovers) > 0 {
 			m.dropLeftovers(f, in.num)
-		}
-		if len(m.held.until) > f.held.until {
-			m.dropHeldOn(f, in.num)
 		}
 		if f.done {
 			return nil
@@ -263,7 +252,6 @@ func (m *interp) setState(o *Object, state any) {
 	if fn == nil || len(fn.Params) != 2 {
 		return
 	}
-	m.Alter()
 	v := m.literal(state)
 	m.Hold(o)
 	m.Hold(v)

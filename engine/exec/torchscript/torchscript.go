@@ -28,12 +28,8 @@ func New(p *program.Program) exec.Start {
 		d := &interp{compiler: c, Machine: m, codes: map[*program.Func]*code{}, objects: map[*program.Object]*Object{}}
 		if m.Options().Liveness == exec.PythonFrame {
 			d.eager, d.ends = true, asTold
-			switch {
-			case m.Options().HoldLocals:
+			if m.Options().HoldLocals {
 				d.ends = asHeld
-			case m.Options().HeldToo && p.Tells != program.TellsSource:
-				d.ends = asBoth
-				m.TellLongest()
 			}
 		}
 		return d, nil
@@ -56,7 +52,6 @@ type interp struct {
 	argStack []any
 	depth    int
 	frames   []*frame // to be used again
-	held     heldOn
 
 	noModule Object    // holds the places of functions that no module calls
 	written  []*Object // whose attributes the model sets
@@ -142,18 +137,6 @@ func (m *interp) Attribute(object any, name string) (any, bool) {
 		return nil, false
 	}
 	return m.getAttr(o, name)
-}
-
-// Kept shows what objects and the constants of the inlined program hold.
-func (m *interp) Kept(show func(any)) {
-	for _, o := range m.objects {
-		for _, v := range o.attrs {
-			show(v)
-		}
-	}
-	if m.whole != nil {
-		m.whole.graph.Body.EachArg(func(a *program.Arg) { show(a.Const) })
-	}
 }
 
 // Describe writes what registers, names and calls under way hold, and the objects that the model writes.

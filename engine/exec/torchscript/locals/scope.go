@@ -11,8 +11,6 @@ type Run interface {
 	Drop(v any)
 	// DropItems lets go of what a list held.
 	DropItems(items []any)
-	// Touch notes that a container is written.
-	Touch(container any)
 	// Attribute reads an attribute of an object.
 	Attribute(object any, name string) (any, bool)
 }
