@@ -91,6 +91,7 @@ def of_clamped(op: Operator, spread: Spread, args: tuple, kwargs: dict, out: Any
         yield each(out, spread, high - low + 1, low)
 
 
+BY_SCORES = {f"aten::{n}" for n in ("topk", "sort", "max", "min", "argmax", "argmin", "multinomial")}  # modes.route
 OF: dict[str, Callable[..., Chosen]] = {
     **{f"aten::{n}": of_largest for n in ("topk", "sort", "kthvalue", "max", "min", "median", "nanmedian", "mode")},
     **{f"aten::{n}": of_extreme for n in ("argmax", "argmin")},

@@ -22,7 +22,7 @@ ASSUMED = {
     BALANCED: "indices spread evenly, other values zero",
     LEAST: "unknown values at the lower end of their range",
     MOST: "unknown values at the upper end of their range",
-    SKEWED: "all indices the same, booleans flipped",
+    SKEWED: "indices the same for nearly all, booleans flipped",
 }
 
 
@@ -102,3 +102,19 @@ def spread(mode: str, turn: int, rows: int, k: int, n: int) -> torch.Tensor:
     elif mode == SKEWED:
         row = (row + n // 2 + turn) % n
     return row.expand(rows, k)
+
+
+def route(mode: str, turn: int, rows: int, k: int, n: int) -> torch.Tensor:
+    """As spread, of what is chosen by scores. Where there are enough rows (tokens) for every index (expert), modes most
+    and skewed give one index nearly all rows and each of the others some, at least one: all experts have gradients and
+    states, and one has the largest temporaries. In mode most that is the last but one: in the backward pass
+    it comes early, when most is still saved, and after the first gradients. In mode skewed it is the second."""
+    if mode in (BALANCED, LEAST) or rows < n or n < 3 or k == n:
+        return spread(mode, turn, rows, k, n)
+    heavy = n - 2 if mode == MOST else 1
+    light = [i for i in range(n) if i != heavy]
+    row = [heavy, *light[:k - 1]]
+    chosen = torch.tensor(row, device="cpu").repeat(rows, 1)
+    rest = light[k - 1:]
+    chosen[:len(rest), -1] = torch.tensor(rest, device="cpu")
+    return chosen

@@ -226,7 +226,8 @@ class Operator(Reading):
         ):
             return out
         self.values.turn += 1
-        spread = partial(modes.spread, self.values.routing, self.values.turn)
+        how = modes.route if self.name in choices.BY_SCORES else modes.spread
+        spread = partial(how, self.values.routing, self.values.turn)
         with C._ExcludeDispatchKeyGuard(ABOVE):
             for t, indices in choices.OF[self.name](self, spread, args, kwargs, out):
                 if 0 < t.numel() <= CHOSEN_LIMIT:
