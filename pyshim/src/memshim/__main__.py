@@ -13,6 +13,8 @@ import sys
 import threading
 import traceback
 
+from memshim.printed import say
+
 # command: module whose main(arguments), or another function, runs it and returns the exit code, and
 # what it does. A module is imported when it is asked for.
 COMMANDS = {
@@ -57,16 +59,16 @@ def usage() -> str:
 def main(arguments: list[str] | None = None) -> int:
     arguments = sys.argv[1:] if arguments is None else arguments
     if not arguments or arguments[0] in ("-h", "--help"):
-        print(usage(), file=sys.stdout if arguments else sys.stderr)
+        say(usage(), file=sys.stdout if arguments else sys.stderr)
         return 0 if arguments else USAGE
     if arguments[0] in ("--version", "version"):
         from memshim.origin.provenance import version
 
-        print(f"memshim {version() or '(of a checkout)'}")
+        say(f"memshim {version() or '(of a checkout)'}")
         return 0
     name, rest = arguments[0], arguments[1:]
     if name not in COMMANDS:
-        print(f"memshim: got command {name!r}, want one of {', '.join(COMMANDS)}", file=sys.stderr)
+        say(f"memshim: got command {name!r}, want one of {', '.join(COMMANDS)}", file=sys.stderr)
         return USAGE
     if name in OF_CASES and "--request" not in rest and threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, _end)  # as from timeout, or from a CI that gives up: nothing is left behind
@@ -80,15 +82,15 @@ def main(arguments: list[str] | None = None) -> int:
         from memshim.gpu.failure import describe
 
         if isinstance(e, ModuleNotFoundError) and e.name == "torch":
-            print(f"memshim: {TORCH_MISSING}", file=sys.stderr)
+            say(f"memshim: {TORCH_MISSING}", file=sys.stderr)
         elif name in RUNS_SCRIPTS:
             raise
         else:  # of a user's model, most likely: where it is from, and on the last line what it is
             if not isinstance(e, OSError):
-                traceback.print_exception(e)
-            print(f"memshim: {describe(e)}", file=sys.stderr)
+                say("".join(traceback.format_exception(e)), end="", file=sys.stderr)
+            say(f"memshim: {describe(e)}", file=sys.stderr)
     except KeyboardInterrupt:
-        print("memshim: interrupted", file=sys.stderr)
+        say("memshim: interrupted", file=sys.stderr)
         return INTERRUPTED
     return USAGE
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from memshim import private
+from memshim.printed import say
 
 VARIABLE = "MEMSPEC"
 NAME = "memspec.exe" if os.name == "nt" else "memspec"
@@ -136,7 +137,7 @@ def main() -> int:
     try:
         program = find()
     except BinaryError as e:
-        print(f"memspec: {e}", file=sys.stderr)
+        say(f"memspec: {e}", file=sys.stderr)
         return 2
     if os.name == "nt":
         return subprocess.run([program, *sys.argv[1:]]).returncode

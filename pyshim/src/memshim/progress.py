@@ -7,6 +7,8 @@ import threading
 import time
 from typing import TextIO
 
+from memshim.printed import say
+
 EVERY = 0.1  # seconds; more often is not read
 
 
@@ -25,7 +27,7 @@ class Progress:
             now = time.monotonic()
             if self._live and now - self._last >= EVERY:
                 self._clear()
-                print(
+                say(
                     f"{self._done} of {self._total}: {name} ({now - self._start:.0f} s)",
                     end="",
                     file=self._stream,
@@ -37,7 +39,7 @@ class Progress:
         """A line that stays."""
         with self._lock:
             self._clear()
-            print(text, file=stream, flush=True)
+            say(text, file=stream, flush=True)
 
     def _clear(self) -> None:
         if self._shown:

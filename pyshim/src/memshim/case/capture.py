@@ -29,6 +29,7 @@ from memshim.case.step import parse_optimizer
 from memshim.origin import provenance
 from memshim.origin.dependencies import Depends
 from memshim.pretend import restart, support
+from memshim.printed import say
 
 TRAINING, INFERENCE = 3, 2  # iterations where the case does not say
 
@@ -192,9 +193,9 @@ def main(arguments: list[str]) -> int:
             p.error("got no -o FILE, want the recording to write")
         return _of_source(a)
     except restart.Unusable as e:
-        print(f"memshim capture: {e}", file=sys.stderr)
+        say(f"memshim capture: {e}", file=sys.stderr)
     except (BuildError, inputs.InputError, memspec_yaml.SpecError, binary.BinaryError) as e:
-        print(f"memshim capture: {e}", file=sys.stderr)
+        say(f"memshim capture: {e}", file=sys.stderr)
     return USAGE
 
 
@@ -204,7 +205,7 @@ def _of_source(a: argparse.Namespace) -> int:
     if a.on:
         case["device"] = restart.case_device(a)
         if not a.fresh and up_to_date(a.output, case):
-            print(_up_to_date(a.output))
+            say(_up_to_date(a.output))
             return 0
     # a run on a pretend GPU may be repeated
     with contextlib.closing(process.runner() if a.on else process.Fresh()) as runner:
@@ -241,10 +242,10 @@ def _say(results: list, names: dict[int, str]) -> int:
     code = 0
     for i, got in enumerate(results):
         if isinstance(got, MeasureError):
-            print(f"memshim capture: {names[i] + ': ' if i in names else ''}{got}", file=sys.stderr)
+            say(f"memshim capture: {names[i] + ': ' if i in names else ''}{got}", file=sys.stderr)
             code = USAGE if code == USAGE or not isinstance(got, NoGPU) else UNSURE
         else:
-            print(got)
+            say(got)
     return code
 
 

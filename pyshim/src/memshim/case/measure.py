@@ -31,6 +31,7 @@ from memshim.case.errors import (
     NoTorch,
 )
 from memshim.gpu.where import pretended
+from memshim.printed import say
 
 __all__ = [
     "CaseError",
@@ -74,7 +75,7 @@ def _answer(text: str, a: argparse.Namespace) -> int:
     try:
         environ = process.pretended(json.loads(text), "pretend")
     except NoGPU as e:
-        print(f"memshim: {e}", file=sys.stderr)
+        say(f"memshim: {e}", file=sys.stderr)
         return UNSURE
     command = [
         sys.executable,
@@ -159,10 +160,10 @@ def main(arguments: list[str]) -> int:
             a.where, card = "pretend", pretend.find(a.on)
             found = [c | {"device": {"name": card.name, "memory": card.memory}} for c in found]
     except memspec_yaml.SpecError as e:
-        print(e, file=sys.stderr)
+        say(e, file=sys.stderr)
         return USAGE
     except (binary.BinaryError, pretend.UnknownDevice) as e:
-        print(f"memshim: {e}", file=sys.stderr)
+        say(f"memshim: {e}", file=sys.stderr)
         return USAGE
     code = 0
     Path(a.output).mkdir(parents=True, exist_ok=True)  # before anything is run for it

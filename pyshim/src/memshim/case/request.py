@@ -26,6 +26,7 @@ from memshim.case.passes import Account
 from memshim.gpu import devices, where
 from memshim.gpu.failure import describe, out_of_memory
 from memshim.origin.reads import Reads
+from memshim.printed import say
 
 
 def answer(request: str, a: argparse.Namespace) -> int:
@@ -260,5 +261,5 @@ def _model_failed(e: BaseException) -> int:
 
 
 def _say(code: int, text: str) -> int:
-    print(f"memshim: {' '.join(text.split())}", file=sys.stderr)
+    say(f"memshim: {' '.join(text.split())}", file=sys.stderr)
     return code

@@ -30,6 +30,7 @@ from memshim.gpu.failure import describe
 from memshim.origin import provenance
 from memshim.origin.dependencies import Depends
 from memshim.origin.reads import Reads
+from memshim.printed import say
 
 KINDS = ("script", "trace", "export")
 SIDECAR = ".inputs.json"
@@ -228,7 +229,7 @@ def main(arguments: list[str]) -> int:
         memspec_yaml.SpecError,
         binary.BinaryError,
     ) as e:
-        print(f"memshim: {e}", file=sys.stderr)
+        say(f"memshim: {e}", file=sys.stderr)
         return 2
 
 
@@ -246,7 +247,7 @@ def _export_source(a: argparse.Namespace) -> int:
         dims = {name: max(size, 2) for name, size in inputs.parse_dims(a.dim).items()}
         args, kwargs = inputs.make(a.input, dims)
         opened = _opened((args, kwargs), inputs.make(a.input, {name: size + 1 for name, size in dims.items()}))
-    print(_write(a, model, a.output, args, kwargs, opened))
+    say(_write(a, model, a.output, args, kwargs, opened))
     tell_made(
         a.output,
         provenance.made(a.output, a.source, ".", model, ["python", "-m", "memshim", "export", *a.words], reads),
@@ -269,7 +270,7 @@ def _write(a: argparse.Namespace, model, path: str, args: list, kwargs: dict, op
         if a.kind or _kind(a, path) != "script" or not (args or kwargs):
             raise
         refused = describe(e).rstrip(":")
-    print(
+    say(
         f"memshim: torch.jit.script refuses it ({refused}): traced with these inputs, --kind script shows why",
         file=sys.stderr,
     )
@@ -311,7 +312,7 @@ def _opened(inputs: tuple[list, dict], others: tuple[list, dict]) -> dict[str, A
 
 def _check(path: str, model, folder: str = ".", of: Depends = Depends()) -> int:
     why = stale(path, model, folder, of)
-    print(f"{path}: " + ("; ".join(["stale", *why]).replace(";", ":", 1) if why else "is what its source gives"))
+    say(f"{path}: " + ("; ".join(["stale", *why]).replace(";", ":", 1) if why else "is what its source gives"))
     return 1 if why else 0
 
 
@@ -329,7 +330,7 @@ def _export_spec(a: argparse.Namespace) -> int:
             code = max(code, _check(case["artifact"], model, case["dir"], Depends.of(case)))
             continue
         args, kwargs = inputs.make(case["inputs"], dtype=case["dtype"])
-        print(_write(a, model, case["artifact"], args, kwargs))
+        say(_write(a, model, case["artifact"], args, kwargs))
         words = [
             os.path.basename(a.source),
             *(w for w, given in (("--strip", a.strip), ("--kind", a.kind), (a.kind, a.kind)) if given),

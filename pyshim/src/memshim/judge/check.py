@@ -19,6 +19,7 @@ from memshim import binary, progress
 from memshim.case import capture, measure, memspec_yaml, pickles, process, record
 from memshim.gpu import devices
 from memshim.judge import report
+from memshim.printed import say
 from memshim.workspace import answers
 
 RECORDED = "recorded"
@@ -180,9 +181,9 @@ def main(arguments: list[str]) -> int:
     try:
         return _check(a)
     except memspec_yaml.SpecError as e:
-        print(e, file=sys.stderr)
+        say(e, file=sys.stderr)
     except binary.BinaryError as e:
-        print(f"memshim: {e}", file=sys.stderr)
+        say(f"memshim: {e}", file=sys.stderr)
     return EXIT["error"]
 
 
@@ -197,9 +198,9 @@ def _judge(a: argparse.Namespace, asked: answers.Queried) -> int:
     if a.when not in ("never", "real") and _captures(a):
         checked = memspec_yaml.check(a.spec, a.case, extra, asked)
     for line in asked.lines():
-        print(f"memshim: {line}", file=sys.stderr)
+        say(f"memshim: {line}", file=sys.stderr)
     if asked.count:
-        print(
+        say(
             f"memshim: cuDNN answered {asked.count} calls that no workspace profile has; python -m memshim workspace "
             f"{shlex.quote(a.spec)} keeps the "
             "answers for memspec check",
@@ -208,9 +209,9 @@ def _judge(a: argparse.Namespace, asked: answers.Queried) -> int:
     extra += asked.arguments
     if a.format == "text":
         text, said, _ = binary.call("check", *memspec_yaml.selected(a.spec, a.case), *extra)
-        print(text, end="")
+        say(text, end="")
         if said:
-            print(said, file=sys.stderr)
+            say(said, file=sys.stderr)
     outcomes = [c["outcome"] for c in checked["cases"]]
     results = _measure(a, extra)
     outcomes += [r.outcome for r in results]
@@ -222,7 +223,7 @@ def _judge(a: argparse.Namespace, asked: answers.Queried) -> int:
                 # what a pretend GPU says is in c["measured"], which tells where
                 if r and r.comparison and r.record["where"] == "cuda":
                     f["measured"] = r.comparison.peak(f["metric"])
-        print(
+        say(
             json.dumps(
                 {"schema": checked["schema"], "exit": code, "cases": checked["cases"]}, indent=2, ensure_ascii=False
             )
@@ -240,7 +241,7 @@ def _judge(a: argparse.Namespace, asked: answers.Queried) -> int:
             if "pretend" not in where
             else "run, some on a pretend GPU"
         )
-        print(
+        say(
             f"{how}, {len(results)} case{'s'[: len(results) != 1]}: "
             + ", ".join(f"{n} {o}" for o, n in count.items() if n)
         )
@@ -254,7 +255,7 @@ def _captures(a: argparse.Namespace) -> bool:
         return False
     with contextlib.closing(process.runner()) as runner:
         for line in capture.refresh(a.spec, found, runner, a.timeout):
-            print(line, file=sys.stderr)
+            say(line, file=sys.stderr)
     return True
 
 
@@ -269,7 +270,7 @@ def _measure(a: argparse.Namespace, extra: list[str]) -> list[Measured]:
         and (o.when == "real" or o.when == "auto" and not any(map(pretendable, all_cases)))
         and not o.require_gpu
     ):
-        print(
+        say(
             f"not measured: {seen.why} (--measure runs the cases on CPU tensors, --require-gpu makes this exit 3)",
             file=sys.stderr,
         )

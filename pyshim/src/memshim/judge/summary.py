@@ -4,6 +4,7 @@ travels with the reports."""
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 
 import pytest
 
@@ -11,6 +12,7 @@ from memshim import sizes
 from memshim.gpu import where
 from memshim.judge import options
 from memshim.judge.region import BINS
+from memshim.printed import printable
 
 OUTCOMES = ("pass", "warn", "fail", "error", "inconclusive")
 _BARS = "▁▂▃▄▅▆▇█"
@@ -50,7 +52,7 @@ class Summary:
             self._summary(terminalreporter, judged)
 
     def _summary(self, terminalreporter, judged: list[tuple[str, dict]]) -> None:
-        write = terminalreporter.write_line
+        write = _writer(terminalreporter)
         terminalreporter.section("memspec")
         for nodeid, p in sorted(judged):
             if "warning" in p:
@@ -67,7 +69,7 @@ class Summary:
         write(f"{total} budget{'s'[: total != 1]}: " + ", ".join(parts))
 
     def _report(self, terminalreporter, top: int) -> None:
-        write = terminalreporter.write_line
+        write = _writer(terminalreporter)
         terminalreporter.section("memspec report")
         for why, n in sorted(self.unmeasured.items()):
             write(f"{n} test{'s'[: n != 1]} not measured: {why}")
@@ -101,3 +103,7 @@ def histogram(counts: list[int]) -> str:
         if n:
             out.append(f"{at_most} {_BARS[max(0, -(-n * len(_BARS) // most) - 1)]} {n}")
     return ", ".join(out) or "none"
+
+
+def _writer(terminalreporter) -> Callable[[str], None]:
+    return lambda line: terminalreporter.write_line(printable(line))

@@ -10,6 +10,7 @@ from typing import NamedTuple, TextIO
 
 from memshim import sizes
 from memshim.gpu import where
+from memshim.printed import say
 
 
 class ModelSize(NamedTuple):
@@ -56,7 +57,7 @@ def modelsize(model, *inputs, file: TextIO | None | str = "stdout", **named) -> 
         where.told(device.type), nbytes(model.parameters()), nbytes(model.buffers()), without, with_backward
     )
     if file is not None:
-        print(f"{type(model).__name__}: {size}", file=sys.stdout if file == "stdout" else file)
+        say(f"{type(model).__name__}: {size}", file=sys.stdout if file == "stdout" else file)
     return size
 
 

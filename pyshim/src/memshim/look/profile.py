@@ -23,6 +23,7 @@ from memshim import sizes
 from memshim.allocator.pytorch_snapshot import uncollected
 from memshim.gpu import where
 from memshim.look.parts import Breakdown, Parts, Row
+from memshim.printed import say
 
 CSV_FILE = "memshim-profile.csv"
 # On a GPU an iteration is recorded where it is one of the first, or one that is printed; and no
@@ -237,7 +238,7 @@ class Profiler:
                 csv_module.writer(f).writerows(rows)
 
     def _print(self, text: str) -> None:
-        print(text, file=self._file)
+        say(text, file=self._file)
 
     def close(self) -> None:
         self._end()
@@ -401,7 +402,7 @@ def main(arguments: list[str]) -> int:
     try:
         model, (args, kwargs) = load_source(a.source), inputs.make(a.input, inputs.parse_dims(a.dim))
     except (BuildError, inputs.InputError) as e:
-        print(f"memshim: {e}", file=sys.stderr)
+        say(f"memshim: {e}", file=sys.stderr)
         return 2
     import torch
     from torch.utils._pytree import tree_map
@@ -409,12 +410,12 @@ def main(arguments: list[str]) -> int:
     from memshim.case.step import differentiable_sum
 
     if a.optimizer and not isinstance(getattr(torch.optim, a.optimizer, None), type):
-        print(f"memshim: got optimizer {a.optimizer!r}, want a class of torch.optim", file=sys.stderr)
+        say(f"memshim: got optimizer {a.optimizer!r}, want a class of torch.optim", file=sys.stderr)
         return 2
     try:
         device = where.of(a.device)
     except ValueError as e:
-        print(f"memshim: {e}", file=sys.stderr)
+        say(f"memshim: {e}", file=sys.stderr)
         return 2
     device = "cpu" if device.kind == "cpu" else f"cuda:{device.index or 0}"
     model = model.train().to(device)

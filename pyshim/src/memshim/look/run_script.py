@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable
 
 from memshim.pretend.after_import import once_imported
+from memshim.printed import say
 
 
 def run(name: str, arguments: list[str], module: bool = False) -> None:
@@ -36,11 +37,11 @@ def code_of(program: Callable[[], None], then: Callable[[], None]) -> int:
         once_imported("torch", begin)
         program()
     except Refused as e:
-        print(f"memshim: {e}", file=sys.stderr)
+        say(f"memshim: {e}", file=sys.stderr)
         return 2
     except SystemExit as e:
         if isinstance(e.code, str):
-            print(e.code, file=sys.stderr)
+            say(e.code, file=sys.stderr)
         return e.code if isinstance(e.code, int) else 0 if e.code is None else 1
     return 0
 

@@ -28,6 +28,7 @@ from memshim.allocator.history import Line, Peak, at_peak
 from memshim.gpu import where
 from memshim.look import run_script
 from memshim.pretend import restart
+from memshim.printed import say
 
 SCHEMA = 2
 
@@ -97,7 +98,7 @@ class trace:  # lower case: it is used as a function, `with memshim.trace() as t
     def report(self) -> None:
         """Print the table."""
         if self._file is not None:
-            print(self.table(), file=sys.stdout if self._file == "stdout" else self._file)
+            say(self.table(), file=sys.stdout if self._file == "stdout" else self._file)
 
     def __enter__(self) -> trace:
         return self.start()
@@ -268,7 +269,7 @@ def main(arguments: list[str]) -> int:
     if a.top < 0:
         p.error(f"argument --top: got {a.top}, want 0 or more")
     if not a.module and not os.path.isfile(a.script):
-        print(f"memshim trace: {a.script}: no such file", file=sys.stderr)
+        say(f"memshim trace: {a.script}: no such file", file=sys.stderr)
         return 2
     try:
         t = trace(
@@ -283,7 +284,7 @@ def main(arguments: list[str]) -> int:
         if a.json:
             open(a.json, "w").close()  # before anything is run for it
     except (ValueError, OSError, re.error) as e:
-        print(f"memshim trace: {e}", file=sys.stderr)
+        say(f"memshim trace: {e}", file=sys.stderr)
         return 2
     started: list[trace] = []
     try:
@@ -294,5 +295,5 @@ def main(arguments: list[str]) -> int:
         if started:
             t.__exit__(None, None, None)
     if not started and code == 0:
-        print("memshim trace: torch was never imported, nothing is recorded", file=sys.stderr)
+        say("memshim trace: torch was never imported, nothing is recorded", file=sys.stderr)
     return code

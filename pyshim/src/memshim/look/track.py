@@ -25,6 +25,7 @@ from memshim.frames import Frame
 from memshim.gpu import where
 from memshim.look import run_script
 from memshim.pretend import restart
+from memshim.printed import say
 
 
 class Kind(NamedTuple):
@@ -127,7 +128,7 @@ class Tracker:
             with open(self._file, "a", encoding="utf-8") as f:
                 f.write(text + "\n")
         else:
-            print(text, file=self._file or sys.stdout)
+            say(text, file=self._file or sys.stdout)
 
     def __enter__(self) -> Tracker:
         self.track()
@@ -244,10 +245,10 @@ def main(arguments: list[str]) -> int:
             code = _tracked(f.read(), a.script, set(a.at))
         tracker = Tracker(a.output, a.device)
     except OSError as e:
-        print(f"memshim track: {e.filename}: {e.strerror.lower()}", file=sys.stderr)
+        say(f"memshim track: {e.filename}: {e.strerror.lower()}", file=sys.stderr)
         return 2
     except (SyntaxError, ValueError) as e:
-        print(f"memshim track: {e}", file=sys.stderr)
+        say(f"memshim track: {e}", file=sys.stderr)
         return 2
     module = types.ModuleType("__main__")
     module.__dict__.update(__file__=a.script, __memshim_track__=tracker.track)

@@ -8,6 +8,7 @@ import sys
 
 from memshim import binary, pretend
 from memshim.pretend.activate import DESCRIPTION
+from memshim.printed import say
 
 USAGE = 2
 
@@ -52,7 +53,7 @@ def enter(a: argparse.Namespace, command: str) -> int | None:
     try:
         wanted = environment(a)
     except Unusable as e:
-        print(f"memshim {command}: {e}", file=sys.stderr)
+        say(f"memshim {command}: {e}", file=sys.stderr)
         return USAGE
     if not wanted or os.environ.get(DESCRIPTION) == wanted[DESCRIPTION]:
         return None

@@ -23,6 +23,7 @@ from memshim.case import compare_values
 from memshim.files import check_writable, temporary_folder, write_whole
 from memshim.pretend import writes
 from memshim.pretend.activate import as_devices
+from memshim.printed import say
 from memshim.program import launch, other_values, process_reports, sandbox
 from memshim.program.observe import WANTED
 
@@ -307,7 +308,7 @@ def main(arguments: list[str]) -> int:
         if a.record:
             check_writable(a.record)
     except (ValueError, pretend.Unsupported, pretend.BuildError, binary.BinaryError, OSError) as e:
-        print(f"memshim run: {e}", file=sys.stderr)
+        say(f"memshim run: {e}", file=sys.stderr)
         return USAGE
     with temporary_folder("memshim-run-") as folder:
         wanted = {
@@ -334,7 +335,7 @@ def main(arguments: list[str]) -> int:
             try:
                 words = sandbox.command(words, scratch)
             except sandbox.Unavailable as e:
-                print(f"memshim run: {e}", file=sys.stderr)
+                say(f"memshim run: {e}", file=sys.stderr)
                 return USAGE
         pid, statuses = launch.run(words, environ)
         code = 128 - statuses[pid] if statuses[pid] < 0 else statuses[pid]
@@ -348,20 +349,20 @@ def main(arguments: list[str]) -> int:
         if others:
             found["fits"] = other_values.verdict(found)
         sys.stdout.flush()
-        print(text(found, name), file=sys.stderr)
+        say(text(found, name), file=sys.stderr)
         if a.sandbox:
-            print(
+            say(
                 f"  thrown away      {len(sandbox.written(scratch))} files that it wrote into its working folder",
                 file=sys.stderr,
             )
         try:
             data = [f.read_bytes() for f in other_values.recorded(folder, pid)] if a.record else []
             for f in keep(other_values.merged(data, found, runs) if runs else data, a.record) if data else []:
-                print(f"  recording        {f}", file=sys.stderr)
+                say(f"  recording        {f}", file=sys.stderr)
             if a.json:
                 write_whole(a.json, (json.dumps(found, indent=2) + "\n").encode())
         except OSError as e:
-            print(f"memshim run: {e}", file=sys.stderr)
+            say(f"memshim run: {e}", file=sys.stderr)
             return code or USAGE
     return code or (BROKEN if found["fits"] is False else UNDECIDED if undecided(found) else 0)
 

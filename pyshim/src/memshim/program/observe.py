@@ -19,6 +19,8 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from memshim.printed import say
+
 if TYPE_CHECKING:
     from memshim.allocator.recorder import CUDARegion
     from memshim.allocator.recording import Site
@@ -305,7 +307,7 @@ class Observer:
             self._write()
         except Exception as e:
             traceback.print_exception(e)
-            print(f"memshim: what {' '.join(sys.argv)} takes cannot be told: {type(e).__name__}: {e}", file=sys.stderr)
+            say(f"memshim: what {' '.join(sys.argv)} takes cannot be told: {type(e).__name__}: {e}", file=sys.stderr)
 
     def _write(self) -> None:
         import torch

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from memshim import binary
+from memshim.printed import say
 from memshim.workspace import command, torchwheel
 from memshim.workspace.profiles import Answerer, Profile, ProfileError, key
 
@@ -145,7 +146,7 @@ def passed(name: str, arguments: list[str]) -> int:
         with Queried() as queried:
             if helped:
                 code = subprocess.run([binary.find(), name, *arguments]).returncode
-                print(
+                say(
                     f"\npython -m memshim {name} is memspec {name}, and asks cuDNN itself for the workspace of "
                     f"convolutions at every size, where the "
                     "cuDNN of the release of torch is installed."
@@ -153,10 +154,10 @@ def passed(name: str, arguments: list[str]) -> int:
                 return code
             code = queried.settle(lambda more: subprocess.run([binary.find(), name, *more, *arguments]).returncode)
             for line in queried.lines():
-                print(f"memshim: {line}", file=sys.stderr)
+                say(f"memshim: {line}", file=sys.stderr)
             return code
     except binary.BinaryError as e:
-        print(f"memshim: {e}", file=sys.stderr)
+        say(f"memshim: {e}", file=sys.stderr)
         return command.USAGE
 
 

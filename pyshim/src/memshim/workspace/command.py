@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from memshim import binary
+from memshim.printed import say
 from memshim.progress import Progress
 from memshim.workspace import cudnn, query, torchwheel
 from memshim.workspace.profiles import Answerer, Profile, ProfileError, key, load
@@ -158,7 +159,7 @@ def needed(a: argparse.Namespace, output: Path) -> tuple[list[dict], int]:
         arguments += ["--device", d]
     answer = binary.ask(*arguments)
     if answer.err:
-        print(answer.err, file=sys.stderr)
+        say(answer.err, file=sys.stderr)
     return (answer.json["groups"] if answer.json else []), answer.code
 
 
@@ -227,7 +228,7 @@ def remember(fresh: Profile, by: Answerer, cache: Path) -> None:
         cache_file(cache, by).parent.mkdir(parents=True, exist_ok=True)
         merged.write(cache_file(cache, by))
     except (OSError, ProfileError) as e:
-        print(f"memshim: the cache is not kept: {e}", file=sys.stderr)
+        say(f"memshim: the cache is not kept: {e}", file=sys.stderr)
 
 
 def unneeded(old: Profile, wanted: list[dict]) -> list[str]:
@@ -292,7 +293,7 @@ def locate(wanted: list[dict], a: argparse.Namespace, cache: Path) -> tuple[list
             nearest = (
                 "" if found.version[:2] == cudnn.OLDEST[:2] else f"; nearer is {torchwheel.OLDEST_WHEEL}, see --cudnn"
             )
-            print(
+            say(
                 f"memshim: cuDNN {w['version']} answers nobody without a device, {found.text} "
                 f"stands in for it{nearest}",
                 file=sys.stderr,
@@ -311,18 +312,18 @@ def report_failures(groups: list[Group]) -> int:
         shared = collections.Counter(str(e) for _, e in g.failures if not isinstance(e, (query.Lost, GivenUp)))
         for c, e in sorted(g.failures, key=lambda f: key(f[0])):
             if not isinstance(e, GivenUp) and shared[str(e)] <= 1:
-                print(f"memshim: no answer of {by} to {key(c)}: {e}", file=sys.stderr)
+                say(f"memshim: no answer of {by} to {key(c)}: {e}", file=sys.stderr)
         if any("cublasLt" in str(e) for _, e in g.failures):
-            print(
+            say(
                 f"memshim: {by} needs the libcublasLt of its CUDA generation: put the wheel of cuBLAS beside it, see "
                 f"--cudnn",
                 file=sys.stderr,
             )
         for why, n in shared.items():
             if n > 1:
-                print(f"memshim: no answer of {by} to {n} calls: {why}", file=sys.stderr)
+                say(f"memshim: no answer of {by} to {n} calls: {why}", file=sys.stderr)
         if n := sum(isinstance(e, GivenUp) for _, e in g.failures):
-            print(
+            say(
                 f"memshim: {n} more calls to {by} were not asked: too many processes were lost one after the other",
                 file=sys.stderr,
             )
@@ -334,17 +335,17 @@ def main(arguments: list[str]) -> int:
     try:
         return run(a)
     except (binary.BinaryError, torchwheel.NotFound, ProfileError) as e:
-        print(f"memshim: {e}", file=sys.stderr)
+        say(f"memshim: {e}", file=sys.stderr)
         return USAGE
     except KeyboardInterrupt:
-        print("memshim: interrupted; the answers so far are kept and will not be asked for again", file=sys.stderr)
+        say("memshim: interrupted; the answers so far are kept and will not be asked for again", file=sys.stderr)
         return INTERRUPTED
 
 
 def run(a: argparse.Namespace) -> int:
     start = time.monotonic()
     if a.spec == DEFAULT_SPEC and not Path(a.spec).exists():
-        print(
+        say(
             f"memshim: got no {DEFAULT_SPEC} here, want the cases to ask for; memspec init writes one for an artifact",
             file=sys.stderr,
         )
@@ -359,13 +360,13 @@ def run(a: argparse.Namespace) -> int:
     if a.installed:
         errors = []
         for w in absent:
-            print(
+            say(
                 f"memshim: {w['library']} {w['version']} for {w['class']} is not here: {len(w['calls'])} calls are not "
                 f"asked",
                 file=sys.stderr,
             )
     for e in errors:
-        print(f"memshim: {e}", file=sys.stderr)
+        say(f"memshim: {e}", file=sys.stderr)
     profile = Profile()
     if not (a.fresh or a.check):
         keep(old, profile, wanted if a.prune else None)
@@ -374,20 +375,20 @@ def run(a: argparse.Namespace) -> int:
     if a.check:
         lines = differences(old, groups, profile) + unanswered(old, absent) + (unneeded(old, wanted) if a.prune else [])
         for line in lines:
-            print(line)
+            say(line)
         if lines:
             return DIFFERS
         if not errors:
-            print(f"{output}: {asked} calls answered again, all as in the file")
+            say(f"{output}: {asked} calls answered again, all as in the file")
     else:
         if a.fresh:
             keep(old, profile, wanted if a.prune else None)
         if not len(profile):
             if not failed and not errors and code == OK:
-                print(f"{a.spec}: no library call to ask for")
+                say(f"{a.spec}: no library call to ask for")
         else:
             profile.write(output)
-            print(f"{output}: {len(profile)} entries, {asked} calls asked in {time.monotonic() - start:.1f} s")
+            say(f"{output}: {len(profile)} entries, {asked} calls asked in {time.monotonic() - start:.1f} s")
     if errors or code == USAGE:
         return USAGE
     return UNSURE if failed else OK
