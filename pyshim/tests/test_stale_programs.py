@@ -1,0 +1,19 @@
+"""An exported program's sidecar has what a recording has: the files, variables and releases that the
+export depends on. tools/truth_stale.py tries it in another clone, with another HOME, by another user."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch")
+
+TOOL = Path(__file__).parents[1] / "tools" / "truth_stale.py"
+
+
+def test_a_sidecar_is_stale_as_a_recording_is():
+    p = subprocess.run([sys.executable, str(TOOL), "exported"], capture_output=True, text=True, timeout=300)
+    rows = [line.split()[0] for line in p.stdout.splitlines()[1:-1]]
+    assert p.returncode == 0 and len(rows) == 5, p.stdout + p.stderr
+    assert p.stdout.splitlines()[-1] == "0 not as they should be"
