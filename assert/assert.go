@@ -87,9 +87,9 @@ func PeakAtMost(t TB, artifact string, limit units.Bytes, inputs ...string) verd
 	}
 	c, err := peakCase(artifact, limit, inputs)
 	if err != nil {
-		return tell(t, suite.Failed(c, err))
+		return reportTo(t, suite.Failed(c, err))
 	}
-	return tell(t, judge(t, c))
+	return reportTo(t, judge(t, c))
 }
 
 // AtMost fails t if one run of the artifact on a device takes more than the limits, by metric: reserved and total are a device's own. The runtime is eager,
@@ -110,9 +110,9 @@ func AtMost(t TB, device, artifact string, limits map[report.Metric]units.Bytes,
 		}
 	}
 	if err != nil {
-		return tell(t, suite.Failed(c, err))
+		return reportTo(t, suite.Failed(c, err))
 	}
-	return tell(t, judge(t, c))
+	return reportTo(t, judge(t, c))
 }
 
 // CaseOf is a case of a memspec.yaml by its name, for NoRegression and the like. It ends the test where there is none, if t can.
@@ -207,7 +207,7 @@ func judge(t TB, c spec.Case) *suite.Result {
 }
 
 // tell reports a result to t and returns its verdict.
-func tell(t TB, r *suite.Result) verdict.Verdict {
+func reportTo(t TB, r *suite.Result) verdict.Verdict {
 	if h, ok := t.(helper); ok {
 		h.Helper()
 	}

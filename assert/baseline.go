@@ -43,7 +43,7 @@ func NoRegression(t TB, c spec.Case, committed string, tolerance float64) verdic
 		}
 	}
 	if r.Report == nil || r.Verdict.Outcome == verdict.Pass {
-		return tell(t, r)
+		return reportTo(t, r)
 	}
 	t.Errorf("%s\n  against %s (-committed +now):\n%s", message(t, r), committed, accountDiff(before, r.Report))
 	return r.Verdict

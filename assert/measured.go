@@ -22,7 +22,7 @@ func finish(t TB, r *suite.Result, machine *verify.Machine) verdict.Verdict {
 		h.Helper()
 	}
 	if machine == nil {
-		return tell(t, r)
+		return reportTo(t, r)
 	}
 	a, err := machine.Run(contextOf(t), r)
 	if err != nil {

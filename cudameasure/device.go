@@ -133,7 +133,7 @@ func smiDevice(r []string) (Device, error) {
 	index, err1 := strconv.Atoi(r[0])
 	total, err2 := mebibytes(r[4])
 	kept, err3 := mebibytes(r[5])
-	if untold(r[4]) && untold(r[5]) { // a GPU that shares the machine's memory (GB10, Orin) has none of its own to tell
+	if unreported(r[4]) && unreported(r[5]) { // a GPU that shares the machine's memory (GB10, Orin) has none of its own to tell
 		total, kept, err2, err3 = 0, 0, nil, nil
 	}
 	if err := errors.Join(err1, err2, err3); err != nil || kept > total {
@@ -143,7 +143,9 @@ func smiDevice(r []string) (Device, error) {
 }
 
 // untold is a cell that the driver leaves open, in the words of old releases and new.
-func untold(cell string) bool { return cell == "[N/A]" || cell == "N/A" || cell == "[Not Supported]" }
+func unreported(cell string) bool {
+	return cell == "[N/A]" || cell == "N/A" || cell == "[Not Supported]"
+}
 
 func mebibytes(s string) (units.Bytes, error) {
 	n, err := strconv.ParseUint(s, 10, 32)

@@ -106,7 +106,7 @@ func TestRunFails(t *testing.T) {
 func TestRunOnOneOfSeveralGPUs(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("CUDA_VISIBLE_DEVICES", "the machine's own")
-	smi := tells(t, fmt.Sprintf(`if [ -f '%s/running' ]; then echo "GPU-a, 900"; echo "GPU-b, 410"; else echo "GPU-a, 180"; echo "GPU-b, 100"; fi`, dir))
+	smi := fakeSMI(t, fmt.Sprintf(`if [ -f '%s/running' ]; then echo "GPU-a, 900"; echo "GPU-b, 410"; else echo "GPU-a, 180"; echo "GPU-b, 100"; fi`, dir))
 	tools := Tools{SMI: smi, Device: "GPU-b", Python: shim(t, fmt.Sprintf(`: >'%[1]s/running'; sleep 1; env >'%[1]s/env'; cp '%[2]s' "$out"`, dir, fixture(t, "small.json")))}
 	m, err := tools.Run(context.Background(), *smallCase(t))
 	require.NoError(t, err)
@@ -118,7 +118,7 @@ func TestRunOnOneOfSeveralGPUs(t *testing.T) {
 }
 
 // tells is an nvidia-smi that says what body says, again and again where it is asked to (-lms). It keeps an account of how often it was started.
-func tells(t *testing.T, body string) string {
+func fakeSMI(t *testing.T, body string) string {
 	return script(t, `printf x >>"$0.started"; while :; do `+body+`
 case "$*" in *-lms*) sleep 0.05;; *) break;; esac; done`)
 }
@@ -126,7 +126,7 @@ case "$*" in *-lms*) sleep 0.05;; *) break;; esac; done`)
 // Memory of the device is sampled while the case runs: here it rises when the run begins and falls before it ends.
 func TestDeviceMemoryIsSampled(t *testing.T) {
 	dir := t.TempDir()
-	smi := tells(t, fmt.Sprintf(`if [ -f '%[1]s/running' ]; then echo "GPU-a, 500"; echo "GPU-b, 110"; else echo "GPU-a, 180"; echo "GPU-b, 100"; fi
+	smi := fakeSMI(t, fmt.Sprintf(`if [ -f '%[1]s/running' ]; then echo "GPU-a, 500"; echo "GPU-b, 110"; else echo "GPU-a, 180"; echo "GPU-b, 100"; fi
 echo "GPU-c, [N/A]"`, dir))
 	tools := Tools{SMI: smi, Python: shim(t, fmt.Sprintf(`: >'%[1]s/running'; sleep 1; rm '%[1]s/running'; sleep 0.5; cp '%[2]s' "$out"`, dir, fixture(t, "small.json")))}
 	m, err := tools.Run(context.Background(), *smallCase(t))

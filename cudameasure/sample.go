@@ -31,7 +31,7 @@ func (t *Tools) sample(ctx context.Context) func() map[string]*Sampled {
 	cmd.Env = unhidden()
 	endGroup(cmd)
 	cmd.WaitDelay = time.Second
-	told, err := cmd.StdoutPipe()
+	output, err := cmd.StdoutPipe()
 	if err != nil || cmd.Start() != nil {
 		return none
 	}
@@ -40,7 +40,7 @@ func (t *Tools) sample(ctx context.Context) func() map[string]*Sampled {
 		defer close(done)
 		begin := sync.OnceFunc(func() { close(began) })
 		defer begin()
-		for lines := bufio.NewScanner(told); lines.Scan(); {
+		for lines := bufio.NewScanner(output); lines.Scan(); {
 			uuid, b, ok := usedRow(lines.Text())
 			if !ok {
 				continue // one that does not tell

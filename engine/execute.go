@@ -57,7 +57,7 @@ func (m *Model) start() exec.Start {
 		return s
 	}
 	switch p := m.Artifact.Program; {
-	case p.Tells == program.TellsModules: // graphs alone
+	case p.Records == program.RecordsModules: // graphs alone
 		return fx.NewSeen(p, m.seen)
 	case p.Compiled:
 		return aotinductor.New(p)
@@ -105,7 +105,7 @@ func (m *Model) executeOn(ctx context.Context, start exec.Start, c *spec.Case, w
 		return nil, err
 	}
 	r, err := exec.Run(ctx, start, table, o)
-	if outside := (*exec.InputError)(nil); err != nil && dtype != tensor.Undefined && m.Artifact.Program.Tells != program.TellsSource && !errors.As(err, &outside) {
+	if outside := (*exec.InputError)(nil); err != nil && dtype != tensor.Undefined && m.Artifact.Program.Records != program.RecordsSource && !errors.As(err, &outside) {
 		err = fmt.Errorf("%w (the program's casts are those of its export: export the model in %s)", err, c.DType)
 	}
 	if err != nil {
@@ -179,7 +179,7 @@ func (m *Model) Lifetimes(ctx context.Context, c spec.Case, most bool) (funcs []
 }
 
 func (m *Model) watch() (exec.Start, func() []lifetime.Func) {
-	if p := m.Artifact.Program; p.Tells != program.TellsModules {
+	if p := m.Artifact.Program; p.Records != program.RecordsModules {
 		return torchscript.Watch(p)
 	}
 	return fx.Watch(m.Artifact.Program, m.seen)

@@ -55,12 +55,12 @@ func (r *runner) expand(text string) string {
 func (r *runner) run(s *step) (code int, out string, outputs map[string]string) {
 	r.t.Helper()
 	require.Equal(r.t, "bash", s.Shell)
-	script, told := filepath.Join(r.t.TempDir(), "step.sh"), filepath.Join(r.t.TempDir(), "output")
+	script, output := filepath.Join(r.t.TempDir(), "step.sh"), filepath.Join(r.t.TempDir(), "output")
 	require.NoError(r.t, os.WriteFile(script, []byte(r.expand(s.Run)), 0o666))
-	require.NoError(r.t, os.WriteFile(told, nil, 0o666))
+	require.NoError(r.t, os.WriteFile(output, nil, 0o666))
 	cmd := exec.Command("bash", "--noprofile", "--norc", "-eo", "pipefail", script) // as GitHub's documentation says of `shell: bash`
 	cmd.Dir = filepath.Join(r.dir, r.expand(s.Dir))
-	cmd.Env = append(os.Environ(), "RUNNER_TEMP="+r.temp, "GITHUB_OUTPUT="+told, "GITHUB_STEP_SUMMARY="+filepath.Join(r.temp, "summary.md"))
+	cmd.Env = append(os.Environ(), "RUNNER_TEMP="+r.temp, "GITHUB_OUTPUT="+output, "GITHUB_STEP_SUMMARY="+filepath.Join(r.temp, "summary.md"))
 	for name, value := range s.Env {
 		cmd.Env = append(cmd.Env, name+"="+r.expand(value))
 	}
@@ -70,7 +70,7 @@ func (r *runner) run(s *step) (code int, out string, outputs map[string]string) 
 		require.NoError(r.t, err)
 	}
 	outputs = map[string]string{}
-	data, err := os.ReadFile(told)
+	data, err := os.ReadFile(output)
 	require.NoError(r.t, err)
 	for line := range strings.Lines(string(data)) {
 		name, value, ok := strings.Cut(strings.TrimSpace(line), "=")

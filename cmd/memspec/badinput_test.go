@@ -13,7 +13,7 @@ import (
 )
 
 // told runs the command in this process.
-func told(args ...string) (code int, stdout, stderr string) {
+func runInput(args ...string) (code int, stdout, stderr string) {
 	var out, errs bytes.Buffer
 	code = run(args, strings.NewReader(""), &out, &errs)
 	return code, out.String(), errs.String()
@@ -88,7 +88,7 @@ func TestBadInputThroughEveryDoor(t *testing.T) {
 				if door == "estimate" || door == "explain" || door == "dump" {
 					line = append(line, "--dim", "B=2")
 				}
-				code, stdout, stderr := told(line...)
+				code, stdout, stderr := runInput(line...)
 				assert.Equal(t, tt.code, code, stderr)
 				assert.Empty(t, stdout)
 				oneClearLine(t, stderr, tt.says)
@@ -104,7 +104,7 @@ func TestBadInputThroughEveryDoor(t *testing.T) {
 				} else {
 					args = []string{"ops", "--missing", artifact}
 				}
-				code, stdout, stderr := told(args...)
+				code, stdout, stderr := runInput(args...)
 				assert.Equal(t, cli.ExitUsage, code)
 				assert.Empty(t, stdout)
 				oneClearLine(t, stderr, says)
@@ -157,7 +157,7 @@ func TestBadSpecsThroughEveryDoor(t *testing.T) {
 				for i, a := range args {
 					line[i] = strings.Replace(a, "FILE", tt.file, 1)
 				}
-				code, stdout, stderr := told(line...)
+				code, stdout, stderr := runInput(line...)
 				assert.Equal(t, tt.code, code, stdout+stderr)
 				assert.Contains(t, stdout+stderr, tt.says)
 				assert.NotContains(t, stdout+stderr, "internal error")
@@ -170,15 +170,15 @@ func TestBadSpecsThroughEveryDoor(t *testing.T) {
 		}
 	}
 	t.Run("a baseline of another schema", func(t *testing.T) {
-		code, stdout, stderr := told("check", "good.yaml", "--baseline", "bad.json")
+		code, stdout, stderr := runInput("check", "good.yaml", "--baseline", "bad.json")
 		assert.Equal(t, cli.ExitUsage, code)
 		assert.Empty(t, stdout)
 		oneClearLine(t, stderr, "bad.json: got a baseline of schema 9, want 1")
-		code, stdout, stderr = told("diff", "bad.json", "bad.json")
+		code, stdout, stderr = runInput("diff", "bad.json", "bad.json")
 		assert.Equal(t, cli.ExitUsage, code)
 		assert.Empty(t, stdout)
 		oneClearLine(t, stderr, "bad.json: ")
-		code, stdout, stderr = told("replay", "bad.json")
+		code, stdout, stderr = runInput("replay", "bad.json")
 		assert.Equal(t, cli.ExitUsage, code)
 		assert.Empty(t, stdout)
 		oneClearLine(t, stderr, "bad.json: ")

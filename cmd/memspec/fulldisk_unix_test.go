@@ -78,7 +78,7 @@ func TestFullDisk(t *testing.T) {
 	left, err := filepath.Glob(filepath.Join(dir, "page*"))
 	require.NoError(t, err)
 	assert.Empty(t, left)
-	code, stdout, stderr := told("check", "good.yaml", "-o", "/dev/full")
+	code, stdout, stderr := runInput("check", "good.yaml", "-o", "/dev/full")
 	assert.Equal(t, cli.ExitUsage, code)
 	assert.Empty(t, stdout)
 	oneClearLine(t, stderr, "-o /dev/full: got no ending")

@@ -42,7 +42,7 @@ func main() {
 			fmt.Fprintf(os.Stderr, "cudaprobe: got %q, want nothing or -memory\n", os.Args[1:])
 			os.Exit(2)
 		}
-		if err := tellMemory(); err != nil {
+		if err := printMemory(); err != nil {
 			fmt.Fprintf(os.Stderr, "cudaprobe: %v\n", err)
 			os.Exit(1)
 		}
@@ -104,7 +104,7 @@ func describe(i int) (device, error) {
 }
 
 // tellMemory goes on until it cannot write: whoever reads has gone.
-func tellMemory() error {
+func printMemory() error {
 	runtime.LockOSThread() // contexts are a thread's
 	n, err := cu.NumDevices()
 	if err != nil {

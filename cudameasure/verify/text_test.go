@@ -25,7 +25,7 @@ import (
 // TestAccounts: what is told of a case held against measurements, in words and for programs: testdata/accounts.txt.
 func TestAccounts(t *testing.T) {
 	var out strings.Builder
-	tell := func(why string, edit func(a *verify.Account)) {
+	check := func(why string, edit func(a *verify.Account)) {
 		r := *predicted(t)
 		acc := &verify.Account{Result: &r, Outcome: r.Verdict.Outcome, On: recording.OnCUDA}
 		edit(acc)
@@ -43,25 +43,25 @@ func TestAccounts(t *testing.T) {
 			Rows: []cudameasure.Row{{Phase: "peak", Metric: report.Allocated, Predicted: 100, Measured: 150}, {Phase: "peak", Metric: report.Reserved, Predicted: 2 << 20, Measured: 2 << 20}}}}
 	}
 	over := cudameasure.Finding{Metric: report.Allocated, Text: "peak allocated measured 150 B", Under: true}
-	tell("nothing was measured", func(*verify.Account) {})
-	tell("and it is required", func(a *verify.Account) { a.Required, a.Outcome = true, verdict.Inconclusive })
-	tell("on a pretend GPU", func(a *verify.Account) { a.On = recording.OnPretend })
-	tell("and that is required", func(a *verify.Account) {
+	check("nothing was measured", func(*verify.Account) {})
+	check("and it is required", func(a *verify.Account) { a.Required, a.Outcome = true, verdict.Inconclusive })
+	check("on a pretend GPU", func(a *verify.Account) { a.On = recording.OnPretend })
+	check("and that is required", func(a *verify.Account) {
 		a.On, a.Required, a.Outcome = recording.OnPretend, true, verdict.Inconclusive
 	})
-	tell("records were left out, and this machine", func(a *verify.Account) {
+	check("records were left out, and this machine", func(a *verify.Account) {
 		a.Skipped = []verify.Skipped{{File: "a.json", Why: "made on another device"}, {Why: "this machine\nhas none"}, {File: "b.json", Why: "made with another torch"}}
 	})
-	tell("as predicted", func(a *verify.Account) {
+	check("as predicted", func(a *verify.Account) {
 		c := of(recording.OnCUDA, "a.json")
 		c.Aligned = true
 		a.Compared = append(a.Compared, c)
 	})
-	tell("as predicted on a pretend GPU", func(a *verify.Account) {
+	check("as predicted on a pretend GPU", func(a *verify.Account) {
 		a.On = recording.OnPretend
 		a.Compared = append(a.Compared, of(recording.OnPretend, "a.json"))
 	})
-	tell("not as predicted, here", func(a *verify.Account) {
+	check("not as predicted, here", func(a *verify.Account) {
 		a.Outcome = verdict.Fail
 		c := of(recording.OnCUDA, "", over, cudameasure.Finding{Metric: report.Reserved, Text: "unsure of it", Unknown: true, Warn: true}, cudameasure.Finding{Metric: report.Total, Text: "a warning", Warn: true})
 		c.Measured.Context = size(100 << 20)
@@ -70,17 +70,17 @@ func TestAccounts(t *testing.T) {
 		c.Parts = &trace.Divergence{Compared: 12, Why: "another size", AText: "  alloc a 100 ", BText: " alloc a 150"}
 		a.Compared = append(a.Compared, of(recording.OnCUDA, "first.json"), c)
 	})
-	tell("an error of the prediction", func(a *verify.Account) {
+	check("an error of the prediction", func(a *verify.Account) {
 		a.Result = &suite.Result{Case: a.Case, Err: errors.New("no such\nfile"), Verdict: verdict.Verdict{Outcome: verdict.Error}}
 		a.Outcome = verdict.Error
 	})
-	tell("the model fails", func(a *verify.Account) {
+	check("the model fails", func(a *verify.Account) {
 		a.Failed, a.Outcome = errors.New("the model\nfails"), verdict.Error
 	})
-	tell("the prediction's own outcome", func(a *verify.Account) {
+	check("the prediction's own outcome", func(a *verify.Account) {
 		a.Verdict.Outcome, a.Verdict.Why, a.Verdict.Findings, a.Outcome = verdict.Inconclusive, []string{"nobody can say"}, nil, verdict.Inconclusive
 	})
-	tell("a case that stands nowhere", func(a *verify.Account) { a.Case.Pos.File = "" })
+	check("a case that stands nowhere", func(a *verify.Account) { a.Case.Pos.File = "" })
 	path := filepath.Join("testdata", "accounts.txt")
 	want, err := os.ReadFile(path)
 	require.NoError(t, err)

@@ -298,8 +298,8 @@ func filled(t *testing.T, data []byte) []byte {
 	z, err := ptzip.Open(bytes.NewReader(data), int64(len(data)))
 	require.NoError(t, err)
 	var sizes ptzip.Stripped
-	if told, err := z.ReadFile(ptzip.StrippedRecord); err == nil {
-		sizes, err = ptzip.ReadStripped(told)
+	if seen, err := z.ReadFile(ptzip.StrippedRecord); err == nil {
+		sizes, err = ptzip.ReadStripped(seen)
 		require.NoError(t, err)
 	}
 	var b bytes.Buffer

@@ -24,11 +24,11 @@ type Branch struct {
 }
 
 // ways are the ways that one run goes where tensor data decides.
-type ways struct {
-	told      map[Branch]bool // as the search wants it
-	took      map[Branch]bool
-	open      []Branch // met and not told, in order
-	decisions int      // each time a branch was met
+type sides struct {
+	given map[Branch]bool // as the search wants it
+	took  map[Branch]bool
+	open  []Branch // met and not told, in order
+	met   int      // each time a branch was met
 }
 
 // Truth is a condition's value; known is false where it depends on tensor data.
@@ -52,19 +52,19 @@ func (m *Machine) Choose(b Branch) bool {
 	if !m.Incomplete() {
 		m.Note(note.Note{ID: note.BranchBoth})
 	}
-	w := &m.ways
-	w.decisions++
-	way, told := w.told[b]
+	w := &m.sides
+	w.met++
+	side, given := w.given[b]
 	if _, met := w.took[b]; !met {
 		if w.took == nil {
 			w.took = map[Branch]bool{}
 		}
-		w.took[b] = way
-		if !told {
+		w.took[b] = side
+		if !given {
 			w.open = append(w.open, b)
 		}
 	}
-	return way
+	return side
 }
 
 // maxRuns is how many ways through branches on tensor data are tried: eight independent branches in all combinations.
@@ -89,7 +89,7 @@ func (s *search) run(ctx context.Context, start Start, t *ops.Table, o Options) 
 	s.queue, s.asked = []map[Branch]bool{nil}, map[string]bool{}
 	for len(s.queue) > 0 && s.runs < maxRuns && s.steps < o.MaxSteps {
 		m := newMachine(ctx, t, o)
-		m.ways.told, s.queue = s.queue[0], s.queue[1:]
+		m.sides.given, s.queue = s.queue[0], s.queue[1:]
 		err := m.run(start)
 		s.calls.merge(&m.library)
 		if ends(err) {
@@ -168,15 +168,15 @@ func (s *search) add(m *Machine, err error) {
 	if same {
 		return // this way changes nothing
 	}
-	told := maps.Clone(m.ways.told)
-	if told == nil {
-		told = map[Branch]bool{}
+	given := maps.Clone(m.sides.given)
+	if given == nil {
+		given = map[Branch]bool{}
 	}
-	for _, b := range m.ways.open {
-		other := maps.Clone(told)
-		other[b] = !m.ways.took[b]
+	for _, b := range m.sides.open {
+		other := maps.Clone(given)
+		other[b] = !m.sides.took[b]
 		s.queue = append(s.queue, other)
-		told[b] = m.ways.took[b]
+		given[b] = m.sides.took[b]
 	}
 }
 

@@ -21,7 +21,7 @@ type Machine struct {
 	args   []any // of every pass
 	steps  int   // nodes executed
 
-	ways      ways
+	sides     sides
 	unsettled int  // rounds of loops that may not end
 	openEnded bool // a loop's most is not known
 }

@@ -69,7 +69,7 @@ func (n *Notes) Lacks(l Lack) {
 // Missed records an operator without a rule, unless it is recorded already why its result is missing.
 func (n *Notes) Missed(e *ops.MissingError) {
 	switch {
-	case !e.Told:
+	case !e.Reported:
 		n.Unsupported(e.Op, trace.NoRule)
 	case !n.Incomplete():
 		n.Unsupported(e.Op, trace.ReadsData)

@@ -45,7 +45,7 @@ func (h *Heap) KeepOwn(args []any, kw ops.Kw, result any) {
 		made = ofPacked
 	}
 	eachTensor([]any{result}, func(t *tensor.Tensor) bool {
-		h.own.tell(t.Storage, made)
+		h.own.record(t.Storage, made)
 		return true
 	})
 }
@@ -63,7 +63,7 @@ func (o *own) state(t *tensor.Tensor) ownState {
 }
 
 // tell is the state of a storage that an operator made, or wrote.
-func (o *own) tell(s *tensor.Storage, made ownState) {
+func (o *own) record(s *tensor.Storage, made ownState) {
 	if s.ID < 0 || s.Category != tensor.Activation {
 		return
 	}

@@ -53,7 +53,7 @@ type Rounds struct {
 
 // Rounds reads a loop's bound; None is no bound.
 func (m *Machine) Rounds(loop Loop, bound any) (*Rounds, error) {
-	r := &Rounds{m: m, loop: loop, trips: endless, decisions: m.ways.decisions}
+	r := &Rounds{m: m, loop: loop, trips: endless, decisions: m.sides.met}
 	switch v := bound.(type) {
 	case nil:
 	case int64:
@@ -108,7 +108,7 @@ func (r *Rounds) Next(cond any, carried []any) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	depends := !known || r.trips == endless && m.ways.decisions > r.decisions // on tensor data, itself or by a break
+	depends := !known || r.trips == endless && m.sides.met > r.decisions // on tensor data, itself or by a break
 	if depends {
 		if n, ok := r.stated(); ok {
 			return r.round < n, nil

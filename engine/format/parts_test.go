@@ -220,12 +220,12 @@ func TestReasonsInOrder(t *testing.T) {
 	fails := verdict.Finding{Budget: verdict.Budget{Metric: report.Allocated, Limit: 5}, Outcome: verdict.Fail, Predicted: 7, Known: true}
 	passes := verdict.Finding{Budget: verdict.Budget{Metric: report.Reserved, Limit: 9}, Outcome: verdict.Pass, Predicted: 7, Known: true}
 	c := Judged("m", pos, nil, verdict.Verdict{Outcome: verdict.Inconclusive, Findings: []verdict.Finding{fails, passes}, Why: []string{"first", "second"}})
-	var told []string
+	var texts []string
 	for _, f := range c.Findings {
-		told = append(told, f.Text)
+		texts = append(texts, f.Text)
 		assert.Equal(t, pos, f.Pos)
 	}
-	assert.Equal(t, []string{"first", "second"}, told)
+	assert.Equal(t, []string{"first", "second"}, texts)
 	assert.Len(t, c.Figures, 2)
 	c = Judged("m", pos, nil, verdict.Verdict{Outcome: verdict.Fail, Findings: []verdict.Finding{passes, fails}})
 	require.Len(t, c.Findings, 1)

@@ -68,12 +68,12 @@ func list(items ...any) *pickle.List { return &pickle.List{Items: items} }
 
 // recorder makes the entries of device_traces.
 type recorder struct {
-	tl       *allocator.Timeline
-	paths    Paths
-	artifact string // where what no line made comes from
-	events   []any
-	have     []trace.Segment // as they were after the last event that changed them
-	told     bool            // that there are categories
+	tl            *allocator.Timeline
+	paths         Paths
+	artifact      string // where what no line made comes from
+	events        []any
+	have          []trace.Segment // as they were after the last event that changed them
+	hasCategories bool            // that there are categories
 }
 
 func (r *recorder) record() error {
@@ -179,8 +179,8 @@ func (r *recorder) segment(whole, mapped string, s trace.Segment, site trace.Sit
 		action = mapped
 	}
 	d := dict("action", action, "addr", s.Addr, "size", int64(s.Size), "stream", s.Stream, "frames", r.frames(site))
-	if !r.told { // the viewer draws nothing where some events have a category and none is unknown
-		r.told = true
+	if !r.hasCategories { // the viewer draws nothing where some events have a category and none is unknown
+		r.hasCategories = true
 		d.Keys = append(d.Keys, "category")
 		d.Values = append(d.Values, "unknown")
 	}

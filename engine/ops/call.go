@@ -284,8 +284,8 @@ func (c *Call) Dims(name string, n int) ([]int, error) {
 
 // MissingError is an operator that has no rule, or whose result is not known for another reason, which the run was told.
 type MissingError struct {
-	Op   string
-	Told bool
+	Op       string
+	Reported bool
 }
 
 func (e *MissingError) Error() string { return "no rule for operator " + e.Op }

@@ -19,7 +19,7 @@ func (c *Call) Do(key string, args ...any) *tensor.Tensor {
 		return t
 	}
 	if u, unbacked := v.(Unbacked); unbacked && c.err == nil {
-		c.err = &MissingError{Op: u.Origin, Told: true}
+		c.err = &MissingError{Op: u.Origin, Reported: true}
 	}
 	if v != nil && c.err == nil {
 		if l, ok := v.(*Tuple); ok && len(l.Items) > 0 {
@@ -84,7 +84,7 @@ func (c *Call) members(v any) (items []any) {
 	}
 	for _, item := range items {
 		if u, unbacked := item.(Unbacked); unbacked && c.err == nil {
-			c.err = &MissingError{Op: u.Origin, Told: true}
+			c.err = &MissingError{Op: u.Origin, Reported: true}
 		}
 	}
 	return items

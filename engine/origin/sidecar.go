@@ -103,7 +103,7 @@ func Inputs(artifact string) ([]spec.Input, error) {
 
 // Seen is what the sidecar beside path records of the live model whose program it is; nil where it records nothing of it.
 func (s *Sidecar) Seen(path string, p *program.Program) (*fx.Seen, error) {
-	if s == nil || p == nil || p.Tells != program.TellsModules || s.Releases == nil {
+	if s == nil || p == nil || p.Records != program.RecordsModules || s.Releases == nil {
 		return nil, nil
 	}
 	out, err := seen(p, s.Releases)
@@ -126,7 +126,7 @@ func (s *Sidecar) Seen(path string, p *program.Program) (*fx.Seen, error) {
 // model. Runs of another program do without.
 func (s *Sidecar) EagerModel(path string) (*artifact.Artifact, *fx.Seen, error) {
 	a, err := artifact.Unpack(s.Eager.Program)
-	if err == nil && (a.Program == nil || a.Program.Tells != program.TellsModules) {
+	if err == nil && (a.Program == nil || a.Program.Records != program.RecordsModules) {
 		err = fmt.Errorf("got a %s artifact, want an exported program", a.Format)
 	}
 	if err != nil {
@@ -145,9 +145,9 @@ func (s *Sidecar) of(to *fx.Seen) {
 	to.Contiguous, to.Modules = s.Contiguous == nil || *s.Contiguous, s.Modules
 	to.Autocast, to.Converted = olderExport, olderExport
 	if s.Retyped != nil {
-		for first, told := range map[*string]*string{&to.Autocast: s.Retyped.Autocast, &to.Converted: s.Retyped.DType} {
-			if told != nil {
-				*first = strings.Join(strings.Fields(*told), " ") // one line
+		for first, stated := range map[*string]*string{&to.Autocast: s.Retyped.Autocast, &to.Converted: s.Retyped.DType} {
+			if stated != nil {
+				*first = strings.Join(strings.Fields(*stated), " ") // one line
 			}
 		}
 	}
@@ -163,7 +163,7 @@ func seen(p *program.Program, releases [][2]string) (*fx.Seen, error) {
 	}
 	g, err := p.Entry.Graph()
 	if err == nil {
-		_, err = lifetime.Told(g, out.Releases)
+		_, err = lifetime.RecordedReleases(g, out.Releases)
 	}
 	return out, err
 }

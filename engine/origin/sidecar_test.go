@@ -28,10 +28,10 @@ func besides(t *testing.T, model string, edit func(map[string]any)) string {
 	require.NoError(t, os.WriteFile(to, data, 0o644))
 	data, err = os.ReadFile(from + ".inputs.json")
 	require.NoError(t, err)
-	told := map[string]any{}
-	require.NoError(t, json.Unmarshal(data, &told))
-	edit(told)
-	data, err = json.Marshal(told)
+	sidecar := map[string]any{}
+	require.NoError(t, json.Unmarshal(data, &sidecar))
+	edit(sidecar)
+	data, err = json.Marshal(sidecar)
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(to+".inputs.json", data, 0o644))
 	return to
@@ -75,9 +75,9 @@ func TestEagerProgram(t *testing.T) {
 func sidecarOf(t *testing.T, model string) map[string]any {
 	data, err := os.ReadFile(filepath.Join("..", "..", "testdata", "artifacts", "exported", "models", model+".inputs.json"))
 	require.NoError(t, err)
-	told := map[string]any{}
-	require.NoError(t, json.Unmarshal(data, &told))
-	return told
+	sidecar := map[string]any{}
+	require.NoError(t, json.Unmarshal(data, &sidecar))
+	return sidecar
 }
 
 // TestModulesOfTheLiveModel: in eager execution weights are moved in the order of its modules, where that is told.

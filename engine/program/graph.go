@@ -89,11 +89,11 @@ type Operation struct {
 	Where  Where
 	Flags  NodeFlags
 	Means  Upgrade
-	Told   *Told // nil where the format tells nothing more
+	Meta   *NodeMeta // nil where the format tells nothing more
 }
 
 // Told is what some formats tell of a node besides: apart from it, for the graphs of the others have many nodes.
-type Told struct {
+type NodeMeta struct {
 	Key string // of the overload, "aten::add.Tensor"; "" where that is not told
 	// Recorded is what the node gave when the program was made: a tensor a result of its operator, in their order, a list flattened; nil for a result
 	// that is none. The whole is nil where that is not told.
@@ -102,18 +102,18 @@ type Told struct {
 
 // Key is that of the node's overload, "" where it is not told.
 func (n *Node) Key() string {
-	if n.Told == nil {
+	if n.Meta == nil {
 		return ""
 	}
-	return n.Told.Key
+	return n.Meta.Key
 }
 
 // Recorded is what the node gave when the program was made, nil where it is not told: see Told.
 func (n *Node) Recorded() []*TensorMeta {
-	if n.Told == nil {
+	if n.Meta == nil {
 		return nil
 	}
-	return n.Told.Recorded
+	return n.Meta.Recorded
 }
 
 // NodeFlags are facts about a node's place in the printed source.

@@ -61,7 +61,7 @@ func TestNodesAtTheirLimits(t *testing.T) {
 		}
 		said := func(args, outs, types int, text string, recorded bool) string {
 			p := of(func(m *maker, x *Value) []*Node {
-				n := &Node{Operation: &Operation{Op: op, Text: text, Told: &Told{}}}
+				n := &Node{Operation: &Operation{Op: op, Text: text, Meta: &NodeMeta{}}}
 				for range args {
 					n.Args = append(n.Args, lit(int64(1)))
 				}
@@ -72,7 +72,7 @@ func TestNodesAtTheirLimits(t *testing.T) {
 					n.Types = append(n.Types, &Type{Kind: IntType})
 				}
 				if recorded {
-					n.Told.Recorded = []*TensorMeta{{}}
+					n.Meta.Recorded = []*TensorMeta{{}}
 				}
 				return []*Node{n, ret(arg(x))}
 			})

@@ -79,7 +79,7 @@ func full(t *testing.T) *Program {
 		rootObject.Attrs = append(rootObject.Attrs, true)
 	}
 	top := &Module{Class: "Root", Object: rootObject}
-	return &Program{Format: "test", Producer: "by hand", Tells: TellsSource, Entry: forward, Notes: []string{"a note"},
+	return &Program{Format: "test", Producer: "by hand", Records: RecordsSource, Entry: forward, Notes: []string{"a note"},
 		Symbols: []Symbol{{Name: "B", Min: 1, Max: 8, Example: 3}, {Name: "u0", Max: 4, Unbacked: true}},
 		Modules: []*Module{top, {FQN: "child", Class: "Child", Object: childObject, Parent: top}}, States: []*State{w, b, p},
 		Objects: Objects{Root: rootObject, Classes: []*Class{child, pair, color, api, root, other}, Funcs: []*Func{side}}}

@@ -21,13 +21,13 @@ func plain(t *testing.T) *Program {
 	stack := &Stack{Frames: []*Frame{{File: "/home/u/net.py", Line: 7, Function: "forward"}}}
 	x, y, z := &Value{ID: 0, Name: "x"}, &Value{ID: 1, Name: "linear"}, &Value{ID: 2, Name: "sort"}
 	body := &Block{Nodes: []*Node{
-		{Operation: &Operation{Op: "aten::linear", Told: &Told{Key: "aten::linear", Recorded: []*TensorMeta{meta("B", "4")}}, Where: Where{Stack: stack, Call: &ModuleCall{Module: fc}}}, Args: []Arg{arg(x), lit(weight), lit(nil)}, Outs: outs(y)},
-		{Operation: &Operation{Op: "aten::sort", Told: &Told{Key: "aten::sort.stable", Recorded: []*TensorMeta{meta("B", "4"), nil}}, Where: Where{Call: &ModuleCall{Module: root}, Stmt: 1}}, Args: []Arg{arg(y), {Name: "stable", Const: true}}, Outs: outs(z)},
+		{Operation: &Operation{Op: "aten::linear", Meta: &NodeMeta{Key: "aten::linear", Recorded: []*TensorMeta{meta("B", "4")}}, Where: Where{Stack: stack, Call: &ModuleCall{Module: fc}}}, Args: []Arg{arg(x), lit(weight), lit(nil)}, Outs: outs(y)},
+		{Operation: &Operation{Op: "aten::sort", Meta: &NodeMeta{Key: "aten::sort.stable", Recorded: []*TensorMeta{meta("B", "4"), nil}}, Where: Where{Call: &ModuleCall{Module: root}, Stmt: 1}}, Args: []Arg{arg(y), {Name: "stable", Const: true}}, Outs: outs(z)},
 		{Operation: &Operation{Op: "prim::Return", Where: Where{Stmt: 2}}, Args: []Arg{arg(z)}},
 	}}
 	entry := NewFunc(&Func{Name: "forward", Record: "models/model.json", Params: []Param{{Name: "x", Type: &Type{Kind: TensorType}, Meta: meta("B", "8")}}},
 		func(*Func) (*Graph, error) { return &Graph{Params: outs(x), Body: body, NumValues: 3}, nil })
-	return &Program{Format: "torchexport", Producer: "torch 2.15", Tells: TellsModules, Entry: entry, Symbols: []Symbol{{Name: "B", Min: 2, Max: 64}},
+	return &Program{Format: "torchexport", Producer: "torch 2.15", Records: RecordsModules, Entry: entry, Symbols: []Symbol{{Name: "B", Min: 2, Max: 64}},
 		Modules: []*Module{root, fc}, States: []*State{weight}}
 }
 
@@ -58,10 +58,10 @@ func TestCheckOfAPlainGraph(t *testing.T) {
 		want string
 		edit func(p *Program, n *Node)
 	}{
-		{"forward: line 0: aten::linear: got the overload aten::linears, want one of the operator", func(_ *Program, n *Node) { n.Told.Key = "aten::linears" }},
-		{"forward: line 0: aten::linear: result 0: got the size C, which is no symbol of the program", func(_ *Program, n *Node) { n.Told.Recorded[0].Sizes = sizes(t, "C", "4") }},
-		{"forward: line 0: aten::linear: result 0: got 1 sizes and 2 strides", func(_ *Program, n *Node) { n.Told.Recorded[0].Sizes = sizes(t, "B") }},
-		{"forward: line 0: aten::linear: result 0: got no dtype", func(_ *Program, n *Node) { n.Told.Recorded[0].DType = tensor.Undefined }},
+		{"forward: line 0: aten::linear: got the overload aten::linears, want one of the operator", func(_ *Program, n *Node) { n.Meta.Key = "aten::linears" }},
+		{"forward: line 0: aten::linear: result 0: got the size C, which is no symbol of the program", func(_ *Program, n *Node) { n.Meta.Recorded[0].Sizes = sizes(t, "C", "4") }},
+		{"forward: line 0: aten::linear: result 0: got 1 sizes and 2 strides", func(_ *Program, n *Node) { n.Meta.Recorded[0].Sizes = sizes(t, "B") }},
+		{"forward: line 0: aten::linear: result 0: got no dtype", func(_ *Program, n *Node) { n.Meta.Recorded[0].DType = tensor.Undefined }},
 		{"forward: parameter x: got the size C, which is no symbol of the program", func(p *Program, _ *Node) { p.Entry.Params[0].Meta.Sizes = sizes(t, "C", "8") }},
 		{"symbol \"B\": got a range of 9 to 8", func(p *Program, _ *Node) { p.Symbols[0].Min, p.Symbols[0].Max = 9, 8 }},
 		{"symbol \"B\": got a range of -1 to 64", func(p *Program, _ *Node) { p.Symbols[0].Min = -1 }},

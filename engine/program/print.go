@@ -63,7 +63,7 @@ type printer struct {
 func (b *printer) printf(format string, args ...any) { fmt.Fprintf(b, format, args...) }
 
 func (b *printer) program(p *Program) {
-	b.printf("program %s, %s, tells %s\n", p.Format, p.Producer, p.Tells)
+	b.printf("program %s, %s, records %s\n", p.Format, p.Producer, p.Records)
 	if p.Entry != nil {
 		b.printf("entry %s\n", p.Entry.Name)
 	}

@@ -46,7 +46,7 @@ import "github.com/memspec/memspec/engine/tensor"
 type Program struct {
 	Format   string    // "torchscript"
 	Producer string    // what the artifact tells of its maker: torch version where known, container version
-	Tells    Tells     // of the Python that it was made from
+	Records  Records   // of the Python that it was made from
 	Compiled bool      // what a compiler made of it: its buffers end where it says
 	For      [2]int    // the compute capability that its kernels were compiled for; zero where that is not told
 	Entry    *Func     // what is run; nil where there is nothing
@@ -58,17 +58,17 @@ type Program struct {
 }
 
 // Tells is what a program tells of the Python that it was made from: by that a runtime that runs Python decides when values die.
-type Tells uint8
+type Records uint8
 
 // What a program may tell.
 const (
-	TellsNothing Tells = iota // one function without the user's frames and names (a frozen archive)
-	TellsSource               // functions as the user wrote them, with their source text (a scripted archive)
-	TellsStacks               // the Python stack of each operation (a traced archive)
-	TellsModules              // the calls of modules that each operation is in, and its frames (an exported program)
+	RecordsNothing Records = iota // one function without the user's frames and names (a frozen archive)
+	RecordsSource                 // functions as the user wrote them, with their source text (a scripted archive)
+	RecordsStacks                 // the Python stack of each operation (a traced archive)
+	RecordsModules                // the calls of modules that each operation is in, and its frames (an exported program)
 )
 
-func (t Tells) String() string { return [...]string{"nothing", "source", "stacks", "modules"}[t] }
+func (t Records) String() string { return [...]string{"nothing", "source", "stacks", "modules"}[t] }
 
 // Module is one nn.Module of the tree.
 type Module struct {

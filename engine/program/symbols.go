@@ -72,10 +72,10 @@ func (p *Program) BindSymbols(given [][]int64) (map[string]int64, error) {
 		}
 	}
 	for _, s := range p.Symbols {
-		v, told := b.values[s.Name]
+		v, known := b.values[s.Name]
 		switch {
 		case s.Unbacked:
-		case !told:
+		case !known:
 			b.errorf("got no input that gives the size %s, want %s", s.Name, s.span())
 		case v < s.Min || v > s.Max:
 			b.errorf("%s: got %d, want %s: the range of %s that the program was exported for", b.from[s.Name], v, s.span(), s.Name)

@@ -229,10 +229,10 @@ func holders(tl *allocator.Timeline, event int) []Holder {
 	}
 	index := newSiteIndex(tr, live)
 	out := make([]Holder, 0, live)
-	untold := Holder{Category: Untraced}
+	unattributed := Holder{Category: Untraced}
 	for _, size := range tl.Kept() {
-		untold.Flat += size
-		untold.Count++
+		unattributed.Flat += size
+		unattributed.Count++
 	}
 	for id := range tl.Storages {
 		st := &tl.Storages[id]
@@ -240,8 +240,8 @@ func holders(tl *allocator.Timeline, event int) []Holder {
 			continue
 		}
 		if st.Alloc < 0 || tr.Events[st.Alloc].Site == trace.NoSite {
-			untold.Flat += st.Size
-			untold.Count++
+			unattributed.Flat += st.Size
+			unattributed.Count++
 			continue
 		}
 		i, first := index.of(tr.Events[st.Alloc].Site)
@@ -255,8 +255,8 @@ func holders(tl *allocator.Timeline, event int) []Holder {
 			out[i].Source = source[tensor.StorageID(id)]
 		}
 	}
-	if untold.Count > 0 {
-		out = append(out, untold)
+	if unattributed.Count > 0 {
+		out = append(out, unattributed)
 	}
 	sortHolders(out)
 	return out

@@ -337,9 +337,9 @@ func TestBuildOfARecording(t *testing.T) {
 	require.NoError(t, err)
 	tl, err := allocator.Replay(tr, a)
 	require.NoError(t, err)
-	told := 7 * units.MiB
-	r := report.Build(report.Source{Platform: &platform.Platform{Device: device.Device{Name: "x"}}, Timeline: tl, Weights: &told, Unknown: []report.Metric{report.Delta}})
-	assert.Equal(t, told, r.Weights)
+	want := 7 * units.MiB
+	r := report.Build(report.Source{Platform: &platform.Platform{Device: device.Device{Name: "x"}}, Timeline: tl, Weights: &want, Unknown: []report.Metric{report.Delta}})
+	assert.Equal(t, want, r.Weights)
 	assert.Equal(t, []report.Metric{report.Delta}, r.Unknown)
 	for _, h := range r.Holders {
 		assert.Equal(t, report.Untraced, h.Category)

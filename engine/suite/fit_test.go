@@ -114,25 +114,25 @@ models:
 `))
 	require.NoError(t, err)
 	var models suite.Models
-	tell := func(i int) []string {
+	remedies := func(i int) []string {
 		r := models.Judge(context.Background(), cases[i])
 		require.Equal(t, verdict.Fail, r.Verdict.Outcome)
 		return models.Remedies(context.Background(), r)
 	}
-	assert.Equal(t, []string{"B=1142", "device: v100-32gb (31.73 GiB)"}, tell(0))
+	assert.Equal(t, []string{"B=1142", "device: v100-32gb (31.73 GiB)"}, remedies(0))
 	at, err := cases[0].With(spec.Dim{Name: "B", Value: 1142})
 	require.NoError(t, err)
 	assert.Equal(t, verdict.Pass, models.Judge(context.Background(), at).Verdict.Outcome)
 	at.Dims, at.Inputs = nil, atBatch(at, 1143).Inputs
 	assert.Equal(t, verdict.Fail, models.Judge(context.Background(), at).Verdict.Outcome)
 
-	for _, remedy := range tell(1) {
+	for _, remedy := range remedies(1) {
 		assert.Regexp(t, `^(B=[1-7]|alloc_conf: expandable_segments:True \([0-9.]+ MiB reserved\))$`, remedy)
 	}
-	assert.NotEmpty(t, tell(1))
-	assert.Empty(t, tell(2), "nothing makes weights smaller")
+	assert.NotEmpty(t, remedies(1))
+	assert.Empty(t, remedies(2), "nothing makes weights smaller")
 
-	assert.Equal(t, []string{"B=922", "device: v100-32gb (31.73 GiB)"}, tell(3), "the upper figure has to fit, too")
+	assert.Equal(t, []string{"B=922", "device: v100-32gb (31.73 GiB)"}, remedies(3), "the upper figure has to fit, too")
 	for batch, want := range map[int64]verdict.Outcome{922: verdict.Pass, 923: verdict.Inconclusive} {
 		at, err := cases[3].With(spec.Dim{Name: "B", Value: batch})
 		require.NoError(t, err)

@@ -192,7 +192,7 @@ func (o *Outputs) Has(name string) bool {
 func (o *Outputs) Add(c *format.Case) error {
 	for _, s := range o.sinks {
 		if err := s.Case(c); err != nil {
-			return s.told(err)
+			return s.reportError(err)
 		}
 	}
 	return nil
@@ -212,14 +212,14 @@ func (o *Outputs) End(sum *format.Summary) error {
 			}
 		}
 		if err != nil {
-			return s.told(err)
+			return s.reportError(err)
 		}
 	}
 	return nil
 }
 
 // told is an error with the file it is about.
-func (s *sink) told(err error) error {
+func (s *sink) reportError(err error) error {
 	if s.path == "" {
 		return err
 	}

@@ -72,10 +72,10 @@ const (
 )
 
 // run tests mutants of one package, and tells what became of each as it goes.
-func (r *runner) run(ctx context.Context, s *source, ms []*mutation, tell func(outcome)) error {
+func (r *runner) run(ctx context.Context, s *source, ms []*mutation, report func(outcome)) error {
 	if !s.tests {
 		for _, m := range ms {
-			tell(outcome{mutation: m, status: survived})
+			report(outcome{mutation: m, status: survived})
 		}
 		return nil
 	}
@@ -106,7 +106,7 @@ func (r *runner) run(ctx context.Context, s *source, ms []*mutation, tell func(o
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		tell(o)
+		report(o)
 	}
 	return os.Remove(many)
 }

@@ -184,7 +184,7 @@ func (r *cppReader) allocated(name string, args []*term, out string, where place
 		m.Device = "cpu"
 	}
 	n := r.node(program.BufferEmpty, where)
-	n.Told = &program.Told{Recorded: []*program.TensorMeta{m}}
+	n.Meta = &program.NodeMeta{Recorded: []*program.TensorMeta{m}}
 	v := r.value(strings.TrimSuffix(out, "_handle"))
 	n.Outs = []*program.Value{v}
 	r.made[v] = n
@@ -205,7 +205,7 @@ func (r *cppReader) viewed(out string, of *term, d tensor.DType, layout []*term)
 		if err != nil {
 			return err
 		}
-		n.Op, n.Told = program.BufferView, &program.Told{Recorded: []*program.TensorMeta{m}}
+		n.Op, n.Meta = program.BufferView, &program.NodeMeta{Recorded: []*program.TensorMeta{m}}
 	}
 	v := r.value(strings.TrimSuffix(out, "_handle"))
 	n.Outs = []*program.Value{v}
@@ -224,7 +224,7 @@ func (r *cppReader) copied(of *term, at int64, where place) error {
 		return fail(where, "got output %d, want a number", at)
 	}
 	n := r.node("aten::clone", where)
-	n.Told, n.Args = &program.Told{Key: "aten::clone"}, []program.Arg{a}
+	n.Meta, n.Args = &program.NodeMeta{Key: "aten::clone"}, []program.Arg{a}
 	v := r.value(fmt.Sprintf("output %d", at))
 	n.Outs = []*program.Value{v}
 	r.most = max(r.most, int(at)+1)
@@ -263,14 +263,14 @@ func (r *cppReader) operator(x *term, name string, args []*term, outs []string) 
 func (r *cppReader) inferred(x *term, name string, args []*term, outs []string) error {
 	base := version().ReplaceAllString(strings.TrimPrefix(strings.TrimPrefix(name, "cuda_"), "cpu_"), "")
 	op := "aten::" + base
-	told := &program.Told{Key: op}
+	meta := &program.NodeMeta{Key: op}
 	lead := 0 // arguments that stand before the schema's
 	if cut, ok := strings.CutSuffix(base, "_out"); ok {
 		op, lead = "aten::"+cut, 1
-		told.Key = op + ".out"
+		meta.Key = op + ".out"
 	} else if at := overload().FindStringIndex(base); at != nil {
 		op = "aten::" + base[:at[0]]
-		told.Key = op + "." + base[at[0]+1:]
+		meta.Key = op + "." + base[at[0]+1:]
 	}
 	var list []program.Arg
 	for i := 0; i < len(args); i++ {
@@ -287,12 +287,12 @@ func (r *cppReader) inferred(x *term, name string, args []*term, outs []string) 
 		list[i].Name = "out"
 	}
 	n := r.node(op, x.where)
-	n.Args, n.Told = list, told
+	n.Args, n.Meta = list, meta
 	for _, out := range outs {
 		r.result(n, out)
 	}
 	r.last, r.lastKnown = n, false
-	r.tell(n)
+	r.describe(n)
 	return nil
 }
 

@@ -327,13 +327,13 @@ func (r *cppReader) recorded(x *term) error {
 		case n.Op == program.Proxied:
 			n.Text = op
 		case !r.lastKnown:
-			n.Told.Key = op
+			n.Meta.Key = op
 			n.Op, _, _ = strings.Cut(op, ".")
 		}
-		for len(n.Told.Recorded) < len(n.Outs) {
-			n.Told.Recorded = append(n.Told.Recorded, nil)
+		for len(n.Meta.Recorded) < len(n.Outs) {
+			n.Meta.Recorded = append(n.Meta.Recorded, nil)
 		}
-		n.Told.Recorded[i] = m
+		n.Meta.Recorded[i] = m
 	}
 	return nil
 }

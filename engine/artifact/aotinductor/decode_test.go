@@ -154,7 +154,7 @@ func TestRefused(t *testing.T) {
 // TestPackages: which record of a package is read, and what is said where none is.
 func TestPackages(t *testing.T) {
 	text := &fstest.MapFile{Data: []byte(wrapper("output_handles[0] = arg0_1.release();\n"))}
-	told := func(device string) *fstest.MapFile {
+	meta := func(device string) *fstest.MapFile {
 		return &fstest.MapFile{Data: []byte(`{"AOTI_DEVICE_KEY": "` + device + `", "AOTI_COMPUTE_CAPABILITY": "90"}`)}
 	}
 	const in = "data/aotinductor/model/"
@@ -164,11 +164,11 @@ func TestPackages(t *testing.T) {
 		want  string
 	}{
 		{"a library alone", fstest.MapFS{in + "a.so": text}, "got no wrapper (*.wrapper.cpp) below data/aotinductor, want the package with its sources: aot_inductor.package_cpp_only, or torch 2.6 and later"},
-		{"two models", fstest.MapFS{in + "a.wrapper.cpp": text, "data/aotinductor/other/a.wrapper.cpp": text, in + "a.wrapper_metadata.json": told("cuda")}, ""},
+		{"two models", fstest.MapFS{in + "a.wrapper.cpp": text, "data/aotinductor/other/a.wrapper.cpp": text, in + "a.wrapper_metadata.json": meta("cuda")}, ""},
 		{"two models, none of which is the one that is loaded", fstest.MapFS{"data/aotinductor/first/a.wrapper.cpp": text, "data/aotinductor/other/a.wrapper.cpp": text}, "got 2 wrappers, of the models first, other, want one named: FILE.pt2#MODEL; without it the model named model is read, as aoti_load_package does"},
-		{"code of a CPU", fstest.MapFS{in + "a.wrapper.cpp": text, in + "a.wrapper_metadata.json": told("cpu")}, "got a package that was compiled for cpu, want one compiled for cuda"},
+		{"code of a CPU", fstest.MapFS{in + "a.wrapper.cpp": text, in + "a.wrapper_metadata.json": meta("cpu")}, "got a package that was compiled for cpu, want one compiled for cuda"},
 		{"stripped of its source", fstest.MapFS{in + "a.wrapper.cpp": &fstest.MapFile{}}, in + "a.wrapper.cpp: got no text, want the wrapper's"},
-		{"code of a GPU", fstest.MapFS{in + "a.wrapper.cpp": text, in + "a.kernel.cpp": text, in + "a.wrapper_metadata.json": told("cuda")}, ""},
+		{"code of a GPU", fstest.MapFS{in + "a.wrapper.cpp": text, in + "a.kernel.cpp": text, in + "a.wrapper_metadata.json": meta("cuda")}, ""},
 	} {
 		t.Run(tt.why, func(t *testing.T) {
 			p, err := Decode(tt.files, "")

@@ -70,7 +70,7 @@ func (g *graph) view(name string, of program.Arg, m *program.TensorMeta, where p
 	n := g.node(program.BufferAlias, where)
 	if m != nil {
 		n.Op = program.BufferView
-		n.Told = &program.Told{Recorded: []*program.TensorMeta{m}}
+		n.Meta = &program.NodeMeta{Recorded: []*program.TensorMeta{m}}
 	}
 	n.Args = []program.Arg{of}
 	v := g.name(name, n)
@@ -123,11 +123,11 @@ func (g *graph) forget(name string) {
 func (g *graph) kernel(name string, args []program.Arg, where place) {
 	n := g.node(program.FusedKernel, where)
 	n.Text, n.Args = name, args
-	g.tell(n)
+	g.describe(n)
 }
 
 // tell says of a kernel, and of the buffers that are first used by it, which operators it was made of.
-func (g *graph) tell(n *program.Node) {
+func (g *graph) describe(n *program.Node) {
 	if g.at != nil {
 		n.Where.Stack = g.at.stack
 	}

@@ -62,7 +62,7 @@ func FuzzKernelLines(f *testing.F) {
 		calls, err := readOwn(folder, "w.cpp")
 		for i := range calls {
 			if err == nil {
-				calls[i].tell(newGraph(), &program.Node{Operation: &program.Operation{Told: &program.Told{}}})
+				calls[i].describe(newGraph(), &program.Node{Operation: &program.Operation{Meta: &program.NodeMeta{}}})
 			}
 		}
 	})

@@ -40,8 +40,8 @@ func Decode(f fs.FS, model string) (*program.Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	told := readMetadata(f, record)
-	if d := told["AOTI_DEVICE_KEY"]; d != "" && d != "cuda" {
+	metadata := readMetadata(f, record)
+	if d := metadata["AOTI_DEVICE_KEY"]; d != "" && d != "cuda" {
 		return nil, fmt.Errorf("got a package that was compiled for %s, want one compiled for cuda", short(d))
 	}
 	data, err := fs.ReadFile(f, record)
@@ -64,7 +64,7 @@ func Decode(f fs.FS, model string) (*program.Program, error) {
 		return nil, fmt.Errorf("%s:%w", record, err)
 	}
 	p.Producer = "compiled for CUDA"
-	if sm, err := strconv.Atoi(told["AOTI_COMPUTE_CAPABILITY"]); err == nil && sm >= 10 && sm < 1000 {
+	if sm, err := strconv.Atoi(metadata["AOTI_COMPUTE_CAPABILITY"]); err == nil && sm >= 10 && sm < 1000 {
 		p.For = [2]int{sm / 10, sm % 10}
 		p.Producer += fmt.Sprintf(", compute capability %d.%d", sm/10, sm%10)
 	}
@@ -114,7 +114,7 @@ func wrapperOf(f fs.FS, model string) (string, error) {
 	return "", fmt.Errorf("got %d wrappers, of the models %s, want one named: FILE.pt2#MODEL; without it the model named %s is read, as aoti_load_package does", len(found), strings.Join(folders, ", "), loadedModel)
 }
 
-var metadata = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`"(AOTI_[A-Z_]+)": ?"([^"]*)"`) })
+var metadataEntry = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`"(AOTI_[A-Z_]+)": ?"([^"]*)"`) })
 
 // readMetadata tells what a package was compiled for (torch/_inductor/codecache.py); nothing where it does not say.
 func readMetadata(f fs.FS, record string) map[string]string {
@@ -122,11 +122,11 @@ func readMetadata(f fs.FS, record string) map[string]string {
 	if err != nil {
 		return nil
 	}
-	told := map[string]string{}
-	for _, m := range metadata().FindAllStringSubmatch(string(data), 20) {
-		told[m[1]] = m[2]
+	metadata := map[string]string{}
+	for _, m := range metadataEntry().FindAllStringSubmatch(string(data), 20) {
+		metadata[m[1]] = m[2]
 	}
-	return told
+	return metadata
 }
 
 const entry = "void AOTInductorModel::run_impl("

@@ -15,9 +15,9 @@ import (
 // record of such calls tells its name and arguments.
 func (r *cppReader) proxied(x *term) error {
 	n := r.node(program.Proxied, x.where)
-	n.Text, n.Told = "an operator of the package's own", &program.Told{}
+	n.Text, n.Meta = "an operator of the package's own", &program.NodeMeta{}
 	if len(x.args) > 1 && x.args[1].kind == intTerm && x.args[1].n >= 0 && x.args[1].n < int64(len(r.own)) {
-		r.own[x.args[1].n].tell(r.graph, n)
+		r.own[x.args[1].n].describe(r.graph, n)
 	}
 	var list func(t *term)
 	list = func(t *term) {
@@ -36,7 +36,7 @@ func (r *cppReader) proxied(x *term) error {
 	}
 	list(x)
 	r.last, r.lastKnown = n, false
-	r.tell(n)
+	r.describe(n)
 	return nil
 }
 
@@ -71,7 +71,7 @@ func readOwn(f fs.FS, record string) ([]ownCall, error) {
 var target = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_]\w*::[A-Za-z_]\w*(\.[A-Za-z_]\w*)?$`) })
 
 // tell gives a node the operator's name, and its arguments where each of them is of a form that is known; else it has none.
-func (c *ownCall) tell(g *graph, n *program.Node) {
+func (c *ownCall) describe(g *graph, n *program.Node) {
 	key := strings.TrimSuffix(c.Node.Target, ".default")
 	if !target().MatchString(key) {
 		return
@@ -87,7 +87,7 @@ func (c *ownCall) tell(g *graph, n *program.Node) {
 		args = append(args, a)
 	}
 	n.Op, _, _ = strings.Cut(key, ".")
-	n.Text, n.Told.Key, n.Args = "", key, args
+	n.Text, n.Meta.Key, n.Args = "", key, args
 }
 
 // ownArgument is one argument; ok is false of a form that is not known.

@@ -60,7 +60,7 @@ func (s *shim) count() int {
 // the schema, whether the wrapper takes it or not.
 func (r *cppReader) known(x *term, s *shim) error {
 	op, _, _ := strings.Cut(s.key, ".")
-	told := &program.Told{Key: s.key}
+	meta := &program.NodeMeta{Key: s.key}
 	var list []program.Arg
 	at := 0
 	for _, p := range s.args {
@@ -76,7 +76,7 @@ func (r *cppReader) known(x *term, s *shim) error {
 		list = append(list, a)
 	}
 	n := r.node(op, x.where)
-	n.Args, n.Told = list, told
+	n.Args, n.Meta = list, meta
 	var unused []*program.Value
 	for i, out := range x.args[at:] {
 		if name := out.addressed(); name != nil && r.declared[name.text] {
@@ -90,7 +90,7 @@ func (r *cppReader) known(x *term, s *shim) error {
 		}
 	}
 	r.last, r.lastKnown = n, true
-	r.tell(n)
+	r.describe(n)
 	for _, v := range unused { // the tuple of results ends with the C function, the first member first
 		free := r.node(program.BufferFree, x.where)
 		free.Args = []program.Arg{{Value: v}}

@@ -108,12 +108,12 @@ output_handles[0] = buf0.release();
 		assert.Equal(t, "compiled for CUDA", p.Producer)
 		assert.Equal(t, [2]int{}, p.For)
 	}
-	for told, want := range map[string][2]int{"75": {7, 5}, "120": {12, 0}, "10": {1, 0}, "9": {}, "999": {99, 9}, "1000": {}, "x": {}} {
-		f := fstest.MapFS{in + "a.wrapper.cpp": {Data: []byte(wrapper("output_handles[0] = arg0_1.release();\n"))}, in + "a.wrapper_metadata.json": {Data: []byte(`{"AOTI_COMPUTE_CAPABILITY": "` + told + `"}`)}}
+	for meta, want := range map[string][2]int{"75": {7, 5}, "120": {12, 0}, "10": {1, 0}, "9": {}, "999": {99, 9}, "1000": {}, "x": {}} {
+		f := fstest.MapFS{in + "a.wrapper.cpp": {Data: []byte(wrapper("output_handles[0] = arg0_1.release();\n"))}, in + "a.wrapper_metadata.json": {Data: []byte(`{"AOTI_COMPUTE_CAPABILITY": "` + meta + `"}`)}}
 		assert.True(t, Sniff(f))
 		p, err := Decode(f, "")
 		require.NoError(t, err)
-		assert.Equal(t, want, p.For, told)
+		assert.Equal(t, want, p.For, meta)
 	}
 	twice := fstest.MapFS{in + "a.wrapper.cpp": {Data: []byte(wrapper("output_handles[0] = arg0_1.release();\n"))}, in + "a.wrapper_metadata.json": {Data: []byte(`{"AOTI_COMPUTE_CAPABILITY": "75", "AOTI_COMPUTE_CAPABILITY": "80"}`)}}
 	p8, err := Decode(twice, "")

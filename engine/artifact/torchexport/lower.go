@@ -22,7 +22,7 @@ func lower(d *document, record string, weights *payloads) (*program.Program, err
 	if err != nil {
 		return nil, err
 	}
-	p := &program.Program{Format: "torchexport", Producer: fmt.Sprintf("torch %s, export schema %d.%d", d.torch, d.major, d.minor), Tells: program.TellsModules, Modules: l.list}
+	p := &program.Program{Format: "torchexport", Producer: fmt.Sprintf("torch %s, export schema %d.%d", d.torch, d.major, d.minor), Records: program.RecordsModules, Modules: l.list}
 	p.States = l.loadOrder()
 	if p.Symbols, err = l.symbols(); err != nil {
 		return nil, err
@@ -216,7 +216,7 @@ func (l *lowerer) results(b *program.Block, s *scope) (program.Arg, error) {
 		}
 		v := l.value("copy__"+o.arg.text, tensorType)
 		to.Name, from.Name = "self", "src"
-		n := &program.Node{Operation: &program.Operation{Op: "aten::copy_", Told: &program.Told{Key: "aten::copy_"}}, Args: []program.Arg{to, from}, Outs: []*program.Value{v}}
+		n := &program.Node{Operation: &program.Operation{Op: "aten::copy_", Meta: &program.NodeMeta{Key: "aten::copy_"}}, Args: []program.Arg{to, from}, Outs: []*program.Value{v}}
 		n.Where.Stmt = l.number()
 		b.Nodes = append(b.Nodes, n)
 		copied[o.arg.text] = program.Arg{Value: v}

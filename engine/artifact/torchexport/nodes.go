@@ -22,9 +22,9 @@ func (l *lowerer) nodes(b *program.Block, g *graph, s *scope) error {
 }
 
 func (l *lowerer) node(n *node, s *scope) (*program.Node, error) {
-	out := &program.Node{Operation: &program.Operation{Where: l.where(n), Told: &program.Told{}}}
+	out := &program.Node{Operation: &program.Operation{Where: l.where(n), Meta: &program.NodeMeta{}}}
 	out.Where.Stmt = l.number()
-	out.Op, out.Told.Key = operator(n.target)
+	out.Op, out.Meta.Key = operator(n.target)
 	out.Args = make([]program.Arg, 0, len(n.inputs))
 	for i := range n.inputs {
 		in := &n.inputs[i]
@@ -81,7 +81,7 @@ func (l *lowerer) result(n *program.Node, o *argument, s *scope) error {
 	}
 	v := l.value(o.text, t)
 	n.Outs = append(n.Outs, v)
-	n.Told.Recorded = append(n.Told.Recorded, recorded)
+	n.Meta.Recorded = append(n.Meta.Recorded, recorded)
 	if o.text != "" {
 		s.names[o.text] = program.Arg{Value: v}
 	}

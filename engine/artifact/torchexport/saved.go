@@ -290,7 +290,7 @@ func (l *lowerer) takeApart(n *program.Node) {
 		if n.Op == "export::access_subclass_inner_tensor" && i == 0 && len(n.Args) == 2 {
 			attr, _ := n.Args[1].Const.(string)
 			if at := slices.IndexFunc(parts, func(p part) bool { return p.attr == attr }); at >= 0 {
-				n.Op, n.Told.Key, n.Args = "aten::alias", "aten::alias", []program.Arg{{Name: "self", Const: parts[at].state}}
+				n.Op, n.Meta.Key, n.Args = "aten::alias", "aten::alias", []program.Arg{{Name: "self", Const: parts[at].state}}
 				return
 			}
 		}

@@ -146,7 +146,7 @@ func TestTakeApart(t *testing.T) {
 		weight, scale := &program.State{Name: "w"}, &program.State{Name: "w:scale"}
 		l := &lowerer{}
 		l.storages, l.byName, l.subclasses = map[string]int{}, map[string]*program.State{}, map[*program.State][]part{weight: {{"data", &program.State{}}, {"scale", scale}}}
-		n := &program.Node{Operation: &program.Operation{Op: tt.op, Told: &program.Told{}}, Args: append([]program.Arg{{Const: weight}}, tt.attr...)}
+		n := &program.Node{Operation: &program.Operation{Op: tt.op, Meta: &program.NodeMeta{}}, Args: append([]program.Arg{{Const: weight}}, tt.attr...)}
 		if tt.at == 1 {
 			n.Args[0], n.Args[1] = n.Args[1], n.Args[0]
 		}

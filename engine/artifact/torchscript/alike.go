@@ -33,7 +33,7 @@ func (b *body) text() (t bodyText, at syntax.Span) {
 
 // keep has a function's graph for others that are alike. Traced archives have none: what their operations come from differs.
 func (d *decoder) keep(b *body, fn *program.Func, g *program.Graph) {
-	if d.prog.Tells != program.TellsSource || fn.Class == nil || d.low.forks || !b.file.debug.told() {
+	if d.prog.Records != program.RecordsSource || fn.Class == nil || d.low.forks || !b.file.debug.known() {
 		return
 	}
 	if d.alike == nil {
@@ -46,7 +46,7 @@ func (d *decoder) keep(b *body, fn *program.Func, g *program.Graph) {
 // lowered is the graph of a function that was lowered before and is the same as b but for its class: the same text at the same line, parameters
 // of the same names and types, and operations that come from the same places of the user's text. It is nil where there is none.
 func (d *decoder) lowered(b *body, fn *program.Func) *program.Graph {
-	if len(d.alike) == 0 || fn.Class == nil || !b.file.debug.told() {
+	if len(d.alike) == 0 || fn.Class == nil || !b.file.debug.known() {
 		return nil
 	}
 	t, at := b.text()
@@ -61,8 +61,8 @@ func (d *decoder) lowered(b *body, fn *program.Func) *program.Graph {
 	return a.graph
 }
 
-// told says whether all sources of a file are made, or there are none.
-func (t *debugTable) told() bool { return t.whole || len(t.records) == 0 }
+// known says whether all sources of a file are made, or there are none.
+func (t *debugTable) known() bool { return t.whole || len(t.records) == 0 }
 
 // same says whether two spans of one length come from the same places. The end of a span is one of its places: there a function returns that does not
 // say so.

@@ -142,7 +142,7 @@ func (d *decoder) readDebug(f *sourceFile) error {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	d.records[name], d.debugged = &f.debug, f
-	if d.prog.Tells == program.TellsSource && d.told { // few, and all asked for
+	if d.prog.Records == program.RecordsSource && d.recordsKnown { // few, and all asked for
 		return d.makeSources()
 	}
 	return nil
@@ -384,15 +384,15 @@ type sourceKey struct {
 
 // findTells knows traced archives by the stacks in their records, and frozen ones by their weights. A root that only calls its child has
 // no record that tells: then the other files are asked, in order.
-func (d *decoder) findTells() error {
+func (d *decoder) findRecords() error {
 	p := d.prog
-	p.Tells = program.TellsSource
+	p.Records = program.RecordsSource
 	if e := p.Entry; e != nil {
-		told := false
+		found := false
 		for _, root := range [2]bool{true, false} {
 			for i := range d.files {
 				f := &d.files[i]
-				if told || (f.Name == e.Record) != root {
+				if found || (f.Name == e.Record) != root {
 					continue
 				}
 				if err := d.readDebug(f); err != nil {
@@ -404,9 +404,9 @@ func (d *decoder) findTells() error {
 						return err
 					}
 					if from != nil {
-						told = true
+						found = true
 						if from.text == nil || from.text.File == "" {
-							p.Tells = program.TellsStacks
+							p.Records = program.RecordsStacks
 						}
 						break
 					}
@@ -414,11 +414,11 @@ func (d *decoder) findTells() error {
 			}
 		}
 	}
-	d.told = true
+	d.recordsKnown = true
 	if frozen(p) {
-		p.Tells = program.TellsNothing
+		p.Records = program.RecordsNothing
 	}
-	if p.Tells == program.TellsStacks { // which numbers the calls of one module: forward, forward1, forward2
+	if p.Records == program.RecordsStacks { // which numbers the calls of one module: forward, forward1, forward2
 		for _, c := range p.Classes {
 			for _, m := range c.Methods {
 				m.Module = c.Kind == program.ModuleClass

@@ -98,19 +98,19 @@ type decoder struct {
 	outline syntax.Parser // one file at a time
 	small   syntax.Parser // annotations and values, forgotten at once
 
-	mu        sync.Mutex // guards what follows: lowering
-	low       lowerer
-	alike     map[bodyText]alike
-	texts     map[sourceKey]*origin
-	ranges    rangeMachine
-	frames    map[string]*program.Frame // by line
-	sources   debugSources
-	records   map[string]*debugTable // by record
-	debugged  *sourceFile            // whose records were read last
-	told      bool                   // prog.Tells is known
-	debugBuf  []byte
-	frameList slab.Of[*program.Frame]
-	ops       map[string]string // operators' names, as printed to ours
+	mu           sync.Mutex // guards what follows: lowering
+	low          lowerer
+	alike        map[bodyText]alike
+	texts        map[sourceKey]*origin
+	ranges       rangeMachine
+	frames       map[string]*program.Frame // by line
+	sources      debugSources
+	records      map[string]*debugTable // by record
+	debugged     *sourceFile            // whose records were read last
+	recordsKnown bool                   // prog.Tells is known
+	debugBuf     []byte
+	frameList    slab.Of[*program.Frame]
+	ops          map[string]string // operators' names, as printed to ours
 }
 
 // list learns the records' names. The zip reader offers them; other file systems are walked.
@@ -193,7 +193,7 @@ func (d *decoder) finish() error {
 	if err := d.readValues(); err != nil {
 		return err
 	}
-	if err := d.findTells(); err != nil {
+	if err := d.findRecords(); err != nil {
 		return err
 	}
 	return program.CheckTables(p)

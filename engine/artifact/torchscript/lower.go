@@ -415,7 +415,7 @@ func (l *lowerer) locate(n *program.Node, at syntax.Pos) {
 
 // origin says where a lowered function comes from.
 func (l *lowerer) origin(g *program.Graph) {
-	if l.d.prog.Tells == program.TellsSource {
+	if l.d.prog.Records == program.RecordsSource {
 		g.Source, g.Library = sourceOf(g.Body), isLibrary(l.file.Name, g.Body)
 	}
 }

@@ -160,15 +160,15 @@ func TestSourcesAreMadeWhenAsked(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		why                  string
-		tells                program.Tells
+		records              program.Records
 		funcs, lowered, made int
 	}{
-		{"no function is left that could ask", program.TellsStacks, 1, 1, 1},
-		{"a function is left", program.TellsStacks, 2, 1, 2},
-		{"a scripted archive has few, and all are asked for", program.TellsSource, 1, 1, 2},
+		{"no function is left that could ask", program.RecordsStacks, 1, 1, 1},
+		{"a function is left", program.RecordsStacks, 2, 1, 2},
+		{"a scripted archive has few, and all are asked for", program.RecordsSource, 1, 1, 2},
 	} {
 		d := aDebugDecoder()
-		d.prog, d.told, d.records = &program.Program{Tells: tt.tells}, true, map[string]*debugTable{}
+		d.prog, d.recordsKnown, d.records = &program.Program{Records: tt.records}, true, map[string]*debugTable{}
 		d.fs = fstest.MapFS{"code/a.py.debug_pkl": {Data: []byte(records(false))}, "code/b.py.debug_pkl": {Data: []byte(records(true))}}
 		a, b := &sourceFile{File: syntax.File{Name: "code/a.py"}, funcs: tt.funcs, lowered: tt.lowered}, &sourceFile{File: syntax.File{Name: "code/b.py"}}
 		require.NoError(t, d.readDebug(a))
@@ -177,7 +177,7 @@ func TestSourcesAreMadeWhenAsked(t *testing.T) {
 		assert.Equal(t, "f:7 g", fmt.Sprintf("%s:%d %s", at.Stack.Frames[0].File, at.Stack.Frames[0].Line, at.Stack.Frames[0].Function))
 		err = d.readDebug(b)
 		assert.Equal(t, tt.made, made(a), tt.why)
-		if tt.tells == program.TellsSource {
+		if tt.records == program.RecordsSource {
 			assert.ErrorContains(t, err, "got string 9 of a table of 2", "all of b is looked at")
 			continue
 		}

@@ -178,7 +178,7 @@ func (w *walker) missing(n *program.Node) error {
 			w.UnknownTensor()
 			continue
 		}
-		if w.told(n.Recorded()[i]) {
+		if w.readLater(n.Recorded()[i]) {
 			w.UnknownTensor()
 			continue
 		}
@@ -244,7 +244,7 @@ func (w *walker) same(n *program.Node, i int, t *tensor.Tensor) error {
 	if i >= len(n.Recorded()) || n.Recorded()[i] == nil {
 		return nil
 	}
-	if w.told(n.Recorded()[i]) { // its sizes are read off it
+	if w.readLater(n.Recorded()[i]) { // its sizes are read off it
 		return nil
 	}
 	want, err := n.Recorded()[i].Bind(w.symbols)

@@ -57,7 +57,7 @@ func markSizes(b *program.Block, reads map[string]*number) {
 }
 
 // told says whether a tensor's sizes are written with numbers that are read of it later.
-func (w *walker) told(m *program.TensorMeta) bool {
+func (w *walker) readLater(m *program.TensorMeta) bool {
 	for _, s := range m.Sizes {
 		for _, name := range s.Names() {
 			if r := w.reads[name]; r != nil {

@@ -177,8 +177,8 @@ func (w *walker) place(n *program.Node) {
 
 func (w *walker) newPlace(n *program.Node) trace.SiteID {
 	op := n.Op
-	if told := places[op]; told != "" {
-		op = told
+	if place := places[op]; place != "" {
+		op = place
 	}
 	if n.Text != "" && (n.Op == program.BufferEmpty || n.Op == program.FusedKernel) {
 		op = n.Text

@@ -72,15 +72,15 @@ func (w *walker) liveRanges() ([]lifetime.Range, error) {
 	case o.Liveness == exec.LastUse:
 		return lifetime.Generated(w.graph), nil
 	case w.seen != nil:
-		told, err := lifetime.Told(w.graph, w.seen.Releases)
+		released, err := lifetime.RecordedReleases(w.graph, w.seen.Releases)
 		if first := w.differs(); err == nil && first != "" {
 			w.Note(note.Note{ID: note.OperatorsDiffer, Subject: first})
 		}
 		if err == nil && o.HoldLocals {
-			return lifetime.Longest(told, lifetime.Calls(w.graph, true)), nil
+			return lifetime.Longest(released, lifetime.Calls(w.graph, true)), nil
 		}
-		w.told = true
-		return told, err
+		w.inReleaseOrder = true
+		return released, err
 	}
 	w.Note(note.Note{ID: note.LocalsUnknown, Subject: "an exported program carries the calls of modules and no names: what eager execution holds is read from them"})
 	return lifetime.Calls(w.graph, o.HoldLocals), nil

@@ -33,32 +33,32 @@ var edits = []struct {
 	}},
 	{"a number to the power of a tensor", "nested", 0, func(_ *program.Program, g *program.Graph) {
 		n := find(g.Body, "aten::mul")
-		n.Op, n.Told.Key = "aten::pow", "aten::pow.Tensor_Tensor"
+		n.Op, n.Meta.Key = "aten::pow", "aten::pow.Tensor_Tensor"
 		n.Args[0], n.Args[1] = program.Arg{Name: "self", Const: int64(2)}, program.Arg{Name: "exponent", Value: n.Args[0].Value}
 	}},
 	{"two results of a tensor that is not known", "nested", 1, func(_ *program.Program, g *program.Graph) {
 		n := find(g.Body, "aten::cat")
-		n.Op, n.Told.Key = "test::none", "test::none"
+		n.Op, n.Meta.Key = "test::none", "test::none"
 		n = find(g.Body, "aten::mul")
-		n.Op, n.Told.Key, n.Args[1] = "aten::max", "aten::max.dim", program.Arg{Name: "dim", Const: int64(0)}
+		n.Op, n.Meta.Key, n.Args[1] = "aten::max", "aten::max.dim", program.Arg{Name: "dim", Const: int64(0)}
 		second := &program.Value{ID: g.NumValues, Name: "indices", Type: n.Outs[0].Type}
 		g.NumValues++
-		n.Outs, n.Told.Recorded = append(n.Outs, second), append(n.Told.Recorded, n.Told.Recorded[0])
+		n.Outs, n.Meta.Recorded = append(n.Outs, second), append(n.Meta.Recorded, n.Meta.Recorded[0])
 	}},
 	{"the parts of a tensor that is not known", "nested", 1, func(_ *program.Program, g *program.Graph) {
 		n := find(g.Body, "aten::cat")
-		n.Op, n.Told.Key = "test::none", "test::none"
+		n.Op, n.Meta.Key = "test::none", "test::none"
 		n = find(g.Body, "aten::mul")
-		n.Op, n.Told.Key, n.Args[1] = "aten::unbind", "aten::unbind.int", program.Arg{Name: "dim", Const: int64(0)}
+		n.Op, n.Meta.Key, n.Args[1] = "aten::unbind", "aten::unbind.int", program.Arg{Name: "dim", Const: int64(0)}
 		second := &program.Value{ID: g.NumValues, Name: "second", Type: n.Outs[0].Type}
 		g.NumValues++
-		n.Outs, n.Told.Recorded = append(n.Outs, second), append(n.Told.Recorded, n.Told.Recorded[0])
+		n.Outs, n.Meta.Recorded = append(n.Outs, second), append(n.Meta.Recorded, n.Meta.Recorded[0])
 	}},
 	{"a tensor without memory takes none where the program runs", "mapped", 0, func(_ *program.Program, g *program.Graph) {
 		made := &program.Value{ID: g.NumValues, Name: "made", Type: g.Params[0].Type}
 		g.NumValues++
 		args := []program.Arg{{Name: "self", Value: g.Params[0]}, {Name: "device", Const: program.Device("meta")}}
-		insert(g, 0, &program.Node{Operation: &program.Operation{Op: "aten::zeros_like", Where: g.Body.Nodes[0].Where, Told: &program.Told{Key: "aten::zeros_like"}}, Args: args, Outs: []*program.Value{made}})
+		insert(g, 0, &program.Node{Operation: &program.Operation{Op: "aten::zeros_like", Where: g.Body.Nodes[0].Where, Meta: &program.NodeMeta{Key: "aten::zeros_like"}}, Args: args, Outs: []*program.Value{made}})
 	}},
 	{"a scan over a tensor that ends with it", "scanned", 0, func(_ *program.Program, g *program.Graph) { over(g, "higher_order::scan", 1) }},
 	{"a map over a tensor that ends with it", "mapped", 0, func(_ *program.Program, g *program.Graph) { over(g, "higher_order::map_impl", 0) }},
@@ -68,7 +68,7 @@ var edits = []struct {
 		short := &program.Value{ID: g.NumValues, Name: "short", Type: n.Outs[0].Type}
 		second := &program.Value{ID: g.NumValues + 1, Name: "second", Type: n.Outs[0].Type}
 		g.NumValues += 2
-		sum := &program.Node{Operation: &program.Operation{Op: "aten::sum", Where: n.Where, Told: &program.Told{Key: "aten::sum"}}, Args: []program.Arg{{Name: "self", Value: b.Outs[0].Value}}, Outs: []*program.Value{short}}
+		sum := &program.Node{Operation: &program.Operation{Op: "aten::sum", Where: n.Where, Meta: &program.NodeMeta{Key: "aten::sum"}}, Args: []program.Arg{{Name: "self", Value: b.Outs[0].Value}}, Outs: []*program.Value{short}}
 		b.Nodes, b.Outs = append(slices.Clone(b.Nodes), sum), append(slices.Clone(b.Outs), program.Arg{Value: short})
 		n.Outs = append(n.Outs, second)
 	}},
@@ -87,9 +87,9 @@ var edits = []struct {
 		flags := &program.Value{ID: g.NumValues, Name: "flags", Type: n.Outs[0].Type}
 		wide := &program.Value{ID: g.NumValues + 1, Name: "wide", Type: n.Outs[0].Type}
 		g.NumValues += 2
-		sum := &program.Node{Operation: &program.Operation{Op: "aten::any", Where: n.Where, Told: &program.Told{Key: "aten::any"}}, Args: []program.Arg{{Name: "self", Value: result.Value}}, Outs: []*program.Value{flags}}
+		sum := &program.Node{Operation: &program.Operation{Op: "aten::any", Where: n.Where, Meta: &program.NodeMeta{Key: "aten::any"}}, Args: []program.Arg{{Name: "self", Value: result.Value}}, Outs: []*program.Value{flags}}
 		size := program.Arg{Name: "size", Items: []program.Arg{{Const: int64(1) << 60}}}
-		expand := &program.Node{Operation: &program.Operation{Op: "aten::expand", Where: n.Where, Told: &program.Told{Key: "aten::expand"}}, Args: []program.Arg{{Name: "self", Value: flags}, size}, Outs: []*program.Value{wide}}
+		expand := &program.Node{Operation: &program.Operation{Op: "aten::expand", Where: n.Where, Meta: &program.NodeMeta{Key: "aten::expand"}}, Args: []program.Arg{{Name: "self", Value: flags}, size}, Outs: []*program.Value{wide}}
 		b.Nodes = append(slices.Clone(b.Nodes), sum, expand)
 		result.Value = wide
 	}},
@@ -106,7 +106,7 @@ var edits = []struct {
 			b.Params = append(slices.Clone(b.Params), more)
 			made := &program.Value{ID: g.NumValues, Name: "made", Type: g.Params[0].Type}
 			g.NumValues++
-			relu := &program.Node{Operation: &program.Operation{Op: "aten::relu", Where: n.Where, Told: &program.Told{Key: "aten::relu"}}, Args: []program.Arg{{Name: "self", Value: more}}, Outs: []*program.Value{made}}
+			relu := &program.Node{Operation: &program.Operation{Op: "aten::relu", Where: n.Where, Meta: &program.NodeMeta{Key: "aten::relu"}}, Args: []program.Arg{{Name: "self", Value: more}}, Outs: []*program.Value{made}}
 			b.Nodes = append(slices.Clone(b.Nodes), relu)
 		}
 	}},
@@ -144,7 +144,7 @@ func over(g *program.Graph, op string, arg int) {
 	n := find(g.Body, op)
 	made := &program.Value{ID: g.NumValues, Name: "made", Type: g.Params[0].Type}
 	g.NumValues++
-	relu := &program.Node{Operation: &program.Operation{Op: "aten::relu", Where: n.Where, Told: &program.Told{Key: "aten::relu"}}, Args: []program.Arg{{Name: "self", Value: g.Params[0]}}, Outs: []*program.Value{made}}
+	relu := &program.Node{Operation: &program.Operation{Op: "aten::relu", Where: n.Where, Meta: &program.NodeMeta{Key: "aten::relu"}}, Args: []program.Arg{{Name: "self", Value: g.Params[0]}}, Outs: []*program.Value{made}}
 	n.Args[arg].Items[0] = program.Arg{Value: made}
 	insert(g, slices.Index(g.Body.Nodes, n), relu)
 }
@@ -163,7 +163,7 @@ func consume(g *program.Graph) {
 			made := &program.Value{ID: g.NumValues, Name: "made", Type: v.Type}
 			g.NumValues++
 			args[i].Value = made
-			insert(g, len(g.Body.Nodes)-1, &program.Node{Operation: &program.Operation{Op: "aten::relu", Where: end.Where, Told: &program.Told{Key: "aten::relu"}}, Args: []program.Arg{{Name: "self", Value: v}}, Outs: []*program.Value{made}})
+			insert(g, len(g.Body.Nodes)-1, &program.Node{Operation: &program.Operation{Op: "aten::relu", Where: end.Where, Meta: &program.NodeMeta{Key: "aten::relu"}}, Args: []program.Arg{{Name: "self", Value: v}}, Outs: []*program.Value{made}})
 		}
 	}
 	replace(end.Args)

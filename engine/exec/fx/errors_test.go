@@ -60,14 +60,14 @@ func TestVectorised(t *testing.T) {
 	}{
 		{"as exported", "aten::mul", func(*program.Graph, *program.Node) {}, ""},
 		{"a sum over what is shown", "aten::mul", func(_ *program.Graph, n *program.Node) {
-			n.Op, n.Told.Key, n.Args = "aten::sum", "aten::sum", n.Args[:1]
+			n.Op, n.Meta.Key, n.Args = "aten::sum", "aten::sum", n.Args[:1]
 		}, "aten::sum"},
 		{"a tensor without a hidden dimension besides", "aten::mul", func(g *program.Graph, n *program.Node) { n.Args[0] = program.Arg{Value: g.Params[0]} }, "aten::mul.Tensor"},
 		{"a tensor of another dtype, which vmap promotes as what is shown would be", "aten::mul", func(g *program.Graph, n *program.Node) {
 			flags := &program.Value{ID: g.NumValues, Name: "flags", Type: n.Outs[0].Type}
 			g.NumValues++
 			args := []program.Arg{{Name: "self", Value: n.Args[0].Value}, {Name: "other", Value: n.Args[0].Value}}
-			before(g, n, &program.Node{Operation: &program.Operation{Op: "aten::eq", Where: n.Where, Told: &program.Told{Key: "aten::eq.Tensor"}}, Args: args, Outs: []*program.Value{flags}})
+			before(g, n, &program.Node{Operation: &program.Operation{Op: "aten::eq", Where: n.Where, Meta: &program.NodeMeta{Key: "aten::eq.Tensor"}}, Args: args, Outs: []*program.Value{flags}})
 			n.Args[1].Value = flags
 		}, "aten::mul.Tensor"},
 		{"a tensor of more dimensions, which vmap lines up by what is shown", "aten::mul", func(g *program.Graph, n *program.Node) {
@@ -75,7 +75,7 @@ func TestVectorised(t *testing.T) {
 			longer := &program.Value{ID: g.NumValues, Name: "longer", Type: n.Outs[0].Type}
 			g.NumValues++
 			args := []program.Arg{{Name: "self", Value: hide.Args[0].Value}, {Name: "dim", Const: int64(-1)}}
-			before(g, hide, &program.Node{Operation: &program.Operation{Op: "aten::unsqueeze", Where: n.Where, Told: &program.Told{Key: "aten::unsqueeze"}}, Args: args, Outs: []*program.Value{longer}})
+			before(g, hide, &program.Node{Operation: &program.Operation{Op: "aten::unsqueeze", Where: n.Where, Meta: &program.NodeMeta{Key: "aten::unsqueeze"}}, Args: args, Outs: []*program.Value{longer}})
 			hide.Args[0].Value = longer
 		}, "aten::mul.Tensor"},
 		{"a vmap in another", addBatchDim, func(g *program.Graph, n *program.Node) {

@@ -88,8 +88,8 @@ type walker struct {
 	hidden    map[int]int64 // the level of vmap that hides a value's first dimension; nil where there is no vmap
 	combining bool          // the graph of an associative scan runs, which was recorded for one of the elements that it runs for
 
-	ranges []lifetime.Range
-	told   bool // they are in the order in which Python let go of values
+	ranges         []lifetime.Range
+	inReleaseOrder bool // they are in the order in which Python let go of values
 
 	seen    *Seen            // nil where nothing is told
 	symbols map[string]int64 // their values in this run

@@ -236,7 +236,7 @@ func (w *walker) finish(in *inst, v any) error {
 	if w.each != nil {
 		w.compare(n, items)
 	}
-	if w.told && w.seen.Contiguous && n.Op == "aten::scaled_dot_product_attention" {
+	if w.inReleaseOrder && w.seen.Contiguous && n.Op == "aten::scaled_dot_product_attention" {
 		w.sameLayout(n, items[0])
 	}
 	if len(items) == 1 {
@@ -253,7 +253,7 @@ func (w *walker) finish(in *inst, v any) error {
 
 // release lets go of the values that end with a node: in the order that was seen; else its arguments in their order, then results.
 func (w *walker) release(in *inst) {
-	if w.told {
+	if w.inReleaseOrder {
 		for _, id := range in.drop {
 			w.clear(id)
 		}

@@ -93,8 +93,8 @@ func TestAttentionLaidOutOtherwise(t *testing.T) {
 		require.NoError(t, err)
 		n := find(g.Body, "aten::linear")
 		of := n.Args[0].Value
-		n.Op, n.Told.Key, n.Args = "aten::scaled_dot_product_attention", "aten::scaled_dot_product_attention", []program.Arg{{Name: "query", Value: of}, {Name: "key", Value: of}, {Name: "value", Value: of}}
-		recorded := *n.Told.Recorded[0]
+		n.Op, n.Meta.Key, n.Args = "aten::scaled_dot_product_attention", "aten::scaled_dot_product_attention", []program.Arg{{Name: "query", Value: of}, {Name: "key", Value: of}, {Name: "value", Value: of}}
+		recorded := *n.Meta.Recorded[0]
 		recorded.Strides = nil
 		for _, word := range strings.Fields(tt.strides) {
 			s, err := expr.Parse(word)
@@ -102,8 +102,8 @@ func TestAttentionLaidOutOtherwise(t *testing.T) {
 			recorded.Strides = append(recorded.Strides, s)
 		}
 		recorded.Sizes = recorded.Sizes[:len(recorded.Strides)]
-		if n.Told.Recorded = []*program.TensorMeta{&recorded}; tt.strides == "" {
-			n.Told.Recorded[0] = nil
+		if n.Meta.Recorded = []*program.TensorMeta{&recorded}; tt.strides == "" {
+			n.Meta.Recorded[0] = nil
 		}
 		o := exec.Options{Inputs: example(t, p), Platform: on(t, "t4"), DType: tensor.Undefined, Liveness: tt.frees}
 		r, err := exec.Run(context.Background(), fx.NewSeen(p, &fx.Seen{Contiguous: tt.contiguous}), builtin.Table(), o)

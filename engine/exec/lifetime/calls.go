@@ -117,12 +117,12 @@ func (c *calls) enter(byCall map[*program.ModuleCall]*call, root *call, m *progr
 // line notes on which line each call around node i stands. The frames of forward methods are one a module.
 func (c *calls) line(k *call, n *program.Node, i int) {
 	s := forwards(n.Where.Stack)
-	told := len(s) == k.depth+1
+	known := len(s) == k.depth+1
 	for o := k; o != nil; o = o.outer {
 		for len(o.lines) <= i-o.first {
 			o.lines, o.texts = append(o.lines, 0), append(o.texts, "")
 		}
-		if told {
+		if known {
 			f := s[len(s)-1-o.depth] // innermost first
 			o.lines[i-o.first], o.texts[i-o.first] = f.Line, f.Text
 		}

@@ -84,13 +84,13 @@ func (r *graphReader) node(line string) *program.Node {
 	}
 	for i, p := range parts[1:] {
 		place, text, _ := strings.Cut(p, ":")
-		module, number, told := strings.Cut(strings.TrimSpace(place), " ")
+		module, number, known := strings.Cut(strings.TrimSpace(place), " ")
 		if r.calls[module] == nil {
 			r.calls[module] = &program.ModuleCall{Outer: n.Where.Call}
 		}
 		require.True(r.t, i == 0 || r.calls[module].Outer == n.Where.Call, "%s: got a call of two callers", line)
 		n.Where.Call = r.calls[module]
-		if told {
+		if known {
 			at, err := strconv.Atoi(number)
 			require.NoError(r.t, err, line)
 			n.Where.Stack.Frames = append([]*program.Frame{{Line: at, Text: strings.TrimSpace(text)}}, n.Where.Stack.Frames...)

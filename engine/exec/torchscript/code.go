@@ -51,13 +51,13 @@ type layoutOf struct {
 type ends uint8
 
 const (
-	afterLastUse ends = iota // after their last use
-	asTold                   // as the archive tells of Python's names
-	asHeld                   // as late as Python's names might hold them
+	afterLastUse  ends = iota // after their last use
+	recordedNames             // as the archive tells of Python's names
+	heldNames                 // as late as Python's names might hold them
 )
 
 func newCompiler(p *program.Program) *compiler {
-	m := &compiler{prog: p, made: map[recipe]*code{}, first: map[layoutOf]*code{}, stacks: stacks.New(p), fromHost: p.Tells != program.TellsSource && exec.FromHost(p)}
+	m := &compiler{prog: p, made: map[recipe]*code{}, first: map[layoutOf]*code{}, stacks: stacks.New(p), fromHost: p.Records != program.RecordsSource && exec.FromHost(p)}
 	m.apply = m.layout.apply
 	return m
 }
@@ -81,15 +81,15 @@ func (m *compiler) ready(fn *program.Func, self *program.Object, e ends) (*code,
 	c := m.compile(fn, g, nil)
 	switch {
 	case e == afterLastUse:
-	case m.prog.Tells == program.TellsStacks:
+	case m.prog.Records == program.RecordsStacks:
 		if err := m.followStacks(c, self, e); err != nil {
 			return nil, err
 		}
-	case m.prog.Tells == program.TellsSource:
+	case m.prog.Records == program.RecordsSource:
 		c.names = m.reader.Read(g, c.count)
 		eagerUses(c)
 		m.first[layoutOf{g, e}] = c
-	case e == asHeld:
+	case e == heldNames:
 		m.replace(c, lifetime.ToEnd(g))
 	}
 	m.made[recipe{fn, e}] = c
@@ -107,9 +107,9 @@ type code struct {
 
 	pytorch bool // one of PyTorch's own modules or functions
 
-	told    []lifetime.Range // what the stacks of a traced archive tell, in the place of last uses
-	escapes []int            // values that a caller may hold on when the function returns
-	until   []int            // by instruction: until which one the function may hold what a call left; nil where it holds nothing so
+	fromStacks []lifetime.Range // what the stacks of a traced archive tell, in the place of last uses
+	escapes    []int            // values that a caller may hold on when the function returns
+	until      []int            // by instruction: until which one the function may hold what a call left; nil where it holds nothing so
 }
 
 // block mirrors program.Block.

@@ -216,7 +216,7 @@ func (m *interp) evalOp(f *frame, in *inst) (any, error) {
 	base := len(m.argStack)
 	args, kw := m.opArgs(f, in)
 	v, err := m.evalArgs(in, args, kw)
-	if err == nil && m.ends == asHeld {
+	if err == nil && m.ends == heldNames {
 		m.KeepOwn(args, kw, v)
 	}
 	m.popArgs(base)
@@ -256,7 +256,7 @@ func (m *interp) evalArgs(in *inst, args []any, kw ops.Kw) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if m.eager && m.prog.Tells != program.TellsSource && m.Platform().Autocast != "" && fastPath(n.Op) {
+	if m.eager && m.prog.Records != program.RecordsSource && m.Platform().Autocast != "" && fastPath(n.Op) {
 		m.Unsupported(n.Op, trace.NotUnderAutocast)
 	}
 	if out != nil {

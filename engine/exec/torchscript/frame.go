@@ -79,10 +79,10 @@ func (m *interp) codeOf(fn *program.Func, self *Object) (*code, error) {
 
 // noteLocals notes what an archive does not tell of Python's names.
 func (m *interp) noteLocals() {
-	switch m.prog.Tells {
-	case program.TellsStacks:
+	switch m.prog.Records {
+	case program.RecordsStacks:
 		m.Note(note.Note{ID: note.LocalsUnknown, Subject: "a traced archive carries no names, and no operators whose results nothing uses: what eager execution holds is read from its stacks"})
-	case program.TellsNothing:
+	case program.RecordsNothing:
 		m.Note(note.Note{ID: note.LocalsUnknown, Subject: "a frozen archive is one function without the user's frames and names: values are taken to die after their last use"})
 	}
 }

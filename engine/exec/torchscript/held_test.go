@@ -86,7 +86,7 @@ func TestHeldFrozen(t *testing.T) {
 		if name != "addmm" {
 			return
 		}
-		p.Tells = program.TellsNothing
+		p.Records = program.RecordsNothing
 		o.Liveness = exec.PythonFrame
 		for _, o.HoldLocals = range []bool{false, true} {
 			r, err := exec.Run(context.Background(), New(p), builtin.Table(), o)
@@ -124,7 +124,7 @@ func TestHeldToAnEarlyReturn(t *testing.T) {
     return torch.mul(z, y)
 `)})
 	require.NoError(t, err)
-	a.Program.Tells = program.TellsNothing
+	a.Program.Records = program.RecordsNothing
 	d, err := device.Lookup("none")
 	require.NoError(t, err)
 	none, err := platform.New(d, platform.Newest())

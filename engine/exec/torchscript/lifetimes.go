@@ -47,9 +47,9 @@ func (m *interp) lifetimes() []lifetime.Func {
 
 // ranges reads the live ranges back from the instructions.
 func (c *code) ranges() []lifetime.Range {
-	r := &rangeReader{code: c, made: make([]maker, c.graph.NumValues), told: map[int]*lifetime.Range{}}
-	for i := range c.told {
-		r.told[c.told[i].Value.ID] = &c.told[i]
+	r := &rangeReader{code: c, made: make([]maker, c.graph.NumValues), known: map[int]*lifetime.Range{}}
+	for i := range c.fromStacks {
+		r.known[c.fromStacks[i].Value.ID] = &c.fromStacks[i]
 	}
 	for _, v := range c.graph.Params {
 		r.make(v, lifetime.Param)
@@ -69,9 +69,9 @@ type maker struct {
 
 type rangeReader struct {
 	*code
-	made []maker // by value
-	told map[int]*lifetime.Range
-	out  []lifetime.Range
+	made  []maker // by value
+	known map[int]*lifetime.Range
+	out   []lifetime.Range
 }
 
 func (r *rangeReader) make(v *program.Value, node int) {
@@ -87,9 +87,9 @@ func (r *rangeReader) make(v *program.Value, node int) {
 // end notes that a value ends so.
 func (r *rangeReader) end(id int, e lifetime.Range) {
 	e.Value, e.From = r.made[id].value, r.made[id].node
-	switch told := r.told[id]; {
-	case told != nil:
-		e.Why, e.Local = told.Why, told.Local
+	switch known := r.known[id]; {
+	case known != nil:
+		e.Why, e.Local = known.Why, known.Local
 	case e.End == lifetime.AtEntry || e.End == lifetime.After && e.To == e.From:
 		e.Why = lifetime.Unused
 	}

@@ -27,9 +27,9 @@ func New(p *program.Program) exec.Start {
 		}
 		d := &interp{compiler: c, Machine: m, codes: map[*program.Func]*code{}, objects: map[*program.Object]*Object{}}
 		if m.Options().Liveness == exec.PythonFrame {
-			d.eager, d.ends = true, asTold
+			d.eager, d.ends = true, recordedNames
 			if m.Options().HoldLocals {
-				d.ends = asHeld
+				d.ends = heldNames
 			}
 		}
 		return d, nil

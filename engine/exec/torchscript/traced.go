@@ -11,7 +11,7 @@ import (
 // followStacks gives a traced function the live ranges that its stacks tell, or, where every local that Python might still hold is to be held,
 // the longest ones.
 func (m *compiler) followStacks(c *code, self *program.Object, e ends) error {
-	if e == asHeld {
+	if e == heldNames {
 		held, err := m.stacks.Most(c.fn, self)
 		if held != nil {
 			m.replace(c, held.Ranges)
@@ -26,10 +26,10 @@ func (m *compiler) followStacks(c *code, self *program.Object, e ends) error {
 
 // replace puts ranges in the place of those that the last uses gave their values.
 func (m *compiler) replace(c *code, ranges []lifetime.Range) {
-	c.told = ranges
-	told, escapes := m.flags.Cut(c.graph.NumValues), 0
+	c.fromStacks = ranges
+	known, escapes := m.flags.Cut(c.graph.NumValues), 0
 	for i := range ranges {
-		told[ranges[i].Value.ID] = true
+		known[ranges[i].Value.ID] = true
 		if ranges[i].End == lifetime.Escapes {
 			escapes++
 		}
@@ -40,11 +40,11 @@ func (m *compiler) replace(c *code, ranges []lifetime.Range) {
 		in := &c.body.insts[i]
 		insts[in.num] = in
 		for j := range in.node.Args {
-			if v := in.node.Args[j].Value; v != nil && told[v.ID] {
+			if v := in.node.Args[j].Value; v != nil && known[v.ID] {
 				in.move[j] = false
 			}
 		}
-		in.drop = slices.DeleteFunc(in.drop, func(id int) bool { return told[id] })
+		in.drop = slices.DeleteFunc(in.drop, func(id int) bool { return known[id] })
 	}
 	for i := range ranges {
 		r := &ranges[i]

@@ -33,7 +33,7 @@ func TestFusedKernelsTakeFourDimensions(t *testing.T) {
 			got, _, err := h.Bench.Run(op, append([]any{tt.q, tt.k, tt.v}, behind...), nil)
 			if tt.want == "" {
 				require.NoError(t, err, op)
-				assert.Contains(t, aten.Told(got), "float32[2, 4, 8, 16]", op)
+				assert.Contains(t, aten.Describe(got), "float32[2, 4, 8, 16]", op)
 				continue
 			}
 			assert.EqualError(t, err, op+": got sizes "+tt.want+", want 4 dimensions")

@@ -32,6 +32,6 @@ func TestComplexOfTwo(t *testing.T) {
 			continue
 		}
 		require.NoError(t, err)
-		assert.Equal(t, tt.got, aten.Told(got))
+		assert.Equal(t, tt.got, aten.Describe(got))
 	}
 }

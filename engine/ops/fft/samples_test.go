@@ -44,7 +44,7 @@ func TestPoints(t *testing.T) {
 			continue
 		}
 		require.NoError(t, err, "%s of %v", tt.op, tt.sizes)
-		assert.Equal(t, tt.got, aten.Told(got), "%s of %v", tt.op, tt.sizes)
+		assert.Equal(t, tt.got, aten.Describe(got), "%s of %v", tt.op, tt.sizes)
 	}
 }
 

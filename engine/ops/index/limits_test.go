@@ -31,7 +31,7 @@ func TestMaskedScatterDTypes(t *testing.T) {
 			continue
 		}
 		require.NoError(t, err)
-		assert.Equal(t, "float32[2, 3] [3, 1]", aten.Told(got))
+		assert.Equal(t, "float32[2, 3] [3, 1]", aten.Describe(got))
 	}
 }
 

@@ -33,7 +33,7 @@ func TestPlacesDType(t *testing.T) {
 					continue
 				}
 				require.NoError(t, err, "%s at %s", k.op, d)
-				assert.Equal(t, "float32[3, 3] [3, 1]", aten.Told(got), k.op)
+				assert.Equal(t, "float32[3, 3] [3, 1]", aten.Describe(got), k.op)
 			}
 		}
 	}

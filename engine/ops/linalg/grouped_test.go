@@ -66,7 +66,7 @@ func TestGroupsThatDoNotFit(t *testing.T) {
 			continue
 		}
 		require.NoError(t, err, tt.why)
-		assert.Equal(t, "float32[5, 4] [4, 1]", aten.Told(got), tt.why)
+		assert.Equal(t, "float32[5, 4] [4, 1]", aten.Describe(got), tt.why)
 	}
 }
 

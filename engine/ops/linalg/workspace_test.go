@@ -90,7 +90,7 @@ func TestResultsGiven(t *testing.T) {
 			continue
 		}
 		assert.NoError(t, err, tt.why)
-		assert.Equal(t, tt.want, aten.Told(got), tt.why)
+		assert.Equal(t, tt.want, aten.Describe(got), tt.why)
 		assert.Same(t, tt.out, got, "%s: the tensor given is the result", tt.why)
 	}
 }

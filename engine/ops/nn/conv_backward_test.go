@@ -190,6 +190,6 @@ func TestGradientsDimensions(t *testing.T) {
 		}
 		require.NoError(t, err)
 		assert.Empty(t, events, "the host's gradients take nothing on the device")
-		assert.Equal(t, "(float32[2, 8, 6] [48, 6, 1], float32[4, 8, 3] [24, 3, 1], float32[4] [1])", aten.Told(got))
+		assert.Equal(t, "(float32[2, 8, 6] [48, 6, 1], float32[4, 8, 3] [24, 3, 1], float32[4] [1])", aten.Describe(got))
 	}
 }

@@ -110,7 +110,7 @@ func TestOnTheHost(t *testing.T) {
 		calls = append(calls, call{want, c.op, c.args})
 	}
 	for _, c := range calls {
-		assert.Equal(t, c.want, aten.Told(h.Run(c.op, c.args...)), c.op)
+		assert.Equal(t, c.want, aten.Describe(h.Run(c.op, c.args...)), c.op)
 	}
 
 	double := h.Of(tensor.Float64, 4, 3, 3, 3)

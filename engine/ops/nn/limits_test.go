@@ -77,7 +77,7 @@ func TestLimits(t *testing.T) {
 			continue
 		}
 		require.NoError(t, err, tt.why)
-		assert.Equal(t, tt.got, aten.Told(got), tt.why)
+		assert.Equal(t, tt.got, aten.Describe(got), tt.why)
 	}
 }
 

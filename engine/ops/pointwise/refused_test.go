@@ -43,5 +43,5 @@ func TestKernelsDTypes(t *testing.T) {
 	}
 	got, _, err := h.Bench.Run("aten::floor_divide", []any{h.Of(tensor.Bool, 2), h.Of(tensor.Int32, 2)}, nil)
 	require.NoError(t, err, "the dtype of both decides")
-	assert.Equal(t, "int32[2] [1]", aten.Told(got))
+	assert.Equal(t, "int32[2] [1]", aten.Describe(got))
 }

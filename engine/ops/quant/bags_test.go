@@ -70,6 +70,6 @@ func TestBagsRefused(t *testing.T) {
 			continue
 		}
 		assert.NoError(t, err, tt.why)
-		assert.Equal(t, tt.want, aten.Told(got), tt.why)
+		assert.Equal(t, tt.want, aten.Describe(got), tt.why)
 	}
 }

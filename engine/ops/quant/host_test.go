@@ -126,12 +126,12 @@ func TestOnTheHost(t *testing.T) {
 		{"(float32[5, 3, 12] [36, 12, 1], float32[2, 3, 6] [18, 6, 1])", "aten::quantized_gru",
 			[]any{h.Of(f32, 5, 3, 4), h.Of(f32, 2, 3, 6), cells(gru, gru), true, int64(1), 0.0, false, true, false}},
 	} {
-		assert.Equal(t, c.want, aten.Told(h.Run(c.op, c.args...)), c.op)
+		assert.Equal(t, c.want, aten.Describe(h.Run(c.op, c.args...)), c.op)
 	}
 
 	empty, _, err := h.Bench.Run("aten::_empty_affine_quantized", []any{ints(2, 3)}, ops.Kw{"dtype": int64(i8)})
 	require.NoError(t, err)
-	assert.Equal(t, "qint8[2, 3] [3, 1]", aten.Told(empty))
+	assert.Equal(t, "qint8[2, 3] [3, 1]", aten.Describe(empty))
 	other := &ops.Packed{Class: "Other", State: int64(1)}
 	for _, op := range []string{"linear_unpack", "embedding_bag_unpack", "conv2d_stride", "conv2d_groups", "conv2d_transpose"} {
 		_, _, err := h.Bench.Run("quantized::"+op, []any{other}, nil)

@@ -46,13 +46,13 @@ func TestPrepacked(t *testing.T) {
 		{"prepacked::conv2d_transpose_clamp_run", x4, saved("xnnpack.TransposeConv2dOpContext", up, b6, ints(2, 1), ints(1, 0), ints(1, 0), ints(1, 1), two, nil, nil),
 			h.Run("aten::conv_transpose2d", x4, up, b6, ints(2, 1), ints(1, 0), ints(1, 0), two, ints(1, 1))},
 	} {
-		assert.Equal(t, aten.Told(tt.unpacked), aten.Told(h.Run(tt.op, tt.x, tt.packed)), tt.op)
+		assert.Equal(t, aten.Describe(tt.unpacked), aten.Describe(h.Run(tt.op, tt.x, tt.packed)), tt.op)
 	}
 	for _, tt := range []struct {
 		x    *tensor.Tensor
 		want string
 	}{{x4, "float32[2, 6, 4, 2] [48, 8, 2, 1]"}, {x4last, "float32[2, 6, 4, 2] [48, 1, 12, 6]"}} {
-		assert.Equal(t, tt.want, aten.Told(h.Run("mkldnn_prepacked::conv2d_run", tt.x, mkldnn)))
+		assert.Equal(t, tt.want, aten.Describe(h.Run("mkldnn_prepacked::conv2d_run", tt.x, mkldnn)))
 	}
 
 	device := h.Bench.Tensor(tensor.Meta{DType: f32, Sizes: []int64{2, 4}, Strides: []int64{4, 1}, Device: "cuda"}, nil)

@@ -67,7 +67,7 @@ func TestOnTheHost(t *testing.T) {
 			call{"float32[3, 4, 1] [4, 1, 1]", "aten::quantile", []any{f(3, 4, 5), 0.5, int64(2), true, kw}}, call{"float32[] []", "aten::nanquantile", []any{f(3, 4), 0.5, nil, false, kw}})
 	}
 	for _, c := range calls {
-		assert.Equal(t, c.want, aten.Told(h.Run(c.op, c.args...)), c.op)
+		assert.Equal(t, c.want, aten.Describe(h.Run(c.op, c.args...)), c.op)
 	}
 	for _, c := range []call{ // which PyTorch refuses too
 		{"want at most 2 dimensions", "aten::cov", []any{f(2, 2, 2)}},

@@ -25,7 +25,7 @@ func traced(t *testing.T, sections map[string]string) *Program {
 	t.Helper()
 	b := &builder{t: t, sections: sections, frames: map[string]*program.Frame{}}
 	root := b.module("", nil)
-	return New(&program.Program{Tells: program.TellsStacks, Entry: root.Class.Method("forward"), Objects: program.Objects{Root: root, Classes: b.classes}})
+	return New(&program.Program{Records: program.RecordsStacks, Entry: root.Class.Method("forward"), Objects: program.Objects{Root: root, Classes: b.classes}})
 }
 
 type builder struct {

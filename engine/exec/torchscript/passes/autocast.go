@@ -51,7 +51,7 @@ func (g *Graph) castBlock(b *program.Block, to string, def []*program.Node) {
 		case writes(n):
 		case lowered[n.Op]:
 			out = g.castArgs(out, n, def, "aten::_autocast_to_reduced_precision", []program.Arg{{}, {Const: true}, {Const: false}, {Const: scalarTypes[to]}, {Const: scalarTypes[onCPU]}})
-		case raised[n.Op] && !toldDType(n):
+		case raised[n.Op] && !statedDType(n):
 			out = g.castArgs(out, n, def, "aten::_autocast_to_full_precision", []program.Arg{{}, {Const: true}, {Const: false}})
 		}
 		out = append(out, n)
@@ -95,7 +95,7 @@ func writes(n *program.Node) bool {
 }
 
 // toldDType says that an operator is told the dtype of its result: by name, or where softmax takes it.
-func toldDType(n *program.Node) bool {
+func statedDType(n *program.Node) bool {
 	place := -1
 	if n.Op == "aten::softmax" || n.Op == "aten::log_softmax" {
 		place = 2

@@ -56,12 +56,12 @@ func (h Host) Run(op string, args ...any) any {
 }
 
 // Told writes a result: "quint8[2, 6, 5] [30, 1, 6]" is a tensor's dtype, sizes and strides.
-func Told(v any) string {
+func Describe(v any) string {
 	list := func(n any) string { return strings.ReplaceAll(fmt.Sprint(n), " ", ", ") }
 	join := func(items []any) string {
 		parts := make([]string, len(items))
 		for i, item := range items {
-			parts[i] = Told(item)
+			parts[i] = Describe(item)
 		}
 		return "(" + strings.Join(parts, ", ") + ")"
 	}

@@ -15,7 +15,7 @@ import (
 type Reader func(text string) (string, error)
 
 // ErrUntold is a Reader's error where there is nothing to tell.
-var ErrUntold = errors.New("nothing to tell")
+var ErrNothingToReport = errors.New("nothing to tell")
 
 // word is what a text is damaged by: a name, a number, a string, a sign, or the white space that opens a line.
 var word = regexp.MustCompile(`\n[ \t]*|[A-Za-z_][A-Za-z0-9_]*|[0-9]+|"[^"\n]*"|'[^'\n]*'|[^\sA-Za-z0-9_]`)
@@ -80,7 +80,7 @@ func column(text string, at int) int { return at - strings.LastIndexByte(text[:a
 // outcome is what is said to a damaged text: an error on one line, or the first lines that are read otherwise; "" where it reads the same.
 func outcome(damaged, whole string, read Reader) string {
 	got, err := read(damaged)
-	if errors.Is(err, ErrUntold) {
+	if errors.Is(err, ErrNothingToReport) {
 		return ""
 	}
 	if err != nil {
@@ -135,20 +135,20 @@ func DamageJSON(t testing.TB, text string, read Reader) string {
 	if err := d.Decode(&root); err != nil {
 		t.Fatal(err)
 	}
-	w := &jsonDamage{root: root, whole: whole, read: read, seen: map[string]int{}, told: map[string]bool{}, said: map[string][]string{}}
+	w := &jsonDamage{root: root, whole: whole, read: read, seen: map[string]int{}, reported: map[string]bool{}, said: map[string][]string{}}
 	w.value("", "", root, func(v any) { w.root = v })
 	return w.out.String()
 }
 
 type jsonDamage struct {
-	root  any
-	whole string
-	read  Reader
-	seen  map[string]int      // how often a shape was met
-	told  map[string]bool     // what was said, but for its numbers
-	said  map[string][]string // of the value at hand: what was tried, by what came of it
-	order []string            // the keys of said
-	out   strings.Builder
+	root     any
+	whole    string
+	read     Reader
+	seen     map[string]int      // how often a shape was met
+	reported map[string]bool     // what was said, but for its numbers
+	said     map[string][]string // of the value at hand: what was tried, by what came of it
+	order    []string            // the keys of said
+	out      strings.Builder
 }
 
 var anyIndex = regexp.MustCompile(`[0-9]+`)
@@ -175,12 +175,12 @@ func (w *jsonDamage) try(what string) {
 }
 
 // tell writes what was said of a value, and forgets it.
-func (w *jsonDamage) tell(path string) {
+func (w *jsonDamage) report(path string) {
 	for _, got := range w.order {
 		what := strings.Join(w.said[got], ", ")
 		key := anyIndex.ReplaceAllString(path+" "+what+": "+got, "")
-		if !w.told[key] {
-			w.told[key] = true
+		if !w.reported[key] {
+			w.reported[key] = true
 			fmt.Fprintf(&w.out, "%s %s: %s\n", path, what, got)
 		}
 	}
@@ -236,7 +236,7 @@ func (w *jsonDamage) value(path, shape string, v any, set func(any)) {
 		w.try("without its last")
 		set(v)
 	}
-	w.tell(path)
+	w.report(path)
 	switch v := v.(type) {
 	case []any:
 		for i := range v {
@@ -256,7 +256,7 @@ func (w *jsonDamage) value(path, shape string, v any, set func(any)) {
 			w.try("by another name")
 			delete(v, k+"_")
 			v[k] = was
-			w.tell(at)
+			w.report(at)
 		}
 	}
 }

@@ -14,7 +14,7 @@ import (
 func TestDamage(t *testing.T) {
 	got := Damage(t, "a 5\n  (\"s\"", func(text string) (string, error) {
 		if strings.HasPrefix(text, "\n") {
-			return "", ErrUntold
+			return "", ErrNothingToReport
 		}
 		if strings.Contains(text, "other") {
 			return "", errors.New("no\nother")

@@ -12,17 +12,17 @@ import (
 )
 
 // told is a test that keeps what it is told.
-type told struct {
+type recorder struct {
 	testing.TB
 	errors []string
 }
 
-func (*told) Helper()      {}
-func (*told) Name() string { return "TestThis/one" }
-func (o *told) Errorf(format string, a ...any) {
+func (*recorder) Helper()      {}
+func (*recorder) Name() string { return "TestThis/one" }
+func (o *recorder) Errorf(format string, a ...any) {
 	o.errors = append(o.errors, fmt.Sprintf(format, a...))
 }
-func (o *told) Fatal(a ...any) { o.errors = append(o.errors, fmt.Sprint(a...)) }
+func (o *recorder) Fatal(a ...any) { o.errors = append(o.errors, fmt.Sprint(a...)) }
 
 func TestFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "folder", "want.txt")
@@ -44,7 +44,7 @@ func TestFile(t *testing.T) {
 				require.NoError(t, os.WriteFile(path, []byte(c.before), 0o644))
 				require.NoError(t, os.Chtimes(path, long, long))
 			}
-			o := &told{TB: t}
+			o := &recorder{TB: t}
 			File(o, path, c.got)
 			if c.error == "" {
 				assert.Empty(t, o.errors)
@@ -67,7 +67,7 @@ func TestFile(t *testing.T) {
 
 func TestWhatCannotBeReadIsTold(t *testing.T) {
 	t.Setenv("MEMSPEC_UPDATE", "")
-	o := &told{TB: t}
+	o := &recorder{TB: t}
 	File(o, t.TempDir(), "")
 	assert.Contains(t, o.errors[0], "is a directory")
 }

@@ -14,7 +14,7 @@ type Release struct{ Value, After string }
 
 // Told is eager execution as it was seen while the program was exported: a value goes when Python let go of it, or with its last use, if that is later. One
 // that is not among the releases was held to the end. The error names a release of something that the program does not make: it is of another program.
-func Told(g *program.Graph, releases []Release) ([]Range, error) {
+func RecordedReleases(g *program.Graph, releases []Release) ([]Range, error) {
 	out := Generated(g)
 	number := map[string]int{} // of the node that makes a value of the body
 	end := Param
@@ -28,14 +28,14 @@ func Told(g *program.Graph, releases []Release) ([]Range, error) {
 		}
 		at = ends[at] + 1
 	}
-	type told struct{ after, order int }
-	when := make(map[string]told, len(releases))
+	type death struct{ after, order int }
+	when := make(map[string]death, len(releases))
 	for i, r := range releases {
 		after, known := number[r.After]
 		if _, made := number[r.Value]; !made || !known {
 			return nil, fmt.Errorf("got a release of %s after %s, want two results of the program: it was written for another one", r.Value, r.After)
 		}
-		when[r.Value] = told{after, i}
+		when[r.Value] = death{after, i}
 	}
 	order := make(map[*program.Value]int, len(out))
 	for i := range out {

@@ -28,7 +28,7 @@ func TestTold(t *testing.T) {
 		node(a, x), node(b, a), node(c, b, a), node(d, c),
 		{Operation: &program.Operation{Op: "prim::Return"}, Args: []program.Arg{{Value: d}}},
 	}}}
-	ranges, err := lifetime.Told(g, []lifetime.Release{{Value: "a", After: "b"}, {Value: "c", After: "d"}})
+	ranges, err := lifetime.RecordedReleases(g, []lifetime.Release{{Value: "a", After: "b"}, {Value: "c", After: "d"}})
 	require.NoError(t, err)
 	f := lifetime.Func{Func: &program.Func{Name: "forward"}, Graph: g, Ranges: ranges}
 	require.NoError(t, lifetime.Check(&f))
@@ -49,7 +49,7 @@ func TestTold(t *testing.T) {
 			assert.Equal(t, 3, r.To, "the later of two ends")
 		}
 	}
-	_, err = lifetime.Told(g, []lifetime.Release{{Value: "q", After: "b"}})
+	_, err = lifetime.RecordedReleases(g, []lifetime.Release{{Value: "q", After: "b"}})
 	assert.EqualError(t, err, "got a release of q after b, want two results of the program: it was written for another one")
 }
 
@@ -91,7 +91,7 @@ func TestToldOrder(t *testing.T) {
 		{"none before its last use", []lifetime.Release{{"a", "a"}, {"b", "a"}, {"c", "b"}, {"d", "d"}, {"e", "d"}}, "x:0 a:2 b:2 in:2 c:4 e:4 d:5 f:6"},
 		{"what was held to the end goes behind what was seen to go there", []lifetime.Release{{"e", "f"}, {"c", "f"}}, "x:0 in:2 e:5 c:5 a:5 b:5 d:5 f:6"},
 	} {
-		ranges, err := lifetime.Told(g, tt.releases)
+		ranges, err := lifetime.RecordedReleases(g, tt.releases)
 		require.NoError(t, err)
 		require.NoError(t, lifetime.Check(&lifetime.Func{Func: &program.Func{Name: "f"}, Graph: g, Ranges: ranges}), tt.why)
 		var got []string
@@ -100,7 +100,7 @@ func TestToldOrder(t *testing.T) {
 		}
 		assert.Equal(t, tt.want, strings.Join(got, " "), tt.why)
 	}
-	_, err := lifetime.Told(g, []lifetime.Release{{Value: "a", After: "q"}})
+	_, err := lifetime.RecordedReleases(g, []lifetime.Release{{Value: "a", After: "q"}})
 	assert.EqualError(t, err, "got a release of a after q, want two results of the program: it was written for another one")
 }
 
