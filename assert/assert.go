@@ -206,7 +206,7 @@ func judge(t TB, c spec.Case) *suite.Result {
 	return models.Judge(contextOf(t), c)
 }
 
-// tell reports a result to t and returns its verdict.
+// report reports a result to t and returns its verdict.
 func reportTo(t TB, r *suite.Result) verdict.Verdict {
 	if h, ok := t.(helper); ok {
 		h.Helper()

@@ -65,7 +65,7 @@ func oneCase(t *testing.T, artifact, input, rest string) spec.Case {
 	return cs[0]
 }
 
-// A messageCase is something that a test is told, and why it is.
+// A messageCase is something that a test is reported, and why it is.
 type messageCase struct {
 	name, why string
 	run       func(t *testing.T, n *named) verdict.Verdict

@@ -5,7 +5,7 @@
 // The rules, in order:
 //
 //  1. Nothing is executed: no GPU, no Python, no network. A case is predicted from its artifact (package engine). Only with WherePossible,
-//     Required or OnPretend is it also run, by Python in a process of its own (package cudameasure), and held against its prediction.
+//     Required or OnPretend is it also run, by Python in a separate process (package cudameasure), and compared with its prediction.
 //     OnPretend runs it on a GPU that is not there: PyTorch's own allocator, and every text says so.
 //  2. A verdict is judged as memspec check does: a broken budget fails; exactly at the limit passes. With a measure the measured numbers are
 //     judged too, and the two must agree within the case's tolerance.
@@ -14,7 +14,7 @@
 //     notes (allow: in memspec.yaml), and then they do not count. Where only the likely figure of an estimate keeps a budget, the test
 //     fails, unless judge: likely in memspec.yaml or the option Likely lets that figure decide.
 //  4. A budget of level warn never fails: it is logged.
-//  5. A failure is told by one Errorf with the whole account: metric, predicted, budget, by how much, the line of the spec, where the peak
+//  5. A failure is reported by one Errorf with the whole account: metric, predicted, budget, by how much, the line of the spec, where the peak
 //     is, who holds it, what was assumed, and the commands that give it again. The test goes on.
 //  6. The verdict is returned, so that plain if works beside assertions: if !memory.Case(t, c).OK() { return }. Package require ends the test.
 //  7. Misuse (an unreadable spec, a tolerance that is no number) is an Errorf as well; nothing here panics or ends a test.

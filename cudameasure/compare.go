@@ -43,14 +43,14 @@ type Finding struct {
 	Budget  bool          `json:"-"`       // a budget, not the agreement of the two
 }
 
-// Comparison is a prediction held against a measurement.
+// Comparison is a prediction compared with a measurement.
 type Comparison struct {
 	Where    recording.Where `json:"-"`        // of the measurement
 	Rows     []Row           `json:"rows"`     // by metric, each by phase
 	Findings []Finding       `json:"findings"` // budgets in their order, then disagreements
 }
 
-// Compare holds a prediction against a measurement made on a GPU, or on a pretend GPU, which every text then says. They disagree where the peak allocated or the peak reserved is further than
+// Compare compares a prediction with a measurement made on a GPU, or on a pretend GPU, which every text then says. They disagree where the peak allocated or the peak reserved is further than
 // tolerance (0.01 is 1%) of the predicted one from it; exactly at it they agree. An incomplete prediction is not held to that.
 func Compare(predicted *report.Report, m *Measurement, tolerance float64) (*Comparison, error) {
 	if !m.Where.Allocator() {
@@ -263,7 +263,7 @@ func signedPercent(part, whole units.Bytes) string {
 
 func tolerancePercent(t float64) string { return fmt.Sprintf("%.4g%%", 100*t) }
 
-// WhyNot says why a record cannot be held against a case's prediction; empty where it can.
+// WhyNot says why a record cannot be compared with a case's prediction; empty where it can.
 func WhyNot(c *spec.Case, m *Measurement) string {
 	if m.Where == recording.OnCPU {
 		return "recorded on CPU tensors: there is no allocator's number to compare with"
@@ -281,7 +281,7 @@ func WhyNot(c *spec.Case, m *Measurement) string {
 		add("torch", m.Torch, c.Platform.Torch.String())
 	}
 	if want := c.Platform.CuDNN; m.CuDNN != "" && !strings.HasPrefix(want.String()+".", m.CuDNN+".") && !want.Covers(m.CuDNN) {
-		add("cuDNN", m.CuDNN, want.String()) // its plans and their workspaces are others; PyTorch tells three numbers of four
+		add("cuDNN", m.CuDNN, want.String()) // its plans and their workspaces are others; PyTorch reports three numbers of four
 	}
 	add("runtime", m.Runtime, cmp.Or(string(c.Runtime), string(spec.Eager)))
 	p := &c.Platform
@@ -316,7 +316,7 @@ func flagText(f recording.Flags) string {
 	return strings.Join(on, " ")
 }
 
-// sameDevice says whether a GPU is the case's: by its multiprocessors where they are told, as a pretend one may have more memory than the card.
+// sameDevice says whether a GPU is the case's: by its multiprocessors where they are reported, as a pretend one may have more memory than the card.
 func sameDevice(c *spec.Case, d *recording.Device) bool {
 	if d.SMs > 0 {
 		return d.ComputeCapability == c.Platform.Device.ComputeCapability.String() && d.SMs == c.Platform.Device.SMs

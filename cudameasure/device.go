@@ -19,7 +19,7 @@ type Device struct {
 	Name              string      `json:"name"`
 	UUID              string      `json:"uuid"`
 	ComputeCapability string      `json:"compute_capability"`
-	Total             units.Bytes `json:"total"` // that CUDA can hand out; nvidia-smi tells it in whole MiB, and 0 where a GPU shares the machine's
+	Total             units.Bytes `json:"total"` // that CUDA can hand out; nvidia-smi states it in whole MiB, and 0 where a GPU shares the machine's
 }
 
 // What can be wrong with a machine's GPUs. Errors of Devices wrap one of them.
@@ -133,7 +133,7 @@ func smiDevice(r []string) (Device, error) {
 	index, err1 := strconv.Atoi(r[0])
 	total, err2 := mebibytes(r[4])
 	kept, err3 := mebibytes(r[5])
-	if unreported(r[4]) && unreported(r[5]) { // a GPU that shares the machine's memory (GB10, Orin) has none of its own to tell
+	if unreported(r[4]) && unreported(r[5]) { // a GPU that shares the machine's memory (GB10, Orin) has none to report
 		total, kept, err2, err3 = 0, 0, nil, nil
 	}
 	if err := errors.Join(err1, err2, err3); err != nil || kept > total {
@@ -142,7 +142,7 @@ func smiDevice(r []string) (Device, error) {
 	return Device{Index: index, Name: r[1], UUID: r[2], ComputeCapability: r[3], Total: total - kept}, nil
 }
 
-// untold is a cell that the driver leaves open, in the words of old releases and new.
+// unreported is a cell that the driver leaves open, in the words of old releases and new.
 func unreported(cell string) bool {
 	return cell == "[N/A]" || cell == "N/A" || cell == "[Not Supported]"
 }

@@ -47,7 +47,7 @@ func says(t *testing.T, text string, status int) string {
 func TestDevicesByNvidiaSMI(t *testing.T) {
 	archive, err := txtar.ParseFile("testdata/nvidia-smi.txtar")
 	require.NoError(t, err)
-	shared := standInA // it has no memory of its own
+	shared := standInA // it has no own memory
 	shared.Total = 0
 	wants := map[string]struct {
 		devices []Device
@@ -158,7 +158,7 @@ func TestDevicesByProbeText(t *testing.T) {
 	}
 }
 
-// The probe itself, built with cgo, on the stand-in driver. It gives what nvidia-smi gives.
+// The probe itself, built with cgo, on the stub driver. It gives what nvidia-smi gives.
 func TestDevicesByProbe(t *testing.T) {
 	probe, driver := buildProbe(t)
 	for _, c := range []struct {
@@ -233,7 +233,7 @@ func TestDevicesByProbe(t *testing.T) {
 	})
 }
 
-// oldDriver is a stand-in driver of the functions in fakecuda.c and no others.
+// oldDriver is a stub driver of the functions in fakecuda.c and no others.
 func oldDriver(t *testing.T, flags ...string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -243,7 +243,7 @@ func oldDriver(t *testing.T, flags ...string) string {
 	return dir
 }
 
-// buildProbe builds cudaprobe and the stand-in driver: by cgo, which takes a C compiler, CUDA's headers and more time than all other tests of the package.
+// buildProbe builds cudaprobe and the stub driver: by cgo, which takes a C compiler, CUDA's headers and more time than all other tests of the package.
 func buildProbe(t *testing.T) (probe, driver string) {
 	t.Helper()
 	if os.Getenv("MEMSPEC_PROBE_TESTS") == "" {
@@ -259,7 +259,7 @@ func buildProbe(t *testing.T) (probe, driver string) {
 	return probe, driver
 }
 
-// TestSameDevice: a recording's GPU is the case's by what it computes with, where that is told, else by its memory.
+// TestSameDevice: a recording's GPU is the case's by what it computes with, where that is reported, else by its memory.
 func TestSameDevice(t *testing.T) {
 	d, err := device.Lookup("t4")
 	require.NoError(t, err)

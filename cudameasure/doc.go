@@ -1,4 +1,4 @@
-// Package cudameasure runs cases for real and holds what they took against what was predicted.
+// Package cudameasure runs cases for real and compares what they took with what was predicted.
 //
 //	Devices   which GPUs this machine has
 //	Run       measures one case: PyTorch in a fresh process, its memory sampled beside it
@@ -21,6 +21,6 @@
 //
 // # What is not
 //
-// Memory between two samples; memory of other processes, whose changes during a run cannot be told from the run's own, so that the context's
+// Memory between two samples; memory of other processes, whose changes during a run cannot be distinguished from the run's own, so that the context's
 // cost is to be trusted only on an otherwise idle device; host memory; a training step.
 package cudameasure

@@ -19,7 +19,7 @@ import (
 	"github.com/memspec/memspec/engine/units"
 )
 
-// shim is a stand-in for Python: $out is where the record goes, and the request is on standard input.
+// shim is a stub for Python: $out is where the record goes, and the request is on standard input.
 func shim(t *testing.T, body string) string {
 	return script(t, `out=; prev=; for a in "$@"; do [ "$prev" != --output ] || out=$a; prev=$a; done`+"\n"+body)
 }
@@ -102,7 +102,7 @@ func TestRunFails(t *testing.T) {
 	assert.ErrorIs(t, err, ErrNoPython)
 }
 
-// On a machine with several GPUs the case's own is the one that PyTorch sees, and whose memory is told.
+// On a machine with several GPUs the case's own is the one that PyTorch sees, and whose memory is reported.
 func TestRunOnOneOfSeveralGPUs(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("CUDA_VISIBLE_DEVICES", "the machine's own")
@@ -117,7 +117,7 @@ func TestRunOnOneOfSeveralGPUs(t *testing.T) {
 	assert.Equal(t, 310*MiB, m.Sampled.Rise())
 }
 
-// tells is an nvidia-smi that says what body says, again and again where it is asked to (-lms). It keeps an account of how often it was started.
+// fakeSMI is an nvidia-smi that says what body says, again and again where it is asked to (-lms). It keeps an account of how often it was started.
 func fakeSMI(t *testing.T, body string) string {
 	return script(t, `printf x >>"$0.started"; while :; do `+body+`
 case "$*" in *-lms*) sleep 0.05;; *) break;; esac; done`)

@@ -73,7 +73,7 @@ func (m *Measurement) peakOfCalls(of func(*recording.Pass) *units.Bytes) (units.
 	return m.Peak(of)
 }
 
-// ContextCost is the device memory of the process outside the allocator: as the shim saw it, else by the samples; false where neither tells.
+// ContextCost is the device memory of the process outside the allocator: as the shim saw it, else by the samples; false where neither reports.
 func (m *Measurement) ContextCost() (units.Bytes, bool) {
 	if m.Context != nil {
 		return *m.Context, true

@@ -16,7 +16,7 @@ import (
 // sampleEvery is how often the devices are asked.
 const sampleEvery = 100 * time.Millisecond
 
-// sample watches every device until the returned function is called, which tells what was seen by UUID; nil where nobody tells. One process tells all
+// sample watches every device until the returned function is called, which says what was seen by UUID; nil where nobody reports. One process reports all
 // the time: nvidia-smi, which makes no context to ask, else cudaprobe by gorgonia.org/cu's MemInfo, whose context is there before the run.
 func (t *Tools) sample(ctx context.Context) func() map[string]*Sampled {
 	ctx, cancel := context.WithCancel(ctx)
@@ -43,14 +43,14 @@ func (t *Tools) sample(ctx context.Context) func() map[string]*Sampled {
 		for lines := bufio.NewScanner(output); lines.Scan(); {
 			uuid, b, ok := usedRow(lines.Text())
 			if !ok {
-				continue // one that does not tell
+				continue // one that does not record
 			}
 			s := seen[uuid]
 			if s == nil {
 				s = &Sampled{UUID: uuid, Before: b, Most: b}
 				seen[uuid] = s
 			} else {
-				begin() // each has told once
+				begin() // each has reported once
 			}
 			s.Most = max(s.Most, b)
 			s.Samples++

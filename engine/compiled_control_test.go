@@ -52,7 +52,7 @@ func ranOf(t *testing.T, c spec.Case) (*engine.Run, []spec.Assumption) {
 	return r, nought
 }
 
-// TestControlledPackages holds packages that choose, loop, read values and call operators of their own against the same packages run by PyTorch on a pretend
+// TestControlledPackages holds packages that choose, loop, read values and call their own operators against the same packages run by PyTorch on a pretend
 // GPU. As they stand nothing is under what it took; with the values stated that it read, every event is its.
 func TestControlledPackages(t *testing.T) {
 	dir := filepath.Join("..", "testdata", "compiled", "control")

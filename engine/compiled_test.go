@@ -105,7 +105,7 @@ func TestPackageWeights(t *testing.T) {
 	assert.EqualValues(t, 2048, r.Baseline.Allocated, "the input alone")
 }
 
-// TestCompiledInputs: what code was compiled for is told by itself; its first open size is the batch.
+// TestCompiledInputs: what code was compiled for is reported by itself; its first open size is the batch.
 func TestCompiledInputs(t *testing.T) {
 	for name, want := range map[string][]string{
 		"resnet50.t4.pt2":      {"arg320_1=float32[1,3,224,224]"},
@@ -155,7 +155,7 @@ func TestPackageRefusals(t *testing.T) {
 	}
 }
 
-// TestFusedKernelsAreTold: a buffer is told by the operators that its kernel was made of, a copy that compiling adds as such: resnet50's convolutions are
+// TestFusedKernelsAreTold: a buffer is reported by the operators that its kernel was made of, a copy that compiling adds as such: resnet50's convolutions are
 // run channels last, so its image and its weights are copied in every call.
 func TestFusedKernelsAreTold(t *testing.T) {
 	r, err := new(suite.Models).Run(context.Background(), testcase.On(t, "t4", filepath.Join("..", "testdata", "compiled", "resnet50.t4.pt2"), "float32[1,3,224,224]"))

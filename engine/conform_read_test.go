@@ -13,7 +13,7 @@ type (
 	stream    = conformance.Stream
 )
 
-// conformanceFolder holds the recordings that the device none is held against.
+// conformanceFolder holds the recordings that the device none is compared with.
 const conformanceFolder = "../testdata/conformance/2.15-fake-cuda"
 
 // testdataRoot is the folder that recordings name their artifacts from.

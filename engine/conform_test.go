@@ -24,7 +24,7 @@ import (
 	"github.com/memspec/memspec/engine/trace"
 )
 
-// account is one prediction held against one recording.
+// account is one prediction compared with one recording.
 type account struct {
 	model, kind, runtime string
 	group                string // of the table: the artifact's folder, or "settings"
@@ -48,7 +48,7 @@ func (a account) peakError() float64 {
 	return 100 * float64(a.peak-a.want) / float64(a.want)
 }
 
-// compareAll holds every archive against its recordings: torchscript for both kinds, and eager for both against the live module's run. It does so
+// compareAll compares every archive with its recordings: torchscript for both kinds, and eager for both against the live module's run. It does so
 // once for all tests.
 func compareAll(t testing.TB) []account {
 	t.Helper()

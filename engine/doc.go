@@ -1,6 +1,6 @@
 // Package engine predicts what a model takes on a GPU, from its artifact alone: Estimate gives the account, Check judges it.
 //
-// # The house
+// # The architecture
 //
 //	bytes ──▶ artifact ──▶ program ──▶ exec ──▶ trace ──▶ allocator ──▶ report ──▶ verdict
 //	          decode       typed       abstract  alloc/   CUDA caching  peaks,      budgets:
@@ -23,7 +23,7 @@
 //	platform   what a run happens on and with; what changed in which torch release
 //	workspace  what libraries and kernels take beside results, as functions of shapes and platform; in profile: what libraries themselves answer
 //	note       what a run may have to assume: IDs and texts
-//	artifact   what people have, at sight: archives to programs, recordings and snapshots to runs, strangers by name; and strip
+//	artifact   what people have, by signature: archives to programs, recordings and snapshots to runs, unrecognized files by name; and strip
 //	           artifact/torchscript, artifact/torchexport, artifact/aotinductor: a decoder for each format
 //	program    the typed graph
 //	ops        the language of operator rules; the rules by family beneath it, joined in ops/builtin: results, aliases, composites, workspace
@@ -46,17 +46,17 @@
 //	internal   containers and scanners of files (ptzip, pickle, jsonscan, pysource, expr), memory in slabs, names that are meant (nearest);
 //	           internal/testing: golden files, recordings (conformance), operator samples (aten), faults
 //
-// Doors, each of which calls this package and adds no rule of its own:
+// Doors, each of which calls this package and adds no own rule:
 //
 //	cmd/memspec         the command; a verb is a file
 //	assert              go test; assert/require ends the test
-//	cudameasure         runs a case with memshim, on a GPU or a pretend one; cudameasure/verify holds the run against the prediction
+//	cudameasure         runs a case with memshim, on a GPU or a pretend one; cudameasure/verify compares the run with the prediction
 //	pyshim              memshim: python -m memshim, pytest, the pretend GPU
 //
 // Where to add what: an operator is a row in its family under ops (ops/doc.go has the families and the six questions); a kind of artifact is
 // a row in artifact/kinds.go, and a folder beside it where it holds a program; a device is a row in device; an allocator setting is a row in
 // allocator; a format of reports is a writer and a row in format.Formats; a metric is a constant in report and its line in Value; a note is
-// a row in note, a line below and a witness in notes_test.go.
+// a row in note, a line below and a test in notes_test.go.
 //
 // # Promises
 //
@@ -69,8 +69,8 @@
 // # What is not modelled
 //
 // Training, but as a recording of it (package recording). Several streams of one run. Fused kernels
-// that TorchScript's profiling executor may make from the second pass on. What libraries allocate outside PyTorch's allocator, but for the
-// context's cost where a device's row or memspec.yaml states it, and the weights of an AOTInductor package. Library workspace is by rule where
+// that TorchScript's profiling executor may make from the second pass on. What libraries allocate outside PyTorch's allocator, except the
+// context's cost where a device's row or memspec.yaml states it, and the weights of an AOTInductor package. Library workspace is by formula where
 // nothing more exact is known, and the report says so.
 //
 // # Notes

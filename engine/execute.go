@@ -25,7 +25,7 @@ type account uint8
 const (
 	likeliest  account = iota // the prediction
 	lowerEnd                  // data-dependent sizes at their lower end
-	localsHeld                // locals that the artifact does not tell of held to the end of their calls
+	localsHeld                // locals that the artifact does not record, held to the end of their calls
 )
 
 // execute runs the model's program abstractly; a run that was recorded is as it is.

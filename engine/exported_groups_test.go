@@ -15,7 +15,7 @@ import (
 )
 
 // TestMixturesOfExpertsHangOnValues: how many rows an expert gets is data, and where a GPU computes a grouped product group by group, only a group that has some
-// takes a product's workspace. The recordings are of a pretend GPU, where no group has any: they are the least, the prediction is the most, and but for these workspaces
+// takes a product's workspace. The recordings are of a pretend GPU, where no group has any: they are the least, the prediction is the most, and except these workspaces
 // the two are one, event for event.
 func TestMixturesOfExpertsHangOnValues(t *testing.T) {
 	for _, model := range []string{"mixtral", "qwen2_moe"} {

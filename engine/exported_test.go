@@ -123,7 +123,7 @@ func exampleTexts(t testing.TB, p *program.Program) []string {
 	return out
 }
 
-// streamOf are the first pass's events as the recordings tell them.
+// streamOf are the first pass's events as the recordings record them.
 func streamOf(tr *trace.Trace) []string {
 	var out []string
 	number := map[int64]int{}

@@ -19,7 +19,7 @@ import (
 	"github.com/memspec/memspec/engine/spec"
 )
 
-// longProgram writes an exported program of n nodes as a folder: blocks of ten nodes, each a module with a line of its own for each node, whose input is
+// longProgram writes an exported program of n nodes as a folder: blocks of ten nodes, each a module with a separate line for each node, whose input is
 // held to its end.
 func longProgram(t testing.TB, n int) string {
 	dir := filepath.Join(t.TempDir(), "long")

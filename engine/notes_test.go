@@ -39,7 +39,7 @@ func TestNotesAreListed(t *testing.T) {
 	assert.Equal(t, want, got)
 }
 
-// Every note is written by some run: a row here is its witness.
+// Every note is written by some run: a row here is its test.
 func TestNotesHaveAWitness(t *testing.T) {
 	small := "../testdata/artifacts/small/"
 	unwitnessed := map[note.ID]bool{}

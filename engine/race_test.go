@@ -25,7 +25,7 @@ var notRaced = map[string]string{
 	"startBrowser": "reads what a browser prints, where one is asked for",
 }
 
-// What starts goroutines is tested with the race detector: make race names packages, and of the two big ones tests. This holds those lists against
+// What starts goroutines is tested with the race detector: make race names packages, and of the two big ones tests. This compares those lists with
 // the code.
 func TestWhatIsConcurrentIsRaced(t *testing.T) {
 	raced := racedBy(t)
@@ -156,7 +156,7 @@ func (fs funcs) add(file *ast.File, test bool) {
 	}
 }
 
-// concurrent says whether a function starts goroutines, itself or by functions that it calls by name, but for those of notRaced. A test is asked for what
+// concurrent says whether a function starts goroutines, itself or by functions that it calls by name, except those of notRaced. A test is asked for what
 // tests do: of what a product's function starts, one raced test is enough.
 func (fs funcs) concurrent(name string, from []string) bool {
 	f := fs[name]
@@ -180,7 +180,7 @@ func startsSome(text []byte) bool {
 // readFuncs reads the functions of every package beneath root that start goroutines, and of tests those that call such.
 func readFuncs(t *testing.T, root string) map[string]funcs {
 	out := map[string]funcs{}
-	others := map[string][][]byte{} // tests' files without concurrency of their own
+	others := map[string][][]byte{} // tests' files without their own concurrency
 	add := func(pkg string, text []byte, test bool) {
 		file, err := parser.ParseFile(token.NewFileSet(), pkg, text, parser.SkipObjectResolution)
 		require.NoError(t, err)

@@ -56,7 +56,7 @@ func TestTracedAgainstPretended(t *testing.T) {
 	}
 }
 
-// withoutSidecar is an archive in a folder of its own.
+// withoutSidecar is an archive in a separate folder.
 func withoutSidecar(t *testing.T, path string) string {
 	alone := filepath.Join(t.TempDir(), filepath.Base(path))
 	absolute, err := filepath.Abs(path)

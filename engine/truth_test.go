@@ -35,7 +35,7 @@ var measuredPeaks = []struct {
 	{"vgg16", 529.62, 566.51, 578, false},
 }
 
-// The tolerances of the rule that stands in for a convolution's workspace (input + weight bytes).
+// The tolerances of the rule that replaces a convolution's workspace (input + weight bytes).
 const (
 	allocatedTolerance = 0.7 // percent
 	reservedTolerance  = 2.0
@@ -64,7 +64,7 @@ func mib(b units.Bytes) float64 { return math.Round(float64(b)/float64(units.MiB
 
 func percent(got, want float64) float64 { return 100 * (got - want) / want }
 
-// TestMeasuredPeaks holds five predictions against a real GPU.
+// TestMeasuredPeaks compares five predictions with a real GPU.
 func TestMeasuredPeaks(t *testing.T) {
 	for _, want := range measuredPeaks {
 		t.Run(want.model, func(t *testing.T) {

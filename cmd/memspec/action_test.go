@@ -32,7 +32,7 @@ type actionFile struct {
 	Runs   struct{ Steps []step }
 }
 
-// A runner runs steps as GitHub's does: each script in a shell of its own, with what expressions give.
+// A runner runs steps as GitHub's does: each script in a separate shell, with what expressions give.
 type runner struct {
 	t       *testing.T
 	temp    string            // RUNNER_TEMP
@@ -188,7 +188,7 @@ func TestPublishedBuilds(t *testing.T) {
 	t.Run("Containerfile", func(t *testing.T) { buildContainer(t, root) })
 }
 
-// buildContainer does what the lines of the Containerfile say, in folders: no container is needed for it. The result is run in a root folder of its own
+// buildContainer does what the lines of the Containerfile say, in folders: no container is needed for it. The result is run in a separate root folder
 // where that can be had.
 func buildContainer(t *testing.T, root string) {
 	source, image := t.TempDir(), t.TempDir()

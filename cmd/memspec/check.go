@@ -203,7 +203,7 @@ func runCheck(cmd *cobra.Command, cases []spec.Case, all *checked) (int, error) 
 	return code, nil
 }
 
-// closing tells a person at a terminal how long it took, and which budget that holds has the least room: "0.4 s, least room: net[B=8],
+// closing shows a person at a terminal how long it took, and which budget that holds has the least room: "0.4 s, least room: net[B=8],
 // reserved 224.0 MiB of 400.0 MiB (56.0%)".
 func (c *checked) closing(took time.Duration) string {
 	s := fmt.Sprintf("%.1f s", took.Seconds())

@@ -28,7 +28,7 @@ type deviceJSON struct {
 	ComputeCapability string          `json:"compute_capability"`
 	SMs               int             `json:"sms"`
 	Context           *units.Bytes    `json:"context"`                 // null: not known
-	ContextRange      *report.Context `json:"context_range,omitempty"` // what public logs tell of it, where it was not measured
+	ContextRange      *report.Context `json:"context_range,omitempty"` // what public logs say of it, where it was not measured
 	Source            string          `json:"source"`
 	Driver            string          `json:"driver"`
 	L2                units.Bytes     `json:"l2"` // 0, like the three that follow: not known

@@ -110,7 +110,7 @@ type explained struct {
 	first bool        // of those that are explained
 }
 
-// asCase is the result for every format. Nothing is judged: a case's budgets are told, and lines in the pictures.
+// asCase is the result for every format. Nothing is judged: a case's budgets are reported, and lines in the pictures.
 func (r *explained) asCase(plot bool) *format.Case {
 	c := cli.RunCase(r.Run)
 	judged := format.Judged(r.Case.Name, r.Case.Pos, r.Report, r.Verdict)

@@ -98,7 +98,7 @@ type initModel struct {
 	results              []*suite.Result
 }
 
-// gather predicts the artifacts. One that was named must work; of those that were found, the others are told.
+// gather predicts the artifacts. One that was named must work; of those that were found, the others are reported.
 func (file *initFile) gather(cmd *cobra.Command, args []string, name string) error {
 	if _, err := file.flags.Platform(""); err != nil {
 		return err

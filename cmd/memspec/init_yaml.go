@@ -11,7 +11,7 @@ import (
 	"github.com/memspec/memspec/engine/units"
 )
 
-// schemaLine tells editors what a memspec.yaml may hold.
+// schemaLine shows editors what a memspec.yaml may hold.
 const schemaLine = "# yaml-language-server: $schema=https://raw.githubusercontent.com/memspec/memspec/main/engine/spec/memspec.schema.json\n"
 
 func (file *initFile) yaml() string {
@@ -119,7 +119,7 @@ func (file *initFile) settle() (command string, cases int) {
 	return command, cases
 }
 
-// withHeadroom is a budget for what a report tells, in whole MiB.
+// withHeadroom is a budget for what a report reports, in whole MiB.
 func withHeadroom(r *report.Report, m report.Metric, share float64) string {
 	v, ok := r.UpperValue(m)
 	if !ok {

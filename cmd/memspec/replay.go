@@ -93,7 +93,7 @@ Exit codes: 0 all agree, 1 they part, 3 nothing to replay, 2 the file cannot be 
 	return cmd
 }
 
-// deviceCase is a replayed device for every format. Its timeline is told where a replay of the events alone comes to the simulated peaks: it does not
+// deviceCase is a replayed device for every format. Its timeline is reported where a replay of the events alone comes to the simulated peaks: it does not
 // where the recording gave segments back, which such a replay cannot know.
 func deviceCase(path string, d *allocator.DeviceReplay, out *cli.Outputs) (*format.Case, error) {
 	name := fmt.Sprintf("%s, device %d", path, d.Device)

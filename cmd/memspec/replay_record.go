@@ -124,7 +124,7 @@ func platformOf(m *recording.Recording) (platform.Platform, error) {
 	return p, nil
 }
 
-// passPeaks are what is held when the baseline is over, then each pass's peaks. A pass begins when what the one before returned is let go.
+// passPeaks are what is held when the baseline is over, then each pass's peaks. A pass begins when what the one before returned is released.
 func passPeaks(tl *allocator.Timeline, passes int) ([]allocator.PeakSizes, error) {
 	out := make([]allocator.PeakSizes, passes)
 	began := make([]bool, passes)

@@ -175,7 +175,7 @@ func writeSweep(out *cli.Outputs, s *sweep) error {
 		c := format.Judged(fmt.Sprintf("%s=%d", s.dim, s.values[i]), r.Case.Pos, r.Report, r.Verdict)
 		c.Judged = len(r.Verdict.Findings) > 0
 		c.Line = fmt.Sprintf("%s=%d %s: %s", s.dim, s.values[i], r.Report.On(), report.Headline(r.Report))
-		c.Text = func(io.Writer) error { return nil } // the table tells them together
+		c.Text = func(io.Writer) error { return nil } // the table states them together
 		if err := out.Add(c); err != nil {
 			return err
 		}

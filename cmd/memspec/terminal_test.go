@@ -11,9 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// At a terminal a check tells in one line more how long it took, and which budget that holds has the least room; colours are there. Elsewhere neither is.
+// At a terminal a check reports in one line more how long it took, and which budget that holds has the least room; colours are there. Elsewhere neither is.
 func TestCheckAtATerminal(t *testing.T) {
-	script, err := exec.LookPath("script") // of util-linux: a terminal of its own
+	script, err := exec.LookPath("script") // of util-linux: a separate terminal
 	if err != nil {
 		t.Skip("got no script (Debian: bsdutils), which opens a terminal")
 	}

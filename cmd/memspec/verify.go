@@ -96,14 +96,14 @@ case without a measurement under --require is, no case has a record in the folde
 	return cmd
 }
 
-// A holder holds one prediction against what was measured.
+// A holder compares one prediction with what was measured.
 type holder func(context.Context, *suite.Result) (*verify.Account, error)
 
 func (o *verifyOptions) holder() (holder, error) {
 	if o.dir == "" {
 		tools := cudameasure.FromEnvironment()
 		tools.Limit = o.timeout
-		tools.Binary, _ = os.Executable() // where it cannot be told, memshim looks for it
+		tools.Binary, _ = os.Executable() // where it is unknown, memshim looks for it
 		here := &verify.Machine{Tools: &tools, Required: o.require, Pretend: o.on.Value == "pretend"}
 		return here.Run, nil
 	}
@@ -176,7 +176,7 @@ func (o *verifyOptions) end(all []*verify.Account) error {
 	return cli.ExitWith(code)
 }
 
-// none says why nothing was held against anything, where that was asked for: a machine need not have a case's GPU, but every one can pretend it.
+// none says why nothing was compared with anything, where that was asked for: a machine need not have a case's GPU, but every one can pretend it.
 func (o *verifyOptions) none(measured int) error {
 	switch {
 	case measured > 0:

@@ -90,7 +90,7 @@ func TestWorkflowsFit(t *testing.T) {
 	}
 }
 
-// The script of comment.yml as actions/github-script runs it, with a stand-in for GitHub: one comment, which later runs rewrite.
+// The script of comment.yml as actions/github-script runs it, with a stub for GitHub: one comment, which later runs rewrite.
 func TestCommentScript(t *testing.T) {
 	node, err := exec.LookPath("node")
 	if err != nil {

@@ -139,7 +139,7 @@ func deviceOf(name string, cases []spec.Case) (*device.Device, error) {
 	return &d, err
 }
 
-// gather runs the cases; one that cannot be run is told and leaves the others.
+// gather runs the cases; one that cannot be run is reported and leaves the others.
 func (f *workspaceFlags) gather(ctx context.Context, path string, cases []spec.Case) (*cli.WorkspaceJSON, error) {
 	out := cli.NewWorkspaceJSON(path)
 	models := suite.New(os.Environ())

@@ -2,11 +2,11 @@
 
 // Command cudaprobe prints what the CUDA driver says of this machine's GPUs, as JSON on one line.
 //
-// It is a program of its own, and the only importer of gorgonia.org/cu: that package's init calls cuInit and ends the process with status 1
+// It is a separate program, and the only importer of gorgonia.org/cu: that package's init calls cuInit and ends the process with status 1
 // where there is no device. It makes no context, so asking takes no device memory. The numbers are the driver's; nothing is judged here.
 //
-// cudaprobe -memory tells what is in use of each device, again and again: a line "UUID, MiB" each, as nvidia-smi's memory.used. CUDA tells that
-// inside a context alone, which takes memory of its own for as long; the first lines are told with it there.
+// cudaprobe -memory says what is in use of each device, again and again: a line "UUID, MiB" each, as nvidia-smi's memory.used. CUDA says that
+// inside a context alone, which takes its own memory for as long; the first lines are reported with it there.
 package main
 
 import (
@@ -19,7 +19,7 @@ import (
 	"gorgonia.org/cu"
 )
 
-// every is how often memory is told.
+// every is how often memory is reported.
 const every = 100 * time.Millisecond
 
 type answer struct {

@@ -22,7 +22,7 @@ import (
 	"github.com/memspec/memspec/engine/verdict"
 )
 
-// TestAccounts: what is told of a case held against measurements, in words and for programs: testdata/accounts.txt.
+// TestAccounts: what is known of a case compared with measurements, in words and for programs: testdata/accounts.txt.
 func TestAccounts(t *testing.T) {
 	var out strings.Builder
 	check := func(why string, edit func(a *verify.Account)) {

@@ -1,4 +1,4 @@
-// Package verify holds the prediction of a case against what the case took when it was really run.
+// Package verify compares the prediction of a case with what the case took when it was really run.
 //
 // It turns a suite.Result and measurements (records made elsewhere, or a run on this machine's GPU) into an Account: the outcome of both, a
 // table of predicted and measured, and where the two streams of events first part. memspec verify and package assert print the same account.
@@ -23,7 +23,7 @@ import (
 	"github.com/memspec/memspec/engine/verdict"
 )
 
-// An Account is one case with the measurements that were held against its prediction, and those that could not be.
+// An Account is one case with the measurements that were compared with its prediction, and those that could not be.
 type Account struct {
 	*suite.Result                 // the prediction; of a case that has a source alone and no recording, what a run on a pretend GPU recorded
 	Outcome       verdict.Outcome // of the prediction and of every comparison, the worst
@@ -34,7 +34,7 @@ type Account struct {
 	On            recording.Where // what it was to be run on: OnCUDA or OnPretend
 }
 
-// Compared is a prediction held against one measurement.
+// Compared is a prediction compared with one measurement.
 type Compared struct {
 	*cudameasure.Comparison
 	Measured *cudameasure.Measurement
@@ -55,7 +55,7 @@ type Kept struct {
 	Pretend  bool // those of pretend GPUs are compared, and those of real ones left out; else the other way around
 }
 
-// Compare holds a prediction against those of the records that are its case's. The error is a record's.
+// Compare compares a prediction with those of the records that are its case's. The error is a record's.
 func (k *Kept) Compare(ctx context.Context, r *suite.Result) (*Account, error) {
 	a := &Account{Result: r, Outcome: r.Verdict.Outcome, Required: k.Required, On: recording.OnCUDA}
 	if k.Pretend {
@@ -93,7 +93,7 @@ type Machine struct {
 	running sync.Mutex
 }
 
-// Run runs a case and holds its prediction against it. Where this machine lacks the case's GPU, or what it takes to run it, nothing is run and
+// Run runs a case and compares its prediction with it. Where this machine lacks the case's GPU, or what it takes to run it, nothing is run and
 // the account says so. One case is run at a time: what a device has in use is the run's own. The error is the context's.
 func (h *Machine) Run(ctx context.Context, r *suite.Result) (*Account, error) {
 	a := &Account{Result: r, Outcome: r.Verdict.Outcome, Required: h.Required, On: recording.OnCUDA}

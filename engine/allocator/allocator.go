@@ -1,4 +1,4 @@
-// Package allocator replays a trace through a simulation of PyTorch's CUDA caching allocator and tells what it held at every event.
+// Package allocator replays a trace through a simulation of PyTorch's CUDA caching allocator and says what it held at every event.
 //
 // The simulated allocator does what c10/cuda/CUDACachingAllocator.cpp does: requests are rounded to multiples of 512 bytes, served from the
 // best fitting free block of their pool and stream, split from it or taken whole; a miss takes a new segment from the device; freed blocks merge

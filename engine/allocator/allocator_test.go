@@ -154,7 +154,7 @@ func TestHeap(t *testing.T) {
 	for which, c := range configs() {
 		r := rand.New(rand.NewPCG(uint64(which), 9))
 		if c.Settings.Expandable {
-			c.Limit, c.Settings.MemoryFraction = 0, 1 // out of memory, pages at the beginning are unmapped, and a heap does not tell where the range began
+			c.Limit, c.Settings.MemoryFraction = 0, 1 // out of memory, pages at the beginning are unmapped, and a heap does not say where the range began
 		}
 		a, err := newCaching(c)
 		require.NoError(t, err)
@@ -178,7 +178,7 @@ func TestHeap(t *testing.T) {
 		for range 100 {
 			size, stream := sizeOf(uint16(r.Uint32())), r.IntN(2)
 			if c.Settings.GCThreshold > 0 {
-				break // a heap does not tell the age of its blocks
+				break // a heap does not record the age of its blocks
 			}
 			x, errX := a.Malloc(size, stream)
 			y, errY := b.Malloc(size, stream)
@@ -369,7 +369,7 @@ func TestTimelineOutOfMemory(t *testing.T) {
 	assert.Equal(t, units.Bytes(3<<20), st.Allocated)
 }
 
-// TestTimelineOfTwoStreams: in a trace that tells when frees were completed, memory returns only then.
+// TestTimelineOfTwoStreams: in a trace that says when frees were completed, memory returns only then.
 func TestTimelineOfTwoStreams(t *testing.T) {
 	tl := timeline(t, "a = alloc 3MiB\nfree a\nb = alloc 3MiB\nfree_completed a\nc = alloc 3MiB\nempty_cache", Config{})
 	assert.Equal(t, units.Bytes(6<<20), tl.Peaks.Active.Bytes)
@@ -396,7 +396,7 @@ func TestReplayErrors(t *testing.T) {
 	}
 }
 
-// Allocations of estimated size are taken at their most, all others as they are.
+// Allocations of estimated size are taken at the upper bound, all others as they are.
 func TestReplayUpper(t *testing.T) {
 	tr := &trace.Trace{
 		Events: []trace.Event{
@@ -449,7 +449,7 @@ func TestWords(t *testing.T) {
 	assert.NoError(t, Verify(byte1, Stats{Requested: 1, Allocated: 1, Active: 1, Reserved: 1, Blocks: 1, ActiveBlocks: 1}), "a block of a byte")
 }
 
-// TestFreedInTwoSteps: what was not let go of is not completed, in any allocator.
+// TestFreedInTwoSteps: what was not released is not completed, in any allocator.
 func TestFreedInTwoSteps(t *testing.T) {
 	for name, a := range map[string]Allocator{"ideal": NewIdeal(0), "caching": mustNew(t, Config{})} {
 		addr, err := a.Malloc(5000, 0)

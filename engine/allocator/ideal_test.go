@@ -9,7 +9,7 @@ import (
 )
 
 // Ideal is the baseline: no rounding, no cache, no fragmentation. What is reserved is what was asked for, so no real peak is lower. Every
-// request has a segment of its own at an address never used before.
+// request has a separate segment at an address never used before.
 type Ideal struct {
 	limit  units.Bytes
 	next   uint64

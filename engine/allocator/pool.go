@@ -140,7 +140,7 @@ func (a *caching) link(prev, id, next blockID) {
 	}
 }
 
-// splittable is should_split: whether what remains is worth a block of its own.
+// splittable is should_split: whether what remains is worth a separate block.
 func (a *caching) splittable(p *pool, have, want units.Bytes) bool {
 	remaining := have - want
 	if p.small || a.set.Expandable {

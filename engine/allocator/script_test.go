@@ -159,7 +159,7 @@ func (s *script) name(name string) Addr {
 	return addr
 }
 
-// changes tells the segments that came, grew, shrank and went.
+// changes reports the segments that came, grew, shrank and went.
 func (s *script) changes() []string {
 	var did []string
 	now := s.a.Snapshot().Segments
@@ -195,7 +195,7 @@ func (s *script) changes() []string {
 	return did
 }
 
-// place tells an address by its segment.
+// place reports an address by its segment.
 func (s *script) place(addr Addr) string {
 	for _, seg := range s.seen {
 		if uint64(addr) >= seg.Addr && uint64(addr) < seg.Addr+uint64(seg.Size) {
@@ -205,7 +205,7 @@ func (s *script) place(addr Addr) string {
 	return "nowhere"
 }
 
-// blocks tells the blocks of a segment; free ones stand in parentheses, those awaiting another stream in brackets.
+// blocks reports the blocks of a segment; free ones stand in parentheses, those awaiting another stream in brackets.
 func (s *script) blocks(name string) string {
 	for _, seg := range s.seen {
 		if fmt.Sprintf("s%d", s.known[seg.Addr]) != name {

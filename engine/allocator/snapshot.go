@@ -9,7 +9,7 @@ import (
 )
 
 // A snapshot of a real GPU is the truth the simulation answers to. Its events are taken twice through the same blocks: once simulated, where
-// the rules choose the place of every allocation, and once recorded, where the device's own choice is followed. What a trace cannot tell is
+// the rules choose the place of every allocation, and once recorded, where the device's own choice is followed. What a trace cannot know is
 // followed in both: where the device put a new segment, and when segments went back to it.
 
 // DeviceReplay says how far simulation and recording agree on one device.

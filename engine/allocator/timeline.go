@@ -26,7 +26,7 @@ type Timeline struct {
 // Peaks are the largest values of some figures. They need not be reached at one moment.
 type Peaks struct{ Requested, Allocated, Active, Reserved Peak }
 
-// Upper is a run with every allocation of estimated size at its most.
+// Upper is a run with every allocation of estimated size at the upper bound.
 type Upper struct {
 	Peaks
 	OOM *OOMError // the allocation at which that run ended, or nil
@@ -71,8 +71,8 @@ type OOM struct {
 	*OOMError
 }
 
-// firstPhase is the phase in which a pass begins with the event: that of its first allocation which tells of its place. What it frees before is of the pass
-// before, and told by the place where it was made.
+// firstPhase is the phase in which a pass begins with the event: that of its first allocation which says of its place. What it frees before is of the pass
+// before, and reported by the place where it was made.
 func firstPhase(tr *trace.Trace, i int, before trace.Phase) trace.Phase {
 	for pass := tr.Events[i].Pass; i < len(tr.Events) && tr.Events[i].Pass == pass; i++ {
 		if e := &tr.Events[i]; e.Action == trace.Alloc && e.Site >= 0 && int(e.Site) < len(tr.Sites) {
@@ -135,7 +135,7 @@ func Replay(tr *trace.Trace, a Allocator) (*Timeline, error) {
 	return tl, nil
 }
 
-// ReplayUpper takes every event of a trace that Replay took through an allocator, every allocation of estimated size at its most, and returns
+// ReplayUpper takes every event of a trace that Replay took through an allocator, every allocation of estimated size at the upper bound, and returns
 // the peaks, up to where memory runs out.
 func ReplayUpper(tr *trace.Trace, a Allocator) (*Upper, error) {
 	r := newReplayer(tr, a)
@@ -206,8 +206,8 @@ type replayer struct {
 	tr       *trace.Trace
 	a        Allocator
 	storages []Storage
-	most     []units.Bytes // what an allocation of estimated size takes at its most, 0 where none is; nil to take the estimates
-	twoStep  bool          // the trace tells when frees were completed
+	most     []units.Bytes // what an allocation of estimated size takes at the upper bound, 0 where none is; nil to take the estimates
+	twoStep  bool          // the trace says when frees were completed
 }
 
 func newReplayer(tr *trace.Trace, a Allocator) *replayer {
@@ -219,7 +219,7 @@ func newReplayer(tr *trace.Trace, a Allocator) *replayer {
 		for _, b := range tr.Heap[i].Blocks {
 			if b.Storage >= 0 {
 				free := Never
-				if b.State == trace.ActiveAwaitingFree { // its owner let go of it before
+				if b.State == trace.ActiveAwaitingFree { // its owner released it before
 					free = Before
 				}
 				r.storages[b.Storage] = Storage{Before, free, Addr(b.Addr), b.Requested, b.Size, tr.Heap[i].Stream}
@@ -229,7 +229,7 @@ func newReplayer(tr *trace.Trace, a Allocator) *replayer {
 	return r
 }
 
-// hasCompleted says whether a trace tells when frees were completed.
+// hasCompleted says whether a trace says when frees were completed.
 func hasCompleted(tr *trace.Trace) bool {
 	for i := range tr.Events {
 		if tr.Events[i].Action == trace.FreeCompleted {

@@ -89,7 +89,7 @@ func (a *caching) unused(requested units.Bytes, stream int) []FreeBlock {
 func (tl *Timeline) Walk(f func(event int, a Allocator) bool) error { return tl.again(f) }
 
 // Unused lists the blocks that are free right after an allocation, by address, each with why that allocation did not use it. Where the allocation
-// made the allocator ask the device for memory, a Usable one is what was left over of that memory (but for expandable segments together with
+// made the allocator ask the device for memory, a Usable one is what was left over of that memory (except expandable segments together with
 // max_split_size_mb, where PyTorch's search may pass a block over). There are none for an event that allocates nothing.
 func (tl *Timeline) Unused(event int) ([]FreeBlock, error) {
 	if event < 0 || event >= len(tl.Trace.Events) || tl.Trace.Events[event].Action != trace.Alloc {

@@ -1,6 +1,6 @@
 // Package artifact opens the files that memspec predicts from, and says of any other file what it is.
 //
-// kinds is the one list: each row knows a kind of file at sight and names it in a line; the rows that can be read open it. An Artifact holds a
+// kinds is the one list: each row knows a kind of file by signature and names it in a line; the rows that can be read open it. An Artifact holds a
 // program, which is then run abstractly, or a run that was recorded, which enters at trace; it says what it can answer, and refuses the rest in
 // one place. Nothing after this package knows which format a program came from. Strip makes a copy of an archive without its weights.
 package artifact
@@ -25,17 +25,17 @@ import (
 // Artifact is an opened file. It holds a program or a recorded run.
 type Artifact struct {
 	Format   string           // the name of its kind
-	Producer string           // what it tells of its maker
+	Producer string           // what it says of its maker
 	Program  *program.Program // nil of a recorded run
 	Recorded *Recorded        // nil of a program
-	Runtimes []string         // how it can be run, what is meant where nobody says first; none where a recorded run does not tell how it was
+	Runtimes []string         // how it can be run, what is meant where nobody says first; none where a recorded run does not say how it was
 	Modes    []string         // what can be asked of it; likewise
 }
 
 // Recorded is a run as PyTorch's allocator recorded it, on one device.
 type Recorded struct {
 	*trace.Recording
-	Header *recording.Header // what was run, and on what; nil of a memory snapshot, which does not tell
+	Header *recording.Header // what was run, and on what; nil of a memory snapshot, which does not record
 	Others []OtherRun        // the same run with other values, those that take otherwise
 }
 
@@ -121,7 +121,7 @@ func Unpack(data []byte) (*Artifact, error) {
 	return Decode(z)
 }
 
-// What says at sight what the file at a path is: the name of its kind, "" where it is none that can be read, and a line for people: "a TorchScript
+// What says by signature what the file at a path is: the name of its kind, "" where it is none that can be read, and a line for people: "a TorchScript
 // archive (torch.jit.save)", "an ONNX model".
 func What(path string) (name, line string, err error) {
 	f, err := openFile(path)

@@ -22,7 +22,7 @@ type kind struct {
 	want  string             // what to use instead; "" is any kind that can be read
 	is    func(*file) bool
 	open  func(*file) (*Artifact, error) // nil of those that cannot be read
-	strip bool                           // its weights are records of their own, which Strip empties
+	strip bool                           // its weights are their own records, which Strip empties
 }
 
 // kinds are all that are known, in the order they are tried: first what can be read, of the others the archives before plain files, and in each
@@ -117,7 +117,7 @@ func isExported(f *file) bool {
 	return f.archive != nil && !aotinductor.Sniff(f.archive) && torchexport.Sniff(f.archive)
 }
 
-// isRecording knows the two forms of a recording by their beginning: an object that tells its schema and its case, as it is or compressed.
+// isRecording knows the two forms of a recording by their beginning: an object that reports its schema and its case, as it is or compressed.
 func isRecording(f *file) bool {
 	text := f.head
 	if recording.IsRec(f.head) {

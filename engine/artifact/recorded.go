@@ -98,7 +98,7 @@ func whereText(r *recording.Recording) string {
 	return "on " + r.Device.Name
 }
 
-// othersOf are the runs with other values that have events of their own.
+// othersOf are the runs with other values that have their own events.
 func othersOf(r *recording.Recording) ([]OtherRun, error) {
 	var out []OtherRun
 	for i := 0; r.Values != nil && i < len(r.Values.Runs); i++ {

@@ -15,7 +15,7 @@ import (
 )
 
 // Strip copies an archive without its weights: records of weights of more than ptzip.MaxSmall bytes become empty ones of the same
-// name, and the record ptzip.StrippedRecord tells their true sizes; those that are files of torch.save are stripped themselves. Everything else keeps its content. Smaller records stay,
+// name, and the record ptzip.StrippedRecord reports their true sizes; those that are files of torch.save are stripped themselves. Everything else keeps its content. Smaller records stay,
 // because a program may compute shapes with them, so that a check of the copy says what a check of the archive says, to the byte.
 // A copy of a copy is the same file. The copy appears at out whole or not at all. torch.export programs are copied alike, though they are not
 // read yet: their weights, constants and sample inputs are below data/ too, and what describes them, the .json files, is no weight.

@@ -7,11 +7,11 @@ import (
 	"github.com/memspec/memspec/engine/units"
 )
 
-// A contextLog is a message of PyTorch's allocator at the end of a device's memory, as somebody published it. It tells what one process took in all
+// A contextLog is a message of PyTorch's allocator at the end of a device's memory, as somebody published it. It says what one process took in all
 // (NVML's figure), and how much of it is the allocator's: allocated, and reserved but unallocated. What is left is the context with all that
 // libraries loaded into it: what nvidia-smi shows beside PyTorch's own.
 //
-// Left out are logs of Windows, whose driver does not tell a process's memory, and of programs that take device memory past the allocator (NCCL, vLLM,
+// Left out are logs of Windows, whose driver does not record a process's memory, and of programs that take device memory past the allocator (NCCL, vLLM,
 // tiny-cuda-nn): theirs is another question.
 //
 // The log of a serving engine prints the context at its start instead, before anything but the driver took memory: its unallocated is 0.
@@ -92,7 +92,7 @@ func (l *contextLog) ends() (low, high units.Bytes) {
 
 // ContextRange is what a CUDA context takes, as far as logs show, with what libraries load into it
 // later where that was measured. One process may load what another does not, so a single log is no
-// range: a card has that of its own logs where there are several, else that of all cards of its
+// range: a card has its own that logs where there are several, else that of all cards of its
 // compute capability where there are three logs and not of one card only, else that of all logs.
 type ContextRange struct {
 	Low, High units.Bytes
@@ -109,7 +109,7 @@ func contextOf(d *Device) *ContextRange {
 	return r
 }
 
-// loggedContext is the range that logs of contexts tell.
+// loggedContext is the range that logs of contexts report.
 func loggedContext(d *Device) *ContextRange {
 	own := within(func(l *contextLog) bool { return slices.Contains(l.devices, d.Name) })
 	if own.logs > 1 {
@@ -125,7 +125,7 @@ func loggedContext(d *Device) *ContextRange {
 	return all.of("other cards")
 }
 
-// spread is what some of the logs tell together.
+// spread is what some of the logs report together.
 type spread struct {
 	low, high units.Bytes
 	logs      int

@@ -1,7 +1,7 @@
 // Package device holds the GPUs that memspec knows: a table of rows, each with its source, and a look-up by name.
 //
 // It states what a device has (memory, compute capability, multiprocessors, what a CUDA context costs) and models nothing. A figure
-// that no public source gives is left out, never guessed: Context is then a range that published logs tell, and Memory is marked nominal.
+// that no public source gives is left out, never guessed: Context is then a range that published logs report, and Memory is marked nominal.
 package device
 
 import (
@@ -72,7 +72,7 @@ type Device struct {
 	SMs               int         // multiprocessors
 	Context           units.Bytes // what a CUDA context takes outside the allocator; see ContextKnown
 	ContextKnown      bool
-	ContextRange      *ContextRange // where public logs tell no more than that; nil where nothing does
+	ContextRange      *ContextRange // where public logs report no more than that; nil where nothing does
 	Source            string        // where Memory and, if known, Context were read
 	Figures           Figures
 }
@@ -122,10 +122,10 @@ func Names() []string {
 	return out
 }
 
-// memorySlack is how far two drivers may tell the same card's memory apart: the rows of the table saw up to 2%, each way.
+// memorySlack is how far two drivers may differ in the same card's memory: the rows of the table saw up to 2%, each way.
 const memorySlack = 0.04
 
-// Is says whether a GPU that a driver tells of is the device: of its compute capability ("8.6"), and of its memory as nearly as drivers agree.
+// Is says whether a GPU that a driver says of is the device: of its compute capability ("8.6"), and of its memory as nearly as drivers agree.
 func (d *Device) Is(capability string, memory units.Bytes) bool {
 	return d.ComputeCapability.String() == capability && (d.Memory == 0 || math.Abs(float64(d.Memory-memory)) <= memorySlack*float64(d.Memory))
 }

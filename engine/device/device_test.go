@@ -121,7 +121,7 @@ func TestMachinesOfClouds(t *testing.T) {
 	}
 }
 
-// What a word asks for that is no card's name; names of AMD's cards are told by their form.
+// What a word asks for that is no card's name; names of AMD's cards are reported by their form.
 func TestHints(t *testing.T) {
 	const cuda, none, all = "; CUDA's are known", "", "; how much fits depends on the card, which nvidia-smi -L names"
 	for name, want := range map[string]string{
@@ -195,7 +195,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// A driver's card is a row's by its compute capability and its memory, which drivers tell a little apart.
+// A driver's card is a row's by its compute capability and its memory, which drivers report a little differently.
 func TestIs(t *testing.T) {
 	d, err := device.Lookup("a10g")
 	require.NoError(t, err)

@@ -8,13 +8,13 @@ import (
 	"github.com/memspec/memspec/engine/units"
 )
 
-// LogsOf is what the logs of a card tell of its context, for a card that was measured too.
+// LogsOf is what the logs of a card say of its context, for a card that was measured too.
 func LogsOf(name string) (low, high units.Bytes) {
 	s := within(func(l *contextLog) bool { return slices.Contains(l.devices, name) })
 	return s.low, s.high
 }
 
-// Logs tells each log: of which cards it may be, what the context may have been, and its source.
+// Logs reports each log: of which cards it may be, what the context may have been, and its source.
 func Logs() (out []string) {
 	for i := range contextLogs {
 		l := &contextLogs[i]

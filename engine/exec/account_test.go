@@ -274,7 +274,7 @@ func TestInputValues(t *testing.T) {
 				out = append(out, shown(v))
 			}
 			got = strings.Join(append(out, "|"), " ")
-			for _, v := range args { // a caller who lets go has the last hold but one, of a container too
+			for _, v := range args { // a caller who releases has the last hold but one, of a container too
 				m.Drop(v)
 			}
 			require.NotContains(t, passEvents(m.Trace(), 1), "-", c.why)

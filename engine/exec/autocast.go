@@ -203,7 +203,7 @@ func (d *Dispatch) castArg(v any, to, lower tensor.DType) (any, error) {
 	return v, nil
 }
 
-// castBack gives all results of a torchvision operator the dtype that its first argument had, places of maxima too, and lets go of the casts
+// castBack gives all results of a torchvision operator the dtype that its first argument had, places of maxima too, and releases the casts
 // before and of the results after, both from the first on. nms gives positions and leaves them.
 func (d *Dispatch) castBack(b *ops.Bound, args []any, v any, mark int) (any, error) {
 	if castPolicies()[b.Schema.Name] != castVision {
@@ -272,7 +272,7 @@ func (d *Dispatch) made(op string, args ...any) (*tensor.Tensor, error) {
 	return t, nil
 }
 
-// leaveAutocast lets go of the cached casts, as the outermost autocast context does.
+// leaveAutocast releases the cached casts, as the outermost autocast context does.
 func (d *Dispatch) leaveAutocast() {
 	for _, c := range d.casts.order {
 		d.Drop(c)
@@ -280,7 +280,7 @@ func (d *Dispatch) leaveAutocast() {
 	d.casts = casts{to: d.casts.to, depth: d.casts.depth}
 }
 
-// Autocast runs a region of the program under autocast to a dtype, or under none where that is "". Leaving the outermost region lets go of the
+// Autocast runs a region of the program under autocast to a dtype, or under none where that is "". Leaving the outermost region releases the
 // cached casts (torch/amp/autocast_mode.py __exit__); one around the whole pass is the machine's.
 func (d *Dispatch) Autocast(to string, region func() error) error {
 	was := d.casts.to

@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// What autocast does to each operator on CUDA: the lists of aten/src/ATen/autocast_mode.h. TestAutocastLists holds them against what PyTorch
+// What autocast does to each operator on CUDA: the lists of aten/src/ATen/autocast_mode.h. TestAutocastLists compares them with what PyTorch
 // registers.
 
 type castPolicy uint8
@@ -54,7 +54,7 @@ var castPolicies = sync.OnceValue(func() map[string]castPolicy {
 	return m
 })
 
-// castPolicyOf is the policy of one overload. Those without a kernel of their own for autocast are cast, where they are made of others, inside.
+// castPolicyOf is the policy of one overload. Those without a separate kernel for autocast are cast, where they are made of others, inside.
 func castPolicyOf(name, overload string) castPolicy {
 	p := castPolicies()[name]
 	if p == 0 || strings.HasSuffix(overload, "out") || withoutCast[overload] {

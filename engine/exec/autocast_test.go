@@ -20,7 +20,7 @@ import (
 	"github.com/memspec/memspec/engine/trace"
 )
 
-// TestAutocastLists holds the lists against what PyTorch registers: pyshim/tools/dump_schemas.py writes it.
+// TestAutocastLists compares the lists with what PyTorch registers: pyshim/tools/dump_schemas.py writes it.
 func TestAutocastLists(t *testing.T) {
 	data, err := os.ReadFile("../../testdata/aten/2.15/autocast.txt")
 	require.NoError(t, err)
@@ -289,7 +289,7 @@ func TestAutocastKeeps(t *testing.T) {
 	require.Len(t, m.casts.order, 1)
 }
 
-// TestAutocastRegions: a region of the program under autocast; leaving the outermost lets go of the casts, unless the whole pass is under autocast.
+// TestAutocastRegions: a region of the program under autocast; leaving the outermost releases the casts, unless the whole pass is under autocast.
 func TestAutocastRegions(t *testing.T) {
 	for _, c := range []struct{ around, want string }{
 		{"", "+128 +128 +128 -2 +128 -3 -0 -1 +256 -4"},

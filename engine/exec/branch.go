@@ -14,7 +14,7 @@ import (
 	"github.com/memspec/memspec/engine/trace"
 )
 
-// A branch on tensor data is run both ways, each time from the start: the state of a run is counted holders all over, and a copy of it is where
+// A branch on tensor data is run both sides, each time from the start: the state of a run is counted holders all over, and a copy of it is where
 // errors would live. A place goes one way each time it is reached in a run.
 
 // Branch is a place where a program branches: the same value in every run.
@@ -27,7 +27,7 @@ type Branch struct {
 type sides struct {
 	given map[Branch]bool // as the search wants it
 	took  map[Branch]bool
-	open  []Branch // met and not told, in order
+	open  []Branch // met and not known, in order
 	met   int      // each time a branch was met
 }
 
@@ -47,7 +47,7 @@ func Truth(cond any) (truth, known bool, err error) {
 	return false, false, fmt.Errorf("got a condition of type %s, want a bool", ops.TypeName(cond))
 }
 
-// Choose is the way to go at a branch on tensor data, with the current place as the note's: as this run was told to, else the else way.
+// Choose is the way to go at a branch on tensor data, with the current place as the note's: as the search chose for this run, else the else side.
 func (m *Machine) Choose(b Branch) bool {
 	if !m.Incomplete() {
 		m.Note(note.Note{ID: note.BranchBoth})
@@ -78,7 +78,7 @@ type search struct {
 	runs    int
 	steps   int
 	asked   map[string]bool
-	missing []trace.Unsupported // in any run: a way that cannot be told may be the heaviest
+	missing []trace.Unsupported // in any run: a way that is unknown may be the heaviest
 	calls   libraryCalls        // of all runs
 	open    []trace.Site        // of loops whose most is not known, in any run
 	refused error               // of the first way that ends with an operator that cannot run

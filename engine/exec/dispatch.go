@@ -149,7 +149,7 @@ func (d *Dispatch) host(c *ops.Call) (any, error) {
 	return v, nil
 }
 
-// ofSchema gives an unknown number the kind that the operator's schema tells: int(x) of a tensor of floats is an int.
+// ofSchema gives an unknown number the kind that the operator's schema states: int(x) of a tensor of floats is an int.
 func ofSchema(c *ops.Call, u ops.Unbacked) ops.Unbacked {
 	if len(c.Schema.Returns) != 1 {
 		return u
@@ -205,7 +205,7 @@ func (d *Dispatch) out(c *ops.Call) (any, error) {
 	return v, nil
 }
 
-// outInOrder is out for a kernel that makes its results in an order of its own.
+// outInOrder is out for a kernel that makes its results in a separate order.
 func (d *Dispatch) outInOrder(c *ops.Call, metas []tensor.Meta, w *workspaces) (any, error) {
 	made := make([]*tensor.Tensor, len(metas))
 	var returns []ops.Result // that are tensors
@@ -231,7 +231,7 @@ func (d *Dispatch) outInOrder(c *ops.Call, metas []tensor.Meta, w *workspaces) (
 	return v, err
 }
 
-// dropTemps lets go of what operators hold from mark on, the latest first, as C++ locals go.
+// dropTemps releases what operators hold from mark on, the latest first, as C++ locals go.
 func (d *Dispatch) dropTemps(mark int) {
 	for i := len(d.temps) - 1; i >= mark; i-- {
 		v := d.temps[i]
@@ -251,7 +251,7 @@ func (d *Dispatch) Do(b *ops.Bound, args []any) (any, error) {
 	return v, nil
 }
 
-// Free lets go of a result of Do before the operator under way returns.
+// Free releases a result of Do before the operator under way returns.
 func (d *Dispatch) Free(v any) {
 	for i := len(d.temps) - 1; i >= 0; i-- {
 		if d.temps[i] == v {

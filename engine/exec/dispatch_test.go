@@ -72,7 +72,7 @@ func (y *toy) bound(key string) *ops.Bound {
 	return b
 }
 
-// run runs an operator and lets go of what it gives.
+// run runs an operator and releases what it gives.
 func (y *toy) run(key string, args ...any) string {
 	y.t.Helper()
 	v, err := y.Apply(y.bound(key), args)
@@ -189,7 +189,7 @@ func TestResults(t *testing.T) {
 	}
 }
 
-// TestResultsHeld: a result holds its storage as long as the caller holds the result, whoever else lets go of it.
+// TestResultsHeld: a result holds its storage as long as the caller holds the result, whoever else releases it.
 func TestResultsHeld(t *testing.T) {
 	for _, c := range []struct{ why, schema string }{
 		{"a view", "t::f(Tensor(a) x) -> Tensor(a)"},

@@ -8,7 +8,7 @@ import (
 )
 
 // EvalError is an error of the model: an operator that refuses its arguments, a raise that was reached, a limit. Its Error is one line;
-// Backtrace tells how it came there.
+// Backtrace says how it came there.
 type EvalError struct {
 	Msg   string
 	Op    string // where it happened, as far as is known
@@ -27,7 +27,7 @@ type StackEntry struct {
 	Pos    program.Pos
 }
 
-// Error says where: the line of the user's own code that led there, and the module, as far as the archive tells; what PyTorch's own modules do is
+// Error says where: the line of the user's own code that led there, and the module, as far as the archive records; what PyTorch's own modules do is
 // in the backtrace.
 func (e *EvalError) Error() string {
 	where := ""

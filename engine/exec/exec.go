@@ -12,9 +12,9 @@
 //	Dispatch  one operator: autocast, its rule, results and aliases, workspace, sizes that depend on tensor data
 //	Sites     the places of events
 //	Notes     what was assumed, what has no rule
-//	Machine   the run: load, inputs, passes, both ways of a branch, rounds of a loop
+//	Machine   the run: load, inputs, passes, both sides of a branch, rounds of a loop
 //
-// A Driver walks programs of one kind and tells the machine, in order, what happens: which operator runs at which place on which values
+// A Driver walks programs of one kind and reports to the machine, in order, what happens: which operator runs at which place on which values
 // (Sites.Enter, Dispatch.Apply), who holds a value and who lets it go (Heap.Hold, Heap.Drop), which tensors of the model it reads (State),
 // and where it branches on a value (Truth, Choose) or loops (Rounds). exec/torchscript is the driver of TorchScript archives: an
 // interpreter with frames and registers. exec/fx is that of exported graphs: a straight walk over nodes, with a block for each higher-order
@@ -71,7 +71,7 @@ type Options struct {
 	Platform   *platform.Platform
 	DType      tensor.DType // what the model's floating parameters and buffers were converted to; tensor.Undefined: as stored
 	Passes     []trace.Pass // forward passes; none is trace.FirstAndSteady
-	HoldLocals bool         // eager, where an archive does not tell Python's names: every local that might still hold a value holds it to its call's end
+	HoldLocals bool         // eager, where an archive does not record Python's names: every local that might still hold a value holds it to its call's end
 	Lower      bool         // data-dependent sizes at their lower bound instead of the upper
 	Assume     map[string]int64
 	MaxSteps   int // nodes executed; 0 is DefaultMaxSteps

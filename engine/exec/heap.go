@@ -33,18 +33,18 @@ type Heap struct {
 type Shared interface {
 	// Hold counts one more holder.
 	Hold()
-	// Drop counts one less; without a holder the value lets go of its members (Heap.Drop).
+	// Drop counts one less; without a holder the value releases its members (Heap.Drop).
 	Drop(h *Heap)
 	// Describe writes what the value holds.
 	Describe(s *State)
 }
 
-// newHeap makes an empty heap; liveness tells whose containers the program has.
+// newHeap makes an empty heap; liveness reports whose containers the program has.
 func newHeap(sites *Sites, l Liveness) *Heap {
 	return &Heap{sites: sites, python: l == PythonFrame}
 }
 
-// PythonContainers says that the program's containers are CPython's, whatever lets go of its values.
+// PythonContainers says that the program's containers are CPython's, whatever releases its values.
 func (h *Heap) PythonContainers() { h.python = true }
 
 // reserve makes room for n storages.
@@ -56,7 +56,7 @@ func (h *Heap) reserve(n int) {
 }
 
 // eventful says whether a storage's birth and death are events: the accelerator's are. A storage of no bytes never reaches the allocator, but a
-// workspace that is taken for nothing may at its most (trace.Estimate).
+// workspace that is taken for nothing may at the upper bound (trace.Estimate).
 func eventful(s *tensor.Storage) bool {
 	return s.Device == Accelerator && (s.NBytes > 0 || s.Category == tensor.Workspace)
 }
@@ -128,7 +128,7 @@ func (h *Heap) Hold(v any) {
 	}
 }
 
-// Drop counts one holder of v less. What no one holds dies and lets go of its members.
+// Drop counts one holder of v less. What no one holds dies and releases its members.
 func (h *Heap) Drop(v any) {
 	switch v := v.(type) {
 	case nil, int64, bool, float64, string:
@@ -164,7 +164,7 @@ func (h *Heap) Drop(v any) {
 	}
 }
 
-// DropItems lets go of what a list or tuple held: CPython clears these from the end (Objects/listobject.c list_dealloc, Objects/tupleobject.c
+// DropItems releases what a list or tuple held: CPython clears these from the end (Objects/listobject.c list_dealloc, Objects/tupleobject.c
 // tupledealloc), C++ a vector from the front.
 func (h *Heap) DropItems(items []any) {
 	if !h.python {
@@ -182,7 +182,7 @@ func (h *Heap) dropInOrder(items []any) {
 	}
 }
 
-// NewTensor makes a tensor on a storage of its own, held once.
+// NewTensor makes a tensor on a separate storage, held once.
 func (h *Heap) NewTensor(meta tensor.Meta, cat tensor.Category) (*tensor.Tensor, error) {
 	if err := meta.Check(); err != nil {
 		return nil, err

@@ -43,7 +43,7 @@ func (m *Machine) loadModule(o *program.Object, seen map[*program.Object]bool) {
 	}
 }
 
-// State is the tensor of a parameter, buffer or constant; the first call moves it to the device. Moving gives every tensor a storage of its own
+// State is the tensor of a parameter, buffer or constant; the first call moves it to the device. Moving gives every tensor a separate storage
 // that holds its elements and no more.
 func (m *Machine) State(s *program.State) *tensor.Tensor {
 	device := Accelerator

@@ -11,7 +11,7 @@ import (
 	"github.com/memspec/memspec/engine/trace"
 )
 
-// Notes are what a run has to tell beside its events: what it assumed, what is missing, and how much of the program it understood.
+// Notes are what a run has to report beside its events: what it assumed, what is missing, and how much of the program it understood.
 type Notes struct {
 	sites    *Sites
 	list     []trace.Note

@@ -25,7 +25,7 @@ const (
 	ofPacked // own, and unpacked
 )
 
-// KeepOwn tells an operator's result: where no argument depends on an input, its storages may be kept by the program's modules.
+// KeepOwn records an operator's result: where no argument depends on an input, its storages may be kept by the program's modules.
 func (h *Heap) KeepOwn(args []any, kw ops.Kw, result any) {
 	if h.sites.pass != 1 {
 		return
@@ -62,7 +62,7 @@ func (o *own) state(t *tensor.Tensor) ownState {
 	}
 }
 
-// tell is the state of a storage that an operator made, or wrote.
+// record sets the state of a storage that an operator made, or wrote.
 func (o *own) record(s *tensor.Storage, made ownState) {
 	if s.ID < 0 || s.Category != tensor.Activation {
 		return

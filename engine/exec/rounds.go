@@ -24,7 +24,7 @@ const (
 	maxBounded   = 10_000 // rounds of a loop whose number is the most that tensor data allows
 )
 
-// Loop is what a driver tells of a loop.
+// Loop is what a driver says of a loop.
 type Loop interface {
 	// Enter makes the loop's place current.
 	Enter()
@@ -186,7 +186,7 @@ func (r *Rounds) unsettledRound(carried []any) bool {
 // Done counts a round that was run.
 func (r *Rounds) Done() { r.round++ }
 
-// Failed tells that the model refused a round: where nothing known ends the loop, any number of rounds before it is possible.
+// Failed says that the model refused a round: where nothing known ends the loop, any number of rounds before it is possible.
 func (r *Rounds) Failed() {
 	if r.open && r.round > 0 {
 		r.giveUp()

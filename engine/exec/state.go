@@ -9,7 +9,7 @@ import (
 	"github.com/memspec/memspec/engine/tensor"
 )
 
-// State describes everything that decides what a run does from here on, but for where in the program it is: values, which of them are the same,
+// State describes everything that decides what a run does from here on, except where in the program it is: values, which of them are the same,
 // who holds them, and what lives beside them. Two equal descriptions at one place go on alike.
 type State struct {
 	heap *Heap

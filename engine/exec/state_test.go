@@ -12,7 +12,7 @@ import (
 	"github.com/memspec/memspec/engine/units"
 )
 
-// TestStateFirst: a thing is new once, and each has a number of its own; which one it is is written every time.
+// TestStateFirst: a thing is new once, and each has a separate number; which one it is is written every time.
 func TestStateFirst(t *testing.T) {
 	s := &State{seen: map[any]int{}}
 	a, b := new(int), new(int)

@@ -28,14 +28,14 @@ func (d *Dispatch) workspaceOf(c *ops.Call) workspaces {
 	return w
 }
 
-// noteLack notes what a call takes that no rule tells.
+// noteLack notes what a call takes that no formula gives.
 func (d *Dispatch) noteLack(c *ops.Call) {
 	if lack := c.Lack(); lack != "" {
 		d.Note(note.Note{ID: note.WorkspaceUnknown, Subject: c.Schema.Name + " (" + lack + ")"})
 	}
 }
 
-// inOrder says that the requests tell where results are made.
+// inOrder says that the requests say where results are made.
 func (w *workspaces) inOrder() bool {
 	return slices.ContainsFunc(w.asked, func(r workspace.Request) bool { return r.Result > 0 })
 }
@@ -93,10 +93,10 @@ func (d *Dispatch) first(key string) bool {
 	return true
 }
 
-// free lets go of what lasts for the operator alone.
+// free releases what lasts for the operator alone.
 func (w *workspaces) free() { w.drop(len(w.held), 0) }
 
-// drop lets go of what the n requests before the latest past ones took, the latest first, as C++ locals go.
+// drop releases what the n requests before the latest past ones took, the latest first, as C++ locals go.
 func (w *workspaces) drop(n, past int) {
 	for range n {
 		i := len(w.held) - 1 - past

@@ -15,10 +15,10 @@ import (
 type Case struct {
 	Name     string
 	Pos      verdict.Pos     // where memspec.yaml says it; no line where it was asked for on the command line
-	Judged   bool            // something was held against a limit: Outcome counts
+	Judged   bool            // something was compared with a limit: Outcome counts
 	Outcome  verdict.Outcome // of the whole case
 	Line     string          // the result in one line, as the text begins
-	Error    string          // why there is nothing to tell; "" where there is
+	Error    string          // why there is nothing to report; "" where there is
 	Figures  []Figure        // in the order they are printed
 	Findings []Finding       // what is not right, the worst first
 	RestsOn  string          // what the outcome rests on beside the figures, in a line; "" for nothing
@@ -37,7 +37,7 @@ type Figure struct {
 	Limit     *units.Bytes // its budget
 	Before    *units.Bytes // what it was in the run that this one is compared with
 	Predicted *units.Bytes
-	Upper     *units.Bytes // the prediction with estimated workspace at its most
+	Upper     *units.Bytes // the prediction with estimated workspace at the upper bound
 	Measured  *units.Bytes // or recorded
 }
 
@@ -49,7 +49,7 @@ func (f *Figure) Name() string {
 	return f.Moment + " " + string(f.Metric)
 }
 
-// value is the number that is held against the limit: what was measured, else what is predicted.
+// value is the number that is compared with the limit: what was measured, else what is predicted.
 func (f *Figure) value() *units.Bytes {
 	if f.Measured != nil {
 		return f.Measured
@@ -95,7 +95,7 @@ type Summary struct {
 	JSON any                     // the whole result as the command's JSON has it
 }
 
-// Right says whether nothing is to be said against a case: it passed, or it was held against nothing and does fit.
+// Right says whether nothing is to be said against a case: it passed, or it was compared with nothing and does fit.
 func (c *Case) Right() bool {
 	if c.Judged {
 		return c.Outcome == verdict.Pass

@@ -13,7 +13,7 @@ type Writer interface {
 	End(*Summary) error
 }
 
-// Options say what a document tells besides its cases.
+// Options say what a document reports besides its cases.
 type Options struct {
 	Version string // of memspec
 	Paths   Paths
@@ -32,7 +32,7 @@ type Format struct {
 	New     func(io.Writer, Options) Writer
 }
 
-// Facts is what a command can tell of its cases beside their reports.
+// Facts is what a command knows of its cases beside their reports.
 type Facts uint8
 
 // The facts.

@@ -21,7 +21,7 @@ import (
 const mostPictures = 1000
 
 // page writes one page for people: a table of the cases and, for each, its figures, findings, notes and account, all of which is there without a
-// script. The script draws what a case's data tell: the timeline with its budgets, the holders of the peak as an icicle, the segments with their
+// script. The script draws what a case's data report: the timeline with its budgets, the holders of the peak as an icicle, the segments with their
 // blocks. Nothing is loaded from anywhere, and the page's own policy forbids it.
 type page struct {
 	w        io.Writer
@@ -173,7 +173,7 @@ func (k *pageCase) figures(c *Case) {
 	}
 }
 
-// describe tells what ran, on what, and what was assumed.
+// describe says what ran, on what, and what was assumed.
 func (k *pageCase) describe(r *report.Report, paths Paths) {
 	if r == nil {
 		return

@@ -16,7 +16,7 @@ import (
 // what posts it adds its own.
 const MostMarkdown = 65000
 
-// markdown writes a comment for a pull request: how many cases came to what, a table of what is not right and of what was held against nothing, the
+// markdown writes a comment for a pull request: how many cases came to what, a table of what is not right and of what was compared with nothing, the
 // account of each failure folded, and the passing cases folded. The order is that of the cases. What does not fit the limit is left out from the end,
 // passing cases first, and counted.
 //

@@ -214,7 +214,7 @@ func TestBudgetFigure(t *testing.T) {
 	assert.Nil(t, budgetFigure(f, nil).Predicted)
 }
 
-// TestReasonsInOrder: what could not be told is told in its order, at the case, and a budget's own finding is not said beside it.
+// TestReasonsInOrder: what could not be known is reported in its order, at the case, and a budget's own finding is not said beside it.
 func TestReasonsInOrder(t *testing.T) {
 	pos := verdict.Pos{File: "memspec.yaml", Line: 3}
 	fails := verdict.Finding{Budget: verdict.Budget{Metric: report.Allocated, Limit: 5}, Outcome: verdict.Fail, Predicted: 7, Known: true}
@@ -233,7 +233,7 @@ func TestReasonsInOrder(t *testing.T) {
 	assert.True(t, c.Judged)
 }
 
-// TestReportsPaths: every place of an account that is told has its path as it is told.
+// TestReportsPaths: every place of an account that is reported has its path as it is reported.
 func TestReportsPaths(t *testing.T) {
 	p := Paths{}
 	full := &report.Report{OOM: &report.OutOfMemory{Moment: report.Moment{Site: report.Site{File: "/opt/a.py"}}}, Holders: []report.Holder{{Site: report.Site{File: "/opt/b.py"}}}}

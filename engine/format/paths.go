@@ -8,7 +8,7 @@ import (
 	"github.com/memspec/memspec/engine/report"
 )
 
-// Paths tells where files lie below a repository, so that a report names them as everyone else does. The zero value leaves paths as they are, with
+// Paths says where files lie below a repository, so that a report names them as everyone else does. The zero value leaves paths as they are, with
 // forward slashes.
 type Paths struct {
 	Root   string                  // of the repository, else the working directory: absolute

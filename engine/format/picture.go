@@ -60,7 +60,7 @@ type picture struct {
 	Modules   [][][3]int      `json:"modules"`   // the same by depth
 	Lines     []pictureLine   `json:"lines"`     // budgets, and what the device has
 	Peak      [2]int          `json:"peak"`      // events of the allocated and the reserved one, -1 for before the first
-	OOM       units.Bytes     `json:"oom"`       // asked for by the last event, and not to be had; 0 where everything fits
+	OOM       units.Bytes     `json:"oom"`       // asked for by the last event, and not available; 0 where everything fits
 	Holders   [][4]int64      `json:"holders"`   // of the allocated peak: site, bytes, requested, storages
 	Moments   []pictureMoment `json:"moments"`   // segments at each
 	Reasons   []string        `json:"reasons"`   // why a block is free
@@ -163,7 +163,7 @@ func (d *drawer) known(id trace.SiteID) int {
 	return d.sites[id]
 }
 
-// bands are the phases, and the modules below them by depth. Operators are told at the cursor.
+// bands are the phases, and the modules below them by depth. Operators are reported at the cursor.
 func (d *drawer) bands() {
 	for _, b := range bands(d.c, len(d.p.Change)) {
 		entry := [3]int{d.all.name(b.Name), b.First, b.Last}

@@ -36,7 +36,7 @@ type band struct {
 }
 
 // bands follow the calls of a run: phase, modules from the outermost in, and the operator with its line. A free belongs to the call that was last
-// heard of: when something dies is all that a trace tells of it. They are in the order of their first event, outer before inner.
+// heard of: when something dies is all that a trace says of it. They are in the order of their first event, outer before inner.
 func bands(c *Case, events int) []band {
 	tr := c.Timeline.Trace
 	var out []band

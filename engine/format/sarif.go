@@ -17,7 +17,7 @@ const mostResults = 25000
 
 // sarif writes SARIF 2.1.0, which code scanning reads: a result a finding, on the line of its budget, with the model's own line at the peak beside it
 // where that file is the repository's. What passes has no result, as code scanning would show one as an alert: what passes rest on is a notification. A fingerprint is of the spec, the case and the rule, so that a result stays the same one when lines move.
-// Of more than code scanning takes, errors stay before warnings, and a notification tells how many are missing.
+// Of more than code scanning takes, errors stay before warnings, and a notification says how many are missing.
 type sarif struct {
 	w       io.Writer
 	o       Options

@@ -163,7 +163,7 @@ func (r *recorder) frames(id trace.SiteID) *pickle.List {
 	return out
 }
 
-// changed tells what the device gave and took back: what went before what came, as the allocator does it.
+// changed says what the device gave and took back: what went before what came, as the allocator does it.
 func (r *recorder) changed(before, after []trace.Segment, site trace.SiteID) {
 	for _, g := range gone(before, after) {
 		r.segment("segment_free", "segment_unmap", g, site)

@@ -64,7 +64,7 @@ func (b *broken) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// A disk that fills up is told, wherever in the document it does.
+// A disk that fills up is reported, wherever in the document it does.
 func TestFullDisk(t *testing.T) {
 	cases := archiveCases(t, "testdata/small.txtar")[:1]
 	for _, f := range format.Formats() {

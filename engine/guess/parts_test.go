@@ -15,7 +15,7 @@ import (
 	"github.com/memspec/memspec/engine/tensor"
 )
 
-// TestGuesses: what is guessed for models whose weights tell it, and what is said where nothing does.
+// TestGuesses: what is guessed for models whose weights report it, and what is said where nothing does.
 func TestGuesses(t *testing.T) {
 	small := "../../testdata/artifacts/small/"
 	for _, tt := range []struct{ model, inputs, from, err string }{

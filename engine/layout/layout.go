@@ -2,7 +2,7 @@
 //
 // How wide that is, the writer says: one with a method Columns() int is as wide as that, any other has 80. Lines break at blanks; a word that is
 // longer than a line stays whole on its own, for a path that is broken cannot be copied. In a table's cell, which is for reading, it is broken.
-// A text never brings line ends or control characters of its own into a line.
+// A text never brings line ends or control its own characters into a line.
 //
 // Letters count as one column each: those of East Asian scripts that take two may end beyond the width.
 package layout

@@ -16,7 +16,7 @@ type Machine interface {
 	// Do runs one overload inside the current operator; args are complete and in the schema's order. The result is held by the
 	// current operator until it returns, or until Free.
 	Do(b *Bound, args []any) (any, error)
-	// Free lets go of a result of Do before the operator returns.
+	// Free releases a result of Do before the operator returns.
 	Free(v any)
 	// Hold and Drop count the holders of a container's member.
 	Hold(v any)
@@ -282,7 +282,7 @@ func (c *Call) Dims(name string, n int) ([]int, error) {
 	return out, nil
 }
 
-// MissingError is an operator that has no rule, or whose result is not known for another reason, which the run was told.
+// MissingError is an operator that has no rule, or whose result is not known for another reason, which the run was reported.
 type MissingError struct {
 	Op       string
 	Reported bool

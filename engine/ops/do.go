@@ -90,7 +90,7 @@ func (c *Call) members(v any) (items []any) {
 	return items
 }
 
-// Free lets go of results of Do before this operator returns.
+// Free releases results of Do before this operator returns.
 func (c *Call) Free(ts ...*tensor.Tensor) {
 	for _, t := range ts {
 		if t != nil && c.err == nil {
@@ -135,7 +135,7 @@ func (c *Call) DoParts(key string, args ...any) []*tensor.Tensor {
 	return ts[:max(len(items), 4)]
 }
 
-// DoGet is std::get<i> of an operator's results: the others die at once, the first one first, as a C++ tuple lets go.
+// DoGet is std::get<i> of an operator's results: the others die at once, the first one first, as a C++ tuple releases.
 func (c *Call) DoGet(i int, key string, args ...any) *tensor.Tensor {
 	ts := c.DoParts(key, args...)
 	for j, t := range ts {

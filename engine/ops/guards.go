@@ -39,7 +39,7 @@ var hints = map[string]map[string]int64{
 	"aten::tensor":         {"t": 0, "data": 0},
 }
 
-// bounding are operators whose rule asks Machine.Bound itself for what it is not told.
+// bounding are operators whose rule asks Machine.Bound itself for what it is not known.
 var bounding = []string{"aten::slice", "aten::narrow"}
 
 // Hints puts numbers in the place of Unbacked ones among an operator's arguments.
@@ -113,7 +113,7 @@ func (h *Hints) fillList(b *Bound, a *schema.Arg, l *List) (*List, bool) {
 	return &List{Items: items, Elem: l.Elem}, true
 }
 
-// whyOf tells positions in a tensor from other numbers.
+// whyOf distinguishes positions in a tensor from other numbers.
 func whyOf(arg string) note.ID {
 	if slices.Contains([]string{"index", "start", "shifts"}, arg) {
 		return note.IndexAssumed

@@ -114,7 +114,7 @@ func TestTypeName(t *testing.T) {
 	}
 }
 
-// TestTables: each thing that a table of rules refuses, and what a table that is right tells of itself.
+// TestTables: each thing that a table of rules refuses, and what a table that is right says of itself.
 func TestTables(t *testing.T) {
 	out := func(*ops.Call) ([]tensor.Meta, error) { return nil, nil }
 	host := func(*ops.Call) (any, error) { return nil, nil }

@@ -31,8 +31,8 @@ type Rule struct {
 	Value func(*Call) *tensor.Data
 	// Workspace is what no tensor shows, in the order it is asked for. It is not asked on the device none.
 	Workspace func(*Call) []workspace.Request
-	// Lacks is what this call's kernels take on a device, and how long, that no rule tells; "" where all is told. nil: always.
+	// Lacks is what this call's kernels take on a device, and how long, that no formula gives; "" where all is reported. nil: always.
 	Lacks func(*Call) string
-	// Ref says where PyTorch tells so, when the schema does not.
+	// Ref says where PyTorch states so, when the schema does not.
 	Ref string
 }

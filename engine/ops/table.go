@@ -99,7 +99,7 @@ func (r *row) get() (*Bound, error) {
 
 // Table holds rules by name. Overloads of one name keep the order of their rows, which is the order Resolve tries them.
 //
-// It is a hash table of its own kind, because making it is a part of every command's start: a slot is the number of a name's first row and one
+// It is a separate hash table kind, because making it is a part of every command's start: a slot is the number of a name's first row and one
 // more, 0 where it is free, and who finds another's name there goes on to the next slot.
 type Table struct {
 	rows  []row

@@ -21,7 +21,7 @@ type (
 	// Device is a torch.device value: "cuda", "cuda:0", "cpu".
 	Device string
 
-	// List is a TorchScript list. Elem tells an empty list's type (schema.Any where nothing is known).
+	// List is a TorchScript list. Elem is an empty list's type (schema.Any where nothing is known).
 	List struct {
 		Items []any
 		Elem  schema.Kind
@@ -65,7 +65,7 @@ func (d *Dict) Find(key any) int {
 // smallDict is how many keys are compared one by one.
 const smallDict = 16
 
-// place is Find of a dict with many keys. Keys are only ever added at the end, but for Remove.
+// place is Find of a dict with many keys. Keys are only ever added at the end, except Remove.
 func (d *Dict) place(key any) int {
 	if d.places == nil || len(d.places) > len(d.Keys) {
 		d.places = make(map[any]int, len(d.Keys))

@@ -78,7 +78,7 @@ func TestASourceIsPredictedFromItsRecording(t *testing.T) {
 	assert.ErrorContains(t, err, `the run was recorded with optimizer Adam {"fused":true}, the case says SGD {"fused":true}`, "and one that is not of it is refused")
 }
 
-// A training run is told by iteration and phase, with who holds its peak.
+// A training run is reported by iteration and phase, with who holds its peak.
 func TestTrainingIsToldByPhase(t *testing.T) {
 	dir, cases := testcase.Project(t, testcase.SourceOnly, "")
 	testcase.Keep(t, testcase.Trained(), cases[0].Captured())
@@ -201,7 +201,7 @@ func TestAnArchiveWithASidecar(t *testing.T) {
 	assert.ErrorContains(t, err, `model.pt.inputs.json: made: file 0: got path "/zoo.py", want one relative to the folder`)
 }
 
-// Without a sidecar the debug records of a scripted archive tell: its functions must still be in the source.
+// Without a sidecar the debug records of a scripted archive report: its functions must still be in the source.
 func TestAScriptedArchiveTellsItsSource(t *testing.T) {
 	m, err := engine.Open(linears)
 	require.NoError(t, err)
@@ -234,7 +234,7 @@ func TestAScriptedArchiveTellsItsSource(t *testing.T) {
 	assert.Equal(t, verdict.Pass, judged().Verdict.Outcome, "functions of another file tell nothing")
 }
 
-// What a record does not tell is not made up: without categories nothing is called an activation, and the weights are the header's.
+// What a record does not record is not made up: without categories nothing is called an activation, and the weights are the header's.
 func TestARecordWithoutCategories(t *testing.T) {
 	rec := testcase.Trained()
 	for i := range rec.Sites {

@@ -31,8 +31,8 @@ const maxDepth = 1000
 // A Sidecar is what an artifact was made with. Other keys may stand beside these.
 type Sidecar struct {
 	Inputs []string        `json:"inputs"` // in the grammar of --input
-	Made   *recording.Made `json:"made"`   // nil where it does not tell
-	// Releases are the results that Python let go of while a program was exported, in order: each with the newest result that there was then.
+	Made   *recording.Made `json:"made"`   // nil where it does not record
+	// Releases are the results that Python released while a program was exported, in order: each with the newest result that there was then.
 	Releases [][2]string `json:"releases"`
 	// Operators says whether the live model runs the program's operators; nil where it was not looked at.
 	Operators *struct {
@@ -47,9 +47,9 @@ type Sidecar struct {
 		Autocast *string `json:"autocast"`
 		DType    *string `json:"dtype"`
 	} `json:"retyped"`
-	// Modules are those of the live model that hold tensors, parents first, in the order in which they are moved to a device; none where the program tells it.
+	// Modules are those of the live model that hold tensors, parents first, in the order in which they are moved to a device; none where the program states it.
 	Modules []string `json:"modules"`
-	// Eager is the program that the live model runs, where that is another one than the artifact's; nil where it is not told.
+	// Eager is the program that the live model runs, where that is another one than the artifact's; nil where it is not known.
 	Eager *struct {
 		Program  []byte      `json:"program"` // an archive without weights
 		Releases [][2]string `json:"releases"`
@@ -140,7 +140,7 @@ func (s *Sidecar) EagerModel(path string) (*artifact.Artifact, *fx.Seen, error) 
 	return a, model, nil
 }
 
-// of adds what the sidecar tells of the live model whatever program is run for it.
+// of adds what the sidecar says of the live model whatever program is run for it.
 func (s *Sidecar) of(to *fx.Seen) {
 	to.Contiguous, to.Modules = s.Contiguous == nil || *s.Contiguous, s.Modules
 	to.Autocast, to.Converted = olderExport, olderExport

@@ -37,7 +37,7 @@ func besides(t *testing.T, model string, edit func(map[string]any)) string {
 	return to
 }
 
-// TestEagerProgram: eager runs are of the program in the sidecar, where it takes the inputs; else of the artifact's own, as far as that can tell.
+// TestEagerProgram: eager runs are of the program in the sidecar, where it takes the inputs; else of the artifact's own, as far as that knows.
 func TestEagerProgram(t *testing.T) {
 	all := func(map[string]any) {}
 	for _, tt := range []struct {
@@ -80,7 +80,7 @@ func sidecarOf(t *testing.T, model string) map[string]any {
 	return sidecar
 }
 
-// TestModulesOfTheLiveModel: in eager execution weights are moved in the order of its modules, where that is told.
+// TestModulesOfTheLiveModel: in eager execution weights are moved in the order of its modules, where that is reported.
 func TestModulesOfTheLiveModel(t *testing.T) {
 	first := func(modules ...string) string {
 		path := besides(t, "bert.pt2", func(s map[string]any) { s["modules"] = modules })
@@ -171,7 +171,7 @@ func TestBadSidecars(t *testing.T) {
 		t.Run(tt.why, func(t *testing.T) {
 			path := besides(t, "llama.pt2", tt.edit)
 			_, err := engine.Open(path)
-			if err == nil { // of a program that eager alone runs an eager run tells
+			if err == nil { // of a program that eager alone runs an eager run reports
 				c := testcase.On(t, "t4", path, "input_ids=int64[2,24]")
 				c.Runtime = spec.Eager
 				_, err = engine.Estimate(context.Background(), c)

@@ -111,8 +111,8 @@ func (p *Platform) Cublas() Workspace {
 	return w
 }
 
-// CublasLt is the workspace of a cublasLt matmul. Where its Lifetime is Shared it has no block of its own and lies in the cuBLAS
-// block; LtTakesCublas tells whether a call creates that block in any case.
+// CublasLt is the workspace of a cublasLt matmul. Where its Lifetime is Shared it has no own block and lies in the cuBLAS
+// block; LtTakesCublas reports whether a call creates that block in any case.
 func (p *Platform) CublasLt() Workspace {
 	if p.IsNone() {
 		return Workspace{}

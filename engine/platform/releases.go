@@ -13,7 +13,7 @@ const (
 	PerCall Lifetime = iota
 	// Kept is allocated by the first call on a (handle, stream) and never freed.
 	Kept
-	// Shared has no block of its own: it lies in the kept cuBLAS block, which the first user creates.
+	// Shared has no own block: it lies in the kept cuBLAS block, which the first user creates.
 	Shared
 )
 

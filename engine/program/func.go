@@ -45,7 +45,7 @@ type Graph struct {
 	Params    []*Value // one a Param, self first for methods
 	Body      *Block
 	NumValues int         // Value.ID lies in [0, NumValues)
-	Source    *SourceText // the function as the user wrote it, nil where the archive does not tell
+	Source    *SourceText // the function as the user wrote it, nil where the archive does not record
 	Library   bool        // one of PyTorch's own functions: a place in it is the user's line that called it
 }
 

@@ -4,7 +4,7 @@ import (
 	"iter"
 )
 
-// Value is one SSA value: assigned once, but for the Params and Outs of If and Loop.
+// Value is one SSA value: assigned once, except the Params and Outs of If and Loop.
 type Value struct {
 	ID   int
 	Name string // as printed in the archive ("x19", "_0"); "" for a nested expression
@@ -89,18 +89,18 @@ type Operation struct {
 	Where  Where
 	Flags  NodeFlags
 	Means  Upgrade
-	Meta   *NodeMeta // nil where the format tells nothing more
+	Meta   *NodeMeta // nil where the format records nothing more
 }
 
-// Told is what some formats tell of a node besides: apart from it, for the graphs of the others have many nodes.
+// NodeMeta is what some formats say of a node besides: apart from it, for the graphs of the others have many nodes.
 type NodeMeta struct {
-	Key string // of the overload, "aten::add.Tensor"; "" where that is not told
+	Key string // of the overload, "aten::add.Tensor"; "" where that is not known
 	// Recorded is what the node gave when the program was made: a tensor a result of its operator, in their order, a list flattened; nil for a result
-	// that is none. The whole is nil where that is not told.
+	// that is none. The whole is nil where that is not known.
 	Recorded []*TensorMeta
 }
 
-// Key is that of the node's overload, "" where it is not told.
+// Key is that of the node's overload, "" where it is not known.
 func (n *Node) Key() string {
 	if n.Meta == nil {
 		return ""
@@ -108,7 +108,7 @@ func (n *Node) Key() string {
 	return n.Meta.Key
 }
 
-// Recorded is what the node gave when the program was made, nil where it is not told: see Told.
+// Recorded is what the node gave when the program was made, nil where it is not known: see NodeMeta.
 func (n *Node) Recorded() []*TensorMeta {
 	if n.Meta == nil {
 		return nil

@@ -26,7 +26,7 @@ type (
 	// ListLit is a list.
 	ListLit struct {
 		Items []any
-		Elem  *Type // nil where not told
+		Elem  *Type // nil where not known
 	}
 	// TupleLit is a tuple; Class is set for a named tuple.
 	TupleLit struct {
@@ -48,7 +48,7 @@ type (
 	}
 )
 
-// ClassKind tells the sorts of classes apart.
+// ClassKind distinguishes the sorts of classes.
 type ClassKind uint8
 
 // The class kinds.

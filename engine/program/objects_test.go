@@ -323,7 +323,7 @@ func TestCheckFollowsCalls(t *testing.T) {
 	assert.Equal(t, maxViolations, bytes.Count([]byte(err.Error()), []byte("got no name")))
 }
 
-// An int that an input is given tells a symbol as a size does.
+// An int that an input is given determines a symbol as a size does.
 func TestBindSymbolsOfInts(t *testing.T) {
 	twice, sum := sizes(t, "2*B", "B + T")[0], sizes(t, "2*B", "B + T")[1]
 	p := &Program{Symbols: []Symbol{{Name: "B", Min: 1, Max: 9}, {Name: "T", Min: 1, Max: 9}}, Entry: &Func{Params: []Param{{Name: "s", Size: &sum}, {Name: "n", Size: &twice}, {Name: "other"}}}}

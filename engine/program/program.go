@@ -34,7 +34,7 @@
 //
 //	inductor::*               what compiled code does with its buffers: see BufferEmpty. Text is what the next kernel was made of
 //
-// A format whose nodes name their overload sets Told.Key, and nothing is resolved; one that recorded what a node gave sets Told.Recorded.
+// A format whose nodes name their overload sets NodeMeta.Key, and nothing is resolved; one that recorded what a node gave sets NodeMeta.Recorded.
 //
 // An expression statement's node has no Outs, whatever its operator returns. An argument that is a list literal is a new list each time
 // it is read.
@@ -45,10 +45,10 @@ import "github.com/memspec/memspec/engine/tensor"
 // Program is one artifact.
 type Program struct {
 	Format   string    // "torchscript"
-	Producer string    // what the artifact tells of its maker: torch version where known, container version
+	Producer string    // what the artifact says of its maker: torch version where known, container version
 	Records  Records   // of the Python that it was made from
 	Compiled bool      // what a compiler made of it: its buffers end where it says
-	For      [2]int    // the compute capability that its kernels were compiled for; zero where that is not told
+	For      [2]int    // the compute capability that its kernels were compiled for; zero where that is not known
 	Entry    *Func     // what is run; nil where there is nothing
 	Symbols  []Symbol  // sizes that the program leaves open, sorted by name
 	Modules  []*Module // in the order of the root's children, depth first
@@ -57,10 +57,10 @@ type Program struct {
 	Objects  // what the code works on, where the format has objects; else empty
 }
 
-// Tells is what a program tells of the Python that it was made from: by that a runtime that runs Python decides when values die.
+// Records is what a program says of the Python that it was made from: by that a runtime that runs Python decides when values die.
 type Records uint8
 
-// What a program may tell.
+// What a program may report.
 const (
 	RecordsNothing Records = iota // one function without the user's frames and names (a frozen archive)
 	RecordsSource                 // functions as the user wrote them, with their source text (a scripted archive)
@@ -73,7 +73,7 @@ func (t Records) String() string { return [...]string{"nothing", "source", "stac
 // Module is one nn.Module of the tree.
 type Module struct {
 	FQN    string  // "" for the root
-	Class  string  // its Python class, as far as is told
+	Class  string  // its Python class, as far as is known
 	Object *Object // nil where the format has no objects
 	Parent *Module
 }

@@ -15,8 +15,8 @@ import (
 type Symbol struct {
 	Name     string
 	Min, Max int64 // both included
-	Unbacked bool  // read off tensor data: no input tells it
-	Example  int64 // what it was when the program was made; 0 where that is not told
+	Unbacked bool  // read off tensor data: no input states it
+	Example  int64 // what it was when the program was made; 0 where that is not known
 }
 
 // Size is a whole number over the program's symbols.
@@ -52,7 +52,7 @@ func (t *TensorMeta) Bind(symbols map[string]int64) (tensor.Meta, error) {
 }
 
 // BindSymbols finds the symbols' values from the sizes of the tensors that the entry's parameters are given, by parameter, an int being one
-// size, nil for anything else. The error names every contradiction: a size that is another than recorded, one outside its range, a symbol that no parameter tells. Unbacked
+// size, nil for anything else. The error names every contradiction: a size that is another than recorded, one outside its range, a symbol that no parameter reports. Unbacked
 // symbols are not among the values.
 func (p *Program) BindSymbols(given [][]int64) (map[string]int64, error) {
 	b := binder{values: map[string]int64{}, from: map[string]string{}}
@@ -61,7 +61,7 @@ func (p *Program) BindSymbols(given [][]int64) (map[string]int64, error) {
 			b.param(q, given[i])
 		}
 	}
-	for again := true; again; { // a size of several symbols tells one when the others are known
+	for again := true; again; { // a size of several symbols gives one when the others are known
 		again = false
 		for k := 0; k < len(b.open); k++ {
 			if b.settle(&b.open[k]) {
@@ -101,7 +101,7 @@ type openSize struct {
 
 type binder struct {
 	values map[string]int64
-	from   map[string]string // where a symbol was told
+	from   map[string]string // where a symbol was reported
 	open   []openSize
 	errs   []error
 }
@@ -139,7 +139,7 @@ func (b *binder) param(p *Param, given []int64) {
 	}
 }
 
-// settle holds a size against what is known; one unknown symbol that it grows evenly with is solved for. It is false where more is unknown.
+// settle compares a size with what is known; one unknown symbol that it grows evenly with is solved for. It is false where more is unknown.
 func (b *binder) settle(o *openSize) bool {
 	var unknown []string
 	for _, name := range o.size.Names() {

@@ -4,7 +4,7 @@ package program
 type Tree struct {
 	Kind  TreeKind
 	Class string   // of an object: its class
-	Names []string // of a dict's or an object's members, one each, where they are told
+	Names []string // of a dict's or an object's members, one each, where they are reported
 	Items []*Tree
 }
 

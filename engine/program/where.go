@@ -2,11 +2,11 @@ package program
 
 import "strings"
 
-// Where is the place of a node in the Python that it was made from, as far as the artifact tells.
+// Where is the place of a node in the Python that it was made from, as far as the artifact records.
 type Where struct {
 	SourceRange             // what the user wrote
-	Stack       *Stack      // Python's when the node was recorded; nodes of one stack share it; nil where it is not told
-	Call        *ModuleCall // the innermost call of a module that it is in, where the node itself tells; nodes of one call share it; else nil
+	Stack       *Stack      // Python's when the node was recorded; nodes of one stack share it; nil where it is not known
+	Call        *ModuleCall // the innermost call of a module that it is in, where the node itself reports; nodes of one call share it; else nil
 	Stmt        int32       // the statement of its function that it belongs to, from 0
 	Line        int32       // of the function's Record
 }
@@ -18,7 +18,7 @@ type SourceText struct {
 	Text      string
 }
 
-// SourceRange is a part of a SourceText; Text is nil where the archive does not tell.
+// SourceRange is a part of a SourceText; Text is nil where the archive does not record.
 type SourceRange struct {
 	Text       *SourceText
 	Start, End int32
@@ -34,7 +34,7 @@ type Frame struct {
 	File     string
 	Line     int
 	Function string
-	Text     string // of that line; "" where it is not told
+	Text     string // of that line; "" where it is not known
 }
 
 // ModuleCall is a call of a module.

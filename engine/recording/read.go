@@ -25,7 +25,7 @@ const maxPasses = 1000
 type limits struct {
 	text     int64 // bytes, uncompressed
 	header   int   // bytes of all keys but the long lists
-	line     int   // bytes of a line of a .rec but for the first
+	line     int   // bytes of a line of a .rec except the first
 	events   int   // of all runs together
 	sites    int
 	stacks   int
@@ -125,7 +125,7 @@ func (b *bounded) Read(p []byte) (int, error) {
 // errNoRecord is what is no recording at all.
 func errNoRecord(err error) error { return fmt.Errorf("got no measurement record: %w", err) }
 
-// decodeHeader reads the keys of a record but for its lists of events, stacks and frames.
+// decodeHeader reads the keys of a record except its lists of events, stacks and frames.
 func decodeHeader(data []byte, h *Header) error {
 	var head struct{ Schema *int }
 	if err := json.Unmarshal(data, &head); err != nil {

@@ -11,7 +11,7 @@
 // Both are read as a stream, every count is bounded, unknown keys are refused, and what is read has been checked: indices lie in their
 // tables, sizes are not negative, passes follow each other. Nothing is executed.
 //
-// Not told by a recording: what libraries take from the driver outside the allocator, but for Context; the values of tensors.
+// Not reported by a recording: what libraries take from the driver outside the allocator, except Context; the values of tensors.
 package recording
 
 import (
@@ -68,12 +68,12 @@ type Header struct {
 	Source          string       `json:"source"`
 	Weights         units.Bytes  `json:"weights"` // of parameters' and buffers' storages
 	Passes          []Pass       `json:"phases"`  // baseline, first, steady, as far as the run came
-	Context         *units.Bytes `json:"context"` // device memory of the process outside the allocator; nil where it cannot be told
+	Context         *units.Bytes `json:"context"` // device memory of the process outside the allocator; nil where it is unknown
 	OOM             *OutOfMemory `json:"oom"`
 	Notes           []Note       `json:"notes,omitempty"`
 	Compiled        bool         `json:"compiled,omitempty"` // by torch.compile: the first pass compiles and tunes
 	Training        *Training    `json:"training,omitempty"` // nil of an inference, and of a program that trains by itself
-	Made            *Made        `json:"made,omitempty"`     // from what; nil where it does not tell
+	Made            *Made        `json:"made,omitempty"`     // from what; nil where it does not record
 	Values          *Values      `json:"values,omitempty"`   // runs with other values; nil where no value was read, or no other was tried
 }
 
@@ -82,8 +82,8 @@ type Device struct {
 	Name              string       `json:"name"` // as the driver gives it; cpu for none
 	Total             *units.Bytes `json:"total"`
 	ComputeCapability string       `json:"compute_capability"`
-	Driver            string       `json:"driver"`        // empty where it cannot be told
-	SMs               int          `json:"sms,omitempty"` // multiprocessors; 0 where it does not tell
+	Driver            string       `json:"driver"`        // empty where it is unknown
+	SMs               int          `json:"sms,omitempty"` // multiprocessors; 0 where it does not record
 	// Asked is what the program itself queried of the device, sorted: such a run holds for a device of the same alone.
 	Asked []string `json:"asked,omitempty"`
 }
@@ -151,14 +151,14 @@ type Phase struct {
 	Events int    `json:"events"` // how many there were when it began
 }
 
-// OutOfMemory is the pass that the device had no memory for: the last of Passes, with the peaks that it reached. Records that do not tell these
+// OutOfMemory is the pass that the device had no memory for: the last of Passes, with the peaks that it reached. Records that do not record these
 // have it after the last.
 type OutOfMemory struct {
 	Pass      string       `json:"phase"`
 	Text      string       `json:"text"`
 	Requested *units.Bytes `json:"requested,omitempty"` // asked for
 	Free      *units.Bytes `json:"free,omitempty"`      // on the device then
-	Held      []Held       `json:"held,omitempty"`      // by source line, the most first, as far as it is told
+	Held      []Held       `json:"held,omitempty"`      // by source line, the most first, as far as it is known
 }
 
 // Held is what a source line held; without a file it is the model and its inputs.
@@ -212,7 +212,7 @@ func (r *Recording) Pass(name string) *Pass {
 	return nil
 }
 
-// Stopped says whether memory ran out in a pass that is told.
+// Stopped says whether memory ran out in a pass that is reported.
 func (r *Recording) Stopped(p *Pass) bool {
 	return r.OOM != nil && p == &r.Passes[len(r.Passes)-1] && p.Name == r.OOM.Pass && r.OOM.Pass != passName(len(r.Passes))
 }

@@ -279,7 +279,7 @@ func TestPassesOfEvents(t *testing.T) {
 	assert.Equal(t, "load load forward forward forward forward backward step", strings.Join(phases, " "))
 }
 
-// The line is the user's: not PyTorch's, also where its files are told from the folder of packages on.
+// The line is the user's: not PyTorch's, also where its files are distinguished from the folder of packages on.
 func TestUserLines(t *testing.T) {
 	for _, c := range []struct {
 		files []string

@@ -29,7 +29,7 @@ func (r *Recording) Trace() (*trace.Trace, error) {
 	return t.t, nil
 }
 
-// siteKey tells sites apart: one place may be gone through in several phases.
+// siteKey distinguishes sites: one place may be gone through in several phases.
 type siteKey struct {
 	site  int
 	phase trace.Phase
@@ -81,7 +81,7 @@ func (t *tracer) event(i int) error {
 	return nil
 }
 
-// lastPass is the last pass that events may belong to: one after those that are told where memory ran out in it, or where a run on CPU tensors ended early.
+// lastPass is the last pass that events may belong to: one after those that are reported where memory ran out in it, or where a run on CPU tensors ended early.
 func (t *tracer) lastPass() int {
 	if n := len(t.r.Passes); n >= 3 && t.r.OOM == nil || t.r.Stopped(&t.r.Passes[n-1]) {
 		return n - 1
@@ -119,7 +119,7 @@ func (t *tracer) phase() trace.Phase {
 	return p
 }
 
-// site is where an event comes from; its line is the user's, as far as the stack tells.
+// site is where an event comes from; its line is the user's, as far as the stack records.
 func (t *tracer) site(n int) trace.SiteID {
 	key := siteKey{site: n, phase: t.phase()}
 	if id, ok := t.sites[key]; ok {

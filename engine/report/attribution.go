@@ -25,7 +25,7 @@ func Bys() []By { return []By{ByModule, ByOp, ByLine, ByCategory} }
 
 // Row is some holders gathered.
 type Row struct {
-	Where     string // module, operator, file:line or category; "" where the artifact does not tell
+	Where     string // module, operator, file:line or category; "" where the artifact does not record
 	What      string // "activations ×7"; several kinds are joined by ", "
 	Flat, Cum units.Bytes
 	Count     int

@@ -34,7 +34,7 @@ func TestSortHoldersFillsCum(t *testing.T) {
 	assert.Equal(t, "layer10", hs[1].Module)
 }
 
-// TestSiteIndex: a site has the number of its first asking, by whatever ID it is asked for; the phase tells no sites apart.
+// TestSiteIndex: a site has the number of its first asking, by whatever ID it is asked for; the phase distinguishes no sites.
 func TestSiteIndex(t *testing.T) {
 	a, b := trace.Site{Op: "a", Line: 1}, trace.Site{Op: "b", Line: 1}
 	later := a
@@ -107,7 +107,7 @@ func TestGather(t *testing.T) {
 		Gather(hs, ByCategory))
 }
 
-// Holders are told by size, those of one size by every part of their place.
+// Holders are reported by size, those of one size by every part of their place.
 func TestOrderOfHolders(t *testing.T) {
 	at := func(op, module, file string, line int, category string, flat units.Bytes) Holder {
 		return Holder{Site: Site{Op: op, Module: module, File: file, Line: line}, Category: category, Flat: flat}
@@ -122,7 +122,7 @@ func TestOrderOfHolders(t *testing.T) {
 	assert.Equal(t, want, got)
 }
 
-// TestFoldDepth: modules are told to one more part than all that hold something of the run's own share, less a module's last part.
+// TestFoldDepth: modules are reported to one more part than all that hold something of the run's own share, less a module's last part.
 func TestFoldDepth(t *testing.T) {
 	for _, tt := range []struct {
 		why     string

@@ -20,14 +20,14 @@ type Source struct {
 	Run       Run
 	Platform  *platform.Platform
 	Timeline  *allocator.Timeline
-	Upper     *allocator.Upper // of the same run with estimated workspace at its most; nil where none is estimated
+	Upper     *allocator.Upper // of the same run with estimated workspace at the upper bound; nil where none is estimated
 	Workspace []Workspace
-	Ask       string       // the command that asks libraries for what is by rule
+	Ask       string       // the command that asks libraries for what is by formula
 	Remake    string       // the command that settles what the artifact does not have of Python's names or the live model's operators
 	Record    string       // the command that records a run which has what is not known here; "" where there is none
 	Origin    string       // OriginUnknown, or "" where something records what the artifact was made from
-	Weights   *units.Bytes // where the trace does not tell which storages are weights; else nil
-	Unknown   []Metric     // what nothing tells of
+	Weights   *units.Bytes // where the trace does not say which storages are weights; else nil
+	Unknown   []Metric     // what nothing records of
 	// CheckValues is the command that runs a recorded program with other values; "" where there is none.
 	CheckValues string
 	Compiled    bool // the model: its peak is that of the calls after the first

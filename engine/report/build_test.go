@@ -104,7 +104,7 @@ d = alloc 64MiB activation aten::mm m m.py:8
 	assert.Equal(t, r.Holders, held)
 }
 
-// Of a compiled model the first call is a figure of its own; what the cache keeps of it is not taken off.
+// Of a compiled model the first call is a separate figure; what the cache keeps of it is not taken off.
 func TestBuildOfACompiledModel(t *testing.T) {
 	const mib = units.MiB
 	tr, err := tracetext.Parse(strings.NewReader(`origin exec
@@ -325,7 +325,7 @@ f = alloc 512 activation aten::relu
 	assert.Equal(t, "aten::relu (forward, iteration 1 pass)", r.PeakAt.String())
 }
 
-// What nothing tells of: a recording's storages without categories are untraced, and its weights are those that are told beside it.
+// What nothing records of: a recording's storages without categories are untraced, and its weights are those that are reported beside it.
 func TestBuildOfARecording(t *testing.T) {
 	tr, err := tracetext.Parse(strings.NewReader(twoPasses))
 	require.NoError(t, err)
@@ -346,7 +346,7 @@ func TestBuildOfARecording(t *testing.T) {
 	}
 }
 
-// Changes are told by how much, the greatest first, whichever way; those of one size by module, category and operator.
+// Changes are reported by how much, the greatest first, whichever way; those of one size by module, category and operator.
 func TestDiffOrder(t *testing.T) {
 	with := func(sizes map[string]units.Bytes) *report.Report {
 		r := &report.Report{}

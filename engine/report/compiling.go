@@ -95,7 +95,7 @@ func kindOf(h *Holder) string {
 	return h.Category
 }
 
-// compilingTable tells where compiling takes more, then where it takes less.
+// compilingTable says where compiling takes more, then where it takes less.
 func (d *Difference) compilingTable() *layout.Table {
 	t := layout.NewTable("rrrll")
 	t.Add("compiled", "eager", "change", "what", "most of it")

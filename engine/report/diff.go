@@ -46,7 +46,7 @@ func Diff(before, after *Report) *Difference {
 	d := &Difference{Schema: Schema, Old: before.Run, New: after.Run, Unlike: Unlike(&before.Run, &after.Run), Kinds: compiling(before, after), Holders: []HolderChange{}}
 	for _, m := range BudgetMetrics() {
 		if m == FirstCall && before.FirstCall == nil && after.FirstCall == nil {
-			continue // as the others tell already
+			continue // as the others report already
 		}
 		c := MetricChange{Metric: m}
 		if v, ok := before.Value(m); ok {
@@ -89,7 +89,7 @@ func Diff(before, after *Report) *Difference {
 // mostCauses is how many of the changes among holders a sentence names.
 const mostCauses = 3
 
-// Sentence tells the difference in a line: each metric that changed, and what made most of it; where only the place of the peak changed, that; "" where
+// Sentence reports the difference in a line: each metric that changed, and what made most of it; where only the place of the peak changed, that; "" where
 // nothing did.
 func (d *Difference) Sentence(was, is *Moment) string {
 	var metrics []string

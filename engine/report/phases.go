@@ -23,7 +23,7 @@ type Share struct {
 	Bytes    units.Bytes `json:"bytes"`
 }
 
-// Categories are what storages are for, in the order they are told, with the words for people.
+// Categories are what storages are for, in the order they are reported, with the words for people.
 func Categories() [][2]string {
 	return [][2]string{
 		{tensor.Parameter.String(), "parameters"}, {tensor.Buffer.String(), "buffers"}, {tensor.Constant.String(), "constants"}, {tensor.Input.String(), "inputs"},

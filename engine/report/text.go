@@ -82,7 +82,7 @@ func (r *Run) Head() string { return r.Artifact + " " + r.On() }
 // On is "on t4, eager": the device and the runtime, which decide a peak as much as the model does.
 func (r *Run) On() string { return "on " + r.Device + ", " + r.Runtime }
 
-// howText is "eager, inference"; of a run that does not tell, one word.
+// howText is "eager, inference"; of a run that does not record, one word.
 func (r *Run) howText() string {
 	if r.Runtime == r.Mode {
 		return r.Runtime
@@ -198,7 +198,7 @@ func libraryName(name string) string {
 }
 
 // Lacking says why an account is incomplete, with the first few reasons: "no rule for aten::foo, aten::bar", or what it is in the model that cannot
-// be told: "aten::zeros of a value that depends on tensor data".
+// be known: "aten::zeros of a value that depends on tensor data".
 func Lacking(us []Unsupported) string {
 	const most = 5
 	var names, others []string

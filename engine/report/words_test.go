@@ -15,7 +15,7 @@ import (
 	"github.com/memspec/memspec/engine/units"
 )
 
-// Every metric of one report, its upper figure, and what is told where a part is not known.
+// Every metric of one report, its upper figure, and what is reported where a part is not known.
 func TestValues(t *testing.T) {
 	total := units.Bytes(900)
 	full := func() *Report {
@@ -280,7 +280,7 @@ func TestSchemas(t *testing.T) {
 	assert.False(t, ok)
 }
 
-// Rows are cut where a text is short, and all of them told where none is asked for.
+// Rows are cut where a text is short, and all of them reported where none is asked for.
 func TestRowsOfATable(t *testing.T) {
 	rows := []Row{{Where: "", Flat: 4096, Cum: 8192, What: "a ×1", Count: 3}, {Where: "m", Flat: 1024, Cum: 1024, What: "b ×2", Count: 2}, {Where: "n", Flat: 1024, Cum: 1024, What: "c ×2", Count: 1}}
 	write := func(by By, most int) string {

@@ -15,7 +15,7 @@ const CaptureFolder = ".memspec"
 const captureVersion = 1
 
 // Captured is the path of the recording that a case with a source and without an artifact is predicted from, whether it is there or not; "" of
-// others. Its name holds a key of what the run depends on and the recording does not tell itself (engine/recording/FORMAT.md).
+// others. Its name holds a key of what the run depends on and the recording does not record itself (engine/recording/FORMAT.md).
 func (c *Case) Captured() string {
 	if c.Artifact != "" || c.Source == "" {
 		return ""
@@ -28,7 +28,7 @@ func (c *Case) Captured() string {
 }
 
 // captureKey is 16 hexadecimal digits. Not in it are what a replay can choose: memory, allocator settings, the fraction; and what the recording
-// tells itself: the source's files.
+// reports itself: the source's files.
 func (c *Case) captureKey() string {
 	p := &c.Platform
 	h := sha256.New()

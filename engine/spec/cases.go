@@ -252,7 +252,7 @@ type naming struct {
 	device bool   // so does the device: device: is a list
 }
 
-// of is resnet50[B=8,device=t4]. A given name stands for all of it, and of several cases each adds what tells them apart.
+// of is resnet50[B=8,device=t4]. A given name stands for all of it, and of several cases each adds what distinguishes them.
 func (n *naming) of(dims []Dim, on *device.Device) string {
 	name := n.model
 	if n.given != nil {

@@ -15,7 +15,7 @@ func TestDamaged(t *testing.T) {
 	golden.Run(t, "testdata/damaged.txtar", func(a *golden.Archive) {
 		a.Want("said", []byte(golden.Damage(a.T(), string(a.Input("memspec.yaml")), func(text string) (string, error) {
 			cases, err := spec.Parse("m.yaml", []byte(text))
-			if err != nil { // the notes that there are have a test of their own, and grow
+			if err != nil { // the notes that there are have a separate test, and grow
 				return "", errors.New(strings.ReplaceAll(err.Error(), strings.Join(note.IDs(), ", "), "…"))
 			}
 			var out strings.Builder

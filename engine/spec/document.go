@@ -55,7 +55,7 @@ func beside(path, name string) string {
 	return file
 }
 
-// read is a file's content, of a device without an end as much as tells that it is too much.
+// read is a file's content, of a device without an end as much as says that it is too much.
 func read(path string) ([]byte, error) {
 	f, _, err := regular.Open(path)
 	if err != nil {

@@ -34,7 +34,7 @@ func TestFileName(t *testing.T) {
 	assert.Empty(t, (&Case{Dir: "d"}).Captured(), "without a source nothing is recorded")
 }
 
-// TestShorten: a text is told in full up to sixty letters.
+// TestShorten: a text is reported in full up to sixty letters.
 func TestShorten(t *testing.T) {
 	for _, letter := range []string{"a", "é"} {
 		assert.Equal(t, strings.Repeat(letter, 60), shorten(strings.Repeat(letter, 60)))
@@ -112,7 +112,7 @@ func TestEntriesAreFound(t *testing.T) {
 	}
 }
 
-// TestMergedDims: a model's dims without those that a case has of its own, then these, each in its order.
+// TestMergedDims: a model's dims without those that a separate case has, then these, each in its order.
 func TestMergedDims(t *testing.T) {
 	decl := func(names string) (out []dimDecl) {
 		for _, n := range strings.Fields(names) {
@@ -147,7 +147,7 @@ models:
     artifact: b.pt
 `
 
-// TestBeside: what lies beside a memspec.yaml is of all its cases, but for a workspace profile of their own.
+// TestBeside: what lies beside a memspec.yaml is of all its cases, except a separate workspace profile.
 func TestBeside(t *testing.T) {
 	text := strings.Replace(twoCases, ", workspace: own.json", "", 1)
 	for _, tt := range []struct{ beside, workspace, baseline string }{
@@ -212,7 +212,7 @@ func TestAgain(t *testing.T) {
 	assert.Contains(t, string(text), `"inputs":["float32[2]","int64[3]"]`)
 }
 
-// TestWriteValue: what is written of a value tells it from every other of its type.
+// TestWriteValue: what is written of a value distinguishes it from every other of its type.
 func TestWriteValue(t *testing.T) {
 	type pair struct {
 		A, B any
@@ -255,13 +255,13 @@ func TestErrorsOfInputs(t *testing.T) {
 	assert.NoError(t, err)
 }
 
-// TestWhereItIsSaid: a file that is too large is told at its beginning, a device of one's own has the line of its name.
+// TestWhereItIsSaid: a file that is too large is reported at its beginning, a separate device has the line of its name.
 func TestWhereItIsSaid(t *testing.T) {
 	_, err := Parse("memspec.yaml", []byte("version: 1\n#"+strings.Repeat("x", 1<<20)))
 	assert.EqualError(t, err, "memspec.yaml:1:1: got a file of 1048588 bytes, want at most 1048576")
 	_, err = Parse("memspec.yaml", []byte("# nothing\n"))
 	assert.EqualError(t, err, "memspec.yaml:1:1: got an empty file, want version: 1 and models:")
-	for text, want := range map[string]string{ // of a text on a line of its own the place within it, else where it begins
+	for text, want := range map[string]string{ // of a text on a separate line the place within it, else where it begins
 		"1GiB + 1GB": "6:26", "'1GiB + 1GB'": "6:27", "\"1GiB + 1GB\"": "6:27", "1GiB +": "6:24", "'é'": "6:19", "'é 1'": "6:19",
 		"|\n        1GiB + 1GB": "6:18", ">\n        1GiB + 1GB": "6:18",
 	} {

@@ -213,7 +213,7 @@ func scalar(w string) (Value, bool) {
 	return Float(f), true
 }
 
-// values reads up to the closing bracket. comma tells whether one stood before it.
+// values reads up to the closing bracket. comma reports whether one stood before it.
 func (p *inputParser) values(closing byte, depth int) (vs []Value, comma bool, err error) {
 	vs = []Value{}
 	for {

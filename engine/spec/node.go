@@ -109,7 +109,7 @@ func (r *reader) root(data []byte) (root *yaml.Node) {
 
 var (
 	yamlMessage = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?s)^yaml: (?:line (\d+): )?(.*)$`) })
-	// The library counts its parser's lines from 0 (and tells none for the first), its scanner's from 1: these are the parser's.
+	// The library counts its parser's lines from 0 (and reports none for the first), its scanner's from 1: these are the parser's.
 	parserMessage = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`^(did not find expected (',' or '[]}]'|'-' indicator|<.*>|key|node content)|found (duplicate|incompatible|undefined) .*)$`)
 	})

@@ -243,7 +243,7 @@ func (r *reader) checkpoint(e entry) *recording.Checkpoint {
 	return c
 }
 
-// trainingText is the step in a line, in a fixed order: what tells two steps apart.
+// trainingText is the step in a line, in a fixed order: what distinguishes two steps.
 func trainingText(t *recording.Training) string {
 	if t == nil {
 		return ""

@@ -69,7 +69,7 @@ func (r *Result) writeParameters(p *layout.Printer, rows int) {
 	}
 }
 
-// mostGrowths is how many of the moments at which reserved memory grew are told: the last ones.
+// mostGrowths is how many of the moments at which reserved memory grew are reported: the last ones.
 const mostGrowths = 3
 
 // writeSegments writes what the reserved memory is made of at its peak, and where it grew last.

@@ -13,7 +13,7 @@ import (
 	"github.com/memspec/memspec/engine/verdict"
 )
 
-// Compare holds a result against what its case took before: what changed is told, and the case's regression: is judged as budgets. before is nil where
+// Compare compares a result with what its case took before: what changed is reported, and the case's regression: is judged as budgets. before is nil where
 // there is nothing to compare with; from names where it is from.
 func (r *Result) Compare(before *report.Report, from string) {
 	if r.Report == nil {

@@ -19,14 +19,14 @@ import (
 // testdata/damaged.
 func TestJudged(t *testing.T) {
 	golden.Run(t, filepath.Join("testdata", "damaged", "*.txtar"), func(a *golden.Archive) {
-		var ms suite.Models // the archives are the same, each baseline has a folder of its own
+		var ms suite.Models // the archives are the same, each baseline has a separate folder
 		text, was := string(a.Input("memspec.yaml")), string(a.Input("baseline.json"))
 		judged := func(text, was string) (string, error) {
 			before := filepath.Join(a.T().TempDir(), "baseline.json")
 			require.NoError(a.T(), os.WriteFile(before, []byte(was), 0o600))
 			cases, err := spec.LoadAs(filepath.Join("..", "..", "testdata", "artifacts", "small", "memspec.yaml"), []byte(text))
 			if err != nil {
-				return "", golden.ErrNothingToReport // what is refused has tests of its own
+				return "", golden.ErrNothingToReport // what is refused has its own tests
 			}
 			var out strings.Builder
 			for _, c := range cases {

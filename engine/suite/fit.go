@@ -31,7 +31,7 @@ type Fitted struct {
 	Quality report.Quality // of the figures at the largest value, or at 1 where none fits
 }
 
-// Largest searches the largest value up to most at which a case fits: its run ends within the device's memory, and no budget is broken or cannot be told.
+// Largest searches the largest value up to most at which a case fits: its run ends within the device's memory, and no budget is broken or unknown.
 //
 // It doubles until a value does not fit and halves the gap. That is right where more never takes less. It is not taken for granted: values on
 // both sides of the answer are tried, and where one contradicts, every value up to the largest that may fit is.

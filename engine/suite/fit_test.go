@@ -102,7 +102,7 @@ func TestAffine(t *testing.T) {
 	}
 }
 
-// Every remedy that is told was run: the case passes with it.
+// Every remedy that is reported was run: the case passes with it.
 func TestRemedies(t *testing.T) {
 	cases, err := spec.Parse("memspec.yaml", []byte(`version: 1
 defaults: {device: t4}

@@ -13,7 +13,7 @@ import (
 	"github.com/memspec/memspec/engine/verdict"
 )
 
-// MessageOptions say how much a message tells.
+// MessageOptions say how much a message reports.
 type MessageOptions struct {
 	Rows      int      // of holders; 0 means all
 	Columns   int      // to lay it out in; 0 means 80

@@ -17,7 +17,7 @@ import (
 	"github.com/memspec/memspec/engine/spec"
 )
 
-// TestSearch: the largest value that fits, of those that are told to; what does not fit for a while is found by trying one after the other.
+// TestSearch: the largest value that fits, of those that are tried; what does not fit for a while is found by trying one after the other.
 func TestSearch(t *testing.T) {
 	for _, tt := range []struct {
 		why     string

@@ -12,8 +12,8 @@ import (
 )
 
 // Remedies are changes with which a result that fails would pass, each of them run: the largest value of each of its dims, another setting of the
-// allocator, another card. It is told first what is smallest to change. None is guessed; a case without any has none. What takes more than before, or is not
-// for the values of fits:, has none either: there a smaller run is no answer, and the largest value that fits is told as it is.
+// allocator, another card. It is reported first what is smallest to change. None is guessed; a case without any has none. What takes more than before, or is not
+// for the values of fits:, has none either: there a smaller run is no answer, and the largest value that fits is reported as it is.
 func (ms *Models) Remedies(ctx context.Context, r *Result) []string {
 	if r.Report == nil || r.Verdict.Outcome != verdict.Fail || verdict.Judge(r.Report, r.Case.Budgets, r.options).Outcome != verdict.Fail && r.Report.OOM == nil {
 		return nil
@@ -47,7 +47,7 @@ func (ms *Models) passes(ctx context.Context, at At, value int64) bool {
 
 const expandableSegments = "expandable_segments:True"
 
-// expandable tries segments that grow, where the case has a setting of its own nothing is tried.
+// expandable tries segments that grow, where the case has a separate setting nothing is tried.
 func (ms *Models) expandable(ctx context.Context, c *spec.Case) string {
 	if c.Platform.AllocConf != "" {
 		return ""

@@ -18,7 +18,7 @@ type Divergence struct {
 	Unexpected bool     // the second trace has an event where the first has ended
 }
 
-// contextEvents is how many events before a divergence are told.
+// contextEvents is how many events before a divergence are reported.
 const contextEvents = 3
 
 func (d *Divergence) Error() string {

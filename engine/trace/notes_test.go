@@ -9,7 +9,7 @@ import (
 	"github.com/memspec/memspec/engine/trace"
 )
 
-// TestValidateNotes: what is wrong with notes is told in their order.
+// TestValidateNotes: what is wrong with notes is reported in their order.
 func TestValidateNotes(t *testing.T) {
 	err := (&trace.Trace{Notes: []trace.Note{{Site: trace.NoSite}, {Note: note.Note{ID: "a"}, Site: trace.NoSite}, {Note: note.Note{ID: "b"}, Site: 5}}}).Validate()
 	require.EqualError(t, err, "note 0: got no id\nnote 2: got site 5 of 0")

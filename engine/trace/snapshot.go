@@ -11,7 +11,7 @@ import (
 	"github.com/memspec/memspec/engine/units"
 )
 
-// Recording is what a memory snapshot of PyTorch (torch.cuda.memory._dump_snapshot) tells of one device.
+// Recording is what a memory snapshot of PyTorch (torch.cuda.memory._dump_snapshot) says of one device.
 type Recording struct {
 	Device   int
 	Trace    *Trace    // its events; Heap is what Rewind makes of Final
@@ -32,7 +32,7 @@ func (r *Recording) Moves() int {
 	return n
 }
 
-// Conf is what a snapshot tells of the allocator's settings. Snapshots of torch 2.0 and older tell nothing.
+// Conf is what a snapshot says of the allocator's settings. Snapshots of torch 2.0 and older record nothing.
 type Conf struct {
 	Text         string      // PYTORCH_CUDA_ALLOC_CONF
 	MaxSplitSize units.Bytes // 0 is no limit
@@ -282,7 +282,7 @@ func items(v any) ([]any, bool) {
 }
 
 // UserFrame finds the line of a stack where one can act: the innermost frame of Python outside PyTorch's own files, else the innermost of Python.
-// file tells the files of the n frames, the innermost first. The second result is the innermost of Python; both are -1 where there is none.
+// file records the files of the n frames, the innermost first. The second result is the innermost of Python; both are -1 where there is none.
 func UserFrame(n int, file func(i int) string) (user, inner int) {
 	inner = -1
 	for i := range n {

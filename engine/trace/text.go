@@ -23,7 +23,7 @@ import (
 //	free b
 //	mark end
 //	note shape-bound - activation aten::nonzero
-//	note workspace-estimate "by rule, for want of an answer" askable activation aten::conv2d
+//	note workspace-estimate "by formula, for want of an answer" askable activation aten::conv2d
 //	coverage 12 4 4 3
 //	unsupported no-rule my::op 2 activation my::op layer1 model.py:9
 //

@@ -231,7 +231,7 @@ const (
 	ReadsData                      // the operator makes a tensor, or changes a container, of a number that depends on tensor data
 	OpenLoop                       // how often a loop runs depends on tensor data, and each round may hold more
 	ManyBranches                   // branches on tensor data go more ways than are tried; Detail is how many were
-	RefusedAtMost                  // the model refuses sizes at their most; Detail is its error
+	RefusedAtMost                  // the model refuses sizes at the upper bound; Detail is its error
 	RefusedWay                     // one way of a branch on tensor data is refused by an operator; Detail is its error
 	CustomClass                    // the operator is a method of a class written in C++
 	CutShort                       // the recording ends where memory ran out; Detail is the pass

@@ -69,7 +69,7 @@ unsupported no-rule my::op 2 activation my::op layer1 model.py:9 phase=backward
 	assert.Empty(t, cmp.Diff(tr, again))
 }
 
-// TestTextOfAnything: random traces printed and parsed are themselves, but for the numbering of sites, which is by first use.
+// TestTextOfAnything: random traces printed and parsed are themselves, except the numbering of sites, which is by first use.
 func TestTextOfAnything(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	pick := func(words ...string) string { return words[r.IntN(len(words))] }

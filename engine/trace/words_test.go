@@ -26,7 +26,7 @@ func TestWords(t *testing.T) {
 		"a\x7f":    `"a\x7f"`,
 		"é":        `é`,
 		"\u0080":   `"\u0080"`,
-		"a\u00a0b": `"a\u00a0b"`, // a blank that cannot be told from others
+		"a\u00a0b": `"a\u00a0b"`, // a blank that cannot be distinguished from others
 		"\ufffd":   `"` + "\ufffd" + `"`,
 		"é\xff":    `"é\xff"`,
 	} {

@@ -172,7 +172,7 @@ func upperCounts(r *report.Report, o Options) bool {
 	return !noted
 }
 
-// upperOOM is where the run at its most does not fit the device, though the likely one does; nil where it fits.
+// upperOOM is where the run at the upper bound does not fit the device, though the likely one does; nil where it fits.
 func upperOOM(r *report.Report) *report.NoRoom {
 	if r.Upper == nil {
 		return nil

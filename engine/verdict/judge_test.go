@@ -139,7 +139,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// What stands beside the outcome: where an estimate at its most, or the lower end of a bound, comes to.
+// What stands beside the outcome: where an estimate at the upper bound, or the lower end of a bound, comes to.
 func TestEnds(t *testing.T) {
 	upper := func(reserved units.Bytes) *report.Report {
 		return account(func(r *report.Report) {
@@ -155,7 +155,7 @@ func TestEnds(t *testing.T) {
 		report  *report.Report
 		budget  verdict.Budget
 		options verdict.Options
-		want    verdict.Finding // but for the budget
+		want    verdict.Finding // except the budget
 	}{
 		{"an upper end over the budget", upper(260), verdict.Budget{Metric: report.Reserved, Limit: 250}, verdict.Options{},
 			verdict.Finding{Outcome: verdict.Inconclusive, Predicted: 200, Known: true, Upper: 260,
@@ -206,7 +206,7 @@ func TestUpperThatDoesNotFit(t *testing.T) {
 	}
 }
 
-// A total of which only a range is known passes, fails or cannot be told by both its ends.
+// A total of which only a range is known passes, fails or is unknown by both its ends.
 func TestTotalWithinARange(t *testing.T) {
 	ranged := func(quality report.Quality, ids ...note.ID) *report.Report {
 		return account(func(r *report.Report) {
@@ -361,7 +361,7 @@ func TestOK(t *testing.T) {
 	}
 }
 
-// TestFirstStaleNote: of several artifacts the first that is stale is told.
+// TestFirstStaleNote: of several artifacts the first that is stale is reported.
 func TestFirstStaleNote(t *testing.T) {
 	r := account(func(r *report.Report) {
 		r.Notes = []report.Note{{ID: note.ArtifactStale, Text: "first"}, {ID: note.ArtifactStale, Text: "second"}}

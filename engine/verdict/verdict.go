@@ -92,9 +92,9 @@ type Finding struct {
 	Over      units.Bytes // by how much Predicted exceeds the limit, else 0
 	Lower     units.Bytes // Predicted at the lower end of data-dependent sizes; see HasLower
 	HasLower  bool
-	Upper     units.Bytes // where an estimate at its most breaks a budget that Predicted keeps: that size; else 0
+	Upper     units.Bytes // where an estimate at the upper bound breaks a budget that Predicted keeps: that size; else 0
 	Open      bool        // whether Predicted keeps the budget and may be too low, nobody knows by how much
-	NoRoom    bool        // whether an estimate at its most does not fit the device, though Predicted does
+	NoRoom    bool        // whether an estimate at the upper bound does not fit the device, though Predicted does
 	Why       string      // in words, where the sizes alone do not say it
 }
 
@@ -114,7 +114,7 @@ type Verdict struct {
 // OK says whether nothing is broken: a pass, or a warning.
 func (v Verdict) OK() bool { return v.Outcome == Pass || v.Outcome == Warn }
 
-// Options are what Judge may be told besides.
+// Options are what Judge may be known besides.
 type Options struct {
 	Lower  *report.Report // the same run with data-dependent sizes at their lower end
 	Allow  []string       // IDs of notes that do not count

@@ -79,7 +79,7 @@ func choices(t *testing.T, torch, name string) (cards []*platform.Platform, call
 	return cards, calls
 }
 
-// TestAttentionChoices holds the choice of a backend against PyTorch's own on a card of each compute capability, in three releases.
+// TestAttentionChoices compares the choice of a backend with PyTorch's own on a card of each compute capability, in three releases.
 func TestAttentionChoices(t *testing.T) {
 	for _, torch := range []string{"2.10", "2.11", "2.15"} {
 		t.Run(torch, func(t *testing.T) {

@@ -73,7 +73,7 @@ func (v *Convolution) Requests(p *platform.Platform, out []int64, by ConvOperato
 	return before
 }
 
-// Format is cudnn_conv_suggest_memory_format: channels last where input or weight suggest it, but for double.
+// Format is cudnn_conv_suggest_memory_format: channels last where input or weight suggest it, except double.
 func (v *Convolution) Format() tensor.MemoryFormat {
 	if v.Input.DType == tensor.Float64 {
 		return tensor.Contiguous

@@ -32,7 +32,7 @@ func cubRequest(p *platform.Platform, bytes int64, source string) Request {
 	return r
 }
 
-// tileStates are the words by which blocks tell each other their sums, with 32 more in front: a value and its state in one word where the machine
+// tileStates are the words by which blocks exchange their sums, with 32 more in front: a value and its state in one word where the machine
 // can write both at once, else three arrays. From CUDA 13 on there is one part more.
 func tileStates(p *platform.Platform, tiles, item int64, oneWord bool) []int64 {
 	tiles += 32

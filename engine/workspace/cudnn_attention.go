@@ -9,7 +9,7 @@ import (
 	"github.com/memspec/memspec/engine/units"
 )
 
-// The workspace of cuDNN's attention (native/cudnn/MHA.cpp). Its kernels are compiled at run time, and without a driver cuDNN tells nobody what
+// The workspace of cuDNN's attention (native/cudnn/MHA.cpp). Its kernels are compiled at run time, and without a driver cuDNN reports nobody what
 // they take: a profile does not ask for them. Asked with a driver library that has no device (testdata/workspace/attention.json), cuDNN
 // 9.19.0 to 9.26.0 answered alike: to queries of more than one row always the same, on 9.0 as on 10.0; to one row on 9.0 by the rule below.
 

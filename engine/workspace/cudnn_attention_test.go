@@ -17,7 +17,7 @@ import (
 	"github.com/memspec/memspec/engine/units"
 )
 
-// attentionAnswer is what cuDNN told about one attention (pyshim/tools/ask_attention.py).
+// attentionAnswer is what cuDNN reported about one attention (pyshim/tools/ask_attention.py).
 type attentionAnswer struct {
 	Version, Class        string
 	B, H, HK, Q, K, D, DV int64
@@ -25,7 +25,7 @@ type attentionAnswer struct {
 	Bytes                 units.Bytes
 }
 
-// TestAttentionWorkspaces holds the rule against every answer: to the byte, but for single queries on 10.0, which stay below the upper figure.
+// TestAttentionWorkspaces compares the rule with every answer: to the byte, except single queries on 10.0, which stay below the upper figure.
 func TestAttentionWorkspaces(t *testing.T) {
 	data, err := os.ReadFile(filepath.Join("..", "..", "testdata", "workspace", "attention.json"))
 	require.NoError(t, err)

@@ -69,8 +69,8 @@ func answererText(by profile.Answerer) string {
 }
 
 // benchmark is a call with torch.backends.cudnn.benchmark: all plans are timed once, with the largest workspace of them; then the cache is
-// emptied and the fastest is run, which only a device can tell (Conv_v8.cpp generate_and_filter_plans, get_plans_from_find). Nobody having
-// answered, the largest is by rule: over 72 convolutions of torchvision models it is 1.5 times input, weight and output (the median of most
+// emptied and the fastest is run, which only a device knows (Conv_v8.cpp generate_and_filter_plans, get_plans_from_find). Nobody having
+// answered, the largest is by formula: over 72 convolutions of torchvision models it is 1.5 times input, weight and output (the median of most
 // classes of call), and up to 4 times in nine of ten.
 func benchmark(r Request, call *profile.Call, most, upper units.Bytes) []Request {
 	trial := r

@@ -10,7 +10,7 @@ import (
 	"github.com/memspec/memspec/engine/tensor"
 )
 
-// TestClassesOfConvolutions holds the rule of each class of call by itself, which a count of answers hardly sees. Operands are told apart by their bytes.
+// TestClassesOfConvolutions holds the rule of each class of call by itself, which a count of answers hardly sees. Operands are distinguished by their bytes.
 func TestClassesOfConvolutions(t *testing.T) {
 	const in, weight, out = 1000000, 10000, 100
 	const f32, f16, f64 = tensor.Float32, tensor.Float16, tensor.Float64

@@ -156,7 +156,7 @@ func TestConvWorkspace(t *testing.T) {
 	assert.Equal(t, note.WorkspaceEstimate, v.CuDNN(newer, out, false)[0].Note, "a release that can be asked has no stand-in")
 }
 
-// What a profile cannot answer is by rule even where it has the call, and says why.
+// What a profile cannot answer is by formula even where it has the call, and says why.
 func TestConvNotAsked(t *testing.T) {
 	v := aConv(dense(tensor.Float32, tensor.Contiguous, 2, 3, 8, 8), dense(tensor.Float32, tensor.Contiguous, 4, 3, 3, 3))
 	out := []int64{2, 4, 8, 8}
@@ -221,7 +221,7 @@ func TestConvWinogradByRule(t *testing.T) {
 	}
 }
 
-// With benchmark the plans are timed first, with the largest workspace of them; which is run after that only a device can tell.
+// With benchmark the plans are timed first, with the largest workspace of them; which is run after that only a device knows.
 func TestConvBenchmark(t *testing.T) {
 	v := aConv(dense(tensor.Float32, tensor.Contiguous, 2, 3, 8, 8), dense(tensor.Float32, tensor.Contiguous, 4, 3, 3, 3))
 	out := []int64{2, 4, 8, 8}

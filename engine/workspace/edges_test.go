@@ -236,7 +236,7 @@ func TestLayerRequests(t *testing.T) {
 	assert.Empty(t, CuFFT(dense(tensor.Complex64, tensor.Contiguous, 3, 0), true))
 	assert.Empty(t, CuFFT(host, true))
 
-	// time × batch × features, told batch first
+	// time × batch × features, reported batch first
 	rnn := RecurrentLayers{Input: dense(f, tensor.Contiguous, 2, 7, 5), BatchFirst: true, Weights: []*tensor.Meta{dense(f, tensor.Contiguous, 12, 5), dense(f, tensor.Contiguous, 12, 3)}, Hidden: 3, Directions: 2, Layers: 4}
 	asks := rnn.CuDNN()
 	assert.Equal(t, fmt.Sprintf("%d! %d 0", 4*2*7*5, 4*(12*5+12*3)), asked(asks), "an input that is not time first, the weights in one chunk, a workspace that nobody told")

@@ -11,7 +11,7 @@ import (
 type GroupedMatMul struct {
 	A      *tensor.Meta
 	Groups int64
-	Batch  bool // the groups are a batch, and not told by offsets
+	Batch  bool // the groups are a batch, and not known by offsets
 	Result tensor.DType
 }
 

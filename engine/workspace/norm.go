@@ -40,7 +40,7 @@ func (g GroupNorm) Requests() []Request {
 }
 
 // CuDNNBatchNorm is what native/cudnn/BatchNorm.cpp asks for beside the results: in inference nothing; in training a workspace and a reserve,
-// whose sizes cuDNN tells only to a handle of a device. Recordings of three models on GPUs (200 calls, float32, contiguous) have neither. Channels
+// whose sizes cuDNN reports only to a handle of a device. Recordings of three models on GPUs (200 calls, float32, contiguous) have neither. Channels
 // last takes another kernel (CUDNN_BATCHNORM_SPATIAL_PERSISTENT), of which there is no recording.
 func CuDNNBatchNorm(x *tensor.Meta, training bool) []Request {
 	if !training || x.SuggestFormat() == tensor.Contiguous || !OnDevice(x) {

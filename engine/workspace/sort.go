@@ -10,7 +10,7 @@ import (
 	"github.com/memspec/memspec/engine/units"
 )
 
-// Sorting and selecting, which CUB does with storage of its own.
+// Sorting and selecting, which CUB does with its own storage.
 
 // Sort is what a sort along a dimension takes (native/cuda/Sort.cpp sort_cuda_kernel, Sort.cu): the places in a slice, and for more than 4096 of them
 // copies where the dimension is not innermost, and CUB's storage: for each slice where there is one or they are long; for few slices one sort of all and a

@@ -133,7 +133,7 @@ func (c *Commit) touched(k *spec.Case, changed map[string]bool) bool {
 		}
 		below, err := c.below(file)
 		if err != nil || changed[below] {
-			return true // outside the repository nobody can tell
+			return true // outside the repository nobody knows
 		}
 	}
 	if k.Source == "" {

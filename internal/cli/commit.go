@@ -124,5 +124,5 @@ func (c *Commit) named(err error, below string) error {
 	return out
 }
 
-// CaseKey tells cases of several files apart.
+// CaseKey distinguishes cases of several files.
 func CaseKey(file, name string) string { return filepath.Clean(file) + "\x00" + name }

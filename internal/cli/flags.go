@@ -90,7 +90,7 @@ func judgedBy(own verdict.Basis, basis *Choice) verdict.Basis {
 	return cmp.Or(verdict.Basis(basis.Value), own)
 }
 
-// JudgeBy gives every case the basis of --judge in place of its own.
+// JudgeBy gives every case the basis of --judge in its own place.
 func JudgeBy(cases []spec.Case, basis *Choice) {
 	for i := range cases {
 		cases[i].Judge = judgedBy(cases[i].Judge, basis)
@@ -302,7 +302,7 @@ func WantValues(cmd *cobra.Command, names ...string) error {
 	return nil
 }
 
-// UseProfile gives every case the workspace profile of --workspace in place of its own.
+// UseProfile gives every case the workspace profile of --workspace in its own place.
 func UseProfile(cases []spec.Case, path string) error {
 	if path == "" {
 		return nil

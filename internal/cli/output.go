@@ -58,7 +58,7 @@ func WriteLine(w io.Writer, line string) error {
 	return p.Err
 }
 
-// A progress tells a person at a terminal how far a long command is; elsewhere it is silent.
+// A progress shows a person at a terminal how far a long command is; elsewhere it is silent.
 type Progress struct {
 	mu    sync.Mutex
 	w     io.Writer

@@ -45,7 +45,7 @@ func NewOutputs(cmd *cobra.Command, known format.Facts) *Outputs {
 	return o
 }
 
-// Open readies every output for so many cases, so that one that cannot be written is told before anything is run.
+// Open readies every output for so many cases, so that one that cannot be written is reported before anything is run.
 func (o *Outputs) Open(cases int) error {
 	f, _ := format.ByName(o.offered, o.Name.Value)
 	chosen := []format.Format{f}
@@ -218,7 +218,7 @@ func (o *Outputs) End(sum *format.Summary) error {
 	return nil
 }
 
-// told is an error with the file it is about.
+// reported is an error with the file it is about.
 func (s *sink) reportError(err error) error {
 	if s.path == "" {
 		return err

@@ -79,7 +79,7 @@ func (r *rounds) onlyAsks(d *ast.FuncDecl) bool {
 	return r.s.asking[d]
 }
 
-// changesNothing says whether all that a function's body writes are variables of its own.
+// changesNothing says whether all that a function's body writes are its own variables.
 func (r *rounds) changesNothing(body *ast.BlockStmt) bool {
 	only := true
 	ast.Inspect(body, func(n ast.Node) bool {

@@ -38,7 +38,7 @@ type outcome struct {
 // A runner compiles and tests mutants, one at a time.
 type runner struct {
 	root string
-	dir  string // a folder of its own for overlays, binaries and what tests leave behind
+	dir  string // a separate folder for overlays, binaries and what tests leave behind
 	env  []string
 
 	built int           // test binaries so far
@@ -71,7 +71,7 @@ const (
 	addresses   = 6 << 20
 )
 
-// run tests mutants of one package, and tells what became of each as it goes.
+// run tests mutants of one package, and says what became of each as it goes.
 func (r *runner) run(ctx context.Context, s *source, ms []*mutation, report func(outcome)) error {
 	if !s.tests {
 		for _, m := range ms {

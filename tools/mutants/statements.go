@@ -146,7 +146,7 @@ func (c *collector) ranges(n *ast.RangeStmt) {
 	}
 }
 
-// span is a stretch of a file that is no node of its own.
+// span is a stretch of a file that is no own node.
 type span struct{ pos, end token.Pos }
 
 func (s span) Pos() token.Pos { return s.pos }

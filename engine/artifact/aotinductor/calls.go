@@ -16,7 +16,7 @@ var quiet = map[string]bool{
 	"inputs.clear": true, "aoti_torch_get_data_ptr": true, "stream_guard": true, "AOTICudaStreamGuard": true, "cpp_fused": true,
 }
 
-// call reads a call that is a statement of its own.
+// call reads a call that is a separate statement.
 func (r *cppReader) call(x *term) error {
 	if x.kind == nameTerm { // AtenTensorHandle buf0_handle;
 		return nil

@@ -107,7 +107,7 @@ func (g *graph) symbols() []program.Symbol {
 	return out
 }
 
-// inside reads code that goes into a block of its own. What is named in it ends with it.
+// inside reads code that goes into a separate block. What is named in it ends with it.
 func (g *graph) inside(where place, read func() error) (*program.Block, error) {
 	outer, before := g.now, maps.Clone(g.names)
 	b := &program.Block{}

@@ -234,7 +234,7 @@ func (r *cppReader) symbol(name string, x *term) error {
 	for _, in := range r.inputs {
 		if from := r.numbers[of.text]; from != nil && at.kind == intTerm && strings.HasPrefix(from.text, in.name+".") {
 			delete(r.numbers, name)
-			return nil // a symbol, which the sizes of the inputs tell
+			return nil // a symbol, which the sizes of the inputs give
 		}
 	}
 	return fail(x.where, "got %s from %s, want a size of an input", short(name), x)
@@ -301,7 +301,7 @@ func (r *cppReader) asserts(list []statement) error {
 	return nil
 }
 
-// recorded gives the operator that made a result what the wrapper tells of both.
+// recorded gives the operator that made a result what the wrapper says of both.
 func (r *cppReader) recorded(x *term) error {
 	a := r.names[x.args[0].text]
 	n := r.last

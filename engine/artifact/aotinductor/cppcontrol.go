@@ -36,7 +36,7 @@ func throws(list []statement) bool {
 	return len(list) == 1 && len(list[0].left) == 1 && list[0].left[0].text == "throw"
 }
 
-// tested is the value that decides an if, and the number that it is held against.
+// tested is the value that decides an if, and the number that it is compared with.
 func (r *cppReader) tested(s *statement) (*program.Value, int64, error) {
 	x := s.test
 	if x != nil && x.kind == signTerm && x.text == "==" && x.args[0].kind == nameTerm && x.args[1].kind == intTerm {

@@ -26,7 +26,7 @@ type graph struct {
 	reads   map[string]*program.Node // by name: the node that reads it off a tensor
 	least   map[string]int64         // of such a number, as the wrapper checks it
 	most    map[string]int64
-	origin  string            // what the next kernel was made of, as the wrapper tells
+	origin  string            // what the next kernel was made of, as the wrapper records
 	places  map[string]*lines // of kernels, by handle
 	at      *lines            // of the next kernel
 }
@@ -126,7 +126,7 @@ func (g *graph) kernel(name string, args []program.Arg, where place) {
 	g.describe(n)
 }
 
-// tell says of a kernel, and of the buffers that are first used by it, which operators it was made of.
+// describe says of a kernel, and of the buffers that are first used by it, which operators it was made of.
 func (g *graph) describe(n *program.Node) {
 	if g.at != nil {
 		n.Where.Stack = g.at.stack
@@ -152,7 +152,7 @@ func (g *graph) describe(n *program.Node) {
 }
 
 // copied is the library's operator for which a kernel copies an operand into the layout that the library is to have it in (torch/_inductor/ir.py
-// ExternKernel.require_strides); "" where it does other things. Inductor leaves the operator to the library: a kernel of its own that is made of it
+// ExternKernel.require_strides); "" where it does other things. Inductor leaves the operator to the library: a separate kernel that is made of it
 // alone, or that reads a weight and nothing else, is that copy.
 func copied(n *program.Node, origin string) string {
 	if n.Op != program.FusedKernel {

@@ -16,7 +16,7 @@ const (
 	numberToken
 	stringToken
 	signToken
-	noteToken // a comment that tells what the next kernel was made of
+	noteToken // a comment that says what the next kernel was made of
 )
 
 type token struct {
@@ -41,7 +41,7 @@ const (
 	maxNested = 100
 )
 
-// SyntaxError is a place in a wrapper that is not read. It is told as line:col: and what was found there.
+// SyntaxError is a place in a wrapper that is not read. It is reported as line:col: and what was found there.
 type SyntaxError struct {
 	where place
 	msg   string

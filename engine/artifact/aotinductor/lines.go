@@ -54,7 +54,7 @@ func newLines(stacks []*program.Stack) *lines {
 	return l
 }
 
-// text names several lines; "" of one, which the place itself tells.
+// text names several lines; "" of one, which the place itself reports.
 func (l *lines) text() string {
 	if l == nil || len(l.all) < 2 {
 		return ""

@@ -23,7 +23,7 @@ func TestKernelLines(t *testing.T) {
 	assert.Nil(t, got["none:2"])
 }
 
-// TestKernelOfSeveralLines: a buffer that a kernel of several lines makes is told by all of them, at the place of its result.
+// TestKernelOfSeveralLines: a buffer that a kernel of several lines makes is reported by all of them, at the place of its result.
 func TestKernelOfSeveralLines(t *testing.T) {
 	const code = buffer + `// Topologically Sorted Source Nodes: [y, z], Original ATen: [aten.sin, aten.gelu]
 // [Provenance debug handles] triton_a:1
@@ -42,7 +42,7 @@ output_handles[0] = buf0.release();
 	assert.Equal(t, program.Pos{File: "/m/net.py", Line: 9}, made.Where.Pos())
 }
 
-// TestNoKernelLines: a file that is not there tells nothing, one that is damaged is an error.
+// TestNoKernelLines: a file that is not there records nothing, one that is damaged is an error.
 func TestNoKernelLines(t *testing.T) {
 	got, err := kernelLines(fstest.MapFS{}, "w.cpp")
 	assert.NoError(t, err)

@@ -1,6 +1,6 @@
 // Package aotinductor turns the wrapper of an AOTInductor package, in C++, into a program.
 //
-// A wrapper says each buffer that it makes, uses again and ends, with sizes and strides, each kernel of its own, and each operator that it falls back
+// A wrapper says each buffer that it makes, uses again and ends, with sizes and strides, each separate kernel, and each operator that it falls back
 // to. It is read as text, statement by statement; one that is not known is an error with its line, so that nothing is passed over. No compiled code
 // of a package is looked at.
 package aotinductor
@@ -71,7 +71,7 @@ func Decode(f fs.FS, model string) (*program.Program, error) {
 	return p, program.CheckTables(p)
 }
 
-// loadedModel is the model that torch._inductor.aoti_load_package loads where it is not told another (torch/_inductor/package/package.py load_package).
+// loadedModel is the model that torch._inductor.aoti_load_package loads where it is not known another (torch/_inductor/package/package.py load_package).
 const loadedModel = "model"
 
 // wrapperOf is the record of a model's wrapper: of the one that is named, else of the only one in the package, or of the one that is loaded of several.
@@ -116,7 +116,7 @@ func wrapperOf(f fs.FS, model string) (string, error) {
 
 var metadataEntry = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`"(AOTI_[A-Z_]+)": ?"([^"]*)"`) })
 
-// readMetadata tells what a package was compiled for (torch/_inductor/codecache.py); nothing where it does not say.
+// readMetadata says what a package was compiled for (torch/_inductor/codecache.py); nothing where it does not say.
 func readMetadata(f fs.FS, record string) map[string]string {
 	data, err := fs.ReadFile(f, strings.TrimSuffix(record, ".cpp")+"_metadata.json")
 	if err != nil {
@@ -131,7 +131,7 @@ func readMetadata(f fs.FS, record string) map[string]string {
 
 const entry = "void AOTInductorModel::run_impl("
 
-// beside is what other records of a package tell.
+// beside is what other records of a package report.
 type beside struct {
 	own   []ownCall         // the calls of operators that have no C function
 	lines map[string]*lines // of kernels, by handle
@@ -186,7 +186,7 @@ func decodePackage(text, record string, with beside) (*program.Program, error) {
 	return r.program(head, record)
 }
 
-// program is what was read, with the parameters that the head tells of.
+// program is what was read, with the parameters that the head says of.
 func (r *cppReader) program(head, record string) (*program.Program, error) {
 	f := &program.Func{Name: "run_impl", Method: "run_impl", Record: record, Line: 1}
 	var params []*program.Value
@@ -238,7 +238,7 @@ func (r *cppReader) inputMeta(head string, in *input) (*program.TensorMeta, erro
 }
 
 // limits are what a wrapper checks a symbol's size for: if (arg0_1_size[0] < 2), if (arg0_1_size[0] > 64). A least of 2 is torch.export's for every
-// open size, which holds none of less against an input (torch/_export/utils.py), as the wrapper does not unless AOTI_RUNTIME_CHECK_INPUTS is set.
+// open size, which compares none of less with an input (torch/_export/utils.py), as the wrapper does not unless AOTI_RUNTIME_CHECK_INPUTS is set.
 func limits(head, name string, dim int, s *program.Symbol) {
 	if n, ok := limit(head, fmt.Sprintf("if (%s_size[%d] < ", name, dim)); ok && n > 2 {
 		s.Min = max(s.Min, n)

@@ -75,7 +75,7 @@ func TestOwnArguments(t *testing.T) {
 	}
 }
 
-// TestOwnCalls: what the record tells of a call, by the call's number, and of none.
+// TestOwnCalls: what the record says of a call, by the call's number, and of none.
 func TestOwnCalls(t *testing.T) {
 	const in = "data/aotinductor/model/"
 	call := func(number string) string {
@@ -137,7 +137,7 @@ output_handles[0] = buf0.release();
 	}
 }
 
-// TestStackOf: a traceback tells the outermost call first, a stack the innermost.
+// TestStackOf: a traceback reports the outermost call first, a stack the innermost.
 func TestStackOf(t *testing.T) {
 	s := stackOf("File \"/a.py\", line 1, in f\n    g()\n  File \"/b.py\", line 20, in g\n    h(x)\n  File \"/c d.py\", line 3, in h\n    return x")
 	var got []string
@@ -156,7 +156,7 @@ func shownMeta(m *tensor.Meta) string {
 	return text + " " + m.Device
 }
 
-// TestConstants: what a wrapper tells of its weights.
+// TestConstants: what a wrapper says of its weights.
 func TestConstants(t *testing.T) {
 	whole := wrapper("output_handles[0] = arg0_1.release();\n")
 	for _, tt := range []struct{ old, new, want string }{
@@ -191,7 +191,7 @@ func TestAlikeConstants(t *testing.T) {
 	assert.Equal(t, []string{"net.w", "constant 1"}, []string{p.States[0].Name, p.States[1].Name})
 }
 
-// TestFirstAssert: of two checks of an input the first tells its layout.
+// TestFirstAssert: of two checks of an input the first reports its layout.
 func TestFirstAssert(t *testing.T) {
 	const check = `if (_check_aoti_runtime_check_inputs_env()) { assert_size_stride(arg0_1, {9L, 9L}, {9L, 1L}, "input"); }` + "\n"
 	p, err := decodeCPP(wrapper(check+"output_handles[0] = arg0_1.release();\n"), "w.cpp")
@@ -199,7 +199,7 @@ func TestFirstAssert(t *testing.T) {
 	assert.Equal(t, "float32[s77, 8] strides [8, 1] cuda", p.Entry.Params[0].Meta.String())
 }
 
-// TestShortAssert: a check of an input that tells sizes alone tells no layout.
+// TestShortAssert: a check of an input that reports sizes alone reports no layout.
 func TestShortAssert(t *testing.T) {
 	_, err := decodeCPP(strings.Replace(wrapper("output_handles[0] = arg0_1.release();\n"), "{s77, 8L}, {8L, 1L}, \"input\"", "{s77, 8L}", 1), "w.cpp")
 	assert.EqualError(t, err, "got no sizes of the input arg0_1 (assert_size_stride), want a package of torch 2.9 or later")

@@ -116,7 +116,7 @@ type argument struct {
 	items []argument
 	graph *graph
 	kind  kindOfArgument
-	elem  kindOfArgument // of a list, where the file tells: an empty list has a type
+	elem  kindOfArgument // of a list, where the file records: an empty list has a type
 }
 
 // The kinds of inputs and outputs.

@@ -248,7 +248,7 @@ func (l *lowerer) symbols() ([]program.Symbol, error) {
 	byName := map[string]program.Symbol{}
 	for _, c := range l.document.symbols {
 		s := program.Symbol{Name: c.name, Min: 0, Max: maxSize}
-		if c.min != nil && *c.min > 2 { // of 2 and less nothing is held against an input (torch/_export/utils.py _check_input_constraints_for_graph)
+		if c.min != nil && *c.min > 2 { // of 2 and less nothing is compared with an input (torch/_export/utils.py _check_input_constraints_for_graph)
 			s.Min = *c.min
 		}
 		if c.max != nil {

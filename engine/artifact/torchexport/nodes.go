@@ -74,7 +74,7 @@ func (l *lowerer) result(n *program.Node, o *argument, s *scope) error {
 	if o.kind == tensorArg {
 		t = tensorType
 		if m := s.tensors[o.text]; m != nil {
-			if meta, err := l.meta(m); err == nil { // a size in a form that is not known is not held against anything
+			if meta, err := l.meta(m); err == nil { // a size in a form that is not known is not compared with anything
 				recorded = meta
 			}
 		}
@@ -203,7 +203,7 @@ func (l *lowerer) listArg(a *argument, s *scope) (program.Arg, error) {
 	return program.Arg{Const: lit}, nil
 }
 
-// elemTypes are the types of a list's members, as far as the file tells.
+// elemTypes are the types of a list's members, as far as the file records.
 var elemTypes = map[kindOfArgument]*program.Type{
 	tensorArg: tensorType, intArg: intType, floatArg: {Kind: program.FloatType}, boolArg: {Kind: program.BoolType}, stringArg: {Kind: program.StrType},
 }

@@ -215,7 +215,7 @@ func subclass(state any) any {
 	return out
 }
 
-// saved puts what files of torch.save tell of weights into the payloads.
+// saved puts what files of torch.save say of weights into the payloads.
 func (a *archive) saved(ps *payloads, all []string) error {
 	for i := range ps.list {
 		p := &ps.list[i]

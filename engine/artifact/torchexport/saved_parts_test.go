@@ -197,7 +197,7 @@ func TestUnwrap(t *testing.T) {
 	assert.Len(t, l.byName, 6)
 }
 
-// TestConfigs: weights and constants are told each by a file of its own, either of which may be missing; what is wrong in one is told by its name.
+// TestConfigs: weights and constants are reported each by a separate file, either of which may be missing; what is wrong in one is reported by its name.
 func TestConfigs(t *testing.T) {
 	config := func(name, record string) *fstest.MapFile {
 		return &fstest.MapFile{Data: []byte(`{"other": 3, "config": {"` + name + `": {"path_name": "` + record + `", "use_pickle": true}}}`)}

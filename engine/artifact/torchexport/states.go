@@ -33,7 +33,7 @@ type states struct {
 	byName   map[string]*program.State
 	order    []*program.State // as the graph takes them
 	storages map[string]int   // by record
-	// subclasses are those that are made of other tensors, which are states of their own.
+	// subclasses are those that are made of other tensors, which are their own states.
 	subclasses map[*program.State][]part
 }
 

@@ -106,7 +106,7 @@ func (s *treespec) names() []string {
 }
 
 // inputs are what a caller gives by name: the members of the tuple of positional arguments, then those of the dict of keyword arguments. nil is
-// what the file does not tell, or what does not fit the parameters.
+// what the file does not record, or what does not fit the parameters.
 func (d *document) callerInputs(params []program.Param) ([]program.Input, error) {
 	t, err := readTree(d.inTree)
 	if err != nil || t == nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/memspec/memspec/engine/program"
 )
 
-// Scripting makes a class of its own of each module whose attributes differ in type or value, under another name: the 53 convolutions of resnet50 are
+// Scripting makes a separate class of each module whose attributes differ in type or value, under another name: the 53 convolutions of resnet50 are
 // of 23 classes, which have the same two methods. Such functions have one graph: a body says nothing of its class, for which method a call means
 // and which attribute a name is known when it runs.
 
@@ -43,7 +43,7 @@ func (d *decoder) keep(b *body, fn *program.Func, g *program.Graph) {
 	d.alike[t] = alike{b, fn, g}
 }
 
-// lowered is the graph of a function that was lowered before and is the same as b but for its class: the same text at the same line, parameters
+// lowered is the graph of a function that was lowered before and is the same as b except its class: the same text at the same line, parameters
 // of the same names and types, and operations that come from the same places of the user's text. It is nil where there is none.
 func (d *decoder) lowered(b *body, fn *program.Func) *program.Graph {
 	if len(d.alike) == 0 || fn.Class == nil || !b.file.debug.known() {
@@ -93,7 +93,7 @@ func (t *debugTable) after(pos syntax.Pos) int {
 	return i
 }
 
-// alike says whether two records tell the same place.
+// alike says whether two records record the same place.
 func (t *debugTable) alike(i int, other *debugTable, k int) bool {
 	r, s := &t.records[i], &other.records[k]
 	return r.start == s.start && r.end == s.end && t.sources[r.source].from == other.sources[s.source].from

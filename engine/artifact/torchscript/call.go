@@ -45,7 +45,7 @@ func (l *lowerer) arguments(x *syntax.Call, before ...program.Arg) []program.Arg
 	return l.args.take(m, &l.argSlab)
 }
 
-// callFunction: the records of a call of a function lie at its parenthesis, the printed path has none of its own.
+// callFunction: the records of a call of a function lie at its parenthesis, the printed path has none.
 func (l *lowerer) callFunction(x *syntax.Call, fn *program.Func, flags program.NodeFlags) *program.Node {
 	n := l.nodeArgs("prim::CallFunction", x.Open, flags, l.arguments(x))
 	n.Callee = fn
@@ -195,7 +195,7 @@ func (l *lowerer) builtin(x *syntax.Call, name string, flags program.NodeFlags) 
 	return n, t, v
 }
 
-// annotate lowers annotate(T, x), which PyTorch prints for a container whose members do not tell its type, for a tensor used where
+// annotate lowers annotate(T, x), which PyTorch prints for a container whose members do not record its type, for a tensor used where
 // a number is wanted, and for tolist. For everything else it changes nothing.
 func (l *lowerer) annotate(x *syntax.Call, flags program.NodeFlags) (*program.Node, *program.Type, program.Arg) {
 	t := l.typeArg(x.Args[0].Value)

@@ -24,7 +24,7 @@ import (
 // (text, file, first line). With a string table text is a list of indices, whose strings make the text one after another, and file
 // is an index. A record holds from its offset to the next one's.
 
-// debugTable is a file's records by offset, and their sources. A traced archive tells a stack for every operation that was recorded, most of which are in
+// debugTable is a file's records by offset, and their sources. A traced archive records a stack for every operation that was recorded, most of which are in
 // no program: so a source is made when a node asks for it, while its file is the one that was read last, and else before the next file is read.
 type debugTable struct {
 	read    bool
@@ -39,7 +39,7 @@ type debugRecord struct{ offset, start, end, source int32 }
 type debugSource struct {
 	at   rangeValue
 	made bool
-	from *origin // nil where the archive does not tell
+	from *origin // nil where the archive does not record
 }
 
 // origin is what an operation comes from: a text of the user's, or a Python stack.
@@ -332,7 +332,7 @@ func (s *debugSources) stack(ids []rangeValue) (*origin, error) {
 	return &origin{stack: &program.Stack{Frames: frames}}, nil
 }
 
-// frame is the frame a line tells, nil for a line that tells none. The same few lines make all stacks of an archive.
+// frame is the frame a line reports, nil for a line that reports none. The same few lines make all stacks of an archive.
 func (d *decoder) frame(line string) *program.Frame {
 	if f, ok := d.frames[line]; ok {
 		return f
@@ -383,7 +383,7 @@ type sourceKey struct {
 }
 
 // findTells knows traced archives by the stacks in their records, and frozen ones by their weights. A root that only calls its child has
-// no record that tells: then the other files are asked, in order.
+// no record that reports: then the other files are asked, in order.
 func (d *decoder) findRecords() error {
 	p := d.prog
 	p.Records = program.RecordsSource

@@ -1,7 +1,7 @@
 // Package torchscript turns a TorchScript archive, what torch.jit.save writes, into a program.
 //
 // It reads the records data.pkl and constants.pkl (the objects and the tensors' descriptions), code/**.py (classes and functions),
-// *.debug_pkl (where each operation stands in the user's own source) and version. Tensor bytes are not read, but for constants and
+// *.debug_pkl (where each operation stands in the user's own source) and version. Tensor bytes are not read, except constants and
 // buffers of at most 64 elements, because traced programs compute shapes with them. Function bodies are read and lowered when they
 // are first asked for; what a body refers to is resolved then, across files.
 //
@@ -107,7 +107,7 @@ type decoder struct {
 	sources      debugSources
 	records      map[string]*debugTable // by record
 	debugged     *sourceFile            // whose records were read last
-	recordsKnown bool                   // prog.Tells is known
+	recordsKnown bool                   // prog.Records is known
 	debugBuf     []byte
 	frameList    slab.Of[*program.Frame]
 	ops          map[string]string // operators' names, as printed to ours

@@ -100,7 +100,7 @@ func countNodes(b *program.Block) int {
 	return n
 }
 
-// What an archive tells of Python, by how it was made.
+// What an archive says of Python, by how it was made.
 func TestTells(t *testing.T) {
 	for _, c := range []struct {
 		path string

@@ -44,7 +44,7 @@ type list[T any] struct{ stack []T }
 func (l *list[T]) push(v T)  { l.stack = append(l.stack, v) }
 func (l *list[T]) mark() int { return len(l.stack) }
 
-// take copies what was pushed since mark to a slice of its own.
+// take copies what was pushed since mark to a separate slice.
 func (l *list[T]) take(mark int, s *slab.Of[T]) []T {
 	out := s.Cut(len(l.stack) - mark)
 	copy(out, l.stack[mark:])

@@ -177,7 +177,7 @@ func TestFrozen(t *testing.T) {
 	assert.False(t, of(func(p *program.Program) { p.Root.Class.Attrs = []program.Attr{{Name: "training"}} }))
 }
 
-// TestMetaTensors: each tensor without data has a storage of its own.
+// TestMetaTensors: each tensor without data has a separate storage.
 func TestMetaTensors(t *testing.T) {
 	u := anUnpickler(aDecoder(t, ""))
 	sizes := func(n ...any) any { return pickle.Tuple(n) }
@@ -239,7 +239,7 @@ func TestFunctionsInEachOther(t *testing.T) {
 	assert.Equal(t, 200, maxDepth)
 }
 
-// TestRecordsOfArchives: which records are code, what an archive of another form is called, and which attribute's fault is told.
+// TestRecordsOfArchives: which records are code, what an archive of another form is called, and which attribute's fault is reported.
 func TestRecordsOfArchives(t *testing.T) {
 	for name, want := range map[string]bool{"code/__torch__.py": true, "code/a/b.py": true, "code/a.py.debug_pkl": false, "other/a.py": false, "a.py": false, "code/a": false, "code/.py": true} {
 		assert.Equal(t, want, isCode(name), name)

@@ -7,7 +7,7 @@ import (
 )
 
 // rangeMachine reads the pickles of debug records: integers, strings, tuples and lists, nothing else. A big traced archive holds several
-// times more of them than of everything else, so that they have a reader of their own that makes no value for each: a string stays
+// times more of them than of everything else, so that they have a separate reader that makes no value for each: a string stays
 // where it is, a tuple is a place in one slice.
 type rangeMachine struct {
 	data  string

@@ -391,7 +391,7 @@ func TestVersions(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// TestSniff: what tells TorchScript apart from other archives of the same container.
+// TestSniff: what distinguishes TorchScript from other archives of the same container.
 func TestSniff(t *testing.T) {
 	for names, want := range map[string]bool{
 		"": false, "data.pkl": false, "data.pkl constants.pkl": true, "data.pkl code/__torch__.py": true, "data.pkl code/a.py constants.pkl": true, "constants.pkl": false, "code/a.py": false, "model.json": true, "data.pkl data/0": false,

@@ -164,7 +164,7 @@ func (l *lowerer) enterFunction() *scope {
 	return &outer
 }
 
-// leaveFunction ends it and tells how many values it has and what it captured.
+// leaveFunction ends it and says how many values it has and what it captured.
 func (l *lowerer) leaveFunction(outer *scope) (ids int, captured []capture) {
 	ids, captured = l.scope.ids, l.scope.capture
 	l.scope = *outer

@@ -7,9 +7,9 @@ import (
 	"github.com/memspec/memspec/engine/program"
 )
 
-// This file tells the user's own code from PyTorch's.
+// This file distinguishes the user's own code from PyTorch's.
 
-// builtinFile is what scripting names as the file of functions of its own, which it puts in the place of an operator on a number and a tensor
+// builtinFile is what scripting names as the file of its own functions, which it puts in the place of an operator on a number and a tensor
 // (torch/csrc/jit/frontend/builtin_functions.cpp).
 const builtinFile = "<string>"
 

@@ -38,7 +38,7 @@ func TestIsLibrary(t *testing.T) {
 	}
 }
 
-// A function's text is the one that most of its operations come from: x.shape and 1 - x bring texts of their own.
+// A function's text is the one that most of its operations come from: x.shape and 1 - x bring their own texts.
 func TestSourceOf(t *testing.T) {
 	own, other := &program.SourceText{File: "net.py", Text: "def forward"}, &program.SourceText{File: "<string>"}
 	assert.Same(t, own, sourceOf(from(other, own, own)))

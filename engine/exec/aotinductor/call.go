@@ -166,7 +166,7 @@ func (w *walker) number(v any, t *schema.Type) (any, error) {
 	return v, nil
 }
 
-// missing gives an operator without a rule its results as the wrapper tells of them; the account is incomplete.
+// missing gives an operator without a rule its results as the wrapper says of them; the account is incomplete.
 func (w *walker) missing(n *program.Node) error {
 	name := n.Key()
 	if n.Op == program.Proxied {
@@ -191,7 +191,7 @@ func (w *walker) missing(n *program.Node) error {
 	return nil
 }
 
-// recorded makes a result as the wrapper tells of it.
+// recorded makes a result as the wrapper says of it.
 func (w *walker) recorded(n *program.Node, i int) (*tensor.Tensor, error) {
 	m, err := n.Recorded()[i].Bind(w.symbols)
 	if err != nil {
@@ -200,7 +200,7 @@ func (w *walker) recorded(n *program.Node, i int) (*tensor.Tensor, error) {
 	return w.NewTensor(m, tensor.Activation)
 }
 
-// give names the results of an operator; what has no name is let go.
+// give names the results of an operator; what has no name is released.
 func (w *walker) give(n *program.Node, v any) error {
 	if len(n.Outs) == 0 {
 		w.Drop(v)
@@ -239,7 +239,7 @@ func (w *walker) give(n *program.Node, v any) error {
 	return nil
 }
 
-// same holds a result against what the wrapper asserts of it.
+// same compares a result with what the wrapper asserts of it.
 func (w *walker) same(n *program.Node, i int, t *tensor.Tensor) error {
 	if i >= len(n.Recorded()) || n.Recorded()[i] == nil {
 		return nil

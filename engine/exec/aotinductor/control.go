@@ -56,7 +56,7 @@ func markSizes(b *program.Block, reads map[string]*number) {
 	}
 }
 
-// told says whether a tensor's sizes are written with numbers that are read of it later.
+// readLater says whether a tensor's sizes are written with numbers that are read of it later.
 func (w *walker) readLater(m *program.TensorMeta) bool {
 	for _, s := range m.Sizes {
 		for _, name := range s.Names() {
@@ -137,7 +137,7 @@ func (w *walker) sized(u ops.Unbacked) int64 {
 	return u.Min
 }
 
-// sizeRead reads a size of a tensor, which its operator's rule tells.
+// sizeRead reads a size of a tensor, which its operator's rule gives.
 func (w *walker) sizeRead(n *program.Node) error {
 	t, err := w.tensor(&n.Args[0])
 	if err != nil {
@@ -172,7 +172,7 @@ func (w *walker) choose(n *program.Node) (bool, error) {
 	switch v := value.(type) {
 	case ops.Unbacked:
 		w.place(n)
-		equal = w.Choose(w.branch(&n.Args[0], is)) == (is != 0) // of nought, the way that is told is that of all other values
+		equal = w.Choose(w.branch(&n.Args[0], is)) == (is != 0) // of nought, the way that is reported is that of all other values
 		w.Sites.Leave()
 	case bool:
 		equal = v == (is != 0)

@@ -134,7 +134,7 @@ func (w *walker) run(b *program.Block) (*program.Node, error) {
 	return nil, nil
 }
 
-// bind holds the arguments against the parameters, and finds the symbols' values.
+// bind compares the arguments with the parameters, and finds the symbols' values.
 func (w *walker) bind(args []any) error {
 	params := w.prog.Entry.Params
 	given := make([][]int64, len(params))
@@ -163,7 +163,7 @@ func (w *walker) bind(args []any) error {
 	return nil
 }
 
-// places are what nodes are told as whose kind is no name of PyTorch's.
+// places are what nodes are reported as whose kind is no name of PyTorch's.
 var places = map[string]string{program.Choice: "torch.cond", program.RoundsOf: "while_loop", program.LeaveLoop: "while_loop", program.ValueRead: "aten::item", program.SizeRead: "aten::size"}
 
 // place makes a node's place the current one: the operators that it was made of, and the line of the wrapper.

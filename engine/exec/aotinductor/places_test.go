@@ -65,7 +65,7 @@ void AOTInductorModel::run_impl(AtenTensorHandle* input_handles) {
 	}
 }
 
-// TestPlaces: a buffer is told by the operators that its kernel was made of, an operator by its own name.
+// TestPlaces: a buffer is reported by the operators that its kernel was made of, an operator by its own name.
 func TestPlaces(t *testing.T) {
 	code := buffer("buf0", "{s0, 8L}", "{8L, 1L}") + "AtenTensorHandle buf1_handle;\nAOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_cuda_relu(buf0, &buf1_handle));\nRAIIAtenTensorHandle buf1(buf1_handle);\noutput_handles[0] = buf1.release();"
 	placed := 0
@@ -86,7 +86,7 @@ func TestPlaces(t *testing.T) {
 	assert.Len(t, tr.Sites, placed+1, "in two passes each line is one place, the input another")
 }
 
-// TestPlacesOfStacks: where the line of the user's own code is told, it is the place.
+// TestPlacesOfStacks: where the line of the user's own code is reported, it is the place.
 func TestPlacesOfStacks(t *testing.T) {
 	_, tr, err := edited(t, buffer("buf0", "{s0, 8L}", "{8L, 1L}")+"output_handles[0] = buf0.release();", func(g *program.Graph) {
 		g.Body.Nodes[0].Where.Stack = &program.Stack{Frames: []*program.Frame{{File: "/u/net.py", Line: 7}}}

@@ -25,7 +25,7 @@ import (
 
 // TestPieces: what pieces of wrappers allocate and free, with what is assumed, or why they do not run:
 // testdata/runs. A piece follows a line == REASON. A line ! assume PLACE N states what depends on tensor data,
-// and ! lower takes it at its least.
+// and ! lower takes it at the lower bound.
 func TestPieces(t *testing.T) {
 	golden.Run(t, filepath.Join("testdata", "runs", "*.txtar"), func(a *golden.Archive) {
 		matrix := func(d tensor.DType, sizes ...int64) exec.Input {

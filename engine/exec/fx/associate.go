@@ -74,7 +74,7 @@ func (a *associator) scan(elems []any) ([]any, error) {
 			return nil, err
 		}
 	}
-	for _, list := range [][]any{reduced, odd, whole} { // as its frame lets go of its names
+	for _, list := range [][]any{reduced, odd, whole} { // as its frame releases its names
 		a.dropList(list)
 	}
 	return out, nil
@@ -117,7 +117,7 @@ func (a *associator) combine(left, right part) ([]any, error) {
 	return out.Items, nil
 }
 
-// withFirst puts the first of each tensor before what was combined of the others, which is let go then.
+// withFirst puts the first of each tensor before what was combined of the others, which is released then.
 func (a *associator) withFirst(elems, even []any) ([]any, error) {
 	out := make([]any, len(elems))
 	for i, x := range elems {
@@ -138,7 +138,7 @@ func (a *associator) withFirst(elems, even []any) ([]any, error) {
 	return out, nil
 }
 
-// interleave puts the members of two tensors together by turns.
+// interleave puts the members of two tensors together alternately.
 func (a *associator) interleave(even, odd any) (any, error) {
 	n, err := a.length(even)
 	if err != nil {
@@ -176,7 +176,7 @@ func (a *associator) interleave(even, odd any) (any, error) {
 	return out, nil
 }
 
-// dropList lets go of a list as CPython does: the last first.
+// dropList releases a list as CPython does: the last first.
 func (a *associator) dropList(l []any) {
 	for i := len(l) - 1; i >= 0; i-- {
 		a.Drop(l[i])

@@ -65,7 +65,7 @@ func (w *walker) compile() error {
 	return nil
 }
 
-// liveRanges are those by which values are let go.
+// liveRanges are those by which values are released.
 func (w *walker) liveRanges() ([]lifetime.Range, error) {
 	o := w.Options()
 	switch {

@@ -61,7 +61,7 @@ func TestDamagedPrograms(t *testing.T) {
 		a.Want("runs", []byte(golden.DamageJSON(a.T(), string(text), func(text string) (string, error) {
 			p, err := torchexport.Decode(changed{z, record, text})
 			if err != nil || program.Check(p) != nil {
-				return "", golden.ErrNothingToReport // what is refused has tests of its own
+				return "", golden.ErrNothingToReport // what is refused has its own tests
 			}
 			r, err := exec.Run(context.Background(), fx.New(p), builtin.Table(), o)
 			if err != nil {

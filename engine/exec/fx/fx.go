@@ -1,5 +1,5 @@
 // Package fx runs exported graphs on exec's machine: a walk over the nodes of a graph, whose operators name their overload, with a block for each
-// graph that an operator runs. A value is let go after its last use, as the code that torch.fx generates for the graph does.
+// graph that an operator runs. A value is released after its last use, as the code that torch.fx generates for the graph does.
 package fx
 
 import (
@@ -17,21 +17,21 @@ import (
 // New returns what starts runs of p.
 func New(p *program.Program) exec.Start { return start(p, nil, nil) }
 
-// NewSeen is New for a program of which more is told than it holds.
+// NewSeen is New for a program of which more is reported than it holds.
 func NewSeen(p *program.Program, s *Seen) exec.Start { return start(p, s, nil) }
 
 // Seen is what was seen of the live model when a program was exported.
 type Seen struct {
-	Releases []lifetime.Release // when Python let go of the program's results
+	Releases []lifetime.Release // when Python released the program's results
 	Differs  string             // where the live model runs other operators than the program; "" where it runs the same
 	// Autocast and Converted are Differs under autocast, and with parameters and inputs of another dtype: x.to(y.dtype) is a cast to one dtype in a program.
 	Autocast, Converted string
 	// Contiguous says that the live model may call contiguous() on what attention gives, which is in no program where it had nothing to copy.
 	Contiguous bool
-	Modules    []string // that hold tensors, parents first, as they are moved to a device; none where the program's own order tells
+	Modules    []string // that hold tensors, parents first, as they are moved to a device; none where the program's own order states it
 }
 
-// Watch is NewSeen with what tells after a run the live ranges by which values were let go.
+// Watch is NewSeen with what reports after a run the live ranges by which values were released.
 func Watch(p *program.Program, s *Seen) (start exec.Start, lifetimes func() []lifetime.Func) {
 	var last *walker
 	start = func(m *exec.Machine) (exec.Driver, error) {
@@ -55,7 +55,7 @@ type Mismatch struct {
 	Recorded tensor.Meta
 }
 
-// Compare is New for a program whose every recorded result is to be held against what the rules give; each says so once a result, and is handed also
+// Compare is New for a program whose every recorded result is to be compared with what the rules give; each says so once a result, and is handed also
 // those that agree.
 func Compare(p *program.Program, each func(Mismatch)) exec.Start { return start(p, nil, each) }
 
@@ -89,9 +89,9 @@ type walker struct {
 	combining bool          // the graph of an associative scan runs, which was recorded for one of the elements that it runs for
 
 	ranges         []lifetime.Range
-	inReleaseOrder bool // they are in the order in which Python let go of values
+	inReleaseOrder bool // they are in the order in which Python released values
 
-	seen    *Seen            // nil where nothing is told
+	seen    *Seen            // nil where nothing is known
 	symbols map[string]int64 // their values in this run
 	host    bool             // the program names no accelerator: what it says of devices means the one it runs on
 	each    func(Mismatch)
@@ -179,7 +179,7 @@ func (w *walker) modules() []string {
 }
 
 // moduleOrder is the order in which nn.Module._apply moves tensors: those of children first, then own parameters, then own buffers; children stand in
-// the order of modules, where these are told, then in that in which the program first names something of theirs.
+// the order of modules, where these are reported, then in that in which the program first names something of theirs.
 func moduleOrder(states []*program.State, modules []string) []*program.State {
 	root := &folder{children: map[string]*folder{}}
 	for _, path := range modules {
@@ -193,7 +193,7 @@ func moduleOrder(states []*program.State, modules []string) []*program.State {
 	return root.list(make([]*program.State, 0, len(states)))
 }
 
-// folder is a module as the names of states tell of it.
+// folder is a module as the names of states say of it.
 type folder struct {
 	children map[string]*folder
 	order    []*folder
@@ -308,7 +308,7 @@ func (w *walker) Describe(s *exec.State) {
 
 func (w *walker) put(v *program.Value, x any) { w.regs[v.ID], w.set[v.ID] = x, true }
 
-// clear lets go of a name.
+// clear releases a name.
 func (w *walker) clear(id int) {
 	if w.set[id] {
 		v := w.regs[id]

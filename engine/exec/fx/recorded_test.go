@@ -125,7 +125,7 @@ func sameStrides(m *fx.Mismatch) bool {
 	return true
 }
 
-// TestRecordedResults holds what the rules give against every result that was recorded at export: at the example sizes all dtypes and sizes agree. Strides
+// TestRecordedResults compares what the rules give with every result that was recorded at export: at the example sizes all dtypes and sizes agree. Strides
 // follow the device's kernels where one that lays out its result by itself is on the way: attention's (which on a CPU is another), an associative scan's, and an
 // expanded buffer, which moving lays out anew.
 func TestRecordedResults(t *testing.T) {
@@ -135,7 +135,7 @@ func TestRecordedResults(t *testing.T) {
 			p := open(t, path)
 			bad := map[string]int{}
 			otherwise := false
-			first, least := map[*program.Node]int{}, map[*program.Node]int{} // result of a node that was told first, and the first of them
+			first, least := map[*program.Node]int{}, map[*program.Node]int{} // result of a node that was reported first, and the first of them
 			tr := run(t, fx.Compare(p, func(m fx.Mismatch) {
 				compared++
 				if _, met := first[m.Node]; !met {

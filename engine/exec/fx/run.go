@@ -214,7 +214,7 @@ func (w *walker) results(in *inst, out *ops.Tuple) any {
 	return out
 }
 
-// finish gives a node's results their names and lets go of what is used no more: the arguments first, then what the tuple of results alone held,
+// finish gives a node's results their names and releases what is used no more: the arguments first, then what the tuple of results alone held,
 // the latest first, as CPython clears a tuple.
 func (w *walker) finish(in *inst, v any) error {
 	n := in.node
@@ -251,7 +251,7 @@ func (w *walker) finish(in *inst, v any) error {
 	return nil
 }
 
-// release lets go of the values that end with a node: in the order that was seen; else its arguments in their order, then results.
+// release releases the values that end with a node: in the order that was seen; else its arguments in their order, then results.
 func (w *walker) release(in *inst) {
 	if w.inReleaseOrder {
 		for _, id := range in.drop {

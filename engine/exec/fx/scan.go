@@ -152,7 +152,7 @@ func (s *scanner) store(i int, v any) error {
 	return err
 }
 
-// result is what the scan gives; its function lets go of the rest.
+// result is what the scan gives; its function releases the rest.
 func (s *scanner) result() *ops.Tuple {
 	out := &ops.Tuple{Refs: 1}
 	for _, v := range s.last.Items[:s.carried] {

@@ -118,7 +118,7 @@ func TestAttentionLaidOutOtherwise(t *testing.T) {
 	}
 }
 
-// TestSeenReleases: what Python was seen to let go of decides, unless the account holds all that Python might hold; releases of another program are refused.
+// TestSeenReleases: what Python was seen to release decides, unless the account holds all that Python might hold; releases of another program are refused.
 func TestSeenReleases(t *testing.T) {
 	p := open(t, filepath.Join("..", "..", "..", "testdata", "artifacts", "exported", "nested.pt2"))
 	g, err := p.Entry.Graph()
@@ -142,7 +142,7 @@ func TestSeenReleases(t *testing.T) {
 	require.ErrorContains(t, err, "it was written for another one")
 }
 
-// TestWatch: after a run its live ranges are told, and none before one.
+// TestWatch: after a run its live ranges are reported, and none before one.
 func TestWatch(t *testing.T) {
 	p := open(t, filepath.Join("..", "..", "..", "testdata", "artifacts", "exported", "nested.pt2"))
 	g, err := p.Entry.Graph()

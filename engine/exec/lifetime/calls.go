@@ -9,13 +9,13 @@ import (
 	"github.com/memspec/memspec/engine/program"
 )
 
-// Calls is eager execution as far as an exported program tells of it: in which calls of modules each node ran, and on which line of each of their
-// forward methods. Names, functions other than forward, del and containers it does not tell.
+// Calls is eager execution as far as an exported program says of it: in which calls of modules each node ran, and on which line of each of their
+// forward methods. Names, functions other than forward, del and containers it does not record.
 //
 // A value belongs to the innermost call around the node that makes it and all that use it. A call of a module holds its arguments until it returns, so
 // a value that is passed to one lives to that call's end; one that a later line uses had a name, and lives to the end of that statement at least.
 // With most, a name is taken to hold it to the end of the call whose local it may be; and what a call may have given beside what the program uses,
-// as its line has more targets, to the end of the caller; so does the last result of a call of its own, which an object that it gives may hold.
+// as its line has more targets, to the end of the caller; so does the last result of a separate call, which an object that it gives may hold.
 func Calls(g *program.Graph, most bool) []Range {
 	c := &calls{graph: g, most: most, around: make([]*call, g.NumValues), out: Generated(g)}
 	c.read()
@@ -48,11 +48,11 @@ type call struct {
 	outer       *call
 	depth       int
 	first, last int
-	lines       []int // by node from first on: the line of its forward, 0 where that is not told
+	lines       []int // by node from first on: the line of its forward, 0 where that is not known
 	texts       []string
 	more        bool // its caller's line has more targets than the program uses values of it
 	used        map[*program.Value]struct{}
-	kept        *program.Value // the last result of a call of its own that the program uses nowhere else
+	kept        *program.Value // the last result of a separate call that the program uses nowhere else
 }
 
 type calls struct {
@@ -235,5 +235,5 @@ func childAround(home, k *call) *call {
 	return k
 }
 
-// lineAt is the line at which a node in the call ran, 0 where that is not told.
+// lineAt is the line at which a node in the call ran, 0 where that is not known.
 func (k *call) lineAt(i int) int { return k.lines[i-k.first] }

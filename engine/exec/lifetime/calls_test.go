@@ -16,7 +16,7 @@ import (
 //
 //	a, b = split x     | root 3: h, c = self.block(x)   | block 7: ...
 //
-// Calls are told apart by their names. A node without any | has no stack.
+// Calls are distinguished by their names. A node without any | has no stack.
 func exported(t *testing.T, text string) *Func {
 	t.Helper()
 	r := &graphReader{t: t, values: map[string]*program.Value{}, calls: map[string]*program.ModuleCall{}}
@@ -99,7 +99,7 @@ func (r *graphReader) node(line string) *program.Node {
 	return n
 }
 
-// TestCalls holds what Python holds of an exported program in eager execution, as far as the calls of modules and their lines tell.
+// TestCalls holds what Python holds of an exported program in eager execution, as far as the calls of modules and their lines report.
 func TestCalls(t *testing.T) {
 	for _, tt := range []struct {
 		why, graph, want string

@@ -24,7 +24,7 @@ func Generated(g *program.Graph) []Range {
 	return l.out
 }
 
-// generated walks a graph twice: once to find the last uses, once to tell them in order.
+// generated walks a graph twice: once to find the last uses, once to report them in order.
 type generated struct {
 	tell          bool
 	made          []birth // by value
@@ -37,7 +37,7 @@ type generated struct {
 // birth is where a value is made.
 type birth struct {
 	block, node int
-	ended       bool // its range is told
+	ended       bool // its range is reported
 }
 
 // block walks a block of node owner.

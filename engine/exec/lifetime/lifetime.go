@@ -1,5 +1,5 @@
-// Package lifetime tells how long a function's values live: a live range is a value of its own, which can be printed, checked and tested, and
-// by which exec lets go of what a run holds.
+// Package lifetime says how long a function's values live: a live range is a separate value, which can be printed, checked and tested, and
+// by which exec releases what a run holds.
 //
 // LastUse is the rule of PyTorch's interpreter. Package stacks reads the ranges of eager execution off the Python stacks of a traced archive.
 //
@@ -33,7 +33,7 @@ type End uint8
 
 // The ends.
 const (
-	AsArgument End = iota // To takes it for the last time, as argument Arg, and lets go of it when it is done
+	AsArgument End = iota // To takes it for the last time, as argument Arg, and releases it when it is done
 	After                 // it goes after To, and all that To's blocks did
 	AtEntry               // nothing in a block of To uses it: it goes as that is entered
 	BlockOut              // it leaves its block as a result of To, around it
@@ -56,7 +56,7 @@ const (
 	Contained            // a container holds it until its call returns
 	Number               // a size, which takes no memory
 	Unknown              // what holds it is not known: held to the end of the function
-	Recorded             // Python was seen to let go of it then, as the program was exported
+	Recorded             // Python was seen to release it then, as the program was exported
 )
 
 var whyNames = [...]string{"last use", "no use", "bound to a local", "temporary", "parameter of a call", "local bound anew", "local to the end of its call",

@@ -172,7 +172,7 @@ func TestLastUses(t *testing.T) {
 `, text(t, small), "parameters in their order")
 }
 
-// TestCheckUses holds that every use behind an end is told, in order, and that constants are none.
+// TestCheckUses holds that every use behind an end is reported, in order, and that constants are none.
 func TestCheckUses(t *testing.T) {
 	var y, z *program.Value
 	f := function(func(m *maker, x *program.Value) []*program.Node {

@@ -83,7 +83,7 @@ func release(printed string) string {
 }
 
 // sameClass says whether kernels and libraries see the same in a device and in the one that a run was recorded on: its multiprocessors where they
-// are told, as a pretend card may have been given more memory than it has; else its memory.
+// are reported, as a pretend card may have been given more memory than it has; else its memory.
 func sameClass(d *device.Device, h *recording.Header) bool {
 	if h.Device.SMs > 0 {
 		return d.ComputeCapability.String() == h.Device.ComputeCapability && d.SMs == h.Device.SMs

@@ -29,7 +29,7 @@ func Trace(rec *artifact.Recorded, c *spec.Case) (*trace.Trace, error) {
 			tr.Notes = append(tr.Notes, trace.Note{Note: note.Note{ID: note.ID(n.ID), Subject: n.Text}, Site: trace.SiteID(len(tr.Sites) - 1)})
 		}
 	}
-	if h := rec.Header; h != nil && h.OOM != nil { // what the run does not tell, should it fit this device
+	if h := rec.Header; h != nil && h.OOM != nil { // what the run does not record, should it fit this device
 		tr.Coverage.Unsupported = []trace.Unsupported{{Reason: trace.CutShort, Detail: h.OOM.Pass, Count: 1}}
 	}
 	if n := elsewhere(rec.Header, c); n != nil {

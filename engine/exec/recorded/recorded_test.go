@@ -32,7 +32,7 @@ const (
 	records   = "../../recording/testdata/records/"
 )
 
-// A memory snapshot is checked like any artifact: its events are replayed on the case's device, and what it does not tell is not made up.
+// A memory snapshot is checked like any artifact: its events are replayed on the case's device, and what it does not record is not made up.
 func TestASnapshotIsAnArtifact(t *testing.T) {
 	c := testcase.On(t, "a10g", snapshots+"good.pickle")
 	c.Budgets = append(testcase.AtMost(report.Reserved, 2*units.MiB), testcase.AtMost(report.Weights, units.GiB)...)
@@ -144,7 +144,7 @@ func TestARecordedRunHasNoOperators(t *testing.T) {
 	assert.EqualError(t, err, "got a recorded run, which holds no program")
 }
 
-// Snapshots of real GPUs give the peaks that replaying them gives, but where the recording tells of segments that went back to the device: the
+// Snapshots of real GPUs give the peaks that replaying them gives, but where the recording says of segments that went back to the device: the
 // same allocator without that knowledge has other blocks to choose from, and reserves no less.
 func TestSnapshotsOfRealGPUs(t *testing.T) {
 	paths, err := filepath.Glob(filepath.Join("..", "..", "..", "..", "shared", "corpus", "snapshots", "*.p*k*"))
@@ -194,7 +194,7 @@ func TestSnapshotsOfRealGPUs(t *testing.T) {
 	assert.GreaterOrEqual(t, ran, 10)
 }
 
-// given says whether a recording tells of memory that went back to the device.
+// given says whether a recording says of memory that went back to the device.
 func given(tr *trace.Trace) bool {
 	for i := range tr.Events {
 		if a := tr.Events[i].Action; a == trace.SegmentFree || a == trace.SegmentUnmap {

@@ -6,7 +6,7 @@ import (
 	"github.com/memspec/memspec/engine/program"
 )
 
-// eagerUses moves the last uses that compile put behind an If, as PyTorch's interpreter has them, into its branches: Python lets go of what the
+// eagerUses moves the last uses that compile put behind an If, as PyTorch's interpreter has them, into its branches: Python releases what the
 // branch it takes does not need. What a name holds is held by the name; this is about values without one. It also ends x behind `1 / x`, and not
 // at its reciprocal: eager PyTorch computes it in a Python function (torch/_tensor.py __rdiv__), whose argument holds x until it returns.
 func eagerUses(c *code) { eagerBlock(c.body) }
@@ -77,7 +77,7 @@ func sink(b *block, id int) bool {
 	return true
 }
 
-// once adds a value to a list. An If in a branch is gone through twice: for what the outer If lets go of, and for itself.
+// once adds a value to a list. An If in a branch is gone through twice: for what the outer If releases, and for itself.
 func once(list []int, id int) []int {
 	if slices.Contains(list, id) {
 		return list

@@ -11,7 +11,7 @@ import (
 )
 
 // TestEagerUses goes through bodies as the interpreter lays them out. A line is a node: what it makes, its operator and its arguments, of which one with a bang
-// is used there for the last time; behind a dash stands what the node lets go of besides. A deeper line is in a branch of the If above it, and `else` begins
+// is used there for the last time; behind a dash stands what the node releases besides. A deeper line is in a branch of the If above it, and `else` begins
 // the other one; `gives` is what a branch hands on.
 func TestEagerUses(t *testing.T) {
 	for _, tt := range []struct{ why, in, want string }{

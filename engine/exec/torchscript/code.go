@@ -16,7 +16,7 @@ type compiler struct {
 	prog   *program.Program
 	table  *ops.Table // by which operators were resolved
 	made   map[recipe]*code
-	first  map[layoutOf]*code // of the functions that have a graph, where the user's names are told by text
+	first  map[layoutOf]*code // of the functions that have a graph, where the user's names are reported by text
 	stacks *stacks.Program    // of a traced program
 	reader locals.Reader
 
@@ -41,7 +41,7 @@ type recipe struct {
 	ends ends
 }
 
-// layoutOf is a graph and when its values go: functions that are the same but for their class have one graph.
+// layoutOf is a graph and when its values go: functions that are the same except their class have one graph.
 type layoutOf struct {
 	graph *program.Graph
 	ends  ends
@@ -52,7 +52,7 @@ type ends uint8
 
 const (
 	afterLastUse  ends = iota // after their last use
-	recordedNames             // as the archive tells of Python's names
+	recordedNames             // as the archive says of Python's names
 	heldNames                 // as late as Python's names might hold them
 )
 
@@ -103,11 +103,11 @@ type code struct {
 	body  *block
 	count int           // of nodes
 	owner []int         // by value: the block that defines it
-	names *locals.Names // eager only; nil where the archive tells nothing
+	names *locals.Names // eager only; nil where the archive records nothing
 
 	pytorch bool // one of PyTorch's own modules or functions
 
-	fromStacks []lifetime.Range // what the stacks of a traced archive tell, in the place of last uses
+	fromStacks []lifetime.Range // what the stacks of a traced archive report, in the place of last uses
 	escapes    []int            // values that a caller may hold on when the function returns
 	until      []int            // by instruction: until which one the function may hold what a call left; nil where it holds nothing so
 }

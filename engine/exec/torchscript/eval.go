@@ -59,7 +59,7 @@ func (m *interp) finish(f *frame, in *inst, v any) {
 	}
 }
 
-// named tells the user's names of an instruction's results.
+// named gives the user's names of an instruction's results.
 func (m *interp) named(f *frame, in *inst) {
 	if f.names == nil {
 		return

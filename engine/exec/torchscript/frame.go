@@ -38,7 +38,7 @@ func (m *interp) put(f *frame, id int, v any) {
 	f.regs[id], f.set[id] = v, true
 }
 
-// clear lets go of a register.
+// clear releases a register.
 func (m *interp) clear(f *frame, id int) {
 	if f.set[id] {
 		v := f.regs[id]
@@ -77,7 +77,7 @@ func (m *interp) codeOf(fn *program.Func, self *Object) (*code, error) {
 	return c, err
 }
 
-// noteLocals notes what an archive does not tell of Python's names.
+// noteLocals notes what an archive does not record of Python's names.
 func (m *interp) noteLocals() {
 	switch m.prog.Records {
 	case program.RecordsStacks:
@@ -166,7 +166,7 @@ func (m *interp) runBlock(f *frame, b *block) error {
 	return nil
 }
 
-// releaseArgs lets go of arguments used for the last time, left to right. TorchScript's interpreter moves optional tensors and lists off its
+// releaseArgs releases arguments used for the last time, left to right. TorchScript's interpreter moves optional tensors and lists off its
 // stack into the operator's C++ call (ATen/core/boxing/impl/make_boxed_from_unboxed_functor.h ivalue_to_arg), so these go first, with the
 // call's temporaries; plain tensors are only referred to and go when the stack is cut.
 func (m *interp) releaseArgs(f *frame, in *inst) {

@@ -141,7 +141,7 @@ func TestHeldToAnEarlyReturn(t *testing.T) {
 		"+8:add@12=16 -1 -2 -3 -4 -5 -6 -7\n", conformance.Events(held.Trace, 1))
 }
 
-// TestWatch prints the live ranges by which runs of some archives let go of values, in either runtime.
+// TestWatch prints the live ranges by which runs of some archives released values, in either runtime.
 func TestWatch(t *testing.T) {
 	_, none := Watch(&program.Program{})
 	require.Nil(t, none(), "nothing has run")
@@ -192,7 +192,7 @@ func TestWatchHeld(t *testing.T) {
 	golden.File(t, "testdata/lifetimes.held.txt", out.String())
 }
 
-// TestFastPathUnderAutocast holds that a trace of an encoder's fast path tells nothing of the live module under autocast, which does not take it; the
+// TestFastPathUnderAutocast holds that a trace of an encoder's fast path records nothing of the live module under autocast, which does not take it; the
 // archive itself does.
 func TestFastPathUnderAutocast(t *testing.T) {
 	eachSmall(t, "trace", func(name string, p *program.Program, o exec.Options) {

@@ -78,7 +78,7 @@ func same(a, b any) bool {
 	return false
 }
 
-// isEnumLit says whether an argument is an enumeration's member written in the code: TorchScript makes an object of its own for each, which is
+// isEnumLit says whether an argument is an enumeration's member written in the code: TorchScript makes a separate object for each, which is
 // no other's.
 func isEnumLit(a *program.Arg) bool {
 	_, ok := a.Const.(program.EnumLit)

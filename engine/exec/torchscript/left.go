@@ -2,7 +2,7 @@ package torchscript
 
 import "github.com/memspec/memspec/engine/program"
 
-// leftStates tells of which tensors of the archive the module itself has let go.
+// leftStates says of which tensors of the archive the module itself has released.
 type leftStates struct {
 	uses   map[*program.State]int // how many attributes have each; counted when an attribute is first assigned
 	states map[*program.State]bool

@@ -177,7 +177,7 @@ aten::linear none false
 `, got)
 }
 
-// TestRemap: a device that tracing wrote into an archive is the run's, but for one without memory; a script names what its author named.
+// TestRemap: a device that tracing wrote into an archive is the run's, except one without memory; a script names what its author named.
 func TestRemap(t *testing.T) {
 	for _, tt := range []struct {
 		named, traced, scripted ops.Device

@@ -67,7 +67,7 @@ type interp struct {
 	lists     slab.Of[ops.List]
 }
 
-// Params are forward's, but for the module itself.
+// Params are forward's, except the module itself.
 func (m *interp) Params() []program.Param {
 	params := m.prog.Entry.Params
 	if len(params) > 0 && m.prog.Root != nil { // self, whatever it is called

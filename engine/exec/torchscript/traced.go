@@ -8,7 +8,7 @@ import (
 	"github.com/memspec/memspec/engine/program"
 )
 
-// followStacks gives a traced function the live ranges that its stacks tell, or, where every local that Python might still hold is to be held,
+// followStacks gives a traced function the live ranges that its stacks record, or, where every local that Python might still hold is to be held,
 // the longest ones.
 func (m *compiler) followStacks(c *code, self *program.Object, e ends) error {
 	if e == heldNames {
@@ -66,7 +66,7 @@ type leftover struct {
 	until int
 }
 
-// handOn gives what f's call leaves to its caller, or lets go of it where that holds nothing so.
+// handOn gives what f's call leaves to its caller, or releases it where that holds nothing so.
 func (m *interp) handOn(f *frame) {
 	caller := f.parent
 	holds := caller != nil && caller.code.until != nil
@@ -90,7 +90,7 @@ func (m *interp) handOn(f *frame) {
 	}
 }
 
-// dropLeftovers lets go of what calls left and nothing can hold after instruction num.
+// dropLeftovers releases what calls left and nothing can hold after instruction num.
 func (m *interp) dropLeftovers(f *frame, num int32) {
 	f.leftovers = slices.DeleteFunc(f.leftovers, func(l leftover) bool {
 		if l.until != int(num) {

@@ -12,7 +12,7 @@ import (
 	"github.com/memspec/memspec/engine/tensor"
 )
 
-// TestKinds: each type of value is a kind of its own, for what an operator resolved to holds for values of the same kinds; dicts, objects and what is not known are looked at anew.
+// TestKinds: each type of value is a separate kind, for what an operator resolved to holds for values of the same kinds; dicts, objects and what is not known are looked at anew.
 func TestKinds(t *testing.T) {
 	number, vector := &tensor.Tensor{}, &tensor.Tensor{Meta: tensor.Meta{Sizes: []int64{1}}}
 	values := []any{nil, true, int64(1), 1.5, 1i, "a", vector, number, ops.Device("cpu"), &ops.List{}, &ops.Tuple{}, &ops.Dict{}, ops.Unbacked{}, &Object{}}
@@ -50,7 +50,7 @@ func TestSame(t *testing.T) {
 	}
 }
 
-// TestOneLine: a message is told to the end of its first line, or 200 bytes of it.
+// TestOneLine: a message is reported to the end of its first line, or 200 bytes of it.
 func TestOneLine(t *testing.T) {
 	long := strings.Repeat("x", 200)
 	for in, want := range map[string]string{"": "", "a": "a", "a\nb": "a…", "\n": "…", long: long, long + "y": long + "…", long + "\n": long + "…"} {
@@ -58,7 +58,7 @@ func TestOneLine(t *testing.T) {
 	}
 }
 
-// TestUpgradeLeaves: calls that say already what they mean, and values that have a type of their own.
+// TestUpgradeLeaves: calls that say already what they mean, and values that have a separate type.
 func TestUpgradeLeaves(t *testing.T) {
 	n := &tensor.Tensor{Meta: tensor.Meta{DType: tensor.Int64}}
 	unknown := func(k schema.Kind) ops.Unbacked { return ops.NewUnbacked("t::n", k) }

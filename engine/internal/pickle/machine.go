@@ -275,7 +275,7 @@ func (m *machine) uint(n int) uint64 {
 	return v
 }
 
-// length reads a length of n bytes and holds it against what is left.
+// length reads a length of n bytes and compares it with what is left.
 func (m *machine) length(n int) int {
 	v := m.uint(n)
 	if v > uint64(len(m.data)-m.pos) {

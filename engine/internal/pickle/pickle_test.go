@@ -298,7 +298,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// TestDefaultLimits: what a reader takes that sets no limit of its own. A negative one is none.
+// TestDefaultLimits: what a reader takes that sets no own limit. A negative one is none.
 func TestDefaultLimits(t *testing.T) {
 	for _, o := range []Options{{}, {MaxSteps: -1, MaxDepth: -1, MaxMemo: -1, MaxBytes: -1}} {
 		d := NewDecoder(o)

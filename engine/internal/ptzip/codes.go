@@ -159,7 +159,7 @@ func (t *codeTable) double(size, full int) int {
 	return size
 }
 
-// long puts a code of n bits, more than the first table tells apart, into the subtable of its first bits.
+// long puts a code of n bits, more than the first table reports apart, into the subtable of its first bits.
 func (t *codeTable) long(word, n, bits uint, e code) {
 	at := &t.first[word&(1<<bits-1)]
 	if *at&kindMask != kindSub {

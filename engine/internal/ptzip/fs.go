@@ -39,7 +39,7 @@ func (z *Reader) Open(name string) (fs.File, error) {
 	return &smallFile{Reader: bytes.NewReader(data), info: info}, nil
 }
 
-// Stat tells a record's size without reading it.
+// Stat reports a record's size without reading it.
 func (z *Reader) Stat(name string) (fs.FileInfo, error) {
 	if info, ok := z.folder(name); ok {
 		return info, nil

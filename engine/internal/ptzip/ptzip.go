@@ -4,7 +4,7 @@
 // go. Records of weights (under data/, constants/, tensors/) are never read through ReadFile unless they have at most MaxSmall bytes; who needs
 // a part of one opens it and uses ReadAt. So an archive of 500 MiB costs what its stripped twin costs.
 //
-// Hostile archives cost bounded time and memory: see Limits. Checksums are not verified, because PyTorch can be told to write none. Not
+// Hostile archives cost bounded time and memory: see Limits. Checksums are not verified, because PyTorch can be set to write none. Not
 // modelled: encryption, archives in several files, compression other than deflate.
 package ptzip
 

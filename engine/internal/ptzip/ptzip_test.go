@@ -63,7 +63,7 @@ func TestOpen(t *testing.T) {
 	require.NoError(t, fstest.TestFS(z, z.Names()...))
 }
 
-// A record's twin is the first asked for that holds the same, whatever the checksums say: PyTorch can be told to write none.
+// A record's twin is the first asked for that holds the same, whatever the checksums say: PyTorch can be set to write none.
 func TestTwin(t *testing.T) {
 	data := archive(t, entry{"net/a", long, deflated}, entry{"net/b", long, deflated}, entry{"net/c", "one", stored}, entry{"net/d", "two", stored},
 		entry{"net/e", "two", stored}, entry{"net/f", "two", deflated})

@@ -82,7 +82,7 @@ func (z *Reader) Twin(name string) string {
 	}
 	data, err := z.payload(i)
 	if err != nil {
-		return name // reading it tells
+		return name // reading it reports
 	}
 	key := twinKey{rec.method, rec.crc, rec.packed, rec.size}
 	if other, ok := z.twins[key]; ok && bytes.Equal(other.packed, data) {
@@ -172,7 +172,7 @@ func (z *Reader) spanEnd(rec *record) int64 {
 	return min(rec.limit, rec.offset+localHeader+2*max16+rec.packed)
 }
 
-// start returns where the payload begins in the record's bytes: the local header's name and padding have lengths of their own.
+// start returns where the payload begins in the record's bytes: the local header's name and padding have their own lengths.
 func (rec *record) start(head []byte) (int, error) {
 	if len(head) < localHeader {
 		return 0, malformed(rec.offset, "got %d bytes left, want a local header", len(head))

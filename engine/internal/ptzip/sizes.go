@@ -5,7 +5,7 @@ import (
 	"io/fs"
 )
 
-// Sizes tells the true sizes of an archive's records, those that strip emptied included.
+// Sizes reports the true sizes of an archive's records, those that strip emptied included.
 type Sizes struct {
 	fs       fs.FS
 	stripped map[string]int64

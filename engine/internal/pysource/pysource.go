@@ -8,7 +8,7 @@
 // engine/artifact/torchscript/syntax; the two share what Python takes for a name (Class).
 package pysource
 
-// Kind tells statements apart by what they do to the flow of control.
+// Kind distinguishes statements by what they do to the flow of control.
 type Kind uint8
 
 // The kinds; Leave and Jump end the suite that they stand in.

@@ -12,7 +12,7 @@ const (
 	Space // within a line
 )
 
-// Class tells the class of each byte of Python source.
+// Class reports the class of each byte of Python source.
 var Class = func() (t [256]uint8) {
 	for c := range 256 {
 		switch {

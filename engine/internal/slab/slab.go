@@ -11,7 +11,7 @@ type Of[T any] struct {
 }
 
 // How many bytes a block has: few at first, twice as many each time. The types share these sizes, because each size of a kind that is in use costs a
-// process pages of its own.
+// process its own pages.
 const (
 	firstBlock   = 2 << 10
 	largestBlock = 8 << 10

@@ -12,7 +12,7 @@ import (
 	"github.com/memspec/memspec/engine/tensor"
 )
 
-// Which backend runs is told apart by what it allocates: flash and cuDNN an output and one float a row, efficient an output and a random state, math the
+// Which backend runs is distinguished by what it allocates: flash and cuDNN an output and one float a row, efficient an output and a random state, math the
 // scores and much more.
 func TestAttentionBackend(t *testing.T) {
 	h, bf, f := tensor.Float16, tensor.BFloat16, tensor.Float32

@@ -48,7 +48,7 @@ func fakeMultiHead(c *ops.Call, q *tensor.Tensor) (any, error) {
 // fusedMultiHead goes through flash or efficient attention; nil where neither takes it.
 func fusedMultiHead(c *ops.Call, x *tensor.Tensor, h, e int64) *tensor.Tensor {
 	b, t := x.Sizes[0], x.Sizes[1]
-	head := ops.FreshLike(x, b, h, t, e/h) // as they will be but for the strides, of which the choice looks at the last alone
+	head := ops.FreshLike(x, b, h, t, e/h) // as they will be except the strides, of which the choice looks at the last alone
 	a, p := workspace.Attention{Query: &head, Key: &head, Value: &head}, c.Platform()
 	if p.IsNone() || !a.Takes(p, platform.SDPAFlash) && !a.Takes(p, platform.SDPAEfficient) {
 		return nil

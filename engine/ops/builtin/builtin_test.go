@@ -52,7 +52,7 @@ func TestSchemas(t *testing.T) {
 var writesOut = regexp.MustCompile(`\*, .*Tensor(\[\])?\(\w!\).*\) ->`)
 
 // TestOverloads checks that a name with a rule has all its overloads, out= forms apart, and that those that take tensors stand in PyTorch's
-// order: another order, or a gap, resolves calls to the wrong one. Overloads on numbers, strings and containers are told apart by type.
+// order: another order, or a gap, resolves calls to the wrong one. Overloads on numbers, strings and containers are distinguished by type.
 func TestOverloads(t *testing.T) {
 	byKey, byName := aten.Registered(t)
 	table := builtin.Table()

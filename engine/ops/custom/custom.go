@@ -1,5 +1,5 @@
 // Package custom makes rules of operators that a user describes: by PyTorch's schema text, the results' dtypes and sizes as expressions, and bytes of
-// workspace. Such a rule is held against the schema when it is read, as a built-in one is by its tests.
+// workspace. Such a rule is compared with the schema when it is read, as a built-in one is by its tests.
 //
 // A result is "float32[n*x_0, 8]": a dtype, or a tensor argument whose dtype it is, and sizes; "x" alone is a tensor like x. In expressions an int argument
 // goes by its name, and of a tensor argument x, x_0 is the first size and x_numel the number of elements.
@@ -18,7 +18,7 @@ import (
 	"github.com/memspec/memspec/engine/workspace"
 )
 
-// Operator is what a user tells of an operator.
+// Operator is what a user says of an operator.
 type Operator struct {
 	Schema    string   // "mylib::twice(Tensor x, int n) -> Tensor"
 	Results   []string // one a tensor that the operator makes: none of those that the schema says are arguments
@@ -246,7 +246,7 @@ func device(c *ops.Call) string {
 
 func (r *rule) requests(c *ops.Call) []workspace.Request {
 	n, err := r.workspace.Eval(r.values(c))
-	if err != nil || n == 0 { // out has told of the error
+	if err != nil || n == 0 { // out has reported the error
 		return nil
 	}
 	return []workspace.Request{{Bytes: units.Bytes(n), Source: "memspec.yaml ops:"}}

@@ -186,7 +186,7 @@ func lastSize(c *ops.Call, dims []int, s []int64) (int64, []int64, error) {
 	if last < 0 {
 		last = 2 * (c.Self().Sizes[dims[k]] - 1)
 	}
-	if last == 0 && c.OK() { // of a size of 0 resizeFFT tells
+	if last == 0 && c.OK() { // of a size of 0 resizeFFT reports
 		return 0, nil, c.Errorf("got %v for %d points, want at least 1", c.Self().Sizes, last)
 	}
 	s[k] = last/2 + 1

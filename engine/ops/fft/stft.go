@@ -47,7 +47,7 @@ func paddedWindow(c *ops.Call, n, length int64) *tensor.Tensor {
 
 func stft(c *ops.Call) (any, error) { return transformFrames(c, c.Self(), nil) }
 
-// transformFrames lets go of what made x once it is multiplied by the window.
+// transformFrames releases what made x once it is multiplied by the window.
 func transformFrames(c *ops.Call, x *tensor.Tensor, made []*tensor.Tensor) (any, error) {
 	n := c.Int("n_fft")
 	hop, length := c.IntOr("hop_length", n/4), c.IntOr("win_length", n)

@@ -13,7 +13,7 @@ import (
 	"github.com/memspec/memspec/engine/tensor"
 )
 
-// TestGroupsOfRows: one group has all rows, and its product's copy is known; how several share them is data, and told. Rows lie two elements apart, so that a
+// TestGroupsOfRows: one group has all rows, and its product's copy is known; how several share them is data, and reported. Rows lie two elements apart, so that a
 // product copies those of its group (cublas.cpp prepare_matrix_for_cublas). transformers 5.23, integrations/moe.py _grouped_mm_fallback.
 func TestGroupsOfRows(t *testing.T) {
 	for _, tt := range []struct {
@@ -80,7 +80,7 @@ func TestGroupsOnFakeTensors(t *testing.T) {
 	assert.Equal(t, []int64{5, 4}, got.(*tensor.Tensor).Sizes)
 }
 
-// TestGroupedProductsThatDoNotFit: what is told names the two as they were given.
+// TestGroupedProductsThatDoNotFit: what is reported names the two as they were given.
 func TestGroupedProductsThatDoNotFit(t *testing.T) {
 	h := aten.NewHost(t, builtin.Table())
 	f := func(sizes ...int64) *tensor.Tensor { return h.Of(tensor.BFloat16, sizes...) }

@@ -14,7 +14,7 @@ func matmulWorkspace(c *ops.Call) []workspace.Request {
 	return workspace.MatMul{A: &ts[len(ts)-2].Meta, B: &ts[len(ts)-1].Meta}.Requests(c.Platform())
 }
 
-// bmmWorkspace is matmulWorkspace, but for outer products.
+// bmmWorkspace is matmulWorkspace, except outer products.
 func bmmWorkspace(c *ops.Call) []workspace.Request {
 	m := workspace.MatMul{A: &c.T("self").Meta, B: &c.T("mat2").Meta}
 	if m.OuterProducts(c.Platform()) {

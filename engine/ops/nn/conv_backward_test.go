@@ -122,7 +122,7 @@ func TestConvolutionBackward(t *testing.T) {
 	}
 }
 
-// Where nobody was asked each gradient's workspace is by rule, says so, and has an upper figure.
+// Where nobody was asked each gradient's workspace is by formula, says so, and has an upper figure.
 func TestConvolutionBackwardByRule(t *testing.T) {
 	const x, w = 8 * 64 * 56 * 56 * 4, 64 * 64 * 9 * 4
 	a := aGradient{x: []int64{8, 64, 56, 56}, w: []int64{64, 64, 3, 3}, g: []int64{8, 64, 56, 56}, skip: 3}

@@ -10,7 +10,7 @@ const lossSource = "native/Loss.cpp"
 
 // writtenOver is a loss an element whose mean or sum is written over it (mse_loss, smooth_l1_loss; binary_cross_entropy and soft_margin_loss where
 // asReduced): the result has no dimensions and keeps the storage of all elements. On the way the kernel makes the elements once more, or the reduced
-// value beside them. Fake tensors get a result of its own.
+// value beside them. Fake tensors get a separate result.
 func writtenOver(asReduced bool) func(*ops.Call) (any, error) {
 	return func(c *ops.Call) (any, error) {
 		m, err := pointLoss(c)

@@ -73,7 +73,7 @@ func checkChannels(c *ops.Call, n int64, names ...string) error {
 	return nil
 }
 
-// cudnnBatchNorm keeps statistics only in training; its reserve is empty but for channels last in training, whose size cuDNN decides.
+// cudnnBatchNorm keeps statistics only in training; its reserve is empty except channels last in training, whose size cuDNN decides.
 func cudnnBatchNorm(c *ops.Call) ([]tensor.Meta, error) {
 	x := c.T("input")
 	if err := checkChannels(c, x.Sizes[1], "weight", "bias", "running_mean", "running_var"); err != nil {

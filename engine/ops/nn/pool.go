@@ -124,7 +124,7 @@ func maxPool1dIndices(c *ops.Call) (any, error) {
 	return c.Tuple(c.Do("aten::squeeze.dim", ts[0], int64(-2)), c.Do("aten::squeeze.dim", ts[1], int64(-2))), nil
 }
 
-// maxPool1d has a path of its own for the host, where it keeps no indices.
+// maxPool1d has a separate path for the host, where it keeps no indices.
 func maxPool1d(c *ops.Call) (any, error) {
 	return c.DoGet(0, "aten::max_pool1d_with_indices", c.Args...), nil
 }

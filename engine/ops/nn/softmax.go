@@ -6,7 +6,7 @@ import (
 	"github.com/memspec/memspec/engine/workspace"
 )
 
-// softmaxOf converts first, but for half to float on an accelerator, which the kernel does.
+// softmaxOf converts first, except half to float on an accelerator, which the kernel does.
 func softmaxOf(key string) func(*ops.Call) (any, error) {
 	return func(c *ops.Call) (any, error) {
 		x, dim := c.T("self"), c.Int("dim")

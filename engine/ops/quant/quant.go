@@ -168,7 +168,7 @@ func quantPool(n int) func(*ops.Call) ([]tensor.Meta, error) {
 	}
 }
 
-// quantizedLayer is a recurrent layer with packed weights: its states tell the sizes.
+// quantizedLayer is a recurrent layer with packed weights: its states have the sizes.
 func quantizedLayer(mode nn.RNNMode) func(*ops.Call) ([]tensor.Meta, error) {
 	return func(c *ops.Call) ([]tensor.Meta, error) {
 		x, hx := c.Self(), c.T("hx")

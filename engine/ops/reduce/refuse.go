@@ -50,7 +50,7 @@ func dimensionsNamed(c *ops.Call) error {
 	return nil
 }
 
-// lastAxis wants segments to be told along the last dimension of lengths or offsets.
+// lastAxis wants segments to be known along the last dimension of lengths or offsets.
 func lastAxis(c *ops.Call) error {
 	for _, name := range [...]string{"lengths", "offsets"} {
 		if by := c.T(name); by != nil && c.Int("axis") != int64(len(by.Sizes)-1) {

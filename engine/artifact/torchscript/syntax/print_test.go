@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// This file writes trees as text, in the layout of PyTorch's printer: what was read is held against the text that it was read from.
+// This file writes trees as text, in the layout of PyTorch's printer: what was read is compared with the text that it was read from.
 
 // Print writes a file.
 func Print(f *File) string {
@@ -135,7 +135,7 @@ func (w *printer) head(word string, x Expr) {
 	w.line(":")
 }
 
-// funcDef writes each parameter but the first on a line of its own; a forked function, which has none, ends in "():".
+// funcDef writes each parameter but the first on a separate line; a forked function, which has none, ends in "():".
 func (w *printer) funcDef(d *FuncDef) {
 	w.WriteString("def " + d.Name + "(")
 	for i, q := range d.Params {

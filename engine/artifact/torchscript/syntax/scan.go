@@ -31,7 +31,7 @@ const (
 	dot
 	assign
 	arrow
-	binary // any infix operator without a meaning of its own: the text tells which
+	binary // any infix operator without a separate meaning: the text says which
 	minus
 	plus
 	tilde
@@ -71,7 +71,7 @@ var tokenNames = [...]string{
 	kwPass: "pass", kwRaise: "raise", kwReturn: "return", kwWhile: "while", kwWith: "with", reserved: "keyword",
 }
 
-// keyword tells keywords from names.
+// keyword distinguishes keywords from names.
 func keyword(s string) token {
 	switch s {
 	case "and":

@@ -6,7 +6,7 @@ import (
 	"github.com/memspec/memspec/engine/program"
 )
 
-// What containers hold, as far as their uses tell.
+// What containers hold, as far as their uses report.
 
 // listed is what holds a list's members: they stay to the end of the call. A local may hold the newest member too (named).
 type listed struct {

@@ -44,8 +44,8 @@ func callsModule(f *program.Frame) bool {
 	return strings.HasSuffix(f.File, "torch/nn/modules/module.py")
 }
 
-// framesOf are the frames of each node, nil where nothing tells. A call of a submodule has no record of its own: the first operator inside it
-// tells where it was called.
+// framesOf are the frames of each node, nil where nothing records. A call of a submodule has no own record: the first operator inside it
+// says where it was called.
 func (p *Program) framesOf(nodes []*program.Node, objects []*program.Object) [][]*program.Frame {
 	frames := p.stacks.Cut(len(nodes))
 	for i, n := range nodes {

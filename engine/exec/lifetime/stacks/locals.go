@@ -12,7 +12,7 @@ type local struct {
 	name  string
 	value int // what it holds, -1 for nothing
 	first int // the first value that it held
-	named int // the last one that a name is told of, plus one; 0 for none
+	named int // the last one that a name is known of, plus one; 0 for none
 }
 
 // scope is what the locals of a call hold while its statements are gone through.
@@ -32,7 +32,7 @@ type binding struct {
 	ended []int
 }
 
-// follow goes through the statements of a call and finds which local takes each result. Where the archive tells the name of a result, that is
+// follow goes through the statements of a call and finds which local takes each result. Where the archive records the name of a result, that is
 // the local. A result without a name takes the local of a value that the statement is the last to use. A local that no result takes keeps its value.
 func (t *function) follow(c *call, ends []end) []end {
 	s := &scope{t: t, call: c, of: map[int]*local{}, named: map[string]*local{}, ends: ends}
@@ -163,7 +163,7 @@ func (s *scope) goOn(b *binding, ended []int) []int {
 	return ended
 }
 
-// boundLater says whether the name of a local is told of a value that it has not held yet.
+// boundLater says whether the name of a local is known of a value that it has not held yet.
 func (s *scope) boundLater(l *local) bool { return l.named > 0 && s.t.next[l.named-1] > 0 }
 
 // boundAgain says whether the name of a value is one that the call is known to bind more than once.

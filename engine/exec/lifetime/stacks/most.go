@@ -8,23 +8,23 @@ import (
 	"github.com/memspec/memspec/engine/program"
 )
 
-// The other end of the reading: how long a function's values might be held, where a name could hold them that nothing tells of.
+// The other end of the reading: how long a function's values might be held, where a name could hold them that nothing records of.
 //
-// A temporary goes with its user: what one execution of a line makes and takes, and no name is told of. Anything else may be a local, and is
+// A temporary goes with its user: what one execution of a line makes and takes, and no name is known of. Anything else may be a local, and is
 // held to the end of its call. What a call leaves, its caller may hold: in a tuple of which the rest is used, in a list that was passed in. The
 // statement that made the call binds the same names anew when it runs again, so it is held until then, or else to the end of the caller's own
-// call, and so on outward. Out of account are what is written to attributes that no line of a caller holds too (but for what depends on no input: exec.Heap.KeepOwn), and containers that keep what
+// call, and so on outward. Out of account are what is written to attributes that no line of a caller holds too (except what depends on no input: exec.Heap.KeepOwn), and containers that keep what
 // each round of a loop gave and are then thrown away.
 
 // Held is how long values might be held at most.
 type Held struct {
 	Ranges []lifetime.Range
-	// Until is, by node in the order of lifetime.Numbering, the node after which the function lets go of what a call there left; Stays where
+	// Until is, by node in the order of lifetime.Numbering, the node after which the function releases what a call there left; Stays where
 	// it may pass that on to its own caller.
 	Until []int
 }
 
-// Stays is Held.Until of what a function does not let go of.
+// Stays is Held.Until of what a function does not released.
 const Stays = -1
 
 // Most is how long the values of fn's nodes might be held, for the module self.

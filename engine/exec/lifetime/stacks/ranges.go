@@ -22,7 +22,7 @@ type end struct {
 	escapes     bool // beyond the function
 }
 
-// operand stands for the depth of what an operator lets go of: deeper than any call.
+// operand stands for the depth of what an operator releases: deeper than any call.
 const operand = math.MaxInt32
 
 // ranges finds the live ranges.
@@ -32,7 +32,7 @@ func (t *function) ranges() []lifetime.Range {
 	var homes []*call
 	grow := t.growingLists()
 	lists := t.findContainers()
-	member := map[int]bool{} // of a list, but for the first
+	member := map[int]bool{} // of a list, except the first
 	for _, ids := range lists {
 		for _, id := range ids[1:] {
 			member[id] = true
@@ -75,7 +75,7 @@ func (t *function) ranges() []lifetime.Range {
 	for _, e := range ends {
 		for i, id := range lists[e.value] {
 			if i > 0 {
-				e.value, e.sub = id, -i // a list lets go of its last member first
+				e.value, e.sub = id, -i // a list releases its last member first
 				ends = append(ends, e)
 			}
 		}
@@ -92,7 +92,7 @@ func (t *function) forgetCalls() {
 	}
 }
 
-// inOrder puts ends in the order of release: by node; there operands first, then what an inner statement's end lets go of before what an outer
+// inOrder puts ends in the order of release: by node; there operands first, then what an inner statement's end releases before what an outer
 // one's does, then what goes with a call.
 func (t *function) inOrder(ends []end) []lifetime.Range {
 	slices.SortStableFunc(ends, func(a, b end) int {

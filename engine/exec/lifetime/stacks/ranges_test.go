@@ -14,8 +14,8 @@ import (
 	"github.com/memspec/memspec/engine/program"
 )
 
-// told writes ranges in the order of release: value, the value whose node it goes with, and why.
-func told(f *function, ranges []lifetime.Range) string {
+// describe writes ranges in the order of release: value, the value whose node it goes with, and why.
+func describe(f *function, ranges []lifetime.Range) string {
 	var b strings.Builder
 	for _, r := range ranges {
 		if strings.HasPrefix(r.Value.Name, "%") { // a module
@@ -40,7 +40,7 @@ func nodeName(f *function, num int) string {
 }
 
 func TestRanges(t *testing.T) {
-	inner := lines("_0 = op(p) | l.py:1 forward", "return _0") // which tells no name
+	inner := lines("_0 = op(p) | l.py:1 forward", "return _0") // which reports no name
 	for _, tt := range []struct{ why, graph, want string }{
 		{"a temporary goes with the operator that takes it",
 			lines("_0 = op(p) | n.py:1 forward", "x = op(_0) | n.py:1 forward", "y = op(x) | n.py:2 forward", "return y"),
@@ -149,7 +149,7 @@ func TestRanges(t *testing.T) {
 		p, f := read(t, map[string]string{"": tt.graph, "a": inner, "layers.0": inner, "layers.1": inner, "layers.2": inner, "b": inner, "c": inner, "l.0": inner, "m.0": inner})
 		ranges, err := p.Ranges(p.prog.Entry, p.prog.Root)
 		require.NoError(t, err)
-		assert.Equal(t, tt.want, told(f, ranges), tt.why)
+		assert.Equal(t, tt.want, describe(f, ranges), tt.why)
 		checked(t, p, ranges)
 	}
 }
@@ -172,7 +172,7 @@ func checked(t *testing.T, p *Program, ranges []lifetime.Range) {
 }
 
 func TestMost(t *testing.T) {
-	inner := lines("_0 = op(p) | l.py:1 forward", "return _0") // which tells no name
+	inner := lines("_0 = op(p) | l.py:1 forward", "return _0") // which reports no name
 	for _, tt := range []struct{ why, graph, want, until string }{
 		{why: "a local stays, and its caller may hold it on",
 			graph: lines("x = op(p) | n.py:1 forward", "x0 = op(x) | n.py:2 forward", "_0 = op(x0) | n.py:3 forward", "return _0"),
@@ -209,7 +209,7 @@ func TestMost(t *testing.T) {
 		p, f := read(t, map[string]string{"": tt.graph, "a": inner, "b": inner, "l.0": inner, "l.1": inner})
 		h, err := p.Most(p.prog.Entry, p.prog.Root)
 		require.NoError(t, err)
-		assert.Equal(t, tt.want, told(f, h.Ranges), tt.why)
+		assert.Equal(t, tt.want, describe(f, h.Ranges), tt.why)
 		checked(t, p, h.Ranges)
 		var until []string
 		for i, n := range f.nodes {
@@ -226,7 +226,7 @@ func TestMost(t *testing.T) {
 	}
 }
 
-// TestNothingTold: calls that nest too deep tell nothing, and a function that cannot be read is an error.
+// TestNothingTold: calls that nest too deep record nothing, and a function that cannot be read is an error.
 func TestNothingTold(t *testing.T) {
 	p := traced(t, map[string]string{"": lines("_0 = op(p) | n.py:1 forward", "return _0")})
 	p.depth = maxNesting

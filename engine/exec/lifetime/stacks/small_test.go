@@ -17,8 +17,8 @@ import (
 	"github.com/memspec/memspec/engine/program"
 )
 
-// TestSmall prints the live ranges of every function of the small traced archives, as their stacks tell them and at their most, and by which of its nodes a
-// function lets go of what a call left. TestRecordings holds what a run makes of them to what eager PyTorch allocates and frees.
+// TestSmall prints the live ranges of every function of the small traced archives, as their stacks record them and at the upper bound, and by which of its nodes a
+// function releases what a call left. TestRecordings holds what a run makes of them to what eager PyTorch allocates and frees.
 func TestSmall(t *testing.T) {
 	const file = "testdata/small.txt"
 	archives, err := filepath.Glob("../../../../testdata/artifacts/small/*.trace.pt")

@@ -1,7 +1,7 @@
 // Package stacks reads the live ranges of eager execution off a traced archive.
 //
 // Such an archive carries no source text, but every operator's Python stack, and printed names that the tracer took from Python's locals.
-// The ranges come in five steps, each a value of its own:
+// The ranges come in five steps, each a separate value:
 //
 //	frames      by node: its part of the stack, from the forward of the function's module inward (frames.go)
 //	calls       by node: the executions of Python functions around it (calls.go)
@@ -11,8 +11,8 @@
 //
 // What follows from PyTorch and Python: a call of a module holds its arguments until it returns; a temporary goes with the operator that takes
 // it, or with the function that it was passed to; a local holds its value until it is bound anew or its call ends. What only is likely: where
-// no name is told, a result is bound to the local whose value its statement reads for the last time, for `x = f(x)` is far more common than a
-// name left lying. What nothing tells: del, aliases, containers that a call fills, results that the program throws away. So Ranges is a
+// no name is reported, a result is bound to the local whose value its statement reads for the last time, for `x = f(x)` is far more common than a
+// name left lying. What nothing records: del, aliases, containers that a call fills, results that the program throws away. So Ranges is a
 // reading, and Most is its other end: every value that a name might still hold is held. docs/decisions/lifetimes.md has the rules, why each follows,
 // and the recording or test that fails without it.
 package stacks
@@ -23,7 +23,7 @@ import (
 	"github.com/memspec/memspec/engine/program"
 )
 
-// Program is what the stacks of a traced program tell. It reads functions as they are asked for, and is not for concurrent use.
+// Program is what the stacks of a traced program report. It reads functions as they are asked for, and is not for concurrent use.
 type Program struct {
 	prog      *program.Program
 	functions map[*program.Graph]*function
@@ -53,7 +53,7 @@ type Program struct {
 	ranges    slab.Of[lifetime.Range]
 }
 
-// New is what the stacks of p tell.
+// New is what the stacks of p report.
 func New(p *program.Program) *Program {
 	return &Program{prog: p, functions: map[*program.Graph]*function{}, groups: map[*program.Stack][][]*program.Frame{},
 		first: map[*program.Func][][]*program.Frame{}}
@@ -62,7 +62,7 @@ func New(p *program.Program) *Program {
 // maxNesting is how deep calls of modules are followed.
 const maxNesting = 200
 
-// Ranges are the live ranges of the values that fn's nodes make, for the module self, as far as the stacks tell them. What is not among them
+// Ranges are the live ranges of the values that fn's nodes make, for the module self, as far as the stacks record them. What is not among them
 // goes after its last use: parameters, whose values the caller holds, and what nothing uses.
 func (p *Program) Ranges(fn *program.Func, self *program.Object) ([]lifetime.Range, error) {
 	t, err := p.function(fn, self)

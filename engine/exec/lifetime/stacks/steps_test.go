@@ -21,8 +21,8 @@ func TestFrames(t *testing.T) {
 	})
 	require.Equal(t, lines(
 		"a: n.py:1 forward n.py:9 g",
-		"b: n.py:2 forward n.py:5 h", // a call has no record: its first operator's stack tells
-		"_0: n.py:3 forward",         // nor has what makes a list: its user tells
+		"b: n.py:2 forward n.py:5 h", // a call has no record: its first operator's stack records
+		"_0: n.py:3 forward",         // nor has what makes a list: its user reports
 		"c: n.py:3 forward",
 	), show(f, func(i int, _ *program.Value) string {
 		var out []string

@@ -208,7 +208,7 @@ func (r *reading) bindValue(in *node, v *program.Value, stmt int32) {
 	r.chain(v, st, "")
 }
 
-// chain binds v to the single names of `a = b = value`, but for the one that is done.
+// chain binds v to the single names of `a = b = value`, except the one that is done.
 func (r *reading) chain(v *program.Value, st *pysource.Stmt, done string) {
 	for _, group := range st.Targets {
 		if name := group.Single(); name != "" && name != done {

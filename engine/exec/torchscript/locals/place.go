@@ -173,7 +173,7 @@ func (r *reading) binds(in *node, st *pysource.Stmt) bool {
 	return found
 }
 
-// emptyList says whether in makes a list or dict without members: it lost its name, which its first use tells.
+// emptyList says whether in makes a list or dict without members: it lost its name, which its first use reports.
 func (r *reading) emptyList(in *node) bool {
 	return (in.Op == "prim::ListConstruct" || in.Op == "prim::DictConstruct") && len(in.Args) == 0
 }

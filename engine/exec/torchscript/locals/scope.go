@@ -9,7 +9,7 @@ import (
 type Run interface {
 	Hold(v any)
 	Drop(v any)
-	// DropItems lets go of what a list held.
+	// DropItems releases what a list held.
 	DropItems(items []any)
 	// Attribute reads an attribute of an object.
 	Attribute(object any, name string) (any, bool)

@@ -27,7 +27,7 @@ import (
 //	if 6 then     the If of line 6; else; and fi 6 behind it
 //	loop 8        the Loop of line 8; round 8 before each round, next 8 behind it; done 8 behind the loop
 //
-// Each step is followed by what the names hold, and what was let go of.
+// Each step is followed by what the names hold, and what was released.
 func TestScope(t *testing.T) {
 	const file = "testdata/scope.txt"
 	data, err := os.ReadFile(file)
@@ -217,7 +217,7 @@ func (r *runner) step(i int, l string) {
 	}
 }
 
-// state writes what the names hold, what is about to be bound, and what was let go of.
+// state writes what the names hold, what is about to be bound, and what was released.
 func (r *runner) state() string {
 	var out []string
 	i := 0

@@ -11,7 +11,7 @@ import (
 // (torch/csrc/jit/passes/autocast.cpp). What eager autocast then finds to cast, an optional bias for one, it casts besides, and keeps.
 
 // lowered are the operators all of whose tensors are cast to the lower precision; raised those whose tensors are cast to float32. The second take in
-// sums and products of tensors of which no dtype is written down. TestAutocastLists holds both against what PyTorch does.
+// sums and products of tensors of which no dtype is written down. TestAutocastLists compares both with what PyTorch does.
 var lowered = names(`_convolution _thnn_fused_gru_cell _thnn_fused_lstm_cell addbmm addmm addmv addr baddbmm bmm conv1d conv2d conv3d conv_tbc conv_transpose1d
 	convolution cudnn_convolution cudnn_convolution_transpose gru_cell linear lstm_cell matmul mm mv prelu rnn_relu_cell rnn_tanh_cell`)
 
@@ -94,7 +94,7 @@ func writes(n *program.Node) bool {
 	return slices.ContainsFunc(n.Args, func(a program.Arg) bool { return a.Name == "out" })
 }
 
-// toldDType says that an operator is told the dtype of its result: by name, or where softmax takes it.
+// statedDType says that an operator is reported the dtype of its result: by name, or where softmax takes it.
 func statedDType(n *program.Node) bool {
 	place := -1
 	if n.Op == "aten::softmax" || n.Op == "aten::log_softmax" {

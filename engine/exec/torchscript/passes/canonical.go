@@ -40,7 +40,7 @@ func at(n *program.Node, place int, name string) *program.Arg {
 	return nil
 }
 
-// number is the value of a constant tensor without dimensions, where the archive tells it.
+// number is the value of a constant tensor without dimensions, where the archive states it.
 func number(v any) (any, bool) {
 	s, ok := v.(*program.State)
 	if !ok || len(s.Meta.Sizes) > 0 || s.Data == nil {

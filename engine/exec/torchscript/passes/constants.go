@@ -257,7 +257,7 @@ func (g *Graph) pooled(v any) any {
 	return v
 }
 
-// dropUnused lets go of constants that no node uses any more, the last first, as dead code goes.
+// dropUnused releases constants that no node uses any more, the last first, as dead code goes.
 func (g *Graph) dropUnused() {
 	used := map[any]bool{}
 	g.Body.EachArg(func(a *program.Arg) {

@@ -101,7 +101,7 @@ func (k *known) Compute(n *program.Node, _ *Call, numbers bool) (any, bool) {
 	case "aten::dict":
 		return &ops.Dict{Refs: 1}, true
 	case "aten::len", "aten::append", "aten::rand", "aten::frexp", "aten::dequantize", "prim::GetAttr", "prim::Uninitialized", "prim::unchecked_unwrap_optional", "prim::unchecked_cast",
-		"prim::DictConstruct", "prim::NamedTupleConstruct", "prim::isinstance", "op::f": // what nobody should ask for, but for the first
+		"prim::DictConstruct", "prim::NamedTupleConstruct", "prim::isinstance", "op::f": // what nobody should ask for, except the first
 		return int64(len(args)), true
 	}
 	x, ok1 := args[0].(int64)
@@ -297,7 +297,7 @@ func (r *reader) constant(a string) any {
 	return strings.Trim(a, "'")
 }
 
-// module is the one of a name: attributes told, one that is None, one that may be.
+// module is the one of a name: attributes reported, one that is None, one that may be.
 func (r *reader) module(name string) *module {
 	m := r.k.modules[name]
 	if m == nil {

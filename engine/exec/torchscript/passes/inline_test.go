@@ -159,7 +159,7 @@ func TestInlineBounds(t *testing.T) {
 	}
 }
 
-// TestInlineTypes holds that a parameter has the type that its function declares, where the graph tells none.
+// TestInlineTypes holds that a parameter has the type that its function declares, where the graph records none.
 func TestInlineTypes(t *testing.T) {
 	entry, root, k := functions(t, "def main(x, y: int)\nz = aten::add(x, y)\nprim::Return(z)\n")
 	entry.Params[0].Type, entry.Params[1].Type = &program.Type{Kind: program.TensorType}, &program.Type{Kind: program.BoolType}

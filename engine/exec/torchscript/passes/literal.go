@@ -47,7 +47,7 @@ func construct(v any) *program.Node {
 	return nil
 }
 
-// typeOfLiteral is a list's type, where it tells its members'.
+// typeOfLiteral is a list's type, where it reports its members'.
 func typeOfLiteral(v any) *program.Type {
 	if l, ok := v.(*program.ListLit); ok && l.Elem != nil {
 		return &program.Type{Kind: program.ListType, Elems: []*program.Type{l.Elem}}

@@ -105,7 +105,7 @@ func (g *Graph) nondeterministic(n *program.Node) bool {
 	return true
 }
 
-// randomness says whether an operator is nondeterministic; unsure means unless it is told that nothing is trained.
+// randomness says whether an operator is nondeterministic; unsure means unless it is known that nothing is trained.
 func randomness(op string) certainty {
 	name := strings.TrimPrefix(op, "aten::")
 	switch {

@@ -29,7 +29,7 @@ type Evaluator interface {
 	Compute(n *program.Node, at *Call, numbers bool) (v any, ok bool)
 	// Hold holds a value once more.
 	Hold(v any)
-	// Drop lets go of a value of Compute, or of Hold.
+	// Drop releases a value of Compute, or of Hold.
 	Drop(v any)
 }
 

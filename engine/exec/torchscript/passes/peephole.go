@@ -96,7 +96,7 @@ func scalarConst(v any) (int64, bool) {
 	return 0, false
 }
 
-// tensorValue says whether an argument is a tensor, as far as its source tells.
+// tensorValue says whether an argument is a tensor, as far as its source reports.
 func (g *Graph) tensorValue(v *program.Value, def []*program.Node) bool {
 	if v.Type != nil && v.Type.Kind != program.AnyType {
 		return v.Type.Kind == program.TensorType
@@ -132,7 +132,7 @@ const (
 	always
 )
 
-// noneness says whether an argument is None, as far as types tell.
+// noneness says whether an argument is None, as far as types report.
 func (g *Graph) noneness(a *program.Arg, def []*program.Node) certainty {
 	if a.Value == nil {
 		if a.Const == nil {

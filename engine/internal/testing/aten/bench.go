@@ -22,7 +22,7 @@ func NewBench(t *ops.Table, p *platform.Platform) *Bench {
 	return newBench(t, exec.Options{Platform: p})
 }
 
-// newLowerBench has sizes that depend on tensor data at their least, as where all data is zero.
+// newLowerBench has sizes that depend on tensor data at the lower bound, as where all data is zero.
 func newLowerBench(t *ops.Table, p *platform.Platform) *Bench {
 	return newBench(t, exec.Options{Platform: p, Lower: true})
 }

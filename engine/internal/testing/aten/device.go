@@ -26,7 +26,7 @@ func On(t *testing.T, name, torch string) *platform.Platform {
 	return &p
 }
 
-// Call is an operator to be run by itself. A tensor.Meta among the arguments becomes a tensor that was there before, with a storage of its own.
+// Call is an operator to be run by itself. A tensor.Meta among the arguments becomes a tensor that was there before, with a separate storage.
 type Call struct {
 	Op   string
 	Args []any

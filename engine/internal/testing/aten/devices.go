@@ -18,7 +18,7 @@ import (
 )
 
 // Devices runs the family's calls on each device of testdata/aten/<torch>/devices and compares births and deaths, workspaces among them. A workspace
-// that the engine takes by rule may be any size up to its upper figure. Calls in testdata/devices.txt must differ on some device, for the reason given
+// that the engine takes by formula may be any size up to its upper figure. Calls in testdata/devices.txt must differ on some device, for the reason given
 // there.
 func Devices(t *testing.T, table *ops.Table, family [][]ops.Rule) {
 	differ := runDevices(t, table, keys(family), exceptions(t, "testdata/devices.txt"))
@@ -79,7 +79,7 @@ func deviceTable(t *testing.T, path string) map[string][]string {
 	return out
 }
 
-// recordedEvents are a sample's events in the words of a device's table; nil where a storage changes its size, which a table tells otherwise.
+// recordedEvents are a sample's events in the words of a device's table; nil where a storage changes its size, which a table reports otherwise.
 func recordedEvents(events [][]any) []string {
 	births, out := map[int]int{}, []string{}
 	for _, e := range events {

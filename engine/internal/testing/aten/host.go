@@ -55,7 +55,7 @@ func (h Host) Run(op string, args ...any) any {
 	return got
 }
 
-// Told writes a result: "quint8[2, 6, 5] [30, 1, 6]" is a tensor's dtype, sizes and strides.
+// Describe writes a result: "quint8[2, 6, 5] [30, 1, 6]" is a tensor's dtype, sizes and strides.
 func Describe(v any) string {
 	list := func(n any) string { return strings.ReplaceAll(fmt.Sprint(n), " ", ", ") }
 	join := func(items []any) string {

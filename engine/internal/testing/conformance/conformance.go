@@ -1,4 +1,4 @@
-// Package conformance reads recordings of what real PyTorch allocates and frees (testdata/conformance/README.md), and holds traces against
+// Package conformance reads recordings of what real PyTorch allocates and frees (testdata/conformance/README.md), and compares traces with
 // them. It runs in tests only.
 package conformance
 

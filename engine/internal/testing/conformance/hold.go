@@ -34,7 +34,7 @@ type Choice struct {
 // linesApart is how many births of a stream have another line than the recorded one, and why.
 var linesApart = map[string]int{
 	"number_first/script.eager":  5, // scripting makes 1 - x and the like of functions in a file <string>
-	"several_lines/script.eager": 1, // a call on a line of its own, in an expression over several
+	"several_lines/script.eager": 1, // a call on a separate line, in an expression over several
 }
 
 // Hold runs archives on the device none and holds each run to its recording, event for event and line for line; a stream of exceptions.txt agrees

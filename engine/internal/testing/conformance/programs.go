@@ -220,7 +220,7 @@ func (p *source) run(t *testing.T, l exec.Liveness) string {
 		result = fmt.Sprintf("%d ways", ways)
 	}
 	fmt.Fprintf(&out, "%s\n%s", result, Events(r.Trace, 1))
-	again := Events(r.Trace, 2) // lets go of the first pass's results, and does the same
+	again := Events(r.Trace, 2) // releases the first pass's results, and does the same
 	for strings.HasPrefix(again, "-before") {
 		again = strings.TrimLeft(strings.TrimPrefix(again, "-before"), " \n")
 	}
@@ -337,7 +337,7 @@ func pickled(t *testing.T, s string) string {
 		return "}(" + items(strings.ReplaceAll(s[1:len(s)-1], ":", ",")) + "u"
 	case strings.HasSuffix(s, ")"):
 		class, args, _ := strings.Cut(strings.TrimSuffix(s, ")"), "(")
-		if name, ok := strings.CutSuffix(class, "!"); ok { // with a state of its own
+		if name, ok := strings.CutSuffix(class, "!"); ok { // with a separate state
 			return "c__torch__\n" + name + "\n)\x81(" + items(args) + "tb"
 		}
 		state := ""

@@ -14,20 +14,20 @@ import (
 // A Reader reads a text and prints what it read.
 type Reader func(text string) (string, error)
 
-// ErrUntold is a Reader's error where there is nothing to tell.
+// ErrNothingToReport is a Reader's error where there is nothing to report.
 var ErrNothingToReport = errors.New("nothing to tell")
 
 // word is what a text is damaged by: a name, a number, a string, a sign, or the white space that opens a line.
 var word = regexp.MustCompile(`\n[ \t]*|[A-Za-z_][A-Za-z0-9_]*|[0-9]+|"[^"\n]*"|'[^'\n]*'|[^\sA-Za-z0-9_]`)
 
-// Damage tells what a reader says to a text in which one word is damaged, for each word: left out, written twice, another, or the last that there
-// is. Under each line of the text stand the words and what is said: an error, or how the lines that were read differ. What changes nothing is not told.
+// Damage says what a reader says to a text in which one word is damaged, for each word: left out, written twice, another, or the last that there
+// is. Under each line of the text stand the words and what is said: an error, or how the lines that were read differ. What changes nothing is not known.
 func Damage(t testing.TB, text string, read Reader) string {
 	t.Helper()
 	return DamageBy(t, text, read, damageWord)
 }
 
-// DamageBy is Damage by changes of one's own: of the word text[from:to] they are what is told of a change and the text with it.
+// DamageBy is Damage by one's own changes: of the word text[from:to] they are what is known of a change and the text with it.
 func DamageBy(t testing.TB, text string, read Reader, changes func(text string, from, to int) [][2]string) string {
 	t.Helper()
 	whole, err := read(text)
@@ -93,7 +93,7 @@ func difference(want, got string) string {
 	if want == got {
 		return ""
 	}
-	const most = 2 // of lines that are told on either side
+	const most = 2 // of lines that are reported on either side
 	a, b := strings.Split(want, "\n"), strings.Split(got, "\n")
 	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
 		a, b = a[1:], b[1:]
@@ -121,8 +121,8 @@ func difference(want, got string) string {
 	return "reads" + side("-", slices.Clone(a)) + side("+", slices.Clone(b))
 }
 
-// DamageJSON tells what a reader says to a document in which one value is another or missing, for each value, by its path. What changes nothing is
-// not told, nor what is said again where only numbers differ; of the members of a list two are damaged.
+// DamageJSON says what a reader says to a document in which one value is another or missing, for each value, by its path. What changes nothing is
+// not known, nor what is said again where only numbers differ; of the members of a list two are damaged.
 func DamageJSON(t testing.TB, text string, read Reader) string {
 	t.Helper()
 	whole, err := read(text)
@@ -145,7 +145,7 @@ type jsonDamage struct {
 	whole    string
 	read     Reader
 	seen     map[string]int      // how often a shape was met
-	reported map[string]bool     // what was said, but for its numbers
+	reported map[string]bool     // what was said, except its numbers
 	said     map[string][]string // of the value at hand: what was tried, by what came of it
 	order    []string            // the keys of said
 	out      strings.Builder
@@ -174,7 +174,7 @@ func (w *jsonDamage) try(what string) {
 	w.said[got] = append(w.said[got], what)
 }
 
-// tell writes what was said of a value, and forgets it.
+// report writes what was said of a value, and forgets it.
 func (w *jsonDamage) report(path string) {
 	for _, got := range w.order {
 		what := strings.Join(w.said[got], ", ")
@@ -206,7 +206,7 @@ func alike(v map[string]any) bool {
 	return true
 }
 
-// value damages a value and all that it holds; shape is its path but for what tells members of a list apart, and set puts another in its place.
+// value damages a value and all that it holds; shape is its path except what distinguishes members of a list, and set puts another in its place.
 func (w *jsonDamage) value(path, shape string, v any, set func(any)) {
 	if w.seen[shape]++; w.seen[shape] > mostAlike {
 		return

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// A word of every kind is damaged in the ways of its kind; what reads the same is not told.
+// A word of every kind is damaged in the ways of its kind; what reads the same is not known.
 func TestDamage(t *testing.T) {
 	got := Damage(t, "a 5\n  (\"s\"", func(text string) (string, error) {
 		if strings.HasPrefix(text, "\n") {
@@ -46,7 +46,7 @@ func TestDamage(t *testing.T) {
 `, got)
 }
 
-// A value of every kind is damaged in the ways of its kind; two members of a list, and of what is a list by names; what is said twice is told once.
+// A value of every kind is damaged in the ways of its kind; two members of a list, and of what is a list by names; what is said twice is reported once.
 func TestDamageJSON(t *testing.T) {
 	got := DamageJSON(t, `{"n":[1,2,3],"m":{"a":{"x":true},"b":{"x":true},"c":{"x":true}},"s":"t"}`, func(text string) (string, error) {
 		var v struct {
@@ -100,7 +100,7 @@ func TestDamageJSON(t *testing.T) {
 `, "\n"), got)
 }
 
-// Each byte is another; neighbours of which the same is said are told together.
+// Each byte is another; neighbours of which the same is said are reported together.
 func TestDamageBytes(t *testing.T) {
 	got := DamageBytes(t, []byte("\x00\x02ab"), func(text string) (string, error) {
 		if len(text) < 2 || text[0] != 0 {

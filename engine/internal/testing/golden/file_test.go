@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// told is a test that keeps what it is told.
+// recorder is a test that keeps what it is reported.
 type recorder struct {
 	testing.TB
 	errors []string
