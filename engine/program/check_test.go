@@ -146,7 +146,7 @@ func TestWrite(t *testing.T) {
 	var b bytes.Buffer
 	require.NoError(t, Write(&b, p))
 	assert.Equal(t, strings.TrimLeft(`
-program test, hand-made, tells nothing
+program test, hand-made, records nothing
 state 0 parameter w float32[2, 3] strides [1, 2] cpu storage 0 of 24 data/0 requires_grad
 module "" M
 module class M

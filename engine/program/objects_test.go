@@ -91,7 +91,7 @@ func TestWriteObjects(t *testing.T) {
 	require.NoError(t, CheckTables(p))
 	var b bytes.Buffer
 	require.NoError(t, Write(&b, p))
-	want := `program test, by hand, tells source
+	want := `program test, by hand, records source
 entry E.Root.forward
 note a note
 symbol B 1 to 8, example 3

@@ -37,7 +37,7 @@ func TestAPlainGraph(t *testing.T) {
 	require.NoError(t, CheckTables(p))
 	var b bytes.Buffer
 	require.NoError(t, Write(&b, p))
-	assert.Equal(t, `program torchexport, torch 2.15, tells modules
+	assert.Equal(t, `program torchexport, torch 2.15, records modules
 entry forward
 symbol B 2 to 64
 state 0 parameter fc.weight float32[4, 8] cpu storage 0 of 128 data/weights/weight_0
