@@ -218,7 +218,7 @@ func (o *Outputs) End(sum *format.Summary) error {
 	return nil
 }
 
-// reported is an error with the file it is about.
+// reportError is an error with the file it is about.
 func (s *sink) reportError(err error) error {
 	if s.path == "" {
 		return err
