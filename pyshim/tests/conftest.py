@@ -48,8 +48,7 @@ import torch
 class Net(torch.nn.Module):
     def __init__(self):
         super().__init__()
-        self.conv, self.bn = torch.nn.Conv2d(3, 8, 3), torch.nn.BatchNorm2d(8)
-        self.fc = torch.nn.Linear(8 * 14 * 14, 10)
+        self.conv, self.bn, self.fc = torch.nn.Conv2d(3, 8, 3), torch.nn.BatchNorm2d(8), torch.nn.Linear(1568, 10)
 
     def forward(self, x):
         x = torch.relu(self.bn(self.conv(x)))
