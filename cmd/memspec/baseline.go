@@ -19,11 +19,13 @@ func newBaseline() *cobra.Command {
 	var output string
 	cmd := &cobra.Command{
 		Use:   "baseline [memspec.yaml | FOLDER | PATTERN]...",
-		Short: "Write what every case takes, for later runs to be compared with",
-		Long: `Predict every case of a memspec.yaml and write its report to ` + spec.BaselineFile + ` beside it: sorted, one case a line, to be committed. Several
-files may be named, folders with all beneath them, and patterns; each has its own. From then on
-memspec check tells what changed against it, and a case may budget the change: regression: {allocated: 2%, reserved: 16MiB}. Run it again to accept
-a change.`,
+		Short: "Write the report of every case, for later runs to be compared with",
+		Long: `Predict every case of a memspec.yaml and write the reports to ` + spec.BaselineFile + ` beside it:
+sorted, one case a line, to be committed. Arguments may be files, folders with all beneath
+them, and patterns; each memspec.yaml has its own baseline.
+
+From then on memspec check reports what changed since the baseline. A case may budget the
+change: regression: {allocated: 2%, reserved: 16MiB}. Run the command again to accept a change.`,
 		Example: `  memspec baseline
   memspec check`,
 		Args:              cobra.ArbitraryArgs,

@@ -26,10 +26,12 @@ func newCheck() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check [memspec.yaml | FOLDER | PATTERN]...",
 		Short: "Check every budget of a memspec.yaml",
-		Long: `Predict every case of a memspec.yaml (that of the working directory, or of the nearest folder above it in the repository, where none is named) and
-judge its budgets. Several files may be named, folders with all beneath them, and patterns. All cases always run.
+		Long: `Predict every case of a memspec.yaml and judge its budgets. Without an argument the file is that
+of the working directory, or of the nearest folder above it in the repository. Arguments may be
+files, folders with all beneath them, and patterns. All cases always run.
 
-Exit codes: 2 if the file cannot be read; else 1 if any case fails; else 2 if any is an error; else 3 if any is inconclusive; else 0.`,
+Exit codes, the first that applies: 2 if the file cannot be read; 1 if any case fails; 2 if any is
+an error; 3 if any is inconclusive; else 0.`,
 		Example: `  memspec check
   memspec check --case 'resnet50[*]' models/memspec.yaml
   memspec check -o junit.xml -o report.html
@@ -47,7 +49,7 @@ Exit codes: 2 if the file cannot be read; else 1 if any case fails; else 2 if an
 	since := cmd.Flags().String("changed-since", "", "only cases that something changed for since a `COMMIT`: artifact, profile, source or lines of memspec.yaml")
 	on := cli.DeviceFlag(cmd)
 	baseline := cmd.Flags().String("baseline", "", "compare with this `FILE` in place of the memspec.baseline.json beside each memspec.yaml")
-	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "the whole account of every case, every holder")
+	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "the whole report of every case, every holder")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := cli.WantValues(cmd, "against", "baseline", "shard", "changed-since"); err != nil {
 			return err

@@ -53,8 +53,9 @@ func newDevices() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "devices",
 		Short: "List the GPUs memspec knows, each with its source",
-		Long: `List the GPUs memspec knows. Memory is what the driver or nvidia-smi reports where a public log tells, else marked nominal;
-a context cost is one that was measured, or the range that public logs tell. Own devices go under devices: in memspec.yaml.`,
+		Long: `List the GPUs that memspec knows. Memory is what the driver or nvidia-smi reports in a public
+log, and is marked nominal where none is known. A context cost is measured, or a range taken
+from public logs. Other devices go under devices: in memspec.yaml.`,
 		Example: `  memspec devices
   memspec devices --format json`,
 		Args:              cli.WantArgs(0, 0, "none"),

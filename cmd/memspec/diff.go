@@ -23,10 +23,16 @@ func newDiff() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "diff OLD NEW",
 		Short: "Compare two estimates or artifacts, or two checks case by case",
-		Long: `Compare two estimates written by memspec estimate --format json: every metric, and what each place of the model
-holds at the peak. A file whose name does not end in .json is an artifact, such as a recording, and is estimated as --device and the other flags
-tell. Or two results of memspec check --format json, case by case, matched by name: what changed, was added or removed. Exit 0 whether they differ or not: budgets are judged by memspec check. Two runs on other devices, of other inputs, another
-runtime, mode, torch or allocator setting are not compared but with --unlike.`,
+		Long: `Compare two estimates written by memspec estimate --format json: every metric, and what each
+place of the model holds at the peak. A file whose name does not end in .json is an artifact,
+such as a recording, and is estimated with --device and the other flags.
+
+Two results of memspec check --format json are compared case by case, matched by name: what
+changed, was added or was removed. The exit code is 0 whether they differ or not; memspec check
+judges budgets.
+
+Two runs on different devices, or with different inputs, runtime, mode, torch or allocator
+settings, are compared only with --unlike.`,
 		Example: `  memspec estimate model.pt --input 'float32[1,3,224,224]' --device t4 --format json > old.json
   memspec diff old.json new.json
   memspec diff old.rec new.rec --device t4`,
@@ -52,7 +58,7 @@ runtime, mode, torch or allocator setting are not compared but with --unlike.`,
 			return cli.ExitOK
 		}
 		if name := f.Given(cmd); name != "" && isJSON(args[0]) && isJSON(args[1]) {
-			return fmt.Errorf("got --%s, want an artifact beside it: %s and %s tell their own runs", name, args[0], args[1])
+			return fmt.Errorf("got --%s, want an artifact beside it: %s and %s say which runs they are", name, args[0], args[1])
 		}
 		old, err := readCheck(args[0])
 		if err != nil {

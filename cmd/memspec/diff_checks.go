@@ -146,7 +146,7 @@ func compareCase(before, after checkedCase) (caseDiffJSON, bool) {
 	case before.Report == nil && after.Report == nil:
 		return k, false
 	case before.Report == nil || after.Report == nil:
-		k.Kind, k.Change = "unknown", "one of the two has no account of it"
+		k.Kind, k.Change = "unknown", "one of the two has no report of it"
 		return k, true
 	}
 	if differ := report.Unlike(&before.Report.Run, &after.Report.Run); len(differ) > 0 {

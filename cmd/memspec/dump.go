@@ -24,13 +24,16 @@ func newDump() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "dump ARTIFACT --stage program|lifetimes|trace|timeline",
 		Short: "Print a stage of the prediction as text",
-		Long: `Print what a stage makes of an artifact: the typed program, the live ranges of its values, the trace of allocations and frees, or the allocator's
-timeline. A program needs no inputs; the others need the flags of memspec estimate. --most prints live ranges at their longest, for the upper end of
-an eager run whose archive does not tell what Python's names hold.
+		Long: `Print what a stage makes of an artifact: the typed program, the live ranges of its values, the
+trace of allocations and frees, or the allocator's timeline. A program needs no inputs; the
+others need the flags of memspec estimate. --most prints the longest live ranges, for the upper
+figure of an eager run whose archive does not record what Python's names hold.
 
-A line of the program ends with "# STATEMENT FILE:LINE", a statement of the archive's code, which may be several nodes. A line of the live ranges is
-a value, from which node to which it lives, what ends it and why: "entry" is the call's begin, "3.." lives as long as its name. Nodes are numbered
-from 0 as the runtime runs them, those of blocks with them; TorchScript's runtime has inlined calls and run its passes before.`,
+A line of the program ends with "# STATEMENT FILE:LINE", a statement of the archive's code,
+which may be several nodes. A line of the live ranges is a value, from which node to which it
+lives, what ends it and why: "entry" is the begin of the call, "3.." lives as long as its name.
+Nodes are numbered from 0 in the order in which the runtime runs them, those of blocks included.
+TorchScript's runtime has inlined calls and run its passes before.`,
 		Example: `  memspec dump model.pt --stage program
   memspec dump model.pt --stage trace --input 'float32[1,3,224,224]' --device none --format json`,
 		Args: cli.WantArgs(1, 1, "one ARTIFACT"),

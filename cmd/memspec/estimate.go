@@ -17,10 +17,12 @@ func newEstimate() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "estimate ARTIFACT",
 		Short: "Predict the peak memory of one artifact",
-		Long: `Predict what a run of the artifact takes on a device: weights, inputs, a first and a second forward pass, as PyTorch's
-allocator counts them. Nothing is executed and tensor bytes are not read.
+		Long: `Predict what a run of the artifact takes on a device: weights, inputs, a first and a second
+forward pass, as PyTorch's allocator counts them. Nothing is executed, and no tensor bytes are
+read.
 
-Exit 1 where the run does not fit the device; 3 where operators have no rule and the account is incomplete.`,
+Exit codes: 1 where the run does not fit the device; 3 where operators have no rule and the
+report is incomplete.`,
 		Example: `  memspec estimate model.pt --input 'x=float32[B,3,224,224]' --dim B=8 --device a10g
   memspec estimate model.pt --input 'x=[float32[3,640,640], float32[3,480,640]]' --device t4 --runtime eager
   memspec estimate model.pt --input 'int64[1,128]' --device none --format json`,

@@ -24,10 +24,15 @@ func newExplain() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "explain ARTIFACT | --case NAME [memspec.yaml]",
 		Short: "Show who holds the peak",
-		Long: `Show who holds the allocated peak of an artifact, or of a case of a memspec.yaml: by module, operator, source line or category.
-flat is what a row holds itself; cum, for modules, what it holds with the modules beneath it; sum% adds up the rows so far. By line it is the
-table that python -m memshim trace prints of a real run: what each line holds, the sum so far, the median block and how many there are, with
-what was there before the first pass as "untraced". Without --by rows are modules, or lines where no module is known. --plot draws the run's memory, which a terminal gets by itself.`,
+		Long: `Show who holds the allocated peak of an artifact, or of a case of a memspec.yaml: by module,
+operator, source line or category. Without --by rows are modules, or lines where no module is
+known.
+
+flat is what a row holds itself. cum, for modules, is what it holds with the modules beneath it.
+sum% adds up the rows so far. By line the table is that of python -m memshim trace for a real
+run: what each line holds, the sum so far, the median block and how many there are. "untraced"
+is what was allocated before the first pass. --plot draws the run's memory, which is the default
+on a terminal.`,
 		Example: `  memspec explain --case 'resnet50[B=32]' memspec.yaml
   memspec explain model.pt --input 'float32[8,3,224,224]' --device a10g --by op`,
 		Args: cli.WantArgs(0, 1, "one ARTIFACT, or --case and at most one memspec.yaml"),

@@ -26,13 +26,16 @@ func newFit() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "fit CASE [memspec.yaml] | ARTIFACT",
 		Short: "Find the largest batch, or any dim, that fits",
-		Long: `Find the largest value of a dim at which a case keeps its budgets and fits its device, and what breaks at the next one. An artifact
-is held against the device alone. Two dims are searched one by one and together. The answer is checked: values beside it and further off are tried,
-and where fitting comes and goes every value is.
+		Long: `Find the largest value of a dim at which a case keeps its budgets and fits its device, and what
+breaks at the next one. An artifact is compared with the device only. Two dims are searched one
+by one and together. The answer is checked: values beside it and further off are tried. Where
+fitting is not monotone, every value is tried.
 
-With --devices all: the largest value on every card that memspec knows, the least memory first; the case's budgets count there too.
+With --devices all: the largest value on every card that memspec knows, the least memory first.
+The case's budgets count there, too.
 
-Exit codes: 0 something fits (with --devices: on a card); 1 not even 1 does; 2 wrong usage; 3 could not say.`,
+Exit codes: 0 something fits (with --devices: on a card); 1 not even 1 does; 2 wrong usage; 3
+undecided.`,
 		Example: `  memspec fit 'resnet50[B=1]' --dim B
   memspec fit model.pt --input 'x=float32[B,3,224,224]' --dim B --device t4
   memspec fit bert --dim B --dim T --format json
@@ -221,7 +224,7 @@ func beside(s *cli.Subject, i int) string {
 func (d *fitDimJSON) text() string {
 	switch {
 	case d.exit() == cli.ExitUnsure:
-		return fmt.Sprintf("whether %s=1 fits cannot be told", d.Dim)
+		return fmt.Sprintf("whether %s=1 fits is unknown", d.Dim)
 	case d.Largest == 0:
 		return fmt.Sprintf("not even %s=1 fits", d.Dim)
 	case d.Next == nil:

@@ -27,11 +27,15 @@ func newInit() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "init [ARTIFACT]...",
 		Short: "Write a first memspec.yaml with budgets from predictions",
-		Long: `Predict artifacts for every combination of --dim values and write a memspec.yaml whose budgets are the predictions with some headroom, rounded up to
-whole MiB. Without an ARTIFACT, those in this folder and beneath it. Without --input, what was written beside an artifact when it was exported, else what
-its first weights tell: a guess is said to be one, and only made where the model runs with it. Nothing is asked.
+		Long: `Predict artifacts for every combination of --dim values, and write a memspec.yaml whose budgets
+are the predictions with some headroom, rounded up to whole MiB. Without an ARTIFACT, those in
+this folder and beneath it are predicted.
 
-Paths count from the folder of the memspec.yaml.`,
+Inputs come from --input, else from the file written beside an artifact when it was exported,
+else from the first layer's weights. Inferred inputs are marked as guesses, and used only if the
+model runs with them. The command never prompts.
+
+Paths are relative to the folder of the memspec.yaml.`,
 		Example: `  memspec init --device t4 -o memspec.yaml
   memspec init model.pt --input 'x=float32[B,3,224,224]' --dim B=1,8 --device t4 --headroom 10% > memspec.yaml`,
 		Args: cobra.ArbitraryArgs,
@@ -47,7 +51,7 @@ Paths count from the folder of the memspec.yaml.`,
 			return fmt.Errorf("--headroom: %w", err)
 		}
 		if output != "" && cli.Exists(output) {
-			return fmt.Errorf("-o %s: got a file that is there, want a new one: memspec update changes the budgets of one", output)
+			return fmt.Errorf("-o %s: got a file that exists, want a new one: memspec update changes the budgets of one", output)
 		}
 		models, err := q.Models()
 		if err != nil {

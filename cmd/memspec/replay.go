@@ -33,11 +33,13 @@ func newReplay() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "replay SNAPSHOT.pickle | RECORD.json",
 		Short: "Replay a recorded run through the simulated allocator",
-		Long: `Take the events of a PyTorch memory snapshot (torch.cuda.memory._dump_snapshot) or of a measurement record (python -m memshim measure)
-through the simulated allocator and tell whether every allocation gets the address the device gave it, and whether the peaks are the recorded
-ones. Of a record made on CPU tensors only what was requested is compared; the rest is simulated, and labelled so.
+		Long: `Replay the events of a PyTorch memory snapshot (torch.cuda.memory._dump_snapshot) or of a
+measurement record (python -m memshim measure) through the simulated allocator. Reports whether
+every allocation gets the address that the device gave it, and whether the peaks are the
+recorded ones. Of a record made on CPU tensors only the requested bytes are compared; the rest
+is simulated, and labelled so.
 
-Exit codes: 0 all agree, 1 they part, 3 nothing to replay, 2 the file cannot be read.`,
+Exit codes: 0 all agree, 1 they differ, 3 nothing to replay, 2 the file cannot be read.`,
 		Example: `  memspec replay snapshot.pickle
   memspec replay 'measured/resnet50[B=8].eager.tesla-t4.json' --format json`,
 		Args: cli.WantArgs(1, 1, "one SNAPSHOT.pickle or RECORD.json"),

@@ -20,11 +20,15 @@ import (
 func newSweep() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sweep CASE [memspec.yaml] | ARTIFACT",
-		Short: "Tell the peaks over the values of a dim",
-		Long: `Predict a case, or an artifact, at each of several values of one dim: the peaks as a table with a picture, and in closed form where they lie on a
-line to the byte. A range such as 1..64 is every value of it, a long one such as 1..4096 its ends and the multiples of a power of two
-between them; with a step, as in 1..4096..1, it is what it says. A case's budgets are held against each; the exit code is 0 whatever
-they say (3 where sizes are missing): memspec check judges, memspec fit searches.`,
+		Short: "Print the peaks over the values of a dim",
+		Long: `Predict a case, or an artifact, at several values of one dim: a table and a picture of the
+peaks, and a closed form where they lie on a line to the byte.
+
+A range such as 1..64 is every value of it. A long one such as 1..4096 is its ends and the
+multiples of a power of two between them. A third number is the step: 1..4096..1.
+
+Each value is compared with the case's budgets, but the exit code is 0 whatever the result (3
+where sizes are missing): memspec check judges, memspec fit searches.`,
 		Example: `  memspec sweep 'resnet50[B=1]' --dim B=1..64
   memspec sweep model.pt --input 'x=float32[B,3,224,224]' --dim B=1,2,4,8 --device t4 -o peaks.csv`,
 		Args: cli.WantArgs(1, 2, "a CASE and at most one memspec.yaml, or one ARTIFACT"),

@@ -27,11 +27,13 @@ func newUpdate() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "update [memspec.yaml]",
 		Short: "Raise broken budgets in memspec.yaml, after a change that was meant",
-		Long: `Predict every case and rewrite the budgets that it breaks, in place: the prediction with some headroom, rounded up to whole MiB. Everything else stays as
-it is written, comments too. Where several cases share a budget, the largest counts. Percentages and expressions are left, and told. It refuses to run
-where CI is set: budgets are raised by people.
+		Long: `Predict every case and rewrite the budgets that it breaks, in place: the prediction with some
+headroom, rounded up to whole MiB. Everything else stays as it is written, comments included.
+Where several cases share a budget, the largest counts. Percentages and expressions are left
+and listed. The command refuses to run where CI is set: people raise budgets.
 
-Exit codes: 1 if a budget that is broken was left; 2 if a case cannot be run; 3 if one cannot be said; else 0.`,
+Exit codes: 1 if a broken budget was left; 2 if a case cannot be run; 3 if a case is undecided;
+else 0.`,
 		Example: `  memspec update
   memspec update --tighten --headroom 10%`,
 		Args:              cli.WantArgs(0, 1, "at most one memspec.yaml"),
@@ -39,7 +41,7 @@ Exit codes: 1 if a budget that is broken was left; 2 if a case cannot be run; 3 
 	}
 	patterns := cli.CaseFlag(cmd)
 	cmd.Flags().BoolVar(&tighten, "tighten", false, "lower the budgets that have more headroom, too")
-	cmd.Flags().BoolVarP(&dry, "dry-run", "n", false, "tell what would change, and write nothing")
+	cmd.Flags().BoolVarP(&dry, "dry-run", "n", false, "print what would change, and write nothing")
 	cmd.Flags().StringVar(&headroom, "headroom", "5%", "how much a budget is above the prediction, a `SHARE` such as 10%")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		share, err := cli.ParseShare(headroom)
@@ -47,7 +49,7 @@ Exit codes: 1 if a budget that is broken was left; 2 if a case cannot be run; 3 
 			return fmt.Errorf("--headroom: %w", err)
 		}
 		if os.Getenv("CI") != "" && !dry {
-			return errors.New("got CI in the environment, want a person: budgets are not raised by the check that they broke (-n tells what would change)")
+			return errors.New("got CI in the environment, want a person: budgets are not raised by the check that they broke (-n prints what would change)")
 		}
 		file, err := cli.SpecFile(args)
 		if err != nil {

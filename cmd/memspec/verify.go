@@ -35,16 +35,25 @@ func newVerify() *cobra.Command {
 	var o verifyOptions
 	cmd := &cobra.Command{
 		Use:   "verify [memspec.yaml] [--measured DIR]",
-		Short: "Hold predictions against measurements: recorded ones, or runs on this machine's GPU",
-		Long: `Predict every case of a memspec.yaml and hold it against what it took when it was run: against the records in a folder
-(python -m memshim measure writes them), or without --measured by running the cases whose GPU this machine has, each in a fresh process
-(python -m memshim; MEMSPEC_PYTHON names the Python). With --on pretend they are run on a pretend GPU (with --measured, were): PyTorch's own allocator on a machine without
-one, labelled so and never called measured. A record is a case's by what it says of itself: name, device, torch, runtime, inputs and
-flags. Records made on CPU tensors are compared with nothing.
+		Short: "Compare predictions with measurements: recorded ones, or runs on this machine's GPU",
+		Long: `Predict every case of a memspec.yaml and compare it with what the case took when it was run.
+With --measured the measurements are the records in a folder (python -m memshim measure writes
+them). Without it the cases whose GPU this machine has are run, each in a fresh process (python
+-m memshim; MEMSPEC_PYTHON names the Python).
 
-Exit codes: 2 if the file or a record cannot be read; else 1 if a budget is broken by the predicted or the measured number, or the two are
-further apart than the case's tolerance; else 2 if a case cannot be predicted or its model fails; else 3 if something could not be judged, a
-case without a measurement under --require is, no case has a record in the folder given, or none was run with --on pretend; else 0.`,
+With --on pretend they are run on a pretend GPU (with --measured, were): PyTorch's own allocator
+on a machine without a GPU, labelled so and never called measured. A record belongs to a case by
+its name, device, torch, runtime, inputs and flags. Records made on CPU tensors are compared with
+nothing.
+
+Exit codes, the first that applies:
+2 the file or a record cannot be read;
+1 the predicted or the measured number breaks a budget, or the two differ by more than the
+  case's tolerance;
+2 a case cannot be predicted, or its model fails;
+3 something could not be judged, a case has no measurement with --require, no case has a record
+  in the folder given, or none was run with --on pretend;
+0 otherwise.`,
 		Example: `  memspec verify --measured measured
   memspec verify models/memspec.yaml --measured measured --case 'resnet50[*]' --require
   memspec verify --require                     # on a machine with the GPU
@@ -181,7 +190,7 @@ func (o *verifyOptions) none(measured int) error {
 	switch {
 	case measured > 0:
 	case o.dir != "":
-		return fmt.Errorf("%s: got no record that any case can be held against", o.dir)
+		return fmt.Errorf("%s: got no record that any case can be compared with", o.dir)
 	case o.on.Value == "pretend":
 		return errors.New("got no case that was run on a pretend GPU, want at least one")
 	}

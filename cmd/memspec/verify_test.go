@@ -108,7 +108,7 @@ func TestVerify(t *testing.T) {
 			for i := range m.Passes {
 				m.Passes[i] = recording.Pass{Name: m.Passes[i].Name, Requested: 1}
 			}
-		}, code: 3, want: []string{"  left out   ", "recorded on CPU tensors: there is no allocator's number to compare with", "got no record that any case can be held against"}},
+		}, code: 3, want: []string{"  left out   ", "recorded on CPU tensors: there is no allocator's number to compare with", "got no record that any case can be compared with"}},
 		{name: "of another device", change: func(m *cudameasure.Measurement) { m.Device.ComputeCapability = "9.0" }, code: 3,
 			want: []string{"measured with not measured, the case is for edge"}},
 		{name: "unreadable", change: func(m *cudameasure.Measurement) { m.Schema = 7 }, code: 2, want: []string{"record.json: got no measurement record of schema 1"}},

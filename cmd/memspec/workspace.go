@@ -23,10 +23,11 @@ func newWorkspace() *cobra.Command {
 	f := &workspaceFlags{}
 	cmd := &cobra.Command{
 		Use:   "workspace [memspec.yaml]",
-		Short: "List the library calls whose workspace only the library itself can tell",
-		Long: `List the library calls of all cases of a memspec.yaml whose workspace only the library itself can tell: cuDNN's convolutions.
-With --missing, those that no workspace profile has; ` + "`python -m memshim workspace`" + ` asks the library for them, without a GPU.
-A profile that is not there yet has no entries.
+		Short: "List the library calls whose workspace only the library knows",
+		Long: `List the library calls of all cases of a memspec.yaml whose workspace only the library knows:
+cuDNN's convolutions. With --missing, those that no workspace profile has;
+` + "`python -m memshim workspace`" + ` queries the library for them, without a GPU. A profile that
+does not exist yet has no entries.
 
 Exit codes of --missing: 0 none is missing, 3 some are, 2 a case cannot be run.`,
 		Example: `  memspec workspace --missing

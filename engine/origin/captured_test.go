@@ -48,7 +48,7 @@ func TestASourceIsPredictedFromItsRecording(t *testing.T) {
 	testcase.Keep(t, rec, missing.Path)
 	r = suite.Judge(context.Background(), c)
 	assert.Equal(t, verdict.Inconclusive, r.Verdict.Outcome, "one that does not tell its source's files")
-	assert.Contains(t, r.Line(), "the recording does not tell what it was made from: its source may have changed since the artifact was made; to make it again: "+missing.Command)
+	assert.Contains(t, r.Line(), "the recording does not record what it was made from: its source may have changed since the artifact was made; to make it again: "+missing.Command)
 
 	rec.Made = testcase.MadeFrom("../zoo.py", text)
 	testcase.Keep(t, rec, missing.Path)

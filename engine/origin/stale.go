@@ -48,7 +48,7 @@ func several(texts []string, between string) string {
 // changes are what is not as it was, in words ("models/zoo.py has changed"), and what could not be compared.
 func (o *Origin) changes(c *spec.Case) (changes []string, unchecked string, err error) {
 	if o.Made == nil && c.Captured() != "" {
-		return []string{"the recording does not tell what it was made from: its source may have changed"}, "", nil
+		return []string{"the recording does not record what it was made from: its source may have changed"}, "", nil
 	}
 	if o.Made != nil {
 		place := o.place(c)

@@ -20,11 +20,11 @@ func (r *Result) Compare(before *report.Report, from string) {
 		return
 	}
 	if before == nil {
-		r.cannotCompare("there is no account of the case in " + from)
+		r.cannotCompare("there is no report of the case in " + from)
 		return
 	}
 	if differ := report.Unlike(&before.Run, &r.Report.Run); len(differ) > 0 {
-		r.cannotCompare("the account in " + from + " is of another run: " + strings.Join(differ, "; "))
+		r.cannotCompare("the report in " + from + " is of another run: " + strings.Join(differ, "; "))
 		return
 	}
 	r.Before = before

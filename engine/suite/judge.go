@@ -91,7 +91,7 @@ func (ms *Models) judgeFit(ctx context.Context, r *Result, f spec.Fit) error {
 		}
 		r.Fits = append(r.Fits, fmt.Sprintf("fits at %s=%d", f.Name, f.Value))
 	case broken.Unsure:
-		why := fmt.Sprintf("fits: %s=%d cannot be told: %s", f.Name, f.Value, broken)
+		why := fmt.Sprintf("fits: %s=%d is undecided: %s", f.Name, f.Value, broken)
 		r.Verdict.Outcome = verdict.Worst(r.Verdict.Outcome, verdict.Inconclusive)
 		r.Verdict.Why = append(slices.DeleteFunc(r.Verdict.Why, saysNoBudget), why)
 	default:

@@ -35,8 +35,8 @@ func (q *Query) AnswersFlag(cmd *cobra.Command) {
 func NewQuery(cmd *cobra.Command) *Query {
 	q := &Query{calls: NewWorkspaceJSON("")}
 	q.AnswersFlag(cmd)
-	cmd.Flags().StringVar(&q.Missing, "missing", "", "where library calls have no answer: write them to this `FILE`, as memspec workspace --missing "+
-		"--format json does, and nothing else (exit code 3)")
+	cmd.Flags().StringVar(&q.Missing, "missing", "", "where library calls have no answer: write only them to this `FILE`, as memspec workspace "+
+		"--missing --format json does (exit code 3)")
 	_ = cmd.MarkFlagFilename("missing", "json")
 	return q
 }

@@ -68,7 +68,7 @@ func contradictions(h *recording.Header, c *spec.Case) []string {
 func ofSnapshot(c *spec.Case) []string {
 	switch inputs := spec.InputTexts(c.Inputs); {
 	case len(inputs) > 0:
-		return []string{"inputs that a memory snapshot does not tell, the case says " + strings.Join(inputs, "; ")}
+		return []string{"inputs that a memory snapshot does not record, the case says " + strings.Join(inputs, "; ")}
 	case len(c.Dims) > 0:
 		return []string{"inputs that a memory snapshot does not record, the case says " + dimTexts(c.Dims)}
 	}

@@ -55,7 +55,7 @@ func TestASnapshotIsAnArtifact(t *testing.T) {
 
 	c.Inputs = testcase.Inputs(t, []string{"float32[1]"})
 	_, err := engine.Estimate(context.Background(), c)
-	assert.EqualError(t, err, snapshots+"good.pickle: the run was recorded with inputs that a memory snapshot does not tell, the case says float32[1]")
+	assert.EqualError(t, err, snapshots+"good.pickle: the run was recorded with inputs that a memory snapshot does not record, the case says float32[1]")
 }
 
 // A recording says what was run on what: on the same device it is exact, elsewhere an estimate, and a case that says otherwise is an error.
