@@ -31,7 +31,7 @@ RACE_COMMAND := ^TestScript$$/^(against|baseline|check|init|update|verify)$$|^Te
 
 .PHONY: test help lint-python go fmt vet tidy staticcheck workflows files prose unit hostile race goldens formats python probe recordings test-python test-compat test-pretend examples-python check workspace workspace-current examples fuzz bench bench-python scale mutants truth release clean
 
-test: go lint-python hostile race goldens formats python probe recordings workspace-current test-python examples-python
+test: go lint-python prose hostile race goldens formats python probe recordings workspace-current test-python examples-python
 
 go: fmt vet tidy staticcheck workflows files unit check examples
 
@@ -70,6 +70,7 @@ PROSE := README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md docs pyshim/README.m
 prose:
 	@rm -rf bin/prose && .ci/messages bin/prose
 	@CGO_ENABLED=1 $(GO) run $(VALE) --no-global --no-wrap $(PROSE) bin/prose
+	@if echo 'Nothing tells.' | CGO_ENABLED=1 $(GO) run $(VALE) --no-global --ext=.md >/dev/null 2>&1; then echo "prose: got no error for a sentence of words that .ci/styles lists"; exit 1; fi
 
 unit:
 	$(GO) test ./...

@@ -342,7 +342,7 @@ def test_a_release_that_cannot_be_asked_has_a_stand_in(world, capsys):
     assert world.run() == 0
     assert json.loads(world.file.read_text())["groups"][0]["version"] == "9.10.2"
     want = (
-        "memshim: cuDNN 9.1.0 answers nobody without a device, 9.10.2 stands in for it; "
+        "memshim: cuDNN 9.1.0 does not answer without a device, 9.10.2 answers in its place; "
         "nearer is nvidia-cudnn-cu12==9.8.0.87, see --cudnn"
     )
     assert want in capsys.readouterr().err

@@ -18,7 +18,7 @@ from memshim.printed import say
 # command: module whose main(arguments), or another function, runs it and returns the exit code, and
 # what it does. A module is imported when it is asked for.
 COMMANDS = {
-    "run": ("memshim.program.command", "run any program on a pretend GPU and tell what it takes"),
+    "run": ("memshim.program.command", "run any program on a pretend GPU and report what it takes"),
     "check": ("memshim.judge.check", "check a memspec.yaml, and where there is a GPU run its cases and compare"),
     "init": (
         "memshim.workspace.answers:init",
@@ -36,7 +36,7 @@ COMMANDS = {
     "profile": ("memshim.look.profile", "run training steps of a model and show what they are made of, by layer"),
     "workspace": (
         "memshim.workspace.command",
-        "ask cuDNN itself how much workspace the convolutions of a memspec.yaml take, without a GPU",
+        "query cuDNN for the workspace of the convolutions of a memspec.yaml, without a GPU",
     ),
 }
 
@@ -53,7 +53,7 @@ def _end(number: int, frame: object) -> None:
 def usage() -> str:
     width = max(map(len, COMMANDS))
     rows = "\n".join(f"  {name:{width}}  {what}" for name, (_, what) in COMMANDS.items())
-    return f"usage: python -m memshim COMMAND …\n\n{rows}\n\npython -m memshim COMMAND --help tells more."
+    return f"usage: python -m memshim COMMAND …\n\n{rows}\n\npython -m memshim COMMAND --help has the options."
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -338,7 +338,7 @@ def test_workspace_that_was_never_seen_is_said():
     p.close()
     lost = [s.breakdown.lost for s in p.stats]
     assert not any(lost[:2]) and not any(lost[3:]) and p.stats[3].parts.workspace > 0
-    assert lost[2] == "2.9 MiB may be workspace: no C++ stacks tell"
+    assert lost[2] == "2.9 MiB may be workspace: there are no C++ stacks"
     assert out.getvalue().splitlines()[2].endswith("; incomplete: " + lost[2])
 
 

@@ -143,7 +143,7 @@ def main(arguments: list[str]) -> int:
     p.add_argument(
         "--request",
         metavar="FILE",
-        help="measure one case in this process, as memspec cases --format json tells it; - is standard input",
+        help="measure one case in this process, as memspec cases --format json prints it; - is standard input",
     )
     p.add_argument(
         "--recording",

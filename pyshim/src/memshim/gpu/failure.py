@@ -94,7 +94,7 @@ def not_stood_in_for(text: str) -> str:
     from memshim import pretend
 
     calls = [c.name for c in pretend.report().refused if c.name.startswith(library)]
-    return f"; no pretend GPU stands in for {calls[-1]}, whose memory only a real one tells" if calls else ""
+    return f"; no pretend GPU emulates {calls[-1]}, whose memory only a real one knows" if calls else ""
 
 
 def describe(e: BaseException) -> str:

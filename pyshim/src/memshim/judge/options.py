@@ -62,7 +62,7 @@ OPTIONS = (
         "keep a snapshot there of each test that breaks its budget, for PyTorch's memory_viz",
         "FOLDER",
     ),
-    Option("memspec_top", int, f"lines told of who held the peak ({region.TOP})", "N"),
+    Option("memspec_top", int, f"source lines shown of who held the peak ({region.TOP})", "N"),
     Option(
         "memspec_no_warmup",
         bool,

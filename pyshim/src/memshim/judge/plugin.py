@@ -44,7 +44,7 @@ def pytest_configure(config: pytest.Config) -> None:
         "markers",
         "memory_budget(allocated=, reserved=, delta=, leaked=, device=, on=): at most so much GPU memory while the "
         "test runs; with "
-        "on= in a process of its own, on that GPU, pretended",
+        "on= in a separate process, on that GPU, pretended",
     )
     config.pluginmanager.register(Summary(config), "memspec-summary")
     config.pluginmanager.register(increase.Keeper(), "memspec-increase")

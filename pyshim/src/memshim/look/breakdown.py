@@ -71,7 +71,7 @@ class Breaker:
         peak = max(m.total, told)
         sums["rounding"] += peak - held
         lost = region.lost or (
-            f"{sizes.show(self._unsure)} may be workspace: no C++ stacks tell" if self._unsure else ""
+            f"{sizes.show(self._unsure)} may be workspace: there are no C++ stacks" if self._unsure else ""
         )
         self.wants_native = bool(new or self._unsure)
         return Breakdown(peak, _cached(region, m.at, peak), Parts(**sums), self._rows(rows), *at_peak, lost)

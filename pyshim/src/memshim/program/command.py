@@ -235,8 +235,8 @@ def _notes(process: dict[str, Any]) -> list[str]:
     if process.get("without_gradient"):
         out.append("  gradient-missing: " + gradients.Missing(**process["without_gradient"]).text())
     for kind, what in (
-        ("refused", "is not stood in for, and failed"),
-        ("unsized", "is stood in for, but what it takes of the device is not known"),
+        ("refused", "is not emulated, and failed"),
+        ("unsized", "is emulated, but what it takes of the device is not known"),
     ):
         out += [f"  {kind}: {c['name']} {what} ({c['count']} call{'s'[: c['count'] != 1]})" for c in process[kind]]
     return out
@@ -245,7 +245,7 @@ def _notes(process: dict[str, Any]) -> list[str]:
 def main(arguments: list[str]) -> int:
     p = argparse.ArgumentParser(
         prog="python -m memshim run",
-        description="Run any program on a pretend GPU and tell what it took. The program's "
+        description="Run any program on a pretend GPU and report what it took. The program's "
         "output and exit code are its own; the report goes to standard error.",
         usage="python -m memshim run --on DEVICE "
         "[--memory SIZE] [--count N] [--top N] [--json FILE] [--record FILE] [--values WHICH] [--check-values]"

@@ -183,7 +183,7 @@ class Device:
             if self.recorded:
                 self.recorded.owners.end()
             self.whole.keep_events(False)
-            self.whole.lost = f"lines are told of the first {len(self.iterations)} iterations"
+            self.whole.lost = f"source lines are known for the first {len(self.iterations)} iterations"
 
     def told(self, top: int | None) -> dict[str, Any] | None:
         """What it came to; None where nothing was taken of it."""
@@ -307,7 +307,7 @@ class Observer:
             self._write()
         except Exception as e:
             traceback.print_exception(e)
-            say(f"memshim: what {' '.join(sys.argv)} takes cannot be told: {type(e).__name__}: {e}", file=sys.stderr)
+            say(f"memshim: what {' '.join(sys.argv)} takes is unknown: {type(e).__name__}: {e}", file=sys.stderr)
 
     def _write(self) -> None:
         import torch

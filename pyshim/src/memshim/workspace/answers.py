@@ -83,17 +83,17 @@ class Queried:
         if self._absent:
             versions = ", ".join(f"{v} (torch {', '.join(sorted(torch))})" for v, torch in sorted(self._absent.items()))
             out.append(
-                f"cuDNN {versions} is not installed here, or answers nobody without a device: its workspace is by "
-                f"rule; "
+                f"cuDNN {versions} is not installed here, or does not answer without a device: its workspace "
+                f"is by formula; "
                 "python -m memshim workspace says which wheel has it"
             )
         if self._without:
             out.append(
-                f"cuDNN has no answer to {self._without} call{'s'[: self._without != 1]}: their workspace is by rule"
+                f"cuDNN has no answer to {self._without} call{'s'[: self._without != 1]}: their workspace is by formula"
             )
         if self._unsettled:
             out.append(
-                f"other sizes were looked at {ROUNDS} times over as cuDNN answered: the last of them are by rule"
+                f"other sizes were looked at {ROUNDS} times over as cuDNN answered: the last of them are by formula"
             )
         new = [line for line in out if line not in self._said]
         self._said.update(new)
@@ -147,7 +147,7 @@ def passed(name: str, arguments: list[str]) -> int:
             if helped:
                 code = subprocess.run([binary.find(), name, *arguments]).returncode
                 say(
-                    f"\npython -m memshim {name} is memspec {name}, and asks cuDNN itself for the workspace of "
+                    f"\npython -m memshim {name} is memspec {name}, and queries cuDNN for the workspace of "
                     f"convolutions at every size, where the "
                     "cuDNN of the release of torch is installed."
                 )

@@ -39,11 +39,9 @@ OK, DIFFERS, USAGE, UNSURE, INTERRUPTED = 0, 1, 2, 3, 130
 def parser() -> argparse.ArgumentParser:
     p = argparse.ArgumentParser(
         prog="python -m memshim workspace",
-        description="Ask cuDNN itself, without a GPU, how much workspace the convolutions of a memspec.yaml take, and "
-        "write a workspace "
-        "profile to keep beside it. Exit codes: 0 all is known, 1 --check found a difference, 2 wrong usage or no "
-        "library, 3 some calls "
-        "have no answer.",
+        description="Query cuDNN, without a GPU, for the workspace of the convolutions of a memspec.yaml, and write a "
+        "workspace profile to keep beside it. Exit codes: 0 all is known, 1 --check found a difference, 2 wrong "
+        "usage or no library, 3 some calls have no answer.",
     )
     p.add_argument("spec", nargs="?", default=DEFAULT_SPEC, metavar="memspec.yaml")
     p.add_argument(
@@ -68,7 +66,7 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument(
         "--check",
         action="store_true",
-        help="write nothing; ask everything again and compare with the file; with --prune, tell what no case needs",
+        help="write nothing; query everything again and compare with the file; with --prune, list what no case needs",
     )
     p.add_argument(
         "--installed",
@@ -294,8 +292,8 @@ def locate(wanted: list[dict], a: argparse.Namespace, cache: Path) -> tuple[list
                 "" if found.version[:2] == cudnn.OLDEST[:2] else f"; nearer is {torchwheel.OLDEST_WHEEL}, see --cudnn"
             )
             say(
-                f"memshim: cuDNN {w['version']} answers nobody without a device, {found.text} "
-                f"stands in for it{nearest}",
+                f"memshim: cuDNN {w['version']} does not answer without a device, {found.text} "
+                f"answers in its place{nearest}",
                 file=sys.stderr,
             )
         groups.append(Group(w, w["calls"], by, found))
