@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -112,6 +113,30 @@ func pickles() (out []variation) {
 	return out
 }
 
+// twice are archives of which a record stands there twice, is a folder too, or leads to itself.
+func twice(a *archiver) (out []variation) {
+	changed := map[string][]byte{}
+	add := func(name string, record func(name string) string) {
+		for _, at := range []int{0, len(a.order) / 2, len(a.order) - 1} {
+			b := *a
+			again := record(a.order[at])
+			b.order = append(slices.Clone(a.order), again)
+			if _, ok := a.records[again]; !ok {
+				changed[again] = a.records[a.order[at]]
+			}
+			out = append(out, variation{fmt.Sprintf("%s: %s", name, a.order[at]), b.with(changed)})
+		}
+	}
+	add("twice", func(name string) string { return name })
+	add("a folder too", func(name string) string { return name + "/" })
+	add("a file in a file", func(name string) string { return name + "/x" })
+	add("in itself", func(name string) string { return name + "/" + name })
+	add("above", func(name string) string { return "../" + name })
+	add("by a detour", func(name string) string { return strings.Replace(name, "/", "/./", 1) })
+	add("another root", func(name string) string { return "other" + name })
+	return out
+}
+
 // variations are files of every kind that a command opens, by the command's arguments and the name of the file.
 func variations(t testing.TB) map[string][]variation {
 	root := filepath.Join("..", "..")
@@ -148,17 +173,38 @@ func variations(t testing.TB) map[string][]variation {
 	estimate := `{"schema":1,"artifact":"m.pt","device":"t4","weights":1,"delta":2,"peak":{"allocated":3,"reserved":4},"holders":[{"op":"aten::mm","flat":5,"count":1}],"notes":[]}`
 	check := `{"schema":1,"exit":0,"cases":[{"name":"m","report":` + estimate + `}]}`
 	cases := "version: 1\nmodels: {m: {artifact: \"m.pt\", device: \"t4\", inputs: {x: \"float32[4,4]\"}, budget: {allocated: \"1GiB\"}, dims: {n: [1, 2]}}}\n"
+	measured := string(read("engine/recording/testdata/records/small.json"))
+	half := archiverOf(t, "exported", "half.pt2")
+	model := half.record("models/model.json")
+	var programs []variation
+	for _, v := range texts(string(half.records[model]), 8) {
+		programs = append(programs, variation{"model: " + v.name, half.with(map[string][]byte{model: v.data})})
+	}
+	doubled := append(twice(a), twice(half)...)
+	files := slices.Concat(cuts(archive, 4), doubled, own[:8])
 	return map[string][]variation{
-		"estimate --device t4 --input float32[4,4] m.pt": own,
-		"estimate --device t4 m.pt2":                     append(cuts(program, 8), limitsOfFields(program, zipFields(program))...),
-		"replay m.pickle":                                saved,
-		"replay m.rec":                                   recs,
-		"diff m.json m.json":                             append(texts(estimate, 4), texts(check, 4)...),
-		"check memspec.yaml":                             texts(cases, 4),
-		"baseline memspec.yaml -o out.json":              texts(cases, 1),
-		"ops --missing m.pt":                             cuts(archive, 8),
-		"dump --stage program m.pt":                      limitsOfFields(archive, zipFields(archive)[:7]),
-		"strip -o out.pt m.pt":                           limitsOfFields(archive, zipFields(archive)),
+		"explain --by module --device t4 --input b=float32[4] --input x=float32[4,4] --input w=float32[4,4] m.pt": files,
+		"fit --dim B --device t4 --input b=float32[4] --input x=float32[B,4] --input w=float32[4,4] m.pt":         files,
+		"sweep --dim B=1..3 --device t4 --input b=float32[4] --input x=float32[B,4] --input w=float32[4,4] m.pt":  files,
+		"init --device t4 --input b=float32[4] --input x=float32[4,4] --input w=float32[4,4] m.pt":                files,
+		"explain --device t4 --input float32[64,32] m.pt2":                                                        programs,
+		"estimate --device t4 --input float32[64,32] m.pt2":                                                       append(programs, doubled...),
+		"dump --stage trace --device t4 --input float32[64,32] m.pt2":                                             programs,
+		"strip -o doubled.pt m.pt":                       doubled,
+		"update memspec.yaml":                            texts(cases, 2),
+		"cases memspec.yaml":                             texts(cases, 2),
+		"verify memspec.yaml --measured .":               texts(cases, 2),
+		"verify memspec.yaml --measured measured/m.json": texts(measured, 4),
+		"estimate --device t4 --input b=float32[4] --input x=float32[4,4] --input w=float32[4,4] m.pt": own,
+		"estimate --device t4 m.pt2":        append(cuts(program, 8), limitsOfFields(program, zipFields(program))...),
+		"replay m.pickle":                   saved,
+		"replay m.rec":                      recs,
+		"diff m.json m.json":                append(texts(estimate, 4), texts(check, 4)...),
+		"check memspec.yaml":                texts(cases, 4),
+		"baseline memspec.yaml -o out.json": texts(cases, 1),
+		"ops --missing m.pt":                cuts(archive, 8),
+		"dump --stage program m.pt":         limitsOfFields(archive, zipFields(archive)[:7]),
+		"strip -o out.pt m.pt":              limitsOfFields(archive, zipFields(archive)),
 	}
 }
 
@@ -183,12 +229,18 @@ func TestHostileVariations(t *testing.T) {
 				name = arg
 			}
 		}
+		if args[len(args)-1] == "measured/m.json" { // a record, in the folder that is named
+			name, args[len(args)-1] = "measured/m.json", "measured"
+			require.NoError(t, os.MkdirAll("measured", 0o700))
+			require.NoError(t, os.WriteFile("memspec.yaml", []byte("version: 1\nmodels: {}\n"), 0o600))
+		}
 		for i, f := range files {
 			if n++; i%share != 0 {
 				continue
 			}
 			tried++
 			require.NoError(t, os.WriteFile(name, f.data, 0o600))
+			_ = os.Remove("out.pt")
 			what := command + ": " + f.name
 			before := usage(t)
 			var out bytes.Buffer
