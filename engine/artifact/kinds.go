@@ -46,12 +46,13 @@ var kinds = [...]kind{
 	{line: "a checkpoint of torch.save (in the format before 1.6), which holds weights and no program", want: buildAndRecord, is: begins(legacyMagic)},
 	{line: "a safetensors file, which holds weights and no program", want: buildAndRecord, is: isSafetensors},
 	{line: "a compiled library, which holds no program that can be read", is: begins("\x7fELF")},
-	{line: "an ONNX model", is: func(f *file) bool {
-		return bytes.HasPrefix(f.head, []byte("\x08")) && bytes.Contains(f.head[:min(len(f.head), 64)], []byte("pytorch"))
+	{line: "an ONNX model, which PyTorch does not run", want: buildAndRecord, is: func(f *file) bool {
+		made := bytes.Contains(f.head[:min(len(f.head), 64)], []byte("pytorch"))
+		return bytes.HasPrefix(f.head, []byte("\x08")) && (made || strings.EqualFold(path.Ext(f.path), ".onnx"))
 	}},
 	{line: "a Git LFS pointer: the file itself has not been fetched (git lfs pull)", is: begins("version https://git-lfs.github.com/spec/")},
 	{line: "a GGUF file, which holds weights and no program that can be read", want: buildAndRecord, is: begins("GGUF")},
-	{line: "an HDF5 file (Keras writes its weights so)", is: begins("\x89HDF\r\n\x1a\n")},
+	{line: "an HDF5 file (Keras writes its weights so), which holds weights and no program", want: buildAndRecord, is: begins("\x89HDF\r\n\x1a\n")},
 	{line: "a gzip file: unpack it first", is: begins("\x1f\x8b")},
 	{line: "a tar archive: unpack it first", is: func(f *file) bool { return len(f.head) > 262 && string(f.head[257:262]) == "ustar" }},
 	{line: "an HTML page: what was downloaded is a web page, not the file", is: isHTML},

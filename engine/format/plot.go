@@ -49,6 +49,9 @@ func Plot(w io.Writer, c *Case) error {
 	if len(above) > 0 {
 		fmt.Fprintf(&b, "%s above the picture: %s\n", strings.Repeat(" ", plotLabels+2), strings.Join(above, ", "))
 	}
+	if c.Limit > 0 {
+		fmt.Fprintf(&b, "%s device: its memory less what the CUDA context takes\n", strings.Repeat(" ", plotLabels+2))
+	}
 	_, err = io.WriteString(w, b.String())
 	return err
 }

@@ -171,6 +171,15 @@ def test_ini_says_what_options_say(run_pytest, monkeypatch):
         (r.stderr if r.ret == 4 else r.stdout).fnmatch_lines([f"*{error}"])
 
 
+def test_the_report_says_why_a_test_without_a_budget_was_not_measured(run_pytest):
+    """With memspec_on the tests that are marked run on the pretend GPU, and no others."""
+    run_pytest.makepyfile(test_plain="def test_it():\n    import torch\n")
+    r = run_pytest("--memspec-on", "t4", "test_plain.py", "--memspec-report")
+    r.stdout.fnmatch_lines(["1 test not measured: without a memory_budget they do not run on a pretend t4"])
+    r = run_pytest("test_plain.py", "--memspec-report")
+    r.stdout.fnmatch_lines(["1 test not measured: no GPU here"])
+
+
 @pytest.mark.parametrize("option", options.OPTIONS, ids=lambda o: o.name)
 def test_each_option_is_one_of_the_ini_file(pytester, option):
     installed = any(e.name == "memshim" for e in importlib.metadata.entry_points(group="pytest11"))

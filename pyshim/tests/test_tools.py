@@ -225,6 +225,15 @@ def test_modelsize(capsys):
     assert "CPU tensors" in capsys.readouterr().out
 
 
+def test_modelsize_shows_itself_once_at_a_prompt(capsys, monkeypatch):
+    monkeypatch.setattr(sys, "ps1", ">>> ", raising=False)
+    size = memshim.modelsize(net(), torch.zeros(16, 64))
+    assert capsys.readouterr().out == "", "the prompt shows what is returned"
+    assert repr(size) == str(size)
+    memshim.modelsize(net(), torch.zeros(16, 64), file=sys.stdout)
+    assert "CPU tensors" in capsys.readouterr().out, "a file that is named is written"
+
+
 def test_modelsize_leaves_buffers_as_they_were():
     m = torch.nn.BatchNorm1d(4)
     memshim.modelsize(m, torch.randn(3, 4), file=None)

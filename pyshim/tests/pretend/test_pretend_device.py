@@ -96,7 +96,7 @@ def test_machines_that_cannot(got, text):
             "__version__ = '2.15.0+rocm7'\ncuda: Optional[str] = None\nhip: Optional[str] = '7.0'\n",
             "got PyTorch 2.15.0+rocm7, built for ROCm, want",
         ),
-        (None, "version.py, want"),
+        (None, "version.py, so of no known release, want"),
     ],
 )
 def test_pytorches_that_cannot(tmp_path, monkeypatch, version, text):

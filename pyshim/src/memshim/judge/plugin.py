@@ -166,7 +166,9 @@ def held_to(item: pytest.Item, budget: marks.Budget, whole: bool = False) -> Ite
     surveyed = whole and options.surveys(item.config)
     if why_not:
         if surveyed:
-            item.stash[SURVEY] = why_not
+            on = options.get(item.config, "memspec_on")
+            unmarked = on and on not in options.PLACES and not budget.limits
+            item.stash[SURVEY] = f"without a memory_budget they do not run on a pretend {on}" if unmarked else why_not
         yield
         if budget.limits:
             if options.of_check(item.config).require_gpu:

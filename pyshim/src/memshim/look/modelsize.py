@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import contextlib
 import random
 import sys
@@ -31,13 +32,21 @@ class ModelSize(NamedTuple):
             f"without backward, {sizes.show(self.with_backward)} with backward{what}"
         )
 
+    __repr__ = __str__
+
+
+def interactive() -> bool:
+    """Whether a result that is not assigned shows itself: at Python's prompt and in notebooks."""
+    return hasattr(sys, "ps1") or "get_ipython" in vars(builtins)
+
 
 def modelsize(model, *inputs, file: TextIO | None | str = "stdout", **named) -> ModelSize:
     """Run the model where it lies, without gradients and then forward and backward, and tell what
     it takes.
 
     Its gradients, modes and buffers and the generators of random numbers are as before after. On a
-    GPU from the allocator's history, else from CPU tensors. ValueError: a lazy module has no
+    GPU from the allocator's history, else from CPU tensors. In an interactive session the result shows
+    itself, elsewhere it is printed; file=None prints nothing. ValueError: a lazy module has no
     weights yet, and would have some after.
     """
     import torch
@@ -56,7 +65,7 @@ def modelsize(model, *inputs, file: TextIO | None | str = "stdout", **named) -> 
     size = ModelSize(
         where.told(device.type), nbytes(model.parameters()), nbytes(model.buffers()), without, with_backward
     )
-    if file is not None:
+    if file is not None and not (file == "stdout" and interactive()):
         say(f"{type(model).__name__}: {size}", file=sys.stdout if file == "stdout" else file)
     return size
 

@@ -71,7 +71,7 @@ def torch_here() -> Torch:
     try:
         text = (folder / "version.py").read_text()
     except OSError as e:
-        raise Unsupported(f"a torch in {folder} without version.py") from e
+        raise Unsupported(f"a torch without {folder / 'version.py'}, so of no known release") from e
     version = re.search(r"^__version__ *= *['\"]([^'\"]+)", text, re.MULTILINE)
     cuda = re.search(r"^cuda\b[^=]*= *['\"](\d+)", text, re.MULTILINE)
     found = Torch(version[1] if version else "unknown", folder)
