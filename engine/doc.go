@@ -15,6 +15,33 @@
 // fails on any other edge. The measured world enters at trace: a recorded snapshot of PyTorch, or the recording of a run, becomes the same
 // value that exec makes.
 //
+// # From a case to its verdict
+//
+// suite.Judge takes a case through these steps; engine.Check takes 2 to 10 and judges budgets alone.
+//
+//  1. suite.Models.Judge takes the case. Models keep what is read once: artifacts, profiles, baselines.
+//  2. origin.Find names the file: the artifact, or the recording of the case's source. Without one the
+//     case is inconclusive, with the command that records it.
+//  3. Opener.Open reads it: artifact.Open decodes a program or a recorded run, origin.ReadSidecar what
+//     the export recorded beside it.
+//  4. Model.Run reads every other file before anything runs: the workspace profile (useProfile), and the
+//     sources that are compared with what the artifact was made from (Origin.Notes).
+//  5. Model.execute runs the program: ops' rules on a machine of package exec. A recorded run is taken as
+//     it is (exec/recorded). Either gives a trace.
+//  6. allocator.Replay takes the trace through the allocator of the case's device: the timeline.
+//  7. Run.upper does the same with the upper bounds of what is estimated.
+//  8. Run.source gathers what the report is built of, and report.Build builds it.
+//  9. Run.Judge runs the model at the lower end of sizes that depend on data, where there are any.
+//  10. verdict.Judge compares the report with the budgets.
+//  11. Models.judgeFit takes 4 to 10 once more for each value of fits:.
+//  12. Result.Compare compares the report with the baseline and judges regression:.
+//  13. For a value of fits: that does not fit, Models.Largest searches the largest that does.
+//
+// What a person reads of it (Result.Line, Result.Message) and what would make a failing case pass
+// (Models.Remedies) is made from the result when it is asked for.
+//
+// # The packages
+//
 //	units      sizes in bytes: read, printed, added
 //	layout     text for people in columns: wrapped lines, tables
 //	tensor     dtypes, sizes and strides, storages

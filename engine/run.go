@@ -33,9 +33,6 @@ func (m *Model) Run(ctx context.Context, c spec.Case) (r *Run, err error) {
 	if c, err = m.asRecorded(c); err != nil {
 		return nil, err
 	}
-	if c, err = m.asRecorded(c); err != nil {
-		return nil, err
-	}
 	if err := m.Artifact.Answers(string(c.Runtime), string(c.Mode)); err != nil {
 		return nil, err
 	}
