@@ -3,7 +3,7 @@ package torchscript
 import (
 	"slices"
 
-	"github.com/memspec/memspec/engine/artifact/torchscript/syntax"
+	"github.com/memspec/memspec/engine/internal/python"
 	"github.com/memspec/memspec/engine/program"
 )
 
@@ -25,7 +25,7 @@ type alike struct {
 	graph *program.Graph
 }
 
-func (b *body) text() (t bodyText, at syntax.Span) {
+func (b *body) text() (t bodyText, at python.Span) {
 	at, t.line, t.indent = b.def.Unread()
 	t.text = b.file.Text(at)
 	return t, at
@@ -66,7 +66,7 @@ func (t *debugTable) known() bool { return t.whole || len(t.records) == 0 }
 
 // same says whether two spans of one length come from the same places. The end of a span is one of its places: there a function returns that does not
 // say so.
-func (t *debugTable) same(at syntax.Span, other *debugTable, there syntax.Span) bool {
+func (t *debugTable) same(at python.Span, other *debugTable, there python.Span) bool {
 	if len(t.records) == 0 || len(other.records) == 0 {
 		return len(t.records) == len(other.records)
 	}
@@ -88,7 +88,7 @@ func (t *debugTable) same(at syntax.Span, other *debugTable, there syntax.Span) 
 }
 
 // after is the number of the first record behind an offset.
-func (t *debugTable) after(pos syntax.Pos) int {
+func (t *debugTable) after(pos python.Pos) int {
 	i, _ := slices.BinarySearchFunc(t.records, int32(pos)+1, func(r debugRecord, offset int32) int { return int(r.offset) - int(offset) })
 	return i
 }

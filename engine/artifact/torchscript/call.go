@@ -3,7 +3,7 @@ package torchscript
 import (
 	"strings"
 
-	"github.com/memspec/memspec/engine/artifact/torchscript/syntax"
+	"github.com/memspec/memspec/engine/internal/python"
 	"github.com/memspec/memspec/engine/program"
 )
 
@@ -11,9 +11,9 @@ import (
 
 // call lowers a call. Where it is a mere literal or another value seen as a type, there is no node and the argument is returned;
 // else the caller gives the node its results, of type t where that is known.
-func (l *lowerer) call(x *syntax.Call, flags program.NodeFlags) (n *program.Node, t *program.Type, v program.Arg) {
+func (l *lowerer) call(x *python.Call, flags program.NodeFlags) (n *program.Node, t *program.Type, v program.Arg) {
 	switch fn := x.Fn.(type) {
-	case *syntax.Name:
+	case *python.Name:
 		if b, ok := l.lookup(fn.Text); ok {
 			if b.fn == nil || b.forked {
 				l.failf(x.Start, "got a call of %s, which is no function", fn.Text)
@@ -21,7 +21,7 @@ func (l *lowerer) call(x *syntax.Call, flags program.NodeFlags) (n *program.Node
 			return l.callFunction(x, b.fn, flags), b.fn.Result, v
 		}
 		return l.builtin(x, fn.Text, flags)
-	case *syntax.Attr:
+	case *python.Attr:
 		if isPath(fn) && !l.local(fn) {
 			return l.callPath(x, fn, flags)
 		}
@@ -32,7 +32,7 @@ func (l *lowerer) call(x *syntax.Call, flags program.NodeFlags) (n *program.Node
 }
 
 // arguments lowers a call's arguments in order.
-func (l *lowerer) arguments(x *syntax.Call, before ...program.Arg) []program.Arg {
+func (l *lowerer) arguments(x *python.Call, before ...program.Arg) []program.Arg {
 	m := l.args.mark()
 	for _, a := range before {
 		l.args.push(a)
@@ -46,16 +46,16 @@ func (l *lowerer) arguments(x *syntax.Call, before ...program.Arg) []program.Arg
 }
 
 // callFunction: the records of a call of a function lie at its parenthesis, the printed path has none.
-func (l *lowerer) callFunction(x *syntax.Call, fn *program.Func, flags program.NodeFlags) *program.Node {
+func (l *lowerer) callFunction(x *python.Call, fn *program.Func, flags program.NodeFlags) *program.Node {
 	n := l.nodeArgs("prim::CallFunction", x.Open, flags, l.arguments(x))
 	n.Callee = fn
 	return n
 }
 
 // callMethod lowers (x).name(...). The object comes first; which method it is is known when it runs.
-func (l *lowerer) callMethod(x *syntax.Call, fn *syntax.Attr, flags program.NodeFlags) *program.Node {
+func (l *lowerer) callMethod(x *python.Call, fn *python.Attr, flags program.NodeFlags) *program.Node {
 	obj := l.nested(fn.X)
-	if _, paren := fn.X.(*syntax.Paren); fn.Name == "tolist" && len(x.Args) == 0 && !paren {
+	if _, paren := fn.X.(*python.Paren); fn.Name == "tolist" && len(x.Args) == 0 && !paren {
 		return l.node("prim::tolist", x.Start, flags, obj)
 	}
 	n := l.nodeArgs("prim::CallMethod", x.Start, flags, l.arguments(x, obj))
@@ -64,7 +64,7 @@ func (l *lowerer) callMethod(x *syntax.Call, fn *syntax.Attr, flags program.Node
 }
 
 // callPath lowers calls of qualified names: operators, functions and classes of the archive.
-func (l *lowerer) callPath(x *syntax.Call, fn *syntax.Attr, flags program.NodeFlags) (n *program.Node, t *program.Type, v program.Arg) {
+func (l *lowerer) callPath(x *python.Call, fn *python.Attr, flags program.NodeFlags) (n *program.Node, t *program.Type, v program.Arg) {
 	path := l.file.Text(fn.Span)
 	if op, ok := l.opName(path); ok {
 		return l.operator(x, op, flags)
@@ -96,7 +96,7 @@ func (l *lowerer) callPath(x *syntax.Call, fn *syntax.Attr, flags program.NodeFl
 }
 
 // operator lowers torch.f(...) and ops.ns.f(...).
-func (l *lowerer) operator(x *syntax.Call, op string, flags program.NodeFlags) (n *program.Node, t *program.Type, v program.Arg) {
+func (l *lowerer) operator(x *python.Call, op string, flags program.NodeFlags) (n *program.Node, t *program.Type, v program.Arg) {
 	switch op {
 	case "aten::device":
 		if lit, ok, err := l.d.foldDevice(&l.file.File, x); err == nil && ok {
@@ -143,7 +143,7 @@ func builtinOp(name string) string {
 }
 
 // builtin lowers calls of plain names that are not the function's own.
-func (l *lowerer) builtin(x *syntax.Call, name string, flags program.NodeFlags) (n *program.Node, t *program.Type, v program.Arg) {
+func (l *lowerer) builtin(x *python.Call, name string, flags program.NodeFlags) (n *program.Node, t *program.Type, v program.Arg) {
 	if op := builtinOp(name); op != "" {
 		return l.nodeArgs(op, x.Start, flags, l.arguments(x)), nil, v
 	}
@@ -165,8 +165,8 @@ func (l *lowerer) builtin(x *syntax.Call, name string, flags program.NodeFlags) 
 		t = l.typeArg(x.Args[0].Value)
 		n = l.node("prim::Uninitialized", x.Start, flags)
 	case "isinstance":
-		types := []syntax.Expr{x.Args[1].Value}
-		if tu, ok := types[0].(*syntax.Tuple); ok {
+		types := []python.Expr{x.Args[1].Value}
+		if tu, ok := types[0].(*python.Tuple); ok {
 			types = tu.Elems
 		}
 		n = l.node("prim::isinstance", x.Start, flags, l.nested(x.Args[0].Value))
@@ -174,14 +174,14 @@ func (l *lowerer) builtin(x *syntax.Call, name string, flags program.NodeFlags) 
 			n.Types = append(n.Types, l.typeArg(y))
 		}
 	case "getattr":
-		s, ok := x.Args[1].Value.(*syntax.String)
+		s, ok := x.Args[1].Value.(*python.String)
 		if !ok {
 			l.failf(x.Start, "got %q as an attribute, want a string", l.file.Text(x.Args[1].Value.Bounds()))
 		}
 		n = l.node("prim::GetAttr", x.Start, flags, l.nested(x.Args[0].Value))
 		n.Text = s.Value
 	case "fork":
-		fn, ok := x.Args[0].Value.(*syntax.Name)
+		fn, ok := x.Args[0].Value.(*python.Name)
 		b, known := binding{}, false
 		if ok {
 			b, known = l.lookup(fn.Text)
@@ -197,19 +197,19 @@ func (l *lowerer) builtin(x *syntax.Call, name string, flags program.NodeFlags) 
 
 // annotate lowers annotate(T, x), which PyTorch prints for a container whose members do not record its type, for a tensor used where
 // a number is wanted, and for tolist. For everything else it changes nothing.
-func (l *lowerer) annotate(x *syntax.Call, flags program.NodeFlags) (*program.Node, *program.Type, program.Arg) {
+func (l *lowerer) annotate(x *python.Call, flags program.NodeFlags) (*program.Node, *program.Type, program.Arg) {
 	t := l.typeArg(x.Args[0].Value)
 	var v program.Arg
 	switch y := x.Args[1].Value.(type) {
-	case *syntax.List:
+	case *python.List:
 		n, lit := l.container(y, "prim::ListConstruct", y.Elems, flags)
 		if n != nil {
 			return n, t, v
 		}
 		v.Const = lit
-	case *syntax.Dict:
+	case *python.Dict:
 		return l.dict(y, flags), t, v
-	case *syntax.Call:
+	case *python.Call:
 		n, own, w := l.call(y, program.Nested)
 		switch {
 		case n == nil:
@@ -249,7 +249,7 @@ func implicitOp(t *program.Type) string {
 	return ""
 }
 
-func (l *lowerer) typeArg(x syntax.Expr) *program.Type {
+func (l *lowerer) typeArg(x python.Expr) *program.Type {
 	t, err := l.d.typeOf(&l.file.File, x)
 	l.check(err)
 	return t

@@ -6,15 +6,15 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/memspec/memspec/engine/artifact/torchscript/syntax"
+	"github.com/memspec/memspec/engine/internal/python"
 	"github.com/memspec/memspec/engine/program"
 )
 
 // This file turns expressions without variables into literals.
 
 // constant is the literal an attribute or a default has.
-func (d *decoder) constant(f *syntax.File, x syntax.Expr) (any, error) {
-	if raw, ok := x.(*syntax.Raw); ok {
+func (d *decoder) constant(f *python.File, x python.Expr) (any, error) {
+	if raw, ok := x.(*python.Raw); ok {
 		switch raw.Text { // nearly all of them
 		case "None":
 			return nil, nil
@@ -41,7 +41,7 @@ func (d *decoder) constant(f *syntax.File, x syntax.Expr) (any, error) {
 	return d.literalOf(f, x)
 }
 
-func (d *decoder) literalOf(f *syntax.File, x syntax.Expr) (any, error) {
+func (d *decoder) literalOf(f *python.File, x python.Expr) (any, error) {
 	v, ok, err := d.fold(f, x)
 	if err != nil {
 		return nil, err
@@ -54,35 +54,35 @@ func (d *decoder) literalOf(f *syntax.File, x syntax.Expr) (any, error) {
 
 // fold is the literal x stands for; ok is false where x is no constant. It looks at no local names: the caller makes sure that
 // what it passes holds none.
-func (d *decoder) fold(f *syntax.File, x syntax.Expr) (v any, ok bool, err error) {
+func (d *decoder) fold(f *python.File, x python.Expr) (v any, ok bool, err error) {
 	switch x := x.(type) {
-	case *syntax.Name:
+	case *python.Name:
 		v, ok = namedConstant(x.Text)
 		return v, ok, nil
-	case *syntax.Number:
+	case *python.Number:
 		v, err = number(f, x)
 		return v, err == nil, err
-	case *syntax.String:
+	case *python.String:
 		return x.Value, true, nil
-	case *syntax.Paren:
+	case *python.Paren:
 		return d.fold(f, x.X)
-	case *syntax.Unary:
+	case *python.Unary:
 		return d.foldUnary(f, x)
-	case *syntax.Binary:
+	case *python.Binary:
 		return d.foldComplex(f, x)
-	case *syntax.List:
+	case *python.List:
 		items, ok, err := d.foldAll(f, x.Elems)
 		if !ok || err != nil {
 			return nil, false, err
 		}
 		return d.lists.Put(program.ListLit{Items: items}), true, nil
-	case *syntax.Tuple:
+	case *python.Tuple:
 		items, ok, err := d.foldAll(f, x.Elems)
 		if !ok || err != nil {
 			return nil, false, err
 		}
 		return d.tuples.Put(program.TupleLit{Items: items}), true, nil
-	case *syntax.Dict:
+	case *python.Dict:
 		keys, ok, err := d.foldAll(f, x.Keys)
 		if !ok || err != nil {
 			return nil, false, err
@@ -92,17 +92,17 @@ func (d *decoder) fold(f *syntax.File, x syntax.Expr) (v any, ok bool, err error
 			return nil, false, err
 		}
 		return &program.DictLit{Keys: keys, Values: values}, true, nil
-	case *syntax.Attr:
+	case *python.Attr:
 		if isPath(x) {
 			return d.pathConstant(f, x)
 		}
-	case *syntax.Call:
+	case *python.Call:
 		return d.foldCall(f, x)
 	}
 	return nil, false, nil
 }
 
-func (d *decoder) foldAll(f *syntax.File, list []syntax.Expr) ([]any, bool, error) {
+func (d *decoder) foldAll(f *python.File, list []python.Expr) ([]any, bool, error) {
 	items := d.items.Cut(len(list))
 	if items == nil {
 		items = []any{}
@@ -137,7 +137,7 @@ func namedConstant(name string) (any, bool) {
 	return nil, false
 }
 
-func number(f *syntax.File, x *syntax.Number) (any, error) {
+func number(f *python.File, x *python.Number) (any, error) {
 	text := x.Text
 	if text[len(text)-1]|0x20 == 'j' {
 		v, err := strconv.ParseFloat(text[:len(text)-1], 64)
@@ -171,11 +171,11 @@ func number(f *syntax.File, x *syntax.Number) (any, error) {
 }
 
 // foldUnary folds signs. The least integer is written with a sign and overflows without.
-func (d *decoder) foldUnary(f *syntax.File, x *syntax.Unary) (any, bool, error) {
+func (d *decoder) foldUnary(f *python.File, x *python.Unary) (any, bool, error) {
 	if x.Op != "-" {
 		return nil, false, nil
 	}
-	if n, ok := x.X.(*syntax.Number); ok && n.Text == "9223372036854775808" {
+	if n, ok := x.X.(*python.Number); ok && n.Text == "9223372036854775808" {
 		return int64(math.MinInt64), true, nil
 	}
 	v, ok, err := d.fold(f, x.X)
@@ -194,7 +194,7 @@ func (d *decoder) foldUnary(f *syntax.File, x *syntax.Unary) (any, bool, error) 
 }
 
 // foldComplex folds 1.+2.j, which is how PyTorch prints a complex number.
-func (d *decoder) foldComplex(f *syntax.File, x *syntax.Binary) (any, bool, error) {
+func (d *decoder) foldComplex(f *python.File, x *python.Binary) (any, bool, error) {
 	if x.Op != "+" && x.Op != "-" {
 		return nil, false, nil
 	}
@@ -223,8 +223,8 @@ func (d *decoder) foldComplex(f *syntax.File, x *syntax.Binary) (any, bool, erro
 }
 
 // pathConstant folds CONSTANTS.c0 and __torch__.Color.RED.
-func (d *decoder) pathConstant(f *syntax.File, x *syntax.Attr) (any, bool, error) {
-	if base, ok := x.X.(*syntax.Name); ok && base.Text == "CONSTANTS" {
+func (d *decoder) pathConstant(f *python.File, x *python.Attr) (any, bool, error) {
+	if base, ok := x.X.(*python.Name); ok && base.Text == "CONSTANTS" {
 		v, err := d.tableConstant(f, x)
 		return v, err == nil, err
 	}
@@ -241,7 +241,7 @@ func (d *decoder) pathConstant(f *syntax.File, x *syntax.Attr) (any, bool, error
 }
 
 // tableConstant is entry N of constants.pkl, written CONSTANTS.cN.
-func (d *decoder) tableConstant(f *syntax.File, x *syntax.Attr) (any, error) {
+func (d *decoder) tableConstant(f *python.File, x *python.Attr) (any, error) {
 	n, err := strconv.Atoi(strings.TrimPrefix(x.Name, "c"))
 	if err != nil || x.Name[0] != 'c' {
 		return nil, f.Errorf(x.Start, "got CONSTANTS.%s, want CONSTANTS.c and a number", x.Name)
@@ -253,13 +253,13 @@ func (d *decoder) tableConstant(f *syntax.File, x *syntax.Attr) (any, error) {
 }
 
 // foldCall folds calls that only dress a constant up: annotate(T, x), torch.device("cpu") and a named tuple.
-func (d *decoder) foldCall(f *syntax.File, x *syntax.Call) (any, bool, error) {
+func (d *decoder) foldCall(f *python.File, x *python.Call) (any, bool, error) {
 	for _, a := range x.Args {
 		if a.Name != "" {
 			return nil, false, nil
 		}
 	}
-	if n, ok := x.Fn.(*syntax.Name); ok {
+	if n, ok := x.Fn.(*python.Name); ok {
 		if n.Text != "annotate" || len(x.Args) != 2 {
 			return nil, false, nil
 		}
@@ -314,7 +314,7 @@ func annotated(v any, t *program.Type) any {
 }
 
 // foldDevice folds torch.device("cuda:0") and torch.device("cuda", 0).
-func (d *decoder) foldDevice(f *syntax.File, x *syntax.Call) (any, bool, error) {
+func (d *decoder) foldDevice(f *python.File, x *python.Call) (any, bool, error) {
 	if len(x.Args) == 0 || len(x.Args) > 2 {
 		return nil, false, nil
 	}

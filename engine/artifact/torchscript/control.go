@@ -3,7 +3,7 @@ package torchscript
 import (
 	"slices"
 
-	"github.com/memspec/memspec/engine/artifact/torchscript/syntax"
+	"github.com/memspec/memspec/engine/internal/python"
 	"github.com/memspec/memspec/engine/program"
 )
 
@@ -17,7 +17,7 @@ type branch struct {
 	left    bool
 }
 
-func (l *lowerer) branch(stmts []syntax.Stmt) (b branch) {
+func (l *lowerer) branch(stmts []python.Stmt) (b branch) {
 	nodes, names, from := l.nodes.mark(), l.openBlock(), l.changes.mark()
 	b.left = l.stmts(stmts)
 	l.closeBlock(names)
@@ -28,7 +28,7 @@ func (l *lowerer) branch(stmts []syntax.Stmt) (b branch) {
 
 // ifStmt makes a result of every name that both sides bind, and of every name known before that one side binds anew; where one side
 // returns, of every name the other binds. Names that one side alone knows stay its own.
-func (l *lowerer) ifStmt(s *syntax.If) (left bool) {
+func (l *lowerer) ifStmt(s *python.If) (left bool) {
 	number := l.stmt - 1
 	cond := l.nested(s.Cond)
 	mark := l.changes.mark()
@@ -94,24 +94,24 @@ func (l *lowerer) ifStmt(s *syntax.If) (left bool) {
 }
 
 // carriedNames are the names a loop's body binds that stand for something before it, in the order the body binds them.
-func (l *lowerer) carriedNames(stmts []syntax.Stmt, to []int32) []int32 {
+func (l *lowerer) carriedNames(stmts []python.Stmt, to []int32) []int32 {
 	for _, s := range stmts {
 		switch s := s.(type) {
-		case *syntax.Assign:
+		case *python.Assign:
 			for _, t := range s.Targets {
-				if n, ok := t.(*syntax.Name); ok {
+				if n, ok := t.(*python.Name); ok {
 					to = l.carried(n.Text, to)
 				}
 			}
-		case *syntax.If:
+		case *python.If:
 			to = l.carriedNames(s.Then, to)
 			to = l.carriedNames(s.Else, to)
-		case *syntax.For:
+		case *python.For:
 			to = l.carriedNames(s.Body, to)
-		case *syntax.While:
+		case *python.While:
 			to = l.carriedNames(s.Body, to)
-		case *syntax.With:
-			if n, ok := s.As.(*syntax.Name); ok {
+		case *python.With:
+			if n, ok := s.As.(*python.Name); ok {
 				to = l.carried(n.Text, to)
 			}
 			to = l.carriedNames(s.Body, to)
@@ -136,11 +136,11 @@ func (l *lowerer) carried(name string, to []int32) []int32 {
 // loop lowers a loop. trip and cond are its bound and first condition; item, where not nil, runs at the body's beginning with the
 // iteration's number; next is the condition for another round.
 type loop struct {
-	at         syntax.Pos
+	at         python.Pos
 	line       int
 	trip, cond program.Arg
 	iteration  string
-	body       []syntax.Stmt
+	body       []python.Stmt
 	item       func(iteration program.Arg)
 	next       func() program.Arg
 	test       string // the name that is the condition: true in the body, false behind it
@@ -205,10 +205,10 @@ func (l *lowerer) loop(p loop) {
 }
 
 // whileStmt: the condition is evaluated before the loop and at the end of each round.
-func (l *lowerer) whileStmt(s *syntax.While) {
+func (l *lowerer) whileStmt(s *python.While) {
 	p := loop{at: s.Start, line: s.Line, cond: l.nested(s.Cond), body: s.Body, item: func(program.Arg) {},
 		next: func() program.Arg { return l.nested(s.Cond) }}
-	if n, ok := s.Cond.(*syntax.Name); ok {
+	if n, ok := s.Cond.(*python.Name); ok {
 		if _, constant := namedConstant(n.Text); !constant {
 			p.test = n.Text
 		}
@@ -217,11 +217,11 @@ func (l *lowerer) whileStmt(s *syntax.While) {
 }
 
 // forStmt: over range(n), which is what PyTorch prints, or over a list or tuple, by index.
-func (l *lowerer) forStmt(s *syntax.For) {
+func (l *lowerer) forStmt(s *python.For) {
 	p := loop{at: s.Start, line: s.Line, body: s.Body, cond: program.Arg{Const: true},
 		next: func() program.Arg { return program.Arg{Const: true} }}
-	name, plain := s.Target.(*syntax.Name)
-	c, ok := s.Iter.(*syntax.Call)
+	name, plain := s.Target.(*python.Name)
+	c, ok := s.Iter.(*python.Call)
 	if fn, isName := callee(c); ok && isName && fn == "range" && !l.known("range") {
 		if len(c.Args) == 0 || len(c.Args) > 3 || !plain {
 			l.failf(c.Start, "got %q, want range of 1 to 3 numbers into a name", l.file.Text(c.Span))
@@ -257,7 +257,7 @@ func (l *lowerer) forStmt(s *syntax.For) {
 			l.define(name.Text, binding{arg: v})
 			return
 		}
-		t, ok := s.Target.(*syntax.Tuple)
+		t, ok := s.Target.(*python.Tuple)
 		if !ok {
 			l.failf(s.Start, "got %q, want names", l.file.Text(s.Target.Bounds()))
 		}
@@ -272,11 +272,11 @@ func (l *lowerer) forStmt(s *syntax.For) {
 }
 
 // callee is the plain name a call calls.
-func callee(c *syntax.Call) (string, bool) {
+func callee(c *python.Call) (string, bool) {
 	if c == nil {
 		return "", false
 	}
-	n, ok := c.Fn.(*syntax.Name)
+	n, ok := c.Fn.(*python.Name)
 	if !ok {
 		return "", false
 	}
@@ -290,7 +290,7 @@ func (l *lowerer) known(name string) bool {
 }
 
 // result adds an operation the source does not print, with one result.
-func (l *lowerer) result(op string, at syntax.Pos, args ...program.Arg) program.Arg {
+func (l *lowerer) result(op string, at python.Pos, args ...program.Arg) program.Arg {
 	n := l.node(op, at, program.Nested, args...)
 	v := l.value("", nil)
 	n.Outs = l.outs(v)

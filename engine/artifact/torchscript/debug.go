@@ -10,7 +10,7 @@ import (
 	"strings"
 	"unsafe"
 
-	"github.com/memspec/memspec/engine/artifact/torchscript/syntax"
+	"github.com/memspec/memspec/engine/internal/python"
 	"github.com/memspec/memspec/engine/program"
 )
 
@@ -49,7 +49,7 @@ type origin struct {
 }
 
 // at is the record that holds an offset, nil where there is none.
-func (t *debugTable) at(pos syntax.Pos) *debugRecord {
+func (t *debugTable) at(pos python.Pos) *debugRecord {
 	rs, p := t.records, int32(pos)
 	if len(rs) == 0 || p < rs[0].offset {
 		return nil
@@ -70,7 +70,7 @@ func (t *debugTable) at(pos syntax.Pos) *debugRecord {
 }
 
 // where is the place at an offset of a file.
-func (d *decoder) where(f *sourceFile, pos syntax.Pos) (program.Where, error) {
+func (d *decoder) where(f *sourceFile, pos python.Pos) (program.Where, error) {
 	r := f.debug.at(pos)
 	if r == nil {
 		return program.Where{}, nil

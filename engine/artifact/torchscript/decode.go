@@ -21,7 +21,7 @@ import (
 	"sync"
 	"unsafe"
 
-	"github.com/memspec/memspec/engine/artifact/torchscript/syntax"
+	"github.com/memspec/memspec/engine/internal/python"
 	"github.com/memspec/memspec/engine/internal/slab"
 	"github.com/memspec/memspec/engine/program"
 )
@@ -95,8 +95,8 @@ type decoder struct {
 	lists  slab.Of[program.ListLit]
 	tuples slab.Of[program.TupleLit]
 
-	outline syntax.Parser // one file at a time
-	small   syntax.Parser // annotations and values, forgotten at once
+	outline python.Parser // one file at a time
+	small   python.Parser // annotations and values, forgotten at once
 
 	mu           sync.Mutex // guards what follows: lowering
 	low          lowerer

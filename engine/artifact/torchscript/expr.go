@@ -1,24 +1,24 @@
 package torchscript
 
 import (
-	"github.com/memspec/memspec/engine/artifact/torchscript/syntax"
+	"github.com/memspec/memspec/engine/internal/python"
 	"github.com/memspec/memspec/engine/program"
 )
 
 // This file turns expressions into nodes and arguments. Calls are in call.go.
 
 // nested lowers an expression inside a statement: its results have no printed name.
-func (l *lowerer) nested(x syntax.Expr) program.Arg { return l.eval(x, "", program.Nested) }
+func (l *lowerer) nested(x python.Expr) program.Arg { return l.eval(x, "", program.Nested) }
 
 // named lowers what is assigned to a name. A list or dict becomes a new one, even if it holds constants only: the name may be
 // appended to.
-func (l *lowerer) named(x syntax.Expr, name string) binding {
+func (l *lowerer) named(x python.Expr, name string) binding {
 	switch y := x.(type) {
-	case *syntax.Name:
+	case *python.Name:
 		if b, ok := l.lookup(y.Text); ok {
 			return b
 		}
-	case *syntax.Attr:
+	case *python.Attr:
 		if fn := l.d.funcs[l.file.Text(y.Span)]; fn != nil && !l.local(y) {
 			return binding{fn: fn}
 		}
@@ -27,37 +27,37 @@ func (l *lowerer) named(x syntax.Expr, name string) binding {
 }
 
 // eval lowers an expression; name is its result's, "" for none.
-func (l *lowerer) eval(x syntax.Expr, name string, flags program.NodeFlags) program.Arg {
+func (l *lowerer) eval(x python.Expr, name string, flags program.NodeFlags) program.Arg {
 	switch x := x.(type) {
-	case *syntax.Name:
+	case *python.Name:
 		return l.name(x)
-	case *syntax.Paren:
+	case *python.Paren:
 		return l.eval(x.X, name, flags)
-	case *syntax.Number, *syntax.String:
+	case *python.Number, *python.String:
 		return l.constant(x)
-	case *syntax.Attr:
+	case *python.Attr:
 		return l.attr(x, name, flags)
-	case *syntax.Call:
+	case *python.Call:
 		n, t, v := l.call(x, flags)
 		if n == nil {
 			return v
 		}
 		return l.to(n, name, t)
-	case *syntax.Subscript:
+	case *python.Subscript:
 		return l.subscript(x, name, flags)
-	case *syntax.List:
+	case *python.List:
 		n, lit := l.container(x, "prim::ListConstruct", x.Elems, flags)
 		return l.toOrLiteral(n, name, lit)
-	case *syntax.Tuple:
+	case *python.Tuple:
 		n, lit := l.container(x, "prim::TupleConstruct", x.Elems, flags)
 		return l.toOrLiteral(n, name, lit)
-	case *syntax.Dict:
+	case *python.Dict:
 		return l.to(l.dict(x, flags), name, nil)
-	case *syntax.Unary:
+	case *python.Unary:
 		return l.unary(x, name, flags)
-	case *syntax.Binary:
+	case *python.Binary:
 		return l.binary(x, name, flags)
-	case *syntax.Cond:
+	case *python.Cond:
 		return l.choose(x, x.Test, x.Then, x.Else)
 	}
 	l.failf(x.Bounds().Start, "got %q, want an expression", l.file.Text(x.Bounds()))
@@ -78,7 +78,7 @@ func (l *lowerer) toOrLiteral(n *program.Node, name string, lit any) program.Arg
 	return l.to(n, name, nil)
 }
 
-func (l *lowerer) name(x *syntax.Name) program.Arg {
+func (l *lowerer) name(x *python.Name) program.Arg {
 	if b, ok := l.lookup(x.Text); ok {
 		if b.fn != nil {
 			l.failf(x.Start, "got function %s as a value, want a call of it", x.Text)
@@ -93,7 +93,7 @@ func (l *lowerer) name(x *syntax.Name) program.Arg {
 }
 
 // constant lowers what holds no names.
-func (l *lowerer) constant(x syntax.Expr) program.Arg {
+func (l *lowerer) constant(x python.Expr) program.Arg {
 	v, ok, err := l.d.fold(&l.file.File, x)
 	l.check(err)
 	if !ok {
@@ -104,12 +104,12 @@ func (l *lowerer) constant(x syntax.Expr) program.Arg {
 
 // attr lowers x.name: an attribute of an object, the value or name of an enumeration's member (PyTorch prints parentheses around
 // the member), or a constant of the archive.
-func (l *lowerer) attr(x *syntax.Attr, name string, flags program.NodeFlags) program.Arg {
+func (l *lowerer) attr(x *python.Attr, name string, flags program.NodeFlags) program.Arg {
 	if isPath(x) && !l.local(x) {
 		return l.constant(x)
 	}
 	op := "prim::GetAttr"
-	if p, ok := x.X.(*syntax.Paren); ok && (x.Name == "value" || x.Name == "name") {
+	if p, ok := x.X.(*python.Paren); ok && (x.Name == "value" || x.Name == "name") {
 		if v, ok, err := l.d.fold(&l.file.File, p.X); err == nil && ok {
 			if e, ok := v.(program.EnumLit); ok && x.Name == "value" {
 				return program.Arg{Const: e.Value}
@@ -131,19 +131,19 @@ func (l *lowerer) attr(x *syntax.Attr, name string, flags program.NodeFlags) pro
 }
 
 // subscript lowers x[i] and x[i:j]. Whether x is a list, tuple, dict or string is known when it runs.
-func (l *lowerer) subscript(x *syntax.Subscript, name string, flags program.NodeFlags) program.Arg {
+func (l *lowerer) subscript(x *python.Subscript, name string, flags program.NodeFlags) program.Arg {
 	obj := l.nested(x.X)
 	var n *program.Node
 	switch i := x.Index.(type) {
-	case *syntax.Slice:
+	case *python.Slice:
 		bounds := [3]program.Arg{{}, {}, {Const: int64(1)}}
-		for k, y := range []syntax.Expr{i.Lo, i.Hi, i.Step} {
+		for k, y := range []python.Expr{i.Lo, i.Hi, i.Step} {
 			if y != nil {
 				bounds[k] = l.nested(y)
 			}
 		}
 		n = l.node("aten::slice", x.Start, flags, obj, bounds[0], bounds[1], bounds[2])
-	case *syntax.Tuple:
+	case *python.Tuple:
 		l.failf(x.Start, "got several indices, want one")
 	default:
 		n = l.node("aten::__getitem__", x.Start, flags, obj, l.nested(i))
@@ -153,9 +153,9 @@ func (l *lowerer) subscript(x *syntax.Subscript, name string, flags program.Node
 
 // container lowers a list or tuple. Without names in it, and unless it is a list that is assigned to a name, it is a literal; each
 // reading of a literal list makes a new list.
-func (l *lowerer) container(x syntax.Expr, op string, elems []syntax.Expr, flags program.NodeFlags) (*program.Node, any) {
+func (l *lowerer) container(x python.Expr, op string, elems []python.Expr, flags program.NodeFlags) (*program.Node, any) {
 	nested := flags&program.Nested != 0
-	if _, isList := x.(*syntax.List); !isList || nested {
+	if _, isList := x.(*python.List); !isList || nested {
 		v, ok, err := l.d.fold(&l.file.File, x)
 		l.check(err)
 		if ok && (nested || immutable(v)) {
@@ -184,7 +184,7 @@ func immutable(v any) bool {
 	return true
 }
 
-func (l *lowerer) dict(x *syntax.Dict, flags program.NodeFlags) *program.Node {
+func (l *lowerer) dict(x *python.Dict, flags program.NodeFlags) *program.Node {
 	m := l.args.mark()
 	for i := range x.Keys {
 		k := l.nested(x.Keys[i])
@@ -195,7 +195,7 @@ func (l *lowerer) dict(x *syntax.Dict, flags program.NodeFlags) *program.Node {
 	return l.nodeArgs("prim::DictConstruct", x.Start, flags, l.args.take(m, &l.argSlab))
 }
 
-func (l *lowerer) unary(x *syntax.Unary, name string, flags program.NodeFlags) program.Arg {
+func (l *lowerer) unary(x *python.Unary, name string, flags program.NodeFlags) program.Arg {
 	if v, ok, err := l.d.foldUnary(&l.file.File, x); err == nil && ok {
 		return program.Arg{Const: v}
 	}
@@ -256,15 +256,15 @@ func infixOp(op string) string {
 	return ""
 }
 
-func (l *lowerer) binary(x *syntax.Binary, name string, flags program.NodeFlags) program.Arg {
+func (l *lowerer) binary(x *python.Binary, name string, flags program.NodeFlags) program.Arg {
 	if v, ok, err := l.d.foldComplex(&l.file.File, x); err == nil && ok {
 		return program.Arg{Const: v}
 	}
 	switch x.Op {
 	case "and":
-		return l.choose(x, x.X, x.Y, &syntax.Name{Span: x.Span, Text: "False"})
+		return l.choose(x, x.X, x.Y, &python.Name{Span: x.Span, Text: "False"})
 	case "or":
-		return l.choose(x, x.X, &syntax.Name{Span: x.Span, Text: "True"}, x.Y)
+		return l.choose(x, x.X, &python.Name{Span: x.Span, Text: "True"}, x.Y)
 	}
 	a, b := l.nested(x.X), l.nested(x.Y)
 	switch x.Op {
@@ -278,10 +278,10 @@ func (l *lowerer) binary(x *syntax.Binary, name string, flags program.NodeFlags)
 }
 
 // choose lowers then if test else els.
-func (l *lowerer) choose(x syntax.Expr, test, then, els syntax.Expr) program.Arg {
+func (l *lowerer) choose(x python.Expr, test, then, els python.Expr) program.Arg {
 	cond := l.nested(test)
 	var blocks [2]*program.Block
-	for i, side := range []syntax.Expr{then, els} {
+	for i, side := range []python.Expr{then, els} {
 		m := l.nodes.mark()
 		out := l.argSlab.Cut(1)
 		out[0] = l.nested(side)

@@ -3,7 +3,7 @@ package torchscript
 import (
 	"strings"
 
-	"github.com/memspec/memspec/engine/artifact/torchscript/syntax"
+	"github.com/memspec/memspec/engine/internal/python"
 	"github.com/memspec/memspec/engine/internal/slab"
 	"github.com/memspec/memspec/engine/program"
 )
@@ -15,7 +15,7 @@ type lowerer struct {
 	d      *decoder
 	file   *sourceFile
 	fn     *program.Func
-	parser syntax.Parser // bodies, forgotten when they are lowered
+	parser python.Parser // bodies, forgotten when they are lowered
 	scope
 	nodes   list[*program.Node]
 	args    list[program.Arg]
@@ -55,7 +55,7 @@ func (l *list[T]) take(mark int, s *slab.Of[T]) []T {
 // failure is the panic that leaves a lowering: it is caught in body.lower.
 type failure struct{ err error }
 
-func (l *lowerer) failf(at syntax.Pos, format string, args ...any) {
+func (l *lowerer) failf(at python.Pos, format string, args ...any) {
 	panic(failure{l.file.Errorf(at, format, args...)})
 }
 
@@ -111,7 +111,7 @@ func (l *lowerer) reset() {
 }
 
 // function lowers a whole body: it ends in a Return.
-func (l *lowerer) function(stmts []syntax.Stmt, end syntax.Pos) *program.Block {
+func (l *lowerer) function(stmts []python.Stmt, end python.Pos) *program.Block {
 	m := l.nodes.mark()
 	l.stmts(stmts)
 	if n := l.nodes.mark(); n == m || l.nodes.stack[n-1].Op != "prim::Return" {
@@ -122,7 +122,7 @@ func (l *lowerer) function(stmts []syntax.Stmt, end syntax.Pos) *program.Block {
 }
 
 // stmts lowers statements in order and says whether one returns. Raising does not count: PyTorch prints assignments after it.
-func (l *lowerer) stmts(stmts []syntax.Stmt) (left bool) {
+func (l *lowerer) stmts(stmts []python.Stmt) (left bool) {
 	for _, s := range stmts {
 		if l.statement(s) {
 			left = true
@@ -131,27 +131,27 @@ func (l *lowerer) stmts(stmts []syntax.Stmt) (left bool) {
 	return left
 }
 
-func (l *lowerer) statement(s syntax.Stmt) (left bool) {
+func (l *lowerer) statement(s python.Stmt) (left bool) {
 	switch s := s.(type) {
-	case *syntax.Assign:
+	case *python.Assign:
 		l.begin(s.Line)
 		l.assign(s)
-	case *syntax.ExprStmt:
+	case *python.ExprStmt:
 		l.begin(s.Line)
 		l.effect(s.X)
-	case *syntax.If:
+	case *python.If:
 		l.begin(s.Line)
 		return l.ifStmt(s)
-	case *syntax.For:
+	case *python.For:
 		l.begin(s.Line)
 		l.forStmt(s)
-	case *syntax.While:
+	case *python.While:
 		l.begin(s.Line)
 		l.whileStmt(s)
-	case *syntax.With:
+	case *python.With:
 		l.begin(s.Line)
 		return l.withStmt(s)
-	case *syntax.Return:
+	case *python.Return:
 		l.begin(s.Line)
 		l.in = program.InReturn
 		var v program.Arg
@@ -161,23 +161,23 @@ func (l *lowerer) statement(s syntax.Stmt) (left bool) {
 		l.node("prim::Return", s.Start, 0, v)
 		l.in = 0
 		return true
-	case *syntax.Raise:
+	case *python.Raise:
 		l.begin(s.Line)
 		l.raise(s)
-	case *syntax.Assert:
+	case *python.Assert:
 		l.begin(s.Line)
 		l.assert(s)
-	case *syntax.Delete:
+	case *python.Delete:
 		l.begin(s.Line)
-		sub, ok := s.X.(*syntax.Subscript)
+		sub, ok := s.X.(*python.Subscript)
 		if !ok {
 			l.failf(s.Start, "got del of %q, want del x[i]", l.file.Text(s.X.Bounds()))
 		}
 		x, i := l.nested(sub.X), l.nested(sub.Index)
 		l.node("aten::Delete", s.Start, 0, x, i)
-	case *syntax.FuncDef:
+	case *python.FuncDef:
 		l.forkDef(s)
-	case *syntax.Simple:
+	case *python.Simple:
 		if s.Word != "pass" {
 			l.failf(s.Start, "got %s, which serialised TorchScript has not", s.Word)
 		}
@@ -193,8 +193,8 @@ func (l *lowerer) begin(line int) {
 }
 
 // effect lowers an expression statement. It has no results: what PyTorch prints as one has none.
-func (l *lowerer) effect(x syntax.Expr) {
-	if c, ok := x.(*syntax.Call); ok {
+func (l *lowerer) effect(x python.Expr) {
+	if c, ok := x.(*python.Call); ok {
 		l.call(c, 0)
 		return
 	}
@@ -208,7 +208,7 @@ func (l *lowerer) effect(x syntax.Expr) {
 //	a, b = x, y      side by side
 //	a, b, = x        x, a tuple or list, taken apart
 //	self.a = x, x[i] = y
-func (l *lowerer) assign(s *syntax.Assign) {
+func (l *lowerer) assign(s *python.Assign) {
 	if s.Value == nil {
 		l.failf(s.Start, "got a declaration in a function, want a value")
 	}
@@ -216,7 +216,7 @@ func (l *lowerer) assign(s *syntax.Assign) {
 		l.assignOne(s)
 		return
 	}
-	if t, ok := s.Value.(*syntax.Tuple); ok {
+	if t, ok := s.Value.(*python.Tuple); ok {
 		if len(t.Elems) != len(s.Targets) {
 			l.failf(s.Start, "got %d names for %d values", len(s.Targets), len(t.Elems))
 		}
@@ -238,7 +238,7 @@ func (l *lowerer) assign(s *syntax.Assign) {
 		l.nodeOuts("prim::TupleUnpack", s.Start, outs, 0, v)
 		return
 	}
-	c, ok := s.Value.(*syntax.Call)
+	c, ok := s.Value.(*python.Call)
 	if !ok {
 		l.failf(s.Start, "got %q for %d names, want a call", l.file.Text(s.Value.Bounds()), len(s.Targets))
 	}
@@ -251,8 +251,8 @@ func (l *lowerer) assign(s *syntax.Assign) {
 }
 
 // target is the name of a target that must be one.
-func (l *lowerer) target(x syntax.Expr) string {
-	n, ok := x.(*syntax.Name)
+func (l *lowerer) target(x python.Expr) string {
+	n, ok := x.(*python.Name)
 	if !ok {
 		l.failf(x.Bounds().Start, "got %q among several targets, want names", l.file.Text(x.Bounds()))
 	}
@@ -260,7 +260,7 @@ func (l *lowerer) target(x syntax.Expr) string {
 }
 
 // names makes a value for each target.
-func (l *lowerer) names(s *syntax.Assign, outs []*program.Value) {
+func (l *lowerer) names(s *python.Assign, outs []*program.Value) {
 	for i, t := range s.Targets {
 		name := l.target(t)
 		outs[i] = l.value(name, nil)
@@ -268,9 +268,9 @@ func (l *lowerer) names(s *syntax.Assign, outs []*program.Value) {
 	}
 }
 
-func (l *lowerer) assignOne(s *syntax.Assign) {
+func (l *lowerer) assignOne(s *python.Assign) {
 	switch t := s.Targets[0].(type) {
-	case *syntax.Name:
+	case *python.Name:
 		b := l.named(s.Value, t.Text)
 		if s.Type != nil {
 			typ, err := l.d.typeOf(&l.file.File, s.Type)
@@ -283,11 +283,11 @@ func (l *lowerer) assignOne(s *syntax.Assign) {
 			}
 		}
 		l.define(t.Text, b)
-	case *syntax.Attr:
+	case *python.Attr:
 		obj := l.nested(t.X)
 		v := l.nested(s.Value)
 		l.node("prim::SetAttr", s.Start, 0, obj, v).Text = t.Name
-	case *syntax.Subscript:
+	case *python.Subscript:
 		obj, i := l.nested(t.X), l.nested(t.Index)
 		v := l.nested(s.Value)
 		l.node("aten::_set_item", s.Start, 0, obj, i, v)
@@ -295,8 +295,8 @@ func (l *lowerer) assignOne(s *syntax.Assign) {
 }
 
 // raise lowers raise Name(message): PyTorch prints ops.prim.RaiseException instead, older source may hold this.
-func (l *lowerer) raise(s *syntax.Raise) {
-	if c, ok := s.X.(*syntax.Call); ok {
+func (l *lowerer) raise(s *python.Raise) {
+	if c, ok := s.X.(*python.Call); ok {
 		var msg program.Arg
 		if len(c.Args) > 0 {
 			msg = l.nested(c.Args[0].Value)
@@ -308,7 +308,7 @@ func (l *lowerer) raise(s *syntax.Raise) {
 }
 
 // assert lowers to an If whose else branch raises.
-func (l *lowerer) assert(s *syntax.Assert) {
+func (l *lowerer) assert(s *python.Assert) {
 	cond := l.nested(s.X)
 	m := l.nodes.mark()
 	var msg program.Arg
@@ -322,7 +322,7 @@ func (l *lowerer) assert(s *syntax.Assert) {
 }
 
 // withStmt lowers to Enter, the body and Exit in the same block: PyTorch's graph has it so.
-func (l *lowerer) withStmt(s *syntax.With) (left bool) {
+func (l *lowerer) withStmt(s *python.With) (left bool) {
 	x := l.nested(s.X)
 	enter := l.node("prim::Enter", s.Start, 0, x)
 	if s.As != nil {
@@ -339,7 +339,7 @@ func (l *lowerer) withStmt(s *syntax.With) (left bool) {
 }
 
 // forkDef lowers the function PyTorch prints for a fork. It has no parameters but uses names around it: these become its parameters.
-func (l *lowerer) forkDef(s *syntax.FuncDef) {
+func (l *lowerer) forkDef(s *python.FuncDef) {
 	if len(s.Params) != 0 {
 		l.failf(s.Start, "got parameters of a function in a function, want none")
 	}
@@ -385,17 +385,17 @@ func (l *lowerer) blocks(bs ...*program.Block) []*program.Block {
 }
 
 // node adds an operation without results.
-func (l *lowerer) node(op string, at syntax.Pos, flags program.NodeFlags, args ...program.Arg) *program.Node {
+func (l *lowerer) node(op string, at python.Pos, flags program.NodeFlags, args ...program.Arg) *program.Node {
 	a := l.argSlab.Cut(len(args))
 	copy(a, args)
 	return l.nodeArgs(op, at, flags, a)
 }
 
-func (l *lowerer) nodeOuts(op string, at syntax.Pos, outs []*program.Value, flags program.NodeFlags, args ...program.Arg) {
+func (l *lowerer) nodeOuts(op string, at python.Pos, outs []*program.Value, flags program.NodeFlags, args ...program.Arg) {
 	l.node(op, at, flags, args...).Outs = outs
 }
 
-func (l *lowerer) nodeArgs(op string, at syntax.Pos, flags program.NodeFlags, args []program.Arg) *program.Node {
+func (l *lowerer) nodeArgs(op string, at python.Pos, flags program.NodeFlags, args []program.Arg) *program.Node {
 	of := l.operationSlab.Put(program.Operation{Op: op, Where: program.Where{Line: l.line, Stmt: l.stmt - 1}, Flags: flags | l.in, Means: upgrade(op, l.d.version)})
 	n := l.nodeSlab.Put(program.Node{Operation: of, Args: args})
 	l.locate(n, at)
@@ -404,7 +404,7 @@ func (l *lowerer) nodeArgs(op string, at syntax.Pos, flags program.NodeFlags, ar
 }
 
 // locate says where a node comes from, by its place in the printed code.
-func (l *lowerer) locate(n *program.Node, at syntax.Pos) {
+func (l *lowerer) locate(n *program.Node, at python.Pos) {
 	from, err := l.d.where(l.file, at)
 	l.check(err)
 	n.Where.SourceRange, n.Where.Stack = from.SourceRange, from.Stack
@@ -421,12 +421,12 @@ func (l *lowerer) origin(g *program.Graph) {
 }
 
 // local says whether a path begins with a name of this function, so that it is no path.
-func (l *lowerer) local(x syntax.Expr) bool {
+func (l *lowerer) local(x python.Expr) bool {
 	for {
 		switch y := x.(type) {
-		case *syntax.Attr:
+		case *python.Attr:
 			x = y.X
-		case *syntax.Name:
+		case *python.Name:
 			_, ok := l.lookup(y.Text)
 			return ok
 		default:

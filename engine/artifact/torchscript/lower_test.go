@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/memspec/memspec/engine/artifact/torchscript/syntax"
+	"github.com/memspec/memspec/engine/internal/python"
 	"github.com/memspec/memspec/engine/internal/testing/golden"
 	"github.com/memspec/memspec/engine/program"
 )
@@ -67,7 +67,7 @@ func TestErrors(t *testing.T) {
 				err = program.Check(p)
 			}
 			require.Error(t, err)
-			var e *syntax.Error
+			var e *python.Error
 			if errors.As(err, &e) {
 				assert.Equal(t, line, e.Line, "%v", err)
 				assert.Equal(t, "code/__torch__.py", e.File)

@@ -11,26 +11,26 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/memspec/memspec/engine/artifact/torchscript/syntax"
 	"github.com/memspec/memspec/engine/internal/pickle"
+	"github.com/memspec/memspec/engine/internal/python"
 	"github.com/memspec/memspec/engine/program"
 	"github.com/memspec/memspec/engine/tensor"
 )
 
 // TestNumbers: what a number of a source is: whole or not, as large as may be, imaginary.
 func TestNumbers(t *testing.T) {
-	f := &syntax.File{Name: "f.py"}
+	f := &python.File{Name: "f.py"}
 	for text, want := range map[string]any{
 		"0": int64(0), "7": int64(7), "10": int64(10), "999999999": int64(999999999), "1000000000": int64(1000000000), "9223372036854775807": int64(math.MaxInt64), "0x10": int64(16), "0x1F": int64(31),
 		"9223372036854775808": 9223372036854775808.0, "1.5": 1.5, "1.": 1.0, ".5": .5, "1e3": 1000.0, "1e-7": 1e-7, "123456789.5": 123456789.5, "1e400": math.Inf(1), "1j": complex(0, 1), "2.5J": complex(0, 2.5), "0j": complex(0, 0),
 		"1e400j": complex(0, math.Inf(1)), "0.1": 0.1, "3.4028234663852886e+38": 3.4028234663852886e+38, "0.30000000000000004j": complex(0, 0.30000000000000004),
 	} {
-		got, err := number(f, &syntax.Number{Text: text})
+		got, err := number(f, &python.Number{Text: text})
 		require.NoError(t, err, text)
 		assert.Equal(t, want, got, text)
 	}
 	for _, text := range []string{"0xg", "1.5.5", "1e", "1xj"} {
-		_, err := number(f, &syntax.Number{Text: text})
+		_, err := number(f, &python.Number{Text: text})
 		assert.ErrorContains(t, err, fmt.Sprintf("got %q, want a number", text), text)
 	}
 	for name, want := range map[string]any{"None": nil, "True": true, "False": false, "inf": math.Inf(1), "infj": complex(0, math.Inf(1))} {
@@ -52,7 +52,7 @@ func TestDebugTable(t *testing.T) {
 	for _, from := range []int{0, 1, 10, 29} {
 		for p := range 110 {
 			table.last = from
-			got := table.at(syntax.Pos(p))
+			got := table.at(python.Pos(p))
 			if p < 5 {
 				require.Nil(t, got, "at %d", p)
 				continue

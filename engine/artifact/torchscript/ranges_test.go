@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/memspec/memspec/engine/artifact/torchscript/syntax"
 	"github.com/memspec/memspec/engine/internal/pickle"
+	"github.com/memspec/memspec/engine/internal/python"
 	"github.com/memspec/memspec/engine/program"
 	"github.com/memspec/memspec/engine/tensor"
 )
@@ -170,7 +170,7 @@ func TestSourcesAreMadeWhenAsked(t *testing.T) {
 		d := aDebugDecoder()
 		d.prog, d.recordsKnown, d.records = &program.Program{Records: tt.records}, true, map[string]*debugTable{}
 		d.fs = fstest.MapFS{"code/a.py.debug_pkl": {Data: []byte(records(false))}, "code/b.py.debug_pkl": {Data: []byte(records(true))}}
-		a, b := &sourceFile{File: syntax.File{Name: "code/a.py"}, funcs: tt.funcs, lowered: tt.lowered}, &sourceFile{File: syntax.File{Name: "code/b.py"}}
+		a, b := &sourceFile{File: python.File{Name: "code/a.py"}, funcs: tt.funcs, lowered: tt.lowered}, &sourceFile{File: python.File{Name: "code/b.py"}}
 		require.NoError(t, d.readDebug(a))
 		at, err := d.where(a, 3)
 		require.NoError(t, err)
@@ -384,7 +384,7 @@ func TestVersions(t *testing.T) {
 	}
 	_, err := Decode(fstest.MapFS{})
 	assert.Error(t, err)
-	var e *syntax.Error
+	var e *python.Error
 	_, err = Decode(archive("class M(Module):\n  a : Final[int] = x\n"))
 	require.ErrorAs(t, err, &e)
 	_, err = fs.Stat(archive(""), "data.pkl")

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/memspec/memspec/engine/artifact/torchscript/syntax"
+	"github.com/memspec/memspec/engine/internal/python"
 	"github.com/memspec/memspec/engine/internal/slab"
 	"github.com/memspec/memspec/engine/program"
 )
@@ -13,7 +13,7 @@ import (
 
 // sourceFile is one record of code.
 type sourceFile struct {
-	syntax.File
+	python.File
 	module string // "__torch__.torch.nn.functional"
 	debug  debugTable
 
@@ -45,7 +45,7 @@ func (d *decoder) readSource() error {
 		if err != nil {
 			return err
 		}
-		d.files = append(d.files, sourceFile{File: syntax.File{Name: name, Source: src}, module: moduleName(name)})
+		d.files = append(d.files, sourceFile{File: python.File{Name: name, Source: src}, module: moduleName(name)})
 		f := &d.files[len(d.files)-1]
 		d.outline.Reset()
 		if err := d.outline.Outline(&f.File); err != nil {
@@ -86,7 +86,7 @@ type sources struct {
 type body struct {
 	d    *decoder
 	file *sourceFile
-	def  syntax.FuncDef // its signature's tree is gone
+	def  python.FuncDef // its signature's tree is gone
 }
 
 func classKind(base string) program.ClassKind {
@@ -106,11 +106,11 @@ func classKind(base string) program.ClassKind {
 func (s *sources) define(f *sourceFile) error {
 	for _, st := range f.Body {
 		switch st := st.(type) {
-		case *syntax.ClassDef:
+		case *python.ClassDef:
 			if err := s.class(f, st); err != nil {
 				return err
 			}
-		case *syntax.FuncDef:
+		case *python.FuncDef:
 			fn, err := s.function(f, st, nil)
 			if err != nil {
 				return err
@@ -124,7 +124,7 @@ func (s *sources) define(f *sourceFile) error {
 	return nil
 }
 
-func (s *sources) class(f *sourceFile, def *syntax.ClassDef) error {
+func (s *sources) class(f *sourceFile, def *python.ClassDef) error {
 	name := f.module + "." + def.Name
 	if s.d.classes[name] != nil {
 		return f.Errorf(def.Start, "got a second class %s, want one of a name", name)
@@ -136,25 +136,25 @@ func (s *sources) class(f *sourceFile, def *syntax.ClassDef) error {
 	}
 	methods := 0
 	for _, st := range def.Body {
-		if _, ok := st.(*syntax.FuncDef); ok {
+		if _, ok := st.(*python.FuncDef); ok {
 			methods++
 		}
 	}
 	c.Attrs = s.attrs.Cut(len(def.Body) - methods)[:0]
 	for _, st := range def.Body {
 		switch st := st.(type) {
-		case *syntax.Assign:
+		case *python.Assign:
 			if err := s.attribute(f, c, st); err != nil {
 				return err
 			}
-		case *syntax.FuncDef, *syntax.Simple:
+		case *python.FuncDef, *python.Simple:
 		default:
 			return f.Errorf(st.Bounds().Start, "got a statement in a class, want an attribute or a method")
 		}
 	}
 	c.Methods = s.pointer.Cut(methods)[:0]
 	for _, st := range def.Body {
-		if m, ok := st.(*syntax.FuncDef); ok {
+		if m, ok := st.(*python.FuncDef); ok {
 			fn, err := s.function(f, m, c)
 			if err != nil {
 				return err
@@ -173,18 +173,18 @@ func (s *sources) class(f *sourceFile, def *syntax.ClassDef) error {
 //	name : Final[Type] = value         a constant: an attribute whose value is the class's
 //	__annotations__["0"] = Type        a name that is no identifier
 //	RED = 1                            of an Enum
-func (s *sources) attribute(f *sourceFile, c *program.Class, st *syntax.Assign) error {
+func (s *sources) attribute(f *sourceFile, c *program.Class, st *python.Assign) error {
 	var a program.Attr
 	var err error
 	switch target := st.Targets[0].(type) {
-	case *syntax.Name:
+	case *python.Name:
 		a.Name = target.Text
 		if st.Type == nil && strings.HasPrefix(a.Name, "__") {
 			return s.classList(f, c, a.Name, st.Value)
 		}
-	case *syntax.Subscript:
-		key, ok := target.Index.(*syntax.String)
-		if name, isName := target.X.(*syntax.Name); !ok || !isName || name.Text != "__annotations__" {
+	case *python.Subscript:
+		key, ok := target.Index.(*python.String)
+		if name, isName := target.X.(*python.Name); !ok || !isName || name.Text != "__annotations__" {
 			return f.Errorf(st.Start, `got a subscript, want __annotations__["name"]`)
 		}
 		a.Name = key.Value
@@ -211,13 +211,13 @@ func (s *sources) attribute(f *sourceFile, c *program.Class, st *syntax.Assign) 
 type lateConstant struct {
 	to    *any
 	file  *sourceFile
-	value syntax.Raw
+	value python.Raw
 }
 
 // constantTo sets a constant now or, if need be, later.
-func (d *decoder) constantTo(to *any, f *sourceFile, value syntax.Expr) (err error) {
+func (d *decoder) constantTo(to *any, f *sourceFile, value python.Expr) (err error) {
 	if text := f.Text(value.Bounds()); strings.Contains(text, "CONSTANTS.") || strings.Contains(text, "__torch__.") {
-		d.late = append(d.late, lateConstant{to, f, syntax.Raw{Span: value.Bounds(), Text: text}})
+		d.late = append(d.late, lateConstant{to, f, python.Raw{Span: value.Bounds(), Text: text}})
 		return nil
 	}
 	*to, err = d.constant(&f.File, value)
@@ -234,7 +234,7 @@ func (d *decoder) lateConstants() (err error) {
 }
 
 // classList reads __parameters__ and __buffers__. Hooks are of no use: callers call them like any method.
-func (s *sources) classList(f *sourceFile, c *program.Class, name string, value syntax.Expr) error {
+func (s *sources) classList(f *sourceFile, c *program.Class, name string, value python.Expr) error {
 	var list *[]string
 	switch name {
 	case "__parameters__":
@@ -245,7 +245,7 @@ func (s *sources) classList(f *sourceFile, c *program.Class, name string, value 
 		return nil // __annotations__ = [], hooks
 	}
 	*list = []string{}
-	if raw, ok := value.(*syntax.Raw); ok && raw.Text == "[]" {
+	if raw, ok := value.(*python.Raw); ok && raw.Text == "[]" {
 		return nil
 	}
 	s.d.small.Use(&f.File)
@@ -254,12 +254,12 @@ func (s *sources) classList(f *sourceFile, c *program.Class, name string, value 
 	if err != nil {
 		return err
 	}
-	l, ok := x.(*syntax.List)
+	l, ok := x.(*python.List)
 	if !ok {
 		return f.Errorf(value.Bounds().Start, "%s: got %q, want a list of names", name, f.Text(value.Bounds()))
 	}
 	for _, e := range l.Elems {
-		str, ok := e.(*syntax.String)
+		str, ok := e.(*python.String)
 		if !ok {
 			return f.Errorf(e.Bounds().Start, "%s: got %q, want a string", name, f.Text(e.Bounds()))
 		}
@@ -269,7 +269,7 @@ func (s *sources) classList(f *sourceFile, c *program.Class, name string, value 
 }
 
 // function makes a Func without a body.
-func (s *sources) function(f *sourceFile, def *syntax.FuncDef, c *program.Class) (*program.Func, error) {
+func (s *sources) function(f *sourceFile, def *python.FuncDef, c *program.Class) (*program.Func, error) {
 	f.funcs++
 	fn := s.funcs.Put(program.Func{Method: def.Name, Class: c, Record: f.Name, Line: def.Line})
 	if c != nil {

@@ -1,14 +1,14 @@
 package torchscript
 
 import (
-	"github.com/memspec/memspec/engine/artifact/torchscript/syntax"
+	"github.com/memspec/memspec/engine/internal/python"
 	"github.com/memspec/memspec/engine/program"
 )
 
 // This file turns annotations into types.
 
 // typeOf is the type an annotation names. Equal texts give the same *Type: a big model repeats few annotations thousands of times.
-func (d *decoder) typeOf(f *syntax.File, x syntax.Expr) (*program.Type, error) {
+func (d *decoder) typeOf(f *python.File, x python.Expr) (*program.Type, error) {
 	text := f.Text(x.Bounds())
 	if kind, ok := plainType(text); ok {
 		return &d.plain[kind], nil
@@ -16,7 +16,7 @@ func (d *decoder) typeOf(f *syntax.File, x syntax.Expr) (*program.Type, error) {
 	if t := d.types[text]; t != nil {
 		return t, nil
 	}
-	if _, raw := x.(*syntax.Raw); raw {
+	if _, raw := x.(*python.Raw); raw {
 		if isDotted(text) { // a class's name, of which a big model has many
 			t := d.classType(text)
 			d.types[text] = t
@@ -39,8 +39,8 @@ func (d *decoder) typeOf(f *syntax.File, x syntax.Expr) (*program.Type, error) {
 
 // typeText is typeOf of a type given as text, as pickles do.
 func (d *decoder) typeText(text string) (*program.Type, error) {
-	f := &syntax.File{Name: "type", Source: text}
-	return d.typeOf(f, &syntax.Raw{Span: syntax.Span{End: syntax.Pos(len(text))}, Text: text})
+	f := &python.File{Name: "type", Source: text}
+	return d.typeOf(f, &python.Raw{Span: python.Span{End: python.Pos(len(text))}, Text: text})
 }
 
 // isDotted says whether a text is names with points between them.
@@ -116,18 +116,18 @@ func typeHead(name string) (kind program.TypeKind, parts int, ok bool) {
 	return 0, 0, false
 }
 
-func (d *decoder) makeType(f *syntax.File, x syntax.Expr) (*program.Type, error) {
+func (d *decoder) makeType(f *python.File, x python.Expr) (*program.Type, error) {
 	switch x := x.(type) {
-	case *syntax.Name:
+	case *python.Name:
 		if kind, ok := plainType(x.Text); ok {
 			return &d.plain[kind], nil
 		}
 		return d.classType(x.Text), nil
-	case *syntax.Attr:
+	case *python.Attr:
 		if isPath(x) {
 			return d.classType(f.Text(x.Span)), nil
 		}
-	case *syntax.Subscript:
+	case *python.Subscript:
 		return d.genericType(f, x)
 	}
 	return nil, f.Errorf(x.Bounds().Start, "got %q, want a type", f.Text(x.Bounds()))
@@ -142,12 +142,12 @@ func (d *decoder) classType(name string) *program.Type {
 }
 
 // isPath says whether x is a.b.c.
-func isPath(x syntax.Expr) bool {
+func isPath(x python.Expr) bool {
 	for {
 		switch y := x.(type) {
-		case *syntax.Name:
+		case *python.Name:
 			return true
-		case *syntax.Attr:
+		case *python.Attr:
 			x = y.X
 		default:
 			return false
@@ -155,13 +155,13 @@ func isPath(x syntax.Expr) bool {
 	}
 }
 
-func (d *decoder) genericType(f *syntax.File, x *syntax.Subscript) (*program.Type, error) {
-	head, ok := x.X.(*syntax.Name)
+func (d *decoder) genericType(f *python.File, x *python.Subscript) (*program.Type, error) {
+	head, ok := x.X.(*python.Name)
 	if !ok {
 		return nil, f.Errorf(x.Start, "got %q, want a type", f.Text(x.Span))
 	}
-	parts := []syntax.Expr{x.Index}
-	if t, ok := x.Index.(*syntax.Tuple); ok {
+	parts := []python.Expr{x.Index}
+	if t, ok := x.Index.(*python.Tuple); ok {
 		parts = t.Elems
 	}
 	if head.Text == "Final" && len(parts) == 1 {

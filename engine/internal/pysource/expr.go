@@ -3,6 +3,8 @@ package pysource
 import (
 	"strconv"
 	"strings"
+
+	"github.com/memspec/memspec/engine/internal/python"
 )
 
 // Expr is an expression that ParseExpr reads.
@@ -61,183 +63,129 @@ func (*Cond) expr()    {}
 
 // ParseExpr reads the whole of text; ok is false where that holds anything but the expressions above.
 func ParseExpr(text string) (x Expr, ok bool) {
-	p := &exprParser{text: text}
-	x = p.tuple()
-	p.blank()
-	if p.failed || p.pos < len(p.text) {
+	parsed, err := python.ParseExpr(text)
+	if err != nil {
 		return nil, false
 	}
-	return x, true
+	r := &exprReader{text: text}
+	x = r.read(parsed, 1)
+	return x, !r.failed
 }
 
-// maxSize bounds an expression, and with it the depth of its tree: real ones have a dozen parts.
-const maxSize = 1000
-
-type exprParser struct {
+// exprReader takes what Python's expressions are apart from those that are kept here.
+type exprReader struct {
 	text   string
-	pos    int
-	depth  int // of brackets and conditions
-	size   int // of the tree, about
 	failed bool
 }
 
-// count notes a part of the tree.
-func (p *exprParser) count() {
-	if p.size++; p.size > maxSize {
-		p.failed = true
-	}
-}
-
-func (p *exprParser) fail() Expr {
-	p.failed = true
+func (r *exprReader) fail() Expr {
+	r.failed = true
 	return nil
 }
 
-func (p *exprParser) blank() {
-	for p.pos < len(p.text) {
-		switch p.text[p.pos] {
-		case ' ', '\t', '\n', '\r', '\\':
-			p.pos++
-		case '#':
-			p.pos = skipComment(p.text, p.pos)
-		default:
-			return
+// read reads an expression within so many brackets and conditions.
+func (r *exprReader) read(x python.Expr, depth int) Expr {
+	if depth > maxNesting || r.failed {
+		return r.fail()
+	}
+	switch x := x.(type) {
+	case *python.Paren:
+		return r.read(x.X, depth+1)
+	case *python.Name:
+		return named(x.Text)
+	case *python.Number:
+		return r.integer(x.Span)
+	case *python.String:
+		if text := r.text[x.Start:x.End]; strings.ContainsRune(text, '\\') || len(text) != len(x.Value)+2 {
+			return r.fail() // escapes, several strings
 		}
-	}
-}
-
-// take reads s, a bracket or an operator.
-func (p *exprParser) take(s string) bool {
-	p.blank()
-	if strings.HasPrefix(p.text[p.pos:], s) {
-		p.pos += len(s)
-		return true
-	}
-	return false
-}
-
-// word reads a keyword.
-func (p *exprParser) word(w string) bool {
-	p.blank()
-	if rest := p.text[p.pos:]; strings.HasPrefix(rest, w) && (len(rest) == len(w) || !InName(rest[len(w)])) {
-		p.pos += len(w)
-		return true
-	}
-	return false
-}
-
-// tuple reads expressions apart at commas.
-func (p *exprParser) tuple() Expr {
-	x := p.expr()
-	if p.failed || !p.take(",") {
-		return x
-	}
-	items := []Expr{x}
-	for p.blank(); !p.failed && p.pos < len(p.text) && p.text[p.pos] != ')'; p.blank() {
-		items = append(items, p.expr())
-		if !p.take(",") {
-			break
+		return &Const{x.Value}
+	case *python.Attr:
+		return &Attr{r.read(x.X, depth), x.Name}
+	case *python.Subscript:
+		return &Index{r.read(x.X, depth), r.read(x.Index, depth+1)}
+	case *python.Call:
+		if path := dotted(r.read(x.Fn, depth)); path != "" {
+			return &Call{Path: path, Args: arguments(r.text[x.Open+1 : x.End-1])}
 		}
-	}
-	return &Tuple{items}
-}
-
-// expr reads `a if c else b`.
-func (p *exprParser) expr() Expr {
-	if p.depth++; p.depth > maxNesting {
-		return p.fail()
-	}
-	defer func() { p.depth-- }()
-	x := p.or()
-	if p.failed || !p.word("if") {
-		return x
-	}
-	test := p.or()
-	if p.failed || !p.word("else") {
-		return p.fail()
-	}
-	return &Cond{x, test, p.expr()}
-}
-
-func (p *exprParser) or() Expr {
-	x := p.and()
-	for !p.failed && p.word("or") {
-		x = &Bool{true, x, p.and()}
-	}
-	return x
-}
-
-func (p *exprParser) and() Expr {
-	x := p.not()
-	for !p.failed && p.word("and") {
-		x = &Bool{false, x, p.not()}
-	}
-	return x
-}
-
-func (p *exprParser) not() Expr {
-	negations := 0
-	for !p.failed && p.word("not") {
-		p.count()
-		negations++
-	}
-	x := p.compare()
-	for ; negations > 0; negations-- {
-		x = &Not{x}
-	}
-	return x
-}
-
-func (p *exprParser) compare() Expr {
-	x := p.postfix()
-	switch {
-	case p.failed:
-	case p.word("is"):
-		negated := p.word("not")
-		if !p.word("None") {
-			return p.fail()
+	case *python.Tuple:
+		return &Tuple{r.all(x.Elems, depth+1)}
+	case *python.List:
+		return &List{r.all(x.Elems, depth+1)}
+	case *python.Unary:
+		switch _, number := x.X.(*python.Number); {
+		case x.Op == "not":
+			return &Not{r.read(x.X, depth)}
+		case x.Op == "-" && number:
+			return r.integer(x.Span)
 		}
-		return &Compare{X: x, Y: &Const{}, Is: true, Negated: negated}
-	case p.take("=="):
-		return &Compare{X: x, Y: p.postfix()}
-	case p.take("!="):
-		return &Compare{X: x, Y: p.postfix(), Negated: true}
+	case *python.Binary:
+		return r.binary(x, depth)
+	case *python.Cond:
+		return &Cond{r.read(x.Then, depth), r.read(x.Test, depth), r.read(x.Else, depth+1)}
 	}
-	return x
+	return r.fail()
 }
 
-// postfix reads an atom with its attributes and subscripts.
-func (p *exprParser) postfix() Expr {
-	x := p.atom()
-	for !p.failed {
-		p.count()
-		switch {
-		case p.take("."):
-			p.blank()
-			name := FirstWord(p.text[p.pos:])
-			if name == "" {
-				return p.fail()
-			}
-			p.pos += len(name)
-			x = &Attr{x, name}
-		case p.take("["):
-			at := p.tuple()
-			if !p.take("]") {
-				return p.fail()
-			}
-			x = &Index{x, at}
-		case p.take("("):
-			open := p.pos - 1
-			path, end := dotted(x), closing(p.text, open)
-			if path == "" || end >= len(p.text) {
-				return p.fail()
-			}
-			x, p.pos = &Call{Path: path, Args: arguments(p.text[open+1 : end])}, end+1
-		default:
-			return x
-		}
+func (r *exprReader) all(xs []python.Expr, depth int) []Expr {
+	var out []Expr
+	for _, x := range xs {
+		out = append(out, r.read(x, depth))
 	}
-	return x
+	return out
+}
+
+// binary reads and, or, and a comparison that is no part of a chain: with is, of None alone.
+func (r *exprReader) binary(x *python.Binary, depth int) Expr {
+	left, right := r.read(x.X, depth), r.read(x.Y, depth)
+	switch x.Op {
+	case "or", "and":
+		return &Bool{x.Op == "or", left, right}
+	case "==", "!=":
+		if !operand(x.X) || !operand(x.Y) {
+			return r.fail()
+		}
+		return &Compare{X: left, Y: right, Negated: x.Op == "!="}
+	case "is", "is not":
+		if none, ok := x.Y.(*python.Name); !operand(x.X) || !ok || none.Text != "None" {
+			return r.fail()
+		}
+		return &Compare{X: left, Y: &Const{}, Is: true, Negated: x.Op == "is not"}
+	}
+	return r.fail()
+}
+
+// operand says whether x is one of a comparison by itself: what binds looser has brackets.
+func operand(x python.Expr) bool {
+	switch x := x.(type) {
+	case *python.Binary:
+		return false
+	case *python.Unary:
+		return x.Op != "not"
+	}
+	return true
+}
+
+// named is a name, or the constant of that name.
+func named(text string) Expr {
+	switch text {
+	case "None":
+		return &Const{}
+	case "True":
+		return &Const{true}
+	case "False":
+		return &Const{false}
+	}
+	return &Name{text}
+}
+
+// integer reads a decimal integer with its sign.
+func (r *exprReader) integer(at python.Span) Expr {
+	n, err := strconv.ParseInt(r.text[at.Start:at.End], 10, 64)
+	if err != nil {
+		return r.fail()
+	}
+	return &Const{n}
 }
 
 // dotted is x where that is a name, or attributes of one; "" where it is something else.
@@ -265,69 +213,4 @@ func arguments(s string) []string {
 		parts = parts[:len(parts)-1]
 	}
 	return parts
-}
-
-func (p *exprParser) atom() Expr {
-	p.blank()
-	if p.pos >= len(p.text) {
-		return p.fail()
-	}
-	switch c := p.text[p.pos]; {
-	case c == '(':
-		p.pos++
-		if p.take(")") {
-			return &Tuple{}
-		}
-		x := p.tuple()
-		if !p.take(")") {
-			return p.fail()
-		}
-		return x
-	case c == '[':
-		p.pos++
-		var items []Expr
-		for !p.take("]") {
-			items = append(items, p.expr())
-			if !p.take(",") && (p.failed || p.pos >= len(p.text) || p.text[p.pos] != ']') {
-				return p.fail()
-			}
-		}
-		return &List{items}
-	case c == '-' || Class[c] == Digit:
-		return p.integer()
-	case c == '\'' || c == '"':
-		end := skipString(p.text, p.pos)
-		s := p.text[p.pos:end]
-		p.pos = end
-		if len(s) < 2 || s[len(s)-1] != c || strings.ContainsRune(s, '\\') || strings.HasPrefix(s[1:], s[:1]) && len(s) > 2 {
-			return p.fail() // escapes, three quotes, no end
-		}
-		return &Const{s[1 : len(s)-1]}
-	}
-	name := FirstWord(p.text[p.pos:])
-	p.pos += len(name)
-	switch name {
-	case "":
-		return p.fail()
-	case "None":
-		return &Const{}
-	case "True":
-		return &Const{true}
-	case "False":
-		return &Const{false}
-	}
-	return &Name{name}
-}
-
-func (p *exprParser) integer() Expr {
-	end := p.pos + 1
-	for end < len(p.text) && InName(p.text[end]) {
-		end++
-	}
-	n, err := strconv.ParseInt(p.text[p.pos:end], 10, 64)
-	if err != nil || end < len(p.text) && p.text[end] == '.' {
-		return p.fail()
-	}
-	p.pos = end
-	return &Const{n}
 }

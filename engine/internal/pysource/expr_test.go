@@ -105,9 +105,9 @@ func TestParseExprRefuses(t *testing.T) {
 		"x[1](y)":      "a call of a member",
 		"(a, b)(y)":    "a call of what is no name",
 		strings.Repeat("(", maxNesting+1) + "x" + strings.Repeat(")", maxNesting+1): "deeper than the limit",
-		strings.Repeat("a or ", maxSize) + "a":                                      "longer than the limit",
-		strings.Repeat("not ", maxSize) + "a":                                       "longer than the limit",
-		"a" + strings.Repeat(".b", maxSize):                                         "longer than the limit",
+		strings.Repeat("a or ", 1000) + "a":                                         "longer than the limit",
+		strings.Repeat("not ", 1000) + "a":                                          "longer than the limit",
+		"a" + strings.Repeat(".b", 1000):                                            "longer than the limit",
 	} {
 		_, ok := ParseExpr(text)
 		require.False(t, ok, "%.40q: %s", text, why)

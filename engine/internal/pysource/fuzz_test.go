@@ -1,6 +1,8 @@
 package pysource
 
-import "testing"
+import (
+	"testing"
+)
 
 // FuzzRead reads any text as a function: no panic, and statements that lie inside the text, in order, properly nested.
 func FuzzRead(f *testing.F) {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/memspec/memspec/engine/internal/python"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -160,7 +161,7 @@ func TestScanTop(t *testing.T) {
 		"a+b": "a+b", "a(b)c": "a(c", "[{(b)}]c": "[c", "'a'b": "b", `"a"'c'd`: "d", "a'(b": "a", "a#(b\nc": "a\nc", "#": "", "": "", "f('x',#)\n)g": "f(g",
 	} {
 		var got strings.Builder
-		require.Equal(t, -1, ScanTop(text, func(i int) bool { got.WriteByte(text[i]); return false }))
+		require.Equal(t, -1, python.ScanTop(text, func(i int) bool { got.WriteByte(text[i]); return false }))
 		assert.Equal(t, want, got.String(), "%q", text)
 		for i := range text { // where it is said to be is where it ends
 			if strings.IndexByte(want, text[i]) >= 0 && strings.Count(text, text[i:i+1]) == 1 {
@@ -195,9 +196,9 @@ func TestClosing(t *testing.T) {
 	for text, want := range map[string]int{
 		"(a)b": 2, "(a(b)[c]{d})e": 11, "(')')x": 4, "(# )\n)x": 5, "(\")\")": 4, "(": 1, "(a": 2, "((a)": 4, "(#": 2, "('a": 3,
 	} {
-		assert.Equal(t, want, closing(text, 0), text)
+		assert.Equal(t, want, python.Closing(text, 0), text)
 	}
-	assert.Equal(t, 5, closing("a = (b)", 4)-1)
+	assert.Equal(t, 5, python.Closing("a = (b)", 4)-1)
 }
 
 // TestBlankLines: what ends a line is none, by any system's ends, and neither is a comment.

@@ -1,6 +1,9 @@
 package pysource
 
-import "strings"
+import (
+	"github.com/memspec/memspec/engine/internal/python"
+	"strings"
+)
 
 // Read reads a function's text: its decorators and its def, then its statements.
 func Read(text string) *Source {
@@ -43,7 +46,7 @@ func (r *reader) around() (parent, suite int) {
 func (r *reader) line(l logical) {
 	text := r.src.Text
 	body := text[l.start:l.end]
-	word := FirstWord(body)
+	word := python.FirstWord(body)
 	if !r.def { // decorators, then the def: its suite is the function's top
 		if body[0] == '@' {
 			r.src.Decorators = append(r.src.Decorators, strings.TrimSpace(body[1:]))
@@ -156,7 +159,7 @@ func (r *reader) simple(start, end int) {
 // simpleStmt reads an assignment, an augmented one, a del, or a jump.
 func simpleStmt(s string, start, end int) Stmt {
 	st := Stmt{Start: start, End: end}
-	switch FirstWord(s) {
+	switch python.FirstWord(s) {
 	case "del":
 		st.Del = targets(s[len("del"):], 0).Names
 		return st
@@ -208,9 +211,9 @@ func targets(s string, depth int) Targets {
 		part = strings.TrimSpace(part)
 		switch {
 		case part == "":
-		case isName(part):
+		case python.IsName(part):
 			t.Names = append(t.Names, part)
-		case part[0] == '*' && isName(part[1:]):
+		case part[0] == '*' && python.IsName(part[1:]):
 			t.Names, t.Deep = append(t.Names, part[1:]), true
 		case wrapped(part):
 			t.Names, t.Deep = append(t.Names, targets(part, depth).Names...), true
@@ -223,7 +226,7 @@ func targets(s string, depth int) Targets {
 
 // wrapped says whether one pair of brackets is around the whole of s.
 func wrapped(s string) bool {
-	return len(s) > 1 && (s[0] == '(' || s[0] == '[') && closing(s, 0) == len(s)-1
+	return len(s) > 1 && (s[0] == '(' || s[0] == '[') && python.Closing(s, 0) == len(s)-1
 }
 
 // number orders the names as the compiler numbers locals, which is the order in which a frame releases them: by first appearance, a right

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/memspec/memspec/engine/internal/pysource"
+	"github.com/memspec/memspec/engine/internal/python"
 	"github.com/memspec/memspec/engine/program"
 )
 
@@ -154,7 +155,7 @@ func afterCall(s string) (part string, ok bool) {
 	if !strings.HasPrefix(s, "(") {
 		return "", false
 	}
-	end := pysource.ScanTop(s, func(i int) bool { return i > 0 && s[i] != ' ' && s[i] != '\n' })
+	end := python.ScanTop(s, func(i int) bool { return i > 0 && s[i] != ' ' && s[i] != '\n' })
 	if end < 0 {
 		return "", true
 	}
@@ -166,7 +167,7 @@ func afterCall(s string) (part string, ok bool) {
 		return "", false
 	}
 	for i := range len(inner) {
-		if !pysource.InName(inner[i]) {
+		if !python.InName(inner[i]) {
 			return "", false
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/memspec/memspec/engine/internal/pysource"
+	"github.com/memspec/memspec/engine/internal/python"
 	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/program"
 )
@@ -204,7 +205,7 @@ func (s *Scope) silentIf(k int) bool {
 		return true
 	}
 	head := s.src.Text[st.Start:st.End]
-	head = head[len(pysource.FirstWord(head)) : len(head)-1]
+	head = head[len(python.FirstWord(head)) : len(head)-1]
 	cond, ok := s.value(head)
 	if !ok {
 		return true
@@ -337,7 +338,7 @@ func (s *Scope) LeaveLoop(node int) {
 
 // silentCall runs `name.append(value)` and `name.clear()` of a list that nothing in the archive reads later.
 func (s *Scope) silentCall(text string) {
-	name := pysource.FirstWord(text)
+	name := python.FirstWord(text)
 	i, ok := s.find(name)
 	if !ok || !s.set[i] {
 		return

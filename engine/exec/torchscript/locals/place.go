@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/memspec/memspec/engine/internal/pysource"
+	"github.com/memspec/memspec/engine/internal/python"
 	"github.com/memspec/memspec/engine/internal/slab"
 	"github.com/memspec/memspec/engine/program"
 )
@@ -149,7 +150,7 @@ func (r *reading) binds(in *node, st *pysource.Stmt) bool {
 			return false
 		}
 		_, behind, found := strings.Cut(r.src.Text[st.Start:st.Right], "."+in.Text)
-		return found && (behind == "" || !pysource.InName(behind[0]))
+		return found && (behind == "" || !python.InName(behind[0]))
 	}
 	if r.emptyList(in) {
 		return r.bindsList(in, st)
@@ -200,7 +201,7 @@ func (r *reading) usedAs(in *node) string {
 		if len(u.Args) == 0 || u.Args[0].Value != v || u.Where.Text != r.text {
 			continue
 		}
-		return pysource.FirstWord(r.src.Text[u.Where.Start:])
+		return python.FirstWord(r.src.Text[u.Where.Start:])
 	}
 	return ""
 }

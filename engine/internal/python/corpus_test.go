@@ -1,4 +1,4 @@
-package syntax
+package python
 
 import (
 	"archive/zip"
@@ -14,7 +14,7 @@ import (
 // corpus calls visit with every code record of every archive of the corpus.
 func corpus(tb testing.TB, visit func(archive, record, src string)) {
 	tb.Helper()
-	dir := filepath.Join("..", "..", "..", "..", "..", "shared", "corpus", "torchscript")
+	dir := filepath.Join("..", "..", "..", "..", "shared", "corpus", "torchscript")
 	paths, err := filepath.Glob(filepath.Join(dir, "*"))
 	require.NoError(tb, err)
 	if len(paths) == 0 {

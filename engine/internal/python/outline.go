@@ -1,9 +1,7 @@
-package syntax
+package python
 
 import (
 	"strings"
-
-	"github.com/memspec/memspec/engine/internal/pysource"
 )
 
 // This file reads a file's classes and signatures and passes over bodies, annotations and values.
@@ -97,7 +95,7 @@ func (p *Parser) outlineAssign() Stmt {
 func (p *Parser) outlineDeclaration() Stmt {
 	src, from := p.src, int(p.end)
 	n := strings.IndexByte(src[from:], '\n')
-	if n < 5 || src[from:from+3] != " : " || pysource.Class[src[from+3]] != pysource.Letter {
+	if n < 5 || src[from:from+3] != " : " || Class[src[from+3]] != Letter {
 		return nil
 	}
 	for i := from + 3; i < from+n; i++ {
@@ -121,7 +119,7 @@ func (p *Parser) outlineDeclaration() Stmt {
 // plain are the bytes of an annotation without brackets: what an outline can pass over without looking.
 var plain = func() (t [256]uint8) {
 	for c := range t {
-		if pysource.Class[c]&(pysource.Letter|pysource.Digit) != 0 || c == '.' {
+		if Class[c]&(Letter|Digit) != 0 || c == '.' {
 			t[c] = 1
 		}
 	}
@@ -176,7 +174,7 @@ func (p *Parser) skipBlock(outer int) {
 	src, i := p.src, p.off
 	for i < len(src) {
 		k := i
-		for k < len(src) && pysource.Class[src[k]] == pysource.Space {
+		for k < len(src) && Class[src[k]] == Space {
 			k++
 		}
 		blank := k == len(src) || src[k] == '\n'

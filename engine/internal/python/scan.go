@@ -1,9 +1,7 @@
-package syntax
+package python
 
 import (
 	"strings"
-
-	"github.com/memspec/memspec/engine/internal/pysource"
 )
 
 // This file turns bytes into tokens, with Python's newline, indent and dedent.
@@ -142,7 +140,7 @@ func (p *Parser) next() {
 		}
 	}
 	for {
-		for i < len(src) && pysource.Class[src[i]] == pysource.Space {
+		for i < len(src) && Class[src[i]] == Space {
 			i++
 		}
 		if i >= len(src) {
@@ -150,9 +148,13 @@ func (p *Parser) next() {
 			return
 		}
 		c := src[i]
-		if c == '\n' && p.nesting > 0 {
+		if c == '\n' && (p.nesting > 0 || p.lenient) {
 			i++
 			p.line++
+			continue
+		}
+		if c == '#' && p.lenient {
+			i = SkipComment(src, i)
 			continue
 		}
 		if c == '\\' && i+1 < len(src) && src[i+1] == '\n' {
@@ -165,14 +167,14 @@ func (p *Parser) next() {
 	p.start = Pos(i)
 	c := src[i]
 	switch {
-	case pysource.Class[c] == pysource.Letter:
-		for i++; i < len(src) && pysource.Class[src[i]]&(pysource.Letter|pysource.Digit) != 0; i++ {
+	case Class[c] == Letter:
+		for i++; i < len(src) && Class[src[i]]&(Letter|Digit) != 0; i++ {
 		}
 		p.tok = name
 		if n := i - int(p.start); n >= 2 && n <= 8 && c >= 'a' {
 			p.tok = keyword(src[p.start:i])
 		}
-	case pysource.Class[c] == pysource.Digit, c == '.' && i+1 < len(src) && pysource.Class[src[i+1]] == pysource.Digit:
+	case Class[c] == Digit, c == '.' && i+1 < len(src) && Class[src[i+1]] == Digit:
 		i = p.number(i)
 	case c == '\n':
 		i++
@@ -193,7 +195,7 @@ func (p *Parser) lineStart(i int) int {
 	p.tok = eof // neither indent nor dedent
 	for {
 		bol := i
-		for i < len(src) && pysource.Class[src[i]] == pysource.Space {
+		for i < len(src) && Class[src[i]] == Space {
 			i++
 		}
 		if i < len(src) && src[i] == '\n' {
@@ -252,16 +254,16 @@ func (p *Parser) number(i int) int {
 	p.tok = number
 	if src[i] == '0' && i+1 < len(src) && strings.IndexByte("xXoObB", src[i+1]) >= 0 {
 		i += 2
-		for i < len(src) && pysource.Class[src[i]]&(pysource.Letter|pysource.Digit) != 0 {
+		for i < len(src) && Class[src[i]]&(Letter|Digit) != 0 {
 			i++
 		}
 		return i
 	}
-	for i < len(src) && pysource.Class[src[i]] == pysource.Digit {
+	for i < len(src) && Class[src[i]] == Digit {
 		i++
 	}
 	if i < len(src) && src[i] == '.' {
-		for i++; i < len(src) && pysource.Class[src[i]] == pysource.Digit; i++ {
+		for i++; i < len(src) && Class[src[i]] == Digit; i++ {
 		}
 	}
 	if i < len(src) && src[i]|0x20 == 'e' {
@@ -269,16 +271,16 @@ func (p *Parser) number(i int) int {
 		if k < len(src) && (src[k] == '+' || src[k] == '-') {
 			k++
 		}
-		if k >= len(src) || pysource.Class[src[k]] != pysource.Digit {
+		if k >= len(src) || Class[src[k]] != Digit {
 			p.failf(Pos(i), "got an exponent without digits, want a number")
 		}
-		for i = k; i < len(src) && pysource.Class[src[i]] == pysource.Digit; i++ {
+		for i = k; i < len(src) && Class[src[i]] == Digit; i++ {
 		}
 	}
 	if i < len(src) && src[i]|0x20 == 'j' {
 		i++
 	}
-	if i < len(src) && pysource.Class[src[i]] == pysource.Letter {
+	if i < len(src) && Class[src[i]] == Letter {
 		p.failf(Pos(i), "got %q inside a number, want an operator or space", src[i:i+1])
 	}
 	return i

@@ -1,4 +1,4 @@
-package syntax
+package python
 
 import (
 	"errors"
@@ -16,7 +16,7 @@ import (
 
 // Bad files fail on the line that says so, with the words that stand there; see testdata/errors.
 func TestErrors(t *testing.T) {
-	a, err := txtar.ParseFile(filepath.Join("..", "..", "..", "..", "testdata", "errors", "torchscript_syntax.txtar"))
+	a, err := txtar.ParseFile(filepath.Join("..", "..", "..", "testdata", "errors", "torchscript_syntax.txtar"))
 	require.NoError(t, err)
 	require.NotEmpty(t, a.Files)
 	for _, f := range a.Files {

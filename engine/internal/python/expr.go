@@ -1,10 +1,8 @@
-package syntax
+package python
 
 import (
 	"strings"
 	"unicode/utf8"
-
-	"github.com/memspec/memspec/engine/internal/pysource"
 )
 
 // This file reads expressions, from the loosest binding operator to the tightest.
@@ -203,6 +201,11 @@ func (p *Parser) postfix() Expr {
 // call = "(" [ argument { "," argument } [ "," ] ] ")"; argument = [ name "=" ] expression.
 func (p *Parser) call(at Pos, fn Expr) Expr {
 	c := p.calls.new(Call{Fn: fn, Open: p.start})
+	if p.lenient {
+		p.skipArguments()
+		c.Span = Span{at, p.prevEnd}
+		return c
+	}
 	p.next()
 	m := p.argList.mark()
 	for p.tok != rparen {
@@ -228,6 +231,17 @@ func (p *Parser) call(at Pos, fn Expr) Expr {
 	p.want(rparen)
 	c.Span = Span{at, p.prevEnd}
 	return c
+}
+
+// skipArguments reads a call's brackets without looking at what stands between them.
+func (p *Parser) skipArguments() {
+	end := Closing(p.src, int(p.start))
+	if end >= len(p.src) {
+		p.failf(p.start, "got a call without an end, want )")
+	}
+	p.nesting--
+	p.off, p.end = end+1, Pos(end+1)
+	p.next()
 }
 
 // index = expression | slice | index { "," index }.
@@ -440,7 +454,7 @@ func (p *Parser) hex(text string, i, n int) uint32 {
 		d := byte(0xff)
 		if k < len(text) {
 			switch c := text[k] | 0x20; {
-			case pysource.Class[text[k]] == pysource.Digit:
+			case Class[text[k]] == Digit:
 				d = text[k] - '0'
 			case c >= 'a' && c <= 'f':
 				d = c - 'a' + 10

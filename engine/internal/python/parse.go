@@ -1,4 +1,4 @@
-package syntax
+package python
 
 // This file reads files, classes, functions and statements.
 
@@ -18,6 +18,7 @@ type Parser struct {
 	end     Pos
 	prevEnd Pos
 	escaped bool // the string holds escapes
+	lenient bool // of Python as users write it: see ParseExpr
 	bol     bool // at the beginning of a line
 	nesting int  // open brackets
 	indents []int32
@@ -121,6 +122,24 @@ func (p *Parser) Expr(x Expr) (y Expr, err error) {
 		p.failf(p.start, "got %s, want the end of the expression", p.got())
 	}
 	return y, nil
+}
+
+// ParseExpr reads a whole text as one expression, or as several between commas. It is Python as users write it: the text may have
+// comments and lines, and the arguments of a call stay text (Call.Open), for they may hold what no Expr is.
+func ParseExpr(text string) (x Expr, err error) {
+	p := NewParser("", text)
+	defer p.rescue(&err)
+	if len(text) > maxSource {
+		p.failf(0, "got an expression of %d bytes, want at most %d", len(text), maxSource)
+	}
+	p.begin(0, Pos(len(text)), 1, 0)
+	p.lenient, p.bol, p.tok = true, false, name // a line has begun
+	p.next()
+	x = p.exprOrTuple()
+	if p.tok != newline {
+		p.failf(p.start, "got %s, want the end of the expression", p.got())
+	}
+	return x, nil
 }
 
 func (p *Parser) failf(at Pos, format string, args ...any) {
