@@ -27,7 +27,7 @@ os.environ["PYTHONPATH"] = os.pathsep.join(
 MAY_SKIP = re.compile(
     "|".join(
         (
-            "this is such a process",  # gpu/ runs in processes of its own
+            "this is such a process",  # gpu/ runs in its own processes
             "recorded with torch",  # of a release that make test-pretend tries
             "the torch here (has them|is not of CUDA)",
             "((is|are) not beside this checkout|recordings are not here)$",  # the corpus
@@ -211,7 +211,7 @@ def project(tmp_path, monkeypatch, archive):
 
 @pytest.fixture
 def run_pytest(pytester, archive):
-    """Runs pytest in a folder of its own, with the plugin however it is installed, and gives the
+    """Runs pytest in a separate folder, with the plugin however it is installed, and gives the
     result."""
     pytester.makefile(".yaml", memspec=SPEC)
     (pytester.path / "net.pt").write_bytes(archive.read_bytes())

@@ -1,4 +1,4 @@
-"""Marks with on=: a test in a process of its own, on a pretend GPU."""
+"""Marks with on=: a test in a separate process, on a pretend GPU."""
 
 import pretended
 import pytest

@@ -210,7 +210,7 @@ def test_memspec_replays_it_to_the_byte(training, folder):
 
 
 def test_the_same_run_gives_the_same_bytes(training, folder):
-    """In a process of its own and in one that is forked."""
+    """In a separate process and in one that is forked."""
     before, when = training.read_bytes(), training.stat().st_mtime_ns
     p = memshim(folder, *TRAINED, "--fresh")
     assert p.returncode == 0, p.stderr

@@ -1,4 +1,4 @@
-"""A case run for real and held against its prediction. What a GPU would answer is a stand-in; the
+"""A case run for real and compared with its prediction. What a GPU would answer is a stub; the
 comparison is memspec's own."""
 
 import json

@@ -85,7 +85,7 @@ class Plain(pickle.Unpickler):
 @pytest.mark.skipif(not (SNAPSHOTS / "replay.json").is_file(), reason="no snapshots of real GPUs here")
 def test_recordings_of_real_gpus():
     """Against peaks rebuilt from the blocks at the end. Some begin in the middle of a program, in
-    segments that nothing tells of."""
+    segments that nothing records of."""
     exact, worst = 0, 0.0
     for key, known in json.loads((SNAPSHOTS / "replay.json").read_text()).items():
         name, device = key.removeprefix("snapshots/").split("#")

@@ -184,7 +184,7 @@ def test_sizes_that_the_command_names_stay_open(project, capsys):
 
 
 def test_what_an_artifact_was_made_from(project, capsys):
-    """The command says it beside the artifact, and tells when it is no longer so; memspec reads the
+    """The command says it beside the artifact, and says when it is no longer so; memspec reads the
     files' part without Python."""
     (project / "part.py").write_text("SIZE = 10\n")
     (project / "zoo.py").write_text(
@@ -232,7 +232,7 @@ def run_check(folder):
 
 
 class GoesByData(torch.nn.Module):
-    """Goes by data, which no traced archive and no program tells."""
+    """Goes by data, which no traced archive and no program records."""
 
     def forward(self, x):
         kept = x.relu()

@@ -71,7 +71,7 @@ class Keeps(torch.nn.Module):
 
 
 class KeepsElsewhere(torch.nn.Module):
-    """Keeps it where no module tells of it."""
+    """Keeps it where no module says of it."""
 
     def __init__(self):
         super().__init__()

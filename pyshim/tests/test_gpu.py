@@ -1,4 +1,4 @@
-"""What is in gpu/ runs on a pretend GPU: a process of its own for each file, since the device is
+"""What is in gpu/ runs on a pretend GPU: a separate process for each file, since the device is
 there before torch is imported."""
 
 import subprocess

@@ -1,4 +1,4 @@
-"""memory_budget on tests. A stand-in for the GPU's allocator says what was measured."""
+"""memory_budget on tests. A stub for the GPU's allocator says what was measured."""
 
 import xml.etree.ElementTree as ET
 

@@ -240,7 +240,7 @@ def test_a_bad_model_costs_its_own_case(server, case, project, source, timeout, 
 
 
 def test_many_cases_share_a_process_that_has_pytorch_loaded(project, monkeypatch):
-    """Forty cost two processes that import it, and come in order. tools/bench.py tells what two
+    """Forty cost two processes that import it, and come in order. tools/bench.py says what two
     hundred cost."""
     (case,) = memspec_yaml.load("memspec.yaml", ["small"])
     many = [case | {"name": f"case {i}", "inputs": [f"x=float32[{i + 1},3,16,16]"]} for i in range(40)]
@@ -318,7 +318,7 @@ def test_what_the_process_could_not_do_is_typed(python, body, kind, error):
 
 
 def ends(pid: int) -> bool:
-    """A process that was told to end is gone, or waits for its parent, after a moment."""
+    """A process that was asked to end is gone, or waits for its parent, after a moment."""
     for _ in range(1000):
         try:
             with open(f"/proc/{pid}/stat") as f:
@@ -397,7 +397,7 @@ def test_file_names(case_name, gpu, want):
 @pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="reads /proc")
 @pytest.mark.parametrize("runner", ["Fresh", "Server"])
 def test_a_measurement_ends_with_whoever_asked_for_it(tmp_path, runner):
-    """Also where that one is killed. A stand-in hangs in the place of a model, whose process is its
+    """Also where that one is killed. A stub hangs in the place of a model, whose process is its
     grandchild or its child."""
     (tmp_path / "m.py").write_text(
         f"import os, time\nopen({str(tmp_path / 'pid')!r}, 'w').write(str(os.getpid()))\ntime.sleep(600)\n"

@@ -109,7 +109,7 @@ def test_flags_are_set_after_the_source_and_told_as_torch_says(server, case, pro
     ],
 )
 def test_attention_is_what_the_case_allows(server, case, wanted, want):
-    """What torch.nn.attention.sdpa_kernel would set, for the whole run; told only where a backend
+    """What torch.nn.attention.sdpa_kernel would set, for the whole run; reported only where a backend
     is off."""
     flags = case["flags"] | ({"attention": wanted} if wanted else {})
     assert server.measure(case | {"flags": flags}, "cpu")["flags"].get("attention") == want

@@ -1,4 +1,4 @@
-"""python -m memshim run: programs on a pretend GPU, unmodified, and what is told of them."""
+"""python -m memshim run: programs on a pretend GPU, unmodified, and what is known of them."""
 
 import json
 import os
@@ -158,7 +158,7 @@ def test_a_program_that_does_not_fit(tmp_path):
 
 
 def test_a_program_whose_first_tensor_does_not_fit(tmp_path):
-    """It took nothing of the GPU, and that is not what is told."""
+    """It took nothing of the GPU, and that is not what is reported."""
     (tmp_path / "big.py").write_text("import torch\ntorch.empty(3 << 30, dtype=torch.uint8, device='cuda')\n")
     p = run("--on", "t4", "--memory", "2GiB", "--json", "out.json", "--record", "big.rec", "--", "big.py", cwd=tmp_path)
     assert (
@@ -182,7 +182,7 @@ torch.empty(1600 << 20, dtype=torch.uint8, device="cuda")
 
 def test_a_program_that_does_not_fit_after_its_peak(tmp_path):
     """As with an optimizer's state, which comes after the first iteration's peak: who holds what is
-    told of the moment at which memory ran out."""
+    reported of the moment at which memory ran out."""
     (tmp_path / "later.py").write_text(LATER)
     p = run("--on", "t4", "--memory", "2GiB", "--json", "out.json", "--", "later.py", cwd=tmp_path)
     assert p.returncode == 1
@@ -332,7 +332,7 @@ def test_what_cannot_be_run(arguments, text, capsys):
 
 
 def test_signals_are_the_programs(tmp_path):
-    """A program that ends cleanly when it is told to has its report."""
+    """A program that ends cleanly when it is asked to has its report."""
     (tmp_path / "wait.py").write_text(
         "import signal, sys, time, torch\nx = torch.empty(50 << 20, dtype=torch.uint8, device='cuda')\n"
         "signal.signal(signal.SIGTERM, lambda *a: sys.exit(5))\nprint('ready', flush=True)\ntime.sleep(60)\n"
@@ -362,7 +362,7 @@ def test_an_interrupted_program_has_its_report_and_exit_code(tmp_path):
 
 
 def of_device(name, **more):
-    """A process that used one device, as it reports it itself: the context at its least."""
+    """A process that used one device, as it reports it itself: the context at the lower bound."""
     card = command.pretend.find(name)
     d = {
         "index": 0,

@@ -100,7 +100,7 @@ def run(folder, text, *options, command=("train.py",)):
     ids=["trainer", "lora", "lightning"],
 )
 def test_the_loops_of_libraries(tmp_path, library, program):
-    """Iterations are told apart, and what the optimizer keeps is there from the second on: twice
+    """Iterations are distinguished, and what the optimizer keeps is there from the second on: twice
     what is trained, and no more."""
     if importlib.util.find_spec(library) is None and not (
         library == "lightning" and importlib.util.find_spec("pytorch_lightning")
@@ -224,7 +224,7 @@ for n in (64, 96, 128):
 
 def test_a_compiled_model_of_any_size_with_a_graph_break(tmp_path):
     """Trained: what inductor reads for itself while it compiles is no value of the program's, and
-    nothing of memshim's is told as a warning."""
+    nothing of memshim's is reported as a warning."""
     if not importlib.util.find_spec("triton"):
         pytest.skip("no Triton here")
     _, told, errors = run(tmp_path, COMPILED)
@@ -241,7 +241,7 @@ def test_a_compiled_model_of_any_size_with_a_graph_break(tmp_path):
 
 
 def test_torchrun(tmp_path):
-    """Each rank is told by its process and its device."""
+    """Each rank is reported by its process and its device."""
     _, told, text = run(
         tmp_path,
         DISTRIBUTED,

@@ -21,7 +21,7 @@ KIB, MIB = 1 << 10, 1 << 20
 
 
 class Wrapper(torch.Tensor):
-    """Has a storage of its own in name only."""
+    """Has a separate storage in name only."""
 
     @staticmethod
     def __new__(cls, inner):

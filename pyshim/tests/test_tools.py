@@ -109,7 +109,7 @@ def test_trace_every_frame():
 
 @pytest.fixture
 def script(tmp_path, monkeypatch):
-    """A script that uses a module beside it, its arguments and an exit code of its own. What
+    """A script that uses a module beside it, its arguments and its own exit code. What
     commands change of the process is put back."""
     monkeypatch.setattr(sys, "argv", sys.argv)
     monkeypatch.setattr(sys, "path", [*sys.path])
@@ -125,7 +125,7 @@ def script(tmp_path, monkeypatch):
 
 
 def test_the_trace_command(script, capsys):
-    """In a process of its own, so that what is seen is what a shell sees."""
+    """In a separate process, so that what is seen is what a shell sees."""
     p = subprocess.run(
         [sys.executable, "-m", "memshim", "trace", "--device", "cpu", str(script), "2048"],
         capture_output=True,

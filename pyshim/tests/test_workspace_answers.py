@@ -1,4 +1,4 @@
-"""What cuDNN answers is what is committed: asked again where a library is installed, held against
+"""What cuDNN answers is what is committed: asked again where a library is installed, compared with
 recordings where it is not.
 
 The library is that of the torch of this Python, and those in the folders of MEMSPEC_CUDNN (as

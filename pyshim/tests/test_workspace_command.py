@@ -1,5 +1,5 @@
-"""The command around the library: what is asked, kept, merged and told, with a library process that
-does as it is told."""
+"""The command around the library: what is asked, kept, merged and reported, with a library process that
+does what it is asked."""
 
 import json
 import sys
@@ -11,7 +11,7 @@ from memshim import binary
 from memshim.workspace import command as workspace
 from memshim.workspace import profiles, query, torchwheel
 
-# A stand-in for the library process: a call's first weight size says what becomes of it.
+# A stub for the library process: a call's first weight size says what becomes of it.
 FAKE = textwrap.dedent(
     """
     import json, os, signal, sys, time

@@ -1,5 +1,5 @@
 """Write testdata/workspace/attention.json: the workspace that cuDNN's attention takes, which
-engine/workspace knows by rule.
+engine/workspace knows by formula.
 
     PYTHONPATH=pyshim/src python pyshim/tools/ask_attention.py [--cudnn DIR] [--every N]      once a version of cuDNN
 

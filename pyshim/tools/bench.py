@@ -3,7 +3,7 @@ machine.
 
     python pyshim/tools/bench.py [--only NAME]...
 
-Each figure is the least of several runs in processes of their own. Source: this machine's PyTorch,
+Each figure is the least of several runs in their own processes. Source: this machine's PyTorch,
 on a pretend T4.
 """
 
@@ -103,7 +103,7 @@ def imports() -> list[tuple[str, str]]:
             "the device adds": pretend.environment("t4", values=False),
             "the device and values add": pretend.environment("t4"),
         }
-        # by turns: the machine does other things too
+        # alternately: the machine does other things too
         rounds = [{name: run(more) for name, more in kinds.items()} for _ in range(8)]
     best = {name: min(r[name] for r in rounds) for name in kinds}
     plain = best.pop("import torch")

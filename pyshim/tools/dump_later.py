@@ -5,7 +5,7 @@ dump_samples.py does.
 
 writes testdata/aten/<torch major.minor>/samples/written.jsonl and written_limits.jsonl, whose names
 are the last: lists of exceptions name a call by its number among the operator's in all files. A
-call that PyTorch does not take, and is not to refuse, is a problem and told.
+call that PyTorch does not take, and is not to refuse, is a problem and reported.
 """
 
 import logging

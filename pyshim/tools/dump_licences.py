@@ -13,7 +13,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 FILE = ROOT / "pyshim" / "LICENSES-go.txt"
 FORMAT = "{{if .Module}}{{if not .Module.Main}}{{.Module.Path}}\t{{.Module.Version}}\t{{.Module.Dir}}{{end}}{{end}}"
-SYSTEMS = ("linux", "darwin", "windows")  # each links modules of its own
+SYSTEMS = ("linux", "darwin", "windows")  # each links its own modules
 
 
 def go(*arguments: str, **environment: str) -> str:

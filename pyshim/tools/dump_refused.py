@@ -178,7 +178,7 @@ def refused(lines):
 
 
 def apart(lines):
-    """refused in a process of its own: kernels may crash on what they do not check."""
+    """refused in a separate process: kernels may crash on what they do not check."""
     read, write = os.pipe()
     pid = os.fork()
     if pid == 0:

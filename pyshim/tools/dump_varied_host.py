@@ -200,7 +200,7 @@ def varied(op, lines):
 
 
 def apart(op, lines):
-    """varied in a process of its own, which a remainder by 0 or a loop without an end ends: what it
+    """varied in a separate process, which a remainder by 0 or a loop without an end ends: what it
     wrote until then, and whether it came to its end."""
     read, write = os.pipe()
     pid = os.fork()

@@ -185,7 +185,7 @@ def variants(line, pool):
 
 
 def on_cpu(line):
-    """Whether the kernels for CPU take the call; None where they do not tell."""
+    """Whether the kernels for CPU take the call; None where they do not record."""
     namespace, base = line["op"].split("::")
     op = getattr(getattr(getattr(torch.ops, namespace), base), line.get("overload", "") or "default")
     storages: dict = {}
@@ -210,7 +210,7 @@ def mixed_devices(v):
 
 
 def way(line, leaves):
-    """What tells one way through an operator from another."""
+    """What distinguishes one way through an operator from another."""
     first = next((v["d"] for v in line["args"] if isinstance(v, dict) and "d" in v), "")
 
     def out(v):
@@ -240,7 +240,7 @@ def way(line, leaves):
 
 
 def shape_of(call):
-    """What of a refused call tells why: how its arguments differ in kind."""
+    """What of a refused call says why: how its arguments differ in kind."""
 
     def kind(v):
         if isinstance(v, Ten):
@@ -307,7 +307,7 @@ def ways_of(op, lines):
             if w is not None and (w in ways or taken >= TAKEN) or not fits(line):
                 continue
             if sum(e[0] == "r" for e in line.get("events", [])) > 1:
-                continue  # which of two storages that grow is which, a test cannot tell
+                continue  # which of two storages that grow is which, a test cannot know
             if not private and not any(mixed_devices(v) for v in [*line["args"], *line["kwargs"].values()]):
                 here = on_cpu(line)
                 if here is not (w is not None):
@@ -332,7 +332,7 @@ def of_another(op):
 
 
 def apart(op, lines):
-    """ways_of in a process of its own: kernels may crash on what they do not check."""
+    """ways_of in a separate process: kernels may crash on what they do not check."""
     read, write = os.pipe()
     pid = os.fork()
     if pid == 0:

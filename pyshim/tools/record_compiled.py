@@ -5,7 +5,7 @@ PACKAGES/NAME.DEVICE.pt2 is compiled where it is not there yet, for the device's
 compiler and CUDA's headers (CUDA_HOME) build it. OUT/NAME.DEVICE.pt2 is the package without its
 binaries and without the folders that it was made in. OUT/NAME.DEVICE.txt keeps, for each of the
 model's inputs, the baseline, the peaks of two calls and every event of the first
-(testdata/compiled/README.md). Each runs in a process of its own.
+(testdata/compiled/README.md). Each runs in a separate process.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ def strip(path: Path, out: Path) -> None:
 
 def main() -> int:
     device, packages, out, names = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3]), sys.argv[4:]
-    if len(names) == 2 and names[0] == "--one":  # in a process of its own: a package that is not there, or one call
+    if len(names) == 2 and names[0] == "--one":  # in a separate process: a package that is not there, or one call
         memshim.pretend(device)
         name, _, call = names[1].partition(":")
         path = packages / f"{name}.{device}.pt2"

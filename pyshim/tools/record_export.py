@@ -28,7 +28,7 @@ def _trace(module, inputs):
 
 
 def _alone(work):
-    """Runs the work on a stack of its own: tracing writes down all callers, and the recorder is none of the model's."""
+    """Runs the work on a separate stack: tracing writes down all callers, and the recorder is none of the model's."""
     out = []
     done = _thread.allocate_lock()
     done.acquire()

@@ -2,10 +2,10 @@
 pyshim/tools/record_exported.py DEVICE ARCHIVES OUT [NAME…] [attention=BACKEND]
 
 ARCHIVES holds what export_models.py and export_small.py wrote, with weights. Each model runs in a
-process of its own, once as the exported program (torch.export.passes.move_to_device_pass where it
+its own process, once as the exported program (torch.export.passes.move_to_device_pass where it
 is not on a device, then ExportedProgram.module) and once as the live module (eager); two passes,
 no_grad. OUT/NAME.txt keeps the baseline, the peaks of both passes and every event of the first, as
-testdata/conformance/2.15-exported/README.md tells. With a backend, such as math,
+testdata/conformance/2.15-exported/README.md reports. With a backend, such as math,
 scaled_dot_product_attention runs that one alone: OUT/NAME.BACKEND.txt.
 """
 

@@ -6,7 +6,7 @@
 Without names, all models whose records are kept in the repository; with --check, a quick choice of
 them.
 
-Needs torch 2.15 and torchvision. Each run happens in a process of its own: the first pass of a
+Needs torch 2.15 and torchvision. Each run happens in a separate process: the first pass of a
 fresh interpreter. Files that PyTorch writes into an archive name the source by absolute path, so
 packages are imported through a neutral prefix (a symbolic link); --prefix says where.
 """

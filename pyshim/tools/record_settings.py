@@ -7,7 +7,7 @@ GPU is needed.
 A name is MODEL@SETTING, as `resnet18@bfloat16`; without any, all of them (with --check, a few). The
 archives are those of record_models.py: what is recorded here is the live module, run eagerly, and
 the scripted archive in PyTorch's interpreter where the setting is one of the archive's own (dtype,
-shapes, memory format). There is no second witness: a CPU has casts of its own.
+shapes, memory format). There is no second test: a CPU has its own casts.
 """
 
 import argparse

@@ -15,7 +15,7 @@ FOLDER = pathlib.Path(os.environ["MEMSPEC_RECORD_PREFIX"]) / "testdata/artifacts
 
 @functools.cache
 def _load(path: pathlib.Path) -> types.ModuleType:
-    """Imports a file where it is needed, which is a process of its own: scripted classes register
+    """Imports a file where it is needed, which is a separate process: scripted classes register
     when imported."""
     spec = importlib.util.spec_from_file_location(path.stem, path)
     module = importlib.util.module_from_spec(spec)

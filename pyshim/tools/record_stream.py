@@ -31,7 +31,7 @@ class Stream:
     zero: int = 0
     host: int = 0
     remapped: int = 0
-    witness: str = ""  # what the run on CPU tensors told
+    witness: str = ""  # what the run on CPU tensors reported
     failed: str = ""
     ops: set[str] = dataclasses.field(default_factory=set)  # all that were dispatched, not written
 
@@ -52,7 +52,7 @@ class Stream:
         return most
 
     def against(self, told: list[tuple[int, int]]) -> str:
-        """Compares with the second witness: as strong a statement as holds.
+        """Compares with the second test: as strong a statement as holds.
 
         Storages of one number are set apart on both sides: a CPU run makes one of each Python
         scalar.

@@ -164,8 +164,8 @@ def eager(
     context: Callable[[], Any] = contextlib.nullcontext,
     requires_grad: bool = False,
 ) -> Stream:
-    """Runs the live module on fake CUDA tensors, the call within a context of its own. What the
-    context lets go at its end, in an order of its own, is told in the order of birth."""
+    """Runs the live module on fake CUDA tensors, the call within a separate context. What the
+    context releases at its end, in a separate order, is reported in the order of birth."""
 
     def call(*args):
         with context():

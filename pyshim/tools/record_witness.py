@@ -1,7 +1,7 @@
-"""The second witness: PyTorch's profiler on CPU tensors, which knows nothing of dispatch modes and
+"""The second test: PyTorch's profiler on CPU tensors, which knows nothing of dispatch modes and
 weak references.
 
-Its memory events, less what an operator takes and gives back before it ends, must tell the same
+Its memory events, less what an operator takes and gives back before it ends, must report the same
 births and deaths.
 """
 
@@ -28,7 +28,7 @@ def witness(call: Callable[..., Any], inputs: tuple, ops: set[str]) -> list[tupl
     """Runs one pass on CPU tensors and returns births (number and size) and deaths (number and 0)
     in order.
 
-    The ops are those that the other witness saw whole. Attention is written out, as on a fake
+    The ops are those that the other test saw whole. Attention is written out, as on a fake
     device.
     """
     with (

@@ -169,7 +169,7 @@ def project(folder: Path) -> Path:
 
 
 def install(made: Path, folder: Path) -> None:
-    """Into an environment of its own, with nothing else on PATH; both commands, the plugin, no
+    """Into a separate environment, with nothing else on PATH; both commands, the plugin, no
     torch."""
     venv.create(folder / "venv", with_pip=True)
     bin = folder / "venv" / "bin"

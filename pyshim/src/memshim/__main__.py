@@ -40,8 +40,8 @@ COMMANDS = {
     ),
 }
 
-OF_CASES = ("check", "capture", "measure")  # which run them in processes and folders of their own
-RUNS_SCRIPTS = ("trace", "track")  # whose errors are theirs, as python SCRIPT tells them
+OF_CASES = ("check", "capture", "measure")  # which run them in separate processes and folders
+RUNS_SCRIPTS = ("trace", "track")  # whose errors are theirs, as python SCRIPT states them
 USAGE = 2
 INTERRUPTED = 130  # as a shell has it: 128 and the number of SIGINT
 

@@ -256,14 +256,14 @@ def functional():
         x, y = data(20)
         parameters = {k: v.detach() for k, v in model.named_parameters()}
         grads = torch.func.vmap(torch.func.grad(loss), in_dims=(None, 0, 0))(parameters, x, y)
-        # behind it autograd's thread has let go of the pass before
+        # behind it autograd's thread has released the pass before
         torch.zeros((), device=CUDA, requires_grad=True).square().backward()
         with torch.no_grad():
             for p, g in zip(model.parameters(), grads.values()):
                 p -= 0.1 * g.mean(0)
 
     def step():
-        gc.disable()  # it leaves reference cycles, which are let go of here and not at some other moment
+        gc.disable()  # it leaves reference cycles, which are released here and not at some other moment
         update()
         gc.enable()
         gc.collect(0)

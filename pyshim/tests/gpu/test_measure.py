@@ -207,7 +207,7 @@ class Fails(Wide):
 
 
 def test_one_of_several_gpus(server, case):
-    """By the UUID that PyTorch tells; the others are not touched."""
+    """By the UUID that PyTorch reports; the others are not touched."""
     code = "import json; from memshim.gpu import devices; print(json.dumps(devices.look().devices))"
     p = pretended.run(code, count=2)
     first, second = json.loads(p.stdout)

@@ -31,7 +31,7 @@ def fresh():
 
 
 def made(name: str) -> tuple:
-    """The loop, and nothing beside it: what fully_shard lets go of lies in cycles until the
+    """The loop, and nothing beside it: what fully_shard releases lies in cycles until the
     collector comes by."""
     fresh()
     loop = LOOPS[name]()
@@ -140,7 +140,7 @@ def test_what_compiled_code_keeps_is_the_models(before):
 
 
 def of_gan(*networks: str) -> dict[str, list]:
-    """Its iterations as profilers of these networks tell them."""
+    """Its iterations as profilers of these networks report them."""
     fresh()
     model, step = LOOPS["gan"]()
     profilers = {name: memshim.Profiler(model[name], print_period=0) for name in networks}

@@ -109,7 +109,7 @@ def test_regions_may_end_in_any_order():
 
 
 class Looks:
-    """One of those who look, from its start to its end, and what it told."""
+    """One of those who look, from its start to its end, and what it reported."""
 
     def __init__(self, kind: str, model: torch.nn.Module):
         self.kind, self.model, self.told = kind, model, ()
@@ -155,7 +155,7 @@ class Looks:
 
 
 def looked_at(*kinds: str, nested: bool = True) -> list:
-    """What each tells of a loop; the second starts after the first, and ends before it or after it.
+    """What each says of a loop; the second starts after the first, and ends before it or after it.
     No kind: nobody there."""
     torch.manual_seed(0)
     model = torch.nn.Sequential(torch.nn.Linear(300, 400), torch.nn.GELU(), torch.nn.Linear(400, 9)).cuda()
@@ -422,7 +422,7 @@ assert torch._inductor is sys.modules["torch._inductor"]
 
 
 def test_c_frames_need_no_other_program(monkeypatch):
-    """PyTorch before 2.15 starts addr2line, unless it is told otherwise; and nobody wants inductor,
+    """PyTorch before 2.15 starts addr2line, unless it is set otherwise; and nobody wants inductor,
     which takes 2 s to import."""
     p = pretended.run(WITHOUT_ADDR2LINE, variables={"PATH": "/absent"})
     assert p.returncode == 0, p.stderr

@@ -1,4 +1,4 @@
-"""Each scene is a program that runs in a process of its own on pretend devices and prints what it
+"""Each scene is a program that runs in a separate process on pretend devices and prints what it
 saw, as one JSON object: case → result. A case that raised has {"error": type, "text": message}."""
 
 import json

@@ -1,5 +1,5 @@
 """torch.compile on a pretend GPU: inductor, Triton's own compiler, CUDA graphs; every mode. Where a
-measured time would decide, what takes more is taken and it is told; what the trials take for
+measured time would decide, what takes more is taken and it is reported; what the trials take for
 themselves is a card's."""
 
 import importlib.util

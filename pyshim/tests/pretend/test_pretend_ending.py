@@ -28,7 +28,7 @@ print("done")
 
 @pytest.mark.parametrize("values", [True, False])
 def test_a_thread_of_autograds_that_is_late_aborts_nothing(values, tmp_path):
-    """On a busy machine the interpreter ends between two instructions of a thread that lets go of a
+    """On a busy machine the interpreter ends between two instructions of a thread that releases a
     pass: here it always does."""
     library = tmp_path / "late.so"
     p = subprocess.run(

@@ -248,7 +248,7 @@ def test_jiterator(seen):
 
 
 def test_every_case_is_looked_at(seen):
-    # these with devices and settings of their own
+    # these with devices and their own settings
     own = {"segments", "cuda_malloc_async", "attention", "attention_without_a_plan"}
     errors = {k: v for k, v in seen.items() if isinstance(v, dict) and "error" in v and "text" in v}
     assert errors == {}

@@ -192,7 +192,7 @@ def test_descriptions(unit, description, visible, name, said):
 
 
 def test_functions_by_name():
-    """As PyTorch asks for the driver's: the newest form where there are several, the absence told
+    """As PyTorch asks for the driver's: the newest form where there are several, the absence reported
     by the result."""
     source = """
 import ctypes, sys

@@ -38,7 +38,7 @@ def test_five_models_with_the_torch_that_they_were_measured_with():
 
 
 def test_training_steps_with_the_torch_that_they_were_measured_with():
-    """Half of the figures to the byte, gpt2's four but for 0.04 % of one; of the others allocated
+    """Half of the figures to the byte, gpt2's four except 0.04 % of one; of the others allocated
     within 0.3 %, reserved within 3 %."""
     rows = [line.split() for line in (HELD / "2.11.0.t4.txt").read_text().splitlines()[1:]]
     by = {(" ".join(r[:2]), r[3]): r for r in rows}
@@ -58,7 +58,7 @@ def test_training_steps_with_the_torch_that_they_were_measured_with():
 
 @pytest.mark.parametrize("length, kind, options, segments, reserved", truth.RECORDED, ids=str)
 def test_a_recorded_decoder(length, kind, options, segments, reserved, found_binary):
-    """What a stranger's GPU recorded, event by event: actions and sizes in their order. Newer
+    """What somebody else's GPU recorded, event by event: actions and sizes in their order. Newer
     releases take other workspaces on the way; a pass reserves the same with them."""
     if not truth.snapshot(length, kind).is_file():
         pytest.skip("the recordings are not here")
@@ -75,7 +75,7 @@ def test_a_recorded_decoder(length, kind, options, segments, reserved, found_bin
 
 
 def test_a_recorded_compiled_training_step(found_binary):
-    """A stranger's GPU and torch.compile with graph breaks: every event, and what is allocated and
+    """Somebody else's GPU and torch.compile with graph breaks: every event, and what is allocated and
     reserved block by block."""
     if not truth.COMPILED.is_file():
         pytest.skip("the recordings are not here")

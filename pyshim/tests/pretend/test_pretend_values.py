@@ -180,7 +180,7 @@ def streams(play):
 
 
 def ordered(events):
-    """Frees that follow one another, by address: autocast lets go of its cache in the order of a
+    """Frees that follow one another, by address: autocast releases its cache in the order of a
     hash of addresses, which no two runs share."""
     out, frees = [], []
     for e in [*events, None]:

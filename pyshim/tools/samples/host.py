@@ -13,7 +13,7 @@ from .resolve import SCALAR_TYPES, Unresolved
 
 @dataclass
 class As:
-    """A value whose TorchScript type its Python value does not tell: As([], "List[str]")."""
+    """A value whose TorchScript type its Python value does not record: As([], "List[str]")."""
 
     value: Any
     type: str

@@ -1,4 +1,4 @@
-"""Calls written by hand that came later than others: a file of their own, so that the numbers of
+"""Calls written by hand that came later than others: a separate file, so that the numbers of
 those others stay as lists name them.
 
 They run on fake tensors and, where HOST says so, in the TorchScript interpreter on CPU; not on

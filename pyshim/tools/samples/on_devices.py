@@ -1,4 +1,4 @@
-"""Calls that only a device tells apart: large reductions and sorts, layouts that libraries copy,
+"""Calls that only a device distinguishes: large reductions and sorts, layouts that libraries copy,
 kernels that are chosen by size. Nothing runs, so sizes are as large as they need to be. A line is
 that of testdata/aten/README.md."""
 

@@ -1,4 +1,4 @@
-"""Regions of CPU tensors: what stands in for the allocator where there is no GPU. One watch serves
+"""Regions of CPU tensors: what replaces the allocator where there is no GPU. One watch serves
 all that are open."""
 
 from __future__ import annotations

@@ -105,7 +105,7 @@ def deltas(events: list[Event], where: str) -> Iterator[tuple[Event, int]]:
 
 
 def forward_frames(told: list[str]) -> list[tuple[str, int, str]]:
-    """The frames that a node tells of, innermost first: written by attribution/forward_lines.py, or
+    """The frames that a node says of, innermost first: written by attribution/forward_lines.py, or
     by PyTorch where the program itself looks for anomalies."""
     if told and told[0].startswith("  File "):
         told = [" ".join(text.splitlines()[:1]) for text in reversed(told)]

@@ -19,7 +19,7 @@ class Region(Protocol):
     events: list[Event]  # up to the last mark, or to the end
     stacks: Stacks
     before: dict[int, int]  # what was there when it began: size by key
-    lost: str  # why the events do not tell all; empty where they do
+    lost: str  # why the events do not record all; empty where they do
 
     def open(self) -> Region: ...
     def close(self) -> None: ...
@@ -50,7 +50,7 @@ class Held(NamedTuple):
 class Moment(NamedTuple):
     """What is alive at one moment of a region, in what the allocator counts. at is the index of its
     event, -1 for the beginning. total is more or less than the parts only where the region's events
-    do not tell all."""
+    do not record all."""
 
     at: int
     total: int
@@ -129,7 +129,7 @@ def peak_of(region: Region, changes: list[Change], since: int = 0) -> int:
 
 
 class Line(NamedTuple):
-    """A source line that held memory at the peak. frame is None for what no stack tells; backward:
+    """A source line that held memory at the peak. frame is None for what no stack records; backward:
     the line's operators' backward holds it."""
 
     frame: Frame | None
@@ -156,7 +156,7 @@ class Peak(NamedTuple):
     lines: list[Line]
     before: Line  # of it, what was there when the region began
     rounding: int = 0  # what the blocks of the lines are larger than what was asked for
-    unknown: int = 0  # what the events do not tell; why is in lost
+    unknown: int = 0  # what the events do not record; why is in lost
     churn: int = 0  # all that was asked for in the region
     oom: OutOfMemory | None = None
     lost: str = ""

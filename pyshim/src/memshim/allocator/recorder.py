@@ -38,7 +38,7 @@ class CUDARegion:
 
     def __init__(self, index: int | None = None, stacks: str = "python", events: bool = True):
         self.index, self.wants, self.keeps_events = index, stacks, events
-        self.begun, self.lost = False, ""  # lost: why the events do not tell all
+        self.begun, self.lost = False, ""  # lost: why the events do not record all
         self.events: list[Event] = []
         self.before: dict[int, int] = {}  # blocks in use at the beginning: size by address
         self.segments: list[dict] = []  # at the beginning
@@ -88,7 +88,7 @@ class CUDARegion:
 
     def keep_events(self, keep: bool) -> None:
         """Whether to record from here on. Peaks are counted in any event. What there was and is,
-        restart tells."""
+        restart reports."""
         recorder.keep_events(self, keep)
 
     def now(self) -> dict[str, int]:
@@ -258,7 +258,7 @@ class Recorder:
         snapshot that it was read from."""
         import torch
 
-        # what it let go of between the first two would be told nowhere; and it finds nothing in the
+        # what it released between the first two would be known nowhere; and it finds nothing in the
         # entries, over and over
         with uncollected():
             snapshot, ended = allocator_snapshot(), not torch._C._cuda_isHistoryEnabled()

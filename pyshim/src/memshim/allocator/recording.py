@@ -30,7 +30,7 @@ class Site(NamedTuple):
 
 
 def encode(header: dict[str, Any], events: Sequence[Event], sites: Sequence[Site | None], stacks: Stacks) -> bytes:
-    """header: the keys of a measurement record but for its long lists, whose phases count in
+    """header: the keys of a measurement record except its long lists, whose phases count in
     events. sites: one an event."""
     actions: dict[str, int] = {}
     numbers: dict[Site, int] = {}

@@ -1,4 +1,4 @@
-"""Storages born and collected, seen from PyTorch's dispatcher: what stands in for the allocator's
+"""Storages born and collected, seen from PyTorch's dispatcher: what replaces the allocator's
 history where there is no GPU.
 
 A storage is born when an operator first returns a tensor on it and dies when PyTorch collects it.
@@ -98,7 +98,7 @@ class Watch(TorchDispatchMode):
                 self.death(gone.number, gone.size)
 
     def forget(self) -> None:
-        """What dies from here on is not told."""
+        """What dies from here on is not known."""
         with self._lock:
             self.live.clear()
 

@@ -1,7 +1,7 @@
 """The forward line of a backward operator.
 
-Backward runs in threads that have no Python of their own. PyTorch keeps, in anomaly mode, the stack
-that made a node of the autograd graph, and tells it with what the node allocates. Here that mode is
+Backward runs in threads that have no own Python. PyTorch keeps, in anomaly mode, the stack
+that made a node of the autograd graph, and states it with what the node allocates. Here that mode is
 on without its checks for NaN, and the stack is a list of places, not a formatted traceback: no cost
 that can be measured, and no allocation moves.
 """
@@ -22,7 +22,7 @@ MODULE = "<module that ran>"  # a frame of that file has the module's name for a
 MOST_PLACES = 1 << 16
 # by code, which is kept for its number's sake, and instruction
 _places: dict[tuple[int, int], tuple[str, CodeType]] = {}
-running: Callable[[], str] | None = None  # tells it, where somebody wants to know
+running: Callable[[], str] | None = None  # states it, where somebody wants to know
 
 
 def stack() -> list[str]:
@@ -63,7 +63,7 @@ class Program:
         torch.is_anomaly_check_nan_enabled = lambda: self.check_nan
 
         def stack_of_node() -> list[str]:
-            """A graph that is traced keeps stacks of its own; a program that looks for an anomaly
+            """A graph that is traced keeps its own stacks; a program that looks for an anomaly
             reads what PyTorch writes."""
             return self._format() if self.on or fx.has_preserved_node_meta() else stack()
 

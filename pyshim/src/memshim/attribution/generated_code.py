@@ -1,4 +1,4 @@
-"""What the code that inductor writes tells of its own lines.
+"""What the code that inductor writes says of its own lines.
 
 A buffer's line in it is followed by the first kernel that takes the buffer, and above that a
 comment with the operators that the kernel was made of (torch/_inductor/codegen/wrapper.py). The
@@ -25,7 +25,7 @@ def generated(file: str) -> bool:
 @cache
 def operators(file: str, line: int) -> str:
     """The operators that the kernel was made of which first takes the buffer that a line makes, as
-    "aten::addmm, aten::gelu"; "" where it does not tell."""
+    "aten::addmm, aten::gelu"; "" where it does not record."""
     text = _text(file)
     made = _BUFFER.match(text[line - 1]) if 0 < line <= len(text) else None
     if made is None:

@@ -1,4 +1,4 @@
-"""Which allocations are libraries' workspace and no tensor's. C++ stacks tell it, which cost more
+"""Which allocations are libraries' workspace and no tensor's. C++ stacks record it, which cost more
 than all else that is recorded; an allocation that comes again, by the same lines and of the same
 size, is known without them."""
 

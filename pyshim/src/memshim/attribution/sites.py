@@ -5,7 +5,7 @@ which block becomes a gradient. A phase goes on until another begins; a forward 
 module that is called, or with the iteration. A mark is a count of the allocator's own counters, so
 that it lies between two events of its history whatever PyTorch keeps with them (2.11 keeps no
 metadata), and making one allocates nothing. Operators and lines are read from the stacks; of a
-backward operator they are those of its forward, which PyTorch tells with the node
+backward operator they are those of its forward, which PyTorch reports with the node
 (forward_lines.py), with the module that ran. Hooks are PyTorch's global ones: nothing is put into
 the model.
 """
@@ -72,7 +72,7 @@ class Log:
 
 
 class Attribution:
-    """Of one device, from `on` to `off`; `sites` reads what a region of it tells."""
+    """Of one device, from `on` to `off`; `sites` reads what a region of it reports."""
 
     def __init__(self, index: int = 0):
         self._index = index
@@ -81,7 +81,7 @@ class Attribution:
         self._owned = Log(2)  # counts and addresses, labelled with category and module
         self._labels: dict[tuple[str, str | None], tuple[str, str | None]] = {}  # each once
         self.called: Callable[[Any, Any], None] | None = None  # with each module that no other calls, and its arguments
-        self.cleared: list[tuple[int, int]] = []  # counts between which autocast let go of the copies that it keeps
+        self.cleared: list[tuple[int, int]] = []  # counts between which autocast released the copies that it keeps
         self._names: dict[int, tuple[weakref.ref, str]] = {}  # by id of a module, which may come twice
         self._running = threading.local()
         self._undo: list[Any] = []
@@ -290,7 +290,7 @@ class Reading:
 
     def owned(self) -> dict[int, Owned]:
         """By the event that allocated it, what a storage was for: a gradient, else what was seen
-        first but for an input. What became an input is one where no module made it."""
+        first except an input. What became an input is one where no module made it."""
         born: dict[int, list[int]] = {}
         for i, e in enumerate(self._region.events):
             if e.action == "alloc":
@@ -390,7 +390,7 @@ class Reading:
 
 
 def in_order_of_birth(events: list[Event], begin: int, end: int) -> None:
-    """Autocast lets go of its copies in the order of a hash of their addresses in the process
+    """Autocast releases its copies in the order of a hash of their addresses in the process
     (autocast_mode.cpp, cached_casts), which is another in every run. What is held afterwards is the
     same in any order: the oldest goes first."""
     pairs = [events[i : i + 2] for i in range(begin, end, 2)]
@@ -398,13 +398,13 @@ def in_order_of_birth(events: list[Event], begin: int, end: int) -> None:
         [e.action for e in pair] == ["free_requested", "free_completed"] and pair[0].key == pair[1].key
         for pair in pairs
     ):
-        return  # it let go of nothing, or of what a stream still reads
+        return  # it released nothing, or of what a stream still reads
     born = {e.key: i for i, e in enumerate(events[:begin]) if e.action == "alloc"}
     events[begin:end] = [e for pair in sorted(pairs, key=lambda pair: born.get(pair[0].key, -1)) for e in pair]
 
 
 def _outlives(region: CUDARegion, born: int, death: int) -> bool:
-    """Whether something else was asked for by another line before it was let go: it outlived the
+    """Whether something else was asked for by another line before it was released: it outlived the
     operator that made it."""
     stack = region.events[born].stack
     return any(e.action == "alloc" and e.stack != stack for e in region.events[born + 1 : death])

@@ -35,7 +35,7 @@ TRAINING, INFERENCE = 3, 2  # iterations where the case does not say
 
 
 def case_of(a: argparse.Namespace) -> dict:
-    """A case as memspec tells one, of the command line's words."""
+    """A case as memspec reports one, of the command line's words."""
     dims = inputs.parse_dims(a.dim)
     texts = []
     for text in a.input:
@@ -70,7 +70,7 @@ def case_of(a: argparse.Namespace) -> dict:
     }
 
 
-# how inductor, dynamo and Triton are told otherwise
+# how inductor, dynamo and Triton are reported otherwise
 COMPILING = ("TORCHINDUCTOR_", "TORCHDYNAMO_", "TORCH_COMPILE_", "AOT_INDUCTOR_", "TRITON_")
 PRETENDING = ("TRITON_LIBCUDA_PATH", "TORCHINDUCTOR_FORCE_DISABLE_CACHES")  # pretend/activate.py sets them itself
 

@@ -258,7 +258,7 @@ def tensor(spec: TensorSpec, dtype: str = ""):
 
 
 def of(value: Any) -> Any:
-    """The TensorSpec of every tensor in a value: what an inputs sidecar tells."""
+    """The TensorSpec of every tensor in a value: what an inputs sidecar records."""
     import torch
 
     if isinstance(value, torch.Tensor):

@@ -1,4 +1,4 @@
-"""A case is run iteration by iteration, and what the allocator did is told with who did it: what a
+"""A case is run iteration by iteration, and what the allocator did is reported with who did it: what a
 recording holds."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Runs cases for real and records what they take, each in a process of its own.
+"""Runs cases for real and records what they take, each in a separate process.
 
     python -m memshim measure [memspec.yaml] [--case NAME] [-o FOLDER]
 
@@ -47,7 +47,7 @@ __all__ = [
 
 
 def measure(case: dict, where: str = "auto", timeout: float = TIMEOUT, stacks: str = "python") -> dict:
-    """The record of one case (as memspec cases tells it), measured in a fresh process. where: auto,
+    """The record of one case (as memspec cases states it), measured in a fresh process. where: auto,
     cuda or cpu. Errors: MeasureError."""
     return process.Fresh().measure(case, where, timeout, stacks)
 

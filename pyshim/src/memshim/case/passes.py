@@ -23,7 +23,7 @@ def pretend_context() -> int | None:
     return total - free - torch.cuda.memory_reserved(0) or None
 
 
-HELD = 8  # lines that are told of who held memory when it ended
+HELD = 8  # lines that are known of who held memory when it ended
 
 
 class Account:
@@ -74,7 +74,7 @@ class Account:
 
     def ran_out(self, phase: str, text: str) -> dict:
         """Memory ended in a phase: it is kept with the peaks that it reached, and what was asked
-        for is told with who held what then."""
+        for is reported with who held what then."""
         self._read(phase, self.region.peaks)
         out: dict[str, Any] = {"phase": phase, "text": text}
         at = max((i for i, e in enumerate(self.region.events) if e.action == "oom"), default=None)
@@ -120,7 +120,7 @@ class Account:
 
     def context(self, used_before: dict[str, int] | None) -> int | None:
         """What the process took of the device outside the allocator; None where it cannot be
-        told."""
+        reported."""
         if self.where == "cpu":
             return None
         import torch

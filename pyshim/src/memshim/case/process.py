@@ -83,7 +83,7 @@ def end(p: subprocess.Popen) -> None:
 
 
 def check(status: int, out: str, said: str, timeout: float) -> None:
-    """The error that the status and the last words of a process tell, where it did not write what
+    """The error that the status and the last words of a process report, where it did not write what
     it was to."""
     if status == 0 and os.path.exists(out):
         return
@@ -110,7 +110,7 @@ def _at(lines: list[str]) -> str:
 
 
 class Runner:
-    """Measures and captures cases, each in a process of its own."""
+    """Measures and captures cases, each in a separate process."""
 
     def run(self, folder: str, case: dict, job: dict[str, Any], extra: dict[str, str]) -> None:
         """Do a job (where, timeout, stacks, recording) in a process whose environment has extra; it
@@ -118,7 +118,7 @@ class Runner:
         raise NotImplementedError
 
     def measure(self, case: dict, at: str = "auto", timeout: float = TIMEOUT, stacks: str = "python") -> dict:
-        """The record of one case (as memspec cases tells it). at: auto, cuda, pretend or cpu.
+        """The record of one case (as memspec cases states it). at: auto, cuda, pretend or cpu.
         Errors: MeasureError."""
         with tempfile.TemporaryDirectory(prefix="memshim-") as folder:
             self.run(

@@ -30,7 +30,7 @@ from memshim.printed import say
 
 
 def answer(request: str, a: argparse.Namespace) -> int:
-    """Measure a case as memspec cases tells it and write its record to a.output; how the process is
+    """Measure a case as memspec cases states it and write its record to a.output; how the process is
     to end. The last line on stderr says why not."""
     end_with_parent()
     code = _answered(request, a)
@@ -157,7 +157,7 @@ def run(case: dict, at: str = "auto", stacks: str = "python") -> dict:
 
 
 def _move(value: Any, case: dict, device: str) -> Any:
-    """Tensors to the device, in order, but for those that the case keeps on the host."""
+    """Tensors to the device, in order, except those that the case keeps on the host."""
     import torch
     from torch.utils._pytree import tree_map
 
@@ -225,7 +225,7 @@ def limit(seconds: float | None) -> Iterator[None]:
 @contextlib.contextmanager
 def alone(at: str) -> Iterator[None]:
     """One measurement at a time on this machine's GPUs, whoever asks (pytest-xdist's processes, go
-    test's packages): what others allocate meanwhile cannot be told from the context's cost, and may
+    test's packages): what others allocate meanwhile cannot be distinguished from the context's cost, and may
     leave no room. Nothing is shared on CPU tensors and pretend GPUs."""
     if at == "cpu" or where.pretended() or not devices.hinted():
         yield

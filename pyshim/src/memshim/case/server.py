@@ -1,4 +1,4 @@
-"""A process that has PyTorch loaded and forks another for each case that it is told, as one line of
+"""A process that has PyTorch loaded and forks another for each case that it is given, as one line of
 JSON; it answers with how that one ended."""
 
 from __future__ import annotations

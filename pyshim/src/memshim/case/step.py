@@ -111,9 +111,9 @@ def trainer(
     step: dict, autocast: Callable[[], Any], model: Any, args: list, kwargs: dict, folder: str
 ) -> Callable[[], None]:
     """memspec's own training step: forward and loss under autocast, backward, the optimizer's step,
-    gradients let go; with float16 a GradScaler.
+    gradients released; with float16 a GradScaler.
 
-    step: as memspec cases tells it ("training"; engine/recording/FORMAT.md). The input named target
+    step: as memspec cases states it ("training"; engine/recording/FORMAT.md). The input named target
     is the loss's, not the model's.
     """
     import torch

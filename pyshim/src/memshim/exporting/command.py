@@ -50,13 +50,13 @@ def export(
     **kwargs: Any,
 ) -> Path:
     """Write model as an artifact; args and kwargs are the inputs to trace or export with, and are
-    told in the sidecar.
+    reported in the sidecar.
 
     kind: script or trace for a TorchScript archive, export for an exported program. strip: without
     weights, small enough to commit. dynamic_shapes: the sizes that an exported program leaves open,
     as torch.export.export takes them. The model's training mode is as before after; it is written
     in evaluation mode. The file appears whole or not at all. Beside an exported program stands also
-    when Python let go of its results, and whether the live model runs the same operators, or else,
+    when Python released its results, and whether the live model runs the same operators, or else,
     and beside a traced archive, the program that it runs: with that eager runs are known.
     """
     if kind not in KINDS:
@@ -120,7 +120,7 @@ def stale(path: str | os.PathLike, model, folder: str = ".", of: Depends = Depen
 
 
 def _save(model, file: str, kind: str, args: tuple, kwargs: dict, dynamic_shapes: Any) -> dict[str, Any]:
-    """Writes the artifact and returns what the sidecar tells besides the inputs."""
+    """Writes the artifact and returns what the sidecar records besides the inputs."""
     import torch
 
     before = compare_operators.attributes(model)
@@ -155,7 +155,7 @@ def _save(model, file: str, kind: str, args: tuple, kwargs: dict, dynamic_shapes
 
 
 def told_of_trace(model: Any, args: tuple, kwargs: dict[str, Any], before: dict[str, str]) -> dict[str, Any]:
-    """What the sidecar of a traced archive tells of eager runs; nothing where no program is what
+    """What the sidecar of a traced archive says of eager runs; nothing where no program is what
     the live model runs, or its passes differ. before: what its modules held before the first
     (operators.attributes)."""
     found = (

@@ -9,7 +9,7 @@ from memshim.exporting.live_model import buffers_kept, dispatched, reads_value, 
 
 
 def compare(model: Any, program: Any, args: tuple, kwargs: dict[str, Any]) -> dict[str, Any]:
-    """What the sidecar tells of the operators that the model runs on the inputs it was exported
+    """What the sidecar says of the operators that the model runs on the inputs it was exported
     with: {"same": true}, or {"same": false, "first": TEXT} with the first difference.
 
     A module may ask whether it is being exported (torch.compiler.is_exporting) or look at data, and
@@ -187,7 +187,7 @@ def keeps(before: dict[str, str], model: Any) -> str | None:
 def asks_contiguous(model: Any, args: tuple, kwargs: dict[str, Any]) -> bool:
     """Whether the model calls contiguous() on what scaled_dot_product_attention gives, or on a view
     of that, and it had nothing to copy here: then it is in no program, and copies where another
-    backend lays its result out otherwise. True where it cannot be told.
+    backend lays its result out otherwise. True where it is unknown.
     """
     import torch
     from torch.nn import functional

@@ -9,12 +9,12 @@ from memshim.exporting.releases import Releases
 
 
 def export(model: Any, args: tuple, kwargs: dict[str, Any], dynamic_shapes: Any) -> tuple[Any, list[list[str]]]:
-    """The model exported as if it ran eagerly, with when Python let go of its results. Raises what
+    """The model exported as if it ran eagerly, with when Python released its results. Raises what
     torch.export raises.
 
     To what asks whether it is being exported or compiled, or meets a tensor without data, the
     answer is no, and a test on tensor data goes the way that it goes with the inputs' values. The
-    caller holds the program against the live model (memshim.exporting.compare_operators): only then
+    caller compares the program with the live model (memshim.exporting.compare_operators): only then
     it is what eager runs.
     """
     import torch

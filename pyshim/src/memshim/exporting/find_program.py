@@ -38,7 +38,7 @@ def find(
 
 
 def pack(found: tuple[Any, list[list[str]]] | None) -> dict[str, Any]:
-    """What the sidecar tells of it: {"eager": {"program": BASE64, "releases": […]}}, the program
+    """What the sidecar says of it: {"eager": {"program": BASE64, "releases": […]}}, the program
     without weights."""
     import torch
 

@@ -1,8 +1,8 @@
 """The program that a live model runs on a GPU, where not all of its results lie there.
 
-A program that was exported on the host does not tell which results eager execution keeps on the
+A program that was exported on the host does not say which results eager execution keeps on the
 host when the model is on a GPU. So the model is exported once more, on tensors of a GPU without
-data: its nodes tell the device of each result.
+data: its nodes record the device of each result.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from memshim.exporting.live_model import buffers_kept, dispatched, unnoticed
 def find(
     model: Any, args: tuple, kwargs: dict[str, Any], dynamic_shapes: Any, read: list[Any] | None = None
 ) -> tuple[Any, list[list[str]]] | None:
-    """The program and when Python let go of its results, as find_program.find gives them; None
+    """The program and when Python released its results, as find_program.find gives them; None
     where the live model on a GPU runs another one.
 
-    Tests on tensor data go the way that they go on the host, or, of a model without data, as told
+    Tests on tensor data go the way that they go on the host, or, of a model without data, as recorded
     (read).
     """
     from torch._subclasses.fake_tensor import FakeTensor

@@ -3,7 +3,7 @@
 A program has the dtypes of its export: `x.to(y.dtype)` is a cast to what y had then. Under
 autocast, or with parameters of another dtype, y may be of another one, and the live model casts to
 that. And a cast that had nothing to do in the export is the tensor itself: where it copies, nothing
-tells how long Python holds either.
+says how long Python holds either.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ CASTS = ("to", "type", "type_as", "float", "half", "bfloat16", "double")
 
 
 def compare(model: Any, program: Any, args: tuple, kwargs: dict[str, Any]) -> dict[str, str]:
-    """What the sidecar tells of runs under autocast, and of a model and inputs that are converted:
+    """What the sidecar says of runs under autocast, and of a model and inputs that are converted:
     the first difference of their operators in words, "" where they are the same. Each runs in
     bfloat16 on the host, on tensors without data; what the model reads of data is what it reads
     here."""

@@ -1,5 +1,5 @@
-"""When Python let go of each result of a model while it was exported: what an exported program does
-not tell of eager execution."""
+"""When Python released each result of a model while it was exported: what an exported program does
+not say of eager execution."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Releases:
 
     PyTorch runs the model's own Python on tensors without data and notes each operator's result as
     a node of the graph (torch.fx.experimental.proxy_tensor track_tensor). Nothing of the export
-    holds these tensors, so they die when Python lets go of them.
+    holds these tensors, so they die when Python releases them.
     """
 
     def __init__(self) -> None:

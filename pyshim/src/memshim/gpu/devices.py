@@ -1,4 +1,4 @@
-"""What this machine has: asked of NVML, nvidia-smi and of PyTorch in a process of its own, so that
+"""What this machine has: asked of NVML, nvidia-smi and of PyTorch in a separate process, so that
 asking leaves no CUDA context behind."""
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if torch.cuda.is_available():
 
 
 def hinted() -> bool:
-    """Whether there may be a GPU: cheap. Where it says no there is none, but for boards whose
+    """Whether there may be a GPU: cheap. Where it says no there is none, except boards whose
     driver shows in no file (Jetsons before Orin)."""
     return (
         where.pretended()
@@ -150,7 +150,7 @@ def _nvml() -> NVML | None:
 
 
 def used() -> dict[str, int] | None:
-    """Device memory in use by GPU, in bytes; None where it cannot be told."""
+    """Device memory in use by GPU, in bytes; None where it is unknown."""
     if nvml := _nvml():
         return nvml.used() or None
     out = {uuid: int(mib) * MIB for uuid, mib in query("uuid,memory.used") if mib.isdecimal()}
@@ -158,7 +158,7 @@ def used() -> dict[str, int] | None:
 
 
 def driver_version() -> str:
-    """Empty where it cannot be told."""
+    """Empty where it is unknown."""
     if nvml := _nvml():
         with contextlib.suppress(Exception):
             return nvml.driver()

@@ -1,4 +1,4 @@
-"""What went wrong, in one line: an error told by its cause, and whether the cause is that the
+"""What went wrong, in one line: an error reported by its cause, and whether the cause is that the
 device has no memory left."""
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _SCRIPT_PLACE = re.compile(r'^\s*File "(?P<file>[^"]+)", line (?P<line>\d+), in 
 _NAMED = re.compile(r"(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*(?:Error|Exception|Interrupt|Exit|Warning): ")
 
 # How libraries say it: the caching allocator; CUDA itself, by the runtime and by the driver;
-# cuBLAS, cuDNN and the others, which take memory of their own. Some reach Python as a plain
+# cuBLAS, cuDNN and the others, which take their own memory. Some reach Python as a plain
 # RuntimeError.
 _OUT_OF_MEMORY = re.compile(
     r"CUDA out of memory|CUDA(?: driver)? error: out of memory|CUDA_ERROR_OUT_OF_MEMORY|cudaErrorMemoryAllocation|"
@@ -51,7 +51,7 @@ def out_of_memory(e: BaseException) -> str:
 
 def without_triton(e: BaseException) -> bool:
     """Whether the cause is that there is no Triton: PyTorch says so of some ways into its compiler,
-    Python of others, and Dynamo tells Python's in its own error, Inductor before 2.11 PyTorch's."""
+    Python of others, and Dynamo reports Python's in its own error, Inductor before 2.11 PyTorch's."""
     return any(
         type(at).__name__ == "TritonMissing"
         or isinstance(at, ModuleNotFoundError)
@@ -99,7 +99,7 @@ def not_stood_in_for(text: str) -> str:
 
 def describe(e: BaseException) -> str:
     """An error on one line, with the innermost place outside PyTorch and memshim. TorchScript's is
-    told by what failed in it."""
+    reported by what failed in it."""
     text = str(e)
     if said := missing(e):
         at = next(

@@ -1,4 +1,4 @@
-"""The memory behind a tensor: what it is made of that has bytes of its own on a device. Importing
+"""The memory behind a tensor: what it is made of that has its own bytes on a device. Importing
 this imports torch."""
 
 from __future__ import annotations

@@ -220,7 +220,7 @@ def _judge(a: argparse.Namespace, asked: answers.Queried) -> int:
         for c, r in zip(checked["cases"], results or [None] * len(checked["cases"])):
             c["measured"] = r.as_json() if r else None
             for f in c["findings"]:
-                # what a pretend GPU says is in c["measured"], which tells where
+                # what a pretend GPU says is in c["measured"], which says where
                 if r and r.comparison and r.record["where"] == "cuda":
                     f["measured"] = r.comparison.peak(f["metric"])
         say(

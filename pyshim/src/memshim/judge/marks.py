@@ -76,7 +76,7 @@ def _limit(metric: str, value: str | int | float) -> Limit:
 
 def memory_budget(*args: Any, device: int | str | None = None, on: str = "", **limits: str | int | float) -> Budget:
     """memory_budget(allocated="1GiB", reserved="10%", delta=…, leaked=…, device=0, on="t4"): at
-    most so much GPU memory while the test runs. on: in a process of its own, where that GPU is
+    most so much GPU memory while the test runs. on: in a separate process, where that GPU is
     pretended (separate_process.py)."""
     if args:
         raise ValueError(f"memory_budget: got {args[0]!r} without a metric, want {'=, '.join(METRICS)}=")

@@ -108,7 +108,7 @@ def get(config: pytest.Config, name: str) -> Any:
 
 
 def check(config: pytest.Config) -> None:
-    """What cannot be read is told before anything runs."""
+    """What cannot be read is reported before anything runs."""
     for o in OPTIONS:
         get(config, o.name)
 

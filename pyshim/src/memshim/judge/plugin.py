@@ -2,7 +2,7 @@
 
     memspec.yaml::resnet50[B=8]                                   collected where a file of that name is
     @pytest.mark.memory_budget(allocated="1GiB")                  on any test: the CUDA allocator's peaks
-    @pytest.mark.memory_budget(allocated="1GiB", on="t4")         the same in a process of its own, on a pretend GPU
+    @pytest.mark.memory_budget(allocated="1GiB", on="t4")         the same in a separate process, on a pretend GPU
     def test_x(memshim): with memshim.budget(delta="1MiB"): …     on a part of one
 
 torch is imported only where a test with a budget runs and there may be a GPU.
@@ -156,7 +156,7 @@ def pytest_runtest_teardown(item: pytest.Item):
 
 @contextlib.contextmanager
 def held_to(item: pytest.Item, budget: marks.Budget, whole: bool = False) -> Iterator[None]:
-    """whole: it is all of the test, which a report and a comparison with earlier runs tell of."""
+    """whole: it is all of the test, which a report and a comparison with earlier runs say of."""
     try:
         region = item.config.hook.pytest_memspec_region(device=budget.device, config=item.config)
     except ValueError as e:
@@ -183,7 +183,7 @@ def held_to(item: pytest.Item, budget: marks.Budget, whole: bool = False) -> Ite
             yield
         except pytest.skip.Exception:
             raise
-        except BaseException as e:  # a test that fails for reasons of its own is told as that, with what it took so far
+        except BaseException as e:  # a test that fails for its own reasons is reported as that, with what it took so far
             peaks = region.stop()
             _tell(note, peaks, budget)
             if said := _out_of_memory(e):
@@ -349,7 +349,7 @@ class Shim:
         self, *, device: int | str | None = None, **limits: str | int | float
     ) -> contextlib.AbstractContextManager:
         """The mark's budget on a part of the test."""
-        __tracebackhide__ = True  # what is wrong with the call is told at the caller's line
+        __tracebackhide__ = True  # what is wrong with the call is reported at the caller's line
         try:
             if "on" in limits:
                 raise ValueError("memshim.budget: got on=, which is the mark's alone: a test is on one GPU as a whole")

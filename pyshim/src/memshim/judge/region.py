@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from memshim.gpu import devices, where
 from memshim.judge.marks import Peaks
 
-TOP = 8  # lines told of who held the peak
+TOP = 8  # lines reported of who held the peak
 # 1 MiB and 10 MiB are the allocator's own limits
 BINS = (512, 4 << 10, 32 << 10, 256 << 10, 1 << 20, 10 << 20, 100 << 20, 1 << 30)
 
@@ -95,7 +95,7 @@ class CUDABudget:
         )
 
     def leaked(self, kept: Iterable[Any]) -> int:
-        """What was allocated since the start and is there still, but for what fixtures hold: they
+        """What was allocated since the start and is there still, except what fixtures hold: they
         are ended after the test."""
         import torch
 

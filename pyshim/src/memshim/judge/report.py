@@ -14,7 +14,7 @@ PHASES = {"baseline": "baseline", "first": "first pass", "steady": "steady pass"
 
 
 class Comparison(NamedTuple):
-    """One record held against its case's prediction. why_not: why it could not be; empty where it
+    """One record compared with its case's prediction. why_not: why it could not be; empty where it
     was."""
 
     text: str  # memspec's account
@@ -55,7 +55,7 @@ def compare(spec: str, measured: dict, extra: list[str] = ()) -> Comparison:
 
 
 def device_for(case: dict, seen: devices.Seen) -> tuple[dict | None, str]:
-    """The GPU of this machine that a case is for, or why running it would tell nothing: compute
+    """The GPU of this machine that a case is for, or why running it would record nothing: compute
     capability and memory decide; drivers report memory a little differently."""
     wanted = case["device"]
     for device in seen.devices:
@@ -72,7 +72,7 @@ def device_for(case: dict, seen: devices.Seen) -> tuple[dict | None, str]:
 
 
 def _what(device: dict) -> str:
-    """A part of a card (MIG) is told by its name, which says so, and its memory; one that shares
+    """A part of a card (MIG) is reported by its name, which says so, and its memory; one that shares
     the machine's memory says that."""
     if " MIG " in device["name"]:
         return f"{device['name']} with {sizes.show(device['total'])}"

@@ -1,4 +1,4 @@
-"""Tests that run on a pretend GPU, each in a process of its own: those beside it are untouched.
+"""Tests that run on a pretend GPU, each in a separate process: those beside it are untouched.
 
 The process is pytest's own, on that one test, with the settings of this run; what it reports is
 reported here.

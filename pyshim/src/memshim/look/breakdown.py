@@ -38,7 +38,7 @@ class Breaker:
         self.wants_native = True
 
     def of(self, region: Region) -> Breakdown:
-        """Of the iteration that ends now, which the region tells."""
+        """Of the iteration that ends now, which the region reports."""
         new = region.where == "cuda" and self._workspace.learn(region)
         self._unsure = 0
         changes = replay(region)
@@ -266,7 +266,7 @@ class _Inside:
 
 
 class _Calls:
-    """The layers' calls, as the tags of the events tell them."""
+    """The layers' calls, as the tags of the events report them."""
 
     def __init__(self, region: Region, loop: Loop, inside: _Inside) -> None:
         self._layers, self._inside = {tag_of(i): i for i in range(len(loop.modules))}, inside
@@ -292,7 +292,7 @@ class _Calls:
 
 
 def _asked_before(region: Region) -> dict[int, int]:
-    """Of what was there when the region began, what had been asked for: told by its free, or by the
+    """Of what was there when the region began, what had been asked for: reported by its free, or by the
     snapshot where it still is."""
     if region.where != "cuda":
         return {}

@@ -2,7 +2,7 @@
 or an input.
 
 The marks lie in the allocator's own history, so that they cost next to nothing and are in order
-with what it did: what a thread is doing is told with each allocation
+with what it did: what a thread is doing is reported with each allocation
 (torch.cuda.memory._set_memory_metadata), and what a block is by an annotation of it. Releases of
 PyTorch without these, and CPU tensors, keep them here. Hooks are PyTorch's global ones: nothing is
 put into the model, which can be pickled, copied, scripted and compiled.
@@ -42,8 +42,8 @@ def _number(module: Any) -> str:
 
 
 class Doing:
-    """What each thread does, told with its allocations: BASE, and the modules that run in it, one
-    in another, or that an optimizer steps. One for all loops, so that none tells over another; each
+    """What each thread does, reported with its allocations: BASE, and the modules that run in it, one
+    in another, or that an optimizer steps. One for all loops, so that none reports over another; each
     reads its own modules of it (Loop.own)."""
 
     def __init__(self, tell: Callable[[str], None] | None) -> None:
@@ -104,8 +104,8 @@ def _tell_watcher(tag: str) -> None:
 
 
 class Loop:
-    """Hooks for one model while it is on. `region` is told what is marked where annotations are not
-    to be had."""
+    """Hooks for one model while it is on. `region` gets what is marked where annotations are not
+    available."""
 
     def __init__(self, model, region, begins) -> None:
         """begins is called when the model's forward begins."""
@@ -178,7 +178,7 @@ class Loop:
         self.outside()
 
     def wait(self) -> None:
-        """Only tell when the model runs."""
+        """Only say when the model runs."""
         from torch.nn.modules.module import register_module_forward_pre_hook
 
         self.off()

@@ -41,7 +41,7 @@ def interactive() -> bool:
 
 
 def modelsize(model, *inputs, file: TextIO | None | str = "stdout", **named) -> ModelSize:
-    """Run the model where it lies, without gradients and then forward and backward, and tell what
+    """Run the model where it lies, without gradients and then forward and backward, and say what
     it takes.
 
     Its gradients, modes and buffers and the generators of random numbers are as before after. On a

@@ -16,7 +16,7 @@ class Parts(NamedTuple):
     workspace: int = 0  # memory of libraries, no tensor's
     inputs: int = 0  # what the model is given
     other_models: int = 0
-    other: int = 0  # tensors that are none of these: targets, data sets; and what no Python object tells of
+    other: int = 0  # tensors that are none of these: targets, data sets; and what no Python object says of
     rounding: int = 0  # what blocks are larger than what was asked for
 
     def total(self) -> int:
@@ -45,4 +45,4 @@ class Breakdown(NamedTuple):
     rows: list[Row]
     phase: str
     where: str
-    lost: str = ""  # why it does not tell all
+    lost: str = ""  # why it does not record all

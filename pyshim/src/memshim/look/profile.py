@@ -256,7 +256,7 @@ def _end(loop, region) -> None:
 
 
 def _counters(region) -> tuple:
-    """What the allocator counts, but for what lies unused in which segment; empty where it counts
+    """What the allocator counts, except what lies unused in which segment; empty where it counts
     nothing."""
     if region.where != "cuda" or not region.begun:
         return ()

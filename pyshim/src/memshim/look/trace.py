@@ -108,7 +108,7 @@ class trace:  # lower case: it is used as a function, `with memshim.trace() as t
         self.report()
 
     def __call__(self, function: Callable) -> Callable:
-        """As a decorator: each call is recorded and told by itself."""
+        """As a decorator: each call is recorded and reported by itself."""
 
         @functools.wraps(function)
         def traced(*args: Any, **kw: Any) -> Any:
@@ -234,7 +234,7 @@ _NOTHING = Peak(0, None, [], Line(None, 0, 0, 0))
 
 
 def _place(x: Line) -> str:
-    """Where PyTorch tells no line of the forward, its backward has none: its threads have no Python
+    """Where PyTorch reports no line of the forward, its backward has none: its threads have no Python
     of their own."""
     return f"{x.frame}{', backward' * x.backward}" if x.frame else "no Python line (backward, C++)"
 

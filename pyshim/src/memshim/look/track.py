@@ -154,11 +154,11 @@ class _Tracked:
         return str(self.change)
 
 
-_trackers: dict[tuple, Tracker] = {}  # one for each place that calls without a tracker of their own write to
+_trackers: dict[tuple, Tracker] = {}  # one for each place that calls without a separate tracker write to
 
 
 def track(file: str | os.PathLike | TextIO | None = None, device: Any = None) -> _Tracked:
-    """Tell what changed since the last call of the same file and device; as a context manager,
+    """Report what changed since the last call of the same file and device; as a context manager,
     since it was entered."""
     key = (os.path.abspath(file) if isinstance(file, (str, os.PathLike)) else id(file) if file else None, str(device))
     if key not in _trackers:

@@ -127,7 +127,7 @@ def imported(project: str, first: str | None) -> set[str]:
 
 def modules(model: Any) -> list[str]:
     """The modules that hold tensors, parents first, in the order in which they are moved to a
-    device; [] where a program tells it: one names parameters before buffers, and so has no place
+    device; [] where a program states it: one names parameters before buffers, and so has no place
     for a module of buffers alone."""
     own = [
         (name, m)

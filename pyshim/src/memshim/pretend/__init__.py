@@ -4,7 +4,7 @@ memory that it would take.
     import memshim; memshim.pretend("t4")       # before torch is imported; then torch.cuda is that card
     env = memshim.pretend.environment("t4")      # the variables for a fresh process
 
-A small library (native/) stands in for CUDA's runtime and driver: kernels do nothing, device memory
+A small library (native/) replaces CUDA's runtime and driver: kernels do nothing, device memory
 is addresses. All that decides memory is the real thing: PyTorch's dispatcher, autograd, its caching
 allocator, cuDNN's choice of plans. Its numbers are no measurement of a real card.
 """
@@ -73,7 +73,7 @@ class _Callable(types.ModuleType):
         assume: Mapping[str, Any] | None = None,
     ) -> None:
         """This process, and those that it starts, find these devices:
-        memshim.pretend.activate.pretend tells of the arguments."""
+        memshim.pretend.activate.pretend says of the arguments."""
         importlib.import_module(f"{__name__}.activate").pretend(
             wanted, count=count, memory=memory, values=values, assume=assume
         )

@@ -56,7 +56,7 @@ def description(devices: Sequence[Device], torch: support.Torch) -> str:
 
 
 def caches(environ: Mapping[str, str]) -> dict[str, str]:
-    """Folders of their own for what is tuned by measuring: on a pretend GPU times are invented."""
+    """Separate folders for what is tuned by measuring: on a pretend GPU times are invented."""
     out = {}
     for name, folder in (("TORCHINDUCTOR_CACHE_DIR", compiles.FOLDER), ("TRITON_CACHE_DIR", "triton-pretend")):
         own = environ.get(name) or str(build.private_folder(compiles.base(environ) / folder))

@@ -85,7 +85,7 @@ def private_folder(path: Path) -> Path:
 
 def compile_into(folder: Path, extra: list[str] | None = None) -> None:
     """Both libraries. They have the sonames of the driver and of NVML, so that whoever loads these
-    gets them, once they are loaded. The second is empty but for its name, and needs the first."""
+    gets them, once they are loaded. The second is empty except its name, and needs the first."""
     cc, out = compiler(), folder / LIBRARY
     units = [str(f) for f in sources() if f.suffix == ".c"]
     commands = [

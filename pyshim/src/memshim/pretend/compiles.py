@@ -2,7 +2,7 @@
 loaded from there. On a pretend GPU no later process reads it (caches from earlier runs would change
 an answer), so it goes with the process.
 
-A folder stays that TORCHINDUCTOR_CACHE_DIR named, one whose code is told in the log
+A folder stays that TORCHINDUCTOR_CACHE_DIR named, one whose code is reported in the log
 (TORCH_LOGS=output_code), and one with a package that AOTInductor wrote.
 What a process leaves that was killed is removed by a later one: a lock says whether its process is
 there.

@@ -35,7 +35,7 @@ class Device:
     memory: int
     compute_capability: tuple[int, int]
     sms: int
-    # what a CUDA context takes of it; at its least where a range of it is known; None where nothing
+    # what a CUDA context takes of it; at the lower bound where a range of it is known; None where nothing
     # is: nothing is taken off then
     context: int | None
     l2: int
@@ -96,7 +96,7 @@ class Device:
 
 @cache
 def table() -> dict[str, Any]:
-    """What `memspec devices` tells."""
+    """What `memspec devices` reports."""
     answer = binary.ask("devices")
     if answer.json is None or "capabilities" not in answer.json:
         raise binary.BinaryError(
@@ -196,7 +196,7 @@ def of_row(row: dict[str, Any]) -> Device:
 
 
 def of_case(told: dict[str, Any]) -> Device:
-    """The device of a case, as `memspec cases` tells it: a row of the table, with the memory that
+    """The device of a case, as `memspec cases` states it: a row of the table, with the memory that
     the case gives it, or one of `devices:`."""
     if not told["memory"]:
         raise UnknownDevice(

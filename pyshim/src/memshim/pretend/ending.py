@@ -1,7 +1,7 @@
 """The end of a process: no thread of autograd's needs Python any more when the interpreter goes.
 
-A thread of autograd's ends its hold on a backward pass after the program has been told that the
-pass is over. What it lets go of may be Python's: the context that PyTorch sends along with each
+A thread of autograd's ends its hold on a backward pass after the program was informed that the
+pass is over. What it releases may be Python's: the context that PyTorch sends along with each
 pass (autograd/graph.py, _engine_run_backward), and gradients that went through Python. If the
 interpreter is ending by then, asking for it ends the thread in the middle of a destructor, and the
 process is aborted ("terminate called without an active exception"). A thread works in order: one
@@ -17,7 +17,7 @@ import re
 
 AUTOGRAD = re.compile(r"pt_autograd_(\d+)")
 
-_kept: list = []  # what the last passes refer to: a thread is never the one that lets go of it
+_kept: list = []  # what the last passes refer to: a thread is never the one that releases it
 
 
 def register() -> None:

@@ -49,11 +49,11 @@ class Report:
     """Of a process, so far. Lists are in the order in which things came first."""
 
     reads: list[Read]
-    refused: list[Called]  # calls that are not stood in for: they failed
+    refused: list[Called]  # calls that are not replaced: they failed
     # functions that were asked for by name, and are not there; the program may have gone on without
     # them
     absent: list[Called]
-    unsized: list[Called]  # stood in for, though what they take of the device is not known
+    unsized: list[Called]  # replaced, though what they take of the device is not known
     timed: list[Decided]  # what a measured time decides on a card; here the way that takes more was taken
     without_gradient: Missing | None = None  # parameters that require a gradient and had none after a training step
 

@@ -75,7 +75,7 @@ class Library:
             return self._threads.reads
 
     def operators(self) -> ctypes.c_int:
-        """1 inside of an operator whose writes the library is told of, -1 of one whose are not; the
+        """1 inside of an operator whose writes the library knows, -1 of one whose are not; the
         caller sets it."""
         try:
             return self._threads.operators

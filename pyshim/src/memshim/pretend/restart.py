@@ -42,7 +42,7 @@ def environment(a: argparse.Namespace) -> dict[str, str]:
 
 
 def case_device(a: argparse.Namespace) -> dict:
-    """The device as a case tells one."""
+    """The device as a case reports one."""
     found = pretend.find(a.on[0])
     return {"name": found.name, "memory": found.memory}
 

@@ -1,4 +1,4 @@
-"""Where a GPU can be pretended, and with which PyTorch: told without importing torch."""
+"""Where a GPU can be pretended, and with which PyTorch: reported without importing torch."""
 
 from __future__ import annotations
 

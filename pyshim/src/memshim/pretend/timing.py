@@ -1,5 +1,5 @@
 """What a compiler decides by measuring time, which a pretend GPU cannot: the way that takes more
-memory is taken, and it is told.
+memory is taken, and it is reported.
 
 Two such choices move memory. Inductor pads the operands of a matrix product whose sizes fit the
 tensor cores badly, if that was faster: padded it takes copies. And under max-autotune a product is

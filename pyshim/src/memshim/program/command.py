@@ -62,7 +62,7 @@ def keep(data: list[bytes], to: str) -> list[str]:
 
 
 def report(code: int, processes: list[dict[str, Any]], words: list[str], on: list[str]) -> dict[str, Any]:
-    """What --json writes. The first process is the program itself, where it told anything."""
+    """What --json writes. The first process is the program itself, where it reported anything."""
     used = [p for p in processes if p["devices"]]
     oom = next((p["out_of_memory"] for p in processes if p["out_of_memory"]), "")
     sure = all(d["total_range"]["high"] <= d["memory"] for p in used for d in p["devices"])

@@ -247,7 +247,7 @@ class Observer:
         from memshim.gpu import queries
 
         self._lines.__enter__()
-        # of the lines that we keep for the backward: told nowhere else
+        # of the lines that we keep for the backward: reported nowhere else
         warnings.filterwarnings("ignore", "Error detected in .*Backward.*")
         register_optimizer_step_post_hook(self._stepped)
         self._compiling = Compiling()

@@ -1,5 +1,5 @@
 """A program in a copy-on-write view of its working folder: what it writes there is thrown away.
-Linux lets an unprivileged process mount one in namespaces of its own, where the system allows that.
+Linux lets an unprivileged process mount one in its own namespaces, where the system allows that.
 """
 
 from __future__ import annotations

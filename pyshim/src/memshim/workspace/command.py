@@ -276,7 +276,7 @@ def differences(old: Profile, groups: list[Group], new: Profile) -> list[str]:
 
 
 def locate(wanted: list[dict], a: argparse.Namespace, cache: Path) -> tuple[list[Group], list[dict], list[str]]:
-    """The library for each group, the groups without one, and why; what cannot be found is told and
+    """The library for each group, the groups without one, and why; what cannot be found is reported and
     leaves the others."""
     groups, absent, errors = [], [], []
     for w in wanted:
@@ -301,7 +301,7 @@ def locate(wanted: list[dict], a: argparse.Namespace, cache: Path) -> tuple[list
 
 
 def report_failures(groups: list[Group]) -> int:
-    """Name every call that was lost with its process, and every refused one but for many that share
+    """Name every call that was lost with its process, and every refused one except many that share
     a reason; how many in all."""
     count = 0
     for g in groups:
@@ -394,7 +394,7 @@ def run(a: argparse.Namespace) -> int:
 
 def keep(old: Profile, profile: Profile, wanted: list[dict] | None) -> None:
     """Keep the entries of the old file that are not there already: all, or only those that are
-    wanted of who answered or whom it stands in for."""
+    wanted of who answered or whom it replaces."""
     for by in old.answerers():
         wants = [w for w in wanted or [] if (w["library"], w["class"]) == (by[0], by[2])]
         keys = {

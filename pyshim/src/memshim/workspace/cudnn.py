@@ -4,7 +4,7 @@ Since 9.8 cuDNN answers its heuristics and finalises plans for a device that is 
 device-property descriptor filled from JSON), with no GPU and no driver. The order of asking is that
 of PyTorch's Conv_v8.cpp. Numbers are the enumerators of cudnn_graph.h.
 
-The library may crash or hang on a device that it does not know well: use it in a process of its own
+The library may crash or hang on a device that it does not know well: use it in a separate process
 (query.py).
 """
 

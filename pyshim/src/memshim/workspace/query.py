@@ -1,7 +1,7 @@
 """The process that asks cuDNN, and the handle on it.
 
     python -m memshim.workspace.query FOLDER CLASS [LIBRARY...]
-        an empty CLASS tells the version only; libraries are loaded before cuDNN
+        an empty CLASS reports the version only; libraries are loaded before cuDNN
 
 One JSON document a line: it says hello with its version, then answers each call that it reads.
 cuDNN may crash or hang in it.
@@ -118,7 +118,7 @@ class Process:
 
 @functools.cache
 def driver() -> tuple[str, ...]:
-    """The libraries that stand in for the driver, to be loaded before cuDNN; none where they cannot
+    """The libraries that replace the driver, to be loaded before cuDNN; none where they cannot
     be built.
 
     Where it finds no driver at all cuDNN takes other engines than on a machine with a GPU: for

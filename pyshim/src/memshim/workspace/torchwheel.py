@@ -43,7 +43,7 @@ def dotted(version: Iterable[int]) -> str:
 
 
 def parse(text: str) -> tuple[int, int, int]:
-    """9.10.2 or 9.10.2.21; the build number does not count: the library does not tell its own."""
+    """9.10.2 or 9.10.2.21; the build number does not count: the library does not record its own."""
     m = re.fullmatch(r"(\d+)\.(\d+)(?:\.(\d+))?(?:\.\d+)?", text)
     if not m:
         raise ValueError(f"got cuDNN version {text!r}, want one such as 9.10.2")

@@ -208,7 +208,7 @@ def training(length, autocast):
 
     for x, y in zip(warm, warm_targets):
         with autocast():
-            output = model(x)  # what the step before gave is let go here
+            output = model(x)  # what the step before gave is released here
             loss = loss_of(output, y)
         loss.backward()
         optimizer.step()

@@ -1,6 +1,6 @@
 """Decoders of Llama's sizes: built, run and trained where the machine has a fraction of the memory
-that they take. What it took of the host is told too: its peak of resident memory, and seconds.
-Every case wants a process of its own."""
+that they take. What it took of the host is reported too: its peak of resident memory, and seconds.
+Every case wants a separate process."""
 
 import resource
 import time

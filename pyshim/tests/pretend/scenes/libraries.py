@@ -1,4 +1,4 @@
-"""Calls of the libraries that are not stood in for: each is an error, and the process goes on."""
+"""Calls of the libraries that are not replaced: each is an error, and the process goes on."""
 
 import cases
 import torch

@@ -93,7 +93,7 @@ def to_cpu(v):
 
 def as_the_cpu(op, args, kwargs, before, out):
     """Whether the results are what the CPU computes of the same arguments: None where it cannot be
-    told."""
+    reported."""
     if torch.Tag.nondeterministic_seeded in op.tags or any(
         w in op.name() for w in ("empty", "resize", "dropout", "set_", "rrelu")
     ):

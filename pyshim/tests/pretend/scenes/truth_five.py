@@ -25,7 +25,7 @@ def first_pass(name):
 
 
 def by_itself(name):
-    """Each in a process of its own, forked before there is CUDA: what a model before it left in the
+    """Each in a separate process, forked before there is CUDA: what a model before it left in the
     cache would count."""
     end, start = os.pipe()
     if os.fork() == 0:

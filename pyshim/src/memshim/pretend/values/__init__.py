@@ -10,7 +10,7 @@ memory itself) passes by without Python; numbers of a pass that is trained are n
 what is not known, nor what gave zeros of zeros before: they read as zero as they are. A
 TorchDispatchMode would do the same, but PyTorch takes other ways while one is active (it
 accumulates out of place: isTensorSubclassLike), which moves allocations; this moves none, and tests
-hold the streams of events against each other.
+compare the streams of events with each other.
 """
 
 from __future__ import annotations

@@ -113,8 +113,8 @@ def route(mode: str, turn: int, rows: int, k: int, n: int) -> torch.Tensor:
         return spread(mode, turn, rows, k, n)
     heavy = n - 2 if mode == MOST else 1
     light = [i for i in range(n) if i != heavy]
-    row = [heavy, *light[:k - 1]]
+    row = [heavy, *light[: k - 1]]
     chosen = torch.tensor(row, device="cpu").repeat(rows, 1)
-    rest = light[k - 1:]
-    chosen[:len(rest), -1] = torch.tensor(rest, device="cpu")
+    rest = light[k - 1 :]
+    chosen[: len(rest), -1] = torch.tensor(rest, device="cpu")
     return chosen

@@ -71,7 +71,7 @@ class Operator(Reading):
         if self.name.startswith("symm_mem::"):
             self.kernel: Callable = self.anywhere
         elif self.name.startswith(kinds.COLLECTIVES):
-            # native/nccl.c tells what they write; they wait for other processes, and must not run
+            # native/nccl.c says what they write; they wait for other processes, and must not run
             # twice
             self.kernel = self.forward
         elif self.name == "aten::_local_scalar_dense":
@@ -158,7 +158,7 @@ class Operator(Reading):
             operators.value = before
 
     def inside(self, keyset: C.DispatchKeySet, args: tuple, kwargs: dict) -> Any:
-        """As forward; the library knows that an operator runs, whose writes it is told of."""
+        """As forward; the library knows that an operator runs, whose writes it knows."""
         operators = self.values.library.operators()
         before, operators.value = operators.value, 1
         try:
@@ -303,7 +303,7 @@ class Operator(Reading):
 
     def layer(self, keyset: C.DispatchKeySet, args: tuple, kwargs: dict) -> Any:
         """Of an operator that is computed at most where all is known: the first tensor that it
-        reads tells, mostly."""
+        reads reports, mostly."""
         first = args[1 if self.beta is not None and len(args) > 1 else 0] if args else None
         if type(first) is list and first:
             first = first[0]
