@@ -5,10 +5,10 @@ import importlib.util
 import json
 import sys
 
-import pytest
-
 import pretended
+import pytest
 from captured import capture, decode
+
 from memshim import binary, sizes
 
 torch = pytest.importorskip("torch")
@@ -178,13 +178,19 @@ models:
 def test_a_budget_passes_only_if_the_upper_end_keeps_it(folder, looped):
     found = peaks(looped)
     assert found["balanced"] < found["most"] - 1024
-    (folder / "memspec.yaml").write_text(SPEC.format(above=found["most"], between=found["most"] - 1, below=found["least"] - 1))
+    (folder / "memspec.yaml").write_text(
+        SPEC.format(above=found["most"], between=found["most"] - 1, below=found["least"] - 1)
+    )
     p = capture(folder, "memspec.yaml")
     assert p.returncode == 0, p.stderr
     said = binary.call("check", str(folder / "memspec.yaml"), "--format", "json")
     cases = {c["name"]: c for c in json.loads(said.out)["cases"]}
     assert {name: c["outcome"] for name, c in cases.items()} == {
-        "above": "pass", "between": "inconclusive", "stated": "pass", "below": "fail"}
+        "above": "pass",
+        "between": "inconclusive",
+        "stated": "pass",
+        "below": "fail",
+    }
     why = cases["between"]["findings"][0]["why"]
     assert sizes.show(found["least"]) in why and sizes.show(found["most"]) in why and "zoo.py:" in why
     assert (cases["between"]["report"]["quality"], cases["stated"]["report"]["quality"]) == ("bound", "exact")

@@ -78,7 +78,6 @@ def test_a_call_that_no_pretend_gpu_stands_in_for_is_named(tmp_path):
     )
     assert (
         p.returncode == 2
-        and "CUFFT_NOT_SUPPORTED; no pretend GPU emulates cufftCreate, whose memory only a real one knows "
-        "(zoo.py:3)"
+        and "CUFFT_NOT_SUPPORTED; no pretend GPU emulates cufftCreate, whose memory only a real one knows (zoo.py:3)"
         in p.stderr
     ), p.stderr

@@ -7,6 +7,7 @@ import sys
 import pretended
 import pytest
 from captured import decode
+
 from memshim import binary
 from memshim.case.iterations import _of_unsized
 

@@ -17,8 +17,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-from memshim import binary
 from stale_programs import PROGRAMS, Program
+
+from memshim import binary
 
 ROOT = Path(__file__).parents[2]
 NOBODY = 65534

@@ -183,7 +183,7 @@ def held_to(item: pytest.Item, budget: marks.Budget, whole: bool = False) -> Ite
             yield
         except pytest.skip.Exception:
             raise
-        except BaseException as e:  # a test that fails for its own reasons is reported as that, with what it took so far
+        except BaseException as e:  # reported as what it is, with what was taken so far
             peaks = region.stop()
             _tell(note, peaks, budget)
             if said := _out_of_memory(e):
