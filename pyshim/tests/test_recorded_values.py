@@ -97,6 +97,29 @@ def test_a_run_that_fails_with_other_values_has_no_end(run, check):
     assert check("100MiB")[0] == "inconclusive" and "no end is known" in check("100MiB")[1]
 
 
+def test_a_run_that_did_not_end_well_leaves_no_recording(tmp_path):
+    """Its recording is of a part of the run, by which a budget would pass. One that ran out of memory
+    says so itself."""
+    if why := pretended.missing():
+        pytest.skip(why)
+
+    def run(end: str) -> subprocess.CompletedProcess:
+        program = f"import os, signal, torch\nkept = torch.empty(4 << 20, dtype=torch.uint8, device='cuda')\n{end}\n"
+        (tmp_path / "p.py").write_text(program)
+        words = ["run", "--on", "t4", "--record", "a.rec", "--", "p.py"]
+        return subprocess.run(
+            [sys.executable, "-m", "memshim", *words], cwd=tmp_path, capture_output=True, text=True, timeout=300
+        )
+
+    for end, code in (("1 / 0", 1), ("os.kill(os.getpid(), signal.SIGINT)", 130), ("os._exit(7)", 7)):
+        p = run(end)
+        assert p.returncode == code and not (tmp_path / "a.rec").exists(), p.stderr
+        if code != 7:
+            assert "recording        none: a.rec is not written, as the program did not end well" in p.stderr
+    p = run("torch.empty(64 << 30, dtype=torch.uint8, device='cuda')")
+    assert p.returncode != 0 and decode(tmp_path / "a.rec")[0]["oom"], p.stderr
+
+
 def test_what_is_not_known_of_libraries():
     """Inside of PyTorch's allocator any figure may be too low; outside of it the total alone."""
     assert _of_unsized("NCCL's own buffers")["id"] == "outside-unknown"

@@ -80,6 +80,12 @@ def report(code: int, processes: list[dict[str, Any]], words: list[str], on: lis
     }
 
 
+def cut_short(found: dict[str, Any]) -> bool:
+    """Whether a process failed for another reason than memory, so that its recording is of a part of
+    the run."""
+    return not found["out_of_memory"] and bool(found["exit"] or any(p["failed"] for p in found["processes"]))
+
+
 def undecided(found: dict[str, Any]) -> bool:
     """Whether nobody can say if it fits; what uses no GPU and does not fail is no question."""
     return found["fits"] is None and any(p["devices"] or p["failed"] for p in found["processes"])
@@ -357,6 +363,12 @@ def main(arguments: list[str]) -> int:
             )
         try:
             data = [f.read_bytes() for f in other_values.recorded(folder, pid)] if a.record else []
+            if data and cut_short(found):  # a budget would be judged by a part of the run
+                print(
+                    f"  recording        none: {a.record} is not written, as the program did not end well",
+                    file=sys.stderr,
+                )
+                data = []
             for f in keep(other_values.merged(data, found, runs) if runs else data, a.record) if data else []:
                 say(f"  recording        {f}", file=sys.stderr)
             if a.json:
