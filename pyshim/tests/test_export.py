@@ -191,7 +191,7 @@ def test_what_an_artifact_was_made_from(project, capsys):
         (project / "zoo.py")
         .read_text()
         .replace("import torch\n", "import torch\nfrom part import SIZE\n")
-        .replace("14, 10)", "14, SIZE)")
+        .replace("1568, 10)", "1568, SIZE)")
     )
     assert main(["memspec.yaml", "--strip"]) == 0
     told = json.loads((project / "net.pt.inputs.json").read_text())
