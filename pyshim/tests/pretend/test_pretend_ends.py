@@ -5,6 +5,11 @@ import pytest
 
 MODES = ("least", "balanced", "most", "skewed")
 ROUTED = ("Mixtral eager", "own_experts")
+GENERATED = [
+    f"generate, {how}, ends with {token}"
+    for how in ("greedy", "sampling", "beam search", "beam sampling")
+    for token in (7, 63)
+]
 QUICK = (
     *ROUTED,
     "Mixtral grouped_mm",
@@ -18,7 +23,7 @@ QUICK = (
     "early_exit",
     "scaler",
     "sampling",
-    "generate, greedy",
+    *GENERATED,
 )
 
 
@@ -41,6 +46,12 @@ def test_real_values_lie_between_the_ends(ends, name):
             assert all(min(found) <= real[size] <= max(found) for real in seen["real"]), f"{size}: {seen}"
         if size.startswith("exact"):
             assert len(set(found)) == 1, f"{size}: {found}"
+
+
+@pytest.mark.parametrize("name", GENERATED)
+def test_generation_that_a_token_ends_has_the_length_limit_as_upper_end(ends, name):
+    lengths = {ends[name][m]["length"] for m in MODES}
+    assert max(lengths) == 5 + 12 and min(lengths) < 5 + 12
 
 
 @pytest.mark.parametrize("name", ROUTED)

@@ -313,21 +313,28 @@ def sampling(device):
     return {"tokens": len(tokens), "unique": tokens.unique().shape[0]}
 
 
-def generated(device, **options):
+def generated(device, ends=7, **options):
     import transformers
 
     config = transformers.GPT2Config(
-        vocab_size=64, n_positions=64, n_embd=32, n_layer=2, n_head=2, bos_token_id=1, eos_token_id=63, pad_token_id=0
+        vocab_size=64, n_positions=64, n_embd=32, n_layer=2, n_head=2, bos_token_id=1, eos_token_id=ends, pad_token_id=0
     )
     model = transformers.GPT2LMHeadModel(config).eval().to(device)
     drawn(model)
     ids = torch.randint(2, 60, (2, 5), device="cpu").to(device)
-    return {"length": model.generate(ids, attention_mask=torch.ones_like(ids), max_new_tokens=12, **options).shape[1]}
+    text = model.generate(ids, attention_mask=torch.ones_like(ids), max_new_tokens=12, **options)
+    return {"length": text.shape[1]}
 
 
-case(lambda device: generated(device, do_sample=True, top_p=0.9), False, "generate, sampling")
-case(lambda device: generated(device, num_beams=3, do_sample=False), False, "generate, beam search")
-case(lambda device: generated(device, do_sample=False), True, "generate, greedy")
+GENERATED = {
+    "greedy": {"do_sample": False},
+    "sampling": {"do_sample": True, "top_p": 0.9},
+    "beam search": {"num_beams": 3, "do_sample": False},
+    "beam sampling": {"num_beams": 3, "do_sample": True},
+}
+for name, options in GENERATED.items():
+    for ends in (7, 63):
+        case(lambda device, o=options, e=ends: generated(device, e, **o), True, f"generate, {name}, ends with {ends}")
 
 
 def look(name):

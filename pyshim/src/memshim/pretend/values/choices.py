@@ -92,6 +92,9 @@ def of_clamped(op: Operator, spread: Spread, args: tuple, kwargs: dict, out: Any
 
 
 BY_SCORES = {f"aten::{n}" for n in ("topk", "sort", "max", "min", "argmax", "argmin", "multinomial")}  # modes.route
+EQUALITIES = {f"aten::{n}" for n in ("eq", "ne", "isin")}
+MOST_EXPECTED = 64  # numbers that choices are compared with: the tokens that end a text
+
 OF: dict[str, Callable[..., Chosen]] = {
     **{f"aten::{n}": of_largest for n in ("topk", "sort", "kthvalue", "max", "min", "median", "nanmedian", "mode")},
     **{f"aten::{n}": of_extreme for n in ("argmax", "argmin")},

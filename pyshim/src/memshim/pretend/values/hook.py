@@ -3,6 +3,7 @@ of that one."""
 
 from __future__ import annotations
 
+import random
 import threading
 from functools import partial
 from typing import Any
@@ -13,7 +14,8 @@ import torch._C as C
 from memshim.pretend.after_import import After
 from memshim.pretend.library import Library
 from memshim.pretend.value_reads import ROUTING, Reads, within
-from memshim.pretend.values import kinds, modes, threads
+from memshim.pretend.values import choices, kinds, modes, threads
+from memshim.pretend.values.arguments import PLAIN
 from memshim.pretend.values.attention import Unplanned
 from memshim.pretend.values.keys import ABOVE, BELOW, KEY, KEY_NAME, OWN
 from memshim.pretend.values.memory import CHOSEN, Memory, host
@@ -43,11 +45,12 @@ class Values:
         self.direct: set[str] = set()
         self.chosen_mode = modes.BALANCED
         self.turn = 0  # how often indices were chosen
+        self.expected: list[int] = []  # numbers that chosen integers were compared with
 
     def choose(self, mode: str) -> None:
         """From here on, unknown values read as the mode says. ValueError for a mode that does not
         exist."""
-        self.chosen_mode, self.turn = modes.checked(mode), 0
+        self.chosen_mode, self.turn, self.expected = modes.checked(mode), 0, []
 
     @property
     def mode(self) -> str:
@@ -58,6 +61,33 @@ class Values:
     def routing(self) -> str:
         """Of indices that come from unknown scores."""
         return str(self.reads.assume.get(ROUTING) or self.mode)
+
+    def spread(self, rows: int, k: int, n: int) -> torch.Tensor:
+        """rows x k indices below n, as the mode has them."""
+        return modes.spread(self.routing, self.turn, rows, k, n)
+
+    def by_score(self, rows: int, k: int, n: int) -> torch.Tensor:
+        """As spread, of what scores choose. In mode least a program that waits for a number, such as the token
+        that ends a text, soon finds it: one of the numbers that it compares with is drawn."""
+        if self.routing == modes.LEAST and k < n and rows < n:
+            if near := [e for e in self.expected if 0 <= e < n]:
+                first = random.Random(self.turn).choice(near)
+                beams = torch.arange(k, device="cpu") * (n // k)  # the scores of k beams, one after the other
+                return ((first + beams) % n).expand(rows, k)
+        return modes.route(self.routing, self.turn, rows, k, n)
+
+    def expect(self, args: tuple) -> None:
+        """Integers that were chosen are compared with what the host wrote."""
+        found: list[int] = []
+        for a in args:
+            if type(a) is int:
+                found.append(a)
+            elif type(a) in PLAIN and a.numel() <= choices.MOST_EXPECTED and modes.kind(a.dtype) == "int":
+                if self.memory.known(a):
+                    with C._ExcludeDispatchKeyGuard(ABOVE):
+                        found += host(a).reshape(-1).tolist()
+        new = [e for e in found if e not in self.expected]
+        self.expected += new[: choices.MOST_EXPECTED - len(self.expected)]
 
     def reading(self, op: str, t: torch.Tensor | None, value: modes.Number, chosen: bool = False) -> modes.Number:
         """What a read of one value gives that no kernel computed, and the record of it. value is

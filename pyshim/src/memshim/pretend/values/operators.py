@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 import torch._C as C
 
-from memshim.pretend.values import choices, counts, kinds, modes
+from memshim.pretend.values import choices, counts, kinds
 from memshim.pretend.values.arguments import NUMBERS, PLAIN, TENSORS, collect, of_floats, to_host, trained, with_number
 from memshim.pretend.values.attention import PLANNED, alike
 from memshim.pretend.values.initialise import skipped
@@ -191,6 +191,8 @@ class Operator(Reading):
             value = UNKNOWN
             if self.follows and largest <= CHOSEN_LIMIT and self.chosen(args, kwargs, tensors):
                 value, computed, training = CHOSEN, True, trained(tensors)
+                if self.name in choices.EQUALITIES:
+                    self.values.expect(args)
             elif computed:
                 training = trained(tensors)
                 computed = not self.known_only and largest <= UNKNOWN_LIMIT and not (training and self.in_place)
@@ -226,8 +228,7 @@ class Operator(Reading):
         ):
             return out
         self.values.turn += 1
-        how = modes.route if self.name in choices.BY_SCORES else modes.spread
-        spread = partial(how, self.values.routing, self.values.turn)
+        spread = self.values.by_score if self.name in choices.BY_SCORES else self.values.spread
         with C._ExcludeDispatchKeyGuard(ABOVE):
             for t, indices in choices.OF[self.name](self, spread, args, kwargs, out):
                 if 0 < t.numel() <= CHOSEN_LIMIT:
